@@ -1,0 +1,67 @@
+/** The nodes of the dependency graph. Private to this package. */
+import type { Finding, Query, QueryArg } from "./query.ts";
+import type { Slot } from "./slot.ts";
+
+/** `check`: something below may have changed; `dirty`: something read directly has. */
+export type CellState = "new" | "clean" | "check" | "dirty" | "disposed";
+
+export interface InputCell {
+  readonly kind: "input";
+  readonly key: string;
+  value: unknown;
+  changedAt: number;
+  dependents: Dependents;
+}
+
+export interface TraceEntry<Subject> {
+  /** Facet name and argument. */
+  readonly id: string;
+  readonly valueKey: string;
+  readonly valueKeyOf: (subject: Subject) => string;
+}
+
+export interface QueryCell<Subject> {
+  readonly kind: "query";
+  readonly query: Query<Subject, QueryArg, unknown>;
+  readonly arg: QueryArg;
+  readonly slot: Slot<Subject>;
+  state: CellState;
+  value: unknown;
+  changedAt: number;
+  deps: readonly AnyCell<Subject>[];
+  dependents: Dependents;
+  /** The facets read, own and inherited, in the order of reading. */
+  trace: readonly TraceEntry<Subject>[];
+  findings: readonly Finding[];
+  /** Observers keep a cell alive and learn that it may have changed. */
+  observers: Set<() => void> | undefined;
+}
+
+export type AnyCell<Subject> = InputCell | QueryCell<Subject>;
+
+/** Most cells have exactly one dependent, and a Set costs 200 bytes. */
+// biome-ignore lint/suspicious/noExplicitAny: the graph checks the subject's type once, at its own border
+type Dependent = QueryCell<any>;
+export type Dependents = Dependent | Set<Dependent> | undefined;
+
+export function addDependent<S>(cell: AnyCell<S>, dependent: QueryCell<S>): void {
+  const current = cell.dependents;
+  if (current === undefined) cell.dependents = dependent;
+  else if (current instanceof Set) current.add(dependent);
+  else if (current !== dependent) cell.dependents = new Set([current, dependent]);
+}
+
+export function removeDependent<S>(cell: AnyCell<S>, dependent: QueryCell<S>): void {
+  const current = cell.dependents;
+  if (current === dependent) cell.dependents = undefined;
+  else if (current instanceof Set) {
+    current.delete(dependent);
+    if (current.size === 0) cell.dependents = undefined;
+  }
+}
+
+export function dependentsOf<S>(cell: AnyCell<S>): Iterable<QueryCell<S>> {
+  const current = cell.dependents;
+  if (current === undefined) return [];
+  return current instanceof Set ? current : [current];
+}

@@ -1,0 +1,161 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { type Facet, Graph, type Query } from "./index.ts";
+
+interface Pod {
+  readonly namespace: string;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+const pod = (namespace: string, labels: Record<string, string> = {}): Pod => ({ namespace, labels });
+const namespaceOf: Facet<Pod, undefined, string> = { name: "namespace", read: (p) => p.namespace };
+const label: Facet<Pod, string, string | undefined> = { name: "label", read: (p, key) => p.labels[key] };
+
+/** Counts how often each query ran. */
+function counted() {
+  const runs: Record<string, number> = {};
+  const query = <R>(name: string, compute: Query<Pod, string, R>["compute"]): Query<Pod, string, R> => ({
+    name,
+    compute: (context, arg) => {
+      runs[name] = (runs[name] ?? 0) + 1;
+      return compute(context, arg);
+    },
+  });
+  return { runs, query };
+}
+
+describe("graph", () => {
+  it("computes once and again only after an input it read has changed", () => {
+    const graph = new Graph<Pod>();
+    const { runs, query } = counted();
+    const twice = query("twice", (c, key) => (c.input<number>(key) ?? 0) * 2);
+    graph.set("a", 1);
+    graph.set("b", 1);
+    graph.observe(twice, "a", pod("x"), () => {});
+    graph.set("b", 2);
+    assert.equal(graph.evaluate(twice, "a", pod("x")), 2);
+    assert.equal(runs["twice"], 1);
+    graph.set("a", 5);
+    assert.equal(graph.evaluate(twice, "a", pod("x")), 10);
+    assert.equal(runs["twice"], 2);
+  });
+
+  it("stops a change where a result stays equal", () => {
+    const graph = new Graph<Pod>();
+    const { runs, query } = counted();
+    const parity = query("parity", (c, key) => (c.input<number>(key) ?? 0) % 2);
+    const text = query("text", (c, key) => (c.read(parity, key) === 0 ? "even" : "odd"));
+    graph.set("n", 1);
+    graph.observe(text, "n", pod("x"), () => {});
+    graph.set("n", 3);
+    assert.equal(graph.evaluate(text, "n", pod("x")), "odd");
+    assert.deepEqual(runs, { parity: 2, text: 1 });
+    graph.set("n", 4);
+    assert.equal(graph.evaluate(text, "n", pod("x")), "even");
+    assert.deepEqual(runs, { parity: 3, text: 2 });
+  });
+
+  it("records that something was missing", () => {
+    const graph = new Graph<Pod>();
+    const { query } = counted();
+    const has = query("has", (c, key) => c.input(key) !== undefined);
+    let stale = 0;
+    graph.observe(has, "late", pod("x"), () => stale++);
+    graph.set("late", "here");
+    assert.equal(stale, 1);
+    assert.equal(graph.evaluate(has, "late", pod("x")), true);
+  });
+
+  it("shares results between subjects that answer alike, and only between those", () => {
+    const graph = new Graph<Pod>();
+    const { runs, query } = counted();
+    const greeting = query("greeting", (c) => {
+      const namespace = c.facet(namespaceOf, undefined);
+      return namespace === "special" ? `${namespace}/${c.facet(label, "app")}` : namespace;
+    });
+    const read = (p: Pod) => graph.observe(greeting, "", p, () => {}).value;
+    assert.equal(read(pod("plain", { app: "a" })), "plain");
+    assert.equal(read(pod("plain", { app: "b" })), "plain");
+    assert.equal(runs["greeting"], 1);
+    assert.equal(read(pod("special", { app: "a" })), "special/a");
+    assert.equal(read(pod("special", { app: "b" })), "special/b");
+    assert.equal(runs["greeting"], 3);
+  });
+
+  it("inherits the questions of what it reads, after a change of the questions too", () => {
+    const graph = new Graph<Pod>();
+    const { query } = counted();
+    const inner = query("inner", (c) => (c.input("by-label") === true ? `label ${c.facet(label, "app")}` : "same"));
+    const outer = query("outer", (c) => `[${c.read(inner, "")}]`);
+    const [a, b] = [pod("x", { app: "a" }), pod("x", { app: "b" })];
+    const first = graph.observe(outer, "", a, () => {});
+    const second = graph.observe(outer, "", b, () => {});
+    assert.equal(first.identity, second.identity);
+    graph.set("by-label", true);
+    assert.equal(graph.evaluate(outer, "", a), "[label a]");
+    assert.equal(graph.evaluate(outer, "", b), "[label b]");
+    graph.set("by-label", false);
+    assert.equal(graph.evaluate(outer, "", b), "[same]");
+    assert.equal(graph.evaluate(outer, "", a), "[same]");
+  });
+
+  it("drops what nobody observes", () => {
+    const graph = new Graph<Pod>();
+    const { query } = counted();
+    const leaf = query("leaf", (c, key) => c.input<number>(key));
+    const root = query("root", (c) => [c.read(leaf, "a"), c.read(leaf, "b")]);
+    graph.set("a", 1);
+    const observation = graph.observe(root, "", pod("x"), () => {});
+    assert.deepEqual(graph.stats(), { inputs: 2, results: 3, computations: 3 });
+    observation.release();
+    observation.release();
+    assert.deepEqual(graph.stats(), { inputs: 1, results: 0, computations: 3 });
+  });
+
+  it("tells which inputs made a result and keeps its findings as long as the result", () => {
+    const graph = new Graph<Pod>();
+    const { query } = counted();
+    const check = query("check", (c, key) => {
+      if (c.input(key) === "bad") c.report({ metric: "m", object: key, message: "is bad" });
+      return null;
+    });
+    graph.set("o", "bad");
+    graph.observe(check, "o", pod("x"), () => {});
+    assert.deepEqual(graph.inputsOf(check, "o", pod("x")), ["o"]);
+    assert.equal(graph.findings().length, 1);
+    graph.set("o", "good");
+    graph.evaluate(check, "o", pod("x"));
+    assert.equal(graph.findings().length, 0);
+  });
+
+  it("names the query that depends on itself", () => {
+    const graph = new Graph<Pod>();
+    const loop: Query<Pod, string, number> = { name: "loop", compute: (c, arg) => c.read(loop, arg) };
+    assert.throws(() => graph.evaluate(loop, "x", pod("x")), /INCREMENTAL_CYCLE.*loop\(x\)/);
+  });
+
+  it("agrees with a fresh graph after any sequence of changes", () => {
+    const { query } = counted();
+    const pick = query("pick", (c, key) => (c.input<boolean>(`${key}/labelled`) ? c.facet(label, key) : c.input<number>(key)));
+    const all = query("all", (c) => ["a", "b", "c"].map((key) => c.read(pick, key)).join());
+    const subjects = [pod("x", { a: "1", b: "1" }), pod("x", { a: "1", b: "2" }), pod("y", { c: "3" })];
+    let seed = 42;
+    const random = (n: number) => {
+      seed = (seed * 1103515245 + 12345) & 0x7fffffff;
+      return (seed >> 8) % n;
+    };
+    const graph = new Graph<Pod>();
+    const inputs = new Map<string, number | boolean>();
+    for (const subject of subjects) graph.observe(all, "", subject, () => {});
+    for (let step = 0; step < 2000; step++) {
+      const key = "abc"[random(3)] ?? "a";
+      if (random(2) === 0) inputs.set(key, random(3));
+      else inputs.set(`${key}/labelled`, random(2) === 0);
+      for (const [k, v] of inputs) graph.set(k, v);
+      const subject = subjects[random(3)] ?? pod("z");
+      const fresh = new Graph<Pod>();
+      for (const [k, v] of inputs) fresh.set(k, v);
+      assert.equal(graph.evaluate(all, "", subject), fresh.evaluate(all, "", subject), `step ${step}`);
+    }
+  });
+});

@@ -1,0 +1,240 @@
+/**
+ * Incremental computation with recorded dependencies.
+ *
+ * `set` changes inputs and marks what stands above them; `evaluate` brings a result up to date and
+ * computes only what really changed: a query whose dependencies turn out equal is not run again, and
+ * one whose new result equals the old stops the change there. Results are shared by all subjects
+ * that would give the same answers to what the computation asks (see slot.ts).
+ *
+ * A graph is synchronous and has one owner; queries must be pure.
+ */
+import { type AnyCell, addDependent, dependentsOf, type InputCell, type QueryCell, removeDependent } from "./cell.ts";
+import { type Finding, type InputKey, type Query, type QueryArg, shallowEqual } from "./query.ts";
+import { Recorder, type Source } from "./recorder.ts";
+import { Slot } from "./slot.ts";
+
+/** A result that is kept up to date on demand and watched. */
+export interface Observation<Result> {
+  readonly value: Result;
+  /** The same object for all subjects that share the result. */
+  readonly identity: object;
+  /** Stops watching. Results that nobody watches or uses are dropped. */
+  release(): void;
+}
+
+export interface GraphStats {
+  readonly inputs: number;
+  readonly results: number;
+  readonly computations: number;
+}
+
+export class Graph<Subject> {
+  readonly #inputs = new Map<string, InputCell>();
+  readonly #slots = new Map<string, Slot<Subject>>();
+  readonly #running = new Set<string>();
+  /** Cells that lost a dependent while something ran that may be about to use them. */
+  readonly #unused = new Set<AnyCell<Subject>>();
+  readonly #source: Source<Subject>;
+  #revision = 1;
+  #computations = 0;
+  #results = 0;
+
+  constructor() {
+    this.#source = {
+      inputCell: (key) => this.#inputCell(key),
+      resolve: (query, arg, subject) => this.#resolve(query, arg, subject),
+    };
+  }
+
+  /** Sets an input; `undefined` removes it. Returns whether it differs from before (by `equal`). */
+  set<Value>(key: InputKey<Value>, value: Value | undefined, equal: (a: Value, b: Value) => boolean = Object.is): boolean {
+    const cell = this.#inputCell(key);
+    const before = cell.value as Value | undefined;
+    const same = before === value || (before !== undefined && value !== undefined && equal(before, value));
+    if (!same) {
+      this.#revision++;
+      cell.value = value;
+      cell.changedAt = this.#revision;
+      for (const dependent of dependentsOf<Subject>(cell)) mark(dependent, "dirty");
+    }
+    this.#dropIfUnused(cell);
+    return !same;
+  }
+
+  /** The present value of an input, outside of any query. */
+  get<Value>(key: InputKey<Value>): Value | undefined {
+    return this.#inputs.get(key)?.value as Value | undefined;
+  }
+
+  /** The result for `subject`, up to date. It is kept only while something observed depends on it. */
+  evaluate<Arg extends QueryArg, Result>(query: Query<Subject, Arg, Result>, arg: Arg, subject: Subject): Result {
+    const cell = this.#resolve(erase(query), arg, subject);
+    const value = cell.value as Result;
+    this.#dropIfUnused(cell);
+    return value;
+  }
+
+  /** Keeps the result for `subject`; `onStale` is called once when it may have changed, until it is evaluated again. */
+  observe<Arg extends QueryArg, Result>(
+    query: Query<Subject, Arg, Result>,
+    arg: Arg,
+    subject: Subject,
+    onStale: () => void,
+  ): Observation<Result> {
+    const cell = this.#resolve(erase(query), arg, subject);
+    const observer = () => onStale();
+    cell.observers ??= new Set();
+    cell.observers.add(observer);
+    const release = () => {
+      cell.observers?.delete(observer);
+      if (cell.observers?.size === 0) cell.observers = undefined;
+      this.#dropIfUnused(cell);
+    };
+    return { value: cell.value as Result, identity: cell, release };
+  }
+
+  /** What the results that are kept have found, each result's findings once. */
+  findings(): readonly Finding[] {
+    return [...this.#slots.values()].flatMap((slot) => slot.cells().flatMap((cell) => cell.findings));
+  }
+
+  /** The keys of all inputs that the result for `subject` was computed from, nearest first. */
+  inputsOf<Arg extends QueryArg, Result>(query: Query<Subject, Arg, Result>, arg: Arg, subject: Subject): readonly string[] {
+    const root = this.#resolve(erase(query), arg, subject);
+    const seen = new Set<AnyCell<Subject>>([root]);
+    const keys: string[] = [];
+    for (const cell of seen) {
+      if (cell.kind === "input") keys.push(cell.key);
+      else for (const dep of cell.deps) seen.add(dep);
+    }
+    this.#dropIfUnused(root);
+    return keys;
+  }
+
+  stats(): GraphStats {
+    return { inputs: this.#inputs.size, results: this.#results, computations: this.#computations };
+  }
+
+  #inputCell(key: string): InputCell {
+    let cell = this.#inputs.get(key);
+    if (cell === undefined) {
+      cell = { kind: "input", key, value: undefined, changedAt: 0, dependents: undefined };
+      this.#inputs.set(key, cell);
+    }
+    return cell;
+  }
+
+  #resolve(query: Query<Subject, QueryArg, unknown>, arg: QueryArg, subject: Subject): QueryCell<Subject> {
+    const id = arg === undefined ? query.name : `${query.name}(${arg})`;
+    let slot = this.#slots.get(id);
+    if (slot === undefined) {
+      slot = new Slot(id);
+      this.#slots.set(id, slot);
+    }
+    const found = slot.find(subject);
+    if (found !== undefined) return this.#refresh(found, subject);
+    const cell: QueryCell<Subject> = {
+      kind: "query", query, arg, slot, state: "new", value: undefined, changedAt: 0, deps: [], dependents: undefined,
+      trace: [], findings: [], observers: undefined,
+    };
+    this.#results++;
+    this.#compute(cell, subject);
+    return cell;
+  }
+
+  /** Brings a cell up to date for a subject that shares it; its place in the tree may change. */
+  #refresh(cell: QueryCell<Subject>, subject: Subject): QueryCell<Subject> {
+    if (cell.state === "clean") return cell;
+    if (cell.state === "check") {
+      const since = cell.changedAt;
+      const changed = cell.deps.some((dep) => (dep.kind === "input" ? dep : this.#refresh(dep, subject)).changedAt > since);
+      if (!changed) {
+        cell.state = "clean";
+        return cell;
+      }
+    }
+    this.#compute(cell, subject);
+    return cell;
+  }
+
+  #compute(cell: QueryCell<Subject>, subject: Subject): void {
+    const { id } = cell.slot;
+    if (this.#running.has(id)) throw new Error(`[INCREMENTAL_CYCLE] query ${id} depends on itself`);
+    this.#running.add(id);
+    try {
+      const recorder = new Recorder(this.#source, subject);
+      const value = cell.query.compute(recorder, cell.arg);
+      this.#computations++;
+      this.#commit(cell, value, recorder);
+    } finally {
+      this.#running.delete(id);
+    }
+    if (this.#running.size === 0 && this.#unused.size > 0) {
+      const unused = [...this.#unused];
+      this.#unused.clear();
+      for (const candidate of unused) if (candidate !== cell) this.#dropIfUnused(candidate);
+    }
+  }
+
+  #commit(cell: QueryCell<Subject>, value: unknown, recorder: Recorder<Subject>): void {
+    const isNew = cell.state === "new";
+    const trace = recorder.trace;
+    const moved = isNew || !sameTrace(cell.trace, trace);
+    if (moved && !isNew) cell.slot.remove(cell);
+    const deps = [...recorder.deps];
+    for (const dep of deps) addDependent(dep, cell);
+    const before = cell.deps;
+    cell.deps = deps;
+    for (const dep of before) if (!recorder.deps.has(dep)) this.#release(dep, cell);
+    cell.trace = trace;
+    cell.findings = recorder.findings;
+    cell.state = "clean";
+    if (moved) cell.slot.insert(cell);
+    // A result that moved may be equal, but whoever inherited its trace has to learn the new one.
+    if (moved || !(cell.query.equal ?? shallowEqual)(cell.value, value)) {
+      cell.value = value;
+      cell.changedAt = this.#revision;
+    }
+  }
+
+  #release(dep: AnyCell<Subject>, dependent: QueryCell<Subject>): void {
+    removeDependent(dep, dependent);
+    this.#dropIfUnused(dep);
+  }
+
+  #dropIfUnused(cell: AnyCell<Subject>): void {
+    if (cell.dependents !== undefined) return;
+    if (this.#running.size > 0) {
+      this.#unused.add(cell);
+      return;
+    }
+    if (cell.kind === "input") {
+      if (cell.value === undefined) this.#inputs.delete(cell.key);
+      return;
+    }
+    if (cell.observers !== undefined || cell.state === "disposed") return;
+    cell.state = "disposed";
+    this.#results--;
+    cell.slot.remove(cell);
+    if (cell.slot.isEmpty) this.#slots.delete(cell.slot.id);
+    for (const dep of cell.deps) this.#release(dep, cell);
+    cell.deps = [];
+  }
+}
+
+function mark<Subject>(cell: QueryCell<Subject>, state: "check" | "dirty"): void {
+  const wasClean = cell.state === "clean";
+  if (wasClean || (cell.state === "check" && state === "dirty")) cell.state = state;
+  if (!wasClean) return;
+  for (const dependent of dependentsOf(cell)) mark(dependent, "check");
+  if (cell.observers !== undefined) for (const observer of [...cell.observers]) observer();
+}
+
+function sameTrace<S>(a: QueryCell<S>["trace"], b: QueryCell<S>["trace"]): boolean {
+  return a.length === b.length && a.every((entry, i) => entry.id === b[i]?.id && entry.valueKey === b[i]?.valueKey);
+}
+
+/** The graph stores queries of all argument and result types in one place. */
+function erase<S, Arg extends QueryArg, Result>(query: Query<S, Arg, Result>): Query<S, QueryArg, unknown> {
+  return query as unknown as Query<S, QueryArg, unknown>;
+}

@@ -1,0 +1,56 @@
+/**
+ * What a computation is made of: inputs (set from outside), facets (what it asks about its subject)
+ * and queries (memoised functions of inputs, facets and other queries).
+ */
+
+/** A question about the subject (a proxy). Subjects that answer alike share results. */
+export interface Facet<Subject, Arg, Value> {
+  readonly name: string;
+  readonly read: (subject: Subject, arg: Arg) => Value;
+  /** Equal texts mean equal answers. Defaults to the text of a primitive, the JSON of anything else. */
+  readonly keyOf?: (value: Value) => string;
+}
+
+/** A memoised pure function. Whatever it reads through its context is recorded; nothing is declared. */
+export interface Query<Subject, Arg extends QueryArg, Result> {
+  readonly name: string;
+  readonly compute: (context: Context<Subject>, arg: Arg) => Result;
+  /** True when a new result may stand for the old one, so that nothing above is computed again. Default: `shallowEqual`. */
+  readonly equal?: (a: Result, b: Result) => boolean;
+}
+
+/** Arguments are part of the memo key, hence text (or nothing). */
+export type QueryArg = string | number | undefined;
+
+/** The only way a query may look at anything. */
+export interface Context<Subject> {
+  /** The input under `key`; `undefined` when there is none, which is recorded too. */
+  input<Value>(key: InputKey<Value>): Value | undefined;
+  facet<Arg, Value>(facet: Facet<Subject, Arg, Value>, arg: Arg): Value;
+  read<Arg extends QueryArg, Result>(query: Query<Subject, Arg, Result>, arg: Arg): Result;
+  /** A finding about an object (a conflict, an unknown reference); it lives as long as the result it was found for. */
+  report(finding: Finding): void;
+}
+
+/** The text of an input's key, which remembers the type of its value. */
+export type InputKey<Value> = string & { readonly __value?: (value: Value) => Value };
+
+export interface Finding {
+  /** The metric that counts such findings, for example `pilot_vservice_dup_domain`. */
+  readonly metric: string;
+  /** The object concerned, as `Kind/namespace/name` or a host. */
+  readonly object: string;
+  readonly message: string;
+}
+
+/** Same reference, or flat arrays, maps, sets and plain objects whose members are the same references. */
+export function shallowEqual(a: unknown, b: unknown): boolean {
+  if (Object.is(a, b)) return true;
+  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
+  if (Array.isArray(a)) return Array.isArray(b) && a.length === b.length && a.every((item, i) => Object.is(item, b[i]));
+  if (a instanceof Map) return b instanceof Map && a.size === b.size && [...a].every(([k, v]) => b.has(k) && Object.is(b.get(k), v));
+  if (a instanceof Set) return b instanceof Set && a.size === b.size && [...a].every((item) => b.has(item));
+  if (Object.getPrototypeOf(a) !== Object.prototype || Object.getPrototypeOf(b) !== Object.prototype) return false;
+  const left = Object.entries(a);
+  return left.length === Object.keys(b).length && left.every(([k, v]) => Object.is(v, (b as Record<string, unknown>)[k]));
+}

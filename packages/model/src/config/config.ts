@@ -1,0 +1,62 @@
+/** Configuration objects: Istio's kinds, Gateway API kinds, and the core Kubernetes kinds that configuration refers to. */
+
+/** `namespace` is "" for cluster-scoped kinds. `kind` is unambiguous: Gateway API's Gateway is `KubernetesGateway`. */
+export interface ConfigKey {
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** `Kind/namespace/name`; neither part can hold a slash. */
+export type ConfigKeyText = string & { readonly __configKey?: true };
+
+/** An object as its source has it; `Spec` is plain protobuf JSON on the wire and a decoded message in xds-server. */
+export interface Config<Spec = unknown> {
+  readonly key: ConfigKey;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+  /** Milliseconds since the epoch; 0 when the source knows none. */
+  readonly creationTimeMs: number;
+  /** Kubernetes' resourceVersion, or the source's equivalent. */
+  readonly resourceVersion?: string;
+  /** Kubernetes' generation: counts changes of the spec. */
+  readonly generation?: number;
+  readonly spec: Spec;
+  readonly status?: unknown;
+  readonly provenance?: Provenance;
+}
+
+/** Where an object comes from. */
+export interface Provenance {
+  /** `file`, `kubernetes`, `mcp`, `api` … */
+  readonly source: string;
+  /** A file and line, or a cluster. */
+  readonly location?: string;
+}
+
+export function configKeyText({ kind, namespace, name }: ConfigKey): ConfigKeyText {
+  return `${kind}/${namespace}/${name}`;
+}
+
+/** @throws RangeError when `text` does not have three parts. */
+export function parseConfigKey(text: ConfigKeyText): ConfigKey {
+  const [kind, namespace, name, rest] = text.split("/");
+  if (kind === undefined || namespace === undefined || name === undefined || rest !== undefined) {
+    throw new RangeError(`"${text}" is not Kind/namespace/name`);
+  }
+  return { kind, namespace, name };
+}
+
+/** Istio's order of precedence: older first, then by name, then by namespace. */
+export function compareByAge(a: Config, b: Config): number {
+  return (
+    a.creationTimeMs - b.creationTimeMs ||
+    compareText(a.key.name, b.key.name) ||
+    compareText(a.key.namespace, b.key.namespace)
+  );
+}
+
+/** Order by code unit: the same on every machine, unlike `localeCompare`. */
+export function compareText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

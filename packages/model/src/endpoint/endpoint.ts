@@ -1,0 +1,44 @@
+/** A network address at which instances of a service answer. */
+import type { Labels } from "../config/selector.ts";
+
+export type EndpointHealth = "healthy" | "unhealthy" | "draining" | "terminating";
+
+export interface Endpoint {
+  /** First the primary address; a Unix socket path or a host name is allowed (ServiceEntry). */
+  readonly addresses: readonly string[];
+  readonly servicePortName: string;
+  readonly port: number;
+  readonly labels: Labels;
+  /** SPIFFE id of the workload, empty when unknown. */
+  readonly serviceAccount: string;
+  readonly network: string;
+  /** `region/zone/subzone`, trailing parts may be missing. */
+  readonly locality: string;
+  readonly clusterId: string;
+  /** 0 means the default weight 1. */
+  readonly weight: number;
+  /** `istio` (it takes mutual TLS) or `disabled`. */
+  readonly tlsMode: "istio" | "disabled" | string;
+  readonly namespace: string;
+  readonly workloadName: string;
+  readonly hostname?: string;
+  readonly subdomain?: string;
+  readonly nodeName?: string;
+  readonly health: EndpointHealth;
+  /** Send the endpoint although it is unhealthy: the service publishes not-ready addresses. */
+  readonly sendUnhealthy?: boolean;
+  /** The registry object it was made from, for explanations: `Pod/ns/name`, `WorkloadEntry/ns/name`. */
+  readonly definedBy?: string;
+}
+
+/** The endpoints of one service in one shard, replaced or dropped as a whole. */
+export interface EndpointsKey {
+  /** `registry/cluster`. */
+  readonly shard: string;
+  readonly namespace: string;
+  readonly hostname: string;
+}
+
+export function endpointsKeyText({ shard, namespace, hostname }: EndpointsKey): string {
+  return `${shard}|${namespace}|${hostname}`;
+}

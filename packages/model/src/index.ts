@@ -1,0 +1,63 @@
+export type { Cause, Change, ChangeGroup, ConfigChange, EndpointsChange, ServiceChange } from "./change/change.ts";
+export {
+  type Config,
+  type ConfigKey,
+  type ConfigKeyText,
+  compareByAge,
+  compareText,
+  configKeyText,
+  type Provenance,
+  parseConfigKey,
+} from "./config/config.ts";
+export { type Labels, matchesLabels } from "./config/selector.ts";
+export { type Endpoint, type EndpointHealth, type EndpointsKey, endpointsKeyText } from "./endpoint/endpoint.ts";
+export { defaultMeshConfig, defaultProxyConfig, type Json, type JsonObject } from "./mesh/mesh-config.ts";
+export { isIpAddress, isIpv4, isIpv6, parseCidr } from "./names/address.ts";
+export {
+  type ClusterName,
+  type ClusterNameParts,
+  clusterName,
+  type Direction,
+  parseClusterName,
+  sniName,
+} from "./names/cluster-name.ts";
+export {
+  compareSpecificity,
+  type Hostname,
+  hostCovers,
+  hostsOverlap,
+  isWildcard,
+  resolveShortName,
+} from "./names/host.ts";
+export { NodeError, type NodeInfo, parseNode } from "./proxy/node.ts";
+export {
+  metadataFlag,
+  metadataList,
+  metadataMap,
+  metadataObject,
+  metadataText,
+  type NodeMetadata,
+  type PodPort,
+  podPorts,
+} from "./proxy/node-metadata.ts";
+export {
+  compareIstioVersions,
+  type IstioVersion,
+  type Locality,
+  localityText,
+  type Proxy,
+  type ProxyType,
+  parseIstioVersion,
+  parseLocality,
+} from "./proxy/proxy.ts";
+export { isHttp, isHttp2, isTcp, isTls, isUnsupported, type Protocol, parseProtocol } from "./service/protocol.ts";
+export {
+  type KubernetesServiceTraits,
+  type RegistryName,
+  type Resolution,
+  type Service,
+  type ServiceKey,
+  type ServicePort,
+  serviceKeyText,
+  type Visibility,
+} from "./service/service.ts";

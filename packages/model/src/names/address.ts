@@ -1,0 +1,36 @@
+/** IP addresses and CIDR ranges as text. */
+
+const ipv4 = /^(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?!$)|$)){4}$/;
+
+export function isIpv4(text: string): boolean {
+  return ipv4.test(text);
+}
+
+/** Accepts every form of RFC 4291 text, an embedded IPv4 tail included, but no zone. */
+export function isIpv6(text: string): boolean {
+  if (!text.includes(":") || !/^[0-9a-fA-F:.]+$/.test(text)) return false;
+  const tail = text.lastIndexOf(":") + 1;
+  const hasIpv4Tail = text.includes(".");
+  if (hasIpv4Tail && !isIpv4(text.slice(tail))) return false;
+  const halves = text.split("::");
+  if (halves.length > 2) return false;
+  const groups = halves.flatMap((half) => (half === "" ? [] : half.split(":")));
+  const width = groups.length + (hasIpv4Tail ? 1 : 0);
+  if (!groups.every((group, i) => /^[0-9a-fA-F]{1,4}$/.test(group) || (hasIpv4Tail && i === groups.length - 1)))
+    return false;
+  return halves.length === 2 ? width < 8 : width === 8;
+}
+
+export function isIpAddress(text: string): boolean {
+  return isIpv4(text) || isIpv6(text);
+}
+
+/** `address/length`; undefined when it is no CIDR range. A bare address gives its full length. */
+export function parseCidr(text: string): { readonly address: string; readonly length: number } | undefined {
+  const [address = "", length, rest] = text.split("/");
+  if (rest !== undefined || !isIpAddress(address)) return undefined;
+  const width = isIpv4(address) ? 32 : 128;
+  if (length === undefined) return { address, length: width };
+  if (!/^\d{1,3}$/.test(length) || Number(length) > width) return undefined;
+  return { address, length: Number(length) };
+}

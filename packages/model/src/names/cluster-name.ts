@@ -1,0 +1,36 @@
+/** Names of Envoy clusters in Istio's form: `direction|port|subset|host`. */
+
+export type Direction = "outbound" | "inbound" | "inbound-vip" | "inbound-pod" | "outbound_" | "connect_originate";
+export type ClusterName = string & { readonly __clusterName?: true };
+
+export interface ClusterNameParts {
+  readonly direction: string;
+  readonly port: number;
+  readonly subset: string;
+  readonly hostname: string;
+}
+
+export function clusterName(direction: Direction, port: number, subset: string, hostname: string): ClusterName {
+  return `${direction}|${port}|${subset}|${hostname}`;
+}
+
+/** Undefined when `name` does not have the form. */
+export function parseClusterName(name: ClusterName): ClusterNameParts | undefined {
+  const parts = name.split("|");
+  const [direction, port, subset, hostname] = parts;
+  if (
+    parts.length !== 4 ||
+    direction === undefined ||
+    port === undefined ||
+    subset === undefined ||
+    hostname === undefined
+  )
+    return undefined;
+  if (!/^\d+$/.test(port)) return undefined;
+  return { direction, port: Number(port), subset, hostname };
+}
+
+/** The SNI by which a gateway between networks finds the cluster: `outbound_.80_.v1_.host`. */
+export function sniName(direction: Direction, port: number, subset: string, hostname: string): string {
+  return `${direction}_.${port}_.${subset}_.${hostname}`;
+}

@@ -1,0 +1,64 @@
+/**
+ * The metadata of an Envoy node as pilot-agent writes it. Values arrive as JSON of a protobuf Struct:
+ * booleans may be text, lists may be comma text, and some values are JSON within text.
+ */
+export type NodeMetadata = Readonly<Record<string, unknown>>;
+
+export interface PodPort {
+  readonly name?: string;
+  readonly containerPort: number;
+  readonly protocol?: string;
+}
+
+export function metadataText(metadata: NodeMetadata, key: string): string {
+  const value = metadata[key];
+  return typeof value === "string"
+    ? value
+    : typeof value === "number" || typeof value === "boolean"
+      ? String(value)
+      : "";
+}
+
+export function metadataFlag(metadata: NodeMetadata, key: string): boolean {
+  const value = metadata[key];
+  return value === true || value === "true" || value === "1" || value === 1;
+}
+
+/** A list of text, or text with commas. */
+export function metadataList(metadata: NodeMetadata, key: string): readonly string[] {
+  const value = metadata[key];
+  if (Array.isArray(value)) return value.filter((item) => typeof item === "string");
+  return typeof value === "string" && value !== "" ? value.split(",").map((item) => item.trim()) : [];
+}
+
+export function metadataMap(metadata: NodeMetadata, key: string): Readonly<Record<string, string>> {
+  const value = metadata[key];
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return {};
+  return Object.fromEntries(
+    Object.entries(value).filter((entry): entry is [string, string] => typeof entry[1] === "string"),
+  );
+}
+
+/** A nested object such as PROXY_CONFIG; undefined when absent or of another form. */
+export function metadataObject(metadata: NodeMetadata, key: string): Readonly<Record<string, unknown>> | undefined {
+  const value = parsed(metadata[key]);
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : undefined;
+}
+
+/** POD_PORTS: a JSON list within text. */
+export function podPorts(metadata: NodeMetadata): readonly PodPort[] {
+  const value = parsed(metadata["POD_PORTS"]);
+  return Array.isArray(value) ? value.filter((port): port is PodPort => typeof port?.containerPort === "number") : [];
+}
+
+function parsed(value: unknown): unknown {
+  if (typeof value !== "string") return value;
+  try {
+    return JSON.parse(value);
+  } catch {
+    // Not JSON: the caller treats it like an absent value, as Envoy's node may carry anything.
+    return undefined;
+  }
+}

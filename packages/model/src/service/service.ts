@@ -1,0 +1,84 @@
+/** A service of the mesh, whichever registry it comes from. */
+import type { Labels } from "../config/selector.ts";
+import type { Protocol } from "./protocol.ts";
+
+export interface ServicePort {
+  readonly name: string;
+  readonly number: number;
+  readonly protocol: Protocol;
+}
+
+/**
+ * How the caller's proxy finds an address: by load balancing over known endpoints, by DNS, by the
+ * caller's original destination, or as another name of another service (`alias`, an ExternalName).
+ */
+export type Resolution = "client-side" | "dns" | "dns-round-robin" | "dynamic-dns" | "passthrough" | "alias";
+
+/** `Kubernetes` also covers services of other clusters; `External` is a ServiceEntry. */
+export type RegistryName = "Kubernetes" | "External" | "Consul" | "File" | "Mock";
+
+/** Whoever may see an object: `*` all, `.` its own namespace, `~` nobody, or a namespace. */
+export type Visibility = string;
+
+export interface Service {
+  readonly hostname: string;
+  readonly namespace: string;
+  /** The object's own name: of the Kubernetes Service or the ServiceEntry. */
+  readonly name: string;
+  readonly registry: RegistryName;
+  readonly ports: readonly ServicePort[];
+  readonly resolution: Resolution;
+  readonly meshExternal: boolean;
+  /** `0.0.0.0` when the service has no address of its own. */
+  readonly defaultAddress: string;
+  /** By cluster; a dual-stack service has several a cluster. ServiceEntry addresses stand under the empty cluster id or the config cluster's. */
+  readonly clusterVips: Readonly<Record<string, readonly string[]>>;
+  readonly autoAllocatedIpv4?: string;
+  readonly autoAllocatedIpv6?: string;
+  readonly creationTimeMs: number;
+  readonly labels: Labels;
+  /** The selector over workloads; absent for services without. */
+  readonly labelSelectors?: Labels;
+  /** Empty: the mesh's default applies. */
+  readonly exportTo: readonly Visibility[];
+  /** Identities that may stand behind the service: SPIFFE ids or, for ServiceEntries, `subjectAltNames`. */
+  readonly serviceAccounts: readonly string[];
+  readonly kubernetes?: KubernetesServiceTraits;
+  /** Addresses by which it is reached from outside of a cluster, by cluster id. */
+  readonly clusterExternalAddresses?: Readonly<Record<string, readonly string[]>>;
+  /** NodePorts: cluster id → service port → node port. */
+  readonly clusterExternalPorts?: Readonly<Record<string, Readonly<Record<number, number>>>>;
+  /** `PreferClose` and the like: traffic distribution of the Service or its namespace. */
+  readonly trafficDistribution?: string;
+  /** The resource that defines it: `ServiceEntry/ns/name` or `Service/ns/name`. */
+  readonly definedBy: string;
+  /** Kubernetes: `Service` uid or the like; absent for others. */
+  readonly resourceVersion?: string;
+}
+
+export interface KubernetesServiceTraits {
+  /** ClusterIP, NodePort, LoadBalancer, ExternalName. */
+  readonly type: string;
+  readonly externalName?: string;
+  /** True for internalTrafficPolicy Local. */
+  readonly nodeLocal: boolean;
+  readonly publishNotReadyAddresses: boolean;
+  readonly headless: boolean;
+  readonly externalTrafficPolicyLocal?: boolean;
+  /** `service.spec.ports[].targetPort` by port number, for ports of pods found by selector. */
+  readonly targetPorts: Readonly<Record<number, string>>;
+  /** Persistent-session label and the like are read from `labels`; annotations that matter stand here. */
+  readonly annotations?: Readonly<Record<string, string>>;
+}
+
+/** One service may stand in several shards (clusters); this names one of them. */
+export interface ServiceKey {
+  /** `registry/cluster`. */
+  readonly shard: string;
+  readonly namespace: string;
+  readonly hostname: string;
+}
+
+export function serviceKeyText({ shard, namespace, hostname }: ServiceKey): string {
+  return `${shard}|${namespace}|${hostname}`;
+}

@@ -9,6 +9,14 @@ export {
   type Provenance,
   parseConfigKey,
 } from "./config/config.ts";
+export {
+  apiGroup,
+  creationTimeMs,
+  type KubeMetadata,
+  type KubeObject,
+  type OwnerReference,
+  objectKey,
+} from "./config/kube-object.ts";
 export { type Labels, matchesLabels } from "./config/selector.ts";
 export { type Endpoint, type EndpointHealth, type EndpointsKey, endpointsKeyText } from "./endpoint/endpoint.ts";
 export { defaultMeshConfig, defaultProxyConfig, type Json, type JsonObject } from "./mesh/mesh-config.ts";

@@ -1,7 +1,8 @@
 /** A network address at which instances of a service answer. */
 import type { Labels } from "../config/selector.ts";
 
-export type EndpointHealth = "healthy" | "unhealthy" | "draining" | "terminating";
+/** `unknown`: nobody watches it, as for the endpoints of a ServiceEntry; Envoy takes it for healthy. */
+export type EndpointHealth = "healthy" | "unhealthy" | "draining" | "terminating" | "unknown";
 
 export interface Endpoint {
   /** First the primary address; a Unix socket path or a host name is allowed (ServiceEntry). */

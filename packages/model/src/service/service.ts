@@ -33,6 +33,8 @@ export interface Service {
   readonly defaultAddress: string;
   /** By cluster; a dual-stack service has several a cluster. ServiceEntry addresses stand under the empty cluster id or the config cluster's. */
   readonly clusterVips: Readonly<Record<string, readonly string[]>>;
+  /** All addresses of a ServiceEntry that has several, the default address first; ranges in CIDR form. */
+  readonly addresses?: readonly string[];
   readonly autoAllocatedIpv4?: string;
   readonly autoAllocatedIpv6?: string;
   readonly creationTimeMs: number;
@@ -48,8 +50,8 @@ export interface Service {
   readonly clusterExternalAddresses?: Readonly<Record<string, readonly string[]>>;
   /** NodePorts: cluster id → service port → node port. */
   readonly clusterExternalPorts?: Readonly<Record<string, Readonly<Record<number, number>>>>;
-  /** `PreferClose` and the like: traffic distribution of the Service or its namespace. */
-  readonly trafficDistribution?: string;
+  /** What the Service, its annotation or its namespace prefers; `PreferClose` is the old name of `PreferSameZone`. */
+  readonly trafficDistribution?: "PreferSameZone" | "PreferSameNode";
   /** The resource that defines it: `ServiceEntry/ns/name` or `Service/ns/name`. */
   readonly definedBy: string;
   /** Kubernetes: `Service` uid or the like; absent for others. */
@@ -77,8 +79,10 @@ export interface ServiceKey {
   readonly shard: string;
   readonly namespace: string;
   readonly hostname: string;
+  /** The object that defines it: two ServiceEntries of one namespace may have the same host. */
+  readonly name: string;
 }
 
-export function serviceKeyText({ shard, namespace, hostname }: ServiceKey): string {
-  return `${shard}|${namespace}|${hostname}`;
+export function serviceKeyText({ shard, namespace, hostname, name }: ServiceKey): string {
+  return `${shard}|${namespace}|${hostname}|${name}`;
 }

@@ -1,0 +1,48 @@
+/** An object in the shape of the Kubernetes API, as a file or an API server hands it out. */
+import type { ConfigKey } from "./config.ts";
+
+export interface KubeMetadata {
+  readonly name: string;
+  readonly namespace?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly creationTimestamp?: string;
+  readonly deletionTimestamp?: string;
+  readonly generateName?: string;
+  readonly generation?: number;
+  readonly ownerReferences?: readonly OwnerReference[];
+  readonly resourceVersion?: string;
+  readonly uid?: string;
+}
+
+export interface OwnerReference {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly controller?: boolean;
+  readonly uid?: string;
+}
+
+export interface KubeObject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: KubeMetadata;
+  readonly [field: string]: unknown;
+}
+
+/** `discovery.k8s.io` of `discovery.k8s.io/v1`; "" for the core group. */
+export function apiGroup(apiVersion: string): string {
+  const slash = apiVersion.indexOf("/");
+  return slash === -1 ? "" : apiVersion.slice(0, slash);
+}
+
+/** The key under which an object is stored when its kind is called `kind`. */
+export function objectKey(object: KubeObject, kind: string = object.kind): ConfigKey {
+  return { kind, namespace: object.metadata.namespace ?? "", name: object.metadata.name };
+}
+
+/** Milliseconds since the epoch; 0 when the object carries no creation time. */
+export function creationTimeMs({ metadata }: KubeObject): number {
+  const time = metadata.creationTimestamp === undefined ? Number.NaN : Date.parse(metadata.creationTimestamp);
+  return Number.isNaN(time) ? 0 : time;
+}

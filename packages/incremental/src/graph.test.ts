@@ -136,7 +136,9 @@ describe("graph", () => {
 
   it("agrees with a fresh graph after any sequence of changes", () => {
     const { query } = counted();
-    const pick = query("pick", (c, key) => (c.input<boolean>(`${key}/labelled`) ? c.facet(label, key) : c.input<number>(key)));
+    const pick = query("pick", (c, key) =>
+      c.input<boolean>(`${key}/labelled`) ? c.facet(label, key) : c.input<number>(key),
+    );
     const all = query("all", (c) => ["a", "b", "c"].map((key) => c.read(pick, key)).join());
     const subjects = [pod("x", { a: "1", b: "1" }), pod("x", { a: "1", b: "2" }), pod("y", { c: "3" })];
     let seed = 42;

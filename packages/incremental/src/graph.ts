@@ -47,7 +47,11 @@ export class Graph<Subject> {
   }
 
   /** Sets an input; `undefined` removes it. Returns whether it differs from before (by `equal`). */
-  set<Value>(key: InputKey<Value>, value: Value | undefined, equal: (a: Value, b: Value) => boolean = Object.is): boolean {
+  set<Value>(
+    key: InputKey<Value>,
+    value: Value | undefined,
+    equal: (a: Value, b: Value) => boolean = Object.is,
+  ): boolean {
     const cell = this.#inputCell(key);
     const before = cell.value as Value | undefined;
     const same = before === value || (before !== undefined && value !== undefined && equal(before, value));
@@ -99,7 +103,11 @@ export class Graph<Subject> {
   }
 
   /** The keys of all inputs that the result for `subject` was computed from, nearest first. */
-  inputsOf<Arg extends QueryArg, Result>(query: Query<Subject, Arg, Result>, arg: Arg, subject: Subject): readonly string[] {
+  inputsOf<Arg extends QueryArg, Result>(
+    query: Query<Subject, Arg, Result>,
+    arg: Arg,
+    subject: Subject,
+  ): readonly string[] {
     const root = this.#resolve(erase(query), arg, subject);
     const seen = new Set<AnyCell<Subject>>([root]);
     const keys: string[] = [];
@@ -134,8 +142,18 @@ export class Graph<Subject> {
     const found = slot.find(subject);
     if (found !== undefined) return this.#refresh(found, subject);
     const cell: QueryCell<Subject> = {
-      kind: "query", query, arg, slot, state: "new", value: undefined, changedAt: 0, deps: [], dependents: undefined,
-      trace: [], findings: [], observers: undefined,
+      kind: "query",
+      query,
+      arg,
+      slot,
+      state: "new",
+      value: undefined,
+      changedAt: 0,
+      deps: [],
+      dependents: undefined,
+      trace: [],
+      findings: [],
+      observers: undefined,
     };
     this.#results++;
     this.#compute(cell, subject);
@@ -147,7 +165,9 @@ export class Graph<Subject> {
     if (cell.state === "clean") return cell;
     if (cell.state === "check") {
       const since = cell.changedAt;
-      const changed = cell.deps.some((dep) => (dep.kind === "input" ? dep : this.#refresh(dep, subject)).changedAt > since);
+      const changed = cell.deps.some(
+        (dep) => (dep.kind === "input" ? dep : this.#refresh(dep, subject)).changedAt > since,
+      );
       if (!changed) {
         cell.state = "clean";
         return cell;

@@ -48,9 +48,12 @@ export function shallowEqual(a: unknown, b: unknown): boolean {
   if (Object.is(a, b)) return true;
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
   if (Array.isArray(a)) return Array.isArray(b) && a.length === b.length && a.every((item, i) => Object.is(item, b[i]));
-  if (a instanceof Map) return b instanceof Map && a.size === b.size && [...a].every(([k, v]) => b.has(k) && Object.is(b.get(k), v));
+  if (a instanceof Map)
+    return b instanceof Map && a.size === b.size && [...a].every(([k, v]) => b.has(k) && Object.is(b.get(k), v));
   if (a instanceof Set) return b instanceof Set && a.size === b.size && [...a].every((item) => b.has(item));
   if (Object.getPrototypeOf(a) !== Object.prototype || Object.getPrototypeOf(b) !== Object.prototype) return false;
   const left = Object.entries(a);
-  return left.length === Object.keys(b).length && left.every(([k, v]) => Object.is(v, (b as Record<string, unknown>)[k]));
+  return (
+    left.length === Object.keys(b).length && left.every(([k, v]) => Object.is(v, (b as Record<string, unknown>)[k]))
+  );
 }

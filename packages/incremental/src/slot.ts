@@ -54,7 +54,10 @@ function isBranch<S>(node: TreeNode<S>): node is Branch<S> {
 function place<S>(node: TreeNode<S> | undefined, cell: QueryCell<S>, depth: number): TreeNode<S> {
   const entry = cell.trace[depth];
   if (entry === undefined) return cell;
-  const branch = node !== undefined && isBranch(node) && node.question.id === entry.id ? node : { question: entry, answers: new Map() };
+  const branch =
+    node !== undefined && isBranch(node) && node.question.id === entry.id
+      ? node
+      : { question: entry, answers: new Map() };
   branch.answers.set(entry.valueKey, place(branch.answers.get(entry.valueKey), cell, depth + 1));
   return branch;
 }

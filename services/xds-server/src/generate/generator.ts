@@ -1,0 +1,51 @@
+/**
+ * A generator: which resources of one type a proxy gets, and what each is made of.
+ *
+ * `select` may look at everything through the view, which records it; `build` sees nothing but what
+ * `select` returned. `select` should return a flat object of primitives and of values it found in
+ * the view (not copies): inputs that are equal one level deep are not built again, and proxies whose
+ * inputs are equal share one encoding.
+ */
+import type { Message, MessageShape } from "@bufbuild/protobuf";
+import type { GenMessage } from "@bufbuild/protobuf/codegenv2";
+import { encode, type TypeUrl } from "@flotilla/proto";
+import { query, type View, type ViewQuery } from "../snapshot/view.ts";
+import type { EncodedResource } from "./encoded-resource.ts";
+import { contentHash } from "./shared/content-hash.ts";
+
+export interface Generator {
+  readonly typeUrl: TypeUrl;
+  /** All names of a view, for types that are subscribed to by wildcard. */
+  readonly names?: ViewQuery<undefined, readonly string[]>;
+  /** The resource of a name; undefined when the view has none. */
+  readonly resource: ViewQuery<string, EncodedResource | undefined>;
+}
+
+export interface GeneratorSpec<Inputs extends object, Resource extends Message> {
+  readonly typeUrl: TypeUrl;
+  readonly schema: GenMessage<Resource>;
+  readonly names?: (view: View) => readonly string[];
+  readonly select: (view: View, name: string) => Inputs | undefined;
+  readonly build: (inputs: Inputs) => MessageShape<GenMessage<Resource>>;
+}
+
+export function createGenerator<Inputs extends object, Resource extends Message>(
+  spec: GeneratorSpec<Inputs, Resource>,
+): Generator {
+  const { typeUrl, schema, select, build } = spec;
+  const inputs = query<Inputs | undefined, string>(`${typeUrl} inputs`, select);
+  const resource = query<EncodedResource | undefined, string>(
+    typeUrl,
+    (view, name) => {
+      const found = view.read(inputs, name);
+      return found === undefined ? undefined : encodeResource(typeUrl, name, encode(schema, build(found)));
+    },
+    (a, b) => a?.version === b?.version,
+  );
+  const { names } = spec;
+  return { typeUrl, resource, ...(names && { names: query(`${typeUrl} names`, (view) => names(view)) }) };
+}
+
+export function encodeResource(typeUrl: TypeUrl, name: string, bytes: Uint8Array): EncodedResource {
+  return { name, typeUrl, bytes, version: contentHash(bytes) };
+}

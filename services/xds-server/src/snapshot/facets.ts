@@ -1,0 +1,71 @@
+/**
+ * Everything a computation may ask about the proxy. Proxies that answer alike share the result, so
+ * a question should be as coarse as its use: ask whether a selector matches, not for all labels.
+ */
+import type { Facet } from "@flotilla/incremental";
+import {
+  compareIstioVersions,
+  type IstioVersion,
+  isIpv4,
+  isIpv6,
+  type Locality,
+  matchesLabels,
+  metadataFlag,
+  metadataText,
+  type ProxyType,
+} from "@flotilla/model";
+import type { ServiceTarget, Subject } from "./subject.ts";
+
+type ProxyFacet<Arg, Value> = Facet<Subject, Arg, Value>;
+export type IpMode = "ipv4" | "ipv6" | "dual";
+
+export const facets = {
+  type: facet<ProxyType>("type", ({ proxy }) => proxy.type),
+  generator: facet<string>("generator", ({ proxy }) => proxy.generator),
+  namespace: facet<string>("namespace", ({ proxy }) => proxy.namespace),
+  dnsDomain: facet<string>("dns-domain", ({ proxy }) => proxy.dnsDomain),
+  clusterId: facet<string>("cluster-id", ({ proxy }) => proxy.clusterId),
+  network: facet<string>("network", ({ proxy }) => proxy.network),
+  serviceAccount: facet<string>("service-account", ({ proxy }) => proxy.serviceAccount),
+  locality: facet<Locality>("locality", ({ proxy }) => proxy.locality),
+  id: facet<string>("id", ({ proxy }) => proxy.id),
+  addresses: facet<readonly string[]>("addresses", ({ proxy }) => proxy.ipAddresses),
+  ipMode: facet<IpMode>("ip-mode", ({ proxy }) => ipModeOf(proxy.ipAddresses)),
+  /** Copied out to logs and stats, for example. Prefer `matches` and `label`. */
+  labels: facet<Readonly<Record<string, string>>>("labels", ({ proxy }) => proxy.labels),
+  targets: facet<readonly ServiceTarget[]>("targets", ({ targets }) => targets),
+  label: { name: "label", read: ({ proxy }, key) => proxy.labels[key] } as ProxyFacet<string, string | undefined>,
+  matches: {
+    name: "matches",
+    read: ({ proxy }, selector) => matchesLabels(selector, proxy.labels),
+  } as ProxyFacet<Readonly<Record<string, string>>, boolean>,
+  /** The raw metadata value, whatever its type. */
+  metadata: { name: "metadata", read: ({ proxy }, key) => proxy.metadata[key] } as ProxyFacet<string, unknown>,
+  metadataText: { name: "text", read: ({ proxy }, key) => metadataText(proxy.metadata, key) } as ProxyFacet<
+    string,
+    string
+  >,
+  metadataFlag: { name: "flag", read: ({ proxy }, key) => metadataFlag(proxy.metadata, key) } as ProxyFacet<
+    string,
+    boolean
+  >,
+  /** True when the proxy is of this version or newer; an unknown version is newest. */
+  isAtLeast: {
+    name: "at-least",
+    read: ({ proxy }, version) => compareIstioVersions(proxy.version, version) >= 0,
+  } as ProxyFacet<IstioVersion, boolean>,
+  /** False only when the client listed its extensions and this type URL is not among them. */
+  supports: {
+    name: "supports",
+    read: ({ proxy }, typeUrl) => proxy.extensions === undefined || proxy.extensions.has(typeUrl),
+  } as ProxyFacet<string, boolean>,
+};
+
+function facet<Value>(name: string, read: (subject: Subject) => Value): ProxyFacet<undefined, Value> {
+  return { name, read };
+}
+
+function ipModeOf(addresses: readonly string[]): IpMode {
+  const [v4, v6] = [addresses.some(isIpv4), addresses.some(isIpv6)];
+  return v4 && v6 ? "dual" : v6 ? "ipv6" : "ipv4";
+}

@@ -1,0 +1,36 @@
+/** The graph's input keys. No other module spells one. */
+
+import type { InputKey } from "@flotilla/incremental";
+import { type Config, type ConfigKey, configKeyText, type Endpoint, type Service } from "@flotilla/model";
+import type { MeshConfig } from "@flotilla/proto/mesh/v1alpha1/config_pb";
+import type { MeshNetworks } from "@flotilla/proto/mesh/v1alpha1/network_pb";
+
+/** A service as the registries have it, one element a shard, in order of the shards' names. */
+export type ServiceShards = ReadonlyMap<string, Service>;
+/** Endpoints by shard (`registry/cluster`). */
+export type EndpointShards = ReadonlyMap<string, readonly Endpoint[]>;
+
+export interface ServiceName {
+  readonly namespace: string;
+  readonly hostname: string;
+}
+
+export interface AddressUse extends ServiceName {
+  readonly shard: string;
+}
+
+export const keys = {
+  config: (key: ConfigKey): InputKey<Config> => `config/${configKeyText(key)}`,
+  allOf: (kind: string): InputKey<readonly Config[]> => `row/kind/${kind}`,
+  row: (index: string, key: string): InputKey<readonly Config[]> => `row/${index}/${key}`,
+  service: ({ namespace, hostname }: ServiceName): InputKey<ServiceShards> => `service/${namespace}/${hostname}`,
+  /** All names, ordered by host name and namespace; changes only when a service comes or goes. */
+  serviceNames: "service-names" as InputKey<readonly ServiceName[]>,
+  /** The namespaces that have a service of this host name. */
+  servicesByHost: (hostname: string): InputKey<readonly ServiceName[]> => `services-by-host/${hostname}`,
+  endpoints: ({ namespace, hostname }: ServiceName): InputKey<EndpointShards> => `endpoints/${namespace}/${hostname}`,
+  /** Which services have an endpoint at an address. */
+  address: (address: string): InputKey<readonly AddressUse[]> => `address/${address}`,
+  mesh: "mesh" as InputKey<MeshConfig>,
+  networks: "networks" as InputKey<MeshNetworks>,
+};

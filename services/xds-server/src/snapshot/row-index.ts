@@ -1,0 +1,18 @@
+/**
+ * Indexes over configuration objects. An index is a function from an object to row keys; the world
+ * keeps each row as one input of the graph, so a change costs the rows it touches, and whoever read
+ * a row (an empty one too) learns of it.
+ */
+import type { Config } from "@flotilla/model";
+
+export interface RowIndex<Spec> {
+  readonly name: string;
+  readonly kind: string;
+  /** The rows an object stands in. Must depend on the object alone. */
+  readonly keysOf: (config: Config<Spec>) => readonly string[];
+}
+
+/** Objects by their namespace. */
+export function byNamespace<Spec>(kind: string): RowIndex<Spec> {
+  return { name: `${kind}-by-namespace`, kind, keysOf: ({ key }) => [key.namespace] };
+}

@@ -1,0 +1,18 @@
+/** A connected proxy as computations see it: what it said of itself, and which services it stands for. */
+import type { Proxy } from "@flotilla/model";
+
+export interface Subject {
+  readonly proxy: Proxy;
+  /** The service ports this proxy answers, in the order in which inbound configuration is built. */
+  readonly targets: readonly ServiceTarget[];
+}
+
+/** One port of a service for which the proxy is an instance. */
+export interface ServiceTarget {
+  readonly namespace: string;
+  readonly hostname: string;
+  /** The service's port number. */
+  readonly port: number;
+  /** The workload's port number. */
+  readonly targetPort: number;
+}

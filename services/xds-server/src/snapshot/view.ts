@@ -1,0 +1,171 @@
+/**
+ * What a computation may see: the proxy by questions (facets) and the world by lookups. Every read is
+ * recorded by the graph underneath, so a view needs no list of what matters to whom.
+ */
+import type { Context, Facet, Finding, Query, QueryArg } from "@flotilla/incremental";
+import type { Config, Locality, ProxyType } from "@flotilla/model";
+import type { MeshConfig } from "@flotilla/proto/mesh/v1alpha1/config_pb";
+import type { MeshNetworks } from "@flotilla/proto/mesh/v1alpha1/network_pb";
+import { facets, type IpMode } from "./facets.ts";
+import { type AddressUse, type EndpointShards, keys, type ServiceName, type ServiceShards } from "./keys.ts";
+import type { RowIndex } from "./row-index.ts";
+import type { ServiceTarget, Subject } from "./subject.ts";
+
+export type ViewQuery<Arg extends QueryArg, Result> = Query<Subject, Arg, Result>;
+
+/**
+ * Defines a memoised pure function of a view. Name it after its result; `arg` is part of the memo key.
+ * A result equal to the one before (`equal`, by default one level deep) goes no further up.
+ */
+export function query<Result, Arg extends QueryArg = undefined>(
+  name: string,
+  compute: (view: View, arg: Arg) => Result,
+  equal?: (a: Result, b: Result) => boolean,
+): ViewQuery<Arg, Result> {
+  return { name, compute: (context, arg) => compute(new View(context), arg), ...(equal && { equal }) };
+}
+
+export class View {
+  readonly proxy: ProxyAnswers;
+  readonly #context: Context<Subject>;
+
+  constructor(context: Context<Subject>) {
+    this.#context = context;
+    this.proxy = new ProxyAnswers(context);
+  }
+
+  read<Result>(query: ViewQuery<undefined, Result>): Result;
+  read<Arg extends QueryArg, Result>(query: ViewQuery<Arg, Result>, arg: Arg): Result;
+  read<Arg extends QueryArg, Result>(query: ViewQuery<Arg, Result>, arg?: Arg): Result {
+    return this.#context.read(query, arg as Arg);
+  }
+
+  /** A conflict or error found on the way, with its object; it lives as long as the result it was found for. */
+  report(finding: Finding): void {
+    this.#context.report(finding);
+  }
+
+  /** Defaults included. */
+  get mesh(): MeshConfig {
+    const mesh = this.#context.input(keys.mesh);
+    if (mesh === undefined) throw new Error("[XDS_NO_MESH] the world has no MeshConfig yet");
+    return mesh;
+  }
+
+  get networks(): MeshNetworks | undefined {
+    return this.#context.input(keys.networks);
+  }
+
+  /** One object; its spec is the decoded message of its kind. */
+  config<Spec>(kind: string, namespace: string, name: string): Config<Spec> | undefined {
+    return this.#context.input(keys.config({ kind, namespace, name })) as Config<Spec> | undefined;
+  }
+
+  /** All objects of a kind, oldest first. A change of any of them concerns the reader: prefer a row. */
+  all<Spec>(kind: string): readonly Config<Spec>[] {
+    return (this.#context.input(keys.allOf(kind)) ?? []) as readonly Config<Spec>[];
+  }
+
+  /** The objects of one row of an index, oldest first. */
+  row<Spec>(index: RowIndex<Spec>, key: string): readonly Config<Spec>[] {
+    return (this.#context.input(keys.row(index.name, key)) ?? []) as readonly Config<Spec>[];
+  }
+
+  get serviceNames(): readonly ServiceName[] {
+    return this.#context.input(keys.serviceNames) ?? [];
+  }
+
+  /** The service as each registry shard has it. */
+  serviceShards(name: ServiceName): ServiceShards {
+    return this.#context.input(keys.service(name)) ?? new Map();
+  }
+
+  servicesByHost(hostname: string): readonly ServiceName[] {
+    return this.#context.input(keys.servicesByHost(hostname)) ?? [];
+  }
+
+  endpoints(name: ServiceName): EndpointShards {
+    return this.#context.input(keys.endpoints(name)) ?? new Map();
+  }
+
+  address(address: string): readonly AddressUse[] {
+    return this.#context.input(keys.address(address)) ?? [];
+  }
+}
+
+/** The proxy's answers; each one asked becomes part of what decides who shares the result. */
+export class ProxyAnswers {
+  readonly #context: Context<Subject>;
+
+  constructor(context: Context<Subject>) {
+    this.#context = context;
+  }
+
+  get type(): ProxyType {
+    return this.#ask(facets.type);
+  }
+  get generator(): string {
+    return this.#ask(facets.generator);
+  }
+  get namespace(): string {
+    return this.#ask(facets.namespace);
+  }
+  get dnsDomain(): string {
+    return this.#ask(facets.dnsDomain);
+  }
+  get clusterId(): string {
+    return this.#ask(facets.clusterId);
+  }
+  get network(): string {
+    return this.#ask(facets.network);
+  }
+  get serviceAccount(): string {
+    return this.#ask(facets.serviceAccount);
+  }
+  get locality(): Locality {
+    return this.#ask(facets.locality);
+  }
+  /** `name.namespace`: asking makes the result the proxy's own. */
+  get id(): string {
+    return this.#ask(facets.id);
+  }
+  /** Asking makes the result the proxy's own. */
+  get addresses(): readonly string[] {
+    return this.#ask(facets.addresses);
+  }
+  get ipMode(): IpMode {
+    return this.#ask(facets.ipMode);
+  }
+  get labels(): Readonly<Record<string, string>> {
+    return this.#ask(facets.labels);
+  }
+  get targets(): readonly ServiceTarget[] {
+    return this.#ask(facets.targets);
+  }
+  label(name: string): string | undefined {
+    return this.#context.facet(facets.label, name);
+  }
+  matches(selector: Readonly<Record<string, string>>): boolean {
+    return this.#context.facet(facets.matches, selector);
+  }
+  metadata(key: string): unknown {
+    return this.#context.facet(facets.metadata, key);
+  }
+  metadataText(key: string): string {
+    return this.#context.facet(facets.metadataText, key);
+  }
+  metadataFlag(key: string): boolean {
+    return this.#context.facet(facets.metadataFlag, key);
+  }
+  isAtLeast(major: number, minor: number, patch = 0): boolean {
+    return this.#context.facet(facets.isAtLeast, { major, minor, patch });
+  }
+  /** Whether the client can load an extension of this type URL; unknown counts as yes. */
+  supports(typeUrl: string): boolean {
+    return this.#context.facet(facets.supports, typeUrl);
+  }
+
+  #ask<Value>(facet: Facet<Subject, undefined, Value>): Value {
+    return this.#context.facet(facet, undefined);
+  }
+}

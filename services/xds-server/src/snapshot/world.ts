@@ -1,0 +1,160 @@
+/**
+ * The current inputs: applies changes to the graph's inputs and keeps the rows of all indexes.
+ * Owns no derived state; an equal sequence of changes gives equal inputs, in any process.
+ */
+import type { Graph, InputKey } from "@flotilla/incremental";
+import {
+  type Change,
+  type Config,
+  type ConfigChange,
+  compareByAge,
+  compareText,
+  type Endpoint,
+  type EndpointsChange,
+  type ServiceChange,
+} from "@flotilla/model";
+import type { AddressUse, ServiceName } from "./keys.ts";
+import { keys } from "./keys.ts";
+import type { RowIndex } from "./row-index.ts";
+import type { Subject } from "./subject.ts";
+
+/** Decodes an object's spec; throws when it cannot be read. */
+export type DecodeSpec = (config: Config) => Config;
+
+export interface WorldOptions {
+  readonly indexes: readonly RowIndex<never>[];
+  readonly decode: DecodeSpec;
+}
+
+export class World {
+  readonly #graph: Graph<Subject>;
+  readonly #decode: DecodeSpec;
+  readonly #indexesByKind = new Map<string, RowIndex<never>[]>();
+  readonly #serviceNames = new Map<string, ServiceName>();
+
+  constructor(graph: Graph<Subject>, { indexes, decode }: WorldOptions) {
+    this.#graph = graph;
+    this.#decode = decode;
+    for (const index of indexes)
+      this.#indexesByKind.set(index.kind, [...(this.#indexesByKind.get(index.kind) ?? []), index]);
+  }
+
+  /**
+   * Applies changes in order. A change that cannot be applied leaves its object as it was and is
+   * returned with its error; the others are applied.
+   */
+  apply(changes: readonly Change[]): readonly { readonly change: Change; readonly error: unknown }[] {
+    const refused: { change: Change; error: unknown }[] = [];
+    const namesBefore = this.#serviceNames.size;
+    let namesChanged = false;
+    for (const change of changes) {
+      try {
+        if (change.type === "config") this.#applyConfig(change);
+        else if (change.type === "service") namesChanged = this.#applyService(change) || namesChanged;
+        else this.#applyEndpoints(change);
+      } catch (error) {
+        refused.push({ change, error });
+      }
+    }
+    if (namesChanged || namesBefore !== this.#serviceNames.size) this.#publishServiceNames();
+    return refused;
+  }
+
+  #applyConfig(change: ConfigChange): void {
+    const key = keys.config(change.key);
+    const before = this.#graph.get(key);
+    const after = change.op === "put" ? this.#decode(change.value) : undefined;
+    this.#graph.set(key, after);
+    this.#moveBetweenRows(change.key.kind, before, after);
+  }
+
+  #moveBetweenRows(kind: string, before: Config | undefined, after: Config | undefined): void {
+    this.#replaceInRow(keys.allOf(kind), before, after);
+    for (const index of this.#indexesByKind.get(kind) ?? []) {
+      const rowsBefore = new Set(before === undefined ? [] : index.keysOf(before as Config<never>));
+      const rowsAfter = new Set(after === undefined ? [] : index.keysOf(after as Config<never>));
+      for (const row of new Set([...rowsBefore, ...rowsAfter])) {
+        this.#replaceInRow(
+          keys.row(index.name, row),
+          rowsBefore.has(row) ? before : undefined,
+          rowsAfter.has(row) ? after : undefined,
+        );
+      }
+    }
+  }
+
+  #replaceInRow(key: InputKey<readonly Config[]>, before: Config | undefined, after: Config | undefined): void {
+    const row = (this.#graph.get(key) ?? []).filter((config) => config !== before);
+    if (after !== undefined) row.splice(insertionIndex(row, after), 0, after);
+    this.#graph.set(key, row.length === 0 ? undefined : row);
+  }
+
+  #applyService(change: ServiceChange): boolean {
+    const { shard, namespace, hostname } = change.key;
+    const key = keys.service({ namespace, hostname });
+    const shards = new Map(this.#graph.get(key));
+    if (change.op === "put") shards.set(shard, change.value);
+    else shards.delete(shard);
+    this.#graph.set(key, shards.size === 0 ? undefined : new Map([...shards].sort(([a], [b]) => compareText(a, b))));
+    return this.#trackServiceName({ namespace, hostname }, shards.size > 0);
+  }
+
+  #trackServiceName(name: ServiceName, exists: boolean): boolean {
+    const text = `${name.hostname}/${name.namespace}`;
+    if (this.#serviceNames.has(text) === exists) return false;
+    if (exists) this.#serviceNames.set(text, name);
+    else this.#serviceNames.delete(text);
+    const byHost = keys.servicesByHost(name.hostname);
+    const others = (this.#graph.get(byHost) ?? []).filter((other) => other.namespace !== name.namespace);
+    const names = exists ? [...others, name].sort((a, b) => compareText(a.namespace, b.namespace)) : others;
+    this.#graph.set(byHost, names.length === 0 ? undefined : names);
+    return true;
+  }
+
+  #publishServiceNames(): void {
+    const names = [...this.#serviceNames].sort(([a], [b]) => compareText(a, b)).map(([, name]) => name);
+    this.#graph.set(keys.serviceNames, names);
+  }
+
+  #applyEndpoints(change: EndpointsChange): void {
+    const { shard, namespace, hostname } = change.key;
+    const key = keys.endpoints({ namespace, hostname });
+    const shards = new Map(this.#graph.get(key));
+    const before = shards.get(shard) ?? [];
+    const after = change.op === "put" ? change.value : [];
+    if (change.op === "put") shards.set(shard, after);
+    else shards.delete(shard);
+    this.#graph.set(key, shards.size === 0 ? undefined : new Map([...shards].sort(([a], [b]) => compareText(a, b))));
+    this.#trackAddresses({ shard, namespace, hostname }, before, after);
+  }
+
+  #trackAddresses(use: AddressUse, before: readonly Endpoint[], after: readonly Endpoint[]): void {
+    const [old, now] = [addressesOf(before), addressesOf(after)];
+    for (const address of new Set([...old, ...now])) {
+      if (old.has(address) === now.has(address)) continue;
+      const key = keys.address(address);
+      const others = (this.#graph.get(key) ?? []).filter((other) => useText(other) !== useText(use));
+      const uses = now.has(address) ? [...others, use].sort((a, b) => compareText(useText(a), useText(b))) : others;
+      this.#graph.set(key, uses.length === 0 ? undefined : uses);
+    }
+  }
+}
+
+function insertionIndex(row: readonly Config[], config: Config): number {
+  let [low, high] = [0, row.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    const other = row[middle];
+    if (other !== undefined && compareByAge(other, config) <= 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function addressesOf(endpoints: readonly Endpoint[]): ReadonlySet<string> {
+  return new Set(endpoints.flatMap((endpoint) => endpoint.addresses));
+}
+
+function useText({ hostname, namespace, shard }: AddressUse): string {
+  return `${hostname}/${namespace}/${shard}`;
+}

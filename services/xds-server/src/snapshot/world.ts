@@ -15,6 +15,7 @@ import {
 } from "@flotilla/model";
 import type { AddressUse, ServiceName } from "./keys.ts";
 import { keys } from "./keys.ts";
+import { decodeMesh, decodeNetworks, defaultMesh } from "./mesh.ts";
 import type { RowIndex } from "./row-index.ts";
 import type { Subject } from "./subject.ts";
 
@@ -26,6 +27,11 @@ export interface WorldOptions {
   readonly decode: DecodeSpec;
 }
 
+export interface Refusal {
+  readonly change: Change;
+  readonly error: unknown;
+}
+
 export class World {
   readonly #graph: Graph<Subject>;
   readonly #decode: DecodeSpec;
@@ -34,6 +40,7 @@ export class World {
 
   constructor(graph: Graph<Subject>, { indexes, decode }: WorldOptions) {
     this.#graph = graph;
+    graph.set(keys.mesh, defaultMesh());
     this.#decode = decode;
     for (const index of indexes)
       this.#indexesByKind.set(index.kind, [...(this.#indexesByKind.get(index.kind) ?? []), index]);
@@ -43,8 +50,8 @@ export class World {
    * Applies changes in order. A change that cannot be applied leaves its object as it was and is
    * returned with its error; the others are applied.
    */
-  apply(changes: readonly Change[]): readonly { readonly change: Change; readonly error: unknown }[] {
-    const refused: { change: Change; error: unknown }[] = [];
+  apply(changes: readonly Change[]): readonly Refusal[] {
+    const refused: Refusal[] = [];
     const namesBefore = this.#serviceNames.size;
     let namesChanged = false;
     for (const change of changes) {
@@ -61,6 +68,14 @@ export class World {
   }
 
   #applyConfig(change: ConfigChange): void {
+    if (change.key.kind === "MeshConfig") {
+      this.#graph.set(keys.mesh, change.op === "put" ? decodeMesh(change.value) : defaultMesh());
+      return;
+    }
+    if (change.key.kind === "MeshNetworks") {
+      this.#graph.set(keys.networks, change.op === "put" ? decodeNetworks(change.value) : undefined);
+      return;
+    }
     const key = keys.config(change.key);
     const before = this.#graph.get(key);
     const after = change.op === "put" ? this.#decode(change.value) : undefined;

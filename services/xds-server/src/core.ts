@@ -1,0 +1,101 @@
+/**
+ * The pure core of xds-server: changes in, resources out, no sockets and no clock. The server, the
+ * conformance runner and the benchmarks drive the same one.
+ */
+import { type Finding, Graph, type Observation } from "@flotilla/incremental";
+import type { Change, Proxy } from "@flotilla/model";
+import { generators } from "./generate/index.ts";
+import { createGeneratorRegistry } from "./generate/registry.ts";
+import {
+  namesArgument,
+  type ResourceSet,
+  type ResourceSetQueries,
+  resourceSetQueries,
+} from "./generate/resource-set.ts";
+import { decodeSpec } from "./snapshot/config-specs.ts";
+import { rowIndexes } from "./snapshot/indexes/index.ts";
+import { proxyTargets } from "./snapshot/proxy-targets.ts";
+import type { Subject } from "./snapshot/subject.ts";
+import { type Refusal, World } from "./snapshot/world.ts";
+
+export type { EncodedResource } from "./generate/encoded-resource.ts";
+export type { Generator } from "./generate/generator.ts";
+export type { ResourceSet } from "./generate/resource-set.ts";
+export type { Refusal } from "./snapshot/world.ts";
+
+export class Core {
+  readonly #graph = new Graph<Subject>();
+  readonly #world = new World(this.#graph, { indexes: rowIndexes, decode: decodeSpec });
+  readonly #registry = createGeneratorRegistry(generators);
+  readonly #sets = new Map<object, ResourceSetQueries>();
+
+  /** Applies changes in order; those that cannot be applied leave their object as it was. */
+  apply(changes: readonly Change[]): readonly Refusal[] {
+    return this.#world.apply(changes);
+  }
+
+  /** What computations may ask about a proxy, as the world is now. */
+  subjectOf(proxy: Proxy): Subject {
+    const targets = this.#graph.evaluate(proxyTargets, undefined, { proxy, targets: [] });
+    return { proxy, targets };
+  }
+
+  /** `onStale` tells that `subjectOf` may have another answer for the proxy. */
+  observeSubject(proxy: Proxy, onStale: () => void): Observation<Subject> {
+    const { value, identity, release } = this.#graph.observe(proxyTargets, undefined, { proxy, targets: [] }, onStale);
+    return { value: { proxy, targets: value }, identity, release };
+  }
+
+  /** Whether the type is served to such a proxy at all, and whether it is one that is subscribed to by wildcard. */
+  serves({ proxy }: Subject, typeUrl: string): "wildcard" | "named" | undefined {
+    const generator = this.#registry.find(proxy, typeUrl);
+    return generator === undefined ? undefined : generator.names === undefined ? "named" : "wildcard";
+  }
+
+  /** The resources of a type for a proxy, up to date; `names` undefined asks for all of them. */
+  resources(subject: Subject, typeUrl: string, names?: Iterable<string>): ResourceSet | undefined {
+    const queries = this.#queries(subject, typeUrl);
+    if (queries === undefined) return undefined;
+    if (names === undefined) return this.#graph.evaluate(queries.all, undefined, subject);
+    return this.#graph.evaluate(queries.named, namesArgument(names), subject);
+  }
+
+  /** The same, kept and watched. Proxies with equal views get the identical set. */
+  observe(
+    subject: Subject,
+    typeUrl: string,
+    names: Iterable<string> | undefined,
+    onStale: () => void,
+  ): Observation<ResourceSet> | undefined {
+    const queries = this.#queries(subject, typeUrl);
+    if (queries === undefined) return undefined;
+    if (names === undefined) return this.#graph.observe(queries.all, undefined, subject, onStale);
+    return this.#graph.observe(queries.named, namesArgument(names), subject, onStale);
+  }
+
+  /** Conflicts and errors found in what is kept. */
+  findings(): readonly Finding[] {
+    return this.#graph.findings();
+  }
+
+  /** The inputs that one resource of a proxy was computed from. */
+  explain(subject: Subject, typeUrl: string, name: string): readonly string[] {
+    const generator = this.#registry.find(subject.proxy, typeUrl);
+    return generator === undefined ? [] : this.#graph.inputsOf(generator.resource, name, subject);
+  }
+
+  stats(): ReturnType<Graph<Subject>["stats"]> {
+    return this.#graph.stats();
+  }
+
+  #queries({ proxy }: Subject, typeUrl: string): ResourceSetQueries | undefined {
+    const generator = this.#registry.find(proxy, typeUrl);
+    if (generator === undefined) return undefined;
+    let queries = this.#sets.get(generator);
+    if (queries === undefined) {
+      queries = resourceSetQueries(generator);
+      this.#sets.set(generator, queries);
+    }
+    return queries;
+  }
+}

@@ -1,0 +1,47 @@
+/** Decodes the specs of configuration objects: protobuf JSON as sources have it → messages, once. */
+import type { Config, JsonObject } from "@flotilla/model";
+import { fromJson, type GenMessage, type JsonValue, type Message } from "@flotilla/proto";
+import { WasmPluginSchema } from "@flotilla/proto/extensions/v1alpha1/wasm_pb";
+import { DestinationRuleSchema } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
+import { EnvoyFilterSchema } from "@flotilla/proto/networking/v1alpha3/envoy_filter_pb";
+import { GatewaySchema } from "@flotilla/proto/networking/v1alpha3/gateway_pb";
+import { ServiceEntrySchema } from "@flotilla/proto/networking/v1alpha3/service_entry_pb";
+import { SidecarSchema } from "@flotilla/proto/networking/v1alpha3/sidecar_pb";
+import { VirtualServiceSchema } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
+import { WorkloadEntrySchema } from "@flotilla/proto/networking/v1alpha3/workload_entry_pb";
+import { WorkloadGroupSchema } from "@flotilla/proto/networking/v1alpha3/workload_group_pb";
+import { ProxyConfigSchema } from "@flotilla/proto/networking/v1beta1/proxy_config_pb";
+import { AuthorizationPolicySchema } from "@flotilla/proto/security/v1beta1/authorization_policy_pb";
+import { PeerAuthenticationSchema } from "@flotilla/proto/security/v1beta1/peer_authentication_pb";
+import { RequestAuthenticationSchema } from "@flotilla/proto/security/v1beta1/request_authentication_pb";
+import { TelemetrySchema } from "@flotilla/proto/telemetry/v1alpha1/telemetry_pb";
+
+const schemas: ReadonlyMap<string, GenMessage<Message>> = new Map<string, GenMessage<Message>>([
+  ["AuthorizationPolicy", AuthorizationPolicySchema],
+  ["DestinationRule", DestinationRuleSchema],
+  ["EnvoyFilter", EnvoyFilterSchema],
+  ["Gateway", GatewaySchema],
+  ["PeerAuthentication", PeerAuthenticationSchema],
+  ["ProxyConfig", ProxyConfigSchema],
+  ["RequestAuthentication", RequestAuthenticationSchema],
+  ["ServiceEntry", ServiceEntrySchema],
+  ["Sidecar", SidecarSchema],
+  ["Telemetry", TelemetrySchema],
+  ["VirtualService", VirtualServiceSchema],
+  ["WasmPlugin", WasmPluginSchema],
+  ["WorkloadEntry", WorkloadEntrySchema],
+  ["WorkloadGroup", WorkloadGroupSchema],
+]);
+
+/**
+ * Kinds without a message (Namespace, Secret, Gateway API) stay as they are.
+ * @throws when the spec is not of its kind's form; the message names the field.
+ */
+export function decodeSpec(config: Config): Config {
+  const schema = schemas.get(config.key.kind);
+  if (schema === undefined) return config;
+  return {
+    ...config,
+    spec: fromJson(schema, (config.spec ?? {}) as JsonObject as JsonValue, { ignoreUnknownFields: true }),
+  };
+}

@@ -1,0 +1,31 @@
+/**
+ * The service ports a proxy stands for: those of the endpoints at its addresses. Observed per proxy
+ * outside of any view, because the answer is part of what a view asks its proxy (facets.ts).
+ */
+import { compareText } from "@flotilla/model";
+import type { ServiceTarget } from "./subject.ts";
+import { query } from "./view.ts";
+
+export const proxyTargets = query<readonly ServiceTarget[]>(
+  "proxy-targets",
+  (view) => {
+    const targets = new Map<string, ServiceTarget>();
+    const { namespace } = view.proxy;
+    for (const address of view.proxy.addresses) {
+      for (const use of view.address(address)) {
+        if (use.namespace !== namespace) continue;
+        const service = [...view.serviceShards(use).values()][0];
+        for (const endpoint of view.endpoints(use).get(use.shard) ?? []) {
+          const port = service?.ports.find(({ name }) => name === endpoint.servicePortName);
+          if (port === undefined || !endpoint.addresses.includes(address)) continue;
+          const target = { namespace, hostname: use.hostname, port: port.number, targetPort: endpoint.port };
+          targets.set(`${use.hostname}|${port.number}|${endpoint.port}`, target);
+        }
+      }
+    }
+    return [...targets.values()].sort(
+      (a, b) => compareText(a.hostname, b.hostname) || a.port - b.port || a.targetPort - b.targetPort,
+    );
+  },
+  (a, b) => JSON.stringify(a) === JSON.stringify(b),
+);

@@ -1,11 +1,10 @@
-/** The defaults of MeshConfig and how documents override them. Values are protobuf JSON, to be decoded by the reader. */
+/** The defaults of MeshConfig, as protobuf JSON to be decoded by the reader. Source: corpus mesh-config. */
 
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
 export interface JsonObject {
   readonly [key: string]: Json;
 }
 
-/** What a mesh has that says nothing else; source: Istio's MeshConfig reference and corpus mesh-config. */
 export const defaultProxyConfig: JsonObject = {
   configPath: "./etc/istio/proxy",
   binaryPath: "/usr/local/bin/envoy",
@@ -19,6 +18,7 @@ export const defaultProxyConfig: JsonObject = {
   statusPort: 15020,
 };
 
+/** What a mesh has that says nothing else. */
 export const defaultMeshConfig: JsonObject = {
   proxyListenPort: 15001,
   proxyInboundListenPort: 15006,
@@ -26,19 +26,14 @@ export const defaultMeshConfig: JsonObject = {
   ingressControllerMode: "STRICT",
   ingressClass: "istio",
   connectTimeout: "10s",
-  enableTracing: false,
-  accessLogFile: "",
-  accessLogEncoding: "TEXT",
-  accessLogFormat: "",
+  enableTracing: true,
+  defaultConfig: defaultProxyConfig,
   outboundTrafficPolicy: { mode: "ALLOW_ANY" },
-  inboundTrafficPolicy: { mode: "PASSTHROUGH" },
+  inboundTrafficPolicy: {},
   localityLbSetting: { enabled: true },
   dnsRefreshRate: "60s",
-  thriftConfig: {},
-  serviceSettings: [],
   enableAutoMtls: true,
   trustDomain: "cluster.local",
-  trustDomainAliases: [],
   defaultServiceExportTo: ["*"],
   defaultVirtualServiceExportTo: ["*"],
   defaultDestinationRuleExportTo: ["*"],
@@ -48,8 +43,7 @@ export const defaultMeshConfig: JsonObject = {
     { name: "stackdriver", stackdriver: {} },
     { name: "envoy", envoyFileAccessLog: { path: "/dev/stdout" } },
   ],
-  defaultProviders: { metrics: ["prometheus"] },
+  defaultProviders: {},
   protocolDetectionTimeout: "0s",
   enablePrometheusMerge: true,
-  enableEnvoyAccessLogService: false,
 };

@@ -1,0 +1,63 @@
+/**
+ * How a MeshConfig document overrides what was there: field by field, but proxy settings, default
+ * providers, extension providers and trust domain aliases add to the ones before. Source: corpus mesh-config.
+ */
+import { compareText } from "../config/config.ts";
+import type { Json, JsonObject } from "./mesh-config.ts";
+
+export function applyMeshConfig(base: JsonObject, document: JsonObject): JsonObject {
+  const result: Record<string, Json> = { ...base };
+  for (const [name, value] of presentFields(document)) {
+    const before = result[name];
+    result[name] = merges[name]?.(before, value) ?? value;
+  }
+  return result;
+}
+
+/** Values of `proxyMetadata` add to the ones before; every other field replaces. */
+export function applyProxyConfig(base: JsonObject, document: JsonObject): JsonObject {
+  const result: Record<string, Json> = { ...base };
+  for (const [name, value] of presentFields(document)) {
+    const before = result[name];
+    result[name] = name === "proxyMetadata" && isObject(before) && isObject(value) ? { ...before, ...value } : value;
+  }
+  return result;
+}
+
+type Merge = (before: Json | undefined, value: Json) => Json | undefined;
+
+const merges: Readonly<Record<string, Merge>> = {
+  defaultConfig: (before, value) =>
+    isObject(value) ? applyProxyConfig(isObject(before) ? before : {}, value) : undefined,
+  defaultProviders: (before, value) => (isObject(before) && isObject(value) ? { ...before, ...value } : undefined),
+  extensionProviders: (before, value) => (isList(before) && isList(value) ? mergeByName(before, value) : undefined),
+  trustDomainAliases: (before, value) => {
+    const aliases = [...(isList(before) ? before : []), ...(isList(value) ? value : [])];
+    return [...new Set(aliases.filter((alias) => typeof alias === "string"))].sort(compareText);
+  },
+};
+
+function mergeByName(before: readonly Json[], after: readonly Json[]): readonly Json[] {
+  const result = [...before];
+  for (const item of after) {
+    const index = result.findIndex((other) => isObject(other) && isObject(item) && other["name"] === item["name"]);
+    if (index === -1) result.push(item);
+    else result[index] = item;
+  }
+  return result;
+}
+
+/** Protobuf JSON takes a field's name in both spellings; null stands for absent. */
+function presentFields(document: JsonObject): readonly (readonly [string, Json])[] {
+  return Object.entries(document)
+    .filter(([, value]) => value !== null)
+    .map(([name, value]) => [name.replaceAll(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase()), value]);
+}
+
+function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === "object" && value !== null && !isList(value);
+}
+
+function isList(value: Json | undefined): value is readonly Json[] {
+  return Array.isArray(value);
+}

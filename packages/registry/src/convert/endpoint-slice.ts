@@ -1,0 +1,90 @@
+/** The endpoints of one EndpointSlice, with what their pods and nodes say of them. */
+import type { Endpoint, EndpointHealth, Service } from "@flotilla/model";
+import type { KubeEndpointConditions, KubeEndpointSlice, KubePod } from "../kube.ts";
+import { type EndpointContext, podWorkload, unknownWorkload } from "./pod.ts";
+
+export interface PodLookup {
+  byName(namespace: string, name: string): KubePod | undefined;
+  byAddress(namespace: string, address: string): KubePod | undefined;
+}
+
+export interface SliceEndpoints {
+  readonly endpoints: readonly Endpoint[];
+  /** Pods that the slice names and that are not known yet: their endpoints follow with the pod. */
+  readonly missingPods: readonly string[];
+}
+
+export function convertEndpointSlice(
+  slice: KubeEndpointSlice,
+  service: Service,
+  pods: PodLookup,
+  context: EndpointContext,
+): SliceEndpoints {
+  const endpoints: Endpoint[] = [];
+  const missingPods: string[] = [];
+  // Names instead of addresses: a proxy could not send to them by load balancing.
+  if (slice.addressType === "FQDN") return { endpoints, missingPods };
+  const sliceNamespace = slice.metadata.namespace ?? "";
+  for (const { addresses = [], conditions = {}, targetRef } of slice.endpoints ?? []) {
+    const namedPod = targetRef?.kind === "Pod" ? (targetRef.name ?? "") : undefined;
+    const podNamespace = targetRef?.namespace ?? sliceNamespace;
+    for (const address of addresses) {
+      const pod =
+        namedPod === undefined ? pods.byAddress(sliceNamespace, address) : pods.byName(podNamespace, namedPod);
+      if (pod === undefined && namedPod !== undefined) {
+        missingPods.push(`${podNamespace}/${namedPod}`);
+        continue;
+      }
+      const workload =
+        pod === undefined ? unknownWorkload(address, sliceNamespace, context) : podWorkload(pod, context);
+      const common = {
+        ...workload,
+        addresses: endpointAddresses(address, pod, context),
+        weight: 0,
+        health: endpointHealth(conditions, service, context),
+        ...(service.kubernetes?.publishNotReadyAddresses === true ? { sendUnhealthy: true } : {}),
+        definedBy: pod === undefined ? `EndpointSlice/${sliceNamespace}/${slice.metadata.name}` : podText(pod),
+      };
+      for (const { name = "", port = 0 } of slice.ports ?? [])
+        endpoints.push({ ...common, servicePortName: name, port });
+    }
+  }
+  return { endpoints, missingPods };
+}
+
+/** A pod that stands in an IPv4 and in an IPv6 slice is one endpoint; the first one found stays. */
+export function distinctEndpoints(endpoints: readonly Endpoint[]): readonly Endpoint[] {
+  const seen = new Set<string>();
+  return endpoints.filter(({ addresses, servicePortName, port }) => {
+    const key = `${addresses[0]}|${servicePortName}|${port}`;
+    if (seen.has(key)) return false;
+    seen.add(key);
+    return true;
+  });
+}
+
+/** Kubernetes' rules: an absent `ready` counts as true, absent `serving` and `terminating` as "cannot tell". */
+function endpointHealth(
+  { ready, serving, terminating }: KubeEndpointConditions,
+  { labels }: Service,
+  { persistentSessionLabel }: EndpointContext,
+): EndpointHealth {
+  if (ready ?? true) return "healthy";
+  if (!(terminating ?? true)) return "unhealthy";
+  // Clients with a session may still finish it there.
+  const drains = persistentSessionLabel !== "" && (labels[persistentSessionLabel] ?? "") !== "";
+  return drains && (serving ?? true) ? "draining" : "terminating";
+}
+
+function endpointAddresses(
+  address: string,
+  pod: KubePod | undefined,
+  { dualStack }: EndpointContext,
+): readonly string[] {
+  const all = pod?.status?.podIPs?.map(({ ip }) => ip) ?? [];
+  return dualStack && all.length > 1 && all.includes(address) ? all : [address];
+}
+
+function podText({ metadata }: KubePod): string {
+  return `Pod/${metadata.namespace ?? ""}/${metadata.name}`;
+}

@@ -1,0 +1,141 @@
+/** A Kubernetes Service as a service of the mesh. */
+import { creationTimeMs, type Service, type ServicePort } from "@flotilla/model";
+import type { KubeNode, KubeService, KubeServicePort } from "../kube.ts";
+import { spiffeId } from "./identity.ts";
+import { portProtocol } from "./port-protocol.ts";
+import { trafficDistribution } from "./traffic-distribution.ts";
+
+/** What a service without an address of its own has instead. */
+export const unspecifiedAddress = "0.0.0.0";
+
+export interface ServiceContext {
+  readonly domain: string;
+  readonly clusterId: string;
+  readonly trustDomain: string;
+  readonly namespaceAnnotations?: Readonly<Record<string, string>>;
+  /** Read for Services of type NodePort that select the nodes through which they are reached. */
+  readonly nodes?: Iterable<KubeNode>;
+}
+
+export function serviceHostname(name: string, namespace: string, domain: string): string {
+  return `${name}.${namespace}.svc.${domain}`;
+}
+
+export function convertKubernetesService(service: KubeService, context: ServiceContext): Service {
+  const { metadata, spec = {} } = service;
+  const { name, namespace = "", annotations = {} } = metadata;
+  const isAlias = spec.type === "ExternalName" && (spec.externalName ?? "") !== "";
+  const headless = spec.clusterIP === "None";
+  const vips = clusterVips(service);
+  const distribution = trafficDistribution(spec.trafficDistribution, annotations, context.namespaceAnnotations);
+  const external = externalAddresses(service, context);
+  const nodePorts = nodeSelector(service) === undefined ? undefined : portMap(spec.ports ?? []);
+  return {
+    hostname: serviceHostname(name, namespace, context.domain),
+    namespace,
+    name,
+    registry: "Kubernetes",
+    ports: (spec.ports ?? []).filter(isValidPort).map(convertPort),
+    resolution: isAlias ? "alias" : headless ? "passthrough" : "client-side",
+    meshExternal: isAlias,
+    defaultAddress: vips[0] ?? unspecifiedAddress,
+    clusterVips: { [context.clusterId]: vips },
+    creationTimeMs: creationTimeMs(service),
+    labels: metadata.labels ?? {},
+    ...(spec.selector === undefined || Object.keys(spec.selector).length === 0
+      ? {}
+      : { labelSelectors: spec.selector }),
+    exportTo: exportTo(annotations["networking.istio.io/exportTo"]),
+    serviceAccounts: serviceAccounts(annotations, namespace, context.trustDomain),
+    kubernetes: kubernetesTraits(service, headless),
+    ...(external.length === 0 ? {} : { clusterExternalAddresses: { [context.clusterId]: external } }),
+    ...(nodePorts === undefined ? {} : { clusterExternalPorts: { [context.clusterId]: nodePorts } }),
+    ...(distribution === undefined ? {} : { trafficDistribution: distribution }),
+    definedBy: `Service/${namespace}/${name}`,
+    ...(metadata.resourceVersion === undefined ? {} : { resourceVersion: metadata.resourceVersion }),
+  };
+}
+
+/** Ports outside of 1…65535 are left out; the caller reports them. */
+export function isValidPort({ port }: { readonly port?: number }): boolean {
+  return Number.isInteger(port) && Number(port) >= 1 && Number(port) <= 65535;
+}
+
+function convertPort(port: KubeServicePort): ServicePort {
+  return { name: port.name ?? "", number: port.port, protocol: portProtocol(port) };
+}
+
+function clusterVips({ spec = {} }: KubeService): readonly string[] {
+  if (spec.clusterIP === undefined || spec.clusterIP === "" || spec.clusterIP === "None") return [unspecifiedAddress];
+  return spec.clusterIPs !== undefined && spec.clusterIPs.length > 1 ? spec.clusterIPs : [spec.clusterIP];
+}
+
+function exportTo(annotation: string | undefined): readonly string[] {
+  if (annotation === undefined || annotation === "") return [];
+  return [...new Set(annotation.split(",").map((part) => part.trim()))].sort();
+}
+
+function serviceAccounts(
+  annotations: Readonly<Record<string, string>>,
+  namespace: string,
+  trustDomain: string,
+): readonly string[] {
+  const canonical = annotations["alpha.istio.io/canonical-serviceaccounts"] ?? "";
+  const local = annotations["alpha.istio.io/kubernetes-serviceaccounts"] ?? "";
+  return [
+    ...(canonical === "" ? [] : canonical.split(",")),
+    ...(local === "" ? [] : local.split(",").map((account) => spiffeId(trustDomain, namespace, account))),
+  ];
+}
+
+function kubernetesTraits({ spec = {} }: KubeService, headless: boolean): NonNullable<Service["kubernetes"]> {
+  const targets = (spec.ports ?? [])
+    .filter((port) => port.targetPort !== undefined && port.targetPort !== 0)
+    .map((port) => [port.port, String(port.targetPort)] as const);
+  return {
+    type: spec.type ?? "",
+    ...(spec.type === "ExternalName" && spec.externalName ? { externalName: spec.externalName } : {}),
+    nodeLocal: spec.internalTrafficPolicy === "Local",
+    publishNotReadyAddresses: spec.publishNotReadyAddresses ?? false,
+    headless,
+    ...(spec.externalTrafficPolicy === "Local" ? { externalTrafficPolicyLocal: true } : {}),
+    targetPorts: Object.fromEntries(targets),
+  };
+}
+
+/** Load balancer addresses, then external IPs, then the nodes' addresses where the Service asks for them. */
+function externalAddresses(service: KubeService, { nodes = [] }: ServiceContext): readonly string[] {
+  const ingress = service.spec?.type === "LoadBalancer" ? (service.status?.loadBalancer?.ingress ?? []) : [];
+  const balancer = ingress.map(({ ip, hostname }) => ip || hostname || "").filter((address) => address !== "");
+  const selector = nodeSelector(service);
+  const ofNodes = selector === undefined ? [] : nodeAddresses(nodes, selector);
+  return [...balancer, ...(service.spec?.externalIPs ?? []), ...ofNodes];
+}
+
+/** Undefined unless the Service is of type NodePort with the annotation; source: Istio's annotation reference. */
+function nodeSelector(service: KubeService): Readonly<Record<string, string>> | undefined {
+  const text = service.metadata.annotations?.["traffic.istio.io/nodeSelector"];
+  if (service.spec?.type !== "NodePort" || text === undefined) return undefined;
+  try {
+    const value: unknown = text === "" ? {} : JSON.parse(text);
+    return typeof value === "object" && value !== null ? (value as Record<string, string>) : undefined;
+  } catch {
+    // Not JSON: as without the annotation; `serviceProblems` reports it.
+    return undefined;
+  }
+}
+
+function nodeAddresses(nodes: Iterable<KubeNode>, selector: Readonly<Record<string, string>>): readonly string[] {
+  const addresses: string[] = [];
+  for (const { metadata, status } of nodes) {
+    const labels = metadata.labels ?? {};
+    if (!Object.entries(selector).every(([key, value]) => labels[key] === value)) continue;
+    const found = status?.addresses?.find(({ type, address }) => type === "ExternalIP" && address !== "");
+    if (found !== undefined) addresses.push(found.address);
+  }
+  return addresses.sort();
+}
+
+function portMap(ports: readonly KubeServicePort[]): Readonly<Record<number, number>> {
+  return Object.fromEntries(ports.map((port) => [port.port, port.nodePort ?? 0]));
+}

@@ -1,0 +1,111 @@
+/** What an endpoint inherits from the pod behind it. */
+import type { Endpoint, Labels } from "@flotilla/model";
+import type { KubeNode, KubePod } from "../kube.ts";
+import { spiffeId } from "./identity.ts";
+import { localityLabel, localityOfLabel, networkLabel, placedLabels, subzoneLabel, tlsModeLabel } from "./labels.ts";
+
+/** What of the mesh endpoints depend on. */
+export interface EndpointContext {
+  readonly clusterId: string;
+  readonly trustDomain: string;
+  readonly dualStack: boolean;
+  readonly persistentSessionLabel: string;
+  /** Network by address where neither labels nor the system namespace name one. */
+  readonly networkOf: (address: string) => string;
+  /** The network label of the system namespace; "" without. */
+  readonly systemNetwork: string;
+  readonly nodeOf: (name: string) => KubeNode | undefined;
+}
+
+export type Workload = Pick<
+  Endpoint,
+  | "labels"
+  | "serviceAccount"
+  | "network"
+  | "locality"
+  | "clusterId"
+  | "tlsMode"
+  | "namespace"
+  | "workloadName"
+  | "hostname"
+  | "subdomain"
+  | "nodeName"
+>;
+
+export function podWorkload(pod: KubePod, context: EndpointContext): Workload {
+  const { metadata, spec = {}, status = {} } = pod;
+  const own = metadata.labels ?? {};
+  const namespace = metadata.namespace ?? "";
+  const nodeName = spec.nodeName ?? "";
+  const locality = podLocality(own, context.nodeOf(nodeName));
+  const network = endpointNetwork(status.podIP ?? "", own, context);
+  const subdomain = spec.subdomain ?? "";
+  return {
+    labels: placedLabels(own, { clusterId: context.clusterId, locality, network, nodeName }),
+    serviceAccount: spiffeId(context.trustDomain, namespace, spec.serviceAccountName ?? ""),
+    network,
+    locality,
+    clusterId: context.clusterId,
+    tlsMode: tlsMode(own),
+    namespace,
+    workloadName: workloadName(pod),
+    ...(subdomain === "" ? {} : { hostname: spec.hostname || metadata.name, subdomain }),
+    ...(nodeName === "" ? {} : { nodeName }),
+  };
+}
+
+/** What is known of an address without a pod. */
+export function unknownWorkload(address: string, namespace: string, context: EndpointContext): Workload {
+  const network = endpointNetwork(address, {}, context);
+  return {
+    labels: placedLabels({}, { clusterId: context.clusterId, locality: "", network }),
+    serviceAccount: "",
+    network,
+    locality: "",
+    clusterId: context.clusterId,
+    tlsMode: "disabled",
+    namespace,
+    workloadName: "",
+  };
+}
+
+/** The workload's label wins, then the system namespace's, then MeshNetworks. */
+export function endpointNetwork(address: string, labels: Labels, context: EndpointContext): string {
+  return labels[networkLabel] || context.systemNetwork || context.networkOf(address);
+}
+
+export function tlsMode(labels: Labels): string {
+  return labels[tlsModeLabel] ?? "disabled";
+}
+
+export function isPodReady({ metadata, status = {} }: KubePod): boolean {
+  if (metadata.deletionTimestamp !== undefined || status.phase !== "Running" || !status.podIP) return false;
+  return status.conditions?.some(({ type, status: value }) => type === "Ready" && value === "True") ?? false;
+}
+
+function podLocality(labels: Labels, node: KubeNode | undefined): string {
+  const own = localityOfLabel(labels[localityLabel]);
+  if (own !== "" || node === undefined) return own;
+  const of = node.metadata.labels ?? {};
+  const region = of["topology.kubernetes.io/region"] ?? of["failure-domain.beta.kubernetes.io/region"] ?? "";
+  const zone = of["topology.kubernetes.io/zone"] ?? of["failure-domain.beta.kubernetes.io/zone"] ?? "";
+  return [region, zone, of[subzoneLabel] ?? ""].join("/").replace(/\/+$/, "");
+}
+
+/**
+ * The name of what runs the pod, as users know it: a Deployment rather than its ReplicaSet, a CronJob
+ * rather than one of its Jobs. Pods that nobody generated go by their own name.
+ */
+export function workloadName({ metadata }: KubePod): string {
+  const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
+  if (metadata.generateName === undefined || owner === undefined) return metadata.name;
+  const hash = metadata.labels?.["pod-template-hash"] ?? metadata.labels?.["rollouts-pod-template-hash"] ?? "";
+  if (owner.kind === "ReplicaSet" && hash !== "" && owner.name.endsWith(`-${hash}`)) {
+    return owner.name.slice(0, -hash.length - 1);
+  }
+  if (owner.kind === "ReplicationController" && metadata.labels?.["deploymentconfig"]) {
+    return metadata.labels["deploymentconfig"];
+  }
+  if (owner.kind === "Job") return /^(.+)-\d{8,10}$/.exec(owner.name)?.[1] ?? owner.name;
+  return owner.name;
+}

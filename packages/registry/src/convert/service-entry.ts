@@ -1,0 +1,104 @@
+/** A ServiceEntry as services of the mesh, one for each host. */
+import {
+  type Config,
+  isIpAddress,
+  isWildcard,
+  parseCidr,
+  parseProtocol,
+  type Resolution,
+  type Service,
+} from "@flotilla/model";
+import type { ServiceEntryPort, ServiceEntrySpec, ServiceEntryStatus } from "../kube.ts";
+import { isValidPort, unspecifiedAddress } from "./kubernetes-service.ts";
+import { trafficDistribution } from "./traffic-distribution.ts";
+
+export interface ServiceEntryContext {
+  readonly namespaceAnnotations?: Readonly<Record<string, string>>;
+  /** Services outside of the mesh get canonical-name labels. */
+  readonly canonicalExternalServices: boolean;
+}
+
+const resolutions: Readonly<Record<NonNullable<ServiceEntrySpec["resolution"]>, Resolution>> = {
+  NONE: "passthrough",
+  STATIC: "client-side",
+  DNS: "dns",
+  DNS_ROUND_ROBIN: "dns-round-robin",
+  DYNAMIC_DNS: "dynamic-dns",
+};
+
+export function convertServiceEntry(entry: Config, context: ServiceEntryContext): readonly Service[] {
+  const spec = entry.spec as ServiceEntrySpec;
+  const { name, namespace } = entry.key;
+  const meshExternal = spec.location !== "MESH_INTERNAL";
+  const distribution = trafficDistribution(undefined, entry.annotations, context.namespaceAnnotations);
+  const labels = meshExternal && context.canonicalExternalServices ? canonicalLabels(entry) : entry.labels;
+  const addresses = (spec.addresses ?? []).flatMap(normalAddress);
+  // Addresses that are all wrong leave a service that nothing can be routed to by address, as in Istio.
+  if (addresses.length === 0 && (spec.addresses ?? []).length > 0) return [];
+  const common = {
+    namespace,
+    name,
+    registry: "External",
+    ports: (spec.ports ?? []).filter(({ number }) => isValidPort({ port: number })).map(convertEntryPort),
+    resolution: resolutions[spec.resolution ?? "NONE"],
+    meshExternal,
+    defaultAddress: addresses[0] ?? unspecifiedAddress,
+    clusterVips: {},
+    ...(addresses.length > 1 ? { addresses } : {}),
+    creationTimeMs: entry.creationTimeMs,
+    labels,
+    ...(spec.workloadSelector === undefined ? {} : { labelSelectors: spec.workloadSelector.labels ?? {} }),
+    exportTo: [...new Set(spec.exportTo ?? [])].sort(),
+    serviceAccounts: spec.subjectAltNames ?? [],
+    ...(distribution === undefined ? {} : { trafficDistribution: distribution }),
+    definedBy: `ServiceEntry/${namespace}/${name}`,
+    ...(entry.resourceVersion === undefined ? {} : { resourceVersion: entry.resourceVersion }),
+  } as const satisfies Omit<Service, "hostname">;
+  const hosts = [...new Set(spec.hosts ?? [])];
+  return hosts.map((hostname) => ({ hostname, ...common, ...statusAddresses(entry, spec, hostname) }));
+}
+
+export function convertEntryPort({ name = "", number, protocol = "" }: ServiceEntryPort): Service["ports"][number] {
+  return { name, number, protocol: parseProtocol(protocol) };
+}
+
+/** Does the service take part in automatic allocation? Without load balancing the caller's address would be lost. */
+export function wantsAddress({ defaultAddress, hostname, resolution }: Service): boolean {
+  return defaultAddress === unspecifiedAddress && !isWildcard(hostname) && resolution !== "passthrough";
+}
+
+/** A range of one address is that address; what is neither address nor range is left out. */
+function normalAddress(text: string): readonly string[] {
+  if (isIpAddress(text)) return [text];
+  const range = parseCidr(text);
+  if (range === undefined) return [];
+  return range.length === (range.address.includes(":") ? 128 : 32) ? [range.address] : [text];
+}
+
+/** Addresses that a controller gave the entry; source: `status.addresses` of the ServiceEntry reference. */
+function statusAddresses(
+  entry: Config,
+  { addresses = [], resolution = "NONE" }: ServiceEntrySpec,
+  hostname: string,
+): Pick<Service, "autoAllocatedIpv4" | "autoAllocatedIpv6"> {
+  if (addresses.length > 0 || resolution === "NONE" || isWildcard(hostname)) return {};
+  if (entry.labels["networking.istio.io/enable-autoallocate-ip"] === "false") return {};
+  const status = (entry.status ?? {}) as ServiceEntryStatus;
+  const mine = (status.addresses ?? [])
+    .filter(({ host = "" }) => host === "" || host === hostname)
+    .map(({ value = "" }) => value);
+  const ipv4 = mine.find((address) => address.includes("."));
+  const ipv6 = mine.find((address) => address.includes(":"));
+  return {
+    ...(ipv4 === undefined ? {} : { autoAllocatedIpv4: ipv4 }),
+    ...(ipv6 === undefined ? {} : { autoAllocatedIpv6: ipv6 }),
+  };
+}
+
+function canonicalLabels({ key, labels }: Config): Readonly<Record<string, string>> {
+  return {
+    "service.istio.io/canonical-name": key.name,
+    "service.istio.io/canonical-revision": "latest",
+    ...labels,
+  };
+}

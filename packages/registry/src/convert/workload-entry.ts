@@ -1,0 +1,82 @@
+/** WorkloadEntries, standing alone or within a ServiceEntry: machines outside of Kubernetes. */
+import { type Config, isIpAddress, type Labels } from "@flotilla/model";
+import type { WorkloadEntrySpec } from "../kube.ts";
+import { spiffeId } from "./identity.ts";
+import { localityLabel, localityOfLabel, placedLabels, tlsModeLabel } from "./labels.ts";
+import { type EndpointContext, endpointNetwork, type Workload } from "./pod.ts";
+
+/** A pod or a WorkloadEntry that services may select by its labels. */
+export interface SelectableWorkload {
+  readonly kind: "Pod" | "WorkloadEntry";
+  readonly workload: Workload;
+  readonly addresses: readonly string[];
+  readonly weight: number;
+  /** Ports by name of the service port. */
+  readonly ports: Readonly<Record<string, number>>;
+  /** Kubernetes Services cannot have host names and socket paths for endpoints. */
+  readonly serviceEntriesOnly: boolean;
+  readonly definedBy: string;
+}
+
+/** The spec with the object's own labels, which win over those of the spec. */
+export function mergedWorkloadEntry(entry: Config): WorkloadEntrySpec {
+  const spec = entry.spec as WorkloadEntrySpec;
+  const labels = { ...spec.labels, ...entry.labels };
+  return Object.keys(labels).length === 0 ? spec : { ...spec, labels };
+}
+
+export function convertWorkloadEntry(entry: Config, context: EndpointContext): SelectableWorkload {
+  const spec = mergedWorkloadEntry(entry);
+  const address = entryAddress(spec);
+  return {
+    kind: "WorkloadEntry",
+    workload: entryWorkload(spec, entry.key.name, entry.key.namespace, context),
+    addresses: [address],
+    weight: spec.weight ?? 0,
+    ports: spec.ports ?? {},
+    serviceEntriesOnly: !isIpAddress(address),
+    definedBy: `WorkloadEntry/${entry.key.namespace}/${entry.key.name}`,
+  };
+}
+
+export function entryWorkload(
+  spec: WorkloadEntrySpec,
+  name: string,
+  namespace: string,
+  context: EndpointContext,
+): Workload {
+  const own = spec.labels ?? {};
+  const network = spec.network || endpointNetwork(spec.address ?? "", own, context);
+  const locality = (spec.locality || localityOfLabel(own[localityLabel])).replace(/\/+$/, "");
+  return {
+    labels: placedLabels(own, { clusterId: context.clusterId, locality, network }),
+    serviceAccount: spec.serviceAccount ? spiffeId(context.trustDomain, namespace, spec.serviceAccount) : "",
+    network,
+    locality,
+    clusterId: context.clusterId,
+    tlsMode: entryTlsMode(own, spec.serviceAccount),
+    namespace,
+    workloadName: name,
+  };
+}
+
+export function isUnixAddress(address: string): boolean {
+  return address.startsWith("unix://");
+}
+
+/** Socket paths without their scheme, everything else as it stands. */
+export function entryAddress({ address = "" }: WorkloadEntrySpec): string {
+  return isUnixAddress(address) ? address.slice("unix://".length) : address;
+}
+
+/** A machine that was registered with health checks takes part only while they pass. */
+export function isHealthyEntry({ annotations, status }: Config): boolean {
+  if (annotations["proxy.istio.io/health-checks-enabled"] !== "true") return true;
+  const conditions = (status as { conditions?: readonly { type?: string; status?: string }[] } | undefined)?.conditions;
+  return conditions?.some(({ type, status: value }) => type === "Healthy" && value === "True") ?? false;
+}
+
+/** The label decides; without one, an identity means that a proxy stands before the workload. */
+function entryTlsMode(labels: Labels, serviceAccount: string | undefined): string {
+  return labels[tlsModeLabel] ?? (serviceAccount ? "istio" : "disabled");
+}

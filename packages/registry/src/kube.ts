@@ -1,0 +1,103 @@
+/** The fields of Kubernetes objects that services and endpoints are made from. Sources check types before. */
+import type { KubeObject, Labels } from "@flotilla/model";
+
+export interface KubeServicePort {
+  readonly name?: string;
+  readonly port: number;
+  readonly targetPort?: number | string;
+  readonly nodePort?: number;
+  readonly protocol?: string;
+  readonly appProtocol?: string;
+}
+
+export interface KubeService extends KubeObject {
+  readonly spec?: {
+    readonly type?: string;
+    readonly clusterIP?: string;
+    readonly clusterIPs?: readonly string[];
+    readonly ports?: readonly KubeServicePort[];
+    readonly selector?: Labels;
+    readonly externalName?: string;
+    readonly externalIPs?: readonly string[];
+    readonly externalTrafficPolicy?: string;
+    readonly internalTrafficPolicy?: string;
+    readonly publishNotReadyAddresses?: boolean;
+    readonly trafficDistribution?: string;
+  };
+  readonly status?: {
+    readonly loadBalancer?: { readonly ingress?: readonly { readonly ip?: string; readonly hostname?: string }[] };
+  };
+}
+
+export interface KubeEndpointConditions {
+  readonly ready?: boolean;
+  readonly serving?: boolean;
+  readonly terminating?: boolean;
+}
+
+export interface KubeSliceEndpoint {
+  readonly addresses?: readonly string[];
+  readonly conditions?: KubeEndpointConditions;
+  readonly nodeName?: string;
+  readonly targetRef?: { readonly kind?: string; readonly name?: string; readonly namespace?: string };
+}
+
+export interface KubeEndpointSlice extends KubeObject {
+  readonly addressType?: string;
+  readonly endpoints?: readonly KubeSliceEndpoint[];
+  readonly ports?: readonly { readonly name?: string; readonly port?: number; readonly protocol?: string }[];
+}
+
+export interface KubePod extends KubeObject {
+  readonly spec?: {
+    readonly nodeName?: string;
+    readonly serviceAccountName?: string;
+    readonly hostname?: string;
+    readonly subdomain?: string;
+    readonly hostNetwork?: boolean;
+  };
+  readonly status?: {
+    readonly phase?: string;
+    readonly podIP?: string;
+    readonly podIPs?: readonly { readonly ip: string }[];
+    readonly conditions?: readonly { readonly type: string; readonly status: string }[];
+  };
+}
+
+export interface KubeNode extends KubeObject {
+  readonly status?: { readonly addresses?: readonly { readonly type: string; readonly address: string }[] };
+}
+
+/** A ServiceEntry's or WorkloadEntry's spec, in protobuf JSON. */
+export interface ServiceEntrySpec {
+  readonly hosts?: readonly string[];
+  readonly addresses?: readonly string[];
+  readonly ports?: readonly ServiceEntryPort[];
+  readonly location?: "MESH_EXTERNAL" | "MESH_INTERNAL";
+  readonly resolution?: "NONE" | "STATIC" | "DNS" | "DNS_ROUND_ROBIN" | "DYNAMIC_DNS";
+  readonly endpoints?: readonly WorkloadEntrySpec[];
+  readonly workloadSelector?: { readonly labels?: Labels };
+  readonly exportTo?: readonly string[];
+  readonly subjectAltNames?: readonly string[];
+}
+
+export interface ServiceEntryPort {
+  readonly number: number;
+  readonly name?: string;
+  readonly protocol?: string;
+  readonly targetPort?: number;
+}
+
+export interface WorkloadEntrySpec {
+  readonly address?: string;
+  readonly ports?: Readonly<Record<string, number>>;
+  readonly labels?: Labels;
+  readonly network?: string;
+  readonly locality?: string;
+  readonly weight?: number;
+  readonly serviceAccount?: string;
+}
+
+export interface ServiceEntryStatus {
+  readonly addresses?: readonly { readonly value?: string; readonly host?: string }[];
+}

@@ -1,0 +1,66 @@
+/** A whole mesh in one process: objects and mesh documents in, the changes both controllers would publish out. */
+import type { Change, ConfigChange, ConfigKey, JsonObject, KubeObject } from "@flotilla/model";
+import { configOf } from "./config/config-of.ts";
+import { configKind } from "./config/kinds.ts";
+import { meshConfigOf, meshNetworksOf } from "./config/mesh-documents.ts";
+import { isRegistryObject, Registry, type RegistryInput } from "./registry/registry.ts";
+import { type RegistrySettings, registrySettingsFromEnv } from "./settings.ts";
+
+export interface MeshStep {
+  readonly put?: readonly KubeObject[];
+  readonly delete?: readonly Pick<KubeObject, "apiVersion" | "kind" | "metadata">[];
+  /** Parsed documents; absent: as before. */
+  readonly mesh?: JsonObject;
+  readonly networks?: JsonObject;
+}
+
+export interface Mesh {
+  readonly registry: Registry;
+  /** What this step changes: configuration first, then services and endpoints. */
+  apply(step: MeshStep): readonly Change[];
+}
+
+/** `env` holds the control plane's settings by Istio's names. */
+export function createMesh(env: Readonly<Record<string, string | undefined>> = {}): Mesh {
+  return meshOf(registrySettingsFromEnv(env));
+}
+
+/** Everything at once. */
+export function loadMesh(
+  objects: readonly KubeObject[],
+  mesh: JsonObject = {},
+  networks: JsonObject = {},
+  env: Readonly<Record<string, string | undefined>> = {},
+): readonly Change[] {
+  return createMesh(env).apply({ put: objects, mesh, networks });
+}
+
+function meshOf(settings: RegistrySettings): Mesh {
+  const registry = new Registry(settings);
+  return {
+    registry,
+    apply({ put = [], delete: gone = [], mesh, networks }) {
+      const config: ConfigChange[] = [];
+      const objects: RegistryInput[] = [];
+      if (mesh !== undefined) config.push(putConfig(meshConfigOf(mesh)));
+      if (networks !== undefined) config.push(putConfig(meshNetworksOf(networks)));
+      for (const object of put) {
+        const value = configOf(object);
+        if (value !== undefined) config.push(putConfig(value));
+        if (isRegistryObject(object)) objects.push({ type: "object", op: "put", object });
+      }
+      for (const object of gone) {
+        const { name, namespace = "" } = object.metadata;
+        const kind = configKind(object.apiVersion, object.kind);
+        if (kind !== undefined) config.push({ type: "config", op: "delete", key: { kind, namespace, name } });
+        const key: ConfigKey = { kind: object.kind, namespace, name };
+        if (isRegistryObject(object)) objects.push({ type: "object", op: "delete", key });
+      }
+      return [...config, ...registry.apply([...config, ...objects]).changes];
+    },
+  };
+}
+
+function putConfig(value: ReturnType<typeof meshConfigOf> | NonNullable<ReturnType<typeof configOf>>): ConfigChange {
+  return { type: "config", op: "put", key: value.key, value };
+}

@@ -1,0 +1,105 @@
+/** Services of Kubernetes and their endpoints, from the objects as they are now. */
+import type { Endpoint, Service } from "@flotilla/model";
+import { convertEndpointSlice, distinctEndpoints } from "../convert/endpoint-slice.ts";
+import { convertKubernetesService } from "../convert/kubernetes-service.ts";
+import { type EndpointContext, isPodReady, podWorkload } from "../convert/pod.ts";
+import { selectedByService } from "../convert/selected-by-service.ts";
+import { convertWorkloadEntry, isHealthyEntry, type SelectableWorkload } from "../convert/workload-entry.ts";
+import type { RegistrySettings } from "../settings.ts";
+import { selects } from "./dirty.ts";
+import { addressesOf, namespaceOf, type ObjectName, type Objects } from "./objects.ts";
+
+export class KubernetesSide {
+  readonly #objects: Objects;
+  readonly #settings: RegistrySettings;
+  readonly #services = new Map<ObjectName, Service>();
+  /** Converted slices: a service of many slices pays for the one that changed. */
+  readonly #slices = new Map<ObjectName, readonly Endpoint[]>();
+
+  constructor(objects: Objects, settings: RegistrySettings) {
+    this.#objects = objects;
+    this.#settings = settings;
+  }
+
+  service(name: ObjectName, trustDomain: string): Service | undefined {
+    const object = this.#objects.services.get(name);
+    for (const slice of this.#objects.slicesOfService.get(name)) this.#slices.delete(slice);
+    if (object === undefined) {
+      this.#services.delete(name);
+      return undefined;
+    }
+    const namespace = this.#objects.namespaces.get(namespaceOf(name));
+    const service = convertKubernetesService(object, {
+      domain: this.#settings.domain,
+      clusterId: this.#settings.clusterId,
+      trustDomain,
+      nodes: this.#objects.nodes.values(),
+      ...(namespace?.metadata.annotations === undefined
+        ? {}
+        : { namespaceAnnotations: namespace.metadata.annotations }),
+    });
+    this.#services.set(name, service);
+    return service;
+  }
+
+  forgetSlice(name: ObjectName): void {
+    this.#slices.delete(name);
+  }
+
+  endpoints(name: ObjectName, context: EndpointContext): readonly Endpoint[] {
+    const service = this.#services.get(name);
+    if (service === undefined || service.resolution === "alias") return [];
+    const slices = [...this.#objects.slicesOfService.get(name)].sort();
+    const ofSlices = distinctEndpoints(slices.flatMap((slice) => this.#sliceEndpoints(slice, service, context)));
+    const selected = selectedWorkloads(this.#objects, service, context, false);
+    return [...ofSlices, ...selected.flatMap((workload) => selectedByService(workload, service))];
+  }
+
+  #sliceEndpoints(name: ObjectName, service: Service, context: EndpointContext): readonly Endpoint[] {
+    const known = this.#slices.get(name);
+    const slice = this.#objects.slices.get(name);
+    if (known !== undefined || slice === undefined) return known ?? [];
+    const { endpoints } = convertEndpointSlice(slice, service, this.#objects, context);
+    this.#slices.set(name, endpoints);
+    return endpoints;
+  }
+}
+
+/** Pods come first and by name, as their slices would: the order of the result must not depend on history. */
+export function selectedWorkloads(
+  objects: Objects,
+  service: Service,
+  context: EndpointContext,
+  forServiceEntry: boolean,
+): readonly SelectableWorkload[] {
+  const { namespace, labelSelectors, resolution } = service;
+  if (!forServiceEntry && resolution !== "client-side") return [];
+  const pods = forServiceEntry
+    ? [...objects.podsIn.get(namespace)].sort().flatMap((name) => selectablePod(objects, name, context))
+    : [];
+  const machines = [...objects.workloadEntriesIn.get(namespace)].sort().flatMap((name) => {
+    const entry = objects.workloadEntries.get(name);
+    return entry === undefined || !isHealthyEntry(entry) ? [] : [convertWorkloadEntry(entry, context)];
+  });
+  return [...pods, ...machines].filter(
+    (workload) =>
+      selects(labelSelectors, workload.workload.labels) && (forServiceEntry || !workload.serviceEntriesOnly),
+  );
+}
+
+function selectablePod(objects: Objects, name: ObjectName, context: EndpointContext): readonly SelectableWorkload[] {
+  const pod = objects.pods.get(name);
+  if (pod === undefined || !isPodReady(pod)) return [];
+  const addresses = addressesOf(pod.status);
+  return [
+    {
+      kind: "Pod",
+      workload: podWorkload(pod, context),
+      addresses: context.dualStack ? addresses : addresses.slice(0, 1),
+      weight: 0,
+      ports: {},
+      serviceEntriesOnly: false,
+      definedBy: `Pod/${name}`,
+    },
+  ];
+}

@@ -1,0 +1,113 @@
+/** The objects that services and endpoints are made from, with the indexes that tell who depends on whom. */
+import type { Config, KubeObject } from "@flotilla/model";
+import type { PodLookup } from "../convert/endpoint-slice.ts";
+import type { KubeEndpointSlice, KubeNode, KubePod, KubeService, ServiceEntrySpec } from "../kube.ts";
+import { MultiMap } from "./multi-map.ts";
+
+/** `namespace/name`. */
+export type ObjectName = string;
+
+export class Objects implements PodLookup {
+  readonly services = new Map<ObjectName, KubeService>();
+  readonly slices = new Map<ObjectName, KubeEndpointSlice>();
+  readonly pods = new Map<ObjectName, KubePod>();
+  readonly nodes = new Map<string, KubeNode>();
+  readonly namespaces = new Map<string, KubeObject>();
+  readonly serviceEntries = new Map<ObjectName, Config>();
+  readonly workloadEntries = new Map<ObjectName, Config>();
+
+  /** By namespace. */
+  readonly servicesIn = new MultiMap<ObjectName>();
+  readonly podsIn = new MultiMap<ObjectName>();
+  readonly entriesIn = new MultiMap<ObjectName>();
+  readonly workloadEntriesIn = new MultiMap<ObjectName>();
+  /** Slices by the service they belong to, by the pods they name, and by addresses without a pod. */
+  readonly slicesOfService = new MultiMap<ObjectName>();
+  readonly slicesOfPod = new MultiMap<ObjectName>();
+  readonly slicesOfAddress = new MultiMap<ObjectName>();
+  readonly podsOnNode = new MultiMap<ObjectName>();
+  readonly podsOfAddress = new MultiMap<ObjectName>();
+  /** ServiceEntries by `namespace|host`. */
+  readonly entriesOfHost = new MultiMap<ObjectName>();
+
+  setService(name: ObjectName, service: KubeService | undefined): void {
+    replace(this.services, name, service, (_, update) => update(this.servicesIn, namespaceOf(name)));
+  }
+
+  setSlice(name: ObjectName, slice: KubeEndpointSlice | undefined): void {
+    replace(this.slices, name, slice, (value, update) => {
+      const namespace = namespaceOf(name);
+      const service = serviceOfSlice(value);
+      if (service !== undefined) update(this.slicesOfService, service);
+      for (const { targetRef, addresses = [] } of value.endpoints ?? []) {
+        if (targetRef?.kind === "Pod") {
+          update(this.slicesOfPod, `${targetRef.namespace ?? namespace}/${targetRef.name}`);
+        } else for (const address of addresses) update(this.slicesOfAddress, `${namespace}|${address}`);
+      }
+    });
+  }
+
+  setPod(name: ObjectName, pod: KubePod | undefined): void {
+    replace(this.pods, name, pod, ({ spec, status }, update) => {
+      update(this.podsIn, namespaceOf(name));
+      if (spec?.nodeName !== undefined) update(this.podsOnNode, spec.nodeName);
+      for (const address of addressesOf(status)) update(this.podsOfAddress, `${namespaceOf(name)}|${address}`);
+    });
+  }
+
+  setServiceEntry(name: ObjectName, entry: Config | undefined): void {
+    replace(this.serviceEntries, name, entry, ({ spec }, update) => {
+      update(this.entriesIn, namespaceOf(name));
+      for (const host of (spec as ServiceEntrySpec).hosts ?? [])
+        update(this.entriesOfHost, `${namespaceOf(name)}|${host}`);
+    });
+  }
+
+  setWorkloadEntry(name: ObjectName, entry: Config | undefined): void {
+    replace(this.workloadEntries, name, entry, (_, update) => update(this.workloadEntriesIn, namespaceOf(name)));
+  }
+
+  byName(namespace: string, name: string): KubePod | undefined {
+    return this.pods.get(`${namespace}/${name}`);
+  }
+
+  byAddress(namespace: string, address: string): KubePod | undefined {
+    // Two pods of one address share their node's network; which of them answers cannot be told.
+    const [name] = [...this.podsOfAddress.get(`${namespace}|${address}`)].sort();
+    return name === undefined ? undefined : this.pods.get(name);
+  }
+}
+
+/** `namespace/name` of the Service; undefined for a slice that names none. */
+export function serviceOfSlice({ metadata }: KubeEndpointSlice): ObjectName | undefined {
+  const service = metadata.labels?.["kubernetes.io/service-name"];
+  return service === undefined || service === "" ? undefined : `${metadata.namespace ?? ""}/${service}`;
+}
+
+export function addressesOf(status: KubePod["status"]): readonly string[] {
+  const all = status?.podIPs?.map(({ ip }) => ip) ?? [];
+  return all.length > 0 ? all : status?.podIP ? [status.podIP] : [];
+}
+
+export function namespaceOf(name: ObjectName): string {
+  return name.slice(0, name.indexOf("/"));
+}
+
+type Update = (index: MultiMap<ObjectName>, key: string) => void;
+
+/** Takes the old value out of the indexes and puts the new one in. */
+function replace<Value>(
+  map: Map<ObjectName, Value>,
+  name: ObjectName,
+  value: Value | undefined,
+  index: (value: Value, update: Update) => void,
+): void {
+  const before = map.get(name);
+  if (before !== undefined) index(before, (into, key) => into.remove(key, name));
+  if (value === undefined) {
+    map.delete(name);
+    return;
+  }
+  map.set(name, value);
+  index(value, (into, key) => into.add(key, name));
+}

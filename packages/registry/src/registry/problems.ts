@@ -1,0 +1,136 @@
+/** What is wrong with objects that services and endpoints are made from; everything else about them goes on. */
+import { type Config, isIpAddress, parseCidr, type Service } from "@flotilla/model";
+import { isValidPort } from "../convert/kubernetes-service.ts";
+import type { KubeEndpointSlice, KubePod, KubeService, ServiceEntrySpec, WorkloadEntrySpec } from "../kube.ts";
+import { addressesOf, type Objects, serviceOfSlice } from "./objects.ts";
+
+export interface RegistryProblem {
+  /** `Kind/namespace/name`. */
+  readonly object: string;
+  readonly field: string;
+  readonly reason: string;
+}
+
+type Finding = Omit<RegistryProblem, "object">;
+
+/** Looks at everything: meant for a status page and a timer, not for each change. */
+export function findProblems(objects: Objects, services: Iterable<Service>): readonly RegistryProblem[] {
+  return [
+    ...problemsOf("Service", objects.services, serviceFindings),
+    ...problemsOf("EndpointSlice", objects.slices, (slice) => sliceFindings(slice, objects)),
+    ...problemsOf("Pod", objects.pods, podFindings),
+    ...problemsOf("ServiceEntry", objects.serviceEntries, entryFindings),
+    ...problemsOf("WorkloadEntry", objects.workloadEntries, workloadFindings),
+    ...sharedAddresses(services),
+  ];
+}
+
+function problemsOf<Value>(
+  kind: string,
+  values: ReadonlyMap<string, Value>,
+  findings: (value: Value) => readonly Finding[],
+): readonly RegistryProblem[] {
+  return [...values].flatMap(([name, value]) =>
+    findings(value).map((finding) => ({ object: `${kind}/${name}`, ...finding })),
+  );
+}
+
+function serviceFindings({ spec = {}, metadata }: KubeService): readonly Finding[] {
+  const selector = metadata.annotations?.["traffic.istio.io/nodeSelector"];
+  return [
+    ...portFindings((spec.ports ?? []).map(({ port }) => port)),
+    ...(spec.type === "ExternalName" && !spec.externalName
+      ? [{ field: "spec.externalName", reason: "is empty, and the type is ExternalName" }]
+      : []),
+    ...(selector !== undefined && selector !== "" && !isJsonObject(selector)
+      ? [{ field: "metadata.annotations[traffic.istio.io/nodeSelector]", reason: "is no JSON object of labels" }]
+      : []),
+  ];
+}
+
+function sliceFindings(slice: KubeEndpointSlice, objects: Objects): readonly Finding[] {
+  const service = serviceOfSlice(slice);
+  if (service === undefined) {
+    return [
+      {
+        field: "metadata.labels[kubernetes.io/service-name]",
+        reason: "is missing: no service can have these endpoints",
+      },
+    ];
+  }
+  if (!objects.services.has(service)) return [{ field: "metadata.labels", reason: `there is no Service ${service}` }];
+  const namespace = slice.metadata.namespace ?? "";
+  return (slice.endpoints ?? []).flatMap(({ targetRef }, index) =>
+    targetRef?.kind === "Pod" && !objects.pods.has(`${targetRef.namespace ?? namespace}/${targetRef.name}`)
+      ? [
+          {
+            field: `endpoints[${index}].targetRef`,
+            reason: `there is no Pod ${targetRef.name}: the endpoint waits for it`,
+          },
+        ]
+      : [],
+  );
+}
+
+function podFindings({ status }: KubePod): readonly Finding[] {
+  if (status?.phase !== "Running" || addressesOf(status).length > 0) return [];
+  return [{ field: "status.podIP", reason: "is empty, and the pod is running" }];
+}
+
+function entryFindings(entry: Config): readonly Finding[] {
+  const { hosts = [], addresses = [], ports = [] } = entry.spec as ServiceEntrySpec;
+  return [
+    ...(hosts.length === 0 ? [{ field: "spec.hosts", reason: "is empty" }] : []),
+    ...addresses.flatMap((address, index) =>
+      isIpAddress(address) || parseCidr(address) !== undefined
+        ? []
+        : [{ field: `spec.addresses[${index}]`, reason: `"${address}" is neither an address nor a range` }],
+    ),
+    ...portFindings(ports.map(({ number }) => number)),
+  ];
+}
+
+function workloadFindings(entry: Config): readonly Finding[] {
+  const { address = "", network = "" } = entry.spec as WorkloadEntrySpec;
+  if (address !== "" || network !== "") return [];
+  return [{ field: "spec.address", reason: "is empty, and there is no network through which it could be reached" }];
+}
+
+function portFindings(ports: readonly number[]): readonly Finding[] {
+  return ports.flatMap((port, index) =>
+    isValidPort({ port }) ? [] : [{ field: `spec.ports[${index}]`, reason: `${port} is no port: want 1 to 65535` }],
+  );
+}
+
+/** One address, two services: which of them a caller means cannot be told for TCP. */
+function sharedAddresses(services: Iterable<Service>): readonly RegistryProblem[] {
+  const owners = new Map<string, Service>();
+  const problems: RegistryProblem[] = [];
+  for (const service of services) {
+    for (const [cluster, vips] of Object.entries(service.clusterVips)) {
+      for (const vip of vips) {
+        if (vip === "0.0.0.0") continue;
+        const owner = owners.get(`${cluster}|${vip}`);
+        if (owner === undefined) owners.set(`${cluster}|${vip}`, service);
+        else {
+          problems.push({
+            object: service.definedBy,
+            field: "spec.clusterIP",
+            reason: `${vip} belongs to ${owner.definedBy} already`,
+          });
+        }
+      }
+    }
+  }
+  return problems;
+}
+
+function isJsonObject(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value);
+  } catch {
+    // Not JSON at all.
+    return false;
+  }
+}

@@ -1,0 +1,202 @@
+/**
+ * Objects in, services and endpoints out. A change of an object computes again only what depends on it,
+ * and says only what differs from what was said before.
+ */
+import { apiGroup, type Config, type ConfigChange, type ConfigKey, type KubeObject, objectKey } from "@flotilla/model";
+import { networkLabel } from "../convert/labels.ts";
+import { type MeshNetworksSpec, networkLookup } from "../convert/network.ts";
+import type { EndpointContext } from "../convert/pod.ts";
+import { mergedWorkloadEntry } from "../convert/workload-entry.ts";
+import type { KubeEndpointSlice, KubeNode, KubePod, KubeService } from "../kube.ts";
+import type { RegistrySettings } from "../settings.ts";
+import { Dirty } from "./dirty.ts";
+import { ExternalSide } from "./external-side.ts";
+import { KubernetesSide } from "./kubernetes-side.ts";
+import { Objects } from "./objects.ts";
+import { findProblems, type RegistryProblem } from "./problems.ts";
+import { losesEndpoints, Published, type RegistryChange } from "./published.ts";
+
+/** A Kubernetes object came, changed or went. */
+export type ObjectChange =
+  | { readonly type: "object"; readonly op: "put"; readonly object: KubeObject }
+  | { readonly type: "object"; readonly op: "delete"; readonly key: ConfigKey };
+
+/** Of configuration, ServiceEntry, WorkloadEntry, MeshConfig and MeshNetworks are read; other kinds are passed over. */
+export type RegistryInput = ObjectChange | ConfigChange;
+
+export interface RegistryUpdate {
+  readonly changes: readonly RegistryChange[];
+  /** Callers may still send requests to endpoints that are gone. */
+  readonly urgent: boolean;
+}
+
+/** Kinds of Kubernetes objects that services and endpoints are made from, by API group. */
+export const registryKinds: Readonly<Record<string, string>> = {
+  Service: "",
+  Pod: "",
+  Node: "",
+  Namespace: "",
+  EndpointSlice: "discovery.k8s.io",
+};
+
+export class Registry {
+  readonly #settings: RegistrySettings;
+  readonly #objects = new Objects();
+  readonly #published = new Published();
+  readonly #kubernetes: KubernetesSide;
+  readonly #external: ExternalSide;
+  readonly #shard: string;
+  #trustDomain = "cluster.local";
+  #networks: MeshNetworksSpec | undefined;
+
+  constructor(settings: RegistrySettings) {
+    this.#settings = settings;
+    this.#shard = `Kubernetes/${settings.clusterId}`;
+    this.#kubernetes = new KubernetesSide(this.#objects, settings);
+    this.#external = new ExternalSide(this.#objects, settings);
+  }
+
+  apply(inputs: readonly RegistryInput[]): RegistryUpdate {
+    const dirty = new Dirty();
+    for (const input of inputs) {
+      if (input.type === "config") this.#applyConfig(input.key, input.op === "put" ? input.value : undefined, dirty);
+      else if (input.op === "delete") this.#applyObject(input.key, undefined, dirty);
+      else if (isRegistryObject(input.object)) this.#applyObject(objectKey(input.object), input.object, dirty);
+    }
+    if (dirty.everything) dirty.all(this.#objects);
+    return this.#recompute(dirty);
+  }
+
+  /** All that holds now, as puts. */
+  state(): readonly RegistryChange[] {
+    return this.#published.all();
+  }
+
+  problems(): readonly RegistryProblem[] {
+    return findProblems(this.#objects, this.#published.services());
+  }
+
+  #applyObject(key: ConfigKey, object: KubeObject | undefined, dirty: Dirty): void {
+    const objects = this.#objects;
+    const name = `${key.namespace}/${key.name}`;
+    switch (key.kind) {
+      case "Service":
+        objects.setService(name, object as KubeService | undefined);
+        dirty.service(name);
+        break;
+      case "EndpointSlice":
+        dirty.slice(name, objects.slices.get(name));
+        objects.setSlice(name, object as KubeEndpointSlice | undefined);
+        dirty.slice(name, objects.slices.get(name));
+        break;
+      case "Pod":
+        dirty.pod(name, objects.pods.get(name), objects);
+        objects.setPod(name, object as KubePod | undefined);
+        dirty.pod(name, objects.pods.get(name), objects);
+        break;
+      case "Node":
+        setOrDelete(objects.nodes, key.name, object as KubeNode | undefined);
+        dirty.node(key.name, objects);
+        break;
+      case "Namespace": {
+        const before = objects.namespaces.get(key.name);
+        setOrDelete(objects.namespaces, key.name, object);
+        dirty.namespace(key, [before, object], objects, this.#settings.systemNamespace);
+        break;
+      }
+    }
+  }
+
+  #applyConfig(key: ConfigKey, config: Config | undefined, dirty: Dirty): void {
+    const objects = this.#objects;
+    const name = `${key.namespace}/${key.name}`;
+    switch (key.kind) {
+      case "ServiceEntry":
+        dirty.entry(name, objects.serviceEntries.get(name));
+        objects.setServiceEntry(name, config);
+        dirty.entry(name, config);
+        break;
+      case "WorkloadEntry": {
+        const before = objects.workloadEntries.get(name);
+        if (before !== undefined) dirty.workloadEntry(name, mergedWorkloadEntry(before).labels ?? {}, objects);
+        objects.setWorkloadEntry(name, config);
+        if (config !== undefined) dirty.workloadEntry(name, mergedWorkloadEntry(config).labels ?? {}, objects);
+        break;
+      }
+      case "MeshConfig": {
+        const { trustDomain = "cluster.local" } = (config?.spec ?? {}) as { readonly trustDomain?: string };
+        dirty.everything ||= trustDomain !== this.#trustDomain;
+        this.#trustDomain = trustDomain;
+        break;
+      }
+      case "MeshNetworks":
+        this.#networks = config?.spec as MeshNetworksSpec | undefined;
+        dirty.everything = true;
+        break;
+    }
+  }
+
+  #recompute(dirty: Dirty): RegistryUpdate {
+    const changes: (RegistryChange | undefined)[] = [];
+    for (const slice of dirty.slices) this.#kubernetes.forgetSlice(slice);
+    for (const name of dirty.services) {
+      const { namespace, name: own, hostname } = this.#host(name);
+      const value = this.#kubernetes.service(name, this.#trustDomain);
+      changes.push(this.#published.service({ shard: this.#shard, namespace, hostname, name: own }, value));
+    }
+    for (const [key, service] of this.#external.services(dirty.entries).values()) {
+      changes.push(this.#published.service(key, service));
+    }
+    const context = this.#context();
+    let urgent = false;
+    const publish = (
+      shard: string,
+      namespace: string,
+      hostname: string,
+      compute: () => ReturnType<KubernetesSide["endpoints"]>,
+    ) => {
+      const key = { shard, namespace, hostname };
+      const before = this.#published.endpointsOf(key);
+      const change = this.#published.endpoints(key, compute());
+      if (change !== undefined) urgent ||= losesEndpoints(before, change.op === "put" ? change.value : []);
+      changes.push(change);
+    };
+    for (const name of dirty.endpoints) {
+      const { namespace, hostname } = this.#host(name);
+      publish(this.#shard, namespace, hostname, () => this.#kubernetes.endpoints(name, context));
+    }
+    for (const host of dirty.hosts) {
+      const [namespace = "", hostname = ""] = host.split("|");
+      publish(this.#external.shard, namespace, hostname, () => this.#external.endpoints(namespace, hostname, context));
+    }
+    return { changes: changes.filter((change) => change !== undefined), urgent };
+  }
+
+  #host(name: string): { readonly namespace: string; readonly name: string; readonly hostname: string } {
+    const [namespace = "", own = ""] = name.split("/");
+    return { namespace, name: own, hostname: `${own}.${namespace}.svc.${this.#settings.domain}` };
+  }
+
+  #context(): EndpointContext {
+    const { clusterId, dualStack, persistentSessionLabel, systemNamespace } = this.#settings;
+    return {
+      clusterId,
+      dualStack,
+      persistentSessionLabel,
+      trustDomain: this.#trustDomain,
+      networkOf: networkLookup(this.#networks, clusterId),
+      systemNetwork: this.#objects.namespaces.get(systemNamespace)?.metadata.labels?.[networkLabel] ?? "",
+      nodeOf: (name) => this.#objects.nodes.get(name),
+    };
+  }
+}
+
+/** Kinds of other groups may share a name: Knative has Services too. */
+export function isRegistryObject({ apiVersion, kind }: KubeObject): boolean {
+  return registryKinds[kind] === apiGroup(apiVersion);
+}
+
+function setOrDelete<Value>(map: Map<string, Value>, key: string, value: Value | undefined): void {
+  if (value === undefined) map.delete(key);
+  else map.set(key, value);
+}

@@ -1,0 +1,48 @@
+/** What of a mesh's settings the conversion of services and endpoints depends on. */
+
+export interface RegistrySettings {
+  /** Name of the cluster whose objects are read; shards are named after it. */
+  readonly clusterId: string;
+  /** DNS suffix of Kubernetes services. */
+  readonly domain: string;
+  /** The namespace whose network label holds for endpoints that say nothing themselves. */
+  readonly systemNamespace: string;
+  /** Endpoints carry all addresses of their pod. */
+  readonly dualStack: boolean;
+  /** Services with this label keep endpoints that drain. */
+  readonly persistentSessionLabel: string;
+  /** ServiceEntries without address and without one in their status get one of 240.240.0.0/16 and 2001:2::/48. */
+  readonly autoAllocate: boolean;
+  /** ServiceEntries outside of the mesh get canonical-name labels. */
+  readonly canonicalExternalServices: boolean;
+}
+
+export const defaultRegistrySettings: RegistrySettings = {
+  clusterId: "Kubernetes",
+  domain: "cluster.local",
+  systemNamespace: "istio-system",
+  dualStack: false,
+  persistentSessionLabel: "istio.io/persistent-session",
+  autoAllocate: true,
+  canonicalExternalServices: false,
+};
+
+/** Istio's names of the settings above, as they stand in the environment of its control plane. */
+export function registrySettingsFromEnv(env: Readonly<Record<string, string | undefined>>): RegistrySettings {
+  const flag = (name: string, otherwise: boolean) =>
+    env[name] === undefined || env[name] === "" ? otherwise : /^(true|1|t)$/i.test(env[name]);
+  const text = (name: string, otherwise: string) => env[name] || otherwise;
+  const base = defaultRegistrySettings;
+  return {
+    clusterId: text("CLUSTER_ID", base.clusterId),
+    domain: text("DOMAIN_SUFFIX", base.domain),
+    systemNamespace: text("POD_NAMESPACE", base.systemNamespace),
+    dualStack: flag("ISTIO_DUAL_STACK", base.dualStack),
+    persistentSessionLabel: text("PILOT_PERSISTENT_SESSION_LABEL", base.persistentSessionLabel),
+    autoAllocate: flag("PILOT_ENABLE_IP_AUTOALLOCATE", base.autoAllocate),
+    canonicalExternalServices: flag(
+      "LABEL_CANONICAL_SERVICES_FOR_MESH_EXTERNAL_SERVICE_ENTRIES",
+      base.canonicalExternalServices,
+    ),
+  };
+}

@@ -14,6 +14,7 @@ import {
 } from "./generate/resource-set.ts";
 import { decodeSpec } from "./snapshot/config-specs.ts";
 import { rowIndexes } from "./snapshot/indexes/index.ts";
+import { keys } from "./snapshot/keys.ts";
 import { proxyTargets } from "./snapshot/proxy-targets.ts";
 import type { Subject } from "./snapshot/subject.ts";
 import { type Refusal, World } from "./snapshot/world.ts";
@@ -23,11 +24,20 @@ export type { Generator } from "./generate/generator.ts";
 export type { ResourceSet } from "./generate/resource-set.ts";
 export type { Refusal } from "./snapshot/world.ts";
 
+export interface CoreOptions {
+  /** Settings by Istio's names, where they differ from the defaults. */
+  readonly features?: Readonly<Record<string, string>>;
+}
+
 export class Core {
   readonly #graph = new Graph<Subject>();
   readonly #world = new World(this.#graph, { indexes: rowIndexes, decode: decodeSpec });
   readonly #registry = createGeneratorRegistry(generators);
   readonly #sets = new Map<object, ResourceSetQueries>();
+
+  constructor({ features = {} }: CoreOptions = {}) {
+    for (const [name, value] of Object.entries(features)) this.#graph.set(keys.feature(name), value);
+  }
 
   /** Applies changes in order; those that cannot be applied leave their object as it was. */
   apply(changes: readonly Change[]): readonly Refusal[] {

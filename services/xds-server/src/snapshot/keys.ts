@@ -32,5 +32,6 @@ export const keys = {
   /** Which services have an endpoint at an address. */
   address: (address: string): InputKey<readonly AddressUse[]> => `address/${address}`,
   mesh: "mesh" as InputKey<MeshConfig>,
+  feature: (name: string): InputKey<string> => `feature/${name}`,
   networks: "networks" as InputKey<MeshNetworks>,
 };

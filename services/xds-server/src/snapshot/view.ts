@@ -52,6 +52,17 @@ export class View {
     return mesh;
   }
 
+  /** A switch by Istio's name (`PILOT_…`); `otherwise` is its default. */
+  flag(name: string, otherwise: boolean): boolean {
+    const text = this.#context.input(keys.feature(name));
+    return text === undefined || text === "" ? otherwise : /^(?:1|t|true)$/i.test(text);
+  }
+
+  /** A setting by Istio's name, as text. */
+  setting(name: string, otherwise: string): string {
+    return this.#context.input(keys.feature(name)) || otherwise;
+  }
+
   get networks(): MeshNetworks | undefined {
     return this.#context.input(keys.networks);
   }

@@ -1,0 +1,28 @@
+/** The committed floors: results may rise above them and never fall under them. */
+import { readFileSync } from "node:fs";
+import type { Report } from "./report.ts";
+
+/** Scenario group or corpus → smallest number of identical resources or passed cases. */
+export interface Floors {
+  readonly groups: Readonly<Record<string, number>>;
+  readonly corpora: Readonly<Record<string, number>>;
+}
+
+export function readFloors(path: string): Floors {
+  return JSON.parse(readFileSync(path, "utf8")) as Floors;
+}
+
+/** One sentence for each result under its floor; groups that did not run are not judged. */
+export function underFloor({ scenarios, corpora }: Report, floors: Floors): readonly string[] {
+  const groups = Object.entries(scenarios.groups).flatMap(([name, { equal }]) =>
+    fall(`group ${name}`, equal, floors.groups[name]),
+  );
+  const cases = Object.entries(corpora).flatMap(([name, { passed }]) =>
+    fall(`corpus ${name}`, passed, floors.corpora[name]),
+  );
+  return [...groups, ...cases];
+}
+
+function fall(name: string, got: number, floor = 0): readonly string[] {
+  return got < floor ? [`${name}: ${got} is under its floor of ${floor}`] : [];
+}

@@ -1,0 +1,79 @@
+/** Compares resources with golden ones by the rules of a scenario folder's ignore file. */
+import type { JsonObject, JsonValue } from "@flotilla/proto";
+
+export interface Difference {
+  readonly path: string;
+  readonly want: JsonValue | undefined;
+  readonly got: JsonValue | undefined;
+}
+
+export interface Rules {
+  /** Paths that are left out. */
+  readonly ignored: readonly PathPattern[];
+  /** Lists whose order says nothing. */
+  readonly unordered: readonly PathPattern[];
+}
+
+interface PathPattern {
+  readonly type: string | undefined;
+  readonly pattern: RegExp;
+}
+
+/** A rule a line: `[unordered] [type/]path`; `*` within a segment, `**` across segments, `[*]` any index. */
+export function parseRules(text: string): Rules {
+  const rules: { ignored: PathPattern[]; unordered: PathPattern[] } = { ignored: [], unordered: [] };
+  for (const line of text.split("\n").map((line) => line.trim())) {
+    if (line === "" || line.startsWith("#")) continue;
+    const unordered = line.startsWith("unordered ");
+    (unordered ? rules.unordered : rules.ignored).push(
+      parsePattern(unordered ? line.slice("unordered ".length) : line),
+    );
+  }
+  return rules;
+}
+
+function parsePattern(text: string): PathPattern {
+  const [, type, path = text] = /^([a-z]+)\/(.*)$/.exec(text) ?? [];
+  const source = path
+    .replaceAll(/[.[\]]/g, "\\$&")
+    .replaceAll("**\\.", "(?:.*\\.)?")
+    .replaceAll("\\[*\\]", "\\[\\d+\\]")
+    .replaceAll(/(?<![.)])\*(?!\))/g, "[^.]*");
+  return { type, pattern: new RegExp(`^${source}$`) };
+}
+
+/** The differing fields, at most one for each path; none when the two are identical. */
+export function compareResources(type: string, want: JsonObject, got: JsonObject, rules: Rules): readonly Difference[] {
+  const differences: Difference[] = [];
+  const matches = (patterns: readonly PathPattern[], path: string) =>
+    patterns.some((rule) => (rule.type === undefined || rule.type === type) && rule.pattern.test(path));
+  const visit = (path: string, a: JsonValue | undefined, b: JsonValue | undefined): void => {
+    if (path !== "" && matches(rules.ignored, path)) return;
+    if (Array.isArray(a) && Array.isArray(b)) {
+      const [left, right] = matches(rules.unordered, path) ? [sorted(a), sorted(b)] : [a, b];
+      for (let i = 0; i < Math.max(left.length, right.length); i++) visit(`${path}[${i}]`, left[i], right[i]);
+    } else if (isObject(a) && isObject(b)) {
+      for (const key of new Set([...Object.keys(a), ...Object.keys(b)])) visit(join(path, key), a[key], b[key]);
+    } else if (a !== b) {
+      differences.push({ path, want: a, got: b });
+    }
+  };
+  visit("", want, got);
+  return differences;
+}
+
+function sorted(items: readonly JsonValue[]): readonly JsonValue[] {
+  return [...items]
+    .map((item) => [JSON.stringify(item), item] as const)
+    .sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
+    .map(([, item]) => item);
+}
+
+function join(path: string, key: string): string {
+  const segment = /[.[\]]/.test(key) ? `["${key}"]` : key;
+  return path === "" ? segment : segment.startsWith("[") ? path + segment : `${path}.${segment}`;
+}
+
+function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

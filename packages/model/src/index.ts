@@ -9,6 +9,7 @@ export {
   type Provenance,
   parseConfigKey,
 } from "./config/config.ts";
+export { equalJson } from "./config/equal.ts";
 export {
   apiGroup,
   creationTimeMs,

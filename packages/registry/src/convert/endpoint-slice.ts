@@ -35,8 +35,7 @@ export function convertEndpointSlice(
         missingPods.push(`${podNamespace}/${namedPod}`);
         continue;
       }
-      const workload =
-        pod === undefined ? unknownWorkload(address, sliceNamespace, context) : podWorkload(pod, context);
+      const workload = pod === undefined ? unknownWorkload(address, context) : podWorkload(pod, context);
       const common = {
         ...workload,
         addresses: endpointAddresses(address, pod, context),

@@ -54,8 +54,8 @@ export function podWorkload(pod: KubePod, context: EndpointContext): Workload {
   };
 }
 
-/** What is known of an address without a pod. */
-export function unknownWorkload(address: string, namespace: string, context: EndpointContext): Workload {
+/** What is known of an address without a pod: not even a namespace. Source: scenario services/selectorless. */
+export function unknownWorkload(address: string, context: EndpointContext): Workload {
   const network = endpointNetwork(address, {}, context);
   return {
     labels: placedLabels({}, { clusterId: context.clusterId, locality: "", network }),
@@ -64,7 +64,7 @@ export function unknownWorkload(address: string, namespace: string, context: End
     locality: "",
     clusterId: context.clusterId,
     tlsMode: "disabled",
-    namespace,
+    namespace: "",
     workloadName: "",
   };
 }

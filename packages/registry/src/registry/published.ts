@@ -4,12 +4,12 @@ import {
   type EndpointsChange,
   type EndpointsKey,
   endpointsKeyText,
+  equalJson,
   type Service,
   type ServiceChange,
   type ServiceKey,
   serviceKeyText,
 } from "@flotilla/model";
-import { equalJson } from "./equal.ts";
 
 export type RegistryChange = ServiceChange | EndpointsChange;
 

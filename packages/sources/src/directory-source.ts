@@ -1,0 +1,94 @@
+/** A directory of YAML and JSON files as a source of objects. */
+import { join, relative } from "node:path";
+import { SourceError } from "./errors.ts";
+import { FileTable } from "./file-table.ts";
+import { type FileBatch, FileWatcher } from "./file-watcher.ts";
+import { type Admission, type FileReading, readObjects } from "./read-objects.ts";
+import type { ObjectSource, SourceGroup, SourceProblem } from "./source.ts";
+
+export interface DirectorySourceOptions extends Admission {
+  /** A directory, or a single file. */
+  readonly path: string;
+  readonly settleMs?: number;
+  readonly rescanMs?: number;
+}
+
+/** How long parsing may keep everything else waiting. */
+const sliceMs = 10;
+
+export function directorySource(options: DirectorySourceOptions): ObjectSource {
+  return new DirectorySource(options);
+}
+
+class DirectorySource implements ObjectSource {
+  readonly name: string;
+  readonly #options: DirectorySourceOptions;
+  readonly #table = new FileTable();
+  readonly #watcher: FileWatcher;
+  /** Readings of the batch in hand: `doubtful` has parsed them already. */
+  readonly #readings = new Map<string, { readonly text: string; readonly reading: FileReading }>();
+  #trouble: string | undefined;
+  #inUse = false;
+
+  constructor(options: DirectorySourceOptions) {
+    this.name = `file:${options.path}`;
+    this.#options = options;
+    this.#watcher = new FileWatcher({
+      root: options.path,
+      ...(options.settleMs === undefined ? {} : { settleMs: options.settleMs }),
+      ...(options.rescanMs === undefined ? {} : { rescanMs: options.rescanMs }),
+      doubtful: (path, text) => this.#table.loses(this.#label(path), this.#read(path, text)),
+      onTrouble: (reason) => {
+        this.#trouble = reason;
+      },
+    });
+  }
+
+  async *groups(stop: AbortSignal): AsyncGenerator<SourceGroup, void, undefined> {
+    if (this.#inUse) throw new SourceError("SOURCE_BUSY", `${this.name} has a reader already`);
+    this.#inUse = true;
+    let first = true;
+    for await (const batch of this.#watcher.batches(stop)) {
+      const changes = this.#table.apply(await this.#readAll(batch));
+      if (first || changes.length > 0) yield { changes, eventTimeMs: batch.eventTimeMs };
+      first = false;
+    }
+  }
+
+  problems(): readonly SourceProblem[] {
+    const trouble = this.#trouble === undefined ? [] : [{ file: this.#options.path, line: 0, reason: this.#trouble }];
+    return [...trouble, ...this.#table.problems()];
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#watcher[Symbol.asyncDispose]();
+  }
+
+  async #readAll({ texts }: FileBatch): Promise<ReadonlyMap<string, FileReading | undefined>> {
+    const readings = new Map<string, FileReading | undefined>();
+    let sliceEnd = performance.now() + sliceMs;
+    for (const [path, text] of texts) {
+      readings.set(this.#label(path), this.#read(path, text));
+      if (performance.now() > sliceEnd) {
+        await new Promise((resolve) => setImmediate(resolve));
+        sliceEnd = performance.now() + sliceMs;
+      }
+    }
+    this.#readings.clear();
+    return readings;
+  }
+
+  #read(path: string, text: string | undefined): FileReading | undefined {
+    if (text === undefined) return undefined;
+    const known = this.#readings.get(path);
+    if (known?.text === text) return known.reading;
+    const reading = readObjects(this.#label(path), text, this.#options);
+    this.#readings.set(path, { text, reading });
+    return reading;
+  }
+
+  /** As the user knows the file: below the path he gave. */
+  #label(path: string): string {
+    return path === this.#options.path ? path : join(this.#options.path, relative(this.#options.path, path));
+  }
+}

@@ -1,0 +1,87 @@
+/** One YAML document in a file of its own, such as a MeshConfig; a wrong text keeps the last good value. */
+import { equalJson } from "@flotilla/model";
+import { parseText } from "./documents.ts";
+import { FileWatcher } from "./file-watcher.ts";
+import type { SourceProblem } from "./source.ts";
+
+export interface DocumentSourceOptions {
+  readonly path: string;
+  /** Findings refuse the document. */
+  readonly check: (
+    value: Readonly<Record<string, unknown>>,
+  ) => readonly { readonly field: string; readonly reason: string }[];
+}
+
+export interface DocumentVersion {
+  /** Empty when the file is absent or empty. */
+  readonly value: Readonly<Record<string, unknown>>;
+  readonly eventTimeMs: number;
+}
+
+export interface DocumentSource extends AsyncDisposable {
+  /** The first good version comes first, even if it is the empty document. */
+  versions(stop: AbortSignal): AsyncIterable<DocumentVersion>;
+  problems(): readonly SourceProblem[];
+}
+
+export function documentSource(options: DocumentSourceOptions): DocumentSource {
+  return new WatchedDocument(options);
+}
+
+class WatchedDocument implements DocumentSource {
+  readonly #options: DocumentSourceOptions;
+  readonly #watcher: FileWatcher;
+  #trouble: string | undefined;
+  #problems: readonly SourceProblem[] = [];
+
+  constructor(options: DocumentSourceOptions) {
+    this.#options = options;
+    this.#watcher = new FileWatcher({
+      root: options.path,
+      doubtful: (_, text) => text === undefined || text.trim() === "" || this.#read(text) === undefined,
+      onTrouble: (reason) => {
+        this.#trouble = reason;
+      },
+    });
+  }
+
+  async *versions(stop: AbortSignal): AsyncGenerator<DocumentVersion, void, undefined> {
+    let last: Readonly<Record<string, unknown>> | undefined;
+    for await (const { texts, eventTimeMs } of this.#watcher.batches(stop)) {
+      const [text] = texts.values();
+      // A file that is gone says nothing: the last version stays, the watcher tells of the trouble.
+      if (text === undefined) continue;
+      const value = this.#read(text);
+      if (value === undefined || (last !== undefined && equalJson(last, value))) continue;
+      last = value;
+      yield { value, eventTimeMs };
+    }
+  }
+
+  problems(): readonly SourceProblem[] {
+    const file = this.#options.path;
+    return this.#trouble === undefined ? this.#problems : [{ file, line: 0, reason: this.#trouble }, ...this.#problems];
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#watcher[Symbol.asyncDispose]();
+  }
+
+  /** Undefined when it is refused; `problems` tells why. */
+  #read(text: string): Readonly<Record<string, unknown>> | undefined {
+    const file = this.#options.path;
+    const parsed = parseText(text);
+    if (!parsed.ok) {
+      this.#problems = parsed.problems.map((problem) => ({ file, ...problem }));
+      return undefined;
+    }
+    const { value = {}, line = 1 } = parsed.documents[0] ?? {};
+    if (typeof value !== "object" || value === null || Array.isArray(value)) {
+      this.#problems = [{ file, line, reason: "is no object but a plain value or a list" }];
+      return undefined;
+    }
+    const document = value as Readonly<Record<string, unknown>>;
+    this.#problems = this.#options.check(document).map((finding) => ({ file, line, ...finding }));
+    return this.#problems.length > 0 ? undefined : document;
+  }
+}

@@ -1,0 +1,12 @@
+/** Failures of a source as a whole; what is wrong with single objects is a problem, not an error. */
+export type SourceErrorCode = "SOURCE_UNREADABLE" | "SOURCE_BUSY";
+
+export class SourceError extends Error {
+  override readonly name = "SourceError";
+  readonly code: SourceErrorCode;
+
+  constructor(code: SourceErrorCode, message: string, options?: ErrorOptions) {
+    super(`[${code}] ${message}`, options);
+    this.code = code;
+  }
+}

@@ -1,0 +1,87 @@
+/** What files there are below a path, through symbolic links, with what tells whether one has changed. */
+import { readdir, realpath, stat } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+
+export interface FileStamp {
+  readonly mtimeMs: number;
+  readonly size: number;
+  readonly inode: number;
+}
+
+export interface FileScan {
+  readonly files: ReadonlyMap<string, FileStamp>;
+  /** Real paths of the directories in which changes can happen. */
+  readonly directories: ReadonlySet<string>;
+}
+
+const extensions = /\.(ya?ml|json)$/i;
+
+/** Is it a file of ours by its name? Dot files are of editors and of version control, `..data` of Kubernetes' mounts. */
+export function isConfigFile(path: string): boolean {
+  return extensions.test(path) && !basename(path).startsWith(".");
+}
+
+/** `root` may be a directory or a single file. @throws when it cannot be read. */
+export async function scanFiles(root: string): Promise<FileScan> {
+  const scan = { files: new Map<string, FileStamp>(), directories: new Set<string>() };
+  const own = await stat(root);
+  if (own.isDirectory()) await scanDirectory(root, scan);
+  else {
+    scan.files.set(root, stampOf(own));
+    scan.directories.add(await realpath(dirname(root)));
+    scan.directories.add(dirname(await realpath(root)));
+  }
+  return scan;
+}
+
+/** Undefined when there is no such file. */
+export async function stampFile(path: string): Promise<FileStamp | undefined> {
+  try {
+    const found = await stat(path);
+    return found.isFile() ? stampOf(found) : undefined;
+  } catch (cause) {
+    if (isGone(cause)) return undefined;
+    throw cause;
+  }
+}
+
+export function sameStamp(a: FileStamp | undefined, b: FileStamp | undefined): boolean {
+  return a?.mtimeMs === b?.mtimeMs && a?.size === b?.size && a?.inode === b?.inode;
+}
+
+export function isGone(cause: unknown): boolean {
+  const code = (cause as NodeJS.ErrnoException | undefined)?.code;
+  return code === "ENOENT" || code === "ENOTDIR" || code === "ELOOP";
+}
+
+type Scan = { readonly files: Map<string, FileStamp>; readonly directories: Set<string> };
+
+async function scanDirectory(directory: string, scan: Scan): Promise<void> {
+  const real = await realpath(directory);
+  // A link back to a directory above would go round for ever.
+  if (scan.directories.has(real)) return;
+  scan.directories.add(real);
+  const entries = await readdir(directory, { withFileTypes: true });
+  await Promise.all(
+    entries
+      .filter(({ name }) => !name.startsWith("."))
+      .map((entry) => scanEntry(join(directory, entry.name), entry.isSymbolicLink(), scan)),
+  );
+}
+
+async function scanEntry(path: string, isLink: boolean, scan: Scan): Promise<void> {
+  try {
+    const found = await stat(path);
+    if (found.isDirectory()) return await scanDirectory(path, scan);
+    if (!found.isFile() || !isConfigFile(path)) return;
+    scan.files.set(path, stampOf(found));
+    if (isLink) scan.directories.add(dirname(await realpath(path)));
+  } catch (cause) {
+    // It went between the listing and the look: as if it had not been listed. Dangling links count as absent.
+    if (!isGone(cause)) throw cause;
+  }
+}
+
+function stampOf({ mtimeMs, size, ino }: { mtimeMs: number; size: number; ino: number }): FileStamp {
+  return { mtimeMs, size, inode: ino };
+}

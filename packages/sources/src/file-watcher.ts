@@ -1,0 +1,221 @@
+/**
+ * Follows the files below a path and gives their texts: all of them first, then whatever a look found changed.
+ *
+ * The kernel tells of changes in directories; a slow look at everything catches what it cannot tell (network
+ * file systems, links that point elsewhere). A write is waited out: events must pause for `settleMs`, and a
+ * text that `doubtful` takes for half of a write must stay the same for `stableMs`.
+ */
+import { type FSWatcher, watch } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type FileStamp, isConfigFile, isGone, sameStamp, scanFiles, stampFile } from "./file-scan.ts";
+import { Wakeup } from "./wakeup.ts";
+
+export interface FileBatch {
+  /** Undefined: the file is gone. */
+  readonly texts: ReadonlyMap<string, string | undefined>;
+  readonly eventTimeMs: number;
+}
+
+export interface FileWatcherOptions {
+  /** A directory or a single file. */
+  readonly root: string;
+  /** Is this what an unfinished write would leave? */
+  readonly doubtful: (path: string, text: string | undefined) => boolean;
+  /** Told when `root` cannot be read or watched, and with undefined when it can again. */
+  readonly onTrouble: (reason: string | undefined) => void;
+  readonly settleMs?: number;
+  readonly stableMs?: number;
+  readonly rescanMs?: number;
+}
+
+const retryMs = 500;
+const concurrentReads = 32;
+
+interface Sighting {
+  readonly stamp: FileStamp | undefined;
+  readonly at: number;
+}
+
+export class FileWatcher implements AsyncDisposable {
+  readonly #options: Required<FileWatcherOptions>;
+  readonly #known = new Map<string, FileStamp>();
+  readonly #watchers = new Map<string, FSWatcher>();
+  readonly #wakeup = new Wakeup();
+  readonly #paths = new Set<string>();
+  readonly #sightings = new Map<string, Sighting>();
+  #everything = true;
+  #unwatched = false;
+
+  constructor(options: FileWatcherOptions) {
+    this.#options = { settleMs: 6, stableMs: 40, rescanMs: 5_000, ...options };
+  }
+
+  async *batches(stop: AbortSignal): AsyncGenerator<FileBatch, void, undefined> {
+    for (let first = true; !stop.aborted; ) {
+      const looked = await this.#look();
+      const waitMs = looked === undefined || this.#unwatched ? retryMs : this.#options.rescanMs;
+      if (looked !== undefined) {
+        const texts = await readTexts(looked);
+        const held = !first && this.#isUnsettled(looked, texts);
+        if (held) {
+          for (const path of looked.keys()) this.#paths.add(path);
+          await this.#pause(this.#options.stableMs / 2, stop);
+          continue;
+        }
+        if (first || texts.size > 0) {
+          this.#accept(looked);
+          yield { texts, eventTimeMs: first ? Date.now() : eventTime(looked) };
+        }
+        first = false;
+      }
+      await this.#settled(waitMs, stop);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const watcher of this.#watchers.values()) watcher.close();
+    this.#watchers.clear();
+  }
+
+  /** Files whose stamp differs from the accepted one; undefined while `root` cannot be read. */
+  async #look(): Promise<ReadonlyMap<string, FileStamp | undefined> | undefined> {
+    const changed = new Map<string, FileStamp | undefined>();
+    const everything = this.#everything;
+    const paths = [...this.#paths];
+    this.#everything = false;
+    this.#paths.clear();
+    if (!everything) {
+      for (const path of paths) {
+        const stamp = await stampFile(path);
+        if (!sameStamp(stamp, this.#known.get(path))) changed.set(path, stamp);
+      }
+      return changed;
+    }
+    try {
+      const { files, directories } = await scanFiles(this.#options.root);
+      this.#watch(directories);
+      for (const [path, stamp] of files) if (!sameStamp(stamp, this.#known.get(path))) changed.set(path, stamp);
+      for (const path of this.#known.keys()) if (!files.has(path)) changed.set(path, undefined);
+    } catch (cause) {
+      // A mount that went away must not look like a directory that was emptied.
+      this.#everything = true;
+      this.#options.onTrouble(`cannot read ${this.#options.root}: ${(cause as Error).message}`);
+      return undefined;
+    }
+    if (!this.#unwatched) this.#options.onTrouble(undefined);
+    return changed;
+  }
+
+  #accept(changed: ReadonlyMap<string, FileStamp | undefined>): void {
+    for (const [path, stamp] of changed) {
+      this.#sightings.delete(path);
+      if (stamp === undefined) this.#known.delete(path);
+      else this.#known.set(path, stamp);
+    }
+  }
+
+  /** One doubtful file holds everything back: what was written together shall arrive together. */
+  #isUnsettled(
+    changed: ReadonlyMap<string, FileStamp | undefined>,
+    texts: ReadonlyMap<string, string | undefined>,
+  ): boolean {
+    const now = Date.now();
+    let unsettled = false;
+    for (const [path, stamp] of changed) {
+      const before = this.#sightings.get(path);
+      const sighting = before !== undefined && sameStamp(before.stamp, stamp) ? before : { stamp, at: now };
+      this.#sightings.set(path, sighting);
+      const young = now - sighting.at < this.#options.stableMs;
+      unsettled ||= young && this.#options.doubtful(path, texts.get(path));
+    }
+    return unsettled;
+  }
+
+  #watch(directories: ReadonlySet<string>): void {
+    for (const [directory, watcher] of this.#watchers) {
+      if (directories.has(directory)) continue;
+      watcher.close();
+      this.#watchers.delete(directory);
+    }
+    const unseen = [...directories].filter((directory) => !this.#watchers.has(directory));
+    for (const directory of unseen) this.#watchDirectory(directory);
+    // Between the look and the watch something may have happened that nobody would tell of.
+    if (unseen.length > 0) {
+      this.#everything = true;
+      this.#wakeup.wake();
+    }
+  }
+
+  #watchDirectory(directory: string): void {
+    try {
+      const watcher = watch(directory, { persistent: true }, (_, name) => this.#onEvent(directory, name));
+      watcher.on("error", () => {
+        // The directory itself went; the next look tells what that means.
+        watcher.close();
+        this.#watchers.delete(directory);
+        this.#everything = true;
+        this.#wakeup.wake();
+      });
+      this.#watchers.set(directory, watcher);
+    } catch (cause) {
+      if (isGone(cause)) return;
+      // Out of inotify watches, most likely: looking often is slower, but nothing is missed.
+      this.#unwatched = true;
+      this.#options.onTrouble(`cannot watch ${directory}, looking every ${retryMs} ms: ${(cause as Error).message}`);
+    }
+  }
+
+  #onEvent(directory: string, name: string | null): void {
+    // A known file by its direct path needs one look; links, directories and mounts need a look at everything.
+    const path = name === null ? "" : join(directory, name);
+    if (isConfigFile(path) && this.#known.has(path)) this.#paths.add(path);
+    else if (name === null || !name.startsWith(".") || name.startsWith("..")) this.#everything = true;
+    else return;
+    this.#wakeup.wake();
+  }
+
+  /** Waits for an event and then for a pause between events; a steady stream of them is cut at 50 ms. */
+  async #settled(withinMs: number, stop: AbortSignal): Promise<void> {
+    if (!(await this.#wakeup.wait(withinMs, stop))) {
+      this.#everything = true;
+      return;
+    }
+    const until = Date.now() + 50;
+    while (Date.now() < until && (await this.#wakeup.wait(this.#options.settleMs, stop)));
+  }
+
+  async #pause(ms: number, stop: AbortSignal): Promise<void> {
+    await this.#wakeup.wait(ms, stop);
+  }
+}
+
+async function readTexts(
+  changed: ReadonlyMap<string, FileStamp | undefined>,
+): Promise<ReadonlyMap<string, string | undefined>> {
+  const texts = new Map<string, string | undefined>();
+  const paths = [...changed.keys()].sort();
+  for (let from = 0; from < paths.length; from += concurrentReads) {
+    const slice = paths.slice(from, from + concurrentReads);
+    const read = await Promise.all(slice.map((path) => (changed.get(path) === undefined ? undefined : readText(path))));
+    for (const [index, path] of slice.entries()) texts.set(path, read[index]);
+  }
+  return texts;
+}
+
+async function readText(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (cause) {
+    // It went after the look.
+    if (isGone(cause)) return undefined;
+    throw cause;
+  }
+}
+
+/** When the newest of them was written; a deletion is only known to be now. */
+function eventTime(changed: ReadonlyMap<string, FileStamp | undefined>): number {
+  const now = Date.now();
+  const times = [...changed.values()].map((stamp) => stamp?.mtimeMs ?? now);
+  return Math.min(now, Math.round(Math.max(...times, 0)) || now);
+}

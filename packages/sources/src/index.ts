@@ -1,0 +1,19 @@
+export { type DirectorySourceOptions, directorySource } from "./directory-source.ts";
+export {
+  type DocumentSource,
+  type DocumentSourceOptions,
+  type DocumentVersion,
+  documentSource,
+} from "./document-source.ts";
+export { type ParsedText, parseText, type SourceDocument } from "./documents.ts";
+export { SourceError, type SourceErrorCode } from "./errors.ts";
+export { type Admission, type FileReading, type KnownKind, readObjects } from "./read-objects.ts";
+export {
+  type ObjectKey,
+  type ObjectSource,
+  objectKeyText,
+  objectText,
+  type SourceChange,
+  type SourceGroup,
+  type SourceProblem,
+} from "./source.ts";

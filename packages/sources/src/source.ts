@@ -1,0 +1,49 @@
+/** Where objects come from: each source gives its whole state first and then what changes, group by group. */
+import type { KubeObject, Provenance } from "@flotilla/model";
+
+/** Names an object whatever version of its API it was written in. */
+export interface ObjectKey {
+  readonly group: string;
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+export type SourceChange =
+  | { readonly op: "put"; readonly key: ObjectKey; readonly object: KubeObject; readonly provenance: Provenance }
+  | { readonly op: "delete"; readonly key: ObjectKey };
+
+/** What was written together. The first group of a source is everything it has, even if that is nothing. */
+export interface SourceGroup {
+  readonly changes: readonly SourceChange[];
+  /** When it was written, milliseconds since the epoch. */
+  readonly eventTimeMs: number;
+}
+
+/** Why something is not in force. */
+export interface SourceProblem {
+  readonly file: string;
+  /** Counted from 1; 0 when the whole file is meant. */
+  readonly line: number;
+  /** `Kind/namespace/name`; absent when it cannot be told. */
+  readonly object?: string;
+  readonly field?: string;
+  readonly reason: string;
+}
+
+export interface ObjectSource extends AsyncDisposable {
+  readonly name: string;
+  /** One reader at a time; a slow one gets groups joined, never a queue without end. */
+  groups(stop: AbortSignal): AsyncIterable<SourceGroup>;
+  /** What is refused now. */
+  problems(): readonly SourceProblem[];
+}
+
+export function objectKeyText({ group, kind, namespace, name }: ObjectKey): string {
+  return `${group}/${kind}/${namespace}/${name}`;
+}
+
+/** `Kind/namespace/name`, as problems name an object. */
+export function objectText({ kind, namespace, name }: ObjectKey): string {
+  return `${kind}/${namespace}/${name}`;
+}

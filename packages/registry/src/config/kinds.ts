@@ -29,6 +29,7 @@ const kindsByGroup: Readonly<Record<string, readonly string[]>> = {
     "BackendTLSPolicy",
     "ListenerSet",
   ],
+  "gateway.networking.x-k8s.io": ["XBackend", "XBackendTrafficPolicy"],
   "networking.k8s.io": ["Ingress", "IngressClass"],
   "multicluster.x-k8s.io": ["ServiceExport", "ServiceImport"],
 };

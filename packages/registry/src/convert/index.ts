@@ -1,4 +1,5 @@
 export { autoAllocate } from "./auto-allocate.ts";
+export { backendProtocol, backendServiceEntry } from "./backend.ts";
 export { convertEndpointSlice, distinctEndpoints, type PodLookup, type SliceEndpoints } from "./endpoint-slice.ts";
 export { spiffeId } from "./identity.ts";
 export { convertKubernetesService, type ServiceContext, serviceHostname } from "./kubernetes-service.ts";

@@ -3,6 +3,7 @@
  * and says only what differs from what was said before.
  */
 import { apiGroup, type Config, type ConfigChange, type ConfigKey, type KubeObject, objectKey } from "@flotilla/model";
+import { backendServiceEntry } from "../convert/backend.ts";
 import { networkLabel } from "../convert/labels.ts";
 import { type MeshNetworksSpec, networkLookup } from "../convert/network.ts";
 import type { EndpointContext } from "../convert/pod.ts";
@@ -21,7 +22,7 @@ export type ObjectChange =
   | { readonly type: "object"; readonly op: "put"; readonly object: KubeObject }
   | { readonly type: "object"; readonly op: "delete"; readonly key: ConfigKey };
 
-/** Of configuration, ServiceEntry, WorkloadEntry, MeshConfig and MeshNetworks are read; other kinds are passed over. */
+/** Of configuration, ServiceEntry, XBackend, WorkloadEntry, MeshConfig and MeshNetworks are read; other kinds are passed over. */
 export type RegistryInput = ObjectChange | ConfigChange;
 
 export interface RegistryUpdate {
@@ -112,10 +113,13 @@ export class Registry {
     const name = `${key.namespace}/${key.name}`;
     switch (key.kind) {
       case "ServiceEntry":
-        dirty.entry(name, objects.serviceEntries.get(name));
-        objects.setServiceEntry(name, config);
-        dirty.entry(name, config);
+        this.#applyEntry(name, config, dirty);
         break;
+      case "XBackend": {
+        const entry = config === undefined ? undefined : backendServiceEntry(config, this.#settings.domain);
+        this.#applyEntry(`${name}~backend`, entry, dirty);
+        break;
+      }
       case "WorkloadEntry": {
         const before = objects.workloadEntries.get(name);
         if (before !== undefined) dirty.workloadEntry(name, mergedWorkloadEntry(before).labels ?? {}, objects);
@@ -134,6 +138,12 @@ export class Registry {
         dirty.everything = true;
         break;
     }
+  }
+
+  #applyEntry(name: string, entry: Config | undefined, dirty: Dirty): void {
+    dirty.entry(name, this.#objects.serviceEntries.get(name));
+    this.#objects.setServiceEntry(name, entry);
+    dirty.entry(name, entry);
   }
 
   #recompute(dirty: Dirty): RegistryUpdate {

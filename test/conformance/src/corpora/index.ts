@@ -16,4 +16,6 @@ export interface CorpusResult {
 }
 
 /** Loaded on demand: a run of one group should not pay for all of them. */
-export const corpora: Readonly<Record<string, () => Promise<CorpusDriver>>> = {};
+export const corpora: Readonly<Record<string, () => Promise<CorpusDriver>>> = {
+  serviceregistry: async () => (await import("./serviceregistry.ts")).run,
+};

@@ -5,7 +5,7 @@ import { type Config, type ConfigKey, configKeyText, type Endpoint, type Service
 import type { MeshConfig } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import type { MeshNetworks } from "@flotilla/proto/mesh/v1alpha1/network_pb";
 
-/** A service as the registries have it, one element a shard, in order of the shards' names. */
+/** A service as the registries have it, one element a shard and defining object (`shard|name`), in order of these. */
 export type ServiceShards = ReadonlyMap<string, Service>;
 /** Endpoints by shard (`registry/cluster`). */
 export type EndpointShards = ReadonlyMap<string, readonly Endpoint[]>;

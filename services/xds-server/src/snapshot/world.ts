@@ -105,11 +105,12 @@ export class World {
   }
 
   #applyService(change: ServiceChange): boolean {
-    const { shard, namespace, hostname } = change.key;
+    const { shard, namespace, hostname, name } = change.key;
     const key = keys.service({ namespace, hostname });
     const shards = new Map(this.#graph.get(key));
-    if (change.op === "put") shards.set(shard, change.value);
-    else shards.delete(shard);
+    const source = `${shard}|${name}`;
+    if (change.op === "put") shards.set(source, change.value);
+    else shards.delete(source);
     this.#graph.set(key, shards.size === 0 ? undefined : new Map([...shards].sort(([a], [b]) => compareText(a, b))));
     return this.#trackServiceName({ namespace, hostname }, shards.size > 0);
   }

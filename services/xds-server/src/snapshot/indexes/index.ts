@@ -1,4 +1,6 @@
-/** All row indexes of the world. A new one is defined beside its kind and added here. */
+/** All row indexes of the world. A new one is defined beside the queries that read it and added here. */
 import type { RowIndex } from "../row-index.ts";
+import { peerAuthenticationsByNamespace } from "../scope/authn.ts";
+import { sidecarsByNamespace } from "../scope/sidecar.ts";
 
-export const rowIndexes: readonly RowIndex<never>[] = [];
+export const rowIndexes: readonly RowIndex<never>[] = [peerAuthenticationsByNamespace, sidecarsByNamespace];

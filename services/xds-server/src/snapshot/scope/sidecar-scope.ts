@@ -1,0 +1,155 @@
+/**
+ * What a proxy may call. Each egress listener imports services; all together, and the services that the
+ * imported VirtualServices send traffic to, are what clusters are made of.
+ */
+import { compareText, hostCovers, type Service } from "@flotilla/model";
+import { query, type View } from "../view.ts";
+import { isServiceVisible, serviceIn, servicesExportedTo, servicesOfName } from "./services.ts";
+import {
+  egressListeners,
+  importsByNamespace,
+  type ListenerName,
+  listenerOf,
+  listenerPort,
+  type ScopeName,
+  scopeName,
+} from "./sidecar.ts";
+import { listenerVirtualServices, virtualServiceDestinations } from "./virtual-services.ts";
+
+/** The services one egress listener imports; a listener with a port imports that port of them. */
+export const listenerServices = query<readonly Service[], ListenerName>("listener-services", (view, listener) => {
+  const { namespace, spec } = listenerOf(view, listener);
+  if (spec === undefined) return [];
+  const imports = importsByNamespace(spec, namespace);
+  const port = listenerPort(spec);
+  const imported = view.read(servicesExportedTo, namespace).flatMap((service) => {
+    const isImported = [service.namespace, "*"].some((home) =>
+      imports.get(home)?.some((host) => hostCovers(host, service.hostname)),
+    );
+    const part = isImported ? withPorts(view, service, port === undefined ? [] : [port]) : undefined;
+    return part === undefined ? [] : [part];
+  });
+  const homes = chooseNamespaces(imported, namespace);
+  return imported.filter((service) => homes.get(service.hostname)?.namespace === service.namespace);
+});
+
+/** Every service in scope, one a host name, with the ports that some listener imports. */
+export const scopeServices = query<readonly Service[], ScopeName>("scope-services", (view, scope) => {
+  const services = new Map<string, Service>();
+  for (const index of egressListeners(view, scope).keys()) {
+    const listener = `${scope}#${index}`;
+    for (const service of view.read(listenerServices, listener)) addService(services, service);
+    for (const service of view.read(routedServices, listener)) addService(services, service);
+  }
+  return [...services.values()];
+});
+
+/** What the proxy may call, one service a host name. */
+export function visibleServices(view: View): readonly Service[] {
+  return view.read(scopeServices, view.read(scopeName));
+}
+
+const scopeServicesByHost = query<ReadonlyMap<string, Service>, ScopeName>("scope-services-by-host", (view, scope) => {
+  return new Map(view.read(scopeServices, scope).map((service) => [service.hostname, service]));
+});
+
+const scopeService = query<Service | undefined, string>("scope-service", (view, text) => {
+  const [scope = "", hostname = ""] = text.split("\n");
+  return view.read(scopeServicesByHost, scope).get(hostname);
+});
+
+/** The service in scope that a host name means. */
+export function visibleService(view: View, hostname: string): Service | undefined {
+  return view.read(scopeService, `${view.read(scopeName)}\n${hostname}`);
+}
+
+/** Services that no listener imports but that an imported VirtualService sends traffic to. */
+const routedServices = query<readonly Service[], ListenerName>("routed-services", (view, listener) => {
+  const { namespace, spec } = listenerOf(view, listener);
+  const port = spec === undefined ? undefined : listenerPort(spec);
+  const services: Service[] = [];
+  for (const virtualService of view.read(listenerVirtualServices, listener)) {
+    for (const text of view.read(virtualServiceDestinations, `${virtualService}@${namespace}`)) {
+      const [hostname = "", ports = ""] = text.split(" ");
+      const service = serviceMeant(view, hostname, namespace);
+      if (service === undefined) continue;
+      const wanted = port !== undefined ? [port] : ports === "" ? [] : ports.split(",").map(Number);
+      const part = withPorts(view, service, wanted);
+      if (part !== undefined) services.push(part);
+    }
+  }
+  return services;
+});
+
+/** The own namespace's service, else that of the first namespace with a visible one. */
+function serviceMeant(view: View, hostname: string, namespace: string): Service | undefined {
+  const own = serviceIn(view, namespace, hostname);
+  if (own !== undefined) return own;
+  return view
+    .servicesByHost(hostname)
+    .map((name) => serviceIn(view, name.namespace, hostname))
+    .find((service) => service !== undefined && isServiceVisible(view, service, namespace));
+}
+
+/** One namespace a host name: the first, unless the proxy's own or a Kubernetes service comes later. */
+function chooseNamespaces(services: readonly Service[], namespace: string): ReadonlyMap<string, Service> {
+  const chosen = new Map<string, Service>();
+  for (const service of services) {
+    const before = chosen.get(service.hostname);
+    const isBetter =
+      before === undefined ||
+      service.namespace === namespace ||
+      (before.namespace !== namespace && before.registry !== "Kubernetes" && service.registry === "Kubernetes");
+    if (isBetter) chosen.set(service.hostname, service);
+  }
+  return chosen;
+}
+
+/** Joins the ports of ServiceEntries of one host and namespace; a Kubernetes service takes the name for itself. */
+function addService(services: Map<string, Service>, service: Service): void {
+  const before = services.get(service.hostname);
+  if (before === undefined || (before.registry !== "Kubernetes" && service.registry === "Kubernetes")) {
+    services.set(service.hostname, service);
+    return;
+  }
+  const isSameKind = (before.registry === "Kubernetes") === (service.registry === "Kubernetes");
+  if (!isSameKind || before.namespace !== service.namespace || before.resolution !== service.resolution) return;
+  const known = new Set(before.ports.map(({ number }) => number));
+  const more = service.ports.filter(({ number }) => !known.has(number));
+  if (more.length > 0) services.set(service.hostname, { ...before, ports: [...before.ports, ...more] });
+}
+
+/** The service with the wanted ports only (none wanted: all); nothing when it has none of them. */
+function withPorts(view: View, service: Service, wanted: readonly number[]): Service | undefined {
+  if (wanted.length === 0) return service;
+  const ports = service.ports.map(({ number }) => number).filter((number) => wanted.includes(number));
+  if (ports.length === service.ports.length) return service;
+  if (ports.length === 0) return undefined;
+  const { namespace, hostname, registry, name } = service;
+  return view.read(servicePart, [`${namespace}/${hostname}`, registry, name, ports.join(",")].join(" "));
+}
+
+/** Memoised, so that the part of an unchanged service is the identical object. */
+const servicePart = query<Service | undefined, string>("service-part", (view, text) => {
+  const [service = "", registry, name, ports = ""] = text.split(" ");
+  const found = view.read(servicesOfName, service).find((one) => one.registry === registry && one.name === name);
+  if (found === undefined) return undefined;
+  const wanted = new Set(ports.split(",").map(Number));
+  return { ...found, ports: found.ports.filter(({ number }) => wanted.has(number)) };
+});
+
+/** Other names (ExternalName services) of a service in scope. */
+export const aliasesOf = query<readonly string[], string>("aliases-of", (view, hostname) => {
+  return view.read(allAliases).get(hostname)?.split(" ") ?? [];
+});
+
+const allAliases = query<ReadonlyMap<string, string>>("all-aliases", (view) => {
+  const aliases = new Map<string, string>();
+  for (const service of view
+    .read(scopeServices, view.read(scopeName))
+    .filter(({ resolution }) => resolution === "alias")) {
+    const target = service.kubernetes?.externalName;
+    if (target !== undefined) aliases.set(target, [aliases.get(target), service.hostname].filter(Boolean).join(" "));
+  }
+  return new Map([...aliases].sort(([a], [b]) => compareText(a, b)));
+});

@@ -1,0 +1,113 @@
+/** Which Sidecar resource applies to a proxy, and what it says, whatever services there are. */
+import { type Config, parseProtocol } from "@flotilla/model";
+import { create } from "@flotilla/proto";
+import type { MeshConfig_OutboundTrafficPolicy_Mode } from "@flotilla/proto/mesh/v1alpha1/config_pb";
+import {
+  type IstioEgressListener,
+  IstioEgressListenerSchema,
+  type OutboundTrafficPolicy,
+  OutboundTrafficPolicySchema,
+  type Sidecar,
+} from "@flotilla/proto/networking/v1alpha3/sidecar_pb";
+import { byNamespace } from "../row-index.ts";
+import { query, type View } from "../view.ts";
+
+export const sidecarsByNamespace = byNamespace<Sidecar>("Sidecar");
+
+/** The Sidecar of the proxy: one that selects it, else its namespace's, else the root namespace's. Gateways have none. */
+export const sidecarOf = query<Config<Sidecar> | undefined>("sidecar", (view) => {
+  if (view.proxy.type !== "sidecar") return undefined;
+  const own = view.row(sidecarsByNamespace, view.proxy.namespace);
+  const selecting = own.find(({ spec: { workloadSelector } }) => {
+    return workloadSelector !== undefined && view.proxy.matches(workloadSelector.labels);
+  });
+  if (selecting !== undefined) return selecting;
+  const isDefault = ({ spec }: Config<Sidecar>) => spec.workloadSelector === undefined;
+  return own.find(isDefault) ?? view.row(sidecarsByNamespace, view.mesh.rootNamespace).find(isDefault);
+});
+
+/**
+ * Names what decides the scope: `namespace`, or `namespace|Sidecar's namespace/name`. As an argument it lets
+ * proxies of different kinds share whatever follows from it.
+ */
+export type ScopeName = string & { readonly __scope?: true };
+
+export const scopeName = query<ScopeName>("scope-name", (view) => {
+  const sidecar = view.read(sidecarOf);
+  const { namespace } = view.proxy;
+  return sidecar === undefined ? namespace : `${namespace}|${sidecar.key.namespace}/${sidecar.key.name}`;
+});
+
+export function scopeNamespace(scope: ScopeName): string {
+  return scope.split("|", 1)[0] ?? "";
+}
+
+export function scopeSidecar(view: View, scope: ScopeName): Config<Sidecar> | undefined {
+  const [, sidecar] = scope.split("|");
+  if (sidecar === undefined) return undefined;
+  const [namespace = "", name = ""] = sidecar.split("/");
+  return view.config<Sidecar>("Sidecar", namespace, name);
+}
+
+const everything: readonly IstioEgressListener[] = [create(IstioEgressListenerSchema, { hosts: ["*/*"] })];
+
+/** The egress listeners of a scope, in order; one that imports everything when nothing else is said. */
+export function egressListeners(view: View, scope: ScopeName): readonly IstioEgressListener[] {
+  const egress = scopeSidecar(view, scope)?.spec.egress ?? [];
+  return egress.length === 0 ? everything : egress;
+}
+
+/** One egress listener of a scope as an argument: `scope#index`. */
+export type ListenerName = string & { readonly __listener?: true };
+
+export interface EgressListener {
+  readonly name: ListenerName;
+  /** The Sidecar's listener, or one that imports everything. Without a port it is the catch-all. */
+  readonly spec: IstioEgressListener;
+}
+
+/** The egress listeners of the proxy, in order. */
+export function proxyEgressListeners(view: View): readonly EgressListener[] {
+  const scope = view.read(scopeName);
+  return egressListeners(view, scope).map((spec, index) => ({ name: `${scope}#${index}`, spec }));
+}
+
+/** The listener of a name, and whose scope it is part of. */
+export function listenerOf(
+  view: View,
+  listener: ListenerName,
+): { readonly namespace: string; readonly spec: IstioEgressListener | undefined } {
+  const [scope = "", index] = listener.split("#");
+  return { namespace: scopeNamespace(scope), spec: egressListeners(view, scope)[Number(index)] };
+}
+
+/** The hosts a listener imports, by the namespace they are imported from (`*`: any). */
+export function importsByNamespace(
+  spec: IstioEgressListener,
+  namespace: string,
+): ReadonlyMap<string, readonly string[]> {
+  const imports = new Map<string, string[]>();
+  for (const entry of spec.hosts) {
+    const [home = "", host, rest] = entry.split("/");
+    if (host === undefined || rest !== undefined) continue;
+    const from = home === "." ? namespace : home;
+    imports.set(from, [...(imports.get(from) ?? []), host]);
+  }
+  return imports;
+}
+
+/** The port a listener narrows its services to. A forward proxy takes all ports. */
+export function listenerPort(spec: IstioEgressListener): number | undefined {
+  const port = spec.port;
+  return port === undefined || port.number === 0 || parseProtocol(port.protocol) === "HTTP_PROXY"
+    ? undefined
+    : port.number;
+}
+
+/** What happens to traffic for hosts that are not in scope: the Sidecar's word, else the mesh's. */
+export const outboundTrafficPolicy = query<OutboundTrafficPolicy | undefined>("outbound-traffic-policy", (view) => {
+  const own = view.read(sidecarOf)?.spec.outboundTrafficPolicy;
+  if (own !== undefined) return own;
+  const mode: MeshConfig_OutboundTrafficPolicy_Mode | undefined = view.mesh.outboundTrafficPolicy?.mode;
+  return mode === undefined ? undefined : create(OutboundTrafficPolicySchema, { mode: mode as number });
+});

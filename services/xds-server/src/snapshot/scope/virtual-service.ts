@@ -1,0 +1,106 @@
+/** One VirtualService as it is meant: host names completed, delegates put in their place. */
+import { type Config, resolveShortName } from "@flotilla/model";
+import { create } from "@flotilla/proto";
+import {
+  type Destination,
+  DestinationSchema,
+  type HTTPRoute,
+  HTTPRouteSchema,
+  type VirtualService,
+  VirtualServiceSchema,
+} from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
+import { query, type View } from "../view.ts";
+import { mergeDelegateRoutes } from "./delegate.ts";
+import { reachOf } from "./services.ts";
+
+/** `namespace/name`. */
+export type VirtualServiceName = string & { readonly __virtualService?: true };
+
+/** Undefined for one that does not exist. */
+export const virtualService = query<Config<VirtualService> | undefined, VirtualServiceName>(
+  "virtual-service",
+  (view, name) => {
+    const config = view.read(completed, name);
+    if (config === undefined || config.spec.hosts.length === 0) return config;
+    if (config.spec.http.every(({ delegate }) => delegate === undefined)) return config;
+    const http = config.spec.http.flatMap((route) => expandDelegate(view, config, route));
+    return { ...config, spec: create(VirtualServiceSchema, { ...config.spec, http }) };
+  },
+);
+
+function expandDelegate(view: View, root: Config<VirtualService>, route: HTTPRoute): readonly HTTPRoute[] {
+  if (route.delegate === undefined) return [route];
+  const { namespace, name } = route.delegate;
+  const delegate = view.read(completed, `${namespace || root.key.namespace}/${name}`);
+  if (delegate === undefined || delegate.spec.hosts.length > 0) return [];
+  const { exportTo } = delegate.spec;
+  const reach = exportTo.length > 0 ? exportTo : view.mesh.defaultVirtualServiceExportTo;
+  if (reachOf(reach, delegate.key.namespace, root.key.namespace) === "hidden") return [];
+  return mergeDelegateRoutes(route, delegate.spec.http);
+}
+
+const completed = query<Config<VirtualService> | undefined, VirtualServiceName>(
+  "completed-virtual-service",
+  (view, text) => {
+    const [namespace = "", name = ""] = text.split("/");
+    const config = view.config<VirtualService>("VirtualService", namespace, name);
+    if (config === undefined) return undefined;
+    const names = namesOf(namespace, view.setting("DOMAIN_SUFFIX", "cluster.local"));
+    const { spec } = config;
+    const completedSpec = create(VirtualServiceSchema, {
+      ...spec,
+      hosts: spec.hosts.map(names.host),
+      gateways: spec.gateways.map(names.gateway),
+      http: spec.http.map((route) => completeHttpRoute(route, names)),
+      tcp: spec.tcp.map((route) => completeL4Route(route, names)),
+      tls: spec.tls.map((route) => completeL4Route(route, names)),
+    });
+    return { ...config, spec: completedSpec };
+  },
+);
+
+interface Names {
+  readonly host: (host: string) => string;
+  readonly gateway: (gateway: string) => string;
+}
+
+function namesOf(namespace: string, domain: string): Names {
+  return {
+    host: (host) => (host === "" ? host : resolveShortName(host, namespace, domain)),
+    gateway: (gateway) => (gateway === "mesh" || gateway.includes("/") ? gateway : gatewayName(gateway, namespace)),
+  };
+}
+
+/** `name`, or the older form `name.namespace.svc.domain`. */
+function gatewayName(gateway: string, namespace: string): string {
+  const [name, home] = gateway.split(".");
+  return `${home ?? namespace}/${name}`;
+}
+
+function completeHttpRoute(route: HTTPRoute, names: Names): HTTPRoute {
+  return create(HTTPRouteSchema, {
+    ...route,
+    match: route.match.map((match) => ({ ...match, gateways: match.gateways.map(names.gateway) })),
+    route: route.route.map((one) => ({ ...one, ...completeDestination(one.destination, names) })),
+    mirrors: route.mirrors.map((one) => ({ ...one, ...completeDestination(one.destination, names) })),
+    ...(route.mirror && { mirror: completeDestination(route.mirror, names).destination }),
+  });
+}
+
+function completeDestination(destination: Destination | undefined, names: Names): { destination?: Destination } {
+  if (destination === undefined) return {};
+  return { destination: create(DestinationSchema, { ...destination, host: names.host(destination.host) }) };
+}
+
+interface L4Route {
+  readonly match: readonly { readonly gateways: readonly string[] }[];
+  readonly route: readonly { readonly destination?: Destination | undefined }[];
+}
+
+function completeL4Route<Route extends L4Route>(route: Route, names: Names): Route {
+  return {
+    ...route,
+    match: route.match.map((match) => ({ ...match, gateways: match.gateways.map(names.gateway) })),
+    route: route.route.map((one) => ({ ...one, ...completeDestination(one.destination, names) })),
+  };
+}

@@ -1,4 +1,6 @@
 /** Every generator of the control plane, by the key under which it is looked up (registry.ts). */
+import { typeUrl } from "@flotilla/proto";
 import type { Generator } from "./generator.ts";
+import { sidecarListeners } from "./lds/sidecar-listeners.ts";
 
-export const generators: ReadonlyMap<string, Generator> = new Map<string, Generator>([]);
+export const generators: ReadonlyMap<string, Generator> = new Map([[`sidecar/${typeUrl.listener}`, sidecarListeners]]);

@@ -1,0 +1,97 @@
+/** Envoy's HTTP connection manager in Istio's form. */
+import { create, pack } from "@flotilla/proto";
+import { type Filter, FilterSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_components_pb";
+import type { RouteConfiguration } from "@flotilla/proto/envoy/config/route/v3/route_pb";
+import {
+  HttpConnectionManager_PathWithEscapedSlashesAction as EscapedSlashes,
+  HttpConnectionManager_ForwardClientCertDetails as ForwardClientCert,
+  type HttpConnectionManager,
+  HttpConnectionManagerSchema,
+  type HttpFilter,
+} from "@flotilla/proto/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb";
+import { UuidRequestIdConfigSchema } from "@flotilla/proto/envoy/extensions/request_id/uuid/v3/uuid_pb";
+import { parseDuration, zeroDuration } from "../../shared/duration.ts";
+import type { ListenerTraits } from "../traits.ts";
+import { httpFilters } from "./filters.ts";
+import { buildTracing } from "./tracing.ts";
+
+export interface ConnectionManagerInputs {
+  readonly traits: ListenerTraits;
+  readonly direction: "inbound" | "outbound";
+  readonly statPrefix: string;
+  /** A name to ask for by RDS, or routes in place. */
+  readonly routes: string | RouteConfiguration;
+  readonly grpcWeb: boolean;
+  readonly http2?: boolean;
+  readonly early?: readonly HttpFilter[];
+  readonly late?: readonly HttpFilter[];
+  readonly useRemoteAddress?: boolean;
+  /** An explicit forward proxy takes absolute URLs. */
+  readonly allowAbsoluteUrl?: boolean;
+}
+
+export function connectionManager(inputs: ConnectionManagerInputs): Filter {
+  const value = pack(HttpConnectionManagerSchema, buildConnectionManager(inputs));
+  return create(FilterSchema, {
+    name: "envoy.filters.network.http_connection_manager",
+    configType: { case: "typedConfig", value },
+  });
+}
+
+function buildConnectionManager(inputs: ConnectionManagerInputs): HttpConnectionManager {
+  const { traits, direction, statPrefix, routes, grpcWeb, early = [], late = [] } = inputs;
+  return create(HttpConnectionManagerSchema, {
+    // The semicolon ends the prefix for stats tags whose values may hold dots.
+    statPrefix: `${statPrefix};`,
+    routeSpecifier: typeof routes === "string" ? byRds(routes) : { case: "routeConfig" as const, value: routes },
+    httpFilters: httpFilters({ direction, peerMetadata: traits.httpMetadata, alpn: traits.alpn, grpcWeb, early, late }),
+    tracing: buildTracing(traits.tracing),
+    accessLog: [...traits.accessLogs.connection],
+    useRemoteAddress: inputs.useRemoteAddress ?? false,
+    normalizePath: traits.normalizePath,
+    mergeSlashes: traits.mergeSlashes,
+    pathWithEscapedSlashesAction: traits.unescapeSlashes
+      ? EscapedSlashes.UNESCAPE_AND_FORWARD
+      : EscapedSlashes.KEEP_UNCHANGED,
+    proxy100Continue: true,
+    streamIdleTimeout: zeroDuration,
+    upgradeConfigs: [{ upgradeType: "websocket" }],
+    requestIdExtension: { typedConfig: requestId },
+    ...(inputs.http2 && { http2ProtocolOptions: {} }),
+    ...(inputs.allowAbsoluteUrl && { httpProtocolOptions: { allowAbsoluteUrl: true } }),
+    ...(traits.acceptHttp10 && { httpProtocolOptions: { acceptHttp10: true } }),
+    ...idleTimeout(traits.idleTimeout),
+    ...(direction === "inbound" && clientCertificate),
+  });
+}
+
+/** Inbound proxies append who called to x-forwarded-client-cert. */
+const clientCertificate = {
+  forwardClientCertDetails: ForwardClientCert.APPEND_FORWARD,
+  setCurrentClientCertDetails: { subject: true, uri: true, dns: true },
+  serverName: "istio-envoy",
+};
+
+const requestId = pack(
+  UuidRequestIdConfigSchema,
+  create(UuidRequestIdConfigSchema, { useRequestIdForTraceSampling: true }),
+);
+
+function byRds(routeConfigName: string) {
+  return {
+    case: "rds" as const,
+    value: {
+      routeConfigName,
+      configSource: {
+        configSourceSpecifier: { case: "ads" as const, value: {} },
+        initialFetchTimeout: zeroDuration,
+        resourceApiVersion: 2,
+      },
+    },
+  };
+}
+
+function idleTimeout(text: string) {
+  const duration = parseDuration(text);
+  return duration === undefined ? {} : { commonHttpProtocolOptions: { idleTimeout: duration } };
+}

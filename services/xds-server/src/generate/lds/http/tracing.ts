@@ -1,0 +1,65 @@
+/** Tracing of a connection manager: sampling and the tags that name the workload. */
+import { create } from "@flotilla/proto";
+import {
+  type HttpConnectionManager_Tracing,
+  HttpConnectionManager_TracingSchema,
+} from "@flotilla/proto/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb";
+import { type CustomTag, CustomTagSchema } from "@flotilla/proto/envoy/type/tracing/v3/custom_tag_pb";
+
+export interface TracingTraits {
+  /** Percent of requests that are sampled at random. */
+  readonly sampling: number;
+  readonly canonicalService: string;
+  readonly canonicalRevision: string;
+  readonly clusterId: string;
+  readonly meshId: string;
+  readonly namespace: string;
+}
+
+export function buildTracing(traits: TracingTraits): HttpConnectionManager_Tracing {
+  return create(HttpConnectionManager_TracingSchema, {
+    clientSampling: { value: 100 },
+    randomSampling: { value: traits.sampling },
+    overallSampling: { value: 100 },
+    customTags: [...dryRunTags, ...workloadTags(traits)],
+  });
+}
+
+/** Left by policies that are tried without being enforced. */
+const dryRunTags: readonly CustomTag[] = [
+  ["istio.authorization.dry_run.allow_policy.name", "istio_dry_run_allow_shadow_effective_policy_id"],
+  ["istio.authorization.dry_run.allow_policy.result", "istio_dry_run_allow_shadow_engine_result"],
+  ["istio.authorization.dry_run.deny_policy.name", "istio_dry_run_deny_shadow_effective_policy_id"],
+  ["istio.authorization.dry_run.deny_policy.result", "istio_dry_run_deny_shadow_engine_result"],
+].map(([tag = "", key = ""]) =>
+  create(CustomTagSchema, {
+    tag,
+    type: {
+      case: "metadata",
+      value: {
+        kind: { kind: { case: "request", value: {} } },
+        metadataKey: { key: "envoy.filters.http.rbac", path: [{ segment: { case: "key", value: key } }] },
+      },
+    },
+  }),
+);
+
+function workloadTags({
+  canonicalRevision,
+  canonicalService,
+  clusterId,
+  meshId,
+  namespace,
+}: TracingTraits): readonly CustomTag[] {
+  return [
+    literal("istio.canonical_revision", canonicalRevision),
+    literal("istio.canonical_service", canonicalService),
+    literal("istio.cluster_id", clusterId),
+    literal("istio.mesh_id", meshId),
+    literal("istio.namespace", namespace),
+  ];
+}
+
+function literal(tag: string, value: string): CustomTag {
+  return create(CustomTagSchema, { tag, type: { case: "literal", value: { value } } });
+}

@@ -1,0 +1,53 @@
+/** TLS that a sidecar terminates for its workload: the mesh's certificates, fetched from the agent beside it. */
+import { create, pack } from "@flotilla/proto";
+import { type TransportSocket, TransportSocketSchema } from "@flotilla/proto/envoy/config/core/v3/base_pb";
+import { TlsParameters_TlsProtocol as Protocol } from "@flotilla/proto/envoy/extensions/transport_sockets/tls/v3/common_pb";
+import { DownstreamTlsContextSchema } from "@flotilla/proto/envoy/extensions/transport_sockets/tls/v3/tls_pb";
+import { agentSecret } from "../../shared/agent-secret.ts";
+
+export interface InboundTlsInputs {
+  /** The workload's bytes may be anything: peers may negotiate the exchange of metadata. */
+  readonly tcp: boolean;
+  /** Callers must belong to one of these. */
+  readonly trustDomains: readonly string[];
+  readonly minimumVersion: Protocol;
+}
+
+export function inboundTls({ tcp, trustDomains, minimumVersion }: InboundTlsInputs): TransportSocket {
+  const context = create(DownstreamTlsContextSchema, {
+    requireClientCertificate: true,
+    commonTlsContext: {
+      alpnProtocols: [...(tcp ? ["istio-peer-exchange"] : []), "h2", "http/1.1"],
+      tlsCertificateSdsSecretConfigs: [agentSecret("default")],
+      validationContextType: {
+        case: "combinedValidationContext",
+        value: {
+          defaultValidationContext: {
+            matchSubjectAltNames: trustDomains.map((domain) => ({
+              matchPattern: { case: "prefix" as const, value: `spiffe://${domain}/` },
+            })),
+          },
+          validationContextSdsSecretConfig: agentSecret("ROOTCA"),
+        },
+      },
+      tlsParams: {
+        cipherSuites,
+        tlsMinimumProtocolVersion: minimumVersion,
+        tlsMaximumProtocolVersion: Protocol.TLSv1_3,
+      },
+    },
+  });
+  return create(TransportSocketSchema, {
+    name: "envoy.transport_sockets.tls",
+    configType: { case: "typedConfig", value: pack(DownstreamTlsContextSchema, context) },
+  });
+}
+
+const cipherSuites = [
+  "ECDHE-ECDSA-AES256-GCM-SHA384",
+  "ECDHE-RSA-AES256-GCM-SHA384",
+  "ECDHE-ECDSA-AES128-GCM-SHA256",
+  "ECDHE-RSA-AES128-GCM-SHA256",
+  "AES256-GCM-SHA384",
+  "AES128-GCM-SHA256",
+];

@@ -1,0 +1,50 @@
+/** Listener filters: they look at the first bytes of a connection before a filter chain is chosen. */
+import { type Any, create, pack } from "@flotilla/proto";
+import {
+  type ListenerFilter,
+  type ListenerFilterChainMatchPredicate,
+  ListenerFilterChainMatchPredicateSchema,
+  ListenerFilterSchema,
+} from "@flotilla/proto/envoy/config/listener/v3/listener_components_pb";
+import { HttpInspectorSchema } from "@flotilla/proto/envoy/extensions/filters/listener/http_inspector/v3/http_inspector_pb";
+import { OriginalDstSchema } from "@flotilla/proto/envoy/extensions/filters/listener/original_dst/v3/original_dst_pb";
+import { TlsInspectorSchema } from "@flotilla/proto/envoy/extensions/filters/listener/tls_inspector/v3/tls_inspector_pb";
+
+export const originalDestination = listenerFilter(
+  "envoy.filters.listener.original_dst",
+  pack(OriginalDstSchema, create(OriginalDstSchema)),
+);
+
+/** `skipPorts`: destinations that need no look. */
+export function tlsInspector(skipPorts: readonly number[] = []): ListenerFilter {
+  // A small first read: nearly every ClientHello fits, and each connection holds the buffer.
+  const config = pack(TlsInspectorSchema, create(TlsInspectorSchema, { initialReadBufferSize: 512 }));
+  return listenerFilter("envoy.filters.listener.tls_inspector", config, skipPorts);
+}
+
+export function httpInspector(skipPorts: readonly number[] = []): ListenerFilter {
+  return listenerFilter(
+    "envoy.filters.listener.http_inspector",
+    pack(HttpInspectorSchema, create(HttpInspectorSchema)),
+    skipPorts,
+  );
+}
+
+function listenerFilter(name: string, value: Any, skipPorts: readonly number[] = []): ListenerFilter {
+  const filterDisabled = anyOfPorts(skipPorts);
+  return create(ListenerFilterSchema, {
+    name,
+    configType: { case: "typedConfig", value },
+    ...(filterDisabled && { filterDisabled }),
+  });
+}
+
+function anyOfPorts(ports: readonly number[]): ListenerFilterChainMatchPredicate | undefined {
+  const rules = ports.map((port) =>
+    create(ListenerFilterChainMatchPredicateSchema, {
+      rule: { case: "destinationPortRange", value: { start: port, end: port + 1 } },
+    }),
+  );
+  if (rules.length < 2) return rules[0];
+  return create(ListenerFilterChainMatchPredicateSchema, { rule: { case: "orMatch", value: { rules } } });
+}

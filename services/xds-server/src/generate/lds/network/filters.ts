@@ -1,0 +1,51 @@
+/** Network filters of a filter chain that carries bytes. */
+import { type Any, create, type MessageInitShape, pack } from "@flotilla/proto";
+import type { AccessLog } from "@flotilla/proto/envoy/config/accesslog/v3/accesslog_pb";
+import { type Filter, FilterSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_components_pb";
+import { MongoProxySchema } from "@flotilla/proto/envoy/extensions/filters/network/mongo_proxy/v3/mongo_proxy_pb";
+import { TcpProxySchema } from "@flotilla/proto/envoy/extensions/filters/network/tcp_proxy/v3/tcp_proxy_pb";
+import { istioExtensions } from "../../shared/istio-extensions.ts";
+import { typedStruct } from "../../shared/typed-struct.ts";
+
+export interface WeightedCluster {
+  readonly name: string;
+  readonly weight: number;
+}
+
+export interface TcpProxyInputs {
+  readonly statPrefix: string;
+  /** One cluster, or several that share by weight. */
+  readonly clusters: string | readonly WeightedCluster[];
+  readonly accessLog?: readonly AccessLog[];
+  readonly options?: Omit<MessageInitShape<typeof TcpProxySchema>, "$typeName" | "clusterSpecifier" | "statPrefix">;
+}
+
+export function tcpProxy({ statPrefix, clusters, accessLog = [], options }: TcpProxyInputs): Filter {
+  const message = create(TcpProxySchema, {
+    statPrefix,
+    clusterSpecifier:
+      typeof clusters === "string"
+        ? { case: "cluster", value: clusters }
+        : { case: "weightedClusters", value: { clusters: [...clusters] } },
+    accessLog: [...accessLog],
+    ...options,
+  });
+  return networkFilter("envoy.filters.network.tcp_proxy", pack(TcpProxySchema, message));
+}
+
+export function mongoProxy(statPrefix: string): Filter {
+  return networkFilter(
+    "envoy.filters.network.mongo_proxy",
+    pack(MongoProxySchema, create(MongoProxySchema, { statPrefix })),
+  );
+}
+
+/** Exchanges the workloads' metadata at the start of a TCP connection, negotiated by ALPN. */
+export const metadataExchange: Filter = networkFilter(
+  "istio.metadata_exchange",
+  typedStruct(istioExtensions.networkMetadataExchange, { enable_discovery: true, protocol: "istio-peer-exchange" }),
+);
+
+export function networkFilter(name: string, value: Any): Filter {
+  return create(FilterSchema, { name, configType: { case: "typedConfig", value } });
+}

@@ -1,0 +1,80 @@
+/** What all listeners of a proxy have in common, decided once a view. */
+import { metadataObject } from "@flotilla/model";
+import {
+  MeshConfig_OutboundTrafficPolicy_Mode,
+  MeshConfig_ProxyPathNormalization_NormalizationType as Normalization,
+} from "@flotilla/proto/mesh/v1alpha1/config_pb";
+import { query, type View } from "../../snapshot/view.ts";
+import { istioExtensions } from "../shared/istio-extensions.ts";
+import { type AccessLogs, accessLogs } from "./access-log.ts";
+import type { TracingTraits } from "./http/tracing.ts";
+
+export interface ListenerTraits {
+  /** Proxies exchange metadata of their workloads on TCP, respectively HTTP. */
+  readonly networkMetadata: boolean;
+  readonly httpMetadata: boolean;
+  readonly alpn: boolean;
+  readonly acceptHttp10: boolean;
+  readonly normalizePath: boolean;
+  readonly mergeSlashes: boolean;
+  readonly unescapeSlashes: boolean;
+  /** Text of a duration, empty for Envoy's default. */
+  readonly idleTimeout: string;
+  readonly tracing: TracingTraits;
+  readonly accessLogs: AccessLogs;
+  /** Where traffic to nowhere known goes: PassthroughCluster or BlackHoleCluster. */
+  readonly fallbackCluster: "PassthroughCluster" | "BlackHoleCluster";
+  readonly wildcardAddress: string;
+  readonly loopbackAddress: string;
+  readonly extraAddresses: readonly string[];
+}
+
+export const listenerTraits = query<ListenerTraits>("listener-traits", (view) => {
+  const { mesh, proxy } = view;
+  const exchanges = view.flag("PILOT_ENABLE_METADATA_EXCHANGE", true);
+  const normalization = mesh.pathNormalization?.normalization ?? Normalization.DEFAULT;
+  const decodes = normalization === Normalization.DECODE_AND_MERGE_SLASHES;
+  const { ipMode } = proxy;
+  const registryOnly = mesh.outboundTrafficPolicy?.mode === MeshConfig_OutboundTrafficPolicy_Mode.REGISTRY_ONLY;
+  return {
+    networkMetadata: exchanges && proxy.supports(istioExtensions.networkMetadataExchange),
+    httpMetadata: exchanges && proxy.supports(istioExtensions.httpPeerMetadata),
+    alpn: view.flag("PILOT_ENABLE_ALPN_FILTER", true) && proxy.supports(istioExtensions.alpn),
+    acceptHttp10: view.flag("PILOT_HTTP10", false) || proxy.metadataText("HTTP10") === "1",
+    normalizePath: normalization !== Normalization.NONE,
+    mergeSlashes: decodes || normalization === Normalization.MERGE_SLASHES,
+    unescapeSlashes: decodes,
+    idleTimeout: proxy.metadataText("IDLE_TIMEOUT"),
+    tracing: view.read(tracingTraits),
+    accessLogs: view.read(accessLogs),
+    fallbackCluster: registryOnly ? "BlackHoleCluster" : "PassthroughCluster",
+    wildcardAddress: ipMode === "ipv6" ? "::" : "0.0.0.0",
+    loopbackAddress: ipMode === "ipv6" ? "::1" : "127.0.0.1",
+    extraAddresses: view.read(dualStackWildcards),
+  };
+});
+
+const dualStackWildcards = query<readonly string[]>("dual-stack-wildcards", (view) =>
+  view.flag("ISTIO_DUAL_STACK", false) && view.proxy.ipMode === "dual" ? ["::"] : [],
+);
+
+const tracingTraits = query<TracingTraits>("tracing-traits", (view) => ({
+  sampling: samplingPercent(view),
+  canonicalService: canonicalService(view),
+  canonicalRevision: view.proxy.label("service.istio.io/canonical-revision") ?? "latest",
+  clusterId: view.proxy.metadataText("CLUSTER_ID"),
+  meshId: view.proxy.metadataText("MESH_ID") || "unknown",
+  namespace: view.proxy.namespace,
+}));
+
+function canonicalService({ proxy }: View): string {
+  return proxy.label("service.istio.io/canonical-name") ?? proxy.label("app") ?? "unknown";
+}
+
+/** The proxy's own PROXY_CONFIG, else the mesh's default, else one percent. */
+function samplingPercent({ mesh, proxy }: View): number {
+  const own = metadataObject({ value: proxy.metadata("PROXY_CONFIG") }, "value")?.["tracing"] as
+    | { readonly sampling?: number }
+    | undefined;
+  return own?.sampling ?? (mesh.defaultConfig?.tracing?.sampling || 1);
+}

@@ -1,0 +1,75 @@
+/**
+ * Mutual TLS of inbound connections: PeerAuthentication of the mesh, the namespace and the workload.
+ * The narrower one wins, UNSET inherits, and at one level the oldest object counts.
+ */
+import type { Config } from "@flotilla/model";
+import {
+  PeerAuthentication_MutualTLS_Mode as Mode,
+  type PeerAuthentication,
+  type PeerAuthentication_MutualTLS,
+} from "@flotilla/proto/security/v1beta1/peer_authentication_pb";
+import { byNamespace } from "../row-index.ts";
+import { query, type View } from "../view.ts";
+
+export type MutualTlsMode = "STRICT" | "PERMISSIVE" | "DISABLE";
+
+export interface InboundMutualTls {
+  /** For ports that say nothing of their own. */
+  readonly workload: MutualTlsMode;
+  /** By workload port. */
+  readonly ports: ReadonlyMap<number, MutualTlsMode>;
+}
+
+export const peerAuthenticationsByNamespace = byNamespace<PeerAuthentication>("PeerAuthentication");
+
+/** The modes that hold for the proxy's own workload. */
+export const inboundMutualTls = query<InboundMutualTls>(
+  "inbound-mutual-tls",
+  (view) => {
+    const { namespace } = view.proxy;
+    const inherited = namespaceMode(view, namespace);
+    const own = view
+      .row(peerAuthenticationsByNamespace, namespace)
+      .find(({ spec }) => hasSelector(spec) && view.proxy.matches(spec.selector?.matchLabels ?? {}));
+    const workload = modeOf(own?.spec.mtls, inherited);
+    const ports = new Map<number, MutualTlsMode>();
+    for (const [port, tls] of Object.entries(own?.spec.portLevelMtls ?? {}))
+      ports.set(Number(port), modeOf(tls, workload));
+    return { workload, ports };
+  },
+  (a, b) => a.workload === b.workload && sameModes(a.ports, b.ports),
+);
+
+/** The mode of workloads of `namespace` that no object selects. */
+export function namespaceMode(view: View, namespace: string): MutualTlsMode {
+  const root = view.mesh.rootNamespace;
+  const mesh = modeOf(unselected(view.row(peerAuthenticationsByNamespace, root))?.spec.mtls, "PERMISSIVE");
+  return namespace === root
+    ? mesh
+    : modeOf(unselected(view.row(peerAuthenticationsByNamespace, namespace))?.spec.mtls, mesh);
+}
+
+function unselected(configs: readonly Config<PeerAuthentication>[]): Config<PeerAuthentication> | undefined {
+  return configs.find(({ spec }) => !hasSelector(spec));
+}
+
+function hasSelector({ selector }: PeerAuthentication): boolean {
+  return Object.keys(selector?.matchLabels ?? {}).length > 0;
+}
+
+function modeOf(tls: PeerAuthentication_MutualTLS | undefined, inherited: MutualTlsMode): MutualTlsMode {
+  switch (tls?.mode) {
+    case Mode.STRICT:
+      return "STRICT";
+    case Mode.PERMISSIVE:
+      return "PERMISSIVE";
+    case Mode.DISABLE:
+      return "DISABLE";
+    default:
+      return inherited;
+  }
+}
+
+function sameModes(a: ReadonlyMap<number, MutualTlsMode>, b: ReadonlyMap<number, MutualTlsMode>): boolean {
+  return a.size === b.size && [...a].every(([port, mode]) => b.get(port) === mode);
+}

@@ -16,18 +16,49 @@ import (
 )
 
 func main() {
-	var files []protoreflect.FileDescriptor
-	protoregistry.GlobalFiles.RangeFiles(func(file protoreflect.FileDescriptor) bool {
-		files = append(files, file)
-		return true
-	})
-	local, err := compileLocal(os.Args[1])
+	files, err := compileLocal(os.Args[1])
 	if err != nil {
 		log.Fatal(err)
 	}
-	files = append(files, local...)
-	sort.Slice(files, func(i, j int) bool { return files[i].Path() < files[j].Path() })
+	local := messageNames(files)
+	protoregistry.GlobalFiles.RangeFiles(func(file protoreflect.FileDescriptor) bool {
+		if !definesAny(file, local) {
+			files = append(files, file)
+		}
+		return true
+	})
+	bytes, err := proto.MarshalOptions{Deterministic: true}.Marshal(descriptorSet(files))
+	if err != nil {
+		log.Fatal(err)
+	}
+	if _, err := os.Stdout.Write(bytes); err != nil {
+		log.Fatal(err)
+	}
+}
 
+func messageNames(files []protoreflect.FileDescriptor) map[protoreflect.FullName]bool {
+	names := map[protoreflect.FullName]bool{}
+	for _, file := range files {
+		for i := 0; i < file.Messages().Len(); i++ {
+			names[file.Messages().Get(i).FullName()] = true
+		}
+	}
+	return names
+}
+
+// Envoy's contrib module carries an older copy of Istio's workload messages; two definitions of one
+// name would leave it to chance which of them a type URL means.
+func definesAny(file protoreflect.FileDescriptor, names map[protoreflect.FullName]bool) bool {
+	for i := 0; i < file.Messages().Len(); i++ {
+		if names[file.Messages().Get(i).FullName()] {
+			return true
+		}
+	}
+	return false
+}
+
+func descriptorSet(files []protoreflect.FileDescriptor) *descriptorpb.FileDescriptorSet {
+	sort.Slice(files, func(i, j int) bool { return files[i].Path() < files[j].Path() })
 	set := &descriptorpb.FileDescriptorSet{}
 	done := map[string]bool{}
 	var add func(file protoreflect.FileDescriptor)
@@ -44,12 +75,5 @@ func main() {
 	for _, file := range files {
 		add(file)
 	}
-
-	bytes, err := proto.MarshalOptions{Deterministic: true}.Marshal(set)
-	if err != nil {
-		log.Fatal(err)
-	}
-	if _, err := os.Stdout.Write(bytes); err != nil {
-		log.Fatal(err)
-	}
+	return set
 }

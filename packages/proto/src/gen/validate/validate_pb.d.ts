@@ -10,7 +10,6 @@ export declare const file_validate_validate: GenFile;
 
 export declare type FieldRules = Message<"validate.FieldRules"> & {
   message?: MessageRules | undefined;
-
   type: {
     value: FloatRules;
     case: "float";
@@ -81,19 +80,12 @@ export declare const FieldRulesSchema: GenMessage<FieldRules>;
 
 export declare type FloatRules = Message<"validate.FloatRules"> & {
   const: number;
-
   lt: number;
-
   lte: number;
-
   gt: number;
-
   gte: number;
-
   in: number[];
-
   notIn: number[];
-
   ignoreEmpty: boolean;
 };
 
@@ -101,19 +93,12 @@ export declare const FloatRulesSchema: GenMessage<FloatRules>;
 
 export declare type DoubleRules = Message<"validate.DoubleRules"> & {
   const: number;
-
   lt: number;
-
   lte: number;
-
   gt: number;
-
   gte: number;
-
   in: number[];
-
   notIn: number[];
-
   ignoreEmpty: boolean;
 };
 
@@ -121,19 +106,12 @@ export declare const DoubleRulesSchema: GenMessage<DoubleRules>;
 
 export declare type Int32Rules = Message<"validate.Int32Rules"> & {
   const: number;
-
   lt: number;
-
   lte: number;
-
   gt: number;
-
   gte: number;
-
   in: number[];
-
   notIn: number[];
-
   ignoreEmpty: boolean;
 };
 
@@ -141,19 +119,12 @@ export declare const Int32RulesSchema: GenMessage<Int32Rules>;
 
 export declare type Int64Rules = Message<"validate.Int64Rules"> & {
   const: bigint;
-
   lt: bigint;
-
   lte: bigint;
-
   gt: bigint;
-
   gte: bigint;
-
   in: bigint[];
-
   notIn: bigint[];
-
   ignoreEmpty: boolean;
 };
 
@@ -161,19 +132,12 @@ export declare const Int64RulesSchema: GenMessage<Int64Rules>;
 
 export declare type UInt32Rules = Message<"validate.UInt32Rules"> & {
   const: number;
-
   lt: number;
-
   lte: number;
-
   gt: number;
-
   gte: number;
-
   in: number[];
-
   notIn: number[];
-
   ignoreEmpty: boolean;
 };
 
@@ -181,19 +145,12 @@ export declare const UInt32RulesSchema: GenMessage<UInt32Rules>;
 
 export declare type UInt64Rules = Message<"validate.UInt64Rules"> & {
   const: bigint;
-
   lt: bigint;
-
   lte: bigint;
-
   gt: bigint;
-
   gte: bigint;
-
   in: bigint[];
-
   notIn: bigint[];
-
   ignoreEmpty: boolean;
 };
 
@@ -201,19 +158,12 @@ export declare const UInt64RulesSchema: GenMessage<UInt64Rules>;
 
 export declare type SInt32Rules = Message<"validate.SInt32Rules"> & {
   const: number;
-
   lt: number;
-
   lte: number;
-
   gt: number;
-
   gte: number;
-
   in: number[];
-
   notIn: number[];
-
   ignoreEmpty: boolean;
 };
 
@@ -221,19 +171,12 @@ export declare const SInt32RulesSchema: GenMessage<SInt32Rules>;
 
 export declare type SInt64Rules = Message<"validate.SInt64Rules"> & {
   const: bigint;
-
   lt: bigint;
-
   lte: bigint;
-
   gt: bigint;
-
   gte: bigint;
-
   in: bigint[];
-
   notIn: bigint[];
-
   ignoreEmpty: boolean;
 };
 
@@ -241,19 +184,12 @@ export declare const SInt64RulesSchema: GenMessage<SInt64Rules>;
 
 export declare type Fixed32Rules = Message<"validate.Fixed32Rules"> & {
   const: number;
-
   lt: number;
-
   lte: number;
-
   gt: number;
-
   gte: number;
-
   in: number[];
-
   notIn: number[];
-
   ignoreEmpty: boolean;
 };
 
@@ -261,19 +197,12 @@ export declare const Fixed32RulesSchema: GenMessage<Fixed32Rules>;
 
 export declare type Fixed64Rules = Message<"validate.Fixed64Rules"> & {
   const: bigint;
-
   lt: bigint;
-
   lte: bigint;
-
   gt: bigint;
-
   gte: bigint;
-
   in: bigint[];
-
   notIn: bigint[];
-
   ignoreEmpty: boolean;
 };
 
@@ -281,19 +210,12 @@ export declare const Fixed64RulesSchema: GenMessage<Fixed64Rules>;
 
 export declare type SFixed32Rules = Message<"validate.SFixed32Rules"> & {
   const: number;
-
   lt: number;
-
   lte: number;
-
   gt: number;
-
   gte: number;
-
   in: number[];
-
   notIn: number[];
-
   ignoreEmpty: boolean;
 };
 
@@ -301,19 +223,12 @@ export declare const SFixed32RulesSchema: GenMessage<SFixed32Rules>;
 
 export declare type SFixed64Rules = Message<"validate.SFixed64Rules"> & {
   const: bigint;
-
   lt: bigint;
-
   lte: bigint;
-
   gt: bigint;
-
   gte: bigint;
-
   in: bigint[];
-
   notIn: bigint[];
-
   ignoreEmpty: boolean;
 };
 
@@ -327,33 +242,19 @@ export declare const BoolRulesSchema: GenMessage<BoolRules>;
 
 export declare type StringRules = Message<"validate.StringRules"> & {
   const: string;
-
   len: bigint;
-
   minLen: bigint;
-
   maxLen: bigint;
-
   lenBytes: bigint;
-
   minBytes: bigint;
-
   maxBytes: bigint;
-
   pattern: string;
-
   prefix: string;
-
   suffix: string;
-
   contains: string;
-
   notContains: string;
-
   in: string[];
-
   notIn: string[];
-
   wellKnown: {
     value: boolean;
     case: "email";
@@ -385,9 +286,7 @@ export declare type StringRules = Message<"validate.StringRules"> & {
     value: KnownRegex;
     case: "wellKnownRegex";
   } | { case: undefined; value?: undefined };
-
   strict: boolean;
-
   ignoreEmpty: boolean;
 };
 
@@ -395,25 +294,15 @@ export declare const StringRulesSchema: GenMessage<StringRules>;
 
 export declare type BytesRules = Message<"validate.BytesRules"> & {
   const: Uint8Array;
-
   len: bigint;
-
   minLen: bigint;
-
   maxLen: bigint;
-
   pattern: string;
-
   prefix: Uint8Array;
-
   suffix: Uint8Array;
-
   contains: Uint8Array;
-
   in: Uint8Array[];
-
   notIn: Uint8Array[];
-
   wellKnown: {
     value: boolean;
     case: "ip";
@@ -424,7 +313,6 @@ export declare type BytesRules = Message<"validate.BytesRules"> & {
     value: boolean;
     case: "ipv6";
   } | { case: undefined; value?: undefined };
-
   ignoreEmpty: boolean;
 };
 
@@ -432,11 +320,8 @@ export declare const BytesRulesSchema: GenMessage<BytesRules>;
 
 export declare type EnumRules = Message<"validate.EnumRules"> & {
   const: number;
-
   definedOnly: boolean;
-
   in: number[];
-
   notIn: number[];
 };
 
@@ -444,7 +329,6 @@ export declare const EnumRulesSchema: GenMessage<EnumRules>;
 
 export declare type MessageRules = Message<"validate.MessageRules"> & {
   skip: boolean;
-
   required: boolean;
 };
 
@@ -452,13 +336,9 @@ export declare const MessageRulesSchema: GenMessage<MessageRules>;
 
 export declare type RepeatedRules = Message<"validate.RepeatedRules"> & {
   minItems: bigint;
-
   maxItems: bigint;
-
   unique: boolean;
-
   items?: FieldRules | undefined;
-
   ignoreEmpty: boolean;
 };
 
@@ -466,15 +346,10 @@ export declare const RepeatedRulesSchema: GenMessage<RepeatedRules>;
 
 export declare type MapRules = Message<"validate.MapRules"> & {
   minPairs: bigint;
-
   maxPairs: bigint;
-
   noSparse: boolean;
-
   keys?: FieldRules | undefined;
-
   values?: FieldRules | undefined;
-
   ignoreEmpty: boolean;
 };
 
@@ -482,9 +357,7 @@ export declare const MapRulesSchema: GenMessage<MapRules>;
 
 export declare type AnyRules = Message<"validate.AnyRules"> & {
   required: boolean;
-
   in: string[];
-
   notIn: string[];
 };
 
@@ -492,19 +365,12 @@ export declare const AnyRulesSchema: GenMessage<AnyRules>;
 
 export declare type DurationRules = Message<"validate.DurationRules"> & {
   required: boolean;
-
   const?: Duration | undefined;
-
   lt?: Duration | undefined;
-
   lte?: Duration | undefined;
-
   gt?: Duration | undefined;
-
   gte?: Duration | undefined;
-
   in: Duration[];
-
   notIn: Duration[];
 };
 
@@ -512,21 +378,13 @@ export declare const DurationRulesSchema: GenMessage<DurationRules>;
 
 export declare type TimestampRules = Message<"validate.TimestampRules"> & {
   required: boolean;
-
   const?: Timestamp | undefined;
-
   lt?: Timestamp | undefined;
-
   lte?: Timestamp | undefined;
-
   gt?: Timestamp | undefined;
-
   gte?: Timestamp | undefined;
-
   ltNow: boolean;
-
   gtNow: boolean;
-
   within?: Duration | undefined;
 };
 
@@ -534,9 +392,7 @@ export declare const TimestampRulesSchema: GenMessage<TimestampRules>;
 
 export enum KnownRegex {
   UNKNOWN = 0,
-
   HTTP_HEADER_NAME = 1,
-
   HTTP_HEADER_VALUE = 2,
 }
 

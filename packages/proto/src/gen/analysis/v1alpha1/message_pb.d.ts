@@ -9,9 +9,7 @@ export declare const file_analysis_v1alpha1_message: GenFile;
 
 export declare type AnalysisMessageBase = Message<"istio.analysis.v1alpha1.AnalysisMessageBase"> & {
   type?: AnalysisMessageBase_Type | undefined;
-
   level: AnalysisMessageBase_Level;
-
   documentationUrl: string;
 };
 
@@ -19,7 +17,6 @@ export declare const AnalysisMessageBaseSchema: GenMessage<AnalysisMessageBase>;
 
 export declare type AnalysisMessageBase_Type = Message<"istio.analysis.v1alpha1.AnalysisMessageBase.Type"> & {
   name: string;
-
   code: string;
 };
 
@@ -27,11 +24,8 @@ export declare const AnalysisMessageBase_TypeSchema: GenMessage<AnalysisMessageB
 
 export enum AnalysisMessageBase_Level {
   UNKNOWN = 0,
-
   ERROR = 3,
-
   WARNING = 8,
-
   INFO = 12,
 }
 
@@ -39,11 +33,8 @@ export declare const AnalysisMessageBase_LevelSchema: GenEnum<AnalysisMessageBas
 
 export declare type AnalysisMessageWeakSchema = Message<"istio.analysis.v1alpha1.AnalysisMessageWeakSchema"> & {
   messageBase?: AnalysisMessageBase | undefined;
-
   description: string;
-
   template: string;
-
   args: AnalysisMessageWeakSchema_ArgType[];
 };
 
@@ -51,7 +42,6 @@ export declare const AnalysisMessageWeakSchemaSchema: GenMessage<AnalysisMessage
 
 export declare type AnalysisMessageWeakSchema_ArgType = Message<"istio.analysis.v1alpha1.AnalysisMessageWeakSchema.ArgType"> & {
   name: string;
-
   goType: string;
 };
 
@@ -59,9 +49,7 @@ export declare const AnalysisMessageWeakSchema_ArgTypeSchema: GenMessage<Analysi
 
 export declare type GenericAnalysisMessage = Message<"istio.analysis.v1alpha1.GenericAnalysisMessage"> & {
   messageBase?: AnalysisMessageBase | undefined;
-
   args?: JsonObject | undefined;
-
   resourcePaths: string[];
 };
 
@@ -69,7 +57,6 @@ export declare const GenericAnalysisMessageSchema: GenMessage<GenericAnalysisMes
 
 export declare type InternalErrorAnalysisMessage = Message<"istio.analysis.v1alpha1.InternalErrorAnalysisMessage"> & {
   messageBase?: AnalysisMessageBase | undefined;
-
   detail: string;
 };
 

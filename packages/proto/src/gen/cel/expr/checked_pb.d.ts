@@ -11,13 +11,9 @@ export declare const file_cel_expr_checked: GenFile;
 
 export declare type CheckedExpr = Message<"cel.expr.CheckedExpr"> & {
   referenceMap: { [key: string]: Reference };
-
   typeMap: { [key: string]: Type };
-
   sourceInfo?: SourceInfo | undefined;
-
   exprVersion: string;
-
   expr?: Expr | undefined;
 };
 
@@ -76,7 +72,6 @@ export declare const Type_ListTypeSchema: GenMessage<Type_ListType>;
 
 export declare type Type_MapType = Message<"cel.expr.Type.MapType"> & {
   keyType?: Type | undefined;
-
   valueType?: Type | undefined;
 };
 
@@ -84,7 +79,6 @@ export declare const Type_MapTypeSchema: GenMessage<Type_MapType>;
 
 export declare type Type_FunctionType = Message<"cel.expr.Type.FunctionType"> & {
   resultType?: Type | undefined;
-
   argTypes: Type[];
 };
 
@@ -92,7 +86,6 @@ export declare const Type_FunctionTypeSchema: GenMessage<Type_FunctionType>;
 
 export declare type Type_AbstractType = Message<"cel.expr.Type.AbstractType"> & {
   name: string;
-
   parameterTypes: Type[];
 };
 
@@ -100,17 +93,11 @@ export declare const Type_AbstractTypeSchema: GenMessage<Type_AbstractType>;
 
 export enum Type_PrimitiveType {
   PRIMITIVE_TYPE_UNSPECIFIED = 0,
-
   BOOL = 1,
-
   INT64 = 2,
-
   UINT64 = 3,
-
   DOUBLE = 4,
-
   STRING = 5,
-
   BYTES = 6,
 }
 
@@ -118,11 +105,8 @@ export declare const Type_PrimitiveTypeSchema: GenEnum<Type_PrimitiveType>;
 
 export enum Type_WellKnownType {
   WELL_KNOWN_TYPE_UNSPECIFIED = 0,
-
   ANY = 1,
-
   TIMESTAMP = 2,
-
   DURATION = 3,
 }
 
@@ -130,7 +114,6 @@ export declare const Type_WellKnownTypeSchema: GenEnum<Type_WellKnownType>;
 
 export declare type Decl = Message<"cel.expr.Decl"> & {
   name: string;
-
   declKind: {
     value: Decl_IdentDecl;
     case: "ident";
@@ -144,9 +127,7 @@ export declare const DeclSchema: GenMessage<Decl>;
 
 export declare type Decl_IdentDecl = Message<"cel.expr.Decl.IdentDecl"> & {
   type?: Type | undefined;
-
   value?: Constant | undefined;
-
   doc: string;
 };
 
@@ -154,7 +135,6 @@ export declare const Decl_IdentDeclSchema: GenMessage<Decl_IdentDecl>;
 
 export declare type Decl_FunctionDecl = Message<"cel.expr.Decl.FunctionDecl"> & {
   overloads: Decl_FunctionDecl_Overload[];
-
   doc: string;
 };
 
@@ -162,15 +142,10 @@ export declare const Decl_FunctionDeclSchema: GenMessage<Decl_FunctionDecl>;
 
 export declare type Decl_FunctionDecl_Overload = Message<"cel.expr.Decl.FunctionDecl.Overload"> & {
   overloadId: string;
-
   params: Type[];
-
   typeParams: string[];
-
   resultType?: Type | undefined;
-
   isInstanceFunction: boolean;
-
   doc: string;
 };
 
@@ -178,9 +153,7 @@ export declare const Decl_FunctionDecl_OverloadSchema: GenMessage<Decl_FunctionD
 
 export declare type Reference = Message<"cel.expr.Reference"> & {
   name: string;
-
   overloadId: string[];
-
   value?: Constant | undefined;
 };
 

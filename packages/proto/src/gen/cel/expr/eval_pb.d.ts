@@ -11,7 +11,6 @@ export declare const file_cel_expr_eval: GenFile;
 
 export declare type EvalState = Message<"cel.expr.EvalState"> & {
   values: ExprValue[];
-
   results: EvalState_Result[];
 };
 
@@ -19,7 +18,6 @@ export declare const EvalStateSchema: GenMessage<EvalState>;
 
 export declare type EvalState_Result = Message<"cel.expr.EvalState.Result"> & {
   expr: bigint;
-
   value: bigint;
 };
 
@@ -48,9 +46,7 @@ export declare const ErrorSetSchema: GenMessage<ErrorSet>;
 
 export declare type Status = Message<"cel.expr.Status"> & {
   code: number;
-
   message: string;
-
   details: Any[];
 };
 

@@ -10,7 +10,6 @@ export declare const file_cel_expr_explain: GenFile;
 
 export declare type Explain = Message<"cel.expr.Explain"> & {
   values: Value[];
-
   exprSteps: Explain_ExprStep[];
 };
 
@@ -18,7 +17,6 @@ export declare const ExplainSchema: GenMessage<Explain>;
 
 export declare type Explain_ExprStep = Message<"cel.expr.Explain.ExprStep"> & {
   id: bigint;
-
   valueIndex: number;
 };
 

@@ -9,9 +9,7 @@ export declare const file_envoy_type_semantic_version: GenFile;
 
 export declare type SemanticVersion = Message<"envoy.type.SemanticVersion"> & {
   majorNumber: number;
-
   minorNumber: number;
-
   patch: number;
 };
 

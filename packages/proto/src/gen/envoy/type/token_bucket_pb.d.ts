@@ -10,9 +10,7 @@ export declare const file_envoy_type_token_bucket: GenFile;
 
 export declare type TokenBucket = Message<"envoy.type.TokenBucket"> & {
   maxTokens: number;
-
   tokensPerFill?: number | undefined;
-
   fillInterval?: Duration | undefined;
 };
 

@@ -11,15 +11,10 @@ export declare const file_extensions_v1alpha1_traffic_extension: GenFile;
 
 export declare type TrafficExtension = Message<"istio.extensions.v1alpha1.TrafficExtension"> & {
   selector?: WorkloadSelector | undefined;
-
   targetRefs: PolicyTargetReference[];
-
   phase: TrafficExtension_ExecutionPhase;
-
   priority?: number | undefined;
-
   match: TrafficSelector[];
-
   filterConfig: {
     value: WasmConfig;
     case: "wasm";
@@ -33,11 +28,8 @@ export declare const TrafficExtensionSchema: GenMessage<TrafficExtension>;
 
 export enum TrafficExtension_ExecutionPhase {
   UNSPECIFIED = 0,
-
   AUTHN = 1,
-
   AUTHZ = 2,
-
   STATS = 3,
 }
 
@@ -45,23 +37,14 @@ export declare const TrafficExtension_ExecutionPhaseSchema: GenEnum<TrafficExten
 
 export declare type WasmConfig = Message<"istio.extensions.v1alpha1.WasmConfig"> & {
   url: string;
-
   sha256: string;
-
   imagePullPolicy: PullPolicy;
-
   imagePullSecret: string;
-
   verificationKey: string;
-
   pluginConfig?: JsonObject | undefined;
-
   pluginName: string;
-
   failStrategy: FailStrategy;
-
   vmConfig?: VmConfig | undefined;
-
   type: PluginType;
 };
 
@@ -75,7 +58,6 @@ export declare const LuaConfigSchema: GenMessage<LuaConfig>;
 
 export declare type TrafficSelector = Message<"istio.extensions.v1alpha1.TrafficSelector"> & {
   mode: WorkloadMode;
-
   ports: PortSelector[];
 };
 

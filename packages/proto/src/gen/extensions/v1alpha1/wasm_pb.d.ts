@@ -10,35 +10,20 @@ export declare const file_extensions_v1alpha1_wasm: GenFile;
 
 export declare type WasmPlugin = Message<"istio.extensions.v1alpha1.WasmPlugin"> & {
   selector?: WorkloadSelector | undefined;
-
   targetRef?: PolicyTargetReference | undefined;
-
   targetRefs: PolicyTargetReference[];
-
   url: string;
-
   sha256: string;
-
   imagePullPolicy: PullPolicy;
-
   imagePullSecret: string;
-
   verificationKey: string;
-
   pluginConfig?: JsonObject | undefined;
-
   pluginName: string;
-
   phase: PluginPhase;
-
   priority?: number | undefined;
-
   failStrategy: FailStrategy;
-
   vmConfig?: VmConfig | undefined;
-
   match: WasmPlugin_TrafficSelector[];
-
   type: PluginType;
 };
 
@@ -46,7 +31,6 @@ export declare const WasmPluginSchema: GenMessage<WasmPlugin>;
 
 export declare type WasmPlugin_TrafficSelector = Message<"istio.extensions.v1alpha1.WasmPlugin.TrafficSelector"> & {
   mode: WorkloadMode;
-
   ports: PortSelector[];
 };
 
@@ -60,9 +44,7 @@ export declare const VmConfigSchema: GenMessage<VmConfig>;
 
 export declare type EnvVar = Message<"istio.extensions.v1alpha1.EnvVar"> & {
   name: string;
-
   valueFrom: EnvValueSource;
-
   value: string;
 };
 
@@ -70,9 +52,7 @@ export declare const EnvVarSchema: GenMessage<EnvVar>;
 
 export enum PluginType {
   UNSPECIFIED_PLUGIN_TYPE = 0,
-
   HTTP = 1,
-
   NETWORK = 2,
 }
 
@@ -80,11 +60,8 @@ export declare const PluginTypeSchema: GenEnum<PluginType>;
 
 export enum PluginPhase {
   UNSPECIFIED_PHASE = 0,
-
   AUTHN = 1,
-
   AUTHZ = 2,
-
   STATS = 3,
 }
 
@@ -92,9 +69,7 @@ export declare const PluginPhaseSchema: GenEnum<PluginPhase>;
 
 export enum PullPolicy {
   UNSPECIFIED_POLICY = 0,
-
   IfNotPresent = 1,
-
   Always = 2,
 }
 
@@ -102,7 +77,6 @@ export declare const PullPolicySchema: GenEnum<PullPolicy>;
 
 export enum EnvValueSource {
   INLINE = 0,
-
   HOST = 1,
 }
 
@@ -110,9 +84,7 @@ export declare const EnvValueSourceSchema: GenEnum<EnvValueSource>;
 
 export enum FailStrategy {
   FAIL_CLOSE = 0,
-
   FAIL_OPEN = 1,
-
   FAIL_RELOAD = 2,
 }
 

@@ -11,9 +11,7 @@ export declare const file_google_api_client: GenFile;
 
 export declare type CommonLanguageSettings = Message<"google.api.CommonLanguageSettings"> & {
   referenceDocsUri: string;
-
   destinations: ClientLibraryDestination[];
-
   selectiveGapicGeneration?: SelectiveGapicGeneration | undefined;
 };
 
@@ -21,25 +19,15 @@ export declare const CommonLanguageSettingsSchema: GenMessage<CommonLanguageSett
 
 export declare type ClientLibrarySettings = Message<"google.api.ClientLibrarySettings"> & {
   version: string;
-
   launchStage: LaunchStage;
-
   restNumericEnums: boolean;
-
   javaSettings?: JavaSettings | undefined;
-
   cppSettings?: CppSettings | undefined;
-
   phpSettings?: PhpSettings | undefined;
-
   pythonSettings?: PythonSettings | undefined;
-
   nodeSettings?: NodeSettings | undefined;
-
   dotnetSettings?: DotnetSettings | undefined;
-
   rubySettings?: RubySettings | undefined;
-
   goSettings?: GoSettings | undefined;
 };
 
@@ -47,25 +35,15 @@ export declare const ClientLibrarySettingsSchema: GenMessage<ClientLibrarySettin
 
 export declare type Publishing = Message<"google.api.Publishing"> & {
   methodSettings: MethodSettings[];
-
   newIssueUri: string;
-
   documentationUri: string;
-
   apiShortName: string;
-
   githubLabel: string;
-
   codeownerGithubTeams: string[];
-
   docTagPrefix: string;
-
   organization: ClientLibraryOrganization;
-
   librarySettings: ClientLibrarySettings[];
-
   protoReferenceDocumentationUri: string;
-
   restReferenceDocumentationUri: string;
 };
 
@@ -73,9 +51,7 @@ export declare const PublishingSchema: GenMessage<Publishing>;
 
 export declare type JavaSettings = Message<"google.api.JavaSettings"> & {
   libraryPackage: string;
-
   serviceClassNames: { [key: string]: string };
-
   common?: CommonLanguageSettings | undefined;
 };
 
@@ -89,7 +65,6 @@ export declare const CppSettingsSchema: GenMessage<CppSettings>;
 
 export declare type PhpSettings = Message<"google.api.PhpSettings"> & {
   common?: CommonLanguageSettings | undefined;
-
   libraryPackage: string;
 };
 
@@ -97,7 +72,6 @@ export declare const PhpSettingsSchema: GenMessage<PhpSettings>;
 
 export declare type PythonSettings = Message<"google.api.PythonSettings"> & {
   common?: CommonLanguageSettings | undefined;
-
   experimentalFeatures?: PythonSettings_ExperimentalFeatures | undefined;
 };
 
@@ -105,9 +79,7 @@ export declare const PythonSettingsSchema: GenMessage<PythonSettings>;
 
 export declare type PythonSettings_ExperimentalFeatures = Message<"google.api.PythonSettings.ExperimentalFeatures"> & {
   restAsyncIoEnabled: boolean;
-
   protobufPythonicTypesEnabled: boolean;
-
   unversionedPackageDisabled: boolean;
 };
 
@@ -121,15 +93,10 @@ export declare const NodeSettingsSchema: GenMessage<NodeSettings>;
 
 export declare type DotnetSettings = Message<"google.api.DotnetSettings"> & {
   common?: CommonLanguageSettings | undefined;
-
   renamedServices: { [key: string]: string };
-
   renamedResources: { [key: string]: string };
-
   ignoredResources: string[];
-
   forcedNamespaceAliases: string[];
-
   handwrittenSignatures: string[];
 };
 
@@ -143,7 +110,6 @@ export declare const RubySettingsSchema: GenMessage<RubySettings>;
 
 export declare type GoSettings = Message<"google.api.GoSettings"> & {
   common?: CommonLanguageSettings | undefined;
-
   renamedServices: { [key: string]: string };
 };
 
@@ -151,11 +117,8 @@ export declare const GoSettingsSchema: GenMessage<GoSettings>;
 
 export declare type MethodSettings = Message<"google.api.MethodSettings"> & {
   selector: string;
-
   longRunning?: MethodSettings_LongRunning | undefined;
-
   autoPopulatedFields: string[];
-
   batching?: BatchingConfigProto | undefined;
 };
 
@@ -163,11 +126,8 @@ export declare const MethodSettingsSchema: GenMessage<MethodSettings>;
 
 export declare type MethodSettings_LongRunning = Message<"google.api.MethodSettings.LongRunning"> & {
   initialPollDelay?: Duration | undefined;
-
   pollDelayMultiplier: number;
-
   maxPollDelay?: Duration | undefined;
-
   totalPollTimeout?: Duration | undefined;
 };
 
@@ -175,7 +135,6 @@ export declare const MethodSettings_LongRunningSchema: GenMessage<MethodSettings
 
 export declare type SelectiveGapicGeneration = Message<"google.api.SelectiveGapicGeneration"> & {
   methods: string[];
-
   generateOmittedAsInternal: boolean;
 };
 
@@ -183,7 +142,6 @@ export declare const SelectiveGapicGenerationSchema: GenMessage<SelectiveGapicGe
 
 export declare type BatchingConfigProto = Message<"google.api.BatchingConfigProto"> & {
   thresholds?: BatchingSettingsProto | undefined;
-
   batchDescriptor?: BatchingDescriptorProto | undefined;
 };
 
@@ -191,19 +149,12 @@ export declare const BatchingConfigProtoSchema: GenMessage<BatchingConfigProto>;
 
 export declare type BatchingSettingsProto = Message<"google.api.BatchingSettingsProto"> & {
   elementCountThreshold: number;
-
   requestByteThreshold: bigint;
-
   delayThreshold?: Duration | undefined;
-
   elementCountLimit: number;
-
   requestByteLimit: number;
-
   flowControlElementLimit: number;
-
   flowControlByteLimit: number;
-
   flowControlLimitExceededBehavior: FlowControlLimitExceededBehaviorProto;
 };
 
@@ -211,9 +162,7 @@ export declare const BatchingSettingsProtoSchema: GenMessage<BatchingSettingsPro
 
 export declare type BatchingDescriptorProto = Message<"google.api.BatchingDescriptorProto"> & {
   batchedField: string;
-
   discriminatorFields: string[];
-
   subresponseField: string;
 };
 
@@ -221,19 +170,12 @@ export declare const BatchingDescriptorProtoSchema: GenMessage<BatchingDescripto
 
 export enum ClientLibraryOrganization {
   CLIENT_LIBRARY_ORGANIZATION_UNSPECIFIED = 0,
-
   CLOUD = 1,
-
   ADS = 2,
-
   PHOTOS = 3,
-
   STREET_VIEW = 4,
-
   SHOPPING = 5,
-
   GEO = 6,
-
   GENERATIVE_AI = 7,
 }
 
@@ -241,9 +183,7 @@ export declare const ClientLibraryOrganizationSchema: GenEnum<ClientLibraryOrgan
 
 export enum ClientLibraryDestination {
   CLIENT_LIBRARY_DESTINATION_UNSPECIFIED = 0,
-
   GITHUB = 10,
-
   PACKAGE_MANAGER = 20,
 }
 
@@ -251,11 +191,8 @@ export declare const ClientLibraryDestinationSchema: GenEnum<ClientLibraryDestin
 
 export enum FlowControlLimitExceededBehaviorProto {
   UNSET_BEHAVIOR = 0,
-
   THROW_EXCEPTION = 1,
-
   BLOCK = 2,
-
   IGNORE = 3,
 }
 

@@ -9,21 +9,13 @@ export declare const file_google_api_field_behavior: GenFile;
 
 export enum FieldBehavior {
   FIELD_BEHAVIOR_UNSPECIFIED = 0,
-
   OPTIONAL = 1,
-
   REQUIRED = 2,
-
   OUTPUT_ONLY = 3,
-
   INPUT_ONLY = 4,
-
   IMMUTABLE = 5,
-
   UNORDERED_LIST = 6,
-
   NON_EMPTY_DEFAULT = 7,
-
   IDENTIFIER = 8,
 }
 

@@ -10,7 +10,6 @@ export declare const file_google_api_field_info: GenFile;
 
 export declare type FieldInfo = Message<"google.api.FieldInfo"> & {
   format: FieldInfo_Format;
-
   referencedTypes: TypeReference[];
 };
 
@@ -18,13 +17,9 @@ export declare const FieldInfoSchema: GenMessage<FieldInfo>;
 
 export enum FieldInfo_Format {
   FORMAT_UNSPECIFIED = 0,
-
   UUID4 = 1,
-
   IPV4 = 2,
-
   IPV6 = 3,
-
   IPV4_OR_IPV6 = 4,
 }
 

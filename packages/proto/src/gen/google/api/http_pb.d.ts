@@ -9,7 +9,6 @@ export declare const file_google_api_http: GenFile;
 
 export declare type Http = Message<"google.api.Http"> & {
   rules: HttpRule[];
-
   fullyDecodeReservedExpansion: boolean;
 };
 
@@ -17,7 +16,6 @@ export declare const HttpSchema: GenMessage<Http>;
 
 export declare type HttpRule = Message<"google.api.HttpRule"> & {
   selector: string;
-
   pattern: {
     value: string;
     case: "get";
@@ -37,11 +35,8 @@ export declare type HttpRule = Message<"google.api.HttpRule"> & {
     value: CustomHttpPattern;
     case: "custom";
   } | { case: undefined; value?: undefined };
-
   body: string;
-
   responseBody: string;
-
   additionalBindings: HttpRule[];
 };
 
@@ -49,7 +44,6 @@ export declare const HttpRuleSchema: GenMessage<HttpRule>;
 
 export declare type CustomHttpPattern = Message<"google.api.CustomHttpPattern"> & {
   kind: string;
-
   path: string;
 };
 

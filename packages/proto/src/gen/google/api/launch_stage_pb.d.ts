@@ -8,19 +8,12 @@ export declare const file_google_api_launch_stage: GenFile;
 
 export enum LaunchStage {
   LAUNCH_STAGE_UNSPECIFIED = 0,
-
   UNIMPLEMENTED = 6,
-
   PRELAUNCH = 7,
-
   EARLY_ACCESS = 1,
-
   ALPHA = 2,
-
   BETA = 3,
-
   GA = 4,
-
   DEPRECATED = 5,
 }
 

@@ -10,17 +10,11 @@ export declare const file_google_api_resource: GenFile;
 
 export declare type ResourceDescriptor = Message<"google.api.ResourceDescriptor"> & {
   type: string;
-
   pattern: string[];
-
   nameField: string;
-
   history: ResourceDescriptor_History;
-
   plural: string;
-
   singular: string;
-
   style: ResourceDescriptor_Style[];
 };
 
@@ -28,9 +22,7 @@ export declare const ResourceDescriptorSchema: GenMessage<ResourceDescriptor>;
 
 export enum ResourceDescriptor_History {
   HISTORY_UNSPECIFIED = 0,
-
   ORIGINALLY_SINGLE_PATTERN = 1,
-
   FUTURE_MULTI_PATTERN = 2,
 }
 
@@ -38,7 +30,6 @@ export declare const ResourceDescriptor_HistorySchema: GenEnum<ResourceDescripto
 
 export enum ResourceDescriptor_Style {
   STYLE_UNSPECIFIED = 0,
-
   DECLARATIVE_FRIENDLY = 1,
 }
 
@@ -46,7 +37,6 @@ export declare const ResourceDescriptor_StyleSchema: GenEnum<ResourceDescriptor_
 
 export declare type ResourceReference = Message<"google.api.ResourceReference"> & {
   type: string;
-
   childType: string;
 };
 

@@ -16,7 +16,6 @@ export declare const RoutingRuleSchema: GenMessage<RoutingRule>;
 
 export declare type RoutingParameter = Message<"google.api.RoutingParameter"> & {
   field: string;
-
   pathTemplate: string;
 };
 

@@ -10,9 +10,7 @@ export declare const file_google_rpc_status: GenFile;
 
 export declare type Status = Message<"google.rpc.Status"> & {
   code: number;
-
   message: string;
-
   details: Any[];
 };
 

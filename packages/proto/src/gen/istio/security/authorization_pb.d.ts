@@ -11,17 +11,11 @@ export declare const file_istio_security_authorization: GenFile;
 
 export declare type Authorization = Message<"istio.security.Authorization"> & {
   name: string;
-
   namespace: string;
-
   scope: Scope;
-
   action: Action;
-
   groups: Group[];
-
   dryRun: boolean;
-
   extensions: Extension[];
 };
 
@@ -41,29 +35,17 @@ export declare const RulesSchema: GenMessage<Rules>;
 
 export declare type Match = Message<"istio.security.Match"> & {
   namespaces: StringMatch[];
-
   notNamespaces: StringMatch[];
-
   principals: StringMatch[];
-
   notPrincipals: StringMatch[];
-
   sourceIps: Address[];
-
   notSourceIps: Address[];
-
   destinationIps: Address[];
-
   notDestinationIps: Address[];
-
   destinationPorts: number[];
-
   notDestinationPorts: number[];
-
   serviceAccounts: ServiceAccountMatch[];
-
   notServiceAccounts: ServiceAccountMatch[];
-
   extensions: Extension[];
 };
 
@@ -71,7 +53,6 @@ export declare const MatchSchema: GenMessage<Match>;
 
 export declare type Address = Message<"istio.security.Address"> & {
   address: Uint8Array;
-
   length: number;
 };
 
@@ -79,7 +60,6 @@ export declare const AddressSchema: GenMessage<Address>;
 
 export declare type ServiceAccountMatch = Message<"istio.security.ServiceAccountMatch"> & {
   namespace: string;
-
   serviceAccount: string;
 };
 
@@ -105,9 +85,7 @@ export declare const StringMatchSchema: GenMessage<StringMatch>;
 
 export enum Scope {
   GLOBAL = 0,
-
   NAMESPACE = 1,
-
   WORKLOAD_SELECTOR = 2,
 }
 
@@ -115,7 +93,6 @@ export declare const ScopeSchema: GenEnum<Scope>;
 
 export enum Action {
   ALLOW = 0,
-
   DENY = 1,
 }
 

@@ -22,31 +22,18 @@ export declare const AddressSchema: GenMessage<Address>;
 
 export declare type Service = Message<"istio.workload.Service"> & {
   name: string;
-
   namespace: string;
-
   hostname: string;
-
   addresses: NetworkAddress[];
-
   ports: Port[];
-
   subjectAltNames: string[];
-
   waypoint?: GatewayAddress | undefined;
-
   loadBalancing?: LoadBalancing | undefined;
-
   ipFamilies: IPFamilies;
-
   extensions: Extension[];
-
   canonical: boolean;
-
   ingressUseWaypoint: boolean;
-
   weightedWaypoints: WeightedWaypoint[];
-
   visibility: Service_Visibility;
 };
 
@@ -54,7 +41,6 @@ export declare const ServiceSchema: GenMessage<Service>;
 
 export enum Service_Visibility {
   PUBLIC = 0,
-
   NAMESPACE = 1,
 }
 
@@ -62,9 +48,7 @@ export declare const Service_VisibilitySchema: GenEnum<Service_Visibility>;
 
 export declare type LoadBalancing = Message<"istio.workload.LoadBalancing"> & {
   routingPreference: LoadBalancing_Scope[];
-
   mode: LoadBalancing_Mode;
-
   healthPolicy: LoadBalancing_HealthPolicy;
 };
 
@@ -72,17 +56,11 @@ export declare const LoadBalancingSchema: GenMessage<LoadBalancing>;
 
 export enum LoadBalancing_Scope {
   UNSPECIFIED_SCOPE = 0,
-
   REGION = 1,
-
   ZONE = 2,
-
   SUBZONE = 3,
-
   NODE = 4,
-
   CLUSTER = 5,
-
   NETWORK = 6,
 }
 
@@ -90,11 +68,8 @@ export declare const LoadBalancing_ScopeSchema: GenEnum<LoadBalancing_Scope>;
 
 export enum LoadBalancing_Mode {
   UNSPECIFIED_MODE = 0,
-
   STRICT = 1,
-
   FAILOVER = 2,
-
   PASSTHROUGH = 3,
 }
 
@@ -102,7 +77,6 @@ export declare const LoadBalancing_ModeSchema: GenEnum<LoadBalancing_Mode>;
 
 export enum LoadBalancing_HealthPolicy {
   ONLY_HEALTHY = 0,
-
   ALLOW_ALL = 1,
 }
 
@@ -110,55 +84,30 @@ export declare const LoadBalancing_HealthPolicySchema: GenEnum<LoadBalancing_Hea
 
 export declare type Workload = Message<"istio.workload.Workload"> & {
   name: string;
-
   namespace: string;
-
   addresses: Uint8Array[];
-
   network: string;
-
   tunnelProtocol: TunnelProtocol;
-
   trustDomain: string;
-
   serviceAccount: string;
-
   waypoint?: GatewayAddress | undefined;
-
   node: string;
-
   canonicalName: string;
-
   canonicalRevision: string;
-
   workloadType: WorkloadType;
-
   workloadName: string;
-
   nativeTunnel: boolean;
-
   authorizationPolicies: string[];
-
   status: WorkloadStatus;
-
   clusterId: string;
-
   networkGateway?: GatewayAddress | undefined;
-
   uid: string;
-
   hostname: string;
-
   services: { [key: string]: PortList };
-
   applicationTunnel?: ApplicationTunnel | undefined;
-
   locality?: Locality | undefined;
-
   networkMode: NetworkMode;
-
   extensions: Extension[];
-
   capacity?: number | undefined;
 };
 
@@ -166,9 +115,7 @@ export declare const WorkloadSchema: GenMessage<Workload>;
 
 export declare type Locality = Message<"istio.workload.Locality"> & {
   region: string;
-
   zone: string;
-
   subzone: string;
 };
 
@@ -182,9 +129,7 @@ export declare const PortListSchema: GenMessage<PortList>;
 
 export declare type Port = Message<"istio.workload.Port"> & {
   servicePort: number;
-
   targetPort: number;
-
   appProtocol: AppProtocol;
 };
 
@@ -192,7 +137,6 @@ export declare const PortSchema: GenMessage<Port>;
 
 export declare type ApplicationTunnel = Message<"istio.workload.ApplicationTunnel"> & {
   protocol: ApplicationTunnel_Protocol;
-
   port: number;
 };
 
@@ -200,7 +144,6 @@ export declare const ApplicationTunnelSchema: GenMessage<ApplicationTunnel>;
 
 export enum ApplicationTunnel_Protocol {
   NONE = 0,
-
   PROXY = 1,
 }
 
@@ -214,7 +157,6 @@ export declare type GatewayAddress = Message<"istio.workload.GatewayAddress"> & 
     value: NetworkAddress;
     case: "address";
   } | { case: undefined; value?: undefined };
-
   hboneMtlsPort: number;
 };
 
@@ -222,7 +164,6 @@ export declare const GatewayAddressSchema: GenMessage<GatewayAddress>;
 
 export declare type WeightedWaypoint = Message<"istio.workload.WeightedWaypoint"> & {
   destination?: GatewayAddress | undefined;
-
   weight: number;
 };
 
@@ -230,9 +171,7 @@ export declare const WeightedWaypointSchema: GenMessage<WeightedWaypoint>;
 
 export declare type NetworkAddress = Message<"istio.workload.NetworkAddress"> & {
   network: string;
-
   address: Uint8Array;
-
   length?: number | undefined;
 };
 
@@ -240,7 +179,6 @@ export declare const NetworkAddressSchema: GenMessage<NetworkAddress>;
 
 export declare type NamespacedHostname = Message<"istio.workload.NamespacedHostname"> & {
   namespace: string;
-
   hostname: string;
 };
 
@@ -248,7 +186,6 @@ export declare const NamespacedHostnameSchema: GenMessage<NamespacedHostname>;
 
 export declare type Extension = Message<"istio.workload.Extension"> & {
   name: string;
-
   config?: Any | undefined;
 };
 
@@ -256,11 +193,8 @@ export declare const ExtensionSchema: GenMessage<Extension>;
 
 export enum IPFamilies {
   AUTOMATIC = 0,
-
   IPV4_ONLY = 1,
-
   IPV6_ONLY = 2,
-
   DUAL = 3,
 }
 
@@ -268,7 +202,6 @@ export declare const IPFamiliesSchema: GenEnum<IPFamilies>;
 
 export enum NetworkMode {
   STANDARD = 0,
-
   HOST_NETWORK = 1,
 }
 
@@ -276,7 +209,6 @@ export declare const NetworkModeSchema: GenEnum<NetworkMode>;
 
 export enum WorkloadStatus {
   HEALTHY = 0,
-
   UNHEALTHY = 1,
 }
 
@@ -284,11 +216,8 @@ export declare const WorkloadStatusSchema: GenEnum<WorkloadStatus>;
 
 export enum WorkloadType {
   DEPLOYMENT = 0,
-
   CRONJOB = 1,
-
   POD = 2,
-
   JOB = 3,
 }
 
@@ -296,15 +225,10 @@ export declare const WorkloadTypeSchema: GenEnum<WorkloadType>;
 
 export enum AppProtocol {
   UNKNOWN = 0,
-
   HTTP11 = 1,
-
   HTTP2 = 2,
-
   GRPC = 3,
-
   TCP = 4,
-
   TLS = 5,
 }
 
@@ -312,9 +236,7 @@ export declare const AppProtocolSchema: GenEnum<AppProtocol>;
 
 export enum TunnelProtocol {
   NONE = 0,
-
   HBONE = 1,
-
   LEGACY_ISTIO_MTLS = 2,
 }
 

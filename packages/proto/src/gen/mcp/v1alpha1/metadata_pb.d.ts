@@ -10,13 +10,9 @@ export declare const file_mcp_v1alpha1_metadata: GenFile;
 
 export declare type Metadata = Message<"istio.mcp.v1alpha1.Metadata"> & {
   name: string;
-
   createTime?: Timestamp | undefined;
-
   version: string;
-
   labels: { [key: string]: string };
-
   annotations: { [key: string]: string };
 };
 

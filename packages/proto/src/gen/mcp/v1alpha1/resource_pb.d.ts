@@ -11,7 +11,6 @@ export declare const file_mcp_v1alpha1_resource: GenFile;
 
 export declare type Resource = Message<"istio.mcp.v1alpha1.Resource"> & {
   metadata?: Metadata | undefined;
-
   body?: Any | undefined;
 };
 

@@ -13,105 +13,55 @@ export declare const file_mesh_v1alpha1_config: GenFile;
 
 export declare type MeshConfig = Message<"istio.mesh.v1alpha1.MeshConfig"> & {
   proxyListenPort: number;
-
   proxyInboundListenPort: number;
-
   proxyHttpPort: number;
-
   connectTimeout?: Duration | undefined;
-
   hboneIdleTimeout?: Duration | undefined;
-
   protocolDetectionTimeout?: Duration | undefined;
-
   tcpKeepalive?: ConnectionPoolSettings_TCPSettings_TcpKeepalive | undefined;
-
   ingressClass: string;
-
   ingressService: string;
-
   ingressControllerMode: MeshConfig_IngressControllerMode;
-
   ingressSelector: string;
-
   enableTracing: boolean;
-
   accessLogFile: string;
-
   accessLogFormat: string;
-
   accessLogEncoding: MeshConfig_AccessLogEncoding;
-
   enableEnvoyAccessLogService: boolean;
-
   disableEnvoyListenerLog: boolean;
-
   defaultConfig?: ProxyConfig | undefined;
-
   outboundTrafficPolicy?: MeshConfig_OutboundTrafficPolicy | undefined;
-
   inboundTrafficPolicy?: MeshConfig_InboundTrafficPolicy | undefined;
-
   configSources: ConfigSource[];
-
   enableAutoMtls?: boolean | undefined;
-
   trustDomain: string;
-
   trustDomainAliases: string[];
-
   caCertificates: MeshConfig_CertificateData[];
-
   defaultServiceExportTo: string[];
-
   defaultVirtualServiceExportTo: string[];
-
   defaultDestinationRuleExportTo: string[];
-
   rootNamespace: string;
-
   localityLbSetting?: LocalityLoadBalancerSetting | undefined;
-
   zoneAwareLbSetting?: ZoneAwareLoadBalancerSetting | undefined;
-
   dnsRefreshRate?: Duration | undefined;
-
   h2UpgradePolicy: MeshConfig_H2UpgradePolicy;
-
   inboundClusterStatName: string;
-
   outboundClusterStatName: string;
-
   certificates: Certificate[];
-
   serviceSettings: MeshConfig_ServiceSettings[];
-
   serviceScopeConfigs: MeshConfig_ServiceScopeConfigs[];
-
   enablePrometheusMerge?: boolean | undefined;
-
   verifyCertificateAtClient?: boolean | undefined;
-
   ca?: MeshConfig_CA | undefined;
-
   extensionProviders: MeshConfig_ExtensionProvider[];
-
   defaultProviders?: MeshConfig_DefaultProviders | undefined;
-
   discoverySelectors: LabelSelector[];
-
   pathNormalization?: MeshConfig_ProxyPathNormalization | undefined;
-
   defaultHttpRetryPolicy?: HTTPRetry | undefined;
-
   defaultInboundHttpRetryPolicy?: HTTPRetry | undefined;
-
   meshMTLS?: MeshConfig_TLSConfig | undefined;
-
   tlsDefaults?: MeshConfig_TLSConfig | undefined;
-
   defaultTrafficPolicy?: MeshConfig_DefaultTrafficPolicy | undefined;
-
   serviceEntryVisibility?: ServiceEntryVisibility | undefined;
 };
 
@@ -119,7 +69,6 @@ export declare const MeshConfigSchema: GenMessage<MeshConfig>;
 
 export declare type MeshConfig_OutboundTrafficPolicy = Message<"istio.mesh.v1alpha1.MeshConfig.OutboundTrafficPolicy"> & {
   mode: MeshConfig_OutboundTrafficPolicy_Mode;
-
   tls?: ClientTLSSettings | undefined;
 };
 
@@ -127,9 +76,7 @@ export declare const MeshConfig_OutboundTrafficPolicySchema: GenMessage<MeshConf
 
 export enum MeshConfig_OutboundTrafficPolicy_Mode {
   REGISTRY_ONLY = 0,
-
   ALLOW_ANY = 1,
-
   ALLOW_ANY_DYNAMIC_DNS = 3,
 }
 
@@ -143,7 +90,6 @@ export declare const MeshConfig_InboundTrafficPolicySchema: GenMessage<MeshConfi
 
 export enum MeshConfig_InboundTrafficPolicy_Mode {
   PASSTHROUGH = 0,
-
   LOCALHOST = 1,
 }
 
@@ -157,9 +103,7 @@ export declare type MeshConfig_CertificateData = Message<"istio.mesh.v1alpha1.Me
     value: string;
     case: "spiffeBundleUrl";
   } | { case: undefined; value?: undefined };
-
   certSigners: string[];
-
   trustDomains: string[];
 };
 
@@ -167,7 +111,6 @@ export declare const MeshConfig_CertificateDataSchema: GenMessage<MeshConfig_Cer
 
 export declare type MeshConfig_ServiceSettings = Message<"istio.mesh.v1alpha1.MeshConfig.ServiceSettings"> & {
   settings?: MeshConfig_ServiceSettings_Settings | undefined;
-
   hosts: string[];
 };
 
@@ -181,9 +124,7 @@ export declare const MeshConfig_ServiceSettings_SettingsSchema: GenMessage<MeshC
 
 export declare type MeshConfig_ServiceScopeConfigs = Message<"istio.mesh.v1alpha1.MeshConfig.ServiceScopeConfigs"> & {
   namespaceSelector?: LabelSelector | undefined;
-
   servicesSelector?: LabelSelector | undefined;
-
   scope: MeshConfig_ServiceScopeConfigs_Scope;
 };
 
@@ -191,7 +132,6 @@ export declare const MeshConfig_ServiceScopeConfigsSchema: GenMessage<MeshConfig
 
 export enum MeshConfig_ServiceScopeConfigs_Scope {
   LOCAL = 0,
-
   GLOBAL = 1,
 }
 
@@ -199,11 +139,8 @@ export declare const MeshConfig_ServiceScopeConfigs_ScopeSchema: GenEnum<MeshCon
 
 export declare type MeshConfig_CA = Message<"istio.mesh.v1alpha1.MeshConfig.CA"> & {
   address: string;
-
   tlsSettings?: ClientTLSSettings | undefined;
-
   requestTimeout?: Duration | undefined;
-
   istiodSide: boolean;
 };
 
@@ -211,7 +148,6 @@ export declare const MeshConfig_CASchema: GenMessage<MeshConfig_CA>;
 
 export declare type MeshConfig_ExtensionProvider = Message<"istio.mesh.v1alpha1.MeshConfig.ExtensionProvider"> & {
   name: string;
-
   provider: {
     value: MeshConfig_ExtensionProvider_EnvoyExternalAuthorizationHttpProvider;
     case: "envoyExtAuthzHttp";
@@ -264,9 +200,7 @@ export declare const MeshConfig_ExtensionProviderSchema: GenMessage<MeshConfig_E
 
 export declare type MeshConfig_ExtensionProvider_EnvoyExternalAuthorizationRequestBody = Message<"istio.mesh.v1alpha1.MeshConfig.ExtensionProvider.EnvoyExternalAuthorizationRequestBody"> & {
   maxRequestBytes: number;
-
   allowPartialMessage: boolean;
-
   packAsBytes: boolean;
 };
 
@@ -274,31 +208,18 @@ export declare const MeshConfig_ExtensionProvider_EnvoyExternalAuthorizationRequ
 
 export declare type MeshConfig_ExtensionProvider_EnvoyExternalAuthorizationHttpProvider = Message<"istio.mesh.v1alpha1.MeshConfig.ExtensionProvider.EnvoyExternalAuthorizationHttpProvider"> & {
   service: string;
-
   port: number;
-
   timeout?: Duration | undefined;
-
   pathPrefix: string;
-
   failOpen: boolean;
-
   clearRouteCache: boolean;
-
   statusOnError: string;
-
   includeHeadersInCheck: string[];
-
   includeRequestHeadersInCheck: string[];
-
   includeAdditionalHeadersInCheck: { [key: string]: string };
-
   includeRequestBodyInCheck?: MeshConfig_ExtensionProvider_EnvoyExternalAuthorizationRequestBody | undefined;
-
   headersToUpstreamOnAllow: string[];
-
   headersToDownstreamOnDeny: string[];
-
   headersToDownstreamOnAllow: string[];
 };
 
@@ -306,17 +227,11 @@ export declare const MeshConfig_ExtensionProvider_EnvoyExternalAuthorizationHttp
 
 export declare type MeshConfig_ExtensionProvider_EnvoyExternalAuthorizationGrpcProvider = Message<"istio.mesh.v1alpha1.MeshConfig.ExtensionProvider.EnvoyExternalAuthorizationGrpcProvider"> & {
   service: string;
-
   port: number;
-
   timeout?: Duration | undefined;
-
   failOpen: boolean;
-
   clearRouteCache: boolean;
-
   statusOnError: string;
-
   includeRequestBodyInCheck?: MeshConfig_ExtensionProvider_EnvoyExternalAuthorizationRequestBody | undefined;
 };
 
@@ -324,19 +239,12 @@ export declare const MeshConfig_ExtensionProvider_EnvoyExternalAuthorizationGrpc
 
 export declare type MeshConfig_ExtensionProvider_ZipkinTracingProvider = Message<"istio.mesh.v1alpha1.MeshConfig.ExtensionProvider.ZipkinTracingProvider"> & {
   service: string;
-
   port: number;
-
   maxTagLength: number;
-
   enable64bitTraceId: boolean;
-
   path: string;
-
   traceContextOption: MeshConfig_ExtensionProvider_ZipkinTracingProvider_TraceContextOption;
-
   timeout?: Duration | undefined;
-
   headers: MeshConfig_ExtensionProvider_HttpHeader[];
 };
 
@@ -344,7 +252,6 @@ export declare const MeshConfig_ExtensionProvider_ZipkinTracingProviderSchema: G
 
 export enum MeshConfig_ExtensionProvider_ZipkinTracingProvider_TraceContextOption {
   USE_B3 = 0,
-
   USE_B3_WITH_W3C_PROPAGATION = 1,
 }
 
@@ -352,11 +259,8 @@ export declare const MeshConfig_ExtensionProvider_ZipkinTracingProvider_TraceCon
 
 export declare type MeshConfig_ExtensionProvider_LightstepTracingProvider = Message<"istio.mesh.v1alpha1.MeshConfig.ExtensionProvider.LightstepTracingProvider"> & {
   service: string;
-
   port: number;
-
   accessToken: string;
-
   maxTagLength: number;
 };
 
@@ -364,9 +268,7 @@ export declare const MeshConfig_ExtensionProvider_LightstepTracingProviderSchema
 
 export declare type MeshConfig_ExtensionProvider_DatadogTracingProvider = Message<"istio.mesh.v1alpha1.MeshConfig.ExtensionProvider.DatadogTracingProvider"> & {
   service: string;
-
   port: number;
-
   maxTagLength: number;
 };
 
@@ -374,9 +276,7 @@ export declare const MeshConfig_ExtensionProvider_DatadogTracingProviderSchema: 
 
 export declare type MeshConfig_ExtensionProvider_SkyWalkingTracingProvider = Message<"istio.mesh.v1alpha1.MeshConfig.ExtensionProvider.SkyWalkingTracingProvider"> & {
   service: string;
-
   port: number;
-
   accessToken: string;
 };
 
@@ -384,15 +284,10 @@ export declare const MeshConfig_ExtensionProvider_SkyWalkingTracingProviderSchem
 
 export declare type MeshConfig_ExtensionProvider_StackdriverProvider = Message<"istio.mesh.v1alpha1.MeshConfig.ExtensionProvider.StackdriverProvider"> & {
   debug: boolean;
-
   maxNumberOfAttributes?: bigint | undefined;
-
   maxNumberOfAnnotations?: bigint | undefined;
-
   maxNumberOfMessageEvents?: bigint | undefined;
-
   maxTagLength: number;
-
   logging?: MeshConfig_ExtensionProvider_StackdriverProvider_Logging | undefined;
 };
 
@@ -406,11 +301,8 @@ export declare const MeshConfig_ExtensionProvider_StackdriverProvider_LoggingSch
 
 export declare type MeshConfig_ExtensionProvider_OpenCensusAgentTracingProvider = Message<"istio.mesh.v1alpha1.MeshConfig.ExtensionProvider.OpenCensusAgentTracingProvider"> & {
   service: string;
-
   port: number;
-
   context: MeshConfig_ExtensionProvider_OpenCensusAgentTracingProvider_TraceContext[];
-
   maxTagLength: number;
 };
 
@@ -418,13 +310,9 @@ export declare const MeshConfig_ExtensionProvider_OpenCensusAgentTracingProvider
 
 export enum MeshConfig_ExtensionProvider_OpenCensusAgentTracingProvider_TraceContext {
   UNSPECIFIED = 0,
-
   W3C_TRACE_CONTEXT = 1,
-
   GRPC_BIN = 2,
-
   CLOUD_TRACE_CONTEXT = 3,
-
   B3 = 4,
 }
 
@@ -437,9 +325,7 @@ export declare const MeshConfig_ExtensionProvider_PrometheusMetricsProviderSchem
 
 export declare type MeshConfig_ExtensionProvider_EnvoyFileAccessLogProvider = Message<"istio.mesh.v1alpha1.MeshConfig.ExtensionProvider.EnvoyFileAccessLogProvider"> & {
   path: string;
-
   logFormat?: MeshConfig_ExtensionProvider_EnvoyFileAccessLogProvider_LogFormat | undefined;
-
   omitEmptyValues: boolean;
 };
 
@@ -459,17 +345,11 @@ export declare const MeshConfig_ExtensionProvider_EnvoyFileAccessLogProvider_Log
 
 export declare type MeshConfig_ExtensionProvider_EnvoyHttpGrpcV3LogProvider = Message<"istio.mesh.v1alpha1.MeshConfig.ExtensionProvider.EnvoyHttpGrpcV3LogProvider"> & {
   service: string;
-
   port: number;
-
   logName: string;
-
   filterStateObjectsToLog: string[];
-
   additionalRequestHeadersToLog: string[];
-
   additionalResponseHeadersToLog: string[];
-
   additionalResponseTrailersToLog: string[];
 };
 
@@ -477,11 +357,8 @@ export declare const MeshConfig_ExtensionProvider_EnvoyHttpGrpcV3LogProviderSche
 
 export declare type MeshConfig_ExtensionProvider_EnvoyTcpGrpcV3LogProvider = Message<"istio.mesh.v1alpha1.MeshConfig.ExtensionProvider.EnvoyTcpGrpcV3LogProvider"> & {
   service: string;
-
   port: number;
-
   logName: string;
-
   filterStateObjectsToLog: string[];
 };
 
@@ -489,11 +366,8 @@ export declare const MeshConfig_ExtensionProvider_EnvoyTcpGrpcV3LogProviderSchem
 
 export declare type MeshConfig_ExtensionProvider_EnvoyOpenTelemetryLogProvider = Message<"istio.mesh.v1alpha1.MeshConfig.ExtensionProvider.EnvoyOpenTelemetryLogProvider"> & {
   service: string;
-
   port: number;
-
   logName: string;
-
   logFormat?: MeshConfig_ExtensionProvider_EnvoyOpenTelemetryLogProvider_LogFormat | undefined;
 };
 
@@ -501,7 +375,6 @@ export declare const MeshConfig_ExtensionProvider_EnvoyOpenTelemetryLogProviderS
 
 export declare type MeshConfig_ExtensionProvider_EnvoyOpenTelemetryLogProvider_LogFormat = Message<"istio.mesh.v1alpha1.MeshConfig.ExtensionProvider.EnvoyOpenTelemetryLogProvider.LogFormat"> & {
   text: string;
-
   labels?: JsonObject | undefined;
 };
 
@@ -509,19 +382,12 @@ export declare const MeshConfig_ExtensionProvider_EnvoyOpenTelemetryLogProvider_
 
 export declare type MeshConfig_ExtensionProvider_OpenTelemetryTracingProvider = Message<"istio.mesh.v1alpha1.MeshConfig.ExtensionProvider.OpenTelemetryTracingProvider"> & {
   service: string;
-
   port: number;
-
   maxTagLength: number;
-
   http?: MeshConfig_ExtensionProvider_HttpService | undefined;
-
   grpc?: MeshConfig_ExtensionProvider_GrpcService | undefined;
-
   resourceDetectors?: MeshConfig_ExtensionProvider_ResourceDetectors | undefined;
-
   serviceAttributeEnrichment: MeshConfig_ExtensionProvider_ServiceAttributeEnrichment;
-
   sampling: {
     value: MeshConfig_ExtensionProvider_OpenTelemetryTracingProvider_DynatraceSampler;
     case: "dynatraceSampler";
@@ -532,11 +398,8 @@ export declare const MeshConfig_ExtensionProvider_OpenTelemetryTracingProviderSc
 
 export declare type MeshConfig_ExtensionProvider_OpenTelemetryTracingProvider_DynatraceSampler = Message<"istio.mesh.v1alpha1.MeshConfig.ExtensionProvider.OpenTelemetryTracingProvider.DynatraceSampler"> & {
   tenant: string;
-
   clusterId: number;
-
   rootSpansPerMinute: number;
-
   httpService?: MeshConfig_ExtensionProvider_OpenTelemetryTracingProvider_DynatraceSampler_DynatraceApi | undefined;
 };
 
@@ -544,9 +407,7 @@ export declare const MeshConfig_ExtensionProvider_OpenTelemetryTracingProvider_D
 
 export declare type MeshConfig_ExtensionProvider_OpenTelemetryTracingProvider_DynatraceSampler_DynatraceApi = Message<"istio.mesh.v1alpha1.MeshConfig.ExtensionProvider.OpenTelemetryTracingProvider.DynatraceSampler.DynatraceApi"> & {
   service: string;
-
   port: number;
-
   http?: MeshConfig_ExtensionProvider_HttpService | undefined;
 };
 
@@ -554,9 +415,7 @@ export declare const MeshConfig_ExtensionProvider_OpenTelemetryTracingProvider_D
 
 export declare type MeshConfig_ExtensionProvider_SDSProvider = Message<"istio.mesh.v1alpha1.MeshConfig.ExtensionProvider.SDSProvider"> & {
   name: string;
-
   service: string;
-
   port: number;
 };
 
@@ -564,9 +423,7 @@ export declare const MeshConfig_ExtensionProvider_SDSProviderSchema: GenMessage<
 
 export declare type MeshConfig_ExtensionProvider_HttpService = Message<"istio.mesh.v1alpha1.MeshConfig.ExtensionProvider.HttpService"> & {
   path: string;
-
   timeout?: Duration | undefined;
-
   headers: MeshConfig_ExtensionProvider_HttpHeader[];
 };
 
@@ -574,7 +431,6 @@ export declare const MeshConfig_ExtensionProvider_HttpServiceSchema: GenMessage<
 
 export declare type MeshConfig_ExtensionProvider_HttpHeader = Message<"istio.mesh.v1alpha1.MeshConfig.ExtensionProvider.HttpHeader"> & {
   name: string;
-
   headerValue: {
     value: string;
     case: "value";
@@ -588,7 +444,6 @@ export declare const MeshConfig_ExtensionProvider_HttpHeaderSchema: GenMessage<M
 
 export declare type MeshConfig_ExtensionProvider_ResourceDetectors = Message<"istio.mesh.v1alpha1.MeshConfig.ExtensionProvider.ResourceDetectors"> & {
   environment?: MeshConfig_ExtensionProvider_ResourceDetectors_EnvironmentResourceDetector | undefined;
-
   dynatrace?: MeshConfig_ExtensionProvider_ResourceDetectors_DynatraceResourceDetector | undefined;
 };
 
@@ -606,7 +461,6 @@ export declare const MeshConfig_ExtensionProvider_ResourceDetectors_DynatraceRes
 
 export declare type MeshConfig_ExtensionProvider_GrpcService = Message<"istio.mesh.v1alpha1.MeshConfig.ExtensionProvider.GrpcService"> & {
   timeout?: Duration | undefined;
-
   initialMetadata: MeshConfig_ExtensionProvider_HttpHeader[];
 };
 
@@ -614,7 +468,6 @@ export declare const MeshConfig_ExtensionProvider_GrpcServiceSchema: GenMessage<
 
 export enum MeshConfig_ExtensionProvider_ServiceAttributeEnrichment {
   ISTIO_CANONICAL = 0,
-
   OTEL_SEMANTIC_CONVENTIONS = 1,
 }
 
@@ -622,9 +475,7 @@ export declare const MeshConfig_ExtensionProvider_ServiceAttributeEnrichmentSche
 
 export declare type MeshConfig_DefaultProviders = Message<"istio.mesh.v1alpha1.MeshConfig.DefaultProviders"> & {
   tracing: string[];
-
   metrics: string[];
-
   accessLogging: string[];
 };
 
@@ -638,13 +489,9 @@ export declare const MeshConfig_ProxyPathNormalizationSchema: GenMessage<MeshCon
 
 export enum MeshConfig_ProxyPathNormalization_NormalizationType {
   DEFAULT = 0,
-
   NONE = 1,
-
   BASE = 2,
-
   MERGE_SLASHES = 3,
-
   DECODE_AND_MERGE_SLASHES = 4,
 }
 
@@ -652,9 +499,7 @@ export declare const MeshConfig_ProxyPathNormalization_NormalizationTypeSchema: 
 
 export declare type MeshConfig_TLSConfig = Message<"istio.mesh.v1alpha1.MeshConfig.TLSConfig"> & {
   minProtocolVersion: MeshConfig_TLSConfig_TLSProtocol;
-
   ecdhCurves: string[];
-
   cipherSuites: string[];
 };
 
@@ -662,9 +507,7 @@ export declare const MeshConfig_TLSConfigSchema: GenMessage<MeshConfig_TLSConfig
 
 export enum MeshConfig_TLSConfig_TLSProtocol {
   TLS_AUTO = 0,
-
   TLSV1_2 = 1,
-
   TLSV1_3 = 2,
 }
 
@@ -672,7 +515,6 @@ export declare const MeshConfig_TLSConfig_TLSProtocolSchema: GenEnum<MeshConfig_
 
 export declare type MeshConfig_DefaultTrafficPolicy = Message<"istio.mesh.v1alpha1.MeshConfig.DefaultTrafficPolicy"> & {
   connectionPool?: ConnectionPoolSettings | undefined;
-
   outlierDetection?: OutlierDetection | undefined;
 };
 
@@ -680,11 +522,8 @@ export declare const MeshConfig_DefaultTrafficPolicySchema: GenMessage<MeshConfi
 
 export enum MeshConfig_IngressControllerMode {
   UNSPECIFIED = 0,
-
   OFF = 1,
-
   DEFAULT = 2,
-
   STRICT = 3,
 }
 
@@ -692,7 +531,6 @@ export declare const MeshConfig_IngressControllerModeSchema: GenEnum<MeshConfig_
 
 export enum MeshConfig_AuthPolicy {
   NONE = 0,
-
   MUTUAL_TLS = 1,
 }
 
@@ -700,7 +538,6 @@ export declare const MeshConfig_AuthPolicySchema: GenEnum<MeshConfig_AuthPolicy>
 
 export enum MeshConfig_AccessLogEncoding {
   TEXT = 0,
-
   JSON = 1,
 }
 
@@ -708,7 +545,6 @@ export declare const MeshConfig_AccessLogEncodingSchema: GenEnum<MeshConfig_Acce
 
 export enum MeshConfig_H2UpgradePolicy {
   DO_NOT_UPGRADE = 0,
-
   UPGRADE = 1,
 }
 
@@ -716,7 +552,6 @@ export declare const MeshConfig_H2UpgradePolicySchema: GenEnum<MeshConfig_H2Upgr
 
 export declare type LabelSelector = Message<"istio.mesh.v1alpha1.LabelSelector"> & {
   matchLabels: { [key: string]: string };
-
   matchExpressions: LabelSelectorRequirement[];
 };
 
@@ -724,9 +559,7 @@ export declare const LabelSelectorSchema: GenMessage<LabelSelector>;
 
 export declare type LabelSelectorRequirement = Message<"istio.mesh.v1alpha1.LabelSelectorRequirement"> & {
   key: string;
-
   operator: string;
-
   values: string[];
 };
 
@@ -734,9 +567,7 @@ export declare const LabelSelectorRequirementSchema: GenMessage<LabelSelectorReq
 
 export declare type ServiceEntryVisibility = Message<"istio.mesh.v1alpha1.ServiceEntryVisibility"> & {
   defaultVisibility: ServiceEntryVisibility_Visibility;
-
   applyToSidecars: boolean;
-
   policies: ServiceEntryVisibility_Policy[];
 };
 
@@ -744,7 +575,6 @@ export declare const ServiceEntryVisibilitySchema: GenMessage<ServiceEntryVisibi
 
 export declare type ServiceEntryVisibility_Policy = Message<"istio.mesh.v1alpha1.ServiceEntryVisibility.Policy"> & {
   visibility: ServiceEntryVisibility_Visibility;
-
   matchingRules: ServiceEntryVisibility_MatchRule[];
 };
 
@@ -761,11 +591,8 @@ export declare const ServiceEntryVisibility_MatchRuleSchema: GenMessage<ServiceE
 
 export enum ServiceEntryVisibility_Visibility {
   VISIBILITY_UNSPECIFIED = 0,
-
   NONE = 1,
-
   NAMESPACE = 2,
-
   PUBLIC = 3,
 }
 
@@ -773,9 +600,7 @@ export declare const ServiceEntryVisibility_VisibilitySchema: GenEnum<ServiceEnt
 
 export declare type ConfigSource = Message<"istio.mesh.v1alpha1.ConfigSource"> & {
   address: string;
-
   tlsSettings?: ClientTLSSettings | undefined;
-
   subscribedResources: Resource[];
 };
 
@@ -783,7 +608,6 @@ export declare const ConfigSourceSchema: GenMessage<ConfigSource>;
 
 export declare type Certificate = Message<"istio.mesh.v1alpha1.Certificate"> & {
   secretName: string;
-
   dnsNames: string[];
 };
 

@@ -9,7 +9,6 @@ export declare const file_mesh_v1alpha1_network: GenFile;
 
 export declare type Network = Message<"istio.mesh.v1alpha1.Network"> & {
   endpoints: Network_NetworkEndpoints[];
-
   gateways: Network_IstioNetworkGateway[];
 };
 
@@ -35,9 +34,7 @@ export declare type Network_IstioNetworkGateway = Message<"istio.mesh.v1alpha1.N
     value: string;
     case: "address";
   } | { case: undefined; value?: undefined };
-
   port: number;
-
   locality: string;
 };
 

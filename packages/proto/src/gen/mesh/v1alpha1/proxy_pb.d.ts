@@ -28,15 +28,10 @@ export declare type Tracing = Message<"istio.mesh.v1alpha1.Tracing"> & {
     value: Tracing_OpenCensusAgent;
     case: "openCensusAgent";
   } | { case: undefined; value?: undefined };
-
   customTags: { [key: string]: Tracing_CustomTag };
-
   maxPathTagLength: number;
-
   sampling: number;
-
   tlsSettings?: ClientTLSSettings | undefined;
-
   enableIstioTags?: boolean | undefined;
 };
 
@@ -50,7 +45,6 @@ export declare const Tracing_ZipkinSchema: GenMessage<Tracing_Zipkin>;
 
 export declare type Tracing_Lightstep = Message<"istio.mesh.v1alpha1.Tracing.Lightstep"> & {
   address: string;
-
   accessToken: string;
 };
 
@@ -64,11 +58,8 @@ export declare const Tracing_DatadogSchema: GenMessage<Tracing_Datadog>;
 
 export declare type Tracing_Stackdriver = Message<"istio.mesh.v1alpha1.Tracing.Stackdriver"> & {
   debug: boolean;
-
   maxNumberOfAttributes?: bigint | undefined;
-
   maxNumberOfAnnotations?: bigint | undefined;
-
   maxNumberOfMessageEvents?: bigint | undefined;
 };
 
@@ -76,7 +67,6 @@ export declare const Tracing_StackdriverSchema: GenMessage<Tracing_Stackdriver>;
 
 export declare type Tracing_OpenCensusAgent = Message<"istio.mesh.v1alpha1.Tracing.OpenCensusAgent"> & {
   address: string;
-
   context: Tracing_OpenCensusAgent_TraceContext[];
 };
 
@@ -84,13 +74,9 @@ export declare const Tracing_OpenCensusAgentSchema: GenMessage<Tracing_OpenCensu
 
 export enum Tracing_OpenCensusAgent_TraceContext {
   UNSPECIFIED = 0,
-
   W3C_TRACE_CONTEXT = 1,
-
   GRPC_BIN = 2,
-
   CLOUD_TRACE_CONTEXT = 3,
-
   B3 = 4,
 }
 
@@ -119,7 +105,6 @@ export declare const Tracing_LiteralSchema: GenMessage<Tracing_Literal>;
 
 export declare type Tracing_Environment = Message<"istio.mesh.v1alpha1.Tracing.Environment"> & {
   name: string;
-
   defaultValue: string;
 };
 
@@ -127,7 +112,6 @@ export declare const Tracing_EnvironmentSchema: GenMessage<Tracing_Environment>;
 
 export declare type Tracing_RequestHeader = Message<"istio.mesh.v1alpha1.Tracing.RequestHeader"> & {
   name: string;
-
   defaultValue: string;
 };
 
@@ -135,7 +119,6 @@ export declare const Tracing_RequestHeaderSchema: GenMessage<Tracing_RequestHead
 
 export declare type SDS = Message<"istio.mesh.v1alpha1.SDS"> & {
   enabled: boolean;
-
   k8sSaJwtPath: string;
 };
 
@@ -143,9 +126,7 @@ export declare const SDSSchema: GenMessage<SDS>;
 
 export declare type Topology = Message<"istio.mesh.v1alpha1.Topology"> & {
   numTrustedProxies: number;
-
   forwardClientCertDetails: ForwardClientCertDetails;
-
   proxyProtocol?: Topology_ProxyProtocolConfiguration | undefined;
 };
 
@@ -170,7 +151,6 @@ export declare const PrivateKeyProviderSchema: GenMessage<PrivateKeyProvider>;
 
 export declare type PrivateKeyProvider_CryptoMb = Message<"istio.mesh.v1alpha1.PrivateKeyProvider.CryptoMb"> & {
   pollDelay?: Duration | undefined;
-
   fallback?: boolean | undefined;
 };
 
@@ -178,7 +158,6 @@ export declare const PrivateKeyProvider_CryptoMbSchema: GenMessage<PrivateKeyPro
 
 export declare type PrivateKeyProvider_QAT = Message<"istio.mesh.v1alpha1.PrivateKeyProvider.QAT"> & {
   pollDelay?: Duration | undefined;
-
   fallback?: boolean | undefined;
 };
 
@@ -186,9 +165,7 @@ export declare const PrivateKeyProvider_QATSchema: GenMessage<PrivateKeyProvider
 
 export declare type ProxyConfig = Message<"istio.mesh.v1alpha1.ProxyConfig"> & {
   configPath: string;
-
   binaryPath: string;
-
   clusterName: {
     value: string;
     case: "serviceCluster";
@@ -196,77 +173,41 @@ export declare type ProxyConfig = Message<"istio.mesh.v1alpha1.ProxyConfig"> & {
     value: ProxyConfig_TracingServiceName;
     case: "tracingServiceName";
   } | { case: undefined; value?: undefined };
-
   drainDuration?: Duration | undefined;
-
   discoveryAddress: string;
-
   discoveryRefreshDelay?: Duration | undefined;
-
   zipkinAddress: string;
-
   statsdUdpAddress: string;
-
   envoyMetricsServiceAddress: string;
-
   proxyAdminPort: number;
-
   availabilityZone: string;
-
   controlPlaneAuthPolicy: AuthenticationPolicy;
-
   customConfigFile: string;
-
   statNameLength: number;
-
   concurrency?: number | undefined;
-
   proxyBootstrapTemplatePath: string;
-
   interceptionMode: ProxyConfig_InboundInterceptionMode;
-
   tracing?: Tracing | undefined;
-
   sds?: SDS | undefined;
-
   envoyAccessLogService?: RemoteService | undefined;
-
   envoyMetricsService?: RemoteService | undefined;
-
   proxyMetadata: { [key: string]: string };
-
   runtimeValues: { [key: string]: string };
-
   statusPort: number;
-
   extraStatTags: string[];
-
   gatewayTopology?: Topology | undefined;
-
   terminationDrainDuration?: Duration | undefined;
-
   meshId: string;
-
   readinessProbe?: ReadinessProbe | undefined;
-
   proxyStatsMatcher?: ProxyConfig_ProxyStatsMatcher | undefined;
-
   holdApplicationUntilProxyStarts?: boolean | undefined;
-
   caCertificatesPem: string[];
-
   image?: ProxyImage | undefined;
-
   privateKeyProvider?: PrivateKeyProvider | undefined;
-
   proxyHeaders?: ProxyConfig_ProxyHeaders | undefined;
-
   fileFlushInterval?: Duration | undefined;
-
   fileFlushMinSizeKb: number;
-
   statsCompression?: boolean | undefined;
-
   connectionSettings?: ProxyConfig_ConnectionSettings | undefined;
 };
 
@@ -274,9 +215,7 @@ export declare const ProxyConfigSchema: GenMessage<ProxyConfig>;
 
 export declare type ProxyConfig_ProxyStatsMatcher = Message<"istio.mesh.v1alpha1.ProxyConfig.ProxyStatsMatcher"> & {
   inclusionPrefixes: string[];
-
   inclusionSuffixes: string[];
-
   inclusionRegexps: string[];
 };
 
@@ -284,23 +223,14 @@ export declare const ProxyConfig_ProxyStatsMatcherSchema: GenMessage<ProxyConfig
 
 export declare type ProxyConfig_ProxyHeaders = Message<"istio.mesh.v1alpha1.ProxyConfig.ProxyHeaders"> & {
   forwardedClientCert: ForwardClientCertDetails;
-
   setCurrentClientCertDetails?: ProxyConfig_ProxyHeaders_SetCurrentClientCertDetails | undefined;
-
   requestId?: ProxyConfig_ProxyHeaders_RequestId | undefined;
-
   server?: ProxyConfig_ProxyHeaders_Server | undefined;
-
   attemptCount?: ProxyConfig_ProxyHeaders_AttemptCount | undefined;
-
   envoyDebugHeaders?: ProxyConfig_ProxyHeaders_EnvoyDebugHeaders | undefined;
-
   metadataExchangeHeaders?: ProxyConfig_ProxyHeaders_MetadataExchangeHeaders | undefined;
-
   preserveHttp1HeaderCase?: boolean | undefined;
-
   xForwardedHost?: ProxyConfig_ProxyHeaders_XForwardedHost | undefined;
-
   xForwardedPort?: ProxyConfig_ProxyHeaders_XForwardedPort | undefined;
 };
 
@@ -308,7 +238,6 @@ export declare const ProxyConfig_ProxyHeadersSchema: GenMessage<ProxyConfig_Prox
 
 export declare type ProxyConfig_ProxyHeaders_Server = Message<"istio.mesh.v1alpha1.ProxyConfig.ProxyHeaders.Server"> & {
   disabled?: boolean | undefined;
-
   value: string;
 };
 
@@ -352,13 +281,9 @@ export declare const ProxyConfig_ProxyHeaders_MetadataExchangeHeadersSchema: Gen
 
 export declare type ProxyConfig_ProxyHeaders_SetCurrentClientCertDetails = Message<"istio.mesh.v1alpha1.ProxyConfig.ProxyHeaders.SetCurrentClientCertDetails"> & {
   subject?: boolean | undefined;
-
   cert?: boolean | undefined;
-
   chain?: boolean | undefined;
-
   dns?: boolean | undefined;
-
   uri?: boolean | undefined;
 };
 
@@ -366,7 +291,6 @@ export declare const ProxyConfig_ProxyHeaders_SetCurrentClientCertDetailsSchema:
 
 export enum ProxyConfig_ProxyHeaders_MetadataExchangeMode {
   UNDEFINED = 0,
-
   IN_MESH = 1,
 }
 
@@ -374,39 +298,22 @@ export declare const ProxyConfig_ProxyHeaders_MetadataExchangeModeSchema: GenEnu
 
 export declare type ProxyConfig_ConnectionSettings = Message<"istio.mesh.v1alpha1.ProxyConfig.ConnectionSettings"> & {
   profile: ProxyConfig_ConnectionSettings_Profile;
-
   listenerPerConnectionBufferLimitBytes?: number | undefined;
-
   clusterPerConnectionBufferLimitBytes?: number | undefined;
-
   httpIdleTimeout?: Duration | undefined;
-
   httpMaxConnectionDuration?: Duration | undefined;
-
   httpDrainTimeout?: Duration | undefined;
-
   httpRequestTimeout?: Duration | undefined;
-
   httpRequestHeadersTimeout?: Duration | undefined;
-
   httpStreamIdleTimeout?: Duration | undefined;
-
   httpMaxStreamDuration?: Duration | undefined;
-
   httpMaxConcurrentStreams?: number | undefined;
-
   http2InitialStreamWindowSize?: number | undefined;
-
   http2InitialConnectionWindowSize?: number | undefined;
-
   httpHeadersWithUnderscoresAction: ProxyConfig_ConnectionSettings_HeadersWithUnderscoresAction;
-
   httpMergeSlashes?: boolean | undefined;
-
   httpPathWithEscapedSlashesAction: ProxyConfig_ConnectionSettings_PathWithEscapedSlashesAction;
-
   listenerConnectionLimit?: number | undefined;
-
   globalDownstreamConnectionLimit?: number | undefined;
 };
 
@@ -414,7 +321,6 @@ export declare const ProxyConfig_ConnectionSettingsSchema: GenMessage<ProxyConfi
 
 export enum ProxyConfig_ConnectionSettings_Profile {
   SIDECAR = 0,
-
   EDGE = 1,
 }
 
@@ -422,11 +328,8 @@ export declare const ProxyConfig_ConnectionSettings_ProfileSchema: GenEnum<Proxy
 
 export enum ProxyConfig_ConnectionSettings_HeadersWithUnderscoresAction {
   HEADERS_WITH_UNDERSCORES_UNSPECIFIED = 0,
-
   HEADERS_WITH_UNDERSCORES_ALLOW = 1,
-
   HEADERS_WITH_UNDERSCORES_REJECT_REQUEST = 2,
-
   HEADERS_WITH_UNDERSCORES_DROP_HEADER = 3,
 }
 
@@ -434,13 +337,9 @@ export declare const ProxyConfig_ConnectionSettings_HeadersWithUnderscoresAction
 
 export enum ProxyConfig_ConnectionSettings_PathWithEscapedSlashesAction {
   PATH_WITH_ESCAPED_SLASHES_UNSPECIFIED = 0,
-
   KEEP_UNCHANGED = 1,
-
   REJECT_REQUEST = 2,
-
   UNESCAPE_AND_REDIRECT = 3,
-
   UNESCAPE_AND_FORWARD = 4,
 }
 
@@ -448,9 +347,7 @@ export declare const ProxyConfig_ConnectionSettings_PathWithEscapedSlashesAction
 
 export enum ProxyConfig_TracingServiceName {
   APP_LABEL_AND_NAMESPACE = 0,
-
   CANONICAL_NAME_ONLY = 1,
-
   CANONICAL_NAME_AND_NAMESPACE = 2,
 }
 
@@ -458,9 +355,7 @@ export declare const ProxyConfig_TracingServiceNameSchema: GenEnum<ProxyConfig_T
 
 export enum ProxyConfig_InboundInterceptionMode {
   REDIRECT = 0,
-
   TPROXY = 1,
-
   NONE = 2,
 }
 
@@ -468,9 +363,7 @@ export declare const ProxyConfig_InboundInterceptionModeSchema: GenEnum<ProxyCon
 
 export declare type RemoteService = Message<"istio.mesh.v1alpha1.RemoteService"> & {
   address: string;
-
   tlsSettings?: ClientTLSSettings | undefined;
-
   tcpKeepalive?: ConnectionPoolSettings_TCPSettings_TcpKeepalive | undefined;
 };
 
@@ -478,9 +371,7 @@ export declare const RemoteServiceSchema: GenMessage<RemoteService>;
 
 export enum AuthenticationPolicy {
   NONE = 0,
-
   MUTUAL_TLS = 1,
-
   INHERIT = 1000,
 }
 
@@ -488,15 +379,10 @@ export declare const AuthenticationPolicySchema: GenEnum<AuthenticationPolicy>;
 
 export enum ForwardClientCertDetails {
   UNDEFINED = 0,
-
   SANITIZE = 1,
-
   FORWARD_ONLY = 2,
-
   APPEND_FORWARD = 3,
-
   SANITIZE_SET = 4,
-
   ALWAYS_FORWARD_ONLY = 5,
 }
 

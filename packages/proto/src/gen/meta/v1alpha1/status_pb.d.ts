@@ -11,9 +11,7 @@ export declare const file_meta_v1alpha1_status: GenFile;
 
 export declare type IstioStatus = Message<"istio.meta.v1alpha1.IstioStatus"> & {
   conditions: IstioCondition[];
-
   validationMessages: AnalysisMessageBase[];
-
   observedGeneration: bigint;
 };
 
@@ -21,17 +19,11 @@ export declare const IstioStatusSchema: GenMessage<IstioStatus>;
 
 export declare type IstioCondition = Message<"istio.meta.v1alpha1.IstioCondition"> & {
   type: string;
-
   status: string;
-
   lastProbeTime?: Timestamp | undefined;
-
   lastTransitionTime?: Timestamp | undefined;
-
   reason: string;
-
   message: string;
-
   observedGeneration: bigint;
 };
 

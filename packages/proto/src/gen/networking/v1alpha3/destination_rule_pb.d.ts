@@ -12,13 +12,9 @@ export declare const file_networking_v1alpha3_destination_rule: GenFile;
 
 export declare type DestinationRule = Message<"istio.networking.v1alpha3.DestinationRule"> & {
   host: string;
-
   trafficPolicy?: TrafficPolicy | undefined;
-
   subsets: Subset[];
-
   exportTo: string[];
-
   workloadSelector?: WorkloadSelector | undefined;
 };
 
@@ -26,19 +22,12 @@ export declare const DestinationRuleSchema: GenMessage<DestinationRule>;
 
 export declare type TrafficPolicy = Message<"istio.networking.v1alpha3.TrafficPolicy"> & {
   loadBalancer?: LoadBalancerSettings | undefined;
-
   connectionPool?: ConnectionPoolSettings | undefined;
-
   outlierDetection?: OutlierDetection | undefined;
-
   tls?: ClientTLSSettings | undefined;
-
   portLevelSettings: TrafficPolicy_PortTrafficPolicy[];
-
   tunnel?: TrafficPolicy_TunnelSettings | undefined;
-
   proxyProtocol?: TrafficPolicy_ProxyProtocol | undefined;
-
   retryBudget?: TrafficPolicy_RetryBudget | undefined;
 };
 
@@ -46,13 +35,9 @@ export declare const TrafficPolicySchema: GenMessage<TrafficPolicy>;
 
 export declare type TrafficPolicy_PortTrafficPolicy = Message<"istio.networking.v1alpha3.TrafficPolicy.PortTrafficPolicy"> & {
   port?: PortSelector | undefined;
-
   loadBalancer?: LoadBalancerSettings | undefined;
-
   connectionPool?: ConnectionPoolSettings | undefined;
-
   outlierDetection?: OutlierDetection | undefined;
-
   tls?: ClientTLSSettings | undefined;
 };
 
@@ -60,9 +45,7 @@ export declare const TrafficPolicy_PortTrafficPolicySchema: GenMessage<TrafficPo
 
 export declare type TrafficPolicy_TunnelSettings = Message<"istio.networking.v1alpha3.TrafficPolicy.TunnelSettings"> & {
   protocol: string;
-
   targetHost: string;
-
   targetPort: number;
 };
 
@@ -76,7 +59,6 @@ export declare const TrafficPolicy_ProxyProtocolSchema: GenMessage<TrafficPolicy
 
 export enum TrafficPolicy_ProxyProtocol_VERSION {
   V1 = 0,
-
   V2 = 1,
 }
 
@@ -84,9 +66,7 @@ export declare const TrafficPolicy_ProxyProtocol_VERSIONSchema: GenEnum<TrafficP
 
 export declare type TrafficPolicy_RetryBudget = Message<"istio.networking.v1alpha3.TrafficPolicy.RetryBudget"> & {
   percent?: number | undefined;
-
   minRetryConcurrency: number;
-
   budgetInterval?: Duration | undefined;
 };
 
@@ -94,9 +74,7 @@ export declare const TrafficPolicy_RetryBudgetSchema: GenMessage<TrafficPolicy_R
 
 export declare type Subset = Message<"istio.networking.v1alpha3.Subset"> & {
   name: string;
-
   labels: { [key: string]: string };
-
   trafficPolicy?: TrafficPolicy | undefined;
 };
 
@@ -113,13 +91,9 @@ export declare type LoadBalancerSettings = Message<"istio.networking.v1alpha3.Lo
     value: LoadBalancerSettings_BackendUtilizationLB;
     case: "backendUtilization";
   } | { case: undefined; value?: undefined };
-
   localityLbSetting?: LocalityLoadBalancerSetting | undefined;
-
   zoneAwareLbSetting?: ZoneAwareLoadBalancerSetting | undefined;
-
   warmupDurationSecs?: Duration | undefined;
-
   warmup?: WarmupConfiguration | undefined;
 };
 
@@ -139,7 +113,6 @@ export declare type LoadBalancerSettings_ConsistentHashLB = Message<"istio.netwo
     value: string;
     case: "httpQueryParameterName";
   } | { case: undefined; value?: undefined };
-
   hashAlgorithm: {
     value: LoadBalancerSettings_ConsistentHashLB_RingHash;
     case: "ringHash";
@@ -147,7 +120,6 @@ export declare type LoadBalancerSettings_ConsistentHashLB = Message<"istio.netwo
     value: LoadBalancerSettings_ConsistentHashLB_MagLev;
     case: "maglev";
   } | { case: undefined; value?: undefined };
-
   minimumRingSize: bigint;
 };
 
@@ -167,11 +139,8 @@ export declare const LoadBalancerSettings_ConsistentHashLB_MagLevSchema: GenMess
 
 export declare type LoadBalancerSettings_ConsistentHashLB_HTTPCookie = Message<"istio.networking.v1alpha3.LoadBalancerSettings.ConsistentHashLB.HTTPCookie"> & {
   name: string;
-
   path: string;
-
   ttl?: Duration | undefined;
-
   attributes: LoadBalancerSettings_ConsistentHashLB_HTTPCookie_Attribute[];
 };
 
@@ -179,7 +148,6 @@ export declare const LoadBalancerSettings_ConsistentHashLB_HTTPCookieSchema: Gen
 
 export declare type LoadBalancerSettings_ConsistentHashLB_HTTPCookie_Attribute = Message<"istio.networking.v1alpha3.LoadBalancerSettings.ConsistentHashLB.HTTPCookie.Attribute"> & {
   name: string;
-
   value: string;
 };
 
@@ -187,13 +155,9 @@ export declare const LoadBalancerSettings_ConsistentHashLB_HTTPCookie_AttributeS
 
 export declare type LoadBalancerSettings_BackendUtilizationLB = Message<"istio.networking.v1alpha3.LoadBalancerSettings.BackendUtilizationLB"> & {
   weightStabilizationPeriod?: Duration | undefined;
-
   weightExpirationPeriod?: Duration | undefined;
-
   weightUpdatePeriod?: Duration | undefined;
-
   errorUtilizationPenaltyPercent: number;
-
   metricNamesForComputingUtilization: string[];
 };
 
@@ -201,15 +165,10 @@ export declare const LoadBalancerSettings_BackendUtilizationLBSchema: GenMessage
 
 export enum LoadBalancerSettings_SimpleLB {
   UNSPECIFIED = 0,
-
   LEAST_CONN = 1,
-
   RANDOM = 2,
-
   PASSTHROUGH = 3,
-
   ROUND_ROBIN = 4,
-
   LEAST_REQUEST = 5,
 }
 
@@ -217,9 +176,7 @@ export declare const LoadBalancerSettings_SimpleLBSchema: GenEnum<LoadBalancerSe
 
 export declare type WarmupConfiguration = Message<"istio.networking.v1alpha3.WarmupConfiguration"> & {
   duration?: Duration | undefined;
-
   minimumPercent?: number | undefined;
-
   aggression?: number | undefined;
 };
 
@@ -227,7 +184,6 @@ export declare const WarmupConfigurationSchema: GenMessage<WarmupConfiguration>;
 
 export declare type ConnectionPoolSettings = Message<"istio.networking.v1alpha3.ConnectionPoolSettings"> & {
   tcp?: ConnectionPoolSettings_TCPSettings | undefined;
-
   http?: ConnectionPoolSettings_HTTPSettings | undefined;
 };
 
@@ -235,13 +191,9 @@ export declare const ConnectionPoolSettingsSchema: GenMessage<ConnectionPoolSett
 
 export declare type ConnectionPoolSettings_TCPSettings = Message<"istio.networking.v1alpha3.ConnectionPoolSettings.TCPSettings"> & {
   maxConnections: number;
-
   connectTimeout?: Duration | undefined;
-
   tcpKeepalive?: ConnectionPoolSettings_TCPSettings_TcpKeepalive | undefined;
-
   maxConnectionDuration?: Duration | undefined;
-
   idleTimeout?: Duration | undefined;
 };
 
@@ -249,9 +201,7 @@ export declare const ConnectionPoolSettings_TCPSettingsSchema: GenMessage<Connec
 
 export declare type ConnectionPoolSettings_TCPSettings_TcpKeepalive = Message<"istio.networking.v1alpha3.ConnectionPoolSettings.TCPSettings.TcpKeepalive"> & {
   probes: number;
-
   time?: Duration | undefined;
-
   interval?: Duration | undefined;
 };
 
@@ -259,21 +209,13 @@ export declare const ConnectionPoolSettings_TCPSettings_TcpKeepaliveSchema: GenM
 
 export declare type ConnectionPoolSettings_HTTPSettings = Message<"istio.networking.v1alpha3.ConnectionPoolSettings.HTTPSettings"> & {
   http1MaxPendingRequests: number;
-
   http2MaxRequests: number;
-
   maxRequestsPerConnection: number;
-
   maxRetries: number;
-
   idleTimeout?: Duration | undefined;
-
   h2UpgradePolicy: ConnectionPoolSettings_HTTPSettings_H2UpgradePolicy;
-
   useClientProtocol: boolean;
-
   maxConcurrentStreams: number;
-
   http2KeepAlive?: ConnectionPoolSettings_HTTPSettings_ConnectionKeepalive | undefined;
 };
 
@@ -281,7 +223,6 @@ export declare const ConnectionPoolSettings_HTTPSettingsSchema: GenMessage<Conne
 
 export declare type ConnectionPoolSettings_HTTPSettings_ConnectionKeepalive = Message<"istio.networking.v1alpha3.ConnectionPoolSettings.HTTPSettings.ConnectionKeepalive"> & {
   interval?: Duration | undefined;
-
   timeout?: Duration | undefined;
 };
 
@@ -289,9 +230,7 @@ export declare const ConnectionPoolSettings_HTTPSettings_ConnectionKeepaliveSche
 
 export enum ConnectionPoolSettings_HTTPSettings_H2UpgradePolicy {
   DEFAULT = 0,
-
   DO_NOT_UPGRADE = 1,
-
   UPGRADE = 2,
 }
 
@@ -299,23 +238,14 @@ export declare const ConnectionPoolSettings_HTTPSettings_H2UpgradePolicySchema: 
 
 export declare type OutlierDetection = Message<"istio.networking.v1alpha3.OutlierDetection"> & {
   consecutiveErrors: number;
-
   splitExternalLocalOriginErrors: boolean;
-
   consecutiveLocalOriginFailures?: number | undefined;
-
   consecutiveGatewayErrors?: number | undefined;
-
   consecutive5xxErrors?: number | undefined;
-
   interval?: Duration | undefined;
-
   baseEjectionTime?: Duration | undefined;
-
   maxEjectionPercent: number;
-
   minHealthPercent: number;
-
   outlierDetectionHttpErrorCodes: number[];
 };
 
@@ -323,21 +253,13 @@ export declare const OutlierDetectionSchema: GenMessage<OutlierDetection>;
 
 export declare type ClientTLSSettings = Message<"istio.networking.v1alpha3.ClientTLSSettings"> & {
   mode: ClientTLSSettings_TLSmode;
-
   clientCertificate: string;
-
   privateKey: string;
-
   caCertificates: string;
-
   credentialName: string;
-
   subjectAltNames: string[];
-
   sni: string;
-
   insecureSkipVerify?: boolean | undefined;
-
   caCrl: string;
 };
 
@@ -345,11 +267,8 @@ export declare const ClientTLSSettingsSchema: GenMessage<ClientTLSSettings>;
 
 export enum ClientTLSSettings_TLSmode {
   DISABLE = 0,
-
   SIMPLE = 1,
-
   MUTUAL = 2,
-
   ISTIO_MUTUAL = 3,
 }
 
@@ -357,11 +276,8 @@ export declare const ClientTLSSettings_TLSmodeSchema: GenEnum<ClientTLSSettings_
 
 export declare type LocalityLoadBalancerSetting = Message<"istio.networking.v1alpha3.LocalityLoadBalancerSetting"> & {
   distribute: LocalityLoadBalancerSetting_Distribute[];
-
   failover: LocalityLoadBalancerSetting_Failover[];
-
   failoverPriority: string[];
-
   enabled?: boolean | undefined;
 };
 
@@ -369,7 +285,6 @@ export declare const LocalityLoadBalancerSettingSchema: GenMessage<LocalityLoadB
 
 export declare type LocalityLoadBalancerSetting_Distribute = Message<"istio.networking.v1alpha3.LocalityLoadBalancerSetting.Distribute"> & {
   from: string;
-
   to: { [key: string]: number };
 };
 
@@ -377,7 +292,6 @@ export declare const LocalityLoadBalancerSetting_DistributeSchema: GenMessage<Lo
 
 export declare type LocalityLoadBalancerSetting_Failover = Message<"istio.networking.v1alpha3.LocalityLoadBalancerSetting.Failover"> & {
   from: string;
-
   to: string;
 };
 
@@ -385,11 +299,8 @@ export declare const LocalityLoadBalancerSetting_FailoverSchema: GenMessage<Loca
 
 export declare type ZoneAwareLoadBalancerSetting = Message<"istio.networking.v1alpha3.ZoneAwareLoadBalancerSetting"> & {
   enabled?: boolean | undefined;
-
   failover: ZoneAwareLoadBalancerSetting_Failover[];
-
   failoverPriority: string[];
-
   minClusterSize?: number | undefined;
 };
 
@@ -397,7 +308,6 @@ export declare const ZoneAwareLoadBalancerSettingSchema: GenMessage<ZoneAwareLoa
 
 export declare type ZoneAwareLoadBalancerSetting_Failover = Message<"istio.networking.v1alpha3.ZoneAwareLoadBalancerSetting.Failover"> & {
   from: string;
-
   to: string;
 };
 

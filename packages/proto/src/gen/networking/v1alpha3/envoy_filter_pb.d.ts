@@ -11,11 +11,8 @@ export declare const file_networking_v1alpha3_envoy_filter: GenFile;
 
 export declare type EnvoyFilter = Message<"istio.networking.v1alpha3.EnvoyFilter"> & {
   workloadSelector?: WorkloadSelector | undefined;
-
   targetRefs: PolicyTargetReference[];
-
   configPatches: EnvoyFilter_EnvoyConfigObjectPatch[];
-
   priority: number;
 };
 
@@ -23,7 +20,6 @@ export declare const EnvoyFilterSchema: GenMessage<EnvoyFilter>;
 
 export declare type EnvoyFilter_ProxyMatch = Message<"istio.networking.v1alpha3.EnvoyFilter.ProxyMatch"> & {
   proxyVersion: string;
-
   metadata: { [key: string]: string };
 };
 
@@ -31,11 +27,8 @@ export declare const EnvoyFilter_ProxyMatchSchema: GenMessage<EnvoyFilter_ProxyM
 
 export declare type EnvoyFilter_ClusterMatch = Message<"istio.networking.v1alpha3.EnvoyFilter.ClusterMatch"> & {
   portNumber: number;
-
   service: string;
-
   subset: string;
-
   name: string;
 };
 
@@ -43,13 +36,9 @@ export declare const EnvoyFilter_ClusterMatchSchema: GenMessage<EnvoyFilter_Clus
 
 export declare type EnvoyFilter_RouteConfigurationMatch = Message<"istio.networking.v1alpha3.EnvoyFilter.RouteConfigurationMatch"> & {
   portNumber: number;
-
   portName: string;
-
   gateway: string;
-
   vhost?: EnvoyFilter_RouteConfigurationMatch_VirtualHostMatch | undefined;
-
   name: string;
 };
 
@@ -57,7 +46,6 @@ export declare const EnvoyFilter_RouteConfigurationMatchSchema: GenMessage<Envoy
 
 export declare type EnvoyFilter_RouteConfigurationMatch_RouteMatch = Message<"istio.networking.v1alpha3.EnvoyFilter.RouteConfigurationMatch.RouteMatch"> & {
   name: string;
-
   action: EnvoyFilter_RouteConfigurationMatch_RouteMatch_Action;
 };
 
@@ -65,11 +53,8 @@ export declare const EnvoyFilter_RouteConfigurationMatch_RouteMatchSchema: GenMe
 
 export enum EnvoyFilter_RouteConfigurationMatch_RouteMatch_Action {
   ANY = 0,
-
   ROUTE = 1,
-
   REDIRECT = 2,
-
   DIRECT_RESPONSE = 3,
 }
 
@@ -77,9 +62,7 @@ export declare const EnvoyFilter_RouteConfigurationMatch_RouteMatch_ActionSchema
 
 export declare type EnvoyFilter_RouteConfigurationMatch_VirtualHostMatch = Message<"istio.networking.v1alpha3.EnvoyFilter.RouteConfigurationMatch.VirtualHostMatch"> & {
   name: string;
-
   domainName: string;
-
   route?: EnvoyFilter_RouteConfigurationMatch_RouteMatch | undefined;
 };
 
@@ -87,13 +70,9 @@ export declare const EnvoyFilter_RouteConfigurationMatch_VirtualHostMatchSchema:
 
 export declare type EnvoyFilter_ListenerMatch = Message<"istio.networking.v1alpha3.EnvoyFilter.ListenerMatch"> & {
   portNumber: number;
-
   portName: string;
-
   filterChain?: EnvoyFilter_ListenerMatch_FilterChainMatch | undefined;
-
   listenerFilter: string;
-
   name: string;
 };
 
@@ -101,17 +80,11 @@ export declare const EnvoyFilter_ListenerMatchSchema: GenMessage<EnvoyFilter_Lis
 
 export declare type EnvoyFilter_ListenerMatch_FilterChainMatch = Message<"istio.networking.v1alpha3.EnvoyFilter.ListenerMatch.FilterChainMatch"> & {
   name: string;
-
   sni: string;
-
   transportProtocol: string;
-
   applicationProtocols: string;
-
   filter?: EnvoyFilter_ListenerMatch_FilterMatch | undefined;
-
   destinationPort: number;
-
   transportSocket: string;
 };
 
@@ -119,7 +92,6 @@ export declare const EnvoyFilter_ListenerMatch_FilterChainMatchSchema: GenMessag
 
 export declare type EnvoyFilter_ListenerMatch_FilterMatch = Message<"istio.networking.v1alpha3.EnvoyFilter.ListenerMatch.FilterMatch"> & {
   name: string;
-
   subFilter?: EnvoyFilter_ListenerMatch_SubFilterMatch | undefined;
 };
 
@@ -133,9 +105,7 @@ export declare const EnvoyFilter_ListenerMatch_SubFilterMatchSchema: GenMessage<
 
 export declare type EnvoyFilter_WaypointMatch = Message<"istio.networking.v1alpha3.EnvoyFilter.WaypointMatch"> & {
   portNumber: number;
-
   route?: EnvoyFilter_WaypointMatch_RouteMatch | undefined;
-
   filter?: EnvoyFilter_WaypointMatch_FilterMatch | undefined;
 };
 
@@ -149,7 +119,6 @@ export declare const EnvoyFilter_WaypointMatch_RouteMatchSchema: GenMessage<Envo
 
 export declare type EnvoyFilter_WaypointMatch_FilterMatch = Message<"istio.networking.v1alpha3.EnvoyFilter.WaypointMatch.FilterMatch"> & {
   name: string;
-
   subFilter?: EnvoyFilter_WaypointMatch_FilterMatch_SubFilterMatch | undefined;
 };
 
@@ -163,9 +132,7 @@ export declare const EnvoyFilter_WaypointMatch_FilterMatch_SubFilterMatchSchema:
 
 export declare type EnvoyFilter_Patch = Message<"istio.networking.v1alpha3.EnvoyFilter.Patch"> & {
   operation: EnvoyFilter_Patch_Operation;
-
   value?: JsonObject | undefined;
-
   filterClass: EnvoyFilter_Patch_FilterClass;
 };
 
@@ -173,21 +140,13 @@ export declare const EnvoyFilter_PatchSchema: GenMessage<EnvoyFilter_Patch>;
 
 export enum EnvoyFilter_Patch_Operation {
   INVALID = 0,
-
   MERGE = 1,
-
   ADD = 2,
-
   REMOVE = 3,
-
   INSERT_BEFORE = 4,
-
   INSERT_AFTER = 5,
-
   INSERT_FIRST = 6,
-
   REPLACE = 7,
-
   MERGE_AND_REPLACE_LIST = 8,
 }
 
@@ -195,11 +154,8 @@ export declare const EnvoyFilter_Patch_OperationSchema: GenEnum<EnvoyFilter_Patc
 
 export enum EnvoyFilter_Patch_FilterClass {
   UNSPECIFIED = 0,
-
   AUTHN = 1,
-
   AUTHZ = 2,
-
   STATS = 3,
 }
 
@@ -207,9 +163,7 @@ export declare const EnvoyFilter_Patch_FilterClassSchema: GenEnum<EnvoyFilter_Pa
 
 export declare type EnvoyFilter_EnvoyConfigObjectMatch = Message<"istio.networking.v1alpha3.EnvoyFilter.EnvoyConfigObjectMatch"> & {
   context: EnvoyFilter_PatchContext;
-
   proxy?: EnvoyFilter_ProxyMatch | undefined;
-
   objectTypes: {
     value: EnvoyFilter_ListenerMatch;
     case: "listener";
@@ -229,9 +183,7 @@ export declare const EnvoyFilter_EnvoyConfigObjectMatchSchema: GenMessage<EnvoyF
 
 export declare type EnvoyFilter_EnvoyConfigObjectPatch = Message<"istio.networking.v1alpha3.EnvoyFilter.EnvoyConfigObjectPatch"> & {
   applyTo: EnvoyFilter_ApplyTo;
-
   match?: EnvoyFilter_EnvoyConfigObjectMatch | undefined;
-
   patch?: EnvoyFilter_Patch | undefined;
 };
 
@@ -239,27 +191,16 @@ export declare const EnvoyFilter_EnvoyConfigObjectPatchSchema: GenMessage<EnvoyF
 
 export enum EnvoyFilter_ApplyTo {
   INVALID = 0,
-
   LISTENER = 1,
-
   FILTER_CHAIN = 2,
-
   NETWORK_FILTER = 3,
-
   HTTP_FILTER = 4,
-
   ROUTE_CONFIGURATION = 5,
-
   VIRTUAL_HOST = 6,
-
   HTTP_ROUTE = 7,
-
   CLUSTER = 8,
-
   EXTENSION_CONFIG = 9,
-
   BOOTSTRAP = 10,
-
   LISTENER_FILTER = 11,
 }
 
@@ -267,13 +208,9 @@ export declare const EnvoyFilter_ApplyToSchema: GenEnum<EnvoyFilter_ApplyTo>;
 
 export enum EnvoyFilter_PatchContext {
   ANY = 0,
-
   SIDECAR_INBOUND = 1,
-
   SIDECAR_OUTBOUND = 2,
-
   GATEWAY = 3,
-
   WAYPOINT = 4,
 }
 

@@ -9,7 +9,6 @@ export declare const file_networking_v1alpha3_gateway: GenFile;
 
 export declare type Gateway = Message<"istio.networking.v1alpha3.Gateway"> & {
   servers: Server[];
-
   selector: { [key: string]: string };
 };
 
@@ -17,15 +16,10 @@ export declare const GatewaySchema: GenMessage<Gateway>;
 
 export declare type Server = Message<"istio.networking.v1alpha3.Server"> & {
   port?: Port | undefined;
-
   bind: string;
-
   hosts: string[];
-
   tls?: ServerTLSSettings | undefined;
-
   defaultEndpoint: string;
-
   name: string;
 };
 
@@ -33,11 +27,8 @@ export declare const ServerSchema: GenMessage<Server>;
 
 export declare type Port = Message<"istio.networking.v1alpha3.Port"> & {
   number: number;
-
   protocol: string;
-
   name: string;
-
   targetPort: number;
 };
 
@@ -45,39 +36,22 @@ export declare const PortSchema: GenMessage<Port>;
 
 export declare type ServerTLSSettings = Message<"istio.networking.v1alpha3.ServerTLSSettings"> & {
   httpsRedirect: boolean;
-
   mode: ServerTLSSettings_TLSmode;
-
   serverCertificate: string;
-
   privateKey: string;
-
   caCertificates: string;
-
   caCrl: string;
-
   credentialName: string;
-
   credentialNames: string[];
-
   caCertCredentialName: string;
-
   tlsCertificates: ServerTLSSettings_TLSCertificate[];
-
   subjectAltNames: string[];
-
   verifyCertificateSpki: string[];
-
   verifyCertificateHash: string[];
-
   minProtocolVersion: ServerTLSSettings_TLSProtocol;
-
   maxProtocolVersion: ServerTLSSettings_TLSProtocol;
-
   cipherSuites: string[];
-
   insecureSkipVerify?: boolean | undefined;
-
   ecdhCurves: string[];
 };
 
@@ -85,9 +59,7 @@ export declare const ServerTLSSettingsSchema: GenMessage<ServerTLSSettings>;
 
 export declare type ServerTLSSettings_TLSCertificate = Message<"istio.networking.v1alpha3.ServerTLSSettings.TLSCertificate"> & {
   serverCertificate: string;
-
   privateKey: string;
-
   caCertificates: string;
 };
 
@@ -95,15 +67,10 @@ export declare const ServerTLSSettings_TLSCertificateSchema: GenMessage<ServerTL
 
 export enum ServerTLSSettings_TLSmode {
   PASSTHROUGH = 0,
-
   SIMPLE = 1,
-
   MUTUAL = 2,
-
   AUTO_PASSTHROUGH = 3,
-
   ISTIO_MUTUAL = 4,
-
   OPTIONAL_MUTUAL = 5,
 }
 
@@ -111,13 +78,9 @@ export declare const ServerTLSSettings_TLSmodeSchema: GenEnum<ServerTLSSettings_
 
 export enum ServerTLSSettings_TLSProtocol {
   TLS_AUTO = 0,
-
   TLSV1_0 = 1,
-
   TLSV1_1 = 2,
-
   TLSV1_2 = 3,
-
   TLSV1_3 = 4,
 }
 

@@ -13,21 +13,13 @@ export declare const file_networking_v1alpha3_service_entry: GenFile;
 
 export declare type ServiceEntry = Message<"istio.networking.v1alpha3.ServiceEntry"> & {
   hosts: string[];
-
   addresses: string[];
-
   ports: ServicePort[];
-
   location: ServiceEntry_Location;
-
   resolution: ServiceEntry_Resolution;
-
   endpoints: WorkloadEntry[];
-
   workloadSelector?: WorkloadSelector | undefined;
-
   exportTo: string[];
-
   subjectAltNames: string[];
 };
 
@@ -35,7 +27,6 @@ export declare const ServiceEntrySchema: GenMessage<ServiceEntry>;
 
 export enum ServiceEntry_Location {
   MESH_EXTERNAL = 0,
-
   MESH_INTERNAL = 1,
 }
 
@@ -43,13 +34,9 @@ export declare const ServiceEntry_LocationSchema: GenEnum<ServiceEntry_Location>
 
 export enum ServiceEntry_Resolution {
   NONE = 0,
-
   STATIC = 1,
-
   DNS = 2,
-
   DNS_ROUND_ROBIN = 3,
-
   DYNAMIC_DNS = 4,
 }
 
@@ -57,11 +44,8 @@ export declare const ServiceEntry_ResolutionSchema: GenEnum<ServiceEntry_Resolut
 
 export declare type ServicePort = Message<"istio.networking.v1alpha3.ServicePort"> & {
   number: number;
-
   protocol: string;
-
   name: string;
-
   targetPort: number;
 };
 
@@ -69,11 +53,8 @@ export declare const ServicePortSchema: GenMessage<ServicePort>;
 
 export declare type ServiceEntryStatus = Message<"istio.networking.v1alpha3.ServiceEntryStatus"> & {
   conditions: IstioCondition[];
-
   validationMessages: AnalysisMessageBase[];
-
   observedGeneration: bigint;
-
   addresses: ServiceEntryAddress[];
 };
 
@@ -81,7 +62,6 @@ export declare const ServiceEntryStatusSchema: GenMessage<ServiceEntryStatus>;
 
 export declare type ServiceEntryAddress = Message<"istio.networking.v1alpha3.ServiceEntryAddress"> & {
   value: string;
-
   host: string;
 };
 

@@ -12,13 +12,9 @@ export declare const file_networking_v1alpha3_sidecar: GenFile;
 
 export declare type Sidecar = Message<"istio.networking.v1alpha3.Sidecar"> & {
   workloadSelector?: WorkloadSelector | undefined;
-
   ingress: IstioIngressListener[];
-
   egress: IstioEgressListener[];
-
   inboundConnectionPool?: ConnectionPoolSettings | undefined;
-
   outboundTrafficPolicy?: OutboundTrafficPolicy | undefined;
 };
 
@@ -26,15 +22,10 @@ export declare const SidecarSchema: GenMessage<Sidecar>;
 
 export declare type IstioIngressListener = Message<"istio.networking.v1alpha3.IstioIngressListener"> & {
   port?: SidecarPort | undefined;
-
   bind: string;
-
   captureMode: CaptureMode;
-
   defaultEndpoint: string;
-
   tls?: ServerTLSSettings | undefined;
-
   connectionPool?: ConnectionPoolSettings | undefined;
 };
 
@@ -42,11 +33,8 @@ export declare const IstioIngressListenerSchema: GenMessage<IstioIngressListener
 
 export declare type IstioEgressListener = Message<"istio.networking.v1alpha3.IstioEgressListener"> & {
   port?: SidecarPort | undefined;
-
   bind: string;
-
   captureMode: CaptureMode;
-
   hosts: string[];
 };
 
@@ -60,7 +48,6 @@ export declare const WorkloadSelectorSchema: GenMessage<WorkloadSelector>;
 
 export declare type OutboundTrafficPolicy = Message<"istio.networking.v1alpha3.OutboundTrafficPolicy"> & {
   mode: OutboundTrafficPolicy_Mode;
-
   egressProxy?: Destination | undefined;
 };
 
@@ -68,7 +55,6 @@ export declare const OutboundTrafficPolicySchema: GenMessage<OutboundTrafficPoli
 
 export enum OutboundTrafficPolicy_Mode {
   REGISTRY_ONLY = 0,
-
   ALLOW_ANY = 1,
 }
 
@@ -76,11 +62,8 @@ export declare const OutboundTrafficPolicy_ModeSchema: GenEnum<OutboundTrafficPo
 
 export declare type SidecarPort = Message<"istio.networking.v1alpha3.SidecarPort"> & {
   number: number;
-
   protocol: string;
-
   name: string;
-
   targetPort: number;
 };
 
@@ -88,9 +71,7 @@ export declare const SidecarPortSchema: GenMessage<SidecarPort>;
 
 export enum CaptureMode {
   DEFAULT = 0,
-
   IPTABLES = 1,
-
   NONE = 2,
 }
 

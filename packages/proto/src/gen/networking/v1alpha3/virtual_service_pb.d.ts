@@ -10,15 +10,10 @@ export declare const file_networking_v1alpha3_virtual_service: GenFile;
 
 export declare type VirtualService = Message<"istio.networking.v1alpha3.VirtualService"> & {
   hosts: string[];
-
   gateways: string[];
-
   http: HTTPRoute[];
-
   tls: TLSRoute[];
-
   tcp: TCPRoute[];
-
   exportTo: string[];
 };
 
@@ -26,9 +21,7 @@ export declare const VirtualServiceSchema: GenMessage<VirtualService>;
 
 export declare type Destination = Message<"istio.networking.v1alpha3.Destination"> & {
   host: string;
-
   subset: string;
-
   port?: PortSelector | undefined;
 };
 
@@ -36,35 +29,20 @@ export declare const DestinationSchema: GenMessage<Destination>;
 
 export declare type HTTPRoute = Message<"istio.networking.v1alpha3.HTTPRoute"> & {
   name: string;
-
   match: HTTPMatchRequest[];
-
   route: HTTPRouteDestination[];
-
   redirect?: HTTPRedirect | undefined;
-
   directResponse?: HTTPDirectResponse | undefined;
-
   delegate?: Delegate | undefined;
-
   rewrite?: HTTPRewrite | undefined;
-
   timeout?: Duration | undefined;
-
   retries?: HTTPRetry | undefined;
-
   fault?: HTTPFaultInjection | undefined;
-
   mirror?: Destination | undefined;
-
   mirrors: HTTPMirrorPolicy[];
-
   mirrorPercent?: number | undefined;
-
   mirrorPercentage?: Percent | undefined;
-
   corsPolicy?: CorsPolicy | undefined;
-
   headers?: Headers | undefined;
 };
 
@@ -72,7 +50,6 @@ export declare const HTTPRouteSchema: GenMessage<HTTPRoute>;
 
 export declare type Delegate = Message<"istio.networking.v1alpha3.Delegate"> & {
   name: string;
-
   namespace: string;
 };
 
@@ -80,7 +57,6 @@ export declare const DelegateSchema: GenMessage<Delegate>;
 
 export declare type Headers = Message<"istio.networking.v1alpha3.Headers"> & {
   request?: Headers_HeaderOperations | undefined;
-
   response?: Headers_HeaderOperations | undefined;
 };
 
@@ -88,9 +64,7 @@ export declare const HeadersSchema: GenMessage<Headers>;
 
 export declare type Headers_HeaderOperations = Message<"istio.networking.v1alpha3.Headers.HeaderOperations"> & {
   set: { [key: string]: string };
-
   add: { [key: string]: string };
-
   remove: string[];
 };
 
@@ -98,7 +72,6 @@ export declare const Headers_HeaderOperationsSchema: GenMessage<Headers_HeaderOp
 
 export declare type TLSRoute = Message<"istio.networking.v1alpha3.TLSRoute"> & {
   match: TLSMatchAttributes[];
-
   route: RouteDestination[];
 };
 
@@ -106,7 +79,6 @@ export declare const TLSRouteSchema: GenMessage<TLSRoute>;
 
 export declare type TCPRoute = Message<"istio.networking.v1alpha3.TCPRoute"> & {
   match: L4MatchAttributes[];
-
   route: RouteDestination[];
 };
 
@@ -114,31 +86,18 @@ export declare const TCPRouteSchema: GenMessage<TCPRoute>;
 
 export declare type HTTPMatchRequest = Message<"istio.networking.v1alpha3.HTTPMatchRequest"> & {
   name: string;
-
   uri?: StringMatch | undefined;
-
   scheme?: StringMatch | undefined;
-
   method?: StringMatch | undefined;
-
   authority?: StringMatch | undefined;
-
   headers: { [key: string]: StringMatch };
-
   port: number;
-
   sourceLabels: { [key: string]: string };
-
   gateways: string[];
-
   queryParams: { [key: string]: StringMatch };
-
   ignoreUriCase: boolean;
-
   withoutHeaders: { [key: string]: StringMatch };
-
   sourceNamespace: string;
-
   statPrefix: string;
 };
 
@@ -146,9 +105,7 @@ export declare const HTTPMatchRequestSchema: GenMessage<HTTPMatchRequest>;
 
 export declare type HTTPRouteDestination = Message<"istio.networking.v1alpha3.HTTPRouteDestination"> & {
   destination?: Destination | undefined;
-
   weight: number;
-
   headers?: Headers | undefined;
 };
 
@@ -156,7 +113,6 @@ export declare const HTTPRouteDestinationSchema: GenMessage<HTTPRouteDestination
 
 export declare type RouteDestination = Message<"istio.networking.v1alpha3.RouteDestination"> & {
   destination?: Destination | undefined;
-
   weight: number;
 };
 
@@ -164,15 +120,10 @@ export declare const RouteDestinationSchema: GenMessage<RouteDestination>;
 
 export declare type L4MatchAttributes = Message<"istio.networking.v1alpha3.L4MatchAttributes"> & {
   destinationSubnets: string[];
-
   port: number;
-
   sourceSubnet: string;
-
   sourceLabels: { [key: string]: string };
-
   gateways: string[];
-
   sourceNamespace: string;
 };
 
@@ -180,15 +131,10 @@ export declare const L4MatchAttributesSchema: GenMessage<L4MatchAttributes>;
 
 export declare type TLSMatchAttributes = Message<"istio.networking.v1alpha3.TLSMatchAttributes"> & {
   sniHosts: string[];
-
   destinationSubnets: string[];
-
   port: number;
-
   sourceLabels: { [key: string]: string };
-
   gateways: string[];
-
   sourceNamespace: string;
 };
 
@@ -196,9 +142,7 @@ export declare const TLSMatchAttributesSchema: GenMessage<TLSMatchAttributes>;
 
 export declare type HTTPRedirect = Message<"istio.networking.v1alpha3.HTTPRedirect"> & {
   uri: string;
-
   authority: string;
-
   redirectPort: {
     value: number;
     case: "port";
@@ -206,11 +150,8 @@ export declare type HTTPRedirect = Message<"istio.networking.v1alpha3.HTTPRedire
     value: HTTPRedirect_RedirectPortSelection;
     case: "derivePort";
   } | { case: undefined; value?: undefined };
-
   scheme: string;
-
   redirectCode: number;
-
   prefixRewrite: string;
 };
 
@@ -218,7 +159,6 @@ export declare const HTTPRedirectSchema: GenMessage<HTTPRedirect>;
 
 export enum HTTPRedirect_RedirectPortSelection {
   FROM_PROTOCOL_DEFAULT = 0,
-
   FROM_REQUEST_PORT = 1,
 }
 
@@ -226,7 +166,6 @@ export declare const HTTPRedirect_RedirectPortSelectionSchema: GenEnum<HTTPRedir
 
 export declare type HTTPDirectResponse = Message<"istio.networking.v1alpha3.HTTPDirectResponse"> & {
   status: number;
-
   body?: HTTPBody | undefined;
 };
 
@@ -246,9 +185,7 @@ export declare const HTTPBodySchema: GenMessage<HTTPBody>;
 
 export declare type HTTPRewrite = Message<"istio.networking.v1alpha3.HTTPRewrite"> & {
   uri: string;
-
   authority: string;
-
   uriRegexRewrite?: RegexRewrite | undefined;
 };
 
@@ -256,7 +193,6 @@ export declare const HTTPRewriteSchema: GenMessage<HTTPRewrite>;
 
 export declare type RegexRewrite = Message<"istio.networking.v1alpha3.RegexRewrite"> & {
   match: string;
-
   rewrite: string;
 };
 
@@ -279,15 +215,10 @@ export declare const StringMatchSchema: GenMessage<StringMatch>;
 
 export declare type HTTPRetry = Message<"istio.networking.v1alpha3.HTTPRetry"> & {
   attempts: number;
-
   perTryTimeout?: Duration | undefined;
-
   retryOn: string;
-
   retryRemoteLocalities?: boolean | undefined;
-
   retryIgnorePreviousHosts?: boolean | undefined;
-
   backoff?: Duration | undefined;
 };
 
@@ -295,19 +226,12 @@ export declare const HTTPRetrySchema: GenMessage<HTTPRetry>;
 
 export declare type CorsPolicy = Message<"istio.networking.v1alpha3.CorsPolicy"> & {
   allowOrigin: string[];
-
   allowOrigins: StringMatch[];
-
   allowMethods: string[];
-
   allowHeaders: string[];
-
   exposeHeaders: string[];
-
   maxAge?: Duration | undefined;
-
   allowCredentials?: boolean | undefined;
-
   unmatchedPreflights: CorsPolicy_UnmatchedPreflights;
 };
 
@@ -315,9 +239,7 @@ export declare const CorsPolicySchema: GenMessage<CorsPolicy>;
 
 export enum CorsPolicy_UnmatchedPreflights {
   UNSPECIFIED = 0,
-
   FORWARD = 1,
-
   IGNORE = 2,
 }
 
@@ -325,7 +247,6 @@ export declare const CorsPolicy_UnmatchedPreflightsSchema: GenEnum<CorsPolicy_Un
 
 export declare type HTTPFaultInjection = Message<"istio.networking.v1alpha3.HTTPFaultInjection"> & {
   delay?: HTTPFaultInjection_Delay | undefined;
-
   abort?: HTTPFaultInjection_Abort | undefined;
 };
 
@@ -333,7 +254,6 @@ export declare const HTTPFaultInjectionSchema: GenMessage<HTTPFaultInjection>;
 
 export declare type HTTPFaultInjection_Delay = Message<"istio.networking.v1alpha3.HTTPFaultInjection.Delay"> & {
   percent: number;
-
   httpDelayType: {
     value: Duration;
     case: "fixedDelay";
@@ -341,7 +261,6 @@ export declare type HTTPFaultInjection_Delay = Message<"istio.networking.v1alpha
     value: Duration;
     case: "exponentialDelay";
   } | { case: undefined; value?: undefined };
-
   percentage?: Percent | undefined;
 };
 
@@ -358,7 +277,6 @@ export declare type HTTPFaultInjection_Abort = Message<"istio.networking.v1alpha
     value: string;
     case: "http2Error";
   } | { case: undefined; value?: undefined };
-
   percentage?: Percent | undefined;
 };
 
@@ -366,7 +284,6 @@ export declare const HTTPFaultInjection_AbortSchema: GenMessage<HTTPFaultInjecti
 
 export declare type HTTPMirrorPolicy = Message<"istio.networking.v1alpha3.HTTPMirrorPolicy"> & {
   destination?: Destination | undefined;
-
   percentage?: Percent | undefined;
 };
 

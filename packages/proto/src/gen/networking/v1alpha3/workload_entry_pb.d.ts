@@ -9,17 +9,11 @@ export declare const file_networking_v1alpha3_workload_entry: GenFile;
 
 export declare type WorkloadEntry = Message<"istio.networking.v1alpha3.WorkloadEntry"> & {
   address: string;
-
   ports: { [key: string]: number };
-
   labels: { [key: string]: string };
-
   network: string;
-
   locality: string;
-
   weight: number;
-
   serviceAccount: string;
 };
 

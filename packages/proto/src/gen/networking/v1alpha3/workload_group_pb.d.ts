@@ -10,9 +10,7 @@ export declare const file_networking_v1alpha3_workload_group: GenFile;
 
 export declare type WorkloadGroup = Message<"istio.networking.v1alpha3.WorkloadGroup"> & {
   metadata?: WorkloadGroup_ObjectMeta | undefined;
-
   template?: WorkloadEntry | undefined;
-
   probe?: ReadinessProbe | undefined;
 };
 
@@ -20,7 +18,6 @@ export declare const WorkloadGroupSchema: GenMessage<WorkloadGroup>;
 
 export declare type WorkloadGroup_ObjectMeta = Message<"istio.networking.v1alpha3.WorkloadGroup.ObjectMeta"> & {
   labels: { [key: string]: string };
-
   annotations: { [key: string]: string };
 };
 
@@ -28,15 +25,10 @@ export declare const WorkloadGroup_ObjectMetaSchema: GenMessage<WorkloadGroup_Ob
 
 export declare type ReadinessProbe = Message<"istio.networking.v1alpha3.ReadinessProbe"> & {
   initialDelaySeconds: number;
-
   timeoutSeconds: number;
-
   periodSeconds: number;
-
   successThreshold: number;
-
   failureThreshold: number;
-
   healthCheckMethod: {
     value: HTTPHealthCheckConfig;
     case: "httpGet";
@@ -56,13 +48,9 @@ export declare const ReadinessProbeSchema: GenMessage<ReadinessProbe>;
 
 export declare type HTTPHealthCheckConfig = Message<"istio.networking.v1alpha3.HTTPHealthCheckConfig"> & {
   path: string;
-
   port: number;
-
   host: string;
-
   scheme: string;
-
   httpHeaders: HTTPHeader[];
 };
 
@@ -70,7 +58,6 @@ export declare const HTTPHealthCheckConfigSchema: GenMessage<HTTPHealthCheckConf
 
 export declare type GrpcHealthCheckConfig = Message<"istio.networking.v1alpha3.GrpcHealthCheckConfig"> & {
   port: number;
-
   service: string;
 };
 
@@ -78,7 +65,6 @@ export declare const GrpcHealthCheckConfigSchema: GenMessage<GrpcHealthCheckConf
 
 export declare type HTTPHeader = Message<"istio.networking.v1alpha3.HTTPHeader"> & {
   name: string;
-
   value: string;
 };
 
@@ -86,7 +72,6 @@ export declare const HTTPHeaderSchema: GenMessage<HTTPHeader>;
 
 export declare type TCPHealthCheckConfig = Message<"istio.networking.v1alpha3.TCPHealthCheckConfig"> & {
   host: string;
-
   port: number;
 };
 

@@ -10,11 +10,8 @@ export declare const file_networking_v1beta1_proxy_config: GenFile;
 
 export declare type ProxyConfig = Message<"istio.networking.v1beta1.ProxyConfig"> & {
   selector?: WorkloadSelector | undefined;
-
   concurrency?: number | undefined;
-
   environmentVariables: { [key: string]: string };
-
   image?: ProxyImage | undefined;
 };
 

@@ -9,9 +9,7 @@ export declare const file_security_v1alpha1_ca: GenFile;
 
 export declare type IstioCertificateRequest = Message<"istio.v1.auth.IstioCertificateRequest"> & {
   csr: string;
-
   validityDuration: bigint;
-
   metadata?: JsonObject | undefined;
 };
 

@@ -10,15 +10,10 @@ export declare const file_security_v1beta1_authorization_policy: GenFile;
 
 export declare type AuthorizationPolicy = Message<"istio.security.v1beta1.AuthorizationPolicy"> & {
   selector?: WorkloadSelector | undefined;
-
   targetRef?: PolicyTargetReference | undefined;
-
   targetRefs: PolicyTargetReference[];
-
   rules: Rule[];
-
   action: AuthorizationPolicy_Action;
-
   actionDetail: {
     value: AuthorizationPolicy_ExtensionProvider;
     case: "provider";
@@ -35,11 +30,8 @@ export declare const AuthorizationPolicy_ExtensionProviderSchema: GenMessage<Aut
 
 export enum AuthorizationPolicy_Action {
   ALLOW = 0,
-
   DENY = 1,
-
   AUDIT = 2,
-
   CUSTOM = 3,
 }
 
@@ -47,9 +39,7 @@ export declare const AuthorizationPolicy_ActionSchema: GenEnum<AuthorizationPoli
 
 export declare type Rule = Message<"istio.security.v1beta1.Rule"> & {
   from: Rule_From[];
-
   to: Rule_To[];
-
   when: Condition[];
 };
 
@@ -69,31 +59,18 @@ export declare const Rule_ToSchema: GenMessage<Rule_To>;
 
 export declare type Source = Message<"istio.security.v1beta1.Source"> & {
   principals: string[];
-
   notPrincipals: string[];
-
   requestPrincipals: string[];
-
   notRequestPrincipals: string[];
-
   namespaces: string[];
-
   notNamespaces: string[];
-
   serviceAccounts: string[];
-
   notServiceAccounts: string[];
-
   ipBlocks: string[];
-
   notIpBlocks: string[];
-
   remoteIpBlocks: string[];
-
   notRemoteIpBlocks: string[];
-
   trustDomains: string[];
-
   notTrustDomains: string[];
 };
 
@@ -101,19 +78,12 @@ export declare const SourceSchema: GenMessage<Source>;
 
 export declare type Operation = Message<"istio.security.v1beta1.Operation"> & {
   hosts: string[];
-
   notHosts: string[];
-
   ports: string[];
-
   notPorts: string[];
-
   methods: string[];
-
   notMethods: string[];
-
   paths: string[];
-
   notPaths: string[];
 };
 
@@ -121,9 +91,7 @@ export declare const OperationSchema: GenMessage<Operation>;
 
 export declare type Condition = Message<"istio.security.v1beta1.Condition"> & {
   key: string;
-
   values: string[];
-
   notValues: string[];
 };
 

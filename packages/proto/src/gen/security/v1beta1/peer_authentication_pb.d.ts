@@ -10,9 +10,7 @@ export declare const file_security_v1beta1_peer_authentication: GenFile;
 
 export declare type PeerAuthentication = Message<"istio.security.v1beta1.PeerAuthentication"> & {
   selector?: WorkloadSelector | undefined;
-
   mtls?: PeerAuthentication_MutualTLS | undefined;
-
   portLevelMtls: { [key: number]: PeerAuthentication_MutualTLS };
 };
 
@@ -26,11 +24,8 @@ export declare const PeerAuthentication_MutualTLSSchema: GenMessage<PeerAuthenti
 
 export enum PeerAuthentication_MutualTLS_Mode {
   UNSET = 0,
-
   DISABLE = 1,
-
   PERMISSIVE = 2,
-
   STRICT = 3,
 }
 

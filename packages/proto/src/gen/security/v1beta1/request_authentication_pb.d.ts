@@ -11,11 +11,8 @@ export declare const file_security_v1beta1_request_authentication: GenFile;
 
 export declare type RequestAuthentication = Message<"istio.security.v1beta1.RequestAuthentication"> & {
   selector?: WorkloadSelector | undefined;
-
   targetRef?: PolicyTargetReference | undefined;
-
   targetRefs: PolicyTargetReference[];
-
   jwtRules: JWTRule[];
 };
 
@@ -23,29 +20,17 @@ export declare const RequestAuthenticationSchema: GenMessage<RequestAuthenticati
 
 export declare type JWTRule = Message<"istio.security.v1beta1.JWTRule"> & {
   issuer: string;
-
   audiences: string[];
-
   jwksUri: string;
-
   jwks: string;
-
   fromHeaders: JWTHeader[];
-
   fromParams: string[];
-
   outputPayloadToHeader: string;
-
   fromCookies: string[];
-
   forwardOriginalToken: boolean;
-
   outputClaimToHeaders: ClaimToHeader[];
-
   timeout?: Duration | undefined;
-
   spaceDelimitedClaims: string[];
-
   presence: JWTRule_JWTRequirement;
 };
 
@@ -53,7 +38,6 @@ export declare const JWTRuleSchema: GenMessage<JWTRule>;
 
 export enum JWTRule_JWTRequirement {
   OPTIONAL = 0,
-
   REQUIRED = 1,
 }
 
@@ -61,7 +45,6 @@ export declare const JWTRule_JWTRequirementSchema: GenEnum<JWTRule_JWTRequiremen
 
 export declare type JWTHeader = Message<"istio.security.v1beta1.JWTHeader"> & {
   name: string;
-
   prefix: string;
 };
 
@@ -69,7 +52,6 @@ export declare const JWTHeaderSchema: GenMessage<JWTHeader>;
 
 export declare type ClaimToHeader = Message<"istio.security.v1beta1.ClaimToHeader"> & {
   header: string;
-
   claim: string;
 };
 

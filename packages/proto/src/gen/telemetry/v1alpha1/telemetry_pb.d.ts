@@ -11,15 +11,10 @@ export declare const file_telemetry_v1alpha1_telemetry: GenFile;
 
 export declare type Telemetry = Message<"istio.telemetry.v1alpha1.Telemetry"> & {
   selector?: WorkloadSelector | undefined;
-
   targetRef?: PolicyTargetReference | undefined;
-
   targetRefs: PolicyTargetReference[];
-
   tracing: Tracing[];
-
   metrics: Metrics[];
-
   accessLogging: AccessLogging[];
 };
 
@@ -27,19 +22,12 @@ export declare const TelemetrySchema: GenMessage<Telemetry>;
 
 export declare type Tracing = Message<"istio.telemetry.v1alpha1.Tracing"> & {
   match?: Tracing_TracingSelector | undefined;
-
   providers: ProviderRef[];
-
   randomSamplingPercentage?: number | undefined;
-
   disableSpanReporting?: boolean | undefined;
-
   customTags: { [key: string]: Tracing_CustomTag };
-
   useRequestIdForTraceSampling?: boolean | undefined;
-
   enableIstioTags?: boolean | undefined;
-
   disableContextPropagation?: boolean | undefined;
 };
 
@@ -77,7 +65,6 @@ export declare const Tracing_LiteralSchema: GenMessage<Tracing_Literal>;
 
 export declare type Tracing_Environment = Message<"istio.telemetry.v1alpha1.Tracing.Environment"> & {
   name: string;
-
   defaultValue: string;
 };
 
@@ -85,7 +72,6 @@ export declare const Tracing_EnvironmentSchema: GenMessage<Tracing_Environment>;
 
 export declare type Tracing_RequestHeader = Message<"istio.telemetry.v1alpha1.Tracing.RequestHeader"> & {
   name: string;
-
   defaultValue: string;
 };
 
@@ -105,9 +91,7 @@ export declare const ProviderRefSchema: GenMessage<ProviderRef>;
 
 export declare type Metrics = Message<"istio.telemetry.v1alpha1.Metrics"> & {
   providers: ProviderRef[];
-
   overrides: MetricsOverrides[];
-
   reportingInterval?: Duration | undefined;
 };
 
@@ -121,7 +105,6 @@ export declare type MetricSelector = Message<"istio.telemetry.v1alpha1.MetricSel
     value: string;
     case: "customMetric";
   } | { case: undefined; value?: undefined };
-
   mode: WorkloadMode;
 };
 
@@ -129,25 +112,15 @@ export declare const MetricSelectorSchema: GenMessage<MetricSelector>;
 
 export enum MetricSelector_IstioMetric {
   ALL_METRICS = 0,
-
   REQUEST_COUNT = 1,
-
   REQUEST_DURATION = 2,
-
   REQUEST_SIZE = 3,
-
   RESPONSE_SIZE = 4,
-
   TCP_OPENED_CONNECTIONS = 5,
-
   TCP_CLOSED_CONNECTIONS = 6,
-
   TCP_SENT_BYTES = 7,
-
   TCP_RECEIVED_BYTES = 8,
-
   GRPC_REQUEST_MESSAGES = 9,
-
   GRPC_RESPONSE_MESSAGES = 10,
 }
 
@@ -155,9 +128,7 @@ export declare const MetricSelector_IstioMetricSchema: GenEnum<MetricSelector_Is
 
 export declare type MetricsOverrides = Message<"istio.telemetry.v1alpha1.MetricsOverrides"> & {
   match?: MetricSelector | undefined;
-
   disabled?: boolean | undefined;
-
   tagOverrides: { [key: string]: MetricsOverrides_TagOverride };
 };
 
@@ -165,7 +136,6 @@ export declare const MetricsOverridesSchema: GenMessage<MetricsOverrides>;
 
 export declare type MetricsOverrides_TagOverride = Message<"istio.telemetry.v1alpha1.MetricsOverrides.TagOverride"> & {
   operation: MetricsOverrides_TagOverride_Operation;
-
   value: string;
 };
 
@@ -173,7 +143,6 @@ export declare const MetricsOverrides_TagOverrideSchema: GenMessage<MetricsOverr
 
 export enum MetricsOverrides_TagOverride_Operation {
   UPSERT = 0,
-
   REMOVE = 1,
 }
 
@@ -181,11 +150,8 @@ export declare const MetricsOverrides_TagOverride_OperationSchema: GenEnum<Metri
 
 export declare type AccessLogging = Message<"istio.telemetry.v1alpha1.AccessLogging"> & {
   match?: AccessLogging_LogSelector | undefined;
-
   providers: ProviderRef[];
-
   disabled?: boolean | undefined;
-
   filter?: AccessLogging_Filter | undefined;
 };
 
@@ -205,9 +171,7 @@ export declare const AccessLogging_FilterSchema: GenMessage<AccessLogging_Filter
 
 export enum WorkloadMode {
   CLIENT_AND_SERVER = 0,
-
   CLIENT = 1,
-
   SERVER = 2,
 }
 

@@ -21,11 +21,8 @@ export declare const PortSelectorSchema: GenMessage<PortSelector>;
 
 export declare type PolicyTargetReference = Message<"istio.type.v1beta1.PolicyTargetReference"> & {
   group: string;
-
   kind: string;
-
   name: string;
-
   namespace: string;
 };
 
@@ -33,11 +30,8 @@ export declare const PolicyTargetReferenceSchema: GenMessage<PolicyTargetReferen
 
 export enum WorkloadMode {
   UNDEFINED = 0,
-
   CLIENT = 1,
-
   SERVER = 2,
-
   CLIENT_AND_SERVER = 3,
 }
 

@@ -16,7 +16,6 @@ export declare const MigrateAnnotationSchema: GenMessage<MigrateAnnotation>;
 
 export declare type FieldMigrateAnnotation = Message<"udpa.annotations.FieldMigrateAnnotation"> & {
   rename: string;
-
   oneofPromotion: string;
 };
 

@@ -10,7 +10,6 @@ export declare const file_udpa_annotations_security: GenFile;
 
 export declare type FieldSecurityAnnotation = Message<"udpa.annotations.FieldSecurityAnnotation"> & {
   configureForUntrustedDownstream: boolean;
-
   configureForUntrustedUpstream: boolean;
 };
 

@@ -10,7 +10,6 @@ export declare const file_udpa_annotations_status: GenFile;
 
 export declare type StatusAnnotation = Message<"udpa.annotations.StatusAnnotation"> & {
   workInProgress: boolean;
-
   packageVersionStatus: PackageVersionStatus;
 };
 
@@ -18,11 +17,8 @@ export declare const StatusAnnotationSchema: GenMessage<StatusAnnotation>;
 
 export enum PackageVersionStatus {
   UNKNOWN = 0,
-
   FROZEN = 1,
-
   ACTIVE = 2,
-
   NEXT_MAJOR_VERSION_CANDIDATE = 3,
 }
 

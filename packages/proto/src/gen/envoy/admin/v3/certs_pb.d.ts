@@ -16,7 +16,6 @@ export declare const CertificatesSchema: GenMessage<Certificates>;
 
 export declare type Certificate = Message<"envoy.admin.v3.Certificate"> & {
   caCert: CertificateDetails[];
-
   certChain: CertificateDetails[];
 };
 
@@ -24,17 +23,11 @@ export declare const CertificateSchema: GenMessage<Certificate>;
 
 export declare type CertificateDetails = Message<"envoy.admin.v3.CertificateDetails"> & {
   path: string;
-
   serialNumber: string;
-
   subjectAltNames: SubjectAlternateName[];
-
   daysUntilExpiration: bigint;
-
   validFrom?: Timestamp | undefined;
-
   expirationTime?: Timestamp | undefined;
-
   ocspDetails?: CertificateDetails_OcspDetails | undefined;
 };
 
@@ -42,7 +35,6 @@ export declare const CertificateDetailsSchema: GenMessage<CertificateDetails>;
 
 export declare type CertificateDetails_OcspDetails = Message<"envoy.admin.v3.CertificateDetails.OcspDetails"> & {
   validFrom?: Timestamp | undefined;
-
   expiration?: Timestamp | undefined;
 };
 

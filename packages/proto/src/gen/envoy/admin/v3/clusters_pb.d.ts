@@ -21,19 +21,12 @@ export declare const ClustersSchema: GenMessage<Clusters>;
 
 export declare type ClusterStatus = Message<"envoy.admin.v3.ClusterStatus"> & {
   name: string;
-
   addedViaApi: boolean;
-
   successRateEjectionThreshold?: Percent | undefined;
-
   hostStatuses: HostStatus[];
-
   localOriginSuccessRateEjectionThreshold?: Percent | undefined;
-
   circuitBreakers?: CircuitBreakers | undefined;
-
   observabilityName: string;
-
   edsServiceName: string;
 };
 
@@ -41,21 +34,13 @@ export declare const ClusterStatusSchema: GenMessage<ClusterStatus>;
 
 export declare type HostStatus = Message<"envoy.admin.v3.HostStatus"> & {
   address?: Address | undefined;
-
   stats: SimpleMetric[];
-
   healthStatus?: HostHealthStatus | undefined;
-
   successRate?: Percent | undefined;
-
   weight: number;
-
   hostname: string;
-
   priority: number;
-
   localOriginSuccessRate?: Percent | undefined;
-
   locality?: Locality | undefined;
 };
 
@@ -63,21 +48,13 @@ export declare const HostStatusSchema: GenMessage<HostStatus>;
 
 export declare type HostHealthStatus = Message<"envoy.admin.v3.HostHealthStatus"> & {
   failedActiveHealthCheck: boolean;
-
   failedOutlierCheck: boolean;
-
   failedActiveDegradedCheck: boolean;
-
   pendingDynamicRemoval: boolean;
-
   pendingActiveHc: boolean;
-
   excludedViaImmediateHcFail: boolean;
-
   activeHcTimeout: boolean;
-
   failedDegradedOutlierDetection: boolean;
-
   edsHealthStatus: HealthStatus;
 };
 

@@ -18,7 +18,6 @@ export declare const ConfigDumpSchema: GenMessage<ConfigDump>;
 
 export declare type BootstrapConfigDump = Message<"envoy.admin.v3.BootstrapConfigDump"> & {
   bootstrap?: Bootstrap | undefined;
-
   lastUpdated?: Timestamp | undefined;
 };
 
@@ -26,9 +25,7 @@ export declare const BootstrapConfigDumpSchema: GenMessage<BootstrapConfigDump>;
 
 export declare type SecretsConfigDump = Message<"envoy.admin.v3.SecretsConfigDump"> & {
   staticSecrets: SecretsConfigDump_StaticSecret[];
-
   dynamicActiveSecrets: SecretsConfigDump_DynamicSecret[];
-
   dynamicWarmingSecrets: SecretsConfigDump_DynamicSecret[];
 };
 
@@ -36,15 +33,10 @@ export declare const SecretsConfigDumpSchema: GenMessage<SecretsConfigDump>;
 
 export declare type SecretsConfigDump_DynamicSecret = Message<"envoy.admin.v3.SecretsConfigDump.DynamicSecret"> & {
   name: string;
-
   versionInfo: string;
-
   lastUpdated?: Timestamp | undefined;
-
   secret?: Any | undefined;
-
   errorState?: UpdateFailureState | undefined;
-
   clientStatus: ClientResourceStatus;
 };
 
@@ -52,9 +44,7 @@ export declare const SecretsConfigDump_DynamicSecretSchema: GenMessage<SecretsCo
 
 export declare type SecretsConfigDump_StaticSecret = Message<"envoy.admin.v3.SecretsConfigDump.StaticSecret"> & {
   name: string;
-
   lastUpdated?: Timestamp | undefined;
-
   secret?: Any | undefined;
 };
 

@@ -10,11 +10,8 @@ export declare const file_envoy_admin_v3_config_dump_shared: GenFile;
 
 export declare type UpdateFailureState = Message<"envoy.admin.v3.UpdateFailureState"> & {
   failedConfiguration?: Any | undefined;
-
   lastUpdateAttempt?: Timestamp | undefined;
-
   details: string;
-
   versionInfo: string;
 };
 
@@ -22,9 +19,7 @@ export declare const UpdateFailureStateSchema: GenMessage<UpdateFailureState>;
 
 export declare type ListenersConfigDump = Message<"envoy.admin.v3.ListenersConfigDump"> & {
   versionInfo: string;
-
   staticListeners: ListenersConfigDump_StaticListener[];
-
   dynamicListeners: ListenersConfigDump_DynamicListener[];
 };
 
@@ -32,7 +27,6 @@ export declare const ListenersConfigDumpSchema: GenMessage<ListenersConfigDump>;
 
 export declare type ListenersConfigDump_StaticListener = Message<"envoy.admin.v3.ListenersConfigDump.StaticListener"> & {
   listener?: Any | undefined;
-
   lastUpdated?: Timestamp | undefined;
 };
 
@@ -40,9 +34,7 @@ export declare const ListenersConfigDump_StaticListenerSchema: GenMessage<Listen
 
 export declare type ListenersConfigDump_DynamicListenerState = Message<"envoy.admin.v3.ListenersConfigDump.DynamicListenerState"> & {
   versionInfo: string;
-
   listener?: Any | undefined;
-
   lastUpdated?: Timestamp | undefined;
 };
 
@@ -50,15 +42,10 @@ export declare const ListenersConfigDump_DynamicListenerStateSchema: GenMessage<
 
 export declare type ListenersConfigDump_DynamicListener = Message<"envoy.admin.v3.ListenersConfigDump.DynamicListener"> & {
   name: string;
-
   activeState?: ListenersConfigDump_DynamicListenerState | undefined;
-
   warmingState?: ListenersConfigDump_DynamicListenerState | undefined;
-
   drainingState?: ListenersConfigDump_DynamicListenerState | undefined;
-
   errorState?: UpdateFailureState | undefined;
-
   clientStatus: ClientResourceStatus;
 };
 
@@ -66,11 +53,8 @@ export declare const ListenersConfigDump_DynamicListenerSchema: GenMessage<Liste
 
 export declare type ClustersConfigDump = Message<"envoy.admin.v3.ClustersConfigDump"> & {
   versionInfo: string;
-
   staticClusters: ClustersConfigDump_StaticCluster[];
-
   dynamicActiveClusters: ClustersConfigDump_DynamicCluster[];
-
   dynamicWarmingClusters: ClustersConfigDump_DynamicCluster[];
 };
 
@@ -78,7 +62,6 @@ export declare const ClustersConfigDumpSchema: GenMessage<ClustersConfigDump>;
 
 export declare type ClustersConfigDump_StaticCluster = Message<"envoy.admin.v3.ClustersConfigDump.StaticCluster"> & {
   cluster?: Any | undefined;
-
   lastUpdated?: Timestamp | undefined;
 };
 
@@ -86,13 +69,9 @@ export declare const ClustersConfigDump_StaticClusterSchema: GenMessage<Clusters
 
 export declare type ClustersConfigDump_DynamicCluster = Message<"envoy.admin.v3.ClustersConfigDump.DynamicCluster"> & {
   versionInfo: string;
-
   cluster?: Any | undefined;
-
   lastUpdated?: Timestamp | undefined;
-
   errorState?: UpdateFailureState | undefined;
-
   clientStatus: ClientResourceStatus;
 };
 
@@ -100,7 +79,6 @@ export declare const ClustersConfigDump_DynamicClusterSchema: GenMessage<Cluster
 
 export declare type RoutesConfigDump = Message<"envoy.admin.v3.RoutesConfigDump"> & {
   staticRouteConfigs: RoutesConfigDump_StaticRouteConfig[];
-
   dynamicRouteConfigs: RoutesConfigDump_DynamicRouteConfig[];
 };
 
@@ -108,7 +86,6 @@ export declare const RoutesConfigDumpSchema: GenMessage<RoutesConfigDump>;
 
 export declare type RoutesConfigDump_StaticRouteConfig = Message<"envoy.admin.v3.RoutesConfigDump.StaticRouteConfig"> & {
   routeConfig?: Any | undefined;
-
   lastUpdated?: Timestamp | undefined;
 };
 
@@ -116,13 +93,9 @@ export declare const RoutesConfigDump_StaticRouteConfigSchema: GenMessage<Routes
 
 export declare type RoutesConfigDump_DynamicRouteConfig = Message<"envoy.admin.v3.RoutesConfigDump.DynamicRouteConfig"> & {
   versionInfo: string;
-
   routeConfig?: Any | undefined;
-
   lastUpdated?: Timestamp | undefined;
-
   errorState?: UpdateFailureState | undefined;
-
   clientStatus: ClientResourceStatus;
 };
 
@@ -130,7 +103,6 @@ export declare const RoutesConfigDump_DynamicRouteConfigSchema: GenMessage<Route
 
 export declare type ScopedRoutesConfigDump = Message<"envoy.admin.v3.ScopedRoutesConfigDump"> & {
   inlineScopedRouteConfigs: ScopedRoutesConfigDump_InlineScopedRouteConfigs[];
-
   dynamicScopedRouteConfigs: ScopedRoutesConfigDump_DynamicScopedRouteConfigs[];
 };
 
@@ -138,9 +110,7 @@ export declare const ScopedRoutesConfigDumpSchema: GenMessage<ScopedRoutesConfig
 
 export declare type ScopedRoutesConfigDump_InlineScopedRouteConfigs = Message<"envoy.admin.v3.ScopedRoutesConfigDump.InlineScopedRouteConfigs"> & {
   name: string;
-
   scopedRouteConfigs: Any[];
-
   lastUpdated?: Timestamp | undefined;
 };
 
@@ -148,15 +118,10 @@ export declare const ScopedRoutesConfigDump_InlineScopedRouteConfigsSchema: GenM
 
 export declare type ScopedRoutesConfigDump_DynamicScopedRouteConfigs = Message<"envoy.admin.v3.ScopedRoutesConfigDump.DynamicScopedRouteConfigs"> & {
   name: string;
-
   versionInfo: string;
-
   scopedRouteConfigs: Any[];
-
   lastUpdated?: Timestamp | undefined;
-
   errorState?: UpdateFailureState | undefined;
-
   clientStatus: ClientResourceStatus;
 };
 
@@ -164,7 +129,6 @@ export declare const ScopedRoutesConfigDump_DynamicScopedRouteConfigsSchema: Gen
 
 export declare type EndpointsConfigDump = Message<"envoy.admin.v3.EndpointsConfigDump"> & {
   staticEndpointConfigs: EndpointsConfigDump_StaticEndpointConfig[];
-
   dynamicEndpointConfigs: EndpointsConfigDump_DynamicEndpointConfig[];
 };
 
@@ -172,7 +136,6 @@ export declare const EndpointsConfigDumpSchema: GenMessage<EndpointsConfigDump>;
 
 export declare type EndpointsConfigDump_StaticEndpointConfig = Message<"envoy.admin.v3.EndpointsConfigDump.StaticEndpointConfig"> & {
   endpointConfig?: Any | undefined;
-
   lastUpdated?: Timestamp | undefined;
 };
 
@@ -180,13 +143,9 @@ export declare const EndpointsConfigDump_StaticEndpointConfigSchema: GenMessage<
 
 export declare type EndpointsConfigDump_DynamicEndpointConfig = Message<"envoy.admin.v3.EndpointsConfigDump.DynamicEndpointConfig"> & {
   versionInfo: string;
-
   endpointConfig?: Any | undefined;
-
   lastUpdated?: Timestamp | undefined;
-
   errorState?: UpdateFailureState | undefined;
-
   clientStatus: ClientResourceStatus;
 };
 
@@ -200,13 +159,9 @@ export declare const EcdsConfigDumpSchema: GenMessage<EcdsConfigDump>;
 
 export declare type EcdsConfigDump_EcdsFilterConfig = Message<"envoy.admin.v3.EcdsConfigDump.EcdsFilterConfig"> & {
   versionInfo: string;
-
   ecdsFilter?: Any | undefined;
-
   lastUpdated?: Timestamp | undefined;
-
   errorState?: UpdateFailureState | undefined;
-
   clientStatus: ClientResourceStatus;
 };
 
@@ -214,17 +169,11 @@ export declare const EcdsConfigDump_EcdsFilterConfigSchema: GenMessage<EcdsConfi
 
 export enum ClientResourceStatus {
   UNKNOWN = 0,
-
   REQUESTED = 1,
-
   DOES_NOT_EXIST = 2,
-
   ACKED = 3,
-
   NACKED = 4,
-
   RECEIVED_ERROR = 5,
-
   TIMEOUT = 6,
 }
 

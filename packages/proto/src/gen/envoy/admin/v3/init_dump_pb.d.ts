@@ -15,7 +15,6 @@ export declare const UnreadyTargetsDumpsSchema: GenMessage<UnreadyTargetsDumps>;
 
 export declare type UnreadyTargetsDumps_UnreadyTargetsDump = Message<"envoy.admin.v3.UnreadyTargetsDumps.UnreadyTargetsDump"> & {
   name: string;
-
   targetNames: string[];
 };
 

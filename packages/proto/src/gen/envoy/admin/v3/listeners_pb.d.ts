@@ -16,9 +16,7 @@ export declare const ListenersSchema: GenMessage<Listeners>;
 
 export declare type ListenerStatus = Message<"envoy.admin.v3.ListenerStatus"> & {
   name: string;
-
   localAddress?: Address | undefined;
-
   additionalLocalAddresses: Address[];
 };
 

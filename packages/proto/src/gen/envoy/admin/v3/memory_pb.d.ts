@@ -9,15 +9,10 @@ export declare const file_envoy_admin_v3_memory: GenFile;
 
 export declare type Memory = Message<"envoy.admin.v3.Memory"> & {
   allocated: bigint;
-
   heapSize: bigint;
-
   pageheapUnmapped: bigint;
-
   pageheapFree: bigint;
-
   totalThreadCache: bigint;
-
   totalPhysicalBytes: bigint;
 };
 

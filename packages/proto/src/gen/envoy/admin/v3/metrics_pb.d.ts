@@ -9,9 +9,7 @@ export declare const file_envoy_admin_v3_metrics: GenFile;
 
 export declare type SimpleMetric = Message<"envoy.admin.v3.SimpleMetric"> & {
   type: SimpleMetric_Type;
-
   value: bigint;
-
   name: string;
 };
 
@@ -19,7 +17,6 @@ export declare const SimpleMetricSchema: GenMessage<SimpleMetric>;
 
 export enum SimpleMetric_Type {
   COUNTER = 0,
-
   GAUGE = 1,
 }
 

@@ -9,9 +9,7 @@ export declare const file_envoy_admin_v3_mutex_stats: GenFile;
 
 export declare type MutexStats = Message<"envoy.admin.v3.MutexStats"> & {
   numContentions: bigint;
-
   currentWaitCycles: bigint;
-
   lifetimeWaitCycles: bigint;
 };
 

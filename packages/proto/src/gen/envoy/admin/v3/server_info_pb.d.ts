@@ -11,19 +11,12 @@ export declare const file_envoy_admin_v3_server_info: GenFile;
 
 export declare type ServerInfo = Message<"envoy.admin.v3.ServerInfo"> & {
   version: string;
-
   state: ServerInfo_State;
-
   uptimeCurrentEpoch?: Duration | undefined;
-
   uptimeAllEpochs?: Duration | undefined;
-
   hotRestartVersion: string;
-
   commandLineOptions?: CommandLineOptions | undefined;
-
   node?: Node | undefined;
-
   hotRestartInitializing: boolean;
 };
 
@@ -31,11 +24,8 @@ export declare const ServerInfoSchema: GenMessage<ServerInfo>;
 
 export enum ServerInfo_State {
   LIVE = 0,
-
   DRAINING = 1,
-
   PRE_INITIALIZING = 2,
-
   INITIALIZING = 3,
 }
 
@@ -43,81 +33,43 @@ export declare const ServerInfo_StateSchema: GenEnum<ServerInfo_State>;
 
 export declare type CommandLineOptions = Message<"envoy.admin.v3.CommandLineOptions"> & {
   baseId: bigint;
-
   useDynamicBaseId: boolean;
-
   skipHotRestartOnNoParent: boolean;
-
   skipHotRestartParentStats: boolean;
-
   baseIdPath: string;
-
   concurrency: number;
-
   configPath: string;
-
   configYaml: string;
-
   allowUnknownStaticFields: boolean;
-
   rejectUnknownDynamicFields: boolean;
-
   ignoreUnknownDynamicFields: boolean;
-
   skipDeprecatedLogs: boolean;
-
   adminAddressPath: string;
-
   localAddressIpVersion: CommandLineOptions_IpVersion;
-
   logLevel: string;
-
   componentLogLevel: string;
-
   logFormat: string;
-
   logFormatEscaped: boolean;
-
   logPath: string;
-
   serviceCluster: string;
-
   serviceNode: string;
-
   serviceZone: string;
-
   fileFlushInterval?: Duration | undefined;
-
   fileFlushMinSize: number;
-
   drainTime?: Duration | undefined;
-
   drainStrategy: CommandLineOptions_DrainStrategy;
-
   parentShutdownTime?: Duration | undefined;
-
   mode: CommandLineOptions_Mode;
-
   disableHotRestart: boolean;
-
   enableMutexTracing: boolean;
-
   restartEpoch: number;
-
   cpusetThreads: boolean;
-
   disabledExtensions: string[];
-
   enableFineGrainLogging: boolean;
-
   logStacktraceSingleEntry: boolean;
-
   socketPath: string;
-
   socketMode: number;
-
   enableCoreDump: boolean;
-
   statsTag: string[];
 };
 
@@ -125,7 +77,6 @@ export declare const CommandLineOptionsSchema: GenMessage<CommandLineOptions>;
 
 export enum CommandLineOptions_IpVersion {
   v4 = 0,
-
   v6 = 1,
 }
 
@@ -133,9 +84,7 @@ export declare const CommandLineOptions_IpVersionSchema: GenEnum<CommandLineOpti
 
 export enum CommandLineOptions_Mode {
   Serve = 0,
-
   Validate = 1,
-
   InitOnly = 2,
 }
 
@@ -143,7 +92,6 @@ export declare const CommandLineOptions_ModeSchema: GenEnum<CommandLineOptions_M
 
 export enum CommandLineOptions_DrainStrategy {
   Gradual = 0,
-
   Immediate = 1,
 }
 

@@ -10,7 +10,6 @@ export declare const file_envoy_admin_v3_tap: GenFile;
 
 export declare type TapRequest = Message<"envoy.admin.v3.TapRequest"> & {
   configId: string;
-
   tapConfig?: TapConfig | undefined;
 };
 

@@ -10,9 +10,7 @@ export declare const file_envoy_type_matcher_metadata: GenFile;
 
 export declare type MetadataMatcher = Message<"envoy.type.matcher.MetadataMatcher"> & {
   filter: string;
-
   path: MetadataMatcher_PathSegment[];
-
   value?: ValueMatcher | undefined;
 };
 

@@ -12,7 +12,6 @@ export declare type RegexMatcher = Message<"envoy.type.matcher.RegexMatcher"> & 
     value: RegexMatcher_GoogleRE2;
     case: "googleRe2";
   } | { case: undefined; value?: undefined };
-
   regex: string;
 };
 
@@ -26,7 +25,6 @@ export declare const RegexMatcher_GoogleRE2Schema: GenMessage<RegexMatcher_Googl
 
 export declare type RegexMatchAndSubstitute = Message<"envoy.type.matcher.RegexMatchAndSubstitute"> & {
   pattern?: RegexMatcher | undefined;
-
   substitution: string;
 };
 

@@ -25,7 +25,6 @@ export declare type StringMatcher = Message<"envoy.type.matcher.StringMatcher"> 
     value: RegexMatcher;
     case: "safeRegex";
   } | { case: undefined; value?: undefined };
-
   ignoreCase: boolean;
 };
 

@@ -8,9 +8,7 @@ export declare const file_envoy_type_v3_http: GenFile;
 
 export enum CodecClientType {
   HTTP1 = 0,
-
   HTTP2 = 1,
-
   HTTP3 = 2,
 }
 

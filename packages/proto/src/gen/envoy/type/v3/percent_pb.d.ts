@@ -15,7 +15,6 @@ export declare const PercentSchema: GenMessage<Percent>;
 
 export declare type FractionalPercent = Message<"envoy.type.v3.FractionalPercent"> & {
   numerator: number;
-
   denominator: FractionalPercent_DenominatorType;
 };
 
@@ -23,9 +22,7 @@ export declare const FractionalPercentSchema: GenMessage<FractionalPercent>;
 
 export enum FractionalPercent_DenominatorType {
   HUNDRED = 0,
-
   TEN_THOUSAND = 1,
-
   MILLION = 2,
 }
 

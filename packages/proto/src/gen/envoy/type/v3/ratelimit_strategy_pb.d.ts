@@ -26,7 +26,6 @@ export declare const RateLimitStrategySchema: GenMessage<RateLimitStrategy>;
 
 export declare type RateLimitStrategy_RequestsPerTimeUnit = Message<"envoy.type.v3.RateLimitStrategy.RequestsPerTimeUnit"> & {
   requestsPerTimeUnit: bigint;
-
   timeUnit: RateLimitUnit;
 };
 
@@ -34,7 +33,6 @@ export declare const RateLimitStrategy_RequestsPerTimeUnitSchema: GenMessage<Rat
 
 export enum RateLimitStrategy_BlanketRule {
   ALLOW_ALL = 0,
-
   DENY_ALL = 1,
 }
 

@@ -8,17 +8,11 @@ export declare const file_envoy_type_v3_ratelimit_unit: GenFile;
 
 export enum RateLimitUnit {
   UNKNOWN = 0,
-
   SECOND = 1,
-
   MINUTE = 2,
-
   HOUR = 3,
-
   DAY = 4,
-
   MONTH = 5,
-
   YEAR = 6,
 }
 

@@ -9,15 +9,10 @@ export declare const file_envoy_type_v3_scope: GenFile;
 
 export declare type Scope = Message<"envoy.type.v3.Scope"> & {
   maxCounters?: number | undefined;
-
   maxGauges?: number | undefined;
-
   maxHistograms?: number | undefined;
-
   enableEviction: boolean;
-
   prefix: string;
-
   sharingName: string;
 };
 

@@ -9,9 +9,7 @@ export declare const file_envoy_type_v3_semantic_version: GenFile;
 
 export declare type SemanticVersion = Message<"envoy.type.v3.SemanticVersion"> & {
   majorNumber: number;
-
   minorNumber: number;
-
   patch: number;
 };
 

@@ -10,9 +10,7 @@ export declare const file_envoy_type_v3_token_bucket: GenFile;
 
 export declare type TokenBucket = Message<"envoy.type.v3.TokenBucket"> & {
   maxTokens: number;
-
   tokensPerFill?: number | undefined;
-
   fillInterval?: Duration | undefined;
 };
 

@@ -10,15 +10,10 @@ export declare const file_grpc_binlog_v1_binarylog: GenFile;
 
 export declare type GrpcLogEntry = Message$1<"grpc.binarylog.v1.GrpcLogEntry"> & {
   timestamp?: Timestamp | undefined;
-
   callId: bigint;
-
   sequenceIdWithinCall: bigint;
-
   type: GrpcLogEntry_EventType;
-
   logger: GrpcLogEntry_Logger;
-
   payload: {
     value: ClientHeader;
     case: "clientHeader";
@@ -32,9 +27,7 @@ export declare type GrpcLogEntry = Message$1<"grpc.binarylog.v1.GrpcLogEntry"> &
     value: Trailer;
     case: "trailer";
   } | { case: undefined; value?: undefined };
-
   payloadTruncated: boolean;
-
   peer?: Address | undefined;
 };
 
@@ -42,19 +35,12 @@ export declare const GrpcLogEntrySchema: GenMessage<GrpcLogEntry>;
 
 export enum GrpcLogEntry_EventType {
   UNKNOWN = 0,
-
   CLIENT_HEADER = 1,
-
   SERVER_HEADER = 2,
-
   CLIENT_MESSAGE = 3,
-
   SERVER_MESSAGE = 4,
-
   CLIENT_HALF_CLOSE = 5,
-
   SERVER_TRAILER = 6,
-
   CANCEL = 7,
 }
 
@@ -62,9 +48,7 @@ export declare const GrpcLogEntry_EventTypeSchema: GenEnum<GrpcLogEntry_EventTyp
 
 export enum GrpcLogEntry_Logger {
   UNKNOWN = 0,
-
   CLIENT = 1,
-
   SERVER = 2,
 }
 
@@ -72,11 +56,8 @@ export declare const GrpcLogEntry_LoggerSchema: GenEnum<GrpcLogEntry_Logger>;
 
 export declare type ClientHeader = Message$1<"grpc.binarylog.v1.ClientHeader"> & {
   metadata?: Metadata | undefined;
-
   methodName: string;
-
   authority: string;
-
   timeout?: Duration | undefined;
 };
 
@@ -90,11 +71,8 @@ export declare const ServerHeaderSchema: GenMessage<ServerHeader>;
 
 export declare type Trailer = Message$1<"grpc.binarylog.v1.Trailer"> & {
   metadata?: Metadata | undefined;
-
   statusCode: number;
-
   statusMessage: string;
-
   statusDetails: Uint8Array;
 };
 
@@ -102,7 +80,6 @@ export declare const TrailerSchema: GenMessage<Trailer>;
 
 export declare type Message = Message$1<"grpc.binarylog.v1.Message"> & {
   length: number;
-
   data: Uint8Array;
 };
 
@@ -116,7 +93,6 @@ export declare const MetadataSchema: GenMessage<Metadata>;
 
 export declare type MetadataEntry = Message$1<"grpc.binarylog.v1.MetadataEntry"> & {
   key: string;
-
   value: Uint8Array;
 };
 
@@ -124,9 +100,7 @@ export declare const MetadataEntrySchema: GenMessage<MetadataEntry>;
 
 export declare type Address = Message$1<"grpc.binarylog.v1.Address"> & {
   type: Address_Type;
-
   address: string;
-
   ipPort: number;
 };
 
@@ -134,11 +108,8 @@ export declare const AddressSchema: GenMessage<Address>;
 
 export enum Address_Type {
   UNKNOWN = 0,
-
   IPV4 = 1,
-
   IPV6 = 2,
-
   UNIX = 3,
 }
 

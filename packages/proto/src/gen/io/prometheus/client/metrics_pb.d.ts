@@ -10,7 +10,6 @@ export declare const file_io_prometheus_client_metrics: GenFile;
 
 export declare type LabelPair = Message<"io.prometheus.client.LabelPair"> & {
   name: string;
-
   value: string;
 };
 
@@ -24,9 +23,7 @@ export declare const GaugeSchema: GenMessage<Gauge>;
 
 export declare type Counter = Message<"io.prometheus.client.Counter"> & {
   value: number;
-
   exemplar?: Exemplar | undefined;
-
   createdTimestamp?: Timestamp | undefined;
 };
 
@@ -34,7 +31,6 @@ export declare const CounterSchema: GenMessage<Counter>;
 
 export declare type Quantile = Message<"io.prometheus.client.Quantile"> & {
   quantile: number;
-
   value: number;
 };
 
@@ -42,11 +38,8 @@ export declare const QuantileSchema: GenMessage<Quantile>;
 
 export declare type Summary = Message<"io.prometheus.client.Summary"> & {
   sampleCount: bigint;
-
   sampleSum: number;
-
   quantile: Quantile[];
-
   createdTimestamp?: Timestamp | undefined;
 };
 
@@ -60,35 +53,20 @@ export declare const UntypedSchema: GenMessage<Untyped>;
 
 export declare type Histogram = Message<"io.prometheus.client.Histogram"> & {
   sampleCount: bigint;
-
   sampleCountFloat: number;
-
   sampleSum: number;
-
   bucket: Bucket[];
-
   createdTimestamp?: Timestamp | undefined;
-
   schema: number;
-
   zeroThreshold: number;
-
   zeroCount: bigint;
-
   zeroCountFloat: number;
-
   negativeSpan: BucketSpan[];
-
   negativeDelta: bigint[];
-
   negativeCount: number[];
-
   positiveSpan: BucketSpan[];
-
   positiveDelta: bigint[];
-
   positiveCount: number[];
-
   exemplars: Exemplar[];
 };
 
@@ -96,11 +74,8 @@ export declare const HistogramSchema: GenMessage<Histogram>;
 
 export declare type Bucket = Message<"io.prometheus.client.Bucket"> & {
   cumulativeCount: bigint;
-
   cumulativeCountFloat: number;
-
   upperBound: number;
-
   exemplar?: Exemplar | undefined;
 };
 
@@ -108,7 +83,6 @@ export declare const BucketSchema: GenMessage<Bucket>;
 
 export declare type BucketSpan = Message<"io.prometheus.client.BucketSpan"> & {
   offset: number;
-
   length: number;
 };
 
@@ -116,9 +90,7 @@ export declare const BucketSpanSchema: GenMessage<BucketSpan>;
 
 export declare type Exemplar = Message<"io.prometheus.client.Exemplar"> & {
   label: LabelPair[];
-
   value: number;
-
   timestamp?: Timestamp | undefined;
 };
 
@@ -126,17 +98,11 @@ export declare const ExemplarSchema: GenMessage<Exemplar>;
 
 export declare type Metric = Message<"io.prometheus.client.Metric"> & {
   label: LabelPair[];
-
   gauge?: Gauge | undefined;
-
   counter?: Counter | undefined;
-
   summary?: Summary | undefined;
-
   untyped?: Untyped | undefined;
-
   histogram?: Histogram | undefined;
-
   timestampMs: bigint;
 };
 
@@ -144,13 +110,9 @@ export declare const MetricSchema: GenMessage<Metric>;
 
 export declare type MetricFamily = Message<"io.prometheus.client.MetricFamily"> & {
   name: string;
-
   help: string;
-
   type: MetricType;
-
   metric: Metric[];
-
   unit: string;
 };
 
@@ -158,15 +120,10 @@ export declare const MetricFamilySchema: GenMessage<MetricFamily>;
 
 export enum MetricType {
   COUNTER = 0,
-
   GAUGE = 1,
-
   SUMMARY = 2,
-
   UNTYPED = 3,
-
   HISTOGRAM = 4,
-
   GAUGE_HISTOGRAM = 5,
 }
 

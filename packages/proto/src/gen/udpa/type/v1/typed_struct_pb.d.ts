@@ -9,7 +9,6 @@ export declare const file_udpa_type_v1_typed_struct: GenFile;
 
 export declare type TypedStruct = Message<"udpa.type.v1.TypedStruct"> & {
   typeUrl: string;
-
   value?: JsonObject | undefined;
 };
 

@@ -16,7 +16,6 @@ export declare const MigrateAnnotationSchema: GenMessage<MigrateAnnotation>;
 
 export declare type FieldMigrateAnnotation = Message<"xds.annotations.v3.FieldMigrateAnnotation"> & {
   rename: string;
-
   oneofPromotion: string;
 };
 

@@ -10,7 +10,6 @@ export declare const file_xds_annotations_v3_security: GenFile;
 
 export declare type FieldSecurityAnnotation = Message<"xds.annotations.v3.FieldSecurityAnnotation"> & {
   configureForUntrustedDownstream: boolean;
-
   configureForUntrustedUpstream: boolean;
 };
 

@@ -28,7 +28,6 @@ export declare const FieldStatusAnnotationSchema: GenMessage<FieldStatusAnnotati
 
 export declare type StatusAnnotation = Message<"xds.annotations.v3.StatusAnnotation"> & {
   workInProgress: boolean;
-
   packageVersionStatus: PackageVersionStatus;
 };
 
@@ -36,11 +35,8 @@ export declare const StatusAnnotationSchema: GenMessage<StatusAnnotation>;
 
 export enum PackageVersionStatus {
   UNKNOWN = 0,
-
   FROZEN = 1,
-
   ACTIVE = 2,
-
   NEXT_MAJOR_VERSION_CANDIDATE = 3,
 }
 

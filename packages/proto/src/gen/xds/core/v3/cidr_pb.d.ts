@@ -9,7 +9,6 @@ export declare const file_xds_core_v3_cidr: GenFile;
 
 export declare type CidrRange = Message<"xds.core.v3.CidrRange"> & {
   addressPrefix: string;
-
   prefixLen?: number | undefined;
 };
 

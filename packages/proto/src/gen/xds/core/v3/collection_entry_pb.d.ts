@@ -23,9 +23,7 @@ export declare const CollectionEntrySchema: GenMessage<CollectionEntry>;
 
 export declare type CollectionEntry_InlineEntry = Message<"xds.core.v3.CollectionEntry.InlineEntry"> & {
   name: string;
-
   version: string;
-
   resource?: Any | undefined;
 };
 

@@ -10,7 +10,6 @@ export declare const file_xds_core_v3_extension: GenFile;
 
 export declare type TypedExtensionConfig = Message<"xds.core.v3.TypedExtensionConfig"> & {
   name: string;
-
   typedConfig?: Any | undefined;
 };
 

@@ -10,18 +10,13 @@ export declare const file_xds_core_v3_resource_locator: GenFile;
 
 export declare type ResourceLocator = Message<"xds.core.v3.ResourceLocator"> & {
   scheme: ResourceLocator_Scheme;
-
   id: string;
-
   authority: string;
-
   resourceType: string;
-
   contextParamSpecifier: {
     value: ContextParams;
     case: "exactContext";
   } | { case: undefined; value?: undefined };
-
   directives: ResourceLocator_Directive[];
 };
 
@@ -41,9 +36,7 @@ export declare const ResourceLocator_DirectiveSchema: GenMessage<ResourceLocator
 
 export enum ResourceLocator_Scheme {
   XDSTP = 0,
-
   HTTP = 1,
-
   FILE = 2,
 }
 

@@ -10,11 +10,8 @@ export declare const file_xds_core_v3_resource_name: GenFile;
 
 export declare type ResourceName = Message<"xds.core.v3.ResourceName"> & {
   id: string;
-
   authority: string;
-
   resourceType: string;
-
   context?: ContextParams | undefined;
 };
 

@@ -11,9 +11,7 @@ export declare const file_xds_core_v3_resource: GenFile;
 
 export declare type Resource = Message<"xds.core.v3.Resource"> & {
   name?: ResourceName | undefined;
-
   version: string;
-
   resource?: Any | undefined;
 };
 

@@ -19,11 +19,8 @@ export declare type CelExpression = Message<"xds.type.v3.CelExpression"> & {
     value: CheckedExpr;
     case: "checkedExpr";
   } | { case: undefined; value?: undefined };
-
   celExprParsed?: ParsedExpr$1 | undefined;
-
   celExprChecked?: CheckedExpr$1 | undefined;
-
   celExprString: string;
 };
 
@@ -31,7 +28,6 @@ export declare const CelExpressionSchema: GenMessage<CelExpression>;
 
 export declare type CelExtractString = Message<"xds.type.v3.CelExtractString"> & {
   exprExtract?: CelExpression | undefined;
-
   defaultValue?: string | undefined;
 };
 

@@ -9,7 +9,6 @@ export declare const file_xds_type_v3_range: GenFile;
 
 export declare type Int64Range = Message<"xds.type.v3.Int64Range"> & {
   start: bigint;
-
   end: bigint;
 };
 
@@ -17,7 +16,6 @@ export declare const Int64RangeSchema: GenMessage<Int64Range>;
 
 export declare type Int32Range = Message<"xds.type.v3.Int32Range"> & {
   start: number;
-
   end: number;
 };
 
@@ -25,7 +23,6 @@ export declare const Int32RangeSchema: GenMessage<Int32Range>;
 
 export declare type DoubleRange = Message<"xds.type.v3.DoubleRange"> & {
   start: number;
-
   end: number;
 };
 

@@ -9,7 +9,6 @@ export declare const file_xds_type_v3_typed_struct: GenFile;
 
 export declare type TypedStruct = Message<"xds.type.v3.TypedStruct"> & {
   typeUrl: string;
-
   value?: JsonObject | undefined;
 };
 

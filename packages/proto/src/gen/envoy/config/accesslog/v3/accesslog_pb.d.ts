@@ -15,9 +15,7 @@ export declare const file_envoy_config_accesslog_v3_accesslog: GenFile;
 
 export declare type AccessLog = Message<"envoy.config.accesslog.v3.AccessLog"> & {
   name: string;
-
   filter?: AccessLogFilter | undefined;
-
   configType: {
     value: Any;
     case: "typedConfig";
@@ -73,7 +71,6 @@ export declare const AccessLogFilterSchema: GenMessage<AccessLogFilter>;
 
 export declare type ComparisonFilter = Message<"envoy.config.accesslog.v3.ComparisonFilter"> & {
   op: ComparisonFilter_Op;
-
   value?: RuntimeUInt32 | undefined;
 };
 
@@ -81,11 +78,8 @@ export declare const ComparisonFilterSchema: GenMessage<ComparisonFilter>;
 
 export enum ComparisonFilter_Op {
   EQ = 0,
-
   GE = 1,
-
   LE = 2,
-
   NE = 3,
 }
 
@@ -115,9 +109,7 @@ export declare const TraceableFilterSchema: GenMessage<TraceableFilter>;
 
 export declare type RuntimeFilter = Message<"envoy.config.accesslog.v3.RuntimeFilter"> & {
   runtimeKey: string;
-
   percentSampled?: FractionalPercent | undefined;
-
   useIndependentRandomness: boolean;
 };
 
@@ -149,7 +141,6 @@ export declare const ResponseFlagFilterSchema: GenMessage<ResponseFlagFilter>;
 
 export declare type GrpcStatusFilter = Message<"envoy.config.accesslog.v3.GrpcStatusFilter"> & {
   statuses: GrpcStatusFilter_Status[];
-
   exclude: boolean;
 };
 
@@ -157,37 +148,21 @@ export declare const GrpcStatusFilterSchema: GenMessage<GrpcStatusFilter>;
 
 export enum GrpcStatusFilter_Status {
   OK = 0,
-
   CANCELED = 1,
-
   UNKNOWN = 2,
-
   INVALID_ARGUMENT = 3,
-
   DEADLINE_EXCEEDED = 4,
-
   NOT_FOUND = 5,
-
   ALREADY_EXISTS = 6,
-
   PERMISSION_DENIED = 7,
-
   RESOURCE_EXHAUSTED = 8,
-
   FAILED_PRECONDITION = 9,
-
   ABORTED = 10,
-
   OUT_OF_RANGE = 11,
-
   UNIMPLEMENTED = 12,
-
   INTERNAL = 13,
-
   UNAVAILABLE = 14,
-
   DATA_LOSS = 15,
-
   UNAUTHENTICATED = 16,
 }
 
@@ -195,7 +170,6 @@ export declare const GrpcStatusFilter_StatusSchema: GenEnum<GrpcStatusFilter_Sta
 
 export declare type MetadataFilter = Message<"envoy.config.accesslog.v3.MetadataFilter"> & {
   matcher?: MetadataMatcher | undefined;
-
   matchIfKeyNotFound?: boolean | undefined;
 };
 
@@ -203,7 +177,6 @@ export declare const MetadataFilterSchema: GenMessage<MetadataFilter>;
 
 export declare type LogTypeFilter = Message<"envoy.config.accesslog.v3.LogTypeFilter"> & {
   types: AccessLogType[];
-
   exclude: boolean;
 };
 
@@ -211,7 +184,6 @@ export declare const LogTypeFilterSchema: GenMessage<LogTypeFilter>;
 
 export declare type ExtensionFilter = Message<"envoy.config.accesslog.v3.ExtensionFilter"> & {
   name: string;
-
   configType: {
     value: Any;
     case: "typedConfig";

@@ -26,91 +26,51 @@ export declare const file_envoy_config_bootstrap_v3_bootstrap: GenFile;
 
 export declare type Bootstrap = Message<"envoy.config.bootstrap.v3.Bootstrap"> & {
   node?: Node | undefined;
-
   nodeContextParams: string[];
-
   staticResources?: Bootstrap_StaticResources | undefined;
-
   dynamicResources?: Bootstrap_DynamicResources | undefined;
-
   clusterManager?: ClusterManager | undefined;
-
   hdsConfig?: ApiConfigSource | undefined;
-
   flagsPath: string;
-
   statsSinks: StatsSink[];
-
   deferredStatOptions?: Bootstrap_DeferredStatOptions | undefined;
-
   statsConfig?: StatsConfig | undefined;
-
   statsFlushInterval?: Duration | undefined;
-
   statsFlush: {
     value: boolean;
     case: "statsFlushOnAdmin";
   } | { case: undefined; value?: undefined };
-
   statsEviction: {
     value: Duration;
     case: "statsEvictionInterval";
   } | { case: undefined; value?: undefined };
-
   watchdog?: Watchdog | undefined;
-
   watchdogs?: Watchdogs | undefined;
-
   tracing?: Tracing | undefined;
-
   layeredRuntime?: LayeredRuntime | undefined;
-
   admin?: Admin | undefined;
-
   overloadManager?: OverloadManager | undefined;
-
   enableDispatcherStats: boolean;
-
   headerPrefix: string;
-
   statsServerVersionOverride?: bigint | undefined;
-
   useTcpForDnsLookups: boolean;
-
   dnsResolutionConfig?: DnsResolutionConfig | undefined;
-
   typedDnsResolverConfig?: TypedExtensionConfig | undefined;
-
   bootstrapExtensions: TypedExtensionConfig[];
-
   fatalActions: FatalAction[];
-
   configSources: ConfigSource[];
-
   defaultConfigSource?: ConfigSource | undefined;
-
   defaultSocketInterface: string;
-
   certificateProviderInstances: { [key: string]: TypedExtensionConfig };
-
   inlineHeaders: CustomInlineHeader[];
-
   perfTracingFilePath: string;
-
   defaultRegexEngine?: TypedExtensionConfig | undefined;
-
   xdsDelegateExtension?: TypedExtensionConfig | undefined;
-
   xdsConfigTrackerExtension?: TypedExtensionConfig | undefined;
-
   listenerManager?: TypedExtensionConfig | undefined;
-
   applicationLogConfig?: Bootstrap_ApplicationLogConfig | undefined;
-
   grpcAsyncClientManagerConfig?: Bootstrap_GrpcAsyncClientManagerConfig | undefined;
-
   memoryAllocatorManager?: MemoryAllocatorManager | undefined;
-
   enableWorkerCpuAffinity: boolean;
 };
 
@@ -118,9 +78,7 @@ export declare const BootstrapSchema: GenMessage<Bootstrap>;
 
 export declare type Bootstrap_StaticResources = Message<"envoy.config.bootstrap.v3.Bootstrap.StaticResources"> & {
   listeners: Listener[];
-
   clusters: Cluster[];
-
   secrets: Secret[];
 };
 
@@ -128,13 +86,9 @@ export declare const Bootstrap_StaticResourcesSchema: GenMessage<Bootstrap_Stati
 
 export declare type Bootstrap_DynamicResources = Message<"envoy.config.bootstrap.v3.Bootstrap.DynamicResources"> & {
   ldsConfig?: ConfigSource | undefined;
-
   ldsResourcesLocator: string;
-
   cdsConfig?: ConfigSource | undefined;
-
   cdsResourcesLocator: string;
-
   adsConfig?: ApiConfigSource | undefined;
 };
 
@@ -172,17 +126,11 @@ export declare const Bootstrap_GrpcAsyncClientManagerConfigSchema: GenMessage<Bo
 
 export declare type Admin = Message<"envoy.config.bootstrap.v3.Admin"> & {
   accessLog: AccessLog[];
-
   accessLogPath: string;
-
   profilePath: string;
-
   address?: Address | undefined;
-
   socketOptions: SocketOption[];
-
   ignoreGlobalConnLimit: boolean;
-
   allowPaths: StringMatcher[];
 };
 
@@ -190,13 +138,9 @@ export declare const AdminSchema: GenMessage<Admin>;
 
 export declare type ClusterManager = Message<"envoy.config.bootstrap.v3.ClusterManager"> & {
   localClusterName: string;
-
   outlierDetection?: ClusterManager_OutlierDetection | undefined;
-
   upstreamBindConfig?: BindConfig | undefined;
-
   loadStatsConfig?: ApiConfigSource | undefined;
-
   enableDeferredClusterCreation: boolean;
 };
 
@@ -204,7 +148,6 @@ export declare const ClusterManagerSchema: GenMessage<ClusterManager>;
 
 export declare type ClusterManager_OutlierDetection = Message<"envoy.config.bootstrap.v3.ClusterManager.OutlierDetection"> & {
   eventLogPath: string;
-
   eventService?: EventServiceConfig | undefined;
 };
 
@@ -212,7 +155,6 @@ export declare const ClusterManager_OutlierDetectionSchema: GenMessage<ClusterMa
 
 export declare type Watchdogs = Message<"envoy.config.bootstrap.v3.Watchdogs"> & {
   mainThreadWatchdog?: Watchdog | undefined;
-
   workerWatchdog?: Watchdog | undefined;
 };
 
@@ -220,17 +162,11 @@ export declare const WatchdogsSchema: GenMessage<Watchdogs>;
 
 export declare type Watchdog = Message<"envoy.config.bootstrap.v3.Watchdog"> & {
   actions: Watchdog_WatchdogAction[];
-
   missTimeout?: Duration | undefined;
-
   megamissTimeout?: Duration | undefined;
-
   killTimeout?: Duration | undefined;
-
   maxKillTimeoutJitter?: Duration | undefined;
-
   multikillTimeout?: Duration | undefined;
-
   multikillThreshold?: Percent | undefined;
 };
 
@@ -238,7 +174,6 @@ export declare const WatchdogSchema: GenMessage<Watchdog>;
 
 export declare type Watchdog_WatchdogAction = Message<"envoy.config.bootstrap.v3.Watchdog.WatchdogAction"> & {
   config?: TypedExtensionConfig | undefined;
-
   event: Watchdog_WatchdogAction_WatchdogEvent;
 };
 
@@ -246,13 +181,9 @@ export declare const Watchdog_WatchdogActionSchema: GenMessage<Watchdog_Watchdog
 
 export enum Watchdog_WatchdogAction_WatchdogEvent {
   UNKNOWN = 0,
-
   KILL = 1,
-
   MULTIKILL = 2,
-
   MEGAMISS = 3,
-
   MISS = 4,
 }
 
@@ -266,11 +197,8 @@ export declare const FatalActionSchema: GenMessage<FatalAction>;
 
 export declare type Runtime = Message<"envoy.config.bootstrap.v3.Runtime"> & {
   symlinkRoot: string;
-
   subdirectory: string;
-
   overrideSubdirectory: string;
-
   base?: JsonObject | undefined;
 };
 
@@ -278,7 +206,6 @@ export declare const RuntimeSchema: GenMessage<Runtime>;
 
 export declare type RuntimeLayer = Message<"envoy.config.bootstrap.v3.RuntimeLayer"> & {
   name: string;
-
   layerSpecifier: {
     value: JsonObject;
     case: "staticLayer";
@@ -298,9 +225,7 @@ export declare const RuntimeLayerSchema: GenMessage<RuntimeLayer>;
 
 export declare type RuntimeLayer_DiskLayer = Message<"envoy.config.bootstrap.v3.RuntimeLayer.DiskLayer"> & {
   symlinkRoot: string;
-
   subdirectory: string;
-
   appendServiceCluster: boolean;
 };
 
@@ -313,7 +238,6 @@ export declare const RuntimeLayer_AdminLayerSchema: GenMessage<RuntimeLayer_Admi
 
 export declare type RuntimeLayer_RtdsLayer = Message<"envoy.config.bootstrap.v3.RuntimeLayer.RtdsLayer"> & {
   name: string;
-
   rtdsConfig?: ConfigSource | undefined;
 };
 
@@ -327,7 +251,6 @@ export declare const LayeredRuntimeSchema: GenMessage<LayeredRuntime>;
 
 export declare type CustomInlineHeader = Message<"envoy.config.bootstrap.v3.CustomInlineHeader"> & {
   inlineHeaderName: string;
-
   inlineHeaderType: CustomInlineHeader_InlineHeaderType;
 };
 
@@ -335,11 +258,8 @@ export declare const CustomInlineHeaderSchema: GenMessage<CustomInlineHeader>;
 
 export enum CustomInlineHeader_InlineHeaderType {
   REQUEST_HEADER = 0,
-
   REQUEST_TRAILER = 1,
-
   RESPONSE_HEADER = 2,
-
   RESPONSE_TRAILER = 3,
 }
 
@@ -347,13 +267,9 @@ export declare const CustomInlineHeader_InlineHeaderTypeSchema: GenEnum<CustomIn
 
 export declare type MemoryAllocatorManager = Message<"envoy.config.bootstrap.v3.MemoryAllocatorManager"> & {
   bytesToRelease: bigint;
-
   memoryReleaseInterval?: Duration | undefined;
-
   softMemoryLimitBytes?: bigint | undefined;
-
   maxPerCpuCacheSizeBytes?: number | undefined;
-
   maxUnfreedMemoryBytes: bigint;
 };
 
@@ -377,7 +293,6 @@ export declare const ApiListenerManagerSchema: GenMessage<ApiListenerManager>;
 
 export enum ApiListenerManager_ThreadingModel {
   MAIN_THREAD_ONLY = 0,
-
   STANDALONE_WORKER_THREAD = 1,
 }
 

@@ -10,15 +10,10 @@ export declare const file_envoy_config_cluster_redis_redis_cluster: GenFile;
 
 export declare type RedisClusterConfig = Message<"envoy.config.cluster.redis.RedisClusterConfig"> & {
   clusterRefreshRate?: Duration | undefined;
-
   clusterRefreshTimeout?: Duration | undefined;
-
   redirectRefreshInterval?: Duration | undefined;
-
   redirectRefreshThreshold?: number | undefined;
-
   failureRefreshThreshold: number;
-
   hostDegradedRefreshThreshold: number;
 };
 

@@ -12,7 +12,6 @@ export declare const file_envoy_config_cluster_v3_circuit_breaker: GenFile;
 
 export declare type CircuitBreakers = Message<"envoy.config.cluster.v3.CircuitBreakers"> & {
   thresholds: CircuitBreakers_Thresholds[];
-
   perHostThresholds: CircuitBreakers_Thresholds[];
 };
 
@@ -20,19 +19,12 @@ export declare const CircuitBreakersSchema: GenMessage<CircuitBreakers>;
 
 export declare type CircuitBreakers_Thresholds = Message<"envoy.config.cluster.v3.CircuitBreakers.Thresholds"> & {
   priority: RoutingPriority;
-
   maxConnections?: number | undefined;
-
   maxPendingRequests?: number | undefined;
-
   maxRequests?: number | undefined;
-
   maxRetries?: number | undefined;
-
   retryBudget?: CircuitBreakers_Thresholds_RetryBudget | undefined;
-
   trackRemaining: boolean;
-
   maxConnectionPools?: number | undefined;
 };
 
@@ -40,9 +32,7 @@ export declare const CircuitBreakers_ThresholdsSchema: GenMessage<CircuitBreaker
 
 export declare type CircuitBreakers_Thresholds_RetryBudget = Message<"envoy.config.cluster.v3.CircuitBreakers.Thresholds.RetryBudget"> & {
   budgetPercent?: Percent | undefined;
-
   budgetInterval?: Duration | undefined;
-
   minRetryConcurrency?: number | undefined;
 };
 

@@ -32,15 +32,10 @@ export declare const ClusterCollectionSchema: GenMessage<ClusterCollection>;
 
 export declare type Cluster = Message<"envoy.config.cluster.v3.Cluster"> & {
   transportSocketMatches: Cluster_TransportSocketMatch[];
-
   transportSocketMatcher?: Matcher | undefined;
-
   name: string;
-
   altStatName: string;
-
   statsMatcher?: StatsMatcher | undefined;
-
   clusterDiscoveryType: {
     value: Cluster_DiscoveryType;
     case: "type";
@@ -48,63 +43,34 @@ export declare type Cluster = Message<"envoy.config.cluster.v3.Cluster"> & {
     value: Cluster_CustomClusterType;
     case: "clusterType";
   } | { case: undefined; value?: undefined };
-
   edsClusterConfig?: Cluster_EdsClusterConfig | undefined;
-
   connectTimeout?: Duration | undefined;
-
   perConnectionBufferLimitBytes?: number | undefined;
-
   perConnectionBufferHighWatermarkTimeout?: Duration | undefined;
-
   lbPolicy: Cluster_LbPolicy;
-
   loadAssignment?: ClusterLoadAssignment | undefined;
-
   healthChecks: HealthCheck[];
-
   maxRequestsPerConnection?: number | undefined;
-
   circuitBreakers?: CircuitBreakers | undefined;
-
   upstreamHttpProtocolOptions?: UpstreamHttpProtocolOptions | undefined;
-
   commonHttpProtocolOptions?: HttpProtocolOptions | undefined;
-
   httpProtocolOptions?: Http1ProtocolOptions | undefined;
-
   http2ProtocolOptions?: Http2ProtocolOptions | undefined;
-
   typedExtensionProtocolOptions: { [key: string]: Any };
-
   dnsRefreshRate?: Duration | undefined;
-
   dnsJitter?: Duration | undefined;
-
   dnsFailureRefreshRate?: Cluster_RefreshRate | undefined;
-
   respectDnsTtl: boolean;
-
   dnsLookupFamily: Cluster_DnsLookupFamily;
-
   dnsResolvers: Address[];
-
   useTcpForDnsLookups: boolean;
-
   dnsResolutionConfig?: DnsResolutionConfig | undefined;
-
   typedDnsResolverConfig?: TypedExtensionConfig | undefined;
-
   waitForWarmOnInit?: boolean | undefined;
-
   outlierDetection?: OutlierDetection | undefined;
-
   cleanupInterval?: Duration | undefined;
-
   upstreamBindConfig?: BindConfig | undefined;
-
   lbSubsetConfig?: Cluster_LbSubsetConfig | undefined;
-
   lbConfig: {
     value: Cluster_RingHashLbConfig;
     case: "ringHashLbConfig";
@@ -121,37 +87,21 @@ export declare type Cluster = Message<"envoy.config.cluster.v3.Cluster"> & {
     value: Cluster_RoundRobinLbConfig;
     case: "roundRobinLbConfig";
   } | { case: undefined; value?: undefined };
-
   commonLbConfig?: Cluster_CommonLbConfig | undefined;
-
   transportSocket?: TransportSocket | undefined;
-
   metadata?: Metadata | undefined;
-
   protocolSelection: Cluster_ClusterProtocolSelection;
-
   upstreamConnectionOptions?: UpstreamConnectionOptions | undefined;
-
   closeConnectionsOnHostHealthFailure: boolean;
-
   ignoreHealthOnHostRemoval: boolean;
-
   filters: Filter[];
-
   loadBalancingPolicy?: LoadBalancingPolicy | undefined;
-
   lrsServer?: ConfigSource | undefined;
-
   lrsReportEndpointMetrics: string[];
-
   trackTimeoutBudgets: boolean;
-
   upstreamConfig?: TypedExtensionConfig | undefined;
-
   trackClusterStats?: TrackClusterStats | undefined;
-
   preconnectPolicy?: Cluster_PreconnectPolicy | undefined;
-
   connectionPoolPerDownstreamConnection: boolean;
 };
 
@@ -159,9 +109,7 @@ export declare const ClusterSchema: GenMessage<Cluster>;
 
 export declare type Cluster_TransportSocketMatch = Message<"envoy.config.cluster.v3.Cluster.TransportSocketMatch"> & {
   name: string;
-
   match?: JsonObject | undefined;
-
   transportSocket?: TransportSocket | undefined;
 };
 
@@ -169,7 +117,6 @@ export declare const Cluster_TransportSocketMatchSchema: GenMessage<Cluster_Tran
 
 export declare type Cluster_CustomClusterType = Message<"envoy.config.cluster.v3.Cluster.CustomClusterType"> & {
   name: string;
-
   typedConfig?: Any | undefined;
 };
 
@@ -177,7 +124,6 @@ export declare const Cluster_CustomClusterTypeSchema: GenMessage<Cluster_CustomC
 
 export declare type Cluster_EdsClusterConfig = Message<"envoy.config.cluster.v3.Cluster.EdsClusterConfig"> & {
   edsConfig?: ConfigSource | undefined;
-
   serviceName: string;
 };
 
@@ -185,19 +131,12 @@ export declare const Cluster_EdsClusterConfigSchema: GenMessage<Cluster_EdsClust
 
 export declare type Cluster_LbSubsetConfig = Message<"envoy.config.cluster.v3.Cluster.LbSubsetConfig"> & {
   fallbackPolicy: Cluster_LbSubsetConfig_LbSubsetFallbackPolicy;
-
   defaultSubset?: JsonObject | undefined;
-
   subsetSelectors: Cluster_LbSubsetConfig_LbSubsetSelector[];
-
   localityWeightAware: boolean;
-
   scaleLocalityWeight: boolean;
-
   panicModeAny: boolean;
-
   listAsAny: boolean;
-
   metadataFallbackPolicy: Cluster_LbSubsetConfig_LbSubsetMetadataFallbackPolicy;
 };
 
@@ -205,11 +144,8 @@ export declare const Cluster_LbSubsetConfigSchema: GenMessage<Cluster_LbSubsetCo
 
 export declare type Cluster_LbSubsetConfig_LbSubsetSelector = Message<"envoy.config.cluster.v3.Cluster.LbSubsetConfig.LbSubsetSelector"> & {
   keys: string[];
-
   singleHostPerSubset: boolean;
-
   fallbackPolicy: Cluster_LbSubsetConfig_LbSubsetSelector_LbSubsetSelectorFallbackPolicy;
-
   fallbackKeysSubset: string[];
 };
 
@@ -217,13 +153,9 @@ export declare const Cluster_LbSubsetConfig_LbSubsetSelectorSchema: GenMessage<C
 
 export enum Cluster_LbSubsetConfig_LbSubsetSelector_LbSubsetSelectorFallbackPolicy {
   NOT_DEFINED = 0,
-
   NO_FALLBACK = 1,
-
   ANY_ENDPOINT = 2,
-
   DEFAULT_SUBSET = 3,
-
   KEYS_SUBSET = 4,
 }
 
@@ -231,9 +163,7 @@ export declare const Cluster_LbSubsetConfig_LbSubsetSelector_LbSubsetSelectorFal
 
 export enum Cluster_LbSubsetConfig_LbSubsetFallbackPolicy {
   NO_FALLBACK = 0,
-
   ANY_ENDPOINT = 1,
-
   DEFAULT_SUBSET = 2,
 }
 
@@ -241,7 +171,6 @@ export declare const Cluster_LbSubsetConfig_LbSubsetFallbackPolicySchema: GenEnu
 
 export enum Cluster_LbSubsetConfig_LbSubsetMetadataFallbackPolicy {
   METADATA_NO_FALLBACK = 0,
-
   FALLBACK_LIST = 1,
 }
 
@@ -249,9 +178,7 @@ export declare const Cluster_LbSubsetConfig_LbSubsetMetadataFallbackPolicySchema
 
 export declare type Cluster_SlowStartConfig = Message<"envoy.config.cluster.v3.Cluster.SlowStartConfig"> & {
   slowStartWindow?: Duration | undefined;
-
   aggression?: RuntimeDouble | undefined;
-
   minWeightPercent?: Percent | undefined;
 };
 
@@ -265,9 +192,7 @@ export declare const Cluster_RoundRobinLbConfigSchema: GenMessage<Cluster_RoundR
 
 export declare type Cluster_LeastRequestLbConfig = Message<"envoy.config.cluster.v3.Cluster.LeastRequestLbConfig"> & {
   choiceCount?: number | undefined;
-
   activeRequestBias?: RuntimeDouble | undefined;
-
   slowStartConfig?: Cluster_SlowStartConfig | undefined;
 };
 
@@ -275,9 +200,7 @@ export declare const Cluster_LeastRequestLbConfigSchema: GenMessage<Cluster_Leas
 
 export declare type Cluster_RingHashLbConfig = Message<"envoy.config.cluster.v3.Cluster.RingHashLbConfig"> & {
   minimumRingSize?: bigint | undefined;
-
   hashFunction: Cluster_RingHashLbConfig_HashFunction;
-
   maximumRingSize?: bigint | undefined;
 };
 
@@ -285,7 +208,6 @@ export declare const Cluster_RingHashLbConfigSchema: GenMessage<Cluster_RingHash
 
 export enum Cluster_RingHashLbConfig_HashFunction {
   XX_HASH = 0,
-
   MURMUR_HASH_2 = 1,
 }
 
@@ -299,11 +221,8 @@ export declare const Cluster_MaglevLbConfigSchema: GenMessage<Cluster_MaglevLbCo
 
 export declare type Cluster_OriginalDstLbConfig = Message<"envoy.config.cluster.v3.Cluster.OriginalDstLbConfig"> & {
   useHttpHeader: boolean;
-
   httpHeaderName: string;
-
   upstreamPortOverride?: number | undefined;
-
   metadataKey?: MetadataKey | undefined;
 };
 
@@ -311,7 +230,6 @@ export declare const Cluster_OriginalDstLbConfigSchema: GenMessage<Cluster_Origi
 
 export declare type Cluster_CommonLbConfig = Message<"envoy.config.cluster.v3.Cluster.CommonLbConfig"> & {
   healthyPanicThreshold?: Percent | undefined;
-
   localityConfigSpecifier: {
     value: Cluster_CommonLbConfig_ZoneAwareLbConfig;
     case: "zoneAwareLbConfig";
@@ -319,15 +237,10 @@ export declare type Cluster_CommonLbConfig = Message<"envoy.config.cluster.v3.Cl
     value: Cluster_CommonLbConfig_LocalityWeightedLbConfig;
     case: "localityWeightedLbConfig";
   } | { case: undefined; value?: undefined };
-
   updateMergeWindow?: Duration | undefined;
-
   ignoreNewHostsUntilFirstHc: boolean;
-
   closeConnectionsOnHostSetChange: boolean;
-
   consistentHashingLbConfig?: Cluster_CommonLbConfig_ConsistentHashingLbConfig | undefined;
-
   overrideHostStatus?: HealthStatusSet | undefined;
 };
 
@@ -335,9 +248,7 @@ export declare const Cluster_CommonLbConfigSchema: GenMessage<Cluster_CommonLbCo
 
 export declare type Cluster_CommonLbConfig_ZoneAwareLbConfig = Message<"envoy.config.cluster.v3.Cluster.CommonLbConfig.ZoneAwareLbConfig"> & {
   routingEnabled?: Percent | undefined;
-
   minClusterSize?: bigint | undefined;
-
   failTrafficOnPanic: boolean;
 };
 
@@ -350,7 +261,6 @@ export declare const Cluster_CommonLbConfig_LocalityWeightedLbConfigSchema: GenM
 
 export declare type Cluster_CommonLbConfig_ConsistentHashingLbConfig = Message<"envoy.config.cluster.v3.Cluster.CommonLbConfig.ConsistentHashingLbConfig"> & {
   useHostnameForHashing: boolean;
-
   hashBalanceFactor?: number | undefined;
 };
 
@@ -358,7 +268,6 @@ export declare const Cluster_CommonLbConfig_ConsistentHashingLbConfigSchema: Gen
 
 export declare type Cluster_RefreshRate = Message<"envoy.config.cluster.v3.Cluster.RefreshRate"> & {
   baseInterval?: Duration | undefined;
-
   maxInterval?: Duration | undefined;
 };
 
@@ -366,7 +275,6 @@ export declare const Cluster_RefreshRateSchema: GenMessage<Cluster_RefreshRate>;
 
 export declare type Cluster_PreconnectPolicy = Message<"envoy.config.cluster.v3.Cluster.PreconnectPolicy"> & {
   perUpstreamPreconnectRatio?: number | undefined;
-
   predictivePreconnectRatio?: number | undefined;
 };
 
@@ -374,13 +282,9 @@ export declare const Cluster_PreconnectPolicySchema: GenMessage<Cluster_Preconne
 
 export enum Cluster_DiscoveryType {
   STATIC = 0,
-
   STRICT_DNS = 1,
-
   LOGICAL_DNS = 2,
-
   EDS = 3,
-
   ORIGINAL_DST = 4,
 }
 
@@ -388,17 +292,11 @@ export declare const Cluster_DiscoveryTypeSchema: GenEnum<Cluster_DiscoveryType>
 
 export enum Cluster_LbPolicy {
   ROUND_ROBIN = 0,
-
   LEAST_REQUEST = 1,
-
   RING_HASH = 2,
-
   RANDOM = 3,
-
   MAGLEV = 5,
-
   CLUSTER_PROVIDED = 6,
-
   LOAD_BALANCING_POLICY_CONFIG = 7,
 }
 
@@ -406,13 +304,9 @@ export declare const Cluster_LbPolicySchema: GenEnum<Cluster_LbPolicy>;
 
 export enum Cluster_DnsLookupFamily {
   AUTO = 0,
-
   V4_ONLY = 1,
-
   V6_ONLY = 2,
-
   V4_PREFERRED = 3,
-
   ALL = 4,
 }
 
@@ -420,7 +314,6 @@ export declare const Cluster_DnsLookupFamilySchema: GenEnum<Cluster_DnsLookupFam
 
 export enum Cluster_ClusterProtocolSelection {
   USE_CONFIGURED_PROTOCOL = 0,
-
   USE_DOWNSTREAM_PROTOCOL = 1,
 }
 
@@ -440,9 +333,7 @@ export declare const LoadBalancingPolicy_PolicySchema: GenMessage<LoadBalancingP
 
 export declare type UpstreamConnectionOptions = Message<"envoy.config.cluster.v3.UpstreamConnectionOptions"> & {
   tcpKeepalive?: TcpKeepalive | undefined;
-
   setLocalInterfaceNameOnUpstreamConnections: boolean;
-
   happyEyeballsConfig?: UpstreamConnectionOptions_HappyEyeballsConfig | undefined;
 };
 
@@ -450,7 +341,6 @@ export declare const UpstreamConnectionOptionsSchema: GenMessage<UpstreamConnect
 
 export declare type UpstreamConnectionOptions_HappyEyeballsConfig = Message<"envoy.config.cluster.v3.UpstreamConnectionOptions.HappyEyeballsConfig"> & {
   firstAddressFamilyVersion: UpstreamConnectionOptions_FirstAddressFamilyVersion;
-
   firstAddressFamilyCount?: number | undefined;
 };
 
@@ -458,13 +348,9 @@ export declare const UpstreamConnectionOptions_HappyEyeballsConfigSchema: GenMes
 
 export enum UpstreamConnectionOptions_FirstAddressFamilyVersion {
   DEFAULT = 0,
-
   V4 = 1,
-
   V6 = 2,
-
   PIPE = 3,
-
   INTERNAL = 4,
 }
 
@@ -472,9 +358,7 @@ export declare const UpstreamConnectionOptions_FirstAddressFamilyVersionSchema: 
 
 export declare type TrackClusterStats = Message<"envoy.config.cluster.v3.TrackClusterStats"> & {
   timeoutBudgets: boolean;
-
   requestResponseSizes: boolean;
-
   perEndpointStats: boolean;
 };
 

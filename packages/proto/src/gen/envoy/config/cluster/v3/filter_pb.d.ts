@@ -11,9 +11,7 @@ export declare const file_envoy_config_cluster_v3_filter: GenFile;
 
 export declare type Filter = Message<"envoy.config.cluster.v3.Filter"> & {
   name: string;
-
   typedConfig?: Any | undefined;
-
   configDiscovery?: ExtensionConfigSource | undefined;
 };
 

@@ -11,55 +11,30 @@ export declare const file_envoy_config_cluster_v3_outlier_detection: GenFile;
 
 export declare type OutlierDetection = Message<"envoy.config.cluster.v3.OutlierDetection"> & {
   consecutive5xx?: number | undefined;
-
   interval?: Duration | undefined;
-
   baseEjectionTime?: Duration | undefined;
-
   maxEjectionPercent?: number | undefined;
-
   enforcingConsecutive5xx?: number | undefined;
-
   enforcingSuccessRate?: number | undefined;
-
   successRateMinimumHosts?: number | undefined;
-
   successRateRequestVolume?: number | undefined;
-
   successRateStdevFactor?: number | undefined;
-
   consecutiveGatewayFailure?: number | undefined;
-
   enforcingConsecutiveGatewayFailure?: number | undefined;
-
   splitExternalLocalOriginErrors: boolean;
-
   consecutiveLocalOriginFailure?: number | undefined;
-
   enforcingConsecutiveLocalOriginFailure?: number | undefined;
-
   enforcingLocalOriginSuccessRate?: number | undefined;
-
   failurePercentageThreshold?: number | undefined;
-
   enforcingFailurePercentage?: number | undefined;
-
   enforcingFailurePercentageLocalOrigin?: number | undefined;
-
   failurePercentageMinimumHosts?: number | undefined;
-
   failurePercentageRequestVolume?: number | undefined;
-
   maxEjectionTime?: Duration | undefined;
-
   maxEjectionTimeJitter?: Duration | undefined;
-
   successfulActiveHealthCheckUnejectHost?: boolean | undefined;
-
   monitors: TypedExtensionConfig[];
-
   alwaysEjectOneHost?: boolean | undefined;
-
   detectDegradedHosts?: boolean | undefined;
 };
 

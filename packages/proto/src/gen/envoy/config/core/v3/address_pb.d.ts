@@ -11,7 +11,6 @@ export declare const file_envoy_config_core_v3_address: GenFile;
 
 export declare type Pipe = Message<"envoy.config.core.v3.Pipe"> & {
   path: string;
-
   mode: number;
 };
 
@@ -22,7 +21,6 @@ export declare type EnvoyInternalAddress = Message<"envoy.config.core.v3.EnvoyIn
     value: string;
     case: "serverListenerName";
   } | { case: undefined; value?: undefined };
-
   endpointId: string;
 };
 
@@ -30,9 +28,7 @@ export declare const EnvoyInternalAddressSchema: GenMessage<EnvoyInternalAddress
 
 export declare type SocketAddress = Message<"envoy.config.core.v3.SocketAddress"> & {
   protocol: SocketAddress_Protocol;
-
   address: string;
-
   portSpecifier: {
     value: number;
     case: "portValue";
@@ -40,11 +36,8 @@ export declare type SocketAddress = Message<"envoy.config.core.v3.SocketAddress"
     value: string;
     case: "namedPort";
   } | { case: undefined; value?: undefined };
-
   resolverName: string;
-
   ipv4Compat: boolean;
-
   networkNamespaceFilepath: string;
 };
 
@@ -52,7 +45,6 @@ export declare const SocketAddressSchema: GenMessage<SocketAddress>;
 
 export enum SocketAddress_Protocol {
   TCP = 0,
-
   UDP = 1,
 }
 
@@ -60,9 +52,7 @@ export declare const SocketAddress_ProtocolSchema: GenEnum<SocketAddress_Protoco
 
 export declare type TcpKeepalive = Message<"envoy.config.core.v3.TcpKeepalive"> & {
   keepaliveProbes?: number | undefined;
-
   keepaliveTime?: number | undefined;
-
   keepaliveInterval?: number | undefined;
 };
 
@@ -70,7 +60,6 @@ export declare const TcpKeepaliveSchema: GenMessage<TcpKeepalive>;
 
 export declare type ExtraSourceAddress = Message<"envoy.config.core.v3.ExtraSourceAddress"> & {
   address?: SocketAddress | undefined;
-
   socketOptions?: SocketOptionsOverride | undefined;
 };
 
@@ -78,15 +67,10 @@ export declare const ExtraSourceAddressSchema: GenMessage<ExtraSourceAddress>;
 
 export declare type BindConfig = Message<"envoy.config.core.v3.BindConfig"> & {
   sourceAddress?: SocketAddress | undefined;
-
   freebind?: boolean | undefined;
-
   socketOptions: SocketOption[];
-
   extraSourceAddresses: ExtraSourceAddress[];
-
   additionalSourceAddresses: SocketAddress[];
-
   localAddressSelector?: TypedExtensionConfig | undefined;
 };
 
@@ -109,7 +93,6 @@ export declare const AddressSchema: GenMessage<Address>;
 
 export declare type CidrRange = Message<"envoy.config.core.v3.CidrRange"> & {
   addressPrefix: string;
-
   prefixLen?: number | undefined;
 };
 

@@ -10,7 +10,6 @@ export declare const file_envoy_config_core_v3_backoff: GenFile;
 
 export declare type BackoffStrategy = Message<"envoy.config.core.v3.BackoffStrategy"> & {
   baseInterval?: Duration | undefined;
-
   maxInterval?: Duration | undefined;
 };
 

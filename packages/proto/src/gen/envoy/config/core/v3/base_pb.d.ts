@@ -16,9 +16,7 @@ export declare const file_envoy_config_core_v3_base: GenFile;
 
 export declare type Locality = Message<"envoy.config.core.v3.Locality"> & {
   region: string;
-
   zone: string;
-
   subZone: string;
 };
 
@@ -26,7 +24,6 @@ export declare const LocalitySchema: GenMessage<Locality>;
 
 export declare type BuildVersion = Message<"envoy.config.core.v3.BuildVersion"> & {
   version?: SemanticVersion | undefined;
-
   metadata?: JsonObject | undefined;
 };
 
@@ -34,15 +31,10 @@ export declare const BuildVersionSchema: GenMessage<BuildVersion>;
 
 export declare type Extension = Message<"envoy.config.core.v3.Extension"> & {
   name: string;
-
   category: string;
-
   typeDescriptor: string;
-
   version?: BuildVersion | undefined;
-
   disabled: boolean;
-
   typeUrls: string[];
 };
 
@@ -50,17 +42,11 @@ export declare const ExtensionSchema: GenMessage<Extension>;
 
 export declare type Node = Message<"envoy.config.core.v3.Node"> & {
   id: string;
-
   cluster: string;
-
   metadata?: JsonObject | undefined;
-
   dynamicParameters: { [key: string]: ContextParams };
-
   locality?: Locality | undefined;
-
   userAgentName: string;
-
   userAgentVersionType: {
     value: string;
     case: "userAgentVersion";
@@ -68,11 +54,8 @@ export declare type Node = Message<"envoy.config.core.v3.Node"> & {
     value: BuildVersion;
     case: "userAgentBuildVersion";
   } | { case: undefined; value?: undefined };
-
   extensions: Extension[];
-
   clientFeatures: string[];
-
   listeningAddresses: Address[];
 };
 
@@ -80,7 +63,6 @@ export declare const NodeSchema: GenMessage<Node>;
 
 export declare type Metadata = Message<"envoy.config.core.v3.Metadata"> & {
   filterMetadata: { [key: string]: JsonObject };
-
   typedFilterMetadata: { [key: string]: Any };
 };
 
@@ -88,7 +70,6 @@ export declare const MetadataSchema: GenMessage<Metadata>;
 
 export declare type RuntimeUInt32 = Message<"envoy.config.core.v3.RuntimeUInt32"> & {
   defaultValue: number;
-
   runtimeKey: string;
 };
 
@@ -96,7 +77,6 @@ export declare const RuntimeUInt32Schema: GenMessage<RuntimeUInt32>;
 
 export declare type RuntimeUInt64 = Message<"envoy.config.core.v3.RuntimeUInt64"> & {
   defaultValue: bigint;
-
   runtimeKey: string;
 };
 
@@ -104,7 +84,6 @@ export declare const RuntimeUInt64Schema: GenMessage<RuntimeUInt64>;
 
 export declare type RuntimePercent = Message<"envoy.config.core.v3.RuntimePercent"> & {
   defaultValue?: Percent | undefined;
-
   runtimeKey: string;
 };
 
@@ -112,7 +91,6 @@ export declare const RuntimePercentSchema: GenMessage<RuntimePercent>;
 
 export declare type RuntimeDouble = Message<"envoy.config.core.v3.RuntimeDouble"> & {
   defaultValue: number;
-
   runtimeKey: string;
 };
 
@@ -120,7 +98,6 @@ export declare const RuntimeDoubleSchema: GenMessage<RuntimeDouble>;
 
 export declare type RuntimeFeatureFlag = Message<"envoy.config.core.v3.RuntimeFeatureFlag"> & {
   defaultValue?: boolean | undefined;
-
   runtimeKey: string;
 };
 
@@ -128,7 +105,6 @@ export declare const RuntimeFeatureFlagSchema: GenMessage<RuntimeFeatureFlag>;
 
 export declare type KeyValue = Message<"envoy.config.core.v3.KeyValue"> & {
   key: string;
-
   value: Uint8Array;
 };
 
@@ -136,7 +112,6 @@ export declare const KeyValueSchema: GenMessage<KeyValue>;
 
 export declare type KeyValuePair = Message<"envoy.config.core.v3.KeyValuePair"> & {
   key: string;
-
   value?: Value | undefined;
 };
 
@@ -144,9 +119,7 @@ export declare const KeyValuePairSchema: GenMessage<KeyValuePair>;
 
 export declare type KeyValueAppend = Message<"envoy.config.core.v3.KeyValueAppend"> & {
   record?: KeyValuePair | undefined;
-
   entry?: KeyValue | undefined;
-
   action: KeyValueAppend_KeyValueAppendAction;
 };
 
@@ -154,11 +127,8 @@ export declare const KeyValueAppendSchema: GenMessage<KeyValueAppend>;
 
 export enum KeyValueAppend_KeyValueAppendAction {
   APPEND_IF_EXISTS_OR_ADD = 0,
-
   ADD_IF_ABSENT = 1,
-
   OVERWRITE_IF_EXISTS_OR_ADD = 2,
-
   OVERWRITE_IF_EXISTS = 3,
 }
 
@@ -166,7 +136,6 @@ export declare const KeyValueAppend_KeyValueAppendActionSchema: GenEnum<KeyValue
 
 export declare type KeyValueMutation = Message<"envoy.config.core.v3.KeyValueMutation"> & {
   append?: KeyValueAppend | undefined;
-
   remove: string;
 };
 
@@ -174,7 +143,6 @@ export declare const KeyValueMutationSchema: GenMessage<KeyValueMutation>;
 
 export declare type QueryParameter = Message<"envoy.config.core.v3.QueryParameter"> & {
   key: string;
-
   value: string;
 };
 
@@ -182,9 +150,7 @@ export declare const QueryParameterSchema: GenMessage<QueryParameter>;
 
 export declare type HeaderValue = Message<"envoy.config.core.v3.HeaderValue"> & {
   key: string;
-
   value: string;
-
   rawValue: Uint8Array;
 };
 
@@ -192,11 +158,8 @@ export declare const HeaderValueSchema: GenMessage<HeaderValue>;
 
 export declare type HeaderValueOption = Message<"envoy.config.core.v3.HeaderValueOption"> & {
   header?: HeaderValue | undefined;
-
   append?: boolean | undefined;
-
   appendAction: HeaderValueOption_HeaderAppendAction;
-
   keepEmptyValue: boolean;
 };
 
@@ -204,11 +167,8 @@ export declare const HeaderValueOptionSchema: GenMessage<HeaderValueOption>;
 
 export enum HeaderValueOption_HeaderAppendAction {
   APPEND_IF_EXISTS_OR_ADD = 0,
-
   ADD_IF_ABSENT = 1,
-
   OVERWRITE_IF_EXISTS_OR_ADD = 2,
-
   OVERWRITE_IF_EXISTS = 3,
 }
 
@@ -222,7 +182,6 @@ export declare const HeaderMapSchema: GenMessage<HeaderMap>;
 
 export declare type WatchedDirectory = Message<"envoy.config.core.v3.WatchedDirectory"> & {
   path: string;
-
   watchModify: boolean;
 };
 
@@ -242,7 +201,6 @@ export declare type DataSource = Message<"envoy.config.core.v3.DataSource"> & {
     value: string;
     case: "environmentVariable";
   } | { case: undefined; value?: undefined };
-
   watchedDirectory?: WatchedDirectory | undefined;
 };
 
@@ -250,15 +208,10 @@ export declare const DataSourceSchema: GenMessage<DataSource>;
 
 export declare type RetryPolicy = Message<"envoy.config.core.v3.RetryPolicy"> & {
   retryBackOff?: BackoffStrategy | undefined;
-
   numRetries?: number | undefined;
-
   retryOn: string;
-
   retryPriority?: RetryPolicy_RetryPriority | undefined;
-
   retryHostPredicate: RetryPolicy_RetryHostPredicate[];
-
   hostSelectionRetryMaxAttempts: bigint;
 };
 
@@ -266,7 +219,6 @@ export declare const RetryPolicySchema: GenMessage<RetryPolicy>;
 
 export declare type RetryPolicy_RetryPriority = Message<"envoy.config.core.v3.RetryPolicy.RetryPriority"> & {
   name: string;
-
   configType: {
     value: Any;
     case: "typedConfig";
@@ -277,7 +229,6 @@ export declare const RetryPolicy_RetryPrioritySchema: GenMessage<RetryPolicy_Ret
 
 export declare type RetryPolicy_RetryHostPredicate = Message<"envoy.config.core.v3.RetryPolicy.RetryHostPredicate"> & {
   name: string;
-
   configType: {
     value: Any;
     case: "typedConfig";
@@ -288,9 +239,7 @@ export declare const RetryPolicy_RetryHostPredicateSchema: GenMessage<RetryPolic
 
 export declare type RemoteDataSource = Message<"envoy.config.core.v3.RemoteDataSource"> & {
   httpUri?: HttpUri | undefined;
-
   sha256: string;
-
   retryPolicy?: RetryPolicy | undefined;
 };
 
@@ -310,7 +259,6 @@ export declare const AsyncDataSourceSchema: GenMessage<AsyncDataSource>;
 
 export declare type TransportSocket = Message<"envoy.config.core.v3.TransportSocket"> & {
   name: string;
-
   configType: {
     value: Any;
     case: "typedConfig";
@@ -321,7 +269,6 @@ export declare const TransportSocketSchema: GenMessage<TransportSocket>;
 
 export declare type RuntimeFractionalPercent = Message<"envoy.config.core.v3.RuntimeFractionalPercent"> & {
   defaultValue?: FractionalPercent | undefined;
-
   runtimeKey: string;
 };
 
@@ -335,7 +282,6 @@ export declare const ControlPlaneSchema: GenMessage<ControlPlane>;
 
 export enum RoutingPriority {
   DEFAULT = 0,
-
   HIGH = 1,
 }
 
@@ -343,23 +289,14 @@ export declare const RoutingPrioritySchema: GenEnum<RoutingPriority>;
 
 export enum RequestMethod {
   METHOD_UNSPECIFIED = 0,
-
   GET = 1,
-
   HEAD = 2,
-
   POST = 3,
-
   PUT = 4,
-
   DELETE = 5,
-
   CONNECT = 6,
-
   OPTIONS = 7,
-
   TRACE = 8,
-
   PATCH = 9,
 }
 
@@ -367,9 +304,7 @@ export declare const RequestMethodSchema: GenEnum<RequestMethod>;
 
 export enum TrafficDirection {
   UNSPECIFIED = 0,
-
   INBOUND = 1,
-
   OUTBOUND = 2,
 }
 

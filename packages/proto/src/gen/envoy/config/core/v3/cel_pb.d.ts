@@ -9,9 +9,7 @@ export declare const file_envoy_config_core_v3_cel: GenFile;
 
 export declare type CelExpressionConfig = Message<"envoy.config.core.v3.CelExpressionConfig"> & {
   enableStringConversion: boolean;
-
   enableStringConcat: boolean;
-
   enableStringFunctions: boolean;
 };
 

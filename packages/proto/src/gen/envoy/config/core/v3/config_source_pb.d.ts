@@ -14,21 +14,13 @@ export declare const file_envoy_config_core_v3_config_source: GenFile;
 
 export declare type ApiConfigSource = Message<"envoy.config.core.v3.ApiConfigSource"> & {
   apiType: ApiConfigSource_ApiType;
-
   transportApiVersion: ApiVersion;
-
   clusterNames: string[];
-
   grpcServices: GrpcService[];
-
   refreshDelay?: Duration | undefined;
-
   requestTimeout?: Duration | undefined;
-
   rateLimitSettings?: RateLimitSettings | undefined;
-
   setNodeOnFirstMessageOnly: boolean;
-
   configValidators: TypedExtensionConfig[];
 };
 
@@ -36,15 +28,10 @@ export declare const ApiConfigSourceSchema: GenMessage<ApiConfigSource>;
 
 export enum ApiConfigSource_ApiType {
   DEPRECATED_AND_UNAVAILABLE_DO_NOT_USE = 0,
-
   REST = 1,
-
   GRPC = 2,
-
   DELTA_GRPC = 3,
-
   AGGREGATED_GRPC = 5,
-
   AGGREGATED_DELTA_GRPC = 6,
 }
 
@@ -63,7 +50,6 @@ export declare const SelfConfigSourceSchema: GenMessage<SelfConfigSource>;
 
 export declare type RateLimitSettings = Message<"envoy.config.core.v3.RateLimitSettings"> & {
   maxTokens?: number | undefined;
-
   fillRate?: number | undefined;
 };
 
@@ -71,7 +57,6 @@ export declare const RateLimitSettingsSchema: GenMessage<RateLimitSettings>;
 
 export declare type PathConfigSource = Message<"envoy.config.core.v3.PathConfigSource"> & {
   path: string;
-
   watchedDirectory?: WatchedDirectory | undefined;
 };
 
@@ -79,7 +64,6 @@ export declare const PathConfigSourceSchema: GenMessage<PathConfigSource>;
 
 export declare type ConfigSource = Message<"envoy.config.core.v3.ConfigSource"> & {
   authorities: Authority[];
-
   configSourceSpecifier: {
     value: string;
     case: "path";
@@ -96,9 +80,7 @@ export declare type ConfigSource = Message<"envoy.config.core.v3.ConfigSource"> 
     value: SelfConfigSource;
     case: "self";
   } | { case: undefined; value?: undefined };
-
   initialFetchTimeout?: Duration | undefined;
-
   resourceApiVersion: ApiVersion;
 };
 
@@ -106,11 +88,8 @@ export declare const ConfigSourceSchema: GenMessage<ConfigSource>;
 
 export declare type ExtensionConfigSource = Message<"envoy.config.core.v3.ExtensionConfigSource"> & {
   configSource?: ConfigSource | undefined;
-
   defaultConfig?: Any | undefined;
-
   applyDefaultConfigWithoutWarming: boolean;
-
   typeUrls: string[];
 };
 
@@ -118,9 +97,7 @@ export declare const ExtensionConfigSourceSchema: GenMessage<ExtensionConfigSour
 
 export enum ApiVersion {
   AUTO = 0,
-
   V2 = 1,
-
   V3 = 2,
 }
 

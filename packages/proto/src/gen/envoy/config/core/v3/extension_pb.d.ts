@@ -10,7 +10,6 @@ export declare const file_envoy_config_core_v3_extension: GenFile;
 
 export declare type TypedExtensionConfig = Message<"envoy.config.core.v3.TypedExtensionConfig"> & {
   name: string;
-
   typedConfig?: Any | undefined;
 };
 

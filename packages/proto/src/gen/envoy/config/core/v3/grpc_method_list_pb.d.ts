@@ -15,7 +15,6 @@ export declare const GrpcMethodListSchema: GenMessage<GrpcMethodList>;
 
 export declare type GrpcMethodList_Service = Message<"envoy.config.core.v3.GrpcMethodList.Service"> & {
   name: string;
-
   methodNames: string[];
 };
 

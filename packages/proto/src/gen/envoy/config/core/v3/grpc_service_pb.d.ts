@@ -17,11 +17,8 @@ export declare type GrpcService = Message<"envoy.config.core.v3.GrpcService"> & 
     value: GrpcService_GoogleGrpc;
     case: "googleGrpc";
   } | { case: undefined; value?: undefined };
-
   timeout?: Duration | undefined;
-
   initialMetadata: HeaderValue[];
-
   retryPolicy?: RetryPolicy | undefined;
 };
 
@@ -29,13 +26,9 @@ export declare const GrpcServiceSchema: GenMessage<GrpcService>;
 
 export declare type GrpcService_EnvoyGrpc = Message<"envoy.config.core.v3.GrpcService.EnvoyGrpc"> & {
   clusterName: string;
-
   authority: string;
-
   retryPolicy?: RetryPolicy | undefined;
-
   maxReceiveMessageLength?: number | undefined;
-
   skipEnvoyHeaders: boolean;
 };
 
@@ -43,23 +36,14 @@ export declare const GrpcService_EnvoyGrpcSchema: GenMessage<GrpcService_EnvoyGr
 
 export declare type GrpcService_GoogleGrpc = Message<"envoy.config.core.v3.GrpcService.GoogleGrpc"> & {
   targetUri: string;
-
   channelCredentials?: GrpcService_GoogleGrpc_ChannelCredentials | undefined;
-
   channelCredentialsPlugin: Any[];
-
   callCredentials: GrpcService_GoogleGrpc_CallCredentials[];
-
   callCredentialsPlugin: Any[];
-
   statPrefix: string;
-
   credentialsFactoryName: string;
-
   config?: JsonObject | undefined;
-
   perStreamBufferLimitBytes?: number | undefined;
-
   channelArgs?: GrpcService_GoogleGrpc_ChannelArgs | undefined;
 };
 
@@ -67,9 +51,7 @@ export declare const GrpcService_GoogleGrpcSchema: GenMessage<GrpcService_Google
 
 export declare type GrpcService_GoogleGrpc_SslCredentials = Message<"envoy.config.core.v3.GrpcService.GoogleGrpc.SslCredentials"> & {
   rootCerts?: DataSource | undefined;
-
   privateKey?: DataSource | undefined;
-
   certChain?: DataSource | undefined;
 };
 
@@ -124,7 +106,6 @@ export declare const GrpcService_GoogleGrpc_CallCredentialsSchema: GenMessage<Gr
 
 export declare type GrpcService_GoogleGrpc_CallCredentials_ServiceAccountJWTAccessCredentials = Message<"envoy.config.core.v3.GrpcService.GoogleGrpc.CallCredentials.ServiceAccountJWTAccessCredentials"> & {
   jsonKey: string;
-
   tokenLifetimeSeconds: bigint;
 };
 
@@ -132,7 +113,6 @@ export declare const GrpcService_GoogleGrpc_CallCredentials_ServiceAccountJWTAcc
 
 export declare type GrpcService_GoogleGrpc_CallCredentials_GoogleIAMCredentials = Message<"envoy.config.core.v3.GrpcService.GoogleGrpc.CallCredentials.GoogleIAMCredentials"> & {
   authorizationToken: string;
-
   authoritySelector: string;
 };
 
@@ -140,7 +120,6 @@ export declare const GrpcService_GoogleGrpc_CallCredentials_GoogleIAMCredentials
 
 export declare type GrpcService_GoogleGrpc_CallCredentials_MetadataCredentialsFromPlugin = Message<"envoy.config.core.v3.GrpcService.GoogleGrpc.CallCredentials.MetadataCredentialsFromPlugin"> & {
   name: string;
-
   configType: {
     value: Any;
     case: "typedConfig";
@@ -151,21 +130,13 @@ export declare const GrpcService_GoogleGrpc_CallCredentials_MetadataCredentialsF
 
 export declare type GrpcService_GoogleGrpc_CallCredentials_StsService = Message<"envoy.config.core.v3.GrpcService.GoogleGrpc.CallCredentials.StsService"> & {
   tokenExchangeServiceUri: string;
-
   resource: string;
-
   audience: string;
-
   scope: string;
-
   requestedTokenType: string;
-
   subjectTokenPath: string;
-
   subjectTokenType: string;
-
   actorTokenPath: string;
-
   actorTokenType: string;
 };
 

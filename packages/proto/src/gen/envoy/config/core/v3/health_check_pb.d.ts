@@ -23,23 +23,14 @@ export declare const HealthStatusSetSchema: GenMessage<HealthStatusSet>;
 
 export declare type HealthCheck = Message<"envoy.config.core.v3.HealthCheck"> & {
   timeout?: Duration | undefined;
-
   interval?: Duration | undefined;
-
   initialJitter?: Duration | undefined;
-
   intervalJitter?: Duration | undefined;
-
   intervalJitterPercent: number;
-
   unhealthyThreshold?: number | undefined;
-
   healthyThreshold?: number | undefined;
-
   altPort?: number | undefined;
-
   reuseConnection?: boolean | undefined;
-
   healthChecker: {
     value: HealthCheck_HttpHealthCheck;
     case: "httpHealthCheck";
@@ -53,29 +44,17 @@ export declare type HealthCheck = Message<"envoy.config.core.v3.HealthCheck"> & 
     value: HealthCheck_CustomHealthCheck;
     case: "customHealthCheck";
   } | { case: undefined; value?: undefined };
-
   noTrafficInterval?: Duration | undefined;
-
   noTrafficHealthyInterval?: Duration | undefined;
-
   unhealthyInterval?: Duration | undefined;
-
   unhealthyEdgeInterval?: Duration | undefined;
-
   healthyEdgeInterval?: Duration | undefined;
-
   eventLogPath: string;
-
   eventLogger: TypedExtensionConfig[];
-
   eventService?: EventServiceConfig | undefined;
-
   alwaysLogHealthCheckFailures: boolean;
-
   alwaysLogHealthCheckSuccess: boolean;
-
   tlsOptions?: HealthCheck_TlsOptions | undefined;
-
   transportSocketMatchCriteria?: JsonObject | undefined;
 };
 
@@ -95,27 +74,16 @@ export declare const HealthCheck_PayloadSchema: GenMessage<HealthCheck_Payload>;
 
 export declare type HealthCheck_HttpHealthCheck = Message<"envoy.config.core.v3.HealthCheck.HttpHealthCheck"> & {
   host: string;
-
   path: string;
-
   send?: HealthCheck_Payload | undefined;
-
   receive: HealthCheck_Payload[];
-
   responseBufferSize?: bigint | undefined;
-
   requestHeadersToAdd: HeaderValueOption[];
-
   requestHeadersToRemove: string[];
-
   expectedStatuses: Int64Range[];
-
   retriableStatuses: Int64Range[];
-
   codecClientType: CodecClientType;
-
   serviceNameMatcher?: StringMatcher | undefined;
-
   method: RequestMethod;
 };
 
@@ -123,9 +91,7 @@ export declare const HealthCheck_HttpHealthCheckSchema: GenMessage<HealthCheck_H
 
 export declare type HealthCheck_TcpHealthCheck = Message<"envoy.config.core.v3.HealthCheck.TcpHealthCheck"> & {
   send?: HealthCheck_Payload | undefined;
-
   receive: HealthCheck_Payload[];
-
   proxyProtocolConfig?: ProxyProtocolConfig | undefined;
 };
 
@@ -139,9 +105,7 @@ export declare const HealthCheck_RedisHealthCheckSchema: GenMessage<HealthCheck_
 
 export declare type HealthCheck_GrpcHealthCheck = Message<"envoy.config.core.v3.HealthCheck.GrpcHealthCheck"> & {
   serviceName: string;
-
   authority: string;
-
   initialMetadata: HeaderValueOption[];
 };
 
@@ -149,7 +113,6 @@ export declare const HealthCheck_GrpcHealthCheckSchema: GenMessage<HealthCheck_G
 
 export declare type HealthCheck_CustomHealthCheck = Message<"envoy.config.core.v3.HealthCheck.CustomHealthCheck"> & {
   name: string;
-
   configType: {
     value: Any;
     case: "typedConfig";
@@ -166,15 +129,10 @@ export declare const HealthCheck_TlsOptionsSchema: GenMessage<HealthCheck_TlsOpt
 
 export enum HealthStatus {
   UNKNOWN = 0,
-
   HEALTHY = 1,
-
   UNHEALTHY = 2,
-
   DRAINING = 3,
-
   TIMEOUT = 4,
-
   DEGRADED = 5,
 }
 

@@ -12,9 +12,7 @@ export declare const file_envoy_config_core_v3_http_service: GenFile;
 
 export declare type HttpService = Message<"envoy.config.core.v3.HttpService"> & {
   httpUri?: HttpUri | undefined;
-
   requestHeadersToAdd: HeaderValueOption[];
-
   formatters: TypedExtensionConfig[];
 };
 

@@ -10,12 +10,10 @@ export declare const file_envoy_config_core_v3_http_uri: GenFile;
 
 export declare type HttpUri = Message<"envoy.config.core.v3.HttpUri"> & {
   uri: string;
-
   httpUpstreamType: {
     value: string;
     case: "cluster";
   } | { case: undefined; value?: undefined };
-
   timeout?: Duration | undefined;
 };
 

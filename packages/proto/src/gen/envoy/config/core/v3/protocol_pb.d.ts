@@ -18,7 +18,6 @@ export declare const TcpProtocolOptionsSchema: GenMessage<TcpProtocolOptions>;
 
 export declare type QuicKeepAliveSettings = Message<"envoy.config.core.v3.QuicKeepAliveSettings"> & {
   maxInterval?: Duration | undefined;
-
   initialInterval?: Duration | undefined;
 };
 
@@ -26,29 +25,17 @@ export declare const QuicKeepAliveSettingsSchema: GenMessage<QuicKeepAliveSettin
 
 export declare type QuicProtocolOptions = Message<"envoy.config.core.v3.QuicProtocolOptions"> & {
   maxConcurrentStreams?: number | undefined;
-
   initialStreamWindowSize?: number | undefined;
-
   initialConnectionWindowSize?: number | undefined;
-
   numTimeoutsToTriggerPortMigration?: number | undefined;
-
   connectionKeepalive?: QuicKeepAliveSettings | undefined;
-
   connectionOptions: string;
-
   clientConnectionOptions: string;
-
   idleNetworkTimeout?: Duration | undefined;
-
   maxPacketLength?: bigint | undefined;
-
   clientPacketWriter?: TypedExtensionConfig | undefined;
-
   connectionMigration?: QuicProtocolOptions_ConnectionMigrationSettings | undefined;
-
   memoryReductionTimeout?: Duration | undefined;
-
   enableScone?: boolean | undefined;
 };
 
@@ -56,7 +43,6 @@ export declare const QuicProtocolOptionsSchema: GenMessage<QuicProtocolOptions>;
 
 export declare type QuicProtocolOptions_ConnectionMigrationSettings = Message<"envoy.config.core.v3.QuicProtocolOptions.ConnectionMigrationSettings"> & {
   migrateIdleConnections?: QuicProtocolOptions_ConnectionMigrationSettings_MigrateIdleConnectionSettings | undefined;
-
   maxTimeOnNonDefaultNetwork?: Duration | undefined;
 };
 
@@ -70,9 +56,7 @@ export declare const QuicProtocolOptions_ConnectionMigrationSettings_MigrateIdle
 
 export declare type UpstreamHttpProtocolOptions = Message<"envoy.config.core.v3.UpstreamHttpProtocolOptions"> & {
   autoSni: boolean;
-
   autoSanValidation: boolean;
-
   overrideAutoSniHeader: string;
 };
 
@@ -80,13 +64,9 @@ export declare const UpstreamHttpProtocolOptionsSchema: GenMessage<UpstreamHttpP
 
 export declare type AlternateProtocolsCacheOptions = Message<"envoy.config.core.v3.AlternateProtocolsCacheOptions"> & {
   name: string;
-
   maxEntries?: number | undefined;
-
   keyValueStoreConfig?: TypedExtensionConfig | undefined;
-
   prepopulatedEntries: AlternateProtocolsCacheOptions_AlternateProtocolsCacheEntry[];
-
   canonicalSuffixes: string[];
 };
 
@@ -94,7 +74,6 @@ export declare const AlternateProtocolsCacheOptionsSchema: GenMessage<AlternateP
 
 export declare type AlternateProtocolsCacheOptions_AlternateProtocolsCacheEntry = Message<"envoy.config.core.v3.AlternateProtocolsCacheOptions.AlternateProtocolsCacheEntry"> & {
   hostname: string;
-
   port: number;
 };
 
@@ -102,19 +81,12 @@ export declare const AlternateProtocolsCacheOptions_AlternateProtocolsCacheEntry
 
 export declare type HttpProtocolOptions = Message<"envoy.config.core.v3.HttpProtocolOptions"> & {
   idleTimeout?: Duration | undefined;
-
   maxConnectionDuration?: Duration | undefined;
-
   maxConnectionDurationJitter?: Percent | undefined;
-
   maxHeadersCount?: number | undefined;
-
   maxResponseHeadersKb?: number | undefined;
-
   maxStreamDuration?: Duration | undefined;
-
   headersWithUnderscoresAction: HttpProtocolOptions_HeadersWithUnderscoresAction;
-
   maxRequestsPerConnection?: number | undefined;
 };
 
@@ -122,9 +94,7 @@ export declare const HttpProtocolOptionsSchema: GenMessage<HttpProtocolOptions>;
 
 export enum HttpProtocolOptions_HeadersWithUnderscoresAction {
   ALLOW = 0,
-
   REJECT_REQUEST = 1,
-
   DROP_HEADER = 2,
 }
 
@@ -132,25 +102,15 @@ export declare const HttpProtocolOptions_HeadersWithUnderscoresActionSchema: Gen
 
 export declare type Http1ProtocolOptions = Message<"envoy.config.core.v3.Http1ProtocolOptions"> & {
   allowAbsoluteUrl?: boolean | undefined;
-
   acceptHttp10: boolean;
-
   defaultHostForHttp10: string;
-
   headerKeyFormat?: Http1ProtocolOptions_HeaderKeyFormat | undefined;
-
   enableTrailers: boolean;
-
   allowChunkedLength: boolean;
-
   overrideStreamErrorOnInvalidHttpMessage?: boolean | undefined;
-
   sendFullyQualifiedUrl: boolean;
-
   useBalsaParser?: boolean | undefined;
-
   allowCustomMethods: boolean;
-
   ignoreHttp11Upgrade: StringMatcher[];
 };
 
@@ -175,11 +135,8 @@ export declare const Http1ProtocolOptions_HeaderKeyFormat_ProperCaseWordsSchema:
 
 export declare type KeepaliveSettings = Message<"envoy.config.core.v3.KeepaliveSettings"> & {
   interval?: Duration | undefined;
-
   timeout?: Duration | undefined;
-
   intervalJitter?: Percent | undefined;
-
   connectionIdleInterval?: Duration | undefined;
 };
 
@@ -187,47 +144,26 @@ export declare const KeepaliveSettingsSchema: GenMessage<KeepaliveSettings>;
 
 export declare type Http2ProtocolOptions = Message<"envoy.config.core.v3.Http2ProtocolOptions"> & {
   hpackTableSize?: number | undefined;
-
   maxConcurrentStreams?: number | undefined;
-
   initialStreamWindowSize?: number | undefined;
-
   initialConnectionWindowSize?: number | undefined;
-
   allowConnect: boolean;
-
   allowMetadata: boolean;
-
   maxOutboundFrames?: number | undefined;
-
   maxOutboundControlFrames?: number | undefined;
-
   maxConsecutiveInboundFramesWithEmptyPayload?: number | undefined;
-
   maxInboundPriorityFramesPerStream?: number | undefined;
-
   maxInboundWindowUpdateFramesPerDataFrameSent?: number | undefined;
-
   streamErrorOnInvalidHttpMessaging: boolean;
-
   overrideStreamErrorOnInvalidHttpMessage?: boolean | undefined;
-
   customSettingsParameters: Http2ProtocolOptions_SettingsParameter[];
-
   connectionKeepalive?: KeepaliveSettings | undefined;
-
   useOghttp2Codec?: boolean | undefined;
-
   maxMetadataSize?: bigint | undefined;
-
   enableHuffmanEncoding?: boolean | undefined;
-
   maxHeaderFieldSizeKb?: number | undefined;
-
   disallowObsText?: boolean | undefined;
-
   streamResetBurst?: bigint | undefined;
-
   streamResetRate?: bigint | undefined;
 };
 
@@ -235,7 +171,6 @@ export declare const Http2ProtocolOptionsSchema: GenMessage<Http2ProtocolOptions
 
 export declare type Http2ProtocolOptions_SettingsParameter = Message<"envoy.config.core.v3.Http2ProtocolOptions.SettingsParameter"> & {
   identifier?: number | undefined;
-
   value?: number | undefined;
 };
 
@@ -249,17 +184,11 @@ export declare const GrpcProtocolOptionsSchema: GenMessage<GrpcProtocolOptions>;
 
 export declare type Http3ProtocolOptions = Message<"envoy.config.core.v3.Http3ProtocolOptions"> & {
   quicProtocolOptions?: QuicProtocolOptions | undefined;
-
   overrideStreamErrorOnInvalidHttpMessage?: boolean | undefined;
-
   allowExtendedConnect: boolean;
-
   allowMetadata: boolean;
-
   disableQpack: boolean;
-
   disableConnectionFlowControlForStreams: boolean;
-
   disallowObsText?: boolean | undefined;
 };
 
@@ -270,7 +199,6 @@ export declare type SchemeHeaderTransformation = Message<"envoy.config.core.v3.S
     value: string;
     case: "schemeToOverwrite";
   } | { case: undefined; value?: undefined };
-
   matchUpstream: boolean;
 };
 

@@ -10,7 +10,6 @@ export declare const file_envoy_config_core_v3_proxy_protocol: GenFile;
 
 export declare type ProxyProtocolPassThroughTLVs = Message<"envoy.config.core.v3.ProxyProtocolPassThroughTLVs"> & {
   matchType: ProxyProtocolPassThroughTLVs_PassTLVsMatchType;
-
   tlvType: number[];
 };
 
@@ -18,7 +17,6 @@ export declare const ProxyProtocolPassThroughTLVsSchema: GenMessage<ProxyProtoco
 
 export enum ProxyProtocolPassThroughTLVs_PassTLVsMatchType {
   INCLUDE_ALL = 0,
-
   INCLUDE = 1,
 }
 
@@ -26,9 +24,7 @@ export declare const ProxyProtocolPassThroughTLVs_PassTLVsMatchTypeSchema: GenEn
 
 export declare type TlvEntry = Message<"envoy.config.core.v3.TlvEntry"> & {
   type: number;
-
   value: Uint8Array;
-
   formatString?: SubstitutionFormatString | undefined;
 };
 
@@ -36,9 +32,7 @@ export declare const TlvEntrySchema: GenMessage<TlvEntry>;
 
 export declare type ProxyProtocolConfig = Message<"envoy.config.core.v3.ProxyProtocolConfig"> & {
   version: ProxyProtocolConfig_Version;
-
   passThroughTlvs?: ProxyProtocolPassThroughTLVs | undefined;
-
   addedTlvs: TlvEntry[];
 };
 
@@ -46,7 +40,6 @@ export declare const ProxyProtocolConfigSchema: GenMessage<ProxyProtocolConfig>;
 
 export enum ProxyProtocolConfig_Version {
   V1 = 0,
-
   V2 = 1,
 }
 

@@ -10,7 +10,6 @@ export declare const file_envoy_config_core_v3_resolver: GenFile;
 
 export declare type DnsResolverOptions = Message<"envoy.config.core.v3.DnsResolverOptions"> & {
   useTcpForDnsLookups: boolean;
-
   noDefaultSearchDomain: boolean;
 };
 
@@ -18,7 +17,6 @@ export declare const DnsResolverOptionsSchema: GenMessage<DnsResolverOptions>;
 
 export declare type DnsResolutionConfig = Message<"envoy.config.core.v3.DnsResolutionConfig"> & {
   resolvers: Address[];
-
   dnsResolverOptions?: DnsResolverOptions | undefined;
 };
 

@@ -9,9 +9,7 @@ export declare const file_envoy_config_core_v3_socket_cmsg_headers: GenFile;
 
 export declare type SocketCmsgHeaders = Message<"envoy.config.core.v3.SocketCmsgHeaders"> & {
   level?: number | undefined;
-
   type?: number | undefined;
-
   expectedSize: number;
 };
 

@@ -9,11 +9,8 @@ export declare const file_envoy_config_core_v3_socket_option: GenFile;
 
 export declare type SocketOption = Message<"envoy.config.core.v3.SocketOption"> & {
   description: string;
-
   level: bigint;
-
   name: bigint;
-
   value: {
     value: bigint;
     case: "intValue";
@@ -21,11 +18,8 @@ export declare type SocketOption = Message<"envoy.config.core.v3.SocketOption"> 
     value: Uint8Array;
     case: "bufValue";
   } | { case: undefined; value?: undefined };
-
   state: SocketOption_SocketState;
-
   type?: SocketOption_SocketType | undefined;
-
   ipVersion: SocketOption_SocketIpVersion;
 };
 
@@ -33,7 +27,6 @@ export declare const SocketOptionSchema: GenMessage<SocketOption>;
 
 export declare type SocketOption_SocketType = Message<"envoy.config.core.v3.SocketOption.SocketType"> & {
   stream?: SocketOption_SocketType_Stream | undefined;
-
   datagram?: SocketOption_SocketType_Datagram | undefined;
 };
 
@@ -51,9 +44,7 @@ export declare const SocketOption_SocketType_DatagramSchema: GenMessage<SocketOp
 
 export enum SocketOption_SocketState {
   STATE_PREBIND = 0,
-
   STATE_BOUND = 1,
-
   STATE_LISTENING = 2,
 }
 
@@ -61,9 +52,7 @@ export declare const SocketOption_SocketStateSchema: GenEnum<SocketOption_Socket
 
 export enum SocketOption_SocketIpVersion {
   UNSPECIFIED = 0,
-
   IPV4 = 1,
-
   IPV6 = 2,
 }
 

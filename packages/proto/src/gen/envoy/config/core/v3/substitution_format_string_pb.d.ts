@@ -26,13 +26,9 @@ export declare type SubstitutionFormatString = Message<"envoy.config.core.v3.Sub
     value: DataSource;
     case: "textFormatSource";
   } | { case: undefined; value?: undefined };
-
   omitEmptyValues: boolean;
-
   contentType: string;
-
   formatters: TypedExtensionConfig[];
-
   jsonFormatOptions?: JsonFormatOptions | undefined;
 };
 

@@ -9,7 +9,6 @@ export declare const file_envoy_config_core_v3_udp_socket_config: GenFile;
 
 export declare type UdpSocketConfig = Message<"envoy.config.core.v3.UdpSocketConfig"> & {
   maxRxDatagramSize?: bigint | undefined;
-
   preferGro?: boolean | undefined;
 };
 

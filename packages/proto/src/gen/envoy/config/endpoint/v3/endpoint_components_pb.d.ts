@@ -14,13 +14,9 @@ export declare const file_envoy_config_endpoint_v3_endpoint_components: GenFile;
 
 export declare type Endpoint = Message<"envoy.config.endpoint.v3.Endpoint"> & {
   address?: Address | undefined;
-
   healthCheckConfig?: Endpoint_HealthCheckConfig | undefined;
-
   hostname: string;
-
   additionalAddresses: Endpoint_AdditionalAddress[];
-
   observabilityName: string;
 };
 
@@ -28,11 +24,8 @@ export declare const EndpointSchema: GenMessage<Endpoint>;
 
 export declare type Endpoint_HealthCheckConfig = Message<"envoy.config.endpoint.v3.Endpoint.HealthCheckConfig"> & {
   portValue: number;
-
   hostname: string;
-
   address?: Address | undefined;
-
   disableActiveHealthCheck: boolean;
 };
 
@@ -52,11 +45,8 @@ export declare type LbEndpoint = Message<"envoy.config.endpoint.v3.LbEndpoint"> 
     value: string;
     case: "endpointName";
   } | { case: undefined; value?: undefined };
-
   healthStatus: HealthStatus;
-
   metadata?: Metadata | undefined;
-
   loadBalancingWeight?: number | undefined;
 };
 
@@ -70,7 +60,6 @@ export declare const LbEndpointCollectionSchema: GenMessage<LbEndpointCollection
 
 export declare type LedsClusterLocalityConfig = Message<"envoy.config.endpoint.v3.LedsClusterLocalityConfig"> & {
   ledsConfig?: ConfigSource | undefined;
-
   ledsCollectionName: string;
 };
 
@@ -78,11 +67,8 @@ export declare const LedsClusterLocalityConfigSchema: GenMessage<LedsClusterLoca
 
 export declare type LocalityLbEndpoints = Message<"envoy.config.endpoint.v3.LocalityLbEndpoints"> & {
   locality?: Locality | undefined;
-
   metadata?: Metadata | undefined;
-
   lbEndpoints: LbEndpoint[];
-
   lbConfig: {
     value: LocalityLbEndpoints_LbEndpointList;
     case: "loadBalancerEndpoints";
@@ -90,11 +76,8 @@ export declare type LocalityLbEndpoints = Message<"envoy.config.endpoint.v3.Loca
     value: LedsClusterLocalityConfig;
     case: "ledsClusterLocalityConfig";
   } | { case: undefined; value?: undefined };
-
   loadBalancingWeight?: number | undefined;
-
   priority: number;
-
   proximity?: number | undefined;
 };
 

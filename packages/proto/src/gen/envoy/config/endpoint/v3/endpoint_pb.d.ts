@@ -12,11 +12,8 @@ export declare const file_envoy_config_endpoint_v3_endpoint: GenFile;
 
 export declare type ClusterLoadAssignment = Message<"envoy.config.endpoint.v3.ClusterLoadAssignment"> & {
   clusterName: string;
-
   endpoints: LocalityLbEndpoints[];
-
   namedEndpoints: { [key: string]: Endpoint };
-
   policy?: ClusterLoadAssignment_Policy | undefined;
 };
 
@@ -24,11 +21,8 @@ export declare const ClusterLoadAssignmentSchema: GenMessage<ClusterLoadAssignme
 
 export declare type ClusterLoadAssignment_Policy = Message<"envoy.config.endpoint.v3.ClusterLoadAssignment.Policy"> & {
   dropOverloads: ClusterLoadAssignment_Policy_DropOverload[];
-
   overprovisioningFactor?: number | undefined;
-
   endpointStaleAfter?: Duration | undefined;
-
   weightedPriorityHealth: boolean;
 };
 
@@ -36,7 +30,6 @@ export declare const ClusterLoadAssignment_PolicySchema: GenMessage<ClusterLoadA
 
 export declare type ClusterLoadAssignment_Policy_DropOverload = Message<"envoy.config.endpoint.v3.ClusterLoadAssignment.Policy.DropOverload"> & {
   category: string;
-
   dropPercentage?: FractionalPercent | undefined;
 };
 

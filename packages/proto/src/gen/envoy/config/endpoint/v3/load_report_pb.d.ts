@@ -12,31 +12,18 @@ export declare const file_envoy_config_endpoint_v3_load_report: GenFile;
 
 export declare type UpstreamLocalityStats = Message<"envoy.config.endpoint.v3.UpstreamLocalityStats"> & {
   locality?: Locality | undefined;
-
   totalSuccessfulRequests: bigint;
-
   totalRequestsInProgress: bigint;
-
   totalErrorRequests: bigint;
-
   totalIssuedRequests: bigint;
-
   totalActiveConnections: bigint;
-
   totalNewConnections: bigint;
-
   totalFailConnections: bigint;
-
   cpuUtilization?: UnnamedEndpointLoadMetricStats | undefined;
-
   memUtilization?: UnnamedEndpointLoadMetricStats | undefined;
-
   applicationUtilization?: UnnamedEndpointLoadMetricStats | undefined;
-
   loadMetricStats: EndpointLoadMetricStats[];
-
   upstreamEndpointStats: UpstreamEndpointStats[];
-
   priority: number;
 };
 
@@ -44,17 +31,11 @@ export declare const UpstreamLocalityStatsSchema: GenMessage<UpstreamLocalitySta
 
 export declare type UpstreamEndpointStats = Message<"envoy.config.endpoint.v3.UpstreamEndpointStats"> & {
   address?: Address | undefined;
-
   metadata?: JsonObject | undefined;
-
   totalSuccessfulRequests: bigint;
-
   totalRequestsInProgress: bigint;
-
   totalErrorRequests: bigint;
-
   totalIssuedRequests: bigint;
-
   loadMetricStats: EndpointLoadMetricStats[];
 };
 
@@ -62,9 +43,7 @@ export declare const UpstreamEndpointStatsSchema: GenMessage<UpstreamEndpointSta
 
 export declare type EndpointLoadMetricStats = Message<"envoy.config.endpoint.v3.EndpointLoadMetricStats"> & {
   metricName: string;
-
   numRequestsFinishedWithMetric: bigint;
-
   totalMetricValue: number;
 };
 
@@ -72,7 +51,6 @@ export declare const EndpointLoadMetricStatsSchema: GenMessage<EndpointLoadMetri
 
 export declare type UnnamedEndpointLoadMetricStats = Message<"envoy.config.endpoint.v3.UnnamedEndpointLoadMetricStats"> & {
   numRequestsFinishedWithMetric: bigint;
-
   totalMetricValue: number;
 };
 
@@ -80,15 +58,10 @@ export declare const UnnamedEndpointLoadMetricStatsSchema: GenMessage<UnnamedEnd
 
 export declare type ClusterStats = Message<"envoy.config.endpoint.v3.ClusterStats"> & {
   clusterName: string;
-
   clusterServiceName: string;
-
   upstreamLocalityStats: UpstreamLocalityStats[];
-
   totalDroppedRequests: bigint;
-
   droppedRequests: ClusterStats_DroppedRequests[];
-
   loadReportInterval?: Duration | undefined;
 };
 
@@ -96,7 +69,6 @@ export declare const ClusterStatsSchema: GenMessage<ClusterStats>;
 
 export declare type ClusterStats_DroppedRequests = Message<"envoy.config.endpoint.v3.ClusterStats.DroppedRequests"> & {
   category: string;
-
   droppedCount: bigint;
 };
 

@@ -10,9 +10,7 @@ export declare const file_envoy_config_grpc_credential_v3_file_based_metadata: G
 
 export declare type FileBasedMetadataConfig = Message<"envoy.config.grpc_credential.v3.FileBasedMetadataConfig"> & {
   secretData?: DataSource | undefined;
-
   headerKey: string;
-
   headerPrefix: string;
 };
 

@@ -14,7 +14,6 @@ export declare const file_envoy_config_listener_v3_listener_components: GenFile;
 
 export declare type Filter = Message<"envoy.config.listener.v3.Filter"> & {
   name: string;
-
   configType: {
     value: Any;
     case: "typedConfig";
@@ -28,25 +27,15 @@ export declare const FilterSchema: GenMessage<Filter>;
 
 export declare type FilterChainMatch = Message<"envoy.config.listener.v3.FilterChainMatch"> & {
   destinationPort?: number | undefined;
-
   prefixRanges: CidrRange[];
-
   addressSuffix: string;
-
   suffixLen?: number | undefined;
-
   directSourcePrefixRanges: CidrRange[];
-
   sourceType: FilterChainMatch_ConnectionSourceType;
-
   sourcePrefixRanges: CidrRange[];
-
   sourcePorts: number[];
-
   serverNames: string[];
-
   transportProtocol: string;
-
   applicationProtocols: string[];
 };
 
@@ -54,9 +43,7 @@ export declare const FilterChainMatchSchema: GenMessage<FilterChainMatch>;
 
 export enum FilterChainMatch_ConnectionSourceType {
   ANY = 0,
-
   SAME_IP_OR_LOOPBACK = 1,
-
   EXTERNAL = 2,
 }
 
@@ -64,17 +51,11 @@ export declare const FilterChainMatch_ConnectionSourceTypeSchema: GenEnum<Filter
 
 export declare type FilterChain = Message<"envoy.config.listener.v3.FilterChain"> & {
   filterChainMatch?: FilterChainMatch | undefined;
-
   filters: Filter[];
-
   useProxyProto?: boolean | undefined;
-
   metadata?: Metadata | undefined;
-
   transportSocket?: TransportSocket | undefined;
-
   transportSocketConnectTimeout?: Duration | undefined;
-
   name: string;
 };
 
@@ -109,7 +90,6 @@ export declare const ListenerFilterChainMatchPredicate_MatchSetSchema: GenMessag
 
 export declare type ListenerFilter = Message<"envoy.config.listener.v3.ListenerFilter"> & {
   name: string;
-
   configType: {
     value: Any;
     case: "typedConfig";
@@ -117,7 +97,6 @@ export declare type ListenerFilter = Message<"envoy.config.listener.v3.ListenerF
     value: ExtensionConfigSource;
     case: "configDiscovery";
   } | { case: undefined; value?: undefined };
-
   filterDisabled?: ListenerFilterChainMatchPredicate | undefined;
 };
 

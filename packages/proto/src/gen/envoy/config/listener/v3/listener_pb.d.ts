@@ -22,9 +22,7 @@ export declare const file_envoy_config_listener_v3_listener: GenFile;
 
 export declare type AdditionalAddress = Message<"envoy.config.listener.v3.AdditionalAddress"> & {
   address?: Address | undefined;
-
   socketOptions?: SocketOptionsOverride | undefined;
-
   tcpKeepalive?: TcpKeepalive | undefined;
 };
 
@@ -38,80 +36,44 @@ export declare const ListenerCollectionSchema: GenMessage<ListenerCollection>;
 
 export declare type Listener = Message<"envoy.config.listener.v3.Listener"> & {
   name: string;
-
   address?: Address | undefined;
-
   additionalAddresses: AdditionalAddress[];
-
   statPrefix: string;
-
   statsMatcher?: StatsMatcher | undefined;
-
   filterChains: FilterChain[];
-
   fcdsConfig?: Listener_FcdsConfig | undefined;
-
   filterChainMatcher?: Matcher | undefined;
-
   useOriginalDst?: boolean | undefined;
-
   defaultFilterChain?: FilterChain | undefined;
-
   perConnectionBufferLimitBytes?: number | undefined;
-
   perConnectionBufferHighWatermarkTimeout?: Duration | undefined;
-
   metadata?: Metadata | undefined;
-
   deprecatedV1?: Listener_DeprecatedV1 | undefined;
-
   drainType: Listener_DrainType;
-
   listenerFilters: ListenerFilter[];
-
   listenerFiltersTimeout?: Duration | undefined;
-
   continueOnListenerFiltersTimeout: boolean;
-
   transparent?: boolean | undefined;
-
   freebind?: boolean | undefined;
-
   socketOptions: SocketOption[];
-
   tcpFastOpenQueueLength?: number | undefined;
-
   trafficDirection: TrafficDirection;
-
   udpListenerConfig?: UdpListenerConfig | undefined;
-
   apiListener?: ApiListener | undefined;
-
   connectionBalanceConfig?: Listener_ConnectionBalanceConfig | undefined;
-
   reusePort: boolean;
-
   enableReusePort?: boolean | undefined;
-
   accessLog: AccessLog[];
-
   tcpBacklogSize?: number | undefined;
-
   maxConnectionsToAcceptPerSocketEvent?: number | undefined;
-
   bindToPort?: boolean | undefined;
-
   listenerSpecifier: {
     value: Listener_InternalListenerConfig;
     case: "internalListener";
   } | { case: undefined; value?: undefined };
-
   enableMptcp: boolean;
-
   ignoreGlobalConnLimit: boolean;
-
   bypassOverloadManager: boolean;
-
   tcpKeepalive?: TcpKeepalive | undefined;
 };
 
@@ -155,7 +117,6 @@ export declare const Listener_InternalListenerConfigSchema: GenMessage<Listener_
 
 export declare type Listener_FcdsConfig = Message<"envoy.config.listener.v3.Listener.FcdsConfig"> & {
   name: string;
-
   configSource?: ConfigSource | undefined;
 };
 
@@ -163,7 +124,6 @@ export declare const Listener_FcdsConfigSchema: GenMessage<Listener_FcdsConfig>;
 
 export enum Listener_DrainType {
   DEFAULT = 0,
-
   MODIFY_ONLY = 1,
 }
 

@@ -14,31 +14,18 @@ export declare const file_envoy_config_listener_v3_quic_config: GenFile;
 
 export declare type QuicProtocolOptions = Message<"envoy.config.listener.v3.QuicProtocolOptions"> & {
   quicProtocolOptions?: QuicProtocolOptions$1 | undefined;
-
   idleTimeout?: Duration | undefined;
-
   cryptoHandshakeTimeout?: Duration | undefined;
-
   enabled?: RuntimeFeatureFlag | undefined;
-
   packetsToReadToConnectionCountRatio?: number | undefined;
-
   cryptoStreamConfig?: TypedExtensionConfig | undefined;
-
   proofSourceConfig?: TypedExtensionConfig | undefined;
-
   connectionIdGeneratorConfig?: TypedExtensionConfig | undefined;
-
   serverPreferredAddressConfig?: TypedExtensionConfig | undefined;
-
   sendDisableActiveMigration?: boolean | undefined;
-
   connectionDebugVisitorConfig?: TypedExtensionConfig | undefined;
-
   saveCmsgConfig: SocketCmsgHeaders[];
-
   rejectNewConnections: boolean;
-
   maxSessionsPerEventLoop?: number | undefined;
 };
 

@@ -12,9 +12,7 @@ export declare const file_envoy_config_listener_v3_udp_listener_config: GenFile;
 
 export declare type UdpListenerConfig = Message<"envoy.config.listener.v3.UdpListenerConfig"> & {
   downstreamSocketConfig?: UdpSocketConfig | undefined;
-
   quicOptions?: QuicProtocolOptions | undefined;
-
   udpPacketPacketWriterConfig?: TypedExtensionConfig | undefined;
 };
 

@@ -11,15 +11,10 @@ export declare const file_envoy_config_metrics_v3_metrics_service: GenFile;
 
 export declare type MetricsServiceConfig = Message<"envoy.config.metrics.v3.MetricsServiceConfig"> & {
   grpcService?: GrpcService | undefined;
-
   transportApiVersion: ApiVersion;
-
   reportCountersAsDeltas?: boolean | undefined;
-
   emitTagsAsLabels: boolean;
-
   histogramEmitMode: HistogramEmitMode;
-
   batchSize: number;
 };
 
@@ -27,9 +22,7 @@ export declare const MetricsServiceConfigSchema: GenMessage<MetricsServiceConfig
 
 export enum HistogramEmitMode {
   SUMMARY_AND_HISTOGRAM = 0,
-
   SUMMARY = 1,
-
   HISTOGRAM = 2,
 }
 

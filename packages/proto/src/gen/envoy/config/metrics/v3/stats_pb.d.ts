@@ -12,7 +12,6 @@ export declare const file_envoy_config_metrics_v3_stats: GenFile;
 
 export declare type StatsSink = Message<"envoy.config.metrics.v3.StatsSink"> & {
   name: string;
-
   configType: {
     value: Any;
     case: "typedConfig";
@@ -23,13 +22,9 @@ export declare const StatsSinkSchema: GenMessage<StatsSink>;
 
 export declare type StatsConfig = Message<"envoy.config.metrics.v3.StatsConfig"> & {
   statsTags: TagSpecifier[];
-
   useAllDefaultTags?: boolean | undefined;
-
   statsMatcher?: StatsMatcher | undefined;
-
   histogramBucketSettings: HistogramBucketSettings[];
-
   allowDefaultTagOverrides?: boolean | undefined;
 };
 
@@ -52,7 +47,6 @@ export declare const StatsMatcherSchema: GenMessage<StatsMatcher>;
 
 export declare type TagSpecifier = Message<"envoy.config.metrics.v3.TagSpecifier"> & {
   tagName: string;
-
   tagValue: {
     value: string;
     case: "regex";
@@ -66,9 +60,7 @@ export declare const TagSpecifierSchema: GenMessage<TagSpecifier>;
 
 export declare type HistogramBucketSettings = Message<"envoy.config.metrics.v3.HistogramBucketSettings"> & {
   match?: StringMatcher | undefined;
-
   buckets: number[];
-
   bins?: number | undefined;
 };
 
@@ -82,7 +74,6 @@ export declare type StatsdSink = Message<"envoy.config.metrics.v3.StatsdSink"> &
     value: string;
     case: "tcpClusterName";
   } | { case: undefined; value?: undefined };
-
   prefix: string;
 };
 
@@ -93,9 +84,7 @@ export declare type DogStatsdSink = Message<"envoy.config.metrics.v3.DogStatsdSi
     value: Address;
     case: "address";
   } | { case: undefined; value?: undefined };
-
   prefix: string;
-
   maxBytesPerDatagram?: bigint | undefined;
 };
 

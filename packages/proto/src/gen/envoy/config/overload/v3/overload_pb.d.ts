@@ -11,7 +11,6 @@ export declare const file_envoy_config_overload_v3_overload: GenFile;
 
 export declare type ResourceMonitor = Message<"envoy.config.overload.v3.ResourceMonitor"> & {
   name: string;
-
   configType: {
     value: Any;
     case: "typedConfig";
@@ -28,7 +27,6 @@ export declare const ThresholdTriggerSchema: GenMessage<ThresholdTrigger>;
 
 export declare type ScaledTrigger = Message<"envoy.config.overload.v3.ScaledTrigger"> & {
   scalingThreshold: number;
-
   saturationThreshold: number;
 };
 
@@ -36,7 +34,6 @@ export declare const ScaledTriggerSchema: GenMessage<ScaledTrigger>;
 
 export declare type Trigger = Message<"envoy.config.overload.v3.Trigger"> & {
   name: string;
-
   triggerOneof: {
     value: ThresholdTrigger;
     case: "threshold";
@@ -56,7 +53,6 @@ export declare const ScaleTimersOverloadActionConfigSchema: GenMessage<ScaleTime
 
 export declare type ScaleTimersOverloadActionConfig_ScaleTimer = Message<"envoy.config.overload.v3.ScaleTimersOverloadActionConfig.ScaleTimer"> & {
   timer: ScaleTimersOverloadActionConfig_TimerType;
-
   overloadAdjust: {
     value: Duration;
     case: "minTimeout";
@@ -70,15 +66,10 @@ export declare const ScaleTimersOverloadActionConfig_ScaleTimerSchema: GenMessag
 
 export enum ScaleTimersOverloadActionConfig_TimerType {
   UNSPECIFIED = 0,
-
   HTTP_DOWNSTREAM_CONNECTION_IDLE = 1,
-
   HTTP_DOWNSTREAM_STREAM_IDLE = 2,
-
   TRANSPORT_SOCKET_CONNECT = 3,
-
   HTTP_DOWNSTREAM_CONNECTION_MAX = 4,
-
   HTTP_DOWNSTREAM_STREAM_FLUSH = 5,
 }
 
@@ -86,7 +77,6 @@ export declare const ScaleTimersOverloadActionConfig_TimerTypeSchema: GenEnum<Sc
 
 export declare type ShrinkHeapConfig = Message<"envoy.config.overload.v3.ShrinkHeapConfig"> & {
   timerInterval?: Duration | undefined;
-
   maxUnfreedMemoryBytes?: bigint | undefined;
 };
 
@@ -94,9 +84,7 @@ export declare const ShrinkHeapConfigSchema: GenMessage<ShrinkHeapConfig>;
 
 export declare type OverloadAction = Message<"envoy.config.overload.v3.OverloadAction"> & {
   name: string;
-
   triggers: Trigger[];
-
   typedConfig?: Any | undefined;
 };
 
@@ -104,7 +92,6 @@ export declare const OverloadActionSchema: GenMessage<OverloadAction>;
 
 export declare type LoadShedPoint = Message<"envoy.config.overload.v3.LoadShedPoint"> & {
   name: string;
-
   triggers: Trigger[];
 };
 
@@ -118,13 +105,9 @@ export declare const BufferFactoryConfigSchema: GenMessage<BufferFactoryConfig>;
 
 export declare type OverloadManager = Message<"envoy.config.overload.v3.OverloadManager"> & {
   refreshInterval?: Duration | undefined;
-
   resourceMonitors: ResourceMonitor[];
-
   actions: OverloadAction[];
-
   loadshedPoints: LoadShedPoint[];
-
   bufferFactoryConfig?: BufferFactoryConfig | undefined;
 };
 

@@ -11,7 +11,6 @@ export declare const file_envoy_config_ratelimit_v3_rls: GenFile;
 
 export declare type RateLimitServiceConfig = Message<"envoy.config.ratelimit.v3.RateLimitServiceConfig"> & {
   grpcService?: GrpcService | undefined;
-
   transportApiVersion: ApiVersion;
 };
 

@@ -20,9 +20,7 @@ export declare const file_envoy_config_rbac_v3_rbac: GenFile;
 
 export declare type RBAC = Message<"envoy.config.rbac.v3.RBAC"> & {
   action: RBAC_Action;
-
   policies: { [key: string]: Policy };
-
   auditLoggingOptions?: RBAC_AuditLoggingOptions | undefined;
 };
 
@@ -30,7 +28,6 @@ export declare const RBACSchema: GenMessage<RBAC>;
 
 export declare type RBAC_AuditLoggingOptions = Message<"envoy.config.rbac.v3.RBAC.AuditLoggingOptions"> & {
   auditCondition: RBAC_AuditLoggingOptions_AuditCondition;
-
   loggerConfigs: RBAC_AuditLoggingOptions_AuditLoggerConfig[];
 };
 
@@ -38,7 +35,6 @@ export declare const RBAC_AuditLoggingOptionsSchema: GenMessage<RBAC_AuditLoggin
 
 export declare type RBAC_AuditLoggingOptions_AuditLoggerConfig = Message<"envoy.config.rbac.v3.RBAC.AuditLoggingOptions.AuditLoggerConfig"> & {
   auditLogger?: TypedExtensionConfig | undefined;
-
   isOptional: boolean;
 };
 
@@ -46,11 +42,8 @@ export declare const RBAC_AuditLoggingOptions_AuditLoggerConfigSchema: GenMessag
 
 export enum RBAC_AuditLoggingOptions_AuditCondition {
   NONE = 0,
-
   ON_DENY = 1,
-
   ON_ALLOW = 2,
-
   ON_DENY_AND_ALLOW = 3,
 }
 
@@ -58,9 +51,7 @@ export declare const RBAC_AuditLoggingOptions_AuditConditionSchema: GenEnum<RBAC
 
 export enum RBAC_Action {
   ALLOW = 0,
-
   DENY = 1,
-
   LOG = 2,
 }
 
@@ -68,13 +59,9 @@ export declare const RBAC_ActionSchema: GenEnum<RBAC_Action>;
 
 export declare type Policy = Message<"envoy.config.rbac.v3.Policy"> & {
   permissions: Permission[];
-
   principals: Principal[];
-
   condition?: Expr | undefined;
-
   checkedCondition?: CheckedExpr | undefined;
-
   celConfig?: CelExpressionConfig | undefined;
 };
 
@@ -82,7 +69,6 @@ export declare const PolicySchema: GenMessage<Policy>;
 
 export declare type SourcedMetadata = Message<"envoy.config.rbac.v3.SourcedMetadata"> & {
   metadataMatcher?: MetadataMatcher | undefined;
-
   metadataSource: MetadataSource;
 };
 
@@ -204,7 +190,6 @@ export declare const Principal_AuthenticatedSchema: GenMessage<Principal_Authent
 
 export declare type Action = Message<"envoy.config.rbac.v3.Action"> & {
   name: string;
-
   action: RBAC_Action;
 };
 
@@ -212,7 +197,6 @@ export declare const ActionSchema: GenMessage<Action>;
 
 export enum MetadataSource {
   DYNAMIC = 0,
-
   ROUTE = 1,
 }
 

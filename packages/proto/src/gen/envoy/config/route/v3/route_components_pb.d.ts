@@ -26,49 +26,27 @@ export declare const file_envoy_config_route_v3_route_components: GenFile;
 
 export declare type VirtualHost = Message<"envoy.config.route.v3.VirtualHost"> & {
   name: string;
-
   domains: string[];
-
   routes: Route[];
-
   matcher?: Matcher | undefined;
-
   requireTls: VirtualHost_TlsRequirementType;
-
   virtualClusters: VirtualCluster[];
-
   rateLimits: RateLimit[];
-
   requestHeadersToAdd: HeaderValueOption[];
-
   requestHeadersToRemove: string[];
-
   responseHeadersToAdd: HeaderValueOption[];
-
   responseHeadersToRemove: string[];
-
   cors?: CorsPolicy | undefined;
-
   typedPerFilterConfig: { [key: string]: Any };
-
   includeRequestAttemptCount: boolean;
-
   includeAttemptCountInResponse: boolean;
-
   retryPolicy?: RetryPolicy | undefined;
-
   retryPolicyTypedConfig?: Any | undefined;
-
   hedgePolicy?: HedgePolicy | undefined;
-
   includeIsTimeoutRetryHeader: boolean;
-
   perRequestBufferLimitBytes?: number | undefined;
-
   requestBodyBufferLimit?: bigint | undefined;
-
   requestMirrorPolicies: RouteAction_RequestMirrorPolicy[];
-
   metadata?: Metadata | undefined;
 };
 
@@ -76,9 +54,7 @@ export declare const VirtualHostSchema: GenMessage<VirtualHost>;
 
 export enum VirtualHost_TlsRequirementType {
   NONE = 0,
-
   EXTERNAL_ONLY = 1,
-
   ALL = 2,
 }
 
@@ -98,9 +74,7 @@ export declare const RouteListSchema: GenMessage<RouteList>;
 
 export declare type Route = Message<"envoy.config.route.v3.Route"> & {
   name: string;
-
   match?: RouteMatch | undefined;
-
   action: {
     value: RouteAction;
     case: "route";
@@ -117,27 +91,16 @@ export declare type Route = Message<"envoy.config.route.v3.Route"> & {
     value: NonForwardingAction;
     case: "nonForwardingAction";
   } | { case: undefined; value?: undefined };
-
   metadata?: Metadata | undefined;
-
   decorator?: Decorator | undefined;
-
   typedPerFilterConfig: { [key: string]: Any };
-
   requestHeadersToAdd: HeaderValueOption[];
-
   requestHeadersToRemove: string[];
-
   responseHeadersToAdd: HeaderValueOption[];
-
   responseHeadersToRemove: string[];
-
   tracing?: Tracing | undefined;
-
   perRequestBufferLimitBytes?: number | undefined;
-
   statPrefix: string;
-
   requestBodyBufferLimit?: bigint | undefined;
 };
 
@@ -145,11 +108,8 @@ export declare const RouteSchema: GenMessage<Route>;
 
 export declare type WeightedCluster = Message<"envoy.config.route.v3.WeightedCluster"> & {
   clusters: WeightedCluster_ClusterWeight[];
-
   totalWeight?: number | undefined;
-
   runtimeKeyPrefix: string;
-
   randomValueSpecifier: {
     value: string;
     case: "headerName";
@@ -163,23 +123,14 @@ export declare const WeightedClusterSchema: GenMessage<WeightedCluster>;
 
 export declare type WeightedCluster_ClusterWeight = Message<"envoy.config.route.v3.WeightedCluster.ClusterWeight"> & {
   name: string;
-
   clusterHeader: string;
-
   weight?: number | undefined;
-
   metadataMatch?: Metadata | undefined;
-
   requestHeadersToAdd: HeaderValueOption[];
-
   requestHeadersToRemove: string[];
-
   responseHeadersToAdd: HeaderValueOption[];
-
   responseHeadersToRemove: string[];
-
   typedPerFilterConfig: { [key: string]: Any };
-
   hostRewriteSpecifier: {
     value: string;
     case: "hostRewriteLiteral";
@@ -190,7 +141,6 @@ export declare const WeightedCluster_ClusterWeightSchema: GenMessage<WeightedClu
 
 export declare type ClusterSpecifierPlugin = Message<"envoy.config.route.v3.ClusterSpecifierPlugin"> & {
   extension?: TypedExtensionConfig | undefined;
-
   isOptional: boolean;
 };
 
@@ -216,23 +166,14 @@ export declare type RouteMatch = Message<"envoy.config.route.v3.RouteMatch"> & {
     value: TypedExtensionConfig;
     case: "pathMatchPolicy";
   } | { case: undefined; value?: undefined };
-
   caseSensitive?: boolean | undefined;
-
   runtimeFraction?: RuntimeFractionalPercent | undefined;
-
   headers: HeaderMatcher[];
-
   queryParameters: QueryParameterMatcher[];
-
   cookies: CookieMatcher[];
-
   grpc?: RouteMatch_GrpcRouteMatchOptions | undefined;
-
   tlsContext?: RouteMatch_TlsContextMatchOptions | undefined;
-
   dynamicMetadata: MetadataMatcher[];
-
   filterState: FilterStateMatcher[];
 };
 
@@ -245,7 +186,6 @@ export declare const RouteMatch_GrpcRouteMatchOptionsSchema: GenMessage<RouteMat
 
 export declare type RouteMatch_TlsContextMatchOptions = Message<"envoy.config.route.v3.RouteMatch.TlsContextMatchOptions"> & {
   presented?: boolean | undefined;
-
   validated?: boolean | undefined;
 };
 
@@ -258,26 +198,17 @@ export declare const RouteMatch_ConnectMatcherSchema: GenMessage<RouteMatch_Conn
 
 export declare type CorsPolicy = Message<"envoy.config.route.v3.CorsPolicy"> & {
   allowOriginStringMatch: StringMatcher[];
-
   allowMethods: string;
-
   allowHeaders: string;
-
   exposeHeaders: string;
-
   maxAge: string;
-
   allowCredentials?: boolean | undefined;
-
   enabledSpecifier: {
     value: RuntimeFractionalPercent;
     case: "filterEnabled";
   } | { case: undefined; value?: undefined };
-
   shadowEnabled?: RuntimeFractionalPercent | undefined;
-
   allowPrivateNetworkAccess?: boolean | undefined;
-
   forwardNotMatchingPreflights?: boolean | undefined;
 };
 
@@ -300,19 +231,12 @@ export declare type RouteAction = Message<"envoy.config.route.v3.RouteAction"> &
     value: ClusterSpecifierPlugin;
     case: "inlineClusterSpecifierPlugin";
   } | { case: undefined; value?: undefined };
-
   clusterNotFoundResponseCode: RouteAction_ClusterNotFoundResponseCode;
-
   metadataMatch?: Metadata | undefined;
-
   prefixRewrite: string;
-
   regexRewrite?: RegexMatchAndSubstitute | undefined;
-
   pathRewritePolicy?: TypedExtensionConfig | undefined;
-
   pathRewrite: string;
-
   hostRewriteSpecifier: {
     value: string;
     case: "hostRewriteLiteral";
@@ -329,47 +253,26 @@ export declare type RouteAction = Message<"envoy.config.route.v3.RouteAction"> &
     value: string;
     case: "hostRewrite";
   } | { case: undefined; value?: undefined };
-
   appendXForwardedHost: boolean;
-
   timeout?: Duration | undefined;
-
   idleTimeout?: Duration | undefined;
-
   flushTimeout?: Duration | undefined;
-
   earlyDataPolicy?: TypedExtensionConfig | undefined;
-
   retryPolicy?: RetryPolicy | undefined;
-
   retryPolicyTypedConfig?: Any | undefined;
-
   requestMirrorPolicies: RouteAction_RequestMirrorPolicy[];
-
   priority: RoutingPriority;
-
   rateLimits: RateLimit[];
-
   includeVhRateLimits?: boolean | undefined;
-
   hashPolicy: RouteAction_HashPolicy[];
-
   cors?: CorsPolicy | undefined;
-
   maxGrpcTimeout?: Duration | undefined;
-
   grpcTimeoutOffset?: Duration | undefined;
-
   upgradeConfigs: RouteAction_UpgradeConfig[];
-
   internalRedirectPolicy?: InternalRedirectPolicy | undefined;
-
   internalRedirectAction: RouteAction_InternalRedirectAction;
-
   maxInternalRedirects?: number | undefined;
-
   hedgePolicy?: HedgePolicy | undefined;
-
   maxStreamDuration?: RouteAction_MaxStreamDuration | undefined;
 };
 
@@ -377,17 +280,11 @@ export declare const RouteActionSchema: GenMessage<RouteAction>;
 
 export declare type RouteAction_RequestMirrorPolicy = Message<"envoy.config.route.v3.RouteAction.RequestMirrorPolicy"> & {
   cluster: string;
-
   clusterHeader: string;
-
   runtimeFraction?: RuntimeFractionalPercent | undefined;
-
   traceSampled?: boolean | undefined;
-
   disableShadowHostSuffixAppend: boolean;
-
   requestHeadersMutations: HeaderMutation[];
-
   hostRewriteLiteral: string;
 };
 
@@ -410,7 +307,6 @@ export declare type RouteAction_HashPolicy = Message<"envoy.config.route.v3.Rout
     value: RouteAction_HashPolicy_FilterState;
     case: "filterState";
   } | { case: undefined; value?: undefined };
-
   terminal: boolean;
 };
 
@@ -418,7 +314,6 @@ export declare const RouteAction_HashPolicySchema: GenMessage<RouteAction_HashPo
 
 export declare type RouteAction_HashPolicy_Header = Message<"envoy.config.route.v3.RouteAction.HashPolicy.Header"> & {
   headerName: string;
-
   regexRewrite?: RegexMatchAndSubstitute | undefined;
 };
 
@@ -426,7 +321,6 @@ export declare const RouteAction_HashPolicy_HeaderSchema: GenMessage<RouteAction
 
 export declare type RouteAction_HashPolicy_CookieAttribute = Message<"envoy.config.route.v3.RouteAction.HashPolicy.CookieAttribute"> & {
   name: string;
-
   value: string;
 };
 
@@ -434,11 +328,8 @@ export declare const RouteAction_HashPolicy_CookieAttributeSchema: GenMessage<Ro
 
 export declare type RouteAction_HashPolicy_Cookie = Message<"envoy.config.route.v3.RouteAction.HashPolicy.Cookie"> & {
   name: string;
-
   ttl?: Duration | undefined;
-
   path: string;
-
   attributes: RouteAction_HashPolicy_CookieAttribute[];
 };
 
@@ -464,9 +355,7 @@ export declare const RouteAction_HashPolicy_FilterStateSchema: GenMessage<RouteA
 
 export declare type RouteAction_UpgradeConfig = Message<"envoy.config.route.v3.RouteAction.UpgradeConfig"> & {
   upgradeType: string;
-
   enabled?: boolean | undefined;
-
   connectConfig?: RouteAction_UpgradeConfig_ConnectConfig | undefined;
 };
 
@@ -474,7 +363,6 @@ export declare const RouteAction_UpgradeConfigSchema: GenMessage<RouteAction_Upg
 
 export declare type RouteAction_UpgradeConfig_ConnectConfig = Message<"envoy.config.route.v3.RouteAction.UpgradeConfig.ConnectConfig"> & {
   proxyProtocolConfig?: ProxyProtocolConfig | undefined;
-
   allowPost: boolean;
 };
 
@@ -482,9 +370,7 @@ export declare const RouteAction_UpgradeConfig_ConnectConfigSchema: GenMessage<R
 
 export declare type RouteAction_MaxStreamDuration = Message<"envoy.config.route.v3.RouteAction.MaxStreamDuration"> & {
   maxStreamDuration?: Duration | undefined;
-
   grpcTimeoutHeaderMax?: Duration | undefined;
-
   grpcTimeoutHeaderOffset?: Duration | undefined;
 };
 
@@ -492,9 +378,7 @@ export declare const RouteAction_MaxStreamDurationSchema: GenMessage<RouteAction
 
 export enum RouteAction_ClusterNotFoundResponseCode {
   SERVICE_UNAVAILABLE = 0,
-
   NOT_FOUND = 1,
-
   INTERNAL_SERVER_ERROR = 2,
 }
 
@@ -502,7 +386,6 @@ export declare const RouteAction_ClusterNotFoundResponseCodeSchema: GenEnum<Rout
 
 export enum RouteAction_InternalRedirectAction {
   PASS_THROUGH_INTERNAL_REDIRECT = 0,
-
   HANDLE_INTERNAL_REDIRECT = 1,
 }
 
@@ -510,31 +393,18 @@ export declare const RouteAction_InternalRedirectActionSchema: GenEnum<RouteActi
 
 export declare type RetryPolicy = Message<"envoy.config.route.v3.RetryPolicy"> & {
   retryOn: string;
-
   numRetries?: number | undefined;
-
   perTryTimeout?: Duration | undefined;
-
   perTryIdleTimeout?: Duration | undefined;
-
   retryPriority?: RetryPolicy_RetryPriority | undefined;
-
   retryHostPredicate: RetryPolicy_RetryHostPredicate[];
-
   retryOptionsPredicates: TypedExtensionConfig[];
-
   hostSelectionRetryMaxAttempts: bigint;
-
   retriableStatusCodes: number[];
-
   retryBackOff?: RetryPolicy_RetryBackOff | undefined;
-
   rateLimitedRetryBackOff?: RetryPolicy_RateLimitedRetryBackOff | undefined;
-
   retriableHeaders: HeaderMatcher[];
-
   retriableRequestHeaders: HeaderMatcher[];
-
   refreshClusterOnRetry: boolean;
 };
 
@@ -542,7 +412,6 @@ export declare const RetryPolicySchema: GenMessage<RetryPolicy>;
 
 export declare type RetryPolicy_RetryPriority = Message<"envoy.config.route.v3.RetryPolicy.RetryPriority"> & {
   name: string;
-
   configType: {
     value: Any;
     case: "typedConfig";
@@ -553,7 +422,6 @@ export declare const RetryPolicy_RetryPrioritySchema: GenMessage<RetryPolicy_Ret
 
 export declare type RetryPolicy_RetryHostPredicate = Message<"envoy.config.route.v3.RetryPolicy.RetryHostPredicate"> & {
   name: string;
-
   configType: {
     value: Any;
     case: "typedConfig";
@@ -564,7 +432,6 @@ export declare const RetryPolicy_RetryHostPredicateSchema: GenMessage<RetryPolic
 
 export declare type RetryPolicy_RetryBackOff = Message<"envoy.config.route.v3.RetryPolicy.RetryBackOff"> & {
   baseInterval?: Duration | undefined;
-
   maxInterval?: Duration | undefined;
 };
 
@@ -572,7 +439,6 @@ export declare const RetryPolicy_RetryBackOffSchema: GenMessage<RetryPolicy_Retr
 
 export declare type RetryPolicy_ResetHeader = Message<"envoy.config.route.v3.RetryPolicy.ResetHeader"> & {
   name: string;
-
   format: RetryPolicy_ResetHeaderFormat;
 };
 
@@ -580,7 +446,6 @@ export declare const RetryPolicy_ResetHeaderSchema: GenMessage<RetryPolicy_Reset
 
 export declare type RetryPolicy_RateLimitedRetryBackOff = Message<"envoy.config.route.v3.RetryPolicy.RateLimitedRetryBackOff"> & {
   resetHeaders: RetryPolicy_ResetHeader[];
-
   maxInterval?: Duration | undefined;
 };
 
@@ -588,7 +453,6 @@ export declare const RetryPolicy_RateLimitedRetryBackOffSchema: GenMessage<Retry
 
 export enum RetryPolicy_ResetHeaderFormat {
   SECONDS = 0,
-
   UNIX_TIMESTAMP = 1,
 }
 
@@ -596,9 +460,7 @@ export declare const RetryPolicy_ResetHeaderFormatSchema: GenEnum<RetryPolicy_Re
 
 export declare type HedgePolicy = Message<"envoy.config.route.v3.HedgePolicy"> & {
   initialRequests?: number | undefined;
-
   additionalRequestChance?: FractionalPercent | undefined;
-
   hedgeOnPerTryTimeout: boolean;
 };
 
@@ -612,11 +474,8 @@ export declare type RedirectAction = Message<"envoy.config.route.v3.RedirectActi
     value: string;
     case: "schemeRedirect";
   } | { case: undefined; value?: undefined };
-
   hostRedirect: string;
-
   portRedirect: number;
-
   pathRewriteSpecifier: {
     value: string;
     case: "pathRedirect";
@@ -630,9 +489,7 @@ export declare type RedirectAction = Message<"envoy.config.route.v3.RedirectActi
     value: string;
     case: "pathRewrite";
   } | { case: undefined; value?: undefined };
-
   responseCode: RedirectAction_RedirectResponseCode;
-
   stripQuery: boolean;
 };
 
@@ -640,13 +497,9 @@ export declare const RedirectActionSchema: GenMessage<RedirectAction>;
 
 export enum RedirectAction_RedirectResponseCode {
   MOVED_PERMANENTLY = 0,
-
   FOUND = 1,
-
   SEE_OTHER = 2,
-
   TEMPORARY_REDIRECT = 3,
-
   PERMANENT_REDIRECT = 4,
 }
 
@@ -654,9 +507,7 @@ export declare const RedirectAction_RedirectResponseCodeSchema: GenEnum<Redirect
 
 export declare type DirectResponseAction = Message<"envoy.config.route.v3.DirectResponseAction"> & {
   status: number;
-
   body?: DataSource | undefined;
-
   bodyFormat?: SubstitutionFormatString | undefined;
 };
 
@@ -669,7 +520,6 @@ export declare const NonForwardingActionSchema: GenMessage<NonForwardingAction>;
 
 export declare type Decorator = Message<"envoy.config.route.v3.Decorator"> & {
   operation: string;
-
   propagate?: boolean | undefined;
 };
 
@@ -677,15 +527,10 @@ export declare const DecoratorSchema: GenMessage<Decorator>;
 
 export declare type Tracing = Message<"envoy.config.route.v3.Tracing"> & {
   clientSampling?: FractionalPercent | undefined;
-
   randomSampling?: FractionalPercent | undefined;
-
   overallSampling?: FractionalPercent | undefined;
-
   customTags: CustomTag[];
-
   operation: string;
-
   upstreamOperation: string;
 };
 
@@ -693,7 +538,6 @@ export declare const TracingSchema: GenMessage<Tracing>;
 
 export declare type VirtualCluster = Message<"envoy.config.route.v3.VirtualCluster"> & {
   headers: HeaderMatcher[];
-
   name: string;
 };
 
@@ -701,17 +545,11 @@ export declare const VirtualClusterSchema: GenMessage<VirtualCluster>;
 
 export declare type RateLimit = Message<"envoy.config.route.v3.RateLimit"> & {
   stage?: number | undefined;
-
   disableKey: string;
-
   actions: RateLimit_Action[];
-
   limit?: RateLimit_Override | undefined;
-
   hitsAddend?: RateLimit_HitsAddend | undefined;
-
   applyOnStreamDone: boolean;
-
   xRatelimitOption: RateLimit_XRateLimitOption;
 };
 
@@ -774,9 +612,7 @@ export declare const RateLimit_Action_DestinationClusterSchema: GenMessage<RateL
 
 export declare type RateLimit_Action_RequestHeaders = Message<"envoy.config.route.v3.RateLimit.Action.RequestHeaders"> & {
   headerName: string;
-
   descriptorKey: string;
-
   skipIfAbsent: boolean;
 };
 
@@ -784,9 +620,7 @@ export declare const RateLimit_Action_RequestHeadersSchema: GenMessage<RateLimit
 
 export declare type RateLimit_Action_QueryParameters = Message<"envoy.config.route.v3.RateLimit.Action.QueryParameters"> & {
   queryParameterName: string;
-
   descriptorKey: string;
-
   skipIfAbsent: boolean;
 };
 
@@ -799,7 +633,6 @@ export declare const RateLimit_Action_RemoteAddressSchema: GenMessage<RateLimit_
 
 export declare type RateLimit_Action_MaskedRemoteAddress = Message<"envoy.config.route.v3.RateLimit.Action.MaskedRemoteAddress"> & {
   v4PrefixMaskLen?: number | undefined;
-
   v6PrefixMaskLen?: number | undefined;
 };
 
@@ -807,9 +640,7 @@ export declare const RateLimit_Action_MaskedRemoteAddressSchema: GenMessage<Rate
 
 export declare type RateLimit_Action_GenericKey = Message<"envoy.config.route.v3.RateLimit.Action.GenericKey"> & {
   descriptorValue: string;
-
   defaultValue: string;
-
   descriptorKey: string;
 };
 
@@ -817,13 +648,9 @@ export declare const RateLimit_Action_GenericKeySchema: GenMessage<RateLimit_Act
 
 export declare type RateLimit_Action_HeaderValueMatch = Message<"envoy.config.route.v3.RateLimit.Action.HeaderValueMatch"> & {
   descriptorValue: string;
-
   defaultValue: string;
-
   descriptorKey: string;
-
   expectMatch?: boolean | undefined;
-
   headers: HeaderMatcher[];
 };
 
@@ -831,9 +658,7 @@ export declare const RateLimit_Action_HeaderValueMatchSchema: GenMessage<RateLim
 
 export declare type RateLimit_Action_DynamicMetaData = Message<"envoy.config.route.v3.RateLimit.Action.DynamicMetaData"> & {
   descriptorKey: string;
-
   metadataKey?: MetadataKey | undefined;
-
   defaultValue: string;
 };
 
@@ -841,13 +666,9 @@ export declare const RateLimit_Action_DynamicMetaDataSchema: GenMessage<RateLimi
 
 export declare type RateLimit_Action_MetaData = Message<"envoy.config.route.v3.RateLimit.Action.MetaData"> & {
   descriptorKey: string;
-
   metadataKey?: MetadataKey | undefined;
-
   defaultValue: string;
-
   source: RateLimit_Action_MetaData_Source;
-
   skipIfAbsent: boolean;
 };
 
@@ -855,11 +676,8 @@ export declare const RateLimit_Action_MetaDataSchema: GenMessage<RateLimit_Actio
 
 export enum RateLimit_Action_MetaData_Source {
   DYNAMIC = 0,
-
   ROUTE_ENTRY = 1,
-
   CLUSTER_ENTRY = 2,
-
   CLUSTER_LOCALITY_ENTRY = 3,
 }
 
@@ -867,13 +685,9 @@ export declare const RateLimit_Action_MetaData_SourceSchema: GenEnum<RateLimit_A
 
 export declare type RateLimit_Action_QueryParameterValueMatch = Message<"envoy.config.route.v3.RateLimit.Action.QueryParameterValueMatch"> & {
   descriptorValue: string;
-
   defaultValue: string;
-
   descriptorKey: string;
-
   expectMatch?: boolean | undefined;
-
   queryParameters: QueryParameterMatcher[];
 };
 
@@ -881,11 +695,8 @@ export declare const RateLimit_Action_QueryParameterValueMatchSchema: GenMessage
 
 export declare type RateLimit_Action_RemoteAddressMatch = Message<"envoy.config.route.v3.RateLimit.Action.RemoteAddressMatch"> & {
   descriptorValue: string;
-
   descriptorKey: string;
-
   defaultValue: string;
-
   addressMatcher?: AddressMatcher | undefined;
 };
 
@@ -911,7 +722,6 @@ export declare const RateLimit_Override_DynamicMetadataSchema: GenMessage<RateLi
 
 export declare type RateLimit_Override_RateLimitOverride = Message<"envoy.config.route.v3.RateLimit.Override.RateLimitOverride"> & {
   requestsPerUnit: number;
-
   unit: RateLimitUnit;
 };
 
@@ -919,9 +729,7 @@ export declare const RateLimit_Override_RateLimitOverrideSchema: GenMessage<Rate
 
 export declare type RateLimit_HitsAddend = Message<"envoy.config.route.v3.RateLimit.HitsAddend"> & {
   number?: bigint | undefined;
-
   format: string;
-
   isNegativeHits: boolean;
 };
 
@@ -929,9 +737,7 @@ export declare const RateLimit_HitsAddendSchema: GenMessage<RateLimit_HitsAddend
 
 export enum RateLimit_XRateLimitOption {
   UNSPECIFIED = 0,
-
   OFF = 1,
-
   DRAFT_VERSION_03 = 2,
 }
 
@@ -939,7 +745,6 @@ export declare const RateLimit_XRateLimitOptionSchema: GenEnum<RateLimit_XRateLi
 
 export declare type HeaderMatcher = Message<"envoy.config.route.v3.HeaderMatcher"> & {
   name: string;
-
   headerMatchSpecifier: {
     value: string;
     case: "exactMatch";
@@ -965,9 +770,7 @@ export declare type HeaderMatcher = Message<"envoy.config.route.v3.HeaderMatcher
     value: StringMatcher;
     case: "stringMatch";
   } | { case: undefined; value?: undefined };
-
   invertMatch: boolean;
-
   treatMissingHeaderAsEmpty: boolean;
 };
 
@@ -975,7 +778,6 @@ export declare const HeaderMatcherSchema: GenMessage<HeaderMatcher>;
 
 export declare type QueryParameterMatcher = Message<"envoy.config.route.v3.QueryParameterMatcher"> & {
   name: string;
-
   queryParameterMatchSpecifier: {
     value: StringMatcher;
     case: "stringMatch";
@@ -989,9 +791,7 @@ export declare const QueryParameterMatcherSchema: GenMessage<QueryParameterMatch
 
 export declare type CookieMatcher = Message<"envoy.config.route.v3.CookieMatcher"> & {
   name: string;
-
   stringMatch?: StringMatcher | undefined;
-
   invertMatch: boolean;
 };
 
@@ -999,13 +799,9 @@ export declare const CookieMatcherSchema: GenMessage<CookieMatcher>;
 
 export declare type InternalRedirectPolicy = Message<"envoy.config.route.v3.InternalRedirectPolicy"> & {
   maxInternalRedirects?: number | undefined;
-
   redirectResponseCodes: number[];
-
   predicates: TypedExtensionConfig[];
-
   allowCrossSchemeRedirect: boolean;
-
   responseHeadersToCopy: string[];
 };
 
@@ -1013,9 +809,7 @@ export declare const InternalRedirectPolicySchema: GenMessage<InternalRedirectPo
 
 export declare type FilterConfig = Message<"envoy.config.route.v3.FilterConfig"> & {
   config?: Any | undefined;
-
   isOptional: boolean;
-
   disabled: boolean;
 };
 

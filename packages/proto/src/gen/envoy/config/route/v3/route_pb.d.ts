@@ -13,39 +13,22 @@ export declare const file_envoy_config_route_v3_route: GenFile;
 
 export declare type RouteConfiguration = Message<"envoy.config.route.v3.RouteConfiguration"> & {
   name: string;
-
   virtualHosts: VirtualHost[];
-
   vhds?: Vhds | undefined;
-
   internalOnlyHeaders: string[];
-
   responseHeadersToAdd: HeaderValueOption[];
-
   responseHeadersToRemove: string[];
-
   requestHeadersToAdd: HeaderValueOption[];
-
   requestHeadersToRemove: string[];
-
   mostSpecificHeaderMutationsWins: boolean;
-
   validateClusters?: boolean | undefined;
-
   maxDirectResponseBodySizeBytes?: number | undefined;
-
   clusterSpecifierPlugins: ClusterSpecifierPlugin[];
-
   requestMirrorPolicies: RouteAction_RequestMirrorPolicy[];
-
   ignorePortInHostMatching: boolean;
-
   vhostHeader: string;
-
   ignorePathParametersInPathMatching: boolean;
-
   typedPerFilterConfig: { [key: string]: Any };
-
   metadata?: Metadata | undefined;
 };
 

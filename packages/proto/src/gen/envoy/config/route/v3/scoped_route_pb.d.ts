@@ -10,13 +10,9 @@ export declare const file_envoy_config_route_v3_scoped_route: GenFile;
 
 export declare type ScopedRouteConfiguration = Message<"envoy.config.route.v3.ScopedRouteConfiguration"> & {
   onDemand: boolean;
-
   name: string;
-
   routeConfigurationName: string;
-
   routeConfiguration?: RouteConfiguration | undefined;
-
   key?: ScopedRouteConfiguration_Key | undefined;
 };
 

@@ -15,11 +15,8 @@ export declare const file_envoy_config_tap_v3_common: GenFile;
 
 export declare type TapConfig = Message<"envoy.config.tap.v3.TapConfig"> & {
   matchConfig?: MatchPredicate | undefined;
-
   match?: MatchPredicate$1 | undefined;
-
   outputConfig?: OutputConfig | undefined;
-
   tapEnabled?: RuntimeFractionalPercent | undefined;
 };
 
@@ -75,7 +72,6 @@ export declare const HttpHeadersMatchSchema: GenMessage<HttpHeadersMatch>;
 
 export declare type HttpGenericBodyMatch = Message<"envoy.config.tap.v3.HttpGenericBodyMatch"> & {
   bytesLimit: number;
-
   patterns: HttpGenericBodyMatch_GenericTextMatch[];
 };
 
@@ -95,13 +91,9 @@ export declare const HttpGenericBodyMatch_GenericTextMatchSchema: GenMessage<Htt
 
 export declare type OutputConfig = Message<"envoy.config.tap.v3.OutputConfig"> & {
   sinks: OutputSink[];
-
   maxBufferedRxBytes?: number | undefined;
-
   maxBufferedTxBytes?: number | undefined;
-
   streaming: boolean;
-
   minStreamedSentBytes?: number | undefined;
 };
 
@@ -109,7 +101,6 @@ export declare const OutputConfigSchema: GenMessage<OutputConfig>;
 
 export declare type OutputSink = Message<"envoy.config.tap.v3.OutputSink"> & {
   format: OutputSink_Format;
-
   outputSinkType: {
     value: StreamingAdminSink;
     case: "streamingAdmin";
@@ -132,13 +123,9 @@ export declare const OutputSinkSchema: GenMessage<OutputSink>;
 
 export enum OutputSink_Format {
   JSON_BODY_AS_BYTES = 0,
-
   JSON_BODY_AS_STRING = 1,
-
   PROTO_BINARY = 2,
-
   PROTO_BINARY_LENGTH_DELIMITED = 3,
-
   PROTO_TEXT = 4,
 }
 
@@ -151,7 +138,6 @@ export declare const StreamingAdminSinkSchema: GenMessage<StreamingAdminSink>;
 
 export declare type BufferedAdminSink = Message<"envoy.config.tap.v3.BufferedAdminSink"> & {
   maxTraces: bigint;
-
   timeout?: Duration | undefined;
 };
 
@@ -165,7 +151,6 @@ export declare const FilePerTapSinkSchema: GenMessage<FilePerTapSink>;
 
 export declare type StreamingGrpcSink = Message<"envoy.config.tap.v3.StreamingGrpcSink"> & {
   tapId: string;
-
   grpcService?: GrpcService | undefined;
 };
 

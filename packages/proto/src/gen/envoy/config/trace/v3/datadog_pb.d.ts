@@ -16,11 +16,8 @@ export declare const DatadogRemoteConfigSchema: GenMessage<DatadogRemoteConfig>;
 
 export declare type DatadogConfig = Message<"envoy.config.trace.v3.DatadogConfig"> & {
   collectorCluster: string;
-
   serviceName: string;
-
   collectorHostname: string;
-
   remoteConfig?: DatadogRemoteConfig | undefined;
 };
 

@@ -9,7 +9,6 @@ export declare const file_envoy_config_trace_v3_dynamic_ot: GenFile;
 
 export declare type DynamicOtConfig = Message<"envoy.config.trace.v3.DynamicOtConfig"> & {
   library: string;
-
   config?: JsonObject | undefined;
 };
 

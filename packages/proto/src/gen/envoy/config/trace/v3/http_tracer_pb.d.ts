@@ -16,7 +16,6 @@ export declare const TracingSchema: GenMessage<Tracing>;
 
 export declare type Tracing_Http = Message<"envoy.config.trace.v3.Tracing.Http"> & {
   name: string;
-
   configType: {
     value: Any;
     case: "typedConfig";

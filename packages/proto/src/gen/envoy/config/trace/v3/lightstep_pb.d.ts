@@ -10,11 +10,8 @@ export declare const file_envoy_config_trace_v3_lightstep: GenFile;
 
 export declare type LightstepConfig = Message<"envoy.config.trace.v3.LightstepConfig"> & {
   collectorCluster: string;
-
   accessTokenFile: string;
-
   accessToken?: DataSource | undefined;
-
   propagationModes: LightstepConfig_PropagationMode[];
 };
 
@@ -22,11 +19,8 @@ export declare const LightstepConfigSchema: GenMessage<LightstepConfig>;
 
 export enum LightstepConfig_PropagationMode {
   ENVOY = 0,
-
   LIGHTSTEP = 1,
-
   B3 = 2,
-
   TRACE_CONTEXT = 3,
 }
 

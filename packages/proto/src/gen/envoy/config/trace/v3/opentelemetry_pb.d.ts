@@ -12,21 +12,13 @@ export declare const file_envoy_config_trace_v3_opentelemetry: GenFile;
 
 export declare type OpenTelemetryConfig = Message<"envoy.config.trace.v3.OpenTelemetryConfig"> & {
   grpcService?: GrpcService | undefined;
-
   httpService?: HttpService | undefined;
-
   serviceName: string;
-
   resourceDetectors: TypedExtensionConfig[];
-
   sampler?: TypedExtensionConfig | undefined;
-
   maxCacheSize?: number | undefined;
-
   setTelemetrySdkResourceAttributes?: boolean | undefined;
-
   setServiceNameResourceAttribute?: boolean | undefined;
-
   setInstrumentationScope?: boolean | undefined;
 };
 

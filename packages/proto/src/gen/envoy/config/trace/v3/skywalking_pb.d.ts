@@ -10,7 +10,6 @@ export declare const file_envoy_config_trace_v3_skywalking: GenFile;
 
 export declare type SkyWalkingConfig = Message<"envoy.config.trace.v3.SkyWalkingConfig"> & {
   grpcService?: GrpcService | undefined;
-
   clientConfig?: ClientConfig | undefined;
 };
 
@@ -18,14 +17,11 @@ export declare const SkyWalkingConfigSchema: GenMessage<SkyWalkingConfig>;
 
 export declare type ClientConfig = Message<"envoy.config.trace.v3.ClientConfig"> & {
   serviceName: string;
-
   instanceName: string;
-
   backendTokenSpecifier: {
     value: string;
     case: "backendToken";
   } | { case: undefined; value?: undefined };
-
   maxCacheSize?: number | undefined;
 };
 

@@ -11,11 +11,8 @@ export declare const file_envoy_config_trace_v3_xray: GenFile;
 
 export declare type XRayConfig = Message<"envoy.config.trace.v3.XRayConfig"> & {
   daemonEndpoint?: SocketAddress | undefined;
-
   segmentName: string;
-
   samplingRuleManifest?: DataSource | undefined;
-
   segmentFields?: XRayConfig_SegmentFields | undefined;
 };
 
@@ -23,7 +20,6 @@ export declare const XRayConfigSchema: GenMessage<XRayConfig>;
 
 export declare type XRayConfig_SegmentFields = Message<"envoy.config.trace.v3.XRayConfig.SegmentFields"> & {
   origin: string;
-
   aws?: JsonObject | undefined;
 };
 

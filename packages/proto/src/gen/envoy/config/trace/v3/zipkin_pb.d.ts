@@ -10,23 +10,14 @@ export declare const file_envoy_config_trace_v3_zipkin: GenFile;
 
 export declare type ZipkinConfig = Message<"envoy.config.trace.v3.ZipkinConfig"> & {
   collectorCluster: string;
-
   collectorEndpoint: string;
-
   traceId128bit: boolean;
-
   sharedSpanContext?: boolean | undefined;
-
   collectorEndpointVersion: ZipkinConfig_CollectorEndpointVersion;
-
   collectorHostname: string;
-
   splitSpansForRequest: boolean;
-
   traceContextOption: ZipkinConfig_TraceContextOption;
-
   collectorService?: HttpService | undefined;
-
   timestampTraceIds: boolean;
 };
 
@@ -34,7 +25,6 @@ export declare const ZipkinConfigSchema: GenMessage<ZipkinConfig>;
 
 export enum ZipkinConfig_TraceContextOption {
   USE_B3 = 0,
-
   USE_B3_WITH_W3C_PROPAGATION = 1,
 }
 
@@ -42,11 +32,8 @@ export declare const ZipkinConfig_TraceContextOptionSchema: GenEnum<ZipkinConfig
 
 export enum ZipkinConfig_CollectorEndpointVersion {
   DEPRECATED_AND_UNAVAILABLE_DO_NOT_USE = 0,
-
   HTTP_JSON = 1,
-
   HTTP_PROTO = 2,
-
   GRPC = 3,
 }
 

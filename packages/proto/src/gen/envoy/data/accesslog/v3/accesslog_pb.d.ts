@@ -12,7 +12,6 @@ export declare const file_envoy_data_accesslog_v3_accesslog: GenFile;
 
 export declare type TCPAccessLogEntry = Message<"envoy.data.accesslog.v3.TCPAccessLogEntry"> & {
   commonProperties?: AccessLogCommon | undefined;
-
   connectionProperties?: ConnectionProperties | undefined;
 };
 
@@ -20,11 +19,8 @@ export declare const TCPAccessLogEntrySchema: GenMessage<TCPAccessLogEntry>;
 
 export declare type HTTPAccessLogEntry = Message<"envoy.data.accesslog.v3.HTTPAccessLogEntry"> & {
   commonProperties?: AccessLogCommon | undefined;
-
   protocolVersion: HTTPAccessLogEntry_HTTPVersion;
-
   request?: HTTPRequestProperties | undefined;
-
   response?: HTTPResponseProperties | undefined;
 };
 
@@ -32,13 +28,9 @@ export declare const HTTPAccessLogEntrySchema: GenMessage<HTTPAccessLogEntry>;
 
 export enum HTTPAccessLogEntry_HTTPVersion {
   PROTOCOL_UNSPECIFIED = 0,
-
   HTTP10 = 1,
-
   HTTP11 = 2,
-
   HTTP2 = 3,
-
   HTTP3 = 4,
 }
 
@@ -46,7 +38,6 @@ export declare const HTTPAccessLogEntry_HTTPVersionSchema: GenEnum<HTTPAccessLog
 
 export declare type ConnectionProperties = Message<"envoy.data.accesslog.v3.ConnectionProperties"> & {
   receivedBytes: bigint;
-
   sentBytes: bigint;
 };
 
@@ -54,69 +45,37 @@ export declare const ConnectionPropertiesSchema: GenMessage<ConnectionProperties
 
 export declare type AccessLogCommon = Message<"envoy.data.accesslog.v3.AccessLogCommon"> & {
   sampleRate: number;
-
   downstreamRemoteAddress?: Address | undefined;
-
   downstreamLocalAddress?: Address | undefined;
-
   tlsProperties?: TLSProperties | undefined;
-
   startTime?: Timestamp | undefined;
-
   timeToLastRxByte?: Duration | undefined;
-
   timeToFirstUpstreamTxByte?: Duration | undefined;
-
   timeToLastUpstreamTxByte?: Duration | undefined;
-
   timeToFirstUpstreamRxByte?: Duration | undefined;
-
   timeToLastUpstreamRxByte?: Duration | undefined;
-
   timeToFirstDownstreamTxByte?: Duration | undefined;
-
   timeToLastDownstreamTxByte?: Duration | undefined;
-
   upstreamRemoteAddress?: Address | undefined;
-
   upstreamLocalAddress?: Address | undefined;
-
   upstreamCluster: string;
-
   responseFlags?: ResponseFlags | undefined;
-
   metadata?: Metadata | undefined;
-
   upstreamTransportFailureReason: string;
-
   routeName: string;
-
   downstreamDirectRemoteAddress?: Address | undefined;
-
   filterStateObjects: { [key: string]: Any };
-
   customTags: { [key: string]: string };
-
   duration?: Duration | undefined;
-
   upstreamRequestAttemptCount: number;
-
   connectionTerminationDetails: string;
-
   streamId: string;
-
   intermediateLogEntry: boolean;
-
   downstreamTransportFailureReason: string;
-
   downstreamWireBytesSent: bigint;
-
   downstreamWireBytesReceived: bigint;
-
   upstreamWireBytesSent: bigint;
-
   upstreamWireBytesReceived: bigint;
-
   accessLogType: AccessLogType;
 };
 
@@ -124,59 +83,32 @@ export declare const AccessLogCommonSchema: GenMessage<AccessLogCommon>;
 
 export declare type ResponseFlags = Message<"envoy.data.accesslog.v3.ResponseFlags"> & {
   failedLocalHealthcheck: boolean;
-
   noHealthyUpstream: boolean;
-
   upstreamRequestTimeout: boolean;
-
   localReset: boolean;
-
   upstreamRemoteReset: boolean;
-
   upstreamConnectionFailure: boolean;
-
   upstreamConnectionTermination: boolean;
-
   upstreamOverflow: boolean;
-
   noRouteFound: boolean;
-
   delayInjected: boolean;
-
   faultInjected: boolean;
-
   rateLimited: boolean;
-
   unauthorizedDetails?: ResponseFlags_Unauthorized | undefined;
-
   rateLimitServiceError: boolean;
-
   downstreamConnectionTermination: boolean;
-
   upstreamRetryLimitExceeded: boolean;
-
   streamIdleTimeout: boolean;
-
   invalidEnvoyRequestHeaders: boolean;
-
   downstreamProtocolError: boolean;
-
   upstreamMaxStreamDurationReached: boolean;
-
   responseFromCacheFilter: boolean;
-
   noFilterConfigFound: boolean;
-
   durationTimeout: boolean;
-
   upstreamProtocolError: boolean;
-
   noClusterFound: boolean;
-
   overloadManager: boolean;
-
   dnsResolutionFailure: boolean;
-
   downstreamRemoteReset: boolean;
 };
 
@@ -190,7 +122,6 @@ export declare const ResponseFlags_UnauthorizedSchema: GenMessage<ResponseFlags_
 
 export enum ResponseFlags_Unauthorized_Reason {
   REASON_UNSPECIFIED = 0,
-
   EXTERNAL_SERVICE = 1,
 }
 
@@ -198,17 +129,11 @@ export declare const ResponseFlags_Unauthorized_ReasonSchema: GenEnum<ResponseFl
 
 export declare type TLSProperties = Message<"envoy.data.accesslog.v3.TLSProperties"> & {
   tlsVersion: TLSProperties_TLSVersion;
-
   tlsCipherSuite?: number | undefined;
-
   tlsSniHostname: string;
-
   localCertificateProperties?: TLSProperties_CertificateProperties | undefined;
-
   peerCertificateProperties?: TLSProperties_CertificateProperties | undefined;
-
   tlsSessionId: string;
-
   ja3Fingerprint: string;
 };
 
@@ -216,9 +141,7 @@ export declare const TLSPropertiesSchema: GenMessage<TLSProperties>;
 
 export declare type TLSProperties_CertificateProperties = Message<"envoy.data.accesslog.v3.TLSProperties.CertificateProperties"> & {
   subjectAltName: TLSProperties_CertificateProperties_SubjectAltName[];
-
   subject: string;
-
   issuer: string;
 };
 
@@ -238,13 +161,9 @@ export declare const TLSProperties_CertificateProperties_SubjectAltNameSchema: G
 
 export enum TLSProperties_TLSVersion {
   VERSION_UNSPECIFIED = 0,
-
   TLSv1 = 1,
-
   TLSv1_1 = 2,
-
   TLSv1_2 = 3,
-
   TLSv1_3 = 4,
 }
 
@@ -252,33 +171,19 @@ export declare const TLSProperties_TLSVersionSchema: GenEnum<TLSProperties_TLSVe
 
 export declare type HTTPRequestProperties = Message<"envoy.data.accesslog.v3.HTTPRequestProperties"> & {
   requestMethod: RequestMethod;
-
   scheme: string;
-
   authority: string;
-
   port?: number | undefined;
-
   path: string;
-
   userAgent: string;
-
   referer: string;
-
   forwardedFor: string;
-
   requestId: string;
-
   originalPath: string;
-
   requestHeadersBytes: bigint;
-
   requestBodyBytes: bigint;
-
   requestHeaders: { [key: string]: string };
-
   upstreamHeaderBytesSent: bigint;
-
   downstreamHeaderBytesReceived: bigint;
 };
 
@@ -286,19 +191,12 @@ export declare const HTTPRequestPropertiesSchema: GenMessage<HTTPRequestProperti
 
 export declare type HTTPResponseProperties = Message<"envoy.data.accesslog.v3.HTTPResponseProperties"> & {
   responseCode?: number | undefined;
-
   responseHeadersBytes: bigint;
-
   responseBodyBytes: bigint;
-
   responseHeaders: { [key: string]: string };
-
   responseTrailers: { [key: string]: string };
-
   responseCodeDetails: string;
-
   upstreamHeaderBytesReceived: bigint;
-
   downstreamHeaderBytesSent: bigint;
 };
 
@@ -306,33 +204,19 @@ export declare const HTTPResponsePropertiesSchema: GenMessage<HTTPResponseProper
 
 export enum AccessLogType {
   NotSet = 0,
-
   TcpUpstreamConnected = 1,
-
   TcpPeriodic = 2,
-
   TcpConnectionStart = 14,
-
   TcpConnectionEnd = 3,
-
   DownstreamStart = 4,
-
   DownstreamPeriodic = 5,
-
   DownstreamEnd = 6,
-
   UpstreamPoolReady = 7,
-
   UpstreamPeriodic = 8,
-
   UpstreamEnd = 9,
-
   DownstreamTunnelSuccessfullyEstablished = 10,
-
   UdpTunnelUpstreamConnected = 11,
-
   UdpPeriodic = 12,
-
   UdpSessionEnd = 13,
 }
 

@@ -10,21 +10,13 @@ export declare const file_envoy_data_cluster_v3_outlier_detection_event: GenFile
 
 export declare type OutlierDetectionEvent = Message<"envoy.data.cluster.v3.OutlierDetectionEvent"> & {
   type: OutlierEjectionType;
-
   timestamp?: Timestamp | undefined;
-
   secsSinceLastAction?: bigint | undefined;
-
   clusterName: string;
-
   upstreamUrl: string;
-
   action: Action;
-
   numEjections: number;
-
   enforced: boolean;
-
   event: {
     value: OutlierEjectSuccessRate;
     case: "ejectSuccessRateEvent";
@@ -41,9 +33,7 @@ export declare const OutlierDetectionEventSchema: GenMessage<OutlierDetectionEve
 
 export declare type OutlierEjectSuccessRate = Message<"envoy.data.cluster.v3.OutlierEjectSuccessRate"> & {
   hostSuccessRate: number;
-
   clusterAverageSuccessRate: number;
-
   clusterSuccessRateEjectionThreshold: number;
 };
 
@@ -62,19 +52,12 @@ export declare const OutlierEjectFailurePercentageSchema: GenMessage<OutlierEjec
 
 export enum OutlierEjectionType {
   CONSECUTIVE_5XX = 0,
-
   CONSECUTIVE_GATEWAY_FAILURE = 1,
-
   SUCCESS_RATE = 2,
-
   CONSECUTIVE_LOCAL_ORIGIN_FAILURE = 3,
-
   SUCCESS_RATE_LOCAL_ORIGIN = 4,
-
   FAILURE_PERCENTAGE = 5,
-
   FAILURE_PERCENTAGE_LOCAL_ORIGIN = 6,
-
   DEGRADED = 7,
 }
 
@@ -82,7 +65,6 @@ export declare const OutlierEjectionTypeSchema: GenEnum<OutlierEjectionType>;
 
 export enum Action {
   EJECT = 0,
-
   UNEJECT = 1,
 }
 

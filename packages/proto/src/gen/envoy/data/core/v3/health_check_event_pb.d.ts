@@ -12,11 +12,8 @@ export declare const file_envoy_data_core_v3_health_check_event: GenFile;
 
 export declare type HealthCheckEvent = Message<"envoy.data.core.v3.HealthCheckEvent"> & {
   healthCheckerType: HealthCheckerType;
-
   host?: Address | undefined;
-
   clusterName: string;
-
   event: {
     value: HealthCheckEjectUnhealthy;
     case: "ejectUnhealthyEvent";
@@ -36,11 +33,8 @@ export declare type HealthCheckEvent = Message<"envoy.data.core.v3.HealthCheckEv
     value: NoLongerDegradedHost;
     case: "noLongerDegradedHost";
   } | { case: undefined; value?: undefined };
-
   timestamp?: Timestamp | undefined;
-
   metadata?: Metadata | undefined;
-
   locality?: Locality | undefined;
 };
 
@@ -48,7 +42,6 @@ export declare const HealthCheckEventSchema: GenMessage<HealthCheckEvent>;
 
 export declare type HealthCheckEjectUnhealthy = Message<"envoy.data.core.v3.HealthCheckEjectUnhealthy"> & {
   failureType: HealthCheckFailureType;
-
   httpStatusCode: number;
 };
 
@@ -67,9 +60,7 @@ export declare const HealthCheckSuccessfulSchema: GenMessage<HealthCheckSuccessf
 
 export declare type HealthCheckFailure = Message<"envoy.data.core.v3.HealthCheckFailure"> & {
   failureType: HealthCheckFailureType;
-
   firstCheck: boolean;
-
   httpStatusCode: number;
 };
 
@@ -87,11 +78,8 @@ export declare const NoLongerDegradedHostSchema: GenMessage<NoLongerDegradedHost
 
 export enum HealthCheckFailureType {
   ACTIVE = 0,
-
   PASSIVE = 1,
-
   NETWORK = 2,
-
   NETWORK_TIMEOUT = 3,
 }
 
@@ -99,15 +87,10 @@ export declare const HealthCheckFailureTypeSchema: GenEnum<HealthCheckFailureTyp
 
 export enum HealthCheckerType {
   HTTP = 0,
-
   TCP = 1,
-
   GRPC = 2,
-
   REDIS = 3,
-
   THRIFT = 4,
-
   DYNAMIC_MODULE = 5,
 }
 

@@ -11,9 +11,7 @@ export declare const file_envoy_data_dns_v3_dns_table: GenFile;
 
 export declare type DnsTable = Message<"envoy.data.dns.v3.DnsTable"> & {
   externalRetryCount: number;
-
   virtualDomains: DnsTable_DnsVirtualDomain[];
-
   knownSuffixes: StringMatcher[];
 };
 
@@ -45,11 +43,8 @@ export declare type DnsTable_DnsServiceTarget = Message<"envoy.data.dns.v3.DnsTa
     value: string;
     case: "clusterName";
   } | { case: undefined; value?: undefined };
-
   priority: number;
-
   weight: number;
-
   port: number;
 };
 
@@ -57,11 +52,8 @@ export declare const DnsTable_DnsServiceTargetSchema: GenMessage<DnsTable_DnsSer
 
 export declare type DnsTable_DnsService = Message<"envoy.data.dns.v3.DnsTable.DnsService"> & {
   serviceName: string;
-
   protocol?: DnsTable_DnsServiceProtocol | undefined;
-
   ttl?: Duration | undefined;
-
   targets: DnsTable_DnsServiceTarget[];
 };
 
@@ -90,9 +82,7 @@ export declare const DnsTable_DnsEndpointSchema: GenMessage<DnsTable_DnsEndpoint
 
 export declare type DnsTable_DnsVirtualDomain = Message<"envoy.data.dns.v3.DnsTable.DnsVirtualDomain"> & {
   name: string;
-
   endpoint?: DnsTable_DnsEndpoint | undefined;
-
   answerTtl?: Duration | undefined;
 };
 

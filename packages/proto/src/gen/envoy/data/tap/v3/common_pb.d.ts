@@ -16,7 +16,6 @@ export declare type Body = Message<"envoy.data.tap.v3.Body"> & {
     value: string;
     case: "asString";
   } | { case: undefined; value?: undefined };
-
   truncated: boolean;
 };
 
@@ -24,7 +23,6 @@ export declare const BodySchema: GenMessage<Body>;
 
 export declare type Connection = Message<"envoy.data.tap.v3.Connection"> & {
   localAddress?: Address | undefined;
-
   remoteAddress?: Address | undefined;
 };
 

@@ -12,11 +12,8 @@ export declare const file_envoy_data_tap_v3_http: GenFile;
 
 export declare type HttpBufferedTrace = Message<"envoy.data.tap.v3.HttpBufferedTrace"> & {
   request?: HttpBufferedTrace_Message | undefined;
-
   response?: HttpBufferedTrace_Message | undefined;
-
   downstreamConnection?: Connection | undefined;
-
   upstreamConnection?: Connection | undefined;
 };
 
@@ -24,11 +21,8 @@ export declare const HttpBufferedTraceSchema: GenMessage<HttpBufferedTrace>;
 
 export declare type HttpBufferedTrace_Message = Message<"envoy.data.tap.v3.HttpBufferedTrace.Message"> & {
   headers: HeaderValue[];
-
   body?: Body | undefined;
-
   trailers: HeaderValue[];
-
   headersReceivedTime?: Timestamp | undefined;
 };
 
@@ -36,7 +30,6 @@ export declare const HttpBufferedTrace_MessageSchema: GenMessage<HttpBufferedTra
 
 export declare type HttpStreamedTraceSegment = Message<"envoy.data.tap.v3.HttpStreamedTraceSegment"> & {
   traceId: bigint;
-
   messagePiece: {
     value: HeaderMap;
     case: "requestHeaders";

@@ -11,7 +11,6 @@ export declare const file_envoy_data_tap_v3_transport: GenFile;
 
 export declare type SocketEvent = Message<"envoy.data.tap.v3.SocketEvent"> & {
   timestamp?: Timestamp | undefined;
-
   eventSelector: {
     value: SocketEvent_Read;
     case: "read";
@@ -22,9 +21,7 @@ export declare type SocketEvent = Message<"envoy.data.tap.v3.SocketEvent"> & {
     value: SocketEvent_Closed;
     case: "closed";
   } | { case: undefined; value?: undefined };
-
   connection?: Connection | undefined;
-
   seqNum: bigint;
 };
 
@@ -38,7 +35,6 @@ export declare const SocketEvent_ReadSchema: GenMessage<SocketEvent_Read>;
 
 export declare type SocketEvent_Write = Message<"envoy.data.tap.v3.SocketEvent.Write"> & {
   data?: Body | undefined;
-
   endStream: boolean;
 };
 
@@ -51,13 +47,9 @@ export declare const SocketEvent_ClosedSchema: GenMessage<SocketEvent_Closed>;
 
 export declare type SocketBufferedTrace = Message<"envoy.data.tap.v3.SocketBufferedTrace"> & {
   traceId: bigint;
-
   connection?: Connection | undefined;
-
   events: SocketEvent[];
-
   readTruncated: boolean;
-
   writeTruncated: boolean;
 };
 
@@ -71,7 +63,6 @@ export declare const SocketEventsSchema: GenMessage<SocketEvents>;
 
 export declare type SocketStreamedTraceSegment = Message<"envoy.data.tap.v3.SocketStreamedTraceSegment"> & {
   traceId: bigint;
-
   messagePiece: {
     value: Connection;
     case: "connection";

@@ -24,7 +24,6 @@ export declare type TraceWrapper = Message<"envoy.data.tap.v3.TraceWrapper"> & {
     value: SocketStreamedTraceSegment;
     case: "socketStreamedTraceSegment";
   } | { case: undefined; value?: undefined };
-
   configuredSampleRate?: FractionalPercent | undefined;
 };
 

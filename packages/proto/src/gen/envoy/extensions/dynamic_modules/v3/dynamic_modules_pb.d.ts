@@ -10,15 +10,10 @@ export declare const file_envoy_extensions_dynamic_modules_v3_dynamic_modules: G
 
 export declare type DynamicModuleConfig = Message<"envoy.extensions.dynamic_modules.v3.DynamicModuleConfig"> & {
   name: string;
-
   doNotClose: boolean;
-
   loadGlobally: boolean;
-
   metricsNamespace: string;
-
   module?: AsyncDataSource | undefined;
-
   nackOnCacheMiss: boolean;
 };
 

@@ -29,17 +29,11 @@ export declare const SanitizationConfigSchema: GenMessage<SanitizationConfig>;
 
 export declare type VmConfig = Message<"envoy.extensions.wasm.v3.VmConfig"> & {
   vmId: string;
-
   runtime: string;
-
   code?: AsyncDataSource | undefined;
-
   configuration?: Any | undefined;
-
   allowPrecompiled: boolean;
-
   nackOnCodeCacheMiss: boolean;
-
   environmentVariables?: EnvironmentVariables | undefined;
 };
 
@@ -47,7 +41,6 @@ export declare const VmConfigSchema: GenMessage<VmConfig>;
 
 export declare type EnvironmentVariables = Message<"envoy.extensions.wasm.v3.EnvironmentVariables"> & {
   hostEnvKeys: string[];
-
   keyValues: { [key: string]: string };
 };
 
@@ -55,24 +48,16 @@ export declare const EnvironmentVariablesSchema: GenMessage<EnvironmentVariables
 
 export declare type PluginConfig = Message<"envoy.extensions.wasm.v3.PluginConfig"> & {
   name: string;
-
   rootId: string;
-
   vm: {
     value: VmConfig;
     case: "vmConfig";
   } | { case: undefined; value?: undefined };
-
   configuration?: Any | undefined;
-
   failOpen: boolean;
-
   failurePolicy: FailurePolicy;
-
   reloadConfig?: ReloadConfig | undefined;
-
   capabilityRestrictionConfig?: CapabilityRestrictionConfig | undefined;
-
   allowOnHeadersStopIteration?: boolean | undefined;
 };
 
@@ -80,7 +65,6 @@ export declare const PluginConfigSchema: GenMessage<PluginConfig>;
 
 export declare type WasmService = Message<"envoy.extensions.wasm.v3.WasmService"> & {
   config?: PluginConfig | undefined;
-
   singleton: boolean;
 };
 
@@ -88,11 +72,8 @@ export declare const WasmServiceSchema: GenMessage<WasmService>;
 
 export enum FailurePolicy {
   UNSPECIFIED = 0,
-
   FAIL_RELOAD = 1,
-
   FAIL_CLOSED = 2,
-
   FAIL_OPEN = 3,
 }
 

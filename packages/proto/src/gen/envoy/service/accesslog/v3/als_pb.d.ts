@@ -16,7 +16,6 @@ export declare const StreamAccessLogsResponseSchema: GenMessage<StreamAccessLogs
 
 export declare type StreamAccessLogsMessage = Message<"envoy.service.accesslog.v3.StreamAccessLogsMessage"> & {
   identifier?: StreamAccessLogsMessage_Identifier | undefined;
-
   logEntries: {
     value: StreamAccessLogsMessage_HTTPAccessLogEntries;
     case: "httpLogs";
@@ -30,7 +29,6 @@ export declare const StreamAccessLogsMessageSchema: GenMessage<StreamAccessLogsM
 
 export declare type StreamAccessLogsMessage_Identifier = Message<"envoy.service.accesslog.v3.StreamAccessLogsMessage.Identifier"> & {
   node?: Node | undefined;
-
   logName: string;
 };
 

@@ -12,17 +12,11 @@ export declare const file_envoy_service_auth_v3_attribute_context: GenFile;
 
 export declare type AttributeContext = Message<"envoy.service.auth.v3.AttributeContext"> & {
   source?: AttributeContext_Peer | undefined;
-
   destination?: AttributeContext_Peer | undefined;
-
   request?: AttributeContext_Request | undefined;
-
   contextExtensions: { [key: string]: string };
-
   metadataContext?: Metadata | undefined;
-
   routeMetadataContext?: Metadata | undefined;
-
   tlsSession?: AttributeContext_TLSSession | undefined;
 };
 
@@ -30,13 +24,9 @@ export declare const AttributeContextSchema: GenMessage<AttributeContext>;
 
 export declare type AttributeContext_Peer = Message<"envoy.service.auth.v3.AttributeContext.Peer"> & {
   address?: Address | undefined;
-
   service: string;
-
   labels: { [key: string]: string };
-
   principal: string;
-
   certificate: string;
 };
 
@@ -44,7 +34,6 @@ export declare const AttributeContext_PeerSchema: GenMessage<AttributeContext_Pe
 
 export declare type AttributeContext_Request = Message<"envoy.service.auth.v3.AttributeContext.Request"> & {
   time?: Timestamp | undefined;
-
   http?: AttributeContext_HttpRequest | undefined;
 };
 
@@ -52,29 +41,17 @@ export declare const AttributeContext_RequestSchema: GenMessage<AttributeContext
 
 export declare type AttributeContext_HttpRequest = Message<"envoy.service.auth.v3.AttributeContext.HttpRequest"> & {
   id: string;
-
   method: string;
-
   headers: { [key: string]: string };
-
   headerMap?: HeaderMap | undefined;
-
   path: string;
-
   host: string;
-
   scheme: string;
-
   query: string;
-
   fragment: string;
-
   size: bigint;
-
   protocol: string;
-
   body: string;
-
   rawBody: Uint8Array;
 };
 

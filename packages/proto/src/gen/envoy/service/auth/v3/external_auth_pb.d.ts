@@ -19,9 +19,7 @@ export declare const CheckRequestSchema: GenMessage<CheckRequest>;
 
 export declare type DeniedHttpResponse = Message<"envoy.service.auth.v3.DeniedHttpResponse"> & {
   status?: HttpStatus | undefined;
-
   headers: HeaderValueOption[];
-
   body: string;
 };
 
@@ -29,15 +27,10 @@ export declare const DeniedHttpResponseSchema: GenMessage<DeniedHttpResponse>;
 
 export declare type OkHttpResponse = Message<"envoy.service.auth.v3.OkHttpResponse"> & {
   headers: HeaderValueOption[];
-
   headersToRemove: string[];
-
   dynamicMetadata?: JsonObject | undefined;
-
   responseHeadersToAdd: HeaderValueOption[];
-
   queryParametersToSet: QueryParameter[];
-
   queryParametersToRemove: string[];
 };
 
@@ -45,7 +38,6 @@ export declare const OkHttpResponseSchema: GenMessage<OkHttpResponse>;
 
 export declare type CheckResponse = Message<"envoy.service.auth.v3.CheckResponse"> & {
   status?: Status | undefined;
-
   httpResponse: {
     value: DeniedHttpResponse;
     case: "deniedResponse";
@@ -56,7 +48,6 @@ export declare type CheckResponse = Message<"envoy.service.auth.v3.CheckResponse
     value: DeniedHttpResponse;
     case: "errorResponse";
   } | { case: undefined; value?: undefined };
-
   dynamicMetadata?: JsonObject | undefined;
 };
 

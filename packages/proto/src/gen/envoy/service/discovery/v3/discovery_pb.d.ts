@@ -12,7 +12,6 @@ export declare const file_envoy_service_discovery_v3_discovery: GenFile;
 
 export declare type ResourceLocator = Message<"envoy.service.discovery.v3.ResourceLocator"> & {
   name: string;
-
   dynamicParameters: { [key: string]: string };
 };
 
@@ -20,7 +19,6 @@ export declare const ResourceLocatorSchema: GenMessage<ResourceLocator>;
 
 export declare type ResourceName = Message<"envoy.service.discovery.v3.ResourceName"> & {
   name: string;
-
   dynamicParameterConstraints?: DynamicParameterConstraints | undefined;
 };
 
@@ -28,7 +26,6 @@ export declare const ResourceNameSchema: GenMessage<ResourceName>;
 
 export declare type ResourceError = Message<"envoy.service.discovery.v3.ResourceError"> & {
   resourceName?: ResourceName | undefined;
-
   errorDetail?: Status | undefined;
 };
 
@@ -36,17 +33,11 @@ export declare const ResourceErrorSchema: GenMessage<ResourceError>;
 
 export declare type DiscoveryRequest = Message<"envoy.service.discovery.v3.DiscoveryRequest"> & {
   versionInfo: string;
-
   node?: Node | undefined;
-
   resourceNames: string[];
-
   resourceLocators: ResourceLocator[];
-
   typeUrl: string;
-
   responseNonce: string;
-
   errorDetail?: Status | undefined;
 };
 
@@ -54,17 +45,11 @@ export declare const DiscoveryRequestSchema: GenMessage<DiscoveryRequest>;
 
 export declare type DiscoveryResponse = Message<"envoy.service.discovery.v3.DiscoveryResponse"> & {
   versionInfo: string;
-
   resources: Any[];
-
   canary: boolean;
-
   typeUrl: string;
-
   nonce: string;
-
   controlPlane?: ControlPlane | undefined;
-
   resourceErrors: ResourceError[];
 };
 
@@ -72,21 +57,13 @@ export declare const DiscoveryResponseSchema: GenMessage<DiscoveryResponse>;
 
 export declare type DeltaDiscoveryRequest = Message<"envoy.service.discovery.v3.DeltaDiscoveryRequest"> & {
   node?: Node | undefined;
-
   typeUrl: string;
-
   resourceNamesSubscribe: string[];
-
   resourceNamesUnsubscribe: string[];
-
   resourceLocatorsSubscribe: ResourceLocator[];
-
   resourceLocatorsUnsubscribe: ResourceLocator[];
-
   initialResourceVersions: { [key: string]: string };
-
   responseNonce: string;
-
   errorDetail?: Status | undefined;
 };
 
@@ -94,19 +71,12 @@ export declare const DeltaDiscoveryRequestSchema: GenMessage<DeltaDiscoveryReque
 
 export declare type DeltaDiscoveryResponse = Message<"envoy.service.discovery.v3.DeltaDiscoveryResponse"> & {
   systemVersionInfo: string;
-
   resources: Resource[];
-
   typeUrl: string;
-
   removedResources: string[];
-
   removedResourceNames: ResourceName[];
-
   nonce: string;
-
   controlPlane?: ControlPlane | undefined;
-
   resourceErrors: ResourceError[];
 };
 
@@ -132,7 +102,6 @@ export declare const DynamicParameterConstraintsSchema: GenMessage<DynamicParame
 
 export declare type DynamicParameterConstraints_SingleConstraint = Message<"envoy.service.discovery.v3.DynamicParameterConstraints.SingleConstraint"> & {
   key: string;
-
   constraintType: {
     value: string;
     case: "value";
@@ -157,19 +126,12 @@ export declare const DynamicParameterConstraints_ConstraintListSchema: GenMessag
 
 export declare type Resource = Message<"envoy.service.discovery.v3.Resource"> & {
   name: string;
-
   resourceName?: ResourceName | undefined;
-
   aliases: string[];
-
   version: string;
-
   resource?: Any | undefined;
-
   ttl?: Duration | undefined;
-
   cacheControl?: Resource_CacheControl | undefined;
-
   metadata?: Metadata | undefined;
 };
 

@@ -11,7 +11,6 @@ export declare const file_envoy_service_event_reporting_v3_event_reporting_servi
 
 export declare type StreamEventsRequest = Message<"envoy.service.event_reporting.v3.StreamEventsRequest"> & {
   identifier?: StreamEventsRequest_Identifier | undefined;
-
   events: Any[];
 };
 

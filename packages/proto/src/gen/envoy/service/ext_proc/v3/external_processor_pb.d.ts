@@ -13,9 +13,7 @@ export declare const file_envoy_service_ext_proc_v3_external_processor: GenFile;
 
 export declare type ProtocolConfiguration = Message<"envoy.service.ext_proc.v3.ProtocolConfiguration"> & {
   requestBodyMode: ProcessingMode_BodySendMode;
-
   responseBodyMode: ProcessingMode_BodySendMode;
-
   sendBodyWithoutWaitingForHeaderResponse: boolean;
 };
 
@@ -41,13 +39,9 @@ export declare type ProcessingRequest = Message<"envoy.service.ext_proc.v3.Proce
     value: HttpTrailers;
     case: "responseTrailers";
   } | { case: undefined; value?: undefined };
-
   metadataContext?: Metadata | undefined;
-
   attributes: { [key: string]: JsonObject };
-
   observabilityMode: boolean;
-
   protocolConfig?: ProtocolConfiguration | undefined;
 };
 
@@ -79,13 +73,9 @@ export declare type ProcessingResponse = Message<"envoy.service.ext_proc.v3.Proc
     value: StreamedImmediateResponse;
     case: "streamedImmediateResponse";
   } | { case: undefined; value?: undefined };
-
   dynamicMetadata?: JsonObject | undefined;
-
   modeOverride?: ProcessingMode | undefined;
-
   requestDrain: boolean;
-
   overrideMessageTimeout?: Duration | undefined;
 };
 
@@ -93,9 +83,7 @@ export declare const ProcessingResponseSchema: GenMessage<ProcessingResponse>;
 
 export declare type HttpHeaders = Message<"envoy.service.ext_proc.v3.HttpHeaders"> & {
   headers?: HeaderMap | undefined;
-
   attributes: { [key: string]: JsonObject };
-
   endOfStream: boolean;
 };
 
@@ -103,11 +91,8 @@ export declare const HttpHeadersSchema: GenMessage<HttpHeaders>;
 
 export declare type HttpBody = Message<"envoy.service.ext_proc.v3.HttpBody"> & {
   body: Uint8Array;
-
   endOfStream: boolean;
-
   endOfStreamWithoutMessage: boolean;
-
   grpcMessageCompressed: boolean;
 };
 
@@ -154,13 +139,9 @@ export declare const StreamedImmediateResponseSchema: GenMessage<StreamedImmedia
 
 export declare type CommonResponse = Message<"envoy.service.ext_proc.v3.CommonResponse"> & {
   status: CommonResponse_ResponseStatus;
-
   headerMutation?: HeaderMutation | undefined;
-
   bodyMutation?: BodyMutation | undefined;
-
   trailers?: HeaderMap | undefined;
-
   clearRouteCache: boolean;
 };
 
@@ -168,7 +149,6 @@ export declare const CommonResponseSchema: GenMessage<CommonResponse>;
 
 export enum CommonResponse_ResponseStatus {
   CONTINUE = 0,
-
   CONTINUE_AND_REPLACE = 1,
 }
 
@@ -176,13 +156,9 @@ export declare const CommonResponse_ResponseStatusSchema: GenEnum<CommonResponse
 
 export declare type ImmediateResponse = Message<"envoy.service.ext_proc.v3.ImmediateResponse"> & {
   status?: HttpStatus | undefined;
-
   headers?: HeaderMutation | undefined;
-
   body: Uint8Array;
-
   grpcStatus?: GrpcStatus | undefined;
-
   details: string;
 };
 
@@ -196,7 +172,6 @@ export declare const GrpcStatusSchema: GenMessage<GrpcStatus>;
 
 export declare type HeaderMutation = Message<"envoy.service.ext_proc.v3.HeaderMutation"> & {
   setHeaders: HeaderValueOption[];
-
   removeHeaders: string[];
 };
 
@@ -204,11 +179,8 @@ export declare const HeaderMutationSchema: GenMessage<HeaderMutation>;
 
 export declare type StreamedBodyResponse = Message<"envoy.service.ext_proc.v3.StreamedBodyResponse"> & {
   body: Uint8Array;
-
   endOfStream: boolean;
-
   endOfStreamWithoutMessage: boolean;
-
   grpcMessageCompressed: boolean;
 };
 

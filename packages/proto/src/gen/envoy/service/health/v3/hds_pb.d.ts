@@ -21,9 +21,7 @@ export declare const CapabilitySchema: GenMessage<Capability>;
 
 export enum Capability_Protocol {
   HTTP = 0,
-
   TCP = 1,
-
   REDIS = 2,
 }
 
@@ -31,7 +29,6 @@ export declare const Capability_ProtocolSchema: GenEnum<Capability_Protocol>;
 
 export declare type HealthCheckRequest = Message<"envoy.service.health.v3.HealthCheckRequest"> & {
   node?: Node | undefined;
-
   capability?: Capability | undefined;
 };
 
@@ -39,9 +36,7 @@ export declare const HealthCheckRequestSchema: GenMessage<HealthCheckRequest>;
 
 export declare type EndpointHealth = Message<"envoy.service.health.v3.EndpointHealth"> & {
   endpoint?: Endpoint | undefined;
-
   healthStatus: HealthStatus;
-
   healthMetadata?: JsonObject | undefined;
 };
 
@@ -49,7 +44,6 @@ export declare const EndpointHealthSchema: GenMessage<EndpointHealth>;
 
 export declare type LocalityEndpointsHealth = Message<"envoy.service.health.v3.LocalityEndpointsHealth"> & {
   locality?: Locality | undefined;
-
   endpointsHealth: EndpointHealth[];
 };
 
@@ -57,7 +51,6 @@ export declare const LocalityEndpointsHealthSchema: GenMessage<LocalityEndpoints
 
 export declare type ClusterEndpointsHealth = Message<"envoy.service.health.v3.ClusterEndpointsHealth"> & {
   clusterName: string;
-
   localityEndpointsHealth: LocalityEndpointsHealth[];
 };
 
@@ -65,7 +58,6 @@ export declare const ClusterEndpointsHealthSchema: GenMessage<ClusterEndpointsHe
 
 export declare type EndpointHealthResponse = Message<"envoy.service.health.v3.EndpointHealthResponse"> & {
   endpointsHealth: EndpointHealth[];
-
   clusterEndpointsHealth: ClusterEndpointsHealth[];
 };
 
@@ -85,7 +77,6 @@ export declare const HealthCheckRequestOrEndpointHealthResponseSchema: GenMessag
 
 export declare type LocalityEndpoints = Message<"envoy.service.health.v3.LocalityEndpoints"> & {
   locality?: Locality | undefined;
-
   endpoints: Endpoint[];
 };
 
@@ -93,13 +84,9 @@ export declare const LocalityEndpointsSchema: GenMessage<LocalityEndpoints>;
 
 export declare type ClusterHealthCheck = Message<"envoy.service.health.v3.ClusterHealthCheck"> & {
   clusterName: string;
-
   healthChecks: HealthCheck[];
-
   localityEndpoints: LocalityEndpoints[];
-
   transportSocketMatches: Cluster_TransportSocketMatch[];
-
   upstreamBindConfig?: BindConfig | undefined;
 };
 
@@ -107,7 +94,6 @@ export declare const ClusterHealthCheckSchema: GenMessage<ClusterHealthCheck>;
 
 export declare type HealthCheckSpecifier = Message<"envoy.service.health.v3.HealthCheckSpecifier"> & {
   clusterHealthChecks: ClusterHealthCheck[];
-
   interval?: Duration | undefined;
 };
 

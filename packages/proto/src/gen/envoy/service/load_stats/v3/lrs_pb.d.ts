@@ -12,7 +12,6 @@ export declare const file_envoy_service_load_stats_v3_lrs: GenFile;
 
 export declare type LoadStatsRequest = Message<"envoy.service.load_stats.v3.LoadStatsRequest"> & {
   node?: Node | undefined;
-
   clusterStats: ClusterStats[];
 };
 
@@ -20,11 +19,8 @@ export declare const LoadStatsRequestSchema: GenMessage<LoadStatsRequest>;
 
 export declare type LoadStatsResponse = Message<"envoy.service.load_stats.v3.LoadStatsResponse"> & {
   clusters: string[];
-
   sendAllClusters: boolean;
-
   loadReportingInterval?: Duration | undefined;
-
   reportEndpointGranularity: boolean;
 };
 

@@ -16,7 +16,6 @@ export declare const StreamMetricsResponseSchema: GenMessage<StreamMetricsRespon
 
 export declare type StreamMetricsMessage = Message<"envoy.service.metrics.v3.StreamMetricsMessage"> & {
   identifier?: StreamMetricsMessage_Identifier | undefined;
-
   envoyMetrics: MetricFamily[];
 };
 

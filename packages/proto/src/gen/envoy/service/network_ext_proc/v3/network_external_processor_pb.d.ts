@@ -10,7 +10,6 @@ export declare const file_envoy_service_network_ext_proc_v3_network_external_pro
 
 export declare type Data = Message<"envoy.service.network_ext_proc.v3.Data"> & {
   data: Uint8Array;
-
   endOfStream: boolean;
 };
 
@@ -18,9 +17,7 @@ export declare const DataSchema: GenMessage<Data>;
 
 export declare type ProcessingRequest = Message<"envoy.service.network_ext_proc.v3.ProcessingRequest"> & {
   readData?: Data | undefined;
-
   writeData?: Data | undefined;
-
   metadata?: Metadata | undefined;
 };
 
@@ -28,15 +25,10 @@ export declare const ProcessingRequestSchema: GenMessage<ProcessingRequest>;
 
 export declare type ProcessingResponse = Message<"envoy.service.network_ext_proc.v3.ProcessingResponse"> & {
   readData?: Data | undefined;
-
   writeData?: Data | undefined;
-
   dataProcessingStatus: ProcessingResponse_DataProcessedStatus;
-
   connectionStatus: ProcessingResponse_ConnectionStatus;
-
   dynamicMetadata?: JsonObject | undefined;
-
   closeStreamToExtProcServer: boolean;
 };
 
@@ -44,9 +36,7 @@ export declare const ProcessingResponseSchema: GenMessage<ProcessingResponse>;
 
 export enum ProcessingResponse_DataProcessedStatus {
   UNKNOWN = 0,
-
   UNMODIFIED = 1,
-
   MODIFIED = 2,
 }
 
@@ -54,9 +44,7 @@ export declare const ProcessingResponse_DataProcessedStatusSchema: GenEnum<Proce
 
 export enum ProcessingResponse_ConnectionStatus {
   CONTINUE = 0,
-
   CLOSE = 1,
-
   CLOSE_RST = 2,
 }
 

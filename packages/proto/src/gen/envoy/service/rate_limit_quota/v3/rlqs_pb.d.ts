@@ -11,7 +11,6 @@ export declare const file_envoy_service_rate_limit_quota_v3_rlqs: GenFile;
 
 export declare type RateLimitQuotaUsageReports = Message<"envoy.service.rate_limit_quota.v3.RateLimitQuotaUsageReports"> & {
   domain: string;
-
   bucketQuotaUsages: RateLimitQuotaUsageReports_BucketQuotaUsage[];
 };
 
@@ -19,11 +18,8 @@ export declare const RateLimitQuotaUsageReportsSchema: GenMessage<RateLimitQuota
 
 export declare type RateLimitQuotaUsageReports_BucketQuotaUsage = Message<"envoy.service.rate_limit_quota.v3.RateLimitQuotaUsageReports.BucketQuotaUsage"> & {
   bucketId?: BucketId | undefined;
-
   timeElapsed?: Duration | undefined;
-
   numRequestsAllowed: bigint;
-
   numRequestsDenied: bigint;
 };
 
@@ -37,7 +33,6 @@ export declare const RateLimitQuotaResponseSchema: GenMessage<RateLimitQuotaResp
 
 export declare type RateLimitQuotaResponse_BucketAction = Message<"envoy.service.rate_limit_quota.v3.RateLimitQuotaResponse.BucketAction"> & {
   bucketId?: BucketId | undefined;
-
   bucketAction: {
     value: RateLimitQuotaResponse_BucketAction_QuotaAssignmentAction;
     case: "quotaAssignmentAction";
@@ -51,7 +46,6 @@ export declare const RateLimitQuotaResponse_BucketActionSchema: GenMessage<RateL
 
 export declare type RateLimitQuotaResponse_BucketAction_QuotaAssignmentAction = Message<"envoy.service.rate_limit_quota.v3.RateLimitQuotaResponse.BucketAction.QuotaAssignmentAction"> & {
   assignmentTimeToLive?: Duration | undefined;
-
   rateLimitStrategy?: RateLimitStrategy | undefined;
 };
 

@@ -12,9 +12,7 @@ export declare const file_envoy_service_ratelimit_v3_rls: GenFile;
 
 export declare type RateLimitRequest = Message<"envoy.service.ratelimit.v3.RateLimitRequest"> & {
   domain: string;
-
   descriptors: RateLimitDescriptor[];
-
   hitsAddend: number;
 };
 
@@ -22,17 +20,11 @@ export declare const RateLimitRequestSchema: GenMessage<RateLimitRequest>;
 
 export declare type RateLimitResponse = Message<"envoy.service.ratelimit.v3.RateLimitResponse"> & {
   overallCode: RateLimitResponse_Code;
-
   statuses: RateLimitResponse_DescriptorStatus[];
-
   responseHeadersToAdd: HeaderValue[];
-
   requestHeadersToAdd: HeaderValue[];
-
   rawBody: Uint8Array;
-
   dynamicMetadata?: JsonObject | undefined;
-
   quota?: RateLimitResponse_Quota | undefined;
 };
 
@@ -40,9 +32,7 @@ export declare const RateLimitResponseSchema: GenMessage<RateLimitResponse>;
 
 export declare type RateLimitResponse_RateLimit = Message<"envoy.service.ratelimit.v3.RateLimitResponse.RateLimit"> & {
   name: string;
-
   requestsPerUnit: number;
-
   unit: RateLimitResponse_RateLimit_Unit;
 };
 
@@ -50,19 +40,12 @@ export declare const RateLimitResponse_RateLimitSchema: GenMessage<RateLimitResp
 
 export enum RateLimitResponse_RateLimit_Unit {
   UNKNOWN = 0,
-
   SECOND = 1,
-
   MINUTE = 2,
-
   HOUR = 3,
-
   DAY = 4,
-
   WEEK = 7,
-
   MONTH = 5,
-
   YEAR = 6,
 }
 
@@ -70,12 +53,10 @@ export declare const RateLimitResponse_RateLimit_UnitSchema: GenEnum<RateLimitRe
 
 export declare type RateLimitResponse_Quota = Message<"envoy.service.ratelimit.v3.RateLimitResponse.Quota"> & {
   requests: number;
-
   expirationSpecifier: {
     value: Timestamp;
     case: "validUntil";
   } | { case: undefined; value?: undefined };
-
   id: string;
 };
 
@@ -83,13 +64,9 @@ export declare const RateLimitResponse_QuotaSchema: GenMessage<RateLimitResponse
 
 export declare type RateLimitResponse_DescriptorStatus = Message<"envoy.service.ratelimit.v3.RateLimitResponse.DescriptorStatus"> & {
   code: RateLimitResponse_Code;
-
   currentLimit?: RateLimitResponse_RateLimit | undefined;
-
   limitRemaining: number;
-
   durationUntilReset?: Duration | undefined;
-
   quota?: RateLimitResponse_Quota | undefined;
 };
 
@@ -97,9 +74,7 @@ export declare const RateLimitResponse_DescriptorStatusSchema: GenMessage<RateLi
 
 export enum RateLimitResponse_Code {
   UNKNOWN = 0,
-
   OK = 1,
-
   OVER_LIMIT = 2,
 }
 

@@ -11,7 +11,6 @@ export declare const file_envoy_service_redis_auth_v3_redis_external_auth: GenFi
 
 export declare type RedisProxyExternalAuthRequest = Message<"envoy.service.redis_auth.v3.RedisProxyExternalAuthRequest"> & {
   username: string;
-
   password: string;
 };
 
@@ -19,9 +18,7 @@ export declare const RedisProxyExternalAuthRequestSchema: GenMessage<RedisProxyE
 
 export declare type RedisProxyExternalAuthResponse = Message<"envoy.service.redis_auth.v3.RedisProxyExternalAuthResponse"> & {
   status?: Status | undefined;
-
   expiration?: Timestamp | undefined;
-
   message: string;
 };
 

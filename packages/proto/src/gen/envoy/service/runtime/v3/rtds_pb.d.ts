@@ -15,7 +15,6 @@ export declare const RtdsDummySchema: GenMessage<RtdsDummy>;
 
 export declare type Runtime = Message<"envoy.service.runtime.v3.Runtime"> & {
   name: string;
-
   layer?: JsonObject | undefined;
 };
 

@@ -13,9 +13,7 @@ export declare const file_envoy_service_status_v3_csds: GenFile;
 
 export declare type ClientStatusRequest = Message<"envoy.service.status.v3.ClientStatusRequest"> & {
   nodeMatchers: NodeMatcher[];
-
   node?: Node | undefined;
-
   excludeResourceContents: boolean;
 };
 
@@ -23,9 +21,7 @@ export declare const ClientStatusRequestSchema: GenMessage<ClientStatusRequest>;
 
 export declare type PerXdsConfig = Message<"envoy.service.status.v3.PerXdsConfig"> & {
   status: ConfigStatus;
-
   clientStatus: ClientConfigStatus;
-
   perXdsConfig: {
     value: ListenersConfigDump;
     case: "listenerConfig";
@@ -48,11 +44,8 @@ export declare const PerXdsConfigSchema: GenMessage<PerXdsConfig>;
 
 export declare type ClientConfig = Message<"envoy.service.status.v3.ClientConfig"> & {
   node?: Node | undefined;
-
   xdsConfig: PerXdsConfig[];
-
   genericXdsConfigs: ClientConfig_GenericXdsConfig[];
-
   clientScope: string;
 };
 
@@ -60,21 +53,13 @@ export declare const ClientConfigSchema: GenMessage<ClientConfig>;
 
 export declare type ClientConfig_GenericXdsConfig = Message<"envoy.service.status.v3.ClientConfig.GenericXdsConfig"> & {
   typeUrl: string;
-
   name: string;
-
   versionInfo: string;
-
   xdsConfig?: Any | undefined;
-
   lastUpdated?: Timestamp | undefined;
-
   configStatus: ConfigStatus;
-
   clientStatus: ClientResourceStatus;
-
   errorState?: UpdateFailureState | undefined;
-
   isStaticResource: boolean;
 };
 
@@ -88,13 +73,9 @@ export declare const ClientStatusResponseSchema: GenMessage<ClientStatusResponse
 
 export enum ConfigStatus {
   UNKNOWN = 0,
-
   SYNCED = 1,
-
   NOT_SENT = 2,
-
   STALE = 3,
-
   ERROR = 4,
 }
 
@@ -102,13 +83,9 @@ export declare const ConfigStatusSchema: GenEnum<ConfigStatus>;
 
 export enum ClientConfigStatus {
   CLIENT_UNKNOWN = 0,
-
   CLIENT_REQUESTED = 1,
-
   CLIENT_ACKED = 2,
-
   CLIENT_NACKED = 3,
-
   CLIENT_RECEIVED_ERROR = 4,
 }
 

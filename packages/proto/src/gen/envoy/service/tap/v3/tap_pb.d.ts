@@ -11,9 +11,7 @@ export declare const file_envoy_service_tap_v3_tap: GenFile;
 
 export declare type StreamTapsRequest = Message<"envoy.service.tap.v3.StreamTapsRequest"> & {
   identifier?: StreamTapsRequest_Identifier | undefined;
-
   traceId: bigint;
-
   trace?: TraceWrapper | undefined;
 };
 
@@ -21,7 +19,6 @@ export declare const StreamTapsRequestSchema: GenMessage<StreamTapsRequest>;
 
 export declare type StreamTapsRequest_Identifier = Message<"envoy.service.tap.v3.StreamTapsRequest.Identifier"> & {
   node?: Node | undefined;
-
   tapId: string;
 };
 

@@ -10,11 +10,8 @@ export declare const file_envoy_type_http_v3_cookie: GenFile;
 
 export declare type Cookie = Message<"envoy.type.http.v3.Cookie"> & {
   name: string;
-
   ttl?: Duration | undefined;
-
   path: string;
-
   attributes: CookieAttribute[];
 };
 
@@ -22,7 +19,6 @@ export declare const CookieSchema: GenMessage<Cookie>;
 
 export declare type CookieAttribute = Message<"envoy.type.http.v3.CookieAttribute"> & {
   name: string;
-
   value: string;
 };
 

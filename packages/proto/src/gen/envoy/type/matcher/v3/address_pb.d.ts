@@ -10,7 +10,6 @@ export declare const file_envoy_type_matcher_v3_address: GenFile;
 
 export declare type AddressMatcher = Message<"envoy.type.matcher.v3.AddressMatcher"> & {
   ranges: CidrRange[];
-
   invertMatch: boolean;
 };
 

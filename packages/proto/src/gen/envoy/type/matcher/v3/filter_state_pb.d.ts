@@ -11,7 +11,6 @@ export declare const file_envoy_type_matcher_v3_filter_state: GenFile;
 
 export declare type FilterStateMatcher = Message<"envoy.type.matcher.v3.FilterStateMatcher"> & {
   key: string;
-
   matcher: {
     value: StringMatcher;
     case: "stringMatch";

@@ -10,11 +10,8 @@ export declare const file_envoy_type_matcher_v3_metadata: GenFile;
 
 export declare type MetadataMatcher = Message<"envoy.type.matcher.v3.MetadataMatcher"> & {
   filter: string;
-
   path: MetadataMatcher_PathSegment[];
-
   value?: ValueMatcher | undefined;
-
   invert: boolean;
 };
 

@@ -11,7 +11,6 @@ export declare const file_envoy_type_matcher_v3_node: GenFile;
 
 export declare type NodeMatcher = Message<"envoy.type.matcher.v3.NodeMatcher"> & {
   nodeId?: StringMatcher | undefined;
-
   nodeMetadatas: StructMatcher[];
 };
 

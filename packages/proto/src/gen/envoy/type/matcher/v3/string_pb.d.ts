@@ -29,7 +29,6 @@ export declare type StringMatcher = Message<"envoy.type.matcher.v3.StringMatcher
     value: TypedExtensionConfig;
     case: "custom";
   } | { case: undefined; value?: undefined };
-
   ignoreCase: boolean;
 };
 

@@ -10,7 +10,6 @@ export declare const file_envoy_type_matcher_v3_struct: GenFile;
 
 export declare type StructMatcher = Message<"envoy.type.matcher.v3.StructMatcher"> & {
   path: StructMatcher_PathSegment[];
-
   value?: ValueMatcher | undefined;
 };
 

@@ -9,7 +9,6 @@ export declare const file_envoy_type_metadata_v3_metadata: GenFile;
 
 export declare type MetadataKey = Message<"envoy.type.metadata.v3.MetadataKey"> & {
   key: string;
-
   path: MetadataKey_PathSegment[];
 };
 

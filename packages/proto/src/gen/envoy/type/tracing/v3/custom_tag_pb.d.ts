@@ -10,7 +10,6 @@ export declare const file_envoy_type_tracing_v3_custom_tag: GenFile;
 
 export declare type CustomTag = Message<"envoy.type.tracing.v3.CustomTag"> & {
   tag: string;
-
   type: {
     value: CustomTag_Literal;
     case: "literal";
@@ -39,7 +38,6 @@ export declare const CustomTag_LiteralSchema: GenMessage<CustomTag_Literal>;
 
 export declare type CustomTag_Environment = Message<"envoy.type.tracing.v3.CustomTag.Environment"> & {
   name: string;
-
   defaultValue: string;
 };
 
@@ -47,7 +45,6 @@ export declare const CustomTag_EnvironmentSchema: GenMessage<CustomTag_Environme
 
 export declare type CustomTag_Header = Message<"envoy.type.tracing.v3.CustomTag.Header"> & {
   name: string;
-
   defaultValue: string;
 };
 
@@ -55,9 +52,7 @@ export declare const CustomTag_HeaderSchema: GenMessage<CustomTag_Header>;
 
 export declare type CustomTag_Metadata = Message<"envoy.type.tracing.v3.CustomTag.Metadata"> & {
   kind?: MetadataKind | undefined;
-
   metadataKey?: MetadataKey | undefined;
-
   defaultValue: string;
 };
 

@@ -11,7 +11,6 @@ export declare const file_google_api_expr_v1alpha1_eval: GenFile;
 
 export declare type EvalState = Message<"google.api.expr.v1alpha1.EvalState"> & {
   values: ExprValue[];
-
   results: EvalState_Result[];
 };
 
@@ -19,7 +18,6 @@ export declare const EvalStateSchema: GenMessage<EvalState>;
 
 export declare type EvalState_Result = Message<"google.api.expr.v1alpha1.EvalState.Result"> & {
   expr: bigint;
-
   value: bigint;
 };
 

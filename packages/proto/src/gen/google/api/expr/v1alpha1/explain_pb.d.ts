@@ -10,7 +10,6 @@ export declare const file_google_api_expr_v1alpha1_explain: GenFile;
 
 export declare type Explain = Message<"google.api.expr.v1alpha1.Explain"> & {
   values: Value[];
-
   exprSteps: Explain_ExprStep[];
 };
 
@@ -18,7 +17,6 @@ export declare const ExplainSchema: GenMessage<Explain>;
 
 export declare type Explain_ExprStep = Message<"google.api.expr.v1alpha1.Explain.ExprStep"> & {
   id: bigint;
-
   valueIndex: number;
 };
 

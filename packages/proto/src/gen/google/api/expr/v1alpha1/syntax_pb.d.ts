@@ -10,7 +10,6 @@ export declare const file_google_api_expr_v1alpha1_syntax: GenFile;
 
 export declare type ParsedExpr = Message<"google.api.expr.v1alpha1.ParsedExpr"> & {
   expr?: Expr | undefined;
-
   sourceInfo?: SourceInfo | undefined;
 };
 
@@ -18,7 +17,6 @@ export declare const ParsedExprSchema: GenMessage<ParsedExpr>;
 
 export declare type Expr = Message<"google.api.expr.v1alpha1.Expr"> & {
   id: bigint;
-
   exprKind: {
     value: Constant;
     case: "constExpr";
@@ -53,9 +51,7 @@ export declare const Expr_IdentSchema: GenMessage<Expr_Ident>;
 
 export declare type Expr_Select = Message<"google.api.expr.v1alpha1.Expr.Select"> & {
   operand?: Expr | undefined;
-
   field: string;
-
   testOnly: boolean;
 };
 
@@ -63,9 +59,7 @@ export declare const Expr_SelectSchema: GenMessage<Expr_Select>;
 
 export declare type Expr_Call = Message<"google.api.expr.v1alpha1.Expr.Call"> & {
   target?: Expr | undefined;
-
   function: string;
-
   args: Expr[];
 };
 
@@ -73,7 +67,6 @@ export declare const Expr_CallSchema: GenMessage<Expr_Call>;
 
 export declare type Expr_CreateList = Message<"google.api.expr.v1alpha1.Expr.CreateList"> & {
   elements: Expr[];
-
   optionalIndices: number[];
 };
 
@@ -81,7 +74,6 @@ export declare const Expr_CreateListSchema: GenMessage<Expr_CreateList>;
 
 export declare type Expr_CreateStruct = Message<"google.api.expr.v1alpha1.Expr.CreateStruct"> & {
   messageName: string;
-
   entries: Expr_CreateStruct_Entry[];
 };
 
@@ -89,7 +81,6 @@ export declare const Expr_CreateStructSchema: GenMessage<Expr_CreateStruct>;
 
 export declare type Expr_CreateStruct_Entry = Message<"google.api.expr.v1alpha1.Expr.CreateStruct.Entry"> & {
   id: bigint;
-
   keyKind: {
     value: string;
     case: "fieldKey";
@@ -97,9 +88,7 @@ export declare type Expr_CreateStruct_Entry = Message<"google.api.expr.v1alpha1.
     value: Expr;
     case: "mapKey";
   } | { case: undefined; value?: undefined };
-
   value?: Expr | undefined;
-
   optionalEntry: boolean;
 };
 
@@ -107,19 +96,12 @@ export declare const Expr_CreateStruct_EntrySchema: GenMessage<Expr_CreateStruct
 
 export declare type Expr_Comprehension = Message<"google.api.expr.v1alpha1.Expr.Comprehension"> & {
   iterVar: string;
-
   iterVar2: string;
-
   iterRange?: Expr | undefined;
-
   accuVar: string;
-
   accuInit?: Expr | undefined;
-
   loopCondition?: Expr | undefined;
-
   loopStep?: Expr | undefined;
-
   result?: Expr | undefined;
 };
 
@@ -160,15 +142,10 @@ export declare const ConstantSchema: GenMessage<Constant>;
 
 export declare type SourceInfo = Message<"google.api.expr.v1alpha1.SourceInfo"> & {
   syntaxVersion: string;
-
   location: string;
-
   lineOffsets: number[];
-
   positions: { [key: string]: number };
-
   macroCalls: { [key: string]: Expr };
-
   extensions: SourceInfo_Extension[];
 };
 
@@ -176,9 +153,7 @@ export declare const SourceInfoSchema: GenMessage<SourceInfo>;
 
 export declare type SourceInfo_Extension = Message<"google.api.expr.v1alpha1.SourceInfo.Extension"> & {
   id: string;
-
   affectedComponents: SourceInfo_Extension_Component[];
-
   version?: SourceInfo_Extension_Version | undefined;
 };
 
@@ -186,7 +161,6 @@ export declare const SourceInfo_ExtensionSchema: GenMessage<SourceInfo_Extension
 
 export declare type SourceInfo_Extension_Version = Message<"google.api.expr.v1alpha1.SourceInfo.Extension.Version"> & {
   major: bigint;
-
   minor: bigint;
 };
 
@@ -194,11 +168,8 @@ export declare const SourceInfo_Extension_VersionSchema: GenMessage<SourceInfo_E
 
 export enum SourceInfo_Extension_Component {
   UNSPECIFIED = 0,
-
   PARSER = 1,
-
   TYPE_CHECKER = 2,
-
   RUNTIME = 3,
 }
 
@@ -206,11 +177,8 @@ export declare const SourceInfo_Extension_ComponentSchema: GenEnum<SourceInfo_Ex
 
 export declare type SourcePosition = Message<"google.api.expr.v1alpha1.SourcePosition"> & {
   location: string;
-
   offset: number;
-
   line: number;
-
   column: number;
 };
 

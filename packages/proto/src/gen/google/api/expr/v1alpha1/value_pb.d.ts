@@ -52,7 +52,6 @@ export declare const ValueSchema: GenMessage<Value>;
 
 export declare type EnumValue = Message<"google.api.expr.v1alpha1.EnumValue"> & {
   type: string;
-
   value: number;
 };
 
@@ -72,7 +71,6 @@ export declare const MapValueSchema: GenMessage<MapValue>;
 
 export declare type MapValue_Entry = Message<"google.api.expr.v1alpha1.MapValue.Entry"> & {
   key?: Value | undefined;
-
   value?: Value | undefined;
 };
 

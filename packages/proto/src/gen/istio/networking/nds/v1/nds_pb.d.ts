@@ -15,13 +15,9 @@ export declare const NameTableSchema: GenMessage<NameTable>;
 
 export declare type NameTable_NameInfo = Message<"istio.networking.nds.v1.NameTable.NameInfo"> & {
   ips: string[];
-
   registry: string;
-
   shortname: string;
-
   namespace: string;
-
   altHosts: string[];
 };
 

@@ -51,9 +51,7 @@ export declare const KeyValueListSchema: GenMessage<KeyValueList>;
 
 export declare type KeyValue = Message<"opentelemetry.proto.common.v1.KeyValue"> & {
   key: string;
-
   value?: AnyValue | undefined;
-
   keyStrindex: number;
 };
 
@@ -61,11 +59,8 @@ export declare const KeyValueSchema: GenMessage<KeyValue>;
 
 export declare type InstrumentationScope = Message<"opentelemetry.proto.common.v1.InstrumentationScope"> & {
   name: string;
-
   version: string;
-
   attributes: KeyValue[];
-
   droppedAttributesCount: number;
 };
 
@@ -73,11 +68,8 @@ export declare const InstrumentationScopeSchema: GenMessage<InstrumentationScope
 
 export declare type EntityRef = Message<"opentelemetry.proto.common.v1.EntityRef"> & {
   schemaUrl: string;
-
   type: string;
-
   idKeys: string[];
-
   descriptionKeys: string[];
 };
 

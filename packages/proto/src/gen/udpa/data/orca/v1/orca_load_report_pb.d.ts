@@ -9,13 +9,9 @@ export declare const file_udpa_data_orca_v1_orca_load_report: GenFile;
 
 export declare type OrcaLoadReport = Message<"udpa.data.orca.v1.OrcaLoadReport"> & {
   cpuUtilization: number;
-
   memUtilization: number;
-
   rps: bigint;
-
   requestCost: { [key: string]: number };
-
   utilization: { [key: string]: number };
 };
 

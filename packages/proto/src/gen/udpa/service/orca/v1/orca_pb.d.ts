@@ -11,7 +11,6 @@ export declare const file_udpa_service_orca_v1_orca: GenFile;
 
 export declare type OrcaLoadReportRequest = Message<"udpa.service.orca.v1.OrcaLoadReportRequest"> & {
   reportInterval?: Duration | undefined;
-
   requestCostNames: string[];
 };
 

@@ -9,21 +9,13 @@ export declare const file_xds_data_orca_v3_orca_load_report: GenFile;
 
 export declare type OrcaLoadReport = Message<"xds.data.orca.v3.OrcaLoadReport"> & {
   cpuUtilization: number;
-
   memUtilization: number;
-
   rps: bigint;
-
   requestCost: { [key: string]: number };
-
   utilization: { [key: string]: number };
-
   rpsFractional: number;
-
   eps: number;
-
   namedMetrics: { [key: string]: number };
-
   applicationUtilization: number;
 };
 

@@ -11,7 +11,6 @@ export declare const file_xds_service_orca_v3_orca: GenFile;
 
 export declare type OrcaLoadReportRequest = Message<"xds.service.orca.v3.OrcaLoadReportRequest"> & {
   reportInterval?: Duration | undefined;
-
   requestCostNames: string[];
 };
 

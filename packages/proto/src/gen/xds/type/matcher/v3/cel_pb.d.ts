@@ -10,7 +10,6 @@ export declare const file_xds_type_matcher_v3_cel: GenFile;
 
 export declare type CelMatcher = Message<"xds.type.matcher.v3.CelMatcher"> & {
   exprMatch?: CelExpression | undefined;
-
   description: string;
 };
 

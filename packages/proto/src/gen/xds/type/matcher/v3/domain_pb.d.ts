@@ -16,7 +16,6 @@ export declare const ServerNameMatcherSchema: GenMessage<ServerNameMatcher>;
 
 export declare type ServerNameMatcher_DomainMatcher = Message<"xds.type.matcher.v3.ServerNameMatcher.DomainMatcher"> & {
   domains: string[];
-
   onMatch?: Matcher_OnMatch | undefined;
 };
 

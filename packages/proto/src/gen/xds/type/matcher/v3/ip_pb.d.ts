@@ -17,9 +17,7 @@ export declare const IPMatcherSchema: GenMessage<IPMatcher>;
 
 export declare type IPMatcher_IPRangeMatcher = Message<"xds.type.matcher.v3.IPMatcher.IPRangeMatcher"> & {
   ranges: CidrRange[];
-
   onMatch?: Matcher_OnMatch | undefined;
-
   exclusive: boolean;
 };
 

@@ -17,7 +17,6 @@ export declare type Matcher = Message<"xds.type.matcher.v3.Matcher"> & {
     value: Matcher_MatcherTree;
     case: "matcherTree";
   } | { case: undefined; value?: undefined };
-
   onNoMatch?: Matcher_OnMatch | undefined;
 };
 
@@ -31,7 +30,6 @@ export declare type Matcher_OnMatch = Message<"xds.type.matcher.v3.Matcher.OnMat
     value: TypedExtensionConfig;
     case: "action";
   } | { case: undefined; value?: undefined };
-
   keepMatching: boolean;
 };
 
@@ -63,7 +61,6 @@ export declare const Matcher_MatcherList_PredicateSchema: GenMessage<Matcher_Mat
 
 export declare type Matcher_MatcherList_Predicate_SinglePredicate = Message<"xds.type.matcher.v3.Matcher.MatcherList.Predicate.SinglePredicate"> & {
   input?: TypedExtensionConfig | undefined;
-
   matcher: {
     value: StringMatcher;
     case: "valueMatch";
@@ -83,7 +80,6 @@ export declare const Matcher_MatcherList_Predicate_PredicateListSchema: GenMessa
 
 export declare type Matcher_MatcherList_FieldMatcher = Message<"xds.type.matcher.v3.Matcher.MatcherList.FieldMatcher"> & {
   predicate?: Matcher_MatcherList_Predicate | undefined;
-
   onMatch?: Matcher_OnMatch | undefined;
 };
 
@@ -91,7 +87,6 @@ export declare const Matcher_MatcherList_FieldMatcherSchema: GenMessage<Matcher_
 
 export declare type Matcher_MatcherTree = Message<"xds.type.matcher.v3.Matcher.MatcherTree"> & {
   input?: TypedExtensionConfig | undefined;
-
   treeType: {
     value: Matcher_MatcherTree_MatchMap;
     case: "exactMatchMap";

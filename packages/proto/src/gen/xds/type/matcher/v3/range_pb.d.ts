@@ -17,7 +17,6 @@ export declare const Int64RangeMatcherSchema: GenMessage<Int64RangeMatcher>;
 
 export declare type Int64RangeMatcher_RangeMatcher = Message<"xds.type.matcher.v3.Int64RangeMatcher.RangeMatcher"> & {
   ranges: Int64Range[];
-
   onMatch?: Matcher_OnMatch | undefined;
 };
 
@@ -31,7 +30,6 @@ export declare const Int32RangeMatcherSchema: GenMessage<Int32RangeMatcher>;
 
 export declare type Int32RangeMatcher_RangeMatcher = Message<"xds.type.matcher.v3.Int32RangeMatcher.RangeMatcher"> & {
   ranges: Int32Range[];
-
   onMatch?: Matcher_OnMatch | undefined;
 };
 
@@ -45,7 +43,6 @@ export declare const DoubleRangeMatcherSchema: GenMessage<DoubleRangeMatcher>;
 
 export declare type DoubleRangeMatcher_RangeMatcher = Message<"xds.type.matcher.v3.DoubleRangeMatcher.RangeMatcher"> & {
   ranges: DoubleRange[];
-
   onMatch?: Matcher_OnMatch | undefined;
 };
 

@@ -12,7 +12,6 @@ export declare type RegexMatcher = Message<"xds.type.matcher.v3.RegexMatcher"> &
     value: RegexMatcher_GoogleRE2;
     case: "googleRe2";
   } | { case: undefined; value?: undefined };
-
   regex: string;
 };
 

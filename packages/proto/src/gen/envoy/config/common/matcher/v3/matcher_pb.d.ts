@@ -18,7 +18,6 @@ export declare type Matcher = Message<"envoy.config.common.matcher.v3.Matcher"> 
     value: Matcher_MatcherTree;
     case: "matcherTree";
   } | { case: undefined; value?: undefined };
-
   onNoMatch?: Matcher_OnMatch | undefined;
 };
 
@@ -32,7 +31,6 @@ export declare type Matcher_OnMatch = Message<"envoy.config.common.matcher.v3.Ma
     value: TypedExtensionConfig;
     case: "action";
   } | { case: undefined; value?: undefined };
-
   keepMatching: boolean;
 };
 
@@ -64,7 +62,6 @@ export declare const Matcher_MatcherList_PredicateSchema: GenMessage<Matcher_Mat
 
 export declare type Matcher_MatcherList_Predicate_SinglePredicate = Message<"envoy.config.common.matcher.v3.Matcher.MatcherList.Predicate.SinglePredicate"> & {
   input?: TypedExtensionConfig | undefined;
-
   matcher: {
     value: StringMatcher;
     case: "valueMatch";
@@ -84,7 +81,6 @@ export declare const Matcher_MatcherList_Predicate_PredicateListSchema: GenMessa
 
 export declare type Matcher_MatcherList_FieldMatcher = Message<"envoy.config.common.matcher.v3.Matcher.MatcherList.FieldMatcher"> & {
   predicate?: Matcher_MatcherList_Predicate | undefined;
-
   onMatch?: Matcher_OnMatch | undefined;
 };
 
@@ -92,7 +88,6 @@ export declare const Matcher_MatcherList_FieldMatcherSchema: GenMessage<Matcher_
 
 export declare type Matcher_MatcherTree = Message<"envoy.config.common.matcher.v3.Matcher.MatcherTree"> & {
   input?: TypedExtensionConfig | undefined;
-
   treeType: {
     value: Matcher_MatcherTree_MatchMap;
     case: "exactMatchMap";
@@ -163,7 +158,6 @@ export declare const HttpHeadersMatchSchema: GenMessage<HttpHeadersMatch>;
 
 export declare type HttpGenericBodyMatch = Message<"envoy.config.common.matcher.v3.HttpGenericBodyMatch"> & {
   bytesLimit: number;
-
   patterns: HttpGenericBodyMatch_GenericTextMatch[];
 };
 

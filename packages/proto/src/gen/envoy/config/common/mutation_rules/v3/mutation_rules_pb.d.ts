@@ -12,17 +12,11 @@ export declare const file_envoy_config_common_mutation_rules_v3_mutation_rules: 
 
 export declare type HeaderMutationRules = Message<"envoy.config.common.mutation_rules.v3.HeaderMutationRules"> & {
   allowAllRouting?: boolean | undefined;
-
   allowEnvoy?: boolean | undefined;
-
   disallowSystem?: boolean | undefined;
-
   disallowAll?: boolean | undefined;
-
   allowExpression?: RegexMatcher | undefined;
-
   disallowExpression?: RegexMatcher | undefined;
-
   disallowIsError?: boolean | undefined;
 };
 

@@ -11,9 +11,7 @@ export declare const file_envoy_extensions_access_loggers_dynamic_modules_v3_dyn
 
 export declare type DynamicModuleAccessLog = Message<"envoy.extensions.access_loggers.dynamic_modules.v3.DynamicModuleAccessLog"> & {
   dynamicModuleConfig?: DynamicModuleConfig | undefined;
-
   loggerName: string;
-
   loggerConfig?: Any | undefined;
 };
 

@@ -10,7 +10,6 @@ export declare const file_envoy_extensions_access_loggers_file_v3_file: GenFile;
 
 export declare type FileAccessLog = Message<"envoy.extensions.access_loggers.file.v3.FileAccessLog"> & {
   path: string;
-
   accessLogFormat: {
     value: string;
     case: "format";

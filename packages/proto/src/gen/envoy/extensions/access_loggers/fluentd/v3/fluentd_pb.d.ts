@@ -12,19 +12,12 @@ export declare const file_envoy_extensions_access_loggers_fluentd_v3_fluentd: Ge
 
 export declare type FluentdAccessLogConfig = Message<"envoy.extensions.access_loggers.fluentd.v3.FluentdAccessLogConfig"> & {
   cluster: string;
-
   tag: string;
-
   statPrefix: string;
-
   bufferFlushInterval?: Duration | undefined;
-
   bufferSizeBytes?: number | undefined;
-
   record?: JsonObject | undefined;
-
   retryOptions?: FluentdAccessLogConfig_RetryOptions | undefined;
-
   formatters: TypedExtensionConfig[];
 };
 
@@ -32,7 +25,6 @@ export declare const FluentdAccessLogConfigSchema: GenMessage<FluentdAccessLogCo
 
 export declare type FluentdAccessLogConfig_RetryOptions = Message<"envoy.extensions.access_loggers.fluentd.v3.FluentdAccessLogConfig.RetryOptions"> & {
   maxConnectAttempts?: number | undefined;
-
   backoffOptions?: BackoffStrategy | undefined;
 };
 

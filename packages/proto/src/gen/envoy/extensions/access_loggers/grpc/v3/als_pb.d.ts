@@ -14,11 +14,8 @@ export declare const file_envoy_extensions_access_loggers_grpc_v3_als: GenFile;
 
 export declare type HttpGrpcAccessLogConfig = Message<"envoy.extensions.access_loggers.grpc.v3.HttpGrpcAccessLogConfig"> & {
   commonConfig?: CommonGrpcAccessLogConfig | undefined;
-
   additionalRequestHeadersToLog: string[];
-
   additionalResponseHeadersToLog: string[];
-
   additionalResponseTrailersToLog: string[];
 };
 
@@ -32,19 +29,12 @@ export declare const TcpGrpcAccessLogConfigSchema: GenMessage<TcpGrpcAccessLogCo
 
 export declare type CommonGrpcAccessLogConfig = Message<"envoy.extensions.access_loggers.grpc.v3.CommonGrpcAccessLogConfig"> & {
   logName: string;
-
   grpcService?: GrpcService | undefined;
-
   transportApiVersion: ApiVersion;
-
   bufferFlushInterval?: Duration | undefined;
-
   bufferSizeBytes?: number | undefined;
-
   filterStateObjectsToLog: string[];
-
   grpcStreamRetryPolicy?: RetryPolicy | undefined;
-
   customTags: CustomTag[];
 };
 

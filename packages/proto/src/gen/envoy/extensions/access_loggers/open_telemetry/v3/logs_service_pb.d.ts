@@ -16,31 +16,18 @@ export declare const file_envoy_extensions_access_loggers_open_telemetry_v3_logs
 
 export declare type OpenTelemetryAccessLogConfig = Message<"envoy.extensions.access_loggers.open_telemetry.v3.OpenTelemetryAccessLogConfig"> & {
   commonConfig?: CommonGrpcAccessLogConfig | undefined;
-
   httpService?: HttpService | undefined;
-
   grpcService?: GrpcService | undefined;
-
   disableBuiltinLabels: boolean;
-
   resourceAttributes?: KeyValueList | undefined;
-
   body?: AnyValue | undefined;
-
   attributes?: KeyValueList | undefined;
-
   statPrefix: string;
-
   formatters: TypedExtensionConfig[];
-
   logName: string;
-
   bufferFlushInterval?: Duration | undefined;
-
   bufferSizeBytes?: number | undefined;
-
   filterStateObjectsToLog: string[];
-
   customTags: CustomTag[];
 };
 

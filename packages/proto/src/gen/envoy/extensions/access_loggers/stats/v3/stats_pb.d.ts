@@ -12,13 +12,9 @@ export declare const file_envoy_extensions_access_loggers_stats_v3_stats: GenFil
 
 export declare type Config = Message<"envoy.extensions.access_loggers.stats.v3.Config"> & {
   statPrefix: string;
-
   statsScope?: Scope | undefined;
-
   histograms: Config_Histogram[];
-
   counters: Config_Counter[];
-
   gauges: Config_Gauge[];
 };
 
@@ -26,9 +22,7 @@ export declare const ConfigSchema: GenMessage<Config>;
 
 export declare type Config_Tag = Message<"envoy.extensions.access_loggers.stats.v3.Config.Tag"> & {
   name: string;
-
   valueFormat: string;
-
   rules?: Matcher | undefined;
 };
 
@@ -36,7 +30,6 @@ export declare const Config_TagSchema: GenMessage<Config_Tag>;
 
 export declare type Config_Stat = Message<"envoy.extensions.access_loggers.stats.v3.Config.Stat"> & {
   name: string;
-
   tags: Config_Tag[];
 };
 
@@ -44,9 +37,7 @@ export declare const Config_StatSchema: GenMessage<Config_Stat>;
 
 export declare type Config_Histogram = Message<"envoy.extensions.access_loggers.stats.v3.Config.Histogram"> & {
   stat?: Config_Stat | undefined;
-
   unit: Config_Histogram_Unit;
-
   valueFormat: string;
 };
 
@@ -54,13 +45,9 @@ export declare const Config_HistogramSchema: GenMessage<Config_Histogram>;
 
 export enum Config_Histogram_Unit {
   Unspecified = 0,
-
   Bytes = 1,
-
   Microseconds = 2,
-
   Milliseconds = 3,
-
   Percent = 4,
 }
 
@@ -68,9 +55,7 @@ export declare const Config_Histogram_UnitSchema: GenEnum<Config_Histogram_Unit>
 
 export declare type Config_Counter = Message<"envoy.extensions.access_loggers.stats.v3.Config.Counter"> & {
   stat?: Config_Stat | undefined;
-
   valueFormat: string;
-
   valueFixed?: bigint | undefined;
 };
 
@@ -78,13 +63,9 @@ export declare const Config_CounterSchema: GenMessage<Config_Counter>;
 
 export declare type Config_Gauge = Message<"envoy.extensions.access_loggers.stats.v3.Config.Gauge"> & {
   stat?: Config_Stat | undefined;
-
   valueFormat: string;
-
   valueFixed?: bigint | undefined;
-
   addSubtract?: Config_Gauge_PairedAddSubtract | undefined;
-
   set?: Config_Gauge_Set | undefined;
 };
 
@@ -98,7 +79,6 @@ export declare const Config_Gauge_SetSchema: GenMessage<Config_Gauge_Set>;
 
 export declare type Config_Gauge_PairedAddSubtract = Message<"envoy.extensions.access_loggers.stats.v3.Config.Gauge.PairedAddSubtract"> & {
   addLogType: AccessLogType;
-
   subLogType: AccessLogType;
 };
 

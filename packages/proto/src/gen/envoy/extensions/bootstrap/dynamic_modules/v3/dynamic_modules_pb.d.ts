@@ -11,9 +11,7 @@ export declare const file_envoy_extensions_bootstrap_dynamic_modules_v3_dynamic_
 
 export declare type DynamicModuleBootstrapExtension = Message<"envoy.extensions.bootstrap.dynamic_modules.v3.DynamicModuleBootstrapExtension"> & {
   dynamicModuleConfig?: DynamicModuleConfig | undefined;
-
   extensionName: string;
-
   extensionConfig?: Any | undefined;
 };
 

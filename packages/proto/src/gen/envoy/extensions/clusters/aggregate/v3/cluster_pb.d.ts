@@ -16,7 +16,6 @@ export declare const ClusterConfigSchema: GenMessage<ClusterConfig>;
 
 export declare type AggregateClusterResource = Message<"envoy.extensions.clusters.aggregate.v3.AggregateClusterResource"> & {
   configSource?: ConfigSource | undefined;
-
   resourceName: string;
 };
 

@@ -12,19 +12,12 @@ export declare const file_envoy_extensions_clusters_dns_v3_dns_cluster: GenFile;
 
 export declare type DnsCluster = Message<"envoy.extensions.clusters.dns.v3.DnsCluster"> & {
   dnsRefreshRate?: Duration | undefined;
-
   dnsFailureRefreshRate?: DnsCluster_RefreshRate | undefined;
-
   respectDnsTtl: boolean;
-
   dnsJitter?: Duration | undefined;
-
   typedDnsResolverConfig?: TypedExtensionConfig | undefined;
-
   dnsLookupFamily: DnsLookupFamily;
-
   allAddressesInSingleEndpoint: boolean;
-
   dnsMinRefreshRate?: Duration | undefined;
 };
 
@@ -32,7 +25,6 @@ export declare const DnsClusterSchema: GenMessage<DnsCluster>;
 
 export declare type DnsCluster_RefreshRate = Message<"envoy.extensions.clusters.dns.v3.DnsCluster.RefreshRate"> & {
   baseInterval?: Duration | undefined;
-
   maxInterval?: Duration | undefined;
 };
 

@@ -20,9 +20,7 @@ export declare type ClusterConfig = Message<"envoy.extensions.clusters.dynamic_f
     value: SubClustersConfig;
     case: "subClustersConfig";
   } | { case: undefined; value?: undefined };
-
   allowInsecureClusterOptions: boolean;
-
   allowCoalescedConnections: boolean;
 };
 
@@ -30,13 +28,9 @@ export declare const ClusterConfigSchema: GenMessage<ClusterConfig>;
 
 export declare type SubClustersConfig = Message<"envoy.extensions.clusters.dynamic_forward_proxy.v3.SubClustersConfig"> & {
   lbPolicy: Cluster_LbPolicy;
-
   maxSubClusters?: number | undefined;
-
   subClusterTtl?: Duration | undefined;
-
   preresolveClusters: SocketAddress[];
-
   dnsClusterConfig?: DnsCluster | undefined;
 };
 

@@ -11,9 +11,7 @@ export declare const file_envoy_extensions_clusters_dynamic_modules_v3_cluster: 
 
 export declare type ClusterConfig = Message<"envoy.extensions.clusters.dynamic_modules.v3.ClusterConfig"> & {
   dynamicModuleConfig?: DynamicModuleConfig | undefined;
-
   clusterName: string;
-
   clusterConfig?: Any | undefined;
 };
 

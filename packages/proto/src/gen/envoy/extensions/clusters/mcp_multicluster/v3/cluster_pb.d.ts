@@ -16,11 +16,8 @@ export declare const ClusterConfigSchema: GenMessage<ClusterConfig>;
 
 export declare type ClusterConfig_McpCluster = Message<"envoy.extensions.clusters.mcp_multicluster.v3.ClusterConfig.McpCluster"> & {
   cluster: string;
-
   path: string;
-
   timeout?: Duration | undefined;
-
   hostRewriteLiteral: string;
 };
 
@@ -28,7 +25,6 @@ export declare const ClusterConfig_McpClusterSchema: GenMessage<ClusterConfig_Mc
 
 export declare type ClusterConfig_McpBackend = Message<"envoy.extensions.clusters.mcp_multicluster.v3.ClusterConfig.McpBackend"> & {
   name: string;
-
   mcpCluster?: ClusterConfig_McpCluster | undefined;
 };
 

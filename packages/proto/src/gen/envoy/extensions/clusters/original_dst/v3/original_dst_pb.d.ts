@@ -10,11 +10,8 @@ export declare const file_envoy_extensions_clusters_original_dst_v3_original_dst
 
 export declare type OriginalDstCluster = Message<"envoy.extensions.clusters.original_dst.v3.OriginalDstCluster"> & {
   useHttpHeader: boolean;
-
   httpHeaderName: string;
-
   upstreamPortOverride?: number | undefined;
-
   metadataKey?: MetadataKey | undefined;
 };
 

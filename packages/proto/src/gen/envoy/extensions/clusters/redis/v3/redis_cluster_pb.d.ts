@@ -10,17 +10,11 @@ export declare const file_envoy_extensions_clusters_redis_v3_redis_cluster: GenF
 
 export declare type RedisClusterConfig = Message<"envoy.extensions.clusters.redis.v3.RedisClusterConfig"> & {
   clusterRefreshRate?: Duration | undefined;
-
   clusterRefreshTimeout?: Duration | undefined;
-
   redirectRefreshInterval?: Duration | undefined;
-
   redirectRefreshThreshold?: number | undefined;
-
   failureRefreshThreshold: number;
-
   hostDegradedRefreshThreshold: number;
-
   enableZoneDiscovery?: boolean | undefined;
 };
 

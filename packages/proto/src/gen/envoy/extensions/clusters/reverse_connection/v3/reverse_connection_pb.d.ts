@@ -10,9 +10,7 @@ export declare const file_envoy_extensions_clusters_reverse_connection_v3_revers
 
 export declare type ReverseConnectionClusterConfig = Message<"envoy.extensions.clusters.reverse_connection.v3.ReverseConnectionClusterConfig"> & {
   cleanupInterval?: Duration | undefined;
-
   hostIdFormat: string;
-
   tenantIdFormat: string;
 };
 

@@ -9,7 +9,6 @@ export declare const file_envoy_extensions_common_async_files_v3_async_file_mana
 
 export declare type AsyncFileManagerConfig = Message<"envoy.extensions.common.async_files.v3.AsyncFileManagerConfig"> & {
   id: string;
-
   managerType: {
     value: AsyncFileManagerConfig_ThreadPool;
     case: "threadPool";

@@ -11,23 +11,14 @@ export declare const file_envoy_extensions_common_aws_v3_credential_provider: Ge
 
 export declare type AwsCredentialProvider = Message<"envoy.extensions.common.aws.v3.AwsCredentialProvider"> & {
   assumeRoleWithWebIdentityProvider?: AssumeRoleWithWebIdentityCredentialProvider | undefined;
-
   inlineCredential?: InlineCredentialProvider | undefined;
-
   credentialsFileProvider?: CredentialsFileCredentialProvider | undefined;
-
   customCredentialProviderChain: boolean;
-
   iamRolesAnywhereCredentialProvider?: IAMRolesAnywhereCredentialProvider | undefined;
-
   configCredentialProvider?: ConfigCredentialProvider | undefined;
-
   containerCredentialProvider?: ContainerCredentialProvider | undefined;
-
   environmentCredentialProvider?: EnvironmentCredentialProvider | undefined;
-
   instanceProfileCredentialProvider?: InstanceProfileCredentialProvider | undefined;
-
   assumeRoleCredentialProvider?: AssumeRoleCredentialProvider | undefined;
 };
 
@@ -35,9 +26,7 @@ export declare const AwsCredentialProviderSchema: GenMessage<AwsCredentialProvid
 
 export declare type InlineCredentialProvider = Message<"envoy.extensions.common.aws.v3.InlineCredentialProvider"> & {
   accessKeyId: string;
-
   secretAccessKey: string;
-
   sessionToken: string;
 };
 
@@ -45,9 +34,7 @@ export declare const InlineCredentialProviderSchema: GenMessage<InlineCredential
 
 export declare type AssumeRoleWithWebIdentityCredentialProvider = Message<"envoy.extensions.common.aws.v3.AssumeRoleWithWebIdentityCredentialProvider"> & {
   webIdentityTokenDataSource?: DataSource | undefined;
-
   roleArn: string;
-
   roleSessionName: string;
 };
 
@@ -55,7 +42,6 @@ export declare const AssumeRoleWithWebIdentityCredentialProviderSchema: GenMessa
 
 export declare type CredentialsFileCredentialProvider = Message<"envoy.extensions.common.aws.v3.CredentialsFileCredentialProvider"> & {
   credentialsDataSource?: DataSource | undefined;
-
   profile: string;
 };
 
@@ -63,19 +49,12 @@ export declare const CredentialsFileCredentialProviderSchema: GenMessage<Credent
 
 export declare type IAMRolesAnywhereCredentialProvider = Message<"envoy.extensions.common.aws.v3.IAMRolesAnywhereCredentialProvider"> & {
   roleArn: string;
-
   certificate?: DataSource | undefined;
-
   certificateChain?: DataSource | undefined;
-
   privateKey?: DataSource | undefined;
-
   trustAnchorArn: string;
-
   profileArn: string;
-
   roleSessionName: string;
-
   sessionDuration?: Duration | undefined;
 };
 
@@ -103,13 +82,9 @@ export declare const InstanceProfileCredentialProviderSchema: GenMessage<Instanc
 
 export declare type AssumeRoleCredentialProvider = Message<"envoy.extensions.common.aws.v3.AssumeRoleCredentialProvider"> & {
   roleArn: string;
-
   roleSessionName: string;
-
   externalId: string;
-
   sessionDuration?: Duration | undefined;
-
   credentialProvider?: AwsCredentialProvider | undefined;
 };
 

@@ -22,35 +22,20 @@ export declare const DnsCacheCircuitBreakersSchema: GenMessage<DnsCacheCircuitBr
 
 export declare type DnsCacheConfig = Message<"envoy.extensions.common.dynamic_forward_proxy.v3.DnsCacheConfig"> & {
   name: string;
-
   dnsLookupFamily: Cluster_DnsLookupFamily;
-
   dnsRefreshRate?: Duration | undefined;
-
   dnsMinRefreshRate?: Duration | undefined;
-
   hostTtl?: Duration | undefined;
-
   maxHosts?: number | undefined;
-
   disableDnsRefreshOnFailure: boolean;
-
   dnsFailureRefreshRate?: Cluster_RefreshRate | undefined;
-
   dnsCacheCircuitBreaker?: DnsCacheCircuitBreakers | undefined;
-
   useTcpForDnsLookups: boolean;
-
   dnsResolutionConfig?: DnsResolutionConfig | undefined;
-
   typedDnsResolverConfig?: TypedExtensionConfig | undefined;
-
   preresolveHostnames: SocketAddress[];
-
   dnsQueryTimeout?: Duration | undefined;
-
   keyValueConfig?: KeyValueStoreConfig | undefined;
-
   resolvedAddressFilter?: AddressMatcher | undefined;
 };
 

@@ -12,9 +12,7 @@ export declare const file_envoy_extensions_common_matching_v3_extension_matcher:
 
 export declare type ExtensionWithMatcher = Message<"envoy.extensions.common.matching.v3.ExtensionWithMatcher"> & {
   matcher?: Matcher | undefined;
-
   xdsMatcher?: Matcher$1 | undefined;
-
   extensionConfig?: TypedExtensionConfig | undefined;
 };
 

@@ -11,11 +11,8 @@ export declare const file_envoy_extensions_common_ratelimit_v3_ratelimit: GenFil
 
 export declare type RateLimitDescriptor = Message<"envoy.extensions.common.ratelimit.v3.RateLimitDescriptor"> & {
   entries: RateLimitDescriptor_Entry[];
-
   limit?: RateLimitDescriptor_RateLimitOverride | undefined;
-
   hitsAddend?: bigint | undefined;
-
   isNegativeHits: boolean;
 };
 
@@ -23,7 +20,6 @@ export declare const RateLimitDescriptorSchema: GenMessage<RateLimitDescriptor>;
 
 export declare type RateLimitDescriptor_Entry = Message<"envoy.extensions.common.ratelimit.v3.RateLimitDescriptor.Entry"> & {
   key: string;
-
   value: string;
 };
 
@@ -31,7 +27,6 @@ export declare const RateLimitDescriptor_EntrySchema: GenMessage<RateLimitDescri
 
 export declare type RateLimitDescriptor_RateLimitOverride = Message<"envoy.extensions.common.ratelimit.v3.RateLimitDescriptor.RateLimitOverride"> & {
   requestsPerUnit: number;
-
   unit: RateLimitUnit;
 };
 
@@ -39,9 +34,7 @@ export declare const RateLimitDescriptor_RateLimitOverrideSchema: GenMessage<Rat
 
 export declare type LocalRateLimitDescriptor = Message<"envoy.extensions.common.ratelimit.v3.LocalRateLimitDescriptor"> & {
   entries: RateLimitDescriptor_Entry[];
-
   tokenBucket?: TokenBucket | undefined;
-
   shadowMode: boolean;
 };
 
@@ -54,7 +47,6 @@ export declare const LocalClusterRateLimitSchema: GenMessage<LocalClusterRateLim
 
 export enum XRateLimitHeadersRFCVersion {
   OFF = 0,
-
   DRAFT_VERSION_03 = 1,
 }
 
@@ -62,9 +54,7 @@ export declare const XRateLimitHeadersRFCVersionSchema: GenEnum<XRateLimitHeader
 
 export enum VhRateLimitsOptions {
   OVERRIDE = 0,
-
   INCLUDE = 1,
-
   IGNORE = 2,
 }
 

@@ -16,7 +16,6 @@ export declare const JsonContentParserSchema: GenMessage<JsonContentParser>;
 
 export declare type JsonContentParser_RuleConfig = Message<"envoy.extensions.content_parsers.json.v3.JsonContentParser.RuleConfig"> & {
   rule?: JsonToMetadata_Rule | undefined;
-
   stopProcessingAfterMatches: number;
 };
 

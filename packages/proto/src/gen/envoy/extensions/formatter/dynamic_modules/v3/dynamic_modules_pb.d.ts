@@ -11,9 +11,7 @@ export declare const file_envoy_extensions_formatter_dynamic_modules_v3_dynamic_
 
 export declare type DynamicModuleFormatter = Message<"envoy.extensions.formatter.dynamic_modules.v3.DynamicModuleFormatter"> & {
   dynamicModuleConfig?: DynamicModuleConfig | undefined;
-
   formatterName: string;
-
   formatterConfig?: Any | undefined;
 };
 

@@ -9,7 +9,6 @@ export declare const file_envoy_extensions_geoip_providers_common_v3_common: Gen
 
 export declare type CommonGeoipProviderConfig = Message<"envoy.extensions.geoip_providers.common.v3.CommonGeoipProviderConfig"> & {
   geoHeadersToAdd?: CommonGeoipProviderConfig_GeolocationHeadersToAdd | undefined;
-
   geoFieldKeys?: CommonGeoipProviderConfig_GeolocationFieldKeys | undefined;
 };
 
@@ -17,29 +16,17 @@ export declare const CommonGeoipProviderConfigSchema: GenMessage<CommonGeoipProv
 
 export declare type CommonGeoipProviderConfig_GeolocationHeadersToAdd = Message<"envoy.extensions.geoip_providers.common.v3.CommonGeoipProviderConfig.GeolocationHeadersToAdd"> & {
   country: string;
-
   city: string;
-
   region: string;
-
   asn: string;
-
   asnOrg: string;
-
   isAnon: string;
-
   anon: string;
-
   anonVpn: string;
-
   anonHosting: string;
-
   anonTor: string;
-
   anonProxy: string;
-
   isp: string;
-
   applePrivateRelay: string;
 };
 
@@ -47,27 +34,16 @@ export declare const CommonGeoipProviderConfig_GeolocationHeadersToAddSchema: Ge
 
 export declare type CommonGeoipProviderConfig_GeolocationFieldKeys = Message<"envoy.extensions.geoip_providers.common.v3.CommonGeoipProviderConfig.GeolocationFieldKeys"> & {
   country: string;
-
   city: string;
-
   region: string;
-
   asn: string;
-
   asnOrg: string;
-
   anon: string;
-
   anonVpn: string;
-
   anonHosting: string;
-
   anonTor: string;
-
   anonProxy: string;
-
   isp: string;
-
   applePrivateRelay: string;
 };
 

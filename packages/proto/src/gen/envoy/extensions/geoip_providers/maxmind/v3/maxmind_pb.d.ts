@@ -10,15 +10,10 @@ export declare const file_envoy_extensions_geoip_providers_maxmind_v3_maxmind: G
 
 export declare type MaxMindConfig = Message<"envoy.extensions.geoip_providers.maxmind.v3.MaxMindConfig"> & {
   cityDbPath: string;
-
   asnDbPath: string;
-
   anonDbPath: string;
-
   ispDbPath: string;
-
   countryDbPath: string;
-
   commonProviderConfig?: CommonGeoipProviderConfig | undefined;
 };
 

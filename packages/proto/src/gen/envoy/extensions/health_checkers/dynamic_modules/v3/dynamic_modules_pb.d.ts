@@ -11,9 +11,7 @@ export declare const file_envoy_extensions_health_checkers_dynamic_modules_v3_dy
 
 export declare type DynamicModuleHealthCheck = Message<"envoy.extensions.health_checkers.dynamic_modules.v3.DynamicModuleHealthCheck"> & {
   dynamicModuleConfig?: DynamicModuleConfig | undefined;
-
   healthCheckerName: string;
-
   healthCheckerConfig?: Any | undefined;
 };
 

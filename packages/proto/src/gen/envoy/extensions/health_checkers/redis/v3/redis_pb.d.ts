@@ -10,7 +10,6 @@ export declare const file_envoy_extensions_health_checkers_redis_v3_redis: GenFi
 
 export declare type Redis = Message<"envoy.extensions.health_checkers.redis.v3.Redis"> & {
   key: string;
-
   awsIam?: AwsIam | undefined;
 };
 

@@ -10,9 +10,7 @@ export declare const file_envoy_extensions_health_checkers_thrift_v3_thrift: Gen
 
 export declare type Thrift = Message<"envoy.extensions.health_checkers.thrift.v3.Thrift"> & {
   methodName: string;
-
   transport: TransportType;
-
   protocol: ProtocolType;
 };
 

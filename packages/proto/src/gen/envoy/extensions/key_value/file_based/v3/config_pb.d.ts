@@ -10,9 +10,7 @@ export declare const file_envoy_extensions_key_value_file_based_v3_config: GenFi
 
 export declare type FileBasedKeyValueStoreConfig = Message<"envoy.extensions.key_value.file_based.v3.FileBasedKeyValueStoreConfig"> & {
   filename: string;
-
   flushInterval?: Duration | undefined;
-
   maxEntries?: number | undefined;
 };
 

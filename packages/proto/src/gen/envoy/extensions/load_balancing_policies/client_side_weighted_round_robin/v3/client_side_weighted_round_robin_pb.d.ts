@@ -11,21 +11,13 @@ export declare const file_envoy_extensions_load_balancing_policies_client_side_w
 
 export declare type ClientSideWeightedRoundRobin = Message<"envoy.extensions.load_balancing_policies.client_side_weighted_round_robin.v3.ClientSideWeightedRoundRobin"> & {
   enableOobLoadReport?: boolean | undefined;
-
   oobReportingPeriod?: Duration | undefined;
-
   blackoutPeriod?: Duration | undefined;
-
   weightExpirationPeriod?: Duration | undefined;
-
   weightUpdatePeriod?: Duration | undefined;
-
   errorUtilizationPenalty?: number | undefined;
-
   metricNamesForComputingUtilization: string[];
-
   slowStartConfig?: SlowStartConfig | undefined;
-
   oobReportingConfig?: OrcaOobReportingConfig | undefined;
 };
 

@@ -25,15 +25,10 @@ export declare const LocalityLbConfigSchema: GenMessage<LocalityLbConfig>;
 
 export declare type LocalityLbConfig_ZoneAwareLbConfig = Message<"envoy.extensions.load_balancing_policies.common.v3.LocalityLbConfig.ZoneAwareLbConfig"> & {
   routingEnabled?: Percent | undefined;
-
   minClusterSize?: bigint | undefined;
-
   failTrafficOnPanic: boolean;
-
   forceLocalityDirectRouting: boolean;
-
   forceLocalZone?: LocalityLbConfig_ZoneAwareLbConfig_ForceLocalZone | undefined;
-
   localityBasis: LocalityLbConfig_ZoneAwareLbConfig_LocalityBasis;
 };
 
@@ -47,7 +42,6 @@ export declare const LocalityLbConfig_ZoneAwareLbConfig_ForceLocalZoneSchema: Ge
 
 export enum LocalityLbConfig_ZoneAwareLbConfig_LocalityBasis {
   HEALTHY_HOSTS_NUM = 0,
-
   HEALTHY_HOSTS_WEIGHT = 1,
 }
 
@@ -60,9 +54,7 @@ export declare const LocalityLbConfig_LocalityWeightedLbConfigSchema: GenMessage
 
 export declare type SlowStartConfig = Message<"envoy.extensions.load_balancing_policies.common.v3.SlowStartConfig"> & {
   slowStartWindow?: Duration | undefined;
-
   aggression?: RuntimeDouble | undefined;
-
   minWeightPercent?: Percent | undefined;
 };
 
@@ -70,9 +62,7 @@ export declare const SlowStartConfigSchema: GenMessage<SlowStartConfig>;
 
 export declare type ConsistentHashingLbConfig = Message<"envoy.extensions.load_balancing_policies.common.v3.ConsistentHashingLbConfig"> & {
   useHostnameForHashing: boolean;
-
   hashBalanceFactor?: number | undefined;
-
   hashPolicy: RouteAction_HashPolicy[];
 };
 
@@ -80,9 +70,7 @@ export declare const ConsistentHashingLbConfigSchema: GenMessage<ConsistentHashi
 
 export declare type OrcaOobReportingConfig = Message<"envoy.extensions.load_balancing_policies.common.v3.OrcaOobReportingConfig"> & {
   portValue: number;
-
   authority: string;
-
   transportSocketMatchCriteria?: JsonObject | undefined;
 };
 

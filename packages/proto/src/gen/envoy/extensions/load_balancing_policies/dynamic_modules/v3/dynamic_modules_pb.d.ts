@@ -11,9 +11,7 @@ export declare const file_envoy_extensions_load_balancing_policies_dynamic_modul
 
 export declare type DynamicModulesLoadBalancerConfig = Message<"envoy.extensions.load_balancing_policies.dynamic_modules.v3.DynamicModulesLoadBalancerConfig"> & {
   dynamicModuleConfig?: DynamicModuleConfig | undefined;
-
   lbPolicyName: string;
-
   lbPolicyConfig?: Any | undefined;
 };
 

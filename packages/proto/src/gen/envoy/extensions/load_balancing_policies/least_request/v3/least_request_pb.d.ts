@@ -11,15 +11,10 @@ export declare const file_envoy_extensions_load_balancing_policies_least_request
 
 export declare type LeastRequest = Message<"envoy.extensions.load_balancing_policies.least_request.v3.LeastRequest"> & {
   choiceCount?: number | undefined;
-
   activeRequestBias?: RuntimeDouble | undefined;
-
   slowStartConfig?: SlowStartConfig | undefined;
-
   localityLbConfig?: LocalityLbConfig | undefined;
-
   enableFullScan?: boolean | undefined;
-
   selectionMethod: LeastRequest_SelectionMethod;
 };
 
@@ -27,7 +22,6 @@ export declare const LeastRequestSchema: GenMessage<LeastRequest>;
 
 export enum LeastRequest_SelectionMethod {
   N_CHOICES = 0,
-
   FULL_SCAN = 1,
 }
 

@@ -11,21 +11,13 @@ export declare const file_envoy_extensions_load_balancing_policies_load_aware_lo
 
 export declare type LoadAwareLocality = Message<"envoy.extensions.load_balancing_policies.load_aware_locality.v3.LoadAwareLocality"> & {
   endpointPickingPolicy?: LoadBalancingPolicy | undefined;
-
   weightUpdatePeriod?: Duration | undefined;
-
   metricNamesForComputingUtilization: string[];
-
   utilizationVarianceThreshold?: number | undefined;
-
   smoothingTimeConstant?: Duration | undefined;
-
   remoteProbeFraction?: number | undefined;
-
   weightExpirationPeriod?: Duration | undefined;
-
   enableOobLoadReport?: boolean | undefined;
-
   oobReportingPeriod?: Duration | undefined;
 };
 

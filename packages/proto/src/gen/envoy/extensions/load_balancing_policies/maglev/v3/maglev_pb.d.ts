@@ -10,9 +10,7 @@ export declare const file_envoy_extensions_load_balancing_policies_maglev_v3_mag
 
 export declare type Maglev = Message<"envoy.extensions.load_balancing_policies.maglev.v3.Maglev"> & {
   tableSize?: bigint | undefined;
-
   consistentHashingLbConfig?: ConsistentHashingLbConfig | undefined;
-
   localityWeightedLbConfig?: LocalityLbConfig_LocalityWeightedLbConfig | undefined;
 };
 

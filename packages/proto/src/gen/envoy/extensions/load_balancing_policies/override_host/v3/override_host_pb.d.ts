@@ -11,9 +11,7 @@ export declare const file_envoy_extensions_load_balancing_policies_override_host
 
 export declare type OverrideHost = Message<"envoy.extensions.load_balancing_policies.override_host.v3.OverrideHost"> & {
   overrideHostSources: OverrideHost_OverrideHostSource[];
-
   selectedHostKey?: MetadataKey | undefined;
-
   fallbackPolicy?: LoadBalancingPolicy | undefined;
 };
 
@@ -21,7 +19,6 @@ export declare const OverrideHostSchema: GenMessage<OverrideHost>;
 
 export declare type OverrideHost_OverrideHostSource = Message<"envoy.extensions.load_balancing_policies.override_host.v3.OverrideHost.OverrideHostSource"> & {
   header: string;
-
   metadata?: MetadataKey | undefined;
 };
 

@@ -10,7 +10,6 @@ export declare const file_envoy_extensions_load_balancing_policies_random_subset
 
 export declare type RandomSubsetting = Message<"envoy.extensions.load_balancing_policies.random_subsetting.v3.RandomSubsetting"> & {
   subsetSize?: number | undefined;
-
   childPolicy?: LoadBalancingPolicy | undefined;
 };
 

@@ -10,17 +10,11 @@ export declare const file_envoy_extensions_load_balancing_policies_ring_hash_v3_
 
 export declare type RingHash = Message<"envoy.extensions.load_balancing_policies.ring_hash.v3.RingHash"> & {
   hashFunction: RingHash_HashFunction;
-
   minimumRingSize?: bigint | undefined;
-
   maximumRingSize?: bigint | undefined;
-
   useHostnameForHashing: boolean;
-
   hashBalanceFactor?: number | undefined;
-
   consistentHashingLbConfig?: ConsistentHashingLbConfig | undefined;
-
   localityWeightedLbConfig?: LocalityLbConfig_LocalityWeightedLbConfig | undefined;
 };
 
@@ -28,9 +22,7 @@ export declare const RingHashSchema: GenMessage<RingHash>;
 
 export enum RingHash_HashFunction {
   DEFAULT_HASH = 0,
-
   XX_HASH = 1,
-
   MURMUR_HASH_2 = 2,
 }
 

@@ -10,7 +10,6 @@ export declare const file_envoy_extensions_load_balancing_policies_round_robin_v
 
 export declare type RoundRobin = Message<"envoy.extensions.load_balancing_policies.round_robin.v3.RoundRobin"> & {
   slowStartConfig?: SlowStartConfig | undefined;
-
   localityLbConfig?: LocalityLbConfig | undefined;
 };
 

@@ -10,23 +10,14 @@ export declare const file_envoy_extensions_load_balancing_policies_subset_v3_sub
 
 export declare type Subset = Message<"envoy.extensions.load_balancing_policies.subset.v3.Subset"> & {
   fallbackPolicy: Subset_LbSubsetFallbackPolicy;
-
   defaultSubset?: JsonObject | undefined;
-
   subsetSelectors: Subset_LbSubsetSelector[];
-
   allowRedundantKeys: boolean;
-
   localityWeightAware: boolean;
-
   scaleLocalityWeight: boolean;
-
   panicModeAny: boolean;
-
   listAsAny: boolean;
-
   metadataFallbackPolicy: Subset_LbSubsetMetadataFallbackPolicy;
-
   subsetLbPolicy?: LoadBalancingPolicy | undefined;
 };
 
@@ -34,11 +25,8 @@ export declare const SubsetSchema: GenMessage<Subset>;
 
 export declare type Subset_LbSubsetSelector = Message<"envoy.extensions.load_balancing_policies.subset.v3.Subset.LbSubsetSelector"> & {
   keys: string[];
-
   singleHostPerSubset: boolean;
-
   fallbackPolicy: Subset_LbSubsetSelector_LbSubsetSelectorFallbackPolicy;
-
   fallbackKeysSubset: string[];
 };
 
@@ -46,13 +34,9 @@ export declare const Subset_LbSubsetSelectorSchema: GenMessage<Subset_LbSubsetSe
 
 export enum Subset_LbSubsetSelector_LbSubsetSelectorFallbackPolicy {
   NOT_DEFINED = 0,
-
   NO_FALLBACK = 1,
-
   ANY_ENDPOINT = 2,
-
   DEFAULT_SUBSET = 3,
-
   KEYS_SUBSET = 4,
 }
 
@@ -60,9 +44,7 @@ export declare const Subset_LbSubsetSelector_LbSubsetSelectorFallbackPolicySchem
 
 export enum Subset_LbSubsetFallbackPolicy {
   NO_FALLBACK = 0,
-
   ANY_ENDPOINT = 1,
-
   DEFAULT_SUBSET = 2,
 }
 
@@ -70,7 +52,6 @@ export declare const Subset_LbSubsetFallbackPolicySchema: GenEnum<Subset_LbSubse
 
 export enum Subset_LbSubsetMetadataFallbackPolicy {
   METADATA_NO_FALLBACK = 0,
-
   FALLBACK_LIST = 1,
 }
 

@@ -15,17 +15,11 @@ export declare const DefaultSocketInterfaceSchema: GenMessage<DefaultSocketInter
 
 export declare type IoUringOptions = Message<"envoy.extensions.network.socket_interface.v3.IoUringOptions"> & {
   ioUringSize?: number | undefined;
-
   enableSubmissionQueuePolling: boolean;
-
   readBufferSize?: number | undefined;
-
   writeTimeoutMs?: number | undefined;
-
   writeHighWatermarkBytes?: number | undefined;
-
   writeLowWatermarkBytes?: number | undefined;
-
   enableMultishotReceive: boolean;
 };
 

@@ -26,9 +26,7 @@ export declare const DatabaseErrorsSchema: GenMessage<DatabaseErrors>;
 
 export declare type ErrorBuckets = Message<"envoy.extensions.outlier_detection_monitors.common.v3.ErrorBuckets"> & {
   httpErrors: HttpErrors[];
-
   localOriginErrors: LocalOriginErrors[];
-
   databaseErrors: DatabaseErrors[];
 };
 

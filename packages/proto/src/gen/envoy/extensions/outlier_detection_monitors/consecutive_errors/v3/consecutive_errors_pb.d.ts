@@ -10,11 +10,8 @@ export declare const file_envoy_extensions_outlier_detection_monitors_consecutiv
 
 export declare type ConsecutiveErrors = Message<"envoy.extensions.outlier_detection_monitors.consecutive_errors.v3.ConsecutiveErrors"> & {
   name: string;
-
   threshold?: number | undefined;
-
   enforcing?: number | undefined;
-
   errorBuckets?: ErrorBuckets | undefined;
 };
 

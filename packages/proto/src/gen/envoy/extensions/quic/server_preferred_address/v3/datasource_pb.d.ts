@@ -10,7 +10,6 @@ export declare const file_envoy_extensions_quic_server_preferred_address_v3_data
 
 export declare type DataSourceServerPreferredAddressConfig = Message<"envoy.extensions.quic.server_preferred_address.v3.DataSourceServerPreferredAddressConfig"> & {
   ipv4Config?: DataSourceServerPreferredAddressConfig_AddressFamilyConfig | undefined;
-
   ipv6Config?: DataSourceServerPreferredAddressConfig_AddressFamilyConfig | undefined;
 };
 
@@ -18,9 +17,7 @@ export declare const DataSourceServerPreferredAddressConfigSchema: GenMessage<Da
 
 export declare type DataSourceServerPreferredAddressConfig_AddressFamilyConfig = Message<"envoy.extensions.quic.server_preferred_address.v3.DataSourceServerPreferredAddressConfig.AddressFamilyConfig"> & {
   address?: DataSource | undefined;
-
   port?: DataSource | undefined;
-
   dnatAddress?: DataSource | undefined;
 };
 

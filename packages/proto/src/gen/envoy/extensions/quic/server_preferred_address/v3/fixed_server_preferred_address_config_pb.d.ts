@@ -10,11 +10,8 @@ export declare const file_envoy_extensions_quic_server_preferred_address_v3_fixe
 
 export declare type FixedServerPreferredAddressConfig = Message<"envoy.extensions.quic.server_preferred_address.v3.FixedServerPreferredAddressConfig"> & {
   ipv4Address: string;
-
   ipv4Config?: FixedServerPreferredAddressConfig_AddressFamilyConfig | undefined;
-
   ipv6Address: string;
-
   ipv6Config?: FixedServerPreferredAddressConfig_AddressFamilyConfig | undefined;
 };
 
@@ -22,7 +19,6 @@ export declare const FixedServerPreferredAddressConfigSchema: GenMessage<FixedSe
 
 export declare type FixedServerPreferredAddressConfig_AddressFamilyConfig = Message<"envoy.extensions.quic.server_preferred_address.v3.FixedServerPreferredAddressConfig.AddressFamilyConfig"> & {
   address?: SocketAddress | undefined;
-
   dnatAddress?: SocketAddress | undefined;
 };
 

@@ -10,9 +10,7 @@ export declare const file_envoy_extensions_rate_limit_descriptors_expr_v3_expr: 
 
 export declare type Descriptor = Message<"envoy.extensions.rate_limit_descriptors.expr.v3.Descriptor"> & {
   descriptorKey: string;
-
   skipIfError: boolean;
-
   exprSpecifier: {
     value: string;
     case: "text";

@@ -9,7 +9,6 @@ export declare const file_envoy_extensions_request_id_uuid_v3_uuid: GenFile;
 
 export declare type UuidRequestIdConfig = Message<"envoy.extensions.request_id.uuid.v3.UuidRequestIdConfig"> & {
   packTraceReason?: boolean | undefined;
-
   useRequestIdForTraceSampling?: boolean | undefined;
 };
 

@@ -15,7 +15,6 @@ export declare const CpuUtilizationConfigSchema: GenMessage<CpuUtilizationConfig
 
 export enum CpuUtilizationConfig_UtilizationComputeStrategy {
   HOST = 0,
-
   CONTAINER = 1,
 }
 

@@ -10,7 +10,6 @@ export declare const file_envoy_extensions_resource_monitors_fixed_heap_v3_fixed
 
 export declare type FixedHeapConfig = Message<"envoy.extensions.resource_monitors.fixed_heap.v3.FixedHeapConfig"> & {
   maxHeapSizeBytes: bigint;
-
   maxHeapSizeBytesRuntime?: RuntimeUInt64 | undefined;
 };
 

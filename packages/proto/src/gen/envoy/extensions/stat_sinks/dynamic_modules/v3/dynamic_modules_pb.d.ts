@@ -11,9 +11,7 @@ export declare const file_envoy_extensions_stat_sinks_dynamic_modules_v3_dynamic
 
 export declare type DynamicModuleStatsSink = Message<"envoy.extensions.stat_sinks.dynamic_modules.v3.DynamicModuleStatsSink"> & {
   dynamicModuleConfig?: DynamicModuleConfig | undefined;
-
   sinkName: string;
-
   sinkConfig?: Any | undefined;
 };
 

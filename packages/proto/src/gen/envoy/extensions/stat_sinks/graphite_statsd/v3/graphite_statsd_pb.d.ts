@@ -13,9 +13,7 @@ export declare type GraphiteStatsdSink = Message<"envoy.extensions.stat_sinks.gr
     value: Address;
     case: "address";
   } | { case: undefined; value?: undefined };
-
   prefix: string;
-
   maxBytesPerDatagram?: bigint | undefined;
 };
 

@@ -20,21 +20,13 @@ export declare type SinkConfig = Message<"envoy.extensions.stat_sinks.open_telem
     value: HttpService;
     case: "httpService";
   } | { case: undefined; value?: undefined };
-
   resourceDetectors: TypedExtensionConfig[];
-
   reportCountersAsDeltas: boolean;
-
   reportHistogramsAsDeltas: boolean;
-
   emitTagsAsAttributes?: boolean | undefined;
-
   useTagExtractedName?: boolean | undefined;
-
   prefix: string;
-
   customMetricConversions?: Matcher | undefined;
-
   maxDataPointsPerRequest: number;
 };
 
@@ -42,7 +34,6 @@ export declare const SinkConfigSchema: GenMessage<SinkConfig>;
 
 export declare type SinkConfig_ConversionAction = Message<"envoy.extensions.stat_sinks.open_telemetry.v3.SinkConfig.ConversionAction"> & {
   metricName: string;
-
   staticMetricLabels: KeyValue[];
 };
 

@@ -11,9 +11,7 @@ export declare const file_envoy_extensions_tracers_dynamic_modules_v3_dynamic_mo
 
 export declare type DynamicModuleTracer = Message<"envoy.extensions.tracers.dynamic_modules.v3.DynamicModuleTracer"> & {
   dynamicModuleConfig?: DynamicModuleConfig | undefined;
-
   tracerName: string;
-
   tracerConfig?: Any | undefined;
 };
 

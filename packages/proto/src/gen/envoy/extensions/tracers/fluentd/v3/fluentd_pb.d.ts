@@ -11,15 +11,10 @@ export declare const file_envoy_extensions_tracers_fluentd_v3_fluentd: GenFile;
 
 export declare type FluentdConfig = Message<"envoy.extensions.tracers.fluentd.v3.FluentdConfig"> & {
   cluster: string;
-
   tag: string;
-
   statPrefix: string;
-
   bufferFlushInterval?: Duration | undefined;
-
   bufferSizeBytes?: number | undefined;
-
   retryPolicy?: RetryPolicy | undefined;
 };
 

@@ -9,7 +9,6 @@ export declare const file_envoy_extensions_transport_sockets_alts_v3_alts: GenFi
 
 export declare type Alts = Message<"envoy.extensions.transport_sockets.alts.v3.Alts"> & {
   handshakerService: string;
-
   peerServiceAccounts: string[];
 };
 

@@ -11,11 +11,8 @@ export declare const file_envoy_extensions_transport_sockets_dynamic_modules_v3_
 
 export declare type DynamicModuleTransportSocket = Message<"envoy.extensions.transport_sockets.dynamic_modules.v3.DynamicModuleTransportSocket"> & {
   dynamicModuleConfig?: DynamicModuleConfig | undefined;
-
   transportSocketName: string;
-
   transportSocketConfig?: Any | undefined;
-
   implementsSecureTransport: boolean;
 };
 

@@ -11,7 +11,6 @@ export declare const file_envoy_extensions_transport_sockets_http_11_proxy_v3_up
 
 export declare type Http11ProxyUpstreamTransport = Message<"envoy.extensions.transport_sockets.http_11_proxy.v3.Http11ProxyUpstreamTransport"> & {
   transportSocket?: TransportSocket | undefined;
-
   defaultProxyAddress?: Address | undefined;
 };
 

@@ -11,7 +11,6 @@ export declare const file_envoy_extensions_transport_sockets_internal_upstream_v
 
 export declare type InternalUpstreamTransport = Message<"envoy.extensions.transport_sockets.internal_upstream.v3.InternalUpstreamTransport"> & {
   passthroughMetadata: InternalUpstreamTransport_MetadataValueSource[];
-
   transportSocket?: TransportSocket | undefined;
 };
 
@@ -19,7 +18,6 @@ export declare const InternalUpstreamTransportSchema: GenMessage<InternalUpstrea
 
 export declare type InternalUpstreamTransport_MetadataValueSource = Message<"envoy.extensions.transport_sockets.internal_upstream.v3.InternalUpstreamTransport.MetadataValueSource"> & {
   kind?: MetadataKind | undefined;
-
   name: string;
 };
 

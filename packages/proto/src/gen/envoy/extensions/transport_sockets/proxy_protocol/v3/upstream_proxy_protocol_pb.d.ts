@@ -11,11 +11,8 @@ export declare const file_envoy_extensions_transport_sockets_proxy_protocol_v3_u
 
 export declare type ProxyProtocolUpstreamTransport = Message<"envoy.extensions.transport_sockets.proxy_protocol.v3.ProxyProtocolUpstreamTransport"> & {
   config?: ProxyProtocolConfig | undefined;
-
   transportSocket?: TransportSocket | undefined;
-
   allowUnspecifiedAddress: boolean;
-
   tlvAsPoolKey: boolean;
 };
 

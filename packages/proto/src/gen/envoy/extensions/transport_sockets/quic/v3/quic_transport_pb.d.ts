@@ -10,9 +10,7 @@ export declare const file_envoy_extensions_transport_sockets_quic_v3_quic_transp
 
 export declare type QuicDownstreamTransport = Message<"envoy.extensions.transport_sockets.quic.v3.QuicDownstreamTransport"> & {
   downstreamTlsContext?: DownstreamTlsContext | undefined;
-
   enableEarlyData?: boolean | undefined;
-
   enableResumption?: boolean | undefined;
 };
 

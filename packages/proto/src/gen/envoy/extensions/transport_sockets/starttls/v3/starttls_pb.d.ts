@@ -11,7 +11,6 @@ export declare const file_envoy_extensions_transport_sockets_starttls_v3_starttl
 
 export declare type StartTlsConfig = Message<"envoy.extensions.transport_sockets.starttls.v3.StartTlsConfig"> & {
   cleartextSocketConfig?: RawBuffer | undefined;
-
   tlsSocketConfig?: DownstreamTlsContext | undefined;
 };
 
@@ -19,7 +18,6 @@ export declare const StartTlsConfigSchema: GenMessage<StartTlsConfig>;
 
 export declare type UpstreamStartTlsConfig = Message<"envoy.extensions.transport_sockets.starttls.v3.UpstreamStartTlsConfig"> & {
   cleartextSocketConfig?: RawBuffer | undefined;
-
   tlsSocketConfig?: UpstreamTlsContext | undefined;
 };
 

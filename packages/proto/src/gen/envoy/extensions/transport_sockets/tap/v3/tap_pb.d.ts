@@ -11,9 +11,7 @@ export declare const file_envoy_extensions_transport_sockets_tap_v3_tap: GenFile
 
 export declare type Tap = Message<"envoy.extensions.transport_sockets.tap.v3.Tap"> & {
   commonConfig?: CommonExtensionConfig | undefined;
-
   transportSocket?: TransportSocket | undefined;
-
   socketTapConfig?: SocketTapConfig | undefined;
 };
 
@@ -21,7 +19,6 @@ export declare const TapSchema: GenMessage<Tap>;
 
 export declare type SocketTapConfig = Message<"envoy.extensions.transport_sockets.tap.v3.SocketTapConfig"> & {
   setConnectionPerEvent: boolean;
-
   statsPrefix: string;
 };
 

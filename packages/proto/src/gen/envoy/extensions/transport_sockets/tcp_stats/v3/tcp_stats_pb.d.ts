@@ -11,7 +11,6 @@ export declare const file_envoy_extensions_transport_sockets_tcp_stats_v3_tcp_st
 
 export declare type Config = Message<"envoy.extensions.transport_sockets.tcp_stats.v3.Config"> & {
   transportSocket?: TransportSocket | undefined;
-
   updatePeriod?: Duration | undefined;
 };
 

@@ -13,15 +13,10 @@ export declare const file_envoy_extensions_transport_sockets_tls_v3_common: GenF
 
 export declare type TlsParameters = Message<"envoy.extensions.transport_sockets.tls.v3.TlsParameters"> & {
   tlsMinimumProtocolVersion: TlsParameters_TlsProtocol;
-
   tlsMaximumProtocolVersion: TlsParameters_TlsProtocol;
-
   cipherSuites: string[];
-
   ecdhCurves: string[];
-
   signatureAlgorithms: string[];
-
   compliancePolicies: TlsParameters_CompliancePolicy[];
 };
 
@@ -29,13 +24,9 @@ export declare const TlsParametersSchema: GenMessage<TlsParameters>;
 
 export enum TlsParameters_TlsProtocol {
   TLS_AUTO = 0,
-
   TLSv1_0 = 1,
-
   TLSv1_1 = 2,
-
   TLSv1_2 = 3,
-
   TLSv1_3 = 4,
 }
 
@@ -43,9 +34,7 @@ export declare const TlsParameters_TlsProtocolSchema: GenEnum<TlsParameters_TlsP
 
 export enum TlsParameters_CompliancePolicy {
   FIPS_202205 = 0,
-
   CNSA2_202603 = 1,
-
   CNSA1_202603 = 2,
 }
 
@@ -53,12 +42,10 @@ export declare const TlsParameters_CompliancePolicySchema: GenEnum<TlsParameters
 
 export declare type PrivateKeyProvider = Message<"envoy.extensions.transport_sockets.tls.v3.PrivateKeyProvider"> & {
   providerName: string;
-
   configType: {
     value: Any;
     case: "typedConfig";
   } | { case: undefined; value?: undefined };
-
   fallback: boolean;
 };
 
@@ -66,19 +53,12 @@ export declare const PrivateKeyProviderSchema: GenMessage<PrivateKeyProvider>;
 
 export declare type TlsCertificate = Message<"envoy.extensions.transport_sockets.tls.v3.TlsCertificate"> & {
   certificateChain?: DataSource | undefined;
-
   privateKey?: DataSource | undefined;
-
   pkcs12?: DataSource | undefined;
-
   watchedDirectory?: WatchedDirectory | undefined;
-
   privateKeyProvider?: PrivateKeyProvider | undefined;
-
   password?: DataSource | undefined;
-
   ocspStaple?: DataSource | undefined;
-
   signedCertificateTimestamp: DataSource[];
 };
 
@@ -92,7 +72,6 @@ export declare const TlsSessionTicketKeysSchema: GenMessage<TlsSessionTicketKeys
 
 export declare type CertificateProviderPluginInstance = Message<"envoy.extensions.transport_sockets.tls.v3.CertificateProviderPluginInstance"> & {
   instanceName: string;
-
   certificateName: string;
 };
 
@@ -100,9 +79,7 @@ export declare const CertificateProviderPluginInstanceSchema: GenMessage<Certifi
 
 export declare type SubjectAltNameMatcher = Message<"envoy.extensions.transport_sockets.tls.v3.SubjectAltNameMatcher"> & {
   sanType: SubjectAltNameMatcher_SanType;
-
   matcher?: StringMatcher | undefined;
-
   oid: string;
 };
 
@@ -110,15 +87,10 @@ export declare const SubjectAltNameMatcherSchema: GenMessage<SubjectAltNameMatch
 
 export enum SubjectAltNameMatcher_SanType {
   SAN_TYPE_UNSPECIFIED = 0,
-
   EMAIL = 1,
-
   DNS = 2,
-
   URI = 3,
-
   IP_ADDRESS = 4,
-
   OTHER_NAME = 5,
 }
 
@@ -126,35 +98,20 @@ export declare const SubjectAltNameMatcher_SanTypeSchema: GenEnum<SubjectAltName
 
 export declare type CertificateValidationContext = Message<"envoy.extensions.transport_sockets.tls.v3.CertificateValidationContext"> & {
   trustedCa?: DataSource | undefined;
-
   caCertificateProviderInstance?: CertificateProviderPluginInstance | undefined;
-
   systemRootCerts?: CertificateValidationContext_SystemRootCerts | undefined;
-
   watchedDirectory?: WatchedDirectory | undefined;
-
   verifyCertificateSpki: string[];
-
   verifyCertificateHash: string[];
-
   matchTypedSubjectAltNames: SubjectAltNameMatcher[];
-
   matchSubjectAltNames: StringMatcher[];
-
   requireSignedCertificateTimestamp?: boolean | undefined;
-
   crl?: DataSource | undefined;
-
   allowExpiredCertificate: boolean;
-
   trustChainVerification: CertificateValidationContext_TrustChainVerification;
-
   customValidatorConfig?: TypedExtensionConfig | undefined;
-
   onlyVerifyLeafCertCrl: boolean;
-
   maxVerifyDepth?: number | undefined;
-
   suppressClientCaList: boolean;
 };
 
@@ -167,7 +124,6 @@ export declare const CertificateValidationContext_SystemRootCertsSchema: GenMess
 
 export enum CertificateValidationContext_TrustChainVerification {
   VERIFY_TRUST_CHAIN = 0,
-
   ACCEPT_UNTRUSTED = 1,
 }
 

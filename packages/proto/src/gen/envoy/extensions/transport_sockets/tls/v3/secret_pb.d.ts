@@ -12,7 +12,6 @@ export declare const file_envoy_extensions_transport_sockets_tls_v3_secret: GenF
 
 export declare type GenericSecret = Message<"envoy.extensions.transport_sockets.tls.v3.GenericSecret"> & {
   secret?: DataSource | undefined;
-
   secrets: { [key: string]: DataSource };
 };
 
@@ -20,7 +19,6 @@ export declare const GenericSecretSchema: GenMessage<GenericSecret>;
 
 export declare type SdsSecretConfig = Message<"envoy.extensions.transport_sockets.tls.v3.SdsSecretConfig"> & {
   name: string;
-
   sdsConfig?: ConfigSource | undefined;
 };
 
@@ -28,7 +26,6 @@ export declare const SdsSecretConfigSchema: GenMessage<SdsSecretConfig>;
 
 export declare type Secret = Message<"envoy.extensions.transport_sockets.tls.v3.Secret"> & {
   name: string;
-
   type: {
     value: TlsCertificate;
     case: "tlsCertificate";

@@ -14,17 +14,11 @@ export declare const file_envoy_extensions_transport_sockets_tls_v3_tls: GenFile
 
 export declare type UpstreamTlsContext = Message<"envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext"> & {
   commonTlsContext?: CommonTlsContext | undefined;
-
   sni: string;
-
   autoHostSni: boolean;
-
   autoSniSanValidation: boolean;
-
   allowRenegotiation: boolean;
-
   maxSessionKeys?: number | undefined;
-
   enforceRsaKeyUsage?: boolean | undefined;
 };
 
@@ -32,11 +26,8 @@ export declare const UpstreamTlsContextSchema: GenMessage<UpstreamTlsContext>;
 
 export declare type DownstreamTlsContext = Message<"envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext"> & {
   commonTlsContext?: CommonTlsContext | undefined;
-
   requireClientCertificate?: boolean | undefined;
-
   requireSni?: boolean | undefined;
-
   sessionTicketKeysType: {
     value: TlsSessionTicketKeys;
     case: "sessionTicketKeys";
@@ -47,15 +38,10 @@ export declare type DownstreamTlsContext = Message<"envoy.extensions.transport_s
     value: boolean;
     case: "disableStatelessSessionResumption";
   } | { case: undefined; value?: undefined };
-
   disableStatefulSessionResumption: boolean;
-
   sessionTimeout?: Duration | undefined;
-
   ocspStaplePolicy: DownstreamTlsContext_OcspStaplePolicy;
-
   fullScanCertsOnSniMismatch?: boolean | undefined;
-
   preferClientCiphers: boolean;
 };
 
@@ -63,9 +49,7 @@ export declare const DownstreamTlsContextSchema: GenMessage<DownstreamTlsContext
 
 export enum DownstreamTlsContext_OcspStaplePolicy {
   LENIENT_STAPLING = 0,
-
   STRICT_STAPLING = 1,
-
   MUST_STAPLE = 2,
 }
 
@@ -73,9 +57,7 @@ export declare const DownstreamTlsContext_OcspStaplePolicySchema: GenEnum<Downst
 
 export declare type TlsKeyLog = Message<"envoy.extensions.transport_sockets.tls.v3.TlsKeyLog"> & {
   path: string;
-
   localAddressRange: CidrRange[];
-
   remoteAddressRange: CidrRange[];
 };
 
@@ -83,19 +65,12 @@ export declare const TlsKeyLogSchema: GenMessage<TlsKeyLog>;
 
 export declare type CommonTlsContext = Message<"envoy.extensions.transport_sockets.tls.v3.CommonTlsContext"> & {
   tlsParams?: TlsParameters | undefined;
-
   tlsCertificates: TlsCertificate[];
-
   tlsCertificateSdsSecretConfigs: SdsSecretConfig[];
-
   tlsCertificateProviderInstance?: CertificateProviderPluginInstance | undefined;
-
   customTlsCertificateSelector?: TypedExtensionConfig | undefined;
-
   tlsCertificateCertificateProvider?: CommonTlsContext_CertificateProvider | undefined;
-
   tlsCertificateCertificateProviderInstance?: CommonTlsContext_CertificateProviderInstance | undefined;
-
   validationContextType: {
     value: CertificateValidationContext;
     case: "validationContext";
@@ -112,11 +87,8 @@ export declare type CommonTlsContext = Message<"envoy.extensions.transport_socke
     value: CommonTlsContext_CertificateProviderInstance;
     case: "validationContextCertificateProviderInstance";
   } | { case: undefined; value?: undefined };
-
   alpnProtocols: string[];
-
   customHandshaker?: TypedExtensionConfig | undefined;
-
   keyLog?: TlsKeyLog | undefined;
 };
 
@@ -124,7 +96,6 @@ export declare const CommonTlsContextSchema: GenMessage<CommonTlsContext>;
 
 export declare type CommonTlsContext_CertificateProvider = Message<"envoy.extensions.transport_sockets.tls.v3.CommonTlsContext.CertificateProvider"> & {
   name: string;
-
   config: {
     value: TypedExtensionConfig;
     case: "typedConfig";
@@ -135,7 +106,6 @@ export declare const CommonTlsContext_CertificateProviderSchema: GenMessage<Comm
 
 export declare type CommonTlsContext_CertificateProviderInstance = Message<"envoy.extensions.transport_sockets.tls.v3.CommonTlsContext.CertificateProviderInstance"> & {
   instanceName: string;
-
   certificateName: string;
 };
 
@@ -143,11 +113,8 @@ export declare const CommonTlsContext_CertificateProviderInstanceSchema: GenMess
 
 export declare type CommonTlsContext_CombinedCertificateValidationContext = Message<"envoy.extensions.transport_sockets.tls.v3.CommonTlsContext.CombinedCertificateValidationContext"> & {
   defaultValidationContext?: CertificateValidationContext | undefined;
-
   validationContextSdsSecretConfig?: SdsSecretConfig | undefined;
-
   validationContextCertificateProvider?: CommonTlsContext_CertificateProvider | undefined;
-
   validationContextCertificateProviderInstance?: CommonTlsContext_CertificateProviderInstance | undefined;
 };
 

@@ -10,7 +10,6 @@ export declare const file_envoy_extensions_transport_sockets_tls_v3_tls_spiffe_v
 
 export declare type SPIFFECertValidatorConfig = Message<"envoy.extensions.transport_sockets.tls.v3.SPIFFECertValidatorConfig"> & {
   trustDomains: SPIFFECertValidatorConfig_TrustDomain[];
-
   trustBundles?: DataSource | undefined;
 };
 
@@ -18,9 +17,7 @@ export declare const SPIFFECertValidatorConfigSchema: GenMessage<SPIFFECertValid
 
 export declare type SPIFFECertValidatorConfig_TrustDomain = Message<"envoy.extensions.transport_sockets.tls.v3.SPIFFECertValidatorConfig.TrustDomain"> & {
   name: string;
-
   trustBundle?: DataSource | undefined;
-
   workloadTrustDomain: string;
 };
 

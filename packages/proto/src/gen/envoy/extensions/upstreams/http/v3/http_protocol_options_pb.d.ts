@@ -14,9 +14,7 @@ export declare const file_envoy_extensions_upstreams_http_v3_http_protocol_optio
 
 export declare type HttpProtocolOptions = Message<"envoy.extensions.upstreams.http.v3.HttpProtocolOptions"> & {
   commonHttpProtocolOptions?: HttpProtocolOptions$1 | undefined;
-
   upstreamHttpProtocolOptions?: UpstreamHttpProtocolOptions | undefined;
-
   upstreamProtocolOptions: {
     value: HttpProtocolOptions_ExplicitHttpConfig;
     case: "explicitHttpConfig";
@@ -27,17 +25,11 @@ export declare type HttpProtocolOptions = Message<"envoy.extensions.upstreams.ht
     value: HttpProtocolOptions_AutoHttpConfig;
     case: "autoConfig";
   } | { case: undefined; value?: undefined };
-
   httpFilters: HttpFilter[];
-
   headerValidationConfig?: TypedExtensionConfig | undefined;
-
   outlierDetection?: HttpProtocolOptions_OutlierDetection | undefined;
-
   requestMirrorPolicies: RouteAction_RequestMirrorPolicy[];
-
   hashPolicy: RouteAction_HashPolicy[];
-
   retryPolicy?: RetryPolicy | undefined;
 };
 
@@ -60,9 +52,7 @@ export declare const HttpProtocolOptions_ExplicitHttpConfigSchema: GenMessage<Ht
 
 export declare type HttpProtocolOptions_UseDownstreamHttpConfig = Message<"envoy.extensions.upstreams.http.v3.HttpProtocolOptions.UseDownstreamHttpConfig"> & {
   httpProtocolOptions?: Http1ProtocolOptions | undefined;
-
   http2ProtocolOptions?: Http2ProtocolOptions | undefined;
-
   http3ProtocolOptions?: Http3ProtocolOptions | undefined;
 };
 
@@ -70,11 +60,8 @@ export declare const HttpProtocolOptions_UseDownstreamHttpConfigSchema: GenMessa
 
 export declare type HttpProtocolOptions_AutoHttpConfig = Message<"envoy.extensions.upstreams.http.v3.HttpProtocolOptions.AutoHttpConfig"> & {
   httpProtocolOptions?: Http1ProtocolOptions | undefined;
-
   http2ProtocolOptions?: Http2ProtocolOptions | undefined;
-
   http3ProtocolOptions?: Http3ProtocolOptions | undefined;
-
   alternateProtocolsCacheOptions?: AlternateProtocolsCacheOptions | undefined;
 };
 

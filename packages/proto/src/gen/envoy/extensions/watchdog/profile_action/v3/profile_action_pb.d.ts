@@ -10,9 +10,7 @@ export declare const file_envoy_extensions_watchdog_profile_action_v3_profile_ac
 
 export declare type ProfileActionConfig = Message<"envoy.extensions.watchdog.profile_action.v3.ProfileActionConfig"> & {
   profileDuration?: Duration | undefined;
-
   profilePath: string;
-
   maxProfiles: bigint;
 };
 

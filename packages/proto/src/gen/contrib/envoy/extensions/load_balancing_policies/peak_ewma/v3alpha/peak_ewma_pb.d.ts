@@ -10,13 +10,9 @@ export declare const file_contrib_envoy_extensions_load_balancing_policies_peak_
 
 export declare type PeakEwma = Message<"envoy.extensions.load_balancing_policies.peak_ewma.v3alpha.PeakEwma"> & {
   decayTime?: Duration | undefined;
-
   aggregationInterval?: Duration | undefined;
-
   maxSamplesPerHost?: number | undefined;
-
   defaultRtt?: Duration | undefined;
-
   penaltyValue?: number | undefined;
 };
 

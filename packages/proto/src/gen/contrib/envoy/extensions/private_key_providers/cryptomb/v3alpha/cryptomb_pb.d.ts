@@ -11,7 +11,6 @@ export declare const file_contrib_envoy_extensions_private_key_providers_cryptom
 
 export declare type CryptoMbPrivateKeyMethodConfig = Message<"envoy.extensions.private_key_providers.cryptomb.v3alpha.CryptoMbPrivateKeyMethodConfig"> & {
   privateKey?: DataSource | undefined;
-
   pollDelay?: Duration | undefined;
 };
 

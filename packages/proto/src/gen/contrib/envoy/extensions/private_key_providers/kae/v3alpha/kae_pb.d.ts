@@ -11,9 +11,7 @@ export declare const file_contrib_envoy_extensions_private_key_providers_kae_v3a
 
 export declare type KaePrivateKeyMethodConfig = Message<"envoy.extensions.private_key_providers.kae.v3alpha.KaePrivateKeyMethodConfig"> & {
   privateKey?: DataSource | undefined;
-
   pollDelay?: Duration | undefined;
-
   maxInstances?: number | undefined;
 };
 

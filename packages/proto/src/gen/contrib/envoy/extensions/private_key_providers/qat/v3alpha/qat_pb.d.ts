@@ -11,7 +11,6 @@ export declare const file_contrib_envoy_extensions_private_key_providers_qat_v3a
 
 export declare type QatPrivateKeyMethodConfig = Message<"envoy.extensions.private_key_providers.qat.v3alpha.QatPrivateKeyMethodConfig"> & {
   privateKey?: DataSource | undefined;
-
   pollDelay?: Duration | undefined;
 };
 

@@ -10,7 +10,6 @@ export declare const file_contrib_envoy_extensions_reverse_tunnel_reporters_v3al
 
 export declare type ReverseConnectionReporterClient = Message<"envoy.extensions.reverse_tunnel_reporters.v3alpha.reporters.ReverseConnectionReporterClient"> & {
   name: string;
-
   typedConfig?: Any | undefined;
 };
 
@@ -18,7 +17,6 @@ export declare const ReverseConnectionReporterClientSchema: GenMessage<ReverseCo
 
 export declare type EventReporterConfig = Message<"envoy.extensions.reverse_tunnel_reporters.v3alpha.reporters.EventReporterConfig"> & {
   statPrefix: string;
-
   clients: ReverseConnectionReporterClient[];
 };
 

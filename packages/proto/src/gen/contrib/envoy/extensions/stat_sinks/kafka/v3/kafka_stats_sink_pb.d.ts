@@ -9,19 +9,12 @@ export declare const file_contrib_envoy_extensions_stat_sinks_kafka_v3_kafka_sta
 
 export declare type KafkaStatsSinkConfig = Message<"envoy.extensions.stat_sinks.kafka.v3.KafkaStatsSinkConfig"> & {
   brokerList: string;
-
   topic: string;
-
   batchSize: number;
-
   reportCountersAsDeltas?: boolean | undefined;
-
   emitTagsAsLabels?: boolean | undefined;
-
   producerConfig: { [key: string]: string };
-
   bufferFlushTimeoutMs?: number | undefined;
-
   format: SerializationFormat;
 };
 
@@ -29,7 +22,6 @@ export declare const KafkaStatsSinkConfigSchema: GenMessage<KafkaStatsSinkConfig
 
 export enum SerializationFormat {
   JSON = 0,
-
   PROTOBUF = 1,
 }
 

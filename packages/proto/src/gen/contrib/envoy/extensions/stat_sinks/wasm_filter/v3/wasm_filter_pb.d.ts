@@ -11,7 +11,6 @@ export declare const file_contrib_envoy_extensions_stat_sinks_wasm_filter_v3_was
 
 export declare type WasmFilterStatsSinkConfig = Message<"envoy.extensions.stat_sinks.wasm_filter.v3.WasmFilterStatsSinkConfig"> & {
   wasmConfig?: PluginConfig | undefined;
-
   innerSink?: StatsSink | undefined;
 };
 

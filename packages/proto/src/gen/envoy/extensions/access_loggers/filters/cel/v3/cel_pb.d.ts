@@ -10,7 +10,6 @@ export declare const file_envoy_extensions_access_loggers_filters_cel_v3_cel: Ge
 
 export declare type ExpressionFilter = Message<"envoy.extensions.access_loggers.filters.cel.v3.ExpressionFilter"> & {
   expression: string;
-
   celConfig?: CelExpressionConfig | undefined;
 };
 

@@ -16,7 +16,6 @@ export declare const ProcessRateLimitFilterSchema: GenMessage<ProcessRateLimitFi
 
 export declare type DynamicTokenBucket = Message<"envoy.extensions.access_loggers.filters.process_ratelimit.v3.DynamicTokenBucket"> & {
   resourceName: string;
-
   configSource?: ConfigSource | undefined;
 };
 

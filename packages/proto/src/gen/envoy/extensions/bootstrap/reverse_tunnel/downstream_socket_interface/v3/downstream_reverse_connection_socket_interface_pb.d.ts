@@ -13,13 +13,9 @@ export declare const file_envoy_extensions_bootstrap_reverse_tunnel_downstream_s
 
 export declare type DownstreamReverseConnectionSocketInterface = Message<"envoy.extensions.bootstrap.reverse_tunnel.downstream_socket_interface.v3.DownstreamReverseConnectionSocketInterface"> & {
   statPrefix: string;
-
   enableDetailedStats: boolean;
-
   httpHandshake?: DownstreamReverseConnectionSocketInterface_HttpHandshakeConfig | undefined;
-
   accessLog: AccessLog[];
-
   maxReconnectBackoff?: Duration | undefined;
 };
 
@@ -27,11 +23,8 @@ export declare const DownstreamReverseConnectionSocketInterfaceSchema: GenMessag
 
 export declare type DownstreamReverseConnectionSocketInterface_HttpHandshakeConfig = Message<"envoy.extensions.bootstrap.reverse_tunnel.downstream_socket_interface.v3.DownstreamReverseConnectionSocketInterface.HttpHandshakeConfig"> & {
   requestPath: string;
-
   additionalHeaders: HeaderValueOption[];
-
   useHttpUpgrade: boolean;
-
   formatters: TypedExtensionConfig[];
 };
 

@@ -11,17 +11,11 @@ export declare const file_envoy_extensions_bootstrap_reverse_tunnel_upstream_soc
 
 export declare type UpstreamReverseConnectionSocketInterface = Message<"envoy.extensions.bootstrap.reverse_tunnel.upstream_socket_interface.v3.UpstreamReverseConnectionSocketInterface"> & {
   statPrefix: string;
-
   pingFailureThreshold?: number | undefined;
-
   enableDetailedStats: boolean;
-
   reporterConfig?: TypedExtensionConfig | undefined;
-
   enableTenantIsolation?: boolean | undefined;
-
   accessLog: AccessLog[];
-
   maxConnectionsPerNode: number;
 };
 

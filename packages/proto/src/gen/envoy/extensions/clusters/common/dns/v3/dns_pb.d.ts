@@ -8,15 +8,10 @@ export declare const file_envoy_extensions_clusters_common_dns_v3_dns: GenFile;
 
 export enum DnsLookupFamily {
   UNSPECIFIED = 0,
-
   AUTO = 1,
-
   V4_ONLY = 2,
-
   V6_ONLY = 3,
-
   V4_PREFERRED = 4,
-
   ALL = 5,
 }
 

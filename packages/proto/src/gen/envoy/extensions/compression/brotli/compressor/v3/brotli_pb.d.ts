@@ -9,15 +9,10 @@ export declare const file_envoy_extensions_compression_brotli_compressor_v3_brot
 
 export declare type Brotli = Message<"envoy.extensions.compression.brotli.compressor.v3.Brotli"> & {
   quality?: number | undefined;
-
   encoderMode: Brotli_EncoderMode;
-
   windowBits?: number | undefined;
-
   inputBlockBits?: number | undefined;
-
   chunkSize?: number | undefined;
-
   disableLiteralContextModeling: boolean;
 };
 
@@ -25,11 +20,8 @@ export declare const BrotliSchema: GenMessage<Brotli>;
 
 export enum Brotli_EncoderMode {
   DEFAULT = 0,
-
   GENERIC = 1,
-
   TEXT = 2,
-
   FONT = 3,
 }
 

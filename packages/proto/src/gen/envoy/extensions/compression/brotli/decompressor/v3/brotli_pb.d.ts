@@ -9,7 +9,6 @@ export declare const file_envoy_extensions_compression_brotli_decompressor_v3_br
 
 export declare type Brotli = Message<"envoy.extensions.compression.brotli.decompressor.v3.Brotli"> & {
   disableRingBufferReallocation: boolean;
-
   chunkSize?: number | undefined;
 };
 

@@ -9,13 +9,9 @@ export declare const file_envoy_extensions_compression_gzip_compressor_v3_gzip: 
 
 export declare type Gzip = Message<"envoy.extensions.compression.gzip.compressor.v3.Gzip"> & {
   memoryLevel?: number | undefined;
-
   compressionLevel: Gzip_CompressionLevel;
-
   compressionStrategy: Gzip_CompressionStrategy;
-
   windowBits?: number | undefined;
-
   chunkSize?: number | undefined;
 };
 
@@ -23,13 +19,9 @@ export declare const GzipSchema: GenMessage<Gzip>;
 
 export enum Gzip_CompressionStrategy {
   DEFAULT_STRATEGY = 0,
-
   FILTERED = 1,
-
   HUFFMAN_ONLY = 2,
-
   RLE = 3,
-
   FIXED = 4,
 }
 
@@ -37,27 +29,16 @@ export declare const Gzip_CompressionStrategySchema: GenEnum<Gzip_CompressionStr
 
 export enum Gzip_CompressionLevel {
   DEFAULT_COMPRESSION = 0,
-
   BEST_SPEED = 1,
-
   COMPRESSION_LEVEL_1 = 1,
-
   COMPRESSION_LEVEL_2 = 2,
-
   COMPRESSION_LEVEL_3 = 3,
-
   COMPRESSION_LEVEL_4 = 4,
-
   COMPRESSION_LEVEL_5 = 5,
-
   COMPRESSION_LEVEL_6 = 6,
-
   COMPRESSION_LEVEL_7 = 7,
-
   COMPRESSION_LEVEL_8 = 8,
-
   COMPRESSION_LEVEL_9 = 9,
-
   BEST_COMPRESSION = 9,
 }
 

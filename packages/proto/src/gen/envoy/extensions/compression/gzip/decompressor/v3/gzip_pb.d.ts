@@ -9,9 +9,7 @@ export declare const file_envoy_extensions_compression_gzip_decompressor_v3_gzip
 
 export declare type Gzip = Message<"envoy.extensions.compression.gzip.decompressor.v3.Gzip"> & {
   windowBits?: number | undefined;
-
   chunkSize?: number | undefined;
-
   maxInflateRatio?: number | undefined;
 };
 

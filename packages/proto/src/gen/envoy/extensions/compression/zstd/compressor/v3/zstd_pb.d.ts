@@ -10,13 +10,9 @@ export declare const file_envoy_extensions_compression_zstd_compressor_v3_zstd: 
 
 export declare type Zstd = Message<"envoy.extensions.compression.zstd.compressor.v3.Zstd"> & {
   compressionLevel?: number | undefined;
-
   enableChecksum: boolean;
-
   strategy: Zstd_Strategy;
-
   dictionary?: DataSource | undefined;
-
   chunkSize?: number | undefined;
 };
 
@@ -24,23 +20,14 @@ export declare const ZstdSchema: GenMessage<Zstd>;
 
 export enum Zstd_Strategy {
   DEFAULT = 0,
-
   FAST = 1,
-
   DFAST = 2,
-
   GREEDY = 3,
-
   LAZY = 4,
-
   LAZY2 = 5,
-
   BTLAZY2 = 6,
-
   BTOPT = 7,
-
   BTULTRA = 8,
-
   BTULTRA2 = 9,
 }
 

@@ -10,7 +10,6 @@ export declare const file_envoy_extensions_compression_zstd_decompressor_v3_zstd
 
 export declare type Zstd = Message<"envoy.extensions.compression.zstd.decompressor.v3.Zstd"> & {
   dictionaries: DataSource[];
-
   chunkSize?: number | undefined;
 };
 

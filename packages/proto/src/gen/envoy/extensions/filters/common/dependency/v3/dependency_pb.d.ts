@@ -9,7 +9,6 @@ export declare const file_envoy_extensions_filters_common_dependency_v3_dependen
 
 export declare type Dependency = Message<"envoy.extensions.filters.common.dependency.v3.Dependency"> & {
   type: Dependency_DependencyType;
-
   name: string;
 };
 
@@ -17,9 +16,7 @@ export declare const DependencySchema: GenMessage<Dependency>;
 
 export enum Dependency_DependencyType {
   HEADER = 0,
-
   FILTER_STATE_KEY = 1,
-
   DYNAMIC_METADATA = 2,
 }
 
@@ -27,11 +24,8 @@ export declare const Dependency_DependencyTypeSchema: GenEnum<Dependency_Depende
 
 export declare type FilterDependencies = Message<"envoy.extensions.filters.common.dependency.v3.FilterDependencies"> & {
   decodeRequired: Dependency[];
-
   decodeProvided: Dependency[];
-
   encodeRequired: Dependency[];
-
   encodeProvided: Dependency[];
 };
 

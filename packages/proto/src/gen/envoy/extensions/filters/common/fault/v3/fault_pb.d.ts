@@ -17,7 +17,6 @@ export declare type FaultDelay = Message<"envoy.extensions.filters.common.fault.
     value: FaultDelay_HeaderDelay;
     case: "headerDelay";
   } | { case: undefined; value?: undefined };
-
   percentage?: FractionalPercent | undefined;
 };
 
@@ -42,7 +41,6 @@ export declare type FaultRateLimit = Message<"envoy.extensions.filters.common.fa
     value: FaultRateLimit_HeaderLimit;
     case: "headerLimit";
   } | { case: undefined; value?: undefined };
-
   percentage?: FractionalPercent | undefined;
 };
 

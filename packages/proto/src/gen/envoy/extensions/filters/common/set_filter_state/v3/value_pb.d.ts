@@ -13,18 +13,13 @@ export declare type FilterStateValue = Message<"envoy.extensions.filters.common.
     value: string;
     case: "objectKey";
   } | { case: undefined; value?: undefined };
-
   factoryKey: string;
-
   value: {
     value: SubstitutionFormatString;
     case: "formatString";
   } | { case: undefined; value?: undefined };
-
   readOnly: boolean;
-
   sharedWithUpstream: FilterStateValue_SharedWithUpstream;
-
   skipIfEmpty: boolean;
 };
 
@@ -32,9 +27,7 @@ export declare const FilterStateValueSchema: GenMessage<FilterStateValue>;
 
 export enum FilterStateValue_SharedWithUpstream {
   NONE = 0,
-
   ONCE = 1,
-
   TRANSITIVE = 2,
 }
 

@@ -9,11 +9,8 @@ export declare const file_envoy_extensions_filters_http_a2a_v3_a2a: GenFile;
 
 export declare type A2a = Message<"envoy.extensions.filters.http.a2a.v3.A2a"> & {
   trafficMode: A2a_TrafficMode;
-
   maxRequestBodySize?: number | undefined;
-
   parserConfig?: ParserConfig | undefined;
-
   storageMode: A2a_StorageMode;
 };
 
@@ -21,7 +18,6 @@ export declare const A2aSchema: GenMessage<A2a>;
 
 export enum A2a_TrafficMode {
   PASS_THROUGH = 0,
-
   REJECT = 1,
 }
 
@@ -29,11 +25,8 @@ export declare const A2a_TrafficModeSchema: GenEnum<A2a_TrafficMode>;
 
 export enum A2a_StorageMode {
   NONE = 0,
-
   DYNAMIC_METADATA = 1,
-
   FILTER_STATE = 2,
-
   DYNAMIC_METADATA_AND_FILTER_STATE = 3,
 }
 
@@ -41,7 +34,6 @@ export declare const A2a_StorageModeSchema: GenEnum<A2a_StorageMode>;
 
 export declare type MethodParsingConfig = Message<"envoy.extensions.filters.http.a2a.v3.MethodParsingConfig"> & {
   group: string;
-
   paths: string[];
 };
 
@@ -49,9 +41,7 @@ export declare const MethodParsingConfigSchema: GenMessage<MethodParsingConfig>;
 
 export declare type ParserConfig = Message<"envoy.extensions.filters.http.a2a.v3.ParserConfig"> & {
   methodConfigs: { [key: string]: MethodParsingConfig };
-
   alwaysExtractAttributes: string[];
-
   groupMetadataKey: string;
 };
 

@@ -13,9 +13,7 @@ export declare const file_envoy_extensions_filters_http_adaptive_concurrency_v3_
 
 export declare type GradientControllerConfig = Message<"envoy.extensions.filters.http.adaptive_concurrency.v3.GradientControllerConfig"> & {
   sampleAggregatePercentile?: Percent | undefined;
-
   concurrencyLimitParams?: GradientControllerConfig_ConcurrencyLimitCalculationParams | undefined;
-
   minRttCalcParams?: GradientControllerConfig_MinimumRTTCalculationParams | undefined;
 };
 
@@ -23,7 +21,6 @@ export declare const GradientControllerConfigSchema: GenMessage<GradientControll
 
 export declare type GradientControllerConfig_ConcurrencyLimitCalculationParams = Message<"envoy.extensions.filters.http.adaptive_concurrency.v3.GradientControllerConfig.ConcurrencyLimitCalculationParams"> & {
   maxConcurrencyLimit?: number | undefined;
-
   concurrencyUpdateInterval?: Duration | undefined;
 };
 
@@ -31,15 +28,10 @@ export declare const GradientControllerConfig_ConcurrencyLimitCalculationParamsS
 
 export declare type GradientControllerConfig_MinimumRTTCalculationParams = Message<"envoy.extensions.filters.http.adaptive_concurrency.v3.GradientControllerConfig.MinimumRTTCalculationParams"> & {
   interval?: Duration | undefined;
-
   fixedValue?: Duration | undefined;
-
   requestCount?: number | undefined;
-
   jitter?: Percent | undefined;
-
   minConcurrency?: number | undefined;
-
   buffer?: Percent | undefined;
 };
 
@@ -50,9 +42,7 @@ export declare type AdaptiveConcurrency = Message<"envoy.extensions.filters.http
     value: GradientControllerConfig;
     case: "gradientControllerConfig";
   } | { case: undefined; value?: undefined };
-
   enabled?: RuntimeFeatureFlag | undefined;
-
   concurrencyLimitExceededStatus?: HttpStatus | undefined;
 };
 

@@ -12,20 +12,14 @@ export declare const file_envoy_extensions_filters_http_admission_control_v3_adm
 
 export declare type AdmissionControl = Message<"envoy.extensions.filters.http.admission_control.v3.AdmissionControl"> & {
   enabled?: RuntimeFeatureFlag | undefined;
-
   evaluationCriteria: {
     value: AdmissionControl_SuccessCriteria;
     case: "successCriteria";
   } | { case: undefined; value?: undefined };
-
   samplingWindow?: Duration | undefined;
-
   aggression?: RuntimeDouble | undefined;
-
   srThreshold?: RuntimePercent | undefined;
-
   rpsThreshold?: RuntimeUInt32 | undefined;
-
   maxRejectionProbability?: RuntimePercent | undefined;
 };
 
@@ -33,7 +27,6 @@ export declare const AdmissionControlSchema: GenMessage<AdmissionControl>;
 
 export declare type AdmissionControl_SuccessCriteria = Message<"envoy.extensions.filters.http.admission_control.v3.AdmissionControl.SuccessCriteria"> & {
   httpCriteria?: AdmissionControl_SuccessCriteria_HttpCriteria | undefined;
-
   grpcCriteria?: AdmissionControl_SuccessCriteria_GrpcCriteria | undefined;
 };
 

@@ -9,9 +9,7 @@ export declare const file_envoy_extensions_filters_http_api_key_auth_v3_api_key_
 
 export declare type ApiKeyAuth = Message<"envoy.extensions.filters.http.api_key_auth.v3.ApiKeyAuth"> & {
   credentials: Credential[];
-
   keySources: KeySource[];
-
   forwarding?: Forwarding | undefined;
 };
 
@@ -19,11 +17,8 @@ export declare const ApiKeyAuthSchema: GenMessage<ApiKeyAuth>;
 
 export declare type ApiKeyAuthPerRoute = Message<"envoy.extensions.filters.http.api_key_auth.v3.ApiKeyAuthPerRoute"> & {
   credentials: Credential[];
-
   keySources: KeySource[];
-
   allowedClients: string[];
-
   forwarding?: Forwarding | undefined;
 };
 
@@ -31,7 +26,6 @@ export declare const ApiKeyAuthPerRouteSchema: GenMessage<ApiKeyAuthPerRoute>;
 
 export declare type Credential = Message<"envoy.extensions.filters.http.api_key_auth.v3.Credential"> & {
   key: string;
-
   client: string;
 };
 
@@ -39,9 +33,7 @@ export declare const CredentialSchema: GenMessage<Credential>;
 
 export declare type KeySource = Message<"envoy.extensions.filters.http.api_key_auth.v3.KeySource"> & {
   header: string;
-
   query: string;
-
   cookie: string;
 };
 
@@ -49,7 +41,6 @@ export declare const KeySourceSchema: GenMessage<KeySource>;
 
 export declare type Forwarding = Message<"envoy.extensions.filters.http.api_key_auth.v3.Forwarding"> & {
   header: string;
-
   hideCredentials: boolean;
 };
 

@@ -17,9 +17,7 @@ export declare const AwsEventstreamParserSchema: GenMessage<AwsEventstreamParser
 
 export declare type AwsEventstreamParser_HeaderKeyValuePair = Message<"envoy.extensions.filters.http.aws_eventstream_parser.v3.AwsEventstreamParser.HeaderKeyValuePair"> & {
   metadataNamespace: string;
-
   key: string;
-
   value?: Value | undefined;
 };
 
@@ -27,11 +25,8 @@ export declare const AwsEventstreamParser_HeaderKeyValuePairSchema: GenMessage<A
 
 export declare type AwsEventstreamParser_HeaderRule = Message<"envoy.extensions.filters.http.aws_eventstream_parser.v3.AwsEventstreamParser.HeaderRule"> & {
   headerName: string;
-
   onPresent?: AwsEventstreamParser_HeaderKeyValuePair | undefined;
-
   onMissing?: AwsEventstreamParser_HeaderKeyValuePair | undefined;
-
   stopProcessingAfterMatches?: number | undefined;
 };
 
@@ -39,7 +34,6 @@ export declare const AwsEventstreamParser_HeaderRuleSchema: GenMessage<AwsEvents
 
 export declare type AwsEventstreamParser_ProcessingRules = Message<"envoy.extensions.filters.http.aws_eventstream_parser.v3.AwsEventstreamParser.ProcessingRules"> & {
   contentParser?: TypedExtensionConfig | undefined;
-
   headerRules: AwsEventstreamParser_HeaderRule[];
 };
 

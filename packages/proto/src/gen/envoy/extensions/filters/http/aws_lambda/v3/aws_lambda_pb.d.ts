@@ -10,19 +10,12 @@ export declare const file_envoy_extensions_filters_http_aws_lambda_v3_aws_lambda
 
 export declare type Config = Message<"envoy.extensions.filters.http.aws_lambda.v3.Config"> & {
   arn: string;
-
   payloadPassthrough: boolean;
-
   invocationMode: Config_InvocationMode;
-
   hostRewrite: string;
-
   credentialsProfile: string;
-
   credentials?: Credentials | undefined;
-
   matchExcludedHeaders: StringMatcher[];
-
   matchIncludedHeaders: StringMatcher[];
 };
 
@@ -30,7 +23,6 @@ export declare const ConfigSchema: GenMessage<Config>;
 
 export enum Config_InvocationMode {
   SYNCHRONOUS = 0,
-
   ASYNCHRONOUS = 1,
 }
 
@@ -38,9 +30,7 @@ export declare const Config_InvocationModeSchema: GenEnum<Config_InvocationMode>
 
 export declare type Credentials = Message<"envoy.extensions.filters.http.aws_lambda.v3.Credentials"> & {
   accessKeyId: string;
-
   secretAccessKey: string;
-
   sessionToken: string;
 };
 

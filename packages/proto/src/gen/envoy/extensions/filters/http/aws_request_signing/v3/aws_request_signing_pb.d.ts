@@ -12,21 +12,13 @@ export declare const file_envoy_extensions_filters_http_aws_request_signing_v3_a
 
 export declare type AwsRequestSigning = Message<"envoy.extensions.filters.http.aws_request_signing.v3.AwsRequestSigning"> & {
   serviceName: string;
-
   region: string;
-
   hostRewrite: string;
-
   useUnsignedPayload: boolean;
-
   matchExcludedHeaders: StringMatcher[];
-
   signingAlgorithm: AwsRequestSigning_SigningAlgorithm;
-
   queryString?: AwsRequestSigning_QueryString | undefined;
-
   credentialProvider?: AwsCredentialProvider | undefined;
-
   matchIncludedHeaders: StringMatcher[];
 };
 
@@ -40,7 +32,6 @@ export declare const AwsRequestSigning_QueryStringSchema: GenMessage<AwsRequestS
 
 export enum AwsRequestSigning_SigningAlgorithm {
   AWS_SIGV4 = 0,
-
   AWS_SIGV4A = 1,
 }
 
@@ -48,7 +39,6 @@ export declare const AwsRequestSigning_SigningAlgorithmSchema: GenEnum<AwsReques
 
 export declare type AwsRequestSigningPerRoute = Message<"envoy.extensions.filters.http.aws_request_signing.v3.AwsRequestSigningPerRoute"> & {
   awsRequestSigning?: AwsRequestSigning | undefined;
-
   statPrefix: string;
 };
 

@@ -11,17 +11,11 @@ export declare const file_envoy_extensions_filters_http_bandwidth_limit_v3_bandw
 
 export declare type BandwidthLimit = Message<"envoy.extensions.filters.http.bandwidth_limit.v3.BandwidthLimit"> & {
   statPrefix: string;
-
   enableMode: BandwidthLimit_EnableMode;
-
   limitKbps?: bigint | undefined;
-
   fillInterval?: Duration | undefined;
-
   runtimeEnabled?: RuntimeFeatureFlag | undefined;
-
   enableResponseTrailers: boolean;
-
   responseTrailerPrefix: string;
 };
 
@@ -29,11 +23,8 @@ export declare const BandwidthLimitSchema: GenMessage<BandwidthLimit>;
 
 export enum BandwidthLimit_EnableMode {
   DISABLED = 0,
-
   REQUEST = 1,
-
   RESPONSE = 2,
-
   REQUEST_AND_RESPONSE = 3,
 }
 

@@ -12,19 +12,12 @@ export declare const file_envoy_extensions_filters_http_bandwidth_share_v3_bandw
 
 export declare type BandwidthShare = Message<"envoy.extensions.filters.http.bandwidth_share.v3.BandwidthShare"> & {
   requestLimit?: BandwidthShare_Limit | undefined;
-
   responseLimit?: BandwidthShare_Limit | undefined;
-
   fillInterval?: Duration | undefined;
-
   enableResponseTrailers: boolean;
-
   responseTrailerPrefix: string;
-
   tenantNameSelector?: Matcher | undefined;
-
   tenantConfigs: { [key: string]: BandwidthShare_TenantConfig };
-
   defaultTenantConfig?: BandwidthShare_TenantConfig | undefined;
 };
 
@@ -32,7 +25,6 @@ export declare const BandwidthShareSchema: GenMessage<BandwidthShare>;
 
 export declare type BandwidthShare_TenantConfig = Message<"envoy.extensions.filters.http.bandwidth_share.v3.BandwidthShare.TenantConfig"> & {
   weight: number;
-
   includeStatsTag: boolean;
 };
 
@@ -40,7 +32,6 @@ export declare const BandwidthShare_TenantConfigSchema: GenMessage<BandwidthShar
 
 export declare type BandwidthShare_Limit = Message<"envoy.extensions.filters.http.bandwidth_share.v3.BandwidthShare.Limit"> & {
   bucketId: string;
-
   kbps?: RuntimeUInt32 | undefined;
 };
 

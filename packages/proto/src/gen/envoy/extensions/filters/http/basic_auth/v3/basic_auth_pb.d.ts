@@ -10,13 +10,9 @@ export declare const file_envoy_extensions_filters_http_basic_auth_v3_basic_auth
 
 export declare type BasicAuth = Message<"envoy.extensions.filters.http.basic_auth.v3.BasicAuth"> & {
   users?: DataSource | undefined;
-
   forwardUsernameHeader: string;
-
   authenticationHeader: string;
-
   allowMissing: boolean;
-
   emitDynamicMetadata: boolean;
 };
 

@@ -12,15 +12,10 @@ export declare const file_envoy_extensions_filters_http_cache_v3_cache: GenFile;
 
 export declare type CacheConfig = Message<"envoy.extensions.filters.http.cache.v3.CacheConfig"> & {
   typedConfig?: Any | undefined;
-
   disabled?: boolean | undefined;
-
   allowedVaryHeaders: StringMatcher[];
-
   keyCreatorParams?: CacheConfig_KeyCreatorParams | undefined;
-
   maxBodyBytes: number;
-
   ignoreRequestCacheControlHeader: boolean;
 };
 
@@ -28,11 +23,8 @@ export declare const CacheConfigSchema: GenMessage<CacheConfig>;
 
 export declare type CacheConfig_KeyCreatorParams = Message<"envoy.extensions.filters.http.cache.v3.CacheConfig.KeyCreatorParams"> & {
   excludeScheme: boolean;
-
   excludeHost: boolean;
-
   queryParametersIncluded: QueryParameterMatcher[];
-
   queryParametersExcluded: QueryParameterMatcher[];
 };
 

@@ -12,17 +12,11 @@ export declare const file_envoy_extensions_filters_http_cache_v2_v3_cache: GenFi
 
 export declare type CacheV2Config = Message<"envoy.extensions.filters.http.cache_v2.v3.CacheV2Config"> & {
   typedConfig?: Any | undefined;
-
   disabled?: boolean | undefined;
-
   allowedVaryHeaders: StringMatcher[];
-
   keyCreatorParams?: CacheV2Config_KeyCreatorParams | undefined;
-
   maxBodyBytes: number;
-
   ignoreRequestCacheControlHeader: boolean;
-
   overrideUpstreamCluster: string;
 };
 
@@ -30,11 +24,8 @@ export declare const CacheV2ConfigSchema: GenMessage<CacheV2Config>;
 
 export declare type CacheV2Config_KeyCreatorParams = Message<"envoy.extensions.filters.http.cache_v2.v3.CacheV2Config.KeyCreatorParams"> & {
   excludeScheme: boolean;
-
   excludeHost: boolean;
-
   queryParametersIncluded: QueryParameterMatcher[];
-
   queryParametersExcluded: QueryParameterMatcher[];
 };
 

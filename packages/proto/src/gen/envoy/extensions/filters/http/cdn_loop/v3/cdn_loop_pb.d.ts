@@ -9,7 +9,6 @@ export declare const file_envoy_extensions_filters_http_cdn_loop_v3_cdn_loop: Ge
 
 export declare type CdnLoopConfig = Message<"envoy.extensions.filters.http.cdn_loop.v3.CdnLoopConfig"> & {
   cdnId: string;
-
   maxAllowedOccurrences: number;
 };
 

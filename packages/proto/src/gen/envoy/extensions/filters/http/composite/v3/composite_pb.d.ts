@@ -13,7 +13,6 @@ export declare const file_envoy_extensions_filters_http_composite_v3_composite: 
 
 export declare type Composite = Message<"envoy.extensions.filters.http.composite.v3.Composite"> & {
   namedFilterChains: { [key: string]: FilterChainConfiguration };
-
   matcher?: Matcher | undefined;
 };
 
@@ -33,7 +32,6 @@ export declare const FilterChainConfigurationSchema: GenMessage<FilterChainConfi
 
 export declare type DynamicConfig = Message<"envoy.extensions.filters.http.composite.v3.DynamicConfig"> & {
   name: string;
-
   configDiscovery?: ExtensionConfigSource | undefined;
 };
 
@@ -41,13 +39,9 @@ export declare const DynamicConfigSchema: GenMessage<DynamicConfig>;
 
 export declare type ExecuteFilterAction = Message<"envoy.extensions.filters.http.composite.v3.ExecuteFilterAction"> & {
   typedConfig?: TypedExtensionConfig | undefined;
-
   dynamicConfig?: DynamicConfig | undefined;
-
   filterChain?: FilterChainConfiguration | undefined;
-
   filterChainName: string;
-
   samplePercent?: RuntimeFractionalPercent | undefined;
 };
 

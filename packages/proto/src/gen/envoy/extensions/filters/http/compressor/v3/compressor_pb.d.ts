@@ -11,21 +11,13 @@ export declare const file_envoy_extensions_filters_http_compressor_v3_compressor
 
 export declare type Compressor = Message<"envoy.extensions.filters.http.compressor.v3.Compressor"> & {
   contentLength?: number | undefined;
-
   contentType: string[];
-
   disableOnEtagHeader: boolean;
-
   removeAcceptEncodingHeader: boolean;
-
   runtimeEnabled?: RuntimeFeatureFlag | undefined;
-
   compressorLibrary?: TypedExtensionConfig | undefined;
-
   requestDirectionConfig?: Compressor_RequestDirectionConfig | undefined;
-
   responseDirectionConfig?: Compressor_ResponseDirectionConfig | undefined;
-
   chooseFirst: boolean;
 };
 
@@ -33,9 +25,7 @@ export declare const CompressorSchema: GenMessage<Compressor>;
 
 export declare type Compressor_CommonDirectionConfig = Message<"envoy.extensions.filters.http.compressor.v3.Compressor.CommonDirectionConfig"> & {
   enabled?: RuntimeFeatureFlag | undefined;
-
   minContentLength?: number | undefined;
-
   contentType: string[];
 };
 
@@ -49,15 +39,10 @@ export declare const Compressor_RequestDirectionConfigSchema: GenMessage<Compres
 
 export declare type Compressor_ResponseDirectionConfig = Message<"envoy.extensions.filters.http.compressor.v3.Compressor.ResponseDirectionConfig"> & {
   commonConfig?: Compressor_CommonDirectionConfig | undefined;
-
   disableOnEtagHeader: boolean;
-
   weakenEtagOnCompress: boolean;
-
   removeAcceptEncodingHeader: boolean;
-
   uncompressibleResponseCodes: number[];
-
   statusHeaderEnabled: boolean;
 };
 
@@ -71,7 +56,6 @@ export declare const ResponseDirectionOverridesSchema: GenMessage<ResponseDirect
 
 export declare type CompressorOverrides = Message<"envoy.extensions.filters.http.compressor.v3.CompressorOverrides"> & {
   responseDirectionConfig?: ResponseDirectionOverrides | undefined;
-
   compressorLibrary?: TypedExtensionConfig | undefined;
 };
 

@@ -16,23 +16,14 @@ export declare const CorsSchema: GenMessage<Cors>;
 
 export declare type CorsPolicy = Message<"envoy.extensions.filters.http.cors.v3.CorsPolicy"> & {
   allowOriginStringMatch: StringMatcher[];
-
   allowMethods: string;
-
   allowHeaders: string;
-
   exposeHeaders: string;
-
   maxAge: string;
-
   allowCredentials?: boolean | undefined;
-
   filterEnabled?: RuntimeFractionalPercent | undefined;
-
   shadowEnabled?: RuntimeFractionalPercent | undefined;
-
   allowPrivateNetworkAccess?: boolean | undefined;
-
   forwardNotMatchingPreflights?: boolean | undefined;
 };
 

@@ -10,9 +10,7 @@ export declare const file_envoy_extensions_filters_http_credential_injector_v3_c
 
 export declare type CredentialInjector = Message<"envoy.extensions.filters.http.credential_injector.v3.CredentialInjector"> & {
   overwrite: boolean;
-
   allowRequestWithoutCredential: boolean;
-
   credential?: TypedExtensionConfig | undefined;
 };
 

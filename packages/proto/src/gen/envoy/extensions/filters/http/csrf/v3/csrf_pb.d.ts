@@ -11,9 +11,7 @@ export declare const file_envoy_extensions_filters_http_csrf_v3_csrf: GenFile;
 
 export declare type CsrfPolicy = Message<"envoy.extensions.filters.http.csrf.v3.CsrfPolicy"> & {
   filterEnabled?: RuntimeFractionalPercent | undefined;
-
   shadowEnabled?: RuntimeFractionalPercent | undefined;
-
   additionalOrigins: StringMatcher[];
 };
 

@@ -11,9 +11,7 @@ export declare const file_envoy_extensions_filters_http_decompressor_v3_decompre
 
 export declare type Decompressor = Message<"envoy.extensions.filters.http.decompressor.v3.Decompressor"> & {
   decompressorLibrary?: TypedExtensionConfig | undefined;
-
   requestDirectionConfig?: Decompressor_RequestDirectionConfig | undefined;
-
   responseDirectionConfig?: Decompressor_ResponseDirectionConfig | undefined;
 };
 
@@ -21,7 +19,6 @@ export declare const DecompressorSchema: GenMessage<Decompressor>;
 
 export declare type Decompressor_CommonDirectionConfig = Message<"envoy.extensions.filters.http.decompressor.v3.Decompressor.CommonDirectionConfig"> & {
   enabled?: RuntimeFeatureFlag | undefined;
-
   ignoreNoTransformHeader: boolean;
 };
 
@@ -29,7 +26,6 @@ export declare const Decompressor_CommonDirectionConfigSchema: GenMessage<Decomp
 
 export declare type Decompressor_RequestDirectionConfig = Message<"envoy.extensions.filters.http.decompressor.v3.Decompressor.RequestDirectionConfig"> & {
   commonConfig?: Decompressor_CommonDirectionConfig | undefined;
-
   advertiseAcceptEncoding?: boolean | undefined;
 };
 

@@ -17,9 +17,7 @@ export declare type FilterConfig = Message<"envoy.extensions.filters.http.dynami
     value: SubClusterConfig;
     case: "subClusterConfig";
   } | { case: undefined; value?: undefined };
-
   saveUpstreamAddress: boolean;
-
   allowDynamicHostFromFilterState: boolean;
 };
 

@@ -11,11 +11,8 @@ export declare const file_envoy_extensions_filters_http_dynamic_modules_v3_dynam
 
 export declare type DynamicModuleFilter = Message<"envoy.extensions.filters.http.dynamic_modules.v3.DynamicModuleFilter"> & {
   dynamicModuleConfig?: DynamicModuleConfig | undefined;
-
   filterName: string;
-
   filterConfig?: Any | undefined;
-
   terminalFilter: boolean;
 };
 
@@ -23,11 +20,8 @@ export declare const DynamicModuleFilterSchema: GenMessage<DynamicModuleFilter>;
 
 export declare type DynamicModuleFilterPerRoute = Message<"envoy.extensions.filters.http.dynamic_modules.v3.DynamicModuleFilterPerRoute"> & {
   dynamicModuleConfig?: DynamicModuleConfig | undefined;
-
   perRouteConfigName: string;
-
   filterName: string;
-
   filterConfig?: Any | undefined;
 };
 

@@ -23,63 +23,34 @@ export declare type ExtAuthz = Message<"envoy.extensions.filters.http.ext_authz.
     value: HttpService;
     case: "httpService";
   } | { case: undefined; value?: undefined };
-
   transportApiVersion: ApiVersion;
-
   failureModeAllow: boolean;
-
   failureModeAllowHeaderAdd: boolean;
-
   withRequestBody?: BufferSettings | undefined;
-
   clearRouteCache: boolean;
-
   statusOnError?: HttpStatus | undefined;
-
   validateMutations: boolean;
-
   metadataContextNamespaces: string[];
-
   typedMetadataContextNamespaces: string[];
-
   routeMetadataContextNamespaces: string[];
-
   routeTypedMetadataContextNamespaces: string[];
-
   filterEnabled?: RuntimeFractionalPercent | undefined;
-
   filterEnabledMetadata?: MetadataMatcher | undefined;
-
   denyAtDisable?: RuntimeFeatureFlag | undefined;
-
   includePeerCertificate: boolean;
-
   statPrefix: string;
-
   bootstrapMetadataLabelsKey: string;
-
   allowedHeaders?: ListStringMatcher | undefined;
-
   disallowedHeaders?: ListStringMatcher | undefined;
-
   includeTlsSession: boolean;
-
   chargeClusterResponseStats?: boolean | undefined;
-
   encodeRawHeaders: boolean;
-
   decoderHeaderMutationRules?: HeaderMutationRules | undefined;
-
   enableDynamicMetadataIngestion?: boolean | undefined;
-
   filterMetadata?: JsonObject | undefined;
-
   emitFilterStateStats: boolean;
-
   maxDeniedResponseBodyBytes: number;
-
   enforceResponseHeaderLimits: boolean;
-
   shadowMode: boolean;
 };
 
@@ -87,9 +58,7 @@ export declare const ExtAuthzSchema: GenMessage<ExtAuthz>;
 
 export declare type ShadowDecision = Message<"envoy.extensions.filters.http.ext_authz.v3.ShadowDecision"> & {
   checkResult: ShadowDecision_CheckResult;
-
   statusCode: number;
-
   responseHeaders: HeaderValue[];
 };
 
@@ -97,11 +66,8 @@ export declare const ShadowDecisionSchema: GenMessage<ShadowDecision>;
 
 export enum ShadowDecision_CheckResult {
   UNSPECIFIED = 0,
-
   OK = 1,
-
   DENIED = 2,
-
   ERROR = 3,
 }
 
@@ -109,9 +75,7 @@ export declare const ShadowDecision_CheckResultSchema: GenEnum<ShadowDecision_Ch
 
 export declare type BufferSettings = Message<"envoy.extensions.filters.http.ext_authz.v3.BufferSettings"> & {
   maxRequestBytes: number;
-
   allowPartialMessage: boolean;
-
   packAsBytes: boolean;
 };
 
@@ -119,15 +83,10 @@ export declare const BufferSettingsSchema: GenMessage<BufferSettings>;
 
 export declare type HttpService = Message<"envoy.extensions.filters.http.ext_authz.v3.HttpService"> & {
   serverUri?: HttpUri | undefined;
-
   pathPrefix: string;
-
   pathOverride: string;
-
   authorizationRequest?: AuthorizationRequest | undefined;
-
   authorizationResponse?: AuthorizationResponse | undefined;
-
   retryPolicy?: RetryPolicy | undefined;
 };
 
@@ -135,7 +94,6 @@ export declare const HttpServiceSchema: GenMessage<HttpService>;
 
 export declare type AuthorizationRequest = Message<"envoy.extensions.filters.http.ext_authz.v3.AuthorizationRequest"> & {
   allowedHeaders?: ListStringMatcher | undefined;
-
   headersToAdd: HeaderValue[];
 };
 
@@ -143,13 +101,9 @@ export declare const AuthorizationRequestSchema: GenMessage<AuthorizationRequest
 
 export declare type AuthorizationResponse = Message<"envoy.extensions.filters.http.ext_authz.v3.AuthorizationResponse"> & {
   allowedUpstreamHeaders?: ListStringMatcher | undefined;
-
   allowedUpstreamHeadersToAppend?: ListStringMatcher | undefined;
-
   allowedClientHeaders?: ListStringMatcher | undefined;
-
   allowedClientHeadersOnSuccess?: ListStringMatcher | undefined;
-
   dynamicMetadataFromHeaders?: ListStringMatcher | undefined;
 };
 
@@ -169,11 +123,8 @@ export declare const ExtAuthzPerRouteSchema: GenMessage<ExtAuthzPerRoute>;
 
 export declare type CheckSettings = Message<"envoy.extensions.filters.http.ext_authz.v3.CheckSettings"> & {
   contextExtensions: { [key: string]: string };
-
   disableRequestBodyBuffering: boolean;
-
   withRequestBody?: BufferSettings | undefined;
-
   serviceOverride: {
     value: GrpcService;
     case: "grpcService";

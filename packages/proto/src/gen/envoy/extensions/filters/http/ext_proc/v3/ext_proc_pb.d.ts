@@ -18,53 +18,29 @@ export declare const file_envoy_extensions_filters_http_ext_proc_v3_ext_proc: Ge
 
 export declare type ExternalProcessor = Message<"envoy.extensions.filters.http.ext_proc.v3.ExternalProcessor"> & {
   grpcService?: GrpcService | undefined;
-
   httpService?: ExtProcHttpService | undefined;
-
   failureModeAllow: boolean;
-
   processingMode?: ProcessingMode | undefined;
-
   requestAttributes: string[];
-
   responseAttributes: string[];
-
   messageTimeout?: Duration | undefined;
-
   statPrefix: string;
-
   mutationRules?: HeaderMutationRules | undefined;
-
   maxMessageTimeout?: Duration | undefined;
-
   forwardRules?: HeaderForwardingRules | undefined;
-
   filterMetadata?: JsonObject | undefined;
-
   allowModeOverride: boolean;
-
   disableImmediateResponse: boolean;
-
   metadataOptions?: MetadataOptions | undefined;
-
   observabilityMode: boolean;
-
   disableClearRouteCache: boolean;
-
   routeCacheAction: ExternalProcessor_RouteCacheAction;
-
   deferredCloseTimeout?: Duration | undefined;
-
   sendBodyWithoutWaitingForHeaderResponse: boolean;
-
   allowedOverrideModes: ProcessingMode[];
-
   processingRequestModifier?: TypedExtensionConfig | undefined;
-
   onProcessingResponse?: TypedExtensionConfig | undefined;
-
   statusOnError?: HttpStatus | undefined;
-
   allowContentLengthHeader: boolean;
 };
 
@@ -72,9 +48,7 @@ export declare const ExternalProcessorSchema: GenMessage<ExternalProcessor>;
 
 export enum ExternalProcessor_RouteCacheAction {
   DEFAULT = 0,
-
   CLEAR = 1,
-
   RETAIN = 2,
 }
 
@@ -88,9 +62,7 @@ export declare const ExtProcHttpServiceSchema: GenMessage<ExtProcHttpService>;
 
 export declare type MetadataOptions = Message<"envoy.extensions.filters.http.ext_proc.v3.MetadataOptions"> & {
   forwardingNamespaces?: MetadataOptions_MetadataNamespaces | undefined;
-
   receivingNamespaces?: MetadataOptions_MetadataNamespaces | undefined;
-
   clusterMetadataForwardingNamespaces?: MetadataOptions_MetadataNamespaces | undefined;
 };
 
@@ -98,7 +70,6 @@ export declare const MetadataOptionsSchema: GenMessage<MetadataOptions>;
 
 export declare type MetadataOptions_MetadataNamespaces = Message<"envoy.extensions.filters.http.ext_proc.v3.MetadataOptions.MetadataNamespaces"> & {
   untyped: string[];
-
   typed: string[];
 };
 
@@ -106,7 +77,6 @@ export declare const MetadataOptions_MetadataNamespacesSchema: GenMessage<Metada
 
 export declare type HeaderForwardingRules = Message<"envoy.extensions.filters.http.ext_proc.v3.HeaderForwardingRules"> & {
   allowedHeaders?: ListStringMatcher | undefined;
-
   disallowedHeaders?: ListStringMatcher | undefined;
 };
 
@@ -126,21 +96,13 @@ export declare const ExtProcPerRouteSchema: GenMessage<ExtProcPerRoute>;
 
 export declare type ExtProcOverrides = Message<"envoy.extensions.filters.http.ext_proc.v3.ExtProcOverrides"> & {
   processingMode?: ProcessingMode | undefined;
-
   asyncMode: boolean;
-
   requestAttributes: string[];
-
   responseAttributes: string[];
-
   grpcService?: GrpcService | undefined;
-
   metadataOptions?: MetadataOptions | undefined;
-
   grpcInitialMetadata: HeaderValue[];
-
   failureModeAllow?: boolean | undefined;
-
   processingRequestModifier?: TypedExtensionConfig | undefined;
 };
 

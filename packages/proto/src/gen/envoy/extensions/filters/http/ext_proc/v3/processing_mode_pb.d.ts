@@ -9,15 +9,10 @@ export declare const file_envoy_extensions_filters_http_ext_proc_v3_processing_m
 
 export declare type ProcessingMode = Message<"envoy.extensions.filters.http.ext_proc.v3.ProcessingMode"> & {
   requestHeaderMode: ProcessingMode_HeaderSendMode;
-
   responseHeaderMode: ProcessingMode_HeaderSendMode;
-
   requestBodyMode: ProcessingMode_BodySendMode;
-
   responseBodyMode: ProcessingMode_BodySendMode;
-
   requestTrailerMode: ProcessingMode_HeaderSendMode;
-
   responseTrailerMode: ProcessingMode_HeaderSendMode;
 };
 
@@ -25,9 +20,7 @@ export declare const ProcessingModeSchema: GenMessage<ProcessingMode>;
 
 export enum ProcessingMode_HeaderSendMode {
   DEFAULT = 0,
-
   SEND = 1,
-
   SKIP = 2,
 }
 
@@ -35,15 +28,10 @@ export declare const ProcessingMode_HeaderSendModeSchema: GenEnum<ProcessingMode
 
 export enum ProcessingMode_BodySendMode {
   NONE = 0,
-
   STREAMED = 1,
-
   BUFFERED = 2,
-
   BUFFERED_PARTIAL = 3,
-
   FULL_DUPLEX_STREAMED = 4,
-
   GRPC = 5,
 }
 

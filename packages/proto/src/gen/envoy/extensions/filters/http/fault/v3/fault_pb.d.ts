@@ -21,7 +21,6 @@ export declare type FaultAbort = Message<"envoy.extensions.filters.http.fault.v3
     value: FaultAbort_HeaderAbort;
     case: "headerAbort";
   } | { case: undefined; value?: undefined };
-
   percentage?: FractionalPercent | undefined;
 };
 
@@ -34,35 +33,20 @@ export declare const FaultAbort_HeaderAbortSchema: GenMessage<FaultAbort_HeaderA
 
 export declare type HTTPFault = Message<"envoy.extensions.filters.http.fault.v3.HTTPFault"> & {
   delay?: FaultDelay | undefined;
-
   abort?: FaultAbort | undefined;
-
   upstreamCluster: string;
-
   headers: HeaderMatcher[];
-
   downstreamNodes: string[];
-
   maxActiveFaults?: number | undefined;
-
   responseRateLimit?: FaultRateLimit | undefined;
-
   delayPercentRuntime: string;
-
   abortPercentRuntime: string;
-
   delayDurationRuntime: string;
-
   abortHttpStatusRuntime: string;
-
   maxActiveFaultsRuntime: string;
-
   responseRateLimitPercentRuntime: string;
-
   abortGrpcStatusRuntime: string;
-
   disableDownstreamClusterStats: boolean;
-
   filterMetadata?: JsonObject | undefined;
 };
 

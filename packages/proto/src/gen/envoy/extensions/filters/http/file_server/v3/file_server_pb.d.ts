@@ -10,13 +10,9 @@ export declare const file_envoy_extensions_filters_http_file_server_v3_file_serv
 
 export declare type FileServerConfig = Message<"envoy.extensions.filters.http.file_server.v3.FileServerConfig"> & {
   managerConfig?: AsyncFileManagerConfig | undefined;
-
   pathMappings: FileServerConfig_PathMapping[];
-
   contentTypes: { [key: string]: string };
-
   defaultContentType: string;
-
   directoryBehaviors: FileServerConfig_DirectoryBehavior[];
 };
 
@@ -24,7 +20,6 @@ export declare const FileServerConfigSchema: GenMessage<FileServerConfig>;
 
 export declare type FileServerConfig_PathMapping = Message<"envoy.extensions.filters.http.file_server.v3.FileServerConfig.PathMapping"> & {
   requestPathPrefix: string;
-
   filePathPrefix: string;
 };
 
@@ -32,7 +27,6 @@ export declare const FileServerConfig_PathMappingSchema: GenMessage<FileServerCo
 
 export declare type FileServerConfig_DirectoryBehavior = Message<"envoy.extensions.filters.http.file_server.v3.FileServerConfig.DirectoryBehavior"> & {
   defaultFile: string;
-
   list?: FileServerConfig_DirectoryBehavior_List | undefined;
 };
 

@@ -56,11 +56,8 @@ export declare const BufferBehavior_FullyBufferSchema: GenMessage<BufferBehavior
 
 export declare type StreamConfig = Message<"envoy.extensions.filters.http.file_system_buffer.v3.StreamConfig"> & {
   behavior?: BufferBehavior | undefined;
-
   memoryBufferBytesLimit?: bigint | undefined;
-
   storageBufferBytesLimit?: bigint | undefined;
-
   storageBufferQueueHighWatermarkBytes?: bigint | undefined;
 };
 
@@ -68,11 +65,8 @@ export declare const StreamConfigSchema: GenMessage<StreamConfig>;
 
 export declare type FileSystemBufferFilterConfig = Message<"envoy.extensions.filters.http.file_system_buffer.v3.FileSystemBufferFilterConfig"> & {
   managerConfig?: AsyncFileManagerConfig | undefined;
-
   storageBufferPath?: string | undefined;
-
   request?: StreamConfig | undefined;
-
   response?: StreamConfig | undefined;
 };
 

@@ -12,15 +12,10 @@ export declare const file_envoy_extensions_filters_http_gcp_authn_v3_gcp_authn: 
 
 export declare type GcpAuthnFilterConfig = Message<"envoy.extensions.filters.http.gcp_authn.v3.GcpAuthnFilterConfig"> & {
   httpUri?: HttpUri | undefined;
-
   retryPolicy?: RetryPolicy | undefined;
-
   cacheConfig?: TokenCacheConfig | undefined;
-
   tokenHeader?: TokenHeader | undefined;
-
   cluster: string;
-
   timeout?: Duration | undefined;
 };
 
@@ -28,11 +23,8 @@ export declare const GcpAuthnFilterConfigSchema: GenMessage<GcpAuthnFilterConfig
 
 export declare type Audience = Message<"envoy.extensions.filters.http.gcp_authn.v3.Audience"> & {
   url: string;
-
   accessToken?: Audience_AccessToken | undefined;
-
   boundJwt?: Audience_BoundJwt | undefined;
-
   boundAccessToken?: Audience_BoundAccessToken | undefined;
 };
 
@@ -62,7 +54,6 @@ export declare const TokenCacheConfigSchema: GenMessage<TokenCacheConfig>;
 
 export declare type TokenHeader = Message<"envoy.extensions.filters.http.gcp_authn.v3.TokenHeader"> & {
   name: string;
-
   valuePrefix: string;
 };
 

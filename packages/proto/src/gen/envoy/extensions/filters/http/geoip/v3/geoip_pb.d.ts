@@ -10,9 +10,7 @@ export declare const file_envoy_extensions_filters_http_geoip_v3_geoip: GenFile;
 
 export declare type Geoip = Message<"envoy.extensions.filters.http.geoip.v3.Geoip"> & {
   xffConfig?: Geoip_XffConfig | undefined;
-
   customHeaderConfig?: Geoip_CustomHeaderConfig | undefined;
-
   provider?: TypedExtensionConfig | undefined;
 };
 

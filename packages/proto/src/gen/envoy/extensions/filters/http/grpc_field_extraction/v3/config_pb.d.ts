@@ -10,7 +10,6 @@ export declare const file_envoy_extensions_filters_http_grpc_field_extraction_v3
 
 export declare type GrpcFieldExtractionConfig = Message<"envoy.extensions.filters.http.grpc_field_extraction.v3.GrpcFieldExtractionConfig"> & {
   descriptorSet?: DataSource | undefined;
-
   extractionsByMethod: { [key: string]: FieldExtractions };
 };
 

@@ -9,7 +9,6 @@ export declare const file_envoy_extensions_filters_http_grpc_http1_bridge_v3_con
 
 export declare type Config = Message<"envoy.extensions.filters.http.grpc_http1_bridge.v3.Config"> & {
   upgradeProtobufToGrpc: boolean;
-
   ignoreQueryParameters: boolean;
 };
 

@@ -9,9 +9,7 @@ export declare const file_envoy_extensions_filters_http_grpc_http1_reverse_bridg
 
 export declare type FilterConfig = Message<"envoy.extensions.filters.http.grpc_http1_reverse_bridge.v3.FilterConfig"> & {
   contentType: string;
-
   withholdGrpcFrames: boolean;
-
   responseSizeHeader: string;
 };
 

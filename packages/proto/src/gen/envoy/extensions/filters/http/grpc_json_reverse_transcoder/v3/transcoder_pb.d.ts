@@ -9,15 +9,10 @@ export declare const file_envoy_extensions_filters_http_grpc_json_reverse_transc
 
 export declare type GrpcJsonReverseTranscoder = Message<"envoy.extensions.filters.http.grpc_json_reverse_transcoder.v3.GrpcJsonReverseTranscoder"> & {
   descriptorPath: string;
-
   descriptorBinary: Uint8Array;
-
   maxRequestBodySize?: number | undefined;
-
   maxResponseBodySize?: number | undefined;
-
   apiVersionHeader: string;
-
   requestJsonPrintOptions?: GrpcJsonReverseTranscoder_PrintOptions | undefined;
 };
 
@@ -25,9 +20,7 @@ export declare const GrpcJsonReverseTranscoderSchema: GenMessage<GrpcJsonReverse
 
 export declare type GrpcJsonReverseTranscoder_PrintOptions = Message<"envoy.extensions.filters.http.grpc_json_reverse_transcoder.v3.GrpcJsonReverseTranscoder.PrintOptions"> & {
   alwaysPrintPrimitiveFields: boolean;
-
   alwaysPrintEnumsAsInts: boolean;
-
   useCanonicalFieldNames: boolean;
 };
 

@@ -15,35 +15,20 @@ export declare type GrpcJsonTranscoder = Message<"envoy.extensions.filters.http.
     value: Uint8Array;
     case: "protoDescriptorBin";
   } | { case: undefined; value?: undefined };
-
   services: string[];
-
   printOptions?: GrpcJsonTranscoder_PrintOptions | undefined;
-
   matchIncomingRequestRoute: boolean;
-
   ignoredQueryParameters: string[];
-
   autoMapping: boolean;
-
   ignoreUnknownQueryParameters: boolean;
-
   convertGrpcStatus: boolean;
-
   urlUnescapeSpec: GrpcJsonTranscoder_UrlUnescapeSpec;
-
   queryParamUnescapePlus: boolean;
-
   matchUnregisteredCustomVerb: boolean;
-
   requestValidationOptions?: GrpcJsonTranscoder_RequestValidationOptions | undefined;
-
   caseInsensitiveEnumParsing: boolean;
-
   maxRequestBodySize?: number | undefined;
-
   maxResponseBodySize?: number | undefined;
-
   captureUnknownQueryParameters: boolean;
 };
 
@@ -51,15 +36,10 @@ export declare const GrpcJsonTranscoderSchema: GenMessage<GrpcJsonTranscoder>;
 
 export declare type GrpcJsonTranscoder_PrintOptions = Message<"envoy.extensions.filters.http.grpc_json_transcoder.v3.GrpcJsonTranscoder.PrintOptions"> & {
   addWhitespace: boolean;
-
   alwaysPrintPrimitiveFields: boolean;
-
   alwaysPrintEnumsAsInts: boolean;
-
   preserveProtoFieldNames: boolean;
-
   streamNewlineDelimited: boolean;
-
   streamSseStyleDelimited: boolean;
 };
 
@@ -67,9 +47,7 @@ export declare const GrpcJsonTranscoder_PrintOptionsSchema: GenMessage<GrpcJsonT
 
 export declare type GrpcJsonTranscoder_RequestValidationOptions = Message<"envoy.extensions.filters.http.grpc_json_transcoder.v3.GrpcJsonTranscoder.RequestValidationOptions"> & {
   rejectUnknownMethod: boolean;
-
   rejectUnknownQueryParameters: boolean;
-
   rejectBindingBodyFieldCollisions: boolean;
 };
 
@@ -77,9 +55,7 @@ export declare const GrpcJsonTranscoder_RequestValidationOptionsSchema: GenMessa
 
 export enum GrpcJsonTranscoder_UrlUnescapeSpec {
   ALL_CHARACTERS_EXCEPT_RESERVED = 0,
-
   ALL_CHARACTERS_EXCEPT_SLASH = 1,
-
   ALL_CHARACTERS = 2,
 }
 

@@ -11,7 +11,6 @@ export declare const file_envoy_extensions_filters_http_grpc_stats_v3_config: Ge
 
 export declare type FilterConfig = Message<"envoy.extensions.filters.http.grpc_stats.v3.FilterConfig"> & {
   emitFilterState: boolean;
-
   perMethodStatSpecifier: {
     value: GrpcMethodList;
     case: "individualMethodStatsAllowlist";
@@ -19,9 +18,7 @@ export declare type FilterConfig = Message<"envoy.extensions.filters.http.grpc_s
     value: BoolValue;
     case: "statsForAllMethods";
   } | { case: undefined; value?: undefined };
-
   enableUpstreamStats: boolean;
-
   replaceDotsInGrpcServiceName: boolean;
 };
 
@@ -29,7 +26,6 @@ export declare const FilterConfigSchema: GenMessage<FilterConfig>;
 
 export declare type FilterObject = Message<"envoy.extensions.filters.http.grpc_stats.v3.FilterObject"> & {
   requestMessageCount: bigint;
-
   responseMessageCount: bigint;
 };
 

@@ -10,15 +10,10 @@ export declare const file_envoy_extensions_filters_http_gzip_v3_gzip: GenFile;
 
 export declare type Gzip = Message<"envoy.extensions.filters.http.gzip.v3.Gzip"> & {
   memoryLevel?: number | undefined;
-
   compressionLevel: Gzip_CompressionLevel_Enum;
-
   compressionStrategy: Gzip_CompressionStrategy;
-
   windowBits?: number | undefined;
-
   compressor?: Compressor | undefined;
-
   chunkSize?: number | undefined;
 };
 
@@ -31,9 +26,7 @@ export declare const Gzip_CompressionLevelSchema: GenMessage<Gzip_CompressionLev
 
 export enum Gzip_CompressionLevel_Enum {
   DEFAULT = 0,
-
   BEST = 1,
-
   SPEED = 2,
 }
 
@@ -41,11 +34,8 @@ export declare const Gzip_CompressionLevel_EnumSchema: GenEnum<Gzip_CompressionL
 
 export enum Gzip_CompressionStrategy {
   DEFAULT = 0,
-
   FILTERED = 1,
-
   HUFFMAN = 2,
-
   RLE = 3,
 }
 

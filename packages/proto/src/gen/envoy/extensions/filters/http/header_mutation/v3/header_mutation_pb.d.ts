@@ -11,13 +11,9 @@ export declare const file_envoy_extensions_filters_http_header_mutation_v3_heade
 
 export declare type Mutations = Message<"envoy.extensions.filters.http.header_mutation.v3.Mutations"> & {
   requestMutations: HeaderMutation$1[];
-
   queryParameterMutations: KeyValueMutation[];
-
   responseMutations: HeaderMutation$1[];
-
   responseTrailersMutations: HeaderMutation$1[];
-
   requestTrailersMutations: HeaderMutation$1[];
 };
 
@@ -31,7 +27,6 @@ export declare const HeaderMutationPerRouteSchema: GenMessage<HeaderMutationPerR
 
 export declare type HeaderMutation = Message<"envoy.extensions.filters.http.header_mutation.v3.HeaderMutation"> & {
   mutations?: Mutations | undefined;
-
   mostSpecificHeaderMutationsWins: boolean;
 };
 

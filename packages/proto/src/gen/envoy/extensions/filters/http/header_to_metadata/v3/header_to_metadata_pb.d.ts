@@ -10,9 +10,7 @@ export declare const file_envoy_extensions_filters_http_header_to_metadata_v3_he
 
 export declare type Config = Message<"envoy.extensions.filters.http.header_to_metadata.v3.Config"> & {
   requestRules: Config_Rule[];
-
   responseRules: Config_Rule[];
-
   statPrefix: string;
 };
 
@@ -20,15 +18,10 @@ export declare const ConfigSchema: GenMessage<Config>;
 
 export declare type Config_KeyValuePair = Message<"envoy.extensions.filters.http.header_to_metadata.v3.Config.KeyValuePair"> & {
   metadataNamespace: string;
-
   key: string;
-
   value: string;
-
   regexValueRewrite?: RegexMatchAndSubstitute | undefined;
-
   type: Config_ValueType;
-
   encode: Config_ValueEncode;
 };
 
@@ -36,13 +29,9 @@ export declare const Config_KeyValuePairSchema: GenMessage<Config_KeyValuePair>;
 
 export declare type Config_Rule = Message<"envoy.extensions.filters.http.header_to_metadata.v3.Config.Rule"> & {
   header: string;
-
   cookie: string;
-
   onHeaderPresent?: Config_KeyValuePair | undefined;
-
   onHeaderMissing?: Config_KeyValuePair | undefined;
-
   remove: boolean;
 };
 
@@ -50,9 +39,7 @@ export declare const Config_RuleSchema: GenMessage<Config_Rule>;
 
 export enum Config_ValueType {
   STRING = 0,
-
   NUMBER = 1,
-
   PROTOBUF_VALUE = 2,
 }
 
@@ -60,7 +47,6 @@ export declare const Config_ValueTypeSchema: GenEnum<Config_ValueType>;
 
 export enum Config_ValueEncode {
   NONE = 0,
-
   BASE64 = 1,
 }
 

@@ -12,11 +12,8 @@ export declare const file_envoy_extensions_filters_http_health_check_v3_health_c
 
 export declare type HealthCheck = Message<"envoy.extensions.filters.http.health_check.v3.HealthCheck"> & {
   passThroughMode?: boolean | undefined;
-
   cacheTime?: Duration | undefined;
-
   clusterMinHealthyPercentages: { [key: string]: Percent };
-
   headers: HeaderMatcher[];
 };
 

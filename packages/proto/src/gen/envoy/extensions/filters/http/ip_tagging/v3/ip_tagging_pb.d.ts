@@ -11,11 +11,8 @@ export declare const file_envoy_extensions_filters_http_ip_tagging_v3_ip_tagging
 
 export declare type IPTagging = Message<"envoy.extensions.filters.http.ip_tagging.v3.IPTagging"> & {
   requestType: IPTagging_RequestType;
-
   ipTags: IPTagging_IPTag[];
-
   ipTagHeader?: IPTagging_IpTagHeader | undefined;
-
   ipTagsDatasource?: DataSource | undefined;
 };
 
@@ -23,7 +20,6 @@ export declare const IPTaggingSchema: GenMessage<IPTagging>;
 
 export declare type IPTagging_IPTag = Message<"envoy.extensions.filters.http.ip_tagging.v3.IPTagging.IPTag"> & {
   ipTagName: string;
-
   ipList: CidrRange[];
 };
 
@@ -37,7 +33,6 @@ export declare const IPTagging_IPTagsSchema: GenMessage<IPTagging_IPTags>;
 
 export declare type IPTagging_IpTagHeader = Message<"envoy.extensions.filters.http.ip_tagging.v3.IPTagging.IpTagHeader"> & {
   header: string;
-
   action: IPTagging_IpTagHeader_HeaderAction;
 };
 
@@ -45,7 +40,6 @@ export declare const IPTagging_IpTagHeaderSchema: GenMessage<IPTagging_IpTagHead
 
 export enum IPTagging_IpTagHeader_HeaderAction {
   SANITIZE = 0,
-
   APPEND_IF_EXISTS_OR_ADD = 1,
 }
 
@@ -53,9 +47,7 @@ export declare const IPTagging_IpTagHeader_HeaderActionSchema: GenEnum<IPTagging
 
 export enum IPTagging_RequestType {
   BOTH = 0,
-
   INTERNAL = 1,
-
   EXTERNAL = 2,
 }
 

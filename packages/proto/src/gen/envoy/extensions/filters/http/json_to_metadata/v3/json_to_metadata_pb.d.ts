@@ -11,7 +11,6 @@ export declare const file_envoy_extensions_filters_http_json_to_metadata_v3_json
 
 export declare type JsonToMetadata = Message<"envoy.extensions.filters.http.json_to_metadata.v3.JsonToMetadata"> & {
   requestRules?: JsonToMetadata_MatchRules | undefined;
-
   responseRules?: JsonToMetadata_MatchRules | undefined;
 };
 
@@ -19,16 +18,12 @@ export declare const JsonToMetadataSchema: GenMessage<JsonToMetadata>;
 
 export declare type JsonToMetadata_KeyValuePair = Message<"envoy.extensions.filters.http.json_to_metadata.v3.JsonToMetadata.KeyValuePair"> & {
   metadataNamespace: string;
-
   key: string;
-
   valueType: {
     value: Value;
     case: "value";
   } | { case: undefined; value?: undefined };
-
   type: JsonToMetadata_ValueType;
-
   preserveExistingMetadataValue: boolean;
 };
 
@@ -45,11 +40,8 @@ export declare const JsonToMetadata_SelectorSchema: GenMessage<JsonToMetadata_Se
 
 export declare type JsonToMetadata_Rule = Message<"envoy.extensions.filters.http.json_to_metadata.v3.JsonToMetadata.Rule"> & {
   selectors: JsonToMetadata_Selector[];
-
   onPresent?: JsonToMetadata_KeyValuePair | undefined;
-
   onMissing?: JsonToMetadata_KeyValuePair | undefined;
-
   onError?: JsonToMetadata_KeyValuePair | undefined;
 };
 
@@ -57,11 +49,8 @@ export declare const JsonToMetadata_RuleSchema: GenMessage<JsonToMetadata_Rule>;
 
 export declare type JsonToMetadata_MatchRules = Message<"envoy.extensions.filters.http.json_to_metadata.v3.JsonToMetadata.MatchRules"> & {
   rules: JsonToMetadata_Rule[];
-
   allowContentTypes: string[];
-
   allowEmptyContentType: boolean;
-
   allowContentTypesRegex?: RegexMatcher | undefined;
 };
 
@@ -69,9 +58,7 @@ export declare const JsonToMetadata_MatchRulesSchema: GenMessage<JsonToMetadata_
 
 export enum JsonToMetadata_ValueType {
   PROTOBUF_VALUE = 0,
-
   STRING = 1,
-
   NUMBER = 2,
 }
 

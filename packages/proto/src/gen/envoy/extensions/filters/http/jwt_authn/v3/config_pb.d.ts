@@ -14,15 +14,10 @@ export declare const file_envoy_extensions_filters_http_jwt_authn_v3_config: Gen
 
 export declare type JwtProvider = Message<"envoy.extensions.filters.http.jwt_authn.v3.JwtProvider"> & {
   issuer: string;
-
   audiences: string[];
-
   subjects?: StringMatcher | undefined;
-
   requireExpiration: boolean;
-
   maxLifetime?: Duration | undefined;
-
   jwksSourceSpecifier: {
     value: RemoteJwks;
     case: "remoteJwks";
@@ -30,33 +25,19 @@ export declare type JwtProvider = Message<"envoy.extensions.filters.http.jwt_aut
     value: DataSource;
     case: "localJwks";
   } | { case: undefined; value?: undefined };
-
   forward: boolean;
-
   fromHeaders: JwtHeader[];
-
   fromParams: string[];
-
   fromCookies: string[];
-
   forwardPayloadHeader: string;
-
   padForwardPayloadHeader: boolean;
-
   payloadInMetadata: string;
-
   normalizePayloadInMetadata?: JwtProvider_NormalizePayload | undefined;
-
   headerInMetadata: string;
-
   failedStatusInMetadata: string;
-
   clockSkewSeconds: number;
-
   jwtCacheConfig?: JwtCacheConfig | undefined;
-
   claimToHeaders: JwtClaimToHeader[];
-
   clearRouteCache: boolean;
 };
 
@@ -70,7 +51,6 @@ export declare const JwtProvider_NormalizePayloadSchema: GenMessage<JwtProvider_
 
 export declare type JwtCacheConfig = Message<"envoy.extensions.filters.http.jwt_authn.v3.JwtCacheConfig"> & {
   jwtCacheSize: number;
-
   jwtMaxTokenSize: number;
 };
 
@@ -78,11 +58,8 @@ export declare const JwtCacheConfigSchema: GenMessage<JwtCacheConfig>;
 
 export declare type RemoteJwks = Message<"envoy.extensions.filters.http.jwt_authn.v3.RemoteJwks"> & {
   httpUri?: HttpUri | undefined;
-
   cacheDuration?: Duration | undefined;
-
   asyncFetch?: JwksAsyncFetch | undefined;
-
   retryPolicy?: RetryPolicy | undefined;
 };
 
@@ -90,7 +67,6 @@ export declare const RemoteJwksSchema: GenMessage<RemoteJwks>;
 
 export declare type JwksAsyncFetch = Message<"envoy.extensions.filters.http.jwt_authn.v3.JwksAsyncFetch"> & {
   fastListener: boolean;
-
   failedRefetchDuration?: Duration | undefined;
 };
 
@@ -98,7 +74,6 @@ export declare const JwksAsyncFetchSchema: GenMessage<JwksAsyncFetch>;
 
 export declare type JwtHeader = Message<"envoy.extensions.filters.http.jwt_authn.v3.JwtHeader"> & {
   name: string;
-
   valuePrefix: string;
 };
 
@@ -106,7 +81,6 @@ export declare const JwtHeaderSchema: GenMessage<JwtHeader>;
 
 export declare type ProviderWithAudiences = Message<"envoy.extensions.filters.http.jwt_authn.v3.ProviderWithAudiences"> & {
   providerName: string;
-
   audiences: string[];
 };
 
@@ -159,7 +133,6 @@ export declare const JwtRequirementAndListSchema: GenMessage<JwtRequirementAndLi
 
 export declare type RequirementRule = Message<"envoy.extensions.filters.http.jwt_authn.v3.RequirementRule"> & {
   match?: RouteMatch | undefined;
-
   requirementType: {
     value: JwtRequirement;
     case: "requires";
@@ -173,7 +146,6 @@ export declare const RequirementRuleSchema: GenMessage<RequirementRule>;
 
 export declare type FilterStateRule = Message<"envoy.extensions.filters.http.jwt_authn.v3.FilterStateRule"> & {
   name: string;
-
   requires: { [key: string]: JwtRequirement };
 };
 
@@ -181,17 +153,11 @@ export declare const FilterStateRuleSchema: GenMessage<FilterStateRule>;
 
 export declare type JwtAuthentication = Message<"envoy.extensions.filters.http.jwt_authn.v3.JwtAuthentication"> & {
   providers: { [key: string]: JwtProvider };
-
   rules: RequirementRule[];
-
   filterStateRules?: FilterStateRule | undefined;
-
   bypassCorsPreflight: boolean;
-
   requirementMap: { [key: string]: JwtRequirement };
-
   stripFailureResponse: boolean;
-
   statPrefix: string;
 };
 
@@ -211,7 +177,6 @@ export declare const PerRouteConfigSchema: GenMessage<PerRouteConfig>;
 
 export declare type JwtClaimToHeader = Message<"envoy.extensions.filters.http.jwt_authn.v3.JwtClaimToHeader"> & {
   headerName: string;
-
   claimName: string;
 };
 

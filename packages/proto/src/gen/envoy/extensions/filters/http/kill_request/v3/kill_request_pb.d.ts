@@ -10,9 +10,7 @@ export declare const file_envoy_extensions_filters_http_kill_request_v3_kill_req
 
 export declare type KillRequest = Message<"envoy.extensions.filters.http.kill_request.v3.KillRequest"> & {
   probability?: FractionalPercent | undefined;
-
   killRequestHeader: string;
-
   direction: KillRequest_Direction;
 };
 
@@ -20,7 +18,6 @@ export declare const KillRequestSchema: GenMessage<KillRequest>;
 
 export enum KillRequest_Direction {
   REQUEST = 0,
-
   RESPONSE = 1,
 }
 

@@ -14,37 +14,21 @@ export declare const file_envoy_extensions_filters_http_local_ratelimit_v3_local
 
 export declare type LocalRateLimit = Message<"envoy.extensions.filters.http.local_ratelimit.v3.LocalRateLimit"> & {
   statPrefix: string;
-
   status?: HttpStatus | undefined;
-
   tokenBucket?: TokenBucket | undefined;
-
   filterEnabled?: RuntimeFractionalPercent | undefined;
-
   filterEnforced?: RuntimeFractionalPercent | undefined;
-
   requestHeadersToAddWhenNotEnforced: HeaderValueOption[];
-
   responseHeadersToAdd: HeaderValueOption[];
-
   descriptors: LocalRateLimitDescriptor[];
-
   stage: number;
-
   localRateLimitPerDownstreamConnection: boolean;
-
   localClusterRateLimit?: LocalClusterRateLimit | undefined;
-
   enableXRatelimitHeaders: XRateLimitHeadersRFCVersion;
-
   vhRateLimits: VhRateLimitsOptions;
-
   alwaysConsumeDefaultTokenBucket?: boolean | undefined;
-
   rateLimitedAsResourceExhausted: boolean;
-
   rateLimits: RateLimit[];
-
   maxDynamicDescriptors?: number | undefined;
 };
 

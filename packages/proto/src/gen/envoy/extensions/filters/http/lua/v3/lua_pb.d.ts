@@ -10,13 +10,9 @@ export declare const file_envoy_extensions_filters_http_lua_v3_lua: GenFile;
 
 export declare type Lua = Message<"envoy.extensions.filters.http.lua.v3.Lua"> & {
   inlineCode: string;
-
   sourceCodes: { [key: string]: DataSource };
-
   defaultSourceCode?: DataSource | undefined;
-
   statPrefix: string;
-
   clearRouteCache?: boolean | undefined;
 };
 
@@ -33,7 +29,6 @@ export declare type LuaPerRoute = Message<"envoy.extensions.filters.http.lua.v3.
     value: DataSource;
     case: "sourceCode";
   } | { case: undefined; value?: undefined };
-
   filterContext?: JsonObject | undefined;
 };
 

@@ -9,19 +9,12 @@ export declare const file_envoy_extensions_filters_http_mcp_v3_mcp: GenFile;
 
 export declare type Mcp = Message<"envoy.extensions.filters.http.mcp.v3.Mcp"> & {
   trafficMode: Mcp_TrafficMode;
-
   clearRouteCache: boolean;
-
   maxRequestBodySize?: number | undefined;
-
   parserConfig?: ParserConfig | undefined;
-
   requestStorageMode: Mcp_RequestStorageMode;
-
   propagateTraceContext?: Mcp_TraceContextPropagationConfig | undefined;
-
   propagateBaggage?: Mcp_BaggagePropagationConfig | undefined;
-
   rejectDuplicateKeys?: boolean | undefined;
 };
 
@@ -39,9 +32,7 @@ export declare const Mcp_BaggagePropagationConfigSchema: GenMessage<Mcp_BaggageP
 
 export enum Mcp_TrafficMode {
   PASS_THROUGH = 0,
-
   REJECT_NO_MCP = 1,
-
   NOOP = 2,
 }
 
@@ -49,11 +40,8 @@ export declare const Mcp_TrafficModeSchema: GenEnum<Mcp_TrafficMode>;
 
 export enum Mcp_RequestStorageMode {
   MODE_UNSPECIFIED = 0,
-
   DYNAMIC_METADATA = 1,
-
   FILTER_STATE = 2,
-
   DYNAMIC_METADATA_AND_FILTER_STATE = 3,
 }
 
@@ -61,7 +49,6 @@ export declare const Mcp_RequestStorageModeSchema: GenEnum<Mcp_RequestStorageMod
 
 export declare type ParserConfig = Message<"envoy.extensions.filters.http.mcp.v3.ParserConfig"> & {
   methods: ParserConfig_MethodConfig[];
-
   groupMetadataKey: string;
 };
 
@@ -75,9 +62,7 @@ export declare const ParserConfig_AttributeExtractionRuleSchema: GenMessage<Pars
 
 export declare type ParserConfig_MethodConfig = Message<"envoy.extensions.filters.http.mcp.v3.ParserConfig.MethodConfig"> & {
   method: string;
-
   group: string;
-
   extractionRules: ParserConfig_AttributeExtractionRule[];
 };
 
@@ -85,7 +70,6 @@ export declare const ParserConfig_MethodConfigSchema: GenMessage<ParserConfig_Me
 
 export declare type McpOverride = Message<"envoy.extensions.filters.http.mcp.v3.McpOverride"> & {
   trafficMode: Mcp_TrafficMode;
-
   maxRequestBodySize?: number | undefined;
 };
 

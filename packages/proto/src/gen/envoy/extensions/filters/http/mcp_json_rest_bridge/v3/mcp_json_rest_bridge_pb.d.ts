@@ -9,17 +9,11 @@ export declare const file_envoy_extensions_filters_http_mcp_json_rest_bridge_v3_
 
 export declare type McpJsonRestBridge = Message<"envoy.extensions.filters.http.mcp_json_rest_bridge.v3.McpJsonRestBridge"> & {
   serverInfo?: ServerInfo | undefined;
-
   toolConfig?: ServerToolConfig | undefined;
-
   maxRequestBodySize?: number | undefined;
-
   maxResponseBodySize?: number | undefined;
-
   requestStorageMode: McpJsonRestBridge_RequestStorageMode;
-
   traceContextExtraction?: TraceContextExtractionOptions | undefined;
-
   disableClearRouteCache: boolean;
 };
 
@@ -27,7 +21,6 @@ export declare const McpJsonRestBridgeSchema: GenMessage<McpJsonRestBridge>;
 
 export enum McpJsonRestBridge_RequestStorageMode {
   MODE_UNSPECIFIED = 0,
-
   DYNAMIC_METADATA = 1,
 }
 
@@ -40,9 +33,7 @@ export declare const TraceContextExtractionOptionsSchema: GenMessage<TraceContex
 
 export declare type ServerInfo = Message<"envoy.extensions.filters.http.mcp_json_rest_bridge.v3.ServerInfo"> & {
   supportedProtocolVersions: string[];
-
   description: string;
-
   fallbackProtocolVersion?: string | undefined;
 };
 
@@ -55,9 +46,7 @@ export declare const ToolsListLocalSchema: GenMessage<ToolsListLocal>;
 
 export declare type ServerToolConfig = Message<"envoy.extensions.filters.http.mcp_json_rest_bridge.v3.ServerToolConfig"> & {
   tools: ToolConfig[];
-
   listChanged: boolean;
-
   toolListConfig: {
     value: HttpRule;
     case: "toolListHttpRule";
@@ -65,7 +54,6 @@ export declare type ServerToolConfig = Message<"envoy.extensions.filters.http.mc
     value: ToolsListLocal;
     case: "toolListLocal";
   } | { case: undefined; value?: undefined };
-
   defaultServerInfo?: McpServerInfo | undefined;
 };
 
@@ -73,9 +61,7 @@ export declare const ServerToolConfigSchema: GenMessage<ServerToolConfig>;
 
 export declare type ToolsListSpecificConfig = Message<"envoy.extensions.filters.http.mcp_json_rest_bridge.v3.ToolsListSpecificConfig"> & {
   title: string;
-
   description: string;
-
   inputSchema: string;
 };
 
@@ -83,7 +69,6 @@ export declare const ToolsListSpecificConfigSchema: GenMessage<ToolsListSpecific
 
 export declare type McpServerInfo = Message<"envoy.extensions.filters.http.mcp_json_rest_bridge.v3.McpServerInfo"> & {
   path: string;
-
   host: string;
 };
 
@@ -91,13 +76,9 @@ export declare const McpServerInfoSchema: GenMessage<McpServerInfo>;
 
 export declare type ToolConfig = Message<"envoy.extensions.filters.http.mcp_json_rest_bridge.v3.ToolConfig"> & {
   name: string;
-
   httpRule?: HttpRule | undefined;
-
   toolListConfig?: ToolsListSpecificConfig | undefined;
-
   textContentStreamingEnabled: boolean;
-
   serverInfo: McpServerInfo[];
 };
 
@@ -105,15 +86,10 @@ export declare const ToolConfigSchema: GenMessage<ToolConfig>;
 
 export declare type HttpRule = Message<"envoy.extensions.filters.http.mcp_json_rest_bridge.v3.HttpRule"> & {
   get: string;
-
   put: string;
-
   post: string;
-
   delete: string;
-
   patch: string;
-
   body: string;
 };
 

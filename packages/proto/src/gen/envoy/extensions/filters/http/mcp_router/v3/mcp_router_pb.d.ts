@@ -23,7 +23,6 @@ export declare const DynamicMetadataSourceSchema: GenMessage<DynamicMetadataSour
 
 export declare type IdentityExtractor = Message<"envoy.extensions.filters.http.mcp_router.v3.IdentityExtractor"> & {
   header?: HeaderSource | undefined;
-
   dynamicMetadata?: DynamicMetadataSource | undefined;
 };
 
@@ -37,9 +36,7 @@ export declare const ValidationPolicySchema: GenMessage<ValidationPolicy>;
 
 export enum ValidationPolicy_Mode {
   MODE_UNSPECIFIED = 0,
-
   DISABLED = 1,
-
   ENFORCE = 2,
 }
 
@@ -47,7 +44,6 @@ export declare const ValidationPolicy_ModeSchema: GenEnum<ValidationPolicy_Mode>
 
 export declare type SessionIdentity = Message<"envoy.extensions.filters.http.mcp_router.v3.SessionIdentity"> & {
   identity?: IdentityExtractor | undefined;
-
   validation?: ValidationPolicy | undefined;
 };
 
@@ -55,9 +51,7 @@ export declare const SessionIdentitySchema: GenMessage<SessionIdentity>;
 
 export declare type McpRouter = Message<"envoy.extensions.filters.http.mcp_router.v3.McpRouter"> & {
   servers: McpRouter_McpBackend[];
-
   sessionIdentity?: SessionIdentity | undefined;
-
   lazyInitialization: boolean;
 };
 
@@ -65,7 +59,6 @@ export declare const McpRouterSchema: GenMessage<McpRouter>;
 
 export declare type McpRouter_McpBackend = Message<"envoy.extensions.filters.http.mcp_router.v3.McpRouter.McpBackend"> & {
   name: string;
-
   mcpCluster?: McpRouter_McpCluster | undefined;
 };
 
@@ -73,11 +66,8 @@ export declare const McpRouter_McpBackendSchema: GenMessage<McpRouter_McpBackend
 
 export declare type McpRouter_McpCluster = Message<"envoy.extensions.filters.http.mcp_router.v3.McpRouter.McpCluster"> & {
   cluster: string;
-
   path: string;
-
   timeout?: Duration | undefined;
-
   hostRewriteLiteral: string;
 };
 

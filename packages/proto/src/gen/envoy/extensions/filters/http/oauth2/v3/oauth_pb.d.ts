@@ -15,9 +15,7 @@ export declare const file_envoy_extensions_filters_http_oauth2_v3_oauth: GenFile
 
 export declare type CookieConfig = Message<"envoy.extensions.filters.http.oauth2.v3.CookieConfig"> & {
   sameSite: CookieConfig_SameSite;
-
   path: string;
-
   partitioned: boolean;
 };
 
@@ -25,11 +23,8 @@ export declare const CookieConfigSchema: GenMessage<CookieConfig>;
 
 export enum CookieConfig_SameSite {
   DISABLED = 0,
-
   STRICT = 1,
-
   LAX = 2,
-
   NONE = 3,
 }
 
@@ -37,17 +32,11 @@ export declare const CookieConfig_SameSiteSchema: GenEnum<CookieConfig_SameSite>
 
 export declare type CookieConfigs = Message<"envoy.extensions.filters.http.oauth2.v3.CookieConfigs"> & {
   bearerTokenCookieConfig?: CookieConfig | undefined;
-
   oauthHmacCookieConfig?: CookieConfig | undefined;
-
   oauthExpiresCookieConfig?: CookieConfig | undefined;
-
   idTokenCookieConfig?: CookieConfig | undefined;
-
   refreshTokenCookieConfig?: CookieConfig | undefined;
-
   oauthNonceCookieConfig?: CookieConfig | undefined;
-
   codeVerifierCookieConfig?: CookieConfig | undefined;
 };
 
@@ -55,16 +44,12 @@ export declare const CookieConfigsSchema: GenMessage<CookieConfigs>;
 
 export declare type OAuth2Credentials = Message<"envoy.extensions.filters.http.oauth2.v3.OAuth2Credentials"> & {
   clientId: string;
-
   tokenSecret?: SdsSecretConfig | undefined;
-
   tokenFormation: {
     value: SdsSecretConfig;
     case: "hmacSecret";
   } | { case: undefined; value?: undefined };
-
   cookieNames?: OAuth2Credentials_CookieNames | undefined;
-
   cookieDomain: string;
 };
 
@@ -72,17 +57,11 @@ export declare const OAuth2CredentialsSchema: GenMessage<OAuth2Credentials>;
 
 export declare type OAuth2Credentials_CookieNames = Message<"envoy.extensions.filters.http.oauth2.v3.OAuth2Credentials.CookieNames"> & {
   bearerToken: string;
-
   oauthHmac: string;
-
   oauthExpires: string;
-
   idToken: string;
-
   refreshToken: string;
-
   oauthNonce: string;
-
   codeVerifier: string;
 };
 
@@ -90,7 +69,6 @@ export declare const OAuth2Credentials_CookieNamesSchema: GenMessage<OAuth2Crede
 
 export declare type PrivateKeyJwtConfig = Message<"envoy.extensions.filters.http.oauth2.v3.PrivateKeyJwtConfig"> & {
   signingAlgorithm: PrivateKeyJwtConfig_SigningAlgorithm;
-
   assertionLifetime?: Duration | undefined;
 };
 
@@ -98,15 +76,10 @@ export declare const PrivateKeyJwtConfigSchema: GenMessage<PrivateKeyJwtConfig>;
 
 export enum PrivateKeyJwtConfig_SigningAlgorithm {
   RS256 = 0,
-
   RS384 = 1,
-
   RS512 = 2,
-
   ES256 = 3,
-
   ES384 = 4,
-
   ES512 = 5,
 }
 
@@ -132,69 +105,37 @@ export declare const PostLogoutRedirectUriSchema: GenMessage<PostLogoutRedirectU
 
 export declare type OAuth2Config = Message<"envoy.extensions.filters.http.oauth2.v3.OAuth2Config"> & {
   tokenEndpoint?: HttpUri | undefined;
-
   retryPolicy?: RetryPolicy | undefined;
-
   authorizationEndpoint: string;
-
   endSessionEndpoint: string;
-
   postLogoutRedirectUri?: PostLogoutRedirectUri | undefined;
-
   credentials?: OAuth2Credentials | undefined;
-
   redirectUri: string;
-
   redirectPathMatcher?: PathMatcher | undefined;
-
   signoutPath?: PathMatcher | undefined;
-
   forwardBearerToken: boolean;
-
   forwardIdToken?: OAuth2TokenForwarding | undefined;
-
   preserveAuthorizationHeader: boolean;
-
   passThroughMatcher: HeaderMatcher[];
-
   authScopes: string[];
-
   resources: string[];
-
   authType: OAuth2Config_AuthType;
-
   useRefreshToken?: boolean | undefined;
-
   defaultExpiresIn?: Duration | undefined;
-
   denyRedirectMatcher: HeaderMatcher[];
-
   defaultRefreshTokenExpiresIn?: Duration | undefined;
-
   disableIdTokenSetCookie: boolean;
-
   disableAccessTokenSetCookie: boolean;
-
   disableRefreshTokenSetCookie: boolean;
-
   cookieConfigs?: CookieConfigs | undefined;
-
   statPrefix: string;
-
   csrfTokenExpiresIn?: Duration | undefined;
-
   codeVerifierTokenExpiresIn?: Duration | undefined;
-
   disableTokenEncryption: boolean;
-
   allowFailedMatcher: HeaderMatcher[];
-
   originalRequestUri: string;
-
   allowedRedirectDomains: string[];
-
   useAccessTokenExpiryForIdTokenCookie: boolean;
-
   privateKeyJwtConfig?: PrivateKeyJwtConfig | undefined;
 };
 
@@ -202,11 +143,8 @@ export declare const OAuth2ConfigSchema: GenMessage<OAuth2Config>;
 
 export enum OAuth2Config_AuthType {
   URL_ENCODED_BODY = 0,
-
   BASIC_AUTH = 1,
-
   TLS_CLIENT_AUTH = 2,
-
   PRIVATE_KEY_JWT = 3,
 }
 

@@ -11,9 +11,7 @@ export declare const file_envoy_extensions_filters_http_on_demand_v3_on_demand: 
 
 export declare type OnDemandCds = Message<"envoy.extensions.filters.http.on_demand.v3.OnDemandCds"> & {
   source?: ConfigSource | undefined;
-
   resourcesLocator: string;
-
   timeout?: Duration | undefined;
 };
 

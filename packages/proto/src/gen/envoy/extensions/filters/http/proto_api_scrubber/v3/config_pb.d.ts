@@ -11,11 +11,8 @@ export declare const file_envoy_extensions_filters_http_proto_api_scrubber_v3_co
 
 export declare type ProtoApiScrubberConfig = Message<"envoy.extensions.filters.http.proto_api_scrubber.v3.ProtoApiScrubberConfig"> & {
   descriptorSet?: DescriptorSet | undefined;
-
   restrictions?: Restrictions | undefined;
-
   filteringMode: ProtoApiScrubberConfig_FilteringMode;
-
   scrubUnknownFields: boolean;
 };
 
@@ -35,7 +32,6 @@ export declare const DescriptorSetSchema: GenMessage<DescriptorSet>;
 
 export declare type Restrictions = Message<"envoy.extensions.filters.http.proto_api_scrubber.v3.Restrictions"> & {
   methodRestrictions: { [key: string]: MethodRestrictions };
-
   messageRestrictions: { [key: string]: MessageRestrictions };
 };
 
@@ -43,9 +39,7 @@ export declare const RestrictionsSchema: GenMessage<Restrictions>;
 
 export declare type MethodRestrictions = Message<"envoy.extensions.filters.http.proto_api_scrubber.v3.MethodRestrictions"> & {
   requestFieldRestrictions: { [key: string]: RestrictionConfig };
-
   responseFieldRestrictions: { [key: string]: RestrictionConfig };
-
   methodRestriction?: RestrictionConfig | undefined;
 };
 
@@ -53,7 +47,6 @@ export declare const MethodRestrictionsSchema: GenMessage<MethodRestrictions>;
 
 export declare type MessageRestrictions = Message<"envoy.extensions.filters.http.proto_api_scrubber.v3.MessageRestrictions"> & {
   config?: RestrictionConfig | undefined;
-
   fieldRestrictions: { [key: string]: RestrictionConfig };
 };
 

@@ -16,9 +16,7 @@ export declare type ProtoMessageExtractionConfig = Message<"envoy.extensions.fil
     value: string;
     case: "protoDescriptorTypedMetadata";
   } | { case: undefined; value?: undefined };
-
   mode: ProtoMessageExtractionConfig_ExtractMode;
-
   extractionByMethod: { [key: string]: MethodExtraction };
 };
 
@@ -26,7 +24,6 @@ export declare const ProtoMessageExtractionConfigSchema: GenMessage<ProtoMessage
 
 export enum ProtoMessageExtractionConfig_ExtractMode {
   ExtractMode_UNSPECIFIED = 0,
-
   FIRST_AND_LAST = 1,
 }
 
@@ -34,7 +31,6 @@ export declare const ProtoMessageExtractionConfig_ExtractModeSchema: GenEnum<Pro
 
 export declare type MethodExtraction = Message<"envoy.extensions.filters.http.proto_message_extraction.v3.MethodExtraction"> & {
   requestExtractionByField: { [key: string]: MethodExtraction_ExtractDirective };
-
   responseExtractionByField: { [key: string]: MethodExtraction_ExtractDirective };
 };
 
@@ -42,11 +38,8 @@ export declare const MethodExtractionSchema: GenMessage<MethodExtraction>;
 
 export enum MethodExtraction_ExtractDirective {
   ExtractDirective_UNSPECIFIED = 0,
-
   EXTRACT = 1,
-
   EXTRACT_REDACT = 2,
-
   EXTRACT_REPEATED_CARDINALITY = 3,
 }
 

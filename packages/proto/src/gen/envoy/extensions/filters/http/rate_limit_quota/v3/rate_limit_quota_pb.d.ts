@@ -17,15 +17,10 @@ export declare const file_envoy_extensions_filters_http_rate_limit_quota_v3_rate
 
 export declare type RateLimitQuotaFilterConfig = Message<"envoy.extensions.filters.http.rate_limit_quota.v3.RateLimitQuotaFilterConfig"> & {
   rlqsServer?: GrpcService | undefined;
-
   domain: string;
-
   bucketMatchers?: Matcher | undefined;
-
   filterEnabled?: RuntimeFractionalPercent | undefined;
-
   filterEnforced?: RuntimeFractionalPercent | undefined;
-
   requestHeadersToAddWhenNotEnforced: HeaderValueOption[];
 };
 
@@ -33,7 +28,6 @@ export declare const RateLimitQuotaFilterConfigSchema: GenMessage<RateLimitQuota
 
 export declare type RateLimitQuotaOverride = Message<"envoy.extensions.filters.http.rate_limit_quota.v3.RateLimitQuotaOverride"> & {
   domain: string;
-
   bucketMatchers?: Matcher | undefined;
 };
 
@@ -41,13 +35,9 @@ export declare const RateLimitQuotaOverrideSchema: GenMessage<RateLimitQuotaOver
 
 export declare type RateLimitQuotaBucketSettings = Message<"envoy.extensions.filters.http.rate_limit_quota.v3.RateLimitQuotaBucketSettings"> & {
   bucketIdBuilder?: RateLimitQuotaBucketSettings_BucketIdBuilder | undefined;
-
   reportingInterval?: Duration | undefined;
-
   denyResponseSettings?: RateLimitQuotaBucketSettings_DenyResponseSettings | undefined;
-
   noAssignmentBehavior?: RateLimitQuotaBucketSettings_NoAssignmentBehavior | undefined;
-
   expiredAssignmentBehavior?: RateLimitQuotaBucketSettings_ExpiredAssignmentBehavior | undefined;
 };
 
@@ -64,7 +54,6 @@ export declare const RateLimitQuotaBucketSettings_NoAssignmentBehaviorSchema: Ge
 
 export declare type RateLimitQuotaBucketSettings_ExpiredAssignmentBehavior = Message<"envoy.extensions.filters.http.rate_limit_quota.v3.RateLimitQuotaBucketSettings.ExpiredAssignmentBehavior"> & {
   expiredAssignmentBehaviorTimeout?: Duration | undefined;
-
   expiredAssignmentBehavior: {
     value: RateLimitStrategy;
     case: "fallbackRateLimit";
@@ -83,11 +72,8 @@ export declare const RateLimitQuotaBucketSettings_ExpiredAssignmentBehavior_Reus
 
 export declare type RateLimitQuotaBucketSettings_DenyResponseSettings = Message<"envoy.extensions.filters.http.rate_limit_quota.v3.RateLimitQuotaBucketSettings.DenyResponseSettings"> & {
   httpStatus?: HttpStatus | undefined;
-
   httpBody?: Uint8Array | undefined;
-
   grpcStatus?: Status | undefined;
-
   responseHeadersToAdd: HeaderValueOption[];
 };
 

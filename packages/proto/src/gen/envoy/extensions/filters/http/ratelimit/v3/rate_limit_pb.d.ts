@@ -14,39 +14,22 @@ export declare const file_envoy_extensions_filters_http_ratelimit_v3_rate_limit:
 
 export declare type RateLimit = Message<"envoy.extensions.filters.http.ratelimit.v3.RateLimit"> & {
   domain: string;
-
   stage: number;
-
   requestType: string;
-
   timeout?: Duration | undefined;
-
   failureModeDeny: boolean;
-
   rateLimitedAsResourceExhausted: boolean;
-
   rateLimitService?: RateLimitServiceConfig | undefined;
-
   enableXRatelimitHeaders: RateLimit_XRateLimitHeadersRFCVersion;
-
   disableXEnvoyRatelimitedHeader: boolean;
-
   rateLimitedStatus?: HttpStatus | undefined;
-
   responseHeadersToAdd: HeaderValueOption[];
-
   statusOnError?: HttpStatus | undefined;
-
   statPrefix: string;
-
   filterEnabled?: RuntimeFractionalPercent | undefined;
-
   filterEnforced?: RuntimeFractionalPercent | undefined;
-
   failureModeDenyPercent?: RuntimeFractionalPercent | undefined;
-
   rateLimits: RateLimit$1[];
-
   metadataNamespace: string;
 };
 
@@ -54,7 +37,6 @@ export declare const RateLimitSchema: GenMessage<RateLimit>;
 
 export enum RateLimit_XRateLimitHeadersRFCVersion {
   OFF = 0,
-
   DRAFT_VERSION_03 = 1,
 }
 
@@ -62,11 +44,8 @@ export declare const RateLimit_XRateLimitHeadersRFCVersionSchema: GenEnum<RateLi
 
 export declare type RateLimitPerRoute = Message<"envoy.extensions.filters.http.ratelimit.v3.RateLimitPerRoute"> & {
   vhRateLimits: RateLimitPerRoute_VhRateLimitsOptions;
-
   overrideOption: RateLimitPerRoute_OverrideOptions;
-
   rateLimits: RateLimit$1[];
-
   domain: string;
 };
 
@@ -74,9 +53,7 @@ export declare const RateLimitPerRouteSchema: GenMessage<RateLimitPerRoute>;
 
 export enum RateLimitPerRoute_VhRateLimitsOptions {
   OVERRIDE = 0,
-
   INCLUDE = 1,
-
   IGNORE = 2,
 }
 
@@ -84,11 +61,8 @@ export declare const RateLimitPerRoute_VhRateLimitsOptionsSchema: GenEnum<RateLi
 
 export enum RateLimitPerRoute_OverrideOptions {
   DEFAULT = 0,
-
   OVERRIDE_POLICY = 1,
-
   INCLUDE_POLICY = 2,
-
   IGNORE_POLICY = 3,
 }
 

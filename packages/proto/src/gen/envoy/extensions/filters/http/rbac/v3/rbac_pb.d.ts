@@ -11,17 +11,11 @@ export declare const file_envoy_extensions_filters_http_rbac_v3_rbac: GenFile;
 
 export declare type RBAC = Message<"envoy.extensions.filters.http.rbac.v3.RBAC"> & {
   rules?: RBAC$1 | undefined;
-
   rulesStatPrefix: string;
-
   matcher?: Matcher | undefined;
-
   shadowRules?: RBAC$1 | undefined;
-
   shadowMatcher?: Matcher | undefined;
-
   shadowRulesStatPrefix: string;
-
   trackPerRuleStats: boolean;
 };
 

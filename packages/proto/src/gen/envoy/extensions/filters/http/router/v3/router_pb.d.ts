@@ -12,23 +12,14 @@ export declare const file_envoy_extensions_filters_http_router_v3_router: GenFil
 
 export declare type Router = Message<"envoy.extensions.filters.http.router.v3.Router"> & {
   dynamicStats?: boolean | undefined;
-
   startChildSpan: boolean;
-
   upstreamLog: AccessLog[];
-
   upstreamLogOptions?: Router_UpstreamAccessLogOptions | undefined;
-
   suppressEnvoyHeaders: boolean;
-
   strictCheckHeaders: string[];
-
   respectExpectedRqTimeout: boolean;
-
   suppressGrpcRequestFailureCodeStats: boolean;
-
   upstreamHttpFilters: HttpFilter[];
-
   rejectConnectRequestEarlyData?: boolean | undefined;
 };
 
@@ -36,7 +27,6 @@ export declare const RouterSchema: GenMessage<Router>;
 
 export declare type Router_UpstreamAccessLogOptions = Message<"envoy.extensions.filters.http.router.v3.Router.UpstreamAccessLogOptions"> & {
   flushUpstreamLogOnUpstreamStream: boolean;
-
   upstreamLogFlushInterval?: Duration | undefined;
 };
 

@@ -10,7 +10,6 @@ export declare const file_envoy_extensions_filters_http_set_filter_state_v3_set_
 
 export declare type Config = Message<"envoy.extensions.filters.http.set_filter_state.v3.Config"> & {
   onRequestHeaders: FilterStateValue[];
-
   clearRouteCache: boolean;
 };
 

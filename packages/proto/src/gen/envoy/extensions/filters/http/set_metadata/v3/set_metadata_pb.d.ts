@@ -10,11 +10,8 @@ export declare const file_envoy_extensions_filters_http_set_metadata_v3_set_meta
 
 export declare type Metadata = Message<"envoy.extensions.filters.http.set_metadata.v3.Metadata"> & {
   metadataNamespace: string;
-
   allowOverwrite: boolean;
-
   value?: JsonObject | undefined;
-
   typedValue?: Any | undefined;
 };
 
@@ -22,9 +19,7 @@ export declare const MetadataSchema: GenMessage<Metadata>;
 
 export declare type Config = Message<"envoy.extensions.filters.http.set_metadata.v3.Config"> & {
   metadataNamespace: string;
-
   value?: JsonObject | undefined;
-
   metadata: Metadata[];
 };
 

@@ -16,7 +16,6 @@ export declare const SseToMetadataSchema: GenMessage<SseToMetadata>;
 
 export declare type SseToMetadata_ProcessingRules = Message<"envoy.extensions.filters.http.sse_to_metadata.v3.SseToMetadata.ProcessingRules"> & {
   contentParser?: TypedExtensionConfig | undefined;
-
   maxEventSize?: number | undefined;
 };
 

@@ -10,11 +10,8 @@ export declare const file_envoy_extensions_filters_http_stateful_session_v3_stat
 
 export declare type StatefulSession = Message<"envoy.extensions.filters.http.stateful_session.v3.StatefulSession"> & {
   sessionState?: TypedExtensionConfig | undefined;
-
   strict: boolean;
-
   statPrefix: string;
-
   statusOnStrictDestinationNotFound: number;
 };
 

@@ -10,11 +10,8 @@ export declare const file_envoy_extensions_filters_http_tap_v3_tap: GenFile;
 
 export declare type Tap = Message<"envoy.extensions.filters.http.tap.v3.Tap"> & {
   commonConfig?: CommonExtensionConfig | undefined;
-
   recordHeadersReceivedTime: boolean;
-
   recordDownstreamConnection: boolean;
-
   recordUpstreamConnection: boolean;
 };
 

@@ -11,9 +11,7 @@ export declare const file_envoy_extensions_filters_http_thrift_to_metadata_v3_th
 
 export declare type KeyValuePair = Message<"envoy.extensions.filters.http.thrift_to_metadata.v3.KeyValuePair"> & {
   metadataNamespace: string;
-
   key: string;
-
   value?: Value | undefined;
 };
 
@@ -21,9 +19,7 @@ export declare const KeyValuePairSchema: GenMessage<KeyValuePair>;
 
 export declare type FieldSelector = Message<"envoy.extensions.filters.http.thrift_to_metadata.v3.FieldSelector"> & {
   name: string;
-
   id: number;
-
   child?: FieldSelector | undefined;
 };
 
@@ -31,13 +27,9 @@ export declare const FieldSelectorSchema: GenMessage<FieldSelector>;
 
 export declare type Rule = Message<"envoy.extensions.filters.http.thrift_to_metadata.v3.Rule"> & {
   field: Field;
-
   fieldSelector?: FieldSelector | undefined;
-
   methodName: string;
-
   onPresent?: KeyValuePair | undefined;
-
   onMissing?: KeyValuePair | undefined;
 };
 
@@ -45,15 +37,10 @@ export declare const RuleSchema: GenMessage<Rule>;
 
 export declare type ThriftToMetadata = Message<"envoy.extensions.filters.http.thrift_to_metadata.v3.ThriftToMetadata"> & {
   requestRules: Rule[];
-
   responseRules: Rule[];
-
   transport: TransportType;
-
   protocol: ProtocolType;
-
   allowContentTypes: string[];
-
   allowEmptyContentType: boolean;
 };
 
@@ -61,7 +48,6 @@ export declare const ThriftToMetadataSchema: GenMessage<ThriftToMetadata>;
 
 export declare type ThriftToMetadataPerRoute = Message<"envoy.extensions.filters.http.thrift_to_metadata.v3.ThriftToMetadataPerRoute"> & {
   requestRules: Rule[];
-
   responseRules: Rule[];
 };
 
@@ -69,17 +55,11 @@ export declare const ThriftToMetadataPerRouteSchema: GenMessage<ThriftToMetadata
 
 export enum Field {
   METHOD_NAME = 0,
-
   PROTOCOL = 1,
-
   TRANSPORT = 2,
-
   HEADER_FLAGS = 3,
-
   SEQUENCE_ID = 4,
-
   MESSAGE_TYPE = 5,
-
   REPLY_TYPE = 6,
 }
 

@@ -11,11 +11,8 @@ export declare const file_envoy_extensions_filters_http_transform_v3_transform: 
 
 export declare type TransformConfig = Message<"envoy.extensions.filters.http.transform.v3.TransformConfig"> & {
   requestTransformation?: Transformation | undefined;
-
   responseTransformation?: Transformation | undefined;
-
   clearClusterCache: boolean;
-
   clearRouteCache: boolean;
 };
 
@@ -23,7 +20,6 @@ export declare const TransformConfigSchema: GenMessage<TransformConfig>;
 
 export declare type Transformation = Message<"envoy.extensions.filters.http.transform.v3.Transformation"> & {
   headersMutations: HeaderMutation[];
-
   bodyTransformation?: BodyTransformation | undefined;
 };
 
@@ -31,7 +27,6 @@ export declare const TransformationSchema: GenMessage<Transformation>;
 
 export declare type BodyTransformation = Message<"envoy.extensions.filters.http.transform.v3.BodyTransformation"> & {
   bodyFormat?: SubstitutionFormatString | undefined;
-
   action: BodyTransformation_TransformAction;
 };
 
@@ -39,7 +34,6 @@ export declare const BodyTransformationSchema: GenMessage<BodyTransformation>;
 
 export enum BodyTransformation_TransformAction {
   MERGE = 0,
-
   REPLACE = 1,
 }
 

@@ -11,9 +11,7 @@ export declare const file_envoy_extensions_filters_listener_dynamic_modules_v3_d
 
 export declare type DynamicModuleListenerFilter = Message<"envoy.extensions.filters.listener.dynamic_modules.v3.DynamicModuleListenerFilter"> & {
   dynamicModuleConfig?: DynamicModuleConfig | undefined;
-
   filterName: string;
-
   filterConfig?: Any | undefined;
 };
 

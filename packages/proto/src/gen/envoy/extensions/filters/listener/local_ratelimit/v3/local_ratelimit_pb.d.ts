@@ -11,9 +11,7 @@ export declare const file_envoy_extensions_filters_listener_local_ratelimit_v3_l
 
 export declare type LocalRateLimit = Message<"envoy.extensions.filters.listener.local_ratelimit.v3.LocalRateLimit"> & {
   statPrefix: string;
-
   tokenBucket?: TokenBucket | undefined;
-
   runtimeEnabled?: RuntimeFeatureFlag | undefined;
 };
 

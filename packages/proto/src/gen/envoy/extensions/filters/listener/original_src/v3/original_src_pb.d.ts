@@ -9,7 +9,6 @@ export declare const file_envoy_extensions_filters_listener_original_src_v3_orig
 
 export declare type OriginalSrc = Message<"envoy.extensions.filters.listener.original_src.v3.OriginalSrc"> & {
   bindPort: boolean;
-
   mark: number;
 };
 

@@ -10,15 +10,10 @@ export declare const file_envoy_extensions_filters_listener_proxy_protocol_v3_pr
 
 export declare type ProxyProtocol = Message<"envoy.extensions.filters.listener.proxy_protocol.v3.ProxyProtocol"> & {
   rules: ProxyProtocol_Rule[];
-
   allowRequestsWithoutProxyProtocol: boolean;
-
   passThroughTlvs?: ProxyProtocolPassThroughTLVs | undefined;
-
   disallowedVersions: ProxyProtocolConfig_Version[];
-
   statPrefix: string;
-
   tlvLocation: ProxyProtocol_TlvLocation;
 };
 
@@ -26,9 +21,7 @@ export declare const ProxyProtocolSchema: GenMessage<ProxyProtocol>;
 
 export declare type ProxyProtocol_KeyValuePair = Message<"envoy.extensions.filters.listener.proxy_protocol.v3.ProxyProtocol.KeyValuePair"> & {
   metadataNamespace: string;
-
   key: string;
-
   valueStringEncoding: ProxyProtocol_KeyValuePair_ValueStringEncoding;
 };
 
@@ -36,9 +29,7 @@ export declare const ProxyProtocol_KeyValuePairSchema: GenMessage<ProxyProtocol_
 
 export enum ProxyProtocol_KeyValuePair_ValueStringEncoding {
   UNSPECIFIED = 0,
-
   SANITIZED_UTF8 = 1,
-
   BASE64 = 2,
 }
 
@@ -46,7 +37,6 @@ export declare const ProxyProtocol_KeyValuePair_ValueStringEncodingSchema: GenEn
 
 export declare type ProxyProtocol_Rule = Message<"envoy.extensions.filters.listener.proxy_protocol.v3.ProxyProtocol.Rule"> & {
   tlvType: number;
-
   onTlvPresent?: ProxyProtocol_KeyValuePair | undefined;
 };
 
@@ -54,7 +44,6 @@ export declare const ProxyProtocol_RuleSchema: GenMessage<ProxyProtocol_Rule>;
 
 export enum ProxyProtocol_TlvLocation {
   DYNAMIC_METADATA = 0,
-
   FILTER_STATE = 1,
 }
 

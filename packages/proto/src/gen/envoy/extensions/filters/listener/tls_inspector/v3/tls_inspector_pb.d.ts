@@ -9,13 +9,9 @@ export declare const file_envoy_extensions_filters_listener_tls_inspector_v3_tls
 
 export declare type TlsInspector = Message<"envoy.extensions.filters.listener.tls_inspector.v3.TlsInspector"> & {
   enableJa3Fingerprinting?: boolean | undefined;
-
   enableJa4Fingerprinting?: boolean | undefined;
-
   initialReadBufferSize?: number | undefined;
-
   closeConnectionOnClientHelloParsingErrors: boolean;
-
   maxClientHelloSize?: number | undefined;
 };
 

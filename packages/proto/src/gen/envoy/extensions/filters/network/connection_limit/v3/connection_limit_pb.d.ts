@@ -11,11 +11,8 @@ export declare const file_envoy_extensions_filters_network_connection_limit_v3_c
 
 export declare type ConnectionLimit = Message<"envoy.extensions.filters.network.connection_limit.v3.ConnectionLimit"> & {
   statPrefix: string;
-
   maxConnections?: bigint | undefined;
-
   delay?: Duration | undefined;
-
   runtimeEnabled?: RuntimeFeatureFlag | undefined;
 };
 

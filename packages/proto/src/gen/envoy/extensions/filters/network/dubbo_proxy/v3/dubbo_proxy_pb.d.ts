@@ -12,7 +12,6 @@ export declare const file_envoy_extensions_filters_network_dubbo_proxy_v3_dubbo_
 
 export declare type Drds = Message<"envoy.extensions.filters.network.dubbo_proxy.v3.Drds"> & {
   configSource?: ConfigSource | undefined;
-
   routeConfigName: string;
 };
 
@@ -20,13 +19,9 @@ export declare const DrdsSchema: GenMessage<Drds>;
 
 export declare type DubboProxy = Message<"envoy.extensions.filters.network.dubbo_proxy.v3.DubboProxy"> & {
   statPrefix: string;
-
   protocolType: ProtocolType;
-
   serializationType: SerializationType;
-
   routeConfig: RouteConfiguration[];
-
   routeSpecifier: {
     value: Drds;
     case: "drds";
@@ -34,7 +29,6 @@ export declare type DubboProxy = Message<"envoy.extensions.filters.network.dubbo
     value: MultipleRouteConfiguration;
     case: "multipleRouteConfig";
   } | { case: undefined; value?: undefined };
-
   dubboFilters: DubboFilter[];
 };
 
@@ -42,7 +36,6 @@ export declare const DubboProxySchema: GenMessage<DubboProxy>;
 
 export declare type DubboFilter = Message<"envoy.extensions.filters.network.dubbo_proxy.v3.DubboFilter"> & {
   name: string;
-
   config?: Any | undefined;
 };
 

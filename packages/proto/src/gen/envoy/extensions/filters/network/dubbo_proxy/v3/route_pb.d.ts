@@ -13,13 +13,9 @@ export declare const file_envoy_extensions_filters_network_dubbo_proxy_v3_route:
 
 export declare type RouteConfiguration = Message<"envoy.extensions.filters.network.dubbo_proxy.v3.RouteConfiguration"> & {
   name: string;
-
   interface: string;
-
   group: string;
-
   version: string;
-
   routes: Route[];
 };
 
@@ -27,7 +23,6 @@ export declare const RouteConfigurationSchema: GenMessage<RouteConfiguration>;
 
 export declare type Route = Message<"envoy.extensions.filters.network.dubbo_proxy.v3.Route"> & {
   match?: RouteMatch | undefined;
-
   route?: RouteAction | undefined;
 };
 
@@ -35,7 +30,6 @@ export declare const RouteSchema: GenMessage<Route>;
 
 export declare type RouteMatch = Message<"envoy.extensions.filters.network.dubbo_proxy.v3.RouteMatch"> & {
   method?: MethodMatch | undefined;
-
   headers: HeaderMatcher[];
 };
 
@@ -49,7 +43,6 @@ export declare type RouteAction = Message<"envoy.extensions.filters.network.dubb
     value: WeightedCluster;
     case: "weightedClusters";
   } | { case: undefined; value?: undefined };
-
   metadataMatch?: Metadata | undefined;
 };
 
@@ -57,7 +50,6 @@ export declare const RouteActionSchema: GenMessage<RouteAction>;
 
 export declare type MethodMatch = Message<"envoy.extensions.filters.network.dubbo_proxy.v3.MethodMatch"> & {
   name?: StringMatcher | undefined;
-
   paramsMatch: { [key: number]: MethodMatch_ParameterMatchSpecifier };
 };
 
@@ -77,7 +69,6 @@ export declare const MethodMatch_ParameterMatchSpecifierSchema: GenMessage<Metho
 
 export declare type MultipleRouteConfiguration = Message<"envoy.extensions.filters.network.dubbo_proxy.v3.MultipleRouteConfiguration"> & {
   name: string;
-
   routeConfig: RouteConfiguration[];
 };
 

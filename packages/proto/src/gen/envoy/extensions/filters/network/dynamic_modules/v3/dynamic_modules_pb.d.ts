@@ -11,11 +11,8 @@ export declare const file_envoy_extensions_filters_network_dynamic_modules_v3_dy
 
 export declare type DynamicModuleNetworkFilter = Message<"envoy.extensions.filters.network.dynamic_modules.v3.DynamicModuleNetworkFilter"> & {
   dynamicModuleConfig?: DynamicModuleConfig | undefined;
-
   filterName: string;
-
   filterConfig?: Any | undefined;
-
   terminalFilter: boolean;
 };
 

@@ -12,25 +12,15 @@ export declare const file_envoy_extensions_filters_network_ext_authz_v3_ext_auth
 
 export declare type ExtAuthz = Message<"envoy.extensions.filters.network.ext_authz.v3.ExtAuthz"> & {
   statPrefix: string;
-
   grpcService?: GrpcService | undefined;
-
   failureModeAllow: boolean;
-
   includePeerCertificate: boolean;
-
   transportApiVersion: ApiVersion;
-
   filterEnabledMetadata?: MetadataMatcher | undefined;
-
   bootstrapMetadataLabelsKey: string;
-
   includeTlsSession: boolean;
-
   sendTlsAlertOnDenial: boolean;
-
   metadataContextNamespaces: string[];
-
   typedMetadataContextNamespaces: string[];
 };
 

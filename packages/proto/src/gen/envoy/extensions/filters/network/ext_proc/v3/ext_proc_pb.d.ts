@@ -11,15 +11,10 @@ export declare const file_envoy_extensions_filters_network_ext_proc_v3_ext_proc:
 
 export declare type NetworkExternalProcessor = Message<"envoy.extensions.filters.network.ext_proc.v3.NetworkExternalProcessor"> & {
   grpcService?: GrpcService | undefined;
-
   failureModeAllow: boolean;
-
   processingMode?: ProcessingMode | undefined;
-
   messageTimeout?: Duration | undefined;
-
   statPrefix: string;
-
   metadataOptions?: MetadataOptions | undefined;
 };
 
@@ -27,7 +22,6 @@ export declare const NetworkExternalProcessorSchema: GenMessage<NetworkExternalP
 
 export declare type ProcessingMode = Message<"envoy.extensions.filters.network.ext_proc.v3.ProcessingMode"> & {
   processRead: ProcessingMode_DataSendMode;
-
   processWrite: ProcessingMode_DataSendMode;
 };
 
@@ -35,7 +29,6 @@ export declare const ProcessingModeSchema: GenMessage<ProcessingMode>;
 
 export enum ProcessingMode_DataSendMode {
   STREAMED = 0,
-
   SKIP = 1,
 }
 
@@ -43,7 +36,6 @@ export declare const ProcessingMode_DataSendModeSchema: GenEnum<ProcessingMode_D
 
 export declare type MetadataOptions = Message<"envoy.extensions.filters.network.ext_proc.v3.MetadataOptions"> & {
   forwardingNamespaces?: MetadataOptions_MetadataNamespaces | undefined;
-
   receivingNamespaces?: MetadataOptions_MetadataNamespaces | undefined;
 };
 
@@ -51,7 +43,6 @@ export declare const MetadataOptionsSchema: GenMessage<MetadataOptions>;
 
 export declare type MetadataOptions_MetadataNamespaces = Message<"envoy.extensions.filters.network.ext_proc.v3.MetadataOptions.MetadataNamespaces"> & {
   untyped: string[];
-
   typed: string[];
 };
 

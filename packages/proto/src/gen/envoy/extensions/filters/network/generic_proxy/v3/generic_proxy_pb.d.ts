@@ -14,9 +14,7 @@ export declare const file_envoy_extensions_filters_network_generic_proxy_v3_gene
 
 export declare type GenericProxy = Message<"envoy.extensions.filters.network.generic_proxy.v3.GenericProxy"> & {
   statPrefix: string;
-
   codecConfig?: TypedExtensionConfig | undefined;
-
   routeSpecifier: {
     value: GenericRds;
     case: "genericRds";
@@ -24,11 +22,8 @@ export declare type GenericProxy = Message<"envoy.extensions.filters.network.gen
     value: RouteConfiguration;
     case: "routeConfig";
   } | { case: undefined; value?: undefined };
-
   filters: TypedExtensionConfig[];
-
   tracing?: HttpConnectionManager_Tracing | undefined;
-
   accessLog: AccessLog[];
 };
 
@@ -36,7 +31,6 @@ export declare const GenericProxySchema: GenMessage<GenericProxy>;
 
 export declare type GenericRds = Message<"envoy.extensions.filters.network.generic_proxy.v3.GenericRds"> & {
   configSource?: ConfigSource | undefined;
-
   routeConfigName: string;
 };
 

@@ -10,9 +10,7 @@ export declare const file_envoy_extensions_filters_network_generic_proxy_v3_rout
 
 export declare type VirtualHost = Message<"envoy.extensions.filters.network.generic_proxy.v3.VirtualHost"> & {
   name: string;
-
   hosts: string[];
-
   routes?: Matcher | undefined;
 };
 
@@ -20,9 +18,7 @@ export declare const VirtualHostSchema: GenMessage<VirtualHost>;
 
 export declare type RouteConfiguration = Message<"envoy.extensions.filters.network.generic_proxy.v3.RouteConfiguration"> & {
   name: string;
-
   routes?: Matcher | undefined;
-
   virtualHosts: VirtualHost[];
 };
 

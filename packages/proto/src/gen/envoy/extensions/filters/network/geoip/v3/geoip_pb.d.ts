@@ -10,9 +10,7 @@ export declare const file_envoy_extensions_filters_network_geoip_v3_geoip: GenFi
 
 export declare type Geoip = Message<"envoy.extensions.filters.network.geoip.v3.Geoip"> & {
   statPrefix: string;
-
   provider?: TypedExtensionConfig | undefined;
-
   clientIp: string;
 };
 

@@ -24,9 +24,7 @@ export declare const file_envoy_extensions_filters_network_http_connection_manag
 
 export declare type HttpConnectionManager = Message<"envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager"> & {
   codecType: HttpConnectionManager_CodecType;
-
   statPrefix: string;
-
   routeSpecifier: {
     value: Rds;
     case: "rds";
@@ -37,118 +35,63 @@ export declare type HttpConnectionManager = Message<"envoy.extensions.filters.ne
     value: ScopedRoutes;
     case: "scopedRoutes";
   } | { case: undefined; value?: undefined };
-
   httpFilters: HttpFilter[];
-
   addUserAgent?: boolean | undefined;
-
   tracing?: HttpConnectionManager_Tracing | undefined;
-
   commonHttpProtocolOptions?: HttpProtocolOptions | undefined;
-
   http1SafeMaxConnectionDuration: boolean;
-
   httpProtocolOptions?: Http1ProtocolOptions | undefined;
-
   http2ProtocolOptions?: Http2ProtocolOptions | undefined;
-
   http3ProtocolOptions?: Http3ProtocolOptions | undefined;
-
   serverName: string;
-
   serverHeaderTransformation: HttpConnectionManager_ServerHeaderTransformation;
-
   schemeHeaderTransformation?: SchemeHeaderTransformation | undefined;
-
   maxRequestHeadersKb?: number | undefined;
-
   streamIdleTimeout?: Duration | undefined;
-
   streamFlushTimeout?: Duration | undefined;
-
   requestTimeout?: Duration | undefined;
-
   requestHeadersTimeout?: Duration | undefined;
-
   drainTimeout?: Duration | undefined;
-
   drainTimeoutJitter?: Percent | undefined;
-
   delayedCloseTimeout?: Duration | undefined;
-
   accessLog: AccessLog[];
-
   accessLogFlushInterval?: Duration | undefined;
-
   flushAccessLogOnNewRequest: boolean;
-
   accessLogOptions?: HttpConnectionManager_HcmAccessLogOptions | undefined;
-
   useRemoteAddress?: boolean | undefined;
-
   xffNumTrustedHops: number;
-
   originalIpDetectionExtensions: TypedExtensionConfig[];
-
   earlyHeaderMutationExtensions: TypedExtensionConfig[];
-
   internalAddressConfig?: HttpConnectionManager_InternalAddressConfig | undefined;
-
   skipXffAppend: boolean;
-
   via: string;
-
   generateRequestId?: boolean | undefined;
-
   preserveExternalRequestId: boolean;
-
   alwaysSetRequestIdInResponse: boolean;
-
   forwardClientCertDetails: HttpConnectionManager_ForwardClientCertDetails;
-
   setCurrentClientCertDetails?: HttpConnectionManager_SetCurrentClientCertDetails | undefined;
-
   forwardClientCertMatcher?: Matcher | undefined;
-
   proxy100Continue: boolean;
-
   representIpv4RemoteAddressAsIpv4MappedIpv6: boolean;
-
   upgradeConfigs: HttpConnectionManager_UpgradeConfig[];
-
   normalizePath?: boolean | undefined;
-
   mergeSlashes: boolean;
-
   pathWithEscapedSlashesAction: HttpConnectionManager_PathWithEscapedSlashesAction;
-
   requestIdExtension?: RequestIDExtension | undefined;
-
   localReplyConfig?: LocalReplyConfig | undefined;
-
   stripMatchingHostPort: boolean;
-
   stripPortMode: {
     value: boolean;
     case: "stripAnyHostPort";
   } | { case: undefined; value?: undefined };
-
   streamErrorOnInvalidHttpMessage?: boolean | undefined;
-
   pathNormalizationOptions?: HttpConnectionManager_PathNormalizationOptions | undefined;
-
   stripTrailingHostDot: boolean;
-
   proxyStatusConfig?: HttpConnectionManager_ProxyStatusConfig | undefined;
-
   typedHeaderValidationConfig?: TypedExtensionConfig | undefined;
-
   appendXForwardedPort: boolean;
-
   appendLocalOverload: boolean;
-
   addProxyProtocolConnectionState?: boolean | undefined;
-
   forwardProtoConfig?: ForwardProtoConfig | undefined;
 };
 
@@ -156,25 +99,15 @@ export declare const HttpConnectionManagerSchema: GenMessage<HttpConnectionManag
 
 export declare type HttpConnectionManager_Tracing = Message<"envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager.Tracing"> & {
   clientSampling?: Percent | undefined;
-
   randomSampling?: Percent | undefined;
-
   overallSampling?: Percent | undefined;
-
   verbose: boolean;
-
   maxPathTagLength?: number | undefined;
-
   customTags: CustomTag[];
-
   provider?: Tracing_Http | undefined;
-
   spawnUpstreamSpan?: boolean | undefined;
-
   operation: string;
-
   upstreamOperation: string;
-
   noContextPropagation: boolean;
 };
 
@@ -182,7 +115,6 @@ export declare const HttpConnectionManager_TracingSchema: GenMessage<HttpConnect
 
 export enum HttpConnectionManager_Tracing_OperationName {
   INGRESS = 0,
-
   EGRESS = 1,
 }
 
@@ -190,7 +122,6 @@ export declare const HttpConnectionManager_Tracing_OperationNameSchema: GenEnum<
 
 export declare type HttpConnectionManager_InternalAddressConfig = Message<"envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager.InternalAddressConfig"> & {
   unixSockets: boolean;
-
   cidrRanges: CidrRange[];
 };
 
@@ -198,17 +129,11 @@ export declare const HttpConnectionManager_InternalAddressConfigSchema: GenMessa
 
 export declare type HttpConnectionManager_SetCurrentClientCertDetails = Message<"envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager.SetCurrentClientCertDetails"> & {
   subject?: boolean | undefined;
-
   cert: boolean;
-
   chain: boolean;
-
   dns: boolean;
-
   uri: boolean;
-
   issuer: boolean;
-
   format: HttpConnectionManager_ForwardClientCertFormat;
 };
 
@@ -216,7 +141,6 @@ export declare const HttpConnectionManager_SetCurrentClientCertDetailsSchema: Ge
 
 export declare type HttpConnectionManager_ForwardClientCertConfig = Message<"envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager.ForwardClientCertConfig"> & {
   forwardClientCertDetails: HttpConnectionManager_ForwardClientCertDetails;
-
   setCurrentClientCertDetails?: HttpConnectionManager_SetCurrentClientCertDetails | undefined;
 };
 
@@ -224,9 +148,7 @@ export declare const HttpConnectionManager_ForwardClientCertConfigSchema: GenMes
 
 export declare type HttpConnectionManager_UpgradeConfig = Message<"envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager.UpgradeConfig"> & {
   upgradeType: string;
-
   filters: HttpFilter[];
-
   enabled?: boolean | undefined;
 };
 
@@ -234,7 +156,6 @@ export declare const HttpConnectionManager_UpgradeConfigSchema: GenMessage<HttpC
 
 export declare type HttpConnectionManager_PathNormalizationOptions = Message<"envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager.PathNormalizationOptions"> & {
   forwardingTransformation?: PathTransformation | undefined;
-
   httpFilterTransformation?: PathTransformation | undefined;
 };
 
@@ -242,13 +163,9 @@ export declare const HttpConnectionManager_PathNormalizationOptionsSchema: GenMe
 
 export declare type HttpConnectionManager_ProxyStatusConfig = Message<"envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager.ProxyStatusConfig"> & {
   removeDetails: boolean;
-
   removeConnectionTerminationDetails: boolean;
-
   removeResponseFlags: boolean;
-
   setRecommendedResponseCode: boolean;
-
   proxyName: {
     value: boolean;
     case: "useNodeId";
@@ -262,9 +179,7 @@ export declare const HttpConnectionManager_ProxyStatusConfigSchema: GenMessage<H
 
 export declare type HttpConnectionManager_HcmAccessLogOptions = Message<"envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager.HcmAccessLogOptions"> & {
   accessLogFlushInterval?: Duration | undefined;
-
   flushAccessLogOnNewRequest: boolean;
-
   flushLogOnTunnelSuccessfullyEstablished: boolean;
 };
 
@@ -272,11 +187,8 @@ export declare const HttpConnectionManager_HcmAccessLogOptionsSchema: GenMessage
 
 export enum HttpConnectionManager_CodecType {
   AUTO = 0,
-
   HTTP1 = 1,
-
   HTTP2 = 2,
-
   HTTP3 = 3,
 }
 
@@ -284,9 +196,7 @@ export declare const HttpConnectionManager_CodecTypeSchema: GenEnum<HttpConnecti
 
 export enum HttpConnectionManager_ServerHeaderTransformation {
   OVERWRITE = 0,
-
   APPEND_IF_ABSENT = 1,
-
   PASS_THROUGH = 2,
 }
 
@@ -294,13 +204,9 @@ export declare const HttpConnectionManager_ServerHeaderTransformationSchema: Gen
 
 export enum HttpConnectionManager_ForwardClientCertDetails {
   SANITIZE = 0,
-
   FORWARD_ONLY = 1,
-
   APPEND_FORWARD = 2,
-
   SANITIZE_SET = 3,
-
   ALWAYS_FORWARD_ONLY = 4,
 }
 
@@ -308,13 +214,9 @@ export declare const HttpConnectionManager_ForwardClientCertDetailsSchema: GenEn
 
 export enum HttpConnectionManager_PathWithEscapedSlashesAction {
   IMPLEMENTATION_SPECIFIC_DEFAULT = 0,
-
   KEEP_UNCHANGED = 1,
-
   REJECT_REQUEST = 2,
-
   UNESCAPE_AND_REDIRECT = 3,
-
   UNESCAPE_AND_FORWARD = 4,
 }
 
@@ -322,7 +224,6 @@ export declare const HttpConnectionManager_PathWithEscapedSlashesActionSchema: G
 
 export enum HttpConnectionManager_ForwardClientCertFormat {
   TEXT = 0,
-
   JSON = 1,
 }
 
@@ -330,7 +231,6 @@ export declare const HttpConnectionManager_ForwardClientCertFormatSchema: GenEnu
 
 export declare type ForwardProtoConfig = Message<"envoy.extensions.filters.network.http_connection_manager.v3.ForwardProtoConfig"> & {
   httpsDestinationPorts: number[];
-
   httpDestinationPorts: number[];
 };
 
@@ -338,7 +238,6 @@ export declare const ForwardProtoConfigSchema: GenMessage<ForwardProtoConfig>;
 
 export declare type LocalReplyConfig = Message<"envoy.extensions.filters.network.http_connection_manager.v3.LocalReplyConfig"> & {
   mappers: ResponseMapper[];
-
   bodyFormat?: SubstitutionFormatString | undefined;
 };
 
@@ -346,13 +245,9 @@ export declare const LocalReplyConfigSchema: GenMessage<LocalReplyConfig>;
 
 export declare type ResponseMapper = Message<"envoy.extensions.filters.network.http_connection_manager.v3.ResponseMapper"> & {
   filter?: AccessLogFilter | undefined;
-
   statusCode?: number | undefined;
-
   body?: DataSource | undefined;
-
   bodyFormatOverride?: SubstitutionFormatString | undefined;
-
   headersToAdd: HeaderValueOption[];
 };
 
@@ -360,7 +255,6 @@ export declare const ResponseMapperSchema: GenMessage<ResponseMapper>;
 
 export declare type Rds = Message<"envoy.extensions.filters.network.http_connection_manager.v3.Rds"> & {
   configSource?: ConfigSource | undefined;
-
   routeConfigName: string;
 };
 
@@ -374,11 +268,8 @@ export declare const ScopedRouteConfigurationsListSchema: GenMessage<ScopedRoute
 
 export declare type ScopedRoutes = Message<"envoy.extensions.filters.network.http_connection_manager.v3.ScopedRoutes"> & {
   name: string;
-
   scopeKeyBuilder?: ScopedRoutes_ScopeKeyBuilder | undefined;
-
   rdsConfigSource?: ConfigSource | undefined;
-
   configSpecifier: {
     value: ScopedRouteConfigurationsList;
     case: "scopedRouteConfigurationsList";
@@ -407,9 +298,7 @@ export declare const ScopedRoutes_ScopeKeyBuilder_FragmentBuilderSchema: GenMess
 
 export declare type ScopedRoutes_ScopeKeyBuilder_FragmentBuilder_HeaderValueExtractor = Message<"envoy.extensions.filters.network.http_connection_manager.v3.ScopedRoutes.ScopeKeyBuilder.FragmentBuilder.HeaderValueExtractor"> & {
   name: string;
-
   elementSeparator: string;
-
   extractType: {
     value: number;
     case: "index";
@@ -423,7 +312,6 @@ export declare const ScopedRoutes_ScopeKeyBuilder_FragmentBuilder_HeaderValueExt
 
 export declare type ScopedRoutes_ScopeKeyBuilder_FragmentBuilder_HeaderValueExtractor_KvElement = Message<"envoy.extensions.filters.network.http_connection_manager.v3.ScopedRoutes.ScopeKeyBuilder.FragmentBuilder.HeaderValueExtractor.KvElement"> & {
   separator: string;
-
   key: string;
 };
 
@@ -431,7 +319,6 @@ export declare const ScopedRoutes_ScopeKeyBuilder_FragmentBuilder_HeaderValueExt
 
 export declare type ScopedRds = Message<"envoy.extensions.filters.network.http_connection_manager.v3.ScopedRds"> & {
   scopedRdsConfigSource?: ConfigSource | undefined;
-
   srdsResourcesLocator: string;
 };
 
@@ -439,7 +326,6 @@ export declare const ScopedRdsSchema: GenMessage<ScopedRds>;
 
 export declare type HttpFilter = Message<"envoy.extensions.filters.network.http_connection_manager.v3.HttpFilter"> & {
   name: string;
-
   configType: {
     value: Any;
     case: "typedConfig";
@@ -447,9 +333,7 @@ export declare type HttpFilter = Message<"envoy.extensions.filters.network.http_
     value: ExtensionConfigSource;
     case: "configDiscovery";
   } | { case: undefined; value?: undefined };
-
   isOptional: boolean;
-
   disabled: boolean;
 };
 

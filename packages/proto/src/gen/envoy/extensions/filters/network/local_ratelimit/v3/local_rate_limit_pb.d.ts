@@ -11,11 +11,8 @@ export declare const file_envoy_extensions_filters_network_local_ratelimit_v3_lo
 
 export declare type LocalRateLimit = Message<"envoy.extensions.filters.network.local_ratelimit.v3.LocalRateLimit"> & {
   statPrefix: string;
-
   tokenBucket?: TokenBucket | undefined;
-
   runtimeEnabled?: RuntimeFeatureFlag | undefined;
-
   shareKey: string;
 };
 

@@ -10,15 +10,10 @@ export declare const file_envoy_extensions_filters_network_mongo_proxy_v3_mongo_
 
 export declare type MongoProxy = Message<"envoy.extensions.filters.network.mongo_proxy.v3.MongoProxy"> & {
   statPrefix: string;
-
   accessLog: string;
-
   delay?: FaultDelay | undefined;
-
   emitDynamicMetadata: boolean;
-
   commands: string[];
-
   maxBsonDepth?: number | undefined;
 };
 

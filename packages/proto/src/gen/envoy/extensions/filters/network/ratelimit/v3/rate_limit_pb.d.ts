@@ -12,15 +12,10 @@ export declare const file_envoy_extensions_filters_network_ratelimit_v3_rate_lim
 
 export declare type RateLimit = Message<"envoy.extensions.filters.network.ratelimit.v3.RateLimit"> & {
   statPrefix: string;
-
   domain: string;
-
   descriptors: RateLimitDescriptor[];
-
   timeout?: Duration | undefined;
-
   failureModeDeny: boolean;
-
   rateLimitService?: RateLimitServiceConfig | undefined;
 };
 

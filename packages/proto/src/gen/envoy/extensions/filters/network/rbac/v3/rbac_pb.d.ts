@@ -12,19 +12,12 @@ export declare const file_envoy_extensions_filters_network_rbac_v3_rbac: GenFile
 
 export declare type RBAC = Message<"envoy.extensions.filters.network.rbac.v3.RBAC"> & {
   rules?: RBAC$1 | undefined;
-
   matcher?: Matcher | undefined;
-
   shadowRules?: RBAC$1 | undefined;
-
   shadowMatcher?: Matcher | undefined;
-
   shadowRulesStatPrefix: string;
-
   statPrefix: string;
-
   enforcementType: RBAC_EnforcementType;
-
   delayDeny?: Duration | undefined;
 };
 
@@ -32,7 +25,6 @@ export declare const RBACSchema: GenMessage<RBAC>;
 
 export enum RBAC_EnforcementType {
   ONE_TIME_ON_FIRST_BYTE = 0,
-
   CONTINUOUS = 1,
 }
 

@@ -15,25 +15,15 @@ export declare const file_envoy_extensions_filters_network_redis_proxy_v3_redis_
 
 export declare type RedisProxy = Message<"envoy.extensions.filters.network.redis_proxy.v3.RedisProxy"> & {
   statPrefix: string;
-
   settings?: RedisProxy_ConnPoolSettings | undefined;
-
   latencyInMicros: boolean;
-
   prefixRoutes?: RedisProxy_PrefixRoutes | undefined;
-
   downstreamAuthPassword?: DataSource | undefined;
-
   downstreamAuthPasswords: DataSource[];
-
   faults: RedisProxy_RedisFault[];
-
   downstreamAuthUsername?: DataSource | undefined;
-
   externalAuthProvider?: RedisExternalAuthProvider | undefined;
-
   customCommands: string[];
-
   protocolVersion: RedisProxy_ProtocolVersion;
 };
 
@@ -41,23 +31,14 @@ export declare const RedisProxySchema: GenMessage<RedisProxy>;
 
 export declare type RedisProxy_ConnPoolSettings = Message<"envoy.extensions.filters.network.redis_proxy.v3.RedisProxy.ConnPoolSettings"> & {
   opTimeout?: Duration | undefined;
-
   enableHashtagging: boolean;
-
   enableRedirection: boolean;
-
   dnsCacheConfig?: DnsCacheConfig | undefined;
-
   maxBufferSizeBeforeFlush: number;
-
   bufferFlushTimeout?: Duration | undefined;
-
   maxUpstreamUnknownConnections?: number | undefined;
-
   enableCommandStats: boolean;
-
   readPolicy: RedisProxy_ConnPoolSettings_ReadPolicy;
-
   connectionRateLimit?: RedisProxy_ConnectionRateLimit | undefined;
 };
 
@@ -65,17 +46,11 @@ export declare const RedisProxy_ConnPoolSettingsSchema: GenMessage<RedisProxy_Co
 
 export enum RedisProxy_ConnPoolSettings_ReadPolicy {
   MASTER = 0,
-
   PREFER_MASTER = 1,
-
   REPLICA = 2,
-
   PREFER_REPLICA = 3,
-
   ANY = 4,
-
   LOCAL_ZONE_AFFINITY = 5,
-
   LOCAL_ZONE_AFFINITY_REPLICAS_AND_PRIMARY = 6,
 }
 
@@ -83,9 +58,7 @@ export declare const RedisProxy_ConnPoolSettings_ReadPolicySchema: GenEnum<Redis
 
 export declare type RedisProxy_PrefixRoutes = Message<"envoy.extensions.filters.network.redis_proxy.v3.RedisProxy.PrefixRoutes"> & {
   routes: RedisProxy_PrefixRoutes_Route[];
-
   caseInsensitive: boolean;
-
   catchAllRoute?: RedisProxy_PrefixRoutes_Route | undefined;
 };
 
@@ -93,15 +66,10 @@ export declare const RedisProxy_PrefixRoutesSchema: GenMessage<RedisProxy_Prefix
 
 export declare type RedisProxy_PrefixRoutes_Route = Message<"envoy.extensions.filters.network.redis_proxy.v3.RedisProxy.PrefixRoutes.Route"> & {
   prefix: string;
-
   removePrefix: boolean;
-
   cluster: string;
-
   requestMirrorPolicy: RedisProxy_PrefixRoutes_Route_RequestMirrorPolicy[];
-
   keyFormatter: string;
-
   readCommandPolicy?: RedisProxy_PrefixRoutes_Route_ReadCommandPolicy | undefined;
 };
 
@@ -109,9 +77,7 @@ export declare const RedisProxy_PrefixRoutes_RouteSchema: GenMessage<RedisProxy_
 
 export declare type RedisProxy_PrefixRoutes_Route_RequestMirrorPolicy = Message<"envoy.extensions.filters.network.redis_proxy.v3.RedisProxy.PrefixRoutes.Route.RequestMirrorPolicy"> & {
   cluster: string;
-
   runtimeFraction?: RuntimeFractionalPercent | undefined;
-
   excludeReadCommands: boolean;
 };
 
@@ -125,11 +91,8 @@ export declare const RedisProxy_PrefixRoutes_Route_ReadCommandPolicySchema: GenM
 
 export declare type RedisProxy_RedisFault = Message<"envoy.extensions.filters.network.redis_proxy.v3.RedisProxy.RedisFault"> & {
   faultType: RedisProxy_RedisFault_RedisFaultType;
-
   faultEnabled?: RuntimeFractionalPercent | undefined;
-
   delay?: Duration | undefined;
-
   commands: string[];
 };
 
@@ -137,7 +100,6 @@ export declare const RedisProxy_RedisFaultSchema: GenMessage<RedisProxy_RedisFau
 
 export enum RedisProxy_RedisFault_RedisFaultType {
   DELAY = 0,
-
   ERROR = 1,
 }
 
@@ -151,7 +113,6 @@ export declare const RedisProxy_ConnectionRateLimitSchema: GenMessage<RedisProxy
 
 export enum RedisProxy_ProtocolVersion {
   RESP2 = 0,
-
   RESP3 = 1,
 }
 
@@ -159,11 +120,8 @@ export declare const RedisProxy_ProtocolVersionSchema: GenEnum<RedisProxy_Protoc
 
 export declare type RedisProtocolOptions = Message<"envoy.extensions.filters.network.redis_proxy.v3.RedisProtocolOptions"> & {
   authPassword?: DataSource | undefined;
-
   authUsername?: DataSource | undefined;
-
   awsIam?: AwsIam | undefined;
-
   credentials: RedisProtocolOptions_Credential[];
 };
 
@@ -171,9 +129,7 @@ export declare const RedisProtocolOptionsSchema: GenMessage<RedisProtocolOptions
 
 export declare type RedisProtocolOptions_Credential = Message<"envoy.extensions.filters.network.redis_proxy.v3.RedisProtocolOptions.Credential"> & {
   address?: Address | undefined;
-
   authPassword?: DataSource | undefined;
-
   authUsername?: DataSource | undefined;
 };
 
@@ -181,13 +137,9 @@ export declare const RedisProtocolOptions_CredentialSchema: GenMessage<RedisProt
 
 export declare type AwsIam = Message<"envoy.extensions.filters.network.redis_proxy.v3.AwsIam"> & {
   credentialProvider?: AwsCredentialProvider | undefined;
-
   cacheName: string;
-
   serviceName: string;
-
   region: string;
-
   expirationTime?: Duration | undefined;
 };
 
@@ -195,7 +147,6 @@ export declare const AwsIamSchema: GenMessage<AwsIam>;
 
 export declare type RedisExternalAuthProvider = Message<"envoy.extensions.filters.network.redis_proxy.v3.RedisExternalAuthProvider"> & {
   grpcService?: GrpcService | undefined;
-
   enableAuthExpiration: boolean;
 };
 

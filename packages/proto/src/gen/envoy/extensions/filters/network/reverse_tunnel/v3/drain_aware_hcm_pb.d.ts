@@ -10,7 +10,6 @@ export declare const file_envoy_extensions_filters_network_reverse_tunnel_v3_dra
 
 export declare type DrainAwareHttpConnectionManager = Message<"envoy.extensions.filters.network.reverse_tunnel.v3.DrainAwareHttpConnectionManager"> & {
   hcmConfig?: HttpConnectionManager | undefined;
-
   enableDrainWithGoaway: boolean;
 };
 

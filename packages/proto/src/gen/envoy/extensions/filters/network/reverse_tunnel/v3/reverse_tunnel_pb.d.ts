@@ -11,13 +11,9 @@ export declare const file_envoy_extensions_filters_network_reverse_tunnel_v3_rev
 
 export declare type Validation = Message<"envoy.extensions.filters.network.reverse_tunnel.v3.Validation"> & {
   nodeIdFormat: string;
-
   clusterIdFormat: string;
-
   tenantIdFormat: string;
-
   emitDynamicMetadata: boolean;
-
   dynamicMetadataNamespace: string;
 };
 
@@ -25,20 +21,14 @@ export declare const ValidationSchema: GenMessage<Validation>;
 
 export declare type JwtHandshakeValidation = Message<"envoy.extensions.filters.network.reverse_tunnel.v3.JwtHandshakeValidation"> & {
   issuer: string;
-
   audiences: string[];
-
   jwksSourceSpecifier: {
     value: DataSource;
     case: "localJwks";
   } | { case: undefined; value?: undefined };
-
   tokenHeader: string;
-
   claimsMetadataNamespace: string;
-
   allowMissingOrFailed: boolean;
-
   clockSkewSeconds: number;
 };
 
@@ -46,23 +36,14 @@ export declare const JwtHandshakeValidationSchema: GenMessage<JwtHandshakeValida
 
 export declare type ReverseTunnel = Message<"envoy.extensions.filters.network.reverse_tunnel.v3.ReverseTunnel"> & {
   pingInterval?: Duration | undefined;
-
   autoCloseConnections: boolean;
-
   requestPath: string;
-
   requestMethod: RequestMethod;
-
   validation?: Validation | undefined;
-
   requiredClusterName: string;
-
   useHttpUpgrade: boolean;
-
   skipRebalancing: boolean;
-
   jwtValidation?: JwtHandshakeValidation | undefined;
-
   enableConnectionLimit: boolean;
 };
 

@@ -10,9 +10,7 @@ export declare const file_envoy_extensions_filters_network_set_filter_state_v3_s
 
 export declare type Config = Message<"envoy.extensions.filters.network.set_filter_state.v3.Config"> & {
   onNewConnection: FilterStateValue[];
-
   onDownstreamTlsHandshake: FilterStateValue[];
-
   onDownstreamData: FilterStateValue[];
 };
 

@@ -10,12 +10,10 @@ export declare const file_envoy_extensions_filters_network_sni_dynamic_forward_p
 
 export declare type FilterConfig = Message<"envoy.extensions.filters.network.sni_dynamic_forward_proxy.v3.FilterConfig"> & {
   dnsCacheConfig?: DnsCacheConfig | undefined;
-
   portSpecifier: {
     value: number;
     case: "portValue";
   } | { case: undefined; value?: undefined };
-
   saveUpstreamAddress: boolean;
 };
 

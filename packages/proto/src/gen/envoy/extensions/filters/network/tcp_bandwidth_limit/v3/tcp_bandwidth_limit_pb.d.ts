@@ -11,13 +11,9 @@ export declare const file_envoy_extensions_filters_network_tcp_bandwidth_limit_v
 
 export declare type TcpBandwidthLimit = Message<"envoy.extensions.filters.network.tcp_bandwidth_limit.v3.TcpBandwidthLimit"> & {
   statPrefix: string;
-
   readLimitKbps?: bigint | undefined;
-
   writeLimitKbps?: bigint | undefined;
-
   fillInterval?: Duration | undefined;
-
   runtimeEnabled?: RuntimeFeatureFlag | undefined;
 };
 

@@ -19,7 +19,6 @@ export declare const file_envoy_extensions_filters_network_tcp_proxy_v3_tcp_prox
 
 export declare type TcpProxy = Message<"envoy.extensions.filters.network.tcp_proxy.v3.TcpProxy"> & {
   statPrefix: string;
-
   clusterSpecifier: {
     value: string;
     case: "cluster";
@@ -27,45 +26,25 @@ export declare type TcpProxy = Message<"envoy.extensions.filters.network.tcp_pro
     value: TcpProxy_WeightedCluster;
     case: "weightedClusters";
   } | { case: undefined; value?: undefined };
-
   onDemand?: TcpProxy_OnDemand | undefined;
-
   metadataMatch?: Metadata | undefined;
-
   idleTimeout?: Duration | undefined;
-
   downstreamIdleTimeout?: Duration | undefined;
-
   upstreamIdleTimeout?: Duration | undefined;
-
   accessLog: AccessLog[];
-
   maxConnectAttempts?: number | undefined;
-
   backoffOptions?: BackoffStrategy | undefined;
-
   hashPolicy: HashPolicy[];
-
   tunnelingConfig?: TcpProxy_TunnelingConfig | undefined;
-
   maxDownstreamConnectionDuration?: Duration | undefined;
-
   maxDownstreamConnectionDurationJitterPercentage?: Percent | undefined;
-
   accessLogFlushInterval?: Duration | undefined;
-
   flushAccessLogOnConnected: boolean;
-
   accessLogOptions?: TcpProxy_TcpAccessLogOptions | undefined;
-
   proxyProtocolTlvs: TlvEntry[];
-
   proxyProtocolTlvMergePolicy: ProxyProtocolTlvMergePolicy;
-
   upstreamConnectMode: UpstreamConnectMode;
-
   maxEarlyDataBytes?: number | undefined;
-
   checkDrainClose?: boolean | undefined;
 };
 
@@ -79,9 +58,7 @@ export declare const TcpProxy_WeightedClusterSchema: GenMessage<TcpProxy_Weighte
 
 export declare type TcpProxy_WeightedCluster_ClusterWeight = Message<"envoy.extensions.filters.network.tcp_proxy.v3.TcpProxy.WeightedCluster.ClusterWeight"> & {
   name: string;
-
   weight: number;
-
   metadataMatch?: Metadata | undefined;
 };
 
@@ -89,23 +66,14 @@ export declare const TcpProxy_WeightedCluster_ClusterWeightSchema: GenMessage<Tc
 
 export declare type TcpProxy_TunnelingConfig = Message<"envoy.extensions.filters.network.tcp_proxy.v3.TcpProxy.TunnelingConfig"> & {
   hostname: string;
-
   usePost: boolean;
-
   headersToAdd: HeaderValueOption[];
-
   propagateResponseHeaders: boolean;
-
   postPath: string;
-
   propagateResponseTrailers: boolean;
-
   requestIdExtension?: RequestIDExtension | undefined;
-
   requestIdHeader: string;
-
   requestIdMetadataKey: string;
-
   formatters: TypedExtensionConfig[];
 };
 
@@ -113,9 +81,7 @@ export declare const TcpProxy_TunnelingConfigSchema: GenMessage<TcpProxy_Tunneli
 
 export declare type TcpProxy_OnDemand = Message<"envoy.extensions.filters.network.tcp_proxy.v3.TcpProxy.OnDemand"> & {
   odcdsConfig?: ConfigSource | undefined;
-
   resourcesLocator: string;
-
   timeout?: Duration | undefined;
 };
 
@@ -123,9 +89,7 @@ export declare const TcpProxy_OnDemandSchema: GenMessage<TcpProxy_OnDemand>;
 
 export declare type TcpProxy_TcpAccessLogOptions = Message<"envoy.extensions.filters.network.tcp_proxy.v3.TcpProxy.TcpAccessLogOptions"> & {
   accessLogFlushInterval?: Duration | undefined;
-
   flushAccessLogOnConnected: boolean;
-
   flushAccessLogOnStart: boolean;
 };
 
@@ -133,9 +97,7 @@ export declare const TcpProxy_TcpAccessLogOptionsSchema: GenMessage<TcpProxy_Tcp
 
 export enum UpstreamConnectMode {
   IMMEDIATE = 0,
-
   ON_DOWNSTREAM_DATA = 1,
-
   ON_DOWNSTREAM_TLS_HANDSHAKE = 2,
 }
 
@@ -143,9 +105,7 @@ export declare const UpstreamConnectModeSchema: GenEnum<UpstreamConnectMode>;
 
 export enum ProxyProtocolTlvMergePolicy {
   ADD_IF_ABSENT = 0,
-
   OVERWRITE_BY_TYPE_IF_EXISTS_OR_ADD = 1,
-
   APPEND_IF_EXISTS_OR_ADD = 2,
 }
 

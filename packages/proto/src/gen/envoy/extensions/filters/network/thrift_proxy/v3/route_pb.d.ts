@@ -11,9 +11,7 @@ export declare const file_envoy_extensions_filters_network_thrift_proxy_v3_route
 
 export declare type RouteConfiguration = Message<"envoy.extensions.filters.network.thrift_proxy.v3.RouteConfiguration"> & {
   name: string;
-
   routes: Route[];
-
   validateClusters?: boolean | undefined;
 };
 
@@ -21,7 +19,6 @@ export declare const RouteConfigurationSchema: GenMessage<RouteConfiguration>;
 
 export declare type Route = Message<"envoy.extensions.filters.network.thrift_proxy.v3.Route"> & {
   match?: RouteMatch | undefined;
-
   route?: RouteAction | undefined;
 };
 
@@ -35,9 +32,7 @@ export declare type RouteMatch = Message<"envoy.extensions.filters.network.thrif
     value: string;
     case: "serviceName";
   } | { case: undefined; value?: undefined };
-
   invert: boolean;
-
   headers: HeaderMatcher[];
 };
 
@@ -54,13 +49,9 @@ export declare type RouteAction = Message<"envoy.extensions.filters.network.thri
     value: string;
     case: "clusterHeader";
   } | { case: undefined; value?: undefined };
-
   metadataMatch?: Metadata | undefined;
-
   rateLimits: RateLimit[];
-
   stripServiceName: boolean;
-
   requestMirrorPolicies: RouteAction_RequestMirrorPolicy[];
 };
 
@@ -68,7 +59,6 @@ export declare const RouteActionSchema: GenMessage<RouteAction>;
 
 export declare type RouteAction_RequestMirrorPolicy = Message<"envoy.extensions.filters.network.thrift_proxy.v3.RouteAction.RequestMirrorPolicy"> & {
   cluster: string;
-
   runtimeFraction?: RuntimeFractionalPercent | undefined;
 };
 
@@ -82,9 +72,7 @@ export declare const WeightedClusterSchema: GenMessage<WeightedCluster>;
 
 export declare type WeightedCluster_ClusterWeight = Message<"envoy.extensions.filters.network.thrift_proxy.v3.WeightedCluster.ClusterWeight"> & {
   name: string;
-
   weight?: number | undefined;
-
   metadataMatch?: Metadata | undefined;
 };
 

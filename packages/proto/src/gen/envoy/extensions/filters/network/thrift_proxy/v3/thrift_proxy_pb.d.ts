@@ -13,7 +13,6 @@ export declare const file_envoy_extensions_filters_network_thrift_proxy_v3_thrif
 
 export declare type Trds = Message<"envoy.extensions.filters.network.thrift_proxy.v3.Trds"> & {
   configSource?: ConfigSource | undefined;
-
   routeConfigName: string;
 };
 
@@ -21,23 +20,14 @@ export declare const TrdsSchema: GenMessage<Trds>;
 
 export declare type ThriftProxy = Message<"envoy.extensions.filters.network.thrift_proxy.v3.ThriftProxy"> & {
   transport: TransportType;
-
   protocol: ProtocolType;
-
   statPrefix: string;
-
   routeConfig?: RouteConfiguration | undefined;
-
   trds?: Trds | undefined;
-
   thriftFilters: ThriftFilter[];
-
   payloadPassthrough: boolean;
-
   maxRequestsPerConnection?: number | undefined;
-
   accessLog: AccessLog[];
-
   headerKeysPreserveCase: boolean;
 };
 
@@ -45,7 +35,6 @@ export declare const ThriftProxySchema: GenMessage<ThriftProxy>;
 
 export declare type ThriftFilter = Message<"envoy.extensions.filters.network.thrift_proxy.v3.ThriftFilter"> & {
   name: string;
-
   configType: {
     value: Any;
     case: "typedConfig";
@@ -56,7 +45,6 @@ export declare const ThriftFilterSchema: GenMessage<ThriftFilter>;
 
 export declare type ThriftProtocolOptions = Message<"envoy.extensions.filters.network.thrift_proxy.v3.ThriftProtocolOptions"> & {
   transport: TransportType;
-
   protocol: ProtocolType;
 };
 
@@ -64,11 +52,8 @@ export declare const ThriftProtocolOptionsSchema: GenMessage<ThriftProtocolOptio
 
 export enum TransportType {
   AUTO_TRANSPORT = 0,
-
   FRAMED = 1,
-
   UNFRAMED = 2,
-
   HEADER = 3,
 }
 
@@ -76,13 +61,9 @@ export declare const TransportTypeSchema: GenEnum<TransportType>;
 
 export enum ProtocolType {
   AUTO_PROTOCOL = 0,
-
   BINARY = 1,
-
   LAX_BINARY = 2,
-
   COMPACT = 3,
-
   TWITTER = 4,
 }
 

@@ -10,21 +10,13 @@ export declare const file_envoy_extensions_filters_network_zookeeper_proxy_v3_zo
 
 export declare type ZooKeeperProxy = Message<"envoy.extensions.filters.network.zookeeper_proxy.v3.ZooKeeperProxy"> & {
   statPrefix: string;
-
   accessLog: string;
-
   maxPacketBytes?: number | undefined;
-
   enableLatencyThresholdMetrics: boolean;
-
   defaultLatencyThreshold?: Duration | undefined;
-
   latencyThresholdOverrides: LatencyThresholdOverride[];
-
   enablePerOpcodeRequestBytesMetrics: boolean;
-
   enablePerOpcodeResponseBytesMetrics: boolean;
-
   enablePerOpcodeDecoderErrorMetrics: boolean;
 };
 
@@ -32,7 +24,6 @@ export declare const ZooKeeperProxySchema: GenMessage<ZooKeeperProxy>;
 
 export declare type LatencyThresholdOverride = Message<"envoy.extensions.filters.network.zookeeper_proxy.v3.LatencyThresholdOverride"> & {
   opcode: LatencyThresholdOverride_Opcode;
-
   threshold?: Duration | undefined;
 };
 
@@ -40,57 +31,31 @@ export declare const LatencyThresholdOverrideSchema: GenMessage<LatencyThreshold
 
 export enum LatencyThresholdOverride_Opcode {
   Connect = 0,
-
   Create = 1,
-
   Delete = 2,
-
   Exists = 3,
-
   GetData = 4,
-
   SetData = 5,
-
   GetAcl = 6,
-
   SetAcl = 7,
-
   GetChildren = 8,
-
   Sync = 9,
-
   Ping = 10,
-
   GetChildren2 = 11,
-
   Check = 12,
-
   Multi = 13,
-
   Create2 = 14,
-
   Reconfig = 15,
-
   CheckWatches = 16,
-
   RemoveWatches = 17,
-
   CreateContainer = 18,
-
   CreateTtl = 19,
-
   Close = 20,
-
   SetAuth = 21,
-
   SetWatches = 22,
-
   GetEphemerals = 23,
-
   GetAllChildrenNumber = 24,
-
   SetWatches2 = 25,
-
   AddWatch = 26,
 }
 

@@ -16,11 +16,8 @@ export declare const file_envoy_extensions_filters_udp_dns_filter_v3_dns_filter:
 
 export declare type DnsFilterConfig = Message<"envoy.extensions.filters.udp.dns_filter.v3.DnsFilterConfig"> & {
   statPrefix: string;
-
   serverConfig?: DnsFilterConfig_ServerContextConfig | undefined;
-
   clientConfig?: DnsFilterConfig_ClientContextConfig | undefined;
-
   accessLog: AccessLog[];
 };
 
@@ -40,13 +37,9 @@ export declare const DnsFilterConfig_ServerContextConfigSchema: GenMessage<DnsFi
 
 export declare type DnsFilterConfig_ClientContextConfig = Message<"envoy.extensions.filters.udp.dns_filter.v3.DnsFilterConfig.ClientContextConfig"> & {
   resolverTimeout?: Duration | undefined;
-
   upstreamResolvers: Address[];
-
   dnsResolutionConfig?: DnsResolutionConfig | undefined;
-
   typedDnsResolverConfig?: TypedExtensionConfig | undefined;
-
   maxPendingLookups: bigint;
 };
 

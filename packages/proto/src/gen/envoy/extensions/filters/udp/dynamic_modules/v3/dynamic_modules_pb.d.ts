@@ -11,9 +11,7 @@ export declare const file_envoy_extensions_filters_udp_dynamic_modules_v3_dynami
 
 export declare type DynamicModuleUdpListenerFilter = Message<"envoy.extensions.filters.udp.dynamic_modules.v3.DynamicModuleUdpListenerFilter"> & {
   dynamicModuleConfig?: DynamicModuleConfig | undefined;
-
   filterName: string;
-
   filterConfig?: Any | undefined;
 };
 

@@ -16,7 +16,6 @@ export declare const file_envoy_extensions_filters_udp_udp_proxy_v3_udp_proxy: G
 
 export declare type UdpProxyConfig = Message<"envoy.extensions.filters.udp.udp_proxy.v3.UdpProxyConfig"> & {
   statPrefix: string;
-
   routeSpecifier: {
     value: string;
     case: "cluster";
@@ -24,25 +23,15 @@ export declare type UdpProxyConfig = Message<"envoy.extensions.filters.udp.udp_p
     value: Matcher;
     case: "matcher";
   } | { case: undefined; value?: undefined };
-
   idleTimeout?: Duration | undefined;
-
   useOriginalSrcIp: boolean;
-
   hashPolicies: UdpProxyConfig_HashPolicy[];
-
   upstreamSocketConfig?: UdpSocketConfig | undefined;
-
   usePerPacketLoadBalancing: boolean;
-
   accessLog: AccessLog[];
-
   proxyAccessLog: AccessLog[];
-
   sessionFilters: UdpProxyConfig_SessionFilter[];
-
   tunnelingConfig?: UdpProxyConfig_UdpTunnelingConfig | undefined;
-
   accessLogOptions?: UdpProxyConfig_UdpAccessLogOptions | undefined;
 };
 
@@ -62,7 +51,6 @@ export declare const UdpProxyConfig_HashPolicySchema: GenMessage<UdpProxyConfig_
 
 export declare type UdpProxyConfig_SessionFilter = Message<"envoy.extensions.filters.udp.udp_proxy.v3.UdpProxyConfig.SessionFilter"> & {
   name: string;
-
   configType: {
     value: Any;
     case: "typedConfig";
@@ -76,25 +64,15 @@ export declare const UdpProxyConfig_SessionFilterSchema: GenMessage<UdpProxyConf
 
 export declare type UdpProxyConfig_UdpTunnelingConfig = Message<"envoy.extensions.filters.udp.udp_proxy.v3.UdpProxyConfig.UdpTunnelingConfig"> & {
   proxyHost: string;
-
   proxyPort?: number | undefined;
-
   targetHost: string;
-
   defaultTargetPort: number;
-
   usePost: boolean;
-
   postPath: string;
-
   retryOptions?: UdpProxyConfig_UdpTunnelingConfig_RetryOptions | undefined;
-
   headersToAdd: HeaderValueOption[];
-
   bufferOptions?: UdpProxyConfig_UdpTunnelingConfig_BufferOptions | undefined;
-
   propagateResponseHeaders: boolean;
-
   propagateResponseTrailers: boolean;
 };
 
@@ -102,7 +80,6 @@ export declare const UdpProxyConfig_UdpTunnelingConfigSchema: GenMessage<UdpProx
 
 export declare type UdpProxyConfig_UdpTunnelingConfig_BufferOptions = Message<"envoy.extensions.filters.udp.udp_proxy.v3.UdpProxyConfig.UdpTunnelingConfig.BufferOptions"> & {
   maxBufferedDatagrams?: number | undefined;
-
   maxBufferedBytes?: bigint | undefined;
 };
 
@@ -110,7 +87,6 @@ export declare const UdpProxyConfig_UdpTunnelingConfig_BufferOptionsSchema: GenM
 
 export declare type UdpProxyConfig_UdpTunnelingConfig_RetryOptions = Message<"envoy.extensions.filters.udp.udp_proxy.v3.UdpProxyConfig.UdpTunnelingConfig.RetryOptions"> & {
   maxConnectAttempts?: number | undefined;
-
   backoffOptions?: BackoffStrategy | undefined;
 };
 
@@ -118,7 +94,6 @@ export declare const UdpProxyConfig_UdpTunnelingConfig_RetryOptionsSchema: GenMe
 
 export declare type UdpProxyConfig_UdpAccessLogOptions = Message<"envoy.extensions.filters.udp.udp_proxy.v3.UdpProxyConfig.UdpAccessLogOptions"> & {
   accessLogFlushInterval?: Duration | undefined;
-
   flushAccessLogOnTunnelConnected: boolean;
 };
 

@@ -10,9 +10,7 @@ export declare const file_envoy_extensions_grpc_service_call_credentials_file_ba
 
 export declare type FileBasedMetadataCallCredentials = Message<"envoy.extensions.grpc_service.call_credentials.file_based_metadata.v3.FileBasedMetadataCallCredentials"> & {
   secretData?: DataSource | undefined;
-
   headerKey: string;
-
   headerPrefix: string;
 };
 

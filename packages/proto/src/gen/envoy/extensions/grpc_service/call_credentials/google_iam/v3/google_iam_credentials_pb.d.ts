@@ -9,7 +9,6 @@ export declare const file_envoy_extensions_grpc_service_call_credentials_google_
 
 export declare type GoogleIamCredentials = Message<"envoy.extensions.grpc_service.call_credentials.google_iam.v3.GoogleIamCredentials"> & {
   authorizationToken: string;
-
   authoritySelector: string;
 };
 

@@ -10,7 +10,6 @@ export declare const file_envoy_extensions_grpc_service_call_credentials_service
 
 export declare type ServiceAccountJwtAccessCredentials = Message<"envoy.extensions.grpc_service.call_credentials.service_account_jwt_access.v3.ServiceAccountJwtAccessCredentials"> & {
   jsonKey: string;
-
   tokenLifetime?: Duration | undefined;
 };
 

@@ -9,21 +9,13 @@ export declare const file_envoy_extensions_grpc_service_call_credentials_sts_ser
 
 export declare type StsServiceCredentials = Message<"envoy.extensions.grpc_service.call_credentials.sts_service.v3.StsServiceCredentials"> & {
   tokenExchangeServiceUri: string;
-
   resource: string;
-
   audience: string;
-
   scope: string;
-
   requestedTokenType: string;
-
   subjectTokenPath: string;
-
   subjectTokenType: string;
-
   actorTokenPath: string;
-
   actorTokenType: string;
 };
 

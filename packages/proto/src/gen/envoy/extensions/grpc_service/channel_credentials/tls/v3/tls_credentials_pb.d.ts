@@ -10,7 +10,6 @@ export declare const file_envoy_extensions_grpc_service_channel_credentials_tls_
 
 export declare type TlsCredentials = Message<"envoy.extensions.grpc_service.channel_credentials.tls.v3.TlsCredentials"> & {
   rootCertificateProvider?: CommonTlsContext_CertificateProviderInstance | undefined;
-
   identityCertificateProvider?: CommonTlsContext_CertificateProviderInstance | undefined;
 };
 

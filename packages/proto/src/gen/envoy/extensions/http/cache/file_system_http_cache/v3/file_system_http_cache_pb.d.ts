@@ -11,23 +11,14 @@ export declare const file_envoy_extensions_http_cache_file_system_http_cache_v3_
 
 export declare type FileSystemHttpCacheConfig = Message<"envoy.extensions.http.cache.file_system_http_cache.v3.FileSystemHttpCacheConfig"> & {
   managerConfig?: AsyncFileManagerConfig | undefined;
-
   cachePath: string;
-
   maxCacheSizeBytes?: bigint | undefined;
-
   maxIndividualCacheEntrySizeBytes?: bigint | undefined;
-
   maxCacheEntryCount?: bigint | undefined;
-
   cacheSubdivisions: number;
-
   evictFraction: number;
-
   maxEvictionPeriod?: Duration | undefined;
-
   minEvictionPeriod?: Duration | undefined;
-
   createCachePath: boolean;
 };
 

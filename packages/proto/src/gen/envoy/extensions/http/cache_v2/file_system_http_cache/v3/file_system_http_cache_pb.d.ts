@@ -11,23 +11,14 @@ export declare const file_envoy_extensions_http_cache_v2_file_system_http_cache_
 
 export declare type FileSystemHttpCacheV2Config = Message<"envoy.extensions.http.cache_v2.file_system_http_cache.v3.FileSystemHttpCacheV2Config"> & {
   managerConfig?: AsyncFileManagerConfig | undefined;
-
   cachePath: string;
-
   maxCacheSizeBytes?: bigint | undefined;
-
   maxIndividualCacheEntrySizeBytes?: bigint | undefined;
-
   maxCacheEntryCount?: bigint | undefined;
-
   cacheSubdivisions: number;
-
   evictFraction: number;
-
   maxEvictionPeriod?: Duration | undefined;
-
   minEvictionPeriod?: Duration | undefined;
-
   createCachePath: boolean;
 };
 

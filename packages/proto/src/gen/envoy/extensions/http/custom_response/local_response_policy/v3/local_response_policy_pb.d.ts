@@ -11,11 +11,8 @@ export declare const file_envoy_extensions_http_custom_response_local_response_p
 
 export declare type LocalResponsePolicy = Message<"envoy.extensions.http.custom_response.local_response_policy.v3.LocalResponsePolicy"> & {
   body?: DataSource | undefined;
-
   bodyFormat?: SubstitutionFormatString | undefined;
-
   statusCode?: number | undefined;
-
   responseHeadersToAdd: HeaderValueOption[];
 };
 

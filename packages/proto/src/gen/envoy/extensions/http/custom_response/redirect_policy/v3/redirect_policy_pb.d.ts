@@ -18,13 +18,9 @@ export declare type RedirectPolicy = Message<"envoy.extensions.http.custom_respo
     value: RedirectAction;
     case: "redirectAction";
   } | { case: undefined; value?: undefined };
-
   statusCode?: number | undefined;
-
   responseHeadersToAdd: HeaderValueOption[];
-
   requestHeadersToAdd: HeaderValueOption[];
-
   modifyRequestHeadersAction?: TypedExtensionConfig | undefined;
 };
 

@@ -9,7 +9,6 @@ export declare const file_envoy_extensions_http_header_formatters_preserve_case_
 
 export declare type PreserveCaseFormatterConfig = Message<"envoy.extensions.http.header_formatters.preserve_case.v3.PreserveCaseFormatterConfig"> & {
   forwardReasonPhrase: boolean;
-
   formatterTypeOnEnvoyHeaders: PreserveCaseFormatterConfig_FormatterTypeOnEnvoyHeaders;
 };
 
@@ -17,7 +16,6 @@ export declare const PreserveCaseFormatterConfigSchema: GenMessage<PreserveCaseF
 
 export enum PreserveCaseFormatterConfig_FormatterTypeOnEnvoyHeaders {
   DEFAULT = 0,
-
   PROPER_CASE = 1,
 }
 

@@ -9,13 +9,9 @@ export declare const file_envoy_extensions_http_header_validators_envoy_default_
 
 export declare type HeaderValidatorConfig = Message<"envoy.extensions.http.header_validators.envoy_default.v3.HeaderValidatorConfig"> & {
   http1ProtocolOptions?: HeaderValidatorConfig_Http1ProtocolOptions | undefined;
-
   uriPathNormalizationOptions?: HeaderValidatorConfig_UriPathNormalizationOptions | undefined;
-
   restrictHttpMethods: boolean;
-
   headersWithUnderscoresAction: HeaderValidatorConfig_HeadersWithUnderscoresAction;
-
   stripFragmentFromPath: boolean;
 };
 
@@ -23,9 +19,7 @@ export declare const HeaderValidatorConfigSchema: GenMessage<HeaderValidatorConf
 
 export declare type HeaderValidatorConfig_UriPathNormalizationOptions = Message<"envoy.extensions.http.header_validators.envoy_default.v3.HeaderValidatorConfig.UriPathNormalizationOptions"> & {
   skipPathNormalization: boolean;
-
   skipMergingSlashes: boolean;
-
   pathWithEscapedSlashesAction: HeaderValidatorConfig_UriPathNormalizationOptions_PathWithEscapedSlashesAction;
 };
 
@@ -33,13 +27,9 @@ export declare const HeaderValidatorConfig_UriPathNormalizationOptionsSchema: Ge
 
 export enum HeaderValidatorConfig_UriPathNormalizationOptions_PathWithEscapedSlashesAction {
   IMPLEMENTATION_SPECIFIC_DEFAULT = 0,
-
   KEEP_UNCHANGED = 1,
-
   REJECT_REQUEST = 2,
-
   UNESCAPE_AND_REDIRECT = 3,
-
   UNESCAPE_AND_FORWARD = 4,
 }
 
@@ -53,9 +43,7 @@ export declare const HeaderValidatorConfig_Http1ProtocolOptionsSchema: GenMessag
 
 export enum HeaderValidatorConfig_HeadersWithUnderscoresAction {
   ALLOW = 0,
-
   REJECT_REQUEST = 1,
-
   DROP_HEADER = 2,
 }
 

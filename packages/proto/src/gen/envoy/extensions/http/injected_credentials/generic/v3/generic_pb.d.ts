@@ -10,9 +10,7 @@ export declare const file_envoy_extensions_http_injected_credentials_generic_v3_
 
 export declare type Generic = Message<"envoy.extensions.http.injected_credentials.generic.v3.Generic"> & {
   credential?: SdsSecretConfig | undefined;
-
   header: string;
-
   headerValuePrefix: string;
 };
 

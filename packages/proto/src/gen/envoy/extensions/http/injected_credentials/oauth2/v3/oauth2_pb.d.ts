@@ -12,16 +12,12 @@ export declare const file_envoy_extensions_http_injected_credentials_oauth2_v3_o
 
 export declare type OAuth2 = Message<"envoy.extensions.http.injected_credentials.oauth2.v3.OAuth2"> & {
   tokenEndpoint?: HttpUri | undefined;
-
   scopes: string[];
-
   flowType: {
     value: OAuth2_ClientCredentials;
     case: "clientCredentials";
   } | { case: undefined; value?: undefined };
-
   tokenFetchRetryInterval?: Duration | undefined;
-
   endpointParams: OAuth2_EndpointParameter[];
 };
 
@@ -29,9 +25,7 @@ export declare const OAuth2Schema: GenMessage<OAuth2>;
 
 export declare type OAuth2_ClientCredentials = Message<"envoy.extensions.http.injected_credentials.oauth2.v3.OAuth2.ClientCredentials"> & {
   clientId: string;
-
   clientSecret?: SdsSecretConfig | undefined;
-
   authType: OAuth2_AuthType;
 };
 
@@ -39,7 +33,6 @@ export declare const OAuth2_ClientCredentialsSchema: GenMessage<OAuth2_ClientCre
 
 export declare type OAuth2_EndpointParameter = Message<"envoy.extensions.http.injected_credentials.oauth2.v3.OAuth2.EndpointParameter"> & {
   name: string;
-
   value: string;
 };
 
@@ -47,7 +40,6 @@ export declare const OAuth2_EndpointParameterSchema: GenMessage<OAuth2_EndpointP
 
 export enum OAuth2_AuthType {
   BASIC_AUTH = 0,
-
   URL_ENCODED_BODY = 1,
 }
 

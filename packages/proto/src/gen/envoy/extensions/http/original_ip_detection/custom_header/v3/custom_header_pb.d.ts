@@ -10,9 +10,7 @@ export declare const file_envoy_extensions_http_original_ip_detection_custom_hea
 
 export declare type CustomHeaderConfig = Message<"envoy.extensions.http.original_ip_detection.custom_header.v3.CustomHeaderConfig"> & {
   headerName: string;
-
   allowExtensionToSetAddressAsTrusted: boolean;
-
   rejectWithStatus?: HttpStatus | undefined;
 };
 

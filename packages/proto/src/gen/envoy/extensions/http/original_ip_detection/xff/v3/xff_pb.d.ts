@@ -10,9 +10,7 @@ export declare const file_envoy_extensions_http_original_ip_detection_xff_v3_xff
 
 export declare type XffConfig = Message<"envoy.extensions.http.original_ip_detection.xff.v3.XffConfig"> & {
   xffNumTrustedHops: number;
-
   xffTrustedCidrs?: XffTrustedCidrs | undefined;
-
   skipXffAppend?: boolean | undefined;
 };
 

@@ -9,9 +9,7 @@ export declare const file_envoy_extensions_matching_actions_transform_stat_v3_tr
 
 export declare type TransformStat = Message<"envoy.extensions.matching.actions.transform_stat.v3.TransformStat"> & {
   dropStat?: TransformStat_DropStat | undefined;
-
   dropTag?: TransformStat_DropTag | undefined;
-
   updateTag?: TransformStat_UpdateTag | undefined;
 };
 

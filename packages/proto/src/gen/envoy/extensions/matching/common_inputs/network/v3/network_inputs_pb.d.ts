@@ -54,7 +54,6 @@ export declare const ApplicationProtocolInputSchema: GenMessage<ApplicationProto
 
 export declare type FilterStateInput = Message<"envoy.extensions.matching.common_inputs.network.v3.FilterStateInput"> & {
   key: string;
-
   field: string;
 };
 
@@ -62,7 +61,6 @@ export declare const FilterStateInputSchema: GenMessage<FilterStateInput>;
 
 export declare type DynamicMetadataInput = Message<"envoy.extensions.matching.common_inputs.network.v3.DynamicMetadataInput"> & {
   filter: string;
-
   path: DynamicMetadataInput_PathSegment[];
 };
 

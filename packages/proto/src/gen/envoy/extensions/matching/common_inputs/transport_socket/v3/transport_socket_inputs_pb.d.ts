@@ -9,7 +9,6 @@ export declare const file_envoy_extensions_matching_common_inputs_transport_sock
 
 export declare type EndpointMetadataInput = Message<"envoy.extensions.matching.common_inputs.transport_socket.v3.EndpointMetadataInput"> & {
   filter: string;
-
   path: EndpointMetadataInput_PathSegment[];
 };
 
@@ -26,7 +25,6 @@ export declare const EndpointMetadataInput_PathSegmentSchema: GenMessage<Endpoin
 
 export declare type LocalityMetadataInput = Message<"envoy.extensions.matching.common_inputs.transport_socket.v3.LocalityMetadataInput"> & {
   filter: string;
-
   path: LocalityMetadataInput_PathSegment[];
 };
 

@@ -9,9 +9,7 @@ export declare const file_envoy_extensions_matching_input_matchers_consistent_ha
 
 export declare type ConsistentHashing = Message<"envoy.extensions.matching.input_matchers.consistent_hashing.v3.ConsistentHashing"> & {
   threshold: number;
-
   modulo: number;
-
   seed: bigint;
 };
 

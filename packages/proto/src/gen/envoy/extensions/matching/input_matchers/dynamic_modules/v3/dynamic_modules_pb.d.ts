@@ -11,9 +11,7 @@ export declare const file_envoy_extensions_matching_input_matchers_dynamic_modul
 
 export declare type DynamicModuleMatcher = Message<"envoy.extensions.matching.input_matchers.dynamic_modules.v3.DynamicModuleMatcher"> & {
   dynamicModuleConfig?: DynamicModuleConfig | undefined;
-
   matcherName: string;
-
   matcherConfig?: Any | undefined;
 };
 

@@ -10,7 +10,6 @@ export declare const file_envoy_extensions_matching_input_matchers_ip_v3_ip: Gen
 
 export declare type Ip = Message<"envoy.extensions.matching.input_matchers.ip.v3.Ip"> & {
   cidrRanges: CidrRange[];
-
   statPrefix: string;
 };
 

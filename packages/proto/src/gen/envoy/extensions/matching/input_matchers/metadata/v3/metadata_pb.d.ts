@@ -10,7 +10,6 @@ export declare const file_envoy_extensions_matching_input_matchers_metadata_v3_m
 
 export declare type Metadata = Message<"envoy.extensions.matching.input_matchers.metadata.v3.Metadata"> & {
   value?: ValueMatcher | undefined;
-
   invert: boolean;
 };
 

@@ -10,7 +10,6 @@ export declare const file_envoy_extensions_matching_input_matchers_runtime_fract
 
 export declare type RuntimeFraction = Message<"envoy.extensions.matching.input_matchers.runtime_fraction.v3.RuntimeFraction"> & {
   runtimeFraction?: RuntimeFractionalPercent | undefined;
-
   seed: bigint;
 };
 

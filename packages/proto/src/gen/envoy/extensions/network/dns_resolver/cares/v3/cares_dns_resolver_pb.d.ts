@@ -12,27 +12,16 @@ export declare const file_envoy_extensions_network_dns_resolver_cares_v3_cares_d
 
 export declare type CaresDnsResolverConfig = Message<"envoy.extensions.network.dns_resolver.cares.v3.CaresDnsResolverConfig"> & {
   resolvers: Address[];
-
   useResolversAsFallback: boolean;
-
   filterUnroutableFamilies: boolean;
-
   dnsResolverOptions?: DnsResolverOptions | undefined;
-
   udpMaxQueries?: number | undefined;
-
   queryTimeoutSeconds?: bigint | undefined;
-
   queryTries?: number | undefined;
-
   rotateNameservers: boolean;
-
   edns0MaxPayloadSize?: number | undefined;
-
   maxUdpChannelDuration?: Duration | undefined;
-
   reinitChannelOnTimeout: boolean;
-
   qcacheMaxTtl?: number | undefined;
 };
 

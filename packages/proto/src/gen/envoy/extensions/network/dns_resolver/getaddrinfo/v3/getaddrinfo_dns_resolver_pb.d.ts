@@ -9,7 +9,6 @@ export declare const file_envoy_extensions_network_dns_resolver_getaddrinfo_v3_g
 
 export declare type GetAddrInfoDnsResolverConfig = Message<"envoy.extensions.network.dns_resolver.getaddrinfo.v3.GetAddrInfoDnsResolverConfig"> & {
   numRetries?: number | undefined;
-
   numResolverThreads?: number | undefined;
 };
 

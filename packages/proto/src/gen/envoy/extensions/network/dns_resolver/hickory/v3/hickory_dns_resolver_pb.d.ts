@@ -11,7 +11,6 @@ export declare const file_envoy_extensions_network_dns_resolver_hickory_v3_hicko
 
 export declare type DnsOverTlsConfig = Message<"envoy.extensions.network.dns_resolver.hickory.v3.DnsOverTlsConfig"> & {
   servers: Address[];
-
   tlsServerName: string;
 };
 
@@ -25,21 +24,13 @@ export declare const DnsOverHttpsConfigSchema: GenMessage<DnsOverHttpsConfig>;
 
 export declare type HickoryDnsResolverConfig = Message<"envoy.extensions.network.dns_resolver.hickory.v3.HickoryDnsResolverConfig"> & {
   resolvers: Address[];
-
   dnsOverTls?: DnsOverTlsConfig | undefined;
-
   dnsOverHttps?: DnsOverHttpsConfig | undefined;
-
   enableDnssec: boolean;
-
   cacheSize?: number | undefined;
-
   numResolverThreads?: number | undefined;
-
   useSystemConfig?: boolean | undefined;
-
   queryTimeout?: Duration | undefined;
-
   queryTries?: number | undefined;
 };
 

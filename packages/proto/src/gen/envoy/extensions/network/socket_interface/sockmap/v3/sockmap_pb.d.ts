@@ -10,13 +10,9 @@ export declare const file_envoy_extensions_network_socket_interface_sockmap_v3_s
 
 export declare type Sockmap = Message<"envoy.extensions.network.socket_interface.sockmap.v3.Sockmap"> & {
   bpfProgramPath: string;
-
   cgroupPath: string;
-
   sockhashMaxEntries?: number | undefined;
-
   registerUserSpaceSockets?: boolean | undefined;
-
   acceleratedPorts: Int64Range[];
 };
 

@@ -11,15 +11,10 @@ export declare const file_envoy_extensions_quic_connection_id_generator_quic_lb_
 
 export declare type Config = Message<"envoy.extensions.quic.connection_id_generator.quic_lb.v3.Config"> & {
   serverId?: DataSource | undefined;
-
   serverIdBase64Encoded: boolean;
-
   expectedServerIdLength: number;
-
   nonceLengthBytes: number;
-
   encryptionParameters?: SdsSecretConfig | undefined;
-
   unencryptedMode: boolean;
 };
 

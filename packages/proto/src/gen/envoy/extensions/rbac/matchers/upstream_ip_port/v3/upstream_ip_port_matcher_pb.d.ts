@@ -11,7 +11,6 @@ export declare const file_envoy_extensions_rbac_matchers_upstream_ip_port_v3_ups
 
 export declare type UpstreamIpPortMatcher = Message<"envoy.extensions.rbac.matchers.upstream_ip_port.v3.UpstreamIpPortMatcher"> & {
   upstreamIp?: CidrRange | undefined;
-
   upstreamPortRange?: Int64Range | undefined;
 };
 

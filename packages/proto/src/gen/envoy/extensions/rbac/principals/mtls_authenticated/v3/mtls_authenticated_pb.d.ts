@@ -10,7 +10,6 @@ export declare const file_envoy_extensions_rbac_principals_mtls_authenticated_v3
 
 export declare type Config = Message<"envoy.extensions.rbac.principals.mtls_authenticated.v3.Config"> & {
   sanMatcher?: SubjectAltNameMatcher | undefined;
-
   anyValidatedClientCertificate: boolean;
 };
 

@@ -10,7 +10,6 @@ export declare const file_envoy_extensions_router_cluster_specifiers_lua_v3_lua:
 
 export declare type LuaConfig = Message<"envoy.extensions.router.cluster_specifiers.lua.v3.LuaConfig"> & {
   sourceCode?: DataSource | undefined;
-
   defaultCluster: string;
 };
 

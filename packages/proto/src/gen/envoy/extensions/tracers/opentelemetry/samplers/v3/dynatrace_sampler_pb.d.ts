@@ -10,11 +10,8 @@ export declare const file_envoy_extensions_tracers_opentelemetry_samplers_v3_dyn
 
 export declare type DynatraceSamplerConfig = Message<"envoy.extensions.tracers.opentelemetry.samplers.v3.DynatraceSamplerConfig"> & {
   tenant: string;
-
   clusterId: number;
-
   httpService?: HttpService | undefined;
-
   rootSpansPerMinute: number;
 };
 

@@ -11,9 +11,7 @@ export declare const file_envoy_extensions_upstreams_http_dynamic_modules_v3_dyn
 
 export declare type Config = Message<"envoy.extensions.upstreams.http.dynamic_modules.v3.Config"> & {
   dynamicModuleConfig?: DynamicModuleConfig | undefined;
-
   bridgeName: string;
-
   bridgeConfig?: Any | undefined;
 };
 

@@ -9,13 +9,9 @@ export declare const file_contrib_envoy_extensions_compression_qatzip_compressor
 
 export declare type Qatzip = Message<"envoy.extensions.compression.qatzip.compressor.v3alpha.Qatzip"> & {
   compressionLevel?: number | undefined;
-
   hardwareBufferSize: Qatzip_HardwareBufferSize;
-
   inputSizeThreshold?: number | undefined;
-
   streamBufferSize?: number | undefined;
-
   chunkSize?: number | undefined;
 };
 
@@ -23,17 +19,11 @@ export declare const QatzipSchema: GenMessage<Qatzip>;
 
 export enum Qatzip_HardwareBufferSize {
   DEFAULT = 0,
-
   SZ_4K = 1,
-
   SZ_8K = 2,
-
   SZ_32K = 3,
-
   SZ_64K = 4,
-
   SZ_128K = 5,
-
   SZ_512K = 6,
 }
 

@@ -9,15 +9,10 @@ export declare const file_contrib_envoy_extensions_compression_qatzstd_compresso
 
 export declare type Qatzstd = Message<"envoy.extensions.compression.qatzstd.compressor.v3alpha.Qatzstd"> & {
   compressionLevel?: number | undefined;
-
   enableChecksum: boolean;
-
   strategy: Qatzstd_Strategy;
-
   chunkSize?: number | undefined;
-
   enableQatZstd: boolean;
-
   qatZstdFallbackThreshold?: number | undefined;
 };
 
@@ -25,23 +20,14 @@ export declare const QatzstdSchema: GenMessage<Qatzstd>;
 
 export enum Qatzstd_Strategy {
   DEFAULT = 0,
-
   FAST = 1,
-
   DFAST = 2,
-
   GREEDY = 3,
-
   LAZY = 4,
-
   LAZY2 = 5,
-
   BTLAZY2 = 6,
-
   BTOPT = 7,
-
   BTULTRA = 8,
-
   BTULTRA2 = 9,
 }
 

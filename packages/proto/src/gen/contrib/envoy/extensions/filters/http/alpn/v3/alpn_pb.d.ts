@@ -15,7 +15,6 @@ export declare const FilterConfigSchema: GenMessage<FilterConfig>;
 
 export declare type FilterConfig_AlpnOverride = Message<"istio.envoy.config.filter.http.alpn.v2alpha1.FilterConfig.AlpnOverride"> & {
   upstreamProtocol: FilterConfig_Protocol;
-
   alpnOverride: string[];
 };
 
@@ -23,9 +22,7 @@ export declare const FilterConfig_AlpnOverrideSchema: GenMessage<FilterConfig_Al
 
 export enum FilterConfig_Protocol {
   HTTP10 = 0,
-
   HTTP11 = 1,
-
   HTTP2 = 2,
 }
 

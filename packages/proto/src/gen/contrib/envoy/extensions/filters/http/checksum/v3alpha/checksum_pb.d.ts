@@ -10,7 +10,6 @@ export declare const file_contrib_envoy_extensions_filters_http_checksum_v3alpha
 
 export declare type ChecksumConfig = Message<"envoy.extensions.filters.http.checksum.v3alpha.ChecksumConfig"> & {
   checksums: ChecksumConfig_Checksum[];
-
   rejectUnmatched: boolean;
 };
 
@@ -21,7 +20,6 @@ export declare type ChecksumConfig_Checksum = Message<"envoy.extensions.filters.
     value: StringMatcher;
     case: "pathMatcher";
   } | { case: undefined; value?: undefined };
-
   sha256: string;
 };
 

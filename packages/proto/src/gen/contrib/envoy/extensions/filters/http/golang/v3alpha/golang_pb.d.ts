@@ -11,15 +11,10 @@ export declare const file_contrib_envoy_extensions_filters_http_golang_v3alpha_g
 
 export declare type Config = Message<"envoy.extensions.filters.http.golang.v3alpha.Config"> & {
   libraryId: string;
-
   libraryPath: string;
-
   pluginName: string;
-
   pluginConfig?: Any | undefined;
-
   mergePolicy: Config_MergePolicy;
-
   genericSecrets: SdsSecretConfig[];
 };
 
@@ -27,9 +22,7 @@ export declare const ConfigSchema: GenMessage<Config>;
 
 export enum Config_MergePolicy {
   MERGE_VIRTUALHOST_ROUTER_FILTER = 0,
-
   MERGE_VIRTUALHOST_ROUTER = 1,
-
   OVERRIDE = 3,
 }
 

@@ -10,13 +10,9 @@ export declare const file_contrib_envoy_extensions_filters_http_istio_stats_v3_i
 
 export declare type MetricConfig = Message<"stats.MetricConfig"> & {
   dimensions: { [key: string]: string };
-
   name: string;
-
   tagsToRemove: string[];
-
   match: string;
-
   drop: boolean;
 };
 
@@ -24,9 +20,7 @@ export declare const MetricConfigSchema: GenMessage<MetricConfig>;
 
 export declare type MetricDefinition = Message<"stats.MetricDefinition"> & {
   name: string;
-
   value: string;
-
   type: MetricType;
 };
 
@@ -34,17 +28,11 @@ export declare const MetricDefinitionSchema: GenMessage<MetricDefinition>;
 
 export declare type PluginConfig = Message<"stats.PluginConfig"> & {
   disableHostHeaderFallback: boolean;
-
   tcpReportingDuration?: Duration | undefined;
-
   metrics: MetricConfig[];
-
   definitions: MetricDefinition[];
-
   reporter: Reporter;
-
   rotationInterval?: Duration | undefined;
-
   gracefulDeletionInterval?: Duration | undefined;
 };
 
@@ -52,9 +40,7 @@ export declare const PluginConfigSchema: GenMessage<PluginConfig>;
 
 export enum MetricType {
   COUNTER = 0,
-
   GAUGE = 1,
-
   HISTOGRAM = 2,
 }
 
@@ -62,7 +48,6 @@ export declare const MetricTypeSchema: GenEnum<MetricType>;
 
 export enum Reporter {
   UNSPECIFIED = 0,
-
   SERVER_GATEWAY = 1,
 }
 

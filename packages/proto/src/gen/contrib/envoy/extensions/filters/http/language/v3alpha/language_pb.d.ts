@@ -9,9 +9,7 @@ export declare const file_contrib_envoy_extensions_filters_http_language_v3alpha
 
 export declare type Language = Message<"envoy.extensions.filters.http.language.v3alpha.Language"> & {
   defaultLanguage: string;
-
   supportedLanguages: string[];
-
   clearRouteCache: boolean;
 };
 

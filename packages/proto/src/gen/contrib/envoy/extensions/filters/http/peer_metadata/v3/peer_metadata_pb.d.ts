@@ -9,15 +9,10 @@ export declare const file_contrib_envoy_extensions_filters_http_peer_metadata_v3
 
 export declare type Config = Message<"io.istio.http.peer_metadata.Config"> & {
   downstreamDiscovery: Config_DiscoveryMethod[];
-
   upstreamDiscovery: Config_DiscoveryMethod[];
-
   downstreamPropagation: Config_PropagationMethod[];
-
   upstreamPropagation: Config_PropagationMethod[];
-
   sharedWithUpstream: boolean;
-
   additionalLabels: string[];
 };
 

@@ -11,21 +11,13 @@ export declare const file_contrib_envoy_extensions_filters_http_sxg_v3alpha_sxg:
 
 export declare type SXG = Message<"envoy.extensions.filters.http.sxg.v3alpha.SXG"> & {
   certificate?: SdsSecretConfig | undefined;
-
   privateKey?: SdsSecretConfig | undefined;
-
   duration?: Duration | undefined;
-
   miRecordSize: bigint;
-
   cborUrl: string;
-
   validityUrl: string;
-
   clientCanAcceptSxgHeader: string;
-
   shouldEncodeSxgHeader: string;
-
   headerPrefixFilters: string[];
 };
 

@@ -10,9 +10,7 @@ export declare const file_contrib_envoy_extensions_filters_listener_postgres_ins
 
 export declare type PostgresInspector = Message<"envoy.extensions.filters.listener.postgres_inspector.v3alpha.PostgresInspector"> & {
   enableMetadataExtraction?: boolean | undefined;
-
   maxStartupMessageSize?: number | undefined;
-
   startupTimeout?: Duration | undefined;
 };
 
@@ -20,9 +18,7 @@ export declare const PostgresInspectorSchema: GenMessage<PostgresInspector>;
 
 export declare type StartupMetadata = Message<"envoy.extensions.filters.listener.postgres_inspector.v3alpha.StartupMetadata"> & {
   user: string;
-
   database: string;
-
   applicationName: string;
 };
 

@@ -11,11 +11,8 @@ export declare const file_contrib_envoy_extensions_filters_network_client_ssl_au
 
 export declare type ClientSSLAuth = Message<"envoy.extensions.filters.network.client_ssl_auth.v3.ClientSSLAuth"> & {
   authApiCluster: string;
-
   statPrefix: string;
-
   refreshDelay?: Duration | undefined;
-
   ipWhiteList: CidrRange[];
 };
 

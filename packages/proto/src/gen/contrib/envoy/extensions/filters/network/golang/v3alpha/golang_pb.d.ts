@@ -10,13 +10,9 @@ export declare const file_contrib_envoy_extensions_filters_network_golang_v3alph
 
 export declare type Config = Message<"envoy.extensions.filters.network.golang.v3alpha.Config"> & {
   isTerminalFilter: boolean;
-
   libraryId: string;
-
   libraryPath: string;
-
   pluginName: string;
-
   pluginConfig?: Any | undefined;
 };
 

@@ -9,16 +9,12 @@ export declare const file_contrib_envoy_extensions_filters_network_kafka_broker_
 
 export declare type KafkaBroker = Message<"envoy.extensions.filters.network.kafka_broker.v3.KafkaBroker"> & {
   statPrefix: string;
-
   forceResponseRewrite: boolean;
-
   brokerAddressRewriteSpec: {
     value: IdBasedBrokerRewriteSpec;
     case: "idBasedBrokerAddressRewriteSpec";
   } | { case: undefined; value?: undefined };
-
   apiKeysAllowed: number[];
-
   apiKeysDenied: number[];
 };
 
@@ -32,9 +28,7 @@ export declare const IdBasedBrokerRewriteSpecSchema: GenMessage<IdBasedBrokerRew
 
 export declare type IdBasedBrokerRewriteRule = Message<"envoy.extensions.filters.network.kafka_broker.v3.IdBasedBrokerRewriteRule"> & {
   id: number;
-
   host: string;
-
   port: number;
 };
 

@@ -9,13 +9,9 @@ export declare const file_contrib_envoy_extensions_filters_network_kafka_mesh_v3
 
 export declare type KafkaMesh = Message<"envoy.extensions.filters.network.kafka_mesh.v3alpha.KafkaMesh"> & {
   advertisedHost: string;
-
   advertisedPort: number;
-
   upstreamClusters: KafkaClusterDefinition[];
-
   forwardingRules: ForwardingRule[];
-
   consumerProxyMode: KafkaMesh_ConsumerProxyMode;
 };
 
@@ -29,13 +25,9 @@ export declare const KafkaMesh_ConsumerProxyModeSchema: GenEnum<KafkaMesh_Consum
 
 export declare type KafkaClusterDefinition = Message<"envoy.extensions.filters.network.kafka_mesh.v3alpha.KafkaClusterDefinition"> & {
   clusterName: string;
-
   bootstrapServers: string;
-
   partitionCount: number;
-
   producerConfig: { [key: string]: string };
-
   consumerConfig: { [key: string]: string };
 };
 
@@ -43,7 +35,6 @@ export declare const KafkaClusterDefinitionSchema: GenMessage<KafkaClusterDefini
 
 export declare type ForwardingRule = Message<"envoy.extensions.filters.network.kafka_mesh.v3alpha.ForwardingRule"> & {
   targetCluster: string;
-
   trigger: {
     value: string;
     case: "topicPrefix";

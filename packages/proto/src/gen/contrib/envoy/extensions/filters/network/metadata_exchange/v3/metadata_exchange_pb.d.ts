@@ -9,9 +9,7 @@ export declare const file_contrib_envoy_extensions_filters_network_metadata_exch
 
 export declare type MetadataExchange = Message<"envoy.tcp.metadataexchange.config.MetadataExchange"> & {
   protocol: string;
-
   enableDiscovery: boolean;
-
   additionalLabels: string[];
 };
 

@@ -9,9 +9,7 @@ export declare const file_contrib_envoy_extensions_filters_network_mysql_proxy_v
 
 export declare type MySQLProxy = Message<"envoy.extensions.filters.network.mysql_proxy.v3.MySQLProxy"> & {
   statPrefix: string;
-
   accessLog: string;
-
   downstreamSsl: MySQLProxy_SSLMode;
 };
 
@@ -19,9 +17,7 @@ export declare const MySQLProxySchema: GenMessage<MySQLProxy>;
 
 export enum MySQLProxy_SSLMode {
   DISABLE = 0,
-
   REQUIRE = 1,
-
   ALLOW = 2,
 }
 

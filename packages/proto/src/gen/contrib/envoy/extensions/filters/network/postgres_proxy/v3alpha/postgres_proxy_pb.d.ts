@@ -9,13 +9,9 @@ export declare const file_contrib_envoy_extensions_filters_network_postgres_prox
 
 export declare type PostgresProxy = Message<"envoy.extensions.filters.network.postgres_proxy.v3alpha.PostgresProxy"> & {
   statPrefix: string;
-
   enableSqlParsing?: boolean | undefined;
-
   terminateSsl: boolean;
-
   upstreamSsl: PostgresProxy_SSLMode;
-
   downstreamSsl: PostgresProxy_SSLMode;
 };
 
@@ -23,9 +19,7 @@ export declare const PostgresProxySchema: GenMessage<PostgresProxy>;
 
 export enum PostgresProxy_SSLMode {
   DISABLE = 0,
-
   REQUIRE = 1,
-
   ALLOW = 2,
 }
 

@@ -11,11 +11,8 @@ export declare const file_contrib_envoy_extensions_filters_network_rocketmq_prox
 
 export declare type RocketmqProxy = Message<"envoy.extensions.filters.network.rocketmq_proxy.v3.RocketmqProxy"> & {
   statPrefix: string;
-
   routeConfig?: RouteConfiguration | undefined;
-
   transientObjectLifeSpan?: Duration | undefined;
-
   developMode: boolean;
 };
 

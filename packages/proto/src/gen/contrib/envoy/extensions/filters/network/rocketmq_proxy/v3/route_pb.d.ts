@@ -12,7 +12,6 @@ export declare const file_contrib_envoy_extensions_filters_network_rocketmq_prox
 
 export declare type RouteConfiguration = Message<"envoy.extensions.filters.network.rocketmq_proxy.v3.RouteConfiguration"> & {
   name: string;
-
   routes: Route[];
 };
 
@@ -20,7 +19,6 @@ export declare const RouteConfigurationSchema: GenMessage<RouteConfiguration>;
 
 export declare type Route = Message<"envoy.extensions.filters.network.rocketmq_proxy.v3.Route"> & {
   match?: RouteMatch | undefined;
-
   route?: RouteAction | undefined;
 };
 
@@ -28,7 +26,6 @@ export declare const RouteSchema: GenMessage<Route>;
 
 export declare type RouteMatch = Message<"envoy.extensions.filters.network.rocketmq_proxy.v3.RouteMatch"> & {
   topic?: StringMatcher | undefined;
-
   headers: HeaderMatcher[];
 };
 
@@ -36,7 +33,6 @@ export declare const RouteMatchSchema: GenMessage<RouteMatch>;
 
 export declare type RouteAction = Message<"envoy.extensions.filters.network.rocketmq_proxy.v3.RouteAction"> & {
   cluster: string;
-
   metadataMatch?: Metadata | undefined;
 };
 

@@ -9,7 +9,6 @@ export declare const file_contrib_envoy_extensions_filters_network_sip_proxy_v3a
 
 export declare type RouteConfiguration = Message<"envoy.extensions.filters.network.sip_proxy.v3alpha.RouteConfiguration"> & {
   name: string;
-
   routes: Route[];
 };
 
@@ -17,7 +16,6 @@ export declare const RouteConfigurationSchema: GenMessage<RouteConfiguration>;
 
 export declare type Route = Message<"envoy.extensions.filters.network.sip_proxy.v3alpha.Route"> & {
   match?: RouteMatch | undefined;
-
   route?: RouteAction | undefined;
 };
 
@@ -28,9 +26,7 @@ export declare type RouteMatch = Message<"envoy.extensions.filters.network.sip_p
     value: string;
     case: "domain";
   } | { case: undefined; value?: undefined };
-
   header: string;
-
   parameter: string;
 };
 

@@ -12,11 +12,8 @@ export declare const file_contrib_envoy_extensions_filters_network_sip_proxy_v3a
 
 export declare type SipProxy = Message<"envoy.extensions.filters.network.sip_proxy.v3alpha.SipProxy"> & {
   statPrefix: string;
-
   routeConfig?: RouteConfiguration | undefined;
-
   sipFilters: SipFilter[];
-
   settings?: SipProxy_SipSettings | undefined;
 };
 
@@ -24,11 +21,8 @@ export declare const SipProxySchema: GenMessage<SipProxy>;
 
 export declare type SipProxy_SipSettings = Message<"envoy.extensions.filters.network.sip_proxy.v3alpha.SipProxy.SipSettings"> & {
   transactionTimeout?: Duration | undefined;
-
   localServices: LocalService[];
-
   traServiceConfig?: TraServiceConfig | undefined;
-
   operateVia: boolean;
 };
 
@@ -36,7 +30,6 @@ export declare const SipProxy_SipSettingsSchema: GenMessage<SipProxy_SipSettings
 
 export declare type SipFilter = Message<"envoy.extensions.filters.network.sip_proxy.v3alpha.SipFilter"> & {
   name: string;
-
   configType: {
     value: Any;
     case: "typedConfig";
@@ -47,9 +40,7 @@ export declare const SipFilterSchema: GenMessage<SipFilter>;
 
 export declare type SipProtocolOptions = Message<"envoy.extensions.filters.network.sip_proxy.v3alpha.SipProtocolOptions"> & {
   sessionAffinity: boolean;
-
   registrationAffinity: boolean;
-
   customizedAffinity?: CustomizedAffinity | undefined;
 };
 
@@ -57,7 +48,6 @@ export declare const SipProtocolOptionsSchema: GenMessage<SipProtocolOptions>;
 
 export declare type CustomizedAffinity = Message<"envoy.extensions.filters.network.sip_proxy.v3alpha.CustomizedAffinity"> & {
   entries: CustomizedAffinityEntry[];
-
   stopLoadBalance: boolean;
 };
 
@@ -65,13 +55,9 @@ export declare const CustomizedAffinitySchema: GenMessage<CustomizedAffinity>;
 
 export declare type CustomizedAffinityEntry = Message<"envoy.extensions.filters.network.sip_proxy.v3alpha.CustomizedAffinityEntry"> & {
   header: string;
-
   keyName: string;
-
   subscribe: boolean;
-
   query: boolean;
-
   cache?: Cache | undefined;
 };
 
@@ -79,7 +65,6 @@ export declare const CustomizedAffinityEntrySchema: GenMessage<CustomizedAffinit
 
 export declare type Cache = Message<"envoy.extensions.filters.network.sip_proxy.v3alpha.Cache"> & {
   maxCacheItem: number;
-
   addQueryToCache: boolean;
 };
 
@@ -87,7 +72,6 @@ export declare const CacheSchema: GenMessage<Cache>;
 
 export declare type LocalService = Message<"envoy.extensions.filters.network.sip_proxy.v3alpha.LocalService"> & {
   domain: string;
-
   parameter: string;
 };
 

@@ -15,23 +15,14 @@ export declare const HyperscanSchema: GenMessage<Hyperscan>;
 
 export declare type Hyperscan_Regex = Message<"envoy.extensions.matching.input_matchers.hyperscan.v3alpha.Hyperscan.Regex"> & {
   regex: string;
-
   id: number;
-
   caseless: boolean;
-
   dotAll: boolean;
-
   multiline: boolean;
-
   allowEmpty: boolean;
-
   utf8: boolean;
-
   ucp: boolean;
-
   combination: boolean;
-
   quiet: boolean;
 };
 

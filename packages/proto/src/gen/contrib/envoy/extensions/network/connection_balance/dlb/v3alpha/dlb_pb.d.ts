@@ -9,9 +9,7 @@ export declare const file_contrib_envoy_extensions_network_connection_balance_dl
 
 export declare type Dlb = Message<"envoy.extensions.network.connection_balance.dlb.v3alpha.Dlb"> & {
   id: number;
-
   maxRetries: number;
-
   fallbackPolicy: Dlb_FallbackPolicy;
 };
 
@@ -19,9 +17,7 @@ export declare const DlbSchema: GenMessage<Dlb>;
 
 export enum Dlb_FallbackPolicy {
   None = 0,
-
   NopConnectionBalance = 1,
-
   ExactConnectionBalance = 2,
 }
 

@@ -10,15 +10,10 @@ export declare const file_contrib_envoy_extensions_reverse_tunnel_reporters_v3al
 
 export declare type GrpcClientConfig = Message<"envoy.extensions.reverse_tunnel_reporters.v3alpha.clients.grpc_client.GrpcClientConfig"> & {
   statPrefix: string;
-
   cluster: string;
-
   defaultSendInterval?: Duration | undefined;
-
   connectRetryInterval?: Duration | undefined;
-
   maxRetries: number;
-
   maxBufferCount: number;
 };
 

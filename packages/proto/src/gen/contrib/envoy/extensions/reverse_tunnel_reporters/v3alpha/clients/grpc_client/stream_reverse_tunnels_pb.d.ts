@@ -12,13 +12,9 @@ export declare const file_contrib_envoy_extensions_reverse_tunnel_reporters_v3al
 
 export declare type StreamReverseTunnelsRequest = Message<"envoy.extensions.reverse_tunnel_reporters.v3alpha.clients.grpc_client.StreamReverseTunnelsRequest"> & {
   node?: Node | undefined;
-
   addedTunnels: ReverseTunnel[];
-
   removedTunnelNames: string[];
-
   fullPush: boolean;
-
   nonce: bigint;
 };
 
@@ -26,11 +22,8 @@ export declare const StreamReverseTunnelsRequestSchema: GenMessage<StreamReverse
 
 export declare type StreamReverseTunnelsResponse = Message<"envoy.extensions.reverse_tunnel_reporters.v3alpha.clients.grpc_client.StreamReverseTunnelsResponse"> & {
   nodeId: string;
-
   reportInterval?: Duration | undefined;
-
   requestNonce: bigint;
-
   errorDetail?: Status | undefined;
 };
 
@@ -38,9 +31,7 @@ export declare const StreamReverseTunnelsResponseSchema: GenMessage<StreamRevers
 
 export declare type ReverseTunnel = Message<"envoy.extensions.reverse_tunnel_reporters.v3alpha.clients.grpc_client.ReverseTunnel"> & {
   name: string;
-
   identity?: TunnelInitiatorIdentity | undefined;
-
   createdAt?: Timestamp | undefined;
 };
 
@@ -48,9 +39,7 @@ export declare const ReverseTunnelSchema: GenMessage<ReverseTunnel>;
 
 export declare type TunnelInitiatorIdentity = Message<"envoy.extensions.reverse_tunnel_reporters.v3alpha.clients.grpc_client.TunnelInitiatorIdentity"> & {
   tenantId: string;
-
   clusterId: string;
-
   nodeId: string;
 };
 

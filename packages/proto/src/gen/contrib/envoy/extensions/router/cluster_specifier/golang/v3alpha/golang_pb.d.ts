@@ -10,11 +10,8 @@ export declare const file_contrib_envoy_extensions_router_cluster_specifier_gola
 
 export declare type Config = Message<"envoy.extensions.router.cluster_specifier.golang.v3alpha.Config"> & {
   libraryId: string;
-
   libraryPath: string;
-
   defaultCluster: string;
-
   config?: Any | undefined;
 };
 

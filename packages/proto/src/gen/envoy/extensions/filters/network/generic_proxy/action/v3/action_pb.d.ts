@@ -12,7 +12,6 @@ export declare const file_envoy_extensions_filters_network_generic_proxy_action_
 
 export declare type RouteAction = Message<"envoy.extensions.filters.network.generic_proxy.action.v3.RouteAction"> & {
   name: string;
-
   clusterSpecifier: {
     value: string;
     case: "cluster";
@@ -20,13 +19,9 @@ export declare type RouteAction = Message<"envoy.extensions.filters.network.gene
     value: WeightedCluster;
     case: "weightedClusters";
   } | { case: undefined; value?: undefined };
-
   metadata?: Metadata | undefined;
-
   perFilterConfig: { [key: string]: Any };
-
   timeout?: Duration | undefined;
-
   retryPolicy?: RetryPolicy | undefined;
 };
 

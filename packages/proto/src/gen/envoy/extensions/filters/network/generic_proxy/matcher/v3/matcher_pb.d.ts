@@ -41,7 +41,6 @@ export declare const RequestMatchInputSchema: GenMessage<RequestMatchInput>;
 
 export declare type KeyValueMatchEntry = Message<"envoy.extensions.filters.network.generic_proxy.matcher.v3.KeyValueMatchEntry"> & {
   name: string;
-
   stringMatch?: StringMatcher | undefined;
 };
 
@@ -49,11 +48,8 @@ export declare const KeyValueMatchEntrySchema: GenMessage<KeyValueMatchEntry>;
 
 export declare type RequestMatcher = Message<"envoy.extensions.filters.network.generic_proxy.matcher.v3.RequestMatcher"> & {
   host?: StringMatcher | undefined;
-
   path?: StringMatcher | undefined;
-
   method?: StringMatcher | undefined;
-
   properties: KeyValueMatchEntry[];
 };
 

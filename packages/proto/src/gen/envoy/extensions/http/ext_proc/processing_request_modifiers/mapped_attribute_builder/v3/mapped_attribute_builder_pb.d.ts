@@ -9,7 +9,6 @@ export declare const file_envoy_extensions_http_ext_proc_processing_request_modi
 
 export declare type MappedAttributeBuilder = Message<"envoy.extensions.http.ext_proc.processing_request_modifiers.mapped_attribute_builder.v3.MappedAttributeBuilder"> & {
   mappedRequestAttributes: { [key: string]: string };
-
   mappedResponseAttributes: { [key: string]: string };
 };
 

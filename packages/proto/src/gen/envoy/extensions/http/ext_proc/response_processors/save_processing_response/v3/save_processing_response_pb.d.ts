@@ -9,15 +9,10 @@ export declare const file_envoy_extensions_http_ext_proc_response_processors_sav
 
 export declare type SaveProcessingResponse = Message<"envoy.extensions.http.ext_proc.response_processors.save_processing_response.v3.SaveProcessingResponse"> & {
   filterStateNameSuffix: string;
-
   saveRequestHeaders?: SaveProcessingResponse_SaveOptions | undefined;
-
   saveResponseHeaders?: SaveProcessingResponse_SaveOptions | undefined;
-
   saveRequestTrailers?: SaveProcessingResponse_SaveOptions | undefined;
-
   saveResponseTrailers?: SaveProcessingResponse_SaveOptions | undefined;
-
   saveImmediateResponse?: SaveProcessingResponse_SaveOptions | undefined;
 };
 
@@ -25,7 +20,6 @@ export declare const SaveProcessingResponseSchema: GenMessage<SaveProcessingResp
 
 export declare type SaveProcessingResponse_SaveOptions = Message<"envoy.extensions.http.ext_proc.response_processors.save_processing_response.v3.SaveProcessingResponse.SaveOptions"> & {
   saveResponse: boolean;
-
   saveOnError: boolean;
 };
 

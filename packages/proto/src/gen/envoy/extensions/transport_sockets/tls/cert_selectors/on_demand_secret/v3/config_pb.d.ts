@@ -11,9 +11,7 @@ export declare const file_envoy_extensions_transport_sockets_tls_cert_selectors_
 
 export declare type Config = Message<"envoy.extensions.transport_sockets.tls.cert_selectors.on_demand_secret.v3.Config"> & {
   configSource?: ConfigSource | undefined;
-
   certificateMapper?: TypedExtensionConfig | undefined;
-
   prefetchSecretNames: string[];
 };
 

@@ -11,9 +11,7 @@ export declare const file_envoy_extensions_transport_sockets_tls_cert_validator_
 
 export declare type DynamicModuleCertValidatorConfig = Message<"envoy.extensions.transport_sockets.tls.cert_validator.dynamic_modules.v3.DynamicModuleCertValidatorConfig"> & {
   dynamicModuleConfig?: DynamicModuleConfig | undefined;
-
   validatorName: string;
-
   validatorConfig?: Any | undefined;
 };
 

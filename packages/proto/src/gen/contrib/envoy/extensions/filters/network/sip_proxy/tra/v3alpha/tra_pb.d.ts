@@ -12,9 +12,7 @@ export declare const file_contrib_envoy_extensions_filters_network_sip_proxy_tra
 
 export declare type TraServiceConfig = Message<"envoy.extensions.filters.network.sip_proxy.tra.v3alpha.TraServiceConfig"> & {
   grpcService?: GrpcService | undefined;
-
   transportApiVersion: ApiVersion;
-
   timeout?: Duration | undefined;
 };
 
@@ -22,7 +20,6 @@ export declare const TraServiceConfigSchema: GenMessage<TraServiceConfig>;
 
 export declare type TraServiceRequest = Message<"envoy.extensions.filters.network.sip_proxy.tra.v3alpha.TraServiceRequest"> & {
   type: string;
-
   request: {
     value: CreateRequest;
     case: "createRequest";
@@ -45,11 +42,8 @@ export declare const TraServiceRequestSchema: GenMessage<TraServiceRequest>;
 
 export declare type TraServiceResponse = Message<"envoy.extensions.filters.network.sip_proxy.tra.v3alpha.TraServiceResponse"> & {
   type: string;
-
   ret: number;
-
   reason: string;
-
   response: {
     value: CreateResponse;
     case: "createResponse";
@@ -72,7 +66,6 @@ export declare const TraServiceResponseSchema: GenMessage<TraServiceResponse>;
 
 export declare type CreateRequest = Message<"envoy.extensions.filters.network.sip_proxy.tra.v3alpha.CreateRequest"> & {
   data: { [key: string]: string };
-
   context: { [key: string]: string };
 };
 
@@ -85,7 +78,6 @@ export declare const CreateResponseSchema: GenMessage<CreateResponse>;
 
 export declare type UpdateRequest = Message<"envoy.extensions.filters.network.sip_proxy.tra.v3alpha.UpdateRequest"> & {
   data: { [key: string]: string };
-
   context: { [key: string]: string };
 };
 
@@ -98,7 +90,6 @@ export declare const UpdateResponseSchema: GenMessage<UpdateResponse>;
 
 export declare type RetrieveRequest = Message<"envoy.extensions.filters.network.sip_proxy.tra.v3alpha.RetrieveRequest"> & {
   key: string;
-
   context: { [key: string]: string };
 };
 
@@ -112,7 +103,6 @@ export declare const RetrieveResponseSchema: GenMessage<RetrieveResponse>;
 
 export declare type DeleteRequest = Message<"envoy.extensions.filters.network.sip_proxy.tra.v3alpha.DeleteRequest"> & {
   key: string;
-
   context: { [key: string]: string };
 };
 

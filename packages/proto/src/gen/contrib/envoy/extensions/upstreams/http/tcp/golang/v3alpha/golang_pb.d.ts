@@ -10,11 +10,8 @@ export declare const file_contrib_envoy_extensions_upstreams_http_tcp_golang_v3a
 
 export declare type Config = Message<"envoy.extensions.upstreams.http.tcp.golang.v3alpha.Config"> & {
   libraryId: string;
-
   libraryPath: string;
-
   pluginName: string;
-
   pluginConfig?: Any | undefined;
 };
 

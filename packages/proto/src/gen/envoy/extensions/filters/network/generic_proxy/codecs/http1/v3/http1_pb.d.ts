@@ -9,7 +9,6 @@ export declare const file_envoy_extensions_filters_network_generic_proxy_codecs_
 
 export declare type Http1CodecConfig = Message<"envoy.extensions.filters.network.generic_proxy.codecs.http1.v3.Http1CodecConfig"> & {
   singleFrameMode?: boolean | undefined;
-
   maxBufferSize?: number | undefined;
 };
 

@@ -16,9 +16,7 @@ export declare const HeaderToMetadataSchema: GenMessage<HeaderToMetadata>;
 
 export declare type HeaderToMetadata_KeyValuePair = Message<"envoy.extensions.filters.network.thrift_proxy.filters.header_to_metadata.v3.HeaderToMetadata.KeyValuePair"> & {
   metadataNamespace: string;
-
   key: string;
-
   valueType: {
     value: string;
     case: "value";
@@ -26,9 +24,7 @@ export declare type HeaderToMetadata_KeyValuePair = Message<"envoy.extensions.fi
     value: RegexMatchAndSubstitute;
     case: "regexValueRewrite";
   } | { case: undefined; value?: undefined };
-
   type: HeaderToMetadata_ValueType;
-
   encode: HeaderToMetadata_ValueEncode;
 };
 
@@ -36,11 +32,8 @@ export declare const HeaderToMetadata_KeyValuePairSchema: GenMessage<HeaderToMet
 
 export declare type HeaderToMetadata_Rule = Message<"envoy.extensions.filters.network.thrift_proxy.filters.header_to_metadata.v3.HeaderToMetadata.Rule"> & {
   header: string;
-
   onPresent?: HeaderToMetadata_KeyValuePair | undefined;
-
   onMissing?: HeaderToMetadata_KeyValuePair | undefined;
-
   remove: boolean;
 };
 
@@ -48,9 +41,7 @@ export declare const HeaderToMetadata_RuleSchema: GenMessage<HeaderToMetadata_Ru
 
 export enum HeaderToMetadata_ValueType {
   STRING = 0,
-
   NUMBER = 1,
-
   PROTOBUF_VALUE = 2,
 }
 
@@ -58,7 +49,6 @@ export declare const HeaderToMetadata_ValueTypeSchema: GenEnum<HeaderToMetadata_
 
 export enum HeaderToMetadata_ValueEncode {
   NONE = 0,
-
   BASE64 = 1,
 }
 

@@ -16,9 +16,7 @@ export declare const PayloadToMetadataSchema: GenMessage<PayloadToMetadata>;
 
 export declare type PayloadToMetadata_KeyValuePair = Message<"envoy.extensions.filters.network.thrift_proxy.filters.payload_to_metadata.v3.PayloadToMetadata.KeyValuePair"> & {
   metadataNamespace: string;
-
   key: string;
-
   valueType: {
     value: string;
     case: "value";
@@ -26,7 +24,6 @@ export declare type PayloadToMetadata_KeyValuePair = Message<"envoy.extensions.f
     value: RegexMatchAndSubstitute;
     case: "regexValueRewrite";
   } | { case: undefined; value?: undefined };
-
   type: PayloadToMetadata_ValueType;
 };
 
@@ -40,11 +37,8 @@ export declare type PayloadToMetadata_Rule = Message<"envoy.extensions.filters.n
     value: string;
     case: "serviceName";
   } | { case: undefined; value?: undefined };
-
   fieldSelector?: PayloadToMetadata_FieldSelector | undefined;
-
   onPresent?: PayloadToMetadata_KeyValuePair | undefined;
-
   onMissing?: PayloadToMetadata_KeyValuePair | undefined;
 };
 
@@ -52,9 +46,7 @@ export declare const PayloadToMetadata_RuleSchema: GenMessage<PayloadToMetadata_
 
 export declare type PayloadToMetadata_FieldSelector = Message<"envoy.extensions.filters.network.thrift_proxy.filters.payload_to_metadata.v3.PayloadToMetadata.FieldSelector"> & {
   name: string;
-
   id: number;
-
   child?: PayloadToMetadata_FieldSelector | undefined;
 };
 
@@ -62,7 +54,6 @@ export declare const PayloadToMetadata_FieldSelectorSchema: GenMessage<PayloadTo
 
 export enum PayloadToMetadata_ValueType {
   STRING = 0,
-
   NUMBER = 1,
 }
 

@@ -11,13 +11,9 @@ export declare const file_envoy_extensions_filters_network_thrift_proxy_filters_
 
 export declare type RateLimit = Message<"envoy.extensions.filters.network.thrift_proxy.filters.ratelimit.v3.RateLimit"> & {
   domain: string;
-
   stage: number;
-
   timeout?: Duration | undefined;
-
   failureModeDeny: boolean;
-
   rateLimitService?: RateLimitServiceConfig | undefined;
 };
 

@@ -10,12 +10,10 @@ export declare const file_envoy_extensions_filters_udp_udp_proxy_session_dynamic
 
 export declare type FilterConfig = Message<"envoy.extensions.filters.udp.udp_proxy.session.dynamic_forward_proxy.v3.FilterConfig"> & {
   statPrefix: string;
-
   implementationSpecifier: {
     value: DnsCacheConfig;
     case: "dnsCacheConfig";
   } | { case: undefined; value?: undefined };
-
   bufferOptions?: FilterConfig_BufferOptions | undefined;
 };
 
@@ -23,7 +21,6 @@ export declare const FilterConfigSchema: GenMessage<FilterConfig>;
 
 export declare type FilterConfig_BufferOptions = Message<"envoy.extensions.filters.udp.udp_proxy.session.dynamic_forward_proxy.v3.FilterConfig.BufferOptions"> & {
   maxBufferedDatagrams?: number | undefined;
-
   maxBufferedBytes?: bigint | undefined;
 };
 

@@ -10,11 +10,8 @@ export declare const file_envoy_extensions_filters_udp_udp_proxy_session_ext_aut
 
 export declare type FilterConfig = Message<"envoy.extensions.filters.udp.udp_proxy.session.ext_authz.v3.FilterConfig"> & {
   statPrefix: string;
-
   grpcService?: GrpcService | undefined;
-
   failureModeAllow: boolean;
-
   bufferOptions?: FilterConfig_BufferOptions | undefined;
 };
 
@@ -22,7 +19,6 @@ export declare const FilterConfigSchema: GenMessage<FilterConfig>;
 
 export declare type FilterConfig_BufferOptions = Message<"envoy.extensions.filters.udp.udp_proxy.session.ext_authz.v3.FilterConfig.BufferOptions"> & {
   maxBufferedDatagrams?: number | undefined;
-
   maxBufferedBytes?: bigint | undefined;
 };
 

@@ -3,9 +3,16 @@
  * parse that on import (1.1 s of CPU for the files a control plane needs); ours looks descriptors up in
  * the one registry of all of them (0.3 s).
  */
-const declaration = /\/\*\*\n((?: \*.*\n)+?) \*\/\nexport declare const (\w+): Gen(File|Message|Enum|Service|Extension)</g;
+const declaration =
+  /\/\*\*\n((?: \*.*\n)+?) \*\/\nexport declare const (\w+): Gen(File|Message|Enum|Service|Extension)</g;
 const enumDeclaration = /export enum (\w+) \{\n([\s\S]*?)\n\}/g;
-const lookupOf = { Message: "message", Enum: "enumeration", Service: "service", Extension: "extension", File: "file" } as const;
+const lookupOf = {
+  Message: "message",
+  Enum: "enumeration",
+  Service: "service",
+  Extension: "extension",
+  File: "file",
+} as const;
 
 /** How the comment of a declaration names what it describes. */
 const subjectOf = {

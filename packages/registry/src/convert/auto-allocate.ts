@@ -12,8 +12,13 @@ const prime = 65011;
 /** Fills in the addresses of those that want one; all services of one host share it. Order decides collisions. */
 export function autoAllocate(services: readonly Service[]): readonly Service[] {
   const taken = new Map<number, Service>();
+  const seen = new Set<string>();
   for (const service of services) {
-    if (wantsAddress(service) && taken.size < slots) taken.set(freeSlot(service, taken), service);
+    // Services that share namespace and host are one: the second must not look like a collision.
+    const key = `${service.namespace}/${service.hostname}`;
+    if (!wantsAddress(service) || seen.has(key) || taken.size >= slots) continue;
+    seen.add(key);
+    taken.set(freeSlot(service, taken), service);
   }
   const byHost = new Map<string, readonly [number, number]>();
   // An address may not end in .0: from there on everything moves by one.

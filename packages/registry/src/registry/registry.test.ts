@@ -1,0 +1,332 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type ConfigChange, endpointsKeyText, type KubeObject, serviceKeyText } from "@flotilla/model";
+import { defaultRegistrySettings } from "../settings.ts";
+import type { RegistryChange } from "./published.ts";
+import { Registry, type RegistryInput } from "./registry.ts";
+
+const shard = "Kubernetes/Kubernetes";
+
+function put(object: KubeObject): RegistryInput {
+  return { type: "object", op: "put", object };
+}
+
+function gone(kind: string, name: string, namespace = "n"): RegistryInput {
+  return { type: "object", op: "delete", key: { kind, namespace, name } };
+}
+
+function service(name: string, spec: object = {}): KubeObject {
+  const ports = [{ name: "http", port: 80, targetPort: 8080 }];
+  return {
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: { name, namespace: "n" },
+    spec: { clusterIP: "10.0.0.1", ports, selector: { app: name }, ...spec },
+  };
+}
+
+function pod(name: string, address: string, labels: Readonly<Record<string, string>> = {}, node = "n1"): KubeObject {
+  const conditions = [{ type: "Ready", status: "True" }];
+  return {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name, namespace: "n", labels },
+    spec: { nodeName: node, serviceAccountName: "sa" },
+    status: { phase: "Running", podIP: address, conditions },
+  };
+}
+
+function slice(name: string, of: string, pods: Readonly<Record<string, string>>, ready = true): KubeObject {
+  return {
+    apiVersion: "discovery.k8s.io/v1",
+    kind: "EndpointSlice",
+    metadata: { name, namespace: "n", labels: { "kubernetes.io/service-name": of } },
+    addressType: "IPv4",
+    endpoints: Object.entries(pods).map(([pod, address]) => ({
+      addresses: [address],
+      conditions: { ready, serving: ready, terminating: false },
+      targetRef: { kind: "Pod", name: pod, namespace: "n" },
+    })),
+    ports: [{ name: "http", port: 8080, protocol: "TCP" }],
+  };
+}
+
+function node(name: string, region: string): KubeObject {
+  return { apiVersion: "v1", kind: "Node", metadata: { name, labels: { "topology.kubernetes.io/region": region } } };
+}
+
+function config(
+  kind: string,
+  name: string,
+  spec: unknown,
+  labels: Readonly<Record<string, string>> = {},
+): ConfigChange {
+  const key = { kind, namespace: kind.startsWith("Mesh") ? "" : "n", name };
+  return { type: "config", op: "put", key, value: { key, labels, annotations: {}, creationTimeMs: 0, spec } };
+}
+
+function registry(): Registry {
+  return new Registry(defaultRegistrySettings);
+}
+
+/** `+hostname` of a service, `hostname: address:port health …` of endpoints, `-hostname` of what is gone. */
+function short(changes: readonly RegistryChange[]): readonly string[] {
+  return changes.map((change) => {
+    const host = change.key.hostname.replace(".n.svc.cluster.local", "");
+    if (change.op === "delete") return `-${change.type} ${host}`;
+    if (change.type === "service") return `+${host}`;
+    return `${host}: ${change.value.map(({ addresses, port, health }) => `${addresses[0]}:${port} ${health}`).join(", ")}`;
+  });
+}
+
+test("a service and its endpoints come from several objects, in any order", () => {
+  const objects = [service("a"), pod("p", "10.1.0.1"), slice("a-1", "a", { p: "10.1.0.1" }), node("n1", "r1")];
+  const expected = registry().apply(objects.map(put)).changes;
+  assert.deepEqual(short(expected), ["+a", "a: 10.1.0.1:8080 healthy"]);
+  for (const order of [
+    [3, 2, 1, 0],
+    [2, 0, 3, 1],
+    [1, 3, 0, 2],
+  ]) {
+    const one = registry();
+    for (const index of order) one.apply([put(objects[index] as KubeObject)]);
+    assert.deepEqual(sorted(one.state()), sorted(expected));
+  }
+});
+
+test("an endpoint waits for its pod, and the wait is reported", () => {
+  const one = registry();
+  assert.deepEqual(short(one.apply([put(service("a")), put(slice("a-1", "a", { p: "10.1.0.1" }))]).changes), ["+a"]);
+  assert.deepEqual(
+    one.problems().map(({ object, field }) => `${object} ${field}`),
+    ["EndpointSlice/n/a-1 endpoints[0].targetRef"],
+  );
+  assert.deepEqual(short(one.apply([put(pod("p", "10.1.0.1"))]).changes), ["a: 10.1.0.1:8080 healthy"]);
+  assert.deepEqual(one.problems(), []);
+});
+
+test("what changes nothing says nothing", () => {
+  const one = registry();
+  one.apply([service("a"), pod("p", "10.1.0.1"), slice("a-1", "a", { p: "10.1.0.1" })].map(put));
+  const annotated = service("a");
+  const again = { ...annotated, metadata: { ...annotated.metadata, annotations: { note: "x" } } };
+  assert.deepEqual(one.apply([put(again), put(pod("p", "10.1.0.1")), put(pod("other", "10.1.0.9"))]).changes, []);
+});
+
+test("losing an endpoint is urgent, gaining one is not", () => {
+  const one = registry();
+  const two = slice("a-1", "a", { p: "10.1.0.1", q: "10.1.0.2" });
+  const start = one.apply([service("a"), pod("p", "10.1.0.1"), pod("q", "10.1.0.2"), two].map(put));
+  assert.equal(start.urgent, false);
+  assert.equal(one.apply([put(slice("a-1", "a", { p: "10.1.0.1" }))]).urgent, true);
+  assert.equal(one.apply([put(two)]).urgent, false);
+  assert.equal(one.apply([put(slice("a-1", "a", { p: "10.1.0.1", q: "10.1.0.2" }, false))]).urgent, true);
+  const end = one.apply([gone("EndpointSlice", "a-1")]);
+  assert.deepEqual(short(end.changes), ["-endpoints a"]);
+});
+
+test("a node's region and the trust domain reach the endpoints", () => {
+  const one = registry();
+  one.apply([service("a"), pod("p", "10.1.0.1"), slice("a-1", "a", { p: "10.1.0.1" })].map(put));
+  const [moved] = one.apply([put(node("n1", "r1"))]).changes;
+  assert.equal(moved?.type === "endpoints" && moved.op === "put" && moved.value[0]?.locality, "r1");
+  const [renamed] = one.apply([config("MeshConfig", "mesh", { trustDomain: "other" })]).changes;
+  assert.equal(
+    renamed?.type === "endpoints" && renamed.op === "put" && renamed.value[0]?.serviceAccount,
+    "spiffe://other/ns/n/sa/sa",
+  );
+});
+
+test("selectors reach across: a Service takes WorkloadEntries, a ServiceEntry takes pods", () => {
+  const one = registry();
+  const entry = {
+    hosts: ["e.example"],
+    resolution: "STATIC",
+    ports: [{ number: 80, name: "http", targetPort: 8888 }],
+    workloadSelector: { labels: { app: "a" } },
+  };
+  const update = one.apply([
+    put(service("a")),
+    put(pod("p", "10.1.0.1", { app: "a" })),
+    config("WorkloadEntry", "vm", { address: "192.0.2.5", labels: { app: "a" }, ports: { http: 9999 } }),
+    config("ServiceEntry", "e", entry),
+  ]);
+  assert.deepEqual(short(update.changes), [
+    "+a",
+    "+e.example",
+    "a: 192.0.2.5:9999 unknown",
+    "e.example: 10.1.0.1:8888 healthy, 192.0.2.5:9999 unknown",
+  ]);
+  const left = one.apply([put(pod("p", "10.1.0.1", { app: "b" }))]);
+  assert.deepEqual(short(left.changes), ["e.example: 192.0.2.5:9999 unknown"]);
+  assert.equal(left.urgent, true);
+});
+
+test("two ServiceEntries of one host are two services that share their endpoints", () => {
+  const one = registry();
+  const entry = (address: string) => ({
+    hosts: ["e.example"],
+    resolution: "STATIC",
+    ports: [{ number: 80, name: "http" }],
+    endpoints: [{ address }],
+  });
+  const { changes } = one.apply([
+    config("ServiceEntry", "a", entry("192.0.2.1")),
+    config("ServiceEntry", "b", entry("192.0.2.2")),
+  ]);
+  assert.deepEqual(short(changes), [
+    "+e.example",
+    "+e.example",
+    "e.example: 192.0.2.1:80 unknown, 192.0.2.2:80 unknown",
+  ]);
+  const key = { kind: "ServiceEntry", namespace: "n", name: "a" };
+  assert.deepEqual(short(one.apply([{ type: "config", op: "delete", key }]).changes), [
+    "-service e.example",
+    "e.example: 192.0.2.2:80 unknown",
+  ]);
+});
+
+test("kinds of the same name in other groups are passed over", () => {
+  const knative = { ...service("a"), apiVersion: "serving.knative.dev/v1" };
+  assert.deepEqual(registry().apply([put(knative)]).changes, []);
+});
+
+test("each wrong object is reported and the rest goes on", () => {
+  const one = registry();
+  one.apply([
+    put(
+      service("a", {
+        ports: [
+          { name: "http", port: 0 },
+          { name: "ok", port: 81 },
+        ],
+      }),
+    ),
+    put(service("b")),
+    put(slice("x-1", "x", {})),
+    put({ ...pod("p", ""), metadata: { name: "p", namespace: "n" } }),
+    config("ServiceEntry", "e", { hosts: ["e.example"], addresses: ["nonsense"], ports: [{ number: 80 }] }),
+    config("WorkloadEntry", "vm", {}),
+  ]);
+  assert.deepEqual(
+    one.problems().map(({ object, field, reason }) => `${object} ${field} ${reason}`),
+    [
+      "Service/n/a spec.ports[0] 0 is no port: want 1 to 65535",
+      "EndpointSlice/n/x-1 metadata.labels there is no Service n/x",
+      "Pod/n/p status.podIP is empty, and the pod is running",
+      'ServiceEntry/n/e spec.addresses[0] "nonsense" is neither an address nor a range',
+      "WorkloadEntry/n/vm spec.address is empty, and there is no network through which it could be reached",
+      "Service/n/b spec.clusterIP 10.0.0.1 belongs to Service/n/a already",
+    ],
+  );
+  assert.ok(one.state().some(({ key }) => key.hostname === "a.n.svc.cluster.local"));
+});
+
+test("after any history the state is what the objects of now give", () => {
+  for (let seed = 1; seed <= 60; seed += 1) checkHistory(seed);
+});
+
+/** Random puts and deletes over a small world; the accumulated changes must equal a registry that starts with the end. */
+function checkHistory(seed: number): void {
+  const random = mulberry32(seed);
+  const pick = <Value>(values: readonly Value[]) => values[Math.floor(random() * values.length)] as Value;
+  const one = registry();
+  const world = new Map<string, RegistryInput>();
+  const told = new Map<string, RegistryChange>();
+  for (let step = 0; step < 25; step += 1) {
+    const batch = Array.from({ length: 1 + Math.floor(random() * 4) }, () => randomInput(pick));
+    for (const input of batch) remember(world, input);
+    for (const change of one.apply(batch).changes) told.set(keyOf(change), change);
+  }
+  const fresh = registry();
+  const expected = fresh.apply([...world.values()]).changes;
+  const accumulated = [...told.values()].filter(({ op }) => op === "put");
+  assert.deepEqual(sorted(accumulated), sorted(expected), `seed ${seed}`);
+  assert.deepEqual(sorted(one.state()), sorted(expected), `state, seed ${seed}`);
+}
+
+function randomInput(pick: <Value>(values: readonly Value[]) => Value): RegistryInput {
+  const name = pick(["a", "b", "c"]);
+  const labels = { app: pick(["a", "b", "c"]) };
+  const addresses = { a: "10.1.0.1", b: "10.1.0.2", c: "10.1.0.3" };
+  const kind = pick([
+    "Service",
+    "Pod",
+    "EndpointSlice",
+    "Node",
+    "ServiceEntry",
+    "WorkloadEntry",
+    "Namespace",
+    "MeshConfig",
+  ]);
+  if (pick([true, false, false]) && kind !== "MeshConfig") {
+    const namespace = kind === "Node" || kind === "Namespace" ? "" : "n";
+    if (kind.endsWith("Entry")) return { type: "config", op: "delete", key: { kind, namespace, name } };
+    return gone(kind, kind === "Namespace" ? "n" : name, namespace);
+  }
+  switch (kind) {
+    case "Service":
+      return put(service(name, { selector: labels, clusterIP: pick(["10.0.0.1", "None"]) }));
+    case "Pod":
+      return put(pod(name, addresses[name as "a"], labels, pick(["a", "b"])));
+    case "EndpointSlice":
+      return put(
+        slice(name, labels.app, pick([{ a: "10.1.0.1" }, { b: "10.1.0.2", c: "10.1.0.3" }, {}]), pick([true, false])),
+      );
+    case "Node":
+      return put(node(name, pick(["r1", "r2"])));
+    case "Namespace":
+      return put({
+        apiVersion: "v1",
+        kind,
+        metadata: {
+          name: pick(["n", "istio-system"]),
+          labels: { "topology.istio.io/network": pick(["x", "y"]) },
+          annotations: { "networking.istio.io/traffic-distribution": pick(["PreferClose", "no"]) },
+        },
+      });
+    case "MeshConfig":
+      return config(kind, "mesh", { trustDomain: pick(["one", "two"]) });
+    case "WorkloadEntry":
+      return config(kind, name, { address: "192.0.2.1", labels });
+    default:
+      return config(kind, name, {
+        hosts: pick([["x.example"], ["x.example", "y.example"], [`${name}.example`]]),
+        resolution: pick(["STATIC", "DNS"]),
+        ports: [{ number: 80, name: "http" }],
+        ...pick([{ workloadSelector: { labels } }, { endpoints: [{ address: "192.0.2.7" }] }, {}]),
+      });
+  }
+}
+
+function remember(world: Map<string, RegistryInput>, input: RegistryInput): void {
+  const metadata = input.type === "object" && input.op === "put" ? input.object.metadata : undefined;
+  const kind = input.type === "object" && input.op === "put" ? input.object.kind : "key" in input ? input.key.kind : "";
+  const name = metadata?.name ?? ("key" in input ? input.key.name : "");
+  if (input.op === "delete") world.delete(`${kind}/${name}`);
+  else world.set(`${kind}/${name}`, input);
+}
+
+function keyOf(change: RegistryChange): string {
+  return change.type === "service" ? `s|${serviceKeyText(change.key)}` : `e|${endpointsKeyText(change.key)}`;
+}
+
+function sorted(changes: readonly RegistryChange[]): readonly RegistryChange[] {
+  return [...changes].sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
+}
+
+/** A small generator of numbers that are the same for the same seed. */
+function mulberry32(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
+  };
+}
+
+test("shards are named after registry and cluster", () => {
+  const [first] = registry().apply([put(service("a"))]).changes;
+  assert.equal(first?.key.shard, shard);
+});

@@ -8,17 +8,23 @@ import { query, type View } from "../../snapshot/view.ts";
 import { createGenerator } from "../generator.ts";
 import { inboundPorts } from "./inbound/inbound-ports.ts";
 import { buildVirtualInbound, type VirtualInboundInputs } from "./inbound/virtual-inbound.ts";
+import { buildOutboundListener, type OutboundListenerInputs } from "./outbound/build.ts";
+import { outboundListener, outboundListeners } from "./outbound/outbound-listeners.ts";
 import { listenerTraits } from "./traits.ts";
 import { buildVirtualOutbound, type VirtualOutboundInputs } from "./virtual-outbound.ts";
 
 type ListenerInputs =
+  | ({ readonly kind: "outbound" } & OutboundListenerInputs)
   | ({ readonly kind: "virtual-inbound" } & VirtualInboundInputs)
   | ({ readonly kind: "virtual-outbound" } & VirtualOutboundInputs);
 
 export const sidecarListeners = createGenerator<ListenerInputs, Listener>({
   typeUrl: typeUrl.listener,
   schema: ListenerSchema,
-  names: () => ["virtualOutbound", "virtualInbound"],
+  names: (view) => [
+    ...view.read(outboundListeners).keys(),
+    ...(capturesTraffic(view) ? ["virtualOutbound", "virtualInbound"] : []),
+  ],
   select,
   build,
 });
@@ -27,7 +33,13 @@ function select(view: View, name: string): ListenerInputs | undefined {
   const traits = view.read(listenerTraits);
   if (name === "virtualOutbound") return { kind: "virtual-outbound", traits, listenPort: view.mesh.proxyListenPort };
   if (name === "virtualInbound") return { kind: "virtual-inbound", ...selectVirtualInbound(view) };
-  return undefined;
+  const plan = view.read(outboundListener, name);
+  return plan && { kind: "outbound", traits, plan, detectionTimeout: view.mesh.protocolDetectionTimeout };
+}
+
+/** Without redirection nothing would arrive at the virtual listeners. */
+function capturesTraffic(view: View): boolean {
+  return view.proxy.metadataText("INTERCEPTION_MODE") !== "NONE";
 }
 
 function selectVirtualInbound(view: View): VirtualInboundInputs {
@@ -50,5 +62,12 @@ const trustDomains = query<readonly string[]>("trust-domains", ({ mesh }) => [
 ]);
 
 function build(inputs: ListenerInputs): Listener {
-  return inputs.kind === "virtual-inbound" ? buildVirtualInbound(inputs) : buildVirtualOutbound(inputs);
+  switch (inputs.kind) {
+    case "virtual-inbound":
+      return buildVirtualInbound(inputs);
+    case "virtual-outbound":
+      return buildVirtualOutbound(inputs);
+    case "outbound":
+      return buildOutboundListener(inputs);
+  }
 }

@@ -1,0 +1,114 @@
+/** Builds an outbound listener from its plan. */
+
+import { parseCidr } from "@flotilla/model";
+import { create, type Duration, type JsonObject } from "@flotilla/proto";
+import { type Metadata, MetadataSchema, TrafficDirection } from "@flotilla/proto/envoy/config/core/v3/base_pb";
+import { type FilterChain, FilterChainSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_components_pb";
+import { type Listener, ListenerSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_pb";
+import { pipeAddress, socketAddress } from "../../shared/address.ts";
+import { connectionManager } from "../http/connection-manager.ts";
+import { httpInspector, tlsInspector } from "../listener-filters.ts";
+import { mongoProxy, tcpProxy } from "../network/filters.ts";
+import type { ListenerTraits } from "../traits.ts";
+import type { HttpChain, OutboundChain, OutboundListenerPlan, TcpChain } from "./plan.ts";
+
+export interface OutboundListenerInputs {
+  readonly traits: ListenerTraits;
+  readonly plan: OutboundListenerPlan;
+  readonly detectionTimeout: Duration | undefined;
+}
+
+export function buildOutboundListener({ traits, plan, detectionTimeout }: OutboundListenerInputs): Listener {
+  const { name, bind, port, bindToPort, chains } = plan;
+  const { filterChains, defaultFilterChain } = arrange(traits, plan);
+  return create(ListenerSchema, {
+    name,
+    trafficDirection: TrafficDirection.OUTBOUND,
+    address: port === 0 ? pipeAddress(bind.replace(/^unix:\/\//, "")) : socketAddress(bind, port),
+    ...(bindToPort ? { maxConnectionsToAcceptPerSocketEvent: 1 } : { bindToPort: false }),
+    filterChains: [...filterChains],
+    ...(defaultFilterChain && { defaultFilterChain }),
+    listenerFilters: [
+      ...(chains.some((chain) => chain.carries === "tcp" && chain.serverNames.length > 0) ? [tlsInspector()] : []),
+      ...(chains.some((chain) => chain.carries === "http" && chain.sniffed) ? [httpInspector()] : []),
+    ],
+    listenerFiltersTimeout: detectionTimeout ?? { seconds: 0n, nanos: 0 },
+    continueOnListenerFiltersTimeout: true,
+  });
+}
+
+/** The chain that takes whatever no other takes is the default one, unless it is alone. */
+function arrange(traits: ListenerTraits, { bind, port, chains, isWildcard, bindToPort }: OutboundListenerPlan) {
+  const built = chains.map((chain) => ({ chain, filterChain: buildChain(traits, chain, `${bind}_${port}`) }));
+  const catchAll = built.findLast(({ chain }) => takesEverything(chain));
+  const others = built.filter((one) => one !== catchAll).map(({ filterChain }) => filterChain);
+  if (catchAll !== undefined) {
+    return others.length === 0
+      ? { filterChains: [catchAll.filterChain] }
+      : { filterChains: others, defaultFilterChain: catchAll.filterChain };
+  }
+  return { filterChains: others, ...(isWildcard && !bindToPort && { defaultFilterChain: fallthrough(traits) }) };
+}
+
+function takesEverything(chain: OutboundChain): boolean {
+  return chain.carries === "http" ? !chain.sniffed : chain.serverNames.length === 0 && chain.prefixes.length === 0;
+}
+
+/** Destinations of the same port that are not known go where all unknown traffic goes. */
+function fallthrough({ fallbackCluster, accessLogs }: ListenerTraits): FilterChain {
+  return create(FilterChainSchema, {
+    name: "PassthroughFilterChain",
+    filterChainMatch: {},
+    filters: [tcpProxy({ statPrefix: fallbackCluster, clusters: fallbackCluster, accessLog: accessLogs.connection })],
+  });
+}
+
+function buildChain(traits: ListenerTraits, chain: OutboundChain, address: string): FilterChain {
+  return chain.carries === "http" ? httpChain(traits, chain, address) : tcpChain(traits, chain);
+}
+
+const connectTimeout = { seconds: 15n, nanos: 0 };
+
+function httpChain(traits: ListenerTraits, { sniffed, routeName, grpcWeb }: HttpChain, address: string): FilterChain {
+  const plain = traits.acceptHttp10 ? ["http/1.0", "http/1.1", "h2c"] : ["http/1.1", "h2c"];
+  return create(FilterChainSchema, {
+    ...(sniffed && { filterChainMatch: { transportProtocol: "raw_buffer", applicationProtocols: plain } }),
+    transportSocketConnectTimeout: connectTimeout,
+    filters: [
+      connectionManager({
+        traits,
+        direction: "outbound",
+        statPrefix: `outbound_${address}`,
+        routes: routeName,
+        grpcWeb,
+      }),
+    ],
+  });
+}
+
+function tcpChain(
+  traits: ListenerTraits,
+  { serverNames, prefixes, statPrefix, clusters, protocol, origin }: TcpChain,
+): FilterChain {
+  const hasMatch = serverNames.length > 0 || prefixes.length > 0;
+  return create(FilterChainSchema, {
+    ...(hasMatch && { filterChainMatch: { serverNames: [...serverNames], prefixRanges: prefixes.map(prefixRange) } }),
+    transportSocketConnectTimeout: connectTimeout,
+    filters: [
+      ...(protocol === "Mongo" ? [mongoProxy(statPrefix)] : []),
+      tcpProxy({ statPrefix, clusters, accessLog: traits.accessLogs.connection }),
+    ],
+    ...(origin !== undefined && { metadata: originMetadata(origin) }),
+  });
+}
+
+function prefixRange(prefix: string) {
+  const { address, length } = parseCidr(prefix) ?? { address: prefix, length: 32 };
+  return { addressPrefix: address, prefixLen: length };
+}
+
+/** Names the object a filter chain comes from. */
+export function originMetadata(config: string): Metadata {
+  const istio: JsonObject = { config };
+  return create(MetadataSchema, { filterMetadata: { istio } });
+}

@@ -1,0 +1,110 @@
+/** Collects the services of each address and port into one listener, and decides what happens when they clash. */
+import { isHttp, isTcp, type Protocol } from "@flotilla/model";
+import type { View } from "../../../snapshot/view.ts";
+import { chainMatchKey, type HttpChain, type OutboundChain, type OutboundListenerPlan, type TcpChain } from "./plan.ts";
+
+type Kind = "http" | "tcp" | "auto";
+
+interface Entry {
+  kind: Kind;
+  readonly bind: string;
+  readonly port: number;
+  readonly bindToPort: boolean;
+  readonly isWildcard: boolean;
+  chains: OutboundChain[];
+  /** Belongs to an earlier egress listener, which alone says what it takes. */
+  locked: boolean;
+  readonly owner: string;
+}
+
+export interface Addition {
+  readonly bind: string;
+  readonly port: number;
+  readonly bindToPort: boolean;
+  readonly isWildcard: boolean;
+  readonly protocol: Protocol;
+  readonly http: Omit<HttpChain, "sniffed" | "carries"> | undefined;
+  readonly tcp: readonly TcpChain[];
+  /** The service added, for reports. */
+  readonly owner: string;
+}
+
+export class ListenerMap {
+  readonly #entries = new Map<string, Entry>();
+  readonly #view: View;
+
+  constructor(view: View) {
+    this.#view = view;
+  }
+
+  add(addition: Addition): void {
+    const { bind, port, protocol, bindToPort, isWildcard, owner } = addition;
+    const name = listenerName(bind, port);
+    const kind: Kind = isHttp(protocol) ? "http" : isTcp(protocol) || protocol === "UDP" ? "tcp" : "auto";
+    const existing = this.#entries.get(name);
+    if (existing === undefined) {
+      const chains = chainsOf(addition, kind);
+      this.#entries.set(name, { kind, bind, port, bindToPort, isWildcard, chains, locked: false, owner });
+    } else if (!existing.locked) {
+      this.#merge(existing, addition, kind);
+    }
+  }
+
+  /** Later egress listeners add nothing to the listeners there are. */
+  lock(): void {
+    for (const entry of this.#entries.values()) entry.locked = true;
+  }
+
+  /** TCP listeners first, each group in order of addition. */
+  plans(): readonly OutboundListenerPlan[] {
+    const all = [...this.#entries.values()];
+    const ordered = [...all.filter(({ kind }) => kind === "tcp"), ...all.filter(({ kind }) => kind !== "tcp")];
+    return ordered.map(({ bind, port, bindToPort, isWildcard, chains }) => {
+      return { name: listenerName(bind, port), bind, port, bindToPort, isWildcard, chains };
+    });
+  }
+
+  #merge(entry: Entry, addition: Addition, kind: Kind): void {
+    // All HTTP services of a port share one route configuration.
+    if (entry.kind === "http" && kind === "http") return;
+    if (kind === "http" || (kind === "auto" && entry.kind === "tcp")) {
+      if (entry.kind === "auto") {
+        this.#conflict(entry, addition);
+        return;
+      }
+      entry.chains = [...chainsOf(addition, "auto").filter(({ carries }) => carries === "http"), ...entry.chains];
+      entry.kind = "auto";
+      if (kind === "http") return;
+    }
+    const taken = new Set(entry.chains.map(chainMatchKey));
+    const fresh = addition.tcp.filter((chain) => !taken.has(chainMatchKey(chain)));
+    if (fresh.length < addition.tcp.length) this.#conflict(entry, addition);
+    if (fresh.length === 0) return;
+    entry.chains = [...entry.chains.map(sniffed), ...fresh];
+    if (entry.kind === "http") entry.kind = "auto";
+  }
+
+  #conflict(entry: Entry, { owner, protocol }: Addition): void {
+    this.#view.report({
+      metric: `pilot_conflict_outbound_listener_${entry.kind === "http" ? "http_over_current_tcp" : "tcp_over_current_tcp"}`,
+      object: owner,
+      message: `listener ${listenerName(entry.bind, entry.port)} belongs to ${entry.owner}, ${protocol} of ${owner} is left out`,
+    });
+  }
+}
+
+export function listenerName(bind: string, port: number): string {
+  return port === 0 ? bind : `${bind}_${port}`;
+}
+
+function chainsOf({ http, tcp, bindToPort, isWildcard }: Addition, kind: Kind): OutboundChain[] {
+  // A listener that is handed redirected connections of any address must not take for HTTP what is none.
+  const mustSniff = kind === "auto" || (kind === "http" && isWildcard && !bindToPort);
+  const httpChains: OutboundChain[] =
+    http === undefined || kind === "tcp" ? [] : [{ carries: "http", ...http, sniffed: mustSniff }];
+  return [...httpChains, ...(kind === "http" ? [] : tcp)];
+}
+
+function sniffed(chain: OutboundChain): OutboundChain {
+  return chain.carries === "http" ? { ...chain, sniffed: true } : chain;
+}

@@ -1,0 +1,126 @@
+/** The outbound listeners of a sidecar: one an address and port that it may call. */
+import {
+  type Config,
+  isIpv4,
+  isTcp,
+  isUnsupported,
+  parseProtocol,
+  type Service,
+  type ServicePort,
+} from "@flotilla/model";
+import { CaptureMode, type IstioEgressListener } from "@flotilla/proto/networking/v1alpha3/sidecar_pb";
+import type { VirtualService } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
+import { type EgressListener, proxyEgressListeners } from "../../../snapshot/scope/sidecar.ts";
+import { listenerServices } from "../../../snapshot/scope/sidecar-scope.ts";
+import { importedVirtualServices } from "../../../snapshot/scope/virtual-services.ts";
+import { query, type View } from "../../../snapshot/view.ts";
+import { listenerTraits } from "../traits.ts";
+import { ListenerMap } from "./listener-map.ts";
+import type { OutboundListenerPlan } from "./plan.ts";
+import { serviceAddresses } from "./service-address.ts";
+import { tcpChains } from "./tcp-chains.ts";
+
+/** Every outbound listener by name. */
+export const outboundListeners = query<ReadonlyMap<string, OutboundListenerPlan>>("outbound-listeners", (view) => {
+  const map = new ListenerMap(view);
+  for (const listener of proxyEgressListeners(view)) {
+    if (hasPort(listener.spec)) addOwnListener(view, map, listener);
+    else addServicePorts(view, map, listener);
+    map.lock();
+  }
+  return new Map(map.plans().map((plan) => [plan.name, plan]));
+});
+
+/** One listener's plan; equal plans go no further. */
+export const outboundListener = query<OutboundListenerPlan | undefined, string>(
+  "outbound-listener",
+  (view, name) => view.read(outboundListeners).get(name),
+  (a, b) => JSON.stringify(a) === JSON.stringify(b),
+);
+
+/** A Sidecar's listener with a port of its own: all its services behind one address. */
+function addOwnListener(view: View, map: ListenerMap, listener: EgressListener): void {
+  const { spec } = listener;
+  const { number = 0, name = "", protocol = "" } = spec.port ?? {};
+  const listenPort: ServicePort = { number, name, protocol: parseProtocol(protocol) };
+  const traits = view.read(listenerTraits);
+  const bindToPort = bindsToPort(view, spec);
+  const bind = spec.bind !== "" ? spec.bind : bindToPort ? traits.loopbackAddress : traits.wildcardAddress;
+  const virtualServices = importedVirtualServices(view, listener.name);
+  for (const service of view.read(listenerServices, listener.name)) {
+    const port =
+      service.ports.find((one) => one.number === number) ??
+      (service.ports.length === 1 ? service.ports[0] : undefined) ??
+      listenPort;
+    addService(view, map, { service, port, listenPort, bind, bindToPort, cidr: undefined, virtualServices });
+  }
+}
+
+/** The catch-all: a listener for every port of every service. */
+function addServicePorts(view: View, map: ListenerMap, listener: EgressListener): void {
+  const traits = view.read(listenerTraits);
+  const bindToPort = bindsToPort(view, listener.spec);
+  const ownBind = listener.spec.bind !== "" ? listener.spec.bind : bindToPort ? traits.loopbackAddress : undefined;
+  const virtualServices = importedVirtualServices(view, listener.name);
+  for (const service of view.read(listenerServices, listener.name)) {
+    if (service.resolution === "alias") continue;
+    for (const port of service.ports) {
+      if (port.protocol === "UDP") continue;
+      const shared = { service, port, listenPort: port, bindToPort, virtualServices };
+      if (ownBind !== undefined) {
+        addService(view, map, { ...shared, bind: ownBind, cidr: undefined });
+      } else if (isTcp(port.protocol) || isUnsupported(port.protocol)) {
+        for (const address of serviceAddresses(view, service, port)) {
+          const cidr = address.includes("/") ? address : undefined;
+          addService(view, map, { ...shared, bind: cidr === undefined ? address : wildcardFor(address), cidr });
+        }
+      } else {
+        addService(view, map, { ...shared, bind: traits.wildcardAddress, cidr: undefined });
+      }
+    }
+  }
+}
+
+interface Part {
+  readonly service: Service;
+  readonly port: ServicePort;
+  readonly listenPort: ServicePort;
+  readonly bind: string;
+  readonly bindToPort: boolean;
+  readonly cidr: string | undefined;
+  readonly virtualServices: readonly Config<VirtualService>[];
+}
+
+function addService(view: View, map: ListenerMap, part: Part): void {
+  const { service, port, listenPort, bind, bindToPort, cidr, virtualServices } = part;
+  const { protocol, number } = listenPort;
+  const isWildcard = bind === "0.0.0.0" || bind === "::";
+  // A port whose protocol is unknown has routes of its own: its listener serves one service only.
+  const routeName = number === 0 ? bind : isUnsupported(protocol) ? `${service.hostname}:${number}` : `${number}`;
+  map.add({
+    bind,
+    port: number,
+    bindToPort,
+    isWildcard,
+    protocol,
+    owner: service.hostname,
+    http: isTcp(protocol) ? undefined : { routeName, grpcWeb: protocol === "GRPC-Web" },
+    tcp:
+      isTcp(protocol) || isUnsupported(protocol)
+        ? tcpChains(view, { service, port, listenPort, cidr, isWildcard, virtualServices })
+        : [],
+  });
+}
+
+function hasPort({ port, bind }: IstioEgressListener): boolean {
+  return port !== undefined && (port.number !== 0 || bind.startsWith("unix://"));
+}
+
+function bindsToPort(view: View, { captureMode }: IstioEgressListener): boolean {
+  if (captureMode !== CaptureMode.DEFAULT) return captureMode === CaptureMode.NONE;
+  return view.proxy.metadataText("INTERCEPTION_MODE") === "NONE";
+}
+
+function wildcardFor(cidr: string): string {
+  return isIpv4(cidr.split("/", 1)[0] ?? "") ? "0.0.0.0" : "::";
+}

@@ -1,0 +1,41 @@
+/** What an outbound listener is made of: plain data, so that equal plans are recognised and not built again. */
+import type { Protocol } from "@flotilla/model";
+import type { WeightedCluster } from "../network/filters.ts";
+
+export interface OutboundListenerPlan {
+  readonly name: string;
+  /** An address, or the path of a Unix socket when `port` is 0. */
+  readonly bind: string;
+  readonly port: number;
+  /** The proxy listens itself, instead of being handed redirected connections. */
+  readonly bindToPort: boolean;
+  readonly isWildcard: boolean;
+  readonly chains: readonly OutboundChain[];
+}
+
+export type OutboundChain = HttpChain | TcpChain;
+
+export interface HttpChain {
+  readonly carries: "http";
+  /** Only what looks like HTTP; the rest goes to the listener's other chains. */
+  readonly sniffed: boolean;
+  readonly routeName: string;
+  readonly grpcWeb: boolean;
+}
+
+export interface TcpChain {
+  readonly carries: "tcp";
+  readonly serverNames: readonly string[];
+  /** CIDR ranges of the destination. */
+  readonly prefixes: readonly string[];
+  readonly statPrefix: string;
+  readonly clusters: string | readonly WeightedCluster[];
+  readonly protocol: Protocol;
+  /** The VirtualService that made the route, as a path of the Kubernetes API. */
+  readonly origin?: string;
+}
+
+/** Whether two TCP chains would take the same connections. */
+export function chainMatchKey(chain: OutboundChain): string {
+  return chain.carries === "http" ? "http" : `${chain.serverNames.join()}|${chain.prefixes.join()}`;
+}

@@ -1,0 +1,31 @@
+/** The addresses under which a proxy's workload calls a TCP service. */
+import { isIpAddress, type Service, type ServicePort } from "@flotilla/model";
+import type { View } from "../../../snapshot/view.ts";
+import { listenerTraits } from "../traits.ts";
+
+const unspecified = new Set(["0.0.0.0", "::"]);
+
+/** The service's own address; without one, those of its endpoints if callers see them, else the wildcard. */
+export function serviceAddresses(view: View, service: Service, port: ServicePort): readonly string[] {
+  const address = serviceAddress(view, service);
+  if (!unspecified.has(address)) return [address];
+  if (service.resolution !== "passthrough") return [view.read(listenerTraits).wildcardAddress];
+  const own = view.proxy.addresses;
+  const endpoints = [...view.endpoints(service).values()]
+    .flat()
+    .filter((endpoint) => endpoint.servicePortName === port.name);
+  const addresses = endpoints.map(({ addresses: [first = ""] }) => first).filter(isIpAddress);
+  if (addresses.length === 0)
+    return service.registry === "Kubernetes" ? [] : [view.read(listenerTraits).wildcardAddress];
+  // A workload that calls its own address does not pass this listener.
+  return [...new Set(addresses)].filter((one) => !own.includes(one));
+}
+
+/** The address in the proxy's cluster, an allocated one, or the default. */
+export function serviceAddress(view: View, service: Service): string {
+  const [inCluster] = service.clusterVips[view.proxy.clusterId] ?? [];
+  if (inCluster !== undefined && !unspecified.has(inCluster)) return inCluster;
+  if (unspecified.has(service.defaultAddress) && service.autoAllocatedIpv4 !== undefined)
+    return service.autoAllocatedIpv4;
+  return service.defaultAddress;
+}

@@ -1,0 +1,138 @@
+/** Filter chains of TCP and TLS services: by VirtualService routes, else straight to the service. */
+import { type Config, clusterName, isTls, parseCidr, type Service, type ServicePort } from "@flotilla/model";
+import type {
+  L4MatchAttributes,
+  RouteDestination,
+  TLSMatchAttributes,
+  VirtualService,
+} from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
+import { meshGateway, mostSpecificHost } from "../../../snapshot/scope/virtual-services.ts";
+import type { View } from "../../../snapshot/view.ts";
+import type { TcpChain } from "./plan.ts";
+
+export interface TcpTarget {
+  readonly service: Service;
+  readonly port: ServicePort;
+  /** The port the listener has; differs from the service's for a Sidecar's own listener. */
+  readonly listenPort: ServicePort;
+  /** The service's address range, when that is what it has. */
+  readonly cidr: string | undefined;
+  /** The listener takes connections to any address: a TLS service is told by its server name. */
+  readonly isWildcard: boolean;
+  readonly virtualServices: readonly Config<VirtualService>[];
+}
+
+export function tcpChains(view: View, target: TcpTarget): readonly TcpChain[] {
+  const routed = view.proxy.type === "router" ? undefined : virtualServiceFor(target);
+  if (isTls(target.listenPort.protocol)) {
+    const chains = routed === undefined ? [] : tlsRouteChains(view, target, routed);
+    return chains.length > 0 ? chains : [defaultChain(target, target.isWildcard ? [target.service.hostname] : [])];
+  }
+  const chains = routed === undefined ? [] : tcpRouteChains(view, target, routed);
+  return chains.some(({ prefixes }) => sameList(prefixes, cidrs(target)))
+    ? chains
+    : [...chains, defaultChain(target, [])];
+}
+
+function defaultChain(target: TcpTarget, serverNames: readonly string[]): TcpChain {
+  const { service, port, listenPort } = target;
+  const cluster = clusterName("outbound", port.number, "", service.hostname);
+  return {
+    carries: "tcp",
+    serverNames,
+    prefixes: cidrs(target),
+    statPrefix: cluster,
+    clusters: cluster,
+    protocol: listenPort.protocol,
+  };
+}
+
+function cidrs({ cidr }: TcpTarget): readonly string[] {
+  return cidr === undefined ? [] : [cidr];
+}
+
+/** The first VirtualService whose host means the service. */
+function virtualServiceFor({ service, virtualServices }: TcpTarget): Config<VirtualService> | undefined {
+  return virtualServices.find(({ spec }) => mostSpecificHost(spec.hosts, service.hostname) !== undefined);
+}
+
+function tlsRouteChains(view: View, target: TcpTarget, config: Config<VirtualService>): readonly TcpChain[] {
+  const seen = new Set<string>();
+  return config.spec.tls.flatMap((route) =>
+    route.match
+      .filter((match) => applies(view, target, match))
+      .filter(({ sniHosts, destinationSubnets }) => isNew(seen, `${sniHosts.join()}|${destinationSubnets.join()}`))
+      .map((match) => chain(target, config, route.route, match.sniHosts, ranges(target, match))),
+  );
+}
+
+/** Routes count up to the first that takes everything. */
+function tcpRouteChains(view: View, target: TcpTarget, config: Config<VirtualService>): readonly TcpChain[] {
+  const chains: TcpChain[] = [];
+  const seen = new Set<string>();
+  for (const route of config.spec.tcp) {
+    if (route.match.length === 0) return [...chains, chain(target, config, route.route, [], cidrs(target))];
+    for (const match of route.match) {
+      if (!applies(view, target, match) || !isNew(seen, match.destinationSubnets.join())) continue;
+      chains.push(chain(target, config, route.route, [], ranges(target, match)));
+      if (match.destinationSubnets.length === 0) return chains;
+    }
+  }
+  return chains;
+}
+
+function isNew(seen: Set<string>, key: string): boolean {
+  if (seen.has(key)) return false;
+  seen.add(key);
+  return true;
+}
+
+function applies(view: View, { listenPort }: TcpTarget, match: L4MatchAttributes | TLSMatchAttributes): boolean {
+  if (match.port !== 0 && match.port !== listenPort.number) return false;
+  if (match.sourceNamespace !== "" && match.sourceNamespace !== view.proxy.namespace) return false;
+  if (match.gateways.length > 0 && !match.gateways.includes(meshGateway)) return false;
+  return view.proxy.matches(match.sourceLabels);
+}
+
+function ranges(
+  target: TcpTarget,
+  { destinationSubnets }: { readonly destinationSubnets: readonly string[] },
+): readonly string[] {
+  return destinationSubnets.length > 0 ? destinationSubnets : cidrs(target);
+}
+
+function chain(
+  target: TcpTarget,
+  { key }: Config<VirtualService>,
+  destinations: readonly RouteDestination[],
+  serverNames: readonly string[],
+  prefixes: readonly string[],
+): TcpChain {
+  const clusters = destinations.map((route) => ({ name: destinationCluster(target, route), weight: route.weight }));
+  const [only] = clusters;
+  const single = clusters.length === 1 && only !== undefined;
+  return {
+    carries: "tcp",
+    serverNames,
+    prefixes: prefixes.filter((prefix) => parseCidr(prefix) !== undefined),
+    statPrefix: single ? only.name : `${key.name}.${key.namespace}`,
+    clusters: single ? only.name : clusters,
+    protocol: target.listenPort.protocol,
+    origin: `/apis/networking.istio.io/v1/namespaces/${key.namespace}/virtual-service/${key.name}`,
+  };
+}
+
+/** Without a port of its own the destination has the port of the service that was called. */
+function destinationCluster({ port }: TcpTarget, { destination }: RouteDestination): string {
+  const number = destination?.port?.number ?? 0;
+  return clusterName(
+    "outbound",
+    number === 0 ? port.number : number,
+    destination?.subset ?? "",
+    destination?.host ?? "",
+  );
+}
+
+function sameList(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((item, i) => item === b[i]);
+}

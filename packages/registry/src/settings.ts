@@ -13,6 +13,8 @@ export interface RegistrySettings {
   readonly persistentSessionLabel: string;
   /** ServiceEntries without address and without one in their status get one of 240.240.0.0/16 and 2001:2::/48. */
   readonly autoAllocate: boolean;
+  /** Services that are imported from the cluster set get a second host of it. */
+  readonly clusterSetHosts: boolean;
   /** ServiceEntries outside of the mesh get canonical-name labels. */
   readonly canonicalExternalServices: boolean;
 }
@@ -24,6 +26,7 @@ export const defaultRegistrySettings: RegistrySettings = {
   dualStack: false,
   persistentSessionLabel: "istio.io/persistent-session",
   autoAllocate: true,
+  clusterSetHosts: false,
   canonicalExternalServices: false,
 };
 
@@ -40,6 +43,7 @@ export function registrySettingsFromEnv(env: Readonly<Record<string, string | un
     dualStack: flag("ISTIO_DUAL_STACK", base.dualStack),
     persistentSessionLabel: text("PILOT_PERSISTENT_SESSION_LABEL", base.persistentSessionLabel),
     autoAllocate: flag("PILOT_ENABLE_IP_AUTOALLOCATE", base.autoAllocate),
+    clusterSetHosts: flag("ENABLE_MCS_HOST", base.clusterSetHosts),
     canonicalExternalServices: flag(
       "LABEL_CANONICAL_SERVICES_FOR_MESH_EXTERNAL_SERVICE_ENTRIES",
       base.canonicalExternalServices,

@@ -1,6 +1,7 @@
 /** Services of Kubernetes and their endpoints, from the objects as they are now. */
 import type { Endpoint, Service } from "@flotilla/model";
 import { convertEndpointSlice, distinctEndpoints } from "../convert/endpoint-slice.ts";
+import { importedService } from "../convert/imported-service.ts";
 import { convertKubernetesService } from "../convert/kubernetes-service.ts";
 import { type EndpointContext, isPodReady, podWorkload } from "../convert/pod.ts";
 import { selectedByService } from "../convert/selected-by-service.ts";
@@ -40,6 +41,14 @@ export class KubernetesSide {
     });
     this.#services.set(name, service);
     return service;
+  }
+
+  /** The service under its host of the cluster set; undefined unless it is imported. */
+  imported(name: ObjectName, hostname: string): Service | undefined {
+    const service = this.#services.get(name);
+    const serviceImport = this.#objects.serviceImports.get(name);
+    if (!this.#settings.clusterSetHosts || service === undefined || serviceImport === undefined) return undefined;
+    return importedService(service, serviceImport, hostname, this.#settings.clusterId);
   }
 
   forgetSlice(name: ObjectName): void {

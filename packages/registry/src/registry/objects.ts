@@ -16,6 +16,9 @@ export class Objects implements PodLookup {
   readonly serviceEntries = new Map<ObjectName, Config>();
   readonly workloadEntries = new Map<ObjectName, Config>();
 
+  /** Specs of ServiceImports. */
+  readonly serviceImports = new Map<ObjectName, Config>();
+
   /** By namespace. */
   readonly servicesIn = new MultiMap<ObjectName>();
   readonly podsIn = new MultiMap<ObjectName>();

@@ -2,8 +2,18 @@
  * Objects in, services and endpoints out. A change of an object computes again only what depends on it,
  * and says only what differs from what was said before.
  */
-import { apiGroup, type Config, type ConfigChange, type ConfigKey, type KubeObject, objectKey } from "@flotilla/model";
+import {
+  apiGroup,
+  type Config,
+  type ConfigChange,
+  type ConfigKey,
+  type Endpoint,
+  type KubeObject,
+  objectKey,
+} from "@flotilla/model";
 import { backendServiceEntry } from "../convert/backend.ts";
+import { clusterSetDomain } from "../convert/imported-service.ts";
+import { serviceHostname } from "../convert/kubernetes-service.ts";
 import { networkLabel } from "../convert/labels.ts";
 import { type MeshNetworksSpec, networkLookup } from "../convert/network.ts";
 import type { EndpointContext } from "../convert/pod.ts";
@@ -22,7 +32,7 @@ export type ObjectChange =
   | { readonly type: "object"; readonly op: "put"; readonly object: KubeObject }
   | { readonly type: "object"; readonly op: "delete"; readonly key: ConfigKey };
 
-/** Of configuration, ServiceEntry, XBackend, WorkloadEntry, MeshConfig and MeshNetworks are read; other kinds are passed over. */
+/** Of configuration, ServiceEntry, XBackend, WorkloadEntry, ServiceImport, MeshConfig and MeshNetworks are read; other kinds are passed over. */
 export type RegistryInput = ObjectChange | ConfigChange;
 
 export interface RegistryUpdate {
@@ -127,6 +137,10 @@ export class Registry {
         if (config !== undefined) dirty.workloadEntry(name, mergedWorkloadEntry(config).labels ?? {}, objects);
         break;
       }
+      case "ServiceImport":
+        setOrDelete(objects.serviceImports, name, config);
+        dirty.service(name);
+        break;
       case "MeshConfig": {
         const { trustDomain = "cluster.local" } = (config?.spec ?? {}) as { readonly trustDomain?: string };
         dirty.everything ||= trustDomain !== this.#trustDomain;
@@ -150,41 +164,43 @@ export class Registry {
     const changes: (RegistryChange | undefined)[] = [];
     for (const slice of dirty.slices) this.#kubernetes.forgetSlice(slice);
     for (const name of dirty.services) {
-      const { namespace, name: own, hostname } = this.#host(name);
-      const value = this.#kubernetes.service(name, this.#trustDomain);
-      changes.push(this.#published.service({ shard: this.#shard, namespace, hostname, name: own }, value));
+      const { namespace, name: own, hostname, clusterSetHostname } = this.#host(name);
+      const key = { shard: this.#shard, namespace, name: own };
+      const service = this.#kubernetes.service(name, this.#trustDomain);
+      const imported = this.#kubernetes.imported(name, clusterSetHostname);
+      changes.push(this.#published.service({ ...key, hostname }, service));
+      changes.push(this.#published.service({ ...key, hostname: clusterSetHostname }, imported));
     }
     for (const [key, service] of this.#external.services(dirty.entries).values()) {
       changes.push(this.#published.service(key, service));
     }
     const context = this.#context();
     let urgent = false;
-    const publish = (
-      shard: string,
-      namespace: string,
-      hostname: string,
-      compute: () => ReturnType<KubernetesSide["endpoints"]>,
-    ) => {
+    const publish = (shard: string, namespace: string, hostname: string, endpoints: readonly Endpoint[]) => {
       const key = { shard, namespace, hostname };
       const before = this.#published.endpointsOf(key);
-      const change = this.#published.endpoints(key, compute());
-      if (change !== undefined) urgent ||= losesEndpoints(before, change.op === "put" ? change.value : []);
+      const change = this.#published.endpoints(key, endpoints);
+      if (change !== undefined) urgent ||= losesEndpoints(before, endpoints);
       changes.push(change);
     };
     for (const name of dirty.endpoints) {
-      const { namespace, hostname } = this.#host(name);
-      publish(this.#shard, namespace, hostname, () => this.#kubernetes.endpoints(name, context));
+      const { namespace, hostname, clusterSetHostname } = this.#host(name);
+      const endpoints = this.#kubernetes.endpoints(name, context);
+      const imported = this.#kubernetes.imported(name, clusterSetHostname) !== undefined;
+      publish(this.#shard, namespace, hostname, endpoints);
+      publish(this.#shard, namespace, clusterSetHostname, imported ? endpoints : []);
     }
     for (const host of dirty.hosts) {
       const [namespace = "", hostname = ""] = host.split("|");
-      publish(this.#external.shard, namespace, hostname, () => this.#external.endpoints(namespace, hostname, context));
+      publish(this.#external.shard, namespace, hostname, this.#external.endpoints(namespace, hostname, context));
     }
     return { changes: changes.filter((change) => change !== undefined), urgent };
   }
 
-  #host(name: string): { readonly namespace: string; readonly name: string; readonly hostname: string } {
+  #host(name: string): Host {
     const [namespace = "", own = ""] = name.split("/");
-    return { namespace, name: own, hostname: `${own}.${namespace}.svc.${this.#settings.domain}` };
+    const host = (domain: string) => serviceHostname(own, namespace, domain);
+    return { namespace, name: own, hostname: host(this.#settings.domain), clusterSetHostname: host(clusterSetDomain) };
   }
 
   #context(): EndpointContext {
@@ -199,6 +215,13 @@ export class Registry {
       nodeOf: (name) => this.#objects.nodes.get(name),
     };
   }
+}
+
+interface Host {
+  readonly namespace: string;
+  readonly name: string;
+  readonly hostname: string;
+  readonly clusterSetHostname: string;
 }
 
 /** Kinds of other groups may share a name: Knative has Services too. */

@@ -1,9 +1,8 @@
 /** What all listeners of a proxy have in common, decided once a view. */
 import { metadataObject } from "@flotilla/model";
-import {
-  MeshConfig_OutboundTrafficPolicy_Mode,
-  MeshConfig_ProxyPathNormalization_NormalizationType as Normalization,
-} from "@flotilla/proto/mesh/v1alpha1/config_pb";
+import { MeshConfig_ProxyPathNormalization_NormalizationType as Normalization } from "@flotilla/proto/mesh/v1alpha1/config_pb";
+import { OutboundTrafficPolicy_Mode } from "@flotilla/proto/networking/v1alpha3/sidecar_pb";
+import { outboundTrafficPolicy } from "../../snapshot/scope/sidecar.ts";
 import { query, type View } from "../../snapshot/view.ts";
 import { istioExtensions } from "../shared/istio-extensions.ts";
 import { type AccessLogs, accessLogs } from "./access-log.ts";
@@ -35,7 +34,7 @@ export const listenerTraits = query<ListenerTraits>("listener-traits", (view) =>
   const normalization = mesh.pathNormalization?.normalization ?? Normalization.DEFAULT;
   const decodes = normalization === Normalization.DECODE_AND_MERGE_SLASHES;
   const { ipMode } = proxy;
-  const registryOnly = mesh.outboundTrafficPolicy?.mode === MeshConfig_OutboundTrafficPolicy_Mode.REGISTRY_ONLY;
+  const registryOnly = view.read(outboundTrafficPolicy)?.mode === OutboundTrafficPolicy_Mode.REGISTRY_ONLY;
   return {
     networkMetadata: exchanges && proxy.supports(istioExtensions.networkMetadataExchange),
     httpMetadata: exchanges && proxy.supports(istioExtensions.httpPeerMetadata),

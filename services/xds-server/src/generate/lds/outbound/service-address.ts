@@ -25,7 +25,7 @@ export function serviceAddresses(view: View, service: Service, port: ServicePort
 export function serviceAddress(view: View, service: Service): string {
   const [inCluster] = service.clusterVips[view.proxy.clusterId] ?? [];
   if (inCluster !== undefined && !unspecified.has(inCluster)) return inCluster;
-  if (unspecified.has(service.defaultAddress) && service.autoAllocatedIpv4 !== undefined)
-    return service.autoAllocatedIpv4;
-  return service.defaultAddress;
+  const allocated = unspecified.has(service.defaultAddress) ? service.autoAllocatedIpv4 : undefined;
+  // Only a proxy that answers DNS itself makes its workload call an allocated address.
+  return allocated !== undefined && view.proxy.metadataFlag("DNS_CAPTURE") ? allocated : service.defaultAddress;
 }

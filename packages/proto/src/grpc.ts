@@ -1,10 +1,11 @@
 /** The gRPC methods of the control plane in the form @grpc/grpc-js wants, without importing it. */
-import { type DescMessage, fromBinary, type MessageShape } from "@bufbuild/protobuf";
+import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import {
   DeltaDiscoveryRequestSchema,
   DiscoveryRequestSchema,
 } from "@flotilla/proto/envoy/service/discovery/v3/discovery_pb";
 import { IstioCertificateRequestSchema, IstioCertificateResponseSchema } from "@flotilla/proto/security/v1alpha1/ca_pb";
+import { decode } from "./decode.ts";
 import { encode } from "./encode.ts";
 
 /** Requests are decoded; responses are bytes already, as resources are encoded once for many streams. */
@@ -12,7 +13,7 @@ const passThrough = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, byt
 const raw = (bytes: Buffer): Uint8Array => bytes;
 
 function decoder<Desc extends DescMessage>(schema: Desc): (bytes: Buffer) => MessageShape<Desc> {
-  return (bytes) => fromBinary(schema, bytes);
+  return (bytes) => decode(schema, bytes);
 }
 
 function encoder<Desc extends DescMessage>(schema: Desc): (message: MessageShape<Desc>) => Buffer {

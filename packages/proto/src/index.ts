@@ -2,7 +2,6 @@ export {
   clone,
   create,
   equals,
-  fromBinary as decode,
   type JsonObject,
   type JsonValue,
   type Message,
@@ -18,10 +17,12 @@ export {
   StructSchema,
   type Timestamp,
 } from "@bufbuild/protobuf/wkt";
-export { pack, unpack } from "./any.ts";
+export { pack, unpack, unpackAs } from "./any.ts";
+export { decode } from "./decode.ts";
 export { encode } from "./encode.ts";
+export { ProtoError, type ProtoErrorCode } from "./errors.ts";
 export { aggregatedDiscoveryService, certificateService } from "./grpc.ts";
-export { bytesToJson, type FromJsonOptions, fromJson, toJson } from "./json.ts";
+export { anyToJson, bytesToJson, type FromJsonOptions, fromJson, toJson } from "./json.ts";
 export { merge } from "./merge.ts";
 export { registry } from "./registry.ts";
 export { type TypeUrl, typeNameOf, typeUrl, typeUrlOf } from "./type-url.ts";

@@ -5,16 +5,18 @@
 import {
   create,
   type DescMessage,
-  fromBinary,
   type JsonObject,
   type JsonValue,
   fromJson as libraryFromJson,
   toJson as libraryToJson,
   type MessageShape,
-  toBinary,
 } from "@bufbuild/protobuf";
-import { type Any, BytesValueSchema } from "@bufbuild/protobuf/wkt";
+import { type Any, AnySchema, BytesValueSchema } from "@bufbuild/protobuf/wkt";
+import { decode } from "./decode.ts";
+import { encode } from "./encode.ts";
+import { ProtoError } from "./errors.ts";
 import { mapAnys } from "./map-anys.ts";
+import { mapJsonAnys } from "./map-json-anys.ts";
 import { registry } from "./registry.ts";
 import { typeNameOf, typeUrlOf } from "./type-url.ts";
 
@@ -23,33 +25,42 @@ export interface FromJsonOptions {
   readonly ignoreUnknownFields?: boolean;
 }
 
+/** @throws ProtoError when an Any of a known type holds bytes that are not of that type. */
 export function toJson<Desc extends DescMessage>(schema: Desc, message: MessageShape<Desc>): JsonValue {
-  const printable = mapAnys(schema, message, hideUnknown) as MessageShape<Desc>;
-  const json = libraryToJson(schema, printable, { registry });
-  return printable === message ? json : mapJson(json, showHidden);
+  try {
+    const printable = mapAnys(schema, message, hideUnknown) as MessageShape<Desc>;
+    const json = libraryToJson(schema, printable, { registry });
+    return printable === message ? json : mapJsonAnys(schema, json, showHidden);
+  } catch (cause) {
+    throw new ProtoError("PROTO_JSON", `cannot write ${schema.typeName} as JSON`, cause);
+  }
 }
 
-/** @throws when `json` is not of the message's form; the error names the field. */
+/** Field names may be `lowerCamel` or as in the .proto. @throws ProtoError that names the field at fault. */
 export function fromJson<Desc extends DescMessage>(
   schema: Desc,
   json: JsonValue,
   options: FromJsonOptions = {},
 ): MessageShape<Desc> {
-  const readable = mapJson(json, hideUnknownJson);
-  const message = libraryFromJson(schema, readable, {
-    registry,
-    ignoreUnknownFields: options.ignoreUnknownFields ?? false,
-  });
-  return readable === json ? message : (mapAnys(schema, message, restoreHidden) as MessageShape<Desc>);
+  try {
+    const readable = mapJsonAnys(schema, json, hideUnknownJson);
+    const message = libraryFromJson(schema, readable, {
+      registry,
+      ignoreUnknownFields: options.ignoreUnknownFields ?? false,
+    });
+    return readable === json ? message : (mapAnys(schema, message, restoreHidden) as MessageShape<Desc>);
+  } catch (cause) {
+    throw new ProtoError("PROTO_JSON", `cannot read ${schema.typeName}`, cause);
+  }
+}
+
+export function anyToJson(any: Any): JsonValue {
+  return toJson(AnySchema, any);
 }
 
 /** JSON of the message a type URL and bytes stand for. */
-export function bytesToJson(typeUrl: string, bytes: Uint8Array): JsonValue {
-  const desc = registry.getMessage(typeNameOf(typeUrl));
-  if (desc === undefined) return { "@type": typeUrl, value: Buffer.from(bytes).toString("base64") };
-  const json = toJson(desc, fromBinary(desc, bytes));
-  const isObject = typeof json === "object" && json !== null && !Array.isArray(json);
-  return { "@type": typeUrl, ...(isObject ? (json as JsonObject) : { value: json }) };
+export function bytesToJson(typeUrl: string, value: Uint8Array): JsonValue {
+  return anyToJson(create(AnySchema, { typeUrl, value }));
 }
 
 /**
@@ -58,21 +69,24 @@ export function bytesToJson(typeUrl: string, bytes: Uint8Array): JsonValue {
  */
 const hidingPlace = typeUrlOf(BytesValueSchema.typeName);
 const mark = "unknown Any: ";
+const base64 = /^[A-Za-z0-9+/_-]*={0,2}$/;
 
 function hideUnknown(any: Any): Any {
   if (any.typeUrl === "" || isKnown(any.typeUrl)) return any;
   const value = Buffer.concat([Buffer.from(`${mark}${any.typeUrl}\0`), any.value]);
-  return { ...any, typeUrl: hidingPlace, value: toBinary(BytesValueSchema, create(BytesValueSchema, { value })) };
+  return { ...any, typeUrl: hidingPlace, value: encode(BytesValueSchema, { value }) };
 }
 
 function restoreHidden(any: Any): Any {
   if (any.typeUrl !== hidingPlace) return any;
-  const hidden = readHidden(Buffer.from(fromBinary(BytesValueSchema, any.value).value));
+  const hidden = readHidden(Buffer.from(decode(BytesValueSchema, any.value).value));
   return hidden === undefined ? any : { ...any, typeUrl: hidden.typeUrl, value: new Uint8Array(hidden.bytes) };
 }
 
-function hideUnknownJson({ "@type": type, value }: JsonObject): JsonObject | undefined {
-  if (typeof type !== "string" || typeof value !== "string" || isKnown(type)) return undefined;
+/** What is unknown but has fields, not bytes, is left to the library, which refuses it by name. */
+function hideUnknownJson({ "@type": type, value, ...fields }: JsonObject): JsonObject | undefined {
+  if (typeof type !== "string" || type === "" || isKnown(type)) return undefined;
+  if (typeof value !== "string" || !base64.test(value) || Object.keys(fields).length > 0) return undefined;
   const hidden = Buffer.concat([Buffer.from(`${mark}${type}\0`), Buffer.from(value, "base64")]);
   return { "@type": hidingPlace, value: hidden.toString("base64") };
 }
@@ -91,17 +105,4 @@ function readHidden(bytes: Buffer): { readonly typeUrl: string; readonly bytes: 
 
 function isKnown(typeUrl: string): boolean {
   return registry.getMessage(typeNameOf(typeUrl)) !== undefined;
-}
-
-/** Replaces objects at every depth; the very same value comes back when nothing was replaced. */
-function mapJson(json: JsonValue, replace: (object: JsonObject) => JsonObject | undefined): JsonValue {
-  if (typeof json !== "object" || json === null) return json;
-  if (Array.isArray(json)) {
-    const items = json.map((item) => mapJson(item, replace));
-    return items.some((item, i) => item !== json[i]) ? items : json;
-  }
-  const replaced = replace(json);
-  if (replaced !== undefined) return replaced;
-  const entries = Object.entries(json).map(([key, item]) => [key, mapJson(item, replace)] as const);
-  return entries.some(([key, item]) => item !== json[key]) ? Object.fromEntries(entries) : json;
 }

@@ -1,6 +1,7 @@
 /** Rewrites every Any of a message, at every depth; parts without one are shared with the original. */
-import { type DescMessage, fromBinary, type Message } from "@bufbuild/protobuf";
+import type { DescMessage, Message } from "@bufbuild/protobuf";
 import type { Any } from "@bufbuild/protobuf/wkt";
+import { decode } from "./decode.ts";
 import { encode } from "./encode.ts";
 import { registry } from "./registry.ts";
 import { typeNameOf } from "./type-url.ts";
@@ -14,7 +15,8 @@ export function mapAnys(desc: DescMessage, message: Message, change: (any: Any) 
   let after: Fields | undefined;
   const put = (key: string, value: unknown) => {
     if (value === before[key]) return;
-    after ??= { ...before };
+    // Outside of proto3 the prototype holds defaults.
+    after ??= Object.assign(Object.create(Object.getPrototypeOf(before)) as Fields, before);
     after[key] = value;
   };
   for (const field of desc.fields) {
@@ -46,7 +48,7 @@ export function mapAnys(desc: DescMessage, message: Message, change: (any: Any) 
 function mapAny(any: Any, change: (any: Any) => Any): Any {
   const desc = registry.getMessage(typeNameOf(any.typeUrl));
   if (desc === undefined || !canHoldAny(desc)) return change(any);
-  const inner = fromBinary(desc, any.value);
+  const inner = decode(desc, any.value);
   const mapped = mapAnys(desc, inner, change);
   return change(mapped === inner ? any : { ...any, value: encode(desc, mapped) });
 }
@@ -59,7 +61,7 @@ function mapList(items: readonly Message[], map: (item: Message) => Message): re
 const holders = new Map<string, boolean>();
 
 /** Whether an Any can occur at any depth; Struct and wrappers, which the library unwraps, cannot. */
-function canHoldAny(desc: DescMessage): boolean {
+export function canHoldAny(desc: DescMessage): boolean {
   const known = holders.get(desc.typeName);
   if (known !== undefined) return known;
   if (desc.typeName.startsWith("google.protobuf.")) return desc.typeName === "google.protobuf.Any";

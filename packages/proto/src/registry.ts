@@ -14,12 +14,13 @@ import {
   fromBinary,
 } from "@bufbuild/protobuf";
 import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
+import { ProtoError } from "./errors.ts";
 
 export const registry = createFileRegistry(
   fromBinary(FileDescriptorSetSchema, gunzipSync(readFileSync(new URL("./descriptors.binpb.gz", import.meta.url)))),
 );
 
-/** @throws RangeError when the descriptor set has no such message: code and descriptors are of different generations. */
+/** @throws ProtoError when the descriptor set has no such message: code and descriptors are of different generations. */
 export function message(typeName: string): DescMessage {
   return found(registry.getMessage(typeName), typeName);
 }
@@ -41,6 +42,7 @@ export function file(name: string): DescFile {
 }
 
 function found<D>(descriptor: D | undefined, name: string): D {
-  if (descriptor === undefined) throw new RangeError(`[PROTO_UNKNOWN] the descriptor set has no ${name}; run pnpm gen`);
+  if (descriptor === undefined)
+    throw new ProtoError("PROTO_UNKNOWN", `the descriptor set has no ${name}; run pnpm gen`);
   return descriptor;
 }

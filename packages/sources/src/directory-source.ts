@@ -11,6 +11,8 @@ export interface DirectorySourceOptions extends Admission {
   readonly path: string;
   readonly settleMs?: number;
   readonly rescanMs?: number;
+  /** Called after each look that may have changed `problems()`. */
+  readonly onProblems?: () => void;
 }
 
 /** How long parsing may keep everything else waiting. */
@@ -39,7 +41,9 @@ class DirectorySource implements ObjectSource {
       ...(options.rescanMs === undefined ? {} : { rescanMs: options.rescanMs }),
       doubtful: (path, text) => this.#table.loses(this.#label(path), this.#read(path, text)),
       onTrouble: (reason) => {
+        const changed = this.#trouble !== reason;
         this.#trouble = reason;
+        if (changed) this.#options.onProblems?.();
       },
     });
   }
@@ -50,6 +54,7 @@ class DirectorySource implements ObjectSource {
     let first = true;
     for await (const batch of this.#watcher.batches(stop)) {
       const changes = this.#table.apply(await this.#readAll(batch));
+      this.#options.onProblems?.();
       if (first || changes.length > 0) yield { changes, eventTimeMs: batch.eventTimeMs };
       first = false;
     }

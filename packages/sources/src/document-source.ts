@@ -6,6 +6,8 @@ import type { SourceProblem } from "./source.ts";
 
 export interface DocumentSourceOptions {
   readonly path: string;
+  /** Called after each look that may have changed `problems()`. */
+  readonly onProblems?: () => void;
   /** Findings refuse the document. */
   readonly check: (
     value: Readonly<Record<string, unknown>>,
@@ -40,7 +42,9 @@ class WatchedDocument implements DocumentSource {
       root: options.path,
       doubtful: (_, text) => text === undefined || text.trim() === "" || this.#read(text) === undefined,
       onTrouble: (reason) => {
+        const changed = this.#trouble !== reason;
         this.#trouble = reason;
+        if (changed) this.#options.onProblems?.();
       },
     });
   }
@@ -52,6 +56,7 @@ class WatchedDocument implements DocumentSource {
       // A file that is gone says nothing: the last version stays, the watcher tells of the trouble.
       if (text === undefined) continue;
       const value = this.#read(text);
+      this.#options.onProblems?.();
       if (value === undefined || (last !== undefined && equalJson(last, value))) continue;
       last = value;
       yield { value, eventTimeMs };

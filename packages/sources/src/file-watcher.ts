@@ -8,8 +8,8 @@
 import { type FSWatcher, watch } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { Wakeup } from "@flotilla/runtime";
 import { type FileStamp, isConfigFile, isGone, sameStamp, scanFiles, stampFile } from "./file-scan.ts";
-import { Wakeup } from "./wakeup.ts";
 
 export interface FileBatch {
   /** Undefined: the file is gone. */
@@ -177,16 +177,16 @@ export class FileWatcher implements AsyncDisposable {
 
   /** Waits for an event and then for a pause between events; a steady stream of them is cut at 50 ms. */
   async #settled(withinMs: number, stop: AbortSignal): Promise<void> {
-    if (!(await this.#wakeup.wait(withinMs, stop))) {
+    if (!(await this.#wakeup.wait(stop, withinMs))) {
       this.#everything = true;
       return;
     }
     const until = Date.now() + 50;
-    while (Date.now() < until && (await this.#wakeup.wait(this.#options.settleMs, stop)));
+    while (Date.now() < until && (await this.#wakeup.wait(stop, this.#options.settleMs)));
   }
 
   async #pause(ms: number, stop: AbortSignal): Promise<void> {
-    await this.#wakeup.wait(ms, stop);
+    await this.#wakeup.wait(stop, ms);
   }
 }
 

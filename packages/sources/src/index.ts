@@ -7,6 +7,8 @@ export {
 } from "./document-source.ts";
 export { type ParsedText, parseText, type SourceDocument } from "./documents.ts";
 export { SourceError, type SourceErrorCode } from "./errors.ts";
+export { type GroupSource, mergeGroups, type NamedGroup } from "./merge-groups.ts";
+export { ProblemLog, type ProblemNews } from "./problem-log.ts";
 export { type Admission, type FileReading, type KnownKind, readObjects } from "./read-objects.ts";
 export {
   type ObjectKey,

@@ -40,3 +40,10 @@ export function configKind(apiVersion: string, kind: string): string | undefined
   if (kindsByGroup[group]?.includes(kind) !== true) return undefined;
   return group === "gateway.networking.k8s.io" && kind === "Gateway" ? "KubernetesGateway" : kind;
 }
+
+const clusterScoped: ReadonlySet<string> = new Set(["Namespace", "Node", "GatewayClass", "IngressClass"]);
+
+/** Do objects of the kind stand outside of namespaces? */
+export function isClusterScoped(kind: string): boolean {
+  return clusterScoped.has(kind);
+}

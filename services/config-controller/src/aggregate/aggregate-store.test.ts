@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Config, ConfigChange } from "@flotilla/model";
+import { AggregateStore } from "./aggregate-store.ts";
+
+function config(name: string, spec: string, more: Partial<Config> = {}): Config {
+  const key = { kind: "Sidecar", namespace: "n", name };
+  return { key, labels: {}, annotations: {}, creationTimeMs: 0, spec, ...more };
+}
+
+function put(name: string, spec: string, more: Partial<Config> = {}): ConfigChange {
+  const value = config(name, spec, more);
+  return { type: "config", op: "put", key: value.key, value };
+}
+
+function gone(name: string): ConfigChange {
+  return { type: "config", op: "delete", key: { kind: "Sidecar", namespace: "n", name } };
+}
+
+function short(changes: readonly ConfigChange[]): readonly string[] {
+  return changes.map((change) =>
+    change.op === "put" ? `+${change.key.name}=${change.value.spec}` : `-${change.key.name}`,
+  );
+}
+
+test("the first source in order wins, and the next takes over when it lets go", () => {
+  const store = new AggregateStore(["one", "two"]);
+  assert.deepEqual(short(store.apply("two", [put("a", "2")])), ["+a=2"]);
+  assert.deepEqual(short(store.apply("one", [put("a", "1")])), ["+a=1"]);
+  assert.deepEqual(store.conflicts(), [
+    { key: { kind: "Sidecar", namespace: "n", name: "a" }, winner: "one", ignored: ["two"] },
+  ]);
+  assert.deepEqual(short(store.apply("two", [put("a", "3")])), []);
+  assert.deepEqual(short(store.apply("one", [gone("a")])), ["+a=3"]);
+  assert.deepEqual(short(store.apply("two", [gone("a")])), ["-a"]);
+  assert.deepEqual(store.conflicts(), []);
+});
+
+test("what is equal changes nothing, even from another line of the file", () => {
+  const store = new AggregateStore(["one"]);
+  store.apply("one", [put("a", "1", { provenance: { source: "file", location: "x:1" } })]);
+  assert.deepEqual(store.apply("one", [put("a", "1", { provenance: { source: "file", location: "x:9" } })]), []);
+  assert.deepEqual(store.apply("one", [gone("other")]), []);
+});
+
+test("objects are listed and counted by kind", () => {
+  const store = new AggregateStore(["one"]);
+  store.apply("one", [put("a", "1"), put("b", "1")]);
+  assert.deepEqual(
+    store.list("Sidecar", "n").map(({ key }) => key.name),
+    ["a", "b"],
+  );
+  assert.deepEqual(store.list("Sidecar", "other"), []);
+  assert.deepEqual([...store.counts()], [["Sidecar", 2]]);
+});
+
+test("a source that nobody announced is a mistake of the code", () => {
+  assert.throws(() => new AggregateStore(["one"]).apply("two", []), RangeError);
+});

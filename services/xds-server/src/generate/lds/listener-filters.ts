@@ -15,23 +15,28 @@ export const originalDestination = listenerFilter(
   pack(OriginalDstSchema, create(OriginalDstSchema)),
 );
 
-/** `skipPorts`: destinations that need no look. */
-export function tlsInspector(skipPorts: readonly number[] = []): ListenerFilter {
-  // A small first read: nearly every ClientHello fits, and each connection holds the buffer.
-  const config = pack(TlsInspectorSchema, create(TlsInspectorSchema, { initialReadBufferSize: 512 }));
-  return listenerFilter("envoy.filters.listener.tls_inspector", config, skipPorts);
+/** Destination ports at which a filter need not, or alone need, look. */
+export interface InspectedPorts {
+  readonly skipPorts?: readonly number[];
+  readonly onlyPort?: number;
 }
 
-export function httpInspector(skipPorts: readonly number[] = []): ListenerFilter {
+export function tlsInspector(ports: InspectedPorts = {}): ListenerFilter {
+  // A small first read: nearly every ClientHello fits, and each connection holds the buffer.
+  const config = pack(TlsInspectorSchema, create(TlsInspectorSchema, { initialReadBufferSize: 512 }));
+  return listenerFilter("envoy.filters.listener.tls_inspector", config, ports);
+}
+
+export function httpInspector(ports: InspectedPorts = {}): ListenerFilter {
   return listenerFilter(
     "envoy.filters.listener.http_inspector",
     pack(HttpInspectorSchema, create(HttpInspectorSchema)),
-    skipPorts,
+    ports,
   );
 }
 
-function listenerFilter(name: string, value: Any, skipPorts: readonly number[] = []): ListenerFilter {
-  const filterDisabled = anyOfPorts(skipPorts);
+function listenerFilter(name: string, value: Any, ports: InspectedPorts = {}): ListenerFilter {
+  const filterDisabled = disabledWhere(ports);
   return create(ListenerFilterSchema, {
     name,
     configType: { case: "typedConfig", value },
@@ -39,12 +44,17 @@ function listenerFilter(name: string, value: Any, skipPorts: readonly number[] =
   });
 }
 
-function anyOfPorts(ports: readonly number[]): ListenerFilterChainMatchPredicate | undefined {
-  const rules = ports.map((port) =>
-    create(ListenerFilterChainMatchPredicateSchema, {
-      rule: { case: "destinationPortRange", value: { start: port, end: port + 1 } },
-    }),
-  );
+function disabledWhere({ skipPorts = [], onlyPort }: InspectedPorts): ListenerFilterChainMatchPredicate | undefined {
+  if (onlyPort !== undefined) {
+    return create(ListenerFilterChainMatchPredicateSchema, { rule: { case: "notMatch", value: isPort(onlyPort) } });
+  }
+  const rules = skipPorts.map(isPort);
   if (rules.length < 2) return rules[0];
   return create(ListenerFilterChainMatchPredicateSchema, { rule: { case: "orMatch", value: { rules } } });
+}
+
+function isPort(port: number): ListenerFilterChainMatchPredicate {
+  return create(ListenerFilterChainMatchPredicateSchema, {
+    rule: { case: "destinationPortRange", value: { start: port, end: port + 1 } },
+  });
 }

@@ -6,7 +6,9 @@ import { TlsParameters_TlsProtocol } from "@flotilla/proto/envoy/extensions/tran
 import { inboundMutualTls } from "../../snapshot/scope/authn.ts";
 import { query, type View } from "../../snapshot/view.ts";
 import { createGenerator } from "../generator.ts";
-import { inboundPorts } from "./inbound/inbound-ports.ts";
+import { type BoundInboundInputs, buildBoundInbound } from "./inbound/bound-inbound.ts";
+import type { InboundChainInputs } from "./inbound/inbound-chains.ts";
+import { type InboundPort, inboundPorts } from "./inbound/inbound-ports.ts";
 import { buildVirtualInbound, type VirtualInboundInputs } from "./inbound/virtual-inbound.ts";
 import { buildOutboundListener, type OutboundListenerInputs } from "./outbound/build.ts";
 import { outboundListener, outboundListeners } from "./outbound/outbound-listeners.ts";
@@ -14,6 +16,7 @@ import { listenerTraits } from "./traits.ts";
 import { buildVirtualOutbound, type VirtualOutboundInputs } from "./virtual-outbound.ts";
 
 type ListenerInputs =
+  | ({ readonly kind: "bound-inbound" } & BoundInboundInputs)
   | ({ readonly kind: "outbound" } & OutboundListenerInputs)
   | ({ readonly kind: "virtual-inbound" } & VirtualInboundInputs)
   | ({ readonly kind: "virtual-outbound" } & VirtualOutboundInputs);
@@ -23,6 +26,7 @@ export const sidecarListeners = createGenerator<ListenerInputs, Listener>({
   schema: ListenerSchema,
   names: (view) => [
     ...view.read(outboundListeners).keys(),
+    ...view.read(inboundPorts).filter(isBound).map(boundName),
     ...(capturesTraffic(view) ? ["virtualOutbound", "virtualInbound"] : []),
   ],
   select,
@@ -33,6 +37,10 @@ function select(view: View, name: string): ListenerInputs | undefined {
   const traits = view.read(listenerTraits);
   if (name === "virtualOutbound") return { kind: "virtual-outbound", traits, listenPort: view.mesh.proxyListenPort };
   if (name === "virtualInbound") return { kind: "virtual-inbound", ...selectVirtualInbound(view) };
+  const port = view.read(inboundPorts).find((one) => isBound(one) && boundName(one) === name);
+  if (port !== undefined) {
+    return { kind: "bound-inbound", port, detectionTimeout: view.mesh.protocolDetectionTimeout, ...selectChains(view) };
+  }
   const plan = view.read(outboundListener, name);
   return plan && { kind: "outbound", traits, plan, detectionTimeout: view.mesh.protocolDetectionTimeout };
 }
@@ -42,15 +50,33 @@ function capturesTraffic(view: View): boolean {
   return view.proxy.metadataText("INTERCEPTION_MODE") !== "NONE";
 }
 
+function isBound({ bindToPort }: InboundPort): boolean {
+  return bindToPort;
+}
+
+function boundName({ address, port }: InboundPort): string {
+  return `${address}_${port}`;
+}
+
 function selectVirtualInbound(view: View): VirtualInboundInputs {
   return {
-    traits: view.read(listenerTraits),
+    ...selectChains(view),
     listenPort: view.mesh.proxyInboundListenPort,
-    ports: view.read(inboundPorts),
+    ports: view.read(redirectedPorts),
     passthroughMode: view.read(inboundMutualTls).workload,
+    detectionTimeout: view.mesh.protocolDetectionTimeout,
+  };
+}
+
+const redirectedPorts = query<readonly InboundPort[]>("redirected-ports", (view) => {
+  return view.read(inboundPorts).filter((port) => !isBound(port));
+});
+
+function selectChains(view: View): InboundChainInputs {
+  return {
+    traits: view.read(listenerTraits),
     trustDomains: view.read(trustDomains),
     minimumTlsVersion: TlsParameters_TlsProtocol.TLSv1_2,
-    detectionTimeout: view.mesh.protocolDetectionTimeout,
     httpFilters: noFilters,
   };
 }
@@ -63,6 +89,8 @@ const trustDomains = query<readonly string[]>("trust-domains", ({ mesh }) => [
 
 function build(inputs: ListenerInputs): Listener {
   switch (inputs.kind) {
+    case "bound-inbound":
+      return buildBoundInbound(inputs);
     case "virtual-inbound":
       return buildVirtualInbound(inputs);
     case "virtual-outbound":

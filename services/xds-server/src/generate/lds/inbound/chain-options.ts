@@ -50,10 +50,10 @@ const chains: Readonly<Record<MutualTlsMode, Readonly<Record<Kind, readonly Chai
   },
   DISABLE: {
     http: [{ carries: "http", tls: false, transportProtocol: "raw_buffer" }],
-    tcp: [{ carries: "tcp", tls: false }],
+    tcp: [{ carries: "tcp", tls: false, transportProtocol: "raw_buffer" }],
     auto: [
       { carries: "http", tls: false, transportProtocol: "raw_buffer", applicationProtocols: plainHttp },
-      { carries: "tcp", tls: false },
+      { carries: "tcp", tls: false, transportProtocol: "raw_buffer" },
     ],
   },
 };

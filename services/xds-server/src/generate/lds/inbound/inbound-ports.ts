@@ -1,46 +1,81 @@
 /** The ports on which a proxy receives for its workload, one entry a workload port. */
-import type { Protocol, ServicePort } from "@flotilla/model";
+import { type ConfigKey, type Protocol, parseProtocol, type ServicePort } from "@flotilla/model";
+import { CaptureMode, type IstioIngressListener } from "@flotilla/proto/networking/v1alpha3/sidecar_pb";
 import { inboundMutualTls, type MutualTlsMode } from "../../../snapshot/scope/authn.ts";
+import { sidecarOf } from "../../../snapshot/scope/sidecar.ts";
 import type { ServiceTarget } from "../../../snapshot/subject.ts";
 import { query, type View } from "../../../snapshot/view.ts";
+import { listenerTraits } from "../traits.ts";
 
 export interface InboundPort {
-  /** The workload's port. */
+  /** The port that callers connect to: the workload's, or one that the Sidecar opens. */
   readonly port: number;
+  /** The address part of names and stats. */
+  readonly address: string;
   readonly protocol: Protocol;
   readonly mode: MutualTlsMode;
   readonly servicePort: number;
   readonly hostname: string;
+  /** The proxy listens itself, at `address`. */
+  readonly bindToPort: boolean;
+  /** The Sidecar that names the port, as a path of the Kubernetes API. */
+  readonly origin?: string;
 }
 
-/** Ordered by workload port. Of several services on one workload port the first counts. */
+/** The ports of the Sidecar's ingress listeners; without any, those of the workload's services. */
 export const inboundPorts = query<readonly InboundPort[]>(
   "inbound-ports",
   (view) => {
-    const modes = view.read(inboundMutualTls);
-    const ports = new Map<number, InboundPort>();
-    for (const target of view.proxy.targets) {
-      const port = servicePortOf(view, target);
-      if (port === undefined || port.protocol === "UDP") continue;
-      const taken = ports.get(target.targetPort);
-      if (taken !== undefined) {
-        reportConflict(view, target, port, taken);
-        continue;
-      }
-      const mode = modes.ports.get(target.targetPort) ?? modes.workload;
-      const { hostname } = target;
-      ports.set(target.targetPort, {
-        port: target.targetPort,
-        protocol: port.protocol,
-        mode,
-        servicePort: port.number,
-        hostname,
-      });
-    }
-    return [...ports.values()].sort((a, b) => a.port - b.port);
+    const sidecar = view.read(sidecarOf);
+    if (sidecar === undefined || sidecar.spec.ingress.length === 0) return servicePorts(view);
+    return sidecar.spec.ingress.flatMap((listener) => sidecarPort(view, sidecar.key, listener) ?? []);
   },
   (a, b) => JSON.stringify(a) === JSON.stringify(b),
 );
+
+/** Ordered by workload port. Of several services on one workload port the first counts. */
+function servicePorts(view: View): readonly InboundPort[] {
+  const modes = view.read(inboundMutualTls);
+  const address = view.read(listenerTraits).wildcardAddress;
+  const ports = new Map<number, InboundPort>();
+  for (const target of view.proxy.targets) {
+    const port = servicePortOf(view, target);
+    if (port === undefined || port.protocol === "UDP") continue;
+    const taken = ports.get(target.targetPort);
+    if (taken !== undefined) {
+      reportConflict(view, target, port, taken);
+      continue;
+    }
+    const mode = modes.ports.get(target.targetPort) ?? modes.workload;
+    const { hostname, targetPort } = target;
+    const { protocol, number: servicePort } = port;
+    ports.set(targetPort, { port: targetPort, address, protocol, mode, servicePort, hostname, bindToPort: false });
+  }
+  return [...ports.values()].sort((a, b) => a.port - b.port);
+}
+
+function sidecarPort(
+  view: View,
+  { namespace, name }: ConfigKey,
+  { port, bind, captureMode }: IstioIngressListener,
+): InboundPort | undefined {
+  if (port === undefined) return undefined;
+  const modes = view.read(inboundMutualTls);
+  const capturesNothing = view.proxy.metadataText("INTERCEPTION_MODE") === "NONE";
+  const bindToPort = captureMode === CaptureMode.DEFAULT ? capturesNothing : captureMode === CaptureMode.NONE;
+  // Redirected connections are told apart by port alone; the proxy's own address only names them.
+  const [ownAddress = ""] = bind === "" ? view.proxy.addresses : [];
+  return {
+    port: port.number,
+    address: bind === "" ? ownAddress : bind,
+    protocol: parseProtocol(port.protocol),
+    mode: modes.ports.get(port.number) ?? modes.workload,
+    servicePort: port.number,
+    hostname: `${name}.${namespace}`,
+    bindToPort,
+    origin: `/apis/networking.istio.io/v1/namespaces/${namespace}/sidecar/${name}`,
+  };
+}
 
 function servicePortOf(view: View, target: ServiceTarget): ServicePort | undefined {
   const service = [...view.serviceShards(target).values()][0];

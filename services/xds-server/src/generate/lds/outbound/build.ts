@@ -1,14 +1,15 @@
 /** Builds an outbound listener from its plan. */
 
 import { parseCidr } from "@flotilla/model";
-import { create, type Duration, type JsonObject } from "@flotilla/proto";
-import { type Metadata, MetadataSchema, TrafficDirection } from "@flotilla/proto/envoy/config/core/v3/base_pb";
+import { create, type Duration } from "@flotilla/proto";
+import { TrafficDirection } from "@flotilla/proto/envoy/config/core/v3/base_pb";
 import { type FilterChain, FilterChainSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_components_pb";
 import { type Listener, ListenerSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_pb";
 import { pipeAddress, socketAddress } from "../../shared/address.ts";
 import { connectionManager } from "../http/connection-manager.ts";
 import { httpInspector, tlsInspector } from "../listener-filters.ts";
 import { mongoProxy, tcpProxy } from "../network/filters.ts";
+import { originMetadata } from "../origin-metadata.ts";
 import type { ListenerTraits } from "../traits.ts";
 import type { HttpChain, OutboundChain, OutboundListenerPlan, TcpChain } from "./plan.ts";
 
@@ -105,10 +106,4 @@ function tcpChain(
 function prefixRange(prefix: string) {
   const { address, length } = parseCidr(prefix) ?? { address: prefix, length: 32 };
   return { addressPrefix: address, prefixLen: length };
-}
-
-/** Names the object a filter chain comes from. */
-export function originMetadata(config: string): Metadata {
-  const istio: JsonObject = { config };
-  return create(MetadataSchema, { filterMetadata: { istio } });
 }

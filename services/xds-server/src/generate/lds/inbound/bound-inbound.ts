@@ -1,0 +1,35 @@
+/** A listener of its own for a port that the Sidecar opens, where nothing is redirected. */
+import { isUnsupported } from "@flotilla/model";
+import { create, type Duration } from "@flotilla/proto";
+import { TrafficDirection } from "@flotilla/proto/envoy/config/core/v3/base_pb";
+import { type Listener, ListenerSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_pb";
+import { socketAddress } from "../../shared/address.ts";
+import { httpInspector, tlsInspector } from "../listener-filters.ts";
+import { chainOptions } from "./chain-options.ts";
+import { destinationOf, type InboundChainInputs, inboundChains } from "./inbound-chains.ts";
+import type { InboundPort } from "./inbound-ports.ts";
+
+export interface BoundInboundInputs extends InboundChainInputs {
+  readonly port: InboundPort;
+  readonly detectionTimeout: Duration | undefined;
+}
+
+export function buildBoundInbound(inputs: BoundInboundInputs): Listener {
+  const { port, detectionTimeout } = inputs;
+  const options = chainOptions(port.protocol, port.mode);
+  const looksAtTls = options.some(({ transportProtocol }) => transportProtocol === "tls");
+  const only = { onlyPort: port.port };
+  return create(ListenerSchema, {
+    name: `${port.address}_${port.port}`,
+    trafficDirection: TrafficDirection.INBOUND,
+    address: socketAddress(port.address, port.port),
+    filterChains: [...inboundChains(inputs, options, destinationOf(port))],
+    listenerFilters: [
+      ...(looksAtTls ? [tlsInspector(only)] : []),
+      ...(isUnsupported(port.protocol) && port.mode !== "STRICT" ? [httpInspector(only)] : []),
+    ],
+    listenerFiltersTimeout: detectionTimeout ?? { seconds: 0n, nanos: 0 },
+    continueOnListenerFiltersTimeout: true,
+    maxConnectionsToAcceptPerSocketEvent: 1,
+  });
+}

@@ -1,0 +1,86 @@
+/** The filter chains of one inbound destination: what callers may send, and what happens to it. */
+import { isHttp2 } from "@flotilla/model";
+import { create } from "@flotilla/proto";
+import { type FilterChain, FilterChainSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_components_pb";
+import type { HttpFilter } from "@flotilla/proto/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb";
+import { connectionManager } from "../http/connection-manager.ts";
+import { metadataExchange, mongoProxy, tcpProxy } from "../network/filters.ts";
+import { originMetadata } from "../origin-metadata.ts";
+import type { ListenerTraits } from "../traits.ts";
+import type { ChainOption } from "./chain-options.ts";
+import type { InboundPort } from "./inbound-ports.ts";
+import { inboundRoute } from "./inbound-route.ts";
+import { type InboundTlsInputs, inboundTls } from "./tls-context.ts";
+
+export interface InboundChainInputs {
+  readonly traits: ListenerTraits;
+  readonly trustDomains: readonly string[];
+  readonly minimumTlsVersion: InboundTlsInputs["minimumVersion"];
+  readonly httpFilters: { readonly early: readonly HttpFilter[]; readonly late: readonly HttpFilter[] };
+}
+
+/** What one group of filter chains leads to. */
+export interface InboundDestination {
+  readonly name: string;
+  readonly cluster: string;
+  readonly statPrefix: string;
+  /** Absent for connections to ports that nobody names. */
+  readonly port?: InboundPort;
+}
+
+export function destinationOf(port: InboundPort): InboundDestination {
+  const place = `${port.address}_${port.port}`;
+  return { name: place, cluster: `inbound|${port.port}||`, statPrefix: `inbound_${place}`, port };
+}
+
+export function inboundChains(
+  inputs: InboundChainInputs,
+  options: readonly ChainOption[],
+  destination: InboundDestination,
+): readonly FilterChain[] {
+  return options.map((option) => {
+    const { carries, tls, transportProtocol = "", applicationProtocols = [] } = option;
+    const isCatchAllHttp = destination.port === undefined && carries === "http";
+    const filterChainMatch = {
+      ...(destination.port && { destinationPort: destination.port.port }),
+      transportProtocol,
+      applicationProtocols: [...applicationProtocols],
+    };
+    const { trustDomains, minimumTlsVersion: minimumVersion } = inputs;
+    return create(FilterChainSchema, {
+      name: isCatchAllHttp ? `${destination.name}-catchall-http` : destination.name,
+      filterChainMatch,
+      filters: carries === "http" ? httpFiltersOf(inputs, destination) : tcpFiltersOf(inputs, destination),
+      ...(destination.port?.origin !== undefined && { metadata: originMetadata(destination.port.origin) }),
+      ...(tls && { transportSocket: inboundTls({ tcp: carries === "tcp", trustDomains, minimumVersion }) }),
+    });
+  });
+}
+
+function httpFiltersOf(
+  { traits, httpFilters }: InboundChainInputs,
+  { cluster, statPrefix, port }: InboundDestination,
+): FilterChain["filters"] {
+  const operation = port === undefined ? ":0" : `${port.hostname}:${port.servicePort}`;
+  const retries = port === undefined || !["GRPC", "GRPC-Web"].includes(port.protocol);
+  const manager = connectionManager({
+    traits,
+    direction: "inbound",
+    statPrefix,
+    routes: inboundRoute({ cluster, operation, servicePort: port?.servicePort ?? 0, retries }),
+    grpcWeb: port?.protocol === "GRPC-Web",
+    http2: port !== undefined && isHttp2(port.protocol),
+    early: httpFilters.early,
+    late: httpFilters.late,
+  });
+  return [...(traits.networkMetadata ? [metadataExchange] : []), manager];
+}
+
+function tcpFiltersOf({ traits }: InboundChainInputs, { cluster, port }: InboundDestination): FilterChain["filters"] {
+  const accessLog = traits.accessLogs.connection;
+  return [
+    ...(traits.networkMetadata ? [metadataExchange] : []),
+    ...(port?.protocol === "Mongo" ? [mongoProxy(cluster)] : []),
+    tcpProxy({ statPrefix: cluster, clusters: cluster, accessLog }),
+  ];
+}

@@ -15,6 +15,9 @@ export interface DirectorySourceOptions extends Admission {
   readonly onProblems?: () => void;
 }
 
+/** Files of fewer documents are parsed whole: remembering them would cost more than it saves. */
+const manyDocuments = 8;
+
 /** How long parsing may keep everything else waiting. */
 const sliceMs = 10;
 
@@ -29,6 +32,8 @@ class DirectorySource implements ObjectSource {
   readonly #watcher: FileWatcher;
   /** Readings of the batch in hand: `doubtful` has parsed them already. */
   readonly #readings = new Map<string, { readonly text: string; readonly reading: FileReading }>();
+  /** What the documents of large files gave last time: a change of one of thousands parses that one. */
+  readonly #documents = new Map<string, FileReading["documents"]>();
   #trouble: string | undefined;
   #inUse = false;
 
@@ -73,7 +78,11 @@ class DirectorySource implements ObjectSource {
     const readings = new Map<string, FileReading | undefined>();
     let sliceEnd = performance.now() + sliceMs;
     for (const [path, text] of texts) {
-      readings.set(this.#label(path), this.#read(path, text));
+      const reading = this.#read(path, text);
+      readings.set(this.#label(path), reading);
+      if (reading !== undefined && reading.documents.size >= manyDocuments)
+        this.#documents.set(path, reading.documents);
+      else this.#documents.delete(path);
       if (performance.now() > sliceEnd) {
         await new Promise((resolve) => setImmediate(resolve));
         sliceEnd = performance.now() + sliceMs;
@@ -87,7 +96,7 @@ class DirectorySource implements ObjectSource {
     if (text === undefined) return undefined;
     const known = this.#readings.get(path);
     if (known?.text === text) return known.reading;
-    const reading = readObjects(this.#label(path), text, this.#options);
+    const reading = readObjects(this.#label(path), text, this.#options, this.#documents.get(path));
     this.#readings.set(path, { text, reading });
     return reading;
   }

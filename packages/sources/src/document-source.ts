@@ -1,6 +1,6 @@
 /** One YAML document in a file of its own, such as a MeshConfig; a wrong text keeps the last good value. */
 import { equalJson } from "@flotilla/model";
-import { parseText } from "./documents.ts";
+import { parseDocumentText, splitDocuments } from "./documents.ts";
 import { FileWatcher } from "./file-watcher.ts";
 import type { SourceProblem } from "./source.ts";
 
@@ -75,12 +75,16 @@ class WatchedDocument implements DocumentSource {
   /** Undefined when it is refused; `problems` tells why. */
   #read(text: string): Readonly<Record<string, unknown>> | undefined {
     const file = this.#options.path;
-    const parsed = parseText(text);
+    const parts = splitDocuments(text).map(({ body, line: start }) => ({ start, parsed: parseDocumentText(body) }));
+    // Comments before the first marker are a part without content.
+    const first = parts.find(({ parsed }) => !parsed.ok || parsed.value !== null);
+    const { start = 1, parsed = { ok: true, value: {}, line: 1 } } = first ?? {};
     if (!parsed.ok) {
-      this.#problems = parsed.problems.map((problem) => ({ file, ...problem }));
+      this.#problems = parsed.problems.map(({ line, reason }) => ({ file, line: start + line - 1, reason }));
       return undefined;
     }
-    const { value = {}, line = 1 } = parsed.documents[0] ?? {};
+    const { value } = parsed;
+    const line = start + parsed.line - 1;
     if (typeof value !== "object" || value === null || Array.isArray(value)) {
       this.#problems = [{ file, line, reason: "is no object but a plain value or a list" }];
       return undefined;

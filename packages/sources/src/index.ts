@@ -5,7 +5,6 @@ export {
   type DocumentVersion,
   documentSource,
 } from "./document-source.ts";
-export { type ParsedText, parseText, type SourceDocument } from "./documents.ts";
 export { SourceError, type SourceErrorCode } from "./errors.ts";
 export { type GroupSource, mergeGroups, type NamedGroup } from "./merge-groups.ts";
 export { ProblemLog, type ProblemNews } from "./problem-log.ts";

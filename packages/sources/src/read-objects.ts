@@ -1,7 +1,7 @@
 /** The objects of a file: what each document is, or why it is refused. */
 import { apiGroup, type KubeObject } from "@flotilla/model";
-import { parseText, type SourceDocument } from "./documents.ts";
-import { type ObjectKey, objectText, type SourceProblem } from "./source.ts";
+import { parseDocumentText, splitDocuments } from "./documents.ts";
+import { type ObjectKey, objectKeyText, objectText, type SourceProblem } from "./source.ts";
 
 /** What the reader of a source knows of a kind; undefined for kinds that nobody knows. */
 export interface KnownKind {
@@ -31,55 +31,76 @@ export interface FileReading {
   /** Undefined: the file's syntax is wrong, nothing in it can be told. */
   readonly items: readonly ReadItem[] | undefined;
   readonly problems: readonly SourceProblem[];
+  /** What each document's text gave, for the next reading of the file. */
+  readonly documents: ReadonlyMap<string, DocumentReading>;
 }
 
-export function readObjects(file: string, text: string, admission: Admission): FileReading {
-  const parsed = parseText(text);
-  if (!parsed.ok) return { items: undefined, problems: parsed.problems.map((problem) => ({ file, ...problem })) };
+/** Lines count from 1 within the document. */
+export interface DocumentReading {
+  readonly syntax: readonly { readonly line: number; readonly reason: string }[];
+  readonly objects: readonly ObjectReading[];
+}
+interface ObjectReading {
+  readonly line: number;
+  readonly key?: ObjectKey;
+  readonly object?: KubeObject;
+  readonly hint: string;
+  readonly findings: readonly { readonly field?: string; readonly reason: string }[];
+}
+
+/** Documents whose text stands in `previous` are not looked at again: checks depend on nothing but the object. */
+export function readObjects(
+  file: string,
+  text: string,
+  admission: Admission,
+  previous: FileReading["documents"] = new Map(),
+): FileReading {
+  const documents = new Map<string, DocumentReading>();
+  const syntax: SourceProblem[] = [];
   const items: ReadItem[] = [];
   const problems: SourceProblem[] = [];
-  const seen = new Map<string, number>();
-  for (const document of parsed.documents.flatMap(expandList)) {
-    const { item, findings } = readDocument(document, admission);
-    if (item === undefined) continue;
-    const object = item.key === undefined ? undefined : objectText(item.key);
-    const text = object === undefined ? undefined : `${item.key?.group}/${object}`;
-    const twin = text === undefined ? undefined : seen.get(text);
-    if (twin !== undefined) {
-      problems.push({
-        file,
-        line: item.line,
-        ...(object === undefined ? {} : { object }),
-        reason: `is in line ${twin} of the file already`,
-      });
-      continue;
-    }
-    if (text !== undefined) seen.set(text, item.line);
-    items.push(item);
-    for (const finding of findings) {
-      problems.push({ file, line: item.line, ...(object === undefined ? {} : { object }), ...finding });
+  const lines = new Map<string, number>();
+  for (const { body, line: start } of splitDocuments(text)) {
+    const reading = previous.get(body) ?? readDocument(body, admission);
+    documents.set(body, reading);
+    for (const { line, reason } of reading.syntax) syntax.push({ file, line: start + line - 1, reason });
+    for (const { findings, line: within, ...object } of reading.objects) {
+      const item = { ...object, index: items.length, line: start + within - 1 };
+      const text = item.key === undefined ? {} : { object: objectText(item.key) };
+      const twin = item.key === undefined ? undefined : lines.get(objectKeyText(item.key));
+      if (twin !== undefined) {
+        problems.push({ file, line: item.line, ...text, reason: `is in line ${twin} of the file already` });
+        continue;
+      }
+      if (item.key !== undefined) lines.set(objectKeyText(item.key), item.line);
+      items.push(item);
+      for (const finding of findings) problems.push({ file, line: item.line, ...text, ...finding });
     }
   }
-  return { items, problems };
+  return syntax.length > 0 ? { items: undefined, problems: syntax, documents } : { items, problems, documents };
 }
 
-type Finding = { readonly field?: string; readonly reason: string };
-type Outcome = { readonly item?: ReadItem; readonly findings: readonly Finding[] };
+function readDocument(body: string, admission: Admission): DocumentReading {
+  const parsed = parseDocumentText(body);
+  if (!parsed.ok) return { syntax: parsed.problems, objects: [] };
+  const objects = expandList(parsed.value).flatMap((value) => readObject(value, parsed.line, admission));
+  return { syntax: [], objects };
+}
 
-function readDocument({ value, index, line }: SourceDocument, admission: Admission): Outcome {
-  if (value === null || value === undefined) return { findings: [] };
+/** Nothing for an empty document and for kinds of no use here. */
+function readObject(value: unknown, line: number, admission: Admission): readonly ObjectReading[] {
+  if (value === null || value === undefined) return [];
   const hint = hintOf(value);
-  const refuse = (field: string, reason: string): Outcome => ({
-    item: { index, line, hint },
-    findings: [{ ...(field === "" ? {} : { field }), reason }],
-  });
+  const refuse = (field: string, reason: string, key?: ObjectKey): readonly ObjectReading[] => [
+    { line, hint, ...(key === undefined ? {} : { key }), findings: [{ ...(field === "" ? {} : { field }), reason }] },
+  ];
   if (!isRecord(value)) return refuse("", "is no object but a plain value or a list");
   const { apiVersion, kind, metadata } = value;
   if (typeof apiVersion !== "string" || apiVersion === "") return refuse("apiVersion", "is missing");
   if (typeof kind !== "string" || kind === "") return refuse("kind", "is missing");
   const known = admission.kindOf(apiVersion, kind);
   if (known === undefined) return refuse("kind", `${apiVersion} ${kind} is no kind that is known here`);
-  if (!known.wanted) return { findings: [] };
+  if (!known.wanted) return [];
   if (!isRecord(metadata)) return refuse("metadata", "is missing");
   const { name, namespace = "" } = metadata;
   if (typeof name !== "string" || name === "") return refuse("metadata.name", "is missing");
@@ -87,24 +108,17 @@ function readDocument({ value, index, line }: SourceDocument, admission: Admissi
   // As kubectl has it: an object that names no namespace is meant for the default one.
   const own = known.namespaced ? namespace || "default" : "";
   const key: ObjectKey = { group: apiGroup(apiVersion), kind, namespace: own, name };
-  const wrongMap = ["labels", "annotations"].find((field) => !isTextMap(metadata[field]));
-  if (wrongMap !== undefined) {
-    return {
-      item: { index, line, key, hint },
-      findings: [{ field: `metadata.${wrongMap}`, reason: "has a value that is no text; put it in quotes" }],
-    };
-  }
+  const wrong = ["labels", "annotations"].find((field) => !isTextMap(metadata[field]));
+  if (wrong !== undefined) return refuse(`metadata.${wrong}`, "has a value that is no text; put it in quotes", key);
   const object = normalized(value as unknown as KubeObject, own);
   const findings = admission.check(object);
-  return { item: { index, line, key, hint, ...(findings.length === 0 ? { object } : {}) }, findings };
+  return [{ line, key, hint, findings, ...(findings.length === 0 ? { object } : {}) }];
 }
 
 /** `kind: List` stands for its items. */
-function expandList(document: SourceDocument): readonly SourceDocument[] {
-  const { value } = document;
-  if (!isRecord(value) || value["kind"] !== "List" || value["apiVersion"] !== "v1") return [document];
-  const items: readonly unknown[] = Array.isArray(value["items"]) ? value["items"] : [];
-  return items.map((item) => ({ ...document, value: item }));
+function expandList(value: unknown): readonly unknown[] {
+  if (!isRecord(value) || value["kind"] !== "List" || value["apiVersion"] !== "v1") return [value];
+  return Array.isArray(value["items"]) ? value["items"] : [];
 }
 
 /** Absent maps stay absent, null ones too: YAML's `labels:` without a value. */

@@ -21,29 +21,44 @@ export interface Generator {
   readonly resource: ViewQuery<string, EncodedResource | undefined>;
 }
 
-export interface GeneratorSpec<Inputs extends object, Resource extends Message> {
+interface Selection<Inputs extends object> {
   readonly typeUrl: TypeUrl;
-  readonly schema: GenMessage<Resource>;
+  /** Tells generators of one type for different proxies apart; results are shared under this name. */
+  readonly label?: string;
   readonly names?: (view: View) => readonly string[];
   readonly select: (view: View, name: string) => Inputs | undefined;
+}
+
+export interface GeneratorSpec<Inputs extends object, Resource extends Message> extends Selection<Inputs> {
+  readonly schema: GenMessage<Resource>;
   readonly build: (inputs: Inputs) => MessageShape<GenMessage<Resource>>;
+}
+
+/** For large resources that are joined from parts which are encoded already. */
+export interface ContainerSpec<Inputs extends object> extends Selection<Inputs> {
+  readonly join: (inputs: Inputs) => Uint8Array;
 }
 
 export function createGenerator<Inputs extends object, Resource extends Message>(
   spec: GeneratorSpec<Inputs, Resource>,
 ): Generator {
-  const { typeUrl, schema, select, build } = spec;
-  const inputs = query<Inputs | undefined, string>(`${typeUrl} inputs`, select);
+  const { schema, build } = spec;
+  return createContainerGenerator({ ...spec, join: (inputs: Inputs) => encode(schema, build(inputs)) });
+}
+
+export function createContainerGenerator<Inputs extends object>(spec: ContainerSpec<Inputs>): Generator {
+  const { typeUrl, label = "", names, select, join } = spec;
+  const title = `${label}${typeUrl}`;
+  const inputs = query<Inputs | undefined, string>(`${title} inputs`, select);
   const resource = query<EncodedResource | undefined, string>(
-    typeUrl,
+    title,
     (view, name) => {
       const found = view.read(inputs, name);
-      return found === undefined ? undefined : encodeResource(typeUrl, name, encode(schema, build(found)));
+      return found === undefined ? undefined : encodeResource(typeUrl, name, join(found));
     },
     (a, b) => a?.version === b?.version,
   );
-  const { names } = spec;
-  return { typeUrl, resource, ...(names && { names: query(`${typeUrl} names`, (view) => names(view)) }) };
+  return { typeUrl, resource, ...(names && { names: query(`${title} names`, (view) => names(view)) }) };
 }
 
 export function encodeResource(typeUrl: TypeUrl, name: string, bytes: Uint8Array): EncodedResource {

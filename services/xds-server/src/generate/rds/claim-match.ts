@@ -1,0 +1,43 @@
+/** Matches on claims of a request's token: `@request.auth.claims.group`, `@request.auth.claims[group][sub]`. */
+import { create } from "@flotilla/proto";
+import { type MetadataMatcher, MetadataMatcherSchema } from "@flotilla/proto/envoy/type/matcher/v3/metadata_pb";
+import type { StringMatch } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
+import { stringMatcher } from "./string-match.ts";
+
+const prefix = "@request.auth.claims";
+
+export function isClaim(name: string): boolean {
+  return name.toLowerCase().startsWith(prefix) && claimPath(name) !== undefined;
+}
+
+/** The claim's value, or any of its values if it is a list, must match; undefined when `name` is no claim. */
+export function claimMatcher(name: string, match: StringMatch, invert: boolean): MetadataMatcher | undefined {
+  const path = isClaim(name) ? claimPath(name) : undefined;
+  if (path === undefined) return undefined;
+  const value = stringMatcher(match) ?? stringMatcher({ ...match, matchType: { case: "regex", value: ".+" } });
+  if (value === undefined) return undefined;
+  const one = { matchPattern: { case: "stringMatch", value } } as const;
+  return create(MetadataMatcherSchema, {
+    filter: "envoy.filters.http.jwt_authn",
+    path: ["payload", ...path].map((key) => ({ segment: { case: "key" as const, value: key } })),
+    value: {
+      matchPattern: {
+        case: "orMatch",
+        value: {
+          valueMatchers: [
+            one,
+            { matchPattern: { case: "listMatch", value: { matchPattern: { case: "oneOf", value: one } } } },
+          ],
+        },
+      },
+    },
+    invert,
+  });
+}
+
+function claimPath(name: string): readonly string[] | undefined {
+  const rest = name.slice(prefix.length);
+  if (rest.startsWith(".")) return rest.length === 1 ? undefined : rest.slice(1).split(".");
+  const keys = [...rest.matchAll(/\[([^\]]+)\]/g)].map(([, key = ""]) => key);
+  return keys.length > 0 && keys.map((key) => `[${key}]`).join("") === rest ? keys : undefined;
+}

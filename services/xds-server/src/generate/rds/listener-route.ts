@@ -1,0 +1,27 @@
+/** What the name of a sidecar's route configuration says, and which egress listener it belongs to. */
+import type { ListenerName } from "../../snapshot/scope/sidecar.ts";
+import { proxyEgressListeners } from "../../snapshot/scope/sidecar.ts";
+import type { View } from "../../snapshot/view.ts";
+
+export interface ListenerRoute {
+  /** 0 for listeners that take requests for any port. */
+  readonly port: number;
+  /** The route is of one service, whose protocol was found out by sniffing; its name is that of the virtual host. */
+  readonly isSniffed: boolean;
+}
+
+/** Undefined for names that no listener of a sidecar uses. */
+export function parseRouteName(name: string): ListenerRoute | undefined {
+  if (name === "http_proxy" || name.startsWith("unix://")) return { port: 0, isSniffed: false };
+  if (/^\d+$/.test(name)) return { port: Number(name), isSniffed: false };
+  const sniffed = /^[^|]+:(\d+)$/.exec(name);
+  return sniffed === null ? undefined : { port: Number(sniffed[1]), isSniffed: true };
+}
+
+/** The listener of that port or socket, else the catch-all; listeners behind a catch-all are never reached. */
+export function egressListenerFor(view: View, name: string, port: number): ListenerName | undefined {
+  return proxyEgressListeners(view).find(({ spec }) => {
+    if (spec.port === undefined) return true;
+    return spec.port.number === port && (port !== 0 || spec.bind === name);
+  })?.name;
+}

@@ -1,0 +1,63 @@
+/** Retries of a route: Istio's defaults, and what a VirtualService or the mesh says instead. */
+import { create, pack } from "@flotilla/proto";
+import {
+  type RetryPolicy,
+  RetryPolicy_RetryBackOffSchema,
+  type RetryPolicy_RetryPriority,
+  RetryPolicy_RetryPrioritySchema,
+  RetryPolicySchema,
+} from "@flotilla/proto/envoy/config/route/v3/route_components_pb";
+import { PreviousHostsPredicateSchema } from "@flotilla/proto/envoy/extensions/retry/host/previous_hosts/v3/previous_hosts_pb";
+import { PreviousPrioritiesConfigSchema } from "@flotilla/proto/envoy/extensions/retry/priority/previous_priorities/v3/previous_priorities_config_pb";
+import type { HTTPRetry } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
+
+const defaultRetryOn = "connect-failure,refused-stream,unavailable,cancelled,retriable-status-codes";
+const statusCodes = "retriable-status-codes";
+
+/** Undefined: no retries. Source: scenario virtualservice/retries-timeout-fault. */
+export function retryPolicy(retries: HTTPRetry | undefined): RetryPolicy | undefined {
+  if (retries === undefined) return basePolicy(2, true);
+  if (retries.attempts <= 0) return undefined;
+  const policy = basePolicy(retries.attempts, retries.retryIgnorePreviousHosts ?? true);
+  if (retries.retryOn !== "") applyConditions(policy, retries.retryOn);
+  const { perTryTimeout, backoff } = retries;
+  if (perTryTimeout !== undefined) policy.perTryTimeout = perTryTimeout;
+  if (backoff !== undefined) policy.retryBackOff = create(RetryPolicy_RetryBackOffSchema, { baseInterval: backoff });
+  if (retries.retryRemoteLocalities === true) policy.retryPriority = otherPriorities();
+  return policy;
+}
+
+function basePolicy(numRetries: number, avoidPreviousHosts: boolean): RetryPolicy {
+  const predicate = {
+    name: "envoy.retry_host_predicates.previous_hosts",
+    configType: {
+      case: "typedConfig",
+      value: pack(PreviousHostsPredicateSchema, create(PreviousHostsPredicateSchema)),
+    },
+  } as const;
+  return create(RetryPolicySchema, {
+    numRetries,
+    retryOn: defaultRetryOn,
+    hostSelectionRetryMaxAttempts: 5n,
+    retryHostPredicate: avoidPreviousHosts ? [predicate] : [],
+  });
+}
+
+/** Conditions and status codes stand in one list; codes count only with the condition that turns them on. */
+function applyConditions(policy: RetryPolicy, retryOn: string): void {
+  const parts = retryOn.split(",").map((part) => part.trim());
+  const codes = parts.filter((part) => /^[1-5]\d\d$/.test(part)).map(Number);
+  const conditions = parts.filter((part) => part !== "" && !/^\d+$/.test(part));
+  if (codes.length > 0 && !conditions.includes(statusCodes)) conditions.push(statusCodes);
+  policy.retryOn = conditions.join(",");
+  policy.retriableStatusCodes = codes;
+}
+
+/** A retry leaves the priority, that is the locality, of the attempt before. */
+function otherPriorities(): RetryPolicy_RetryPriority {
+  const config = create(PreviousPrioritiesConfigSchema, { updateFrequency: 2 });
+  return create(RetryPolicy_RetryPrioritySchema, {
+    name: "envoy.retry_priorities.previous_priorities",
+    configType: { case: "typedConfig", value: pack(PreviousPrioritiesConfigSchema, config) },
+  });
+}

@@ -1,0 +1,66 @@
+/** The route of a service that no VirtualService speaks of, and those of requests for hosts nobody knows. */
+import { clusterName } from "@flotilla/model";
+import { create, encode } from "@flotilla/proto";
+import { type Route, RouteSchema, VirtualHostSchema } from "@flotilla/proto/envoy/config/route/v3/route_components_pb";
+import { DestinationSchema } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
+import { query } from "../../snapshot/view.ts";
+import { zeroDuration } from "../shared/duration.ts";
+import { sameBytes } from "../shared/wire.ts";
+import { consistentHashFor } from "./hash-lookup.ts";
+import { hashPolicy } from "./hash-policy.ts";
+import { retryPolicy } from "./retry.ts";
+
+const everyPath = { pathSpecifier: { case: "prefix", value: "/" } } as const;
+
+/** By `hostname|port`: the `routes` field of a virtual host. */
+export const encodedServiceRoutes = query<Uint8Array, string>(
+  "service-routes",
+  (view, argument) => {
+    const [host = "", port = ""] = argument.split("|");
+    const hash = consistentHashFor(view, create(DestinationSchema, { host, port: { number: Number(port) } }));
+    const policy = hash === undefined ? undefined : hashPolicy(hash);
+    const retries = retryPolicy(view.mesh.defaultHttpRetryPolicy);
+    const route = create(RouteSchema, {
+      name: "default",
+      match: everyPath,
+      decorator: { operation: `${host}:${port}/*` },
+      action: {
+        case: "route",
+        value: {
+          clusterSpecifier: { case: "cluster", value: clusterName("outbound", Number(port), "", host) },
+          timeout: zeroDuration,
+          maxGrpcTimeout: zeroDuration,
+          ...(retries && { retryPolicy: retries }),
+          ...(policy && { hashPolicy: [policy] }),
+        },
+      },
+    });
+    return encode(VirtualHostSchema, create(VirtualHostSchema, { routes: [route] }));
+  },
+  sameBytes,
+);
+
+/** Requests for unknown hosts pass to where they were going, or to the egress proxy. */
+export function passthroughRoute(cluster: string): Route {
+  return create(RouteSchema, {
+    name: "allow_any",
+    match: everyPath,
+    action: {
+      case: "route",
+      value: {
+        clusterSpecifier: { case: "cluster", value: cluster },
+        timeout: zeroDuration,
+        maxGrpcTimeout: zeroDuration,
+      },
+    },
+  });
+}
+
+/** Requests for unknown hosts are answered with 502. */
+export function blockedRoute(): Route {
+  return create(RouteSchema, {
+    name: "block_all",
+    match: everyPath,
+    action: { case: "directResponse", value: { status: 502 } },
+  });
+}

@@ -1,0 +1,118 @@
+/** One HTTP route of a VirtualService in Envoy's form, once a match. */
+import type { ConfigKey } from "@flotilla/model";
+import { type Any, create } from "@flotilla/proto";
+import { type Route, type RouteMatch, RouteSchema } from "@flotilla/proto/envoy/config/route/v3/route_components_pb";
+import type {
+  HTTPMatchRequest,
+  HTTPRoute,
+  VirtualService,
+} from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
+import { corsFilter, corsPolicy } from "./cors.ts";
+import { faultFilter, httpFault } from "./fault.ts";
+import { type HeaderMutations, headerMutations } from "./headers.ts";
+import { directResponseAction, redirectAction } from "./redirect.ts";
+import { type ActionContext, routeAction, singleDestinationHeaders } from "./route-action.ts";
+import { isCatchAll, routeMatch } from "./route-match.ts";
+
+export interface RouteContext extends ActionContext {
+  /** Whether a match is meant for this proxy (gateway, labels, namespace). */
+  readonly concerns: (match: HTTPMatchRequest) => boolean;
+}
+
+/** The routes of a VirtualService for one port, in order, up to the first that takes everything. */
+export function virtualServiceRoutes(key: ConfigKey, spec: VirtualService, context: RouteContext): readonly Route[] {
+  const routes: Route[] = [];
+  for (const http of spec.http) {
+    for (const match of http.match.length === 0 ? [undefined] : http.match) {
+      const route = oneRoute(key, http, match, context);
+      if (route === undefined) continue;
+      routes.push(route);
+      if (match === undefined || (route.match !== undefined && isCatchAll(route.match))) return routes;
+    }
+  }
+  return routes;
+}
+
+function oneRoute(
+  key: ConfigKey,
+  http: HTTPRoute,
+  match: HTTPMatchRequest | undefined,
+  context: RouteContext,
+): Route | undefined {
+  const { listenPort } = context;
+  if (match !== undefined && ((match.port !== 0 && match.port !== listenPort) || !context.concerns(match))) {
+    return undefined;
+  }
+  const action = actionOf(http, context);
+  if (action === undefined) return undefined;
+  const envoyMatch = routeMatch(match);
+  return create(RouteSchema, {
+    name: match !== undefined && match.name !== "" ? `${http.name}.${match.name}` : http.name,
+    match: envoyMatch,
+    action,
+    metadata: configMetadata(key),
+    decorator: { operation: operationOf(action, envoyMatch, key, listenPort) },
+    statPrefix: match?.statPrefix ?? "",
+    typedPerFilterConfig: perFilterConfig(http),
+    ...joinMutations(
+      headerMutations(http.headers),
+      action.case === "route" ? singleDestinationHeaders(http) : undefined,
+    ),
+  });
+}
+
+function actionOf(http: HTTPRoute, context: RouteContext): Route["action"] | undefined {
+  if (http.redirect !== undefined) {
+    const redirect = redirectAction(http.redirect, context.listenPort);
+    return redirect === undefined ? { case: undefined } : { case: "redirect", value: redirect };
+  }
+  if (http.directResponse !== undefined) {
+    return { case: "directResponse", value: directResponseAction(http.directResponse) };
+  }
+  return { case: "route", value: routeAction(http, context) };
+}
+
+/** The text by which traces name the operation: the one destination, or the VirtualService when there are several. */
+function operationOf(action: Route["action"], match: RouteMatch, key: ConfigKey, listenPort: number): string {
+  const path = pathText(match);
+  if (action.case === "route" && action.value.clusterSpecifier.case === "cluster") {
+    const [, port, , host] = action.value.clusterSpecifier.value.split("|");
+    if (host !== undefined) return `${host}:${port}${path}`;
+  }
+  return `${key.name}:${listenPort}${path}`;
+}
+
+function pathText({ pathSpecifier }: RouteMatch): string {
+  switch (pathSpecifier.case) {
+    case "prefix":
+      return `${pathSpecifier.value}*`;
+    case "path":
+      return pathSpecifier.value;
+    case "safeRegex":
+      return pathSpecifier.value.regex;
+    default:
+      return "/*";
+  }
+}
+
+function configMetadata({ namespace, name }: ConfigKey) {
+  const config = `/apis/networking.istio.io/v1/namespaces/${namespace}/virtual-service/${name}`;
+  return { filterMetadata: { istio: { config } } };
+}
+
+function perFilterConfig({ fault, corsPolicy: cors }: HTTPRoute): { [filter: string]: Any } {
+  return {
+    ...(fault && { [faultFilter]: httpFault(fault) }),
+    ...(cors && { [corsFilter]: corsPolicy(cors) }),
+  };
+}
+
+function joinMutations(own: HeaderMutations, more: HeaderMutations | undefined): HeaderMutations {
+  if (more === undefined) return own;
+  return {
+    requestHeadersToAdd: [...own.requestHeadersToAdd, ...more.requestHeadersToAdd],
+    requestHeadersToRemove: [...own.requestHeadersToRemove, ...more.requestHeadersToRemove],
+    responseHeadersToAdd: [...own.responseHeadersToAdd, ...more.responseHeadersToAdd],
+    responseHeadersToRemove: [...own.responseHeadersToRemove, ...more.responseHeadersToRemove],
+  };
+}

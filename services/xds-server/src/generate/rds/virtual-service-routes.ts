@@ -1,0 +1,63 @@
+/**
+ * The routes of a VirtualService for one port, encoded. They hardly depend on who calls, so most proxies share
+ * them: labels and namespace are asked only where a match does, the scope only where a port has to be inferred.
+ */
+import { create, encode } from "@flotilla/proto";
+import { VirtualHostSchema } from "@flotilla/proto/envoy/config/route/v3/route_components_pb";
+import type { HTTPMatchRequest } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
+import { servicesOfName } from "../../snapshot/scope/services.ts";
+import { visibleService } from "../../snapshot/scope/sidecar-scope.ts";
+import { virtualService } from "../../snapshot/scope/virtual-service.ts";
+import { meshGateway } from "../../snapshot/scope/virtual-services.ts";
+import { query, type View } from "../../snapshot/view.ts";
+import { sameBytes } from "../shared/wire.ts";
+import { consistentHashFor } from "./hash-lookup.ts";
+import type { ActionContext } from "./route-action.ts";
+import { virtualServiceRoutes } from "./virtual-service-route.ts";
+
+/** By `namespace/name|port`: the `routes` field of a virtual host; empty when no route concerns the proxy. */
+export const encodedVirtualServiceRoutes = query<Uint8Array, string>(
+  "virtual-service-routes",
+  (view, argument) => {
+    const [name = "", port] = argument.split("|");
+    const config = view.read(virtualService, name);
+    if (config === undefined) return new Uint8Array();
+    const routes = virtualServiceRoutes(config.key, config.spec, {
+      listenPort: Number(port),
+      concerns: (match) => concernsProxy(view, match),
+      serviceOf: (host) => destinationService(view, host, Number(port)),
+      hashOf: (destination) => consistentHashFor(view, destination),
+      defaultRetries: view.mesh.defaultHttpRetryPolicy,
+    });
+    return encode(VirtualHostSchema, create(VirtualHostSchema, { routes: [...routes] }));
+  },
+  sameBytes,
+);
+
+/** Whether a VirtualService has any route for the proxy on a port. */
+export const hasRoutes = query<boolean, string>(
+  "virtual-service-has-routes",
+  (view, argument) => view.read(encodedVirtualServiceRoutes, argument).length > 0,
+);
+
+function concernsProxy(view: View, match: HTTPMatchRequest): boolean {
+  if (match.gateways.length > 0 && !match.gateways.includes(meshGateway)) return false;
+  if (match.sourceNamespace !== "" && match.sourceNamespace !== view.proxy.namespace) return false;
+  return Object.keys(match.sourceLabels).length === 0 || view.proxy.matches(match.sourceLabels);
+}
+
+/** A port is inferred only where requests for any port arrive: elsewhere the destination has the listener's. */
+function destinationService(view: View, host: string, listenPort: number): ReturnType<ActionContext["serviceOf"]> {
+  const hostname = view.read(concreteHost, host);
+  if (listenPort !== 0) return { hostname, onlyPort: undefined };
+  const [port, ...others] = visibleService(view, host)?.ports ?? [];
+  return { hostname, onlyPort: others.length === 0 ? port?.number : undefined };
+}
+
+/** The service that an ExternalName stands for; any other host stands for itself. */
+const concreteHost = query<string, string>("concrete-host", (view, host) => {
+  const services = view
+    .servicesByHost(host)
+    .flatMap(({ namespace, hostname }) => view.read(servicesOfName, `${namespace}/${hostname}`));
+  return services.find(({ resolution }) => resolution === "alias")?.kubernetes?.externalName ?? host;
+});

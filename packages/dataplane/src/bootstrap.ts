@@ -1,0 +1,118 @@
+/** An Envoy bootstrap that takes everything from a control plane, as pilot-agent would write it. */
+import type { JsonObject } from "@flotilla/proto";
+
+export interface EnvoyNode {
+  readonly type?: "sidecar" | "router";
+  /** Pod name, without namespace. */
+  readonly name: string;
+  readonly namespace: string;
+  readonly serviceAccount: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly address: string;
+  readonly locality?: { readonly region: string; readonly zone: string };
+  /** NONE: the proxy listens on addresses of its own, nothing is redirected to it. */
+  readonly interception?: "NONE" | "REDIRECT";
+  readonly metadata?: JsonObject;
+}
+
+export interface BootstrapOptions {
+  readonly node: EnvoyNode;
+  /** `host:port` of the plaintext ADS server. */
+  readonly discoveryAddress: string;
+  readonly delta: boolean;
+  /** Unix socket of the agent that serves the workload's certificate; without one there is no mutual TLS. */
+  readonly secretSocket?: string;
+  /** 0 lets the system choose; the port is written to `adminAddressPath`. */
+  readonly adminPort: number;
+}
+
+const http2Options: JsonObject = {
+  "envoy.extensions.upstreams.http.v3.HttpProtocolOptions": {
+    "@type": "type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions",
+    explicit_http_config: { http2_protocol_options: {} },
+  },
+};
+
+export function envoyBootstrap({
+  node,
+  discoveryAddress,
+  delta,
+  secretSocket,
+  adminPort,
+}: BootstrapOptions): JsonObject {
+  const ads: JsonObject = {
+    api_type: delta ? "DELTA_GRPC" : "GRPC",
+    transport_api_version: "V3",
+    set_node_on_first_message_only: true,
+    grpc_services: [{ envoy_grpc: { cluster_name: "xds-grpc" } }],
+  };
+  const overAds: JsonObject = { ads: {}, resource_api_version: "V3", initial_fetch_timeout: "0s" };
+  return {
+    node: nodeOf(node),
+    admin: { address: socketAddress("127.0.0.1", adminPort) },
+    dynamic_resources: { ads_config: ads, cds_config: overAds, lds_config: overAds },
+    static_resources: {
+      clusters: [
+        grpcCluster("xds-grpc", hostAndPort(discoveryAddress)),
+        ...(secretSocket === undefined ? [] : [grpcCluster("sds-grpc", { pipe: { path: secretSocket } })]),
+      ],
+    },
+    layered_runtime: {
+      layers: [
+        { name: "static", static_layer: { "re2.max_program_size.error_level": 32768 } },
+        { name: "admin", admin_layer: {} },
+      ],
+    },
+  };
+}
+
+function nodeOf(node: EnvoyNode): JsonObject {
+  const {
+    type = "sidecar",
+    name,
+    namespace,
+    serviceAccount,
+    labels,
+    address,
+    locality,
+    interception = "NONE",
+    metadata = {},
+  } = node;
+  return {
+    id: `${type}~${address}~${name}.${namespace}~${namespace}.svc.cluster.local`,
+    cluster: `${name}.${namespace}`,
+    ...(locality && { locality: { region: locality.region, zone: locality.zone } }),
+    metadata: {
+      NAME: name,
+      NAMESPACE: namespace,
+      SERVICE_ACCOUNT: serviceAccount,
+      WORKLOAD_NAME: name,
+      LABELS: labels,
+      INSTANCE_IPS: address,
+      CLUSTER_ID: "Kubernetes",
+      MESH_ID: "cluster.local",
+      ISTIO_VERSION: "1.32.0",
+      INTERCEPTION_MODE: interception,
+      ...metadata,
+    },
+  };
+}
+
+function grpcCluster(name: string, address: JsonObject): JsonObject {
+  return {
+    name,
+    type: "STATIC",
+    connect_timeout: "2s",
+    typed_extension_protocol_options: http2Options,
+    load_assignment: { cluster_name: name, endpoints: [{ lb_endpoints: [{ endpoint: { address } }] }] },
+  };
+}
+
+function hostAndPort(text: string): JsonObject {
+  const colon = text.lastIndexOf(":");
+  return socketAddress(text.slice(0, colon), Number(text.slice(colon + 1)));
+}
+
+function socketAddress(address: string, port: number): JsonObject {
+  return { socket_address: { address, port_value: port } };
+}

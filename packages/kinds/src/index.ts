@@ -1,0 +1,33 @@
+/** The kinds of objects that the mesh knows, found by what a manifest says or by the name used within the mesh. */
+import { istioKinds } from "./gen/istio-kinds.ts";
+import type { Kind } from "./kind.ts";
+import { kubernetesKinds } from "./kubernetes-kinds.ts";
+
+export type { Kind } from "./kind.ts";
+
+/** Istio's kinds first, then those of Kubernetes and the Gateway API. */
+export const kinds: readonly Kind[] = [...istioKinds, ...kubernetesKinds];
+
+const byGroupAndKind: ReadonlyMap<string, Kind> = new Map(kinds.map((row) => [`${row.group}/${row.kind}`, row]));
+const byName: ReadonlyMap<string, Kind> = new Map(kinds.map((row) => [row.name, row]));
+
+/** The version does not count: all served ones mean the same kind. */
+export function kindOf({ apiVersion, kind }: { readonly apiVersion: string; readonly kind: string }): Kind | undefined {
+  const slash = apiVersion.indexOf("/");
+  return byGroupAndKind.get(`${slash === -1 ? "" : apiVersion.slice(0, slash)}/${kind}`);
+}
+
+/** `name` is the unambiguous one: `KubernetesGateway`, not `Gateway`, for the Gateway API's. */
+export function kindNamed(name: string): Kind | undefined {
+  return byName.get(name);
+}
+
+/** What objects of the kind are written with: `networking.istio.io/v1`. */
+export function apiVersionOf({ group, storageVersion }: Kind): string {
+  return group === "" ? storageVersion : `${group}/${storageVersion}`;
+}
+
+/** Is the kind one of Istio's own, defined by the CRDs that this package ships? */
+export function isIstioKind({ message }: Kind): boolean {
+  return message !== undefined;
+}

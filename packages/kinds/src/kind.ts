@@ -1,0 +1,17 @@
+/** One kind of object, as the Kubernetes API and the mesh know it. */
+export interface Kind {
+  /** Unambiguous within the mesh: the Gateway API's Gateway is `KubernetesGateway`. Else equal to `kind`. */
+  readonly name: string;
+  /** As manifests spell it. */
+  readonly kind: string;
+  readonly plural: string;
+  readonly shortNames: readonly string[];
+  /** "" for the core group. */
+  readonly group: string;
+  /** Served versions, preferred one first. */
+  readonly versions: readonly string[];
+  readonly storageVersion: string;
+  readonly namespaced: boolean;
+  /** Protobuf message of `spec`; absent for kinds that are none. */
+  readonly message?: string;
+}

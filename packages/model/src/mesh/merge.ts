@@ -11,7 +11,9 @@ export function applyMeshConfig(base: JsonObject, document: JsonObject): JsonObj
     const before = result[name];
     result[name] = merges[name]?.(before, value) ?? value;
   }
-  return result;
+  // A set in fixed order, whichever document its members came from.
+  const aliases = result["trustDomainAliases"];
+  return aliases === undefined ? result : { ...result, trustDomainAliases: sortedSet(aliases) };
 }
 
 /** Values of `proxyMetadata` add to the ones before; every other field replaces. */
@@ -31,11 +33,13 @@ const merges: Readonly<Record<string, Merge>> = {
     isObject(value) ? applyProxyConfig(isObject(before) ? before : {}, value) : undefined,
   defaultProviders: (before, value) => (isObject(before) && isObject(value) ? { ...before, ...value } : undefined),
   extensionProviders: (before, value) => (isList(before) && isList(value) ? mergeByName(before, value) : undefined),
-  trustDomainAliases: (before, value) => {
-    const aliases = [...(isList(before) ? before : []), ...(isList(value) ? value : [])];
-    return [...new Set(aliases.filter((alias) => typeof alias === "string"))].sort(compareText);
-  },
+  trustDomainAliases: (before, value) => [...(isList(before) ? before : []), ...(isList(value) ? value : [])],
 };
+
+function sortedSet(value: Json): readonly string[] {
+  const texts = isList(value) ? value.filter((item) => typeof item === "string") : [];
+  return [...new Set(texts)].sort(compareText);
+}
 
 function mergeByName(before: readonly Json[], after: readonly Json[]): readonly Json[] {
   const result = [...before];

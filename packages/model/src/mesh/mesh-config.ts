@@ -43,6 +43,7 @@ export const defaultMeshConfig: JsonObject = {
     { name: "stackdriver", stackdriver: {} },
     { name: "envoy", envoyFileAccessLog: { path: "/dev/stdout" } },
   ],
+  defaultProviders: {},
   protocolDetectionTimeout: "0s",
   enablePrometheusMerge: true,
 };

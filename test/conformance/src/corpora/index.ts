@@ -17,5 +17,6 @@ export interface CorpusResult {
 
 /** Loaded on demand: a run of one group should not pay for all of them. */
 export const corpora: Readonly<Record<string, () => Promise<CorpusDriver>>> = {
+  "mesh-config": async () => (await import("./mesh-config.ts")).run,
   serviceregistry: async () => (await import("./serviceregistry.ts")).run,
 };

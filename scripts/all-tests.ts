@@ -64,7 +64,8 @@ async function runStep({ name, command, minutes }: Step): Promise<Outcome> {
   });
   clearTimeout(timer);
   const counts = /^(\d+) passed, (\d+) failed/m.exec(output);
-  const [passed, failed] = counts === null ? [code === 0 ? 1 : 0, code === 0 ? 0 : 1] : [Number(counts[1]), Number(counts[2])];
+  const [passed, failed] =
+    counts === null ? [code === 0 ? 1 : 0, code === 0 ? 0 : 1] : [Number(counts[1]), Number(counts[2])];
   const ok = code === 0;
   return { name, ok, passed, failed: ok ? failed : Math.max(failed, 1), seconds: (performance.now() - started) / 1000 };
 }
@@ -72,7 +73,9 @@ async function runStep({ name, command, minutes }: Step): Promise<Outcome> {
 function report(all: readonly Outcome[]): void {
   process.stdout.write("\n");
   for (const { name, ok, passed, failed, seconds } of all) {
-    process.stdout.write(`${ok ? "ok  " : "FAIL"} ${name.padEnd(18)} ${passed} passed, ${failed} failed  ${seconds.toFixed(1)} s\n`);
+    process.stdout.write(
+      `${ok ? "ok  " : "FAIL"} ${name.padEnd(18)} ${passed} passed, ${failed} failed  ${seconds.toFixed(1)} s\n`,
+    );
   }
   const sum = (pick: (outcome: Outcome) => number) => all.reduce((total, outcome) => total + pick(outcome), 0);
   process.stdout.write(`\n${sum((o) => o.passed)} passed, ${sum((o) => o.failed)} failed\n`);

@@ -24,20 +24,32 @@ const commands = {
 const [name, ...rest] = process.argv.slice(2);
 const command = commands[name];
 if (command === undefined) fail(`unknown command "${name}", know: ${Object.keys(commands).join(", ")}`);
-if (Number(process.versions.node.split(".")[0]) < 20) fail(`Node 20 or newer is needed to set up, this is ${process.version}`);
+if (Number(process.versions.node.split(".")[0]) < 20)
+  fail(`Node 20 or newer is needed to set up, this is ${process.version}`);
 
 install();
 const [script, ...args] = command;
-const run = spawnSync(node24(), [join(root, script), ...args, ...rest], { cwd: process.cwd(), stdio: "inherit", env: withNodeFirst() });
+const run = spawnSync(node24(), [join(root, script), ...args, ...rest], {
+  cwd: process.cwd(),
+  stdio: "inherit",
+  env: withNodeFirst(),
+});
 process.exitCode = run.status ?? 1;
 
 function install() {
-  const wanted = createHash("sha256").update(readFileSync(join(root, "pnpm-lock.yaml"))).update(process.version).digest("hex");
+  const wanted = createHash("sha256")
+    .update(readFileSync(join(root, "pnpm-lock.yaml")))
+    .update(process.version)
+    .digest("hex");
   if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted && existsSync(node24())) return;
   const started = Date.now();
   say(`installing dependencies with ${pnpm} (Node 24 included, about 100 MB the first time)`);
-  const { status, error } = spawnSync("npx", ["-y", pnpm, "install", "--frozen-lockfile"], { cwd: root, stdio: ["ignore", "inherit", "inherit"] });
-  if (status !== 0) fail(`installing failed${error === undefined ? "" : `: ${error.message}`}; the lines above tell why`);
+  const { status, error } = spawnSync("npx", ["-y", pnpm, "install", "--frozen-lockfile"], {
+    cwd: root,
+    stdio: ["ignore", "inherit", "inherit"],
+  });
+  if (status !== 0)
+    fail(`installing failed${error === undefined ? "" : `: ${error.message}`}; the lines above tell why`);
   mkdirSync(dirname(stamp), { recursive: true });
   writeFileSync(stamp, wanted);
   say(`installed in ${((Date.now() - started) / 1000).toFixed(1)} s`);

@@ -13,7 +13,12 @@ const kind = process.argv[2] === "integration" ? "integration" : "unit";
 const suffix = ".integration.test.ts";
 
 const files: string[] = [];
-for (const pattern of ["packages/*/src/**/*.test.ts", "services/*/src/**/*.test.ts", "test/**/*.test.ts", "scripts/*.test.ts"]) {
+for (const pattern of [
+  "packages/*/src/**/*.test.ts",
+  "services/*/src/**/*.test.ts",
+  "test/**/*.test.ts",
+  "scripts/*.test.ts",
+]) {
   for await (const file of glob(pattern, { cwd: root, exclude: (name) => name === "node_modules" })) {
     if (file.endsWith(suffix) === (kind === "integration")) files.push(join(root, file));
   }

@@ -1,6 +1,5 @@
 /** The nodes of the dependency graph. Private to this package. */
 import type { Finding, Query, QueryArg } from "./query.ts";
-import type { Slot } from "./slot.ts";
 
 /** `check`: something below may have changed; `dirty`: something read directly has. */
 export type CellState = "new" | "clean" | "check" | "dirty" | "disposed";
@@ -24,7 +23,7 @@ export interface QueryCell<Subject> {
   readonly kind: "query";
   readonly query: Query<Subject, QueryArg, unknown>;
   readonly arg: QueryArg;
-  readonly slot: Slot<Subject>;
+  readonly slot: Place<Subject>;
   state: CellState;
   value: unknown;
   changedAt: number;
@@ -35,6 +34,14 @@ export interface QueryCell<Subject> {
   findings: readonly Finding[];
   /** Observers keep a cell alive and learn that it may have changed. */
   observers: Set<() => void> | undefined;
+}
+
+/** Where the results of one query and argument are found (slot.ts). */
+export interface Place<Subject> {
+  readonly id: string;
+  readonly isEmpty: boolean;
+  insert(cell: QueryCell<Subject>): void;
+  remove(cell: QueryCell<Subject>): void;
 }
 
 export type AnyCell<Subject> = InputCell | QueryCell<Subject>;

@@ -4,7 +4,7 @@
  * A computation is deterministic: as long as two subjects have answered alike, they are asked the
  * same next question. So the questions form a decision tree, whose leaves are the shared results.
  */
-import type { QueryCell, TraceEntry } from "./cell.ts";
+import type { Place, QueryCell, TraceEntry } from "./cell.ts";
 
 interface Branch<Subject> {
   readonly question: TraceEntry<Subject>;
@@ -12,7 +12,7 @@ interface Branch<Subject> {
 }
 type TreeNode<Subject> = Branch<Subject> | QueryCell<Subject>;
 
-export class Slot<Subject> {
+export class Slot<Subject> implements Place<Subject> {
   readonly id: string;
   #root: TreeNode<Subject> | undefined;
 

@@ -2,7 +2,8 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type CorpusResult, corpora } from "./corpora/index.ts";
+import type { CorpusResult } from "./corpora/corpus.ts";
+import { corpora } from "./corpora/index.ts";
 import { readFloors, underFloor } from "./floors.ts";
 import { type Options, parseOptions, usage } from "./options.ts";
 import { isWhole, printReport, summarize } from "./report.ts";

@@ -1,5 +1,5 @@
 /** Sums results up: per scenario group, per type and per corpus. */
-import type { CorpusResult } from "./corpora/index.ts";
+import type { CorpusResult } from "./corpora/corpus.ts";
 import type { ScenarioResult } from "./scenarios/run.ts";
 
 export interface Tally {

@@ -8,7 +8,7 @@ import { MeshConfigSchema } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import { MeshNetworksSchema } from "@flotilla/proto/mesh/v1alpha1/network_pb";
 import { meshNetworksOf } from "@flotilla/registry/config";
 import { parse } from "yaml";
-import type { CaseResult } from "./index.ts";
+import type { CaseResult } from "./corpus.ts";
 
 interface Case {
   readonly name: string;

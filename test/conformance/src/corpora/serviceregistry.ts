@@ -23,7 +23,7 @@ import {
   serviceEntryEndpoints,
   serviceHostname,
 } from "@flotilla/registry/convert";
-import type { CaseResult } from "./index.ts";
+import type { CaseResult } from "./corpus.ts";
 
 interface Case {
   readonly name: string;

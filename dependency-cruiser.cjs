@@ -1,0 +1,91 @@
+/** Layer rules of docs/architecture/layers.md. Each message says what to use instead. */
+const pure = "^(packages/model|packages/incremental|packages/registry|packages/validation|packages/xds/src/(?!client))";
+
+/** @type {import('dependency-cruiser').IConfiguration} */
+module.exports = {
+  forbidden: [
+    {
+      name: "no-cycle",
+      comment: "Two modules that need each other are one module, or need a third that both import.",
+      severity: "error",
+      from: {},
+      to: { circular: true },
+    },
+    {
+      name: "services-apart",
+      comment: "Services talk over the bus. Share code through a package, wire services together in packages/cli or a test.",
+      severity: "error",
+      from: { path: "^services/([^/]+)/" },
+      to: { path: "^services/", pathNot: "^services/$1/" },
+    },
+    {
+      name: "packages-below-services",
+      comment: "A package must not know a service; only packages/cli starts them.",
+      severity: "error",
+      from: { path: "^packages/", pathNot: "^packages/cli/" },
+      to: { path: "^services/" },
+    },
+    {
+      name: "nats-in-bus",
+      comment: "Only packages/bus speaks NATS: use its Bus interface.",
+      severity: "error",
+      from: { pathNot: "^packages/bus/" },
+      to: { path: "node_modules/(nats|@nats-io)/" },
+    },
+    {
+      name: "redis-in-state",
+      comment: "Only packages/state speaks Redis: use its store interfaces.",
+      severity: "error",
+      from: { pathNot: "^packages/state/" },
+      to: { path: "node_modules/ioredis/" },
+    },
+    {
+      name: "kubernetes-in-kube",
+      comment: "Only packages/kube speaks the Kubernetes API.",
+      severity: "error",
+      from: { pathNot: "^packages/kube/" },
+      to: { path: "node_modules/@kubernetes/client-node/" },
+    },
+    {
+      name: "pure-packages",
+      comment: "This package is pure: take data, time and randomness as parameters.",
+      severity: "error",
+      from: { path: pure, pathNot: "\\.test\\.ts$" },
+      to: { dependencyTypes: ["core"] },
+    },
+    {
+      name: "pure-core",
+      comment: "snapshot/ and generate/ are pure; hashing is the one exception (generate/shared/content-hash.ts).",
+      severity: "error",
+      from: { path: "^services/xds-server/src/(snapshot|generate)/", pathNot: "(\\.test\\.ts|content-hash\\.ts|snapshot/persist.*\\.ts)$" },
+      to: { dependencyTypes: ["core"] },
+    },
+    {
+      name: "stages-in-order",
+      comment: "A stage of xds-server knows earlier stages only; declare the type of what you need of a later one.",
+      severity: "error",
+      from: { path: "^services/xds-server/src/(snapshot|generate)/" },
+      to: { path: "^services/xds-server/src/(ingest|push|serve|debug)/" },
+    },
+    {
+      name: "snapshot-before-generate",
+      comment: "generate/ reads snapshot/, never the reverse.",
+      severity: "error",
+      from: { path: "^services/xds-server/src/snapshot/" },
+      to: { path: "^services/xds-server/src/generate/" },
+    },
+    {
+      name: "test-only",
+      comment: "testkit is for tests.",
+      severity: "error",
+      from: { pathNot: "(^test/|\\.test\\.ts$|^packages/testkit/)" },
+      to: { path: "^packages/testkit/" },
+    },
+  ],
+  options: {
+    doNotFollow: { path: "node_modules" },
+    exclude: { path: "(^|/)src/gen/" },
+    tsPreCompilationDeps: true,
+    enhancedResolveOptions: { exportsFields: ["exports"], conditionNames: ["import", "node", "default"], extensions: [".ts", ".js", ".mjs", ".cjs", ".json"] },
+  },
+};

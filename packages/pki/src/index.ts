@@ -1,0 +1,41 @@
+export { PkiError, type PkiErrorCode } from "./errors.ts";
+export {
+  checkKeyPolicy,
+  generatePrivateKey,
+  isSameKey,
+  type KeyAlgorithm,
+  keyAlgorithms,
+  keyName,
+  parsePrivateKey,
+  privateKeyPem,
+  publicKeyOf,
+  spkiOf,
+} from "./keys.ts";
+export { oids } from "./oids.ts";
+export { encodePem, type PemBlock, parseOnePem, parsePem } from "./pem.ts";
+export {
+  type Certificate,
+  certificatePem,
+  fingerprint,
+  isSelfIssued,
+  parseCertificate,
+  parseCertificatePem,
+  parseCertificatesPem,
+  verifySignature,
+} from "./x509/certificate.ts";
+export { type ChainRequest, describe, verifyChain } from "./x509/chain.ts";
+export { buildCsr, type Csr, type CsrRequest, csrPem, parseCsr, parseCsrPem, verifyCsr } from "./x509/csr.ts";
+export type { Extension, KeyUsage } from "./x509/extensions.ts";
+export {
+  type CaRequest,
+  type Issuer,
+  issueCa,
+  issueLeaf,
+  issueRoot,
+  issuerOf,
+  type LeafRequest,
+  leafValidity,
+  type Validity,
+} from "./x509/issue.ts";
+export type { Name } from "./x509/name.ts";
+export { encodeSans, parseSans, type San, sanOf, spiffeIds } from "./x509/san.ts";

@@ -1,0 +1,128 @@
+/** Keys: the few kinds that a mesh uses, their sizes, and how they sign. */
+import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject, sign, verify } from "node:crypto";
+import { promisify } from "node:util";
+import { derNull, oid, sequence } from "./der/writer.ts";
+import { PkiError } from "./errors.ts";
+import { parseOnePem } from "./pem.ts";
+
+export const keyAlgorithms = ["rsa-2048", "rsa-3072", "rsa-4096", "ecdsa-p256", "ecdsa-p384"] as const;
+export type KeyAlgorithm = (typeof keyAlgorithms)[number];
+
+const generate = promisify(generateKeyPair);
+
+export async function generatePrivateKey(algorithm: KeyAlgorithm): Promise<KeyObject> {
+  const [family, size = ""] = algorithm.split("-");
+  const pair =
+    family === "rsa"
+      ? await generate("rsa", { modulusLength: Number(size) })
+      : await generate("ec", { namedCurve: size === "p256" ? "P-256" : "P-384" });
+  return pair.privateKey;
+}
+
+const privateLabels = ["PRIVATE KEY", "RSA PRIVATE KEY", "EC PRIVATE KEY"];
+
+/**
+ * A private key as PKCS #8, PKCS #1 or SEC 1.
+ * @throws PkiError PKI_BAD_PEM, PKI_BAD_KEY; the message holds nothing of the key.
+ */
+export function parsePrivateKey(pem: string): KeyObject {
+  // OpenSSL's tools write the curve as a block of its own before the key.
+  const { label, der } = parseOnePem(
+    pem.replace(/-----BEGIN EC PARAMETERS-----[\s\S]*?-----END EC PARAMETERS-----/, ""),
+    privateLabels,
+  );
+  try {
+    const type = label === "PRIVATE KEY" ? "pkcs8" : label === "RSA PRIVATE KEY" ? "pkcs1" : "sec1";
+    return createPrivateKey({ key: der, format: "der", type });
+  } catch {
+    throw new PkiError("PKI_BAD_KEY", `the ${label} cannot be read`);
+  }
+}
+
+export function privateKeyPem(key: KeyObject): string {
+  return String(key.export({ format: "pem", type: "pkcs8" }));
+}
+
+/** SubjectPublicKeyInfo of a private or public key. */
+export function spkiOf(key: KeyObject): Buffer {
+  return (key.type === "private" ? createPublicKey(key) : key).export({ format: "der", type: "spki" });
+}
+
+/** @throws PkiError PKI_BAD_KEY */
+export function publicKeyOf(spki: Buffer): KeyObject {
+  try {
+    return createPublicKey({ key: spki, format: "der", type: "spki" });
+  } catch {
+    throw new PkiError("PKI_BAD_KEY", "the public key cannot be read");
+  }
+}
+
+export function isSameKey(a: KeyObject, b: KeyObject): boolean {
+  return spkiOf(a).equals(spkiOf(b));
+}
+
+/** What audit lines and metrics call a key: `rsa-2048`, `ecdsa-p256`, or another curve or family by its own name. */
+export function keyName(key: KeyObject): string {
+  if (key.asymmetricKeyType === "rsa") return `rsa-${key.asymmetricKeyDetails?.modulusLength}`;
+  if (key.asymmetricKeyType !== "ec") return String(key.asymmetricKeyType);
+  const curve = key.asymmetricKeyDetails?.namedCurve;
+  return `ecdsa-${curve === "prime256v1" ? "p256" : curve === "secp384r1" ? "p384" : curve}`;
+}
+
+/**
+ * May a certificate be issued for the key? Large RSA keys are refused too: each check of a signature costs with their size.
+ * @throws PkiError PKI_WEAK_KEY, PKI_UNSUPPORTED_ALGORITHM
+ */
+export function checkKeyPolicy(key: KeyObject): void {
+  const name = keyName(key);
+  if (key.asymmetricKeyType === "rsa") {
+    const bits = key.asymmetricKeyDetails?.modulusLength ?? 0;
+    const exponent = key.asymmetricKeyDetails?.publicExponent ?? 0n;
+    if (bits < 2048) throw new PkiError("PKI_WEAK_KEY", `RSA key of ${bits} bits, at least 2048 are needed`);
+    if (bits > 8192) throw new PkiError("PKI_UNSUPPORTED_ALGORITHM", `RSA key of ${bits} bits, at most 8192 are taken`);
+    if (exponent < 3n || exponent > 0xffffffffn || exponent % 2n === 0n)
+      throw new PkiError("PKI_WEAK_KEY", "the public exponent of the RSA key is out of range");
+  } else if (name !== "ecdsa-p256" && name !== "ecdsa-p384") {
+    throw new PkiError("PKI_UNSUPPORTED_ALGORITHM", `key of type ${name}, RSA, P-256 and P-384 are taken`);
+  }
+}
+
+interface SignatureAlgorithm {
+  readonly hash: string;
+  readonly keyType: "rsa" | "ec";
+}
+
+/** SHA-1 is missing on purpose, and with it all that is older. */
+const signatureAlgorithms: Readonly<Record<string, SignatureAlgorithm>> = {
+  "1.2.840.113549.1.1.11": { hash: "sha256", keyType: "rsa" },
+  "1.2.840.113549.1.1.12": { hash: "sha384", keyType: "rsa" },
+  "1.2.840.113549.1.1.13": { hash: "sha512", keyType: "rsa" },
+  "1.2.840.10045.4.3.2": { hash: "sha256", keyType: "ec" },
+  "1.2.840.10045.4.3.3": { hash: "sha384", keyType: "ec" },
+  "1.2.840.10045.4.3.4": { hash: "sha512", keyType: "ec" },
+};
+
+const rsaWithSha256 = sequence(oid("1.2.840.113549.1.1.11"), derNull);
+const ecdsaWithSha256 = sequence(oid("1.2.840.10045.4.3.2"));
+
+/** The AlgorithmIdentifier of what `signBytes` does with the key. */
+export function signatureAlgorithmOf(key: KeyObject): Buffer {
+  return key.asymmetricKeyType === "rsa" ? rsaWithSha256 : ecdsaWithSha256;
+}
+
+export function signBytes(bytes: Uint8Array, key: KeyObject): Buffer {
+  return sign("sha256", bytes, key);
+}
+
+/** @throws PkiError PKI_UNSUPPORTED_ALGORITHM, PKI_BAD_SIGNATURE */
+export function verifyBytes(bytes: Uint8Array, signature: Uint8Array, algorithm: string, key: KeyObject): void {
+  const known = signatureAlgorithms[algorithm];
+  if (known === undefined) throw new PkiError("PKI_UNSUPPORTED_ALGORITHM", `signature algorithm ${algorithm}`);
+  if (known.keyType !== key.asymmetricKeyType)
+    throw new PkiError(
+      "PKI_BAD_SIGNATURE",
+      `signature algorithm ${algorithm} with a key of type ${key.asymmetricKeyType}`,
+    );
+  if (!verify(known.hash, bytes, key, signature))
+    throw new PkiError("PKI_BAD_SIGNATURE", "the signature does not match");
+}

@@ -1,0 +1,143 @@
+/** Certificates, written: for a workload, for a CA below another, and a root for itself. */
+import { createHash, type KeyObject } from "node:crypto";
+import { readWhole } from "../der/reader.ts";
+import { contextConstructed, tag } from "../der/tags.ts";
+import { parseBitString } from "../der/values.ts";
+import { bitString, element, integer, sequence, smallInteger, time } from "../der/writer.ts";
+import { signatureAlgorithmOf, signBytes, spkiOf } from "../keys.ts";
+import { oids } from "../oids.ts";
+import { type Certificate, parseCertificate } from "./certificate.ts";
+import {
+  authorityKeyId,
+  basicConstraints,
+  type Extension,
+  encodeExtension,
+  extKeyUsage,
+  type KeyUsage,
+  keyUsage,
+  subjectKeyId,
+} from "./extensions.ts";
+import { encodeName, type Name } from "./name.ts";
+import { encodeSans, type San } from "./san.ts";
+
+export interface CertificateTemplate {
+  /** 16 random bytes from the caller. */
+  readonly serial: Uint8Array;
+  readonly notBeforeMs: number;
+  readonly notAfterMs: number;
+  readonly subject: Name;
+  readonly spki: Buffer;
+  readonly sans: readonly San[];
+  readonly extensions: readonly Extension[];
+}
+
+/** Who signs: its name as it stands in its own certificate, its key's identifier, and the key. */
+export interface Issuer {
+  readonly nameDer: Buffer;
+  readonly keyId?: Buffer;
+  readonly key: KeyObject;
+}
+
+export function issuerOf(certificate: Certificate, key: KeyObject): Issuer {
+  const { subjectDer: nameDer, subjectKeyId: keyId } = certificate;
+  return keyId === undefined ? { nameDer, key } : { nameDer, keyId, key };
+}
+
+const version3 = element(contextConstructed(0), smallInteger(2));
+
+/** The signed certificate as DER. */
+export function signCertificate(template: CertificateTemplate, issuer: Issuer): Buffer {
+  const subject = encodeName(template.subject);
+  const extensions = [...template.extensions];
+  if (issuer.keyId !== undefined) extensions.push(authorityKeyId(issuer.keyId));
+  if (template.sans.length > 0) {
+    // RFC 5280, 4.2.1.6: critical exactly when the subject is empty.
+    extensions.push({ id: oids.subjectAltName, critical: subject.length === 2, value: encodeSans(template.sans) });
+  }
+  const algorithm = signatureAlgorithmOf(issuer.key);
+  const tbs = sequence(
+    version3,
+    integer(positive(template.serial)),
+    algorithm,
+    issuer.nameDer,
+    sequence(time(template.notBeforeMs), time(template.notAfterMs)),
+    subject,
+    template.spki,
+    element(contextConstructed(3), sequence(...extensions.map(encodeExtension))),
+  );
+  return sequence(tbs, algorithm, bitString(signBytes(tbs, issuer.key)));
+}
+
+/** RFC 5280, 4.1.2.2: a serial is never zero. */
+function positive(serial: Uint8Array): Uint8Array {
+  return serial.some((byte) => byte !== 0) ? serial : Uint8Array.of(1);
+}
+
+export interface Validity {
+  readonly notBeforeMs: number;
+  readonly notAfterMs: number;
+}
+
+export interface LeafRequest extends Validity {
+  readonly serial: Uint8Array;
+  readonly spki: Buffer;
+  readonly sans: readonly San[];
+  readonly subject?: Name;
+  /** Server and client when absent. */
+  readonly usages?: readonly ("server" | "client")[];
+}
+
+const leafUsage = keyUsage(["digitalSignature", "keyEncipherment"]);
+const notCa = basicConstraints({ isCa: false });
+
+/** A certificate of a workload or a service: both ends of mTLS, never a CA. */
+export function issueLeaf(request: LeafRequest, issuer: Issuer): Buffer {
+  const { usages = ["server", "client"], subject = {}, ...rest } = request;
+  const ids = usages.map((usage) => (usage === "server" ? oids.serverAuth : oids.clientAuth));
+  return signCertificate(
+    { ...rest, subject, extensions: [leafUsage, ...(ids.length > 0 ? [extKeyUsage(ids)] : []), notCa] },
+    issuer,
+  );
+}
+
+export interface CaRequest extends Validity {
+  readonly serial: Uint8Array;
+  readonly subject: Name;
+  readonly spki: Buffer;
+  readonly pathLength?: number;
+  readonly sans?: readonly San[];
+  readonly keyUsages?: readonly KeyUsage[];
+  readonly usages?: readonly ("server" | "client")[];
+}
+
+/** A certificate of a CA, signed by another one. */
+export function issueCa(request: CaRequest, issuer: Issuer): Buffer {
+  const { pathLength, keyUsages = ["keyCertSign", "cRLSign"], sans = [], usages = [], ...rest } = request;
+  const ids = usages.map((usage) => (usage === "server" ? oids.serverAuth : oids.clientAuth));
+  const extensions = [
+    keyUsage(keyUsages),
+    ...(ids.length > 0 ? [extKeyUsage(ids)] : []),
+    basicConstraints(pathLength === undefined ? { isCa: true } : { isCa: true, pathLength }),
+    subjectKeyId(keyIdOf(request.spki)),
+  ];
+  return signCertificate({ ...rest, sans, extensions }, issuer);
+}
+
+/** A root: its own issuer. The same key gives the same key identifier, so certificates below a renewed root stay valid. */
+export function issueRoot(request: Omit<CaRequest, "spki">, key: KeyObject): Certificate {
+  const spki = spkiOf(key);
+  return parseCertificate(issueCa({ ...request, spki }, { nameDer: encodeName(request.subject), key }));
+}
+
+/** RFC 5280, 4.2.1.2, method 1: SHA-1 of the bits of the public key; an identifier, no protection. */
+export function keyIdOf(spki: Buffer): Buffer {
+  const info = readWhole(spki, tag.sequence, "the public key");
+  info.next(tag.sequence);
+  const bits = parseBitString(info.next(tag.bitString));
+  return createHash("sha1").update(bits).digest();
+}
+
+/** The time a leaf may live: back-dated for skewed clocks, never longer than its issuer. */
+export function leafValidity(nowMs: number, ttlMs: number, issuer: Validity, skewMs: number): Validity {
+  return { notBeforeMs: nowMs - skewMs, notAfterMs: Math.min(nowMs + ttlMs, issuer.notAfterMs) };
+}

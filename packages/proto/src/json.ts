@@ -11,7 +11,7 @@ import {
   toJson as libraryToJson,
   type MessageShape,
 } from "@bufbuild/protobuf";
-import { type Any, AnySchema, BytesValueSchema } from "@bufbuild/protobuf/wkt";
+import { type Any, AnySchema, BytesValueSchema, hasCustomJsonRepresentation } from "@bufbuild/protobuf/wkt";
 import { decode } from "./decode.ts";
 import { encode } from "./encode.ts";
 import { ProtoError } from "./errors.ts";
@@ -43,7 +43,7 @@ export function fromJson<Desc extends DescMessage>(
   options: FromJsonOptions = {},
 ): MessageShape<Desc> {
   try {
-    const readable = mapJsonAnys(schema, json, hideUnknownJson);
+    const readable = mapJsonAnys(schema, json, (any) => hideJson(any, options));
     const message = libraryFromJson(schema, readable, {
       registry,
       ignoreUnknownFields: options.ignoreUnknownFields ?? false,
@@ -83,12 +83,27 @@ function restoreHidden(any: Any): Any {
   return hidden === undefined ? any : { ...any, typeUrl: hidden.typeUrl, value: new Uint8Array(hidden.bytes) };
 }
 
-/** What is unknown but has fields, not bytes, is left to the library, which refuses it by name. */
-function hideUnknownJson({ "@type": type, value, ...fields }: JsonObject): JsonObject | undefined {
-  if (typeof type !== "string" || type === "" || isKnown(type)) return undefined;
-  if (typeof value !== "string" || !base64.test(value) || Object.keys(fields).length > 0) return undefined;
-  const hidden = Buffer.concat([Buffer.from(`${mark}${type}\0`), Buffer.from(value, "base64")]);
+/**
+ * Unknown types are bytes. A known type under a prefix of its own becomes bytes too, as the library would
+ * give it the usual prefix. What is unknown but has fields is left to the library, which refuses it by name.
+ */
+function hideJson({ "@type": type, ...fields }: JsonObject, options: FromJsonOptions): JsonObject | undefined {
+  if (typeof type !== "string" || type === "") return undefined;
+  const desc = registry.getMessage(typeNameOf(type));
+  if (desc !== undefined && type === typeUrlOf(desc.typeName)) return undefined;
+  const bytes = desc === undefined ? bytesOf(fields) : encode(desc, fromJson(desc, contentOf(desc, fields), options));
+  if (bytes === undefined) return undefined;
+  const hidden = Buffer.concat([Buffer.from(`${mark}${type}\0`), bytes]);
   return { "@type": hidingPlace, value: hidden.toString("base64") };
+}
+
+function bytesOf({ value, ...fields }: JsonObject): Buffer | undefined {
+  const isBytes = typeof value === "string" && base64.test(value) && Object.keys(fields).length === 0;
+  return isBytes ? Buffer.from(value, "base64") : undefined;
+}
+
+function contentOf(desc: DescMessage, fields: JsonObject): JsonValue {
+  return hasCustomJsonRepresentation(desc) ? (fields["value"] ?? null) : fields;
 }
 
 function showHidden({ "@type": type, value }: JsonObject): JsonObject | undefined {

@@ -1,12 +1,76 @@
-/** Protobuf's own merge: set scalars replace, lists append, messages recurse, maps join by key, oneofs replace. */
-import { clone, type DescMessage, type MessageShape, mergeFromBinary } from "@bufbuild/protobuf";
-import { encode } from "./encode.ts";
+/**
+ * Protobuf's own merge: set scalars replace, lists append, messages recurse, maps join by key (values
+ * replace), oneofs replace unless both hold the same message. A wrapper that holds zero changes nothing,
+ * as a message without set fields does not (Istio's EnvoyFilter shows this behaviour to its users).
+ */
+import { clone, type DescField, type DescMessage, type DescOneof, type MessageShape } from "@bufbuild/protobuf";
+import { isWrapperDesc } from "@bufbuild/protobuf/wkt";
 
-/** A new message; neither argument is changed. Merging is what a decoder does with concatenated encodings. */
+export interface MergeOptions {
+  /** Names of message types that replace as a whole, such as google.protobuf.Duration: 5s onto 0.5s is 5s, not 5.5s. */
+  readonly replace?: readonly string[];
+}
+
+type Fields = Record<string, unknown>;
+type Choice = { case?: string; value?: unknown };
+
+/** A new message; neither argument is changed or shared. */
 export function merge<Desc extends DescMessage>(
   schema: Desc,
   target: MessageShape<Desc>,
   source: MessageShape<Desc>,
+  { replace = [] }: MergeOptions = {},
 ): MessageShape<Desc> {
-  return mergeFromBinary(schema, clone(schema, target), encode(schema, source));
+  const into = clone(schema, target);
+  mergeMessage(schema, into as unknown as Fields, clone(schema, source) as unknown as Fields, new Set(replace));
+  return into;
+}
+
+function mergeMessage(desc: DescMessage, into: Fields, from: Fields, replace: ReadonlySet<string>): void {
+  for (const member of desc.members) {
+    const name = member.localName;
+    if (member.kind === "oneof") mergeChoice(member, into[name] as Choice, from[name] as Choice, replace);
+    else if (isSet(member, from)) into[name] = merged(member, into[name], from[name], replace);
+  }
+  const unknown = from["$unknown"] as readonly unknown[] | undefined;
+  if (unknown !== undefined) into["$unknown"] = [...((into["$unknown"] as readonly unknown[]) ?? []), ...unknown];
+}
+
+function mergeChoice(oneof: DescOneof, into: Choice, from: Choice, replace: ReadonlySet<string>): void {
+  const field = oneof.fields.find(({ localName }) => localName === from.case);
+  if (field === undefined) return;
+  into.value = into.case === from.case ? merged(field, into.value, from.value, replace) : from.value;
+  into.case = field.localName;
+}
+
+/** What a field that `from` sets becomes. */
+function merged(field: DescField, into: unknown, from: unknown, replace: ReadonlySet<string>): unknown {
+  if (field.fieldKind === "list") return [...(into as readonly unknown[]), ...(from as readonly unknown[])];
+  if (field.fieldKind === "map") return { ...(into as Fields), ...(from as Fields) };
+  if (field.fieldKind !== "message" || into === undefined || replace.has(field.message.typeName)) return from;
+  // The library keeps wrappers and Struct as plain values.
+  if (isWrapperDesc(field.message) && field.oneof === undefined) return isZero(from) ? into : from;
+  const isStruct = field.message.typeName === "google.protobuf.Struct";
+  if (isStruct && field.parent.typeName !== "google.protobuf.Value")
+    return { ...(into as Fields), ...(from as Fields) };
+  mergeMessage(field.message, into as Fields, from as Fields, replace);
+  return into;
+}
+
+function isSet(field: DescField, fields: Fields): boolean {
+  const { localName: name } = field;
+  if (field.fieldKind === "list" || field.fieldKind === "map") return true;
+  // Outside of proto3, defaults lie on the prototype and count as unset.
+  if (field.presence !== 2) return Object.hasOwn(fields, name) && fields[name] !== undefined;
+  return fields[name] !== undefined && !isZero(fields[name]);
+}
+
+function isZero(value: unknown): boolean {
+  return (
+    value === "" ||
+    value === false ||
+    value === 0n ||
+    Object.is(value, 0) ||
+    (value instanceof Uint8Array && value.length === 0)
+  );
 }

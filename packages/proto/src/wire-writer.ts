@@ -98,12 +98,15 @@ export class WireWriter {
     this.#view.setFloat64(this.#start, value, true);
   }
 
+  /** @throws TypeError, as does `string`: what has no length would spoil the rest of the buffer. */
   bytes(value: Uint8Array): void {
+    if (!(value instanceof Uint8Array)) throw new TypeError(`expected bytes, got ${typeof value}`);
     this.raw(value);
     this.uint32(value.length);
   }
 
   string(value: string): void {
+    if (typeof value !== "string") throw new TypeError(`expected a string, got ${typeof value}`);
     const length = value.length;
     if (length > shortText || !this.#ascii(value, length)) {
       const size = Buffer.byteLength(value);

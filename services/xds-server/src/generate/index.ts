@@ -2,9 +2,11 @@
 import { typeUrl } from "@flotilla/proto";
 import type { Generator } from "./generator.ts";
 import { sidecarListeners } from "./lds/sidecar-listeners.ts";
+import { nameTable } from "./nds/name-table.ts";
 import { sidecarRoutes } from "./rds/route-configuration.ts";
 
 export const generators: ReadonlyMap<string, Generator> = new Map([
   [`sidecar/${typeUrl.listener}`, sidecarListeners],
   [`sidecar/${typeUrl.route}`, sidecarRoutes],
+  [typeUrl.nameTable, nameTable],
 ]);

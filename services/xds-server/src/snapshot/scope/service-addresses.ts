@@ -1,0 +1,29 @@
+/** The addresses under which a proxy's workload reaches a service as such, whatever its endpoints. */
+import { isIpAddress, isIpv6, type Service } from "@flotilla/model";
+import type { View } from "../view.ts";
+
+/**
+ * Those of the proxy's cluster, else the service's own, else allocated ones if the proxy answers DNS queries.
+ * Ranges are left out, and so are addresses of a family the proxy does not have.
+ */
+export function reachableAddresses(view: View, service: Service): readonly string[] {
+  const { proxy } = view;
+  const inCluster = (service.clusterVips[proxy.clusterId] ?? []).filter(isSpecific);
+  if (inCluster.length > 0) {
+    const isSeveral = inCluster.length > 1 && view.flag("ISTIO_DUAL_STACK", false);
+    return isSeveral ? inCluster.filter((address) => hasFamily(view, address)) : inCluster.slice(0, 1);
+  }
+  const own = [service.defaultAddress, ...(service.addresses ?? [])].filter(isSpecific);
+  if (own.length > 0) return own.slice(0, 1);
+  const allocated = [service.autoAllocatedIpv4, service.autoAllocatedIpv6].filter((address) => address !== undefined);
+  if (allocated.length === 0 || !proxy.metadataFlag("DNS_CAPTURE")) return [];
+  return allocated.filter((address) => hasFamily(view, address));
+}
+
+function isSpecific(address: string): boolean {
+  return isIpAddress(address) && address !== "0.0.0.0" && address !== "::";
+}
+
+function hasFamily({ proxy: { ipMode } }: View, address: string): boolean {
+  return ipMode === "dual" || (ipMode === "ipv6") === isIpv6(address);
+}

@@ -1,0 +1,34 @@
+/** The settings of config-controller. */
+import { defaultPorts, oneOf, port, type SettingsOf, text } from "@flotilla/runtime";
+
+export const settings = {
+  logLevel: oneOf({
+    env: "LOG_LEVEL",
+    default: "info",
+    values: ["debug", "info", "warn", "error", "silent"],
+    sentence: "The least severe lines that are logged.",
+  }),
+  healthHost: text({ env: "HEALTH_HOST", default: "0.0.0.0", sentence: "Address of the health and debug pages." }),
+  healthPort: port({
+    env: "HEALTH_PORT",
+    default: defaultPorts.configController.health,
+    sentence: "Port of the health and debug pages.",
+  }),
+  configDir: text({
+    env: "CONFIG_DIR",
+    default: undefined,
+    sentence: "Directory of YAML and JSON files with configuration; followed while running.",
+  }),
+  meshConfigFile: text({
+    env: "MESH_CONFIG_FILE",
+    default: undefined,
+    sentence: "File of the MeshConfig, merged over the defaults; followed while running.",
+  }),
+  meshNetworksFile: text({
+    env: "MESH_NETWORKS_FILE",
+    default: undefined,
+    sentence: "File of the MeshNetworks; followed while running.",
+  }),
+} as const;
+
+export type Settings = SettingsOf<typeof settings>;

@@ -1,0 +1,14 @@
+/** Says in the log and in a metric what is refused, once when it begins and once when it is over. */
+import type { Gauge, Logger } from "@flotilla/runtime";
+import { ProblemLog, type SourceProblem } from "@flotilla/sources";
+
+export function problemReporter(list: () => readonly SourceProblem[], refused: Gauge, log: Logger): () => void {
+  const known = new ProblemLog();
+  return () => {
+    const problems = list();
+    const { appeared, over } = known.update(problems);
+    for (const problem of appeared) log.warn("refused", { ...problem });
+    for (const { file, object, reason } of over) log.info("refusal is over", { file, object, reason });
+    refused.set(problems.length);
+  };
+}

@@ -1,0 +1,28 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { JsonObject } from "@flotilla/model";
+import { meshConfigOf, meshNetworksOf } from "@flotilla/registry/config";
+import { checkMeshDocument } from "./mesh-check.ts";
+
+const cases: readonly (readonly [string, JsonObject, readonly string[]])[] = [
+  ["nothing", {}, []],
+  ["a good one", { trustDomain: "td", defaultConfig: { concurrency: 2 } }, []],
+  ["a field of a newer version", { fromTheFuture: 1 }, []],
+  ["a wrong type", { trustDomain: 5 }, ["MeshConfig.trust_domain"]],
+  ["a wrong value", { outboundTrafficPolicy: { mode: "SOME" } }, ["MeshConfig.OutboundTrafficPolicy.Mode"]],
+];
+
+for (const [name, document, expected] of cases) {
+  test(`a MeshConfig with ${name}`, () => {
+    assert.deepEqual(
+      checkMeshDocument(meshConfigOf(document)).map(({ field }) => field),
+      expected,
+    );
+  });
+}
+
+test("MeshNetworks are checked as such", () => {
+  const good = { networks: { a: { endpoints: [{ fromCidr: "10.0.0.0/8" }] } } };
+  assert.deepEqual(checkMeshDocument(meshNetworksOf(good)), []);
+  assert.equal(checkMeshDocument(meshNetworksOf({ networks: { a: { endpoints: 1 } } })).length, 1);
+});

@@ -1,56 +1,62 @@
-/** The gRPC methods of the control plane in the form @grpc/grpc-js wants, without importing it. */
-import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
-import {
-  DeltaDiscoveryRequestSchema,
-  DiscoveryRequestSchema,
-} from "@flotilla/proto/envoy/service/discovery/v3/discovery_pb";
-import { IstioCertificateRequestSchema, IstioCertificateResponseSchema } from "@flotilla/proto/security/v1alpha1/ca_pb";
+/** gRPC methods in the form @grpc/grpc-js wants, made from the descriptors, without importing it. */
+import type { DescMessage, DescMethod, MessageShape } from "@bufbuild/protobuf";
+import { AggregatedDiscoveryService } from "@flotilla/proto/envoy/service/discovery/v3/ads_pb";
+import { IstioCertificateService } from "@flotilla/proto/security/v1alpha1/ca_pb";
 import { decode } from "./decode.ts";
 import { encode } from "./encode.ts";
 
-/** Requests are decoded; responses are bytes already, as resources are encoded once for many streams. */
-const passThrough = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-const raw = (bytes: Buffer): Uint8Array => bytes;
-
-function decoder<Desc extends DescMessage>(schema: Desc): (bytes: Buffer) => MessageShape<Desc> {
-  return (bytes) => decode(schema, bytes);
+export interface GrpcMethod<Request, Response> {
+  readonly path: string;
+  readonly requestStream: boolean;
+  readonly responseStream: boolean;
+  readonly requestSerialize: (request: Request) => Buffer;
+  readonly requestDeserialize: (bytes: Buffer) => Request;
+  readonly responseSerialize: (response: Response) => Buffer;
+  readonly responseDeserialize: (bytes: Buffer) => Response;
 }
 
-function encoder<Desc extends DescMessage>(schema: Desc): (message: MessageShape<Desc>) => Buffer {
-  return (message) => passThrough(encode(schema, message));
+type MethodOf<Input extends DescMessage, Output extends DescMessage> = DescMethod & {
+  readonly input: Input;
+  readonly output: Output;
+};
+
+/** Requests and responses are messages. */
+export function grpcMethod<Input extends DescMessage, Output extends DescMessage>(
+  method: MethodOf<Input, Output>,
+): GrpcMethod<MessageShape<Input>, MessageShape<Output>> {
+  return {
+    ...requestHalf(method),
+    responseSerialize: (response) => asBuffer(encode(method.output, response)),
+    responseDeserialize: (bytes) => decode(method.output, bytes),
+  };
 }
 
-const discoveryService = "/envoy.service.discovery.v3.AggregatedDiscoveryService";
+/** Responses are bytes already, for resources that are encoded once and sent on many streams. */
+export function rawGrpcMethod<Input extends DescMessage>(
+  method: MethodOf<Input, DescMessage>,
+): GrpcMethod<MessageShape<Input>, Uint8Array> {
+  return { ...requestHalf(method), responseSerialize: asBuffer, responseDeserialize: (bytes) => bytes };
+}
+
+function requestHalf<Input extends DescMessage>(method: MethodOf<Input, DescMessage>) {
+  return {
+    path: `/${method.parent.typeName}/${method.name}`,
+    requestStream: method.methodKind === "client_streaming" || method.methodKind === "bidi_streaming",
+    responseStream: method.methodKind === "server_streaming" || method.methodKind === "bidi_streaming",
+    requestSerialize: (request: MessageShape<Input>) => asBuffer(encode(method.input, request)),
+    requestDeserialize: (bytes: Buffer) => decode(method.input, bytes),
+  };
+}
+
+function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
 
 export const aggregatedDiscoveryService = {
-  streamAggregatedResources: {
-    path: `${discoveryService}/StreamAggregatedResources`,
-    requestStream: true,
-    responseStream: true,
-    requestSerialize: encoder(DiscoveryRequestSchema),
-    requestDeserialize: decoder(DiscoveryRequestSchema),
-    responseSerialize: passThrough,
-    responseDeserialize: raw,
-  },
-  deltaAggregatedResources: {
-    path: `${discoveryService}/DeltaAggregatedResources`,
-    requestStream: true,
-    responseStream: true,
-    requestSerialize: encoder(DeltaDiscoveryRequestSchema),
-    requestDeserialize: decoder(DeltaDiscoveryRequestSchema),
-    responseSerialize: passThrough,
-    responseDeserialize: raw,
-  },
+  streamAggregatedResources: rawGrpcMethod(AggregatedDiscoveryService.method.streamAggregatedResources),
+  deltaAggregatedResources: rawGrpcMethod(AggregatedDiscoveryService.method.deltaAggregatedResources),
 } as const;
 
 export const certificateService = {
-  createCertificate: {
-    path: "/istio.v1.auth.IstioCertificateService/CreateCertificate",
-    requestStream: false,
-    responseStream: false,
-    requestSerialize: encoder(IstioCertificateRequestSchema),
-    requestDeserialize: decoder(IstioCertificateRequestSchema),
-    responseSerialize: encoder(IstioCertificateResponseSchema),
-    responseDeserialize: decoder(IstioCertificateResponseSchema),
-  },
+  createCertificate: grpcMethod(IstioCertificateService.method.createCertificate),
 } as const;

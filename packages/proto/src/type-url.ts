@@ -1,6 +1,6 @@
-/** Type URLs of what a control plane serves and reads. */
 const prefix = "type.googleapis.com/";
 
+/** Type URLs of what a control plane serves and reads. */
 export const typeUrl = {
   cluster: "type.googleapis.com/envoy.config.cluster.v3.Cluster",
   listener: "type.googleapis.com/envoy.config.listener.v3.Listener",
@@ -16,6 +16,9 @@ export const typeUrl = {
   healthInformation: "type.googleapis.com/istio.v1.HealthInformation",
   bootstrap: "type.googleapis.com/envoy.config.bootstrap.v3.Bootstrap",
 } as const;
+
+/** What the debug interface answers is asked for as this, or as this followed by `/` and a name. */
+export const debugTypeUrl = "istio.io/debug";
 
 /** A type URL of xDS: one of the table, `istio.io/debug/…`, or `group/version/Kind` of MCP. */
 export type TypeUrl = string;

@@ -1,3 +1,3 @@
 export { configOf } from "./config-of.ts";
-export { configKind, isClusterScoped } from "./kinds.ts";
+export { configKind } from "./kinds.ts";
 export { meshConfigKey, meshConfigOf, meshNetworksKey, meshNetworksOf } from "./mesh-documents.ts";

@@ -1,49 +1,27 @@
-/** Which kinds of which API groups are configuration, and what they are called where names clash. */
-import { apiGroup } from "@flotilla/model";
+/** Which kinds are configuration that config-controller publishes. */
+import { isIstioKind, kindOf } from "@flotilla/kinds";
 
-const kindsByGroup: Readonly<Record<string, readonly string[]>> = {
-  "": ["Namespace", "Secret", "ConfigMap", "ServiceAccount"],
-  "networking.istio.io": [
-    "VirtualService",
-    "DestinationRule",
-    "Gateway",
-    "ServiceEntry",
-    "WorkloadEntry",
-    "WorkloadGroup",
-    "Sidecar",
-    "EnvoyFilter",
-    "ProxyConfig",
-  ],
-  "security.istio.io": ["AuthorizationPolicy", "PeerAuthentication", "RequestAuthentication"],
-  "telemetry.istio.io": ["Telemetry"],
-  "extensions.istio.io": ["WasmPlugin"],
-  "gateway.networking.k8s.io": [
-    "GatewayClass",
-    "Gateway",
-    "HTTPRoute",
-    "GRPCRoute",
-    "TCPRoute",
-    "TLSRoute",
-    "UDPRoute",
-    "ReferenceGrant",
-    "BackendTLSPolicy",
-    "ListenerSet",
-  ],
-  "gateway.networking.x-k8s.io": ["XBackend", "XBackendTrafficPolicy"],
-  "networking.k8s.io": ["Ingress", "IngressClass"],
-  "multicluster.x-k8s.io": ["ServiceExport", "ServiceImport"],
-};
+/** Groups all of whose kinds are. */
+const configGroups: ReadonlySet<string> = new Set([
+  "gateway.networking.k8s.io",
+  "gateway.networking.x-k8s.io",
+  "inference.networking.k8s.io",
+  "multicluster.x-k8s.io",
+]);
+
+/** Kubernetes' own that configuration refers to or is written in. */
+const configKinds: ReadonlySet<string> = new Set([
+  "Namespace",
+  "Secret",
+  "ConfigMap",
+  "ServiceAccount",
+  "Ingress",
+  "IngressClass",
+]);
 
 /** The mesh's name of the kind; undefined for kinds that are no configuration. */
 export function configKind(apiVersion: string, kind: string): string | undefined {
-  const group = apiGroup(apiVersion);
-  if (kindsByGroup[group]?.includes(kind) !== true) return undefined;
-  return group === "gateway.networking.k8s.io" && kind === "Gateway" ? "KubernetesGateway" : kind;
-}
-
-const clusterScoped: ReadonlySet<string> = new Set(["Namespace", "Node", "GatewayClass", "IngressClass"]);
-
-/** Do objects of the kind stand outside of namespaces? */
-export function isClusterScoped(kind: string): boolean {
-  return clusterScoped.has(kind);
+  const row = kindOf({ apiVersion, kind });
+  if (row === undefined) return undefined;
+  return isIstioKind(row) || configGroups.has(row.group) || configKinds.has(row.name) ? row.name : undefined;
 }

@@ -1,0 +1,65 @@
+/** The settings of service-controller. Those of the conversion carry Istio's names. */
+import { defaultRegistrySettings } from "@flotilla/registry";
+import { defaultPorts, flag, oneOf, port, type SettingsOf, text } from "@flotilla/runtime";
+
+export const settings = {
+  logLevel: oneOf({
+    env: "LOG_LEVEL",
+    default: "info",
+    values: ["debug", "info", "warn", "error", "silent"],
+    sentence: "The least severe lines that are logged.",
+  }),
+  healthHost: text({ env: "HEALTH_HOST", default: "0.0.0.0", sentence: "Address of the health and debug pages." }),
+  healthPort: port({
+    env: "HEALTH_PORT",
+    default: defaultPorts.serviceController.health,
+    sentence: "Port of the health and debug pages.",
+  }),
+  configDir: text({
+    env: "CONFIG_DIR",
+    default: undefined,
+    sentence: "Directory with Services, EndpointSlices, Pods, Nodes and Namespaces; followed while running.",
+  }),
+  clusterId: text({
+    env: "CLUSTER_ID",
+    default: defaultRegistrySettings.clusterId,
+    sentence: "Name of the cluster whose objects are read.",
+  }),
+  domain: text({
+    env: "DOMAIN_SUFFIX",
+    default: defaultRegistrySettings.domain,
+    sentence: "DNS suffix of Kubernetes services.",
+  }),
+  systemNamespace: text({
+    env: "POD_NAMESPACE",
+    default: defaultRegistrySettings.systemNamespace,
+    sentence: "The namespace whose network label holds for endpoints that name no network themselves.",
+  }),
+  dualStack: flag({
+    env: "ISTIO_DUAL_STACK",
+    default: defaultRegistrySettings.dualStack,
+    sentence: "Endpoints carry all addresses of their pod.",
+  }),
+  persistentSessionLabel: text({
+    env: "PILOT_PERSISTENT_SESSION_LABEL",
+    default: defaultRegistrySettings.persistentSessionLabel,
+    sentence: "Services with this label keep endpoints that drain.",
+  }),
+  autoAllocate: flag({
+    env: "PILOT_ENABLE_IP_AUTOALLOCATE",
+    default: defaultRegistrySettings.autoAllocate,
+    sentence: "ServiceEntries without an address get one of 240.240.0.0/16.",
+  }),
+  clusterSetHosts: flag({
+    env: "ENABLE_MCS_HOST",
+    default: defaultRegistrySettings.clusterSetHosts,
+    sentence: "Services that are imported from the cluster set get a second host of it.",
+  }),
+  canonicalExternalServices: flag({
+    env: "LABEL_CANONICAL_SERVICES_FOR_MESH_EXTERNAL_SERVICE_ENTRIES",
+    default: defaultRegistrySettings.canonicalExternalServices,
+    sentence: "ServiceEntries outside of the mesh get canonical-name labels.",
+  }),
+} as const;
+
+export type Settings = SettingsOf<typeof settings>;

@@ -1,0 +1,38 @@
+/** Read-only views of the registry: `/debug/registryz`, `/debug/endpointz`, `/debug/problems`. */
+import type { Registry, RegistryChange } from "@flotilla/registry";
+import type { HttpReply, HttpRequest } from "@flotilla/runtime";
+import type { SourceProblem } from "@flotilla/sources";
+import type { InputSource } from "../watch/input-source.ts";
+
+export interface ListedProblem extends SourceProblem {
+  readonly source: string;
+}
+
+/** Every service with the shard it comes from; `?host=` picks one host. */
+export function servicesPage(registry: Registry, { query }: HttpRequest): HttpReply {
+  return { json: { services: pick(registry.state(), "service", query.get("host")) } };
+}
+
+export function endpointsPage(registry: Registry, { query }: HttpRequest): HttpReply {
+  return { json: { endpoints: pick(registry.state(), "endpoints", query.get("host")) } };
+}
+
+/** What files are refused, and what is wrong with objects that are in force. */
+export function listProblems(sources: readonly InputSource[], registry: Registry): readonly ListedProblem[] {
+  const refused = sources.flatMap((source) =>
+    source.problems().map((problem) => ({ source: source.name, ...problem })),
+  );
+  const wrong = registry.problems().map((problem) => ({ source: "registry", file: "", line: 0, ...problem }));
+  return [...refused, ...wrong];
+}
+
+function pick(
+  changes: readonly RegistryChange[],
+  type: RegistryChange["type"],
+  host: string | null,
+): readonly unknown[] {
+  return changes
+    .filter((change) => change.type === type && change.op === "put")
+    .filter(({ key }) => host === null || key.hostname === host)
+    .map((change) => ({ ...change.key, value: change.op === "put" ? change.value : undefined }));
+}

@@ -1,0 +1,31 @@
+/** The metrics of service-controller. */
+import type { Counter, Gauge, Histogram, Metrics } from "@flotilla/runtime";
+
+export interface RegistryMetrics {
+  readonly refused: Gauge;
+  readonly published: Counter<"type" | "op">;
+  readonly urgent: Counter;
+  readonly publishSeconds: Histogram;
+}
+
+export function declareMetrics(metrics: Metrics): RegistryMetrics {
+  return {
+    refused: metrics.gauge({
+      name: "flotilla_registry_refused",
+      help: "Objects and files that are refused or wrong in part now.",
+    }),
+    published: metrics.counter({
+      name: "flotilla_registry_published_total",
+      help: "Changes published, by type (service, endpoints) and operation.",
+      labels: ["type", "op"],
+    }),
+    urgent: metrics.counter({
+      name: "flotilla_registry_urgent_total",
+      help: "Groups of changes that take usable endpoints away.",
+    }),
+    publishSeconds: metrics.histogram({
+      name: "flotilla_registry_publish_seconds",
+      help: "From the write of the source to the acknowledged publication of the change.",
+    }),
+  };
+}

@@ -8,11 +8,18 @@ import {
 } from "@flotilla/proto/envoy/config/listener/v3/listener_components_pb";
 import { HttpInspectorSchema } from "@flotilla/proto/envoy/extensions/filters/listener/http_inspector/v3/http_inspector_pb";
 import { OriginalDstSchema } from "@flotilla/proto/envoy/extensions/filters/listener/original_dst/v3/original_dst_pb";
+import { OriginalSrcSchema } from "@flotilla/proto/envoy/extensions/filters/listener/original_src/v3/original_src_pb";
 import { TlsInspectorSchema } from "@flotilla/proto/envoy/extensions/filters/listener/tls_inspector/v3/tls_inspector_pb";
 
 export const originalDestination = listenerFilter(
   "envoy.filters.listener.original_dst",
   pack(OriginalDstSchema, create(OriginalDstSchema)),
+);
+
+/** Calls the workload from the caller's address; the mark lets the answers find back. */
+export const originalSource = listenerFilter(
+  "envoy.filters.listener.original_src",
+  pack(OriginalSrcSchema, create(OriginalSrcSchema, { mark: 1337 })),
 );
 
 /** Destination ports at which a filter need not, or alone need, look. */

@@ -14,11 +14,17 @@ export interface ListenerTraits {
   readonly httpMetadata: boolean;
   readonly alpn: boolean;
   readonly acceptHttp10: boolean;
+  /** What marks plain HTTP when the first bytes of a connection are looked at. */
+  readonly plainHttpProtocols: readonly string[];
   readonly normalizePath: boolean;
   readonly mergeSlashes: boolean;
   readonly unescapeSlashes: boolean;
   /** Text of a duration, empty for Envoy's default. */
   readonly idleTimeout: string;
+  /** Spread connections evenly over the proxy's threads. */
+  readonly exactBalance: { readonly inbound: boolean; readonly outbound: boolean };
+  /** Redirection keeps the caller's address (TPROXY). */
+  readonly transparent: boolean;
   readonly tracing: TracingTraits;
   readonly accessLogs: AccessLogs;
   /** Where traffic to nowhere known goes: PassthroughCluster or BlackHoleCluster. */
@@ -40,10 +46,13 @@ export const listenerTraits = query<ListenerTraits>("listener-traits", (view) =>
     httpMetadata: exchanges && proxy.supports(istioExtensions.httpPeerMetadata),
     alpn: view.flag("PILOT_ENABLE_ALPN_FILTER", true) && proxy.supports(istioExtensions.alpn),
     acceptHttp10: view.flag("PILOT_HTTP10", false) || proxy.metadataText("HTTP10") === "1",
+    plainHttpProtocols: view.flag("PILOT_HTTP10", false) ? sniffedWithHttp10 : sniffed,
     normalizePath: normalization !== Normalization.NONE,
     mergeSlashes: decodes || normalization === Normalization.MERGE_SLASHES,
     unescapeSlashes: decodes,
     idleTimeout: proxy.metadataText("IDLE_TIMEOUT"),
+    exactBalance: view.read(exactBalance),
+    transparent: proxy.metadataText("INTERCEPTION_MODE") === "TPROXY",
     tracing: view.read(tracingTraits),
     accessLogs: view.read(accessLogs),
     fallbackCluster: registryOnly ? "BlackHoleCluster" : "PassthroughCluster",
@@ -52,6 +61,14 @@ export const listenerTraits = query<ListenerTraits>("listener-traits", (view) =>
     extraAddresses: view.read(dualStackWildcards),
   };
 });
+
+const sniffed: readonly string[] = ["http/1.1", "h2c"];
+const sniffedWithHttp10: readonly string[] = ["http/1.0", ...sniffed];
+
+const exactBalance = query("exact-balance", ({ proxy }) => ({
+  inbound: proxy.metadataFlag("INBOUND_LISTENER_EXACT_BALANCE"),
+  outbound: proxy.metadataFlag("OUTBOUND_LISTENER_EXACT_BALANCE"),
+}));
 
 const dualStackWildcards = query<readonly string[]>("dual-stack-wildcards", (view) =>
   view.flag("ISTIO_DUAL_STACK", false) && view.proxy.ipMode === "dual" ? ["::"] : [],

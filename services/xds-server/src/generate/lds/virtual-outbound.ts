@@ -21,6 +21,7 @@ export function buildVirtualOutbound({ traits, listenPort }: VirtualOutboundInpu
     address: socketAddress(traits.wildcardAddress, listenPort),
     additionalAddresses: traits.extraAddresses.map((extra) => ({ address: socketAddress(extra, listenPort) })),
     useOriginalDst: true,
+    ...(traits.transparent && { transparent: true }),
     filterChains: [
       // A connection to the listener's own port would loop for ever.
       create(FilterChainSchema, {
@@ -30,7 +31,14 @@ export function buildVirtualOutbound({ traits, listenPort }: VirtualOutboundInpu
       }),
       create(FilterChainSchema, {
         name: "virtualOutbound-catchall-tcp",
-        filters: [tcpProxy({ statPrefix: fallback, clusters: fallback, accessLog: traits.accessLogs.connection })],
+        filters: [
+          tcpProxy({
+            statPrefix: fallback,
+            clusters: fallback,
+            accessLog: traits.accessLogs.connection,
+            idleTimeout: traits.idleTimeout,
+          }),
+        ],
       }),
     ],
     maxConnectionsToAcceptPerSocketEvent: 1,

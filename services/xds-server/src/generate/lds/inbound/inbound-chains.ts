@@ -41,10 +41,14 @@ export function inboundChains(
   return options.map((option) => {
     const { carries, tls, transportProtocol = "", applicationProtocols = [] } = option;
     const isCatchAllHttp = destination.port === undefined && carries === "http";
+    const protocols =
+      option.tls || transportProtocol !== "raw_buffer" || applicationProtocols.length === 0
+        ? applicationProtocols
+        : inputs.traits.plainHttpProtocols;
     const filterChainMatch = {
       ...(destination.port && { destinationPort: destination.port.port }),
       transportProtocol,
-      applicationProtocols: [...applicationProtocols],
+      applicationProtocols: [...protocols],
     };
     const { trustDomains, minimumTlsVersion: minimumVersion } = inputs;
     return create(FilterChainSchema, {
@@ -81,6 +85,6 @@ function tcpFiltersOf({ traits }: InboundChainInputs, { cluster, port }: Inbound
   return [
     ...(traits.networkMetadata ? [metadataExchange] : []),
     ...(port?.protocol === "Mongo" ? [mongoProxy(cluster)] : []),
-    tcpProxy({ statPrefix: cluster, clusters: cluster, accessLog }),
+    tcpProxy({ statPrefix: cluster, clusters: cluster, accessLog, idleTimeout: traits.idleTimeout }),
   ];
 }

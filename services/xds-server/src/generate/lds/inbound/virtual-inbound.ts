@@ -7,7 +7,8 @@ import { type FilterChain, FilterChainSchema } from "@flotilla/proto/envoy/confi
 import { type Listener, ListenerSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_pb";
 import type { MutualTlsMode } from "../../../snapshot/scope/authn.ts";
 import { socketAddress } from "../../shared/address.ts";
-import { httpInspector, originalDestination, tlsInspector } from "../listener-filters.ts";
+import { exactBalance } from "../connection-balance.ts";
+import { httpInspector, originalDestination, originalSource, tlsInspector } from "../listener-filters.ts";
 import { metadataExchange, tcpProxy } from "../network/filters.ts";
 import { chainOptions } from "./chain-options.ts";
 import { destinationOf, type InboundChainInputs, type InboundDestination, inboundChains } from "./inbound-chains.ts";
@@ -23,7 +24,7 @@ export interface VirtualInboundInputs extends InboundChainInputs {
 }
 
 export function buildVirtualInbound(inputs: VirtualInboundInputs): Listener {
-  const { traits, listenPort, ports, passthroughMode } = inputs;
+  const { traits, listenPort, ports } = inputs;
   const address = traits.wildcardAddress;
   return create(ListenerSchema, {
     name: "virtualInbound",
@@ -35,10 +36,12 @@ export function buildVirtualInbound(inputs: VirtualInboundInputs): Listener {
       ...passthrough(inputs),
       ...ports.flatMap((port) => inboundChains(inputs, chainOptions(port.protocol, port.mode), destinationOf(port))),
     ],
-    listenerFilters: listenerFilters(listenPort, ports, passthroughMode),
+    listenerFilters: listenerFilters(inputs),
     listenerFiltersTimeout: inputs.detectionTimeout ?? { seconds: 0n, nanos: 0 },
     continueOnListenerFiltersTimeout: true,
     maxConnectionsToAcceptPerSocketEvent: 1,
+    ...(traits.transparent && { transparent: true }),
+    ...(traits.exactBalance.inbound && { connectionBalanceConfig: exactBalance }),
     accessLog: [...traits.accessLogs.listener],
   });
 }
@@ -62,11 +65,12 @@ function passthrough(inputs: VirtualInboundInputs): readonly FilterChain[] {
 }
 
 /** Inspectors look only where a chain depends on what they find. */
-function listenerFilters(
-  listenPort: number,
-  ports: readonly InboundPort[],
-  passthroughMode: MutualTlsMode,
-): Listener["listenerFilters"] {
+function listenerFilters({
+  traits,
+  listenPort,
+  ports,
+  passthroughMode,
+}: VirtualInboundInputs): Listener["listenerFilters"] {
   const needs = (port: InboundPort) => chainOptions(port.protocol, port.mode);
   const withoutTls = ports.filter((port) => needs(port).every(({ transportProtocol }) => transportProtocol !== "tls"));
   const withoutSniffing = ports.filter((port) => !isUnsupported(port.protocol) || port.mode === "STRICT");
@@ -74,6 +78,7 @@ function listenerFilters(
   const skipped = (some: readonly InboundPort[]) => [...some.map(({ port }) => port), listenPort].sort((a, b) => a - b);
   return [
     originalDestination,
+    ...(traits.transparent ? [originalSource] : []),
     tlsInspector({ skipPorts: skipped(withoutTls) }),
     ...(sniffs ? [httpInspector({ skipPorts: skipped(withoutSniffing) })] : []),
   ];

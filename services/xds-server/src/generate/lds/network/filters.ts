@@ -1,9 +1,10 @@
 /** Network filters of a filter chain that carries bytes. */
-import { type Any, create, type MessageInitShape, pack } from "@flotilla/proto";
+import { type Any, create, pack } from "@flotilla/proto";
 import type { AccessLog } from "@flotilla/proto/envoy/config/accesslog/v3/accesslog_pb";
 import { type Filter, FilterSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_components_pb";
 import { MongoProxySchema } from "@flotilla/proto/envoy/extensions/filters/network/mongo_proxy/v3/mongo_proxy_pb";
 import { TcpProxySchema } from "@flotilla/proto/envoy/extensions/filters/network/tcp_proxy/v3/tcp_proxy_pb";
+import { parseDuration } from "../../shared/duration.ts";
 import { istioExtensions } from "../../shared/istio-extensions.ts";
 import { typedStruct } from "../../shared/typed-struct.ts";
 
@@ -17,10 +18,12 @@ export interface TcpProxyInputs {
   /** One cluster, or several that share by weight. */
   readonly clusters: string | readonly WeightedCluster[];
   readonly accessLog?: readonly AccessLog[];
-  readonly options?: Omit<MessageInitShape<typeof TcpProxySchema>, "$typeName" | "clusterSpecifier" | "statPrefix">;
+  /** Text of a duration; empty for Envoy's default. */
+  readonly idleTimeout?: string;
 }
 
-export function tcpProxy({ statPrefix, clusters, accessLog = [], options }: TcpProxyInputs): Filter {
+export function tcpProxy({ statPrefix, clusters, accessLog = [], idleTimeout = "" }: TcpProxyInputs): Filter {
+  const idle = parseDuration(idleTimeout);
   const message = create(TcpProxySchema, {
     statPrefix,
     clusterSpecifier:
@@ -28,7 +31,7 @@ export function tcpProxy({ statPrefix, clusters, accessLog = [], options }: TcpP
         ? { case: "cluster", value: clusters }
         : { case: "weightedClusters", value: { clusters: [...clusters] } },
     accessLog: [...accessLog],
-    ...options,
+    ...(idle && { idleTimeout: idle }),
   });
   return networkFilter("envoy.filters.network.tcp_proxy", pack(TcpProxySchema, message));
 }

@@ -6,6 +6,8 @@ import { TrafficDirection } from "@flotilla/proto/envoy/config/core/v3/base_pb";
 import { type FilterChain, FilterChainSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_components_pb";
 import { type Listener, ListenerSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_pb";
 import { pipeAddress, socketAddress } from "../../shared/address.ts";
+import { zeroDuration } from "../../shared/duration.ts";
+import { exactBalance } from "../connection-balance.ts";
 import { connectionManager } from "../http/connection-manager.ts";
 import { httpInspector, tlsInspector } from "../listener-filters.ts";
 import { mongoProxy, tcpProxy } from "../network/filters.ts";
@@ -22,6 +24,7 @@ export interface OutboundListenerInputs {
 export function buildOutboundListener({ traits, plan, detectionTimeout }: OutboundListenerInputs): Listener {
   const { name, bind, port, bindToPort, chains } = plan;
   const { filterChains, defaultFilterChain } = arrange(traits, plan);
+  const sniffs = chains.some((chain) => chain.carries === "http" && chain.sniffed);
   return create(ListenerSchema, {
     name,
     trafficDirection: TrafficDirection.OUTBOUND,
@@ -31,10 +34,11 @@ export function buildOutboundListener({ traits, plan, detectionTimeout }: Outbou
     ...(defaultFilterChain && { defaultFilterChain }),
     listenerFilters: [
       ...(chains.some((chain) => chain.carries === "tcp" && chain.serverNames.length > 0) ? [tlsInspector()] : []),
-      ...(chains.some((chain) => chain.carries === "http" && chain.sniffed) ? [httpInspector()] : []),
+      ...(sniffs ? [httpInspector()] : []),
     ],
-    listenerFiltersTimeout: detectionTimeout ?? { seconds: 0n, nanos: 0 },
+    listenerFiltersTimeout: (sniffs ? detectionTimeout : undefined) ?? zeroDuration,
     continueOnListenerFiltersTimeout: true,
+    ...(traits.exactBalance.outbound && { connectionBalanceConfig: exactBalance }),
   });
 }
 
@@ -56,11 +60,18 @@ function takesEverything(chain: OutboundChain): boolean {
 }
 
 /** Destinations of the same port that are not known go where all unknown traffic goes. */
-function fallthrough({ fallbackCluster, accessLogs }: ListenerTraits): FilterChain {
+function fallthrough({ fallbackCluster, accessLogs, idleTimeout }: ListenerTraits): FilterChain {
   return create(FilterChainSchema, {
     name: "PassthroughFilterChain",
     filterChainMatch: {},
-    filters: [tcpProxy({ statPrefix: fallbackCluster, clusters: fallbackCluster, accessLog: accessLogs.connection })],
+    filters: [
+      tcpProxy({
+        statPrefix: fallbackCluster,
+        clusters: fallbackCluster,
+        accessLog: accessLogs.connection,
+        idleTimeout,
+      }),
+    ],
   });
 }
 
@@ -71,9 +82,10 @@ function buildChain(traits: ListenerTraits, chain: OutboundChain, address: strin
 const connectTimeout = { seconds: 15n, nanos: 0 };
 
 function httpChain(traits: ListenerTraits, { sniffed, routeName, grpcWeb }: HttpChain, address: string): FilterChain {
-  const plain = traits.acceptHttp10 ? ["http/1.0", "http/1.1", "h2c"] : ["http/1.1", "h2c"];
   return create(FilterChainSchema, {
-    ...(sniffed && { filterChainMatch: { transportProtocol: "raw_buffer", applicationProtocols: plain } }),
+    ...(sniffed && {
+      filterChainMatch: { transportProtocol: "raw_buffer", applicationProtocols: [...traits.plainHttpProtocols] },
+    }),
     transportSocketConnectTimeout: connectTimeout,
     filters: [
       connectionManager({
@@ -97,7 +109,7 @@ function tcpChain(
     transportSocketConnectTimeout: connectTimeout,
     filters: [
       ...(protocol === "Mongo" ? [mongoProxy(statPrefix)] : []),
-      tcpProxy({ statPrefix, clusters, accessLog: traits.accessLogs.connection }),
+      tcpProxy({ statPrefix, clusters, accessLog: traits.accessLogs.connection, idleTimeout: traits.idleTimeout }),
     ],
     ...(origin !== undefined && { metadata: originMetadata(origin) }),
   });

@@ -1,0 +1,91 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import {
+  clusterName,
+  compareSpecificity,
+  hostCovers,
+  hostsOverlap,
+  isIpv6,
+  parseCidr,
+  parseClusterName,
+  resolveShortName,
+  sniName,
+} from "../index.ts";
+
+describe("host names", () => {
+  const overlaps: readonly (readonly [string, string, boolean])[] = [
+    ["a.com", "a.com", true],
+    ["a.com", "b.com", false],
+    ["*.com", "a.com", true],
+    ["*.a.com", "b.com", false],
+    ["*.com", "*.a.com", true],
+    ["*.a.com", "*.com", true],
+    ["*", "*.a.com", true],
+    ["*.a.com", "*.b.com", false],
+  ];
+  for (const [a, b, expected] of overlaps) {
+    it(`${a} and ${b} ${expected ? "overlap" : "have nothing in common"}`, () => {
+      assert.equal(hostsOverlap(a, b), expected);
+      assert.equal(hostsOverlap(b, a), expected);
+    });
+  }
+
+  const covers: readonly (readonly [string, string, boolean])[] = [
+    ["*", "a.com", true],
+    ["*", "*.com", true],
+    ["*.com", "*.a.com", true],
+    ["*.a.com", "*.com", false],
+    ["a.com", "*.com", false],
+    ["a.com", "a.com", true],
+    ["*.a.com", "a.com", false],
+  ];
+  for (const [outer, inner, expected] of covers) {
+    it(`${outer} ${expected ? "covers" : "does not cover"} ${inner}`, () =>
+      assert.equal(hostCovers(outer, inner), expected));
+  }
+
+  it("the more specific comes first", () => {
+    const hosts = ["*", "b.com", "*.com", "a.com", "*.a.com", "long.a.com"];
+    assert.deepEqual(hosts.sort(compareSpecificity), ["long.a.com", "a.com", "b.com", "*.a.com", "*.com", "*"]);
+  });
+
+  it("short names are completed, others kept", () => {
+    assert.equal(resolveShortName("reviews", "shop", "cluster.local"), "reviews.shop.svc.cluster.local");
+    assert.equal(resolveShortName("reviews.shop", "x", "cluster.local"), "reviews.shop");
+    assert.equal(resolveShortName("*", "shop", "cluster.local"), "*");
+  });
+});
+
+describe("cluster names", () => {
+  it("are read back as they were written", () => {
+    const name = clusterName("outbound", 80, "v1", "a.shop.svc.cluster.local");
+    assert.equal(name, "outbound|80|v1|a.shop.svc.cluster.local");
+    assert.deepEqual(parseClusterName(name), {
+      direction: "outbound",
+      port: 80,
+      subset: "v1",
+      hostname: "a.shop.svc.cluster.local",
+    });
+    assert.equal(sniName("outbound_", 80, "", "a.com"), "outbound__.80_._.a.com");
+  });
+
+  for (const name of ["PassthroughCluster", "outbound|x||a", "outbound|80|a", "a|1|b|c|d"]) {
+    it(`${name} is none`, () => assert.equal(parseClusterName(name), undefined));
+  }
+});
+
+describe("addresses", () => {
+  for (const text of ["::", "::1", "2001:db8::1", "::ffff:10.0.0.1", "1:2:3:4:5:6:7:8"])
+    it(`${text} is IPv6`, () => assert.ok(isIpv6(text)));
+  for (const text of ["", ":", "1::2::3", "1:2:3:4:5:6:7", "::1%eth0", "12345::", "::ffff:10.0.0.256", "10.0.0.1"]) {
+    it(`"${text}" is not IPv6`, () => assert.ok(!isIpv6(text)));
+  }
+
+  it("ranges have a length that fits", () => {
+    assert.deepEqual(parseCidr("10.0.0.0/8"), { address: "10.0.0.0", length: 8 });
+    assert.deepEqual(parseCidr("10.0.0.1"), { address: "10.0.0.1", length: 32 });
+    assert.deepEqual(parseCidr("::1"), { address: "::1", length: 128 });
+    for (const text of ["10.0.0.0/33", "10.0.0/8", "10.0.0.0/8/8", "10.0.0.0/-1"])
+      assert.equal(parseCidr(text), undefined, text);
+  });
+});

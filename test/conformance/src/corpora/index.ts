@@ -5,4 +5,5 @@ import type { CorpusDriver } from "./corpus.ts";
 export const corpora: Readonly<Record<string, () => Promise<CorpusDriver>>> = {
   "mesh-config": async () => (await import("./mesh-config.ts")).run,
   serviceregistry: async () => (await import("./serviceregistry.ts")).run,
+  xds: async () => (await import("./xds.ts")).run,
 };

@@ -1,0 +1,39 @@
+/**
+ * What the streams want from the stages before them: for one proxy, the resources of a type as they
+ * are now, and a word when they may have changed. Declared here, implemented over the snapshot.
+ */
+import type { Proxy } from "@flotilla/model";
+import type { NameSet, ResourceSet } from "@flotilla/xds";
+
+export interface ResourceSource {
+  /**
+   * Once per stream, when its node is known and its caller proven. `onStale` is called when a set that
+   * `resources` returned may have another answer now; at most once per type until it is asked again.
+   * It may be called from within the change that caused it, so it must not call back at once.
+   */
+  open(client: ClientIdentity, onStale: (typeUrl: string, urgency: Urgency) => void): ProxySession;
+  /** Position in the fleet's sequence of changes that answers now reflect; equal on all replicas. */
+  readonly position: number;
+}
+
+/** Endpoint removals and failures overtake bulk configuration. */
+export type Urgency = "urgent" | "normal";
+
+export interface ClientIdentity {
+  readonly proxy: Proxy;
+  /** The caller's proven SPIFFE identities; empty on a plaintext port that asks for no proof. */
+  readonly identities: readonly string[];
+}
+
+/** Sessions of proxies with equal views return the identical sets: streams share messages by that. */
+export interface ProxySession {
+  /**
+   * All resources of the type (`names` undefined) or those of the names that exist. The identical
+   * object as long as nothing changed; `names.key` is fit for a query argument. Undefined when the type
+   * is not served to this proxy: then nothing is answered. The last call per type is what is watched.
+   */
+  resources(typeUrl: string, names: NameSet | undefined): ResourceSet | undefined;
+  /** The client no longer wants the type. */
+  forget(typeUrl: string): void;
+  close(): void;
+}

@@ -1,5 +1,5 @@
 /** Services of ServiceEntries and their endpoints, from the objects as they are now. */
-import { type Endpoint, type Service, type ServiceKey, serviceKeyText } from "@flotilla/model";
+import { compareText, type Endpoint, type Service, type ServiceKey, serviceKeyText } from "@flotilla/model";
 import { autoAllocate } from "../convert/auto-allocate.ts";
 import type { EndpointContext } from "../convert/pod.ts";
 import { convertServiceEntry, wantsAddress } from "../convert/service-entry.ts";
@@ -13,6 +13,7 @@ export class ExternalSide {
   readonly #objects: Objects;
   readonly #settings: RegistrySettings;
   readonly #services = new Map<ObjectName, readonly Service[]>();
+  #addresses: ReadonlyMap<string, Addresses> = new Map();
   readonly shard: string;
 
   constructor(objects: Objects, settings: RegistrySettings) {
@@ -22,31 +23,33 @@ export class ExternalSide {
   }
 
   /** The services to publish after these entries changed; undefined for those that are gone. */
-  services(entries: ReadonlySet<ObjectName>): ReadonlyMap<string, readonly [ServiceKey, Service | undefined]> {
+  services(entries: ReadonlySet<ObjectName>): readonly (readonly [ServiceKey, Service | undefined])[] {
     const result = new Map<string, readonly [ServiceKey, Service | undefined]>();
-    let allocate = false;
+    const say = (service: Service, value: Service | undefined) => {
+      const key = this.#key(service);
+      result.set(serviceKeyText(key), [key, value]);
+    };
+    const wanted = new Set<Service>();
+    const wantedBefore = new Set<string>();
     for (const name of entries) {
       for (const service of this.#services.get(name) ?? []) {
-        allocate ||= needsAllocation(service);
-        const key = this.#key(service);
-        result.set(serviceKeyText(key), [key, undefined]);
+        if (this.#wantsAllocation(service)) wantedBefore.add(hostText(service));
+        say(service, undefined);
       }
       const services = this.#convert(name);
       if (services.length === 0) this.#services.delete(name);
       else this.#services.set(name, services);
       for (const service of services) {
-        allocate ||= needsAllocation(service);
-        const key = this.#key(service);
-        result.set(serviceKeyText(key), [key, service]);
+        if (this.#wantsAllocation(service)) wanted.add(service);
+        say(service, service);
       }
     }
-    // One entry's address can depend on the others': by a collision of their hashes.
-    const allocated = allocate && this.#settings.autoAllocate ? this.#allocate() : [];
-    for (const service of allocated) {
-      const key = this.#key(service);
-      result.set(serviceKeyText(key), [key, service]);
-    }
-    return result;
+    const hosts = new Set([...wanted].map(hostText));
+    const sameHosts = hosts.size === wantedBefore.size && [...hosts].every((host) => wantedBefore.has(host));
+    // One host's address can depend on the others': by a collision of their hashes.
+    for (const service of sameHosts ? [] : this.#allocate()) say(service, this.#withAddresses(service));
+    for (const service of wanted) say(service, this.#withAddresses(service));
+    return [...result.values()];
   }
 
   /** All ServiceEntries of one namespace with the same host share its endpoints. */
@@ -76,10 +79,30 @@ export class ExternalSide {
     });
   }
 
+  /** Allocates for all and gives the services whose addresses are others than before. */
   #allocate(): readonly Service[] {
-    const all = [...this.#services.values()].flat().filter((service) => wantsAddress(service) && !optedOut(service));
-    all.sort((a, b) => a.creationTimeMs - b.creationTimeMs || (serviceText(a) < serviceText(b) ? -1 : 1));
-    return autoAllocate(all);
+    const all = [...this.#services.values()].flat().filter((service) => this.#wantsAllocation(service));
+    all.sort((a, b) => a.creationTimeMs - b.creationTimeMs || compareText(serviceText(a), serviceText(b)));
+    const before = this.#addresses;
+    const addresses = new Map<string, Addresses>();
+    for (const service of autoAllocate(all)) addresses.set(hostText(service), addressesOf(service));
+    this.#addresses = addresses;
+    return all.filter((service) => {
+      const host = hostText(service);
+      return addresses.get(host)?.autoAllocatedIpv4 !== before.get(host)?.autoAllocatedIpv4;
+    });
+  }
+
+  #withAddresses(service: Service): Service {
+    return { ...service, ...this.#addresses.get(hostText(service)) };
+  }
+
+  /** Those whose status has addresses keep them. */
+  #wantsAllocation(service: Service): boolean {
+    const { autoAllocatedIpv4, autoAllocatedIpv6, labels } = service;
+    if (!this.#settings.autoAllocate || !wantsAddress(service)) return false;
+    if (labels["networking.istio.io/enable-autoallocate-ip"] === "false") return false;
+    return autoAllocatedIpv4 === undefined && autoAllocatedIpv6 === undefined;
   }
 
   #key({ namespace, hostname, name }: Service): ServiceKey {
@@ -87,12 +110,18 @@ export class ExternalSide {
   }
 }
 
-function needsAllocation(service: Service): boolean {
-  return wantsAddress(service) && service.autoAllocatedIpv4 === undefined && service.autoAllocatedIpv6 === undefined;
+type Addresses = Pick<Service, "autoAllocatedIpv4" | "autoAllocatedIpv6">;
+
+function addressesOf({ autoAllocatedIpv4, autoAllocatedIpv6 }: Service): Addresses {
+  return {
+    ...(autoAllocatedIpv4 === undefined ? {} : { autoAllocatedIpv4 }),
+    ...(autoAllocatedIpv6 === undefined ? {} : { autoAllocatedIpv6 }),
+  };
 }
 
-function optedOut({ labels }: Service): boolean {
-  return labels["networking.istio.io/enable-autoallocate-ip"] === "false";
+/** Services of one namespace and host share their address. */
+function hostText({ namespace, hostname }: Service): string {
+  return `${namespace}|${hostname}`;
 }
 
 function serviceText({ name, namespace, hostname }: Service): string {

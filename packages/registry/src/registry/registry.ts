@@ -171,7 +171,7 @@ export class Registry {
       changes.push(this.#published.service({ ...key, hostname }, service));
       changes.push(this.#published.service({ ...key, hostname: clusterSetHostname }, imported));
     }
-    for (const [key, service] of this.#external.services(dirty.entries).values()) {
+    for (const [key, service] of this.#external.services(dirty.entries)) {
       changes.push(this.#published.service(key, service));
     }
     const context = this.#context();

@@ -2,7 +2,7 @@
 import { compareText, type Service } from "@flotilla/model";
 import type { VirtualServiceHead } from "../../snapshot/scope/virtual-services.ts";
 import type { View } from "../../snapshot/view.ts";
-import { serviceDomains, withPort } from "./domains.ts";
+import { inUrl, serviceDomains, withPort } from "./domains.ts";
 import { serviceNames } from "./service-names.ts";
 import { sessionText } from "./session.ts";
 
@@ -37,7 +37,7 @@ export function assignDomains(
   const assigned: HostWithDomains[] = [];
   for (const host of hosts) {
     const { hostname, port, service, virtualService } = host;
-    const name = `${hostname}:${port}`;
+    const name = `${inUrl(hostname)}:${port}`;
     const wanted =
       service === undefined ? { all: [hostname], short: [] } : serviceDomains(serviceNames(view, service), proxyDomain);
     const allowed = wanted.all.filter((domain) => !wanted.short.includes(domain) || !realNames.has(domain));

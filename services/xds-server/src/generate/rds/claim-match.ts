@@ -25,8 +25,8 @@ export function claimMatcher(name: string, match: StringMatch, invert: boolean):
         case: "orMatch",
         value: {
           valueMatchers: [
-            one,
             { matchPattern: { case: "listMatch", value: { matchPattern: { case: "oneOf", value: one } } } },
+            one,
           ],
         },
       },

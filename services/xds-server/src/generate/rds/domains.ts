@@ -1,5 +1,5 @@
 /** The names by which callers may address a service: virtual-host domains. */
-import { isIpv6 } from "@flotilla/model";
+import { isIpAddress, isIpv6 } from "@flotilla/model";
 
 /** Whatever names a service has apart from its host name. */
 export interface ServiceNames {
@@ -12,7 +12,7 @@ export interface ServiceNames {
 
 export interface Domains {
   readonly all: readonly string[];
-  /** Those of them that are shortened forms; they give way to services that are really called so. */
+  /** Those of them that are other forms of a name; they give way to services that are really called so. */
   readonly short: readonly string[];
 }
 
@@ -20,13 +20,18 @@ export interface Domains {
 export function serviceDomains(names: ServiceNames, proxyDomain: string): Domains {
   const short: string[] = [];
   const all = [names.hostname, ...names.aliases].flatMap((hostname) => {
-    const shortened = shortNames(hostname, proxyDomain);
-    short.push(...shortened);
-    return [hostname, `${hostname}.`, ...shortened];
+    if (isIpAddress(hostname)) return [inUrl(hostname)];
+    const others = [`${hostname}.`, ...shortNames(hostname, proxyDomain)];
+    short.push(...others);
+    return [hostname, ...others];
   });
   const pods = names.hasPodNames ? all.map((domain) => `*.${domain}`) : [];
-  const addresses = names.addresses.map((address) => (isIpv6(address) ? `[${address}]` : address));
-  return { all: [...all, ...addresses, ...pods], short };
+  return { all: [...all, ...names.addresses.map(inUrl), ...pods], short };
+}
+
+/** IPv6 addresses stand in brackets where a port may follow. */
+export function inUrl(host: string): string {
+  return isIpv6(host) ? `[${host}]` : host;
 }
 
 /** Requests on a listener for all ports name the port unless it is 80. */

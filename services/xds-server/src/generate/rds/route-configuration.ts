@@ -2,12 +2,10 @@
  * Route configurations of sidecars: one a port, one a service whose protocol is found out by sniffing. They are
  * joined from virtual hosts that are encoded once each, so that a change costs what it touches and a copy.
  */
-import { clusterName } from "@flotilla/model";
 import { create, encode, typeUrl } from "@flotilla/proto";
 import { type Route, VirtualHostSchema } from "@flotilla/proto/envoy/config/route/v3/route_components_pb";
 import { RouteConfigurationSchema } from "@flotilla/proto/envoy/config/route/v3/route_pb";
-import { OutboundTrafficPolicy_Mode } from "@flotilla/proto/networking/v1alpha3/sidecar_pb";
-import { outboundTrafficPolicy } from "../../snapshot/scope/sidecar.ts";
+import { fallbackCluster } from "../../snapshot/scope/sidecar.ts";
 import { query, type View } from "../../snapshot/view.ts";
 import { createContainerGenerator } from "../generator.ts";
 import { concatBytes, lengthDelimited, sameBytes } from "../shared/wire.ts";
@@ -93,12 +91,6 @@ const fallbackHost = query<Uint8Array>(
 );
 
 function fallbackRoute(view: View): Route {
-  const policy = view.read(outboundTrafficPolicy);
-  if (policy?.mode === OutboundTrafficPolicy_Mode.REGISTRY_ONLY) return blockedRoute();
-  const proxy = policy?.egressProxy;
-  return passthroughRoute(
-    proxy === undefined
-      ? "PassthroughCluster"
-      : clusterName("outbound", proxy.port?.number ?? 0, proxy.subset, proxy.host),
-  );
+  const cluster = view.read(fallbackCluster);
+  return cluster === "BlackHoleCluster" ? blockedRoute() : passthroughRoute(cluster);
 }

@@ -6,6 +6,7 @@ import { DestinationSchema } from "@flotilla/proto/networking/v1alpha3/virtual_s
 import { query } from "../../snapshot/view.ts";
 import { zeroDuration } from "../shared/duration.ts";
 import { sameBytes } from "../shared/wire.ts";
+import { inUrl } from "./domains.ts";
 import { consistentHashFor } from "./hash-lookup.ts";
 import { hashPolicy } from "./hash-policy.ts";
 import { retryPolicy } from "./retry.ts";
@@ -23,7 +24,7 @@ export const encodedServiceRoutes = query<Uint8Array, string>(
     const route = create(RouteSchema, {
       name: "default",
       match: everyPath,
-      decorator: { operation: `${host}:${port}/*` },
+      decorator: { operation: `${inUrl(host)}:${port}/*` },
       action: {
         case: "route",
         value: {
@@ -40,10 +41,10 @@ export const encodedServiceRoutes = query<Uint8Array, string>(
   sameBytes,
 );
 
-/** Requests for unknown hosts pass to where they were going, or to the egress proxy. */
+/** Requests for unknown hosts pass: to where they were going, to the egress proxy, or by DNS. */
 export function passthroughRoute(cluster: string): Route {
   return create(RouteSchema, {
-    name: "allow_any",
+    name: cluster === "AllowAnyDynamicDNSCluster" ? "allow_any_dynamic_dns" : "allow_any",
     match: everyPath,
     action: {
       case: "route",

@@ -9,10 +9,8 @@ import type { View } from "../view.ts";
 export function reachableAddresses(view: View, service: Service): readonly string[] {
   const { proxy } = view;
   const inCluster = (service.clusterVips[proxy.clusterId] ?? []).filter(isSpecific);
-  if (inCluster.length > 0) {
-    const isSeveral = inCluster.length > 1 && view.flag("ISTIO_DUAL_STACK", false);
-    return isSeveral ? inCluster.filter((address) => hasFamily(view, address)) : inCluster.slice(0, 1);
-  }
+  if (inCluster.length === 1) return inCluster;
+  if (inCluster.length > 1) return inCluster.filter((address) => hasFamily(view, address));
   const own = [service.defaultAddress, ...(service.addresses ?? [])].filter(isSpecific);
   if (own.length > 0) return own.slice(0, 1);
   const allocated = [service.autoAllocatedIpv4, service.autoAllocatedIpv6].filter((address) => address !== undefined);

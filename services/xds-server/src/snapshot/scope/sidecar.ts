@@ -1,11 +1,12 @@
 /** Which Sidecar resource applies to a proxy, and what it says, whatever services there are. */
-import { type Config, parseProtocol } from "@flotilla/model";
+import { type Config, clusterName, parseProtocol } from "@flotilla/model";
 import { create } from "@flotilla/proto";
-import type { MeshConfig_OutboundTrafficPolicy_Mode } from "@flotilla/proto/mesh/v1alpha1/config_pb";
+import { MeshConfig_OutboundTrafficPolicy_Mode } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import {
   type IstioEgressListener,
   IstioEgressListenerSchema,
   type OutboundTrafficPolicy,
+  OutboundTrafficPolicy_Mode,
   OutboundTrafficPolicySchema,
   type Sidecar,
 } from "@flotilla/proto/networking/v1alpha3/sidecar_pb";
@@ -110,4 +111,18 @@ export const outboundTrafficPolicy = query<OutboundTrafficPolicy | undefined>("o
   if (own !== undefined) return own;
   const mode: MeshConfig_OutboundTrafficPolicy_Mode | undefined = view.mesh.outboundTrafficPolicy?.mode;
   return mode === undefined ? undefined : create(OutboundTrafficPolicySchema, { mode: mode as number });
+});
+
+/** The cluster that takes traffic for hosts that are not in scope. */
+export const fallbackCluster = query<string>("fallback-cluster", (view) => {
+  const policy = view.read(outboundTrafficPolicy);
+  if (policy?.mode === OutboundTrafficPolicy_Mode.REGISTRY_ONLY) return "BlackHoleCluster";
+  // A mode that MeshConfig alone has; its number is free in a Sidecar.
+  const mode: number | undefined = policy?.mode;
+  if (mode === MeshConfig_OutboundTrafficPolicy_Mode.ALLOW_ANY_DYNAMIC_DNS && view.proxy.type === "sidecar")
+    return "AllowAnyDynamicDNSCluster";
+  const proxy = policy?.egressProxy;
+  return proxy === undefined
+    ? "PassthroughCluster"
+    : clusterName("outbound", proxy.port?.number ?? 0, proxy.subset, proxy.host);
 });

@@ -4,6 +4,7 @@
  */
 import { type Finding, Graph, type Observation } from "@flotilla/incremental";
 import type { Change, Proxy } from "@flotilla/model";
+import type { NameSet, ResourceSet } from "@flotilla/xds";
 import { generators } from "./generate/index.ts";
 import { createGeneratorRegistry } from "./generate/registry.ts";
 import {
@@ -19,9 +20,9 @@ import { proxyTargets } from "./snapshot/proxy-targets.ts";
 import type { Subject } from "./snapshot/subject.ts";
 import { type Refusal, World } from "./snapshot/world.ts";
 
+export type { ResourceSet } from "@flotilla/xds";
 export type { EncodedResource } from "./generate/encoded-resource.ts";
 export type { Generator } from "./generate/generator.ts";
-export type { ResourceSet } from "./generate/resource-set.ts";
 export type { Refusal } from "./snapshot/world.ts";
 
 export interface CoreOptions {
@@ -63,24 +64,24 @@ export class Core {
   }
 
   /** The resources of a type for a proxy, up to date; `names` undefined asks for all of them. */
-  resources(subject: Subject, typeUrl: string, names?: Iterable<string>): ResourceSet | undefined {
+  resources(subject: Subject, typeUrl: string, names?: NameSet): ResourceSet | undefined {
     const queries = this.#queries(subject, typeUrl);
     if (queries === undefined) return undefined;
     if (names === undefined) return this.#graph.evaluate(queries.all, undefined, subject);
-    return this.#graph.evaluate(queries.named, namesArgument(names), subject);
+    return this.#graph.evaluate(queries.named, names.key, subject);
   }
 
   /** The same, kept and watched. Proxies with equal views get the identical set. */
   observe(
     subject: Subject,
     typeUrl: string,
-    names: Iterable<string> | undefined,
+    names: NameSet | undefined,
     onStale: () => void,
   ): Observation<ResourceSet> | undefined {
     const queries = this.#queries(subject, typeUrl);
     if (queries === undefined) return undefined;
     if (names === undefined) return this.#graph.observe(queries.all, undefined, subject, onStale);
-    return this.#graph.observe(queries.named, namesArgument(names), subject, onStale);
+    return this.#graph.observe(queries.named, names.key, subject, onStale);
   }
 
   /** Conflicts and errors found in what is kept. */

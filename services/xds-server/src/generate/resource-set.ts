@@ -1,18 +1,11 @@
 /** All resources of one type for one view: what a stream compares with what its client has. */
+import type { ResourceSet } from "@flotilla/xds";
 import { query, type ViewQuery } from "../snapshot/view.ts";
 import type { EncodedResource } from "./encoded-resource.ts";
 import type { Generator } from "./generator.ts";
 import { contentHash } from "./shared/content-hash.ts";
 
-/** Immutable; equal contents give an equal version on every replica. */
-export interface ResourceSet {
-  readonly typeUrl: string;
-  readonly version: string;
-  /** In the generator's order. */
-  readonly byName: ReadonlyMap<string, EncodedResource>;
-}
-
-/** Names are joined with this in query arguments; no resource name holds it. */
+/** Joins the names of a NameSet's key. */
 const separator = "\n";
 
 export interface ResourceSetQueries {
@@ -46,10 +39,6 @@ export function resourceSetQueries(generator: Generator): ResourceSetQueries {
       sameVersion,
     ),
   };
-}
-
-export function namesArgument(names: Iterable<string>): string {
-  return [...new Set(names)].sort().join(separator);
 }
 
 function resourceSet(typeUrl: string, found: readonly (EncodedResource | undefined)[]): ResourceSet {

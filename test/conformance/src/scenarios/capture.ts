@@ -1,6 +1,7 @@
 /** Asks the pure core what a client would ask a control plane, in the order in which a client learns the names. */
 import { type Locality, parseLocality, parseNode } from "@flotilla/model";
 import { bytesToJson, type JsonObject, type JsonValue, typeUrl } from "@flotilla/proto";
+import { nameSet } from "@flotilla/xds";
 import type { Core } from "@flotilla/xds-server/core";
 import type { ScenarioProxy } from "./scenario.ts";
 
@@ -13,7 +14,7 @@ export function captureEnvoy(core: Core, proxy: ScenarioProxy): Capture {
   const captured = new Map<string, ReadonlyMap<string, JsonObject>>();
   const ask = (short: string, type: string, names?: readonly string[]) => {
     if (names !== undefined && names.length === 0) return new Map<string, JsonObject>();
-    const set = core.resources(subject, type, names);
+    const set = core.resources(subject, type, names && nameSet(names));
     const found = new Map(
       [...(set?.byName ?? [])].map(([name, { bytes }]) => [name, bytesToJson(type, bytes) as JsonObject]),
     );
@@ -85,6 +86,6 @@ function walk(value: JsonValue | readonly JsonObject[], visit: (object: JsonObje
   }
 }
 
-function isObject(value: JsonValue | undefined): value is JsonObject {
+function isObject(value: JsonValue | readonly JsonObject[] | undefined): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,0 +1,108 @@
+/**
+ * The streams' source of resources, over the pure core. Sessions of proxies with equal views get the
+ * identical sets, because the graph finds the same results for them.
+ */
+import type { Observation } from "@flotilla/incremental";
+import type { Change } from "@flotilla/model";
+import type { NameSet, ResourceSet } from "@flotilla/xds";
+import type { Core, Refusal } from "./core.ts";
+import type { ClientIdentity, ProxySession, ResourceSource, Urgency } from "./serve/resource-source.ts";
+import type { Subject } from "./snapshot/subject.ts";
+
+export interface CoreSource extends ResourceSource {
+  /** Applies changes and tells the sessions they concern. */
+  apply(changes: readonly Change[], position: number, urgency: Urgency): readonly Refusal[];
+}
+
+export function createCoreSource(core: Core): CoreSource {
+  let position = 0;
+  let urgency: Urgency = "normal";
+  return {
+    get position() {
+      return position;
+    },
+    open: (client, onStale) => new Session(core, client, (typeUrl) => onStale(typeUrl, urgency)),
+    apply: (changes, at, how) => {
+      position = Math.max(position, at);
+      urgency = how;
+      try {
+        return core.apply(changes);
+      } finally {
+        urgency = "normal";
+      }
+    },
+  };
+}
+
+interface Watch {
+  readonly names: NameSet | undefined;
+  readonly observation: Observation<ResourceSet>;
+  isStale: boolean;
+}
+
+class Session implements ProxySession {
+  readonly #core: Core;
+  readonly #client: ClientIdentity;
+  readonly #onStale: (typeUrl: string) => void;
+  readonly #watches = new Map<string, Watch>();
+  #subject: Observation<Subject>;
+  #subjectIsStale = false;
+
+  constructor(core: Core, client: ClientIdentity, onStale: (typeUrl: string) => void) {
+    this.#core = core;
+    this.#client = client;
+    this.#onStale = onStale;
+    this.#subject = this.#observeSubject();
+  }
+
+  resources(typeUrl: string, names: NameSet | undefined): ResourceSet | undefined {
+    this.#refreshSubject();
+    const before = this.#watches.get(typeUrl);
+    if (before !== undefined && !before.isStale && before.names?.key === names?.key) return before.observation.value;
+    const watch: { isStale: boolean } = { isStale: false };
+    const observation = this.#core.observe(this.#subject.value, typeUrl, names, () => {
+      if (watch.isStale) return;
+      watch.isStale = true;
+      this.#onStale(typeUrl);
+    });
+    // The old one is released last: what both are made of stays.
+    before?.observation.release();
+    if (observation === undefined) {
+      this.#watches.delete(typeUrl);
+      return undefined;
+    }
+    this.#watches.set(typeUrl, Object.assign(watch, { names, observation }));
+    return observation.value;
+  }
+
+  forget(typeUrl: string): void {
+    this.#watches.get(typeUrl)?.observation.release();
+    this.#watches.delete(typeUrl);
+  }
+
+  close(): void {
+    for (const typeUrl of [...this.#watches.keys()]) this.forget(typeUrl);
+    this.#subject.release();
+  }
+
+  #observeSubject(): Observation<Subject> {
+    return this.#core.observeSubject(this.#client.proxy, () => {
+      if (this.#subjectIsStale) return;
+      this.#subjectIsStale = true;
+      // Whatever asks for the proxy's services may have another answer.
+      for (const [typeUrl, watch] of this.#watches) {
+        if (watch.isStale) continue;
+        watch.isStale = true;
+        this.#onStale(typeUrl);
+      }
+    });
+  }
+
+  #refreshSubject(): void {
+    if (!this.#subjectIsStale) return;
+    this.#subjectIsStale = false;
+    const before = this.#subject;
+    this.#subject = this.#observeSubject();
+    before.release();
+  }
+}

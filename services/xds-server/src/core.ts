@@ -7,12 +7,7 @@ import type { Change, Proxy } from "@flotilla/model";
 import type { NameSet, ResourceSet } from "@flotilla/xds";
 import { generators } from "./generate/index.ts";
 import { createGeneratorRegistry } from "./generate/registry.ts";
-import {
-  namesArgument,
-  type ResourceSet,
-  type ResourceSetQueries,
-  resourceSetQueries,
-} from "./generate/resource-set.ts";
+import { type ResourceSetQueries, resourceSetQueries } from "./generate/resource-set.ts";
 import { decodeSpec } from "./snapshot/config-specs.ts";
 import { rowIndexes } from "./snapshot/indexes/index.ts";
 import { keys } from "./snapshot/keys.ts";

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { type Change, type KubeObject, type Locality, parseLocality, parseNode } from "@flotilla/model";
 import { bytesToJson, type JsonObject, typeUrl } from "@flotilla/proto";
 import { createMesh } from "@flotilla/registry";
+import { nameSet } from "@flotilla/xds";
 import { Core } from "@flotilla/xds-server/core";
 import { parseAllDocuments } from "yaml";
 import { compareResources, parseRules } from "../scenarios/compare.ts";
@@ -83,7 +84,7 @@ function differences(core: Core, proxy: CaseProxy, kind: string, wanted: readonl
   if (type === undefined) return [`${kind} is no type`];
   const nameOf = (resource: JsonObject) => String(resource["name"] ?? resource["clusterName"]);
   const isNamed = kind === "routes" || kind === "endpoints";
-  const set = core.resources(core.subjectOf(nodeOf(proxy)), type.url, isNamed ? wanted.map(nameOf) : undefined);
+  const set = core.resources(core.subjectOf(nodeOf(proxy)), type.url, isNamed ? nameSet(wanted.map(nameOf)) : undefined);
   const got = new Map(
     [...(set?.byName ?? [])].map(([name, { bytes }]) => [name, bytesToJson(type.url, bytes) as JsonObject]),
   );

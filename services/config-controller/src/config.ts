@@ -19,6 +19,11 @@ export const settings = {
     default: undefined,
     sentence: "Directory of YAML and JSON files with configuration; followed while running.",
   }),
+  revision: text({
+    env: "REVISION",
+    default: "default",
+    sentence: "Objects with the label istio.io/rev are read only if it names this revision.",
+  }),
   meshConfigFile: text({
     env: "MESH_CONFIG_FILE",
     default: undefined,

@@ -186,6 +186,24 @@ test("two ServiceEntries of one host are two services that share their endpoints
   ]);
 });
 
+test("an Endpoints object serves like slices, and adds nothing to slices with the same addresses", () => {
+  const one = registry();
+  const endpoints = (...subsets: readonly object[]): KubeObject => ({
+    apiVersion: "v1",
+    kind: "Endpoints",
+    metadata: { name: "a", namespace: "n" },
+    subsets,
+  });
+  const ports = [{ name: "http", port: 8080 }];
+  const start = one.apply([
+    put(service("a")),
+    put(endpoints({ addresses: [{ ip: "10.1.0.1" }], notReadyAddresses: [{ ip: "10.1.0.2" }], ports })),
+  ]);
+  assert.deepEqual(short(start.changes), ["+a", "a: 10.1.0.1:8080 healthy, 10.1.0.2:8080 unhealthy"]);
+  assert.deepEqual(one.apply([put(slice("a-1", "a", {}))]).changes, []);
+  assert.deepEqual(short(one.apply([put(endpoints())]).changes), ["-endpoints a"]);
+});
+
 test("kinds of the same name in other groups are passed over", () => {
   const knative = { ...service("a"), apiVersion: "serving.knative.dev/v1" };
   assert.deepEqual(registry().apply([put(knative)]).changes, []);

@@ -12,6 +12,7 @@ import {
   objectKey,
 } from "@flotilla/model";
 import { backendServiceEntry } from "../convert/backend.ts";
+import { slicesOfEndpoints } from "../convert/endpoints-object.ts";
 import { clusterSetDomain } from "../convert/imported-service.ts";
 import { serviceHostname } from "../convert/kubernetes-service.ts";
 import { networkLabel } from "../convert/labels.ts";
@@ -48,6 +49,7 @@ export const registryKinds: Readonly<Record<string, string>> = {
   Node: "",
   Namespace: "",
   EndpointSlice: "discovery.k8s.io",
+  Endpoints: "",
 };
 
 export class Registry {
@@ -96,10 +98,16 @@ export class Registry {
         dirty.service(name);
         break;
       case "EndpointSlice":
-        dirty.slice(name, objects.slices.get(name));
-        objects.setSlice(name, object as KubeEndpointSlice | undefined);
-        dirty.slice(name, objects.slices.get(name));
+        this.#applySlice(name, object as KubeEndpointSlice | undefined, dirty);
         break;
+      case "Endpoints": {
+        const slices = object === undefined ? [] : slicesOfEndpoints(object);
+        const kept = new Set(slices.map(({ metadata }) => `${key.namespace}/${metadata.name}`));
+        const before = [...objects.slicesOfService.get(name)].filter((slice) => slice.startsWith(`${name}~`));
+        for (const slice of before) if (!kept.has(slice)) this.#applySlice(slice, undefined, dirty);
+        for (const slice of slices) this.#applySlice(`${key.namespace}/${slice.metadata.name}`, slice, dirty);
+        break;
+      }
       case "Pod":
         dirty.pod(name, objects.pods.get(name), objects);
         objects.setPod(name, object as KubePod | undefined);
@@ -152,6 +160,12 @@ export class Registry {
         dirty.everything = true;
         break;
     }
+  }
+
+  #applySlice(name: string, slice: KubeEndpointSlice | undefined, dirty: Dirty): void {
+    dirty.slice(name, this.#objects.slices.get(name));
+    this.#objects.setSlice(name, slice);
+    dirty.slice(name, slice);
   }
 
   #applyEntry(name: string, entry: Config | undefined, dirty: Dirty): void {

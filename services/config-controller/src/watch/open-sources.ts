@@ -13,14 +13,14 @@ export interface SourceParts {
 }
 
 export async function openSources(
-  { configDir, meshConfigFile, meshNetworksFile }: Settings,
+  { configDir, meshConfigFile, meshNetworksFile, revision }: Settings,
   { check, onProblems }: SourceParts,
 ): Promise<readonly ConfigSource[]> {
   const checkMesh = await loadMeshCheck(meshConfigFile ?? meshNetworksFile);
   const directory =
     configDir === undefined
       ? []
-      : [configDirectory({ path: configDir, admission: configAdmission(check), onProblems })];
+      : [configDirectory({ path: configDir, admission: configAdmission(check), revision, onProblems })];
   return [
     ...directory,
     meshDocument({ name: "mesh", path: meshConfigFile, toConfig: meshConfigOf, check: checkMesh, onProblems }),

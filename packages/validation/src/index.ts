@@ -1,0 +1,3 @@
+/** Validation of configuration: what the kinds' schemas demand, and what only the meaning of the fields can tell. */
+export { hasErrors, type Problem, problemText, type Severity } from "./problem.ts";
+export { createSchemaValidator, type SchemaOptions, type SchemaValidator } from "./schema/validate-schema.ts";

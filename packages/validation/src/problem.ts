@@ -1,0 +1,21 @@
+/** What validation finds. */
+
+export type Severity = "error" | "warning";
+
+export interface Problem {
+  /** Path within the object: `spec.http[0].route[1].weight`; "" when it concerns the object as a whole. */
+  readonly field: string;
+  /** Completes the sentence that begins with the field. */
+  readonly reason: string;
+  /** Errors refuse the object, warnings are told to whoever writes it. */
+  readonly severity: Severity;
+}
+
+export function hasErrors(problems: readonly Problem[]): boolean {
+  return problems.some(({ severity }) => severity === "error");
+}
+
+/** `spec.hosts: Required value`. */
+export function problemText({ field, reason }: Problem): string {
+  return field === "" ? reason : `${field}: ${reason}`;
+}

@@ -1,0 +1,73 @@
+/** An object against the schema of its kind and version: structure, unknown fields, list types, CEL rules. */
+import { kindOf } from "@flotilla/kinds";
+import schemas from "../gen/schemas.json" with { type: "json" };
+import type { Problem } from "../problem.ts";
+import { CelRules } from "./cel-rules.ts";
+import { validateListTypes } from "./list-types.ts";
+import { isObject, type JsonObject, type KindSchemas, type Schema } from "./schema.ts";
+import { type Finding, validateStructure } from "./structural.ts";
+import { unknownFields, withoutNulls } from "./unknown-fields.ts";
+
+export interface SchemaOptions {
+  /** The API server's three answers to a field that the schema lacks; `Strict` refuses it. */
+  readonly unknownFields?: "Strict" | "Warn" | "Ignore";
+  /** False: a null is judged as a value, and not as an absent field. */
+  readonly dropNulls?: boolean;
+}
+
+/** Judges objects of Istio's kinds; those of other kinds have no schema here and pass. */
+export type SchemaValidator = (object: JsonObject, options?: SchemaOptions) => readonly Problem[];
+
+const schemasByKind = schemas as unknown as Readonly<Record<string, KindSchemas>>;
+
+/** The validator keeps compiled rules: one for the life of a process is right. */
+export function createSchemaValidator(): SchemaValidator {
+  const rules = new CelRules();
+  return (object, options = {}) => {
+    const found = schemaOf(object);
+    if (found === undefined) return [];
+    if ("reason" in found) return [{ field: "apiVersion", reason: found.reason, severity: "error" }];
+    return validate(found.schema, object, options, rules);
+  };
+}
+
+function schemaOf({
+  apiVersion,
+  kind,
+}: JsonObject): { readonly schema: Schema } | { readonly reason: string } | undefined {
+  if (typeof apiVersion !== "string" || typeof kind !== "string") return undefined;
+  const row = kindOf({ apiVersion, kind });
+  const entry = row === undefined ? undefined : schemasByKind[row.name];
+  if (entry === undefined) return undefined;
+  const version = apiVersion.slice(apiVersion.indexOf("/") + 1);
+  const index = entry.versions[version];
+  const schema = index === undefined ? undefined : entry.schemas[index];
+  if (schema !== undefined) return { schema };
+  const served = Object.keys(entry.versions).join(", ");
+  return { reason: `Unsupported value: ${JSON.stringify(version)}: ${kind} is served as ${served}` };
+}
+
+function validate(schema: Schema, object: JsonObject, options: SchemaOptions, rules: CelRules): readonly Problem[] {
+  const { unknownFields: unknown = "Strict", dropNulls = true } = options;
+  // Of these the schema says nothing: every kind has them.
+  const { apiVersion: _, kind: __, metadata: ___, ...own } = object;
+  const strays = unknown === "Ignore" ? [] : unknownFields(schema, own);
+  const value = dropNulls ? withoutNulls(schema, own) : own;
+  const structure = [...validateStructure(schema, value), ...validateListTypes(schema, value)];
+  // Rules may count on the structure, so a wrong one ends the examination.
+  const findings = structure.length > 0 || !isObject(value) ? structure : rules.validate(schema, value);
+  return [
+    ...strays.map((field) => stray(field, unknown === "Strict" ? "error" : "warning")),
+    ...sorted(findings).map((finding): Problem => ({ ...finding, severity: "error" })),
+  ];
+}
+
+function stray(field: string, severity: Problem["severity"]): Problem {
+  return { field, reason: "unknown field", severity };
+}
+
+/** By field; schemas that repeat a demand in several branches find the same twice. */
+function sorted(findings: readonly Finding[]): readonly Finding[] {
+  const once = new Map(findings.map((finding) => [`${finding.field}: ${finding.reason}`, finding]));
+  return [...once.values()].sort((a, b) => (a.field < b.field ? -1 : a.field > b.field ? 1 : 0));
+}

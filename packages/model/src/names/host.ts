@@ -1,5 +1,7 @@
 /** Host names with an optional leading wildcard label, as in VirtualService hosts and ServiceEntry hosts. */
 
+import { isIpAddress } from "./address.ts";
+
 export type Hostname = string;
 
 export function isWildcard(host: Hostname): boolean {
@@ -34,8 +36,8 @@ export function compareSpecificity(a: Hostname, b: Hostname): number {
   return b.length - a.length || (a < b ? -1 : a > b ? 1 : 0);
 }
 
-/** The host a rule in `namespace` means: names without a dot are completed with namespace and domain. */
+/** The host a rule in `namespace` means: names without a dot are completed with namespace and domain, where known. */
 export function resolveShortName(host: Hostname, namespace: string, domain: string): Hostname {
-  if (host.startsWith("*") || host.includes(".")) return host;
-  return namespace === "" ? `${host}.${domain}` : `${host}.${namespace}.svc.${domain}`;
+  if (host === "" || host === "*" || host.includes(".") || isIpAddress(host)) return host;
+  return [host, namespace, domain === "" ? "" : `svc.${domain}`].filter((part) => part !== "").join(".");
 }

@@ -84,7 +84,11 @@ function differences(core: Core, proxy: CaseProxy, kind: string, wanted: readonl
   if (type === undefined) return [`${kind} is no type`];
   const nameOf = (resource: JsonObject) => String(resource["name"] ?? resource["clusterName"]);
   const isNamed = kind === "routes" || kind === "endpoints";
-  const set = core.resources(core.subjectOf(nodeOf(proxy)), type.url, isNamed ? nameSet(wanted.map(nameOf)) : undefined);
+  const set = core.resources(
+    core.subjectOf(nodeOf(proxy)),
+    type.url,
+    isNamed ? nameSet(wanted.map(nameOf)) : undefined,
+  );
   const got = new Map(
     [...(set?.byName ?? [])].map(([name, { bytes }]) => [name, bytesToJson(type.url, bytes) as JsonObject]),
   );

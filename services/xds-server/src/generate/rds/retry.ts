@@ -14,11 +14,11 @@ import type { HTTPRetry } from "@flotilla/proto/networking/v1alpha3/virtual_serv
 const defaultRetryOn = "connect-failure,refused-stream,unavailable,cancelled,retriable-status-codes";
 const statusCodes = "retriable-status-codes";
 
-/** Undefined: no retries. Source: scenario virtualservice/retries-timeout-fault. */
-export function retryPolicy(retries: HTTPRetry | undefined): RetryPolicy | undefined {
-  if (retries === undefined) return basePolicy(2, true);
+/** Undefined: no retries. A VirtualService's own word on previous hosts counts more than the parameter. Source: scenario virtualservice/retries-timeout-fault. */
+export function retryPolicy(retries: HTTPRetry | undefined, avoidPreviousHosts = true): RetryPolicy | undefined {
+  if (retries === undefined) return basePolicy(2, avoidPreviousHosts);
   if (retries.attempts <= 0) return undefined;
-  const policy = basePolicy(retries.attempts, retries.retryIgnorePreviousHosts ?? true);
+  const policy = basePolicy(retries.attempts, retries.retryIgnorePreviousHosts ?? avoidPreviousHosts);
   if (retries.retryOn !== "") applyConditions(policy, retries.retryOn);
   const { perTryTimeout, backoff } = retries;
   if (perTryTimeout !== undefined) policy.perTryTimeout = perTryTimeout;

@@ -3,6 +3,7 @@ import { clusterName } from "@flotilla/model";
 import { create, type MessageInitShape } from "@flotilla/proto";
 import {
   type RouteAction,
+  RouteAction_ClusterNotFoundResponseCode,
   type RouteAction_RequestMirrorPolicy,
   RouteAction_RequestMirrorPolicySchema,
   RouteActionSchema,
@@ -28,6 +29,8 @@ import { retryPolicy } from "./retry.ts";
 export interface ActionContext {
   /** 0 on listeners that take requests for any port. */
   readonly listenPort: number;
+  /** See gateway-semantics.ts. */
+  readonly hasGatewaySemantics: boolean;
   /** The host that stands behind a destination's host, and its only port if it has just one; undefined: unknown. */
   readonly serviceOf: (
     host: string,
@@ -39,7 +42,10 @@ export interface ActionContext {
 
 export function routeAction(route: HTTPRoute, context: ActionContext): RouteAction {
   const { retries, timeout, rewrite } = route;
-  const retry = retryPolicy(retries ?? context.defaultRetries);
+  const hashes = route.route.flatMap(({ destination }) => (destination && context.hashOf(destination)) ?? []);
+  // A retry would break the affinity that a hash gives; several destinations give none.
+  const avoidsPreviousHosts = hashes.length === 0 || route.route.length > 1;
+  const retry = retryPolicy(retries ?? context.defaultRetries, avoidsPreviousHosts);
   const host = rewrite?.authority || authority(route.headers) || singleAuthority(route.route);
   return create(RouteActionSchema, {
     clusterSpecifier: clusterSpecifier(route.route, context),
@@ -49,9 +55,9 @@ export function routeAction(route: HTTPRoute, context: ActionContext): RouteActi
     ...pathRewrite(rewrite),
     ...(host !== "" && { hostRewriteSpecifier: { case: "hostRewriteLiteral", value: host } }),
     requestMirrorPolicies: mirrors(route, context),
-    hashPolicy: route.route.flatMap(({ destination }) => {
-      const hash = destination === undefined ? undefined : context.hashOf(destination);
-      return hash === undefined ? [] : (hashPolicy(hash) ?? []);
+    hashPolicy: hashes.flatMap((hash) => hashPolicy(hash) ?? []),
+    ...(context.hasGatewaySemantics && {
+      clusterNotFoundResponseCode: RouteAction_ClusterNotFoundResponseCode.INTERNAL_SERVER_ERROR,
     }),
   });
 }

@@ -14,7 +14,7 @@ import { claimMatcher, isClaim } from "./claim-match.ts";
 import { matchesAnything, stringMatcher } from "./string-match.ts";
 
 /** Without a match the route takes every request. */
-export function routeMatch(match: HTTPMatchRequest | undefined): RouteMatch {
+export function routeMatch(match: HTTPMatchRequest | undefined, hasGatewaySemantics = false): RouteMatch {
   if (match === undefined) return create(RouteMatchSchema, { pathSpecifier: { case: "prefix", value: "/" } });
   const [headers, withoutHeaders] = [entriesOf(match.headers), entriesOf(match.withoutHeaders)];
   const plain = [
@@ -22,7 +22,7 @@ export function routeMatch(match: HTTPMatchRequest | undefined): RouteMatch {
     ...withoutHeaders.filter(([name]) => !isClaim(name)).map(([name, value]) => withoutHeader(name, value)),
   ].sort((a, b) => compareText(a.name, b.name));
   return create(RouteMatchSchema, {
-    pathSpecifier: pathSpecifier(match.uri),
+    pathSpecifier: pathSpecifier(match.uri, hasGatewaySemantics),
     caseSensitive: !match.ignoreUriCase,
     headers: [...plain, ...pseudoHeaders(match)],
     queryParameters: entriesOf(match.queryParams).map(([name, value]) => queryParameter(name, value)),
@@ -36,15 +36,19 @@ export function routeMatch(match: HTTPMatchRequest | undefined): RouteMatch {
 /** A route after which no other of the virtual host can be reached. */
 export function isCatchAll({ pathSpecifier, headers, queryParameters, dynamicMetadata }: RouteMatch): boolean {
   const isEveryPath =
-    (pathSpecifier.case === "prefix" && pathSpecifier.value === "/") ||
+    ((pathSpecifier.case === "prefix" || pathSpecifier.case === "pathSeparatedPrefix") &&
+      pathSpecifier.value === "/") ||
     (pathSpecifier.case === "safeRegex" && [".*", "*"].includes(pathSpecifier.value.regex));
   return isEveryPath && headers.length + queryParameters.length + dynamicMetadata.length === 0;
 }
 
-function pathSpecifier(uri: StringMatch | undefined): RouteMatch["pathSpecifier"] {
+function pathSpecifier(uri: StringMatch | undefined, hasGatewaySemantics: boolean): RouteMatch["pathSpecifier"] {
   const match = uri?.matchType;
   if (match?.case === "exact") return { case: "path", value: match.value };
-  if (match?.case === "prefix") return { case: "prefix", value: match.value };
+  if (match?.case === "prefix") {
+    const path = hasGatewaySemantics ? match.value.replace(/\/$/, "") : "";
+    return path === "" ? { case: "prefix", value: match.value } : { case: "pathSeparatedPrefix", value: path };
+  }
   const matcher = match?.case === "regex" && uri !== undefined ? stringMatcher(uri)?.matchPattern : undefined;
   return matcher?.case === "safeRegex" ? matcher : { case: "prefix", value: "/" };
 }

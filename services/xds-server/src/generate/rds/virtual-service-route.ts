@@ -45,7 +45,7 @@ function oneRoute(
   }
   const action = actionOf(http, context);
   if (action === undefined) return undefined;
-  const envoyMatch = routeMatch(match);
+  const envoyMatch = routeMatch(match, context.hasGatewaySemantics);
   return create(RouteSchema, {
     name: match !== undefined && match.name !== "" ? `${http.name}.${match.name}` : http.name,
     match: envoyMatch,

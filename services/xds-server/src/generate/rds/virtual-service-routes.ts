@@ -11,6 +11,7 @@ import { virtualService } from "../../snapshot/scope/virtual-service.ts";
 import { meshGateway } from "../../snapshot/scope/virtual-services.ts";
 import { query, type View } from "../../snapshot/view.ts";
 import { sameBytes } from "../shared/wire.ts";
+import { hasGatewaySemantics } from "./gateway-semantics.ts";
 import { consistentHashFor } from "./hash-lookup.ts";
 import type { ActionContext } from "./route-action.ts";
 import { virtualServiceRoutes } from "./virtual-service-route.ts";
@@ -24,6 +25,7 @@ export const encodedVirtualServiceRoutes = query<Uint8Array, string>(
     if (config === undefined) return new Uint8Array();
     const routes = virtualServiceRoutes(config.key, config.spec, {
       listenPort: Number(port),
+      hasGatewaySemantics: hasGatewaySemantics(config.annotations),
       concerns: (match) => concernsProxy(view, match),
       serviceOf: (host) => destinationService(view, host, Number(port)),
       hashOf: (destination) => consistentHashFor(view, destination),

@@ -44,7 +44,7 @@ function joinNames(root: string, leaf: string): string {
 }
 
 /** Every pair that can be met; undefined when one side of the delegate can be met with none of the root's. */
-function mergeMatches(
+export function mergeMatches(
   roots: readonly HTTPMatchRequest[],
   leaves: readonly HTTPMatchRequest[],
 ): readonly HTTPMatchRequest[] | undefined {
@@ -78,7 +78,7 @@ function mergeMatch(root: HTTPMatchRequest, leaf: HTTPMatchRequest): HTTPMatchRe
   });
 }
 
-function conflicts(root: HTTPMatchRequest, leaf: HTTPMatchRequest): boolean {
+export function conflicts(root: HTTPMatchRequest, leaf: HTTPMatchRequest): boolean {
   return [
     textsConflict(root.uri, leaf.uri),
     textsConflict(root.scheme, leaf.scheme),

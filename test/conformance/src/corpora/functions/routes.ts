@@ -1,11 +1,7 @@
 /** Functions about routes, virtual hosts and delegates. */
 import { type JsonObject, matchesLabels, resolveShortName } from "@flotilla/model";
 import { create, fromJson, type JsonValue, toJson } from "@flotilla/proto";
-import {
-  HeaderMatcherSchema,
-  RouteMatchSchema,
-  RouteSchema,
-} from "@flotilla/proto/envoy/config/route/v3/route_components_pb";
+import { RouteSchema } from "@flotilla/proto/envoy/config/route/v3/route_components_pb";
 import { MetadataMatcherSchema } from "@flotilla/proto/envoy/type/matcher/v3/metadata_pb";
 import { DestinationRuleSchema } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
 import {
@@ -18,6 +14,7 @@ import {
 } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
 import { claimMatcher } from "@flotilla/xds-server/src/generate/rds/claim-match.ts";
 import { inUrl, serviceDomains } from "@flotilla/xds-server/src/generate/rds/domains.ts";
+import { hasGatewaySemantics } from "@flotilla/xds-server/src/generate/rds/gateway-semantics.ts";
 import { consistentHashOf } from "@flotilla/xds-server/src/generate/rds/hash-policy.ts";
 import {
   type ActionContext,
@@ -52,6 +49,7 @@ const routeOf = (json: JsonObject) => fromJson(HTTPRouteSchema, json as JsonValu
 
 const noContext: ActionContext = {
   listenPort: 80,
+  hasGatewaySemantics: false,
   serviceOf: () => undefined,
   hashOf: () => undefined,
   defaultRetries: undefined,
@@ -71,8 +69,8 @@ export const routeFunctions: Counterparts = {
     const [route] = mergeDelegateRoutes(routeOf(root), [routeOf(leaf)]);
     return [route === undefined ? null : toJson(HTTPRouteSchema, route)];
   },
-  ResolveShortnameToFQDN: (host: string, meta: { readonly namespace?: string; readonly Domain?: string }) => [
-    resolveShortName(host, meta.namespace ?? "", meta.Domain ?? ""),
+  ResolveShortnameToFQDN: (host: string, meta: { readonly Namespace?: string; readonly Domain?: string }) => [
+    resolveShortName(host, meta.Namespace ?? "", meta.Domain ?? ""),
   ],
   DomainName: (host: string, port: number) => [`${inUrl(host)}:${port}`],
   TraceOperation: (host: string, port: number) => [`${inUrl(host)}:${port}/*`],
@@ -137,6 +135,7 @@ function buildRoutes(
     {
       ...noContext,
       listenPort,
+      hasGatewaySemantics: hasGatewaySemantics(config.metadata.annotations ?? {}),
       concerns: (match) =>
         (match.gateways.length === 0 || match.gateways.some((gateway) => gateways.includes(gateway))) &&
         (match.sourceNamespace === "" || match.sourceNamespace === proxy.Metadata?.Namespace) &&

@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { fromJson } from "@flotilla/proto";
+import { HTTPRetrySchema } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
+import { retryPolicy } from "./retry.ts";
+
+const cases = [
+  {
+    name: "status codes bring their condition with them",
+    retryOn: "5xx,503",
+    on: "5xx,retriable-status-codes",
+    codes: [503],
+  },
+  {
+    name: "a condition that stands there is not repeated",
+    retryOn: "retriable-status-codes,429",
+    on: "retriable-status-codes",
+    codes: [429],
+  },
+  {
+    name: "numbers that are no status codes are left out",
+    retryOn: "gateway-error,99",
+    on: "gateway-error",
+    codes: [],
+  },
+];
+
+for (const { name, retryOn, on, codes } of cases) {
+  test(name, () => {
+    const policy = retryPolicy(fromJson(HTTPRetrySchema, { attempts: 2, retryOn }));
+    assert.equal(policy?.retryOn, on);
+    assert.deepEqual(policy?.retriableStatusCodes, codes);
+  });
+}
+
+test("no attempts means no policy, nothing said means two retries on other hosts", () => {
+  assert.equal(retryPolicy(fromJson(HTTPRetrySchema, { attempts: 0 })), undefined);
+  const policy = retryPolicy(undefined);
+  assert.equal(policy?.numRetries, 2);
+  assert.equal(policy?.retryHostPredicate.length, 1);
+});
+
+test("hosts that failed may be asked again when told so", () => {
+  const policy = retryPolicy(fromJson(HTTPRetrySchema, { attempts: 1, retryIgnorePreviousHosts: false }));
+  assert.equal(policy?.retryHostPredicate.length, 0);
+});

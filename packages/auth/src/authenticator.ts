@@ -1,0 +1,63 @@
+/** Who is calling? Each authenticator knows one kind of proof; they are asked in order, the first success counts. */
+
+/** What a connection and a request show of their sender. */
+export interface Caller {
+  /** DER of the client certificate, only if the TLS layer has verified it up to a trusted root. */
+  readonly peerCertificate?: Buffer;
+  /** Names in lower case. */
+  readonly metadata: ReadonlyMap<string, readonly string[]>;
+  /** `ip:port`, an IPv6 address in brackets. */
+  readonly remoteAddress: string;
+}
+
+/** What a Kubernetes token says of the pod it is bound to. */
+export interface KubernetesInfo {
+  readonly cluster?: string;
+  readonly namespace: string;
+  readonly serviceAccount: string;
+  readonly podName?: string;
+  readonly podUid?: string;
+}
+
+export interface Authenticated {
+  readonly authenticated: true;
+  readonly authenticator: string;
+  /** All names that were proven. */
+  readonly identities: readonly string[];
+  /** The one a certificate may be issued for: the sender itself, not one that it speaks for. */
+  readonly principal?: string;
+  readonly kubernetes?: KubernetesInfo;
+}
+
+export interface Refused {
+  readonly authenticated: false;
+  /** For our log. The sender is told nothing of it. */
+  readonly reason: string;
+}
+
+export type Verdict = Authenticated | Refused;
+
+export interface Authenticator {
+  readonly name: string;
+  authenticate(caller: Caller): Promise<Verdict>;
+}
+
+export function refused(reason: string): Refused {
+  return { authenticated: false, reason };
+}
+
+/** The reasons of all are joined when none succeeds: which proof the caller meant is not known. */
+export function firstOf(authenticators: readonly Authenticator[]): Authenticator {
+  return {
+    name: authenticators.map(({ name }) => name).join(", "),
+    authenticate: async (caller) => {
+      const reasons: string[] = [];
+      for (const authenticator of authenticators) {
+        const verdict = await authenticator.authenticate(caller);
+        if (verdict.authenticated) return verdict;
+        reasons.push(`${authenticator.name}: ${verdict.reason}`);
+      }
+      return refused(reasons.join("; ") || "no authenticator is configured");
+    },
+  };
+}

@@ -1,0 +1,41 @@
+export {
+  type Authenticated,
+  type Authenticator,
+  type Caller,
+  firstOf,
+  type KubernetesInfo,
+  type Refused,
+  refused,
+  type Verdict,
+} from "./authenticator.ts";
+export { bearerToken, isForAudience } from "./bearer-token.ts";
+export { type ClientCertificateOptions, clientCertificateAuthenticator } from "./client-certificate.ts";
+export { AuthError, type AuthErrorCode } from "./errors.ts";
+export {
+  expandTrustDomains,
+  formatIdentity,
+  type Identity,
+  parseIdentity,
+  parseServiceAccount,
+  serviceAccountSubject,
+} from "./identity.ts";
+export { type JwtOptions, jwtAuthenticator } from "./jwt/jwt-authenticator.ts";
+export { defaultAudience, type JwtRule, parseJwtRule } from "./jwt/jwt-rule.ts";
+export type { LoadKeys } from "./jwt/key-source.ts";
+export {
+  type LocalIssuer,
+  localIssuerName,
+  localIssuerRule,
+  openLocalIssuer,
+  type TokenRequest,
+} from "./local-issuer.ts";
+export { createFile, replaceFile } from "./private-file.ts";
+export {
+  type ReviewToken,
+  type TokenReviewOptions,
+  type TokenReviewStatus,
+  tokenReviewAuthenticator,
+} from "./token-review.ts";
+export { trustedNetworks } from "./trusted-networks.ts";
+export { type XfccOptions, xfccAuthenticator } from "./xfcc/xfcc-authenticator.ts";
+export { commonNameOf, parseXfcc, type XfccElement } from "./xfcc/xfcc-header.ts";

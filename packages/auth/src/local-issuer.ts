@@ -1,0 +1,99 @@
+/**
+ * A token issuer for meshes without Kubernetes: one key in the work directory, readable by its owner alone, and beside it the
+ * JWKS that ca and xds-server trust. Tokens look like projected service account tokens.
+ */
+import { createHash, createPublicKey, type KeyObject } from "node:crypto";
+import { mkdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { generatePrivateKey, parsePrivateKey, privateKeyPem } from "@flotilla/pki";
+import { SignJWT } from "jose";
+import { AuthError } from "./errors.ts";
+import { formatIdentity, serviceAccountSubject } from "./identity.ts";
+import { defaultAudience, type JwtRule } from "./jwt/jwt-rule.ts";
+import { createFile, replaceFile } from "./private-file.ts";
+
+/** The `iss` of its tokens: there is one local issuer to a work directory. */
+export const localIssuerName = "https://issuer.flotilla.local";
+
+export interface TokenRequest {
+  readonly namespace: string;
+  readonly serviceAccount: string;
+  readonly audience?: string;
+  readonly ttlMs?: number;
+}
+
+export interface LocalIssuer {
+  /** What a service needs in order to trust the tokens. */
+  readonly rule: JwtRule;
+  /** Without a newline at its end: ztunnel sends a token file as it is. */
+  mintToken(request: TokenRequest): Promise<string>;
+}
+
+const hourMs = 3_600_000;
+
+/** The rule of the issuer in a work directory, whether it exists already or not. */
+export function localIssuerRule(workDir: string, audiences: readonly string[] = [defaultAudience]): JwtRule {
+  return { issuer: localIssuerName, audiences, jwksFile: join(workDir, "issuer", "jwks.json") };
+}
+
+/** Makes the key at first use; several processes may do so at once. @throws AuthError AUTH_BAD_ISSUER */
+export async function openLocalIssuer(workDir: string, nowMs: () => number = Date.now): Promise<LocalIssuer> {
+  const directory = join(workDir, "issuer");
+  const rule = localIssuerRule(workDir);
+  const key = await openKey(directory);
+  const { kid, jwks } = describe(key);
+  await publish(String(rule.jwksFile), jwks);
+  return {
+    rule,
+    mintToken: ({ namespace, serviceAccount, audience = defaultAudience, ttlMs = hourMs }) => {
+      formatIdentity({ trustDomain: "check", namespace, serviceAccount });
+      const now = Math.floor(nowMs() / 1000);
+      return new SignJWT({ "kubernetes.io": { namespace, serviceaccount: { name: serviceAccount } } })
+        .setProtectedHeader({ alg: "ES256", kid, typ: "JWT" })
+        .setIssuer(rule.issuer)
+        .setAudience([audience])
+        .setSubject(serviceAccountSubject({ namespace, serviceAccount }))
+        .setIssuedAt(now)
+        .setNotBefore(now)
+        .setExpirationTime(now + Math.ceil(ttlMs / 1000))
+        .sign(key);
+    },
+  };
+}
+
+async function openKey(directory: string): Promise<KeyObject> {
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  const file = join(directory, "key.pem");
+  let pem = await readIfThere(file);
+  if (pem === undefined) {
+    // Who loses the race uses the winner's key.
+    await createFile(file, privateKeyPem(await generatePrivateKey("ecdsa-p256")), 0o600);
+    pem = await readFile(file, "utf8");
+  }
+  try {
+    const key = parsePrivateKey(pem);
+    if (key.asymmetricKeyDetails?.namedCurve === "prime256v1") return key;
+  } catch (cause) {
+    throw new AuthError("AUTH_BAD_ISSUER", `${file} holds no key; remove it to make a new one`, { cause });
+  }
+  throw new AuthError("AUTH_BAD_ISSUER", `${file} holds a key that is not of P-256; remove it to make a new one`);
+}
+
+function describe(key: KeyObject): { readonly kid: string; readonly jwks: string } {
+  const jwk = createPublicKey(key).export({ format: "jwk" });
+  const kid = createHash("sha256").update(`${jwk.x}.${jwk.y}`).digest("hex").slice(0, 16);
+  return { kid, jwks: `${JSON.stringify({ keys: [{ ...jwk, kid, alg: "ES256", use: "sig" }] })}\n` };
+}
+
+async function publish(file: string, jwks: string): Promise<void> {
+  if ((await readIfThere(file)) !== jwks) await replaceFile(file, jwks, 0o644);
+}
+
+async function readIfThere(file: string): Promise<string | undefined> {
+  try {
+    return await readFile(file, "utf8");
+  } catch (error) {
+    if ((error as { code?: unknown }).code === "ENOENT") return undefined;
+    throw error;
+  }
+}

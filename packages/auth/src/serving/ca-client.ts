@@ -1,0 +1,74 @@
+/** One call to the CA: a new key, a request for it, and the chain that comes back. */
+import { buildCsr, csrPem, generatePrivateKey, type KeyAlgorithm, privateKeyPem, sanOf } from "@flotilla/pki";
+import { certificateService, create } from "@flotilla/proto";
+import { IstioCertificateRequestSchema, type IstioCertificateResponse } from "@flotilla/proto/security/v1alpha1/ca_pb";
+import { Client, credentials, Metadata, type ServiceError } from "@grpc/grpc-js";
+import { AuthError } from "../errors.ts";
+import type { TlsMaterial } from "./material.ts";
+
+export interface CaCall {
+  /** `host:port`. */
+  readonly address: string;
+  /** What the certificate of the CA must be for, whatever the address. */
+  readonly serverName: string;
+  readonly rootsPem: string;
+  /** A token, or the certificate in use until now. */
+  readonly proof: { readonly token: string } | { readonly current: TlsMaterial };
+  /** SPIFFE URIs, DNS names and addresses that the certificate should have. */
+  readonly names: readonly string[];
+  readonly keyType: KeyAlgorithm;
+  readonly ttlMs: number;
+  readonly deadlineMs?: number;
+}
+
+const { createCertificate } = certificateService;
+
+/** @throws AuthError AUTH_CA_AWAY if asking again may help, AUTH_CA_REFUSED if it will not. */
+export async function requestCertificate(call: CaCall): Promise<TlsMaterial> {
+  const key = await generatePrivateKey(call.keyType);
+  const csr = csrPem(buildCsr({ key, sans: call.names.map(sanOf) }));
+  const { certChain } = await send(call, csr);
+  const rootsPem = certChain.at(-1);
+  if (rootsPem === undefined || certChain.length < 2)
+    throw new AuthError("AUTH_CA_REFUSED", `the CA at ${call.address} answers without a chain`);
+  return { keyPem: privateKeyPem(key), chainPem: certChain.slice(0, -1).join(""), rootsPem };
+}
+
+async function send(call: CaCall, csr: string): Promise<IstioCertificateResponse> {
+  const { proof, rootsPem, address, serverName, ttlMs, deadlineMs = 10_000 } = call;
+  const pair =
+    "current" in proof ? [Buffer.from(proof.current.keyPem), Buffer.from(proof.current.chainPem)] : [null, null];
+  const channel = credentials.createSsl(Buffer.from(rootsPem), ...(pair as [Buffer | null, Buffer | null]));
+  const client = new Client(address, channel, {
+    "grpc.ssl_target_name_override": serverName,
+    "grpc.default_authority": serverName,
+    // Channels of other credentials must not be shared with this one.
+    "grpc.use_local_subchannel_pool": 1,
+  });
+  const metadata = new Metadata();
+  if ("token" in proof) metadata.set("authorization", `Bearer ${proof.token}`);
+  const request = create(IstioCertificateRequestSchema, { csr, validityDuration: BigInt(Math.round(ttlMs / 1000)) });
+  const { promise, resolve, reject } = Promise.withResolvers<IstioCertificateResponse>();
+  client.makeUnaryRequest(
+    createCertificate.path,
+    createCertificate.requestSerialize,
+    createCertificate.responseDeserialize,
+    request,
+    metadata,
+    { deadline: Date.now() + deadlineMs },
+    (error, response) => (response === undefined ? reject(errorOf(error, address)) : resolve(response)),
+  );
+  try {
+    return await promise;
+  } finally {
+    client.close();
+  }
+}
+
+/** UNAVAILABLE, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, INTERNAL and ABORTED pass by themselves. */
+const passing: ReadonlySet<number> = new Set([4, 8, 10, 13, 14]);
+
+function errorOf(error: ServiceError | null, address: string): AuthError {
+  const code = error !== null && passing.has(error.code) ? "AUTH_CA_AWAY" : "AUTH_CA_REFUSED";
+  return new AuthError(code, `CA at ${address}: ${error?.message ?? "no answer"}`, { cause: error });
+}

@@ -1,0 +1,34 @@
+/** The sender of a gRPC call, in the form that authenticators read. */
+import type { Metadata, ServerDuplexStream, ServerUnaryCall } from "@grpc/grpc-js";
+import type { Caller } from "../authenticator.ts";
+
+type Call = Pick<
+  ServerUnaryCall<unknown, unknown> | ServerDuplexStream<unknown, unknown>,
+  "getAuthContext" | "getPeer" | "metadata"
+>;
+
+export function callerOf(call: Call): Caller {
+  const der = call.getAuthContext().sslPeerCertificate?.raw;
+  return {
+    metadata: textsOf(call.metadata),
+    remoteAddress: addressOf(call.getPeer()),
+    ...(der !== undefined && { peerCertificate: der }),
+  };
+}
+
+function textsOf(metadata: Metadata): ReadonlyMap<string, readonly string[]> {
+  const texts = new Map<string, readonly string[]>();
+  for (const name of Object.keys(metadata.getMap())) {
+    texts.set(
+      name,
+      metadata.get(name).filter((value) => typeof value === "string"),
+    );
+  }
+  return texts;
+}
+
+/** gRPC writes IPv6 addresses without brackets, which leaves open where the port begins. */
+function addressOf(peer: string): string {
+  const match = /^([0-9a-f:.]*:[0-9a-f:.]*):(\d+)$/i.exec(peer);
+  return match?.[1]?.includes(":") === true ? `[${match[1]}]:${match[2]}` : peer;
+}

@@ -1,0 +1,176 @@
+/**
+ * The serving certificate of one of our own services, from the CA like any workload's: first proven by a token, later by the
+ * certificate in use; renewed in good time and handed to whoever serves with it.
+ */
+import { readFile } from "node:fs/promises";
+import { type KeyAlgorithm, parseCertificatePem, parseCertificatesPem } from "@flotilla/pki";
+import { backoff, delay, type Logger } from "@flotilla/runtime";
+import { AuthError } from "../errors.ts";
+import { requestCertificate } from "./ca-client.ts";
+import { checkMaterial, type TlsMaterial } from "./material.ts";
+
+export interface ServingCertificateOptions {
+  readonly caAddress: string;
+  readonly caServerName: string;
+  /** Read for each attempt: it may appear late, and its root may be renewed. */
+  readonly rootFile: string;
+  readonly token: () => Promise<string>;
+  /** Names the certificate should be for; the CA decides whether the caller may have them. */
+  readonly names: readonly string[];
+  readonly log: Logger;
+  readonly keyType?: KeyAlgorithm;
+  readonly ttlMs?: number;
+  /** Called with each certificate after the first. */
+  readonly onRenewed?: (material: TlsMaterial) => void;
+  readonly nowMs?: () => number;
+  readonly random?: () => number;
+}
+
+export interface ServingCertificate extends AsyncDisposable {
+  /** The one in use now. */
+  readonly material: TlsMaterial;
+  readonly notAfterMs: number;
+}
+
+const dayMs = 86_400_000;
+
+/** Waits for the CA as long as it takes, and says so. Rejects with the reason of `stop`. */
+export async function obtainServingCertificate(
+  options: ServingCertificateOptions,
+  stop: AbortSignal,
+): Promise<ServingCertificate> {
+  const { log, nowMs = Date.now } = options;
+  const ended = new AbortController();
+  const signal = AbortSignal.any([stop, ended.signal]);
+  let material = await attemptUntilGood(options, undefined, signal);
+  let times = checkMaterial(material, nowMs());
+  log.info("serving certificate obtained", {
+    names: options.names,
+    notAfter: new Date(times.notAfterMs).toISOString(),
+  });
+  const renewing = renewForEver(
+    options,
+    () => material,
+    signal,
+    (next) => {
+      material = next;
+      times = checkMaterial(next, nowMs());
+      log.info("serving certificate renewed", { notAfter: new Date(times.notAfterMs).toISOString() });
+      options.onRenewed?.(next);
+    },
+  );
+  return {
+    get material() {
+      return material;
+    },
+    get notAfterMs() {
+      return times.notAfterMs;
+    },
+    [Symbol.asyncDispose]: async () => {
+      ended.abort();
+      await renewing;
+    },
+  };
+}
+
+async function renewForEver(
+  options: ServingCertificateOptions,
+  current: () => TlsMaterial,
+  stop: AbortSignal,
+  take: (material: TlsMaterial) => void,
+): Promise<void> {
+  const { nowMs = Date.now, random = Math.random } = options;
+  for (;;) {
+    const { notBeforeMs, notAfterMs } = parseCertificatePem(current().chainPem);
+    // Between 45 and 55 % of its life: replicas that started together drift apart.
+    const renewMs = notBeforeMs + (notAfterMs - notBeforeMs) * (0.45 + 0.1 * random());
+    // A timer takes 24 days at most; this one is looked at every hour, so clock changes count too.
+    while (nowMs() < renewMs && !stop.aborted) await delay(Math.min(renewMs - nowMs(), 3_600_000), stop);
+    if (stop.aborted) return;
+    try {
+      take(await attemptUntilGood(options, current(), stop));
+    } catch (error) {
+      if (!stop.aborted) throw error;
+      return;
+    }
+  }
+}
+
+async function attemptUntilGood(
+  options: ServingCertificateOptions,
+  current: TlsMaterial | undefined,
+  stop: AbortSignal,
+): Promise<TlsMaterial> {
+  const { log, caAddress, random = Math.random } = options;
+  let last = "";
+  for (const waitMs of backoff({ firstMs: 50, maxMs: 10_000, random })) {
+    stop.throwIfAborted();
+    try {
+      return await attempt(options, current);
+    } catch (error) {
+      if (!(error instanceof AuthError)) throw error;
+      // The same trouble is told once, not at each attempt.
+      if (error.message !== last)
+        log.warn("waiting for a serving certificate", { ca: caAddress, reason: error.message });
+      last = error.message;
+    }
+    await delay(waitMs, stop);
+  }
+  throw stop.reason;
+}
+
+async function attempt(options: ServingCertificateOptions, current: TlsMaterial | undefined): Promise<TlsMaterial> {
+  const {
+    caAddress: address,
+    caServerName: serverName,
+    rootFile,
+    names,
+    keyType = "ecdsa-p256",
+    ttlMs = dayMs,
+  } = options;
+  const nowMs = (options.nowMs ?? Date.now)();
+  const call = { address, serverName, rootsPem: await readRoot(rootFile), names, keyType, ttlMs };
+  const good = (material: TlsMaterial): TlsMaterial => {
+    checkMaterial(material, nowMs);
+    return material;
+  };
+  if (current !== undefined && checkMaterialQuietly(current, nowMs)) {
+    try {
+      return good(await requestCertificate({ ...call, proof: { current } }));
+    } catch (error) {
+      // A changed root makes the old certificate worthless; the token is the way back.
+      if (!(error instanceof AuthError)) throw error;
+      options.log.debug("renewal by certificate failed, trying the token", { reason: error.message });
+    }
+  }
+  return good(await requestCertificate({ ...call, proof: { token: await readToken(options.token) } }));
+}
+
+function checkMaterialQuietly(material: TlsMaterial, nowMs: number): boolean {
+  try {
+    checkMaterial(material, nowMs);
+    return true;
+  } catch (error) {
+    if (error instanceof AuthError) return false;
+    throw error;
+  }
+}
+
+async function readToken(token: () => Promise<string>): Promise<string> {
+  try {
+    return (await token()).trim();
+  } catch (cause) {
+    throw new AuthError("AUTH_CA_AWAY", `no token to ask with: ${(cause as Error).message}`, { cause });
+  }
+}
+
+async function readRoot(rootFile: string): Promise<string> {
+  try {
+    const pem = await readFile(rootFile, "utf8");
+    parseCertificatesPem(pem);
+    return pem;
+  } catch (cause) {
+    const why = (cause as Error).message;
+    throw new AuthError("AUTH_CA_AWAY", `the root certificate ${rootFile} cannot be read: ${why}`, { cause });
+  }
+}

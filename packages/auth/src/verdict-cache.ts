@@ -1,0 +1,58 @@
+/**
+ * Verdicts on tokens, kept until the token expires or `maxAgeMs` has passed: a token that is revoked is refused after that
+ * time at the latest. Bounded; the one that was used longest ago leaves first. Tokens are kept as hashes.
+ */
+import { createHash } from "node:crypto";
+import type { Authenticated } from "./authenticator.ts";
+
+export interface VerdictCacheOptions {
+  readonly maxEntries: number;
+  readonly maxAgeMs: number;
+  readonly nowMs: () => number;
+}
+
+interface Entry {
+  readonly verdict: Authenticated;
+  readonly untilMs: number;
+}
+
+export class VerdictCache {
+  readonly #entries = new Map<string, Entry>();
+  readonly #options: VerdictCacheOptions;
+
+  constructor(options: VerdictCacheOptions) {
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** `scope` keeps verdicts of different judges apart, such as clusters. */
+  get(scope: string, token: string): Authenticated | undefined {
+    const key = keyOf(scope, token);
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return undefined;
+    this.#entries.delete(key);
+    if (this.#options.nowMs() >= entry.untilMs) return undefined;
+    this.#entries.set(key, entry);
+    return entry.verdict;
+  }
+
+  put(scope: string, token: string, verdict: Authenticated, expiresMs: number): void {
+    const { maxEntries, maxAgeMs, nowMs } = this.#options;
+    const now = nowMs();
+    const untilMs = Math.min(expiresMs, now + maxAgeMs);
+    if (untilMs <= now || maxEntries < 1) return;
+    while (this.#entries.size >= maxEntries) {
+      const [oldest] = this.#entries.keys();
+      if (oldest === undefined) break;
+      this.#entries.delete(oldest);
+    }
+    this.#entries.set(keyOf(scope, token), { verdict, untilMs });
+  }
+}
+
+function keyOf(scope: string, token: string): string {
+  return createHash("sha256").update(scope).update("\0").update(token).digest("base64");
+}

@@ -1,3 +1,4 @@
+export { checkKubeObject, type KubeFinding } from "./kube-check.ts";
 export { createMesh, loadMesh, type Mesh, type MeshStep } from "./load-mesh.ts";
 export type { RegistryProblem } from "./registry/problems.ts";
 export type { RegistryChange } from "./registry/published.ts";

@@ -20,6 +20,7 @@ import { type MeshNetworksSpec, networkLookup } from "../convert/network.ts";
 import type { EndpointContext } from "../convert/pod.ts";
 import { mergedWorkloadEntry } from "../convert/workload-entry.ts";
 import type { KubeEndpointSlice, KubeNode, KubePod, KubeService } from "../kube.ts";
+import { withoutNulls } from "../kube-check.ts";
 import type { RegistrySettings } from "../settings.ts";
 import { Dirty } from "./dirty.ts";
 import { ExternalSide } from "./external-side.ts";
@@ -74,7 +75,8 @@ export class Registry {
     for (const input of inputs) {
       if (input.type === "config") this.#applyConfig(input.key, input.op === "put" ? input.value : undefined, dirty);
       else if (input.op === "delete") this.#applyObject(input.key, undefined, dirty);
-      else if (isRegistryObject(input.object)) this.#applyObject(objectKey(input.object), input.object, dirty);
+      else if (isRegistryObject(input.object))
+        this.#applyObject(objectKey(input.object), withoutNulls(input.object), dirty);
     }
     if (dirty.everything) dirty.all(this.#objects);
     return this.#recompute(dirty);

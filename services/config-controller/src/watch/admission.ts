@@ -1,18 +1,20 @@
-/** What a directory may hold: kinds that are configuration, kinds of no concern here, and nothing that nobody knows. */
+/** What a directory may hold: configuration that fits its schema, and kinds of no concern here. */
 import { kindOf } from "@flotilla/kinds";
-import type { KubeObject } from "@flotilla/model";
 import { configKind } from "@flotilla/registry/config";
 import type { Admission } from "@flotilla/sources";
+import { createSchemaValidator } from "@flotilla/validation";
 
-export type ObjectCheck = (object: KubeObject) => readonly { readonly field: string; readonly reason: string }[];
-
-export function configAdmission(check: ObjectCheck): Admission {
+export function configAdmission(): Admission {
+  const validate = createSchemaValidator();
   return {
-    check,
     kindOf(apiVersion, kind) {
       const row = kindOf({ apiVersion, kind });
       if (row === undefined) return undefined;
       return { namespaced: row.namespaced, wanted: configKind(apiVersion, kind) !== undefined };
     },
+    check: (object) =>
+      validate({ ...object }).flatMap(({ field, reason, severity }) =>
+        severity === "error" ? [{ field, reason }] : [],
+      ),
   };
 }

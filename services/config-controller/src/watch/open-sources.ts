@@ -1,26 +1,21 @@
 /** The sources that the settings ask for, the one that wins first. */
-import type { Config, KubeObject } from "@flotilla/model";
+import type { Config } from "@flotilla/model";
 import { meshConfigOf, meshNetworksOf } from "@flotilla/registry/config";
 import type { Settings } from "../config.ts";
-import { configAdmission, type ObjectCheck } from "./admission.ts";
+import { configAdmission } from "./admission.ts";
 import type { ConfigSource } from "./config-source.ts";
 import { configDirectory } from "./directory-source.ts";
 import { meshDocument } from "./mesh-source.ts";
 
-export interface SourceParts {
-  readonly check: (object: KubeObject) => ReturnType<ObjectCheck>;
-  readonly onProblems: () => void;
-}
-
 export async function openSources(
   { configDir, meshConfigFile, meshNetworksFile, revision }: Settings,
-  { check, onProblems }: SourceParts,
+  onProblems: () => void,
 ): Promise<readonly ConfigSource[]> {
   const checkMesh = await loadMeshCheck(meshConfigFile ?? meshNetworksFile);
   const directory =
     configDir === undefined
       ? []
-      : [configDirectory({ path: configDir, admission: configAdmission(check), revision, onProblems })];
+      : [configDirectory({ path: configDir, admission: configAdmission(), revision, onProblems })];
   return [
     ...directory,
     meshDocument({ name: "mesh", path: meshConfigFile, toConfig: meshConfigOf, check: checkMesh, onProblems }),

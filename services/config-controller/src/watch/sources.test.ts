@@ -34,6 +34,11 @@ metadata: {name: web, namespace: shop}
 apiVersion: networking.istio.io/v1
 kind: VirtualServce
 metadata: {name: typo, namespace: shop}
+---
+apiVersion: networking.istio.io/v1
+kind: Sidecar
+metadata: {name: wrong, namespace: shop}
+spec: {egres: []}
 `;
 
 function short(group: AggregateGroup | undefined): readonly string[] {
@@ -51,7 +56,7 @@ test("a directory and mesh documents become one view, and each change of a file 
   const mesh = join(path, "mesh.txt");
   await writeFile(mesh, "trustDomain: one\n");
   const config = parseSettings(settings, { CONFIG_DIR: path, MESH_CONFIG_FILE: mesh });
-  const sources = await openSources(config, { check: () => [], onProblems: () => undefined });
+  const sources = await openSources(config, () => undefined);
   for (const source of sources) cleanup.use(source);
   const store = new AggregateStore(sources.map(({ name }) => name));
   const stop = new AbortController();
@@ -77,7 +82,7 @@ test("a directory and mesh documents become one view, and each change of a file 
   });
   assert.deepEqual(
     listProblems(sources, store.conflicts()).map(({ line, field, reason }) => `${line} ${field} ${reason}`),
-    ["17 kind networking.istio.io/v1 VirtualServce is no kind that is known here"],
+    ["17 kind networking.istio.io/v1 VirtualServce is no kind that is known here", "21 spec.egres unknown field"],
   );
 
   await writeFile(join(path, "web.yaml"), virtualService("two.example"));

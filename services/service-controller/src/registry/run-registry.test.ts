@@ -53,7 +53,7 @@ test("the snapshot waits for directory and configuration; then each change says 
   const path = await mkdtemp(join(tmpdir(), "registry-"));
   await writeFile(join(path, "web.yaml"), service);
   await writeFile(join(path, "slice.yaml"), slice("10.1.0.1"));
-  await using directory = objectDirectory({ path, check: () => [], onProblems: () => undefined });
+  await using directory = objectDirectory({ path, onProblems: () => undefined });
   const configuration = spoken();
   const stop = new AbortController();
   const registry = new Registry(defaultRegistrySettings);

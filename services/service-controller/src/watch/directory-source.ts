@@ -1,17 +1,16 @@
 /** Services, EndpointSlices, Pods, Nodes and Namespaces of a directory. */
-import { apiGroup, type KubeObject } from "@flotilla/model";
-import { type RegistryInput, registryKinds } from "@flotilla/registry";
+import { apiGroup } from "@flotilla/model";
+import { checkKubeObject, type RegistryInput, registryKinds } from "@flotilla/registry";
 import { type Admission, directorySource, type SourceChange } from "@flotilla/sources";
 import type { InputGroup, InputSource } from "./input-source.ts";
 
 export interface DirectoryOptions {
   readonly path: string;
-  readonly check: (object: KubeObject) => readonly { readonly field: string; readonly reason: string }[];
   readonly onProblems: () => void;
 }
 
-export function objectDirectory({ path, check, onProblems }: DirectoryOptions): InputSource {
-  const source = directorySource({ path, kindOf, check, onProblems });
+export function objectDirectory({ path, onProblems }: DirectoryOptions): InputSource {
+  const source = directorySource({ path, kindOf, check: checkKubeObject, onProblems });
   return {
     name: source.name,
     problems: () => source.problems(),

@@ -1,0 +1,131 @@
+/** Do the fields that the registry reads have the types it counts on? An API server checks that; a file does not. */
+import { apiGroup, type KubeObject } from "@flotilla/model";
+
+export interface KubeFinding {
+  readonly field: string;
+  readonly reason: string;
+}
+
+type Shape =
+  | "text"
+  | "number"
+  | "flag"
+  | "number or text"
+  | { readonly list: Shape }
+  | { readonly map: Shape }
+  | Fields;
+interface Fields {
+  readonly fields: Readonly<Record<string, Shape>>;
+}
+
+const texts: Shape = { list: "text" };
+const textMap: Shape = { map: "text" };
+const targetRef: Shape = { fields: { kind: "text", name: "text", namespace: "text" } };
+const ports: Shape = { list: { fields: { name: "text", port: "number", protocol: "text" } } };
+const endpointsAddresses: Shape = { list: { fields: { ip: "text", nodeName: "text", targetRef } } };
+const conditions: Shape = { list: { fields: { type: "text", status: "text" } } };
+
+const shapes: Readonly<Record<string, Fields>> = {
+  "/Service": {
+    fields: {
+      spec: {
+        fields: {
+          type: "text",
+          clusterIP: "text",
+          clusterIPs: texts,
+          selector: textMap,
+          externalName: "text",
+          externalIPs: texts,
+          externalTrafficPolicy: "text",
+          internalTrafficPolicy: "text",
+          publishNotReadyAddresses: "flag",
+          trafficDistribution: "text",
+          ports: {
+            list: {
+              fields: {
+                name: "text",
+                port: "number",
+                targetPort: "number or text",
+                nodePort: "number",
+                protocol: "text",
+                appProtocol: "text",
+              },
+            },
+          },
+        },
+      },
+      status: {
+        fields: { loadBalancer: { fields: { ingress: { list: { fields: { ip: "text", hostname: "text" } } } } } },
+      },
+    },
+  },
+  "discovery.k8s.io/EndpointSlice": {
+    fields: {
+      addressType: "text",
+      ports,
+      endpoints: {
+        list: {
+          fields: {
+            addresses: texts,
+            nodeName: "text",
+            targetRef,
+            conditions: { fields: { ready: "flag", serving: "flag", terminating: "flag" } },
+          },
+        },
+      },
+    },
+  },
+  "/Endpoints": {
+    fields: {
+      subsets: { list: { fields: { addresses: endpointsAddresses, notReadyAddresses: endpointsAddresses, ports } } },
+    },
+  },
+  "/Pod": {
+    fields: {
+      spec: { fields: { nodeName: "text", serviceAccountName: "text", hostname: "text", subdomain: "text" } },
+      status: { fields: { phase: "text", podIP: "text", podIPs: { list: { fields: { ip: "text" } } }, conditions } },
+    },
+  },
+  "/Node": {
+    fields: { status: { fields: { addresses: { list: { fields: { type: "text", address: "text" } } } } } },
+  },
+};
+
+/** Findings refuse the object; fields that are not read are not looked at. */
+export function checkKubeObject(object: KubeObject): readonly KubeFinding[] {
+  const shape = shapes[`${apiGroup(object.apiVersion)}/${object.kind}`];
+  return shape === undefined ? [] : check(object, shape, "");
+}
+
+function check(value: unknown, shape: Shape, path: string): readonly KubeFinding[] {
+  if (value === null || value === undefined) return [];
+  if (typeof shape === "string") return isOf(shape, value) ? [] : [{ field: path, reason: `is no ${shape}` }];
+  if ("list" in shape) {
+    if (!Array.isArray(value)) return [{ field: path, reason: "is no list" }];
+    return value.flatMap((item, index) => check(item, shape.list, `${path}[${index}]`));
+  }
+  if (typeof value !== "object" || Array.isArray(value)) return [{ field: path, reason: "is no object" }];
+  const at = (name: string) => (path === "" ? name : `${path}.${name}`);
+  if ("map" in shape) return Object.entries(value).flatMap(([name, item]) => check(item, shape.map, at(name)));
+  const record = value as Readonly<Record<string, unknown>>;
+  return Object.entries(shape.fields).flatMap(([name, field]) => check(record[name], field, at(name)));
+}
+
+function isOf(shape: "text" | "number" | "flag" | "number or text", value: unknown): boolean {
+  const type = typeof value;
+  if (shape === "flag") return type === "boolean";
+  return (shape.includes("text") && type === "string") || (shape.includes("number") && type === "number");
+}
+
+/** Null stands for absent in the Kubernetes API. The object itself where it has none. */
+export function withoutNulls<Value>(value: Value): Value {
+  if (Array.isArray(value)) {
+    const items = value.filter((item) => item !== null).map(withoutNulls);
+    return items.length === value.length && items.every((item, i) => item === value[i]) ? value : (items as Value);
+  }
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value);
+  const kept = entries.filter(([, item]) => item !== null).map(([name, item]) => [name, withoutNulls(item)] as const);
+  const same = kept.length === entries.length && kept.every(([, item], i) => item === entries[i]?.[1]);
+  return same ? value : (Object.fromEntries(kept) as Value);
+}

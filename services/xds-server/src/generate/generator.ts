@@ -11,7 +11,7 @@ import type { GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { encode, type TypeUrl } from "@flotilla/proto";
 import { query, type View, type ViewQuery } from "../snapshot/view.ts";
 import type { EncodedResource } from "./encoded-resource.ts";
-import { contentHash } from "./shared/content-hash.ts";
+import { type Encoded, encoded, Joined, sameVersion } from "./shared/encoded.ts";
 
 export interface Generator {
   readonly typeUrl: TypeUrl;
@@ -36,31 +36,45 @@ export interface GeneratorSpec<Inputs extends object, Resource extends Message> 
 
 /** For large resources that are joined from parts which are encoded already. */
 export interface ContainerSpec<Inputs extends object> extends Selection<Inputs> {
-  readonly join: (inputs: Inputs) => Uint8Array;
+  readonly parts: (inputs: Inputs) => readonly Encoded[];
 }
 
 export function createGenerator<Inputs extends object, Resource extends Message>(
   spec: GeneratorSpec<Inputs, Resource>,
 ): Generator {
   const { schema, build } = spec;
-  return createContainerGenerator({ ...spec, join: (inputs: Inputs) => encode(schema, build(inputs)) });
+  return generatorOf(spec, (inputs) => encoded(encode(schema, build(inputs))));
 }
 
 export function createContainerGenerator<Inputs extends object>(spec: ContainerSpec<Inputs>): Generator {
-  const { typeUrl, label = "", names, select, join } = spec;
+  return generatorOf(spec, (inputs) => new Joined(spec.parts(inputs)));
+}
+
+function generatorOf<Inputs extends object>(
+  { typeUrl, label = "", names, select }: Selection<Inputs>,
+  encodeInputs: (inputs: Inputs) => Encoded,
+): Generator {
   const title = `${label}${typeUrl}`;
   const inputs = query<Inputs | undefined, string>(`${title} inputs`, select);
   const resource = query<EncodedResource | undefined, string>(
     title,
     (view, name) => {
       const found = view.read(inputs, name);
-      return found === undefined ? undefined : encodeResource(typeUrl, name, join(found));
+      return found === undefined ? undefined : namedResource(typeUrl, name, encodeInputs(found));
     },
-    (a, b) => a?.version === b?.version,
+    sameVersion,
   );
   return { typeUrl, resource, ...(names && { names: query(`${title} names`, (view) => names(view)) }) };
 }
 
-export function encodeResource(typeUrl: TypeUrl, name: string, bytes: Uint8Array): EncodedResource {
-  return { name, typeUrl, bytes, version: contentHash(bytes) };
+function namedResource(typeUrl: TypeUrl, name: string, content: Encoded): EncodedResource {
+  const { version } = content;
+  return {
+    name,
+    typeUrl,
+    version,
+    get bytes() {
+      return content.bytes;
+    },
+  };
 }

@@ -10,6 +10,11 @@ export interface RowIndex<Spec> {
   readonly kind: string;
   /** The rows an object stands in. Must depend on the object alone. */
   readonly keysOf: (config: Config<Spec>) => readonly string[];
+  /**
+   * What a row holds instead of the object: the part of it that readers of the row depend on, as plain JSON. A change
+   * of anything else does not touch the row.
+   */
+  readonly project?: (config: Config<Spec>) => Config;
 }
 
 /** Objects by their namespace. */

@@ -9,6 +9,7 @@ import {
   type ConfigChange,
   compareByAge,
   compareText,
+  configKeyText,
   type Endpoint,
   type EndpointsChange,
   type ServiceChange,
@@ -37,6 +38,7 @@ export class World {
   readonly #decode: DecodeSpec;
   readonly #indexesByKind = new Map<string, RowIndex<never>[]>();
   readonly #serviceNames = new Map<string, ServiceName>();
+  readonly #projections = new Map<string, Config>();
 
   constructor(graph: Graph<Subject>, { indexes, decode }: WorldOptions) {
     this.#graph = graph;
@@ -86,19 +88,38 @@ export class World {
   #moveBetweenRows(kind: string, before: Config | undefined, after: Config | undefined): void {
     this.#replaceInRow(keys.allOf(kind), before, after);
     for (const index of this.#indexesByKind.get(kind) ?? []) {
+      const [old, now] = this.#inRowsOf(index, before, after);
       const rowsBefore = new Set(before === undefined ? [] : index.keysOf(before as Config<never>));
       const rowsAfter = new Set(after === undefined ? [] : index.keysOf(after as Config<never>));
       for (const row of new Set([...rowsBefore, ...rowsAfter])) {
         this.#replaceInRow(
           keys.row(index.name, row),
-          rowsBefore.has(row) ? before : undefined,
-          rowsAfter.has(row) ? after : undefined,
+          rowsBefore.has(row) ? old : undefined,
+          rowsAfter.has(row) ? now : undefined,
         );
       }
     }
   }
 
+  /** How an object stood and will stand in the rows of an index: identical when nothing changes for its readers. */
+  #inRowsOf(
+    index: RowIndex<never>,
+    before: Config | undefined,
+    after: Config | undefined,
+  ): readonly [Config | undefined, Config | undefined] {
+    const key = (after ?? before)?.key;
+    if (index.project === undefined || key === undefined) return [before, after];
+    const id = `${index.name}/${configKeyText(key)}`;
+    const old = this.#projections.get(id);
+    const projected = after && index.project(after as Config<never>);
+    const now = old !== undefined && JSON.stringify(old) === JSON.stringify(projected) ? old : projected;
+    if (now === undefined) this.#projections.delete(id);
+    else this.#projections.set(id, now);
+    return [old, now];
+  }
+
   #replaceInRow(key: InputKey<readonly Config[]>, before: Config | undefined, after: Config | undefined): void {
+    if (before === after) return;
     const row = (this.#graph.get(key) ?? []).filter((config) => config !== before);
     if (after !== undefined) row.splice(insertionIndex(row, after), 0, after);
     this.#graph.set(key, row.length === 0 ? undefined : row);

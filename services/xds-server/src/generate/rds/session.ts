@@ -10,23 +10,15 @@ export const sessionFilter = "envoy.filters.http.stateful_session";
 const cookieLabel = "istio.io/persistent-session";
 const headerLabel = "istio.io/persistent-session-header";
 
-/** What of a service decides about its sessions: `cookie name:path`, `header name` or nothing. */
-export function sessionText(labels: Labels): string {
-  const cookie = labels[cookieLabel];
-  if (cookie) return `cookie ${cookie}`;
-  const header = labels[headerLabel];
-  return header ? `header ${header}` : "";
-}
-
-/** The virtual host's part of the filter's configuration. */
-export function sessionConfig(text: string): Any | undefined {
-  const [kind, value = ""] = text.split(" ");
-  if (kind === "header") {
-    const state = create(HeaderBasedSessionStateSchema, { name: value });
+/** The virtual host's part of the filter's configuration; a cookie counts more than a header. */
+export function sessionConfig(labels: Labels): Any | undefined {
+  const [cookie, header] = [labels[cookieLabel], labels[headerLabel]];
+  if (!cookie && header) {
+    const state = create(HeaderBasedSessionStateSchema, { name: header });
     return statefulSession("envoy.http.stateful_session.header", HeaderBasedSessionStateSchema, state);
   }
-  if (kind !== "cookie") return undefined;
-  const [name = "", path] = value.split(":");
+  if (!cookie) return undefined;
+  const [name = "", path] = cookie.split(":");
   const state = create(CookieBasedSessionStateSchema, { cookie: { name, path: path ?? "/" } });
   return statefulSession("envoy.http.stateful_session.cookie", CookieBasedSessionStateSchema, state);
 }

@@ -15,9 +15,10 @@ import type { ListenerName } from "../../snapshot/scope/sidecar.ts";
 import { listenerServices } from "../../snapshot/scope/sidecar-scope.ts";
 import { listenerHeads, type VirtualServiceHead } from "../../snapshot/scope/virtual-services.ts";
 import { query, type View } from "../../snapshot/view.ts";
-import { assignDomains, type PlannedHost } from "./assign-domains.ts";
+import { assignDomains, hostName } from "./assign-domains.ts";
 import { egressListenerFor, parseRouteName } from "./listener-route.ts";
-import { hasRoutes } from "./virtual-service-routes.ts";
+import { type PlannedHost, planText } from "./planned-host.ts";
+import { concernsProxy } from "./virtual-service-routes.ts";
 
 /** The virtual hosts of a route configuration, ordered by name, as texts that `encodedVirtualHost` understands. */
 export const virtualHostPlan = query<readonly string[], string>("virtual-host-plan", (view, routeName) => {
@@ -25,10 +26,10 @@ export const virtualHostPlan = query<readonly string[], string>("virtual-host-pl
   const listener = route === undefined ? undefined : egressListenerFor(view, routeName, route.port);
   if (route === undefined || listener === undefined) return [];
   const hosts = assignDomains(view, plannedHosts(view, listener, route.port), route.port);
-  if (!route.isSniffed) return hosts.map((host) => JSON.stringify(host));
-  const own = hosts.filter(({ name }) => name === routeName);
+  if (!route.isSniffed) return hosts.map(planText);
+  const own = hosts.filter((host) => hostName(host) === routeName);
   const sniffed = own.length > 0 ? own : hosts;
-  return sniffed.map((host) => JSON.stringify(sniffed.length === 1 ? { ...host, domains: ["*"] } : host));
+  return sniffed.map((host) => planText({ ...host, takesAll: sniffed.length === 1 }));
 });
 
 /** VirtualServices in order of precedence first, then the services they leave. */
@@ -45,15 +46,17 @@ function plannedHosts(view: View, listener: ListenerName, port: number): readonl
     const { owned, others } = hostsOf(head, services, owners);
     // On port 80 alone a host is routed that no service stands for. Source: scenario virtualservice/hosts-and-conflicts.
     if (port !== 80 && owned.length === 0) continue;
-    if (!view.read(hasRoutes, `${head.name}|${port}`)) continue;
+    if (!concernsProxy(view, head, port)) continue;
     const pairs = owned.flatMap((service) => httpPorts(service, port).map((number) => ({ service, number })));
     for (const { service, number } of pairs) {
-      planned.push({ hostname: service.hostname, port: number, service, virtualService: head });
+      planned.push({ hostname: service.hostname, port: number, service, virtualService: head.name });
       taken.add(service.hostname);
     }
     const ports = new Set(pairs.length === 0 && port === 80 ? [80] : pairs.map(({ number }) => number));
     for (const number of ports) {
-      planned.push(...others.map((hostname) => ({ hostname, port: number, service: undefined, virtualService: head })));
+      planned.push(
+        ...others.map((hostname) => ({ hostname, port: number, service: undefined, virtualService: head.name })),
+      );
     }
   }
   const left = [...services.values()].filter(

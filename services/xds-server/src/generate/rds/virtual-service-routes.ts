@@ -4,11 +4,10 @@
  */
 import { create, encode } from "@flotilla/proto";
 import { VirtualHostSchema } from "@flotilla/proto/envoy/config/route/v3/route_components_pb";
-import type { HTTPMatchRequest } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
 import { servicesOfName } from "../../snapshot/scope/services.ts";
 import { visibleService } from "../../snapshot/scope/sidecar-scope.ts";
 import { virtualService } from "../../snapshot/scope/virtual-service.ts";
-import { meshGateway } from "../../snapshot/scope/virtual-services.ts";
+import { type MatchHead, meshGateway, type VirtualServiceHead } from "../../snapshot/scope/virtual-services.ts";
 import { query, type View } from "../../snapshot/view.ts";
 import { sameBytes } from "../shared/wire.ts";
 import { hasGatewaySemantics } from "./gateway-semantics.ts";
@@ -26,7 +25,7 @@ export const encodedVirtualServiceRoutes = query<Uint8Array, string>(
     const routes = virtualServiceRoutes(config.key, config.spec, {
       listenPort: Number(port),
       hasGatewaySemantics: hasGatewaySemantics(config.annotations),
-      concerns: (match) => concernsProxy(view, match),
+      concerns: (match) => matchConcernsProxy(view, match),
       serviceOf: (host) => destinationService(view, host, Number(port)),
       hashOf: (destination) => consistentHashFor(view, destination),
       defaultRetries: view.mesh.defaultHttpRetryPolicy,
@@ -36,13 +35,17 @@ export const encodedVirtualServiceRoutes = query<Uint8Array, string>(
   sameBytes,
 );
 
-/** Whether a VirtualService has any route for the proxy on a port. */
-export const hasRoutes = query<boolean, string>(
-  "virtual-service-has-routes",
-  (view, argument) => view.read(encodedVirtualServiceRoutes, argument).length > 0,
-);
+/** Whether a VirtualService has any route for the proxy on a port. Delegates decide about matches of their own. */
+export function concernsProxy(view: View, head: VirtualServiceHead, port: number): boolean {
+  if (head.hasDelegates) return view.read(encodedVirtualServiceRoutes, `${head.name}|${port}`).length > 0;
+  return head.http.some(
+    (matches) =>
+      matches.length === 0 ||
+      matches.some((match) => (match.port === 0 || match.port === port) && matchConcernsProxy(view, match)),
+  );
+}
 
-function concernsProxy(view: View, match: HTTPMatchRequest): boolean {
+function matchConcernsProxy(view: View, match: MatchHead): boolean {
   if (match.gateways.length > 0 && !match.gateways.includes(meshGateway)) return false;
   if (match.sourceNamespace !== "" && match.sourceNamespace !== view.proxy.namespace) return false;
   return Object.keys(match.sourceLabels).length === 0 || view.proxy.matches(match.sourceLabels);

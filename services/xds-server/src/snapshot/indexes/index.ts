@@ -2,5 +2,10 @@
 import type { RowIndex } from "../row-index.ts";
 import { peerAuthenticationsByNamespace } from "../scope/authn.ts";
 import { sidecarsByNamespace } from "../scope/sidecar.ts";
+import { virtualServiceIndex } from "../scope/virtual-services.ts";
 
-export const rowIndexes: readonly RowIndex<never>[] = [peerAuthenticationsByNamespace, sidecarsByNamespace];
+export const rowIndexes: readonly RowIndex<never>[] = [
+  peerAuthenticationsByNamespace,
+  sidecarsByNamespace,
+  virtualServiceIndex,
+];

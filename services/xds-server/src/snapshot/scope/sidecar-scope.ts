@@ -2,7 +2,7 @@
  * What a proxy may call. Each egress listener imports services; all together, and the services that the
  * imported VirtualServices send traffic to, are what clusters are made of.
  */
-import { compareText, hostCovers, type Service } from "@flotilla/model";
+import { hostCovers, type Service } from "@flotilla/model";
 import { query, type View } from "../view.ts";
 import { isServiceVisible, serviceIn, servicesExportedTo, servicesOfName } from "./services.ts";
 import {
@@ -14,7 +14,7 @@ import {
   type ScopeName,
   scopeName,
 } from "./sidecar.ts";
-import { listenerVirtualServices, virtualServiceDestinations } from "./virtual-services.ts";
+import { listenerHeads, virtualServiceDestinations } from "./virtual-services.ts";
 
 /** The services one egress listener imports; a listener with a port imports that port of them. */
 export const listenerServices = query<readonly Service[], ListenerName>("listener-services", (view, listener) => {
@@ -63,22 +63,29 @@ export function visibleService(view: View, hostname: string): Service | undefine
   return view.read(scopeService, `${view.read(scopeName)}\n${hostname}`);
 }
 
-/** Services that no listener imports but that an imported VirtualService sends traffic to. */
+/**
+ * Services that no listener imports but that an imported VirtualService sends traffic to. A listener that imports
+ * everything cannot miss any.
+ */
 const routedServices = query<readonly Service[], ListenerName>("routed-services", (view, listener) => {
   const { namespace, spec } = listenerOf(view, listener);
-  const port = spec === undefined ? undefined : listenerPort(spec);
-  const services: Service[] = [];
-  for (const virtualService of view.read(listenerVirtualServices, listener)) {
-    for (const text of view.read(virtualServiceDestinations, `${virtualService}@${namespace}`)) {
-      const [hostname = "", ports = ""] = text.split(" ");
-      const service = serviceMeant(view, hostname, namespace);
-      if (service === undefined) continue;
-      const wanted = port !== undefined ? [port] : ports === "" ? [] : ports.split(",").map(Number);
-      const part = withPorts(view, service, wanted);
-      if (part !== undefined) services.push(part);
+  if (spec === undefined || (spec.port === undefined && spec.hosts.includes("*/*"))) return [];
+  const listenPort = listenerPort(spec);
+  const ports = new Map<string, Set<number>>();
+  for (const { name } of view.read(listenerHeads, listener)) {
+    for (const text of view.read(virtualServiceDestinations, name)) {
+      const [hostname = "", port, namespaces = ""] = text.split("|");
+      if (namespaces !== "" && !namespaces.split(",").includes(namespace)) continue;
+      ports.set(hostname, (ports.get(hostname) ?? new Set()).add(Number(port)));
     }
   }
-  return services;
+  return [...ports].flatMap(([hostname, wanted]) => {
+    const service = serviceMeant(view, hostname, namespace);
+    if (service === undefined) return [];
+    // 0 stands for a destination without a port: it may mean any.
+    const numbers = listenPort !== undefined ? [listenPort] : wanted.has(0) ? [] : [...wanted];
+    return withPorts(view, service, numbers) ?? [];
+  });
 });
 
 /** The own namespace's service, else that of the first namespace with a visible one. */
@@ -138,18 +145,17 @@ const servicePart = query<Service | undefined, string>("service-part", (view, te
   return { ...found, ports: found.ports.filter(({ number }) => wanted.has(number)) };
 });
 
-/** Other names (ExternalName services) of a service in scope. */
-export const aliasesOf = query<readonly string[], string>("aliases-of", (view, hostname) => {
-  return view.read(allAliases).get(hostname)?.split(" ") ?? [];
+/** Other names (ExternalName services) of services in scope, by host name. */
+export const scopeAliases = query<ReadonlyMap<string, string>, ScopeName>("scope-aliases", (view, scope) => {
+  const aliases = new Map<string, string>();
+  for (const { resolution, hostname, kubernetes } of view.read(scopeServices, scope)) {
+    const target = resolution === "alias" ? kubernetes?.externalName : undefined;
+    if (target !== undefined) aliases.set(target, [aliases.get(target), hostname].filter(Boolean).join(" "));
+  }
+  return aliases;
 });
 
-const allAliases = query<ReadonlyMap<string, string>>("all-aliases", (view) => {
-  const aliases = new Map<string, string>();
-  for (const service of view
-    .read(scopeServices, view.read(scopeName))
-    .filter(({ resolution }) => resolution === "alias")) {
-    const target = service.kubernetes?.externalName;
-    if (target !== undefined) aliases.set(target, [aliases.get(target), service.hostname].filter(Boolean).join(" "));
-  }
-  return new Map([...aliases].sort(([a], [b]) => compareText(a, b)));
-});
+/** Other names of a service in scope. */
+export function aliasesOf(view: View, hostname: string): readonly string[] {
+  return view.read(scopeAliases, view.read(scopeName)).get(hostname)?.split(" ") ?? [];
+}

@@ -45,7 +45,7 @@ const completed = query<Config<VirtualService> | undefined, VirtualServiceName>(
     const [namespace = "", name = ""] = text.split("/");
     const config = view.config<VirtualService>("VirtualService", namespace, name);
     if (config === undefined) return undefined;
-    const names = namesOf(namespace, view.setting("DOMAIN_SUFFIX", "cluster.local"));
+    const names = completeNames(view, namespace);
     const { spec } = config;
     const completedSpec = create(VirtualServiceSchema, {
       ...spec,
@@ -59,14 +59,16 @@ const completed = query<Config<VirtualService> | undefined, VirtualServiceName>(
   },
 );
 
-interface Names {
+export interface Names {
   readonly host: (host: string) => string;
   readonly gateway: (gateway: string) => string;
 }
 
-function namesOf(namespace: string, domain: string): Names {
+/** How short names in an object of a namespace are meant. */
+export function completeNames(view: View, namespace: string): Names {
+  const domain = view.setting("DOMAIN_SUFFIX", "cluster.local");
   return {
-    host: (host) => (host === "" ? host : resolveShortName(host, namespace, domain)),
+    host: (host) => resolveShortName(host, namespace, domain),
     gateway: (gateway) => (gateway === "mesh" || gateway.includes("/") ? gateway : gatewayName(gateway, namespace)),
   };
 }

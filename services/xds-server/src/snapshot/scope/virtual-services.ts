@@ -1,16 +1,25 @@
 /**
- * Which VirtualServices a proxy follows. What names and reach depend on (hosts, gateways, exportTo) is kept
- * apart from the routes, so that a change of routes does not touch the selection.
+ * Which VirtualServices a proxy follows. What the selection depends on (hosts, gateways, exportTo, and who is meant by
+ * matches) is indexed apart from the rest of the routes, so that a change of routes does not touch the selection.
  */
 import { type Config, hostCovers, hostsOverlap } from "@flotilla/model";
 import type { VirtualService } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
+import type { RowIndex } from "../row-index.ts";
 import { query, type View } from "../view.ts";
 import { reachOf } from "./services.ts";
 import { importsByNamespace, type ListenerName, listenerOf } from "./sidecar.ts";
-import { type VirtualServiceName, virtualService } from "./virtual-service.ts";
+import { completeNames, type VirtualServiceName, virtualService } from "./virtual-service.ts";
 
 /** The gateway name that means all sidecars. */
 export const meshGateway = "mesh";
+
+/** Whom a match concerns, whatever else it asks of a request. */
+export interface MatchHead {
+  readonly port: number;
+  readonly gateways: readonly string[];
+  readonly sourceLabels: Readonly<Record<string, string>>;
+  readonly sourceNamespace: string;
+}
 
 export interface VirtualServiceHead {
   readonly name: VirtualServiceName;
@@ -18,31 +27,54 @@ export interface VirtualServiceHead {
   readonly hosts: readonly string[];
   readonly gateways: readonly string[];
   readonly exportTo: readonly string[];
+  /** The matches of each HTTP route; a route without any takes everything. */
+  readonly http: readonly (readonly MatchHead[])[];
+  readonly hasDelegates: boolean;
+  /** Has TCP or TLS routes. */
+  readonly isLayer4: boolean;
 }
 
-const virtualServiceHead = query<VirtualServiceHead | undefined, VirtualServiceName>(
-  "virtual-service-head",
-  (view, name) => {
-    const config = view.read(virtualService, name);
-    if (config === undefined || config.spec.hosts.length === 0) return undefined;
-    const { hosts, gateways, exportTo } = config.spec;
-    return {
-      name,
-      namespace: config.key.namespace,
-      hosts,
-      gateways: gateways.length === 0 ? [meshGateway] : gateways,
-      exportTo: exportTo.length === 0 ? view.mesh.defaultVirtualServiceExportTo : exportTo,
-    };
-  },
-  (a, b) => JSON.stringify(a) === JSON.stringify(b),
-);
+/** Heads of all VirtualServices but delegates, which have no hosts; in one row. */
+export const virtualServiceIndex: RowIndex<VirtualService> = {
+  name: "virtual-service-heads",
+  kind: "VirtualService",
+  keysOf: ({ spec }) => (spec.hosts.length === 0 ? [] : ["all"]),
+  project: ({ key, creationTimeMs, spec }) => ({
+    key,
+    creationTimeMs,
+    labels: {},
+    annotations: {},
+    spec: {
+      name: `${key.namespace}/${key.name}`,
+      namespace: key.namespace,
+      hosts: spec.hosts,
+      gateways: spec.gateways.length === 0 ? [meshGateway] : spec.gateways,
+      exportTo: spec.exportTo,
+      http: spec.http.map(({ match }) => match.map(matchHead)),
+      hasDelegates: spec.http.some(({ delegate }) => delegate !== undefined),
+      isLayer4: spec.tcp.length + spec.tls.length > 0,
+    } satisfies VirtualServiceHead,
+  }),
+};
+
+function matchHead({ port, gateways, sourceLabels, sourceNamespace }: MatchHead): MatchHead {
+  return { port, gateways, sourceLabels, sourceNamespace };
+}
 
 /** All VirtualServices that are no delegates, oldest first. */
 export const virtualServiceHeads = query<readonly VirtualServiceHead[]>("virtual-service-heads", (view) =>
-  view
-    .all<VirtualService>("VirtualService")
-    .map(({ key }) => view.read(virtualServiceHead, `${key.namespace}/${key.name}`))
-    .filter((head) => head !== undefined),
+  view.row(virtualServiceIndex as RowIndex<unknown> as RowIndex<VirtualServiceHead>, "all").map(({ spec: head }) => {
+    const names = completeNames(view, head.namespace);
+    return {
+      ...head,
+      hosts: head.hosts.map(names.host),
+      gateways: head.gateways.map(names.gateway),
+      exportTo: head.exportTo.length === 0 ? view.mesh.defaultVirtualServiceExportTo : head.exportTo,
+      http: head.http.map((matches) =>
+        matches.map((match) => ({ ...match, gateways: match.gateways.map(names.gateway) })),
+      ),
+    };
+  }),
 );
 
 /**
@@ -79,50 +111,40 @@ export const listenerHeads = query<readonly VirtualServiceHead[], ListenerName>(
     );
 });
 
-/** The names of the VirtualServices an egress listener imports, in order of precedence. */
-export const listenerVirtualServices = query<readonly VirtualServiceName[], ListenerName>(
-  "listener-virtual-services",
-  (view, listener) => view.read(listenerHeads, listener).map(({ name }) => name),
-);
-
-/** The VirtualServices of an egress listener with their routes: a change of any of them concerns the reader. */
-export function importedVirtualServices(view: View, listener: ListenerName): readonly Config<VirtualService>[] {
+/** The VirtualServices of an egress listener that have TCP or TLS routes, in order of precedence. */
+export function layer4VirtualServices(view: View, listener: ListenerName): readonly Config<VirtualService>[] {
   return view
-    .read(listenerVirtualServices, listener)
-    .map((name) => view.read(virtualService, name))
+    .read(listenerHeads, listener)
+    .filter(({ isLayer4 }) => isLayer4)
+    .map(({ name }) => view.read(virtualService, name))
     .filter((config) => config !== undefined);
 }
 
 /**
- * Where a VirtualService sends traffic of a namespace's proxies (`namespace/name@namespace`), as `host` or
- * `host port,port`; without ports it needs all of them.
+ * Where a VirtualService sends traffic, as `host|ports|namespaces`: the ports are separated by commas, none means
+ * all; the namespaces are those whose proxies are meant, none means everybody's.
  */
-export const virtualServiceDestinations = query<readonly string[], string>(
+export const virtualServiceDestinations = query<readonly string[], VirtualServiceName>(
   "virtual-service-destinations",
-  (view, argument) => {
-    const [name = "", namespace = ""] = argument.split("@");
+  (view, name) => {
     const spec = view.read(virtualService, name)?.spec;
-    const ports = new Map<string, Set<number>>();
-    for (const { host, port } of spec === undefined ? [] : destinations(spec, namespace)) {
-      ports.set(host, (ports.get(host) ?? new Set()).add(port?.number ?? 0));
-    }
-    return [...ports].map(([host, wanted]) => (wanted.has(0) ? host : `${host} ${[...wanted].join(",")}`));
+    const found = spec === undefined ? [] : destinations(spec);
+    return [...new Set(found.map(({ host, port, namespaces }) => `${host}|${port}|${namespaces.join(",")}`))];
   },
 );
 
-function destinations(spec: VirtualService, namespace: string) {
-  const applies = ({ match }: { readonly match: readonly { readonly sourceNamespace: string }[] }) =>
-    match.length === 0 || match.some((one) => one.sourceNamespace === "" || one.sourceNamespace === namespace);
-  const http = spec.http
-    .filter(applies)
-    .flatMap(({ route, mirror, mirrors }) => [
-      ...route.map(({ destination }) => destination),
-      mirror,
-      ...mirrors.map(({ destination }) => destination),
-    ]);
-  const other = [...spec.tcp.filter(applies), ...spec.tls.filter(applies)];
-  const all = [...http, ...other.flatMap(({ route }) => route.map(({ destination }) => destination))];
-  return all.filter((destination) => destination !== undefined);
+function destinations(spec: VirtualService) {
+  const http = spec.http.map(({ match, route, mirror, mirrors }) => {
+    return { match, to: [...route, ...mirrors, { destination: mirror }] };
+  });
+  const other = [...spec.tcp, ...spec.tls].map(({ match, route }) => ({ match, to: route }));
+  return [...http, ...other].flatMap(({ match, to }) => {
+    const sources = match.map(({ sourceNamespace }) => sourceNamespace);
+    const namespaces = sources.includes("") ? [] : sources;
+    return to.flatMap(({ destination }) =>
+      destination === undefined ? [] : [{ host: destination.host, port: destination.port?.number ?? "", namespaces }],
+    );
+  });
 }
 
 /** The most specific of the hosts that covers a name; exact hosts before wildcards. */

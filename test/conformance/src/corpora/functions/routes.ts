@@ -40,8 +40,8 @@ interface GoProxy {
   readonly SidecarScope?: { readonly destinationRules?: Readonly<Record<string, readonly GoRule[]>> };
 }
 interface GoRule {
-  readonly rule?: { readonly spec: JsonObject };
-  readonly spec?: JsonObject;
+  readonly rule?: { readonly Spec: JsonObject };
+  readonly Spec?: JsonObject;
 }
 
 const matchOf = (json: JsonObject) => fromJson(HTTPMatchRequestSchema, json as JsonValue);
@@ -142,7 +142,7 @@ function buildRoutes(
         matchesLabels(match.sourceLabels, {}),
       hashOf: ({ host, subset, port }) => {
         const rule = rules[host]?.[0];
-        const spec = rule?.rule?.spec ?? rule?.spec;
+        const spec = rule?.rule?.Spec ?? rule?.Spec;
         if (spec === undefined) return undefined;
         return consistentHashOf(fromJson(DestinationRuleSchema, spec as JsonValue), subset, port?.number ?? 0);
       },

@@ -12,7 +12,7 @@ import { CaptureMode, type IstioEgressListener } from "@flotilla/proto/networkin
 import type { VirtualService } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
 import { type EgressListener, proxyEgressListeners } from "../../../snapshot/scope/sidecar.ts";
 import { listenerServices } from "../../../snapshot/scope/sidecar-scope.ts";
-import { importedVirtualServices } from "../../../snapshot/scope/virtual-services.ts";
+import { layer4VirtualServices } from "../../../snapshot/scope/virtual-services.ts";
 import { query, type View } from "../../../snapshot/view.ts";
 import { listenerTraits } from "../traits.ts";
 import { ListenerMap } from "./listener-map.ts";
@@ -46,7 +46,7 @@ function addOwnListener(view: View, map: ListenerMap, listener: EgressListener):
   const traits = view.read(listenerTraits);
   const bindToPort = bindsToPort(view, spec);
   const bind = spec.bind !== "" ? spec.bind : bindToPort ? traits.loopbackAddress : traits.wildcardAddress;
-  const virtualServices = importedVirtualServices(view, listener.name);
+  const virtualServices = layer4VirtualServices(view, listener.name);
   for (const service of view.read(listenerServices, listener.name)) {
     const port =
       service.ports.find((one) => one.number === number) ??
@@ -61,7 +61,7 @@ function addServicePorts(view: View, map: ListenerMap, listener: EgressListener)
   const traits = view.read(listenerTraits);
   const bindToPort = bindsToPort(view, listener.spec);
   const ownBind = listener.spec.bind !== "" ? listener.spec.bind : bindToPort ? traits.loopbackAddress : undefined;
-  const virtualServices = importedVirtualServices(view, listener.name);
+  const virtualServices = layer4VirtualServices(view, listener.name);
   for (const service of view.read(listenerServices, listener.name)) {
     if (service.resolution === "alias") continue;
     for (const port of service.ports) {

@@ -1,0 +1,45 @@
+/** The domains of a virtual host of a sidecar. */
+import type { Service } from "@flotilla/model";
+import { reachableAddresses } from "../../snapshot/scope/service-addresses.ts";
+import type { View } from "../../snapshot/view.ts";
+import { type Domains, serviceDomains, withPort } from "./domains.ts";
+
+interface Host {
+  readonly hostname: string;
+  readonly port: number;
+  readonly listenPort: number;
+  readonly proxyDomain: string;
+  readonly aliases: readonly string[];
+}
+
+/** A host without a service is called by its name alone. */
+export function hostDomains(view: View, host: Host, service: Service | undefined): Domains {
+  const { hostname, port, listenPort, proxyDomain, aliases } = host;
+  const domains =
+    service === undefined
+      ? { all: [hostname], short: [] }
+      : serviceDomains(
+          {
+            hostname,
+            aliases,
+            addresses: reachableAddresses(view, service),
+            hasPodNames: service.resolution === "passthrough" && service.registry === "Kubernetes",
+          },
+          proxyDomain,
+        );
+  return listenPort === 0 ? { ...domains, all: withPort(domains.all, port) } : domains;
+}
+
+/**
+ * The caller's domain as far as it matters for the short names of a host: hosts of other namespaces look alike from
+ * everywhere. With aliases, which may be of any namespace, it matters whole.
+ */
+export function relevantDomain(hostname: string, proxyDomain: string): string {
+  const inProxy = proxyDomain.indexOf(".svc.");
+  if (inProxy < 0) return proxyDomain;
+  const inHost = hostname.indexOf(".svc.");
+  const suffix = proxyDomain.slice(inProxy);
+  if (inHost < 0 || hostname.slice(inHost) !== suffix) return "";
+  const isSameNamespace = hostname.slice(hostname.indexOf(".") + 1, inHost) === proxyDomain.slice(0, inProxy);
+  return isSameNamespace ? proxyDomain : `~${suffix}`;
+}

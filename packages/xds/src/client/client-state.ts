@@ -1,0 +1,147 @@
+/**
+ * A client's side of the protocol, in both forms, without a transport: subscriptions and responses go in,
+ * requests come out. What it holds survives the stream, and is shown to the next one.
+ */
+import type { Form } from "../plan.ts";
+import type { ClientRequest, RequestError } from "../request.ts";
+import { rulesOf } from "../type-rules.ts";
+import type { ClientResponse, ReceivedResource } from "./response.ts";
+
+export interface ClientUpdate {
+  readonly typeUrl: string;
+  readonly version: string;
+  readonly changed: readonly ReceivedResource[];
+  readonly removed: readonly string[];
+}
+
+export interface ClientOptions {
+  readonly form: Form;
+  /** A reason refuses the whole message; without one everything is accepted. */
+  readonly check?: (response: ClientResponse) => string | undefined;
+  readonly onUpdate?: (update: ClientUpdate) => void;
+  readonly onRefused?: (response: ClientResponse, reason: string) => void;
+  /** False forgets the bytes: for simulated proxies, which only need names and versions. */
+  readonly keepBytes?: boolean;
+}
+
+interface TypeView {
+  wildcard: boolean;
+  readonly names: Set<string>;
+  readonly held: Map<string, ReceivedResource>;
+  version: string;
+  nonce: string;
+}
+
+const noBytes = new Uint8Array();
+
+export class ClientState {
+  readonly form: Form;
+  readonly #options: ClientOptions;
+  readonly #types = new Map<string, TypeView>();
+
+  constructor(options: ClientOptions) {
+    this.form = options.form;
+    this.#options = options;
+  }
+
+  /** What the client has of a type, by name. */
+  held(typeUrl: string): ReadonlyMap<string, ReceivedResource> {
+    return this.#types.get(typeUrl)?.held ?? new Map();
+  }
+
+  subscribed(typeUrl: string): ReadonlySet<string> {
+    return this.#types.get(typeUrl)?.names ?? new Set();
+  }
+
+  /** `names` undefined subscribes to everything. */
+  subscribe(typeUrl: string, names?: readonly string[]): ClientRequest {
+    const isFirst = !this.#types.has(typeUrl);
+    const view = this.#view(typeUrl);
+    if (names === undefined) view.wildcard = true;
+    for (const name of names ?? []) view.names.add(name);
+    if (this.form === "sotw") return this.#sotw(typeUrl, view, view.nonce);
+    if (isFirst) return this.#firstDelta(typeUrl, view);
+    return { typeUrl, nonce: "", error: undefined, subscribe: names ?? ["*"], unsubscribe: [], held: new Map() };
+  }
+
+  /** What is given up is forgotten at once. */
+  unsubscribe(typeUrl: string, names: readonly string[]): ClientRequest {
+    const view = this.#view(typeUrl);
+    for (const name of names) {
+      view.names.delete(name);
+      if (!view.wildcard) view.held.delete(name);
+    }
+    if (this.form === "sotw") return this.#sotw(typeUrl, view, view.nonce);
+    return { typeUrl, nonce: "", error: undefined, subscribe: [], unsubscribe: names, held: new Map() };
+  }
+
+  /** The first requests of a new stream: what is wanted, and what is there already. */
+  connected(): readonly ClientRequest[] {
+    return [...this.#types].map(([typeUrl, view]) => {
+      view.nonce = "";
+      return this.form === "sotw" ? this.#sotw(typeUrl, view, "") : this.#firstDelta(typeUrl, view);
+    });
+  }
+
+  /** The acknowledgement, or the refusal. */
+  receive(response: ClientResponse): ClientRequest {
+    const { typeUrl, nonce } = response;
+    const view = this.#view(typeUrl);
+    view.nonce = nonce;
+    const reason = this.#options.check?.(response);
+    if (reason !== undefined) {
+      this.#options.onRefused?.(response, reason);
+      // 13 is INTERNAL, as Envoy has it.
+      return this.#answer(typeUrl, view, { code: 13, message: reason });
+    }
+    this.#apply(view, response);
+    return this.#answer(typeUrl, view, undefined);
+  }
+
+  #apply(view: TypeView, { typeUrl, version, resources, removed }: ClientResponse): void {
+    const wanted = resources.filter(({ name }) => view.wildcard || view.names.has(name) || name === "");
+    const isComplete = this.form === "sotw" && rulesOf(typeUrl).complete;
+    const present = new Set(wanted.map(({ name }) => name));
+    const gone = isComplete ? [...view.held.keys()].filter((name) => !present.has(name)) : removed;
+    for (const name of gone) view.held.delete(name);
+    for (const resource of wanted) {
+      view.held.set(resource.name, this.#options.keepBytes === false ? { ...resource, bytes: noBytes } : resource);
+    }
+    view.version = version;
+    this.#options.onUpdate?.({ typeUrl, version, changed: wanted, removed: gone });
+  }
+
+  #answer(typeUrl: string, view: TypeView, error: RequestError | undefined): ClientRequest {
+    if (this.form === "sotw") return { ...this.#sotw(typeUrl, view, view.nonce), error };
+    return { typeUrl, nonce: view.nonce, error, subscribe: [], unsubscribe: [], held: new Map() };
+  }
+
+  #sotw(typeUrl: string, { wildcard, names, version }: TypeView, nonce: string): ClientRequest {
+    const requested = wildcard && names.size > 0 ? ["*", ...names] : [...names];
+    return { typeUrl, nonce, error: undefined, names: requested, version };
+  }
+
+  #firstDelta(typeUrl: string, { wildcard, names, held }: TypeView): ClientRequest {
+    const versions = new Map([...held].map(([name, { version }]) => [name, { version }]));
+    const subscribe = wildcard ? ["*", ...names] : [...names];
+    // Wanting nothing has to be said, as an empty first subscription means everything.
+    const isNothing = subscribe.length === 0;
+    return {
+      typeUrl,
+      nonce: "",
+      error: undefined,
+      subscribe: isNothing ? ["*"] : subscribe,
+      unsubscribe: isNothing ? ["*"] : [],
+      held: versions,
+    };
+  }
+
+  #view(typeUrl: string): TypeView {
+    let view = this.#types.get(typeUrl);
+    if (view === undefined) {
+      view = { wildcard: false, names: new Set(), held: new Map(), version: "", nonce: "" };
+      this.#types.set(typeUrl, view);
+    }
+    return view;
+  }
+}

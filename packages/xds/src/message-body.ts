@@ -1,0 +1,107 @@
+/** What one message carries, without version and nonce: streams that need the same share the object. */
+import { typeUrl as types } from "@flotilla/proto";
+import { DiffCache, type SetDiff } from "./diff.ts";
+import type { Resource, ResourceSet } from "./resource-set.ts";
+
+export interface MessageBody {
+  readonly typeUrl: string;
+  readonly resources: readonly Resource[];
+  /** Delta only. */
+  readonly removed: readonly string[];
+}
+
+/**
+ * Computes bodies and differences once per pair of sets, however many streams ask; keeps nothing
+ * longer than the sets it is about.
+ */
+export class Bodies {
+  readonly #diffs = new DiffCache();
+  readonly #full = new WeakMap<ResourceSet, MessageBody>();
+  readonly #delta = new WeakMap<SetDiff, MessageBody>();
+  readonly #kept = new WeakMap<SetDiff, ResourceSet>();
+  readonly #bound = new WeakMap<ResourceSet, WeakMap<ResourceSet, ResourceSet>>();
+
+  diff(before: ResourceSet, after: ResourceSet): SetDiff {
+    return this.#diffs.between(before, after);
+  }
+
+  full(set: ResourceSet): MessageBody {
+    return memo(this.#full, set, () => ({ typeUrl: set.typeUrl, resources: [...set.byName.values()], removed: [] }));
+  }
+
+  delta(before: ResourceSet, after: ResourceSet): MessageBody {
+    const diff = this.diff(before, after);
+    return memo(this.#delta, diff, () => ({
+      typeUrl: after.typeUrl,
+      resources: diff.changed,
+      removed: diff.removed,
+    }));
+  }
+
+  /** `after` together with what only `before` has: the first half of make before break. */
+  withoutRemovals(before: ResourceSet, after: ResourceSet): ResourceSet {
+    const diff = this.diff(before, after);
+    return memo(this.#kept, diff, () => {
+      const byName = new Map(after.byName);
+      for (const name of diff.removed) {
+        const resource = before.byName.get(name);
+        if (resource !== undefined) byName.set(name, resource);
+      }
+      return { typeUrl: after.typeUrl, version: `${after.version}+${before.version}`, byName };
+    });
+  }
+
+  /** See `bindVersions`. */
+  bind(endpoints: ResourceSet, clusters: ResourceSet): ResourceSet {
+    const byClusters = memo(this.#bound, endpoints, () => new WeakMap<ResourceSet, ResourceSet>());
+    return memo(byClusters, clusters, () => bindVersions(endpoints, clusters));
+  }
+}
+
+/**
+ * Envoy warms a cluster that changed and takes it into use when its endpoints come in, even if it had
+ * the same ones for the cluster's old form (consul#10381, istio's EDS after CDS). So a load assignment is versioned
+ * together with its cluster: whoever gets the one anew gets the other anew, on this stream or the next.
+ */
+export function bindVersions(endpoints: ResourceSet, clusters: ResourceSet): ResourceSet {
+  const byName = new Map<string, Resource>();
+  let bindings = "";
+  for (const [name, resource] of endpoints.byName) {
+    const binding = clusters.byName.get(name)?.version.slice(0, 12) ?? "";
+    bindings += `${binding};`;
+    byName.set(
+      name,
+      binding === "" ? resource : { ...resource, version: `${resource.version.slice(0, 20)}${binding}` },
+    );
+  }
+  return { typeUrl: endpoints.typeUrl, version: `${endpoints.version.slice(0, 20)}${checksum(bindings)}`, byName };
+}
+
+/** State of the world has no word for "there is none": for endpoints an empty assignment says it. */
+export function absentResource(typeUrl: string, name: string): Resource | undefined {
+  if (typeUrl !== types.endpoint) return undefined;
+  const text = new TextEncoder().encode(name);
+  const length = text.length < 128 ? [text.length] : [(text.length & 127) | 128, text.length >> 7];
+  return { name, typeUrl, version: "", bytes: Uint8Array.from([0x0a, ...length, ...text]) };
+}
+
+/** A short stable hash of text (FNV-1a, twice 32 bits): tells versions apart, guards nothing. */
+export function checksum(text: string): string {
+  let a = 0x811c9dc5;
+  let b = 0xc9dc5118;
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    a = Math.imul(a ^ code, 0x01000193);
+    b = Math.imul(b ^ (code + 0x9e37), 0x01000193);
+  }
+  return (a >>> 0).toString(16).padStart(8, "0") + (b >>> 0).toString(16).padStart(8, "0");
+}
+
+function memo<Key extends object, Value>(cache: WeakMap<Key, Value>, key: Key, make: () => Value): Value {
+  let value = cache.get(key);
+  if (value === undefined) {
+    value = make();
+    cache.set(key, value);
+  }
+  return value;
+}

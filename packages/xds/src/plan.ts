@@ -1,0 +1,126 @@
+/**
+ * What to send of a due type: the difference between what the client has and what there is, and what
+ * it asked for by name. Streams in the same situation get the identical body.
+ */
+import { typeUrl as types } from "@flotilla/proto";
+import { diffVersions } from "./diff.ts";
+import { absentResource, type Bodies, checksum, type MessageBody } from "./message-body.ts";
+import type { Resource, ResourceSet } from "./resource-set.ts";
+import type { StreamState, TypeState } from "./stream-state.ts";
+import { type Subscription, wants } from "./subscription.ts";
+import { rulesOf } from "./type-rules.ts";
+
+export type Form = "sotw" | "delta";
+
+export interface Plan {
+  readonly body: MessageBody;
+  /** Of the type, once the client has taken this message. */
+  readonly version: string;
+}
+
+/** The set to compare with: for endpoints it depends on the clusters that went out on this stream. */
+export function effectiveSet(state: StreamState, set: ResourceSet, bodies: Bodies): ResourceSet {
+  if (set.typeUrl !== types.endpoint) return set;
+  const clusters = state.types.get(types.cluster)?.sent;
+  return clusters === undefined ? set : bodies.bind(set, clusters);
+}
+
+/** Undefined: the client has all of it, nothing needs to be sent. */
+export function plan(form: Form, known: TypeState, set: ResourceSet, bodies: Bodies): Plan | undefined {
+  if (form === "delta") {
+    const body = planDelta(known, set, bodies);
+    return body === undefined ? undefined : { body, version: set.version };
+  }
+  const version = sotwVersion(known.subscription, set);
+  const { claim } = known;
+  if (claim !== undefined && "version" in claim && claim.version === version) return undefined;
+  const isComplete = rulesOf(set.typeUrl).complete;
+  const body = isComplete ? planComplete(known, set, bodies) : planPartial(known, set, bodies);
+  return body === undefined ? undefined : { body, version };
+}
+
+/** Also tells which of the names asked for there are none: a client that waits for one must be answered when it comes. */
+export function sotwVersion({ wildcard, names }: Subscription, { byName, version }: ResourceSet): string {
+  if (wildcard && names.size === 0) return version;
+  const absent = [...names].filter((name) => !byName.has(name));
+  return absent.length === 0 ? version : `${version}-${checksum(absent.join("\n"))}`;
+}
+
+function planComplete({ sent, due }: TypeState, set: ResourceSet, bodies: Bodies): MessageBody | undefined {
+  const isAsked = due?.mustAnswer === true || due?.asked === "all" || (due?.asked.size ?? 0) > 0;
+  return sent !== undefined && sent.version === set.version && !isAsked ? undefined : bodies.full(set);
+}
+
+function planPartial(known: TypeState, set: ResourceSet, bodies: Bodies): MessageBody | undefined {
+  const { sent, due, subscription, suspects } = known;
+  const asked = due?.asked ?? new Set<string>();
+  const absentees = (names: Iterable<string>): readonly Resource[] =>
+    [...names]
+      .filter((name) => !set.byName.has(name) && subscription.names.has(name))
+      .flatMap((name) => absentResource(set.typeUrl, name) ?? []);
+  if (sent === undefined || asked === "all") {
+    return withMore(bodies.full(set), absentees(subscription.names), []);
+  }
+  const shared = bodies.delta(sent, set);
+  const again = repeated(known, set, new Set(shared.resources.map(({ name }) => name)));
+  const more = [...again, ...absentees(new Set([...shared.removed, ...asked, ...suspects.keys()]))];
+  // This form does not write removed names: what is shared may hold them.
+  const body = withMore(shared, more, []);
+  return body.resources.length > 0 || due?.mustAnswer === true ? body : undefined;
+}
+
+function planDelta(known: TypeState, set: ResourceSet, bodies: Bodies): MessageBody | undefined {
+  const { sent, claim, due, subscription, suspects } = known;
+  const shared = deltaBody(known, set, bodies);
+  const removed = shared.removed.filter((name) => wants(subscription, name));
+  const again = repeated(known, set, new Set(shared.resources.map(({ name }) => name)));
+  const asked = due?.asked === "all" ? subscription.names : (due?.asked ?? []);
+  const absent = [...asked, ...(due?.dropped ?? []), ...suspects.keys()];
+  const told = new Set(removed);
+  const more = [...new Set(absent)].filter((name) => !set.byName.has(name) && !told.has(name));
+  const isShared = removed.length === shared.removed.length && again.length === 0 && more.length === 0;
+  const body = isShared ? shared : withMore({ ...shared, removed }, again, more);
+  const isEmpty = body.resources.length === 0 && body.removed.length === 0;
+  const isFirst = sent === undefined && claim === undefined && due?.mustAnswer === true;
+  return isEmpty && !isFirst ? undefined : body;
+}
+
+function deltaBody({ sent, claim }: TypeState, set: ResourceSet, bodies: Bodies): MessageBody {
+  if (claim !== undefined && "held" in claim) {
+    const { changed, removed } = diffVersions(claim.held, set);
+    return { typeUrl: set.typeUrl, resources: changed, removed };
+  }
+  return sent === undefined ? bodies.full(set) : bodies.delta(sent, set);
+}
+
+/** Unchanged resources that go out again: asked for by name, or lost with a refused message through no fault of their own. */
+function repeated(known: TypeState, set: ResourceSet, included: ReadonlySet<string>): readonly Resource[] {
+  const { sent, claim, due, suspects, rejection } = known;
+  const names = new Set<string>();
+  if (sent !== undefined && due !== undefined) {
+    for (const name of due.asked === "all" ? set.byName.keys() : due.asked) names.add(name);
+  }
+  for (const name of due?.dropped ?? []) names.add(name);
+  if (claim === undefined) {
+    for (const [name, version] of suspects) {
+      // Sending what was refused by name again would only have everything beside it refused again.
+      const isBlamed = rejection !== undefined && mentions(rejection.message, name);
+      if (set.byName.get(name)?.version === version && !isBlamed) names.add(name);
+    }
+  }
+  return [...names].filter((name) => !included.has(name)).flatMap((name) => set.byName.get(name) ?? []);
+}
+
+/** Whether a text holds the name as a word of its own. */
+function mentions(text: string, name: string): boolean {
+  const isPart = (char: string | undefined) => char !== undefined && /[\w|~/-]/.test(char);
+  for (let at = text.indexOf(name); at !== -1; at = text.indexOf(name, at + 1)) {
+    if (!isPart(text[at - 1]) && !isPart(text[at + name.length])) return true;
+  }
+  return false;
+}
+
+function withMore(body: MessageBody, resources: readonly Resource[], removed: readonly string[]): MessageBody {
+  if (resources.length === 0 && removed.length === 0) return body;
+  return { ...body, resources: [...body.resources, ...resources], removed: [...body.removed, ...removed] };
+}

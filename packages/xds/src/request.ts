@@ -1,0 +1,33 @@
+/** Requests of both forms as the state machine reads them. */
+
+interface CommonRequest {
+  readonly typeUrl: string;
+  /** Empty: not about a message of this stream. */
+  readonly nonce: string;
+  readonly error: RequestError | undefined;
+}
+
+/** The client refuses a message. */
+export interface RequestError {
+  readonly code: number;
+  readonly message: string;
+}
+
+export interface SotwRequest extends CommonRequest {
+  readonly names: readonly string[];
+  /** Of the last message the client accepted, on this stream or an earlier one. */
+  readonly version: string;
+}
+
+export interface DeltaRequest extends CommonRequest {
+  readonly subscribe: readonly string[];
+  readonly unsubscribe: readonly string[];
+  /** What the client has when it reconnects, by name. */
+  readonly held: ReadonlyMap<string, { readonly version: string }>;
+}
+
+export type ClientRequest = SotwRequest | DeltaRequest;
+
+export function isDelta(request: ClientRequest): request is DeltaRequest {
+  return "subscribe" in request;
+}

@@ -1,0 +1,84 @@
+/** What a client wants of one type, and how requests of both forms change it. Pure. */
+import { type NameSet, nameSet, noNames } from "./name-set.ts";
+import { rulesOf } from "./type-rules.ts";
+
+export interface Subscription {
+  readonly wildcard: boolean;
+  /** Names asked for explicitly, beside or instead of the wildcard. */
+  readonly names: NameSet;
+}
+
+export interface SubscriptionChange {
+  readonly next: Subscription;
+  /** Names that must be answered even if the client was sent them before; "all" when everything is. */
+  readonly asked: "all" | ReadonlySet<string>;
+  /** Names the client gave up that the wildcard still may hold: it forgot them and must be told again. */
+  readonly dropped: ReadonlySet<string>;
+}
+
+const nothing: ReadonlySet<string> = new Set();
+export const wildcardName = "*";
+
+export function wants(subscription: Subscription, name: string): boolean {
+  return subscription.wildcard || subscription.names.has(name);
+}
+
+export function sameSubscription(a: Subscription, b: Subscription): boolean {
+  return a.wildcard === b.wildcard && a.names.key === b.names.key;
+}
+
+/** State of the world: each request has all names. Undefined: the client wants nothing of the type. */
+export function sotwSubscription(
+  typeUrl: string,
+  before: Subscription | undefined,
+  requested: readonly string[],
+): SubscriptionChange | undefined {
+  const { wildcard: isWildcardType, complete } = rulesOf(typeUrl);
+  if (requested.length === 0) {
+    // No names mean everything only until a client has named something.
+    const wildcard = isWildcardType && (before === undefined || before.wildcard);
+    if (!wildcard) return undefined;
+    return { next: { wildcard, names: noNames }, asked: before === undefined ? "all" : nothing, dropped: nothing };
+  }
+  const wildcard = requested.includes(wildcardName);
+  const names = nameSet(requested.filter((name) => name !== wildcardName));
+  const next = { wildcard, names };
+  if (before === undefined) return { next, asked: "all", dropped: nothing };
+  const added = [...names].filter((name) => !before.names.has(name));
+  const changed = added.length > 0 || before.wildcard !== wildcard || (complete && before.names.key !== names.key);
+  // A response of such a type is the whole truth: it cannot hold the added names alone.
+  return { next, asked: changed && complete ? "all" : new Set(added), dropped: nothing };
+}
+
+export interface DeltaNames {
+  readonly subscribe: readonly string[];
+  readonly unsubscribe: readonly string[];
+  /** Of the first request of a type: what the client has. */
+  readonly held: Iterable<string>;
+}
+
+/** Delta: requests carry what is added and given up. A name that is asked for again must be sent again. */
+export function deltaSubscription(
+  typeUrl: string,
+  before: Subscription | undefined,
+  { subscribe, unsubscribe, held }: DeltaNames,
+): SubscriptionChange {
+  const asksForAll = subscribe.includes(wildcardName);
+  const givesUpAll = unsubscribe.includes(wildcardName);
+  const gone = new Set(unsubscribe);
+  const asked = subscribe.filter((name) => name !== wildcardName && !gone.has(name));
+  if (before === undefined) {
+    const implied = subscribe.length === 0 && rulesOf(typeUrl).wildcard;
+    const wildcard = (asksForAll || implied) && !givesUpAll;
+    // What it has and does not name: of a wildcard client the wildcard's, of others their own names.
+    const names = nameSet(wildcard ? asked : [...asked, ...held].filter((name) => !gone.has(name)));
+    return { next: { wildcard, names }, asked: wildcard ? "all" : new Set(asked), dropped: nothing };
+  }
+  const wildcard = (before.wildcard || asksForAll) && !givesUpAll;
+  if (!asksForAll && !givesUpAll && asked.length === 0 && gone.size === 0) {
+    return { next: before, asked: nothing, dropped: nothing };
+  }
+  const names = nameSet([...before.names, ...asked].filter((name) => !gone.has(name)));
+  const dropped = wildcard ? new Set(unsubscribe.filter((name) => before.names.has(name))) : nothing;
+  return { next: { wildcard, names }, asked: asksForAll && !givesUpAll ? "all" : new Set(asked), dropped };
+}

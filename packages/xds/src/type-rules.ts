@@ -1,0 +1,51 @@
+/** What the protocol says about types: everything not listed here is a wildcard type in no fixed order. */
+import { typeUrl } from "@flotilla/proto";
+
+export interface TypeRules {
+  /** An empty first subscription means "everything" (else "nothing"). */
+  readonly wildcard: boolean;
+  /** State of the world: a response holds all resources, and what it leaves out is deleted. */
+  readonly complete: boolean;
+  /** Place on a stream when several types are due: make before break. */
+  readonly order: number;
+}
+
+/** Requests only; never answered, never remembered. */
+export const healthType = typeUrl.healthInformation;
+
+const debugPrefix = "istio.io/debug";
+
+/** Each request is a question of its own: answered once, no acknowledgement expected, nothing pushed. */
+export function isDebugType(url: string): boolean {
+  return url === debugPrefix || url.startsWith(`${debugPrefix}/`);
+}
+
+const ordered = [
+  typeUrl.cluster,
+  typeUrl.endpoint,
+  typeUrl.listener,
+  typeUrl.route,
+  typeUrl.secret,
+  typeUrl.address,
+  typeUrl.workload,
+  typeUrl.authorization,
+];
+
+const named: ReadonlySet<string> = new Set([typeUrl.endpoint, typeUrl.route, typeUrl.secret, typeUrl.extensionConfig]);
+
+const rules = new Map<string, TypeRules>(
+  [...ordered, typeUrl.extensionConfig].map((url, order) => [
+    url,
+    { wildcard: !named.has(url), complete: !named.has(url), order },
+  ]),
+);
+const rest: TypeRules = { wildcard: true, complete: true, order: rules.size };
+
+export function rulesOf(url: string): TypeRules {
+  return rules.get(url) ?? rest;
+}
+
+/** Due types in the order in which they are sent. */
+export function inSendOrder(urls: Iterable<string>): readonly string[] {
+  return [...urls].sort((a, b) => rulesOf(a).order - rulesOf(b).order || (a < b ? -1 : a > b ? 1 : 0));
+}

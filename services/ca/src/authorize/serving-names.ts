@@ -1,0 +1,50 @@
+/**
+ * The DNS names of the control plane, and who may have them in a certificate: the accounts of our own services, and nobody
+ * else in their namespace, where gateways may run as well (docs/decisions/0021-serving-names.md).
+ */
+import { parseIdentity } from "@flotilla/auth";
+import type { San } from "@flotilla/pki";
+import { CaError } from "../errors.ts";
+
+export interface ServingRules {
+  readonly namespace: string;
+  readonly domain: string;
+  readonly revision: string;
+  readonly customHosts: readonly string[];
+  readonly accounts: readonly string[];
+  readonly trustDomains: readonly string[];
+}
+
+/** Services of the control plane by the names of their Kubernetes Services. */
+const services = ["istiod", "istiod-remote", "flotilla-ca", "flotilla-xds-server", "flotilla-webhook"];
+
+/** The first one is what our own services expect of the CA. */
+export function servingNames({ namespace, domain, revision, customHosts }: ServingRules): readonly string[] {
+  const all = revision === "default" || revision === "" ? services : [...services, `istiod-${revision}`];
+  const names = all.flatMap((service) => [`${service}.${namespace}.svc`, `${service}.${namespace}.svc.${domain}`]);
+  return [...names, ...customHosts, "localhost"];
+}
+
+/** What is asked for and allowed. A workload's wishes are ignored, those of our own services granted or refused. @throws CaError CA_NAME_REFUSED */
+export function grantedNames(identity: string, asked: readonly San[], rules: ServingRules): readonly San[] {
+  if (!isServing(identity, rules)) return [];
+  const allowed = new Set(servingNames(rules));
+  const names = asked.filter(({ type }) => type !== "uri");
+  const foreign = names.find(({ type, value }) => type !== "dns" || !allowed.has(value));
+  if (foreign !== undefined)
+    throw new CaError(
+      "CA_NAME_REFUSED",
+      `${foreign.type} name ${JSON.stringify(foreign.value)} is not one of the control plane`,
+    );
+  return names;
+}
+
+function isServing(text: string, { namespace, accounts, trustDomains }: ServingRules): boolean {
+  const identity = parseIdentity(text);
+  return (
+    identity !== undefined &&
+    trustDomains.includes(identity.trustDomain) &&
+    identity.namespace === namespace &&
+    accounts.includes(identity.serviceAccount)
+  );
+}

@@ -1,0 +1,184 @@
+/** The settings of ca. Names that istiod knows keep its names. */
+import { join } from "node:path";
+import { type JwtRule, localIssuerRule, parseJwtRule } from "@flotilla/auth";
+import { keyAlgorithms } from "@flotilla/pki";
+import {
+  defaultPorts,
+  duration,
+  flag,
+  integer,
+  list,
+  oneOf,
+  parseSettings,
+  port,
+  type SettingsOf,
+  text,
+} from "@flotilla/runtime";
+
+export const settings = {
+  logLevel: oneOf({
+    env: "LOG_LEVEL",
+    default: "info",
+    values: ["debug", "info", "warn", "error", "silent"],
+    sentence: "The least severe lines that are logged.",
+  }),
+  host: text({ env: "CA_HOST", default: "0.0.0.0", sentence: "Address on which certificates are issued." }),
+  port: port({
+    env: "CA_PORT",
+    default: defaultPorts.ca.grpc,
+    sentence: "Port on which certificates are issued (gRPC, TLS).",
+  }),
+  healthHost: text({ env: "HEALTH_HOST", default: "0.0.0.0", sentence: "Address of the health pages." }),
+  healthPort: port({ env: "HEALTH_PORT", default: defaultPorts.ca.health, sentence: "Port of the health pages." }),
+  workDir: text({
+    env: "WORK_DIR",
+    default: ".flotilla",
+    sentence: "Directory of the self-signed root, the published root and the local token issuer.",
+  }),
+  rootCaDir: text({
+    env: "ROOT_CA_DIR",
+    default: "./etc/cacerts",
+    sentence: "Directory of plugged-in signing material; with none in it the root is self-signed.",
+  }),
+  rootCertFile: text({
+    env: "ROOT_CERT_FILE",
+    default: undefined,
+    sentence: "File that the root certificates are written to, for other services; WORK_DIR/root-cert.pem if not set.",
+  }),
+  trustDomain: text({ env: "TRUST_DOMAIN", default: "cluster.local", sentence: "Trust domain of the identities." }),
+  trustDomainAliases: list({
+    env: "TRUST_DOMAIN_ALIASES",
+    default: [],
+    sentence: "Trust domains whose certificates prove an identity too, such as a former one.",
+  }),
+  namespace: text({ env: "POD_NAMESPACE", default: "istio-system", sentence: "Namespace of the control plane." }),
+  domain: text({ env: "DOMAIN_SUFFIX", default: "cluster.local", sentence: "DNS suffix of Kubernetes services." }),
+  revision: text({
+    env: "REVISION",
+    default: "default",
+    sentence: "Revision of the control plane; part of a serving name.",
+  }),
+  customHost: list({
+    env: "ISTIOD_CUSTOM_HOST",
+    default: [],
+    sentence: "More DNS names that the control plane serves under.",
+  }),
+  servingAccounts: list({
+    env: "CA_SERVING_ACCOUNTS",
+    default: ["flotilla-xds-server", "flotilla-webhook"],
+    sentence: "Service accounts in the control plane's namespace that get serving certificates with its DNS names.",
+  }),
+  defaultTtlMs: duration({
+    env: "DEFAULT_WORKLOAD_CERT_TTL",
+    default: 86_400_000,
+    min: 1000,
+    sentence: "Life of a certificate when the request names none.",
+  }),
+  maxTtlMs: duration({
+    env: "MAX_WORKLOAD_CERT_TTL",
+    default: 90 * 86_400_000,
+    min: 1000,
+    sentence: "Longest life that a request may ask for.",
+  }),
+  selfSignedTtlMs: duration({
+    env: "CITADEL_SELF_SIGNED_CA_CERT_TTL",
+    default: 3650 * 86_400_000,
+    min: 60_000,
+    sentence: "Life of a self-signed root.",
+  }),
+  selfSignedKey: oneOf({
+    env: "CA_SELF_SIGNED_KEY",
+    default: "rsa-2048",
+    values: keyAlgorithms,
+    sentence: "Key of a self-signed root when it is made.",
+  }),
+  rootCheckMs: duration({
+    env: "CITADEL_SELF_SIGNED_ROOT_CERT_CHECK_INTERVAL",
+    default: 3_600_000,
+    min: 100,
+    sentence: "How often a self-signed root is looked at.",
+  }),
+  rootGracePercent: integer({
+    env: "CITADEL_SELF_SIGNED_ROOT_CERT_GRACE_PERIOD_PERCENTILE",
+    default: 20,
+    min: 1,
+    max: 99,
+    sentence: "The last part of its life, in percent, in which a self-signed root is renewed.",
+  }),
+  pollMs: duration({
+    env: "CA_MATERIAL_POLL_INTERVAL",
+    default: 1000,
+    min: 20,
+    sentence: "How often plugged-in material is looked at.",
+  }),
+  multiRoot: flag({
+    env: "ISTIO_MULTIROOT_MESH",
+    default: false,
+    sentence: "A changed root bundle is taken if one of the two bundles contains the other.",
+  }),
+  jwtRule: text({
+    env: "JWT_RULE",
+    default: undefined,
+    sentence: "Issuer whose tokens prove an identity, as JSON: issuer, jwks_uri or jwks_file, audiences.",
+  }),
+  localIssuer: flag({
+    env: "LOCAL_ISSUER",
+    default: true,
+    sentence: "Tokens of the issuer in WORK_DIR prove an identity.",
+  }),
+  audiences: list({
+    env: "TOKEN_AUDIENCES",
+    default: ["istio-ca"],
+    sentence: "Audiences of tokens for the control plane.",
+  }),
+  clockToleranceMs: duration({
+    env: "TOKEN_CLOCK_TOLERANCE",
+    default: 30_000,
+    max: 600_000,
+    sentence: "How far the clock of a token issuer may be off.",
+  }),
+  trustedNetworks: list({
+    env: "TRUSTED_GATEWAY_CIDR",
+    default: [],
+    sentence:
+      "Networks whose gateways may name the caller in x-forwarded-client-cert; with any, this host is one of them.",
+  }),
+  trustedNodeAccounts: list({
+    env: "CA_TRUSTED_NODE_ACCOUNTS",
+    default: [],
+    sentence: "Service accounts (namespace/name) of node proxies, which ask for the pods of their node.",
+  }),
+  maxPendingPerIdentity: integer({
+    env: "CA_MAX_PENDING_PER_IDENTITY",
+    default: 4096,
+    min: 1,
+    sentence: "Requests of one identity that may wait; more are refused.",
+  }),
+  maxPending: integer({
+    env: "CA_MAX_PENDING",
+    default: 32_768,
+    min: 1,
+    sentence: "Requests that may wait altogether; more are refused.",
+  }),
+} as const;
+
+export interface Config extends SettingsOf<typeof settings> {
+  readonly rootFile: string;
+  readonly selfSignedDir: string;
+  readonly jwtRules: readonly JwtRule[];
+}
+
+/** @throws RuntimeError SETTINGS_INVALID; AuthError AUTH_BAD_RULE */
+export function parseConfig(env: Readonly<Record<string, string | undefined>>): Config {
+  const parsed = parseSettings(settings, env);
+  const { workDir, rootCertFile, jwtRule, localIssuer, audiences } = parsed;
+  return {
+    ...parsed,
+    rootFile: rootCertFile ?? join(workDir, "root-cert.pem"),
+    selfSignedDir: join(workDir, "ca"),
+    jwtRules: [
+      ...(jwtRule === undefined ? [] : [parseJwtRule(jwtRule)]),
+      ...(localIssuer ? [localIssuerRule(workDir, audiences)] : []),
+    ],
+  };
+}

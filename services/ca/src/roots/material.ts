@@ -1,0 +1,115 @@
+/** What the CA signs with: a key, its certificate, what leads from there to the root, and the roots. Checked when loaded. */
+import type { KeyObject } from "node:crypto";
+import {
+  type Certificate,
+  certificatePem,
+  type Issuer,
+  isSameKey,
+  isSelfIssued,
+  issuerOf,
+  PkiError,
+  parseCertificatesPem,
+  parsePrivateKey,
+  sanOf,
+  verifyChain,
+} from "@flotilla/pki";
+import { CaError } from "../errors.ts";
+
+export interface SigningMaterial {
+  readonly certificate: Certificate;
+  readonly key: KeyObject;
+  readonly issuer: Issuer;
+  /** What is sent after a leaf, one certificate each. */
+  readonly chain: readonly string[];
+  readonly roots: readonly Certificate[];
+  /** All roots in one text. */
+  readonly rootsPem: string;
+  readonly origin: "self-signed" | "plugged-in";
+}
+
+export interface MaterialFiles {
+  readonly certificatePem: string;
+  readonly keyPem: string;
+  readonly rootsPem: string;
+  /** As the operator gave it; without one, the signing certificate unless that is a root. */
+  readonly chainPem?: string;
+  readonly origin: SigningMaterial["origin"];
+}
+
+/** @throws CaError CA_BAD_MATERIAL with the reason. */
+export function readMaterial(files: MaterialFiles, trustDomains: readonly string[], nowMs: number): SigningMaterial {
+  try {
+    const [certificate, ...more] = parseCertificatesPem(files.certificatePem);
+    const key = parsePrivateKey(files.keyPem);
+    const roots = parseCertificatesPem(files.rootsPem);
+    if (certificate === undefined) throw bad("there is no signing certificate");
+    const chain = chainOf(certificate, more, files.chainPem, roots);
+    checkSigner(certificate, key, trustDomains);
+    verifyChain({ leaf: certificate, intermediates: chain, roots, nowMs });
+    return {
+      certificate,
+      key,
+      issuer: issuerOf(certificate, key),
+      chain: chain.map(certificatePem),
+      roots,
+      rootsPem: roots.map(certificatePem).join(""),
+      origin: files.origin,
+    };
+  } catch (cause) {
+    if (cause instanceof PkiError) throw new CaError("CA_BAD_MATERIAL", cause.message, { cause });
+    throw cause;
+  }
+}
+
+function chainOf(
+  certificate: Certificate,
+  more: readonly Certificate[],
+  chainPem: string | undefined,
+  roots: readonly Certificate[],
+): readonly Certificate[] {
+  const isRoot = roots.some(({ der }) => der.equals(certificate.der));
+  const given = chainPem === undefined || chainPem.trim() === "" ? more : parseCertificatesPem(chainPem);
+  // A client that has only the root needs the signing certificate, whether the operator thought of it or not.
+  const isThere = isRoot || given.some(({ der }) => der.equals(certificate.der));
+  return isThere ? given : [certificate, ...given];
+}
+
+function checkSigner(certificate: Certificate, key: KeyObject, trustDomains: readonly string[]): void {
+  if (!isSameKey(key, certificate.publicKey)) throw bad("the key does not belong to the signing certificate");
+  if (!certificate.basicConstraints.isCa) throw bad("the signing certificate is not a CA certificate");
+  if (certificate.keyUsage?.includes("keyCertSign") === false)
+    throw bad("the key usage of the signing certificate does not allow to sign certificates");
+  for (const { type, value } of certificate.sans) {
+    if (type !== "uri" || !value.startsWith("spiffe://")) continue;
+    const trustDomain = new URL(sanOf(value).value).hostname;
+    if (!trustDomains.includes(trustDomain))
+      throw bad(`the signing certificate is of trust domain ${trustDomain}, the mesh of ${trustDomains.join(", ")}`);
+  }
+}
+
+/**
+ * May new material replace the old one while proxies trust the old roots?
+ * @throws CaError CA_BAD_MATERIAL if not.
+ */
+export function checkSuccessor(old: SigningMaterial, next: SigningMaterial, multiRoot: boolean): void {
+  const contains = (a: SigningMaterial, b: SigningMaterial) =>
+    b.roots.every(({ der }) => a.roots.some((root) => root.der.equals(der)));
+  const [growing, shrinking] = [contains(next, old), contains(old, next)];
+  if (growing && shrinking) return;
+  if (!multiRoot) throw bad("the roots have changed, which needs ISTIO_MULTIROOT_MESH=true");
+  if (!growing && !shrinking) throw bad("neither of the old and the new roots contain the other");
+}
+
+/** The certificate whose end comes first on the way from a leaf to the root. */
+export function firstToExpire({ certificate, chain, roots }: SigningMaterial): Certificate {
+  const all = [certificate, ...chain.flatMap(parseCertificatesPem), ...roots];
+  return all.reduce((first, next) => (next.notAfterMs < first.notAfterMs ? next : first));
+}
+
+export function isSelfSigned({ certificate }: SigningMaterial): boolean {
+  return isSelfIssued(certificate);
+}
+
+function bad(reason: string): CaError {
+  return new CaError("CA_BAD_MATERIAL", reason);
+}

@@ -14,6 +14,16 @@ export const settings = {
     default: defaultPorts.configController.health,
     sentence: "Port of the health and debug pages.",
   }),
+  busUrl: text({
+    env: "BUS_URL",
+    default: `nats://127.0.0.1:${defaultPorts.nats.client}`,
+    sentence: "The bus: nats://host:port, several separated by commas, or embedded:NAME within one process.",
+  }),
+  sealKeyFile: text({
+    env: "SEAL_KEY_FILE",
+    default: undefined,
+    sentence: "File with the key that Secrets are sealed with on the bus; without it they are held back.",
+  }),
   configDir: text({
     env: "CONFIG_DIR",
     default: undefined,

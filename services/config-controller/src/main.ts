@@ -1,0 +1,89 @@
+/**
+ * config-controller: reads configuration, decides what is in force, publishes what changes.
+ *
+ * This is the composition root, the one place that knows which implementation stands behind each
+ * interface. Resources are acquired top to bottom and released bottom to top.
+ */
+import { readFile } from "node:fs/promises";
+import { type Bus, connectBus, createPublisher, createSeal, type Seal } from "@flotilla/bus";
+import { createLogger, createMetrics, type Health, parseSettings, serveHealth } from "@flotilla/runtime";
+import manifest from "../package.json" with { type: "json" };
+import { AggregateStore } from "./aggregate/aggregate-store.ts";
+import { mergeSources } from "./aggregate/merge-sources.ts";
+import { type Settings, settings } from "./config.ts";
+import { listProblems } from "./debug/problems.ts";
+import { problemReporter } from "./debug/report-problems.ts";
+import { declareMetrics } from "./metrics.ts";
+import { publishChanges } from "./publish/publish-changes.ts";
+import type { ConfigSource } from "./watch/config-source.ts";
+import { openSources } from "./watch/open-sources.ts";
+
+const name = "config-controller";
+
+/** Resolves after `stop` fires and everything is released; rejects with the first failure. */
+export async function main(env: Readonly<Record<string, string | undefined>>, stop: AbortSignal): Promise<void> {
+  try {
+    await run(parseSettings(settings, env), stop);
+  } catch (cause) {
+    // What was waiting when `stop` fired ends with its reason: that is no failure.
+    if (!stop.aborted || cause !== stop.reason) throw cause;
+  }
+}
+
+async function run(config: Settings, stop: AbortSignal): Promise<void> {
+  const log = createLogger(name, config.logLevel);
+  const registry = createMetrics();
+  const metrics = declareMetrics(registry);
+
+  await using health = await serveHealth({
+    service: name,
+    version: manifest.version,
+    host: config.healthHost,
+    port: config.healthPort,
+    setting: "HEALTH_PORT",
+    log,
+    metrics: registry,
+  });
+  const seal = await readSeal(config, health);
+  await using bus = await connect(config, log, health, stop);
+  await using opened = new AsyncDisposableStack();
+
+  let report = (): void => undefined;
+  const sources: readonly ConfigSource[] = await openSources(config, () => report());
+  for (const source of sources) opened.use(source);
+  const store = new AggregateStore(sources.map((source) => source.name));
+  const problems = () => listProblems(sources, store.conflicts());
+  report = problemReporter(problems, metrics.refused, log);
+  health.route("GET", "/debug/problems", () => ({ json: { problems: problems() } }));
+  health.route("GET", "/debug/configz", () => ({ json: { objects: store.all().filter(isOpen) } }));
+
+  const publisher = createPublisher({ bus, publisher: name, seal, log, nowMs: Date.now });
+  const onReady = () => health.markReady();
+  const options = { publisher, metrics, log, canSeal: seal !== undefined, nowMs: Date.now, onReady };
+  await publishChanges(mergeSources(sources, store, stop), options, stop);
+}
+
+async function readSeal({ sealKeyFile }: Settings, health: Health): Promise<Seal | undefined> {
+  if (sealKeyFile !== undefined) return createSeal(await readFile(sealKeyFile));
+  health.setCondition("seal", "SEAL_KEY_FILE is not set: Secrets are held back");
+  return undefined;
+}
+
+async function connect(
+  { busUrl }: Settings,
+  log: Parameters<typeof connectBus>[0]["log"],
+  health: Health,
+  stop: AbortSignal,
+): Promise<Bus> {
+  health.setCondition("bus", `waiting for ${busUrl}`);
+  const bus = await connectBus({ url: busUrl, clientName: name, log }, stop);
+  const tell = () => health.setCondition("bus", bus.state.connected ? undefined : `away: ${bus.state.reason}`);
+  bus.onState(tell);
+  tell();
+  return bus;
+}
+
+/** Debug pages show no keys. */
+function isOpen({ key }: { readonly key: { readonly kind: string } }): boolean {
+  return key.kind !== "Secret";
+}

@@ -1,0 +1,91 @@
+/**
+ * service-controller: reads registries, publishes services and endpoints.
+ *
+ * The composition root: resources are acquired top to bottom and released bottom to top.
+ */
+import { readFile } from "node:fs/promises";
+import { type Bus, connectBus, createPublisher, createSeal } from "@flotilla/bus";
+import { Registry } from "@flotilla/registry";
+import { createLogger, createMetrics, type Health, parseSettings, serveHealth } from "@flotilla/runtime";
+import { ProblemLog } from "@flotilla/sources";
+import manifest from "../package.json" with { type: "json" };
+import { type Settings, settings } from "./config.ts";
+import { endpointsPage, listProblems, servicesPage } from "./debug/registry-pages.ts";
+import { declareMetrics } from "./metrics.ts";
+import { publishChanges } from "./publish/publish-changes.ts";
+import { runRegistry } from "./registry/run-registry.ts";
+import { configEvents } from "./watch/config-events.ts";
+import { objectDirectory } from "./watch/directory-source.ts";
+import type { InputSource } from "./watch/input-source.ts";
+
+const name = "service-controller";
+const reportEveryMs = 2_000;
+
+/** Resolves after `stop` fires and everything is released; rejects with the first failure. */
+export async function main(env: Readonly<Record<string, string | undefined>>, stop: AbortSignal): Promise<void> {
+  try {
+    await run(parseSettings(settings, env), stop);
+  } catch (cause) {
+    // What was waiting when `stop` fired ends with its reason: that is no failure.
+    if (!stop.aborted || cause !== stop.reason) throw cause;
+  }
+}
+
+async function run(config: Settings, stop: AbortSignal): Promise<void> {
+  const log = createLogger(name, config.logLevel);
+  const pages = createMetrics();
+  const metrics = declareMetrics(pages);
+
+  await using health = await serveHealth({
+    service: name,
+    version: manifest.version,
+    host: config.healthHost,
+    port: config.healthPort,
+    setting: "HEALTH_PORT",
+    log,
+    metrics: pages,
+  });
+  await using bus = await connect(config, log, health, stop);
+  await using opened = new AsyncDisposableStack();
+
+  const registry = new Registry(config);
+  const known = new ProblemLog();
+  const report = () => {
+    const refused = listProblems(sources, registry);
+    const { appeared, over } = known.update(refused);
+    for (const problem of appeared) log.warn("refused", { ...problem });
+    for (const { file, object, reason } of over) log.info("refusal is over", { file, object, reason });
+    metrics.refused.set(refused.length);
+  };
+  const seal = config.sealKeyFile === undefined ? undefined : createSeal(await readFile(config.sealKeyFile));
+  const events = configEvents({ bus, seal, log, nowMs: Date.now });
+  const sources: readonly InputSource[] =
+    config.configDir === undefined
+      ? [events]
+      : [objectDirectory({ path: config.configDir, onProblems: report }), events];
+  for (const source of sources) opened.use(source);
+  health.route("GET", "/debug/registryz", (request) => servicesPage(registry, request));
+  health.route("GET", "/debug/endpointz", (request) => endpointsPage(registry, request));
+  health.route("GET", "/debug/problems", () => ({ json: { problems: listProblems(sources, registry) } }));
+
+  // What is wrong with objects in force is found by looking at all of them: too much for each change.
+  const reporting = setInterval(report, reportEveryMs);
+  opened.defer(() => clearInterval(reporting));
+  const publisher = createPublisher({ bus, publisher: name, seal: undefined, log, nowMs: Date.now });
+  const options = { publisher, metrics, log, nowMs: Date.now, onReady: () => health.markReady() };
+  await publishChanges(runRegistry(registry, sources, stop), options, stop);
+}
+
+async function connect(
+  { busUrl }: Settings,
+  log: Parameters<typeof connectBus>[0]["log"],
+  health: Health,
+  stop: AbortSignal,
+): Promise<Bus> {
+  health.setCondition("bus", `waiting for ${busUrl}`);
+  const bus = await connectBus({ url: busUrl, clientName: name, log }, stop);
+  const tell = () => health.setCondition("bus", bus.state.connected ? undefined : `away: ${bus.state.reason}`);
+  bus.onState(tell);
+  tell();
+  return bus;
+}

@@ -1,0 +1,54 @@
+/** Hands services and endpoints to the bus, group by group; the snapshot first. */
+import type { Occasion } from "@flotilla/bus";
+import type { Change } from "@flotilla/model";
+import type { RegistryChange } from "@flotilla/registry";
+import { type Logger, orAborted } from "@flotilla/runtime";
+import type { RegistryMetrics } from "../metrics.ts";
+import type { RegistryGroup } from "../registry/run-registry.ts";
+
+/** The publisher of `@flotilla/bus`. */
+export interface ChangePublisher {
+  synchronize(state: readonly Change[], occasion?: Occasion): Promise<number>;
+  publish(changes: readonly Change[], occasion?: Occasion): Promise<number>;
+}
+
+export interface PublishOptions {
+  readonly publisher: ChangePublisher;
+  readonly metrics: RegistryMetrics;
+  readonly log: Logger;
+  readonly nowMs: () => number;
+  /** After the snapshot is published. */
+  readonly onReady: () => void;
+}
+
+export async function publishChanges(
+  groups: AsyncIterable<RegistryGroup>,
+  { publisher, metrics, log, nowMs, onReady }: PublishOptions,
+  stop: AbortSignal,
+): Promise<void> {
+  for await (const { changes, eventTimeMs, urgent, snapshot } of groups) {
+    const publishing = snapshot
+      ? publisher.synchronize(changes, { eventTimeMs })
+      : publisher.publish(changes, { eventTimeMs, urgent });
+    const published = await orAborted(publishing, stop);
+    count(changes, metrics);
+    if (snapshot) {
+      log.info("snapshot published", { values: changes.length, changes: published });
+      onReady();
+      continue;
+    }
+    if (urgent) metrics.urgent.add(1);
+    metrics.publishSeconds.observe((nowMs() - eventTimeMs) / 1000);
+    log.debug("published", { changes: published, urgent });
+  }
+}
+
+function count(changes: readonly RegistryChange[], metrics: RegistryMetrics): void {
+  const sums = new Map<string, { readonly type: string; readonly op: string; value: number }>();
+  for (const { type, op } of changes) {
+    const sum = sums.get(`${type} ${op}`) ?? { type, op, value: 0 };
+    sum.value += 1;
+    sums.set(`${type} ${op}`, sum);
+  }
+  for (const { type, op, value } of sums.values()) metrics.published.add(value, { type, op });
+}

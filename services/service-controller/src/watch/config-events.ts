@@ -1,0 +1,101 @@
+/**
+ * ServiceEntries, WorkloadEntries and mesh documents from config-controller's events.
+ *
+ * The first group comes when config-controller has told its whole state at least once in the life of the
+ * bus; it may be away now. When the bus has begun anew, what it no longer holds is taken back.
+ */
+import { type Bus, filters, type Seal, type SubscriberItem, subscribe } from "@flotilla/bus";
+import { type Change, type ConfigChange, type ConfigKey, configKeyText } from "@flotilla/model";
+import type { Logger } from "@flotilla/runtime";
+import type { InputGroup, InputSource } from "./input-source.ts";
+
+export interface ConfigEventOptions {
+  readonly bus: Bus;
+  readonly seal: Seal | undefined;
+  readonly log: Logger;
+  readonly nowMs: () => number;
+}
+
+/** The publisher whose word is awaited. */
+const publisher = "config-controller";
+
+export function configEvents({ bus, seal, log, nowMs }: ConfigEventOptions): InputSource {
+  const follow = (filter: string, stop: AbortSignal) => subscribe({ bus, filter, afterSequence: 0, seal, log }, stop);
+  return {
+    name: "configuration",
+    problems: () => [],
+    async *groups(stop): AsyncGenerator<InputGroup, void, undefined> {
+      await told(follow(filters.sync, stop));
+      yield* inputGroups(follow(filters.config, stop), nowMs);
+    },
+    [Symbol.asyncDispose]: async () => undefined,
+  };
+}
+
+/** Resolves when config-controller has told its whole state. */
+async function told(items: AsyncIterable<SubscriberItem>): Promise<void> {
+  for await (const item of items) if (item.kind === "synced" && item.publisher === publisher) return;
+}
+
+/** What is stored comes as one group, also after the bus has begun anew. */
+export async function* inputGroups(
+  items: AsyncIterable<SubscriberItem>,
+  nowMs: () => number,
+): AsyncGenerator<InputGroup, void, undefined> {
+  const known = new Map<string, ConfigKey>();
+  let collected: ConfigChange[] | undefined = [];
+  for await (const item of items) {
+    switch (item.kind) {
+      case "reset":
+        collected = [];
+        break;
+      case "group": {
+        const inputs = item.group.changes.filter(isConfig);
+        if (collected !== undefined) collected.push(...inputs);
+        else if (inputs.length > 0) {
+          remember(known, inputs);
+          yield { inputs, eventTimeMs: item.group.cause.eventTimeMs };
+        }
+        break;
+      }
+      case "caught-up": {
+        if (collected === undefined) break;
+        const inputs = [...gone(known, collected), ...collected];
+        remember(known, inputs);
+        collected = undefined;
+        yield { inputs, eventTimeMs: nowMs() };
+        break;
+      }
+      case "synced":
+        break;
+    }
+  }
+}
+
+function gone(known: ReadonlyMap<string, ConfigKey>, collected: readonly ConfigChange[]): readonly ConfigChange[] {
+  const held = new Set(collected.filter(({ op }) => op === "put").map(({ key }) => configKeyText(key)));
+  return [...known]
+    .filter(([text]) => !held.has(text))
+    .map(([, key]): ConfigChange => ({ type: "config", op: "delete", key }));
+}
+
+function remember(known: Map<string, ConfigKey>, changes: readonly ConfigChange[]): void {
+  for (const { op, key } of changes) {
+    if (op === "put") known.set(configKeyText(key), key);
+    else known.delete(configKeyText(key));
+  }
+}
+
+/** The kinds that services and endpoints are made from; the others are not kept. */
+const kinds: ReadonlySet<string> = new Set([
+  "ServiceEntry",
+  "WorkloadEntry",
+  "XBackend",
+  "ServiceImport",
+  "MeshConfig",
+  "MeshNetworks",
+]);
+
+function isConfig(change: Change): change is ConfigChange {
+  return change.type === "config" && kinds.has(change.key.kind);
+}

@@ -1,0 +1,84 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Change, Endpoint, Service } from "@flotilla/model";
+import { typeUrl } from "@flotilla/proto";
+import { aMesh, aService, aSidecar, resourceOf } from "../../testing/mesh.ts";
+
+const headless: Partial<Service> = {
+  resolution: "passthrough",
+  kubernetes: { type: "ClusterIP", nodeLocal: false, publishNotReadyAddresses: false, headless: true, targetPorts: {} },
+};
+
+function anEndpoint(address: string, more: Partial<Endpoint> = {}): Endpoint {
+  return {
+    addresses: [address],
+    servicePortName: "http",
+    port: 8080,
+    labels: {},
+    serviceAccount: "",
+    network: "",
+    locality: "",
+    clusterId: "Kubernetes",
+    weight: 1,
+    tlsMode: "disabled",
+    namespace: "shop",
+    workloadName: "",
+    health: "healthy",
+    ...more,
+  };
+}
+
+/** Host names with their addresses. */
+function table(
+  service: Service,
+  endpoints: readonly Endpoint[] = [],
+  metadata = {},
+): Readonly<Record<string, unknown>> {
+  const core = aMesh(service);
+  const { namespace, hostname } = service;
+  const change: Change = {
+    type: "endpoints",
+    op: "put",
+    key: { shard: "Kubernetes/Kubernetes", namespace, hostname },
+    value: endpoints,
+  };
+  assert.deepEqual(core.apply([change]), []);
+  const found = resourceOf(core, aSidecar("shop", metadata), typeUrl.nameTable, "")?.["table"] ?? {};
+  return Object.fromEntries(Object.entries(found).map(([host, { ips }]) => [host, ips]));
+}
+
+test("a service resolves to its address in the proxy's cluster", () => {
+  const service = aService("a", "shop", { clusterVips: { Kubernetes: ["10.1.0.1"], other: ["10.2.0.1"] } });
+  assert.deepEqual(table(service), { "a.shop.svc.cluster.local": ["10.1.0.1"] });
+});
+
+test("a headless service resolves to its ready endpoints, and each named pod to itself", () => {
+  const endpoints = [
+    anEndpoint("10.0.0.1", { hostname: "db-0", subdomain: "db" }),
+    anEndpoint("10.0.0.2", { hostname: "db-1", subdomain: "db" }),
+    anEndpoint("10.0.0.3", { health: "unhealthy" }),
+    anEndpoint("10.0.0.4", { health: "draining" }),
+  ];
+  assert.deepEqual(table(aService("db", "shop", headless), endpoints), {
+    "db.shop.svc.cluster.local": ["10.0.0.1", "10.0.0.2"],
+    "db-0.db.shop.svc.cluster.local": ["10.0.0.1"],
+    "db-1.db.shop.svc.cluster.local": ["10.0.0.2"],
+  });
+});
+
+test("endpoints of another network cannot be reached directly", () => {
+  const endpoints = [anEndpoint("10.0.0.1", { network: "one" }), anEndpoint("10.0.0.2", { network: "two" })];
+  assert.deepEqual(table(aService("db", "shop", headless), endpoints, { NETWORK: "two" }), {
+    "db.shop.svc.cluster.local": ["10.0.0.2"],
+  });
+});
+
+test("an allocated address is for proxies that answer DNS queries", () => {
+  const service = aService("x", "shop", {
+    hostname: "x.example",
+    registry: "External",
+    autoAllocatedIpv4: "240.240.0.1",
+  });
+  assert.deepEqual(table(service), {});
+  assert.deepEqual(table(service, [], { DNS_CAPTURE: "true" }), { "x.example": ["240.240.0.1"] });
+});

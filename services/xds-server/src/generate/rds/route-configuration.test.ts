@@ -1,0 +1,159 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Config, Service } from "@flotilla/model";
+import { type JsonObject, typeUrl } from "@flotilla/proto";
+import { nameSet } from "@flotilla/xds";
+import { aConfig, aMesh, aPort, apply, aService, aSidecar, resourceOf } from "../../testing/mesh.ts";
+
+interface VirtualHost {
+  readonly name: string;
+  readonly domains: readonly string[];
+  readonly routes: readonly { readonly route?: { readonly cluster?: string }; readonly name?: string }[];
+}
+
+function virtualHosts(values: readonly (Service | Config)[], name = "80", namespace = "shop"): readonly VirtualHost[] {
+  return hostsIn(resourceOf(aMesh(...values), aSidecar(namespace), typeUrl.route, name));
+}
+
+function hostsIn(configuration: JsonObject | undefined): readonly VirtualHost[] {
+  return (configuration?.["virtualHosts"] ?? []) as unknown as readonly VirtualHost[];
+}
+
+/** `virtual host → cluster of its first route` */
+function summary(hosts: readonly VirtualHost[]): readonly string[] {
+  return hosts.map(({ name, routes: [first] }) => `${name} → ${first?.route?.cluster ?? first?.name}`);
+}
+
+const toV1 = (hosts: readonly string[], more: JsonObject = {}): JsonObject => ({
+  hosts: [...hosts],
+  http: [{ route: [{ destination: { host: "v1.example" } }] }],
+  ...more,
+});
+
+test("every service of the port has a virtual host, and other hosts pass through", () => {
+  const hosts = virtualHosts([
+    aService("b", "shop"),
+    aService("a", "shop"),
+    aService("tcp", "shop", { ports: [aPort("tcp", 80, "TCP")] }),
+    aService("other", "shop", { ports: [aPort("http", 8080, "HTTP")] }),
+  ]);
+  assert.deepEqual(summary(hosts), [
+    "a.shop.svc.cluster.local:80 → outbound|80||a.shop.svc.cluster.local",
+    "b.shop.svc.cluster.local:80 → outbound|80||b.shop.svc.cluster.local",
+    "allow_any → PassthroughCluster",
+  ]);
+});
+
+test("of two VirtualServices for one host the older has it, and the other is reported", () => {
+  const core = aMesh(
+    aService("a", "shop"),
+    aConfig(
+      "VirtualService",
+      "shop",
+      "newer@2",
+      toV1(["a"], { http: [{ route: [{ destination: { host: "v2.example" } }] }] }),
+    ),
+    aConfig("VirtualService", "shop", "older@1", toV1(["a"])),
+  );
+  const subject = core.subjectOf(aSidecar("shop"));
+  const observed = core.observe(subject, typeUrl.route, nameSet(["80"]), () => undefined);
+  assert.equal(
+    summary(hostsIn(resourceOf(core, aSidecar("shop"), typeUrl.route, "80")))[0],
+    "a.shop.svc.cluster.local:80 → outbound|80||v1.example",
+  );
+  assert.deepEqual(
+    core.findings().map(({ metric, object }) => `${metric} ${object}`),
+    ["pilot_vservice_dup_domain VirtualService/shop/newer"],
+  );
+  observed?.release();
+});
+
+test("a host without a service is routed on port 80 alone", () => {
+  const values = [
+    aService("a", "shop", { ports: [aPort("http", 80, "HTTP"), aPort("http-2", 8080, "HTTP")] }),
+    aConfig("VirtualService", "shop", "vs", toV1(["nowhere.example"])),
+  ];
+  assert.ok(summary(virtualHosts(values)).includes("nowhere.example:80 → outbound|80||v1.example"));
+  assert.deepEqual(summary(virtualHosts(values, "8080")), [
+    "a.shop.svc.cluster.local:8080 → outbound|8080||a.shop.svc.cluster.local",
+    "allow_any → PassthroughCluster",
+  ]);
+});
+
+test("the most specific wildcard has a service, whichever is older", () => {
+  const hosts = virtualHosts([
+    aService("a", "shop"),
+    aConfig(
+      "VirtualService",
+      "shop",
+      "wide@1",
+      toV1(["*.cluster.local"], { http: [{ route: [{ destination: { host: "wide.example" } }] }] }),
+    ),
+    aConfig("VirtualService", "shop", "narrow@2", toV1(["*.shop.svc.cluster.local"])),
+  ]);
+  assert.equal(
+    summary(hosts).find((line) => line.startsWith("a.")),
+    "a.shop.svc.cluster.local:80 → outbound|80||v1.example",
+  );
+});
+
+test("a VirtualService whose matches all mean others leaves the service its own route", () => {
+  const http: JsonObject[] = [
+    { match: [{ sourceLabels: { app: "other" } }], route: [{ destination: { host: "v1.example" } }] },
+  ];
+  const hosts = virtualHosts([aService("a", "shop"), aConfig("VirtualService", "shop", "vs", { hosts: ["a"], http })]);
+  assert.equal(summary(hosts)[0], "a.shop.svc.cluster.local:80 → outbound|80||a.shop.svc.cluster.local");
+});
+
+test("a shared address goes to the first service only: Envoy refuses a domain that occurs twice", () => {
+  const address = { clusterVips: { Kubernetes: ["10.1.0.1"] } };
+  const hosts = virtualHosts([aService("a", "shop", address), aService("b", "shop", address)]);
+  const domains = hosts.flatMap(({ domains }) => domains);
+  assert.equal(new Set(domains).size, domains.length);
+  assert.ok(hosts[0]?.domains.includes("10.1.0.1"));
+});
+
+test("a sniffed port has one virtual host that takes everything", () => {
+  const values = [aService("a", "shop", { ports: [aPort("auto", 9000, "")] })];
+  const [host, ...others] = virtualHosts(values, "a.shop.svc.cluster.local:9000");
+  assert.deepEqual(host?.domains, ["*"]);
+  assert.deepEqual(others, []);
+});
+
+test("a Sidecar narrows what there is, and REGISTRY_ONLY blocks the rest", () => {
+  const spec: JsonObject = { egress: [{ hosts: ["shop/*"] }], outboundTrafficPolicy: { mode: "REGISTRY_ONLY" } };
+  const hosts = virtualHosts([
+    aService("a", "shop"),
+    aService("b", "depot"),
+    aConfig("Sidecar", "shop", "default", spec),
+  ]);
+  assert.deepEqual(summary(hosts), [
+    "a.shop.svc.cluster.local:80 → outbound|80||a.shop.svc.cluster.local",
+    "block_all → block_all",
+  ]);
+});
+
+test("an edit of one VirtualService builds one virtual host, for all namespaces that see it alike", () => {
+  const services = Array.from({ length: 200 }, (_, i) => aService(`s${i}`, "shop"));
+  const core = aMesh(...services, aConfig("VirtualService", "shop", "vs", toV1(["s7"])));
+  const observed = ["a", "b", "c"].map((namespace) =>
+    core.observe(core.subjectOf(aSidecar(namespace)), typeUrl.route, nameSet(["80"]), () => undefined),
+  );
+  const before = core.stats().computations;
+  apply(
+    core,
+    aConfig(
+      "VirtualService",
+      "shop",
+      "vs",
+      toV1(["s7"], { http: [{ route: [{ destination: { host: "v2.example" } }] }] }),
+    ),
+  );
+  for (const namespace of ["a", "b", "c"]) {
+    const hosts = hostsIn(resourceOf(core, aSidecar(namespace), typeUrl.route, "80"));
+    assert.ok(summary(hosts).includes("s7.shop.svc.cluster.local:80 → outbound|80||v2.example"));
+  }
+  const computed = core.stats().computations - before;
+  assert.ok(computed < 40, `${computed} computations for one edit`);
+  for (const one of observed) one?.release();
+});

@@ -1,0 +1,130 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Graph } from "@flotilla/incremental";
+import type { Config, Service } from "@flotilla/model";
+import type { JsonObject } from "@flotilla/proto";
+import { aConfig, aPort, aService, aSidecar, put } from "../../testing/mesh.ts";
+import { decodeSpec } from "../config-specs.ts";
+import { rowIndexes } from "../indexes/index.ts";
+import type { Subject } from "../subject.ts";
+import { query } from "../view.ts";
+import { World } from "../world.ts";
+import { visibleServices } from "./sidecar-scope.ts";
+
+const scope = query<readonly Service[]>("scope", visibleServices);
+
+/** `host:port,port namespace` of what a proxy of namespace `shop` may call. */
+function visible(values: readonly (Service | Config)[], namespace = "shop"): readonly string[] {
+  const graph = new Graph<Subject>();
+  const world = new World(graph, { indexes: rowIndexes, decode: decodeSpec });
+  assert.deepEqual(world.apply(put(...values)), []);
+  const services = graph.evaluate(scope, undefined, { proxy: aSidecar(namespace), targets: [] });
+  return services.map(
+    ({ hostname, ports, namespace: home }) => `${hostname}:${ports.map(({ number }) => number).join(",")} ${home}`,
+  );
+}
+
+const external = (name: string, hostname: string, more: Partial<Service> = {}) =>
+  aService(name, "shop", { hostname, registry: "External", ...more });
+const aSidecarWith = (egress: JsonObject[], more: JsonObject = {}) =>
+  aConfig("Sidecar", "shop", "default", { egress, ...more });
+const two = { ports: [aPort("http", 80, "HTTP"), aPort("http-2", 8080, "HTTP")] };
+
+const cases: readonly {
+  name: string;
+  values: readonly (Service | Config)[];
+  namespace?: string;
+  want: readonly string[];
+}[] = [
+  {
+    name: "without a Sidecar everything that is exported is visible",
+    values: [
+      aService("a", "shop"),
+      aService("b", "depot"),
+      aService("private", "depot", { exportTo: ["."] }),
+      aService("for-shop", "depot", { exportTo: ["shop"] }),
+      aService("hidden", "shop", { exportTo: ["~"] }),
+    ],
+    want: [
+      "for-shop.depot.svc.cluster.local:80 depot",
+      "a.shop.svc.cluster.local:80 shop",
+      "b.depot.svc.cluster.local:80 depot",
+    ],
+  },
+  {
+    name: "a dot imports the own namespace",
+    values: [aService("a", "shop"), aService("b", "depot"), aSidecarWith([{ hosts: ["./*"] }])],
+    want: ["a.shop.svc.cluster.local:80 shop"],
+  },
+  {
+    name: "a listener with a port imports that port only, and listeners add up",
+    values: [
+      aService("a", "shop", two),
+      aSidecarWith([{ port: { number: 8080, protocol: "HTTP", name: "http" }, hosts: ["./*"] }, { hosts: ["~/*"] }]),
+    ],
+    want: ["a.shop.svc.cluster.local:8080 shop"],
+  },
+  {
+    name: "what an imported VirtualService sends traffic to is visible too, with the port it names",
+    values: [
+      aService("a", "shop"),
+      aService("b", "depot", two),
+      aConfig("VirtualService", "shop", "vs", {
+        hosts: ["a"],
+        http: [{ route: [{ destination: { host: "b.depot.svc.cluster.local", port: { number: 8080 } } }] }],
+      }),
+      aSidecarWith([{ hosts: ["./*"] }]),
+    ],
+    want: ["a.shop.svc.cluster.local:80 shop", "b.depot.svc.cluster.local:8080 depot"],
+  },
+  {
+    name: "ServiceEntries of one host and namespace are one service with the ports of both",
+    values: [
+      external("one", "x.example", { creationTimeMs: 1 }),
+      external("two", "x.example", { creationTimeMs: 2, ports: [aPort("grpc", 9000, "GRPC")] }),
+    ],
+    want: ["x.example:80,9000 shop"],
+  },
+  {
+    name: "a Kubernetes service keeps its name against an older ServiceEntry",
+    values: [
+      aService("a", "shop", { creationTimeMs: 5 }),
+      external("squatter", "a.shop.svc.cluster.local", { ports: [aPort("tcp", 1, "TCP")] }),
+    ],
+    want: ["a.shop.svc.cluster.local:80 shop"],
+  },
+  {
+    name: "of one host in several namespaces the proxy's own counts",
+    values: [
+      external("x", "x.example", { namespace: "depot" }),
+      external("x", "x.example", { creationTimeMs: 9, ports: [aPort("http", 81, "HTTP")] }),
+    ],
+    want: ["x.example:81 shop"],
+  },
+  {
+    name: "the root namespace's Sidecar holds where there is no other",
+    values: [
+      aService("a", "shop"),
+      aService("b", "depot"),
+      aConfig("Sidecar", "istio-system", "default", { egress: [{ hosts: ["./*"] }] }),
+    ],
+    want: ["a.shop.svc.cluster.local:80 shop"],
+  },
+  {
+    name: "a Sidecar that selects the workload counts more than the namespace's",
+    values: [
+      aService("a", "shop"),
+      aService("b", "depot"),
+      aSidecarWith([{ hosts: ["./*"] }]),
+      aConfig("Sidecar", "shop", "selected", {
+        workloadSelector: { labels: { app: "web" } },
+        egress: [{ hosts: ["depot/*"] }],
+      }),
+    ],
+    want: ["b.depot.svc.cluster.local:80 depot"],
+  },
+];
+
+for (const { name, values, namespace, want } of cases) {
+  test(name, () => assert.deepEqual(visible(values, namespace), want));
+}

@@ -1,0 +1,77 @@
+/** Builders for tests of the pure core: small meshes that can be seen at a glance. */
+import { type Change, type Config, type Proxy, parseNode, parseProtocol, type Service } from "@flotilla/model";
+import { bytesToJson, type JsonObject, type TypeUrl } from "@flotilla/proto";
+import { nameSet } from "@flotilla/xds";
+import { Core } from "../core.ts";
+
+/** A service `name.namespace` on HTTP port 80, unless said otherwise. */
+export function aService(name: string, namespace: string, more: Partial<Service> = {}): Service {
+  return {
+    hostname: `${name}.${namespace}.svc.cluster.local`,
+    namespace,
+    name,
+    registry: "Kubernetes",
+    ports: [aPort("http", 80, "HTTP")],
+    resolution: "client-side",
+    meshExternal: false,
+    defaultAddress: "0.0.0.0",
+    clusterVips: {},
+    creationTimeMs: 0,
+    labels: {},
+    exportTo: [],
+    serviceAccounts: [],
+    definedBy: `Service/${namespace}/${name}`,
+    ...more,
+  };
+}
+
+export function aPort(name: string, number: number, protocol: string): Service["ports"][number] {
+  return { name, number, protocol: parseProtocol(protocol) };
+}
+
+/** An object of a configuration kind; `name` may be `name@seconds` to give its age. */
+export function aConfig(kind: string, namespace: string, name: string, spec: JsonObject): Config {
+  const [plain = "", seconds = "0"] = name.split("@");
+  const key = { kind, namespace, name: plain };
+  return { key, labels: {}, annotations: {}, creationTimeMs: Number(seconds) * 1000, spec };
+}
+
+export function aSidecar(
+  namespace: string,
+  metadata: Readonly<Record<string, unknown>> = {},
+  address = "10.0.0.1",
+): Proxy {
+  return parseNode({
+    id: `sidecar~${address}~app.${namespace}~${namespace}.svc.cluster.local`,
+    locality: { region: "", zone: "", subzone: "" },
+    metadata: { NAMESPACE: namespace, CLUSTER_ID: "Kubernetes", LABELS: { app: "web" }, ...metadata },
+  });
+}
+
+export function put(...values: readonly (Service | Config)[]): readonly Change[] {
+  return values.map((value): Change => {
+    if ("key" in value) return { type: "config", op: "put", key: value.key, value };
+    const { namespace, hostname, name, registry } = value;
+    const key = { shard: `${registry}/Kubernetes`, namespace, hostname, name };
+    return { type: "service", op: "put", key, value };
+  });
+}
+
+/** A core that holds the values. @throws when one is refused. */
+export function aMesh(...values: readonly (Service | Config)[]): Core {
+  const core = new Core();
+  apply(core, ...values);
+  return core;
+}
+
+export function apply(core: Core, ...values: readonly (Service | Config)[]): void {
+  const [refusal] = core.apply(put(...values));
+  if (refusal !== undefined) throw refusal.error;
+}
+
+/** One resource as canonical JSON; undefined when the proxy has none of the name. */
+export function resourceOf(core: Core, proxy: Proxy, typeUrl: TypeUrl, name: string): JsonObject | undefined {
+  const set = core.resources(core.subjectOf(proxy), typeUrl, nameSet([name]));
+  const resource = set?.byName.get(name);
+  return resource === undefined ? undefined : (bytesToJson(typeUrl, resource.bytes) as JsonObject);
+}

@@ -71,7 +71,8 @@ export function apply(core: Core, ...values: readonly (Service | Config)[]): voi
 
 /** One resource as canonical JSON; undefined when the proxy has none of the name. */
 export function resourceOf(core: Core, proxy: Proxy, typeUrl: TypeUrl, name: string): JsonObject | undefined {
-  const set = core.resources(core.subjectOf(proxy), typeUrl, nameSet([name]));
-  const resource = set?.byName.get(name);
+  const subject = core.subjectOf(proxy);
+  const names = core.serves(subject, typeUrl) === "wildcard" ? undefined : nameSet([name]);
+  const resource = core.resources(subject, typeUrl, names)?.byName.get(name);
   return resource === undefined ? undefined : (bytesToJson(typeUrl, resource.bytes) as JsonObject);
 }

@@ -1,0 +1,24 @@
+/** Chooses the implementation by the URL: `nats://…` or `embedded:NAME`. */
+import type { Logger } from "@flotilla/runtime";
+import type { Bus } from "./bus.ts";
+import { connectEmbedded } from "./embedded-bus.ts";
+import { BusError } from "./errors.ts";
+import { connectNats } from "./nats-bus.ts";
+
+export interface ConnectOptions {
+  readonly url: string;
+  readonly clientName: string;
+  readonly log: Logger;
+  readonly nowMs?: () => number;
+}
+
+/** Waits for servers that are away. @throws BusError BUS_CONNECT when the URL is neither; the reason of `stop` */
+export async function connectBus(
+  { url, clientName, log, nowMs = Date.now }: ConnectOptions,
+  stop: AbortSignal,
+): Promise<Bus> {
+  const embedded = /^embedded:(.+)$/.exec(url)?.[1];
+  if (embedded !== undefined) return connectEmbedded(embedded);
+  if (!url.includes("://")) throw new BusError("BUS_CONNECT", `"${url}" is neither nats://host:port nor embedded:NAME`);
+  return connectNats({ url, clientName, log, nowMs }, stop);
+}

@@ -1,0 +1,12 @@
+/** Errors of this package. */
+export type BusErrorCode = "BUS_PUBLISH" | "BUS_CLOSED" | "BUS_CONNECT" | "BUS_BAD_EVENT" | "BUS_SEALED";
+
+export class BusError extends Error {
+  override readonly name = "BusError";
+  readonly code: BusErrorCode;
+
+  constructor(code: BusErrorCode, message: string, options?: ErrorOptions) {
+    super(`[${code}] ${message}`, options);
+    this.code = code;
+  }
+}

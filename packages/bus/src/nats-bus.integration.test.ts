@@ -1,0 +1,82 @@
+/** The bus on a real NATS server, and what a crash of that server does to it. */
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { noopLogger } from "@flotilla/runtime";
+import { type RunningServer, startNats } from "@flotilla/servers";
+import { busConformance } from "./bus.conformance.ts";
+import { type Bus, connectBus } from "./index.ts";
+
+const directory = mkdtempSync(join(tmpdir(), "flotilla-bus-"));
+const stop = new AbortController();
+let server: RunningServer;
+
+const open = (): Promise<Bus> => connectBus({ url: server.url, clientName: "test", log: noopLogger }, stop.signal);
+const text = (value: string) => new TextEncoder().encode(value);
+
+before(async () => {
+  server = await startNats({ directory, env: process.env });
+});
+after(async () => {
+  stop.abort();
+  await server[Symbol.asyncDispose]();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+describe("bus over NATS", () => {
+  busConformance(open);
+
+  it("loses nothing when the server is killed in the middle", async () => {
+    await using publisher = await open();
+    await using follower = await open();
+    const seen = new Set<string>();
+    const done = new AbortController();
+    const following = (async () => {
+      for await (const item of follower.follow({ filter: "flotilla.v1.crash.>", afterSequence: 0 }, done.signal)) {
+        if (item.kind !== "message") continue;
+        seen.add(new TextDecoder().decode(item.message.payload));
+        if (seen.size === 400) done.abort();
+      }
+    })();
+    const batches = Array.from({ length: 40 }, (_, batch) =>
+      publisher.publish(
+        Array.from({ length: 10 }, (_, i) => ({
+          subject: `flotilla.v1.crash.${batch}-${i}`,
+          payload: text(`${batch}-${i}`),
+        })),
+      ),
+    );
+    await batches[3];
+    await server.kill();
+    assert.ok(await eventually(() => !publisher.state.connected), "the bus says that the server is away");
+    server = await startNats({ directory, env: process.env, port: server.port });
+    const sequences = (await Promise.all(batches)).flat();
+    assert.deepEqual(
+      sequences,
+      [...sequences].sort((a, b) => a - b),
+      "order is kept",
+    );
+    const expired = setTimeout(() => done.abort(), 15_000);
+    await following;
+    clearTimeout(expired);
+    assert.equal(seen.size, 400);
+    assert.ok(publisher.state.connected);
+  });
+
+  it("waits for a server that is not there yet", async () => {
+    const { port } = server;
+    await server.kill();
+    const waiting = open();
+    server = await startNats({ directory, env: process.env, port });
+    await using bus = await waiting;
+    assert.equal((await bus.publish([{ subject: "flotilla.v1.late.x", payload: text("1") }])).length, 1);
+  });
+});
+
+async function eventually(check: () => boolean): Promise<boolean> {
+  const deadline = performance.now() + 5_000;
+  while (!check() && performance.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 5));
+  return check();
+}

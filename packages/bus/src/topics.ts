@@ -1,0 +1,86 @@
+/**
+ * Every subject of the control plane, with the event that travels on it. No other module spells a
+ * subject or reads a payload.
+ *
+ *   flotilla.v1.config.<kind>.<namespace>.<name>          a configuration object
+ *   flotilla.v1.service.<shard>.<namespace>.<host>.<name> a service of one shard
+ *   flotilla.v1.endpoints.<shard>.<namespace>.<host>      the endpoints of a service in one shard
+ *   flotilla.v1.sync.<publisher>                          the publisher has told all it knows
+ *
+ * The `v1` token is the version of the payloads: an incompatible change gets a new one.
+ */
+import { type Change, configKeyText, endpointsKeyText, serviceKeyText } from "@flotilla/model";
+import { subjectRoot } from "./bus.ts";
+import { BusError } from "./errors.ts";
+import { token } from "./subject.ts";
+
+export const filters = {
+  everything: `${subjectRoot}.>`,
+  config: `${subjectRoot}.config.>`,
+  services: `${subjectRoot}.service.>`,
+  endpoints: `${subjectRoot}.endpoints.>`,
+  /** Markers: a publisher has told all it knows. */
+  sync: `${subjectRoot}.sync.>`,
+} as const;
+
+export function subjectOf(change: Change): string {
+  switch (change.type) {
+    case "config":
+      return join("config", change.key.kind, change.key.namespace, change.key.name);
+    case "service":
+      return join("service", change.key.shard, change.key.namespace, change.key.hostname, change.key.name);
+    case "endpoints":
+      return join("endpoints", change.key.shard, change.key.namespace, change.key.hostname);
+  }
+}
+
+export function syncSubject(publisher: string): string {
+  return join("sync", publisher);
+}
+
+/** The publisher that a sync marker is from; undefined for other subjects. */
+export function syncPublisher(subject: string): string | undefined {
+  const prefix = `${subjectRoot}.sync.`;
+  return subject.startsWith(prefix) ? subject.slice(prefix.length) : undefined;
+}
+
+/** What a change is about, for logs and snapshots: equal for a put and a delete of one key. */
+export function keyText(change: Change): string {
+  switch (change.type) {
+    case "config":
+      return `config ${configKeyText(change.key)}`;
+    case "service":
+      return `service ${serviceKeyText(change.key)}`;
+    case "endpoints":
+      return `endpoints ${endpointsKeyText(change.key)}`;
+  }
+}
+
+export function encodeChange(change: Change): Uint8Array {
+  return new TextEncoder().encode(JSON.stringify(change));
+}
+
+/** @throws BusError BUS_BAD_EVENT when the payload is not a change */
+export function decodeChange(payload: Uint8Array): Change {
+  let value: unknown;
+  try {
+    value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(payload));
+  } catch (cause) {
+    throw new BusError("BUS_BAD_EVENT", "a payload is not JSON", { cause });
+  }
+  if (!isChange(value)) throw new BusError("BUS_BAD_EVENT", "a payload is not a change");
+  return value;
+}
+
+function isChange(value: unknown): value is Change {
+  if (typeof value !== "object" || value === null) return false;
+  const { type, op, key, value: content } = value as Record<string, unknown>;
+  const isKnown = type === "config" || type === "service" || type === "endpoints";
+  const hasKey = typeof key === "object" && key !== null && "namespace" in key;
+  return isKnown && hasKey && (op === "delete" || (op === "put" && typeof content === "object" && content !== null));
+}
+
+function join(...parts: readonly string[]): string {
+  const [kind = "", ...rest] = parts;
+  return [subjectRoot, kind, ...rest.map(token)].join(".");
+}

@@ -1,0 +1,19 @@
+/** Failures around a service's work: its settings, its ports, its waits. */
+export type RuntimeErrorCode =
+  | "SETTINGS_INVALID"
+  | "PORT_IN_USE"
+  | "PORT_REFUSED"
+  | "WAIT_EXPIRED"
+  | "QUEUE_CLOSED"
+  | "METRIC_INVALID"
+  | "ROUTE_TAKEN";
+
+export class RuntimeError extends Error {
+  override readonly name = "RuntimeError";
+  readonly code: RuntimeErrorCode;
+
+  constructor(code: RuntimeErrorCode, message: string, options?: ErrorOptions) {
+    super(`[${code}] ${message}`, options);
+    this.code = code;
+  }
+}

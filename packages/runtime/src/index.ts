@@ -1,0 +1,38 @@
+export { BoundedQueue } from "./bounded-queue.ts";
+export { defaultPorts } from "./default-ports.ts";
+export { RuntimeError, type RuntimeErrorCode } from "./errors.ts";
+export { type Health, type HealthOptions, serveHealth } from "./health.ts";
+export { type ListenOptions, listen, listenError } from "./listen.ts";
+export {
+  createLogger,
+  type LogDestination,
+  type LogFields,
+  type Logger,
+  type LogLevel,
+  logLevels,
+  noopLogger,
+} from "./logger.ts";
+export {
+  type Counter,
+  createMetrics,
+  type Gauge,
+  type Histogram,
+  latencyBuckets,
+  type Metrics,
+  type MetricsOptions,
+} from "./metrics.ts";
+export { type Condition, Readiness, type ReadyReport } from "./readiness.ts";
+export type { HttpHandler, HttpMethod, HttpReply, HttpRequest } from "./routes.ts";
+export { type RunOptions, runUntilSignal } from "./run.ts";
+export { decimal, duration, flag, integer, list, oneOf, port, text, url } from "./setting-kinds.ts";
+export {
+  deepFreeze,
+  describeSettings,
+  parseSettings,
+  type Setting,
+  type SettingOptions,
+  type SettingRow,
+  type SettingsOf,
+  type SettingsTable,
+} from "./settings.ts";
+export { aborted, type BackoffOptions, backoff, delay, orAborted, type UntilOptions, until, Wakeup } from "./wait.ts";

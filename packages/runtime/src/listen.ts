@@ -1,0 +1,35 @@
+/** Binding a port, with an error that names the port and the setting that moves it. */
+import type { AddressInfo, Server } from "node:net";
+import { RuntimeError } from "./errors.ts";
+
+export interface ListenOptions {
+  /** 0 takes any free port. */
+  readonly port: number;
+  readonly host: string;
+  /** The setting to change when the port is taken. */
+  readonly setting: string;
+}
+
+/** Resolves to the port in use. @throws RuntimeError PORT_IN_USE, PORT_REFUSED */
+export function listen(server: Server, { port, host, setting }: ListenOptions): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  const fail = (error: unknown): void => reject(listenError(error, { port, host, setting }));
+  server.once("error", fail);
+  server.listen({ port, host }, () => {
+    server.off("error", fail);
+    resolve((server.address() as AddressInfo).port);
+  });
+  return promise;
+}
+
+/** For servers that bind by themselves: what their error means for whoever set the port. */
+export function listenError(error: unknown, { port, host, setting }: ListenOptions): RuntimeError {
+  const text = error instanceof Error ? error.message : String(error);
+  const code = (error as { code?: unknown } | null)?.code;
+  if (code === "EADDRINUSE" || /EADDRINUSE|address already in use/i.test(text)) {
+    const what = `port ${port} on ${host} is in use by another process; free it or set ${setting} to another port`;
+    return new RuntimeError("PORT_IN_USE", what, { cause: error });
+  }
+  const what = `port ${port} on ${host} cannot be opened (${text}); it is set by ${setting}`;
+  return new RuntimeError("PORT_REFUSED", what, { cause: error });
+}

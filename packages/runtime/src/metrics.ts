@@ -1,0 +1,116 @@
+/**
+ * Metrics behind a narrow interface: one registry a service, so that five services in one process
+ * do not share counters. A metric is declared once, with the unit in its name and a closed set of
+ * label values.
+ */
+import {
+  collectDefaultMetrics,
+  Counter as PromCounter,
+  Gauge as PromGauge,
+  Histogram as PromHistogram,
+  Registry,
+} from "prom-client";
+import { RuntimeError } from "./errors.ts";
+
+export type LabelValues<L extends string> = Readonly<Record<L, string | number>>;
+
+export interface Counter<L extends string = never> {
+  add(value: number, ...labels: LabelArguments<L>): void;
+}
+
+export interface Gauge<L extends string = never> {
+  set(value: number, ...labels: LabelArguments<L>): void;
+  /** The label values are no longer reported. */
+  remove(...labels: LabelArguments<L>): void;
+}
+
+export interface Histogram<L extends string = never> {
+  observe(value: number, ...labels: LabelArguments<L>): void;
+}
+
+/** A metric without labels takes none, one with labels takes all of them. */
+export type LabelArguments<L extends string> = [L] extends [never] ? [] : [labels: LabelValues<L>];
+
+export interface MetricOptions<L extends string> {
+  readonly name: string;
+  readonly help: string;
+  readonly labels?: readonly L[];
+}
+export interface GaugeOptions<L extends string> extends MetricOptions<L> {
+  /** Called when the metrics are read, for values that are cheaper to look up than to keep. */
+  readonly collect?: (gauge: Gauge<L>) => void;
+}
+export interface HistogramOptions<L extends string> extends MetricOptions<L> {
+  readonly buckets?: readonly number[];
+}
+
+export interface Metrics {
+  readonly contentType: string;
+  counter<L extends string = never>(options: MetricOptions<L>): Counter<L>;
+  gauge<L extends string = never>(options: GaugeOptions<L>): Gauge<L>;
+  histogram<L extends string = never>(options: HistogramOptions<L>): Histogram<L>;
+  /** In Prometheus' text form. */
+  text(): Promise<string>;
+}
+
+/** From 1 ms to 60 s, for latencies in seconds. */
+export const latencyBuckets: readonly number[] = [
+  0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
+];
+
+export interface MetricsOptions {
+  /** Memory, CPU and event loop of the process; off where several services share one. */
+  readonly process?: boolean;
+}
+
+export function createMetrics(options: MetricsOptions = {}): Metrics {
+  const registry = new Registry();
+  if (options.process === true) collectDefaultMetrics({ register: registry });
+  const register = <T>(name: string, make: () => T): T => {
+    try {
+      return make();
+    } catch (cause) {
+      throw new RuntimeError("METRIC_INVALID", `metric ${name} cannot be declared`, { cause });
+    }
+  };
+  return {
+    contentType: registry.contentType,
+    text: () => registry.metrics(),
+    counter: (o) => register(o.name, () => createCounter(registry, o)),
+    gauge: (o) => register(o.name, () => createGauge(registry, o)),
+    histogram: (o) => register(o.name, () => createHistogram(registry, o)),
+  };
+}
+
+function createCounter<L extends string>(registry: Registry, { name, help, labels }: MetricOptions<L>): Counter<L> {
+  const inner = new PromCounter<string>({ name, help, labelNames: [...(labels ?? [])], registers: [registry] });
+  return { add: (value, ...given) => inner.inc(given[0] ?? {}, value) };
+}
+
+function createGauge<L extends string>(registry: Registry, options: GaugeOptions<L>): Gauge<L> {
+  const { name, help, labels, collect } = options;
+  const inner = new PromGauge<string>({
+    name,
+    help,
+    labelNames: [...(labels ?? [])],
+    registers: [registry],
+    ...(collect !== undefined && { collect: () => collect(gauge) }),
+  });
+  const gauge: Gauge<L> = {
+    set: (value, ...given) => inner.set(given[0] ?? {}, value),
+    remove: (...given) => inner.remove(given[0] ?? {}),
+  };
+  return gauge;
+}
+
+function createHistogram<L extends string>(registry: Registry, options: HistogramOptions<L>): Histogram<L> {
+  const { name, help, labels, buckets } = options;
+  const inner = new PromHistogram<string>({
+    name,
+    help,
+    labelNames: [...(labels ?? [])],
+    buckets: [...(buckets ?? latencyBuckets)],
+    registers: [registry],
+  });
+  return { observe: (value, ...given) => inner.observe(given[0] ?? {}, value) };
+}

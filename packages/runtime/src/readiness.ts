@@ -1,0 +1,64 @@
+/** Whether a service is ready, and what is wrong with it although it is. */
+
+/** `blocks`: not ready as long as it holds. Others are only told: a service whose bus is away still serves. */
+export interface Condition {
+  readonly name: string;
+  readonly detail: string;
+  readonly blocks: boolean;
+  readonly sinceMs: number;
+}
+
+export interface ReadyReport {
+  readonly ready: boolean;
+  readonly state: "starting" | "ready" | "stopping";
+  readonly conditions: readonly {
+    readonly name: string;
+    readonly detail: string;
+    readonly blocks: boolean;
+    readonly since: string;
+  }[];
+}
+
+export class Readiness {
+  #state: ReadyReport["state"] = "starting";
+  readonly #conditions = new Map<string, Condition>();
+  readonly #now: () => number;
+
+  constructor(now: () => number = Date.now) {
+    this.#now = now;
+  }
+
+  /** The first snapshot is complete and what it says is served. */
+  markReady(): void {
+    if (this.#state === "starting") this.#state = "ready";
+  }
+
+  /** For good: whoever sends traffic here should stop while what is open still ends well. */
+  markStopping(): void {
+    this.#state = "stopping";
+  }
+
+  /** Sets what holds now; `detail` undefined takes it back. `sinceMs` stays while the condition does. */
+  setCondition(name: string, detail: string | undefined, { blocks = false }: { readonly blocks?: boolean } = {}): void {
+    if (detail === undefined) {
+      this.#conditions.delete(name);
+      return;
+    }
+    const sinceMs = this.#conditions.get(name)?.sinceMs ?? this.#now();
+    this.#conditions.set(name, { name, detail, blocks, sinceMs });
+  }
+
+  report(): ReadyReport {
+    const conditions = [...this.#conditions.values()];
+    return {
+      ready: this.#state === "ready" && !conditions.some(({ blocks }) => blocks),
+      state: this.#state,
+      conditions: conditions.map(({ name, detail, blocks, sinceMs }) => ({
+        name,
+        detail,
+        blocks,
+        since: new Date(sinceMs).toISOString(),
+      })),
+    };
+  }
+}

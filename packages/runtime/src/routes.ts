@@ -1,0 +1,51 @@
+/** Routes of a service's HTTP page: exact paths, or everything below one (`/debug/config/*`). */
+import { RuntimeError } from "./errors.ts";
+
+export interface HttpRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly body: Uint8Array;
+  /** The peer's address, for pages that only the own host may see. */
+  readonly remoteAddress: string;
+}
+
+export type HttpReply =
+  | { readonly status?: number; readonly json: unknown }
+  | { readonly status?: number; readonly text: string; readonly contentType?: string };
+
+export type HttpHandler = (request: HttpRequest) => HttpReply | Promise<HttpReply>;
+export type HttpMethod = "GET" | "POST" | "PUT" | "DELETE";
+
+export interface Route {
+  readonly method: HttpMethod;
+  readonly path: string;
+  readonly handler: HttpHandler;
+}
+
+export class RouteTable {
+  readonly #routes: Route[] = [];
+
+  /** @throws RuntimeError ROUTE_TAKEN */
+  add(route: Route): void {
+    if (this.#routes.some((other) => other.path === route.path && other.method === route.method)) {
+      throw new RuntimeError("ROUTE_TAKEN", `${route.method} ${route.path} has a handler already`);
+    }
+    this.#routes.push(route);
+  }
+
+  find(method: string, path: string): Route | undefined {
+    const wanted = method === "HEAD" ? "GET" : method;
+    const candidates = this.#routes.filter((route) => route.method === wanted);
+    return candidates.find((route) => route.path === path) ?? candidates.find((route) => isBelow(route.path, path));
+  }
+
+  paths(): readonly string[] {
+    return this.#routes.map(({ method, path }) => (method === "GET" ? path : `${method} ${path}`)).sort();
+  }
+}
+
+function isBelow(pattern: string, path: string): boolean {
+  return pattern.endsWith("/*") && path.startsWith(pattern.slice(0, -1));
+}

@@ -1,0 +1,50 @@
+/** The life of a process: a main that runs until it is told to stop, and an exit code that says how it went. */
+import type { Logger } from "./logger.ts";
+
+export interface RunOptions {
+  readonly log: Logger;
+  /** How long releasing may take after the signal. */
+  readonly graceMs?: number;
+}
+
+/**
+ * Runs `main` until SIGINT or SIGTERM; a second signal ends the process at once. A failure is
+ * logged and becomes exit code 1. What keeps the process alive after `main` ended is named and ended.
+ */
+export async function runUntilSignal(
+  main: (stop: AbortSignal) => Promise<void>,
+  { log, graceMs = 15_000 }: RunOptions,
+): Promise<void> {
+  const stop = new AbortController();
+  const onSignal = (signal: NodeJS.Signals): void => {
+    if (stop.signal.aborted) {
+      log.warn("second signal, ending without release", { signal });
+      process.exit(130);
+    }
+    log.info("stopping", { signal });
+    stop.abort(new Error(`stopped by ${signal}`));
+    setTimeout(() => endLingering(log, graceMs), graceMs).unref();
+  };
+  process.on("SIGINT", onSignal);
+  process.on("SIGTERM", onSignal);
+  try {
+    await main(stop.signal);
+    log.info("stopped");
+  } catch (error) {
+    // The reason of the signal that comes back as a rejection is a normal end.
+    if (error === stop.signal.reason && stop.signal.aborted) log.info("stopped");
+    else {
+      log.error("failed", { error });
+      process.exitCode = 1;
+    }
+  } finally {
+    process.off("SIGINT", onSignal);
+    process.off("SIGTERM", onSignal);
+    setTimeout(() => endLingering(log, 1_000), 1_000).unref();
+  }
+}
+
+function endLingering(log: Logger, afterMs: number): never {
+  log.warn("something was not released, ending", { afterMs, open: process.getActiveResourcesInfo() });
+  process.exit(process.exitCode ?? 1);
+}

@@ -1,0 +1,106 @@
+/** Waiting that ends: with a deadline, with an AbortSignal, or both. */
+import { setTimeout as timeout } from "node:timers/promises";
+import { RuntimeError } from "./errors.ts";
+
+/** Resolves after `ms`, or at once when `stop` fires: check `stop.aborted` after it. */
+export async function delay(ms: number, stop?: AbortSignal): Promise<void> {
+  if (stop?.aborted === true) return;
+  try {
+    await timeout(ms, undefined, stop === undefined ? {} : { signal: stop });
+  } catch (error) {
+    if (stop?.aborted !== true) throw error;
+  }
+}
+
+export interface UntilOptions {
+  readonly withinMs: number;
+  /** Completes the sentence "waited … for": what should have come true. */
+  readonly what: string;
+  readonly everyMs?: number;
+  readonly stop?: AbortSignal;
+}
+
+/**
+ * Polls `check` until it gives something other than undefined, null or false, and resolves to that.
+ * @throws RuntimeError WAIT_EXPIRED; the reason of `stop`
+ */
+export async function until<T>(
+  check: () => T | undefined | null | false | Promise<T | undefined | null | false>,
+  { withinMs, what, everyMs = 10, stop }: UntilOptions,
+): Promise<T> {
+  const deadline = performance.now() + withinMs;
+  let failure: unknown;
+  for (;;) {
+    stop?.throwIfAborted();
+    try {
+      const result = await check();
+      if (result !== undefined && result !== null && result !== false) return result;
+    } catch (error) {
+      failure = error;
+    }
+    if (performance.now() >= deadline) break;
+    await delay(everyMs, stop);
+  }
+  const last = failure instanceof Error ? `; last failure: ${failure.message}` : "";
+  throw new RuntimeError("WAIT_EXPIRED", `waited ${withinMs} ms for ${what}${last}`, { cause: failure });
+}
+
+/** Resolves when `stop` fires. */
+export function aborted(stop: AbortSignal): Promise<void> {
+  if (stop.aborted) return Promise.resolve();
+  return new Promise((resolve) => stop.addEventListener("abort", () => resolve(), { once: true }));
+}
+
+/** `promise`, or a rejection with the reason of `stop`, whichever comes first; leaves no listener behind. */
+export async function orAborted<T>(promise: Promise<T>, stop: AbortSignal): Promise<T> {
+  stop.throwIfAborted();
+  const done = new AbortController();
+  const { promise: abortion, reject } = Promise.withResolvers<never>();
+  stop.addEventListener("abort", () => reject(stop.reason), { once: true, signal: done.signal });
+  try {
+    return await Promise.race([promise, abortion]);
+  } finally {
+    done.abort();
+  }
+}
+
+export interface BackoffOptions {
+  readonly firstMs: number;
+  readonly maxMs: number;
+  /** In [0, 1): spreads the waits of many processes that failed together. */
+  readonly random: () => number;
+}
+
+/** Waits between attempts: doubling up to `maxMs`, each spread over its upper half. */
+export function* backoff({ firstMs, maxMs, random }: BackoffOptions): Generator<number, never> {
+  for (let ms = firstMs; ; ms = Math.min(ms * 2, maxMs)) yield (ms * (1 + random())) / 2;
+}
+
+/** Lets a loop sleep until somebody wakes it. A call that comes before the sleep is not lost. */
+export class Wakeup {
+  #called = false;
+  #resolve: (() => void) | undefined;
+
+  wake(): void {
+    this.#called = true;
+    this.#resolve?.();
+  }
+
+  /** True when it was woken; false when `withinMs` were up or `stop` fired. */
+  async wait(stop: AbortSignal, withinMs = Number.POSITIVE_INFINITY): Promise<boolean> {
+    if (!this.#called && !stop.aborted) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const done = new AbortController();
+      this.#resolve = resolve;
+      const timer = Number.isFinite(withinMs) ? setTimeout(resolve, withinMs) : undefined;
+      stop.addEventListener("abort", () => resolve(), { once: true, signal: done.signal });
+      await promise;
+      clearTimeout(timer);
+      done.abort();
+      this.#resolve = undefined;
+    }
+    const woken = this.#called && !stop.aborted;
+    this.#called = false;
+    return woken;
+  }
+}

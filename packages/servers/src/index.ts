@@ -1,0 +1,4 @@
+export { catalog, type ServerKind } from "./catalog.ts";
+export { ServersError, type ServersErrorCode } from "./errors.ts";
+export { cacheFolder, type FindOptions, findServer } from "./find-server.ts";
+export { freePort, type RunningServer, type StartOptions, startNats, startRedis } from "./start-server.ts";

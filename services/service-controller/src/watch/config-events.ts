@@ -25,16 +25,13 @@ export function configEvents({ bus, seal, log, nowMs }: ConfigEventOptions): Inp
     name: "configuration",
     problems: () => [],
     async *groups(stop): AsyncGenerator<InputGroup, void, undefined> {
-      await told(follow(filters.sync, stop));
+      const heard = new AbortController();
+      const markers = follow(filters.sync, AbortSignal.any([stop, heard.signal]));
+      for await (const item of markers) if (item.kind === "synced" && item.publisher === publisher) heard.abort();
       yield* inputGroups(follow(filters.config, stop), nowMs);
     },
     [Symbol.asyncDispose]: async () => undefined,
   };
-}
-
-/** Resolves when config-controller has told its whole state. */
-async function told(items: AsyncIterable<SubscriberItem>): Promise<void> {
-  for await (const item of items) if (item.kind === "synced" && item.publisher === publisher) return;
 }
 
 /** What is stored comes as one group, also after the bus has begun anew. */

@@ -81,9 +81,10 @@ async function renewForEver(
 ): Promise<void> {
   const { nowMs = Date.now, random = Math.random } = options;
   for (;;) {
-    const { notBeforeMs, notAfterMs } = parseCertificatePem(current().chainPem);
-    // Between 45 and 55 % of its life: replicas that started together drift apart.
-    const renewMs = notBeforeMs + (notAfterMs - notBeforeMs) * (0.45 + 0.1 * random());
+    const { notAfterMs } = parseCertificatePem(current().chainPem);
+    const obtainedMs = nowMs();
+    // Between 45 and 55 % of what it has left (it is back-dated): replicas that started together drift apart.
+    const renewMs = obtainedMs + (notAfterMs - obtainedMs) * (0.45 + 0.1 * random());
     // A timer takes 24 days at most; this one is looked at every hour, so clock changes count too.
     while (nowMs() < renewMs && !stop.aborted) await delay(Math.min(renewMs - nowMs(), 3_600_000), stop);
     if (stop.aborted) return;

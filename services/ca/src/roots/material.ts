@@ -70,7 +70,9 @@ function chainOf(
   const isRoot = roots.some(({ der }) => der.equals(certificate.der));
   const given = chainPem === undefined || chainPem.trim() === "" ? more : parseCertificatesPem(chainPem);
   // A client that has only the root needs the signing certificate, whether the operator thought of it or not.
-  const isThere = isRoot || given.some(({ der }) => der.equals(certificate.der));
+  const isThere =
+    isRoot ||
+    given.some(({ subjectDer, spki }) => subjectDer.equals(certificate.subjectDer) && spki.equals(certificate.spki));
   return isThere ? given : [certificate, ...given];
 }
 

@@ -1,0 +1,320 @@
+/** The service as it runs: gRPC over TLS on a free port, tokens of the local issuer, certificates as proof, reload. */
+import assert from "node:assert/strict";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { connect } from "node:tls";
+import { openLocalIssuer } from "@flotilla/auth";
+import {
+  type CaCall,
+  obtainServingCertificate,
+  requestCertificate,
+  serveGrpcTls,
+  type TlsMaterial,
+} from "@flotilla/auth/serving";
+import {
+  buildCsr,
+  certificatePem,
+  csrPem,
+  generatePrivateKey,
+  issueLeaf,
+  issueRoot,
+  issuerOf,
+  parseCertificatePem,
+  privateKeyPem,
+  spkiOf,
+} from "@flotilla/pki";
+import { certificateService, create } from "@flotilla/proto";
+import { IstioCertificateRequestSchema } from "@flotilla/proto/security/v1alpha1/ca_pb";
+import { createLogger, until } from "@flotilla/runtime";
+import { Client, credentials, Metadata, Server, type ServiceError, status } from "@grpc/grpc-js";
+import { main } from "./main.ts";
+
+const stop = new AbortController();
+const lines: Record<string, unknown>[] = [];
+const log = createLogger("ca", "info", { write: (line) => void lines.push(JSON.parse(line)) });
+const serverName = "istiod.istio-system.svc";
+let workDir = "";
+let ports = { grpc: 0, health: 0 };
+let running: Promise<void> = Promise.resolve();
+let rootsPem = "";
+let mint: (namespace: string, serviceAccount: string, more?: object) => Promise<string>;
+
+before(async () => {
+  workDir = await mkdtemp(join(tmpdir(), "ca-main-"));
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const env = {
+    WORK_DIR: workDir,
+    ROOT_CA_DIR: join(workDir, "cacerts"),
+    CA_HOST: "127.0.0.1",
+    CA_PORT: "0",
+    HEALTH_HOST: "127.0.0.1",
+    HEALTH_PORT: "0",
+    CA_SELF_SIGNED_KEY: "ecdsa-p256",
+  };
+  const onReady = (open: typeof ports): void => {
+    ports = open;
+    resolve();
+  };
+  running = main(env, stop.signal, { log, onReady });
+  await Promise.race([promise, running]);
+  rootsPem = await readFile(join(workDir, "root-cert.pem"), "utf8");
+  const issuer = await openLocalIssuer(workDir);
+  mint = (namespace, serviceAccount, more) => issuer.mintToken({ namespace, serviceAccount, ...more });
+});
+
+after(async () => {
+  stop.abort();
+  await running;
+  await rm(workDir, { recursive: true });
+});
+
+const { createCertificate } = certificateService;
+const key = await generatePrivateKey("ecdsa-p256");
+const goodCsr = csrPem(buildCsr({ key }));
+
+interface Ask {
+  readonly token?: string;
+  readonly csr?: string;
+  readonly ttl?: bigint;
+  readonly metadata?: Record<string, string>;
+  readonly headers?: Record<string, string>;
+  readonly material?: TlsMaterial;
+}
+
+async function ask({
+  token,
+  csr = goodCsr,
+  ttl = 60n,
+  metadata,
+  headers = {},
+  material,
+}: Ask): Promise<readonly string[]> {
+  const pair = material === undefined ? [] : [Buffer.from(material.keyPem), Buffer.from(material.chainPem)];
+  const client = new Client(`127.0.0.1:${ports.grpc}`, credentials.createSsl(Buffer.from(rootsPem), ...pair), {
+    "grpc.ssl_target_name_override": serverName,
+    "grpc.use_local_subchannel_pool": 1,
+  });
+  const sent = new Metadata();
+  if (token !== undefined) sent.set("authorization", `Bearer ${token}`);
+  for (const [name, value] of Object.entries(headers)) sent.set(name, value);
+  const request = create(IstioCertificateRequestSchema, { csr, validityDuration: ttl, ...(metadata && { metadata }) });
+  const { promise, resolve, reject } = Promise.withResolvers<readonly string[]>();
+  client.makeUnaryRequest(
+    createCertificate.path,
+    createCertificate.requestSerialize,
+    createCertificate.responseDeserialize,
+    request,
+    sent,
+    { deadline: Date.now() + 5000 },
+    (error, response) => (response === undefined ? reject(error) : resolve(response.certChain)),
+  );
+  return promise.finally(() => client.close());
+}
+
+const call = async (more: Partial<CaCall> = {}): Promise<TlsMaterial> =>
+  requestCertificate({
+    address: `127.0.0.1:${ports.grpc}`,
+    serverName,
+    rootsPem,
+    proof: { token: await mint("shop", "reviews") },
+    names: [],
+    keyType: "ecdsa-p256",
+    ttlMs: 60_000,
+    ...more,
+  });
+
+describe("ca", () => {
+  it("a token gets a certificate; with that, the next one is got without a token", async () => {
+    const first = await call();
+    const second = await call({
+      proof: { current: first },
+      names: ["spiffe://cluster.local/ns/a/sa/other", "evil.test"],
+    });
+    assert.deepEqual(parseCertificatePem(second.chainPem).sans, [
+      { type: "uri", value: "spiffe://cluster.local/ns/shop/sa/reviews" },
+    ]);
+    assert.notEqual(parseCertificatePem(first.chainPem).serial, parseCertificatePem(second.chainPem).serial);
+    assert.equal(second.rootsPem, rootsPem);
+    const audit = lines.filter(({ msg }) => msg === "certificate issued");
+    assert.deepEqual(
+      audit.slice(-2).map(({ identity, key: kind, authenticator }) => [identity, kind, authenticator]),
+      [
+        ["spiffe://cluster.local/ns/shop/sa/reviews", "ecdsa-p256", "jwt"],
+        ["spiffe://cluster.local/ns/shop/sa/reviews", "ecdsa-p256", "client-certificate"],
+      ],
+    );
+    assert.equal(audit.at(-1)?.["serial"], parseCertificatePem(second.chainPem).serial.padStart(32, "0"));
+  });
+
+  it("RSA, and the chain ends in newlines, the root last", async () => {
+    const chain = await ask({
+      token: await mint("a", "b"),
+      csr: csrPem(buildCsr({ key: await generatePrivateKey("rsa-2048") })),
+    });
+    assert.deepEqual(
+      [chain.length, chain.every((text) => text.endsWith("-----END CERTIFICATE-----\n")), chain.at(-1)],
+      [2, true, rootsPem],
+    );
+  });
+
+  const unauthenticated = [status.UNAUTHENTICATED, "request authenticate failure"] as const;
+  const refusals: readonly (readonly [string, () => Promise<Ask>, readonly [status, string]])[] = [
+    ["nobody", async () => ({}), unauthenticated],
+    ["a token that is none", async () => ({ token: "abc" }), unauthenticated],
+    ["an expired token", async () => ({ token: await mint("a", "b", { ttlMs: -60_000 }) }), unauthenticated],
+    ["a token for another audience", async () => ({ token: await mint("a", "b", { audience: "x" }) }), unauthenticated],
+    [
+      "a gateway's word without a trusted network",
+      async () => ({ headers: { "x-forwarded-client-cert": "URI=spiffe://cluster.local/ns/a/sa/b" } }),
+      unauthenticated,
+    ],
+    [
+      "a bad CSR",
+      async () => ({ token: await mint("a", "b"), csr: "x" }),
+      [status.INVALID_ARGUMENT, "CSR parsing error"],
+    ],
+    [
+      "too long a life",
+      async () => ({ token: await mint("a", "b"), ttl: 7_776_001n }),
+      [
+        status.INVALID_ARGUMENT,
+        "CSR signing error (requested TTL 2160h0m1s is greater than the max allowed TTL 2160h0m0s)",
+      ],
+    ],
+    [
+      "an unknown signer",
+      async () => ({ token: await mint("a", "b"), metadata: { CertSigner: "x" } }),
+      [status.INVALID_ARGUMENT, "CSR signing error (unknown signer)"],
+    ],
+    [
+      "someone else's identity",
+      async () => ({
+        token: await mint("a", "b"),
+        metadata: { ImpersonatedIdentity: "spiffe://cluster.local/ns/c/sa/d" },
+      }),
+      [status.UNAUTHENTICATED, "request impersonation authentication failure"],
+    ],
+    [
+      "a name that is not the control plane's",
+      async () => ({
+        token: await mint("istio-system", "flotilla-webhook"),
+        csr: csrPem(buildCsr({ key, sans: [{ type: "dns", value: "x.test" }] })),
+      }),
+      [status.PERMISSION_DENIED, 'CSR signing error (dns name "x.test" is not one of the control plane)'],
+    ],
+  ];
+  for (const [name, make, [code, details]] of refusals) {
+    it(`refuses ${name}`, async () => {
+      const given = await make();
+      await assert.rejects(ask(given), (error: ServiceError) => {
+        assert.deepEqual([error.code, error.details], [code, details]);
+        return true;
+      });
+    });
+  }
+
+  it("a client certificate of a stranger ends the connection, whatever the token", async () => {
+    const strangerKey = await generatePrivateKey("ecdsa-p256");
+    const times = { notBeforeMs: Date.now() - 1000, notAfterMs: Date.now() + 60_000 };
+    const root = issueRoot({ serial: Buffer.of(1), subject: { organization: "cluster.local" }, ...times }, strangerKey);
+    const sans = [{ type: "uri", value: "spiffe://cluster.local/ns/a/sa/b" }] as const;
+    const leaf = issueLeaf(
+      { serial: Buffer.of(2), spki: spkiOf(strangerKey), sans, ...times },
+      issuerOf(root, strangerKey),
+    );
+    const material = { keyPem: privateKeyPem(strangerKey), chainPem: certificatePem({ der: leaf }), rootsPem };
+    await assert.rejects(ask({ material, token: await mint("a", "b") }), { code: status.UNAVAILABLE });
+  });
+
+  it("counts, and no log line holds a token or a key", async () => {
+    const text = await (await fetch(`http://127.0.0.1:${ports.health}/metrics`)).text();
+    for (const name of [
+      "success_cert_issuance_count",
+      "authentication_failure_count",
+      "csr_parsing_err_count",
+      'csr_sign_err_count{error="ttl"}',
+      "root_cert_expiry_seconds",
+    ]) {
+      const value = Number(
+        text
+          .split("\n")
+          .find((line) => line.startsWith(`citadel_server_${name} `))
+          ?.split(" ")[1],
+      );
+      assert.ok(value > 0, `${name} is ${value}`);
+    }
+    const all = lines.map((line) => JSON.stringify(line)).join("\n");
+    assert.doesNotMatch(all, /eyJ|PRIVATE KEY|Bearer/);
+    assert.equal((await fetch(`http://127.0.0.1:${ports.health}/ready`)).status, 200);
+  });
+});
+
+describe("serving certificates", () => {
+  it("are obtained once the CA is there, renewed in time, and reloaded without dropping connections", async () => {
+    const tokenFile = join(workDir, "token");
+    const server = new Server();
+    const serials: string[] = [];
+    const listening = Promise.withResolvers<Awaited<ReturnType<typeof serveGrpcTls>>>();
+    const options = {
+      caAddress: `127.0.0.1:${ports.grpc}`,
+      caServerName: serverName,
+      rootFile: join(workDir, "root-cert.pem"),
+      token: () => readFile(tokenFile, "utf8"),
+      names: ["istiod.istio-system.svc", "localhost"],
+      ttlMs: 2000,
+      log,
+      onRenewed: async (material: TlsMaterial) => {
+        serials.push(parseCertificatePem(material.chainPem).serial);
+        (await listening.promise).reload(material);
+      },
+    };
+    const obtaining = obtainServingCertificate(options, stop.signal);
+    await until(
+      () =>
+        lines.some(({ msg, reason }) => msg === "waiting for a serving certificate" && /no token/.test(String(reason))),
+      { withinMs: 3000, what: "the wait" },
+    );
+    await writeFile(tokenFile, await mint("istio-system", "flotilla-xds-server"));
+    await using certificate = await obtaining;
+    assert.deepEqual(
+      parseCertificatePem(certificate.material.chainPem).sans.map(({ value }) => value),
+      ["spiffe://cluster.local/ns/istio-system/sa/flotilla-xds-server", ...options.names],
+    );
+    await using tls = await serveGrpcTls({
+      server,
+      material: certificate.material,
+      host: "127.0.0.1",
+      port: 0,
+      setting: "X",
+      log,
+      drainMs: 50,
+    });
+    listening.resolve(tls);
+    const dial = () => {
+      const socket = connect({
+        port: tls.port,
+        host: "127.0.0.1",
+        ca: rootsPem,
+        servername: "localhost",
+        ALPNProtocols: ["h2"],
+      });
+      const open = Promise.withResolvers<string>();
+      socket.once("secureConnect", () =>
+        open.resolve(BigInt(`0x${socket.getPeerCertificate().serialNumber}`).toString(16)),
+      );
+      socket.once("error", open.reject);
+      return { socket, serial: open.promise };
+    };
+    const first = dial();
+    const firstSerial = await first.serial;
+    await until(() => serials.length > 0, { withinMs: 5000, what: "a renewal" });
+    const second = dial();
+    const secondSerial = await second.serial;
+    assert.notEqual(firstSerial, secondSerial);
+    assert.equal(first.socket.destroyed, false);
+    first.socket.destroy();
+    second.socket.destroy();
+  });
+});

@@ -1,0 +1,244 @@
+import assert from "node:assert/strict";
+import type { KeyObject } from "node:crypto";
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, it } from "node:test";
+import {
+  type Certificate,
+  certificatePem,
+  generatePrivateKey,
+  issueCa,
+  issueRoot,
+  issuerOf,
+  parseCertificate,
+  privateKeyPem,
+  type San,
+  spkiOf,
+} from "@flotilla/pki";
+import { noopLogger, until } from "@flotilla/runtime";
+import { readMaterial } from "./material.ts";
+import { type MaterialOptions, MaterialSource } from "./material-source.ts";
+import { isRenewalDue, openSelfSigned, renewSelfSigned } from "./self-signed.ts";
+
+const nowMs = Date.now();
+const hourMs = 3_600_000;
+const serial = Buffer.alloc(16, 5);
+const times = { notBeforeMs: nowMs - hourMs, notAfterMs: nowMs + 1000 * hourMs };
+const [rootKey, caKey, otherKey] = (await Promise.all([1, 2, 3].map(() => generatePrivateKey("ecdsa-p256")))) as [
+  KeyObject,
+  KeyObject,
+  KeyObject,
+];
+const root = issueRoot({ serial, ...times, subject: { organization: "root" } }, rootKey);
+const otherRoot = issueRoot({ serial, ...times, subject: { organization: "other" } }, otherKey);
+const uri = (value: string): readonly San[] => [{ type: "uri", value }];
+
+function intermediate(more: object = {}, below: Certificate = root, signer = rootKey): Certificate {
+  const request = { serial, ...times, subject: { organization: "ca" }, spki: spkiOf(caKey), ...more };
+  return parseCertificate(issueCa(request, issuerOf(below, signer)));
+}
+const pem = (...certificates: readonly Certificate[]): string => certificates.map(certificatePem).join("");
+const middle = intermediate();
+const good = {
+  certificatePem: pem(middle),
+  keyPem: privateKeyPem(caKey),
+  rootsPem: pem(root),
+  origin: "plugged-in",
+} as const;
+
+describe("signing material", () => {
+  const chains: readonly (readonly [string, object, readonly string[]])[] = [
+    ["no chain file: the signing certificate leads to the root", {}, [pem(middle)]],
+    ["a chain file goes out as it is", { chainPem: pem(middle, root) }, [pem(middle), pem(root)]],
+    ["a chain file without the signing certificate gets it", { chainPem: pem(root) }, [pem(middle), pem(root)]],
+    ["tls.crt with its chain", { certificatePem: pem(middle, root) }, [pem(middle), pem(root)]],
+    ["a root signs by itself", { certificatePem: pem(root), keyPem: privateKeyPem(rootKey) }, []],
+  ];
+  for (const [name, more, chain] of chains) {
+    it(name, () => assert.deepEqual(readMaterial({ ...good, ...more }, ["cluster.local"], nowMs).chain, chain));
+  }
+
+  const refused: readonly (readonly [string, object, RegExp])[] = [
+    ["a key of another certificate", { keyPem: privateKeyPem(otherKey) }, /key does not belong/],
+    ["a key that cannot be read", { keyPem: "x" }, /PKI_BAD_PEM/],
+    ["a certificate that cannot be read", { certificatePem: "x" }, /PKI_BAD_PEM/],
+    [
+      "roots that cannot be read",
+      { rootsPem: "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----" },
+      /PKI_BAD_CERTIFICATE/,
+    ],
+    ["a root that did not sign it", { rootsPem: pem(otherRoot) }, /no trusted root/],
+    ["an expired one", { certificatePem: pem(intermediate({ notAfterMs: nowMs - 1000 })) }, /expired/],
+    [
+      "one that is not valid yet",
+      { certificatePem: pem(intermediate({ notBeforeMs: nowMs + hourMs })) },
+      /not valid before/,
+    ],
+    ["one that may not sign", { certificatePem: pem(intermediate({ keyUsages: ["cRLSign"] })) }, /key usage/],
+    [
+      "one of another trust domain",
+      { certificatePem: pem(intermediate({ sans: uri("spiffe://other.test") })) },
+      /trust domain other\.test/,
+    ],
+  ];
+  for (const [name, more, reason] of refused) {
+    it(`refuses ${name}`, () =>
+      assert.throws(() => readMaterial({ ...good, ...more }, ["cluster.local"], nowMs), reason));
+  }
+
+  it("takes one of its own trust domain", () =>
+    assert.ok(
+      readMaterial(
+        { ...good, certificatePem: pem(intermediate({ sans: uri("spiffe://cluster.local") })) },
+        ["cluster.local"],
+        nowMs,
+      ),
+    ));
+});
+
+describe("material on disk", () => {
+  let directory = "";
+  beforeEach(async () => {
+    directory = await mkdtemp(join(tmpdir(), "ca-"));
+  });
+  afterEach(() => rm(directory, { recursive: true }));
+
+  const selfSigned = () =>
+    ({ directory: join(directory, "self"), keyType: "ecdsa-p256", ttlMs: 100 * hourMs, trustDomain: "td" }) as const;
+
+  function source(more: Partial<MaterialOptions> = {}) {
+    const problems: (string | undefined)[] = [];
+    const made = new MaterialSource({
+      rootCaDir: join(directory, "cacerts"),
+      selfSigned: selfSigned(),
+      trustDomains: ["cluster.local"],
+      multiRoot: false,
+      pollMs: 20,
+      rootCheckMs: 20,
+      rootGracePercent: 20,
+      nowMs: () => nowMs,
+      random: () => 0.5,
+      log: noopLogger,
+      onProblem: (reason) => problems.push(reason),
+      ...more,
+    });
+    return { made, problems };
+  }
+
+  async function plugIn(files: Readonly<Record<string, string>>): Promise<void> {
+    await mkdir(join(directory, "cacerts"), { recursive: true });
+    for (const [name, text] of Object.entries(files)) await writeFile(join(directory, "cacerts", name), text);
+  }
+  const own = { "ca-cert.pem": good.certificatePem, "ca-key.pem": good.keyPem, "root-cert.pem": good.rootsPem };
+
+  it("several processes that start at once share one self-signed root, with a private key file", async () => {
+    const all = await Promise.all([1, 2, 3].map(() => openSelfSigned(selfSigned(), nowMs)));
+    assert.equal(new Set(all.map(({ keyPem, certificatePem: text }) => keyPem + text)).size, 1);
+    assert.deepEqual((await readdir(join(directory, "self"))).sort(), ["ca-cert.pem", "ca-key.pem"]);
+    assert.equal((await stat(join(directory, "self", "ca-key.pem"))).mode & 0o777, 0o600);
+    assert.equal(readMaterial(all[0] ?? assert.fail(), ["td"], nowMs).chain.length, 0);
+  });
+
+  it("a root is renewed in the last part of its life, for the same key, by one of the replicas", async () => {
+    const before = await openSelfSigned(selfSigned(), nowMs);
+    const early = await renewSelfSigned(selfSigned(), 20, nowMs + 79 * hourMs);
+    assert.equal(early.certificatePem, before.certificatePem);
+    const renewed = await renewSelfSigned(selfSigned(), 20, nowMs + 81 * hourMs);
+    assert.notEqual(renewed.certificatePem, before.certificatePem);
+    assert.equal(renewed.keyPem, before.keyPem);
+    assert.equal((await renewSelfSigned(selfSigned(), 20, nowMs + 82 * hourMs)).certificatePem, renewed.certificatePem);
+    assert.equal(isRenewalDue({ notBeforeMs: 0, notAfterMs: 100 }, 20, 79), false);
+    assert.equal(isRenewalDue({ notBeforeMs: 0, notAfterMs: 100 }, 20, 80), true);
+  });
+
+  it("the running source renews its root without a change of roots being refused", async () => {
+    let at = nowMs;
+    const { made } = source({ nowMs: () => at });
+    await made.load();
+    const before = made.current;
+    const stop = new AbortController();
+    const following = made.follow(stop.signal);
+    at += 90 * hourMs;
+    await until(() => made.current !== before, { withinMs: 3000, what: "a renewed root" });
+    stop.abort();
+    await following;
+    assert.ok(made.current?.certificate.spki.equals(before?.certificate.spki ?? Buffer.alloc(0)));
+  });
+
+  for (const [layout, files] of [
+    ["its own", own],
+    ["kubernetes.io/tls", { "tls.crt": good.certificatePem, "tls.key": good.keyPem, "ca.crt": good.rootsPem }],
+  ] as const) {
+    it(`plugged-in material in ${layout} layout`, async () => {
+      await plugIn(files);
+      const { made, problems } = source();
+      assert.equal(await made.load(), true);
+      assert.deepEqual(
+        [made.current?.origin, made.current?.rootsPem, problems],
+        ["plugged-in", good.rootsPem, [undefined]],
+      );
+    });
+  }
+
+  it("bad material is told and the last good stays; repaired material is taken by itself", async () => {
+    await plugIn(own);
+    const { made, problems } = source();
+    await made.load();
+    const stop = new AbortController();
+    const following = made.follow(stop.signal);
+    const changes: string[] = [];
+    made.onChange(({ certificate }) => changes.push(certificate.serial));
+    await plugIn({ "ca-key.pem": privateKeyPem(otherKey) });
+    await until(() => /key does not belong.*last good one stays/.test(problems.at(-1) ?? ""), {
+      withinMs: 3000,
+      what: "the refusal",
+    });
+    assert.ok(made.current?.rootsPem === good.rootsPem && changes.length === 0);
+    const next = intermediate({ serial: Buffer.alloc(16, 6) });
+    await plugIn({ "ca-cert.pem": pem(next), "ca-key.pem": good.keyPem });
+    await until(() => changes.length === 1 && problems.at(-1) === undefined, {
+      withinMs: 3000,
+      what: "the new intermediate",
+    });
+    await rm(join(directory, "cacerts"), { recursive: true });
+    await until(() => /is gone/.test(problems.at(-1) ?? ""), { withinMs: 3000, what: "the loss" });
+    assert.equal(made.current?.certificate.serial, next.serial);
+    stop.abort();
+    await following;
+  });
+
+  it("a key without its certificate is refused, not replaced by a self-signed root", async () => {
+    await plugIn({ "ca-key.pem": good.keyPem });
+    const { made, problems } = source();
+    assert.equal(await made.load(), false);
+    assert.match(problems.at(-1) ?? "", /ca-cert\.pem is missing; there is none/);
+  });
+
+  const swaps: readonly (readonly [string, boolean, string, boolean])[] = [
+    ["the same roots", false, pem(root), true],
+    ["a root more, one root to a mesh", false, pem(root, otherRoot), false],
+    ["a root more, several roots to a mesh", true, pem(root, otherRoot), true],
+  ];
+  for (const [name, multiRoot, rootsPem, isTaken] of swaps) {
+    it(`${name}: ${isTaken ? "taken" : "refused"}`, async () => {
+      await plugIn(own);
+      const { made, problems } = source({ multiRoot });
+      await made.load();
+      await plugIn({ "root-cert.pem": rootsPem });
+      assert.equal(await made.load(), isTaken);
+      assert.equal(made.current?.rootsPem === rootsPem, isTaken);
+      assert.match(problems.at(-1) ?? "", isTaken ? /^$/ : /ISTIO_MULTIROOT_MESH/);
+    });
+  }
+
+  it("another root in place of the old one is refused even then", async () => {
+    await plugIn(own);
+    const { made, problems } = source({ multiRoot: true });
+    await made.load();
+    await plugIn({ "root-cert.pem": pem(otherRoot), "ca-cert.pem": pem(intermediate({}, otherRoot, otherKey)) });
+    assert.equal(await made.load(), false);
+    assert.match(problems.at(-1) ?? "", /neither of the old and the new roots/);
+    assert.equal(await readFile(join(directory, "cacerts", "root-cert.pem"), "utf8"), pem(otherRoot));
+  });
+});

@@ -2,8 +2,8 @@
 import { join, relative } from "node:path";
 import { SourceError } from "./errors.ts";
 import { FileTable } from "./file-table.ts";
-import { type FileBatch, FileWatcher } from "./file-watcher.ts";
-import { type Admission, type FileReading, readObjects } from "./read-objects.ts";
+import { type FileBatch, type FileText, FileWatcher } from "./file-watcher.ts";
+import { type Admission, type FileReading, readObjects, unreadableFile } from "./read-objects.ts";
 import type { ObjectSource, SourceGroup, SourceProblem } from "./source.ts";
 
 export interface DirectorySourceOptions extends Admission {
@@ -92,8 +92,9 @@ class DirectorySource implements ObjectSource {
     return readings;
   }
 
-  #read(path: string, text: string | undefined): FileReading | undefined {
+  #read(path: string, text: FileText): FileReading | undefined {
     if (text === undefined) return undefined;
+    if (text instanceof Error) return unreadableFile(this.#label(path), text.message);
     const known = this.#readings.get(path);
     if (known?.text === text) return known.reading;
     const reading = readObjects(this.#label(path), text, this.#options, this.#documents.get(path));

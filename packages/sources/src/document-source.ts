@@ -40,7 +40,7 @@ class WatchedDocument implements DocumentSource {
     this.#options = options;
     this.#watcher = new FileWatcher({
       root: options.path,
-      doubtful: (_, text) => text === undefined || text.trim() === "" || this.#read(text) === undefined,
+      doubtful: (_, text) => typeof text !== "string" || text.trim() === "" || this.#read(text) === undefined,
       onTrouble: (reason) => {
         const changed = this.#trouble !== reason;
         this.#trouble = reason;
@@ -54,7 +54,8 @@ class WatchedDocument implements DocumentSource {
     for await (const { texts, eventTimeMs } of this.#watcher.batches(stop)) {
       const [text] = texts.values();
       // A file that is gone says nothing: the last version stays, the watcher tells of the trouble.
-      if (text === undefined) continue;
+      if (text instanceof Error) this.#problems = [{ file: this.#options.path, line: 0, reason: text.message }];
+      if (typeof text !== "string") continue;
       const value = this.#read(text);
       this.#options.onProblems?.();
       if (value === undefined || (last !== undefined && equalJson(last, value))) continue;

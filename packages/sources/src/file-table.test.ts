@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FileTable } from "./file-table.ts";
-import { type Admission, readObjects } from "./read-objects.ts";
+import { type Admission, readObjects, unreadableFile } from "./read-objects.ts";
 import type { SourceChange } from "./source.ts";
 
 const admission: Admission = {
@@ -56,6 +56,13 @@ test("a syntax error keeps all of the file's objects and says where it is", () =
   assert.equal(table.problems()[0]?.file, "a");
   assert.deepEqual(apply(table, { a: rule("x", "2") }), ["+x=2"]);
   assert.deepEqual(problems(table), []);
+});
+
+test("a file that cannot be read keeps its objects", () => {
+  const table = new FileTable();
+  apply(table, { a: rule("x", "1") });
+  assert.deepEqual(table.apply(new Map([["a", unreadableFile("a", "EACCES")]])), []);
+  assert.deepEqual(problems(table), ["a:0 EACCES"]);
 });
 
 test("a refused object keeps its last good version, the others of the file go on", () => {

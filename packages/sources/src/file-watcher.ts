@@ -11,9 +11,11 @@ import { join } from "node:path";
 import { Wakeup } from "@flotilla/runtime";
 import { type FileStamp, isConfigFile, isGone, sameStamp, scanFiles, stampFile } from "./file-scan.ts";
 
+/** A file's text; undefined when it is gone, an error when it cannot be read. */
+export type FileText = string | undefined | Error;
+
 export interface FileBatch {
-  /** Undefined: the file is gone. */
-  readonly texts: ReadonlyMap<string, string | undefined>;
+  readonly texts: ReadonlyMap<string, FileText>;
   readonly eventTimeMs: number;
 }
 
@@ -21,7 +23,7 @@ export interface FileWatcherOptions {
   /** A directory or a single file. */
   readonly root: string;
   /** Is this what an unfinished write would leave? */
-  readonly doubtful: (path: string, text: string | undefined) => boolean;
+  readonly doubtful: (path: string, text: FileText) => boolean;
   /** Told when `root` cannot be read or watched, and with undefined when it can again. */
   readonly onTrouble: (reason: string | undefined) => void;
   readonly settleMs?: number;
@@ -48,7 +50,7 @@ export class FileWatcher implements AsyncDisposable {
   #unwatched = false;
 
   constructor(options: FileWatcherOptions) {
-    this.#options = { settleMs: 6, stableMs: 40, rescanMs: 5_000, ...options };
+    this.#options = { settleMs: 3, stableMs: 40, rescanMs: 5_000, ...options };
   }
 
   async *batches(stop: AbortSignal): AsyncGenerator<FileBatch, void, undefined> {
@@ -116,10 +118,7 @@ export class FileWatcher implements AsyncDisposable {
   }
 
   /** One doubtful file holds everything back: what was written together shall arrive together. */
-  #isUnsettled(
-    changed: ReadonlyMap<string, FileStamp | undefined>,
-    texts: ReadonlyMap<string, string | undefined>,
-  ): boolean {
+  #isUnsettled(changed: ReadonlyMap<string, FileStamp | undefined>, texts: ReadonlyMap<string, FileText>): boolean {
     const now = Date.now();
     let unsettled = false;
     for (const [path, stamp] of changed) {
@@ -190,10 +189,8 @@ export class FileWatcher implements AsyncDisposable {
   }
 }
 
-async function readTexts(
-  changed: ReadonlyMap<string, FileStamp | undefined>,
-): Promise<ReadonlyMap<string, string | undefined>> {
-  const texts = new Map<string, string | undefined>();
+async function readTexts(changed: ReadonlyMap<string, FileStamp | undefined>): Promise<ReadonlyMap<string, FileText>> {
+  const texts = new Map<string, FileText>();
   const paths = [...changed.keys()].sort();
   for (let from = 0; from < paths.length; from += concurrentReads) {
     const slice = paths.slice(from, from + concurrentReads);
@@ -203,13 +200,12 @@ async function readTexts(
   return texts;
 }
 
-async function readText(path: string): Promise<string | undefined> {
+async function readText(path: string): Promise<FileText> {
   try {
     return await readFile(path, "utf8");
   } catch (cause) {
-    // It went after the look.
-    if (isGone(cause)) return undefined;
-    throw cause;
+    // Gone after the look, or not for us to read: that is said of this file alone.
+    return isGone(cause) ? undefined : (cause as Error);
   }
 }
 

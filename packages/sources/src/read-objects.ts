@@ -80,6 +80,11 @@ export function readObjects(
   return syntax.length > 0 ? { items: undefined, problems: syntax, documents } : { items, problems, documents };
 }
 
+/** What was in force of it stays. */
+export function unreadableFile(file: string, reason: string): FileReading {
+  return { items: undefined, problems: [{ file, line: 0, reason }], documents: new Map() };
+}
+
 function readDocument(body: string, admission: Admission): DocumentReading {
   const parsed = parseDocumentText(body);
   if (!parsed.ok) return { syntax: parsed.problems, objects: [] };

@@ -26,7 +26,13 @@ for (const pattern of [
 
 const counts = { passed: 0, failed: 0, skipped: 0 };
 // Integration tests share two cores with the servers they start: one file at a time.
-const stream = run({ files: files.sort(), concurrency: kind === "unit" ? 2 : 1, timeout: 10 * 60_000 });
+const stream = run({
+  files: files.sort(),
+  concurrency: kind === "unit" ? 2 : 1,
+  timeout: 10 * 60_000,
+  // The NATS client keeps a heartbeat timer of consumers whose server was killed.
+  forceExit: kind === "integration",
+});
 stream.on("test:pass", ({ skip, details }) => {
   if (details.type === "suite") return;
   if (skip === undefined) counts.passed++;

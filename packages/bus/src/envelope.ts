@@ -60,10 +60,15 @@ export interface Envelope {
 }
 
 /** @throws BusError BUS_BAD_EVENT, BUS_SEALED */
-export function fromMessage({ payload, headers, sequence }: StoredMessage, seal: Seal | undefined): Envelope {
-  const sealed = headers[names.sealed] === "1";
+export function fromMessage(message: StoredMessage, seal: Seal | undefined): Envelope {
+  const sealed = isSealed(message);
   if (sealed && seal === undefined) throw new BusError("BUS_SEALED", "a sealed payload needs the seal key");
-  const change = decodeChange(sealed && seal !== undefined ? seal.open(payload) : payload);
+  const change = decodeChange(sealed && seal !== undefined ? seal.open(message.payload) : message.payload);
+  return { change, ...marksOf(message) };
+}
+
+/** Whose a change is and with which others it was written: told even where the content cannot be read. */
+export function marksOf({ headers, sequence }: StoredMessage): Omit<Envelope, "change"> {
   const cause: Cause = {
     publisher: headers[names.publisher] ?? "",
     epoch: headers[names.epoch] ?? "",
@@ -72,7 +77,11 @@ export function fromMessage({ payload, headers, sequence }: StoredMessage, seal:
     ...(headers[names.urgent] === "1" && { urgent: true }),
   };
   const group = { id: headers[names.group] ?? `single-${sequence}`, size: Number(headers[names.groupSize] ?? 1) };
-  return { change, cause, group };
+  return { cause, group };
+}
+
+export function isSealed({ headers }: StoredMessage): boolean {
+  return headers[names.sealed] === "1";
 }
 
 export function publisherOf({ headers }: StoredMessage): string {

@@ -101,6 +101,24 @@ describe("publisher and subscriber", () => {
     );
   });
 
+  it("a group is complete without the secrets that the reader has no key for", async () => {
+    const { bus, publisher } = open("keyless");
+    const one = publisher();
+    await one.synchronize([]);
+    const stop = new AbortController();
+    const items = subscribe(
+      { bus, filter: filters.config, afterSequence: 0, seal: undefined, log: noopLogger },
+      stop.signal,
+    );
+    assert.equal((await items.next()).value?.kind, "caught-up");
+    await one.publish([config("only", {}, "Secret")]);
+    await one.publish([config("a", {}), config("hidden", {}, "Secret")]);
+    const { value } = await items.next();
+    assert.deepEqual(value?.kind === "group" ? value.group.changes.map(({ key }) => key) : [], [config("a", {}).key]);
+    stop.abort();
+    await items.return(undefined);
+  });
+
   it("one unreadable message stops nothing", async () => {
     const { bus, publisher } = open("garbage");
     await bus.publish([{ subject: "flotilla.v1.config.X.y.z", payload: new TextEncoder().encode("{") }]);

@@ -5,7 +5,7 @@
 import type { ChangeGroup } from "@flotilla/model";
 import type { Logger } from "@flotilla/runtime";
 import type { Bus, StoredMessage } from "./bus.ts";
-import { type Envelope, fromMessage } from "./envelope.ts";
+import { type Envelope, fromMessage, isSealed, marksOf } from "./envelope.ts";
 import type { Seal } from "./seal.ts";
 import { syncPublisher } from "./topics.ts";
 
@@ -55,15 +55,17 @@ export async function* subscribe(
         continue;
       }
       const envelope = read(message, seal, log);
-      if (envelope === undefined) continue;
-      if (backlog !== undefined) backlog.push(envelope);
-      else for (const group of groups.add(envelope, position)) yield { kind: "group", group };
+      if (backlog === undefined) {
+        const complete = groups.add(envelope ?? marksOf(message), position);
+        for (const group of complete) yield { kind: "group", group };
+      } else if (envelope !== undefined) backlog.push(envelope);
     }
   }
 }
 
-/** One unreadable message stops nothing but itself. */
+/** One unreadable message stops nothing but itself; without the key, sealed ones are for others. */
 function read(message: StoredMessage, seal: Seal | undefined, log: Logger): Envelope | undefined {
+  if (seal === undefined && isSealed(message)) return undefined;
   try {
     return fromMessage(message, seal);
   } catch (error) {
@@ -79,30 +81,33 @@ function joined(envelopes: readonly Envelope[], position: number): ChangeGroup {
   return { changes: envelopes.map(({ change }) => change), cause, position };
 }
 
+type Member = Omit<Envelope, "change"> & { readonly change?: Envelope["change"] };
+
 /** Groups whose members are still arriving, one a publisher: publishers send one after the other. */
 class Groups {
   readonly #open = new Map<
     string,
-    { readonly id: string; readonly size: number; readonly members: Envelope[]; position: number }
+    { readonly id: string; readonly size: number; readonly members: Envelope[]; arrived: number; position: number }
   >();
 
-  /** The groups that are complete with this change, in order. */
-  add(envelope: Envelope, position: number): readonly ChangeGroup[] {
+  /** The groups that are complete with this member, in order; one without content is counted only. */
+  add(envelope: Member, position: number): readonly ChangeGroup[] {
     const { publisher } = envelope.cause;
     const before = this.#open.get(publisher);
     // A group that lacks members although the next has begun lost them to newer values.
     const finished = before !== undefined && before.id !== envelope.group.id ? this.flush(publisher) : [];
-    const current = this.#open.get(publisher) ?? { ...envelope.group, members: [], position };
-    current.members.push(envelope);
+    const current = this.#open.get(publisher) ?? { ...envelope.group, members: [], arrived: 0, position };
+    if (envelope.change !== undefined) current.members.push({ ...envelope, change: envelope.change });
+    current.arrived += 1;
     current.position = position;
     this.#open.set(publisher, current);
-    return current.members.length >= current.size ? [...finished, ...this.flush(publisher)] : finished;
+    return current.arrived >= current.size ? [...finished, ...this.flush(publisher)] : finished;
   }
 
   flush(publisher: string): readonly ChangeGroup[] {
     const group = this.#open.get(publisher);
     this.#open.delete(publisher);
-    return group === undefined ? [] : [joined(group.members, group.position)];
+    return group === undefined || group.members.length === 0 ? [] : [joined(group.members, group.position)];
   }
 
   clear(): void {

@@ -1,0 +1,21 @@
+/** Chooses the implementation by the URL: `redis://…` or `embedded:NAME`. */
+import type { Logger } from "@flotilla/runtime";
+import { openEmbedded } from "./embedded-store.ts";
+import { StateError } from "./errors.ts";
+import { openRedis } from "./redis-store.ts";
+import type { SnapshotStore } from "./snapshot-store.ts";
+
+export interface OpenOptions {
+  readonly url: string;
+  readonly log: Logger;
+  readonly nowMs?: () => number;
+}
+
+/** Does not wait for Redis: the store's `state` tells. @throws StateError STATE_CONNECT when the URL is neither */
+export function openStore({ url, log, nowMs = Date.now }: OpenOptions): SnapshotStore {
+  const embedded = /^embedded:(.+)$/.exec(url)?.[1];
+  if (embedded !== undefined) return openEmbedded(embedded, nowMs);
+  if (!/^rediss?:\/\//.test(url))
+    throw new StateError("STATE_CONNECT", `"${url}" is neither redis://host:port nor embedded:NAME`);
+  return openRedis(url, log);
+}

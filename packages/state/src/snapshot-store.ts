@@ -1,0 +1,36 @@
+/**
+ * The snapshot: every input of the mesh by key, and the position in the fleet's sequence up to which
+ * they hold. One writer at a time; any replica loads it.
+ */
+export interface Snapshot {
+  readonly position: number;
+  readonly entries: ReadonlyMap<string, Uint8Array>;
+}
+
+export interface SnapshotChange {
+  /** Values by key; `undefined` removes. */
+  readonly entries: ReadonlyMap<string, Uint8Array | undefined>;
+  readonly position: number;
+}
+
+export type StoreState = { readonly connected: true } | { readonly connected: false; readonly reason: string };
+
+export interface SnapshotStore extends AsyncDisposable {
+  /**
+   * Undefined when there is none, or while the store is away.
+   * @throws StateError STATE_FORMAT when another version wrote it, STATE_DAMAGED when its checksum is wrong
+   */
+  load(): Promise<Snapshot | undefined>;
+  /**
+   * Tries to become the writer, or stays it. A new writer is told what is stored, to write only the
+   * differences. Undefined when another one is.
+   */
+  claim(): Promise<{ readonly stored: ReadonlyMap<string, string> } | undefined>;
+  /** Writes in one step. False when another writer has taken over: claim again. */
+  write(change: SnapshotChange): Promise<boolean>;
+  /** A short-lived record of this replica, for answers about the whole fleet. */
+  putReplica(id: string, record: unknown, ttlMs: number): Promise<void>;
+  replicas(): Promise<ReadonlyMap<string, unknown>>;
+  readonly state: StoreState;
+  onState(listener: (state: StoreState) => void): () => void;
+}

@@ -114,7 +114,7 @@ describe("publisher and subscriber", () => {
     await one.publish([config("only", {}, "Secret")]);
     await one.publish([config("a", {}), config("hidden", {}, "Secret")]);
     const { value } = await items.next();
-    assert.deepEqual(value?.kind === "group" ? value.group.changes.map(({ key }) => key) : [], [config("a", {}).key]);
+    assert.deepEqual(value?.kind === "group" ? value.group.changes.map((change: Change) => change.key) : [], [config("a", {}).key]);
     stop.abort();
     await items.return(undefined);
   });

@@ -20,11 +20,6 @@ export const settings = {
     default: `nats://127.0.0.1:${defaultPorts.nats.client}`,
     sentence: "The bus: nats://host:port, several separated by commas, or embedded:NAME within one process.",
   }),
-  sealKeyFile: text({
-    env: "SEAL_KEY_FILE",
-    default: undefined,
-    sentence: "File with the key that Secrets are sealed with on the bus.",
-  }),
   configDir: text({
     env: "CONFIG_DIR",
     default: undefined,

@@ -3,8 +3,7 @@
  *
  * The composition root: resources are acquired top to bottom and released bottom to top.
  */
-import { readFile } from "node:fs/promises";
-import { type Bus, connectBus, createPublisher, createSeal } from "@flotilla/bus";
+import { type Bus, connectBus, createPublisher } from "@flotilla/bus";
 import { Registry } from "@flotilla/registry";
 import { createLogger, createMetrics, type Health, parseSettings, serveHealth } from "@flotilla/runtime";
 import { ProblemLog } from "@flotilla/sources";
@@ -57,8 +56,7 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
     for (const { file, object, reason } of over) log.info("refusal is over", { file, object, reason });
     metrics.refused.set(refused.length);
   };
-  const seal = config.sealKeyFile === undefined ? undefined : createSeal(await readFile(config.sealKeyFile));
-  const events = configEvents({ bus, seal, log, nowMs: Date.now });
+  const events = configEvents({ bus, log, nowMs: Date.now });
   const sources: readonly InputSource[] =
     config.configDir === undefined
       ? [events]

@@ -4,14 +4,13 @@
  * The first group comes when config-controller has told its whole state at least once in the life of the
  * bus; it may be away now. When the bus has begun anew, what it no longer holds is taken back.
  */
-import { type Bus, filters, type Seal, type SubscriberItem, subscribe } from "@flotilla/bus";
+import { type Bus, filters, type SubscriberItem, subscribe } from "@flotilla/bus";
 import { type Change, type ConfigChange, type ConfigKey, configKeyText } from "@flotilla/model";
 import type { Logger } from "@flotilla/runtime";
 import type { InputGroup, InputSource } from "./input-source.ts";
 
 export interface ConfigEventOptions {
   readonly bus: Bus;
-  readonly seal: Seal | undefined;
   readonly log: Logger;
   readonly nowMs: () => number;
 }
@@ -19,8 +18,10 @@ export interface ConfigEventOptions {
 /** The publisher whose word is awaited. */
 const publisher = "config-controller";
 
-export function configEvents({ bus, seal, log, nowMs }: ConfigEventOptions): InputSource {
-  const follow = (filter: string, stop: AbortSignal) => subscribe({ bus, filter, afterSequence: 0, seal, log }, stop);
+export function configEvents({ bus, log, nowMs }: ConfigEventOptions): InputSource {
+  // Without the key of Secrets: they are of no use here.
+  const follow = (filter: string, stop: AbortSignal) =>
+    subscribe({ bus, filter, afterSequence: 0, seal: undefined, log }, stop);
   return {
     name: "configuration",
     problems: () => [],

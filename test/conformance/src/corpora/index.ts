@@ -7,5 +7,6 @@ export const corpora: Readonly<Record<string, () => Promise<CorpusDriver>>> = {
   crds: async () => (await import("./crds.ts")).run,
   "mesh-config": async () => (await import("./mesh-config.ts")).run,
   serviceregistry: async () => (await import("./serviceregistry.ts")).run,
+  simulation: async () => (await import("./simulation.ts")).run,
   xds: async () => (await import("./xds.ts")).run,
 };

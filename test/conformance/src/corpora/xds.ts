@@ -4,38 +4,18 @@
  */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type Change, type KubeObject, type Locality, parseLocality, parseNode } from "@flotilla/model";
+import type { Proxy } from "@flotilla/model";
 import { bytesToJson, type JsonObject, typeUrl } from "@flotilla/proto";
-import { createMesh } from "@flotilla/registry";
 import { nameSet } from "@flotilla/xds";
-import { Core } from "@flotilla/xds-server/core";
-import { parseAllDocuments } from "yaml";
+import type { Core } from "@flotilla/xds-server/core";
 import { compareResources, parseRules } from "../scenarios/compare.ts";
 import type { CaseResult } from "./corpus.ts";
+import { isClaimed, loadCore, type MeshCase, proxyOf } from "./mesh-case.ts";
 
-interface Case {
+interface Case extends MeshCase {
   readonly name: string;
-  readonly inputKind: "yaml" | "model";
-  readonly features?: Readonly<Record<string, string | number | boolean>>;
-  readonly inputs: {
-    readonly proxy: CaseProxy;
-    readonly config?: string;
-    readonly mesh?: string;
-    readonly networks?: string;
-    readonly kubernetes?: Readonly<Record<string, string>>;
-  };
+  /** Files by kind of resource. */
   readonly expected: Readonly<Record<string, string>>;
-}
-
-interface CaseProxy {
-  readonly id: string;
-  readonly type: string;
-  readonly dnsDomain: string;
-  readonly configNamespace: string;
-  readonly ipAddresses: readonly string[];
-  readonly labels?: Readonly<Record<string, string>>;
-  readonly locality?: Partial<Record<"region" | "zone" | "subZone", string>>;
-  readonly metadata: Readonly<Record<string, unknown>>;
 }
 
 const types: Readonly<Record<string, { readonly short: string; readonly url: string }>> = {
@@ -45,6 +25,7 @@ const types: Readonly<Record<string, { readonly short: string; readonly url: str
   endpoints: { short: "eds", url: typeUrl.endpoint },
 };
 
+/** The rules of the captured scenarios. */
 const rules = parseRules(
   [
     "unordered eds/endpoints[*].lbEndpoints",
@@ -53,25 +34,19 @@ const rules = parseRules(
   ].join("\n"),
 );
 
-/** Sidecars only: other proxies are claimed with their generators. */
 export async function run(directory: string): Promise<readonly CaseResult[]> {
   const { cases } = JSON.parse(await readFile(join(directory, "cases.json"), "utf8")) as { cases: readonly Case[] };
-  const claimed = cases.filter(({ inputKind, inputs }) => inputKind === "yaml" && inputs.proxy.type === "sidecar");
-  return Promise.all(claimed.map((one) => runCase(directory, one)));
+  return Promise.all(cases.filter(isClaimed).map((one) => runCase(directory, one)));
 }
 
 async function runCase(directory: string, one: Case): Promise<CaseResult> {
   const { name } = one;
   try {
-    const core = new Core({ features: textsOf(one.features) });
-    for (const changes of await loadChanges(directory, one)) {
-      const [refusal] = core.apply(changes);
-      if (refusal !== undefined) throw refusal.error;
-    }
+    const core = await loadCore(directory, one);
     const details: string[] = [];
     for (const [kind, path] of Object.entries(one.expected)) {
       const wanted = JSON.parse(await readFile(join(directory, path), "utf8")) as readonly JsonObject[];
-      details.push(...differences(core, one.inputs.proxy, kind, wanted));
+      details.push(...differences(core, proxyOf(one), kind, wanted));
     }
     return { name, passed: details.length === 0, ...(details.length > 0 && { detail: details.join("; ") }) };
   } catch (cause) {
@@ -79,16 +54,12 @@ async function runCase(directory: string, one: Case): Promise<CaseResult> {
   }
 }
 
-function differences(core: Core, proxy: CaseProxy, kind: string, wanted: readonly JsonObject[]): readonly string[] {
+function differences(core: Core, proxy: Proxy, kind: string, wanted: readonly JsonObject[]): readonly string[] {
   const type = types[kind];
   if (type === undefined) return [`${kind} is no type`];
   const nameOf = (resource: JsonObject) => String(resource["name"] ?? resource["clusterName"]);
-  const isNamed = kind === "routes" || kind === "endpoints";
-  const set = core.resources(
-    core.subjectOf(nodeOf(proxy)),
-    type.url,
-    isNamed ? nameSet(wanted.map(nameOf)) : undefined,
-  );
+  const names = kind === "routes" || kind === "endpoints" ? nameSet(wanted.map(nameOf)) : undefined;
+  const set = core.resources(core.subjectOf(proxy), type.url, names);
   const got = new Map(
     [...(set?.byName ?? [])].map(([name, { bytes }]) => [name, bytesToJson(type.url, bytes) as JsonObject]),
   );
@@ -102,54 +73,6 @@ function differences(core: Core, proxy: CaseProxy, kind: string, wanted: readonl
     const found = compareResources(type.short, want, { "@type": type.url, ...have }, rules).slice(0, 3);
     return found.map(({ path, want, got }) => `${kind} ${name} ${path}: want ${short(want)} got ${short(got)}`);
   });
-}
-
-/** One mesh a cluster; configuration belongs to the first. Objects without a timestamp are as old as their place in the list. */
-async function loadChanges(directory: string, { inputs, features }: Case): Promise<readonly (readonly Change[])[]> {
-  const read = async (path: string | undefined) => (path === undefined ? "" : readFile(join(directory, path), "utf8"));
-  const mesh = inputs.mesh === undefined ? {} : (JSON.parse(await read(inputs.mesh)) as JsonObject);
-  const networks = inputs.networks === undefined ? {} : (JSON.parse(await read(inputs.networks)) as JsonObject);
-  const config = documents(await read(inputs.config));
-  const clusters = Object.entries(inputs.kubernetes ?? { Kubernetes: undefined });
-  return Promise.all(
-    clusters.map(async ([cluster, path], index) => {
-      const objects = [...(index === 0 ? config : []), ...documents(await read(path))];
-      const env = { ...textsOf(features), CLUSTER_ID: cluster };
-      return createMesh(env).apply({ put: objects, mesh: mesh as never, networks: networks as never });
-    }),
-  );
-}
-
-function documents(text: string): readonly KubeObject[] {
-  return parseAllDocuments(text)
-    .map((document) => document.toJS() as KubeObject | null)
-    .filter((object) => object !== null)
-    .map((object, index) => {
-      const creationTimestamp = new Date(Date.UTC(2026, 0, 1) + index * 1000).toISOString();
-      return { ...object, metadata: { creationTimestamp, ...object.metadata } } as KubeObject;
-    });
-}
-
-function nodeOf({ type, id, dnsDomain, ipAddresses, labels, locality, configNamespace, metadata }: CaseProxy) {
-  const node = parseNode({
-    id: [type, ipAddresses[0] ?? "", id, dnsDomain].join("~"),
-    locality: localityOf(locality),
-    metadata: {
-      NAMESPACE: configNamespace,
-      LABELS: labels ?? {},
-      INSTANCE_IPS: ipAddresses.join(","),
-      ...metadata,
-    },
-  });
-  return node.clusterId === "" ? { ...node, clusterId: "Kubernetes" } : node;
-}
-
-function localityOf(locality: CaseProxy["locality"] = {}): Locality {
-  return parseLocality([locality.region ?? "", locality.zone ?? "", locality.subZone ?? ""].join("/"));
-}
-
-function textsOf(features: Case["features"] = {}): Readonly<Record<string, string>> {
-  return Object.fromEntries(Object.entries(features).map(([name, value]) => [name, String(value)]));
 }
 
 function short(value: unknown): string {

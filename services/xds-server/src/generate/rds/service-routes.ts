@@ -7,8 +7,7 @@ import { query } from "../../snapshot/view.ts";
 import { zeroDuration } from "../shared/duration.ts";
 import { sameBytes } from "../shared/wire.ts";
 import { inUrl } from "./domains.ts";
-import { consistentHashFor } from "./hash-lookup.ts";
-import { hashPolicy } from "./hash-policy.ts";
+import { consistentHashFor, hashPolicy } from "./hash-policy.ts";
 import { retryPolicy } from "./retry.ts";
 
 const everyPath = { pathSpecifier: { case: "prefix", value: "/" } } as const;

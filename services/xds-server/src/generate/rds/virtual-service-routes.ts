@@ -11,7 +11,7 @@ import { type MatchHead, meshGateway, type VirtualServiceHead } from "../../snap
 import { query, type View } from "../../snapshot/view.ts";
 import { sameBytes } from "../shared/wire.ts";
 import { hasGatewaySemantics } from "./gateway-semantics.ts";
-import { consistentHashFor } from "./hash-lookup.ts";
+import { consistentHashFor } from "./hash-policy.ts";
 import type { ActionContext } from "./route-action.ts";
 import { virtualServiceRoutes } from "./virtual-service-route.ts";
 

@@ -1,0 +1,144 @@
+/**
+ * The DestinationRule of a service, as a namespace sees it: its own rule, else an exported one of the service's
+ * namespace, else one of the root namespace. Rules of one namespace for one host are merged.
+ */
+import { type Config, compareByAge, hostCovers, isWildcard } from "@flotilla/model";
+import { create } from "@flotilla/proto";
+import { type DestinationRule, DestinationRuleSchema } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
+import type { RowIndex } from "../row-index.ts";
+import { query, type View } from "../view.ts";
+import { completeNames } from "./virtual-service.ts";
+
+/** Rules by `namespace|host` as they are written; those for wildcards by `namespace|*`. */
+export const destinationRulesByHost: RowIndex<DestinationRule> = {
+  name: "destination-rules-by-host",
+  kind: "DestinationRule",
+  keysOf: ({ key, spec }) => [`${key.namespace}|${isWildcard(spec.host) ? "*" : spec.host}`],
+};
+
+/** One rule, or several merged into one. */
+export interface MergedRule {
+  /** The merged spec under the key of the oldest rule. */
+  readonly config: Config<DestinationRule>;
+  /** Oldest first. */
+  readonly sources: readonly Config<DestinationRule>[];
+}
+
+/** Who looks: the namespace itself, any other, or the root namespace at what it keeps for itself. */
+type Audience = "own" | "others" | "root-only";
+
+/** The rule that holds for a service's clusters in the proxy. One that selects the workload counts more than others. */
+export function destinationRuleOf(
+  view: View,
+  service: { readonly hostname: string; readonly namespace: string },
+): Config<DestinationRule> | undefined {
+  const { namespace } = view.proxy;
+  const rules = view.read(destinationRulesFor, `${namespace}|${service.namespace}|${service.hostname}`);
+  const selecting = rules.find(({ config: { key, spec } }) => {
+    const selector = spec.workloadSelector?.matchLabels;
+    return selector !== undefined && key.namespace === namespace && view.proxy.matches(selector);
+  });
+  return (selecting ?? rules.findLast(({ config }) => config.spec.workloadSelector === undefined))?.config;
+}
+
+/** By `namespace|service's namespace|host`: the rules that may hold, which differ in the workloads they select. */
+export const destinationRulesFor = query<readonly MergedRule[], string>("destination-rules-for", (view, argument) => {
+  const [namespace = "", home = "", hostname = ""] = argument.split("|");
+  const { rootNamespace } = view.mesh;
+  // Rules of the root namespace are meant for everybody: a service's own come first even for proxies there.
+  const own = view.read(rulesOfHost, `${namespace}|${namespace === rootNamespace ? "root-only" : "own"}|${hostname}`);
+  if (own.length > 0) return own;
+  for (const from of home === "" ? [rootNamespace] : [home, rootNamespace]) {
+    const exported = view
+      .read(rulesOfHost, `${from}|others|${hostname}`)
+      .filter(({ config }) => isExportedTo(view, config, namespace));
+    if (exported.length > 0) return exported;
+  }
+  return [];
+});
+
+/** By `namespace|audience|host`: the namespace's rules for the most specific host, merged. */
+const rulesOfHost = query<readonly MergedRule[], string>(
+  "destination-rules-of-host",
+  (view, argument) => {
+    const [namespace = "", audience, hostname = ""] = argument.split("|");
+    const isMeant = (config: Config<DestinationRule>) => audiencesOf(view, config).includes(audience as Audience);
+    const exact = exactRules(view, namespace, hostname).filter(isMeant);
+    if (exact.length > 0) return mergeRules(view, exact);
+    const wildcards = view.row(destinationRulesByHost, `${namespace}|*`).filter(isMeant);
+    const covering = wildcards.map(({ spec }) => spec.host).filter((host) => hostCovers(host, hostname));
+    const [longest] = covering.sort((a, b) => b.length - a.length);
+    return mergeRules(
+      view,
+      wildcards.filter(({ spec }) => spec.host === longest),
+    );
+  },
+  (a, b) => a?.length === b.length && a.every((rule, i) => sameSources(rule, b[i])),
+);
+
+function sameSources(a: MergedRule, b: MergedRule | undefined): boolean {
+  return a.sources.length === b?.sources.length && a.sources.every((source, i) => source === b.sources[i]);
+}
+
+/** A rule may name the host in full or, in the host's own namespace, by its short name. */
+function exactRules(view: View, namespace: string, hostname: string): readonly Config<DestinationRule>[] {
+  const inFull = view.row(destinationRulesByHost, `${namespace}|${hostname}`);
+  const [short = ""] = hostname.split(".", 1);
+  if (short === hostname || completeNames(view, namespace).host(short) !== hostname) return inFull;
+  return [...inFull, ...view.row(destinationRulesByHost, `${namespace}|${short}`)].sort(compareByAge);
+}
+
+/** A rule for selected workloads stays in its namespace, whatever it says of export. */
+function audiencesOf(view: View, { key, spec }: Config<DestinationRule>): readonly Audience[] {
+  const exportTo = spec.workloadSelector === undefined ? spec.exportTo : ["."];
+  const isOwn = (to: string) => to === "." || to === key.namespace;
+  const isForOwn = exportTo.length === 0 || exportTo.some((to) => to === "*" || isOwn(to));
+  const isPrivate =
+    exportTo.length === 0
+      ? view.mesh.defaultDestinationRuleExportTo.includes(".")
+      : exportTo.every(isOwn) && exportTo.length === 1;
+  return [...(isForOwn ? ["own" as const] : []), isPrivate ? "root-only" : "others"];
+}
+
+function isExportedTo(view: View, { spec }: Config<DestinationRule>, namespace: string): boolean {
+  const exportTo = spec.exportTo.length === 0 ? view.mesh.defaultDestinationRuleExportTo : spec.exportTo;
+  return exportTo.length === 0 || exportTo.includes("*") || exportTo.includes(namespace);
+}
+
+/** Rules with equal workload selectors and equal export become one; the oldest comes first in everything. */
+function mergeRules(view: View, rules: readonly Config<DestinationRule>[]): readonly MergedRule[] {
+  const merged: MergedRule[] = [];
+  for (const rule of rules) {
+    const index = merged.findIndex(({ config }) => isMergeable(config.spec, rule.spec));
+    const into = merged[index];
+    if (into === undefined) merged.push({ config: rule, sources: [rule] });
+    else merged[index] = { config: mergeInto(view, into.config, rule), sources: [...into.sources, rule] };
+  }
+  return merged;
+}
+
+function isMergeable(a: DestinationRule, b: DestinationRule): boolean {
+  const selector = ({ workloadSelector }: DestinationRule) =>
+    workloadSelector && Object.entries(workloadSelector.matchLabels).sort().join();
+  const reach = ({ exportTo }: DestinationRule) => [...exportTo].sort().join();
+  return selector(a) === selector(b) && (a.workloadSelector !== undefined || reach(a) === reach(b));
+}
+
+function mergeInto(view: View, into: Config<DestinationRule>, rule: Config<DestinationRule>): Config<DestinationRule> {
+  const names = new Set(into.spec.subsets.map(({ name }) => name));
+  for (const { name } of rule.spec.subsets.filter(({ name }) => names.has(name))) {
+    view.report({
+      metric: "pilot_destrule_subsets",
+      object: `DestinationRule/${rule.key.namespace}/${rule.key.name}`,
+      message: `subset ${name} of ${rule.spec.host} is defined by ${into.key.name} already`,
+    });
+  }
+  const spec = create(DestinationRuleSchema, {
+    ...into.spec,
+    ...((into.spec.trafficPolicy ?? rule.spec.trafficPolicy) && {
+      trafficPolicy: into.spec.trafficPolicy ?? rule.spec.trafficPolicy,
+    }),
+    subsets: [...into.spec.subsets, ...rule.spec.subsets.filter(({ name }) => !names.has(name))],
+  });
+  return { ...into, spec };
+}

@@ -1,0 +1,94 @@
+/** What the corpora xds and simulation have in common: the mesh of a test of Istio's, and one proxy in it. */
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type Change, type KubeObject, type Locality, type Proxy, parseLocality, parseNode } from "@flotilla/model";
+import type { JsonObject } from "@flotilla/proto";
+import { createMesh } from "@flotilla/registry";
+import { Core } from "@flotilla/xds-server/core";
+import { parseAllDocuments } from "yaml";
+
+export interface MeshCase {
+  readonly features?: Readonly<Record<string, string | number | boolean>>;
+  readonly inputs: {
+    readonly proxy: CaseProxy;
+    readonly config?: string;
+    readonly mesh?: string;
+    readonly networks?: string;
+    readonly kubernetes?: Readonly<Record<string, string>>;
+    /** Istio's internal model: services that the test put into a registry of its own. */
+    readonly services?: string;
+    readonly instances?: string;
+  };
+}
+
+interface CaseProxy {
+  readonly id: string;
+  readonly type: string;
+  readonly dnsDomain: string;
+  readonly configNamespace: string;
+  readonly ipAddresses: readonly string[];
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly locality?: Partial<Record<"region" | "zone" | "subZone", string>>;
+  readonly metadata: Readonly<Record<string, unknown>>;
+}
+
+/** Sidecars whose mesh is plain configuration: other proxies are claimed with their generators. */
+export function isClaimed({ inputs }: MeshCase): boolean {
+  return inputs.proxy.type === "sidecar" && inputs.services === undefined && inputs.instances === undefined;
+}
+
+/** @throws when an object is refused. */
+export async function loadCore(directory: string, one: MeshCase): Promise<Core> {
+  const core = new Core({ features: textsOf(one.features) });
+  for (const changes of await loadChanges(directory, one)) {
+    const [refusal] = core.apply(changes);
+    if (refusal !== undefined) throw refusal.error;
+  }
+  return core;
+}
+
+/** A proxy that does not name its cluster is in the only one. */
+export function proxyOf({ inputs: { proxy } }: MeshCase): Proxy {
+  const { type, id, dnsDomain, ipAddresses, labels, configNamespace, metadata } = proxy;
+  const node = parseNode({
+    id: [type, ipAddresses[0] ?? "", id, dnsDomain].join("~"),
+    locality: localityOf(proxy.locality),
+    metadata: { NAMESPACE: configNamespace, LABELS: labels ?? {}, INSTANCE_IPS: ipAddresses.join(","), ...metadata },
+  });
+  return node.clusterId === "" ? { ...node, clusterId: "Kubernetes" } : node;
+}
+
+/** One mesh a cluster; configuration belongs to the first. */
+async function loadChanges(directory: string, { inputs, features }: MeshCase): Promise<readonly (readonly Change[])[]> {
+  const read = async (path: string | undefined) => (path === undefined ? "" : readFile(join(directory, path), "utf8"));
+  const mesh = inputs.mesh === undefined ? {} : (JSON.parse(await read(inputs.mesh)) as JsonObject);
+  const networks = inputs.networks === undefined ? {} : (JSON.parse(await read(inputs.networks)) as JsonObject);
+  const config = documents(await read(inputs.config));
+  const clusters = Object.entries(inputs.kubernetes ?? { Kubernetes: undefined });
+  return Promise.all(
+    clusters.map(async ([cluster, path], index) => {
+      const objects = [...(index === 0 ? config : []), ...documents(await read(path))];
+      const env = { ...textsOf(features), CLUSTER_ID: cluster };
+      return createMesh(env).apply({ put: objects, mesh: mesh as never, networks: networks as never });
+    }),
+  );
+}
+
+/** Objects without a timestamp are as old as their place in the list. */
+function documents(text: string): readonly KubeObject[] {
+  return parseAllDocuments(text)
+    .map((document) => document.toJS() as KubeObject | null)
+    .filter((object) => object !== null)
+    .map((object, index) => {
+      const creationTimestamp = new Date(Date.UTC(2026, 0, 1) + index * 1000).toISOString();
+      return { ...object, metadata: { creationTimestamp, ...object.metadata } } as KubeObject;
+    });
+}
+
+function localityOf(locality: CaseProxy["locality"] = {}): Locality {
+  return parseLocality([locality.region ?? "", locality.zone ?? "", locality.subZone ?? ""].join("/"));
+}
+
+function textsOf(features: MeshCase["features"] = {}): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(features).map(([name, value]) => [name, String(value)]));
+}

@@ -1,0 +1,44 @@
+/** Which virtual host and route of a route configuration a request meets. */
+import type { JsonObject, JsonValue } from "@flotilla/proto";
+import type { FullCall } from "./call.ts";
+import { at, objectsAt, textAt, textsAt } from "./json.ts";
+
+/** Exact domains first, then the longest suffix, the longest prefix, and at last whoever takes all. */
+export function matchVirtualHost(configuration: JsonObject | undefined, hostHeader: string): JsonObject | undefined {
+  const ignoresPort = at(configuration, "ignorePortInHostMatching") === true;
+  const host = (ignoresPort ? hostHeader.replace(/:\d+$/, "") : hostHeader).toLowerCase();
+  let best: { readonly host: JsonObject; readonly score: number } | undefined;
+  for (const candidate of objectsAt(configuration, "virtualHosts")) {
+    for (const domain of textsAt(candidate, "domains")) {
+      const score = domainScore(domain.toLowerCase(), host);
+      if (score > 0 && (best === undefined || score > best.score)) best = { host: candidate, score };
+    }
+  }
+  return best?.host;
+}
+
+function domainScore(domain: string, host: string): number {
+  if (domain === host) return 30_000;
+  if (domain === "*") return 1;
+  if (domain.startsWith("*"))
+    return host.endsWith(domain.slice(1)) && host.length >= domain.length ? 20_000 + domain.length : 0;
+  if (domain.endsWith("*")) return host.startsWith(domain.slice(0, -1)) ? 10_000 + domain.length : 0;
+  return 0;
+}
+
+/** The first route that takes the path; routes that ask for headers are passed over, as calls have none. */
+export function matchRoute(virtualHost: JsonObject, call: FullCall): JsonObject | undefined {
+  return objectsAt(virtualHost, "routes").find((route) => {
+    const match = at(route, "match");
+    return takesPath(match, call.Path) && objectsAt(match, "headers").length === 0;
+  });
+}
+
+function takesPath(match: JsonValue | undefined, path: string): boolean {
+  const [exact, regex] = [textAt(match, "path"), textAt(match, "safeRegex", "regex")];
+  if (exact !== "") return path === exact;
+  if (regex !== "") return new RegExp(`^(?:${regex})$`).test(path);
+  const separated = textAt(match, "pathSeparatedPrefix");
+  if (separated !== "") return path === separated || path.startsWith(`${separated}/`);
+  return path.startsWith(textAt(match, "prefix"));
+}

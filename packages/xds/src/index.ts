@@ -1,6 +1,7 @@
 export { encodeDeltaBody, encodeDeltaTail, readDeltaRequest } from "./delta.ts";
-export { Bodies, type MessageBody } from "./message-body.ts";
-export { NameInterner, type NameSet, nameSet, noNames } from "./name-set.ts";
+export { Interner } from "./interner.ts";
+export { Bodies, checksum, type MessageBody } from "./message-body.ts";
+export { type NameSet, nameSet, noNames } from "./name-set.ts";
 export { effectiveSet, type Form, type Plan, plan } from "./plan.ts";
 export type { ClientRequest, DeltaRequest, RequestError, SotwRequest } from "./request.ts";
 export { emptySet, type Resource, type ResourceSet } from "./resource-set.ts";
@@ -15,7 +16,8 @@ export {
   type StreamState,
   step,
   type TypeState,
+  withInternedNames,
 } from "./stream-state.ts";
 export type { Subscription } from "./subscription.ts";
 export { type Turn, type TurnMessage, type TurnOptions, takeTurn } from "./turn.ts";
-export { inSendOrder, isDebugType, rulesOf } from "./type-rules.ts";
+export { inSendOrder, isDebugType, rulesOf, shortName } from "./type-rules.ts";

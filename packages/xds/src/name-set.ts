@@ -23,22 +23,3 @@ export function nameSet(names: Iterable<string>): NameSet {
 }
 
 export const noNames: NameSet = nameSet([]);
-
-/** Gives back the first of equal sets for as long as somebody holds it. */
-export class NameInterner {
-  readonly #sets = new Map<string, WeakRef<NameSet>>();
-  #sweepAt = 64;
-
-  intern(set: NameSet): NameSet {
-    const known = this.#sets.get(set.key)?.deref();
-    if (known !== undefined) return known;
-    this.#sets.set(set.key, new WeakRef(set));
-    if (this.#sets.size > this.#sweepAt) this.#sweep();
-    return set;
-  }
-
-  #sweep(): void {
-    for (const [key, reference] of this.#sets) if (reference.deref() === undefined) this.#sets.delete(key);
-    this.#sweepAt = Math.max(64, this.#sets.size * 2);
-  }
-}

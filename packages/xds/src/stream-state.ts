@@ -7,7 +7,7 @@
 import { typeUrl as types } from "@flotilla/proto";
 import { isEdsCluster } from "./eds-cluster.ts";
 import type { MessageBody } from "./message-body.ts";
-import { noNames } from "./name-set.ts";
+import { type NameSet, noNames } from "./name-set.ts";
 import { type ClientRequest, type DeltaRequest, isDelta, type SotwRequest } from "./request.ts";
 import type { ResourceSet } from "./resource-set.ts";
 import {
@@ -142,6 +142,19 @@ export function step(state: StreamState, event: StreamEvent): Step {
       return [withType(state, event.typeUrl, { ...known, sent: event.set, claim: undefined, due: undefined }), []];
     }
   }
+}
+
+/** The same state with shared names: the subscriptions that Envoy derives from its clusters are the same on many streams. */
+export function withInternedNames(
+  state: StreamState,
+  typeUrl: string,
+  intern: (names: NameSet) => NameSet,
+): StreamState {
+  const known = state.types.get(typeUrl);
+  if (known === undefined) return state;
+  const names = intern(known.subscription.names);
+  if (names === known.subscription.names) return state;
+  return withType(state, typeUrl, { ...known, subscription: { ...known.subscription, names } });
 }
 
 function receive(state: StreamState, request: ClientRequest): Step {

@@ -49,3 +49,22 @@ export function rulesOf(url: string): TypeRules {
 export function inSendOrder(urls: Iterable<string>): readonly string[] {
   return [...urls].sort((a, b) => rulesOf(a).order - rulesOf(b).order || (a < b ? -1 : a > b ? 1 : 0));
 }
+
+const shortNames = new Map<string, string>([
+  [typeUrl.cluster, "cds"],
+  [typeUrl.endpoint, "eds"],
+  [typeUrl.listener, "lds"],
+  [typeUrl.route, "rds"],
+  [typeUrl.secret, "sds"],
+  [typeUrl.extensionConfig, "ecds"],
+  [typeUrl.nameTable, "nds"],
+  [typeUrl.proxyConfig, "pcds"],
+  [typeUrl.address, "wds"],
+  [typeUrl.workload, "wds"],
+  [typeUrl.authorization, "wads"],
+]);
+
+/** For labels of metrics and logs: a closed set, whatever clients ask for. */
+export function shortName(url: string): string {
+  return shortNames.get(url) ?? (isDebugType(url) ? "debug" : "other");
+}

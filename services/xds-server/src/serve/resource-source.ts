@@ -4,6 +4,9 @@
  */
 import type { Proxy } from "@flotilla/model";
 import type { NameSet, ResourceSet } from "@flotilla/xds";
+import type { Urgency } from "../push/push-queue.ts";
+
+export type { Urgency };
 
 export interface ResourceSource {
   /**
@@ -15,9 +18,6 @@ export interface ResourceSource {
   /** Position in the fleet's sequence of changes that answers now reflect; equal on all replicas. */
   readonly position: number;
 }
-
-/** Endpoint removals and failures overtake bulk configuration. */
-export type Urgency = "urgent" | "normal";
 
 export interface ClientIdentity {
   readonly proxy: Proxy;

@@ -1,0 +1,148 @@
+/**
+ * Whose turn it is to be written to. A stream waits here at most once, whatever changes meanwhile; urgent ones
+ * go first, all others in order of arrival; work is cut into slices so that the event loop stays free; and only so
+ * many messages are on their way to the network at a time. A client that does not read gives its place back.
+ */
+
+export type Urgency = "urgent" | "normal";
+
+export interface Pushable {
+  /** Writes one message if there is one to write. */
+  push(): PushOutcome;
+}
+
+/** Undefined: nothing to write now. Else `flushed` resolves when the message has left for the network. */
+export type PushOutcome = { readonly bytes: number; readonly flushed: Promise<void> } | undefined;
+
+/** What streams want of it. */
+export interface PushScheduler {
+  enqueue(stream: Pushable, urgency: Urgency): void;
+  remove(stream: Pushable): void;
+}
+
+export interface PushClock {
+  now(): number;
+  /** After pending IO. */
+  soon(task: () => void): void;
+  after(ms: number, task: () => void): { cancel(): void };
+}
+
+export interface PushQueueOptions {
+  readonly clock: PushClock;
+  readonly maxConcurrent: number;
+  readonly maxBytesInFlight: number;
+  /** After this a message that has not left no longer counts: its client holds back nobody else. */
+  readonly stallMs: number;
+  readonly sliceMs: number;
+}
+
+export const defaultPushLimits = {
+  maxConcurrent: 256,
+  maxBytesInFlight: 64 * 1024 * 1024,
+  stallMs: 100,
+  sliceMs: 10,
+} as const;
+
+export class PushQueue implements PushScheduler {
+  readonly #options: PushQueueOptions;
+  readonly #urgent = new Set<Pushable>();
+  readonly #normal = new Set<Pushable>();
+  #inFlight = 0;
+  #bytes = 0;
+  #stalled = 0;
+  #isScheduled = false;
+
+  constructor(options: PushQueueOptions) {
+    this.#options = options;
+  }
+
+  enqueue(stream: Pushable, urgency: Urgency): void {
+    if (urgency === "urgent") {
+      this.#normal.delete(stream);
+      this.#urgent.add(stream);
+    } else if (!this.#urgent.has(stream)) {
+      this.#normal.add(stream);
+    }
+    this.#schedule();
+  }
+
+  remove(stream: Pushable): void {
+    this.#urgent.delete(stream);
+    this.#normal.delete(stream);
+  }
+
+  /** Streams that wait, messages on their way, messages whose client does not read. */
+  get depth(): { readonly waiting: number; readonly inFlight: number; readonly stalled: number } {
+    return { waiting: this.#urgent.size + this.#normal.size, inFlight: this.#inFlight, stalled: this.#stalled };
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled || !this.#mayGoOn()) return;
+    this.#isScheduled = true;
+    this.#options.clock.soon(() => {
+      this.#isScheduled = false;
+      this.#slice();
+    });
+  }
+
+  #mayGoOn(): boolean {
+    const { maxConcurrent, maxBytesInFlight } = this.#options;
+    const hasWork = this.#urgent.size + this.#normal.size > 0;
+    return hasWork && this.#inFlight < maxConcurrent && this.#bytes < maxBytesInFlight;
+  }
+
+  #slice(): void {
+    const { clock, sliceMs } = this.#options;
+    const end = clock.now() + sliceMs;
+    while (this.#mayGoOn()) {
+      const stream = this.#take();
+      if (stream === undefined) return;
+      const outcome = stream.push();
+      if (outcome !== undefined) this.#follow(outcome.bytes, outcome.flushed);
+      if (clock.now() >= end) break;
+    }
+    this.#schedule();
+  }
+
+  #take(): Pushable | undefined {
+    for (const lane of [this.#urgent, this.#normal]) {
+      for (const stream of lane) {
+        lane.delete(stream);
+        return stream;
+      }
+    }
+    return undefined;
+  }
+
+  #follow(bytes: number, flushed: Promise<void>): void {
+    const { clock, stallMs } = this.#options;
+    this.#inFlight++;
+    this.#bytes += bytes;
+    let counts = true;
+    const release = (): void => {
+      counts = false;
+      this.#inFlight--;
+      this.#bytes -= bytes;
+      this.#schedule();
+    };
+    const timer = clock.after(stallMs, () => {
+      this.#stalled++;
+      release();
+    });
+    const done = (): void => {
+      timer.cancel();
+      if (counts) release();
+      else this.#stalled--;
+    };
+    flushed.then(done, done);
+  }
+}
+
+export const systemClock: PushClock = {
+  now: () => performance.now(),
+  soon: (task) => void setImmediate(task),
+  after: (ms, task) => {
+    const timer = setTimeout(task, ms);
+    return { cancel: () => clearTimeout(timer) };
+  },
+};

@@ -1,0 +1,24 @@
+/** The wire of a stream over a call of grpc-js. */
+import type { ServerDuplexStream } from "@grpc/grpc-js";
+import type { Wire } from "./stream.ts";
+
+export type RawCall = ServerDuplexStream<Buffer, Buffer>;
+
+export function callWire(call: RawCall, destroy: () => void): Wire {
+  return {
+    peer: call.getPeer(),
+    write: (bytes) =>
+      new Promise((resolve, reject) => {
+        // An end of the call while bytes wait never reaches the callback of the write.
+        const cancelled = (): void => reject(new Error("the client cancelled the stream"));
+        call.once("cancelled", cancelled);
+        call.write(bytes, (error: Error | null | undefined) => {
+          call.off("cancelled", cancelled);
+          if (error) reject(error);
+          else resolve();
+        });
+      }),
+    end: (reason) => void call.emit("error", { code: reason.code, details: reason.message }),
+    destroy,
+  };
+}

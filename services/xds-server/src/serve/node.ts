@@ -1,0 +1,24 @@
+/** Reads the node of a stream's first request. */
+
+import { type NodeMetadata, type Proxy, parseNode } from "@flotilla/model";
+import type { Node } from "@flotilla/proto/envoy/config/core/v3/base_pb";
+import { Interner } from "@flotilla/xds";
+
+/** An Envoy names five hundred extensions, and all Envoys of a version the same ones. */
+export class NodeReader {
+  readonly #extensions = new Interner<ReadonlySet<string>>();
+
+  /** @throws NodeError saying what is wrong with it */
+  read(node: Node): Proxy {
+    const urls = node.extensions.flatMap(({ typeUrls }) => typeUrls);
+    const extensions =
+      urls.length === 0 ? undefined : this.#extensions.intern(urls.sort().join("\n"), () => new Set(urls));
+    const { region = "", zone = "", subZone: subzone = "" } = node.locality ?? {};
+    return parseNode({
+      id: node.id,
+      metadata: (node.metadata ?? {}) as NodeMetadata,
+      ...(node.locality && { locality: { region, zone, subzone } }),
+      ...(extensions && { extensions }),
+    });
+  }
+}

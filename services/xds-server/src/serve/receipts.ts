@@ -1,0 +1,50 @@
+/** What was sent and acknowledged last, per type of one stream. */
+import type { StreamState } from "@flotilla/xds";
+import type { Receipt, TypeRecord } from "./stream-record.ts";
+
+interface Entry {
+  serial: number;
+  sent: Receipt;
+  acknowledged: Receipt | undefined;
+}
+
+export class Receipts {
+  readonly #entries = new Map<string, Entry>();
+
+  /** Of the last nonce used for the type. */
+  lastSerial(typeUrl: string): number {
+    return this.#entries.get(typeUrl)?.serial ?? 0;
+  }
+
+  sent(typeUrl: string, serial: number, sent: Receipt): void {
+    this.#entries.set(typeUrl, { serial, sent, acknowledged: this.#entries.get(typeUrl)?.acknowledged });
+  }
+
+  acknowledged(typeUrl: string, nonce: string): Receipt | undefined {
+    const entry = this.#entries.get(typeUrl);
+    if (entry === undefined || entry.sent.nonce !== nonce) return undefined;
+    entry.acknowledged = entry.sent;
+    return entry.sent;
+  }
+
+  forget(typeUrl: string): void {
+    this.#entries.delete(typeUrl);
+  }
+
+  /** As a debug page shows them. */
+  view({ types }: StreamState): ReadonlyMap<string, TypeRecord> {
+    const records = [...types].map(([typeUrl, { subscription, due, rejection }]) => {
+      const { wildcard, names } = subscription;
+      const entry = this.#entries.get(typeUrl);
+      const record: TypeRecord = {
+        subscribed: wildcard ? "*" : names.size,
+        sent: entry?.sent,
+        acknowledged: entry?.acknowledged,
+        rejection,
+        isDue: due !== undefined,
+      };
+      return [typeUrl, record] as const;
+    });
+    return new Map(records);
+  }
+}

@@ -1,0 +1,74 @@
+/** What the streams count; names that other tools rely on are istiod's. */
+import { latencyBuckets, type Metrics } from "@flotilla/runtime";
+import { shortName } from "@flotilla/xds";
+
+export interface StreamMetrics {
+  connected(version: string, change: 1 | -1): void;
+  sent(typeUrl: string, bytes: number): void;
+  sendTime(seconds: number): void;
+  rejected(typeUrl: string): void;
+  expiredNonce(typeUrl: string): void;
+  closedStuck(): void;
+  refused(reason: RefusalReason): void;
+  internalError(): void;
+}
+
+export type RefusalReason = "not_ready" | "rate" | "unauthenticated" | "denied" | "node" | "request";
+
+const rejectNames = ["cds", "lds", "rds", "eds"] as const;
+
+export function createStreamMetrics(metrics: Metrics): StreamMetrics {
+  const connections = new Map<string, number>();
+  const pilotXds = metrics.gauge({ name: "pilot_xds", help: "Connected proxies by version", labels: ["version"] });
+  const pushes = metrics.counter({ name: "pilot_xds_pushes", help: "Messages sent", labels: ["type"] });
+  const size = metrics.histogram({
+    name: "pilot_xds_config_size_bytes",
+    help: "Size of messages sent, in bytes",
+    labels: ["type"],
+    buckets: [1, 10_000, 100_000, 1_000_000, 4_000_000, 10_000_000, 40_000_000],
+  });
+  const sendTime = metrics.histogram({
+    name: "pilot_xds_send_time",
+    help: "Time until a message has left for the network, in seconds",
+    buckets: latencyBuckets,
+  });
+  const rejects = metrics.counter({ name: "pilot_total_xds_rejects", help: "Messages refused", labels: ["type"] });
+  const rejectsOf = new Map<string, { add(value: number): void }>(
+    rejectNames.map((name) => [name, metrics.counter({ name: `pilot_xds_${name}_reject`, help: `${name} refused` })]),
+  );
+  const expired = metrics.counter({
+    name: "pilot_xds_expired_nonce",
+    help: "Answers to older messages",
+    labels: ["type"],
+  });
+  const stuck = metrics.counter({ name: "pilot_xds_write_timeout", help: "Streams closed since nobody read them" });
+  const errors = metrics.counter({ name: "pilot_total_xds_internal_errors", help: "Resources that could not be made" });
+  const refused = metrics.counter({
+    name: "flotilla_xds_streams_refused_total",
+    help: "Streams that were not served",
+    labels: ["reason"],
+  });
+  return {
+    connected: (version, change) => {
+      const count = (connections.get(version) ?? 0) + change;
+      connections.set(version, count);
+      if (count > 0) pilotXds.set(count, { version });
+      else pilotXds.remove({ version });
+    },
+    sent: (typeUrl, bytes) => {
+      const type = shortName(typeUrl);
+      pushes.add(1, { type });
+      size.observe(bytes, { type });
+    },
+    sendTime: (seconds) => sendTime.observe(seconds),
+    rejected: (typeUrl) => {
+      const type = shortName(typeUrl);
+      rejects.add(1, { type });
+      rejectsOf.get(type)?.add(1);
+    },
+    expiredNonce: (typeUrl) => expired.add(1, { type: shortName(typeUrl) }),
+    closedStuck: () => stuck.add(1),
+    refused: (reason) => refused.add(1, { reason }),
+    internalError: () => errors.add(1),
+  };
+}

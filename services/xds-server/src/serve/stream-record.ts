@@ -1,0 +1,46 @@
+/** What is known of a stream, for debug pages, receipts and other stages; the stream alone writes it. */
+import type { Proxy } from "@flotilla/model";
+import type { Form, Rejection } from "@flotilla/xds";
+
+export interface StreamRecord {
+  /** Unique within the process. */
+  readonly id: string;
+  readonly proxy: Proxy;
+  readonly identities: readonly string[];
+  readonly peer: string;
+  readonly form: Form;
+  readonly connectedAtMs: number;
+  /** As of now. */
+  types(): ReadonlyMap<string, TypeRecord>;
+}
+
+export interface TypeRecord {
+  /** "*" or the number of names asked for. */
+  readonly subscribed: "*" | number;
+  readonly sent: Receipt | undefined;
+  readonly acknowledged: Receipt | undefined;
+  readonly rejection: Rejection | undefined;
+  /** Something is to be sent that has not been. */
+  readonly isDue: boolean;
+}
+
+export interface Receipt {
+  readonly nonce: string;
+  readonly version: string;
+  readonly atMs: number;
+  /** Position in the fleet's sequence of changes that the resources reflect. */
+  readonly position: number;
+  /** Of the message. */
+  readonly resources: number;
+  readonly bytes: number;
+}
+
+/** Told by the streams as it happens; must not throw. */
+export interface StreamObserver {
+  opened?(stream: StreamRecord): void;
+  closed?(stream: StreamRecord, reason: string): void;
+  sent?(stream: StreamRecord, typeUrl: string, receipt: Receipt): void;
+  acknowledged?(stream: StreamRecord, typeUrl: string, receipt: Receipt): void;
+  rejected?(stream: StreamRecord, typeUrl: string, rejection: Rejection): void;
+  health?(stream: StreamRecord, healthy: boolean, message: string): void;
+}

@@ -1,0 +1,301 @@
+/**
+ * One stream: the state machine of packages/xds and one writer. A message is written only when the one
+ * before has left for the network, so a client that does not read costs one message and a note of what is due.
+ */
+import type { Logger } from "@flotilla/runtime";
+import {
+  type Bodies,
+  type ClientRequest,
+  type Effect,
+  type Form,
+  type Interner,
+  type NameSet,
+  newStream,
+  type ResourceSet,
+  type StreamEvent,
+  type StreamState,
+  type Subscription,
+  shortName,
+  step,
+  type TurnMessage,
+  takeTurn,
+  withInternedNames,
+} from "@flotilla/xds";
+import type { Pushable, PushOutcome, PushScheduler, Urgency } from "../push/push-queue.ts";
+import type { DebugAnswers } from "./debug-answers.ts";
+import type { MessageCache } from "./message-cache.ts";
+import { Receipts } from "./receipts.ts";
+import type { ClientIdentity, ProxySession, ResourceSource } from "./resource-source.ts";
+import { type StreamError, streamEnd } from "./stream-error.ts";
+import type { StreamMetrics } from "./stream-metrics.ts";
+import type { StreamObserver, StreamRecord } from "./stream-record.ts";
+
+/** The socket's side. */
+export interface Wire {
+  readonly peer: string;
+  /** Resolves when the bytes have left; rejects when they cannot any more. */
+  write(bytes: Buffer): Promise<void>;
+  end(reason: StreamError): void;
+  /** Ends the connection of a client that does not read, since it would not read an end either. */
+  destroy(): void;
+}
+
+/** What all streams of a server share. */
+export interface StreamContext {
+  readonly source: ResourceSource;
+  readonly scheduler: PushScheduler;
+  readonly cache: MessageCache;
+  readonly bodies: Bodies;
+  readonly names: Interner<NameSet>;
+  readonly debug: DebugAnswers | undefined;
+  readonly observer: StreamObserver;
+  readonly metrics: StreamMetrics;
+  readonly log: Logger;
+  readonly limits: StreamLimits;
+  /** Milliseconds; monotonic. */
+  readonly now: () => number;
+}
+
+export interface StreamLimits {
+  /** How long pushes wait for the client to take what they build on. */
+  readonly orderWaitMs: number;
+  /** A client that takes no byte for this long is closed. */
+  readonly stuckMs: number;
+  /** After resources could not be made. */
+  readonly retryMs: number;
+}
+
+export const defaultStreamLimits: StreamLimits = { orderWaitMs: 5_000, stuckMs: 30_000, retryMs: 1_000 };
+
+export interface StreamOptions {
+  /** Unique within the process. */
+  readonly id: string;
+  readonly form: Form;
+  readonly client: ClientIdentity;
+  readonly wire: Wire;
+  /** Called once, whoever ended the stream. */
+  readonly onClosed: (reason: string) => void;
+}
+
+export class Stream implements Pushable {
+  readonly #context: StreamContext;
+  readonly #wire: Wire;
+  readonly #form: Form;
+  readonly #client: ClientIdentity;
+  readonly #session: ProxySession;
+  readonly #log: Logger;
+  readonly #onClosed: (reason: string) => void;
+  readonly #receipts = new Receipts();
+  readonly #retries = new Set<string>();
+  readonly record: StreamRecord;
+  #state: StreamState = newStream;
+  #isWriting = false;
+  #isClosed = false;
+  #urgency: Urgency = "normal";
+  #timer: NodeJS.Timeout | undefined;
+  #timerAtMs = Number.POSITIVE_INFINITY;
+
+  constructor({ id, form, client, wire, onClosed }: StreamOptions, context: StreamContext) {
+    this.#context = context;
+    this.#wire = wire;
+    this.#form = form;
+    this.#client = client;
+    this.#onClosed = onClosed;
+    this.#log = context.log.child({ stream: id, proxy: client.proxy.id });
+    const { proxy, identities } = client;
+    const types = () => this.#receipts.view(this.#state);
+    this.record = { id, proxy, identities, peer: wire.peer, form, connectedAtMs: Date.now(), types };
+    this.#session = context.source.open(client, (typeUrl, urgency) => this.#onStale(typeUrl, urgency));
+    context.observer.opened?.(this.record);
+  }
+
+  receive(request: ClientRequest): void {
+    if (this.#isClosed) return;
+    const { names } = this.#context;
+    const effects = this.#step({ type: "request", request });
+    this.#state = withInternedNames(this.#state, request.typeUrl, (set) => names.intern(set.key, () => set));
+    for (const effect of effects) this.#apply(effect);
+  }
+
+  /** Part of Pushable: called when it is this stream's turn. */
+  push(): PushOutcome {
+    if (this.#isClosed || this.#isWriting) return undefined;
+    const { bodies, limits, now } = this.#context;
+    const turn = takeTurn(this.#state, {
+      form: this.#form,
+      bodies,
+      nowMs: now(),
+      orderWaitMs: limits.orderWaitMs,
+      setOf: (typeUrl, subscription) => this.#setOf(typeUrl, subscription),
+    });
+    this.#state = turn.state;
+    if (this.#retries.size > 0) this.#wakeAt(now() + limits.retryMs);
+    if (turn.retryAtMs !== undefined) this.#wakeAt(turn.retryAtMs);
+    this.#urgency = "normal";
+    return turn.message === undefined ? undefined : this.#send(turn.message);
+  }
+
+  /** The client is gone, or goes. */
+  close(reason: string): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    this.#context.scheduler.remove(this);
+    this.#session.close();
+    this.#context.observer.closed?.(this.record, reason);
+    this.#onClosed(reason);
+  }
+
+  end(reason: StreamError): void {
+    if (this.#isClosed) return;
+    this.close(reason.message);
+    this.#wire.end(reason);
+  }
+
+  #send({ typeUrl, set, body, version, again }: TurnMessage): PushOutcome {
+    const { cache, metrics, observer, source } = this.#context;
+    const message = cache.encode(this.#form, body, version, this.#receipts.lastSerial(typeUrl));
+    this.#step({ type: "sent", typeUrl, set, body, nonce: message.nonce, again });
+    const { bytes } = message;
+    const { position } = source;
+    const receipt = {
+      nonce: message.nonce,
+      version,
+      atMs: Date.now(),
+      position,
+      resources: body.resources.length,
+      bytes: bytes.length,
+    };
+    this.#receipts.sent(typeUrl, message.serial, receipt);
+    metrics.sent(typeUrl, bytes.length);
+    observer.sent?.(this.record, typeUrl, receipt);
+    this.#log.debug("pushed", {
+      type: shortName(typeUrl),
+      position,
+      resources: receipt.resources,
+      bytes: bytes.length,
+    });
+    return { bytes: bytes.length, flushed: this.#write(bytes) };
+  }
+
+  async #write(bytes: Buffer): Promise<void> {
+    const { metrics, limits, now } = this.#context;
+    this.#isWriting = true;
+    const startedAt = now();
+    const stuck = setTimeout(() => {
+      metrics.closedStuck();
+      this.#log.warn("closed, as the client takes nothing", { afterMs: limits.stuckMs });
+      this.end(streamEnd.stuck(limits.stuckMs));
+      this.#wire.destroy();
+    }, limits.stuckMs);
+    try {
+      await this.#wire.write(bytes);
+      metrics.sendTime((now() - startedAt) / 1000);
+    } catch (error) {
+      this.close(`cannot write: ${error instanceof Error ? error.message : String(error)}`);
+    } finally {
+      clearTimeout(stuck);
+      this.#isWriting = false;
+    }
+    // What became due meanwhile, or waited for this message: one turn finds out.
+    if (!this.#isClosed && this.#isDue()) this.#context.scheduler.enqueue(this, this.#urgency);
+  }
+
+  #apply(effect: Effect): void {
+    const { metrics, observer } = this.#context;
+    switch (effect.type) {
+      case "due":
+        this.#wantTurn("normal");
+        return;
+      case "acknowledged": {
+        const receipt = this.#receipts.acknowledged(effect.typeUrl, effect.nonce);
+        if (receipt !== undefined) observer.acknowledged?.(this.record, effect.typeUrl, receipt);
+        // Something may have waited for this.
+        if (this.#isDue()) this.#wantTurn(this.#urgency);
+        return;
+      }
+      case "rejected": {
+        const { typeUrl, rejection } = effect;
+        metrics.rejected(typeUrl);
+        this.#log.warn("refused by the client", { type: shortName(typeUrl), ...rejection });
+        observer.rejected?.(this.record, typeUrl, rejection);
+        if (this.#isDue()) this.#wantTurn(this.#urgency);
+        return;
+      }
+      case "expired":
+        metrics.expiredNonce(effect.typeUrl);
+        return;
+      case "forgotten":
+        this.#session.forget(effect.typeUrl);
+        this.#receipts.forget(effect.typeUrl);
+        return;
+      case "health":
+        observer.health?.(this.record, effect.healthy, effect.message);
+        return;
+      case "question":
+        void this.#answer(effect.typeUrl, effect.names);
+        return;
+    }
+  }
+
+  async #answer(typeUrl: string, names: readonly string[]): Promise<void> {
+    try {
+      const resources = (await this.#context.debug?.(typeUrl, names, this.#client)) ?? [];
+      if (this.#isClosed) return;
+      const body = { typeUrl, resources, removed: [] };
+      const { bytes } = this.#context.cache.encode(this.#form, body, "", 0);
+      await this.#wire.write(bytes);
+    } catch (error) {
+      this.#log.error("a debug question failed", { typeUrl, error });
+    }
+  }
+
+  #onStale(typeUrl: string, urgency: Urgency): void {
+    if (this.#isClosed) return;
+    if (urgency === "urgent") this.#urgency = "urgent";
+    if (this.#step({ type: "stale", typeUrl }).length > 0 || urgency === "urgent") this.#wantTurn(this.#urgency);
+  }
+
+  /** A stream that is writing asks for its next turn when that is done. */
+  #wantTurn(urgency: Urgency): void {
+    if (!this.#isClosed && !this.#isWriting) this.#context.scheduler.enqueue(this, urgency);
+  }
+
+  #setOf(typeUrl: string, { wildcard, names }: Subscription): ResourceSet | undefined {
+    try {
+      return this.#session.resources(typeUrl, wildcard ? undefined : names);
+    } catch (error) {
+      // The client keeps what it has, the other types go on.
+      this.#context.metrics.internalError();
+      this.#log.error("resources cannot be made", { type: shortName(typeUrl), error });
+      this.#retries.add(typeUrl);
+      return undefined;
+    }
+  }
+
+  #wakeAt(atMs: number): void {
+    if (atMs >= this.#timerAtMs) return;
+    clearTimeout(this.#timer);
+    this.#timerAtMs = atMs;
+    this.#timer = setTimeout(
+      () => {
+        this.#timerAtMs = Number.POSITIVE_INFINITY;
+        for (const typeUrl of this.#retries) this.#step({ type: "stale", typeUrl });
+        this.#retries.clear();
+        if (this.#isDue()) this.#wantTurn("normal");
+      },
+      Math.max(1, atMs - this.#context.now()),
+    );
+  }
+
+  #isDue(): boolean {
+    for (const { due } of this.#state.types.values()) if (due !== undefined) return true;
+    return false;
+  }
+
+  #step(event: StreamEvent): readonly Effect[] {
+    const [state, effects] = step(this.#state, event);
+    this.#state = state;
+    return effects;
+  }
+}

@@ -1,0 +1,57 @@
+/** An AdsServer on a free port with a static source, for tests. */
+import { createMetrics, type Metrics, noopLogger } from "@flotilla/runtime";
+import { defaultPushLimits, PushQueue, systemClock } from "../../push/push-queue.ts";
+import { type AdsOptions, AdsServer, defaultAdsLimits } from "../ads-server.ts";
+import type { StreamAuthentication } from "../authenticate.ts";
+import { defaultStreamLimits } from "../stream.ts";
+import { createStreamMetrics } from "../stream-metrics.ts";
+import { StaticSource } from "./static-source.ts";
+
+export interface TestServer extends AsyncDisposable {
+  readonly address: string;
+  readonly port: number;
+  readonly source: StaticSource;
+  readonly ads: AdsServer;
+  readonly queue: PushQueue;
+  readonly metrics: Metrics;
+}
+
+export interface TestServerOptions {
+  readonly source?: StaticSource;
+  readonly port?: number;
+  readonly limits?: Partial<AdsOptions["limits"]>;
+  readonly options?: Partial<AdsOptions>;
+  readonly authentication?: StreamAuthentication;
+}
+
+export async function startTestServer(given: TestServerOptions = {}): Promise<TestServer> {
+  const { source = new StaticSource(), port = 0, limits = {}, options = {}, authentication } = given;
+  const metrics = createMetrics();
+  const queue = new PushQueue({ ...defaultPushLimits, clock: systemClock });
+  const ads = new AdsServer({
+    source,
+    scheduler: queue,
+    debug: undefined,
+    observer: {},
+    metrics: createStreamMetrics(metrics),
+    log: noopLogger,
+    limits: { ...defaultAdsLimits, ...defaultStreamLimits, drainMs: 200, ...limits },
+    now: () => performance.now(),
+    isReady: () => true,
+    noncePrefix: `${Math.random().toString(36).slice(2, 6)}-`,
+    ...options,
+  });
+  const listening = await ads.servePlaintext({ port, host: "127.0.0.1", setting: "TEST_PORT" }, authentication);
+  return {
+    address: `127.0.0.1:${listening.port}`,
+    port: listening.port,
+    source,
+    ads,
+    queue,
+    metrics,
+    [Symbol.asyncDispose]: async () => {
+      await ads[Symbol.asyncDispose]();
+      await listening[Symbol.asyncDispose]();
+    },
+  };
+}

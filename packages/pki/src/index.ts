@@ -12,7 +12,7 @@ export {
   spkiOf,
 } from "./keys.ts";
 export { oids } from "./oids.ts";
-export { encodePem, type PemBlock, parseOnePem, parsePem } from "./pem.ts";
+export { appendPem, encodePem, type PemBlock, parseOnePem, parsePem } from "./pem.ts";
 export {
   type Certificate,
   certificatePem,
@@ -35,6 +35,7 @@ export {
   issuerOf,
   type LeafRequest,
   leafValidity,
+  renewRoot,
   type Validity,
 } from "./x509/issue.ts";
 export type { Name } from "./x509/name.ts";

@@ -32,6 +32,11 @@ export function encodePem(label: string, der: Uint8Array): string {
   return `-----BEGIN ${label}-----\n${lines}-----END ${label}-----\n`;
 }
 
+/** Two texts of PEM blocks as one: files of others often end without a newline. */
+export function appendPem(before: string, after: string): string {
+  return before === "" || before.endsWith("\n") || after === "" ? before + after : `${before}\n${after}`;
+}
+
 function decodeBody(label: string, inside: string): Buffer {
   // Headers such as Proc-Type end with an empty line (RFC 1421).
   const body = /^[A-Za-z-]+:/.test(inside) ? inside.slice(inside.search(/\r?\n\r?\n/)) : inside;

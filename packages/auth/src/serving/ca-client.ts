@@ -1,5 +1,13 @@
 /** One call to the CA: a new key, a request for it, and the chain that comes back. */
-import { buildCsr, csrPem, generatePrivateKey, type KeyAlgorithm, privateKeyPem, sanOf } from "@flotilla/pki";
+import {
+  appendPem,
+  buildCsr,
+  csrPem,
+  generatePrivateKey,
+  type KeyAlgorithm,
+  privateKeyPem,
+  sanOf,
+} from "@flotilla/pki";
 import { certificateService, create } from "@flotilla/proto";
 import { IstioCertificateRequestSchema, type IstioCertificateResponse } from "@flotilla/proto/security/v1alpha1/ca_pb";
 import { Client, credentials, Metadata, type ServiceError } from "@grpc/grpc-js";
@@ -31,7 +39,7 @@ export async function requestCertificate(call: CaCall): Promise<TlsMaterial> {
   const rootsPem = certChain.at(-1);
   if (rootsPem === undefined || certChain.length < 2)
     throw new AuthError("AUTH_CA_REFUSED", `the CA at ${call.address} answers without a chain`);
-  return { keyPem: privateKeyPem(key), chainPem: certChain.slice(0, -1).join(""), rootsPem };
+  return { keyPem: privateKeyPem(key), chainPem: certChain.slice(0, -1).reduce(appendPem, ""), rootsPem };
 }
 
 async function send(call: CaCall, csr: string): Promise<IstioCertificateResponse> {

@@ -129,6 +129,16 @@ export function issueRoot(request: Omit<CaRequest, "spki">, key: KeyObject): Cer
   return parseCertificate(issueCa({ ...request, spki }, { nameDer: encodeName(request.subject), key }));
 }
 
+/** The root again, for another time: the same key and name, so neither side of a connection needs to know which one it has. */
+export function renewRoot(
+  root: Certificate,
+  key: KeyObject,
+  request: Validity & { readonly serial: Uint8Array },
+): Certificate {
+  const { subject, sans, keyUsage: keyUsages } = root;
+  return issueRoot({ ...request, subject, sans, ...(keyUsages && { keyUsages }) }, key);
+}
+
 /** RFC 5280, 4.2.1.2, method 1: SHA-1 of the bits of the public key; an identifier, no protection. */
 export function keyIdOf(spki: Buffer): Buffer {
   const info = readWhole(spki, tag.sequence, "the public key");

@@ -3,6 +3,7 @@ import { DerReader } from "../der/reader.ts";
 import { tag } from "../der/tags.ts";
 import { parseOid, parseText } from "../der/values.ts";
 import { oid, sequence, setOf, utf8String } from "../der/writer.ts";
+import { PkiError } from "../errors.ts";
 import { oids } from "../oids.ts";
 
 export interface Name {
@@ -10,7 +11,15 @@ export interface Name {
   readonly commonName?: string;
 }
 
+/** RFC 5280, appendix A: the most characters of either attribute; OpenSSL refuses longer ones. */
+const maxLength = 64;
+
+/** @throws PkiError PKI_BAD_NAME */
 export function encodeName({ organization, commonName }: Name): Buffer {
+  for (const text of [organization, commonName]) {
+    if (text !== undefined && (text === "" || [...text].length > maxLength))
+      throw new PkiError("PKI_BAD_NAME", `${JSON.stringify(text)} has not 1 to ${maxLength} characters`);
+  }
   const parts: Buffer[] = [];
   if (organization !== undefined) parts.push(setOf(sequence(oid(oids.organization), utf8String(organization))));
   if (commonName !== undefined) parts.push(setOf(sequence(oid(oids.commonName), utf8String(commonName))));

@@ -12,6 +12,7 @@ import {
   issueRoot,
   issuerOf,
   parseCertificate,
+  parseCertificatePem,
   privateKeyPem,
   type San,
   spkiOf,
@@ -140,11 +141,12 @@ describe("material on disk", () => {
     assert.equal(readMaterial(all[0] ?? assert.fail(), ["td"], nowMs).chain.length, 0);
   });
 
-  it("a root is renewed in the last part of its life, for the same key, by one of the replicas", async () => {
+  it("a root is renewed in the last part of its life, for the same key and name, by one of the replicas", async () => {
     const before = await openSelfSigned(selfSigned(), nowMs);
     const early = await renewSelfSigned(selfSigned(), 20, nowMs + 79 * hourMs);
     assert.equal(early.certificatePem, before.certificatePem);
-    const renewed = await renewSelfSigned(selfSigned(), 20, nowMs + 81 * hourMs);
+    const renewed = await renewSelfSigned({ ...selfSigned(), trustDomain: "new" }, 20, nowMs + 81 * hourMs);
+    assert.equal(parseCertificatePem(renewed.certificatePem).subject.organization, "td");
     assert.notEqual(renewed.certificatePem, before.certificatePem);
     assert.equal(renewed.keyPem, before.keyPem);
     assert.equal((await renewSelfSigned(selfSigned(), 20, nowMs + 82 * hourMs)).certificatePem, renewed.certificatePem);

@@ -14,6 +14,7 @@ import {
   parseCertificatePem,
   parsePrivateKey,
   privateKeyPem,
+  renewRoot,
 } from "@flotilla/pki";
 import type { MaterialFiles } from "./material.ts";
 
@@ -63,7 +64,9 @@ export async function renewSelfSigned(
 ): Promise<MaterialFiles> {
   const found = await openSelfSigned(options, nowMs);
   if (!isRenewalDue(parseCertificatePem(found.certificatePem), gracePercent, nowMs)) return found;
-  const renewed = makeRoot(found.keyPem, options, nowMs);
+  const times = { notBeforeMs: nowMs - skewMs, notAfterMs: nowMs + options.ttlMs };
+  const root = parseCertificatePem(found.certificatePem);
+  const renewed = certificatePem(renewRoot(root, parsePrivateKey(found.keyPem), { serial: randomBytes(16), ...times }));
   await replaceFile(filesIn(options.directory).certificate, renewed, 0o644);
   return { ...found, certificatePem: renewed, rootsPem: renewed };
 }
@@ -72,7 +75,8 @@ function makeRoot(keyPem: string, { ttlMs, trustDomain }: SelfSignedOptions, now
   const root = issueRoot(
     {
       serial: randomBytes(16),
-      subject: { organization: trustDomain },
+      // The name of a root is for people; X.509 allows 64 characters.
+      subject: { organization: trustDomain.slice(0, 64) },
       notBeforeMs: nowMs - skewMs,
       notAfterMs: nowMs + ttlMs,
     },

@@ -6,6 +6,7 @@ export const corpora: Readonly<Record<string, () => Promise<CorpusDriver>>> = {
   functions: async () => (await import("./functions.ts")).run,
   crds: async () => (await import("./crds.ts")).run,
   "mesh-config": async () => (await import("./mesh-config.ts")).run,
+  "pki-auth": async () => (await import("./pki-auth.ts")).run,
   serviceregistry: async () => (await import("./serviceregistry.ts")).run,
   simulation: async () => (await import("./simulation.ts")).run,
   xds: async () => (await import("./xds.ts")).run,

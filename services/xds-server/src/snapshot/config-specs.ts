@@ -15,6 +15,7 @@ import { AuthorizationPolicySchema } from "@flotilla/proto/security/v1beta1/auth
 import { PeerAuthenticationSchema } from "@flotilla/proto/security/v1beta1/peer_authentication_pb";
 import { RequestAuthenticationSchema } from "@flotilla/proto/security/v1beta1/request_authentication_pb";
 import { TelemetrySchema } from "@flotilla/proto/telemetry/v1alpha1/telemetry_pb";
+import { withSeconds } from "./go-durations.ts";
 
 const schemas: ReadonlyMap<string, GenMessage<Message>> = new Map<string, GenMessage<Message>>([
   ["AuthorizationPolicy", AuthorizationPolicySchema],
@@ -40,8 +41,6 @@ const schemas: ReadonlyMap<string, GenMessage<Message>> = new Map<string, GenMes
 export function decodeSpec(config: Config): Config {
   const schema = schemas.get(config.key.kind);
   if (schema === undefined) return config;
-  return {
-    ...config,
-    spec: fromJson(schema, (config.spec ?? {}) as JsonObject as JsonValue, { ignoreUnknownFields: true }),
-  };
+  const json = withSeconds(schema, (config.spec ?? {}) as JsonObject as JsonValue);
+  return { ...config, spec: fromJson(schema, json, { ignoreUnknownFields: true }) };
 }

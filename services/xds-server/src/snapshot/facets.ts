@@ -49,6 +49,14 @@ export const facets = {
     string,
     boolean
   >,
+  /** One value (`a.b.c`) of the ProxyConfig that the proxy was started with; no `config` when it did not tell. */
+  proxyConfig: {
+    name: "proxy-config",
+    read: ({ proxy }, path) => {
+      const config = proxy.metadata["PROXY_CONFIG"];
+      return typeof config === "object" && config !== null ? { value: valueAt(config, path) } : undefined;
+    },
+  } as ProxyFacet<string, { readonly value: unknown } | undefined>,
   /** True when the proxy is of this version or newer; an unknown version is newest. */
   isAtLeast: {
     name: "at-least",
@@ -63,6 +71,12 @@ export const facets = {
 
 function facet<Value>(name: string, read: (subject: Subject) => Value): ProxyFacet<undefined, Value> {
   return { name, read };
+}
+
+function valueAt(object: unknown, path: string): unknown {
+  return path
+    .split(".")
+    .reduce<unknown>((value, key) => (value as Readonly<Record<string, unknown>> | null | undefined)?.[key], object);
 }
 
 function ipModeOf(addresses: readonly string[]): IpMode {

@@ -3,10 +3,13 @@ import { type Config, defaultMeshConfig, defaultProxyConfig, type JsonObject } f
 import { fromJson, type JsonValue } from "@flotilla/proto";
 import { type MeshConfig, MeshConfigSchema } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import { type MeshNetworks, MeshNetworksSchema } from "@flotilla/proto/mesh/v1alpha1/network_pb";
+import { withSeconds } from "./go-durations.ts";
 
 /** The publisher has merged the defaults already. @throws when the document is not a MeshConfig. */
 export function decodeMesh(config: Config): MeshConfig {
-  return fromJson(MeshConfigSchema, config.spec as JsonValue, { ignoreUnknownFields: true });
+  return fromJson(MeshConfigSchema, withSeconds(MeshConfigSchema, config.spec as JsonValue), {
+    ignoreUnknownFields: true,
+  });
 }
 
 export function decodeNetworks(config: Config): MeshNetworks {

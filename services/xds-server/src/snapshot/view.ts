@@ -168,6 +168,10 @@ export class ProxyAnswers {
   metadataFlag(key: string): boolean {
     return this.#context.facet(facets.metadataFlag, key);
   }
+  /** One value (`a.b.c`) of the ProxyConfig that the proxy was started with; undefined when it did not tell of any. */
+  proxyConfig(path: string): { readonly value: unknown } | undefined {
+    return this.#context.facet(facets.proxyConfig, path);
+  }
   isAtLeast(major: number, minor: number, patch = 0): boolean {
     return this.#context.facet(facets.isAtLeast, { major, minor, patch });
   }

@@ -2,6 +2,7 @@
 import { compareText } from "@flotilla/model";
 import { aliasesOf } from "../../snapshot/scope/sidecar-scope.ts";
 import type { View } from "../../snapshot/view.ts";
+import { tellsAttempts } from "./attempt-count.ts";
 import { inUrl } from "./domains.ts";
 import { hostDomains, relevantDomain } from "./host-domains.ts";
 import type { HostPlan, PlannedHost } from "./planned-host.ts";
@@ -9,6 +10,7 @@ import type { HostPlan, PlannedHost } from "./planned-host.ts";
 /** The first comer keeps a domain; a host that is left without any is reported. Ordered by name. */
 export function assignDomains(view: View, hosts: readonly PlannedHost[], listenPort: number): readonly HostPlan[] {
   const { dnsDomain } = view.proxy;
+  const countsAttempts = view.read(tellsAttempts);
   const realNames = new Set(hosts.flatMap(({ service }) => (service === undefined ? [] : [service.hostname])));
   const [used, names] = [new Set<string>(), new Set<string>()];
   const assigned: HostPlan[] = [];
@@ -28,7 +30,7 @@ export function assignDomains(view: View, hosts: readonly PlannedHost[], listenP
     names.add(hostName(plan));
     const withoutDomains = free.length === all.length ? [] : all.filter((domain) => !isFree(domain));
     for (const domain of free) used.add(domain.toLowerCase());
-    assigned.push({ ...plan, service, virtualService, takesAll: false, withoutDomains });
+    assigned.push({ ...plan, service, virtualService, takesAll: false, countsAttempts, withoutDomains });
   }
   return assigned.sort((a, b) => compareText(hostName(a), hostName(b)));
 }

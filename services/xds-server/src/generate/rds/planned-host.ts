@@ -26,6 +26,8 @@ export interface HostPlan {
   /** Stands for the caller's DNS domain, as far as it matters for the short names of this host. */
   readonly proxyDomain: string;
   readonly aliases: readonly string[];
+  /** Whether backends are told how often a request was tried. */
+  readonly countsAttempts: boolean;
   /** Domains that other hosts have. */
   readonly withoutDomains: readonly string[];
 }
@@ -37,11 +39,11 @@ interface ServiceReference {
 }
 
 export function planText(plan: HostPlan): string {
-  const { service, takesAll, aliases, withoutDomains } = plan;
+  const { service, takesAll, countsAttempts, aliases, withoutDomains } = plan;
   const from = service === undefined ? 0 : [service.namespace, service.registry, service.name];
   const parts = [plan.hostname, plan.port, plan.listenPort, from, plan.virtualService ?? 0, plan.proxyDomain];
-  const rare = [takesAll ? 1 : 0, aliases, withoutDomains];
-  return JSON.stringify(takesAll || aliases.length + withoutDomains.length > 0 ? [...parts, ...rare] : parts);
+  const isPlain = !takesAll && countsAttempts && aliases.length + withoutDomains.length === 0;
+  return JSON.stringify(isPlain ? parts : [...parts, takesAll, countsAttempts, aliases, withoutDomains]);
 }
 
 export function parsePlan(text: string): HostPlan {
@@ -52,7 +54,8 @@ export function parsePlan(text: string): HostPlan {
     from,
     virtualService,
     proxyDomain,
-    takesAll = 0,
+    takesAll = false,
+    countsAttempts = true,
     aliases = [],
     withoutDomains = [],
   ] = JSON.parse(text) as PlanTuple;
@@ -64,7 +67,8 @@ export function parsePlan(text: string): HostPlan {
     service,
     virtualService: virtualService === 0 ? undefined : virtualService,
     proxyDomain,
-    takesAll: takesAll === 1,
+    takesAll,
+    countsAttempts,
     aliases,
     withoutDomains,
   };
@@ -77,7 +81,8 @@ type PlanTuple = [
   service: 0 | [namespace: string, registry: string, name: string],
   virtualService: 0 | string,
   proxyDomain: string,
-  takesAll?: number,
+  takesAll?: boolean,
+  countsAttempts?: boolean,
   aliases?: readonly string[],
   withoutDomains?: readonly string[],
 ];

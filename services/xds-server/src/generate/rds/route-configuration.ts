@@ -10,6 +10,7 @@ import { query, type View } from "../../snapshot/view.ts";
 import { createContainerGenerator } from "../generator.ts";
 import { type Encoded, encoded, sameVersion, slicedParts } from "../shared/encoded.ts";
 import { lengthDelimited } from "../shared/wire.ts";
+import { tellsAttempts } from "./attempt-count.ts";
 import { parseRouteName } from "./listener-route.ts";
 import { blockedRoute, passthroughRoute } from "./service-routes.ts";
 import { encodedVirtualHost, virtualHostsField } from "./virtual-host.ts";
@@ -48,7 +49,7 @@ const fallbackHost = query<Encoded>(
       name: route.name,
       domains: ["*"],
       routes: [route],
-      includeRequestAttemptCount: true,
+      includeRequestAttemptCount: view.read(tellsAttempts),
     });
     return encoded(lengthDelimited(virtualHostsField, encode(VirtualHostSchema, host)));
   },

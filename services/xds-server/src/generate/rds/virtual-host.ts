@@ -19,7 +19,7 @@ export const encodedVirtualHost = query<Encoded, string>(
   "virtual-host",
   (view, text) => {
     const plan = parsePlan(text);
-    const { hostname, port, listenPort, virtualService, takesAll, withoutDomains } = plan;
+    const { hostname, port, listenPort, virtualService, takesAll, countsAttempts, withoutDomains } = plan;
     const service = plannedService(view, plan);
     const dropped = new Set(withoutDomains);
     const domains = takesAll ? ["*"] : hostDomains(view, plan, service).all.filter((domain) => !dropped.has(domain));
@@ -30,7 +30,7 @@ export const encodedVirtualHost = query<Encoded, string>(
     const session = service === undefined ? undefined : sessionConfig(service.labels);
     const head = create(VirtualHostSchema, { name: hostName(plan), domains: [...new Set(domains)] });
     const tail = create(VirtualHostSchema, {
-      includeRequestAttemptCount: true,
+      includeRequestAttemptCount: countsAttempts,
       ...(session && { typedPerFilterConfig: { [sessionFilter]: session } }),
     });
     const parts = [encode(VirtualHostSchema, head), routes, encode(VirtualHostSchema, tail)];

@@ -1,0 +1,52 @@
+/** Configuration may write durations as Go does (`1h30m`, `750ms`); protobuf JSON knows seconds only (`5400s`). */
+import type { GenMessage, JsonObject, JsonValue, Message } from "@flotilla/proto";
+
+type Descriptor = Pick<GenMessage<Message>, "typeName" | "fields">;
+
+const seconds = /^-?\d+(?:\.\d{1,9})?s$/;
+const goDuration = /^(-?)((?:\d+(?:\.\d*)?(?:ns|us|µs|ms|s|m|h))+)$/;
+const unitNanos: Readonly<Record<string, number>> = { ns: 1, us: 1e3, µs: 1e3, ms: 1e6, s: 1e9, m: 60e9, h: 3600e9 };
+
+/** The same JSON with durations in seconds; what is no duration stays as it is, for the reader to refuse. */
+export function withSeconds(message: Descriptor, json: JsonValue): JsonValue {
+  if (message.typeName === "google.protobuf.Duration") return typeof json === "string" ? inSeconds(json) : json;
+  if (message.typeName.startsWith("google.protobuf.") || !isObject(json)) return json;
+  let changed: JsonObject | undefined;
+  for (const field of message.fields) {
+    const key = json[field.jsonName] === undefined ? field.name : field.jsonName;
+    const value = json[key];
+    const inner = field.message;
+    if (value === undefined || value === null || inner === undefined) continue;
+    const mapped = mapValues(field.fieldKind, value, (one) => withSeconds(inner, one));
+    if (mapped !== value) changed = { ...(changed ?? json), [key]: mapped };
+  }
+  return changed ?? json;
+}
+
+/** Applies a change to a field's value or to each element of it; gives the same value back when nothing changes. */
+function mapValues(kind: string, value: JsonValue, change: (one: JsonValue) => JsonValue): JsonValue {
+  if (kind === "list" && Array.isArray(value)) {
+    const mapped = value.map(change);
+    return mapped.some((one, i) => one !== value[i]) ? mapped : value;
+  }
+  if (kind === "map" && isObject(value)) {
+    const mapped = Object.entries(value).map(([key, one]) => [key, change(one)] as const);
+    return mapped.some(([key, one]) => one !== value[key]) ? Object.fromEntries(mapped) : value;
+  }
+  return change(value);
+}
+
+function inSeconds(text: string): string {
+  const [, sign = "", parts = ""] = seconds.test(text) ? [] : (goDuration.exec(text) ?? []);
+  if (parts === "") return text;
+  let nanos = 0n;
+  for (const [, amount = "", unit = ""] of parts.matchAll(/(\d+(?:\.\d*)?)(ns|us|µs|ms|s|m|h)/g)) {
+    nanos += BigInt(Math.round(Number(amount) * (unitNanos[unit] ?? 0)));
+  }
+  const fraction = (nanos % 1_000_000_000n).toString().padStart(9, "0").replace(/0+$/, "");
+  return `${sign}${nanos / 1_000_000_000n}${fraction === "" ? "" : `.${fraction}`}s`;
+}
+
+function isObject(value: JsonValue): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

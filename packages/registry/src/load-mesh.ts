@@ -3,7 +3,8 @@ import type { Change, ConfigChange, ConfigKey, JsonObject, KubeObject } from "@f
 import { configOf } from "./config/config-of.ts";
 import { configKind } from "./config/kinds.ts";
 import { meshConfigOf, meshNetworksOf } from "./config/mesh-documents.ts";
-import { isRegistryObject, Registry, type RegistryInput } from "./registry/registry.ts";
+import { Registry } from "./registry/registry.ts";
+import { isRegistryObject, type RegistryInput } from "./registry/registry-input.ts";
 import { type RegistrySettings, registrySettingsFromEnv } from "./settings.ts";
 
 export interface MeshStep {

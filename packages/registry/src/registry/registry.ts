@@ -2,15 +2,7 @@
  * Objects in, services and endpoints out. A change of an object computes again only what depends on it,
  * and says only what differs from what was said before.
  */
-import {
-  apiGroup,
-  type Config,
-  type ConfigChange,
-  type ConfigKey,
-  type Endpoint,
-  type KubeObject,
-  objectKey,
-} from "@flotilla/model";
+import { type Config, type ConfigKey, type Endpoint, type KubeObject, objectKey } from "@flotilla/model";
 import { backendServiceEntry } from "../convert/backend.ts";
 import { slicesOfEndpoints } from "../convert/endpoints-object.ts";
 import { clusterSetDomain } from "../convert/imported-service.ts";
@@ -28,30 +20,13 @@ import { KubernetesSide } from "./kubernetes-side.ts";
 import { Objects } from "./objects.ts";
 import { findProblems, type RegistryProblem } from "./problems.ts";
 import { losesEndpoints, Published, type RegistryChange } from "./published.ts";
-
-/** A Kubernetes object came, changed or went. */
-export type ObjectChange =
-  | { readonly type: "object"; readonly op: "put"; readonly object: KubeObject }
-  | { readonly type: "object"; readonly op: "delete"; readonly key: ConfigKey };
-
-/** Of configuration, ServiceEntry, XBackend, WorkloadEntry, ServiceImport, MeshConfig and MeshNetworks are read; other kinds are passed over. */
-export type RegistryInput = ObjectChange | ConfigChange;
+import { isRegistryObject, type RegistryInput } from "./registry-input.ts";
 
 export interface RegistryUpdate {
   readonly changes: readonly RegistryChange[];
   /** Callers may still send requests to endpoints that are gone. */
   readonly urgent: boolean;
 }
-
-/** Kinds of Kubernetes objects that services and endpoints are made from, by API group. */
-export const registryKinds: Readonly<Record<string, string>> = {
-  Service: "",
-  Pod: "",
-  Node: "",
-  Namespace: "",
-  EndpointSlice: "discovery.k8s.io",
-  Endpoints: "",
-};
 
 export class Registry {
   readonly #settings: RegistrySettings;
@@ -238,11 +213,6 @@ interface Host {
   readonly name: string;
   readonly hostname: string;
   readonly clusterSetHostname: string;
-}
-
-/** Kinds of other groups may share a name: Knative has Services too. */
-export function isRegistryObject({ apiVersion, kind }: KubeObject): boolean {
-  return registryKinds[kind] === apiGroup(apiVersion);
 }
 
 function setOrDelete<Value>(map: Map<string, Value>, key: string, value: Value | undefined): void {

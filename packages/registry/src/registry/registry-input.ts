@@ -1,0 +1,25 @@
+/** What the registry is fed with. */
+import { apiGroup, type ConfigChange, type ConfigKey, type KubeObject } from "@flotilla/model";
+
+/** A Kubernetes object came, changed or went. */
+export type ObjectChange =
+  | { readonly type: "object"; readonly op: "put"; readonly object: KubeObject }
+  | { readonly type: "object"; readonly op: "delete"; readonly key: ConfigKey };
+
+/** Of configuration, ServiceEntry, XBackend, WorkloadEntry, ServiceImport, MeshConfig and MeshNetworks are read; other kinds are passed over. */
+export type RegistryInput = ObjectChange | ConfigChange;
+
+/** Kinds of Kubernetes objects that services and endpoints are made from, by API group. */
+export const registryKinds: Readonly<Record<string, string>> = {
+  Service: "",
+  Pod: "",
+  Node: "",
+  Namespace: "",
+  EndpointSlice: "discovery.k8s.io",
+  Endpoints: "",
+};
+
+/** Kinds of other groups may share a name: Knative has Services too. */
+export function isRegistryObject({ apiVersion, kind }: KubeObject): boolean {
+  return registryKinds[kind] === apiGroup(apiVersion);
+}

@@ -1,0 +1,138 @@
+/** The settings of xds-server. Names that istiod knows keep its names. */
+import { join } from "node:path";
+import { type JwtRule, localIssuerRule, parseJwtRule } from "@flotilla/auth";
+import {
+  defaultPorts,
+  flag,
+  integer,
+  list,
+  oneOf,
+  parseSettings,
+  port,
+  type SettingsOf,
+  text,
+} from "@flotilla/runtime";
+
+export const settings = {
+  logLevel: oneOf({
+    env: "LOG_LEVEL",
+    default: "info",
+    values: ["debug", "info", "warn", "error", "silent"],
+    sentence: "The least severe lines that are logged.",
+  }),
+  host: text({ env: "XDS_HOST", default: "0.0.0.0", sentence: "Address of the xDS ports." }),
+  port: port({ env: "XDS_PORT", default: defaultPorts.xdsServer.xds, sentence: "Port of xDS without TLS." }),
+  tlsPort: port({ env: "XDS_TLS_PORT", default: defaultPorts.xdsServer.xdsTls, sentence: "Port of xDS with TLS." }),
+  httpPort: port({
+    env: "HTTP_PORT",
+    default: defaultPorts.xdsServer.http,
+    sentence: "Port of readiness and debug pages.",
+  }),
+  healthHost: text({ env: "HEALTH_HOST", default: "0.0.0.0", sentence: "Address of the HTTP pages." }),
+  healthPort: port({
+    env: "HEALTH_PORT",
+    default: defaultPorts.xdsServer.health,
+    sentence: "Port of metrics and debug pages.",
+  }),
+  busUrl: text({
+    env: "BUS_URL",
+    default: `nats://127.0.0.1:${defaultPorts.nats.client}`,
+    sentence: "The bus: nats://host:port, several separated by commas, or embedded:NAME within one process.",
+  }),
+  storeUrl: text({
+    env: "STORE_URL",
+    default: `redis://127.0.0.1:${defaultPorts.redis.client}`,
+    sentence: "The snapshot: redis://host:port, or embedded:NAME within one process.",
+  }),
+  sealKeyFile: text({
+    env: "SEAL_KEY_FILE",
+    default: undefined,
+    sentence: "File with the key that Secrets are sealed with on the bus and in the snapshot.",
+  }),
+  publishers: list({
+    env: "REQUIRED_PUBLISHERS",
+    default: ["config-controller", "service-controller"],
+    sentence: "The controllers whose whole state makes a complete mesh.",
+  }),
+  workDir: text({
+    env: "WORK_DIR",
+    default: ".flotilla",
+    sentence: "Directory of the local token issuer and of the root.",
+  }),
+  caAddress: text({
+    env: "CA_ADDRESS",
+    default: undefined,
+    sentence: "host:port of ca; without it there is no TLS port.",
+  }),
+  caServerName: text({
+    env: "CA_SERVER_NAME",
+    default: "flotilla-ca.istio-system.svc",
+    sentence: "Name in ca's certificate.",
+  }),
+  caRootFile: text({
+    env: "CA_ROOT_FILE",
+    default: undefined,
+    sentence: "File with the root that ca's certificate leads to; WORK_DIR/root-cert.pem if not set.",
+  }),
+  tokenFile: text({ env: "TOKEN_FILE", default: undefined, sentence: "File with this service's own token for ca." }),
+  namespace: text({ env: "POD_NAMESPACE", default: "istio-system", sentence: "Namespace of the control plane." }),
+  trustDomain: text({ env: "TRUST_DOMAIN", default: "cluster.local", sentence: "Trust domain of the identities." }),
+  jwtRule: text({
+    env: "JWT_RULE",
+    default: undefined,
+    sentence: "Issuer whose tokens prove an identity, as JSON: issuer, jwks_uri or jwks_file, audiences.",
+  }),
+  localIssuer: flag({
+    env: "LOCAL_ISSUER",
+    default: true,
+    sentence: "Tokens of the issuer in WORK_DIR prove an identity.",
+  }),
+  audiences: list({
+    env: "TOKEN_AUDIENCES",
+    default: ["istio-ca"],
+    sentence: "Audiences of tokens for the control plane.",
+  }),
+  authenticatePlaintext: flag({
+    env: "XDS_AUTH_PLAINTEXT",
+    default: false,
+    sentence: "The plaintext port takes a token, if one is sent, for the caller's identity.",
+  }),
+  streamsPerSecond: integer({
+    env: "PILOT_MAX_REQUESTS_PER_SECOND",
+    default: 500,
+    min: 1,
+    sentence: "New streams that are admitted a second.",
+  }),
+} as const;
+
+export interface Config extends SettingsOf<typeof settings> {
+  readonly rootFile: string;
+  readonly jwtRules: readonly JwtRule[];
+  /** Istio's switches, as they stand in the environment: they reach the generators. */
+  readonly features: Readonly<Record<string, string>>;
+}
+
+/** @throws RuntimeError SETTINGS_INVALID naming every wrong setting */
+export function parseConfig(env: Readonly<Record<string, string | undefined>>): Config {
+  const values = parseSettings(settings, env);
+  const { workDir, caRootFile, jwtRule, localIssuer, audiences } = values;
+  return {
+    ...values,
+    rootFile: caRootFile ?? join(workDir, "root-cert.pem"),
+    jwtRules: [
+      ...(jwtRule === undefined ? [] : [parseJwtRule(jwtRule)]),
+      ...(localIssuer ? [localIssuerRule(workDir, audiences)] : []),
+    ],
+    features: featuresOf(env),
+  };
+}
+
+/** Names that are Istio's: the generators ask for those they know. */
+function featuresOf(env: Readonly<Record<string, string | undefined>>): Readonly<Record<string, string>> {
+  const isFeature = /^(?:PILOT_|ISTIO_|ENABLE_|DOMAIN_SUFFIX$|METADATA_EXCHANGE_|LABEL_|MIXED_|USE_)/;
+  return Object.fromEntries(
+    Object.entries(env).filter(
+      (entry): entry is [string, string] => entry[1] !== undefined && isFeature.test(entry[0]),
+    ),
+  );
+}

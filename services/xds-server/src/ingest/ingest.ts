@@ -1,0 +1,122 @@
+/**
+ * Brings the changes of the fleet into the core: first the shared snapshot, if there is one, then the
+ * stream from the snapshot's position. Either one alone makes this replica ready.
+ */
+import { type Bus, filters, keyText, type Seal, subscribe } from "@flotilla/bus";
+import type { Change, ChangeGroup } from "@flotilla/model";
+import type { Logger } from "@flotilla/runtime";
+import { type SnapshotStore, StateError } from "@flotilla/state";
+import type { CoreSource } from "../core-source.ts";
+import type { IngestMetrics } from "./ingest-metrics.ts";
+import { Inputs } from "./inputs.ts";
+import { SnapshotWriter, snapshotChanges } from "./snapshot-writer.ts";
+
+export interface IngestOptions {
+  readonly source: CoreSource;
+  readonly store: SnapshotStore;
+  readonly seal: Seal | undefined;
+  readonly log: Logger;
+  readonly metrics: IngestMetrics;
+  readonly nowMs: () => number;
+  /** The publishers whose whole state makes a complete mesh. */
+  readonly publishers: readonly string[];
+  /** Called once, when the first complete mesh has been applied. */
+  readonly onComplete: (from: "snapshot" | "stream") => void;
+}
+
+export class Ingest {
+  readonly #options: IngestOptions;
+  readonly #inputs = new Inputs();
+  readonly #writer: SnapshotWriter;
+  readonly #synced = new Set<string>();
+  #position = 0;
+  #isComplete = false;
+
+  constructor(options: IngestOptions) {
+    this.#options = options;
+    const { store, seal, log } = options;
+    this.#writer = new SnapshotWriter({ store, seal, log, inputs: this.#inputs, gatherMs: 50, claimMs: 3_000 });
+  }
+
+  /** Position in the fleet's sequence up to which changes are applied. */
+  get position(): number {
+    return this.#position;
+  }
+
+  /** A snapshot that cannot be read is refused by name and built anew from the stream. */
+  async loadSnapshot(): Promise<void> {
+    const { store, seal, log } = this.#options;
+    try {
+      const snapshot = await store.load();
+      if (snapshot === undefined) return;
+      const started = performance.now();
+      this.#apply(snapshotChanges(snapshot, seal), snapshot.position, false);
+      log.info("the snapshot is loaded", {
+        entries: snapshot.entries.size,
+        position: snapshot.position,
+        ms: Math.round(performance.now() - started),
+      });
+      this.#complete("snapshot");
+    } catch (error) {
+      if (error instanceof StateError) log.error("the snapshot is refused, the stream rebuilds it", { error });
+      else log.warn("no snapshot can be loaded", { error });
+    }
+  }
+
+  /** Follows the stream until `stop` fires. */
+  async follow(bus: Bus, stop: AbortSignal): Promise<void> {
+    const { seal, log, metrics } = this.#options;
+    const items = subscribe({ bus, seal, log, filter: filters.everything, afterSequence: this.#position }, stop);
+    for await (const item of items) {
+      if (item.kind === "group") this.#applyGroup(item.group);
+      else if (item.kind === "synced") this.#publisherSynced(item.publisher);
+      else if (item.kind === "reset") {
+        log.warn("the stream began anew, everything is compared again", { reason: item.reason });
+        metrics.resyncs.add(1);
+        this.#inputs.beginAgain();
+        this.#synced.clear();
+      }
+    }
+  }
+
+  /** Keeps the shared snapshot up to date until `stop` fires. */
+  persist(stop: AbortSignal): Promise<void> {
+    return this.#writer.run(stop);
+  }
+
+  #applyGroup({ changes, cause, position }: ChangeGroup): void {
+    const { metrics, nowMs } = this.#options;
+    this.#apply(changes, position, cause.urgent === true);
+    if (cause.eventTimeMs > 0) metrics.lag.observe(Math.max(0, nowMs() - cause.eventTimeMs) / 1000);
+  }
+
+  #apply(changes: readonly Change[], position: number, urgent: boolean): void {
+    const { source, log, metrics } = this.#options;
+    this.#inputs.record(changes);
+    this.#position = Math.max(this.#position, position);
+    for (const { change, error } of source.apply(changes, position, urgent ? "urgent" : "normal")) {
+      metrics.refused.add(1);
+      log.error("a change cannot be applied, its object stays as it was", { key: keyText(change), error });
+    }
+    for (const change of changes) metrics.inbound.add(1, { type: change.type });
+    this.#writer.note(
+      changes.map((change) => [keyText(change), change.op === "put" ? change : undefined] as const),
+      this.#position,
+    );
+  }
+
+  #publisherSynced(publisher: string): void {
+    const { publishers } = this.#options;
+    this.#synced.add(publisher);
+    if (!publishers.every((one) => this.#synced.has(one))) return;
+    const vanished = this.#inputs.endAgain();
+    if (vanished.length > 0) this.#apply(vanished, this.#position, true);
+    this.#complete("stream");
+  }
+
+  #complete(from: "snapshot" | "stream"): void {
+    if (this.#isComplete) return;
+    this.#isComplete = true;
+    this.#options.onComplete(from);
+  }
+}

@@ -1,0 +1,99 @@
+/**
+ * Keeps the shared snapshot up to date: one replica at a time writes, what changed only. While Redis
+ * is away changes gather; when it is back, or another writer is gone, the differences are written.
+ */
+import { decodeChange, encodeChange, type Seal } from "@flotilla/bus";
+import type { Change } from "@flotilla/model";
+import { delay, type Logger, Wakeup } from "@flotilla/runtime";
+import { entryHash, type Snapshot, type SnapshotStore } from "@flotilla/state";
+import type { Inputs } from "./inputs.ts";
+
+export interface SnapshotWriterOptions {
+  readonly store: SnapshotStore;
+  readonly inputs: Inputs;
+  readonly seal: Seal | undefined;
+  readonly log: Logger;
+  /** Changes within this time are written together. */
+  readonly gatherMs: number;
+  /** How often a replica that does not write tries to become the writer. */
+  readonly claimMs: number;
+}
+
+export class SnapshotWriter {
+  readonly #options: SnapshotWriterOptions;
+  readonly #pending = new Map<string, Change | undefined>();
+  readonly #wakeup = new Wakeup();
+  #position = 0;
+  #isWriter = false;
+
+  constructor(options: SnapshotWriterOptions) {
+    this.#options = options;
+  }
+
+  /** What changed; `key` as the inputs have it. */
+  note(changes: Iterable<readonly [string, Change | undefined]>, position: number): void {
+    for (const [key, change] of changes) this.#pending.set(key, change);
+    this.#position = position;
+    this.#wakeup.wake();
+  }
+
+  /** Runs until `stop` fires. */
+  async run(stop: AbortSignal): Promise<void> {
+    const { gatherMs, claimMs, log } = this.#options;
+    while (!stop.aborted) {
+      await this.#wakeup.wait(stop, claimMs);
+      if (stop.aborted) return;
+      await delay(gatherMs, stop);
+      try {
+        await this.#writePending();
+      } catch (error) {
+        if (this.#isWriter) log.warn("the snapshot is not written", { error });
+        this.#isWriter = false;
+      }
+    }
+  }
+
+  async #writePending(): Promise<void> {
+    const { store, inputs, log } = this.#options;
+    if (!store.state.connected || this.#position === 0) return;
+    if (!this.#isWriter) {
+      const claimed = await store.claim();
+      if (claimed === undefined) return;
+      this.#isWriter = true;
+      log.info("writing the snapshot", { stored: claimed.stored.size, inputs: inputs.size });
+      this.#differences(claimed.stored);
+    }
+    const pending = new Map(this.#pending);
+    this.#pending.clear();
+    const entries = new Map([...pending].map(([key, change]) => [key, change && this.#encode(key, change)]));
+    // Also without entries: it keeps the lock.
+    if (await store.write({ entries, position: this.#position })) return;
+    this.#isWriter = false;
+  }
+
+  #differences(stored: ReadonlyMap<string, string>): void {
+    for (const key of stored.keys()) this.#pending.set(key, undefined);
+    for (const [key, change] of this.#options.inputs.entries()) {
+      // Sealed entries differ each time they are sealed, so they are written anew.
+      if (!isSecret(key) && stored.get(key) === entryHash(key, encodeChange(change))) this.#pending.delete(key);
+      else this.#pending.set(key, change);
+    }
+  }
+
+  #encode(key: string, change: Change): Uint8Array {
+    const plain = encodeChange(change);
+    const { seal } = this.#options;
+    return isSecret(key) && seal !== undefined ? seal.seal(plain) : plain;
+  }
+}
+
+/** The changes a snapshot holds. @throws BusError when an entry cannot be read */
+export function snapshotChanges({ entries }: Snapshot, seal: Seal | undefined): readonly Change[] {
+  return [...entries].map(([key, bytes]) =>
+    decodeChange(isSecret(key) && seal !== undefined ? seal.open(bytes) : bytes),
+  );
+}
+
+function isSecret(key: string): boolean {
+  return key.startsWith("config Secret/");
+}

@@ -1,0 +1,129 @@
+/**
+ * xds-server: follows the changes of the fleet and streams to every proxy what it gets.
+ *
+ * The composition root, the one place that knows more than one stage. Resources are acquired top to
+ * bottom and released bottom to top.
+ */
+import { randomUUID } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { connectBus, createSeal } from "@flotilla/bus";
+import { createLogger, createMetrics, type Health, type Logger, serveHealth } from "@flotilla/runtime";
+import { openStore } from "@flotilla/state";
+import manifest from "../package.json" with { type: "json" };
+import { type Config, parseConfig } from "./config.ts";
+import { Core } from "./core.ts";
+import { createCoreSource } from "./core-source.ts";
+import { debugPages } from "./debug/pages.ts";
+import { publishReplica } from "./debug/replica-record.ts";
+import { Ingest } from "./ingest/ingest.ts";
+import { createIngestMetrics } from "./ingest/ingest-metrics.ts";
+import { defaultPushLimits, PushQueue, systemClock } from "./push/push-queue.ts";
+import { plaintextAuthentication, serveSecure } from "./secure-port.ts";
+import { AdsServer, defaultAdsLimits } from "./serve/ads-server.ts";
+import { defaultStreamLimits } from "./serve/stream.ts";
+import { createStreamMetrics } from "./serve/stream-metrics.ts";
+
+const name = "xds-server";
+
+/** Resolves after `stop` fires and everything is released; rejects with the first failure. */
+export async function main(env: Readonly<Record<string, string | undefined>>, stop: AbortSignal): Promise<void> {
+  const config = parseConfig(env);
+  const log = createLogger(name, config.logLevel);
+  try {
+    await run(config, log, stop);
+  } catch (cause) {
+    // What was waiting when `stop` fired ends with its reason: that is no failure.
+    if (!stop.aborted || cause !== stop.reason) throw cause;
+  }
+}
+
+async function run(config: Config, log: Logger, stop: AbortSignal): Promise<void> {
+  const metrics = createMetrics({ process: true });
+  const page = { service: name, version: manifest.version, host: config.healthHost, log, metrics };
+  await using health = await serveHealth({ ...page, port: config.healthPort, setting: "HEALTH_PORT" });
+  await using http = await serveHealth({ ...page, port: config.httpPort, setting: "HTTP_PORT" });
+
+  const core = new Core({ features: config.features });
+  const source = createCoreSource(core);
+  const seal = config.sealKeyFile === undefined ? undefined : createSeal(await readFile(config.sealKeyFile));
+  await using store = openStore({ url: config.storeUrl, log });
+  store.onState((state) => health.setCondition("store", state.connected ? undefined : `away: ${state.reason}`));
+
+  const complete = Promise.withResolvers<void>();
+  let isComplete = false;
+  const ingest = new Ingest({
+    source,
+    store,
+    seal,
+    log,
+    metrics: createIngestMetrics(metrics),
+    nowMs: Date.now,
+    publishers: config.publishers,
+    onComplete: (from) => {
+      log.info("the mesh is complete", { from, position: ingest.position });
+      isComplete = true;
+      complete.resolve();
+    },
+  });
+  await using ads = new AdsServer({
+    source,
+    scheduler: new PushQueue({ clock: systemClock, ...defaultPushLimits }),
+    debug: undefined,
+    observer: {},
+    metrics: createStreamMetrics(metrics),
+    log,
+    limits: { ...defaultStreamLimits, ...defaultAdsLimits, newStreamsPerSecond: config.streamsPerSecond },
+    now: () => performance.now(),
+    isReady: () => isComplete,
+    noncePrefix: randomUUID().slice(0, 8),
+  });
+  for (const pages of [health, http]) debugPages(pages, { core, ads, store, ingest, nowMs: Date.now });
+
+  const failed = Promise.withResolvers<never>();
+  const inBackground = (part: Promise<unknown>) => void part.catch((error: unknown) => failed.reject(error));
+  const stopped = new Promise<void>((resolve) => stop.addEventListener("abort", () => resolve(), { once: true }));
+
+  await loadFirst(store, ingest, log);
+  inBackground(followBus(config, ingest, health, log, stop));
+  inBackground(ingest.persist(stop));
+  await Promise.race([complete.promise, failed.promise, stopped]);
+  if (stop.aborted) return;
+
+  await using _plain = await ads.servePlaintext(
+    { host: config.host, port: config.port, setting: "XDS_PORT" },
+    plaintextAuthentication(config, log),
+  );
+  inBackground(serveSecure(config, ads, health, log, stop));
+  inBackground(publishReplica(store, ads, stop));
+  health.markReady();
+  http.markReady();
+  log.info("serving", { port: config.port });
+  await Promise.race([failed.promise, stopped]);
+}
+
+/** A store that is there has the snapshot at once; one that is away holds nothing up. */
+async function loadFirst(store: ReturnType<typeof openStore>, ingest: Ingest, log: Logger): Promise<void> {
+  const deadline = performance.now() + 2_000;
+  while (!store.state.connected && performance.now() < deadline)
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  if (!store.state.connected) {
+    log.warn("redis is away, going on without a snapshot");
+    return;
+  }
+  await ingest.loadSnapshot();
+}
+
+async function followBus(
+  config: Config,
+  ingest: Ingest,
+  health: Health,
+  log: Logger,
+  stop: AbortSignal,
+): Promise<void> {
+  health.setCondition("bus", `waiting for ${config.busUrl}`, { blocks: false });
+  await using bus = await connectBus({ url: config.busUrl, clientName: name, log }, stop);
+  const tell = () => health.setCondition("bus", bus.state.connected ? undefined : `away: ${bus.state.reason}`);
+  bus.onState(tell);
+  tell();
+  await ingest.follow(bus, stop);
+}

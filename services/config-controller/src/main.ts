@@ -7,6 +7,7 @@
 import { readFile } from "node:fs/promises";
 import { type Bus, connectBus, createPublisher, createSeal, type Seal } from "@flotilla/bus";
 import { createLogger, createMetrics, type Health, parseSettings, serveHealth } from "@flotilla/runtime";
+import type { SourceProblem } from "@flotilla/sources";
 import manifest from "../package.json" with { type: "json" };
 import { AggregateStore } from "./aggregate/aggregate-store.ts";
 import { mergeSources } from "./aggregate/merge-sources.ts";
@@ -53,7 +54,8 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
   for (const source of sources) opened.use(source);
   const store = new AggregateStore(sources.map((source) => source.name));
   const problems = () => listProblems(sources, store.conflicts());
-  report = problemReporter(problems, metrics.refused, log);
+  const tell = problemReporter(problems, metrics.refused, log);
+  report = () => health.setCondition("refused", refusalText(tell()));
   health.route("GET", "/debug/problems", () => ({ json: { problems: problems() } }));
   health.route("GET", "/debug/configz", () => ({ json: { objects: store.all().filter(isOpen) } }));
 
@@ -81,6 +83,13 @@ async function connect(
   bus.onState(tell);
   tell();
   return bus;
+}
+
+/** For the readiness page: the first of them, and how many more there are. */
+function refusalText([first, ...others]: readonly SourceProblem[]): string | undefined {
+  if (first === undefined) return undefined;
+  const more = others.length === 0 ? "" : `, and ${others.length} more on /debug/problems`;
+  return `${first.object ?? first.file}: ${[first.field, first.reason].filter(Boolean).join(" ")}${more}`;
 }
 
 /** Debug pages show no keys. */

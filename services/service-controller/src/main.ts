@@ -55,6 +55,8 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
     for (const problem of appeared) log.warn("refused", { ...problem });
     for (const { file, object, reason } of over) log.info("refusal is over", { file, object, reason });
     metrics.refused.set(refused.length);
+    const text = refused.length === 0 ? undefined : `${refused.length} objects or files, see /debug/problems`;
+    health.setCondition("refused", text);
   };
   const events = configEvents({ bus, log, nowMs: Date.now });
   const sources: readonly InputSource[] =

@@ -2,7 +2,11 @@
 import type { Gauge, Logger } from "@flotilla/runtime";
 import { ProblemLog, type SourceProblem } from "@flotilla/sources";
 
-export function problemReporter(list: () => readonly SourceProblem[], refused: Gauge, log: Logger): () => void {
+export function problemReporter(
+  list: () => readonly SourceProblem[],
+  refused: Gauge,
+  log: Logger,
+): () => readonly SourceProblem[] {
   const known = new ProblemLog();
   return () => {
     const problems = list();
@@ -10,5 +14,6 @@ export function problemReporter(list: () => readonly SourceProblem[], refused: G
     for (const problem of appeared) log.warn("refused", { ...problem });
     for (const { file, object, reason } of over) log.info("refusal is over", { file, object, reason });
     refused.set(problems.length);
+    return problems;
   };
 }

@@ -51,11 +51,12 @@ export async function startEnvoy({ binary, directory, name, bootstrap }: EnvoyOp
     logFile,
     stats: async (filter) => parseStats(await get(`/stats?usedonly&filter=${encodeURIComponent(filter.source)}`)),
     configDump: async () => JSON.parse(await get("/config_dump?include_eds")) as JsonObject,
-    ready: (withinMs) =>
-      until(async () => (await fetch(`${adminUrl}/ready`)).status === 200, {
+    ready: async (withinMs) => {
+      await until(async () => (await fetch(`${adminUrl}/ready`)).status === 200, {
         withinMs,
         what: `Envoy ${name} to be ready (log: ${logFile})`,
-      }),
+      });
+    },
     [Symbol.asyncDispose]: () => stop(child),
   };
 }

@@ -1,0 +1,80 @@
+/** Where a control plane on one host keeps its files, and on which ports its services listen. */
+import { join } from "node:path";
+import { defaultPorts } from "@flotilla/runtime";
+
+export interface Layout {
+  readonly workDir: string;
+  readonly ports: Ports;
+}
+
+export interface Ports {
+  readonly xds: number;
+  readonly xdsTls: number;
+  readonly http: number;
+  readonly xdsHealth: number;
+  readonly configHealth: number;
+  readonly serviceHealth: number;
+  readonly ca: number;
+  readonly caHealth: number;
+  readonly webhook: number;
+  readonly webhookHealth: number;
+}
+
+export const services = ["ca", "config-controller", "service-controller", "xds-server", "webhook"] as const;
+export type ServiceName = (typeof services)[number];
+
+/** The table of default ports, or ten in a row from `first`. */
+export function portsFrom(first: number | undefined): Ports {
+  if (first === undefined) {
+    const { xdsServer, configController, serviceController, ca, webhook } = defaultPorts;
+    return {
+      xds: xdsServer.xds,
+      xdsTls: xdsServer.xdsTls,
+      http: xdsServer.http,
+      xdsHealth: xdsServer.health,
+      configHealth: configController.health,
+      serviceHealth: serviceController.health,
+      ca: ca.grpc,
+      caHealth: ca.health,
+      webhook: webhook.https,
+      webhookHealth: webhook.health,
+    };
+  }
+  const [xds, xdsTls, http, xdsHealth, configHealth, serviceHealth, ca, caHealth, webhook, webhookHealth] = Array.from(
+    { length: 10 },
+    (_, i) => first + i,
+  ) as [number, number, number, number, number, number, number, number, number, number];
+  return { xds, xdsTls, http, xdsHealth, configHealth, serviceHealth, ca, caHealth, webhook, webhookHealth };
+}
+
+export function healthPort(service: ServiceName, ports: Ports): number {
+  switch (service) {
+    case "ca":
+      return ports.caHealth;
+    case "config-controller":
+      return ports.configHealth;
+    case "service-controller":
+      return ports.serviceHealth;
+    case "xds-server":
+      return ports.xdsHealth;
+    case "webhook":
+      return ports.webhookHealth;
+  }
+}
+
+export function paths({ workDir }: Pick<Layout, "workDir">) {
+  return {
+    /** Keys and JWKS of the local token issuer. */
+    tokens: join(workDir, "tokens"),
+    ca: join(workDir, "ca"),
+    /** The roots that every client trusts. */
+    root: join(workDir, "root-cert.pem"),
+    /** First proofs of our own services, for ca. */
+    serviceToken: (service: ServiceName) => join(workDir, "tokens", `${service}.jwt`),
+    sealKey: join(workDir, "seal.key"),
+    logs: join(workDir, "logs"),
+    servers: join(workDir, "servers"),
+    /** What a running control plane tells other commands. */
+    state: join(workDir, "flotilla.json"),
+  };
+}

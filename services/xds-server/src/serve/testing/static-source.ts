@@ -4,6 +4,8 @@ import type { ProxySession, ResourceSource, Urgency } from "../resource-source.t
 
 export class StaticSource implements ResourceSource {
   position = 0;
+  /** Resources of this type cannot be made. */
+  failing: string | undefined;
   readonly #sets = new Map<string, ResourceSet>();
   readonly #parts = new WeakMap<ResourceSet, Map<string, ResourceSet>>();
   readonly #listeners = new Set<(typeUrl: string, urgency: Urgency) => void>();
@@ -29,6 +31,7 @@ export class StaticSource implements ResourceSource {
   }
 
   #resources(typeUrl: string, names: NameSet | undefined): ResourceSet | undefined {
+    if (typeUrl === this.failing) throw new Error(`no ${typeUrl}: a test wants it so`);
     const all = this.#sets.get(typeUrl);
     if (all === undefined) return rulesOf(typeUrl).order > 8 ? undefined : this.#empty(typeUrl);
     if (names === undefined) return all;

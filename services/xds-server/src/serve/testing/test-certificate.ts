@@ -1,0 +1,18 @@
+/** A self-signed certificate for tests of how secrets travel; it guards nothing. */
+export const keyPem = `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgjHDp3uBmm2dXcQcT
+lWUip9NFaq1m3cnOZjwkFNJE42yhRANCAAT/t+h4qnpu5tce8KWByiwilV7YGrDy
+mriO0gSiqdivWGbMP0Y/QeFXa7NKH5vGGT/9bKtq1YHgfJc1LoS/b1mZ
+-----END PRIVATE KEY-----
+`;
+export const certificatePem = `-----BEGIN CERTIFICATE-----
+MIIBczCCARmgAwIBAgIUGZlbLIiseyI1dykceldt1pLwyiUwCgYIKoZIzj0EAwIw
+DzENMAsGA1UEAwwEdGVzdDAeFw0yNjExMjEwNjI5MDlaFw00NjExMTYwNjI5MDla
+MA8xDTALBgNVBAMMBHRlc3QwWTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAAT/t+h4
+qnpu5tce8KWByiwilV7YGrDymriO0gSiqdivWGbMP0Y/QeFXa7NKH5vGGT/9bKtq
+1YHgfJc1LoS/b1mZo1MwUTAdBgNVHQ4EFgQU+SnSQAwc+ElxL7HEs6MJwRa7SF8w
+HwYDVR0jBBgwFoAU+SnSQAwc+ElxL7HEs6MJwRa7SF8wDwYDVR0TAQH/BAUwAwEB
+/zAKBggqhkjOPQQDAgNIADBFAiANIgZHK5H2IsH7waZASJSL08Az6B/7ozDFUtIQ
+ubkWoAIhAKhkoNNA0VAz/5a9MkLQD0A+ZbEb1qOTQ7jC5MW/Knhg
+-----END CERTIFICATE-----
+`;

@@ -43,13 +43,19 @@ const cases = [
 
 for (const { name, hostname, proxyDomain, want } of cases) {
   test(name, () => {
-    const names = { hostname, aliases: [], addresses: [], hasPodNames: false };
+    const names = { hostname, aliases: [], addresses: [], hasPodNames: false, mayEndInDot: true };
     assert.deepEqual(serviceDomains(names, proxyDomain).all, want);
   });
 }
 
 test("aliases come before addresses, pods of headless services last", () => {
-  const names = { hostname: "a.example", aliases: ["b.example"], addresses: ["fd00::1"], hasPodNames: true };
+  const names = {
+    hostname: "a.example",
+    aliases: ["b.example"],
+    addresses: ["fd00::1"],
+    hasPodNames: true,
+    mayEndInDot: true,
+  };
   assert.deepEqual(serviceDomains(names, "ns.svc.cluster.local").all, [
     "a.example",
     "a.example.",

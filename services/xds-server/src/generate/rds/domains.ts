@@ -8,6 +8,8 @@ export interface ServiceNames {
   readonly addresses: readonly string[];
   /** Pods of a headless service are called by `<pod>.<service>`. */
   readonly hasPodNames: boolean;
+  /** Whether names may be written with a dot at the end. */
+  readonly mayEndInDot: boolean;
 }
 
 export interface Domains {
@@ -21,7 +23,8 @@ export function serviceDomains(names: ServiceNames, proxyDomain: string): Domain
   const short: string[] = [];
   const all = [names.hostname, ...names.aliases].flatMap((hostname) => {
     if (isIpAddress(hostname)) return [inUrl(hostname)];
-    const others = [`${hostname}.`, ...shortNames(hostname, proxyDomain)];
+    const absolute = names.mayEndInDot ? [`${hostname}.`] : [];
+    const others = [...absolute, ...shortNames(hostname, proxyDomain)];
     short.push(...others);
     return [hostname, ...others];
   });

@@ -23,6 +23,7 @@ export function hostDomains(view: View, host: Host, service: Service | undefined
             hostname,
             aliases,
             addresses: reachableAddresses(view, service),
+            mayEndInDot: view.flag("PILOT_ENABLE_ABSOLUTE_FQDN_VHOST_DOMAIN", true),
             hasPodNames: service.resolution === "passthrough" && service.registry === "Kubernetes",
           },
           proxyDomain,

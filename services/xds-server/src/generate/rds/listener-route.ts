@@ -1,6 +1,6 @@
 /** What the name of a sidecar's route configuration says, and which egress listener it belongs to. */
-import type { ListenerName } from "../../snapshot/scope/sidecar.ts";
-import { proxyEgressListeners } from "../../snapshot/scope/sidecar.ts";
+import { parseProtocol } from "@flotilla/model";
+import { type EgressListener, proxyEgressListeners } from "../../snapshot/scope/sidecar.ts";
 import type { View } from "../../snapshot/view.ts";
 
 export interface ListenerRoute {
@@ -19,9 +19,14 @@ export function parseRouteName(name: string): ListenerRoute | undefined {
 }
 
 /** The listener of that port or socket, else the catch-all; listeners behind a catch-all are never reached. */
-export function egressListenerFor(view: View, name: string, port: number): ListenerName | undefined {
+export function egressListenerFor(view: View, name: string, port: number): EgressListener | undefined {
   return proxyEgressListeners(view).find(({ spec }) => {
     if (spec.port === undefined) return true;
     return spec.port.number === port && (port !== 0 || spec.bind === name);
-  })?.name;
+  });
+}
+
+/** The port whose hosts a listener's routes are for; 0 for all of them, as a forward proxy's are. */
+export function routedPort({ spec }: EgressListener, { port }: ListenerRoute): number {
+  return spec.port !== undefined && parseProtocol(spec.port.protocol) === "HTTP_PROXY" ? 0 : port;
 }

@@ -36,6 +36,8 @@ export interface ActionContext {
     host: string,
   ) => { readonly hostname: string; readonly onlyPort: number | undefined } | undefined;
   readonly hashOf: (destination: Destination) => LoadBalancerSettings_ConsistentHashLB | undefined;
+  /** Mirrored requests get a host name that tells them apart. */
+  readonly marksMirrored: boolean;
   /** The mesh's retries for routes that say nothing. */
   readonly defaultRetries: HTTPRetry | undefined;
 }
@@ -132,6 +134,6 @@ function mirrorPolicy(
     cluster: destinationCluster(destination, context),
     runtimeFraction: { defaultValue: percentage === undefined ? hundredths(percent ?? 100) : millionths(percentage) },
     traceSampled: false,
-    disableShadowHostSuffixAppend: true,
+    disableShadowHostSuffixAppend: !context.marksMirrored,
   });
 }

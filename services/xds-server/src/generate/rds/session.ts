@@ -4,15 +4,15 @@ import { type Any, create, type GenMessage, type Message, pack } from "@flotilla
 import { StatefulSessionPerRouteSchema } from "@flotilla/proto/envoy/extensions/filters/http/stateful_session/v3/stateful_session_pb";
 import { CookieBasedSessionStateSchema } from "@flotilla/proto/envoy/extensions/http/stateful_session/cookie/v3/cookie_pb";
 import { HeaderBasedSessionStateSchema } from "@flotilla/proto/envoy/extensions/http/stateful_session/header/v3/header_pb";
+import type { View } from "../../snapshot/view.ts";
 
 export const sessionFilter = "envoy.filters.http.stateful_session";
-/** Value: `cookie` or `cookie:/path`. */
-const cookieLabel = "istio.io/persistent-session";
-const headerLabel = "istio.io/persistent-session-header";
 
-/** The virtual host's part of the filter's configuration; a cookie counts more than a header. */
-export function sessionConfig(labels: Labels): Any | undefined {
-  const [cookie, header] = [labels[cookieLabel], labels[headerLabel]];
+/** The virtual host's part of the filter's configuration; a cookie (`name` or `name:/path`) counts more than a header. */
+export function sessionConfig(view: View, labels: Labels): Any | undefined {
+  if (!view.flag("PILOT_ENABLE_PERSISTENT_SESSION_FILTER", false)) return undefined;
+  const cookie = labels[view.setting("PILOT_PERSISTENT_SESSION_LABEL", "istio.io/persistent-session")];
+  const header = labels[view.setting("PILOT_PERSISTENT_SESSION_HEADER_LABEL", "istio.io/persistent-session-header")];
   if (!cookie && header) {
     const state = create(HeaderBasedSessionStateSchema, { name: header });
     return statefulSession("envoy.http.stateful_session.header", HeaderBasedSessionStateSchema, state);

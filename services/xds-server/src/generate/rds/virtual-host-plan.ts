@@ -16,7 +16,7 @@ import { listenerServices } from "../../snapshot/scope/sidecar-scope.ts";
 import { listenerHeads, type VirtualServiceHead } from "../../snapshot/scope/virtual-services.ts";
 import { query, type View } from "../../snapshot/view.ts";
 import { assignDomains, hostName } from "./assign-domains.ts";
-import { egressListenerFor, parseRouteName } from "./listener-route.ts";
+import { egressListenerFor, parseRouteName, routedPort } from "./listener-route.ts";
 import { type PlannedHost, planText } from "./planned-host.ts";
 import { concernsProxy } from "./virtual-service-routes.ts";
 
@@ -25,7 +25,8 @@ export const virtualHostPlan = query<readonly string[], string>("virtual-host-pl
   const route = parseRouteName(routeName);
   const listener = route === undefined ? undefined : egressListenerFor(view, routeName, route.port);
   if (route === undefined || listener === undefined) return [];
-  const hosts = assignDomains(view, plannedHosts(view, listener, route.port), route.port);
+  const port = routedPort(listener, route);
+  const hosts = assignDomains(view, plannedHosts(view, listener.name, port), port);
   if (!route.isSniffed) return hosts.map(planText);
   const own = hosts.filter((host) => hostName(host) === routeName);
   const sniffed = own.length > 0 ? own : hosts;

@@ -27,7 +27,7 @@ export const encodedVirtualHost = query<Encoded, string>(
       virtualService === undefined
         ? view.read(encodedServiceRoutes, `${hostname}|${port}`)
         : view.read(encodedVirtualServiceRoutes, `${virtualService}|${listenPort}`);
-    const session = service === undefined ? undefined : sessionConfig(service.labels);
+    const session = service === undefined ? undefined : sessionConfig(view, service.labels);
     const head = create(VirtualHostSchema, { name: hostName(plan), domains: [...new Set(domains)] });
     const tail = create(VirtualHostSchema, {
       includeRequestAttemptCount: countsAttempts,

@@ -28,6 +28,7 @@ export const encodedVirtualServiceRoutes = query<Uint8Array, string>(
       concerns: (match) => matchConcernsProxy(view, match),
       serviceOf: (host) => destinationService(view, host, Number(port)),
       hashOf: (destination) => consistentHashFor(view, destination),
+      marksMirrored: !view.flag("DISABLE_SHADOW_HOST_SUFFIX", true),
       defaultRetries: view.mesh.defaultHttpRetryPolicy,
     });
     return encode(VirtualHostSchema, create(VirtualHostSchema, { routes: [...routes] }));

@@ -109,7 +109,7 @@ function isExportedTo(view: View, { spec }: Config<DestinationRule>, namespace: 
 function mergeRules(view: View, rules: readonly Config<DestinationRule>[]): readonly MergedRule[] {
   const merged: MergedRule[] = [];
   for (const rule of rules) {
-    const index = merged.findIndex(({ config }) => isMergeable(config.spec, rule.spec));
+    const index = merged.findIndex(({ config }) => isMergeable(view, config.spec, rule.spec));
     const into = merged[index];
     if (into === undefined) merged.push({ config: rule, sources: [rule] });
     else merged[index] = { config: mergeInto(view, into.config, rule), sources: [...into.sources, rule] };
@@ -117,11 +117,13 @@ function mergeRules(view: View, rules: readonly Config<DestinationRule>[]): read
   return merged;
 }
 
-function isMergeable(a: DestinationRule, b: DestinationRule): boolean {
+function isMergeable(view: View, a: DestinationRule, b: DestinationRule): boolean {
   const selector = ({ workloadSelector }: DestinationRule) =>
     workloadSelector && Object.entries(workloadSelector.matchLabels).sort().join();
   const reach = ({ exportTo }: DestinationRule) => [...exportTo].sort().join();
-  return selector(a) === selector(b) && (a.workloadSelector !== undefined || reach(a) === reach(b));
+  if (selector(a) !== selector(b)) return false;
+  if (a.workloadSelector !== undefined || !view.flag("ENABLE_ENHANCED_DESTINATIONRULE_MERGE", true)) return true;
+  return reach(a) === reach(b);
 }
 
 function mergeInto(view: View, into: Config<DestinationRule>, rule: Config<DestinationRule>): Config<DestinationRule> {

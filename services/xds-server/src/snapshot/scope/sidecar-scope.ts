@@ -88,14 +88,24 @@ const routedServices = query<readonly Service[], ListenerName>("routed-services"
   });
 });
 
-/** The own namespace's service, else that of the first namespace with a visible one. */
+/** The own namespace's service, else of those that are visible a Kubernetes service or the oldest. */
 function serviceMeant(view: View, hostname: string, namespace: string): Service | undefined {
   const own = serviceIn(view, namespace, hostname);
   if (own !== undefined) return own;
-  return view
+  const visible = view
     .servicesByHost(hostname)
-    .map((name) => serviceIn(view, name.namespace, hostname))
-    .find((service) => service !== undefined && isServiceVisible(view, service, namespace));
+    .flatMap((name) => serviceIn(view, name.namespace, hostname) ?? [])
+    .filter((service) => isServiceVisible(view, service, namespace));
+  const [first] = visible;
+  if (first === undefined || !view.flag("PILOT_SIDECAR_PICK_BEST_SERVICE_NAMESPACE", true)) return first;
+  return visible.reduce((best, service) => (isPreferred(service, best) ? service : best), first);
+}
+
+function isPreferred(service: Service, best: Service): boolean {
+  const [isKubernetes, isBestKubernetes] = [service, best].map(({ registry }) => registry === "Kubernetes");
+  return isKubernetes === isBestKubernetes
+    ? isKubernetes === false && service.creationTimeMs < best.creationTimeMs
+    : isKubernetes === true;
 }
 
 /** One namespace a host name: the first, unless the proxy's own or a Kubernetes service comes later. */

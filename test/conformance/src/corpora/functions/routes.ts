@@ -52,6 +52,7 @@ const noContext: ActionContext = {
   hasGatewaySemantics: false,
   serviceOf: () => undefined,
   hashOf: () => undefined,
+  marksMirrored: false,
   defaultRetries: undefined,
 };
 
@@ -83,6 +84,7 @@ export const routeFunctions: Counterparts = {
       aliases: service.Attributes?.Aliases?.map(({ Hostname }) => Hostname) ?? [],
       addresses: inCluster.filter(hasFamily),
       hasPodNames: false,
+      mayEndInDot: true,
     };
     const { all, short } = serviceDomains(names, proxy.DNSDomain);
     return [all, short];

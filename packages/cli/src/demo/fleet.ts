@@ -1,0 +1,82 @@
+/** The demo's data plane: three back ends and two real Envoys, with certificates from ca. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { openLocalIssuer } from "@flotilla/auth";
+import { requestCertificate } from "@flotilla/auth/serving";
+import {
+  type Envoy,
+  type EnvoyNode,
+  envoyBootstrap,
+  type SdsServer,
+  serveSecrets,
+  startEchoServer,
+  startEnvoy,
+} from "@flotilla/dataplane";
+import type { Layout } from "../layout.ts";
+import { paths } from "../layout.ts";
+
+export interface Fleet extends AsyncDisposable {
+  readonly client: Envoy;
+  readonly server: Envoy;
+}
+
+const namespace = "shop";
+
+const nodes = {
+  web: { name: "web", namespace, serviceAccount: "web", labels: { app: "web" }, address: "127.0.1.11" },
+  reviews: {
+    name: "reviews-v1",
+    namespace,
+    serviceAccount: "reviews",
+    labels: { app: "reviews", version: "v1" },
+    address: "127.0.1.21",
+  },
+} satisfies Readonly<Record<string, EnvoyNode>>;
+
+/** v1 stands behind its sidecar; v2 and the service outside of the mesh are called directly. */
+export async function startBackends(owned: AsyncDisposableStack): Promise<void> {
+  owned.use(await startEchoServer("v1", 28081));
+  owned.use(await startEchoServer("v2", 18080, "127.0.1.22"));
+  owned.use(await startEchoServer("quotes", 18080, "127.0.1.23"));
+}
+
+export async function startFleet(binary: string, layout: Layout, delta = true): Promise<Fleet> {
+  const owned = new AsyncDisposableStack();
+  const directory = join(layout.workDir, "envoy");
+  const start = async (node: EnvoyNode): Promise<Envoy> => {
+    const secretSocket = join(layout.workDir, `${node.name}.sock`);
+    owned.use(await serveCertificate(node, secretSocket, layout));
+    const bootstrap = envoyBootstrap({
+      node,
+      delta,
+      secretSocket,
+      adminPort: 0,
+      discoveryAddress: `127.0.0.1:${layout.ports.xds}`,
+    });
+    return owned.use(await startEnvoy({ binary, directory, name: node.name, bootstrap }));
+  };
+  try {
+    await startBackends(owned);
+    const [server, client] = [await start(nodes.reviews), await start(nodes.web)];
+    return { client, server, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  } catch (error) {
+    await owned.disposeAsync();
+    throw error;
+  }
+}
+
+/** What pilot-agent does for an Envoy: a certificate by token, served beside it. */
+async function serveCertificate(node: EnvoyNode, socket: string, layout: Layout): Promise<SdsServer> {
+  const issuer = await openLocalIssuer(layout.workDir);
+  const token = await issuer.mintToken({ namespace: node.namespace, serviceAccount: node.serviceAccount });
+  const material = await requestCertificate({
+    address: `127.0.0.1:${layout.ports.ca}`,
+    serverName: "flotilla-ca.istio-system.svc",
+    rootsPem: readFileSync(paths(layout).root, "utf8"),
+    proof: { token },
+    names: [],
+    keyType: "ecdsa-p256",
+    ttlMs: 86_400_000,
+  });
+  return serveSecrets(socket, { chain: material.chainPem, key: material.keyPem, roots: material.rootsPem });
+}

@@ -23,7 +23,7 @@ export async function runUntilSignal(
     }
     log.info("stopping", { signal });
     stop.abort(new Error(`stopped by ${signal}`));
-    setTimeout(() => endLingering(log, graceMs), graceMs).unref();
+    setTimeout(() => endLingering(log, graceMs, 1), graceMs).unref();
   };
   process.on("SIGINT", onSignal);
   process.on("SIGTERM", onSignal);
@@ -40,11 +40,11 @@ export async function runUntilSignal(
   } finally {
     process.off("SIGINT", onSignal);
     process.off("SIGTERM", onSignal);
-    setTimeout(() => endLingering(log, 1_000), 1_000).unref();
+    setTimeout(() => endLingering(log, 1_000, 0), 1_000).unref();
   }
 }
 
-function endLingering(log: Logger, afterMs: number): never {
+function endLingering(log: Logger, afterMs: number, exitCode: number): never {
   log.warn("something was not released, ending", { afterMs, open: process.getActiveResourcesInfo() });
-  process.exit(process.exitCode ?? 1);
+  process.exit(process.exitCode ?? exitCode);
 }

@@ -8,7 +8,7 @@ export async function delay(ms: number, stop?: AbortSignal): Promise<void> {
   try {
     await timeout(ms, undefined, stop === undefined ? {} : { signal: stop });
   } catch (error) {
-    if (stop?.aborted !== true) throw error;
+    if (!(error instanceof Error && error.name === "AbortError")) throw error;
   }
 }
 

@@ -1,0 +1,47 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { describe, it } from "node:test";
+
+/** Runs `body` as the main of a process of its own; `signal` is sent when it writes "up". */
+async function runMain(body: string, signal?: NodeJS.Signals) {
+  const code = `
+    import { createLogger, runUntilSignal } from ${JSON.stringify(new URL("./index.ts", import.meta.url).href)};
+    await runUntilSignal(async (stop) => { ${body} }, { log: createLogger("test"), graceMs: 300 });`;
+  const child = spawn(process.execPath, ["--input-type=module", "-e", code], { stdio: ["ignore", "pipe", "inherit"] });
+  let output = "";
+  child.stdout.on("data", (chunk: Buffer) => {
+    output += chunk.toString();
+    if (signal !== undefined && chunk.toString().includes("up")) child.kill(signal);
+  });
+  const [exitCode] = (await once(child, "exit")) as [number | null];
+  return { exitCode, output };
+}
+
+const up = `console.log("up"); const alive = setInterval(() => {}, 1000);`;
+const untilStop = `await new Promise((resolve) => stop.addEventListener("abort", resolve));`;
+
+describe("run until signal", { concurrency: true }, () => {
+  it("stops main on SIGTERM and ends with 0", async () => {
+    const { exitCode, output } = await runMain(`${up} ${untilStop} clearInterval(alive);`, "SIGTERM");
+    assert.equal(exitCode, 0);
+    assert.match(output, /"msg":"stopped"/);
+  });
+
+  it("a main that rejects with the reason of the signal was stopped, not broken", async () => {
+    const { exitCode } = await runMain(`${up} ${untilStop} clearInterval(alive); throw stop.reason;`, "SIGINT");
+    assert.equal(exitCode, 0);
+  });
+
+  it("a failure is told and becomes exit code 1", async () => {
+    const { exitCode, output } = await runMain(`throw new Error("no root");`);
+    assert.equal(exitCode, 1);
+    assert.match(output, /no root/);
+  });
+
+  it("names what was not released within its time, and ends", async () => {
+    const { exitCode, output } = await runMain(`${up} await new Promise(() => {});`, "SIGTERM");
+    assert.equal(exitCode, 1);
+    assert.match(output, /"open":\[.*"Timeout".*"msg":"something was not released, ending"/);
+  });
+});

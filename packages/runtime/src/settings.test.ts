@@ -1,0 +1,102 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import {
+  decimal,
+  describeSettings,
+  duration,
+  flag,
+  integer,
+  list,
+  oneOf,
+  parseSettings,
+  port,
+  text,
+  url,
+} from "./index.ts";
+
+const table = {
+  name: text({ env: "NAME", default: undefined, sentence: "Who it is." }),
+  port: port({ env: "PORT", default: 15010, sentence: "Where it listens." }),
+  workers: integer({ env: "WORKERS", default: 1, min: 1, max: 8, sentence: "How many." }),
+  ratio: decimal({ env: "RATIO", default: 0.5, min: 0, max: 1, sentence: "How much." }),
+  waitMs: duration({ env: "WAIT", default: 1_000, sentence: "How long." }),
+  isOn: flag({ env: "ON", default: false, sentence: "Whether." }),
+  level: oneOf({ env: "LEVEL", default: "info", values: ["debug", "info"], sentence: "How loud." }),
+  hosts: list({ env: "HOSTS", default: [], sentence: "Which." }),
+  bus: url({ env: "BUS", default: "nats://localhost:4222", schemes: ["nats"], sentence: "Where the bus is." }),
+  key: integer({ env: "KEY", default: 0, secret: true, sentence: "A secret." }),
+} as const;
+
+describe("settings", () => {
+  it("take their defaults, also for empty values", () => {
+    const { hosts, ...rest } = parseSettings(table, { NAME: "", PORT: "" });
+    assert.deepEqual(hosts, []);
+    assert.deepEqual(rest, {
+      name: undefined,
+      port: 15010,
+      workers: 1,
+      ratio: 0.5,
+      waitMs: 1_000,
+      isOn: false,
+      level: "info",
+      bus: "nats://localhost:4222",
+      key: 0,
+    });
+  });
+
+  const read: readonly (readonly [env: string, value: string, name: keyof typeof table, expected: unknown])[] = [
+    ["NAME", "a b", "name", "a b"],
+    ["PORT", "0", "port", 0],
+    ["WORKERS", "8", "workers", 8],
+    ["RATIO", "0.25", "ratio", 0.25],
+    ["WAIT", "1h30m", "waitMs", 5_400_000],
+    ["WAIT", "1.5s", "waitMs", 1_500],
+    ["WAIT", "250ms", "waitMs", 250],
+    ["ON", "Yes", "isOn", true],
+    ["ON", "0", "isOn", false],
+    ["LEVEL", "debug", "level", "debug"],
+    ["HOSTS", "a, b,,c ", "hosts", ["a", "b", "c"]],
+    ["BUS", "nats://user@host:1", "bus", "nats://user@host:1"],
+  ];
+  for (const [env, value, name, expected] of read) {
+    it(`${env}=${value}`, () => assert.deepEqual(parseSettings(table, { [env]: value })[name], expected));
+  }
+
+  const refused: readonly (readonly [env: string, value: string, reason: RegExp])[] = [
+    ["PORT", "65536", /PORT="65536": is not a port|PORT="65536": is not a whole number/],
+    ["PORT", "-1", /PORT/],
+    ["WORKERS", "9", /from 1 to 8/],
+    ["WORKERS", "2.5", /whole number/],
+    ["RATIO", "much", /a number from 0 to 1/],
+    ["WAIT", "10", /a duration such as/],
+    ["WAIT", "s", /a duration such as/],
+    ["ON", "maybe", /neither true nor false/],
+    ["LEVEL", "loud", /one of debug, info/],
+    ["BUS", "redis://host", /nats:\/\/host:port/],
+    ["KEY", "hunter2", /KEY=\(hidden\): (?!.*hunter2)/],
+  ];
+  for (const [env, value, message] of refused) {
+    it(`refuses ${env}=${value}`, () =>
+      assert.throws(() => parseSettings(table, { [env]: value }), { code: "SETTINGS_INVALID", message }));
+  }
+
+  it("tell all that is wrong at once", () => {
+    assert.throws(() => parseSettings(table, { PORT: "x", ON: "x" }), { message: /PORT=.*; ON=/ });
+  });
+
+  it("are frozen to the ground", () => {
+    const config = parseSettings(table, { HOSTS: "a" });
+    assert.ok(Object.isFrozen(config) && Object.isFrozen(config.hosts));
+  });
+
+  it("describe themselves", () => {
+    const rows = describeSettings(table);
+    assert.deepEqual(rows[1], {
+      env: "PORT",
+      default: "15010",
+      bounds: "a port from 0 (any free one) to 65535",
+      sentence: "Where it listens.",
+    });
+    assert.equal(rows.at(-1)?.default, "(hidden)");
+  });
+});

@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { aborted, backoff, delay, orAborted, until, Wakeup } from "./index.ts";
+
+describe("waiting", () => {
+  it("until something comes true gives what came", async () => {
+    let tries = 0;
+    assert.equal(
+      await until(() => (++tries === 3 ? "there" : undefined), { withinMs: 1_000, what: "it", everyMs: 1 }),
+      "there",
+    );
+  });
+
+  it("until a deadline tells what was awaited and why it did not come", async () => {
+    const check = (): never => {
+      throw new Error("connection refused");
+    };
+    await assert.rejects(until(check, { withinMs: 5, what: "the server", everyMs: 1 }), {
+      code: "WAIT_EXPIRED",
+      message: /5 ms for the server; last failure: connection refused/,
+    });
+  });
+
+  it("ends with the signal", async () => {
+    const stop = new AbortController();
+    const reason = new Error("stopped");
+    const waits = [
+      until(() => false, { withinMs: 10_000, what: "nothing", stop: stop.signal }),
+      orAborted(new Promise<never>(() => undefined), stop.signal),
+    ];
+    const quiet = [delay(10_000, stop.signal), aborted(stop.signal), new Wakeup().wait(stop.signal)];
+    stop.abort(reason);
+    for (const wait of waits) await assert.rejects(wait, reason);
+    await Promise.all(quiet);
+  });
+
+  it("a wake-up that comes early is not lost, and counts once", async () => {
+    const wakeup = new Wakeup();
+    const { signal } = new AbortController();
+    wakeup.wake();
+    wakeup.wake();
+    assert.equal(await wakeup.wait(signal), true);
+    assert.equal(await wakeup.wait(signal, 1), false);
+    const waiting = wakeup.wait(signal);
+    wakeup.wake();
+    assert.equal(await waiting, true);
+  });
+
+  it("backs off: doubling, spread, up to a limit", () => {
+    const waits = (random: number) =>
+      backoff({ firstMs: 100, maxMs: 400, random: () => random })
+        .take(5)
+        .toArray();
+    assert.deepEqual(waits(1), [100, 200, 400, 400, 400]);
+    assert.deepEqual(waits(0), [50, 100, 200, 200, 200]);
+  });
+});

@@ -47,10 +47,10 @@ describe("waiting", () => {
   });
 
   it("backs off: doubling, spread, up to a limit", () => {
-    const waits = (random: number) =>
-      backoff({ firstMs: 100, maxMs: 400, random: () => random })
-        .take(5)
-        .toArray();
+    const waits = (random: number): readonly number[] => {
+      const sequence = backoff({ firstMs: 100, maxMs: 400, random: () => random });
+      return Array.from({ length: 5 }, () => sequence.next().value);
+    };
     assert.deepEqual(waits(1), [100, 200, 400, 400, 400]);
     assert.deepEqual(waits(0), [50, 100, 200, 200, 200]);
   });

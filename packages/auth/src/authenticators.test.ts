@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { generatePrivateKey, issueLeaf, type San, spkiOf } from "@flotilla/pki";
+import { generatePrivateKey, issueLeaf, issueRoot, issuerOf, type San, spkiOf } from "@flotilla/pki";
 import { noopLogger } from "@flotilla/runtime";
 import { type Caller, firstOf, refused } from "./authenticator.ts";
 import { clientCertificateAuthenticator } from "./client-certificate.ts";
@@ -20,11 +20,16 @@ function callerOf(more: Partial<Caller>): Caller {
   return { metadata: new Map(), remoteAddress: "10.0.0.1:1", ...more };
 }
 
+const root = issueRoot(
+  { serial: Buffer.of(1), subject: { organization: "x" }, notBeforeMs: 0, notAfterMs: nowMs * 2 },
+  key,
+);
+
 describe("client certificate", () => {
   const leaf = (sans: readonly San[], notAfterMs = nowMs + 1000) =>
     issueLeaf(
       { serial: Buffer.of(1), spki: spkiOf(key), sans, subject: { commonName: "x" }, notBeforeMs: 0, notAfterMs },
-      { nameDer: Buffer.of(0x30, 0), key },
+      issuerOf(root, key),
     );
   const cases: readonly (readonly [string, Buffer | undefined, readonly string[] | RegExp])[] = [
     ["its SPIFFE identity", leaf([{ type: "uri", value: uri }]), [uri]],

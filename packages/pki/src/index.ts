@@ -1,11 +1,9 @@
 export { PkiError, type PkiErrorCode } from "./errors.ts";
 export {
-  checkKeyPolicy,
   generatePrivateKey,
   isSameKey,
   type KeyAlgorithm,
   keyAlgorithms,
-  keyName,
   parsePrivateKey,
   privateKeyPem,
   publicKeyOf,
@@ -13,6 +11,7 @@ export {
 } from "./keys.ts";
 export { oids } from "./oids.ts";
 export { appendPem, encodePem, type PemBlock, parseOnePem, parsePem } from "./pem.ts";
+export { checkKeyPolicy, type PublicKeyInfo, parsePublicKeyInfo } from "./public-key-info.ts";
 export {
   type Certificate,
   certificatePem,

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { createPublicKey, generateKeyPairSync, type KeyObject } from "node:crypto";
 import { describe, it } from "node:test";
-import { checkKeyPolicy, generatePrivateKey, isSameKey, parsePrivateKey, privateKeyPem } from "./keys.ts";
+import { generatePrivateKey, isSameKey, parsePrivateKey, privateKeyPem, spkiOf } from "./keys.ts";
 import { encodePem, parsePem } from "./pem.ts";
+import { checkKeyPolicy, parsePublicKeyInfo } from "./public-key-info.ts";
 import { buildCsr, parseCsr, parseCsrPem, verifyCsr } from "./x509/csr.ts";
 
 const rsa = await generatePrivateKey("rsa-2048");
@@ -24,9 +25,26 @@ describe("key policy", () => {
   ];
   for (const [name, key, code] of cases) {
     it(`${name} is ${code === undefined ? "taken" : "refused"}`, () => {
-      if (code === undefined) checkKeyPolicy(key);
-      else assert.throws(() => checkKeyPolicy(key), { code });
+      const check = () => checkKeyPolicy(parsePublicKeyInfo(spkiOf(key)));
+      if (code === undefined) check();
+      else assert.throws(check, { code });
     });
+  }
+});
+
+describe("public keys", () => {
+  const explicit = generateKeyPairSync("ec", { namedCurve: "P-256", paramEncoding: "explicit" }).publicKey;
+  const cases: readonly (readonly [KeyObject, string])[] = [
+    [createPublicKey(rsa), "rsa-2048"],
+    [rsaOf(1031), "rsa-1031"],
+    [createPublicKey(ec), "ecdsa-p256"],
+    [ecOf("P-384"), "ecdsa-p384"],
+    [ecOf("P-521"), "ecdsa 1.3.132.0.35"],
+    [explicit, "ecdsa explicit curve"],
+    [generateKeyPairSync("ed25519").publicKey, "1.3.101.112"],
+  ];
+  for (const [key, name] of cases) {
+    it(`are named: ${name}`, () => assert.equal(parsePublicKeyInfo(spkiOf(key)).name, name));
   }
 });
 

@@ -3,7 +3,8 @@ import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject, sig
 import { promisify } from "node:util";
 import { derNull, oid, sequence } from "./der/writer.ts";
 import { PkiError } from "./errors.ts";
-import { parseOnePem } from "./pem.ts";
+import { encodePem, parseOnePem } from "./pem.ts";
+import { parsePublicKeyInfo } from "./public-key-info.ts";
 
 export const keyAlgorithms = ["rsa-2048", "rsa-3072", "rsa-4096", "ecdsa-p256", "ecdsa-p384"] as const;
 export type KeyAlgorithm = (typeof keyAlgorithms)[number];
@@ -61,32 +62,6 @@ export function isSameKey(a: KeyObject, b: KeyObject): boolean {
   return spkiOf(a).equals(spkiOf(b));
 }
 
-/** What audit lines and metrics call a key: `rsa-2048`, `ecdsa-p256`, or another curve or family by its own name. */
-export function keyName(key: KeyObject): string {
-  if (key.asymmetricKeyType === "rsa") return `rsa-${key.asymmetricKeyDetails?.modulusLength}`;
-  if (key.asymmetricKeyType !== "ec") return String(key.asymmetricKeyType);
-  const curve = key.asymmetricKeyDetails?.namedCurve;
-  return `ecdsa-${curve === "prime256v1" ? "p256" : curve === "secp384r1" ? "p384" : curve}`;
-}
-
-/**
- * May a certificate be issued for the key? Large RSA keys are refused too: each check of a signature costs with their size.
- * @throws PkiError PKI_WEAK_KEY, PKI_UNSUPPORTED_ALGORITHM
- */
-export function checkKeyPolicy(key: KeyObject): void {
-  const name = keyName(key);
-  if (key.asymmetricKeyType === "rsa") {
-    const bits = key.asymmetricKeyDetails?.modulusLength ?? 0;
-    const exponent = key.asymmetricKeyDetails?.publicExponent ?? 0n;
-    if (bits < 2048) throw new PkiError("PKI_WEAK_KEY", `RSA key of ${bits} bits, at least 2048 are needed`);
-    if (bits > 8192) throw new PkiError("PKI_UNSUPPORTED_ALGORITHM", `RSA key of ${bits} bits, at most 8192 are taken`);
-    if (exponent < 3n || exponent > 0xffffffffn || exponent % 2n === 0n)
-      throw new PkiError("PKI_WEAK_KEY", "the public exponent of the RSA key is out of range");
-  } else if (name !== "ecdsa-p256" && name !== "ecdsa-p384") {
-    throw new PkiError("PKI_UNSUPPORTED_ALGORITHM", `key of type ${name}, RSA, P-256 and P-384 are taken`);
-  }
-}
-
 interface SignatureAlgorithm {
   readonly hash: string;
   readonly keyType: "rsa" | "ec";
@@ -114,15 +89,25 @@ export function signBytes(bytes: Uint8Array, key: KeyObject): Buffer {
   return sign("sha256", bytes, key);
 }
 
-/** @throws PkiError PKI_UNSUPPORTED_ALGORITHM, PKI_BAD_SIGNATURE */
-export function verifyBytes(bytes: Uint8Array, signature: Uint8Array, algorithm: string, key: KeyObject): void {
+/**
+ * Checks a signature by the key in `spki`.
+ * @throws PkiError PKI_UNSUPPORTED_ALGORITHM, PKI_BAD_SIGNATURE, PKI_BAD_KEY
+ */
+export function verifyBytes(bytes: Uint8Array, signature: Uint8Array, algorithm: string, spki: Buffer): void {
   const known = signatureAlgorithms[algorithm];
   if (known === undefined) throw new PkiError("PKI_UNSUPPORTED_ALGORITHM", `signature algorithm ${algorithm}`);
-  if (known.keyType !== key.asymmetricKeyType)
-    throw new PkiError(
-      "PKI_BAD_SIGNATURE",
-      `signature algorithm ${algorithm} with a key of type ${key.asymmetricKeyType}`,
-    );
-  if (!verify(known.hash, bytes, key, signature))
+  if (known.keyType !== parsePublicKeyInfo(spki).family)
+    throw new PkiError("PKI_BAD_SIGNATURE", `signature algorithm ${algorithm} with a key of another kind`);
+  if (!isSigned(bytes, signature, known.hash, spki))
     throw new PkiError("PKI_BAD_SIGNATURE", "the signature does not match");
+}
+
+function isSigned(bytes: Uint8Array, signature: Uint8Array, hash: string, spki: Buffer): boolean {
+  try {
+    // As PEM: OpenSSL 3 reads that in 17 us where DER or a KeyObject made of it takes 40 (P-256, Node 24).
+    return verify(hash, bytes, encodePem("PUBLIC KEY", spki), signature);
+  } catch {
+    // It throws only when it cannot read the key.
+    throw new PkiError("PKI_BAD_KEY", "the public key cannot be read");
+  }
 }

@@ -3,7 +3,6 @@
  *
  * The composition root. Resources are acquired top to bottom and released bottom to top.
  */
-import { randomBytes } from "node:crypto";
 import { type GrpcTls, serveGrpcTls } from "@flotilla/auth/serving";
 import {
   createLogger,
@@ -25,11 +24,11 @@ import { writeRootFile } from "./roots/root-file.ts";
 import { createGrpcServer } from "./serve/grpc-service.ts";
 import { ownCertificate, renewByHalf } from "./serve/own-certificate.ts";
 import { FairQueue } from "./sign/fair-queue.ts";
+import { serialSource } from "./sign/serials.ts";
 
 const version = "0.1.0";
 /** Of our own serving certificate. */
 const ownTtlMs = 86_400_000;
-const randomSerial = (): Uint8Array => randomBytes(16);
 
 export interface MainOptions {
   readonly log?: Logger;
@@ -42,6 +41,7 @@ export async function main(env: NodeJS.ProcessEnv, stop: AbortSignal, options: M
   const config = parseConfig(env);
   const log = options.log ?? createLogger("ca", config.logLevel as LogLevel);
   const nowMs = Date.now;
+  const randomSerial = serialSource();
   const metrics = createMetrics({ process: true });
   await using health = await serveHealth({
     service: "ca",

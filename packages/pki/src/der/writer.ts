@@ -74,9 +74,12 @@ export function namedBits(bits: readonly number[]): Buffer {
 
 /** UTCTime up to 2049, GeneralizedTime after (RFC 5280, 4.1.2.5); fractions of a second are cut off. */
 export function time(ms: number): Buffer {
-  const digits = new Date(ms).toISOString().replaceAll(/[-:T]/g, "").slice(0, 14);
-  const year = Number(digits.slice(0, 4));
-  return year >= 1950 && year < 2050
-    ? element(tag.utcTime, Buffer.from(`${digits.slice(2)}Z`, "latin1"))
-    : element(tag.generalizedTime, Buffer.from(`${digits}Z`, "latin1"));
+  const at = new Date(ms);
+  const year = at.getUTCFullYear();
+  const isUtc = year >= 1950 && year < 2050;
+  const parts = [at.getUTCMonth() + 1, at.getUTCDate(), at.getUTCHours(), at.getUTCMinutes(), at.getUTCSeconds()];
+  const text = `${isUtc ? two(year % 100) : String(year).padStart(4, "0")}${parts.map(two).join("")}Z`;
+  return element(isUtc ? tag.utcTime : tag.generalizedTime, Buffer.from(text, "latin1"));
 }
+
+const two = (value: number): string => (value < 10 ? `0${value}` : `${value}`);

@@ -33,6 +33,7 @@ export interface Certificate {
   readonly notBeforeMs: number;
   readonly notAfterMs: number;
   readonly spki: Buffer;
+  /** Made when it is first asked for. */
   readonly publicKey: KeyObject;
   readonly extensions: readonly Extension[];
   readonly sans: readonly San[];
@@ -58,12 +59,17 @@ export function parseCertificate(der: Buffer): Certificate {
     if (!outer.raw.equals(fields.algorithm.raw))
       throw new PkiError("PKI_BAD_CERTIFICATE", "it names two signature algorithms");
     const { algorithm, extensions, ...rest } = fields;
+    let publicKey: KeyObject | undefined;
     return {
       ...rest,
       der: Buffer.from(der),
       tbs: tbs.raw,
       extensions,
       ...readExtensions(extensions),
+      get publicKey() {
+        publicKey ??= publicKeyOf(rest.spki);
+        return publicKey;
+      },
       signatureAlgorithm: parseOid(new DerReader(algorithm.body, "the signature algorithm").next(tag.oid)),
       signature,
     };
@@ -104,7 +110,6 @@ function readTbs(body: Buffer) {
     subject: parseName(subject.body),
     subjectDer: subject.raw,
     spki,
-    publicKey: publicKeyOf(spki),
     extensions,
   };
 }
@@ -153,7 +158,7 @@ export function fingerprint({ der }: Pick<Certificate, "der">): string {
 
 /** @throws PkiError PKI_BAD_SIGNATURE, PKI_UNSUPPORTED_ALGORITHM if `issuer`'s key did not sign the certificate. */
 export function verifySignature(certificate: Certificate, issuer: Certificate): void {
-  verifyBytes(certificate.tbs, certificate.signature, certificate.signatureAlgorithm, issuer.publicKey);
+  verifyBytes(certificate.tbs, certificate.signature, certificate.signatureAlgorithm, issuer.spki);
 }
 
 export function isSelfIssued({ subjectDer, issuerDer }: Certificate): boolean {

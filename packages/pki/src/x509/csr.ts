@@ -8,9 +8,10 @@ import { contextConstructed, tag } from "../der/tags.ts";
 import { parseBitString, parseOid, parseSmallInteger } from "../der/values.ts";
 import { bitString, element, oid, sequence, setOf, smallInteger } from "../der/writer.ts";
 import { PkiError } from "../errors.ts";
-import { checkKeyPolicy, publicKeyOf, signatureAlgorithmOf, signBytes, spkiOf, verifyBytes } from "../keys.ts";
+import { signatureAlgorithmOf, signBytes, spkiOf, verifyBytes } from "../keys.ts";
 import { oids } from "../oids.ts";
 import { encodePem, parseOnePem } from "../pem.ts";
+import { checkKeyPolicy, type PublicKeyInfo, parsePublicKeyInfo } from "../public-key-info.ts";
 import { type Extension, encodeExtension, parseExtensions } from "./extensions.ts";
 import { encodeName, type Name, parseName } from "./name.ts";
 import { encodeSans, parseSans, type San } from "./san.ts";
@@ -19,7 +20,7 @@ export interface Csr {
   readonly tbs: Buffer;
   readonly subject: Name;
   readonly spki: Buffer;
-  readonly publicKey: KeyObject;
+  readonly key: PublicKeyInfo;
   /** What the requester asks for. */
   readonly extensions: readonly Extension[];
   readonly sans: readonly San[];
@@ -54,7 +55,7 @@ function readInfo(body: Buffer) {
   return {
     subject,
     spki,
-    publicKey: publicKeyOf(spki),
+    key: parsePublicKeyInfo(spki),
     extensions,
     sans: sans === undefined ? [] : parseSans(sans.value),
   };
@@ -84,11 +85,11 @@ export function parseCsrPem(pem: string): Csr {
 
 /**
  * The requester holds the key, and the key is good enough. The policy comes first: it bounds what the check costs.
- * @throws PkiError PKI_WEAK_KEY, PKI_UNSUPPORTED_ALGORITHM, PKI_BAD_SIGNATURE
+ * @throws PkiError PKI_WEAK_KEY, PKI_UNSUPPORTED_ALGORITHM, PKI_BAD_KEY, PKI_BAD_SIGNATURE
  */
 export function verifyCsr(csr: Csr): void {
-  checkKeyPolicy(csr.publicKey);
-  verifyBytes(csr.tbs, csr.signature, csr.signatureAlgorithm, csr.publicKey);
+  checkKeyPolicy(csr.key);
+  verifyBytes(csr.tbs, csr.signature, csr.signatureAlgorithm, csr.spki);
 }
 
 export interface CsrRequest {

@@ -6,7 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import forge from "node-forge";
-import { generatePrivateKey, type KeyAlgorithm, keyAlgorithms, keyName, spkiOf } from "../keys.ts";
+import { generatePrivateKey, type KeyAlgorithm, keyAlgorithms, spkiOf } from "../keys.ts";
+import { parsePublicKeyInfo } from "../public-key-info.ts";
 import { certificatePem, parseCertificate } from "./certificate.ts";
 import { verifyChain } from "./chain.ts";
 import { buildCsr, csrPem, parseCsrPem, verifyCsr } from "./csr.ts";
@@ -74,7 +75,7 @@ describe("issued certificates", () => {
         ]);
         assert.match(String(output), /: OK/);
         assert.equal(verifyChain({ leaf, intermediates: [middle], roots: [root], nowMs }).length, 3);
-        assert.equal(keyName(leaf.publicKey), algorithm);
+        assert.equal(parsePublicKeyInfo(leaf.spki).name, algorithm);
       });
     }
   }

@@ -28,44 +28,58 @@ export interface CertificateTemplate {
   readonly subject: Name;
   readonly spki: Buffer;
   readonly sans: readonly San[];
+  /** Beside the names and the identifier of the issuer's key. */
   readonly extensions: readonly Extension[];
 }
 
-/** Who signs: its name as it stands in its own certificate, its key's identifier, and the key. */
+/** Who signs: its name as it stands in its own certificate, what is the same in all it signs, and the key. */
 export interface Issuer {
   readonly nameDer: Buffer;
-  readonly keyId?: Buffer;
+  readonly algorithmDer: Buffer;
+  /** Names its key; empty if it has no identifier. */
+  readonly keyIdDer: Buffer;
   readonly key: KeyObject;
 }
 
-export function issuerOf(certificate: Certificate, key: KeyObject): Issuer {
-  const { subjectDer: nameDer, subjectKeyId: keyId } = certificate;
-  return keyId === undefined ? { nameDer, key } : { nameDer, keyId, key };
+export function issuerOf({ subjectDer, subjectKeyId: id }: Certificate, key: KeyObject): Issuer {
+  return createIssuer(subjectDer, key, id);
+}
+
+function createIssuer(nameDer: Buffer, key: KeyObject, keyId?: Buffer): Issuer {
+  const keyIdDer = keyId === undefined ? Buffer.alloc(0) : encodeExtension(authorityKeyId(keyId));
+  return { nameDer, algorithmDer: signatureAlgorithmOf(key), keyIdDer, key };
 }
 
 const version3 = element(contextConstructed(0), smallInteger(2));
 
 /** The signed certificate as DER. */
-export function signCertificate(template: CertificateTemplate, issuer: Issuer): Buffer {
+export function signCertificate({ extensions, ...template }: CertificateTemplate, issuer: Issuer): Buffer {
+  return signEncoded({ ...template, extensionsDer: Buffer.concat(extensions.map(encodeExtension)) }, issuer);
+}
+
+interface EncodedTemplate extends Omit<CertificateTemplate, "extensions"> {
+  readonly extensionsDer: Buffer;
+}
+
+function signEncoded(template: EncodedTemplate, issuer: Issuer): Buffer {
+  const { sans, extensionsDer } = template;
   const subject = encodeName(template.subject);
-  const extensions = [...template.extensions];
-  if (issuer.keyId !== undefined) extensions.push(authorityKeyId(issuer.keyId));
-  if (template.sans.length > 0) {
-    // RFC 5280, 4.2.1.6: critical exactly when the subject is empty.
-    extensions.push({ id: oids.subjectAltName, critical: subject.length === 2, value: encodeSans(template.sans) });
-  }
-  const algorithm = signatureAlgorithmOf(issuer.key);
+  // RFC 5280, 4.2.1.6: critical exactly when the subject is empty.
+  const critical = subject.length === 2;
+  const names =
+    sans.length === 0 ? [] : [encodeExtension({ id: oids.subjectAltName, critical, value: encodeSans(sans) })];
+  const { algorithmDer } = issuer;
   const tbs = sequence(
     version3,
     integer(positive(template.serial)),
-    algorithm,
+    algorithmDer,
     issuer.nameDer,
     sequence(time(template.notBeforeMs), time(template.notAfterMs)),
     subject,
     template.spki,
-    element(contextConstructed(3), sequence(...extensions.map(encodeExtension))),
+    element(contextConstructed(3), sequence(extensionsDer, issuer.keyIdDer, ...names)),
   );
-  return sequence(tbs, algorithm, bitString(signBytes(tbs, issuer.key)));
+  return sequence(tbs, algorithmDer, bitString(signBytes(tbs, issuer.key)));
 }
 
 /** RFC 5280, 4.1.2.2: a serial is never zero. */
@@ -89,13 +103,20 @@ export interface LeafRequest extends Validity {
 
 const leafUsage = keyUsage(["digitalSignature", "keyEncipherment"]);
 const notCa = basicConstraints({ isCa: false });
+const usageIds = { server: oids.serverAuth, client: oids.clientAuth } as const;
+
+/** The same in almost every certificate: encoded once. */
+const bothEndsDer = leafExtensions(["server", "client"]);
+
+function leafExtensions(usages: readonly ("server" | "client")[]): Buffer {
+  const extended = usages.length === 0 ? [] : [extKeyUsage(usages.map((usage) => usageIds[usage]))];
+  return Buffer.concat([leafUsage, ...extended, notCa].map(encodeExtension));
+}
 
 /** A certificate of a workload or a service: both ends of mTLS, never a CA. */
-export function issueLeaf(request: LeafRequest, issuer: Issuer): Buffer {
-  const { usages = ["server", "client"], subject = {}, ...rest } = request;
-  const ids = usages.map((usage) => (usage === "server" ? oids.serverAuth : oids.clientAuth));
-  return signCertificate(
-    { ...rest, subject, extensions: [leafUsage, ...(ids.length > 0 ? [extKeyUsage(ids)] : []), notCa] },
+export function issueLeaf({ usages, subject = {}, ...rest }: LeafRequest, issuer: Issuer): Buffer {
+  return signEncoded(
+    { ...rest, subject, extensionsDer: usages === undefined ? bothEndsDer : leafExtensions(usages) },
     issuer,
   );
 }
@@ -113,7 +134,7 @@ export interface CaRequest extends Validity {
 /** A certificate of a CA, signed by another one. */
 export function issueCa(request: CaRequest, issuer: Issuer): Buffer {
   const { pathLength, keyUsages = ["keyCertSign", "cRLSign"], sans = [], usages = [], ...rest } = request;
-  const ids = usages.map((usage) => (usage === "server" ? oids.serverAuth : oids.clientAuth));
+  const ids = usages.map((usage) => usageIds[usage]);
   const extensions = [
     keyUsage(keyUsages),
     ...(ids.length > 0 ? [extKeyUsage(ids)] : []),
@@ -126,7 +147,7 @@ export function issueCa(request: CaRequest, issuer: Issuer): Buffer {
 /** A root: its own issuer. The same key gives the same key identifier, so certificates below a renewed root stay valid. */
 export function issueRoot(request: Omit<CaRequest, "spki">, key: KeyObject): Certificate {
   const spki = spkiOf(key);
-  return parseCertificate(issueCa({ ...request, spki }, { nameDer: encodeName(request.subject), key }));
+  return parseCertificate(issueCa({ ...request, spki }, createIssuer(encodeName(request.subject), key)));
 }
 
 /** The root again, for another time: the same key and name, so neither side of a connection needs to know which one it has. */

@@ -3,7 +3,6 @@
  * authenticator; nothing of it comes from the request.
  */
 import { type Authenticated, type Authenticator, type Caller, parseIdentity } from "@flotilla/auth";
-import { keyName } from "@flotilla/pki";
 import type { IstioCertificateRequest } from "@flotilla/proto/security/v1alpha1/ca_pb";
 import type { Logger } from "@flotilla/runtime";
 import { authorizeNode, type NodeRules } from "../authorize/node-authorization.ts";
@@ -111,7 +110,7 @@ function sign(request: IstioCertificateRequest, { caller, proof, identity }: Ord
   log.info("certificate issued", {
     identity,
     serial: Buffer.from(serial).toString("hex"),
-    key: keyName(issued.csr.publicKey),
+    key: issued.csr.key.name,
     notAfter: new Date(issued.notAfterMs).toISOString(),
     authenticator: proof.authenticator,
     caller: caller.remoteAddress,

@@ -18,6 +18,7 @@ import {
   parseCertificatePem,
   parseCsr,
   parsePrivateKey,
+  parsePublicKeyInfo,
   renewRoot,
   type San,
   sanOf,
@@ -119,7 +120,7 @@ function check(
   root: Certificate,
 ): void {
   const whole = (ms: number): number => Math.floor(ms / 1000) * 1000;
-  checkKeyPolicy(certificate.publicKey);
+  checkKeyPolicy(parsePublicKeyInfo(certificate.spki));
   same("names", certificate.sans, sansOf(options));
   same("subject", certificate.subject, nameOf(options));
   same("CA", certificate.basicConstraints.isCa, options.IsCA === true);

@@ -75,12 +75,13 @@ function look(
   const planned = plan(form, known, set, bodies);
   if (planned === undefined) return step(state, { type: "settled", typeUrl, set })[0];
   const message = { typeUrl, set, ...planned, again: false };
-  if (!isPatient || isAnswer(known.due)) return message;
-  if (usesClusters(typeUrl) && clustersAreUnderWay(state)) return "wait";
+  if (!isPatient) return message;
+  const isPush = !isAnswer(known.due);
+  if (isPush && usesClusters(typeUrl) && clustersAreUnderWay(state)) return "wait";
   if (known.sent === undefined || !removalsMustWait(state, typeUrl)) return message;
   const { changed, removed } = bodies.diff(known.sent, set);
   if (!removed.some((name) => wants(known.subscription, name))) return message;
-  if (changed.length === 0) return "wait";
+  if (isPush && changed.length === 0) return "wait";
   const kept = bodies.withoutRemovals(known.sent, set);
   const first = plan(form, known, kept, bodies);
   return first === undefined ? "wait" : { typeUrl, set: kept, ...first, again: true };

@@ -3,10 +3,9 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { bytesToJson, type JsonObject, typeUrl } from "@flotilla/proto";
+import { type Call, type Configuration, type Outcome, simulate } from "@flotilla/traffic";
 import { nameSet } from "@flotilla/xds";
 import type { Core } from "@flotilla/xds-server/core";
-import type { Call, Outcome } from "../simulate/call.ts";
-import { type Configuration, simulate } from "../simulate/simulate.ts";
 import type { CaseResult } from "./corpus.ts";
 import { isClaimed, loadCore, type MeshCase, proxyOf } from "./mesh-case.ts";
 

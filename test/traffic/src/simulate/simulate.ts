@@ -16,49 +16,66 @@ const httpInspector = "envoy.filters.listener.http_inspector";
 const connectionManager = "envoy.filters.network.http_connection_manager";
 const tcpProxy = "envoy.filters.network.tcp_proxy";
 
+/** What the call meets by name; see `meet` for the route itself. */
 export function simulate(configuration: Configuration, call: Call): Outcome {
+  return meet(configuration, call).outcome;
+}
+
+export interface Meeting {
+  readonly outcome: Outcome;
+  /** The route that a request meets, in its JSON form. */
+  readonly route?: JsonObject;
+}
+
+export function meet(configuration: Configuration, call: Call): Meeting {
   const asked = fullCall(call);
   const listener = matchListener(configuration.listeners, asked);
-  if (listener === undefined) return { error: "no listener matched" };
+  if (listener === undefined) return { outcome: { error: "no listener matched" } };
   const outcome: Outcome = { listener: textAt(listener, "name") };
   const seesTls = hasFilter(listener, tlsInspector, asked.Port);
   const seen = { ...asked, Alpn: alpnSeen(listener, asked, seesTls) };
   const matched = matchFilterChain(listener, seen, seesTls);
-  if ("error" in matched) return { ...outcome, error: matched.error };
+  if ("error" in matched) return failed(outcome, matched.error);
   const { chain } = matched;
   const chainName = textAt(chain, "name");
   if (chainName !== "") outcome.filterChain = chainName;
   const socket = at(chain, "transportSocket");
-  if (socket !== undefined && asked.TLS === "plaintext") return { ...outcome, error: "invalid TLS" };
+  if (socket !== undefined && asked.TLS === "plaintext") return failed(outcome, "invalid TLS");
   if (socket !== undefined && requiresMtls(chain, asked) !== (asked.TLS === "mtls"))
-    return { ...outcome, error: "invalid mTLS" };
+    return failed(outcome, "invalid mTLS");
   const filters = objectsAt(chain, "filters");
   const http = filters.find(({ name }) => name === connectionManager);
   if (http !== undefined) {
     const isReadable = (asked.TLS === "plaintext" || socket !== undefined) && asked.Protocol !== "tcp";
-    return isReadable ? request(configuration, http, seen, outcome) : { ...outcome, error: "protocol error" };
+    return isReadable ? request(configuration, http, seen, outcome) : failed(outcome, "protocol error");
   }
   const cluster = textAt(
     filters.find(({ name }) => name === tcpProxy),
     "typedConfig",
     "cluster",
   );
-  return cluster === "" ? outcome : { ...outcome, cluster };
+  return { outcome: cluster === "" ? outcome : { ...outcome, cluster } };
 }
 
-function request({ routes }: Configuration, filter: JsonObject, call: FullCall, outcome: Outcome): Outcome {
+function failed(outcome: Outcome, error: string): Meeting {
+  return { outcome: { ...outcome, error } };
+}
+
+function request({ routes }: Configuration, filter: JsonObject, call: FullCall, outcome: Outcome): Meeting {
   const inline = at(filter, "typedConfig", "routeConfig") as JsonObject | undefined;
   const name = textAt(filter, "typedConfig", "rds", "routeConfigName");
   const met: Outcome = inline === undefined ? { ...outcome, routeConfig: name } : outcome;
   const host = matchVirtualHost(inline ?? routes(name), call.HostHeader);
-  if (host === undefined) return { ...met, error: "no virtual host matched" };
+  if (host === undefined) return failed(met, "no virtual host matched");
   met.virtualHost = textAt(host, "name");
-  if (textAt(host, "requireTls") === "ALL" && call.TLS === "plaintext")
-    return { ...met, error: "tls required, sending 301" };
+  if (textAt(host, "requireTls") === "ALL" && call.TLS === "plaintext") return failed(met, "tls required, sending 301");
   const route = matchRoute(host, call);
-  if (route === undefined) return { ...met, error: "no route matched" };
+  if (route === undefined) return failed(met, "no route matched");
   const [routeName, cluster] = [textAt(route, "name"), textAt(route, "route", "cluster")];
-  return { ...met, ...(routeName !== "" && { route: routeName }), ...(cluster !== "" && { cluster }) };
+  return {
+    outcome: { ...met, ...(routeName !== "" && { route: routeName }), ...(cluster !== "" && { cluster }) },
+    route,
+  };
 }
 
 /** A listener of the address, else of all addresses, else the one that everything is redirected to. */

@@ -26,12 +26,42 @@ function domainScore(domain: string, host: string): number {
   return 0;
 }
 
-/** The first route that takes the path; routes that ask for headers are passed over, as calls have none. */
+/** The first route that takes the request. */
 export function matchRoute(virtualHost: JsonObject, call: FullCall): JsonObject | undefined {
+  const [path = "", query = ""] = call.Path.split("?");
+  const headers: Readonly<Record<string, string>> = {
+    ":method": call.Method,
+    ":authority": call.HostHeader,
+    ":scheme": "http",
+    ...call.Headers,
+  };
+  const parameters = Object.fromEntries(new URLSearchParams(query));
   return objectsAt(virtualHost, "routes").find((route) => {
     const match = at(route, "match");
-    return takesPath(match, call.Path) && objectsAt(match, "headers").length === 0;
+    return (
+      takesPath(match, path) &&
+      objectsAt(match, "headers").every((matcher) => takesValue(matcher, headers[textAt(matcher, "name")])) &&
+      objectsAt(match, "queryParameters").every((matcher) => takesValue(matcher, parameters[textAt(matcher, "name")]))
+    );
   });
+}
+
+/** What Envoy does with a matcher of a header or a query parameter. */
+function takesValue(matcher: JsonObject, value: string | undefined): boolean {
+  const present = value ?? (matcher["treatMissingHeaderAsEmpty"] === true ? "" : undefined);
+  const string = at(matcher, "stringMatch");
+  const takes = string === undefined ? value !== undefined : present !== undefined && takesText(string, present);
+  // An absent header matches nothing, also not the opposite, unless it is asked for or counts as empty.
+  if (matcher["invertMatch"] !== true) return takes;
+  return string === undefined || present !== undefined ? !takes : false;
+}
+
+function takesText(matcher: JsonValue, text: string): boolean {
+  const [exact, prefix, suffix] = ["exact", "prefix", "suffix"].map((key) => at(matcher, key));
+  if (typeof exact === "string") return text === exact;
+  if (typeof prefix === "string") return text.startsWith(prefix);
+  if (typeof suffix === "string") return text.endsWith(suffix);
+  return new RegExp(`^(?:${textAt(matcher, "safeRegex", "regex")})$`).test(text);
 }
 
 function takesPath(match: JsonValue | undefined, path: string): boolean {

@@ -12,6 +12,9 @@ export interface Call {
   /** `inbound`: redirected to port 15006; `outbound`: to 15001; `gateway`: straight to the port. */
   readonly CallMode?: "gateway" | "outbound" | "inbound";
   readonly MtlsSecretConfigName?: string;
+  readonly Method?: string;
+  /** Names in lower case. */
+  readonly Headers?: Readonly<Record<string, string>>;
 }
 
 /** What the call meets, by name; what it does not meet is absent. */
@@ -41,6 +44,8 @@ export function fullCall(call: Call): FullCall {
     Sni: TLS === "plaintext" ? "" : HostHeader,
     CallMode: "gateway",
     MtlsSecretConfigName: "default",
+    Method: "GET",
+    Headers: {},
     ...call,
     HostHeader,
     Protocol,

@@ -1,0 +1,37 @@
+/** Which outbound clusters a proxy has: one a port of each service in scope, one more a subset. */
+import { clusterName, parseClusterName, type Service, type ServicePort } from "@flotilla/model";
+import { destinationRuleOf } from "../../snapshot/scope/destination-rules.ts";
+import { visibleService, visibleServices } from "../../snapshot/scope/sidecar-scope.ts";
+import { query, type View } from "../../snapshot/view.ts";
+
+/** In order of the services in scope. */
+export const outboundClusterNames = query<readonly string[]>("outbound-cluster-names", (view) =>
+  visibleServices(view).flatMap((service) => namesOfService(view, service)),
+);
+
+function namesOfService(view: View, service: Service): readonly string[] {
+  if (service.resolution === "alias") return [];
+  const subsets = destinationRuleOf(view, service)?.spec.subsets ?? [];
+  return service.ports
+    .filter(({ protocol }) => protocol !== "UDP")
+    .flatMap(({ number }) =>
+      ["", ...subsets.map(({ name }) => name)].map((subset) =>
+        clusterName("outbound", number, subset, service.hostname),
+      ),
+    );
+}
+
+export interface ClusterTarget {
+  readonly service: Service;
+  readonly port: ServicePort;
+  readonly subset: string;
+}
+
+/** What a cluster's name means to the proxy; undefined when it has no such cluster. */
+export function clusterTarget(view: View, name: string): ClusterTarget | undefined {
+  const parts = parseClusterName(name);
+  if (parts === undefined || parts.direction !== "outbound") return undefined;
+  const service = visibleService(view, parts.hostname);
+  const port = service?.ports.find(({ number }) => number === parts.port);
+  return service === undefined || port === undefined ? undefined : { service, port, subset: parts.subset };
+}

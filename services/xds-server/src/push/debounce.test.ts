@@ -1,0 +1,126 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { type DebounceOptions, Debouncer } from "./debounce.ts";
+import type { Urgency } from "./push-queue.ts";
+import { FakeClock } from "./testing/fake-clock.ts";
+
+interface Offer {
+  readonly at: number;
+  readonly urgency?: Urgency;
+}
+/** When a batch left and how many changes were in it. */
+type Batch = readonly [at: number, size: number, urgency?: Urgency];
+
+interface Case {
+  readonly name: string;
+  readonly offers: readonly Offer[];
+  readonly busyUntil?: number;
+  readonly batches: readonly Batch[];
+}
+
+const limits = { minGapMs: 10, maxGapMs: 100, urgentGapMs: 5 };
+const every = (ms: number, count: number): readonly Offer[] =>
+  Array.from({ length: count }, (_, i) => ({ at: i * ms }));
+
+const cases: readonly Case[] = [
+  { name: "a single change leaves at once", offers: [{ at: 3 }], batches: [[3, 1]] },
+  {
+    name: "changes far apart each leave at once",
+    offers: [{ at: 0 }, { at: 500 }],
+    batches: [
+      [0, 1],
+      [500, 1],
+    ],
+  },
+  { name: "what comes together leaves together", offers: [{ at: 0 }, { at: 0 }, { at: 0 }], batches: [[0, 3]] },
+  {
+    name: "what follows a change merges until the gap is over",
+    offers: [{ at: 0 }, { at: 2 }, { at: 4 }, { at: 9 }],
+    batches: [
+      [0, 1],
+      [10, 3],
+    ],
+  },
+  {
+    name: "under churn the gap grows, up to its limit",
+    offers: every(1, 400),
+    batches: [
+      [0, 1],
+      [10, 10],
+      [30, 20],
+      [70, 40],
+      [150, 80],
+      [250, 100],
+      [350, 100],
+      [450, 49],
+    ],
+  },
+  {
+    name: "after churn a quiet mesh is quick again",
+    offers: [...every(1, 40), { at: 500 }, { at: 800 }],
+    batches: [
+      [0, 1],
+      [10, 10],
+      [30, 20],
+      [70, 9],
+      [500, 1],
+      [800, 1],
+    ],
+  },
+  {
+    name: "while streams are busy changes merge, for a limited time",
+    offers: [{ at: 0 }, { at: 2 }, { at: 50 }],
+    busyUntil: 1_000,
+    batches: [[100, 3]],
+  },
+  {
+    name: "an urgent change leaves almost at once and takes along what waits",
+    offers: [{ at: 0 }, { at: 1 }, { at: 2, urgency: "urgent" }],
+    batches: [
+      [0, 1],
+      [5, 2, "urgent"],
+    ],
+  },
+  {
+    name: "an urgent change does not wait for busy streams",
+    offers: [{ at: 0, urgency: "urgent" }],
+    busyUntil: 1_000,
+    batches: [[0, 1, "urgent"]],
+  },
+];
+
+describe("debounce", () => {
+  for (const { name, offers, busyUntil = 0, batches } of cases) {
+    it(name, async () => {
+      const clock = new FakeClock();
+      const seen: Batch[] = [];
+      const options: DebounceOptions<number> = {
+        ...limits,
+        clock,
+        isBusy: () => clock.now() < busyUntil,
+        flush: (items, urgency) =>
+          seen.push(urgency === "urgent" ? [clock.now(), items.length, urgency] : [clock.now(), items.length]),
+      };
+      using debouncer = new Debouncer(options);
+      for (const { at, urgency = "normal" } of offers) {
+        // Up to, but not into, the moment of the offer: what is due then comes after it.
+        if (at > clock.now()) await clock.advance(at - clock.now() - 0.001);
+        clock.spend(at - clock.now());
+        debouncer.offer(at, urgency);
+      }
+      await clock.advance(1_000);
+      assert.deepEqual(seen, batches);
+      assert.equal(debouncer.waiting, 0);
+    });
+  }
+
+  it("what ends drops what waits", async () => {
+    const clock = new FakeClock();
+    let flushes = 0;
+    const debouncer = new Debouncer<number>({ ...limits, clock, isBusy: () => false, flush: () => flushes++ });
+    debouncer.offer(1, "normal");
+    debouncer[Symbol.dispose]();
+    await clock.advance(1_000);
+    assert.equal(flushes, 0);
+  });
+});

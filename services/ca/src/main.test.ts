@@ -1,18 +1,7 @@
-/** The service as it runs: gRPC over TLS on a free port, tokens of the local issuer, certificates as proof, reload. */
+/** The service as it runs: gRPC over TLS on a free port, tokens of the local issuer and certificates as proof. */
 import assert from "node:assert/strict";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { after, before, describe, it } from "node:test";
-import { connect } from "node:tls";
-import { openLocalIssuer } from "@flotilla/auth";
-import {
-  type CaCall,
-  obtainServingCertificate,
-  requestCertificate,
-  serveGrpcTls,
-  type TlsMaterial,
-} from "@flotilla/auth/serving";
+import { after, describe, it } from "node:test";
+import { type CaCall, requestCertificate, type TlsMaterial } from "@flotilla/auth/serving";
 import {
   buildCsr,
   certificatePem,
@@ -27,48 +16,12 @@ import {
 } from "@flotilla/pki";
 import { certificateService, create } from "@flotilla/proto";
 import { IstioCertificateRequestSchema } from "@flotilla/proto/security/v1alpha1/ca_pb";
-import { createLogger, until } from "@flotilla/runtime";
-import { Client, credentials, Metadata, Server, type ServiceError, status } from "@grpc/grpc-js";
-import { main } from "./main.ts";
+import { Client, credentials, Metadata, type ServiceError, status } from "@grpc/grpc-js";
+import { serverName, startCa } from "./main.fixture.ts";
 
-const stop = new AbortController();
-const lines: Record<string, unknown>[] = [];
-const log = createLogger("ca", "info", { write: (line) => void lines.push(JSON.parse(line)) });
-const serverName = "istiod.istio-system.svc";
-let workDir = "";
-let ports = { grpc: 0, health: 0 };
-let running: Promise<void> = Promise.resolve();
-let rootsPem = "";
-let mint: (namespace: string, serviceAccount: string, more?: object) => Promise<string>;
-
-before(async () => {
-  workDir = await mkdtemp(join(tmpdir(), "ca-main-"));
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const env = {
-    WORK_DIR: workDir,
-    ROOT_CA_DIR: join(workDir, "cacerts"),
-    CA_HOST: "127.0.0.1",
-    CA_PORT: "0",
-    HEALTH_HOST: "127.0.0.1",
-    HEALTH_PORT: "0",
-    CA_SELF_SIGNED_KEY: "ecdsa-p256",
-  };
-  const onReady = (open: typeof ports): void => {
-    ports = open;
-    resolve();
-  };
-  running = main(env, stop.signal, { log, onReady });
-  await Promise.race([promise, running]);
-  rootsPem = await readFile(join(workDir, "root-cert.pem"), "utf8");
-  const issuer = await openLocalIssuer(workDir);
-  mint = (namespace, serviceAccount, more) => issuer.mintToken({ namespace, serviceAccount, ...more });
-});
-
-after(async () => {
-  stop.abort();
-  await running;
-  await rm(workDir, { recursive: true });
-});
+const ca = await startCa();
+const { rootsPem, mint, lines } = ca;
+after(() => ca[Symbol.asyncDispose]());
 
 const { createCertificate } = certificateService;
 const key = await generatePrivateKey("ecdsa-p256");
@@ -92,7 +45,7 @@ async function ask({
   material,
 }: Ask): Promise<readonly string[]> {
   const pair = material === undefined ? [] : [Buffer.from(material.keyPem), Buffer.from(material.chainPem)];
-  const client = new Client(`127.0.0.1:${ports.grpc}`, credentials.createSsl(Buffer.from(rootsPem), ...pair), {
+  const client = new Client(`127.0.0.1:${ca.grpc}`, credentials.createSsl(Buffer.from(rootsPem), ...pair), {
     "grpc.ssl_target_name_override": serverName,
     "grpc.use_local_subchannel_pool": 1,
   });
@@ -115,7 +68,7 @@ async function ask({
 
 const call = async (more: Partial<CaCall> = {}): Promise<TlsMaterial> =>
   requestCertificate({
-    address: `127.0.0.1:${ports.grpc}`,
+    address: `127.0.0.1:${ca.grpc}`,
     serverName,
     rootsPem,
     proof: { token: await mint("shop", "reviews") },
@@ -229,7 +182,7 @@ describe("ca", () => {
   });
 
   it("counts, and no log line holds a token or a key", async () => {
-    const text = await (await fetch(`http://127.0.0.1:${ports.health}/metrics`)).text();
+    const text = await (await fetch(`http://127.0.0.1:${ca.health}/metrics`)).text();
     for (const name of [
       "success_cert_issuance_count",
       "authentication_failure_count",
@@ -247,74 +200,6 @@ describe("ca", () => {
     }
     const all = lines.map((line) => JSON.stringify(line)).join("\n");
     assert.doesNotMatch(all, /eyJ|PRIVATE KEY|Bearer/);
-    assert.equal((await fetch(`http://127.0.0.1:${ports.health}/ready`)).status, 200);
-  });
-});
-
-describe("serving certificates", () => {
-  it("are obtained once the CA is there, renewed in time, and reloaded without dropping connections", async () => {
-    const tokenFile = join(workDir, "token");
-    const server = new Server();
-    const serials: string[] = [];
-    const listening = Promise.withResolvers<Awaited<ReturnType<typeof serveGrpcTls>>>();
-    const options = {
-      caAddress: `127.0.0.1:${ports.grpc}`,
-      caServerName: serverName,
-      rootFile: join(workDir, "root-cert.pem"),
-      token: () => readFile(tokenFile, "utf8"),
-      names: ["istiod.istio-system.svc", "localhost"],
-      ttlMs: 2000,
-      log,
-      onRenewed: async (material: TlsMaterial) => {
-        serials.push(parseCertificatePem(material.chainPem).serial);
-        (await listening.promise).reload(material);
-      },
-    };
-    const obtaining = obtainServingCertificate(options, stop.signal);
-    await until(
-      () =>
-        lines.some(({ msg, reason }) => msg === "waiting for a serving certificate" && /no token/.test(String(reason))),
-      { withinMs: 3000, what: "the wait" },
-    );
-    await writeFile(tokenFile, await mint("istio-system", "flotilla-xds-server"));
-    await using certificate = await obtaining;
-    assert.deepEqual(
-      parseCertificatePem(certificate.material.chainPem).sans.map(({ value }) => value),
-      ["spiffe://cluster.local/ns/istio-system/sa/flotilla-xds-server", ...options.names],
-    );
-    await using tls = await serveGrpcTls({
-      server,
-      material: certificate.material,
-      host: "127.0.0.1",
-      port: 0,
-      setting: "X",
-      log,
-      drainMs: 50,
-    });
-    listening.resolve(tls);
-    const dial = () => {
-      const socket = connect({
-        port: tls.port,
-        host: "127.0.0.1",
-        ca: rootsPem,
-        servername: "localhost",
-        ALPNProtocols: ["h2"],
-      });
-      const open = Promise.withResolvers<string>();
-      socket.once("secureConnect", () =>
-        open.resolve(BigInt(`0x${socket.getPeerCertificate().serialNumber}`).toString(16)),
-      );
-      socket.once("error", open.reject);
-      return { socket, serial: open.promise };
-    };
-    const first = dial();
-    const firstSerial = await first.serial;
-    await until(() => serials.length > 0, { withinMs: 5000, what: "a renewal" });
-    const second = dial();
-    const secondSerial = await second.serial;
-    assert.notEqual(firstSerial, secondSerial);
-    assert.equal(first.socket.destroyed, false);
-    first.socket.destroy();
-    second.socket.destroy();
+    assert.equal((await fetch(`http://127.0.0.1:${ca.health}/ready`)).status, 200);
   });
 });

@@ -13,7 +13,7 @@ import {
   type LogLevel,
   serveHealth,
 } from "@flotilla/runtime";
-import { createAuthenticator } from "./authenticate/authenticators.ts";
+import { type AuthenticatorParts, createAuthenticator } from "./authenticate/authenticators.ts";
 import { PodTable } from "./authorize/pod-table.ts";
 import type { ServingRules } from "./authorize/serving-names.ts";
 import { type Config, parseConfig } from "./config.ts";
@@ -32,6 +32,8 @@ const ownTtlMs = 86_400_000;
 
 export interface MainOptions {
   readonly log?: Logger;
+  /** The API servers that can be asked about tokens. */
+  readonly clusters?: AuthenticatorParts["clusters"];
   /** Called once certificates are issued, with the ports in use. */
   readonly onReady?: (ports: { readonly grpc: number; readonly health: number }) => void;
 }
@@ -61,7 +63,11 @@ export async function main(env: NodeJS.ProcessEnv, stop: AbortSignal, options: M
   const serving = servingRules(config, trustDomains);
   const queue = new FairQueue(config);
   const server = createGrpcServer({
-    authenticator: createAuthenticator(config, { nowMs, log: log.child({ part: "authenticate" }) }),
+    authenticator: createAuthenticator(config, {
+      nowMs,
+      log: log.child({ part: "authenticate" }),
+      ...(options.clusters && { clusters: options.clusters }),
+    }),
     material: () => source.current,
     ttl: config,
     serving,

@@ -15,7 +15,7 @@ export interface AuthenticatorParts {
   readonly nowMs: () => number;
   readonly log: Logger;
   /** Where a Kubernetes API can be asked. */
-  readonly clusters?: Pick<TokenReviewOptions, "reviewerOf" | "aliases" | "clusterId">;
+  readonly clusters?: Pick<TokenReviewOptions, "reviewerOf" | "aliases" | "clusterId"> | undefined;
 }
 
 export function createAuthenticator(config: Config, { nowMs, log, clusters }: AuthenticatorParts): Authenticator {

@@ -32,6 +32,7 @@ export class MaterialSource {
   readonly #listeners: ((material: SigningMaterial) => void)[] = [];
   #material: SigningMaterial | undefined;
   #version = "";
+  #problem: string | undefined;
 
   constructor(options: MaterialOptions) {
     this.#options = options;
@@ -48,21 +49,16 @@ export class MaterialSource {
   }
 
   /** One look at the directory; a self-signed root where there is nothing. False if what is there is bad. */
-  async load(): Promise<boolean> {
-    const { rootCaDir, selfSigned, nowMs } = this.#options;
-    try {
+  load(): Promise<boolean> {
+    const { rootCaDir, selfSigned, trustDomains, nowMs } = this.#options;
+    return this.#guarded(async () => {
       this.#version = await cacertsVersion(rootCaDir);
       // A directory that becomes empty is a mistake, not the wish for a new root.
       const files =
         (await readCacerts(rootCaDir)) ?? (this.#isPluggedIn ? undefined : await openSelfSigned(selfSigned, nowMs()));
       if (files === undefined) throw new CaError("CA_BAD_MATERIAL", `the signing key in ${rootCaDir} is gone`);
-      this.#take(readMaterial(files, this.#options.trustDomains, nowMs()));
-      return true;
-    } catch (error) {
-      if (!(error instanceof CaError || error instanceof PkiError || isFileError(error))) throw error;
-      this.#tell(error.message);
-      return false;
-    }
+      this.#take(readMaterial(files, trustDomains, nowMs()));
+    });
   }
 
   /** Looks again until `stop` fires. */
@@ -74,23 +70,44 @@ export class MaterialSource {
     const { rootCaDir, pollMs } = this.#options;
     while (!stop.aborted) {
       await delay(pollMs, stop);
-      if (stop.aborted || (await cacertsVersion(rootCaDir)) === this.#version) continue;
+      let isChanged = false;
+      await this.#guarded(async () => {
+        isChanged = (await cacertsVersion(rootCaDir)) !== this.#version;
+      });
+      if (!isChanged || stop.aborted) continue;
       await delay(settleMs, stop);
       await this.load();
     }
   }
 
   async #followRoot(stop: AbortSignal): Promise<void> {
-    const { rootCheckMs, rootGracePercent, nowMs, random, selfSigned, trustDomains, log } = this.#options;
+    const { rootCheckMs, random } = this.#options;
     while (!stop.aborted) {
       // Spread, so that replicas do not renew at once.
       await delay(Math.min(rootCheckMs * (0.9 + 0.2 * random()), 2 ** 31 - 1), stop);
-      const material = this.#material;
-      if (stop.aborted || material?.origin !== "self-signed") continue;
-      if (!isRenewalDue(material.certificate, rootGracePercent, nowMs())) continue;
-      const files = await renewSelfSigned(selfSigned, rootGracePercent, nowMs());
-      this.#take(readMaterial(files, trustDomains, nowMs()), { isRenewal: true });
-      log.info("self-signed root renewed");
+      if (!stop.aborted) await this.#guarded(() => this.#renewIfDue());
+    }
+  }
+
+  async #renewIfDue(): Promise<void> {
+    const { rootGracePercent, nowMs, selfSigned, trustDomains, log } = this.#options;
+    const material = this.#material;
+    if (material?.origin !== "self-signed") return;
+    if (!isRenewalDue(material.certificate, rootGracePercent, nowMs())) return;
+    const files = await renewSelfSigned(selfSigned, rootGracePercent, nowMs());
+    this.#take(readMaterial(files, trustDomains, nowMs()), { isRenewal: true });
+    log.info("self-signed root renewed");
+  }
+
+  /** Bad material and a disk that fails are told; whatever else is wrong is a fault of ours. */
+  async #guarded(work: () => Promise<void>): Promise<boolean> {
+    try {
+      await work();
+      return true;
+    } catch (error) {
+      if (!(error instanceof CaError || error instanceof PkiError || isFileError(error))) throw error;
+      this.#tell(error.message);
+      return false;
     }
   }
 
@@ -106,6 +123,7 @@ export class MaterialSource {
       this.#material?.certificate.der.equals(next.certificate.der) === true &&
       this.#material.rootsPem === next.rootsPem;
     this.#material = next;
+    this.#problem = undefined;
     onProblem(undefined);
     if (isSame) return;
     log.info("signing material in force", {
@@ -120,7 +138,9 @@ export class MaterialSource {
   #tell(reason: string): void {
     const { log, onProblem } = this.#options;
     const kept = this.#material === undefined ? "there is none" : "the last good one stays";
-    log.error("signing material refused", { reason, kept });
+    // Once, not at each look.
+    if (reason !== this.#problem) log.error("signing material refused", { reason, kept });
+    this.#problem = reason;
     onProblem(`${reason}; ${kept}`);
   }
 }

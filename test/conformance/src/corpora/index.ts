@@ -5,6 +5,7 @@ import type { CorpusDriver } from "./corpus.ts";
 export const corpora: Readonly<Record<string, () => Promise<CorpusDriver>>> = {
   functions: async () => (await import("./functions.ts")).run,
   crds: async () => (await import("./crds.ts")).run,
+  inject: async () => (await import("./inject.ts")).run,
   "mesh-config": async () => (await import("./mesh-config.ts")).run,
   "pki-auth": async () => (await import("./pki-auth.ts")).run,
   serviceregistry: async () => (await import("./serviceregistry.ts")).run,

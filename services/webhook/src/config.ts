@@ -1,0 +1,112 @@
+/** The settings of webhook. Those that Istio has too carry its names. */
+import { defaultPorts, duration, flag, list, oneOf, port, type SettingsOf, text } from "@flotilla/runtime";
+
+export const settings = {
+  logLevel: oneOf({
+    env: "LOG_LEVEL",
+    default: "info",
+    values: ["debug", "info", "warn", "error", "silent"],
+    sentence: "The least severe lines that are logged.",
+  }),
+  host: text({
+    env: "WEBHOOK_HOST",
+    default: "0.0.0.0",
+    sentence: "Address on which admission requests are answered.",
+  }),
+  port: port({
+    env: "WEBHOOK_PORT",
+    default: defaultPorts.webhook.https,
+    sentence: "Port on which admission requests are answered (HTTPS).",
+  }),
+  healthHost: text({ env: "HEALTH_HOST", default: "0.0.0.0", sentence: "Address of the health pages." }),
+  healthPort: port({ env: "HEALTH_PORT", default: defaultPorts.webhook.health, sentence: "Port of the health pages." }),
+  busUrl: text({
+    env: "BUS_URL",
+    default: `nats://127.0.0.1:${defaultPorts.nats.client}`,
+    sentence: "The bus, from which the MeshConfig comes: nats://host:port, or embedded:NAME within one process.",
+  }),
+  workDir: text({
+    env: "WORK_DIR",
+    default: ".flotilla",
+    sentence: "Directory of the local token issuer, of the root, and of the last MeshConfig and certificate.",
+  }),
+  tlsCertFile: text({
+    env: "TLS_CERT_FILE",
+    default: undefined,
+    sentence: "File with the serving certificate and its chain; with it and TLS_KEY_FILE, ca is not asked.",
+  }),
+  tlsKeyFile: text({
+    env: "TLS_KEY_FILE",
+    default: undefined,
+    sentence: "File with the key of the serving certificate.",
+  }),
+  caAddress: text({
+    env: "CA_ADDRESS",
+    default: `127.0.0.1:${defaultPorts.ca.grpc}`,
+    sentence: "host:port of ca, which issues the serving certificate.",
+  }),
+  caServerName: text({
+    env: "CA_SERVER_NAME",
+    default: "flotilla-ca.istio-system.svc",
+    sentence: "Name in ca's certificate.",
+  }),
+  caRootFile: text({
+    env: "CA_ROOT_FILE",
+    default: undefined,
+    sentence: "File with the root that ca's certificate leads to; WORK_DIR/root-cert.pem if not set.",
+  }),
+  tokenFile: text({
+    env: "TOKEN_FILE",
+    default: undefined,
+    sentence: "File with this service's own token for ca; if not set, the local issuer in WORK_DIR makes one.",
+  }),
+  namespace: text({ env: "POD_NAMESPACE", default: "istio-system", sentence: "Namespace of the control plane." }),
+  domain: text({ env: "DOMAIN_SUFFIX", default: "cluster.local", sentence: "DNS suffix of Kubernetes services." }),
+  servingNames: list({
+    env: "WEBHOOK_SERVING_NAMES",
+    default: [],
+    sentence:
+      "DNS names to be served under; if not set, those of the Services istiod and flotilla-webhook, and localhost.",
+  }),
+  injectionConfigFile: text({
+    env: "INJECTION_CONFIG_FILE",
+    default: undefined,
+    sentence: "File with templates, policy and selectors (key `config` of ConfigMap istio-sidecar-injector).",
+  }),
+  injectionValuesFile: text({
+    env: "INJECTION_VALUES_FILE",
+    default: undefined,
+    sentence: "File with the values that templates use (key `values` of ConfigMap istio-sidecar-injector).",
+  }),
+  filePollMs: duration({
+    env: "FILE_POLL_INTERVAL",
+    default: 1000,
+    min: 20,
+    sentence: "How often files of configuration and certificates are looked at.",
+  }),
+  injectEnabled: flag({ env: "INJECT_ENABLED", default: true, sentence: "Pods are injected." }),
+  revision: text({ env: "REVISION", default: "default", sentence: "Revision of the control plane." }),
+  nativeSidecars: oneOf({
+    env: "ENABLE_NATIVE_SIDECARS",
+    default: "auto",
+    values: ["true", "false", "auto"],
+    sentence:
+      "The proxy runs as an init container that goes on running; auto does so in clusters of Kubernetes 1.33 and newer.",
+  }),
+  kubernetesVersion: text({
+    env: "KUBERNETES_VERSION",
+    default: "v1.33.0",
+    sentence: "Oldest version of the nodes, for ENABLE_NATIVE_SIDECARS=auto.",
+  }),
+  platform: text({ env: "PLATFORM", default: "", sentence: "Platform the mesh runs on: openshift, gcp, or none." }),
+  compliancePolicy: text({ env: "COMPLIANCE_POLICY", default: "", sentence: "Restriction of TLS that proxies obey." }),
+} as const;
+
+export type Settings = SettingsOf<typeof settings>;
+
+/** Native sidecars are stable since Kubernetes 1.33; before, a proxy that ends early could end its pod. */
+export function usesNativeSidecars({ nativeSidecars, kubernetesVersion }: Settings): boolean {
+  if (nativeSidecars !== "auto") return nativeSidecars === "true";
+  const [major = 0, minor = 0] = kubernetesVersion.replace(/^v/, "").split(".").map(Number);
+  return major > 1 || minor >= 33;
+}

@@ -1,0 +1,94 @@
+/** An admission request for a pod, answered with the patch that injects it. */
+import type { Logger } from "@flotilla/runtime";
+import type { AdmissionAnswer, AdmissionRequest } from "../admission/review.ts";
+import { WebhookError } from "../errors.ts";
+import type { WebhookMetrics } from "../metrics.ts";
+import { diffJson } from "../patch/json-patch.ts";
+import type { InjectionConfig } from "./config.ts";
+import { decide } from "./decision.ts";
+import { injectPod } from "./inject.ts";
+import type { Json, Pod, Texts } from "./pod.ts";
+import { environmentOfPath } from "./post/cluster-environment.ts";
+import type { InjectionEnvironment } from "./request.ts";
+
+export interface InjectionState {
+  readonly config: () => InjectionConfig;
+  readonly environment: InjectionEnvironment;
+  readonly mesh: () => Json;
+  readonly namespaceAnnotations: (namespace: string) => Texts;
+}
+
+export interface InjectionOptions extends InjectionState {
+  readonly enabled: boolean;
+  readonly log: Logger;
+  readonly metrics: WebhookMetrics["injection"];
+  readonly nowMs: () => number;
+}
+
+export function createInjectionHandler(
+  options: InjectionOptions,
+): (request: AdmissionRequest, path: string) => AdmissionAnswer {
+  const { enabled, log, metrics, nowMs } = options;
+  return (request, path) => {
+    const startedMs = nowMs();
+    metrics.requests.add(1);
+    try {
+      const answer = enabled ? answerPod(options, request, path) : { allowed: true };
+      if (answer.patch === undefined) metrics.skips.add(1);
+      else metrics.successes.add(1);
+      return answer;
+    } catch (error) {
+      if (!(error instanceof WebhookError)) throw error;
+      metrics.failures.add(1);
+      log.warn("pod not injected", {
+        namespace: request.namespace,
+        name: request.name,
+        code: error.code,
+        reason: error.reason,
+      });
+      return { allowed: false, message: error.reason };
+    } finally {
+      metrics.seconds.observe((nowMs() - startedMs) / 1000);
+    }
+  };
+}
+
+/** Without a patch: the pod stays as it is. @throws WebhookError INJECT_BAD_POD, INJECT_TEMPLATE_FAILED */
+export function answerPod(
+  state: InjectionState & { readonly log?: Logger },
+  request: AdmissionRequest,
+  path: string,
+): AdmissionAnswer {
+  const pod = asPod(request.object);
+  const { namespace } = request;
+  const decision = decide(pod, namespace, state.config());
+  state.log?.debug("decided", { namespace, name: request.name || pod.metadata.generateName, ...decision });
+  if (!decision.inject) return { allowed: true };
+  const injected = injectPod(
+    {
+      pod,
+      namespace,
+      namespaceAnnotations: state.namespaceAnnotations(pod.metadata.namespace || namespace),
+      proxyEnv: environmentOfPath(path),
+      mesh: state.mesh(),
+    },
+    state.config(),
+    state.environment,
+  );
+  return { allowed: true, patch: diffJson(request.object, injected) };
+}
+
+function asPod(object: unknown): Pod {
+  const { kind, metadata, spec } = (object ?? {}) as {
+    readonly kind?: unknown;
+    readonly metadata?: unknown;
+    readonly spec?: unknown;
+  };
+  if (typeof spec !== "object" || spec === null) {
+    throw new WebhookError(
+      "INJECT_BAD_POD",
+      `could not unmarshal raw object: a ${String(kind ?? "missing object")} has no spec`,
+    );
+  }
+  return { ...(object as Json), metadata: metadata ?? {}, spec } as Pod;
+}

@@ -1,0 +1,71 @@
+/**
+ * The injection configuration, in the form in which Istio's installations have it: a document with templates, defaults and
+ * selectors (`config` of the ConfigMap istio-sidecar-injector) and one with values (`values`).
+ */
+import { parseTemplate, sprigFunctions, type Template, TemplateError } from "@flotilla/gotemplate";
+import { parse } from "yaml";
+import { WebhookError } from "../errors.ts";
+import type { Json, Texts } from "./pod.ts";
+import type { LabelSelector } from "./selector.ts";
+import { templateFunctions } from "./template-functions.ts";
+
+export interface InjectionConfig {
+  readonly policy: string;
+  /** Names of the templates for pods that name none; an empty list stands for `sidecar`. */
+  readonly defaultTemplates: readonly string[];
+  readonly aliases: Readonly<Record<string, readonly string[]>>;
+  readonly templates: ReadonlyMap<string, Template>;
+  readonly neverInject: readonly LabelSelector[];
+  readonly alwaysInject: readonly LabelSelector[];
+  readonly injectedAnnotations: Texts;
+  readonly values: Json;
+}
+
+interface Document {
+  readonly policy?: string;
+  readonly defaultTemplates?: readonly string[] | null;
+  readonly aliases?: Readonly<Record<string, readonly string[]>> | null;
+  readonly templates?: Readonly<Record<string, string>> | null;
+  readonly neverInjectSelector?: readonly LabelSelector[] | null;
+  readonly alwaysInjectSelector?: readonly LabelSelector[] | null;
+  readonly injectedAnnotations?: Texts | null;
+}
+
+/** @throws WebhookError INJECT_BAD_CONFIG with document and reason; template errors with their line */
+export function parseInjectionConfig(configText: string, valuesText: string): InjectionConfig {
+  const document: Document = parseObject("the injection configuration", configText);
+  const values = parseObject("the values", valuesText);
+  const sources = Object.entries(document.templates ?? {});
+  if (sources.length === 0) throw new WebhookError("INJECT_BAD_CONFIG", "the injection configuration has no templates");
+  return {
+    policy: document.policy ?? "enabled",
+    defaultTemplates: document.defaultTemplates ?? [],
+    aliases: document.aliases ?? {},
+    templates: new Map(sources.map(([name, source]) => [name, compile(name, source)])),
+    neverInject: document.neverInjectSelector ?? [],
+    alwaysInject: document.alwaysInjectSelector ?? [],
+    injectedAnnotations: document.injectedAnnotations ?? {},
+    values,
+  };
+}
+
+function compile(name: string, source: string): Template {
+  try {
+    return parseTemplate(source, { name, functions: { ...sprigFunctions, ...templateFunctions } });
+  } catch (cause) {
+    if (!(cause instanceof TemplateError)) throw cause;
+    const { place, reason } = cause;
+    throw new WebhookError("INJECT_BAD_CONFIG", `template ${place.template}, line ${place.line}: ${reason}`, { cause });
+  }
+}
+
+function parseObject(what: string, text: string): Json {
+  let value: unknown;
+  try {
+    value = parse(text);
+  } catch (cause) {
+    throw new WebhookError("INJECT_BAD_CONFIG", `${what}: ${(cause as Error).message.split("\n", 1)[0]}`, { cause });
+  }
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Json;
+  throw new WebhookError("INJECT_BAD_CONFIG", `${what}: is no object`);
+}

@@ -1,0 +1,138 @@
+/**
+ * A pod may bring containers that a template has too, such as istio-proxy with resources of its own: the template fills
+ * them, and what the pod says counts more. It is noted in an annotation, so that a pod that comes again (a webhook may be
+ * called twice, and pods are copied) is injected from what its author wrote and not from what injection made of it.
+ */
+import { names } from "./annotations.ts";
+import {
+  annotate,
+  type Container,
+  findProxy,
+  initName,
+  type Json,
+  type Pod,
+  type PodSpec,
+  proxyName,
+  validationName,
+} from "./pod.ts";
+import { mergeStrategically } from "./strategic-merge.ts";
+
+interface Containers {
+  readonly containers?: readonly Container[];
+  readonly initContainers?: readonly Container[];
+}
+
+interface Status
+  extends Partial<Record<"containers" | "initContainers" | "volumes" | "imagePullSecrets", readonly string[] | null>> {}
+
+/** The pod as its author wrote it, as far as the notes of an earlier injection tell. */
+export function withoutInjection(pod: Pod): Pod {
+  const annotations = pod.metadata.annotations ?? {};
+  const status: Status | undefined = parseNote(annotations[names.status]);
+  if (status === undefined) return pod;
+  const noted: Containers = parseNote(annotations[names.overrides]) ?? {};
+  const own = (
+    list: readonly Container[] = [],
+    injected: readonly string[] | null | undefined,
+    before: readonly Container[] = [],
+  ) => [...list.filter(({ name }) => injected?.includes(name) !== true), ...before];
+  const { containers, initContainers, ...rest } = pod.spec;
+  const spec: PodSpec = {
+    ...rest,
+    containers: own(containers, status.containers, noted.containers),
+    initContainers: own(initContainers, status.initContainers, noted.initContainers),
+  };
+  return { ...pod, spec };
+}
+
+/** Lays the author's containers over those of the templates. `original` is the pod as it came. */
+export function reapplyOverrides(merged: Pod, original: Pod, template: Pod): Pod {
+  const noted: Containers = parseNote(original.metadata.annotations?.[names.overrides]) ?? {};
+  const isAgain = original.metadata.annotations?.[names.status] !== undefined;
+  const find = (name: string, before: readonly Container[] = []): Container | undefined => {
+    const own = before.find((container) => container.name === name);
+    if (own !== undefined || isAgain) return own;
+    const { containers = [], initContainers = [] } = original.spec;
+    return [...containers, ...initContainers].find((container) => container.name === name);
+  };
+  const overridesOf = (list: readonly Container[] = [], before?: readonly Container[]): readonly Container[] =>
+    list
+      .map(({ name }) => find(name, before))
+      .filter((container) => container !== undefined)
+      .map(withoutAutoImage);
+  const containers = overridesOf(template.spec.containers, noted.containers);
+  const initContainers = overridesOf(template.spec.initContainers, noted.initContainers);
+  const pod = applyInPlace(applyInPlace(merged, "containers", containers), "initContainers", initContainers);
+  const note = noteOf({ containers, initContainers });
+  const annotated = isAgain || note === undefined ? pod : annotate(pod, { [names.overrides]: note });
+  return alignInitUser(annotated, original);
+}
+
+/** `auto` asks for the template's image, and keeps the pod valid where injection is away. */
+function withoutAutoImage(container: Container): Container {
+  if (container.image !== "auto") return container;
+  const { image: _, ...rest } = container;
+  return rest;
+}
+
+/** Where the template has moved a container from one list to the other, it stays in the template's. */
+function applyInPlace(pod: Pod, list: "containers" | "initContainers", overrides: readonly Container[]): Pod {
+  if (overrides.length === 0) return pod;
+  const other = list === "containers" ? "initContainers" : "containers";
+  const overridden = new Set(overrides.map(({ name }) => name));
+  const merged = (pod.spec[list] ?? []).map((container) => {
+    const override = overrides.find(({ name }) => name === container.name);
+    return override === undefined ? container : mergeStrategically(container, override as Json);
+  });
+  const rest = pod.spec[other]?.filter(({ name }) => !overridden.has(name));
+  return { ...pod, spec: { ...pod.spec, [list]: merged, ...(rest === undefined ? {} : { [other]: rest }) } };
+}
+
+function noteOf({ containers = [], initContainers = [] }: Containers): string | undefined {
+  const parts = {
+    ...(containers.length === 0 ? {} : { containers }),
+    ...(initContainers.length === 0 ? {} : { initContainers }),
+  };
+  return Object.keys(parts).length === 0 ? undefined : JSON.stringify(parts);
+}
+
+/** The rules that spare the proxy's own traffic tell it by its user: a pod that changes the user changes them. */
+function alignInitUser(pod: Pod, original: Pod): Pod {
+  const { runAsUser, runAsGroup } = securityOf(findProxy(original.spec));
+  if (runAsUser === undefined && runAsGroup === undefined) return pod;
+  const change = (container: Container): Container => {
+    if (container.name !== initName && container.name !== validationName) return container;
+    const args = runAsUser === undefined ? container.args : replaceFlag(container.args, "-u", String(runAsUser));
+    // The validation runs as the proxy's user, since it tries what the proxy does.
+    const user = container.name === validationName ? { runAsUser, runAsGroup } : {};
+    const securityContext = { ...container.securityContext, ...defined(user) };
+    return { ...container, ...(args === undefined ? {} : { args }), securityContext };
+  };
+  const { initContainers } = pod.spec;
+  return initContainers === undefined
+    ? pod
+    : { ...pod, spec: { ...pod.spec, initContainers: initContainers.map(change) } };
+}
+
+function securityOf(container: Container | undefined): { readonly runAsUser?: unknown; readonly runAsGroup?: unknown } {
+  return container?.name === proxyName ? (container.securityContext ?? {}) : {};
+}
+
+function replaceFlag(args: readonly string[] | undefined, flag: string, value: string): readonly string[] | undefined {
+  const place = args?.indexOf(flag) ?? -1;
+  return place === -1 ? args : args?.with(place + 1, value);
+}
+
+function defined(value: Json): Json {
+  return Object.fromEntries(Object.entries(value).filter(([, part]) => part !== undefined));
+}
+
+/** An annotation that somebody broke is as good as none. */
+function parseNote<T>(text: string | undefined): T | undefined {
+  if (text === undefined || text === "") return undefined;
+  try {
+    return JSON.parse(text) as T;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,52 @@
+/** Prometheus is sent to the proxy's agent, which merges the application's metrics with the proxy's. */
+import { names } from "../annotations.ts";
+import { annotate, changeContainer, findProxy, type Json, type Pod, proxyName, type Texts } from "../pod.ts";
+
+const [scrape, path, port] = ["prometheus.io/scrape", "prometheus.io/path", "prometheus.io/port"];
+
+export function mergePrometheus(pod: Pod, mesh: Json, statusPort: number): Pod {
+  const annotations = pod.metadata.annotations ?? {};
+  if (annotations[scrape] === "false" || !isMerging(annotations, mesh)) return pod;
+  const own = String(statusPort);
+  // It was done in an earlier injection, or the author does it himself.
+  if (annotations[port] === own) return pod;
+  const target = scrapeTarget(annotations);
+  const told = annotate(pod, { [port]: own, [path]: "/stats/prometheus", [scrape]: "true" });
+  if (target === undefined || findProxy(pod.spec) === undefined) return told;
+  const value = JSON.stringify(target);
+  return changeContainer(told, proxyName, (container) => ({
+    ...container,
+    env: [...(container.env ?? []), { name: "ISTIO_PROMETHEUS_ANNOTATIONS", value }],
+  }));
+}
+
+function isMerging(annotations: Texts, mesh: Json): boolean {
+  const own = annotations[names.mergeMetrics]?.toLowerCase();
+  if (own !== undefined && own !== "") return ["true", "1", "t", "yes", "y", "on"].includes(own);
+  return mesh["enablePrometheusMerge"] !== false;
+}
+
+/** Where the application's own metrics are, in the agent's words; undefined when the pod says nothing. */
+function scrapeTarget(annotations: Texts): Json | undefined {
+  const targets = parseTargets(annotations[names.scrapeTargets]);
+  const [first] = targets;
+  const target = {
+    scrape: annotations[scrape] ?? "",
+    path: annotations[path] ?? first?.path ?? "",
+    port: annotations[port] ?? first?.port ?? "",
+  };
+  if (target.scrape === "" && target.path === "" && target.port === "") return undefined;
+  return { ...target, ...(targets.length === 0 ? {} : { targets }) };
+}
+
+/** `8080:/metrics,9100:/custom` */
+function parseTargets(text = ""): readonly { readonly port: string; readonly path: string }[] {
+  return text
+    .split(",")
+    .map((part) => part.trim())
+    .filter((part) => part !== "")
+    .map((part) => {
+      const colon = part.indexOf(":");
+      return colon === -1 ? { port: part, path: "" } : { port: part.slice(0, colon), path: part.slice(colon + 1) };
+    });
+}

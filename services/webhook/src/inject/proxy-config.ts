@@ -1,0 +1,34 @@
+/** The ProxyConfig of one pod: the mesh's, with what the pod's annotation says over it. */
+import { applyProxyConfig, defaultMeshConfig, equalJson, type JsonObject } from "@flotilla/model";
+import { parse } from "yaml";
+import { WebhookError } from "../errors.ts";
+import { names } from "./annotations.ts";
+import type { Json, Texts } from "./pod.ts";
+
+/** @throws WebhookError INJECT_BAD_POD when the annotation is no YAML object */
+export function proxyConfigOf(mesh: Json, annotations: Texts): Json {
+  const base = (mesh["defaultConfig"] ?? {}) as JsonObject;
+  const text = annotations[names.proxyConfig];
+  if (text === undefined || text.trim() === "") return base;
+  const own = parseAnnotation(text);
+  return applyProxyConfig(base, own as JsonObject);
+}
+
+function parseAnnotation(text: string): Json {
+  let value: unknown;
+  try {
+    value = parse(text);
+  } catch (cause) {
+    const reason = (cause as Error).message.split("\n", 1)[0];
+    throw new WebhookError("INJECT_BAD_POD", `annotation ${names.proxyConfig} is no YAML: ${reason}`, { cause });
+  }
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Json;
+  throw new WebhookError("INJECT_BAD_POD", `annotation ${names.proxyConfig} is no object`);
+}
+
+/** Only what differs from the defaults, which the agent knows: the pod's text stays short and old agents understand it. */
+export function cleanProxyConfig(config: Json): Json {
+  const defaults = (defaultMeshConfig["defaultConfig"] ?? {}) as Json;
+  const own = Object.entries(config).filter(([name, value]) => value !== null && !equalJson(value, defaults[name]));
+  return Object.fromEntries(own.sort(([a], [b]) => (a < b ? -1 : 1)));
+}

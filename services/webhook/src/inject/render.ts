@@ -1,0 +1,75 @@
+/** The pod with the templates laid over it, and what the templates alone say. */
+import { isNothing, type Template, TemplateError } from "@flotilla/gotemplate";
+import { parse } from "yaml";
+import { WebhookError } from "../errors.ts";
+import { names } from "./annotations.ts";
+import type { InjectionConfig } from "./config.ts";
+import type { Json, Pod, Texts } from "./pod.ts";
+import { mergeStrategically } from "./strategic-merge.ts";
+
+export interface Rendering {
+  /** The pod and the templates. */
+  readonly merged: Pod;
+  /** The templates alone. */
+  readonly template: Pod;
+}
+
+/** @throws WebhookError INJECT_BAD_POD, INJECT_TEMPLATE_FAILED */
+export function render(config: InjectionConfig, pod: Pod, data: Json): Rendering {
+  const overlays = selectTemplates(config, pod.metadata.annotations ?? {}).map((name) => renderOne(config, name, data));
+  return {
+    merged: overlays.reduce<Pod>(mergeStrategically, pod),
+    template: overlays.reduce<Pod>(mergeStrategically, { metadata: {}, spec: {} }),
+  };
+}
+
+/** An alias stands for several templates; each is rendered once. */
+function selectTemplates({ defaultTemplates, aliases }: InjectionConfig, annotations: Texts): readonly string[] {
+  const asked = annotations[names.templates];
+  const defaults = defaultTemplates.length === 0 ? ["sidecar"] : defaultTemplates;
+  const chosen =
+    asked === undefined
+      ? defaults
+      : asked
+          .split(",")
+          .map((name) => name.trim())
+          .filter((name) => name !== "");
+  return [...new Set(chosen.flatMap((name) => aliases[name] ?? [name]))];
+}
+
+function renderOne({ templates }: InjectionConfig, name: string, data: Json): Json {
+  const template = templates.get(name);
+  if (template === undefined) {
+    const known = [...templates.keys()].sort().join(", ");
+    throw new WebhookError("INJECT_BAD_POD", `requested template ${JSON.stringify(name)} not found; have ${known}`);
+  }
+  const text = execute(template, name, data);
+  let value: unknown;
+  try {
+    value = parse(text, { merge: true });
+  } catch (cause) {
+    const reason = (cause as Error).message.split("\n", 1)[0];
+    throw new WebhookError("INJECT_TEMPLATE_FAILED", `template ${name} gives no YAML: ${reason}`, { cause });
+  }
+  if (isNothing(value)) return {};
+  if (typeof value === "object" && !Array.isArray(value)) return dropNulls(value as Json) as Json;
+  throw new WebhookError("INJECT_TEMPLATE_FAILED", `template ${name} gives no object`);
+}
+
+function execute(template: Template, name: string, data: Json): string {
+  try {
+    return template.execute(data);
+  } catch (cause) {
+    if (!(cause instanceof TemplateError)) throw cause;
+    const { place, reason } = cause;
+    throw new WebhookError("INJECT_TEMPLATE_FAILED", `template ${name}, line ${place.line}: ${reason}`, { cause });
+  }
+}
+
+/** In a template, a field without a value is one left out: it does not delete what the pod has. */
+function dropNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(dropNulls);
+  if (typeof value !== "object" || value === null) return value;
+  const parts = Object.entries(value).filter(([, part]) => part !== null);
+  return Object.fromEntries(parts.map(([name, part]) => [name, dropNulls(part)]));
+}

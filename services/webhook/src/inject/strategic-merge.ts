@@ -1,0 +1,89 @@
+/**
+ * A partial pod laid over a pod, with the meaning of Kubernetes' strategic merge patch: objects merge field by field, null
+ * takes a field away, lists with a merge key merge item by item, other lists are replaced.
+ */
+import type { Json } from "./pod.ts";
+
+/** Field → the item's field that tells items apart, for the lists within pods. Source: the Kubernetes API reference. */
+const mergeKeys: Readonly<Record<string, string>> = {
+  containers: "name",
+  initContainers: "name",
+  ephemeralContainers: "name",
+  volumes: "name",
+  imagePullSecrets: "name",
+  hostAliases: "ip",
+  topologySpreadConstraints: "topologyKey",
+  resourceClaims: "name",
+  schedulingGates: "name",
+  env: "name",
+  ports: "containerPort",
+  volumeMounts: "mountPath",
+  volumeDevices: "devicePath",
+  ownerReferences: "uid",
+};
+
+export function mergeStrategically<T extends Json>(base: T, overlay: Json): T {
+  return mergeObjects(base, overlay) as T;
+}
+
+function mergeObjects(base: Json, overlay: Json): Json {
+  if (overlay["$patch"] === "replace") return withoutDirectives(overlay);
+  const merged: Record<string, unknown> = { ...base };
+  for (const [name, value] of Object.entries(overlay)) {
+    if (name.startsWith("$")) continue;
+    if (value === null) delete merged[name];
+    else merged[name] = mergeValues(name, merged[name], value);
+  }
+  return merged;
+}
+
+function mergeValues(name: string, base: unknown, overlay: unknown): unknown {
+  if (isObject(overlay)) return mergeObjects(isObject(base) ? base : {}, overlay);
+  if (!Array.isArray(overlay)) return overlay;
+  const key = mergeKeys[name];
+  return key === undefined ? overlay : mergeLists(key, Array.isArray(base) ? base : [], overlay);
+}
+
+/** The overlay's items come first, save where the base has an item of the overlay and says which of two stands before. */
+function mergeLists(key: string, base: readonly unknown[], overlay: readonly unknown[]): readonly unknown[] {
+  if (overlay.some((item) => isObject(item) && item["$patch"] === "replace"))
+    return overlay.filter((item) => !isDirective(item));
+  const deleted = new Set(
+    overlay.filter((item) => isObject(item) && item["$patch"] === "delete").map((item) => keyOf(item, key)),
+  );
+  const places = new Map(base.map((item, index) => [keyOf(item, key), index]));
+  const wanted = new Map<unknown, unknown>();
+  for (const item of overlay) {
+    const own = keyOf(item, key);
+    if (deleted.has(own)) continue;
+    const place = places.get(own);
+    const before = wanted.get(own) ?? (place === undefined ? {} : base[place]);
+    wanted.set(own, isObject(item) && isObject(before) ? mergeObjects(before, item) : item);
+  }
+  const left = base.filter((item) => !wanted.has(keyOf(item, key)) && !deleted.has(keyOf(item, key)));
+  const merged: unknown[] = [];
+  let next = 0;
+  for (const [own, item] of wanted) {
+    const place = places.get(own);
+    while (place !== undefined && next < left.length && (places.get(keyOf(left[next], key)) ?? 0) < place)
+      merged.push(left[next++]);
+    merged.push(item);
+  }
+  return [...merged, ...left.slice(next)];
+}
+
+function keyOf(item: unknown, key: string): unknown {
+  return isObject(item) ? item[key] : item;
+}
+
+function isDirective(item: unknown): boolean {
+  return isObject(item) && item["$patch"] === "replace" && Object.keys(item).length === 1;
+}
+
+function withoutDirectives(value: Json): Json {
+  return Object.fromEntries(Object.entries(value).filter(([name]) => !name.startsWith("$")));
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,200 @@
+/**
+ * webhook: answers the Kubernetes API's admission requests: pods get their sidecar, configuration is judged.
+ *
+ * The composition root. It keeps all it needs to answer, so that it goes on when every other service is away.
+ */
+import { join } from "node:path";
+import { connectBus } from "@flotilla/bus";
+import {
+  createLogger,
+  createMetrics,
+  type Health,
+  type Logger,
+  orAborted,
+  parseSettings,
+  serveHealth,
+} from "@flotilla/runtime";
+import { createSchemaValidator } from "@flotilla/validation";
+import manifest from "../package.json" with { type: "json" };
+import { type Settings, settings, usesNativeSidecars } from "./config.ts";
+import { createInjectionHandler } from "./inject/answer.ts";
+import { declareMetrics, type WebhookMetrics } from "./metrics.ts";
+import { followCertificate } from "./serve/certificate.ts";
+import { type HttpsServer, type KeyPair, serveHttps } from "./serve/https-server.ts";
+import { createRouter } from "./serve/router.ts";
+import { createValidationHandler } from "./validate/answer.ts";
+import { type InjectionConfigSource, injectionConfigSource } from "./watch/injection-config.ts";
+import { MeshState } from "./watch/mesh-state.ts";
+
+const name = "webhook";
+
+export interface MainOptions {
+  readonly log?: Logger;
+  /** Called once requests are answered, with the port in use. */
+  readonly onReady?: (ports: { readonly https: number; readonly health: number }) => void;
+}
+
+/** Resolves after `stop` fires and everything is released; rejects with the first failure. */
+export async function main(
+  env: Readonly<Record<string, string | undefined>>,
+  stop: AbortSignal,
+  options: MainOptions = {},
+): Promise<void> {
+  try {
+    await run(parseSettings(settings, env), stop, options);
+  } catch (cause) {
+    // What was waiting when `stop` fired ends with its reason: that is no failure.
+    if (!stop.aborted || cause !== stop.reason) throw cause;
+  }
+}
+
+async function run(config: Settings, outer: AbortSignal, options: MainOptions): Promise<void> {
+  const log = options.log ?? createLogger(name, config.logLevel);
+  const pages = createMetrics();
+  const metrics = declareMetrics(pages);
+  // A part that fails ends the others too.
+  const ended = new AbortController();
+  const stop = AbortSignal.any([outer, ended.signal]);
+
+  await using health = await serveHealth({
+    service: name,
+    version: manifest.version,
+    host: config.healthHost,
+    port: config.healthPort,
+    setting: "HEALTH_PORT",
+    log,
+    metrics: pages,
+  });
+  const mesh = new MeshState(join(config.workDir, "webhook", "mesh.json"), log.child({ part: "mesh" }));
+  if (!(await mesh.restore())) health.setCondition("mesh", "no mesh configuration heard yet: the defaults hold");
+  const injection = followInjection(config, metrics, health, log, stop);
+  const answer = createAnswer(config, { mesh, injection, metrics, health, log });
+
+  try {
+    await Promise.all([
+      injection.following,
+      followMesh(config, mesh, health, log, stop),
+      serve(config, { answer, injection, metrics, health, log, options }, stop),
+    ]);
+  } finally {
+    ended.abort(stop.reason);
+  }
+}
+
+interface Parts {
+  readonly injection: InjectionConfigSource;
+  readonly metrics: WebhookMetrics;
+  readonly health: Health;
+  readonly log: Logger;
+}
+
+function followInjection(
+  config: Settings,
+  metrics: WebhookMetrics,
+  health: Health,
+  log: Logger,
+  stop: AbortSignal,
+): InjectionConfigSource {
+  return injectionConfigSource(
+    {
+      configFile: config.injectionConfigFile,
+      valuesFile: config.injectionValuesFile,
+      pollMs: config.filePollMs,
+      log: log.child({ part: "injection" }),
+      onStale: (reason) => {
+        health.setCondition("injection configuration", reason);
+        metrics.staleFiles.set(reason === undefined ? 0 : 1, { part: "injection" });
+      },
+    },
+    stop,
+  );
+}
+
+function createAnswer(
+  config: Settings,
+  { mesh, injection, metrics, health, log }: Parts & { readonly mesh: MeshState },
+) {
+  const inject = createInjectionHandler({
+    enabled: config.injectEnabled,
+    config: injection.current,
+    environment: {
+      revision: config.revision,
+      nativeSidecars: usesNativeSidecars(config),
+      platform: config.platform,
+      compliancePolicy: config.compliancePolicy,
+    },
+    mesh: () => mesh.mesh,
+    namespaceAnnotations: (namespace) => mesh.namespaceAnnotations(namespace),
+    log: log.child({ part: "inject" }),
+    metrics: metrics.injection,
+    nowMs: () => performance.now(),
+  });
+  const validate = createValidationHandler({
+    validate: createSchemaValidator(),
+    log: log.child({ part: "validate" }),
+    metrics: metrics.validation,
+  });
+  const isReady = () => health.readiness.report().ready;
+  return createRouter({ inject, validate, isReady, onHttpError: (status) => metrics.httpErrors.add(1, { status }) });
+}
+
+/** The bus may be away at the start and later: what is known holds meanwhile. */
+async function followMesh(
+  { busUrl }: Settings,
+  mesh: MeshState,
+  health: Health,
+  log: Logger,
+  stop: AbortSignal,
+): Promise<void> {
+  health.setCondition("bus", `waiting for ${busUrl}`);
+  await using bus = await connectBus({ url: busUrl, clientName: name, log: log.child({ part: "bus" }) }, stop);
+  const tell = () => health.setCondition("bus", bus.state.connected ? undefined : `away: ${bus.state.reason}`);
+  bus.onState(tell);
+  tell();
+  await mesh.follow(bus, () => health.setCondition("mesh", undefined), stop);
+}
+
+interface ServeParts extends Parts {
+  readonly answer: ReturnType<typeof createRouter>;
+  readonly options: MainOptions;
+}
+
+async function serve(config: Settings, parts: ServeParts, stop: AbortSignal): Promise<void> {
+  const { answer, injection, metrics, health, log, options } = parts;
+  const { promise: first, resolve } = Promise.withResolvers<KeyPair>();
+  let server: HttpsServer | undefined;
+  let newest: KeyPair | undefined;
+  const following = followCertificate(
+    {
+      config,
+      log: log.child({ part: "certificate" }),
+      onCertificate: (keyPair) => {
+        newest = keyPair;
+        server?.reload(keyPair);
+        resolve(keyPair);
+      },
+      onTrouble: (reason) => {
+        health.setCondition("certificate", reason);
+        metrics.staleFiles.set(reason === undefined ? 0 : 1, { part: "certificate" });
+      },
+    },
+    stop,
+  );
+  const serving = async (): Promise<void> => {
+    await injection.first;
+    const keyPair = await orAborted(first, stop);
+    const at = { host: config.host, port: config.port, setting: "WEBHOOK_PORT" };
+    await using open = await serveHttps({
+      ...at,
+      keyPair: newest ?? keyPair,
+      log: log.child({ part: "https" }),
+      answer,
+    });
+    server = open;
+    health.markReady();
+    log.info("admission requests are answered", { host: config.host, port: open.port });
+    options.onReady?.({ https: open.port, health: health.port });
+    await following;
+  };
+  await Promise.all([serving(), following]);
+}

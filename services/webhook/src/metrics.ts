@@ -1,0 +1,57 @@
+/** What webhook counts. The names are those that dashboards for Istio look for. */
+import type { Counter, Gauge, Histogram, Metrics } from "@flotilla/runtime";
+
+export interface WebhookMetrics {
+  readonly injection: {
+    readonly requests: Counter;
+    readonly successes: Counter;
+    readonly failures: Counter;
+    readonly skips: Counter;
+    readonly seconds: Histogram;
+  };
+  readonly validation: {
+    readonly passed: Counter<"group" | "version" | "resource">;
+    readonly failed: Counter<"group" | "version" | "resource" | "reason">;
+  };
+  readonly httpErrors: Counter<"status">;
+  /** 1 while a file of configuration or certificates cannot be used and the version before is in force. */
+  readonly staleFiles: Gauge<"part">;
+}
+
+export function declareMetrics(metrics: Metrics): WebhookMetrics {
+  return {
+    injection: {
+      requests: metrics.counter({ name: "sidecar_injection_requests_total", help: "Requests to inject a pod." }),
+      successes: metrics.counter({ name: "sidecar_injection_success_total", help: "Pods injected." }),
+      failures: metrics.counter({ name: "sidecar_injection_failure_total", help: "Pods that could not be injected." }),
+      skips: metrics.counter({ name: "sidecar_injection_skip_total", help: "Pods that are not to be injected." }),
+      seconds: metrics.histogram({
+        name: "sidecar_injection_time_seconds",
+        help: "Time to answer a request to inject a pod.",
+        buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
+      }),
+    },
+    validation: {
+      passed: metrics.counter({
+        name: "galley_validation_passed",
+        help: "Objects found valid.",
+        labels: ["group", "version", "resource"],
+      }),
+      failed: metrics.counter({
+        name: "galley_validation_failed",
+        help: "Objects refused.",
+        labels: ["group", "version", "resource", "reason"],
+      }),
+    },
+    httpErrors: metrics.counter({
+      name: "galley_validation_http_error",
+      help: "Requests answered with an HTTP error.",
+      labels: ["status"],
+    }),
+    staleFiles: metrics.gauge({
+      name: "webhook_stale_files",
+      help: "1 while a file cannot be used and what it said before is in force.",
+      labels: ["part"],
+    }),
+  };
+}

@@ -1,0 +1,50 @@
+/** The pages of the HTTPS server: /inject and /validate with anything behind them, and /ready. */
+import { type AdmissionAnswer, type AdmissionRequest, formatReview, parseReview } from "../admission/review.ts";
+import { WebhookError } from "../errors.ts";
+import { type HttpsReply, type HttpsRequest, json, plain } from "./https-server.ts";
+
+/** `path` is the request's: the injection reads environment of the proxy from it. */
+export type AdmissionHandler = (request: AdmissionRequest, path: string) => AdmissionAnswer;
+
+export interface RouterOptions {
+  readonly inject: AdmissionHandler;
+  readonly validate: AdmissionHandler;
+  readonly isReady: () => boolean;
+  readonly onHttpError: (status: number) => void;
+}
+
+export function createRouter(options: RouterOptions): (request: HttpsRequest) => HttpsReply {
+  return (request) => {
+    const reply = route(options, request);
+    if (reply.status >= 400) options.onHttpError(reply.status);
+    return reply;
+  };
+}
+
+function route({ inject, validate, isReady }: RouterOptions, request: HttpsRequest): HttpsReply {
+  const { path } = request;
+  if (path === "/ready") return isReady() ? plain(200, "ready") : plain(503, "not ready");
+  if (isBelow("/inject", path)) return review(inject, request);
+  if (isBelow("/validate", path)) return review(validate, request);
+  return plain(404, `no page ${path}`);
+}
+
+/** Failures of a well-formed question are answers, not HTTP errors: only those reach whoever made the object. */
+function review(handler: AdmissionHandler, { body, contentType, path }: HttpsRequest): HttpsReply {
+  if (body.byteLength === 0) return plain(400, "no body found");
+  const [mediaType = ""] = contentType.split(";", 1);
+  if (mediaType.trim().toLowerCase() !== "application/json") {
+    return plain(415, "invalid Content-Type, want `application/json`");
+  }
+  try {
+    const { apiVersion, request } = parseReview(body);
+    return json(formatReview(apiVersion, request.uid, handler(request, path)));
+  } catch (error) {
+    if (!(error instanceof WebhookError) || error.code !== "ADMISSION_MALFORMED") throw error;
+    return json(formatReview("admission.k8s.io/v1", "", { allowed: false, message: error.reason }));
+  }
+}
+
+function isBelow(page: string, path: string): boolean {
+  return path === page || path.startsWith(`${page}/`);
+}

@@ -1,0 +1,56 @@
+/** An admission request for configuration, answered with what is wrong with it. */
+import { kindOf } from "@flotilla/kinds";
+import type { Logger } from "@flotilla/runtime";
+import { hasErrors, type Problem, problemText, type SchemaValidator } from "@flotilla/validation";
+import type { AdmissionAnswer, AdmissionRequest } from "../admission/review.ts";
+import type { WebhookMetrics } from "../metrics.ts";
+
+export interface ValidationOptions {
+  readonly validate: SchemaValidator;
+  readonly log: Logger;
+  readonly metrics: WebhookMetrics["validation"];
+}
+
+export function createValidationHandler({
+  validate,
+  log,
+  metrics,
+}: ValidationOptions): (request: AdmissionRequest) => AdmissionAnswer {
+  return (request) => {
+    const { operation, kind: asked, object, namespace, name, dryRun } = request;
+    // Deleting and connecting change no field that could be wrong.
+    if (operation !== "CREATE" && operation !== "UPDATE") return { allowed: true };
+    // The version does not count: all served ones mean the same.
+    const row = kindOf({ apiVersion: `${asked.group}/${asked.version}`, kind: asked.kind });
+    const labels = {
+      group: row?.group ?? "unknown",
+      version: row === undefined ? "unknown" : asked.version,
+      resource: row?.plural ?? "unknown",
+    };
+    const refuse = (
+      reason: "unsupported_operation" | "yaml_decode_error" | "unknown_kind" | "invalid_resource",
+      message: string,
+    ) => {
+      metrics.failed.add(1, { ...labels, reason });
+      log.info("object refused", { kind: asked.kind, namespace, name, message });
+      return { allowed: false, message: dryRun ? `${message} (dry run)` : message };
+    };
+    if (row === undefined)
+      return refuse("unknown_kind", `unrecognized type ${asked.group}/${asked.version} ${asked.kind}`);
+    if (object === undefined)
+      return refuse("yaml_decode_error", `cannot decode configuration: ${asked.kind} has no object`);
+    const problems = validate(object);
+    if (hasErrors(problems))
+      return refuse("invalid_resource", `configuration is invalid: ${describe(problems, "error")}`);
+    metrics.passed.add(1, labels);
+    const warnings = problems.map(problemText);
+    return { allowed: true, ...(warnings.length === 0 ? {} : { warnings }) };
+  };
+}
+
+function describe(problems: readonly Problem[], wanted: Problem["severity"]): string {
+  return problems
+    .filter(({ severity }) => severity === wanted)
+    .map(problemText)
+    .join("; ");
+}

@@ -1,0 +1,80 @@
+/** The injection configuration from files, or the built-in one; a version that cannot be used leaves the one before in force. */
+import { readFile } from "node:fs/promises";
+import { type Logger, orAborted } from "@flotilla/runtime";
+import { WebhookError } from "../errors.ts";
+import { type InjectionConfig, parseInjectionConfig } from "../inject/config.ts";
+import { followFiles } from "./follow-files.ts";
+
+export interface InjectionConfigOptions {
+  readonly configFile: string | undefined;
+  readonly valuesFile: string | undefined;
+  readonly pollMs: number;
+  readonly log: Logger;
+  /** Undefined: all is well again. */
+  readonly onStale: (reason: string | undefined) => void;
+}
+
+export interface InjectionConfigSource {
+  /** Rejects when there is no version to begin with before `stop`. */
+  readonly first: Promise<void>;
+  readonly current: () => InjectionConfig;
+  /** Until `stop`. */
+  readonly following: Promise<void>;
+}
+
+const builtIn = (name: string): URL => new URL(`../inject/templates/${name}`, import.meta.url);
+
+export function injectionConfigSource(options: InjectionConfigOptions, stop: AbortSignal): InjectionConfigSource {
+  const { promise: first, resolve } = Promise.withResolvers<void>();
+  let current: InjectionConfig | undefined;
+  const take = (config: InjectionConfig): void => {
+    current = config;
+    resolve();
+  };
+  return {
+    first: orAborted(first, stop),
+    following: follow(options, take, stop),
+    current: () => {
+      if (current === undefined)
+        throw new WebhookError("INJECT_BAD_CONFIG", "the injection configuration has not been read yet");
+      return current;
+    },
+  };
+}
+
+async function follow(
+  options: InjectionConfigOptions,
+  take: (config: InjectionConfig) => void,
+  stop: AbortSignal,
+): Promise<void> {
+  const { configFile, valuesFile, pollMs, log, onStale } = options;
+  const own = { config: await readBuiltIn(), values: await readFile(builtIn("values.json"), "utf8") };
+  const paths = [configFile, valuesFile].filter((path) => path !== undefined);
+  if (paths.length === 0) {
+    take(parseInjectionConfig(own.config, own.values));
+    return;
+  }
+  for await (const { texts, reason } of followFiles(paths, pollMs, stop)) {
+    try {
+      if (texts === undefined) throw new WebhookError("INJECT_BAD_CONFIG", reason);
+      const [config = own.config] = configFile === undefined ? [] : texts;
+      const values = valuesFile === undefined ? own.values : (texts.at(-1) ?? own.values);
+      take(parseInjectionConfig(config, values));
+      log.info("injection configuration read", { files: paths });
+      onStale(undefined);
+    } catch (error) {
+      if (!(error instanceof WebhookError)) throw error;
+      log.warn("injection configuration refused, the one before stays in force", {
+        files: paths,
+        reason: error.reason,
+      });
+      onStale(error.reason);
+    }
+  }
+}
+
+/** The built-in configuration is one template and nothing that a user would have to know. */
+async function readBuiltIn(): Promise<string> {
+  const sidecar = await readFile(builtIn("sidecar.yaml"), "utf8");
+  return JSON.stringify({ policy: "enabled", defaultTemplates: ["sidecar"], templates: { sidecar } });
+}

@@ -1,0 +1,76 @@
+/**
+ * What injection needs of the mesh: its MeshConfig and the annotations of namespaces, from config-controller's events. The
+ * last MeshConfig is kept in a file, so that a webhook that starts while everything else is down injects as before.
+ */
+import { mkdir, readFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import { replaceFile } from "@flotilla/auth";
+import { type Bus, filters, subscribe } from "@flotilla/bus";
+import { type ConfigChange, defaultMeshConfig } from "@flotilla/model";
+import type { Logger } from "@flotilla/runtime";
+import type { Json, Texts } from "../inject/pod.ts";
+
+export class MeshState {
+  readonly #file: string;
+  readonly #log: Logger;
+  readonly #namespaces = new Map<string, Texts>();
+  #mesh: Json = defaultMeshConfig;
+
+  constructor(file: string, log: Logger) {
+    this.#file = file;
+    this.#log = log;
+  }
+
+  get mesh(): Json {
+    return this.#mesh;
+  }
+
+  namespaceAnnotations(namespace: string): Texts {
+    return this.#namespaces.get(namespace) ?? {};
+  }
+
+  /** False when there is no copy of an earlier life: the defaults hold until the first event. */
+  async restore(): Promise<boolean> {
+    try {
+      this.#mesh = JSON.parse(await readFile(this.#file, "utf8")) as Json;
+      return true;
+    } catch (error) {
+      if ((error as { code?: unknown }).code !== "ENOENT") {
+        this.#log.warn("kept mesh configuration cannot be read", { file: this.#file, error });
+      }
+      return false;
+    }
+  }
+
+  /** Runs until `stop`; calls `onHeard` when the stored events have been told. */
+  async follow(bus: Bus, onHeard: () => void, stop: AbortSignal): Promise<void> {
+    const options = { bus, filter: filters.config, afterSequence: 0, seal: undefined, log: this.#log };
+    for await (const item of subscribe(options, stop)) {
+      if (item.kind === "caught-up") onHeard();
+      if (item.kind !== "group") continue;
+      for (const change of item.group.changes) if (change.type === "config") await this.#apply(change);
+    }
+  }
+
+  async #apply(change: ConfigChange): Promise<void> {
+    const { kind, name } = change.key;
+    if (kind === "Namespace") {
+      if (change.op === "put") this.#namespaces.set(name, change.value.annotations);
+      else this.#namespaces.delete(name);
+    }
+    if (kind !== "MeshConfig") return;
+    this.#mesh = change.op === "put" ? (change.value.spec as Json) : defaultMeshConfig;
+    this.#log.info("mesh configuration taken", { op: change.op });
+    await this.#keep();
+  }
+
+  /** Not being able to keep it is no reason not to use it. */
+  async #keep(): Promise<void> {
+    try {
+      await mkdir(dirname(this.#file), { recursive: true });
+      await replaceFile(this.#file, JSON.stringify(this.#mesh), 0o600);
+    } catch (error) {
+      this.#log.warn("mesh configuration not kept", { file: this.#file, error });
+    }
+  }
+}

@@ -66,6 +66,14 @@ export function assignmentEndpoints({
     });
 }
 
+const healthStatus: Readonly<Record<Endpoint["health"], HealthStatus>> = {
+  healthy: HealthStatus.HEALTHY,
+  unknown: HealthStatus.UNKNOWN,
+  unhealthy: HealthStatus.UNHEALTHY,
+  draining: HealthStatus.DRAINING,
+  terminating: HealthStatus.UNHEALTHY,
+};
+
 function lbEndpoint({
   addresses: [address = ""],
   port,
@@ -85,7 +93,7 @@ function lbEndpoint({
       case: "endpoint" as const,
       value: { address: address.startsWith("/") ? pipeAddress(address) : socketAddress(address, port) },
     },
-    healthStatus: health === "healthy" ? HealthStatus.HEALTHY : HealthStatus.UNHEALTHY,
+    healthStatus: healthStatus[health],
     loadBalancingWeight: Math.max(weight, 1),
     metadata: {
       filterMetadata: { ...(tlsMode === "istio" && { "envoy.transport_socket_match": { tlsMode } }), istio },

@@ -34,7 +34,7 @@ async function startCa(keyType: KeyAlgorithm): Promise<Running> {
     CA_PORT: "0",
   };
   const more = { HEALTH_HOST: "127.0.0.1", HEALTH_PORT: "0", CA_SELF_SIGNED_KEY: keyType };
-  const child = spawn(process.execPath, [join(import.meta.dirname, "../bin/ca.ts")], {
+  const child = spawn(process.execPath, [join(import.meta.dirname, "../bin/main.ts")], {
     env: { ...env, ...more },
     stdio: ["ignore", "pipe", "inherit"],
   });

@@ -1,0 +1,179 @@
+/** Clients that do not read, send garbage, or ask too much: each is counted, and others do not notice. */
+import assert from "node:assert/strict";
+import { type ClientHttp2Session, connect } from "node:http2";
+import { describe, it } from "node:test";
+import { aggregatedDiscoveryService, create, decode, encode, typeUrl as types } from "@flotilla/proto";
+import { NodeSchema } from "@flotilla/proto/envoy/config/core/v3/base_pb";
+import {
+  DeltaDiscoveryRequestSchema,
+  DeltaDiscoveryResponseSchema,
+} from "@flotilla/proto/envoy/service/discovery/v3/discovery_pb";
+import { until } from "@flotilla/runtime";
+import { checksum, type Resource } from "@flotilla/xds";
+import { Client, type ClientDuplexStream, credentials } from "@grpc/grpc-js";
+import { startTestServer, type TestServer } from "./testing/test-server.ts";
+
+const raw = (bytes: Uint8Array): Buffer => Buffer.from(bytes);
+const soon = (what: string) => ({ withinMs: 5_000, what, everyMs: 2 });
+
+function big(name: string, content: string, bytes = 2_000_000): Resource {
+  return { name, typeUrl: types.cluster, version: checksum(content), bytes: Buffer.alloc(bytes, content) };
+}
+
+class RawClient implements Disposable {
+  readonly call: ClientDuplexStream<Uint8Array, Buffer>;
+  readonly errors: { readonly code: number; readonly details: string }[] = [];
+  readonly #client: Client;
+
+  constructor({ address }: TestServer) {
+    this.#client = new Client(address, credentials.createInsecure(), {
+      "grpc.use_local_subchannel_pool": 1,
+      "grpc.max_receive_message_length": -1,
+    });
+    const { path } = aggregatedDiscoveryService.deltaAggregatedResources;
+    this.call = this.#client.makeBidiStreamRequest(path, raw, (bytes) => bytes);
+    this.call.on("error", (error: Error & { code: number; details: string }) => void this.errors.push(error));
+  }
+
+  ask(typeUrl: string): this {
+    this.call.write(firstRequest(typeUrl));
+    return this;
+  }
+
+  [Symbol.dispose](): void {
+    this.call.cancel();
+    this.#client.close();
+  }
+}
+
+/** grpc-js reads ahead without end; a client that really does not read takes the layer below. */
+class DeafClient implements Disposable {
+  isClosed = false;
+  readonly #session: ClientHttp2Session;
+
+  constructor({ address }: TestServer, request: Uint8Array) {
+    this.#session = connect(`http://${address}`);
+    this.#session.on("error", () => undefined);
+    this.#session.on("close", () => {
+      this.isClosed = true;
+    });
+    const { path } = aggregatedDiscoveryService.deltaAggregatedResources;
+    const stream = this.#session.request({
+      ":method": "POST",
+      ":path": path,
+      "content-type": "application/grpc",
+      te: "trailers",
+    });
+    stream.on("error", () => undefined);
+    stream.pause();
+    const head = Buffer.alloc(5);
+    head.writeUInt32BE(request.length, 1);
+    stream.write(Buffer.concat([head, request]));
+  }
+
+  [Symbol.dispose](): void {
+    this.#session.destroy();
+  }
+}
+
+function firstRequest(typeUrl: string): Uint8Array {
+  const node = create(NodeSchema, { id: "sidecar~10.0.0.1~a.shop~shop.svc.cluster.local" });
+  return encode(DeltaDiscoveryRequestSchema, create(DeltaDiscoveryRequestSchema, { node, typeUrl }));
+}
+
+describe("bad clients", () => {
+  it("one that does not read holds one message and is closed in the end; others get every change", async () => {
+    await using server = await startTestServer({ limits: { stuckMs: 300 } });
+    const { source } = server;
+    source.put(types.cluster, [big("c", "0")]);
+    using deaf = new DeafClient(server, firstRequest(types.cluster));
+    using reader = new RawClient(server).ask(types.cluster);
+    const versions: string[] = [];
+    reader.call.on("data", (bytes: Buffer) => {
+      const message = decode(DeltaDiscoveryResponseSchema, bytes);
+      versions.push(...message.resources.map(({ version }) => version));
+      const { typeUrl, nonce: responseNonce } = message;
+      reader.call.write(
+        encode(DeltaDiscoveryRequestSchema, create(DeltaDiscoveryRequestSchema, { typeUrl, responseNonce })),
+      );
+    });
+    await until(() => versions.length === 1 && server.ads.streams().length === 2, soon("both streams"));
+    for (const content of ["1", "2", "3", "4"]) {
+      const before = versions.length;
+      source.put(types.cluster, [big("c", content)]);
+      await until(() => versions.length > before, soon(`change ${content}`));
+    }
+    const sentToStuck = server.ads.streams().map((stream) => stream.types().get(types.cluster)?.sent?.position);
+    assert.ok(sentToStuck.includes(1), `only the first was written to the one that does not read: ${sentToStuck}`);
+
+    await until(() => server.ads.streams().length === 1, soon("the end of the stuck stream"));
+    await until(() => deaf.isClosed, soon("its client to notice"));
+    assert.match(await server.metrics.text(), /pilot_xds_write_timeout 1/);
+    assert.equal(source.sessions, 1);
+  });
+
+  it("garbage instead of a request is refused by name, first or later", async () => {
+    await using server = await startTestServer();
+    server.source.put(types.cluster, []);
+    using first = new RawClient(server);
+    first.call.resume();
+    first.call.write(Buffer.from([0xff, 0xff, 0xff, 0xff]));
+    await until(() => first.errors.length === 1, soon("the end"));
+    assert.equal(first.errors[0]?.code, 3);
+    assert.match(first.errors[0]?.details ?? "", /DeltaDiscoveryRequest/);
+
+    using later = new RawClient(server).ask(types.cluster);
+    later.call.resume();
+    await until(() => server.ads.streams().length === 1, soon("a stream"));
+    later.call.write(Buffer.from([0xff, 0xff, 0xff, 0xff]));
+    await until(() => later.errors.length === 1, soon("the end"));
+    assert.equal(later.errors[0]?.code, 3);
+    assert.equal(server.ads.streams().length, 0);
+    assert.match(await server.metrics.text(), /flotilla_xds_streams_refused_total{reason="node"} 1/);
+    assert.match(await server.metrics.text(), /flotilla_xds_streams_refused_total{reason="request"} 1/);
+  });
+
+  it("a request above the limit ends its stream only", async () => {
+    await using server = await startTestServer();
+    server.source.put(types.cluster, []);
+    using good = new RawClient(server).ask(types.cluster);
+    good.call.resume();
+    using bad = new RawClient(server);
+    bad.call.resume();
+    bad.call.write(Buffer.alloc(5 * 1024 * 1024));
+    await until(() => bad.errors.length === 1, soon("the end"));
+    assert.equal(bad.errors[0]?.code, 8);
+    await until(() => server.ads.streams().length === 1, soon("the good stream"));
+  });
+
+  it("resources that cannot be made hold up nothing else, and come when they can", async () => {
+    await using server = await startTestServer({ limits: { retryMs: 20 } });
+    const { source } = server;
+    source.put(types.cluster, [big("c", "0", 10)]);
+    source.put(types.listener, []);
+    source.failing = types.cluster;
+    const seen: string[] = [];
+    using client = new RawClient(server).ask(types.cluster).ask(types.listener);
+    client.call.on("data", (bytes: Buffer) => void seen.push(decode(DeltaDiscoveryResponseSchema, bytes).typeUrl));
+    await until(() => seen.length === 1, soon("the other type"));
+    source.failing = undefined;
+    await until(() => seen.length === 2, soon("the type that failed"));
+    assert.deepEqual(seen, [types.listener, types.cluster]);
+    assert.match(await server.metrics.text(), /pilot_total_xds_internal_errors [1-9]/);
+  });
+
+  it("streams that stay silent and streams that go leave nothing behind", async () => {
+    await using server = await startTestServer();
+    server.source.put(types.cluster, []);
+    const clients = Array.from({ length: 50 }, () => new RawClient(server));
+    for (const [i, client] of clients.entries()) {
+      client.call.resume();
+      if (i % 2 === 0) client.ask(types.cluster);
+    }
+    await until(() => server.ads.streams().length === 25, soon("half of them"));
+    for (const client of clients) client[Symbol.dispose]();
+    await until(() => server.ads.streams().length === 0, soon("none"));
+    assert.equal(server.source.sessions, 0);
+    assert.deepEqual(server.queue.depth, { waiting: 0, inFlight: 0, stalled: 0 });
+  });
+});

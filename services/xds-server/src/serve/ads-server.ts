@@ -108,9 +108,11 @@ export class AdsServer implements AsyncDisposable {
 
   async servePlaintext(at: ListenOptions, authentication?: StreamAuthentication): Promise<AdsPort> {
     let connections: Connections | undefined;
-    const server = this.#server(authentication, (peer) => connections?.destroy(peer), []);
+    const streams = new Set<Stream>();
+    const port = { authentication, streams, destroy: (peer: string) => connections?.destroy(peer) };
+    const server = this.#server(port, []);
     connections = await servePlaintext({ ...at, server, drainMs: this.#options.limits.drainMs });
-    return connections;
+    return endingFirst(connections, streams);
   }
 
   async serveTls(
@@ -119,27 +121,25 @@ export class AdsServer implements AsyncDisposable {
     further: readonly FurtherService[] = [],
   ): Promise<AdsTlsPort> {
     const { log, limits } = this.#options;
-    const server = this.#server(authentication, () => undefined, further);
-    return serveGrpcTls({ ...at, server, log, drainMs: limits.drainMs });
+    const streams = new Set<Stream>();
+    const server = this.#server({ authentication, streams, destroy: () => undefined }, further);
+    const tls = await serveGrpcTls({ ...at, server, log, drainMs: limits.drainMs });
+    return { ...endingFirst(tls, streams), reload: (material) => tls.reload(material) };
   }
 
-  /** Ends every stream with a status that tells the client to connect elsewhere. The ports are their owner's. */
+  /** Ends every stream that is left. The ports are their owner's. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosing = true;
     clearInterval(this.#sweeper);
     for (const stream of [...this.#streams.values()]) stream.end(streamEnd.shutdown());
   }
 
-  #server(
-    authentication: StreamAuthentication | undefined,
-    destroy: (peer: string) => void,
-    further: readonly FurtherService[],
-  ): Server {
+  #server(port: Port, further: readonly FurtherService[]): Server {
     const server = new Server(serverOptions(this.#options.limits));
     const { streamAggregatedResources, deltaAggregatedResources } = aggregatedDiscoveryService;
     const raw = (bytes: Buffer): Buffer => bytes;
     const unread = { requestSerialize: raw, requestDeserialize: raw, responseSerialize: raw, responseDeserialize: raw };
-    const handle = (form: Form) => (call: RawCall) => void this.#open(call, form, authentication, destroy);
+    const handle = (form: Form) => (call: RawCall) => void this.#open(call, form, port);
     server.addService(
       {
         streamAggregatedResources: { ...streamAggregatedResources, ...unread },
@@ -151,15 +151,10 @@ export class AdsServer implements AsyncDisposable {
     return server;
   }
 
-  async #open(
-    call: RawCall,
-    form: Form,
-    authentication: StreamAuthentication | undefined,
-    destroy: (peer: string) => void,
-  ): Promise<void> {
+  async #open(call: RawCall, form: Form, port: Port): Promise<void> {
     const { log, metrics } = this.#options;
     const peer = call.getPeer();
-    const wire = callWire(call, () => destroy(peer));
+    const wire = callWire(call, () => port.destroy(peer));
     // Without a listener a broken call would be an uncaught exception of the process.
     call.on("error", (error) => log.debug("stream broke", { peer, error: error.message }));
     const refuse = (error: unknown): void => {
@@ -170,7 +165,7 @@ export class AdsServer implements AsyncDisposable {
       wire.end(reason);
     };
     try {
-      const proven = await this.#admit(call, authentication);
+      const proven = await this.#admit(call, port.authentication);
       if (call.cancelled) return;
       let stream: Stream | undefined;
       call.on("data", (bytes: Buffer) => {
@@ -180,7 +175,7 @@ export class AdsServer implements AsyncDisposable {
             if (node === undefined) throw streamEnd.invalid("the first request of a stream must carry a node");
             const proxy = readNode(this.#nodes, node);
             checkNodeIdentity(proven, proxy);
-            stream = this.#start(form, { proxy, identities: proven.identities }, wire);
+            stream = this.#start(form, { proxy, identities: proven.identities }, wire, port);
           }
           stream.receive(request);
         } catch (error) {
@@ -211,17 +206,19 @@ export class AdsServer implements AsyncDisposable {
     );
   }
 
-  #start(form: Form, client: ClientIdentity, wire: Wire): Stream {
+  #start(form: Form, client: ClientIdentity, wire: Wire, port: Port): Stream {
     const { metrics, log } = this.#options;
     const id = `${client.proxy.id}-${++this.#count}`;
     const version = metadataText(client.proxy.metadata, "ISTIO_VERSION") || "unknown";
     const onClosed = (reason: string): void => {
       this.#streams.delete(id);
+      port.streams.delete(stream);
       metrics.connected(version, -1);
       log.info("disconnected", { stream: id, reason });
     };
     const stream = new Stream({ id, form, client, wire, onClosed }, this.#context);
     this.#streams.set(id, stream);
+    port.streams.add(stream);
     metrics.connected(version, 1);
     log.info("connected", { stream: id, form, peer: wire.peer });
     return stream;
@@ -233,6 +230,24 @@ export class AdsServer implements AsyncDisposable {
     this.#options.metrics.refused("request");
     stream.end(reason);
   }
+}
+
+interface Port {
+  readonly authentication: StreamAuthentication | undefined;
+  readonly streams: Set<Stream>;
+  /** Cuts the connection of a client that does not read. */
+  readonly destroy: (peer: string) => void;
+}
+
+/** Its streams end with a status that tells the client to connect elsewhere, before the port is closed. */
+function endingFirst(port: AdsPort, streams: ReadonlySet<Stream>): AdsPort {
+  return {
+    port: port.port,
+    [Symbol.asyncDispose]: () => {
+      for (const stream of [...streams]) stream.end(streamEnd.shutdown());
+      return port[Symbol.asyncDispose]();
+    },
+  };
 }
 
 function readNode(nodes: NodeReader, node: Parameters<NodeReader["read"]>[0]) {

@@ -50,8 +50,8 @@ export async function startTestServer(given: TestServerOptions = {}): Promise<Te
     queue,
     metrics,
     [Symbol.asyncDispose]: async () => {
-      await ads[Symbol.asyncDispose]();
       await listening[Symbol.asyncDispose]();
+      await ads[Symbol.asyncDispose]();
     },
   };
 }

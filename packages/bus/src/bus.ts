@@ -2,6 +2,8 @@
  * The transport of changes: one sequence of messages for the whole fleet, the last value of each
  * subject kept. Two implementations, one conformance suite (bus.conformance.ts).
  */
+import type { KeyValue, KeyValueOptions } from "./key-value.ts";
+
 export interface OutgoingMessage {
   readonly subject: string;
   readonly payload: Uint8Array;
@@ -14,14 +16,19 @@ export interface StoredMessage {
   readonly sequence: number;
   readonly payload: Uint8Array;
   readonly headers: Readonly<Record<string, string>>;
+  /** When it was stored, by the server's clock. */
+  readonly storedAtMs: number;
 }
 
 export type BusItem =
   | { readonly kind: "message"; readonly message: StoredMessage }
   /** Everything that was stored when following began has been delivered. */
-  | { readonly kind: "caught-up"; readonly sequence: number }
-  /** The sequence began anew (the stream was lost): what was received before may not hold any more. */
-  | { readonly kind: "reset"; readonly reason: string };
+  | { readonly kind: "caught-up"; readonly sequence: number; readonly epoch: string }
+  /**
+   * What was received before may not hold any more: the sequence began anew, or deletes that the
+   * position has not seen were forgotten meanwhile. Everything that is stored follows.
+   */
+  | { readonly kind: "reset"; readonly reason: string; readonly epoch: string };
 
 export type BusState =
   | { readonly connected: true }
@@ -32,18 +39,30 @@ export interface FollowOptions {
   readonly filter: string;
   /** 0 begins with the oldest message that is kept. */
   readonly afterSequence: number;
+  /** The epoch that `afterSequence` was read in; in another one it means nothing. */
+  readonly epoch?: string | undefined;
 }
 
 export interface Bus extends AsyncDisposable {
   /**
    * Stores messages in order and resolves to their sequences when all are safe. While the servers are
-   * away it waits for them. @throws BusError BUS_PUBLISH, BUS_CLOSED
+   * away it waits for them. @throws BusError BUS_PUBLISH when one is too large, BUS_CLOSED
    */
   publish(messages: readonly OutgoingMessage[]): Promise<readonly number[]>;
-  /** The last value of every subject under `filter`, in order of sequence. */
+  /** The last value of every subject under `filter`, in order of sequence; waits for servers that are away. */
   lastValues(filter: string): Promise<readonly StoredMessage[]>;
   /** Messages from a position on, in order of sequence and without end; survives reconnects. */
   follow(options: FollowOptions, stop: AbortSignal): AsyncIterable<BusItem>;
+  /** Removes messages that are last values, for good; who follows from before the last of them gets a `reset`. */
+  forget(sequences: readonly number[]): Promise<void>;
+  /** Small things that services share: leases, tokens. */
+  keyValue(bucket: string, options?: KeyValueOptions): Promise<KeyValue>;
+  /** Names the sequence. It changes when the stream was lost and made anew: positions begin again then. */
+  readonly epoch: string;
+  /** Called when `epoch` has changed. Returns a function that ends that. */
+  onEpoch(listener: (epoch: string) => void): () => void;
+  /** The largest payload and headers of one message. */
+  readonly maxMessageBytes: number;
   readonly state: BusState;
   /** Called at every change of `state`. Returns a function that ends that. */
   onState(listener: (state: BusState) => void): () => void;
@@ -51,3 +70,19 @@ export interface Bus extends AsyncDisposable {
 
 /** Subjects of the control plane begin with this; its number is the version of the payloads. */
 export const subjectRoot = "flotilla.v1";
+
+/** Holds the highest sequence that was forgotten. */
+export const horizonSubject = `${subjectRoot}.horizon`;
+
+/** Why what was read up to a position does not continue; undefined when it does. */
+export function whyReset(
+  from: { readonly position: number; readonly epoch: string | undefined },
+  now: { readonly last: number; readonly epoch: string; readonly horizon: number },
+): string | undefined {
+  if (from.position === 0) return undefined;
+  if (from.epoch !== undefined && from.epoch !== now.epoch) return "the stream was lost and made anew";
+  if (from.position > now.last) return `position ${from.position} lies after the stream's end, ${now.last}`;
+  if (from.position < now.horizon)
+    return `deletes up to ${now.horizon} are forgotten, position ${from.position} has not seen them`;
+  return undefined;
+}

@@ -4,6 +4,6 @@ import { connectEmbedded } from "./embedded-bus.ts";
 
 describe("embedded bus", () => {
   // Held open, so that the sequence outlives each test's connections.
-  connectEmbedded("test");
-  busConformance(async () => connectEmbedded("test"));
+  connectEmbedded("test", Date.now);
+  busConformance(async () => connectEmbedded("test", Date.now));
 });

@@ -1,19 +1,33 @@
 /** The bus within one process: `embedded:NAME` is the same sequence for all who connect to that name. */
+import { randomUUID } from "node:crypto";
 import { Wakeup } from "@flotilla/runtime";
-import type { Bus, BusItem, BusState, FollowOptions, OutgoingMessage, StoredMessage } from "./bus.ts";
+import {
+  type Bus,
+  type BusItem,
+  type BusState,
+  type FollowOptions,
+  horizonSubject,
+  type OutgoingMessage,
+  type StoredMessage,
+  whyReset,
+} from "./bus.ts";
+import { Bucket, openEmbeddedKeyValue } from "./embedded-key-value.ts";
 import { BusError } from "./errors.ts";
 import { matchesFilter } from "./subject.ts";
 
 class Sequence {
+  readonly epoch = randomUUID();
   readonly bySubject = new Map<string, StoredMessage>();
   readonly followers = new Set<() => void>();
+  readonly buckets = new Map<string, Bucket>();
   last = 0;
+  horizon = 0;
 
-  append({ subject, payload, headers = {} }: OutgoingMessage): number {
+  append({ subject, payload, headers = {} }: OutgoingMessage, storedAtMs: number): number {
     const sequence = ++this.last;
     // Deleted first: the map's order is then the order of the sequences.
     this.bySubject.delete(subject);
-    this.bySubject.set(subject, { subject, sequence, payload, headers });
+    this.bySubject.set(subject, { subject, sequence, payload, headers, storedAtMs });
     return sequence;
   }
 
@@ -25,6 +39,10 @@ class Sequence {
     }
     return found.reverse();
   }
+
+  wake(): void {
+    for (const wake of this.followers) wake();
+  }
 }
 
 /** Module-level on purpose: services in one process find each other by name, like by a server's URL. */
@@ -32,45 +50,63 @@ const sequences = new Map<string, { readonly sequence: Sequence; users: number }
 
 const connected: BusState = { connected: true };
 
-export function connectEmbedded(name: string): Bus {
+export function connectEmbedded(name: string, nowMs: () => number): Bus {
   const shared = sequences.get(name) ?? { sequence: new Sequence(), users: 0 };
   sequences.set(name, shared);
   shared.users++;
   const { sequence } = shared;
-  let isClosed = false;
+  const closing = new AbortController();
   return {
     state: connected,
-    onState: () => () => {},
+    onState: () => () => undefined,
+    epoch: sequence.epoch,
+    onEpoch: () => () => undefined,
+    maxMessageBytes: Number.MAX_SAFE_INTEGER,
     publish: async (messages) => {
-      if (isClosed) throw new BusError("BUS_CLOSED", "the bus is closed");
-      const positions = messages.map((message) => sequence.append(message));
-      for (const wake of sequence.followers) wake();
+      closing.signal.throwIfAborted();
+      const positions = messages.map((message) => sequence.append(message, nowMs()));
+      sequence.wake();
       return positions;
     },
     lastValues: async (filter) => sequence.after(0, filter),
-    follow: (options, stop) => follow(sequence, options, stop),
+    follow: (options, stop) => follow(sequence, options, AbortSignal.any([stop, closing.signal])),
+    forget: async (forgotten) => forget(sequence, forgotten, nowMs()),
+    keyValue: async (bucketName, options = {}) => {
+      const bucket = sequence.buckets.get(bucketName) ?? new Bucket();
+      sequence.buckets.set(bucketName, bucket);
+      return openEmbeddedKeyValue(bucket, options, nowMs);
+    },
     [Symbol.asyncDispose]: async () => {
-      if (isClosed) return;
-      isClosed = true;
+      if (closing.signal.aborted) return;
+      closing.abort(new BusError("BUS_CLOSED", "the bus is closed"));
       shared.users--;
       if (shared.users === 0) sequences.delete(name);
     },
   };
 }
 
+function forget(sequence: Sequence, forgotten: readonly number[], nowMs: number): void {
+  if (forgotten.length === 0) return;
+  const gone = new Set(forgotten);
+  for (const [subject, message] of sequence.bySubject)
+    if (gone.has(message.sequence)) sequence.bySubject.delete(subject);
+  sequence.horizon = Math.max(sequence.horizon, ...forgotten);
+  sequence.append({ subject: horizonSubject, payload: new TextEncoder().encode(String(sequence.horizon)) }, nowMs);
+  sequence.wake();
+}
+
 async function* follow(
   sequence: Sequence,
-  { filter, afterSequence }: FollowOptions,
+  { filter, afterSequence, epoch }: FollowOptions,
   stop: AbortSignal,
 ): AsyncGenerator<BusItem> {
   const wakeup = new Wakeup();
   const wake = () => wakeup.wake();
   sequence.followers.add(wake);
-  stop.addEventListener("abort", wake, { once: true });
   try {
-    if (afterSequence > sequence.last)
-      yield { kind: "reset", reason: `position ${afterSequence} lies after the end, ${sequence.last}` };
-    let position = afterSequence > sequence.last ? 0 : afterSequence;
+    const reason = whyReset({ position: afterSequence, epoch }, sequence);
+    if (reason !== undefined) yield { kind: "reset", reason, epoch: sequence.epoch };
+    let position = reason === undefined ? afterSequence : 0;
     let isCaughtUp = false;
     while (!stop.aborted) {
       const { last } = sequence;
@@ -79,12 +115,11 @@ async function* follow(
         if (stop.aborted) return;
       }
       position = last;
-      if (!isCaughtUp) yield { kind: "caught-up", sequence: last };
+      if (!isCaughtUp) yield { kind: "caught-up", sequence: last, epoch: sequence.epoch };
       isCaughtUp = true;
       if (sequence.last === position) await wakeup.wait(stop);
     }
   } finally {
     sequence.followers.delete(wake);
-    stop.removeEventListener("abort", wake);
   }
 }

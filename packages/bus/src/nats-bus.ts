@@ -1,101 +1,65 @@
 /** The bus over NATS JetStream: one stream for the fleet, the last message of each subject kept. */
-import { delay, type Logger } from "@flotilla/runtime";
-import {
-  type ConsumerMessages,
-  connect,
-  DeliverPolicy,
-  DiscardPolicy,
-  Events,
-  headers,
-  type JetStreamClient,
-  type JetStreamManager,
-  type JsMsg,
-  type NatsConnection,
-  nuid,
-  StorageType,
-} from "nats";
+import { delay, orAborted } from "@flotilla/runtime";
+import { Events, headers, type JetStreamClient, type JetStreamManager, type NatsConnection, nuid } from "nats";
 import type { Bus, BusItem, BusState, FollowOptions, OutgoingMessage, StoredMessage } from "./bus.ts";
-import { subjectRoot } from "./bus.ts";
+import { horizonSubject, whyReset } from "./bus.ts";
 import { BusError } from "./errors.ts";
+import type { KeyValue, KeyValueOptions } from "./key-value.ts";
+import { connectPatiently, type NatsConnectOptions, patiently, retryMs } from "./nats-connection.ts";
+import { openNatsKeyValue } from "./nats-key-value.ts";
+import { horizonOf, isNotFound, openStream, type StreamLook, streamName } from "./nats-stream.ts";
+import { deliveries } from "./ordered-consumer.ts";
 
-export interface NatsOptions {
-  /** `nats://host:port`, several separated by commas. */
-  readonly url: string;
-  readonly log: Logger;
+export interface NatsOptions extends NatsConnectOptions {
   readonly nowMs: () => number;
-  /** Name of this connection on the server's pages. */
-  readonly clientName: string;
+  /** Copies of the stream in a cluster of servers. */
+  readonly replicas: number;
 }
 
-const stream = "FLOTILLA";
-/** A retry within this time is recognised as such by the server. */
-const duplicateWindowNanos = 120 * 1e9;
-const retryMs = 250;
+/** What one message may weigh beside its payload and headers. */
+const overheadBytes = 1_024;
+const publishTimeoutMs = 5_000;
+/** Messages under way at once. */
+const windowSize = 200;
 
 /** Waits for the servers when they are away, telling so; never gives up unless `stop` fires. */
-export async function connectNats({ url, log, nowMs, clientName }: NatsOptions, stop: AbortSignal): Promise<Bus> {
-  const connection = await connectPatiently(url, clientName, log, stop);
-  const manager = await patiently(() => openStream(connection), log, stop);
-  return new NatsBus(connection, manager, log, nowMs);
-}
-
-async function connectPatiently(url: string, name: string, log: Logger, stop: AbortSignal): Promise<NatsConnection> {
-  const servers = url.split(",").map((server) => server.trim());
-  return patiently(
-    () => connect({ servers, name, maxReconnectAttempts: -1, reconnectTimeWait: retryMs, pingInterval: 10_000 }),
-    log,
-    stop,
-  );
-}
-
-async function patiently<T>(attempt: () => Promise<T>, log: Logger, stop: AbortSignal): Promise<T> {
-  for (let told = false; ; told = true) {
-    stop.throwIfAborted();
-    try {
-      return await attempt();
-    } catch (error) {
-      if (!told) log.warn("nats is away, waiting for it", { error });
-      await delay(retryMs, stop);
-    }
-  }
-}
-
-async function openStream(connection: NatsConnection): Promise<JetStreamManager> {
-  const manager = await connection.jetstreamManager();
-  const config = {
-    subjects: [`${subjectRoot}.>`],
-    storage: StorageType.File,
-    max_msgs_per_subject: 1,
-    discard: DiscardPolicy.Old,
-    duplicate_window: duplicateWindowNanos,
-    allow_direct: true,
-  };
+export async function connectNats(options: NatsOptions, stop: AbortSignal): Promise<Bus> {
+  const connection = await connectPatiently(options, stop);
   try {
-    await manager.streams.info(stream);
-  } catch {
-    // Not there yet; if another service makes it at the same time, with the same settings, both succeed.
-    await manager.streams.add({ name: stream, ...config });
+    const open = async () => {
+      const manager = await connection.jetstreamManager();
+      return { manager, look: await openStream(manager, options.replicas) };
+    };
+    const { manager, look } = await patiently(open, { what: "jetstream", log: options.log }, stop);
+    return new NatsBus(connection, manager, look, options);
+  } catch (error) {
+    await connection.close();
+    throw error;
   }
-  return manager;
 }
 
 class NatsBus implements Bus {
   readonly #connection: NatsConnection;
   readonly #manager: JetStreamManager;
   readonly #client: JetStreamClient;
-  readonly #log: Logger;
-  readonly #nowMs: () => number;
-  readonly #listeners = new Set<(state: BusState) => void>();
+  readonly #options: NatsOptions;
+  readonly #stateListeners = new Set<(state: BusState) => void>();
+  readonly #epochListeners = new Set<(epoch: string) => void>();
+  readonly #closing = new AbortController();
+  /** Fires when the connection is lost: what waits for an answer on it need not wait any longer. */
+  #lost = new AbortController();
+  #back = Promise.withResolvers<void>();
   #state: BusState = { connected: true };
+  #epoch: string;
   #publishing: Promise<unknown> = Promise.resolve();
-  #isClosed = false;
 
-  constructor(connection: NatsConnection, manager: JetStreamManager, log: Logger, nowMs: () => number) {
+  constructor(connection: NatsConnection, manager: JetStreamManager, { epoch }: StreamLook, options: NatsOptions) {
     this.#connection = connection;
     this.#manager = manager;
     this.#client = connection.jetstream();
-    this.#log = log;
-    this.#nowMs = nowMs;
+    this.#options = options;
+    this.#epoch = epoch;
+    this.#back.resolve();
     void this.#watchConnection();
   }
 
@@ -103,159 +67,248 @@ class NatsBus implements Bus {
     return this.#state;
   }
 
+  get epoch(): string {
+    return this.#epoch;
+  }
+
+  get maxMessageBytes(): number {
+    return (this.#connection.info?.max_payload ?? 1_048_576) - overheadBytes;
+  }
+
   onState(listener: (state: BusState) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    this.#stateListeners.add(listener);
+    return () => this.#stateListeners.delete(listener);
+  }
+
+  onEpoch(listener: (epoch: string) => void): () => void {
+    this.#epochListeners.add(listener);
+    return () => this.#epochListeners.delete(listener);
   }
 
   publish(messages: readonly OutgoingMessage[]): Promise<readonly number[]> {
     // One batch after the other: a batch that is retried must not be overtaken.
     const result = this.#publishing.then(() => this.#publishInOrder(messages));
-    this.#publishing = result.catch(() => {});
+    this.#publishing = result.catch(() => undefined);
     return result;
   }
 
   async lastValues(filter: string): Promise<readonly StoredMessage[]> {
-    const consumer = await this.#client.consumers.get(stream, {
-      filterSubjects: filter,
-      deliver_policy: DeliverPolicy.LastPerSubject,
-    });
-    const { num_pending: pending } = await consumer.info();
-    const found: StoredMessage[] = [];
-    if (pending === 0) return found;
-    const messages = await consumer.consume({ max_messages: 1_000 });
-    for await (const message of messages) {
-      found.push(stored(message));
-      if (message.info.pending === 0) break;
-    }
-    await messages.close();
-    return found;
+    const { log } = this.#options;
+    return patiently(() => this.#readLastValues(filter), { what: "nats", log }, this.#closing.signal);
   }
 
-  async *follow({ filter, afterSequence }: FollowOptions, stop: AbortSignal): AsyncGenerator<BusItem> {
-    let position = afterSequence;
-    let isCaughtUp = false;
-    while (!stop.aborted && !this.#isClosed) {
+  async *follow({ filter, afterSequence, epoch }: FollowOptions, stop: AbortSignal): AsyncGenerator<BusItem> {
+    const until = AbortSignal.any([stop, this.#closing.signal]);
+    let [position, known, isCaughtUp] = [afterSequence, epoch, false];
+    while (!until.aborted) {
       try {
-        const { last_seq: last } = (await this.#manager.streams.info(stream)).state;
-        if (position > last) {
-          yield { kind: "reset", reason: `position ${position} lies after the stream's end, ${last}` };
+        await orAborted(this.#back.promise, until);
+        const look = await this.#look();
+        const reason = whyReset({ position, epoch: known }, look);
+        known = look.epoch;
+        if (reason !== undefined) {
           [position, isCaughtUp] = [0, false];
+          yield { kind: "reset", reason, epoch: look.epoch };
         }
-        for await (const item of this.#consume(filter, position, last, isCaughtUp, stop)) {
+        for await (const item of this.#consume(filter, position, look, isCaughtUp, until)) {
           if (item.kind === "message") position = item.message.sequence;
-          if (item.kind === "caught-up") isCaughtUp = true;
+          else if (item.kind === "caught-up") [position, isCaughtUp] = [item.sequence, true];
           yield item;
         }
+        await delay(retryMs / 5, until);
       } catch (error) {
-        if (stop.aborted || this.#isClosed) return;
-        this.#log.warn("following is interrupted, trying again", { position, error });
-        await delay(retryMs, stop);
+        if (until.aborted) return;
+        this.#options.log.warn("following is interrupted, trying again", { position, error });
+        await delay(retryMs, until);
       }
     }
+  }
+
+  async forget(sequences: readonly number[]): Promise<void> {
+    if (sequences.length === 0) return;
+    const horizon = Math.max(await horizonOf(this.#manager), ...sequences);
+    // First the mark, then the removal: whoever reads in between begins again without need, never too late.
+    await this.publish([{ subject: horizonSubject, payload: new TextEncoder().encode(String(horizon)) }]);
+    for (const sequence of sequences) {
+      try {
+        await this.#manager.streams.deleteMessage(streamName, sequence, false);
+      } catch (error) {
+        if (!isNotFound(error) && !/no message found|not found/i.test(String(error))) throw error;
+      }
+    }
+  }
+
+  keyValue(bucket: string, options: KeyValueOptions = {}): Promise<KeyValue> {
+    const { log, replicas } = this.#options;
+    const parts = { connection: this.#connection, manager: this.#manager, client: this.#client, replicas, log };
+    return openNatsKeyValue(bucket, options, parts);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#isClosed) return;
-    this.#isClosed = true;
+    if (this.#closing.signal.aborted) return;
+    const reason = new BusError("BUS_CLOSED", "the bus is closed");
+    this.#closing.abort(reason);
+    this.#lost.abort(reason);
+    this.#back.resolve();
     await this.#connection.close();
   }
 
-  /** Ends when the stream may have been lost, so that the position is compared with it again. */
   async *#consume(
     filter: string,
     position: number,
-    last: number,
+    { last }: StreamLook,
     isCaughtUp: boolean,
     stop: AbortSignal,
   ): AsyncGenerator<BusItem> {
-    // From the beginning is the default; asked for by name, the client library (2.29.3) never answers.
-    const start = position === 0 ? {} : { deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: position + 1 };
-    const consumer = await this.#client.consumers.get(stream, { filterSubjects: filter, ...start });
-    const { num_pending: pending } = await consumer.info();
-    if (pending === 0 && !isCaughtUp) yield { kind: "caught-up", sequence: last };
-    let waiting = pending > 0 && !isCaughtUp;
-    const messages = await consumer.consume({ max_messages: 500 });
-    const end = () => void messages.close();
-    const forget = this.onState((state) => state.connected && end());
-    stop.addEventListener("abort", end, { once: true });
-    try {
-      for await (const message of messages) {
-        yield { kind: "message", message: stored(message) };
-        if (!waiting || message.info.pending > 0) continue;
-        waiting = false;
-        yield { kind: "caught-up", sequence: message.seq };
+    const { signal: lost } = this.#lost;
+    const epoch = this.#epoch;
+    const parts = { connection: this.#connection, manager: this.#manager, stream: streamName };
+    let isWaiting = !isCaughtUp;
+    let sequence = Math.max(position, last);
+    for await (const item of deliveries({ ...parts, filter, start: position }, AbortSignal.any([stop, lost]))) {
+      if (item.kind === "message") {
+        sequence = Math.max(sequence, item.message.sequence);
+        yield { kind: "message", message: item.message };
       }
-    } finally {
-      forget();
-      stop.removeEventListener("abort", end);
-      await close(messages);
+      if (!isWaiting || (item.kind !== "idle" && item.pending > 0)) continue;
+      isWaiting = false;
+      yield { kind: "caught-up", sequence, epoch };
     }
   }
 
-  /** All are under way at once, which keeps their order; from the first that failed on, one by one again. */
-  async #publishInOrder(messages: readonly OutgoingMessage[]): Promise<readonly number[]> {
-    const ids = messages.map(() => nuid.next());
-    const sequences: number[] = [];
-    const window = 200;
-    while (sequences.length < messages.length) {
-      if (this.#isClosed) throw new BusError("BUS_CLOSED", "the bus is closed");
-      const begin = sequences.length;
-      const batch = messages.slice(begin, begin + window);
-      const results = await Promise.allSettled(
-        batch.map((message, i) => this.#publishOne(message, ids[begin + i] ?? "")),
-      );
-      for (const result of results) {
-        if (result.status === "rejected") {
-          this.#refuseHopeless(result.reason);
-          await delay(retryMs);
-          break;
-        }
-        sequences.push(result.value);
-      }
+  async #readLastValues(filter: string): Promise<readonly StoredMessage[]> {
+    const stop = AbortSignal.any([this.#closing.signal, this.#lost.signal]);
+    const parts = { connection: this.#connection, manager: this.#manager, stream: streamName };
+    const found = new Map<string, StoredMessage>();
+    for await (const item of deliveries({ ...parts, filter, start: "last-per-subject" }, stop)) {
+      if (item.kind === "message") found.set(item.message.subject, item.message);
+      if (item.kind === "idle" || item.pending === 0)
+        return [...found.values()].sort((a, b) => a.sequence - b.sequence);
     }
+    throw new BusError("BUS_CONNECT", `reading ${filter} was interrupted`);
+  }
+
+  async #publishInOrder(messages: readonly OutgoingMessage[]): Promise<readonly number[]> {
+    for (const message of messages) this.#refuseTooLarge(message);
+    const sequences: number[] = [];
+    for (const window of windows(messages)) sequences.push(...(await this.#publishWindow(window)));
     return sequences;
   }
 
-  async #publishOne({ subject, payload, headers: given = {} }: OutgoingMessage, msgID: string): Promise<number> {
+  /** Subjects within a window differ, so that retries of some cannot put an older value over a newer one. */
+  async #publishWindow(messages: readonly OutgoingMessage[]): Promise<readonly number[]> {
+    const { log } = this.#options;
+    const ids = messages.map(() => nuid.next());
+    const sequences = new Map<number, number>();
+    for (let attempts = 0; sequences.size < messages.length; attempts++) {
+      await this.#back.promise;
+      this.#closing.signal.throwIfAborted();
+      const { signal: lost } = this.#lost;
+      const missing = [...messages.keys()].filter((i) => !sequences.has(i));
+      const sent = missing.map((i) => orAborted(this.#publishOne(messages[i], ids[i] ?? ""), lost));
+      const results = await Promise.allSettled(sent);
+      for (const [at, result] of results.entries())
+        if (result.status === "fulfilled") sequences.set(missing[at] ?? 0, result.value);
+      const failure = results.find((result) => result.status === "rejected");
+      if (failure === undefined) continue;
+      this.#closing.signal.throwIfAborted();
+      if (attempts === 0) log.warn("publishing is interrupted, trying again", { error: failure.reason });
+      await this.#recover();
+    }
+    return messages.map((_, i) => sequences.get(i) ?? 0);
+  }
+
+  async #publishOne(message: OutgoingMessage | undefined, msgID: string): Promise<number> {
+    if (message === undefined) throw new BusError("BUS_PUBLISH", "no message");
     const all = headers();
-    for (const [name, value] of Object.entries(given)) all.set(name, value);
-    const { seq } = await this.#client.publish(subject, payload, { msgID, headers: all, timeout: 5_000 });
+    for (const [name, value] of Object.entries(message.headers ?? {})) all.set(name, value);
+    const options = { msgID, headers: all, timeout: publishTimeoutMs };
+    const { seq } = await this.#client.publish(message.subject, message.payload, options);
     return seq;
   }
 
-  #refuseHopeless(error: unknown): void {
-    const code = (error as { readonly code?: string }).code;
-    if (code === "MAX_PAYLOAD_EXCEEDED")
-      throw new BusError("BUS_PUBLISH", "a message is larger than the server takes", { cause: error });
+  #refuseTooLarge({ subject, payload, headers: given = {} }: OutgoingMessage): void {
+    const size = Object.entries(given).reduce(
+      (sum, [name, value]) => sum + name.length + value.length + 4,
+      payload.length,
+    );
+    if (size <= this.maxMessageBytes) return;
+    throw new BusError("BUS_PUBLISH", `${subject} has ${size} bytes, the server takes ${this.maxMessageBytes}`);
   }
 
-  async #watchConnection(): Promise<void> {
-    for await (const status of this.#connection.status()) {
-      if (status.type === Events.Disconnect) {
-        this.#setState({ connected: false, sinceMs: this.#nowMs(), reason: String(status.data) });
-      } else if (status.type === Events.Reconnect) {
-        this.#setState({ connected: true });
-      }
+  /** Where the stream ends now. A stream that is gone is made anew, and whoever listens is told. */
+  async #look(): Promise<StreamLook & { readonly horizon: number }> {
+    const look = await openStream(this.#manager, this.#options.replicas);
+    if (look.epoch !== this.#epoch) {
+      this.#options.log.warn("the stream was lost and is made anew", { before: this.#epoch, now: look.epoch });
+      this.#epoch = look.epoch;
+      for (const listener of [...this.#epochListeners]) listener(look.epoch);
+    }
+    return { ...look, horizon: await horizonOf(this.#manager) };
+  }
+
+  async #recover(): Promise<void> {
+    await delay(retryMs, this.#closing.signal);
+    if (!this.#state.connected) return;
+    try {
+      await this.#look();
+    } catch (error) {
+      this.#options.log.debug("jetstream does not answer yet", { error });
     }
   }
 
+  async #watchConnection(): Promise<void> {
+    for await (const { type, data } of this.#connection.status()) {
+      if (type === Events.Disconnect) this.#onLost(String(data));
+      else if (type === Events.Reconnect) void this.#onBack();
+    }
+  }
+
+  #onLost(reason: string): void {
+    this.#lost.abort(new BusError("BUS_CONNECT", `the connection to ${reason} is lost`));
+    if (!this.#state.connected) return;
+    this.#back = Promise.withResolvers();
+    this.#setState({ connected: false, sinceMs: this.#options.nowMs(), reason });
+    this.#options.log.warn("nats is away", { reason });
+  }
+
+  /** Back means that the stream answers, not only that the connection stands. */
+  async #onBack(): Promise<void> {
+    this.#lost = new AbortController();
+    try {
+      const { signal } = this.#closing;
+      await patiently(
+        () => this.#look(),
+        { what: "jetstream", log: this.#options.log },
+        AbortSignal.any([signal, this.#lost.signal]),
+      );
+    } catch (error) {
+      this.#options.log.debug("away again before the stream answered", { error });
+      return;
+    }
+    this.#setState({ connected: true });
+    this.#back.resolve();
+    this.#options.log.info("nats is back");
+  }
+
   #setState(state: BusState): void {
-    if (state.connected === this.#state.connected) return;
     this.#state = state;
-    if (state.connected) this.#log.info("nats is back");
-    else this.#log.warn("nats is away", { reason: state.reason });
-    for (const listener of [...this.#listeners]) listener(state);
+    for (const listener of [...this.#stateListeners]) listener(state);
   }
 }
 
-async function close(messages: ConsumerMessages): Promise<void> {
-  const error = await messages.close();
-  if (error !== undefined && error !== null && error instanceof Error) throw error;
-}
-
-function stored(message: JsMsg): StoredMessage {
-  const found: Record<string, string> = {};
-  for (const [name, values] of message.headers ?? []) found[name] = values[0] ?? "";
-  return { subject: message.subject, sequence: message.seq, payload: message.data, headers: found };
+function windows(messages: readonly OutgoingMessage[]): readonly (readonly OutgoingMessage[])[] {
+  const found: OutgoingMessage[][] = [];
+  let subjects = new Set<string>();
+  for (const message of messages) {
+    const current = found.at(-1);
+    if (current === undefined || subjects.has(message.subject) || current.length >= windowSize) {
+      found.push([message]);
+      subjects = new Set([message.subject]);
+    } else {
+      current.push(message);
+      subjects.add(message.subject);
+    }
+  }
+  return found;
 }

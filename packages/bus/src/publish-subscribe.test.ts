@@ -12,7 +12,7 @@ const config = (name: string, spec: unknown, kind = "VirtualService"): Change =>
 };
 
 function open(name: string) {
-  const bus = connectEmbedded(name);
+  const bus = connectEmbedded(name, () => 1_000);
   const publisher = (id = "config-controller") =>
     createPublisher({ bus, publisher: id, seal, log: noopLogger, nowMs: () => 1_000 });
   return { bus, publisher };
@@ -114,7 +114,9 @@ describe("publisher and subscriber", () => {
     await one.publish([config("only", {}, "Secret")]);
     await one.publish([config("a", {}), config("hidden", {}, "Secret")]);
     const { value } = await items.next();
-    assert.deepEqual(value?.kind === "group" ? value.group.changes.map((change: Change) => change.key) : [], [config("a", {}).key]);
+    assert.deepEqual(value?.kind === "group" ? value.group.changes.map((change: Change) => change.key) : [], [
+      config("a", {}).key,
+    ]);
     stop.abort();
     await items.return(undefined);
   });

@@ -6,6 +6,12 @@ export function token(text: string): string {
   return text.replaceAll(/[^A-Za-z0-9-]/g, (c) => `_${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
+/** The text that `token` was made from. */
+export function untoken(text: string): string {
+  if (text === "_") return "";
+  return text.replaceAll(/_([0-9a-f]{4})/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
+}
+
 export function matchesFilter(subject: string, filter: string): boolean {
   const [parts, wanted] = [subject.split("."), filter.split(".")];
   for (const [i, want] of wanted.entries()) {

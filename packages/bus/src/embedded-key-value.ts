@@ -1,0 +1,64 @@
+/** Shared values within one process. */
+import { Wakeup } from "@flotilla/runtime";
+import type { KeyValue, KeyValueEntry, KeyValueOptions } from "./key-value.ts";
+
+interface Cell extends KeyValueEntry {
+  readonly untilMs: number;
+}
+
+export class Bucket {
+  readonly cells = new Map<string, Cell>();
+  readonly watchers = new Set<() => void>();
+  revision = 0;
+
+  write(key: string, value: Uint8Array | undefined, untilMs: number): number {
+    const revision = ++this.revision;
+    // Deleted first: the map's order is then the order of the revisions.
+    this.cells.delete(key);
+    this.cells.set(key, { key, revision, untilMs, ...(value !== undefined && { value }) });
+    for (const wake of this.watchers) wake();
+    return revision;
+  }
+
+  live(key: string, nowMs: number): Cell | undefined {
+    const cell = this.cells.get(key);
+    return cell?.value === undefined || cell.untilMs <= nowMs ? undefined : cell;
+  }
+}
+
+export function openEmbeddedKeyValue(bucket: Bucket, { ttlMs }: KeyValueOptions, nowMs: () => number): KeyValue {
+  const untilMs = () => (ttlMs === undefined ? Number.POSITIVE_INFINITY : nowMs() + ttlMs);
+  return {
+    get: async (key) => {
+      const { value, revision } = bucket.live(key, nowMs()) ?? {};
+      return value === undefined || revision === undefined ? undefined : { key, value, revision };
+    },
+    put: async (key, value) => bucket.write(key, value, untilMs()),
+    update: async (key, value, revision) => {
+      if ((bucket.live(key, nowMs())?.revision ?? 0) !== revision) return undefined;
+      return bucket.write(key, value, untilMs());
+    },
+    delete: async (key) => void bucket.write(key, undefined, Number.POSITIVE_INFINITY),
+    watch: (stop) => watch(bucket, nowMs, stop),
+  };
+}
+
+async function* watch(bucket: Bucket, nowMs: () => number, stop: AbortSignal): AsyncGenerator<KeyValueEntry> {
+  const wakeup = new Wakeup();
+  const wake = () => wakeup.wake();
+  bucket.watchers.add(wake);
+  try {
+    for (let seen = 0; !stop.aborted; ) {
+      for (const { untilMs, ...entry } of [...bucket.cells.values()]) {
+        if (entry.revision <= seen || untilMs <= nowMs()) continue;
+        seen = entry.revision;
+        yield entry;
+        if (stop.aborted) return;
+      }
+      if (bucket.revision <= seen || [...bucket.cells.values()].at(-1)?.revision === seen) await wakeup.wait(stop);
+      else seen = bucket.revision;
+    }
+  } finally {
+    bucket.watchers.delete(wake);
+  }
+}

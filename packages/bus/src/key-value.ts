@@ -1,0 +1,24 @@
+/** Small things that services share, each with a revision: who holds a lease, which token is in use. */
+export interface KeyValueOptions {
+  /** Values vanish after this time unless they are written again. */
+  readonly ttlMs?: number;
+}
+
+export interface KeyValueEntry {
+  readonly key: string;
+  /** Absent: it was deleted. */
+  readonly value?: Uint8Array;
+  /** Grows with each write in the bucket. */
+  readonly revision: number;
+}
+
+export interface KeyValue {
+  get(key: string): Promise<KeyValueEntry | undefined>;
+  /** Writes whatever is there. Resolves to the new revision. */
+  put(key: string, value: Uint8Array): Promise<number>;
+  /** Writes if the last revision is this one, 0 for "there is none". Undefined: somebody else was faster. */
+  update(key: string, value: Uint8Array, revision: number): Promise<number | undefined>;
+  delete(key: string): Promise<void>;
+  /** What is there, then what changes. Values that vanish by age are not told. */
+  watch(stop: AbortSignal): AsyncIterable<KeyValueEntry>;
+}

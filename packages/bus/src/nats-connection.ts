@@ -1,0 +1,67 @@
+/** Connects to NATS servers, however long they are away, and keeps connecting. */
+import { delay, type Logger } from "@flotilla/runtime";
+import { type ConnectionOptions, connect, type NatsConnection } from "nats";
+import { BusError } from "./errors.ts";
+
+export interface NatsConnectOptions {
+  /** `nats://host:port` or `tls://…`, with `user:password@` or `token@` before the host; several separated by commas. */
+  readonly url: string;
+  /** Name of this connection on the server's pages. */
+  readonly clientName: string;
+  readonly log: Logger;
+}
+
+export const retryMs = 250;
+const tellAgainMs = 30_000;
+
+/** @throws BusError BUS_CONNECT when the URL cannot be read; the reason of `stop` */
+export async function connectPatiently(options: NatsConnectOptions, stop: AbortSignal): Promise<NatsConnection> {
+  const settings = connectionOptions(options);
+  return patiently(() => connect(settings), { what: `nats at ${settings.servers.join(", ")}`, log: options.log }, stop);
+}
+
+/** Tries until it succeeds; tells the first failure and then one in a while. */
+export async function patiently<T>(
+  attempt: () => Promise<T>,
+  { what, log }: { readonly what: string; readonly log: Logger },
+  stop: AbortSignal,
+): Promise<T> {
+  for (let toldAt = Number.NEGATIVE_INFINITY; ; ) {
+    stop.throwIfAborted();
+    try {
+      return await attempt();
+    } catch (error) {
+      if (performance.now() - toldAt > tellAgainMs) {
+        toldAt = performance.now();
+        log.warn(`${what} is away, waiting for it`, { error });
+      }
+      await delay(retryMs, stop);
+    }
+  }
+}
+
+function connectionOptions({
+  url,
+  clientName,
+}: NatsConnectOptions): ConnectionOptions & { readonly servers: string[] } {
+  const addresses = url.split(",").map((address) => parse(address.trim()));
+  const [{ username = "", password = "", protocol = "" } = {}] = addresses;
+  const user = decodeURIComponent(username);
+  return {
+    servers: addresses.map(({ host }) => host),
+    name: clientName,
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: retryMs,
+    reconnectJitter: 100,
+    pingInterval: 10_000,
+    timeout: 5_000,
+    ...(protocol === "tls:" && { tls: {} }),
+    ...(password !== "" ? { user, pass: decodeURIComponent(password) } : user !== "" && { token: user }),
+  };
+}
+
+function parse(address: string): URL {
+  if (!URL.canParse(address) || new URL(address).host === "")
+    throw new BusError("BUS_CONNECT", `"${address.replace(/\/\/.*@/, "//")}" is not nats://host:port`);
+  return new URL(address);
+}

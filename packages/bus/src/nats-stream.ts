@@ -1,0 +1,75 @@
+/** The one stream of the fleet: made when it is not there, brought to our settings when it is. */
+import {
+  DiscardPolicy,
+  type JetStreamManager,
+  NatsError,
+  nanos,
+  RetentionPolicy,
+  StorageType,
+  type StreamConfig,
+  type StreamInfo,
+} from "nats";
+import { horizonSubject, subjectRoot } from "./bus.ts";
+
+export const streamName = "FLOTILLA";
+
+export interface StreamLook {
+  readonly epoch: string;
+  /** The sequence of the last message. */
+  readonly last: number;
+}
+
+/** Several services may do this at once. */
+export async function openStream(manager: JetStreamManager, replicas: number): Promise<StreamLook> {
+  const wanted = {
+    subjects: [`${subjectRoot}.>`],
+    storage: StorageType.File,
+    retention: RetentionPolicy.Limits,
+    max_msgs_per_subject: 1,
+    discard: DiscardPolicy.Old,
+    // A retry within this time is recognised as such by the server.
+    duplicate_window: nanos(120_000),
+    allow_direct: true,
+    num_replicas: replicas,
+  };
+  const found = await infoOf(manager);
+  const info = found ?? (await create(manager, wanted));
+  const isAsWanted = info.config.num_replicas === replicas && info.config.max_msgs_per_subject === 1;
+  if (!isAsWanted) await manager.streams.update(streamName, { ...info.config, ...wanted });
+  return { epoch: String(info.created), last: info.state.last_seq };
+}
+
+/** The highest sequence that was forgotten, 0 when none was. */
+export async function horizonOf(manager: JetStreamManager): Promise<number> {
+  try {
+    const message = await manager.streams.getMessage(streamName, { last_by_subj: horizonSubject });
+    return Number(new TextDecoder().decode(message.data));
+  } catch (error) {
+    if (isNotFound(error)) return 0;
+    throw error;
+  }
+}
+
+export function isNotFound(error: unknown): boolean {
+  return error instanceof NatsError && (error.api_error?.code === 404 || error.code === "404");
+}
+
+async function infoOf(manager: JetStreamManager): Promise<StreamInfo | undefined> {
+  try {
+    return await manager.streams.info(streamName);
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
+async function create(manager: JetStreamManager, wanted: Partial<StreamConfig>): Promise<StreamInfo> {
+  try {
+    return await manager.streams.add({ name: streamName, ...wanted });
+  } catch (error) {
+    // Another service made it between our question and our order.
+    const info = await infoOf(manager);
+    if (info === undefined) throw error;
+    return info;
+  }
+}

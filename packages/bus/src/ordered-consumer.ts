@@ -1,0 +1,141 @@
+/**
+ * Reads a JetStream stream in order: an ephemeral push consumer whose every delivery is counted. It
+ * ends, instead of going on with a hole, when a delivery or several heartbeats are missing; whoever
+ * reads it begins again from where it was.
+ *
+ * differs: the client library's ordered consumers keep a timer of consumers whose server was killed,
+ * and tell nothing when a stream is removed under them.
+ */
+import {
+  AckPolicy,
+  type ConsumerConfig,
+  createInbox,
+  DeliverPolicy,
+  type JetStreamManager,
+  type Msg,
+  type NatsConnection,
+  nanos,
+  type Subscription,
+} from "nats";
+import type { StoredMessage } from "./bus.ts";
+import { BusError } from "./errors.ts";
+
+export interface ConsumerOptions {
+  readonly connection: NatsConnection;
+  readonly manager: JetStreamManager;
+  readonly stream: string;
+  readonly filter: string;
+  /** After this sequence, or only the last value of each subject. */
+  readonly start: number | "last-per-subject";
+}
+
+export type Delivery =
+  | { readonly kind: "begin"; readonly pending: number }
+  | { readonly kind: "message"; readonly message: StoredMessage; readonly pending: number }
+  /** There is nothing more at the moment. */
+  | { readonly kind: "idle" };
+
+const heartbeatMs = 1_500;
+const missedHeartbeats = 3;
+
+/** Ends when `stop` fires or the reading must begin again. */
+export async function* deliveries(options: ConsumerOptions, stop: AbortSignal): AsyncGenerator<Delivery, void> {
+  const { connection, manager, stream } = options;
+  const inbox = createInbox();
+  const subscription = connection.subscribe(inbox);
+  const end = (): void => subscription.unsubscribe();
+  stop.addEventListener("abort", end, { once: true });
+  const watchdog = watch(subscription, end);
+  try {
+    const { num_pending: pending } = await manager.consumers.add(stream, configuration(inbox, options));
+    if (stop.aborted) return;
+    yield { kind: "begin", pending };
+    let delivered = 0;
+    for await (const message of subscription) {
+      const status = message.headers?.code ?? 0;
+      if (status === 0) {
+        const item = delivery(message);
+        if (item.number !== ++delivered) return;
+        yield item;
+      } else if (status !== 100 || !isHeartbeatInOrder(message, connection, delivered)) return;
+      else if (message.headers?.description.startsWith("Idle") === true) yield { kind: "idle" };
+    }
+  } finally {
+    clearInterval(watchdog);
+    stop.removeEventListener("abort", end);
+    // The server removes a consumer that nobody listens to.
+    if (!connection.isClosed()) end();
+  }
+}
+
+function configuration(inbox: string, { filter, start }: ConsumerOptions): Partial<ConsumerConfig> {
+  const from =
+    start === "last-per-subject"
+      ? { deliver_policy: DeliverPolicy.LastPerSubject }
+      : start === 0
+        ? { deliver_policy: DeliverPolicy.All }
+        : { deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: start + 1 };
+  return {
+    ...from,
+    deliver_subject: inbox,
+    filter_subject: filter,
+    ack_policy: AckPolicy.None,
+    max_deliver: 1,
+    mem_storage: true,
+    num_replicas: 1,
+    // The server stops sending until what was sent has been read: nothing piles up here.
+    flow_control: true,
+    idle_heartbeat: nanos(heartbeatMs),
+    inactive_threshold: nanos(10_000),
+  };
+}
+
+/** Counts what arrives, not what is read: a reader that takes its time loses no heartbeat. */
+function watch(subscription: Subscription, end: () => void): NodeJS.Timeout {
+  let seen = -1;
+  let quiet = 0;
+  return setInterval(() => {
+    const received = subscription.getReceived();
+    quiet = received === seen ? quiet + 1 : 0;
+    seen = received;
+    if (quiet > missedHeartbeats) end();
+  }, heartbeatMs);
+}
+
+/** Answers flow control on the way. */
+function isHeartbeatInOrder(message: Msg, connection: NatsConnection, delivered: number): boolean {
+  if (message.headers?.description.startsWith("Flow") === true) {
+    message.respond();
+    return true;
+  }
+  const stalled = message.headers?.get("Nats-Consumer-Stalled") ?? "";
+  if (stalled !== "") connection.publish(stalled);
+  return Number(message.headers?.get("Nats-Last-Consumer") ?? Number.NaN) === delivered;
+}
+
+function delivery(message: Msg): Delivery & { readonly kind: "message"; readonly number: number } {
+  const { sequence, number, storedAtMs, pending } = parsePlace(message.reply ?? "");
+  const headers: Record<string, string> = {};
+  for (const [name, values] of message.headers ?? []) headers[name] = values[0] ?? "";
+  const { subject, data: payload } = message;
+  return { kind: "message", message: { subject, sequence, payload, headers, storedAtMs }, pending, number };
+}
+
+/**
+ * The reply subject tells the place in the stream and in the delivery, from its end or, with the two
+ * tokens of newer servers before the stream's name, one further in:
+ * `$JS.ACK.[domain.account.]stream.consumer.deliveries.sequence.number.nanoseconds.pending[.random]`.
+ */
+function parsePlace(reply: string): {
+  readonly sequence: number;
+  readonly number: number;
+  readonly storedAtMs: number;
+  readonly pending: number;
+} {
+  const tokens = reply.split(".");
+  const at = tokens.length === 9 ? 5 : 7;
+  const [sequence, number, nanoseconds, pending] = tokens.slice(at, at + 4).map(Number);
+  if (sequence === undefined || number === undefined || nanoseconds === undefined || pending === undefined)
+    throw new BusError("BUS_BAD_EVENT", `a delivery's place cannot be read from "${reply}"`);
+  return { sequence, number, storedAtMs: Math.floor(nanoseconds / 1e6), pending };
+}

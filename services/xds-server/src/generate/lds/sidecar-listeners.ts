@@ -6,9 +6,11 @@ import { TlsParameters_TlsProtocol } from "@flotilla/proto/envoy/extensions/tran
 import { inboundMutualTls } from "../../snapshot/scope/authn.ts";
 import { query, type View } from "../../snapshot/view.ts";
 import { createGenerator } from "../generator.ts";
+import { statName } from "../shared/stat-name.ts";
 import { type BoundInboundInputs, buildBoundInbound } from "./inbound/bound-inbound.ts";
 import type { InboundChainInputs } from "./inbound/inbound-chains.ts";
 import { type InboundPort, inboundPorts } from "./inbound/inbound-ports.ts";
+import type { ServerFiles } from "./inbound/tls-context.ts";
 import { buildVirtualInbound, type VirtualInboundInputs } from "./inbound/virtual-inbound.ts";
 import { buildOutboundListener, type OutboundListenerInputs } from "./outbound/build.ts";
 import { outboundListener, outboundListeners } from "./outbound/outbound-listeners.ts";
@@ -63,10 +65,14 @@ function selectVirtualInbound(view: View): VirtualInboundInputs {
     ...selectChains(view),
     listenPort: view.mesh.proxyInboundListenPort,
     ports: view.read(redirectedPorts),
+    passthroughStatName: statName(view.mesh.inboundClusterStatName, "", passthroughPort),
     passthroughMode: view.read(inboundMutualTls).workload,
     detectionTimeout: view.mesh.protocolDetectionTimeout,
   };
 }
+
+/** A pattern has little to say of a port that nobody names. */
+const passthroughPort = { hostname: "", port: { number: 0, name: "virtualInbound" } };
 
 const redirectedPorts = query<readonly InboundPort[]>("redirected-ports", (view) => {
   return view.read(inboundPorts).filter((port) => !isBound(port));
@@ -76,12 +82,19 @@ function selectChains(view: View): InboundChainInputs {
   return {
     traits: view.read(listenerTraits),
     trustDomains: view.read(trustDomains),
+    serverFiles: view.read(serverFiles),
     minimumTlsVersion: TlsParameters_TlsProtocol.TLSv1_2,
     httpFilters: noFilters,
   };
 }
 
 const noFilters = { early: [], late: [] };
+
+const serverFiles = query<ServerFiles>("server-files", ({ proxy }) => ({
+  certificate: proxy.metadataText("TLS_SERVER_CERT_CHAIN"),
+  key: proxy.metadataText("TLS_SERVER_KEY"),
+  root: proxy.metadataText("TLS_SERVER_ROOT_CERT"),
+}));
 
 const trustDomains = query<readonly string[]>("trust-domains", ({ mesh }) => [
   ...new Set([mesh.trustDomain, ...mesh.trustDomainAliases]),

@@ -1,8 +1,7 @@
 /** What all listeners of a proxy have in common, decided once a view. */
 import { metadataObject } from "@flotilla/model";
 import { MeshConfig_ProxyPathNormalization_NormalizationType as Normalization } from "@flotilla/proto/mesh/v1alpha1/config_pb";
-import { OutboundTrafficPolicy_Mode } from "@flotilla/proto/networking/v1alpha3/sidecar_pb";
-import { outboundTrafficPolicy } from "../../snapshot/scope/sidecar.ts";
+import { fallbackCluster } from "../../snapshot/scope/sidecar.ts";
 import { query, type View } from "../../snapshot/view.ts";
 import { istioExtensions } from "../shared/istio-extensions.ts";
 import { type AccessLogs, accessLogs } from "./access-log.ts";
@@ -27,8 +26,10 @@ export interface ListenerTraits {
   readonly transparent: boolean;
   readonly tracing: TracingTraits;
   readonly accessLogs: AccessLogs;
-  /** Where traffic to nowhere known goes: PassthroughCluster or BlackHoleCluster. */
-  readonly fallbackCluster: "PassthroughCluster" | "BlackHoleCluster";
+  /** Sessions may be kept with one endpoint. */
+  readonly sessions: boolean;
+  /** Where traffic to nowhere known goes: PassthroughCluster, BlackHoleCluster, or an egress proxy. */
+  readonly fallbackCluster: string;
   readonly wildcardAddress: string;
   readonly loopbackAddress: string;
   readonly extraAddresses: readonly string[];
@@ -40,7 +41,6 @@ export const listenerTraits = query<ListenerTraits>("listener-traits", (view) =>
   const normalization = mesh.pathNormalization?.normalization ?? Normalization.DEFAULT;
   const decodes = normalization === Normalization.DECODE_AND_MERGE_SLASHES;
   const { ipMode } = proxy;
-  const registryOnly = view.read(outboundTrafficPolicy)?.mode === OutboundTrafficPolicy_Mode.REGISTRY_ONLY;
   return {
     networkMetadata: exchanges && proxy.supports(istioExtensions.networkMetadataExchange),
     httpMetadata: exchanges && proxy.supports(istioExtensions.httpPeerMetadata),
@@ -55,7 +55,8 @@ export const listenerTraits = query<ListenerTraits>("listener-traits", (view) =>
     transparent: proxy.metadataText("INTERCEPTION_MODE") === "TPROXY",
     tracing: view.read(tracingTraits),
     accessLogs: view.read(accessLogs),
-    fallbackCluster: registryOnly ? "BlackHoleCluster" : "PassthroughCluster",
+    sessions: view.flag("PILOT_ENABLE_PERSISTENT_SESSION_FILTER", false),
+    fallbackCluster: view.read(fallbackCluster),
     wildcardAddress: ipMode === "ipv6" ? "::" : "0.0.0.0",
     loopbackAddress: ipMode === "ipv6" ? "::1" : "127.0.0.1",
     extraAddresses: view.read(dualStackWildcards),
@@ -84,7 +85,7 @@ const tracingTraits = query<TracingTraits>("tracing-traits", (view) => ({
 }));
 
 function canonicalService({ proxy }: View): string {
-  return proxy.label("service.istio.io/canonical-name") ?? proxy.label("app") ?? "unknown";
+  return proxy.label("service.istio.io/canonical-name") ?? "unknown";
 }
 
 /** The proxy's own PROXY_CONFIG, else the mesh's default, else one percent. */

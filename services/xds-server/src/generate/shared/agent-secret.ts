@@ -7,6 +7,20 @@ import {
 } from "@flotilla/proto/envoy/extensions/transport_sockets/tls/v3/secret_pb";
 import { zeroDuration } from "./duration.ts";
 
+/** A file that the agent watches, under the name it knows it by (`file-cert:`, `file-root:`). */
+export function fileSecret(name: string): SdsSecretConfig {
+  const { sdsConfig } = agentSecret(name);
+  return create(SdsSecretConfigSchema, {
+    name,
+    ...(sdsConfig && {
+      sdsConfig: {
+        configSourceSpecifier: sdsConfig.configSourceSpecifier,
+        resourceApiVersion: sdsConfig.resourceApiVersion,
+      },
+    }),
+  });
+}
+
 export function agentSecret(name: string): SdsSecretConfig {
   return create(SdsSecretConfigSchema, {
     name,

@@ -14,3 +14,8 @@ export function parseDuration(text: string): Duration | undefined {
   }
   return create(DurationSchema, { seconds: BigInt(Math.floor(nanos / 1e9)), nanos: Math.round(nanos % 1e9) });
 }
+
+/** As Go text, so that plans stay plain data. */
+export function durationText({ seconds, nanos }: Pick<Duration, "seconds" | "nanos">): string {
+  return nanos === 0 ? `${seconds}s` : `${seconds}s${nanos}ns`;
+}

@@ -10,11 +10,12 @@ import type { ListenerTraits } from "../traits.ts";
 import type { ChainOption } from "./chain-options.ts";
 import type { InboundPort } from "./inbound-ports.ts";
 import { inboundRoute } from "./inbound-route.ts";
-import { type InboundTlsInputs, inboundTls } from "./tls-context.ts";
+import { type InboundTlsInputs, inboundTls, type ServerFiles } from "./tls-context.ts";
 
 export interface InboundChainInputs {
   readonly traits: ListenerTraits;
   readonly trustDomains: readonly string[];
+  readonly serverFiles: ServerFiles;
   readonly minimumTlsVersion: InboundTlsInputs["minimumVersion"];
   readonly httpFilters: { readonly early: readonly HttpFilter[]; readonly late: readonly HttpFilter[] };
 }
@@ -23,14 +24,18 @@ export interface InboundChainInputs {
 export interface InboundDestination {
   readonly name: string;
   readonly cluster: string;
+  /** Of connection managers. */
   readonly statPrefix: string;
+  /** Of TCP proxies. */
+  readonly tcpStatPrefix: string;
   /** Absent for connections to ports that nobody names. */
   readonly port?: InboundPort;
 }
 
 export function destinationOf(port: InboundPort): InboundDestination {
   const place = `${port.address}_${port.port}`;
-  return { name: place, cluster: `inbound|${port.port}||`, statPrefix: `inbound_${place}`, port };
+  const cluster = `inbound|${port.port}||`;
+  return { name: place, cluster, statPrefix: `inbound_${place}`, tcpStatPrefix: port.statName || cluster, port };
 }
 
 export function inboundChains(
@@ -50,13 +55,13 @@ export function inboundChains(
       transportProtocol,
       applicationProtocols: [...protocols],
     };
-    const { trustDomains, minimumTlsVersion: minimumVersion } = inputs;
+    const { trustDomains, serverFiles: files, minimumTlsVersion: minimumVersion } = inputs;
     return create(FilterChainSchema, {
       name: isCatchAllHttp ? `${destination.name}-catchall-http` : destination.name,
       filterChainMatch,
       filters: carries === "http" ? httpFiltersOf(inputs, destination) : tcpFiltersOf(inputs, destination),
       ...(destination.port?.origin !== undefined && { metadata: originMetadata(destination.port.origin) }),
-      ...(tls && { transportSocket: inboundTls({ tcp: carries === "tcp", trustDomains, minimumVersion }) }),
+      ...(tls && { transportSocket: inboundTls({ tcp: carries === "tcp", trustDomains, minimumVersion, files }) }),
     });
   });
 }
@@ -80,11 +85,14 @@ function httpFiltersOf(
   return [...(traits.networkMetadata ? [metadataExchange] : []), manager];
 }
 
-function tcpFiltersOf({ traits }: InboundChainInputs, { cluster, port }: InboundDestination): FilterChain["filters"] {
+function tcpFiltersOf(
+  { traits }: InboundChainInputs,
+  { cluster, port, tcpStatPrefix }: InboundDestination,
+): FilterChain["filters"] {
   const accessLog = traits.accessLogs.connection;
   return [
     ...(traits.networkMetadata ? [metadataExchange] : []),
-    ...(port?.protocol === "Mongo" ? [mongoProxy(cluster)] : []),
-    tcpProxy({ statPrefix: cluster, clusters: cluster, accessLog, idleTimeout: traits.idleTimeout }),
+    ...(port?.protocol === "Mongo" ? [mongoProxy(tcpStatPrefix)] : []),
+    tcpProxy({ statPrefix: tcpStatPrefix, clusters: cluster, accessLog, idleTimeout: traits.idleTimeout }),
   ];
 }

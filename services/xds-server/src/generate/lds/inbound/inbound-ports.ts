@@ -5,6 +5,7 @@ import { inboundMutualTls, type MutualTlsMode } from "../../../snapshot/scope/au
 import { sidecarOf } from "../../../snapshot/scope/sidecar.ts";
 import type { ServiceTarget } from "../../../snapshot/subject.ts";
 import { query, type View } from "../../../snapshot/view.ts";
+import { statName } from "../../shared/stat-name.ts";
 import { listenerTraits } from "../traits.ts";
 
 export interface InboundPort {
@@ -16,6 +17,8 @@ export interface InboundPort {
   readonly mode: MutualTlsMode;
   readonly servicePort: number;
   readonly hostname: string;
+  /** By MeshConfig's pattern; empty without one. */
+  readonly statName: string;
   /** The proxy listens itself, at `address`. */
   readonly bindToPort: boolean;
   /** The Sidecar that names the port, as a path of the Kubernetes API. */
@@ -39,7 +42,8 @@ function servicePorts(view: View): readonly InboundPort[] {
   const address = view.read(listenerTraits).wildcardAddress;
   const ports = new Map<number, InboundPort>();
   for (const target of view.proxy.targets) {
-    const port = servicePortOf(view, target);
+    const service = [...view.serviceShards(target).values()][0];
+    const port = service?.ports.find(({ number }) => number === target.port);
     if (port === undefined || port.protocol === "UDP") continue;
     const taken = ports.get(target.targetPort);
     if (taken !== undefined) {
@@ -49,7 +53,9 @@ function servicePorts(view: View): readonly InboundPort[] {
     const mode = modes.ports.get(target.targetPort) ?? modes.workload;
     const { hostname, targetPort } = target;
     const { protocol, number: servicePort } = port;
-    ports.set(targetPort, { port: targetPort, address, protocol, mode, servicePort, hostname, bindToPort: false });
+    const stat = statName(view.mesh.inboundClusterStatName, "", { hostname, service, port, targetPort });
+    const place = { port: targetPort, address, servicePort, hostname, bindToPort: false };
+    ports.set(targetPort, { ...place, protocol, mode, statName: stat });
   }
   return [...ports.values()].sort((a, b) => a.port - b.port);
 }
@@ -72,14 +78,10 @@ function sidecarPort(
     mode: modes.ports.get(port.number) ?? modes.workload,
     servicePort: port.number,
     hostname: `${name}.${namespace}`,
+    statName: statName(view.mesh.inboundClusterStatName, "", { hostname: `${name}.${namespace}`, port }),
     bindToPort,
     origin: `/apis/networking.istio.io/v1/namespaces/${namespace}/sidecar/${name}`,
   };
-}
-
-function servicePortOf(view: View, target: ServiceTarget): ServicePort | undefined {
-  const service = [...view.serviceShards(target).values()][0];
-  return service?.ports.find(({ number }) => number === target.port);
 }
 
 function reportConflict(view: View, target: ServiceTarget, port: ServicePort, taken: InboundPort): void {

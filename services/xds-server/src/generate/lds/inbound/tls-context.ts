@@ -3,7 +3,14 @@ import { create, pack } from "@flotilla/proto";
 import { type TransportSocket, TransportSocketSchema } from "@flotilla/proto/envoy/config/core/v3/base_pb";
 import { TlsParameters_TlsProtocol as Protocol } from "@flotilla/proto/envoy/extensions/transport_sockets/tls/v3/common_pb";
 import { DownstreamTlsContextSchema } from "@flotilla/proto/envoy/extensions/transport_sockets/tls/v3/tls_pb";
-import { agentSecret } from "../../shared/agent-secret.ts";
+import { agentSecret, fileSecret } from "../../shared/agent-secret.ts";
+
+/** Files that the workload's certificates come from instead; empty for none. */
+export interface ServerFiles {
+  readonly certificate: string;
+  readonly key: string;
+  readonly root: string;
+}
 
 export interface InboundTlsInputs {
   /** The workload's bytes may be anything: peers may negotiate the exchange of metadata. */
@@ -11,14 +18,19 @@ export interface InboundTlsInputs {
   /** Callers must belong to one of these. */
   readonly trustDomains: readonly string[];
   readonly minimumVersion: Protocol;
+  readonly files: ServerFiles;
 }
 
-export function inboundTls({ tcp, trustDomains, minimumVersion }: InboundTlsInputs): TransportSocket {
+export function inboundTls({ tcp, trustDomains, minimumVersion, files }: InboundTlsInputs): TransportSocket {
   const context = create(DownstreamTlsContextSchema, {
     requireClientCertificate: true,
     commonTlsContext: {
       alpnProtocols: [...(tcp ? ["istio-peer-exchange"] : []), "h2", "http/1.1"],
-      tlsCertificateSdsSecretConfigs: [agentSecret("default")],
+      tlsCertificateSdsSecretConfigs: [
+        files.certificate !== "" && files.key !== ""
+          ? fileSecret(`file-cert:${files.certificate}~${files.key}`)
+          : agentSecret("default"),
+      ],
       validationContextType: {
         case: "combinedValidationContext",
         value: {
@@ -27,7 +39,8 @@ export function inboundTls({ tcp, trustDomains, minimumVersion }: InboundTlsInpu
               matchPattern: { case: "prefix" as const, value: `spiffe://${domain}/` },
             })),
           },
-          validationContextSdsSecretConfig: agentSecret("ROOTCA"),
+          validationContextSdsSecretConfig:
+            files.root === "" ? agentSecret("ROOTCA") : fileSecret(`file-root:${files.root}`),
         },
       },
       tlsParams: {

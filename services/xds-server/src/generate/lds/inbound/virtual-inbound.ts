@@ -20,6 +20,8 @@ export interface VirtualInboundInputs extends InboundChainInputs {
   readonly ports: readonly InboundPort[];
   /** For connections to ports that no service names. */
   readonly passthroughMode: MutualTlsMode;
+  /** By MeshConfig's pattern; empty without one. */
+  readonly passthroughStatName: string;
   readonly detectionTimeout: Duration | undefined;
 }
 
@@ -60,7 +62,8 @@ function blackhole({ traits, listenPort }: VirtualInboundInputs): FilterChain {
 
 function passthrough(inputs: VirtualInboundInputs): readonly FilterChain[] {
   const cluster = "InboundPassthroughCluster";
-  const destination: InboundDestination = { name: "virtualInbound", cluster, statPrefix: cluster };
+  const tcpStatPrefix = inputs.passthroughStatName || cluster;
+  const destination: InboundDestination = { name: "virtualInbound", cluster, statPrefix: cluster, tcpStatPrefix };
   return inboundChains(inputs, chainOptions("Unsupported", inputs.passthroughMode), destination);
 }
 

@@ -20,10 +20,18 @@ export interface TcpProxyInputs {
   readonly accessLog?: readonly AccessLog[];
   /** Text of a duration; empty for Envoy's default. */
   readonly idleTimeout?: string;
+  /** Text of a duration. */
+  readonly maxDuration?: string;
+  /** One caller keeps to one endpoint. */
+  readonly hashSourceIp?: boolean;
+  /** Through a forward proxy, by CONNECT or POST. */
+  readonly tunnel?: { readonly target: string; readonly usePost: boolean };
 }
 
-export function tcpProxy({ statPrefix, clusters, accessLog = [], idleTimeout = "" }: TcpProxyInputs): Filter {
+export function tcpProxy(inputs: TcpProxyInputs): Filter {
+  const { statPrefix, clusters, accessLog = [], idleTimeout = "", maxDuration = "", hashSourceIp, tunnel } = inputs;
   const idle = parseDuration(idleTimeout);
+  const longest = parseDuration(maxDuration);
   const message = create(TcpProxySchema, {
     statPrefix,
     clusterSpecifier:
@@ -32,6 +40,9 @@ export function tcpProxy({ statPrefix, clusters, accessLog = [], idleTimeout = "
         : { case: "weightedClusters", value: { clusters: [...clusters] } },
     accessLog: [...accessLog],
     ...(idle && { idleTimeout: idle }),
+    ...(longest && { maxDownstreamConnectionDuration: longest }),
+    ...(hashSourceIp && { hashPolicy: [{ policySpecifier: { case: "sourceIp" as const, value: {} } }] }),
+    ...(tunnel && { tunnelingConfig: { hostname: tunnel.target, usePost: tunnel.usePost } }),
   });
   return networkFilter("envoy.filters.network.tcp_proxy", pack(TcpProxySchema, message));
 }

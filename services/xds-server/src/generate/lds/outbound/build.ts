@@ -9,6 +9,7 @@ import { pipeAddress, socketAddress } from "../../shared/address.ts";
 import { zeroDuration } from "../../shared/duration.ts";
 import { exactBalance } from "../connection-balance.ts";
 import { connectionManager } from "../http/connection-manager.ts";
+import { statefulSession } from "../http/filters.ts";
 import { httpInspector, tlsInspector } from "../listener-filters.ts";
 import { mongoProxy, tcpProxy } from "../network/filters.ts";
 import { originMetadata } from "../origin-metadata.ts";
@@ -22,13 +23,14 @@ export interface OutboundListenerInputs {
 }
 
 export function buildOutboundListener({ traits, plan, detectionTimeout }: OutboundListenerInputs): Listener {
-  const { name, bind, port, bindToPort, chains } = plan;
+  const { name, bind, port, bindToPort, chains, extraAddresses, isForwardProxy } = plan;
   const { filterChains, defaultFilterChain } = arrange(traits, plan);
   const sniffs = chains.some((chain) => chain.carries === "http" && chain.sniffed);
   return create(ListenerSchema, {
     name,
     trafficDirection: TrafficDirection.OUTBOUND,
     address: port === 0 ? pipeAddress(bind.replace(/^unix:\/\//, "")) : socketAddress(bind, port),
+    additionalAddresses: extraAddresses.map((extra) => ({ address: socketAddress(extra, port) })),
     ...(bindToPort ? { maxConnectionsToAcceptPerSocketEvent: 1 } : { bindToPort: false }),
     filterChains: [...filterChains],
     ...(defaultFilterChain && { defaultFilterChain }),
@@ -38,12 +40,12 @@ export function buildOutboundListener({ traits, plan, detectionTimeout }: Outbou
     ],
     listenerFiltersTimeout: (sniffs ? detectionTimeout : undefined) ?? zeroDuration,
     continueOnListenerFiltersTimeout: true,
-    ...(traits.exactBalance.outbound && { connectionBalanceConfig: exactBalance }),
+    ...(traits.exactBalance.outbound && isForwardProxy !== true && { connectionBalanceConfig: exactBalance }),
   });
 }
 
 /** The chain that takes whatever no other takes is the default one, unless it is alone. */
-function arrange(traits: ListenerTraits, { bind, port, chains, isWildcard, bindToPort }: OutboundListenerPlan) {
+function arrange(traits: ListenerTraits, { bind, port, chains, bindToPort }: OutboundListenerPlan) {
   const built = chains.map((chain) => ({ chain, filterChain: buildChain(traits, chain, `${bind}_${port}`) }));
   const catchAll = built.findLast(({ chain }) => takesEverything(chain));
   const others = built.filter((one) => one !== catchAll).map(({ filterChain }) => filterChain);
@@ -52,7 +54,7 @@ function arrange(traits: ListenerTraits, { bind, port, chains, isWildcard, bindT
       ? { filterChains: [catchAll.filterChain] }
       : { filterChains: others, defaultFilterChain: catchAll.filterChain };
   }
-  return { filterChains: others, ...(isWildcard && !bindToPort && { defaultFilterChain: fallthrough(traits) }) };
+  return { filterChains: others, ...(!bindToPort && { defaultFilterChain: fallthrough(traits) }) };
 }
 
 function takesEverything(chain: OutboundChain): boolean {
@@ -94,6 +96,8 @@ function httpChain(traits: ListenerTraits, { sniffed, routeName, grpcWeb }: Http
         statPrefix: `outbound_${address}`,
         routes: routeName,
         grpcWeb,
+        late: traits.sessions ? [statefulSession] : [],
+        allowAbsoluteUrl: routeName === "http_proxy",
       }),
     ],
   });
@@ -101,7 +105,7 @@ function httpChain(traits: ListenerTraits, { sniffed, routeName, grpcWeb }: Http
 
 function tcpChain(
   traits: ListenerTraits,
-  { serverNames, prefixes, statPrefix, clusters, protocol, origin }: TcpChain,
+  { serverNames, prefixes, statPrefix, clusters, protocol, policy, origin }: TcpChain,
 ): FilterChain {
   const hasMatch = serverNames.length > 0 || prefixes.length > 0;
   return create(FilterChainSchema, {
@@ -109,7 +113,13 @@ function tcpChain(
     transportSocketConnectTimeout: connectTimeout,
     filters: [
       ...(protocol === "Mongo" ? [mongoProxy(statPrefix)] : []),
-      tcpProxy({ statPrefix, clusters, accessLog: traits.accessLogs.connection, idleTimeout: traits.idleTimeout }),
+      tcpProxy({
+        statPrefix,
+        clusters,
+        accessLog: traits.accessLogs.connection,
+        idleTimeout: traits.idleTimeout,
+        ...policy,
+      }),
     ],
     ...(origin !== undefined && { metadata: originMetadata(origin) }),
   });

@@ -10,7 +10,7 @@ interface Entry {
   readonly bind: string;
   readonly port: number;
   readonly bindToPort: boolean;
-  readonly isWildcard: boolean;
+  readonly extraAddresses: readonly string[];
   chains: OutboundChain[];
   /** Belongs to an earlier egress listener, which alone says what it takes. */
   locked: boolean;
@@ -22,6 +22,7 @@ export interface Addition {
   readonly port: number;
   readonly bindToPort: boolean;
   readonly isWildcard: boolean;
+  readonly extraAddresses: readonly string[];
   readonly protocol: Protocol;
   readonly http: Omit<HttpChain, "sniffed" | "carries"> | undefined;
   readonly tcp: readonly TcpChain[];
@@ -38,13 +39,13 @@ export class ListenerMap {
   }
 
   add(addition: Addition): void {
-    const { bind, port, protocol, bindToPort, isWildcard, owner } = addition;
+    const { bind, port, protocol, bindToPort, extraAddresses, owner } = addition;
     const name = listenerName(bind, port);
     const kind: Kind = isHttp(protocol) ? "http" : isTcp(protocol) || protocol === "UDP" ? "tcp" : "auto";
     const existing = this.#entries.get(name);
     if (existing === undefined) {
       const chains = chainsOf(addition, kind);
-      this.#entries.set(name, { kind, bind, port, bindToPort, isWildcard, chains, locked: false, owner });
+      this.#entries.set(name, { kind, bind, port, bindToPort, extraAddresses, chains, locked: false, owner });
     } else if (!existing.locked) {
       this.#merge(existing, addition, kind);
     }
@@ -59,8 +60,8 @@ export class ListenerMap {
   plans(): readonly OutboundListenerPlan[] {
     const all = [...this.#entries.values()];
     const ordered = [...all.filter(({ kind }) => kind === "tcp"), ...all.filter(({ kind }) => kind !== "tcp")];
-    return ordered.map(({ bind, port, bindToPort, isWildcard, chains }) => {
-      return { name: listenerName(bind, port), bind, port, bindToPort, isWildcard, chains };
+    return ordered.map(({ bind, port, bindToPort, extraAddresses, chains }) => {
+      return { name: listenerName(bind, port), bind, port, bindToPort, extraAddresses, chains };
     });
   }
 

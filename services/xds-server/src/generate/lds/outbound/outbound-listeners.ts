@@ -15,9 +15,9 @@ import { listenerServices } from "../../../snapshot/scope/sidecar-scope.ts";
 import { layer4VirtualServices } from "../../../snapshot/scope/virtual-services.ts";
 import { query, type View } from "../../../snapshot/view.ts";
 import { listenerTraits } from "../traits.ts";
-import { ListenerMap } from "./listener-map.ts";
+import { ListenerMap, listenerName } from "./listener-map.ts";
 import type { OutboundListenerPlan } from "./plan.ts";
-import { serviceAddresses } from "./service-address.ts";
+import { furtherAddresses, serviceAddresses } from "./service-address.ts";
 import { tcpChains } from "./tcp-chains.ts";
 
 /** Every outbound listener by name. */
@@ -28,8 +28,19 @@ export const outboundListeners = query<ReadonlyMap<string, OutboundListenerPlan>
     else addServicePorts(view, map, listener);
     map.lock();
   }
-  return new Map(map.plans().map((plan) => [plan.name, plan]));
+  const plans = [...map.plans(), ...forwardProxy(view)];
+  return new Map(plans.map((plan) => [plan.name, plan]));
 });
+
+/** Where the workload itself calls the sidecar as an HTTP proxy: at a port its metadata or the mesh names. */
+function forwardProxy(view: View): readonly OutboundListenerPlan[] {
+  const port = Number(view.proxy.metadataText("HTTP_PROXY_PORT")) || view.mesh.proxyHttpPort;
+  if (port === 0) return [];
+  const bind = view.read(listenerTraits).loopbackAddress;
+  const chain = { carries: "http", sniffed: false, routeName: "http_proxy", grpcWeb: false } as const;
+  const place = { bind, port, bindToPort: true, extraAddresses: [], isForwardProxy: true };
+  return [{ name: listenerName(bind, port), ...place, chains: [chain] }];
+}
 
 /** One listener's plan; equal plans go no further. */
 export const outboundListener = query<OutboundListenerPlan | undefined, string>(
@@ -102,6 +113,7 @@ function addService(view: View, map: ListenerMap, part: Part): void {
     port: number,
     bindToPort,
     isWildcard,
+    extraAddresses: furtherAddresses(view, service, bind),
     protocol,
     owner: service.hostname,
     http: isTcp(protocol) ? undefined : { routeName, grpcWeb: protocol === "GRPC-Web" },

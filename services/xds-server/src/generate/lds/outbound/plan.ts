@@ -4,12 +4,15 @@ import type { WeightedCluster } from "../network/filters.ts";
 
 export interface OutboundListenerPlan {
   readonly name: string;
+  /** A listener of its own that no service asks for. */
+  readonly isForwardProxy?: boolean;
   /** An address, or the path of a Unix socket when `port` is 0. */
   readonly bind: string;
   readonly port: number;
+  /** More addresses of the same service, for workloads with addresses of both families. */
+  readonly extraAddresses: readonly string[];
   /** The proxy listens itself, instead of being handed redirected connections. */
   readonly bindToPort: boolean;
-  readonly isWildcard: boolean;
   readonly chains: readonly OutboundChain[];
 }
 
@@ -23,6 +26,14 @@ export interface HttpChain {
   readonly grpcWeb: boolean;
 }
 
+/** Texts are durations. */
+export interface TcpPolicy {
+  readonly idleTimeout?: string;
+  readonly maxDuration?: string;
+  readonly hashSourceIp?: boolean;
+  readonly tunnel?: { readonly target: string; readonly usePost: boolean };
+}
+
 export interface TcpChain {
   readonly carries: "tcp";
   readonly serverNames: readonly string[];
@@ -31,6 +42,7 @@ export interface TcpChain {
   readonly statPrefix: string;
   readonly clusters: string | readonly WeightedCluster[];
   readonly protocol: Protocol;
+  readonly policy: TcpPolicy;
   /** The VirtualService that made the route, as a path of the Kubernetes API. */
   readonly origin?: string;
 }

@@ -7,6 +7,9 @@ const unspecified = new Set(["0.0.0.0", "::"]);
 
 /** The service's own address; without one, those of its endpoints if callers see them, else the wildcard. */
 export function serviceAddresses(view: View, service: Service, port: ServicePort): readonly string[] {
+  // Each address of a ServiceEntry is a service of its own to callers.
+  const { addresses: several = [] } = service;
+  if (several.length > 1 && service.clusterVips[view.proxy.clusterId] === undefined) return several;
   const address = serviceAddress(view, service);
   if (!unspecified.has(address)) return [address];
   if (service.resolution !== "passthrough") return [view.read(listenerTraits).wildcardAddress];
@@ -19,6 +22,15 @@ export function serviceAddresses(view: View, service: Service, port: ServicePort
     return service.registry === "Kubernetes" ? [] : [view.read(listenerTraits).wildcardAddress];
   // A workload that calls its own address does not pass this listener.
   return [...new Set(addresses)].filter((one) => !own.includes(one));
+}
+
+/** The service's other addresses in the proxy's cluster, which share the listener of the first. */
+export function furtherAddresses(view: View, service: Service, bind: string): readonly string[] {
+  const { extraAddresses } = view.read(listenerTraits);
+  if (extraAddresses.length === 0) return [];
+  if (unspecified.has(bind)) return extraAddresses;
+  const inCluster = service.clusterVips[view.proxy.clusterId] ?? [];
+  return inCluster[0] === bind ? inCluster.slice(1) : [];
 }
 
 /** The address in the proxy's cluster, an allocated one, or the default. */

@@ -8,7 +8,9 @@ import type {
 } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
 import { meshGateway, mostSpecificHost } from "../../../snapshot/scope/virtual-services.ts";
 import type { View } from "../../../snapshot/view.ts";
+import { statName } from "../../shared/stat-name.ts";
 import type { TcpChain } from "./plan.ts";
+import { type TcpDestination, tcpPolicy } from "./tcp-policy.ts";
 
 export interface TcpTarget {
   readonly service: Service;
@@ -26,24 +28,27 @@ export function tcpChains(view: View, target: TcpTarget): readonly TcpChain[] {
   const routed = view.proxy.type === "router" ? undefined : virtualServiceFor(target);
   if (isTls(target.listenPort.protocol)) {
     const chains = routed === undefined ? [] : tlsRouteChains(view, target, routed);
-    return chains.length > 0 ? chains : [defaultChain(target, target.isWildcard ? [target.service.hostname] : [])];
+    return chains.length > 0
+      ? chains
+      : [defaultChain(view, target, target.isWildcard ? [target.service.hostname] : [])];
   }
   const chains = routed === undefined ? [] : tcpRouteChains(view, target, routed);
   return chains.some(({ prefixes }) => sameList(prefixes, cidrs(target)))
     ? chains
-    : [...chains, defaultChain(target, [])];
+    : [...chains, defaultChain(view, target, [])];
 }
 
-function defaultChain(target: TcpTarget, serverNames: readonly string[]): TcpChain {
+function defaultChain(view: View, target: TcpTarget, serverNames: readonly string[]): TcpChain {
   const { service, port, listenPort } = target;
   const cluster = clusterName("outbound", port.number, "", service.hostname);
   return {
     carries: "tcp",
     serverNames,
     prefixes: cidrs(target),
-    statPrefix: cluster,
+    statPrefix: outboundStatName(view, target, cluster, { host: service.hostname, subset: "" }),
     clusters: cluster,
     protocol: listenPort.protocol,
+    policy: tcpPolicy(view, { host: service.hostname, subset: "" }, true),
   };
 }
 
@@ -62,7 +67,7 @@ function tlsRouteChains(view: View, target: TcpTarget, config: Config<VirtualSer
     route.match
       .filter((match) => applies(view, target, match))
       .filter(({ sniHosts, destinationSubnets }) => isNew(seen, `${sniHosts.join()}|${destinationSubnets.join()}`))
-      .map((match) => chain(target, config, route.route, match.sniHosts, ranges(target, match))),
+      .map((match) => chain(view, target, config, route.route, match.sniHosts, ranges(target, match))),
   );
 }
 
@@ -71,10 +76,10 @@ function tcpRouteChains(view: View, target: TcpTarget, config: Config<VirtualSer
   const chains: TcpChain[] = [];
   const seen = new Set<string>();
   for (const route of config.spec.tcp) {
-    if (route.match.length === 0) return [...chains, chain(target, config, route.route, [], cidrs(target))];
+    if (route.match.length === 0) return [...chains, chain(view, target, config, route.route, [], cidrs(target))];
     for (const match of route.match) {
       if (!applies(view, target, match) || !isNew(seen, match.destinationSubnets.join())) continue;
-      chains.push(chain(target, config, route.route, [], ranges(target, match)));
+      chains.push(chain(view, target, config, route.route, [], ranges(target, match)));
       if (match.destinationSubnets.length === 0) return chains;
     }
   }
@@ -102,6 +107,7 @@ function ranges(
 }
 
 function chain(
+  view: View,
   target: TcpTarget,
   { key }: Config<VirtualService>,
   destinations: readonly RouteDestination[],
@@ -111,13 +117,15 @@ function chain(
   const clusters = destinations.map((route) => ({ name: destinationCluster(target, route), weight: route.weight }));
   const [only] = clusters;
   const single = clusters.length === 1 && only !== undefined;
+  const { host = "", subset = "" } = destinations[0]?.destination ?? {};
   return {
     carries: "tcp",
     serverNames,
     prefixes: prefixes.filter((prefix) => parseCidr(prefix) !== undefined),
-    statPrefix: single ? only.name : `${key.name}.${key.namespace}`,
+    statPrefix: single ? outboundStatName(view, target, only.name, { host, subset }) : `${key.name}.${key.namespace}`,
     clusters: single ? only.name : clusters,
     protocol: target.listenPort.protocol,
+    policy: tcpPolicy(view, { host, subset }, single),
     origin: `/apis/networking.istio.io/v1/namespaces/${key.namespace}/virtual-service/${key.name}`,
   };
 }
@@ -131,6 +139,15 @@ function destinationCluster({ port }: TcpTarget, { destination }: RouteDestinati
     destination?.subset ?? "",
     destination?.host ?? "",
   );
+}
+
+function outboundStatName(
+  view: View,
+  { service, port }: TcpTarget,
+  cluster: string,
+  { host, subset }: TcpDestination,
+): string {
+  return statName(view.mesh.outboundClusterStatName, cluster, { hostname: host, service, subset, port });
 }
 
 function sameList(a: readonly string[], b: readonly string[]): boolean {

@@ -1,0 +1,28 @@
+/** Names of statistics by the patterns of MeshConfig (`outboundClusterStatName`, `inboundClusterStatName`). */
+import type { Service } from "@flotilla/model";
+
+export interface StatNameParts {
+  readonly hostname: string;
+  /** Undefined when the host is no known service. */
+  readonly service?: Pick<Service, "name" | "namespace" | "registry"> | undefined;
+  readonly subset?: string;
+  readonly port?: { readonly number: number; readonly name: string } | undefined;
+  /** The workload's port; 0 on the way out. */
+  readonly targetPort?: number;
+}
+
+/** The pattern with its variables replaced; `otherwise` when MeshConfig has no pattern. */
+export function statName(pattern: string, otherwise: string, parts: StatNameParts): string {
+  if (pattern === "") return otherwise;
+  const { hostname, service, subset = "", port, targetPort = 0 } = parts;
+  const values: Readonly<Record<string, string>> = {
+    SERVICE: service?.registry === "Kubernetes" ? `${service.name}.${service.namespace}` : hostname,
+    SERVICE_NAME: service?.name ?? "",
+    SERVICE_FQDN: hostname,
+    SERVICE_PORT: port === undefined ? "" : `${port.number}`,
+    SERVICE_PORT_NAME: port?.name ?? "",
+    TARGET_PORT: `${targetPort}`,
+    SUBSET_NAME: subset,
+  };
+  return pattern.replace(/%([A-Z_]+)%/g, (text, name: string) => values[name] ?? text);
+}

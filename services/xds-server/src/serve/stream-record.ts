@@ -12,6 +12,11 @@ export interface StreamRecord {
   readonly connectedAtMs: number;
   /** As of now. */
   types(): ReadonlyMap<string, TypeRecord>;
+  /**
+   * The client has accepted everything that follows from the changes up to this position in the fleet's sequence.
+   * A lower bound while something is under way; it stands still while a refusal does.
+   */
+  settledPosition(): number;
 }
 
 export interface TypeRecord {

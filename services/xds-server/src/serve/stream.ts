@@ -92,6 +92,7 @@ export class Stream implements Pushable {
   #isWriting = false;
   #isClosed = false;
   #urgency: Urgency = "normal";
+  #settledAt = 0;
   #timer: NodeJS.Timeout | undefined;
   #timerAtMs = Number.POSITIVE_INFINITY;
 
@@ -104,7 +105,9 @@ export class Stream implements Pushable {
     this.#log = context.log.child({ stream: id, proxy: client.proxy.id });
     const { proxy, identities } = client;
     const types = () => this.#receipts.view(this.#state);
-    this.record = { id, proxy, identities, peer: wire.peer, form, connectedAtMs: Date.now(), types };
+    const settledPosition = () => this.#settledPosition();
+    const connectedAtMs = Date.now();
+    this.record = { id, proxy, identities, peer: wire.peer, form, connectedAtMs, types, settledPosition };
     this.#session = context.source.open(client, (typeUrl, urgency) => this.#onStale(typeUrl, urgency));
     context.observer.opened?.(this.record);
   }
@@ -132,7 +135,9 @@ export class Stream implements Pushable {
     if (this.#retries.size > 0) this.#wakeAt(now() + limits.retryMs);
     if (turn.retryAtMs !== undefined) this.#wakeAt(turn.retryAtMs);
     this.#urgency = "normal";
-    return turn.message === undefined ? undefined : this.#send(turn.message);
+    if (turn.message !== undefined) return this.#send(turn.message);
+    this.#settledAt = this.#settledPosition();
+    return undefined;
   }
 
   /** The client is gone, or goes. */
@@ -209,6 +214,7 @@ export class Stream implements Pushable {
         return;
       case "acknowledged": {
         const receipt = this.#receipts.acknowledged(effect.typeUrl, effect.nonce);
+        this.#settledAt = this.#settledPosition();
         if (receipt !== undefined) observer.acknowledged?.(this.record, effect.typeUrl, receipt);
         // Something may have waited for this.
         if (this.#isDue()) this.#wantTurn(this.#urgency);
@@ -286,6 +292,14 @@ export class Stream implements Pushable {
       },
       Math.max(1, atMs - this.#context.now()),
     );
+  }
+
+  #settledPosition(): number {
+    if (this.#isClosed || this.#state.types.size === 0) return this.#settledAt;
+    for (const { due, outstanding, rejection } of this.#state.types.values()) {
+      if (due !== undefined || outstanding.length > 0 || rejection !== undefined) return this.#settledAt;
+    }
+    return this.#context.source.position;
   }
 
   #isDue(): boolean {

@@ -2,6 +2,7 @@
  * The aggregated discovery service, in both forms, on a plaintext and a TLS port. A call becomes a stream when it was
  * admitted, its caller is proven and its first request carries a node that the caller may be.
  */
+import type { TLSSocket } from "node:tls";
 import { callerOf, serveGrpcTls, type TlsMaterial } from "@flotilla/auth/serving";
 import { metadataText, NodeError } from "@flotilla/model";
 import { aggregatedDiscoveryService } from "@flotilla/proto";
@@ -11,7 +12,7 @@ import { Server, type ServerOptions, type ServiceDefinition, type UntypedService
 import { Admission } from "./admission.ts";
 import { anonymous, authenticate, checkNodeIdentity, type StreamAuthentication } from "./authenticate.ts";
 import { callWire, type RawCall } from "./call-wire.ts";
-import { type Connections, servePlaintext } from "./connections.ts";
+import { type Connections, SocketsByPeer, servePlaintext } from "./connections.ts";
 import { decodeRequest } from "./decode-request.ts";
 import { MessageCache } from "./message-cache.ts";
 import { NodeReader } from "./node.ts";
@@ -122,8 +123,10 @@ export class AdsServer implements AsyncDisposable {
   ): Promise<AdsTlsPort> {
     const { log, limits } = this.#options;
     const streams = new Set<Stream>();
-    const server = this.#server({ authentication, streams, destroy: () => undefined }, further);
-    const tls = await serveGrpcTls({ ...at, server, log, drainMs: limits.drainMs });
+    const sockets = new SocketsByPeer();
+    const server = this.#server({ authentication, streams, destroy: (peer) => sockets.destroy(peer) }, further);
+    const onConnection = (socket: TLSSocket): void => sockets.add(socket);
+    const tls = await serveGrpcTls({ ...at, server, log, drainMs: limits.drainMs, onConnection });
     return { ...endingFirst(tls, streams), reload: (material) => tls.reload(material) };
   }
 

@@ -50,8 +50,8 @@ describe("tls port", () => {
     const stop = new AbortController();
     let answered = false;
     let error: unknown;
-    const own = shows === "certificate" ? ([pem.key, pem.certificate] as const) : ([null, null] as const);
-    const tls = credentials.createSsl(pem.certificate, ...own, { checkServerIdentity: () => undefined });
+    const [key, chain] = shows === "certificate" ? [pem.key, pem.certificate] : [null, null];
+    const tls = credentials.createSsl(pem.certificate, key, chain, { checkServerIdentity: () => undefined });
     const client = new XdsClient({
       form: "delta",
       node: create(NodeSchema, { id: "sidecar~10.0.0.1~a.shop~shop.svc.cluster.local" }),

@@ -2,12 +2,11 @@
  * TLS in front of a gRPC server: a client certificate is asked for but not needed (a token is as good), one that does not
  * verify ends the connection, and the server's own certificate can be replaced while connections stay open.
  */
-import type { AddressInfo, Socket } from "node:net";
-import { createServer } from "node:tls";
+import type { AddressInfo } from "node:net";
+import { createServer, type TLSSocket } from "node:tls";
 import { type ListenOptions, type Logger, listen } from "@flotilla/runtime";
 import { type Server, ServerCredentials } from "@grpc/grpc-js";
 import type { TlsMaterial } from "./material.ts";
-import { createPacedListener } from "./paced-listener.ts";
 
 export interface GrpcTlsOptions extends ListenOptions {
   readonly server: Server;
@@ -26,16 +25,13 @@ export interface GrpcTls extends AsyncDisposable {
 }
 
 const handshakeMs = 10_000;
-/** One costs about a millisecond. */
-const handshakesPerTurn = 8;
-const maxWaitingHandshakes = 20_000;
 
 /** @throws RuntimeError PORT_IN_USE, PORT_REFUSED */
 export async function serveGrpcTls(options: GrpcTlsOptions): Promise<GrpcTls> {
   const { server, material, log, drainMs = 2000, onConnection } = options;
   const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
-  const sockets = new Set<Socket>();
-  const tls = createServer({
+  const sockets = new Set<TLSSocket>();
+  const listener = createServer({
     ...contextOf(material),
     ALPNProtocols: ["h2"],
     requestCert: true,
@@ -43,7 +39,9 @@ export async function serveGrpcTls(options: GrpcTlsOptions): Promise<GrpcTls> {
     rejectUnauthorized: false,
     handshakeTimeout: handshakeMs,
   });
-  tls.on("secureConnection", (socket) => {
+  listener.on("secureConnection", (socket) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
     if (!socket.authorized && socket.getPeerCertificate().raw !== undefined) {
       const { remoteAddress, authorizationError } = socket;
       log.warn("client certificate refused", { remoteAddress, reason: String(authorizationError) });
@@ -53,23 +51,13 @@ export async function serveGrpcTls(options: GrpcTlsOptions): Promise<GrpcTls> {
     onConnection?.(socket);
     injector.injectConnection(socket);
   });
-  tls.on("tlsClientError", (error, { remoteAddress }) =>
+  listener.on("tlsClientError", (error, { remoteAddress }) =>
     log.debug("handshake failed", { remoteAddress, reason: error.message }),
   );
-  const listener = createPacedListener({
-    perTurn: handshakesPerTurn,
-    maxWaiting: maxWaitingHandshakes,
-    onConnection: (socket) => {
-      sockets.add(socket);
-      socket.once("close", () => sockets.delete(socket));
-      tls.emit("connection", socket);
-    },
-    onOverflow: (remoteAddress) => log.warn("too many handshakes wait, connection closed", { remoteAddress }),
-  });
   await listen(listener, options);
   return {
     port: (listener.address() as AddressInfo).port,
-    reload: (next) => tls.setSecureContext(contextOf(next)),
+    reload: (next) => listener.setSecureContext(contextOf(next)),
     [Symbol.asyncDispose]: async () => {
       const { promise, resolve } = Promise.withResolvers<void>();
       listener.close(() => resolve());

@@ -257,6 +257,15 @@ describe("ads server", () => {
     assert.equal(server.source.sessions, 0);
   });
 
+  it("tells a connection of age to go; its client comes back and is sent nothing again", async () => {
+    await using server = await startTestServer({ limits: { maxConnectionAgeMs: 100, maxConnectionAgeGraceMs: 20 } });
+    server.source.put(types.cluster, [resource(types.cluster, "a", "1")]);
+    await using client = startClient(server, { form: "delta" });
+    client.client.subscribe(types.cluster);
+    await until(() => client.ends.length >= 2, soon("two reconnects"));
+    assert.equal(client.updates.length, 1);
+  });
+
   it("survives garbage on the port", async () => {
     await using server = await startTestServer();
     server.source.put(types.cluster, []);

@@ -6,18 +6,8 @@ export { effectiveSet, type Form, type Plan, plan } from "./plan.ts";
 export type { ClientRequest, DeltaRequest, RequestError, SotwRequest } from "./request.ts";
 export { emptySet, type Resource, type ResourceSet } from "./resource-set.ts";
 export { encodeSotwBody, encodeSotwTail, readSotwRequest } from "./sotw.ts";
-export {
-  type Due,
-  type Effect,
-  isAnswer,
-  newStream,
-  type Rejection,
-  type StreamEvent,
-  type StreamState,
-  step,
-  type TypeState,
-  withInternedNames,
-} from "./stream-state.ts";
+export { isAnswer, newStream, step, withInternedNames } from "./stream-state.ts";
+export type { Due, Effect, Rejection, StreamEvent, StreamState, TypeState } from "./stream-types.ts";
 export type { Subscription } from "./subscription.ts";
 export { type Turn, type TurnMessage, type TurnOptions, takeTurn } from "./turn.ts";
 export { inSendOrder, isDebugType, rulesOf, shortName } from "./type-rules.ts";

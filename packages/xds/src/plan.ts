@@ -6,7 +6,7 @@ import { typeUrl as types } from "@flotilla/proto";
 import { diffVersions } from "./diff.ts";
 import { absentResource, type Bodies, checksum, type MessageBody } from "./message-body.ts";
 import type { Resource, ResourceSet } from "./resource-set.ts";
-import type { StreamState, TypeState } from "./stream-state.ts";
+import type { StreamState, TypeState } from "./stream-types.ts";
 import { type Subscription, wants } from "./subscription.ts";
 import { rulesOf } from "./type-rules.ts";
 

@@ -6,7 +6,8 @@ import { Bodies } from "./message-body.ts";
 import type { Form } from "./plan.ts";
 import type { ClientRequest, DeltaRequest, SotwRequest } from "./request.ts";
 import type { ResourceSet } from "./resource-set.ts";
-import { type Effect, newStream, type StreamState, step } from "./stream-state.ts";
+import { newStream, step } from "./stream-state.ts";
+import type { Effect, StreamState } from "./stream-types.ts";
 import { contentOf, resourceSet, setOf } from "./testing/fixtures.ts";
 import { takeTurn } from "./turn.ts";
 

@@ -5,7 +5,8 @@ import { typeUrl as types } from "@flotilla/proto";
 import { Bodies } from "./message-body.ts";
 import type { Form } from "./plan.ts";
 import type { ResourceSet } from "./resource-set.ts";
-import { newStream, type StreamState, step } from "./stream-state.ts";
+import { newStream, step } from "./stream-state.ts";
+import type { StreamState } from "./stream-types.ts";
 import { resourceSet, setOf } from "./testing/fixtures.ts";
 import { takeTurn } from "./turn.ts";
 

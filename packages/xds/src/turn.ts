@@ -7,7 +7,8 @@ import { typeUrl as types } from "@flotilla/proto";
 import type { Bodies, MessageBody } from "./message-body.ts";
 import { effectiveSet, type Form, plan } from "./plan.ts";
 import type { ResourceSet } from "./resource-set.ts";
-import { isAnswer, type StreamState, step, type TypeState } from "./stream-state.ts";
+import { isAnswer, step } from "./stream-state.ts";
+import type { StreamState, TypeState } from "./stream-types.ts";
 import { type Subscription, wants } from "./subscription.ts";
 import { inSendOrder } from "./type-rules.ts";
 

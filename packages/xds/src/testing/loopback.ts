@@ -12,7 +12,8 @@ import { nameSet } from "../name-set.ts";
 import type { ClientRequest } from "../request.ts";
 import type { ResourceSet } from "../resource-set.ts";
 import { encodeSotwBody, encodeSotwTail, readSotwRequest } from "../sotw.ts";
-import { type Effect, newStream, type StreamState, step } from "../stream-state.ts";
+import { newStream, step } from "../stream-state.ts";
+import type { Effect, StreamState } from "../stream-types.ts";
 import { takeTurn } from "../turn.ts";
 
 export interface LoopbackOptions {

@@ -1,6 +1,6 @@
 /** The wire of a stream over a call of grpc-js. */
 import type { ServerDuplexStream } from "@grpc/grpc-js";
-import type { Wire } from "./stream.ts";
+import type { Wire } from "./stream-context.ts";
 
 export type RawCall = ServerDuplexStream<Buffer, Buffer>;
 

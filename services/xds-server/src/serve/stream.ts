@@ -4,12 +4,9 @@
  */
 import type { Logger } from "@flotilla/runtime";
 import {
-  type Bodies,
   type ClientRequest,
   type Effect,
   type Form,
-  type Interner,
-  type NameSet,
   newStream,
   type ResourceSet,
   type StreamEvent,
@@ -21,51 +18,14 @@ import {
   takeTurn,
   withInternedNames,
 } from "@flotilla/xds";
-import type { Pushable, PushOutcome, PushScheduler, Urgency } from "../push/push-queue.ts";
-import type { DebugAnswers } from "./debug-answers.ts";
-import type { MessageCache } from "./message-cache.ts";
+import type { Pushable, PushOutcome, Urgency } from "../push/push-queue.ts";
 import { Receipts } from "./receipts.ts";
-import type { ClientIdentity, ProxySession, ResourceSource } from "./resource-source.ts";
+import type { ClientIdentity, ProxySession } from "./resource-source.ts";
+import type { StreamContext, Wire } from "./stream-context.ts";
 import { type StreamError, streamEnd } from "./stream-error.ts";
-import type { StreamMetrics } from "./stream-metrics.ts";
-import type { StreamObserver, StreamRecord } from "./stream-record.ts";
+import type { StreamRecord } from "./stream-record.ts";
 
-/** The socket's side. */
-export interface Wire {
-  readonly peer: string;
-  /** Resolves when the bytes have left; rejects when they cannot any more. */
-  write(bytes: Buffer): Promise<void>;
-  end(reason: StreamError): void;
-  /** Ends the connection of a client that does not read, since it would not read an end either. */
-  destroy(): void;
-}
-
-/** What all streams of a server share. */
-export interface StreamContext {
-  readonly source: ResourceSource;
-  readonly scheduler: PushScheduler;
-  readonly cache: MessageCache;
-  readonly bodies: Bodies;
-  readonly names: Interner<NameSet>;
-  readonly debug: DebugAnswers | undefined;
-  readonly observer: StreamObserver;
-  readonly metrics: StreamMetrics;
-  readonly log: Logger;
-  readonly limits: StreamLimits;
-  /** Milliseconds; monotonic. */
-  readonly now: () => number;
-}
-
-export interface StreamLimits {
-  /** How long pushes wait for the client to take what they build on. */
-  readonly orderWaitMs: number;
-  /** A client that takes no byte for this long is closed. */
-  readonly stuckMs: number;
-  /** After resources could not be made. */
-  readonly retryMs: number;
-}
-
-export const defaultStreamLimits: StreamLimits = { orderWaitMs: 5_000, stuckMs: 30_000, retryMs: 1_000 };
+export { defaultStreamLimits } from "./stream-context.ts";
 
 export interface StreamOptions {
   /** Unique within the process. */

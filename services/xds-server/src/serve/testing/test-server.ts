@@ -3,7 +3,7 @@ import { createMetrics, type Metrics, noopLogger } from "@flotilla/runtime";
 import { defaultPushLimits, PushQueue, systemClock } from "../../push/push-queue.ts";
 import { type AdsOptions, AdsServer, defaultAdsLimits } from "../ads-server.ts";
 import type { StreamAuthentication } from "../authenticate.ts";
-import { defaultStreamLimits } from "../stream.ts";
+import { defaultStreamLimits } from "../stream-context.ts";
 import { createStreamMetrics } from "../stream-metrics.ts";
 import { StaticSource } from "./static-source.ts";
 

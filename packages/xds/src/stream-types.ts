@@ -1,0 +1,84 @@
+/** The state of a stream, what happens to it, and what it has to tell. */
+import type { MessageBody } from "./message-body.ts";
+import type { ClientRequest } from "./request.ts";
+import type { ResourceSet } from "./resource-set.ts";
+import type { Subscription } from "./subscription.ts";
+
+export interface StreamState {
+  readonly types: ReadonlyMap<string, TypeState>;
+  /** Clusters just sent whose endpoints the client has yet to ask for: routes to them wait. */
+  readonly awaitedEndpoints: ReadonlySet<string>;
+  /** Since when something due waits for the client. */
+  readonly waitingSinceMs: number | undefined;
+}
+
+export interface TypeState {
+  readonly subscription: Subscription;
+  /** What the client has, as far as it was sent or shown on this stream. */
+  readonly sent: ResourceSet | undefined;
+  /** What a client that reconnects says it has; until the first look at the resources. */
+  readonly claim: Claim | undefined;
+  readonly due: Due | undefined;
+  /** Of the last message on this stream; empty before the first. */
+  readonly nonce: string;
+  /** Messages the client has not answered, oldest first; bounded. */
+  readonly outstanding: readonly Outstanding[];
+  /** The client's words about the last message it refused, until it accepts a later one. */
+  readonly rejection: Rejection | undefined;
+  /** What went with a refused message, by name with version (empty: removed): the client may not have taken it. */
+  readonly suspects: ReadonlyMap<string, string>;
+}
+
+export interface Outstanding {
+  readonly nonce: string;
+  readonly body: MessageBody;
+}
+
+export type Claim = { readonly version: string } | { readonly held: ReadonlyMap<string, { readonly version: string }> };
+
+/** Why a type is to be looked at. Merges: a client that is slow to read gets one message for many changes. */
+export interface Due {
+  /** Names that are answered even if they did not change. */
+  readonly asked: "all" | ReadonlySet<string>;
+  /** Names given up that the wildcard still holds. */
+  readonly dropped: ReadonlySet<string>;
+  /** A message must go even if nothing is in it: the client waits for it. */
+  readonly mustAnswer: boolean;
+}
+
+export interface Rejection {
+  readonly nonce: string;
+  readonly code: number;
+  readonly message: string;
+}
+
+export type StreamEvent =
+  | { readonly type: "request"; readonly request: ClientRequest }
+  /** The resources of the type may have changed. */
+  | { readonly type: "stale"; readonly typeUrl: string }
+  /** The message that `plan` made of `set` was handed to the writer; `again`: something was held back. */
+  | {
+      readonly type: "sent";
+      readonly typeUrl: string;
+      readonly set: ResourceSet;
+      readonly body: MessageBody;
+      readonly nonce: string;
+      readonly again?: boolean;
+    }
+  /** The type is not served to this client: its subscription is kept, and never answered. */
+  | { readonly type: "unserved"; readonly typeUrl: string }
+  /** `plan` found nothing to send. */
+  | { readonly type: "settled"; readonly typeUrl: string; readonly set: ResourceSet };
+
+export type Effect =
+  | { readonly type: "due"; readonly typeUrl: string }
+  | { readonly type: "acknowledged"; readonly typeUrl: string; readonly nonce: string }
+  | { readonly type: "rejected"; readonly typeUrl: string; readonly rejection: Rejection }
+  /** A nonce that is not the last one: the client had not seen the last message yet. */
+  | { readonly type: "expired"; readonly typeUrl: string; readonly nonce: string }
+  | { readonly type: "forgotten"; readonly typeUrl: string }
+  /** A debug type: to be answered once. */
+  | { readonly type: "question"; readonly typeUrl: string; readonly names: readonly string[] }
+  | { readonly type: "health"; readonly healthy: boolean; readonly message: string };
+
+export type Step = readonly [StreamState, readonly Effect[]];

@@ -83,7 +83,7 @@ function collect(bus: Bus, filter: string, afterSequence: number) {
   const stop = new AbortController();
   let wake = () => {};
   const done = (async () => {
-    for await (const item of bus.follow({ filter, afterSequence }, stop.signal)) {
+    for await (const item of bus.follow({ filters: [filter], afterSequence }, stop.signal)) {
       items.push(describe(item));
       wake();
     }

@@ -35,8 +35,8 @@ export type BusState =
   | { readonly connected: false; readonly sinceMs: number; readonly reason: string };
 
 export interface FollowOptions {
-  /** A subject filter; `>` stands for any rest. */
-  readonly filter: string;
+  /** Subject filters; `>` stands for any rest. They do not overlap. */
+  readonly filters: readonly string[];
   /** 0 begins with the oldest message that is kept. */
   readonly afterSequence: number;
   /** The epoch that `afterSequence` was read in; in another one it means nothing. */
@@ -73,6 +73,11 @@ export const subjectRoot = "flotilla.v1";
 
 /** Holds the highest sequence that was forgotten. */
 export const horizonSubject = `${subjectRoot}.horizon`;
+
+/** What counts towards `maxMessageBytes`. */
+export function messageBytes({ payload, headers = {} }: OutgoingMessage): number {
+  return Object.entries(headers).reduce((sum, [name, value]) => sum + name.length + value.length + 4, payload.length);
+}
 
 /** Why what was read up to a position does not continue; undefined when it does. */
 export function whyReset(

@@ -31,11 +31,11 @@ class Sequence {
     return sequence;
   }
 
-  after(sequence: number, filter: string): readonly StoredMessage[] {
+  after(sequence: number, filters: readonly string[]): readonly StoredMessage[] {
     const found: StoredMessage[] = [];
     for (const message of [...this.bySubject.values()].reverse()) {
       if (message.sequence <= sequence) break;
-      if (matchesFilter(message.subject, filter)) found.push(message);
+      if (filters.some((filter) => matchesFilter(message.subject, filter))) found.push(message);
     }
     return found.reverse();
   }
@@ -68,7 +68,7 @@ export function connectEmbedded(name: string, nowMs: () => number): Bus {
       sequence.wake();
       return positions;
     },
-    lastValues: async (filter) => sequence.after(0, filter),
+    lastValues: async (filter) => sequence.after(0, [filter]),
     follow: (options, stop) => follow(sequence, options, AbortSignal.any([stop, closing.signal])),
     forget: async (forgotten) => forget(sequence, forgotten, nowMs()),
     keyValue: async (bucketName, options = {}) => {
@@ -97,7 +97,7 @@ function forget(sequence: Sequence, forgotten: readonly number[], nowMs: number)
 
 async function* follow(
   sequence: Sequence,
-  { filter, afterSequence, epoch }: FollowOptions,
+  { filters, afterSequence, epoch }: FollowOptions,
   stop: AbortSignal,
 ): AsyncGenerator<BusItem> {
   const wakeup = new Wakeup();
@@ -110,7 +110,7 @@ async function* follow(
     let isCaughtUp = false;
     while (!stop.aborted) {
       const { last } = sequence;
-      for (const message of sequence.after(position, filter)) {
+      for (const message of sequence.after(position, filters)) {
         yield { kind: "message", message };
         if (stop.aborted) return;
       }

@@ -1,6 +1,6 @@
-/** A change as a message: its cause in the headers, its content sealed when it is secret. */
-
+/** A change as a message: its cause in the headers, its content packed, and sealed when it is secret. */
 import { hash } from "node:crypto";
+import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import type { Cause, Change } from "@flotilla/model";
 import type { OutgoingMessage, StoredMessage } from "./bus.ts";
 import { BusError } from "./errors.ts";
@@ -11,6 +11,8 @@ import { decodeChange, encodeChange, subjectOf } from "./topics.ts";
 export interface GroupMark {
   readonly id: string;
   readonly size: number;
+  /** How many of them travel on subjects of the same topic as this one. */
+  readonly sizeInTopic: number;
 }
 
 const names = {
@@ -21,36 +23,60 @@ const names = {
   urgent: "Flotilla-Urgent",
   group: "Flotilla-Group",
   groupSize: "Flotilla-Group-Size",
+  groupSizeInTopic: "Flotilla-Group-Size-In-Topic",
   fingerprint: "Flotilla-Fingerprint",
+  operation: "Flotilla-Op",
   sealed: "Flotilla-Sealed",
+  packed: "Flotilla-Packed",
 } as const;
 
-/** @throws BusError BUS_SEALED when a Secret is to travel and there is no key */
-export function toMessage(change: Change, cause: Cause, group: GroupMark, seal: Seal | undefined): OutgoingMessage {
-  const plain = encodeChange(change);
-  const secret = isSecret(change);
-  if (secret && seal === undefined) throw new BusError("BUS_SEALED", "Secrets cannot be published without a seal key");
-  return {
-    subject: subjectOf(change),
-    payload: secret && seal !== undefined ? seal.seal(plain) : plain,
-    headers: {
-      [names.publisher]: cause.publisher,
-      [names.epoch]: cause.epoch,
-      [names.revision]: String(cause.revision),
-      [names.eventTime]: String(cause.eventTimeMs),
-      [names.group]: group.id,
-      [names.groupSize]: String(group.size),
-      [names.fingerprint]: fingerprintOf(change, seal),
-      ...(cause.urgent === true && { [names.urgent]: "1" }),
-      ...(secret && { [names.sealed]: "1" }),
-    },
-  };
+/** Below this, packing costs more than it saves. */
+const worthPackingBytes = 4_096;
+
+/** A change encoded once, for comparing it and for sending it. */
+export interface Prepared {
+  readonly change: Change;
+  readonly subject: string;
+  readonly plain: Uint8Array;
+  /** Equal changes have equal fingerprints, whoever computes them. */
+  readonly fingerprint: string;
 }
 
-/** Equal changes have equal fingerprints, whoever computes them. */
-export function fingerprintOf(change: Change, seal: Seal | undefined): string {
+export function prepare(change: Change, seal: Seal | undefined): Prepared {
   const plain = encodeChange(change);
-  return isSecret(change) && seal !== undefined ? seal.fingerprint(plain) : hash("sha256", plain).slice(0, 32);
+  const isKeyed = isSecret(change) && seal !== undefined;
+  const fingerprint = isKeyed ? seal.fingerprint(plain) : hash("sha256", plain).slice(0, 32);
+  return { change, subject: subjectOf(change), plain, fingerprint };
+}
+
+/** The content as it travels. @throws BusError BUS_SEALED when a Secret is to travel and there is no key */
+export function pack({ change, subject, plain }: Prepared, seal: Seal | undefined): Omit<OutgoingMessage, "subject"> {
+  const isPacked = plain.length >= worthPackingBytes;
+  const level = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
+  const payload = isPacked ? zstdCompressSync(plain, level) : plain;
+  const headers = isPacked ? { [names.packed]: "zstd" } : {};
+  if (!isSecret(change)) return { payload, headers };
+  if (seal === undefined) throw new BusError("BUS_SEALED", "Secrets cannot be published without a seal key");
+  return { payload: seal.seal(payload, subject), headers: { ...headers, [names.sealed]: "1" } };
+}
+
+export function marks(
+  { change, fingerprint }: Prepared,
+  cause: Cause,
+  group: GroupMark,
+): Readonly<Record<string, string>> {
+  return {
+    [names.publisher]: cause.publisher,
+    [names.epoch]: cause.epoch,
+    [names.revision]: String(cause.revision),
+    [names.eventTime]: String(cause.eventTimeMs),
+    [names.group]: group.id,
+    [names.groupSize]: String(group.size),
+    [names.groupSizeInTopic]: String(group.sizeInTopic),
+    [names.fingerprint]: fingerprint,
+    ...(change.op === "delete" && { [names.operation]: "delete" }),
+    ...(cause.urgent === true && { [names.urgent]: "1" }),
+  };
 }
 
 export interface Envelope {
@@ -60,11 +86,11 @@ export interface Envelope {
 }
 
 /** @throws BusError BUS_BAD_EVENT, BUS_SEALED */
-export function fromMessage(message: StoredMessage, seal: Seal | undefined): Envelope {
-  const sealed = isSealed(message);
-  if (sealed && seal === undefined) throw new BusError("BUS_SEALED", "a sealed payload needs the seal key");
-  const change = decodeChange(sealed && seal !== undefined ? seal.open(message.payload) : message.payload);
-  return { change, ...marksOf(message) };
+export function contentOf(message: StoredMessage, seal: Seal | undefined): Change {
+  const { payload, headers, subject } = message;
+  if (isSealed(message) && seal === undefined) throw new BusError("BUS_SEALED", "a sealed payload needs the seal key");
+  const opened = isSealed(message) && seal !== undefined ? seal.open(payload, subject) : payload;
+  return decodeChange(headers[names.packed] === "zstd" ? unpack(opened) : opened);
 }
 
 /** Whose a change is and with which others it was written: told even where the content cannot be read. */
@@ -76,12 +102,17 @@ export function marksOf({ headers, sequence }: StoredMessage): Omit<Envelope, "c
     eventTimeMs: Number(headers[names.eventTime] ?? 0),
     ...(headers[names.urgent] === "1" && { urgent: true }),
   };
-  const group = { id: headers[names.group] ?? `single-${sequence}`, size: Number(headers[names.groupSize] ?? 1) };
-  return { cause, group };
+  const size = Number(headers[names.groupSize] ?? 1);
+  const sizeInTopic = Number(headers[names.groupSizeInTopic] ?? size);
+  return { cause, group: { id: headers[names.group] ?? `single-${sequence}`, size, sizeInTopic } };
 }
 
 export function isSealed({ headers }: StoredMessage): boolean {
   return headers[names.sealed] === "1";
+}
+
+export function isDelete({ headers }: StoredMessage): boolean {
+  return headers[names.operation] === "delete";
 }
 
 export function publisherOf({ headers }: StoredMessage): string {
@@ -90,6 +121,14 @@ export function publisherOf({ headers }: StoredMessage): string {
 
 export function storedFingerprint({ headers }: StoredMessage): string {
   return headers[names.fingerprint] ?? "";
+}
+
+function unpack(packed: Uint8Array): Uint8Array {
+  try {
+    return zstdDecompressSync(packed);
+  } catch (cause) {
+    throw new BusError("BUS_BAD_EVENT", "a packed payload cannot be unpacked", { cause });
+  }
 }
 
 function isSecret({ type, key }: Change): boolean {

@@ -34,7 +34,7 @@ describe("bus over NATS", () => {
     const seen = new Set<string>();
     const done = new AbortController();
     const following = (async () => {
-      for await (const item of follower.follow({ filter: "flotilla.v1.crash.>", afterSequence: 0 }, done.signal)) {
+      for await (const item of follower.follow({ filters: ["flotilla.v1.crash.>"], afterSequence: 0 }, done.signal)) {
         if (item.kind !== "message") continue;
         seen.add(new TextDecoder().decode(item.message.payload));
         if (seen.size === 400) done.abort();

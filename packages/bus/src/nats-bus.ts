@@ -2,7 +2,7 @@
 import { delay, orAborted } from "@flotilla/runtime";
 import { Events, headers, type JetStreamClient, type JetStreamManager, type NatsConnection, nuid } from "nats";
 import type { Bus, BusItem, BusState, FollowOptions, OutgoingMessage, StoredMessage } from "./bus.ts";
-import { horizonSubject, whyReset } from "./bus.ts";
+import { horizonSubject, messageBytes, whyReset } from "./bus.ts";
 import { BusError } from "./errors.ts";
 import type { KeyValue, KeyValueOptions } from "./key-value.ts";
 import { connectPatiently, type NatsConnectOptions, patiently, retryMs } from "./nats-connection.ts";
@@ -97,7 +97,7 @@ class NatsBus implements Bus {
     return patiently(() => this.#readLastValues(filter), { what: "nats", log }, this.#closing.signal);
   }
 
-  async *follow({ filter, afterSequence, epoch }: FollowOptions, stop: AbortSignal): AsyncGenerator<BusItem> {
+  async *follow({ filters, afterSequence, epoch }: FollowOptions, stop: AbortSignal): AsyncGenerator<BusItem> {
     const until = AbortSignal.any([stop, this.#closing.signal]);
     let [position, known, isCaughtUp] = [afterSequence, epoch, false];
     while (!until.aborted) {
@@ -110,7 +110,7 @@ class NatsBus implements Bus {
           [position, isCaughtUp] = [0, false];
           yield { kind: "reset", reason, epoch: look.epoch };
         }
-        for await (const item of this.#consume(filter, position, look, isCaughtUp, until)) {
+        for await (const item of this.#consume(filters, position, look, isCaughtUp, until)) {
           if (item.kind === "message") position = item.message.sequence;
           else if (item.kind === "caught-up") [position, isCaughtUp] = [item.sequence, true];
           yield item;
@@ -154,7 +154,7 @@ class NatsBus implements Bus {
   }
 
   async *#consume(
-    filter: string,
+    filters: readonly string[],
     position: number,
     { last }: StreamLook,
     isCaughtUp: boolean,
@@ -165,7 +165,7 @@ class NatsBus implements Bus {
     const parts = { connection: this.#connection, manager: this.#manager, stream: streamName };
     let isWaiting = !isCaughtUp;
     let sequence = Math.max(position, last);
-    for await (const item of deliveries({ ...parts, filter, start: position }, AbortSignal.any([stop, lost]))) {
+    for await (const item of deliveries({ ...parts, filters, start: position }, AbortSignal.any([stop, lost]))) {
       if (item.kind === "message") {
         sequence = Math.max(sequence, item.message.sequence);
         yield { kind: "message", message: item.message };
@@ -180,7 +180,7 @@ class NatsBus implements Bus {
     const stop = AbortSignal.any([this.#closing.signal, this.#lost.signal]);
     const parts = { connection: this.#connection, manager: this.#manager, stream: streamName };
     const found = new Map<string, StoredMessage>();
-    for await (const item of deliveries({ ...parts, filter, start: "last-per-subject" }, stop)) {
+    for await (const item of deliveries({ ...parts, filters: [filter], start: "last-per-subject" }, stop)) {
       if (item.kind === "message") found.set(item.message.subject, item.message);
       if (item.kind === "idle" || item.pending === 0)
         return [...found.values()].sort((a, b) => a.sequence - b.sequence);
@@ -227,13 +227,13 @@ class NatsBus implements Bus {
     return seq;
   }
 
-  #refuseTooLarge({ subject, payload, headers: given = {} }: OutgoingMessage): void {
-    const size = Object.entries(given).reduce(
-      (sum, [name, value]) => sum + name.length + value.length + 4,
-      payload.length,
+  #refuseTooLarge(message: OutgoingMessage): void {
+    const bytes = messageBytes(message);
+    if (bytes <= this.maxMessageBytes) return;
+    throw new BusError(
+      "BUS_PUBLISH",
+      `${message.subject} has ${bytes} bytes, the server takes ${this.maxMessageBytes}`,
     );
-    if (size <= this.maxMessageBytes) return;
-    throw new BusError("BUS_PUBLISH", `${subject} has ${size} bytes, the server takes ${this.maxMessageBytes}`);
   }
 
   /** Where the stream ends now. A stream that is gone is made anew, and whoever listens is told. */

@@ -77,7 +77,7 @@ async function* watch(
     connection,
     manager,
     stream: `KV_${name}`,
-    filter: `${prefix}>`,
+    filters: [`${prefix}>`],
     start: "last-per-subject",
   } as const;
   while (!stop.aborted) {

@@ -24,7 +24,7 @@ export interface ConsumerOptions {
   readonly connection: NatsConnection;
   readonly manager: JetStreamManager;
   readonly stream: string;
-  readonly filter: string;
+  readonly filters: readonly string[];
   /** After this sequence, or only the last value of each subject. */
   readonly start: number | "last-per-subject";
 }
@@ -68,7 +68,7 @@ export async function* deliveries(options: ConsumerOptions, stop: AbortSignal): 
   }
 }
 
-function configuration(inbox: string, { filter, start }: ConsumerOptions): Partial<ConsumerConfig> {
+function configuration(inbox: string, { filters, start }: ConsumerOptions): Partial<ConsumerConfig> {
   const from =
     start === "last-per-subject"
       ? { deliver_policy: DeliverPolicy.LastPerSubject }
@@ -78,7 +78,8 @@ function configuration(inbox: string, { filter, start }: ConsumerOptions): Parti
   return {
     ...from,
     deliver_subject: inbox,
-    filter_subject: filter,
+    // One as a text, for a list of one is an error to some servers.
+    ...(filters.length === 1 ? { filter_subject: filters[0] ?? ">" } : { filter_subjects: [...filters] }),
     ack_policy: AckPolicy.None,
     max_deliver: 1,
     mem_storage: true,

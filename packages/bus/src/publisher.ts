@@ -5,10 +5,11 @@
 import { randomUUID } from "node:crypto";
 import type { Cause, Change } from "@flotilla/model";
 import type { Logger } from "@flotilla/runtime";
-import type { Bus } from "./bus.ts";
-import { fingerprintOf, fromMessage, publisherOf, storedFingerprint, toMessage } from "./envelope.ts";
+import { type Bus, messageBytes, type OutgoingMessage, type StoredMessage } from "./bus.ts";
+import { isDelete, marks, type Prepared, pack, prepare, publisherOf, storedFingerprint } from "./envelope.ts";
+import { BusError } from "./errors.ts";
 import type { Seal } from "./seal.ts";
-import { filters, subjectOf, syncSubject } from "./topics.ts";
+import { deleteOf, filters, keyText, subjectOf, syncSubject } from "./topics.ts";
 
 export interface PublisherOptions {
   readonly bus: Bus;
@@ -17,6 +18,10 @@ export interface PublisherOptions {
   readonly seal: Seal | undefined;
   readonly log: Logger;
   readonly nowMs: () => number;
+  /** How long deletes are kept for readers that were away; seven days unless given. */
+  readonly keepDeletesMs?: number;
+  /** Told of a change that is too large to travel; what was published of its key before stays in force. */
+  readonly onRefused?: (change: Change, reason: string) => void;
 }
 
 export interface Occasion {
@@ -35,75 +40,173 @@ export interface Publisher {
   publish(changes: readonly Change[], occasion?: Occasion): Promise<number>;
 }
 
-export function createPublisher({ bus, publisher, seal, log, nowMs }: PublisherOptions): Publisher {
-  const epoch = randomUUID();
-  /** Subject → fingerprint of what the stream holds of ours; tombstones are left out. */
-  const held = new Map<string, { readonly fingerprint: string; readonly tombstone: Change }>();
-  let revision = 0;
-  let loading: Promise<void> | undefined;
+const dayMs = 86_400_000;
+/** What headers add to a payload, at most. */
+const headerBytes = 2_048;
 
-  const publish = async (
-    changes: readonly Change[],
-    { eventTimeMs, urgent = false }: Occasion = {},
-  ): Promise<number> => {
-    await loaded();
-    const fresh = changes.filter((change) => differs(change));
-    if (fresh.length === 0) return 0;
-    revision++;
-    const cause: Cause = { publisher, epoch, revision, eventTimeMs: eventTimeMs ?? nowMs(), ...(urgent && { urgent }) };
-    const group = { id: `${epoch}/${revision}`, size: fresh.length };
-    await bus.publish(fresh.map((change) => toMessage(change, cause, group, seal)));
-    for (const change of fresh) remember(change);
-    log.debug("published", { changes: fresh.length, revision, urgent });
-    return fresh.length;
-  };
-
-  const loaded = (): Promise<void> => {
-    loading ??= load();
-    return loading;
-  };
-
-  const load = async () => {
-    for (const message of await bus.lastValues(filters.everything)) {
-      if (publisherOf(message) !== publisher || message.subject === syncSubject(publisher)) continue;
-      try {
-        const { change } = fromMessage(message, seal);
-        if (change.op === "put")
-          held.set(message.subject, { fingerprint: storedFingerprint(message), tombstone: tombstone(change) });
-      } catch (error) {
-        // Sealed with another key, or of a form this version does not know: it is published again.
-        log.warn("a stored change cannot be read", { subject: message.subject, error });
-      }
-    }
-  };
-
-  const differs = (change: Change): boolean => {
-    const known = held.get(subjectOf(change));
-    if (change.op === "delete") return known !== undefined;
-    return known?.fingerprint !== fingerprintOf(change, seal);
-  };
-
-  const remember = (change: Change): void => {
-    if (change.op === "delete") held.delete(subjectOf(change));
-    else held.set(subjectOf(change), { fingerprint: fingerprintOf(change, seal), tombstone: tombstone(change) });
-  };
-
-  return {
-    publish,
-    synchronize: async (state, occasion) => {
-      await loaded();
-      const subjects = new Set(state.map(subjectOf));
-      const vanished = [...held]
-        .filter(([subject]) => !subjects.has(subject))
-        .map(([, { tombstone: change }]) => change);
-      const count = await publish([...state, ...vanished], occasion);
-      const payload = new TextEncoder().encode(JSON.stringify({ publisher, epoch }));
-      await bus.publish([{ subject: syncSubject(publisher), payload }]);
-      return count;
-    },
-  };
+export function createPublisher(options: PublisherOptions): Publisher {
+  return new KeyedPublisher(options);
 }
 
-function tombstone({ type, key }: Change): Change {
-  return { type, op: "delete", key } as Change;
+/** What the stream holds of ours; the change itself is there to tell it again should the stream be lost. */
+interface Held {
+  readonly fingerprint: string;
+  readonly change?: Change;
+}
+
+class KeyedPublisher implements Publisher {
+  readonly #options: PublisherOptions;
+  readonly #epoch = randomUUID();
+  readonly #held = new Map<string, Held>();
+  #state: "unread" | "read" | "told" = "unread";
+  #isMarked = false;
+  #revision = 0;
+  #sweptAtMs = 0;
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(options: PublisherOptions) {
+    this.#options = options;
+    options.bus.onEpoch(
+      () => void this.#inTurn(() => this.#tellAgain()).catch((error) => this.#onTellingFailed(error)),
+    );
+  }
+
+  synchronize(state: readonly Change[], occasion?: Occasion): Promise<number> {
+    return this.#inTurn(() => this.#synchronize(state, occasion));
+  }
+
+  publish(changes: readonly Change[], occasion?: Occasion): Promise<number> {
+    return this.#inTurn(() => this.#publish(changes, occasion));
+  }
+
+  /** One after the other: what is compared with is what was sent before. */
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#turn.then(work);
+    this.#turn = result.catch(() => undefined);
+    return result;
+  }
+
+  async #synchronize(state: readonly Change[], occasion: Occasion | undefined): Promise<number> {
+    await this.#read();
+    const subjects = new Set(state.map(subjectOf));
+    const vanished = [...this.#held.keys()]
+      .filter((subject) => !subjects.has(subject))
+      .flatMap((s) => deleteOf(s) ?? []);
+    const count = await this.#publish([...state, ...vanished], occasion);
+    if (!this.#isMarked || count > 0) await this.#mark();
+    this.#state = "told";
+    return count;
+  }
+
+  async #publish(changes: readonly Change[], { eventTimeMs, urgent = false }: Occasion = {}): Promise<number> {
+    const { bus, publisher, log, nowMs, seal } = this.#options;
+    await this.#read();
+    const fresh = changes.map((change) => prepare(change, seal)).filter((prepared) => this.#differs(prepared));
+    const packed = fresh.flatMap((prepared) => this.#pack(prepared) ?? []);
+    if (packed.length === 0) return 0;
+    const revision = ++this.#revision;
+    const epoch = this.#epoch;
+    const cause: Cause = { publisher, epoch, revision, eventTimeMs: eventTimeMs ?? nowMs(), ...(urgent && { urgent }) };
+    const sizes = countTopics(packed);
+    const messages = packed.map(({ prepared, payload, headers }): OutgoingMessage => {
+      const sizeInTopic = sizes.get(prepared.change.type) ?? 1;
+      const group = { id: `${epoch}/${revision}`, size: packed.length, sizeInTopic };
+      return { subject: prepared.subject, payload, headers: { ...headers, ...marks(prepared, cause, group) } };
+    });
+    await bus.publish(messages);
+    for (const { prepared } of packed) this.#remember(prepared);
+    log.debug("published", { changes: packed.length, revision, urgent });
+    await this.#sweepDaily();
+    return packed.length;
+  }
+
+  /** Also remembers the change of an equal one, for the stream may be lost. */
+  #differs(prepared: Prepared): boolean {
+    const known = this.#held.get(prepared.subject);
+    if (prepared.change.op === "delete") return known !== undefined;
+    if (known?.fingerprint !== prepared.fingerprint) return true;
+    this.#remember(prepared);
+    return false;
+  }
+
+  #remember({ change, subject, fingerprint }: Prepared): void {
+    if (change.op === "delete") this.#held.delete(subject);
+    else this.#held.set(subject, { fingerprint, change });
+  }
+
+  #pack(prepared: Prepared): (Omit<OutgoingMessage, "subject"> & { readonly prepared: Prepared }) | undefined {
+    const { bus, log, seal, onRefused } = this.#options;
+    const message = { subject: prepared.subject, ...pack(prepared, seal) };
+    const bytes = messageBytes(message) + headerBytes;
+    if (bytes <= bus.maxMessageBytes) return { prepared, ...message };
+    const reason = `${bytes} bytes are more than the bus takes, ${bus.maxMessageBytes}`;
+    log.error("a change is too large to travel, what was published before stays", {
+      key: keyText(prepared.change),
+      reason,
+    });
+    onRefused?.(prepared.change, reason);
+    return undefined;
+  }
+
+  async #mark(): Promise<void> {
+    const { bus, publisher } = this.#options;
+    const payload = new TextEncoder().encode(JSON.stringify({ publisher, epoch: this.#epoch }));
+    await bus.publish([{ subject: syncSubject(publisher), payload }]);
+    this.#isMarked = true;
+  }
+
+  async #read(): Promise<void> {
+    if (this.#state !== "unread") return;
+    const { bus, publisher, nowMs } = this.#options;
+    const messages = await bus.lastValues(filters.everything);
+    for (const message of messages.filter((one) => publisherOf(one) === publisher && !isDelete(one)))
+      this.#held.set(message.subject, { fingerprint: storedFingerprint(message) });
+    this.#isMarked = messages.some(({ subject }) => subject === syncSubject(publisher));
+    this.#state = "read";
+    this.#sweptAtMs = nowMs();
+    await this.#sweep(messages);
+  }
+
+  async #sweepDaily(): Promise<void> {
+    const { bus, nowMs } = this.#options;
+    if (nowMs() - this.#sweptAtMs < dayMs) return;
+    this.#sweptAtMs = nowMs();
+    await this.#sweep(await bus.lastValues(filters.everything));
+  }
+
+  /** Old deletes go for good: a stream of things that come and go does not grow without end. */
+  async #sweep(messages: readonly StoredMessage[]): Promise<void> {
+    const { bus, publisher, log, nowMs, keepDeletesMs = 7 * dayMs } = this.#options;
+    const old = messages.filter(
+      (message) =>
+        publisherOf(message) === publisher && isDelete(message) && nowMs() - message.storedAtMs > keepDeletesMs,
+    );
+    try {
+      await bus.forget(old.map(({ sequence }) => sequence));
+    } catch (error) {
+      log.warn("old deletes stay in the stream until the next try", { count: old.length, error });
+    }
+  }
+
+  /** The stream was lost: what we told it stands nowhere else. */
+  async #tellAgain(): Promise<void> {
+    const wasTold = this.#state === "told";
+    const state = [...this.#held.values()].flatMap(({ change }) => change ?? []);
+    this.#held.clear();
+    this.#state = "unread";
+    if (!wasTold) return;
+    const count = await this.#synchronize(state, undefined);
+    this.#options.log.warn("the stream was lost, everything is told again", { changes: count });
+  }
+
+  #onTellingFailed(error: unknown): void {
+    if (error instanceof BusError && error.code === "BUS_CLOSED") return;
+    this.#options.log.error("the stream was lost and cannot be told everything again", { error });
+  }
+}
+
+function countTopics(packed: readonly { readonly prepared: Prepared }[]): ReadonlyMap<string, number> {
+  const sizes = new Map<string, number>();
+  for (const { prepared } of packed) sizes.set(prepared.change.type, (sizes.get(prepared.change.type) ?? 0) + 1);
+  return sizes;
 }

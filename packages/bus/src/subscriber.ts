@@ -4,15 +4,21 @@
  */
 import type { ChangeGroup } from "@flotilla/model";
 import type { Logger } from "@flotilla/runtime";
-import type { Bus, StoredMessage } from "./bus.ts";
-import { type Envelope, fromMessage, isSealed, marksOf } from "./envelope.ts";
+import { type Bus, horizonSubject, type StoredMessage } from "./bus.ts";
+import { contentOf, isSealed, marksOf } from "./envelope.ts";
+import { GroupGathering, type Member, type SizeOf } from "./group-gathering.ts";
 import type { Seal } from "./seal.ts";
-import { syncPublisher } from "./topics.ts";
+import { filters, syncPublisher } from "./topics.ts";
 
 export interface SubscribeOptions {
   readonly bus: Bus;
+  /** One of `filters`; of a narrower one, changes come one by one. */
   readonly filter: string;
   readonly afterSequence: number;
+  /** The epoch that `afterSequence` was read in. */
+  readonly epoch?: string | undefined;
+  /** `caught-up` is said when these have told their whole state, not before; after a `reset` again. */
+  readonly publishers?: readonly string[];
   readonly seal: Seal | undefined;
   readonly log: Logger;
 }
@@ -20,97 +26,118 @@ export interface SubscribeOptions {
 export type SubscriberItem =
   | { readonly kind: "group"; readonly group: ChangeGroup }
   /** The stored changes have been delivered. */
-  | { readonly kind: "caught-up"; readonly position: number }
+  | { readonly kind: "caught-up"; readonly position: number; readonly epoch: string }
   /** A publisher has told its whole state. */
   | { readonly kind: "synced"; readonly publisher: string; readonly position: number }
-  /** What was delivered before may not hold any more; everything follows again. */
-  | { readonly kind: "reset"; readonly reason: string };
+  /** What was delivered before may not hold any more; everything that is stored follows. */
+  | { readonly kind: "reset"; readonly reason: string; readonly epoch: string };
 
-export async function* subscribe(
-  { bus, filter, afterSequence, seal, log }: SubscribeOptions,
-  stop: AbortSignal,
-): AsyncGenerator<SubscriberItem> {
-  const groups = new Groups();
-  let backlog: Envelope[] | undefined = [];
-  let position = afterSequence;
-  for await (const item of bus.follow({ filter, afterSequence }, stop)) {
-    if (item.kind === "reset") {
-      groups.clear();
-      backlog = [];
+export async function* subscribe(options: SubscribeOptions, stop: AbortSignal): AsyncGenerator<SubscriberItem> {
+  const { bus, filter, afterSequence, epoch, publishers = [] } = options;
+  const isAwaiting = publishers.length > 0 && filter !== filters.everything && filter !== filters.sync;
+  const wanted = isAwaiting ? [filter, filters.sync] : [filter];
+  const reading = new Reading(options);
+  for await (const item of bus.follow({ filters: wanted, afterSequence, epoch }, stop)) {
+    if (item.kind === "message") yield* reading.onMessage(item.message);
+    else if (item.kind === "caught-up") yield* reading.onCaughtUp(item.sequence, item.epoch);
+    else {
+      reading.beginAgain();
       yield item;
-    } else if (item.kind === "caught-up") {
-      position = item.sequence;
-      if (backlog !== undefined && backlog.length > 0) yield { kind: "group", group: joined(backlog, position) };
-      backlog = undefined;
-      yield { kind: "caught-up", position };
-    } else {
-      const { message } = item;
-      position = message.sequence;
-      const publisher = syncPublisher(message.subject);
-      if (publisher !== undefined) {
-        for (const group of groups.flush(publisher)) yield { kind: "group", group };
-        if (backlog !== undefined && backlog.length > 0)
-          yield { kind: "group", group: joined(backlog.splice(0), position) };
-        yield { kind: "synced", publisher, position };
-        continue;
-      }
-      const envelope = read(message, seal, log);
-      if (backlog === undefined) {
-        const complete = groups.add(envelope ?? marksOf(message), position);
-        for (const group of complete) yield { kind: "group", group };
-      } else if (envelope !== undefined) backlog.push(envelope);
     }
   }
 }
 
-/** One unreadable message stops nothing but itself; without the key, sealed ones are for others. */
-function read(message: StoredMessage, seal: Seal | undefined, log: Logger): Envelope | undefined {
-  if (seal === undefined && isSealed(message)) return undefined;
-  try {
-    return fromMessage(message, seal);
-  } catch (error) {
-    log.error("a change cannot be read", { subject: message.subject, sequence: message.sequence, error });
-    return undefined;
+class Reading {
+  readonly #options: SubscribeOptions;
+  readonly #groups: GroupGathering;
+  /** What is stored, until all of it has come; undefined afterwards. */
+  #backlog: Map<string, Member> | undefined = new Map();
+  /** What of it has been handed out: the rest of its groups may still come. */
+  #recent: Member[] = [];
+  readonly #missing: Set<string>;
+  /** Everything stored has come, but not everybody has told all. */
+  #epoch: string | undefined;
+
+  constructor(options: SubscribeOptions) {
+    this.#options = options;
+    this.#groups = new GroupGathering(sizeFor(options.filter));
+    this.#missing = new Set(options.afterSequence === 0 ? options.publishers : []);
+  }
+
+  beginAgain(): void {
+    this.#groups.clear();
+    this.#backlog = new Map();
+    this.#recent = [];
+    this.#epoch = undefined;
+    for (const publisher of this.#options.publishers ?? []) this.#missing.add(publisher);
+  }
+
+  *onMessage(message: StoredMessage): Generator<SubscriberItem> {
+    if (message.subject === horizonSubject) return;
+    const publisher = syncPublisher(message.subject);
+    if (publisher !== undefined) {
+      yield* this.#onMarker(publisher, message.sequence);
+      return;
+    }
+    const { subject, sequence, storedAtMs } = message;
+    const member: Member = { subject, sequence, storedAtMs, ...marksOf(message), change: this.#read(message) };
+    if (this.#backlog !== undefined) {
+      // Deleted first: the last value of each key, in the order of the sequence.
+      this.#backlog.delete(subject);
+      this.#backlog.set(subject, member);
+    } else for (const group of this.#groups.add(member)) yield { kind: "group", group };
+  }
+
+  *onCaughtUp(sequence: number, epoch: string): Generator<SubscriberItem> {
+    this.#epoch = epoch;
+    if (this.#missing.size === 0) yield* this.#endBacklog(sequence);
+  }
+
+  *#onMarker(publisher: string, position: number): Generator<SubscriberItem> {
+    this.#missing.delete(publisher);
+    if (this.#backlog === undefined) {
+      for (const group of this.#groups.flush(publisher, position)) yield { kind: "group", group };
+    } else yield* this.#handOutBacklog(position);
+    yield { kind: "synced", publisher, position };
+    if (this.#backlog !== undefined && this.#epoch !== undefined && this.#missing.size === 0)
+      yield* this.#endBacklog(position);
+  }
+
+  *#endBacklog(position: number): Generator<SubscriberItem> {
+    yield* this.#handOutBacklog(position);
+    this.#groups.begin(this.#recent, position);
+    this.#backlog = undefined;
+    this.#recent = [];
+    yield { kind: "caught-up", position, epoch: this.#epoch ?? "" };
+  }
+
+  *#handOutBacklog(position: number): Generator<SubscriberItem> {
+    const members = [...(this.#backlog?.values() ?? [])];
+    this.#backlog?.clear();
+    const changes = members.flatMap(({ change }) => change ?? []);
+    const cause = members.at(-1)?.cause;
+    for (const member of members) this.#recent.push(member);
+    // No time of an event: state that was stored says nothing about how fast news travels.
+    if (cause !== undefined && changes.length > 0)
+      yield { kind: "group", group: { changes, cause: { ...cause, eventTimeMs: 0, urgent: false }, position } };
+  }
+
+  /** One unreadable message stops nothing but itself; without the key, sealed ones are for others. */
+  #read(message: StoredMessage): Member["change"] {
+    const { seal, log } = this.#options;
+    if (seal === undefined && isSealed(message)) return undefined;
+    try {
+      return contentOf(message, seal);
+    } catch (error) {
+      log.error("a change cannot be read", { subject: message.subject, sequence: message.sequence, error });
+      return undefined;
+    }
   }
 }
 
-function joined(envelopes: readonly Envelope[], position: number): ChangeGroup {
-  const [first] = envelopes;
-  const cause = envelopes.at(-1)?.cause ?? first?.cause;
-  if (cause === undefined) throw new RangeError("a group of no changes");
-  return { changes: envelopes.map(({ change }) => change), cause, position };
-}
-
-type Member = Omit<Envelope, "change"> & { readonly change?: Envelope["change"] };
-
-/** Groups whose members are still arriving, one a publisher: publishers send one after the other. */
-class Groups {
-  readonly #open = new Map<
-    string,
-    { readonly id: string; readonly size: number; readonly members: Envelope[]; arrived: number; position: number }
-  >();
-
-  /** The groups that are complete with this member, in order; one without content is counted only. */
-  add(envelope: Member, position: number): readonly ChangeGroup[] {
-    const { publisher } = envelope.cause;
-    const before = this.#open.get(publisher);
-    // A group that lacks members although the next has begun lost them to newer values.
-    const finished = before !== undefined && before.id !== envelope.group.id ? this.flush(publisher) : [];
-    const current = this.#open.get(publisher) ?? { ...envelope.group, members: [], arrived: 0, position };
-    if (envelope.change !== undefined) current.members.push({ ...envelope, change: envelope.change });
-    current.arrived += 1;
-    current.position = position;
-    this.#open.set(publisher, current);
-    return current.arrived >= current.size ? [...finished, ...this.flush(publisher)] : finished;
-  }
-
-  flush(publisher: string): readonly ChangeGroup[] {
-    const group = this.#open.get(publisher);
-    this.#open.delete(publisher);
-    return group === undefined || group.members.length === 0 ? [] : [joined(group.members, group.position)];
-  }
-
-  clear(): void {
-    this.#open.clear();
-  }
+/** How many members of a group come through a filter. */
+function sizeFor(filter: string): SizeOf {
+  if (filter === filters.everything) return ({ size }) => size;
+  const isTopic = [filters.config, filters.services, filters.endpoints].some((topic) => topic === filter);
+  return isTopic ? ({ sizeInTopic }) => sizeInTopic : () => 1;
 }

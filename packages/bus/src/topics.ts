@@ -12,7 +12,7 @@
 import { type Change, configKeyText, endpointsKeyText, serviceKeyText } from "@flotilla/model";
 import { subjectRoot } from "./bus.ts";
 import { BusError } from "./errors.ts";
-import { token } from "./subject.ts";
+import { token, untoken } from "./subject.ts";
 
 export const filters = {
   everything: `${subjectRoot}.>`,
@@ -34,6 +34,18 @@ export function subjectOf(change: Change): string {
   }
 }
 
+/** The delete of what travels on a subject; undefined for subjects without changes. */
+export function deleteOf(subject: string): Change | undefined {
+  if (!subject.startsWith(`${subjectRoot}.`)) return undefined;
+  const [type, ...tokens] = subject.slice(subjectRoot.length + 1).split(".");
+  const [a, b, c, d] = tokens.map(untoken);
+  if (a === undefined || b === undefined || c === undefined) return undefined;
+  if (type === "config") return { type, op: "delete", key: { kind: a, namespace: b, name: c } };
+  if (type === "endpoints") return { type, op: "delete", key: { shard: a, namespace: b, hostname: c } };
+  if (type !== "service" || d === undefined) return undefined;
+  return { type, op: "delete", key: { shard: a, namespace: b, hostname: c, name: d } };
+}
+
 export function syncSubject(publisher: string): string {
   return join("sync", publisher);
 }
@@ -41,7 +53,7 @@ export function syncSubject(publisher: string): string {
 /** The publisher that a sync marker is from; undefined for other subjects. */
 export function syncPublisher(subject: string): string | undefined {
   const prefix = `${subjectRoot}.sync.`;
-  return subject.startsWith(prefix) ? subject.slice(prefix.length) : undefined;
+  return subject.startsWith(prefix) ? untoken(subject.slice(prefix.length)) : undefined;
 }
 
 /** What a change is about, for logs and snapshots: equal for a put and a delete of one key. */

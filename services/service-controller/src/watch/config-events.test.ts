@@ -45,10 +45,10 @@ test("after the bus has begun anew, what it no longer holds is deleted", async (
   async function* items() {
     const cause = { publisher: "config-controller", epoch: "e", revision: 1, eventTimeMs: 5 };
     yield { kind: "group", group: { changes: [put("a", "1"), put("b", "1")], cause, position: 2 } } as const;
-    yield { kind: "caught-up", position: 2 } as const;
-    yield { kind: "reset", reason: "lost" } as const;
+    yield { kind: "caught-up", position: 2, epoch: "1" } as const;
+    yield { kind: "reset", reason: "lost", epoch: "2" } as const;
     yield { kind: "group", group: { changes: [put("b", "2")], cause, position: 1 } } as const;
-    yield { kind: "caught-up", position: 1 } as const;
+    yield { kind: "caught-up", position: 1, epoch: "2" } as const;
   }
   const seen: string[] = [];
   for await (const group of inputGroups(items(), () => 1)) seen.push(short(group));

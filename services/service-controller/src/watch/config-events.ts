@@ -20,16 +20,13 @@ const publisher = "config-controller";
 
 export function configEvents({ bus, log, nowMs }: ConfigEventOptions): InputSource {
   // Without the key of Secrets: they are of no use here.
-  const follow = (filter: string, stop: AbortSignal) =>
-    subscribe({ bus, filter, afterSequence: 0, seal: undefined, log }, stop);
+  const follow = (stop: AbortSignal) =>
+    subscribe({ bus, filter: filters.config, afterSequence: 0, publishers: [publisher], seal: undefined, log }, stop);
   return {
     name: "configuration",
     problems: () => [],
     async *groups(stop): AsyncGenerator<InputGroup, void, undefined> {
-      const heard = new AbortController();
-      const markers = follow(filters.sync, AbortSignal.any([stop, heard.signal]));
-      for await (const item of markers) if (item.kind === "synced" && item.publisher === publisher) heard.abort();
-      yield* inputGroups(follow(filters.config, stop), nowMs);
+      yield* inputGroups(follow(stop), nowMs);
     },
     [Symbol.asyncDispose]: async () => undefined,
   };

@@ -42,19 +42,7 @@ export async function startBackends(owned: AsyncDisposableStack): Promise<void> 
 
 export async function startFleet(binary: string, layout: Layout, delta = true): Promise<Fleet> {
   const owned = new AsyncDisposableStack();
-  const directory = join(layout.workDir, "envoy");
-  const start = async (node: EnvoyNode): Promise<Envoy> => {
-    const secretSocket = join(layout.workDir, `${node.name}.sock`);
-    owned.use(await serveCertificate(node, secretSocket, layout));
-    const bootstrap = envoyBootstrap({
-      node,
-      delta,
-      secretSocket,
-      adminPort: 0,
-      discoveryAddress: `127.0.0.1:${layout.ports.xds}`,
-    });
-    return owned.use(await startEnvoy({ binary, directory, name: node.name, bootstrap }));
-  };
+  const start = (node: EnvoyNode) => startProxy(binary, node, layout, owned, delta);
   try {
     await startBackends(owned);
     const [server, client] = [await start(nodes.reviews), await start(nodes.web)];
@@ -63,6 +51,26 @@ export async function startFleet(binary: string, layout: Layout, delta = true): 
     await owned.disposeAsync();
     throw error;
   }
+}
+
+/** An Envoy with a certificate of its own. */
+export async function startProxy(
+  binary: string,
+  node: EnvoyNode,
+  layout: Layout,
+  owned: AsyncDisposableStack,
+  delta: boolean,
+): Promise<Envoy> {
+  const secretSocket = join(layout.workDir, `${node.name}.sock`);
+  owned.use(await serveCertificate(node, secretSocket, layout));
+  const bootstrap = envoyBootstrap({
+    node,
+    delta,
+    secretSocket,
+    adminPort: 0,
+    discoveryAddress: `127.0.0.1:${layout.ports.xds}`,
+  });
+  return owned.use(await startEnvoy({ binary, directory: join(layout.workDir, "envoy"), name: node.name, bootstrap }));
 }
 
 /** What pilot-agent does for an Envoy: a certificate by token, served beside it. */

@@ -13,9 +13,14 @@ export interface Answer {
 // Kept-alive connections would go on by the filter chains of an older listener.
 const agent = new Agent({ keepAlive: false, maxSockets: 16 });
 
-export function call(host: string, headers: Readonly<Record<string, string>> = {}, path = "/"): Promise<Answer> {
+export function call(
+  host: string,
+  headers: Readonly<Record<string, string>> = {},
+  path = "/",
+  proxy: { readonly host: string; readonly port: number } = clientProxy,
+): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const sent = request({ ...clientProxy, path, agent, headers: { host, ...headers }, timeout: 5_000 }, (response) => {
+    const sent = request({ ...proxy, path, agent, headers: { host, ...headers }, timeout: 5_000 }, (response) => {
       let body = "";
       response.setEncoding("utf8");
       response.on("data", (chunk: string) => {

@@ -3,10 +3,10 @@ import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { delay } from "@flotilla/runtime";
-import { startNats, startRedis } from "@flotilla/servers";
+import { type RunningServer, startNats, startRedis } from "@flotilla/servers";
 import { environmentOf, type Shared } from "../environment.ts";
 import { CliError } from "../errors.ts";
-import { healthPort, type Layout, paths, portsFrom, services } from "../layout.ts";
+import { healthPort, type Layout, paths, portsFrom, type ServiceName, services } from "../layout.ts";
 import type { RunOptions } from "../options.ts";
 import { type RunningService, startChild } from "./child-service.ts";
 import { healthOf } from "./health.ts";
@@ -15,11 +15,19 @@ import { startInProcess } from "./in-process.ts";
 export interface ControlPlane extends AsyncDisposable {
   readonly layout: Layout;
   readonly services: readonly RunningService[];
-  /** Where NATS and Redis are, for people. */
   readonly shared: Shared;
+  /** The servers that were started for it; none when it is embedded or was given their addresses. */
+  readonly servers: Servers;
+  /** The settings a service was started with. */
+  environment(service: ServiceName): Readonly<Record<string, string>>;
   readonly startedAtMs: number;
   /** Rejects when a service ends by itself. */
   readonly ended: Promise<never>;
+}
+
+export interface Servers {
+  readonly nats?: RunningServer;
+  readonly redis?: RunningServer;
 }
 
 export interface StartControlPlaneOptions {
@@ -43,10 +51,11 @@ export async function startControlPlane({
   const startedAtMs = Date.now();
   const owned = new AsyncDisposableStack();
   try {
-    const shared = await openShared(options, layout, owned, onProgress);
+    const { shared, servers } = await openShared(options, layout, owned, onProgress);
+    const environment = (name: ServiceName) => environmentOf(name, options, layout, shared);
     const running: RunningService[] = [];
     for (const name of services) {
-      const env = environmentOf(name, options, layout, shared);
+      const env = environment(name);
       const healthUrl = `http://127.0.0.1:${healthPort(name, layout.ports)}`;
       const logFile = logs === "files" ? join(place.logs, `${name}.log`) : undefined;
       const service = options.embedded
@@ -65,7 +74,16 @@ export async function startControlPlane({
     owned.defer(() => rmSync(place.state, { force: true }));
     const ended = Promise.race(running.map((service) => service.ended));
     ended.catch(() => {});
-    return { layout, services: running, shared, startedAtMs, ended, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+    return {
+      layout,
+      services: running,
+      shared,
+      servers,
+      environment,
+      startedAtMs,
+      ended,
+      [Symbol.asyncDispose]: () => owned.disposeAsync(),
+    };
   } catch (error) {
     await owned.disposeAsync();
     throw error;
@@ -78,13 +96,17 @@ async function openShared(
   layout: Layout,
   owned: AsyncDisposableStack,
   onProgress: (text: string) => void,
-): Promise<Shared> {
-  if (embedded) return { busUrl: `embedded:${layout.workDir}`, storeUrl: `embedded:${layout.workDir}` };
-  const directory = paths(layout).servers;
-  const find = { env: settings, directory, onProgress };
-  const busUrl = settings["BUS_URL"] ?? owned.use(await startNats(find)).url;
-  const storeUrl = settings["STORE_URL"] ?? owned.use(await startRedis(find)).url;
-  return { busUrl, storeUrl };
+): Promise<{ readonly shared: Shared; readonly servers: Servers }> {
+  if (embedded)
+    return { shared: { busUrl: `embedded:${layout.workDir}`, storeUrl: `embedded:${layout.workDir}` }, servers: {} };
+  const find = { env: settings, directory: paths(layout).servers, onProgress };
+  const nats = settings["BUS_URL"] === undefined ? owned.use(await startNats(find)) : undefined;
+  const redis = settings["STORE_URL"] === undefined ? owned.use(await startRedis(find)) : undefined;
+  const shared = {
+    busUrl: settings["BUS_URL"] ?? nats?.url ?? "",
+    storeUrl: settings["STORE_URL"] ?? redis?.url ?? "",
+  };
+  return { shared, servers: { ...(nats && { nats }), ...(redis && { redis }) } };
 }
 
 /** Resolves when every service is ready. @throws CliError CLI_SERVICE_ENDED naming those that are not */

@@ -11,6 +11,7 @@ import type { GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { encode, type TypeUrl } from "@flotilla/proto";
 import { query, type View, type ViewQuery } from "../snapshot/view.ts";
 import type { EncodedResource } from "./encoded-resource.ts";
+import { BuildCache } from "./shared/build-cache.ts";
 import { type Encoded, encoded, Joined, sameVersion } from "./shared/encoded.ts";
 
 export interface Generator {
@@ -43,7 +44,8 @@ export function createGenerator<Inputs extends object, Resource extends Message>
   spec: GeneratorSpec<Inputs, Resource>,
 ): Generator {
   const { schema, build } = spec;
-  return generatorOf(spec, (inputs) => encoded(encode(schema, build(inputs))));
+  const built = new BuildCache<Inputs, Encoded>((inputs) => encoded(encode(schema, build(inputs))));
+  return generatorOf(spec, (inputs) => built.get(inputs));
 }
 
 export function createContainerGenerator<Inputs extends object>(spec: ContainerSpec<Inputs>): Generator {
@@ -68,6 +70,7 @@ function generatorOf<Inputs extends object>(
 }
 
 function namedResource(typeUrl: TypeUrl, name: string, content: Encoded): EncodedResource {
+  // A getter, since containers join their bytes; it also keeps the content, which other views may share.
   const { version } = content;
   return {
     name,

@@ -1,6 +1,7 @@
 /** What every implementation of the bus keeps; run by the tests of both. */
 import assert from "node:assert/strict";
 import { it } from "node:test";
+import { until } from "@flotilla/runtime";
 import type { Bus, BusItem } from "./bus.ts";
 
 const text = (value: string) => new TextEncoder().encode(value);
@@ -76,20 +77,116 @@ export function busConformance(open: () => Promise<Bus>): void {
     assert.deepEqual(seen.items, ["reset", "x=1", "caught-up"]);
     seen.stop();
   });
+
+  it("follows several filters in one order", async () => {
+    await using bus = await open();
+    await bus.publish([put("e.x", "1"), put("f.x", "1"), put("g.x", "1"), put("e.y", "1")]);
+    const seen = collect(bus, ["flotilla.v1.e.>", "flotilla.v1.g.>"], 0);
+    await seen.until((items) => items.includes("caught-up"));
+    assert.deepEqual(seen.subjects, ["flotilla.v1.e.x", "flotilla.v1.g.x", "flotilla.v1.e.y"]);
+    seen.stop();
+  });
+
+  it("begins again for a position of another epoch", async () => {
+    await using bus = await open();
+    const [first = 0] = await bus.publish([put("h.x", "1"), put("h.y", "1")]);
+    const same = collect(bus, "flotilla.v1.h.>", first, bus.epoch);
+    await same.until((items) => items.includes("caught-up"));
+    assert.deepEqual(same.items, ["y=1", "caught-up"]);
+    same.stop();
+    const other = collect(bus, "flotilla.v1.h.>", first, "an epoch long gone");
+    await other.until((items) => items.includes("caught-up"));
+    assert.deepEqual(other.items, ["reset", "x=1", "y=1", "caught-up"]);
+    other.stop();
+  });
+
+  it("forgets for good, and tells those who have not seen what is forgotten", async () => {
+    await using bus = await open();
+    const [before = 0, gone = 0, after = 0] = await bus.publish([put("i.x", "1"), put("i.gone", "1"), put("i.y", "1")]);
+    await bus.forget([gone]);
+    await bus.forget([gone]);
+    const subjects = (await bus.lastValues("flotilla.v1.i.>")).map(({ subject }) => subject);
+    assert.deepEqual(subjects, ["flotilla.v1.i.x", "flotilla.v1.i.y"]);
+    const late = collect(bus, "flotilla.v1.i.>", before);
+    await late.until((items) => items.includes("caught-up"));
+    assert.deepEqual(late.items, ["reset", "x=1", "y=1", "caught-up"]);
+    late.stop();
+    const early = collect(bus, "flotilla.v1.i.>", after);
+    await early.until((items) => items.includes("caught-up"));
+    assert.deepEqual(early.items, ["caught-up"]);
+    early.stop();
+  });
+
+  it("ends when its reader is told to stop, and when the bus is closed", async () => {
+    await using bus = await open();
+    const other = await open();
+    const [one, two] = [collect(bus, "flotilla.v1.j.>", 0), collect(other, "flotilla.v1.j.>", 0)];
+    await Promise.all([one, two].map((seen) => seen.until((items) => items.includes("caught-up"))));
+    one.stop();
+    await other[Symbol.asyncDispose]();
+    await Promise.all([one.ended, two.ended]);
+    await assert.rejects(other.publish([put("j.x", "1")]), { code: "BUS_CLOSED" });
+    await other[Symbol.asyncDispose]();
+  });
+
+  it("shares values: whoever knows the last revision writes, all who watch see it", async () => {
+    await using bus = await open();
+    await using other = await open();
+    const [mine, theirs] = [await bus.keyValue("leases"), await other.keyValue("leases")];
+    assert.equal(await mine.get("a/b.c"), undefined);
+    const first = await mine.update("a/b.c", text("one"), 0);
+    assert.ok(first !== undefined);
+    assert.equal(await theirs.update("a/b.c", text("two"), 0), undefined);
+    const second = await theirs.update("a/b.c", text("two"), first);
+    assert.ok(second !== undefined && second > first);
+    assert.equal(await mine.update("a/b.c", text("three"), first), undefined);
+    const { value, revision } = (await mine.get("a/b.c")) ?? {};
+    assert.deepEqual([new TextDecoder().decode(value), revision], ["two", second]);
+
+    const stop = new AbortController();
+    const watched = theirs.watch(stop.signal)[Symbol.asyncIterator]();
+    const next = async () => {
+      const { value: entry } = await watched.next();
+      return `${entry?.key}=${entry?.value === undefined ? "" : new TextDecoder().decode(entry.value)}`;
+    };
+    assert.equal(await next(), "a/b.c=two");
+    await mine.put("d", text("four"));
+    assert.equal(await next(), "d=four");
+    await mine.delete("a/b.c");
+    assert.equal(await next(), "a/b.c=");
+    assert.equal(await mine.get("a/b.c"), undefined);
+    assert.ok((await mine.update("a/b.c", text("five"), 0)) !== undefined);
+    stop.abort();
+    await watched.return?.();
+  });
+
+  it("shared values vanish when they are not renewed", async () => {
+    await using bus = await open();
+    const leases = await bus.keyValue("short leases", { ttlMs: 400 });
+    await leases.put("a", text("1"));
+    assert.ok((await leases.get("a")) !== undefined);
+    await until(async () => (await leases.get("a")) === undefined, { withinMs: 5_000, what: "the value to vanish" });
+    assert.ok((await leases.update("a", text("2"), 0)) !== undefined);
+  });
 }
 
-function collect(bus: Bus, filter: string, afterSequence: number) {
+function collect(bus: Bus, filter: string | readonly string[], afterSequence: number, epoch?: string) {
   const items: string[] = [];
+  const subjects: string[] = [];
+  const filters = typeof filter === "string" ? [filter] : filter;
   const stop = new AbortController();
   let wake = () => {};
   const done = (async () => {
-    for await (const item of bus.follow({ filters: [filter], afterSequence }, stop.signal)) {
+    for await (const item of bus.follow({ filters, afterSequence, epoch }, stop.signal)) {
       items.push(describe(item));
+      if (item.kind === "message") subjects.push(item.message.subject);
       wake();
     }
   })();
   return {
     items,
+    subjects,
+    ended: done,
     stop: () => stop.abort(),
     until: async (check: (items: readonly string[]) => boolean) => {
       const expired = setTimeout(() => stop.abort(), 8_000);

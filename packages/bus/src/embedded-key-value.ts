@@ -49,14 +49,13 @@ async function* watch(bucket: Bucket, nowMs: () => number, stop: AbortSignal): A
   bucket.watchers.add(wake);
   try {
     for (let seen = 0; !stop.aborted; ) {
-      for (const { untilMs, ...entry } of [...bucket.cells.values()]) {
-        if (entry.revision <= seen || untilMs <= nowMs()) continue;
+      const fresh = [...bucket.cells.values()].filter(({ revision }) => revision > seen);
+      for (const { untilMs, ...entry } of fresh) {
         seen = entry.revision;
-        yield entry;
+        if (untilMs > nowMs()) yield entry;
         if (stop.aborted) return;
       }
-      if (bucket.revision <= seen || [...bucket.cells.values()].at(-1)?.revision === seen) await wakeup.wait(stop);
-      else seen = bucket.revision;
+      if (fresh.length === 0) await wakeup.wait(stop);
     }
   } finally {
     bucket.watchers.delete(wake);

@@ -1,21 +1,14 @@
 /** Shared values over a JetStream key-value bucket. */
 import { delay, type Logger } from "@flotilla/runtime";
-import {
-  type JetStreamClient,
-  type JetStreamManager,
-  type KV,
-  type NatsConnection,
-  NatsError,
-  StorageType,
-} from "nats";
+import { type JetStreamClient, type KV, NatsError, StorageType } from "nats";
 import type { KeyValue, KeyValueEntry, KeyValueOptions } from "./key-value.ts";
 import { retryMs } from "./nats-connection.ts";
+import type { NatsLink } from "./nats-link.ts";
 import { deliveries } from "./ordered-consumer.ts";
 import { token, untoken } from "./subject.ts";
 
 interface Parts {
-  readonly connection: NatsConnection;
-  readonly manager: JetStreamManager;
+  readonly link: NatsLink;
   readonly client: JetStreamClient;
   readonly replicas: number;
   readonly log: Logger;
@@ -66,23 +59,16 @@ export async function openNatsKeyValue(bucket: string, { ttlMs }: KeyValueOption
   };
 }
 
-async function* watch(
-  name: string,
-  { connection, manager, log }: Parts,
-  stop: AbortSignal,
-): AsyncGenerator<KeyValueEntry> {
+async function* watch(name: string, { link, log }: Parts, stop: AbortSignal): AsyncGenerator<KeyValueEntry> {
   const prefix = `$KV.${name}.`;
   const told = new Map<string, number>();
-  const options = {
-    connection,
-    manager,
-    stream: `KV_${name}`,
-    filters: [`${prefix}>`],
-    start: "last-per-subject",
-  } as const;
-  while (!stop.aborted) {
+  const options = { stream: `KV_${name}`, filters: [`${prefix}>`], start: "last-per-subject" } as const;
+  const until = AbortSignal.any([stop, link.closed]);
+  while (!until.aborted) {
     try {
-      for await (const item of deliveries(options, stop)) {
+      await link.whenBack(until);
+      const { connection, manager, lost } = link;
+      for await (const item of deliveries({ ...options, connection, manager }, AbortSignal.any([until, lost]))) {
         if (item.kind !== "message") continue;
         const { subject, sequence: revision, payload, headers } = item.message;
         const key = untoken(subject.slice(prefix.length));
@@ -92,9 +78,9 @@ async function* watch(
         yield isGone ? { key, revision } : { key, revision, value: payload };
       }
     } catch (error) {
-      if (stop.aborted) return;
+      if (until.aborted) return;
       log.warn("watching shared values is interrupted, trying again", { bucket: name, error });
     }
-    await delay(retryMs, stop);
+    await delay(retryMs, until);
   }
 }

@@ -13,6 +13,9 @@ import { horizonSubject, subjectRoot } from "./bus.ts";
 
 export const streamName = "FLOTILLA";
 
+/** The server's word for a message that is not there. */
+const noSuchSequence = 10_043;
+
 export interface StreamLook {
   readonly epoch: string;
   /** The sequence of the last message. */
@@ -50,7 +53,17 @@ export async function horizonOf(manager: JetStreamManager): Promise<number> {
   }
 }
 
-export function isNotFound(error: unknown): boolean {
+/** For good. One that is gone already is no failure. */
+export async function removeMessage(manager: JetStreamManager, sequence: number): Promise<void> {
+  try {
+    await manager.streams.deleteMessage(streamName, sequence, false);
+  } catch (error) {
+    const isGone = error instanceof NatsError && error.api_error?.err_code === noSuchSequence;
+    if (!isGone && !isNotFound(error)) throw error;
+  }
+}
+
+function isNotFound(error: unknown): boolean {
   return error instanceof NatsError && (error.api_error?.code === 404 || error.code === "404");
 }
 

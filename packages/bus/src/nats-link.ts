@@ -1,0 +1,130 @@
+/**
+ * The connection of a bus to its stream: whether it stands, which stream it is. Lost and back are
+ * told once each; back means that the stream answers, not only that the connection stands.
+ */
+import { type Logger, orAborted } from "@flotilla/runtime";
+import { Events, type JetStreamManager, type NatsConnection } from "nats";
+import type { BusState } from "./bus.ts";
+import { BusError } from "./errors.ts";
+import { patiently } from "./nats-connection.ts";
+import { horizonOf, openStream, type StreamLook } from "./nats-stream.ts";
+
+export interface LinkOptions {
+  readonly connection: NatsConnection;
+  readonly manager: JetStreamManager;
+  readonly replicas: number;
+  readonly log: Logger;
+  readonly nowMs: () => number;
+}
+
+export class NatsLink {
+  readonly connection: NatsConnection;
+  readonly manager: JetStreamManager;
+  readonly #options: LinkOptions;
+  readonly #stateListeners = new Set<(state: BusState) => void>();
+  readonly #epochListeners = new Set<(epoch: string) => void>();
+  readonly #closing = new AbortController();
+  #lost = new AbortController();
+  #back = Promise.withResolvers<void>();
+  #state: BusState = { connected: true };
+  #epoch: string;
+
+  constructor(options: LinkOptions, { epoch }: StreamLook) {
+    this.connection = options.connection;
+    this.manager = options.manager;
+    this.#options = options;
+    this.#epoch = epoch;
+    this.#back.resolve();
+    void this.#watchConnection();
+  }
+
+  get state(): BusState {
+    return this.#state;
+  }
+
+  get epoch(): string {
+    return this.#epoch;
+  }
+
+  /** Fires when the connection is lost: what waits for an answer on it need not wait any longer. */
+  get lost(): AbortSignal {
+    return this.#lost.signal;
+  }
+
+  /** Fires with BUS_CLOSED. */
+  get closed(): AbortSignal {
+    return this.#closing.signal;
+  }
+
+  /** Resolves when the stream answers. @throws BusError BUS_CLOSED; the reason of `stop` */
+  async whenBack(stop: AbortSignal = this.closed): Promise<void> {
+    await orAborted(this.#back.promise, stop);
+    this.closed.throwIfAborted();
+  }
+
+  onState(listener: (state: BusState) => void): () => void {
+    this.#stateListeners.add(listener);
+    return () => this.#stateListeners.delete(listener);
+  }
+
+  onEpoch(listener: (epoch: string) => void): () => void {
+    this.#epochListeners.add(listener);
+    return () => this.#epochListeners.delete(listener);
+  }
+
+  /** Where the stream ends now. A stream that is gone is made anew, and whoever listens is told. */
+  async look(): Promise<StreamLook & { readonly horizon: number }> {
+    const { log, replicas } = this.#options;
+    const look = await openStream(this.manager, replicas);
+    if (look.epoch !== this.#epoch) {
+      log.warn("the stream was lost and is made anew", { before: this.#epoch, now: look.epoch });
+      this.#epoch = look.epoch;
+      for (const listener of [...this.#epochListeners]) listener(look.epoch);
+    }
+    return { ...look, horizon: await horizonOf(this.manager) };
+  }
+
+  async close(): Promise<void> {
+    if (this.closed.aborted) return;
+    const reason = new BusError("BUS_CLOSED", "the bus is closed");
+    this.#closing.abort(reason);
+    this.#lost.abort(reason);
+    this.#back.resolve();
+    await this.connection.close();
+  }
+
+  async #watchConnection(): Promise<void> {
+    for await (const { type, data } of this.connection.status()) {
+      if (type === Events.Disconnect) this.#onLost(String(data));
+      else if (type === Events.Reconnect) void this.#onBack();
+    }
+  }
+
+  #onLost(reason: string): void {
+    this.#lost.abort(new BusError("BUS_CONNECT", `the connection to ${reason} is lost`));
+    if (!this.#state.connected) return;
+    this.#back = Promise.withResolvers();
+    this.#setState({ connected: false, sinceMs: this.#options.nowMs(), reason });
+    this.#options.log.warn("nats is away", { reason });
+  }
+
+  async #onBack(): Promise<void> {
+    const { log } = this.#options;
+    this.#lost = new AbortController();
+    const until = AbortSignal.any([this.closed, this.lost]);
+    try {
+      await patiently(() => this.look(), { what: "jetstream", log }, until);
+    } catch (error) {
+      log.debug("away again before the stream answered", { error });
+      return;
+    }
+    this.#setState({ connected: true });
+    this.#back.resolve();
+    log.info("nats is back");
+  }
+
+  #setState(state: BusState): void {
+    this.#state = state;
+    for (const listener of [...this.#stateListeners]) listener(state);
+  }
+}

@@ -1,0 +1,112 @@
+/** Stores messages in JetStream, in order and once, through losses of the connection and of the stream. */
+import { delay, type Logger, orAborted } from "@flotilla/runtime";
+import { headers, type JetStreamClient, nuid } from "nats";
+import { messageBytes, type OutgoingMessage } from "./bus.ts";
+import { BusError } from "./errors.ts";
+import { retryMs } from "./nats-connection.ts";
+import type { NatsLink } from "./nats-link.ts";
+
+/** What one message may weigh beside its payload and headers. */
+const overheadBytes = 1_024;
+const timeoutMs = 5_000;
+/** Messages under way at once. */
+const windowSize = 200;
+
+export class NatsPublishing {
+  readonly #link: NatsLink;
+  readonly #client: JetStreamClient;
+  readonly #log: Logger;
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(link: NatsLink, client: JetStreamClient, log: Logger) {
+    this.#link = link;
+    this.#client = client;
+    this.#log = log;
+  }
+
+  get maxMessageBytes(): number {
+    return (this.#link.connection.info?.max_payload ?? 1_048_576) - overheadBytes;
+  }
+
+  /** One batch after the other: a batch that is retried must not be overtaken. */
+  publish(messages: readonly OutgoingMessage[]): Promise<readonly number[]> {
+    const result = this.#turn.then(() => this.#publishInOrder(messages));
+    this.#turn = result.catch(() => undefined);
+    return result;
+  }
+
+  async #publishInOrder(messages: readonly OutgoingMessage[]): Promise<readonly number[]> {
+    for (const message of messages) this.#refuseTooLarge(message);
+    const sequences: number[] = [];
+    for (const window of windows(messages)) sequences.push(...(await this.#publishWindow(window)));
+    return sequences;
+  }
+
+  async #publishWindow(messages: readonly OutgoingMessage[]): Promise<readonly number[]> {
+    // A retry has the same id, so that the server stores it once.
+    const waiting = new Map(messages.map((message, i) => [i, { message, id: nuid.next() }]));
+    const sequences: number[] = [];
+    for (let attempts = 0; waiting.size > 0; attempts++) {
+      await this.#link.whenBack();
+      const { lost } = this.#link;
+      const attempt = [...waiting].map(async ([i, { message, id }]) => {
+        sequences[i] = await orAborted(this.#publishOne(message, id), lost);
+        waiting.delete(i);
+      });
+      const failure = (await Promise.allSettled(attempt)).find(({ status }) => status === "rejected");
+      if (failure === undefined) break;
+      if (attempts === 0) this.#log.warn("publishing is interrupted, trying again", { error: reasonOf(failure) });
+      await this.#recover();
+    }
+    return sequences;
+  }
+
+  async #publishOne({ subject, payload, headers: given = {} }: OutgoingMessage, msgID: string): Promise<number> {
+    const all = headers();
+    for (const [name, value] of Object.entries(given)) all.set(name, value);
+    const { seq } = await this.#client.publish(subject, payload, { msgID, headers: all, timeout: timeoutMs });
+    return seq;
+  }
+
+  #refuseTooLarge(message: OutgoingMessage): void {
+    const bytes = messageBytes(message);
+    if (bytes <= this.maxMessageBytes) return;
+    throw new BusError(
+      "BUS_PUBLISH",
+      `${message.subject} has ${bytes} bytes, the server takes ${this.maxMessageBytes}`,
+    );
+  }
+
+  /** A connection that stands while nothing is stored: the stream may be gone. */
+  async #recover(): Promise<void> {
+    await delay(retryMs, this.#link.closed);
+    this.#link.closed.throwIfAborted();
+    if (!this.#link.state.connected) return;
+    try {
+      await this.#link.look();
+    } catch (error) {
+      this.#log.debug("jetstream does not answer yet", { error });
+    }
+  }
+}
+
+/** Subjects within a window differ, so that a retry of one cannot put an older value over a newer one. */
+function windows(messages: readonly OutgoingMessage[]): readonly (readonly OutgoingMessage[])[] {
+  const found: OutgoingMessage[][] = [];
+  let subjects = new Set<string>();
+  for (const message of messages) {
+    const current = found.at(-1);
+    if (current === undefined || subjects.has(message.subject) || current.length >= windowSize) {
+      found.push([message]);
+      subjects = new Set([message.subject]);
+    } else {
+      current.push(message);
+      subjects.add(message.subject);
+    }
+  }
+  return found;
+}
+
+function reasonOf(result: PromiseSettledResult<unknown>): unknown {
+  return result.status === "rejected" ? result.reason : undefined;
+}

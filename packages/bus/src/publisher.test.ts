@@ -1,0 +1,138 @@
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { describe, it } from "node:test";
+import type { Change } from "@flotilla/model";
+import { noopLogger } from "@flotilla/runtime";
+import type { Bus } from "./bus.ts";
+import { connectEmbedded } from "./embedded-bus.ts";
+import { createPublisher, createSeal, filters, keyText, type PublisherOptions, subscribe } from "./index.ts";
+
+const hour = 3_600_000;
+
+const config = (name: string, spec: unknown, kind = "VirtualService"): Change => {
+  const key = { kind, namespace: "shop", name };
+  return { type: "config", op: "put", key, value: { key, labels: {}, annotations: {}, creationTimeMs: 0, spec } };
+};
+const endpoints = (hostname: string): Change => {
+  const key = { shard: "Kubernetes/c1", namespace: "shop", hostname };
+  return { type: "endpoints", op: "put", key, value: [] };
+};
+const service = (hostname: string): Change => {
+  const key = { shard: "Kubernetes/c1", namespace: "shop", hostname, name: hostname };
+  return { type: "service", op: "delete", key };
+};
+
+function setUp(name: string, options: Partial<PublisherOptions> = {}) {
+  const clock = { nowMs: 10 * hour };
+  const nowMs = () => clock.nowMs;
+  const bus = connectEmbedded(name, nowMs);
+  const create = (more: Partial<PublisherOptions> = {}) =>
+    createPublisher({ bus, publisher: "c", seal: undefined, log: noopLogger, nowMs, ...options, ...more });
+  return { bus, clock, create };
+}
+
+async function subjects(bus: Bus): Promise<readonly string[]> {
+  return (await bus.lastValues(filters.everything)).map(({ subject }) => subject.slice("flotilla.v1.".length));
+}
+
+describe("publisher", () => {
+  it("takes back what vanished while it was away, of any topic and name", async () => {
+    const { bus, create } = setUp("publisher-vanished");
+    const names = [config("a.b*c_d", {}), endpoints("web.example.com"), config("", {}, "MeshConfig")];
+    await create().synchronize([...names, config("stays", {})]);
+    assert.equal(await create().synchronize([config("stays", {})]), names.length);
+    const stop = new AbortController();
+    const options = { bus, filter: filters.everything, afterSequence: 0, seal: undefined, log: noopLogger };
+    for await (const item of subscribe(options, stop.signal)) {
+      if (item.kind !== "group") continue;
+      const gone = item.group.changes.filter(({ op }) => op === "delete");
+      assert.deepEqual(gone.map(keyText).sort(), names.map(keyText).sort());
+      break;
+    }
+  });
+
+  it("a restart with nothing changed leaves the sequence where it was", async () => {
+    const { bus, create } = setUp("publisher-quiet");
+    await create().synchronize([config("a", {}), endpoints("web")]);
+    const before = (await bus.lastValues(filters.everything)).at(-1)?.sequence;
+    assert.equal(await create().synchronize([endpoints("web"), config("a", {})]), 0);
+    assert.equal((await bus.lastValues(filters.everything)).at(-1)?.sequence, before);
+  });
+
+  it("keeps deletes for a while, then forgets them", async () => {
+    const { bus, clock, create } = setUp("publisher-deletes", { keepDeletesMs: 2 * hour });
+    const first = create();
+    await first.synchronize([config("a", {}), config("b", {})]);
+    await first.publish([
+      { type: "config", op: "delete", key: { kind: "VirtualService", namespace: "shop", name: "a" } },
+    ]);
+    clock.nowMs += hour;
+    await create().synchronize([config("b", {})]);
+    assert.ok((await subjects(bus)).includes("config.VirtualService.shop.a"));
+    clock.nowMs += 2 * hour;
+    await create().synchronize([config("b", {})]);
+    assert.deepEqual(await subjects(bus), ["config.VirtualService.shop.b", "sync.c", "horizon"]);
+  });
+
+  it("refuses what is too large alone, and tells it; what was published before stays", async () => {
+    const { bus, create } = setUp("publisher-large");
+    const refused: string[] = [];
+    const onRefused = (change: Change, reason: string) => refused.push(`${keyText(change)}: ${reason}`);
+    const publisher = create({ bus: { ...bus, maxMessageBytes: 10_000 }, onRefused });
+    await publisher.synchronize([config("a", { size: "small" }), config("b", {})]);
+    const large = config("a", { size: randomBytes(20_000).toString("base64") });
+    assert.equal(await publisher.publish([large, config("b", { x: 1 })]), 1);
+    assert.match(refused.join(), /^config VirtualService\/shop\/a: \d+ bytes are more than the bus takes, 10000$/);
+    const [kept] = await bus.lastValues("flotilla.v1.config.VirtualService.shop.a");
+    assert.match(new TextDecoder().decode(kept?.payload), /small/);
+  });
+
+  it("what is large but repeats itself travels packed", async () => {
+    const { bus, create } = setUp("publisher-packed");
+    const large = config("a", { hosts: Array.from({ length: 5_000 }, (_, i) => `host-${i}.example.com`) });
+    await create().synchronize([large]);
+    const [stored] = await bus.lastValues(filters.config);
+    assert.ok((stored?.payload.length ?? 0) < 30_000);
+    const options = { bus, filter: filters.config, afterSequence: 0, seal: undefined, log: noopLogger };
+    for await (const item of subscribe(options, new AbortController().signal)) {
+      assert.deepEqual(item.kind === "group" ? item.group.changes : [], [large]);
+      break;
+    }
+  });
+
+  it("refuses to send a Secret without a key, and sends nothing of its group", async () => {
+    const { bus, create } = setUp("publisher-keyless");
+    await assert.rejects(create().publish([config("a", {}), config("s", {}, "Secret")]), { code: "BUS_SEALED" });
+    assert.deepEqual(await subjects(bus), []);
+  });
+
+  it("two calls at once: the later one wins", async () => {
+    const { bus, create } = setUp("publisher-order");
+    const publisher = create();
+    await Promise.all([1, 2, 3].map((x) => publisher.publish([config("a", { x })])));
+    const [{ payload } = { payload: new Uint8Array() }] = await bus.lastValues(filters.config);
+    assert.match(new TextDecoder().decode(payload), /"x":3/);
+  });
+
+  it("a topic's readers get whole groups although the rest travels on other subjects", async () => {
+    const { bus, create } = setUp("publisher-topics");
+    const publisher = create();
+    await publisher.synchronize([]);
+    const options = { bus, filter: filters.endpoints, afterSequence: 0, seal: undefined, log: noopLogger };
+    const items = subscribe(options, new AbortController().signal);
+    assert.equal((await items.next()).value?.kind, "caught-up");
+    await publisher.publish([endpoints("x"), service("none"), config("a", {}), endpoints("y")]);
+    const { value } = await items.next();
+    assert.equal(value?.kind === "group" ? value.group.changes.length : 0, 2);
+    await items.return(undefined);
+  });
+
+  it("a sealed payload opens in its own place only", () => {
+    const seal = createSeal("a key for tests");
+    const sealed = seal.seal(new TextEncoder().encode("secret"), "here");
+    assert.equal(new TextDecoder().decode(seal.open(sealed, "here")), "secret");
+    assert.throws(() => seal.open(sealed, "there"), { code: "BUS_SEALED" });
+    assert.throws(() => createSeal("another key").open(sealed, "here"), { code: "BUS_SEALED" });
+    assert.throws(() => seal.open(sealed.subarray(0, 5), "here"), { code: "BUS_SEALED" });
+  });
+});

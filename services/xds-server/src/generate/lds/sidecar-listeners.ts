@@ -4,11 +4,13 @@ import type { Listener } from "@flotilla/proto/envoy/config/listener/v3/listener
 import { ListenerSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_pb";
 import { TlsParameters_TlsProtocol } from "@flotilla/proto/envoy/extensions/transport_sockets/tls/v3/common_pb";
 import { inboundMutualTls } from "../../snapshot/scope/authn.ts";
+import { authorizationPolicies } from "../../snapshot/scope/authz.ts";
 import { query, type View } from "../../snapshot/view.ts";
 import { createGenerator } from "../generator.ts";
 import { statName } from "../shared/stat-name.ts";
+import { authorizationHttpFilters, authorizationNetworkFilters } from "./authz/filters.ts";
 import { type BoundInboundInputs, buildBoundInbound } from "./inbound/bound-inbound.ts";
-import type { InboundChainInputs } from "./inbound/inbound-chains.ts";
+import type { AuthorizationFilters, InboundChainInputs } from "./inbound/inbound-chains.ts";
 import { type InboundPort, inboundPorts } from "./inbound/inbound-ports.ts";
 import type { ServerFiles } from "./inbound/tls-context.ts";
 import { buildVirtualInbound, type VirtualInboundInputs } from "./inbound/virtual-inbound.ts";
@@ -84,11 +86,14 @@ function selectChains(view: View): InboundChainInputs {
     trustDomains: view.read(trustDomains),
     serverFiles: view.read(serverFiles),
     minimumTlsVersion: TlsParameters_TlsProtocol.TLSv1_2,
-    httpFilters: noFilters,
+    authorization: view.read(authorizationFilters),
   };
 }
 
-const noFilters = { early: [], late: [] };
+const authorizationFilters = query<AuthorizationFilters>("authorization-filters", (view) => {
+  const inputs = { policies: view.read(authorizationPolicies), trustDomains: view.read(trustDomains) };
+  return { http: authorizationHttpFilters(inputs), network: authorizationNetworkFilters(inputs) };
+});
 
 const serverFiles = query<ServerFiles>("server-files", ({ proxy }) => ({
   certificate: proxy.metadataText("TLS_SERVER_CERT_CHAIN"),

@@ -1,12 +1,14 @@
 /** All row indexes of the world. A new one is defined beside the queries that read it and added here. */
 import type { RowIndex } from "../row-index.ts";
 import { peerAuthenticationsByNamespace } from "../scope/authn.ts";
+import { authorizationPoliciesByNamespace } from "../scope/authz.ts";
 import { destinationRulesByHost } from "../scope/destination-rules.ts";
 import { hashingDestinationRules } from "../scope/hashed-hosts.ts";
 import { sidecarsByNamespace } from "../scope/sidecar.ts";
 import { virtualServiceIndex } from "../scope/virtual-services.ts";
 
 export const rowIndexes: readonly RowIndex<never>[] = [
+  authorizationPoliciesByNamespace,
   destinationRulesByHost,
   hashingDestinationRules,
   peerAuthenticationsByNamespace,

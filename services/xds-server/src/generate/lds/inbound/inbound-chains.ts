@@ -1,7 +1,11 @@
 /** The filter chains of one inbound destination: what callers may send, and what happens to it. */
 import { isHttp2 } from "@flotilla/model";
 import { create } from "@flotilla/proto";
-import { type FilterChain, FilterChainSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_components_pb";
+import {
+  type Filter,
+  type FilterChain,
+  FilterChainSchema,
+} from "@flotilla/proto/envoy/config/listener/v3/listener_components_pb";
 import type { HttpFilter } from "@flotilla/proto/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb";
 import { connectionManager } from "../http/connection-manager.ts";
 import { metadataExchange, mongoProxy, tcpProxy } from "../network/filters.ts";
@@ -12,12 +16,18 @@ import type { InboundPort } from "./inbound-ports.ts";
 import { inboundRoute } from "./inbound-route.ts";
 import { type InboundTlsInputs, inboundTls, type ServerFiles } from "./tls-context.ts";
 
+/** What carries out the workload's policies, on requests and on connections. */
+export interface AuthorizationFilters {
+  readonly http: readonly HttpFilter[];
+  readonly network: readonly Filter[];
+}
+
 export interface InboundChainInputs {
   readonly traits: ListenerTraits;
   readonly trustDomains: readonly string[];
   readonly serverFiles: ServerFiles;
   readonly minimumTlsVersion: InboundTlsInputs["minimumVersion"];
-  readonly httpFilters: { readonly early: readonly HttpFilter[]; readonly late: readonly HttpFilter[] };
+  readonly authorization: AuthorizationFilters;
 }
 
 /** What one group of filter chains leads to. */
@@ -67,7 +77,7 @@ export function inboundChains(
 }
 
 function httpFiltersOf(
-  { traits, httpFilters }: InboundChainInputs,
+  { traits, authorization }: InboundChainInputs,
   { cluster, statPrefix, port }: InboundDestination,
 ): FilterChain["filters"] {
   const operation = port === undefined ? ":0" : `${port.hostname}:${port.servicePort}`;
@@ -79,19 +89,19 @@ function httpFiltersOf(
     routes: inboundRoute({ cluster, operation, servicePort: port?.servicePort ?? 0, retries }),
     grpcWeb: port?.protocol === "GRPC-Web",
     http2: port !== undefined && isHttp2(port.protocol),
-    early: httpFilters.early,
-    late: httpFilters.late,
+    early: authorization.http,
   });
   return [...(traits.networkMetadata ? [metadataExchange] : []), manager];
 }
 
 function tcpFiltersOf(
-  { traits }: InboundChainInputs,
+  { traits, authorization }: InboundChainInputs,
   { cluster, port, tcpStatPrefix }: InboundDestination,
 ): FilterChain["filters"] {
   const accessLog = traits.accessLogs.connection;
   return [
     ...(traits.networkMetadata ? [metadataExchange] : []),
+    ...authorization.network,
     ...(port?.protocol === "Mongo" ? [mongoProxy(tcpStatPrefix)] : []),
     tcpProxy({ statPrefix: tcpStatPrefix, clusters: cluster, accessLog, idleTimeout: traits.idleTimeout }),
   ];

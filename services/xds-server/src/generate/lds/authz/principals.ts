@@ -1,0 +1,136 @@
+/** What a rule asks of the caller, as Envoy's principals. */
+import { create } from "@flotilla/proto";
+import { type Principal, PrincipalSchema } from "@flotilla/proto/envoy/config/rbac/v3/rbac_pb";
+import type { StringMatcher } from "@flotilla/proto/envoy/type/matcher/v3/string_pb";
+import { isHttpOnly, type Matching, NotForTcp } from "./matching.ts";
+import type { Field } from "./rule.ts";
+import { inTrustDomains } from "./trust-domains.ts";
+import {
+  anyOf,
+  cidrRange,
+  headerMatcher,
+  listHolding,
+  metadataMatcher,
+  quoted,
+  regex,
+  stringMatcher,
+  valueMatcher,
+} from "./values.ts";
+
+const jwtFilter = "envoy.filters.http.jwt_authn";
+
+export function principal(fields: readonly Field[], matching: Matching): Principal {
+  const all = fields.flatMap((field) => fieldPrincipals(field, matching));
+  return and(all.length === 0 ? [create(PrincipalSchema, { identifier: { case: "any", value: true } })] : all);
+}
+
+export const neverPrincipal: Principal = not(create(PrincipalSchema, { identifier: { case: "any", value: true } }));
+
+function fieldPrincipals({ key, values, notValues }: Field, matching: Matching): readonly Principal[] {
+  if (matching.tcp && isHttpOnly(key)) {
+    if (matching.widens) return [];
+    throw new NotForTcp(key);
+  }
+  return [
+    ...(values.length === 0 ? [] : oneOf(key, values, matching)),
+    ...(notValues.length === 0 ? [] : oneOf(key, notValues, matching).map(not)),
+  ];
+}
+
+function oneOf(key: string, values: readonly string[], matching: Matching): readonly Principal[] {
+  const claim = claimPath(key);
+  if (claim !== undefined) return [claimPrincipal(claim, values)];
+  if (key === "request.auth.principal") {
+    const [only, ...more] = values.map(requestPrincipal);
+    if (only !== undefined && more.length === 0) return [only];
+    return [or([...(only === undefined ? [] : [only]), ...more])];
+  }
+  const read = key === "source.principal" ? inTrustDomains(values, matching.trustDomains) : values;
+  const ids = read.flatMap((value) => single(key, value, matching) ?? []);
+  return ids.length === 0 ? [] : [or(ids)];
+}
+
+function single(key: string, value: string, { namespace }: Matching): Principal | undefined {
+  const header = /^request\.headers\[(.+)\]$/.exec(key)?.[1];
+  if (header !== undefined)
+    return create(PrincipalSchema, { identifier: { case: "header", value: headerMatcher(header, value) } });
+  switch (key) {
+    case "serviceAccounts":
+      return authenticated(serviceAccount(value, namespace));
+    case "source.principal":
+      return authenticated(stringMatcher(value, "spiffe://"));
+    case "source.namespace":
+      return authenticated(regex(`.*/ns/${quoted(value).replaceAll("\\*", ".*")}/.*`));
+    case "trustDomains":
+      return authenticated(trustDomain(value));
+    case "remote.ip":
+    case "source.ip": {
+      const range = cidrRange(value);
+      const kind = key === "source.ip" ? "directRemoteIp" : "remoteIp";
+      return range && create(PrincipalSchema, { identifier: { case: kind, value: range } });
+    }
+    default:
+      return undefined;
+  }
+}
+
+function serviceAccount(value: string, policyNamespace: string): StringMatcher {
+  const [first = "", second] = value.split("/");
+  const [namespace, name] = second === undefined ? [policyNamespace, first] : [first, second];
+  return regex(`spiffe://.+/ns/${quoted(namespace)}/(.+/|)sa/${quoted(name)}(/.+)?`);
+}
+
+function trustDomain(value: string): StringMatcher {
+  return value.includes("*")
+    ? regex(`spiffe://${quoted(value).replaceAll("\\*", "[^/]*")}/.*`)
+    : stringMatcher(`spiffe://${value}/*`);
+}
+
+/** `issuer/subject`; a wildcard without a slash speaks of the end it stands at. */
+function requestPrincipal(value: string): Principal {
+  const slash = value.lastIndexOf("/");
+  const [issuer, subject] =
+    slash >= 0
+      ? [value.slice(0, slash), value.slice(slash + 1)]
+      : value.endsWith("*")
+        ? [value, "*"]
+        : value.startsWith("*")
+          ? ["*", value]
+          : [value, ""];
+  return and([jwtText("iss", issuer), jwtText("sub", subject)]);
+}
+
+function jwtText(claim: string, value: string): Principal {
+  const matcher = metadataMatcher(jwtFilter, ["payload", claim], valueMatcher(stringMatcher(value)));
+  return create(PrincipalSchema, { identifier: { case: "metadata", value: matcher } });
+}
+
+function claimPath(key: string): readonly string[] | undefined {
+  if (key === "request.auth.audiences") return ["aud"];
+  if (key === "request.auth.presenter") return ["azp"];
+  const names = /^request\.auth\.claims((?:\[[^\]]+\])+)$/.exec(key)?.[1];
+  return names?.slice(1, -1).split("][");
+}
+
+/** A claim may hold one value or a list. */
+function claimPrincipal(path: readonly string[], values: readonly string[]): Principal {
+  const value = anyOf(values.map((one) => valueMatcher(stringMatcher(one))));
+  const matcher = metadataMatcher(jwtFilter, ["payload", ...path], anyOf([listHolding(value), value]));
+  return create(PrincipalSchema, { identifier: { case: "metadata", value: matcher } });
+}
+
+function authenticated(principalName: StringMatcher): Principal {
+  return create(PrincipalSchema, { identifier: { case: "authenticated", value: { principalName } } });
+}
+
+function and(ids: Principal[]): Principal {
+  return create(PrincipalSchema, { identifier: { case: "andIds", value: { ids } } });
+}
+
+function or(ids: Principal[]): Principal {
+  return create(PrincipalSchema, { identifier: { case: "orIds", value: { ids } } });
+}
+
+function not(id: Principal): Principal {
+  return create(PrincipalSchema, { identifier: { case: "notId", value: id } });
+}

@@ -1,0 +1,64 @@
+/** Policies of one action as the rules of one RBAC filter. */
+import { type Config, compareText } from "@flotilla/model";
+import { create } from "@flotilla/proto";
+import {
+  type Policy,
+  PolicySchema,
+  type RBAC,
+  RBAC_Action,
+  RBACSchema,
+} from "@flotilla/proto/envoy/config/rbac/v3/rbac_pb";
+import type { AuthorizationPolicy, Rule } from "@flotilla/proto/security/v1beta1/authorization_policy_pb";
+import { type Matching, NotForTcp } from "./matching.ts";
+import { neverPermission, permission } from "./permissions.ts";
+import { neverPrincipal, principal } from "./principals.ts";
+import { ruleFields } from "./rule.ts";
+
+export interface RbacInputs {
+  readonly policies: readonly Config<AuthorizationPolicy>[];
+  readonly action: RBAC_Action;
+  readonly tcp: boolean;
+  readonly trustDomains: readonly string[];
+  /** Around the names of policies. */
+  readonly prefix?: string;
+  readonly suffix?: string;
+}
+
+export function rbacRules(inputs: RbacInputs): RBAC {
+  const { policies, action, tcp, trustDomains, prefix = "", suffix = "" } = inputs;
+  const named: [string, Policy][] = policies.flatMap(({ key, spec }) => {
+    const name = (index: number) => `${prefix}ns[${key.namespace}]-policy[${key.name}]-rule[${index}]${suffix}`;
+    if (spec.rules.length === 0) return [[name(0), never]];
+    const matching = { tcp, widens: action !== RBAC_Action.ALLOW, namespace: key.namespace, trustDomains };
+    return spec.rules.flatMap((rule, index): [string, Policy][] => {
+      const policy = rulePolicy(rule, matching);
+      return policy === undefined ? [] : [[name(index), policy]];
+    });
+  });
+  return create(RBACSchema, {
+    action,
+    policies: Object.fromEntries(named.sort(([a], [b]) => compareText(a, b))),
+  });
+}
+
+/** A policy without rules: there is one, and it matches nothing. */
+const never = create(PolicySchema, { permissions: [neverPermission], principals: [neverPrincipal] });
+
+function rulePolicy(rule: Rule, matching: Matching): Policy | undefined {
+  const { operations, sources } = ruleFields(rule);
+  const permissions = operations.flatMap((fields) => unlessHttpOnly(() => permission(fields, matching)));
+  const principals = sources.flatMap((fields) => unlessHttpOnly(() => principal(fields, matching)));
+  return permissions.length === 0 || principals.length === 0
+    ? undefined
+    : create(PolicySchema, { permissions, principals });
+}
+
+/** An alternative that asks for requests cannot be met by a connection that carries bytes. */
+function unlessHttpOnly<Result>(make: () => Result): readonly Result[] {
+  try {
+    return [make()];
+  } catch (error) {
+    if (error instanceof NotForTcp) return [];
+    throw error;
+  }
+}

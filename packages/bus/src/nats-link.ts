@@ -46,7 +46,7 @@ export class NatsLink {
     return this.#epoch;
   }
 
-  /** Fires when the connection is lost: what waits for an answer on it need not wait any longer. */
+  /** Fires when the connection or the stream is lost: what waits for an answer on it need not wait any longer. */
   get lost(): AbortSignal {
     return this.#lost.signal;
   }
@@ -79,6 +79,9 @@ export class NatsLink {
     if (look.epoch !== this.#epoch) {
       log.warn("the stream was lost and is made anew", { before: this.#epoch, now: look.epoch });
       this.#epoch = look.epoch;
+      // Readers of the old stream wait for nothing.
+      this.#lost.abort(new BusError("BUS_CONNECT", "the stream was lost"));
+      this.#lost = new AbortController();
       for (const listener of [...this.#epochListeners]) listener(look.epoch);
     }
     return { ...look, horizon: await horizonOf(this.manager) };

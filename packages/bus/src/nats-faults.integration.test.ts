@@ -1,0 +1,171 @@
+/** Publisher and subscriber over a real NATS server, and what its crashes, pauses and losses do to them. */
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, beforeEach, describe, it } from "node:test";
+import type { Change } from "@flotilla/model";
+import { noopLogger, until } from "@flotilla/runtime";
+import { type RunningServer, startNats } from "@flotilla/servers";
+import { connect } from "nats";
+import { type Bus, connectBus, createPublisher, filters, type SubscriberItem, subscribe } from "./index.ts";
+
+let directory: string;
+let server: RunningServer;
+const stop = new AbortController();
+
+const open = (): Promise<Bus> => connectBus({ url: server.url, clientName: "test", log: noopLogger }, stop.signal);
+const start = (port?: number) => startNats({ directory, env: process.env, ...(port !== undefined && { port }) });
+const publisherOn = (bus: Bus, publisher = "c") =>
+  createPublisher({ bus, publisher, seal: undefined, log: noopLogger, nowMs: Date.now });
+
+const config = (name: string, spec: unknown): Change => {
+  const key = { kind: "VirtualService", namespace: "shop", name };
+  return { type: "config", op: "put", key, value: { key, labels: {}, annotations: {}, creationTimeMs: 0, spec } };
+};
+
+/** What a reader of everything holds, and how it came to that. */
+function read(bus: Bus, publishers: readonly string[] = []) {
+  const held = new Map<string, unknown>();
+  const items: SubscriberItem[] = [];
+  const options = { bus, filter: filters.everything, afterSequence: 0, publishers, seal: undefined, log: noopLogger };
+  const done = new AbortController();
+  const ended = (async () => {
+    for await (const item of subscribe(options, AbortSignal.any([stop.signal, done.signal]))) {
+      items.push(item);
+      if (item.kind === "reset") held.clear();
+      if (item.kind !== "group") continue;
+      for (const change of item.group.changes) {
+        const name = "name" in change.key ? change.key.name : "";
+        if (change.op === "delete") held.delete(name);
+        else if (change.type === "config") held.set(name, change.value.spec);
+      }
+    }
+  })();
+  const close = async () => {
+    done.abort();
+    await ended;
+  };
+  const kinds = () => items.map(({ kind }) => kind);
+  return { held, items, kinds, [Symbol.asyncDispose]: close };
+}
+
+describe("bus over NATS with faults", () => {
+  before(() => {
+    directory = mkdtempSync(join(tmpdir(), "flotilla-bus-"));
+  });
+  beforeEach(async () => {
+    if (server !== undefined) await server[Symbol.asyncDispose]();
+    rmSync(directory, { recursive: true, force: true });
+    server = await start();
+  });
+  after(async () => {
+    stop.abort();
+    await server[Symbol.asyncDispose]();
+    rmSync(directory, { recursive: true, force: true });
+  });
+
+  it("a stream that is lost with its server is told again, without what was deleted meanwhile", async () => {
+    await using bus = await open();
+    await using reader = await open();
+    const publisher = publisherOn(bus);
+    await publisher.synchronize([config("a", { x: 1 }), config("b", { x: 1 })]);
+    await using seen = read(reader, ["c"]);
+    await until(() => seen.held.size === 2, { withinMs: 5_000, what: "both objects" });
+    const epoch = bus.epoch;
+
+    await server.kill();
+    rmSync(directory, { recursive: true, force: true });
+    const change = publisher.publish([config("b", { x: 2 })]);
+    server = await start(server.port);
+    await change;
+    await until(() => seen.kinds().filter((kind) => kind === "caught-up").length === 2, {
+      withinMs: 15_000,
+      what: "everything to be told again",
+    });
+    assert.deepEqual(Object.fromEntries(seen.held), { a: { x: 1 }, b: { x: 2 } });
+    const told = seen.kinds().slice(seen.kinds().indexOf("reset"));
+    assert.equal(told.at(-1), "caught-up", "caught up only after the publisher has told all");
+    assert.ok(told.indexOf("synced") > 0);
+    assert.notEqual(bus.epoch, epoch);
+  });
+
+  it("a stream that is removed from a running server is made anew", async () => {
+    await using bus = await open();
+    await using reader = await open();
+    const publisher = publisherOn(bus);
+    await publisher.synchronize([config("a", { x: 1 })]);
+    await using seen = read(reader);
+    await until(() => seen.held.size === 1, { withinMs: 5_000, what: "the object" });
+    const admin = await connect({ servers: server.url });
+    await (await admin.jetstreamManager()).streams.delete("FLOTILLA");
+    await admin.close();
+    await publisher.publish([config("b", { x: 1 })]);
+    await until(() => seen.kinds().includes("reset") && seen.held.size === 2, {
+      withinMs: 20_000,
+      what: "both objects after the reset",
+    });
+  });
+
+  it("groups stay whole when the server is killed again and again", async () => {
+    await using bus = await open();
+    await using reader = await open();
+    const publisher = publisherOn(bus);
+    await publisher.synchronize([]);
+    await using seen = read(reader);
+    await until(() => seen.kinds().includes("caught-up"), { withinMs: 5_000, what: "the reader" });
+    const publishing = (async () => {
+      for (let n = 0; n < 60; n++) await publisher.publish([1, 2, 3, 4, 5].map((k) => config(`${n}-${k}`, { n })));
+    })();
+    for (let crash = 0; crash < 3; crash++) {
+      const reached = seen.held.size + 25;
+      await until(() => seen.held.size >= Math.min(reached, 300), { withinMs: 15_000, what: "some groups" });
+      await server.kill();
+      server = await start(server.port);
+    }
+    await publishing;
+    await until(() => seen.held.size === 300, { withinMs: 15_000, what: "all groups" });
+    const sizes = seen.items.flatMap((item) => (item.kind === "group" ? item.group.changes.length : []));
+    assert.deepEqual(sizes, Array(60).fill(5));
+    const positions = seen.items.flatMap((item) => (item.kind === "group" ? item.group.position : []));
+    assert.deepEqual(
+      positions,
+      [...positions].sort((a, b) => a - b),
+    );
+  });
+
+  it("a server that stands still for a while loses nothing", async () => {
+    await using bus = await open();
+    await using reader = await open();
+    await using seen = read(reader);
+    const publisher = publisherOn(bus);
+    await publisher.synchronize([config("a", { x: 1 })]);
+    process.kill(server.pid, "SIGSTOP");
+    const change = publisher.publish([config("a", { x: 2 })]);
+    // Longer than heartbeats may stay away, so that the reader begins again.
+    await new Promise((resolve) => setTimeout(resolve, 7_000));
+    process.kill(server.pid, "SIGCONT");
+    assert.equal(await change, 1);
+    await until(() => JSON.stringify(seen.held.get("a")) === '{"x":2}', { withinMs: 10_000, what: "the change" });
+    assert.ok(!seen.kinds().includes("reset"));
+  });
+
+  it("a late reader of 10,000 keys has them soon, a restarted publisher publishes none of them", async (t) => {
+    await using bus = await open();
+    const many = Array.from({ length: 10_000 }, (_, i) => config(`vs-${i}`, { hosts: [`host-${i}.example.com`], i }));
+    const began = performance.now();
+    await publisherOn(bus).synchronize(many);
+    const published = performance.now();
+    await using reader = await open();
+    await using seen = read(reader);
+    await until(() => seen.kinds().includes("caught-up"), { withinMs: 20_000, what: "all keys", everyMs: 2 });
+    const caughtUp = performance.now();
+    assert.equal(seen.held.size, 10_000);
+    assert.equal(await publisherOn(bus).synchronize(many), 0);
+    const compared = performance.now();
+    const ms = (from: number, to: number) => Math.round(to - from);
+    t.diagnostic(
+      `10,000 keys: published in ${ms(began, published)} ms, read in ${ms(published, caughtUp)} ms, compared after a restart in ${ms(caughtUp, compared)} ms`,
+    );
+  });
+});

@@ -62,6 +62,8 @@ export async function main(env: NodeJS.ProcessEnv, stop: AbortSignal, options: M
   const trustDomains = [config.trustDomain, ...config.trustDomainAliases];
   const serving = servingRules(config, trustDomains);
   const queue = new FairQueue(config);
+  // A gateway or a node may speak for many identities: its line may be as long as all of them together.
+  const intake = new FairQueue({ maxPending: config.maxPending, maxPendingPerIdentity: config.maxPending });
   const server = createGrpcServer({
     authenticator: createAuthenticator(config, {
       nowMs,
@@ -73,8 +75,13 @@ export async function main(env: NodeJS.ProcessEnv, stop: AbortSignal, options: M
     serving,
     node: { clusterId: "Kubernetes", trustedAccounts: config.trustedNodeAccounts, trustDomains, pods: new PodTable() },
     trustDomains,
+    intake,
     queue,
-    metrics: declareMetrics(metrics, { material: () => source.current, waiting: () => queue.pending, nowMs }),
+    metrics: declareMetrics(metrics, {
+      material: () => source.current,
+      waiting: () => intake.pending + queue.pending,
+      nowMs,
+    }),
     log: log.child({ part: "issue" }),
     nowMs,
     randomSerial,

@@ -2,11 +2,12 @@
  * TLS in front of a gRPC server: a client certificate is asked for but not needed (a token is as good), one that does not
  * verify ends the connection, and the server's own certificate can be replaced while connections stay open.
  */
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { createServer, type TLSSocket } from "node:tls";
 import { type ListenOptions, type Logger, listen } from "@flotilla/runtime";
 import { type Server, ServerCredentials } from "@grpc/grpc-js";
 import type { TlsMaterial } from "./material.ts";
+import { createPacedListener } from "./paced-listener.ts";
 
 export interface GrpcTlsOptions extends ListenOptions {
   readonly server: Server;
@@ -25,13 +26,18 @@ export interface GrpcTls extends AsyncDisposable {
 }
 
 const handshakeMs = 10_000;
+/** One costs about a millisecond. */
+const maxHandshakes = 8;
+const maxWaitingHandshakes = 20_000;
 
 /** @throws RuntimeError PORT_IN_USE, PORT_REFUSED */
 export async function serveGrpcTls(options: GrpcTlsOptions): Promise<GrpcTls> {
   const { server, material, log, drainMs = 2000, onConnection } = options;
   const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
-  const sockets = new Set<TLSSocket>();
-  const listener = createServer({
+  const sockets = new Set<Socket>();
+  /** The TLS server does not tell which socket a connection came from; its two ends do. */
+  const handshakes = new Map<string, () => void>();
+  const tls = createServer({
     ...contextOf(material),
     ALPNProtocols: ["h2"],
     requestCert: true,
@@ -39,9 +45,8 @@ export async function serveGrpcTls(options: GrpcTlsOptions): Promise<GrpcTls> {
     rejectUnauthorized: false,
     handshakeTimeout: handshakeMs,
   });
-  listener.on("secureConnection", (socket) => {
-    sockets.add(socket);
-    socket.once("close", () => sockets.delete(socket));
+  tls.on("secureConnection", (socket) => {
+    handshakes.get(nameOf(socket))?.();
     if (!socket.authorized && socket.getPeerCertificate().raw !== undefined) {
       const { remoteAddress, authorizationError } = socket;
       log.warn("client certificate refused", { remoteAddress, reason: String(authorizationError) });
@@ -51,16 +56,33 @@ export async function serveGrpcTls(options: GrpcTlsOptions): Promise<GrpcTls> {
     onConnection?.(socket);
     injector.injectConnection(socket);
   });
-  listener.on("tlsClientError", (error, { remoteAddress }) =>
+  tls.on("tlsClientError", (error, { remoteAddress }) =>
     log.debug("handshake failed", { remoteAddress, reason: error.message }),
   );
-  await listen(listener, options);
+  const listener = createPacedListener({
+    maxStarting: maxHandshakes,
+    startingMs: 100,
+    maxWaiting: maxWaitingHandshakes,
+    onConnection: (socket, started) => {
+      const name = nameOf(socket);
+      sockets.add(socket);
+      handshakes.set(name, started);
+      socket.once("close", () => {
+        sockets.delete(socket);
+        handshakes.delete(name);
+      });
+      tls.emit("connection", socket);
+    },
+    onOverflow: (remoteAddress) => log.warn("too many handshakes wait, connection closed", { remoteAddress }),
+  });
+  await listen(listener.server, options);
   return {
-    port: (listener.address() as AddressInfo).port,
-    reload: (next) => listener.setSecureContext(contextOf(next)),
+    port: (listener.server.address() as AddressInfo).port,
+    reload: (next) => tls.setSecureContext(contextOf(next)),
     [Symbol.asyncDispose]: async () => {
       const { promise, resolve } = Promise.withResolvers<void>();
-      listener.close(() => resolve());
+      listener.server.close(() => resolve());
+      listener.closeWaiting();
       injector.drain(drainMs);
       const timer = setTimeout(() => {
         for (const socket of sockets) socket.destroy();
@@ -70,6 +92,10 @@ export async function serveGrpcTls(options: GrpcTlsOptions): Promise<GrpcTls> {
       injector.destroy();
     },
   };
+}
+
+function nameOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
 }
 
 function contextOf({ keyPem, chainPem, rootsPem }: TlsMaterial) {

@@ -22,6 +22,9 @@ export interface IssuerParts {
   readonly serving: ServingRules;
   readonly node: NodeRules;
   readonly trustDomains: readonly string[];
+  /** Where requests wait to be authenticated, by the host they come from. */
+  readonly intake: FairQueue;
+  /** Where requests wait to be signed, by identity. */
   readonly queue: FairQueue;
   readonly metrics: CaMetrics;
   readonly log: Logger;
@@ -66,8 +69,9 @@ export async function createCertificate(
 }
 
 async function authorize(request: IstioCertificateRequest, caller: Caller, parts: IssuerParts): Promise<Order | Reply> {
-  const { authenticator, metrics, log, trustDomains, node } = parts;
-  const proof = await authenticator.authenticate(caller);
+  const { authenticator, metrics, log, trustDomains, node, intake } = parts;
+  const proof = await (await intake.run(hostOf(caller), () => ({ verdict: authenticator.authenticate(caller) })))
+    .verdict;
   if (!proof.authenticated) {
     metrics.authenticationFailures.add(1);
     log.warn("caller not authenticated", { caller: caller.remoteAddress, reason: proof.reason });
@@ -118,6 +122,10 @@ function sign(request: IstioCertificateRequest, { caller, proof, identity }: Ord
     ...(!isForSelf && { askedBy: proof.principal }),
   });
   return issued;
+}
+
+function hostOf({ remoteAddress }: Caller): string {
+  return remoteAddress.replace(/:\d+$/, "");
 }
 
 function count(error: CaError, metrics: CaMetrics): void {

@@ -14,7 +14,9 @@ const minuteMs = 60_000;
 export function createGrpcServer(parts: IssuerParts): Server {
   const server = new Server({
     "grpc.max_receive_message_length": 65_536,
-    "grpc.max_concurrent_streams": 1000,
+    // A proxy has one request at a time, a node proxy one for each of its pods.
+    "grpc.max_concurrent_streams": 8,
+    "grpc.max_connection_idle_ms": 5 * minuteMs,
     // Callers spread over replicas again after one of them was away.
     "grpc.max_connection_age_ms": 30 * minuteMs,
     "grpc.max_connection_age_grace_ms": minuteMs,

@@ -1,11 +1,12 @@
 /** What all listeners of a proxy have in common, decided once a view. */
-import { metadataObject } from "@flotilla/model";
 import { MeshConfig_ProxyPathNormalization_NormalizationType as Normalization } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import { fallbackCluster } from "../../snapshot/scope/sidecar.ts";
+import { effectiveTracing } from "../../snapshot/scope/tracing.ts";
 import { query, type View } from "../../snapshot/view.ts";
 import { istioExtensions } from "../shared/istio-extensions.ts";
 import { type AccessLogs, accessLogs } from "./access-log.ts";
 import type { TracingTraits } from "./http/tracing.ts";
+import { tracingProvider } from "./http/tracing-provider.ts";
 
 export interface ListenerTraits {
   /** Proxies exchange metadata of their workloads on TCP, respectively HTTP. */
@@ -24,7 +25,8 @@ export interface ListenerTraits {
   readonly exactBalance: { readonly inbound: boolean; readonly outbound: boolean };
   /** Redirection keeps the caller's address (TPROXY). */
   readonly transparent: boolean;
-  readonly tracing: TracingTraits;
+  /** Undefined where spans are switched off. */
+  readonly tracing: Readonly<Record<"inbound" | "outbound", TracingTraits | undefined>>;
   readonly accessLogs: AccessLogs;
   /** Sessions may be kept with one endpoint. */
   readonly sessions: boolean;
@@ -53,7 +55,7 @@ export const listenerTraits = query<ListenerTraits>("listener-traits", (view) =>
     idleTimeout: proxy.metadataText("IDLE_TIMEOUT"),
     exactBalance: view.read(exactBalance),
     transparent: proxy.metadataText("INTERCEPTION_MODE") === "TPROXY",
-    tracing: view.read(tracingTraits),
+    tracing: view.read(tracings),
     accessLogs: view.read(accessLogs),
     sessions: view.flag("PILOT_ENABLE_PERSISTENT_SESSION_FILTER", false),
     fallbackCluster: view.read(fallbackCluster),
@@ -75,23 +77,36 @@ const dualStackWildcards = query<readonly string[]>("dual-stack-wildcards", (vie
   view.flag("ISTIO_DUAL_STACK", false) && view.proxy.ipMode === "dual" ? ["::"] : [],
 );
 
-const tracingTraits = query<TracingTraits>("tracing-traits", (view) => ({
-  sampling: samplingPercent(view),
-  canonicalService: canonicalService(view),
-  canonicalRevision: view.proxy.label("service.istio.io/canonical-revision") ?? "latest",
-  clusterId: view.proxy.metadataText("CLUSTER_ID"),
-  meshId: view.proxy.metadataText("MESH_ID") || "unknown",
-  namespace: view.proxy.namespace,
+const tracings = query("tracings", (view) => ({
+  inbound: view.read(tracingTraits, "inbound"),
+  outbound: view.read(tracingTraits, "outbound"),
 }));
+
+const tracingTraits = query<TracingTraits | undefined, "inbound" | "outbound">("tracing-traits", (view, direction) => {
+  const { disabled, provider, sampling, customTags, istioTags } = view.read(effectiveTracing, direction);
+  if (disabled) return undefined;
+  const collector = tracingProvider(view, provider);
+  return {
+    provider: collector?.http,
+    maxTagLength: collector?.maxTagLength ?? 0,
+    istioTags,
+    customTags,
+    sampling: sampling ?? samplingPercent(view),
+    canonicalService: canonicalService(view),
+    canonicalRevision: view.proxy.label("service.istio.io/canonical-revision") ?? "latest",
+    clusterId: view.proxy.metadataText("CLUSTER_ID"),
+    meshId: view.proxy.metadataText("MESH_ID") || "unknown",
+    namespace: view.proxy.namespace,
+  };
+});
 
 function canonicalService({ proxy }: View): string {
   return proxy.label("service.istio.io/canonical-name") ?? "unknown";
 }
 
-/** The proxy's own PROXY_CONFIG, else the mesh's default, else one percent. */
+/** Of the ProxyConfig that the proxy was started with, else of the mesh's; one percent unless they say. */
 function samplingPercent({ mesh, proxy }: View): number {
-  const own = metadataObject({ value: proxy.metadata("PROXY_CONFIG") }, "value")?.["tracing"] as
-    | { readonly sampling?: number }
-    | undefined;
-  return own?.sampling ?? (mesh.defaultConfig?.tracing?.sampling || 1);
+  const own = proxy.proxyConfig("tracing.sampling");
+  const sampling = own === undefined ? mesh.defaultConfig?.tracing?.sampling : own.value;
+  return Number(sampling) || 1;
 }

@@ -5,6 +5,7 @@ import { authorizationPoliciesByNamespace } from "../scope/authz.ts";
 import { destinationRulesByHost } from "../scope/destination-rules.ts";
 import { hashingDestinationRules } from "../scope/hashed-hosts.ts";
 import { sidecarsByNamespace } from "../scope/sidecar.ts";
+import { telemetriesByNamespace } from "../scope/tracing.ts";
 import { virtualServiceIndex } from "../scope/virtual-services.ts";
 
 export const rowIndexes: readonly RowIndex<never>[] = [
@@ -13,5 +14,6 @@ export const rowIndexes: readonly RowIndex<never>[] = [
   hashingDestinationRules,
   peerAuthenticationsByNamespace,
   sidecarsByNamespace,
+  telemetriesByNamespace,
   virtualServiceIndex,
 ];

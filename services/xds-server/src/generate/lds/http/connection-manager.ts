@@ -40,12 +40,13 @@ export function connectionManager(inputs: ConnectionManagerInputs): Filter {
 
 function buildConnectionManager(inputs: ConnectionManagerInputs): HttpConnectionManager {
   const { traits, direction, statPrefix, routes, grpcWeb, early = [], late = [] } = inputs;
+  const tracing = traits.tracing[direction];
   return create(HttpConnectionManagerSchema, {
     // The semicolon ends the prefix for stats tags whose values may hold dots.
     statPrefix: `${statPrefix};`,
     routeSpecifier: typeof routes === "string" ? byRds(routes) : { case: "routeConfig" as const, value: routes },
     httpFilters: httpFilters({ direction, peerMetadata: traits.httpMetadata, alpn: traits.alpn, grpcWeb, early, late }),
-    tracing: buildTracing(traits.tracing),
+    ...(tracing && { tracing: buildTracing(tracing) }),
     accessLog: [...traits.accessLogs.connection],
     useRemoteAddress: inputs.useRemoteAddress ?? false,
     normalizePath: traits.normalizePath,

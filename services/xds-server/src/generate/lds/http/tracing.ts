@@ -1,12 +1,21 @@
 /** Tracing of a connection manager: sampling and the tags that name the workload. */
+import { compareText } from "@flotilla/model";
 import { create } from "@flotilla/proto";
+import type { Tracing_Http } from "@flotilla/proto/envoy/config/trace/v3/http_tracer_pb";
 import {
   type HttpConnectionManager_Tracing,
   HttpConnectionManager_TracingSchema,
 } from "@flotilla/proto/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb";
 import { type CustomTag, CustomTagSchema } from "@flotilla/proto/envoy/type/tracing/v3/custom_tag_pb";
+import type { Tracing_CustomTag } from "@flotilla/proto/telemetry/v1alpha1/telemetry_pb";
 
 export interface TracingTraits {
+  readonly provider: Tracing_Http | undefined;
+  /** 0 for Envoy's default. */
+  readonly maxTagLength: number;
+  /** Tags that name the workload and the policies it tries. */
+  readonly istioTags: boolean;
+  readonly customTags: Readonly<Record<string, Tracing_CustomTag>> | undefined;
   /** Percent of requests that are sampled at random. */
   readonly sampling: number;
   readonly canonicalService: string;
@@ -21,7 +30,12 @@ export function buildTracing(traits: TracingTraits): HttpConnectionManager_Traci
     clientSampling: { value: 100 },
     randomSampling: { value: traits.sampling },
     overallSampling: { value: 100 },
-    customTags: [...dryRunTags, ...workloadTags(traits)],
+    customTags: [
+      ...(traits.istioTags ? [...dryRunTags, ...workloadTags(traits)] : []),
+      ...Object.entries(traits.customTags ?? {}).map(([tag, from]) => customTag(tag, from)),
+    ].sort((a, b) => compareText(a.tag, b.tag)),
+    ...(traits.provider && { provider: traits.provider }),
+    ...(traits.maxTagLength > 0 && { maxPathTagLength: traits.maxTagLength }),
   });
 }
 
@@ -58,6 +72,19 @@ function workloadTags({
     literal("istio.mesh_id", meshId),
     literal("istio.namespace", namespace),
   ];
+}
+
+function customTag(tag: string, { type }: Tracing_CustomTag): CustomTag {
+  switch (type.case) {
+    case "environment":
+    case "header": {
+      const { name, defaultValue } = type.value;
+      const kind = type.case === "header" ? "requestHeader" : "environment";
+      return create(CustomTagSchema, { tag, type: { case: kind, value: { name, defaultValue } } });
+    }
+    default:
+      return literal(tag, type.case === "literal" ? type.value.value : "");
+  }
 }
 
 function literal(tag: string, value: string): CustomTag {

@@ -33,7 +33,7 @@ export const accessLogs = query<AccessLogs>("access-logs", (view) => {
 
 function fileLog({ accessLogFile, accessLogFormat, accessLogEncoding }: MeshConfig): Any {
   if (accessLogEncoding === MeshConfig_AccessLogEncoding.JSON) {
-    const jsonFormat = accessLogFormat === "" ? defaultJsonFormat : (JSON.parse(accessLogFormat) as JsonObject);
+    const jsonFormat = jsonFormatOf(accessLogFormat) ?? defaultJsonFormat;
     return pack(FileAccessLogSchema, fromJson(FileAccessLogSchema, { path: accessLogFile, logFormat: { jsonFormat } }));
   }
   const format = accessLogFormat === "" ? defaultTextFormat : accessLogFormat;
@@ -42,6 +42,16 @@ function fileLog({ accessLogFile, accessLogFormat, accessLogEncoding }: MeshConf
     FileAccessLogSchema,
     fromJson(FileAccessLogSchema, { path: accessLogFile, logFormat: { textFormatSource: { inlineString } } }),
   );
+}
+
+/** Undefined for what is no JSON object. */
+function jsonFormatOf(text: string): JsonObject | undefined {
+  try {
+    const format: unknown = JSON.parse(text);
+    return typeof format === "object" && format !== null && !Array.isArray(format) ? (format as JsonObject) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Istio's documented default format, as fields in order. */

@@ -94,7 +94,7 @@ const tracingTraits = query<TracingTraits | undefined, "inbound" | "outbound">("
     sampling: sampling ?? samplingPercent(view),
     canonicalService: canonicalService(view),
     canonicalRevision: view.proxy.label("service.istio.io/canonical-revision") ?? "latest",
-    clusterId: view.proxy.metadataText("CLUSTER_ID"),
+    clusterId: view.proxy.metadataText("CLUSTER_ID") || "unknown",
     meshId: view.proxy.metadataText("MESH_ID") || "unknown",
     namespace: view.proxy.namespace,
   };
@@ -108,5 +108,6 @@ function canonicalService({ proxy }: View): string {
 function samplingPercent({ mesh, proxy }: View): number {
   const own = proxy.proxyConfig("tracing.sampling");
   const sampling = own === undefined ? mesh.defaultConfig?.tracing?.sampling : own.value;
-  return Number(sampling) || 1;
+  const percent = Number(sampling);
+  return percent > 0 && percent <= 100 ? percent : 1;
 }

@@ -81,8 +81,17 @@ function documents(text: string): readonly KubeObject[] {
     .filter((object) => object !== null)
     .map((object, index) => {
       const creationTimestamp = new Date(Date.UTC(2026, 0, 1) + index * 1000).toISOString();
-      return { ...object, metadata: { creationTimestamp, ...object.metadata } } as KubeObject;
+      return { ...kindOf(object), ...object, metadata: { creationTimestamp, ...object.metadata } } as KubeObject;
     });
+}
+
+/** Objects that a test handed to a client as Go values do not say their kind. */
+function kindOf(object: object): { readonly apiVersion: string; readonly kind: string } {
+  const { spec = {}, status = {} } = object as { readonly spec?: object; readonly status?: object };
+  if ("addressType" in object) return { apiVersion: "discovery.k8s.io/v1", kind: "EndpointSlice" };
+  if ("containers" in spec) return { apiVersion: "v1", kind: "Pod" };
+  if ("ports" in spec || "clusterIP" in spec) return { apiVersion: "v1", kind: "Service" };
+  return { apiVersion: "v1", kind: "addresses" in status || "podCIDR" in spec ? "Node" : "Namespace" };
 }
 
 function localityOf(locality: CaseProxy["locality"] = {}): Locality {

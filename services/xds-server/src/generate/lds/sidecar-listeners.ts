@@ -13,7 +13,7 @@ import { type BoundInboundInputs, buildBoundInbound } from "./inbound/bound-inbo
 import type { AuthorizationFilters, InboundChainInputs } from "./inbound/inbound-chains.ts";
 import { type InboundPort, inboundPorts } from "./inbound/inbound-ports.ts";
 import type { ServerFiles } from "./inbound/tls-context.ts";
-import { buildVirtualInbound, type VirtualInboundInputs } from "./inbound/virtual-inbound.ts";
+import { buildVirtualInbound, type UnnamedPort, type VirtualInboundInputs } from "./inbound/virtual-inbound.ts";
 import { buildOutboundListener, type OutboundListenerInputs } from "./outbound/build.ts";
 import { outboundListener, outboundListeners } from "./outbound/outbound-listeners.ts";
 import { listenerTraits } from "./traits.ts";
@@ -68,10 +68,23 @@ function selectVirtualInbound(view: View): VirtualInboundInputs {
     listenPort: view.mesh.proxyInboundListenPort,
     ports: view.read(redirectedPorts),
     passthroughStatName: statName(view.mesh.inboundClusterStatName, "", passthroughPort),
+    unnamedPorts: view.read(unnamedPorts),
     passthroughMode: view.read(inboundMutualTls).workload,
     detectionTimeout: view.mesh.protocolDetectionTimeout,
   };
 }
+
+const unnamedPorts = query<readonly UnnamedPort[]>(
+  "unnamed-ports",
+  (view) => {
+    const named = new Set(view.read(redirectedPorts).map(({ port }) => port));
+    return [...view.read(inboundMutualTls).ports]
+      .filter(([port]) => !named.has(port))
+      .map(([port, mode]) => ({ port, mode }))
+      .sort((a, b) => a.port - b.port);
+  },
+  (a, b) => JSON.stringify(a) === JSON.stringify(b),
+);
 
 /** A pattern has little to say of a port that nobody names. */
 const passthroughPort = { hostname: "", port: { number: 0, name: "virtualInbound" } };

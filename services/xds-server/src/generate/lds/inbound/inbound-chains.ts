@@ -40,6 +40,8 @@ export interface InboundDestination {
   readonly tcpStatPrefix: string;
   /** Absent for connections to ports that nobody names. */
   readonly port?: InboundPort;
+  /** The only port that is meant of those that nobody names. */
+  readonly unnamedPort?: number;
 }
 
 export function destinationOf(port: InboundPort): InboundDestination {
@@ -60,8 +62,9 @@ export function inboundChains(
       option.tls || transportProtocol !== "raw_buffer" || applicationProtocols.length === 0
         ? applicationProtocols
         : inputs.traits.plainHttpProtocols;
+    const destinationPort = destination.port?.port ?? destination.unnamedPort;
     const filterChainMatch = {
-      ...(destination.port && { destinationPort: destination.port.port }),
+      ...(destinationPort !== undefined && { destinationPort }),
       transportProtocol,
       applicationProtocols: [...protocols],
     };

@@ -14,12 +14,19 @@ import { chainOptions } from "./chain-options.ts";
 import { destinationOf, type InboundChainInputs, type InboundDestination, inboundChains } from "./inbound-chains.ts";
 import type { InboundPort } from "./inbound-ports.ts";
 
+export interface UnnamedPort {
+  readonly port: number;
+  readonly mode: MutualTlsMode;
+}
+
 export interface VirtualInboundInputs extends InboundChainInputs {
   /** Where redirected connections arrive: 15006 by default. */
   readonly listenPort: number;
   readonly ports: readonly InboundPort[];
   /** For connections to ports that no service names. */
   readonly passthroughMode: MutualTlsMode;
+  /** Modes of ports that policies name but no service does, ordered by port. */
+  readonly unnamedPorts: readonly UnnamedPort[];
   /** By MeshConfig's pattern; empty without one. */
   readonly passthroughStatName: string;
   readonly detectionTimeout: Duration | undefined;
@@ -64,7 +71,12 @@ function passthrough(inputs: VirtualInboundInputs): readonly FilterChain[] {
   const cluster = "InboundPassthroughCluster";
   const tcpStatPrefix = inputs.passthroughStatName || cluster;
   const destination: InboundDestination = { name: "virtualInbound", cluster, statPrefix: cluster, tcpStatPrefix };
-  return inboundChains(inputs, chainOptions("Unsupported", inputs.passthroughMode), destination);
+  return [
+    ...inboundChains(inputs, chainOptions("Unsupported", inputs.passthroughMode), destination),
+    ...inputs.unnamedPorts.flatMap(({ port, mode }) =>
+      inboundChains(inputs, chainOptions("Unsupported", mode), { ...destination, unnamedPort: port }),
+    ),
+  ];
 }
 
 /** Inspectors look only where a chain depends on what they find. */
@@ -73,11 +85,14 @@ function listenerFilters({
   listenPort,
   ports,
   passthroughMode,
+  unnamedPorts,
 }: VirtualInboundInputs): Listener["listenerFilters"] {
   const needs = (port: InboundPort) => chainOptions(port.protocol, port.mode);
   const withoutTls = ports.filter((port) => needs(port).every(({ transportProtocol }) => transportProtocol !== "tls"));
   const withoutSniffing = ports.filter((port) => !isUnsupported(port.protocol) || port.mode === "STRICT");
-  const sniffs = passthroughMode !== "STRICT" || withoutSniffing.length < ports.length;
+  const sniffs =
+    [passthroughMode, ...unnamedPorts.map(({ mode }) => mode)].some((mode) => mode !== "STRICT") ||
+    withoutSniffing.length < ports.length;
   const skipped = (some: readonly InboundPort[]) => [...some.map(({ port }) => port), listenPort].sort((a, b) => a - b);
   return [
     originalDestination,

@@ -1,13 +1,5 @@
 /** The outbound listeners of a sidecar: one an address and port that it may call. */
-import {
-  type Config,
-  isIpv4,
-  isTcp,
-  isUnsupported,
-  parseProtocol,
-  type Service,
-  type ServicePort,
-} from "@flotilla/model";
+import { type Config, isTcp, isUnsupported, parseProtocol, type Service, type ServicePort } from "@flotilla/model";
 import { CaptureMode, type IstioEgressListener } from "@flotilla/proto/networking/v1alpha3/sidecar_pb";
 import type { VirtualService } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
 import { type EgressListener, proxyEgressListeners } from "../../../snapshot/scope/sidecar.ts";
@@ -83,7 +75,7 @@ function addServicePorts(view: View, map: ListenerMap, listener: EgressListener)
       } else if (isTcp(port.protocol) || isUnsupported(port.protocol)) {
         for (const address of serviceAddresses(view, service, port)) {
           const cidr = address.includes("/") ? address : undefined;
-          addService(view, map, { ...shared, bind: cidr === undefined ? address : wildcardFor(address), cidr });
+          addService(view, map, { ...shared, bind: cidr === undefined ? address : traits.wildcardAddress, cidr });
         }
       } else {
         addService(view, map, { ...shared, bind: traits.wildcardAddress, cidr: undefined });
@@ -131,8 +123,4 @@ function hasPort({ port, bind }: IstioEgressListener): boolean {
 function bindsToPort(view: View, { captureMode }: IstioEgressListener): boolean {
   if (captureMode !== CaptureMode.DEFAULT) return captureMode === CaptureMode.NONE;
   return view.proxy.metadataText("INTERCEPTION_MODE") === "NONE";
-}
-
-function wildcardFor(cidr: string): string {
-  return isIpv4(cidr.split("/", 1)[0] ?? "") ? "0.0.0.0" : "::";
 }

@@ -1,5 +1,5 @@
 /** Layer rules of docs/architecture/layers.md. Each message says what to use instead. */
-const pure = "^(packages/model|packages/incremental|packages/registry|packages/validation|packages/xds/src/(?!client))";
+const pure = "^(packages/model|packages/incremental|packages/registry|packages/validation/src|packages/xds/src/(?!client))";
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 module.exports = {

@@ -2,9 +2,10 @@
  * Layer rules, by dependency-cruiser. It reads TypeScript through an older compiler of its own (6.0),
  * and with a compiler it does not know it would see no module and be content: too few modules fail.
  */
+
+import { createRequire } from "node:module";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
-import { createRequire } from "node:module";
 import { cruise, type ICruiseResult } from "dependency-cruiser";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -12,13 +13,22 @@ const fewestModules = 250;
 const rules = createRequire(import.meta.url)("../dependency-cruiser.cjs");
 
 process.chdir(root);
-const { output } = await cruise(["packages", "services", "test"], { ...rules.options, ruleSet: { forbidden: rules.forbidden }, validate: true });
+const { output } = await cruise(["packages", "services", "test"], {
+  ...rules.options,
+  ruleSet: { forbidden: rules.forbidden },
+  validate: true,
+});
 const { summary } = output as ICruiseResult;
 for (const { from, to, rule } of summary.violations) {
   const comment = rules.forbidden.find(({ name }: { readonly name: string }) => name === rule.name)?.comment;
   process.stdout.write(`${rule.name}: ${from} → ${to}\n  ${comment}\n`);
 }
 const tooFew = summary.totalCruised < fewestModules;
-if (tooFew) process.stdout.write(`only ${summary.totalCruised} modules were read, at least ${fewestModules} exist: the rules were not checked\n`);
-process.stdout.write(`${summary.totalCruised} modules, ${summary.totalDependenciesCruised ?? 0} dependencies, ${summary.violations.length} violations\n`);
+if (tooFew)
+  process.stdout.write(
+    `only ${summary.totalCruised} modules were read, at least ${fewestModules} exist: the rules were not checked\n`,
+  );
+process.stdout.write(
+  `${summary.totalCruised} modules, ${summary.totalDependenciesCruised ?? 0} dependencies, ${summary.violations.length} violations\n`,
+);
 process.exitCode = summary.violations.length > 0 || tooFew ? 1 : 0;

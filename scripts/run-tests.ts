@@ -29,9 +29,10 @@ const counts = { passed: 0, failed: 0, skipped: 0 };
 const stream = run({
   files: files.sort(),
   concurrency: kind === "unit" ? 2 : 1,
-  timeout: 10 * 60_000,
-  // The NATS client keeps a heartbeat timer of consumers whose server was killed.
-  forceExit: kind === "integration",
+  timeout: kind === "unit" ? 120_000 : 600_000,
+  // A file that forgot a handle must not hold up all others; the NATS client, for one, keeps a heartbeat timer of
+  // consumers whose server was killed.
+  forceExit: true,
 });
 stream.on("test:pass", ({ skip, details }) => {
   if (details.type === "suite") return;

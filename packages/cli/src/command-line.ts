@@ -1,8 +1,6 @@
 /** `flotilla`: chooses the command and turns failures into one line and an exit code. */
+import type { Command } from "./command.ts";
 import { CliError } from "./errors.ts";
-
-/** Resolves to the exit code. */
-export type Command = (args: readonly string[], env: NodeJS.ProcessEnv) => Promise<number>;
 
 interface Entry {
   readonly sentence: string;

@@ -1,6 +1,6 @@
 /** `flotilla demo`: the control plane, a sample mesh, real Envoys, and requests through them. */
 import { findServer, ServersError } from "@flotilla/servers";
-import type { Command } from "../command-line.ts";
+import type { Command } from "../command.ts";
 import { Checks } from "../demo/checks.ts";
 import { startFleet } from "../demo/fleet.ts";
 import { copySample } from "../demo/mesh-folder.ts";

@@ -1,6 +1,6 @@
 /** `flotilla serve`: the control plane for scripts, in the foreground, until SIGTERM. */
 import { createLogger } from "@flotilla/runtime";
-import type { Command } from "../command-line.ts";
+import type { Command } from "../command.ts";
 import { parseRunOptions } from "../options.ts";
 import { untilSignal } from "../signals.ts";
 import { startControlPlane } from "../supervise/control-plane.ts";

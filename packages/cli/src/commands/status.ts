@@ -1,7 +1,7 @@
 /** `flotilla status`: what runs, which proxies have what, and which objects are refused. */
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import type { Command } from "../command-line.ts";
+import type { Command } from "../command.ts";
 import { CliError } from "../errors.ts";
 import { paths } from "../layout.ts";
 import { defaultWorkDir } from "../options.ts";

@@ -2,7 +2,7 @@
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { openLocalIssuer } from "@flotilla/auth";
-import type { Command } from "../command-line.ts";
+import type { Command } from "../command.ts";
 import { CliError } from "../errors.ts";
 import { defaultWorkDir } from "../options.ts";
 

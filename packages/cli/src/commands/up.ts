@@ -1,6 +1,6 @@
 /** `flotilla up`: the control plane with a live table of what runs where. */
 import { delay } from "@flotilla/runtime";
-import type { Command } from "../command-line.ts";
+import type { Command } from "../command.ts";
 import { parseRunOptions } from "../options.ts";
 import { untilSignal } from "../signals.ts";
 import { addressesOf } from "../supervise/addresses.ts";

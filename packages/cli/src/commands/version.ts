@@ -1,6 +1,6 @@
 /** `flotilla version`. */
 import { readFileSync } from "node:fs";
-import type { Command } from "../command-line.ts";
+import type { Command } from "../command.ts";
 
 export function packageVersion(): string {
   const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {

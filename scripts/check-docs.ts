@@ -1,0 +1,44 @@
+/** Pages must not drift: every relative link and every path of the project that a page names exists. */
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { glob } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const tops = /^(?:packages|services|test|scripts|docs|k8s|samples|changes)\//;
+
+const problems: string[] = [];
+let pages = 0;
+for await (const page of glob("**/*.md", { cwd: root, exclude: (name) => name === "node_modules" })) {
+  pages++;
+  const text = readFileSync(join(root, page), "utf8");
+  for (const target of linksOf(text)) {
+    if (!existsSync(join(root, dirname(page), target))) problems.push(`${page}: the link ${target} leads nowhere`);
+  }
+  for (const path of pathsOf(text)) {
+    if (!existsSync(join(root, path))) problems.push(`${page}: there is no ${path}`);
+  }
+}
+const settings = spawnSync(process.execPath, [join(root, "scripts/write-settings.ts"), "--check"], {
+  encoding: "utf8",
+});
+if (settings.status !== 0) problems.push(`docs/settings.md: ${settings.stdout}${settings.stderr}`);
+for (const problem of problems) process.stdout.write(`${problem}\n`);
+process.stdout.write(
+  `${pages} pages\n${pages - new Set(problems.map((p) => p.split(":")[0])).size} passed, ${problems.length} failed\n`,
+);
+process.exitCode = problems.length === 0 ? 0 : 1;
+
+function linksOf(text: string): readonly string[] {
+  return [...text.matchAll(/\]\(([^)#\s]+)(?:#[^)]*)?\)/g)]
+    .map(([, target = ""]) => target)
+    .filter((target) => !/^[a-z]+:/.test(target));
+}
+
+/** Paths in code spans, without patterns and placeholders. */
+function pathsOf(text: string): readonly string[] {
+  return [...text.matchAll(/`([^`\s]+)`/g)]
+    .map(([, path = ""]) => path.replace(/\/$/, ""))
+    .filter((path) => tops.test(path) && !/[*<>{}…:]/.test(path));
+}

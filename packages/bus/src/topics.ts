@@ -17,6 +17,8 @@ import { token, untoken } from "./subject.ts";
 export const filters = {
   everything: `${subjectRoot}.>`,
   config: `${subjectRoot}.config.>`,
+  /** For services that need the settings of the mesh and nothing else. */
+  meshConfig: `${subjectRoot}.config.MeshConfig.>`,
   services: `${subjectRoot}.service.>`,
   endpoints: `${subjectRoot}.endpoints.>`,
   /** Markers: a publisher has told all it knows. */

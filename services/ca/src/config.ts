@@ -45,11 +45,20 @@ export const settings = {
     default: undefined,
     sentence: "File that the root certificates are written to, for other services; WORK_DIR/root-cert.pem if not set.",
   }),
-  trustDomain: text({ env: "TRUST_DOMAIN", default: "cluster.local", sentence: "Trust domain of the identities." }),
+  busUrl: text({
+    env: "BUS_URL",
+    default: undefined,
+    sentence: "The bus, from which the MeshConfig comes; without one the settings and their defaults hold.",
+  }),
+  trustDomain: text({
+    env: "TRUST_DOMAIN",
+    default: undefined,
+    sentence: "Trust domain of the identities; that of the MeshConfig if not set, or cluster.local.",
+  }),
   trustDomainAliases: list({
     env: "TRUST_DOMAIN_ALIASES",
     default: [],
-    sentence: "Trust domains whose certificates prove an identity too, such as a former one.",
+    sentence: "Trust domains whose certificates prove an identity too, beside those of the MeshConfig.",
   }),
   namespace: text({ env: "POD_NAMESPACE", default: "istio-system", sentence: "Namespace of the control plane." }),
   domain: text({ env: "DOMAIN_SUFFIX", default: "cluster.local", sentence: "DNS suffix of Kubernetes services." }),

@@ -3,6 +3,7 @@
  *
  * The composition root. Resources are acquired top to bottom and released bottom to top.
  */
+import { join } from "node:path";
 import { type GrpcTls, serveGrpcTls } from "@flotilla/auth/serving";
 import {
   createLogger,
@@ -17,6 +18,8 @@ import { type AuthenticatorParts, createAuthenticator } from "./authenticate/aut
 import { PodTable } from "./authorize/pod-table.ts";
 import type { ServingRules } from "./authorize/serving-names.ts";
 import { type Config, parseConfig } from "./config.ts";
+import { followMesh } from "./mesh/follow-mesh.ts";
+import { MeshTrust } from "./mesh/mesh-trust.ts";
 import { declareMetrics } from "./metrics.ts";
 import type { SigningMaterial } from "./roots/material.ts";
 import { MaterialSource } from "./roots/material-source.ts";
@@ -54,18 +57,29 @@ export async function main(env: NodeJS.ProcessEnv, stop: AbortSignal, options: M
     log,
     metrics,
   });
-  const source = createSource(config, health, log);
+  const trust = new MeshTrust({
+    trustDomain: config.trustDomain,
+    aliases: config.trustDomainAliases,
+    file: join(config.selfSignedDir, "mesh.json"),
+    log: log.child({ part: "mesh" }),
+  });
+  const isRestored = await trust.restore();
+  await using mesh = followMesh(config.busUrl, { trust, isRestored, health, log: log.child({ part: "bus" }) }, stop);
+  await mesh.known;
+  const source = createSource(config, trust, health, log);
   const material = await firstMaterial(source, config.pollMs, stop);
   if (material === undefined) return;
   await writeRootFile(config.rootFile, material.rootsPem);
 
-  const trustDomains = [config.trustDomain, ...config.trustDomainAliases];
+  const trustDomains = (): readonly string[] => trust.all;
+  const trustDomain = (): string => trust.trustDomain;
   const serving = servingRules(config, trustDomains);
   const queue = new FairQueue(config);
   // A gateway or a node may speak for many identities: its line may be as long as all of them together.
   const intake = new FairQueue({ maxPending: config.maxPending, maxPendingPerIdentity: config.maxPending });
   const server = createGrpcServer({
     authenticator: createAuthenticator(config, {
+      trustDomain,
       nowMs,
       log: log.child({ part: "authenticate" }),
       ...(options.clusters && { clusters: options.clusters }),
@@ -86,7 +100,7 @@ export async function main(env: NodeJS.ProcessEnv, stop: AbortSignal, options: M
     nowMs,
     randomSerial,
   });
-  const own = { serving, trustDomain: config.trustDomain, ttlMs: ownTtlMs, nowMs, randomSerial };
+  const own = { serving, trustDomain, ttlMs: ownTtlMs, nowMs, randomSerial };
   await using tls = await serveGrpcTls({
     server,
     material: await ownCertificate(material, own),
@@ -105,8 +119,8 @@ export async function main(env: NodeJS.ProcessEnv, stop: AbortSignal, options: M
   await Promise.all([source.follow(stop), renewByHalf(ownTtlMs, () => renew(source.current ?? material), stop)]);
 }
 
-function createSource(config: Config, health: Health, log: Logger): MaterialSource {
-  const { rootCaDir, multiRoot, pollMs, rootCheckMs, rootGracePercent, trustDomain } = config;
+function createSource(config: Config, trust: MeshTrust, health: Health, log: Logger): MaterialSource {
+  const { rootCaDir, multiRoot, pollMs, rootCheckMs, rootGracePercent } = config;
   return new MaterialSource({
     rootCaDir,
     multiRoot,
@@ -117,9 +131,9 @@ function createSource(config: Config, health: Health, log: Logger): MaterialSour
       directory: config.selfSignedDir,
       keyType: config.selfSignedKey,
       ttlMs: config.selfSignedTtlMs,
-      trustDomain,
     },
-    trustDomains: [trustDomain, ...config.trustDomainAliases],
+    trustDomains: () => trust.all,
+    trustDomain: () => trust.trustDomain,
     nowMs: Date.now,
     random: Math.random,
     log: log.child({ part: "roots" }),
@@ -140,7 +154,7 @@ async function firstMaterial(
   return undefined;
 }
 
-function servingRules(config: Config, trustDomains: readonly string[]): ServingRules {
+function servingRules(config: Config, trustDomains: () => readonly string[]): ServingRules {
   const { namespace, domain, revision, customHost: customHosts, servingAccounts: accounts } = config;
   return { namespace, domain, revision, customHosts, accounts, trustDomains };
 }
@@ -150,7 +164,6 @@ function announce(health: Health, tls: GrpcTls, config: Config, { onReady }: Mai
   log.info("certificates are issued", {
     host: config.host,
     port: tls.port,
-    trustDomain: config.trustDomain,
     rootFile: config.rootFile,
   });
   onReady?.({ grpc: tls.port, health: health.port });

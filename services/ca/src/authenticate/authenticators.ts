@@ -12,14 +12,17 @@ import type { Logger } from "@flotilla/runtime";
 import type { Config } from "../config.ts";
 
 export interface AuthenticatorParts {
+  readonly trustDomain: () => string;
   readonly nowMs: () => number;
   readonly log: Logger;
   /** Where a Kubernetes API can be asked. */
   readonly clusters?: Pick<TokenReviewOptions, "reviewerOf" | "aliases" | "clusterId"> | undefined;
 }
 
-export function createAuthenticator(config: Config, { nowMs, log, clusters }: AuthenticatorParts): Authenticator {
-  const trustDomain = () => config.trustDomain;
+export function createAuthenticator(
+  config: Config,
+  { trustDomain, nowMs, log, clusters }: AuthenticatorParts,
+): Authenticator {
   const { clockToleranceMs, audiences, trustedNetworks } = config;
   const review: readonly Authenticator[] =
     clusters === undefined

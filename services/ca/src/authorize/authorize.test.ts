@@ -12,7 +12,7 @@ const rules = {
   revision: "canary",
   customHosts: ["mesh.example.test"],
   accounts: ["flotilla-xds-server"],
-  trustDomains: ["cluster.local"],
+  trustDomains: () => ["cluster.local"],
 };
 const xds = "spiffe://cluster.local/ns/istio-system/sa/flotilla-xds-server";
 const dns = (value: string): San => ({ type: "dns", value });
@@ -129,7 +129,7 @@ describe("node authorization", () => {
       const rulesOf = {
         clusterId: "c1",
         trustedAccounts: ["istio-system/ztunnel"],
-        trustDomains: ["cluster.local"],
+        trustDomains: () => ["cluster.local"],
         pods,
       };
       if (reason === undefined) authorizeNode(who, requested, rulesOf);

@@ -24,7 +24,7 @@ export interface NodeRules {
   readonly clusterId: string;
   /** `namespace/name`. */
   readonly trustedAccounts: readonly string[];
-  readonly trustDomains: readonly string[];
+  readonly trustDomains: () => readonly string[];
   readonly pods: NodePods;
 }
 
@@ -36,7 +36,7 @@ export function authorizeNode(caller: KubernetesInfo | undefined, requested: str
   const account = `${caller.namespace}/${caller.serviceAccount}`;
   if (!trustedAccounts.includes(account)) throw no(`${account} is not a trusted node account`);
   const identity = parseIdentity(requested);
-  if (identity === undefined || !trustDomains.includes(identity.trustDomain))
+  if (identity === undefined || !trustDomains().includes(identity.trustDomain))
     throw no(`${JSON.stringify(requested)} is not an identity of this mesh`);
   const cluster = caller.cluster ?? clusterId;
   const pod = pods.podOf(cluster, caller.namespace, caller.podName);

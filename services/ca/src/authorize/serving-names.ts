@@ -12,7 +12,7 @@ export interface ServingRules {
   readonly revision: string;
   readonly customHosts: readonly string[];
   readonly accounts: readonly string[];
-  readonly trustDomains: readonly string[];
+  readonly trustDomains: () => readonly string[];
 }
 
 /** Services of the control plane by the names of their Kubernetes Services. */
@@ -43,7 +43,7 @@ function isServing(text: string, { namespace, accounts, trustDomains }: ServingR
   const identity = parseIdentity(text);
   return (
     identity !== undefined &&
-    trustDomains.includes(identity.trustDomain) &&
+    trustDomains().includes(identity.trustDomain) &&
     identity.namespace === namespace &&
     accounts.includes(identity.serviceAccount)
   );

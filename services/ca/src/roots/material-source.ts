@@ -11,8 +11,10 @@ import { isRenewalDue, openSelfSigned, renewSelfSigned, type SelfSignedOptions }
 
 export interface MaterialOptions {
   readonly rootCaDir: string;
-  readonly selfSigned: SelfSignedOptions;
-  readonly trustDomains: readonly string[];
+  readonly selfSigned: Omit<SelfSignedOptions, "trustDomain">;
+  readonly trustDomains: () => readonly string[];
+  /** Names a self-signed root that is made now. */
+  readonly trustDomain: () => string;
   readonly multiRoot: boolean;
   readonly pollMs: number;
   readonly rootCheckMs: number;
@@ -50,14 +52,15 @@ export class MaterialSource {
 
   /** One look at the directory; a self-signed root where there is nothing. False if what is there is bad. */
   load(): Promise<boolean> {
-    const { rootCaDir, selfSigned, trustDomains, nowMs } = this.#options;
+    const { rootCaDir, selfSigned, trustDomains, trustDomain, nowMs } = this.#options;
     return this.#guarded(async () => {
       this.#version = await cacertsVersion(rootCaDir);
       // A directory that becomes empty is a mistake, not the wish for a new root.
       const files =
-        (await readCacerts(rootCaDir)) ?? (this.#isPluggedIn ? undefined : await openSelfSigned(selfSigned, nowMs()));
+        (await readCacerts(rootCaDir)) ??
+        (this.#isPluggedIn ? undefined : await openSelfSigned({ ...selfSigned, trustDomain: trustDomain() }, nowMs()));
       if (files === undefined) throw new CaError("CA_BAD_MATERIAL", `the signing key in ${rootCaDir} is gone`);
-      this.#take(readMaterial(files, trustDomains, nowMs()));
+      this.#take(readMaterial(files, trustDomains(), nowMs()));
     });
   }
 
@@ -90,12 +93,12 @@ export class MaterialSource {
   }
 
   async #renewIfDue(): Promise<void> {
-    const { rootGracePercent, nowMs, selfSigned, trustDomains, log } = this.#options;
+    const { rootGracePercent, nowMs, selfSigned, trustDomains, trustDomain, log } = this.#options;
     const material = this.#material;
     if (material?.origin !== "self-signed") return;
     if (!isRenewalDue(material.certificate, rootGracePercent, nowMs())) return;
-    const files = await renewSelfSigned(selfSigned, rootGracePercent, nowMs());
-    this.#take(readMaterial(files, trustDomains, nowMs()), { isRenewal: true });
+    const files = await renewSelfSigned({ ...selfSigned, trustDomain: trustDomain() }, rootGracePercent, nowMs());
+    this.#take(readMaterial(files, trustDomains(), nowMs()), { isRenewal: true });
     log.info("self-signed root renewed");
   }
 

@@ -113,7 +113,8 @@ describe("material on disk", () => {
     const made = new MaterialSource({
       rootCaDir: join(directory, "cacerts"),
       selfSigned: selfSigned(),
-      trustDomains: ["cluster.local"],
+      trustDomains: () => ["cluster.local"],
+      trustDomain: () => "td",
       multiRoot: false,
       pollMs: 20,
       rootCheckMs: 20,

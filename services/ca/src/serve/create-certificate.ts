@@ -21,7 +21,7 @@ export interface IssuerParts {
   readonly ttl: TtlRules;
   readonly serving: ServingRules;
   readonly node: NodeRules;
-  readonly trustDomains: readonly string[];
+  readonly trustDomains: () => readonly string[];
   /** Where requests wait to be authenticated, by the host they come from. */
   readonly intake: FairQueue;
   /** Where requests wait to be signed, by identity. */
@@ -78,7 +78,7 @@ async function authorize(request: IstioCertificateRequest, caller: Caller, parts
     return unauthenticated;
   }
   const identity = parseIdentity(proof.principal ?? "");
-  if (proof.principal === undefined || identity === undefined || !trustDomains.includes(identity.trustDomain)) {
+  if (proof.principal === undefined || identity === undefined || !trustDomains().includes(identity.trustDomain)) {
     metrics.identityFailures.add(1);
     log.warn("caller has no identity of this mesh", { caller: caller.remoteAddress, identities: proof.identities });
     return unauthenticated;

@@ -8,7 +8,7 @@ import type { SigningMaterial } from "../roots/material.ts";
 
 export interface OwnCertificateOptions {
   readonly serving: ServingRules;
-  readonly trustDomain: string;
+  readonly trustDomain: () => string;
   readonly ttlMs: number;
   readonly nowMs: () => number;
   readonly randomSerial: () => Uint8Array;
@@ -19,7 +19,11 @@ const skewMs = 120_000;
 export async function ownCertificate(material: SigningMaterial, options: OwnCertificateOptions): Promise<TlsMaterial> {
   const { serving, trustDomain, ttlMs, nowMs, randomSerial } = options;
   const key = await generatePrivateKey("ecdsa-p256");
-  const identity = formatIdentity({ trustDomain, namespace: serving.namespace, serviceAccount: "flotilla-ca" });
+  const identity = formatIdentity({
+    trustDomain: trustDomain(),
+    namespace: serving.namespace,
+    serviceAccount: "flotilla-ca",
+  });
   const leaf = issueLeaf(
     {
       serial: randomSerial(),

@@ -105,7 +105,7 @@ function judgeNode(one: PkiCase): string | undefined {
   const rules = {
     clusterId: "primary",
     trustedAccounts: one["trustedNodeAccounts"] as readonly string[],
-    trustDomains: ["cluster.local"],
+    trustDomains: () => ["cluster.local"],
     pods,
   };
   const reason = refusalOf(() => authorizeNode(info, String(one["requestedIdentity"]), rules));

@@ -1,0 +1,53 @@
+/** Hears of the mesh over the bus, which may be away at the start and later: what is known holds meanwhile. */
+import { connectBus } from "@flotilla/bus";
+import { delay, type Health, type Logger } from "@flotilla/runtime";
+import type { MeshTrust } from "./mesh-trust.ts";
+
+export interface FollowedMesh extends AsyncDisposable {
+  /** The mesh is known: heard, or as it was in an earlier life, or nobody has told anything for some seconds. */
+  readonly known: Promise<void>;
+  /** Ends with `stop`. */
+  readonly following: Promise<void>;
+}
+
+/** Long enough for config-controller to tell when all services start together. */
+const patienceMs = 5000;
+
+export function followMesh(
+  url: string | undefined,
+  { trust, isRestored, health, log }: { trust: MeshTrust; isRestored: boolean; health: Health; log: Logger },
+  stop: AbortSignal,
+): FollowedMesh {
+  if (url === undefined)
+    return { known: Promise.resolve(), following: Promise.resolve(), [Symbol.asyncDispose]: () => Promise.resolve() };
+  const ended = new AbortController();
+  const signal = AbortSignal.any([stop, ended.signal]);
+  const heard = Promise.withResolvers<void>();
+  if (!isRestored) health.setCondition("mesh", "no mesh configuration heard yet: the defaults hold");
+  const onHeard = (): void => {
+    health.setCondition("mesh", undefined);
+    heard.resolve();
+  };
+  const follow = async (): Promise<void> => {
+    health.setCondition("bus", `waiting for ${url}`);
+    await using bus = await connectBus({ url, clientName: "ca", log }, signal);
+    const tell = () => health.setCondition("bus", bus.state.connected ? undefined : `away: ${bus.state.reason}`);
+    bus.onState(tell);
+    tell();
+    await trust.follow(bus, onHeard, signal);
+  };
+  const following = follow().catch((error: unknown) => {
+    if (!signal.aborted) throw error;
+  });
+  // It is awaited later; failing before that must not end the process as a failure that nobody looks at.
+  following.catch(() => undefined);
+  const first = Promise.race([heard.promise, following, delay(patienceMs, signal)]);
+  return {
+    known: isRestored ? Promise.resolve() : first,
+    following,
+    [Symbol.asyncDispose]: async () => {
+      ended.abort();
+      await following;
+    },
+  };
+}

@@ -1,0 +1,72 @@
+/** ca hears the trust domain of the mesh over the bus, and remembers it. */
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { requestCertificate } from "@flotilla/auth/serving";
+import { type Bus, connectBus, createPublisher, type Publisher } from "@flotilla/bus";
+import type { Change } from "@flotilla/model";
+import { parseCertificatePem } from "@flotilla/pki";
+import { noopLogger, until } from "@flotilla/runtime";
+import { type RunningCa, serverName, startCa } from "../main.fixture.ts";
+import { MeshTrust } from "./mesh-trust.ts";
+
+function meshConfig(spec: object): Change {
+  const key = { kind: "MeshConfig", namespace: "", name: "mesh" };
+  return { type: "config", op: "put", key, value: { key, labels: {}, annotations: {}, creationTimeMs: 0, spec } };
+}
+
+function publisherOn(bus: Bus): Publisher {
+  return createPublisher({ bus, publisher: "config-controller", seal: undefined, log: noopLogger, nowMs: Date.now });
+}
+
+async function identityFrom(ca: RunningCa): Promise<string | undefined> {
+  const proof = { token: await ca.mint("shop", "reviews") };
+  const call = { address: `127.0.0.1:${ca.grpc}`, serverName, rootsPem: ca.rootsPem, proof };
+  const { chainPem } = await requestCertificate({ ...call, names: [], keyType: "ecdsa-p256", ttlMs: 60_000 });
+  return parseCertificatePem(chainPem).sans[0]?.value;
+}
+
+describe("trust domain of the mesh", () => {
+  it("is heard before the first certificate is issued, and later changes count", async () => {
+    const url = `embedded:${randomUUID()}`;
+    await using bus = await connectBus({ url, clientName: "test", log: noopLogger }, new AbortController().signal);
+    const publisher = publisherOn(bus);
+    const starting = startCa({ BUS_URL: url });
+    await publisher.synchronize([meshConfig({ trustDomain: "first.test" })]);
+    await using ca = await starting;
+    assert.equal(await identityFrom(ca), "spiffe://first.test/ns/shop/sa/reviews");
+    await publisher.publish([meshConfig({ trustDomain: "second.test", trustDomainAliases: ["first.test"] })]);
+    await until(async () => (await identityFrom(ca)) === "spiffe://second.test/ns/shop/sa/reviews", {
+      withinMs: 3000,
+      what: "the new trust domain",
+    });
+  });
+
+  it("the setting wins, and aliases of both are known", async () => {
+    const directory = await mkdtemp(join(tmpdir(), "ca-mesh-"));
+    const file = join(directory, "mesh.json");
+    const url = `embedded:${randomUUID()}`;
+    const stop = new AbortController();
+    try {
+      await using bus = await connectBus({ url, clientName: "test", log: noopLogger }, stop.signal);
+      const trust = new MeshTrust({ trustDomain: "own.test", aliases: ["set.test"], file, log: noopLogger });
+      assert.equal(await trust.restore(), false);
+      const following = trust.follow(bus, () => undefined, stop.signal).catch(() => undefined);
+      await publisherOn(bus).synchronize([
+        meshConfig({ trustDomain: "mesh.test", trustDomainAliases: ["old.test", ""] }),
+      ]);
+      await until(() => trust.all.length === 3, { withinMs: 3000, what: "the aliases" });
+      assert.deepEqual([trust.trustDomain, trust.all], ["own.test", ["own.test", "set.test", "old.test"]]);
+      stop.abort();
+      await following;
+      const next = new MeshTrust({ trustDomain: undefined, aliases: [], file, log: noopLogger });
+      assert.equal(await next.restore(), true);
+      assert.deepEqual(next.all, ["mesh.test", "old.test"]);
+    } finally {
+      await rm(directory, { recursive: true });
+    }
+  });
+});

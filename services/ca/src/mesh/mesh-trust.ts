@@ -1,0 +1,100 @@
+/**
+ * The trust domain and its aliases: set by the environment, else as the MeshConfig says, which comes with config-controller's
+ * events. The last one heard is kept in a file, so that a ca that starts while everything else is down knows whom it serves.
+ */
+import { mkdir, readFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import { replaceFile } from "@flotilla/auth";
+import { type Bus, filters, subscribe } from "@flotilla/bus";
+import type { ConfigChange } from "@flotilla/model";
+import type { Logger } from "@flotilla/runtime";
+
+interface MeshValues {
+  readonly trustDomain?: string;
+  readonly trustDomainAliases?: readonly string[];
+}
+
+export interface MeshTrustOptions {
+  /** Settings that win over the MeshConfig. */
+  readonly trustDomain: string | undefined;
+  readonly aliases: readonly string[];
+  readonly file: string;
+  readonly log: Logger;
+}
+
+const defaultTrustDomain = "cluster.local";
+
+export class MeshTrust {
+  readonly #options: MeshTrustOptions;
+  readonly #listeners: (() => void)[] = [];
+  #mesh: MeshValues = {};
+
+  constructor(options: MeshTrustOptions) {
+    this.#options = options;
+  }
+
+  get trustDomain(): string {
+    return this.#options.trustDomain ?? this.#mesh.trustDomain ?? defaultTrustDomain;
+  }
+
+  /** The mesh's own first. */
+  get all(): readonly string[] {
+    return [...new Set([this.trustDomain, ...this.#options.aliases, ...(this.#mesh.trustDomainAliases ?? [])])];
+  }
+
+  /** Called when the trust domain is another one from now on. */
+  onChange(listener: () => void): void {
+    this.#listeners.push(listener);
+  }
+
+  /** False when there is no copy of an earlier life. */
+  async restore(): Promise<boolean> {
+    const { file, log } = this.#options;
+    try {
+      this.#mesh = valuesOf(JSON.parse(await readFile(file, "utf8")));
+      return true;
+    } catch (error) {
+      if ((error as { code?: unknown }).code !== "ENOENT")
+        log.warn("kept mesh settings cannot be read", { file, error });
+      return false;
+    }
+  }
+
+  /** Runs until `stop`; calls `onHeard` when config-controller has told all it knows. */
+  async follow(bus: Bus, onHeard: () => void, stop: AbortSignal): Promise<void> {
+    const { log } = this.#options;
+    const publishers = ["config-controller"];
+    const options = { bus, filter: filters.meshConfig, afterSequence: 0, publishers, seal: undefined, log };
+    for await (const item of subscribe(options, stop)) {
+      if (item.kind === "caught-up") onHeard();
+      if (item.kind !== "group") continue;
+      for (const change of item.group.changes) if (change.type === "config") await this.#apply(change);
+    }
+  }
+
+  async #apply(change: ConfigChange): Promise<void> {
+    const { log, file } = this.#options;
+    const before = JSON.stringify(this.all);
+    this.#mesh = change.op === "put" ? valuesOf(change.value.spec) : {};
+    if (JSON.stringify(this.all) === before) return;
+    log.info("trust domain taken from the mesh", { trustDomain: this.trustDomain, all: this.all });
+    try {
+      await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+      await replaceFile(file, JSON.stringify(this.#mesh), 0o600);
+    } catch (error) {
+      // Not being able to keep it is no reason not to use it.
+      log.warn("mesh settings not kept", { file, error });
+    }
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+function valuesOf(spec: unknown): MeshValues {
+  const { trustDomain, trustDomainAliases } = (spec ?? {}) as Readonly<Record<string, unknown>>;
+  return {
+    ...(typeof trustDomain === "string" && trustDomain !== "" && { trustDomain }),
+    ...(Array.isArray(trustDomainAliases) && {
+      trustDomainAliases: trustDomainAliases.filter((alias) => typeof alias === "string" && alias !== ""),
+    }),
+  };
+}

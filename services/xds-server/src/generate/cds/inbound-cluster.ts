@@ -1,5 +1,4 @@
 /** The clusters towards the workload behind a sidecar, one a port. */
-import { isHttp2 } from "@flotilla/model";
 import { create, type Duration } from "@flotilla/proto";
 import {
   type Cluster,
@@ -7,21 +6,34 @@ import {
   Cluster_DiscoveryType as Discovery,
   Cluster_LbPolicy as LbPolicy,
 } from "@flotilla/proto/envoy/config/cluster/v3/cluster_pb";
+import type {
+  ConnectionPoolSettings,
+  ConnectionPoolSettings_TCPSettings_TcpKeepalive as TcpKeepalive,
+} from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
+import type { IpMode } from "../../snapshot/facets.ts";
+import { destinationRuleOf } from "../../snapshot/scope/destination-rules.ts";
 import { sidecarOf } from "../../snapshot/scope/sidecar.ts";
 import { query, type View } from "../../snapshot/view.ts";
 import { type InboundPort, inboundPorts } from "../lds/inbound/inbound-ports.ts";
 import { pipeAddress, socketAddress } from "../shared/address.ts";
-import { circuitBreakers, clusterMetadata, http2Options, httpOptionsKey, type ServiceLabel } from "./cluster-parts.ts";
+import { clusterMetadata, rulePath, type ServiceLabel } from "./cluster-parts.ts";
+import { circuitBreakers, connectionOptions, httpOptions } from "./connection-pool.ts";
+import { sourceOfInbound } from "./inbound-source.ts";
+import { trafficPolicyOf } from "./traffic-policy.ts";
 
 export interface InboundClusterInputs {
   readonly kind: "inbound";
   readonly name: string;
   readonly port: InboundPort;
   readonly connectTimeout: Duration | undefined;
+  readonly keepalive: TcpKeepalive | undefined;
+  readonly pool: ConnectionPoolSettings | undefined;
+  /** Path of the DestinationRule of the workload's service, which bounds connections on this side too. */
+  readonly rule: string | undefined;
   readonly services: readonly ServiceLabel[];
   /** Where the Sidecar says that the workload listens; empty: where the connection was going. */
   readonly endpoint: string;
-  readonly sourceAddress: string;
+  readonly ipMode: IpMode;
 }
 
 export const inboundClusterNames = query<readonly string[]>("inbound-cluster-names", (view) =>
@@ -36,7 +48,7 @@ const servicesOfPort = query<readonly ServiceLabel[], number>(
       .filter((target) => target.targetPort === targetPort)
       .map(({ namespace, hostname }) => {
         const service = [...view.serviceShards({ namespace, hostname }).values()][0];
-        return { hostname, namespace, name: service?.name ?? "" };
+        return { hostname, namespace, name: service?.name ?? "", registry: service?.registry ?? "" };
       }),
   (a, b) => JSON.stringify(a) === JSON.stringify(b),
 );
@@ -44,52 +56,63 @@ const servicesOfPort = query<readonly ServiceLabel[], number>(
 export function selectInboundCluster(view: View, name: string): InboundClusterInputs | undefined {
   const port = view.read(inboundPorts).find((one) => `inbound|${one.port}||` === name);
   if (port === undefined) return undefined;
+  const sidecar = view.read(sidecarOf)?.spec;
   const ingress =
-    port.origin === undefined
-      ? undefined
-      : view.read(sidecarOf)?.spec.ingress.find((one) => one.port?.number === port.port);
+    port.origin === undefined ? undefined : sidecar?.ingress.find((one) => one.port?.number === port.port);
+  const services = view.read(servicesOfPort, port.port);
+  const [service] = services;
+  const rule = service && ingress === undefined ? destinationRuleOf(view, service) : undefined;
+  const policy = rule && trafficPolicyOf(rule.spec, port.servicePort, "");
   return {
     kind: "inbound",
     name,
     port,
     connectTimeout: view.mesh.connectTimeout,
-    services: ingress === undefined ? view.read(servicesOfPort, port.port) : noServices,
-    endpoint: ingress?.defaultEndpoint ?? "",
-    sourceAddress: view.proxy.ipMode === "ipv6" ? "::6" : "127.0.0.6",
+    keepalive: view.mesh.tcpKeepalive,
+    pool: ingress?.connectionPool ?? sidecar?.inboundConnectionPool ?? policy?.connectionPool,
+    rule: rule && rulePath(rule.key),
+    services,
+    endpoint: ingress === undefined ? "" : reachableEndpoint(view, ingress.defaultEndpoint),
+    ipMode: view.proxy.ipMode,
   };
 }
 
-const noServices: readonly ServiceLabel[] = [];
+/** The wildcard stands for the workload's own address. */
+function reachableEndpoint(view: View, endpoint: string): string {
+  const isWildcard = endpoint.startsWith("0.0.0.0:") || endpoint.startsWith("[::]:");
+  if (!isWildcard) return endpoint;
+  const [address = ""] = view.proxy.addresses;
+  const port = endpoint.slice(endpoint.lastIndexOf(":"));
+  return address.includes(":") ? `[${address}]${port}` : `${address}${port}`;
+}
 
-export function buildInboundCluster({
-  name,
-  port,
-  connectTimeout,
-  services,
-  endpoint,
-  sourceAddress,
-}: InboundClusterInputs): Cluster {
+export function buildInboundCluster(inputs: InboundClusterInputs): Cluster {
+  const { name, port, pool, rule, services, endpoint, keepalive } = inputs;
   return create(ClusterSchema, {
     name,
-    altStatName: `${name};`,
-    connectTimeout: connectTimeout ?? { seconds: 10n, nanos: 0 },
-    circuitBreakers: circuitBreakers(),
+    altStatName: `${port.statName || name};`,
+    connectTimeout: inputs.connectTimeout ?? { seconds: 10n, nanos: 0 },
+    circuitBreakers: circuitBreakers(pool),
+    ...connectionOptions(keepalive, pool?.tcp?.tcpKeepalive),
     commonLbConfig: {},
-    ...(services.length > 0 && { metadata: clusterMetadata(services) }),
-    ...(isHttp2(port.protocol) && { typedExtensionProtocolOptions: { [httpOptionsKey]: http2Options } }),
-    ...(endpoint === "" ? originalDestination(sourceAddress) : staticEndpoint(name, endpoint)),
+    ...clusterMetadata({ services, rule }),
+    ...httpOptions({ protocol: port.protocol, pool, meshUpgrades: false, sniffs: true }),
+    ...(isLoopback(endpoint) ? {} : { upstreamBindConfig: sourceOfInbound(inputs.ipMode) }),
+    ...(endpoint === "" ? originalDestination : staticEndpoint(name, endpoint)),
   });
 }
 
-function originalDestination(address: string) {
-  return {
-    clusterDiscoveryType: { case: "type" as const, value: Discovery.ORIGINAL_DST },
-    lbPolicy: LbPolicy.CLUSTER_PROVIDED,
-    // Each destination is the workload itself: there is nothing to clean up.
-    cleanupInterval: { seconds: 9223372035n, nanos: 0 },
-    upstreamBindConfig: { sourceAddress: { address, portSpecifier: { case: "portValue" as const, value: 0 } } },
-  };
+/** Connections inside of the workload's host are not redirected, whatever their source. */
+function isLoopback(endpoint: string): boolean {
+  return endpoint.startsWith("127.0.0.1:") || endpoint.startsWith("[::1]:");
 }
+
+const originalDestination = {
+  clusterDiscoveryType: { case: "type" as const, value: Discovery.ORIGINAL_DST },
+  lbPolicy: LbPolicy.CLUSTER_PROVIDED,
+  // Each destination is the workload itself: there is nothing to clean up.
+  cleanupInterval: { seconds: 9223372035n, nanos: 0 },
+};
 
 function staticEndpoint(clusterName: string, endpoint: string) {
   const address = endpoint.startsWith("unix://")

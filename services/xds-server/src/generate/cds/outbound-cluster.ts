@@ -1,5 +1,5 @@
 /** The cluster of one port, or subset, of a service in scope. */
-import { isHttp2, type Service, type ServicePort, sniName } from "@flotilla/model";
+import type { Service, ServicePort } from "@flotilla/model";
 import { create, type Duration } from "@flotilla/proto";
 import {
   type Cluster,
@@ -7,39 +7,54 @@ import {
   Cluster_DiscoveryType as Discovery,
   Cluster_LbPolicy as LbPolicy,
 } from "@flotilla/proto/envoy/config/cluster/v3/cluster_pb";
+import { MeshConfig_H2UpgradePolicy as MeshUpgrade } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import {
-  LoadBalancerSettings_SimpleLB as SimpleLb,
+  type ConnectionPoolSettings_TCPSettings_TcpKeepalive as TcpKeepalive,
   ClientTLSSettings_TLSmode as TlsMode,
   type TrafficPolicy,
 } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
+import type { IpMode } from "../../snapshot/facets.ts";
 import { destinationRuleOf } from "../../snapshot/scope/destination-rules.ts";
 import type { View } from "../../snapshot/view.ts";
-import { assignmentEndpoints, type EndpointInputs, endpointInputs } from "../eds/load-assignment.ts";
+import { type EndpointInputs, endpointInputs } from "../eds/load-assignment.ts";
 import { zeroDuration } from "../shared/duration.ts";
-import {
-  circuitBreakers,
-  clusterMetadata,
-  http2Options,
-  httpOptionsKey,
-  metadataExchangeFilter,
-} from "./cluster-parts.ts";
+import { localityChoice } from "../shared/locality-setting.ts";
+import { keepsSessions } from "../shared/persistent-session.ts";
+import { statName } from "../shared/stat-name.ts";
+import { clusterMetadata, metadataExchangeFilter, rulePath } from "./cluster-parts.ts";
+import { circuitBreakers, connectionOptions, httpOptions, speaksHttp2 } from "./connection-pool.ts";
+import { dnsDiscovery } from "./dns-discovery.ts";
+import { canWeighLocalities, commonLbConfig, isPassthrough, loadBalancer } from "./load-balancer.ts";
 import { clusterTarget } from "./outbound-names.ts";
+import { outlierDetection } from "./outlier-detection.ts";
+import { automaticTlsMode, clientFiles, upstreamIdentities } from "./tls-inputs.ts";
 import { trafficPolicyOf } from "./traffic-policy.ts";
-import { automaticTls, mutualTls } from "./upstream-tls.ts";
+import { transportSockets } from "./transport-sockets.ts";
 
 export interface OutboundClusterInputs {
   readonly kind: "outbound";
   readonly name: string;
+  readonly altStatName: string;
   readonly service: Service;
   readonly port: ServicePort;
   readonly subset: string;
   readonly policy: TrafficPolicy | undefined;
   /** Path of the DestinationRule in the Kubernetes API. */
   readonly rule: string | undefined;
+  readonly selectsWorkloads: boolean;
   readonly connectTimeout: Duration | undefined;
-  readonly autoMutualTls: boolean;
+  readonly keepalive: TcpKeepalive | undefined;
+  readonly meshUpgrades: boolean;
+  readonly dnsRefreshRate: Duration | undefined;
+  readonly ipMode: IpMode;
+  readonly isOriginalDestination: boolean;
+  readonly automaticTls: "none" | "every-endpoint" | "by-endpoint";
   readonly exchangesMetadata: boolean;
   readonly subjectAltNames: string;
+  /** Files of client certificates, one a line; empty for the agent's. */
+  readonly files: string;
+  readonly keepsSessions: boolean;
+  readonly hasLocality: boolean;
   /** For services found by DNS: their endpoints are part of the cluster. */
   readonly endpoints: EndpointInputs | undefined;
 }
@@ -52,61 +67,100 @@ export function selectOutboundCluster(
   const target = clusterTarget(view, name);
   if (target === undefined) return undefined;
   const { service, port, subset } = target;
+  const { mesh, proxy } = view;
   const rule = destinationRuleOf(view, service);
   const policy = rule && trafficPolicyOf(rule.spec, port.number, subset);
-  const byDns = service.resolution === "dns" || service.resolution === "dns-round-robin";
+  const byDns = isByDns(service);
+  const isOriginalDestination = followsOriginalDestination(view, service, policy);
   return {
     kind: "outbound",
     name,
+    altStatName: `${statName(mesh.outboundClusterStatName, name, { hostname: service.hostname, service, subset, port })};`,
     service,
     port,
     subset,
     policy,
-    rule: rule && `/apis/networking.istio.io/v1/namespaces/${rule.key.namespace}/destination-rule/${rule.key.name}`,
-    connectTimeout: policy?.connectionPool?.tcp?.connectTimeout ?? view.mesh.connectTimeout,
-    autoMutualTls: view.mesh.enableAutoMtls !== false && !service.meshExternal,
+    rule: rule && rulePath(rule.key),
+    selectsWorkloads: rule?.spec.workloadSelector !== undefined,
+    connectTimeout: policy?.connectionPool?.tcp?.connectTimeout ?? mesh.connectTimeout,
+    keepalive: mesh.tcpKeepalive,
+    meshUpgrades: mesh.h2UpgradePolicy === MeshUpgrade.UPGRADE,
+    dnsRefreshRate: byDns ? mesh.dnsRefreshRate : undefined,
+    ipMode: byDns ? proxy.ipMode : "ipv4",
+    isOriginalDestination,
+    automaticTls: automaticTlsMode(view, service, port, isOriginalDestination),
     exchangesMetadata,
-    subjectAltNames: identitiesOf(view, service).join("\n"),
-    endpoints: byDns ? endpointInputs(view, name) : undefined,
+    subjectAltNames: upstreamIdentities(view, service).join("\n"),
+    files: clientFiles(view),
+    keepsSessions: keepsSessions(view, service.labels),
+    ...localityInputs(view, service, policy),
+    endpoints: byDns && !isOriginalDestination ? endpointInputs(view, name) : undefined,
   };
 }
 
-/** Who may stand behind a service: what it declares, else the identities of its endpoints. */
-function identitiesOf(view: View, service: Service): readonly string[] {
-  const endpoints = [...view.endpoints(service).values()].flat();
-  const found = endpoints.map(({ serviceAccount }) => serviceAccount).filter((identity) => identity !== "");
-  return [...new Set([...service.serviceAccounts, ...found])].sort();
+function isByDns({ resolution }: Service): boolean {
+  return resolution === "dns" || resolution === "dns-round-robin";
+}
+
+function followsOriginalDestination(view: View, service: Service, policy: TrafficPolicy | undefined): boolean {
+  if (isPassthrough(policy?.loadBalancer)) return true;
+  if (service.resolution !== "passthrough") return false;
+  return !(service.registry === "Kubernetes" && view.flag("PILOT_ENABLE_EDS_FOR_HEADLESS_SERVICES", false));
+}
+
+/** Localities are weighed where traffic may leave its own: the proxy is asked for its only there. */
+function localityInputs(view: View, service: Service, policy: TrafficPolicy | undefined) {
+  const { setting, isForced } = localityChoice(policy, service, view.mesh.localityLbSetting);
+  const matters =
+    setting !== undefined && (isForced || policy?.outlierDetection !== undefined || setting.distribute.length > 0);
+  return { hasLocality: matters && view.proxy.locality.region !== "" };
 }
 
 export function buildOutboundCluster(inputs: OutboundClusterInputs): Cluster {
-  const { name, service, port, subset, policy, rule, connectTimeout, exchangesMetadata } = inputs;
-  const passthrough = service.resolution === "passthrough";
-  const http2 = isHttp2(port.protocol);
+  const { name, altStatName, service, port, subset, policy, rule, isOriginalDestination } = inputs;
+  const pool = policy?.connectionPool;
+  const protocol = { protocol: port.protocol, pool, meshUpgrades: inputs.meshUpgrades };
+  const sockets = transportSockets(inputs, speaksHttp2(protocol));
   return create(ClusterSchema, {
     name,
-    altStatName: `${name};`,
+    altStatName,
     ...discovery(inputs),
-    lbPolicy: passthrough ? LbPolicy.CLUSTER_PROVIDED : lbPolicy(policy),
-    connectTimeout: connectTimeout ?? { seconds: 10n, nanos: 0 },
-    circuitBreakers: circuitBreakers(policy?.connectionPool),
-    ...(!passthrough && { commonLbConfig: { healthyPanicThreshold: {} } }),
-    ...(exchangesMetadata && { filters: [metadataExchangeFilter] }),
-    metadata: clusterMetadata([service], rule === undefined ? undefined : { path: rule, subset }),
-    ...(http2 && { typedExtensionProtocolOptions: { [httpOptionsKey]: http2Options } }),
-    ...tls(inputs, http2),
+    ...(isOriginalDestination ? { lbPolicy: LbPolicy.CLUSTER_PROVIDED } : loadBalancer(policy?.loadBalancer)),
+    connectTimeout: inputs.connectTimeout ?? { seconds: 10n, nanos: 0 },
+    circuitBreakers: circuitBreakers(pool, policy?.retryBudget),
+    ...connectionOptions(inputs.keepalive, pool?.tcp?.tcpKeepalive),
+    commonLbConfig: commonLbConfig({
+      minHealthPercent: policy?.outlierDetection?.minHealthPercent ?? 0,
+      keepsSessions: inputs.keepsSessions,
+      weightsLocalities: inputs.hasLocality && !isOriginalDestination && canWeighLocalities(policy?.loadBalancer),
+    }),
+    ...outlierDetection(policy?.outlierDetection),
+    ...(inputs.exchangesMetadata && { filters: [metadataExchangeFilter] }),
+    ...clusterMetadata({
+      services: [service],
+      rule,
+      subset,
+      isExternal: service.meshExternal && subset === "",
+      keepsAlpn: sockets.isStated,
+    }),
+    ...httpOptions({ ...protocol, sniffs: true, ...automaticNames(policy) }),
+    ...sockets.fields,
   });
 }
 
-function discovery({ name, service, endpoints }: OutboundClusterInputs) {
-  if (service.resolution === "passthrough") return type(Discovery.ORIGINAL_DST);
+/** Without a name of its own in the rule, TLS is opened for the host of the request. */
+function automaticNames(policy: TrafficPolicy | undefined) {
+  const { mode, sni, subjectAltNames, insecureSkipVerify } = policy?.tls ?? {};
+  if (mode !== TlsMode.SIMPLE && mode !== TlsMode.MUTUAL) return {};
+  const autoSni = sni === "";
+  return { autoSni, autoSanValidation: autoSni && subjectAltNames?.length === 0 && insecureSkipVerify !== true };
+}
+
+function discovery({ name, service, endpoints, isOriginalDestination, ipMode, dnsRefreshRate }: OutboundClusterInputs) {
+  if (isOriginalDestination) return type(Discovery.ORIGINAL_DST);
   if (endpoints !== undefined) {
-    const found = service.resolution === "dns" ? Discovery.STRICT_DNS : Discovery.LOGICAL_DNS;
-    return {
-      ...type(found),
-      dnsRefreshRate: { seconds: 60n, nanos: 0 },
-      respectDnsTtl: true,
-      loadAssignment: { clusterName: name, endpoints: assignmentEndpoints(endpoints) },
-    };
+    const isLogical = service.resolution === "dns-round-robin";
+    return dnsDiscovery({ clusterName: name, endpoints, isLogical, ipMode, refreshRate: dnsRefreshRate });
   }
   const edsConfig = {
     configSourceSpecifier: { case: "ads" as const, value: {} },
@@ -118,31 +172,4 @@ function discovery({ name, service, endpoints }: OutboundClusterInputs) {
 
 function type(value: Discovery) {
   return { clusterDiscoveryType: { case: "type" as const, value } };
-}
-
-function lbPolicy(policy: TrafficPolicy | undefined): LbPolicy {
-  const balancer = policy?.loadBalancer?.lbPolicy;
-  if (balancer?.case === "consistentHash") return LbPolicy.RING_HASH;
-  switch (balancer?.case === "simple" ? balancer.value : undefined) {
-    case SimpleLb.RANDOM:
-      return LbPolicy.RANDOM;
-    case SimpleLb.ROUND_ROBIN:
-      return LbPolicy.ROUND_ROBIN;
-    default:
-      return LbPolicy.LEAST_REQUEST;
-  }
-}
-
-function tls({ service, port, subset, policy, autoMutualTls, subjectAltNames }: OutboundClusterInputs, http2: boolean) {
-  const stated = policy?.tls;
-  const names = stated?.subjectAltNames.length
-    ? stated.subjectAltNames
-    : subjectAltNames.split("\n").filter((name) => name !== "");
-  const mesh = {
-    sni: stated?.sni || sniName("outbound", port.number, subset, service.hostname),
-    subjectAltNames: names,
-    http2,
-  };
-  if (stated === undefined) return autoMutualTls ? { transportSocketMatches: [...automaticTls(mesh)] } : {};
-  return stated.mode === TlsMode.ISTIO_MUTUAL ? { transportSocket: mutualTls(mesh) } : {};
 }

@@ -1,31 +1,35 @@
 /** CDS of a sidecar: what it may call, what its workload serves, and where all other traffic goes. */
-import { create, typeUrl } from "@flotilla/proto";
+import { create, type Duration, typeUrl } from "@flotilla/proto";
 import {
   type Cluster,
   ClusterSchema,
   Cluster_DiscoveryType as Discovery,
   Cluster_LbPolicy as LbPolicy,
 } from "@flotilla/proto/envoy/config/cluster/v3/cluster_pb";
+import type { ConnectionPoolSettings_TCPSettings_TcpKeepalive as TcpKeepalive } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
+import type { IpMode } from "../../snapshot/facets.ts";
 import type { View } from "../../snapshot/view.ts";
 import { createGenerator } from "../generator.ts";
 import { istioExtensions } from "../shared/istio-extensions.ts";
-import { circuitBreakers, httpOptionsKey, metadataExchangeFilter, passthroughHttpOptions } from "./cluster-parts.ts";
+import { metadataExchangeFilter } from "./cluster-parts.ts";
+import { circuitBreakers, connectionOptions, httpOptionsKey, passthroughHttpOptions } from "./connection-pool.ts";
 import {
   buildInboundCluster,
   type InboundClusterInputs,
   inboundClusterNames,
   selectInboundCluster,
 } from "./inbound-cluster.ts";
+import { sourceOfInbound } from "./inbound-source.ts";
 import { buildOutboundCluster, type OutboundClusterInputs, selectOutboundCluster } from "./outbound-cluster.ts";
 import { outboundClusterNames } from "./outbound-names.ts";
 
 interface FixedClusterInputs {
   readonly kind: "fixed";
   readonly name: "BlackHoleCluster" | "PassthroughCluster" | "InboundPassthroughCluster";
-  readonly connectTimeoutSeconds: bigint;
+  readonly connectTimeout: Duration | undefined;
+  readonly keepalive: TcpKeepalive | undefined;
   readonly exchangesMetadata: boolean;
-  /** Where connections to the workload seem to come from, so that they are not redirected again. */
-  readonly sourceAddress: string;
+  readonly ipMode: IpMode;
 }
 
 type ClusterInputs = OutboundClusterInputs | InboundClusterInputs | FixedClusterInputs;
@@ -49,13 +53,13 @@ function select(view: View, name: string): ClusterInputs | undefined {
       ? selectInboundCluster(view, name)
       : selectOutboundCluster(view, name, exchangesMetadata);
   }
-  const sourceAddress = view.proxy.ipMode === "ipv6" ? "::6" : "127.0.0.6";
   return {
     kind: "fixed",
     name: fixed,
-    connectTimeoutSeconds: view.mesh.connectTimeout?.seconds ?? 10n,
+    connectTimeout: view.mesh.connectTimeout,
+    keepalive: view.mesh.tcpKeepalive,
     exchangesMetadata,
-    sourceAddress,
+    ipMode: view.proxy.ipMode,
   };
 }
 
@@ -64,8 +68,8 @@ function build(inputs: ClusterInputs): Cluster {
   return inputs.kind === "inbound" ? buildInboundCluster(inputs) : buildFixed(inputs);
 }
 
-function buildFixed({ name, connectTimeoutSeconds, exchangesMetadata, sourceAddress }: FixedClusterInputs): Cluster {
-  const connectTimeout = { seconds: connectTimeoutSeconds, nanos: 0 };
+function buildFixed({ name, exchangesMetadata, ipMode, keepalive, ...inputs }: FixedClusterInputs): Cluster {
+  const connectTimeout = inputs.connectTimeout ?? { seconds: 10n, nanos: 0 };
   if (name === "BlackHoleCluster") {
     return create(ClusterSchema, {
       name,
@@ -83,9 +87,8 @@ function buildFixed({ name, connectTimeoutSeconds, exchangesMetadata, sourceAddr
     lbPolicy: LbPolicy.CLUSTER_PROVIDED,
     circuitBreakers: circuitBreakers(),
     typedExtensionProtocolOptions: { [httpOptionsKey]: passthroughHttpOptions },
-    ...(isInbound && {
-      upstreamBindConfig: { sourceAddress: { address: sourceAddress, portSpecifier: { case: "portValue", value: 0 } } },
-    }),
+    ...connectionOptions(keepalive),
+    ...(isInbound && { upstreamBindConfig: sourceOfInbound(ipMode) }),
     ...(!isInbound && exchangesMetadata && { filters: [metadataExchangeFilter] }),
   });
 }

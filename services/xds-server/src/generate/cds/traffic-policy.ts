@@ -32,12 +32,13 @@ function portPolicy(policy: TrafficPolicy | undefined, port: number): TrafficPol
 
 function overlay(
   target: TrafficPolicy,
-  { connectionPool, loadBalancer, outlierDetection, tls, proxyProtocol, tunnel }: TrafficPolicy,
+  { connectionPool, loadBalancer, outlierDetection, tls, proxyProtocol, tunnel, retryBudget }: TrafficPolicy,
 ): void {
   if (connectionPool !== undefined) target.connectionPool = connectionPool;
   if (loadBalancer !== undefined) target.loadBalancer = loadBalancer;
   if (outlierDetection !== undefined) target.outlierDetection = outlierDetection;
   if (tls !== undefined) target.tls = tls;
   if (proxyProtocol !== undefined) target.proxyProtocol = proxyProtocol;
+  if (retryBudget !== undefined) target.retryBudget = retryBudget;
   if (tunnel !== undefined) target.tunnel = tunnel;
 }

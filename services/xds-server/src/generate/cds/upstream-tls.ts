@@ -1,41 +1,121 @@
 /** TLS that a proxy opens towards a service: the mesh's own, or as a DestinationRule says. */
-import { create, pack } from "@flotilla/proto";
+import { create, type MessageInitShape, pack } from "@flotilla/proto";
 import {
   type Cluster_TransportSocketMatch,
   Cluster_TransportSocketMatchSchema,
 } from "@flotilla/proto/envoy/config/cluster/v3/cluster_pb";
 import { type TransportSocket, TransportSocketSchema } from "@flotilla/proto/envoy/config/core/v3/base_pb";
+import { ApiVersion } from "@flotilla/proto/envoy/config/core/v3/config_source_pb";
+import { ProxyProtocolUpstreamTransportSchema } from "@flotilla/proto/envoy/extensions/transport_sockets/proxy_protocol/v3/upstream_proxy_protocol_pb";
 import { RawBufferSchema } from "@flotilla/proto/envoy/extensions/transport_sockets/raw_buffer/v3/raw_buffer_pb";
 import { TlsParameters_TlsProtocol as Protocol } from "@flotilla/proto/envoy/extensions/transport_sockets/tls/v3/common_pb";
-import { UpstreamTlsContextSchema } from "@flotilla/proto/envoy/extensions/transport_sockets/tls/v3/tls_pb";
-import { agentSecret } from "../shared/agent-secret.ts";
+import type { SdsSecretConfigSchema } from "@flotilla/proto/envoy/extensions/transport_sockets/tls/v3/secret_pb";
+import {
+  type CommonTlsContextSchema,
+  type UpstreamTlsContext,
+  UpstreamTlsContextSchema,
+} from "@flotilla/proto/envoy/extensions/transport_sockets/tls/v3/tls_pb";
+import {
+  type ClientTLSSettings,
+  ClientTLSSettings_TLSmode as TlsMode,
+} from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
+import { agentSecret, fileSecret } from "../shared/agent-secret.ts";
+
+type Secret = MessageInitShape<typeof SdsSecretConfigSchema>;
+type CommonTls = MessageInitShape<typeof CommonTlsContextSchema>;
+
+/** Files that the proxy was started with instead of the agent's certificates; empty texts for none. */
+export interface ClientFiles {
+  readonly certificate: string;
+  readonly key: string;
+  readonly root: string;
+}
 
 export interface MutualTlsInputs {
   readonly sni: string;
   /** Identities of which the server must have one; empty accepts any of the mesh. */
   readonly subjectAltNames: readonly string[];
   readonly http2: boolean;
+  readonly files?: ClientFiles | undefined;
 }
 
+const tlsParams = { tlsMinimumProtocolVersion: Protocol.TLSv1_2, tlsMaximumProtocolVersion: Protocol.TLSv1_3 };
+
 /** The mesh's mutual TLS: certificates come from the agent beside the proxy. */
-export function mutualTls({ sni, subjectAltNames, http2 }: MutualTlsInputs): TransportSocket {
-  const matchSubjectAltNames = subjectAltNames.map((value) => ({ matchPattern: { case: "exact" as const, value } }));
-  const context = create(UpstreamTlsContextSchema, {
-    sni,
-    commonTlsContext: {
-      // "istio" tells the server's sidecar that the peer is one too.
-      alpnProtocols: ["istio-peer-exchange", "istio", ...(http2 ? ["h2"] : [])],
-      tlsCertificateSdsSecretConfigs: [agentSecret("default")],
-      validationContextType: {
-        case: "combinedValidationContext",
-        value: {
-          defaultValidationContext: { matchSubjectAltNames },
-          validationContextSdsSecretConfig: agentSecret("ROOTCA"),
-        },
+export function mutualTls({ sni, subjectAltNames, http2, files }: MutualTlsInputs): TransportSocket {
+  const own = files && files.certificate !== "" && files.key !== "" ? files : undefined;
+  return tlsSocket(
+    create(UpstreamTlsContextSchema, {
+      sni,
+      commonTlsContext: {
+        // "istio" tells the server's sidecar that the peer is one too.
+        alpnProtocols: ["istio-peer-exchange", "istio", ...(http2 ? ["h2"] : [])],
+        tlsCertificateSdsSecretConfigs: [
+          own === undefined ? agentSecret("default") : fileSecret(`file-cert:${own.certificate}~${own.key}`),
+        ],
+        ...validation(
+          subjectAltNames,
+          files && files.root !== "" ? fileSecret(`file-root:${files.root}`) : agentSecret("ROOTCA"),
+        ),
+        tlsParams,
       },
-      tlsParams: { tlsMinimumProtocolVersion: Protocol.TLSv1_2, tlsMaximumProtocolVersion: Protocol.TLSv1_3 },
+    }),
+  );
+}
+
+export interface StatedTlsInputs {
+  readonly settings: ClientTLSSettings;
+  readonly http2: boolean;
+  /** Sidecars get credentials from Secrets only for rules that select their workload. */
+  readonly usesCredentials: boolean;
+}
+
+/** SIMPLE and MUTUAL as a rule says. */
+export function statedTls({ settings, http2, usesCredentials }: StatedTlsInputs): TransportSocket {
+  const { mode, sni, subjectAltNames, clientCertificate, privateKey, insecureSkipVerify = false } = settings;
+  const credential = usesCredentials ? settings.credentialName : "";
+  const root =
+    credential !== ""
+      ? credentialSecret(`${credential}-cacert`)
+      : fileSecret(`file-root:${settings.caCertificates || "system"}`);
+  const own =
+    mode !== TlsMode.MUTUAL
+      ? []
+      : [credential !== "" ? credentialSecret(credential) : fileSecret(`file-cert:${clientCertificate}~${privateKey}`)];
+  return tlsSocket(
+    create(UpstreamTlsContextSchema, {
+      sni,
+      commonTlsContext: {
+        ...(http2 && { alpnProtocols: ["h2"] }),
+        tlsCertificateSdsSecretConfigs: own,
+        ...(insecureSkipVerify
+          ? { validationContextType: { case: "validationContext" as const, value: {} } }
+          : validation(subjectAltNames, root)),
+        tlsParams,
+      },
+    }),
+  );
+}
+
+function validation(names: readonly string[], root: Secret): Pick<CommonTls, "validationContextType"> {
+  const matchSubjectAltNames = names.map((value) => ({ matchPattern: { case: "exact" as const, value } }));
+  return {
+    validationContextType: {
+      case: "combinedValidationContext",
+      value: { defaultValidationContext: { matchSubjectAltNames }, validationContextSdsSecretConfig: root },
     },
-  });
+  };
+}
+
+/** A Secret that the control plane itself serves. */
+function credentialSecret(name: string): Secret {
+  return {
+    name: name.includes("://") ? name : `kubernetes://${name}`,
+    sdsConfig: { configSourceSpecifier: { case: "ads", value: {} }, resourceApiVersion: ApiVersion.V3 },
+  };
+}
+
+function tlsSocket(context: UpstreamTlsContext): TransportSocket {
   return create(TransportSocketSchema, {
     name: "envoy.transport_sockets.tls",
     configType: { case: "typedConfig", value: pack(UpstreamTlsContextSchema, context) },
@@ -43,22 +123,32 @@ export function mutualTls({ sni, subjectAltNames, http2 }: MutualTlsInputs): Tra
 }
 
 /** Mutual TLS to endpoints that take it, plain text to the others. */
-export function automaticTls(inputs: MutualTlsInputs): readonly Cluster_TransportSocketMatch[] {
+export function automaticTls(tls: TransportSocket, plain: TransportSocket): Cluster_TransportSocketMatch[] {
   return [
     create(Cluster_TransportSocketMatchSchema, {
       name: "tlsMode-istio",
       match: { tlsMode: "istio" },
-      transportSocket: mutualTls(inputs),
+      transportSocket: tls,
     }),
-    plainOtherwise,
+    create(Cluster_TransportSocketMatchSchema, { name: "tlsMode-disabled", match: {}, transportSocket: plain }),
   ];
 }
 
-const plainOtherwise = create(Cluster_TransportSocketMatchSchema, {
-  name: "tlsMode-disabled",
-  match: {},
-  transportSocket: {
-    name: "envoy.transport_sockets.raw_buffer",
-    configType: { case: "typedConfig", value: pack(RawBufferSchema, create(RawBufferSchema)) },
-  },
+export const plainText: TransportSocket = create(TransportSocketSchema, {
+  name: "envoy.transport_sockets.raw_buffer",
+  configType: { case: "typedConfig", value: pack(RawBufferSchema, create(RawBufferSchema)) },
 });
+
+/** Tells the server the caller's address in a header before the connection's own bytes. */
+export function withProxyProtocol(transportSocket: TransportSocket, version: number): TransportSocket {
+  return create(TransportSocketSchema, {
+    name: "envoy.transport_sockets.upstream_proxy_protocol",
+    configType: {
+      case: "typedConfig",
+      value: pack(
+        ProxyProtocolUpstreamTransportSchema,
+        create(ProxyProtocolUpstreamTransportSchema, { config: { version }, transportSocket }),
+      ),
+    },
+  });
+}

@@ -86,7 +86,7 @@ function lbEndpoint({
   health,
 }: Endpoint) {
   const service = labels["service.istio.io/canonical-name"] ?? labels["app"] ?? workloadName;
-  const revision = labels["service.istio.io/canonical-revision"] ?? labels["version"] ?? "latest";
+  const revision = labels["service.istio.io/canonical-revision"] ?? labels["version"] ?? "";
   const istio: JsonObject = { workload: [workloadName, namespace, service, revision, clusterId].join(";") };
   return {
     hostIdentifier: {

@@ -1,0 +1,102 @@
+/** How a cluster chooses among its endpoints. */
+import { create, type MessageInitShape } from "@flotilla/proto";
+import {
+  type Cluster_CommonLbConfigSchema,
+  type Cluster_SlowStartConfig,
+  Cluster_SlowStartConfigSchema,
+  type ClusterSchema,
+  Cluster_LbPolicy as LbPolicy,
+} from "@flotilla/proto/envoy/config/cluster/v3/cluster_pb";
+import { HealthStatus } from "@flotilla/proto/envoy/config/core/v3/health_check_pb";
+import {
+  type LoadBalancerSettings,
+  type LoadBalancerSettings_ConsistentHashLB,
+  LoadBalancerSettings_SimpleLB as SimpleLb,
+} from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
+
+type LbFields = Pick<MessageInitShape<typeof ClusterSchema>, "lbPolicy" | "lbConfig">;
+
+export function isPassthrough(settings: LoadBalancerSettings | undefined): boolean {
+  return settings?.lbPolicy.case === "simple" && settings.lbPolicy.value === SimpleLb.PASSTHROUGH;
+}
+
+export function loadBalancer(settings: LoadBalancerSettings | undefined): LbFields {
+  const balancer = settings?.lbPolicy;
+  if (balancer?.case === "consistentHash") return consistentHash(balancer.value);
+  const slowStart = slowStartConfig(settings);
+  switch (balancer?.case === "simple" ? balancer.value : undefined) {
+    case SimpleLb.RANDOM:
+      return { lbPolicy: LbPolicy.RANDOM };
+    case SimpleLb.ROUND_ROBIN:
+      return {
+        lbPolicy: LbPolicy.ROUND_ROBIN,
+        ...(slowStart && { lbConfig: { case: "roundRobinLbConfig" as const, value: { slowStartConfig: slowStart } } }),
+      };
+    default:
+      return {
+        lbPolicy: LbPolicy.LEAST_REQUEST,
+        ...(slowStart && {
+          lbConfig: { case: "leastRequestLbConfig" as const, value: { slowStartConfig: slowStart } },
+        }),
+      };
+  }
+}
+
+const defaultTableSize = 65537n;
+const defaultRingSize = 1024n;
+
+function consistentHash({ hashAlgorithm, minimumRingSize }: LoadBalancerSettings_ConsistentHashLB): LbFields {
+  if (hashAlgorithm.case === "maglev") {
+    const tableSize = hashAlgorithm.value.tableSize || defaultTableSize;
+    return { lbPolicy: LbPolicy.MAGLEV, lbConfig: { case: "maglevLbConfig", value: { tableSize } } };
+  }
+  const stated = hashAlgorithm.case === "ringHash" ? hashAlgorithm.value.minimumRingSize : minimumRingSize;
+  return {
+    lbPolicy: LbPolicy.RING_HASH,
+    lbConfig: { case: "ringHashLbConfig", value: { minimumRingSize: stated || defaultRingSize } },
+  };
+}
+
+function slowStartConfig(settings: LoadBalancerSettings | undefined): Cluster_SlowStartConfig | undefined {
+  const warmup = settings?.warmup;
+  const slowStartWindow = warmup?.duration ?? settings?.warmupDurationSecs;
+  if (slowStartWindow === undefined) return undefined;
+  if (warmup === undefined) return create(Cluster_SlowStartConfigSchema, { slowStartWindow });
+  const { aggression = 1, minimumPercent = 10 } = warmup;
+  return create(Cluster_SlowStartConfigSchema, {
+    slowStartWindow,
+    aggression: { defaultValue: aggression, runtimeKey: aggressionKey },
+    minWeightPercent: { value: minimumPercent },
+  });
+}
+
+/** Envoy wants some name for a value that can be overridden at run time; nobody sets this one. */
+const aggressionKey = "(";
+
+export interface CommonLbInputs {
+  readonly minHealthPercent: number;
+  /** Sticky sessions: requests stay with their endpoint while it drains. */
+  readonly keepsSessions: boolean;
+  readonly weightsLocalities: boolean;
+}
+
+export function commonLbConfig({
+  minHealthPercent,
+  keepsSessions,
+  weightsLocalities,
+}: CommonLbInputs): MessageInitShape<typeof Cluster_CommonLbConfigSchema> {
+  const { HEALTHY, DRAINING, UNKNOWN, DEGRADED } = HealthStatus;
+  return {
+    healthyPanicThreshold: minHealthPercent > 0 ? { value: minHealthPercent } : {},
+    ...(keepsSessions && { overrideHostStatus: { statuses: [HEALTHY, DRAINING, UNKNOWN, DEGRADED] } }),
+    ...(weightsLocalities && {
+      localityConfigSpecifier: { case: "localityWeightedLbConfig" as const, value: {} },
+    }),
+  };
+}
+
+/** Random choice and consistent hashing do not look at the weights of localities. */
+export function canWeighLocalities(settings: LoadBalancerSettings | undefined): boolean {
+  const { lbPolicy } = loadBalancer(settings);
+  return lbPolicy === LbPolicy.LEAST_REQUEST || lbPolicy === LbPolicy.ROUND_ROBIN;
+}

@@ -1,0 +1,45 @@
+/** What decides about the mesh's own TLS towards a service. */
+import type { Service, ServicePort } from "@flotilla/model";
+import { namespaceMode } from "../../snapshot/scope/authn.ts";
+import { query, type View } from "../../snapshot/view.ts";
+
+/**
+ * Automatic mutual TLS, where no rule says otherwise. With the caller's original destination the choice cannot be made by
+ * endpoint: all of them have to take it.
+ */
+export function automaticTlsMode(
+  view: View,
+  service: Service,
+  port: ServicePort,
+  isOriginalDestination: boolean,
+): "none" | "every-endpoint" | "by-endpoint" {
+  if (view.mesh.enableAutoMtls === false || service.meshExternal) return "none";
+  if (isOriginalDestination)
+    return view.read(everyEndpointTakesTls, `${service.namespace}/${service.hostname}/${port.name}`)
+      ? "every-endpoint"
+      : "none";
+  return namespaceMode(view, service.namespace) === "DISABLE" ? "none" : "by-endpoint";
+}
+
+const everyEndpointTakesTls = query<boolean, string>("every-endpoint-takes-tls", (view, text) => {
+  const [namespace = "", hostname = "", portName] = text.split("/");
+  const endpoints = [...view.endpoints({ namespace, hostname }).values()]
+    .flat()
+    .filter(({ servicePortName }) => servicePortName === portName);
+  return endpoints.length > 0 && endpoints.every(({ tlsMode }) => tlsMode === "istio");
+});
+
+/** Who may stand behind a service: what it declares, else the identities of its endpoints. */
+export function upstreamIdentities(view: View, service: Service): readonly string[] {
+  const endpoints = [...view.endpoints(service).values()].flat();
+  const found = endpoints.map(({ serviceAccount }) => serviceAccount).filter((identity) => identity !== "");
+  return [...new Set([...service.serviceAccounts, ...found])].sort();
+}
+
+/** Client certificate, key and root that the proxy has as files, one a line; empty when it has none. */
+export function clientFiles({ proxy }: View): string {
+  const files = ["TLS_CLIENT_CERT_CHAIN", "TLS_CLIENT_KEY", "TLS_CLIENT_ROOT_CERT"].map((key) =>
+    proxy.metadataText(key),
+  );
+  return files.some((file) => file !== "") ? files.join("\n") : "";
+}

@@ -1,0 +1,58 @@
+/** The transport of a cluster: plain, the mesh's TLS (for some or all endpoints), or TLS as a rule says. */
+import { sniName } from "@flotilla/model";
+import type { MessageInitShape } from "@flotilla/proto";
+import type { ClusterSchema } from "@flotilla/proto/envoy/config/cluster/v3/cluster_pb";
+import type { TransportSocket } from "@flotilla/proto/envoy/config/core/v3/base_pb";
+import {
+  ClientTLSSettings_TLSmode as TlsMode,
+  type TrafficPolicy_ProxyProtocol,
+} from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
+import type { OutboundClusterInputs } from "./outbound-cluster.ts";
+import { automaticTls, mutualTls, plainText, statedTls, withProxyProtocol } from "./upstream-tls.ts";
+
+type TlsInputs = Pick<
+  OutboundClusterInputs,
+  "service" | "port" | "subset" | "policy" | "automaticTls" | "subjectAltNames" | "files" | "selectsWorkloads"
+>;
+
+export interface TransportSockets {
+  readonly fields: Pick<MessageInitShape<typeof ClusterSchema>, "transportSocket" | "transportSocketMatches">;
+  /** By the rule and not the mesh's own: what callers negotiate has to stay as it is. */
+  readonly isStated: boolean;
+}
+
+export function transportSockets(inputs: TlsInputs, http2: boolean): TransportSockets {
+  const { policy, automaticTls: mode } = inputs;
+  const prefixed = proxyProtocolWrapper(policy?.proxyProtocol);
+  const settings = policy?.tls;
+  if (settings === undefined && mode === "by-endpoint") {
+    const matches = automaticTls(prefixed(meshTls(inputs, http2)), prefixed(plainText));
+    return { fields: { transportSocketMatches: matches }, isStated: false };
+  }
+  const isMesh = settings === undefined ? mode === "every-endpoint" : settings.mode === TlsMode.ISTIO_MUTUAL;
+  if (isMesh) return { fields: { transportSocket: prefixed(meshTls(inputs, http2)) }, isStated: false };
+  if (settings !== undefined && settings.mode !== TlsMode.DISABLE) {
+    const socket = statedTls({ settings, http2, usesCredentials: inputs.selectsWorkloads });
+    return { fields: { transportSocket: prefixed(socket) }, isStated: true };
+  }
+  const isPrefixed = policy?.proxyProtocol !== undefined;
+  return { fields: isPrefixed ? { transportSocket: prefixed(plainText) } : {}, isStated: false };
+}
+
+function meshTls(
+  { service, port, subset, policy, subjectAltNames, files }: TlsInputs,
+  http2: boolean,
+): TransportSocket {
+  const stated = policy?.tls?.subjectAltNames ?? [];
+  const [certificate = "", key = "", root = ""] = files.split("\n");
+  return mutualTls({
+    sni: policy?.tls?.sni || sniName("outbound", port.number, subset, service.hostname),
+    subjectAltNames: stated.length > 0 ? stated : subjectAltNames.split("\n").filter((name) => name !== ""),
+    http2,
+    files: files === "" ? undefined : { certificate, key, root },
+  });
+}
+
+function proxyProtocolWrapper(settings: TrafficPolicy_ProxyProtocol | undefined) {
+  return (socket: TransportSocket) => (settings === undefined ? socket : withProxyProtocol(socket, settings.version));
+}

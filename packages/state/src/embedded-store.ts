@@ -5,8 +5,8 @@ import type { Snapshot, SnapshotStore, StoreState } from "./snapshot-store.ts";
 interface Shared {
   readonly entries: Map<string, Uint8Array>;
   readonly replicas: Map<string, { readonly record: unknown; readonly untilMs: number }>;
-  position: number | undefined;
-  writer: object | undefined;
+  place: Pick<Snapshot, "position" | "epoch"> | undefined;
+  writer: { readonly handle: object; readonly untilMs: number } | undefined;
   users: number;
 }
 
@@ -14,48 +14,48 @@ interface Shared {
 const stores = new Map<string, Shared>();
 const connected: StoreState = { connected: true };
 
-export function openEmbedded(name: string, nowMs: () => number): SnapshotStore {
-  const shared = stores.get(name) ?? {
-    entries: new Map(),
-    replicas: new Map(),
-    position: undefined,
-    writer: undefined,
-    users: 0,
-  };
+export function openEmbedded(name: string, nowMs: () => number, lockMs: number): SnapshotStore {
+  const empty = { entries: new Map(), replicas: new Map(), place: undefined, writer: undefined, users: 0 };
+  const shared: Shared = stores.get(name) ?? empty;
   stores.set(name, shared);
   shared.users++;
-  const self = {};
+  const handle = {};
+  const isHeld = () => shared.writer !== undefined && shared.writer.untilMs > nowMs();
+  const renew = () => {
+    shared.writer = { handle, untilMs: nowMs() + lockMs };
+  };
   let isClosed = false;
   return {
     state: connected,
-    onState: () => () => {},
+    onState: () => () => undefined,
     load: async (): Promise<Snapshot | undefined> =>
-      shared.position === undefined ? undefined : { position: shared.position, entries: new Map(shared.entries) },
+      shared.place === undefined ? undefined : { ...shared.place, entries: new Map(shared.entries) },
     claim: async () => {
-      shared.writer ??= self;
-      if (shared.writer !== self) return undefined;
+      if (isHeld() && shared.writer?.handle !== handle) return undefined;
+      renew();
       return { stored: new Map([...shared.entries].map(([key, value]) => [key, entryHash(key, value)])) };
     },
-    write: async ({ entries, position }) => {
-      if (shared.writer !== self) return false;
+    write: async ({ entries, position, epoch }) => {
+      if (!isHeld() || shared.writer?.handle !== handle) return false;
+      renew();
       for (const [key, value] of entries) {
         if (value === undefined) shared.entries.delete(key);
         else shared.entries.set(key, value);
       }
-      shared.position = position;
+      shared.place = { position, ...(epoch !== undefined && { epoch }) };
       return true;
     },
     putReplica: async (id, record, ttlMs) => {
-      shared.replicas.set(id, { record, untilMs: nowMs() + ttlMs });
+      shared.replicas.set(id, { record: structuredClone(record), untilMs: nowMs() + ttlMs });
     },
     replicas: async () => {
-      for (const [id, { untilMs }] of shared.replicas) if (untilMs < nowMs()) shared.replicas.delete(id);
-      return new Map([...shared.replicas].map(([id, { record }]) => [id, record]));
+      for (const [id, { untilMs }] of shared.replicas) if (untilMs <= nowMs()) shared.replicas.delete(id);
+      return new Map([...shared.replicas].sort().map(([id, { record }]) => [id, record]));
     },
     [Symbol.asyncDispose]: async () => {
       if (isClosed) return;
       isClosed = true;
-      if (shared.writer === self) shared.writer = undefined;
+      if (shared.writer?.handle === handle) shared.writer = undefined;
       shared.users--;
       if (shared.users === 0) stores.delete(name);
     },

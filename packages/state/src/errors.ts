@@ -1,5 +1,5 @@
 /** Errors of this package. */
-export type StateErrorCode = "STATE_FORMAT" | "STATE_DAMAGED" | "STATE_CONNECT";
+export type StateErrorCode = "STATE_FORMAT" | "STATE_DAMAGED" | "STATE_CONNECT" | "STATE_AWAY";
 
 export class StateError extends Error {
   override readonly name = "StateError";

@@ -9,13 +9,15 @@ export interface OpenOptions {
   readonly url: string;
   readonly log: Logger;
   readonly nowMs?: () => number;
+  /** How long a writer that says nothing stays the writer; ten seconds unless given. */
+  readonly lockMs?: number;
 }
 
 /** Does not wait for Redis: the store's `state` tells. @throws StateError STATE_CONNECT when the URL is neither */
-export function openStore({ url, log, nowMs = Date.now }: OpenOptions): SnapshotStore {
+export function openStore({ url, log, nowMs = Date.now, lockMs = 10_000 }: OpenOptions): SnapshotStore {
   const embedded = /^embedded:(.+)$/.exec(url)?.[1];
-  if (embedded !== undefined) return openEmbedded(embedded, nowMs);
+  if (embedded !== undefined) return openEmbedded(embedded, nowMs, lockMs);
   if (!/^rediss?:\/\//.test(url))
     throw new StateError("STATE_CONNECT", `"${url}" is neither redis://host:port nor embedded:NAME`);
-  return openRedis(url, log);
+  return openRedis({ url, log, nowMs, lockMs });
 }

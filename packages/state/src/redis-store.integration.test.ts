@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { noopLogger } from "@flotilla/runtime";
+import { noopLogger, until } from "@flotilla/runtime";
 import { type RunningServer, startRedis } from "@flotilla/servers";
 import { Redis } from "ioredis";
 import { openStore, type SnapshotStore, StateError } from "./index.ts";
@@ -12,10 +12,11 @@ import { storeConformance } from "./store.conformance.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "flotilla-state-"));
 let server: RunningServer;
+const lockMs = 1_000;
 
 async function open(): Promise<SnapshotStore> {
-  const store = openStore({ url: server.url, log: noopLogger });
-  await until(() => store.state.connected);
+  const store = openStore({ url: server.url, log: noopLogger, lockMs });
+  await until(() => store.state.connected, { withinMs: 8_000, what: "the connection" });
   return store;
 }
 
@@ -34,7 +35,8 @@ describe("store in Redis", () => {
     await using store = await open();
     await store.claim();
     await store.write({ position: 20, entries: new Map([["k", new TextEncoder().encode("v")]]) });
-    const redis = new Redis(server.url);
+    await using admin = disposable(new Redis(server.url));
+    const { client: redis } = admin;
     await redis.hset("flotilla:v1:snapshot:entries", "k", Buffer.concat([Buffer.of(0), Buffer.from("w")]));
     await assert.rejects(store.load(), (error) => error instanceof StateError && error.code === "STATE_DAMAGED");
     await redis.hset("flotilla:v1:snapshot:about", "format", "0");
@@ -47,24 +49,102 @@ describe("store in Redis", () => {
     const gone = [...(claimed?.stored.keys() ?? [])].map((key) => [key, undefined] as const);
     await store.write({ position: 21, entries: new Map([...gone, ["k", new TextEncoder().encode("v")]]) });
     assert.equal((await store.load())?.position, 21);
-    redis.disconnect();
   });
 
   it("says that Redis is gone, and goes on when it is back", async () => {
     await using store = await open();
     await server.kill();
-    await until(() => !store.state.connected);
-    await assert.rejects(store.load());
+    await until(() => !store.state.connected, { withinMs: 8_000, what: "the loss of the connection" });
+    await assert.rejects(store.load(), { code: "STATE_AWAY" });
     server = await startRedis({ directory, env: process.env, port: server.port });
-    await until(() => store.state.connected);
+    await until(() => store.state.connected, { withinMs: 8_000, what: "the connection" });
     assert.equal((await store.load())?.position, 21);
+  });
+
+  it("a snapshot is whole whenever it is read", async () => {
+    await using writer = await open();
+    await using reader = await open();
+    await until(() => writer.claim(), { withinMs: 5_000, what: "the lock" });
+    let isWriting = true;
+    const writing = (async () => {
+      for (let n = 0; n < 300; n++) {
+        const entries = new Map([1, 2, 3].map((k) => [`pair-${k}`, new TextEncoder().encode(`${n}`)]));
+        assert.ok(await writer.write({ position: 1_000 + n, entries }));
+      }
+      isWriting = false;
+    })();
+    for (let reads = 0; isWriting || reads < 10; reads++) {
+      const snapshot = await reader.load();
+      const values = [1, 2, 3].map((k) => new TextDecoder().decode(snapshot?.entries.get(`pair-${k}`)));
+      if ((snapshot?.position ?? 0) >= 1_000) assert.equal(new Set(values).size, 1);
+    }
+    await writing;
+  });
+
+  it("a writer notices that the store has lost what it wrote, and a new claim repairs it", async () => {
+    await using store = await open();
+    await until(() => store.claim(), { withinMs: 5_000, what: "the lock" });
+    const value = new TextEncoder().encode("v");
+    assert.ok(
+      await store.write({
+        position: 2_000,
+        entries: new Map([
+          ["kept", value],
+          ["lost", value],
+        ]),
+      }),
+    );
+    await using redis = disposable(new Redis(server.url));
+    // What a server has that was killed before its last writes were on the disk.
+    await redis.client.hdel("flotilla:v1:snapshot:entries", "lost");
+    await redis.client.hset("flotilla:v1:snapshot:about", "checksum", "00", "position", "1999");
+    assert.equal(await store.write({ position: 2_001, entries: new Map() }), false);
+    const claimed = await store.claim();
+    assert.equal(claimed?.stored.has("lost"), false);
+    assert.ok(await store.write({ position: 2_001, entries: new Map([["lost", value]]) }));
+    assert.deepEqual((await store.load())?.entries.get("lost"), Buffer.from(value));
+  });
+
+  it("10,000 entries are loaded soon, ten changed ones are written at once", async (t) => {
+    await using store = await open();
+    await until(() => store.claim(), { withinMs: 5_000, what: "the lock" });
+    const body = JSON.stringify({ hosts: ["a.example.com"], http: [{ route: [{ destination: { host: "b" } }] }] });
+    const entry = (i: number) => new TextEncoder().encode(`${i} ${body.repeat(10)}`);
+    const many = new Map(Array.from({ length: 10_000 }, (_, i) => [`config VirtualService/shop/vs-${i}`, entry(i)]));
+    const began = performance.now();
+    assert.ok(await store.write({ position: 3_000, entries: many }));
+    const written = performance.now();
+    const few = new Map(Array.from({ length: 10 }, (_, i) => [`config VirtualService/shop/vs-${i}`, entry(-i)]));
+    assert.ok(await store.write({ position: 3_001, entries: few }));
+    const changed = performance.now();
+    const loaded = await store.load();
+    const ended = performance.now();
+    assert.ok((loaded?.entries.size ?? 0) >= 10_000);
+    const ms = (from: number, to: number) => Math.round(to - from);
+    t.diagnostic(
+      `10,000 entries of 1 kB: written in ${ms(began, written)} ms, ten changed in ${ms(written, changed)} ms, loaded in ${ms(changed, ended)} ms`,
+    );
+  });
+
+  it("a crash in the middle of writing leaves a snapshot that can be read and written", async () => {
+    await using store = await open();
+    await until(() => store.claim(), { withinMs: 5_000, what: "the lock" });
+    const writing = (async () => {
+      for (let n = 0; n < 10_000; n++)
+        await store.write({ position: 4_000 + n, entries: new Map([[`crash-${n % 50}`, Buffer.from(`${n}`)]]) });
+    })();
+    await until(async () => ((await store.load())?.position ?? 0) > 4_050, { withinMs: 5_000, what: "some writes" });
+    await server.kill();
+    await assert.rejects(writing, { code: "STATE_AWAY" });
+    server = await startRedis({ directory, env: process.env, port: server.port });
+    await until(() => store.state.connected, { withinMs: 8_000, what: "the connection" });
+    assert.ok(((await store.load())?.position ?? 0) > 4_000);
+    await until(() => store.claim(), { withinMs: 5_000, what: "the lock" });
+    assert.ok(await store.write({ position: 20_000, entries: new Map([["after", Buffer.from("1")]]) }));
+    assert.equal((await store.load())?.position, 20_000);
   });
 });
 
-async function until(check: () => boolean): Promise<void> {
-  const deadline = performance.now() + 8_000;
-  while (!check()) {
-    assert.ok(performance.now() < deadline, "waited too long");
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
+function disposable(client: Redis) {
+  return { client, [Symbol.asyncDispose]: async () => client.disconnect() };
 }

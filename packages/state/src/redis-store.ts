@@ -1,10 +1,14 @@
 /** The store in Redis: one hash of entries, one of what is said about them, a lock with a limited life. */
 import { randomUUID } from "node:crypto";
-import type { Logger } from "@flotilla/runtime";
-import { Redis } from "ioredis";
+import { setImmediate } from "node:timers/promises";
 import { combine, emptyChecksum, entryHash, packEntry, unpackEntry } from "./entry-codec.ts";
 import { StateError } from "./errors.ts";
+import { RedisLink, type RedisLinkOptions } from "./redis-link.ts";
 import type { Snapshot, SnapshotChange, SnapshotStore, StoreState } from "./snapshot-store.ts";
+
+export interface RedisStoreOptions extends RedisLinkOptions {
+  readonly lockMs: number;
+}
 
 const prefix = "flotilla:v1";
 const keys = {
@@ -15,158 +19,167 @@ const keys = {
 };
 /** Changes with the form of the entries; others are refused by name. */
 const format = "1";
-const lockMs = 10_000;
+/** How long packing may keep the event loop. */
+const sliceMs = 8;
+/** A hash that no entry has: what cannot be read is written anew. */
+const unreadable = "f".repeat(32);
 
 /**
- * Writes only while the lock is ours. KEYS: lock, entries, about. ARGV: token, life, number of puts,
+ * Writes only while the lock is ours and the snapshot is as we left it: a server that was killed may have
+ * come back with less. KEYS: lock, entries, about. ARGV: token, life, checksum before, number of puts,
  * then key and value of each, number of removals, then their keys, then pairs of what is said.
  */
 const writeScript = `
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+if (redis.call('HGET', KEYS[3], 'checksum') or '') ~= ARGV[3] then return 0 end
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
-local at = 3
+local at = 4
 local puts = tonumber(ARGV[at]); at = at + 1
 for i = 1, puts do redis.call('HSET', KEYS[2], ARGV[at], ARGV[at + 1]); at = at + 2 end
 local gone = tonumber(ARGV[at]); at = at + 1
 for i = 1, gone do redis.call('HDEL', KEYS[2], ARGV[at]); at = at + 1 end
+redis.call('DEL', KEYS[3])
 while at < #ARGV do redis.call('HSET', KEYS[3], ARGV[at], ARGV[at + 1]); at = at + 2 end
 return 1
 `;
 
-export function openRedis(url: string, log: Logger): SnapshotStore {
-  return new RedisStore(url, log);
+const claimScript = `
+local holder = redis.call('GET', KEYS[1])
+if holder and holder ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+return 1
+`;
+
+const releaseScript = `
+if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
+return 0
+`;
+
+export function openRedis(options: RedisStoreOptions): SnapshotStore {
+  return new RedisStore(options);
 }
 
 class RedisStore implements SnapshotStore {
-  readonly #redis: Redis;
+  readonly #link: RedisLink;
+  readonly #lockMs: number;
   readonly #token = randomUUID();
-  readonly #listeners = new Set<(state: StoreState) => void>();
   /** Hash of each stored entry, while we are the writer. */
   #hashes = new Map<string, string>();
-  #checksum = emptyChecksum;
-  #state: StoreState = { connected: false, reason: "connecting" };
+  /** What the store says, and what its entries have: they differ when it is damaged. */
+  #checksum = { said: "", found: emptyChecksum };
 
-  constructor(url: string, log: Logger) {
-    // Commands fail while Redis is away, instead of piling up: whoever calls tries again with what holds then.
-    this.#redis = new Redis(url, {
-      enableOfflineQueue: false,
-      maxRetriesPerRequest: 0,
-      lazyConnect: false,
-      retryStrategy: (times) => Math.min(50 * times, 1_000),
-    });
-    this.#redis.on("ready", () => this.#setState({ connected: true }, log));
-    this.#redis.on("error", (error: Error) => this.#setState({ connected: false, reason: error.message }, log));
-    this.#redis.on("close", () => this.#setState({ connected: false, reason: "connection closed" }, log));
+  constructor(options: RedisStoreOptions) {
+    this.#link = new RedisLink(options);
+    this.#lockMs = options.lockMs;
   }
 
   get state(): StoreState {
-    return this.#state;
+    return this.#link.state;
   }
 
   onState(listener: (state: StoreState) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    return this.#link.onState(listener);
   }
 
   async load(): Promise<Snapshot | undefined> {
-    const about = await this.#redis.hgetall(keys.about);
-    if (about["position"] === undefined) return undefined;
+    const { about, packed } = await this.#read();
+    const { position, epoch } = about;
+    if (position === undefined) return undefined;
     checkFormat(about);
-    const packed = await this.#redis.hgetallBuffer(keys.entries);
     const entries = new Map<string, Uint8Array>();
-    let checksum = emptyChecksum;
-    for (const [key, value] of Object.entries(packed)) {
+    const hashes: string[] = [];
+    for (const [key, value] of packed) {
       const entry = unpack(key, value);
       entries.set(key, entry);
-      checksum = combine(checksum, entryHash(key, entry));
+      hashes.push(entryHash(key, entry));
     }
+    const checksum = combine(emptyChecksum, ...hashes);
     if (checksum !== about["checksum"])
       throw new StateError("STATE_DAMAGED", `the snapshot's checksum is ${checksum}, it says ${about["checksum"]}`);
-    return { position: Number(about["position"]), entries };
+    return { position: Number(position), entries, ...(epoch !== undefined && epoch !== "" && { epoch }) };
   }
 
   async claim(): Promise<{ readonly stored: ReadonlyMap<string, string> } | undefined> {
-    const taken = await this.#redis.set(keys.writer, this.#token, "PX", lockMs, "NX");
-    const isOurs = taken === "OK" || (await this.#redis.get(keys.writer)) === this.#token;
-    if (!isOurs) return undefined;
-    const about = await this.#redis.hgetall(keys.about);
-    const packed = await this.#redis.hgetallBuffer(keys.entries);
-    this.#hashes = new Map();
-    for (const [key, value] of Object.entries(packed))
-      this.#hashes.set(key, hashOrDamaged(key, value, about["format"] ?? format));
-    this.#checksum = combine(emptyChecksum, ...this.#hashes.values());
+    const taken = await this.#link.use((redis) => redis.eval(claimScript, 1, keys.writer, this.#token, this.#lockMs));
+    if (taken !== 1) return undefined;
+    const { about, packed } = await this.#read();
+    const isReadable = (about["format"] ?? format) === format;
+    this.#hashes = new Map([...packed].map(([key, value]) => [key, isReadable ? hashOf(key, value) : unreadable]));
+    this.#checksum = { said: about["checksum"] ?? "", found: combine(emptyChecksum, ...this.#hashes.values()) };
     return { stored: new Map(this.#hashes) };
   }
 
-  async write({ entries, position }: SnapshotChange): Promise<boolean> {
+  async write({ entries, position, epoch = "" }: SnapshotChange): Promise<boolean> {
     const puts: (string | Buffer)[] = [];
     const gone: string[] = [];
-    const hashes = new Map(this.#hashes);
+    const replaced: string[] = [];
+    const hashes = new Map<string, string>();
+    let breatheAt = performance.now() + sliceMs;
     for (const [key, value] of entries) {
-      if (value === undefined) {
-        gone.push(key);
-        hashes.delete(key);
-      } else {
+      // The first snapshot of a large mesh is much to pack, and streams are served meanwhile.
+      if (performance.now() > breatheAt) {
+        await setImmediate();
+        breatheAt = performance.now() + sliceMs;
+      }
+      const before = this.#hashes.get(key);
+      if (before !== undefined) replaced.push(before);
+      if (value === undefined) gone.push(key);
+      else {
         puts.push(key, packEntry(value));
         hashes.set(key, entryHash(key, value));
       }
     }
-    const changed = [...entries.keys()];
-    const before = changed.flatMap((key) => this.#hashes.get(key) ?? []);
-    const after = changed.flatMap((key) => hashes.get(key) ?? []);
-    const checksum = combine(this.#checksum, ...before, ...after);
-    const about = ["format", format, "position", String(position), "checksum", checksum];
-    const args = [
-      this.#token,
-      String(lockMs),
-      String(puts.length / 2),
-      ...puts,
-      String(gone.length),
-      ...gone,
-      ...about,
-    ];
-    const written = await this.#redis.eval(writeScript, 3, keys.writer, keys.entries, keys.about, ...args);
+    const checksum = combine(this.#checksum.found, ...replaced, ...hashes.values());
+    const about = { format, position: String(position), epoch, checksum };
+    const head = [this.#token, this.#lockMs, this.#checksum.said, puts.length / 2];
+    const args = [...head, ...puts, gone.length, ...gone, ...Object.entries(about).flat()];
+    const written = await this.#link.use((redis) =>
+      redis.eval(writeScript, 3, keys.writer, keys.entries, keys.about, ...args),
+    );
     if (written !== 1) return false;
-    [this.#hashes, this.#checksum] = [hashes, checksum];
+    for (const key of gone) this.#hashes.delete(key);
+    for (const [key, hash] of hashes) this.#hashes.set(key, hash);
+    this.#checksum = { said: checksum, found: checksum };
     return true;
   }
 
   async putReplica(id: string, record: unknown, ttlMs: number): Promise<void> {
-    await this.#redis.set(keys.replica(id), JSON.stringify(record), "PX", ttlMs);
+    await this.#link.use((redis) => redis.set(keys.replica(id), JSON.stringify(record), "PX", ttlMs));
   }
 
   async replicas(): Promise<ReadonlyMap<string, unknown>> {
-    const found: string[] = [];
-    let cursor = "0";
-    do {
-      const [next, some] = await this.#redis.scan(cursor, "MATCH", keys.replica("*"), "COUNT", 100);
-      found.push(...some);
-      cursor = next;
-    } while (cursor !== "0");
-    const records = new Map<string, unknown>();
-    for (const key of found.sort()) {
-      const text = await this.#redis.get(key);
-      if (text !== null) records.set(key.slice(keys.replica("").length), JSON.parse(text));
-    }
-    return records;
+    const found = (await this.#link.keysLike(keys.replica("*"))).toSorted();
+    if (found.length === 0) return new Map();
+    const texts = await this.#link.use((redis) => redis.mget(...found));
+    return new Map(
+      found.flatMap((key, i): readonly (readonly [string, unknown])[] => {
+        const text = texts[i] ?? undefined;
+        return text === undefined ? [] : [[key.slice(keys.replica("").length), JSON.parse(text)]];
+      }),
+    );
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#state.connected) {
-      // Another replica may write at once, instead of waiting for the lock to expire.
-      const release = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0";
-      await this.#redis.eval(release, 1, keys.writer, this.#token);
-    }
-    this.#redis.disconnect();
+    // Another replica may write at once, instead of waiting for the lock to expire.
+    await this.#link.close((redis) => redis.eval(releaseScript, 1, keys.writer, this.#token));
   }
 
-  #setState(state: StoreState, log: Logger): void {
-    const changed = state.connected !== this.#state.connected;
-    this.#state = state;
-    if (!changed) return;
-    if (state.connected) log.info("redis is there");
-    else log.warn("redis is away", { reason: state.reason });
-    for (const listener of [...this.#listeners]) listener(state);
+  /** In one step, for a writer may be at work. */
+  async #read(): Promise<{
+    readonly about: Readonly<Record<string, string>>;
+    readonly packed: ReadonlyMap<string, Buffer>;
+  }> {
+    const results = await this.#link.use((redis) =>
+      redis.multi().hgetall(keys.about).hgetallBuffer(keys.entries).exec(),
+    );
+    const [about, packed] = (results ?? []).map(([error, value]) => {
+      if (error !== null) throw error;
+      return value;
+    });
+    return {
+      about: (about ?? {}) as Readonly<Record<string, string>>,
+      packed: new Map(Object.entries((packed ?? {}) as Readonly<Record<string, Buffer>>)),
+    };
   }
 }
 
@@ -183,12 +196,11 @@ function unpack(key: string, value: Buffer): Uint8Array {
   }
 }
 
-/** What cannot be read has a hash that no entry has: it is written anew. */
-function hashOrDamaged(key: string, value: Buffer, storedFormat: string): string {
-  if (storedFormat !== format) return "f".repeat(32);
+function hashOf(key: string, value: Buffer): string {
   try {
     return entryHash(key, unpackEntry(value));
   } catch {
-    return "f".repeat(32);
+    // Told by `load`; here it only has to be replaced.
+    return unreadable;
   }
 }

@@ -4,6 +4,8 @@
  */
 export interface Snapshot {
   readonly position: number;
+  /** The sequence that `position` belongs to; absent when its writer named none. */
+  readonly epoch?: string;
   readonly entries: ReadonlyMap<string, Uint8Array>;
 }
 
@@ -11,14 +13,18 @@ export interface SnapshotChange {
   /** Values by key; `undefined` removes. */
   readonly entries: ReadonlyMap<string, Uint8Array | undefined>;
   readonly position: number;
+  readonly epoch?: string | undefined;
 }
 
-export type StoreState = { readonly connected: true } | { readonly connected: false; readonly reason: string };
+export type StoreState =
+  | { readonly connected: true }
+  | { readonly connected: false; readonly sinceMs: number; readonly reason: string };
 
 export interface SnapshotStore extends AsyncDisposable {
   /**
-   * Undefined when there is none, or while the store is away.
-   * @throws StateError STATE_FORMAT when another version wrote it, STATE_DAMAGED when its checksum is wrong
+   * Undefined when there is none.
+   * @throws StateError STATE_FORMAT when another version wrote it, STATE_DAMAGED when its checksum is wrong,
+   * STATE_AWAY
    */
   load(): Promise<Snapshot | undefined>;
   /**
@@ -26,7 +32,10 @@ export interface SnapshotStore extends AsyncDisposable {
    * differences. Undefined when another one is.
    */
   claim(): Promise<{ readonly stored: ReadonlyMap<string, string> } | undefined>;
-  /** Writes in one step. False when another writer has taken over: claim again. */
+  /**
+   * Writes in one step. False when another writer has taken over, or the store is not as it was left:
+   * claim again. @throws StateError STATE_AWAY
+   */
   write(change: SnapshotChange): Promise<boolean>;
   /** A short-lived record of this replica, for answers about the whole fleet. */
   putReplica(id: string, record: unknown, ttlMs: number): Promise<void>;

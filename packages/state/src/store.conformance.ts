@@ -1,8 +1,9 @@
 /** What every implementation of the store keeps; run by the tests of both. */
 import assert from "node:assert/strict";
 import { it } from "node:test";
+import { until } from "@flotilla/runtime";
 import { entryHash } from "./entry-codec.ts";
-import type { SnapshotStore } from "./snapshot-store.ts";
+import type { Snapshot, SnapshotStore } from "./snapshot-store.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
@@ -69,4 +70,59 @@ export function storeConformance(open: () => Promise<SnapshotStore>): void {
       ]),
     );
   });
+
+  it("carries the epoch of the position", async () => {
+    await using store = await open();
+    await store.claim();
+    await store.write({ position: 13, epoch: "e1", entries: new Map() });
+    assert.deepEqual(pick(await store.load()), { position: 13, epoch: "e1" });
+    await store.write({ position: 14, entries: new Map() });
+    assert.deepEqual(pick(await store.load()), { position: 14 });
+  });
+
+  it("a writer that says nothing loses its place, and cannot write any more", async () => {
+    await using first = await open();
+    await using second = await open();
+    assert.ok(await first.claim());
+    assert.ok(await first.write({ position: 15, entries: new Map() }));
+    assert.equal(await second.claim(), undefined);
+    await until(() => second.claim(), { withinMs: 5_000, what: "the lock to expire", everyMs: 20 });
+    assert.equal(await first.write({ position: 16, entries: new Map([["x", bytes("late")]]) }), false);
+    assert.equal((await second.load())?.position, 15);
+    assert.ok(await second.write({ position: 17, entries: new Map() }));
+  });
+
+  it("of many that want to write, one does", async () => {
+    const stores = await Promise.all(Array.from({ length: 8 }, () => open()));
+    const claims = await Promise.all(stores.map((store) => store.claim()));
+    assert.equal(claims.filter((claim) => claim !== undefined).length, 1);
+    const written = await Promise.all(
+      stores.map((store, i) => store.write({ position: 100 + i, entries: new Map([["w", bytes(`${i}`)]]) })),
+    );
+    const winner = claims.findIndex((claim) => claim !== undefined);
+    assert.deepEqual(
+      written,
+      stores.map((_, i) => i === winner),
+    );
+    for (const store of stores) await store[Symbol.asyncDispose]();
+  });
+
+  it("records of replicas vanish when they are not renewed", async () => {
+    await using store = await open();
+    await store.putReplica("short", {}, 30);
+    assert.ok((await store.replicas()).has("short"));
+    await until(async () => !(await store.replicas()).has("short"), { withinMs: 5_000, what: "the record to expire" });
+  });
+
+  it("disposing twice is legal", async () => {
+    const store = await open();
+    await store[Symbol.asyncDispose]();
+    await store[Symbol.asyncDispose]();
+  });
+}
+
+function pick(snapshot: Snapshot | undefined) {
+  if (snapshot === undefined) return undefined;
+  const { entries: _, ...rest } = snapshot;
+  return rest;
 }

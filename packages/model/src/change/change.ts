@@ -38,6 +38,6 @@ export interface Cause {
 export interface ChangeGroup {
   readonly changes: readonly Change[];
   readonly cause: Cause;
-  /** Position of the group's last change in the fleet's sequence: equal on all replicas. */
+  /** Place in the fleet's sequence, equal on all replicas: everything up to it has come with this group and those before. */
   readonly position: number;
 }

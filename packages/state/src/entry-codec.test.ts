@@ -1,0 +1,38 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { combine, emptyChecksum, entryHash, packEntry, unpackEntry } from "./entry-codec.ts";
+
+describe("entry codec", () => {
+  for (const [form, length] of [
+    ["raw", 0],
+    ["raw", 511],
+    ["deflate", 512],
+    ["deflate", 16_383],
+    ["zstd", 16_384],
+    ["zstd", 300_000],
+  ] as const) {
+    it(`${length} bytes travel ${form} and come back`, () => {
+      const value = Buffer.alloc(length, "hosts: a.example.com ");
+      const packed = packEntry(value);
+      assert.equal(packed[0], { raw: 0, zstd: 1, deflate: 2 }[form]);
+      assert.deepEqual(Buffer.from(unpackEntry(packed)), value);
+      if (form !== "raw") assert.ok(packed.length < length / 4);
+    });
+  }
+
+  it("refuses what is not an entry", () => {
+    assert.throws(() => unpackEntry(Buffer.of(9, 1, 2)), /form 9/);
+    assert.throws(() => unpackEntry(Buffer.of(1, 1, 2)));
+    assert.throws(() => unpackEntry(Buffer.of()), /form undefined/);
+  });
+
+  it("a checksum carried forward is that of the whole", () => {
+    const [a, b, changed] = ["1", "2", "3"].map((value, i) => entryHash(i === 2 ? "k1" : `k${i}`, Buffer.from(value)));
+    assert.ok(a !== undefined && b !== undefined && changed !== undefined);
+    const first = combine(emptyChecksum, a, b);
+    assert.equal(first, combine(emptyChecksum, b, a));
+    assert.equal(combine(first, b, changed), combine(emptyChecksum, a, changed));
+    assert.equal(combine(first, a, b), emptyChecksum);
+    assert.notEqual(entryHash("k", Buffer.from("v")), entryHash("kv", Buffer.from("")));
+  });
+});

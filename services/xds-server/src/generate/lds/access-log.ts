@@ -34,7 +34,10 @@ export const accessLogs = query<AccessLogs>("access-logs", (view) => {
 function fileLog({ accessLogFile, accessLogFormat, accessLogEncoding }: MeshConfig): Any {
   if (accessLogEncoding === MeshConfig_AccessLogEncoding.JSON) {
     const jsonFormat = jsonFormatOf(accessLogFormat) ?? defaultJsonFormat;
-    return pack(FileAccessLogSchema, fromJson(FileAccessLogSchema, { path: accessLogFile, logFormat: { jsonFormat } }));
+    return pack(
+      FileAccessLogSchema,
+      fromJson(FileAccessLogSchema, { path: accessLogFile, logFormat: { jsonFormat, jsonFormatOptions: {} } }),
+    );
   }
   const format = accessLogFormat === "" ? defaultTextFormat : accessLogFormat;
   const inlineString = format.endsWith("\n") ? format : `${format}\n`;

@@ -25,7 +25,7 @@ export const originalSource = listenerFilter(
 /** Destination ports at which a filter need not, or alone need, look. */
 export interface InspectedPorts {
   readonly skipPorts?: readonly number[];
-  readonly onlyPort?: number;
+  readonly onlyPorts?: readonly number[];
 }
 
 export function tlsInspector(ports: InspectedPorts = {}): ListenerFilter {
@@ -51,11 +51,15 @@ function listenerFilter(name: string, value: Any, ports: InspectedPorts = {}): L
   });
 }
 
-function disabledWhere({ skipPorts = [], onlyPort }: InspectedPorts): ListenerFilterChainMatchPredicate | undefined {
-  if (onlyPort !== undefined) {
-    return create(ListenerFilterChainMatchPredicateSchema, { rule: { case: "notMatch", value: isPort(onlyPort) } });
-  }
-  const rules = skipPorts.map(isPort);
+function disabledWhere({ skipPorts = [], onlyPorts }: InspectedPorts): ListenerFilterChainMatchPredicate | undefined {
+  const only = onlyPorts && isOneOf(onlyPorts);
+  return only === undefined
+    ? isOneOf(skipPorts)
+    : create(ListenerFilterChainMatchPredicateSchema, { rule: { case: "notMatch", value: only } });
+}
+
+function isOneOf(ports: readonly number[]): ListenerFilterChainMatchPredicate | undefined {
+  const rules = ports.map(isPort);
   if (rules.length < 2) return rules[0];
   return create(ListenerFilterChainMatchPredicateSchema, { rule: { case: "orMatch", value: { rules } } });
 }

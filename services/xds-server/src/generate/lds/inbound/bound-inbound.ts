@@ -4,6 +4,7 @@ import { create, type Duration } from "@flotilla/proto";
 import { TrafficDirection } from "@flotilla/proto/envoy/config/core/v3/base_pb";
 import { type Listener, ListenerSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_pb";
 import { socketAddress } from "../../shared/address.ts";
+import { exactBalance } from "../connection-balance.ts";
 import { httpInspector, tlsInspector } from "../listener-filters.ts";
 import { chainOptions } from "./chain-options.ts";
 import { destinationOf, type InboundChainInputs, inboundChains } from "./inbound-chains.ts";
@@ -17,8 +18,8 @@ export interface BoundInboundInputs extends InboundChainInputs {
 export function buildBoundInbound(inputs: BoundInboundInputs): Listener {
   const { port, detectionTimeout } = inputs;
   const options = chainOptions(port.protocol, port.mode);
-  const looksAtTls = options.some(({ transportProtocol }) => transportProtocol === "tls");
-  const only = { onlyPort: port.port };
+  const looksAtTls = port.mode !== "DISABLE" && options.some(({ transportProtocol }) => transportProtocol === "tls");
+  const only = { onlyPorts: [port.port] };
   return create(ListenerSchema, {
     name: `${port.address}_${port.port}`,
     trafficDirection: TrafficDirection.INBOUND,
@@ -31,5 +32,6 @@ export function buildBoundInbound(inputs: BoundInboundInputs): Listener {
     listenerFiltersTimeout: detectionTimeout ?? { seconds: 0n, nanos: 0 },
     continueOnListenerFiltersTimeout: true,
     maxConnectionsToAcceptPerSocketEvent: 1,
+    ...(inputs.traits.exactBalance.inbound && { connectionBalanceConfig: exactBalance }),
   });
 }

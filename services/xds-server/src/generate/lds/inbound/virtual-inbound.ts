@@ -8,7 +8,13 @@ import { type Listener, ListenerSchema } from "@flotilla/proto/envoy/config/list
 import type { MutualTlsMode } from "../../../snapshot/scope/authn.ts";
 import { socketAddress } from "../../shared/address.ts";
 import { exactBalance } from "../connection-balance.ts";
-import { httpInspector, originalDestination, originalSource, tlsInspector } from "../listener-filters.ts";
+import {
+  httpInspector,
+  type InspectedPorts,
+  originalDestination,
+  originalSource,
+  tlsInspector,
+} from "../listener-filters.ts";
 import { metadataExchange, tcpProxy } from "../network/filters.ts";
 import { chainOptions } from "./chain-options.ts";
 import { destinationOf, type InboundChainInputs, type InboundDestination, inboundChains } from "./inbound-chains.ts";
@@ -80,24 +86,29 @@ function passthrough(inputs: VirtualInboundInputs): readonly FilterChain[] {
 }
 
 /** Inspectors look only where a chain depends on what they find. */
-function listenerFilters({
-  traits,
-  listenPort,
-  ports,
-  passthroughMode,
-  unnamedPorts,
-}: VirtualInboundInputs): Listener["listenerFilters"] {
-  const needs = (port: InboundPort) => chainOptions(port.protocol, port.mode);
-  const withoutTls = ports.filter((port) => needs(port).every(({ transportProtocol }) => transportProtocol !== "tls"));
-  const withoutSniffing = ports.filter((port) => !isUnsupported(port.protocol) || port.mode === "STRICT");
-  const sniffs =
-    [passthroughMode, ...unnamedPorts.map(({ mode }) => mode)].some((mode) => mode !== "STRICT") ||
-    withoutSniffing.length < ports.length;
-  const skipped = (some: readonly InboundPort[]) => [...some.map(({ port }) => port), listenPort].sort((a, b) => a - b);
+function listenerFilters(inputs: VirtualInboundInputs): Listener["listenerFilters"] {
+  const { traits, ports, unnamedPorts, passthroughMode } = inputs;
+  const all = [...ports, ...unnamedPorts.map(({ port, mode }) => ({ port, mode, protocol: "Unsupported" as const }))];
+  const tls = all.map(({ port, mode }) => ({ port, needed: mode !== "DISABLE" }));
+  const http = all.map(({ port, mode, protocol }) => ({ port, needed: isUnsupported(protocol) && mode !== "STRICT" }));
+  const tlsPorts = inspectedPorts(inputs, tls, passthroughMode !== "DISABLE");
+  const httpPorts = inspectedPorts(inputs, http, passthroughMode !== "STRICT");
   return [
     originalDestination,
     ...(traits.transparent ? [originalSource] : []),
-    tlsInspector({ skipPorts: skipped(withoutTls) }),
-    ...(sniffs ? [httpInspector({ skipPorts: skipped(withoutSniffing) })] : []),
+    ...(tlsPorts === undefined ? [] : [tlsInspector(tlsPorts)]),
+    ...(httpPorts === undefined ? [] : [httpInspector(httpPorts)]),
   ];
+}
+
+/** Undefined when an inspector is needed nowhere. @param elsewhere it is needed at ports that are not named */
+function inspectedPorts(
+  { listenPort }: VirtualInboundInputs,
+  ports: readonly { readonly port: number; readonly needed: boolean }[],
+  elsewhere: boolean,
+): InspectedPorts | undefined {
+  const listed = ports.filter(({ needed }) => needed !== elsewhere).map(({ port }) => port);
+  const sorted = (some: readonly number[]) => [...some].sort((a, b) => a - b);
+  if (elsewhere) return { skipPorts: sorted([...listed, listenPort]) };
+  return listed.length === 0 ? undefined : { onlyPorts: sorted(listed) };
 }

@@ -202,4 +202,14 @@ describe("ca", () => {
     assert.doesNotMatch(all, /eyJ|PRIVATE KEY|Bearer/);
     assert.equal((await fetch(`http://127.0.0.1:${ca.health}/ready`)).status, 200);
   });
+
+  it("shows what it signs with, and no secret", async () => {
+    const text = await (await fetch(`http://127.0.0.1:${ca.health}/debug/caz`)).text();
+    const page = JSON.parse(text);
+    assert.deepEqual(
+      [page.trustDomains, page.signing.origin, page.signing.serial, page.roots.length, page.waiting],
+      [["cluster.local"], "self-signed", parseCertificatePem(rootsPem).serial, 1, 0],
+    );
+    assert.doesNotMatch(text, /PRIVATE|BEGIN/);
+  });
 });

@@ -4,7 +4,7 @@
  * The composition root. Resources are acquired top to bottom and released bottom to top.
  */
 import { join } from "node:path";
-import { type GrpcTls, serveGrpcTls } from "@flotilla/auth/serving";
+import { serveGrpcTls } from "@flotilla/auth/serving";
 import {
   createLogger,
   createMetrics,
@@ -12,24 +12,27 @@ import {
   type Health,
   type Logger,
   type LogLevel,
+  type Metrics,
   serveHealth,
 } from "@flotilla/runtime";
+import manifest from "../package.json" with { type: "json" };
 import { type AuthenticatorParts, createAuthenticator } from "./authenticate/authenticators.ts";
 import { PodTable } from "./authorize/pod-table.ts";
 import type { ServingRules } from "./authorize/serving-names.ts";
 import { type Config, parseConfig } from "./config.ts";
+import { statusPage } from "./debug/status-page.ts";
 import { followMesh } from "./mesh/follow-mesh.ts";
 import { MeshTrust } from "./mesh/mesh-trust.ts";
 import { declareMetrics } from "./metrics.ts";
 import type { SigningMaterial } from "./roots/material.ts";
 import { MaterialSource } from "./roots/material-source.ts";
 import { writeRootFile } from "./roots/root-file.ts";
+import type { IssuerParts } from "./serve/create-certificate.ts";
 import { createGrpcServer } from "./serve/grpc-service.ts";
 import { ownCertificate, renewByHalf } from "./serve/own-certificate.ts";
 import { FairQueue } from "./sign/fair-queue.ts";
 import { serialSource } from "./sign/serials.ts";
 
-const version = "0.1.0";
 /** Of our own serving certificate. */
 const ownTtlMs = 86_400_000;
 
@@ -45,12 +48,10 @@ export interface MainOptions {
 export async function main(env: NodeJS.ProcessEnv, stop: AbortSignal, options: MainOptions = {}): Promise<void> {
   const config = parseConfig(env);
   const log = options.log ?? createLogger("ca", config.logLevel as LogLevel);
-  const nowMs = Date.now;
-  const randomSerial = serialSource();
   const metrics = createMetrics({ process: true });
   await using health = await serveHealth({
     service: "ca",
-    version,
+    version: manifest.version,
     port: config.healthPort,
     host: config.healthHost,
     setting: "HEALTH_PORT",
@@ -71,52 +72,65 @@ export async function main(env: NodeJS.ProcessEnv, stop: AbortSignal, options: M
   if (material === undefined) return;
   await writeRootFile(config.rootFile, material.rootsPem);
 
-  const trustDomains = (): readonly string[] => trust.all;
-  const trustDomain = (): string => trust.trustDomain;
-  const serving = servingRules(config, trustDomains);
-  const queue = new FairQueue(config);
-  // A gateway or a node may speak for many identities: its line may be as long as all of them together.
-  const intake = new FairQueue({ maxPending: config.maxPending, maxPendingPerIdentity: config.maxPending });
-  const server = createGrpcServer({
-    authenticator: createAuthenticator(config, {
-      trustDomain,
-      nowMs,
-      log: log.child({ part: "authenticate" }),
-      ...(options.clusters && { clusters: options.clusters }),
-    }),
-    material: () => source.current,
-    ttl: config,
-    serving,
-    node: { clusterId: "Kubernetes", trustedAccounts: config.trustedNodeAccounts, trustDomains, pods: new PodTable() },
-    trustDomains,
-    intake,
-    queue,
-    metrics: declareMetrics(metrics, {
-      material: () => source.current,
-      waiting: () => intake.pending + queue.pending,
-      nowMs,
-    }),
-    log: log.child({ part: "issue" }),
-    nowMs,
-    randomSerial,
-  });
-  const own = { serving, trustDomain, ttlMs: ownTtlMs, nowMs, randomSerial };
+  const parts = createParts(config, { trust, source, metrics, health, log, clusters: options.clusters });
+  const own = { ...parts, trustDomain: () => trust.trustDomain, ttlMs: ownTtlMs };
   await using tls = await serveGrpcTls({
-    server,
+    server: createGrpcServer(parts),
     material: await ownCertificate(material, own),
     host: config.host,
     port: config.port,
     setting: "CA_PORT",
     log: log.child({ part: "tls" }),
   });
-  const renew = async (now: SigningMaterial): Promise<void> => tls.reload(await ownCertificate(now, own));
-  source.onChange((now) => {
-    Promise.all([renew(now), writeRootFile(config.rootFile, now.rootsPem)]).catch((error: unknown) =>
-      log.error("new signing material not published", { error }),
-    );
+  const renew = async (): Promise<void> => tls.reload(await ownCertificate(source.current ?? material, own));
+  const renewOrTell = (): void =>
+    void renew().catch((error: unknown) => log.error("own certificate not renewed", { error }));
+  trust.onChange(renewOrTell);
+  source.onChange(({ rootsPem }) => {
+    renewOrTell();
+    writeRootFile(config.rootFile, rootsPem).catch((error: unknown) => log.error("roots not written", { error }));
   });
-  announce(health, tls, config, options, log);
-  await Promise.all([source.follow(stop), renewByHalf(ownTtlMs, () => renew(source.current ?? material), stop)]);
+  health.markReady();
+  log.info("certificates are issued", { host: config.host, port: tls.port, rootFile: config.rootFile });
+  options.onReady?.({ grpc: tls.port, health: health.port });
+  await Promise.all([mesh.following, source.follow(stop), renewByHalf(ownTtlMs, renew, stop)]);
+}
+
+interface Stages {
+  readonly trust: MeshTrust;
+  readonly source: MaterialSource;
+  readonly metrics: Metrics;
+  readonly health: Health;
+  readonly log: Logger;
+  readonly clusters: AuthenticatorParts["clusters"];
+}
+
+function createParts(config: Config, { trust, source, metrics, health, log, clusters }: Stages): IssuerParts {
+  const nowMs = Date.now;
+  const trustDomains = (): readonly string[] => trust.all;
+  const queue = new FairQueue(config);
+  // A gateway or a node may speak for many identities: its line may be as long as all of them together.
+  const intake = new FairQueue({ maxPending: config.maxPending, maxPendingPerIdentity: config.maxPending });
+  const waiting = (): number => intake.pending + queue.pending;
+  const material = (): SigningMaterial | undefined => source.current;
+  health.route("GET", "/debug/caz", () =>
+    statusPage({ material: material(), trustDomains: trust.all, waiting: waiting(), nowMs: nowMs() }),
+  );
+  const part = { trustDomain: () => trust.trustDomain, nowMs, log: log.child({ part: "authenticate" }), clusters };
+  return {
+    authenticator: createAuthenticator(config, part),
+    material,
+    ttl: config,
+    serving: servingRules(config, trustDomains),
+    node: { clusterId: "Kubernetes", trustedAccounts: config.trustedNodeAccounts, trustDomains, pods: new PodTable() },
+    trustDomains,
+    intake,
+    queue,
+    metrics: declareMetrics(metrics, { material, waiting, nowMs }),
+    log: log.child({ part: "issue" }),
+    nowMs,
+    randomSerial: serialSource(),
+  };
 }
 
 function createSource(config: Config, trust: MeshTrust, health: Health, log: Logger): MaterialSource {
@@ -157,14 +171,4 @@ async function firstMaterial(
 function servingRules(config: Config, trustDomains: () => readonly string[]): ServingRules {
   const { namespace, domain, revision, customHost: customHosts, servingAccounts: accounts } = config;
   return { namespace, domain, revision, customHosts, accounts, trustDomains };
-}
-
-function announce(health: Health, tls: GrpcTls, config: Config, { onReady }: MainOptions, log: Logger): void {
-  health.markReady();
-  log.info("certificates are issued", {
-    host: config.host,
-    port: tls.port,
-    rootFile: config.rootFile,
-  });
-  onReady?.({ grpc: tls.port, health: health.port });
 }

@@ -59,7 +59,7 @@ export function selectInboundCluster(view: View, name: string): InboundClusterIn
   const sidecar = view.read(sidecarOf)?.spec;
   const ingress =
     port.origin === undefined ? undefined : sidecar?.ingress.find((one) => one.port?.number === port.port);
-  const services = view.read(servicesOfPort, port.port);
+  const services = view.read(servicesOfPort, port.port).slice(0, 1);
   const [service] = services;
   const rule = service && ingress === undefined ? destinationRuleOf(view, service) : undefined;
   const policy = rule && trafficPolicyOf(rule.spec, port.servicePort, "");
@@ -70,7 +70,7 @@ export function selectInboundCluster(view: View, name: string): InboundClusterIn
     connectTimeout: view.mesh.connectTimeout,
     keepalive: view.mesh.tcpKeepalive,
     pool: ingress?.connectionPool ?? sidecar?.inboundConnectionPool ?? policy?.connectionPool,
-    rule: rule && rulePath(rule.key),
+    rule: rule?.spec.trafficPolicy && rulePath(rule.key),
     services,
     endpoint: ingress === undefined ? "" : reachableEndpoint(view, ingress.defaultEndpoint),
     ipMode: view.proxy.ipMode,

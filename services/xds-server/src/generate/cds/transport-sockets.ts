@@ -25,11 +25,11 @@ export function transportSockets(inputs: TlsInputs, http2: boolean): TransportSo
   const { policy, automaticTls: mode } = inputs;
   const prefixed = proxyProtocolWrapper(policy?.proxyProtocol);
   const settings = policy?.tls;
-  if (settings === undefined && mode === "by-endpoint") {
+  if (settings === undefined && mode === "by-endpoint" && inputs.files === "") {
     const matches = automaticTls(prefixed(meshTls(inputs, http2)), prefixed(plainText));
     return { fields: { transportSocketMatches: matches }, isStated: false };
   }
-  const isMesh = settings === undefined ? mode === "every-endpoint" : settings.mode === TlsMode.ISTIO_MUTUAL;
+  const isMesh = settings === undefined ? mode !== "none" : settings.mode === TlsMode.ISTIO_MUTUAL;
   if (isMesh) return { fields: { transportSocket: prefixed(meshTls(inputs, http2)) }, isStated: false };
   if (settings !== undefined && settings.mode !== TlsMode.DISABLE) {
     const socket = statedTls({ settings, http2, usesCredentials: inputs.selectsWorkloads });

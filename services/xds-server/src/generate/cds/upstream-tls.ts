@@ -48,8 +48,8 @@ export function mutualTls({ sni, subjectAltNames, http2, files }: MutualTlsInput
     create(UpstreamTlsContextSchema, {
       sni,
       commonTlsContext: {
-        // "istio" tells the server's sidecar that the peer is one too.
-        alpnProtocols: ["istio-peer-exchange", "istio", ...(http2 ? ["h2"] : [])],
+        // "istio" tells the server's sidecar that the peer is one too; foreign certificates make the caller a stranger.
+        alpnProtocols: [...(own === undefined ? ["istio-peer-exchange", "istio"] : []), ...(http2 ? ["h2"] : [])],
         tlsCertificateSdsSecretConfigs: [
           own === undefined ? agentSecret("default") : fileSecret(`file-cert:${own.certificate}~${own.key}`),
         ],

@@ -1,18 +1,29 @@
 /** EDS: the endpoints of one cluster, grouped by locality. */
-import { compareText, type Endpoint, type Labels, matchesLabels, parseLocality } from "@flotilla/model";
-import { create, type JsonObject, type MessageInitShape, typeUrl } from "@flotilla/proto";
-import { HealthStatus } from "@flotilla/proto/envoy/config/core/v3/health_check_pb";
+import { compareText, type Labels, parseLocality, type Service } from "@flotilla/model";
+import { create, type MessageInitShape, typeUrl } from "@flotilla/proto";
 import type { LocalityLbEndpointsSchema } from "@flotilla/proto/envoy/config/endpoint/v3/endpoint_components_pb";
 import {
   type ClusterLoadAssignment,
   ClusterLoadAssignmentSchema,
 } from "@flotilla/proto/envoy/config/endpoint/v3/endpoint_pb";
+import {
+  type LocalityLoadBalancerSetting,
+  ClientTLSSettings_TLSmode as TlsMode,
+  type TrafficPolicy,
+} from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
 import type { EndpointShards } from "../../snapshot/keys.ts";
+import { namespaceMode } from "../../snapshot/scope/authn.ts";
 import { destinationRuleOf } from "../../snapshot/scope/destination-rules.ts";
+import { networkGateways } from "../../snapshot/scope/network-gateways.ts";
 import type { View } from "../../snapshot/view.ts";
 import { clusterTarget } from "../cds/outbound-names.ts";
+import { trafficPolicyOf } from "../cds/traffic-policy.ts";
 import { createGenerator } from "../generator.ts";
-import { pipeAddress, socketAddress } from "../shared/address.ts";
+import { localityChoice } from "../shared/locality-setting.ts";
+import { keepsSessions } from "../shared/persistent-session.ts";
+import { isServed, lbEndpoint } from "./lb-endpoint.ts";
+import { distribute, failover, failoverByLabels, type Group, groupByLocality } from "./locality-priority.ts";
+import { type GatewaysByNetwork, splitHorizon } from "./split-horizon.ts";
 
 export interface EndpointInputs {
   readonly clusterName: string;
@@ -20,6 +31,21 @@ export interface EndpointInputs {
   readonly portName: string;
   /** JSON of the labels an endpoint must have. */
   readonly subset: string;
+  readonly sendsUnhealthy: boolean;
+  readonly keepsSessions: boolean;
+  /** The node to which an `internalTrafficPolicy: Local` keeps requests; empty for all nodes. */
+  readonly node: string;
+  /** Endpoints may be called by the mesh's TLS. */
+  readonly takesMeshTls: boolean;
+  readonly isDualStack: boolean;
+  readonly network: string;
+  readonly gateways: GatewaysByNetwork;
+  /** What decides about priorities and shares of localities, if anything does. */
+  readonly setting: LocalityLoadBalancerSetting | undefined;
+  /** The proxy's: `region/zone/subzone`. */
+  readonly locality: string;
+  /** JSON of the proxy's values of the labels in `failoverPriority`. */
+  readonly ownLabels: string;
 }
 
 export const loadAssignments = createGenerator<EndpointInputs, ClusterLoadAssignment>({
@@ -33,70 +59,109 @@ export const loadAssignments = createGenerator<EndpointInputs, ClusterLoadAssign
 /** Unknown clusters have an assignment too: an empty one, so that a client does not wait for it. */
 export function endpointInputs(view: View, clusterName: string): EndpointInputs | undefined {
   const target = clusterTarget(view, clusterName);
-  if (target === undefined) return { clusterName, shards: noShards, portName: "", subset: "{}" };
+  if (target === undefined) return { ...unknownCluster, clusterName };
   const { service, port, subset } = target;
-  const rule = subset === "" ? undefined : destinationRuleOf(view, service);
-  const labels = rule?.spec.subsets.find(({ name }) => name === subset)?.labels ?? {};
-  return { clusterName, shards: view.endpoints(service), portName: port.name, subset: JSON.stringify(labels) };
+  const rule = destinationRuleOf(view, service);
+  const policy = rule && trafficPolicyOf(rule.spec, port.number, subset);
+  const labels = subset === "" ? {} : (rule?.spec.subsets.find(({ name }) => name === subset)?.labels ?? {});
+  const gateways = view.read(networkGateways);
+  return {
+    clusterName,
+    shards: view.endpoints(service),
+    portName: port.name,
+    subset: JSON.stringify(labels),
+    sendsUnhealthy: view.flag("PILOT_SEND_UNHEALTHY_ENDPOINTS", false),
+    keepsSessions: keepsSessions(view, service.labels),
+    node: service.kubernetes?.nodeLocal === true ? view.proxy.metadataText("NODE_NAME") : "",
+    takesMeshTls: takesMeshTls(view, service, policy),
+    isDualStack: view.flag("ISTIO_DUAL_STACK", false),
+    network: gateways.size === 0 ? "" : view.proxy.network,
+    gateways,
+    ...localityInputs(view, service, policy),
+  };
 }
 
-const noShards: EndpointShards = new Map();
+const unknownCluster: Omit<EndpointInputs, "clusterName"> = {
+  shards: new Map(),
+  portName: "",
+  subset: "{}",
+  sendsUnhealthy: false,
+  keepsSessions: false,
+  node: "",
+  takesMeshTls: true,
+  isDualStack: false,
+  network: "",
+  gateways: new Map(),
+  setting: undefined,
+  locality: "",
+  ownLabels: "{}",
+};
 
-export function assignmentEndpoints({
-  shards,
-  portName,
-  subset,
-}: EndpointInputs): MessageInitShape<typeof LocalityLbEndpointsSchema>[] {
-  const labels = JSON.parse(subset) as Labels;
-  const byLocality = new Map<string, Endpoint[]>();
-  for (const endpoint of [...shards.values()].flat()) {
-    const isServed = endpoint.health === "healthy" || endpoint.health === "unknown" || endpoint.sendUnhealthy === true;
-    if (endpoint.servicePortName !== portName || !isServed || !matchesLabels(labels, endpoint.labels)) continue;
-    byLocality.set(endpoint.locality, [...(byLocality.get(endpoint.locality) ?? []), endpoint]);
+function takesMeshTls(view: View, service: Service, policy: TrafficPolicy | undefined): boolean {
+  if (policy?.tls !== undefined) return policy.tls.mode === TlsMode.ISTIO_MUTUAL;
+  return namespaceMode(view, service.namespace) !== "DISABLE";
+}
+
+/** Failover needs a reason to leave an endpoint; shares do not. The proxy is asked only where there is something to do. */
+function localityInputs(view: View, service: Service, policy: TrafficPolicy | undefined) {
+  const { setting, isForced } = localityChoice(policy, service, view.mesh.localityLbSetting);
+  const isUsed = isForced || policy?.outlierDetection !== undefined || (setting?.distribute.length ?? 0) > 0;
+  if (setting === undefined || !isUsed) return { setting: undefined, locality: "", ownLabels: "{}" };
+  const { region, zone, subzone } = view.proxy.locality;
+  const own = setting.failoverPriority
+    .filter((text) => !text.includes("="))
+    .map((name) => [name, ownLabel(view, name)] as const);
+  return { setting, locality: [region, zone, subzone].join("/"), ownLabels: JSON.stringify(Object.fromEntries(own)) };
+}
+
+function ownLabel({ proxy }: View, name: string): string {
+  switch (name) {
+    case "topology.kubernetes.io/region":
+      return proxy.locality.region;
+    case "topology.kubernetes.io/zone":
+      return proxy.locality.zone;
+    case "topology.istio.io/subzone":
+      return proxy.locality.subzone;
+    case "topology.istio.io/network":
+      return proxy.network;
+    case "topology.istio.io/cluster":
+      return proxy.clusterId;
+    case "kubernetes.io/hostname":
+      return proxy.metadataText("NODE_NAME");
+    default:
+      return proxy.label(name) ?? "";
   }
-  return [...byLocality]
-    .sort(([a], [b]) => compareText(a, b))
-    .map(([locality, members]) => {
+}
+
+export function assignmentEndpoints(inputs: EndpointInputs): MessageInitShape<typeof LocalityLbEndpointsSchema>[] {
+  const labels = JSON.parse(inputs.subset) as Labels;
+  const served = [...inputs.shards.values()].flat().filter((endpoint) => isServed(endpoint, inputs, labels));
+  const seen = [...Map.groupBy(served, ({ locality }) => locality)].flatMap(([locality, members]) =>
+    splitHorizon(members, inputs.network, inputs.gateways).map((endpoint) => ({ ...endpoint, locality })),
+  );
+  return prioritized(groupByLocality(seen), inputs)
+    .sort((a, b) => compareText(a.locality, b.locality) || a.priority - b.priority)
+    .map(({ locality, members, weight, priority }) => {
       const { region, zone, subzone } = parseLocality(locality);
       return {
         locality: { region, zone, subZone: subzone },
-        lbEndpoints: members.map(lbEndpoint),
-        loadBalancingWeight: members.reduce((sum, { weight }) => sum + Math.max(weight, 1), 0),
+        lbEndpoints: members.map((endpoint) => lbEndpoint(endpoint, inputs)),
+        loadBalancingWeight: weight,
+        priority,
       };
     });
 }
 
-const healthStatus: Readonly<Record<Endpoint["health"], HealthStatus>> = {
-  healthy: HealthStatus.HEALTHY,
-  unknown: HealthStatus.UNKNOWN,
-  unhealthy: HealthStatus.UNHEALTHY,
-  draining: HealthStatus.DRAINING,
-  terminating: HealthStatus.UNHEALTHY,
-};
-
-function lbEndpoint({
-  addresses: [address = ""],
-  port,
-  weight,
-  tlsMode,
-  workloadName,
-  namespace,
-  labels,
-  clusterId,
-  health,
-}: Endpoint) {
-  const service = labels["service.istio.io/canonical-name"] ?? labels["app"] ?? workloadName;
-  const revision = labels["service.istio.io/canonical-revision"] ?? labels["version"] ?? "";
-  const istio: JsonObject = { workload: [workloadName, namespace, service, revision, clusterId].join(";") };
-  return {
-    hostIdentifier: {
-      case: "endpoint" as const,
-      value: { address: address.startsWith("/") ? pipeAddress(address) : socketAddress(address, port) },
-    },
-    healthStatus: healthStatus[health],
-    loadBalancingWeight: Math.max(weight, 1),
-    metadata: {
-      filterMetadata: { ...(tlsMode === "istio" && { "envoy.transport_socket_match": { tlsMode } }), istio },
-    },
-  };
+function prioritized<Member extends Parameters<typeof groupByLocality>[0][number]>(
+  groups: Group<Member>[],
+  { setting, locality, ownLabels }: EndpointInputs,
+): Group<Member>[] {
+  if (setting === undefined) return groups;
+  const own = parseLocality(locality);
+  if (setting.distribute.length > 0) return distribute(groups, setting.distribute, own) ?? groups;
+  if (setting.failoverPriority.length > 0) {
+    const values = JSON.parse(ownLabels) as Labels;
+    return failoverByLabels(groups, setting.failoverPriority, (name) => values[name]);
+  }
+  return own.region === "" ? groups : failover(groups, setting.failover, own);
 }

@@ -1,0 +1,60 @@
+/** One endpoint as Envoy has it, and whether it is told of at all. */
+import { type Endpoint, type Labels, matchesLabels } from "@flotilla/model";
+import type { JsonObject } from "@flotilla/proto";
+import { HealthStatus } from "@flotilla/proto/envoy/config/core/v3/health_check_pb";
+import { pipeAddress, socketAddress } from "../shared/address.ts";
+import type { EndpointInputs } from "./load-assignment.ts";
+
+type ServedInputs = Pick<EndpointInputs, "portName" | "node" | "sendsUnhealthy" | "keepsSessions">;
+
+export function isServed(endpoint: Endpoint, inputs: ServedInputs, labels: Labels): boolean {
+  const { health, sendUnhealthy, servicePortName, nodeName } = endpoint;
+  if (servicePortName !== inputs.portName || !matchesLabels(labels, endpoint.labels)) return false;
+  if (inputs.node !== "" && nodeName !== inputs.node) return false;
+  if (health === "healthy" || health === "unknown" || sendUnhealthy === true) return true;
+  if (health === "draining") return inputs.keepsSessions;
+  return health === "unhealthy" && inputs.sendsUnhealthy;
+}
+
+const healthStatus: Readonly<Record<Endpoint["health"], HealthStatus>> = {
+  healthy: HealthStatus.HEALTHY,
+  unknown: HealthStatus.UNKNOWN,
+  unhealthy: HealthStatus.UNHEALTHY,
+  draining: HealthStatus.DRAINING,
+  terminating: HealthStatus.UNHEALTHY,
+};
+
+export function lbEndpoint(
+  endpoint: Endpoint,
+  { takesMeshTls, isDualStack }: Pick<EndpointInputs, "takesMeshTls" | "isDualStack">,
+) {
+  const { addresses, port, weight, tlsMode, health } = endpoint;
+  const [address = "", ...others] = addresses;
+  const isMeshTls = takesMeshTls && tlsMode === "istio";
+  return {
+    hostIdentifier: {
+      case: "endpoint" as const,
+      value: {
+        address: address.startsWith("/") ? pipeAddress(address) : socketAddress(address, port),
+        ...(isDualStack && { additionalAddresses: others.map((other) => ({ address: socketAddress(other, port) })) }),
+      },
+    },
+    healthStatus: healthStatus[health],
+    loadBalancingWeight: Math.max(weight, 1),
+    metadata: {
+      filterMetadata: {
+        ...(isMeshTls && { "envoy.transport_socket_match": { tlsMode } }),
+        istio: workloadMetadata(endpoint),
+      },
+    },
+  };
+}
+
+/** Telemetry of the caller names the workload by this. "latest" says no more than nothing. */
+function workloadMetadata({ workloadName, namespace, labels, clusterId }: Endpoint): JsonObject {
+  const service = labels["service.istio.io/canonical-name"] ?? labels["app"] ?? workloadName;
+  const revision = labels["service.istio.io/canonical-revision"] ?? labels["version"] ?? "";
+  return {
+    workload: [workloadName, namespace, service, revision === "latest" ? "" : revision, clusterId].join(";"),
+  };
+}

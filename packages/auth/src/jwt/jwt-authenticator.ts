@@ -1,6 +1,6 @@
 /** Proof by a signed token (OpenID Connect): the subject is a service account, the issuer one that is trusted. */
 import type { Logger } from "@flotilla/runtime";
-import { errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from "jose";
+import { decodeJwt, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from "jose";
 import { type Authenticator, type KubernetesInfo, refused, type Verdict } from "../authenticator.ts";
 import { bearerToken, isForAudience } from "../bearer-token.ts";
 import { AuthError } from "../errors.ts";
@@ -77,6 +77,9 @@ function keySourceOf({ rule, nowMs, log, loadKeys }: JwtOptions): JWTVerifyGetKe
 /** The payload, or why the token is refused. */
 async function verified(token: string, keys: JWTVerifyGetKey, options: JwtOptions): Promise<JWTPayload | string> {
   const { rule, nowMs, clockToleranceMs = 30_000 } = options;
+  // Before a key is looked for: a stranger's token must not make us ask the issuer for its keys again.
+  const issuer = issuerOf(token);
+  if (issuer !== rule.issuer) return `iss ${JSON.stringify(issuer)} is not ${rule.issuer}`;
   const checks = {
     issuer: rule.issuer,
     algorithms,
@@ -89,6 +92,16 @@ async function verified(token: string, keys: JWTVerifyGetKey, options: JwtOption
   } catch (error) {
     if (error instanceof errors.JWKSMultipleMatchingKeys) return tryEach(token, error, checks);
     return reasonOf(error);
+  }
+}
+
+/** Read without a check. */
+function issuerOf(token: string): string | undefined {
+  try {
+    return decodeJwt(token).iss;
+  } catch (error) {
+    if (error instanceof errors.JWTInvalid || error instanceof TypeError) return undefined;
+    throw error;
   }
 }
 

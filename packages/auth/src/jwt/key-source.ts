@@ -27,6 +27,7 @@ export function createKeySource(options: KeySourceOptions): JWTVerifyGetKey {
   let loadedMs = Number.NEGATIVE_INFINITY;
   let triedMs = Number.NEGATIVE_INFINITY;
   let loading: Promise<void> | undefined;
+  let told = "";
 
   const reload = async (): Promise<void> => {
     triedMs = nowMs();
@@ -35,8 +36,13 @@ export function createKeySource(options: KeySourceOptions): JWTVerifyGetKey {
       if (keys === undefined) log.info("issuer keys loaded", { from });
       keys = loaded;
       loadedMs = triedMs;
+      told = "";
     } catch (error) {
-      log.warn(keys === undefined ? "issuer keys missing" : "issuer keys not renewed", { from, error });
+      const why = error instanceof Error ? error.message : String(error);
+      // The same trouble is told once, not for each token.
+      if (why !== told)
+        log.warn(keys === undefined ? "issuer keys missing" : "issuer keys not renewed", { from, error });
+      told = why;
     }
   };
   // One load serves all that wait for it.

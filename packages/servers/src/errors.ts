@@ -1,5 +1,5 @@
 /** Errors of this package. */
-export type ServersErrorCode = "SERVER_NOT_FOUND" | "SERVER_FAILED";
+export type ServersErrorCode = "SERVER_NOT_FOUND" | "SERVER_FAILED" | "SERVER_BUSY";
 
 export class ServersError extends Error {
   override readonly name = "ServersError";

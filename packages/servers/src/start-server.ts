@@ -1,14 +1,15 @@
 /** A real server as a child process, for `flotilla up` and for tests. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { closeSync, mkdirSync, openSync, readFileSync } from "node:fs";
+import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { connect, createServer } from "node:net";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { delay } from "@flotilla/runtime";
 import { ServersError } from "./errors.ts";
 import { type FindOptions, findServer } from "./find-server.ts";
+import { endGroup, noteHolder, releaseDirectory, takeDirectory } from "./held-directory.ts";
 
 export interface StartOptions extends FindOptions {
-  /** For its data and its log. */
+  /** For its data and its log. One server of a kind at a time. */
   readonly directory: string;
   /** A free one when absent. */
   readonly port?: number;
@@ -18,67 +19,115 @@ export interface RunningServer extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
   readonly pid: number;
+  readonly binary: string;
   readonly logFile: string;
+  /** Resolves when it has ended, to how: `code 1`, `signal SIGKILL`. */
+  readonly exited: Promise<string>;
   /** Ends it as a crash would. */
   kill(): Promise<void>;
 }
 
-export async function startNats(options: StartOptions): Promise<RunningServer> {
-  const port = options.port ?? (await freePort());
-  const args = [
-    "--addr",
-    "127.0.0.1",
-    "--port",
-    String(port),
-    "--jetstream",
-    "--store_dir",
-    join(options.directory, "nats"),
-  ];
-  return start("nats", args, `nats://127.0.0.1:${port}`, port, options);
+interface Plan {
+  readonly name: "nats" | "redis";
+  readonly scheme: string;
+  /** What it is started with; may prepare files in the directory. */
+  readonly args: (directory: string, port: number) => readonly string[];
 }
 
-export async function startRedis(options: StartOptions): Promise<RunningServer> {
-  const port = options.port ?? (await freePort());
-  const data = join(options.directory, "redis");
-  mkdirSync(data, { recursive: true });
-  const args = ["--bind", "127.0.0.1", "--port", String(port), "--dir", data, "--appendonly", "yes", "--save", ""];
-  return start("redis", args, `redis://127.0.0.1:${port}`, port, options);
+/** Large enough for the endpoints of the largest service, packed; the server's own limit is 64 MB. */
+const maxPayloadBytes = 8 * 1024 * 1024;
+
+const nats: Plan = {
+  name: "nats",
+  scheme: "nats",
+  args: (directory, port) => {
+    const file = join(directory, "nats.conf");
+    const store = JSON.stringify(join(directory, "nats"));
+    writeFileSync(file, `max_payload: ${maxPayloadBytes}\njetstream { store_dir: ${store} }\n`);
+    return ["--config", file, "--addr", "127.0.0.1", "--port", String(port)];
+  },
+};
+
+const redis: Plan = {
+  name: "redis",
+  scheme: "redis",
+  args: (directory, port) => {
+    const data = join(directory, "redis");
+    mkdirSync(data, { recursive: true });
+    return ["--bind", "127.0.0.1", "--port", String(port), "--dir", data, "--appendonly", "yes", "--save", ""];
+  },
+};
+
+const attemptsWithFreePort = 3;
+const readyWithinMs = 15_000;
+const stopWithinMs = 5_000;
+
+/** JetStream on, data in the directory. @throws ServersError */
+export function startNats(options: StartOptions): Promise<RunningServer> {
+  return start(nats, options);
+}
+
+/** Redis or Valkey, append-only file in the directory. @throws ServersError */
+export function startRedis(options: StartOptions): Promise<RunningServer> {
+  return start(redis, options);
 }
 
 export async function freePort(): Promise<number> {
   const server = createServer();
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", resolve);
+  await new Promise<void>((done, fail) => {
+    server.once("error", fail);
+    server.listen(0, "127.0.0.1", done);
   });
   const address = server.address();
-  await new Promise<void>((resolve) => server.close(() => resolve()));
+  await new Promise<void>((done) => server.close(() => done()));
   if (address === null || typeof address === "string")
     throw new ServersError("SERVER_FAILED", "the system gives no port");
   return address.port;
 }
 
-async function start(
-  name: "nats" | "redis",
-  args: readonly string[],
-  url: string,
+async function start(plan: Plan, options: StartOptions): Promise<RunningServer> {
+  const binary = await findServer(plan.name, options);
+  const directory = resolve(options.directory);
+  await takeDirectory(directory, plan.name);
+  if (options.port !== undefined) return launch(plan, binary, directory, options.port);
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await launch(plan, binary, directory, await freePort());
+    } catch (error) {
+      // Somebody else may have taken the port since we saw that it was free.
+      if (attempt === attemptsWithFreePort) throw error;
+    }
+  }
+}
+
+async function launch(
+  { name, scheme, args }: Plan,
+  binary: string,
+  directory: string,
   port: number,
-  options: StartOptions,
 ): Promise<RunningServer> {
-  const binary = await findServer(name, options);
-  mkdirSync(options.directory, { recursive: true });
-  const logFile = join(options.directory, `${name}.log`);
+  if (await accepts(port)) throw new ServersError("SERVER_FAILED", `port ${port} is in use, ${name} cannot have it`);
+  const logFile = join(directory, `${name}.log`);
   const log = openSync(logFile, "a");
-  const child = spawn(binary, [...args], { stdio: ["ignore", log, log] });
+  const child = spawn(binary, [...args(directory, port)], { stdio: ["ignore", log, log], detached: true });
   closeSync(log);
+  const exited = new Promise<string>((done) => {
+    child.once("error", (error) => done(error.message));
+    child.once("exit", (code, signal) => done(signal === null ? `code ${code}` : `signal ${signal}`));
+  });
   const { pid } = child;
-  if (pid === undefined) throw new ServersError("SERVER_FAILED", `cannot start ${binary}`);
+  if (pid === undefined) throw new ServersError("SERVER_FAILED", `cannot start ${binary}: ${await exited}`);
+  noteHolder(directory, name, pid);
   // A child must not outlive this process, however that ends.
-  const endWithUs = () => child.kill("SIGKILL");
+  const endWithUs = () => endGroup(pid, "SIGKILL");
   process.once("exit", endWithUs);
-  const end = async (signal: NodeJS.Signals) => {
+  void exited.then(() => {
     process.off("exit", endWithUs);
-    await stop(child, signal);
+    releaseDirectory(directory, name, pid);
+  });
+  const end = async (signal: NodeJS.Signals): Promise<void> => {
+    await stop(child, pid, signal);
+    await exited;
   };
   try {
     await listening(child, name, port, logFile);
@@ -86,16 +135,27 @@ async function start(
     await end("SIGKILL");
     throw error;
   }
-  return { url, port, pid, logFile, kill: () => end("SIGKILL"), [Symbol.asyncDispose]: () => end("SIGTERM") };
+  const url = `${scheme}://127.0.0.1:${port}`;
+  return {
+    url,
+    port,
+    pid,
+    binary,
+    logFile,
+    exited,
+    kill: () => end("SIGKILL"),
+    [Symbol.asyncDispose]: () => end("SIGTERM"),
+  };
 }
 
 async function listening(child: ChildProcess, name: string, port: number, logFile: string): Promise<void> {
-  const deadline = performance.now() + 15_000;
+  const deadline = performance.now() + readyWithinMs;
   while (performance.now() < deadline) {
-    if (child.exitCode !== null) {
+    if (hasEnded(child)) {
+      const how = child.signalCode ?? `code ${child.exitCode}`;
       throw new ServersError(
         "SERVER_FAILED",
-        `${name} ended with code ${child.exitCode}: ${readFileSync(logFile, "utf8").slice(-500)}`,
+        `${name} ended with ${how}: ${readFileSync(logFile, "utf8").slice(-500)}`,
       );
     }
     if (await accepts(port)) return;
@@ -105,21 +165,25 @@ async function listening(child: ChildProcess, name: string, port: number, logFil
 }
 
 function accepts(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
+  return new Promise((done) => {
     const socket = connect({ host: "127.0.0.1", port });
     socket.once("connect", () => {
       socket.destroy();
-      resolve(true);
+      done(true);
     });
-    socket.once("error", () => resolve(false));
+    socket.once("error", () => done(false));
   });
 }
 
-async function stop(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
-  child.kill(signal);
-  const timer = setTimeout(() => child.kill("SIGKILL"), 5_000);
+async function stop(child: ChildProcess, pid: number, signal: NodeJS.Signals): Promise<void> {
+  if (hasEnded(child)) return;
+  const ended = new Promise<void>((done) => child.once("exit", () => done()));
+  endGroup(pid, signal);
+  const timer = setTimeout(() => endGroup(pid, "SIGKILL"), stopWithinMs);
   await ended;
   clearTimeout(timer);
+}
+
+function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null;
 }

@@ -70,7 +70,7 @@ export function endpointInputs(view: View, clusterName: string): EndpointInputs 
     shards: view.endpoints(service),
     portName: port.name,
     subset: JSON.stringify(labels),
-    sendsUnhealthy: view.flag("PILOT_SEND_UNHEALTHY_ENDPOINTS", false),
+    sendsUnhealthy: view.flag("PILOT_SEND_UNHEALTHY_ENDPOINTS", true),
     keepsSessions: keepsSessions(view, service.labels),
     node: service.kubernetes?.nodeLocal === true ? view.proxy.metadataText("NODE_NAME") : "",
     takesMeshTls: takesMeshTls(view, service, policy),

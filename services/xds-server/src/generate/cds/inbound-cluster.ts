@@ -36,9 +36,14 @@ export interface InboundClusterInputs {
   readonly ipMode: IpMode;
 }
 
-export const inboundClusterNames = query<readonly string[]>("inbound-cluster-names", (view) =>
-  view.read(inboundPorts).map(({ port }) => `inbound|${port}||`),
-);
+/** A proxy that captures nothing serves only what a Sidecar opens: its workload holds the services' ports itself. */
+export const inboundClusterNames = query<readonly string[]>("inbound-cluster-names", (view) => {
+  const capturesNothing = view.proxy.metadataText("INTERCEPTION_MODE") === "NONE";
+  return view
+    .read(inboundPorts)
+    .filter(({ origin }) => origin !== undefined || !capturesNothing)
+    .map(({ port }) => `inbound|${port}||`);
+});
 
 /** The services that share a workload port, by name. */
 const servicesOfPort = query<readonly ServiceLabel[], number>(

@@ -22,7 +22,14 @@ import { createGenerator } from "../generator.ts";
 import { localityChoice } from "../shared/locality-setting.ts";
 import { keepsSessions } from "../shared/persistent-session.ts";
 import { isServed, lbEndpoint } from "./lb-endpoint.ts";
-import { distribute, failover, failoverByLabels, type Group, groupByLocality } from "./locality-priority.ts";
+import {
+  distribute,
+  failover,
+  failoverByLabels,
+  type Group,
+  groupByLocality,
+  withMembers,
+} from "./locality-priority.ts";
 import { type GatewaysByNetwork, splitHorizon } from "./split-horizon.ts";
 
 export interface EndpointInputs {
@@ -136,17 +143,17 @@ function ownLabel({ proxy }: View, name: string): string {
 export function assignmentEndpoints(inputs: EndpointInputs): MessageInitShape<typeof LocalityLbEndpointsSchema>[] {
   const labels = JSON.parse(inputs.subset) as Labels;
   const served = [...inputs.shards.values()].flat().filter((endpoint) => isServed(endpoint, inputs, labels));
-  const seen = [...Map.groupBy(served, ({ locality }) => locality)].flatMap(([locality, members]) =>
-    splitHorizon(members, inputs.network, inputs.gateways).map((endpoint) => ({ ...endpoint, locality })),
+  const groups = groupByLocality(served).map((group) =>
+    withMembers(group, splitHorizon(group.members, inputs.network, inputs.gateways)),
   );
-  return prioritized(groupByLocality(seen), inputs)
+  return prioritized(groups, inputs)
     .sort((a, b) => compareText(a.locality, b.locality) || a.priority - b.priority)
     .map(({ locality, members, weight, priority }) => {
       const { region, zone, subzone } = parseLocality(locality);
       return {
         locality: { region, zone, subZone: subzone },
         lbEndpoints: members.map((endpoint) => lbEndpoint(endpoint, inputs)),
-        loadBalancingWeight: weight,
+        ...(weight > 0 && { loadBalancingWeight: weight }),
         priority,
       };
     });

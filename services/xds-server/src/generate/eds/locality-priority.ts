@@ -26,6 +26,14 @@ export function groupByLocality<Endpoint extends Member>(members: readonly Endpo
     .map(([locality, found]) => ({ locality, members: found, weight: sumOfWeights(found), priority: 0 }));
 }
 
+/** The group stays in its place, even without members. */
+export function withMembers<Endpoint extends Member>(
+  group: Group<Endpoint>,
+  members: readonly Endpoint[],
+): Group<Endpoint> {
+  return members === group.members ? group : { ...group, members, weight: sumOfWeights(members) };
+}
+
 function sumOfWeights(members: readonly Member[]): number {
   return members.reduce((sum, { weight }) => sum + Math.max(weight, 1), 0);
 }

@@ -4,19 +4,22 @@ import type { NetworkGateway } from "../../snapshot/scope/network-gateways.ts";
 
 export type GatewaysByNetwork = ReadonlyMap<string, readonly NetworkGateway[]>;
 
-/** The endpoints as seen from `network`: those that are out of reach are replaced by gateways with their weight. */
+/**
+ * The endpoints as seen from `network`: those that are out of reach are replaced by gateways with their weight.
+ * Endpoints without an address can be reached by a gateway only.
+ */
 export function splitHorizon(
   endpoints: readonly Endpoint[],
   network: string,
   gateways: GatewaysByNetwork,
 ): readonly Endpoint[] {
-  if (gateways.size === 0) return endpoints;
   const scale = [...gateways.values()].reduce((product, { length }) => leastCommonMultiple(product, length), 1);
   const seen: Endpoint[] = [];
   const remote = new Map<NetworkGateway, number>();
   for (const endpoint of endpoints) {
     const weight = Math.max(endpoint.weight, 1) * scale;
     const ways = gatewaysFor(endpoint, network, gateways);
+    if (ways.length === 0 && endpoint.addresses[0] === "") continue;
     if (ways.length === 0) seen.push(scale === 1 ? endpoint : { ...endpoint, weight });
     // A gateway routes by SNI: what does not speak the mesh's TLS cannot be reached through it.
     else if (endpoint.tlsMode === "istio")

@@ -1,5 +1,5 @@
 /** Gateways through which a network is reached from others: of MeshNetworks, and services labelled with their network. */
-import { compareText } from "@flotilla/model";
+import { compareText, type Service } from "@flotilla/model";
 import { query } from "../view.ts";
 import { allServices } from "./services.ts";
 
@@ -24,30 +24,38 @@ export const networkGateways = query<ReadonlyMap<string, readonly NetworkGateway
     const ofService = (network: string, hostname: string, port: number) =>
       services
         .filter((service) => service.hostname === hostname)
-        .flatMap((service) => addressesOf(service.clusterExternalAddresses, network, port));
+        .flatMap((service) => addressesOf(service, network, port));
     for (const [network, { gateways }] of Object.entries(view.networks?.networks ?? {})) {
       for (const { gw, port } of gateways) {
         if (gw.case === "address") found.push({ network, clusterId: "", address: gw.value, port });
         else if (gw.case === "registryServiceName") found.push(...ofService(network, gw.value, port));
       }
     }
-    for (const { labels, clusterExternalAddresses } of services) {
-      const network = labels[networkLabel];
+    for (const service of services) {
+      const network = service.labels[networkLabel];
       if (network === undefined || network === "") continue;
-      found.push(...addressesOf(clusterExternalAddresses, network, Number(labels[portLabel] ?? defaultPort)));
+      found.push(...addressesOf(service, network, Number(service.labels[portLabel] ?? defaultPort)));
     }
     found.sort((a, b) => compareText(a.address, b.address) || a.port - b.port);
-    return Map.groupBy(found, ({ network }) => network);
+    return Map.groupBy(distinct(found), ({ network }) => network);
   },
   (a, b) => JSON.stringify([...a]) === JSON.stringify([...b]),
 );
 
+/** A node port service is reached at nodes, by another port than its own. */
 function addressesOf(
-  byCluster: Readonly<Record<string, readonly string[]>> | undefined,
+  { clusterExternalAddresses = {}, clusterExternalPorts = {} }: Service,
   network: string,
-  port: number,
+  servicePort: number,
 ): readonly NetworkGateway[] {
-  return Object.entries(byCluster ?? {}).flatMap(([clusterId, addresses]) =>
-    addresses.map((address) => ({ network, clusterId, address, port })),
-  );
+  return Object.entries(clusterExternalAddresses).flatMap(([clusterId, addresses]) => {
+    const port = clusterExternalPorts[clusterId]?.[servicePort] ?? servicePort;
+    return addresses.map((address) => ({ network, clusterId, address, port }));
+  });
+}
+
+/** MeshNetworks may name a service that is labelled as well. */
+function distinct(gateways: readonly NetworkGateway[]): readonly NetworkGateway[] {
+  const key = ({ network, address, port }: NetworkGateway) => `${network} ${address} ${port}`;
+  return [...new Map(gateways.map((gateway) => [key(gateway), gateway])).values()];
 }

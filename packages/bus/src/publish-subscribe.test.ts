@@ -128,4 +128,22 @@ describe("publisher and subscriber", () => {
     const items = await take(bus, (seen) => seen.some(({ kind }) => kind === "synced"));
     assert.equal(items.filter(({ kind }) => kind === "group").length, 1);
   });
+
+  it("is caught up when those who matter have told all; until then news comes nevertheless", async () => {
+    const { bus, publisher } = open("awaiting");
+    await publisher("one").synchronize([config("a", {})]);
+    const stop = new AbortController();
+    const publishers = ["one", "two"];
+    const options = { bus, filter: filters.config, afterSequence: 0, publishers, seal, log: noopLogger };
+    const items = subscribe(options, stop.signal);
+    const next = async () => (await items.next()).value?.kind;
+    assert.deepEqual([await next(), await next()], ["group", "synced"]);
+    const waiting = next();
+    await publisher("one").publish([config("b", {})]);
+    assert.equal(await waiting, "group");
+    await publisher("two").synchronize([config("c", {})]);
+    assert.deepEqual([await next(), await next(), await next()], ["group", "synced", "caught-up"]);
+    stop.abort();
+    await items.return(undefined);
+  });
 });

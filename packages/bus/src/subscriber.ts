@@ -55,8 +55,8 @@ class Reading {
   /** What of it has been handed out: the rest of its groups may still come. */
   #recent: Member[] = [];
   readonly #missing: Set<string>;
-  /** Everything stored has come, but not everybody has told all. */
-  #epoch: string | undefined;
+  /** Everything stored has come, and that has not been said: not everybody has told all. */
+  #unsaid: { readonly epoch: string } | undefined;
 
   constructor(options: SubscribeOptions) {
     this.#options = options;
@@ -68,7 +68,7 @@ class Reading {
     this.#groups.clear();
     this.#backlog = new Map();
     this.#recent = [];
-    this.#epoch = undefined;
+    this.#unsaid = undefined;
     for (const publisher of this.#options.publishers ?? []) this.#missing.add(publisher);
   }
 
@@ -89,8 +89,12 @@ class Reading {
   }
 
   *onCaughtUp(sequence: number, epoch: string): Generator<SubscriberItem> {
-    this.#epoch = epoch;
-    if (this.#missing.size === 0) yield* this.#endBacklog(sequence);
+    yield* this.#handOutBacklog(sequence);
+    this.#groups.begin(this.#recent, sequence);
+    this.#backlog = undefined;
+    this.#recent = [];
+    this.#unsaid = { epoch };
+    yield* this.#sayCaughtUp(sequence);
   }
 
   *#onMarker(publisher: string, position: number): Generator<SubscriberItem> {
@@ -99,16 +103,14 @@ class Reading {
       for (const group of this.#groups.flush(publisher, position)) yield { kind: "group", group };
     } else yield* this.#handOutBacklog(position);
     yield { kind: "synced", publisher, position };
-    if (this.#backlog !== undefined && this.#epoch !== undefined && this.#missing.size === 0)
-      yield* this.#endBacklog(position);
+    yield* this.#sayCaughtUp(position);
   }
 
-  *#endBacklog(position: number): Generator<SubscriberItem> {
-    yield* this.#handOutBacklog(position);
-    this.#groups.begin(this.#recent, position);
-    this.#backlog = undefined;
-    this.#recent = [];
-    yield { kind: "caught-up", position, epoch: this.#epoch ?? "" };
+  *#sayCaughtUp(position: number): Generator<SubscriberItem> {
+    if (this.#unsaid === undefined || this.#missing.size > 0) return;
+    const { epoch } = this.#unsaid;
+    this.#unsaid = undefined;
+    yield { kind: "caught-up", position, epoch };
   }
 
   *#handOutBacklog(position: number): Generator<SubscriberItem> {

@@ -4,7 +4,7 @@
  */
 import { type Bus, filters, keyText, type Seal, subscribe } from "@flotilla/bus";
 import type { Change, ChangeGroup } from "@flotilla/model";
-import type { Logger } from "@flotilla/runtime";
+import { aborted, type Logger } from "@flotilla/runtime";
 import { type SnapshotStore, StateError } from "@flotilla/state";
 import type { CoreSource } from "../core-source.ts";
 import type { IngestMetrics } from "./ingest-metrics.ts";
@@ -12,7 +12,7 @@ import { Inputs } from "./inputs.ts";
 import { SnapshotWriter, snapshotChanges } from "./snapshot-writer.ts";
 
 export interface IngestOptions {
-  readonly source: CoreSource;
+  readonly source: Pick<CoreSource, "apply">;
   readonly store: SnapshotStore;
   readonly seal: Seal | undefined;
   readonly log: Logger;
@@ -28,14 +28,27 @@ export class Ingest {
   readonly #options: IngestOptions;
   readonly #inputs = new Inputs();
   readonly #writer: SnapshotWriter;
-  readonly #synced = new Set<string>();
+  readonly #completed = Promise.withResolvers<void>();
   #position = 0;
+  /** The sequence that the position belongs to. */
+  #epoch: string | undefined;
   #isComplete = false;
+  /** False while a stream that began anew is told again: old and new are mixed then. */
+  #isWhole = false;
 
   constructor(options: IngestOptions) {
     this.#options = options;
     const { store, seal, log } = options;
-    this.#writer = new SnapshotWriter({ store, seal, log, inputs: this.#inputs, gatherMs: 50, claimMs: 3_000 });
+    const isWhole = () => this.#isWhole;
+    this.#writer = new SnapshotWriter({
+      store,
+      seal,
+      log,
+      inputs: this.#inputs,
+      isWhole,
+      gatherMs: 50,
+      claimMs: 3_000,
+    });
   }
 
   /** Position in the fleet's sequence up to which changes are applied. */
@@ -50,6 +63,7 @@ export class Ingest {
       const snapshot = await store.load();
       if (snapshot === undefined) return;
       const started = performance.now();
+      this.#epoch = snapshot.epoch;
       this.#apply(snapshotChanges(snapshot, seal), snapshot.position, false);
       log.info("the snapshot is loaded", {
         entries: snapshot.entries.size,
@@ -65,23 +79,25 @@ export class Ingest {
 
   /** Follows the stream until `stop` fires. */
   async follow(bus: Bus, stop: AbortSignal): Promise<void> {
-    const { seal, log, metrics } = this.#options;
-    const items = subscribe({ bus, seal, log, filter: filters.everything, afterSequence: this.#position }, stop);
-    for await (const item of items) {
+    const { seal, log, metrics, publishers } = this.#options;
+    const from = { afterSequence: this.#position, epoch: this.#epoch };
+    for await (const item of subscribe({ bus, seal, log, filter: filters.everything, publishers, ...from }, stop)) {
       if (item.kind === "group") this.#applyGroup(item.group);
-      else if (item.kind === "synced") this.#publisherSynced(item.publisher);
+      else if (item.kind === "caught-up") this.#caughtUp(item.position, item.epoch);
       else if (item.kind === "reset") {
         log.warn("the stream began anew, everything is compared again", { reason: item.reason });
         metrics.resyncs.add(1);
         this.#inputs.beginAgain();
-        this.#synced.clear();
+        this.#position = 0;
+        this.#isWhole = false;
       }
     }
   }
 
-  /** Keeps the shared snapshot up to date until `stop` fires. */
-  persist(stop: AbortSignal): Promise<void> {
-    return this.#writer.run(stop);
+  /** Keeps the shared snapshot up to date until `stop` fires; part of a mesh is no snapshot. */
+  async persist(stop: AbortSignal): Promise<void> {
+    await Promise.race([this.#completed.promise, aborted(stop)]);
+    await this.#writer.run(stop);
   }
 
   #applyGroup({ changes, cause, position }: ChangeGroup): void {
@@ -102,21 +118,25 @@ export class Ingest {
     this.#writer.note(
       changes.map((change) => [keyText(change), change.op === "put" ? change : undefined] as const),
       this.#position,
+      this.#epoch,
     );
   }
 
-  #publisherSynced(publisher: string): void {
-    const { publishers } = this.#options;
-    this.#synced.add(publisher);
-    if (!publishers.every((one) => this.#synced.has(one))) return;
+  /** All publishers have told all: what was there before and was not told again is gone. */
+  #caughtUp(position: number, epoch: string): void {
+    this.#epoch = epoch;
     const vanished = this.#inputs.endAgain();
-    if (vanished.length > 0) this.#apply(vanished, this.#position, true);
+    if (vanished.length > 0) this.#apply(vanished, position, true);
+    this.#position = Math.max(this.#position, position);
     this.#complete("stream");
+    this.#writer.note([], this.#position, epoch);
   }
 
   #complete(from: "snapshot" | "stream"): void {
+    this.#isWhole = true;
     if (this.#isComplete) return;
     this.#isComplete = true;
+    this.#completed.resolve();
     this.#options.onComplete(from);
   }
 }

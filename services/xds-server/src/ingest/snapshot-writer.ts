@@ -11,6 +11,8 @@ import type { Inputs } from "./inputs.ts";
 export interface SnapshotWriterOptions {
   readonly store: SnapshotStore;
   readonly inputs: Inputs;
+  /** Nothing is written while the inputs are not those of one position. */
+  readonly isWhole: () => boolean;
   readonly seal: Seal | undefined;
   readonly log: Logger;
   /** Changes within this time are written together. */
@@ -24,6 +26,7 @@ export class SnapshotWriter {
   readonly #pending = new Map<string, Change | undefined>();
   readonly #wakeup = new Wakeup();
   #position = 0;
+  #epoch: string | undefined;
   #isWriter = false;
 
   constructor(options: SnapshotWriterOptions) {
@@ -31,9 +34,10 @@ export class SnapshotWriter {
   }
 
   /** What changed; `key` as the inputs have it. */
-  note(changes: Iterable<readonly [string, Change | undefined]>, position: number): void {
+  note(changes: Iterable<readonly [string, Change | undefined]>, position: number, epoch: string | undefined): void {
     for (const [key, change] of changes) this.#pending.set(key, change);
     this.#position = position;
+    this.#epoch = epoch;
     this.#wakeup.wake();
   }
 
@@ -54,8 +58,8 @@ export class SnapshotWriter {
   }
 
   async #writePending(): Promise<void> {
-    const { store, inputs, log } = this.#options;
-    if (!store.state.connected || this.#position === 0) return;
+    const { store, inputs, log, isWhole } = this.#options;
+    if (!store.state.connected || this.#position === 0 || !isWhole()) return;
     if (!this.#isWriter) {
       const claimed = await store.claim();
       if (claimed === undefined) return;
@@ -67,7 +71,7 @@ export class SnapshotWriter {
     this.#pending.clear();
     const entries = new Map([...pending].map(([key, change]) => [key, change && this.#encode(key, change)]));
     // Also without entries: it keeps the lock.
-    if (await store.write({ entries, position: this.#position })) return;
+    if (await store.write({ entries, position: this.#position, epoch: this.#epoch })) return;
     this.#isWriter = false;
   }
 

@@ -1,0 +1,137 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { type Bus, connectBus, createPublisher } from "@flotilla/bus";
+import type { Change } from "@flotilla/model";
+import { createMetrics, noopLogger, until } from "@flotilla/runtime";
+import { openStore } from "@flotilla/state";
+import { Ingest } from "./ingest.ts";
+import { createIngestMetrics } from "./ingest-metrics.ts";
+
+const config = (name: string, x: number): Change => {
+  const key = { kind: "VirtualService", namespace: "shop", name };
+  return {
+    type: "config",
+    op: "put",
+    key,
+    value: { key, labels: {}, annotations: {}, creationTimeMs: 0, spec: { x } },
+  };
+};
+const publishers = ["config-controller", "service-controller"];
+
+function publisherOn(bus: Bus, publisher = "config-controller") {
+  return createPublisher({ bus, publisher, seal: undefined, log: noopLogger, nowMs: Date.now });
+}
+
+/** A replica: what it holds, how each object changed, and whether its mesh is complete. */
+function replica(storeUrl: string) {
+  const held = new Map<string, number>();
+  const history: string[] = [];
+  const completed: string[] = [];
+  const store = openStore({ url: storeUrl, log: noopLogger });
+  const apply = (changes: readonly Change[]) => {
+    for (const change of changes) {
+      const name = "name" in change.key ? change.key.name : "";
+      history.push(`${change.op} ${name}`);
+      if (change.op === "delete") held.delete(name);
+      else if (change.type === "config") held.set(name, (change.value.spec as { readonly x: number }).x);
+    }
+    return [];
+  };
+  const ingest = new Ingest({
+    source: { apply },
+    store,
+    seal: undefined,
+    log: noopLogger,
+    metrics: createIngestMetrics(createMetrics()),
+    nowMs: Date.now,
+    publishers,
+    onComplete: (from) => completed.push(`${from} with ${[...held.keys()].sort().join("+")}`),
+  });
+  const stop = new AbortController();
+  const running: Promise<void>[] = [];
+  const follow = (bus: Bus) => void running.push(ingest.follow(bus, stop.signal), ingest.persist(stop.signal));
+  const end = async () => {
+    stop.abort();
+    await Promise.all(running);
+    await store[Symbol.asyncDispose]();
+  };
+  return { held, history, completed, store, ingest, follow, [Symbol.asyncDispose]: end };
+}
+
+const connect = (name: string) =>
+  connectBus({ url: `embedded:${name}`, clientName: "test", log: noopLogger }, new AbortController().signal);
+const soon = (what: string) => ({ withinMs: 5_000, what });
+
+describe("ingest", () => {
+  it("is complete with what came after the publishers' marks, not at the marks", async () => {
+    await using bus = await connect("ingest-late");
+    const publisher = publisherOn(bus);
+    await publisher.synchronize([config("a", 1)]);
+    await publisherOn(bus, "service-controller").synchronize([]);
+    await publisher.publish([config("b", 1)]);
+    await using one = replica("embedded:ingest-late");
+    one.follow(bus);
+    await until(() => one.completed.length > 0, soon("the mesh"));
+    assert.deepEqual(one.completed, ["stream with a+b"]);
+  });
+
+  it("waits for every publisher, and writes no snapshot of a part", async () => {
+    await using bus = await connect("ingest-part");
+    await publisherOn(bus).synchronize([config("a", 1)]);
+    await using one = replica("embedded:ingest-part");
+    one.follow(bus);
+    await until(() => one.held.size === 1, soon("the object"));
+    // Longer than changes are gathered before they are written.
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    assert.deepEqual(one.completed, []);
+    assert.equal(await one.store.load(), undefined);
+    await publisherOn(bus, "service-controller").synchronize([]);
+    await until(() => one.completed.length > 0, soon("the mesh"));
+    await until(() => one.store.load(), soon("the snapshot"));
+  });
+
+  it("goes on from the snapshot: nothing twice, nothing left out", async () => {
+    await using bus = await connect("ingest-resume");
+    const publisher = publisherOn(bus);
+    await publisher.synchronize([config("a", 1), config("b", 1)]);
+    await publisherOn(bus, "service-controller").synchronize([]);
+    await using one = replica("embedded:ingest-resume");
+    one.follow(bus);
+    await until(async () => (await one.store.load())?.entries.size === 2, soon("the snapshot"));
+    await using two = replica("embedded:ingest-resume");
+    await two.ingest.loadSnapshot();
+    assert.deepEqual(two.completed, ["snapshot with a+b"]);
+    await publisher.publish([config("b", 2)]);
+    two.follow(bus);
+    await until(() => two.held.get("b") === 2, soon("the change"));
+    assert.deepEqual(two.history, ["put a", "put b", "put b"]);
+  });
+
+  it("a snapshot of another stream is compared with this one: nothing is taken back that is still there", async () => {
+    const storeUrl = "embedded:ingest-epochs";
+    await using held = openStore({ url: storeUrl, log: noopLogger });
+    {
+      await using bus = await connect("ingest-epoch-1");
+      await publisherOn(bus).synchronize([config("a", 1), config("b", 1), config("gone", 1)]);
+      await publisherOn(bus, "service-controller").synchronize([]);
+      await using one = replica(storeUrl);
+      one.follow(bus);
+      await until(async () => (await held.load())?.entries.size === 3, soon("the snapshot"));
+    }
+    await using bus = await connect("ingest-epoch-2");
+    const publisher = publisherOn(bus);
+    await publisher.synchronize([config("a", 1)]);
+    await publisherOn(bus, "service-controller").synchronize([]);
+    // As many messages as the old stream had, so that only the epoch tells them apart.
+    for (let x = 2; x < 9; x++) await publisher.publish([config("b", x)]);
+    await using two = replica(storeUrl);
+    await two.ingest.loadSnapshot();
+    two.follow(bus);
+    await until(() => !two.held.has("gone"), soon("the object that vanished to go"));
+    assert.deepEqual(Object.fromEntries(two.held), { a: 1, b: 8 });
+    assert.ok(!two.history.includes("delete a") && !two.history.includes("delete b"), two.history.join());
+    await until(async () => (await held.load())?.epoch === bus.epoch, soon("the snapshot of the new stream"));
+    const { position = 0 } = (await held.load()) ?? {};
+    assert.ok(position > 0 && position <= two.ingest.position);
+  });
+});

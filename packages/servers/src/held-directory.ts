@@ -1,9 +1,10 @@
 /**
- * A server's directory belongs to one process at a time. One that was killed leaves its server behind:
- * the next that wants the directory ends that server first.
+ * A server lives as long as the process that started it, and its directory belongs to that process. One
+ * that is left behind nevertheless is ended by the next that wants the directory.
  */
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import type { Socket } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { until } from "@flotilla/runtime";
@@ -36,6 +37,23 @@ export function noteHolder(directory: string, name: string, pid: number): void {
 
 export function releaseDirectory(directory: string, name: string, pid: number): void {
   if (readHolder(directory, name)?.pid === pid) rmSync(fileOf(directory, name), { force: true });
+}
+
+/**
+ * Ends a server when this process ends, however it ends: the watcher reads from a pipe that only this
+ * process writes to. Returns what ends the watcher itself.
+ */
+export function endWithThisProcess(pid: number): () => void {
+  const script = 'cat >/dev/null; kill -s TERM -- "-$1" 2>/dev/null';
+  const watcher = spawn("/bin/sh", ["-c", script, "sh", String(pid)], {
+    stdio: ["pipe", "ignore", "ignore"],
+    detached: true,
+  });
+  watcher.unref();
+  (watcher.stdin as Socket).unref();
+  return () => {
+    if (watcher.pid !== undefined) endGroup(watcher.pid, "SIGKILL");
+  };
 }
 
 /** A server started by us leads a group of its own, so that a Ctrl-C reaches it in our order only. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -20,6 +20,12 @@ async function ask(port: number, question: string): Promise<string> {
   const [answer] = (await once(socket, "data")) as [Buffer];
   socket.destroy();
   return answer.toString();
+}
+
+async function pidOfTheDead(): Promise<number> {
+  const child = spawn("/bin/true");
+  await once(child, "exit");
+  return child.pid ?? 0;
 }
 
 function isAlive(pid: number): boolean {
@@ -78,7 +84,7 @@ describe("real servers", () => {
     });
   });
 
-  it("ends the server that a killed process left behind, and not one whose owner lives", async () => {
+  it("a directory has one owner, whose server ends with it even when it is killed", async () => {
     const directory = join(root, "left");
     const code = `
       import { startNats } from ${JSON.stringify(new URL("./index.ts", import.meta.url).href)};
@@ -96,8 +102,16 @@ describe("real servers", () => {
     });
     owner.kill("SIGKILL");
     await once(owner, "exit");
-    assert.ok(isAlive(left), "a killed process cannot end its server");
+    await until(() => !isAlive(left), { withinMs: 5_000, what: "the server to end with its owner" });
     await using _server = await startNats({ directory, env });
-    await until(() => !isAlive(left), { withinMs: 5_000, what: "the server that was left behind to end" });
+  });
+
+  it("a server that was left behind is ended by the next owner of its directory", async () => {
+    const directory = join(root, "left behind");
+    const first = await startNats({ directory, env });
+    writeFileSync(join(directory, "nats.pid"), JSON.stringify({ pid: first.pid, owner: await pidOfTheDead() }));
+    await using second = await startNats({ directory, env });
+    assert.equal(await first.exited, "signal SIGKILL");
+    assert.notEqual(second.pid, first.pid);
   });
 });

@@ -6,7 +6,7 @@ import { join, resolve } from "node:path";
 import { delay } from "@flotilla/runtime";
 import { ServersError } from "./errors.ts";
 import { type FindOptions, findServer } from "./find-server.ts";
-import { endGroup, noteHolder, releaseDirectory, takeDirectory } from "./held-directory.ts";
+import { endGroup, endWithThisProcess, noteHolder, releaseDirectory, takeDirectory } from "./held-directory.ts";
 
 export interface StartOptions extends FindOptions {
   /** For its data and its log. One server of a kind at a time. */
@@ -118,11 +118,9 @@ async function launch(
   const { pid } = child;
   if (pid === undefined) throw new ServersError("SERVER_FAILED", `cannot start ${binary}: ${await exited}`);
   noteHolder(directory, name, pid);
-  // A child must not outlive this process, however that ends.
-  const endWithUs = () => endGroup(pid, "SIGKILL");
-  process.once("exit", endWithUs);
+  const endWatcher = endWithThisProcess(pid);
   void exited.then(() => {
-    process.off("exit", endWithUs);
+    endWatcher();
     releaseDirectory(directory, name, pid);
   });
   const end = async (signal: NodeJS.Signals): Promise<void> => {

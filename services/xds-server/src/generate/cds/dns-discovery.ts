@@ -1,12 +1,10 @@
 /** Clusters whose endpoints Envoy finds by DNS. */
 import { create, type Duration, pack } from "@flotilla/proto";
-import {
-  Cluster_DiscoveryType as Discovery,
-  Cluster_DnsLookupFamily as LookupFamily,
-} from "@flotilla/proto/envoy/config/cluster/v3/cluster_pb";
+import { Cluster_DiscoveryType as Discovery } from "@flotilla/proto/envoy/config/cluster/v3/cluster_pb";
 import { CaresDnsResolverConfigSchema } from "@flotilla/proto/envoy/extensions/network/dns_resolver/cares/v3/cares_dns_resolver_pb";
 import type { IpMode } from "../../snapshot/facets.ts";
 import { assignmentEndpoints, type EndpointInputs } from "../eds/load-assignment.ts";
+import { lookupFamilies } from "../shared/dns-cache.ts";
 
 export interface DnsInputs {
   readonly clusterName: string;
@@ -17,19 +15,13 @@ export interface DnsInputs {
   readonly refreshRate: Duration | undefined;
 }
 
-const families: Readonly<Record<IpMode, LookupFamily>> = {
-  ipv4: LookupFamily.V4_ONLY,
-  ipv6: LookupFamily.V6_ONLY,
-  dual: LookupFamily.ALL,
-};
-
 export function dnsDiscovery({ clusterName, endpoints, isLogical, ipMode, refreshRate }: DnsInputs) {
   return {
     clusterDiscoveryType: {
       case: "type" as const,
       value: isLogical ? Discovery.LOGICAL_DNS : Discovery.STRICT_DNS,
     },
-    dnsLookupFamily: families[ipMode],
+    dnsLookupFamily: lookupFamilies[ipMode],
     dnsRefreshRate: refreshRate ?? { seconds: 60n, nanos: 0 },
     dnsJitter: { seconds: 0n, nanos: 100_000_000 },
     respectDnsTtl: true,

@@ -24,6 +24,7 @@ import { statName } from "../shared/stat-name.ts";
 import { clusterMetadata, metadataExchangeFilter, rulePath } from "./cluster-parts.ts";
 import { circuitBreakers, connectionOptions, httpOptions, speaksHttp2 } from "./connection-pool.ts";
 import { dnsDiscovery } from "./dns-discovery.ts";
+import { dynamicDiscovery } from "./dynamic-dns.ts";
 import { canWeighLocalities, commonLbConfig, isPassthrough, loadBalancer } from "./load-balancer.ts";
 import { clusterTarget } from "./outbound-names.ts";
 import { outlierDetection } from "./outlier-detection.ts";
@@ -48,6 +49,8 @@ export interface OutboundClusterInputs {
   readonly dnsRefreshRate: Duration | undefined;
   readonly ipMode: IpMode;
   readonly isOriginalDestination: boolean;
+  /** Hosts below a wildcard, resolved as requests for them come. */
+  readonly isDynamic: boolean;
   readonly automaticTls: "none" | "every-endpoint" | "by-endpoint";
   readonly exchangesMetadata: boolean;
   readonly subjectAltNames: string;
@@ -71,6 +74,7 @@ export function selectOutboundCluster(
   const rule = destinationRuleOf(view, service);
   const policy = rule && trafficPolicyOf(rule.spec, port.number, subset);
   const byDns = isByDns(service);
+  const isDynamic = service.resolution === "dynamic-dns";
   const isOriginalDestination = followsOriginalDestination(view, service, policy);
   return {
     kind: "outbound",
@@ -86,8 +90,9 @@ export function selectOutboundCluster(
     keepalive: mesh.tcpKeepalive,
     meshUpgrades: mesh.h2UpgradePolicy === MeshUpgrade.UPGRADE,
     dnsRefreshRate: byDns ? mesh.dnsRefreshRate : undefined,
-    ipMode: byDns ? proxy.ipMode : "ipv4",
+    ipMode: byDns || isDynamic ? proxy.ipMode : "ipv4",
     isOriginalDestination,
+    isDynamic,
     automaticTls: automaticTlsMode(view, service, port, isOriginalDestination),
     exchangesMetadata,
     subjectAltNames: upstreamIdentities(view, service).join("\n"),
@@ -117,7 +122,7 @@ function localityInputs(view: View, service: Service, policy: TrafficPolicy | un
 }
 
 export function buildOutboundCluster(inputs: OutboundClusterInputs): Cluster {
-  const { name, altStatName, service, port, subset, policy, rule, isOriginalDestination } = inputs;
+  const { name, altStatName, service, port, subset, policy, rule, isOriginalDestination, isDynamic } = inputs;
   const pool = policy?.connectionPool;
   const protocol = { protocol: port.protocol, pool, meshUpgrades: inputs.meshUpgrades };
   const sockets = transportSockets(inputs, speaksHttp2(protocol));
@@ -125,39 +130,49 @@ export function buildOutboundCluster(inputs: OutboundClusterInputs): Cluster {
     name,
     altStatName,
     ...discovery(inputs),
-    ...(isOriginalDestination ? { lbPolicy: LbPolicy.CLUSTER_PROVIDED } : loadBalancer(policy?.loadBalancer)),
+    ...(isOriginalDestination || isDynamic
+      ? { lbPolicy: LbPolicy.CLUSTER_PROVIDED }
+      : loadBalancer(policy?.loadBalancer)),
     connectTimeout: inputs.connectTimeout ?? { seconds: 10n, nanos: 0 },
     circuitBreakers: circuitBreakers(pool, policy?.retryBudget),
     ...connectionOptions(inputs.keepalive, pool?.tcp?.tcpKeepalive),
-    commonLbConfig: commonLbConfig({
-      minHealthPercent: policy?.outlierDetection?.minHealthPercent ?? 0,
-      keepsSessions: inputs.keepsSessions,
-      weightsLocalities: inputs.hasLocality && !isOriginalDestination && canWeighLocalities(policy?.loadBalancer),
+    ...(!isDynamic && {
+      commonLbConfig: commonLbConfig({
+        minHealthPercent: policy?.outlierDetection?.minHealthPercent ?? 0,
+        keepsSessions: inputs.keepsSessions,
+        weightsLocalities: inputs.hasLocality && !isOriginalDestination && canWeighLocalities(policy?.loadBalancer),
+      }),
     }),
     ...outlierDetection(policy?.outlierDetection),
     ...(inputs.exchangesMetadata && { filters: [metadataExchangeFilter] }),
     ...clusterMetadata({
-      services: [service],
+      services: isDynamic ? [] : [service],
       rule,
       subset,
       isExternal: service.meshExternal && subset === "",
       keepsAlpn: sockets.isStated,
     }),
-    ...httpOptions({ ...protocol, sniffs: true, ...automaticNames(policy) }),
+    ...httpOptions({ ...protocol, sniffs: true, ...automaticNames(policy, isDynamic) }),
     ...sockets.fields,
   });
 }
 
 /** Without a name of its own in the rule, TLS is opened for the host of the request. */
-function automaticNames(policy: TrafficPolicy | undefined) {
+function automaticNames(policy: TrafficPolicy | undefined, isDynamic: boolean) {
   const { mode, sni, subjectAltNames, insecureSkipVerify } = policy?.tls ?? {};
-  if (mode !== TlsMode.SIMPLE && mode !== TlsMode.MUTUAL) return {};
+  const isMeshTls = mode === TlsMode.ISTIO_MUTUAL && isDynamic;
+  if (mode !== TlsMode.SIMPLE && mode !== TlsMode.MUTUAL && !isMeshTls) return {};
   const autoSni = sni === "";
   return { autoSni, autoSanValidation: autoSni && subjectAltNames?.length === 0 && insecureSkipVerify !== true };
 }
 
-function discovery({ name, service, endpoints, isOriginalDestination, ipMode, dnsRefreshRate }: OutboundClusterInputs) {
-  if (isOriginalDestination) return type(Discovery.ORIGINAL_DST);
+function discovery(inputs: OutboundClusterInputs) {
+  const { name, service, policy, endpoints, ipMode, dnsRefreshRate } = inputs;
+  if (inputs.isOriginalDestination) return type(Discovery.ORIGINAL_DST);
+  if (inputs.isDynamic) {
+    const cache = { hostname: service.hostname, ipMode, resolver: "" };
+    return dynamicDiscovery(cache, policy?.tls?.insecureSkipVerify === true);
+  }
   if (endpoints !== undefined) {
     const isLogical = service.resolution === "dns-round-robin";
     return dnsDiscovery({ clusterName: name, endpoints, isLogical, ipMode, refreshRate: dnsRefreshRate });

@@ -1,5 +1,5 @@
 /** Which outbound clusters a proxy has: one a port of each service in scope, one more a subset. */
-import { clusterName, parseClusterName, type Service, type ServicePort } from "@flotilla/model";
+import { clusterName, isHttp, parseClusterName, type Service, type ServicePort } from "@flotilla/model";
 import { destinationRuleOf } from "../../snapshot/scope/destination-rules.ts";
 import { visibleService, visibleServices } from "../../snapshot/scope/sidecar-scope.ts";
 import { query, type View } from "../../snapshot/view.ts";
@@ -13,12 +13,17 @@ function namesOfService(view: View, service: Service): readonly string[] {
   if (service.resolution === "alias") return [];
   const subsets = destinationRuleOf(view, service)?.spec.subsets ?? [];
   return service.ports
-    .filter(({ protocol }) => protocol !== "UDP")
+    .filter((port) => hasCluster(service, port))
     .flatMap(({ number }) =>
       ["", ...subsets.map(({ name }) => name)].map((subset) =>
         clusterName("outbound", number, subset, service.hostname),
       ),
     );
+}
+
+/** Names below a wildcard can be told from what callers say only: by a Host header or a server name. */
+function hasCluster({ resolution }: Service, { protocol }: ServicePort): boolean {
+  return resolution === "dynamic-dns" ? isHttp(protocol) || protocol === "TLS" : protocol !== "UDP";
 }
 
 export interface ClusterTarget {
@@ -33,5 +38,6 @@ export function clusterTarget(view: View, name: string): ClusterTarget | undefin
   if (parts === undefined || parts.direction !== "outbound") return undefined;
   const service = visibleService(view, parts.hostname);
   const port = service?.ports.find(({ number }) => number === parts.port);
-  return service === undefined || port === undefined ? undefined : { service, port, subset: parts.subset };
+  if (service === undefined || port === undefined || !hasCluster(service, port)) return undefined;
+  return { service, port, subset: parts.subset };
 }

@@ -8,11 +8,14 @@ import {
 } from "@flotilla/proto/envoy/config/cluster/v3/cluster_pb";
 import type { ConnectionPoolSettings_TCPSettings_TcpKeepalive as TcpKeepalive } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
 import type { IpMode } from "../../snapshot/facets.ts";
+import { fallbackCluster } from "../../snapshot/scope/sidecar.ts";
 import type { View } from "../../snapshot/view.ts";
 import { createGenerator } from "../generator.ts";
+import { unknownHostsDnsCache } from "../shared/dns-cache.ts";
 import { istioExtensions } from "../shared/istio-extensions.ts";
 import { metadataExchangeFilter } from "./cluster-parts.ts";
 import { circuitBreakers, connectionOptions, httpOptionsKey, passthroughHttpOptions } from "./connection-pool.ts";
+import { buildUnknownHosts, type UnknownHostsInputs, unknownHostsCluster } from "./dynamic-dns.ts";
 import {
   buildInboundCluster,
   type InboundClusterInputs,
@@ -32,14 +35,23 @@ interface FixedClusterInputs {
   readonly ipMode: IpMode;
 }
 
-type ClusterInputs = OutboundClusterInputs | InboundClusterInputs | FixedClusterInputs;
+type ClusterInputs =
+  | OutboundClusterInputs
+  | InboundClusterInputs
+  | FixedClusterInputs
+  | ({ readonly kind: "unknown-hosts" } & UnknownHostsInputs);
 
 const fixedNames = ["BlackHoleCluster", "PassthroughCluster", "InboundPassthroughCluster"] as const;
 
 export const sidecarClusters = createGenerator<ClusterInputs, Cluster>({
   typeUrl: typeUrl.cluster,
   schema: ClusterSchema,
-  names: (view) => [...view.read(outboundClusterNames), ...fixedNames, ...view.read(inboundClusterNames)],
+  names: (view) => [
+    ...view.read(outboundClusterNames),
+    ...fixedNames,
+    ...(view.read(fallbackCluster) === unknownHostsCluster ? [unknownHostsCluster] : []),
+    ...view.read(inboundClusterNames),
+  ],
   select,
   build,
 });
@@ -47,6 +59,16 @@ export const sidecarClusters = createGenerator<ClusterInputs, Cluster>({
 function select(view: View, name: string): ClusterInputs | undefined {
   const exchangesMetadata =
     view.flag("PILOT_ENABLE_METADATA_EXCHANGE", true) && view.proxy.supports(istioExtensions.networkMetadataExchange);
+  if (name === unknownHostsCluster) {
+    const { connectTimeout, tcpKeepalive: keepalive } = view.mesh;
+    return {
+      kind: "unknown-hosts",
+      cache: view.read(unknownHostsDnsCache),
+      connectTimeout,
+      keepalive,
+      exchangesMetadata,
+    };
+  }
   const fixed = fixedNames.find((one) => one === name);
   if (fixed === undefined) {
     return name.startsWith("inbound|")
@@ -64,8 +86,16 @@ function select(view: View, name: string): ClusterInputs | undefined {
 }
 
 function build(inputs: ClusterInputs): Cluster {
-  if (inputs.kind === "outbound") return buildOutboundCluster(inputs);
-  return inputs.kind === "inbound" ? buildInboundCluster(inputs) : buildFixed(inputs);
+  switch (inputs.kind) {
+    case "outbound":
+      return buildOutboundCluster(inputs);
+    case "inbound":
+      return buildInboundCluster(inputs);
+    case "unknown-hosts":
+      return buildUnknownHosts(inputs);
+    case "fixed":
+      return buildFixed(inputs);
+  }
 }
 
 function buildFixed({ name, exchangesMetadata, ipMode, keepalive, ...inputs }: FixedClusterInputs): Cluster {

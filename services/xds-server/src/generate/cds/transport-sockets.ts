@@ -12,7 +12,15 @@ import { automaticTls, mutualTls, plainText, statedTls, withProxyProtocol } from
 
 type TlsInputs = Pick<
   OutboundClusterInputs,
-  "service" | "port" | "subset" | "policy" | "automaticTls" | "subjectAltNames" | "files" | "selectsWorkloads"
+  | "service"
+  | "port"
+  | "subset"
+  | "policy"
+  | "automaticTls"
+  | "subjectAltNames"
+  | "files"
+  | "selectsWorkloads"
+  | "isDynamic"
 >;
 
 export interface TransportSockets {
@@ -40,13 +48,13 @@ export function transportSockets(inputs: TlsInputs, http2: boolean): TransportSo
 }
 
 function meshTls(
-  { service, port, subset, policy, subjectAltNames, files }: TlsInputs,
+  { service, port, subset, policy, subjectAltNames, files, isDynamic }: TlsInputs,
   http2: boolean,
 ): TransportSocket {
   const stated = policy?.tls?.subjectAltNames ?? [];
   const [certificate = "", key = "", root = ""] = files.split("\n");
   return mutualTls({
-    sni: policy?.tls?.sni || sniName("outbound", port.number, subset, service.hostname),
+    sni: policy?.tls?.sni || (isDynamic ? "" : sniName("outbound", port.number, subset, service.hostname)),
     subjectAltNames: stated.length > 0 ? stated : subjectAltNames.split("\n").filter((name) => name !== ""),
     http2,
     files: files === "" ? undefined : { certificate, key, root },

@@ -7,6 +7,7 @@ import { inboundMutualTls } from "../../snapshot/scope/authn.ts";
 import { authorizationPolicies } from "../../snapshot/scope/authz.ts";
 import { query, type View } from "../../snapshot/view.ts";
 import { createGenerator } from "../generator.ts";
+import { tellsAttempts } from "../rds/attempt-count.ts";
 import { statName } from "../shared/stat-name.ts";
 import { authorizationHttpFilters, authorizationNetworkFilters } from "./authz/filters.ts";
 import { type BoundInboundInputs, buildBoundInbound } from "./inbound/bound-inbound.ts";
@@ -39,7 +40,10 @@ export const sidecarListeners = createGenerator<ListenerInputs, Listener>({
 
 function select(view: View, name: string): ListenerInputs | undefined {
   const traits = view.read(listenerTraits);
-  if (name === "virtualOutbound") return { kind: "virtual-outbound", traits, listenPort: view.mesh.proxyListenPort };
+  if (name === "virtualOutbound") {
+    const { proxyListenPort: listenPort } = view.mesh;
+    return { kind: "virtual-outbound", traits, listenPort, tellsAttempts: view.read(tellsAttempts) };
+  }
   if (name === "virtualInbound") return { kind: "virtual-inbound", ...selectVirtualInbound(view) };
   const port = view.read(inboundPorts).find((one) => isBound(one) && boundName(one) === name);
   if (port !== undefined) {

@@ -3,6 +3,8 @@ import { MeshConfig_ProxyPathNormalization_NormalizationType as Normalization } 
 import { fallbackCluster } from "../../snapshot/scope/sidecar.ts";
 import { effectiveTracing } from "../../snapshot/scope/tracing.ts";
 import { query, type View } from "../../snapshot/view.ts";
+import { unknownHostsCluster } from "../cds/dynamic-dns.ts";
+import { type DnsCache, unknownHostsDnsCache } from "../shared/dns-cache.ts";
 import { istioExtensions } from "../shared/istio-extensions.ts";
 import { type AccessLogs, accessLogs } from "./access-log.ts";
 import type { TracingTraits } from "./http/tracing.ts";
@@ -30,7 +32,9 @@ export interface ListenerTraits {
   readonly accessLogs: AccessLogs;
   /** Sessions may be kept with one endpoint. */
   readonly sessions: boolean;
-  /** Where traffic to nowhere known goes: PassthroughCluster, BlackHoleCluster, or an egress proxy. */
+  /** Resolves the hosts of requests to nowhere known, where the mesh asks for that. */
+  readonly unknownHosts: DnsCache | undefined;
+  /** Where connections to nowhere known go: PassthroughCluster, BlackHoleCluster, or an egress proxy. */
   readonly fallbackCluster: string;
   readonly wildcardAddress: string;
   readonly loopbackAddress: string;
@@ -58,11 +62,19 @@ export const listenerTraits = query<ListenerTraits>("listener-traits", (view) =>
     tracing: view.read(tracings),
     accessLogs: view.read(accessLogs),
     sessions: view.flag("PILOT_ENABLE_PERSISTENT_SESSION_FILTER", false),
-    fallbackCluster: view.read(fallbackCluster),
+    ...view.read(fallback),
     wildcardAddress: ipMode === "ipv6" ? "::" : "0.0.0.0",
     loopbackAddress: ipMode === "ipv6" ? "::1" : "127.0.0.1",
     extraAddresses: view.read(dualStackWildcards),
   };
+});
+
+/** Only a request tells the host it is meant for: other connections pass to their original destination. */
+const fallback = query("listener-fallback", (view) => {
+  const cluster = view.read(fallbackCluster);
+  return cluster === unknownHostsCluster
+    ? { fallbackCluster: "PassthroughCluster", unknownHosts: view.read(unknownHostsDnsCache) }
+    : { fallbackCluster: cluster, unknownHosts: undefined };
 });
 
 const sniffed: readonly string[] = ["http/1.1", "h2c"];

@@ -3,7 +3,15 @@ import { create } from "@flotilla/proto";
 import { TrafficDirection } from "@flotilla/proto/envoy/config/core/v3/base_pb";
 import { FilterChainSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_components_pb";
 import { type Listener, ListenerSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_pb";
+import { RouteConfigurationSchema } from "@flotilla/proto/envoy/config/route/v3/route_pb";
+import { unknownHostsCluster } from "../cds/dynamic-dns.ts";
+import { maxDirectResponseBodyBytes } from "../rds/route-configuration.ts";
+import { passthroughRoute } from "../rds/service-routes.ts";
 import { socketAddress } from "../shared/address.ts";
+import type { DnsCache } from "../shared/dns-cache.ts";
+import { dynamicForwardProxy } from "./dynamic-forward-proxy.ts";
+import { connectionManager } from "./http/connection-manager.ts";
+import { httpInspector } from "./listener-filters.ts";
 import { tcpProxy } from "./network/filters.ts";
 import type { ListenerTraits } from "./traits.ts";
 
@@ -11,9 +19,10 @@ export interface VirtualOutboundInputs {
   readonly traits: ListenerTraits;
   /** 15001 by default. */
   readonly listenPort: number;
+  readonly tellsAttempts: boolean;
 }
 
-export function buildVirtualOutbound({ traits, listenPort }: VirtualOutboundInputs): Listener {
+export function buildVirtualOutbound({ traits, listenPort, tellsAttempts }: VirtualOutboundInputs): Listener {
   const fallback = traits.fallbackCluster;
   return create(ListenerSchema, {
     name: "virtualOutbound",
@@ -29,6 +38,7 @@ export function buildVirtualOutbound({ traits, listenPort }: VirtualOutboundInpu
         filterChainMatch: { destinationPort: listenPort },
         filters: [tcpProxy({ statPrefix: "BlackHoleCluster", clusters: "BlackHoleCluster" })],
       }),
+      ...(traits.unknownHosts ? [requestsToUnknownHosts(traits, traits.unknownHosts, tellsAttempts)] : []),
       create(FilterChainSchema, {
         name: "virtualOutbound-catchall-tcp",
         filters: [
@@ -41,7 +51,34 @@ export function buildVirtualOutbound({ traits, listenPort }: VirtualOutboundInpu
         ],
       }),
     ],
+    ...(traits.unknownHosts && { listenerFilters: [httpInspector()] }),
     maxConnectionsToAcceptPerSocketEvent: 1,
     accessLog: [...traits.accessLogs.listener],
+  });
+}
+
+/** Requests say which host they mean: it is resolved anew instead of trusting the address they were sent to. */
+function requestsToUnknownHosts(traits: ListenerTraits, dnsCache: DnsCache, tellsAttempts: boolean) {
+  const route = passthroughRoute(unknownHostsCluster);
+  const routes = create(RouteConfigurationSchema, {
+    name: route.name,
+    virtualHosts: [{ name: route.name, domains: ["*"], routes: [route], includeRequestAttemptCount: tellsAttempts }],
+    validateClusters: false,
+    maxDirectResponseBodySizeBytes: maxDirectResponseBodyBytes,
+    ignorePortInHostMatching: true,
+  });
+  return create(FilterChainSchema, {
+    name: "virtualOutbound-catchall-tcp-http",
+    filterChainMatch: { applicationProtocols: [...traits.plainHttpProtocols] },
+    filters: [
+      connectionManager({
+        traits,
+        direction: "outbound",
+        statPrefix: `outbound_virtualOutbound_${route.name}`,
+        routes,
+        grpcWeb: false,
+        late: [dynamicForwardProxy(dnsCache)],
+      }),
+    ],
   });
 }

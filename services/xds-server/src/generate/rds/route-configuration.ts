@@ -16,7 +16,7 @@ import { blockedRoute, passthroughRoute } from "./service-routes.ts";
 import { encodedVirtualHost, virtualHostsField } from "./virtual-host.ts";
 import { virtualHostPlan } from "./virtual-host-plan.ts";
 
-const maxDirectResponseBodyBytes = 1_048_576;
+export const maxDirectResponseBodyBytes = 1_048_576;
 
 export const sidecarRoutes = createContainerGenerator({
   typeUrl: typeUrl.route,

@@ -8,6 +8,7 @@ import { type Listener, ListenerSchema } from "@flotilla/proto/envoy/config/list
 import { pipeAddress, socketAddress } from "../../shared/address.ts";
 import { zeroDuration } from "../../shared/duration.ts";
 import { exactBalance } from "../connection-balance.ts";
+import { dynamicForwardProxy, dynamicForwardProxyBySni } from "../dynamic-forward-proxy.ts";
 import { connectionManager } from "../http/connection-manager.ts";
 import { statefulSession } from "../http/filters.ts";
 import { httpInspector, tlsInspector } from "../listener-filters.ts";
@@ -34,14 +35,15 @@ export function buildOutboundListener({ traits, plan, detectionTimeout }: Outbou
     ...(bindToPort ? { maxConnectionsToAcceptPerSocketEvent: 1 } : { bindToPort: false }),
     filterChains: [...filterChains],
     ...(defaultFilterChain && { defaultFilterChain }),
-    listenerFilters: [
-      ...(chains.some((chain) => chain.carries === "tcp" && chain.serverNames.length > 0) ? [tlsInspector()] : []),
-      ...(sniffs ? [httpInspector()] : []),
-    ],
+    listenerFilters: [...(chains.some(asksServerName) ? [tlsInspector()] : []), ...(sniffs ? [httpInspector()] : [])],
     listenerFiltersTimeout: (sniffs ? detectionTimeout : undefined) ?? zeroDuration,
     continueOnListenerFiltersTimeout: true,
     ...(traits.exactBalance.outbound && isForwardProxy !== true && { connectionBalanceConfig: exactBalance }),
   });
+}
+
+function asksServerName(chain: OutboundChain): boolean {
+  return chain.carries === "tcp" && (chain.serverNames.length > 0 || chain.byServerName !== undefined);
 }
 
 /** The chain that takes whatever no other takes is the default one, unless it is alone. */
@@ -83,7 +85,9 @@ function buildChain(traits: ListenerTraits, chain: OutboundChain, address: strin
 
 const connectTimeout = { seconds: 15n, nanos: 0 };
 
-function httpChain(traits: ListenerTraits, { sniffed, routeName, grpcWeb }: HttpChain, address: string): FilterChain {
+function httpChain(traits: ListenerTraits, chain: HttpChain, address: string): FilterChain {
+  const { sniffed, routeName, grpcWeb } = chain;
+  const dnsCache = chain.dnsCache ?? traits.unknownHosts;
   return create(FilterChainSchema, {
     ...(sniffed && {
       filterChainMatch: { transportProtocol: "raw_buffer", applicationProtocols: [...traits.plainHttpProtocols] },
@@ -96,7 +100,7 @@ function httpChain(traits: ListenerTraits, { sniffed, routeName, grpcWeb }: Http
         statPrefix: `outbound_${address}`,
         routes: routeName,
         grpcWeb,
-        late: traits.sessions ? [statefulSession] : [],
+        late: [...(traits.sessions ? [statefulSession] : []), ...(dnsCache ? [dynamicForwardProxy(dnsCache)] : [])],
         allowAbsoluteUrl: routeName === "http_proxy",
       }),
     ],
@@ -105,13 +109,14 @@ function httpChain(traits: ListenerTraits, { sniffed, routeName, grpcWeb }: Http
 
 function tcpChain(
   traits: ListenerTraits,
-  { serverNames, prefixes, statPrefix, clusters, protocol, policy, origin }: TcpChain,
+  { serverNames, prefixes, statPrefix, clusters, protocol, policy, origin, byServerName }: TcpChain,
 ): FilterChain {
   const hasMatch = serverNames.length > 0 || prefixes.length > 0;
   return create(FilterChainSchema, {
     ...(hasMatch && { filterChainMatch: { serverNames: [...serverNames], prefixRanges: prefixes.map(prefixRange) } }),
     transportSocketConnectTimeout: connectTimeout,
     filters: [
+      ...(byServerName ? [dynamicForwardProxyBySni(byServerName.dnsCache, byServerName.port)] : []),
       ...(protocol === "Mongo" ? [mongoProxy(statPrefix)] : []),
       tcpProxy({
         statPrefix,

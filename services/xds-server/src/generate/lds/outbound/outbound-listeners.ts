@@ -99,7 +99,8 @@ function addService(view: View, map: ListenerMap, part: Part): void {
   const { protocol, number } = listenPort;
   const isWildcard = bind === "0.0.0.0" || bind === "::";
   // A port whose protocol is unknown has routes of its own: its listener serves one service only.
-  const routeName = number === 0 ? bind : isUnsupported(protocol) ? `${service.hostname}:${number}` : `${number}`;
+  const routeName =
+    number === 0 ? bind : isUnsupported(protocol) && !isWildcard ? `${service.hostname}:${number}` : `${number}`;
   map.add({
     bind,
     port: number,
@@ -108,7 +109,15 @@ function addService(view: View, map: ListenerMap, part: Part): void {
     extraAddresses: furtherAddresses(view, service, bind),
     protocol,
     owner: service.hostname,
-    http: isTcp(protocol) ? undefined : { routeName, grpcWeb: protocol === "GRPC-Web" },
+    http: isTcp(protocol)
+      ? undefined
+      : {
+          routeName,
+          grpcWeb: protocol === "GRPC-Web",
+          ...(service.resolution === "dynamic-dns" && {
+            dnsCache: { hostname: service.hostname, ipMode: view.proxy.ipMode, resolver: "" },
+          }),
+        },
     tcp:
       isTcp(protocol) || isUnsupported(protocol)
         ? tcpChains(view, { service, port, listenPort, cidr, isWildcard, virtualServices })

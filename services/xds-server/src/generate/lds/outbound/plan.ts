@@ -1,5 +1,6 @@
 /** What an outbound listener is made of: plain data, so that equal plans are recognised and not built again. */
 import type { Protocol } from "@flotilla/model";
+import type { DnsCache } from "../../shared/dns-cache.ts";
 import type { WeightedCluster } from "../network/filters.ts";
 
 export interface OutboundListenerPlan {
@@ -24,6 +25,8 @@ export interface HttpChain {
   readonly sniffed: boolean;
   readonly routeName: string;
   readonly grpcWeb: boolean;
+  /** The cache that resolves the names callers ask for, where the service is a wildcard found by DNS. */
+  readonly dnsCache?: DnsCache;
 }
 
 /** Texts are durations. */
@@ -43,6 +46,8 @@ export interface TcpChain {
   readonly clusters: string | readonly WeightedCluster[];
   readonly protocol: Protocol;
   readonly policy: TcpPolicy;
+  /** Connections go to the server name they ask for, found by DNS, at this port. */
+  readonly byServerName?: { readonly dnsCache: DnsCache; readonly port: number };
   /** The VirtualService that made the route, as a path of the Kubernetes API. */
   readonly origin?: string;
 }

@@ -49,6 +49,12 @@ function defaultChain(view: View, target: TcpTarget, serverNames: readonly strin
     clusters: cluster,
     protocol: listenPort.protocol,
     policy: tcpPolicy(view, { host: service.hostname, subset: "" }, true),
+    ...(service.resolution === "dynamic-dns" && {
+      byServerName: {
+        dnsCache: { hostname: service.hostname, ipMode: view.proxy.ipMode, resolver: "" },
+        port: port.number,
+      },
+    }),
   };
 }
 

@@ -24,13 +24,9 @@ const healthStatus: Readonly<Record<Endpoint["health"], HealthStatus>> = {
   terminating: HealthStatus.UNHEALTHY,
 };
 
-export function lbEndpoint(
-  endpoint: Endpoint,
-  { takesMeshTls, isDualStack }: Pick<EndpointInputs, "takesMeshTls" | "isDualStack">,
-) {
+export function lbEndpoint(endpoint: Endpoint, { isDualStack }: Pick<EndpointInputs, "isDualStack">) {
   const { addresses, port, weight, tlsMode, health } = endpoint;
   const [address = "", ...others] = addresses;
-  const isMeshTls = takesMeshTls && tlsMode === "istio";
   return {
     hostIdentifier: {
       case: "endpoint" as const,
@@ -43,7 +39,7 @@ export function lbEndpoint(
     loadBalancingWeight: Math.max(weight, 1),
     metadata: {
       filterMetadata: {
-        ...(isMeshTls && { "envoy.transport_socket_match": { tlsMode } }),
+        ...(tlsMode === "istio" && { "envoy.transport_socket_match": { tlsMode } }),
         istio: workloadMetadata(endpoint),
       },
     },

@@ -1,5 +1,5 @@
 /** EDS: the endpoints of one cluster, grouped by locality. */
-import { compareText, type Labels, parseLocality, type Service } from "@flotilla/model";
+import { compareText, type Endpoint, type Labels, parseLocality, type Service } from "@flotilla/model";
 import { create, type MessageInitShape, typeUrl } from "@flotilla/proto";
 import type { LocalityLbEndpointsSchema } from "@flotilla/proto/envoy/config/endpoint/v3/endpoint_components_pb";
 import {
@@ -12,7 +12,7 @@ import {
   type TrafficPolicy,
 } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
 import type { EndpointShards } from "../../snapshot/keys.ts";
-import { namespaceMode } from "../../snapshot/scope/authn.ts";
+import { type NamespaceMutualTls, namespaceMutualTls, workloadMode } from "../../snapshot/scope/authn.ts";
 import { destinationRuleOf } from "../../snapshot/scope/destination-rules.ts";
 import { networkGateways } from "../../snapshot/scope/network-gateways.ts";
 import type { View } from "../../snapshot/view.ts";
@@ -42,8 +42,10 @@ export interface EndpointInputs {
   readonly keepsSessions: boolean;
   /** The node to which an `internalTrafficPolicy: Local` keeps requests; empty for all nodes. */
   readonly node: string;
-  /** Endpoints may be called by the mesh's TLS. */
+  /** Endpoints may be called by the mesh's TLS, as far as their PeerAuthentications let them. */
   readonly takesMeshTls: boolean;
+  /** Undefined where a DestinationRule decides alone. */
+  readonly peers: NamespaceMutualTls | undefined;
   readonly isDualStack: boolean;
   readonly network: string;
   readonly gateways: GatewaysByNetwork;
@@ -80,7 +82,7 @@ export function endpointInputs(view: View, clusterName: string): EndpointInputs 
     sendsUnhealthy: view.flag("PILOT_SEND_UNHEALTHY_ENDPOINTS", true),
     keepsSessions: keepsSessions(view, service.labels),
     node: service.kubernetes?.nodeLocal === true ? view.proxy.metadataText("NODE_NAME") : "",
-    takesMeshTls: takesMeshTls(view, service, policy),
+    ...meshTls(view, service, policy),
     isDualStack: view.flag("ISTIO_DUAL_STACK", false),
     network: gateways.size === 0 ? "" : view.proxy.network,
     gateways,
@@ -96,6 +98,7 @@ const unknownCluster: Omit<EndpointInputs, "clusterName"> = {
   keepsSessions: false,
   node: "",
   takesMeshTls: true,
+  peers: undefined,
   isDualStack: false,
   network: "",
   gateways: new Map(),
@@ -104,9 +107,15 @@ const unknownCluster: Omit<EndpointInputs, "clusterName"> = {
   ownLabels: "{}",
 };
 
-function takesMeshTls(view: View, service: Service, policy: TrafficPolicy | undefined): boolean {
-  if (policy?.tls !== undefined) return policy.tls.mode === TlsMode.ISTIO_MUTUAL;
-  return namespaceMode(view, service.namespace) !== "DISABLE";
+function meshTls(view: View, service: Service, policy: TrafficPolicy | undefined) {
+  if (policy?.tls !== undefined) return { takesMeshTls: policy.tls.mode === TlsMode.ISTIO_MUTUAL, peers: undefined };
+  return { takesMeshTls: true, peers: view.read(namespaceMutualTls, service.namespace) };
+}
+
+/** Endpoints that the caller must not call by the mesh's TLS are marked as those that cannot. */
+function withTlsMode(endpoint: Endpoint, { takesMeshTls, peers }: EndpointInputs): Endpoint {
+  const isTaken = takesMeshTls && (!peers || workloadMode(peers, endpoint.labels, endpoint.port) !== "DISABLE");
+  return isTaken || endpoint.tlsMode !== "istio" ? endpoint : { ...endpoint, tlsMode: "disabled" };
 }
 
 /** Failover needs a reason to leave an endpoint; shares do not. The proxy is asked only where there is something to do. */
@@ -142,7 +151,10 @@ function ownLabel({ proxy }: View, name: string): string {
 
 export function assignmentEndpoints(inputs: EndpointInputs): MessageInitShape<typeof LocalityLbEndpointsSchema>[] {
   const labels = JSON.parse(inputs.subset) as Labels;
-  const served = [...inputs.shards.values()].flat().filter((endpoint) => isServed(endpoint, inputs, labels));
+  const served = [...inputs.shards.values()]
+    .flat()
+    .filter((endpoint) => isServed(endpoint, inputs, labels))
+    .map((endpoint) => withTlsMode(endpoint, inputs));
   const groups = groupByLocality(served).map((group) =>
     withMembers(group, splitHorizon(group.members, inputs.network, inputs.gateways)),
   );

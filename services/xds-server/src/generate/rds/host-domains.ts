@@ -12,9 +12,10 @@ interface Host {
   readonly aliases: readonly string[];
 }
 
-/** A host without a service is called by its name alone. */
+/** A host without a service is called by its name alone. Envoy compares hosts in lower case. */
 export function hostDomains(view: View, host: Host, service: Service | undefined): Domains {
-  const { hostname, port, listenPort, proxyDomain, aliases } = host;
+  const { port, listenPort, proxyDomain } = host;
+  const [hostname = "", ...aliases] = [host.hostname, ...host.aliases].map((name) => name.toLowerCase());
   const domains =
     service === undefined
       ? { all: [hostname], short: [] }

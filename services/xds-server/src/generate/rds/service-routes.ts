@@ -16,8 +16,10 @@ const everyPath = { pathSpecifier: { case: "prefix", value: "/" } } as const;
 export const encodedServiceRoutes = query<Uint8Array, string>(
   "service-routes",
   (view, argument) => {
-    const [host = "", port = ""] = argument.split("|");
-    const hash = consistentHashFor(view, create(DestinationSchema, { host, port: { number: Number(port) } }));
+    const [hostname = "", port = ""] = argument.split("|");
+    // As everywhere in routes, hosts are in lower case. Source: corpus xds, TestMeshNetworking.
+    const host = hostname.toLowerCase();
+    const hash = consistentHashFor(view, create(DestinationSchema, { host: hostname, port: { number: Number(port) } }));
     const policy = hash === undefined ? undefined : hashPolicy(hash);
     const retries = retryPolicy(view.mesh.defaultHttpRetryPolicy);
     const route = create(RouteSchema, {

@@ -28,7 +28,7 @@ export const encodedVirtualHost = query<Encoded, string>(
         ? view.read(encodedServiceRoutes, `${hostname}|${port}`)
         : view.read(encodedVirtualServiceRoutes, `${virtualService}|${listenPort}`);
     const session = service === undefined ? undefined : sessionConfig(view, service.labels);
-    const head = create(VirtualHostSchema, { name: hostName(plan), domains: [...new Set(domains)] });
+    const head = create(VirtualHostSchema, { name: hostName(plan).toLowerCase(), domains: [...new Set(domains)] });
     const tail = create(VirtualHostSchema, {
       includeRequestAttemptCount: countsAttempts,
       ...(session && { typedPerFilterConfig: { [sessionFilter]: session } }),

@@ -2,7 +2,7 @@
  * Mutual TLS of inbound connections: PeerAuthentication of the mesh, the namespace and the workload.
  * The narrower one wins, UNSET inherits, and at one level the oldest object counts.
  */
-import type { Config } from "@flotilla/model";
+import { type Config, type Labels, matchesLabels } from "@flotilla/model";
 import {
   PeerAuthentication_MutualTLS_Mode as Mode,
   type PeerAuthentication,
@@ -39,6 +39,31 @@ export const inboundMutualTls = query<InboundMutualTls>(
   },
   (a, b) => a.workload === b.workload && sameModes(a.ports, b.ports),
 );
+
+/** What decides about workloads of a namespace as others see them. */
+export interface NamespaceMutualTls {
+  readonly mode: MutualTlsMode;
+  /** Objects that select workloads. */
+  readonly selecting: readonly Config<PeerAuthentication>[];
+}
+
+export const namespaceMutualTls = query<NamespaceMutualTls, string>(
+  "namespace-mutual-tls",
+  (view, namespace) => ({
+    mode: namespaceMode(view, namespace),
+    selecting: view.row(peerAuthenticationsByNamespace, namespace).filter(({ spec }) => hasSelector(spec)),
+  }),
+  (a, b) =>
+    a?.mode === b.mode &&
+    a.selecting.length === b.selecting.length &&
+    a.selecting.every((config, i) => config === b.selecting[i]),
+);
+
+/** The mode of one port of a workload. */
+export function workloadMode({ mode, selecting }: NamespaceMutualTls, labels: Labels, port: number): MutualTlsMode {
+  const own = selecting.find(({ spec }) => matchesLabels(spec.selector?.matchLabels ?? {}, labels));
+  return own === undefined ? mode : modeOf(own.spec.portLevelMtls[port], modeOf(own.spec.mtls, mode));
+}
 
 /** The mode of workloads of `namespace` that no object selects. */
 export function namespaceMode(view: View, namespace: string): MutualTlsMode {

@@ -1,7 +1,6 @@
 /** Gateways through which a network is reached from others: of MeshNetworks, and services labelled with their network. */
 import { compareText, type Service } from "@flotilla/model";
-import { query } from "../view.ts";
-import { allServices } from "./services.ts";
+import { query, type View } from "../view.ts";
 
 export interface NetworkGateway {
   readonly network: string;
@@ -20,26 +19,40 @@ export const networkGateways = query<ReadonlyMap<string, readonly NetworkGateway
   "network-gateways",
   (view) => {
     const found: NetworkGateway[] = [];
-    const services = view.read(allServices);
-    const ofService = (network: string, hostname: string, port: number) =>
-      services
-        .filter((service) => service.hostname === hostname)
-        .flatMap((service) => addressesOf(service, network, port));
-    for (const [network, { gateways }] of Object.entries(view.networks?.networks ?? {})) {
+    for (const [network, { gateways, endpoints }] of Object.entries(view.networks?.networks ?? {})) {
+      const clusters = new Set(endpoints.flatMap(({ ne }) => (ne.case === "fromRegistry" ? [ne.value] : [])));
       for (const { gw, port } of gateways) {
         if (gw.case === "address") found.push({ network, clusterId: "", address: gw.value, port });
-        else if (gw.case === "registryServiceName") found.push(...ofService(network, gw.value, port));
+        // A service leads into the network from the clusters that are part of it, whatever other clusters have of it.
+        else if (gw.case === "registryServiceName") {
+          const services = shardsOfHost(view, gw.value).flatMap((service) => addressesOf(service, network, port));
+          found.push(...services.filter(({ clusterId }) => clusters.has(clusterId)));
+        }
       }
     }
-    for (const service of services) {
-      const network = service.labels[networkLabel];
-      if (network === undefined || network === "") continue;
-      found.push(...addressesOf(service, network, Number(service.labels[portLabel] ?? defaultPort)));
-    }
+    for (const name of view.serviceNames)
+      found.push(...view.read(labelledGateways, `${name.namespace}/${name.hostname}`));
     found.sort((a, b) => compareText(a.address, b.address) || a.port - b.port);
     return Map.groupBy(distinct(found), ({ network }) => network);
   },
   (a, b) => JSON.stringify([...a]) === JSON.stringify([...b]),
+);
+
+function shardsOfHost(view: View, hostname: string): readonly Service[] {
+  return view.servicesByHost(hostname).flatMap((name) => [...view.serviceShards(name).values()]);
+}
+
+/** By `namespace/hostname`: each cluster labels its own part of a service. */
+const labelledGateways = query<readonly NetworkGateway[], string>(
+  "labelled-gateways",
+  (view, text) => {
+    const [namespace = "", hostname = ""] = text.split("/");
+    return [...view.serviceShards({ namespace, hostname }).values()].flatMap((service) => {
+      const network = service.labels[networkLabel] ?? "";
+      return network === "" ? [] : addressesOf(service, network, Number(service.labels[portLabel] ?? defaultPort));
+    });
+  },
+  (a, b) => JSON.stringify(a) === JSON.stringify(b),
 );
 
 /** A node port service is reached at nodes, by another port than its own. */

@@ -37,10 +37,25 @@ export function isClaimed({ inputs }: MeshCase): boolean {
   return inputs.proxy.type === "sidecar" && inputs.services === undefined && inputs.instances === undefined;
 }
 
+/** Changes names in every text of a case. */
+export type Rename = (text: string) => string;
+
+/**
+ * Istio keeps clusters in the order in which it came to know them, which a case does not tell; here they are kept in
+ * order of their names. The first is renamed to come last where the order is to be the other one.
+ */
+export function clusterOrders({ inputs: { kubernetes = {} } }: MeshCase): readonly Rename[] {
+  const [first, second] = Object.keys(kubernetes);
+  const asGiven: Rename = (text) => text;
+  return first === undefined || second === undefined
+    ? [asGiven]
+    : [asGiven, (text) => text.replaceAll(new RegExp(`\\b${first}\\b`, "g"), `z-${first}`)];
+}
+
 /** @throws when an object is refused. */
-export async function loadCore(directory: string, one: MeshCase): Promise<Core> {
+export async function loadCore(directory: string, one: MeshCase, rename: Rename = (text) => text): Promise<Core> {
   const core = new Core({ features: textsOf(one.features) });
-  for (const changes of await loadChanges(directory, one)) {
+  for (const changes of await loadChanges(directory, one, rename)) {
     const [refusal] = core.apply(changes);
     if (refusal !== undefined) throw refusal.error;
   }
@@ -48,8 +63,9 @@ export async function loadCore(directory: string, one: MeshCase): Promise<Core> 
 }
 
 /** A proxy that does not name its cluster is in the only one. */
-export function proxyOf({ inputs: { proxy } }: MeshCase): Proxy {
-  const { type, id, dnsDomain, ipAddresses, labels, configNamespace, metadata } = proxy;
+export function proxyOf({ inputs: { proxy } }: MeshCase, rename: Rename = (text) => text): Proxy {
+  const { type, id, dnsDomain, ipAddresses, labels, configNamespace } = proxy;
+  const metadata = JSON.parse(rename(JSON.stringify(proxy.metadata))) as CaseProxy["metadata"];
   const node = parseNode({
     id: [type, ipAddresses[0] ?? "", id, dnsDomain].join("~"),
     locality: localityOf(proxy.locality),
@@ -58,16 +74,24 @@ export function proxyOf({ inputs: { proxy } }: MeshCase): Proxy {
   return node.clusterId === "" ? { ...node, clusterId: "Kubernetes" } : node;
 }
 
-/** One mesh a cluster; configuration belongs to the first. */
-async function loadChanges(directory: string, { inputs, features }: MeshCase): Promise<readonly (readonly Change[])[]> {
-  const read = async (path: string | undefined) => (path === undefined ? "" : readFile(join(directory, path), "utf8"));
+/** One mesh a cluster; configuration belongs to the only one, else to one of its own that has no workloads. */
+async function loadChanges(
+  directory: string,
+  { inputs, features }: MeshCase,
+  rename: Rename,
+): Promise<readonly (readonly Change[])[]> {
+  const read = async (path: string | undefined) =>
+    path === undefined ? "" : rename(await readFile(join(directory, path), "utf8"));
   const mesh = inputs.mesh === undefined ? {} : (JSON.parse(await read(inputs.mesh)) as JsonObject);
   const networks = inputs.networks === undefined ? {} : (JSON.parse(await read(inputs.networks)) as JsonObject);
   const config = documents(await read(inputs.config));
-  const clusters = Object.entries(inputs.kubernetes ?? { Kubernetes: undefined });
+  const clusters = Object.entries(inputs.kubernetes ?? {}).map(([cluster, path]) => [rename(cluster), path] as const);
+  const [first = "Kubernetes"] = clusters.map(([cluster]) => cluster);
+  const configCluster = clusters.length > 1 ? "Kubernetes" : first;
+  const paths = new Map<string, string | undefined>([[configCluster, undefined], ...clusters]);
   return Promise.all(
-    clusters.map(async ([cluster, path], index) => {
-      const objects = [...(index === 0 ? config : []), ...documents(await read(path))];
+    [...paths].map(async ([cluster, path]) => {
+      const objects = [...(cluster === configCluster ? config : []), ...documents(await read(path))];
       const env = { ...textsOf(features), CLUSTER_ID: cluster };
       return createMesh(env).apply({ put: objects, mesh: mesh as never, networks: networks as never });
     }),
@@ -90,7 +114,8 @@ function kindOf(object: object): { readonly apiVersion: string; readonly kind: s
   const { spec = {}, status = {} } = object as { readonly spec?: object; readonly status?: object };
   if ("addressType" in object) return { apiVersion: "discovery.k8s.io/v1", kind: "EndpointSlice" };
   if ("containers" in spec) return { apiVersion: "v1", kind: "Pod" };
-  if ("ports" in spec || "clusterIP" in spec) return { apiVersion: "v1", kind: "Service" };
+  if (["ports", "clusterIP", "externalIPs"].some((field) => field in spec))
+    return { apiVersion: "v1", kind: "Service" };
   return { apiVersion: "v1", kind: "addresses" in status || "podCIDR" in spec ? "Node" : "Namespace" };
 }
 

@@ -8,6 +8,8 @@ export interface Endpoint {
   /** First the primary address; a Unix socket path or a host name is allowed (ServiceEntry). */
   readonly addresses: readonly string[];
   readonly servicePortName: string;
+  /** The service's port, for endpoints of a ServiceEntry: entries of one host may give one name to several ports. */
+  readonly servicePort?: number;
   readonly port: number;
   readonly labels: Labels;
   /** SPIFFE id of the workload, empty when unknown. */

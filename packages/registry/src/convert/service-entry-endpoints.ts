@@ -48,6 +48,7 @@ export function selectedByServiceEntry(
     addresses,
     weight,
     servicePortName: port.name ?? "",
+    servicePort: port.number,
     port: positive(own[port.name ?? ""]) ?? positive(port.targetPort) ?? port.number,
     health: kind === "Pod" ? "healthy" : "unknown",
     definedBy,
@@ -58,11 +59,13 @@ export function selectedByServiceEntry(
 function endpointPort(
   port: ServiceEntryPort,
   endpoint: WorkloadEntrySpec | undefined,
-): Pick<Endpoint, "servicePortName" | "port"> {
+): Pick<Endpoint, "servicePortName" | "servicePort" | "port"> {
   const servicePortName = port.name ?? "";
-  if (isUnixAddress(endpoint?.address ?? "")) return { servicePortName, port: 0 };
+  const servicePort = port.number;
+  if (isUnixAddress(endpoint?.address ?? "")) return { servicePortName, servicePort, port: 0 };
   return {
     servicePortName,
+    servicePort,
     port: positive(endpoint?.ports?.[servicePortName]) ?? positive(port.targetPort) ?? port.number,
   };
 }

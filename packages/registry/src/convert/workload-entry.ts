@@ -13,7 +13,7 @@ export interface SelectableWorkload {
   readonly weight: number;
   /** Ports by name of the service port. */
   readonly ports: Readonly<Record<string, number>>;
-  /** Kubernetes Services cannot have host names and socket paths for endpoints. */
+  /** Kubernetes Services cannot have host names and socket paths for endpoints; without an address a gateway leads to it. */
   readonly serviceEntriesOnly: boolean;
   readonly definedBy: string;
 }
@@ -34,7 +34,7 @@ export function convertWorkloadEntry(entry: Config, context: EndpointContext): S
     addresses: [address],
     weight: spec.weight ?? 0,
     ports: spec.ports ?? {},
-    serviceEntriesOnly: !isIpAddress(address),
+    serviceEntriesOnly: address !== "" && !isIpAddress(address),
     definedBy: `WorkloadEntry/${entry.key.namespace}/${entry.key.name}`,
   };
 }

@@ -45,15 +45,20 @@ export const inboundClusterNames = query<readonly string[]>("inbound-cluster-nam
     .map(({ port }) => `inbound|${port}||`);
 });
 
+interface OwnService extends ServiceLabel {
+  readonly isExternal: boolean;
+}
+
 /** The services that share a workload port, by name. */
-const servicesOfPort = query<readonly ServiceLabel[], number>(
+const servicesOfPort = query<readonly OwnService[], number>(
   "services-of-port",
   (view, targetPort) =>
     view.proxy.targets
       .filter((target) => target.targetPort === targetPort)
       .map(({ namespace, hostname }) => {
         const service = [...view.serviceShards({ namespace, hostname }).values()][0];
-        return { hostname, namespace, name: service?.name ?? "", registry: service?.registry ?? "" };
+        const { name = "", registry = "", meshExternal: isExternal = false } = service ?? {};
+        return { hostname, namespace, name, registry, isExternal };
       }),
   (a, b) => JSON.stringify(a) === JSON.stringify(b),
 );
@@ -76,7 +81,8 @@ export function selectInboundCluster(view: View, name: string): InboundClusterIn
     keepalive: view.mesh.tcpKeepalive,
     pool: ingress?.connectionPool ?? sidecar?.inboundConnectionPool ?? policy?.connectionPool,
     rule: rule?.spec.trafficPolicy && rulePath(rule.key),
-    services,
+    // What the mesh takes for foreign is told of by its callers, not by itself. Source: corpus xds, TestServiceScoping.
+    services: services.filter(({ isExternal }) => !isExternal),
     endpoint: ingress === undefined ? "" : reachableEndpoint(view, ingress.defaultEndpoint),
     ipMode: view.proxy.ipMode,
   };

@@ -99,7 +99,7 @@ export function selectOutboundCluster(
     files: clientFiles(view),
     keepsSessions: keepsSessions(view, service.labels),
     ...localityInputs(view, service, policy),
-    endpoints: byDns && !isOriginalDestination ? endpointInputs(view, name) : undefined,
+    endpoints: byDns && !isOriginalDestination ? endpointInputs(view, name, port.number) : undefined,
   };
 }
 

@@ -37,7 +37,7 @@ export function clusterTarget(view: View, name: string): ClusterTarget | undefin
   const parts = parseClusterName(name);
   if (parts === undefined || parts.direction !== "outbound") return undefined;
   const service = visibleService(view, parts.hostname);
-  const port = service?.ports.find(({ number }) => number === parts.port);
-  if (service === undefined || port === undefined || !hasCluster(service, port)) return undefined;
-  return { service, port, subset: parts.subset };
+  // DNS has one number for UDP and TCP.
+  const port = service?.ports.find((one) => one.number === parts.port && hasCluster(service, one));
+  return service === undefined || port === undefined ? undefined : { service, port, subset: parts.subset };
 }

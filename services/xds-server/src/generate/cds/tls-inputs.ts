@@ -1,6 +1,7 @@
 /** What decides about the mesh's own TLS towards a service. */
 import type { Service, ServicePort } from "@flotilla/model";
 import { namespaceMode } from "../../snapshot/scope/authn.ts";
+import { servicesOfName } from "../../snapshot/scope/services.ts";
 import { query, type View } from "../../snapshot/view.ts";
 
 /**
@@ -29,11 +30,15 @@ const everyEndpointTakesTls = query<boolean, string>("every-endpoint-takes-tls",
   return endpoints.length > 0 && endpoints.every(({ tlsMode }) => tlsMode === "istio");
 });
 
-/** Who may stand behind a service: what it declares, else the identities of its endpoints. */
+/** Who may stand behind a service: what it declares and the identities of its endpoints. */
 export function upstreamIdentities(view: View, service: Service): readonly string[] {
   const endpoints = [...view.endpoints(service).values()].flat();
   const found = endpoints.map(({ serviceAccount }) => serviceAccount).filter((identity) => identity !== "");
-  return [...new Set([...service.serviceAccounts, ...found])].sort();
+  // Of several ServiceEntries for a host the youngest speaks for all. Source: scenario serviceentry/sans-and-overlap.
+  const youngest = view
+    .read(servicesOfName, `${service.namespace}/${service.hostname}`)
+    .reduce((latest, other) => (other.creationTimeMs >= latest.creationTimeMs ? other : latest), service);
+  return [...new Set([...youngest.serviceAccounts, ...found])].sort();
 }
 
 /** Client certificate, key and root that the proxy has as files, one a line; empty when it has none. */

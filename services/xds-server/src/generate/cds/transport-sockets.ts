@@ -40,8 +40,11 @@ export function transportSockets(inputs: TlsInputs, http2: boolean): TransportSo
   const isMesh = settings === undefined ? mode !== "none" : settings.mode === TlsMode.ISTIO_MUTUAL;
   if (isMesh) return { fields: { transportSocket: prefixed(meshTls(inputs, http2)) }, isStated: false };
   if (settings !== undefined && settings.mode !== TlsMode.DISABLE) {
-    const socket = statedTls({ settings, http2, usesCredentials: inputs.selectsWorkloads });
-    return { fields: { transportSocket: prefixed(socket) }, isStated: true };
+    // Only rules that select their workloads may hand out Secrets; without its Secret TLS is left out altogether.
+    if (settings.credentialName !== "" && !inputs.selectsWorkloads) return { fields: {}, isStated: true };
+    const declared = inputs.service.registry === "External" ? identities(inputs) : [];
+    const subjectAltNames = settings.subjectAltNames.length > 0 ? settings.subjectAltNames : declared;
+    return { fields: { transportSocket: prefixed(statedTls({ settings, http2, subjectAltNames })) }, isStated: true };
   }
   const isPrefixed = policy?.proxyProtocol !== undefined;
   return { fields: isPrefixed ? { transportSocket: prefixed(plainText) } : {}, isStated: false };
@@ -55,10 +58,14 @@ function meshTls(
   const [certificate = "", key = "", root = ""] = files.split("\n");
   return mutualTls({
     sni: policy?.tls?.sni || (isDynamic ? "" : sniName("outbound", port.number, subset, service.hostname)),
-    subjectAltNames: stated.length > 0 ? stated : subjectAltNames.split("\n").filter((name) => name !== ""),
+    subjectAltNames: stated.length > 0 ? stated : identities({ subjectAltNames }),
     http2,
     files: files === "" ? undefined : { certificate, key, root },
   });
+}
+
+function identities({ subjectAltNames }: Pick<TlsInputs, "subjectAltNames">): readonly string[] {
+  return subjectAltNames.split("\n").filter((name) => name !== "");
 }
 
 function proxyProtocolWrapper(settings: TrafficPolicy_ProxyProtocol | undefined) {

@@ -66,14 +66,12 @@ export function mutualTls({ sni, subjectAltNames, http2, files }: MutualTlsInput
 export interface StatedTlsInputs {
   readonly settings: ClientTLSSettings;
   readonly http2: boolean;
-  /** Sidecars get credentials from Secrets only for rules that select their workload. */
-  readonly usesCredentials: boolean;
+  readonly subjectAltNames: readonly string[];
 }
 
 /** SIMPLE and MUTUAL as a rule says. */
-export function statedTls({ settings, http2, usesCredentials }: StatedTlsInputs): TransportSocket {
-  const { mode, sni, subjectAltNames, clientCertificate, privateKey, insecureSkipVerify = false } = settings;
-  const credential = usesCredentials ? settings.credentialName : "";
+export function statedTls({ settings, http2, subjectAltNames }: StatedTlsInputs): TransportSocket {
+  const { mode, sni, credentialName: credential, clientCertificate, privateKey, insecureSkipVerify = false } = settings;
   const root =
     credential !== ""
       ? credentialSecret(`${credential}-cacert`)

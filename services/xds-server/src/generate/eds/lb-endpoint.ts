@@ -5,10 +5,11 @@ import { HealthStatus } from "@flotilla/proto/envoy/config/core/v3/health_check_
 import { pipeAddress, socketAddress } from "../shared/address.ts";
 import type { EndpointInputs } from "./load-assignment.ts";
 
-type ServedInputs = Pick<EndpointInputs, "portName" | "node" | "sendsUnhealthy" | "keepsSessions">;
+type ServedInputs = Pick<EndpointInputs, "portName" | "portNumber" | "node" | "sendsUnhealthy" | "keepsSessions">;
 
 export function isServed(endpoint: Endpoint, inputs: ServedInputs, labels: Labels): boolean {
-  const { health, sendUnhealthy, servicePortName, nodeName } = endpoint;
+  const { health, sendUnhealthy, servicePortName, servicePort = 0, nodeName } = endpoint;
+  if (inputs.portNumber !== 0 && servicePort !== 0 && servicePort !== inputs.portNumber) return false;
   if (servicePortName !== inputs.portName || !matchesLabels(labels, endpoint.labels)) return false;
   if (inputs.node !== "" && nodeName !== inputs.node) return false;
   if (health === "healthy" || health === "unknown" || sendUnhealthy === true) return true;

@@ -36,6 +36,8 @@ export interface EndpointInputs {
   readonly clusterName: string;
   readonly shards: EndpointShards;
   readonly portName: string;
+  /** The service's port where endpoints are part of the cluster; 0 where they are told apart by the port's name. */
+  readonly portNumber: number;
   /** JSON of the labels an endpoint must have. */
   readonly subset: string;
   readonly sendsUnhealthy: boolean;
@@ -60,13 +62,16 @@ export interface EndpointInputs {
 export const loadAssignments = createGenerator<EndpointInputs, ClusterLoadAssignment>({
   typeUrl: typeUrl.endpoint,
   schema: ClusterLoadAssignmentSchema,
-  select: endpointInputs,
+  select: (view, name) => endpointInputs(view, name),
   build: (inputs) =>
     create(ClusterLoadAssignmentSchema, { clusterName: inputs.clusterName, endpoints: assignmentEndpoints(inputs) }),
 });
 
-/** Unknown clusters have an assignment too: an empty one, so that a client does not wait for it. */
-export function endpointInputs(view: View, clusterName: string): EndpointInputs | undefined {
+/**
+ * Unknown clusters have an assignment too: an empty one, so that a client does not wait for it.
+ * @param portNumber of the service, for endpoints that are part of the cluster
+ */
+export function endpointInputs(view: View, clusterName: string, portNumber = 0): EndpointInputs {
   const target = clusterTarget(view, clusterName);
   if (target === undefined) return { ...unknownCluster, clusterName };
   const { service, port, subset } = target;
@@ -78,6 +83,7 @@ export function endpointInputs(view: View, clusterName: string): EndpointInputs 
     clusterName,
     shards: view.endpoints(service),
     portName: port.name,
+    portNumber,
     subset: JSON.stringify(labels),
     sendsUnhealthy: view.flag("PILOT_SEND_UNHEALTHY_ENDPOINTS", true),
     keepsSessions: keepsSessions(view, service.labels),
@@ -93,6 +99,7 @@ export function endpointInputs(view: View, clusterName: string): EndpointInputs 
 const unknownCluster: Omit<EndpointInputs, "clusterName"> = {
   shards: new Map(),
   portName: "",
+  portNumber: 0,
   subset: "{}",
   sendsUnhealthy: false,
   keepsSessions: false,

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { JsonObject, KubeObject } from "@flotilla/model";
 import type { MeshStep } from "@flotilla/registry";
-import { parseAllDocuments } from "yaml";
+import { parseAllDocuments, type Scalar, visit } from "yaml";
 
 export interface ScenarioProxy {
   readonly name: string;
@@ -80,8 +80,18 @@ function loadStage(folder: string, title: string): Stage {
 
 function documents(path: string): readonly KubeObject[] {
   return parseAllDocuments(readFileSync(path, "utf8"))
-    .map((document) => document.toJS() as KubeObject | null)
+    .map((document) => {
+      visit(document, { Scalar: (_key, scalar) => keepText(scalar) });
+      return document.toJS() as KubeObject | null;
+    })
     .filter((object) => object !== null);
+}
+
+/** The files quote what Python's YAML takes for numbers: hashes such as 058062178 and 19e330099 are none there. */
+function keepText(scalar: Scalar): void {
+  const { value, source = "", type } = scalar;
+  if (typeof value === "number" && type === "PLAIN" && !/^[-+]?(?:0|[1-9]\d*)(?:\.\d+)?$/.test(source))
+    scalar.value = source;
 }
 
 function folders(path: string): readonly string[] {

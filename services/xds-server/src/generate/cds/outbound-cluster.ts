@@ -14,7 +14,6 @@ import {
   type TrafficPolicy,
 } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
 import type { IpMode } from "../../snapshot/facets.ts";
-import { destinationRuleOf } from "../../snapshot/scope/destination-rules.ts";
 import type { View } from "../../snapshot/view.ts";
 import { type EndpointInputs, endpointInputs } from "../eds/load-assignment.ts";
 import { zeroDuration } from "../shared/duration.ts";
@@ -29,7 +28,7 @@ import { canWeighLocalities, commonLbConfig, isPassthrough, loadBalancer } from 
 import { clusterTarget } from "./outbound-names.ts";
 import { outlierDetection } from "./outlier-detection.ts";
 import { automaticTlsMode, clientFiles, upstreamIdentities } from "./tls-inputs.ts";
-import { trafficPolicyOf } from "./traffic-policy.ts";
+import { clusterPolicy } from "./traffic-policy.ts";
 import { transportSockets } from "./transport-sockets.ts";
 
 export interface OutboundClusterInputs {
@@ -71,8 +70,7 @@ export function selectOutboundCluster(
   if (target === undefined) return undefined;
   const { service, port, subset } = target;
   const { mesh, proxy } = view;
-  const rule = destinationRuleOf(view, service);
-  const policy = rule && trafficPolicyOf(rule.spec, port.number, subset);
+  const { rule, policy } = clusterPolicy(view, service, port.number, subset);
   const byDns = isByDns(service);
   const isDynamic = service.resolution === "dynamic-dns";
   const isOriginalDestination = followsOriginalDestination(view, service, policy);

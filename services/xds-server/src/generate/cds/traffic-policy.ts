@@ -1,26 +1,72 @@
 /** The traffic policy of one cluster: the rule's, its port's and its subset's, the narrower over the wider. */
+import type { Config } from "@flotilla/model";
 import { create } from "@flotilla/proto";
+import type { MeshConfig_DefaultTrafficPolicy as DefaultPolicy } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import {
   type DestinationRule,
   type TrafficPolicy,
   TrafficPolicySchema,
 } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
+import { destinationRuleOf, destinationRulesFor } from "../../snapshot/scope/destination-rules.ts";
+import { query, type View } from "../../snapshot/view.ts";
 
-export function trafficPolicyOf(rule: DestinationRule, port: number, subset: string): TrafficPolicy | undefined {
-  const own = rule.subsets.find(({ name }) => name === subset)?.trafficPolicy;
-  const levels = [rule.trafficPolicy, portPolicy(rule.trafficPolicy, port), own, portPolicy(own, port)].filter(
-    (level) => level !== undefined,
-  );
-  if (levels.length === 0) return undefined;
-  const merged = create(TrafficPolicySchema, {});
-  for (const level of levels) overlay(merged, level);
-  return merged;
+export interface ClusterPolicy {
+  readonly rule: Config<DestinationRule> | undefined;
+  readonly policy: TrafficPolicy | undefined;
 }
 
-/** Settings for a port replace all of the rule's for that port: what they do not name is Envoy's default. */
-function portPolicy(policy: TrafficPolicy | undefined, port: number): TrafficPolicy | undefined {
+/** What holds for a port, or subset, of a service in the proxy: a rule's policy, completed by the mesh's. */
+export function clusterPolicy(
+  view: View,
+  service: { readonly hostname: string; readonly namespace: string },
+  port: number,
+  subset: string,
+): ClusterPolicy {
+  const rule = destinationRuleOf(view, service);
+  if (rule === undefined) return { rule, policy: view.read(meshPolicy) };
+  const { namespace, name } = rule.key;
+  const rules = [view.proxy.namespace, service.namespace, service.hostname].join("|");
+  return { rule, policy: view.read(mergedPolicy, [rules, namespace, name, port, subset].join("\n")) };
+}
+
+/** Memoised, so that clusters whose rule did not change keep the identical policy. */
+const mergedPolicy = query<TrafficPolicy | undefined, string>("traffic-policy", (view, text) => {
+  const [rules = "", namespace, name, port = "", subset = ""] = text.split("\n");
+  const found = view
+    .read(destinationRulesFor, rules)
+    .find(({ config: { key } }) => key.namespace === namespace && key.name === name);
+  const policy = found && trafficPolicyOf(found.config.spec, Number(port), subset);
+  return withDefaults(view.mesh.defaultTrafficPolicy, policy);
+});
+
+const meshPolicy = query<TrafficPolicy | undefined>("mesh-traffic-policy", (view) =>
+  withDefaults(view.mesh.defaultTrafficPolicy, undefined),
+);
+
+/** `defaultTrafficPolicy` of MeshConfig stands in for what a policy does not say. */
+export function withDefaults(
+  defaults: DefaultPolicy | undefined,
+  policy: TrafficPolicy | undefined,
+): TrafficPolicy | undefined {
+  const connectionPool = policy?.connectionPool ?? defaults?.connectionPool;
+  const outlierDetection = policy?.outlierDetection ?? defaults?.outlierDetection;
+  if (connectionPool === policy?.connectionPool && outlierDetection === policy?.outlierDetection) return policy;
+  return create(TrafficPolicySchema, {
+    ...(policy ?? create(TrafficPolicySchema)),
+    ...(connectionPool && { connectionPool }),
+    ...(outlierDetection && { outlierDetection }),
+  });
+}
+
+export function trafficPolicyOf(rule: DestinationRule, port: number, subset: string): TrafficPolicy | undefined {
+  const own = subset === "" ? undefined : rule.subsets.find(({ name }) => name === subset)?.trafficPolicy;
+  return subsetPolicy(policyOfPort(rule.trafficPolicy, port), own, port);
+}
+
+/** What settings for a port do not name is Envoy's default, whatever the rule says for other ports. */
+function policyOfPort(policy: TrafficPolicy | undefined, port: number): TrafficPolicy | undefined {
   const settings = policy?.portLevelSettings.find((one) => one.port?.number === port);
-  if (policy === undefined || settings === undefined) return undefined;
+  if (settings === undefined) return policy;
   const { connectionPool, loadBalancer, outlierDetection, tls } = settings;
   return create(TrafficPolicySchema, {
     ...(connectionPool && { connectionPool }),
@@ -30,15 +76,29 @@ function portPolicy(policy: TrafficPolicy | undefined, port: number): TrafficPol
   });
 }
 
-function overlay(
-  target: TrafficPolicy,
-  { connectionPool, loadBalancer, outlierDetection, tls, proxyProtocol, tunnel, retryBudget }: TrafficPolicy,
-): void {
-  if (connectionPool !== undefined) target.connectionPool = connectionPool;
-  if (loadBalancer !== undefined) target.loadBalancer = loadBalancer;
-  if (outlierDetection !== undefined) target.outlierDetection = outlierDetection;
-  if (tls !== undefined) target.tls = tls;
-  if (proxyProtocol !== undefined) target.proxyProtocol = proxyProtocol;
-  if (retryBudget !== undefined) target.retryBudget = retryBudget;
-  if (tunnel !== undefined) target.tunnel = tunnel;
+/** A subset's settings over the rule's; its settings for a port leave only what ports cannot say. */
+export function subsetPolicy(
+  rule: TrafficPolicy | undefined,
+  subset: TrafficPolicy | undefined,
+  port: number,
+): TrafficPolicy | undefined {
+  if (subset === undefined) return rule;
+  const tunnel = subset.tunnel ?? rule?.tunnel;
+  const proxyProtocol = subset.proxyProtocol ?? rule?.proxyProtocol;
+  const retryBudget = subset.retryBudget ?? rule?.retryBudget;
+  const ofPort = policyOfPort(subset, port);
+  const inherited = ofPort === subset ? rule : undefined;
+  const connectionPool = ofPort?.connectionPool ?? inherited?.connectionPool;
+  const loadBalancer = ofPort?.loadBalancer ?? inherited?.loadBalancer;
+  const outlierDetection = ofPort?.outlierDetection ?? inherited?.outlierDetection;
+  const tls = ofPort?.tls ?? inherited?.tls;
+  return create(TrafficPolicySchema, {
+    ...(connectionPool && { connectionPool }),
+    ...(loadBalancer && { loadBalancer }),
+    ...(outlierDetection && { outlierDetection }),
+    ...(tls && { tls }),
+    ...(tunnel && { tunnel }),
+    ...(proxyProtocol && { proxyProtocol }),
+    ...(retryBudget && { retryBudget }),
+  });
 }

@@ -13,11 +13,10 @@ import {
 } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
 import type { EndpointShards } from "../../snapshot/keys.ts";
 import { type NamespaceMutualTls, namespaceMutualTls, workloadMode } from "../../snapshot/scope/authn.ts";
-import { destinationRuleOf } from "../../snapshot/scope/destination-rules.ts";
 import { networkGateways } from "../../snapshot/scope/network-gateways.ts";
 import type { View } from "../../snapshot/view.ts";
 import { clusterTarget } from "../cds/outbound-names.ts";
-import { trafficPolicyOf } from "../cds/traffic-policy.ts";
+import { clusterPolicy } from "../cds/traffic-policy.ts";
 import { createGenerator } from "../generator.ts";
 import { localityChoice } from "../shared/locality-setting.ts";
 import { keepsSessions } from "../shared/persistent-session.ts";
@@ -75,8 +74,7 @@ export function endpointInputs(view: View, clusterName: string, portNumber = 0):
   const target = clusterTarget(view, clusterName);
   if (target === undefined) return { ...unknownCluster, clusterName };
   const { service, port, subset } = target;
-  const rule = destinationRuleOf(view, service);
-  const policy = rule && trafficPolicyOf(rule.spec, port.number, subset);
+  const { rule, policy } = clusterPolicy(view, service, port.number, subset);
   const labels = subset === "" ? {} : (rule?.spec.subsets.find(({ name }) => name === subset)?.labels ?? {});
   const gateways = view.read(networkGateways);
   return {

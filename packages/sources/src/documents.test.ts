@@ -27,6 +27,10 @@ test("empty documents are no documents", () => {
 test("JSON, anchors, merge keys and Windows line ends are read", () => {
   assert.deepEqual(read('{"a": 1}'), [[1, { a: 1 }]]);
   assert.deepEqual(read("{a: 1}"), [[1, { a: 1 }]]);
+  assert.deepEqual(read('{"a": 1}\n---\n{"b": 2}\n'), [
+    [1, { a: 1 }],
+    [3, { b: 2 }],
+  ]);
   assert.deepEqual(read("x: &x {k: 1}\ny:\n  <<: *x\n  z: 2\n"), [[1, { x: { k: 1 }, y: { k: 1, z: 2 } }]]);
   assert.deepEqual(read("a: 1\r\n---\r\nb: 2\r\n"), [
     [1, { a: 1 }],

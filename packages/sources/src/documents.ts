@@ -32,7 +32,7 @@ export function parseDocumentText(body: string): ParsedDocument {
 
 /** Each document is parsed alone: an error's line then stays right, and one that did not change need not be parsed again. */
 export function splitDocuments(text: string): readonly DocumentText[] {
-  if (/^\s*[{[]/.test(text)) return [{ body: text, line: 1 }];
+  if (!text.includes("\n---")) return [{ body: text, line: 1 }];
   const parts: DocumentText[] = [];
   let [start, line, startLine] = [0, 1, 1];
   for (let position = 0; position < text.length; line += 1) {

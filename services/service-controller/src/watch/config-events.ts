@@ -38,15 +38,15 @@ export async function* inputGroups(
   nowMs: () => number,
 ): AsyncGenerator<InputGroup, void, undefined> {
   const known = new Map<string, ConfigKey>();
-  let collected: ConfigChange[] | undefined = [];
+  let collected: Map<string, ConfigChange> | undefined = new Map();
   for await (const item of items) {
     switch (item.kind) {
       case "reset":
-        collected = [];
+        collected = new Map();
         break;
       case "group": {
         const inputs = item.group.changes.filter(isConfig);
-        if (collected !== undefined) collected.push(...inputs);
+        if (collected !== undefined) for (const input of inputs) collected.set(configKeyText(input.key), input);
         else if (inputs.length > 0) {
           remember(known, inputs);
           yield { inputs, eventTimeMs: item.group.cause.eventTimeMs };
@@ -55,7 +55,7 @@ export async function* inputGroups(
       }
       case "caught-up": {
         if (collected === undefined) break;
-        const inputs = [...gone(known, collected), ...collected];
+        const inputs = [...gone(known, collected), ...collected.values()];
         remember(known, inputs);
         collected = undefined;
         yield { inputs, eventTimeMs: nowMs() };
@@ -67,10 +67,12 @@ export async function* inputGroups(
   }
 }
 
-function gone(known: ReadonlyMap<string, ConfigKey>, collected: readonly ConfigChange[]): readonly ConfigChange[] {
-  const held = new Set(collected.filter(({ op }) => op === "put").map(({ key }) => configKeyText(key)));
+function gone(
+  known: ReadonlyMap<string, ConfigKey>,
+  collected: ReadonlyMap<string, ConfigChange>,
+): readonly ConfigChange[] {
   return [...known]
-    .filter(([text]) => !held.has(text))
+    .filter(([text]) => !collected.has(text))
     .map(([, key]): ConfigChange => ({ type: "config", op: "delete", key }));
 }
 

@@ -6,9 +6,10 @@ import { problemText } from "@flotilla/validation";
 import { WebhookError } from "../errors.ts";
 import { checkAnnotations, names } from "./annotations.ts";
 import type { InjectionConfig } from "./config.ts";
+import { withoutGivenIds } from "./openshift.ts";
 import { reapplyOverrides, withoutInjection } from "./overrides.ts";
 import { workloadOf } from "./owner.ts";
-import type { Json, Pod } from "./pod.ts";
+import type { Json, Pod, Texts } from "./pod.ts";
 import { applyProxyEnvironment } from "./post/cluster-environment.ts";
 import { orderContainers } from "./post/order.ts";
 import { rewriteProbes } from "./post/probes.ts";
@@ -23,7 +24,8 @@ const defaultStatusPort = 15_020;
 
 /** @throws WebhookError INJECT_BAD_POD, INJECT_TEMPLATE_FAILED */
 export function injectPod(request: InjectionRequest, config: InjectionConfig, environment: InjectionEnvironment): Pod {
-  const { pod, mesh, namespace, proxyEnv } = request;
+  const { mesh, namespace, namespaceAnnotations } = request;
+  const pod = withoutGivenIds(request.pod, environment.platform, namespaceAnnotations);
   const annotations = pod.metadata.annotations ?? {};
   const problems = checkAnnotations(annotations);
   if (problems.length > 0) {
@@ -38,13 +40,19 @@ export function injectPod(request: InjectionRequest, config: InjectionConfig, en
   const overridden = reapplyOverrides(merged, pod, template);
   const statusPort = statusPortOf(overridden, proxyConfig);
   const steps: readonly ((pod: Pod) => Pod)[] = [
-    (one) => applyProxyEnvironment(one, proxyEnv),
+    (one) => applyProxyEnvironment(one, { ...networkOf(values), ...request.proxyEnv }),
     (one) => mergePrometheus(one, mesh, meshStatusPort(proxyConfig)),
     (one) => rewriteProbes(one, rewritesProbes(values), statusPort),
     (one) => noteStatus(one, template, environment.revision, config.injectedAnnotations),
     (one) => orderContainers(one, { holdApplication: holdsApplication(proxyConfig, values) }),
   ];
   return steps.reduce((one, step) => step(one), overridden);
+}
+
+/** The network of pods whose request names none. */
+function networkOf(values: Json): Texts {
+  const network = (values["global"] as Json | undefined)?.["network"];
+  return typeof network === "string" && network !== "" ? { ISTIO_META_NETWORK: network } : {};
 }
 
 function meshStatusPort(proxyConfig: Json): number {

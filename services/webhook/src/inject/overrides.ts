@@ -62,7 +62,12 @@ export function reapplyOverrides(merged: Pod, original: Pod, template: Pod): Pod
       .map(withoutAutoImage);
   const containers = overridesOf(template.spec.containers, noted.containers);
   const initContainers = overridesOf(template.spec.initContainers, noted.initContainers);
-  const pod = applyInPlace(applyInPlace(merged, "containers", containers), "initContainers", initContainers);
+  const pod = applyInPlace(
+    applyInPlace(merged, "containers", containers, template),
+    "initContainers",
+    initContainers,
+    template,
+  );
   const note = noteOf({ containers, initContainers });
   const annotated = isAgain || note === undefined ? pod : annotate(pod, { [names.overrides]: note });
   return alignInitUser(annotated, original);
@@ -75,17 +80,26 @@ function withoutAutoImage(container: Container): Container {
   return rest;
 }
 
-/** Where the template has moved a container from one list to the other, it stays in the template's. */
-function applyInPlace(pod: Pod, list: "containers" | "initContainers", overrides: readonly Container[]): Pod {
+function applyInPlace(
+  pod: Pod,
+  list: "containers" | "initContainers",
+  overrides: readonly Container[],
+  template: Pod,
+): Pod {
   if (overrides.length === 0) return pod;
-  const other = list === "containers" ? "initContainers" : "containers";
-  const overridden = new Set(overrides.map(({ name }) => name));
   const merged = (pod.spec[list] ?? []).map((container) => {
     const override = overrides.find(({ name }) => name === container.name);
-    return override === undefined ? container : mergeStrategically(container, override as Json);
+    if (override === undefined) return container;
+    return keepRoot(mergeStrategically(container, override as Json), template);
   });
-  const rest = pod.spec[other]?.filter(({ name }) => !overridden.has(name));
-  return { ...pod, spec: { ...pod.spec, [list]: merged, ...(rest === undefined ? {} : { [other]: rest }) } };
+  return { ...pod, spec: { ...pod.spec, [list]: merged } };
+}
+
+/** A proxy that the template runs as root needs it to capture traffic (TPROXY): another user could not. */
+function keepRoot(container: Container, template: Pod): Container {
+  const templated = findProxy(template.spec);
+  if (container.name !== proxyName || templated?.securityContext?.["runAsUser"] !== 0) return container;
+  return { ...container, securityContext: { ...container.securityContext, runAsUser: 0 } };
 }
 
 function noteOf({ containers = [], initContainers = [] }: Containers): string | undefined {

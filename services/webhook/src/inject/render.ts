@@ -4,7 +4,7 @@ import { parse } from "yaml";
 import { WebhookError } from "../errors.ts";
 import { names } from "./annotations.ts";
 import type { InjectionConfig } from "./config.ts";
-import type { Json, Pod, Texts } from "./pod.ts";
+import type { Container, Json, Pod, Texts } from "./pod.ts";
 import { mergeStrategically } from "./strategic-merge.ts";
 
 export interface Rendering {
@@ -17,9 +17,26 @@ export interface Rendering {
 /** @throws WebhookError INJECT_BAD_POD, INJECT_TEMPLATE_FAILED */
 export function render(config: InjectionConfig, pod: Pod, data: Json): Rendering {
   const overlays = selectTemplates(config, pod.metadata.annotations ?? {}).map((name) => renderOne(config, name, data));
+  const template = overlays.reduce<Pod>(mergeStrategically, { metadata: {}, spec: {} });
+  return { merged: overlays.reduce<Pod>(mergeStrategically, relocated(pod, template)), template };
+}
+
+/** The pod's containers in the lists where the templates have them: a native sidecar is an init container. */
+function relocated(pod: Pod, { spec }: Pod): Pod {
+  const { containers = [], initContainers = [] } = pod.spec;
+  const has = (list: readonly Container[] = [], { name }: Container): boolean => list.some((one) => one.name === name);
+  const toInit = containers.filter((one) => has(spec.initContainers, one));
+  const toMain = initContainers.filter((one) => has(spec.containers, one) && !has(spec.initContainers, one));
+  if (toInit.length === 0 && toMain.length === 0) return pod;
+  const others = (list: readonly Container[], moved: readonly Container[]) =>
+    list.filter((one) => !moved.includes(one));
   return {
-    merged: overlays.reduce<Pod>(mergeStrategically, pod),
-    template: overlays.reduce<Pod>(mergeStrategically, { metadata: {}, spec: {} }),
+    ...pod,
+    spec: {
+      ...pod.spec,
+      containers: [...others(containers, toInit), ...toMain],
+      initContainers: [...others(initContainers, toMain), ...toInit],
+    },
   };
 }
 

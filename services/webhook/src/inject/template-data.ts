@@ -1,6 +1,7 @@
 /** What templates see of a pod. The names are Istio's: users' templates refer to them. */
 import { zero } from "@flotilla/gotemplate";
 import { GoView, MessageView } from "./go-view.ts";
+import { proxyIds } from "./openshift.ts";
 import type { Workload } from "./owner.ts";
 import type { Json, Pod } from "./pod.ts";
 import { proxyImage } from "./proxy-image.ts";
@@ -44,25 +45,6 @@ export function templateData(
     InboundTrafficPolicyMode: inboundMode(request.mesh),
     CompliancePolicy: environment.compliancePolicy,
   };
-}
-
-/**
- * OpenShift gives each namespace a range of user ids of its own (`first/count`); the proxy takes the last one, which no
- * application takes by itself. Source: corpus inject, hello-openshift.
- */
-function proxyIds(
-  platform: string,
-  annotations: Readonly<Record<string, string>>,
-): { readonly uid: number; readonly gid: number } | undefined {
-  if (platform !== "openshift") return undefined;
-  const uid = lastOf(annotations["openshift.io/sa.scc.uid-range"]);
-  const gid = lastOf(annotations["openshift.io/sa.scc.supplemental-groups"]) ?? uid;
-  return uid === undefined || gid === undefined ? undefined : { uid, gid };
-}
-
-function lastOf(range: string | undefined): number | undefined {
-  const { 1: first, 2: count } = /^(\d+)\/(\d+)$/.exec(range ?? "") ?? [];
-  return first === undefined || count === undefined ? undefined : Number(first) + Number(count) - 1;
 }
 
 function inboundMode(mesh: Json): string {

@@ -12,8 +12,23 @@ export function injectWorkload(object: Json, inject: WorkloadInjection): Json {
   if (kind === "List" && Array.isArray(items))
     return { ...object, items: items.map((item) => injectWorkload(item as Json, inject)) };
   if (kind === "Pod") return injectAt(object, [], object, inject);
-  if (kind === "CronJob") return injectAt(object, ["spec", "jobTemplate", "spec", "template"], object, inject);
+  if (kind === "CronJob") return injectCronJob(object, inject);
   return injectAt(object, ["spec", "template"], object, inject);
+}
+
+/** The metadata is the job's, not the pod's: so it is in Istio. Source: corpus inject, cronjob. */
+function injectCronJob(object: Json, inject: WorkloadInjection): Json {
+  const job = at(at(object, "spec"), "jobTemplate");
+  const template = at(at(job, "spec"), "template");
+  if (template["spec"] === undefined) return object;
+  const pod = injectAt({ metadata: job["metadata"] ?? {}, spec: template["spec"] }, [], object, inject);
+  const spec = { ...at(job, "spec"), template: { ...template, spec: pod["spec"] } };
+  return { ...object, spec: { ...at(object, "spec"), jobTemplate: { ...job, metadata: pod["metadata"], spec } } };
+}
+
+function at(object: Json, field: string): Json {
+  const value = object[field];
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Json) : {};
 }
 
 function injectAt(object: Json, [step, ...path]: readonly string[], owner: Json, inject: WorkloadInjection): Json {

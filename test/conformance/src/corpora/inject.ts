@@ -8,21 +8,12 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import {
-  decide,
-  type InjectionConfig,
-  type InjectionEnvironment,
-  injectPod,
-  injectWorkload,
-  type Pod,
-  parseInjectionConfig,
-} from "@flotilla/webhook/inject";
+import { decide, injectPod, injectWorkload, type Pod, parseInjectionConfig } from "@flotilla/webhook/inject";
 import { parseAllDocuments } from "yaml";
 import type { CaseResult } from "./corpus.ts";
 import { canonical } from "./inject/canonical.ts";
+import type { Json, Setting } from "./inject/setting.ts";
 import { askWebhook } from "./inject/webhook.ts";
-
-export type Json = Readonly<Record<string, unknown>>;
 
 interface Case {
   readonly name: string;
@@ -39,12 +30,6 @@ interface Case {
     readonly nodeKubeletVersions: readonly string[];
     readonly features: Readonly<Record<string, string>>;
   };
-}
-
-export interface Setting {
-  readonly config: InjectionConfig;
-  readonly environment: InjectionEnvironment;
-  readonly mesh: Json;
 }
 
 export async function run(directory: string): Promise<readonly CaseResult[]> {
@@ -148,6 +133,7 @@ async function injectByWebhook(documents: readonly Json[], setting: Setting): Pr
         namespaceAnnotations(workload.namespace),
         setting,
       );
+      if (injected === undefined) return undefined;
       const { ownerReferences: _, generateName: __, ...metadata } = injected.metadata;
       const own = isOwned ? metadata : injected.metadata;
       if (!isOwned) return { ...injected, metadata: own };

@@ -3,7 +3,7 @@ import { changeContainer, type Pod, proxyName, type Texts } from "../pod.ts";
 
 export const networkLabel = "topology.istio.io/network";
 
-/** What the address says replaces what the template says; the network is told to the control plane by a label too. */
+/** What the address says replaces what the template says; the control plane learns the network by a label too. */
 export function applyProxyEnvironment(pod: Pod, proxyEnv: Texts): Pod {
   const entries = Object.entries(proxyEnv).sort(([a], [b]) => (a < b ? -1 : 1));
   if (entries.length === 0) return pod;

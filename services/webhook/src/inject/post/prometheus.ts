@@ -6,18 +6,26 @@ const [scrape, path, port] = ["prometheus.io/scrape", "prometheus.io/path", "pro
 
 export function mergePrometheus(pod: Pod, mesh: Json, statusPort: number): Pod {
   const annotations = pod.metadata.annotations ?? {};
-  if (annotations[scrape] === "false" || !isMerging(annotations, mesh)) return pod;
+  // Both spellings are in use. Source: corpus inject, prometheus-scrape2.
+  if ([annotations[scrape], annotations["prometheus.io.scrape"]].includes("false") || !isMerging(annotations, mesh))
+    return pod;
   const own = String(statusPort);
   // It was done in an earlier injection, or the author does it himself.
   if (annotations[port] === own) return pod;
   const target = scrapeTarget(annotations);
-  const told = annotate(pod, { [port]: own, [path]: "/stats/prometheus", [scrape]: "true" });
+  const told = annotate(withoutTargets(pod), { [port]: own, [path]: "/stats/prometheus", [scrape]: "true" });
   if (target === undefined || findProxy(pod.spec) === undefined) return told;
   const value = JSON.stringify(target);
   return changeContainer(told, proxyName, (container) => ({
     ...container,
     env: [...(container.env ?? []), { name: "ISTIO_PROMETHEUS_ANNOTATIONS", value }],
   }));
+}
+
+/** The agent knows them now; whoever scrapes must not ask the application as well. */
+function withoutTargets(pod: Pod): Pod {
+  const { [names.scrapeTargets]: _, ...annotations } = pod.metadata.annotations ?? {};
+  return { ...pod, metadata: { ...pod.metadata, annotations } };
 }
 
 function isMerging(annotations: Texts, mesh: Json): boolean {

@@ -3,8 +3,10 @@ import { create, type Duration, pack } from "@flotilla/proto";
 import { Cluster_DiscoveryType as Discovery } from "@flotilla/proto/envoy/config/cluster/v3/cluster_pb";
 import { CaresDnsResolverConfigSchema } from "@flotilla/proto/envoy/extensions/network/dns_resolver/cares/v3/cares_dns_resolver_pb";
 import type { IpMode } from "../../snapshot/facets.ts";
-import { assignmentEndpoints, type EndpointInputs } from "../eds/load-assignment.ts";
+import type { EndpointInputs } from "../eds/endpoint-inputs.ts";
+import { assignmentEndpoints } from "../eds/load-assignment.ts";
 import { lookupFamilies } from "../shared/dns-cache.ts";
+import type { ClusterTraits } from "./cluster-traits.ts";
 
 export interface DnsInputs {
   readonly clusterName: string;
@@ -13,9 +15,10 @@ export interface DnsInputs {
   readonly isLogical: boolean;
   readonly ipMode: IpMode;
   readonly refreshRate: Duration | undefined;
+  readonly traits: Pick<ClusterTraits, "udpMaxQueries" | "dnsJitterNanos">;
 }
 
-export function dnsDiscovery({ clusterName, endpoints, isLogical, ipMode, refreshRate }: DnsInputs) {
+export function dnsDiscovery({ clusterName, endpoints, isLogical, ipMode, refreshRate, traits }: DnsInputs) {
   return {
     clusterDiscoveryType: {
       case: "type" as const,
@@ -23,15 +26,23 @@ export function dnsDiscovery({ clusterName, endpoints, isLogical, ipMode, refres
     },
     dnsLookupFamily: lookupFamilies[ipMode],
     dnsRefreshRate: refreshRate ?? { seconds: 60n, nanos: 0 },
-    dnsJitter: { seconds: 0n, nanos: 100_000_000 },
+    ...(traits.dnsJitterNanos > 0n && { dnsJitter: jitter(traits.dnsJitterNanos) }),
     respectDnsTtl: true,
-    typedDnsResolverConfig: resolver,
+    typedDnsResolverConfig: resolver(traits.udpMaxQueries),
     loadAssignment: { clusterName, endpoints: assignmentEndpoints(endpoints) },
   };
 }
 
-/** A fresh socket every hundred queries, so that source ports do not stay the same. */
-const resolver = {
-  name: "envoy.network.dns_resolver.cares",
-  typedConfig: pack(CaresDnsResolverConfigSchema, create(CaresDnsResolverConfigSchema, { udpMaxQueries: 100 })),
-};
+/** Clusters that start together do not ask together ever after. */
+function jitter(nanos: bigint) {
+  return { seconds: nanos / 1_000_000_000n, nanos: Number(nanos % 1_000_000_000n) };
+}
+
+/** A fresh socket every so many queries, so that source ports do not stay the same. */
+function resolver(udpMaxQueries: number) {
+  const config = create(CaresDnsResolverConfigSchema, udpMaxQueries > 0 ? { udpMaxQueries } : {});
+  return {
+    name: "envoy.network.dns_resolver.cares",
+    typedConfig: pack(CaresDnsResolverConfigSchema, config),
+  };
+}

@@ -20,7 +20,8 @@ export function isPassthrough(settings: LoadBalancerSettings | undefined): boole
   return settings?.lbPolicy.case === "simple" && settings.lbPolicy.value === SimpleLb.PASSTHROUGH;
 }
 
-export function loadBalancer(settings: LoadBalancerSettings | undefined): LbFields {
+/** @param keepsKeys what no rule decides goes by key, as servers that hold data want it */
+export function loadBalancer(settings: LoadBalancerSettings | undefined, keepsKeys = false): LbFields {
   const balancer = settings?.lbPolicy;
   if (balancer?.case === "consistentHash") return consistentHash(balancer.value);
   const slowStart = slowStartConfig(settings);
@@ -32,14 +33,19 @@ export function loadBalancer(settings: LoadBalancerSettings | undefined): LbFiel
         lbPolicy: LbPolicy.ROUND_ROBIN,
         ...(slowStart && { lbConfig: { case: "roundRobinLbConfig" as const, value: { slowStartConfig: slowStart } } }),
       };
+    case SimpleLb.LEAST_REQUEST:
+    case SimpleLb.LEAST_CONN:
+      return leastRequest(slowStart);
     default:
-      return {
-        lbPolicy: LbPolicy.LEAST_REQUEST,
-        ...(slowStart && {
-          lbConfig: { case: "leastRequestLbConfig" as const, value: { slowStartConfig: slowStart } },
-        }),
-      };
+      return keepsKeys ? { lbPolicy: LbPolicy.MAGLEV } : leastRequest(slowStart);
   }
+}
+
+function leastRequest(slowStart: Cluster_SlowStartConfig | undefined): LbFields {
+  return {
+    lbPolicy: LbPolicy.LEAST_REQUEST,
+    ...(slowStart && { lbConfig: { case: "leastRequestLbConfig" as const, value: { slowStartConfig: slowStart } } }),
+  };
 }
 
 const defaultTableSize = 65537n;

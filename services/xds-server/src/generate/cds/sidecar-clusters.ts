@@ -12,8 +12,8 @@ import { fallbackCluster } from "../../snapshot/scope/sidecar.ts";
 import type { View } from "../../snapshot/view.ts";
 import { createGenerator } from "../generator.ts";
 import { unknownHostsDnsCache } from "../shared/dns-cache.ts";
-import { istioExtensions } from "../shared/istio-extensions.ts";
 import { metadataExchangeFilter } from "./cluster-parts.ts";
+import { clusterTraits } from "./cluster-traits.ts";
 import { circuitBreakers, connectionOptions, httpOptionsKey, passthroughHttpOptions } from "./connection-pool.ts";
 import { buildUnknownHosts, type UnknownHostsInputs, unknownHostsCluster } from "./dynamic-dns.ts";
 import {
@@ -23,7 +23,8 @@ import {
   selectInboundCluster,
 } from "./inbound-cluster.ts";
 import { sourceOfInbound } from "./inbound-source.ts";
-import { buildOutboundCluster, type OutboundClusterInputs, selectOutboundCluster } from "./outbound-cluster.ts";
+import { buildOutboundCluster } from "./outbound-cluster.ts";
+import { type OutboundClusterInputs, selectOutboundCluster } from "./outbound-inputs.ts";
 import { outboundClusterNames } from "./outbound-names.ts";
 
 interface FixedClusterInputs {
@@ -57,8 +58,8 @@ export const sidecarClusters = createGenerator<ClusterInputs, Cluster>({
 });
 
 function select(view: View, name: string): ClusterInputs | undefined {
-  const exchangesMetadata =
-    view.flag("PILOT_ENABLE_METADATA_EXCHANGE", true) && view.proxy.supports(istioExtensions.networkMetadataExchange);
+  const traits = view.read(clusterTraits);
+  const { exchangesMetadata } = traits;
   if (name === unknownHostsCluster) {
     const { connectTimeout, tcpKeepalive: keepalive } = view.mesh;
     return {
@@ -71,9 +72,7 @@ function select(view: View, name: string): ClusterInputs | undefined {
   }
   const fixed = fixedNames.find((one) => one === name);
   if (fixed === undefined) {
-    return name.startsWith("inbound|")
-      ? selectInboundCluster(view, name)
-      : selectOutboundCluster(view, name, exchangesMetadata);
+    return name.startsWith("inbound|") ? selectInboundCluster(view, name) : selectOutboundCluster(view, name, traits);
   }
   return {
     kind: "fixed",

@@ -7,7 +7,7 @@ import {
   ClientTLSSettings_TLSmode as TlsMode,
   type TrafficPolicy_ProxyProtocol,
 } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
-import type { OutboundClusterInputs } from "./outbound-cluster.ts";
+import type { OutboundClusterInputs } from "./outbound-inputs.ts";
 import { automaticTls, mutualTls, plainText, statedTls, withProxyProtocol } from "./upstream-tls.ts";
 
 type TlsInputs = Pick<
@@ -21,6 +21,7 @@ type TlsInputs = Pick<
   | "files"
   | "selectsWorkloads"
   | "isDynamic"
+  | "traits"
 >;
 
 export interface TransportSockets {
@@ -44,14 +45,19 @@ export function transportSockets(inputs: TlsInputs, http2: boolean): TransportSo
     if (settings.credentialName !== "" && !inputs.selectsWorkloads) return { fields: {}, isStated: true };
     const declared = inputs.service.registry === "External" ? identities(inputs) : [];
     const subjectAltNames = settings.subjectAltNames.length > 0 ? settings.subjectAltNames : declared;
-    return { fields: { transportSocket: prefixed(statedTls({ settings, http2, subjectAltNames })) }, isStated: true };
+    return {
+      fields: {
+        transportSocket: prefixed(statedTls({ settings, http2, subjectAltNames, defaults: inputs.traits.tlsDefaults })),
+      },
+      isStated: true,
+    };
   }
   const isPrefixed = policy?.proxyProtocol !== undefined;
   return { fields: isPrefixed ? { transportSocket: prefixed(plainText) } : {}, isStated: false };
 }
 
 function meshTls(
-  { service, port, subset, policy, subjectAltNames, files, isDynamic }: TlsInputs,
+  { service, port, subset, policy, subjectAltNames, files, isDynamic, traits }: TlsInputs,
   http2: boolean,
 ): TransportSocket {
   const stated = policy?.tls?.subjectAltNames ?? [];
@@ -60,6 +66,7 @@ function meshTls(
     sni: policy?.tls?.sni || (isDynamic ? "" : sniName("outbound", port.number, subset, service.hostname)),
     subjectAltNames: stated.length > 0 ? stated : identities({ subjectAltNames }),
     http2,
+    offersPeerExchange: traits.offersPeerExchange,
     files: files === "" ? undefined : { certificate, key, root },
   });
 }

@@ -16,6 +16,10 @@ import {
   UpstreamTlsContextSchema,
 } from "@flotilla/proto/envoy/extensions/transport_sockets/tls/v3/tls_pb";
 import {
+  MeshConfig_TLSConfig_TLSProtocol as MinimumVersion,
+  type MeshConfig_TLSConfig as TlsDefaults,
+} from "@flotilla/proto/mesh/v1alpha1/config_pb";
+import {
   type ClientTLSSettings,
   ClientTLSSettings_TLSmode as TlsMode,
 } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
@@ -37,19 +41,28 @@ export interface MutualTlsInputs {
   readonly subjectAltNames: readonly string[];
   readonly http2: boolean;
   readonly files?: ClientFiles | undefined;
+  /** Callers and servers tell each other who they are before the first byte. */
+  readonly offersPeerExchange: boolean;
 }
 
 const tlsParams = { tlsMinimumProtocolVersion: Protocol.TLSv1_2, tlsMaximumProtocolVersion: Protocol.TLSv1_3 };
 
 /** The mesh's mutual TLS: certificates come from the agent beside the proxy. */
-export function mutualTls({ sni, subjectAltNames, http2, files }: MutualTlsInputs): TransportSocket {
+export function mutualTls({
+  sni,
+  subjectAltNames,
+  http2,
+  files,
+  offersPeerExchange,
+}: MutualTlsInputs): TransportSocket {
   const own = files && files.certificate !== "" && files.key !== "" ? files : undefined;
+  const inMesh = offersPeerExchange ? ["istio-peer-exchange", "istio"] : ["istio"];
   return tlsSocket(
     create(UpstreamTlsContextSchema, {
       sni,
       commonTlsContext: {
         // "istio" tells the server's sidecar that the peer is one too; foreign certificates make the caller a stranger.
-        alpnProtocols: [...(own === undefined ? ["istio-peer-exchange", "istio"] : []), ...(http2 ? ["h2"] : [])],
+        alpnProtocols: [...(own === undefined ? inMesh : []), ...(http2 ? ["h2"] : [])],
         tlsCertificateSdsSecretConfigs: [
           own === undefined ? agentSecret("default") : fileSecret(`file-cert:${own.certificate}~${own.key}`),
         ],
@@ -67,10 +80,11 @@ export interface StatedTlsInputs {
   readonly settings: ClientTLSSettings;
   readonly http2: boolean;
   readonly subjectAltNames: readonly string[];
+  readonly defaults: TlsDefaults | undefined;
 }
 
 /** SIMPLE and MUTUAL as a rule says. */
-export function statedTls({ settings, http2, subjectAltNames }: StatedTlsInputs): TransportSocket {
+export function statedTls({ settings, http2, subjectAltNames, defaults }: StatedTlsInputs): TransportSocket {
   const { mode, sni, credentialName: credential, clientCertificate, privateKey, insecureSkipVerify = false } = settings;
   const root =
     credential !== ""
@@ -89,10 +103,17 @@ export function statedTls({ settings, http2, subjectAltNames }: StatedTlsInputs)
         ...(insecureSkipVerify
           ? { validationContextType: { case: "validationContext" as const, value: {} } }
           : validation(subjectAltNames, root)),
-        tlsParams,
+        tlsParams: { ...tlsParams, ...meshDefaults(defaults) },
       },
     }),
   );
+}
+
+function meshDefaults(defaults: TlsDefaults | undefined): CommonTls["tlsParams"] {
+  if (defaults === undefined) return {};
+  const { cipherSuites, ecdhCurves, minProtocolVersion } = defaults;
+  const needsV3 = minProtocolVersion === MinimumVersion.TLSV1_3;
+  return { cipherSuites, ecdhCurves, ...(needsV3 && { tlsMinimumProtocolVersion: Protocol.TLSv1_3 }) };
 }
 
 function validation(names: readonly string[], root: Secret): Pick<CommonTls, "validationContextType"> {

@@ -3,7 +3,7 @@ import { type Endpoint, type Labels, matchesLabels } from "@flotilla/model";
 import type { JsonObject } from "@flotilla/proto";
 import { HealthStatus } from "@flotilla/proto/envoy/config/core/v3/health_check_pb";
 import { pipeAddress, socketAddress } from "../shared/address.ts";
-import type { EndpointInputs } from "./load-assignment.ts";
+import type { EndpointInputs } from "./endpoint-inputs.ts";
 
 type ServedInputs = Pick<EndpointInputs, "portName" | "portNumber" | "node" | "sendsUnhealthy" | "keepsSessions">;
 

@@ -10,7 +10,7 @@ import {
 } from "@flotilla/proto/envoy/extensions/common/dynamic_forward_proxy/v3/dns_cache_pb";
 import { CaresDnsResolverConfigSchema } from "@flotilla/proto/envoy/extensions/network/dns_resolver/cares/v3/cares_dns_resolver_pb";
 import type { IpMode } from "../../snapshot/facets.ts";
-import { query } from "../../snapshot/view.ts";
+import { query, type View } from "../../snapshot/view.ts";
 import { socketAddress } from "./address.ts";
 
 export interface DnsCache {
@@ -26,6 +26,12 @@ export const lookupFamilies: Readonly<Record<IpMode, LookupFamily>> = {
   ipv6: LookupFamily.V6_ONLY,
   dual: LookupFamily.ALL,
 };
+
+/** Proxies of two families resolve names to both only where the control plane knows of dual stack. */
+export function resolvedFamilies(view: View): IpMode {
+  const { ipMode } = view.proxy;
+  return ipMode === "dual" && !view.flag("ISTIO_DUAL_STACK", false) ? "ipv4" : ipMode;
+}
 
 /** Nobody bounds the names that callers ask for: the cache does. */
 const maxUnknownHosts = 1024;

@@ -17,12 +17,14 @@ const zeroIsAbsent: ReadonlySet<string> = new Set([
   "failureThreshold",
   "hostPort",
   "initialDelaySeconds",
+  "minReadySeconds",
   "periodSeconds",
   "successThreshold",
   "timeoutSeconds",
   "hostNetwork",
   "readOnly",
   "stdin",
+  "test",
   "tty",
 ]);
 

@@ -1,0 +1,109 @@
+/** What the cluster of one port, or subset, of a service in scope is made of. */
+import type { Service, ServicePort } from "@flotilla/model";
+import type { Duration } from "@flotilla/proto";
+import { MeshConfig_H2UpgradePolicy as MeshUpgrade } from "@flotilla/proto/mesh/v1alpha1/config_pb";
+import type {
+  ConnectionPoolSettings_TCPSettings_TcpKeepalive as TcpKeepalive,
+  TrafficPolicy,
+} from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
+import type { IpMode } from "../../snapshot/facets.ts";
+import type { View } from "../../snapshot/view.ts";
+import { type EndpointInputs, endpointInputs } from "../eds/endpoint-inputs.ts";
+import { resolvedFamilies } from "../shared/dns-cache.ts";
+import { localityChoice } from "../shared/locality-setting.ts";
+import { keepsSessions } from "../shared/persistent-session.ts";
+import { statName } from "../shared/stat-name.ts";
+import { rulePath } from "./cluster-parts.ts";
+import type { ClusterTraits } from "./cluster-traits.ts";
+import { isPassthrough } from "./load-balancer.ts";
+import { clusterTarget } from "./outbound-names.ts";
+import { automaticTlsMode, clientFiles, upstreamIdentities } from "./tls-inputs.ts";
+import { clusterPolicy } from "./traffic-policy.ts";
+
+export interface OutboundClusterInputs {
+  readonly kind: "outbound";
+  readonly name: string;
+  readonly altStatName: string;
+  readonly service: Service;
+  readonly port: ServicePort;
+  readonly subset: string;
+  readonly policy: TrafficPolicy | undefined;
+  /** Path of the DestinationRule in the Kubernetes API. */
+  readonly rule: string | undefined;
+  readonly selectsWorkloads: boolean;
+  readonly connectTimeout: Duration | undefined;
+  readonly keepalive: TcpKeepalive | undefined;
+  readonly meshUpgrades: boolean;
+  readonly dnsRefreshRate: Duration | undefined;
+  readonly ipMode: IpMode;
+  readonly isOriginalDestination: boolean;
+  /** Hosts below a wildcard, resolved as requests for them come. */
+  readonly isDynamic: boolean;
+  readonly automaticTls: "none" | "every-endpoint" | "by-endpoint";
+  readonly traits: ClusterTraits;
+  readonly subjectAltNames: string;
+  /** Files of client certificates, one a line; empty for the agent's. */
+  readonly files: string;
+  readonly keepsSessions: boolean;
+  readonly hasLocality: boolean;
+  /** For services found by DNS: their endpoints are part of the cluster. */
+  readonly endpoints: EndpointInputs | undefined;
+}
+
+export function selectOutboundCluster(
+  view: View,
+  name: string,
+  traits: ClusterTraits,
+): OutboundClusterInputs | undefined {
+  const target = clusterTarget(view, name);
+  if (target === undefined) return undefined;
+  const { service, port, subset } = target;
+  const { mesh } = view;
+  const { rule, policy } = clusterPolicy(view, service, port.number, subset);
+  const byDns = isByDns(service);
+  const isDynamic = service.resolution === "dynamic-dns";
+  const isOriginalDestination = followsOriginalDestination(view, service, policy);
+  return {
+    kind: "outbound",
+    name,
+    altStatName: `${statName(mesh.outboundClusterStatName, name, { hostname: service.hostname, service, subset, port })};`,
+    service,
+    port,
+    subset,
+    policy,
+    rule: rule && rulePath(rule.key),
+    selectsWorkloads: rule?.spec.workloadSelector !== undefined,
+    connectTimeout: policy?.connectionPool?.tcp?.connectTimeout ?? mesh.connectTimeout,
+    keepalive: mesh.tcpKeepalive,
+    meshUpgrades: mesh.h2UpgradePolicy === MeshUpgrade.UPGRADE,
+    dnsRefreshRate: byDns ? mesh.dnsRefreshRate : undefined,
+    ipMode: byDns || isDynamic ? resolvedFamilies(view) : "ipv4",
+    isOriginalDestination,
+    isDynamic,
+    automaticTls: automaticTlsMode(view, service, port, isOriginalDestination),
+    traits,
+    subjectAltNames: upstreamIdentities(view, service).join("\n"),
+    files: clientFiles(view),
+    keepsSessions: keepsSessions(view, service.labels),
+    ...localityInputs(view, service, policy),
+    endpoints: byDns && !isOriginalDestination ? endpointInputs(view, name, port.number) : undefined,
+  };
+}
+
+function isByDns({ resolution }: Service): boolean {
+  return resolution === "dns" || resolution === "dns-round-robin";
+}
+
+function followsOriginalDestination(view: View, service: Service, policy: TrafficPolicy | undefined): boolean {
+  if (isPassthrough(policy?.loadBalancer)) return true;
+  if (service.resolution !== "passthrough") return false;
+  return !(service.registry === "Kubernetes" && view.flag("PILOT_ENABLE_EDS_FOR_HEADLESS_SERVICES", false));
+}
+
+/** Localities are weighed where traffic may leave its own: the proxy is asked for its only there. */
+function localityInputs(view: View, service: Service, policy: TrafficPolicy | undefined) {
+  const { setting, isForced } = localityChoice(policy, service, view.mesh.localityLbSetting);
+  const matters =
+    setting !== undefined && (isForced || policy?.outlierDetection !== undefined || setting.distribute.length > 0);
+  return { hasLocality: matters && view.proxy.locality.region !== "" };
+}

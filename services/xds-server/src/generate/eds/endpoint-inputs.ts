@@ -1,0 +1,125 @@
+/** What the endpoints of one cluster are chosen and ordered by. */
+import type { Service } from "@flotilla/model";
+import {
+  type LocalityLoadBalancerSetting,
+  ClientTLSSettings_TLSmode as TlsMode,
+  type TrafficPolicy,
+} from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
+import type { EndpointShards } from "../../snapshot/keys.ts";
+import { type NamespaceMutualTls, namespaceMutualTls } from "../../snapshot/scope/authn.ts";
+import { networkGateways } from "../../snapshot/scope/network-gateways.ts";
+import type { View } from "../../snapshot/view.ts";
+import { clusterTarget } from "../cds/outbound-names.ts";
+import { clusterPolicy } from "../cds/traffic-policy.ts";
+import { localityChoice } from "../shared/locality-setting.ts";
+import { keepsSessions } from "../shared/persistent-session.ts";
+import type { GatewaysByNetwork } from "./split-horizon.ts";
+
+export interface EndpointInputs {
+  readonly clusterName: string;
+  readonly shards: EndpointShards;
+  readonly portName: string;
+  /** The service's port where endpoints are part of the cluster; 0 where they are told apart by the port's name. */
+  readonly portNumber: number;
+  /** JSON of the labels an endpoint must have. */
+  readonly subset: string;
+  readonly sendsUnhealthy: boolean;
+  readonly keepsSessions: boolean;
+  /** The node to which an `internalTrafficPolicy: Local` keeps requests; empty for all nodes. */
+  readonly node: string;
+  /** Endpoints may be called by the mesh's TLS, as far as their PeerAuthentications let them. */
+  readonly takesMeshTls: boolean;
+  /** Undefined where a DestinationRule decides alone. */
+  readonly peers: NamespaceMutualTls | undefined;
+  readonly isDualStack: boolean;
+  readonly network: string;
+  readonly gateways: GatewaysByNetwork;
+  /** What decides about priorities and shares of localities, if anything does. */
+  readonly setting: LocalityLoadBalancerSetting | undefined;
+  /** The proxy's: `region/zone/subzone`. */
+  readonly locality: string;
+  /** JSON of the proxy's values of the labels in `failoverPriority`. */
+  readonly ownLabels: string;
+}
+
+/**
+ * Unknown clusters have an assignment too: an empty one, so that a client does not wait for it.
+ * @param portNumber of the service, for endpoints that are part of the cluster
+ */
+export function endpointInputs(view: View, clusterName: string, portNumber = 0): EndpointInputs {
+  const target = clusterTarget(view, clusterName);
+  if (target === undefined) return { ...unknownCluster, clusterName };
+  const { service, port, subset } = target;
+  const { rule, policy } = clusterPolicy(view, service, port.number, subset);
+  const labels = subset === "" ? {} : (rule?.spec.subsets.find(({ name }) => name === subset)?.labels ?? {});
+  const gateways = view.read(networkGateways);
+  return {
+    clusterName,
+    shards: view.endpoints(service),
+    portName: port.name,
+    portNumber,
+    subset: JSON.stringify(labels),
+    sendsUnhealthy: view.flag("PILOT_SEND_UNHEALTHY_ENDPOINTS", true),
+    keepsSessions: keepsSessions(view, service.labels),
+    node: service.kubernetes?.nodeLocal === true ? view.proxy.metadataText("NODE_NAME") : "",
+    ...meshTls(view, service, policy),
+    isDualStack: view.flag("ISTIO_DUAL_STACK", false),
+    network: gateways.size === 0 ? "" : view.proxy.network,
+    gateways,
+    ...localityInputs(view, service, policy),
+  };
+}
+
+const unknownCluster: Omit<EndpointInputs, "clusterName"> = {
+  shards: new Map(),
+  portName: "",
+  portNumber: 0,
+  subset: "{}",
+  sendsUnhealthy: false,
+  keepsSessions: false,
+  node: "",
+  takesMeshTls: true,
+  peers: undefined,
+  isDualStack: false,
+  network: "",
+  gateways: new Map(),
+  setting: undefined,
+  locality: "",
+  ownLabels: "{}",
+};
+
+function meshTls(view: View, service: Service, policy: TrafficPolicy | undefined) {
+  if (policy?.tls !== undefined) return { takesMeshTls: policy.tls.mode === TlsMode.ISTIO_MUTUAL, peers: undefined };
+  return { takesMeshTls: true, peers: view.read(namespaceMutualTls, service.namespace) };
+}
+
+/** Failover needs a reason to leave an endpoint; shares do not. The proxy is asked only where there is something to do. */
+function localityInputs(view: View, service: Service, policy: TrafficPolicy | undefined) {
+  const { setting, isForced } = localityChoice(policy, service, view.mesh.localityLbSetting);
+  const isUsed = isForced || policy?.outlierDetection !== undefined || (setting?.distribute.length ?? 0) > 0;
+  if (setting === undefined || !isUsed) return { setting: undefined, locality: "", ownLabels: "{}" };
+  const { region, zone, subzone } = view.proxy.locality;
+  const own = setting.failoverPriority
+    .filter((text) => !text.includes("="))
+    .map((name) => [name, ownLabel(view, name)] as const);
+  return { setting, locality: [region, zone, subzone].join("/"), ownLabels: JSON.stringify(Object.fromEntries(own)) };
+}
+
+function ownLabel({ proxy }: View, name: string): string {
+  switch (name) {
+    case "topology.kubernetes.io/region":
+      return proxy.locality.region;
+    case "topology.kubernetes.io/zone":
+      return proxy.locality.zone;
+    case "topology.istio.io/subzone":
+      return proxy.locality.subzone;
+    case "topology.istio.io/network":
+      return proxy.network;
+    case "topology.istio.io/cluster":
+      return proxy.clusterId;
+    case "kubernetes.io/hostname":
+      return proxy.metadataText("NODE_NAME");
+    default:
+      return proxy.label(name) ?? "";
+  }
+}

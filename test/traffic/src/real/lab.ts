@@ -1,0 +1,144 @@
+/**
+ * A whole mesh on one host without redirected traffic: the control plane in this process, real Envoys that listen on
+ * addresses of their own, real back ends. Everything is on free ports of 127.0.0.1.
+ */
+import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startProxy } from "@flotilla/cli/src/demo/fleet.ts";
+import { allReady, type ControlPlane, startControlPlane } from "@flotilla/cli/src/supervise/control-plane.ts";
+import type { Envoy } from "@flotilla/dataplane";
+import { findServer, freePort } from "@flotilla/servers";
+import { Client } from "./client.ts";
+import type { Check, Feature } from "./feature.ts";
+import { MeshBuilder, namespace } from "./mesh-builder.ts";
+
+const readyWithinMs = 20_000;
+
+export class Lab implements AsyncDisposable {
+  readonly checks: readonly Check[];
+  readonly controlPlane: ControlPlane;
+  readonly #envoys: Envoy[] = [];
+  readonly #owned: AsyncDisposableStack;
+  readonly #binary: string;
+  readonly #client: Client;
+
+  private constructor(parts: {
+    readonly owned: AsyncDisposableStack;
+    readonly binary: string;
+    readonly controlPlane: ControlPlane;
+    readonly client: Client;
+    readonly checks: readonly Check[];
+  }) {
+    this.#owned = parts.owned;
+    this.#binary = parts.binary;
+    this.controlPlane = parts.controlPlane;
+    this.#client = parts.client;
+    this.checks = parts.checks;
+  }
+
+  /** With the mesh of all features, and the proxies of their workloads. */
+  static async start(features: readonly Feature[]): Promise<Lab> {
+    await using owned = new AsyncDisposableStack();
+    const workDir = mkdtempSync(join(tmpdir(), "flotilla-traffic-"));
+    owned.defer(() => rmSync(workDir, { recursive: true, force: true }));
+    const ports = { http: await freePort(), tcp: await freePort(), tls: await freePort() };
+    const mesh = new MeshBuilder(ports, owned);
+    const checks: Check[] = [];
+    for (const feature of features) checks.push(...(await feature(mesh)));
+    mesh.object("Sidecar", "client", clientSidecar(mesh));
+    const config = join(workDir, "mesh");
+    mkdirSync(config);
+    writeWhole(join(config, "mesh.yaml"), mesh.yaml);
+    const controlPlane = owned.use(await startEmbedded(workDir, config));
+    await allReady(controlPlane, readyWithinMs, () => undefined, new AbortController().signal);
+    const binary = await findServer("envoy", { env: process.env });
+    const lab = new Lab({ owned: owned.move(), binary, controlPlane, client: new Client(ports), checks });
+    try {
+      for (const { name } of mesh.workloads) await lab.#startEnvoy(name, name, true, lab.#owned);
+    } catch (error) {
+      await lab[Symbol.asyncDispose]();
+      throw error;
+    }
+    return lab;
+  }
+
+  /** A workload `client` in r1/z1 with a proxy; one at a time, as all of them listen on the same ports. */
+  async startClient(delta: boolean): Promise<{ readonly client: Client; readonly envoy: Envoy } & AsyncDisposable> {
+    await using owned = new AsyncDisposableStack();
+    const envoy = await this.#startEnvoy(delta ? "client-delta" : "client-sotw", "client", delta, owned);
+    const kept = owned.move();
+    return { client: this.#client, envoy, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+  }
+
+  /** What the proxies have refused, in all their time. */
+  async rejections(): Promise<readonly string[]> {
+    const all = this.#envoys.map(async ({ name, stats }) =>
+      [...(await stats(/update_rejected/))]
+        .filter(([, count]) => count > 0)
+        .map(([counter, count]) => `${name} ${counter} ${count}`),
+    );
+    return (await Promise.all(all)).flat();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#owned.disposeAsync();
+  }
+
+  async #startEnvoy(name: string, app: string, delta: boolean, owned: AsyncDisposableStack): Promise<Envoy> {
+    const node = {
+      name,
+      namespace,
+      serviceAccount: app,
+      labels: { app },
+      // Not the address that everything listens on: no endpoint is this workload's.
+      address: "192.0.2.1",
+      locality: { region: "r1", zone: "z1" },
+    };
+    const envoy = await startProxy(this.#binary, node, this.controlPlane.layout, owned, delta);
+    await envoy.ready(readyWithinMs);
+    this.#envoys.push(envoy);
+    owned.defer(() => void this.#envoys.splice(this.#envoys.indexOf(envoy), 1));
+    return envoy;
+  }
+}
+
+function clientSidecar({ ports }: MeshBuilder): object {
+  return {
+    workloadSelector: { labels: { app: "client" } },
+    outboundTrafficPolicy: { mode: "REGISTRY_ONLY" },
+    egress: (["http", "tcp", "tls"] as const).map((name) => ({
+      port: { number: ports[name], protocol: name.toUpperCase(), name },
+      bind: "127.0.0.1",
+      captureMode: "NONE",
+      hosts: ["./*"],
+    })),
+  };
+}
+
+async function startEmbedded(workDir: string, config: string): Promise<ControlPlane> {
+  const settings = Object.fromEntries(
+    Object.entries({ ...process.env, LOG_LEVEL: "error" }).filter(
+      (entry): entry is [string, string] => entry[1] !== undefined,
+    ),
+  );
+  return startControlPlane({
+    options: {
+      embedded: true,
+      config,
+      mesh: undefined,
+      networks: undefined,
+      settings,
+      firstPort: Math.floor((await freePort()) / 20) * 20,
+      workDir,
+      flags: new Set<string>(),
+    },
+    logs: "output",
+    onProgress: () => undefined,
+  });
+}
+
+function writeWhole(file: string, text: string): void {
+  writeFileSync(`${file}.new`, text);
+  renameSync(`${file}.new`, file);
+}

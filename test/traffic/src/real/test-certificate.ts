@@ -1,0 +1,20 @@
+/** A certificate for back ends that speak TLS themselves; nobody checks who signed it. */
+import { randomBytes } from "node:crypto";
+import { certificatePem, generatePrivateKey, issueRoot, privateKeyPem } from "@flotilla/pki";
+
+const hourMs = 3_600_000;
+
+export async function testCertificate(): Promise<{ readonly key: string; readonly cert: string }> {
+  const key = await generatePrivateKey("ecdsa-p256");
+  const now = Date.now();
+  const certificate = issueRoot(
+    {
+      serial: randomBytes(16),
+      subject: { commonName: "back end" },
+      notBeforeMs: now - hourMs,
+      notAfterMs: now + hourMs,
+    },
+    key,
+  );
+  return { key: privateKeyPem(key), cert: certificatePem(certificate) };
+}

@@ -7,7 +7,7 @@ import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { allReady, type ControlPlane, startControlPlane } from "../packages/cli/src/supervise/control-plane.ts";
-import { freePort } from "../packages/servers/src/index.ts";
+import { freePorts } from "../packages/servers/src/index.ts";
 import { meshObjects, virtualServiceOf } from "../services/xds-server/bench/mesh-objects.ts";
 import { Fleet } from "../services/xds-server/bench/simulated-fleet.ts";
 
@@ -26,7 +26,7 @@ writeObjects("services.yaml", meshObjects(services));
 const settings = Object.fromEntries(
   Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined),
 );
-const firstPort = Math.floor((await freePort()) / 20) * 20;
+const firstPort = await freePorts(20);
 const options = {
   embedded: false,
   config,

@@ -1,11 +1,12 @@
 /** A real server as a child process, for `flotilla up` and for tests. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
-import { connect, createServer } from "node:net";
+import { connect } from "node:net";
 import { join, resolve } from "node:path";
 import { delay } from "@flotilla/runtime";
 import { ServersError } from "./errors.ts";
 import { type FindOptions, findServer } from "./find-server.ts";
+import { freePort } from "./free-port.ts";
 import { endGroup, endWithThisProcess, noteHolder, releaseDirectory, takeDirectory } from "./held-directory.ts";
 
 export interface StartOptions extends FindOptions {
@@ -70,19 +71,6 @@ export function startNats(options: StartOptions): Promise<RunningServer> {
 /** Redis or Valkey, append-only file in the directory. @throws ServersError */
 export function startRedis(options: StartOptions): Promise<RunningServer> {
   return start(redis, options);
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((done, fail) => {
-    server.once("error", fail);
-    server.listen(0, "127.0.0.1", done);
-  });
-  const address = server.address();
-  await new Promise<void>((done) => server.close(() => done()));
-  if (address === null || typeof address === "string")
-    throw new ServersError("SERVER_FAILED", "the system gives no port");
-  return address.port;
 }
 
 async function start(plan: Plan, options: StartOptions): Promise<RunningServer> {

@@ -17,7 +17,7 @@ import { allReady, type ControlPlane, startControlPlane } from "@flotilla/cli/sr
 import { healthOf } from "@flotilla/cli/src/supervise/health.ts";
 import type { Envoy } from "@flotilla/dataplane";
 import { until } from "@flotilla/runtime";
-import { findServer, freePort } from "@flotilla/servers";
+import { findServer, freePorts } from "@flotilla/servers";
 
 const host = "reviews.shop.svc.cluster.local:8080";
 const secondClient = { host: "127.0.1.12", port: 8080 };
@@ -181,7 +181,7 @@ async function runOptions(workDir: string, config: string) {
   const settings = Object.fromEntries(
     Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined),
   );
-  const firstPort = Math.floor((await freePort()) / 20) * 20;
+  const firstPort = await freePorts(20);
   return {
     embedded: false,
     config,

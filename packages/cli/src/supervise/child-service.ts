@@ -1,6 +1,6 @@
 /** One service as a child process: its log in a file, its end noticed, its health asked. */
 import { spawn } from "node:child_process";
-import { closeSync, openSync } from "node:fs";
+import { closeSync, openSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { CliError } from "../errors.ts";
 import type { ServiceName } from "../layout.ts";
@@ -36,7 +36,7 @@ export function startChild({ name, env, healthUrl, logFile }: ChildOptions): Run
   });
   const ended = exit.then((how) => {
     if (isStopping) return new Promise<never>(() => {});
-    const where = logFile === undefined ? "" : `; its log is ${logFile}`;
+    const where = logFile === undefined ? "" : `; its log ${logFile} ends with: ${lastLine(logFile)}`;
     throw new CliError("CLI_SERVICE_ENDED", `${name} ended by itself (${how})${where}`);
   });
   // Whoever waits sees it; nobody waiting is no reason to end this process.
@@ -55,4 +55,8 @@ export function startChild({ name, env, healthUrl, logFile }: ChildOptions): Run
       clearTimeout(timer);
     },
   };
+}
+
+function lastLine(file: string): string {
+  return readFileSync(file, "utf8").trimEnd().split("\n").at(-1) ?? "";
 }

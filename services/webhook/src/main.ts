@@ -14,7 +14,7 @@ import {
   parseSettings,
   serveHealth,
 } from "@flotilla/runtime";
-import { createSchemaValidator } from "@flotilla/validation";
+import { createValidator } from "@flotilla/validation";
 import manifest from "../package.json" with { type: "json" };
 import { type Settings, settings, usesNativeSidecars } from "./config.ts";
 import { createInjectionHandler } from "./inject/answer.ts";
@@ -130,7 +130,7 @@ function createAnswer(
     nowMs: () => performance.now(),
   });
   const validate = createValidationHandler({
-    validate: createSchemaValidator(),
+    validate: createValidator(),
     log: log.child({ part: "validate" }),
     metrics: metrics.validation,
   });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { aMesh, type CallOptions, type ProxyOptions } from "./mesh.ts";
+import type { CallOptions } from "./caller.ts";
+import { aMesh, type ProxyOptions } from "./mesh.ts";
 
 const services = `
 apiVersion: v1

@@ -1,11 +1,11 @@
-/** What a directory may hold: configuration that fits its schema, and kinds of no concern here. */
+/** What a directory may hold: configuration that fits its schema and makes sense, and kinds of no concern here. */
 import { kindOf } from "@flotilla/kinds";
 import { configKind } from "@flotilla/registry/config";
 import type { Admission } from "@flotilla/sources";
-import { createSchemaValidator } from "@flotilla/validation";
+import { createValidator } from "@flotilla/validation";
 
 export function configAdmission(): Admission {
-  const validate = createSchemaValidator();
+  const validate = createValidator();
   return {
     kindOf(apiVersion, kind) {
       const row = kindOf({ apiVersion, kind });

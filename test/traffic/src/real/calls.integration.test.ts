@@ -4,6 +4,15 @@
  */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import {
+  badExpression,
+  portConflict,
+  ruleWithoutHost,
+  sidecarForNobody,
+  twoForOneHost,
+  unknownSubset,
+  weightsOfNothing,
+} from "./features/bad-input.ts";
 import { tcpRoutes, tlsRoutes } from "./features/layer4.ts";
 import {
   hashing,
@@ -25,6 +34,7 @@ const lab = await Lab.start([
   ...[headers, redirects, rewrites, directResponses, cors],
   ...[tcpRoutes, tlsRoutes],
   ...[mutualTls, registryOnly],
+  ...[unknownSubset, badExpression, weightsOfNothing, twoForOneHost, portConflict, ruleWithoutHost, sidecarForNobody],
 ]);
 after(() => lab[Symbol.asyncDispose]());
 
@@ -35,7 +45,7 @@ for (const form of ["delta", "state of the world"] as const) {
       started = await lab.startClient(form === "delta");
     });
     after(() => started[Symbol.asyncDispose]());
-    for (const { name, holds } of lab.checks) it(name, () => holds(started.client));
+    for (const { name, holds } of lab.checks) it(name, () => holds(started.client, lab.plane));
     it("rejected nothing", async () => assert.deepEqual(await lab.rejections(), []));
   });
 }

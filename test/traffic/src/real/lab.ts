@@ -12,12 +12,14 @@ import { findServer, freePort } from "@flotilla/servers";
 import { Client } from "./client.ts";
 import type { Check, Feature } from "./feature.ts";
 import { MeshBuilder, namespace } from "./mesh-builder.ts";
+import { Plane } from "./plane.ts";
 
 const readyWithinMs = 20_000;
 
 export class Lab implements AsyncDisposable {
   readonly checks: readonly Check[];
-  readonly controlPlane: ControlPlane;
+  readonly plane: Plane;
+  readonly #controlPlane: ControlPlane;
   readonly #envoys: Envoy[] = [];
   readonly #owned: AsyncDisposableStack;
   readonly #binary: string;
@@ -32,7 +34,8 @@ export class Lab implements AsyncDisposable {
   }) {
     this.#owned = parts.owned;
     this.#binary = parts.binary;
-    this.controlPlane = parts.controlPlane;
+    this.#controlPlane = parts.controlPlane;
+    this.plane = new Plane(parts.controlPlane);
     this.#client = parts.client;
     this.checks = parts.checks;
   }
@@ -95,7 +98,7 @@ export class Lab implements AsyncDisposable {
       address: "192.0.2.1",
       locality: { region: "r1", zone: "z1" },
     };
-    const envoy = await startProxy(this.#binary, node, this.controlPlane.layout, owned, delta);
+    const envoy = await startProxy(this.#binary, node, this.#controlPlane.layout, owned, delta);
     await envoy.ready(readyWithinMs);
     this.#envoys.push(envoy);
     owned.defer(() => void this.#envoys.splice(this.#envoys.indexOf(envoy), 1));

@@ -6,6 +6,7 @@ import { create, encode } from "@flotilla/proto";
 import { VirtualHostSchema } from "@flotilla/proto/envoy/config/route/v3/route_components_pb";
 import { servicesOfName } from "../../snapshot/scope/services.ts";
 import { visibleService } from "../../snapshot/scope/sidecar-scope.ts";
+import { unknownDestinations } from "../../snapshot/scope/unknown-destinations.ts";
 import { virtualService } from "../../snapshot/scope/virtual-service.ts";
 import { type MatchHead, meshGateway, type VirtualServiceHead } from "../../snapshot/scope/virtual-services.ts";
 import { query, type View } from "../../snapshot/view.ts";
@@ -22,6 +23,8 @@ export const encodedVirtualServiceRoutes = query<Uint8Array, string>(
     const [name = "", port] = argument.split("|");
     const config = view.read(virtualService, name);
     if (config === undefined) return new Uint8Array();
+    // For what it reports: the routes are the same.
+    view.read(unknownDestinations, name);
     const routes = virtualServiceRoutes(config.key, config.spec, {
       listenPort: Number(port),
       hasGatewaySemantics: hasGatewaySemantics(config.annotations),

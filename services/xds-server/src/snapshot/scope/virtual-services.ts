@@ -8,6 +8,7 @@ import type { RowIndex } from "../row-index.ts";
 import { query, type View } from "../view.ts";
 import { reachOf } from "./services.ts";
 import { importsByNamespace, type ListenerName, listenerOf } from "./sidecar.ts";
+import { unknownDestinations } from "./unknown-destinations.ts";
 import { completeNames, type VirtualServiceName, virtualService } from "./virtual-service.ts";
 
 /** The gateway name that means all sidecars. */
@@ -116,7 +117,10 @@ export function layer4VirtualServices(view: View, listener: ListenerName): reado
   return view
     .read(listenerHeads, listener)
     .filter(({ isLayer4 }) => isLayer4)
-    .map(({ name }) => view.read(virtualService, name))
+    .map(({ name }) => {
+      view.read(unknownDestinations, name);
+      return view.read(virtualService, name);
+    })
     .filter((config) => config !== undefined);
 }
 

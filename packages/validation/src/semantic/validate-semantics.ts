@@ -1,0 +1,16 @@
+/** What objects mean, beyond what the schema of their kind demands. Kinds without rules of their own pass. */
+import type { Problem } from "../problem.ts";
+import type { JsonObject } from "../schema/schema.ts";
+import { validateVirtualService } from "./virtual-service.ts";
+
+/** By the group and kind of an object. */
+const validators: Readonly<Record<string, (object: JsonObject) => readonly Problem[]>> = {
+  "networking.istio.io/VirtualService": validateVirtualService,
+};
+
+/** For objects that fit their schema: what does not is taken for absent. */
+export function validateSemantics(object: JsonObject): readonly Problem[] {
+  const { apiVersion, kind } = object;
+  const [group = ""] = typeof apiVersion === "string" ? apiVersion.split("/") : [];
+  return validators[`${group}/${String(kind)}`]?.(object) ?? [];
+}

@@ -44,7 +44,7 @@ test("every service of the port has a virtual host, and other hosts pass through
   ]);
 });
 
-test("of two VirtualServices for one host the older has it, and the other is reported", () => {
+test("of two VirtualServices for one host the older has it, and the other is reported, as are unknown hosts", () => {
   const core = aMesh(
     aService("a", "shop"),
     aConfig(
@@ -63,7 +63,7 @@ test("of two VirtualServices for one host the older has it, and the other is rep
   );
   assert.deepEqual(
     core.findings().map(({ metric, object }) => `${metric} ${object}`),
-    ["pilot_vservice_dup_domain VirtualService/shop/newer"],
+    ["pilot_vservice_dup_domain VirtualService/shop/newer", "flotilla_unknown_destination VirtualService/shop/older"],
   );
   observed?.release();
 });

@@ -1,15 +1,18 @@
 /**
- * `pnpm bench [--services N] [--clients N,N…] [--form delta|sotw]`: from the writing of a file to the last ACK at N
- * simulated proxies, over five processes with real NATS and Redis; memory of each service and bytes sent beside it.
+ * `pnpm bench [--services N] [--clients N,N…] [--form delta|sotw]`: from the writing of a file to the last
+ * acknowledgement at N proxies, over five processes with real NATS and Redis; CPU, memory of each service and bytes sent
+ * beside it. The proxies are `xdsprobe load` where XDSPROBE names its binary, else simulated in this process.
  */
-import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { allReady, type ControlPlane, startControlPlane } from "../packages/cli/src/supervise/control-plane.ts";
 import { freePorts } from "../packages/servers/src/index.ts";
+import { type EditRun, editsPerRun } from "../services/xds-server/bench/edit-figures.ts";
 import { meshObjects, virtualServiceOf } from "../services/xds-server/bench/mesh-objects.ts";
-import { Fleet } from "../services/xds-server/bench/simulated-fleet.ts";
+import { probeRun } from "../services/xds-server/bench/probe-run.ts";
+import { simulatedRun } from "../services/xds-server/bench/simulated-fleet.ts";
 
 const { values } = parseArgs({
   options: {
@@ -22,67 +25,54 @@ const services = Number(values.services);
 const form = values.form === "sotw" ? "sotw" : "delta";
 const workDir = mkdtempSync(join(tmpdir(), "flotilla-bench-"));
 const config = mkdtempSync(join(tmpdir(), "flotilla-bench-mesh-"));
-writeObjects("services.yaml", meshObjects(services));
+writeFileSync(
+  join(config, "services.yaml"),
+  meshObjects(services)
+    .map((object) => JSON.stringify(object))
+    .join("\n---\n"),
+);
+writeFileSync(join(config, "route.yaml"), JSON.stringify(virtualServiceOf(1, "none")));
+
 const settings = Object.fromEntries(
   Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined),
 );
-const firstPort = await freePorts(20);
 const options = {
   embedded: false,
   config,
   mesh: undefined,
   networks: undefined,
   settings: { ...settings, LOG_LEVEL: "warn" },
-  firstPort,
+  firstPort: await freePorts(20),
   workDir,
   flags: new Set<string>(),
 };
 
-{
+try {
   await using plane = await startControlPlane({ options, logs: "files", onProgress: () => undefined });
   await allReady(plane, 60_000, () => undefined, new AbortController().signal);
-  for (const clients of values.clients.split(",").map(Number))
-    process.stdout.write(`${JSON.stringify(await measure(plane, clients))}\n`);
+  for (const clients of values.clients.split(",").map(Number)) console.table(await measure(plane, clients));
+} finally {
+  rmSync(workDir, { recursive: true, force: true });
+  rmSync(config, { recursive: true, force: true });
 }
-rmSync(workDir, { recursive: true, force: true });
-rmSync(config, { recursive: true, force: true });
 
 async function measure(plane: ControlPlane, clients: number) {
+  const run: EditRun = { address: `127.0.0.1:${plane.layout.ports.xds}`, clients, form, config, workDir };
   const cpuBefore = cpuSeconds(plane);
-  const connectStarted = performance.now();
-  await using fleet = await Fleet.connect({ address: `127.0.0.1:${plane.layout.ports.xds}`, clients, form });
-  const syncedMs = performance.now() - connectStarted;
-  const cpuSynced = cpuSeconds(plane);
-  const rounds: { readonly p50: number; readonly last: number; readonly bytes: number }[] = [];
-  for (let round = 0; round < 3; round++) {
-    const mark = `mark-${clients}-${round}`;
-    const awaited = fleet.awaitMark(mark, 30_000);
-    const started = performance.now();
-    writeObjects("route.yaml", [{ ...virtualServiceOf(1, mark), metadata: { name: "bench", namespace: "mesh" } }]);
-    const { times, bytes } = await awaited;
-    const sorted = times.map((time) => time - started).sort((a, b) => a - b);
-    rounds.push({ p50: Math.round(sorted[sorted.length >> 1] ?? 0), last: Math.round(sorted.at(-1) ?? 0), bytes });
-  }
-  const best = rounds.toSorted((a, b) => a.last - b.last)[1];
+  const figures = await (settings["XDSPROBE"] === undefined ? simulatedRun(run) : probeRun(settings["XDSPROBE"], run));
+  const memory = plane.services.map(({ name, pid }) => [`RSS of ${name}, MB`, pid === undefined ? 0 : rssMb(pid)]);
   return {
     services,
-    form,
-    clients,
-    allSyncedMs: Math.round(syncedMs),
-    connectCpuMsPerProxy: Math.round(((cpuSynced - cpuBefore) * 1000) / clients),
-    writeToReceivedP50Ms: best?.p50,
-    writeToLastReceivedMs: best?.last,
-    bytesPerEdit: best?.bytes,
-    cpuPerEditSeconds: Math.round(((cpuSeconds(plane) - cpuSynced) / 3) * 100) / 100,
-    rssMb: Object.fromEntries(plane.services.map(({ name, pid }) => [name, pid === undefined ? 0 : rssMb(pid)])),
-    load: Math.round((loadavg()[0] ?? 0) * 10) / 10,
+    proxies: `${clients} × ${form}, ${figures.proxies}`,
+    "all synced, ms": Math.round(figures.allSyncedMs),
+    "file written → acknowledged, p50, ms": Math.round(figures.p50Ms),
+    "file written → last acknowledged, ms": Math.round(figures.lastMs),
+    "bytes per edit and proxy": Math.round(figures.bytesPerEdit / clients),
+    [`CPU of all services for connecting and ${editsPerRun} edits, s`]:
+      Math.round((cpuSeconds(plane) - cpuBefore) * 100) / 100,
+    ...Object.fromEntries(memory),
+    "load average": Math.round((loadavg()[0] ?? 0) * 10) / 10,
   };
-}
-
-function writeObjects(name: string, objects: readonly unknown[]): void {
-  const file = join(config, name);
-  writeFileSync(`${file}.new`, objects.map((object) => JSON.stringify(object)).join("\n---\n"));
-  renameSync(`${file}.new`, file);
 }
 
 function rssMb(pid: number): number {

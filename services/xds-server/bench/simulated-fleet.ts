@@ -1,14 +1,42 @@
 /** Simulated proxies in this process, each with a connection of its own, that acknowledge everything. */
+
+import { renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { create, typeUrl } from "@flotilla/proto";
 import { NodeSchema } from "@flotilla/proto/envoy/config/core/v3/base_pb";
 import { XdsClient } from "@flotilla/xds/client";
 import { grpcTransport } from "@flotilla/xds/grpc";
+import { type EditFigures, type EditRun, editsPerRun, median } from "./edit-figures.ts";
+import { virtualServiceOf } from "./mesh-objects.ts";
 
-export interface FleetOptions {
-  readonly address: string;
-  readonly clients: number;
-  readonly form: "delta" | "sotw";
+const markedWithinMs = 60_000;
+
+export async function simulatedRun({ config, ...run }: EditRun): Promise<EditFigures> {
+  const started = performance.now();
+  await using fleet = await Fleet.connect(run);
+  const allSyncedMs = performance.now() - started;
+  const rounds: { readonly p50: number; readonly last: number; readonly bytes: number }[] = [];
+  for (let round = 0; round < editsPerRun; round++) {
+    const mark = `mark-${run.clients}-${round}`;
+    const awaited = fleet.awaitMark(mark, markedWithinMs);
+    const written = performance.now();
+    const file = join(config, "route.yaml");
+    writeFileSync(`${file}.new`, JSON.stringify(virtualServiceOf(1, mark)));
+    renameSync(`${file}.new`, file);
+    const { times, bytes } = await awaited;
+    const waits = times.map((time) => time - written);
+    rounds.push({ p50: median(waits), last: Math.max(...waits), bytes });
+  }
+  return {
+    proxies: "in the bench's own process",
+    allSyncedMs,
+    p50Ms: median(rounds.map(({ p50 }) => p50)),
+    lastMs: median(rounds.map(({ last }) => last)),
+    bytesPerEdit: median(rounds.map(({ bytes }) => bytes)),
+  };
 }
+
+type FleetOptions = Pick<EditRun, "address" | "clients" | "form">;
 
 interface Mark {
   readonly text: string;
@@ -17,7 +45,7 @@ interface Mark {
   done(): void;
 }
 
-export class Fleet implements AsyncDisposable {
+class Fleet implements AsyncDisposable {
   readonly #stop = new AbortController();
   readonly #running: Promise<void>[] = [];
   readonly #clients: number;

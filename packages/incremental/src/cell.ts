@@ -38,7 +38,6 @@ export interface QueryCell<Subject> {
 
 /** Where the results of one query and argument are found (slot.ts). */
 export interface Place<Subject> {
-  readonly id: string;
   readonly isEmpty: boolean;
   insert(cell: QueryCell<Subject>): void;
   remove(cell: QueryCell<Subject>): void;

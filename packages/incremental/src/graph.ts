@@ -8,7 +8,15 @@
  *
  * A graph is synchronous and has one owner; queries must be pure.
  */
-import { type AnyCell, addDependent, dependentsOf, type InputCell, type QueryCell, removeDependent } from "./cell.ts";
+import {
+  type AnyCell,
+  addDependent,
+  dependentsOf,
+  type InputCell,
+  type Place,
+  type QueryCell,
+  removeDependent,
+} from "./cell.ts";
 import { type Finding, type InputKey, type Query, type QueryArg, shallowEqual } from "./query.ts";
 import { Recorder, type Source } from "./recorder.ts";
 import { Slot } from "./slot.ts";
@@ -28,10 +36,14 @@ export interface GraphStats {
   readonly computations: number;
 }
 
+/** One for all, as most cells have found nothing and some ask nothing. */
+const none: readonly never[] = [];
+
 export class Graph<Subject> {
   readonly #inputs = new Map<string, InputCell>();
-  readonly #slots = new Map<string, Slot<Subject>>();
-  readonly #running = new Set<string>();
+  /** By query and argument: a lookup makes no text of both. */
+  readonly #slots = new Map<Query<Subject, QueryArg, unknown>, Map<QueryArg, Slot<Subject>>>();
+  readonly #running = new Set<Place<Subject>>();
   /** Cells that lost a dependent while something ran that may be about to use them. */
   readonly #unused = new Set<AnyCell<Subject>>();
   readonly #source: Source<Subject>;
@@ -99,7 +111,9 @@ export class Graph<Subject> {
 
   /** What the results that are kept have found, each result's findings once. */
   findings(): readonly Finding[] {
-    return [...this.#slots.values()].flatMap((slot) => slot.cells().flatMap((cell) => cell.findings));
+    return [...this.#slots.values()].flatMap((slots) =>
+      [...slots.values()].flatMap((slot) => slot.cells().flatMap((cell) => cell.findings)),
+    );
   }
 
   /** The keys of all inputs that the result for `subject` was computed from, nearest first. */
@@ -133,12 +147,7 @@ export class Graph<Subject> {
   }
 
   #resolve(query: Query<Subject, QueryArg, unknown>, arg: QueryArg, subject: Subject): QueryCell<Subject> {
-    const id = arg === undefined ? query.name : `${query.name}(${arg})`;
-    let slot = this.#slots.get(id);
-    if (slot === undefined) {
-      slot = new Slot(id);
-      this.#slots.set(id, slot);
-    }
+    const slot = this.#slotOf(query, arg);
     const found = slot.find(subject);
     if (found !== undefined) return this.#refresh(found, subject);
     const cell: QueryCell<Subject> = {
@@ -149,15 +158,29 @@ export class Graph<Subject> {
       state: "new",
       value: undefined,
       changedAt: 0,
-      deps: [],
+      deps: none,
       dependents: undefined,
-      trace: [],
-      findings: [],
+      trace: none,
+      findings: none,
       observers: undefined,
     };
     this.#results++;
     this.#compute(cell, subject);
     return cell;
+  }
+
+  #slotOf(query: Query<Subject, QueryArg, unknown>, arg: QueryArg): Slot<Subject> {
+    let slots = this.#slots.get(query);
+    if (slots === undefined) {
+      slots = new Map();
+      this.#slots.set(query, slots);
+    }
+    let slot = slots.get(arg);
+    if (slot === undefined) {
+      slot = new Slot();
+      slots.set(arg, slot);
+    }
+    return slot;
   }
 
   /** Brings a cell up to date for a subject that shares it; its place in the tree may change. */
@@ -178,16 +201,16 @@ export class Graph<Subject> {
   }
 
   #compute(cell: QueryCell<Subject>, subject: Subject): void {
-    const { id } = cell.slot;
-    if (this.#running.has(id)) throw new Error(`[INCREMENTAL_CYCLE] query ${id} depends on itself`);
-    this.#running.add(id);
+    const { slot } = cell;
+    if (this.#running.has(slot)) throw new Error(`[INCREMENTAL_CYCLE] query ${titleOf(cell)} depends on itself`);
+    this.#running.add(slot);
     try {
       const recorder = new Recorder(this.#source, subject);
       const value = cell.query.compute(recorder, cell.arg);
       this.#computations++;
       this.#commit(cell, value, recorder);
     } finally {
-      this.#running.delete(id);
+      this.#running.delete(slot);
     }
     if (this.#running.size === 0 && this.#unused.size > 0) {
       const unused = [...this.#unused];
@@ -198,7 +221,7 @@ export class Graph<Subject> {
 
   #commit(cell: QueryCell<Subject>, value: unknown, recorder: Recorder<Subject>): void {
     const isNew = cell.state === "new";
-    const trace = recorder.trace;
+    const { trace } = recorder;
     const moved = isNew || !sameTrace(cell.trace, trace);
     if (moved && !isNew) cell.slot.remove(cell);
     const deps = [...recorder.deps];
@@ -236,10 +259,20 @@ export class Graph<Subject> {
     cell.state = "disposed";
     this.#results--;
     cell.slot.remove(cell);
-    if (cell.slot.isEmpty) this.#slots.delete(cell.slot.id);
+    if (cell.slot.isEmpty) this.#dropSlot(cell);
     for (const dep of cell.deps) this.#release(dep, cell);
-    cell.deps = [];
+    cell.deps = none;
   }
+
+  #dropSlot({ query, arg }: QueryCell<Subject>): void {
+    const slots = this.#slots.get(query);
+    slots?.delete(arg);
+    if (slots?.size === 0) this.#slots.delete(query);
+  }
+}
+
+function titleOf<S>({ query, arg }: QueryCell<S>): string {
+  return arg === undefined ? query.name : `${query.name}(${arg})`;
 }
 
 function mark<Subject>(cell: QueryCell<Subject>, state: "check" | "dirty"): void {

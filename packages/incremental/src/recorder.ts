@@ -8,20 +8,22 @@ export interface Source<Subject> {
   resolve(query: Query<Subject, QueryArg, unknown>, arg: QueryArg, subject: Subject): QueryCell<Subject>;
 }
 
+/** Longer traces are searched by a set: few are, and a set costs more than all of a short one. */
+const searchedByLooking = 12;
+
+const noFindings: readonly Finding[] = [];
+
 export class Recorder<Subject> implements Context<Subject> {
   readonly deps = new Set<AnyCell<Subject>>();
-  readonly findings: Finding[] = [];
-  readonly #trace = new Map<string, TraceEntry<Subject>>();
+  readonly trace: TraceEntry<Subject>[] = [];
+  findings: readonly Finding[] = noFindings;
+  #known: Set<string> | undefined;
   readonly #source: Source<Subject>;
   readonly #subject: Subject;
 
   constructor(source: Source<Subject>, subject: Subject) {
     this.#source = source;
     this.#subject = subject;
-  }
-
-  get trace(): readonly TraceEntry<Subject>[] {
-    return [...this.#trace.values()];
   }
 
   input<Value>(key: InputKey<Value>): Value | undefined {
@@ -33,10 +35,10 @@ export class Recorder<Subject> implements Context<Subject> {
   facet<Arg, Value>(facet: Facet<Subject, Arg, Value>, arg: Arg): Value {
     const value = facet.read(this.#subject, arg);
     const id = arg === undefined ? facet.name : `${facet.name}(${textOf(arg)})`;
-    if (!this.#trace.has(id)) {
+    if (!this.#hasAsked(id)) {
       const keyOf = facet.keyOf ?? textOf;
       const valueKeyOf = (subject: Subject) => keyOf(facet.read(subject, arg));
-      this.#trace.set(id, { id, valueKey: keyOf(value), valueKeyOf });
+      this.#note({ id, valueKey: keyOf(value), valueKeyOf });
     }
     return value;
   }
@@ -44,12 +46,22 @@ export class Recorder<Subject> implements Context<Subject> {
   read<Arg extends QueryArg, Result>(query: Query<Subject, Arg, Result>, arg: Arg): Result {
     const cell = this.#source.resolve(query as unknown as Query<Subject, QueryArg, unknown>, arg, this.#subject);
     this.deps.add(cell);
-    for (const entry of cell.trace) if (!this.#trace.has(entry.id)) this.#trace.set(entry.id, entry);
+    for (const entry of cell.trace) if (!this.#hasAsked(entry.id)) this.#note(entry);
     return cell.value as Result;
   }
 
   report(finding: Finding): void {
-    this.findings.push(finding);
+    this.findings = [...this.findings, finding];
+  }
+
+  #hasAsked(id: string): boolean {
+    return this.#known === undefined ? this.trace.some((entry) => entry.id === id) : this.#known.has(id);
+  }
+
+  #note(entry: TraceEntry<Subject>): void {
+    this.trace.push(entry);
+    if (this.#known !== undefined) this.#known.add(entry.id);
+    else if (this.trace.length > searchedByLooking) this.#known = new Set(this.trace.map(({ id }) => id));
   }
 }
 

@@ -13,12 +13,7 @@ interface Branch<Subject> {
 type TreeNode<Subject> = Branch<Subject> | QueryCell<Subject>;
 
 export class Slot<Subject> implements Place<Subject> {
-  readonly id: string;
   #root: TreeNode<Subject> | undefined;
-
-  constructor(id: string) {
-    this.id = id;
-  }
 
   get isEmpty(): boolean {
     return this.#root === undefined;

@@ -4,7 +4,7 @@
  * `select` may look at everything through the view, which records it; `build` sees nothing but what
  * `select` returned. `select` should return a flat object of primitives and of values it found in
  * the view (not copies): inputs that are equal one level deep are not built again, and proxies whose
- * inputs are equal share one encoding.
+ * inputs are equal share one resource. The inputs themselves are not kept.
  */
 import type { Message, MessageShape } from "@bufbuild/protobuf";
 import type { GenMessage } from "@bufbuild/protobuf/codegenv2";
@@ -57,12 +57,20 @@ function generatorOf<Inputs extends object>(
   encodeInputs: (inputs: Inputs) => Encoded,
 ): Generator {
   const title = `${label}${typeUrl}`;
-  const inputs = query<Inputs | undefined, string>(`${title} inputs`, select);
+  // One for each content: views with equal inputs hold the identical resource.
+  const resources = new WeakMap<Encoded, EncodedResource>();
+  const resourceOf = (name: string, content: Encoded) => {
+    const known = resources.get(content);
+    if (known?.name === name) return known;
+    const made = namedResource(typeUrl, name, content);
+    resources.set(content, made);
+    return made;
+  };
   const resource = query<EncodedResource | undefined, string>(
     title,
     (view, name) => {
-      const found = view.read(inputs, name);
-      return found === undefined ? undefined : namedResource(typeUrl, name, encodeInputs(found));
+      const inputs = select(view, name);
+      return inputs === undefined ? undefined : resourceOf(name, encodeInputs(inputs));
     },
     sameVersion,
   );

@@ -4,6 +4,7 @@ import { peerAuthenticationsByNamespace } from "../scope/authn.ts";
 import { authorizationPoliciesByNamespace } from "../scope/authz.ts";
 import { destinationRulesByHost } from "../scope/destination-rules.ts";
 import { hashingDestinationRules } from "../scope/hashed-hosts.ts";
+import { ruledHosts } from "../scope/ruled-hosts.ts";
 import { sidecarsByNamespace } from "../scope/sidecar.ts";
 import { telemetriesByNamespace } from "../scope/tracing.ts";
 import { virtualServiceIndex } from "../scope/virtual-services.ts";
@@ -13,6 +14,7 @@ export const rowIndexes: readonly RowIndex<never>[] = [
   destinationRulesByHost,
   hashingDestinationRules,
   peerAuthenticationsByNamespace,
+  ruledHosts,
   sidecarsByNamespace,
   telemetriesByNamespace,
   virtualServiceIndex,

@@ -7,6 +7,7 @@ import { create } from "@flotilla/proto";
 import { type DestinationRule, DestinationRuleSchema } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
 import type { RowIndex } from "../row-index.ts";
 import { query, type View } from "../view.ts";
+import { mayHaveRule } from "./ruled-hosts.ts";
 import { completeNames } from "./virtual-service.ts";
 
 /** Rules by `namespace|host` as they are written; those for wildcards by `namespace|*`. */
@@ -32,6 +33,7 @@ export function destinationRuleOf(
   view: View,
   service: { readonly hostname: string; readonly namespace: string },
 ): Config<DestinationRule> | undefined {
+  if (!mayHaveRule(view, service.hostname)) return undefined;
   const { namespace } = view.proxy;
   const rules = view.read(destinationRulesFor, `${namespace}|${service.namespace}|${service.hostname}`);
   const selecting = rules.find(({ config: { key, spec } }) => {

@@ -36,6 +36,14 @@ export {
   type TokenReviewStatus,
   tokenReviewAuthenticator,
 } from "./token-review.ts";
+export { type TrustBundleSpec, type TrustedRoot, trustBundleKind, trustBundleOf } from "./trust/trust-bundle.ts";
+export {
+  decodeTrustReport,
+  encodeTrustReport,
+  type ProxyTrust,
+  trustReportBucket,
+  trustReportTtlMs,
+} from "./trust/trust-report.ts";
 export { trustedNetworks } from "./trusted-networks.ts";
 export { type XfccOptions, xfccAuthenticator } from "./xfcc/xfcc-authenticator.ts";
 export { commonNameOf, parseXfcc, type XfccElement } from "./xfcc/xfcc-header.ts";

@@ -24,6 +24,10 @@ const commands: Readonly<Record<string, Entry>> = {
     sentence: "services, proxies and what they have, refused objects",
     load: async () => (await import("./commands/status.ts")).status,
   },
+  ca: {
+    sentence: "status | rotate | abort: replace the root while the mesh runs",
+    load: async () => (await import("./commands/ca.ts")).ca,
+  },
   token: {
     sentence: "a token of the local issuer for a service account",
     load: async () => (await import("./commands/token.ts")).token,

@@ -38,4 +38,5 @@ export {
   type Validity,
 } from "./x509/issue.ts";
 export type { Name } from "./x509/name.ts";
+export { rootId } from "./x509/root-id.ts";
 export { encodeSans, parseSans, type San, sanOf, spiffeIds } from "./x509/san.ts";

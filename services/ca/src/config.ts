@@ -40,6 +40,24 @@ export const settings = {
     default: "./etc/cacerts",
     sentence: "Directory of plugged-in signing material; with none in it the root is self-signed.",
   }),
+  rootCaNextDir: text({
+    env: "ROOT_CA_NEXT_DIR",
+    default: "./etc/cacerts-next",
+    sentence: "Directory of plugged-in signing material that a rotation goes over to.",
+  }),
+  rotationSettleMs: duration({
+    env: "CA_ROTATION_SETTLE",
+    default: 120_000,
+    min: 100,
+    sentence:
+      "How long nothing may hold a step of a rotation up before the next one: mounted roots take a minute to arrive.",
+  }),
+  rotationCheckMs: duration({
+    env: "CA_ROTATION_CHECK_INTERVAL",
+    default: 1000,
+    min: 50,
+    sentence: "How often a rotation is looked at, and what was issued is told to the other replicas.",
+  }),
   rootCertFile: text({
     env: "ROOT_CERT_FILE",
     default: undefined,

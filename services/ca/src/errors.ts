@@ -7,7 +7,8 @@ export type CaErrorCode =
   | "CA_NOT_READY"
   | "CA_BUSY"
   | "CA_BAD_MATERIAL"
-  | "CA_NODE_REFUSED";
+  | "CA_NODE_REFUSED"
+  | "CA_ROTATION";
 
 export class CaError extends Error {
   override readonly name = "CaError";

@@ -20,8 +20,12 @@ export interface RunningCa extends AsyncDisposable {
 /** The name that the certificate of ca is checked for. */
 export const serverName = "istiod.istio-system.svc";
 
-export async function startCa(env: Readonly<Record<string, string>> = {}): Promise<RunningCa> {
-  const workDir = await mkdtemp(join(tmpdir(), "ca-main-"));
+/** `workDir` of an earlier life or of another replica; without one it is made and removed. */
+export async function startCa(
+  env: Readonly<Record<string, string>> = {},
+  { workDir: given }: { readonly workDir?: string } = {},
+): Promise<RunningCa> {
+  const workDir = given ?? (await mkdtemp(join(tmpdir(), "ca-main-")));
   const lines: Record<string, unknown>[] = [];
   const log = createLogger("ca", "info", { write: (line) => void lines.push(JSON.parse(line)) });
   const stop = new AbortController();
@@ -51,7 +55,7 @@ export async function startCa(env: Readonly<Record<string, string>> = {}): Promi
     [Symbol.asyncDispose]: async () => {
       stop.abort();
       await running;
-      await rm(workDir, { recursive: true });
+      if (given === undefined) await rm(workDir, { recursive: true });
     },
   };
 }

@@ -3,8 +3,10 @@
  *
  * The composition root. Resources are acquired top to bottom and released bottom to top.
  */
+import { hostname } from "node:os";
 import { join } from "node:path";
 import { serveGrpcTls } from "@flotilla/auth/serving";
+import type { Bus } from "@flotilla/bus";
 import {
   createLogger,
   createMetrics,
@@ -13,6 +15,7 @@ import {
   type Logger,
   type LogLevel,
   type Metrics,
+  orAborted,
   serveHealth,
 } from "@flotilla/runtime";
 import manifest from "../package.json" with { type: "json" };
@@ -20,6 +23,7 @@ import { type AuthenticatorParts, createAuthenticator } from "./authenticate/aut
 import { PodTable } from "./authorize/pod-table.ts";
 import type { ServingRules } from "./authorize/serving-names.ts";
 import { type Config, parseConfig } from "./config.ts";
+import { changeRotation, rotationPage } from "./debug/rotation-page.ts";
 import { statusPage } from "./debug/status-page.ts";
 import { followMesh } from "./mesh/follow-mesh.ts";
 import { MeshTrust } from "./mesh/mesh-trust.ts";
@@ -27,6 +31,9 @@ import { declareMetrics } from "./metrics.ts";
 import type { SigningMaterial } from "./roots/material.ts";
 import { MaterialSource } from "./roots/material-source.ts";
 import { writeRootFile } from "./roots/root-file.ts";
+import { diskStore } from "./roots/self-signed-store.ts";
+import { ActiveMaterial } from "./rotation/active-material.ts";
+import { Rotation } from "./rotation/rotation.ts";
 import type { IssuerParts } from "./serve/create-certificate.ts";
 import { createGrpcServer } from "./serve/grpc-service.ts";
 import { ownCertificate, renewByHalf } from "./serve/own-certificate.ts";
@@ -35,6 +42,8 @@ import { serialSource } from "./sign/serials.ts";
 
 /** Of our own serving certificate. */
 const ownTtlMs = 86_400_000;
+/** How long the start waits for a bus that is away. */
+const patienceMs = 5000;
 
 export interface MainOptions {
   readonly log?: Logger;
@@ -65,14 +74,23 @@ export async function main(env: NodeJS.ProcessEnv, stop: AbortSignal, options: M
     log: log.child({ part: "mesh" }),
   });
   const isRestored = await trust.restore();
-  await using mesh = followMesh(config.busUrl, { trust, isRestored, health, log: log.child({ part: "bus" }) }, stop);
+  const loaded = Promise.withResolvers<Rotation>();
+  const onBus = async (bus: Bus, ended: AbortSignal): Promise<void> =>
+    (await orAborted(loaded.promise, ended)).run(bus, ended);
+  const follow = { trust, isRestored, health, log: log.child({ part: "bus" }), onBus };
+  await using mesh = followMesh(config.busUrl, follow, stop);
   await mesh.known;
-  const source = createSource(config, trust, health, log);
-  const material = await firstMaterial(source, config.pollMs, stop);
-  if (material === undefined) return;
+  const { source, active, rotation } = createRoots(config, { trust, health, log });
+  if ((await firstMaterial(source, config.pollMs, stop)) === undefined) return;
+  await rotation.restore();
+  loaded.resolve(rotation);
+  // Others may be in the middle of a rotation that this replica has not seen begin.
+  if (config.busUrl !== undefined) await Promise.race([rotation.known, mesh.following, delay(patienceMs, stop)]);
+  const material = active.current;
+  if (material === undefined || stop.aborted) return;
   await writeRootFile(config.rootFile, material.rootsPem);
 
-  const parts = createParts(config, { trust, source, metrics, health, log, clusters: options.clusters });
+  const parts = createParts(config, { trust, active, rotation, metrics, health, log, clusters: options.clusters });
   const own = { ...parts, trustDomain: () => trust.trustDomain, ttlMs: ownTtlMs };
   await using tls = await serveGrpcTls({
     server: createGrpcServer(parts),
@@ -82,11 +100,11 @@ export async function main(env: NodeJS.ProcessEnv, stop: AbortSignal, options: M
     setting: "CA_PORT",
     log: log.child({ part: "tls" }),
   });
-  const renew = async (): Promise<void> => tls.reload(await ownCertificate(source.current ?? material, own));
+  const renew = async (): Promise<void> => tls.reload(await ownCertificate(active.current ?? material, own));
   const renewOrTell = (): void =>
     void renew().catch((error: unknown) => log.error("own certificate not renewed", { error }));
   trust.onChange(renewOrTell);
-  source.onChange(({ rootsPem }) => {
+  active.onChange(({ rootsPem }) => {
     renewOrTell();
     writeRootFile(config.rootFile, rootsPem).catch((error: unknown) => log.error("roots not written", { error }));
   });
@@ -96,26 +114,35 @@ export async function main(env: NodeJS.ProcessEnv, stop: AbortSignal, options: M
   await Promise.all([mesh.following, source.follow(stop), renewByHalf(ownTtlMs, renew, stop)]);
 }
 
+interface Roots {
+  readonly source: MaterialSource;
+  readonly active: ActiveMaterial;
+  readonly rotation: Rotation;
+}
+
 interface Stages {
   readonly trust: MeshTrust;
-  readonly source: MaterialSource;
+  readonly active: ActiveMaterial;
+  readonly rotation: Rotation;
   readonly metrics: Metrics;
   readonly health: Health;
   readonly log: Logger;
   readonly clusters: AuthenticatorParts["clusters"];
 }
 
-function createParts(config: Config, { trust, source, metrics, health, log, clusters }: Stages): IssuerParts {
+function createParts(config: Config, { trust, active, rotation, metrics, health, log, clusters }: Stages): IssuerParts {
   const nowMs = Date.now;
   const trustDomains = (): readonly string[] => trust.all;
   const queue = new FairQueue(config);
   // A gateway or a node may speak for many identities: its line may be as long as all of them together.
   const intake = new FairQueue({ maxPending: config.maxPending, maxPendingPerIdentity: config.maxPending });
   const waiting = (): number => intake.pending + queue.pending;
-  const material = (): SigningMaterial | undefined => source.current;
+  const material = (): SigningMaterial | undefined => active.current;
   health.route("GET", "/debug/caz", () =>
     statusPage({ material: material(), trustDomains: trust.all, waiting: waiting(), nowMs: nowMs() }),
   );
+  health.route("GET", "/debug/rotation", () => rotationPage(rotation));
+  health.route("POST", "/debug/rotation", (request) => changeRotation(rotation, request));
   const part = { trustDomain: () => trust.trustDomain, nowMs, log: log.child({ part: "authenticate" }), clusters };
   return {
     authenticator: createAuthenticator(config, part),
@@ -126,6 +153,7 @@ function createParts(config: Config, { trust, source, metrics, health, log, clus
     trustDomains,
     intake,
     queue,
+    record: (holding) => rotation.ledger.record(holding),
     metrics: declareMetrics(metrics, { material, waiting, nowMs }),
     log: log.child({ part: "issue" }),
     nowMs,
@@ -133,26 +161,39 @@ function createParts(config: Config, { trust, source, metrics, health, log, clus
   };
 }
 
-function createSource(config: Config, trust: MeshTrust, health: Health, log: Logger): MaterialSource {
-  const { rootCaDir, multiRoot, pollMs, rootCheckMs, rootGracePercent } = config;
-  return new MaterialSource({
-    rootCaDir,
-    multiRoot,
-    pollMs,
-    rootCheckMs,
-    rootGracePercent,
-    selfSigned: {
-      directory: config.selfSignedDir,
-      keyType: config.selfSignedKey,
-      ttlMs: config.selfSignedTtlMs,
-    },
-    trustDomains: () => trust.all,
+/** The material in use, the one to come, and the rotation that leads from one to the other. */
+function createRoots(config: Config, { trust, health, log }: Pick<Stages, "trust" | "health" | "log">): Roots {
+  const { rootCaDir, multiRoot, pollMs, rootCheckMs, rootGracePercent, namespace } = config;
+  const selfSigned = { keyType: config.selfSignedKey, ttlMs: config.selfSignedTtlMs };
+  const store = diskStore(config.selfSignedDir);
+  const [trustDomains, nowMs] = [() => trust.all, Date.now];
+  const source: MaterialSource = new MaterialSource({
+    ...{ rootCaDir, multiRoot, pollMs, rootCheckMs, rootGracePercent, selfSigned, store, trustDomains, nowMs },
+    mayRenew: () => rotation.leads,
+    isExpected: (next) => active.isExpected(next),
     trustDomain: () => trust.trustDomain,
-    nowMs: Date.now,
     random: Math.random,
     log: log.child({ part: "roots" }),
     onProblem: (reason) => health.setCondition("signing material", reason),
   });
+  const active: ActiveMaterial = new ActiveMaterial({
+    ...{ source, store, trustDomains, nowMs },
+    nextDir: config.rootCaNextDir,
+    rootOptions: () => ({ ...selfSigned, trustDomain: trust.trustDomain }),
+    log: log.child({ part: "roots" }),
+  });
+  const rotation: Rotation = new Rotation({
+    ...{ source, store, active, namespace, nowMs },
+    name: `${hostname()}:${config.port}`,
+    stateFile: join(config.selfSignedDir, "rotation.json"),
+    checkMs: config.rotationCheckMs,
+    settleMs: config.rotationSettleMs,
+    maxTtlMs: config.maxTtlMs,
+    bundleOf: (rootsPem) => rootsPem,
+    log: log.child({ part: "rotation" }),
+    onProblem: (reason) => health.setCondition("rotation", reason),
+  });
+  return { source, active, rotation };
 }
 
 /** Bad material at the start is waited out, with its reason on the page: who repairs it need not restart us. */

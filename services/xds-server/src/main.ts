@@ -15,6 +15,7 @@ import { Core } from "./core.ts";
 import { createCoreSource } from "./core-source.ts";
 import { debugPages } from "./debug/pages.ts";
 import { publishReplica } from "./debug/replica-record.ts";
+import { publishTrustReports, type TrustReportOptions } from "./debug/trust-report.ts";
 import { Ingest } from "./ingest/ingest.ts";
 import { createIngestMetrics } from "./ingest/ingest-metrics.ts";
 import { defaultPushLimits, PushQueue, systemClock } from "./push/push-queue.ts";
@@ -84,7 +85,8 @@ async function run(config: Config, log: Logger, stop: AbortSignal): Promise<void
   const stopped = new Promise<void>((resolve) => stop.addEventListener("abort", () => resolve(), { once: true }));
 
   await loadFirst(store, ingest, log);
-  inBackground(followBus(config, ingest, health, log, stop));
+  const trust: TrustReportOptions = { core, streams: () => ads.streams(), log };
+  inBackground(followBus(config, { ingest, trust, health, log }, stop));
   inBackground(ingest.persist(stop));
   await Promise.race([complete.promise, failed.promise, stopped]);
   if (stop.aborted) return;
@@ -113,17 +115,18 @@ async function loadFirst(store: ReturnType<typeof openStore>, ingest: Ingest, lo
   await ingest.loadSnapshot();
 }
 
-async function followBus(
-  config: Config,
-  ingest: Ingest,
-  health: Health,
-  log: Logger,
-  stop: AbortSignal,
-): Promise<void> {
+interface Following {
+  readonly ingest: Ingest;
+  readonly trust: TrustReportOptions;
+  readonly health: Health;
+  readonly log: Logger;
+}
+
+async function followBus(config: Config, { ingest, trust, health, log }: Following, stop: AbortSignal): Promise<void> {
   health.setCondition("bus", `waiting for ${config.busUrl}`, { blocks: false });
   await using bus = await connectBus({ url: config.busUrl, clientName: name, log }, stop);
   const tell = () => health.setCondition("bus", bus.state.connected ? undefined : `away: ${bus.state.reason}`);
   bus.onState(tell);
   tell();
-  await ingest.follow(bus, stop);
+  await Promise.all([ingest.follow(bus, stop), publishTrustReports(bus, trust, stop)]);
 }

@@ -1,5 +1,6 @@
 /** Who calls on which port, and the TLS port with a certificate from ca. */
 import { readFile } from "node:fs/promises";
+import { hostname } from "node:os";
 import { clientCertificateAuthenticator, firstOf, jwtAuthenticator, openLocalIssuer } from "@flotilla/auth";
 import { obtainServingCertificate } from "@flotilla/auth/serving";
 import { aborted, type Health, type Logger } from "@flotilla/runtime";
@@ -31,6 +32,7 @@ export async function serveSecure(
       caAddress,
       caServerName,
       rootFile,
+      instance: `${hostname()}:${config.tlsPort}`,
       token: () => ownToken(config),
       names: [`istiod.${namespace}.svc`, `istiod.${namespace}.svc.cluster.local`],
       log,

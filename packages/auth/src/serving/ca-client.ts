@@ -26,6 +26,8 @@ export interface CaCall {
   readonly names: readonly string[];
   readonly keyType: KeyAlgorithm;
   readonly ttlMs: number;
+  /** Names the caller among those of its identity: its new certificate replaces the one it had. */
+  readonly instance?: string;
   readonly deadlineMs?: number;
 }
 
@@ -43,7 +45,7 @@ export async function requestCertificate(call: CaCall): Promise<TlsMaterial> {
 }
 
 async function send(call: CaCall, csr: string): Promise<IstioCertificateResponse> {
-  const { proof, rootsPem, address, serverName, ttlMs, deadlineMs = 10_000 } = call;
+  const { proof, rootsPem, address, serverName, ttlMs, instance, deadlineMs = 10_000 } = call;
   const pair =
     "current" in proof ? [Buffer.from(proof.current.keyPem), Buffer.from(proof.current.chainPem)] : [null, null];
   const channel = credentials.createSsl(Buffer.from(rootsPem), ...(pair as [Buffer | null, Buffer | null]));
@@ -55,7 +57,11 @@ async function send(call: CaCall, csr: string): Promise<IstioCertificateResponse
   });
   const metadata = new Metadata();
   if ("token" in proof) metadata.set("authorization", `Bearer ${proof.token}`);
-  const request = create(IstioCertificateRequestSchema, { csr, validityDuration: BigInt(Math.round(ttlMs / 1000)) });
+  const request = create(IstioCertificateRequestSchema, {
+    csr,
+    validityDuration: BigInt(Math.round(ttlMs / 1000)),
+    ...(instance !== undefined && { metadata: { Instance: instance } }),
+  });
   const { promise, resolve, reject } = Promise.withResolvers<IstioCertificateResponse>();
   client.makeUnaryRequest(
     createCertificate.path,

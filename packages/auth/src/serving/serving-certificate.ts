@@ -12,8 +12,10 @@ import { checkMaterial, type TlsMaterial } from "./material.ts";
 export interface ServingCertificateOptions {
   readonly caAddress: string;
   readonly caServerName: string;
-  /** Read for each attempt: it may appear late, and its root may be renewed. */
+  /** Read for each attempt: it may appear late. When it changes, a certificate is obtained at once. */
   readonly rootFile: string;
+  /** Names this process among those of its account, over restarts. */
+  readonly instance?: string;
   readonly token: () => Promise<string>;
   /** Names the certificate should be for; the CA decides whether the caller may have them. */
   readonly names: readonly string[];
@@ -33,6 +35,7 @@ export interface ServingCertificate extends AsyncDisposable {
 }
 
 const dayMs = 86_400_000;
+const lookMs = 1000;
 
 /** Waits for the CA as long as it takes, and says so. Rejects with the reason of `stop`. */
 export async function obtainServingCertificate(
@@ -42,6 +45,7 @@ export async function obtainServingCertificate(
   const { log, nowMs = Date.now } = options;
   const ended = new AbortController();
   const signal = AbortSignal.any([stop, ended.signal]);
+  const rootsBefore = await rootText(options.rootFile);
   let material = await attemptUntilGood(options, undefined, signal);
   let times = checkMaterial(material, nowMs());
   log.info("serving certificate obtained", {
@@ -51,6 +55,7 @@ export async function obtainServingCertificate(
   const renewing = renewForEver(
     options,
     () => material,
+    rootsBefore,
     signal,
     (next) => {
       material = next;
@@ -76,18 +81,25 @@ export async function obtainServingCertificate(
 async function renewForEver(
   options: ServingCertificateOptions,
   current: () => TlsMaterial,
+  rootsBefore: string | undefined,
   stop: AbortSignal,
   take: (material: TlsMaterial) => void,
 ): Promise<void> {
   const { nowMs = Date.now, random = Math.random } = options;
+  let roots = rootsBefore;
   for (;;) {
     const { notAfterMs } = parseCertificatePem(current().chainPem);
     const obtainedMs = nowMs();
     // Between 45 and 55 % of what it has left (it is back-dated): replicas that started together drift apart.
     const renewMs = obtainedMs + (notAfterMs - obtainedMs) * (0.45 + 0.1 * random());
-    // A timer takes 24 days at most; this one is looked at every hour, so clock changes count too.
-    while (nowMs() < renewMs && !stop.aborted) await delay(Math.min(renewMs - nowMs(), 3_600_000), stop);
+    // A timer takes 24 days at most; looking often, clock changes count too.
+    while (nowMs() < renewMs && !stop.aborted) {
+      await delay(Math.min(renewMs - nowMs(), lookMs), stop);
+      // The CA goes over to another root: it waits for those who have not taken it.
+      if ((await rootText(options.rootFile)) !== roots) break;
+    }
     if (stop.aborted) return;
+    roots = await rootText(options.rootFile);
     try {
       take(await attemptUntilGood(options, current(), stop));
     } catch (error) {
@@ -126,11 +138,20 @@ async function attempt(options: ServingCertificateOptions, current: TlsMaterial 
     caServerName: serverName,
     rootFile,
     names,
+    instance,
     keyType = "ecdsa-p256",
     ttlMs = dayMs,
   } = options;
   const nowMs = (options.nowMs ?? Date.now)();
-  const call = { address, serverName, rootsPem: await readRoot(rootFile), names, keyType, ttlMs };
+  const call = {
+    address,
+    serverName,
+    rootsPem: await readRoot(rootFile),
+    names,
+    keyType,
+    ttlMs,
+    ...(instance !== undefined && { instance }),
+  };
   const good = (material: TlsMaterial): TlsMaterial => {
     checkMaterial(material, nowMs);
     return material;
@@ -162,6 +183,15 @@ async function readToken(token: () => Promise<string>): Promise<string> {
     return (await token()).trim();
   } catch (cause) {
     throw new AuthError("AUTH_CA_AWAY", `no token to ask with: ${(cause as Error).message}`, { cause });
+  }
+}
+
+/** Undefined while it cannot be read: the next attempt says why. */
+async function rootText(rootFile: string): Promise<string | undefined> {
+  try {
+    return await readFile(rootFile, "utf8");
+  } catch {
+    return undefined;
   }
 }
 

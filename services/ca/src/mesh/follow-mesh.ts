@@ -1,5 +1,5 @@
 /** Hears of the mesh over the bus, which may be away at the start and later: what is known holds meanwhile. */
-import { connectBus } from "@flotilla/bus";
+import { type Bus, connectBus } from "@flotilla/bus";
 import { delay, type Health, type Logger } from "@flotilla/runtime";
 import type { MeshTrust } from "./mesh-trust.ts";
 
@@ -13,9 +13,18 @@ export interface FollowedMesh extends AsyncDisposable {
 /** Long enough for config-controller to tell when all services start together. */
 const patienceMs = 5000;
 
+export interface FollowMeshOptions {
+  readonly trust: MeshTrust;
+  readonly isRestored: boolean;
+  readonly health: Health;
+  readonly log: Logger;
+  /** What else needs the bus; ends with the signal. */
+  readonly onBus: (bus: Bus, stop: AbortSignal) => Promise<void>;
+}
+
 export function followMesh(
   url: string | undefined,
-  { trust, isRestored, health, log }: { trust: MeshTrust; isRestored: boolean; health: Health; log: Logger },
+  { trust, isRestored, health, log, onBus }: FollowMeshOptions,
   stop: AbortSignal,
 ): FollowedMesh {
   if (url === undefined)
@@ -34,7 +43,7 @@ export function followMesh(
     const tell = () => health.setCondition("bus", bus.state.connected ? undefined : `away: ${bus.state.reason}`);
     bus.onState(tell);
     tell();
-    await trust.follow(bus, onHeard, signal);
+    await Promise.all([trust.follow(bus, onHeard, signal), onBus(bus, signal)]);
   };
   const following = follow().catch((error: unknown) => {
     if (!signal.aborted) throw error;

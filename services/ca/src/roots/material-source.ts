@@ -7,11 +7,17 @@ import { delay, type Logger } from "@flotilla/runtime";
 import { CaError } from "../errors.ts";
 import { cacertsVersion, readCacerts } from "./cacerts.ts";
 import { checkSuccessor, readMaterial, type SigningMaterial } from "./material.ts";
-import { isRenewalDue, openSelfSigned, renewSelfSigned, type SelfSignedOptions } from "./self-signed.ts";
+import { isRenewalDue, type SelfSignedOptions } from "./self-signed.ts";
+import type { SelfSignedStore } from "./self-signed-store.ts";
 
 export interface MaterialOptions {
   readonly rootCaDir: string;
-  readonly selfSigned: Omit<SelfSignedOptions, "trustDomain">;
+  readonly selfSigned: Pick<SelfSignedOptions, "keyType" | "ttlMs">;
+  readonly store: SelfSignedStore;
+  /** Of several replicas one renews the root; the others take what it made. */
+  readonly mayRenew: () => boolean;
+  /** A change of roots that a rotation has prepared. */
+  readonly isExpected: (next: SigningMaterial) => boolean;
   readonly trustDomains: () => readonly string[];
   /** Names a self-signed root that is made now. */
   readonly trustDomain: () => string;
@@ -24,6 +30,11 @@ export interface MaterialOptions {
   readonly log: Logger;
   /** Why material that is there is not in force; undefined when all is well. */
   readonly onProblem: (reason: string | undefined) => void;
+}
+
+interface Taking {
+  /** It is known to be trusted by those who trust the one before. */
+  readonly isSuccessor?: boolean;
 }
 
 /** Long enough for the files of one update to be there together. */
@@ -52,21 +63,30 @@ export class MaterialSource {
 
   /** One look at the directory; a self-signed root where there is nothing. False if what is there is bad. */
   load(): Promise<boolean> {
-    const { rootCaDir, selfSigned, trustDomains, trustDomain, nowMs } = this.#options;
-    return this.#guarded(async () => {
-      this.#version = await cacertsVersion(rootCaDir);
-      // A directory that becomes empty is a mistake, not the wish for a new root.
-      const files =
-        (await readCacerts(rootCaDir)) ??
-        (this.#isPluggedIn ? undefined : await openSelfSigned({ ...selfSigned, trustDomain: trustDomain() }, nowMs()));
-      if (files === undefined) throw new CaError("CA_BAD_MATERIAL", `the signing key in ${rootCaDir} is gone`);
-      this.#take(readMaterial(files, trustDomains(), nowMs()));
-    });
+    return this.#load({});
+  }
+
+  /** The same, be the roots others: a rotation has brought the proxies to trust them. */
+  adopt(): Promise<boolean> {
+    return this.#load({ isSuccessor: true });
   }
 
   /** Looks again until `stop` fires. */
   async follow(stop: AbortSignal): Promise<void> {
     await Promise.all([this.#followDirectory(stop), this.#followRoot(stop)]);
+  }
+
+  #load(how: Taking): Promise<boolean> {
+    const { rootCaDir, selfSigned, store, trustDomains, trustDomain, nowMs } = this.#options;
+    return this.#guarded(async () => {
+      this.#version = await cacertsVersion(rootCaDir);
+      // A directory that becomes empty is a mistake, not the wish for a new root.
+      const files =
+        (await readCacerts(rootCaDir)) ??
+        (this.#isPluggedIn ? undefined : await store.open({ ...selfSigned, trustDomain: trustDomain() }, nowMs()));
+      if (files === undefined) throw new CaError("CA_BAD_MATERIAL", `the signing key in ${rootCaDir} is gone`);
+      this.#take(readMaterial(files, trustDomains(), nowMs()), how);
+    });
   }
 
   async #followDirectory(stop: AbortSignal): Promise<void> {
@@ -93,12 +113,18 @@ export class MaterialSource {
   }
 
   async #renewIfDue(): Promise<void> {
-    const { rootGracePercent, nowMs, selfSigned, trustDomains, trustDomain, log } = this.#options;
+    const { rootGracePercent, nowMs, selfSigned, store, mayRenew, trustDomains, trustDomain, log } = this.#options;
     const material = this.#material;
     if (material?.origin !== "self-signed") return;
     if (!isRenewalDue(material.certificate, rootGracePercent, nowMs())) return;
-    const files = await renewSelfSigned({ ...selfSigned, trustDomain: trustDomain() }, rootGracePercent, nowMs());
-    this.#take(readMaterial(files, trustDomains(), nowMs()), { isRenewal: true });
+    const options = { ...selfSigned, trustDomain: trustDomain() };
+    const files = mayRenew()
+      ? await store.renew(options, rootGracePercent, nowMs())
+      : await store.open(options, nowMs());
+    const renewed = readMaterial(files, trustDomains(), nowMs());
+    if (renewed.certificate.der.equals(material.certificate.der)) return;
+    // It has the same key and name: what trusts the old one verifies what the new one signs.
+    this.#take(renewed, { isSuccessor: true });
     log.info("self-signed root renewed");
   }
 
@@ -118,10 +144,10 @@ export class MaterialSource {
     return this.#material?.origin === "plugged-in";
   }
 
-  #take(next: SigningMaterial, { isRenewal = false }: { readonly isRenewal?: boolean } = {}): void {
-    const { multiRoot, log, onProblem } = this.#options;
-    // A renewed root has the same key and name: what trusts the old one verifies what the new one signs.
-    if (this.#material !== undefined && !isRenewal) checkSuccessor(this.#material, next, multiRoot);
+  #take(next: SigningMaterial, { isSuccessor = false }: Taking): void {
+    const { multiRoot, isExpected, log, onProblem } = this.#options;
+    if (this.#material !== undefined && !isSuccessor && !isExpected(next))
+      checkSuccessor(this.#material, next, multiRoot);
     const isSame =
       this.#material?.certificate.der.equals(next.certificate.der) === true &&
       this.#material.rootsPem === next.rootsPem;

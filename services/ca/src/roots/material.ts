@@ -10,6 +10,7 @@ import {
   PkiError,
   parseCertificatesPem,
   parsePrivateKey,
+  rootId,
   sanOf,
   verifyChain,
 } from "@flotilla/pki";
@@ -24,6 +25,9 @@ export interface SigningMaterial {
   readonly roots: readonly Certificate[];
   /** All roots in one text. */
   readonly rootsPem: string;
+  /** Of the root that issued certificates lead to, and of all of them, sorted (see rootId). */
+  readonly rootId: string;
+  readonly rootIds: readonly string[];
   readonly origin: "self-signed" | "plugged-in";
 }
 
@@ -45,7 +49,7 @@ export function readMaterial(files: MaterialFiles, trustDomains: readonly string
     if (certificate === undefined) throw bad("there is no signing certificate");
     const chain = chainOf(certificate, more, files.chainPem, roots);
     checkSigner(certificate, key, trustDomains);
-    verifyChain({ leaf: certificate, intermediates: chain, roots, nowMs });
+    const root = verifyChain({ leaf: certificate, intermediates: chain, roots, nowMs }).at(-1) ?? certificate;
     return {
       certificate,
       key,
@@ -53,12 +57,18 @@ export function readMaterial(files: MaterialFiles, trustDomains: readonly string
       chain: chain.map(certificatePem),
       roots,
       rootsPem: roots.map(certificatePem).join(""),
+      rootId: rootId(root),
+      rootIds: idsOf(roots),
       origin: files.origin,
     };
   } catch (cause) {
     if (cause instanceof PkiError) throw new CaError("CA_BAD_MATERIAL", cause.message, { cause });
     throw cause;
   }
+}
+
+export function idsOf(roots: readonly Certificate[]): readonly string[] {
+  return [...new Set(roots.map(rootId))].sort();
 }
 
 function chainOf(
@@ -98,7 +108,10 @@ export function checkSuccessor(old: SigningMaterial, next: SigningMaterial, mult
     b.roots.every(({ der }) => a.roots.some((root) => root.der.equals(der)));
   const [growing, shrinking] = [contains(next, old), contains(old, next)];
   if (growing && shrinking) return;
-  if (!multiRoot) throw bad("the roots have changed, which needs ISTIO_MULTIROOT_MESH=true");
+  if (!multiRoot)
+    throw bad(
+      "the roots have changed, which needs ISTIO_MULTIROOT_MESH=true, or the new material in ROOT_CA_NEXT_DIR and `flotilla ca rotate`",
+    );
   if (!growing && !shrinking) throw bad("neither of the old and the new roots contain the other");
 }
 

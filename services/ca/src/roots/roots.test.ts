@@ -21,6 +21,7 @@ import { noopLogger, until } from "@flotilla/runtime";
 import { readMaterial } from "./material.ts";
 import { type MaterialOptions, MaterialSource } from "./material-source.ts";
 import { isRenewalDue, openSelfSigned, renewSelfSigned } from "./self-signed.ts";
+import { diskStore } from "./self-signed-store.ts";
 
 const nowMs = Date.now();
 const hourMs = 3_600_000;
@@ -105,14 +106,17 @@ describe("material on disk", () => {
   });
   afterEach(() => rm(directory, { recursive: true }));
 
-  const selfSigned = () =>
-    ({ directory: join(directory, "self"), keyType: "ecdsa-p256", ttlMs: 100 * hourMs, trustDomain: "td" }) as const;
+  const rootOptions = { keyType: "ecdsa-p256", ttlMs: 100 * hourMs, trustDomain: "td" } as const;
+  const selfSigned = () => ({ ...rootOptions, directory: join(directory, "self") }) as const;
 
   function source(more: Partial<MaterialOptions> = {}) {
     const problems: (string | undefined)[] = [];
     const made = new MaterialSource({
       rootCaDir: join(directory, "cacerts"),
-      selfSigned: selfSigned(),
+      selfSigned: rootOptions,
+      store: diskStore(join(directory, "self")),
+      mayRenew: () => true,
+      isExpected: () => false,
       trustDomains: () => ["cluster.local"],
       trustDomain: () => "td",
       multiRoot: false,
@@ -216,6 +220,25 @@ describe("material on disk", () => {
     const { made, problems } = source();
     assert.equal(await made.load(), false);
     assert.match(problems.at(-1) ?? "", /ca-cert\.pem is missing; there is none/);
+  });
+
+  it("a next root comes into use at once, and the old key is destroyed", async () => {
+    const store = diskStore(join(directory, "self"));
+    const first = await store.open(rootOptions, nowMs);
+    assert.equal(await store.next(rootOptions, nowMs), undefined);
+    const next = await store.makeNext(rootOptions, nowMs);
+    assert.deepEqual(await store.makeNext(rootOptions, nowMs), next);
+    assert.notEqual(next.keyPem, first.keyPem);
+    assert.deepEqual(await store.open(rootOptions, nowMs), first);
+    await store.promote();
+    assert.deepEqual(await diskStore(join(directory, "self")).open(rootOptions, nowMs), next);
+    assert.equal(await store.next(rootOptions, nowMs), undefined);
+    const files = await readdir(join(directory, "self"), { recursive: true });
+    assert.equal(files.filter((file) => file.endsWith("ca-key.pem")).length, 1);
+    await store.makeNext(rootOptions, nowMs);
+    await store.dropNext();
+    await store.promote();
+    assert.deepEqual(await store.open(rootOptions, nowMs), next);
   });
 
   const swaps: readonly (readonly [string, boolean, string, boolean])[] = [

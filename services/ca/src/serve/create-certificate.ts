@@ -10,6 +10,7 @@ import { grantedNames, type ServingRules } from "../authorize/serving-names.ts";
 import { CaError } from "../errors.ts";
 import type { CaMetrics } from "../metrics.ts";
 import type { SigningMaterial } from "../roots/material.ts";
+import type { Holding } from "../rotation/ledger.ts";
 import type { FairQueue } from "../sign/fair-queue.ts";
 import { type Issued, issueWorkload } from "../sign/issue-workload.ts";
 import { type TtlRules, ttlOf } from "../sign/ttl.ts";
@@ -26,6 +27,8 @@ export interface IssuerParts {
   readonly intake: FairQueue;
   /** Where requests wait to be signed, by identity. */
   readonly queue: FairQueue;
+  /** What is issued goes on record, for rotations of the root. */
+  readonly record: (holding: Holding) => void;
   readonly metrics: CaMetrics;
   readonly log: Logger;
   readonly nowMs: () => number;
@@ -91,7 +94,7 @@ async function authorize(request: IstioCertificateRequest, caller: Caller, parts
 }
 
 function sign(request: IstioCertificateRequest, { caller, proof, identity }: Order, parts: IssuerParts): Issued {
-  const { material, ttl, serving, nowMs, randomSerial, metrics, log } = parts;
+  const { material, ttl, serving, nowMs, randomSerial, record, metrics, log } = parts;
   const signing = material();
   if (signing === undefined) throw new CaError("CA_NOT_READY", "there is no signing material");
   // differs: istiod with its own CA ignores the wish, and the workload gets a certificate of another root than it asked for.
@@ -111,6 +114,14 @@ function sign(request: IstioCertificateRequest, { caller, proof, identity }: Ord
     signing,
   );
   metrics.issued.add(1);
+  record({
+    identity,
+    place: placeOf(caller, proof, request.metadata?.["Instance"]),
+    issuer: signing.rootId,
+    roots: signing.rootIds,
+    issuedMs: nowMs(),
+    notAfterMs: issued.notAfterMs,
+  });
   log.info("certificate issued", {
     identity,
     serial: Buffer.from(serial).toString("hex"),
@@ -122,6 +133,16 @@ function sign(request: IstioCertificateRequest, { caller, proof, identity }: Ord
     ...(!isForSelf && { askedBy: proof.principal }),
   });
   return issued;
+}
+
+/**
+ * Where the certificate will be used, so that a renewed one replaces the one before. An instance is claimed by the caller,
+ * who can mislead us about certificates of its own identity and about no other.
+ */
+function placeOf(caller: Caller, { kubernetes }: Authenticated, instance: unknown): string {
+  if (typeof instance === "string" && /^[\x21-\x7e]{1,128}$/.test(instance)) return `instance ${instance}`;
+  const { namespace = "", podName, podUid } = kubernetes ?? {};
+  return podName === undefined ? `host ${hostOf(caller)}` : `pod ${namespace}/${podName} ${podUid ?? ""}`;
 }
 
 function hostOf({ remoteAddress }: Caller): string {

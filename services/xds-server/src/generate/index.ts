@@ -5,6 +5,7 @@ import { loadAssignments } from "./eds/load-assignment.ts";
 import type { Generator } from "./generator.ts";
 import { sidecarListeners } from "./lds/sidecar-listeners.ts";
 import { nameTable } from "./nds/name-table.ts";
+import { trustBundle } from "./pcds/trust-bundle.ts";
 import { sidecarRoutes } from "./rds/route-configuration.ts";
 
 export const generators: ReadonlyMap<string, Generator> = new Map([
@@ -13,4 +14,5 @@ export const generators: ReadonlyMap<string, Generator> = new Map([
   [`sidecar/${typeUrl.listener}`, sidecarListeners],
   [`sidecar/${typeUrl.route}`, sidecarRoutes],
   [typeUrl.nameTable, nameTable],
+  [typeUrl.proxyConfig, trustBundle],
 ]);

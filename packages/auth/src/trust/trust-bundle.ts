@@ -1,0 +1,21 @@
+/** The roots that the mesh trusts, as ca tells them on the bus: one object of the kind TrustBundle. */
+import { certificatePem, parseCertificatesPem, rootId } from "@flotilla/pki";
+
+export const trustBundleKind = "TrustBundle";
+
+export interface TrustedRoot {
+  readonly id: string;
+  readonly pem: string;
+}
+
+export interface TrustBundleSpec {
+  /** Sorted by id. */
+  readonly roots: readonly TrustedRoot[];
+}
+
+/** @throws PkiError when a block is not a certificate. */
+export function trustBundleOf(pem: string): TrustBundleSpec {
+  const byId = new Map(parseCertificatesPem(pem).map((root) => [rootId(root), certificatePem(root)]));
+  const roots = [...byId].map(([id, text]) => ({ id, pem: text }));
+  return { roots: roots.sort((a, b) => (a.id < b.id ? -1 : 1)) };
+}

@@ -1,0 +1,30 @@
+/**
+ * What xds-server knows of the roots that connected proxies have accepted, told to ca in a shared bucket: each replica writes
+ * its own value, which vanishes with it.
+ */
+export const trustReportBucket = "trust-reports";
+/** A report that was not written again after this is of a replica that is gone. */
+export const trustReportTtlMs = 15_000;
+
+export interface ProxyTrust {
+  /** The node's id. */
+  readonly proxy: string;
+  /** Proven ones; empty on a port that asks for no proof. */
+  readonly identities: readonly string[];
+  /** `namespace/name` as the node says. */
+  readonly pod: string;
+  /** Address of the connection, without its port. */
+  readonly host: string;
+  /** Ids of the roots in the last bundle that it acknowledged; absent if it never did. */
+  readonly roots?: readonly string[];
+}
+
+export function encodeTrustReport(proxies: readonly ProxyTrust[]): Uint8Array {
+  return new TextEncoder().encode(JSON.stringify(proxies));
+}
+
+/** @throws SyntaxError when it is not JSON. */
+export function decodeTrustReport(bytes: Uint8Array): readonly ProxyTrust[] {
+  const value: unknown = JSON.parse(new TextDecoder().decode(bytes));
+  return Array.isArray(value) ? (value as readonly ProxyTrust[]) : [];
+}

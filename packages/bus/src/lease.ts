@@ -1,0 +1,52 @@
+/** One of several replicas does what must be done once: it holds a lease, a shared value that vanishes unless it is written again. */
+import type { KeyValue } from "./key-value.ts";
+
+export interface LeaseOptions {
+  /** A bucket whose values vanish after `ttlMs`. */
+  readonly values: KeyValue;
+  readonly key: string;
+  /** Names this process among all that ask. */
+  readonly holder: string;
+  readonly ttlMs: number;
+  readonly nowMs: () => number;
+}
+
+export class Lease {
+  readonly #options: LeaseOptions;
+  #until = Number.NEGATIVE_INFINITY;
+
+  constructor(options: LeaseOptions) {
+    this.#options = options;
+  }
+
+  /** As far as is known here: false well before somebody else can have it. */
+  get isHeld(): boolean {
+    return this.#options.nowMs() < this.#until;
+  }
+
+  /** Takes or keeps it; to be called several times in `ttlMs`. False when somebody else has it. @throws what the bus throws */
+  async hold(): Promise<boolean> {
+    const { values, key, holder, ttlMs, nowMs } = this.#options;
+    const askedMs = nowMs();
+    const found = await values.get(key);
+    const isOurs = found?.value !== undefined && new TextDecoder().decode(found.value) === holder;
+    if (found !== undefined && !isOurs) return this.#lose();
+    // Two thirds: our clock may run slower than that of the server.
+    const revision = await values.update(key, new TextEncoder().encode(holder), found?.revision ?? 0);
+    if (revision === undefined) return this.#lose();
+    this.#until = askedMs + (ttlMs * 2) / 3;
+    return true;
+  }
+
+  /** Somebody else may have it at once. */
+  async release(): Promise<void> {
+    const { values, key } = this.#options;
+    if (this.isHeld) await values.delete(key);
+    this.#lose();
+  }
+
+  #lose(): false {
+    this.#until = Number.NEGATIVE_INFINITY;
+    return false;
+  }
+}

@@ -1,0 +1,113 @@
+/**
+ * What the CA works with now: the material in use and, while a rotation runs, the one to come, combined as its phase says.
+ * The material to come stands in ROOT_CA_NEXT_DIR or is made and kept beside a self-signed root.
+ */
+import { PkiError } from "@flotilla/pki";
+import type { Logger } from "@flotilla/runtime";
+import { CaError } from "../errors.ts";
+import { readCacerts } from "../roots/cacerts.ts";
+import { combine } from "../roots/combine.ts";
+import { readMaterial, type SigningMaterial } from "../roots/material.ts";
+import type { MaterialSource } from "../roots/material-source.ts";
+import type { SelfSignedStore } from "../roots/self-signed-store.ts";
+import { idle, type RotationState } from "./rotation-state.ts";
+
+export interface ActiveMaterialOptions {
+  readonly source: MaterialSource;
+  readonly store: SelfSignedStore;
+  readonly nextDir: string;
+  /** Of self-signed roots that are made. */
+  readonly rootOptions: () => Parameters<SelfSignedStore["next"]>[0];
+  readonly trustDomains: () => readonly string[];
+  readonly nowMs: () => number;
+  readonly log: Logger;
+}
+
+export class ActiveMaterial {
+  readonly #options: ActiveMaterialOptions;
+  readonly #listeners: ((material: SigningMaterial) => void)[] = [];
+  #state: RotationState = idle;
+  #next: SigningMaterial | undefined;
+  #material: SigningMaterial | undefined;
+
+  constructor(options: ActiveMaterialOptions) {
+    this.#options = options;
+    options.source.onChange(() => this.#combine());
+  }
+
+  get current(): SigningMaterial | undefined {
+    return this.#material ?? this.#options.source.current;
+  }
+
+  onChange(listener: (material: SigningMaterial) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  /** Works by the state from now on. @throws CaError CA_BAD_MATERIAL, CA_ROTATION when the material to come is not there */
+  async apply(state: RotationState): Promise<void> {
+    const { source } = this.#options;
+    if (state.phase === "idle") {
+      if (this.#next !== undefined && !(await source.adopt()))
+        throw new CaError("CA_BAD_MATERIAL", "the material that the rotation ended with cannot be read");
+      this.#next = undefined;
+    } else if (this.#next?.rootId !== state.roots?.next) {
+      // The end of a rotation may have been cut short: what was to come is in use already.
+      const isInUse = state.phase === "finishing" && source.current?.rootId === state.roots?.next;
+      const next = isInUse ? source.current : await this.readNext();
+      if (next?.rootId !== state.roots?.next)
+        throw new CaError("CA_ROTATION", "the next signing material is not the one that the rotation began with");
+      this.#next = next;
+    }
+    this.#state = state;
+    this.#combine();
+  }
+
+  /** The material to come, where an operator has put it or where it was made. @throws CaError CA_BAD_MATERIAL */
+  async readNext(): Promise<SigningMaterial | undefined> {
+    const { nextDir, store, rootOptions, nowMs } = this.#options;
+    const files = (await readCacerts(nextDir)) ?? (await store.next(rootOptions(), nowMs()));
+    return files && this.#read(files);
+  }
+
+  /** The same, made if the root is self-signed. @throws CaError CA_ROTATION, CA_BAD_MATERIAL */
+  async prepareNext(): Promise<SigningMaterial> {
+    const { nextDir, store, rootOptions, nowMs, source } = this.#options;
+    const found = await this.readNext();
+    if (found !== undefined) return found;
+    if (source.current?.origin !== "self-signed")
+      throw new CaError("CA_ROTATION", `the root is plugged in: put the next signing material in ${nextDir} first`);
+    return this.#read(await store.makeNext(rootOptions(), nowMs()));
+  }
+
+  /** A root that comes with what is plugged in is awaited when the rotation is about to end with it. */
+  isExpected(next: SigningMaterial): boolean {
+    return this.#state.phase === "finishing" && next.rootId === this.#state.roots?.next;
+  }
+
+  #read(files: Parameters<typeof readMaterial>[0]): SigningMaterial {
+    const { trustDomains, nowMs } = this.#options;
+    try {
+      return readMaterial(files, trustDomains(), nowMs());
+    } catch (error) {
+      if (!(error instanceof CaError || error instanceof PkiError)) throw error;
+      throw new CaError("CA_BAD_MATERIAL", `the next signing material: ${error.message}`, { cause: error });
+    }
+  }
+
+  #combine(): void {
+    const { source, log } = this.#options;
+    const base = source.current;
+    if (base === undefined) return;
+    const before = this.#material;
+    const material = combine(this.#state.phase, base, this.#next);
+    this.#material = material;
+    if (before?.rootsPem === material.rootsPem && before.certificate.der.equals(material.certificate.der)) return;
+    if (before !== undefined)
+      log.info("what is signed with or trusted has changed", {
+        phase: this.#state.phase,
+        root: material.rootId,
+        trusted: material.rootIds,
+      });
+    for (const listener of this.#listeners) listener(material);
+  }
+}

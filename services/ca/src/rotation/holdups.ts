@@ -1,0 +1,143 @@
+/** What holds a phase of a rotation up, by name and with the reason. Pure. */
+import type { ProxyTrust } from "@flotilla/auth";
+import type { Holding } from "./ledger.ts";
+import type { Roots, RotationState } from "./rotation-state.ts";
+
+/** A replica of ca, as it tells of itself. */
+export interface Replica {
+  readonly name: string;
+  /** By its own clock. */
+  readonly seenMs: number;
+  /** What it works by: the rotation's id and phase. */
+  readonly applied: string;
+  /** Id of the root of the material in use there, apart from rotations. */
+  readonly root: string;
+}
+
+export interface Evidence {
+  readonly holdings: readonly Holding[];
+  readonly proxies: readonly ProxyTrust[];
+  readonly replicas: readonly Replica[];
+  /** Certificates from before are not in the ledger. Undefined: all are. */
+  readonly recordedSinceMs: number | undefined;
+  /** The longest that a certificate may live. */
+  readonly maxTtlMs: number;
+  readonly nowMs: number;
+}
+
+export interface Holdup {
+  /** What the operator names to go on without it. */
+  readonly name: string;
+  readonly reason: string;
+}
+
+const silentMs = 15_000;
+
+export function appliedText({ id, phase }: RotationState): string {
+  return `${id} ${phase}`;
+}
+
+/** Those that the operator does not wait for are left out. Sorted by name. */
+export function holdupsOf(state: RotationState, evidence: Evidence): readonly Holdup[] {
+  const { roots, phase } = state;
+  if (roots === undefined || phase === "idle") return [];
+  const all = [...replicasBehind(state, evidence), ...holdersBehind(state, roots, evidence)];
+  const wanted = all.filter(({ name }) => !state.without.includes(name));
+  return wanted.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
+}
+
+function holdersBehind({ phase }: RotationState, roots: Roots, evidence: Evidence): readonly Holdup[] {
+  switch (phase) {
+    case "trusting":
+      return [...unrecorded(evidence), ...notTrusting(roots.next, evidence)];
+    case "issuing":
+      return [...unrecorded(evidence), ...stillOf(roots.old, evidence)];
+    case "reverting":
+      return stillOf(roots.next, evidence);
+    case "finishing":
+      return roots.origin === "plugged-in" ? notPluggedIn(roots.next, evidence) : [];
+    case "idle":
+      return [];
+  }
+}
+
+/** Holders of live certificates, and connected proxies, that are not known to trust a root. */
+function notTrusting(root: string, { holdings, proxies }: Evidence): readonly Holdup[] {
+  const acknowledged = proxies.filter((proxy) => proxy.roots?.includes(root) === true);
+  const behind = holdings.filter(
+    (holding) => !holding.roots.includes(root) && !acknowledged.some((proxy) => isAt(proxy, holding)),
+  );
+  const known = [...holdings];
+  const strangers = proxies.filter(
+    (proxy) =>
+      proxy.identities.length > 0 &&
+      proxy.roots?.includes(root) !== true &&
+      !known.some((holding) => isAt(proxy, holding)),
+  );
+  return [
+    ...unique(behind, (holding) => {
+      const proxy = proxies.find((one) => isAt(one, holding));
+      const how = proxy === undefined ? "is not connected" : `is connected as ${proxy.proxy}`;
+      return `${how} and has not taken the new root; its certificate ends at ${isoTime(holding.notAfterMs)}`;
+    }),
+    ...strangers.map(({ proxy, identities }) => ({
+      name: proxy,
+      reason: `is connected as ${identities.join(", ")} and is not known to trust the new root`,
+    })),
+  ];
+}
+
+function stillOf(root: string, { holdings }: Evidence): readonly Holdup[] {
+  const old = holdings.filter(({ issuer }) => issuer === root);
+  return unique(
+    old,
+    ({ notAfterMs }) => `holds a certificate of the root that goes, which ends at ${isoTime(notAfterMs)}`,
+  );
+}
+
+/** One line for each holder: the one whose certificate ends last. */
+function unique(holdings: readonly Holding[], reason: (holding: Holding) => string): readonly Holdup[] {
+  const last = new Map<string, Holding>();
+  for (const holding of holdings) {
+    const name = nameOf(holding);
+    if ((last.get(name)?.notAfterMs ?? 0) < holding.notAfterMs) last.set(name, holding);
+  }
+  return [...last].map(([name, holding]) => ({ name, reason: reason(holding) }));
+}
+
+export function nameOf({ identity, place }: Pick<Holding, "identity" | "place">): string {
+  return `${identity} at ${place}`;
+}
+
+function isAt({ identities, pod, host }: ProxyTrust, { identity, place }: Holding): boolean {
+  if (!identities.includes(identity)) return false;
+  return place.startsWith("pod ") ? place.startsWith(`pod ${pod} `) : place === `host ${host}`;
+}
+
+function unrecorded({ recordedSinceMs, maxTtlMs, nowMs }: Evidence): readonly Holdup[] {
+  if (recordedSinceMs === undefined || nowMs >= recordedSinceMs + maxTtlMs) return [];
+  const since = isoTime(recordedSinceMs);
+  const reason = `certificates issued before ${since} are not known; the last may end at ${isoTime(recordedSinceMs + maxTtlMs)}`;
+  return [{ name: "unrecorded", reason }];
+}
+
+function replicasBehind(state: RotationState, { replicas, nowMs }: Evidence): readonly Holdup[] {
+  const wanted = appliedText(state);
+  return replicas.flatMap(({ name, seenMs, applied }) => {
+    if (nowMs - seenMs > silentMs)
+      return [
+        { name, reason: `this replica of ca was heard last at ${isoTime(seenMs)}; it may go on with the old state` },
+      ];
+    return applied === wanted ? [] : [{ name, reason: "this replica of ca has not followed yet" }];
+  });
+}
+
+function notPluggedIn(root: string, { replicas }: Evidence): readonly Holdup[] {
+  const behind = replicas.filter((replica) => replica.root !== root);
+  const reason = "ROOT_CA_DIR holds the old signing material: replace it by that of ROOT_CA_NEXT_DIR";
+  return behind.map(({ name }) => ({ name, reason }));
+}
+
+function isoTime(ms: number): string {
+  return new Date(ms).toISOString();
+}

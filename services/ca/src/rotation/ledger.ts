@@ -1,0 +1,96 @@
+/**
+ * Who holds which certificate of ours, as far as a rotation must know: until when, from which root, and which roots were
+ * handed over with it. Entries of several replicas are merged: the merge does not depend on their order.
+ */
+
+export interface Holding {
+  readonly identity: string;
+  /** `pod ns/name uid`, `instance NAME` or `host ADDRESS`. */
+  readonly place: string;
+  /** Id of the root that the certificate leads to. */
+  readonly issuer: string;
+  /** Ids of the roots that came with it, sorted. */
+  readonly roots: readonly string[];
+  readonly issuedMs: number;
+  readonly notAfterMs: number;
+}
+
+export const shardCount = 64;
+
+type Shard = Map<string, Holding>;
+
+export class Ledger {
+  readonly #shards: readonly Shard[] = Array.from({ length: shardCount }, () => new Map());
+  readonly #dirty = new Set<number>();
+
+  record(holding: Holding): void {
+    const index = shardOf(holding);
+    this.#put(this.#shard(index), holding);
+    this.#dirty.add(index);
+  }
+
+  /** Shards with entries that `text` has not told yet. */
+  takeDirty(): readonly number[] {
+    const dirty = [...this.#dirty];
+    this.#dirty.clear();
+    return dirty;
+  }
+
+  /** A shard that could not be told is to be told later. */
+  markDirty(index: number): void {
+    this.#dirty.add(index);
+  }
+
+  /** What another replica knows of a shard. */
+  merge(index: number, text: string): void {
+    for (const holding of JSON.parse(text) as readonly Holding[]) this.#put(this.#shard(index), holding);
+  }
+
+  /** The live entries of a shard; those that have ended are forgotten. */
+  text(index: number, nowMs: number): string {
+    return JSON.stringify(this.#live(this.#shard(index), nowMs));
+  }
+
+  /** Certificates that have not expired and were not replaced, as far as is known. */
+  holdings(nowMs: number): readonly Holding[] {
+    return this.#shards.flatMap((shard) => this.#live(shard, nowMs));
+  }
+
+  #shard(index: number): Shard {
+    const shard = this.#shards[index];
+    if (shard === undefined) throw new RangeError(`there is no shard ${index}`);
+    return shard;
+  }
+
+  #live(shard: Shard, nowMs: number): readonly Holding[] {
+    for (const [key, { notAfterMs }] of shard) if (notAfterMs <= nowMs) shard.delete(key);
+    return [...shard.values()];
+  }
+
+  #put(shard: Shard, holding: Holding): void {
+    const key = keyOf(holding);
+    const known = shard.get(key);
+    if (known === undefined || isNewer(holding, known)) shard.set(key, holding);
+  }
+}
+
+/**
+ * A pod and an instance have one certificate: a new one replaces the one before. Behind a host's address there may be several
+ * workloads of one identity: there only certificates of one kind stand for each other, and the last to expire stays.
+ */
+function keyOf({ identity, place, issuer, roots }: Holding): string {
+  const who = `${identity} ${place}`;
+  return place.startsWith("host ") ? `${who} ${issuer} ${roots.join(" ")}` : who;
+}
+
+function isNewer(a: Holding, b: Holding): boolean {
+  const order = a.place.startsWith("host ") ? a.notAfterMs - b.notAfterMs : a.issuedMs - b.issuedMs;
+  return order > 0 || (order === 0 && JSON.stringify(a) > JSON.stringify(b));
+}
+
+/** Any spread does; it must be equal in all replicas. */
+function shardOf({ identity, place }: Holding): number {
+  let hash = 0;
+  for (const char of identity + place) hash = (Math.imul(hash, 31) + char.charCodeAt(0)) >>> 0;
+  return hash % shardCount;
+}

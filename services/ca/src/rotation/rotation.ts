@@ -1,0 +1,253 @@
+/**
+ * The rotation as one replica lives it: it follows the shared state, tells what it issued and that it is there, and, while it
+ * holds the lease, moves the state on when the evidence allows it.
+ */
+import { randomUUID } from "node:crypto";
+import { trustReportBucket, trustReportTtlMs } from "@flotilla/auth";
+import { type Bus, type KeyValue, Lease } from "@flotilla/bus";
+import { delay, type Logger } from "@flotilla/runtime";
+import { CaError } from "../errors.ts";
+import type { MaterialSource } from "../roots/material-source.ts";
+import type { SelfSignedStore } from "../roots/self-signed-store.ts";
+import type { ActiveMaterial } from "./active-material.ts";
+import { appliedText, type Holdup, holdupsOf, type Replica } from "./holdups.ts";
+import { Ledger } from "./ledger.ts";
+import { flushLedger, loadLedger } from "./ledger-store.ts";
+import { readRecordedSince } from "./recorded-since.ts";
+import { abort, type RotationState, rotate, step } from "./rotation-state.ts";
+import { replicaKey, SharedView } from "./shared-view.ts";
+import { StateStore } from "./state-store.ts";
+import { createTrustPublisher } from "./trust-publisher.ts";
+
+export interface RotationOptions {
+  readonly source: MaterialSource;
+  readonly store: SelfSignedStore;
+  readonly active: ActiveMaterial;
+  /** Names this replica, over its restarts. */
+  readonly name: string;
+  readonly namespace: string;
+  readonly stateFile: string;
+  readonly checkMs: number;
+  readonly settleMs: number;
+  readonly maxTtlMs: number;
+  /** The roots that proxies are told to trust, when those of the signing material are these. */
+  readonly bundleOf: (rootsPem: string) => string;
+  readonly nowMs: () => number;
+  readonly log: Logger;
+  /** Why this replica does not follow; undefined when it does. */
+  readonly onProblem: (reason: string | undefined) => void;
+}
+
+export interface RotationStatus {
+  readonly state: RotationState;
+  readonly holdups: readonly Holdup[];
+  /** Live certificates on record. */
+  readonly certificates: number;
+  readonly proxies: number;
+  readonly replicas: readonly Replica[];
+}
+
+interface Shared {
+  readonly bus: Bus;
+  readonly values: KeyValue;
+  readonly lease: Lease;
+  readonly recordedSinceMs: number | undefined;
+}
+
+const leaseMs = 15_000;
+const attempts = 10;
+
+export class Rotation {
+  readonly ledger = new Ledger();
+  readonly #options: RotationOptions;
+  readonly #states: StateStore;
+  readonly #view: SharedView;
+  readonly #known = Promise.withResolvers<void>();
+  #shared: Shared | undefined;
+  #applied = "";
+  #tell: ((rootsPem: string) => Promise<void>) | undefined;
+  #heldUpBy = "";
+
+  constructor(options: RotationOptions) {
+    this.#options = options;
+    this.#states = new StateStore(options.stateFile, options.log);
+    this.#view = new SharedView(options.nowMs);
+  }
+
+  /** The shared state has been read. */
+  get known(): Promise<void> {
+    return this.#known.promise;
+  }
+
+  /** One of the replicas renews and moves on; without a bus there is only this one. */
+  get leads(): boolean {
+    return this.#shared?.lease.isHeld ?? true;
+  }
+
+  /** Goes on by the copy on disk, for the bus may be away. */
+  async restore(): Promise<void> {
+    await this.#states.restore();
+    await this.#follow();
+  }
+
+  /** Runs until `stop` fires. */
+  async run(bus: Bus, stop: AbortSignal): Promise<void> {
+    const { name, nowMs, source, log } = this.#options;
+    const values = await bus.keyValue("ca");
+    const leases = await bus.keyValue("ca-lease", { ttlMs: leaseMs });
+    const reports = await bus.keyValue(trustReportBucket, { ttlMs: trustReportTtlMs });
+    const lease = new Lease({ values: leases, key: "lead", holder: `${name} ${randomUUID()}`, ttlMs: leaseMs, nowMs });
+    const recordedSinceMs = await readRecordedSince(values, source.current?.certificate.notBeforeMs ?? 0, nowMs());
+    this.#shared = { bus, values, lease, recordedSinceMs };
+    const ticking = async (): Promise<void> => {
+      while (!stop.aborted) {
+        await this.#tickSafely(this.#shared as Shared);
+        await delay(this.#options.checkMs, stop);
+      }
+      try {
+        await values.delete(replicaKey(name));
+        await lease.release();
+      } catch (error) {
+        log.debug("could not say goodbye", { error });
+      }
+    };
+    await Promise.all([ticking(), this.#view.followReplicas(values, stop), this.#view.followReports(reports, stop)]);
+  }
+
+  /** Begins, or goes on without some that hold it up. @throws CaError CA_ROTATION, CA_BAD_MATERIAL */
+  async rotate(without: readonly string[]): Promise<RotationStatus> {
+    const { active, source, nowMs, log } = this.#options;
+    await this.#change(async (state) => {
+      const roots = state.roots ?? {
+        old: source.current?.rootId ?? "",
+        next: (await active.prepareNext()).rootId,
+        origin: (await active.readNext())?.origin ?? "self-signed",
+      };
+      return rotate(state, {
+        id: state.roots === undefined ? randomUUID().slice(0, 8) : state.id,
+        roots,
+        without,
+        nowMs: nowMs(),
+      });
+    });
+    log.info("rotation asked for", { id: this.#states.state.id, without });
+    return this.status();
+  }
+
+  /** @throws CaError CA_ROTATION */
+  async abort(): Promise<RotationStatus> {
+    const { nowMs, log, store } = this.#options;
+    await this.#change((state) => Promise.resolve(abort(state, nowMs())));
+    log.info("rotation aborted", { id: this.#states.state.id, phase: this.#states.state.phase });
+    if (this.#states.state.phase === "idle") await store.dropNext();
+    return this.status();
+  }
+
+  /** @throws CaError CA_ROTATION when the bus is away. */
+  async status(): Promise<RotationStatus> {
+    const shared = this.#reachable();
+    await this.#states.read(shared.values);
+    const holdups = await this.#holdups(shared);
+    return {
+      state: this.#states.state,
+      holdups,
+      certificates: this.ledger.holdings(this.#options.nowMs()).length,
+      proxies: this.#view.proxies().length,
+      replicas: this.#view.replicas(),
+    };
+  }
+
+  async #change(next: (state: RotationState) => Promise<RotationState>): Promise<void> {
+    const { values } = this.#reachable();
+    for (let attempt = 0; attempt < attempts; attempt++) {
+      await this.#states.read(values);
+      if (await this.#states.write(values, await next(this.#states.state))) return this.#follow();
+    }
+    throw new CaError("CA_ROTATION", "the state of the rotation is changed by others all the time");
+  }
+
+  #reachable(): Shared {
+    if (this.#shared?.bus.state.connected !== true)
+      throw new CaError("CA_ROTATION", "the bus is away, without which nothing is known of the others");
+    return this.#shared;
+  }
+
+  async #tickSafely(shared: Shared): Promise<void> {
+    if (!shared.bus.state.connected) return;
+    try {
+      await this.#tick(shared);
+    } catch (error) {
+      // The bus tells that it is away by itself; the next tick tries again.
+      this.#options.log.warn("rotation not looked at", { error });
+    }
+  }
+
+  async #tick(shared: Shared): Promise<void> {
+    const { name, nowMs, source, active, bundleOf } = this.#options;
+    const { values, lease } = shared;
+    await this.#states.read(values);
+    await this.#follow();
+    this.#known.resolve();
+    await flushLedger(this.ledger, values, nowMs);
+    const root = source.current?.rootId ?? "";
+    const record: Replica = { name, seenMs: nowMs(), applied: this.#applied, root };
+    await values.put(replicaKey(name), new TextEncoder().encode(JSON.stringify(record)));
+    if (!(await lease.hold())) {
+      this.#tell = undefined;
+      return;
+    }
+    this.#tell ??= createTrustPublisher({ ...this.#options, bus: shared.bus });
+    if (active.current !== undefined) await this.#tell(bundleOf(active.current.rootsPem));
+    await this.#moveOn(shared);
+  }
+
+  async #moveOn(shared: Shared): Promise<void> {
+    const { nowMs, settleMs, log, store } = this.#options;
+    const state = this.#states.state;
+    if (state.phase === "idle") return;
+    const holdups = await this.#holdups(shared);
+    this.#tellHoldups(state, holdups);
+    const next = step(state, { isHeldUp: holdups.length > 0, nowMs: nowMs(), settleMs });
+    if (next === state) return;
+    const isEnd = next.phase === "idle";
+    // Before the others learn that it is over: they look then for what is in use.
+    if (isEnd && next.last?.outcome === "rotated") await store.promote();
+    if (!(await this.#states.write(shared.values, next))) return;
+    if (isEnd) await store.dropNext();
+    if (next.phase !== state.phase) log.info("rotation goes on", { id: state.id, from: state.phase, to: next.phase });
+    await this.#follow();
+  }
+
+  async #holdups({ values, recordedSinceMs }: Shared): Promise<readonly Holdup[]> {
+    const { nowMs, maxTtlMs } = this.#options;
+    await loadLedger(this.ledger, values);
+    const [holdings, proxies, replicas] = [this.ledger.holdings(nowMs()), this.#view.proxies(), this.#view.replicas()];
+    const evidence = { holdings, proxies, replicas, recordedSinceMs, maxTtlMs, nowMs: nowMs() };
+    return holdupsOf(this.#states.state, evidence);
+  }
+
+  /** Once for each set of names, not at each look. */
+  #tellHoldups({ id, phase }: RotationState, holdups: readonly Holdup[]): void {
+    const names = holdups.map(({ name }) => name).join(", ");
+    if (names === this.#heldUpBy) return;
+    this.#heldUpBy = names;
+    if (holdups.length > 0)
+      this.#options.log.info("rotation is held up", { id, phase, count: holdups.length, by: holdups.slice(0, 10) });
+  }
+
+  /** Works by the state; what prevents that is told, and holds the rotation up for all. */
+  async #follow(): Promise<void> {
+    const { active, onProblem } = this.#options;
+    const { state } = this.#states;
+    const wanted = appliedText(state);
+    if (this.#applied === wanted) return;
+    try {
+      await active.apply(state);
+      this.#applied = wanted;
+      onProblem(undefined);
+    } catch (error) {
+      if (!(error instanceof CaError)) throw error;
+      onProblem(error.reason);
+    }
+  }
+}

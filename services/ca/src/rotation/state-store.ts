@@ -1,0 +1,75 @@
+/**
+ * The state of the rotation in the shared bucket, written only over the revision that was read, and a copy on disk: a ca that
+ * starts without the bus, or after the bus has lost it, goes on where it was.
+ */
+import { mkdir, readFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import { replaceFile } from "@flotilla/auth";
+import type { KeyValue } from "@flotilla/bus";
+import type { Logger } from "@flotilla/runtime";
+import { idle, parseState, type RotationState } from "./rotation-state.ts";
+
+const key = "rotation";
+
+export class StateStore {
+  readonly #file: string;
+  readonly #log: Logger;
+  #revision = 0;
+  #state: RotationState = idle;
+
+  constructor(file: string, log: Logger) {
+    this.#file = file;
+    this.#log = log;
+  }
+
+  get state(): RotationState {
+    return this.#state;
+  }
+
+  /** From the copy, before the bus is there. @throws CaError CA_ROTATION when the copy cannot be read */
+  async restore(): Promise<void> {
+    const text = await readFile(this.#file, "utf8").catch((error: { code?: unknown }) => {
+      if (error.code === "ENOENT") return undefined;
+      throw error;
+    });
+    if (text !== undefined) this.#state = parseState(text);
+  }
+
+  /** The state in the bucket; the copy where there is none. True when it is another than before. */
+  async read(values: KeyValue): Promise<boolean> {
+    const found = await values.get(key);
+    if (found?.value === undefined) {
+      this.#revision = 0;
+      if (this.#state !== idle) await this.write(values, this.#state);
+      return false;
+    }
+    if (found.revision === this.#revision) return false;
+    return this.#take(parseState(new TextDecoder().decode(found.value)), found.revision);
+  }
+
+  /** False: somebody else was faster, read again. */
+  async write(values: KeyValue, state: RotationState): Promise<boolean> {
+    const revision = await values.update(key, new TextEncoder().encode(JSON.stringify(state)), this.#revision);
+    if (revision === undefined) return false;
+    await this.#take(state, revision);
+    return true;
+  }
+
+  async #take(state: RotationState, revision: number): Promise<boolean> {
+    const isOther = JSON.stringify(state) !== JSON.stringify(this.#state);
+    this.#revision = revision;
+    this.#state = state;
+    if (isOther) await this.#keep();
+    return isOther;
+  }
+
+  async #keep(): Promise<void> {
+    try {
+      await mkdir(dirname(this.#file), { recursive: true, mode: 0o700 });
+      await replaceFile(this.#file, JSON.stringify(this.#state), 0o600);
+    } catch (error) {
+      // The bucket has it; the copy is for the day when it has not.
+      this.#log.error("the state of the rotation is not kept on disk", { file: this.#file, error });
+    }
+  }
+}

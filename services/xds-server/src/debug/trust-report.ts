@@ -1,0 +1,88 @@
+/** Tells ca, in a shared bucket, which proxies are connected here and which roots each has accepted by PCDS. */
+import { randomUUID } from "node:crypto";
+import { encodeTrustReport, type ProxyTrust, trustBundleOf, trustReportBucket, trustReportTtlMs } from "@flotilla/auth";
+import type { Bus } from "@flotilla/bus";
+import { decode, typeUrl } from "@flotilla/proto";
+import { ProxyConfigSchema } from "@flotilla/proto/mesh/v1alpha1/proxy_pb";
+import { delay, type Logger } from "@flotilla/runtime";
+import type { Core } from "../core.ts";
+import type { StreamRecord } from "../serve/stream-record.ts";
+
+export interface TrustReportOptions {
+  readonly core: Core;
+  readonly streams: () => readonly StreamRecord[];
+  readonly log: Logger;
+}
+
+const everyMs = 1_000;
+/** Told again unchanged after this, well before it vanishes. */
+const againMs = trustReportTtlMs / 3;
+
+/** Runs until `stop` fires. A report that cannot be told is told again; without one, ca waits for the proxies. */
+export async function publishTrustReports(
+  bus: Bus,
+  { core, streams, log }: TrustReportOptions,
+  stop: AbortSignal,
+): Promise<void> {
+  const values = await bus.keyValue(trustReportBucket, { ttlMs: trustReportTtlMs });
+  const bundles = new KnownBundles(core);
+  const id = randomUUID();
+  let [told, toldAtMs] = ["", 0];
+  while (!stop.aborted) {
+    const proxies = streams().map((stream) => trustOf(stream, bundles));
+    const text = JSON.stringify(proxies);
+    const isDue = text !== told || performance.now() - toldAtMs > againMs;
+    if (isDue && bus.state.connected) {
+      try {
+        await values.put(id, encodeTrustReport(proxies));
+        [told, toldAtMs] = [text, performance.now()];
+      } catch (error) {
+        log.warn("the roots that proxies trust are not told", { error });
+      }
+    }
+    await delay(everyMs, stop);
+  }
+}
+
+function trustOf(stream: StreamRecord, bundles: KnownBundles): ProxyTrust {
+  const { proxy, identities, peer } = stream;
+  const [, , name = ""] = proxy.id.split("~");
+  const [pod = "", namespace = proxy.namespace] = name.split(".");
+  const roots = bundles.acknowledgedBy(stream);
+  return {
+    proxy: proxy.id,
+    identities,
+    pod: `${namespace}/${pod}`,
+    host: peer.replace(/:\d+$/, ""),
+    ...(roots !== undefined && { roots }),
+  };
+}
+
+/** Ids of roots by the version of the resource that carried them. */
+class KnownBundles {
+  readonly #core: Core;
+  readonly #rootsByVersion = new Map<string, readonly string[]>();
+
+  constructor(core: Core) {
+    this.#core = core;
+  }
+
+  acknowledgedBy(stream: StreamRecord): readonly string[] | undefined {
+    const version = stream.types().get(typeUrl.proxyConfig)?.acknowledged?.version;
+    if (version === undefined) return undefined;
+    if (!this.#rootsByVersion.has(version)) this.#learn(stream);
+    return this.#rootsByVersion.get(version);
+  }
+
+  /** The version of now; one that came and went unseen is not known, and its proxy is waited for. */
+  #learn({ proxy }: StreamRecord): void {
+    const set = this.#core.resources(this.#core.subjectOf(proxy), typeUrl.proxyConfig);
+    const resource = set?.byName.get("");
+    if (set === undefined || resource === undefined) return;
+    const { caCertificatesPem } = decode(ProxyConfigSchema, resource.bytes);
+    this.#rootsByVersion.set(
+      set.version,
+      trustBundleOf(caCertificatesPem.join("")).roots.map(({ id }) => id),
+    );
+  }
+}

@@ -4,6 +4,7 @@
  */
 import { query, type ViewQuery } from "../../snapshot/view.ts";
 import { contentHash } from "./content-hash.ts";
+import { sliceKeys, sliceTexts } from "./slices.ts";
 import { concatBytes } from "./wire.ts";
 
 export interface Encoded {
@@ -37,30 +38,24 @@ export class Joined implements Encoded {
   }
 }
 
-/** About the square root of the parts of a large container. */
-const partsPerSlice = 48;
-
 /**
  * The parts of a container whose keys `list` gives, joined in slices: a change of one part costs its slice and a look
- * at the others, not a look at every part.
+ * at the others, not a look at every part. Views whose lists are alike in a slice share it.
  */
 export function slicedParts(
   name: string,
   list: ViewQuery<string, readonly string[]>,
   part: ViewQuery<string, Encoded>,
 ): ViewQuery<string, readonly Encoded[]> {
+  const texts = query<readonly string[], string>(`${name}-slice-texts`, (view, argument) =>
+    sliceTexts(view.read(list, argument)),
+  );
   const slice = query<Encoded, string>(
     `${name}-slice`,
-    (view, argument) => {
-      const [index = "", ...rest] = argument.split("#");
-      const start = Number(index) * partsPerSlice;
-      const keys = view.read(list, rest.join("#")).slice(start, start + partsPerSlice);
-      return new Joined(keys.map((key) => view.read(part, key)));
-    },
+    (view, text) => new Joined(sliceKeys(text).map((key) => view.read(part, key))),
     sameVersion,
   );
-  return query<readonly Encoded[], string>(`${name}-slices`, (view, argument) => {
-    const count = Math.ceil(view.read(list, argument).length / partsPerSlice);
-    return Array.from({ length: count }, (_, index) => view.read(slice, `${index}#${argument}`));
-  });
+  return query<readonly Encoded[], string>(`${name}-slices`, (view, argument) =>
+    view.read(texts, argument).map((text) => view.read(slice, text)),
+  );
 }

@@ -22,7 +22,7 @@ export { type Labels, matchesLabels } from "./config/selector.ts";
 export { type Endpoint, type EndpointHealth, type EndpointsKey, endpointsKeyText } from "./endpoint/endpoint.ts";
 export { applyMeshConfig, applyProxyConfig } from "./mesh/merge.ts";
 export { defaultMeshConfig, defaultProxyConfig, type Json, type JsonObject } from "./mesh/mesh-config.ts";
-export { isIpAddress, isIpv4, isIpv6, parseCidr } from "./names/address.ts";
+export { isIpAddress, isIpv4, isIpv6, parseCidr, rangeBits } from "./names/address.ts";
 export {
   type ClusterName,
   type ClusterNameParts,

@@ -34,3 +34,32 @@ export function parseCidr(text: string): { readonly address: string; readonly le
   if (!/^\d{1,3}$/.test(length) || Number(length) > width) return undefined;
   return { address, length: Number(length) };
 }
+
+/** The significant bits of a range as binary text, after `4` or `6`: equal texts mean the same addresses. */
+export function rangeBits(text: string): string | undefined {
+  const cidr = parseCidr(text);
+  if (cidr === undefined) return undefined;
+  const isV4 = isIpv4(cidr.address);
+  const bits = isV4 ? octetBits(cidr.address) : groupBits(cidr.address);
+  return `${isV4 ? 4 : 6}${bits.slice(0, cidr.length)}`;
+}
+
+function octetBits(address: string): string {
+  return address
+    .split(".")
+    .map((octet) => Number(octet).toString(2).padStart(8, "0"))
+    .join("");
+}
+
+function groupBits(address: string): string {
+  const [head = "", tail] = address.split("::").map(bitsOfGroups);
+  return tail === undefined ? head : head + tail.padStart(128 - head.length, "0");
+}
+
+function bitsOfGroups(groups: string): string {
+  return groups
+    .split(":")
+    .filter((group) => group !== "")
+    .map((group) => (group.includes(".") ? octetBits(group) : Number.parseInt(group, 16).toString(2).padStart(16, "0")))
+    .join("");
+}

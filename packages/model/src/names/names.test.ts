@@ -8,6 +8,7 @@ import {
   isIpv6,
   parseCidr,
   parseClusterName,
+  rangeBits,
   resolveShortName,
   sniName,
 } from "../index.ts";
@@ -88,4 +89,17 @@ describe("addresses", () => {
     for (const text of ["10.0.0.0/33", "10.0.0/8", "10.0.0.0/8/8", "10.0.0.0/-1"])
       assert.equal(parseCidr(text), undefined, text);
   });
+});
+
+describe("significant bits of a range", () => {
+  const cases = [
+    { name: "two spellings of one range", a: "10.1.2.3/8", b: "10.9.2.3/8", same: true },
+    { name: "IPv6 in short and in full", a: "1234:1f1::1/32", b: "1234:1f1:0:0:5:6:7:8/32", same: true },
+    { name: "other lengths", a: "10.0.0.0/8", b: "10.0.0.0/9", same: false },
+    { name: "other families", a: "0.0.0.0/0", b: "::/0", same: false },
+    { name: "an address and its full range", a: "2001:db8::1", b: "2001:db8::1/128", same: true },
+  ];
+  for (const { name, a, b, same } of cases)
+    it(`${name} ${same ? "are equal" : "differ"}`, () => assert.equal(rangeBits(a) === rangeBits(b), same));
+  it("text that is no range has none", () => assert.equal(rangeBits("a.com"), undefined));
 });

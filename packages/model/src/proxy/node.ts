@@ -13,6 +13,7 @@ const proxyTypes: ReadonlySet<string> = new Set<ProxyType>([
 
 export interface NodeInfo {
   readonly id: string;
+  readonly cluster?: string;
   readonly metadata: NodeMetadata;
   readonly locality?: Locality;
   /** Type URLs of `node.extensions`; undefined when the client sent none. */
@@ -25,7 +26,7 @@ export class NodeError extends Error {
 }
 
 /** @throws NodeError naming the part that is wrong. */
-export function parseNode({ id, metadata, locality, extensions }: NodeInfo): Proxy {
+export function parseNode({ id, cluster = "", metadata, locality, extensions }: NodeInfo): Proxy {
   const parts = id.split("~");
   const [type, address, name, dnsDomain] = parts;
   if (
@@ -53,6 +54,7 @@ export function parseNode({ id, metadata, locality, extensions }: NodeInfo): Pro
     labels: { ...metadataMap(metadata, "STATIC_LABELS"), ...labels },
     locality: locality ?? { region: "", zone: "", subzone: "" },
     clusterId: metadataText(metadata, "CLUSTER_ID"),
+    nodeCluster: cluster,
     network: metadataText(metadata, "NETWORK"),
     serviceAccount: metadataText(metadata, "SERVICE_ACCOUNT"),
     version: parseIstioVersion(metadataText(metadata, "ISTIO_VERSION")),

@@ -25,6 +25,8 @@ export interface Proxy {
   readonly labels: Labels;
   readonly locality: Locality;
   readonly clusterId: string;
+  /** The cluster that the client says it is part of (`--service-cluster`), `app.namespace` for pods. */
+  readonly nodeCluster: string;
   readonly network: string;
   readonly serviceAccount: string;
   /** Undefined: unknown, treated as newest. */

@@ -16,6 +16,7 @@ export class NodeReader {
     const { region = "", zone = "", subZone: subzone = "" } = node.locality ?? {};
     return parseNode({
       id: node.id,
+      cluster: node.cluster,
       metadata: (node.metadata ?? {}) as NodeMetadata,
       ...(node.locality && { locality: { region, zone, subzone } }),
       ...(extensions && { extensions }),

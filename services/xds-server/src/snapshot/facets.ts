@@ -25,6 +25,7 @@ export const facets = {
   namespace: facet<string>("namespace", ({ proxy }) => proxy.namespace),
   dnsDomain: facet<string>("dns-domain", ({ proxy }) => proxy.dnsDomain),
   clusterId: facet<string>("cluster-id", ({ proxy }) => proxy.clusterId),
+  nodeCluster: facet<string>("node-cluster", ({ proxy }) => proxy.nodeCluster),
   network: facet<string>("network", ({ proxy }) => proxy.network),
   serviceAccount: facet<string>("service-account", ({ proxy }) => proxy.serviceAccount),
   locality: facet<Locality>("locality", ({ proxy }) => proxy.locality),

@@ -127,6 +127,9 @@ export class ProxyAnswers {
   get clusterId(): string {
     return this.#ask(facets.clusterId);
   }
+  get nodeCluster(): string {
+    return this.#ask(facets.nodeCluster);
+  }
   get network(): string {
     return this.#ask(facets.network);
   }

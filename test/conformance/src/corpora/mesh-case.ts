@@ -69,7 +69,7 @@ export function proxyOf({ inputs: { proxy } }: MeshCase, rename: Rename = (text)
   const node = parseNode({
     id: [type, ipAddresses[0] ?? "", id, dnsDomain].join("~"),
     locality: localityOf(proxy.locality),
-    metadata: { NAMESPACE: configNamespace, LABELS: labels ?? {}, INSTANCE_IPS: ipAddresses.join(","), ...metadata },
+    metadata: { NAMESPACE: configNamespace, INSTANCE_IPS: ipAddresses.join(","), ...metadata, LABELS: labels ?? {} },
   });
   return node.clusterId === "" ? { ...node, clusterId: "Kubernetes" } : node;
 }
@@ -123,6 +123,9 @@ function localityOf(locality: CaseProxy["locality"] = {}): Locality {
   return parseLocality([locality.region ?? "", locality.zone ?? "", locality.subZone ?? ""].join("/"));
 }
 
+/** Switches of Istio's code that a case names in place of the variable they are read from. */
+const variables: Readonly<Record<string, string>> = { "features.TraceSampling": "PILOT_TRACE_SAMPLING" };
+
 function textsOf(features: MeshCase["features"] = {}): Readonly<Record<string, string>> {
-  return Object.fromEntries(Object.entries(features).map(([name, value]) => [name, String(value)]));
+  return Object.fromEntries(Object.entries(features).map(([name, value]) => [variables[name] ?? name, String(value)]));
 }

@@ -9,7 +9,12 @@ import type { ScenarioProxy } from "./scenario.ts";
 export type Capture = ReadonlyMap<string, ReadonlyMap<string, JsonObject>>;
 
 export function captureEnvoy(core: Core, proxy: ScenarioProxy): Capture {
-  const node = parseNode({ id: proxy.id, metadata: proxy.metadata, locality: localityOf(proxy) });
+  const node = parseNode({
+    id: proxy.id,
+    cluster: proxy.cluster,
+    metadata: proxy.metadata,
+    locality: localityOf(proxy),
+  });
   const subject = core.subjectOf(node);
   const captured = new Map<string, ReadonlyMap<string, JsonObject>>();
   const ask = (short: string, type: string, names?: readonly string[]) => {

@@ -9,6 +9,7 @@ export interface ScenarioProxy {
   readonly name: string;
   readonly type: string;
   readonly id: string;
+  readonly cluster: string;
   readonly locality?: string;
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly grpcTargets?: readonly string[];

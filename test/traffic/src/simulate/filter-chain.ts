@@ -1,4 +1,5 @@
 /** Which filter chain of a listener a connection meets: Envoy's order of criteria, the most specific of each. */
+import { rangeBits } from "@flotilla/model";
 import type { JsonObject, JsonValue } from "@flotilla/proto";
 import type { FullCall } from "./call.ts";
 import { at, objectsAt, textAt, textsAt } from "./json.ts";
@@ -56,15 +57,6 @@ function rangeScore(ranges: readonly JsonObject[], address: string): number {
 }
 
 function isInRange(address: string, prefix: string, length: number): boolean {
-  const [a, b] = [bitsOf(address), bitsOf(prefix)];
-  return a.length === b.length && a.slice(0, length) === b.slice(0, length);
-}
-
-/** IPv4 only: the corpora have no ranges of IPv6. */
-function bitsOf(address: string): string {
-  if (address.includes(":")) return address;
-  return address
-    .split(".")
-    .map((part) => Number(part).toString(2).padStart(8, "0"))
-    .join("");
+  const [bits, range] = [rangeBits(address), rangeBits(`${prefix}/${length}`)];
+  return range !== undefined && bits?.startsWith(range) === true;
 }

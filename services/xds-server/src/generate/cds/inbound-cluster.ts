@@ -16,6 +16,7 @@ import { sidecarOf } from "../../snapshot/scope/sidecar.ts";
 import { query, type View } from "../../snapshot/view.ts";
 import { type InboundPort, inboundPorts } from "../lds/inbound/inbound-ports.ts";
 import { pipeAddress, socketAddress } from "../shared/address.ts";
+import { resolvedFamilies } from "../shared/dns-cache.ts";
 import { clusterMetadata, rulePath, type ServiceLabel } from "./cluster-parts.ts";
 import { circuitBreakers, connectionOptions, httpOptions } from "./connection-pool.ts";
 import { sourceOfInbound } from "./inbound-source.ts";
@@ -84,7 +85,7 @@ export function selectInboundCluster(view: View, name: string): InboundClusterIn
     // What the mesh takes for foreign is told of by its callers, not by itself. Source: corpus xds, TestServiceScoping.
     services: services.filter(({ isExternal }) => !isExternal),
     endpoint: ingress === undefined ? "" : reachableEndpoint(view, ingress.defaultEndpoint),
-    ipMode: view.proxy.ipMode,
+    ipMode: resolvedFamilies(view),
   };
 }
 

@@ -1,6 +1,12 @@
 /** What all listeners of a proxy have in common, decided once a view. */
+import { fromJson, type JsonValue } from "@flotilla/proto";
 import { MeshConfig_ProxyPathNormalization_NormalizationType as Normalization } from "@flotilla/proto/mesh/v1alpha1/config_pb";
+import {
+  type Tracing as ProxyTracing,
+  TracingSchema as ProxyTracingSchema,
+} from "@flotilla/proto/mesh/v1alpha1/proxy_pb";
 import { fallbackCluster } from "../../snapshot/scope/sidecar.ts";
+import type { TrafficSide } from "../../snapshot/scope/telemetry.ts";
 import { effectiveTracing } from "../../snapshot/scope/tracing.ts";
 import { query, type View } from "../../snapshot/view.ts";
 import { unknownHostsCluster } from "../cds/dynamic-dns.ts";
@@ -29,6 +35,8 @@ export interface ListenerTraits {
   readonly transparent: boolean;
   /** Undefined where spans are switched off. */
   readonly tracing: Readonly<Record<"inbound" | "outbound", TracingTraits | undefined>>;
+  /** The decision to trace is part of the request's id. */
+  readonly samplesByRequestId: Readonly<Record<"inbound" | "outbound", boolean>>;
   readonly accessLogs: AccessLogs;
   /** Sessions may be kept with one endpoint. */
   readonly sessions: boolean;
@@ -60,6 +68,7 @@ export const listenerTraits = query<ListenerTraits>("listener-traits", (view) =>
     exactBalance: view.read(exactBalance),
     transparent: proxy.metadataText("INTERCEPTION_MODE") === "TPROXY",
     tracing: view.read(tracings),
+    samplesByRequestId: view.read(requestIds),
     accessLogs: view.read(accessLogs),
     sessions: view.flag("PILOT_ENABLE_PERSISTENT_SESSION_FILTER", false),
     ...view.read(fallback),
@@ -94,16 +103,24 @@ const tracings = query("tracings", (view) => ({
   outbound: view.read(tracingTraits, "outbound"),
 }));
 
-const tracingTraits = query<TracingTraits | undefined, "inbound" | "outbound">("tracing-traits", (view, direction) => {
-  const { disabled, provider, sampling, customTags, istioTags } = view.read(effectiveTracing, direction);
-  if (disabled) return undefined;
-  const collector = tracingProvider(view, provider);
+const requestIds = query("request-ids", (view) => ({
+  inbound: view.read(effectiveTracing, "inbound").samplesByRequestId,
+  outbound: view.read(effectiveTracing, "outbound").samplesByRequestId,
+}));
+
+const tracingTraits = query<TracingTraits | undefined, TrafficSide>("tracing-traits", (view, side) => {
+  const { disabled, isStated, provider, sampling, customTags, istioTags } = view.read(effectiveTracing, side);
+  const isWanted = provider === "" ? !isStated && view.mesh.enableTracing : true;
+  const collector = provider === "" ? undefined : tracingProvider(view, provider);
+  if (disabled || !isWanted || (provider !== "" && collector === undefined)) return undefined;
+  const own = view.read(proxyTracing);
   return {
     provider: collector?.http,
-    maxTagLength: collector?.maxTagLength ?? 0,
-    istioTags,
-    customTags,
-    sampling: sampling ?? samplingPercent(view),
+    maxTagLength: collector?.maxTagLength || (own?.maxPathTagLength ?? 0),
+    istioTags: istioTags ?? own?.enableIstioTags ?? true,
+    customTags: customTags ?? own?.customTags,
+    sampling: collector?.samples ? 100 : (sampling ?? samplingPercent(view, own)),
+    spawnsUpstreamSpan: collector?.spawnsUpstreamSpan ?? false,
     canonicalService: canonicalService(view),
     canonicalRevision: view.proxy.label("service.istio.io/canonical-revision") ?? "latest",
     clusterId: view.proxy.metadataText("CLUSTER_ID") || "unknown",
@@ -116,10 +133,16 @@ function canonicalService({ proxy }: View): string {
   return proxy.label("service.istio.io/canonical-name") ?? "unknown";
 }
 
-/** Of the ProxyConfig that the proxy was started with, else of the mesh's; one percent unless they say. */
-function samplingPercent({ mesh, proxy }: View): number {
-  const own = proxy.proxyConfig("tracing.sampling");
-  const sampling = own === undefined ? mesh.defaultConfig?.tracing?.sampling : own.value;
-  const percent = Number(sampling);
-  return percent > 0 && percent <= 100 ? percent : 1;
+/** Of the ProxyConfig that the proxy was started with, else of the mesh's. */
+const proxyTracing = query<ProxyTracing | undefined>("proxy-tracing", ({ mesh, proxy }) => {
+  const own = proxy.proxyConfig("tracing");
+  if (own === undefined) return mesh.defaultConfig?.tracing;
+  if (typeof own.value !== "object" || own.value === null) return undefined;
+  return fromJson(ProxyTracingSchema, own.value as JsonValue, { ignoreUnknownFields: true });
+});
+
+/** What nobody says is the setting's; what makes no sense is 1. */
+function samplingPercent(view: View, own: ProxyTracing | undefined): number {
+  const percent = Number(own?.sampling || view.setting("PILOT_TRACE_SAMPLING", "1"));
+  return percent >= 0 && percent <= 100 ? percent : 1;
 }

@@ -6,7 +6,7 @@ import { destinationRulesByHost } from "../scope/destination-rules.ts";
 import { hashingDestinationRules } from "../scope/hashed-hosts.ts";
 import { ruledHosts } from "../scope/ruled-hosts.ts";
 import { sidecarsByNamespace } from "../scope/sidecar.ts";
-import { telemetriesByNamespace } from "../scope/tracing.ts";
+import { telemetriesByNamespace } from "../scope/telemetry.ts";
 import { virtualServiceIndex } from "../scope/virtual-services.ts";
 
 export const rowIndexes: readonly RowIndex<never>[] = [

@@ -9,8 +9,7 @@ import type { View } from "../view.ts";
 export function reachableAddresses(view: View, service: Service): readonly string[] {
   const { proxy } = view;
   const inCluster = (service.clusterVips[proxy.clusterId] ?? []).filter(isSpecific);
-  if (inCluster.length === 1) return inCluster;
-  if (inCluster.length > 1) return inCluster.filter((address) => hasFamily(view, address));
+  if (inCluster.length > 0) return reachableInCluster(view, inCluster);
   const own = [service.defaultAddress, ...(service.addresses ?? [])].filter(isSpecific);
   if (own.length > 0) return own.slice(0, 1);
   const allocated = [service.autoAllocatedIpv4, service.autoAllocatedIpv6].filter((address) => address !== undefined);
@@ -18,10 +17,16 @@ export function reachableAddresses(view: View, service: Service): readonly strin
   return allocated.filter((address) => hasFamily(view, address));
 }
 
+/** Both families only where the control plane knows of dual stack; else the first one that the proxy has. */
+function reachableInCluster(view: View, addresses: readonly string[]): readonly string[] {
+  const found = addresses.filter((address) => hasFamily(view, address));
+  return view.flag("ISTIO_DUAL_STACK", false) ? found : found.slice(0, 1);
+}
+
 function isSpecific(address: string): boolean {
   return isIpAddress(address) && address !== "0.0.0.0" && address !== "::";
 }
 
-function hasFamily({ proxy: { ipMode } }: View, address: string): boolean {
+export function hasFamily({ proxy: { ipMode } }: View, address: string): boolean {
   return ipMode === "dual" || (ipMode === "ipv6") === isIpv6(address);
 }

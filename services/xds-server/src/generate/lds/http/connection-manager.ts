@@ -1,5 +1,5 @@
 /** Envoy's HTTP connection manager in Istio's form. */
-import { create, pack } from "@flotilla/proto";
+import { type Any, create, pack } from "@flotilla/proto";
 import { type Filter, FilterSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_components_pb";
 import type { RouteConfiguration } from "@flotilla/proto/envoy/config/route/v3/route_pb";
 import {
@@ -57,7 +57,7 @@ function buildConnectionManager(inputs: ConnectionManagerInputs): HttpConnection
     proxy100Continue: true,
     streamIdleTimeout: zeroDuration,
     upgradeConfigs: [{ upgradeType: "websocket" }],
-    requestIdExtension: { typedConfig: requestId },
+    requestIdExtension: { typedConfig: requestId(traits.samplesByRequestId[direction]) },
     ...(inputs.http2 && { http2ProtocolOptions: {} }),
     ...(inputs.allowAbsoluteUrl && { httpProtocolOptions: { allowAbsoluteUrl: true } }),
     ...(traits.acceptHttp10 && { httpProtocolOptions: { acceptHttp10: true } }),
@@ -73,10 +73,9 @@ const clientCertificate = {
   serverName: "istio-envoy",
 };
 
-const requestId = pack(
-  UuidRequestIdConfigSchema,
-  create(UuidRequestIdConfigSchema, { useRequestIdForTraceSampling: true }),
-);
+function requestId(useRequestIdForTraceSampling: boolean): Any {
+  return pack(UuidRequestIdConfigSchema, create(UuidRequestIdConfigSchema, { useRequestIdForTraceSampling }));
+}
 
 function byRds(routeConfigName: string) {
   return {

@@ -7,7 +7,11 @@ import {
   HttpConnectionManager_TracingSchema,
 } from "@flotilla/proto/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb";
 import { type CustomTag, CustomTagSchema } from "@flotilla/proto/envoy/type/tracing/v3/custom_tag_pb";
+import type { Tracing_CustomTag as ProxyTag } from "@flotilla/proto/mesh/v1alpha1/proxy_pb";
 import type { Tracing_CustomTag } from "@flotilla/proto/telemetry/v1alpha1/telemetry_pb";
+
+/** Where a tag's value comes from, as Telemetry and ProxyConfig have it. */
+export type TagSource = Pick<Tracing_CustomTag | ProxyTag, "type">;
 
 export interface TracingTraits {
   readonly provider: Tracing_Http | undefined;
@@ -15,7 +19,9 @@ export interface TracingTraits {
   readonly maxTagLength: number;
   /** Tags that name the workload and the policies it tries. */
   readonly istioTags: boolean;
-  readonly customTags: Readonly<Record<string, Tracing_CustomTag>> | undefined;
+  readonly customTags: Readonly<Record<string, TagSource>> | undefined;
+  /** Also for requests that the proxy sends. */
+  readonly spawnsUpstreamSpan: boolean;
   /** Percent of requests that are sampled at random. */
   readonly sampling: number;
   readonly canonicalService: string;
@@ -35,6 +41,7 @@ export function buildTracing(traits: TracingTraits): HttpConnectionManager_Traci
       ...Object.entries(traits.customTags ?? {}).map(([tag, from]) => customTag(tag, from)),
     ].sort((a, b) => compareText(a.tag, b.tag)),
     ...(traits.provider && { provider: traits.provider }),
+    ...(traits.spawnsUpstreamSpan && { spawnUpstreamSpan: true }),
     ...(traits.maxTagLength > 0 && { maxPathTagLength: traits.maxTagLength }),
   });
 }
@@ -74,8 +81,10 @@ function workloadTags({
   ];
 }
 
-function customTag(tag: string, { type }: Tracing_CustomTag): CustomTag {
+function customTag(tag: string, { type }: TagSource): CustomTag {
   switch (type.case) {
+    case "formatter":
+      return create(CustomTagSchema, { tag, type: { case: "value", value: type.value.value } });
     case "environment":
     case "header": {
       const { name, defaultValue } = type.value;

@@ -19,15 +19,14 @@ export function buildBoundInbound(inputs: BoundInboundInputs): Listener {
   const { port, detectionTimeout } = inputs;
   const options = chainOptions(port.protocol, port.mode);
   const looksAtTls = port.mode !== "DISABLE" && options.some(({ transportProtocol }) => transportProtocol === "tls");
-  const only = { onlyPorts: [port.port] };
   return create(ListenerSchema, {
     name: `${port.address}_${port.port}`,
     trafficDirection: TrafficDirection.INBOUND,
     address: socketAddress(port.address, port.port),
     filterChains: [...inboundChains(inputs, options, destinationOf(port))],
     listenerFilters: [
-      ...(looksAtTls ? [tlsInspector(only)] : []),
-      ...(isUnsupported(port.protocol) && port.mode !== "STRICT" ? [httpInspector(only)] : []),
+      ...(looksAtTls ? [tlsInspector({ onlyPorts: [port.port] })] : []),
+      ...(isUnsupported(port.protocol) && port.mode !== "STRICT" ? [httpInspector()] : []),
     ],
     listenerFiltersTimeout: detectionTimeout ?? { seconds: 0n, nanos: 0 },
     continueOnListenerFiltersTimeout: true,

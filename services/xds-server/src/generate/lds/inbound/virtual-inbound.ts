@@ -8,13 +8,7 @@ import { type Listener, ListenerSchema } from "@flotilla/proto/envoy/config/list
 import type { MutualTlsMode } from "../../../snapshot/scope/authn.ts";
 import { socketAddress } from "../../shared/address.ts";
 import { exactBalance } from "../connection-balance.ts";
-import {
-  httpInspector,
-  type InspectedPorts,
-  originalDestination,
-  originalSource,
-  tlsInspector,
-} from "../listener-filters.ts";
+import { httpInspector, originalDestination, originalSource, tlsInspector } from "../listener-filters.ts";
 import { metadataExchange, tcpProxy } from "../network/filters.ts";
 import { chainOptions } from "./chain-options.ts";
 import { destinationOf, type InboundChainInputs, type InboundDestination, inboundChains } from "./inbound-chains.ts";
@@ -91,24 +85,39 @@ function listenerFilters(inputs: VirtualInboundInputs): Listener["listenerFilter
   const all = [...ports, ...unnamedPorts.map(({ port, mode }) => ({ port, mode, protocol: "Unsupported" as const }))];
   const tls = all.map(({ port, mode }) => ({ port, needed: mode !== "DISABLE" }));
   const http = all.map(({ port, mode, protocol }) => ({ port, needed: isUnsupported(protocol) && mode !== "STRICT" }));
-  const tlsPorts = inspectedPorts(inputs, tls, passthroughMode !== "DISABLE");
-  const httpPorts = inspectedPorts(inputs, http, passthroughMode !== "STRICT");
+  const [tlsElsewhere, httpElsewhere] = [passthroughMode !== "DISABLE", passthroughMode !== "STRICT"];
+  const onlyTls = portsWhere(tls, true);
   return [
     originalDestination,
     ...(traits.transparent ? [originalSource] : []),
-    ...(tlsPorts === undefined ? [] : [tlsInspector(tlsPorts)]),
-    ...(httpPorts === undefined ? [] : [httpInspector(httpPorts)]),
+    ...(tlsElsewhere
+      ? [tlsInspector({ skipPorts: inOrder([...portsWhere(tls, false), inputs.listenPort]) })]
+      : onlyTls.length > 0
+        ? [tlsInspector({ onlyPorts: onlyTls })]
+        : []),
+    ...(httpElsewhere || http.some(({ needed }) => needed)
+      ? [httpInspector({ skipPorts: skippedByHttp(inputs, portsWhere(http, false), httpElsewhere) })]
+      : []),
   ];
 }
 
-/** Undefined when an inspector is needed nowhere. @param elsewhere it is needed at ports that are not named */
-function inspectedPorts(
-  { listenPort }: VirtualInboundInputs,
-  ports: readonly { readonly port: number; readonly needed: boolean }[],
-  elsewhere: boolean,
-): InspectedPorts | undefined {
-  const listed = ports.filter(({ needed }) => needed !== elsewhere).map(({ port }) => port);
-  const sorted = (some: readonly number[]) => [...some].sort((a, b) => a - b);
-  if (elsewhere) return { skipPorts: sorted([...listed, listenPort]) };
-  return listed.length === 0 ? undefined : { onlyPorts: sorted(listed) };
+interface InspectedPort {
+  readonly port: number;
+  readonly needed: boolean;
+}
+
+function portsWhere(ports: readonly InspectedPort[], needed: boolean): readonly number[] {
+  return inOrder(ports.filter((one) => one.needed === needed).map(({ port }) => port));
+}
+
+function inOrder(ports: readonly number[]): readonly number[] {
+  return [...ports].sort((a, b) => a - b);
+}
+
+/**
+ * Ports that nobody names stand in the list as port 0, as in istiod: the inspector looks at them all the same.
+ * Source: corpus xds, TestPeerAuthenticationPassthrough.
+ */
+function skippedByHttp({ listenPort }: VirtualInboundInputs, named: readonly number[], elsewhere: boolean) {
+  return inOrder([...(elsewhere ? [] : [0]), ...named, listenPort]);
 }

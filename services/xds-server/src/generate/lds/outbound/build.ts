@@ -47,7 +47,7 @@ function asksServerName(chain: OutboundChain): boolean {
 }
 
 /** The chain that takes whatever no other takes is the default one, unless it is alone. */
-function arrange(traits: ListenerTraits, { bind, port, chains, bindToPort }: OutboundListenerPlan) {
+function arrange(traits: ListenerTraits, { bind, port, chains }: OutboundListenerPlan) {
   const built = chains.map((chain) => ({ chain, filterChain: buildChain(traits, chain, `${bind}_${port}`) }));
   const catchAll = built.findLast(({ chain }) => takesEverything(chain));
   const others = built.filter((one) => one !== catchAll).map(({ filterChain }) => filterChain);
@@ -56,7 +56,7 @@ function arrange(traits: ListenerTraits, { bind, port, chains, bindToPort }: Out
       ? { filterChains: [catchAll.filterChain] }
       : { filterChains: others, defaultFilterChain: catchAll.filterChain };
   }
-  return { filterChains: others, ...(!bindToPort && { defaultFilterChain: fallthrough(traits) }) };
+  return { filterChains: others, defaultFilterChain: fallthrough(traits) };
 }
 
 function takesEverything(chain: OutboundChain): boolean {

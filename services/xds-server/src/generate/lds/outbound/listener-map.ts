@@ -103,7 +103,7 @@ function chainsOf({ http, tcp, bindToPort, isWildcard }: Addition, kind: Kind): 
   const mustSniff = kind === "auto" || (kind === "http" && isWildcard && !bindToPort);
   const httpChains: OutboundChain[] =
     http === undefined || kind === "tcp" ? [] : [{ carries: "http", ...http, sniffed: mustSniff }];
-  return [...httpChains, ...(kind === "http" ? [] : tcp)];
+  return [...(kind === "http" ? [] : tcp), ...httpChains];
 }
 
 function sniffed(chain: OutboundChain): OutboundChain {

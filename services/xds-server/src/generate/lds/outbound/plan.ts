@@ -1,5 +1,5 @@
 /** What an outbound listener is made of: plain data, so that equal plans are recognised and not built again. */
-import type { Protocol } from "@flotilla/model";
+import { type Protocol, rangeBits } from "@flotilla/model";
 import type { DnsCache } from "../../shared/dns-cache.ts";
 import type { WeightedCluster } from "../network/filters.ts";
 
@@ -54,5 +54,6 @@ export interface TcpChain {
 
 /** Whether two TCP chains would take the same connections. */
 export function chainMatchKey(chain: OutboundChain): string {
-  return chain.carries === "http" ? "http" : `${chain.serverNames.join()}|${chain.prefixes.join()}`;
+  if (chain.carries === "http") return "http";
+  return `${chain.serverNames.join()}|${chain.prefixes.map((prefix) => rangeBits(prefix) ?? prefix).join()}`;
 }

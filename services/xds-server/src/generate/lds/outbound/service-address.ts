@@ -1,5 +1,6 @@
 /** The addresses under which a proxy's workload calls a TCP service. */
 import { isIpAddress, type Service, type ServicePort } from "@flotilla/model";
+import { hasFamily } from "../../../snapshot/scope/service-addresses.ts";
 import type { View } from "../../../snapshot/view.ts";
 import { listenerTraits } from "../traits.ts";
 
@@ -26,16 +27,17 @@ export function serviceAddresses(view: View, service: Service, port: ServicePort
 
 /** The service's other addresses in the proxy's cluster, which share the listener of the first. */
 export function furtherAddresses(view: View, service: Service, bind: string): readonly string[] {
-  const { extraAddresses } = view.read(listenerTraits);
-  if (extraAddresses.length === 0) return [];
-  if (unspecified.has(bind)) return extraAddresses;
+  if (view.proxy.ipMode !== "dual") return [];
+  if (bind === "0.0.0.0") return ["::"];
+  if (view.read(listenerTraits).extraAddresses.length === 0) return [];
   const inCluster = service.clusterVips[view.proxy.clusterId] ?? [];
   return inCluster[0] === bind ? inCluster.slice(1) : [];
 }
 
 /** The address in the proxy's cluster, an allocated one, or the default. */
 export function serviceAddress(view: View, service: Service): string {
-  const [inCluster] = service.clusterVips[view.proxy.clusterId] ?? [];
+  const all = service.clusterVips[view.proxy.clusterId] ?? [];
+  const inCluster = all.find((address) => hasFamily(view, address)) ?? all[0];
   if (inCluster !== undefined && !unspecified.has(inCluster)) return inCluster;
   const allocated = unspecified.has(service.defaultAddress) ? service.autoAllocatedIpv4 : undefined;
   // Only a proxy that answers DNS itself makes its workload call an allocated address.

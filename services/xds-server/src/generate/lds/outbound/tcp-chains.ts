@@ -85,8 +85,11 @@ function tcpRouteChains(view: View, target: TcpTarget, config: Config<VirtualSer
     if (route.match.length === 0) return [...chains, chain(view, target, config, route.route, [], cidrs(target))];
     for (const match of route.match) {
       if (!applies(view, target, match) || !isNew(seen, match.destinationSubnets.join())) continue;
-      chains.push(chain(view, target, config, route.route, [], ranges(target, match)));
-      if (match.destinationSubnets.length === 0) return chains;
+      const made = chain(view, target, config, route.route, [], ranges(target, match));
+      if (match.destinationSubnets.length === 0) return [...chains, made];
+      // As istiod has it, such a chain does not say where it comes from.
+      const { origin: _, ...anonymous } = made;
+      chains.push(anonymous);
     }
   }
   return chains;

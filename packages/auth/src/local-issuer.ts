@@ -20,6 +20,8 @@ export interface TokenRequest {
   readonly serviceAccount: string;
   readonly audience?: string;
   readonly ttlMs?: number;
+  /** The workload that the token is for, in the form of a pod. */
+  readonly pod?: { readonly name: string; readonly uid: string };
 }
 
 export interface LocalIssuer {
@@ -45,10 +47,11 @@ export async function openLocalIssuer(workDir: string, nowMs: () => number = Dat
   await publish(String(rule.jwksFile), jwks);
   return {
     rule,
-    mintToken: ({ namespace, serviceAccount, audience = defaultAudience, ttlMs = hourMs }) => {
+    mintToken: ({ namespace, serviceAccount, audience = defaultAudience, ttlMs = hourMs, pod }) => {
       formatIdentity({ trustDomain: "check", namespace, serviceAccount });
       const now = Math.floor(nowMs() / 1000);
-      return new SignJWT({ "kubernetes.io": { namespace, serviceaccount: { name: serviceAccount } } })
+      const claim = { namespace, serviceaccount: { name: serviceAccount }, ...(pod && { pod }) };
+      return new SignJWT({ "kubernetes.io": claim })
         .setProtectedHeader({ alg: "ES256", kid, typ: "JWT" })
         .setIssuer(rule.issuer)
         .setAudience([audience])

@@ -7,7 +7,7 @@ export const trustReportBucket = "trust-reports";
 export const trustReportTtlMs = 15_000;
 
 export interface ProxyTrust {
-  /** The node's id. */
+  /** `name.namespace`, as debug pages show it. */
   readonly proxy: string;
   /** Proven ones; empty on a port that asks for no proof. */
   readonly identities: readonly string[];

@@ -15,9 +15,10 @@ export const token: Command = async (args, env) => {
       "service-account": { type: "string" },
       audience: { type: "string" },
       "ttl-seconds": { type: "string" },
+      workload: { type: "string" },
     },
   });
-  const { namespace, "service-account": serviceAccount, audience, "ttl-seconds": ttl } = values;
+  const { namespace, "service-account": serviceAccount, audience, "ttl-seconds": ttl, workload } = values;
   if (namespace === undefined || serviceAccount === undefined) {
     throw new CliError("CLI_USAGE", "token needs --namespace NS and --service-account SA");
   }
@@ -27,6 +28,8 @@ export const token: Command = async (args, env) => {
     namespace,
     serviceAccount,
     ...(audience !== undefined && { audience }),
+    // Equal names are one workload, whose renewed certificate replaces the one before.
+    ...(workload !== undefined && { pod: { name: workload, uid: workload } }),
     ...(ttl !== undefined && { ttlMs: Number(ttl) * 1000 }),
   });
   // No newline at its end: clients put the text into a header as it is.

@@ -3,6 +3,7 @@
  * down serves at once as long as it is valid.
  */
 import { mkdir, readFile } from "node:fs/promises";
+import { hostname } from "node:os";
 import { dirname, join } from "node:path";
 import { createSecureContext } from "node:tls";
 import { openLocalIssuer, replaceFile } from "@flotilla/auth";
@@ -75,6 +76,7 @@ async function followCa(
     {
       caAddress,
       caServerName,
+      instance: `${hostname()}:${config.port}`,
       rootFile: caRootFile ?? join(workDir, "root-cert.pem"),
       token: () => ownToken(config),
       names: servingNames(config),

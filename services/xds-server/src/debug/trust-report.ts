@@ -46,13 +46,14 @@ export async function publishTrustReports(
 
 function trustOf(stream: StreamRecord, bundles: KnownBundles): ProxyTrust {
   const { proxy, identities, peer } = stream;
-  const [, , name = ""] = proxy.id.split("~");
-  const [pod = "", namespace = proxy.namespace] = name.split(".");
+  const { id, namespace } = proxy;
+  const suffix = `.${namespace}`;
+  const name = id.endsWith(suffix) ? id.slice(0, -suffix.length) : id;
   const roots = bundles.acknowledgedBy(stream);
   return {
-    proxy: proxy.id,
+    proxy: id,
     identities,
-    pod: `${namespace}/${pod}`,
+    pod: `${namespace}/${name}`,
     host: peer.replace(/:\d+$/, ""),
     ...(roots !== undefined && { roots }),
   };

@@ -44,6 +44,8 @@ export {
   trustReportBucket,
   trustReportTtlMs,
 } from "./trust/trust-report.ts";
+export { ofTrustDomains } from "./trust-domains.ts";
 export { trustedNetworks } from "./trusted-networks.ts";
+export { type ForwardedOptions, forwardedAuthenticator } from "./xfcc/forwarded-authenticator.ts";
 export { type XfccOptions, xfccAuthenticator } from "./xfcc/xfcc-authenticator.ts";
-export { commonNameOf, parseXfcc, type XfccElement } from "./xfcc/xfcc-header.ts";
+export { commonNameOf, formatXfcc, parseXfcc, type XfccElement } from "./xfcc/xfcc-header.ts";

@@ -170,6 +170,11 @@ export const settings = {
     sentence:
       "Networks whose gateways may name the caller in x-forwarded-client-cert; with any, this host is one of them.",
   }),
+  forwardingAccounts: list({
+    env: "CA_FORWARDING_ACCOUNTS",
+    default: ["flotilla-xds-server"],
+    sentence: "Service accounts in the control plane's namespace that hand on requests of others, naming the caller.",
+  }),
   trustedNodeAccounts: list({
     env: "CA_TRUSTED_NODE_ACCOUNTS",
     default: [],

@@ -143,7 +143,8 @@ function createParts(config: Config, { trust, active, rotation, metrics, health,
   );
   health.route("GET", "/debug/rotation", () => rotationPage(rotation));
   health.route("POST", "/debug/rotation", (request) => changeRotation(rotation, request));
-  const part = { trustDomain: () => trust.trustDomain, nowMs, log: log.child({ part: "authenticate" }), clusters };
+  const proof = { trustDomain: () => trust.trustDomain, trustDomains, nowMs, clusters };
+  const part = { ...proof, log: log.child({ part: "authenticate" }) };
   return {
     authenticator: createAuthenticator(config, part),
     material,

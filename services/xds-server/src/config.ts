@@ -76,7 +76,11 @@ export const settings = {
   }),
   tokenFile: text({ env: "TOKEN_FILE", default: undefined, sentence: "File with this service's own token for ca." }),
   namespace: text({ env: "POD_NAMESPACE", default: "istio-system", sentence: "Namespace of the control plane." }),
-  trustDomain: text({ env: "TRUST_DOMAIN", default: "cluster.local", sentence: "Trust domain of the identities." }),
+  trustDomain: text({
+    env: "TRUST_DOMAIN",
+    default: undefined,
+    sentence: "Trust domain of the identities; that of the MeshConfig if not set, or cluster.local.",
+  }),
   jwtRule: text({
     env: "JWT_RULE",
     default: undefined,

@@ -4,6 +4,7 @@
  */
 import { type Finding, Graph, type Observation } from "@flotilla/incremental";
 import type { Change, Proxy } from "@flotilla/model";
+import type { MeshConfig } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import type { NameSet, ResourceSet } from "@flotilla/xds";
 import { generators } from "./generate/index.ts";
 import { createGeneratorRegistry } from "./generate/registry.ts";
@@ -11,6 +12,7 @@ import { type ResourceSetQueries, resourceSetQueries } from "./generate/resource
 import { decodeSpec } from "./snapshot/config-specs.ts";
 import { rowIndexes } from "./snapshot/indexes/index.ts";
 import { keys } from "./snapshot/keys.ts";
+import { defaultMesh } from "./snapshot/mesh.ts";
 import { proxyTargets } from "./snapshot/proxy-targets.ts";
 import type { Subject } from "./snapshot/subject.ts";
 import { type Refusal, World } from "./snapshot/world.ts";
@@ -77,6 +79,11 @@ export class Core {
     if (queries === undefined) return undefined;
     if (names === undefined) return this.#graph.observe(queries.all, undefined, subject, onStale);
     return this.#graph.observe(queries.named, names.key, subject, onStale);
+  }
+
+  /** Defaults included. */
+  get mesh(): MeshConfig {
+    return this.#graph.get(keys.mesh) ?? defaultMesh();
   }
 
   /** Conflicts and errors found in what is kept. */

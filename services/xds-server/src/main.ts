@@ -19,7 +19,7 @@ import { publishTrustReports, type TrustReportOptions } from "./debug/trust-repo
 import { Ingest } from "./ingest/ingest.ts";
 import { createIngestMetrics } from "./ingest/ingest-metrics.ts";
 import { defaultPushLimits, PushQueue, systemClock } from "./push/push-queue.ts";
-import { plaintextAuthentication, serveSecure } from "./secure-port.ts";
+import { createAuthenticator, plaintextAuthentication, serveSecure } from "./secure-port.ts";
 import { AdsServer, defaultAdsLimits } from "./serve/ads-server.ts";
 import { defaultStreamLimits } from "./serve/stream.ts";
 import { createStreamMetrics } from "./serve/stream-metrics.ts";
@@ -46,6 +46,8 @@ async function run(config: Config, log: Logger, stop: AbortSignal): Promise<void
 
   const core = new Core({ features: config.features });
   const source = createCoreSource(core);
+  const trustDomains = () => trustDomainsOf(config, core.mesh);
+  const authenticator = createAuthenticator(config, { trustDomains, log });
   const seal = config.sealKeyFile === undefined ? undefined : createSeal(await readFile(config.sealKeyFile));
   await using store = openStore({ url: config.storeUrl, log });
   store.onState((state) => health.setCondition("store", state.connected ? undefined : `away: ${state.reason}`));
@@ -93,14 +95,18 @@ async function run(config: Config, log: Logger, stop: AbortSignal): Promise<void
 
   await using _plain = await ads.servePlaintext(
     { host: config.host, port: config.port, setting: "XDS_PORT" },
-    plaintextAuthentication(config, log),
+    plaintextAuthentication(config, authenticator),
   );
-  inBackground(serveSecure(config, ads, health, log, stop));
+  inBackground(serveSecure({ config, ads, authenticator, health, metrics, log }, stop));
   inBackground(publishReplica(store, ads, stop));
   health.markReady();
   http.markReady();
   log.info("serving", { port: config.port });
   await Promise.race([failed.promise, stopped]);
+}
+
+function trustDomainsOf({ trustDomain }: Config, mesh: Core["mesh"]): readonly [string, ...string[]] {
+  return [trustDomain ?? (mesh.trustDomain || "cluster.local"), ...mesh.trustDomainAliases];
 }
 
 /** A store that is there has the snapshot at once; one that is away holds nothing up. */

@@ -1,5 +1,5 @@
 /** Proof by a gateway that ended the caller's mTLS and says, in `x-forwarded-client-cert`, who the caller was. */
-import { type Authenticator, refused, type Verdict } from "../authenticator.ts";
+import { type Authenticator, type Caller, refused, type Verdict } from "../authenticator.ts";
 import { trustedNetworks } from "../trusted-networks.ts";
 import { commonNameOf, parseXfcc, type XfccElement } from "./xfcc-header.ts";
 
@@ -14,9 +14,10 @@ export function xfccAuthenticator(options: XfccOptions): Authenticator {
   const name = "xfcc";
   return {
     name,
-    authenticate: async ({ metadata, remoteAddress }) => {
-      const header = metadata.get("x-forwarded-client-cert")?.join(",");
-      if (header === undefined || header === "") return refused("no header");
+    authenticate: async (caller) => {
+      const { remoteAddress } = caller;
+      const header = xfccOf(caller);
+      if (header === undefined) return refused("no header");
       if (!isTrusted(remoteAddress)) return refused(`${remoteAddress} is not in a trusted network`);
       const elements = parseXfcc(header);
       return elements === undefined ? refused("the header is malformed") : readElements(elements, name);
@@ -24,7 +25,13 @@ export function xfccAuthenticator(options: XfccOptions): Authenticator {
   };
 }
 
-function readElements(elements: readonly XfccElement[], authenticator: string): Verdict {
+/** Undefined if the caller sends none. */
+export function xfccOf({ metadata }: Caller): string | undefined {
+  return metadata.get("x-forwarded-client-cert")?.join(",") || undefined;
+}
+
+/** What a header proves that a trusted sender has written. */
+export function readElements(elements: readonly XfccElement[], authenticator: string): Verdict {
   const identities = elements.flatMap(({ uris, dns, subject }) => {
     const commonName = subject === undefined ? undefined : commonNameOf(subject);
     return [...uris, ...dns, ...(commonName === undefined ? [] : [commonName])];

@@ -81,6 +81,15 @@ function unquote(value: string): string | undefined {
   return value.slice(1, -1).replaceAll(/\\(.)/g, "$1");
 }
 
+/** One element that names a caller by the hash of its certificate (hex, SHA-256) and its URIs. */
+export function formatXfcc({ hash, uris }: Required<Pick<XfccElement, "hash" | "uris">>): string {
+  return [`Hash=${hash}`, ...uris.map((uri) => `URI=${quote(uri)}`)].join(";");
+}
+
+function quote(value: string): string {
+  return /[,;="]/.test(value) ? `"${value.replaceAll(/["\\]/g, "\\$&")}"` : value;
+}
+
 /** The common name in a subject such as `CN=hop1,OU=x` or `/O=x/CN=hop1`. */
 export function commonNameOf(subject: string): string | undefined {
   return /(?:^|[,/]\s*)CN=((?:[^,/\\]|\\.)+)/i.exec(subject)?.[1]?.replaceAll(/\\(.)/g, "$1");

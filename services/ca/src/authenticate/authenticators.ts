@@ -3,7 +3,9 @@ import {
   type Authenticator,
   clientCertificateAuthenticator,
   firstOf,
+  forwardedAuthenticator,
   jwtAuthenticator,
+  parseIdentity,
   type TokenReviewOptions,
   tokenReviewAuthenticator,
   xfccAuthenticator,
@@ -13,6 +15,7 @@ import type { Config } from "../config.ts";
 
 export interface AuthenticatorParts {
   readonly trustDomain: () => string;
+  readonly trustDomains: () => readonly string[];
   readonly nowMs: () => number;
   readonly log: Logger;
   /** Where a Kubernetes API can be asked. */
@@ -21,18 +24,36 @@ export interface AuthenticatorParts {
 
 export function createAuthenticator(
   config: Config,
-  { trustDomain, nowMs, log, clusters }: AuthenticatorParts,
+  { trustDomain, trustDomains, nowMs, log, clusters }: AuthenticatorParts,
 ): Authenticator {
   const { clockToleranceMs, audiences, trustedNetworks } = config;
   const review: readonly Authenticator[] =
     clusters === undefined
       ? []
       : [tokenReviewAuthenticator({ ...clusters, audiences, policy: "third-party", trustDomain, nowMs })];
-  return firstOf([
-    clientCertificateAuthenticator({ nowMs }),
+  const hop = clientCertificateAuthenticator({ nowMs });
+  const direct = firstOf([
+    hop,
     ...config.jwtRules.map((rule) => jwtAuthenticator({ rule, trustDomain, nowMs, log, clockToleranceMs })),
     ...review,
     // Trusting a network trusts this host too, so a header counts only where somebody asked for it.
     ...(trustedNetworks.length > 0 ? [xfccAuthenticator({ trustedNetworks })] : []),
   ]);
+  return forwardedAuthenticator({ hop, isForwarder: forwarders(config, trustDomains) }, direct);
+}
+
+/** Services of ours that pass requests on, as xds-server does on its secure port. */
+function forwarders(
+  { namespace, forwardingAccounts }: Config,
+  trustDomains: () => readonly string[],
+): (identities: readonly string[]) => boolean {
+  return (identities) =>
+    identities.some((text) => {
+      const identity = parseIdentity(text);
+      return (
+        identity?.namespace === namespace &&
+        forwardingAccounts.includes(identity.serviceAccount) &&
+        trustDomains().includes(identity.trustDomain)
+      );
+    });
 }

@@ -2,6 +2,7 @@
  * CreateCertificate: who calls, what may they have, sign, tell. The identity in the certificate is the caller's, proven by an
  * authenticator; nothing of it comes from the request.
  */
+import { isIP } from "node:net";
 import { type Authenticated, type Authenticator, type Caller, parseIdentity } from "@flotilla/auth";
 import type { IstioCertificateRequest } from "@flotilla/proto/security/v1alpha1/ca_pb";
 import type { Logger } from "@flotilla/runtime";
@@ -142,7 +143,10 @@ function sign(request: IstioCertificateRequest, { caller, proof, identity }: Ord
 function placeOf(caller: Caller, { kubernetes }: Authenticated, instance: unknown): string {
   if (typeof instance === "string" && /^[\x21-\x7e]{1,128}$/.test(instance)) return `instance ${instance}`;
   const { namespace = "", podName, podUid } = kubernetes ?? {};
-  return podName === undefined ? `host ${hostOf(caller)}` : `pod ${namespace}/${podName} ${podUid ?? ""}`;
+  if (podName !== undefined) return `pod ${namespace}/${podName} ${podUid ?? ""}`;
+  // A request that was handed on comes from the host that its sender names; a lie is as harmless as one about the instance.
+  const origin = caller.metadata.get("x-forwarded-for")?.at(-1)?.split(",").at(-1)?.trim() ?? "";
+  return `host ${isIP(origin) === 0 ? hostOf(caller) : origin}`;
 }
 
 function hostOf({ remoteAddress }: Caller): string {

@@ -1,0 +1,145 @@
+/**
+ * The CA's service on the secure port: each request goes on to ca as it came, so that a client needs one address only. A
+ * caller's token is handed on unchanged, over a channel that shows no certificate; a caller with a client certificate is
+ * named to ca over a channel that shows ours. Neither channel can give an unproven caller our identity.
+ */
+import { createHash } from "node:crypto";
+import { type Authenticator, type Caller, formatXfcc } from "@flotilla/auth";
+import { callerOf, type TlsMaterial } from "@flotilla/auth/serving";
+import { certificateService } from "@flotilla/proto";
+import type { Logger, Metrics } from "@flotilla/runtime";
+import {
+  Client,
+  credentials,
+  Metadata,
+  type ServerUnaryCall,
+  type ServiceDefinition,
+  type ServiceError,
+  type sendUnaryData,
+  status,
+  type UntypedServiceImplementation,
+} from "@grpc/grpc-js";
+
+export interface PassthroughOptions {
+  /** `host:port` of ca. */
+  readonly caAddress: string;
+  readonly caServerName: string;
+  readonly material: TlsMaterial;
+  /** Proves callers by their client certificate. */
+  readonly certificates: Authenticator;
+  readonly metrics: Metrics;
+  readonly log: Logger;
+}
+
+export interface CaPassthrough extends Disposable {
+  readonly definition: ServiceDefinition;
+  readonly implementation: UntypedServiceImplementation;
+  /** Our certificate or the root that ca's leads to has changed. */
+  reload(material: TlsMaterial): void;
+}
+
+type Call = ServerUnaryCall<Buffer, Buffer>;
+
+/** A little longer than clients wait by themselves. */
+const deadlineMs = 30_000;
+const raw = (bytes: Buffer): Buffer => bytes;
+
+export function createCaPassthrough(options: PassthroughOptions): CaPassthrough {
+  const { certificates, log } = options;
+  let channels = openChannels(options, options.material);
+  const forwarded = options.metrics.counter({
+    name: "flotilla_ca_requests_forwarded_total",
+    help: "Certificate requests passed on to ca, by what ca answered",
+    labels: ["code"],
+  });
+  const { path, requestStream, responseStream } = certificateService.createCertificate;
+  const wire = { requestSerialize: raw, requestDeserialize: raw, responseSerialize: raw, responseDeserialize: raw };
+  const handle = async (call: Call, reply: sendUnaryData<Buffer>): Promise<void> => {
+    const caller = callerOf(call);
+    const verdict = await certificates.authenticate(caller);
+    const metadata = handedOn(caller);
+    if (verdict.authenticated) metadata.set("x-forwarded-client-cert", elementOf(caller, verdict.identities));
+    const client = verdict.authenticated ? channels.named : channels.plain;
+    const done = (error: ServiceError | null, response?: Buffer): void => {
+      forwarded.add(1, { code: status[error?.code ?? status.OK] ?? "UNKNOWN" });
+      const refusal = response === undefined ? replyOf(error) : null;
+      if (refusal?.code === status.UNAVAILABLE)
+        log.warn("ca does not answer", { ca: options.caAddress, reason: error?.details });
+      reply(refusal, response);
+    };
+    const deadline = Date.now() + deadlineMs;
+    const request = client.makeUnaryRequest(path, raw, raw, call.request, metadata, { deadline }, done);
+    call.on("cancelled", () => request.cancel());
+  };
+  return {
+    definition: { createCertificate: { path, requestStream, responseStream, ...wire } },
+    implementation: {
+      createCertificate: (call: Call, reply: sendUnaryData<Buffer>) => {
+        handle(call, reply).catch((error: unknown) => {
+          log.error("certificate request failed", { error });
+          reply({ code: status.INTERNAL, details: "internal error" });
+        });
+      },
+    },
+    reload: (material) => {
+      const before = channels;
+      channels = openChannels(options, material);
+      before[Symbol.dispose]();
+    },
+    [Symbol.dispose]: () => channels[Symbol.dispose](),
+  };
+}
+
+interface Channels extends Disposable {
+  /** Shows no certificate. */
+  readonly plain: Client;
+  /** Shows ours. */
+  readonly named: Client;
+}
+
+function openChannels({ caAddress, caServerName }: PassthroughOptions, material: TlsMaterial): Channels {
+  const [roots, key, chain] = [material.rootsPem, material.keyPem, material.chainPem].map((pem) => Buffer.from(pem));
+  const open = (tls: ReturnType<typeof credentials.createSsl>): Client =>
+    new Client(caAddress, tls, {
+      "grpc.ssl_target_name_override": caServerName,
+      "grpc.default_authority": caServerName,
+      "grpc.use_local_subchannel_pool": 1,
+      // A ca that comes back is used at once, not after gRPC's two minutes.
+      "grpc.initial_reconnect_backoff_ms": 100,
+      "grpc.max_reconnect_backoff_ms": 2_000,
+    });
+  const plain = open(credentials.createSsl(roots));
+  const named = open(credentials.createSsl(roots, key, chain));
+  return {
+    plain,
+    named,
+    // Calls under way end as they would have.
+    [Symbol.dispose]: () => {
+      plain.close();
+      named.close();
+    },
+  };
+}
+
+/** What ca may see of the caller's headers: its tokens. A name that the caller gives itself counts for nothing. */
+function handedOn({ metadata, remoteAddress }: Caller): Metadata {
+  const headers = new Metadata();
+  for (const value of metadata.get("authorization") ?? []) headers.add("authorization", value);
+  for (const value of metadata.get("clusterid") ?? []) headers.add("clusterid", value);
+  headers.set("x-forwarded-for", remoteAddress.replace(/:\d+$/, "").replace(/^\[(.*)\]$/, "$1"));
+  return headers;
+}
+
+function elementOf({ peerCertificate }: Caller, identities: readonly string[]): string {
+  const hash = createHash("sha256")
+    .update(peerCertificate ?? "")
+    .digest("hex");
+  return formatXfcc({ hash, uris: identities });
+}
+
+/** The words of ca as they are; what the channel says of itself stays here. */
+function replyOf(error: ServiceError | null): { readonly code: status; readonly details: string } {
+  if (error === null) return { code: status.INTERNAL, details: "internal error" };
+  if (error.code === status.UNAVAILABLE) return { code: status.UNAVAILABLE, details: "ca does not answer" };
+  return { code: error.code, details: error.details };
+}

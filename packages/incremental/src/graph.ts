@@ -272,7 +272,7 @@ export class Graph<Subject> {
 }
 
 function titleOf<S>({ query, arg }: QueryCell<S>): string {
-  return arg === undefined ? query.name : `${query.name}(${arg})`;
+  return arg === undefined ? query.name : `${query.name}(${typeof arg === "object" ? "an object" : arg})`;
 }
 
 function mark<Subject>(cell: QueryCell<Subject>, state: "check" | "dirty"): void {

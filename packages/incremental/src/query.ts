@@ -19,8 +19,11 @@ export interface Query<Subject, Arg extends QueryArg, Result> {
   readonly equal?: (a: Result, b: Result) => boolean;
 }
 
-/** Arguments are part of the memo key, hence text (or nothing). */
-export type QueryArg = string | number | undefined;
+/**
+ * Arguments are part of the memo key: texts and numbers by value, objects by identity, for which they must never change
+ * and be found as the identical one by whoever means the same.
+ */
+export type QueryArg = string | number | undefined | object;
 
 /** The only way a query may look at anything. */
 export interface Context<Subject> {

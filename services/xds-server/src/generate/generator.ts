@@ -22,12 +22,32 @@ export interface Generator {
   readonly resource: ViewQuery<string, EncodedResource | undefined>;
 }
 
+/** What a name means to a view, where that is all that depends on who asks; `name` is the resource's. */
+export interface Target {
+  readonly name: string;
+}
+
 interface Selection<Inputs extends object> {
   readonly typeUrl: TypeUrl;
   /** Tells generators of one type for different proxies apart; results are shared under this name. */
   readonly label?: string;
   readonly names?: (view: View) => readonly string[];
   readonly select: (view: View, name: string) => Inputs | undefined;
+  /** For names that mean a target, instead of `select`: views that mean the identical one share what follows from it. */
+  readonly shared?: SharedSelection<Inputs>;
+}
+
+interface SharedSelection<Inputs extends object> {
+  readonly target: (view: View, name: string) => Target | undefined;
+  readonly select: (view: View, target: never) => Inputs;
+}
+
+/** Types that the selection of a target's inputs takes what the target is found as. */
+export function sharedSelection<Found extends Target, Inputs extends object>(selection: {
+  readonly target: (view: View, name: string) => Found | undefined;
+  readonly select: (view: View, target: Found) => Inputs;
+}): SharedSelection<Inputs> {
+  return selection;
 }
 
 export interface GeneratorSpec<Inputs extends object, Resource extends Message> extends Selection<Inputs> {
@@ -53,7 +73,7 @@ export function createContainerGenerator<Inputs extends object>(spec: ContainerS
 }
 
 function generatorOf<Inputs extends object>(
-  { typeUrl, label = "", names, select }: Selection<Inputs>,
+  { typeUrl, label = "", names, select, shared }: Selection<Inputs>,
   encodeInputs: (inputs: Inputs) => Encoded,
 ): Generator {
   const title = `${label}${typeUrl}`;
@@ -66,9 +86,19 @@ function generatorOf<Inputs extends object>(
     resources.set(content, made);
     return made;
   };
+  const ofTarget = query<EncodedResource, Target>(
+    `${title} of a target`,
+    (view, target) => {
+      if (shared === undefined) throw new Error(`[XDS_NO_TARGET] ${title} has no targets`);
+      return resourceOf(target.name, encodeInputs(shared.select(view, target as never)));
+    },
+    sameVersion,
+  );
   const resource = query<EncodedResource | undefined, string>(
     title,
     (view, name) => {
+      const target = shared?.target(view, name);
+      if (target !== undefined) return view.read(ofTarget, target);
       const inputs = select(view, name);
       return inputs === undefined ? undefined : resourceOf(name, encodeInputs(inputs));
     },

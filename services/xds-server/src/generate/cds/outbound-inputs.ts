@@ -14,9 +14,9 @@ import { localityChoice } from "../shared/locality-setting.ts";
 import { keepsSessions } from "../shared/persistent-session.ts";
 import { statName } from "../shared/stat-name.ts";
 import { rulePath } from "./cluster-parts.ts";
-import type { ClusterTraits } from "./cluster-traits.ts";
+import { type ClusterTraits, clusterTraits } from "./cluster-traits.ts";
 import { isPassthrough } from "./load-balancer.ts";
-import { clusterTarget } from "./outbound-names.ts";
+import type { ClusterTarget } from "./outbound-names.ts";
 import { automaticTlsMode, clientFiles, upstreamIdentities } from "./tls-inputs.ts";
 import { clusterPolicy } from "./traffic-policy.ts";
 
@@ -50,14 +50,10 @@ export interface OutboundClusterInputs {
   readonly endpoints: EndpointInputs | undefined;
 }
 
-export function selectOutboundCluster(
-  view: View,
-  name: string,
-  traits: ClusterTraits,
-): OutboundClusterInputs | undefined {
-  const target = clusterTarget(view, name);
-  if (target === undefined) return undefined;
-  const { service, port, subset } = target;
+/** Asks nothing about the proxy that all proxies in scope of a service without rules would not answer alike. */
+export function selectOutboundCluster(view: View, target: ClusterTarget): OutboundClusterInputs {
+  const { name, service, port, subset } = target;
+  const traits = view.read(clusterTraits);
   const { mesh } = view;
   const { rule, policy } = clusterPolicy(view, service, port.number, subset);
   const byDns = isByDns(service);
@@ -86,7 +82,7 @@ export function selectOutboundCluster(
     files: clientFiles(view),
     keepsSessions: keepsSessions(view, service.labels),
     ...localityInputs(view, service, policy),
-    endpoints: byDns && !isOriginalDestination ? endpointInputs(view, name, port.number) : undefined,
+    endpoints: byDns && !isOriginalDestination ? endpointInputs(view, target, port.number) : undefined,
   };
 }
 

@@ -27,10 +27,14 @@ function hasCluster({ resolution }: Service, { protocol }: ServicePort): boolean
 }
 
 export interface ClusterTarget {
+  readonly name: string;
   readonly service: Service;
   readonly port: ServicePort;
   readonly subset: string;
 }
+
+/** By service and name, so that whoever means the same finds the identical target. */
+const targets = new WeakMap<Service, Map<string, ClusterTarget>>();
 
 /** What a cluster's name means to the proxy; undefined when it has no such cluster. */
 export function clusterTarget(view: View, name: string): ClusterTarget | undefined {
@@ -39,5 +43,13 @@ export function clusterTarget(view: View, name: string): ClusterTarget | undefin
   const service = visibleService(view, parts.hostname);
   // DNS has one number for UDP and TCP.
   const port = service?.ports.find((one) => one.number === parts.port && hasCluster(service, one));
-  return service === undefined || port === undefined ? undefined : { service, port, subset: parts.subset };
+  return service === undefined || port === undefined ? undefined : targetOf(name, service, port, parts.subset);
+}
+
+function targetOf(name: string, service: Service, port: ServicePort, subset: string): ClusterTarget {
+  const known = targets.get(service) ?? new Map<string, ClusterTarget>();
+  targets.set(service, known);
+  const target = known.get(name) ?? { name, service, port, subset };
+  known.set(name, target);
+  return target;
 }

@@ -10,7 +10,7 @@ import type { ConnectionPoolSettings_TCPSettings_TcpKeepalive as TcpKeepalive } 
 import type { IpMode } from "../../snapshot/facets.ts";
 import { fallbackCluster } from "../../snapshot/scope/sidecar.ts";
 import type { View } from "../../snapshot/view.ts";
-import { createGenerator } from "../generator.ts";
+import { createGenerator, sharedSelection } from "../generator.ts";
 import { unknownHostsDnsCache } from "../shared/dns-cache.ts";
 import { metadataExchangeFilter } from "./cluster-parts.ts";
 import { clusterTraits } from "./cluster-traits.ts";
@@ -25,7 +25,7 @@ import {
 import { sourceOfInbound } from "./inbound-source.ts";
 import { buildOutboundCluster } from "./outbound-cluster.ts";
 import { type OutboundClusterInputs, selectOutboundCluster } from "./outbound-inputs.ts";
-import { outboundClusterNames } from "./outbound-names.ts";
+import { clusterTarget, outboundClusterNames } from "./outbound-names.ts";
 
 interface FixedClusterInputs {
   readonly kind: "fixed";
@@ -54,12 +54,12 @@ export const sidecarClusters = createGenerator<ClusterInputs, Cluster>({
     ...view.read(inboundClusterNames),
   ],
   select,
+  shared: sharedSelection({ target: clusterTarget, select: selectOutboundCluster }),
   build,
 });
 
 function select(view: View, name: string): ClusterInputs | undefined {
-  const traits = view.read(clusterTraits);
-  const { exchangesMetadata } = traits;
+  const { exchangesMetadata } = view.read(clusterTraits);
   if (name === unknownHostsCluster) {
     const { connectTimeout, tcpKeepalive: keepalive } = view.mesh;
     return {
@@ -71,9 +71,7 @@ function select(view: View, name: string): ClusterInputs | undefined {
     };
   }
   const fixed = fixedNames.find((one) => one === name);
-  if (fixed === undefined) {
-    return name.startsWith("inbound|") ? selectInboundCluster(view, name) : selectOutboundCluster(view, name, traits);
-  }
+  if (fixed === undefined) return name.startsWith("inbound|") ? selectInboundCluster(view, name) : undefined;
   return {
     kind: "fixed",
     name: fixed,

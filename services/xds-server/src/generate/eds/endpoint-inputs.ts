@@ -9,7 +9,7 @@ import type { EndpointShards } from "../../snapshot/keys.ts";
 import { type NamespaceMutualTls, namespaceMutualTls } from "../../snapshot/scope/authn.ts";
 import { networkGateways } from "../../snapshot/scope/network-gateways.ts";
 import type { View } from "../../snapshot/view.ts";
-import { clusterTarget } from "../cds/outbound-names.ts";
+import type { ClusterTarget } from "../cds/outbound-names.ts";
 import { clusterPolicy } from "../cds/traffic-policy.ts";
 import { localityChoice } from "../shared/locality-setting.ts";
 import { keepsSessions } from "../shared/persistent-session.ts";
@@ -42,14 +42,9 @@ export interface EndpointInputs {
   readonly ownLabels: string;
 }
 
-/**
- * Unknown clusters have an assignment too: an empty one, so that a client does not wait for it.
- * @param portNumber of the service, for endpoints that are part of the cluster
- */
-export function endpointInputs(view: View, clusterName: string, portNumber = 0): EndpointInputs {
-  const target = clusterTarget(view, clusterName);
-  if (target === undefined) return { ...unknownCluster, clusterName };
-  const { service, port, subset } = target;
+/** @param portNumber of the service, for endpoints that are part of the cluster */
+export function endpointInputs(view: View, target: ClusterTarget, portNumber = 0): EndpointInputs {
+  const { name: clusterName, service, port, subset } = target;
   const { rule, policy } = clusterPolicy(view, service, port.number, subset);
   const labels = subset === "" ? {} : (rule?.spec.subsets.find(({ name }) => name === subset)?.labels ?? {});
   const gateways = view.read(networkGateways);
@@ -70,7 +65,12 @@ export function endpointInputs(view: View, clusterName: string, portNumber = 0):
   };
 }
 
-const unknownCluster: Omit<EndpointInputs, "clusterName"> = {
+/** Unknown clusters have an assignment too: an empty one, so that a client does not wait for it. */
+export function unknownCluster(clusterName: string): EndpointInputs {
+  return { ...nothing, clusterName };
+}
+
+const nothing: Omit<EndpointInputs, "clusterName"> = {
   shards: new Map(),
   portName: "",
   portNumber: 0,

@@ -7,8 +7,9 @@ import {
   ClusterLoadAssignmentSchema,
 } from "@flotilla/proto/envoy/config/endpoint/v3/endpoint_pb";
 import { workloadMode } from "../../snapshot/scope/authn.ts";
-import { createGenerator } from "../generator.ts";
-import { type EndpointInputs, endpointInputs } from "./endpoint-inputs.ts";
+import { clusterTarget } from "../cds/outbound-names.ts";
+import { createGenerator, sharedSelection } from "../generator.ts";
+import { type EndpointInputs, endpointInputs, unknownCluster } from "./endpoint-inputs.ts";
 import { isServed, lbEndpoint } from "./lb-endpoint.ts";
 import {
   distribute,
@@ -23,7 +24,8 @@ import { splitHorizon } from "./split-horizon.ts";
 export const loadAssignments = createGenerator<EndpointInputs, ClusterLoadAssignment>({
   typeUrl: typeUrl.endpoint,
   schema: ClusterLoadAssignmentSchema,
-  select: (view, name) => endpointInputs(view, name),
+  select: (_, name) => unknownCluster(name),
+  shared: sharedSelection({ target: clusterTarget, select: (view, target) => endpointInputs(view, target) }),
   build: (inputs) =>
     create(ClusterLoadAssignmentSchema, { clusterName: inputs.clusterName, endpoints: assignmentEndpoints(inputs) }),
 });

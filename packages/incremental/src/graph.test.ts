@@ -99,6 +99,24 @@ describe("graph", () => {
     assert.equal(graph.evaluate(outer, "", a), "[same]");
   });
 
+  it("tells objects as arguments apart by identity, and forgets them with their results", () => {
+    const graph = new Graph<Pod>();
+    let runs = 0;
+    const size: Query<Pod, { readonly size: number }, number> = {
+      name: "size",
+      compute: (_, arg) => {
+        runs++;
+        return arg.size;
+      },
+    };
+    const [one, other] = [{ size: 1 }, { size: 1 }];
+    const observed = [one, one, other].map((arg) => graph.observe(size, arg, pod("x"), () => {}));
+    assert.equal(runs, 2);
+    assert.equal(graph.stats().results, 2);
+    for (const observation of observed) observation.release();
+    assert.equal(graph.stats().results, 0);
+  });
+
   it("drops what nobody observes", () => {
     const graph = new Graph<Pod>();
     const { query } = counted();
@@ -140,7 +158,8 @@ describe("graph", () => {
       c.input<boolean>(`${key}/labelled`) ? c.facet(label, key) : c.input<number>(key),
     );
     const all = query("all", (c) => ["a", "b", "c"].map((key) => c.read(pick, key)).join());
-    const subjects = [pod("x", { a: "1", b: "1" }), pod("x", { a: "1", b: "2" }), pod("y", { c: "3" })];
+    const values = ["1", "2"];
+    const subjects = values.flatMap((a) => values.flatMap((b) => values.map((c) => pod("x", { a, b, c }))));
     let seed = 42;
     const random = (n: number) => {
       seed = (seed * 1103515245 + 12345) & 0x7fffffff;
@@ -154,7 +173,7 @@ describe("graph", () => {
       if (random(2) === 0) inputs.set(key, random(3));
       else inputs.set(`${key}/labelled`, random(2) === 0);
       for (const [k, v] of inputs) graph.set(k, v);
-      const subject = subjects[random(3)] ?? pod("z");
+      const subject = subjects[random(8)] ?? pod("z");
       const fresh = new Graph<Pod>();
       for (const [k, v] of inputs) fresh.set(k, v);
       assert.equal(graph.evaluate(all, "", subject), fresh.evaluate(all, "", subject), `step ${step}`);

@@ -2,12 +2,16 @@
  * All results of one query and argument, found by the answers of the subject.
  *
  * A computation is deterministic: as long as two subjects have answered alike, they are asked the
- * same next question. So the questions form a decision tree, whose leaves are the shared results.
+ * same next question. So the questions form a decision tree, whose leaves are the shared results. Only questions
+ * that were answered differently are nodes of it; a leaf is checked against all of its own.
  */
 import type { Place, QueryCell, TraceEntry } from "./cell.ts";
 
 interface Branch<Subject> {
   readonly question: TraceEntry<Subject>;
+  /** Its place in the traces below; all questions before it were answered alike there. */
+  readonly depth: number;
+  /** Two at least. */
   readonly answers: Map<string, TreeNode<Subject>>;
 }
 type TreeNode<Subject> = Branch<Subject> | QueryCell<Subject>;
@@ -22,7 +26,9 @@ export class Slot<Subject> implements Place<Subject> {
   find(subject: Subject): QueryCell<Subject> | undefined {
     let node = this.#root;
     while (node !== undefined && isBranch(node)) node = node.answers.get(node.question.valueKeyOf(subject));
-    return node;
+    return node?.trace.every(({ valueKeyOf, valueKey }) => valueKeyOf(subject) === valueKey) === true
+      ? node
+      : undefined;
   }
 
   /**
@@ -30,11 +36,11 @@ export class Slot<Subject> implements Place<Subject> {
    * changed since (equal inputs would have asked the same questions), so it gives way.
    */
   insert(cell: QueryCell<Subject>): void {
-    this.#root = place(this.#root, cell, 0);
+    this.#root = place(this.#root, cell);
   }
 
   remove(cell: QueryCell<Subject>): void {
-    if (this.#root !== undefined) this.#root = prune(this.#root, cell, 0);
+    if (this.#root !== undefined) this.#root = prune(this.#root, cell);
   }
 
   cells(): readonly QueryCell<Subject>[] {
@@ -46,26 +52,48 @@ function isBranch<S>(node: TreeNode<S>): node is Branch<S> {
   return "answers" in node;
 }
 
-function place<S>(node: TreeNode<S> | undefined, cell: QueryCell<S>, depth: number): TreeNode<S> {
-  const entry = cell.trace[depth];
-  if (entry === undefined) return cell;
-  const branch =
-    node !== undefined && isBranch(node) && node.question.id === entry.id
-      ? node
-      : { question: entry, answers: new Map() };
-  branch.answers.set(entry.valueKey, place(branch.answers.get(entry.valueKey), cell, depth + 1));
-  return branch;
+function place<S>(node: TreeNode<S> | undefined, cell: QueryCell<S>): TreeNode<S> {
+  if (node === undefined) return cell;
+  const { trace } = anyLeaf(node);
+  const limit = isBranch(node) ? node.depth : trace.length;
+  for (let depth = 0; depth < limit; depth++) {
+    const [there, mine] = [trace[depth], cell.trace[depth]];
+    if (there === undefined || mine === undefined || there.id !== mine.id) return cell;
+    if (there.valueKey === mine.valueKey) continue;
+    const answers = new Map([
+      [there.valueKey, node],
+      [mine.valueKey, cell],
+    ]);
+    return { question: mine, depth, answers };
+  }
+  if (!isBranch(node)) return cell;
+  const mine = cell.trace[limit];
+  if (mine === undefined || mine.id !== node.question.id) return cell;
+  node.answers.set(mine.valueKey, place(node.answers.get(mine.valueKey), cell));
+  return node;
 }
 
-function prune<S>(node: TreeNode<S>, cell: QueryCell<S>, depth: number): TreeNode<S> | undefined {
+function prune<S>(node: TreeNode<S>, cell: QueryCell<S>): TreeNode<S> | undefined {
   if (!isBranch(node)) return node === cell ? undefined : node;
-  const entry = cell.trace[depth];
+  const entry = cell.trace[node.depth];
   const child = entry === undefined || entry.id !== node.question.id ? undefined : node.answers.get(entry.valueKey);
   if (entry === undefined || child === undefined) return node;
-  const rest = prune(child, cell, depth + 1);
+  const rest = prune(child, cell);
   if (rest === undefined) node.answers.delete(entry.valueKey);
   else node.answers.set(entry.valueKey, rest);
-  return node.answers.size === 0 ? undefined : node;
+  if (node.answers.size > 1) return node;
+  const [only] = node.answers.values();
+  return only;
+}
+
+function anyLeaf<S>(node: TreeNode<S>): QueryCell<S> {
+  let found = node;
+  while (isBranch(found)) {
+    const [first] = found.answers.values();
+    if (first === undefined) throw new Error("[INCREMENTAL_TREE] a branch has answers");
+    found = first;
+  }
+  return found;
 }
 
 function leaves<S>(node: TreeNode<S>): readonly QueryCell<S>[] {

@@ -14,6 +14,7 @@ import {
   type SettingsOf,
   text,
 } from "@flotilla/runtime";
+import { CaError } from "./errors.ts";
 
 export const settings = {
   logLevel: oneOf({
@@ -143,6 +144,18 @@ export const settings = {
     default: false,
     sentence: "A changed root bundle is taken if one of the two bundles contains the other.",
   }),
+  bundleEndpoints: text({
+    env: "SPIFFE_BUNDLE_ENDPOINTS",
+    default: "",
+    sentence:
+      "SPIFFE bundle endpoints whose roots the mesh trusts too, beside caCertificates of the MeshConfig: trustdomain|https://url, several separated by ||.",
+  }),
+  bundleRefreshMs: duration({
+    env: "SPIFFE_BUNDLE_REFRESH_INTERVAL",
+    default: 1_800_000,
+    min: 100,
+    sentence: "How often SPIFFE bundle endpoints are asked, unless they want to be asked more often.",
+  }),
   jwtRule: text({
     env: "JWT_RULE",
     default: undefined,
@@ -198,19 +211,35 @@ export interface Config extends SettingsOf<typeof settings> {
   readonly rootFile: string;
   readonly selfSignedDir: string;
   readonly jwtRules: readonly JwtRule[];
+  readonly bundleUrls: readonly string[];
 }
 
-/** @throws RuntimeError SETTINGS_INVALID; AuthError AUTH_BAD_RULE */
+/** @throws RuntimeError SETTINGS_INVALID; AuthError AUTH_BAD_RULE; CaError CA_BAD_BUNDLE */
 export function parseConfig(env: Readonly<Record<string, string | undefined>>): Config {
   const parsed = parseSettings(settings, env);
-  const { workDir, rootCertFile, jwtRule, localIssuer, audiences } = parsed;
+  const { workDir, rootCertFile, jwtRule, localIssuer, audiences, bundleEndpoints } = parsed;
   return {
     ...parsed,
     rootFile: rootCertFile ?? join(workDir, "root-cert.pem"),
     selfSignedDir: join(workDir, "ca"),
+    bundleUrls: parseEndpoints(bundleEndpoints),
     jwtRules: [
       ...(jwtRule === undefined ? [] : [parseJwtRule(jwtRule)]),
       ...(localIssuer ? [localIssuerRule(workDir, audiences)] : []),
     ],
   };
+}
+
+/** As istiod writes them; the trust domain is for people, as all roots are trusted alike. @throws CaError CA_BAD_BUNDLE */
+function parseEndpoints(text: string): readonly string[] {
+  const entries = text.split("||").filter((entry) => entry.trim() !== "");
+  return entries.map((entry) => {
+    const [trustDomain = "", url = "", ...more] = entry.trim().split("|");
+    if (trustDomain === "" || more.length > 0 || !URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
+      throw new CaError(
+        "CA_BAD_BUNDLE",
+        `SPIFFE_BUNDLE_ENDPOINTS: ${JSON.stringify(entry)} is not trustdomain|https://url`,
+      );
+    return url;
+  });
 }

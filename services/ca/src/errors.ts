@@ -8,7 +8,8 @@ export type CaErrorCode =
   | "CA_BUSY"
   | "CA_BAD_MATERIAL"
   | "CA_NODE_REFUSED"
-  | "CA_ROTATION";
+  | "CA_ROTATION"
+  | "CA_BAD_BUNDLE";
 
 export class CaError extends Error {
   override readonly name = "CaError";

@@ -39,6 +39,8 @@ import { createGrpcServer } from "./serve/grpc-service.ts";
 import { ownCertificate, renewByHalf } from "./serve/own-certificate.ts";
 import { FairQueue } from "./sign/fair-queue.ts";
 import { serialSource } from "./sign/serials.ts";
+import { Anchors } from "./trust/anchors.ts";
+import { fetchText } from "./trust/bundle-endpoint.ts";
 
 /** Of our own serving certificate. */
 const ownTtlMs = 86_400_000;
@@ -80,7 +82,14 @@ export async function main(env: NodeJS.ProcessEnv, stop: AbortSignal, options: M
   const follow = { trust, isRestored, health, log: log.child({ part: "bus" }), onBus };
   await using mesh = followMesh(config.busUrl, follow, stop);
   await mesh.known;
-  const { source, active, rotation } = createRoots(config, { trust, health, log });
+  const anchors = new Anchors({
+    ...{ urls: config.bundleUrls, refreshMs: config.bundleRefreshMs, fetchText, log: log.child({ part: "trust" }) },
+    onProblem: (reason) => health.setCondition("trust bundle", reason),
+  });
+  await using _anchors = { [Symbol.asyncDispose]: () => anchors.stop() };
+  anchors.want(trust.anchors);
+  trust.onChange(() => anchors.want(trust.anchors));
+  const { source, active, rotation } = createRoots(config, { trust, anchors, health, log });
   if ((await firstMaterial(source, config.pollMs, stop)) === undefined) return;
   await rotation.restore();
   loaded.resolve(rotation);
@@ -90,7 +99,16 @@ export async function main(env: NodeJS.ProcessEnv, stop: AbortSignal, options: M
   if (material === undefined || stop.aborted) return;
   await writeRootFile(config.rootFile, material.rootsPem);
 
-  const parts = createParts(config, { trust, active, rotation, metrics, health, log, clusters: options.clusters });
+  const parts = createParts(config, {
+    trust,
+    anchors,
+    active,
+    rotation,
+    metrics,
+    health,
+    log,
+    clusters: options.clusters,
+  });
   const own = { ...parts, trustDomain: () => trust.trustDomain, ttlMs: ownTtlMs };
   await using tls = await serveGrpcTls({
     server: createGrpcServer(parts),
@@ -122,6 +140,7 @@ interface Roots {
 
 interface Stages {
   readonly trust: MeshTrust;
+  readonly anchors: Anchors;
   readonly active: ActiveMaterial;
   readonly rotation: Rotation;
   readonly metrics: Metrics;
@@ -130,7 +149,10 @@ interface Stages {
   readonly clusters: AuthenticatorParts["clusters"];
 }
 
-function createParts(config: Config, { trust, active, rotation, metrics, health, log, clusters }: Stages): IssuerParts {
+function createParts(
+  config: Config,
+  { trust, anchors, active, rotation, metrics, health, log, clusters }: Stages,
+): IssuerParts {
   const nowMs = Date.now;
   const trustDomains = (): readonly string[] => trust.all;
   const queue = new FairQueue(config);
@@ -154,6 +176,8 @@ function createParts(config: Config, { trust, active, rotation, metrics, health,
     trustDomains,
     intake,
     queue,
+    // differs: istiod hands over its own roots and leaves the others to PCDS, which not every agent asks for.
+    moreRootsPem: () => (config.multiRoot ? anchors.pem : ""),
     record: (holding) => rotation.ledger.record(holding),
     metrics: declareMetrics(metrics, { material, waiting, nowMs }),
     log: log.child({ part: "issue" }),
@@ -163,7 +187,10 @@ function createParts(config: Config, { trust, active, rotation, metrics, health,
 }
 
 /** The material in use, the one to come, and the rotation that leads from one to the other. */
-function createRoots(config: Config, { trust, health, log }: Pick<Stages, "trust" | "health" | "log">): Roots {
+function createRoots(
+  config: Config,
+  { trust, anchors, health, log }: Pick<Stages, "trust" | "anchors" | "health" | "log">,
+): Roots {
   const { rootCaDir, multiRoot, pollMs, rootCheckMs, rootGracePercent, namespace } = config;
   const selfSigned = { keyType: config.selfSignedKey, ttlMs: config.selfSignedTtlMs };
   const store = diskStore(config.selfSignedDir);
@@ -190,7 +217,7 @@ function createRoots(config: Config, { trust, health, log }: Pick<Stages, "trust
     checkMs: config.rotationCheckMs,
     settleMs: config.rotationSettleMs,
     maxTtlMs: config.maxTtlMs,
-    bundleOf: (rootsPem) => rootsPem,
+    bundleOf: (rootsPem) => rootsPem + anchors.pem,
     log: log.child({ part: "rotation" }),
     onProblem: (reason) => health.setCondition("rotation", reason),
   });

@@ -12,6 +12,9 @@ import type { Logger } from "@flotilla/runtime";
 interface MeshValues {
   readonly trustDomain?: string;
   readonly trustDomainAliases?: readonly string[];
+  /** Of caCertificates. */
+  readonly pems?: readonly string[];
+  readonly bundleUrls?: readonly string[];
 }
 
 export interface MeshTrustOptions {
@@ -42,7 +45,12 @@ export class MeshTrust {
     return [...new Set([this.trustDomain, ...this.#options.aliases, ...(this.#mesh.trustDomainAliases ?? [])])];
   }
 
-  /** Called when the trust domain is another one from now on. */
+  /** Roots that the mesh trusts besides those of its CA. */
+  get anchors(): { readonly pems: readonly string[]; readonly urls: readonly string[] } {
+    return { pems: this.#mesh.pems ?? [], urls: this.#mesh.bundleUrls ?? [] };
+  }
+
+  /** Called when something of it is other from now on. */
   onChange(listener: () => void): void {
     this.#listeners.push(listener);
   }
@@ -74,9 +82,9 @@ export class MeshTrust {
 
   async #apply(change: ConfigChange): Promise<void> {
     const { log, file } = this.#options;
-    const before = JSON.stringify(this.all);
+    const before = JSON.stringify([this.all, this.anchors]);
     this.#mesh = change.op === "put" ? valuesOf(change.value.spec) : {};
-    if (JSON.stringify(this.all) === before) return;
+    if (JSON.stringify([this.all, this.anchors]) === before) return;
     log.info("trust domain taken from the mesh", { trustDomain: this.trustDomain, all: this.all });
     try {
       await mkdir(dirname(file), { recursive: true, mode: 0o700 });
@@ -90,8 +98,17 @@ export class MeshTrust {
 }
 
 function valuesOf(spec: unknown): MeshValues {
-  const { trustDomain, trustDomainAliases } = (spec ?? {}) as Readonly<Record<string, unknown>>;
+  const { trustDomain, trustDomainAliases, caCertificates } = (spec ?? {}) as Readonly<Record<string, unknown>>;
+  const entries = Array.isArray(caCertificates) ? (caCertificates as readonly unknown[]) : [];
+  const textsOf = (field: string): readonly string[] =>
+    entries.flatMap((entry) => {
+      const value = (entry as Readonly<Record<string, unknown>> | null)?.[field];
+      return typeof value === "string" && value !== "" ? [value] : [];
+    });
+  const [pems, bundleUrls] = [textsOf("pem"), textsOf("spiffeBundleUrl")];
   return {
+    ...(pems.length > 0 && { pems }),
+    ...(bundleUrls.length > 0 && { bundleUrls }),
     ...(typeof trustDomain === "string" && trustDomain !== "" && { trustDomain }),
     ...(Array.isArray(trustDomainAliases) && {
       trustDomainAliases: trustDomainAliases.filter((alias) => typeof alias === "string" && alias !== ""),

@@ -28,6 +28,8 @@ export interface IssuerParts {
   readonly intake: FairQueue;
   /** Where requests wait to be signed, by identity. */
   readonly queue: FairQueue;
+  /** PEM of roots that workloads are given besides those of the signing material. */
+  readonly moreRootsPem: () => string;
   /** What is issued goes on record, for rotations of the root. */
   readonly record: (holding: Holding) => void;
   readonly metrics: CaMetrics;
@@ -111,6 +113,7 @@ function sign(request: IstioCertificateRequest, { caller, proof, identity }: Ord
       ttlMs: ttlOf(request.validityDuration, ttl),
       nowMs: nowMs(),
       serial,
+      moreRootsPem: parts.moreRootsPem(),
     },
     signing,
   );

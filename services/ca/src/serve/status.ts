@@ -19,6 +19,7 @@ const replies: Readonly<Record<CaErrorCode, (reason: string) => Reply>> = {
   CA_NOT_READY: () => ({ code: status.INTERNAL, details: "CA not ready" }),
   CA_BAD_MATERIAL: () => ({ code: status.INTERNAL, details: "CA not ready" }),
   CA_BUSY: () => ({ code: status.RESOURCE_EXHAUSTED, details: "too many requests of this identity, try again later" }),
+  CA_BAD_BUNDLE: () => ({ code: status.INTERNAL, details: "CA not ready" }),
   CA_ROTATION: () => ({ code: status.INTERNAL, details: "CA not ready" }),
   CA_NODE_REFUSED: () => ({ code: status.UNAUTHENTICATED, details: "request impersonation authentication failure" }),
 };
@@ -35,6 +36,7 @@ const kinds: Readonly<Record<CaErrorCode, RefusalKind>> = {
   CA_NOT_READY: "not_ready",
   CA_BAD_MATERIAL: "not_ready",
   CA_BUSY: "busy",
+  CA_BAD_BUNDLE: "not_ready",
   CA_ROTATION: "not_ready",
   CA_NODE_REFUSED: "name",
 };

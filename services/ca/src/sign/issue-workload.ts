@@ -22,6 +22,8 @@ export interface WorkloadRequest {
   readonly nowMs: number;
   /** 16 random bytes. */
   readonly serial: Uint8Array;
+  /** PEM of roots that are handed over besides those of the signing material. */
+  readonly moreRootsPem?: string;
 }
 
 export interface Issued {
@@ -39,7 +41,7 @@ const maxCsrLength = 16_384;
 
 /** @throws CaError CA_BAD_CSR, CA_NAME_REFUSED, CA_NOT_READY */
 export function issueWorkload(request: WorkloadRequest, material: SigningMaterial): Issued {
-  const { identity, ttlMs, nowMs, serial } = request;
+  const { identity, ttlMs, nowMs, serial, moreRootsPem = "" } = request;
   if (nowMs >= material.certificate.notAfterMs)
     throw new CaError("CA_NOT_READY", "the signing certificate has expired");
   const csr = readCsr(request.csrPem);
@@ -47,7 +49,7 @@ export function issueWorkload(request: WorkloadRequest, material: SigningMateria
   const validity = leafValidity(nowMs, ttlMs, material.certificate, skewMs);
   const leaf = issueLeaf({ serial, spki: csr.spki, sans, ...validity }, material.issuer);
   return {
-    chain: [encodePem("CERTIFICATE", leaf), ...material.chain, material.rootsPem],
+    chain: [encodePem("CERTIFICATE", leaf), ...material.chain, material.rootsPem + moreRootsPem],
     csr,
     sans,
     notAfterMs: validity.notAfterMs,

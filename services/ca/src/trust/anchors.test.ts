@@ -1,0 +1,97 @@
+/** Roots besides our own: read from bundles, fetched from endpoints that fail and come back. */
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, it } from "node:test";
+import { certificatePem, generatePrivateKey, issueRoot } from "@flotilla/pki";
+import { noopLogger, until } from "@flotilla/runtime";
+import { parseConfig } from "../config.ts";
+import { Anchors } from "./anchors.ts";
+import { fetchText } from "./bundle-endpoint.ts";
+import { parseSpiffeBundle } from "./spiffe-bundle.ts";
+
+const times = { notBeforeMs: Date.now() - 1000, notAfterMs: Date.now() + 3_600_000 };
+const [first, second] = await Promise.all(
+  ["one", "two"].map(async (organization, at) => {
+    const root = issueRoot(
+      { serial: Buffer.alloc(16, at + 1), subject: { organization }, ...times },
+      await generatePrivateKey("ecdsa-p256"),
+    );
+    return { pem: certificatePem(root), x5c: [root.der.toString("base64")] };
+  }),
+);
+assert.ok(first !== undefined && second !== undefined);
+const bundle = (...roots: readonly { readonly x5c: readonly string[] }[]): string =>
+  JSON.stringify({
+    spiffe_sequence: 1,
+    spiffe_refresh_hint: 1,
+    keys: [{ use: "jwt-svid", kid: "a" }, ...roots.map(({ x5c }) => ({ use: "x509-svid", kty: "EC", x5c }))],
+  });
+
+describe("a SPIFFE bundle", () => {
+  it("has the roots of its keys for certificates, and says how often to ask", () => {
+    const { roots, refreshMs } = parseSpiffeBundle(bundle(first, second));
+    assert.deepEqual([roots.map(certificatePem), refreshMs], [[first.pem, second.pem], 1000]);
+  });
+  const refused: readonly (readonly [string, string, RegExp])[] = [
+    ["no JSON", "<html>", /not JSON/],
+    ["a list", "[]", /no keys/],
+    ["nothing", "null", /not an object/],
+    ["no keys", "{}", /no keys/],
+    ["only keys of tokens", bundle(), /no key of use x509-svid/],
+    ["a key without a certificate", '{"keys":[{"use":"x509-svid"}]}', /key 0 has not exactly one/],
+    ["a key with two", bundle({ x5c: [...first.x5c, ...second.x5c] }), /key 0 has not exactly one/],
+    ["a certificate that is none", bundle({ x5c: ["AAAA"] }), /PKI_BAD/],
+  ];
+  for (const [name, text, reason] of refused)
+    it(`refuses ${name}`, () => assert.throws(() => parseSpiffeBundle(text), reason));
+});
+
+describe("roots besides our own", () => {
+  it("come from PEM and endpoints; what an endpoint said last holds while it fails", async () => {
+    const answers = { status: 500, text: "" };
+    let asked = 0;
+    const server = createServer((_, response) => {
+      asked++;
+      response.writeHead(answers.status).end(answers.text);
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/bundle`;
+    let problem: string | undefined;
+    const onProblem = (reason: string | undefined): void => {
+      problem = reason;
+    };
+    const anchors = new Anchors({ urls: [], refreshMs: 1000, fetchText, log: noopLogger, onProblem });
+    try {
+      anchors.want({ pems: [first.pem, "nonsense"], urls: [url] });
+      assert.equal(anchors.pem, first.pem);
+      await until(() => /caCertificates\[1\].*status 500/s.test(problem ?? ""), {
+        withinMs: 3000,
+        what: "both problems",
+      });
+      Object.assign(answers, { status: 200, text: bundle(second) });
+      await until(() => anchors.pem === first.pem + second.pem, { withinMs: 5000, what: "the fetched root" });
+      anchors.want({ pems: [], urls: [url] });
+      assert.equal(problem, undefined);
+      answers.text = "{}";
+      await until(() => /no keys/.test(problem ?? ""), { withinMs: 5000, what: "the bad bundle" });
+      assert.equal(anchors.pem, second.pem);
+      const before = asked;
+      anchors.want({ pems: [], urls: [] });
+      assert.equal(anchors.pem, "");
+      await new Promise((resolve) => setTimeout(resolve, 1500));
+      assert.ok(asked <= before + 1, "who is not wanted is not asked");
+    } finally {
+      await anchors.stop();
+      server.close();
+    }
+  });
+
+  it("endpoints in the settings are written as istiod has them", () => {
+    const urlsOf = (text: string) => parseConfig({ SPIFFE_BUNDLE_ENDPOINTS: text }).bundleUrls;
+    assert.deepEqual(urlsOf("a|https://a.test/b||b|https://b.test"), ["https://a.test/b", "https://b.test"]);
+    assert.deepEqual(urlsOf(""), []);
+    for (const text of ["a", "a|ftp://b", "|https://a", "a|https://a|b"])
+      assert.throws(() => urlsOf(text), { code: "CA_BAD_BUNDLE" });
+  });
+});

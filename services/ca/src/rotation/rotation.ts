@@ -64,6 +64,7 @@ export class Rotation {
   readonly #view: SharedView;
   readonly #known = Promise.withResolvers<void>();
   #shared: Shared | undefined;
+  #turn: Promise<unknown> = Promise.resolve();
   #applied = "";
   #tell: ((rootsPem: string) => Promise<void>) | undefined;
   #heldUpBy = "";
@@ -115,7 +116,21 @@ export class Rotation {
   }
 
   /** Begins, or goes on without some that hold it up. @throws CaError CA_ROTATION, CA_BAD_MATERIAL */
-  async rotate(without: readonly string[]): Promise<RotationStatus> {
+  rotate(without: readonly string[]): Promise<RotationStatus> {
+    return this.#inTurn(() => this.#rotate(without));
+  }
+
+  /** @throws CaError CA_ROTATION */
+  abort(): Promise<RotationStatus> {
+    return this.#inTurn(() => this.#abort());
+  }
+
+  /** @throws CaError CA_ROTATION when the bus is away. */
+  status(): Promise<RotationStatus> {
+    return this.#inTurn(() => this.#status());
+  }
+
+  async #rotate(without: readonly string[]): Promise<RotationStatus> {
     const { active, source, nowMs, log } = this.#options;
     await this.#change(async (state) => {
       const roots = state.roots ?? {
@@ -131,20 +146,18 @@ export class Rotation {
       });
     });
     log.info("rotation asked for", { id: this.#states.state.id, without });
-    return this.status();
+    return this.#status();
   }
 
-  /** @throws CaError CA_ROTATION */
-  async abort(): Promise<RotationStatus> {
+  async #abort(): Promise<RotationStatus> {
     const { nowMs, log, store } = this.#options;
     await this.#change((state) => Promise.resolve(abort(state, nowMs())));
     log.info("rotation aborted", { id: this.#states.state.id, phase: this.#states.state.phase });
     if (this.#states.state.phase === "idle") await store.dropNext();
-    return this.status();
+    return this.#status();
   }
 
-  /** @throws CaError CA_ROTATION when the bus is away. */
-  async status(): Promise<RotationStatus> {
+  async #status(): Promise<RotationStatus> {
     const shared = this.#reachable();
     await this.#states.read(shared.values);
     const holdups = await this.#holdups(shared);
@@ -155,6 +168,13 @@ export class Rotation {
       proxies: this.#view.proxies().length,
       replicas: this.#view.replicas(),
     };
+  }
+
+  /** One after the other: what was read must not be overtaken by what was written meanwhile. */
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#turn.then(work);
+    this.#turn = result.catch(() => undefined);
+    return result;
   }
 
   async #change(next: (state: RotationState) => Promise<RotationState>): Promise<void> {
@@ -175,7 +195,7 @@ export class Rotation {
   async #tickSafely(shared: Shared): Promise<void> {
     if (!shared.bus.state.connected) return;
     try {
-      await this.#tick(shared);
+      await this.#inTurn(() => this.#tick(shared));
     } catch (error) {
       // The bus tells that it is away by itself; the next tick tries again.
       this.#options.log.warn("rotation not looked at", { error });

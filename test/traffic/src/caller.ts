@@ -1,7 +1,8 @@
-/** In a line, what becomes of a call that a workload makes, by the configuration of its proxy. */
+/** What becomes of the calls of a workload, and of calls to it, by the configuration of its proxy. */
 import { type JsonObject, typeUrl } from "@flotilla/proto";
+import { describeAuthorization, describeEndpoints, describePolicy, describeTarget } from "./describe.ts";
 import type { Call } from "./simulate/call.ts";
-import { at, objectsAt, textAt, textsAt } from "./simulate/json.ts";
+import { textAt, textsAt } from "./simulate/json.ts";
 import { type Configuration, type Meeting, meet } from "./simulate/simulate.ts";
 
 export interface CallOptions {
@@ -10,9 +11,16 @@ export interface CallOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+export interface ArrivalOptions {
+  readonly protocol?: "http" | "tcp";
+  /** `mtls` has a certificate of the mesh. Plain text when absent. */
+  readonly tls?: "tls" | "mtls";
+}
+
 /** The proxy's resources of a type in their JSON form: those of the names, or all. */
 export type ResourcesOf = (type: string, names?: readonly string[]) => readonly JsonObject[];
 
+/** URLs are `http:`, `https:` (TLS to the callee, by the host as server name) and `tcp:`. */
 export class Caller {
   readonly #namespace: string;
   readonly #resources: ResourcesOf;
@@ -22,25 +30,68 @@ export class Caller {
     this.#resources = resources;
   }
 
-  /** Takes `http:`, `https:` (TLS to the callee, by the host as server name) and `tcp:` URLs. */
-  calls(url: string, { method = "GET", headers = {} }: CallOptions = {}): string {
+  /** Where a call goes: its clusters with their weights, a status, or why it fails. */
+  calls(url: string, options: CallOptions = {}): string {
+    return describeTarget(this.#meet(url, options));
+  }
+
+  /** The endpoints that it may reach, by priority. */
+  reaches(url: string, options: CallOptions = {}): string {
+    const name = clusterOf(this.#meet(url, options));
+    return describeEndpoints(this.#cluster(name), this.#resources(typeUrl.endpoint, [name])[0]);
+  }
+
+  /** How it is made: timeouts, retries, balancing, TLS. */
+  policy(url: string, options: CallOptions = {}): string {
+    const met = this.#meet(url, options);
+    return describePolicy(met, this.#cluster(clusterOf(met)));
+  }
+
+  /** What becomes of a connection to the workload's port. */
+  receives(port: number, options: ArrivalOptions = {}): string {
+    return describeTarget(this.#arrive(port, options));
+  }
+
+  /** The policies it is held against. */
+  authorizes(port: number, options: ArrivalOptions = {}): string {
+    return describeAuthorization(this.#arrive(port, options));
+  }
+
+  #meet(url: string, { method = "GET", headers = {} }: CallOptions): Meeting {
     const { protocol, hostname, port, pathname, search } = new URL(url);
     const call: Call = {
       Address: this.#resolve(hostname),
       Port: Number(port || (protocol === "https:" ? 443 : 80)),
-      HostHeader: hostname,
+      HostHeader: headers["host"] ?? hostname,
       Path: `${pathname}${search}`,
       Protocol: protocol === "tcp:" ? "tcp" : "http",
       TLS: protocol === "https:" ? "tls" : "plaintext",
+      Sni: protocol === "https:" ? hostname : "",
       CallMode: "outbound",
       Method: method,
       Headers: headers,
     };
-    return describe(meet(this.#configuration(), call));
+    return meet(this.#configuration(), call);
   }
 
-  /** The address that the proxy's name table gives; some address for names it does not know. */
+  #arrive(port: number, { protocol = "http", tls }: ArrivalOptions): Meeting {
+    return meet(this.#configuration(), {
+      Address: "10.0.0.1",
+      Port: port,
+      Protocol: protocol,
+      TLS: tls ?? "plaintext",
+      CallMode: "inbound",
+      HostHeader: "app",
+    });
+  }
+
+  #cluster(name: string): JsonObject | undefined {
+    return this.#resources(typeUrl.cluster).find((cluster) => textAt(cluster, "name") === name);
+  }
+
+  /** An address stands for itself; a name for what the proxy's table gives, or some address that is nobody's. */
   #resolve(hostname: string): string {
+    if (/^[\d.]+$/.test(hostname)) return hostname;
     const [table] = this.#resources(typeUrl.nameTable);
     const namespace = this.#namespace;
     const suffixes = ["", `.${namespace}.svc.cluster.local`, ".svc.cluster.local", ".cluster.local"];
@@ -56,21 +107,7 @@ export class Caller {
   }
 }
 
-function describe({ outcome, route }: Meeting): string {
-  if (outcome.error !== undefined) return outcome.error;
-  if (route === undefined) return outcome.cluster ?? "nothing";
-  const redirect = at(route, "redirect");
-  if (redirect !== undefined) {
-    const [scheme, host, path] = ["schemeRedirect", "hostRedirect", "pathRedirect"].map((key) => textAt(redirect, key));
-    return `redirect ${scheme || "http"}://${host}${path}`;
-  }
-  if (at(route, "directResponse") !== undefined) return textAt(route, "directResponse", "status");
-  const mirrors = objectsAt(route, "route", "requestMirrorPolicies").map((mirror) => ` + ${textAt(mirror, "cluster")}`);
-  return `${targets(route)}${mirrors.join("")}`;
-}
-
-function targets(route: JsonObject): string {
-  const weighted = objectsAt(route, "route", "weightedClusters", "clusters");
-  if (weighted.length === 0) return textAt(route, "route", "cluster");
-  return weighted.map((cluster) => `${textAt(cluster, "weight")} ${textAt(cluster, "name")}`).join(", ");
+/** The one cluster of a call that is not split. */
+function clusterOf({ outcome }: Meeting): string {
+  return outcome.cluster ?? "";
 }

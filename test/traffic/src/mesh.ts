@@ -11,6 +11,7 @@ export interface ProxyOptions {
   readonly namespace: string;
   readonly labels?: Readonly<Record<string, string>>;
   readonly address?: string;
+  readonly locality?: { readonly region: string; readonly zone: string };
 }
 
 /** A mesh of Kubernetes and Istio objects. @throws when an object is refused. */
@@ -30,10 +31,10 @@ export class TestMesh {
     this.#apply(this.#mesh.apply({ put: documents(yaml) }));
   }
 
-  proxy({ namespace, labels = {}, address = "10.0.0.1" }: ProxyOptions): Caller {
+  proxy({ namespace, labels = {}, address = "10.0.0.1", locality }: ProxyOptions): Caller {
     const proxy = parseNode({
       id: `sidecar~${address}~app.${namespace}~${namespace}.svc.cluster.local`,
-      locality: { region: "", zone: "", subzone: "" },
+      locality: { region: "", zone: "", subzone: "", ...locality },
       metadata: { NAMESPACE: namespace, CLUSTER_ID: "Kubernetes", LABELS: labels, INSTANCE_IPS: address },
     });
     return new Caller(namespace, (type, names) => {

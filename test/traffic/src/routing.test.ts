@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { CallOptions } from "./caller.ts";
-import { aMesh, type ProxyOptions } from "./mesh.ts";
+import { aMesh } from "./mesh.ts";
+import { type Case, runCases } from "./table.ts";
 
 const services = `
 apiVersion: v1
@@ -32,14 +32,6 @@ const to = (subset: string) => `{ destination: { host: reviews, subset: ${subset
 const v1 = "outbound|80|v1|reviews.shop.svc.cluster.local";
 const v2 = "outbound|80|v2|reviews.shop.svc.cluster.local";
 const plain = "outbound|80||reviews.shop.svc.cluster.local";
-
-interface Case {
-  readonly name: string;
-  readonly config?: string;
-  readonly from?: ProxyOptions;
-  /** Each: URL, what becomes of it, and what else the request has. */
-  readonly calls: readonly (readonly [url: string, want: string, options?: CallOptions])[];
-}
 
 const cases: readonly Case[] = [
   {
@@ -136,12 +128,7 @@ spec: { egress: [{ hosts: ["./*"] }], outboundTrafficPolicy: { mode: REGISTRY_ON
   },
 ];
 
-for (const { name, config = "", from = { namespace: "shop" }, calls } of cases) {
-  test(name, () => {
-    const proxy = aMesh(`${services}${config}`).proxy(from);
-    for (const [url, want, options] of calls) assert.equal(proxy.calls(url, options), want, url);
-  });
-}
+runCases(services, cases);
 
 test("an edit takes effect for the next call", () => {
   const mesh = aMesh(services);

@@ -25,6 +25,8 @@ export interface Meeting {
   readonly outcome: Outcome;
   /** The route that a request meets, in its JSON form. */
   readonly route?: JsonObject;
+  /** The network filters of the filter chain that the connection meets. */
+  readonly filters?: readonly JsonObject[];
 }
 
 export function meet(configuration: Configuration, call: Call): Meeting {
@@ -47,14 +49,14 @@ export function meet(configuration: Configuration, call: Call): Meeting {
   const http = filters.find(({ name }) => name === connectionManager);
   if (http !== undefined) {
     const isReadable = (asked.TLS === "plaintext" || socket !== undefined) && asked.Protocol !== "tcp";
-    return isReadable ? request(configuration, http, seen, outcome) : failed(outcome, "protocol error");
+    return isReadable ? { ...request(configuration, http, seen, outcome), filters } : failed(outcome, "protocol error");
   }
   const cluster = textAt(
     filters.find(({ name }) => name === tcpProxy),
     "typedConfig",
     "cluster",
   );
-  return { outcome: cluster === "" ? outcome : { ...outcome, cluster } };
+  return { outcome: cluster === "" ? outcome : { ...outcome, cluster }, filters };
 }
 
 function failed(outcome: Outcome, error: string): Meeting {

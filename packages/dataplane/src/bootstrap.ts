@@ -15,6 +15,9 @@ export interface EnvoyNode {
   readonly metadata?: JsonObject;
 }
 
+/** The group of proxies in whose pods connections are redirected, as Istio's rules have it. */
+export const proxyGroupId = 1337;
+
 export interface BootstrapOptions {
   readonly node: EnvoyNode;
   /** `host:port` of the plaintext ADS server. */

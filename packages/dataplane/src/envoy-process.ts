@@ -12,6 +12,8 @@ export interface EnvoyOptions {
   readonly directory: string;
   readonly name: string;
   readonly bootstrap: JsonObject;
+  /** Rules that redirect connections tell the proxy's own by its group. Needs root. */
+  readonly groupId?: number;
 }
 
 export interface Envoy extends AsyncDisposable {
@@ -30,14 +32,17 @@ export interface Envoy extends AsyncDisposable {
 let nextBaseId = (process.pid % 10_000) * 100;
 
 /** @throws Error with the end of the log when Envoy does not open its admin page. */
-export async function startEnvoy({ binary, directory, name, bootstrap }: EnvoyOptions): Promise<Envoy> {
+export async function startEnvoy({ binary, directory, name, bootstrap, groupId }: EnvoyOptions): Promise<Envoy> {
   await mkdir(directory, { recursive: true });
   const file = (suffix: string) => join(directory, `${name}.${suffix}`);
   writeFileSync(file("json"), JSON.stringify(bootstrap, undefined, 1));
   const log = openSync(file("log"), "w");
   const args = ["-c", file("json"), "--base-id", String(nextBaseId++), "--concurrency", "1", "--log-level", "warning"];
   const drain = ["--drain-time-s", "1", "--drain-strategy", "immediate", "--admin-address-path", file("admin")];
-  const child = spawn(binary, [...args, ...drain], { stdio: ["ignore", log, log] });
+  const child = spawn(binary, [...args, ...drain], {
+    stdio: ["ignore", log, log],
+    ...(groupId !== undefined && { gid: groupId }),
+  });
   closeSync(log);
   const { pid } = child;
   if (pid === undefined) throw new Error(`[DATAPLANE_ENVOY] cannot start ${binary} as ${name}`);

@@ -7,6 +7,7 @@ import {
   type Envoy,
   type EnvoyNode,
   envoyBootstrap,
+  proxyGroupId,
   type SdsServer,
   serveSecrets,
   startEchoServer,
@@ -70,7 +71,9 @@ export async function startProxy(
     adminPort: 0,
     discoveryAddress: `127.0.0.1:${layout.ports.xds}`,
   });
-  return owned.use(await startEnvoy({ binary, directory: join(layout.workDir, "envoy"), name: node.name, bootstrap }));
+  const directory = join(layout.workDir, "envoy");
+  const groupId = node.interception === "REDIRECT" ? { groupId: proxyGroupId } : {};
+  return owned.use(await startEnvoy({ binary, directory, name: node.name, bootstrap, ...groupId }));
 }
 
 /** What pilot-agent does for an Envoy: a certificate by token, served beside it. */

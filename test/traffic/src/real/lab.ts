@@ -2,14 +2,15 @@
  * A whole mesh on one host without redirected traffic: the control plane in this process, real Envoys that listen on
  * addresses of their own, real back ends. Everything is on free ports of 127.0.0.1.
  */
-import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startProxy } from "@flotilla/cli/src/demo/fleet.ts";
-import { allReady, type ControlPlane, startControlPlane } from "@flotilla/cli/src/supervise/control-plane.ts";
+import type { ControlPlane } from "@flotilla/cli/src/supervise/control-plane.ts";
 import type { Envoy } from "@flotilla/dataplane";
 import { findServer, freePort } from "@flotilla/servers";
 import { Client } from "./client.ts";
+import { startEmbedded, writeWhole } from "./embedded.ts";
 import type { Check, Feature } from "./feature.ts";
 import { MeshBuilder, namespace } from "./mesh-builder.ts";
 import { Plane } from "./plane.ts";
@@ -54,7 +55,6 @@ export class Lab implements AsyncDisposable {
     mkdirSync(config);
     writeWhole(join(config, "mesh.yaml"), mesh.yaml);
     const controlPlane = owned.use(await startEmbedded(workDir, config));
-    await allReady(controlPlane, readyWithinMs, () => undefined, new AbortController().signal);
     const binary = await findServer("envoy", { env: process.env });
     const lab = new Lab({ owned: owned.move(), binary, controlPlane, client: new Client(ports), checks });
     try {
@@ -117,31 +117,4 @@ function clientSidecar({ ports }: MeshBuilder): object {
       hosts: ["./*"],
     })),
   };
-}
-
-async function startEmbedded(workDir: string, config: string): Promise<ControlPlane> {
-  const settings = Object.fromEntries(
-    Object.entries({ ...process.env, LOG_LEVEL: "error" }).filter(
-      (entry): entry is [string, string] => entry[1] !== undefined,
-    ),
-  );
-  return startControlPlane({
-    options: {
-      embedded: true,
-      config,
-      mesh: undefined,
-      networks: undefined,
-      settings,
-      firstPort: Math.floor((await freePort()) / 20) * 20,
-      workDir,
-      flags: new Set<string>(),
-    },
-    logs: "output",
-    onProgress: () => undefined,
-  });
-}
-
-function writeWhole(file: string, text: string): void {
-  writeFileSync(`${file}.new`, text);
-  renameSync(`${file}.new`, file);
 }

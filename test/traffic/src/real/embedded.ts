@@ -1,0 +1,37 @@
+/** The control plane in this process, its configuration in a directory. */
+import { renameSync, writeFileSync } from "node:fs";
+import { allReady, type ControlPlane, startControlPlane } from "@flotilla/cli/src/supervise/control-plane.ts";
+import { freePorts } from "@flotilla/servers";
+
+const readyWithinMs = 20_000;
+
+/** Ready when it resolves; `config` is the directory of its mesh. */
+export async function startEmbedded(workDir: string, config: string): Promise<ControlPlane> {
+  const settings = Object.fromEntries(
+    Object.entries({ ...process.env, LOG_LEVEL: "error" }).filter(
+      (entry): entry is [string, string] => entry[1] !== undefined,
+    ),
+  );
+  const controlPlane = await startControlPlane({
+    options: {
+      embedded: true,
+      config,
+      mesh: undefined,
+      networks: undefined,
+      settings,
+      firstPort: await freePorts(20),
+      workDir,
+      flags: new Set<string>(),
+    },
+    logs: "output",
+    onProgress: () => undefined,
+  });
+  await allReady(controlPlane, readyWithinMs, () => undefined, new AbortController().signal);
+  return controlPlane;
+}
+
+/** In one step, so that nobody reads half of it. */
+export function writeWhole(file: string, text: string): void {
+  writeFileSync(`${file}.new`, text);
+  renameSync(`${file}.new`, file);
+}

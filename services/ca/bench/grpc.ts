@@ -2,9 +2,7 @@
  * Certificates per second over mTLS gRPC: ca in a process of its own, many callers here, each with one request in flight.
  * One JSON line for each kind of proof and key. `node services/ca/bench/grpc.ts [seconds] [callers]`.
  */
-import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { openLocalIssuer } from "@flotilla/auth";
 import { requestCertificate, type TlsMaterial } from "@flotilla/auth/serving";
@@ -12,71 +10,15 @@ import { buildCsr, csrPem, generatePrivateKey, type KeyAlgorithm } from "@flotil
 import { certificateService, create } from "@flotilla/proto";
 import { IstioCertificateRequestSchema } from "@flotilla/proto/security/v1alpha1/ca_pb";
 import { Client, credentials, Metadata } from "@grpc/grpc-js";
+import { metricsOf, type RunningCa, startCa } from "./ca-process.ts";
 
 const seconds = Number(process.argv[2] ?? 5);
 const callers = Number(process.argv[3] ?? 200);
 const serverName = "istiod.istio-system.svc";
 const { createCertificate } = certificateService;
 
-interface Running extends AsyncDisposable {
-  readonly grpc: number;
-  readonly health: number;
-  readonly workDir: string;
-}
-
-async function startCa(keyType: KeyAlgorithm): Promise<Running> {
-  const workDir = await mkdtemp(join(tmpdir(), "ca-bench-"));
-  const env = {
-    ...process.env,
-    WORK_DIR: workDir,
-    ROOT_CA_DIR: join(workDir, "none"),
-    CA_HOST: "127.0.0.1",
-    CA_PORT: "0",
-  };
-  const more = { HEALTH_HOST: "127.0.0.1", HEALTH_PORT: "0", CA_SELF_SIGNED_KEY: keyType };
-  const child = spawn(process.execPath, [join(import.meta.dirname, "../bin/main.ts")], {
-    env: { ...env, ...more },
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  const { health, grpc } = await portsOf(child);
-  child.stdout?.resume();
-  return {
-    grpc,
-    health,
-    workDir,
-    [Symbol.asyncDispose]: async () => {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      child.once("exit", () => resolve());
-      child.kill("SIGTERM");
-      await promise;
-      await rm(workDir, { recursive: true });
-    },
-  };
-}
-
-async function portsOf(child: ChildProcess): Promise<{ grpc: number; health: number }> {
-  let [text, health] = ["", 0];
-  for await (const chunk of child.stdout?.iterator({ destroyOnReturn: false }) ?? []) {
-    text += chunk;
-    health = Number(/"url":"http:\/\/[^"]*:(\d+)"/.exec(text)?.[1] ?? health);
-    const grpc = /"port":(\d+)[^\n]*certificates are issued/.exec(text)?.[1];
-    if (grpc !== undefined) return { health, grpc: Number(grpc) };
-  }
-  throw new Error(`ca ended: ${text}`);
-}
-
-async function metricsOf({ health }: Running): Promise<{ cpuSeconds: number; rssMb: number; delayP99Ms: number }> {
-  const text = await (await fetch(`http://127.0.0.1:${health}/metrics`)).text();
-  const value = (name: string): number => Number(new RegExp(`^${name} (\\S+)`, "m").exec(text)?.[1] ?? 0);
-  return {
-    cpuSeconds: value("process_cpu_seconds_total"),
-    rssMb: Math.round(value("process_resident_memory_bytes") / 1e6),
-    delayP99Ms: Math.round(value("nodejs_eventloop_lag_p99_seconds") * 1000),
-  };
-}
-
 async function bench(
-  ca: Running,
+  ca: RunningCa,
   caKey: KeyAlgorithm,
   csrKey: KeyAlgorithm,
   proof: "certificate" | "token",

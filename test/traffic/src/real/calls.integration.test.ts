@@ -25,6 +25,7 @@ import { mutualTls, registryOnly } from "./features/mutual-tls.ts";
 import { circuitBreaker, faults, retries, timeouts } from "./features/resilience.ts";
 import { cors, directResponses, headers, redirects, rewrites } from "./features/rewriting.ts";
 import { mirrors, subsetRouting, weights } from "./features/routing.ts";
+import { http2, tlsOrigination } from "./features/upstream-protocols.ts";
 import { Lab } from "./lab.ts";
 
 const lab = await Lab.start([
@@ -33,6 +34,7 @@ const lab = await Lab.start([
   ...[hashing, roundRobin, outlierEjection, localityFailover, localityDistribution],
   ...[headers, redirects, rewrites, directResponses, cors],
   ...[tcpRoutes, tlsRoutes],
+  ...[tlsOrigination, http2],
   ...[mutualTls, registryOnly],
   ...[unknownSubset, badExpression, weightsOfNothing, twoForOneHost, portConflict, ruleWithoutHost, sidecarForNobody],
 ]);

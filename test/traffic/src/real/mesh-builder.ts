@@ -1,8 +1,9 @@
 /** The mesh of a test as it is put together: real back ends, and the objects that name them. */
-import { createServer } from "node:net";
+import { createServer as createHttp2Server } from "node:http2";
+import { createServer as createHttpsServer } from "node:https";
+import { createServer, type Server } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 import { type EchoServer, startEchoServer } from "@flotilla/dataplane";
-import { freePort } from "@flotilla/servers";
 import type { ListenPorts } from "./client.ts";
 import { testCertificate } from "./test-certificate.ts";
 
@@ -15,6 +16,10 @@ export interface Endpoint {
   /** `region/zone`. */
   readonly locality?: string;
 }
+
+/** The clients' listener that calls of a protocol go to. */
+const listenerOf = { HTTP: "http", HTTP2: "http", TCP: "tcp", TLS: "tls" } as const;
+type Protocol = keyof typeof listenerOf;
 
 /** A workload with a proxy of its own, which hands on to the back ends behind it. */
 export interface Workload {
@@ -56,26 +61,29 @@ export class MeshBuilder {
     return this.#listen(server);
   }
 
-  /** A port where nobody listens. */
-  unusedPort(): Promise<number> {
-    return freePort();
+  /** HTTP by TLS, with such a certificate: says its name and by which protocol it was called. */
+  async httpsBackend(name: string): Promise<number> {
+    const server = createHttpsServer(await testCertificate(), (_, response) => response.end(reply(name, "https")));
+    return this.#listen(server);
+  }
+
+  /** HTTP/2 without TLS, and nothing else: says its name and by which protocol it was called. */
+  http2Backend(name: string): Promise<number> {
+    const server = createHttp2Server((_, response) => response.end(reply(name, "http2")));
+    return this.#listen(server);
   }
 
   /** A service `NAME.shop.svc.cluster.local` on the port that the clients' listener of the protocol has. */
-  service(name: string, endpoints: readonly Endpoint[], protocol: "HTTP" | "TCP" | "TLS" = "HTTP"): void {
+  service(name: string, endpoints: readonly Endpoint[], protocol: Protocol = "HTTP"): void {
     this.serviceEntry(`${name}.${namespace}.svc.cluster.local`, endpoints, { name, protocol });
   }
 
   serviceEntry(
     host: string,
     endpoints: readonly Endpoint[],
-    {
-      name,
-      protocol,
-      location = "MESH_INTERNAL",
-    }: { name: string; protocol: "HTTP" | "TCP" | "TLS"; location?: string },
+    { name, protocol, location = "MESH_INTERNAL" }: { name: string; protocol: Protocol; location?: string },
   ): void {
-    const number = this.ports[protocol.toLowerCase() as keyof ListenPorts];
+    const number = this.ports[listenerOf[protocol]];
     this.object("ServiceEntry", name, {
       hosts: [host],
       location,
@@ -140,7 +148,7 @@ spec:
 ${spec.replace(/^\n/, "")}`);
   }
 
-  async #listen(server: ReturnType<typeof createServer>): Promise<number> {
+  async #listen(server: Server): Promise<number> {
     await new Promise<void>((resolve, reject) => {
       server.once("error", reject);
       server.listen(0, "127.0.0.1", resolve);
@@ -150,4 +158,9 @@ ${spec.replace(/^\n/, "")}`);
     if (address === null || typeof address === "string") throw new Error("a TCP server has a port");
     return address.port;
   }
+}
+
+/** As `EchoReply` has it. */
+function reply(version: string, protocol: string): string {
+  return `${JSON.stringify({ version, path: "", headers: { protocol } })}\n`;
 }

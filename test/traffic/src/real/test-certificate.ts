@@ -11,6 +11,8 @@ export async function testCertificate(): Promise<{ readonly key: string; readonl
     {
       serial: randomBytes(16),
       subject: { commonName: "back end" },
+      // Envoy's TLS library does not talk to holders of a key that is for other things than that.
+      keyUsages: ["digitalSignature"],
       notBeforeMs: now - hourMs,
       notAfterMs: now + hourMs,
     },

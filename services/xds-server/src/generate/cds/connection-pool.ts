@@ -1,5 +1,5 @@
 /** Connection pools: limits, keepalive and the HTTP protocol spoken upstream. */
-import { isHttp, isHttp2, type Protocol } from "@flotilla/model";
+import { isHttp, isHttp2, isUnsupported, type Protocol } from "@flotilla/model";
 import { type Any, create, type MessageInitShape, pack } from "@flotilla/proto";
 import {
   type CircuitBreakers,
@@ -34,8 +34,8 @@ export function circuitBreakers(
         maxRetries: or(http?.maxRetries),
         ...(retryBudget && {
           retryBudget: {
-            ...(retryBudget.percent !== undefined && { budgetPercent: { value: retryBudget.percent } }),
-            ...(retryBudget.minRetryConcurrency !== 0 && { minRetryConcurrency: retryBudget.minRetryConcurrency }),
+            budgetPercent: { value: retryBudget.percent ?? 20 },
+            minRetryConcurrency: retryBudget.minRetryConcurrency || 3,
           },
         }),
       },
@@ -65,14 +65,20 @@ export function connectionOptions(
 export interface ProtocolInputs {
   readonly protocol: Protocol;
   readonly pool?: ConnectionPoolSettings | undefined;
+  /** Towards the workload itself the protocol stays as it is. */
+  readonly mayUpgrade?: boolean;
   /** MeshConfig's h2UpgradePolicy is UPGRADE. */
   readonly meshUpgrades: boolean;
 }
 
-/** A rule's UPGRADE counts for every port; the mesh's only for those that are known to speak HTTP. */
-export function speaksHttp2({ protocol, pool, meshUpgrades }: ProtocolInputs): boolean {
-  if (pool?.http?.useClientProtocol) return false;
+/**
+ * A rule's UPGRADE counts for every port whose protocol is known; the mesh's only for those that speak HTTP. Where the
+ * protocol is found out, the caller's stays.
+ */
+export function speaksHttp2({ protocol, pool, mayUpgrade = true, meshUpgrades }: ProtocolInputs): boolean {
+  if (pool?.http?.useClientProtocol || isUnsupported(protocol)) return false;
   if (isHttp2(protocol)) return true;
+  if (!mayUpgrade) return false;
   const policy = pool?.http?.h2UpgradePolicy ?? Upgrade.DEFAULT;
   if (policy !== Upgrade.DEFAULT) return policy === Upgrade.UPGRADE;
   return meshUpgrades && isHttp(protocol);
@@ -99,7 +105,7 @@ export function httpOptions(inputs: HttpOptionsInputs): { typedExtensionProtocol
     ...(autoSni && { upstreamHttpProtocolOptions: { autoSni, autoSanValidation } }),
     upstreamProtocolOptions:
       followsCaller && !isHttp2Spoken
-        ? { case: "useDownstreamProtocolConfig", value: { httpProtocolOptions: {}, http2ProtocolOptions } }
+        ? { case: "useDownstreamProtocolConfig", value: { httpProtocolOptions: {}, http2ProtocolOptions: {} } }
         : {
             case: "explicitHttpConfig",
             value: {
@@ -115,9 +121,10 @@ export function httpOptions(inputs: HttpOptionsInputs): { typedExtensionProtocol
 
 function commonOptions(pool: ConnectionPoolSettings | undefined) {
   const requests = pool?.http?.maxRequestsPerConnection ?? 0;
+  const streams = pool?.http?.maxConcurrentStreams ?? 0;
   const idleTimeout = pool?.http?.idleTimeout ?? pool?.tcp?.idleTimeout;
   const maxConnectionDuration = pool?.tcp?.maxConnectionDuration;
-  if (requests === 0 && idleTimeout === undefined && maxConnectionDuration === undefined) return undefined;
+  if (requests + streams === 0 && idleTimeout === undefined && maxConnectionDuration === undefined) return undefined;
   return {
     ...(requests > 0 && { maxRequestsPerConnection: requests }),
     ...(idleTimeout && { idleTimeout }),

@@ -20,7 +20,7 @@ import { resolvedFamilies } from "../shared/dns-cache.ts";
 import { clusterMetadata, rulePath, type ServiceLabel } from "./cluster-parts.ts";
 import { circuitBreakers, connectionOptions, httpOptions } from "./connection-pool.ts";
 import { sourceOfInbound } from "./inbound-source.ts";
-import { trafficPolicyOf } from "./traffic-policy.ts";
+import { meshPool, trafficPolicyOf } from "./traffic-policy.ts";
 
 export interface InboundClusterInputs {
   readonly kind: "inbound";
@@ -80,7 +80,7 @@ export function selectInboundCluster(view: View, name: string): InboundClusterIn
     port,
     connectTimeout: view.mesh.connectTimeout,
     keepalive: view.mesh.tcpKeepalive,
-    pool: ingress?.connectionPool ?? sidecar?.inboundConnectionPool ?? policy?.connectionPool,
+    pool: ingress?.connectionPool ?? sidecar?.inboundConnectionPool ?? policy?.connectionPool ?? meshPool(view),
     rule: rule?.spec.trafficPolicy && rulePath(rule.key),
     // What the mesh takes for foreign is told of by its callers, not by itself. Source: corpus xds, TestServiceScoping.
     services: services.filter(({ isExternal }) => !isExternal),
@@ -108,7 +108,7 @@ export function buildInboundCluster(inputs: InboundClusterInputs): Cluster {
     ...connectionOptions(keepalive, pool?.tcp?.tcpKeepalive),
     commonLbConfig: {},
     ...clusterMetadata({ services, rule }),
-    ...httpOptions({ protocol: port.protocol, pool, meshUpgrades: false, sniffs: true }),
+    ...httpOptions({ protocol: port.protocol, pool, mayUpgrade: false, meshUpgrades: false, sniffs: true }),
     ...(isLoopback(endpoint) ? {} : { upstreamBindConfig: sourceOfInbound(inputs.ipMode) }),
     ...(endpoint === "" ? originalDestination : staticEndpoint(name, endpoint)),
   });

@@ -48,13 +48,15 @@ function leastRequest(slowStart: Cluster_SlowStartConfig | undefined): LbFields 
   };
 }
 
-const defaultTableSize = 65537n;
 const defaultRingSize = 1024n;
 
 function consistentHash({ hashAlgorithm, minimumRingSize }: LoadBalancerSettings_ConsistentHashLB): LbFields {
   if (hashAlgorithm.case === "maglev") {
-    const tableSize = hashAlgorithm.value.tableSize || defaultTableSize;
-    return { lbPolicy: LbPolicy.MAGLEV, lbConfig: { case: "maglevLbConfig", value: { tableSize } } };
+    const { tableSize } = hashAlgorithm.value;
+    return {
+      lbPolicy: LbPolicy.MAGLEV,
+      ...(tableSize > 0n && { lbConfig: { case: "maglevLbConfig" as const, value: { tableSize } } }),
+    };
   }
   const stated = hashAlgorithm.case === "ringHash" ? hashAlgorithm.value.minimumRingSize : minimumRingSize;
   return {

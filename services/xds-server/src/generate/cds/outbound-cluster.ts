@@ -6,10 +6,7 @@ import {
   Cluster_DiscoveryType as Discovery,
   Cluster_LbPolicy as LbPolicy,
 } from "@flotilla/proto/envoy/config/cluster/v3/cluster_pb";
-import {
-  ClientTLSSettings_TLSmode as TlsMode,
-  type TrafficPolicy,
-} from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
+import { ClientTLSSettings_TLSmode as TlsMode } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
 import { zeroDuration } from "../shared/duration.ts";
 import { clusterMetadata, metadataExchangeFilter } from "./cluster-parts.ts";
 import { circuitBreakers, connectionOptions, httpOptions, speaksHttp2 } from "./connection-pool.ts";
@@ -18,7 +15,7 @@ import { dynamicDiscovery } from "./dynamic-dns.ts";
 import { canWeighLocalities, commonLbConfig, loadBalancer } from "./load-balancer.ts";
 import type { OutboundClusterInputs } from "./outbound-inputs.ts";
 import { outlierDetection } from "./outlier-detection.ts";
-import { transportSockets } from "./transport-sockets.ts";
+import { mayUseSecret, transportSockets } from "./transport-sockets.ts";
 
 export function buildOutboundCluster(inputs: OutboundClusterInputs): Cluster {
   const { name, altStatName, service, port, subset, policy, rule, isOriginalDestination, isDynamic, traits } = inputs;
@@ -54,14 +51,15 @@ export function buildOutboundCluster(inputs: OutboundClusterInputs): Cluster {
       isExternal: service.meshExternal && subset === "",
       keepsAlpn: sockets.isStated,
     }),
-    ...httpOptions({ ...protocol, sniffs: true, ...automaticNames(policy, isDynamic) }),
+    ...httpOptions({ ...protocol, sniffs: true, ...automaticNames(inputs) }),
     ...sockets.fields,
   });
 }
 
 /** Without a name of its own in the rule, TLS is opened for the host of the request. */
-function automaticNames(policy: TrafficPolicy | undefined, isDynamic: boolean) {
-  const { mode, sni, subjectAltNames, insecureSkipVerify } = policy?.tls ?? {};
+function automaticNames({ policy, isDynamic, selectsWorkloads }: OutboundClusterInputs) {
+  const { mode, sni, subjectAltNames, insecureSkipVerify, credentialName = "" } = policy?.tls ?? {};
+  if (!mayUseSecret(credentialName, selectsWorkloads)) return {};
   const isMeshTls = mode === TlsMode.ISTIO_MUTUAL && isDynamic;
   if (mode !== TlsMode.SIMPLE && mode !== TlsMode.MUTUAL && !isMeshTls) return {};
   const autoSni = sni === "";

@@ -99,7 +99,8 @@ function followsOriginalDestination(view: View, service: Service, policy: Traffi
 /** Localities are weighed where traffic may leave its own: the proxy is asked for its only there. */
 function localityInputs(view: View, service: Service, policy: TrafficPolicy | undefined) {
   const { setting, isForced } = localityChoice(policy, service, view.mesh.localityLbSetting);
-  const matters =
-    setting !== undefined && (isForced || policy?.outlierDetection !== undefined || setting.distribute.length > 0);
-  return { hasLocality: matters && view.proxy.locality.region !== "" };
+  if (setting === undefined) return { hasLocality: false };
+  const failsOver = isForced || policy?.outlierDetection !== undefined;
+  if (setting.distribute.length > 0) return { hasLocality: true };
+  return { hasLocality: failsOver && (setting.failoverPriority.length > 0 || view.proxy.locality.region !== "") };
 }

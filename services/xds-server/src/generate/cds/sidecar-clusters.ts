@@ -6,7 +6,10 @@ import {
   Cluster_DiscoveryType as Discovery,
   Cluster_LbPolicy as LbPolicy,
 } from "@flotilla/proto/envoy/config/cluster/v3/cluster_pb";
-import type { ConnectionPoolSettings_TCPSettings_TcpKeepalive as TcpKeepalive } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
+import type {
+  ConnectionPoolSettings,
+  ConnectionPoolSettings_TCPSettings_TcpKeepalive as TcpKeepalive,
+} from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
 import type { IpMode } from "../../snapshot/facets.ts";
 import { fallbackCluster } from "../../snapshot/scope/sidecar.ts";
 import type { View } from "../../snapshot/view.ts";
@@ -26,6 +29,7 @@ import { sourceOfInbound } from "./inbound-source.ts";
 import { buildOutboundCluster } from "./outbound-cluster.ts";
 import { type OutboundClusterInputs, selectOutboundCluster } from "./outbound-inputs.ts";
 import { clusterTarget, outboundClusterNames } from "./outbound-names.ts";
+import { meshPool } from "./traffic-policy.ts";
 
 interface FixedClusterInputs {
   readonly kind: "fixed";
@@ -34,6 +38,7 @@ interface FixedClusterInputs {
   readonly keepalive: TcpKeepalive | undefined;
   readonly exchangesMetadata: boolean;
   readonly ipMode: IpMode;
+  readonly pool: ConnectionPoolSettings | undefined;
 }
 
 type ClusterInputs =
@@ -79,6 +84,7 @@ function select(view: View, name: string): ClusterInputs | undefined {
     keepalive: view.mesh.tcpKeepalive,
     exchangesMetadata,
     ipMode: view.proxy.ipMode,
+    pool: meshPool(view),
   };
 }
 
@@ -95,7 +101,7 @@ function build(inputs: ClusterInputs): Cluster {
   }
 }
 
-function buildFixed({ name, exchangesMetadata, ipMode, keepalive, ...inputs }: FixedClusterInputs): Cluster {
+function buildFixed({ name, exchangesMetadata, ipMode, keepalive, pool, ...inputs }: FixedClusterInputs): Cluster {
   const connectTimeout = inputs.connectTimeout ?? { seconds: 10n, nanos: 0 };
   if (name === "BlackHoleCluster") {
     return create(ClusterSchema, {
@@ -112,9 +118,9 @@ function buildFixed({ name, exchangesMetadata, ipMode, keepalive, ...inputs }: F
     connectTimeout,
     clusterDiscoveryType: { case: "type", value: Discovery.ORIGINAL_DST },
     lbPolicy: LbPolicy.CLUSTER_PROVIDED,
-    circuitBreakers: circuitBreakers(),
+    circuitBreakers: circuitBreakers(pool),
     typedExtensionProtocolOptions: { [httpOptionsKey]: passthroughHttpOptions },
-    ...connectionOptions(keepalive),
+    ...connectionOptions(keepalive, pool?.tcp?.tcpKeepalive),
     ...(isInbound && { upstreamBindConfig: sourceOfInbound(ipMode) }),
     ...(!isInbound && exchangesMetadata && { filters: [metadataExchangeFilter] }),
   });

@@ -38,7 +38,19 @@ export function upstreamIdentities(view: View, service: Service): readonly strin
   const youngest = view
     .read(servicesOfName, `${service.namespace}/${service.hostname}`)
     .reduce((latest, other) => (other.creationTimeMs >= latest.creationTimeMs ? other : latest), service);
-  return [...new Set([...youngest.serviceAccounts, ...found])].sort();
+  const { trustDomain, trustDomainAliases } = view.mesh;
+  const identities = inTrustDomains([...youngest.serviceAccounts, ...found], [trustDomain, ...trustDomainAliases]);
+  return [...new Set(identities)].sort();
+}
+
+/** A workload of one of the mesh's trust domains may show a certificate of any other of them. */
+function inTrustDomains(identities: readonly string[], domains: readonly string[]): readonly string[] {
+  if (domains.length < 2) return identities;
+  return identities.flatMap((identity) => {
+    const [, domain, rest] = /^spiffe:\/\/([^/]+)(\/.*)$/.exec(identity) ?? [];
+    const isOwn = domain !== undefined && domains.includes(domain);
+    return isOwn ? domains.map((other) => `spiffe://${other}${rest}`) : [identity];
+  });
 }
 
 /** Client certificate, key and root that the proxy has as files, one a line; empty when it has none. */

@@ -3,6 +3,7 @@ import type { Config } from "@flotilla/model";
 import { create } from "@flotilla/proto";
 import type { MeshConfig_DefaultTrafficPolicy as DefaultPolicy } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import {
+  type ConnectionPoolSettings,
   type DestinationRule,
   type TrafficPolicy,
   TrafficPolicySchema,
@@ -42,6 +43,11 @@ const mergedPolicy = query<TrafficPolicy | undefined, string>("traffic-policy", 
 const meshPolicy = query<TrafficPolicy | undefined>("mesh-traffic-policy", (view) =>
   withDefaults(view.mesh.defaultTrafficPolicy, undefined),
 );
+
+/** What bounds connections that no rule speaks of. */
+export function meshPool({ mesh }: View): ConnectionPoolSettings | undefined {
+  return mesh.defaultTrafficPolicy?.connectionPool;
+}
 
 /** `defaultTrafficPolicy` of MeshConfig stands in for what a policy does not say. */
 export function withDefaults(

@@ -8,7 +8,7 @@ import {
   type TrafficPolicy_ProxyProtocol,
 } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
 import type { OutboundClusterInputs } from "./outbound-inputs.ts";
-import { automaticTls, mutualTls, plainText, statedTls, withProxyProtocol } from "./upstream-tls.ts";
+import { automaticTls, mutualTls, plainText, statedTls, unencrypted, withProxyProtocol } from "./upstream-tls.ts";
 
 type TlsInputs = Pick<
   OutboundClusterInputs,
@@ -41,8 +41,7 @@ export function transportSockets(inputs: TlsInputs, http2: boolean): TransportSo
   const isMesh = settings === undefined ? mode !== "none" : settings.mode === TlsMode.ISTIO_MUTUAL;
   if (isMesh) return { fields: { transportSocket: prefixed(meshTls(inputs, http2)) }, isStated: false };
   if (settings !== undefined && settings.mode !== TlsMode.DISABLE) {
-    // Only rules that select their workloads may hand out Secrets; without its Secret TLS is left out altogether.
-    if (settings.credentialName !== "" && !inputs.selectsWorkloads) return { fields: {}, isStated: true };
+    if (!mayUseSecret(settings.credentialName, inputs.selectsWorkloads)) return { fields: {}, isStated: true };
     const declared = inputs.service.registry === "External" ? identities(inputs) : [];
     const subjectAltNames = settings.subjectAltNames.length > 0 ? settings.subjectAltNames : declared;
     return {
@@ -53,7 +52,12 @@ export function transportSockets(inputs: TlsInputs, http2: boolean): TransportSo
     };
   }
   const isPrefixed = policy?.proxyProtocol !== undefined;
-  return { fields: isPrefixed ? { transportSocket: prefixed(plainText) } : {}, isStated: false };
+  return { fields: isPrefixed ? { transportSocket: prefixed(unencrypted) } : {}, isStated: false };
+}
+
+/** Only rules that select their workloads may hand out Secrets; without its Secret TLS is left out altogether. */
+export function mayUseSecret(credentialName: string, selectsWorkloads: boolean): boolean {
+  return credentialName === "" || selectsWorkloads;
 }
 
 function meshTls(

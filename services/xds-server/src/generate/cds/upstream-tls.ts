@@ -15,10 +15,7 @@ import {
   type UpstreamTlsContext,
   UpstreamTlsContextSchema,
 } from "@flotilla/proto/envoy/extensions/transport_sockets/tls/v3/tls_pb";
-import {
-  MeshConfig_TLSConfig_TLSProtocol as MinimumVersion,
-  type MeshConfig_TLSConfig as TlsDefaults,
-} from "@flotilla/proto/mesh/v1alpha1/config_pb";
+import type { MeshConfig_TLSConfig as TlsDefaults } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import {
   type ClientTLSSettings,
   ClientTLSSettings_TLSmode as TlsMode,
@@ -102,26 +99,30 @@ export function statedTls({ settings, http2, subjectAltNames, defaults }: Stated
         tlsCertificateSdsSecretConfigs: own,
         ...(insecureSkipVerify
           ? { validationContextType: { case: "validationContext" as const, value: {} } }
-          : validation(subjectAltNames, root)),
+          : validation(subjectAltNames, root, settings.caCrl)),
         tlsParams: { ...tlsParams, ...meshDefaults(defaults) },
       },
     }),
   );
 }
 
+/** The smallest version of `tlsDefaults` is for servers. */
 function meshDefaults(defaults: TlsDefaults | undefined): CommonTls["tlsParams"] {
-  if (defaults === undefined) return {};
-  const { cipherSuites, ecdhCurves, minProtocolVersion } = defaults;
-  const needsV3 = minProtocolVersion === MinimumVersion.TLSV1_3;
-  return { cipherSuites, ecdhCurves, ...(needsV3 && { tlsMinimumProtocolVersion: Protocol.TLSv1_3 }) };
+  return defaults && { cipherSuites: defaults.cipherSuites, ecdhCurves: defaults.ecdhCurves };
 }
 
-function validation(names: readonly string[], root: Secret): Pick<CommonTls, "validationContextType"> {
+function validation(names: readonly string[], root: Secret, revoked = ""): Pick<CommonTls, "validationContextType"> {
   const matchSubjectAltNames = names.map((value) => ({ matchPattern: { case: "exact" as const, value } }));
   return {
     validationContextType: {
       case: "combinedValidationContext",
-      value: { defaultValidationContext: { matchSubjectAltNames }, validationContextSdsSecretConfig: root },
+      value: {
+        defaultValidationContext: {
+          matchSubjectAltNames,
+          ...(revoked !== "" && { crl: { specifier: { case: "filename" as const, value: revoked } } }),
+        },
+        validationContextSdsSecretConfig: root,
+      },
     },
   };
 }
@@ -153,10 +154,15 @@ export function automaticTls(tls: TransportSocket, plain: TransportSocket): Clus
   ];
 }
 
-export const plainText: TransportSocket = create(TransportSocketSchema, {
-  name: "envoy.transport_sockets.raw_buffer",
-  configType: { case: "typedConfig", value: pack(RawBufferSchema, create(RawBufferSchema)) },
-});
+export const plainText: TransportSocket = rawBuffer("envoy.transport_sockets.raw_buffer");
+
+/** What a header of the caller's address is put before where no endpoint is asked for TLS. */
+export const unencrypted: TransportSocket = rawBuffer("raw_buffer");
+
+function rawBuffer(name: string): TransportSocket {
+  const value = pack(RawBufferSchema, create(RawBufferSchema));
+  return create(TransportSocketSchema, { name, configType: { case: "typedConfig", value } });
+}
 
 /** Tells the server the caller's address in a header before the connection's own bytes. */
 export function withProxyProtocol(transportSocket: TransportSocket, version: number): TransportSocket {

@@ -3,6 +3,7 @@ import { typeUrl } from "@flotilla/proto";
 import type { Listener } from "@flotilla/proto/envoy/config/listener/v3/listener_pb";
 import { ListenerSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_pb";
 import { TlsParameters_TlsProtocol } from "@flotilla/proto/envoy/extensions/transport_sockets/tls/v3/common_pb";
+import { MeshConfig_TLSConfig_TLSProtocol } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import { inboundMutualTls } from "../../snapshot/scope/authn.ts";
 import { authorizationPolicies } from "../../snapshot/scope/authz.ts";
 import { query, type View } from "../../snapshot/view.ts";
@@ -13,7 +14,7 @@ import { authorizationHttpFilters, authorizationNetworkFilters } from "./authz/f
 import { type BoundInboundInputs, buildBoundInbound } from "./inbound/bound-inbound.ts";
 import type { AuthorizationFilters, InboundChainInputs } from "./inbound/inbound-chains.ts";
 import { type InboundPort, inboundPorts } from "./inbound/inbound-ports.ts";
-import type { ServerFiles } from "./inbound/tls-context.ts";
+import type { MeshTlsParameters, ServerFiles } from "./inbound/tls-context.ts";
 import { buildVirtualInbound, type UnnamedPort, type VirtualInboundInputs } from "./inbound/virtual-inbound.ts";
 import { buildOutboundListener, type OutboundListenerInputs } from "./outbound/build.ts";
 import { outboundListener, outboundListeners } from "./outbound/outbound-listeners.ts";
@@ -102,10 +103,23 @@ function selectChains(view: View): InboundChainInputs {
     traits: view.read(listenerTraits),
     trustDomains: view.read(trustDomains),
     serverFiles: view.read(serverFiles),
-    minimumTlsVersion: TlsParameters_TlsProtocol.TLSv1_2,
+    meshTls: view.read(meshTls),
+    tlsDefaults: view.mesh.tlsDefaults,
     authorization: view.read(authorizationFilters),
   };
 }
+
+const meshTls = query<MeshTlsParameters>(
+  "mesh-tls",
+  ({ mesh: { meshMTLS } }) => {
+    const isNewest = meshMTLS?.minProtocolVersion === MeshConfig_TLSConfig_TLSProtocol.TLSV1_3;
+    return {
+      minimumVersion: isNewest ? TlsParameters_TlsProtocol.TLSv1_3 : TlsParameters_TlsProtocol.TLSv1_2,
+      cipherSuites: meshMTLS?.cipherSuites ?? [],
+    };
+  },
+  (a, b) => JSON.stringify(a) === JSON.stringify(b),
+);
 
 const authorizationFilters = query<AuthorizationFilters>("authorization-filters", (view) => {
   const inputs = { policies: view.read(authorizationPolicies), trustDomains: view.read(trustDomains) };

@@ -68,7 +68,7 @@ function policySpecifier({ hashKey }: LoadBalancerSettings_ConsistentHashLB) {
       return { case: "cookie", value } as const;
     }
     case "useSourceIp":
-      return hashKey.value ? ({ case: "connectionProperties", value: { sourceIp: true } } as const) : undefined;
+      return { case: "connectionProperties", value: { sourceIp: hashKey.value } } as const;
     case "httpQueryParameterName":
       return { case: "queryParameter", value: { name: hashKey.value } } as const;
     default:

@@ -6,7 +6,7 @@ import { type Listener, ListenerSchema } from "@flotilla/proto/envoy/config/list
 import { socketAddress } from "../../shared/address.ts";
 import { exactBalance } from "../connection-balance.ts";
 import { httpInspector, tlsInspector } from "../listener-filters.ts";
-import { chainOptions } from "./chain-options.ts";
+import { portChainOptions } from "./chain-options.ts";
 import { destinationOf, type InboundChainInputs, inboundChains } from "./inbound-chains.ts";
 import type { InboundPort } from "./inbound-ports.ts";
 
@@ -17,8 +17,8 @@ export interface BoundInboundInputs extends InboundChainInputs {
 
 export function buildBoundInbound(inputs: BoundInboundInputs): Listener {
   const { port, detectionTimeout } = inputs;
-  const options = chainOptions(port.protocol, port.mode);
-  const looksAtTls = port.mode !== "DISABLE" && options.some(({ transportProtocol }) => transportProtocol === "tls");
+  const options = portChainOptions(port);
+  const looksAtTls = options.some(({ transportProtocol }) => transportProtocol === "tls");
   return create(ListenerSchema, {
     name: `${port.address}_${port.port}`,
     trafficDirection: TrafficDirection.INBOUND,

@@ -3,12 +3,16 @@
  * kind of connection, so that together they take all that the mode allows.
  */
 import { isHttp, isUnsupported, type Protocol } from "@flotilla/model";
+import type { ServerTLSSettings } from "@flotilla/proto/networking/v1alpha3/gateway_pb";
 import type { MutualTlsMode } from "../../../snapshot/scope/authn.ts";
+import type { InboundPort } from "./inbound-ports.ts";
 
 export interface ChainOption {
   readonly carries: "http" | "tcp";
   /** The sidecar terminates TLS. */
   readonly tls: boolean;
+  /** As the Sidecar says; else by the mesh's certificates. */
+  readonly ownTls?: ServerTLSSettings;
   readonly transportProtocol?: "tls" | "raw_buffer";
   readonly applicationProtocols?: readonly string[];
 }
@@ -57,6 +61,12 @@ const chains: Readonly<Record<MutualTlsMode, Readonly<Record<Kind, readonly Chai
     ],
   },
 };
+
+/** A Sidecar's own TLS stands in where the mesh's is off: then nothing else is taken. */
+export function portChainOptions({ protocol, mode, ownTls }: InboundPort): readonly ChainOption[] {
+  if (ownTls === undefined || mode !== "DISABLE") return chainOptions(protocol, mode);
+  return [{ carries: isHttp(protocol) ? "http" : "tcp", tls: true, ownTls, transportProtocol: "tls" }];
+}
 
 export function chainOptions(protocol: Protocol, mode: MutualTlsMode): readonly ChainOption[] {
   return chains[mode][isUnsupported(protocol) ? "auto" : isHttp(protocol) ? "http" : "tcp"];

@@ -7,6 +7,7 @@ import {
   FilterChainSchema,
 } from "@flotilla/proto/envoy/config/listener/v3/listener_components_pb";
 import type { HttpFilter } from "@flotilla/proto/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb";
+import type { MeshConfig_TLSConfig as TlsDefaults } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import { connectionManager } from "../http/connection-manager.ts";
 import { metadataExchange, mongoProxy, tcpProxy } from "../network/filters.ts";
 import { originMetadata } from "../origin-metadata.ts";
@@ -14,7 +15,8 @@ import type { ListenerTraits } from "../traits.ts";
 import type { ChainOption } from "./chain-options.ts";
 import type { InboundPort } from "./inbound-ports.ts";
 import { inboundRoute } from "./inbound-route.ts";
-import { type InboundTlsInputs, inboundTls, type ServerFiles } from "./tls-context.ts";
+import { ownTls } from "./own-tls.ts";
+import { inboundTls, type MeshTlsParameters, type ServerFiles } from "./tls-context.ts";
 
 /** What carries out the workload's policies, on requests and on connections. */
 export interface AuthorizationFilters {
@@ -26,7 +28,9 @@ export interface InboundChainInputs {
   readonly traits: ListenerTraits;
   readonly trustDomains: readonly string[];
   readonly serverFiles: ServerFiles;
-  readonly minimumTlsVersion: InboundTlsInputs["minimumVersion"];
+  readonly meshTls: MeshTlsParameters;
+  /** What a Sidecar's own TLS does not say. */
+  readonly tlsDefaults: TlsDefaults | undefined;
   readonly authorization: AuthorizationFilters;
 }
 
@@ -68,13 +72,17 @@ export function inboundChains(
       transportProtocol,
       applicationProtocols: [...protocols],
     };
-    const { trustDomains, serverFiles: files, minimumTlsVersion: minimumVersion } = inputs;
+    const { trustDomains, serverFiles: files, meshTls: parameters } = inputs;
     return create(FilterChainSchema, {
       name: isCatchAllHttp ? `${destination.name}-catchall-http` : destination.name,
       filterChainMatch,
       filters: carries === "http" ? httpFiltersOf(inputs, destination) : tcpFiltersOf(inputs, destination),
       ...(destination.port?.origin !== undefined && { metadata: originMetadata(destination.port.origin) }),
-      ...(tls && { transportSocket: inboundTls({ tcp: carries === "tcp", trustDomains, minimumVersion, files }) }),
+      ...(tls && {
+        transportSocket: option.ownTls
+          ? ownTls(option.ownTls, inputs.tlsDefaults)
+          : inboundTls({ tcp: carries === "tcp", trustDomains, parameters, files }),
+      }),
     });
   });
 }

@@ -1,5 +1,6 @@
 /** The ports on which a proxy receives for its workload, one entry a workload port. */
 import { type ConfigKey, type Protocol, parseProtocol, type ServicePort } from "@flotilla/model";
+import type { ServerTLSSettings } from "@flotilla/proto/networking/v1alpha3/gateway_pb";
 import { CaptureMode, type IstioIngressListener } from "@flotilla/proto/networking/v1alpha3/sidecar_pb";
 import { inboundMutualTls, type MutualTlsMode } from "../../../snapshot/scope/authn.ts";
 import { sidecarOf } from "../../../snapshot/scope/sidecar.ts";
@@ -21,6 +22,8 @@ export interface InboundPort {
   readonly statName: string;
   /** The proxy listens itself, at `address`. */
   readonly bindToPort: boolean;
+  /** TLS that the Sidecar asks for; it counts where the mesh's own is off. */
+  readonly ownTls?: ServerTLSSettings;
   /** The Sidecar that names the port, as a path of the Kubernetes API. */
   readonly origin?: string;
 }
@@ -63,7 +66,7 @@ function servicePorts(view: View): readonly InboundPort[] {
 function sidecarPort(
   view: View,
   { namespace, name }: ConfigKey,
-  { port, bind, captureMode }: IstioIngressListener,
+  { port, bind, captureMode, tls }: IstioIngressListener,
 ): InboundPort | undefined {
   if (port === undefined) return undefined;
   const modes = view.read(inboundMutualTls);
@@ -74,7 +77,7 @@ function sidecarPort(
   return {
     port: port.number,
     address: bind === "" ? ownAddress : bind,
-    protocol: parseProtocol(port.protocol),
+    ...ownTlsOf(parseProtocol(port.protocol), view.flag("ENABLE_TLS_ON_SIDECAR_INGRESS", false) ? tls : undefined),
     mode: modes.ports.get(port.number) ?? modes.workload,
     servicePort: port.number,
     hostname: `${name}.${namespace}`,
@@ -82,6 +85,11 @@ function sidecarPort(
     bindToPort,
     origin: `/apis/networking.istio.io/v1/namespaces/${namespace}/sidecar/${name}`,
   };
+}
+
+/** What arrives over HTTPS is HTTP once the sidecar has taken the TLS off. */
+function ownTlsOf(protocol: Protocol, ownTls: ServerTLSSettings | undefined) {
+  return ownTls === undefined ? { protocol } : { protocol: protocol === "HTTPS" ? "HTTP" : protocol, ownTls };
 }
 
 function reportConflict(view: View, target: ServiceTarget, port: ServicePort, taken: InboundPort): void {

@@ -12,16 +12,23 @@ export interface ServerFiles {
   readonly root: string;
 }
 
+/** `meshMTLS` of MeshConfig. */
+export interface MeshTlsParameters {
+  readonly minimumVersion: Protocol;
+  /** Istio's own choice when empty. */
+  readonly cipherSuites: readonly string[];
+}
+
 export interface InboundTlsInputs {
   /** The workload's bytes may be anything: peers may negotiate the exchange of metadata. */
   readonly tcp: boolean;
   /** Callers must belong to one of these. */
   readonly trustDomains: readonly string[];
-  readonly minimumVersion: Protocol;
+  readonly parameters: MeshTlsParameters;
   readonly files: ServerFiles;
 }
 
-export function inboundTls({ tcp, trustDomains, minimumVersion, files }: InboundTlsInputs): TransportSocket {
+export function inboundTls({ tcp, trustDomains, parameters, files }: InboundTlsInputs): TransportSocket {
   const context = create(DownstreamTlsContextSchema, {
     requireClientCertificate: true,
     commonTlsContext: {
@@ -44,8 +51,8 @@ export function inboundTls({ tcp, trustDomains, minimumVersion, files }: Inbound
         },
       },
       tlsParams: {
-        cipherSuites,
-        tlsMinimumProtocolVersion: minimumVersion,
+        cipherSuites: parameters.cipherSuites.length > 0 ? [...parameters.cipherSuites] : defaultCipherSuites,
+        tlsMinimumProtocolVersion: parameters.minimumVersion,
         tlsMaximumProtocolVersion: Protocol.TLSv1_3,
       },
     },
@@ -56,7 +63,7 @@ export function inboundTls({ tcp, trustDomains, minimumVersion, files }: Inbound
   });
 }
 
-const cipherSuites = [
+const defaultCipherSuites = [
   "ECDHE-ECDSA-AES256-GCM-SHA384",
   "ECDHE-RSA-AES256-GCM-SHA384",
   "ECDHE-ECDSA-AES128-GCM-SHA256",

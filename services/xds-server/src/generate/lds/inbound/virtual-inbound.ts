@@ -10,7 +10,7 @@ import { socketAddress } from "../../shared/address.ts";
 import { exactBalance } from "../connection-balance.ts";
 import { httpInspector, originalDestination, originalSource, tlsInspector } from "../listener-filters.ts";
 import { metadataExchange, tcpProxy } from "../network/filters.ts";
-import { chainOptions } from "./chain-options.ts";
+import { chainOptions, portChainOptions } from "./chain-options.ts";
 import { destinationOf, type InboundChainInputs, type InboundDestination, inboundChains } from "./inbound-chains.ts";
 import type { InboundPort } from "./inbound-ports.ts";
 
@@ -43,7 +43,7 @@ export function buildVirtualInbound(inputs: VirtualInboundInputs): Listener {
     filterChains: [
       blackhole(inputs),
       ...passthrough(inputs),
-      ...ports.flatMap((port) => inboundChains(inputs, chainOptions(port.protocol, port.mode), destinationOf(port))),
+      ...ports.flatMap((port) => inboundChains(inputs, portChainOptions(port), destinationOf(port))),
     ],
     listenerFilters: listenerFilters(inputs),
     listenerFiltersTimeout: inputs.detectionTimeout ?? { seconds: 0n, nanos: 0 },
@@ -82,8 +82,14 @@ function passthrough(inputs: VirtualInboundInputs): readonly FilterChain[] {
 /** Inspectors look only where a chain depends on what they find. */
 function listenerFilters(inputs: VirtualInboundInputs): Listener["listenerFilters"] {
   const { traits, ports, unnamedPorts, passthroughMode } = inputs;
-  const all = [...ports, ...unnamedPorts.map(({ port, mode }) => ({ port, mode, protocol: "Unsupported" as const }))];
-  const tls = all.map(({ port, mode }) => ({ port, needed: mode !== "DISABLE" }));
+  const unnamed = unnamedPorts.map(({ port, mode }) => ({
+    port,
+    mode,
+    protocol: "Unsupported" as const,
+    ownTls: undefined,
+  }));
+  const all = [...ports, ...unnamed];
+  const tls = all.map(({ port, mode, ownTls }) => ({ port, needed: mode !== "DISABLE" || ownTls !== undefined }));
   const http = all.map(({ port, mode, protocol }) => ({ port, needed: isUnsupported(protocol) && mode !== "STRICT" }));
   const [tlsElsewhere, httpElsewhere] = [passthroughMode !== "DISABLE", passthroughMode !== "STRICT"];
   const onlyTls = portsWhere(tls, true);

@@ -48,7 +48,7 @@ function defaultChain(view: View, target: TcpTarget, serverNames: readonly strin
     statPrefix: outboundStatName(view, target, cluster, { host: service.hostname, subset: "" }),
     clusters: cluster,
     protocol: listenPort.protocol,
-    policy: tcpPolicy(view, { host: service.hostname, subset: "" }, true),
+    policy: tcpPolicy(view, { host: service.hostname, subset: "" }),
     ...(service.resolution === "dynamic-dns" && {
       byServerName: {
         dnsCache: { hostname: service.hostname, ipMode: view.proxy.ipMode, resolver: "" },
@@ -134,7 +134,7 @@ function chain(
     statPrefix: single ? outboundStatName(view, target, only.name, { host, subset }) : `${key.name}.${key.namespace}`,
     clusters: single ? only.name : clusters,
     protocol: target.listenPort.protocol,
-    policy: tcpPolicy(view, { host, subset }, single),
+    policy: tcpPolicy(view, { host, subset: single ? subset : "" }),
     origin: `/apis/networking.istio.io/v1/namespaces/${key.namespace}/virtual-service/${key.name}`,
   };
 }

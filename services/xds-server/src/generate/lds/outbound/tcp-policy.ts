@@ -11,14 +11,14 @@ export interface TcpDestination {
   readonly subset: string;
 }
 
-/** @param single connections are tunnelled only where there is one destination */
-export function tcpPolicy(view: View, { host, subset }: TcpDestination, single: boolean): TcpPolicy {
+/** Of several destinations the first one's rule counts, without a subset. */
+export function tcpPolicy(view: View, { host, subset }: TcpDestination): TcpPolicy {
   const service = visibleService(view, host);
   const rule = service === undefined ? undefined : destinationRuleOf(view, service)?.spec;
   if (rule === undefined) return {};
   const policy = policyOf(rule, subset);
   const pool = policy("connectionPool")?.tcp;
-  const tunnel = single ? policy("tunnel") : undefined;
+  const tunnel = policy("tunnel");
   const balancer = policy("loadBalancer")?.lbPolicy;
   const hashKey = balancer?.case === "consistentHash" ? balancer.value.hashKey : undefined;
   return {

@@ -37,9 +37,8 @@ export function buildOutboundCluster(inputs: OutboundClusterInputs): Cluster {
         minHealthPercent: traits.neverPanics ? 0 : (policy?.outlierDetection?.minHealthPercent ?? 0),
         keepsSessions: inputs.keepsSessions,
         weightsLocalities:
-          (inputs.hasLocality || traits.weighsLocalities) &&
           !isOriginalDestination &&
-          canWeighLocalities(policy?.loadBalancer),
+          (inputs.hasLocality || (traits.weighsLocalities && canWeighLocalities(policy?.loadBalancer))),
       }),
     }),
     ...outlierDetection(policy?.outlierDetection),

@@ -96,11 +96,10 @@ function followsOriginalDestination(view: View, service: Service, policy: Traffi
   return !(service.registry === "Kubernetes" && view.flag("PILOT_ENABLE_EDS_FOR_HEADLESS_SERVICES", false));
 }
 
-/** Localities are weighed where traffic may leave its own: the proxy is asked for its only there. */
+/** Localities are weighed where traffic may leave its own by some rule, wherever the proxy is. */
 function localityInputs(view: View, service: Service, policy: TrafficPolicy | undefined) {
   const { setting, isForced } = localityChoice(policy, service, view.mesh.localityLbSetting);
-  if (setting === undefined) return { hasLocality: false };
   const failsOver = isForced || policy?.outlierDetection !== undefined;
-  if (setting.distribute.length > 0) return { hasLocality: true };
-  return { hasLocality: failsOver && (setting.failoverPriority.length > 0 || view.proxy.locality.region !== "") };
+  const { distribute = [], failover = [], failoverPriority = [] } = setting ?? {};
+  return { hasLocality: distribute.length > 0 || (failsOver && failover.length + failoverPriority.length > 0) };
 }

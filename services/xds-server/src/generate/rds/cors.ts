@@ -25,9 +25,7 @@ export function corsPolicy(policy: CorsPolicy): Any {
     exposeHeaders: policy.exposeHeaders.join(","),
     ...(maxAge && { maxAge: maxAge.seconds.toString() }),
     ...(allowCredentials !== undefined && { allowCredentials }),
-    ...(unmatchedPreflights !== CorsPolicy_UnmatchedPreflights.UNSPECIFIED && {
-      forwardNotMatchingPreflights: unmatchedPreflights === CorsPolicy_UnmatchedPreflights.FORWARD,
-    }),
+    forwardNotMatchingPreflights: unmatchedPreflights !== CorsPolicy_UnmatchedPreflights.IGNORE,
   });
   return pack(CorsPolicySchema, cors);
 }

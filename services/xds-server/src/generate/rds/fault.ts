@@ -40,8 +40,8 @@ function faultAbort({ errorType, percentage }: HTTPFaultInjection_Abort) {
 
 function abortedWith(error: HTTPFaultInjection_Abort["errorType"]): FaultAbort["errorType"] {
   if (error.case === "httpStatus") return { case: "httpStatus", value: error.value };
-  const grpcStatus = error.case === "grpcStatus" ? grpcCodes.indexOf(error.value) : -1;
-  return grpcStatus < 0 ? { case: undefined } : { case: "grpcStatus", value: grpcStatus };
+  if (error.case !== "grpcStatus") return { case: undefined };
+  return { case: "grpcStatus", value: Math.max(0, grpcCodes.indexOf(error.value)) };
 }
 
 const grpcCodes = [

@@ -40,9 +40,9 @@ export function redirectAction(redirect: HTTPRedirect, listenPort: number): Redi
 /** 0 leaves the port to Envoy, which takes the default of the new scheme. */
 function redirectPort({ redirectPort: port, scheme }: HTTPRedirect, listenPort: number): number {
   if (port.case === "port") return port.value;
-  if (port.case !== "derivePort") return 0;
-  if (port.value === HTTPRedirect_RedirectPortSelection.FROM_REQUEST_PORT) return listenPort;
-  return scheme === "https" ? 443 : scheme === "http" ? 80 : 0;
+  const isOfRequest = port.case === "derivePort" && port.value === HTTPRedirect_RedirectPortSelection.FROM_REQUEST_PORT;
+  const isDefault = listenPort === (scheme === "https" ? 443 : 80);
+  return isOfRequest && !isDefault ? listenPort : 0;
 }
 
 export function directResponseAction({ status, body }: HTTPDirectResponse): DirectResponseAction {

@@ -18,10 +18,16 @@ const cases = [
     codes: [429],
   },
   {
-    name: "numbers that are no status codes are left out",
+    name: "numbers that are no status codes are passed on",
     retryOn: "gateway-error,99",
-    on: "gateway-error",
+    on: "gateway-error,99",
     codes: [],
+  },
+  {
+    name: "codes alone leave the place of conditions empty",
+    retryOn: "503",
+    on: ",retriable-status-codes",
+    codes: [503],
   },
 ];
 

@@ -46,12 +46,24 @@ function basePolicy(numRetries: number, avoidPreviousHosts: boolean): RetryPolic
 /** Conditions and status codes stand in one list; codes count only with the condition that turns them on. */
 function applyConditions(policy: RetryPolicy, retryOn: string): void {
   const parts = retryOn.split(",").map((part) => part.trim());
-  const codes = parts.filter((part) => /^[1-5]\d\d$/.test(part)).map(Number);
-  const conditions = parts.filter((part) => part !== "" && !/^\d+$/.test(part));
-  if (codes.length > 0 && !conditions.includes(statusCodes)) conditions.push(statusCodes);
-  policy.retryOn = conditions.join(",");
+  const codes = parts.map(Number).filter((code) => namedStatuses.has(code));
+  const conditions = parts.filter((part) => part !== "" && !namedStatuses.has(Number(part)));
+  const addsCodes = codes.length > 0 && !conditions.includes(statusCodes);
+  policy.retryOn = conditions.join(",") + (addsCodes ? `,${statusCodes}` : "");
   policy.retriableStatusCodes = codes;
 }
+
+/** Numbers that HTTP has a name for; any other is passed on as a condition. */
+const namedStatuses: ReadonlySet<number> = new Set([
+  ...[100, 101, 102, 103],
+  ...[200, 201, 202, 203, 204, 205, 206, 207, 208, 226],
+  ...[300, 301, 302, 303, 304, 305, 307, 308],
+  ...[
+    400, 401, 402, 403, 404, 405, 406, 407, 408, 409, 410, 411, 412, 413, 414, 415, 416, 417, 418, 421, 422, 423, 424,
+  ],
+  ...[425, 426, 428, 429, 431, 451],
+  ...[500, 501, 502, 503, 504, 505, 506, 507, 508, 510, 511],
+]);
 
 /** A retry leaves the priority, that is the locality, of the attempt before. */
 function otherPriorities(): RetryPolicy_RetryPriority {

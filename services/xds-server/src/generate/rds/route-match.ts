@@ -38,7 +38,7 @@ export function isCatchAll({ pathSpecifier, headers, queryParameters, dynamicMet
   const isEveryPath =
     ((pathSpecifier.case === "prefix" || pathSpecifier.case === "pathSeparatedPrefix") &&
       pathSpecifier.value === "/") ||
-    (pathSpecifier.case === "safeRegex" && [".*", "*"].includes(pathSpecifier.value.regex));
+    (pathSpecifier.case === "safeRegex" && pathSpecifier.value.regex === ".*");
   return isEveryPath && headers.length + queryParameters.length + dynamicMetadata.length === 0;
 }
 

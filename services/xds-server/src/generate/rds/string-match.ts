@@ -14,7 +14,5 @@ export function stringMatcher({ matchType }: StringMatch): StringMatcher | undef
 
 /** Whether everything matches: no value, or an expression for anything. */
 export function matchesAnything({ matchType }: StringMatch): boolean {
-  return (
-    matchType.case === undefined || matchType.value === "" || (matchType.case === "regex" && matchType.value === "*")
-  );
+  return matchType.case === undefined || (matchType.case === "regex" && ["", "*"].includes(matchType.value));
 }

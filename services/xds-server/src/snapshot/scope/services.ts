@@ -21,9 +21,15 @@ export const allServices = query<readonly Service[]>("all-services", (view) =>
     .flatMap(({ namespace, hostname }) => view.read(servicesOfName, `${namespace}/${hostname}`))
     .sort(
       (a, b) =>
-        a.creationTimeMs - b.creationTimeMs || compareText(`${a.name}.${a.namespace}`, `${b.name}.${b.namespace}`),
+        a.creationTimeMs - b.creationTimeMs ||
+        compareText(`${nameOf(a)}.${a.namespace}`, `${nameOf(b)}.${b.namespace}`),
     ),
 );
+
+/** A ServiceEntry has a name for all of its hosts; each is a service of its own. */
+function nameOf({ registry, name, hostname }: Service): string {
+  return registry === "External" ? hostname : name;
+}
 
 /** The services a namespace may see: its own private ones, those exported to it, those of everybody; each oldest first. */
 export const servicesExportedTo = query<readonly Service[], string>("services-exported-to", (view, namespace) => {

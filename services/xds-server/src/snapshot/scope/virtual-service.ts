@@ -49,7 +49,7 @@ const completed = query<Config<VirtualService> | undefined, VirtualServiceName>(
     const { spec } = config;
     const completedSpec = create(VirtualServiceSchema, {
       ...spec,
-      hosts: spec.hosts.map(names.host),
+      hosts: spec.hosts.map((host) => names.host(host).toLowerCase()),
       gateways: spec.gateways.map(names.gateway),
       http: spec.http.map((route) => completeHttpRoute(route, names)),
       tcp: spec.tcp.map((route) => completeL4Route(route, names)),

@@ -68,7 +68,7 @@ export const virtualServiceHeads = query<readonly VirtualServiceHead[]>("virtual
     const names = completeNames(view, head.namespace);
     return {
       ...head,
-      hosts: head.hosts.map(names.host),
+      hosts: head.hosts.map((host) => names.host(host).toLowerCase()),
       gateways: head.gateways.map(names.gateway),
       exportTo: head.exportTo.length === 0 ? view.mesh.defaultVirtualServiceExportTo : head.exportTo,
       http: head.http.map((matches) =>

@@ -113,7 +113,9 @@ function tcpChain(
 ): FilterChain {
   const hasMatch = serverNames.length > 0 || prefixes.length > 0;
   return create(FilterChainSchema, {
-    ...(hasMatch && { filterChainMatch: { serverNames: [...serverNames], prefixRanges: prefixes.map(prefixRange) } }),
+    ...(hasMatch && {
+      filterChainMatch: { serverNames: [...serverNames].sort(), prefixRanges: prefixes.map(prefixRange) },
+    }),
     transportSocketConnectTimeout: connectTimeout,
     filters: [
       ...(byServerName ? [dynamicForwardProxyBySni(byServerName.dnsCache, byServerName.port)] : []),

@@ -25,14 +25,14 @@ export interface TcpTarget {
 }
 
 export function tcpChains(view: View, target: TcpTarget): readonly TcpChain[] {
-  const routed = view.proxy.type === "router" ? undefined : virtualServiceFor(target);
+  const isRouted = view.proxy.type !== "router";
   if (isTls(target.listenPort.protocol)) {
-    const chains = routed === undefined ? [] : tlsRouteChains(view, target, routed);
+    const chains = isRouted ? tlsRouteChains(view, target) : [];
     return chains.length > 0
       ? chains
       : [defaultChain(view, target, target.isWildcard ? [target.service.hostname] : [])];
   }
-  const chains = routed === undefined ? [] : tcpRouteChains(view, target, routed);
+  const chains = isRouted ? tcpRouteChains(view, target) : [];
   return chains.some(({ prefixes }) => sameList(prefixes, cidrs(target)))
     ? chains
     : [...chains, defaultChain(view, target, [])];
@@ -62,34 +62,38 @@ function cidrs({ cidr }: TcpTarget): readonly string[] {
   return cidr === undefined ? [] : [cidr];
 }
 
-/** The first VirtualService whose host means the service. */
-function virtualServiceFor({ service, virtualServices }: TcpTarget): Config<VirtualService> | undefined {
-  return virtualServices.find(({ spec }) => mostSpecificHost(spec.hosts, service.hostname) !== undefined);
+/** Every VirtualService that has a host for the service, in order of precedence. */
+function virtualServicesFor({ service, virtualServices }: TcpTarget): readonly Config<VirtualService>[] {
+  return virtualServices.filter(({ spec }) => mostSpecificHost(spec.hosts, service.hostname) !== undefined);
 }
 
-function tlsRouteChains(view: View, target: TcpTarget, config: Config<VirtualService>): readonly TcpChain[] {
+function tlsRouteChains(view: View, target: TcpTarget): readonly TcpChain[] {
   const seen = new Set<string>();
-  return config.spec.tls.flatMap((route) =>
-    route.match
-      .filter((match) => applies(view, target, match))
-      .filter(({ sniHosts, destinationSubnets }) => isNew(seen, `${sniHosts.join()}|${destinationSubnets.join()}`))
-      .map((match) => chain(view, target, config, route.route, match.sniHosts, ranges(target, match))),
+  return virtualServicesFor(target).flatMap((config) =>
+    config.spec.tls.flatMap((route) =>
+      route.match
+        .filter((match) => applies(view, target, match))
+        .filter(({ sniHosts, destinationSubnets }) => isNew(seen, `${sniHosts.join()}|${destinationSubnets.join()}`))
+        .map((match) => chain(view, target, config, route.route, match.sniHosts, ranges(target, match))),
+    ),
   );
 }
 
 /** Routes count up to the first that takes everything. */
-function tcpRouteChains(view: View, target: TcpTarget, config: Config<VirtualService>): readonly TcpChain[] {
+function tcpRouteChains(view: View, target: TcpTarget): readonly TcpChain[] {
   const chains: TcpChain[] = [];
   const seen = new Set<string>();
-  for (const route of config.spec.tcp) {
-    if (route.match.length === 0) return [...chains, chain(view, target, config, route.route, [], cidrs(target))];
-    for (const match of route.match) {
-      if (!applies(view, target, match) || !isNew(seen, match.destinationSubnets.join())) continue;
-      const made = chain(view, target, config, route.route, [], ranges(target, match));
-      if (match.destinationSubnets.length === 0) return [...chains, made];
-      // As istiod has it, such a chain does not say where it comes from.
-      const { origin: _, ...anonymous } = made;
-      chains.push(anonymous);
+  for (const config of virtualServicesFor(target)) {
+    for (const route of config.spec.tcp) {
+      const everything = () => chain(view, target, config, route.route, [], cidrs(target));
+      if (route.match.length === 0) return [...chains, everything()];
+      for (const match of route.match.filter((one) => applies(view, target, one))) {
+        if (match.destinationSubnets.length === 0) return [...chains, everything()];
+        if (!isNew(seen, match.destinationSubnets.join())) continue;
+        // As istiod has it, such a chain does not say where it comes from.
+        const { origin: _, ...anonymous } = chain(view, target, config, route.route, [], match.destinationSubnets);
+        chains.push(anonymous);
+      }
     }
   }
   return chains;
@@ -123,9 +127,10 @@ function chain(
   serverNames: readonly string[],
   prefixes: readonly string[],
 ): TcpChain {
-  const clusters = destinations.map((route) => ({ name: destinationCluster(target, route), weight: route.weight }));
-  const [only] = clusters;
-  const single = clusters.length === 1 && only !== undefined;
+  const all = destinations.map((route) => ({ name: destinationCluster(target, route), weight: route.weight }));
+  const [only] = all;
+  const single = all.length === 1 && only !== undefined;
+  const clusters = all.filter(({ weight }) => weight > 0);
   const { host = "", subset = "" } = destinations[0]?.destination ?? {};
   return {
     carries: "tcp",

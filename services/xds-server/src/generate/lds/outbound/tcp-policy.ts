@@ -17,7 +17,8 @@ export function tcpPolicy(view: View, { host, subset }: TcpDestination): TcpPoli
   const rule = service === undefined ? undefined : destinationRuleOf(view, service)?.spec;
   if (rule === undefined) return {};
   const policy = policyOf(rule, subset);
-  const pool = policy("connectionPool")?.tcp;
+  // Times are the rule's own, whatever its subsets say.
+  const pool = rule.trafficPolicy?.connectionPool?.tcp;
   const tunnel = policy("tunnel");
   const balancer = policy("loadBalancer")?.lbPolicy;
   const hashKey = balancer?.case === "consistentHash" ? balancer.value.hashKey : undefined;

@@ -19,7 +19,11 @@ function setOf(core: Core, proxy: Proxy, type: string, wanted?: typeof names) {
 }
 
 test("equal sets of proxies in different namespaces are the identical one, before and after a change", () => {
-  const core = aMesh(...hosts.map(external));
+  const trafficPolicy = { outlierDetection: { consecutive5xxErrors: 3 } };
+  const core = aMesh(
+    ...hosts.map(external),
+    aConfig("DestinationRule", "mesh", "ruled", { host: "svc-3.example", trafficPolicy, subsets: [{ name: "v1" }] }),
+  );
   const [shop, depot] = [aSidecar("shop"), aSidecar("depot", {}, "10.0.0.2")];
   const all = [
     { type: typeUrl.cluster },
@@ -32,6 +36,19 @@ test("equal sets of proxies in different namespaces are the identical one, befor
   apply(core, aConfig("VirtualService", "mesh", "edited", { hosts: ["svc-7.example"], http: [{ route }] }));
   for (const { type, wanted } of all) assert.equal(setOf(core, shop, type, wanted), setOf(core, depot, type, wanted));
   assert.notEqual(setOf(core, shop, typeUrl.route, nameSet(["80"])).version, before.version);
+});
+
+test("what follows from a rule is computed once for all namespaces that follow it", () => {
+  const trafficPolicy = { outlierDetection: { consecutive5xxErrors: 3 } };
+  const rules = hosts.map((host) => aConfig("DestinationRule", "mesh", host, { host, trafficPolicy }));
+  const core = aMesh(...hosts.map(external), ...rules);
+  const computationsFor = (proxy: Proxy) => {
+    const before = core.stats().computations;
+    setOf(core, proxy, typeUrl.cluster);
+    return core.stats().computations - before;
+  };
+  const [first, second] = [aSidecar("shop"), aSidecar("depot", {}, "10.0.0.2")].map(computationsFor);
+  assert.ok(first !== undefined && second !== undefined && second < 0.8 * first, `${first}, then ${second}`);
 });
 
 test("an edit of one route costs each view a few computations, however many services there are", () => {

@@ -50,12 +50,12 @@ export interface OutboundClusterInputs {
   readonly endpoints: EndpointInputs | undefined;
 }
 
-/** Asks nothing about the proxy that all proxies in scope of a service without rules would not answer alike. */
+/** Asks about the proxy only what proxies with the same target mostly answer alike. */
 export function selectOutboundCluster(view: View, target: ClusterTarget): OutboundClusterInputs {
-  const { name, service, port, subset } = target;
+  const { name, service, port, subset, rule } = target;
   const traits = view.read(clusterTraits);
   const { mesh } = view;
-  const { rule, policy } = clusterPolicy(view, service, port.number, subset);
+  const policy = clusterPolicy(view, target);
   const byDns = isByDns(service);
   const isDynamic = service.resolution === "dynamic-dns";
   const isOriginalDestination = followsOriginalDestination(view, service, policy);

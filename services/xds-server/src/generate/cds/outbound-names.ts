@@ -1,5 +1,6 @@
 /** Which outbound clusters a proxy has: one a port of each service in scope, one more a subset. */
-import { clusterName, isHttp, parseClusterName, type Service, type ServicePort } from "@flotilla/model";
+import { type Config, clusterName, isHttp, parseClusterName, type Service, type ServicePort } from "@flotilla/model";
+import type { DestinationRule } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
 import { destinationRuleOf } from "../../snapshot/scope/destination-rules.ts";
 import { visibleService, visibleServices } from "../../snapshot/scope/sidecar-scope.ts";
 import { query, type View } from "../../snapshot/view.ts";
@@ -31,10 +32,13 @@ export interface ClusterTarget {
   readonly service: Service;
   readonly port: ServicePort;
   readonly subset: string;
+  /** The rule that the proxy follows for the service. */
+  readonly rule: Config<DestinationRule> | undefined;
 }
 
-/** By service and name, so that whoever means the same finds the identical target. */
-const targets = new WeakMap<Service, Map<string, ClusterTarget>>();
+/** By service, rule and name, so that whoever means the same finds the identical target. */
+const targets = new WeakMap<Service, WeakMap<object, Map<string, ClusterTarget>>>();
+const noRule = {};
 
 /** What a cluster's name means to the proxy; undefined when it has no such cluster. */
 export function clusterTarget(view: View, name: string): ClusterTarget | undefined {
@@ -43,13 +47,17 @@ export function clusterTarget(view: View, name: string): ClusterTarget | undefin
   const service = visibleService(view, parts.hostname);
   // DNS has one number for UDP and TCP.
   const port = service?.ports.find((one) => one.number === parts.port && hasCluster(service, one));
-  return service === undefined || port === undefined ? undefined : targetOf(name, service, port, parts.subset);
+  if (service === undefined || port === undefined) return undefined;
+  return identicalTarget({ name, service, port, subset: parts.subset, rule: destinationRuleOf(view, service) });
 }
 
-function targetOf(name: string, service: Service, port: ServicePort, subset: string): ClusterTarget {
-  const known = targets.get(service) ?? new Map<string, ClusterTarget>();
-  targets.set(service, known);
-  const target = known.get(name) ?? { name, service, port, subset };
-  known.set(name, target);
-  return target;
+function identicalTarget(target: ClusterTarget): ClusterTarget {
+  const { name, service, rule } = target;
+  const ofService = targets.get(service) ?? new WeakMap<object, Map<string, ClusterTarget>>();
+  targets.set(service, ofService);
+  const ofRule = ofService.get(rule ?? noRule) ?? new Map<string, ClusterTarget>();
+  ofService.set(rule ?? noRule, ofRule);
+  const known = ofRule.get(name) ?? target;
+  ofRule.set(name, known);
+  return known;
 }

@@ -1,5 +1,4 @@
 /** The traffic policy of one cluster: the rule's, its port's and its subset's, the narrower over the wider. */
-import type { Config } from "@flotilla/model";
 import { create } from "@flotilla/proto";
 import type { MeshConfig_DefaultTrafficPolicy as DefaultPolicy } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import {
@@ -8,37 +7,19 @@ import {
   type TrafficPolicy,
   TrafficPolicySchema,
 } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
-import { destinationRuleOf, destinationRulesFor } from "../../snapshot/scope/destination-rules.ts";
 import { query, type View } from "../../snapshot/view.ts";
+import type { ClusterTarget } from "./outbound-names.ts";
 
-export interface ClusterPolicy {
-  readonly rule: Config<DestinationRule> | undefined;
-  readonly policy: TrafficPolicy | undefined;
+/** What holds for a target: its rule's policy, completed by the mesh's. The identical one as long as the rule is. */
+export function clusterPolicy(view: View, target: ClusterTarget): TrafficPolicy | undefined {
+  return target.rule === undefined ? view.read(meshPolicy) : view.read(policyOfTarget, target);
 }
 
-/** What holds for a port, or subset, of a service in the proxy: a rule's policy, completed by the mesh's. */
-export function clusterPolicy(
-  view: View,
-  service: { readonly hostname: string; readonly namespace: string },
-  port: number,
-  subset: string,
-): ClusterPolicy {
-  const rule = destinationRuleOf(view, service);
-  if (rule === undefined) return { rule, policy: view.read(meshPolicy) };
-  const { namespace, name } = rule.key;
-  const rules = [view.proxy.namespace, service.namespace, service.hostname].join("|");
-  return { rule, policy: view.read(mergedPolicy, [rules, namespace, name, port, subset].join("\n")) };
-}
-
-/** Memoised, so that clusters whose rule did not change keep the identical policy. */
-const mergedPolicy = query<TrafficPolicy | undefined, string>("traffic-policy", (view, text) => {
-  const [rules = "", namespace, name, port = "", subset = ""] = text.split("\n");
-  const found = view
-    .read(destinationRulesFor, rules)
-    .find(({ config: { key } }) => key.namespace === namespace && key.name === name);
-  const policy = found && trafficPolicyOf(found.config.spec, Number(port), subset);
-  return withDefaults(view.mesh.defaultTrafficPolicy, policy);
-});
+const policyOfTarget = query<TrafficPolicy | undefined, ClusterTarget>(
+  "traffic-policy",
+  (view, { rule, port, subset }) =>
+    withDefaults(view.mesh.defaultTrafficPolicy, rule && trafficPolicyOf(rule.spec, port.number, subset)),
+);
 
 const meshPolicy = query<TrafficPolicy | undefined>("mesh-traffic-policy", (view) =>
   withDefaults(view.mesh.defaultTrafficPolicy, undefined),

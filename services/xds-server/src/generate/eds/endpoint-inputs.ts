@@ -44,8 +44,8 @@ export interface EndpointInputs {
 
 /** @param portNumber of the service, for endpoints that are part of the cluster */
 export function endpointInputs(view: View, target: ClusterTarget, portNumber = 0): EndpointInputs {
-  const { name: clusterName, service, port, subset } = target;
-  const { rule, policy } = clusterPolicy(view, service, port.number, subset);
+  const { name: clusterName, service, port, subset, rule } = target;
+  const policy = clusterPolicy(view, target);
   const labels = subset === "" ? {} : (rule?.spec.subsets.find(({ name }) => name === subset)?.labels ?? {});
   const gateways = view.read(networkGateways);
   return {

@@ -89,13 +89,14 @@ export function selectInboundCluster(view: View, name: string): InboundClusterIn
   };
 }
 
-/** The wildcard stands for the workload's own address. */
+/** The wildcard stands for the workload's own address, either loopback for that of the workload's family. */
 function reachableEndpoint(view: View, endpoint: string): string {
-  const isWildcard = endpoint.startsWith("0.0.0.0:") || endpoint.startsWith("[::]:");
-  if (!isWildcard) return endpoint;
+  const [, host = "", port = ""] = /^(.*):(\d+)$/.exec(endpoint) ?? [];
+  if (host === "127.0.0.1" || host === "[::1]")
+    return `${view.proxy.ipMode === "ipv6" ? "[::1]" : "127.0.0.1"}:${port}`;
+  if (host !== "0.0.0.0" && host !== "[::]") return endpoint;
   const [address = ""] = view.proxy.addresses;
-  const port = endpoint.slice(endpoint.lastIndexOf(":"));
-  return address.includes(":") ? `[${address}]${port}` : `${address}${port}`;
+  return address.includes(":") ? `[${address}]:${port}` : `${address}:${port}`;
 }
 
 export function buildInboundCluster(inputs: InboundClusterInputs): Cluster {

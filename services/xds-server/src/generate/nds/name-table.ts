@@ -4,7 +4,7 @@ import { create, encode, typeUrl } from "@flotilla/proto";
 import { NameTableSchema } from "@flotilla/proto/istio/networking/nds/v1/nds_pb";
 import { servicesOfName } from "../../snapshot/scope/services.ts";
 import { scopeName } from "../../snapshot/scope/sidecar.ts";
-import { scopeServices } from "../../snapshot/scope/sidecar-scope.ts";
+import { importedServices } from "../../snapshot/scope/sidecar-scope.ts";
 import { query } from "../../snapshot/view.ts";
 import { createContainerGenerator } from "../generator.ts";
 import { type Encoded, encoded, sameVersion, slicedParts } from "../shared/encoded.ts";
@@ -20,7 +20,7 @@ export const nameTable = createContainerGenerator({
 
 /** The services of a scope by name, as texts that do not depend on who sees them. */
 const tableServices = query<readonly string[], string>("name-table-services", (view, scope) =>
-  [...view.read(scopeServices, scope)].sort((a, b) => compareText(a.hostname, b.hostname)).map(serviceText),
+  [...view.read(importedServices, scope)].sort((a, b) => compareText(a.hostname, b.hostname)).map(serviceText),
 );
 
 /** The part of the table that one service contributes. */

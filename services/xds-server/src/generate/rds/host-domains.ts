@@ -23,13 +23,20 @@ export function hostDomains(view: View, host: Host, service: Service | undefined
           {
             hostname,
             aliases,
-            addresses: reachableAddresses(view, service),
+            addresses: addressesOf(view, service),
             mayEndInDot: view.flag("PILOT_ENABLE_ABSOLUTE_FQDN_VHOST_DOMAIN", true),
             hasPodNames: service.resolution === "passthrough" && service.registry === "Kubernetes",
           },
           proxyDomain,
         );
   return listenPort === 0 ? { ...domains, all: withPort(domains.all, port) } : domains;
+}
+
+/** A range stands among the domains as it is written, though nobody can call it so. So istiod does it. */
+function addressesOf(view: View, service: Service): readonly string[] {
+  const addresses = reachableAddresses(view, service);
+  const range = [service.defaultAddress, ...(service.addresses ?? [])].find((address) => address.includes("/"));
+  return addresses.length > 0 || range === undefined ? addresses : [range];
 }
 
 /**

@@ -44,6 +44,14 @@ export const scopeServices = query<readonly Service[], ScopeName>("scope-service
   return [...services.values()];
 });
 
+/** The services that listeners import themselves, one a host name: names of others are not answered. */
+export const importedServices = query<readonly Service[], ScopeName>("imported-services", (view, scope) => {
+  const services = new Map<string, Service>();
+  for (const index of egressListeners(view, scope).keys())
+    for (const service of view.read(listenerServices, `${scope}#${index}`)) addService(services, service);
+  return [...services.values()];
+});
+
 /** What the proxy may call, one service a host name. */
 export function visibleServices(view: View): readonly Service[] {
   return view.read(scopeServices, view.read(scopeName));

@@ -34,7 +34,10 @@ export const inboundPorts = query<readonly InboundPort[]>(
   (view) => {
     const sidecar = view.read(sidecarOf);
     if (sidecar === undefined || sidecar.spec.ingress.length === 0) return servicePorts(view);
-    return sidecar.spec.ingress.flatMap((listener) => sidecarPort(view, sidecar.key, listener) ?? []);
+    const own = sidecar.spec.ingress.flatMap((listener) => sidecarPort(view, sidecar.key, listener) ?? []);
+    if (!view.flag("PILOT_ALLOW_SIDECAR_SERVICE_INBOUND_LISTENER_MERGE", false)) return own;
+    const taken = new Set(own.map(({ port }) => port));
+    return [...own, ...servicePorts(view).filter(({ port }) => !taken.has(port))].sort((a, b) => a.port - b.port);
   },
   (a, b) => JSON.stringify(a) === JSON.stringify(b),
 );

@@ -7,6 +7,7 @@ type Kind = "http" | "tcp" | "auto";
 
 interface Entry {
   kind: Kind;
+  readonly protocol: Protocol;
   readonly bind: string;
   readonly port: number;
   readonly bindToPort: boolean;
@@ -45,7 +46,7 @@ export class ListenerMap {
     const existing = this.#entries.get(name);
     if (existing === undefined) {
       const chains = chainsOf(addition, kind);
-      this.#entries.set(name, { kind, bind, port, bindToPort, extraAddresses, chains, locked: false, owner });
+      this.#entries.set(name, { kind, protocol, bind, port, bindToPort, extraAddresses, chains, locked: false, owner });
     } else if (!existing.locked) {
       this.#merge(existing, addition, kind);
     }
@@ -65,24 +66,26 @@ export class ListenerMap {
     });
   }
 
+  /** New chains come last; of two that take the same connections the first stays. */
   #merge(entry: Entry, addition: Addition, kind: Kind): void {
     // All HTTP services of a port share one route configuration.
     if (entry.kind === "http" && kind === "http") return;
-    if (kind === "http" || (kind === "auto" && entry.kind === "tcp")) {
-      if (entry.kind === "auto") {
-        this.#conflict(entry, addition);
-        return;
-      }
-      entry.chains = [...chainsOf(addition, "auto").filter(({ carries }) => carries === "http"), ...entry.chains];
-      entry.kind = "auto";
-      if (kind === "http") return;
+    const isMixed = entry.kind !== kind;
+    const isKnown = kind !== "auto" && entry.kind !== "auto";
+    if (speaksAlone(entry.protocol) || speaksAlone(addition.protocol) || (isMixed && isKnown && !maySniff(addition))) {
+      this.#conflict(entry, addition);
+      return;
     }
+    // Where requests of one service were expected, the service whose protocol is found out has routes of its own.
+    if (isMixed && !maySniff(addition) && entry.kind === "http") entry.chains = [];
     const taken = new Set(entry.chains.map(chainMatchKey));
-    const fresh = addition.tcp.filter((chain) => !taken.has(chainMatchKey(chain)));
-    if (fresh.length < addition.tcp.length) this.#conflict(entry, addition);
+    const added = chainsOf(addition, kind === "tcp" ? "tcp" : "auto");
+    const fresh = added.filter((chain) => !taken.has(chainMatchKey(chain)));
+    const isRefused = added.some((chain) => chain.carries === "tcp" && taken.has(chainMatchKey(chain)));
+    if (isRefused) this.#conflict(entry, addition);
     if (fresh.length === 0) return;
     entry.chains = [...entry.chains.map(sniffed), ...fresh];
-    if (entry.kind === "http") entry.kind = "auto";
+    if (entry.kind !== kind) entry.kind = "auto";
   }
 
   #conflict(entry: Entry, { owner, protocol }: Addition): void {
@@ -94,13 +97,23 @@ export class ListenerMap {
   }
 }
 
-export function listenerName(bind: string, port: number): string {
-  return port === 0 ? bind : `${bind}_${port}`;
+/** A protocol whose filter has to see every connection of the listener. */
+function speaksAlone(protocol: Protocol): boolean {
+  return protocol === "Mongo";
 }
 
-function chainsOf({ http, tcp, bindToPort, isWildcard }: Addition, kind: Kind): OutboundChain[] {
-  // A listener that is handed redirected connections of any address must not take for HTTP what is none.
-  const mustSniff = kind === "auto" || (kind === "http" && isWildcard && !bindToPort);
+export function listenerName(bind: string, port: number): string {
+  return `${bind}_${port}`;
+}
+
+/** A listener that is handed redirected connections of any address must not take for HTTP what is none. */
+function maySniff({ bindToPort, isWildcard }: Addition): boolean {
+  return isWildcard && !bindToPort;
+}
+
+function chainsOf(addition: Addition, kind: Kind): OutboundChain[] {
+  const { http, tcp } = addition;
+  const mustSniff = kind === "auto" || (kind === "http" && maySniff(addition));
   const httpChains: OutboundChain[] =
     http === undefined || kind === "tcp" ? [] : [{ carries: "http", ...http, sniffed: mustSniff }];
   return [...(kind === "http" ? [] : tcp), ...httpChains];

@@ -41,21 +41,38 @@ export const outboundListener = query<OutboundListenerPlan | undefined, string>(
   (a, b) => JSON.stringify(a) === JSON.stringify(b),
 );
 
-/** A Sidecar's listener with a port of its own: all its services behind one address. */
+/**
+ * A Sidecar's listener with a port of its own: all its services behind one address. Where connections are redirected and
+ * no address is given, what is not HTTP is told by the address of its service.
+ */
 function addOwnListener(view: View, map: ListenerMap, listener: EgressListener): void {
   const { spec } = listener;
   const { number = 0, name = "", protocol = "" } = spec.port ?? {};
   const listenPort: ServicePort = { number, name, protocol: parseProtocol(protocol) };
   const traits = view.read(listenerTraits);
-  const bindToPort = bindsToPort(view, spec);
-  const bind = spec.bind !== "" ? spec.bind : bindToPort ? traits.loopbackAddress : traits.wildcardAddress;
+  const bindToPort = number === 0 || bindsToPort(view, spec);
+  const bind = spec.bind !== "" ? spec.bind : bindToPort ? traits.loopbackAddress : undefined;
   const virtualServices = layer4VirtualServices(view, listener.name);
   for (const service of view.read(listenerServices, listener.name)) {
     const port =
       service.ports.find((one) => one.number === number) ??
       (service.ports.length === 1 ? service.ports[0] : undefined) ??
       listenPort;
-    addService(view, map, { service, port, listenPort, bind, bindToPort, cidr: undefined, virtualServices });
+    addAtAddresses(view, map, { service, port, listenPort, bindToPort, virtualServices }, bind);
+  }
+}
+
+/** At the address given; without one, at those of the service, which HTTP shares with all others. */
+function addAtAddresses(view: View, map: ListenerMap, part: Omit<Part, "bind" | "cidr">, bind?: string): void {
+  const { service, port, listenPort } = part;
+  const { wildcardAddress } = view.read(listenerTraits);
+  if (bind !== undefined || !(isTcp(listenPort.protocol) || isUnsupported(listenPort.protocol))) {
+    addService(view, map, { ...part, bind: bind ?? wildcardAddress, cidr: undefined });
+    return;
+  }
+  for (const address of serviceAddresses(view, service, port)) {
+    const cidr = address.includes("/") ? address : undefined;
+    addService(view, map, { ...part, bind: cidr === undefined ? address : wildcardAddress, cidr });
   }
 }
 
@@ -69,17 +86,7 @@ function addServicePorts(view: View, map: ListenerMap, listener: EgressListener)
     if (service.resolution === "alias") continue;
     for (const port of service.ports) {
       if (port.protocol === "UDP") continue;
-      const shared = { service, port, listenPort: port, bindToPort, virtualServices };
-      if (ownBind !== undefined) {
-        addService(view, map, { ...shared, bind: ownBind, cidr: undefined });
-      } else if (isTcp(port.protocol) || isUnsupported(port.protocol)) {
-        for (const address of serviceAddresses(view, service, port)) {
-          const cidr = address.includes("/") ? address : undefined;
-          addService(view, map, { ...shared, bind: cidr === undefined ? address : traits.wildcardAddress, cidr });
-        }
-      } else {
-        addService(view, map, { ...shared, bind: traits.wildcardAddress, cidr: undefined });
-      }
+      addAtAddresses(view, map, { service, port, listenPort: port, bindToPort, virtualServices }, ownBind);
     }
   }
 }

@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import {
   badExpression,
+  editGoneWrong,
   portConflict,
   ruleWithoutHost,
   sidecarForNobody,
@@ -36,7 +37,16 @@ const lab = await Lab.start([
   ...[tcpRoutes, tlsRoutes],
   ...[tlsOrigination, http2],
   ...[mutualTls, registryOnly],
-  ...[unknownSubset, badExpression, weightsOfNothing, twoForOneHost, portConflict, ruleWithoutHost, sidecarForNobody],
+  ...[
+    unknownSubset,
+    badExpression,
+    editGoneWrong,
+    weightsOfNothing,
+    twoForOneHost,
+    portConflict,
+    ruleWithoutHost,
+    sidecarForNobody,
+  ],
 ]);
 after(() => lab[Symbol.asyncDispose]());
 

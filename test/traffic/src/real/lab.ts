@@ -30,13 +30,14 @@ export class Lab implements AsyncDisposable {
     readonly owned: AsyncDisposableStack;
     readonly binary: string;
     readonly controlPlane: ControlPlane;
+    readonly config: string;
     readonly client: Client;
     readonly checks: readonly Check[];
   }) {
     this.#owned = parts.owned;
     this.#binary = parts.binary;
     this.#controlPlane = parts.controlPlane;
-    this.plane = new Plane(parts.controlPlane);
+    this.plane = new Plane(parts.controlPlane, parts.config);
     this.#client = parts.client;
     this.checks = parts.checks;
   }
@@ -56,7 +57,7 @@ export class Lab implements AsyncDisposable {
     writeWhole(join(config, "mesh.yaml"), mesh.yaml);
     const controlPlane = owned.use(await startEmbedded(workDir, config));
     const binary = await findServer("envoy", { env: process.env });
-    const lab = new Lab({ owned: owned.move(), binary, controlPlane, client: new Client(ports), checks });
+    const lab = new Lab({ owned: owned.move(), binary, controlPlane, config, client: new Client(ports), checks });
     try {
       for (const { name } of mesh.workloads) await lab.#startEnvoy(name, name, true, lab.#owned);
     } catch (error) {

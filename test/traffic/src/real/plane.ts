@@ -1,4 +1,5 @@
 /** The control plane as its clients and operators see it. */
+import { join } from "node:path";
 import type { ControlPlane } from "@flotilla/cli/src/supervise/control-plane.ts";
 import { bytesToJson, create, type JsonObject, typeUrl } from "@flotilla/proto";
 import { NodeSchema } from "@flotilla/proto/envoy/config/core/v3/base_pb";
@@ -7,6 +8,7 @@ import { XdsClient } from "@flotilla/xds/client";
 import { grpcTransport } from "@flotilla/xds/grpc";
 import { Caller } from "../caller.ts";
 import { objectsAt, textAt } from "../simulate/json.ts";
+import { writeWhole } from "./embedded.ts";
 import { namespace } from "./mesh-builder.ts";
 
 export interface Problem {
@@ -21,9 +23,17 @@ export type PushStatus = Readonly<Record<string, Readonly<Record<string, { reado
 
 export class Plane {
   readonly #controlPlane: ControlPlane;
+  readonly #config: string;
 
-  constructor(controlPlane: ControlPlane) {
+  /** @param config the directory of its mesh */
+  constructor(controlPlane: ControlPlane, config: string) {
     this.#controlPlane = controlPlane;
+    this.#config = config;
+  }
+
+  /** Writes or replaces a file of the mesh. */
+  write(file: string, yaml: string): void {
+    writeWhole(join(this.#config, file), yaml);
   }
 
   pushStatus(): Promise<PushStatus> {

@@ -135,6 +135,37 @@ export const portConflict: Feature = async (mesh) => {
   ];
 };
 
+export const editGoneWrong: Feature = async (mesh) => {
+  const { port } = await mesh.httpBackend("v1");
+  mesh.service("edited", [{ port }]);
+  const version = (match: string, status: number) => `apiVersion: networking.istio.io/v1
+kind: VirtualService
+metadata: {name: edited, namespace: shop}
+spec: {hosts: [edited], http: [{match: [{uri: {regex: "${match}"}}], directResponse: {status: ${status}}}]}
+`;
+  const object = "VirtualService/shop/edited";
+  return [
+    {
+      name: "an object that becomes wrong stays as it was when it was right",
+      holds: async (client, plane) => {
+        const answers = (status: number) =>
+          until(async () => (await client.call("edited", "/x")).status === status, {
+            withinMs: 5_000,
+            what: `${status} from edited`,
+          });
+        plane.write("edited.yaml", version("/.*", 201));
+        await answers(201);
+        plane.write("edited.yaml", version("/(.*", 202));
+        await refusal(plane, object);
+        assert.equal((await client.call("edited", "/x")).status, 201);
+        plane.write("edited.yaml", version("/.*", 203));
+        await answers(203);
+        assert.ok((await plane.problems()).every((problem) => problem.object !== object));
+      },
+    },
+  ];
+};
+
 export const ruleWithoutHost: Feature = async (mesh) => {
   const { port } = await mesh.httpBackend("v1");
   mesh.service("ruled", [{ port }]);

@@ -4,6 +4,7 @@
  */
 import type { Observation } from "@flotilla/incremental";
 import type { Change } from "@flotilla/model";
+import { typeUrl as typeUrls } from "@flotilla/proto";
 import type { NameSet, ResourceSet } from "@flotilla/xds";
 import type { Core, Refusal } from "./core.ts";
 import type { ClientIdentity, ProxySession, ResourceSource, Urgency } from "./serve/resource-source.ts";
@@ -34,6 +35,8 @@ export function createCoreSource(core: Core): CoreSource {
   };
 }
 
+const secretTypeUrl: string = typeUrls.secret;
+
 interface Watch {
   readonly names: NameSet | undefined;
   readonly observation: Observation<ResourceSet>;
@@ -56,6 +59,8 @@ class Session implements ProxySession {
   }
 
   resources(typeUrl: string, names: NameSet | undefined): ResourceSet | undefined {
+    // Secrets are for callers who have proven who they are: on a plaintext port anybody could claim to be the proxy.
+    if (typeUrl === secretTypeUrl && this.#client.identities.length === 0) return undefined;
     this.#refreshSubject();
     const before = this.#watches.get(typeUrl);
     if (before !== undefined && !before.isStale && before.names?.key === names?.key) return before.observation.value;

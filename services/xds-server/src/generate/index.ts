@@ -7,12 +7,14 @@ import { sidecarListeners } from "./lds/sidecar-listeners.ts";
 import { nameTable } from "./nds/name-table.ts";
 import { trustBundle } from "./pcds/trust-bundle.ts";
 import { sidecarRoutes } from "./rds/route-configuration.ts";
+import { sidecarSecrets } from "./sds/secret.ts";
 
 export const generators: ReadonlyMap<string, Generator> = new Map([
   [`sidecar/${typeUrl.cluster}`, sidecarClusters],
   [typeUrl.endpoint, loadAssignments],
   [`sidecar/${typeUrl.listener}`, sidecarListeners],
   [`sidecar/${typeUrl.route}`, sidecarRoutes],
+  [`sidecar/${typeUrl.secret}`, sidecarSecrets],
   [typeUrl.nameTable, nameTable],
   [typeUrl.proxyConfig, trustBundle],
 ]);

@@ -20,6 +20,7 @@ import {
   type ClientTLSSettings,
   ClientTLSSettings_TLSmode as TlsMode,
 } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
+import { secretName } from "../../snapshot/scope/granted-secrets.ts";
 import { agentSecret, fileSecret } from "../shared/agent-secret.ts";
 
 type Secret = MessageInitShape<typeof SdsSecretConfigSchema>;
@@ -130,7 +131,7 @@ function validation(names: readonly string[], root: Secret, revoked = ""): Pick<
 /** A Secret that the control plane itself serves. */
 function credentialSecret(name: string): Secret {
   return {
-    name: name.includes("://") ? name : `kubernetes://${name}`,
+    name: secretName(name),
     sdsConfig: { configSourceSpecifier: { case: "ads", value: {} }, resourceApiVersion: ApiVersion.V3 },
   };
 }

@@ -3,6 +3,7 @@ import type { RowIndex } from "../row-index.ts";
 import { peerAuthenticationsByNamespace } from "../scope/authn.ts";
 import { authorizationPoliciesByNamespace } from "../scope/authz.ts";
 import { destinationRulesByHost } from "../scope/destination-rules.ts";
+import { grantingDestinationRules } from "../scope/granted-secrets.ts";
 import { hashingDestinationRules } from "../scope/hashed-hosts.ts";
 import { ruledHosts } from "../scope/ruled-hosts.ts";
 import { sidecarsByNamespace } from "../scope/sidecar.ts";
@@ -12,6 +13,7 @@ import { virtualServiceIndex } from "../scope/virtual-services.ts";
 export const rowIndexes: readonly RowIndex<never>[] = [
   authorizationPoliciesByNamespace,
   destinationRulesByHost,
+  grantingDestinationRules,
   hashingDestinationRules,
   peerAuthenticationsByNamespace,
   ruledHosts,

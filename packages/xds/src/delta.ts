@@ -2,10 +2,10 @@
 import type { DeltaDiscoveryRequest } from "@flotilla/proto/envoy/service/discovery/v3/discovery_pb";
 import type { MessageBody } from "./message-body.ts";
 import type { DeltaRequest } from "./request.ts";
-import { fieldSize, Parts, textBytes } from "./wire.ts";
+import { controlPlane, fieldSize, Parts, textBytes } from "./wire.ts";
 
 /** Fields of DeltaDiscoveryResponse and its Resource. */
-const field = { systemVersion: 1, resources: 2, typeUrl: 4, nonce: 5, removed: 6 } as const;
+const field = { systemVersion: 1, resources: 2, typeUrl: 4, nonce: 5, removed: 6, controlPlane: 7 } as const;
 const resourceField = { version: 1, resource: 2, name: 3 } as const;
 const any = { typeUrl: 1, value: 2 } as const;
 
@@ -43,6 +43,8 @@ export function encodeDeltaBody({ typeUrl, resources, removed }: MessageBody): U
   return parts.text(field.typeUrl, typeUrl).finish();
 }
 
-export function encodeDeltaTail(version: string, nonce: string): Uint8Array {
-  return new Parts().text(field.systemVersion, version).text(field.nonce, nonce).finish();
+/** `server`: who answers, in the words that clients show. */
+export function encodeDeltaTail(version: string, nonce: string, server = ""): Uint8Array {
+  const parts = new Parts().text(field.systemVersion, version).text(field.nonce, nonce);
+  return controlPlane(parts, field.controlPlane, server).finish();
 }

@@ -2,10 +2,10 @@
 import type { DiscoveryRequest } from "@flotilla/proto/envoy/service/discovery/v3/discovery_pb";
 import type { MessageBody } from "./message-body.ts";
 import type { SotwRequest } from "./request.ts";
-import { fieldSize, Parts, textBytes } from "./wire.ts";
+import { controlPlane, fieldSize, Parts, textBytes } from "./wire.ts";
 
 /** Fields of DiscoveryResponse. */
-const field = { version: 1, resources: 2, typeUrl: 4, nonce: 5 } as const;
+const field = { version: 1, resources: 2, typeUrl: 4, nonce: 5, controlPlane: 6 } as const;
 const any = { typeUrl: 1, value: 2 } as const;
 
 export function readSotwRequest({
@@ -35,6 +35,8 @@ export function encodeSotwBody({ typeUrl, resources }: MessageBody): Uint8Array 
   return parts.text(field.typeUrl, typeUrl).finish();
 }
 
-export function encodeSotwTail(version: string, nonce: string): Uint8Array {
-  return new Parts().text(field.version, version).text(field.nonce, nonce).finish();
+/** `server`: who answers, in the words that clients show. */
+export function encodeSotwTail(version: string, nonce: string, server = ""): Uint8Array {
+  const parts = new Parts().text(field.version, version).text(field.nonce, nonce);
+  return controlPlane(parts, field.controlPlane, server).finish();
 }

@@ -62,3 +62,10 @@ export class Parts {
 export function fieldSize(field: number, length: number): number {
   return varintSize(field * 8 + 2) + varintSize(length) + length;
 }
+
+/** A ControlPlane message with its identifier, or nothing. */
+export function controlPlane(parts: Parts, field: number, identifier: string): Parts {
+  if (identifier === "") return parts;
+  const text = textBytes(identifier);
+  return parts.open(field, fieldSize(1, text.length)).bytes(1, text);
+}

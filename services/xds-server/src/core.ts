@@ -6,15 +6,18 @@ import { type Finding, Graph, type Observation } from "@flotilla/incremental";
 import type { Change, Proxy } from "@flotilla/model";
 import type { MeshConfig } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import type { NameSet, ResourceSet } from "@flotilla/xds";
+import type { EncodedResource } from "./generate/encoded-resource.ts";
 import { generators } from "./generate/index.ts";
 import { createGeneratorRegistry } from "./generate/registry.ts";
 import { type ResourceSetQueries, resourceSetQueries } from "./generate/resource-set.ts";
+import { type InputObject, inputObjects } from "./input-objects.ts";
 import { decodeSpec } from "./snapshot/config-specs.ts";
 import { rowIndexes } from "./snapshot/indexes/index.ts";
 import { keys } from "./snapshot/keys.ts";
 import { defaultMesh } from "./snapshot/mesh.ts";
 import { proxyTargets } from "./snapshot/proxy-targets.ts";
 import type { Subject } from "./snapshot/subject.ts";
+import type { ViewQuery } from "./snapshot/view.ts";
 import { type Refusal, World } from "./snapshot/world.ts";
 
 export type { ResourceSet } from "@flotilla/xds";
@@ -86,6 +89,11 @@ export class Core {
     return this.#graph.get(keys.mesh) ?? defaultMesh();
   }
 
+  /** A result of the snapshot for a proxy, for pages that show it. */
+  read<Result>(query: ViewQuery<undefined, Result>, subject: Subject): Result {
+    return this.#graph.evaluate(query, undefined, subject);
+  }
+
   /** Conflicts and errors found in what is kept. */
   findings(): readonly Finding[] {
     return this.#graph.findings();
@@ -95,6 +103,17 @@ export class Core {
   explain(subject: Subject, typeUrl: string, name: string): readonly string[] {
     const generator = this.#registry.find(subject.proxy, typeUrl);
     return generator === undefined ? [] : this.#graph.inputsOf(generator.resource, name, subject);
+  }
+
+  /** The objects behind one of those inputs. */
+  objectsOf(input: string): readonly InputObject[] {
+    return inputObjects(this.#graph, input);
+  }
+
+  /** One resource of a proxy, whether it asks for it or not. */
+  resource(subject: Subject, typeUrl: string, name: string): EncodedResource | undefined {
+    const generator = this.#registry.find(subject.proxy, typeUrl);
+    return generator === undefined ? undefined : this.#graph.evaluate(generator.resource, name, subject);
   }
 
   stats(): ReturnType<Graph<Subject>["stats"]> {

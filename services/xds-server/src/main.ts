@@ -6,6 +6,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
+import { hostname } from "node:os";
 import { connectBus, createSeal } from "@flotilla/bus";
 import { createLogger, createMetrics, type Health, type Logger, serveHealth } from "@flotilla/runtime";
 import { openStore } from "@flotilla/state";
@@ -13,7 +14,8 @@ import manifest from "../package.json" with { type: "json" };
 import { type Config, parseConfig } from "./config.ts";
 import { Core } from "./core.ts";
 import { createCoreSource } from "./core-source.ts";
-import { debugPages } from "./debug/pages.ts";
+import { createDebug } from "./debug/debug.ts";
+import { serveDebugPages } from "./debug/pages.ts";
 import { publishReplica } from "./debug/replica-record.ts";
 import { publishTrustReports, type TrustReportOptions } from "./debug/trust-report.ts";
 import { Ingest } from "./ingest/ingest.ts";
@@ -44,6 +46,7 @@ async function run(config: Config, log: Logger, stop: AbortSignal): Promise<void
   await using health = await serveHealth({ ...page, port: config.healthPort, setting: "HEALTH_PORT" });
   await using http = await serveHealth({ ...page, port: config.httpPort, setting: "HTTP_PORT" });
 
+  const replica = config.podName ?? hostname();
   const core = new Core({ features: config.features });
   const source = createCoreSource(core);
   const trustDomains = () => trustDomainsOf(config, core.mesh);
@@ -52,10 +55,15 @@ async function run(config: Config, log: Logger, stop: AbortSignal): Promise<void
   await using store = openStore({ url: config.storeUrl, log });
   store.onState((state) => health.setCondition("store", state.connected ? undefined : `away: ${state.reason}`));
 
+  const debug = createDebug({
+    ...{ core, store, authenticator, metrics, version: manifest.version, settings: config },
+    ingest: () => ingest,
+    ads: () => ads,
+  });
   const complete = Promise.withResolvers<void>();
   let isComplete = false;
-  const ingest = new Ingest({
-    source,
+  const ingest: Ingest = new Ingest({
+    source: debug.watched(source),
     store,
     seal,
     log,
@@ -68,19 +76,20 @@ async function run(config: Config, log: Logger, stop: AbortSignal): Promise<void
       complete.resolve();
     },
   });
-  await using ads = new AdsServer({
+  await using ads: AdsServer = new AdsServer({
     source,
     scheduler: new PushQueue({ clock: systemClock, ...defaultPushLimits }),
-    debug: undefined,
-    observer: {},
+    debug: debug.answers,
+    observer: debug.observer,
     metrics: createStreamMetrics(metrics),
     log,
     limits: { ...defaultStreamLimits, ...defaultAdsLimits, newStreamsPerSecond: config.streamsPerSecond },
     now: () => performance.now(),
     isReady: () => isComplete,
     noncePrefix: randomUUID().slice(0, 8),
+    server: serverIdentifier(replica),
   });
-  for (const pages of [health, http]) debugPages(pages, { core, ads, store, ingest, nowMs: Date.now });
+  for (const port of config.debugOnHttp ? [health, http] : [health]) serveDebugPages(port, debug.pages, debug.rules);
 
   const failed = Promise.withResolvers<never>();
   const inBackground = (part: Promise<unknown>) => void part.catch((error: unknown) => failed.reject(error));
@@ -98,7 +107,7 @@ async function run(config: Config, log: Logger, stop: AbortSignal): Promise<void
     plaintextAuthentication(config, authenticator),
   );
   inBackground(serveSecure({ config, ads, authenticator, health, metrics, log }, stop));
-  inBackground(publishReplica(store, ads, stop));
+  inBackground(publishReplica({ replica, fleet: debug.fleet, store }, stop));
   health.markReady();
   http.markReady();
   log.info("serving", { port: config.port });
@@ -107,6 +116,11 @@ async function run(config: Config, log: Logger, stop: AbortSignal): Promise<void
 
 function trustDomainsOf({ trustDomain }: Config, mesh: Core["mesh"]): readonly [string, ...string[]] {
   return [trustDomain ?? (mesh.trustDomain || "cluster.local"), ...mesh.trustDomainAliases];
+}
+
+/** As istiod names itself to its clients: tools read the id and the version out of it. */
+function serverIdentifier(replica: string): string {
+  return JSON.stringify({ Component: "istiod", ID: replica, Info: { version: manifest.version } });
 }
 
 /** A store that is there has the snapshot at once; one that is away holds nothing up. */

@@ -1,6 +1,11 @@
 /** The stream of a proxy, by its id (`name.namespace`) or a connection's id. */
 import type { StreamRecord } from "../serve/stream-record.ts";
+import { maySee, type Viewer } from "./viewer.ts";
 
-export function findStream(streams: readonly StreamRecord[], id: string | null): StreamRecord | undefined {
-  return streams.find((stream) => stream.id === id) ?? streams.find(({ proxy }) => proxy.id === id);
+/** A proxy that connected again is found by its last connection. A stream that one may not see is not there. */
+export function findStream(streams: readonly StreamRecord[], id: string, viewer: Viewer): StreamRecord | undefined {
+  const seen = streams.filter(({ proxy }) => maySee(viewer, proxy.namespace));
+  return (
+    seen.find((stream) => stream.id === id) ?? seen.findLast(({ proxy, types }) => proxy.id === id && types().size > 0)
+  );
 }

@@ -1,71 +1,58 @@
-/** Read-only pages on the stages, at istiod's paths. */
-import type { Health } from "@flotilla/runtime";
-import type { SnapshotStore } from "@flotilla/state";
-import type { Core } from "../core.ts";
-import type { Ingest } from "../ingest/ingest.ts";
-import type { AdsServer } from "../serve/ads-server.ts";
-import { configDump } from "./config-dump.ts";
-import { findStream } from "./find-stream.ts";
-import { syncz } from "./syncz.ts";
+/** All debug pages, served over HTTP at istiod's paths. */
+import type { Health, HttpHandler, HttpReply } from "@flotilla/runtime";
+import { type MeshPageSources, meshPages } from "./mesh-pages.ts";
+import { type DebugPage, plain } from "./page.ts";
+import { type ProxyPageSources, proxyPages } from "./proxy-pages.ts";
+import { snapshotPages } from "./snapshot-pages.ts";
+import { type AccessRules, type Refusal, type Viewer, viewerOfRequest } from "./viewer.ts";
 
-export interface PageSources {
-  readonly core: Core;
-  readonly ads: AdsServer;
-  readonly store: SnapshotStore;
-  readonly ingest: Ingest;
-  readonly nowMs: () => number;
+export interface PageOptions {
+  /** Pages that take effect are served only then. */
+  readonly allowUnsafe: boolean;
 }
 
-export function debugPages(pages: Health, { core, ads, store, ingest }: PageSources): void {
-  const get = pages.route.bind(pages, "GET");
-  get("/debug/syncz", async ({ query }) => {
-    const own = syncz(ads.streams());
-    if (query.get("fleet") === "false" || !store.state.connected) return { json: own };
-    const records = [...(await store.replicas()).values()] as readonly { readonly proxies: typeof own }[];
-    const others = records
-      .flatMap(({ proxies }) => proxies)
-      .filter(({ proxy }) => !own.some((one) => one.proxy === proxy));
-    return { json: [...own, ...others] };
-  });
-  get("/debug/connections", () => ({
-    json: {
-      totalClients: ads.streams().length,
-      clients: ads.streams().map(({ id, proxy, peer, connectedAtMs }) => ({
-        connectionId: id,
-        connectedAt: new Date(connectedAtMs).toISOString(),
-        address: peer,
-        proxy: proxy.id,
-      })),
-    },
-  }));
-  get("/debug/config_dump", ({ query }) => {
-    const stream = findStream(ads.streams(), query.get("proxyID"));
-    if (stream === undefined)
-      return { status: 404, json: { error: `no proxy ${query.get("proxyID")} is connected here` } };
-    return { json: configDump(core, stream.proxy) };
-  });
-  get("/debug/explain", ({ query }) => {
-    const stream = findStream(ads.streams(), query.get("proxyID"));
-    const [type, name] = [query.get("type"), query.get("name")];
-    if (stream === undefined || type === null || name === null) {
-      return { status: 400, json: { error: "explain needs proxyID of a connected proxy, type (a type URL) and name" } };
-    }
-    return {
-      json: { proxy: stream.proxy.id, type, name, madeFrom: core.explain(core.subjectOf(stream.proxy), type, name) },
+export function debugPages(
+  sources: ProxyPageSources & MeshPageSources,
+  further: readonly DebugPage[],
+  { allowUnsafe }: PageOptions,
+): readonly DebugPage[] {
+  const pages = [...proxyPages(sources), ...snapshotPages(sources), ...meshPages(sources), ...further];
+  const served = pages.filter(({ isUnsafe }) => isUnsafe !== true || allowUnsafe);
+  const list: DebugPage = {
+    path: "list",
+    help: "the names of these pages",
+    scope: "namespace",
+    answer: () => ({ json: [...served.map(({ path }) => path), "list"].sort() }),
+  };
+  return [...served, list];
+}
+
+export function serveDebugPages(health: Pick<Health, "route">, pages: readonly DebugPage[], rules: AccessRules): void {
+  for (const page of pages) {
+    const handler: HttpHandler = async (request) => {
+      const viewer = await viewerOfRequest(request, rules);
+      const outcome = "refused" in viewer ? viewer : await answerPage(page, request.query, viewer);
+      return "refused" in outcome ? httpRefusal(outcome) : outcome;
     };
-  });
-  get("/debug/push_status", () => ({ json: byMetric(core.findings()) }));
-  get("/debug/position", () => ({ json: { position: ingest.position, graph: core.stats() } }));
+    health.route("GET", `/debug/${page.path}`, handler);
+  }
+  const index = pages.map(({ path, help }) => `/debug/${path}\n    ${help}\n`).sort();
+  health.route("GET", "/debug", () => ({ text: index.join("") }));
 }
 
-/** Findings in the shape of istiod's push status: metric → object → message. */
-function byMetric(
-  findings: ReturnType<Core["findings"]>,
-): Readonly<Record<string, Readonly<Record<string, { readonly message: string }>>>> {
-  const status: Record<string, Record<string, { readonly message: string }>> = {};
-  for (const { metric, object, message } of findings) {
-    status[metric] ??= {};
-    (status[metric] ?? {})[object] = { message };
+/** The same for every way to ask. */
+export async function answerPage(
+  page: DebugPage,
+  query: URLSearchParams,
+  viewer: Viewer,
+): Promise<HttpReply | Refusal> {
+  if (page.scope === "mesh" && viewer.namespace !== undefined) {
+    const message = `/debug/${page.path} shows the whole mesh: callers of namespace ${viewer.namespace} may not see it`;
+    return { refused: "denied", message };
   }
-  return status;
+  return page.answer({ query, viewer });
+}
+
+function httpRefusal({ refused, message }: Refusal): HttpReply {
+  return plain(refused === "unauthenticated" ? 401 : refused === "denied" ? 403 : 400, message);
 }

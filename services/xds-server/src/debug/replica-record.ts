@@ -1,20 +1,28 @@
-/** Tells the fleet, through the shared store, which proxies are connected here. */
+/** Tells the fleet, through the shared store, which proxies are connected here and what they have. */
 
 import { randomUUID } from "node:crypto";
 import { delay } from "@flotilla/runtime";
 import type { SnapshotStore } from "@flotilla/state";
-import type { AdsServer } from "../serve/ads-server.ts";
-import { syncz } from "./syncz.ts";
+import type { FleetStatus, ReplicaRecord } from "./fleet-status.ts";
 
 const everyMs = 2_000;
 
+export interface ReplicaOptions {
+  /** Our pod or host name. */
+  readonly replica: string;
+  readonly fleet: Pick<FleetStatus, "own">;
+  readonly store: SnapshotStore;
+}
+
 /** Runs until `stop` fires. The record outlives a crash by a few seconds only. */
-export async function publishReplica(store: SnapshotStore, ads: AdsServer, stop: AbortSignal): Promise<void> {
+export async function publishReplica({ replica, fleet, store }: ReplicaOptions, stop: AbortSignal): Promise<void> {
   const id = randomUUID();
   while (!stop.aborted) {
     if (store.state.connected) {
+      const proxies = fleet.own();
+      const record: ReplicaRecord = { replica, streams: proxies.length, proxies };
       try {
-        await store.putReplica(id, { streams: ads.streams().length, proxies: syncz(ads.streams()) }, everyMs * 3);
+        await store.putReplica(id, record, everyMs * 3);
       } catch (error) {
         // The connection broke meanwhile: the store's own state tells it; any other error is ours.
         if (store.state.connected) throw error;

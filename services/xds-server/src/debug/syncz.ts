@@ -1,16 +1,28 @@
-/** `/debug/syncz`: per proxy and type, what was sent and what was acknowledged; istioctl reads it. */
-import { metadataText } from "@flotilla/model";
+/** `/debug/syncz`: per proxy and type, what was sent and what was acknowledged. */
 import { typeUrl } from "@flotilla/proto";
-import type { StreamRecord, TypeRecord } from "../serve/stream-record.ts";
+import type { ProxyStatus, TypeStatus } from "./proxy-status.ts";
 
 export interface SyncStatus {
-  readonly cluster_id: string;
+  readonly cluster_id?: string;
   readonly proxy: string;
   readonly proxy_type: string;
-  readonly istio_version: string;
-  readonly [field: `${string}_sent` | `${string}_acked` | `${string}_error` | `${string}_version`]: string;
+  readonly istio_version?: string;
+  readonly resources: Readonly<Record<string, ResourceStatus>>;
+  readonly [field: `${string}_sent` | `${string}_acked`]: string;
 }
 
+export interface ResourceStatus {
+  readonly sent?: string;
+  readonly acked?: string;
+  readonly sentTime?: string;
+  readonly lastError?: string;
+  readonly version?: string;
+  /** Places in the fleet's sequence of changes. */
+  readonly sentPosition?: number;
+  readonly ackedPosition?: number;
+}
+
+/** Types that have fields of their own, from before `resources` was there. */
 const fields: Readonly<Record<string, string>> = {
   cluster: typeUrl.cluster,
   listener: typeUrl.listener,
@@ -19,32 +31,30 @@ const fields: Readonly<Record<string, string>> = {
   extensionconfig: typeUrl.extensionConfig,
 };
 
-export function syncz(streams: readonly StreamRecord[]): readonly SyncStatus[] {
-  return streams.map((stream) => {
-    const { proxy } = stream;
-    const types = stream.types();
-    const perType = Object.entries(fields).flatMap(([field, type]) => statusOf(field, types.get(type)));
+export function syncz(proxies: readonly ProxyStatus[]): readonly SyncStatus[] {
+  return proxies.map(({ proxy, type, clusterId, istioVersion, types }) => {
+    const noncesOf = ([field, url]: readonly [string, string]) => {
+      const { sent, acked } = types[url] ?? {};
+      return [
+        ...(sent === undefined ? [] : ([[`${field}_sent`, sent]] as const)),
+        ...(acked === undefined ? [] : ([[`${field}_acked`, acked]] as const)),
+      ];
+    };
     return {
-      cluster_id: proxy.clusterId,
-      proxy: proxy.id,
-      proxy_type: proxy.type,
-      istio_version: metadataText(proxy.metadata, "ISTIO_VERSION"),
-      ...Object.fromEntries(perType),
+      ...(clusterId !== "" && { cluster_id: clusterId }),
+      proxy,
+      proxy_type: type,
+      ...(istioVersion !== "" && { istio_version: istioVersion }),
+      ...Object.fromEntries(Object.entries(fields).flatMap(noncesOf)),
+      resources: Object.fromEntries(Object.entries(types).map(([url, status]) => [url, resourceStatus(status)])),
     };
   });
 }
 
-function statusOf(field: string, record: TypeRecord | undefined): readonly (readonly [string, string])[] {
-  if (record === undefined) return [];
-  const { sent, acknowledged, rejection } = record;
-  return [
-    ...(sent === undefined
-      ? []
-      : ([
-          [`${field}_sent`, sent.nonce],
-          [`${field}_version`, sent.version],
-        ] as const)),
-    ...(acknowledged === undefined ? [] : ([[`${field}_acked`, acknowledged.nonce]] as const)),
-    ...(rejection === undefined ? [] : ([[`${field}_error`, rejection.message]] as const)),
-  ];
+function resourceStatus({ sentAtMs, error, ...rest }: TypeStatus): ResourceStatus {
+  return {
+    ...rest,
+    ...(sentAtMs !== undefined && { sentTime: new Date(sentAtMs).toISOString() }),
+    ...(error !== undefined && { lastError: error }),
+  };
 }

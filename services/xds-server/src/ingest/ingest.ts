@@ -56,6 +56,11 @@ export class Ingest {
     return this.#position;
   }
 
+  /** What is in force now, each key once. */
+  *changes(): Iterable<Change> {
+    for (const [, change] of this.#inputs.entries()) yield change;
+  }
+
   /** A snapshot that cannot be read is refused by name and built anew from the stream. */
   async loadSnapshot(): Promise<void> {
     const { store, seal, log } = this.#options;

@@ -60,6 +60,8 @@ export interface AdsOptions extends Omit<StreamContext, "cache" | "bodies" | "na
   readonly isReady: () => boolean;
   /** Starts every nonce: unique among the processes a client may meet. */
   readonly noncePrefix: string;
+  /** Who answers: the identifier that clients show of their control plane. */
+  readonly server?: string;
 }
 
 export interface AdsPort extends AsyncDisposable {
@@ -87,9 +89,9 @@ export class AdsServer implements AsyncDisposable {
   #isClosing = false;
 
   constructor(options: AdsOptions) {
-    const { limits, now, noncePrefix } = options;
+    const { limits, now, noncePrefix, server } = options;
     this.#options = options;
-    const cache = new MessageCache({ maxBytes: limits.cacheBytes, now, noncePrefix });
+    const cache = new MessageCache({ maxBytes: limits.cacheBytes, now, noncePrefix, ...(server && { server }) });
     this.#context = { ...options, cache, bodies: new Bodies(), names: new Interner<NameSet>() };
     const { newStreamsPerSecond: perSecond, newStreamsBurst: burst, newStreamMaxWaitMs: maxWaitMs } = limits;
     this.#admission = new Admission({ perSecond, burst, maxWaitMs, now });

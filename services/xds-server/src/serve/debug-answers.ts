@@ -2,8 +2,14 @@
 import type { Resource } from "@flotilla/xds";
 import type { ClientIdentity } from "./resource-source.ts";
 
+/** A question that is not answered ends the stream, with this as its status. */
+export interface DebugRefusal {
+  readonly refused: "unauthenticated" | "denied" | "invalid";
+  readonly message: string;
+}
+
 export type DebugAnswers = (
   typeUrl: string,
   names: readonly string[],
   client: ClientIdentity,
-) => Promise<readonly Resource[]>;
+) => Promise<readonly Resource[] | DebugRefusal>;

@@ -31,6 +31,8 @@ export interface MessageCacheOptions {
   readonly now: () => number;
   /** Starts every nonce, so that one of another server or an earlier process is never taken for ours. */
   readonly noncePrefix: string;
+  /** Who answers: the identifier that clients show of their control plane. */
+  readonly server?: string;
 }
 
 export class MessageCache {
@@ -80,8 +82,9 @@ export class MessageCache {
 
   #complete(form: Form, body: Uint8Array, version: string): EncodedMessage {
     const serial = ++this.#serial;
-    const nonce = `${this.#options.noncePrefix}${serial.toString(36)}`;
-    const tail = form === "sotw" ? encodeSotwTail(version, nonce) : encodeDeltaTail(version, nonce);
+    const { noncePrefix, server } = this.#options;
+    const nonce = `${noncePrefix}${serial.toString(36)}`;
+    const tail = (form === "sotw" ? encodeSotwTail : encodeDeltaTail)(version, nonce, server);
     return { bytes: Buffer.concat([body, tail]), nonce, serial };
   }
 

@@ -38,6 +38,7 @@ export class Receipts {
       const entry = this.#entries.get(typeUrl);
       const record: TypeRecord = {
         subscribed: wildcard ? "*" : names.size,
+        names: () => names,
         sent: entry?.sent,
         acknowledged: entry?.acknowledged,
         rejection,

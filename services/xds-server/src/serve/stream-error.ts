@@ -14,7 +14,7 @@ export class StreamError extends Error {
 export const streamEnd = {
   notReady: () => new StreamError(status.UNAVAILABLE, "not ready: the configuration is not complete yet"),
   tooMany: () => new StreamError(status.RESOURCE_EXHAUSTED, "too many new streams at once: try again later"),
-  unauthenticated: () => new StreamError(status.UNAUTHENTICATED, "authentication failure"),
+  unauthenticated: (text = "authentication failure") => new StreamError(status.UNAUTHENTICATED, text),
   denied: (text: string) => new StreamError(status.PERMISSION_DENIED, text),
   invalid: (text: string) => new StreamError(status.INVALID_ARGUMENT, text),
   /** The text stays here: it may hold what the client must not see. */

@@ -1,6 +1,6 @@
 /** What is known of a stream, for debug pages, receipts and other stages; the stream alone writes it. */
 import type { Proxy } from "@flotilla/model";
-import type { Form, Rejection } from "@flotilla/xds";
+import type { Form, NameSet, Rejection, Resource, ResourceSet } from "@flotilla/xds";
 
 export interface StreamRecord {
   /** Unique within the process. */
@@ -22,6 +22,8 @@ export interface StreamRecord {
 export interface TypeRecord {
   /** "*" or the number of names asked for. */
   readonly subscribed: "*" | number;
+  /** The names asked for; none for everything. */
+  names(): NameSet;
   readonly sent: Receipt | undefined;
   readonly acknowledged: Receipt | undefined;
   readonly rejection: Rejection | undefined;
@@ -40,11 +42,20 @@ export interface Receipt {
   readonly bytes: number;
 }
 
+/** Streams that make the same step share the sets. */
+export interface SentChange {
+  readonly before: ResourceSet;
+  readonly after: ResourceSet;
+  /** Of `after`: new ones and those with another version; computed once for all streams. */
+  readonly changed: () => readonly Resource[];
+}
+
 /** Told by the streams as it happens; must not throw. */
 export interface StreamObserver {
   opened?(stream: StreamRecord): void;
   closed?(stream: StreamRecord, reason: string): void;
-  sent?(stream: StreamRecord, typeUrl: string, receipt: Receipt): void;
+  /** `change`: against what the client had before, if it had something. */
+  sent?(stream: StreamRecord, typeUrl: string, receipt: Receipt, change: SentChange | undefined): void;
   acknowledged?(stream: StreamRecord, typeUrl: string, receipt: Receipt): void;
   rejected?(stream: StreamRecord, typeUrl: string, rejection: Rejection): void;
   health?(stream: StreamRecord, healthy: boolean, message: string): void;

@@ -118,7 +118,8 @@ export class Stream implements Pushable {
   }
 
   #send({ typeUrl, set, body, version, again }: TurnMessage): PushOutcome {
-    const { cache, metrics, observer, source } = this.#context;
+    const { cache, metrics, observer, source, bodies } = this.#context;
+    const before = this.#state.types.get(typeUrl)?.sent;
     const message = cache.encode(this.#form, body, version, this.#receipts.lastSerial(typeUrl));
     this.#step({ type: "sent", typeUrl, set, body, nonce: message.nonce, again });
     const { bytes } = message;
@@ -133,7 +134,8 @@ export class Stream implements Pushable {
     };
     this.#receipts.sent(typeUrl, message.serial, receipt);
     metrics.sent(typeUrl, bytes.length);
-    observer.sent?.(this.record, typeUrl, receipt);
+    const changed = () => (before === undefined ? [] : bodies.diff(before, set).changed);
+    observer.sent?.(this.record, typeUrl, receipt, before && { before, after: set, changed });
     this.#log.debug("pushed", {
       type: shortName(typeUrl),
       position,
@@ -208,6 +210,7 @@ export class Stream implements Pushable {
     try {
       const resources = (await this.#context.debug?.(typeUrl, names, this.#client)) ?? [];
       if (this.#isClosed) return;
+      if ("refused" in resources) return this.end(streamEnd[resources.refused](resources.message));
       const body = { typeUrl, resources, removed: [] };
       const { bytes } = this.#context.cache.encode(this.#form, body, "", 0);
       await this.#wire.write(bytes);

@@ -1,0 +1,265 @@
+/** Debug pages over HTTP and over xDS, on a server with a small mesh and a connected proxy. */
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import type { Authenticator } from "@flotilla/auth";
+import type { Change, Config, Service } from "@flotilla/model";
+import { aggregatedDiscoveryService as ads, create, decode, typeUrl } from "@flotilla/proto";
+import { NodeSchema } from "@flotilla/proto/envoy/config/core/v3/base_pb";
+import {
+  DiscoveryRequestSchema,
+  DiscoveryResponseSchema,
+} from "@flotilla/proto/envoy/service/discovery/v3/discovery_pb";
+import { ClientConfigSchema, ConfigStatus } from "@flotilla/proto/envoy/service/status/v3/csds_pb";
+import { createMetrics, type HttpReply, noopLogger, serveHealth, until } from "@flotilla/runtime";
+import { openStore } from "@flotilla/state";
+import { XdsClient } from "@flotilla/xds/client";
+import { grpcTransport } from "@flotilla/xds/grpc";
+import { Client, credentials, Metadata, type ServiceError } from "@grpc/grpc-js";
+import { Core } from "../core.ts";
+import { createCoreSource } from "../core-source.ts";
+import { startTestServer, type TestServer } from "../serve/testing/test-server.ts";
+import { aConfig, aService, put } from "../testing/mesh.ts";
+import { createDebug, type Debug } from "./debug.ts";
+import { answerPage, serveDebugPages } from "./pages.ts";
+
+const routes = typeUrl.route;
+const host = "reviews.shop.svc.cluster.local";
+
+/** A token is the namespace of its bearer. */
+const authenticator: Authenticator = {
+  name: "test",
+  authenticate: async ({ metadata }) => {
+    const namespace = metadata.get("authorization")?.[0]?.replace("Bearer ", "");
+    if (namespace === undefined) return { authenticated: false, reason: "no token" };
+    return { authenticated: true, authenticator: "test", identities: [`spiffe://td/ns/${namespace}/sa/default`] };
+  },
+};
+
+const core = new Core();
+await using store = openStore({ url: "embedded:debug-test", log: noopLogger });
+const inputs = new Map<string, Change>();
+const settings = { debugAuth: true, debugNamespaces: [], unsafePages: false };
+let position = 0;
+const metrics = createMetrics();
+const debug: Debug = createDebug({
+  ...{ core, store, authenticator, settings, metrics, version: "1.2.3" },
+  ingest: () => ({ position, changes: () => inputs.values() }),
+  ads: () => server.ads,
+});
+const source = createCoreSource(core);
+const watched = debug.watched(source);
+const server: TestServer = await startTestServer({
+  options: { source, debug: debug.answers, observer: debug.observer, server: JSON.stringify({ ID: "replica-1" }) },
+  authentication: { authenticator, mode: "offered" },
+});
+const stop = new AbortController();
+const soon = (what: string) => ({ withinMs: 5_000, what, everyMs: 2 });
+
+function apply(...values: readonly (Service | Config)[]): void {
+  const changes = put(...values);
+  for (const change of changes) inputs.set(JSON.stringify(change.key), change);
+  const refusals = watched.apply(changes, ++position, "normal");
+  assert.deepEqual(refusals, []);
+}
+
+const split = (weight: number) =>
+  aConfig("VirtualService", "shop", "reviews", {
+    hosts: [host],
+    http: [
+      {
+        route: [
+          { destination: { host, subset: "v1" }, weight },
+          { destination: { host, subset: "v2" }, weight: 100 - weight },
+        ],
+      },
+    ],
+  });
+
+async function page(path: string, namespace?: string): Promise<HttpReply | { readonly refused: string }> {
+  const [name = "", query = ""] = path.split("?");
+  const found = debug.pages.find((one) => one.path === name);
+  assert.ok(found, `no page ${name}`);
+  return answerPage(found, new URLSearchParams(query), { namespace });
+}
+
+async function json<Body>(path: string, namespace?: string): Promise<Body> {
+  const reply = await page(path, namespace);
+  assert.ok("json" in reply, JSON.stringify(reply));
+  return reply.json as Body;
+}
+
+/** One question over xDS, as istioctl asks. */
+function ask(type: string, names: readonly string[], token?: string) {
+  const client = new Client(server.address, credentials.createInsecure());
+  const metadata = new Metadata();
+  if (token !== undefined) metadata.set("authorization", `Bearer ${token}`);
+  const { path, requestSerialize } = ads.streamAggregatedResources;
+  const read = (bytes: Buffer) => decode(DiscoveryResponseSchema, bytes);
+  const call = client.makeBidiStreamRequest(path, requestSerialize, read, metadata);
+  const node = create(NodeSchema, { id: `sidecar~10.0.0.9~asker.${token ?? "x"}~x.svc.cluster.local` });
+  call.write(create(DiscoveryRequestSchema, { node, typeUrl: type, resourceNames: [...names] }));
+  return new Promise<ReturnType<typeof read>>((resolve, reject) => {
+    call.on("data", resolve);
+    call.on("error", (error: ServiceError) => error.details !== "Cancelled on client" && reject(error));
+  }).finally(() => {
+    call.cancel();
+    client.close();
+  });
+}
+
+describe("debug pages", () => {
+  before(async () => {
+    apply(
+      aService("reviews", "shop"),
+      aService("ledger", "bank"),
+      split(80),
+      aConfig("AuthorizationPolicy", "bank", "deny", {}),
+      aConfig("Secret", "shop", "key", { data: { "tls.key": "c2VjcmV0" } }),
+    );
+    const client = new XdsClient({
+      form: "delta",
+      node: create(NodeSchema, {
+        id: "sidecar~10.0.0.1~web.shop~shop.svc.cluster.local",
+        metadata: { NAMESPACE: "shop", CLUSTER_ID: "Kubernetes", ISTIO_VERSION: "1.27.0" },
+      }),
+      transport: grpcTransport({ address: server.address }),
+      backoffMs: () => 60_000,
+      onUpdate: () => undefined,
+    });
+    for (const type of [typeUrl.cluster, typeUrl.listener]) client.subscribe(type);
+    client.subscribe(routes, ["80"]);
+    void client.run(stop.signal);
+    await until(() => server.ads.streams()[0]?.types().get(routes)?.acknowledged !== undefined, soon("routes"));
+  });
+  after(async () => {
+    stop.abort();
+    await server[Symbol.asyncDispose]();
+  });
+
+  it("syncz tells nonces by type, in the fields that tools read", async () => {
+    const [proxy = {}, ...more] = await json<readonly Record<string, string | object>[]>("syncz");
+    assert.equal(more.length, 0);
+    assert.equal(proxy["proxy"], "web.shop");
+    assert.equal(proxy["cluster_id"], "Kubernetes");
+    assert.equal(proxy["route_sent"], proxy["route_acked"]);
+    assert.ok(Object.keys(proxy["resources"] ?? {}).includes(routes));
+  });
+
+  it("config_dump has what the proxy gets, and only the routes it asks for", async () => {
+    const { configs } = await json<{ configs: readonly Record<string, readonly Record<string, { name: string }>[]>[] }>(
+      "config_dump?proxyID=web.shop",
+    );
+    const part = (name: string) => configs.find((one) => String(one["@type"]).endsWith(`.${name}`));
+    assert.ok((part("ClustersConfigDump")?.["dynamicActiveClusters"]?.length ?? 0) > 2);
+    assert.deepEqual(
+      part("RoutesConfigDump")?.["dynamicRouteConfigs"]?.map((one) => one["routeConfig"]?.name),
+      ["80"],
+    );
+    const only = await json<{ configs: readonly unknown[] }>("config_dump?proxyID=web.shop&types=cds");
+    assert.equal(only.configs.length, 1);
+  });
+
+  it("a proxy that is not here is told so, and one without a name is asked for it", async () => {
+    const [absent, unnamed] = [await page("config_dump?proxyID=no.where"), await page("config_dump")];
+    assert.ok("status" in absent && absent.status === 404);
+    assert.ok("status" in unnamed && unnamed.status === 400);
+  });
+
+  it("configz has no Secrets", async () => {
+    const kinds = (await json<readonly { kind: string }[]>("configz")).map(({ kind }) => kind);
+    assert.deepEqual(kinds, ["AuthorizationPolicy", "VirtualService"]);
+  });
+
+  it("callers of a namespace see what is theirs", async () => {
+    assert.deepEqual(await json("configz", "shop").then((list) => (list as unknown[]).length), 1);
+    assert.deepEqual(
+      (await json<readonly { hostname: string }[]>("registryz", "bank")).map(({ hostname }) => hostname),
+      ["ledger.bank.svc.cluster.local"],
+    );
+    assert.deepEqual(await json("syncz", "bank"), []);
+    const hidden = await page("config_dump?proxyID=web.shop", "bank");
+    assert.ok("status" in hidden && hidden.status === 404);
+    assert.equal(((await page("mesh", "shop")) as { refused: string }).refused, "denied");
+  });
+
+  it("explain names the object that changed a resource, and what became different", async () => {
+    apply(split(70));
+    await until(
+      () => server.ads.streams()[0]?.types().get(routes)?.acknowledged?.position === position,
+      soon("the new routes"),
+    );
+    const told = await json<{
+      since: { position: number };
+      change: { causedBy: readonly string[]; differences: readonly { path: string; before: number; after: number }[] };
+      madeFrom: readonly { object: string }[];
+      delivery: { acknowledged: { position: number } };
+    }>("explain?proxyID=web.shop&type=rds&name=80");
+    assert.equal(told.since.position, position);
+    assert.deepEqual(told.change.causedBy, ["VirtualService/shop/reviews"]);
+    assert.deepEqual(
+      told.change.differences.map(({ before, after }) => [before, after]),
+      [
+        [80, 70],
+        [20, 30],
+      ],
+    );
+    assert.ok(told.madeFrom.some(({ object }) => object === "Service/shop/reviews"));
+    assert.equal(told.delivery.acknowledged.position, position);
+  });
+
+  it("over xDS: syncz is in Envoy's messages, and says which replica answers", async () => {
+    const { resources, controlPlane } = await ask("istio.io/debug/syncz", [], "istio-system");
+    assert.equal(JSON.parse(controlPlane?.identifier ?? "{}").ID, "replica-1");
+    const configs = resources.map(({ value }) => decode(ClientConfigSchema, value));
+    assert.deepEqual(
+      configs.map(({ node }) => node?.id),
+      ["web.shop"],
+    );
+    assert.ok(configs[0]?.genericXdsConfigs.every(({ configStatus }) => configStatus === ConfigStatus.SYNCED));
+    assert.deepEqual((await ask("istio.io/debug/syncz", [], "bank")).resources, []);
+  });
+
+  it("over xDS: config_dump is packed, pages are bytes", async () => {
+    const dump = await ask("istio.io/debug/config_dump", ["web.shop"], "shop");
+    assert.ok(dump.resources.some(({ typeUrl: url }) => url.endsWith("ClustersConfigDump")));
+    const { resources } = await ask("istio.io/debug", ["list"], "shop");
+    assert.ok(JSON.parse(Buffer.from(resources[0]?.value ?? []).toString()).includes("syncz"));
+  });
+
+  for (const [name, type, names, token, code] of [
+    ["nobody proven", "istio.io/debug/syncz", [], undefined, 16],
+    ["a page for operators only", "istio.io/debug", ["mesh"], "shop", 7],
+    ["no page of that name", "istio.io/debug", ["nonsense"], "istio-system", 3],
+    ["two pages at once", "istio.io/debug", ["list", "mesh"], "istio-system", 3],
+  ] as const) {
+    it(`over xDS: ${name} ends the stream with code ${code}`, async () => {
+      await assert.rejects(ask(type, names, token), { code });
+    });
+  }
+
+  it("gauges count the mesh and what is wrong with it", async () => {
+    const duplicate = { ...split(50), key: { kind: "VirtualService", namespace: "shop", name: "zz-reviews" } };
+    apply({ ...duplicate, creationTimeMs: 1_000 });
+    await until(() => core.findings().some(({ metric }) => metric === "pilot_vservice_dup_domain"), soon("a finding"));
+    const text = await metrics.text();
+    assert.match(text, /^pilot_services 2$/m);
+    assert.match(text, /^pilot_virt_services 2$/m);
+    assert.match(text, /^pilot_vservice_dup_domain 1$/m);
+    assert.match(text, /^pilot_info\{version="1.2.3"\} 1$/m);
+    const status = await json<Record<string, Record<string, { message: string }>>>("push_status");
+    assert.match(
+      status["pilot_vservice_dup_domain"]?.["VirtualService/shop/zz-reviews"]?.message ?? "",
+      /has routes already/,
+    );
+  });
+
+  it("over HTTP: this host needs no proof, and the pages that take effect are not there", async () => {
+    await using health = await serveHealth({
+      ...{ service: "xds-server", version: "1", host: "127.0.0.1", port: 0, setting: "X" },
+      ...{ log: noopLogger, metrics: createMetrics() },
+    });
+    serveDebugPages(health, debug.pages, debug.rules);
+    assert.equal((await fetch(`${health.url}/debug/mesh`)).status, 200);
+    assert.equal((await fetch(`${health.url}/debug/force_disconnect?proxyID=web.shop`)).status, 404);
+  });
+});

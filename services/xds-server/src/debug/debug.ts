@@ -1,0 +1,93 @@
+/** The debug side of the server, put together: what it watches, its pages, its answers over xDS. */
+import type { Authenticator } from "@flotilla/auth";
+import type { Metrics } from "@flotilla/runtime";
+import type { SnapshotStore } from "@flotilla/state";
+import type { Core } from "../core.ts";
+import type { CoreSource } from "../core-source.ts";
+import type { Ingest } from "../ingest/ingest.ts";
+import type { AdsServer } from "../serve/ads-server.ts";
+import type { DebugAnswers } from "../serve/debug-answers.ts";
+import type { StreamObserver } from "../serve/stream-record.ts";
+import { ChangeLedger } from "./change-ledger.ts";
+import { explainPage } from "./explain.ts";
+import { createFleetStatus, type FleetStatus } from "./fleet-status.ts";
+import { declareMeshMetrics } from "./mesh-metrics.ts";
+import type { DebugPage } from "./page.ts";
+import { debugPages } from "./pages.ts";
+import { ResourceHistory } from "./resource-history.ts";
+import type { AccessRules } from "./viewer.ts";
+import { createDebugAnswers } from "./xds-answers.ts";
+
+export interface DebugOptions {
+  readonly core: Core;
+  readonly store: SnapshotStore;
+  readonly authenticator: Authenticator;
+  readonly metrics: Metrics;
+  /** Of this program. */
+  readonly version: string;
+  /** Stages that are made after this one. */
+  readonly ingest: () => Pick<Ingest, "changes" | "position">;
+  readonly ads: () => Pick<AdsServer, "streams" | "disconnect">;
+  readonly settings: {
+    readonly debugAuth: boolean;
+    readonly debugNamespaces: readonly string[];
+    readonly unsafePages: boolean;
+  };
+}
+
+export interface Debug {
+  readonly pages: readonly DebugPage[];
+  readonly rules: AccessRules;
+  readonly answers: DebugAnswers;
+  readonly fleet: FleetStatus;
+  readonly observer: StreamObserver;
+  /** Applies changes as `source` does, and remembers when. */
+  watched(source: CoreSource): Pick<CoreSource, "apply">;
+}
+
+export function createDebug(options: DebugOptions): Debug {
+  const { core, store, authenticator, metrics, version, ingest, ads, settings } = options;
+  const [ledger, history] = [new ChangeLedger(), new ResourceHistory()];
+  const streams = () => ads().streams();
+  const fleet = createFleetStatus(streams, store);
+  const rules: AccessRules = {
+    required: settings.debugAuth,
+    authenticator,
+    rootNamespace: () => core.mesh.rootNamespace,
+    allowedNamespaces: settings.debugNamespaces,
+  };
+  const position = () => ingest().position;
+  const inputs = () => ingest().changes();
+  declareMeshMetrics(metrics, { inputs, findings: () => core.findings(), version, nowMs: Date.now });
+  const pages = debugPages(
+    { core, streams, fleet, disconnect: (id) => ads().disconnect(id), inputs },
+    [explainPage({ core, streams, fleet, ledger, history, position }), positionPage(core, position)],
+    { allowUnsafe: settings.unsafePages },
+  );
+  return {
+    pages,
+    rules,
+    fleet,
+    answers: createDebugAnswers({ core, streams, fleet, pages: () => pages }, rules),
+    observer: {
+      sent: (_stream, _typeUrl, { position: at, atMs }, change) => {
+        if (change !== undefined) history.note({ ...change, position: at, atMs });
+      },
+    },
+    watched: (source) => ({
+      apply: (changes, at, urgency) => {
+        ledger.note(changes, at, Date.now());
+        return source.apply(changes, at, urgency);
+      },
+    }),
+  };
+}
+
+function positionPage(core: Core, position: () => number): DebugPage {
+  return {
+    path: "position",
+    help: "the place in the fleet's sequence of changes that is served",
+    scope: "namespace",
+    answer: () => ({ json: { position: position(), graph: core.stats() } }),
+  };
+}

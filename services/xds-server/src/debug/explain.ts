@@ -1,0 +1,147 @@
+/**
+ * `/debug/explain`: why a proxy has a resource as it is. Which objects it was made from and when each changed last, since
+ * which change of the fleet it is what it is, and what that change made different.
+ */
+import { bytesToJson, typeUrl as urls } from "@flotilla/proto";
+import type { HttpReply } from "@flotilla/runtime";
+import type { Resource } from "@flotilla/xds";
+import type { StreamRecord } from "../serve/stream-record.ts";
+import type { ChangeLedger } from "./change-ledger.ts";
+import { type Difference, jsonDifferences } from "./json-differences.ts";
+import { type DebugPage, plain } from "./page.ts";
+import { aboutProxy, type ProxyPageSources } from "./proxy-pages.ts";
+import type { ResourceHistory } from "./resource-history.ts";
+import { withoutSecrets } from "./without-secrets.ts";
+
+export interface ExplainSources extends Pick<ProxyPageSources, "core" | "streams" | "fleet"> {
+  readonly ledger: ChangeLedger;
+  readonly history: ResourceHistory;
+  /** Place in the fleet's sequence that everything shown reflects. */
+  readonly position: () => number;
+}
+
+/** An object that went into a resource. */
+interface Origin {
+  /** `Kind/namespace/name`, or what it is instead. */
+  readonly object: string;
+  /** The fleet's change that brought it; absent for what is there from the start, such as settings. */
+  readonly position?: number;
+  readonly at?: string;
+  /** Where it comes from, if its source tells: a file and line, a cluster. */
+  readonly source?: string;
+}
+
+interface Explanation {
+  readonly proxy: string;
+  readonly type: string;
+  readonly name: string;
+  readonly version: string;
+  readonly position: number;
+  readonly since: { readonly position: number; readonly at: string } | string;
+  readonly change?: {
+    readonly causedBy: readonly string[];
+    readonly versionBefore?: string;
+    readonly differences: readonly Difference[];
+  };
+  readonly madeFrom: readonly Origin[];
+  readonly delivery: Readonly<Record<string, unknown>>;
+}
+
+/** More are seldom read; a resource that is new differs in everything. */
+const maxDifferences = 200;
+
+export function explainPage(sources: ExplainSources): DebugPage {
+  return {
+    path: "explain",
+    help: "why a resource is what it is: ?proxyID=name.namespace&type=cds|lds|rds|eds|…&name=",
+    scope: "namespace",
+    answer: (question) => {
+      const [type, name] = [question.query.get("type"), question.query.get("name")];
+      if (type === null || name === null)
+        return plain(400, "explain needs proxyID, type (cds, lds, rds, eds or a type URL) and name");
+      return aboutProxy(sources, question, (stream) => explain(sources, stream, shortTypes[type] ?? type, name));
+    },
+  };
+}
+
+const shortTypes: Readonly<Record<string, string>> = {
+  cds: urls.cluster,
+  lds: urls.listener,
+  rds: urls.route,
+  eds: urls.endpoint,
+  sds: urls.secret,
+  ecds: urls.extensionConfig,
+  nds: urls.nameTable,
+  pcds: urls.proxyConfig,
+  ...urls,
+};
+
+function explain(sources: ExplainSources, stream: StreamRecord, type: string, name: string): HttpReply {
+  const { core, history, position } = sources;
+  const subject = core.subjectOf(stream.proxy);
+  const resource = core.resource(subject, type, name);
+  if (resource === undefined) return plain(404, `${stream.proxy.id} gets no ${type} named ${JSON.stringify(name)}`);
+  const madeFrom = originsOf(sources, core.explain(subject, type, name));
+  const change = history.changeTo(type, resource);
+  const explanation: Explanation = {
+    proxy: stream.proxy.id,
+    type,
+    name,
+    version: resource.version,
+    position: position(),
+    since:
+      change === undefined
+        ? "it has not changed since the proxy connected, or for longer than is remembered"
+        : { position: change.position, at: new Date(change.atMs).toISOString() },
+    ...(change && {
+      change: {
+        causedBy: causesOf(madeFrom, change.position),
+        ...(change.before && { versionBefore: change.before.version }),
+        differences: differencesOf(change.before, resource),
+      },
+    }),
+    madeFrom,
+    delivery: deliveryOf(stream, type),
+  };
+  return { json: explanation };
+}
+
+function originsOf({ core, ledger }: ExplainSources, inputs: readonly string[]): readonly Origin[] {
+  const byObject = new Map<string, Origin>();
+  for (const { input, object, source } of inputs.flatMap((input) => core.objectsOf(input))) {
+    const last = ledger.of(input);
+    const known = byObject.get(object);
+    if (known !== undefined && (known.position ?? 0) >= (last?.position ?? 0)) continue;
+    byObject.set(object, {
+      object,
+      ...(last && { position: last.position, at: new Date(last.atMs).toISOString() }),
+      ...(source !== undefined && { source }),
+    });
+  }
+  return [...byObject.values()].sort((a, b) => (b.position ?? 0) - (a.position ?? 0));
+}
+
+/** Objects that came with the change; without one, an object that is gone has caused it. */
+function causesOf(madeFrom: readonly Origin[], position: number): readonly string[] {
+  return madeFrom.filter((origin) => origin.position === position).map(({ object }) => object);
+}
+
+function differencesOf(before: Resource | undefined, after: Resource): readonly Difference[] {
+  const json = ({ typeUrl, bytes }: Resource) => withoutSecrets(bytesToJson(typeUrl, bytes));
+  return before === undefined ? [] : jsonDifferences(json(before), json(after)).slice(0, maxDifferences);
+}
+
+function deliveryOf(stream: StreamRecord, type: string): Readonly<Record<string, unknown>> {
+  const record = stream.types().get(type);
+  if (record === undefined) return { asked: false };
+  const { sent, acknowledged, rejection, isDue } = record;
+  const at = (receipt: typeof sent) =>
+    receipt && { position: receipt.position, at: new Date(receipt.atMs).toISOString(), nonce: receipt.nonce };
+  return {
+    asked: true,
+    due: isDue,
+    ...(sent && { sent: at(sent) }),
+    ...(acknowledged && { acknowledged: at(acknowledged) }),
+    ...(rejection && { refused: rejection.message }),
+  };
+}

@@ -1,0 +1,183 @@
+/** Pages about the mesh as it came in: configuration, services, endpoints, settings. */
+import { apiVersionOf, type Kind, kindNamed } from "@flotilla/kinds";
+import { type Change, type Config, compareText, type Endpoint, type Service } from "@flotilla/model";
+import { type JsonObject, type JsonValue, toJson } from "@flotilla/proto";
+import { MeshConfigSchema } from "@flotilla/proto/mesh/v1alpha1/config_pb";
+import type { Core } from "../core.ts";
+import type { DebugPage } from "./page.ts";
+import { endpointJson, serviceJson } from "./registry-json.ts";
+import { maySee, type Viewer } from "./viewer.ts";
+
+export interface MeshPageSources {
+  readonly core: Pick<Core, "mesh">;
+  /** What is in force now, each key once. */
+  readonly inputs: () => Iterable<Change>;
+}
+
+export function meshPages({ core, inputs }: MeshPageSources): readonly DebugPage[] {
+  const byNamespace = (kind: string, viewer: Viewer) =>
+    Object.fromEntries(
+      [...Map.groupBy(configsOf(inputs(), viewer, kind), ({ config }) => config.key.namespace)].map(
+        ([namespace, found]): [string, JsonValue] => [namespace, found.map(({ config }) => policyJson(config))],
+      ),
+    );
+  const root = () => core.mesh.rootNamespace;
+  return [
+    {
+      path: "configz",
+      help: "configuration as it came in, without Secrets; ?kind= for one kind",
+      scope: "namespace",
+      answer: ({ query, viewer }) => ({
+        json: configsOf(inputs(), viewer, query.get("kind") ?? undefined).map(configJson),
+      }),
+    },
+    {
+      path: "resourcesz",
+      help: "the kinds of configuration that there are objects of",
+      scope: "mesh",
+      answer: ({ viewer }) => {
+        const kinds = new Map(configsOf(inputs(), viewer).map(({ kind }) => [kind.name, kind]));
+        const sorted = [...kinds.values()].sort((a, b) => compareText(a.name, b.name));
+        return { json: sorted.map(({ group, storageVersion, kind }) => ({ group, version: storageVersion, kind })) };
+      },
+    },
+    {
+      path: "registryz",
+      help: "services",
+      scope: "namespace",
+      answer: ({ viewer }) => ({ json: servicesOf(inputs(), viewer).map(serviceJson) }),
+    },
+    ...["endpointShardz", "endpointz"].map(
+      (path): DebugPage => ({
+        path,
+        help: path === "endpointz" ? "the old name of endpointShardz" : "endpoints by service, namespace and shard",
+        scope: "namespace",
+        answer: ({ viewer }) => ({ json: endpointShards(inputs(), viewer) }),
+      }),
+    ),
+    {
+      path: "authorizationz",
+      help: "AuthorizationPolicies by namespace",
+      scope: "namespace",
+      answer: ({ viewer }) => {
+        const policies = byNamespace("AuthorizationPolicy", viewer);
+        return { json: { authorization_policies: { namespace_to_policies: policies, root_namespace: root() } } };
+      },
+    },
+    {
+      path: "telemetryz",
+      help: "Telemetries by namespace",
+      scope: "namespace",
+      answer: ({ viewer }) => {
+        const found = byNamespace("Telemetry", viewer);
+        return { json: { telemetries: { namespace_to_telemetries: found, root_namespace: root() } } };
+      },
+    },
+    {
+      path: "mesh",
+      help: "the MeshConfig in force, defaults included",
+      scope: "mesh",
+      answer: () => ({ json: toJson(MeshConfigSchema, core.mesh) }),
+    },
+    {
+      path: "clusterz",
+      help: "the clusters that services and endpoints come from",
+      scope: "mesh",
+      answer: () => ({
+        json: clustersOf(inputs()).map((id) => ({ id, secretName: "", syncStatus: "synced" })),
+      }),
+    },
+  ];
+}
+
+interface Found {
+  readonly kind: Kind;
+  readonly config: Config;
+}
+
+/** Kinds of Istio and of the Gateway API: what the core group holds is secret or not configuration. */
+function configsOf(inputs: Iterable<Change>, viewer: Viewer, only?: string): readonly Found[] {
+  const found: Found[] = [];
+  for (const change of inputs) {
+    if (change.type !== "config" || change.op !== "put" || (only !== undefined && change.key.kind !== only)) continue;
+    const kind = kindNamed(change.key.kind);
+    if (kind === undefined || kind.group === "" || !maySee(viewer, change.key.namespace)) continue;
+    found.push({ kind, config: change.value });
+  }
+  const text = ({ config: { key } }: Found) => `${key.kind}/${key.namespace}/${key.name}`;
+  return found.sort((a, b) => compareText(text(a), text(b)));
+}
+
+function configJson({ kind, config }: Found): JsonObject {
+  const { key, labels, annotations, creationTimeMs, resourceVersion, generation, spec, status } = config;
+  return {
+    kind: kind.kind,
+    apiVersion: apiVersionOf(kind),
+    metadata: {
+      name: key.name,
+      namespace: key.namespace,
+      ...(Object.keys(labels).length > 0 && { labels: { ...labels } }),
+      ...(Object.keys(annotations).length > 0 && { annotations: { ...annotations } }),
+      ...(creationTimeMs > 0 && { creationTimestamp: new Date(creationTimeMs).toISOString() }),
+      ...(resourceVersion !== undefined && { resourceVersion }),
+      ...(generation !== undefined && { generation }),
+    },
+    spec: spec as JsonValue,
+    ...(status !== undefined && { status: status as JsonValue }),
+  };
+}
+
+function policyJson({ key, annotations, spec }: Config): JsonObject {
+  const notes = Object.keys(annotations).length === 0 ? null : { ...annotations };
+  return { name: key.name, namespace: key.namespace, annotations: notes, spec: spec as JsonValue };
+}
+
+/** A service of several clusters once, with the addresses of each. */
+export function servicesOf(inputs: Iterable<Change>, viewer: Viewer): readonly Service[] {
+  const byName = new Map<string, Service>();
+  for (const change of inputs) {
+    if (change.type !== "service" || change.op !== "put" || !maySee(viewer, change.key.namespace)) continue;
+    const { hostname, namespace, name } = change.key;
+    const text = `${hostname}/${namespace}/${change.value.registry}/${name}`;
+    const known = byName.get(text);
+    const { value } = change;
+    byName.set(text, known ? { ...known, clusterVips: { ...known.clusterVips, ...value.clusterVips } } : value);
+  }
+  return [...byName].sort(([a], [b]) => compareText(a, b)).map(([, service]) => service);
+}
+
+interface Shards {
+  readonly [namespace: string]: { Shards: Record<string, JsonValue>; ServiceAccounts: Record<string, JsonObject> };
+}
+
+function endpointShards(inputs: Iterable<Change>, viewer: Viewer): Readonly<Record<string, Shards>> {
+  const byHost: Record<string, Record<string, Shards[string]>> = {};
+  const found = [...inputs].flatMap((change) =>
+    change.type === "endpoints" && change.op === "put" && maySee(viewer, change.key.namespace) ? [change] : [],
+  );
+  const text = ({ key }: (typeof found)[number]) => `${key.hostname}/${key.namespace}/${key.shard}`;
+  for (const { key, value } of found.sort((a, b) => compareText(text(a), text(b)))) {
+    byHost[key.hostname] ??= {};
+    const namespaces = byHost[key.hostname] ?? {};
+    namespaces[key.namespace] ??= { Shards: {}, ServiceAccounts: {} };
+    const place = namespaces[key.namespace];
+    if (place === undefined) continue;
+    place.Shards[key.shard] = value.map(endpointJson);
+    for (const account of accountsOf(value)) place.ServiceAccounts[account] = {};
+  }
+  return byHost;
+}
+
+function accountsOf(endpoints: readonly Endpoint[]): readonly string[] {
+  return endpoints.map(({ serviceAccount }) => serviceAccount).filter((account) => account !== "");
+}
+
+/** A shard is named `registry/cluster`. */
+function clustersOf(inputs: Iterable<Change>): readonly string[] {
+  const ids = new Set<string>();
+  for (const change of inputs) {
+    if (change.type === "config") continue;
+    ids.add(change.key.shard.slice(change.key.shard.indexOf("/") + 1));
+  }
+  return [...ids].filter((id) => id !== "").sort();
+}

@@ -1,0 +1,53 @@
+/** What a replica knows of one connected proxy, as plain JSON: replicas tell each other. */
+import { metadataText } from "@flotilla/model";
+import type { StreamRecord, TypeRecord } from "../serve/stream-record.ts";
+
+export interface ProxyStatus {
+  /** `name.namespace`. */
+  readonly proxy: string;
+  readonly type: string;
+  readonly namespace: string;
+  readonly clusterId: string;
+  readonly istioVersion: string;
+  readonly connectionId: string;
+  readonly peer: string;
+  readonly connectedAtMs: number;
+  /** By type URL. */
+  readonly types: Readonly<Record<string, TypeStatus>>;
+}
+
+export interface TypeStatus {
+  /** Nonces. */
+  readonly sent?: string;
+  readonly acked?: string;
+  readonly sentAtMs?: number;
+  /** Of what was sent last: equal on all replicas for equal contents. */
+  readonly version?: string;
+  /** In the fleet's sequence of changes: what the last message sent, and the last one acknowledged, reflect. */
+  readonly sentPosition?: number;
+  readonly ackedPosition?: number;
+  /** Envoy's words. */
+  readonly error?: string;
+}
+
+export function proxyStatus({ id, proxy, peer, connectedAtMs, types }: StreamRecord): ProxyStatus {
+  return {
+    proxy: proxy.id,
+    type: proxy.type,
+    namespace: proxy.namespace,
+    clusterId: proxy.clusterId,
+    istioVersion: metadataText(proxy.metadata, "ISTIO_VERSION"),
+    connectionId: id,
+    peer,
+    connectedAtMs,
+    types: Object.fromEntries([...types()].map(([typeUrl, record]) => [typeUrl, typeStatus(record)])),
+  };
+}
+
+function typeStatus({ sent, acknowledged, rejection }: TypeRecord): TypeStatus {
+  return {
+    ...(sent && { sent: sent.nonce, sentAtMs: sent.atMs, version: sent.version, sentPosition: sent.position }),
+    ...(acknowledged && { acked: acknowledged.nonce, ackedPosition: acknowledged.position }),
+    ...(rejection && { error: rejection.message }),
+  };
+}

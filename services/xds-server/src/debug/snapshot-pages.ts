@@ -1,0 +1,83 @@
+/** Pages about what follows from the mesh: what proxies may call, which services they are, networks, conflicts. */
+import { type Proxy, parseNode } from "@flotilla/model";
+import type { JsonObject, JsonValue } from "@flotilla/proto";
+import { toJson } from "@flotilla/proto";
+import { SidecarSchema } from "@flotilla/proto/networking/v1alpha3/sidecar_pb";
+import type { Core } from "../core.ts";
+import { networkGateways } from "../snapshot/scope/network-gateways.ts";
+import { sidecarOf } from "../snapshot/scope/sidecar.ts";
+import { visibleServices } from "../snapshot/scope/sidecar-scope.ts";
+import { query } from "../snapshot/view.ts";
+import { byMetric } from "./findings.ts";
+import type { DebugPage } from "./page.ts";
+import { aboutProxy, type ProxyPageSources } from "./proxy-pages.ts";
+import { serviceJson } from "./registry-json.ts";
+import { maySee } from "./viewer.ts";
+
+const servicesInScope = query("debug-services-in-scope", visibleServices);
+
+/** For what does not depend on any proxy. */
+const nobody: Proxy = parseNode({ id: "sidecar~0.0.0.0~nobody.nowhere~nowhere.svc.cluster.local", metadata: {} });
+
+export function snapshotPages(sources: Omit<ProxyPageSources, "disconnect">): readonly DebugPage[] {
+  const { core, streams } = sources;
+  return [
+    {
+      path: "sidecarz",
+      help: "the Sidecar of a proxy and the services that it may call",
+      scope: "namespace",
+      answer: (question) => aboutProxy(sources, question, ({ proxy }) => ({ json: sidecarScope(core, proxy) })),
+    },
+    {
+      path: "instancesz",
+      help: "the service ports that each connected proxy stands for",
+      scope: "namespace",
+      answer: ({ viewer }) => {
+        const seen = streams().filter(({ proxy }) => maySee(viewer, proxy.namespace));
+        return { json: Object.fromEntries(seen.map(({ proxy }) => [proxy.id, instancesOf(core, proxy)])) };
+      },
+    },
+    {
+      path: "networkz",
+      help: "the gateways of networks",
+      scope: "mesh",
+      answer: () => {
+        const networks = core.read(networkGateways, core.subjectOf(nobody));
+        const json = [...networks.values()].flat().map(({ network, clusterId, address, port }) => ({
+          ...{ Network: network, Cluster: clusterId, Addr: address, Port: port },
+        }));
+        return { json };
+      },
+    },
+    {
+      path: "push_status",
+      help: "conflicts and errors in what connected proxies get, by metric and object",
+      scope: "mesh",
+      answer: () => ({ json: byMetric(core.findings()) }),
+    },
+    {
+      path: "cachez",
+      help: "how many results are kept and shared, and how many were computed",
+      scope: "mesh",
+      answer: () => ({ json: core.stats() }),
+    },
+  ];
+}
+
+function sidecarScope(core: Core, proxy: Proxy): JsonObject {
+  const subject = core.subjectOf(proxy);
+  const sidecar = core.read(sidecarOf, subject);
+  return {
+    name: sidecar?.key.name ?? "default",
+    namespace: sidecar?.key.namespace ?? proxy.namespace,
+    ...(sidecar && { sidecar: toJson(SidecarSchema, sidecar.spec) }),
+    services: core.read(servicesInScope, subject).map(serviceJson),
+  };
+}
+
+function instancesOf(core: Core, proxy: Proxy): JsonValue {
+  return core.subjectOf(proxy).targets.map(({ namespace, hostname, port, targetPort }) => ({
+    Service: { hostname, Attributes: { Namespace: namespace } },
+    Port: { port, targetPort },
+  }));
+}

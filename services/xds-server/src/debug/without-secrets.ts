@@ -1,0 +1,39 @@
+/** JSON of Envoy configuration in which nothing secret can be read. */
+import type { JsonValue } from "@flotilla/proto";
+
+/** Fields of Envoy's API that hold, or lead directly to, something secret. */
+const secretFields = new Set([
+  "privateKey",
+  "password",
+  "sessionTicketKeys",
+  "genericSecret",
+  "hmacSecret",
+  "tokenSecret",
+]);
+const hidden = "[redacted]";
+
+export function withoutSecrets(json: JsonValue): JsonValue {
+  if (Array.isArray(json)) return json.map(withoutSecrets);
+  if (typeof json !== "object" || json === null) return json;
+  return Object.fromEntries(
+    Object.entries(json).map(([name, value]) => [
+      name,
+      secretFields.has(name) ? redacted(value) : withoutSecrets(value),
+    ]),
+  );
+}
+
+/** The shape stays, so that tools can still read it; where a secret comes from is no secret. */
+function redacted(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return value.map(redacted);
+  if (typeof value !== "object" || value === null) return hidden;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => {
+      if (name === "filename" || name === "environmentVariable" || name === "name" || name === "sdsConfig")
+        return [name, inner];
+      // The JSON form of bytes is base64.
+      if (name === "inlineBytes") return [name, Buffer.from(hidden).toString("base64")];
+      return [name, redacted(inner)];
+    }),
+  );
+}

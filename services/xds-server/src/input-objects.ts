@@ -1,0 +1,53 @@
+/** Which objects of the mesh stand behind an input of the core, for explanations. */
+import type { Graph } from "@flotilla/incremental";
+import { type Config, configKeyText } from "@flotilla/model";
+import { keys } from "./snapshot/keys.ts";
+import type { Subject } from "./snapshot/subject.ts";
+
+export interface InputObject {
+  /** The input whose changes are the object's. */
+  readonly input: string;
+  /** `Kind/namespace/name`, or what it is instead. */
+  readonly object: string;
+  /** Where it comes from, if its source tells. */
+  readonly source?: string;
+}
+
+/** Inputs that only say which objects there are stand for none; a row stands for each object in it. */
+export function inputObjects(graph: Pick<Graph<Subject>, "get">, input: string): readonly InputObject[] {
+  const [kind = "", first = "", ...rest] = input.split("/");
+  const name = { namespace: first, hostname: rest.join("/") };
+  switch (kind) {
+    case "config":
+    case "row": {
+      const value = graph.get<Config | readonly Config[]>(input);
+      // A row may hold a part of an object only: the object itself tells more.
+      const whole = (config: Config) => configObject(graph.get(keys.config(config.key)) ?? config);
+      return value === undefined ? [] : [value].flat().map((config) => whole(config as Config));
+    }
+    case "service":
+      return [...(graph.get(keys.service(name))?.values() ?? [])].map(({ definedBy }) => ({
+        input,
+        object: definedBy,
+      }));
+    case "endpoints": {
+      const endpoints = [...(graph.get(keys.endpoints(name))?.values() ?? [])].flat();
+      const origins = new Set(endpoints.map(({ definedBy }) => definedBy ?? `endpoints of ${name.hostname}`));
+      return [...origins].map((object) => ({ input, object }));
+    }
+    case "feature":
+      return graph.get(input) === undefined ? [] : [{ input, object: `setting ${first}` }];
+    case "mesh":
+      return [{ input, object: "MeshConfig" }];
+    case "networks":
+      return graph.get(keys.networks) === undefined ? [] : [{ input, object: "MeshNetworks" }];
+    default:
+      return [];
+  }
+}
+
+function configObject({ key, provenance }: Config): InputObject {
+  const object = configKeyText(key);
+  const source = provenance && [provenance.source, provenance.location].filter(Boolean).join(" ");
+  return { input: keys.config(key), object, ...(source !== undefined && { source }) };
+}

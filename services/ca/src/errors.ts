@@ -9,8 +9,7 @@ export type CaErrorCode =
   | "CA_BAD_MATERIAL"
   | "CA_NODE_REFUSED"
   | "CA_ROTATION"
-  | "CA_BAD_BUNDLE"
-  | "CA_SIGNER_FAILED";
+  | "CA_BAD_BUNDLE";
 
 export class CaError extends Error {
   override readonly name = "CaError";

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { type JwtRule, localIssuerRule, parseJwtRule } from "@flotilla/auth";
 import {
   defaultPorts,
+  duration,
   flag,
   integer,
   list,
@@ -127,6 +128,62 @@ export const settings = {
     default: 500,
     min: 1,
     sentence: "New streams that are admitted a second.",
+  }),
+  debounceAfterMs: duration({
+    env: "PILOT_DEBOUNCE_AFTER",
+    default: 10,
+    min: 0,
+    max: 60_000,
+    sentence: "Least time between two batches of changes; the first change of a quiet mesh is applied at once.",
+  }),
+  debounceMaxMs: duration({
+    env: "PILOT_DEBOUNCE_MAX",
+    default: 1_000,
+    min: 0,
+    max: 600_000,
+    sentence: "No change waits longer for others than this, however busy the mesh is.",
+  }),
+  concurrentPushes: integer({
+    env: "PILOT_PUSH_THROTTLE",
+    default: 256,
+    min: 1,
+    sentence: "Messages that are on their way to proxies at a time.",
+  }),
+  maxRequestBytes: integer({
+    env: "ISTIO_GPRC_MAXRECVMSGSIZE",
+    default: 4 * 1024 * 1024,
+    min: 1024,
+    sentence: "Size of the largest request that is read, in bytes.",
+  }),
+  maxStreams: integer({
+    env: "ISTIO_GPRC_MAXSTREAMS",
+    default: 100_000,
+    min: 1,
+    sentence: "Streams of one connection.",
+  }),
+  keepaliveMs: duration({
+    env: "XDS_KEEPALIVE_INTERVAL",
+    default: 30_000,
+    min: 1_000,
+    sentence: "A connection that is silent for this long is asked whether it lives.",
+  }),
+  keepaliveTimeoutMs: duration({
+    env: "XDS_KEEPALIVE_TIMEOUT",
+    default: 10_000,
+    min: 100,
+    sentence: "A connection that does not answer for this long is closed.",
+  }),
+  maxConnectionAgeMs: duration({
+    env: "XDS_MAX_CONNECTION_AGE",
+    default: undefined,
+    min: 1_000,
+    sentence: "A connection is told to come again after this, give or take a tenth; never if not set.",
+  }),
+  stuckClientMs: duration({
+    env: "PILOT_XDS_SEND_TIMEOUT",
+    default: 30_000,
+    min: 100,
+    sentence: "A client that takes no byte for this long is closed.",
   }),
 } as const;
 

@@ -11,6 +11,7 @@ import { connectBus, createSeal } from "@flotilla/bus";
 import { createLogger, createMetrics, type Health, type Logger, serveHealth } from "@flotilla/runtime";
 import { openStore } from "@flotilla/state";
 import manifest from "../package.json" with { type: "json" };
+import { createChangeFlow } from "./change-flow.ts";
 import { type Config, parseConfig } from "./config.ts";
 import { Core } from "./core.ts";
 import { createCoreSource } from "./core-source.ts";
@@ -20,9 +21,8 @@ import { publishReplica } from "./debug/replica-record.ts";
 import { publishTrustReports, type TrustReportOptions } from "./debug/trust-report.ts";
 import { Ingest } from "./ingest/ingest.ts";
 import { createIngestMetrics } from "./ingest/ingest-metrics.ts";
-import { defaultPushLimits, PushQueue, systemClock } from "./push/push-queue.ts";
 import { createAuthenticator, plaintextAuthentication, serveSecure } from "./secure-port.ts";
-import { AdsServer, defaultAdsLimits } from "./serve/ads-server.ts";
+import { type AdsOptions, AdsServer, defaultAdsLimits } from "./serve/ads-server.ts";
 import { defaultStreamLimits } from "./serve/stream.ts";
 import { createStreamMetrics } from "./serve/stream-metrics.ts";
 
@@ -60,17 +60,24 @@ async function run(config: Config, log: Logger, stop: AbortSignal): Promise<void
     ingest: () => ingest,
     ads: () => ads,
   });
+  const ingestMetrics = createIngestMetrics(metrics);
+  const streamMetrics = createStreamMetrics(metrics);
+  using flow = createChangeFlow({
+    ...{ source: debug.watched(source), config, metrics, streamMetrics, log },
+    refused: ingestMetrics.refused,
+  });
   const complete = Promise.withResolvers<void>();
   let isComplete = false;
   const ingest: Ingest = new Ingest({
-    source: debug.watched(source),
+    source: flow,
     store,
     seal,
     log,
-    metrics: createIngestMetrics(metrics),
+    metrics: ingestMetrics,
     nowMs: Date.now,
     publishers: config.publishers,
     onComplete: (from) => {
+      flow.flush();
       log.info("the mesh is complete", { from, position: ingest.position });
       isComplete = true;
       complete.resolve();
@@ -78,12 +85,13 @@ async function run(config: Config, log: Logger, stop: AbortSignal): Promise<void
   });
   await using ads: AdsServer = new AdsServer({
     source,
-    scheduler: new PushQueue({ clock: systemClock, ...defaultPushLimits }),
+    scheduler: flow.queue,
+    deliveries: flow.deliveries,
     debug: debug.answers,
     observer: debug.observer,
-    metrics: createStreamMetrics(metrics),
+    metrics: streamMetrics,
     log,
-    limits: { ...defaultStreamLimits, ...defaultAdsLimits, newStreamsPerSecond: config.streamsPerSecond },
+    limits: limitsOf(config),
     now: () => performance.now(),
     isReady: () => isComplete,
     noncePrefix: randomUUID().slice(0, 8),
@@ -112,6 +120,18 @@ async function run(config: Config, log: Logger, stop: AbortSignal): Promise<void
   http.markReady();
   log.info("serving", { port: config.port });
   await Promise.race([failed.promise, stopped]);
+}
+
+function limitsOf(config: Config): AdsOptions["limits"] {
+  const { maxRequestBytes, maxStreams, keepaliveMs, keepaliveTimeoutMs, maxConnectionAgeMs } = config;
+  return {
+    ...defaultStreamLimits,
+    ...defaultAdsLimits,
+    ...{ maxRequestBytes, keepaliveMs, keepaliveTimeoutMs, maxConnectionAgeMs },
+    maxStreamsPerConnection: maxStreams,
+    newStreamsPerSecond: config.streamsPerSecond,
+    stuckMs: config.stuckClientMs,
+  };
 }
 
 function trustDomainsOf({ trustDomain }: Config, mesh: Core["mesh"]): readonly [string, ...string[]] {

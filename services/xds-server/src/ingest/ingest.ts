@@ -3,16 +3,21 @@
  * stream from the snapshot's position. Either one alone makes this replica ready.
  */
 import { type Bus, filters, keyText, type Seal, subscribe } from "@flotilla/bus";
-import type { Change, ChangeGroup } from "@flotilla/model";
+import type { Cause, Change, ChangeGroup } from "@flotilla/model";
 import { aborted, type Logger } from "@flotilla/runtime";
 import { type SnapshotStore, StateError } from "@flotilla/state";
-import type { CoreSource } from "../core-source.ts";
 import type { IngestMetrics } from "./ingest-metrics.ts";
 import { Inputs } from "./inputs.ts";
 import { SnapshotWriter, snapshotChanges } from "./snapshot-writer.ts";
 
+export interface ChangeSink {
+  /** `eventTimeMs`: when the source changed, milliseconds since the epoch; 0: nobody knows. */
+  apply(changes: readonly Change[], position: number, urgency: "urgent" | "normal", eventTimeMs: number): void;
+}
+
 export interface IngestOptions {
-  readonly source: Pick<CoreSource, "apply">;
+  /** Where changes go on; may apply them later, in order. */
+  readonly source: ChangeSink;
   readonly store: SnapshotStore;
   readonly seal: Seal | undefined;
   readonly log: Logger;
@@ -20,9 +25,11 @@ export interface IngestOptions {
   readonly nowMs: () => number;
   /** The publishers whose whole state makes a complete mesh. */
   readonly publishers: readonly string[];
-  /** Called once, when the first complete mesh has been applied. */
+  /** Called once, when the whole of the first complete mesh has gone on. */
   readonly onComplete: (from: "snapshot" | "stream") => void;
 }
+
+type Occasion = Pick<Cause, "urgent" | "eventTimeMs">;
 
 export class Ingest {
   readonly #options: IngestOptions;
@@ -69,7 +76,7 @@ export class Ingest {
       if (snapshot === undefined) return;
       const started = performance.now();
       this.#epoch = snapshot.epoch;
-      this.#apply(snapshotChanges(snapshot, seal), snapshot.position, false);
+      this.#apply(snapshotChanges(snapshot, seal), snapshot.position, { eventTimeMs: 0 });
       log.info("the snapshot is loaded", {
         entries: snapshot.entries.size,
         position: snapshot.position,
@@ -107,18 +114,15 @@ export class Ingest {
 
   #applyGroup({ changes, cause, position }: ChangeGroup): void {
     const { metrics, nowMs } = this.#options;
-    this.#apply(changes, position, cause.urgent === true);
+    this.#apply(changes, position, cause);
     if (cause.eventTimeMs > 0) metrics.lag.observe(Math.max(0, nowMs() - cause.eventTimeMs) / 1000);
   }
 
-  #apply(changes: readonly Change[], position: number, urgent: boolean): void {
-    const { source, log, metrics } = this.#options;
+  #apply(changes: readonly Change[], position: number, { urgent, eventTimeMs }: Occasion): void {
+    const { source, metrics } = this.#options;
     this.#inputs.record(changes);
     this.#position = Math.max(this.#position, position);
-    for (const { change, error } of source.apply(changes, position, urgent ? "urgent" : "normal")) {
-      metrics.refused.add(1);
-      log.error("a change cannot be applied, its object stays as it was", { key: keyText(change), error });
-    }
+    source.apply(changes, position, urgent === true ? "urgent" : "normal", eventTimeMs);
     for (const change of changes) metrics.inbound.add(1, { type: change.type });
     this.#writer.note(
       changes.map((change) => [keyText(change), change.op === "put" ? change : undefined] as const),
@@ -131,7 +135,7 @@ export class Ingest {
   #caughtUp(position: number, epoch: string): void {
     this.#epoch = epoch;
     const vanished = this.#inputs.endAgain();
-    if (vanished.length > 0) this.#apply(vanished, position, true);
+    if (vanished.length > 0) this.#apply(vanished, position, { urgent: true, eventTimeMs: 0 });
     this.#position = Math.max(this.#position, position);
     this.#complete("stream");
     this.#writer.note([], this.#position, epoch);

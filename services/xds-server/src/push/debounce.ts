@@ -49,6 +49,14 @@ export class Debouncer<Item> implements Disposable {
     this.#items = [];
   }
 
+  /** What waits leaves now. */
+  flushNow(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    this.#timerAt = Number.POSITIVE_INFINITY;
+    if (this.#items.length > 0) this.#flush(this.#options.clock.now());
+  }
+
   get waiting(): number {
     return this.#items.length;
   }

@@ -34,6 +34,8 @@ export interface PushQueueOptions {
   /** After this a message that has not left no longer counts: its client holds back nobody else. */
   readonly stallMs: number;
   readonly sliceMs: number;
+  /** Told how long a stream waited for its turn, in milliseconds. */
+  readonly onTurn?: (waitedMs: number) => void;
 }
 
 export const defaultPushLimits = {
@@ -45,8 +47,9 @@ export const defaultPushLimits = {
 
 export class PushQueue implements PushScheduler {
   readonly #options: PushQueueOptions;
-  readonly #urgent = new Set<Pushable>();
-  readonly #normal = new Set<Pushable>();
+  /** Streams with the time they came. */
+  readonly #urgent = new Map<Pushable, number>();
+  readonly #normal = new Map<Pushable, number>();
   #inFlight = 0;
   #bytes = 0;
   #stalled = 0;
@@ -57,11 +60,12 @@ export class PushQueue implements PushScheduler {
   }
 
   enqueue(stream: Pushable, urgency: Urgency): void {
+    const since = this.#urgent.get(stream) ?? this.#normal.get(stream) ?? this.#options.clock.now();
     if (urgency === "urgent") {
       this.#normal.delete(stream);
-      this.#urgent.add(stream);
+      this.#urgent.set(stream, since);
     } else if (!this.#urgent.has(stream)) {
-      this.#normal.add(stream);
+      this.#normal.set(stream, since);
     }
     this.#schedule();
   }
@@ -106,8 +110,9 @@ export class PushQueue implements PushScheduler {
 
   #take(): Pushable | undefined {
     for (const lane of [this.#urgent, this.#normal]) {
-      for (const stream of lane) {
+      for (const [stream, since] of lane) {
         lane.delete(stream);
+        this.#options.onTurn?.(this.#options.clock.now() - since);
         return stream;
       }
     }

@@ -83,7 +83,7 @@ function firstRequest(typeUrl: string): Uint8Array {
 
 describe("bad clients", () => {
   it("one that does not read holds one message and is closed in the end; others get every change", async () => {
-    await using server = await startTestServer({ limits: { stuckMs: 300 } });
+    await using server = await startTestServer({ limits: { stuckMs: 1_500 } });
     const { source } = server;
     source.put(types.cluster, [big("c", "0")]);
     using deaf = new DeafClient(server, firstRequest(types.cluster));

@@ -3,6 +3,7 @@ import type { Logger } from "@flotilla/runtime";
 import type { Bodies, Interner, NameSet } from "@flotilla/xds";
 import type { PushScheduler } from "../push/push-queue.ts";
 import type { DebugAnswers } from "./debug-answers.ts";
+import type { Deliveries } from "./deliveries.ts";
 import type { MessageCache } from "./message-cache.ts";
 import type { ResourceSource } from "./resource-source.ts";
 import type { StreamError } from "./stream-error.ts";
@@ -28,6 +29,7 @@ export interface StreamContext {
   readonly names: Interner<NameSet>;
   readonly debug: DebugAnswers | undefined;
   readonly observer: StreamObserver;
+  readonly deliveries: Deliveries;
   readonly metrics: StreamMetrics;
   readonly log: Logger;
   readonly limits: StreamLimits;

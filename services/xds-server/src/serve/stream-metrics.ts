@@ -1,11 +1,14 @@
 /** What the streams count; names that other tools rely on are istiod's. */
 import { latencyBuckets, type Metrics } from "@flotilla/runtime";
 import { shortName } from "@flotilla/xds";
+import type { DeliveryMetrics } from "./deliveries.ts";
 
-export interface StreamMetrics {
+export interface StreamMetrics extends DeliveryMetrics {
   connected(version: string, change: 1 | -1): void;
   sent(typeUrl: string, bytes: number): void;
   sendTime(seconds: number): void;
+  /** Making a message: selecting, building, encoding. */
+  pushTime(typeUrl: string, seconds: number): void;
   rejected(typeUrl: string): void;
   expiredNonce(typeUrl: string): void;
   closedStuck(): void;
@@ -31,6 +34,34 @@ export function createStreamMetrics(metrics: Metrics): StreamMetrics {
     name: "pilot_xds_send_time",
     help: "Time until a message has left for the network, in seconds",
     buckets: latencyBuckets,
+  });
+  const pushTime = metrics.histogram({
+    name: "pilot_xds_push_time",
+    help: "Time to make a message, in seconds",
+    labels: ["type"],
+    buckets: latencyBuckets,
+  });
+  const convergence = metrics.histogram({
+    name: "pilot_proxy_convergence_time",
+    help: "Time from the application of a change to the acknowledgement of a proxy it concerns, in seconds",
+    buckets: latencyBuckets,
+  });
+  const delivery = metrics.histogram({
+    name: "flotilla_change_delivery_seconds",
+    help: "Time from the source's event to the last acknowledgement of all proxies it concerns, in seconds",
+    labels: ["kind"],
+    buckets: latencyBuckets,
+  });
+  const lookedAt = { sent: 0, unchanged: 0 };
+  const looks = metrics.counter({
+    name: "flotilla_xds_looks_total",
+    help: "Types of streams looked at because of a change, by whether something was sent",
+    labels: ["outcome"],
+  });
+  metrics.gauge({
+    name: "flotilla_xds_wasted_push_ratio",
+    help: "Share of looks that found nothing to send, since the start",
+    collect: (gauge) => gauge.set(lookedAt.unchanged / Math.max(1, lookedAt.sent + lookedAt.unchanged)),
   });
   const rejects = metrics.counter({ name: "pilot_total_xds_rejects", help: "Messages refused", labels: ["type"] });
   const rejectsOf = new Map<string, { add(value: number): void }>(
@@ -61,6 +92,13 @@ export function createStreamMetrics(metrics: Metrics): StreamMetrics {
       size.observe(bytes, { type });
     },
     sendTime: (seconds) => sendTime.observe(seconds),
+    pushTime: (typeUrl, seconds) => pushTime.observe(seconds, { type: shortName(typeUrl) }),
+    converged: (seconds) => convergence.observe(seconds),
+    delivered: (kind, seconds) => delivery.observe(seconds, { kind }),
+    lookedAt: (outcome) => {
+      lookedAt[outcome]++;
+      looks.add(1, { outcome });
+    },
     rejected: (typeUrl) => {
       const type = shortName(typeUrl);
       rejects.add(1, { type });

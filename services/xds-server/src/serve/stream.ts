@@ -19,6 +19,7 @@ import {
   withInternedNames,
 } from "@flotilla/xds";
 import type { Pushable, PushOutcome, Urgency } from "../push/push-queue.ts";
+import type { DeliveryTracker } from "./deliveries.ts";
 import { Receipts } from "./receipts.ts";
 import type { ClientIdentity, ProxySession } from "./resource-source.ts";
 import type { StreamContext, Wire } from "./stream-context.ts";
@@ -47,6 +48,7 @@ export class Stream implements Pushable {
   readonly #onClosed: (reason: string) => void;
   readonly #receipts = new Receipts();
   readonly #retries = new Set<string>();
+  readonly #owed: DeliveryTracker;
   readonly record: StreamRecord;
   #state: StreamState = newStream;
   #isWriting = false;
@@ -62,6 +64,7 @@ export class Stream implements Pushable {
     this.#form = form;
     this.#client = client;
     this.#onClosed = onClosed;
+    this.#owed = context.deliveries.tracker();
     this.#log = context.log.child({ stream: id, proxy: client.proxy.id });
     const { proxy, identities } = client;
     const types = () => this.#receipts.view(this.#state);
@@ -84,6 +87,7 @@ export class Stream implements Pushable {
   push(): PushOutcome {
     if (this.#isClosed || this.#isWriting) return undefined;
     const { bodies, limits, now } = this.#context;
+    const startedAt = now();
     const turn = takeTurn(this.#state, {
       form: this.#form,
       bodies,
@@ -95,7 +99,10 @@ export class Stream implements Pushable {
     if (this.#retries.size > 0) this.#wakeAt(now() + limits.retryMs);
     if (turn.retryAtMs !== undefined) this.#wakeAt(turn.retryAtMs);
     this.#urgency = "normal";
-    if (turn.message !== undefined) return this.#send(turn.message);
+    const outcome = turn.message === undefined ? undefined : this.#send(turn.message);
+    this.#owed.settled((typeUrl) => this.#state.types.get(typeUrl)?.due !== undefined);
+    if (turn.message !== undefined) this.#context.metrics.pushTime(turn.message.typeUrl, (now() - startedAt) / 1000);
+    if (outcome !== undefined) return outcome;
     this.#settledAt = this.#settledPosition();
     return undefined;
   }
@@ -107,6 +114,7 @@ export class Stream implements Pushable {
     clearTimeout(this.#timer);
     this.#context.scheduler.remove(this);
     this.#session.close();
+    this.#owed.forget();
     this.#context.observer.closed?.(this.record, reason);
     this.#onClosed(reason);
   }
@@ -122,6 +130,8 @@ export class Stream implements Pushable {
     const before = this.#state.types.get(typeUrl)?.sent;
     const message = cache.encode(this.#form, body, version, this.#receipts.lastSerial(typeUrl));
     this.#step({ type: "sent", typeUrl, set, body, nonce: message.nonce, again });
+    // What is held back has yet to come.
+    if (!again) this.#owed.sent(typeUrl);
     const { bytes } = message;
     const { position } = source;
     const receipt = {
@@ -177,6 +187,7 @@ export class Stream implements Pushable {
       case "acknowledged": {
         const receipt = this.#receipts.acknowledged(effect.typeUrl, effect.nonce);
         this.#settledAt = this.#settledPosition();
+        this.#owed.answered(effect.typeUrl);
         if (receipt !== undefined) observer.acknowledged?.(this.record, effect.typeUrl, receipt);
         // Something may have waited for this.
         if (this.#isDue()) this.#wantTurn(this.#urgency);
@@ -185,6 +196,7 @@ export class Stream implements Pushable {
       case "rejected": {
         const { typeUrl, rejection } = effect;
         metrics.rejected(typeUrl);
+        this.#owed.answered(typeUrl);
         this.#log.warn("refused by the client", { type: shortName(typeUrl), ...rejection });
         observer.rejected?.(this.record, typeUrl, rejection);
         if (this.#isDue()) this.#wantTurn(this.#urgency);
@@ -196,6 +208,7 @@ export class Stream implements Pushable {
       case "forgotten":
         this.#session.forget(effect.typeUrl);
         this.#receipts.forget(effect.typeUrl);
+        this.#owed.forget(effect.typeUrl);
         return;
       case "health":
         observer.health?.(this.record, effect.healthy, effect.message);
@@ -222,7 +235,9 @@ export class Stream implements Pushable {
   #onStale(typeUrl: string, urgency: Urgency): void {
     if (this.#isClosed) return;
     if (urgency === "urgent") this.#urgency = "urgent";
-    if (this.#step({ type: "stale", typeUrl }).length > 0 || urgency === "urgent") this.#wantTurn(this.#urgency);
+    const isNew = this.#step({ type: "stale", typeUrl }).length > 0;
+    if (this.#state.types.get(typeUrl)?.due !== undefined) this.#owed.expect(typeUrl);
+    if (isNew || urgency === "urgent") this.#wantTurn(this.#urgency);
   }
 
   /** A stream that is writing asks for its next turn when that is done. */

@@ -3,6 +3,7 @@ import { createMetrics, type Metrics, noopLogger } from "@flotilla/runtime";
 import { defaultPushLimits, PushQueue, systemClock } from "../../push/push-queue.ts";
 import { type AdsOptions, AdsServer, defaultAdsLimits } from "../ads-server.ts";
 import type { StreamAuthentication } from "../authenticate.ts";
+import { Deliveries } from "../deliveries.ts";
 import { defaultStreamLimits } from "../stream-context.ts";
 import { createStreamMetrics } from "../stream-metrics.ts";
 import { StaticSource } from "./static-source.ts";
@@ -13,6 +14,7 @@ export interface TestServer extends AsyncDisposable {
   readonly source: StaticSource;
   readonly ads: AdsServer;
   readonly queue: PushQueue;
+  readonly deliveries: Deliveries;
   readonly metrics: Metrics;
 }
 
@@ -28,12 +30,15 @@ export async function startTestServer(given: TestServerOptions = {}): Promise<Te
   const { source = new StaticSource(), port = 0, limits = {}, options = {}, authentication } = given;
   const metrics = createMetrics();
   const queue = new PushQueue({ ...defaultPushLimits, clock: systemClock });
+  const streamMetrics = createStreamMetrics(metrics);
+  const deliveries = new Deliveries({ metrics: streamMetrics, nowMs: Date.now });
   const ads = new AdsServer({
     source,
     scheduler: queue,
     debug: undefined,
     observer: {},
-    metrics: createStreamMetrics(metrics),
+    metrics: streamMetrics,
+    deliveries,
     log: noopLogger,
     limits: { ...defaultAdsLimits, ...defaultStreamLimits, drainMs: 200, ...limits },
     now: () => performance.now(),
@@ -48,6 +53,7 @@ export async function startTestServer(given: TestServerOptions = {}): Promise<Te
     source,
     ads,
     queue,
+    deliveries,
     metrics,
     [Symbol.asyncDispose]: async () => {
       await listening[Symbol.asyncDispose]();

@@ -1,0 +1,95 @@
+/** Between ingest and the core: changes gather, are applied in batches, and each batch is followed to the last acknowledgement. */
+import { keyText } from "@flotilla/bus";
+import type { Change } from "@flotilla/model";
+import type { Counter, Logger, Metrics } from "@flotilla/runtime";
+import type { Config } from "./config.ts";
+import type { CoreSource } from "./core-source.ts";
+import type { ChangeSink } from "./ingest/ingest.ts";
+import { type Batch, ChangePipeline } from "./push/change-pipeline.ts";
+import { defaultDebounce } from "./push/debounce.ts";
+import { createPushMetrics, type PushMetrics } from "./push/push-metrics.ts";
+import { defaultPushLimits, PushQueue, systemClock } from "./push/push-queue.ts";
+import { Deliveries, type DeliveryMetrics } from "./serve/deliveries.ts";
+
+export interface ChangeFlowOptions {
+  readonly source: Pick<CoreSource, "apply">;
+  readonly config: Pick<Config, "debounceAfterMs" | "debounceMaxMs" | "concurrentPushes">;
+  readonly metrics: Metrics;
+  readonly streamMetrics: DeliveryMetrics;
+  readonly refused: Counter;
+  readonly log: Logger;
+}
+
+export interface ChangeFlow extends ChangeSink, Disposable {
+  readonly queue: PushQueue;
+  readonly deliveries: Deliveries;
+  /** Applies what waits now. */
+  flush(): void;
+}
+
+export function createChangeFlow({
+  source,
+  config,
+  metrics,
+  streamMetrics,
+  refused,
+  log,
+}: ChangeFlowOptions): ChangeFlow {
+  const pushMetrics = createPushMetrics(metrics);
+  const deliveries = new Deliveries({ metrics: streamMetrics, nowMs: Date.now });
+  const queue = new PushQueue({
+    clock: systemClock,
+    ...defaultPushLimits,
+    maxConcurrent: config.concurrentPushes,
+    onTurn: (waitedMs) => pushMetrics.queued(waitedMs / 1000),
+  });
+  const pipeline = new ChangePipeline<Change>({
+    clock: systemClock,
+    minGapMs: config.debounceAfterMs,
+    maxGapMs: config.debounceMaxMs,
+    urgentGapMs: Math.min(defaultDebounce.urgentGapMs, config.debounceAfterMs),
+    isBusy: () => queue.depth.waiting > 0 || queue.depth.inFlight > 0,
+    keyOf: keyText,
+    kindOf: (change) => (change.type === "config" ? change.key.kind : change.type),
+    // Endpoints are kept apart from everything else: no other change decides what they mean.
+    mayOvertake: ({ type }) => type === "endpoints",
+    apply: (batch) => applyBatch(batch, { source, deliveries, pushMetrics, refused, log }),
+  });
+  return {
+    queue,
+    deliveries,
+    apply: (changes, position, urgency, eventTimeMs) => pipeline.offer({ changes, position, urgency, eventTimeMs }),
+    flush: () => pipeline.flush(),
+    [Symbol.dispose]: () => pipeline[Symbol.dispose](),
+  };
+}
+
+interface Applying extends Pick<ChangeFlowOptions, "source" | "refused" | "log"> {
+  readonly deliveries: Deliveries;
+  readonly pushMetrics: PushMetrics;
+}
+
+function applyBatch(
+  { changes, position, urgency, eventTimesMs, waitedMs }: Batch<Change>,
+  { source, deliveries, pushMetrics, refused, log }: Applying,
+): void {
+  const started = performance.now();
+  const refusals = deliveries.during(eventTimesMs, () => source.apply(changes, position, urgency));
+  for (const { change, error } of refusals) {
+    refused.add(1);
+    log.error("a change cannot be applied, its object stays as it was", { key: keyText(change), error });
+  }
+  const ms = performance.now() - started;
+  pushMetrics.applied(ms / 1000);
+  pushMetrics.debounced(waitedMs / 1000);
+  for (const type of new Set(changes.map(triggerOf))) pushMetrics.triggered(type);
+  log.debug("applied", { changes: changes.length, position, urgency, ms: Math.round(ms) });
+}
+
+/** As istiod groups the reasons of its pushes. */
+function triggerOf(change: Change): string {
+  if (change.type === "endpoints") return "endpoint";
+  if (change.type === "service") return "service";
+  if (change.key.kind === "MeshNetworks") return "networks";
+  return change.key.kind === "MeshConfig" ? "global" : "config";
+}

@@ -1,0 +1,126 @@
+/**
+ * From groups of changes as they arrive to batches that are applied. What is urgent overtakes what waits, as far as that
+ * cannot be noticed: an overtaken change of the same key is dropped, and the position only moves on when everything
+ * up to it has been applied.
+ */
+import { Debouncer } from "./debounce.ts";
+import type { PushClock, Urgency } from "./push-queue.ts";
+
+export interface OfferedGroup<Change> {
+  readonly changes: readonly Change[];
+  /** Place in the fleet's sequence. */
+  readonly position: number;
+  readonly urgency: Urgency;
+  /** When the source changed, milliseconds since the epoch; 0: nobody knows. */
+  readonly eventTimeMs: number;
+}
+
+export interface Batch<Change> {
+  readonly changes: readonly Change[];
+  /** Everything up to it is applied with this batch and those before. */
+  readonly position: number;
+  readonly urgency: Urgency;
+  /** Oldest event by kind of change, milliseconds since the epoch, for kinds whose event is known. */
+  readonly eventTimesMs: ReadonlyMap<string, number>;
+  /** How long the first of the batch has waited. */
+  readonly waitedMs: number;
+}
+
+export interface PipelineOptions<Change> {
+  readonly clock: PushClock;
+  /** Must not throw. */
+  readonly apply: (batch: Batch<Change>) => void;
+  readonly isBusy: () => boolean;
+  readonly minGapMs: number;
+  readonly maxGapMs: number;
+  readonly urgentGapMs: number;
+  readonly keyOf: (change: Change) => string;
+  readonly kindOf: (change: Change) => string;
+  /** Whether its effect does not depend on changes of other keys that came before. */
+  readonly mayOvertake: (change: Change) => boolean;
+}
+
+interface Waiting<Change> extends OfferedGroup<Change> {
+  readonly arrival: number;
+  readonly arrivedAt: number;
+}
+
+export class ChangePipeline<Change> implements Disposable {
+  readonly #options: PipelineOptions<Change>;
+  readonly #bulk: Debouncer<Waiting<Change>>;
+  readonly #urgent: Debouncer<Waiting<Change>>;
+  /** Keys of urgent changes that were applied while bulk waited, with their arrival. */
+  readonly #overtaken = new Map<string, number>();
+  #arrivals = 0;
+  #offered = 0;
+  #applied = 0;
+
+  constructor(options: PipelineOptions<Change>) {
+    const { clock, isBusy, minGapMs, maxGapMs, urgentGapMs } = options;
+    this.#options = options;
+    this.#bulk = new Debouncer({ clock, isBusy, minGapMs, maxGapMs, urgentGapMs, flush: (all) => this.#applyAll(all) });
+    const limits = { minGapMs: urgentGapMs, maxGapMs: urgentGapMs, urgentGapMs };
+    this.#urgent = new Debouncer({ clock, isBusy: () => false, ...limits, flush: (all) => this.#overtake(all) });
+  }
+
+  offer(group: OfferedGroup<Change>): void {
+    const { clock, mayOvertake } = this.#options;
+    this.#offered = Math.max(this.#offered, group.position);
+    const waiting = { ...group, arrival: ++this.#arrivals, arrivedAt: clock.now() };
+    const overtakes = group.urgency === "urgent" && group.changes.every(mayOvertake);
+    (overtakes ? this.#urgent : this.#bulk).offer(waiting, group.urgency);
+  }
+
+  /** Applies what waits now. */
+  flush(): void {
+    this.#urgent.flushNow();
+    this.#bulk.flushNow();
+  }
+
+  [Symbol.dispose](): void {
+    this.#bulk[Symbol.dispose]();
+    this.#urgent[Symbol.dispose]();
+  }
+
+  #overtake(groups: readonly Waiting<Change>[]): void {
+    const isAlone = this.#bulk.waiting === 0;
+    if (!isAlone) {
+      const { keyOf } = this.#options;
+      for (const { changes, arrival } of groups)
+        for (const change of changes) this.#overtaken.set(keyOf(change), arrival);
+    }
+    this.#apply(groups, isAlone ? this.#offered : this.#applied, "urgent");
+  }
+
+  #applyAll(groups: readonly Waiting<Change>[]): void {
+    // What is urgent and still waits lies within the positions of the batch.
+    this.#urgent.flushNow();
+    const isUrgent = groups.some(({ urgency }) => urgency === "urgent");
+    this.#apply(
+      groups.map((group) => this.#withoutOvertaken(group)),
+      this.#offered,
+      isUrgent ? "urgent" : "normal",
+    );
+    this.#overtaken.clear();
+  }
+
+  #withoutOvertaken(group: Waiting<Change>): Waiting<Change> {
+    if (this.#overtaken.size === 0) return group;
+    const { keyOf } = this.#options;
+    const isCurrent = (change: Change) => (this.#overtaken.get(keyOf(change)) ?? 0) < group.arrival;
+    return { ...group, changes: group.changes.filter(isCurrent) };
+  }
+
+  #apply(groups: readonly Waiting<Change>[], position: number, urgency: Urgency): void {
+    const { clock, apply, kindOf } = this.#options;
+    this.#applied = Math.max(this.#applied, position);
+    const eventTimesMs = new Map<string, number>();
+    for (const { changes, eventTimeMs } of groups) {
+      if (eventTimeMs <= 0) continue;
+      for (const kind of new Set(changes.map(kindOf)))
+        eventTimesMs.set(kind, Math.min(eventTimesMs.get(kind) ?? eventTimeMs, eventTimeMs));
+    }
+    const waitedMs = clock.now() - Math.min(...groups.map(({ arrivedAt }) => arrivedAt));
+    apply({ changes: groups.flatMap(({ changes }) => changes), position, urgency, eventTimesMs, waitedMs });
+  }
+}

@@ -44,6 +44,8 @@ export class Graph<Subject> {
   /** By query and argument: a lookup makes no text of both. */
   readonly #slots = new Map<Query<Subject, QueryArg, unknown>, Map<QueryArg, Slot<Subject>>>();
   readonly #running = new Set<Place<Subject>>();
+  /** The results that have found something: few, and asked for often. */
+  readonly #reporting = new Set<QueryCell<Subject>>();
   /** Cells that lost a dependent while something ran that may be about to use them. */
   readonly #unused = new Set<AnyCell<Subject>>();
   readonly #source: Source<Subject>;
@@ -111,9 +113,7 @@ export class Graph<Subject> {
 
   /** What the results that are kept have found, each result's findings once. */
   findings(): readonly Finding[] {
-    return [...this.#slots.values()].flatMap((slots) =>
-      [...slots.values()].flatMap((slot) => slot.cells().flatMap((cell) => cell.findings)),
-    );
+    return [...this.#reporting].flatMap((cell) => cell.findings);
   }
 
   /** The keys of all inputs that the result for `subject` was computed from, nearest first. */
@@ -231,6 +231,8 @@ export class Graph<Subject> {
     for (const dep of before) if (!recorder.deps.has(dep)) this.#release(dep, cell);
     cell.trace = trace;
     cell.findings = recorder.findings;
+    if (cell.findings.length > 0) this.#reporting.add(cell);
+    else this.#reporting.delete(cell);
     cell.state = "clean";
     if (moved) cell.slot.insert(cell);
     // A result that moved may be equal, but whoever inherited its trace has to learn the new one.
@@ -257,6 +259,7 @@ export class Graph<Subject> {
     }
     if (cell.observers !== undefined || cell.state === "disposed") return;
     cell.state = "disposed";
+    this.#reporting.delete(cell);
     this.#results--;
     cell.slot.remove(cell);
     if (cell.slot.isEmpty) this.#dropSlot(cell);

@@ -42,10 +42,6 @@ export class Slot<Subject> implements Place<Subject> {
   remove(cell: QueryCell<Subject>): void {
     if (this.#root !== undefined) this.#root = prune(this.#root, cell);
   }
-
-  cells(): readonly QueryCell<Subject>[] {
-    return this.#root === undefined ? [] : leaves(this.#root);
-  }
 }
 
 function isBranch<S>(node: TreeNode<S>): node is Branch<S> {
@@ -94,8 +90,4 @@ function anyLeaf<S>(node: TreeNode<S>): QueryCell<S> {
     found = first;
   }
   return found;
-}
-
-function leaves<S>(node: TreeNode<S>): readonly QueryCell<S>[] {
-  return isBranch(node) ? [...node.answers.values()].flatMap(leaves) : [node];
 }

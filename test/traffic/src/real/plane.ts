@@ -40,6 +40,14 @@ export class Plane {
     return this.#json(this.#controlPlane.layout.ports.http, "/debug/push_status");
   }
 
+  /** The value of a metric without labels. */
+  async metric(name: string): Promise<number> {
+    const text = await this.#text(this.#controlPlane.layout.ports.http, "/metrics");
+    const line = text.split("\n").find((one) => one.startsWith(`${name} `));
+    if (line === undefined) throw new Error(`there is no metric ${name}`);
+    return Number(line.slice(name.length + 1));
+  }
+
   /** Objects that were refused. */
   async problems(): Promise<readonly Problem[]> {
     const page = await this.#json<{ readonly problems: readonly Problem[] }>(
@@ -57,9 +65,13 @@ export class Plane {
   }
 
   async #json<Shape>(port: number, path: string): Promise<Shape> {
+    return JSON.parse(await this.#text(port, path)) as Shape;
+  }
+
+  async #text(port: number, path: string): Promise<string> {
     const response = await fetch(`http://127.0.0.1:${port}${path}`);
     if (!response.ok) throw new Error(`${path} answers ${response.status}`);
-    return (await response.json()) as Shape;
+    return response.text();
   }
 }
 

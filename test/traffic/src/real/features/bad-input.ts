@@ -4,12 +4,14 @@ import { until } from "@flotilla/runtime";
 import type { Feature } from "../feature.ts";
 import type { Plane, Problem } from "../plane.ts";
 
-/** The finding about an object in the push status. */
+/** The finding about an object in the push status; the metric of that name counts it. */
 async function pushStatus(plane: Plane, metric: string, object: string): Promise<string> {
-  return until(async () => (await plane.pushStatus())[metric]?.[object]?.message, {
+  const message = await until(async () => (await plane.pushStatus())[metric]?.[object]?.message, {
     withinMs: 5_000,
     what: `${metric} of ${object} in the push status`,
   });
+  assert.ok((await plane.metric(metric)) >= 1, metric);
+  return message;
 }
 
 async function refusal(plane: Plane, object: string): Promise<Problem> {

@@ -4,6 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { authorization } from "./features/authorization.ts";
 import {
   badExpression,
   editGoneWrong,
@@ -36,7 +37,7 @@ const lab = await Lab.start([
   ...[headers, redirects, rewrites, directResponses, cors],
   ...[tcpRoutes, tlsRoutes],
   ...[tlsOrigination, http2],
-  ...[mutualTls, registryOnly],
+  ...[mutualTls, authorization, registryOnly],
   ...[
     unknownSubset,
     badExpression,

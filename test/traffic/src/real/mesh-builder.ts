@@ -123,7 +123,8 @@ export class MeshBuilder {
   }
 
   object(kind: string, name: string, spec: object): void {
-    const apiVersion = kind === "PeerAuthentication" ? "security.istio.io/v1" : "networking.istio.io/v1";
+    const group = kind === "PeerAuthentication" || kind === "AuthorizationPolicy" ? "security" : "networking";
+    const apiVersion = `${group}.istio.io/v1`;
     this.#documents.push(JSON.stringify({ apiVersion, kind, metadata: { name, namespace }, spec }));
   }
 

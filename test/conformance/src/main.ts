@@ -21,6 +21,7 @@ const claimedGroups = [
   "locality",
   "mesh",
   "large",
+  "security",
 ];
 /** Until gateways are claimed too. */
 const claimedProxyTypes = ["sidecar"];

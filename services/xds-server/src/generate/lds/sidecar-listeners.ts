@@ -10,7 +10,9 @@ import { query, type View } from "../../snapshot/view.ts";
 import { createGenerator } from "../generator.ts";
 import { tellsAttempts } from "../rds/attempt-count.ts";
 import { statName } from "../shared/stat-name.ts";
-import { authorizationHttpFilters, authorizationNetworkFilters } from "./authz/filters.ts";
+import { jwtFilters } from "./authn/jwt-filter.ts";
+import { authorizer } from "./authz/ext-authz.ts";
+import { authorizationHttpFilters, authorizationNetworkFilters, customProvider } from "./authz/filters.ts";
 import { type BoundInboundInputs, buildBoundInbound } from "./inbound/bound-inbound.ts";
 import type { AuthorizationFilters, InboundChainInputs } from "./inbound/inbound-chains.ts";
 import { type InboundPort, inboundPorts } from "./inbound/inbound-ports.ts";
@@ -122,8 +124,13 @@ const meshTls = query<MeshTlsParameters>(
 );
 
 const authorizationFilters = query<AuthorizationFilters>("authorization-filters", (view) => {
-  const inputs = { policies: view.read(authorizationPolicies), trustDomains: view.read(trustDomains) };
-  return { http: authorizationHttpFilters(inputs), network: authorizationNetworkFilters(inputs) };
+  const policies = view.read(authorizationPolicies);
+  const provider = customProvider(policies);
+  const asked = provider === undefined ? undefined : authorizer(view, provider);
+  const inputs = { policies, trustDomains: view.read(trustDomains), authorizer: asked };
+  // Policies may ask for what a token says.
+  const http = [...jwtFilters(view), ...authorizationHttpFilters(inputs)];
+  return { http, network: authorizationNetworkFilters(inputs) };
 });
 
 const serverFiles = query<ServerFiles>("server-files", ({ proxy }) => ({

@@ -5,6 +5,7 @@ import { authorizationPoliciesByNamespace } from "../scope/authz.ts";
 import { destinationRulesByHost } from "../scope/destination-rules.ts";
 import { grantingDestinationRules } from "../scope/granted-secrets.ts";
 import { hashingDestinationRules } from "../scope/hashed-hosts.ts";
+import { requestAuthenticationsByNamespace } from "../scope/request-authn.ts";
 import { ruledHosts } from "../scope/ruled-hosts.ts";
 import { sidecarsByNamespace } from "../scope/sidecar.ts";
 import { telemetriesByNamespace } from "../scope/telemetry.ts";
@@ -16,6 +17,7 @@ export const rowIndexes: readonly RowIndex<never>[] = [
   grantingDestinationRules,
   hashingDestinationRules,
   peerAuthenticationsByNamespace,
+  requestAuthenticationsByNamespace,
   ruledHosts,
   sidecarsByNamespace,
   telemetriesByNamespace,

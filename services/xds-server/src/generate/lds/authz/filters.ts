@@ -12,11 +12,20 @@ import {
   type AuthorizationPolicy,
 } from "@flotilla/proto/security/v1beta1/authorization_policy_pb";
 import { networkFilter } from "../network/filters.ts";
+import { type Authorizer, httpExtAuthz, networkExtAuthz, shadowPrefix } from "./ext-authz.ts";
 import { rbacRules } from "./rbac.ts";
 
 export interface AuthorizationInputs {
   readonly policies: readonly Config<AuthorizationPolicy>[];
   readonly trustDomains: readonly string[];
+  /** Who is asked about CUSTOM policies; undefined where nobody can be. */
+  readonly authorizer: Authorizer | undefined;
+}
+
+/** Policies of several providers exclude each other: then there is none. */
+export function customProvider(policies: readonly Config<AuthorizationPolicy>[]): string | undefined {
+  const [only, ...others] = new Set(customPolicies(policies).map(providerOf));
+  return others.length > 0 ? undefined : only;
 }
 
 type RbacParts = Pick<ReturnType<typeof create<typeof HttpRbacSchema>>, "shadowRulesStatPrefix"> & {
@@ -25,24 +34,33 @@ type RbacParts = Pick<ReturnType<typeof create<typeof HttpRbacSchema>>, "shadowR
 };
 
 export function authorizationHttpFilters(inputs: AuthorizationInputs): readonly HttpFilter[] {
-  return allParts(inputs, false).map((parts) =>
-    create(HttpFilterSchema, {
-      name: "envoy.filters.http.rbac",
-      configType: { case: "typedConfig", value: pack(HttpRbacSchema, create(HttpRbacSchema, parts)) },
-    }),
-  );
+  const asked =
+    inputs.authorizer && customPolicies(inputs.policies).length > 0 ? [httpExtAuthz(inputs.authorizer)] : [];
+  return [...customParts(inputs, false).map(httpRbac), ...asked, ...decidedParts(inputs, false).map(httpRbac)];
 }
 
 export function authorizationNetworkFilters(inputs: AuthorizationInputs): readonly Filter[] {
-  return allParts(inputs, true).map((parts) => {
-    const config = create(NetworkRbacSchema, { ...parts, statPrefix: "tcp." });
-    return networkFilter("envoy.filters.network.rbac", pack(NetworkRbacSchema, config));
+  const asked = inputs.authorizer && networkExtAuthz(inputs.authorizer);
+  const isAsked = asked !== undefined && customPolicies(inputs.policies).length > 0;
+  // What can be asked about requests only passes as a connection.
+  const custom = inputs.authorizer === undefined || isAsked ? customParts(inputs, true) : [];
+  return [...custom.map(networkRbac), ...(isAsked ? [asked] : []), ...decidedParts(inputs, true).map(networkRbac)];
+}
+
+function httpRbac(parts: RbacParts): HttpFilter {
+  return create(HttpFilterSchema, {
+    name: "envoy.filters.http.rbac",
+    configType: { case: "typedConfig", value: pack(HttpRbacSchema, create(HttpRbacSchema, parts)) },
   });
 }
 
-function allParts(inputs: AuthorizationInputs, tcp: boolean): readonly RbacParts[] {
+function networkRbac(parts: RbacParts): Filter {
+  const config = create(NetworkRbacSchema, { ...parts, statPrefix: "tcp." });
+  return networkFilter("envoy.filters.network.rbac", pack(NetworkRbacSchema, config));
+}
+
+function decidedParts(inputs: AuthorizationInputs, tcp: boolean): readonly RbacParts[] {
   return [
-    ...customParts(inputs, tcp),
     ...partsOf(inputs, tcp, Action.AUDIT, RBAC_Action.LOG),
     ...partsOf(inputs, tcp, Action.DENY, RBAC_Action.DENY),
     ...partsOf(inputs, tcp, Action.ALLOW, RBAC_Action.ALLOW),
@@ -76,21 +94,26 @@ function isDryRun({ annotations }: Config): boolean {
   return annotations["istio.io/dry-run"] === "true";
 }
 
-/** A provider that cannot be asked denies what it was to decide. */
-function customParts({ policies, trustDomains }: AuthorizationInputs, tcp: boolean): readonly RbacParts[] {
-  const custom = policies.filter((policy) => policy.spec.action === Action.CUSTOM && !isDryRun(policy));
-  const providers = [...new Set(custom.map(providerOf))].sort();
-  return providers.map((provider) => ({
-    rules: rbacRules({
+/** What is marked for the one provider; where nobody can be asked, what was to be decided is denied. */
+function customParts({ policies, trustDomains, authorizer }: AuthorizationInputs, tcp: boolean): readonly RbacParts[] {
+  const custom = customPolicies(policies);
+  return [...new Set(custom.map(providerOf))].sort().map((provider) => {
+    const rules = rbacRules({
       policies: custom.filter((policy) => providerOf(policy) === provider),
       action: RBAC_Action.DENY,
       tcp,
       trustDomains,
       prefix: `istio-ext-authz-${provider}-`,
-      suffix: "-deny-due-to-bad-CUSTOM-action",
-    }),
-    shadowRulesStatPrefix: "",
-  }));
+      suffix: authorizer === undefined ? "-deny-due-to-bad-CUSTOM-action" : "",
+    });
+    return authorizer === undefined
+      ? { rules, shadowRulesStatPrefix: "" }
+      : { shadowRules: rules, shadowRulesStatPrefix: shadowPrefix };
+  });
+}
+
+function customPolicies(policies: readonly Config<AuthorizationPolicy>[]): readonly Config<AuthorizationPolicy>[] {
+  return policies.filter((policy) => policy.spec.action === Action.CUSTOM && !isDryRun(policy));
 }
 
 function providerOf({ spec }: Config<AuthorizationPolicy>): string {

@@ -144,6 +144,67 @@ export const settings = {
     default: false,
     sentence: "A changed root bundle is taken if one of the two bundles contains the other.",
   }),
+  kubeconfig: text({
+    env: "CA_KUBECONFIG",
+    default: undefined,
+    sentence: "A kubeconfig file of the cluster to work for; in a pod of the cluster none is needed.",
+  }),
+  kubeHost: text({
+    env: "KUBERNETES_SERVICE_HOST",
+    default: undefined,
+    sentence:
+      "Address of the API server as Kubernetes tells it to pods; with it tokens are reviewed and roots are written there.",
+  }),
+  kubePort: text({ env: "KUBERNETES_SERVICE_PORT", default: "443", sentence: "Port of the API server, likewise." }),
+  clusterId: text({ env: "CLUSTER_ID", default: "Kubernetes", sentence: "Name of the own cluster." }),
+  clusterAliases: list({
+    env: "CLUSTER_ALIASES",
+    default: [],
+    sentence: "Other names of clusters, as alias=cluster.",
+  }),
+  jwtPolicy: oneOf({
+    env: "JWT_POLICY",
+    default: "third-party-jwt",
+    values: ["third-party-jwt", "first-party-jwt"],
+    sentence: "With first-party-jwt, Kubernetes tokens without an audience are taken too.",
+  }),
+  maxReviews: integer({
+    env: "CA_MAX_TOKEN_REVIEWS",
+    default: 16,
+    min: 1,
+    sentence: "Tokens that the API server is asked about at a time.",
+  }),
+  rootSecret: text({
+    env: "CA_SELF_SIGNED_SECRET",
+    default: "istio-ca-secret",
+    sentence: "Secret of a self-signed root in POD_NAMESPACE, where there is a cluster.",
+  }),
+  rootConfigMap: text({
+    env: "PILOT_CA_CERT_CONFIGMAP",
+    default: "istio-ca-root-cert",
+    sentence: "ConfigMap in every namespace from where pods mount the roots.",
+  }),
+  externalCa: oneOf({
+    env: "EXTERNAL_CA",
+    default: "",
+    values: ["", "ISTIOD_RA_KUBERNETES_API"],
+    sentence: "With ISTIOD_RA_KUBERNETES_API a signer of Kubernetes signs for workloads.",
+  }),
+  kubeSigner: text({
+    env: "K8S_SIGNER",
+    default: undefined,
+    sentence: "The signer (domain/name) for requests that name none, with EXTERNAL_CA.",
+  }),
+  signerDomain: text({
+    env: "CERT_SIGNER_DOMAIN",
+    default: undefined,
+    sentence: "Domain of the signers that requests may name (CertSigner).",
+  }),
+  signerRootFile: text({
+    env: "K8S_SIGNER_ROOT_FILE",
+    default: "/var/run/secrets/kubernetes.io/serviceaccount/ca.crt",
+    sentence: "Roots of K8S_SIGNER, where caCertificates of the MeshConfig name none for it.",
+  }),
   bundleEndpoints: text({
     env: "SPIFFE_BUNDLE_ENDPOINTS",
     default: "",

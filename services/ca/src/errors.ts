@@ -9,7 +9,8 @@ export type CaErrorCode =
   | "CA_BAD_MATERIAL"
   | "CA_NODE_REFUSED"
   | "CA_ROTATION"
-  | "CA_BAD_BUNDLE";
+  | "CA_BAD_BUNDLE"
+  | "CA_SIGNER_FAILED";
 
 export class CaError extends Error {
   override readonly name = "CaError";

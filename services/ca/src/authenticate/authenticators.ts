@@ -27,10 +27,9 @@ export function createAuthenticator(
   { trustDomain, trustDomains, nowMs, log, clusters }: AuthenticatorParts,
 ): Authenticator {
   const { clockToleranceMs, audiences, trustedNetworks } = config;
+  const policy = config.jwtPolicy === "first-party-jwt" ? "first-party" : "third-party";
   const review: readonly Authenticator[] =
-    clusters === undefined
-      ? []
-      : [tokenReviewAuthenticator({ ...clusters, audiences, policy: "third-party", trustDomain, nowMs })];
+    clusters === undefined ? [] : [tokenReviewAuthenticator({ ...clusters, audiences, policy, trustDomain, nowMs })];
   const hop = clientCertificateAuthenticator({ nowMs });
   const direct = firstOf([
     hop,

@@ -12,6 +12,8 @@ import type { Logger } from "@flotilla/runtime";
 interface MeshValues {
   readonly trustDomain?: string;
   readonly trustDomainAliases?: readonly string[];
+  /** PEM by signer, of caCertificates with certSigners. */
+  readonly signerPems?: Readonly<Record<string, string>>;
   /** Of caCertificates. */
   readonly pems?: readonly string[];
   readonly bundleUrls?: readonly string[];
@@ -50,6 +52,11 @@ export class MeshTrust {
     return { pems: this.#mesh.pems ?? [], urls: this.#mesh.bundleUrls ?? [] };
   }
 
+  /** PEM of the roots of a Kubernetes signer, as caCertificates have them. */
+  rootsOfSigner(signer: string): string | undefined {
+    return this.#mesh.signerPems?.[signer];
+  }
+
   /** Called when something of it is other from now on. */
   onChange(listener: () => void): void {
     this.#listeners.push(listener);
@@ -82,9 +89,9 @@ export class MeshTrust {
 
   async #apply(change: ConfigChange): Promise<void> {
     const { log, file } = this.#options;
-    const before = JSON.stringify([this.all, this.anchors]);
+    const before = JSON.stringify([this.all, this.#mesh]);
     this.#mesh = change.op === "put" ? valuesOf(change.value.spec) : {};
-    if (JSON.stringify([this.all, this.anchors]) === before) return;
+    if (JSON.stringify([this.all, this.#mesh]) === before) return;
     log.info("trust domain taken from the mesh", { trustDomain: this.trustDomain, all: this.all });
     try {
       await mkdir(dirname(file), { recursive: true, mode: 0o700 });
@@ -106,7 +113,15 @@ function valuesOf(spec: unknown): MeshValues {
       return typeof value === "string" && value !== "" ? [value] : [];
     });
   const [pems, bundleUrls] = [textsOf("pem"), textsOf("spiffeBundleUrl")];
+  const signerPems: Record<string, string> = {};
+  for (const entry of entries) {
+    const { pem, certSigners } = (entry ?? {}) as { readonly pem?: unknown; readonly certSigners?: unknown };
+    if (typeof pem !== "string" || !Array.isArray(certSigners)) continue;
+    for (const signer of certSigners as readonly unknown[])
+      signerPems[String(signer)] = (signerPems[String(signer)] ?? "") + pem;
+  }
   return {
+    ...(Object.keys(signerPems).length > 0 && { signerPems }),
     ...(pems.length > 0 && { pems }),
     ...(bundleUrls.length > 0 && { bundleUrls }),
     ...(typeof trustDomain === "string" && trustDomain !== "" && { trustDomain }),

@@ -7,7 +7,7 @@ import { mkdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { replaceFile } from "@flotilla/auth";
 import type { MaterialFiles } from "./material.ts";
-import { openSelfSigned, renewSelfSigned, type SelfSignedOptions } from "./self-signed.ts";
+import { openSelfSigned, readSelfSigned, renewSelfSigned, type SelfSignedOptions } from "./self-signed.ts";
 
 export type RootOptions = Omit<SelfSignedOptions, "directory">;
 
@@ -29,6 +29,12 @@ export function diskStore(directory: string): SelfSignedStore {
   return new DiskStore(directory);
 }
 
+/** A root that was made on disk before; undefined if none was. */
+export async function rootOnDisk(directory: string): Promise<MaterialFiles | undefined> {
+  const { current } = await new DiskStore(directory).places();
+  return readSelfSigned(join(directory, current));
+}
+
 interface Places {
   /** Below the directory; empty for the directory itself. */
   readonly current: string;
@@ -45,38 +51,38 @@ class DiskStore implements SelfSignedStore {
   }
 
   async open(options: RootOptions, nowMs: number): Promise<MaterialFiles> {
-    const { current } = await this.#places();
+    const { current } = await this.places();
     return openSelfSigned({ ...options, directory: join(this.#directory, current) }, nowMs);
   }
 
   async renew(options: RootOptions, gracePercent: number, nowMs: number): Promise<MaterialFiles> {
-    const { current } = await this.#places();
+    const { current } = await this.places();
     return renewSelfSigned({ ...options, directory: join(this.#directory, current) }, gracePercent, nowMs);
   }
 
   async next(options: RootOptions, nowMs: number): Promise<MaterialFiles | undefined> {
-    const { next } = await this.#places();
+    const { next } = await this.places();
     return next === undefined
       ? undefined
       : openSelfSigned({ ...options, directory: join(this.#directory, next) }, nowMs);
   }
 
   async makeNext(options: RootOptions, nowMs: number): Promise<MaterialFiles> {
-    const { current, next = `root-${randomUUID().slice(0, 8)}` } = await this.#places();
+    const { current, next = `root-${randomUUID().slice(0, 8)}` } = await this.places();
     const files = await openSelfSigned({ ...options, directory: join(this.#directory, next) }, nowMs);
     await this.#tell({ current, next });
     return files;
   }
 
   async promote(): Promise<void> {
-    const { current, next } = await this.#places();
+    const { current, next } = await this.places();
     if (next === undefined) return;
     await this.#tell({ current: next });
     await this.#destroy(current);
   }
 
   async dropNext(): Promise<void> {
-    const { current, next } = await this.#places();
+    const { current, next } = await this.places();
     if (next === undefined) return;
     await this.#tell({ current });
     await this.#destroy(next);
@@ -87,7 +93,7 @@ class DiskStore implements SelfSignedStore {
     if (place !== "") await rm(join(this.#directory, place), { recursive: true, force: true });
   }
 
-  async #places(): Promise<Places> {
+  async places(): Promise<Places> {
     try {
       return JSON.parse(await readFile(this.#file, "utf8")) as Places;
     } catch (error) {

@@ -35,7 +35,7 @@ export async function openSelfSigned(options: SelfSignedOptions, nowMs: number):
   const files = filesIn(directory);
   let keyPem = await readIfThere(files.key);
   if (keyPem === undefined) {
-    await createFile(files.key, privateKeyPem(await generatePrivateKey(keyType)), 0o600);
+    await createFile(files.key, await newKey(keyType), 0o600);
     keyPem = await readFile(files.key, "utf8");
   }
   let rootPem = await readIfThere(files.certificate);
@@ -43,6 +43,14 @@ export async function openSelfSigned(options: SelfSignedOptions, nowMs: number):
     await createFile(files.certificate, makeRoot(keyPem, options, nowMs), 0o644);
     rootPem = await readFile(files.certificate, "utf8");
   }
+  return { keyPem, certificatePem: rootPem, rootsPem: rootPem, origin: "self-signed" };
+}
+
+/** Undefined when there is none. */
+export async function readSelfSigned(directory: string): Promise<MaterialFiles | undefined> {
+  const files = filesIn(directory);
+  const [keyPem, rootPem] = [await readIfThere(files.key), await readIfThere(files.certificate)];
+  if (keyPem === undefined || rootPem === undefined) return undefined;
   return { keyPem, certificatePem: rootPem, rootsPem: rootPem, origin: "self-signed" };
 }
 
@@ -64,14 +72,31 @@ export async function renewSelfSigned(
 ): Promise<MaterialFiles> {
   const found = await openSelfSigned(options, nowMs);
   if (!isRenewalDue(parseCertificatePem(found.certificatePem), gracePercent, nowMs)) return found;
-  const times = { notBeforeMs: nowMs - skewMs, notAfterMs: nowMs + options.ttlMs };
-  const root = parseCertificatePem(found.certificatePem);
-  const renewed = certificatePem(renewRoot(root, parsePrivateKey(found.keyPem), { serial: randomBytes(16), ...times }));
+  const renewed = renewedRoot(found, options.ttlMs, nowMs);
   await replaceFile(filesIn(options.directory).certificate, renewed, 0o644);
   return { ...found, certificatePem: renewed, rootsPem: renewed };
 }
 
-function makeRoot(keyPem: string, { ttlMs, trustDomain }: SelfSignedOptions, nowMs: number): string {
+export async function newKey(keyType: KeyAlgorithm): Promise<string> {
+  return privateKeyPem(await generatePrivateKey(keyType));
+}
+
+/** The certificate again, for the same key and name. */
+export function renewedRoot(
+  { keyPem, certificatePem: pem }: Pick<MaterialFiles, "keyPem" | "certificatePem">,
+  ttlMs: number,
+  nowMs: number,
+): string {
+  const times = { notBeforeMs: nowMs - skewMs, notAfterMs: nowMs + ttlMs };
+  const root = parseCertificatePem(pem);
+  return certificatePem(renewRoot(root, parsePrivateKey(keyPem), { serial: randomBytes(16), ...times }));
+}
+
+export function makeRoot(
+  keyPem: string,
+  { ttlMs, trustDomain }: Pick<SelfSignedOptions, "ttlMs" | "trustDomain">,
+  nowMs: number,
+): string {
   const root = issueRoot(
     {
       serial: randomBytes(16),

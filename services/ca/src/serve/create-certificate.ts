@@ -4,22 +4,26 @@
  */
 import { isIP } from "node:net";
 import { type Authenticated, type Authenticator, type Caller, parseIdentity } from "@flotilla/auth";
+import type { Csr, San } from "@flotilla/pki";
 import type { IstioCertificateRequest } from "@flotilla/proto/security/v1alpha1/ca_pb";
 import type { Logger } from "@flotilla/runtime";
 import { authorizeNode, type NodeRules } from "../authorize/node-authorization.ts";
 import { grantedNames, type ServingRules } from "../authorize/serving-names.ts";
+import { type DelegateOptions, issueByDelegate, signerOf } from "../delegate/registration-authority.ts";
 import { CaError } from "../errors.ts";
 import type { CaMetrics } from "../metrics.ts";
 import type { SigningMaterial } from "../roots/material.ts";
 import type { Holding } from "../rotation/ledger.ts";
 import type { FairQueue } from "../sign/fair-queue.ts";
-import { type Issued, issueWorkload } from "../sign/issue-workload.ts";
+import { type Issued, issueWorkload, type WorkloadRequest } from "../sign/issue-workload.ts";
 import { type TtlRules, ttlOf } from "../sign/ttl.ts";
 import { internal, kindOf, type Reply, replyOf, unauthenticated } from "./status.ts";
 
 export interface IssuerParts {
   readonly authenticator: Authenticator;
   readonly material: () => SigningMaterial | undefined;
+  /** Signers of Kubernetes. */
+  readonly delegate: DelegateOptions;
   readonly ttl: TtlRules;
   readonly serving: ServingRules;
   readonly node: NodeRules;
@@ -58,7 +62,7 @@ export async function createCertificate(
   try {
     const order = await authorize(request, caller, parts);
     if ("code" in order) return order;
-    const issued = await parts.queue.run(order.proof.principal ?? order.identity, () => sign(request, order, parts));
+    const issued = await parts.queue.run(order.proof.principal ?? order.identity, () => issue(request, order, parts));
     return { chain: issued.chain };
   } catch (error) {
     if (!(error instanceof CaError)) {
@@ -96,45 +100,59 @@ async function authorize(request: IstioCertificateRequest, caller: Caller, parts
   return { caller, proof, identity: wanted };
 }
 
-function sign(request: IstioCertificateRequest, { caller, proof, identity }: Order, parts: IssuerParts): Issued {
-  const { material, ttl, serving, nowMs, randomSerial, record, metrics, log } = parts;
+/** By a signer of Kubernetes where one is meant, else by ourselves. @throws CaError */
+function issue(request: IstioCertificateRequest, order: Order, parts: IssuerParts): Issued | Promise<Issued> {
+  const { delegate, ttl, serving } = parts;
+  const { identity, proof } = order;
+  const wish = request.metadata?.["CertSigner"];
+  const signer = signerOf(wish === undefined ? undefined : String(wish), delegate);
+  const namesFor = (csr: Csr): readonly San[] =>
+    identity === proof.principal ? grantedNames(identity, csr.sans, serving) : [];
+  const asked = { csrPem: request.csr, identity, namesFor, ttlMs: ttlOf(request.validityDuration, ttl) };
+  if (signer === undefined) return sign(asked, request, order, parts);
+  return issueByDelegate(asked, signer, delegate).then((issued) => tell(issued, order, parts, { signer }));
+}
+
+function sign(
+  asked: Pick<WorkloadRequest, "csrPem" | "identity" | "namesFor" | "ttlMs">,
+  request: IstioCertificateRequest,
+  order: Order,
+  parts: IssuerParts,
+): Issued {
+  const { material, nowMs, randomSerial, moreRootsPem, record } = parts;
   const signing = material();
   if (signing === undefined) throw new CaError("CA_NOT_READY", "there is no signing material");
-  // differs: istiod with its own CA ignores the wish, and the workload gets a certificate of another root than it asked for.
-  const signer = request.metadata?.["CertSigner"];
-  if (signer !== undefined && signer !== "") throw new CaError("CA_UNKNOWN_SIGNER", `signer ${JSON.stringify(signer)}`);
-  const serial = randomSerial();
-  const isForSelf = identity === proof.principal;
-  const issued = issueWorkload(
-    {
-      csrPem: request.csr,
-      identity,
-      namesFor: (csr) => (isForSelf ? grantedNames(identity, csr.sans, serving) : []),
-      ttlMs: ttlOf(request.validityDuration, ttl),
-      nowMs: nowMs(),
-      serial,
-      moreRootsPem: parts.moreRootsPem(),
-    },
-    signing,
-  );
-  metrics.issued.add(1);
+  const more = { nowMs: nowMs(), serial: randomSerial(), moreRootsPem: moreRootsPem() };
+  const issued = issueWorkload({ ...asked, ...more }, signing);
   record({
-    identity,
-    place: placeOf(caller, proof, request.metadata?.["Instance"]),
+    identity: asked.identity,
+    place: placeOf(order.caller, order.proof, request.metadata?.["Instance"]),
     issuer: signing.rootId,
     roots: signing.rootIds,
     issuedMs: nowMs(),
     notAfterMs: issued.notAfterMs,
   });
+  return tell(issued, order, parts, {});
+}
+
+/** The line for the audit. */
+function tell(
+  issued: Issued,
+  { caller, proof, identity }: Order,
+  { metrics, log }: IssuerParts,
+  more: { readonly signer?: string },
+): Issued {
+  metrics.issued.add(1);
   log.info("certificate issued", {
     identity,
-    serial: Buffer.from(serial).toString("hex"),
+    serial: issued.serial,
     key: issued.csr.key.name,
     notAfter: new Date(issued.notAfterMs).toISOString(),
     authenticator: proof.authenticator,
     caller: caller.remoteAddress,
     ...(issued.sans.length > 1 && { names: issued.sans.slice(1).map(({ value }) => value) }),
-    ...(!isForSelf && { askedBy: proof.principal }),
+    ...(identity !== proof.principal && { askedBy: proof.principal }),
+    ...more,
   });
   return issued;
 }

@@ -32,6 +32,8 @@ export interface Issued {
   readonly csr: Csr;
   readonly sans: readonly San[];
   readonly notAfterMs: number;
+  /** Hexadecimal. */
+  readonly serial: string;
 }
 
 /** Clocks of workloads may be behind ours by this. */
@@ -53,10 +55,12 @@ export function issueWorkload(request: WorkloadRequest, material: SigningMateria
     csr,
     sans,
     notAfterMs: validity.notAfterMs,
+    serial: Buffer.from(serial).toString("hex"),
   };
 }
 
-function readCsr(pem: string): Csr {
+/** Well-formed, signed by the key in it, and of a kind of key that is taken. @throws CaError CA_BAD_CSR */
+export function readCsr(pem: string): Csr {
   if (pem.length > maxCsrLength) throw new CaError("CA_BAD_CSR", `the request is larger than ${maxCsrLength} bytes`);
   try {
     const csr = parseCsrPem(pem);

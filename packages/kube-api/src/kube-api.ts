@@ -1,0 +1,150 @@
+/** Requests for single objects as JSON, over connections that are kept. */
+import { type ClientRequest, type IncomingMessage, request as plainRequest } from "node:http";
+import { Agent, request } from "node:https";
+import { KubeError } from "./errors.ts";
+import type { KubeConfig } from "./kube-config.ts";
+
+export interface KubeObject {
+  readonly apiVersion?: string;
+  readonly kind?: string;
+  readonly metadata: {
+    readonly name?: string;
+    readonly generateName?: string;
+    readonly namespace?: string;
+    readonly uid?: string;
+    readonly resourceVersion?: string;
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly annotations?: Readonly<Record<string, string>>;
+    readonly deletionTimestamp?: string;
+  };
+}
+
+/** All of them @throws KubeError KUBE_AWAY, KUBE_CONFIG; KUBE_REFUSED with the server's sentence. */
+export interface KubeApi extends Disposable {
+  readonly server: string;
+  /** Undefined when there is none. */
+  get<T = KubeObject>(path: string): Promise<T | undefined>;
+  /** @throws KubeError KUBE_CONFLICT when it is there already */
+  create<T = KubeObject>(path: string, object: unknown): Promise<T>;
+  /** @throws KubeError KUBE_CONFLICT when its resourceVersion is not the last one */
+  replace<T = KubeObject>(path: string, object: unknown): Promise<T>;
+  /** False when there was none. */
+  delete(path: string): Promise<boolean>;
+  /** Lines of JSON as they come, until the server or `stop` ends it. */
+  lines(path: string, stop: AbortSignal): AsyncIterable<unknown>;
+}
+
+const answerMs = 30_000;
+const maxAnswerBytes = 64 * 1024 * 1024;
+
+export function openKubeApi(config: KubeConfig): KubeApi {
+  const agent = new Agent({ keepAlive: true, maxSockets: 8 });
+  const call = <T>(method: string, path: string, body?: unknown): Promise<T> =>
+    answer<T>(config, agent, { method, path, body });
+  return {
+    server: config.server,
+    get: <T>(path: string) => absent(call<T>("GET", path)),
+    create: (path, object) => call("POST", path, object),
+    replace: (path, object) => call("PUT", path, object),
+    delete: async (path) => (await absent(call("DELETE", path))) !== undefined,
+    lines: (path, stop) => lines(config, agent, path, stop),
+    [Symbol.dispose]: () => agent.destroy(),
+  };
+}
+
+interface Call {
+  readonly method: string;
+  readonly path: string;
+  readonly body?: unknown;
+}
+
+async function absent<T>(promise: Promise<T>): Promise<T | undefined> {
+  try {
+    return await promise;
+  } catch (error) {
+    if (error instanceof KubeError && error.status === 404) return undefined;
+    throw error;
+  }
+}
+
+async function answer<T>(config: KubeConfig, agent: Agent, call: Call): Promise<T> {
+  const timeout = AbortSignal.timeout(answerMs);
+  const response = await send(config, agent, call, timeout);
+  try {
+    const text = await readAll(response);
+    const status = response.statusCode ?? 0;
+    if (status >= 200 && status < 300) return JSON.parse(text) as T;
+    throw refusal(call, status, text);
+  } catch (cause) {
+    if (cause instanceof KubeError) throw cause;
+    throw away(config, call, cause);
+  }
+}
+
+async function* lines(config: KubeConfig, agent: Agent, path: string, stop: AbortSignal): AsyncGenerator<unknown> {
+  const call = { method: "GET", path };
+  const response = await send(config, agent, call, stop);
+  if (response.statusCode !== 200) throw refusal(call, response.statusCode ?? 0, await readAll(response));
+  let rest = "";
+  try {
+    for await (const chunk of response.setEncoding("utf8")) {
+      const parts = (rest + String(chunk)).split("\n");
+      rest = parts.pop() ?? "";
+      for (const part of parts) if (part !== "") yield JSON.parse(part);
+    }
+  } catch (cause) {
+    if (!stop.aborted) throw away(config, call, cause);
+  } finally {
+    response.destroy();
+  }
+}
+
+async function send(config: KubeConfig, agent: Agent, call: Call, stop: AbortSignal): Promise<IncomingMessage> {
+  const { token, ca, cert, key, isInsecure = false } = await config.credentials();
+  const url = new URL(call.path, config.server);
+  const payload = call.body === undefined ? undefined : JSON.stringify(call.body);
+  const headers = {
+    accept: "application/json",
+    ...(token !== undefined && { authorization: `Bearer ${token}` }),
+    ...(payload !== undefined && { "content-type": "application/json", "content-length": Buffer.byteLength(payload) }),
+  };
+  const common = { method: call.method, headers, signal: stop };
+  const tls = { ca, cert, key, rejectUnauthorized: !isInsecure };
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  const sent: ClientRequest =
+    url.protocol === "http:" ? plainRequest(url, common, resolve) : request(url, { ...common, ...tls, agent }, resolve);
+  sent.once("error", (cause) => reject(away(config, call, cause)));
+  sent.end(payload);
+  return promise;
+}
+
+async function readAll(response: IncomingMessage): Promise<string> {
+  let text = "";
+  for await (const chunk of response.setEncoding("utf8")) {
+    text += String(chunk);
+    if (text.length > maxAnswerBytes)
+      throw new KubeError("KUBE_REFUSED", `an answer is larger than ${maxAnswerBytes} bytes`);
+  }
+  return text;
+}
+
+function refusal({ method, path }: Call, status: number, text: string): KubeError {
+  const code = status === 409 ? "KUBE_CONFLICT" : status === 429 || status >= 500 ? "KUBE_AWAY" : "KUBE_REFUSED";
+  return new KubeError(code, `${method} ${path}: ${status} ${messageOf(text)}`, { status });
+}
+
+/** The API server answers with a Status; what stands before it may answer with anything. */
+function messageOf(text: string): string {
+  try {
+    const { message } = JSON.parse(text) as { readonly message?: unknown };
+    if (typeof message === "string") return message;
+  } catch {
+    // Not JSON: shown as it is.
+  }
+  return text.slice(0, 200);
+}
+
+function away({ server }: KubeConfig, { method, path }: Call, cause: unknown): KubeError {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  return new KubeError("KUBE_AWAY", `${method} ${path} at ${server}: ${why}`, { cause });
+}

@@ -1,0 +1,119 @@
+/**
+ * For tests: a real kube-apiserver with its etcd, found as envtest finds them (TEST_ASSET_KUBE_APISERVER and TEST_ASSET_ETCD,
+ * or both in KUBEBUILDER_ASSETS). Undefined where there is none, which fails when CI is true: the caller skips, loudly.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { generateKeyPairSync, randomUUID } from "node:crypto";
+import { openSync } from "node:fs";
+import { access, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { until } from "@flotilla/runtime";
+import { freePort } from "@flotilla/servers";
+import { type KubeApi, openKubeApi } from "./kube-api.ts";
+import { loadKubeConfig } from "./kube-config.ts";
+
+export interface RunningApiserver extends AsyncDisposable {
+  readonly kubeconfig: string;
+  readonly api: KubeApi;
+}
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+export const whyNoApiserver =
+  "no kube-apiserver: set TEST_ASSET_KUBE_APISERVER and TEST_ASSET_ETCD, or KUBEBUILDER_ASSETS";
+
+export async function startKubeApiserver(env: Env): Promise<RunningApiserver | undefined> {
+  const [apiserver, etcd] = [await find(env, "kube-apiserver"), await find(env, "etcd")];
+  if (apiserver === undefined || etcd === undefined) {
+    if (env["CI"] === "true") throw new Error(whyNoApiserver);
+    process.stderr.write(`SKIPPED: ${whyNoApiserver}\n`);
+    return undefined;
+  }
+  const directory = await mkdtemp(join(tmpdir(), "kube-api-"));
+  const file = (name: string): string => join(directory, name);
+  const owned = new AsyncDisposableStack();
+  owned.defer(() => rm(directory, { recursive: true, force: true }));
+  const [client, peer, port] = [await freePort(), await freePort(), await freePort()];
+  const urls = { client: `http://127.0.0.1:${client}`, peer: `http://127.0.0.1:${peer}` };
+  const { privateKey, publicKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
+  await writeFile(file("sa.key"), privateKey.export({ format: "pem", type: "pkcs8" }), { mode: 0o600 });
+  await writeFile(file("sa.pub"), publicKey.export({ format: "pem", type: "spki" }));
+  const token = randomUUID();
+  await writeFile(file("tokens.csv"), `${token},admin,admin,system:masters\n`, { mode: 0o600 });
+  owned.use(
+    start(etcd, file("etcd.log"), [
+      ...["--data-dir", file("etcd"), "--unsafe-no-fsync"],
+      ...["--listen-client-urls", urls.client, "--advertise-client-urls", urls.client],
+      ...["--listen-peer-urls", urls.peer, "--initial-advertise-peer-urls", urls.peer],
+      ...["--initial-cluster", `default=${urls.peer}`],
+    ]),
+  );
+  // Released before its etcd, without which it does not end.
+  owned.use(
+    start(apiserver, file("apiserver.log"), [
+      ...["--etcd-servers", urls.client, "--secure-port", String(port), "--bind-address", "127.0.0.1"],
+      ...["--cert-dir", file("certs"), "--token-auth-file", file("tokens.csv"), "--authorization-mode", "RBAC"],
+      ...["--service-account-issuer", "https://kubernetes.default.svc", "--service-cluster-ip-range", "10.0.0.0/24"],
+      ...["--service-account-key-file", file("sa.pub"), "--service-account-signing-key-file", file("sa.key")],
+      ...[
+        "--api-audiences",
+        "https://kubernetes.default.svc,istio-ca",
+        "--disable-admission-plugins",
+        "ServiceAccount",
+      ],
+    ]),
+  );
+  try {
+    await writeFile(file("kubeconfig"), kubeconfig(port, token), { mode: 0o600 });
+    const config = await loadKubeConfig({ KUBECONFIG: file("kubeconfig") });
+    if (config === undefined) throw new Error("the kubeconfig names no cluster");
+    const api = owned.use(openKubeApi(config));
+    const isThere = async () => (await api.get("/api/v1/namespaces/default")) !== undefined;
+    await until(isThere, { withinMs: 60_000, what: `kube-apiserver (${file("apiserver.log")})`, everyMs: 100 });
+    return { kubeconfig: file("kubeconfig"), api, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  } catch (error) {
+    const log = await readFile(file("apiserver.log"), "utf8").catch(() => "");
+    await owned.disposeAsync();
+    throw new Error(`kube-apiserver does not start: ${log.slice(-1000)}`, { cause: error });
+  }
+}
+
+async function find(env: Env, name: string): Promise<string | undefined> {
+  const own = env[`TEST_ASSET_${name.toUpperCase().replaceAll("-", "_")}`];
+  const assets = env["KUBEBUILDER_ASSETS"];
+  const path = own ?? (assets === undefined ? undefined : join(assets, name));
+  if (path === undefined) return undefined;
+  return access(path).then(
+    () => path,
+    () => undefined,
+  );
+}
+
+function start(binary: string, logFile: string, args: readonly string[]): AsyncDisposable {
+  const log = openSync(logFile, "w");
+  const child: ChildProcess = spawn(binary, [...args], { stdio: ["ignore", log, log] });
+  const ended = new Promise<void>((resolve) => {
+    child.once("exit", () => resolve());
+    child.once("error", () => resolve());
+  });
+  return {
+    [Symbol.asyncDispose]: async () => {
+      child.kill("SIGTERM");
+      const timer = setTimeout(() => child.kill("SIGKILL"), 10_000);
+      await ended;
+      clearTimeout(timer);
+    },
+  };
+}
+
+function kubeconfig(port: number, token: string): string {
+  return JSON.stringify({
+    apiVersion: "v1",
+    kind: "Config",
+    "current-context": "test",
+    contexts: [{ name: "test", context: { cluster: "test", user: "admin" } }],
+    clusters: [{ name: "test", cluster: { server: `https://127.0.0.1:${port}`, "insecure-skip-tls-verify": true } }],
+    users: [{ name: "admin", user: { token } }],
+  });
+}

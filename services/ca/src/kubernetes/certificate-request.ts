@@ -1,0 +1,83 @@
+/** A certificate from a Kubernetes signer: the request is made, approved, waited for and taken away again. */
+import { setTimeout as pause } from "node:timers/promises";
+import { type KubeApi, KubeError, type KubeObject } from "@flotilla/kube-api";
+import type { Logger } from "@flotilla/runtime";
+import { CaError } from "../errors.ts";
+
+export interface SignerCall {
+  /** `domain/name`. */
+  readonly signer: string;
+  readonly csrPem: string;
+  readonly ttlMs: number;
+}
+
+interface Condition {
+  readonly type: string;
+  readonly status?: string;
+  readonly reason?: string;
+  readonly message?: string;
+}
+interface CertificateSigningRequest extends KubeObject {
+  readonly status?: { readonly conditions?: readonly Condition[]; readonly certificate?: string };
+}
+
+const path = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
+/** The API server takes no shorter life. */
+const shortestMs = 600_000;
+const waitMs = 30_000;
+const lookMs = 100;
+
+/** PEM of the certificate and what the signer sends with it. @throws CaError CA_SIGNER_FAILED */
+export async function requestFromSigner(api: KubeApi, call: SignerCall, log: Logger): Promise<string> {
+  const { signer, csrPem, ttlMs } = call;
+  let name: string | undefined;
+  try {
+    const made = await api.create<CertificateSigningRequest>(path, {
+      apiVersion: "certificates.k8s.io/v1",
+      kind: "CertificateSigningRequest",
+      metadata: { generateName: "csr-workload-" },
+      spec: {
+        request: Buffer.from(csrPem).toString("base64"),
+        signerName: signer,
+        usages: ["digital signature", "key encipherment", "server auth", "client auth"],
+        expirationSeconds: Math.round(Math.max(ttlMs, shortestMs) / 1000),
+      },
+    });
+    name = made.metadata.name;
+    const approved = { type: "Approved", status: "True", reason: "FlotillaApproved", message: "the caller is proven" };
+    await api.replace(`${path}/${name}/approval`, { ...made, status: { ...made.status, conditions: [approved] } });
+    return await waitFor(api, `${path}/${name}`, signer);
+  } catch (cause) {
+    if (!(cause instanceof KubeError)) throw cause;
+    throw new CaError("CA_SIGNER_FAILED", `signer ${signer}: ${cause.message}`, { cause });
+  } finally {
+    if (name !== undefined) await remove(api, name, log);
+  }
+}
+
+async function waitFor(api: KubeApi, object: string, signer: string): Promise<string> {
+  const until = performance.now() + waitMs;
+  while (performance.now() < until) {
+    const found = await api.get<CertificateSigningRequest>(object);
+    if (found === undefined) throw new CaError("CA_SIGNER_FAILED", `signer ${signer}: the request was deleted`);
+    const { conditions = [], certificate } = found.status ?? {};
+    const refusal = conditions.find(({ type }) => type === "Denied" || type === "Failed");
+    if (refusal !== undefined)
+      throw new CaError(
+        "CA_SIGNER_FAILED",
+        `signer ${signer}: ${refusal.type} ${refusal.reason ?? ""} ${refusal.message ?? ""}`,
+      );
+    if (certificate !== undefined && certificate !== "") return Buffer.from(certificate, "base64").toString();
+    await pause(lookMs);
+  }
+  throw new CaError("CA_SIGNER_FAILED", `signer ${signer} has not signed within ${waitMs / 1000} s`);
+}
+
+async function remove(api: KubeApi, name: string, log: Logger): Promise<void> {
+  try {
+    await api.delete(`${path}/${name}`);
+  } catch (error) {
+    // The API server removes old requests by itself; the certificate is good.
+    log.warn("a certificate request is left behind", { name, error });
+  }
+}

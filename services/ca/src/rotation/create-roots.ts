@@ -1,0 +1,59 @@
+/** Wires what ca signs with: the material in use, the one to come, and the rotation that leads from one to the other. */
+import { hostname } from "node:os";
+import { join } from "node:path";
+import type { Health, Logger } from "@flotilla/runtime";
+import type { Config } from "../config.ts";
+import type { MeshTrust } from "../mesh/mesh-trust.ts";
+import { MaterialSource } from "../roots/material-source.ts";
+import type { SelfSignedStore } from "../roots/self-signed-store.ts";
+import type { Anchors } from "../trust/anchors.ts";
+import { ActiveMaterial } from "./active-material.ts";
+import { Rotation } from "./rotation.ts";
+
+export interface Roots {
+  readonly source: MaterialSource;
+  readonly active: ActiveMaterial;
+  readonly rotation: Rotation;
+}
+
+export interface RootParts {
+  readonly trust: MeshTrust;
+  readonly anchors: Anchors;
+  /** Of self-signed roots. */
+  readonly store: SelfSignedStore;
+  readonly health: Health;
+  readonly log: Logger;
+}
+
+export function createRoots(config: Config, { trust, anchors, store, health, log }: RootParts): Roots {
+  const { rootCaDir, multiRoot, pollMs, rootCheckMs, rootGracePercent, namespace } = config;
+  const selfSigned = { keyType: config.selfSignedKey, ttlMs: config.selfSignedTtlMs };
+  const [trustDomains, nowMs] = [() => trust.all, Date.now];
+  const source: MaterialSource = new MaterialSource({
+    ...{ rootCaDir, multiRoot, pollMs, rootCheckMs, rootGracePercent, selfSigned, store, trustDomains, nowMs },
+    mayRenew: () => rotation.leads,
+    isExpected: (next) => active.isExpected(next),
+    trustDomain: () => trust.trustDomain,
+    random: Math.random,
+    log: log.child({ part: "roots" }),
+    onProblem: (reason) => health.setCondition("signing material", reason),
+  });
+  const active: ActiveMaterial = new ActiveMaterial({
+    ...{ source, store, trustDomains, nowMs },
+    nextDir: config.rootCaNextDir,
+    rootOptions: () => ({ ...selfSigned, trustDomain: trust.trustDomain }),
+    log: log.child({ part: "roots" }),
+  });
+  const rotation: Rotation = new Rotation({
+    ...{ source, store, active, namespace, nowMs },
+    name: `${hostname()}:${config.port}`,
+    stateFile: join(config.selfSignedDir, "rotation.json"),
+    checkMs: config.rotationCheckMs,
+    settleMs: config.rotationSettleMs,
+    maxTtlMs: config.maxTtlMs,
+    bundleOf: (rootsPem) => rootsPem + anchors.pem,
+    log: log.child({ part: "rotation" }),
+    onProblem: (reason) => health.setCondition("rotation", reason),
+  });
+  return { source, active, rotation };
+}

@@ -1,0 +1,79 @@
+/** Wires what a request passes: proof, lines, rules, signing; and the pages that show it. */
+import type { Health, Logger, Metrics } from "@flotilla/runtime";
+import { createAuthenticator } from "../authenticate/authenticators.ts";
+import { PodTable } from "../authorize/pod-table.ts";
+import type { ServingRules } from "../authorize/serving-names.ts";
+import type { Config } from "../config.ts";
+import { changeRotation, rotationPage } from "../debug/rotation-page.ts";
+import { statusPage } from "../debug/status-page.ts";
+import type { DelegateOptions } from "../delegate/registration-authority.ts";
+import type { Cluster } from "../kubernetes/cluster.ts";
+import type { MeshTrust } from "../mesh/mesh-trust.ts";
+import { declareMetrics } from "../metrics.ts";
+import type { SigningMaterial } from "../roots/material.ts";
+import type { ActiveMaterial } from "../rotation/active-material.ts";
+import type { Rotation } from "../rotation/rotation.ts";
+import { FairQueue } from "../sign/fair-queue.ts";
+import { serialSource } from "../sign/serials.ts";
+import type { Anchors } from "../trust/anchors.ts";
+import type { IssuerParts } from "./create-certificate.ts";
+
+export interface IssuingStages {
+  readonly trust: MeshTrust;
+  readonly anchors: Anchors;
+  readonly active: ActiveMaterial;
+  readonly rotation: Rotation;
+  readonly metrics: Metrics;
+  readonly health: Health;
+  readonly log: Logger;
+  readonly cluster: Cluster | undefined;
+  readonly delegate: DelegateOptions;
+}
+
+export function createIssuer(
+  config: Config,
+  { trust, anchors, active, rotation, metrics, health, log, cluster, delegate }: IssuingStages,
+): IssuerParts {
+  const nowMs = Date.now;
+  const trustDomains = (): readonly string[] => trust.all;
+  const queue = new FairQueue(config);
+  // A gateway or a node may speak for many identities: its line may be as long as all of them together.
+  const intake = new FairQueue({ maxPending: config.maxPending, maxPendingPerIdentity: config.maxPending });
+  const waiting = (): number => intake.pending + queue.pending;
+  const material = (): SigningMaterial | undefined => active.current;
+  health.route("GET", "/debug/caz", () =>
+    statusPage({ material: material(), trustDomains: trust.all, waiting: waiting(), nowMs: nowMs() }),
+  );
+  health.route("GET", "/debug/rotation", () => rotationPage(rotation));
+  health.route("POST", "/debug/rotation", (request) => changeRotation(rotation, request));
+  const proof = { trustDomain: () => trust.trustDomain, trustDomains, nowMs, clusters: cluster?.clusters };
+  const part = { ...proof, log: log.child({ part: "authenticate" }) };
+  return {
+    authenticator: createAuthenticator(config, part),
+    material,
+    delegate,
+    ttl: config,
+    serving: servingRules(config, trustDomains),
+    node: {
+      clusterId: config.clusterId,
+      trustedAccounts: config.trustedNodeAccounts,
+      trustDomains,
+      pods: new PodTable(),
+    },
+    trustDomains,
+    intake,
+    queue,
+    // differs: istiod hands over its own roots and leaves the others to PCDS, which not every agent asks for.
+    moreRootsPem: () => (config.multiRoot ? anchors.pem : ""),
+    record: (holding) => rotation.ledger.record(holding),
+    metrics: declareMetrics(metrics, { material, waiting, nowMs }),
+    log: log.child({ part: "issue" }),
+    nowMs,
+    randomSerial: serialSource(),
+  };
+}
+
+function servingRules(config: Config, trustDomains: () => readonly string[]): ServingRules {
+  const { namespace, domain, revision, customHost: customHosts, servingAccounts: accounts } = config;
+  return { namespace, domain, revision, customHosts, accounts, trustDomains };
+}

@@ -26,6 +26,8 @@ export function environmentOf(
     SEAL_KEY_FILE: place.sealKey,
     WORK_DIR: workDir,
     CA_ADDRESS: `127.0.0.1:${ports.ca}`,
+    // On one host there is no cluster, be the host a pod of one; CLUSTER_KUBECONFIG names one that is meant.
+    KUBERNETES_SERVICE_HOST: "",
   };
   return { ...options.settings, ...common, ...own(service, options, layout) };
 }

@@ -1,6 +1,7 @@
 /** The settings of ca. Names that istiod knows keep its names. */
 import { join } from "node:path";
 import { type JwtRule, localIssuerRule, parseJwtRule } from "@flotilla/auth";
+import { clusterSettings } from "@flotilla/auth/cluster";
 import { keyAlgorithms } from "@flotilla/pki";
 import {
   defaultPorts,
@@ -144,36 +145,7 @@ export const settings = {
     default: false,
     sentence: "A changed root bundle is taken if one of the two bundles contains the other.",
   }),
-  kubeconfig: text({
-    env: "CA_KUBECONFIG",
-    default: undefined,
-    sentence: "A kubeconfig file of the cluster to work for; in a pod of the cluster none is needed.",
-  }),
-  kubeHost: text({
-    env: "KUBERNETES_SERVICE_HOST",
-    default: undefined,
-    sentence:
-      "Address of the API server as Kubernetes tells it to pods; with it tokens are reviewed and roots are written there.",
-  }),
-  kubePort: text({ env: "KUBERNETES_SERVICE_PORT", default: "443", sentence: "Port of the API server, likewise." }),
-  clusterId: text({ env: "CLUSTER_ID", default: "Kubernetes", sentence: "Name of the own cluster." }),
-  clusterAliases: list({
-    env: "CLUSTER_ALIASES",
-    default: [],
-    sentence: "Other names of clusters, as alias=cluster.",
-  }),
-  jwtPolicy: oneOf({
-    env: "JWT_POLICY",
-    default: "third-party-jwt",
-    values: ["third-party-jwt", "first-party-jwt"],
-    sentence: "With first-party-jwt, Kubernetes tokens without an audience are taken too.",
-  }),
-  maxReviews: integer({
-    env: "CA_MAX_TOKEN_REVIEWS",
-    default: 16,
-    min: 1,
-    sentence: "Tokens that the API server is asked about at a time.",
-  }),
+  ...clusterSettings,
   rootSecret: text({
     env: "CA_SELF_SIGNED_SECRET",
     default: "istio-ca-secret",

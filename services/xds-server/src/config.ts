@@ -1,6 +1,7 @@
 /** The settings of xds-server. Names that istiod knows keep its names. */
 import { join } from "node:path";
 import { type JwtRule, localIssuerRule, parseJwtRule } from "@flotilla/auth";
+import { clusterSettings } from "@flotilla/auth/cluster";
 import {
   defaultPorts,
   duration,
@@ -123,6 +124,7 @@ export const settings = {
     sentence: "Debug pages that take effect, such as force_disconnect, are served.",
   }),
   podName: text({ env: "POD_NAME", default: undefined, sentence: "Name of this replica; the host's if not set." }),
+  ...clusterSettings,
   streamsPerSecond: integer({
     env: "PILOT_MAX_REQUESTS_PER_SECOND",
     default: 500,

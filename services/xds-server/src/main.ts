@@ -7,6 +7,7 @@
 import { randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { hostname } from "node:os";
+import { openOwnCluster } from "@flotilla/auth/cluster";
 import { connectBus, createSeal } from "@flotilla/bus";
 import { createLogger, createMetrics, type Health, type Logger, serveHealth } from "@flotilla/runtime";
 import { openStore } from "@flotilla/state";
@@ -50,7 +51,8 @@ async function run(config: Config, log: Logger, stop: AbortSignal): Promise<void
   const core = new Core({ features: config.features });
   const source = createCoreSource(core);
   const trustDomains = () => trustDomainsOf(config, core.mesh);
-  const authenticator = createAuthenticator(config, { trustDomains, log });
+  using cluster = await openOwnCluster(config);
+  const authenticator = createAuthenticator(config, { trustDomains, log, cluster });
   const seal = config.sealKeyFile === undefined ? undefined : createSeal(await readFile(config.sealKeyFile));
   await using store = openStore({ url: config.storeUrl, log });
   store.onState((state) => health.setCondition("store", state.connected ? undefined : `away: ${state.reason}`));

@@ -8,7 +8,9 @@ import {
   jwtAuthenticator,
   ofTrustDomains,
   openLocalIssuer,
+  tokenReviewAuthenticator,
 } from "@flotilla/auth";
+import type { OwnCluster } from "@flotilla/auth/cluster";
 import { obtainServingCertificate, type TlsMaterial } from "@flotilla/auth/serving";
 import { aborted, type Health, type Logger, type Metrics } from "@flotilla/runtime";
 import { createCaPassthrough } from "./ca-passthrough.ts";
@@ -74,15 +76,21 @@ export interface AuthenticatorParts {
   /** Of the mesh, the first the one that tokens prove an identity of. */
   readonly trustDomains: () => readonly [string, ...string[]];
   readonly log: Logger;
+  /** The cluster that confirms Kubernetes tokens. */
+  readonly cluster: OwnCluster | undefined;
 }
 
 /** The proofs that xds-server takes: a client certificate or a token, for an identity of this mesh. */
-export function createAuthenticator({ jwtRules }: Config, { trustDomains, log }: AuthenticatorParts): Authenticator {
+export function createAuthenticator(
+  { jwtRules, audiences }: Config,
+  { trustDomains, log, cluster }: AuthenticatorParts,
+): Authenticator {
   const nowMs = Date.now;
   const trustDomain = () => trustDomains()[0];
   const proofs = firstOf([
     clientCertificateAuthenticator({ nowMs }),
     ...jwtRules.map((rule) => jwtAuthenticator({ rule, trustDomain, nowMs, log })),
+    ...(cluster === undefined ? [] : [tokenReviewAuthenticator({ ...cluster.review, audiences, trustDomain, nowMs })]),
   ]);
   return ofTrustDomains(trustDomains, proofs);
 }

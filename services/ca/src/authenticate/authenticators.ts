@@ -6,10 +6,10 @@ import {
   forwardedAuthenticator,
   jwtAuthenticator,
   parseIdentity,
-  type TokenReviewOptions,
   tokenReviewAuthenticator,
   xfccAuthenticator,
 } from "@flotilla/auth";
+import type { OwnCluster } from "@flotilla/auth/cluster";
 import type { Logger } from "@flotilla/runtime";
 import type { Config } from "../config.ts";
 
@@ -19,22 +19,21 @@ export interface AuthenticatorParts {
   readonly nowMs: () => number;
   readonly log: Logger;
   /** Where a Kubernetes API can be asked. */
-  readonly clusters?: Pick<TokenReviewOptions, "reviewerOf" | "aliases" | "clusterId"> | undefined;
+  readonly review?: OwnCluster["review"] | undefined;
 }
 
 export function createAuthenticator(
   config: Config,
-  { trustDomain, trustDomains, nowMs, log, clusters }: AuthenticatorParts,
+  { trustDomain, trustDomains, nowMs, log, review }: AuthenticatorParts,
 ): Authenticator {
   const { clockToleranceMs, audiences, trustedNetworks } = config;
-  const policy = config.jwtPolicy === "first-party-jwt" ? "first-party" : "third-party";
-  const review: readonly Authenticator[] =
-    clusters === undefined ? [] : [tokenReviewAuthenticator({ ...clusters, audiences, policy, trustDomain, nowMs })];
+  const reviews: readonly Authenticator[] =
+    review === undefined ? [] : [tokenReviewAuthenticator({ ...review, audiences, trustDomain, nowMs })];
   const hop = clientCertificateAuthenticator({ nowMs });
   const direct = firstOf([
     hop,
     ...config.jwtRules.map((rule) => jwtAuthenticator({ rule, trustDomain, nowMs, log, clockToleranceMs })),
-    ...review,
+    ...reviews,
     // Trusting a network trusts this host too, so a header counts only where somebody asked for it.
     ...(trustedNetworks.length > 0 ? [xfccAuthenticator({ trustedNetworks })] : []),
   ]);

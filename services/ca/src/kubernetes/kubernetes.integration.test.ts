@@ -54,7 +54,7 @@ function api(): KubeApi {
 }
 
 async function start(env: Readonly<Record<string, string>> = {}): Promise<RunningCa> {
-  const ca = await startCa({ CA_KUBECONFIG: server?.kubeconfig ?? "", ...env });
+  const ca = await startCa({ CLUSTER_KUBECONFIG: server?.kubeconfig ?? "", ...env });
   running.push(ca);
   return ca;
 }

@@ -46,7 +46,7 @@ export function createIssuer(
   );
   health.route("GET", "/debug/rotation", () => rotationPage(rotation));
   health.route("POST", "/debug/rotation", (request) => changeRotation(rotation, request));
-  const proof = { trustDomain: () => trust.trustDomain, trustDomains, nowMs, clusters: cluster?.clusters };
+  const proof = { trustDomain: () => trust.trustDomain, trustDomains, nowMs, review: cluster?.review };
   const part = { ...proof, log: log.child({ part: "authenticate" }) };
   return {
     authenticator: createAuthenticator(config, part),

@@ -1,6 +1,7 @@
 /** Asks the API server about tokens, a few at a time: a storm of callers must not become a storm there. */
-import type { ReviewToken, TokenReviewStatus } from "@flotilla/auth";
+
 import type { KubeApi } from "@flotilla/kube-api";
+import type { ReviewToken, TokenReviewStatus } from "../token-review.ts";
 
 interface TokenReview {
   readonly status?: TokenReviewStatus;

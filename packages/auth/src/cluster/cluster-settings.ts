@@ -1,0 +1,36 @@
+/** The settings by which ca and xds-server find the cluster that confirms Kubernetes tokens. */
+import { integer, list, oneOf, type SettingsOf, text } from "@flotilla/runtime";
+
+export const clusterSettings = {
+  kubeconfig: text({
+    env: "CLUSTER_KUBECONFIG",
+    default: undefined,
+    sentence: "A kubeconfig file of the cluster to work for; in a pod of the cluster none is needed.",
+  }),
+  kubeHost: text({
+    env: "KUBERNETES_SERVICE_HOST",
+    default: undefined,
+    sentence: "Address of the API server, as Kubernetes tells it to pods.",
+  }),
+  kubePort: text({ env: "KUBERNETES_SERVICE_PORT", default: "443", sentence: "Port of the API server, likewise." }),
+  clusterId: text({ env: "CLUSTER_ID", default: "Kubernetes", sentence: "Name of the own cluster." }),
+  clusterAliases: list({
+    env: "CLUSTER_ALIASES",
+    default: [],
+    sentence: "Other names of clusters, as alias=cluster.",
+  }),
+  jwtPolicy: oneOf({
+    env: "JWT_POLICY",
+    default: "third-party-jwt",
+    values: ["third-party-jwt", "first-party-jwt"],
+    sentence: "With first-party-jwt, Kubernetes tokens without an audience are taken too.",
+  }),
+  maxReviews: integer({
+    env: "MAX_TOKEN_REVIEWS",
+    default: 16,
+    min: 1,
+    sentence: "Tokens that the API server is asked about at a time.",
+  }),
+} as const;
+
+export type ClusterSettings = SettingsOf<typeof clusterSettings>;

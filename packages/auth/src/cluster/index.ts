@@ -1,0 +1,2 @@
+export { type ClusterSettings, clusterSettings } from "./cluster-settings.ts";
+export { type OwnCluster, openOwnCluster } from "./open-cluster.ts";

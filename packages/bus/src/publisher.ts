@@ -30,12 +30,17 @@ export interface Occasion {
   readonly urgent?: boolean;
 }
 
+/** What stays although the state does not name it: its source could not be read. */
+export interface Kept {
+  readonly keep?: (key: Change["key"]) => boolean;
+}
+
 export interface Publisher {
   /**
    * The source's whole state: publishes the differences, deletes what this publisher published and
    * the source no longer has, then says that everything is told. Resolves to the number of changes.
    */
-  synchronize(state: readonly Change[], occasion?: Occasion): Promise<number>;
+  synchronize(state: readonly Change[], occasion?: Occasion & Kept): Promise<number>;
   /** Changes that belong together; equal ones are left out. Resolves to the number published. */
   publish(changes: readonly Change[], occasion?: Occasion): Promise<number>;
 }
@@ -71,7 +76,7 @@ class KeyedPublisher implements Publisher {
     );
   }
 
-  synchronize(state: readonly Change[], occasion?: Occasion): Promise<number> {
+  synchronize(state: readonly Change[], occasion?: Occasion & Kept): Promise<number> {
     return this.#inTurn(() => this.#synchronize(state, occasion));
   }
 
@@ -86,12 +91,13 @@ class KeyedPublisher implements Publisher {
     return result;
   }
 
-  async #synchronize(state: readonly Change[], occasion: Occasion | undefined): Promise<number> {
+  async #synchronize(state: readonly Change[], occasion: (Occasion & Kept) | undefined): Promise<number> {
     await this.#read();
     const subjects = new Set(state.map(subjectOf));
     const vanished = [...this.#held.keys()]
       .filter((subject) => !subjects.has(subject))
-      .flatMap((s) => deleteOf(s) ?? []);
+      .flatMap((s) => deleteOf(s) ?? [])
+      .filter(({ key }) => occasion?.keep?.(key) !== true);
     const count = await this.#publish([...state, ...vanished], occasion);
     if (!this.#isMarked || count > 0) await this.#mark();
     this.#state = "told";

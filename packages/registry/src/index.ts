@@ -1,3 +1,10 @@
+export {
+  type ConsulChange,
+  type ConsulInstance,
+  type ConsulServiceKey,
+  consulKeyText,
+  consulOrigin,
+} from "./consul.ts";
 export { checkKubeObject, type KubeFinding } from "./kube-check.ts";
 export { createMesh, loadMesh, type Mesh, type MeshStep } from "./load-mesh.ts";
 export type { RegistryProblem } from "./registry/problems.ts";

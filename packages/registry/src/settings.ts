@@ -17,6 +17,8 @@ export interface RegistrySettings {
   readonly clusterSetHosts: boolean;
   /** ServiceEntries outside of the mesh get canonical-name labels. */
   readonly canonicalExternalServices: boolean;
+  /** Services of Consul get a second host that names their datacenter. */
+  readonly consulDatacenterHosts: boolean;
 }
 
 export const defaultRegistrySettings: RegistrySettings = {
@@ -28,6 +30,7 @@ export const defaultRegistrySettings: RegistrySettings = {
   autoAllocate: true,
   clusterSetHosts: false,
   canonicalExternalServices: false,
+  consulDatacenterHosts: true,
 };
 
 /** Istio's names of the settings above, as they stand in the environment of its control plane. */
@@ -48,5 +51,6 @@ export function registrySettingsFromEnv(env: Readonly<Record<string, string | un
       "LABEL_CANONICAL_SERVICES_FOR_MESH_EXTERNAL_SERVICE_ENTRIES",
       base.canonicalExternalServices,
     ),
+    consulDatacenterHosts: flag("CONSUL_DATACENTER_HOSTS", base.consulDatacenterHosts),
   };
 }

@@ -3,9 +3,11 @@
  *
  * The composition root: resources are acquired top to bottom and released bottom to top.
  */
+
+import { readFile } from "node:fs/promises";
 import { type Bus, connectBus, createPublisher } from "@flotilla/bus";
 import { Registry } from "@flotilla/registry";
-import { createLogger, createMetrics, type Health, parseSettings, serveHealth } from "@flotilla/runtime";
+import { createLogger, createMetrics, type Health, type Logger, parseSettings, serveHealth } from "@flotilla/runtime";
 import { ProblemLog } from "@flotilla/sources";
 import manifest from "../package.json" with { type: "json" };
 import { type Settings, settings } from "./config.ts";
@@ -14,6 +16,7 @@ import { declareMetrics } from "./metrics.ts";
 import { publishChanges } from "./publish/publish-changes.ts";
 import { runRegistry } from "./registry/run-registry.ts";
 import { configEvents } from "./watch/config-events.ts";
+import { consulSource } from "./watch/consul-source.ts";
 import { objectDirectory } from "./watch/directory-source.ts";
 import type { InputSource } from "./watch/input-source.ts";
 
@@ -59,10 +62,11 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
     health.setCondition("refused", text);
   };
   const events = configEvents({ bus, log, nowMs: Date.now });
-  const sources: readonly InputSource[] =
-    config.configDir === undefined
-      ? [events]
-      : [objectDirectory({ path: config.configDir, onProblems: report }), events];
+  const sources: readonly InputSource[] = [
+    ...(config.configDir === undefined ? [] : [objectDirectory({ path: config.configDir, onProblems: report })]),
+    ...(await consul(config, log, report)),
+    events,
+  ];
   for (const source of sources) opened.use(source);
   health.route("GET", "/debug/registryz", (request) => servicesPage(registry, request));
   health.route("GET", "/debug/endpointz", (request) => endpointsPage(registry, request));
@@ -74,6 +78,27 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
   const publisher = createPublisher({ bus, publisher: name, seal: undefined, log, nowMs: Date.now });
   const options = { publisher, metrics, log, nowMs: Date.now, onReady: () => health.markReady() };
   await publishChanges(runRegistry(registry, sources, stop), options, stop);
+}
+
+async function consul(config: Settings, log: Logger, onProblems: () => void): Promise<readonly InputSource[]> {
+  const { consulUrl: url, consulCaFile } = config;
+  if (url === undefined) return [];
+  const source = consulSource({
+    url,
+    token: config.consulToken,
+    tokenFile: config.consulTokenFile,
+    certificateAuthorities: consulCaFile === undefined ? undefined : await readFile(consulCaFile, "utf8"),
+    datacenters: config.consulDatacenters,
+    namespaces: config.consulNamespaces,
+    partition: config.consulPartition,
+    connections: config.consulConnections,
+    syncTimeoutMs: config.consulSyncTimeoutMs,
+    log,
+    nowMs: Date.now,
+    random: Math.random,
+    onProblems,
+  });
+  return [source];
 }
 
 async function connect(

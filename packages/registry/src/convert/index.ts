@@ -1,5 +1,6 @@
 export { autoAllocate } from "./auto-allocate.ts";
 export { backendProtocol, backendServiceEntry } from "./backend.ts";
+export { consulEndpoints, consulHosts, convertConsulService } from "./consul.ts";
 export { convertEndpointSlice, distinctEndpoints, type PodLookup, type SliceEndpoints } from "./endpoint-slice.ts";
 export { spiffeId } from "./identity.ts";
 export { convertKubernetesService, type ServiceContext, serviceHostname } from "./kubernetes-service.ts";

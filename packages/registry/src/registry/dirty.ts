@@ -1,5 +1,6 @@
 /** What has to be computed again after a change, and who that is for a given object. */
 import type { Config, ConfigKey, KubeObject, Labels } from "@flotilla/model";
+import type { ConsulServiceKey } from "../consul.ts";
 import { networkLabel } from "../convert/labels.ts";
 import type { KubeEndpointSlice, KubePod, ServiceEntrySpec } from "../kube.ts";
 import { addressesOf, namespaceOf, type ObjectName, type Objects, serviceOfSlice } from "./objects.ts";
@@ -12,6 +13,8 @@ export class Dirty {
   readonly entries = new Set<ObjectName>();
   /** `namespace|host` of ServiceEntries. */
   readonly hosts = new Set<string>();
+  /** Services of Consul by their text. */
+  readonly consul = new Map<string, ConsulServiceKey>();
   /** Something that every endpoint depends on, such as the trust domain. */
   everything = false;
 

@@ -83,7 +83,12 @@ function randomInput(pick: <Value>(values: readonly Value[]) => Value): Registry
 
 function remember(world: Map<string, RegistryInput>, input: RegistryInput): void {
   const metadata = input.type === "object" && input.op === "put" ? input.object.metadata : undefined;
-  const kind = input.type === "object" && input.op === "put" ? input.object.kind : "key" in input ? input.key.kind : "";
+  const kind =
+    input.type === "object" && input.op === "put"
+      ? input.object.kind
+      : "key" in input && "kind" in input.key
+        ? input.key.kind
+        : "";
   const name = metadata?.name ?? ("key" in input ? input.key.name : "");
   if (input.op === "delete") world.delete(`${kind}/${name}`);
   else world.set(`${kind}/${name}`, input);

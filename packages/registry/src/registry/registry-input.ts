@@ -1,5 +1,6 @@
 /** What the registry is fed with. */
 import { apiGroup, type ConfigChange, type ConfigKey, type KubeObject } from "@flotilla/model";
+import type { ConsulChange } from "../consul.ts";
 
 /** A Kubernetes object came, changed or went. */
 export type ObjectChange =
@@ -7,7 +8,7 @@ export type ObjectChange =
   | { readonly type: "object"; readonly op: "delete"; readonly key: ConfigKey };
 
 /** Of configuration, ServiceEntry, XBackend, WorkloadEntry, ServiceImport, MeshConfig and MeshNetworks are read; other kinds are passed over. */
-export type RegistryInput = ObjectChange | ConfigChange;
+export type RegistryInput = ObjectChange | ConfigChange | ConsulChange;
 
 /** Kinds of Kubernetes objects that services and endpoints are made from, by API group. */
 export const registryKinds: Readonly<Record<string, string>> = {

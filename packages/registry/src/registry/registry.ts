@@ -14,6 +14,7 @@ import { mergedWorkloadEntry } from "../convert/workload-entry.ts";
 import type { KubeEndpointSlice, KubeNode, KubePod, KubeService } from "../kube.ts";
 import { withoutNulls } from "../kube-check.ts";
 import type { RegistrySettings } from "../settings.ts";
+import { ConsulSide } from "./consul-side.ts";
 import { Dirty } from "./dirty.ts";
 import { ExternalSide } from "./external-side.ts";
 import { KubernetesSide } from "./kubernetes-side.ts";
@@ -34,6 +35,7 @@ export class Registry {
   readonly #published = new Published();
   readonly #kubernetes: KubernetesSide;
   readonly #external: ExternalSide;
+  readonly #consul: ConsulSide;
   readonly #shard: string;
   #trustDomain = "cluster.local";
   #networks: MeshNetworksSpec | undefined;
@@ -43,17 +45,22 @@ export class Registry {
     this.#shard = `Kubernetes/${settings.clusterId}`;
     this.#kubernetes = new KubernetesSide(this.#objects, settings);
     this.#external = new ExternalSide(this.#objects, settings);
+    this.#consul = new ConsulSide(settings);
   }
 
   apply(inputs: readonly RegistryInput[]): RegistryUpdate {
     const dirty = new Dirty();
     for (const input of inputs) {
       if (input.type === "config") this.#applyConfig(input.key, input.op === "put" ? input.value : undefined, dirty);
+      else if (input.type === "consul") this.#consul.apply(input, dirty);
       else if (input.op === "delete") this.#applyObject(input.key, undefined, dirty);
       else if (isRegistryObject(input.object))
         this.#applyObject(objectKey(input.object), withoutNulls(input.object), dirty);
     }
-    if (dirty.everything) dirty.all(this.#objects);
+    if (dirty.everything) {
+      dirty.all(this.#objects);
+      this.#consul.all(dirty);
+    }
     return this.#recompute(dirty);
   }
 
@@ -63,7 +70,7 @@ export class Registry {
   }
 
   problems(): readonly RegistryProblem[] {
-    return findProblems(this.#objects, this.#published.services());
+    return [...findProblems(this.#objects, this.#published.services()), ...this.#consul.problems()];
   }
 
   #applyObject(key: ConfigKey, object: KubeObject | undefined, dirty: Dirty): void {
@@ -184,6 +191,12 @@ export class Registry {
     for (const host of dirty.hosts) {
       const [namespace = "", hostname = ""] = host.split("|");
       publish(this.#external.shard, namespace, hostname, this.#external.endpoints(namespace, hostname, context));
+    }
+    for (const [text, key] of dirty.consul) {
+      for (const { key: own, service, endpoints } of this.#consul.values(text, key, context)) {
+        changes.push(this.#published.service(own, service));
+        publish(own.shard, own.namespace, own.hostname, endpoints);
+      }
     }
     return { changes: changes.filter((change) => change !== undefined), urgent };
   }

@@ -1,5 +1,5 @@
 /** Hands services and endpoints to the bus, group by group; the snapshot first. */
-import type { Occasion } from "@flotilla/bus";
+import type { Kept, Occasion } from "@flotilla/bus";
 import type { Change } from "@flotilla/model";
 import type { RegistryChange } from "@flotilla/registry";
 import { type Logger, orAborted } from "@flotilla/runtime";
@@ -8,7 +8,7 @@ import type { RegistryGroup } from "../registry/run-registry.ts";
 
 /** The publisher of `@flotilla/bus`. */
 export interface ChangePublisher {
-  synchronize(state: readonly Change[], occasion?: Occasion): Promise<number>;
+  synchronize(state: readonly Change[], occasion?: Occasion & Kept): Promise<number>;
   publish(changes: readonly Change[], occasion?: Occasion): Promise<number>;
 }
 
@@ -26,9 +26,9 @@ export async function publishChanges(
   { publisher, metrics, log, nowMs, onReady }: PublishOptions,
   stop: AbortSignal,
 ): Promise<void> {
-  for await (const { changes, eventTimeMs, urgent, snapshot } of groups) {
+  for await (const { changes, eventTimeMs, urgent, snapshot, unread } of groups) {
     const publishing = snapshot
-      ? publisher.synchronize(changes, { eventTimeMs })
+      ? publisher.synchronize(changes, { eventTimeMs, keep: (key) => isUnread(key, unread) })
       : publisher.publish(changes, { eventTimeMs, urgent });
     const published = await orAborted(publishing, stop);
     count(changes, metrics);
@@ -41,6 +41,13 @@ export async function publishChanges(
     metrics.publishSeconds.observe((nowMs() - eventTimeMs) / 1000);
     log.debug("published", { changes: published, urgent });
   }
+}
+
+/** What a registry that could not be read has published before is the best there is to know. */
+function isUnread(key: Change["key"], unread: readonly string[]): boolean {
+  if (!("shard" in key)) return false;
+  const [registry = ""] = key.shard.split("/");
+  return unread.includes(key.shard) || unread.includes(`${registry}/*`);
 }
 
 function count(changes: readonly RegistryChange[], metrics: RegistryMetrics): void {

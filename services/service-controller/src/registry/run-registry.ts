@@ -8,8 +8,10 @@ export interface RegistryGroup {
   readonly eventTimeMs: number;
   /** Callers may still send requests to endpoints that are gone. */
   readonly urgent: boolean;
-  /** The first group: everything there is. */
+  /** Everything there is: the first group, and again when a source that could not be read has been. */
   readonly snapshot: boolean;
+  /** Shards that no source could read yet; only of a snapshot. */
+  readonly unread: readonly string[];
 }
 
 /** The snapshot waits for every source: without the ServiceEntries, say, their services would look deleted. */
@@ -19,13 +21,16 @@ export async function* runRegistry(
   stop: AbortSignal,
 ): AsyncGenerator<RegistryGroup, void, undefined> {
   let started = false;
-  for await (const { group, complete } of mergeGroups(sources, stop)) {
+  const unreadOf = new Map<string, readonly string[]>();
+  const unread = () => [...unreadOf.values()].flat();
+  for await (const { source, group, complete } of mergeGroups(sources, stop)) {
     const { eventTimeMs } = group;
     const { changes, urgent } = registry.apply(group.inputs);
-    if (started && changes.length > 0) yield { changes, urgent, eventTimeMs, snapshot: false };
-    if (!started && complete) {
-      started = true;
-      yield { changes: registry.state(), urgent: false, eventTimeMs, snapshot: true };
-    }
+    const before = unread().length;
+    unreadOf.set(source, group.unread ?? []);
+    if (started && changes.length > 0) yield { changes, urgent, eventTimeMs, snapshot: false, unread: [] };
+    if (!complete || (started && unread().length >= before)) continue;
+    started = true;
+    yield { changes: registry.state(), urgent: false, eventTimeMs, snapshot: true, unread: unread() };
   }
 }

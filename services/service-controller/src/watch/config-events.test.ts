@@ -16,7 +16,7 @@ function put(name: string, host: string, kind = "ServiceEntry"): ConfigChange {
 
 function short(group: InputGroup | undefined): string {
   return (group?.inputs ?? [])
-    .map((input) => ("key" in input ? `${input.op} ${input.key.kind}/${input.key.name}` : ""))
+    .map((input) => ("key" in input && "kind" in input.key ? `${input.op} ${input.key.kind}/${input.key.name}` : ""))
     .sort()
     .join(", ");
 }

@@ -6,10 +6,14 @@ import type { SourceProblem } from "@flotilla/sources";
 export interface InputGroup {
   readonly inputs: readonly RegistryInput[];
   readonly eventTimeMs: number;
+  /** Shards that the source could not read yet, `registry/*` for all of a registry: what was published of them stays. */
+  readonly unread?: readonly string[];
 }
 
 export interface InputSource extends AsyncDisposable {
   readonly name: string;
   groups(stop: AbortSignal): AsyncIterable<InputGroup>;
   problems(): readonly SourceProblem[];
+  /** Everything afresh, past all that the source remembers: what followers know is checked against it. */
+  list?(stop: AbortSignal): Promise<readonly RegistryInput[]>;
 }

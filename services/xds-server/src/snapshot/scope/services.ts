@@ -10,9 +10,9 @@ export const servicesOfName = query<readonly Service[], string>("services-of-nam
   const [namespace = "", hostname = ""] = text.split("/");
   const shards = [...view.serviceShards({ namespace, hostname }).values()];
   const kubernetes = shards.filter(({ registry }) => registry === "Kubernetes");
-  const others = shards.filter(({ registry }) => registry !== "Kubernetes");
-  const [first, ...more] = kubernetes;
-  return first === undefined ? others : [more.reduce(mergeClusters, first), ...others];
+  const consul = shards.filter(({ registry }) => registry === "Consul");
+  const others = shards.filter(({ registry }) => registry !== "Kubernetes" && registry !== "Consul");
+  return [...merged(kubernetes, mergeClusters), ...merged(consul, mergeDatacenters), ...others];
 });
 
 /** Every service, oldest first. */
@@ -72,6 +72,17 @@ function oldest(services: readonly Service[]): Service | undefined {
     (best, service) => (best === undefined || service.creationTimeMs < best.creationTimeMs ? service : best),
     undefined,
   );
+}
+
+function merged(services: readonly Service[], merge: (a: Service, b: Service) => Service): readonly Service[] {
+  const [first, ...more] = services;
+  return first === undefined ? [] : [more.reduce(merge, first)];
+}
+
+/** Instances of each datacenter have ports of their own; for a port of several the first one's name holds. */
+function mergeDatacenters(first: Service, other: Service): Service {
+  const known = new Set(first.ports.map(({ number }) => number));
+  return { ...first, ports: [...first.ports, ...other.ports.filter(({ number }) => !known.has(number))] };
 }
 
 /** The first cluster's definition holds; addresses and identities come from all. */

@@ -1,0 +1,113 @@
+/** Services of Consul and their endpoints, a shard a datacenter: one that is away leaves the others alone. */
+import type { Endpoint, EndpointsKey, Service, ServiceKey } from "@flotilla/model";
+import {
+  type ConsulChange,
+  type ConsulInstance,
+  type ConsulServiceKey,
+  consulKeyText,
+  consulOrigin,
+} from "../consul.ts";
+import {
+  byPlace,
+  consulEndpoints,
+  consulHosts,
+  consulNamespace,
+  consulProtocol,
+  convertConsulService,
+  instanceAddress,
+} from "../convert/consul.ts";
+import { isValidPort } from "../convert/kubernetes-service.ts";
+import type { EndpointContext } from "../convert/pod.ts";
+import type { RegistrySettings } from "../settings.ts";
+import type { Dirty } from "./dirty.ts";
+import type { RegistryProblem } from "./problems.ts";
+
+interface Known {
+  readonly key: ConsulServiceKey;
+  readonly instances: readonly ConsulInstance[];
+}
+
+export interface ConsulValue {
+  readonly key: ServiceKey & EndpointsKey;
+  readonly service: Service | undefined;
+  readonly endpoints: readonly Endpoint[];
+}
+
+export class ConsulSide {
+  readonly #settings: RegistrySettings;
+  readonly #known = new Map<string, Known>();
+
+  constructor(settings: RegistrySettings) {
+    this.#settings = settings;
+  }
+
+  apply(change: ConsulChange, dirty: Dirty): void {
+    const text = consulKeyText(change.key);
+    dirty.consul.set(text, change.key);
+    if (change.op === "put" && change.instances.length > 0) {
+      this.#known.set(text, { key: change.key, instances: change.instances });
+    } else this.#known.delete(text);
+  }
+
+  all(dirty: Dirty): void {
+    for (const [text, { key }] of this.#known) dirty.consul.set(text, key);
+  }
+
+  /** What to publish of a service: one value for each of its hosts. */
+  values(text: string, key: ConsulServiceKey, context: EndpointContext): readonly ConsulValue[] {
+    const { instances } = this.#known.get(text) ?? { instances: [] };
+    const { everywhere, here } = consulHosts(key);
+    const hosts = this.#settings.consulDatacenterHosts ? [everywhere, here] : [everywhere];
+    const endpoints = consulEndpoints(key, instances, context);
+    return hosts.map((hostname) => ({
+      key: { shard: `Consul/${key.datacenter}`, namespace: consulNamespace(key), hostname, name: key.name },
+      service: convertConsulService(key, hostname, instances),
+      endpoints,
+    }));
+  }
+
+  problems(): readonly RegistryProblem[] {
+    return [...this.#known.values()].flatMap(({ key, instances }) =>
+      findings([...instances].sort(byPlace)).map((finding) => ({
+        object: `${consulOrigin(key)}/${finding.id}`,
+        ...finding,
+      })),
+    );
+  }
+}
+
+interface Finding {
+  readonly id: string;
+  readonly field: string;
+  readonly reason: string;
+}
+
+function findings(instances: readonly ConsulInstance[]): readonly Finding[] {
+  const protocols = new Map<number, string>();
+  return instances.flatMap((instance): readonly Finding[] => {
+    const { id, port, meta } = instance;
+    const said = meta["protocol"] ?? "";
+    const before = protocols.get(port);
+    if (before === undefined) protocols.set(port, said);
+    return [
+      ...(isValidPort({ port })
+        ? []
+        : [{ id, field: "Service.Port", reason: `${port} is no port: want 1 to 65535; the instance is left out` }]),
+      ...(instanceAddress(instance) === ""
+        ? [{ id, field: "Service.Address", reason: "is empty, and the node has none: the instance is left out" }]
+        : []),
+      ...(consulProtocol(instance).isKnown
+        ? []
+        : [{ id, field: "Service.Meta[protocol]", reason: `"${said}" is no protocol: the port is carried as TCP` }]),
+      ...(before === undefined || before === said
+        ? []
+        : [
+            {
+              id,
+              field: "Service.Meta[protocol]",
+              reason: `is "${said}" for port ${port}, which another instance says is "${before}": one of them holds`,
+            },
+          ]),
+    ];
+  });
+}

@@ -1,0 +1,221 @@
+/**
+ * Services of Consul: several datacenters, each followed by itself. A datacenter that is away keeps what was known of it; one
+ * that was never read within the limit does not hold up the others, and what was published of it before stays in force.
+ */
+import {
+  CatalogFollower,
+  type CatalogScope,
+  ConsulClient,
+  readCatalog,
+  readDatacenters,
+  Slots,
+} from "@flotilla/consul";
+import { type ConsulChange, consulKeyText, type RegistryInput } from "@flotilla/registry";
+import { backoff, delay, type Logger, Wakeup } from "@flotilla/runtime";
+import type { SourceProblem } from "@flotilla/sources";
+import type { InputGroup, InputSource } from "./input-source.ts";
+
+export interface ConsulSourceOptions {
+  readonly url: string;
+  readonly token: string | undefined;
+  readonly tokenFile: string | undefined;
+  readonly certificateAuthorities: string | undefined;
+  /** Empty: the agent's own; `*`: all that the agent knows. */
+  readonly datacenters: readonly string[];
+  /** Empty: Consul without namespaces. */
+  readonly namespaces: readonly string[];
+  readonly partition: string;
+  readonly connections: number;
+  /** The first group does not wait longer. */
+  readonly syncTimeoutMs: number;
+  readonly log: Logger;
+  readonly nowMs: () => number;
+  readonly random: () => number;
+  readonly onProblems: () => void;
+}
+
+export function consulSource(options: ConsulSourceOptions): InputSource {
+  return new ConsulSource(options);
+}
+
+const readsAtOnce = 8;
+
+class ConsulSource implements InputSource {
+  readonly name = "consul";
+  readonly #options: ConsulSourceOptions;
+  readonly #client: ConsulClient;
+  readonly #slots: Slots;
+  /** Apart: fresh reads do not wait for those that wait for news. */
+  readonly #readers = new Slots(readsAtOnce);
+  readonly #wakeup = new Wakeup();
+  #followers: readonly CatalogFollower[] = [];
+  /** Why the datacenters cannot be listed. */
+  #unlisted: string | undefined;
+  #pending = new Map<string, ConsulChange>();
+  #pendingSinceMs: number | undefined;
+
+  constructor(options: ConsulSourceOptions) {
+    this.#options = options;
+    const { url, token, tokenFile, certificateAuthorities, connections } = options;
+    this.#client = new ConsulClient({ url, token, tokenFile, certificateAuthorities });
+    this.#slots = new Slots(connections);
+  }
+
+  async *groups(stop: AbortSignal): AsyncGenerator<InputGroup, void, undefined> {
+    const { log, syncTimeoutMs, nowMs } = this.#options;
+    const ended = new AbortController();
+    const running = AbortSignal.any([stop, ended.signal]);
+    let failure: unknown;
+    const work = this.#follow(running).catch((cause: unknown) => {
+      failure = cause;
+      this.#wakeup.wake();
+    });
+    const deadline = nowMs() + syncTimeoutMs;
+    let told: readonly string[] | undefined;
+    try {
+      while (!stop.aborted && failure === undefined) {
+        const unread = this.#unread();
+        const left = told === undefined && unread.length > 0 ? deadline - nowMs() : 0;
+        const isDue = told === undefined ? left <= 0 : this.#pending.size > 0 || unread.length < told.length;
+        if (isDue) {
+          if (unread.length > 0 && told === undefined)
+            log.warn("consul is not read in time, what was published of it stays", { unread: unread.join(", ") });
+          told = unread;
+          yield { inputs: this.#take(), eventTimeMs: this.#pendingTime(), unread };
+        } else await this.#wakeup.wait(running, left > 0 ? left : Number.POSITIVE_INFINITY);
+      }
+      if (failure !== undefined && !stop.aborted) throw failure;
+    } finally {
+      ended.abort();
+      await work;
+    }
+  }
+
+  async list(stop: AbortSignal): Promise<readonly RegistryInput[]> {
+    const events = await Promise.all(
+      this.#followers.map(({ scope }) => readCatalog(this.#client, scope, this.#readers, stop)),
+    );
+    return events
+      .flat()
+      .flatMap(({ key, instances }) =>
+        instances.length === 0 ? [] : [{ type: "consul", op: "put", key, instances } as const],
+      );
+  }
+
+  problems(): readonly SourceProblem[] {
+    const unlisted = this.#unlisted;
+    return [
+      ...(unlisted === undefined ? [] : [{ file: this.#options.url, line: 0, reason: unlisted }]),
+      ...this.#followers.flatMap((follower) => [
+        ...this.#awayProblem(follower),
+        ...follower.problems().map(({ object, id, field, reason }) => ({
+          file: this.#options.url,
+          line: 0,
+          object: `${object}/${id}`,
+          field,
+          reason,
+        })),
+      ]),
+    ];
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#client[Symbol.dispose]();
+  }
+
+  #awayProblem({ away, scope, isComplete }: CatalogFollower): readonly SourceProblem[] {
+    if (away === undefined) return [];
+    const since = new Date(away.sinceMs).toISOString();
+    const kept = isComplete ? "what was known is kept" : "it was never read in full";
+    const reason = `away since ${since}, ${kept}: ${away.reason}`;
+    return [{ file: this.#options.url, line: 0, object: `Consul/${scopeText(scope)}`, reason }];
+  }
+
+  async #follow(stop: AbortSignal): Promise<void> {
+    const scopes = await this.#scopes(stop);
+    const { log, nowMs, random, onProblems } = this.#options;
+    this.#followers = scopes.map((scope) => {
+      let wasAway = false;
+      const onState = () => {
+        const isAway = follower.away !== undefined;
+        if (isAway && !wasAway)
+          log.warn("consul is away, what is known stays", { scope: scopeText(scope), reason: follower.away?.reason });
+        if (!isAway && wasAway) log.info("consul answers again", { scope: scopeText(scope) });
+        wasAway = isAway;
+        onProblems();
+        this.#wakeup.wake();
+      };
+      const follower: CatalogFollower = new CatalogFollower({
+        client: this.#client,
+        scope,
+        slots: this.#slots,
+        nowMs,
+        random,
+        onEvent: ({ key, instances }) =>
+          this.#say(
+            instances.length === 0
+              ? { type: "consul", op: "delete", key }
+              : { type: "consul", op: "put", key, instances },
+          ),
+        onState,
+      });
+      return follower;
+    });
+    await Promise.all(this.#followers.map((follower) => follower.run(stop)));
+  }
+
+  async #scopes(stop: AbortSignal): Promise<readonly CatalogScope[]> {
+    const { datacenters, namespaces, partition } = this.#options;
+    const isStated = datacenters.length > 0 && !datacenters.includes("*");
+    const names = isStated ? datacenters : await this.#datacenters(stop);
+    const spaces = namespaces.length === 0 ? [""] : namespaces;
+    return names.flatMap((datacenter) => spaces.map((namespace) => ({ datacenter, namespace, partition })));
+  }
+
+  async #datacenters(stop: AbortSignal): Promise<readonly string[]> {
+    const { datacenters, random, onProblems } = this.#options;
+    for (const wait of backoff({ firstMs: 100, maxMs: 10_000, random })) {
+      try {
+        const all = await readDatacenters(this.#client, stop);
+        this.#unlisted = undefined;
+        onProblems();
+        return datacenters.includes("*") ? all : all.slice(0, 1);
+      } catch (cause) {
+        if (stop.aborted) return [];
+        this.#unlisted = cause instanceof Error ? cause.message : String(cause);
+        onProblems();
+        await delay(wait, stop);
+      }
+    }
+    return [];
+  }
+
+  #say(change: ConsulChange): void {
+    this.#pendingSinceMs ??= this.#options.nowMs();
+    this.#pending.set(consulKeyText(change.key), change);
+    this.#wakeup.wake();
+  }
+
+  #take(): readonly ConsulChange[] {
+    const taken = [...this.#pending.values()];
+    this.#pending = new Map();
+    return taken;
+  }
+
+  #pendingTime(): number {
+    const since = this.#pendingSinceMs ?? this.#options.nowMs();
+    this.#pendingSinceMs = undefined;
+    return since;
+  }
+
+  /** Shards of datacenters that have not been read in full yet; without a list of datacenters, all of them. */
+  #unread(): readonly string[] {
+    if (this.#followers.length === 0) return ["Consul/*"];
+    const unread = this.#followers.filter(({ isComplete }) => !isComplete);
+    return [...new Set(unread.map(({ scope }) => `Consul/${scope.datacenter}`))];
+  }
+}
+
+function scopeText({ datacenter, namespace, partition }: CatalogScope): string {
+  return [datacenter, partition, namespace].filter((part) => part !== "").join("/");
+}

@@ -2,12 +2,11 @@
  * The current inputs: applies changes to the graph's inputs and keeps the rows of all indexes.
  * Owns no derived state; an equal sequence of changes gives equal inputs, in any process.
  */
-import type { Graph, InputKey } from "@flotilla/incremental";
+import type { Graph } from "@flotilla/incremental";
 import {
   type Change,
   type Config,
   type ConfigChange,
-  compareByAge,
   compareText,
   configKeyText,
   type Endpoint,
@@ -17,6 +16,7 @@ import {
 import type { AddressUse, ServiceName } from "./keys.ts";
 import { keys } from "./keys.ts";
 import { decodeMesh, decodeNetworks, defaultMesh } from "./mesh.ts";
+import { RowChanges } from "./row-changes.ts";
 import type { RowIndex } from "./row-index.ts";
 import type { Subject } from "./subject.ts";
 
@@ -54,22 +54,24 @@ export class World {
    */
   apply(changes: readonly Change[]): readonly Refusal[] {
     const refused: Refusal[] = [];
+    const rows = new RowChanges();
     const namesBefore = this.#serviceNames.size;
     let namesChanged = false;
     for (const change of changes) {
       try {
-        if (change.type === "config") this.#applyConfig(change);
+        if (change.type === "config") this.#applyConfig(change, rows);
         else if (change.type === "service") namesChanged = this.#applyService(change) || namesChanged;
         else this.#applyEndpoints(change);
       } catch (error) {
         refused.push({ change, error });
       }
     }
+    for (const [key, row] of rows.rows((key) => this.#graph.get(key))) this.#graph.set(key, row);
     if (namesChanged || namesBefore !== this.#serviceNames.size) this.#publishServiceNames();
     return refused;
   }
 
-  #applyConfig(change: ConfigChange): void {
+  #applyConfig(change: ConfigChange, rows: RowChanges): void {
     if (change.key.kind === "MeshConfig") {
       this.#graph.set(keys.mesh, change.op === "put" ? decodeMesh(change.value) : defaultMesh());
       return;
@@ -82,17 +84,13 @@ export class World {
     const before = this.#graph.get(key);
     const after = change.op === "put" ? this.#decode(change.value) : undefined;
     this.#graph.set(key, after);
-    this.#moveBetweenRows(change.key.kind, before, after);
-  }
-
-  #moveBetweenRows(kind: string, before: Config | undefined, after: Config | undefined): void {
-    this.#replaceInRow(keys.allOf(kind), before, after);
-    for (const index of this.#indexesByKind.get(kind) ?? []) {
+    rows.replace(keys.allOf(change.key.kind), before, after);
+    for (const index of this.#indexesByKind.get(change.key.kind) ?? []) {
       const [old, now] = this.#inRowsOf(index, before, after);
       const rowsBefore = new Set(before === undefined ? [] : index.keysOf(before as Config<never>));
       const rowsAfter = new Set(after === undefined ? [] : index.keysOf(after as Config<never>));
       for (const row of new Set([...rowsBefore, ...rowsAfter])) {
-        this.#replaceInRow(
+        rows.replace(
           keys.row(index.name, row),
           rowsBefore.has(row) ? old : undefined,
           rowsAfter.has(row) ? now : undefined,
@@ -116,13 +114,6 @@ export class World {
     if (now === undefined) this.#projections.delete(id);
     else this.#projections.set(id, now);
     return [old, now];
-  }
-
-  #replaceInRow(key: InputKey<readonly Config[]>, before: Config | undefined, after: Config | undefined): void {
-    if (before === after) return;
-    const row = (this.#graph.get(key) ?? []).filter((config) => config !== before);
-    if (after !== undefined) row.splice(insertionIndex(row, after), 0, after);
-    this.#graph.set(key, row.length === 0 ? undefined : row);
   }
 
   #applyService(change: ServiceChange): boolean {
@@ -175,17 +166,6 @@ export class World {
       this.#graph.set(key, uses.length === 0 ? undefined : uses);
     }
   }
-}
-
-function insertionIndex(row: readonly Config[], config: Config): number {
-  let [low, high] = [0, row.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    const other = row[middle];
-    if (other !== undefined && compareByAge(other, config) <= 0) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }
 
 function addressesOf(endpoints: readonly Endpoint[]): ReadonlySet<string> {

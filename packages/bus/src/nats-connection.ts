@@ -1,10 +1,15 @@
 /** Connects to NATS servers, however long they are away, and keeps connecting. */
+import { join } from "node:path";
 import { delay, type Logger } from "@flotilla/runtime";
 import { type ConnectionOptions, connect, type NatsConnection } from "nats";
 import { BusError } from "./errors.ts";
 
 export interface NatsConnectOptions {
-  /** `nats://host:port` or `tls://…`, with `user:password@` or `token@` before the host; several separated by commas. */
+  /**
+   * `nats://host:port` or `tls://…`, with `user:password@` or `token@` before the host; several separated by commas.
+   * `tls://host:port?certificates=DIRECTORY` shows a certificate of our own: tls.crt, tls.key and ca.crt are read there for each
+   * connection.
+   */
   readonly url: string;
   /** Name of this connection on the server's pages. */
   readonly clientName: string;
@@ -47,6 +52,7 @@ function connectionOptions({
   const addresses = url.split(",").map((address) => parse(address.trim()));
   const [{ username = "", password = "", protocol = "" } = {}] = addresses;
   const user = decodeURIComponent(username);
+  const directory = addresses.map(({ searchParams }) => searchParams.get("certificates")).find((one) => one !== null);
   return {
     servers: addresses.map(({ host }) => host),
     name: clientName,
@@ -55,8 +61,17 @@ function connectionOptions({
     reconnectJitter: 100,
     pingInterval: 10_000,
     timeout: 5_000,
-    ...(protocol === "tls:" && { tls: {} }),
+    ...(protocol === "tls:" && { tls: directory == null ? {} : certificatesIn(directory) }),
     ...(password !== "" ? { user, pass: decodeURIComponent(password) } : user !== "" && { token: user }),
+  };
+}
+
+/** Named as in a Secret of type kubernetes.io/tls, and as `flotilla certificate` writes them. */
+function certificatesIn(directory: string) {
+  return {
+    certFile: join(directory, "tls.crt"),
+    keyFile: join(directory, "tls.key"),
+    caFile: join(directory, "ca.crt"),
   };
 }
 

@@ -28,6 +28,10 @@ const commands: Readonly<Record<string, Entry>> = {
     sentence: "status | rotate | abort: replace the root while the mesh runs",
     load: async () => (await import("./commands/ca.ts")).ca,
   },
+  certificate: {
+    sentence: "a certificate of ca in files, kept renewed, for NATS, Redis and the like",
+    load: async () => (await import("./commands/certificate.ts")).certificate,
+  },
   token: {
     sentence: "a token of the local issuer for a service account",
     load: async () => (await import("./commands/token.ts")).token,
@@ -60,7 +64,7 @@ export async function run(args: readonly string[], env: NodeJS.ProcessEnv): Prom
 }
 
 function usage(): string {
-  const lines = Object.entries(commands).map(([name, { sentence }]) => `  ${name.padEnd(10)} ${sentence}`);
+  const lines = Object.entries(commands).map(([name, { sentence }]) => `  ${name.padEnd(12)} ${sentence}`);
   return `flotilla COMMAND [options]\n\n${lines.join("\n")}\n
 Options of up, serve and demo:
   --config DIR       directory of YAML with the mesh's objects

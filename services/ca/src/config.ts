@@ -97,6 +97,11 @@ export const settings = {
     default: ["flotilla-xds-server", "flotilla-webhook"],
     sentence: "Service accounts in the control plane's namespace that get serving certificates with its DNS names.",
   }),
+  serverAccounts: list({
+    env: "CA_SERVER_ACCOUNTS",
+    default: ["flotilla-nats", "flotilla-redis"],
+    sentence: "Service accounts there that get a certificate with the DNS names of the Service of their own name.",
+  }),
   defaultTtlMs: duration({
     env: "DEFAULT_WORKLOAD_CERT_TTL",
     default: 86_400_000,

@@ -11,6 +11,7 @@ const rules = {
   domain: "cluster.local",
   revision: "canary",
   customHosts: ["mesh.example.test"],
+  serverAccounts: ["flotilla-nats"],
   accounts: ["flotilla-xds-server"],
   trustDomains: () => ["cluster.local"],
 };

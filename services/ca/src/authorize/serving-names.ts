@@ -12,6 +12,8 @@ export interface ServingRules {
   readonly revision: string;
   readonly customHosts: readonly string[];
   readonly accounts: readonly string[];
+  /** Servers beside them, such as NATS: each may be the Service of its own name and no other. */
+  readonly serverAccounts: readonly string[];
   readonly trustDomains: () => readonly string[];
 }
 
@@ -27,8 +29,8 @@ export function servingNames({ namespace, domain, revision, customHosts }: Servi
 
 /** What is asked for and allowed. A workload's wishes are ignored, those of our own services granted or refused. @throws CaError CA_NAME_REFUSED */
 export function grantedNames(identity: string, asked: readonly San[], rules: ServingRules): readonly San[] {
-  if (!isServing(identity, rules)) return [];
-  const allowed = new Set(servingNames(rules));
+  const allowed = new Set(namesOf(identity, rules));
+  if (allowed.size === 0) return [];
   const names = asked.filter(({ type }) => type !== "uri");
   const foreign = names.find(({ type, value }) => type !== "dns" || !allowed.has(value));
   if (foreign !== undefined)
@@ -39,12 +41,14 @@ export function grantedNames(identity: string, asked: readonly San[], rules: Ser
   return names;
 }
 
-function isServing(text: string, { namespace, accounts, trustDomains }: ServingRules): boolean {
+/** Empty for a workload. */
+function namesOf(text: string, rules: ServingRules): readonly string[] {
+  const { namespace, domain, accounts, serverAccounts, trustDomains } = rules;
   const identity = parseIdentity(text);
-  return (
-    identity !== undefined &&
-    trustDomains().includes(identity.trustDomain) &&
-    identity.namespace === namespace &&
-    accounts.includes(identity.serviceAccount)
-  );
+  if (identity === undefined || !trustDomains().includes(identity.trustDomain) || identity.namespace !== namespace)
+    return [];
+  const account = identity.serviceAccount;
+  if (accounts.includes(account)) return servingNames(rules);
+  const service = `${account}.${namespace}.svc`;
+  return serverAccounts.includes(account) ? [service, `${service}.${domain}`, "localhost"] : [];
 }

@@ -74,6 +74,6 @@ export function createIssuer(
 }
 
 function servingRules(config: Config, trustDomains: () => readonly string[]): ServingRules {
-  const { namespace, domain, revision, customHost: customHosts, servingAccounts: accounts } = config;
-  return { namespace, domain, revision, customHosts, accounts, trustDomains };
+  const { namespace, domain, revision, customHost: customHosts, servingAccounts: accounts, serverAccounts } = config;
+  return { namespace, domain, revision, customHosts, accounts, serverAccounts, trustDomains };
 }

@@ -1,0 +1,139 @@
+/** NATS and Redis over mutual TLS with certificates of ca in files, which are renewed under open connections. */
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { connect as connectPlain } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { createServer } from "node:tls";
+import { fileURLToPath } from "node:url";
+import { connectBus } from "@flotilla/bus";
+import { main as ca } from "@flotilla/ca";
+import { run } from "@flotilla/cli/src/command-line.ts";
+import { delay, noopLogger, until } from "@flotilla/runtime";
+import { findServer, freePort, type RunningServer, startRedis } from "@flotilla/servers";
+import { openStore } from "@flotilla/state";
+
+const directory = mkdtempSync(join(tmpdir(), "flotilla-tls-"));
+const stop = new AbortController();
+const owned = new AsyncDisposableStack();
+const ports = { ca: 0, nats: 0, redis: 0 };
+const certificates = (name: string): string => join(directory, name);
+let nats: ChildProcess | undefined;
+
+/** As an operator does for a server or a client. */
+async function obtain(account: string, names: readonly string[] = []): Promise<void> {
+  const options = ["--namespace", "istio-system", "--service-account", account, "--ca", `127.0.0.1:${ports.ca}`];
+  const more = ["--out", certificates(account), "--work-dir", directory, "--once"];
+  const args = ["certificate", ...options, ...more, ...names.flatMap((name) => ["--name", name])];
+  assert.equal(await run(args, process.env), 0);
+}
+
+before(async () => {
+  for (const name of ["ca", "nats", "redis"] as const) ports[name] = await freePort();
+  const ready = Promise.withResolvers<unknown>();
+  const settings = { WORK_DIR: directory, ROOT_CA_DIR: join(directory, "none"), CA_HOST: "127.0.0.1" };
+  const more = { CA_PORT: String(ports.ca), HEALTH_HOST: "127.0.0.1", HEALTH_PORT: "0", LOG_LEVEL: "silent" };
+  const running = ca({ ...settings, ...more }, stop.signal, { onReady: ready.resolve });
+  running.catch(ready.reject);
+  owned.defer(async () => {
+    stop.abort();
+    await running;
+  });
+  await ready.promise;
+  await obtain("flotilla-nats", ["localhost"]);
+  await obtain("flotilla-redis", ["localhost"]);
+  await obtain("flotilla-xds-server");
+  await startNatsWithTls();
+  owned.use(await startRedisWithTls());
+});
+after(async () => {
+  const ended = new Promise((resolve) => nats?.once("exit", resolve) ?? resolve(undefined));
+  nats?.kill("SIGTERM");
+  await ended;
+  await owned.disposeAsync();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+async function startNatsWithTls(): Promise<void> {
+  const files = certificates("flotilla-nats");
+  const tls = `cert_file: "${files}/tls.crt", key_file: "${files}/tls.key", ca_file: "${files}/ca.crt", verify: true`;
+  const config = join(directory, "nats.conf");
+  writeFileSync(config, `tls { ${tls} }\njetstream { store_dir: "${join(directory, "nats")}" }\n`);
+  const binary = await findServer("nats", { env: process.env });
+  nats = spawn(binary, ["--config", config, "--addr", "127.0.0.1", "--port", String(ports.nats)], { stdio: "ignore" });
+}
+
+/** Redis behind a TLS listener that asks for a client certificate: the server of the test has no TLS of its own. */
+async function startRedisWithTls(): Promise<RunningServer> {
+  const plain = await startRedis({ directory: join(directory, "redis"), env: process.env });
+  const read = (name: string): Buffer => readFileSync(join(certificates("flotilla-redis"), name));
+  const options = { cert: read("tls.crt"), key: read("tls.key"), ca: read("ca.crt"), requestCert: true };
+  const server = createServer({ ...options, rejectUnauthorized: true }, (socket) => {
+    const inner = connectPlain(plain.port, "127.0.0.1");
+    socket.pipe(inner).pipe(socket);
+    socket.on("error", () => inner.destroy());
+    inner.on("error", () => socket.destroy());
+    owned.defer(() => void socket.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(ports.redis, "127.0.0.1", resolve));
+  owned.defer(() => void server.close());
+  return plain;
+}
+
+describe("certificates of ca for NATS and Redis", () => {
+  it("the bus works over mutual TLS, and reads renewed files when it connects again", { timeout: 60_000 }, async () => {
+    const url = `tls://localhost:${ports.nats}?certificates=${certificates("flotilla-xds-server")}`;
+    await using bus = await connectBus({ url, clientName: "test", log: noopLogger }, AbortSignal.timeout(20_000));
+    const values = await bus.keyValue("tls");
+    await values.put("a", Buffer.from("b"));
+    assert.equal(Buffer.from((await values.get("a"))?.value ?? []).toString(), "b");
+    await obtain("flotilla-xds-server");
+    nats?.kill("SIGKILL");
+    await until(() => !bus.state.connected, { withinMs: 10_000, what: "the loss" });
+    await startNatsWithTls();
+    await until(() => bus.state.connected, { withinMs: 20_000, what: "the bus to be back" });
+    assert.equal(Buffer.from((await values.get("a"))?.value ?? []).toString(), "b");
+  });
+
+  it("NATS refuses who shows no certificate", async () => {
+    const files = { env: { ...process.env }, log: noopLogger, clientName: "stranger" };
+    const url = `tls://localhost:${ports.nats}`;
+    await assert.rejects(connectBus({ ...files, url }, AbortSignal.timeout(1_500)));
+  });
+
+  it("the store works over mutual TLS, and not without a certificate", { timeout: 30_000 }, async () => {
+    const url = `rediss://localhost:${ports.redis}`;
+    await using store = openStore({
+      url: `${url}?certificates=${certificates("flotilla-xds-server")}`,
+      log: noopLogger,
+    });
+    await until(() => store.state.connected, { withinMs: 10_000, what: "the store" });
+    await using stranger = openStore({ url, log: noopLogger });
+    await delay(1_000);
+    assert.equal(stranger.state.connected, false);
+  });
+
+  it("a server gets the names of its own Service only", async () => {
+    await obtain("flotilla-nats", ["flotilla-nats.istio-system.svc"]);
+    const program = fileURLToPath(new URL("../../../packages/cli/bin/flotilla.ts", import.meta.url));
+    const asked = [
+      "--namespace",
+      "istio-system",
+      "--service-account",
+      "flotilla-nats",
+      "--name",
+      "istiod.istio-system.svc",
+    ];
+    const where = ["--ca", `127.0.0.1:${ports.ca}`, "--out", certificates("x"), "--work-dir", directory, "--once"];
+    const child = spawn(process.execPath, [program, "certificate", ...asked, ...where], {
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    let text = "";
+    child.stdout.on("data", (chunk) => (text += String(chunk)));
+    const refused = () => /is not one of the control plane/.test(text);
+    await until(refused, { withinMs: 10_000, what: "the refusal" });
+    child.kill("SIGTERM");
+  });
+});

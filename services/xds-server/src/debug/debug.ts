@@ -15,6 +15,7 @@ import { declareMeshMetrics } from "./mesh-metrics.ts";
 import type { DebugPage } from "./page.ts";
 import { debugPages } from "./pages.ts";
 import { ResourceHistory } from "./resource-history.ts";
+import { findUnselected } from "./unselected.ts";
 import type { AccessRules } from "./viewer.ts";
 import { createDebugAnswers } from "./xds-answers.ts";
 
@@ -58,9 +59,15 @@ export function createDebug(options: DebugOptions): Debug {
   };
   const position = () => ingest().position;
   const inputs = () => ingest().changes();
-  declareMeshMetrics(metrics, { inputs, findings: () => core.findings(), version, nowMs: Date.now });
+  const unselected = () =>
+    findUnselected(
+      inputs(),
+      streams().map(({ proxy }) => proxy),
+      core.mesh.rootNamespace,
+    );
+  declareMeshMetrics(metrics, { inputs, findings: () => core.findings(), unselected, version, nowMs: Date.now });
   const pages = debugPages(
-    { core, streams, fleet, disconnect: (id) => ads().disconnect(id), inputs },
+    { core, streams, fleet, disconnect: (id) => ads().disconnect(id), inputs, unselected },
     [explainPage({ core, streams, fleet, ledger, history, position }), positionPage(core, position)],
     { allowUnsafe: settings.unsafePages },
   );

@@ -2,11 +2,13 @@
 import type { Finding } from "@flotilla/incremental";
 import type { Change } from "@flotilla/model";
 import type { Metrics } from "@flotilla/runtime";
+import { selectsNothing } from "./unselected.ts";
 
 export interface MeshMetricSources {
   /** What is in force now, each key once. */
   readonly inputs: () => Iterable<Change>;
   readonly findings: () => readonly Finding[];
+  readonly unselected: () => readonly Finding[];
   readonly version: string;
   readonly nowMs: () => number;
 }
@@ -23,7 +25,7 @@ const findingGauges = {
 } as const;
 
 export function declareMeshMetrics(metrics: Metrics, sources: MeshMetricSources): void {
-  const { inputs, findings, version, nowMs } = sources;
+  const { inputs, findings, unselected, version, nowMs } = sources;
   const startedMs = nowMs();
   const gauge = (name: string, help: string, value: () => number) =>
     metrics.gauge({ name, help, collect: (one) => one.set(value()) });
@@ -50,6 +52,7 @@ export function declareMeshMetrics(metrics: Metrics, sources: MeshMetricSources)
       one.set(Math.max(clusters - 1, 0), { cluster_type: "remote" });
     },
   });
+  gauge(selectsNothing, "Objects for selected workloads that select none that is known", () => unselected().length);
   metrics.gauge({ name: "pilot_info", help: "Version of xds-server", labels: ["version"] }).set(1, { version });
   for (const [name, help] of Object.entries(findingGauges)) {
     gauge(name, help, () => new Set(findings().flatMap((found) => (found.metric === name ? [found.object] : []))).size);

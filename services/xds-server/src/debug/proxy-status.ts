@@ -44,10 +44,16 @@ export function proxyStatus({ id, proxy, peer, connectedAtMs, types }: StreamRec
   };
 }
 
-function typeStatus({ sent, acknowledged, rejection }: TypeRecord): TypeStatus {
+function typeStatus({ sent, acknowledged, rejection, isDue }: TypeRecord): TypeStatus {
+  if (sent === undefined && acknowledged !== undefined && !isDue) return hadAlready(acknowledged);
   return {
     ...(sent && { sent: sent.nonce, sentAtMs: sent.atMs, version: sent.version, sentPosition: sent.position }),
     ...(acknowledged && { acked: acknowledged.nonce, ackedPosition: acknowledged.position }),
     ...(rejection && { error: rejection.message }),
   };
+}
+
+/** A proxy that connected again and had everything is synced, though nothing was sent: its version stands for the nonces. */
+function hadAlready({ version, atMs, position }: NonNullable<TypeRecord["acknowledged"]>): TypeStatus {
+  return { sent: version, acked: version, version, sentAtMs: atMs, sentPosition: position, ackedPosition: position };
 }

@@ -31,16 +31,17 @@ export class Receipts {
     this.#entries.delete(typeUrl);
   }
 
-  /** As a debug page shows them. */
-  view({ types }: StreamState): ReadonlyMap<string, TypeRecord> {
-    const records = [...types].map(([typeUrl, { subscription, due, rejection }]) => {
+  /** As a debug page shows them. What a client that connected again showed to have counts as acknowledged `now`. */
+  view({ types }: StreamState, now: Pick<Receipt, "atMs" | "position">): ReadonlyMap<string, TypeRecord> {
+    const records = [...types].map(([typeUrl, { subscription, sent, due, rejection }]) => {
       const { wildcard, names } = subscription;
       const entry = this.#entries.get(typeUrl);
+      const shown = sent && { nonce: "", version: sent.version, resources: 0, bytes: 0, ...now };
       const record: TypeRecord = {
         subscribed: wildcard ? "*" : names.size,
         names: () => names,
         sent: entry?.sent,
-        acknowledged: entry?.acknowledged,
+        acknowledged: entry === undefined ? shown : entry.acknowledged,
         rejection,
         isDue: due !== undefined,
       };

@@ -24,7 +24,9 @@ export interface TypeRecord {
   readonly subscribed: "*" | number;
   /** The names asked for; none for everything. */
   names(): NameSet;
+  /** Undefined also when the client had all there is when it connected. */
   readonly sent: Receipt | undefined;
+  /** Without a nonce: what the client had when it connected. */
   readonly acknowledged: Receipt | undefined;
   readonly rejection: Rejection | undefined;
   /** Something is to be sent that has not been. */

@@ -67,9 +67,9 @@ export class Stream implements Pushable {
     this.#owed = context.deliveries.tracker();
     this.#log = context.log.child({ stream: id, proxy: client.proxy.id });
     const { proxy, identities } = client;
-    const types = () => this.#receipts.view(this.#state);
-    const settledPosition = () => this.#settledPosition();
     const connectedAtMs = Date.now();
+    const types = () => this.#receipts.view(this.#state, { atMs: connectedAtMs, position: context.source.position });
+    const settledPosition = () => this.#settledPosition();
     this.record = { id, proxy, identities, peer: wire.peer, form, connectedAtMs, types, settledPosition };
     this.#session = context.source.open(client, (typeUrl, urgency) => this.#onStale(typeUrl, urgency));
     context.observer.opened?.(this.record);

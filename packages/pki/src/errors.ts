@@ -5,6 +5,7 @@ export type PkiErrorCode =
   | "PKI_BAD_KEY"
   | "PKI_BAD_CSR"
   | "PKI_BAD_CERTIFICATE"
+  | "PKI_BAD_CRL"
   | "PKI_BAD_NAME"
   | "PKI_BAD_SAN"
   | "PKI_BAD_SIGNATURE"

@@ -23,6 +23,7 @@ export {
   verifySignature,
 } from "./x509/certificate.ts";
 export { type ChainRequest, describe, verifyChain } from "./x509/chain.ts";
+export { type Crl, isRevoked, parseCrl, parseCrlsPem, verifyCrl } from "./x509/crl.ts";
 export { buildCsr, type Csr, type CsrRequest, csrPem, parseCsr, parseCsrPem, verifyCsr } from "./x509/csr.ts";
 export type { Extension, KeyUsage } from "./x509/extensions.ts";
 export {

@@ -161,6 +161,16 @@ export const settings = {
     default: "istio-ca-root-cert",
     sentence: "ConfigMap in every namespace from where pods mount the roots.",
   }),
+  crlConfigMap: text({
+    env: "PILOT_CRL_CONFIGMAP",
+    default: "istio-ca-crl",
+    sentence: "ConfigMap in every namespace from where pods mount revocation lists.",
+  }),
+  distributeCrl: flag({
+    env: "PILOT_ENABLE_CA_CRL",
+    default: true,
+    sentence: "Revocation lists beside plugged-in material (ca-crl.pem) are written to every namespace.",
+  }),
   externalCa: oneOf({
     env: "EXTERNAL_CA",
     default: "",

@@ -114,8 +114,9 @@ export async function main(env: NodeJS.ProcessEnv, stop: AbortSignal, options: M
   health.markReady();
   log.info("certificates are issued", { host: config.host, port: tls.port, rootFile: config.rootFile });
   options.onReady?.({ grpc: tls.port, health: health.port });
-  const writing = cluster && rootConfigMaps(config, { cluster, active, rotation, log }).run(stop);
-  await Promise.all([mesh.following, source.follow(stop), renewByHalf(ownTtlMs, renew, stop), writing]);
+  const maps = cluster === undefined ? [] : configMaps(config, { cluster, active, rotation, log });
+  const writing = maps.map((map) => map.run(stop));
+  await Promise.all([mesh.following, source.follow(stop), renewByHalf(ownTtlMs, renew, stop), ...writing]);
 }
 
 interface Writing {
@@ -138,13 +139,18 @@ async function firstMaterial(
   return undefined;
 }
 
-function rootConfigMaps(config: Config, { cluster, active, rotation, log }: Writing): RootConfigMaps {
-  return new RootConfigMaps({
+/** The roots in every namespace, and revocation lists where there are some. */
+function configMaps(config: Config, { cluster, active, rotation, log }: Writing): readonly RootConfigMaps[] {
+  const common = {
     api: cluster.api,
-    name: config.rootConfigMap,
-    data: () => active.current && { "root-cert.pem": active.current.rootsPem },
     mayWrite: () => rotation.leads,
     log: log.child({ part: "kubernetes" }),
     random: Math.random,
-  });
+  };
+  const roots = () => active.current && { "root-cert.pem": active.current.rootsPem };
+  const lists = () => (active.current?.crlPem ? { "ca-crl.pem": active.current.crlPem } : undefined);
+  return [
+    new RootConfigMaps({ ...common, name: config.rootConfigMap, data: roots }),
+    ...(config.distributeCrl ? [new RootConfigMaps({ ...common, name: config.crlConfigMap, data: lists })] : []),
+  ];
 }

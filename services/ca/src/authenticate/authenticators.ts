@@ -10,6 +10,7 @@ import {
   xfccAuthenticator,
 } from "@flotilla/auth";
 import type { OwnCluster } from "@flotilla/auth/cluster";
+import { type Crl, isRevoked } from "@flotilla/pki";
 import type { Logger } from "@flotilla/runtime";
 import type { Config } from "../config.ts";
 
@@ -18,18 +19,20 @@ export interface AuthenticatorParts {
   readonly trustDomains: () => readonly string[];
   readonly nowMs: () => number;
   readonly log: Logger;
+  /** What the CAs have taken back. */
+  readonly crls: () => readonly Crl[];
   /** Where a Kubernetes API can be asked. */
   readonly review?: OwnCluster["review"] | undefined;
 }
 
 export function createAuthenticator(
   config: Config,
-  { trustDomain, trustDomains, nowMs, log, review }: AuthenticatorParts,
+  { trustDomain, trustDomains, nowMs, log, review, crls }: AuthenticatorParts,
 ): Authenticator {
   const { clockToleranceMs, audiences, trustedNetworks } = config;
   const reviews: readonly Authenticator[] =
     review === undefined ? [] : [tokenReviewAuthenticator({ ...review, audiences, trustDomain, nowMs })];
-  const hop = clientCertificateAuthenticator({ nowMs });
+  const hop = clientCertificateAuthenticator({ nowMs, isRevoked: (one) => isRevoked(one, crls()) });
   const direct = firstOf([
     hop,
     ...config.jwtRules.map((rule) => jwtAuthenticator({ rule, trustDomain, nowMs, log, clockToleranceMs })),

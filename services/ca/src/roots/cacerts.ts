@@ -4,9 +4,15 @@ import { join } from "node:path";
 import { CaError } from "../errors.ts";
 import type { MaterialFiles } from "./material.ts";
 
-const ownNames = { certificate: "ca-cert.pem", key: "ca-key.pem", roots: "root-cert.pem", chain: "cert-chain.pem" };
+const ownNames = {
+  certificate: "ca-cert.pem",
+  key: "ca-key.pem",
+  roots: "root-cert.pem",
+  chain: "cert-chain.pem",
+  crl: "ca-crl.pem",
+};
 /** Keys of a Secret of type kubernetes.io/tls, as cert-manager writes them; the chain follows the certificate. */
-const tlsNames = { certificate: "tls.crt", key: "tls.key", roots: "ca.crt", chain: undefined };
+const tlsNames = { certificate: "tls.crt", key: "tls.key", roots: "ca.crt", chain: undefined, crl: "ca.crl" };
 
 /** Undefined if the directory holds no signing key. @throws CaError CA_BAD_MATERIAL if a file is missing beside it. */
 export async function readCacerts(directory: string): Promise<MaterialFiles | undefined> {
@@ -14,12 +20,14 @@ export async function readCacerts(directory: string): Promise<MaterialFiles | un
     const keyPem = await readIfThere(join(directory, names.key));
     if (keyPem === undefined) continue;
     const chainPem = names.chain === undefined ? undefined : await readIfThere(join(directory, names.chain));
+    const crlPem = await readIfThere(join(directory, names.crl));
     return {
       keyPem,
       certificatePem: await readNeeded(join(directory, names.certificate)),
       rootsPem: await readNeeded(join(directory, names.roots)),
       origin: "plugged-in",
       ...(chainPem !== undefined && { chainPem }),
+      ...(crlPem !== undefined && { crlPem }),
     };
   }
   return undefined;

@@ -1,5 +1,5 @@
 /** What is signed with and what is trusted in each phase of a rotation, from the material in use and the one to come. */
-import { certificatePem } from "@flotilla/pki";
+import { appendPem, certificatePem } from "@flotilla/pki";
 import type { Phase } from "../rotation/rotation-state.ts";
 import { idsOf, type SigningMaterial } from "./material.ts";
 
@@ -22,5 +22,6 @@ export function combine(phase: Phase, base: SigningMaterial, next: SigningMateri
 function trusting(signer: SigningMaterial, other: SigningMaterial): SigningMaterial {
   const more = other.roots.filter(({ der }) => !signer.roots.some((root) => root.der.equals(der)));
   const roots = [...signer.roots, ...more];
-  return { ...signer, roots, rootsPem: roots.map(certificatePem).join(""), rootIds: idsOf(roots) };
+  const lists = { crls: [...signer.crls, ...other.crls], crlPem: appendPem(signer.crlPem, other.crlPem) };
+  return { ...signer, roots, rootsPem: roots.map(certificatePem).join(""), rootIds: idsOf(roots), ...lists };
 }

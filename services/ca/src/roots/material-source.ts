@@ -150,7 +150,8 @@ export class MaterialSource {
       checkSuccessor(this.#material, next, multiRoot);
     const isSame =
       this.#material?.certificate.der.equals(next.certificate.der) === true &&
-      this.#material.rootsPem === next.rootsPem;
+      this.#material.rootsPem === next.rootsPem &&
+      this.#material.crlPem === next.crlPem;
     this.#material = next;
     this.#problem = undefined;
     onProblem(undefined);

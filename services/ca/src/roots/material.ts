@@ -2,17 +2,21 @@
 import type { KeyObject } from "node:crypto";
 import {
   type Certificate,
+  type Crl,
   certificatePem,
   type Issuer,
+  isRevoked,
   isSameKey,
   isSelfIssued,
   issuerOf,
   PkiError,
   parseCertificatesPem,
+  parseCrlsPem,
   parsePrivateKey,
   rootId,
   sanOf,
   verifyChain,
+  verifyCrl,
 } from "@flotilla/pki";
 import { CaError } from "../errors.ts";
 
@@ -29,6 +33,10 @@ export interface SigningMaterial {
   readonly rootId: string;
   readonly rootIds: readonly string[];
   readonly origin: "self-signed" | "plugged-in";
+  /** What the CAs of the chain have taken back; empty when nothing is known of that. */
+  readonly crls: readonly Crl[];
+  /** The same, as it goes to proxies. */
+  readonly crlPem: string;
 }
 
 export interface MaterialFiles {
@@ -38,6 +46,7 @@ export interface MaterialFiles {
   /** As the operator gave it; without one, the signing certificate unless that is a root. */
   readonly chainPem?: string;
   readonly origin: SigningMaterial["origin"];
+  readonly crlPem?: string;
 }
 
 /** @throws CaError CA_BAD_MATERIAL with the reason. */
@@ -50,6 +59,8 @@ export function readMaterial(files: MaterialFiles, trustDomains: readonly string
     const chain = chainOf(certificate, more, files.chainPem, roots);
     checkSigner(certificate, key, trustDomains);
     const root = verifyChain({ leaf: certificate, intermediates: chain, roots, nowMs }).at(-1) ?? certificate;
+    const { crlPem = "" } = files;
+    const crls = readCrls(crlPem, [certificate, ...chain, ...roots]);
     return {
       certificate,
       key,
@@ -60,11 +71,23 @@ export function readMaterial(files: MaterialFiles, trustDomains: readonly string
       rootId: rootId(root),
       rootIds: idsOf(roots),
       origin: files.origin,
+      crls,
+      crlPem,
     };
   } catch (cause) {
     if (cause instanceof PkiError) throw new CaError("CA_BAD_MATERIAL", cause.message, { cause });
     throw cause;
   }
+}
+
+/** @throws CaError CA_BAD_MATERIAL when a list is not of these CAs, or takes back one of them; PkiError */
+function readCrls(pem: string, cas: readonly Certificate[]): readonly Crl[] {
+  if (pem.trim() === "") return [];
+  const crls = parseCrlsPem(pem);
+  for (const crl of crls) verifyCrl(crl, cas);
+  const revoked = cas.find((ca) => isRevoked(ca, crls));
+  if (revoked !== undefined) throw bad(`the CA certificate with serial ${revoked.serial} is revoked`);
+  return crls;
 }
 
 export function idsOf(roots: readonly Certificate[]): readonly string[] {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { KeyObject } from "node:crypto";
+import { type KeyObject, sign } from "node:crypto";
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,7 +7,9 @@ import { afterEach, beforeEach, describe, it } from "node:test";
 import {
   type Certificate,
   certificatePem,
+  encodePem,
   generatePrivateKey,
+  isRevoked,
   issueCa,
   issueRoot,
   issuerOf,
@@ -17,6 +19,7 @@ import {
   type San,
   spkiOf,
 } from "@flotilla/pki";
+import { bitString, integer, oid, sequence, smallInteger, time } from "@flotilla/pki/src/der/writer.ts";
 import { noopLogger, until } from "@flotilla/runtime";
 import { readMaterial } from "./material.ts";
 import { type MaterialOptions, MaterialSource } from "./material-source.ts";
@@ -39,6 +42,13 @@ const uri = (value: string): readonly San[] => [{ type: "uri", value }];
 function intermediate(more: object = {}, below: Certificate = root, signer = rootKey): Certificate {
   const request = { serial, ...times, subject: { organization: "ca" }, spki: spkiOf(caKey), ...more };
   return parseCertificate(issueCa(request, issuerOf(below, signer)));
+}
+/** A list of one serial. */
+function crl(issuer: Certificate, key: KeyObject, serial: string): string {
+  const algorithm = sequence(oid("1.2.840.10045.4.3.2"));
+  const entry = sequence(integer(Buffer.from(serial, "hex")), time(nowMs));
+  const tbs = sequence(smallInteger(1), algorithm, issuer.subjectDer, time(nowMs), sequence(entry));
+  return encodePem("X509 CRL", sequence(tbs, algorithm, bitString(sign("sha256", tbs, key))));
 }
 const pem = (...certificates: readonly Certificate[]): string => certificates.map(certificatePem).join("");
 const middle = intermediate();
@@ -88,6 +98,15 @@ describe("signing material", () => {
     it(`refuses ${name}`, () =>
       assert.throws(() => readMaterial({ ...good, ...more }, ["cluster.local"], nowMs), reason));
   }
+
+  it("takes revocation lists of its CAs, and refuses a CA that they take back", () => {
+    const take = (crlPem: string) => readMaterial({ ...good, crlPem }, ["cluster.local"], nowMs);
+    const isOurs = take(crl(root, rootKey, "aa"));
+    assert.equal(isRevoked({ serial: "aa", issuerDer: root.subjectDer }, isOurs.crls), true);
+    assert.throws(() => take(crl(root, rootKey, middle.serial)), /is revoked/);
+    assert.throws(() => take(crl(otherRoot, otherKey, "aa")), /signed by none of the CAs/);
+    assert.throws(() => take("-----BEGIN X509 CRL-----\nAAAA\n-----END X509 CRL-----"), /PKI_BAD_CRL/);
+  });
 
   it("takes one of its own trust domain", () =>
     assert.ok(

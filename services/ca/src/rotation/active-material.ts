@@ -101,7 +101,8 @@ export class ActiveMaterial {
     const before = this.#material;
     const material = combine(this.#state.phase, base, this.#next);
     this.#material = material;
-    if (before?.rootsPem === material.rootsPem && before.certificate.der.equals(material.certificate.der)) return;
+    const isSame = before?.rootsPem === material.rootsPem && before.crlPem === material.crlPem;
+    if (isSame && before.certificate.der.equals(material.certificate.der)) return;
     if (before !== undefined)
       log.info("what is signed with or trusted has changed", {
         phase: this.#state.phase,

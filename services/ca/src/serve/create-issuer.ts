@@ -46,7 +46,13 @@ export function createIssuer(
   );
   health.route("GET", "/debug/rotation", () => rotationPage(rotation));
   health.route("POST", "/debug/rotation", (request) => changeRotation(rotation, request));
-  const proof = { trustDomain: () => trust.trustDomain, trustDomains, nowMs, review: cluster?.review };
+  const proof = {
+    trustDomain: () => trust.trustDomain,
+    trustDomains,
+    nowMs,
+    review: cluster?.review,
+    crls: () => active.current?.crls ?? [],
+  };
   const part = { ...proof, log: log.child({ part: "authenticate" }) };
   return {
     authenticator: createAuthenticator(config, part),

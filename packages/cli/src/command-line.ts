@@ -24,6 +24,10 @@ const commands: Readonly<Record<string, Entry>> = {
     sentence: "services, proxies and what they have, refused objects",
     load: async () => (await import("./commands/status.ts")).status,
   },
+  explain: {
+    sentence: "PROXY TYPE NAME: why a proxy has a resource as it is",
+    load: async () => (await import("./commands/explain.ts")).explain,
+  },
   ca: {
     sentence: "status | rotate | abort: replace the root while the mesh runs",
     load: async () => (await import("./commands/ca.ts")).ca,

@@ -33,7 +33,7 @@ export function inputObjects(graph: Pick<Graph<Subject>, "get">, input: string):
     case "endpoints": {
       const endpoints = [...(graph.get(keys.endpoints(name))?.values() ?? [])].flat();
       const origins = new Set(endpoints.map(({ definedBy }) => definedBy ?? `endpoints of ${name.hostname}`));
-      return [...origins].map((object) => ({ input, object }));
+      return [...origins].map((object) => registryObject(graph, input, object));
     }
     case "feature":
       return graph.get(input) === undefined ? [] : [{ input, object: `setting ${first}` }];
@@ -44,6 +44,13 @@ export function inputObjects(graph: Pick<Graph<Subject>, "get">, input: string):
     default:
       return [];
   }
+}
+
+/** Services and endpoints may be made from objects of the configuration, which tell where they come from. */
+function registryObject(graph: Pick<Graph<Subject>, "get">, input: string, object: string): InputObject {
+  const config = graph.get<Config>(`config/${object}`);
+  const { source } = config === undefined ? {} : configObject(config);
+  return { input, object, ...(source !== undefined && { source }) };
 }
 
 function configObject({ key, provenance }: Config): InputObject {

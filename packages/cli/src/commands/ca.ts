@@ -1,10 +1,9 @@
 /** `flotilla ca status | rotate | abort`: the replacement of the root, and what holds it up. */
-import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import type { Command } from "../command.ts";
 import { CliError } from "../errors.ts";
-import { paths } from "../layout.ts";
 import { defaultWorkDir } from "../options.ts";
+import { healthUrlOf } from "../running.ts";
 
 interface Status {
   readonly phase: string;
@@ -31,7 +30,7 @@ const sentences: Readonly<Record<string, string>> = {
 export const ca: Command = async (args, env) => {
   const { values, positionals } = parseCommand(args, env);
   const [action] = positionals;
-  const base = values.url ?? healthUrl(values["work-dir"]);
+  const base = values.url ?? healthUrlOf("ca", values["work-dir"]);
   const without = (values.without ?? []).map((name) => `&without=${encodeURIComponent(name)}`).join("");
   switch (action) {
     case "status":
@@ -60,19 +59,6 @@ function parseCommand(args: readonly string[], env: NodeJS.ProcessEnv) {
   } catch (cause) {
     throw new CliError("CLI_USAGE", (cause as Error).message, { cause });
   }
-}
-
-function healthUrl(workDir: string): string {
-  try {
-    const { services } = JSON.parse(readFileSync(paths({ workDir }).state, "utf8")) as {
-      readonly services: readonly { readonly name: string; readonly healthUrl: string }[];
-    };
-    const found = services.find(({ name }) => name === "ca");
-    if (found !== undefined) return found.healthUrl;
-  } catch (cause) {
-    throw new CliError("CLI_NOT_RUNNING", `no control plane runs with the work directory ${workDir}`, { cause });
-  }
-  throw new CliError("CLI_NOT_RUNNING", `the control plane with the work directory ${workDir} has no ca`);
 }
 
 async function ask(url: string, method: "GET" | "POST"): Promise<Status> {

@@ -1,16 +1,11 @@
 /** `flotilla status`: what runs, which proxies have what, and which objects are refused. */
-import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import type { Command } from "../command.ts";
-import { CliError } from "../errors.ts";
-import { paths } from "../layout.ts";
 import { defaultWorkDir } from "../options.ts";
+import { readRunning } from "../running.ts";
 import type { RunningService } from "../supervise/child-service.ts";
 import { formatTable, tableRows } from "../supervise/service-table.ts";
 
-interface Running {
-  readonly services: readonly Pick<RunningService, "name" | "healthUrl" | "pid">[];
-}
 interface Problem {
   readonly object?: string;
   readonly file?: string;
@@ -18,36 +13,41 @@ interface Problem {
   readonly field?: string;
   readonly reason?: string;
 }
-type Sync = Readonly<Record<string, string>>;
+
+/** Of one proxy, as `/debug/syncz` has it. */
+interface Sync {
+  readonly proxy: string;
+  readonly resources?: Readonly<
+    Record<string, { readonly sent?: string; readonly acked?: string; readonly lastError?: string }>
+  >;
+}
+type Findings = Readonly<Record<string, Readonly<Record<string, { readonly message: string }>>>>;
 
 export const status: Command = async (args, env) => {
   const { values } = parseArgs({
     args: [...args],
     options: { "work-dir": { type: "string", default: defaultWorkDir(env) } },
   });
-  const { services } = readState(values["work-dir"]);
+  const { services } = readRunning(values["work-dir"]);
   const write = (text: string) => process.stdout.write(`${text}\n`);
   write(formatTable(await tableRows(services as readonly RunningService[], () => "")));
   const url = (name: string) => services.find((service) => service.name === name)?.healthUrl ?? "";
   const proxies = await page<readonly Sync[]>(`${url("xds-server")}/debug/syncz`);
   write(`\n${proxies?.length ?? 0} proxies`);
-  for (const proxy of proxies ?? []) write(`  ${proxy["proxy"]}  ${syncStates(proxy)}`);
+  for (const proxy of proxies ?? []) write(`  ${proxy.proxy}  ${syncStates(proxy)}`);
   for (const controller of ["config-controller", "service-controller"]) {
     const problems =
       (await page<{ readonly problems: readonly Problem[] }>(`${url(controller)}/debug/problems`))?.problems ?? [];
     if (problems.length > 0) write(`\n${problems.length} refused by ${controller}`);
     for (const problem of problems) write(`  ${describeProblem(problem)}`);
   }
+  const findings = Object.values((await page<Findings>(`${url("xds-server")}/debug/push_status`)) ?? {}).flatMap(
+    (objects) => Object.entries(objects),
+  );
+  if (findings.length > 0) write(`\n${findings.length} conflicts and errors in what proxies get`);
+  for (const [object, { message }] of findings) write(`  ${object}  ${message}`);
   return 0;
 };
-
-function readState(workDir: string): Running {
-  try {
-    return JSON.parse(readFileSync(paths({ workDir }).state, "utf8")) as Running;
-  } catch (cause) {
-    throw new CliError("CLI_NOT_RUNNING", `no control plane runs with the work directory ${workDir}`, { cause });
-  }
-}
 
 async function page<T>(url: string): Promise<T | undefined> {
   try {
@@ -58,12 +58,21 @@ async function page<T>(url: string): Promise<T | undefined> {
   }
 }
 
-function syncStates(proxy: Sync): string {
-  return ["cluster", "listener", "route", "endpoint"]
-    .map((type) => {
-      const [sent, acknowledged, error] = [proxy[`${type}_sent`], proxy[`${type}_acked`], proxy[`${type}_error`]];
-      if (error !== undefined) return `${type}: refused (${error})`;
-      return `${type}: ${sent === undefined ? "not asked" : sent === acknowledged ? "synced" : "sent"}`;
+/** Types in the order in which people name them, by the end of their URL. */
+const types = {
+  cluster: "Cluster",
+  listener: "Listener",
+  route: "RouteConfiguration",
+  endpoint: "ClusterLoadAssignment",
+};
+
+function syncStates({ resources = {} }: Sync): string {
+  return Object.entries(types)
+    .map(([type, suffix]) => {
+      const status = Object.entries(resources).find(([url]) => url.endsWith(`.${suffix}`))?.[1];
+      if (status?.lastError !== undefined) return `${type}: refused (${status.lastError})`;
+      if (status?.sent === undefined) return `${type}: not asked`;
+      return `${type}: ${status.sent === status.acked ? "synced" : "sent"}`;
     })
     .join("  ");
 }

@@ -24,13 +24,20 @@ const findingGauges = {
   flotilla_unknown_destination: "VirtualServices with routes that lead to no known service or subset",
 } as const;
 
+const countLivesMs = 100;
+
 export function declareMeshMetrics(metrics: Metrics, sources: MeshMetricSources): void {
   const { inputs, findings, unselected, version, nowMs } = sources;
   const startedMs = nowMs();
   const gauge = (name: string, help: string, value: () => number) =>
     metrics.gauge({ name, help, collect: (one) => one.set(value()) });
-  const counted = (name: string, help: string, count: keyof Counts) =>
-    gauge(name, help, () => countOf(inputs())[count]);
+  // All gauges of one reading are of one count.
+  let [counts, countedMs] = [countOf([]), Number.NEGATIVE_INFINITY];
+  const countsNow = (): Counts => {
+    if (nowMs() - countedMs >= countLivesMs) [counts, countedMs] = [countOf(inputs()), nowMs()];
+    return counts;
+  };
+  const counted = (name: string, help: string, count: keyof Counts) => gauge(name, help, () => countsNow()[count]);
   counted("pilot_services", "Services known", "services");
   counted("pilot_virt_services", "VirtualServices known", "virtualServices");
   counted("pilot_eds_no_instances", "Services without an endpoint", "withoutEndpoints");
@@ -47,7 +54,7 @@ export function declareMeshMetrics(metrics: Metrics, sources: MeshMetricSources)
     help: "Clusters that services and endpoints come from",
     labels: ["cluster_type"],
     collect: (one) => {
-      const { clusters } = countOf(inputs());
+      const { clusters } = countsNow();
       one.set(Math.min(clusters, 1), { cluster_type: "local" });
       one.set(Math.max(clusters - 1, 0), { cluster_type: "remote" });
     },

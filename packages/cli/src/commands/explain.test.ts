@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { it, describe as suite } from "node:test";
+import { describe, explain } from "./explain.ts";
+
+const told = {
+  proxy: "web.shop",
+  name: "80",
+  version: "abc",
+  position: 9,
+  since: { position: 7, at: "2026-01-01T00:00:00.000Z" },
+  change: {
+    causedBy: ["VirtualService/shop/reviews"],
+    differences: [
+      { path: "routes[0].weight", before: 80, after: 70 },
+      { path: "routes[1]", after: { name: "b" } },
+    ],
+  },
+  madeFrom: [{ object: "VirtualService/shop/reviews", position: 7, source: "file a.yaml:3" }, { object: "MeshConfig" }],
+  delivery: { acknowledged: { position: 9, at: "2026-01-01T00:00:00.000Z" } },
+};
+
+suite("flotilla explain", () => {
+  it("says since when, by what, what differs and what it is made of", () => {
+    assert.equal(
+      describe(told),
+      [
+        "80 of web.shop, version abc, as of change 9",
+        "it is so since change 7, 2026-01-01T00:00:00.000Z",
+        "by VirtualService/shop/reviews",
+        "  routes[0].weight: 80 → 70",
+        '  routes[1]: nothing → {"name":"b"}',
+        "made from",
+        "  VirtualService/shop/reviews  change 7  file a.yaml:3",
+        "  MeshConfig",
+        "acknowledged as of change 9",
+      ].join("\n"),
+    );
+  });
+
+  it("tells the words of xds-server when it has no answer, and what is missing when it is asked too little", async () => {
+    const server = createServer((_, response) => response.writeHead(404).end("Proxy x.y is not connected\n"));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    await assert.rejects(explain(["x.y", "rds", "80", "--url", url], {}), { message: /Proxy x\.y is not connected$/ });
+    await assert.rejects(explain(["x.y"], {}), { code: "CLI_USAGE" });
+    server.close();
+    server.closeAllConnections();
+  });
+});

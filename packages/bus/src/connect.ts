@@ -12,15 +12,17 @@ export interface ConnectOptions {
   readonly nowMs?: () => number;
   /** Copies of the stream in a cluster of NATS servers; 1 unless given. */
   readonly replicas?: number;
+  /** Told whenever following goes on where it was, after deliveries were missing or the servers were away. */
+  readonly onResumed?: () => void;
 }
 
 /** Waits for servers that are away. @throws BusError BUS_CONNECT when the URL is neither; the reason of `stop` */
 export async function connectBus(
-  { url, clientName, log, nowMs = Date.now, replicas = 1 }: ConnectOptions,
+  { url, clientName, log, nowMs = Date.now, replicas = 1, onResumed = () => undefined }: ConnectOptions,
   stop: AbortSignal,
 ): Promise<Bus> {
   const embedded = /^embedded:(.+)$/.exec(url)?.[1];
   if (embedded !== undefined) return connectEmbedded(embedded, nowMs);
   if (!url.includes("://")) throw new BusError("BUS_CONNECT", `"${url}" is neither nats://host:port nor embedded:NAME`);
-  return connectNats({ url, clientName, log, nowMs, replicas }, stop);
+  return connectNats({ url, clientName, log, nowMs, replicas, onResumed }, stop);
 }

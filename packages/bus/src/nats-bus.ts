@@ -16,6 +16,7 @@ export interface NatsOptions extends NatsConnectOptions {
   readonly nowMs: () => number;
   /** Copies of the stream in a cluster of servers. */
   readonly replicas: number;
+  readonly onResumed: () => void;
 }
 
 /** Waits for the servers when they are away, telling so; never gives up unless `stop` fires. */
@@ -39,13 +40,15 @@ class NatsBus implements Bus {
   readonly #client: JetStreamClient;
   readonly #publishing: NatsPublishing;
   readonly #replicas: number;
+  readonly #onResumed: () => void;
   readonly #log: Logger;
 
-  constructor(link: NatsLink, client: JetStreamClient, { replicas, log }: NatsOptions) {
+  constructor(link: NatsLink, client: JetStreamClient, { replicas, onResumed, log }: NatsOptions) {
     this.#link = link;
     this.#client = client;
     this.#publishing = new NatsPublishing(link, client, log);
     this.#replicas = replicas;
+    this.#onResumed = onResumed;
     this.#log = log;
   }
 
@@ -96,10 +99,12 @@ class NatsBus implements Bus {
           yield item;
         }
         await delay(retryMs / 5, until);
+        this.#onResumed();
       } catch (error) {
         if (until.aborted) return;
         this.#log.warn("following is interrupted, trying again", { position, error });
         await delay(retryMs, until);
+        this.#onResumed();
       }
     }
   }

@@ -163,6 +163,12 @@ export const settings = {
     min: 1,
     sentence: "Streams of one connection.",
   }),
+  handOffPerSecond: integer({
+    env: "XDS_HANDOFF_PER_SECOND",
+    default: 25,
+    min: 0,
+    sentence: "Streams that a replica with more than its share asks to connect again, a second; 0 for none.",
+  }),
   keepaliveMs: duration({
     env: "XDS_KEEPALIVE_INTERVAL",
     default: 30_000,

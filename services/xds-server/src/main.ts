@@ -20,6 +20,7 @@ import { createDebug } from "./debug/debug.ts";
 import { serveDebugPages } from "./debug/pages.ts";
 import { publishReplica } from "./debug/replica-record.ts";
 import { publishTrustReports, type TrustReportOptions } from "./debug/trust-report.ts";
+import { balanceStreams } from "./fleet/balance.ts";
 import { Ingest } from "./ingest/ingest.ts";
 import { createIngestMetrics } from "./ingest/ingest-metrics.ts";
 import { createAuthenticator, plaintextAuthentication, serveSecure } from "./secure-port.ts";
@@ -107,7 +108,8 @@ async function run(config: Config, log: Logger, stop: AbortSignal): Promise<void
 
   await loadFirst(store, ingest, log);
   const trust: TrustReportOptions = { core, streams: () => ads.streams(), log };
-  inBackground(followBus(config, { ingest, trust, health, log }, stop));
+  const onResumed = () => ingestMetrics.resumed.add(1);
+  inBackground(followBus(config, { ingest, trust, health, onResumed, log }, stop));
   inBackground(ingest.persist(stop));
   await Promise.race([complete.promise, failed.promise, stopped]);
   if (stop.aborted) return;
@@ -117,7 +119,15 @@ async function run(config: Config, log: Logger, stop: AbortSignal): Promise<void
     plaintextAuthentication(config, authenticator),
   );
   inBackground(serveSecure({ config, ads, authenticator, health, metrics, log }, stop));
-  inBackground(publishReplica({ replica, fleet: debug.fleet, store }, stop));
+  const id = randomUUID();
+  inBackground(publishReplica({ id, replica, fleet: debug.fleet, store }, stop));
+  const { handOffPerSecond: perSecond } = config;
+  const onHandedOff = () => streamMetrics.handedOff();
+  const disconnect = (stream: string) => void ads.disconnect(stream);
+  const streams = () => ads.streams();
+  inBackground(
+    balanceStreams({ id, streams, disconnect, store, perSecond, random: Math.random, onHandedOff, log }, stop),
+  );
   health.markReady();
   http.markReady();
   log.info("serving", { port: config.port });
@@ -161,12 +171,17 @@ interface Following {
   readonly ingest: Ingest;
   readonly trust: TrustReportOptions;
   readonly health: Health;
+  readonly onResumed: () => void;
   readonly log: Logger;
 }
 
-async function followBus(config: Config, { ingest, trust, health, log }: Following, stop: AbortSignal): Promise<void> {
+async function followBus(
+  config: Config,
+  { ingest, trust, health, onResumed, log }: Following,
+  stop: AbortSignal,
+): Promise<void> {
   health.setCondition("bus", `waiting for ${config.busUrl}`, { blocks: false });
-  await using bus = await connectBus({ url: config.busUrl, clientName: name, log }, stop);
+  await using bus = await connectBus({ url: config.busUrl, clientName: name, onResumed, log }, stop);
   const tell = () => health.setCondition("bus", bus.state.connected ? undefined : `away: ${bus.state.reason}`);
   bus.onState(tell);
   tell();

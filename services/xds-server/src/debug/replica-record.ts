@@ -1,6 +1,4 @@
 /** Tells the fleet, through the shared store, which proxies are connected here and what they have. */
-
-import { randomUUID } from "node:crypto";
 import { delay } from "@flotilla/runtime";
 import type { SnapshotStore } from "@flotilla/state";
 import type { FleetStatus, ReplicaRecord } from "./fleet-status.ts";
@@ -8,6 +6,8 @@ import type { FleetStatus, ReplicaRecord } from "./fleet-status.ts";
 const everyMs = 2_000;
 
 export interface ReplicaOptions {
+  /** Our key among the replicas, new with each start. */
+  readonly id: string;
   /** Our pod or host name. */
   readonly replica: string;
   readonly fleet: Pick<FleetStatus, "own">;
@@ -15,8 +15,7 @@ export interface ReplicaOptions {
 }
 
 /** Runs until `stop` fires. The record outlives a crash by a few seconds only. */
-export async function publishReplica({ replica, fleet, store }: ReplicaOptions, stop: AbortSignal): Promise<void> {
-  const id = randomUUID();
+export async function publishReplica({ id, replica, fleet, store }: ReplicaOptions, stop: AbortSignal): Promise<void> {
   while (!stop.aborted) {
     if (store.state.connected) {
       const proxies = fleet.own();

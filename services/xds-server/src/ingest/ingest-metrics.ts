@@ -5,6 +5,8 @@ export interface IngestMetrics {
   readonly inbound: Counter<"type">;
   readonly refused: Counter;
   readonly resyncs: Counter;
+  /** Deliveries were missing, or the bus was away: read again from where it was. */
+  readonly resumed: Counter;
   /** From the source's event to its application here. */
   readonly lag: Histogram;
 }
@@ -14,6 +16,10 @@ export function createIngestMetrics(metrics: Metrics): IngestMetrics {
     inbound: metrics.counter({ name: "pilot_inbound_updates", help: "Changes received", labels: ["type"] }),
     refused: metrics.counter({ name: "flotilla_changes_refused_total", help: "Changes that could not be applied" }),
     resyncs: metrics.counter({ name: "flotilla_resyncs_total", help: "Times the stream began anew" }),
+    resumed: metrics.counter({
+      name: "flotilla_stream_resumed_total",
+      help: "Times the stream was read again from where it was: deliveries were missing or the bus was away",
+    }),
     lag: metrics.histogram({
       name: "flotilla_change_lag_seconds",
       help: "Time from a source's event to its application, in seconds",

@@ -83,7 +83,7 @@ export class AdsServer implements AsyncDisposable {
   readonly #context: StreamContext;
   readonly #admission: Admission;
   readonly #nodes = new NodeReader();
-  readonly #streams = new Map<string, Stream>();
+  readonly #streams = new Map<string, { readonly stream: Stream; readonly port: Port }>();
   readonly #sweeper: NodeJS.Timeout;
   #count = 0;
   #isClosing = false;
@@ -100,14 +100,16 @@ export class AdsServer implements AsyncDisposable {
 
   /** Connected streams, as debug pages and the fleet's state show them. */
   streams(): readonly StreamRecord[] {
-    return [...this.#streams.values()].map(({ record }) => record);
+    return [...this.#streams.values()].map(({ stream }) => stream.record);
   }
 
   /** Asks the client to connect again, here or elsewhere; false when there is no such stream. */
   disconnect(streamId: string): boolean {
-    const stream = this.#streams.get(streamId);
-    stream?.end(streamEnd.moved());
-    return stream !== undefined;
+    const entry = this.#streams.get(streamId);
+    if (entry === undefined) return false;
+    entry.stream.end(streamEnd.moved());
+    setTimeout(() => closeIdle(entry.port, entry.stream.record.peer), leaveMs).unref();
+    return true;
   }
 
   async servePlaintext(at: ListenOptions, authentication?: StreamAuthentication): Promise<AdsPort> {
@@ -137,7 +139,7 @@ export class AdsServer implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosing = true;
     clearInterval(this.#sweeper);
-    for (const stream of [...this.#streams.values()]) stream.end(streamEnd.shutdown());
+    for (const { stream } of [...this.#streams.values()]) stream.end(streamEnd.shutdown());
   }
 
   #server(port: Port, further: readonly FurtherService[]): Server {
@@ -223,7 +225,7 @@ export class AdsServer implements AsyncDisposable {
       log.info("disconnected", { stream: id, reason });
     };
     const stream = new Stream({ id, form, client, wire, onClosed }, this.#context);
-    this.#streams.set(id, stream);
+    this.#streams.set(id, { stream, port });
     port.streams.add(stream);
     metrics.connected(version, 1);
     log.info("connected", { stream: id, form, peer: wire.peer });
@@ -243,6 +245,14 @@ interface Port {
   readonly streams: Set<Stream>;
   /** Cuts the connection of a client that does not read. */
   readonly destroy: (peer: string) => void;
+}
+
+/** For the end of a stream to reach its client; before a client comes back, as clients wait for longer. */
+const leaveMs = 100;
+
+/** A client would open its next stream on the same connection, and so on the same replica. */
+function closeIdle({ streams, destroy }: Port, peer: string): void {
+  if (![...streams].some(({ record }) => record.peer === peer)) destroy(peer);
 }
 
 /** Its streams end with a status that tells the client to connect elsewhere, before the port is closed. */

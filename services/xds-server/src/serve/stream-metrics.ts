@@ -12,6 +12,8 @@ export interface StreamMetrics extends DeliveryMetrics {
   rejected(typeUrl: string): void;
   expiredNonce(typeUrl: string): void;
   closedStuck(): void;
+  /** Asked to connect again, since other replicas serve less. */
+  handedOff(): void;
   refused(reason: RefusalReason): void;
   internalError(): void;
 }
@@ -74,6 +76,10 @@ export function createStreamMetrics(metrics: Metrics): StreamMetrics {
   });
   const stuck = metrics.counter({ name: "pilot_xds_write_timeout", help: "Streams closed since nobody read them" });
   const errors = metrics.counter({ name: "pilot_total_xds_internal_errors", help: "Resources that could not be made" });
+  const handedOff = metrics.counter({
+    name: "flotilla_xds_streams_handed_off_total",
+    help: "Streams asked to connect again for balance",
+  });
   const refused = metrics.counter({
     name: "flotilla_xds_streams_refused_total",
     help: "Streams that were not served",
@@ -106,6 +112,7 @@ export function createStreamMetrics(metrics: Metrics): StreamMetrics {
     },
     expiredNonce: (typeUrl) => expired.add(1, { type: shortName(typeUrl) }),
     closedStuck: () => stuck.add(1),
+    handedOff: () => handedOff.add(1),
     refused: (reason) => refused.add(1, { reason }),
     internalError: () => errors.add(1),
   };

@@ -1,0 +1,77 @@
+/**
+ * Replicas that serve more than their share hand streams off: after a rollout or when a replica was added, proxies would
+ * otherwise stay where they are. Versions are equal on all replicas, so that a proxy which moves is sent nothing it has.
+ */
+import { delay, type Logger } from "@flotilla/runtime";
+import type { SnapshotStore } from "@flotilla/state";
+import type { ReplicaRecord } from "../debug/fleet-status.ts";
+import type { StreamRecord } from "../serve/stream-record.ts";
+
+export interface BalanceOptions {
+  /** Our key among the replicas. */
+  readonly id: string;
+  readonly streams: () => readonly StreamRecord[];
+  /** Asks the client of a stream to connect again. */
+  readonly disconnect: (streamId: string) => void;
+  readonly store: Pick<SnapshotStore, "replicas" | "state">;
+  /** Streams that may be handed off a second; 0: none. */
+  readonly perSecond: number;
+  /** 0 up to 1. */
+  readonly random: () => number;
+  readonly onHandedOff: () => void;
+  readonly log: Logger;
+}
+
+/** Records of replicas are as old as this. */
+const everyMs = 2_000;
+/** Of the mean: less is not worth a reconnect. */
+const tolerance = 0.1;
+
+/**
+ * How many streams to hand off now. Half of what is too much, since a balancer before the replicas may send some of them
+ * back, and others hand off at the same time.
+ */
+export function surplus(own: number, others: readonly number[]): number {
+  if (others.length === 0) return 0;
+  const mean = others.reduce((sum, count) => sum + count, own) / (others.length + 1);
+  return own - mean < 1 || own <= mean * (1 + tolerance) ? 0 : Math.ceil((own - mean) / 2);
+}
+
+/** Runs until `stop` fires. */
+export async function balanceStreams(options: BalanceOptions, stop: AbortSignal): Promise<void> {
+  const { perSecond, log } = options;
+  while (!stop.aborted && perSecond > 0) {
+    await delay(everyMs, stop);
+    const streams = options.streams().filter((stream) => stream.types().size > 0);
+    const count = Math.min(surplus(streams.length, await streamsOfOthers(options)), (perSecond * everyMs) / 1000);
+    if (count === 0) continue;
+    log.info("handing streams off", { count, streams: streams.length });
+    for (const { id } of sample(streams, count, options.random)) {
+      // Some jitter, so that those who come back do not come together.
+      await delay((options.random() * everyMs) / count, stop);
+      if (stop.aborted) return;
+      options.disconnect(id);
+      options.onHandedOff();
+    }
+  }
+}
+
+async function streamsOfOthers({ id, store }: BalanceOptions): Promise<readonly number[]> {
+  if (!store.state.connected) return [];
+  try {
+    const records = (await store.replicas()) as ReadonlyMap<string, ReplicaRecord>;
+    return [...records].filter(([key]) => key !== id).map(([, { streams }]) => streams);
+  } catch (error) {
+    // The connection broke meanwhile: the store's own state tells it; any other error is ours.
+    if (store.state.connected) throw error;
+    return [];
+  }
+}
+
+function sample<T>(all: readonly T[], count: number, random: () => number): readonly T[] {
+  return all
+    .map((one) => ({ one, at: random() }))
+    .sort((a, b) => a.at - b.at)
+    .slice(0, count)
+    .map(({ one }) => one);
+}

@@ -1,0 +1,205 @@
+/**
+ * Two replicas of xds-server behind a plain TCP balancer, with real NATS, Redis and Envoys: proxies move and are sent nothing
+ * they have, replicas are replaced under load, servers fail in the middle of pushes, and all end with the same truth.
+ */
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { isDeepStrictEqual } from "node:util";
+import { type Fleet, startFleet } from "@flotilla/cli/src/demo/fleet.ts";
+import { copySample, type MeshFolder } from "@flotilla/cli/src/demo/mesh-folder.ts";
+import { call, countVersions } from "@flotilla/cli/src/demo/requests.ts";
+import { allReady, type ControlPlane, startControlPlane } from "@flotilla/cli/src/supervise/control-plane.ts";
+import { delay, until } from "@flotilla/runtime";
+import { findServer, freePorts, startNats, startRedis } from "@flotilla/servers";
+import { type Balancer, startBalancer } from "./replicas/balancer.ts";
+import { startLossyNats } from "./replicas/lossy-nats.ts";
+import { type Replica, startReplica } from "./replicas/replica.ts";
+import { Watcher } from "./replicas/watcher.ts";
+
+const host = "reviews.shop.svc.cluster.local:8080";
+const watcherCount = 60;
+
+describe("replicas of xds-server", () => {
+  const workDir = mkdtempSync(join(tmpdir(), "flotilla-replicas-"));
+  const owned = new AsyncDisposableStack();
+  const ports: number[] = [];
+  const replicas: Replica[] = [];
+  const watchers: Watcher[] = [];
+  let mesh: MeshFolder;
+  let plane: ControlPlane;
+  let balancer: Balancer;
+  let fleet: Fleet;
+
+  const start = async (i: number, env?: Readonly<Record<string, string>>): Promise<Replica> => {
+    const replica = await startReplica({ plane, name: `replica-${i}`, firstPort: ports[i] ?? 0, ...(env && { env }) });
+    replicas[i] = replica;
+    return replica;
+  };
+  const replace = async (i: number): Promise<void> => {
+    await replicas[i]?.[Symbol.asyncDispose]();
+    await start(i);
+  };
+  const connections = () => Promise.all(replicas.slice(0, 2).map((replica) => replica.metric("pilot_xds")));
+  const received = () => watchers.reduce((sum, watcher) => sum + watcher.received, 0);
+  const allRouteTo = (subset: string) =>
+    until(() => watchers.every((one) => one.routesTo(subset)), soon(`routes to ${subset}`));
+  const soon = (what: string, withinMs = 20_000) => ({ withinMs, what });
+
+  /** Every replica sends a new proxy what all the others have. */
+  const agree = async (): Promise<void> => {
+    for (const { port } of replicas) {
+      await using fresh = new Watcher(`127.0.0.1:${port}`, 1_000);
+      await until(() => fresh.isSynced, soon("a new proxy to be synced"));
+      const isEqual = (one: Watcher) => isDeepStrictEqual(one.versions(), fresh.versions());
+      await until(() => watchers.every(isEqual), soon("all proxies to have the same")).catch(() => {
+        for (const watcher of watchers) assert.deepEqual(watcher.versions(), fresh.versions());
+      });
+    }
+  };
+
+  before(async () => {
+    const envoy = await findServer("envoy", { env: process.env });
+    mesh = copySample(workDir);
+    const first = await freePorts(40);
+    ports.push(first + 20, first + 26, first + 32);
+    const settings = { ...process.env } as Record<string, string>;
+    const more = { embedded: false, mesh: undefined, networks: undefined, flags: new Set<string>() };
+    const options = { ...more, config: mesh.path, settings, firstPort: first, workDir };
+    plane = owned.use(await startControlPlane({ options, logs: "files", onProgress: () => undefined }));
+    await allReady(plane, 30_000, () => undefined, new AbortController().signal);
+    // The replicas under test are those behind the balancer.
+    await plane.services.find(({ name }) => name === "xds-server")?.[Symbol.asyncDispose]();
+    balancer = owned.use(await startBalancer());
+    owned.defer(async () => {
+      await Promise.all(replicas.map((replica) => replica[Symbol.asyncDispose]()));
+    });
+    balancer.targets.add((await start(0)).port);
+    const layout = { ...plane.layout, ports: { ...plane.layout.ports, xds: balancer.port } };
+    fleet = owned.use(await startFleet(envoy, layout));
+    await Promise.all([fleet.client.ready(20_000), fleet.server.ready(20_000)]);
+    for (let i = 0; i < watcherCount; i++) watchers.push(owned.use(new Watcher(`127.0.0.1:${balancer.port}`, i)));
+    await until(() => watchers.every(({ isSynced }) => isSynced), soon("all proxies to be synced"));
+  });
+
+  after(async () => {
+    await owned.disposeAsync();
+    rmSync(workDir, { recursive: true, force: true });
+  });
+
+  it("share the proxies when one is added, and those that move are sent nothing again", {
+    timeout: 60_000,
+  }, async () => {
+    const before = received();
+    balancer.targets.add((await start(1)).port);
+    let counts: readonly number[] = [];
+    const isEven = async () => {
+      counts = await connections();
+      const sum = counts.reduce((total, count) => total + count, 0);
+      return sum === watcherCount + 2 && Math.max(...counts) / (sum / counts.length) < 1.2;
+    };
+    await until(isEven, { ...soon("even replicas", 40_000), everyMs: 200 });
+    const moved = watchers.filter(({ connects }) => connects > 1).length;
+    console.log(`      ${counts.join(" and ")} streams; ${moved} of ${watcherCount} proxies connected again`);
+    assert.ok(moved > 0 && moved < watcherCount, `${moved}`);
+    assert.equal(received(), before);
+  });
+
+  it("are replaced one after the other under a changing mesh without a failed request", {
+    timeout: 90_000,
+  }, async () => {
+    let [isOver, edits, good] = [false, 0, 0];
+    const bad: string[] = [];
+    const asking = (async () => {
+      while (!isOver) {
+        const { status } = await call(host).catch((error: Error) => ({ status: error.message }));
+        if (status === 200) good++;
+        else bad.push(String(status));
+        await delay(5);
+      }
+    })();
+    const editing = (async () => {
+      for (; !isOver; edits++) {
+        mesh.routeAllTo(edits % 2 === 0 ? "v1" : "v2");
+        await delay(100);
+      }
+    })();
+    await replace(0);
+    await replace(1);
+    isOver = true;
+    await Promise.all([asking, editing]);
+    console.log(`      ${good} requests and ${edits} edits meanwhile`);
+    assert.deepEqual(bad, []);
+    assert.ok(good > 100 && edits > 5, `${good} requests, ${edits} edits`);
+    mesh.routeAllTo("v2");
+    await allRouteTo("v2");
+    await until(async () => (await countVersions(host, 20)).get("v2") === 20, soon("all requests to follow"));
+    await agree();
+  });
+
+  it("end with the same truth after crashes of a replica, NATS and Redis in the middle of pushes", {
+    timeout: 120_000,
+  }, async () => {
+    const { nats, redis } = plane.servers;
+    assert.ok(nats !== undefined && redis !== undefined);
+    const directory = join(workDir, "servers");
+    const crashes: readonly (() => Promise<unknown>)[] = [
+      async () => {
+        process.kill(replicas[0]?.service.pid ?? 0, "SIGKILL");
+        await start(0);
+      },
+      async () => {
+        await nats.kill();
+        await delay(300);
+        owned.use(await startNats({ directory, env: process.env, port: nats.port }));
+      },
+      async () => {
+        await redis.kill();
+        await delay(300);
+        owned.use(await startRedis({ directory, env: process.env, port: redis.port }));
+      },
+    ];
+    for (const [i, crash] of crashes.entries()) {
+      const last = i % 2 === 0 ? "v1" : "v2";
+      const editing = (async () => {
+        for (let edit = 0; edit < 10; edit++) {
+          mesh.routeAllTo(edit % 2 === 0 ? "v1" : "v2");
+          await delay(40);
+        }
+        mesh.routeAllTo(last);
+      })();
+      await Promise.all([crash(), editing]);
+      await allRouteTo(last);
+      await agree();
+    }
+  });
+
+  it("heal what is lost or comes late on the way from NATS, and count it", { timeout: 90_000 }, async () => {
+    await using lossy = await startLossyNats({ port: plane.servers.nats?.port ?? 0, share: 0.1, random: seeded(7) });
+    const replica = await start(2, { BUS_URL: lossy.url });
+    await using watcher = new Watcher(`127.0.0.1:${replica.port}`, 2_000);
+    await until(() => watcher.isSynced, soon("the proxy to be synced"));
+    for (let edit = 0; edit < 60; edit++) {
+      mesh.routeAllTo(edit % 2 === 0 ? "v1" : "v2");
+      await delay(30);
+    }
+    mesh.routeAllTo("v1");
+    await until(() => watcher.routesTo("v1"), soon("the last edit"));
+    await agree();
+    const resumed = await replica.metric("flotilla_stream_resumed_total");
+    const { lost, late } = lossy.counts;
+    console.log(`      ${lost} deliveries lost, ${late} late; the stream was resumed ${resumed} times`);
+    assert.ok(lost > 0 && late > 0 && resumed > 0);
+  });
+});
+
+/** Numbers that are the same in every run. */
+function seeded(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+}

@@ -1,0 +1,89 @@
+/**
+ * Stands between a service and NATS and loses, or delivers late, some of the stream's deliveries: what a bad network and a
+ * server that fails over do. Everything else passes.
+ */
+import { connect, createServer, type Socket } from "node:net";
+
+export interface LossyNats extends AsyncDisposable {
+  readonly url: string;
+  /** Deliveries that were lost, and that were swapped with the next. */
+  readonly counts: { lost: number; late: number };
+}
+
+export interface LossyOptions {
+  readonly port: number;
+  /** Share of deliveries that are lost; as many more come late. */
+  readonly share: number;
+  /** 0 up to 1. */
+  readonly random: () => number;
+}
+
+export async function startLossyNats({ port, share, random }: LossyOptions): Promise<LossyNats> {
+  const counts = { lost: 0, late: 0 };
+  const sockets = new Set<Socket>();
+  const server = createServer((client) => {
+    const upstream = connect({ host: "127.0.0.1", port });
+    for (const socket of [client, upstream]) {
+      sockets.add(socket);
+      socket.on("error", () => socket.destroy());
+      socket.once("close", () => {
+        sockets.delete(socket);
+        client.destroy();
+        upstream.destroy();
+      });
+    }
+    client.pipe(upstream);
+    let rest: Buffer = Buffer.alloc(0);
+    let late: Buffer | undefined;
+    upstream.on("data", (bytes) => {
+      const read = frames(Buffer.concat([rest, bytes]));
+      rest = read.rest;
+      for (const { frame, isDelivery } of read.frames) {
+        const fate = isDelivery ? random() : 1;
+        if (fate < share) counts.lost++;
+        else if (fate < 2 * share && late === undefined) {
+          counts.late++;
+          late = frame;
+        } else {
+          client.write(frame);
+          if (late !== undefined) client.write(late);
+          late = undefined;
+        }
+      }
+    });
+  });
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  const address = server.address();
+  return {
+    url: `nats://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}`,
+    counts,
+    [Symbol.asyncDispose]: async () => {
+      for (const socket of sockets) socket.destroy();
+      await new Promise<void>((done) => server.close(() => done()));
+    },
+  };
+}
+
+interface Frame {
+  readonly frame: Buffer;
+  /** A message of the stream, not an answer to a request. */
+  readonly isDelivery: boolean;
+}
+
+/** The server's side of the NATS protocol: lines, of which MSG and HMSG are followed by as many bytes as they say. */
+function frames(bytes: Buffer): { readonly frames: readonly Frame[]; readonly rest: Buffer } {
+  const found: Frame[] = [];
+  let at = 0;
+  for (;;) {
+    const lineEnd = bytes.indexOf("\r\n", at);
+    if (lineEnd === -1) break;
+    const line = bytes.toString("latin1", at, lineEnd);
+    const isMessage = /^H?MSG /i.test(line);
+    const size = isMessage ? Number(line.slice(line.lastIndexOf(" ") + 1)) + 2 : 0;
+    const end = lineEnd + 2 + size;
+    if (end > bytes.length) break;
+    found.push({ frame: bytes.subarray(at, end), isDelivery: isMessage && line.includes(" $JS.ACK.") });
+    at = end;
+  }
+  return { frames: found, rest: bytes.subarray(at) };
+}

@@ -12,6 +12,7 @@ export {
   logLevels,
   noopLogger,
 } from "./logger.ts";
+export { memoryEnvironment, releaseMemory } from "./memory.ts";
 export {
   type Counter,
   createMetrics,

@@ -9,7 +9,7 @@ import { readFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { openOwnCluster } from "@flotilla/auth/cluster";
 import { connectBus, createSeal } from "@flotilla/bus";
-import { createLogger, createMetrics, type Health, type Logger, serveHealth } from "@flotilla/runtime";
+import { createLogger, createMetrics, type Health, type Logger, releaseMemory, serveHealth } from "@flotilla/runtime";
 import { openStore } from "@flotilla/state";
 import manifest from "../package.json" with { type: "json" };
 import { createChangeFlow } from "./change-flow.ts";
@@ -99,6 +99,7 @@ async function run(config: Config, log: Logger, stop: AbortSignal): Promise<void
     isReady: () => isComplete,
     noncePrefix: randomUUID().slice(0, 8),
     server: serverIdentifier(replica),
+    onEbb: releaseMemory,
   });
   for (const port of config.debugOnHttp ? [health, http] : [health]) serveDebugPages(port, debug.pages, debug.rules);
 

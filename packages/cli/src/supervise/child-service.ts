@@ -2,6 +2,7 @@
 import { spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { memoryEnvironment } from "@flotilla/runtime";
 import { CliError } from "../errors.ts";
 import type { ServiceName } from "../layout.ts";
 
@@ -27,7 +28,10 @@ const stopWithinMs = 8_000;
 export function startChild({ name, env, healthUrl, logFile }: ChildOptions): RunningService {
   const script = fileURLToPath(new URL(`../../../../services/${name}/bin/main.ts`, import.meta.url));
   const output = logFile === undefined ? "inherit" : openSync(logFile, "a");
-  const child = spawn(process.execPath, [script], { env: { ...env }, stdio: ["ignore", output, output] });
+  const child = spawn(process.execPath, [script], {
+    env: { ...memoryEnvironment, ...env },
+    stdio: ["ignore", output, output],
+  });
   if (typeof output === "number") closeSync(output);
   let isStopping = false;
   const exit = new Promise<string>((resolve) => {

@@ -14,6 +14,7 @@ import { anonymous, authenticate, checkNodeIdentity, type StreamAuthentication }
 import { callWire, type RawCall } from "./call-wire.ts";
 import { type Connections, SocketsByPeer, servePlaintext } from "./connections.ts";
 import { decodeRequest } from "./decode-request.ts";
+import { Ebb } from "./ebb.ts";
 import { MessageCache } from "./message-cache.ts";
 import { NodeReader } from "./node.ts";
 import type { ClientIdentity } from "./resource-source.ts";
@@ -54,12 +55,16 @@ export const defaultAdsLimits: AdsLimits = {
   cacheIdleMs: 10_000,
 };
 
+const ebb = { quietMs: 3_000, minHeight: 50 } as const;
+
 export interface AdsOptions extends Omit<StreamContext, "cache" | "bodies" | "names" | "limits"> {
   readonly limits: StreamContext["limits"] & AdsLimits;
   /** Before the first complete snapshot streams are turned away. */
   readonly isReady: () => boolean;
   /** Starts every nonce: unique among the processes a client may meet. */
   readonly noncePrefix: string;
+  /** Most streams have left and their messages are dropped: memory may be given back. */
+  readonly onEbb?: () => void;
   /** Who answers: the identifier that clients show of their control plane. */
   readonly server?: string;
 }
@@ -85,6 +90,7 @@ export class AdsServer implements AsyncDisposable {
   readonly #nodes = new NodeReader();
   readonly #streams = new Map<string, { readonly stream: Stream; readonly port: Port }>();
   readonly #sweeper: NodeJS.Timeout;
+  readonly #ebb: Ebb;
   #count = 0;
   #isClosing = false;
 
@@ -96,6 +102,11 @@ export class AdsServer implements AsyncDisposable {
     const { newStreamsPerSecond: perSecond, newStreamsBurst: burst, newStreamMaxWaitMs: maxWaitMs } = limits;
     this.#admission = new Admission({ perSecond, burst, maxWaitMs, now });
     this.#sweeper = setInterval(() => cache.sweep(limits.cacheIdleMs), limits.cacheIdleMs).unref();
+    const onEbb = (): void => {
+      cache.sweep(ebb.quietMs);
+      options.onEbb?.();
+    };
+    this.#ebb = new Ebb({ ...ebb, onEbb });
   }
 
   /** Connected streams, as debug pages and the fleet's state show them. */
@@ -140,6 +151,7 @@ export class AdsServer implements AsyncDisposable {
     this.#isClosing = true;
     clearInterval(this.#sweeper);
     for (const { stream } of [...this.#streams.values()]) stream.end(streamEnd.shutdown());
+    this.#ebb[Symbol.dispose]();
   }
 
   #server(port: Port, further: readonly FurtherService[]): Server {
@@ -220,12 +232,14 @@ export class AdsServer implements AsyncDisposable {
     const version = metadataText(client.proxy.metadata, "ISTIO_VERSION") || "unknown";
     const onClosed = (reason: string): void => {
       this.#streams.delete(id);
+      this.#ebb.count(this.#streams.size);
       port.streams.delete(stream);
       metrics.connected(version, -1);
       log.info("disconnected", { stream: id, reason });
     };
     const stream = new Stream({ id, form, client, wire, onClosed }, this.#context);
     this.#streams.set(id, { stream, port });
+    this.#ebb.count(this.#streams.size);
     port.streams.add(stream);
     metrics.connected(version, 1);
     log.info("connected", { stream: id, form, peer: wire.peer });

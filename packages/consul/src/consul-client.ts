@@ -57,7 +57,7 @@ export class ConsulClient implements Disposable {
       url.searchParams.set("index", String(index));
       url.searchParams.set("wait", `${Math.ceil(waitMs / 1000)}s`);
     }
-    const withinMs = index > 0 ? waitMs * (1 + 1 / 16) + graceMs : plainTimeoutMs;
+    const withinMs = index > 0 ? Math.ceil(waitMs * (1 + 1 / 16)) + graceMs : plainTimeoutMs;
     const token = await this.#token();
     const signal = AbortSignal.any([stop, AbortSignal.timeout(withinMs)]);
     let answer: { readonly response: IncomingMessage; readonly text: string };

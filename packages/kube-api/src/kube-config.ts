@@ -48,9 +48,21 @@ interface Document {
 }
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The current context of the file. */
+/**
+ * The current context of a kubeconfig that came from somewhere else, such as a Secret: it may neither run programs nor read our
+ * files. `name` is what errors call it. @throws KubeError KUBE_CONFIG
+ */
+export function parseKubeConfig(content: string, name: string): KubeConfig {
+  return configOf(content, name, undefined);
+}
+
 async function readKubeConfig(file: string): Promise<KubeConfig> {
-  const document = (parse(await text(file)) ?? {}) as Document;
+  return configOf(await text(file), file, dirname(file));
+}
+
+/** Paths are taken from `directory`; without one they are refused. */
+function configOf(content: string, file: string, directory: string | undefined): KubeConfig {
+  const document = documentOf(content, file);
   const context = find(document.contexts, document["current-context"])?.context;
   const cluster = find(document.clusters, context?.cluster)?.cluster;
   const user = find(document.users, context?.user)?.user ?? {};
@@ -59,7 +71,8 @@ async function readKubeConfig(file: string): Promise<KubeConfig> {
     throw new KubeError("KUBE_CONFIG", `${file} has no server for its current context`);
   if (user["exec"] !== undefined || user["auth-provider"] !== undefined)
     throw new KubeError("KUBE_CONFIG", `${file} gets its credentials from a program, which is not supported`);
-  const field = (fields: Fields, name: string): Promise<string | undefined> => read(fields, name, dirname(file));
+  if (directory === undefined) refuseFiles(cluster, user, file);
+  const field = (fields: Fields, name: string): Promise<string | undefined> => read(fields, name, directory ?? "");
   return {
     server,
     credentials: async () => {
@@ -74,6 +87,29 @@ async function readKubeConfig(file: string): Promise<KubeConfig> {
       return { ...given, isInsecure: cluster["insecure-skip-tls-verify"] === true };
     },
   };
+}
+
+function documentOf(content: string, file: string): Document {
+  let document: unknown;
+  try {
+    document = parse(content);
+  } catch (cause) {
+    throw new KubeError("KUBE_CONFIG", `${file} is no YAML: ${(cause as Error).message.split("\n")[0]}`, { cause });
+  }
+  if (typeof document !== "object" || document === null || Array.isArray(document))
+    throw new KubeError("KUBE_CONFIG", `${file} is no kubeconfig`);
+  for (const name of ["contexts", "clusters", "users"] as const) {
+    const list = (document as Document)[name];
+    if (list !== undefined && !Array.isArray(list)) throw new KubeError("KUBE_CONFIG", `${file}: ${name} is no list`);
+  }
+  return document as Document;
+}
+
+/** Whoever may write the document must not choose which of our files are sent to his server. */
+function refuseFiles(cluster: Fields, user: Fields, file: string): void {
+  const fields = ["certificate-authority", "client-certificate", "client-key", "tokenFile"] as const;
+  const named = fields.find((name) => cluster[name] !== undefined || user[name] !== undefined);
+  if (named !== undefined) throw new KubeError("KUBE_CONFIG", `${file}: ${named} names a file, which is refused`);
 }
 
 function find<T extends Named>(all: readonly T[] | undefined, name: string | undefined): T | undefined {

@@ -7,9 +7,16 @@ export {
 } from "./consul.ts";
 export { checkKubeObject, type KubeFinding } from "./kube-check.ts";
 export { createMesh, loadMesh, type Mesh, type MeshStep } from "./load-mesh.ts";
+export { ClusterRegistries } from "./registry/clusters.ts";
 export type { RegistryProblem } from "./registry/problems.ts";
 export type { RegistryChange } from "./registry/published.ts";
 export { losesEndpoints } from "./registry/published.ts";
 export { Registry, type RegistryUpdate } from "./registry/registry.ts";
-export { isRegistryObject, type ObjectChange, type RegistryInput, registryKinds } from "./registry/registry-input.ts";
+export {
+  type ClusterChange,
+  isRegistryObject,
+  type ObjectChange,
+  type RegistryInput,
+  registryKinds,
+} from "./registry/registry-input.ts";
 export { defaultRegistrySettings, type RegistrySettings, registrySettingsFromEnv } from "./settings.ts";

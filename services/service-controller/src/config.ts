@@ -71,6 +71,26 @@ export const settings = {
     default: defaultRegistrySettings.clusterSetHosts,
     sentence: "Services that are imported from the cluster set get a second host of it.",
   }),
+  kubeconfig: text({
+    env: "CLUSTER_KUBECONFIG",
+    default: undefined,
+    sentence: "A kubeconfig file of the cluster whose objects are read; in a pod of the cluster none is needed.",
+  }),
+  kubeHost: text({
+    env: "KUBERNETES_SERVICE_HOST",
+    default: undefined,
+    sentence: "The API server as a pod finds it; Kubernetes sets it.",
+  }),
+  kubePort: text({
+    env: "KUBERNETES_SERVICE_PORT",
+    default: "443",
+    sentence: "Its port; Kubernetes sets it.",
+  }),
+  kubeSyncTimeoutMs: duration({
+    env: "PILOT_REMOTE_CLUSTER_TIMEOUT",
+    default: 30_000,
+    sentence: "How long the first snapshot waits for clusters; what was published of one that is away stays then.",
+  }),
   consulUrl: url({
     env: "CONSUL_HTTP_ADDR",
     default: undefined,

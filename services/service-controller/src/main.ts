@@ -6,7 +6,8 @@
 
 import { readFile } from "node:fs/promises";
 import { type Bus, connectBus, createPublisher } from "@flotilla/bus";
-import { Registry } from "@flotilla/registry";
+import { loadKubeConfig } from "@flotilla/kube-api";
+import { ClusterRegistries } from "@flotilla/registry";
 import { createLogger, createMetrics, type Health, type Logger, parseSettings, serveHealth } from "@flotilla/runtime";
 import { ProblemLog } from "@flotilla/sources";
 import manifest from "../package.json" with { type: "json" };
@@ -19,6 +20,7 @@ import { configEvents } from "./watch/config-events.ts";
 import { consulSource } from "./watch/consul-source.ts";
 import { objectDirectory } from "./watch/directory-source.ts";
 import type { InputSource } from "./watch/input-source.ts";
+import { kubernetesSource } from "./watch/kubernetes-source.ts";
 
 const name = "service-controller";
 const reportEveryMs = 2_000;
@@ -50,7 +52,7 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
   await using bus = await connect(config, log, health, stop);
   await using opened = new AsyncDisposableStack();
 
-  const registry = new Registry(config);
+  const registry = new ClusterRegistries(config);
   const known = new ProblemLog();
   const report = () => {
     const refused = listProblems(sources, registry);
@@ -64,6 +66,7 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
   const events = configEvents({ bus, log, nowMs: Date.now });
   const sources: readonly InputSource[] = [
     ...(config.configDir === undefined ? [] : [objectDirectory({ path: config.configDir, onProblems: report })]),
+    ...(await kubernetes(config, log, report)),
     ...(await consul(config, log, report)),
     events,
   ];
@@ -78,6 +81,18 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
   const publisher = createPublisher({ bus, publisher: name, seal: undefined, log, nowMs: Date.now });
   const options = { publisher, metrics, log, nowMs: Date.now, onReady: () => health.markReady() };
   await publishChanges(runRegistry(registry, sources, stop), options, stop);
+}
+
+async function kubernetes(config: Settings, log: Logger, onProblems: () => void): Promise<readonly InputSource[]> {
+  const cluster = await loadKubeConfig({
+    KUBECONFIG: config.kubeconfig,
+    KUBERNETES_SERVICE_HOST: config.kubeHost,
+    KUBERNETES_SERVICE_PORT: config.kubePort,
+  });
+  if (cluster === undefined) return [];
+  const { clusterId, systemNamespace, kubeSyncTimeoutMs: syncTimeoutMs } = config;
+  const common = { log, nowMs: Date.now, random: Math.random, onProblems };
+  return [kubernetesSource({ config: cluster, clusterId, systemNamespace, syncTimeoutMs, ...common })];
 }
 
 async function consul(config: Settings, log: Logger, onProblems: () => void): Promise<readonly InputSource[]> {

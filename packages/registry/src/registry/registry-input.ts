@@ -2,13 +2,20 @@
 import { apiGroup, type ConfigChange, type ConfigKey, type KubeObject } from "@flotilla/model";
 import type { ConsulChange } from "../consul.ts";
 
-/** A Kubernetes object came, changed or went. */
+/** A Kubernetes object came, changed or went; of the settings' own cluster when no other is named. */
 export type ObjectChange =
-  | { readonly type: "object"; readonly op: "put"; readonly object: KubeObject }
-  | { readonly type: "object"; readonly op: "delete"; readonly key: ConfigKey };
+  | { readonly type: "object"; readonly op: "put"; readonly object: KubeObject; readonly cluster?: string }
+  | { readonly type: "object"; readonly op: "delete"; readonly key: ConfigKey; readonly cluster?: string };
+
+/** A cluster is no longer part of the mesh: all that came of it goes. */
+export interface ClusterChange {
+  readonly type: "cluster";
+  readonly op: "delete";
+  readonly cluster: string;
+}
 
 /** Of configuration, ServiceEntry, XBackend, WorkloadEntry, ServiceImport, MeshConfig and MeshNetworks are read; other kinds are passed over. */
-export type RegistryInput = ObjectChange | ConfigChange | ConsulChange;
+export type RegistryInput = ObjectChange | ClusterChange | ConfigChange | ConsulChange;
 
 /** Kinds of Kubernetes objects that services and endpoints are made from, by API group. */
 export const registryKinds: Readonly<Record<string, string>> = {

@@ -52,6 +52,7 @@ export class Registry {
     const dirty = new Dirty();
     for (const input of inputs) {
       if (input.type === "config") this.#applyConfig(input.key, input.op === "put" ? input.value : undefined, dirty);
+      else if (input.type === "cluster") continue;
       else if (input.type === "consul") this.#consul.apply(input, dirty);
       else if (input.op === "delete") this.#applyObject(input.key, undefined, dirty);
       else if (isRegistryObject(input.object))

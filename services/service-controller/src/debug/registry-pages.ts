@@ -1,5 +1,5 @@
 /** Read-only views of the registry: `/debug/registryz`, `/debug/endpointz`, `/debug/problems`. */
-import type { Registry, RegistryChange } from "@flotilla/registry";
+import type { ClusterRegistries, RegistryChange } from "@flotilla/registry";
 import type { HttpReply, HttpRequest } from "@flotilla/runtime";
 import type { SourceProblem } from "@flotilla/sources";
 import type { InputSource } from "../watch/input-source.ts";
@@ -9,16 +9,16 @@ export interface ListedProblem extends SourceProblem {
 }
 
 /** Every service with the shard it comes from; `?host=` picks one host. */
-export function servicesPage(registry: Registry, { query }: HttpRequest): HttpReply {
+export function servicesPage(registry: ClusterRegistries, { query }: HttpRequest): HttpReply {
   return { json: { services: pick(registry.state(), "service", query.get("host")) } };
 }
 
-export function endpointsPage(registry: Registry, { query }: HttpRequest): HttpReply {
+export function endpointsPage(registry: ClusterRegistries, { query }: HttpRequest): HttpReply {
   return { json: { endpoints: pick(registry.state(), "endpoints", query.get("host")) } };
 }
 
 /** What files are refused, and what is wrong with objects that are in force. */
-export function listProblems(sources: readonly InputSource[], registry: Registry): readonly ListedProblem[] {
+export function listProblems(sources: readonly InputSource[], registry: ClusterRegistries): readonly ListedProblem[] {
   const refused = sources.flatMap((source) =>
     source.problems().map((problem) => ({ source: source.name, ...problem })),
   );

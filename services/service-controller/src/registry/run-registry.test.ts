@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { ConfigChange } from "@flotilla/model";
-import { defaultRegistrySettings, Registry } from "@flotilla/registry";
+import { ClusterRegistries, defaultRegistrySettings } from "@flotilla/registry";
 import { BoundedQueue } from "@flotilla/runtime";
 import { objectDirectory } from "../watch/directory-source.ts";
 import type { InputGroup, InputSource } from "../watch/input-source.ts";
@@ -56,7 +56,7 @@ test("the snapshot waits for directory and configuration; then each change says 
   await using directory = objectDirectory({ path, onProblems: () => undefined });
   const configuration = spoken();
   const stop = new AbortController();
-  const registry = new Registry(defaultRegistrySettings);
+  const registry = new ClusterRegistries(defaultRegistrySettings);
   const groups = runRegistry(
     registry,
     [directory, configuration.source],

@@ -1,5 +1,5 @@
 /** Drives the registry: inputs of all sources one after the other, the changes they cause out. */
-import type { Registry, RegistryChange } from "@flotilla/registry";
+import type { ClusterRegistries, RegistryChange } from "@flotilla/registry";
 import { mergeGroups } from "@flotilla/sources";
 import type { InputSource } from "../watch/input-source.ts";
 
@@ -16,7 +16,7 @@ export interface RegistryGroup {
 
 /** The snapshot waits for every source: without the ServiceEntries, say, their services would look deleted. */
 export async function* runRegistry(
-  registry: Registry,
+  registry: ClusterRegistries,
   sources: readonly InputSource[],
   stop: AbortSignal,
 ): AsyncGenerator<RegistryGroup, void, undefined> {

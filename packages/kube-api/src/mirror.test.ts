@@ -1,0 +1,101 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { KubeError } from "./errors.ts";
+import type { KubeApi, KubeObject } from "./kube-api.ts";
+import { mirror } from "./mirror.ts";
+
+const object = (name: string, resourceVersion: string): KubeObject => ({ metadata: { name, resourceVersion } });
+
+/** An API server that answers what the test has laid out, in order: pages, then the lines of each watch. */
+function server(
+  pages: readonly (readonly string[] | KubeError)[],
+  watches: readonly (readonly unknown[] | KubeError)[],
+) {
+  const asked: string[] = [];
+  let [page, watch] = [0, 0];
+  const api = {
+    get: (path: string) => {
+      asked.push(path);
+      const names = pages[page++] ?? [];
+      if (names instanceof KubeError) return Promise.reject(names);
+      const more = names.at(-1) === "…";
+      const items = names.filter((name) => name !== "…").map((name) => object(name, String(page)));
+      return Promise.resolve({
+        kind: "PodList",
+        apiVersion: "v1",
+        metadata: { resourceVersion: String(page), continue: more ? "c" : "" },
+        items,
+      });
+    },
+    async *lines(path: string, stop: AbortSignal) {
+      asked.push(path.replace(/timeoutSeconds=\d+&/, ""));
+      const lines = watches[watch++];
+      if (lines instanceof KubeError) throw lines;
+      if (lines !== undefined) yield* lines;
+      else await new Promise<void>((resolve) => stop.addEventListener("abort", () => resolve(), { once: true }));
+    },
+  } as unknown as KubeApi;
+  return { api, asked };
+}
+
+async function take(api: KubeApi, count: number) {
+  const stop = new AbortController();
+  const states: (string | undefined)[] = [];
+  const onState = (state: string | undefined) => void states.push(state);
+  const said: string[] = [];
+  for await (const event of mirror(api, { path: "/p", random: () => 0, onState }, stop.signal)) {
+    const names =
+      event.type === "list" ? event.objects.map(({ metadata }) => metadata.name) : [event.object.metadata.name];
+    said.push(`${event.type} ${names.join(",")}`);
+    if (said.length === count) break;
+  }
+  stop.abort();
+  return { said, states };
+}
+
+test("a list comes in pages, its items say what they are, and the watch goes on from there", async () => {
+  const { api, asked } = server(
+    [["a", "…"], ["b"]],
+    [
+      [
+        { type: "ADDED", object: object("c", "7") },
+        { type: "DELETED", object: object("a", "8") },
+      ],
+    ],
+  );
+  const { said } = await take(api, 3);
+  assert.deepEqual(said, ["list a,b", "put c", "delete a"]);
+  assert.deepEqual(asked, [
+    "/p?limit=500",
+    "/p?limit=500&continue=c",
+    "/p?watch=1&allowWatchBookmarks=true&resourceVersion=2",
+  ]);
+});
+
+test("a watch that ends goes on from the last version or bookmark", async () => {
+  const { api, asked } = server(
+    [["a"]],
+    [[{ type: "BOOKMARK", object: object("", "9") }], [{ type: "MODIFIED", object: object("a", "10") }]],
+  );
+  assert.deepEqual((await take(api, 2)).said, ["list a", "put a"]);
+  assert.match(asked.at(-1) ?? "", /resourceVersion=9$/);
+});
+
+const tooOld = [
+  { name: "as an event", watch: [{ type: "ERROR", object: { code: 410, message: "too old", metadata: {} } }] },
+  { name: "as an answer", watch: new KubeError("KUBE_REFUSED", "too old", { status: 410 }) },
+];
+for (const { name, watch } of tooOld) {
+  test(`a version that is too old, ${name}, means a new list`, async () => {
+    const { api } = server([["a"], ["a", "b"]], [watch]);
+    assert.deepEqual((await take(api, 2)).said, ["list a", "list a,b"]);
+  });
+}
+
+test("a server that is away is asked again, and what it had told stands", async () => {
+  const away = new KubeError("KUBE_AWAY", "nobody there");
+  const { api } = server([away, ["a"]], [away, [{ type: "ADDED", object: object("b", "5") }]]);
+  const { said, states } = await take(api, 2);
+  assert.deepEqual(said, ["list a", "put b"]);
+  assert.deepEqual(states, ["[KUBE_AWAY] nobody there", undefined, "[KUBE_AWAY] nobody there", undefined]);
+});

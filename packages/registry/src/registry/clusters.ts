@@ -1,0 +1,86 @@
+/**
+ * The registries of several clusters side by side: each has its own objects and shards. ServiceEntries, WorkloadEntries and other
+ * registries belong to the first, the settings' own cluster; mesh documents and imports hold for all.
+ */
+import type { RegistrySettings } from "../settings.ts";
+import type { RegistryProblem } from "./problems.ts";
+import type { RegistryChange } from "./published.ts";
+import { Registry, type RegistryUpdate } from "./registry.ts";
+import type { RegistryInput } from "./registry-input.ts";
+
+const forAll: ReadonlySet<string> = new Set(["MeshConfig", "MeshNetworks", "ServiceImport"]);
+
+export class ClusterRegistries {
+  readonly #settings: RegistrySettings;
+  readonly #own: Registry;
+  readonly #others = new Map<string, Registry>();
+  /** The last of each, for clusters that come later. */
+  readonly #common = new Map<string, RegistryInput>();
+
+  constructor(settings: RegistrySettings) {
+    this.#settings = settings;
+    this.#own = new Registry(settings);
+  }
+
+  apply(inputs: readonly RegistryInput[]): RegistryUpdate {
+    const updates: RegistryUpdate[] = [];
+    const groups = new Map<string, RegistryInput[]>();
+    const add = (cluster: string, input: RegistryInput) => {
+      const group = groups.get(cluster);
+      if (group === undefined) groups.set(cluster, [input]);
+      else group.push(input);
+    };
+    for (const input of inputs) {
+      if (input.type === "cluster") {
+        groups.delete(input.cluster);
+        updates.push(this.#remove(input.cluster));
+      } else if (input.type === "object") add(input.cluster ?? this.#settings.clusterId, input);
+      else {
+        add(this.#settings.clusterId, input);
+        if (input.type !== "config" || !forAll.has(input.key.kind)) continue;
+        const { kind, namespace, name } = input.key;
+        this.#common.set(`${kind}/${namespace}/${name}`, input);
+        for (const cluster of this.#others.keys()) add(cluster, input);
+      }
+    }
+    for (const [cluster, group] of groups) updates.push(this.#registry(cluster).apply(group));
+    return {
+      changes: updates.flatMap(({ changes }) => changes),
+      urgent: updates.some(({ urgent }) => urgent),
+    };
+  }
+
+  /** All that holds now, as puts. */
+  state(): readonly RegistryChange[] {
+    return [this.#own, ...this.#others.values()].flatMap((registry) => registry.state());
+  }
+
+  problems(): readonly RegistryProblem[] {
+    const others = [...this.#others].flatMap(([cluster, registry]) =>
+      registry.problems().map((problem) => ({ ...problem, object: `${cluster}: ${problem.object}` })),
+    );
+    return [...this.#own.problems(), ...others];
+  }
+
+  #registry(cluster: string): Registry {
+    if (cluster === this.#settings.clusterId) return this.#own;
+    const known = this.#others.get(cluster);
+    if (known !== undefined) return known;
+    const registry = new Registry({ ...this.#settings, clusterId: cluster });
+    registry.apply([...this.#common.values()]);
+    this.#others.set(cluster, registry);
+    return registry;
+  }
+
+  #remove(cluster: string): RegistryUpdate {
+    const registry = this.#others.get(cluster);
+    this.#others.delete(cluster);
+    const changes = (registry?.state() ?? []).map(
+      (change): RegistryChange =>
+        change.type === "service"
+          ? { type: "service", op: "delete", key: change.key }
+          : { type: "endpoints", op: "delete", key: change.key },
+    );
+    return { changes, urgent: changes.some(({ type }) => type === "endpoints") };
+  }
+}

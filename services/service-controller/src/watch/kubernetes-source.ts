@@ -1,0 +1,212 @@
+/**
+ * Services, EndpointSlices, Pods, Nodes and Namespaces of API servers: our own cluster's, and those whose kubeconfigs lie in
+ * Secrets labelled `istio/multiCluster=true`, a cluster a data key. Secrets may come, change and go while running.
+ */
+import { type KubeApi, type KubeConfig, mirror, openKubeApi, parseKubeConfig } from "@flotilla/kube-api";
+import { type KubeObject, objectKey } from "@flotilla/model";
+import type { RegistryInput } from "@flotilla/registry";
+import { type Logger, Wakeup } from "@flotilla/runtime";
+import type { SourceProblem } from "@flotilla/sources";
+import { ClusterFollower } from "./cluster-follower.ts";
+import type { InputGroup, InputSource } from "./input-source.ts";
+import { type RemoteCluster, remoteClusters } from "./remote-secrets.ts";
+
+export interface KubernetesSourceOptions {
+  readonly config: KubeConfig;
+  readonly clusterId: string;
+  /** Where the Secrets of other clusters lie. */
+  readonly systemNamespace: string;
+  /** The first group does not wait longer. */
+  readonly syncTimeoutMs: number;
+  readonly log: Logger;
+  readonly nowMs: () => number;
+  readonly random: () => number;
+  readonly onProblems: () => void;
+}
+
+export function kubernetesSource(options: KubernetesSourceOptions): InputSource {
+  return new KubernetesSource(options);
+}
+
+class KubernetesSource implements InputSource {
+  readonly name = "kubernetes";
+  readonly #options: KubernetesSourceOptions;
+  readonly #api: KubeApi;
+  readonly #wakeup = new Wakeup();
+  readonly #followers = new Map<string, ClusterFollower>();
+  readonly #secrets = new Map<string, KubeObject>();
+  #kubeconfigs: ReadonlyMap<string, string> = new Map();
+  #areSecretsRead = false;
+  #secretsAway: string | undefined;
+  #secretProblems: readonly SourceProblem[] = [];
+  /** The last of each object, in the order of those: a slow reader gets changes joined. */
+  #pending = new Map<string, RegistryInput>();
+  #pendingSinceMs: number | undefined;
+  #failure: { readonly cause: unknown } | undefined;
+
+  constructor(options: KubernetesSourceOptions) {
+    this.#options = options;
+    this.#api = openKubeApi(options.config);
+  }
+
+  async *groups(stop: AbortSignal): AsyncGenerator<InputGroup, void, undefined> {
+    const { log, syncTimeoutMs, nowMs, clusterId, config } = this.#options;
+    const ended = new AbortController();
+    const running = AbortSignal.any([stop, ended.signal]);
+    this.#follow(clusterId).connect(config);
+    const work = this.#followSecrets(running).catch((cause: unknown) => this.#fail(cause));
+    const deadline = nowMs() + syncTimeoutMs;
+    let told: readonly string[] | undefined;
+    try {
+      while (!stop.aborted && this.#failure === undefined) {
+        const unread = this.#unread();
+        const left = told === undefined && unread.length > 0 ? deadline - nowMs() : 0;
+        const isDue = told === undefined ? left <= 0 : this.#pending.size > 0 || unread.length < told.length;
+        if (isDue) {
+          if (unread.length > 0 && told === undefined)
+            log.warn("clusters are not read in time, what was published of them stays", { unread: unread.join(", ") });
+          told = unread;
+          const inputs = [...this.#pending.values()];
+          const eventTimeMs = this.#pendingSinceMs ?? nowMs();
+          this.#pending = new Map();
+          this.#pendingSinceMs = undefined;
+          yield { inputs, eventTimeMs, unread };
+        } else await this.#wakeup.wait(running, left > 0 ? left : Number.POSITIVE_INFINITY);
+      }
+      if (this.#failure !== undefined && !stop.aborted) throw this.#failure.cause;
+    } finally {
+      ended.abort();
+      await work;
+      await Promise.all(Array.from(this.#followers.values(), (follower) => follower[Symbol.asyncDispose]()));
+    }
+  }
+
+  async list(): Promise<readonly RegistryInput[]> {
+    const reachable = [...this.#followers.values()].filter(({ away }) => away === undefined);
+    return (await Promise.all(reachable.map((follower) => follower.list()))).flat();
+  }
+
+  problems(): readonly SourceProblem[] {
+    const away = this.#secretsAway;
+    return [
+      ...(away === undefined ? [] : [{ file: "", line: 0, object: "Secrets of other clusters", reason: away }]),
+      ...this.#secretProblems,
+      ...[...this.#followers.values()].flatMap((follower) => follower.problems()),
+    ];
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#api[Symbol.dispose]();
+  }
+
+  #follow(cluster: string): ClusterFollower {
+    const { log, nowMs, random, onProblems } = this.#options;
+    let wasAway = false;
+    const follower: ClusterFollower = new ClusterFollower({
+      cluster,
+      nowMs,
+      random,
+      onChange: (change) => this.#say(change),
+      onFailure: (cause) => this.#fail(cause),
+      onState: () => {
+        const { away } = follower;
+        if (away !== undefined && !wasAway)
+          log.warn("a cluster is away, what is known stays", { cluster, reason: away.reason });
+        if (away === undefined && wasAway) log.info("a cluster answers again", { cluster });
+        wasAway = away !== undefined;
+        onProblems();
+        this.#wakeup.wake();
+      },
+    });
+    this.#followers.set(cluster, follower);
+    return follower;
+  }
+
+  async #followSecrets(stop: AbortSignal): Promise<void> {
+    const { systemNamespace, random, onProblems } = this.#options;
+    const selector = encodeURIComponent("istio/multiCluster=true");
+    const path = `/api/v1/namespaces/${systemNamespace}/secrets?labelSelector=${selector}`;
+    const onState = (reason: string | undefined) => {
+      this.#secretsAway = reason;
+      onProblems();
+    };
+    for await (const event of mirror<KubeObject>(this.#api, { path, random, onState }, stop)) {
+      if (event.type === "list") {
+        this.#secrets.clear();
+        for (const secret of event.objects) this.#secrets.set(secret.metadata.name, secret);
+        this.#areSecretsRead = true;
+      } else if (event.type === "put") this.#secrets.set(event.object.metadata.name, event.object);
+      else this.#secrets.delete(event.object.metadata.name);
+      this.#applySecrets();
+    }
+  }
+
+  #applySecrets(): void {
+    const { clusterId, log, onProblems } = this.#options;
+    const { clusters, problems } = remoteClusters([...this.#secrets.values()], clusterId);
+    const wrong = [...problems];
+    const kubeconfigs = new Map<string, string>();
+    for (const remote of clusters.values()) {
+      const config = readOrNote(remote, wrong);
+      if (config === undefined) continue;
+      kubeconfigs.set(remote.cluster, remote.kubeconfig);
+      if (this.#kubeconfigs.get(remote.cluster) === remote.kubeconfig) continue;
+      log.info("a cluster is connected to", { cluster: remote.cluster, secret: remote.secret, server: config.server });
+      (this.#followers.get(remote.cluster) ?? this.#follow(remote.cluster)).connect(config);
+    }
+    for (const [cluster, follower] of this.#followers) {
+      if (cluster === clusterId || clusters.has(cluster)) continue;
+      log.info("a cluster is left", { cluster });
+      this.#followers.delete(cluster);
+      void follower[Symbol.asyncDispose]();
+      this.#say({ type: "cluster", op: "delete", cluster });
+    }
+    this.#kubeconfigs = kubeconfigs;
+    this.#secretProblems = wrong;
+    onProblems();
+    this.#wakeup.wake();
+  }
+
+  #fail(cause: unknown): void {
+    this.#failure ??= { cause };
+    this.#wakeup.wake();
+  }
+
+  #say(input: RegistryInput): void {
+    this.#pendingSinceMs ??= this.#options.nowMs();
+    if (input.type === "cluster") {
+      for (const [text, one] of this.#pending)
+        if ("cluster" in one && one.cluster === input.cluster) this.#pending.delete(text);
+    }
+    const text = pendingText(input);
+    this.#pending.delete(text);
+    this.#pending.set(text, input);
+    this.#wakeup.wake();
+  }
+
+  /** Without the Secrets nobody knows which clusters there are. */
+  #unread(): readonly string[] {
+    if (!this.#areSecretsRead) return ["Kubernetes/*"];
+    return [...this.#followers.values()]
+      .filter(({ isComplete }) => !isComplete)
+      .map(({ cluster }) => `Kubernetes/${cluster}`);
+  }
+}
+
+function pendingText(input: RegistryInput): string {
+  if (input.type === "cluster") return `cluster ${input.cluster}`;
+  if (input.type !== "object") throw new TypeError(`a cluster gave a change of type ${input.type}`);
+  const { kind, namespace, name } = input.op === "put" ? objectKey(input.object) : input.key;
+  return `${input.cluster ?? ""} ${kind}/${namespace}/${name}`;
+}
+
+/** A kubeconfig that does not parse leaves the cluster as it was before. */
+function readOrNote({ cluster, secret, kubeconfig }: RemoteCluster, wrong: SourceProblem[]): KubeConfig | undefined {
+  const field = `data[${cluster}]`;
+  try {
+    return parseKubeConfig(kubeconfig, field);
+  } catch (cause) {
+    wrong.push({ file: "", line: 0, object: secret, field, reason: (cause as Error).message });
+    return undefined;
+  }
+}

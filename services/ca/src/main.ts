@@ -85,8 +85,9 @@ export async function main(env: NodeJS.ProcessEnv, stop: AbortSignal, options: M
   if ((await firstMaterial(source, config.pollMs, stop)) === undefined) return;
   await rotation.restore();
   loaded.resolve(rotation);
-  // Others may be in the middle of a rotation that this replica has not seen begin.
-  if (config.busUrl !== undefined) await Promise.race([rotation.known, mesh.following, delay(patienceMs, stop)]);
+  // Replicas that share a disk have the state there; in a cluster others may be in the middle of a rotation.
+  if (config.busUrl !== undefined && cluster !== undefined)
+    await Promise.race([rotation.known, mesh.following, delay(patienceMs, stop)]);
   const material = active.current;
   if (material === undefined || stop.aborted) return;
   await writeRootFile(config.rootFile, material.rootsPem);

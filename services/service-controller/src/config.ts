@@ -142,6 +142,17 @@ export const settings = {
     default: defaultRegistrySettings.consulDatacenterHosts,
     sentence: "Services of Consul get a second host that names their datacenter.",
   }),
+  auditEveryMs: duration({
+    env: "REGISTRY_AUDIT_PERIOD",
+    default: 300_000,
+    min: 1_000,
+    sentence: "How often what is held of API servers and Consul is compared with a fresh list.",
+  }),
+  auditSettleMs: duration({
+    env: "REGISTRY_AUDIT_SETTLE",
+    default: 5_000,
+    sentence: "A difference that is still the same after this is repaired: no event is under way for that long.",
+  }),
   canonicalExternalServices: flag({
     env: "LABEL_CANONICAL_SERVICES_FOR_MESH_EXTERNAL_SERVICE_ENTRIES",
     default: defaultRegistrySettings.canonicalExternalServices,

@@ -11,8 +11,9 @@ import { ClusterRegistries } from "@flotilla/registry";
 import { createLogger, createMetrics, type Health, type Logger, parseSettings, serveHealth } from "@flotilla/runtime";
 import { ProblemLog } from "@flotilla/sources";
 import manifest from "../package.json" with { type: "json" };
+import { auditedSource } from "./audit/audited-source.ts";
 import { type Settings, settings } from "./config.ts";
-import { endpointsPage, listProblems, servicesPage } from "./debug/registry-pages.ts";
+import { digestsPage, endpointsPage, listProblems, servicesPage } from "./debug/registry-pages.ts";
 import { declareMetrics } from "./metrics.ts";
 import { publishChanges } from "./publish/publish-changes.ts";
 import { runRegistry } from "./registry/run-registry.ts";
@@ -64,15 +65,26 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
     health.setCondition("refused", text);
   };
   const events = configEvents({ bus, log, nowMs: Date.now });
+  const audit = {
+    ownCluster: config.clusterId,
+    everyMs: config.auditEveryMs,
+    settleMs: config.auditSettleMs,
+    log,
+    nowMs: Date.now,
+    onRepair: (shard: string, count: number) => metrics.repaired.add(count, { registry: shard.split("/", 1)[0] ?? "" }),
+  };
+  const audited = [...(await kubernetes(config, log, report)), ...(await consul(config, log, report))].map((source) =>
+    auditedSource(source, audit),
+  );
   const sources: readonly InputSource[] = [
     ...(config.configDir === undefined ? [] : [objectDirectory({ path: config.configDir, onProblems: report })]),
-    ...(await kubernetes(config, log, report)),
-    ...(await consul(config, log, report)),
+    ...audited,
     events,
   ];
   for (const source of sources) opened.use(source);
   health.route("GET", "/debug/registryz", (request) => servicesPage(registry, request));
   health.route("GET", "/debug/endpointz", (request) => endpointsPage(registry, request));
+  health.route("GET", "/debug/digestz", () => digestsPage(audited));
   health.route("GET", "/debug/problems", () => ({ json: { problems: listProblems(sources, registry) } }));
 
   // What is wrong with objects in force is found by looking at all of them: too much for each change.

@@ -5,6 +5,7 @@ export interface RegistryMetrics {
   readonly refused: Gauge;
   readonly published: Counter<"type" | "op">;
   readonly urgent: Counter;
+  readonly repaired: Counter<"registry">;
   readonly publishSeconds: Histogram;
 }
 
@@ -22,6 +23,11 @@ export function declareMetrics(metrics: Metrics): RegistryMetrics {
     urgent: metrics.counter({
       name: "flotilla_registry_urgent_total",
       help: "Groups of changes that take usable endpoints away.",
+    }),
+    repaired: metrics.counter({
+      name: "flotilla_registry_repaired_total",
+      help: "Objects that differed from a fresh list of their source and were repaired, by registry.",
+      labels: ["registry"],
     }),
     publishSeconds: metrics.histogram({
       name: "flotilla_registry_publish_seconds",

@@ -2,6 +2,7 @@
 import type { ClusterRegistries, RegistryChange } from "@flotilla/registry";
 import type { HttpReply, HttpRequest } from "@flotilla/runtime";
 import type { SourceProblem } from "@flotilla/sources";
+import type { AuditedSource } from "../audit/audited-source.ts";
 import type { InputSource } from "../watch/input-source.ts";
 
 export interface ListedProblem extends SourceProblem {
@@ -15,6 +16,12 @@ export function servicesPage(registry: ClusterRegistries, { query }: HttpRequest
 
 export function endpointsPage(registry: ClusterRegistries, { query }: HttpRequest): HttpReply {
   return { json: { endpoints: pick(registry.state(), "endpoints", query.get("host")) } };
+}
+
+/** What is held of each shard that is compared with its source, with a digest of it and when both were last equal. */
+export function digestsPage(sources: readonly InputSource[]): HttpReply {
+  const shards = sources.flatMap((source) => ("shards" in source ? (source as AuditedSource).shards() : []));
+  return { json: { shards } };
 }
 
 /** What files are refused, and what is wrong with objects that are in force. */

@@ -10,10 +10,10 @@ import {
   readDatacenters,
   Slots,
 } from "@flotilla/consul";
-import { type ConsulChange, consulKeyText, type RegistryInput } from "@flotilla/registry";
+import { type ConsulChange, consulKeyText } from "@flotilla/registry";
 import { backoff, delay, type Logger, Wakeup } from "@flotilla/runtime";
 import type { SourceProblem } from "@flotilla/sources";
-import type { InputGroup, InputSource } from "./input-source.ts";
+import type { InputGroup, InputSource, ShardListing } from "./input-source.ts";
 
 export interface ConsulSourceOptions {
   readonly url: string;
@@ -91,15 +91,22 @@ class ConsulSource implements InputSource {
     }
   }
 
-  async list(stop: AbortSignal): Promise<readonly RegistryInput[]> {
-    const events = await Promise.all(
-      this.#followers.map(({ scope }) => readCatalog(this.#client, scope, this.#readers, stop)),
+  async list(stop: AbortSignal): Promise<readonly ShardListing[]> {
+    const byDatacenter = Map.groupBy(this.#followers, ({ scope }) => scope.datacenter);
+    const readable = [...byDatacenter].filter(([, followers]) =>
+      followers.every(({ away, isComplete }) => away === undefined && isComplete),
     );
-    return events
-      .flat()
-      .flatMap(({ key, instances }) =>
-        instances.length === 0 ? [] : [{ type: "consul", op: "put", key, instances } as const],
-      );
+    return Promise.all(
+      readable.map(async ([datacenter, followers]) => {
+        const read = ({ scope }: CatalogFollower) => readCatalog(this.#client, scope, this.#readers, stop);
+        const inputs = (await Promise.all(followers.map(read)))
+          .flat()
+          .flatMap(({ key, instances }) =>
+            instances.length === 0 ? [] : [{ type: "consul", op: "put", key, instances } as const],
+          );
+        return { shard: `Consul/${datacenter}`, inputs };
+      }),
+    );
   }
 
   problems(): readonly SourceProblem[] {

@@ -124,7 +124,9 @@ describe("a real Consul", { skip: missing }, () => {
       await followed.are("");
       const fresh = (await followed.source.list?.(AbortSignal.timeout(10_000))) ?? [];
       assert.deepEqual(
-        fresh.map((input) => "key" in input && "datacenter" in input.key && input.key.name),
+        fresh.flatMap(({ inputs }) =>
+          inputs.map((input) => "key" in input && "datacenter" in input.key && input.key.name),
+        ),
         ["consul"],
       );
     } finally {

@@ -10,10 +10,16 @@ export interface InputGroup {
   readonly unread?: readonly string[];
 }
 
+/** All that a shard has, as puts. One that cannot be read now is not listed. */
+export interface ShardListing {
+  readonly shard: string;
+  readonly inputs: readonly RegistryInput[];
+}
+
 export interface InputSource extends AsyncDisposable {
   readonly name: string;
   groups(stop: AbortSignal): AsyncIterable<InputGroup>;
   problems(): readonly SourceProblem[];
   /** Everything afresh, past all that the source remembers: what followers know is checked against it. */
-  list?(stop: AbortSignal): Promise<readonly RegistryInput[]>;
+  list?(stop: AbortSignal): Promise<readonly ShardListing[]>;
 }

@@ -8,7 +8,7 @@ import type { RegistryInput } from "@flotilla/registry";
 import { type Logger, Wakeup } from "@flotilla/runtime";
 import type { SourceProblem } from "@flotilla/sources";
 import { ClusterFollower } from "./cluster-follower.ts";
-import type { InputGroup, InputSource } from "./input-source.ts";
+import type { InputGroup, InputSource, ShardListing } from "./input-source.ts";
 import { type RemoteCluster, remoteClusters } from "./remote-secrets.ts";
 
 export interface KubernetesSourceOptions {
@@ -81,9 +81,11 @@ class KubernetesSource implements InputSource {
     }
   }
 
-  async list(): Promise<readonly RegistryInput[]> {
-    const reachable = [...this.#followers.values()].filter(({ away }) => away === undefined);
-    return (await Promise.all(reachable.map((follower) => follower.list()))).flat();
+  list(): Promise<readonly ShardListing[]> {
+    const readable = [...this.#followers.values()].filter(({ away, isComplete }) => away === undefined && isComplete);
+    return Promise.all(
+      readable.map(async (follower) => ({ shard: `Kubernetes/${follower.cluster}`, inputs: await follower.list() })),
+    );
   }
 
   problems(): readonly SourceProblem[] {

@@ -22,6 +22,7 @@ export {
   type Metrics,
   type MetricsOptions,
 } from "./metrics.ts";
+export { forOwnHost, isOwnHost } from "./own-host.ts";
 export { type Condition, Readiness, type ReadyReport } from "./readiness.ts";
 export type { HttpHandler, HttpMethod, HttpReply, HttpRequest } from "./routes.ts";
 export { type RunOptions, runUntilSignal } from "./run.ts";

@@ -1,5 +1,5 @@
 /** The settings of config-controller. */
-import { defaultPorts, oneOf, port, type SettingsOf, text } from "@flotilla/runtime";
+import { defaultPorts, flag, oneOf, port, type SettingsOf, text } from "@flotilla/runtime";
 
 export const settings = {
   logLevel: oneOf({
@@ -9,6 +9,11 @@ export const settings = {
     sentence: "The least severe lines that are logged.",
   }),
   healthHost: text({ env: "HEALTH_HOST", default: "0.0.0.0", sentence: "Address of the health and debug pages." }),
+  debugAuth: flag({
+    env: "ENABLE_DEBUG_ENDPOINT_AUTH",
+    default: true,
+    sentence: "Debug pages answer callers of this host only.",
+  }),
   healthPort: port({
     env: "HEALTH_PORT",
     default: defaultPorts.configController.health,

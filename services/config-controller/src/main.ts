@@ -6,7 +6,7 @@
  */
 import { readFile } from "node:fs/promises";
 import { type Bus, connectBus, createPublisher, createSeal, type Seal } from "@flotilla/bus";
-import { createLogger, createMetrics, type Health, parseSettings, serveHealth } from "@flotilla/runtime";
+import { createLogger, createMetrics, forOwnHost, type Health, parseSettings, serveHealth } from "@flotilla/runtime";
 import type { SourceProblem } from "@flotilla/sources";
 import manifest from "../package.json" with { type: "json" };
 import { AggregateStore } from "./aggregate/aggregate-store.ts";
@@ -56,8 +56,16 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
   const problems = () => listProblems(sources, store.conflicts());
   const tell = problemReporter(problems, metrics.refused, log);
   report = () => health.setCondition("refused", refusalText(tell()));
-  health.route("GET", "/debug/problems", () => ({ json: { problems: problems() } }));
-  health.route("GET", "/debug/configz", () => ({ json: { objects: store.all().filter(isOpen) } }));
+  health.route(
+    "GET",
+    "/debug/problems",
+    forOwnHost(config.debugAuth, () => ({ json: { problems: problems() } })),
+  );
+  health.route(
+    "GET",
+    "/debug/configz",
+    forOwnHost(config.debugAuth, () => ({ json: { objects: store.all().filter(isOpen) } })),
+  );
 
   const publisher = createPublisher({ bus, publisher: name, seal, log, nowMs: Date.now });
   const onReady = () => health.markReady();

@@ -21,6 +21,11 @@ export const settings = {
     sentence: "The least severe lines that are logged.",
   }),
   healthHost: text({ env: "HEALTH_HOST", default: "0.0.0.0", sentence: "Address of the health and debug pages." }),
+  debugAuth: flag({
+    env: "ENABLE_DEBUG_ENDPOINT_AUTH",
+    default: true,
+    sentence: "Debug pages answer callers of this host only.",
+  }),
   healthPort: port({
     env: "HEALTH_PORT",
     default: defaultPorts.serviceController.health,

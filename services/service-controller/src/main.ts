@@ -8,7 +8,16 @@ import { readFile } from "node:fs/promises";
 import { type Bus, connectBus, createPublisher } from "@flotilla/bus";
 import { loadKubeConfig } from "@flotilla/kube-api";
 import { ClusterRegistries } from "@flotilla/registry";
-import { createLogger, createMetrics, type Health, type Logger, parseSettings, serveHealth } from "@flotilla/runtime";
+import {
+  createLogger,
+  createMetrics,
+  forOwnHost,
+  type Health,
+  type HttpHandler,
+  type Logger,
+  parseSettings,
+  serveHealth,
+} from "@flotilla/runtime";
 import { ProblemLog } from "@flotilla/sources";
 import manifest from "../package.json" with { type: "json" };
 import { auditedSource } from "./audit/audited-source.ts";
@@ -82,10 +91,12 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
     events,
   ];
   for (const source of sources) opened.use(source);
-  health.route("GET", "/debug/registryz", (request) => servicesPage(registry, request));
-  health.route("GET", "/debug/endpointz", (request) => endpointsPage(registry, request));
-  health.route("GET", "/debug/digestz", () => digestsPage(audited));
-  health.route("GET", "/debug/problems", () => ({ json: { problems: listProblems(sources, registry) } }));
+  const page = (path: string, answer: HttpHandler) =>
+    health.route("GET", `/debug/${path}`, forOwnHost(config.debugAuth, answer));
+  page("registryz", (request) => servicesPage(registry, request));
+  page("endpointz", (request) => endpointsPage(registry, request));
+  page("digestz", () => digestsPage(audited));
+  page("problems", () => ({ json: { problems: listProblems(sources, registry) } }));
 
   // What is wrong with objects in force is found by looking at all of them: too much for each change.
   const reporting = setInterval(report, reportEveryMs);

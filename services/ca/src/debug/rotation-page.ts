@@ -1,5 +1,5 @@
 /** GET, POST /debug/rotation: how far a rotation of the root is, what holds it up; start it, go on without some, go back. */
-import type { HttpReply, HttpRequest } from "@flotilla/runtime";
+import { type HttpReply, type HttpRequest, isOwnHost } from "@flotilla/runtime";
 import { CaError } from "../errors.ts";
 import type { Rotation, RotationStatus } from "../rotation/rotation.ts";
 
@@ -29,8 +29,4 @@ async function answered(work: () => Promise<RotationStatus>): Promise<HttpReply>
     if (!(error instanceof CaError)) throw error;
     return { status: 409, json: { error: error.reason } };
   }
-}
-
-function isOwnHost(address: string): boolean {
-  return /^(?:127\.|::1$|::ffff:127\.)/.test(address);
 }

@@ -239,12 +239,14 @@ describe("debug pages", () => {
 
   it("gauges count the mesh and what is wrong with it", async () => {
     const duplicate = { ...split(50), key: { kind: "VirtualService", namespace: "shop", name: "zz-reviews" } };
-    apply({ ...duplicate, creationTimeMs: 1_000 });
+    const subsets = ["v1", "v2", "v1"].map((name) => ({ name, labels: { version: name } }));
+    apply({ ...duplicate, creationTimeMs: 1_000 }, aConfig("DestinationRule", "shop", "reviews", { host, subsets }));
     await until(() => core.findings().some(({ metric }) => metric === "pilot_vservice_dup_domain"), soon("a finding"));
     const text = await metrics.text();
     assert.match(text, /^pilot_services 2$/m);
     assert.match(text, /^pilot_virt_services 2$/m);
     assert.match(text, /^pilot_vservice_dup_domain 1$/m);
+    assert.match(text, /^pilot_duplicate_envoy_clusters 1$/m);
     assert.match(text, /^pilot_info\{version="1.2.3"\} 1$/m);
     const status = await json<Record<string, Record<string, { message: string }>>>("push_status");
     assert.match(

@@ -2,8 +2,8 @@
  * Who may look: this host everything, others what their identity allows. A caller of the control plane's namespace, or of
  * one that was named by a setting, sees all; any other caller sees its own namespace.
  */
-import { type Authenticator, parseIdentity, trustedNetworks } from "@flotilla/auth";
-import type { HttpRequest } from "@flotilla/runtime";
+import { type Authenticator, parseIdentity } from "@flotilla/auth";
+import { type HttpRequest, isOwnHost } from "@flotilla/runtime";
 
 export interface Viewer {
   /** Only what belongs to this namespace; undefined: everything. */
@@ -28,16 +28,14 @@ export interface AccessRules {
 
 export const unauthenticated: Refusal = { refused: "unauthenticated", message: "authentication required" };
 
-const isThisHost = trustedNetworks([]);
-
 /** Of an HTTP page: a token in the `authorization` header proves the caller. */
 export async function viewerOfRequest(request: HttpRequest, rules: AccessRules): Promise<Viewer | Refusal> {
   const { remoteAddress, headers } = request;
-  const address = remoteAddress.includes(":") ? `[${remoteAddress}]` : remoteAddress;
-  if (!rules.required || isThisHost(`${address}:0`)) return { namespace: undefined };
+  if (!rules.required || isOwnHost(remoteAddress)) return { namespace: undefined };
   const metadata = new Map(
     Object.entries(headers).map(([name, value]) => [name, typeof value === "string" ? [value] : (value ?? [])]),
   );
+  const address = remoteAddress.includes(":") ? `[${remoteAddress}]` : remoteAddress;
   const verdict = await rules.authenticator.authenticate({ metadata, remoteAddress: `${address}:0` });
   return verdict.authenticated ? viewerOf(verdict.identities, rules) : unauthenticated;
 }

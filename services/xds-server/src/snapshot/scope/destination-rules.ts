@@ -111,12 +111,25 @@ function isExportedTo(view: View, { spec }: Config<DestinationRule>, namespace: 
 function mergeRules(view: View, rules: readonly Config<DestinationRule>[]): readonly MergedRule[] {
   const merged: MergedRule[] = [];
   for (const rule of rules) {
+    reportRepeatedSubsets(view, rule);
     const index = merged.findIndex(({ config }) => isMergeable(view, config.spec, rule.spec));
     const into = merged[index];
     if (into === undefined) merged.push({ config: rule, sources: [rule] });
     else merged[index] = { config: mergeInto(view, into.config, rule), sources: [...into.sources, rule] };
   }
   return merged;
+}
+
+/** Subsets of one name would be clusters of one name: the first counts. */
+function reportRepeatedSubsets(view: View, { key, spec }: Config<DestinationRule>): void {
+  const names = spec.subsets.map(({ name }) => name);
+  for (const name of new Set(names.filter((one, index) => names.indexOf(one) < index))) {
+    view.report({
+      metric: "pilot_duplicate_envoy_clusters",
+      object: `DestinationRule/${key.namespace}/${key.name}`,
+      message: `subset ${name} of ${spec.host} is there more than once, the first one counts`,
+    });
+  }
 }
 
 function isMergeable(view: View, a: DestinationRule, b: DestinationRule): boolean {

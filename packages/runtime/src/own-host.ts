@@ -1,0 +1,21 @@
+/** Pages that only callers of this host may see: whoever may run a program here, or forward a port to here. */
+import { BlockList, isIPv6 } from "node:net";
+import type { HttpHandler } from "./routes.ts";
+
+const own = new BlockList();
+own.addSubnet("127.0.0.0", 8, "ipv4");
+own.addAddress("::1", "ipv6");
+
+/** `address`: without a port. A dual-stack socket shows IPv4 callers as `::ffff:a.b.c.d`. */
+export function isOwnHost(address: string): boolean {
+  const plain = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1] ?? address;
+  return own.check(plain, isIPv6(plain) ? "ipv6" : "ipv4");
+}
+
+/** `isOn` false: the page is for everybody. */
+export function forOwnHost(isOn: boolean, handler: HttpHandler): HttpHandler {
+  return (request) =>
+    !isOn || isOwnHost(request.remoteAddress)
+      ? handler(request)
+      : { status: 403, json: { error: "this page answers callers of its own host only" } };
+}

@@ -15,6 +15,7 @@ import { istioExtensions } from "../shared/istio-extensions.ts";
 import { type AccessLogs, accessLogs } from "./access-log.ts";
 import type { TracingTraits } from "./http/tracing.ts";
 import { tracingProvider } from "./http/tracing-provider.ts";
+import { type StatsFilters, statsFilters } from "./stats.ts";
 
 export interface ListenerTraits {
   /** Proxies exchange metadata of their workloads on TCP, respectively HTTP. */
@@ -37,7 +38,8 @@ export interface ListenerTraits {
   readonly tracing: Readonly<Record<"inbound" | "outbound", TracingTraits | undefined>>;
   /** The decision to trace is part of the request's id. */
   readonly samplesByRequestId: Readonly<Record<"inbound" | "outbound", boolean>>;
-  readonly accessLogs: AccessLogs;
+  readonly stats: Readonly<Record<"inbound" | "outbound", StatsFilters>>;
+  readonly accessLogs: Readonly<Record<"inbound" | "outbound", AccessLogs>>;
   /** Sessions may be kept with one endpoint. */
   readonly sessions: boolean;
   /** Resolves the hosts of requests to nowhere known, where the mesh asks for that. */
@@ -69,7 +71,8 @@ export const listenerTraits = query<ListenerTraits>("listener-traits", (view) =>
     transparent: proxy.metadataText("INTERCEPTION_MODE") === "TPROXY",
     tracing: view.read(tracings),
     samplesByRequestId: view.read(requestIds),
-    accessLogs: view.read(accessLogs),
+    stats: view.read(statsOfBothSides),
+    accessLogs: view.read(logsOfBothSides),
     sessions: view.flag("PILOT_ENABLE_PERSISTENT_SESSION_FILTER", false),
     ...view.read(fallback),
     wildcardAddress: ipMode === "ipv6" ? "::" : "0.0.0.0",
@@ -101,6 +104,16 @@ const dualStackWildcards = query<readonly string[]>("dual-stack-wildcards", (vie
 const tracings = query("tracings", (view) => ({
   inbound: view.read(tracingTraits, "inbound"),
   outbound: view.read(tracingTraits, "outbound"),
+}));
+
+const statsOfBothSides = query("stats-of-both-sides", (view) => ({
+  inbound: view.read(statsFilters, "inbound"),
+  outbound: view.read(statsFilters, "outbound"),
+}));
+
+const logsOfBothSides = query("logs-of-both-sides", (view) => ({
+  inbound: view.read(accessLogs, "inbound"),
+  outbound: view.read(accessLogs, "outbound"),
 }));
 
 const requestIds = query("request-ids", (view) => ({

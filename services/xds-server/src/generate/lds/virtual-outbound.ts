@@ -36,16 +36,20 @@ export function buildVirtualOutbound({ traits, listenPort, tellsAttempts }: Virt
       create(FilterChainSchema, {
         name: "virtualOutbound-blackhole",
         filterChainMatch: { destinationPort: listenPort },
-        filters: [tcpProxy({ statPrefix: "BlackHoleCluster", clusters: "BlackHoleCluster" })],
+        filters: [
+          ...traits.stats.outbound.network,
+          tcpProxy({ statPrefix: "BlackHoleCluster", clusters: "BlackHoleCluster" }),
+        ],
       }),
       ...(traits.unknownHosts ? [requestsToUnknownHosts(traits, traits.unknownHosts, tellsAttempts)] : []),
       create(FilterChainSchema, {
         name: "virtualOutbound-catchall-tcp",
         filters: [
+          ...traits.stats.outbound.network,
           tcpProxy({
             statPrefix: fallback,
             clusters: fallback,
-            accessLog: traits.accessLogs.connection,
+            accessLog: traits.accessLogs.outbound.connection,
             idleTimeout: traits.idleTimeout,
           }),
         ],
@@ -53,7 +57,7 @@ export function buildVirtualOutbound({ traits, listenPort, tellsAttempts }: Virt
     ],
     ...(traits.unknownHosts && { listenerFilters: [httpInspector()] }),
     maxConnectionsToAcceptPerSocketEvent: 1,
-    accessLog: [...traits.accessLogs.listener],
+    accessLog: [...traits.accessLogs.outbound.listener],
   });
 }
 

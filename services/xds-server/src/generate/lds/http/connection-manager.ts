@@ -45,9 +45,16 @@ function buildConnectionManager(inputs: ConnectionManagerInputs): HttpConnection
     // The semicolon ends the prefix for stats tags whose values may hold dots.
     statPrefix: `${statPrefix};`,
     routeSpecifier: typeof routes === "string" ? byRds(routes) : { case: "routeConfig" as const, value: routes },
-    httpFilters: httpFilters({ direction, peerMetadata: traits.httpMetadata, alpn: traits.alpn, grpcWeb, early, late }),
+    httpFilters: httpFilters({
+      direction,
+      peerMetadata: traits.httpMetadata,
+      alpn: traits.alpn,
+      grpcWeb,
+      early,
+      late: [...traits.stats[direction].http, ...late],
+    }),
     ...(tracing && { tracing: buildTracing(tracing) }),
-    accessLog: [...traits.accessLogs.connection],
+    accessLog: [...traits.accessLogs[direction].connection],
     useRemoteAddress: inputs.useRemoteAddress ?? false,
     normalizePath: traits.normalizePath,
     mergeSlashes: traits.mergeSlashes,

@@ -109,10 +109,11 @@ function tcpFiltersOf(
   { traits, authorization }: InboundChainInputs,
   { cluster, port, tcpStatPrefix }: InboundDestination,
 ): FilterChain["filters"] {
-  const accessLog = traits.accessLogs.connection;
+  const accessLog = traits.accessLogs.inbound.connection;
   return [
     ...(traits.networkMetadata ? [metadataExchange] : []),
     ...authorization.network,
+    ...traits.stats.inbound.network,
     ...(port?.protocol === "Mongo" ? [mongoProxy(tcpStatPrefix)] : []),
     tcpProxy({ statPrefix: tcpStatPrefix, clusters: cluster, accessLog, idleTimeout: traits.idleTimeout }),
   ];

@@ -51,7 +51,7 @@ export function buildVirtualInbound(inputs: VirtualInboundInputs): Listener {
     maxConnectionsToAcceptPerSocketEvent: 1,
     ...(traits.transparent && { transparent: true }),
     ...(traits.exactBalance.inbound && { connectionBalanceConfig: exactBalance }),
-    accessLog: [...traits.accessLogs.listener],
+    accessLog: [...traits.accessLogs.inbound.listener],
   });
 }
 
@@ -62,6 +62,7 @@ function blackhole({ traits, listenPort }: VirtualInboundInputs): FilterChain {
     filterChainMatch: { destinationPort: listenPort },
     filters: [
       ...(traits.networkMetadata ? [metadataExchange] : []),
+      ...traits.stats.inbound.network,
       tcpProxy({ statPrefix: "BlackHoleCluster", clusters: "BlackHoleCluster" }),
     ],
   });

@@ -64,15 +64,16 @@ function takesEverything(chain: OutboundChain): boolean {
 }
 
 /** Destinations of the same port that are not known go where all unknown traffic goes. */
-function fallthrough({ fallbackCluster, accessLogs, idleTimeout }: ListenerTraits): FilterChain {
+function fallthrough({ fallbackCluster, accessLogs, idleTimeout, stats }: ListenerTraits): FilterChain {
   return create(FilterChainSchema, {
     name: "PassthroughFilterChain",
     filterChainMatch: {},
     filters: [
+      ...stats.outbound.network,
       tcpProxy({
         statPrefix: fallbackCluster,
         clusters: fallbackCluster,
-        accessLog: accessLogs.connection,
+        accessLog: accessLogs.outbound.connection,
         idleTimeout,
       }),
     ],
@@ -119,11 +120,12 @@ function tcpChain(
     transportSocketConnectTimeout: connectTimeout,
     filters: [
       ...(byServerName ? [dynamicForwardProxyBySni(byServerName.dnsCache, byServerName.port)] : []),
+      ...traits.stats.outbound.network,
       ...(protocol === "Mongo" ? [mongoProxy(statPrefix)] : []),
       tcpProxy({
         statPrefix,
         clusters,
-        accessLog: traits.accessLogs.connection,
+        accessLog: traits.accessLogs.outbound.connection,
         idleTimeout: traits.idleTimeout,
         ...policy,
       }),

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { Graph } from "@flotilla/incremental";
-import type { Config, JsonObject } from "@flotilla/model";
+import type { Config } from "@flotilla/model";
+import type { JsonObject } from "@flotilla/proto";
 import { aConfig, aSidecar, put } from "../../testing/mesh.ts";
 import { decodeSpec } from "../config-specs.ts";
 import { rowIndexes } from "../indexes/index.ts";

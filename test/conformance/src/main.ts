@@ -22,6 +22,7 @@ const claimedGroups = [
   "mesh",
   "large",
   "security",
+  "telemetry",
 ];
 /** Until gateways are claimed too. */
 const claimedProxyTypes = ["sidecar"];

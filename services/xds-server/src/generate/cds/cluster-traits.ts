@@ -1,8 +1,10 @@
 /** What all clusters of a proxy have in common: settings of the control plane and of the mesh, decided once a view. */
 import type { MeshConfig_TLSConfig as TlsDefaults } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import { query, type View } from "../../snapshot/view.ts";
+import { compliesWithFips } from "../shared/cipher-suites.ts";
 import { parseDuration } from "../shared/duration.ts";
 import { istioExtensions } from "../shared/istio-extensions.ts";
+import { proxyHeaders } from "../shared/proxy-headers.ts";
 
 export interface ClusterTraits {
   /** Proxies exchange metadata of their workloads on TCP. */
@@ -19,6 +21,9 @@ export interface ClusterTraits {
   /** Queries after which the resolver takes a fresh socket; 0 for never. */
   readonly udpMaxQueries: number;
   readonly dnsJitterNanos: bigint;
+  readonly preservesCase: boolean;
+  /** Only certified TLS. */
+  readonly isFips: boolean;
   /** Of TLS that rules ask for. */
   readonly tlsDefaults: TlsDefaults | undefined;
 }
@@ -35,6 +40,8 @@ export const clusterTraits = query<ClusterTraits>("cluster-traits", (view) => {
     neverPanics: view.flag("PILOT_SEND_UNHEALTHY_ENDPOINTS", false),
     udpMaxQueries: Number(view.setting("PILOT_DNS_CARES_UDP_MAX_QUERIES", "100")),
     dnsJitterNanos: nanosOf(view, "PILOT_DNS_JITTER_DURATION", "100ms"),
+    preservesCase: view.read(proxyHeaders)?.preserveHttp1HeaderCase === true,
+    isFips: compliesWithFips(view),
     tlsDefaults: view.mesh.tlsDefaults,
   };
 });

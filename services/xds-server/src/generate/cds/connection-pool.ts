@@ -14,6 +14,7 @@ import {
   type TrafficPolicy,
   ConnectionPoolSettings_HTTPSettings_H2UpgradePolicy as Upgrade,
 } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
+import { headerCase } from "../shared/header-case.ts";
 
 /** Istio bounds nothing unless it is asked to. */
 const unlimited = 0xffff_ffff;
@@ -87,17 +88,21 @@ export function speaksHttp2({ protocol, pool, mayUpgrade = true, meshUpgrades }:
 export interface HttpOptionsInputs extends ProtocolInputs {
   /** The proxy finds out what callers speak, and speaks the same. */
   readonly sniffs: boolean;
+  /** HTTP/1.1 headers keep the case that callers wrote them in. */
+  readonly preservesCase?: boolean;
   readonly autoSni?: boolean;
   readonly autoSanValidation?: boolean;
 }
 
 /** Nothing when Envoy's defaults are meant: HTTP/1.1 without limits. */
 export function httpOptions(inputs: HttpOptionsInputs): { typedExtensionProtocolOptions?: { [key: string]: Any } } {
-  const { protocol, pool, sniffs, autoSni = false, autoSanValidation = false } = inputs;
+  const { protocol, pool, sniffs, preservesCase = false, autoSni = false, autoSanValidation = false } = inputs;
   const common = commonOptions(pool);
   const isHttp2Spoken = speaksHttp2(inputs);
   const followsCaller = pool?.http?.useClientProtocol === true || (sniffs && protocol === "Unsupported");
-  if (common === undefined && !isHttp2Spoken && !followsCaller && !autoSni) return {};
+  const keepsCase = preservesCase && isHttp(protocol) && !isHttp2Spoken;
+  if (common === undefined && !isHttp2Spoken && !followsCaller && !autoSni && !keepsCase) return {};
+  const httpProtocolOptions = headerCase(preservesCase && (followsCaller || isHttp(protocol)));
   const streams = pool?.http?.maxConcurrentStreams ?? 0;
   const http2ProtocolOptions = streams > 0 ? { maxConcurrentStreams: streams } : {};
   const options: MessageInitShape<typeof HttpProtocolOptionsSchema> = {
@@ -105,13 +110,13 @@ export function httpOptions(inputs: HttpOptionsInputs): { typedExtensionProtocol
     ...(autoSni && { upstreamHttpProtocolOptions: { autoSni, autoSanValidation } }),
     upstreamProtocolOptions:
       followsCaller && !isHttp2Spoken
-        ? { case: "useDownstreamProtocolConfig", value: { httpProtocolOptions: {}, http2ProtocolOptions: {} } }
+        ? { case: "useDownstreamProtocolConfig", value: { httpProtocolOptions, http2ProtocolOptions: {} } }
         : {
             case: "explicitHttpConfig",
             value: {
               protocolConfig: isHttp2Spoken
                 ? { case: "http2ProtocolOptions", value: http2ProtocolOptions }
-                : { case: "httpProtocolOptions", value: {} },
+                : { case: "httpProtocolOptions", value: httpProtocolOptions },
             },
           },
   };
@@ -133,13 +138,17 @@ function commonOptions(pool: ConnectionPoolSettings | undefined) {
 }
 
 /** Traffic that passes through keeps the protocol it came with. */
-export const passthroughHttpOptions: Any = pack(
-  HttpProtocolOptionsSchema,
-  create(HttpProtocolOptionsSchema, {
+export const passthroughHttpOptions: Any = passthroughOptions(false);
+
+export const casePreservingPassthrough: Any = passthroughOptions(true);
+
+function passthroughOptions(preservesCase: boolean): Any {
+  const options = create(HttpProtocolOptionsSchema, {
     commonHttpProtocolOptions: { idleTimeout: { seconds: 300n, nanos: 0 } },
     upstreamProtocolOptions: {
       case: "useDownstreamProtocolConfig",
-      value: { httpProtocolOptions: {}, http2ProtocolOptions: {} },
+      value: { httpProtocolOptions: headerCase(preservesCase), http2ProtocolOptions: {} },
     },
-  }),
-);
+  });
+  return pack(HttpProtocolOptionsSchema, options);
+}

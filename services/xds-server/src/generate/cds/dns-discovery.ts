@@ -40,7 +40,7 @@ function jitter(nanos: bigint) {
 
 /** A fresh socket every so many queries, so that source ports do not stay the same. */
 function resolver(udpMaxQueries: number) {
-  const config = create(CaresDnsResolverConfigSchema, udpMaxQueries > 0 ? { udpMaxQueries } : {});
+  const config = create(CaresDnsResolverConfigSchema, { udpMaxQueries });
   return {
     name: "envoy.network.dns_resolver.cares",
     typedConfig: pack(CaresDnsResolverConfigSchema, config),

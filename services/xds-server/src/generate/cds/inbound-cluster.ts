@@ -6,6 +6,7 @@ import {
   Cluster_DiscoveryType as Discovery,
   Cluster_LbPolicy as LbPolicy,
 } from "@flotilla/proto/envoy/config/cluster/v3/cluster_pb";
+import { MeshConfig_InboundTrafficPolicy_Mode } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import type {
   ConnectionPoolSettings,
   ConnectionPoolSettings_TCPSettings_TcpKeepalive as TcpKeepalive,
@@ -18,6 +19,7 @@ import { type InboundPort, inboundPorts } from "../lds/inbound/inbound-ports.ts"
 import { pipeAddress, socketAddress } from "../shared/address.ts";
 import { resolvedFamilies } from "../shared/dns-cache.ts";
 import { clusterMetadata, rulePath, type ServiceLabel } from "./cluster-parts.ts";
+import { clusterTraits } from "./cluster-traits.ts";
 import { circuitBreakers, connectionOptions, httpOptions } from "./connection-pool.ts";
 import { sourceOfInbound } from "./inbound-source.ts";
 import { meshPool, trafficPolicyOf } from "./traffic-policy.ts";
@@ -35,6 +37,7 @@ export interface InboundClusterInputs {
   /** Where the Sidecar says that the workload listens; empty: where the connection was going. */
   readonly endpoint: string;
   readonly ipMode: IpMode;
+  readonly preservesCase: boolean;
 }
 
 /** A proxy that captures nothing serves only what a Sidecar opens: its workload holds the services' ports itself. */
@@ -83,10 +86,17 @@ export function selectInboundCluster(view: View, name: string): InboundClusterIn
     pool: ingress?.connectionPool ?? sidecar?.inboundConnectionPool ?? policy?.connectionPool ?? meshPool(view),
     rule: rule?.spec.trafficPolicy && rulePath(rule.key),
     // What the mesh takes for foreign is told of by its callers, not by itself. Source: corpus xds, TestServiceScoping.
-    services: services.filter(({ isExternal }) => !isExternal),
-    endpoint: ingress === undefined ? "" : reachableEndpoint(view, ingress.defaultEndpoint),
+    services: view.read(clusterTraits).namesServices ? services.filter(({ isExternal }) => !isExternal) : [],
+    endpoint: ingress === undefined ? ownEndpoint(view, port.port) : reachableEndpoint(view, ingress.defaultEndpoint),
     ipMode: resolvedFamilies(view),
+    preservesCase: view.read(clusterTraits).preservesCase,
   };
+}
+
+/** Where the connection was going, unless the mesh wants workloads that listen at their loopback address only. */
+function ownEndpoint({ mesh, proxy }: View, port: number): string {
+  if (mesh.inboundTrafficPolicy?.mode !== MeshConfig_InboundTrafficPolicy_Mode.LOCALHOST) return "";
+  return `${proxy.ipMode === "ipv6" ? "[::1]" : "127.0.0.1"}:${port}`;
 }
 
 /** The wildcard stands for the workload's own address, either loopback for that of the workload's family. */
@@ -109,7 +119,14 @@ export function buildInboundCluster(inputs: InboundClusterInputs): Cluster {
     ...connectionOptions(keepalive, pool?.tcp?.tcpKeepalive),
     commonLbConfig: {},
     ...clusterMetadata({ services, rule }),
-    ...httpOptions({ protocol: port.protocol, pool, mayUpgrade: false, meshUpgrades: false, sniffs: true }),
+    ...httpOptions({
+      protocol: port.protocol,
+      pool,
+      mayUpgrade: false,
+      meshUpgrades: false,
+      sniffs: true,
+      preservesCase: inputs.preservesCase,
+    }),
     ...(isLoopback(endpoint) ? {} : { upstreamBindConfig: sourceOfInbound(inputs.ipMode) }),
     ...(endpoint === "" ? originalDestination : staticEndpoint(name, endpoint)),
   });

@@ -50,7 +50,7 @@ export function buildOutboundCluster(inputs: OutboundClusterInputs): Cluster {
       isExternal: service.meshExternal && subset === "",
       keepsAlpn: sockets.isStated,
     }),
-    ...httpOptions({ ...protocol, sniffs: true, ...automaticNames(inputs) }),
+    ...httpOptions({ ...protocol, sniffs: true, preservesCase: traits.preservesCase, ...automaticNames(inputs) }),
     ...sockets.fields,
   });
 }

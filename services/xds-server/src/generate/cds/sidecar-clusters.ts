@@ -17,7 +17,13 @@ import { createGenerator, sharedSelection } from "../generator.ts";
 import { unknownHostsDnsCache } from "../shared/dns-cache.ts";
 import { metadataExchangeFilter } from "./cluster-parts.ts";
 import { clusterTraits } from "./cluster-traits.ts";
-import { circuitBreakers, connectionOptions, httpOptionsKey, passthroughHttpOptions } from "./connection-pool.ts";
+import {
+  casePreservingPassthrough,
+  circuitBreakers,
+  connectionOptions,
+  httpOptionsKey,
+  passthroughHttpOptions,
+} from "./connection-pool.ts";
 import { buildUnknownHosts, type UnknownHostsInputs, unknownHostsCluster } from "./dynamic-dns.ts";
 import {
   buildInboundCluster,
@@ -39,6 +45,7 @@ interface FixedClusterInputs {
   readonly exchangesMetadata: boolean;
   readonly ipMode: IpMode;
   readonly pool: ConnectionPoolSettings | undefined;
+  readonly preservesCase: boolean;
 }
 
 type ClusterInputs =
@@ -64,7 +71,7 @@ export const sidecarClusters = createGenerator<ClusterInputs, Cluster>({
 });
 
 function select(view: View, name: string): ClusterInputs | undefined {
-  const { exchangesMetadata } = view.read(clusterTraits);
+  const { exchangesMetadata, preservesCase } = view.read(clusterTraits);
   if (name === unknownHostsCluster) {
     const { connectTimeout, tcpKeepalive: keepalive } = view.mesh;
     return {
@@ -85,6 +92,7 @@ function select(view: View, name: string): ClusterInputs | undefined {
     exchangesMetadata,
     ipMode: view.proxy.ipMode,
     pool: meshPool(view),
+    preservesCase,
   };
 }
 
@@ -101,7 +109,15 @@ function build(inputs: ClusterInputs): Cluster {
   }
 }
 
-function buildFixed({ name, exchangesMetadata, ipMode, keepalive, pool, ...inputs }: FixedClusterInputs): Cluster {
+function buildFixed({
+  name,
+  exchangesMetadata,
+  ipMode,
+  keepalive,
+  pool,
+  preservesCase,
+  ...inputs
+}: FixedClusterInputs): Cluster {
   const connectTimeout = inputs.connectTimeout ?? { seconds: 10n, nanos: 0 };
   if (name === "BlackHoleCluster") {
     return create(ClusterSchema, {
@@ -119,7 +135,9 @@ function buildFixed({ name, exchangesMetadata, ipMode, keepalive, pool, ...input
     clusterDiscoveryType: { case: "type", value: Discovery.ORIGINAL_DST },
     lbPolicy: LbPolicy.CLUSTER_PROVIDED,
     circuitBreakers: circuitBreakers(pool),
-    typedExtensionProtocolOptions: { [httpOptionsKey]: passthroughHttpOptions },
+    typedExtensionProtocolOptions: {
+      [httpOptionsKey]: preservesCase ? casePreservingPassthrough : passthroughHttpOptions,
+    },
     ...connectionOptions(keepalive, pool?.tcp?.tcpKeepalive),
     ...(isInbound && { upstreamBindConfig: sourceOfInbound(ipMode) }),
     ...(!isInbound && exchangesMetadata && { filters: [metadataExchangeFilter] }),

@@ -46,7 +46,15 @@ export function transportSockets(inputs: TlsInputs, http2: boolean): TransportSo
     const subjectAltNames = settings.subjectAltNames.length > 0 ? settings.subjectAltNames : declared;
     return {
       fields: {
-        transportSocket: prefixed(statedTls({ settings, http2, subjectAltNames, defaults: inputs.traits.tlsDefaults })),
+        transportSocket: prefixed(
+          statedTls({
+            settings,
+            http2,
+            subjectAltNames,
+            defaults: inputs.traits.tlsDefaults,
+            isFips: inputs.traits.isFips,
+          }),
+        ),
       },
       isStated: true,
     };
@@ -71,6 +79,7 @@ function meshTls(
     subjectAltNames: stated.length > 0 ? stated : identities({ subjectAltNames }),
     http2,
     offersPeerExchange: traits.offersPeerExchange,
+    isFips: traits.isFips,
     files: files === "" ? undefined : { certificate, key, root },
   });
 }

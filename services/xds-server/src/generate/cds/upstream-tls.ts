@@ -41,9 +41,13 @@ export interface MutualTlsInputs {
   readonly files?: ClientFiles | undefined;
   /** Callers and servers tell each other who they are before the first byte. */
   readonly offersPeerExchange: boolean;
+  readonly isFips: boolean;
 }
 
-const tlsParams = { tlsMinimumProtocolVersion: Protocol.TLSv1_2, tlsMaximumProtocolVersion: Protocol.TLSv1_3 };
+function tlsParams(isFips: boolean) {
+  const tlsMaximumProtocolVersion = isFips ? Protocol.TLSv1_2 : Protocol.TLSv1_3;
+  return { tlsMinimumProtocolVersion: Protocol.TLSv1_2, tlsMaximumProtocolVersion };
+}
 
 /** The mesh's mutual TLS: certificates come from the agent beside the proxy. */
 export function mutualTls({
@@ -52,6 +56,7 @@ export function mutualTls({
   http2,
   files,
   offersPeerExchange,
+  isFips,
 }: MutualTlsInputs): TransportSocket {
   const own = files && files.certificate !== "" && files.key !== "" ? files : undefined;
   const inMesh = offersPeerExchange ? ["istio-peer-exchange", "istio"] : ["istio"];
@@ -68,7 +73,7 @@ export function mutualTls({
           subjectAltNames,
           files && files.root !== "" ? fileSecret(`file-root:${files.root}`) : agentSecret("ROOTCA"),
         ),
-        tlsParams,
+        tlsParams: tlsParams(isFips),
       },
     }),
   );
@@ -79,10 +84,11 @@ export interface StatedTlsInputs {
   readonly http2: boolean;
   readonly subjectAltNames: readonly string[];
   readonly defaults: TlsDefaults | undefined;
+  readonly isFips: boolean;
 }
 
 /** SIMPLE and MUTUAL as a rule says. */
-export function statedTls({ settings, http2, subjectAltNames, defaults }: StatedTlsInputs): TransportSocket {
+export function statedTls({ settings, http2, subjectAltNames, defaults, isFips }: StatedTlsInputs): TransportSocket {
   const { mode, sni, credentialName: credential, clientCertificate, privateKey, insecureSkipVerify = false } = settings;
   const root =
     credential !== ""
@@ -101,7 +107,7 @@ export function statedTls({ settings, http2, subjectAltNames, defaults }: Stated
         ...(insecureSkipVerify
           ? { validationContextType: { case: "validationContext" as const, value: {} } }
           : validation(subjectAltNames, root, settings.caCrl)),
-        tlsParams: { ...tlsParams, ...meshDefaults(defaults) },
+        tlsParams: { ...tlsParams(isFips), ...meshDefaults(defaults) },
       },
     }),
   );

@@ -25,6 +25,8 @@ export interface EndpointInputs {
   readonly subset: string;
   readonly sendsUnhealthy: boolean;
   readonly keepsSessions: boolean;
+  /** Endpoints name their workloads, for telemetry of callers. */
+  readonly namesWorkloads: boolean;
   /** The node to which an `internalTrafficPolicy: Local` keeps requests; empty for all nodes. */
   readonly node: string;
   /** Endpoints may be called by the mesh's TLS, as far as their PeerAuthentications let them. */
@@ -56,6 +58,8 @@ export function endpointInputs(view: View, target: ClusterTarget, portNumber = 0
     subset: JSON.stringify(labels),
     sendsUnhealthy: view.flag("PILOT_SEND_UNHEALTHY_ENDPOINTS", true),
     keepsSessions: keepsSessions(view, service.labels),
+    namesWorkloads:
+      view.flag("PILOT_ENDPOINT_TELEMETRY_LABEL", true) && view.flag("PILOT_ENABLE_TELEMETRY_LABEL", true),
     node: service.kubernetes?.nodeLocal === true ? view.proxy.metadataText("NODE_NAME") : "",
     ...meshTls(view, service, policy),
     isDualStack: view.flag("ISTIO_DUAL_STACK", false),
@@ -77,6 +81,7 @@ const nothing: Omit<EndpointInputs, "clusterName"> = {
   subset: "{}",
   sendsUnhealthy: false,
   keepsSessions: false,
+  namesWorkloads: true,
   node: "",
   takesMeshTls: true,
   peers: undefined,

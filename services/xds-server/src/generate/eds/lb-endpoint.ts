@@ -25,7 +25,9 @@ const healthStatus: Readonly<Record<Endpoint["health"], HealthStatus>> = {
   terminating: HealthStatus.UNHEALTHY,
 };
 
-export function lbEndpoint(endpoint: Endpoint, { isDualStack }: Pick<EndpointInputs, "isDualStack">) {
+type EndpointForm = Pick<EndpointInputs, "isDualStack" | "namesWorkloads">;
+
+export function lbEndpoint(endpoint: Endpoint, { isDualStack, namesWorkloads }: EndpointForm) {
   const { addresses, port, weight, tlsMode, health } = endpoint;
   const [address = "", ...others] = addresses;
   return {
@@ -41,7 +43,7 @@ export function lbEndpoint(endpoint: Endpoint, { isDualStack }: Pick<EndpointInp
     metadata: {
       filterMetadata: {
         ...(tlsMode === "istio" && { "envoy.transport_socket_match": { tlsMode } }),
-        istio: workloadMetadata(endpoint),
+        ...(namesWorkloads && { istio: workloadMetadata(endpoint) }),
       },
     },
   };

@@ -23,7 +23,7 @@ export const accessLogs = query<AccessLogs, TrafficSide>("access-logs", (view, s
   const logs = logsOf(view, view.read(effectiveAccessLogging, side));
   return {
     connection: logs.map(({ log, filter }) => accessLog(log, filter === "" ? undefined : expression(filter))),
-    listener: logs.map(({ log, filter }) =>
+    listener: (view.mesh.disableEnvoyListenerLog ? [] : logs).map(({ log, filter }) =>
       accessLog(log, filter === "" ? noRoute : both(noRoute, expression(filter))),
     ),
   };

@@ -9,6 +9,7 @@ import { authorizationPolicies } from "../../snapshot/scope/authz.ts";
 import { query, type View } from "../../snapshot/view.ts";
 import { createGenerator } from "../generator.ts";
 import { tellsAttempts } from "../rds/attempt-count.ts";
+import { compliesWithFips, defaultCipherSuites, fipsCipherSuites } from "../shared/cipher-suites.ts";
 import { statName } from "../shared/stat-name.ts";
 import { jwtFilters } from "./authn/jwt-filter.ts";
 import { authorizer } from "./authz/ext-authz.ts";
@@ -94,7 +95,7 @@ const unnamedPorts = query<readonly UnnamedPort[]>(
 );
 
 /** A pattern has little to say of a port that nobody names. */
-const passthroughPort = { hostname: "", port: { number: 0, name: "virtualInbound" } };
+const passthroughPort = { targetPort: "unknown" as const, hostname: "", port: { number: 0, name: "virtualInbound" } };
 
 const redirectedPorts = query<readonly InboundPort[]>("redirected-ports", (view) => {
   return view.read(inboundPorts).filter((port) => !isBound(port));
@@ -103,7 +104,7 @@ const redirectedPorts = query<readonly InboundPort[]>("redirected-ports", (view)
 function selectChains(view: View): InboundChainInputs {
   return {
     traits: view.read(listenerTraits),
-    trustDomains: view.read(trustDomains),
+    trustDomains: view.read(callersDomains),
     serverFiles: view.read(serverFiles),
     meshTls: view.read(meshTls),
     tlsDefaults: view.mesh.tlsDefaults,
@@ -113,11 +114,15 @@ function selectChains(view: View): InboundChainInputs {
 
 const meshTls = query<MeshTlsParameters>(
   "mesh-tls",
-  ({ mesh: { meshMTLS } }) => {
+  (view) => {
+    const { meshMTLS } = view.mesh;
     const isNewest = meshMTLS?.minProtocolVersion === MeshConfig_TLSConfig_TLSProtocol.TLSV1_3;
+    const isFips = compliesWithFips(view);
+    const ownSuites = isFips ? fipsCipherSuites : defaultCipherSuites;
     return {
-      minimumVersion: isNewest ? TlsParameters_TlsProtocol.TLSv1_3 : TlsParameters_TlsProtocol.TLSv1_2,
-      cipherSuites: meshMTLS?.cipherSuites ?? [],
+      minimumVersion: isNewest && !isFips ? TlsParameters_TlsProtocol.TLSv1_3 : TlsParameters_TlsProtocol.TLSv1_2,
+      maximumVersion: isFips ? TlsParameters_TlsProtocol.TLSv1_2 : TlsParameters_TlsProtocol.TLSv1_3,
+      cipherSuites: meshMTLS?.cipherSuites.length && !isFips ? meshMTLS.cipherSuites : ownSuites,
     };
   },
   (a, b) => JSON.stringify(a) === JSON.stringify(b),
@@ -142,6 +147,11 @@ const serverFiles = query<ServerFiles>("server-files", ({ proxy }) => ({
 const trustDomains = query<readonly string[]>("trust-domains", ({ mesh }) => [
   ...new Set([mesh.trustDomain, ...mesh.trustDomainAliases]),
 ]);
+
+/** The trust domains that callers must belong to; any will do where that is not checked. */
+const callersDomains = query<readonly string[]>("callers-domains", (view) =>
+  view.flag("PILOT_SKIP_VALIDATE_TRUST_DOMAIN", false) ? [] : view.read(trustDomains),
+);
 
 function build(inputs: ListenerInputs): Listener {
   switch (inputs.kind) {

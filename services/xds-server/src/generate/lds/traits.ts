@@ -2,6 +2,7 @@
 import { fromJson, type JsonValue } from "@flotilla/proto";
 import { MeshConfig_ProxyPathNormalization_NormalizationType as Normalization } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import {
+  type ProxyConfig_ProxyHeaders,
   type Tracing as ProxyTracing,
   TracingSchema as ProxyTracingSchema,
 } from "@flotilla/proto/mesh/v1alpha1/proxy_pb";
@@ -12,15 +13,19 @@ import { query, type View } from "../../snapshot/view.ts";
 import { unknownHostsCluster } from "../cds/dynamic-dns.ts";
 import { type DnsCache, unknownHostsDnsCache } from "../shared/dns-cache.ts";
 import { istioExtensions } from "../shared/istio-extensions.ts";
+import { proxyHeaders } from "../shared/proxy-headers.ts";
 import { type AccessLogs, accessLogs } from "./access-log.ts";
 import type { TracingTraits } from "./http/tracing.ts";
 import { tracingProvider } from "./http/tracing-provider.ts";
+import type { ProtocolFilters } from "./network/filters.ts";
 import { type StatsFilters, statsFilters } from "./stats.ts";
 
 export interface ListenerTraits {
   /** Proxies exchange metadata of their workloads on TCP, respectively HTTP. */
   readonly networkMetadata: boolean;
   readonly httpMetadata: boolean;
+  /** Peers offer each other the exchange on TCP. */
+  readonly exchangesMetadata: boolean;
   readonly alpn: boolean;
   readonly acceptHttp10: boolean;
   /** What marks plain HTTP when the first bytes of a connection are looked at. */
@@ -34,6 +39,11 @@ export interface ListenerTraits {
   readonly exactBalance: { readonly inbound: boolean; readonly outbound: boolean };
   /** Redirection keeps the caller's address (TPROXY). */
   readonly transparent: boolean;
+  /** Callers are known by their address, not by x-forwarded-for. */
+  readonly useRemoteAddress: boolean;
+  readonly headers: ProxyConfig_ProxyHeaders | undefined;
+  /** Which filters look into protocols. */
+  readonly protocolFilters: ProtocolFilters;
   /** Undefined where spans are switched off. */
   readonly tracing: Readonly<Record<"inbound" | "outbound", TracingTraits | undefined>>;
   /** The decision to trace is part of the request's id. */
@@ -60,6 +70,7 @@ export const listenerTraits = query<ListenerTraits>("listener-traits", (view) =>
   return {
     networkMetadata: exchanges && proxy.supports(istioExtensions.networkMetadataExchange),
     httpMetadata: exchanges && proxy.supports(istioExtensions.httpPeerMetadata),
+    exchangesMetadata: exchanges && !view.flag("PILOT_DISABLE_MX_ALPN", false),
     alpn: view.flag("PILOT_ENABLE_ALPN_FILTER", true) && proxy.supports(istioExtensions.alpn),
     acceptHttp10: view.flag("PILOT_HTTP10", false) || proxy.metadataText("HTTP10") === "1",
     plainHttpProtocols: view.flag("PILOT_HTTP10", false) ? sniffedWithHttp10 : sniffed,
@@ -69,6 +80,9 @@ export const listenerTraits = query<ListenerTraits>("listener-traits", (view) =>
     idleTimeout: proxy.metadataText("IDLE_TIMEOUT"),
     exactBalance: view.read(exactBalance),
     transparent: proxy.metadataText("INTERCEPTION_MODE") === "TPROXY",
+    useRemoteAddress: view.flag("PILOT_SIDECAR_USE_REMOTE_ADDRESS", false),
+    headers: view.read(proxyHeaders),
+    protocolFilters: view.read(protocolFilters),
     tracing: view.read(tracings),
     samplesByRequestId: view.read(requestIds),
     stats: view.read(statsOfBothSides),
@@ -104,6 +118,12 @@ const dualStackWildcards = query<readonly string[]>("dual-stack-wildcards", (vie
 const tracings = query("tracings", (view) => ({
   inbound: view.read(tracingTraits, "inbound"),
   outbound: view.read(tracingTraits, "outbound"),
+}));
+
+const protocolFilters = query<ProtocolFilters>("protocol-filters", (view) => ({
+  mongo: view.flag("PILOT_ENABLE_MONGO_FILTER", true),
+  mysql: view.flag("PILOT_ENABLE_MYSQL_FILTER", false),
+  redis: view.flag("PILOT_ENABLE_REDIS_FILTER", false),
 }));
 
 const statsOfBothSides = query("stats-of-both-sides", (view) => ({

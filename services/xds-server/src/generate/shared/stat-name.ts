@@ -7,21 +7,21 @@ export interface StatNameParts {
   readonly service?: Pick<Service, "name" | "namespace" | "registry"> | undefined;
   readonly subset?: string;
   readonly port?: { readonly number: number; readonly name: string } | undefined;
-  /** The workload's port; 0 on the way out. */
-  readonly targetPort?: number;
+  /** The workload's port; 0 on the way out; `unknown` leaves the variable as it is written. */
+  readonly targetPort?: number | "unknown";
 }
 
 /** The pattern with its variables replaced; `otherwise` when MeshConfig has no pattern. */
 export function statName(pattern: string, otherwise: string, parts: StatNameParts): string {
   if (pattern === "") return otherwise;
   const { hostname, service, subset = "", port, targetPort = 0 } = parts;
-  const values: Readonly<Record<string, string>> = {
+  const values: Readonly<Record<string, string | undefined>> = {
     SERVICE: service?.registry === "Kubernetes" ? `${service.name}.${service.namespace}` : hostname,
     SERVICE_NAME: service?.name ?? "",
     SERVICE_FQDN: hostname,
     SERVICE_PORT: port === undefined ? "" : `${port.number}`,
     SERVICE_PORT_NAME: port?.name ?? "",
-    TARGET_PORT: `${targetPort}`,
+    TARGET_PORT: targetPort === "unknown" ? undefined : `${targetPort}`,
     SUBSET_NAME: subset,
   };
   return pattern.replace(/%([A-Z_]+)%/g, (text, name: string) => values[name] ?? text);

@@ -4,15 +4,16 @@ import { type Filter, FilterSchema } from "@flotilla/proto/envoy/config/listener
 import type { RouteConfiguration } from "@flotilla/proto/envoy/config/route/v3/route_pb";
 import {
   HttpConnectionManager_PathWithEscapedSlashesAction as EscapedSlashes,
-  HttpConnectionManager_ForwardClientCertDetails as ForwardClientCert,
   type HttpConnectionManager,
   HttpConnectionManagerSchema,
   type HttpFilter,
 } from "@flotilla/proto/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb";
 import { UuidRequestIdConfigSchema } from "@flotilla/proto/envoy/extensions/request_id/uuid/v3/uuid_pb";
 import { parseDuration, zeroDuration } from "../../shared/duration.ts";
+import { headerCase } from "../../shared/header-case.ts";
 import type { ListenerTraits } from "../traits.ts";
 import { httpFilters } from "./filters.ts";
+import { headerFields, staysInMesh, suppressesEnvoyHeaders } from "./headers.ts";
 import { buildTracing } from "./tracing.ts";
 
 export interface ConnectionManagerInputs {
@@ -25,7 +26,6 @@ export interface ConnectionManagerInputs {
   readonly http2?: boolean;
   readonly early?: readonly HttpFilter[];
   readonly late?: readonly HttpFilter[];
-  readonly useRemoteAddress?: boolean;
   /** An explicit forward proxy takes absolute URLs. */
   readonly allowAbsoluteUrl?: boolean;
 }
@@ -47,6 +47,8 @@ function buildConnectionManager(inputs: ConnectionManagerInputs): HttpConnection
     routeSpecifier: typeof routes === "string" ? byRds(routes) : { case: "routeConfig" as const, value: routes },
     httpFilters: httpFilters({
       direction,
+      suppressesEnvoyHeaders: suppressesEnvoyHeaders(traits.headers),
+      staysInMesh: staysInMesh(traits.headers),
       peerMetadata: traits.httpMetadata,
       alpn: traits.alpn,
       grpcWeb,
@@ -55,7 +57,7 @@ function buildConnectionManager(inputs: ConnectionManagerInputs): HttpConnection
     }),
     ...(tracing && { tracing: buildTracing(tracing) }),
     accessLog: [...traits.accessLogs[direction].connection],
-    useRemoteAddress: inputs.useRemoteAddress ?? false,
+    useRemoteAddress: direction === "outbound" && traits.useRemoteAddress,
     normalizePath: traits.normalizePath,
     mergeSlashes: traits.mergeSlashes,
     pathWithEscapedSlashesAction: traits.unescapeSlashes
@@ -66,19 +68,23 @@ function buildConnectionManager(inputs: ConnectionManagerInputs): HttpConnection
     upgradeConfigs: [{ upgradeType: "websocket" }],
     requestIdExtension: { typedConfig: requestId(traits.samplesByRequestId[direction]) },
     ...(inputs.http2 && { http2ProtocolOptions: {} }),
-    ...(inputs.allowAbsoluteUrl && { httpProtocolOptions: { allowAbsoluteUrl: true } }),
-    ...(traits.acceptHttp10 && { httpProtocolOptions: { acceptHttp10: true } }),
+    ...http1(inputs),
     ...idleTimeout(traits.idleTimeout),
-    ...(direction === "inbound" && clientCertificate),
+    ...headerFields(traits.headers, direction),
   });
 }
 
-/** Inbound proxies append who called to x-forwarded-client-cert. */
-const clientCertificate = {
-  forwardClientCertDetails: ForwardClientCert.APPEND_FORWARD,
-  setCurrentClientCertDetails: { subject: true, uri: true, dns: true },
-  serverName: "istio-envoy",
-};
+function http1({ traits, allowAbsoluteUrl = false }: ConnectionManagerInputs) {
+  const preserves = traits.headers?.preserveHttp1HeaderCase === true;
+  if (!allowAbsoluteUrl && !traits.acceptHttp10 && !preserves) return {};
+  return {
+    httpProtocolOptions: {
+      ...(allowAbsoluteUrl && { allowAbsoluteUrl: true }),
+      ...(traits.acceptHttp10 && { acceptHttp10: true }),
+      ...headerCase(preserves),
+    },
+  };
+}
 
 function requestId(useRequestIdForTraceSampling: boolean): Any {
   return pack(UuidRequestIdConfigSchema, create(UuidRequestIdConfigSchema, { useRequestIdForTraceSampling }));

@@ -17,6 +17,9 @@ import { typedStruct } from "../../shared/typed-struct.ts";
 /** What decides which filters a connection manager has. */
 export interface HttpFilterChoice {
   readonly direction: "inbound" | "outbound";
+  readonly suppressesEnvoyHeaders: boolean;
+  /** Metadata of the workload is for the mesh only. */
+  readonly staysInMesh: boolean;
   readonly peerMetadata: boolean;
   readonly alpn: boolean;
   readonly grpcWeb: boolean;
@@ -28,6 +31,8 @@ export interface HttpFilterChoice {
 
 export function httpFilters({
   direction,
+  suppressesEnvoyHeaders: suppresses,
+  staysInMesh,
   peerMetadata: exchanges,
   alpn: overrides,
   grpcWeb: web,
@@ -35,7 +40,7 @@ export function httpFilters({
   late,
 }: HttpFilterChoice): HttpFilter[] {
   return [
-    ...(exchanges ? [peerMetadata[direction]] : []),
+    ...(exchanges ? [peerMetadata[staysInMesh && direction === "outbound" ? "outboundInMesh" : direction]] : []),
     ...early,
     ...(web ? [grpcWeb] : []),
     grpcStats,
@@ -43,7 +48,7 @@ export function httpFilters({
     fault,
     cors,
     ...late,
-    router,
+    suppresses ? quietRouter : router,
   ];
 }
 
@@ -61,6 +66,13 @@ const peerMetadata = {
   outbound: filter(
     "istio.metadata_exchange",
     typedStruct(istioExtensions.httpPeerMetadata, { upstream_discovery: discovery, upstream_propagation: propagation }),
+  ),
+  outboundInMesh: filter(
+    "istio.metadata_exchange",
+    typedStruct(istioExtensions.httpPeerMetadata, {
+      upstream_discovery: discovery,
+      upstream_propagation: [{ istio_headers: { skip_external_clusters: true } }],
+    }),
   ),
 };
 
@@ -101,6 +113,10 @@ export const statefulSession = filter(
 const fault = filter("envoy.filters.http.fault", pack(HTTPFaultSchema, create(HTTPFaultSchema)));
 const cors = filter("envoy.filters.http.cors", pack(CorsSchema, create(CorsSchema)));
 const router = filter("envoy.filters.http.router", pack(RouterSchema, create(RouterSchema)));
+const quietRouter = filter(
+  "envoy.filters.http.router",
+  pack(RouterSchema, create(RouterSchema, { suppressEnvoyHeaders: true })),
+);
 
 function filter(name: string, value: Any): HttpFilter {
   return create(HttpFilterSchema, { name, configType: { case: "typedConfig", value } });

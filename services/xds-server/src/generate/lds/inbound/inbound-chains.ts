@@ -9,7 +9,7 @@ import {
 import type { HttpFilter } from "@flotilla/proto/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb";
 import type { MeshConfig_TLSConfig as TlsDefaults } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import { connectionManager } from "../http/connection-manager.ts";
-import { metadataExchange, mongoProxy, tcpProxy } from "../network/filters.ts";
+import { metadataExchange, protocolProxy } from "../network/filters.ts";
 import { originMetadata } from "../origin-metadata.ts";
 import type { ListenerTraits } from "../traits.ts";
 import type { ChainOption } from "./chain-options.ts";
@@ -51,7 +51,13 @@ export interface InboundDestination {
 export function destinationOf(port: InboundPort): InboundDestination {
   const place = `${port.address}_${port.port}`;
   const cluster = `inbound|${port.port}||`;
-  return { name: place, cluster, statPrefix: `inbound_${place}`, tcpStatPrefix: port.statName || cluster, port };
+  return {
+    name: place,
+    cluster,
+    statPrefix: `inbound_${place}`,
+    tcpStatPrefix: port.listenerStatName || cluster,
+    port,
+  };
 }
 
 export function inboundChains(
@@ -81,7 +87,12 @@ export function inboundChains(
       ...(tls && {
         transportSocket: option.ownTls
           ? ownTls(option.ownTls, inputs.tlsDefaults)
-          : inboundTls({ tcp: carries === "tcp", trustDomains, parameters, files }),
+          : inboundTls({
+              exchangesMetadata: carries === "tcp" && inputs.traits.exchangesMetadata,
+              trustDomains,
+              parameters,
+              files,
+            }),
       }),
     });
   });
@@ -114,7 +125,11 @@ function tcpFiltersOf(
     ...(traits.networkMetadata ? [metadataExchange] : []),
     ...authorization.network,
     ...traits.stats.inbound.network,
-    ...(port?.protocol === "Mongo" ? [mongoProxy(tcpStatPrefix)] : []),
-    tcpProxy({ statPrefix: tcpStatPrefix, clusters: cluster, accessLog, idleTimeout: traits.idleTimeout }),
+    ...protocolProxy(port?.protocol ?? "TCP", traits.protocolFilters, {
+      statPrefix: tcpStatPrefix,
+      clusters: cluster,
+      accessLog,
+      idleTimeout: traits.idleTimeout,
+    }),
   ];
 }

@@ -20,6 +20,8 @@ export interface InboundPort {
   readonly hostname: string;
   /** By MeshConfig's pattern; empty without one. */
   readonly statName: string;
+  /** The same for listeners, which do not know of workload ports. */
+  readonly listenerStatName: string;
   /** The proxy listens itself, at `address`. */
   readonly bindToPort: boolean;
   /** TLS that the Sidecar asks for; it counts where the mesh's own is off. */
@@ -59,9 +61,11 @@ function servicePorts(view: View): readonly InboundPort[] {
     const mode = modes.ports.get(target.targetPort) ?? modes.workload;
     const { hostname, targetPort } = target;
     const { protocol, number: servicePort } = port;
-    const stat = statName(view.mesh.inboundClusterStatName, "", { hostname, service, port, targetPort });
+    const pattern = view.mesh.inboundClusterStatName;
+    const stat = statName(pattern, "", { hostname, service, port, targetPort });
+    const listenerStat = statName(pattern, "", { hostname, service, port, targetPort: "unknown" });
     const place = { port: targetPort, address, servicePort, hostname, bindToPort: false };
-    ports.set(targetPort, { ...place, protocol, mode, statName: stat });
+    ports.set(targetPort, { ...place, protocol, mode, statName: stat, listenerStatName: listenerStat });
   }
   return [...ports.values()].sort((a, b) => a.port - b.port);
 }
@@ -85,6 +89,11 @@ function sidecarPort(
     servicePort: port.number,
     hostname: `${name}.${namespace}`,
     statName: statName(view.mesh.inboundClusterStatName, "", { hostname: `${name}.${namespace}`, port }),
+    listenerStatName: statName(view.mesh.inboundClusterStatName, "", {
+      hostname: `${name}.${namespace}`,
+      port,
+      targetPort: "unknown",
+    }),
     bindToPort,
     origin: `/apis/networking.istio.io/v1/namespaces/${namespace}/sidecar/${name}`,
   };

@@ -12,7 +12,7 @@ import { dynamicForwardProxy, dynamicForwardProxyBySni } from "../dynamic-forwar
 import { connectionManager } from "../http/connection-manager.ts";
 import { statefulSession } from "../http/filters.ts";
 import { httpInspector, tlsInspector } from "../listener-filters.ts";
-import { mongoProxy, tcpProxy } from "../network/filters.ts";
+import { protocolProxy, tcpProxy } from "../network/filters.ts";
 import { originMetadata } from "../origin-metadata.ts";
 import type { ListenerTraits } from "../traits.ts";
 import type { HttpChain, OutboundChain, OutboundListenerPlan, TcpChain } from "./plan.ts";
@@ -121,8 +121,7 @@ function tcpChain(
     filters: [
       ...(byServerName ? [dynamicForwardProxyBySni(byServerName.dnsCache, byServerName.port)] : []),
       ...traits.stats.outbound.network,
-      ...(protocol === "Mongo" ? [mongoProxy(statPrefix)] : []),
-      tcpProxy({
+      ...protocolProxy(protocol, traits.protocolFilters, {
         statPrefix,
         clusters,
         accessLog: traits.accessLogs.outbound.connection,

@@ -161,7 +161,9 @@ function outboundStatName(
   cluster: string,
   { host, subset }: TcpDestination,
 ): string {
-  return statName(view.mesh.outboundClusterStatName, cluster, { hostname: host, service, subset, port });
+  // A listener does not know its ports by name.
+  const number = { number: port.number, name: "" };
+  return statName(view.mesh.outboundClusterStatName, cluster, { hostname: host, service, subset, port: number });
 }
 
 function sameList(a: readonly string[], b: readonly string[]): boolean {

@@ -1,5 +1,8 @@
+export { type AttestOptions, attestEvery } from "./attest.ts";
 export type { Bus, BusItem, BusState, FollowOptions, OutgoingMessage, StoredMessage } from "./bus.ts";
+export { type CompareOptions, differences, keyState } from "./compare.ts";
 export { type ConnectOptions, connectBus } from "./connect.ts";
+export { type Digests, differingTopics, digestsOf, type KeyState, type TopicDigest } from "./digest.ts";
 export { BusError, type BusErrorCode } from "./errors.ts";
 export type { KeyValue, KeyValueEntry, KeyValueOptions } from "./key-value.ts";
 export { Lease, type LeaseOptions } from "./lease.ts";

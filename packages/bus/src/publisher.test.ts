@@ -135,4 +135,32 @@ describe("publisher", () => {
     assert.throws(() => createSeal("another key").open(sealed, "here"), { code: "BUS_SEALED" });
     assert.throws(() => seal.open(sealed.subarray(0, 5), "here"), { code: "BUS_SEALED" });
   });
+
+  it("publishes again what the stream lost or holds otherwise, and tells what there is", async () => {
+    const { bus, create } = setUp("publisher-attests");
+    const publisher = create();
+    assert.equal(await publisher.attest(), 0, "before everything was told there is nothing to compare");
+    await publisher.synchronize([config("a", 1), config("b", 1), endpoints("h")]);
+    const [a, b] = await bus.lastValues(filters.config);
+    assert.ok(a !== undefined && b !== undefined);
+    await bus.forget([a.sequence]);
+    await create().publish([config("b", 2), config("stranger", 1)]);
+    assert.equal(await publisher.attest(), 3);
+    const held = await bus.lastValues(filters.everything);
+    const open = held.filter(({ payload }) => new TextDecoder().decode(payload).includes('"put"'));
+    assert.deepEqual(open.map(({ subject }) => subject.slice("flotilla.v1.".length)).sort(), [
+      "config.VirtualService.shop.a",
+      "config.VirtualService.shop.b",
+      "endpoints.Kubernetes_002fc1.shop.h",
+    ]);
+    const marker = held.find(({ subject }) => subject.endsWith("sync.c"));
+    const { digests } = JSON.parse(new TextDecoder().decode(marker?.payload)) as {
+      digests: Record<string, { count: number }>;
+    };
+    assert.deepEqual(
+      Object.entries(digests).map(([topic, { count }]) => `${topic} ${count}`),
+      ["config.VirtualService 2", "endpoints 1"],
+    );
+    assert.equal(await publisher.attest(), 0);
+  });
 });

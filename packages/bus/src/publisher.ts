@@ -6,10 +6,11 @@ import { randomUUID } from "node:crypto";
 import type { Cause, Change } from "@flotilla/model";
 import type { Logger } from "@flotilla/runtime";
 import { type Bus, messageBytes, type OutgoingMessage, type StoredMessage } from "./bus.ts";
+import { digestsOf, topicOf } from "./digest.ts";
 import { isDelete, marks, type Prepared, pack, prepare, publisherOf, storedFingerprint } from "./envelope.ts";
 import { BusError } from "./errors.ts";
 import type { Seal } from "./seal.ts";
-import { deleteOf, filters, keyText, subjectOf, syncSubject } from "./topics.ts";
+import { deleteOf, encodeMarker, filters, keyText, subjectOf, syncSubject } from "./topics.ts";
 
 export interface PublisherOptions {
   readonly bus: Bus;
@@ -43,6 +44,11 @@ export interface Publisher {
   synchronize(state: readonly Change[], occasion?: Occasion & Kept): Promise<number>;
   /** Changes that belong together; equal ones are left out. Resolves to the number published. */
   publish(changes: readonly Change[], occasion?: Occasion): Promise<number>;
+  /**
+   * Compares what the stream holds of ours with what we told it, publishes what differs, and tells the digests of all, for
+   * those who follow to compare. Resolves to the number of differences; before the whole state was told nothing is done.
+   */
+  attest(): Promise<number>;
 }
 
 const dayMs = 86_400_000;
@@ -63,6 +69,8 @@ class KeyedPublisher implements Publisher {
   readonly #options: PublisherOptions;
   readonly #epoch = randomUUID();
   readonly #held = new Map<string, Held>();
+  /** Topics that we have ever told something of. */
+  readonly #topics = new Set<string>();
   #state: "unread" | "read" | "told" = "unread";
   #isMarked = false;
   #revision = 0;
@@ -82,6 +90,10 @@ class KeyedPublisher implements Publisher {
 
   publish(changes: readonly Change[], occasion?: Occasion): Promise<number> {
     return this.#inTurn(() => this.#publish(changes, occasion));
+  }
+
+  attest(): Promise<number> {
+    return this.#inTurn(() => this.#attest());
   }
 
   /** One after the other: what is compared with is what was sent before. */
@@ -154,9 +166,29 @@ class KeyedPublisher implements Publisher {
     return undefined;
   }
 
+  async #attest(): Promise<number> {
+    if (this.#state !== "told") return 0;
+    const told = new Map(this.#held);
+    this.#held.clear();
+    this.#state = "unread";
+    await this.#read();
+    const lost = [...told].flatMap(([subject, { fingerprint, change }]) => {
+      if (this.#held.get(subject)?.fingerprint !== fingerprint) return change ?? [];
+      this.#held.set(subject, { fingerprint, ...(change && { change }) });
+      return [];
+    });
+    const strange = [...this.#held.keys()].filter((subject) => !told.has(subject)).flatMap((s) => deleteOf(s) ?? []);
+    const count = await this.#publish([...lost, ...strange]);
+    await this.#mark();
+    this.#state = "told";
+    return count;
+  }
+
   async #mark(): Promise<void> {
     const { bus, publisher } = this.#options;
-    const payload = new TextEncoder().encode(JSON.stringify({ publisher, epoch: this.#epoch }));
+    for (const subject of this.#held.keys()) this.#topics.add(topicOf(subject));
+    const states = [...this.#held].map(([subject, { fingerprint }]) => ({ subject, fingerprint }));
+    const payload = encodeMarker({ publisher, epoch: this.#epoch, digests: digestsOf(states, this.#topics) });
     await bus.publish([{ subject: syncSubject(publisher), payload }]);
     this.#isMarked = true;
   }

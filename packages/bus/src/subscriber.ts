@@ -5,10 +5,11 @@
 import type { ChangeGroup } from "@flotilla/model";
 import type { Logger } from "@flotilla/runtime";
 import { type Bus, horizonSubject, type StoredMessage } from "./bus.ts";
+import type { Digests } from "./digest.ts";
 import { contentOf, isSealed, marksOf } from "./envelope.ts";
 import { GroupGathering, type Member, type SizeOf } from "./group-gathering.ts";
 import type { Seal } from "./seal.ts";
-import { filters, syncPublisher } from "./topics.ts";
+import { filters, markedDigests, syncPublisher } from "./topics.ts";
 
 export interface SubscribeOptions {
   readonly bus: Bus;
@@ -28,7 +29,13 @@ export type SubscriberItem =
   /** The stored changes have been delivered. */
   | { readonly kind: "caught-up"; readonly position: number; readonly epoch: string }
   /** A publisher has told its whole state. */
-  | { readonly kind: "synced"; readonly publisher: string; readonly position: number }
+  | {
+      readonly kind: "synced";
+      readonly publisher: string;
+      readonly position: number;
+      /** Of what it has told; none while what is stored still comes: newer values hide older ones then. */
+      readonly digests: Digests;
+    }
   /** What was delivered before may not hold any more; everything that is stored follows. */
   | { readonly kind: "reset"; readonly reason: string; readonly epoch: string };
 
@@ -76,7 +83,7 @@ class Reading {
     if (message.subject === horizonSubject) return;
     const publisher = syncPublisher(message.subject);
     if (publisher !== undefined) {
-      yield* this.#onMarker(publisher, message.sequence);
+      yield* this.#onMarker(publisher, message);
       return;
     }
     const { subject, sequence, storedAtMs } = message;
@@ -97,12 +104,13 @@ class Reading {
     yield* this.#sayCaughtUp(sequence);
   }
 
-  *#onMarker(publisher: string, position: number): Generator<SubscriberItem> {
+  *#onMarker(publisher: string, { sequence: position, payload }: StoredMessage): Generator<SubscriberItem> {
     this.#missing.delete(publisher);
+    const digests = this.#backlog === undefined ? markedDigests(payload) : {};
     if (this.#backlog === undefined) {
       for (const group of this.#groups.flush(publisher, position)) yield { kind: "group", group };
     } else yield* this.#handOutBacklog(position);
-    yield { kind: "synced", publisher, position };
+    yield { kind: "synced", publisher, position, digests };
     yield* this.#sayCaughtUp(position);
   }
 

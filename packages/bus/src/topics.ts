@@ -11,6 +11,7 @@
  */
 import { type Change, configKeyText, endpointsKeyText, serviceKeyText } from "@flotilla/model";
 import { subjectRoot } from "./bus.ts";
+import type { Digests } from "./digest.ts";
 import { BusError } from "./errors.ts";
 import { token, untoken } from "./subject.ts";
 
@@ -56,6 +57,28 @@ export function syncSubject(publisher: string): string {
 export function syncPublisher(subject: string): string | undefined {
   const prefix = `${subjectRoot}.sync.`;
   return subject.startsWith(prefix) ? untoken(subject.slice(prefix.length)) : undefined;
+}
+
+/** What a marker says. */
+export interface Marker {
+  readonly publisher: string;
+  readonly epoch: string;
+  readonly digests: Digests;
+}
+
+export function encodeMarker(marker: Marker): Uint8Array {
+  return new TextEncoder().encode(JSON.stringify(marker));
+}
+
+/** The digests of a marker; none when it has none that can be read. */
+export function markedDigests(payload: Uint8Array): Digests {
+  try {
+    const { digests = {} } = JSON.parse(new TextDecoder().decode(payload)) as Partial<Marker>;
+    return digests;
+  } catch {
+    // A marker's word stands without them: nothing is compared.
+    return {};
+  }
 }
 
 /** What a change is about, for logs and snapshots: equal for a put and a delete of one key. */

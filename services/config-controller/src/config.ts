@@ -1,5 +1,5 @@
 /** The settings of config-controller. */
-import { defaultPorts, flag, oneOf, port, type SettingsOf, text } from "@flotilla/runtime";
+import { defaultPorts, duration, flag, oneOf, port, type SettingsOf, text } from "@flotilla/runtime";
 
 export const settings = {
   logLevel: oneOf({
@@ -28,6 +28,12 @@ export const settings = {
     env: "SEAL_KEY_FILE",
     default: undefined,
     sentence: "File with the key that Secrets are sealed with on the bus; without it they are held back.",
+  }),
+  digestIntervalMs: duration({
+    env: "DIGEST_INTERVAL",
+    default: 60_000,
+    min: 1_000,
+    sentence: "How often the stream is compared with what was published, and digests are told for those who follow.",
   }),
   configDir: text({
     env: "CONFIG_DIR",

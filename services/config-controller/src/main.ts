@@ -5,7 +5,7 @@
  * interface. Resources are acquired top to bottom and released bottom to top.
  */
 import { readFile } from "node:fs/promises";
-import { type Bus, connectBus, createPublisher, createSeal, type Seal } from "@flotilla/bus";
+import { attestEvery, type Bus, connectBus, createPublisher, createSeal, type Seal } from "@flotilla/bus";
 import { createLogger, createMetrics, forOwnHost, type Health, parseSettings, serveHealth } from "@flotilla/runtime";
 import type { SourceProblem } from "@flotilla/sources";
 import manifest from "../package.json" with { type: "json" };
@@ -70,7 +70,9 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
   const publisher = createPublisher({ bus, publisher: name, seal, log, nowMs: Date.now });
   const onReady = () => health.markReady();
   const options = { publisher, metrics, log, canSeal: seal !== undefined, nowMs: Date.now, onReady };
-  await publishChanges(mergeSources(sources, store, stop), options, stop);
+  const onRepaired = (count: number) => metrics.publishedAgain.add(count);
+  const attesting = { publisher, everyMs: config.digestIntervalMs, log, nowMs: Date.now, onRepaired };
+  await Promise.all([publishChanges(mergeSources(sources, store, stop), options, stop), attestEvery(attesting, stop)]);
 }
 
 async function readSeal({ sealKeyFile }: Settings, health: Health): Promise<Seal | undefined> {

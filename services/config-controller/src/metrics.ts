@@ -4,6 +4,8 @@ import type { Counter, Gauge, Histogram, Metrics } from "@flotilla/runtime";
 export interface ConfigMetrics {
   readonly objects: Gauge<"kind">;
   readonly refused: Gauge;
+  /** Of the stream: what it did not hold as it was published. */
+  readonly publishedAgain: Counter;
   readonly published: Counter<"op">;
   readonly publishSeconds: Histogram;
 }
@@ -16,6 +18,10 @@ export function declareMetrics(metrics: Metrics): ConfigMetrics {
       labels: ["kind"],
     }),
     refused: metrics.gauge({ name: "flotilla_config_refused", help: "Objects and files that are refused now." }),
+    publishedAgain: metrics.counter({
+      name: "flotilla_stream_repairs_total",
+      help: "Changes that the stream did not hold as they were published, and that were published again.",
+    }),
     published: metrics.counter({
       name: "flotilla_config_published_total",
       help: "Changes published, by operation.",

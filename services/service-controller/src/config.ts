@@ -36,6 +36,12 @@ export const settings = {
     default: `nats://127.0.0.1:${defaultPorts.nats.client}`,
     sentence: "The bus: nats://host:port, several separated by commas, or embedded:NAME within one process.",
   }),
+  digestIntervalMs: duration({
+    env: "DIGEST_INTERVAL",
+    default: 60_000,
+    min: 1_000,
+    sentence: "How often the stream is compared with what was published, and digests are told for those who follow.",
+  }),
   configDir: text({
     env: "CONFIG_DIR",
     default: undefined,

@@ -5,7 +5,7 @@
  */
 
 import { readFile } from "node:fs/promises";
-import { type Bus, connectBus, createPublisher } from "@flotilla/bus";
+import { attestEvery, type Bus, connectBus, createPublisher } from "@flotilla/bus";
 import { loadKubeConfig } from "@flotilla/kube-api";
 import { ClusterRegistries } from "@flotilla/registry";
 import {
@@ -103,7 +103,12 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
   opened.defer(() => clearInterval(reporting));
   const publisher = createPublisher({ bus, publisher: name, seal: undefined, log, nowMs: Date.now });
   const options = { publisher, metrics, log, nowMs: Date.now, onReady: () => health.markReady() };
-  await publishChanges(runRegistry(registry, sources, stop), options, stop);
+  const onRepaired = (count: number) => metrics.publishedAgain.add(count);
+  const attesting = { publisher, everyMs: config.digestIntervalMs, log, nowMs: Date.now, onRepaired };
+  await Promise.all([
+    publishChanges(runRegistry(registry, sources, stop), options, stop),
+    attestEvery(attesting, stop),
+  ]);
 }
 
 async function kubernetes(config: Settings, log: Logger, onProblems: () => void): Promise<readonly InputSource[]> {

@@ -3,6 +3,8 @@ import type { Counter, Gauge, Histogram, Metrics } from "@flotilla/runtime";
 
 export interface RegistryMetrics {
   readonly refused: Gauge;
+  /** Of the stream: what it did not hold as it was published. */
+  readonly publishedAgain: Counter;
   readonly published: Counter<"type" | "op">;
   readonly urgent: Counter;
   readonly repaired: Counter<"registry">;
@@ -14,6 +16,10 @@ export function declareMetrics(metrics: Metrics): RegistryMetrics {
     refused: metrics.gauge({
       name: "flotilla_registry_refused",
       help: "Objects and files that are refused or wrong in part now.",
+    }),
+    publishedAgain: metrics.counter({
+      name: "flotilla_stream_repairs_total",
+      help: "Changes that the stream did not hold as they were published, and that were published again.",
     }),
     published: metrics.counter({
       name: "flotilla_registry_published_total",

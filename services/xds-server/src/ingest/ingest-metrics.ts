@@ -7,6 +7,8 @@ export interface IngestMetrics {
   readonly resyncs: Counter;
   /** Deliveries were missing, or the bus was away: read again from where it was. */
   readonly resumed: Counter;
+  /** Objects that the exchange of digests mended. */
+  readonly repaired: Counter;
   /** From the source's event to its application here. */
   readonly lag: Histogram;
 }
@@ -19,6 +21,10 @@ export function createIngestMetrics(metrics: Metrics): IngestMetrics {
     resumed: metrics.counter({
       name: "flotilla_stream_resumed_total",
       help: "Times the stream was read again from where it was: deliveries were missing or the bus was away",
+    }),
+    repaired: metrics.counter({
+      name: "flotilla_repairs_total",
+      help: "Objects that were not as their controller told them, and were mended",
     }),
     lag: metrics.histogram({
       name: "flotilla_change_lag_seconds",

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type Bus, connectBus, createPublisher } from "@flotilla/bus";
+import { type Bus, type BusItem, connectBus, createPublisher } from "@flotilla/bus";
 import type { Change } from "@flotilla/model";
 import { createMetrics, noopLogger, until } from "@flotilla/runtime";
 import { openStore } from "@flotilla/state";
@@ -134,4 +134,39 @@ describe("ingest", () => {
     const { position = 0 } = (await held.load()) ?? {};
     assert.ok(position > 0 && position <= two.ingest.position);
   });
+
+  it("an object that was lost, one that came altered and one that never went are mended by the digests", async () => {
+    await using bus = await connect("ingest-digests");
+    const publisher = publisherOn(bus);
+    await publisher.synchronize([config("a", 1), config("b", 1), config("c", 1)]);
+    await publisherOn(bus, "service-controller").synchronize([]);
+    await using one = replica("embedded:ingest-digests");
+    one.follow(lossy(bus, ({ subject }) => subject.endsWith(".b") || subject.endsWith(".c")));
+    await until(() => one.completed.length > 0, soon("the mesh"));
+    await publisher.publish([config("a", 2)]);
+    await publisher.publish([config("b", 2)]);
+    await publisher.publish([{ type: "config", op: "delete", key: config("c", 1).key } as Change]);
+    await until(() => one.held.get("a") === 2, soon("the change"));
+    assert.deepEqual(Object.fromEntries(one.held), { a: 2, b: 1, c: 1 });
+    assert.equal(await publisher.attest(), 0);
+    await until(() => !one.held.has("c"), soon("the repair"));
+    assert.deepEqual(Object.fromEntries(one.held), { a: 2, b: 2 });
+    const before = one.history.length;
+    await publisher.attest();
+    await publisher.publish([config("a", 3)]);
+    await until(() => one.held.get("a") === 3, soon("the next change"));
+    assert.equal(one.history.length, before + 1, "what agrees is left alone");
+  });
 });
+
+/** Loses what `isLost` names, once what was stored has been read. */
+function lossy(bus: Bus, isLost: (message: { readonly subject: string }) => boolean): Bus {
+  async function* follow(...args: Parameters<Bus["follow"]>): AsyncGenerator<BusItem> {
+    let isLive = false;
+    for await (const item of bus.follow(...args)) {
+      if (item.kind === "caught-up") isLive = true;
+      if (!isLive || item.kind !== "message" || !isLost(item.message)) yield item;
+    }
+  }
+  return Object.create(bus, { follow: { value: follow } }) as Bus;
+}

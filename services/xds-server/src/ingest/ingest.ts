@@ -2,12 +2,13 @@
  * Brings the changes of the fleet into the core: first the shared snapshot, if there is one, then the
  * stream from the snapshot's position. Either one alone makes this replica ready.
  */
-import { type Bus, filters, keyText, type Seal, subscribe } from "@flotilla/bus";
+import { type Bus, filters, keyText, type Seal, type SubscriberItem, subscribe } from "@flotilla/bus";
 import type { Cause, Change, ChangeGroup } from "@flotilla/model";
 import { aborted, type Logger } from "@flotilla/runtime";
 import { type SnapshotStore, StateError } from "@flotilla/state";
 import type { IngestMetrics } from "./ingest-metrics.ts";
 import { Inputs } from "./inputs.ts";
+import { Proof } from "./proof.ts";
 import { SnapshotWriter, snapshotChanges } from "./snapshot-writer.ts";
 
 export interface ChangeSink {
@@ -29,11 +30,13 @@ export interface IngestOptions {
   readonly onComplete: (from: "snapshot" | "stream") => void;
 }
 
+type Synced = Extract<SubscriberItem, { readonly kind: "synced" }>;
 type Occasion = Pick<Cause, "urgent" | "eventTimeMs">;
 
 export class Ingest {
   readonly #options: IngestOptions;
   readonly #inputs = new Inputs();
+  readonly #proof: Proof;
   readonly #writer: SnapshotWriter;
   readonly #completed = Promise.withResolvers<void>();
   #position = 0;
@@ -45,7 +48,8 @@ export class Ingest {
 
   constructor(options: IngestOptions) {
     this.#options = options;
-    const { store, seal, log } = options;
+    const { store, seal, log, nowMs } = options;
+    this.#proof = new Proof({ inputs: this.#inputs, seal, log, nowMs });
     const isWhole = () => this.#isWhole;
     this.#writer = new SnapshotWriter({
       store,
@@ -96,6 +100,7 @@ export class Ingest {
     for await (const item of subscribe({ bus, seal, log, filter: filters.everything, publishers, ...from }, stop)) {
       if (item.kind === "group") this.#applyGroup(item.group);
       else if (item.kind === "caught-up") this.#caughtUp(item.position, item.epoch);
+      else if (item.kind === "synced") await this.#compare(bus, item);
       else if (item.kind === "reset") {
         log.warn("the stream began anew, everything is compared again", { reason: item.reason });
         metrics.resyncs.add(1);
@@ -129,6 +134,20 @@ export class Ingest {
       this.#position,
       this.#epoch,
     );
+  }
+
+  /** A publisher has told its digests; nothing is applied meanwhile. */
+  async #compare(bus: Bus, { publisher, digests, position }: Synced): Promise<void> {
+    const { log, metrics } = this.#options;
+    if (!this.#isWhole) return;
+    try {
+      const found = await this.#proof.check(bus, publisher, digests, position);
+      if (found.length === 0) return;
+      metrics.repaired.add(found.length);
+      this.#apply(found, this.#position, { eventTimeMs: 0 });
+    } catch (error) {
+      log.error("what is served cannot be compared with what was told", { publisher, error });
+    }
   }
 
   /** All publishers have told all: what was there before and was not told again is gone. */

@@ -1,0 +1,47 @@
+/** What a reader holds against what the stream holds: the differences as changes that mend the reader. */
+import type { Change } from "@flotilla/model";
+import type { Bus } from "./bus.ts";
+import { type KeyState, topicOf } from "./digest.ts";
+import { contentOf, isDelete, prepare, storedFingerprint } from "./envelope.ts";
+import type { Seal } from "./seal.ts";
+import { deleteOf, filters, subjectOf } from "./topics.ts";
+
+export interface CompareOptions {
+  readonly bus: Bus;
+  readonly seal: Seal | undefined;
+  /** What the reader holds has come up to here; later values are still on their way to it. */
+  readonly position: number;
+  readonly held: Iterable<KeyState>;
+  /** Topics that are looked at. */
+  readonly topics: ReadonlySet<string>;
+}
+
+/** @throws BusError BUS_BAD_EVENT, BUS_SEALED when what differs cannot be read */
+export async function differences(options: CompareOptions): Promise<readonly Change[]> {
+  const { bus, seal, position, topics } = options;
+  const held = new Map([...options.held].map(({ subject, fingerprint }) => [subject, fingerprint]));
+  const found: Change[] = [];
+  for (const message of await bus.lastValues(filters.everything)) {
+    const { subject, sequence } = message;
+    if (!topics.has(topicOf(subject))) continue;
+    const own = held.get(subject);
+    held.delete(subject);
+    if (sequence > position) continue;
+    if (isDelete(message)) {
+      if (own !== undefined) found.push(...deletesOf(subject));
+    } else if (own !== storedFingerprint(message)) found.push(contentOf(message, seal));
+  }
+  // Of what is left the stream knows nothing any more, not even that it was deleted.
+  for (const subject of held.keys()) if (topics.has(topicOf(subject))) found.push(...deletesOf(subject));
+  return found;
+}
+
+/** How a change counts in digests. */
+export function keyState(change: Change, seal: Seal | undefined): KeyState {
+  return { subject: subjectOf(change), fingerprint: prepare(change, seal).fingerprint };
+}
+
+function deletesOf(subject: string): readonly Change[] {
+  const change = deleteOf(subject);
+  return change === undefined ? [] : [change];
+}

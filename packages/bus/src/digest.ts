@@ -1,0 +1,54 @@
+/**
+ * Digests of what a publisher has told: who follows it compares them with what he holds, and knows that nothing was lost on
+ * the way. A number that does not depend on the order, one for each topic.
+ */
+import { hash } from "node:crypto";
+import { subjectRoot } from "./bus.ts";
+
+/** What there is of a topic; equal for equal states. */
+export interface TopicDigest {
+  readonly count: number;
+  /** Sum over all keys and contents, modulo 2⁴⁸. */
+  readonly sum: number;
+}
+
+/** By topic: `service`, `endpoints`, `config.<kind>`. */
+export type Digests = Readonly<Record<string, TopicDigest>>;
+
+export interface KeyState {
+  readonly subject: string;
+  readonly fingerprint: string;
+}
+
+const modulus = 2 ** 48;
+
+/** @param topics that are told even when nothing is left of them */
+export function digestsOf(states: Iterable<KeyState>, topics: Iterable<string> = []): Digests {
+  const digests: Record<string, TopicDigest> = {};
+  for (const topic of topics) digests[topic] = { count: 0, sum: 0 };
+  for (const { subject, fingerprint } of states) {
+    const topic = topicOf(subject);
+    const { count, sum } = digests[topic] ?? { count: 0, sum: 0 };
+    digests[topic] = { count: count + 1, sum: (sum + weight(subject, fingerprint)) % modulus };
+  }
+  return digests;
+}
+
+export function topicOf(subject: string): string {
+  const [type = "", kind = ""] = subject.slice(subjectRoot.length + 1).split(".", 2);
+  return type === "config" ? `config.${kind}` : type;
+}
+
+/** Topics whose digests differ. */
+export function differingTopics(told: Digests, held: Digests): readonly string[] {
+  return Object.entries(told)
+    .filter(([topic, { count, sum }]) => {
+      const own = held[topic] ?? { count: 0, sum: 0 };
+      return own.count !== count || own.sum !== sum;
+    })
+    .map(([topic]) => topic);
+}
+
+function weight(subject: string, fingerprint: string): number {
+  return Number.parseInt(hash("sha256", `${subject} ${fingerprint}`).slice(0, 12), 16);
+}

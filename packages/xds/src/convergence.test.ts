@@ -1,6 +1,6 @@
 /**
- * Whatever happens on the way (changes, subscriptions, refusals, lost streams, any interleaving), a client of
- * either form ends up with exactly what a fresh one is given.
+ * Whatever happens on the way (changes, subscriptions, refusals, lost streams, another replica, any interleaving), a
+ * client of either form ends up with exactly what a fresh one is given.
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -13,7 +13,7 @@ import { contentOf, isServedByWildcard, resource, setOf } from "./testing/fixtur
 import { Loopback, picker } from "./testing/loopback.ts";
 import { rulesOf } from "./type-rules.ts";
 
-const runs = 600; // of each form
+const runs = 1_000; // of each form
 const typeUrls = [types.cluster, types.endpoint, types.listener, types.route, types.secret, types.nameTable];
 const names = ["a", "b", "c", "d", "e"];
 
@@ -30,17 +30,34 @@ function random(seed: number): () => number {
   };
 }
 
+function replica(world: World) {
+  const copies = new WeakMap<ResourceSet, ResourceSet>();
+  const copyOf = (set: ResourceSet): ResourceSet => {
+    const known = copies.get(set);
+    if (known !== undefined) return known;
+    const byName = new Map([...set.byName].map(([name, one]) => [name, { ...one, bytes: Uint8Array.from(one.bytes) }]));
+    const copy = { ...set, byName };
+    copies.set(set, copy);
+    return copy;
+  };
+  const present = (typeUrl: string): ResourceSet | undefined => {
+    const set = world.get(typeUrl);
+    return set === undefined ? undefined : copyOf(set);
+  };
+  return { bodies: new Bodies(), pick: picker(), world: present };
+}
+
 /** @returns how many resources the client holds in the end. */
 function run(form: Form, seed: number): number {
   const next = random(seed);
   const pick = <T>(items: readonly T[]): T => items[Math.floor(next() * items.length)] as T;
   const some = (): string[] => names.filter(() => next() < 0.4);
   const world: World = new Map(typeUrls.map((typeUrl) => [typeUrl, setOf(typeUrl, [])]));
-  const bodies = new Bodies();
-  const choose = picker();
+  // Two replicas hold equal resources, and share no object.
+  const replicas = [replica(world), replica(world)];
   let refusing = 0;
   const client = new ClientState({ form, check: () => (next() < refusing ? "cannot use this" : undefined) });
-  const open = () => new Loopback({ client, bodies, world: (typeUrl) => world.get(typeUrl), pick: choose });
+  const open = () => new Loopback({ client, ...pick(replicas) });
   let stream = open();
 
   const change = (typeUrl: string): void => {

@@ -71,7 +71,7 @@ function serverOf({ services, layout }: ControlPlane) {
 async function measure(bench: Bench): Promise<Figures> {
   const { row, address } = bench;
   if (row.reconnect === true) {
-    const { bytes, resources } = await reconnect(address, row.proxies);
+    const { bytes, resources } = await reconnect(address, row.proxies, () => bench.files.editRoute("again"));
     return { "kB a proxy": bytes / row.proxies / 1000, "resources a proxy": resources / row.proxies };
   }
   const rssBefore = rssMb(bench.pid);

@@ -19,10 +19,15 @@ export interface Reconnected {
   readonly resources: number;
 }
 
-/** Connects `clients`, lets them get everything and come again with what they have; resolves when all is quiet. */
-export async function reconnect(address: string, clients: number): Promise<Reconnected> {
+/**
+ * Connects `clients`, lets them get everything and come again with what they have; resolves when all is quiet. That they
+ * are there again is proven by a change.
+ *
+ * @throws when not every client came again and got the change.
+ */
+export async function reconnect(address: string, clients: number, change: () => void): Promise<Reconnected> {
   const stop = new AbortController();
-  const counts = { bytes: 0, resources: 0, messages: 0 };
+  const counts = { bytes: 0, resources: 0, messages: 0, opened: 0 };
   const fleet = Array.from({ length: clients }, (_, i) => envoyLike(address, i, counts));
   const running = fleet.map(({ client }) => client.run(stop.signal));
   await Promise.all(fleet.map(({ synced }) => synced));
@@ -31,15 +36,21 @@ export async function reconnect(address: string, clients: number): Promise<Recon
   counts.resources = 0;
   for (const { client } of fleet) client.disconnect();
   await quiet(() => counts.messages, 4_000);
+  const { bytes, resources, messages, opened } = counts;
+  if (opened !== 2 * clients) throw new Error(`${opened - clients} of ${clients} came again`);
+  change();
+  await quiet(() => counts.messages, 4_000);
+  if (counts.messages - messages < clients) throw new Error("the change did not reach every client that came again");
   stop.abort();
   await Promise.all(running);
-  return { bytes: counts.bytes, resources: counts.resources };
+  return { bytes, resources };
 }
 
 interface Counts {
   bytes: number;
   resources: number;
   messages: number;
+  opened: number;
 }
 
 /** Asks as Envoy does: endpoints of the clusters it was given, the routes of its listeners. */
@@ -52,6 +63,9 @@ function envoyLike(address: string, i: number, counts: Counts) {
     node: nodeOf(i),
     keepBytes: false,
     backoffMs: () => 200,
+    onConnection: (event) => {
+      if (event === "opened") counts.opened++;
+    },
     onUpdate: ({ typeUrl: type, changed }) => {
       counts.resources += changed.length;
       if (!awaited.delete(type)) return;

@@ -8,6 +8,8 @@ export interface MeshFiles {
   /** Shell commands that change one object; `{}` becomes a text that reaches the proxies. */
   readonly routeEdit: string;
   readonly endpointEdit: string;
+  /** The same change of a VirtualService as `routeEdit`. */
+  editRoute(token: string): void;
   /** Gives `count` objects another annotation, which changes nothing for any proxy. */
   annotate(round: number, count: number): void;
 }
@@ -30,6 +32,7 @@ export function writeMesh(directory: string, work: string, services: number, vie
   return {
     routeEdit: template("route.yaml", virtualService("TOKEN")),
     endpointEdit: template("edited-service.yaml", serviceEntry(0, "TOKEN")),
+    editRoute: (token) => put("route.yaml", virtualService(token)),
     annotate: (round, count) =>
       put("services.yaml", ...Array.from({ length: services - 1 }, (_, i) => annotated(i + 1, i < count ? round : 0))),
   };

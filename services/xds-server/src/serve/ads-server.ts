@@ -180,7 +180,7 @@ export class AdsServer implements AsyncDisposable {
     const refuse = (error: unknown): void => {
       const reason = error instanceof StreamError ? error : streamEnd.internal();
       if (!(error instanceof StreamError)) log.error("stream failed", { peer, error });
-      metrics.refused(refusalOf(reason));
+      metrics.refused(reason.reason ?? refusalOf(reason));
       log.info("stream refused", { peer, code: reason.code, reason: reason.message });
       wire.end(reason);
     };
@@ -190,6 +190,8 @@ export class AdsServer implements AsyncDisposable {
       let stream: Stream | undefined;
       call.on("data", (bytes: Buffer) => {
         try {
+          const { maxRequestBytes } = this.#options.limits;
+          if (bytes.length > maxRequestBytes) throw streamEnd.tooLarge(bytes.length, maxRequestBytes);
           const { request, node } = decodeRequest(form, bytes);
           if (stream === undefined) {
             if (node === undefined) throw streamEnd.invalid("the first request of a stream must carry a node");
@@ -249,7 +251,7 @@ export class AdsServer implements AsyncDisposable {
   #fail(stream: Stream, error: unknown): void {
     const reason = error instanceof StreamError ? error : streamEnd.internal();
     this.#options.log.error("stream failed", { stream: stream.record.id, error });
-    this.#options.metrics.refused("request");
+    this.#options.metrics.refused(reason.reason ?? "request");
     stream.end(reason);
   }
 }
@@ -301,7 +303,8 @@ function refusalOf(error: StreamError): RefusalReason {
 
 function serverOptions(limits: AdsLimits): ServerOptions {
   return {
-    "grpc.max_receive_message_length": limits.maxRequestBytes,
+    // What is over our own limit is refused by name and counted; this one bounds what is read for that.
+    "grpc.max_receive_message_length": 2 * limits.maxRequestBytes,
     "grpc.max_send_message_length": -1,
     "grpc.max_concurrent_streams": limits.maxStreamsPerConnection,
     "grpc.keepalive_time_ms": limits.keepaliveMs,

@@ -143,7 +143,53 @@ describe("bad clients", () => {
     bad.call.write(Buffer.alloc(5 * 1024 * 1024));
     await until(() => bad.errors.length === 1, soon("the end"));
     assert.equal(bad.errors[0]?.code, 8);
+    assert.match(bad.errors[0]?.details ?? "", /5242880 bytes is over the limit of 4194304/);
+    assert.match(await server.metrics.text(), /flotilla_xds_streams_refused_total{reason="size"} 1/);
+    // Far over it not even the bytes are taken in.
+    using worse = new RawClient(server);
+    worse.call.resume();
+    worse.call.write(Buffer.alloc(20 * 1024 * 1024));
+    await until(() => worse.errors.length === 1, soon("the end of the worse one"));
     await until(() => server.ads.streams().length === 1, soon("the good stream"));
+  });
+
+  it("one that opens 5,000 streams is served what the pace allows, and delays nobody", async () => {
+    await using server = await startTestServer({
+      limits: { newStreamsPerSecond: 500, newStreamsBurst: 500, newStreamMaxWaitMs: 1_000 },
+    });
+    const { source } = server;
+    source.put(types.cluster, [big("c", "0", 1_000)]);
+    using good = new RawClient(server).ask(types.cluster);
+    const versions: string[] = [];
+    good.call.on("data", (bytes: Buffer) => {
+      versions.push(...decode(DeltaDiscoveryResponseSchema, bytes).resources.map(({ version }) => version));
+    });
+    await until(() => versions.length === 1, soon("the good stream"));
+
+    const many = 5_000;
+    const ended = { count: 0 };
+    const client = new Client(server.address, credentials.createInsecure(), { "grpc.use_local_subchannel_pool": 1 });
+    const { path } = aggregatedDiscoveryService.deltaAggregatedResources;
+    const calls = Array.from({ length: many }, () => {
+      const call = client.makeBidiStreamRequest<Uint8Array, Buffer>(path, raw, (bytes) => bytes);
+      call.on("error", () => void ended.count++);
+      call.resume();
+      call.write(firstRequest(types.cluster));
+      return call;
+    });
+    const settled = () => server.ads.streams().length - 1 + ended.count;
+    await until(() => settled() === many, { withinMs: 30_000, what: "all to be served or refused", everyMs: 20 });
+    const served = server.ads.streams().length - 1;
+    assert.ok(served >= 500 && served < many, `${served} were served`);
+    const refused = /refused_total{reason="rate"} (\d+)/.exec(await server.metrics.text())?.[1];
+    assert.equal(Number(refused), many - served);
+
+    source.put(types.cluster, [big("c", "1", 1_000)]);
+    await until(() => versions.length === 2, soon("a change at the good stream"));
+    for (const call of calls) call.cancel();
+    client.close();
+    await until(() => server.ads.streams().length === 1, { withinMs: 20_000, what: "the good one alone", everyMs: 20 });
+    assert.equal(source.sessions, 1);
   });
 
   it("resources that cannot be made hold up nothing else, and come when they can", async () => {

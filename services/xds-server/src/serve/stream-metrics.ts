@@ -18,7 +18,7 @@ export interface StreamMetrics extends DeliveryMetrics {
   internalError(): void;
 }
 
-export type RefusalReason = "not_ready" | "rate" | "unauthenticated" | "denied" | "node" | "request";
+export type RefusalReason = "not_ready" | "rate" | "unauthenticated" | "denied" | "node" | "request" | "size";
 
 const rejectNames = ["cds", "lds", "rds", "eds"] as const;
 

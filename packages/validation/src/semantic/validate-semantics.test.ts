@@ -6,7 +6,15 @@ import { validateSemantics } from "./validate-semantics.ts";
 function virtualService(spec: object): Readonly<Record<string, unknown>> {
   return { apiVersion: "networking.istio.io/v1", kind: "VirtualService", metadata: { name: "a" }, spec };
 }
-const matching = (match: object) => virtualService({ hosts: ["a"], http: [{ match: [match] }] });
+const routed = (http: object) => virtualService({ hosts: ["a"], http: [{ route: [to("a")], ...http }] });
+const matching = (match: object) => routed({ match: [match] });
+const setting = (request: object) => routed({ headers: { request } });
+const policy = (operation: object) => ({
+  apiVersion: "security.istio.io/v1",
+  kind: "AuthorizationPolicy",
+  metadata: { name: "a" },
+  spec: { rules: [{ to: [{ operation }] }] },
+});
 const to = (host: string, weight?: number) => ({ destination: { host }, ...(weight !== undefined && { weight }) });
 
 const cases: readonly {
@@ -27,10 +35,9 @@ const cases: readonly {
   },
   {
     name: "expressions of rewrites and origins",
-    object: virtualService({
-      http: [
-        { rewrite: { uriRegexRewrite: { match: "[", rewrite: "" } }, corsPolicy: { allowOrigins: [{ regex: "*" }] } },
-      ],
+    object: routed({
+      rewrite: { uriRegexRewrite: { match: "[", rewrite: "" } },
+      corsPolicy: { allowOrigins: [{ regex: "*" }] },
     }),
     problems: [/corsPolicy\.allowOrigins\[0\]\.regex: /, /rewrite\.uriRegexRewrite\.match: /],
   },
@@ -45,6 +52,68 @@ const cases: readonly {
     problems: [/^spec\.http\[0\]\.route: no destination/, /^spec\.tcp\[0\]\.route: no destination/],
   },
   { name: "one destination needs no weight", object: virtualService({ http: [{ route: [to("a")] }] }), problems: [] },
+  {
+    name: "weights below nothing and beyond what can be added up",
+    object: virtualService({
+      http: [{ route: [to("a", -1), to("b", 3)] }, { route: [to("a", 4_000_000_000), to("b", 4_000_000_000)] }],
+    }),
+    problems: [/^spec\.http\[0\]\.route\[0\]\.weight: weight -1 < 0/, /^spec\.http\[1\]\.route: the weights make/],
+  },
+  {
+    name: "routes that lead nowhere",
+    object: virtualService({ http: [{ match: [] }, { route: [to("")] }], tcp: [{ match: [] }] }),
+    problems: [
+      /^spec\.http\[0\]: HTTP route, redirect or direct_response is required/,
+      /^spec\.http\[1\]\.route\[0\]\.destination\.host: /,
+      /^spec\.tcp\[0\]\.route: a destination is required/,
+    ],
+  },
+  {
+    name: "a delegate and a redirect are routes, too",
+    object: virtualService({ http: [{ delegate: { name: "b" } }, { redirect: { uri: "/b" } }] }),
+    problems: [],
+  },
+  {
+    name: "statuses that are none",
+    object: virtualService({
+      http: [{ directResponse: { status: 99 } }, { route: [to("a")], fault: { abort: { httpStatus: 700 } } }],
+    }),
+    problems: [/directResponse\.status: HTTP status 99 is not in range/, /fault\.abort\.httpStatus: HTTP status 700/],
+  },
+  {
+    name: "redirects to nowhere and by no redirect's code",
+    object: virtualService({ http: [{ redirect: {} }, { redirect: { uri: "/b", redirectCode: 200 } }] }),
+    problems: [/redirect: must specify URI, authority, scheme, or port/, /redirect\.redirectCode: 200 is none of/],
+  },
+  {
+    name: "headers without a name, with two lines, with a stray percent sign",
+    object: setting({
+      set: { "": "a", b: "1\n2", c: "100%" },
+      add: { d: "100%% %REQ(x-a?y)% %START_TIME%" },
+      remove: [""],
+    }),
+    problems: [
+      /set\[\]: a header has a name/,
+      /set\[b\]: /,
+      /set\[c\]: a percent sign/,
+      /remove\[0\]: a header has a name/,
+    ],
+  },
+  {
+    name: "ports of policies that are none",
+    object: policy({ ports: ["80", "http"], notPorts: ["70000"] }),
+    problems: [/^spec\.rules\[0\]\.to\[0\]\.operation\.ports\[1\]: "http" is no port/, /notPorts\[0\]: /],
+  },
+  {
+    name: "path templates as Envoy reads them",
+    object: policy({ paths: ["/a/{*}/b/{**}", "/a*", "*", "/{*}"], notPaths: ["/a/*b"] }),
+    problems: [],
+  },
+  {
+    name: "path templates that Envoy does not survive",
+    object: policy({ paths: ["/{**}/{*}", "/a/{*", "/{a}", "/{*}/b*"] }),
+    problems: [/is not the last operator/, /only as/, /only as/, /only as/],
+  },
   {
     name: "another group's kind of that name",
     object: {

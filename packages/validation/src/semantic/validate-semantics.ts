@@ -1,11 +1,13 @@
 /** What objects mean, beyond what the schema of their kind demands. Kinds without rules of their own pass. */
 import type { Problem } from "../problem.ts";
 import type { JsonObject } from "../schema/schema.ts";
+import { validateAuthorizationPolicy } from "./authorization-policy.ts";
 import { validateVirtualService } from "./virtual-service.ts";
 
 /** By the group and kind of an object. */
 const validators: Readonly<Record<string, (object: JsonObject) => readonly Problem[]>> = {
   "networking.istio.io/VirtualService": validateVirtualService,
+  "security.istio.io/AuthorizationPolicy": validateAuthorizationPolicy,
 };
 
 /** For objects that fit their schema: what does not is taken for absent. */

@@ -1,20 +1,38 @@
 /** What the schema of a VirtualService cannot tell, and Envoy would refuse with everything beside it. */
 import type { Problem } from "../problem.ts";
 import { isObject, type JsonObject } from "../schema/schema.ts";
+import { destinationProblems } from "./destinations.ts";
+import { answerProblems } from "./http-answers.ts";
+import { headerNameProblems, headerProblems, lineProblems } from "./http-headers.ts";
+import { each, listOf, refuse } from "./path.ts";
 import { expressionProblem } from "./regular-expression.ts";
 
 export function validateVirtualService({ spec }: JsonObject): readonly Problem[] {
   if (!isObject(spec)) return [];
   return [
-    ...each(spec, "http", "spec").flatMap(([route, path]) => [
-      ...each(route, "match", path).flatMap(([match, at]) => matchProblems(match, at)),
-      ...corsProblems(route["corsPolicy"], `${path}.corsPolicy`),
-      ...rewriteProblems(route["rewrite"], `${path}.rewrite`),
-      ...weightProblems(route, path),
-    ]),
+    ...each(spec, "http", "spec").flatMap(([route, path]) => httpProblems(route, path)),
     ...["tcp", "tls"].flatMap((layer) =>
-      each(spec, layer, "spec").flatMap(([route, path]) => weightProblems(route, path)),
+      each(spec, layer, "spec").flatMap(([route, path]) => [
+        ...(listOf(route["route"]).length === 0 ? [refuse(`${path}.route`, "a destination is required")] : []),
+        ...destinationProblems(route, path),
+      ]),
     ),
+  ];
+}
+
+const actions = ["redirect", "directResponse", "delegate"];
+
+function httpProblems(route: JsonObject, path: string): readonly Problem[] {
+  const acts = listOf(route["route"]).length > 0 || actions.some((name) => route[name] !== undefined);
+  return [
+    ...each(route, "match", path).flatMap(([match, at]) => matchProblems(match, at)),
+    ...(acts ? [] : [refuse(path, "HTTP route, redirect or direct_response is required")]),
+    ...corsProblems(route["corsPolicy"], `${path}.corsPolicy`),
+    ...rewriteProblems(route["rewrite"], `${path}.rewrite`),
+    ...headerProblems(route["headers"], `${path}.headers`),
+    ...each(route, "route", path).flatMap(([one, at]) => headerProblems(one["headers"], `${at}.headers`)),
+    ...answerProblems(route, path),
+    ...destinationProblems(route, path),
   ];
 }
 
@@ -25,7 +43,10 @@ function matchProblems(match: JsonObject, path: string): readonly Problem[] {
   const named = ["headers", "withoutHeaders", "queryParams"].flatMap((name) => {
     const matches = match[name];
     if (!isObject(matches)) return [];
-    return Object.entries(matches).flatMap(([key, value]) => textMatchProblems(value, `${path}.${name}[${key}]`));
+    return Object.entries(matches).flatMap(([key, value]) => [
+      ...headerNameProblems(key, `${path}.${name}[${key}]`),
+      ...textMatchProblems(value, `${path}.${name}[${key}]`),
+    ]);
   });
   return [...single, ...named];
 }
@@ -36,8 +57,12 @@ function corsProblems(policy: unknown, path: string): readonly Problem[] {
 }
 
 function rewriteProblems(rewrite: unknown, path: string): readonly Problem[] {
-  const expression = isObject(rewrite) ? rewrite["uriRegexRewrite"] : undefined;
-  return isObject(expression) ? expressionProblems(expression["match"], `${path}.uriRegexRewrite.match`) : [];
+  if (!isObject(rewrite)) return [];
+  const expression = rewrite["uriRegexRewrite"];
+  return [
+    ...["uri", "authority"].flatMap((name) => lineProblems(rewrite[name], `${path}.${name}`)),
+    ...(isObject(expression) ? expressionProblems(expression["match"], `${path}.uriRegexRewrite.match`) : []),
+  ];
 }
 
 function textMatchProblems(match: unknown, path: string): readonly Problem[] {
@@ -46,21 +71,5 @@ function textMatchProblems(match: unknown, path: string): readonly Problem[] {
 
 function expressionProblems(expression: unknown, field: string): readonly Problem[] {
   const reason = typeof expression === "string" ? expressionProblem(expression) : undefined;
-  return reason === undefined ? [] : [{ field, reason, severity: "error" }];
-}
-
-/** Weights are shares of their sum, whatever it is; of several destinations one must get something. */
-function weightProblems(route: JsonObject, path: string): readonly Problem[] {
-  const weights = each(route, "route", path).map(([{ weight }]) => (typeof weight === "number" ? weight : 0));
-  if (weights.length < 2 || weights.some((weight) => weight > 0)) return [];
-  return [{ field: `${path}.route`, reason: "no destination has a weight above 0", severity: "error" }];
-}
-
-/** The objects of a list, each with its path. */
-function each(parent: JsonObject, name: string, path: string): readonly (readonly [JsonObject, string])[] {
-  const list = parent[name];
-  if (!Array.isArray(list)) return [];
-  return list.flatMap((value: unknown, index) =>
-    isObject(value) ? [[value, `${path}.${name}[${index}]`] as const] : [],
-  );
+  return reason === undefined ? [] : [refuse(field, reason)];
 }

@@ -18,7 +18,8 @@ export const faultFilter = "envoy.filters.http.fault";
 export function httpFault({ delay, abort }: HTTPFaultInjection): Any {
   const fault = create(HTTPFaultSchema, {
     ...(delay && { delay: faultDelay(delay) }),
-    ...(abort && { abort: faultAbort(abort) }),
+    // One that does not say what to answer is none.
+    ...(abort && abort.errorType.case !== undefined && { abort: faultAbort(abort) }),
   });
   return pack(HTTPFaultSchema, fault);
 }

@@ -8,25 +8,30 @@ import { each, eachText, refuse } from "./path.ts";
 
 export function validateAuthorizationPolicy({ spec }: JsonObject): readonly Problem[] {
   if (!isObject(spec)) return [];
-  return each(spec, "rules", "spec").flatMap(([rule, path]) =>
-    each(rule, "to", path).flatMap(([to, at]) => {
+  return each(spec, "rules", "spec").flatMap(([rule, path]) => [
+    ...each(rule, "to", path).flatMap(([to, at]) => {
       const operation = to["operation"];
       return isObject(operation) ? operationProblems(operation, `${at}.operation`) : [];
     }),
-  );
+    ...each(rule, "when", path)
+      .filter(([condition]) => condition["key"] === "destination.port")
+      .flatMap(([condition, at]) => ["values", "notValues"].flatMap((name) => portProblems(condition, name, at))),
+  ]);
 }
 
 function operationProblems(operation: JsonObject, path: string): readonly Problem[] {
   return [
-    ...["ports", "notPorts"].flatMap((name) =>
-      eachText(operation, name, path).flatMap(([port, at]) =>
-        isPort(port) ? [] : [refuse(at, `${JSON.stringify(port)} is no port number between 1 and 65535`)],
-      ),
-    ),
+    ...["ports", "notPorts"].flatMap((name) => portProblems(operation, name, path)),
     ...["paths", "notPaths"].flatMap((name) =>
       eachText(operation, name, path).flatMap(([text, at]) => pathTemplateProblems(text, at)),
     ),
   ];
+}
+
+function portProblems(parent: JsonObject, name: string, path: string): readonly Problem[] {
+  return eachText(parent, name, path)
+    .filter(([port]) => !isPort(port))
+    .map(([port, at]) => refuse(at, `${JSON.stringify(port)} is no port number between 1 and 65535`));
 }
 
 function isPort(text: string): boolean {

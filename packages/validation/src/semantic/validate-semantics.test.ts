@@ -115,6 +115,46 @@ const cases: readonly {
     problems: [/is not the last operator/, /only as/, /only as/, /only as/],
   },
   {
+    name: "matches of nothing",
+    object: routed({
+      match: [{ uri: { regex: "" }, headers: { a: { prefix: "" }, b: { exact: "" } } }],
+      corsPolicy: { allowOrigins: [{ prefix: "" }] },
+      rewrite: { uriRegexRewrite: { match: "", rewrite: "/" } },
+    }),
+    problems: [/uri\.regex: /, /headers\[a\]\.prefix: /, /allowOrigins\[0\]\.prefix: /, /uriRegexRewrite\.match: /],
+  },
+  {
+    name: "hashes without a name and shares beyond all",
+    object: {
+      apiVersion: "networking.istio.io/v1",
+      kind: "DestinationRule",
+      spec: {
+        host: "a",
+        trafficPolicy: { loadBalancer: { consistentHash: { httpHeaderName: "" } } },
+        subsets: [
+          { name: "v1", trafficPolicy: { outlierDetection: { maxEjectionPercent: 105, minHealthPercent: 50 } } },
+        ],
+      },
+    },
+    problems: [
+      /^spec\.trafficPolicy\.loadBalancer\.consistentHash\.httpHeaderName: /,
+      /^spec\.subsets\[0\].*maxEjectionPercent: /,
+    ],
+  },
+  {
+    name: "a host name among fixed addresses",
+    object: {
+      apiVersion: "networking.istio.io/v1",
+      kind: "ServiceEntry",
+      spec: {
+        hosts: ["a.example"],
+        resolution: "STATIC",
+        endpoints: [{ address: "db" }, { address: "10.0.0.1" }, { address: "fd00::1" }, { address: "unix:///a" }, {}],
+      },
+    },
+    problems: [/^spec\.endpoints\[0\]\.address: "db" is no IP address/],
+  },
+  {
     name: "another group's kind of that name",
     object: {
       apiVersion: "example.com/v1",

@@ -2,10 +2,14 @@
 import type { Problem } from "../problem.ts";
 import type { JsonObject } from "../schema/schema.ts";
 import { validateAuthorizationPolicy } from "./authorization-policy.ts";
+import { validateDestinationRule } from "./destination-rule.ts";
+import { validateServiceEntry } from "./service-entry.ts";
 import { validateVirtualService } from "./virtual-service.ts";
 
 /** By the group and kind of an object. */
 const validators: Readonly<Record<string, (object: JsonObject) => readonly Problem[]>> = {
+  "networking.istio.io/DestinationRule": validateDestinationRule,
+  "networking.istio.io/ServiceEntry": validateServiceEntry,
   "networking.istio.io/VirtualService": validateVirtualService,
   "security.istio.io/AuthorizationPolicy": validateAuthorizationPolicy,
 };

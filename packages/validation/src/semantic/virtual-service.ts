@@ -40,12 +40,15 @@ function matchProblems(match: JsonObject, path: string): readonly Problem[] {
   const single = ["uri", "scheme", "method", "authority"].flatMap((name) =>
     textMatchProblems(match[name], `${path}.${name}`),
   );
+  const uri = match["uri"];
+  if (isObject(uri)) single.push(...emptyProblems(uri, ["regex"], `${path}.uri`));
   const named = ["headers", "withoutHeaders", "queryParams"].flatMap((name) => {
     const matches = match[name];
     if (!isObject(matches)) return [];
     return Object.entries(matches).flatMap(([key, value]) => [
       ...headerNameProblems(key, `${path}.${name}[${key}]`),
       ...textMatchProblems(value, `${path}.${name}[${key}]`),
+      ...emptyProblems(value, ["prefix"], `${path}.${name}[${key}]`),
     ]);
   });
   return [...single, ...named];
@@ -53,7 +56,10 @@ function matchProblems(match: JsonObject, path: string): readonly Problem[] {
 
 function corsProblems(policy: unknown, path: string): readonly Problem[] {
   if (!isObject(policy)) return [];
-  return each(policy, "allowOrigins", path).flatMap(([origin, at]) => textMatchProblems(origin, at));
+  return each(policy, "allowOrigins", path).flatMap(([origin, at]) => [
+    ...textMatchProblems(origin, at),
+    ...emptyProblems(origin, ["prefix", "regex"], at),
+  ]);
 }
 
 function rewriteProblems(rewrite: unknown, path: string): readonly Problem[] {
@@ -62,7 +68,14 @@ function rewriteProblems(rewrite: unknown, path: string): readonly Problem[] {
   return [
     ...["uri", "authority"].flatMap((name) => lineProblems(rewrite[name], `${path}.${name}`)),
     ...(isObject(expression) ? expressionProblems(expression["match"], `${path}.uriRegexRewrite.match`) : []),
+    ...emptyProblems(expression, ["match"], `${path}.uriRegexRewrite`),
   ];
+}
+
+/** Envoy takes these for a mistake. */
+function emptyProblems(match: unknown, names: readonly string[], path: string): readonly Problem[] {
+  if (!isObject(match)) return [];
+  return names.filter((name) => match[name] === "").map((name) => refuse(`${path}.${name}`, "must not be empty"));
 }
 
 function textMatchProblems(match: unknown, path: string): readonly Problem[] {

@@ -1,0 +1,20 @@
+/** What the schema of a ServiceEntry cannot tell: a host name among fixed addresses costs the service all its endpoints. */
+import type { Problem } from "../problem.ts";
+import { isObject, type JsonObject } from "../schema/schema.ts";
+import { each, refuse } from "./path.ts";
+
+export function validateServiceEntry({ spec }: JsonObject): readonly Problem[] {
+  if (!isObject(spec) || spec["resolution"] !== "STATIC") return [];
+  return each(spec, "endpoints", "spec").flatMap(([{ address }, path]) => {
+    // One without an address stands for its network.
+    if (typeof address !== "string" || address === "" || isFixed(address)) return [];
+    return [refuse(`${path}.address`, `${JSON.stringify(address)} is no IP address, which resolution STATIC asks for`)];
+  });
+}
+
+/** Of IPv6 only the characters are looked at: it has too many spellings to be wrong in one that a host name has. */
+function isFixed(address: string): boolean {
+  if (address.startsWith("unix://") || address.includes(":")) return true;
+  const parts = address.split(".");
+  return parts.length === 4 && parts.every((part) => /^\d{1,3}$/.test(part) && Number(part) <= 255);
+}

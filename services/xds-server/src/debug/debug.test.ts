@@ -24,6 +24,8 @@ import { answerPage, serveDebugPages } from "./pages.ts";
 
 const routes = typeUrl.route;
 const host = "reviews.shop.svc.cluster.local";
+const secretName = "kubernetes://pair";
+const theKey = "THE PRIVATE KEY";
 
 /** A token is the namespace of its bearer. */
 const authenticator: Authenticator = {
@@ -114,20 +116,26 @@ describe("debug pages", () => {
       aService("ledger", "bank"),
       split(80),
       aConfig("AuthorizationPolicy", "bank", "deny", {}),
-      aConfig("Secret", "shop", "key", { data: { "tls.key": "c2VjcmV0" } }),
+      aConfig("Secret", "shop", "pair", { data: { "tls.crt": btoa("THE CHAIN"), "tls.key": btoa(theKey) } }),
+      aConfig("DestinationRule", "shop", "elsewhere", {
+        host: "elsewhere",
+        workloadSelector: { matchLabels: { app: "web" } },
+        trafficPolicy: { tls: { mode: "MUTUAL", credentialName: "pair" } },
+      }),
     );
     const client = new XdsClient({
       form: "delta",
       node: create(NodeSchema, {
         id: "sidecar~10.0.0.1~web.shop~shop.svc.cluster.local",
-        metadata: { NAMESPACE: "shop", CLUSTER_ID: "Kubernetes", ISTIO_VERSION: "1.27.0" },
+        metadata: { NAMESPACE: "shop", CLUSTER_ID: "Kubernetes", ISTIO_VERSION: "1.27.0", LABELS: { app: "web" } },
       }),
-      transport: grpcTransport({ address: server.address }),
+      transport: grpcTransport({ address: server.address, token: "shop" }),
       backoffMs: () => 1,
       onUpdate: () => undefined,
     });
     for (const type of [typeUrl.cluster, typeUrl.listener]) client.subscribe(type);
     client.subscribe(routes, ["80"]);
+    client.subscribe(typeUrl.secret, [secretName]);
     void client.run(stop.signal);
     await until(() => server.ads.streams()[0]?.types().get(routes)?.acknowledged !== undefined, soon("routes"));
   });
@@ -165,13 +173,28 @@ describe("debug pages", () => {
     assert.ok("status" in unnamed && unnamed.status === 400);
   });
 
+  it("no page shows a key", async () => {
+    await until(
+      () => server.ads.streams()[0]?.types().get(typeUrl.secret)?.acknowledged !== undefined,
+      soon("the secret"),
+    );
+    const dump = JSON.stringify(await json("config_dump?proxyID=web.shop"));
+    assert.match(dump, /SecretsConfigDump.*kubernetes:\/\/pair/);
+    assert.ok(dump.includes(btoa("THE CHAIN")));
+    const paths = debug.pages.map(({ path }) => `${path}?proxyID=web.shop&type=sds&name=${secretName}`);
+    for (const path of paths) {
+      const shown = JSON.stringify(await page(path));
+      for (const secret of [theKey, btoa(theKey)]) assert.ok(!shown.includes(secret), path);
+    }
+  });
+
   it("configz has no Secrets", async () => {
     const kinds = (await json<readonly { kind: string }[]>("configz")).map(({ kind }) => kind);
-    assert.deepEqual(kinds, ["AuthorizationPolicy", "VirtualService"]);
+    assert.deepEqual(kinds, ["AuthorizationPolicy", "DestinationRule", "VirtualService"]);
   });
 
   it("callers of a namespace see what is theirs", async () => {
-    assert.deepEqual(await json("configz", "shop").then((list) => (list as unknown[]).length), 1);
+    assert.deepEqual(await json("configz", "shop").then((list) => (list as unknown[]).length), 2);
     assert.deepEqual(
       (await json<readonly { hostname: string }[]>("registryz", "bank")).map(({ hostname }) => hostname),
       ["ledger.bank.svc.cluster.local"],

@@ -4,6 +4,7 @@ import type { JsonValue } from "@flotilla/proto";
 /** Fields of Envoy's API that hold, or lead directly to, something secret. */
 const secretFields = new Set([
   "privateKey",
+  "privateKeyProvider",
   "password",
   "sessionTicketKeys",
   "genericSecret",
@@ -29,7 +30,13 @@ function redacted(value: JsonValue): JsonValue {
   if (typeof value !== "object" || value === null) return hidden;
   return Object.fromEntries(
     Object.entries(value).map(([name, inner]) => {
-      if (name === "filename" || name === "environmentVariable" || name === "name" || name === "sdsConfig")
+      if (
+        name === "@type" ||
+        name === "filename" ||
+        name === "environmentVariable" ||
+        name === "name" ||
+        name === "sdsConfig"
+      )
         return [name, inner];
       // The JSON form of bytes is base64.
       if (name === "inlineBytes") return [name, Buffer.from(hidden).toString("base64")];

@@ -39,6 +39,15 @@ export {
   isWildcard,
   resolveShortName,
 } from "./names/host.ts";
+export {
+  decodeMachines,
+  encodeMachines,
+  type Machine,
+  type MachineKey,
+  machineKeyText,
+  machineReportBucket,
+  machineReportTtlMs,
+} from "./proxy/machine.ts";
 export { NodeError, type NodeInfo, parseNode } from "./proxy/node.ts";
 export {
   metadataFlag,

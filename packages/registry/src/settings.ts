@@ -19,6 +19,8 @@ export interface RegistrySettings {
   readonly canonicalExternalServices: boolean;
   /** Services of Consul get a second host that names their datacenter. */
   readonly consulDatacenterHosts: boolean;
+  /** A machine is registered only with the proven identity of its group's service account. */
+  readonly validateMachines: boolean;
 }
 
 export const defaultRegistrySettings: RegistrySettings = {
@@ -31,6 +33,7 @@ export const defaultRegistrySettings: RegistrySettings = {
   clusterSetHosts: false,
   canonicalExternalServices: false,
   consulDatacenterHosts: true,
+  validateMachines: true,
 };
 
 /** Istio's names of the settings above, as they stand in the environment of its control plane. */
@@ -52,5 +55,6 @@ export function registrySettingsFromEnv(env: Readonly<Record<string, string | un
       base.canonicalExternalServices,
     ),
     consulDatacenterHosts: flag("CONSUL_DATACENTER_HOSTS", base.consulDatacenterHosts),
+    validateMachines: flag("ISTIO_WORKLOAD_ENTRY_VALIDATE_IDENTITY", base.validateMachines),
   };
 }

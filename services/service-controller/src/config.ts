@@ -164,6 +164,21 @@ export const settings = {
     default: 5_000,
     sentence: "A difference that is still the same after this is repaired: no event is under way for that long.",
   }),
+  autoRegistration: flag({
+    env: "PILOT_ENABLE_WORKLOAD_ENTRY_AUTOREGISTRATION",
+    default: true,
+    sentence: "Machines that ask for it (AUTO_REGISTER_GROUP) are registered while they are connected.",
+  }),
+  machineGraceMs: duration({
+    env: "PILOT_WORKLOAD_ENTRY_GRACE_PERIOD",
+    default: 10_000,
+    sentence: "How long a machine stays registered after its last connection to any replica of xds-server.",
+  }),
+  validateMachines: flag({
+    env: "ISTIO_WORKLOAD_ENTRY_VALIDATE_IDENTITY",
+    default: defaultRegistrySettings.validateMachines,
+    sentence: "A machine is registered only with the proven identity of its group's service account.",
+  }),
   canonicalExternalServices: flag({
     env: "LABEL_CANONICAL_SERVICES_FOR_MESH_EXTERNAL_SERVICE_ENTRIES",
     default: defaultRegistrySettings.canonicalExternalServices,

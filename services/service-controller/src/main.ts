@@ -31,6 +31,7 @@ import { consulSource } from "./watch/consul-source.ts";
 import { objectDirectory } from "./watch/directory-source.ts";
 import type { InputSource } from "./watch/input-source.ts";
 import { kubernetesSource } from "./watch/kubernetes-source.ts";
+import { machineSource } from "./watch/machine-source.ts";
 
 const name = "service-controller";
 const reportEveryMs = 2_000;
@@ -88,6 +89,7 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
   const sources: readonly InputSource[] = [
     ...(config.configDir === undefined ? [] : [objectDirectory({ path: config.configDir, onProblems: report })]),
     ...audited,
+    ...(config.autoRegistration ? [machineSource({ bus, graceMs: config.machineGraceMs, log, nowMs: Date.now })] : []),
     events,
   ];
   for (const source of sources) opened.use(source);

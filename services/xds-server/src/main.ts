@@ -21,6 +21,7 @@ import { serveDebugPages } from "./debug/pages.ts";
 import { publishReplica } from "./debug/replica-record.ts";
 import { publishTrustReports, type TrustReportOptions } from "./debug/trust-report.ts";
 import { balanceStreams } from "./fleet/balance.ts";
+import { MachineHealth, publishMachines } from "./fleet/machines.ts";
 import { Ingest } from "./ingest/ingest.ts";
 import { createIngestMetrics } from "./ingest/ingest-metrics.ts";
 import { createAuthenticator, plaintextAuthentication, serveSecure } from "./secure-port.ts";
@@ -86,12 +87,13 @@ async function run(config: Config, log: Logger, stop: AbortSignal): Promise<void
       complete.resolve();
     },
   });
+  const machines = new MachineHealth();
   await using ads: AdsServer = new AdsServer({
     source,
     scheduler: flow.queue,
     deliveries: flow.deliveries,
     debug: debug.answers,
-    observer: debug.observer,
+    observer: { ...debug.observer, ...machines.observer },
     metrics: streamMetrics,
     log,
     limits: limitsOf(config),
@@ -110,7 +112,7 @@ async function run(config: Config, log: Logger, stop: AbortSignal): Promise<void
   await loadFirst(store, ingest, log);
   const trust: TrustReportOptions = { core, streams: () => ads.streams(), log };
   const onResumed = () => ingestMetrics.resumed.add(1);
-  inBackground(followBus(config, { ingest, trust, health, onResumed, log }, stop));
+  inBackground(followBus(config, { ingest, trust, machines, health, onResumed, log }, stop));
   inBackground(ingest.persist(stop));
   await Promise.race([complete.promise, failed.promise, stopped]);
   if (stop.aborted) return;
@@ -171,6 +173,7 @@ async function loadFirst(store: ReturnType<typeof openStore>, ingest: Ingest, lo
 interface Following {
   readonly ingest: Ingest;
   readonly trust: TrustReportOptions;
+  readonly machines: MachineHealth;
   readonly health: Health;
   readonly onResumed: () => void;
   readonly log: Logger;
@@ -178,7 +181,7 @@ interface Following {
 
 async function followBus(
   config: Config,
-  { ingest, trust, health, onResumed, log }: Following,
+  { ingest, trust, machines, health, onResumed, log }: Following,
   stop: AbortSignal,
 ): Promise<void> {
   health.setCondition("bus", `waiting for ${config.busUrl}`, { blocks: false });
@@ -186,5 +189,9 @@ async function followBus(
   const tell = () => health.setCondition("bus", bus.state.connected ? undefined : `away: ${bus.state.reason}`);
   bus.onState(tell);
   tell();
-  await Promise.all([ingest.follow(bus, stop), publishTrustReports(bus, trust, stop)]);
+  await Promise.all([
+    ingest.follow(bus, stop),
+    publishTrustReports(bus, trust, stop),
+    publishMachines(bus, { streams: trust.streams, health: machines, log }, stop),
+  ]);
 }

@@ -89,7 +89,7 @@ function remember(world: Map<string, RegistryInput>, input: RegistryInput): void
       : "key" in input && "kind" in input.key
         ? input.key.kind
         : "";
-  const name = metadata?.name ?? ("key" in input ? input.key.name : "");
+  const name = metadata?.name ?? ("key" in input && "name" in input.key ? input.key.name : "");
   if (input.op === "delete") world.delete(`${kind}/${name}`);
   else world.set(`${kind}/${name}`, input);
 }

@@ -1,6 +1,7 @@
 /** What the registry is fed with. */
 import { apiGroup, type ConfigChange, type ConfigKey, type KubeObject } from "@flotilla/model";
 import type { ConsulChange } from "../consul.ts";
+import type { MachineChange } from "./machine-side.ts";
 
 /** A Kubernetes object came, changed or went; of the settings' own cluster when no other is named. */
 export type ObjectChange =
@@ -15,7 +16,7 @@ export interface ClusterChange {
 }
 
 /** Of configuration, ServiceEntry, XBackend, WorkloadEntry, ServiceImport, MeshConfig and MeshNetworks are read; other kinds are passed over. */
-export type RegistryInput = ObjectChange | ClusterChange | ConfigChange | ConsulChange;
+export type RegistryInput = ObjectChange | ClusterChange | ConfigChange | ConsulChange | MachineChange;
 
 /** Kinds of Kubernetes objects that services and endpoints are made from, by API group. */
 export const registryKinds: Readonly<Record<string, string>> = {

@@ -18,6 +18,7 @@ import { ConsulSide } from "./consul-side.ts";
 import { Dirty } from "./dirty.ts";
 import { ExternalSide } from "./external-side.ts";
 import { KubernetesSide } from "./kubernetes-side.ts";
+import { type MachineEntry, MachineSide } from "./machine-side.ts";
 import { Objects } from "./objects.ts";
 import { findProblems, type RegistryProblem } from "./problems.ts";
 import { losesEndpoints, Published, type RegistryChange } from "./published.ts";
@@ -36,6 +37,7 @@ export class Registry {
   readonly #kubernetes: KubernetesSide;
   readonly #external: ExternalSide;
   readonly #consul: ConsulSide;
+  readonly #machines: MachineSide;
   readonly #shard: string;
   #trustDomain = "cluster.local";
   #networks: MeshNetworksSpec | undefined;
@@ -46,6 +48,7 @@ export class Registry {
     this.#kubernetes = new KubernetesSide(this.#objects, settings);
     this.#external = new ExternalSide(this.#objects, settings);
     this.#consul = new ConsulSide(settings);
+    this.#machines = new MachineSide(settings);
   }
 
   apply(inputs: readonly RegistryInput[]): RegistryUpdate {
@@ -53,6 +56,8 @@ export class Registry {
     for (const input of inputs) {
       if (input.type === "config") this.#applyConfig(input.key, input.op === "put" ? input.value : undefined, dirty);
       else if (input.type === "cluster") continue;
+      else if (input.type === "machine")
+        this.#applyMachines([this.#machines.applyMachine(input, this.#trustDomain)], dirty);
       else if (input.type === "consul") this.#consul.apply(input, dirty);
       else if (input.op === "delete") this.#applyObject(input.key, undefined, dirty);
       else if (isRegistryObject(input.object))
@@ -71,7 +76,11 @@ export class Registry {
   }
 
   problems(): readonly RegistryProblem[] {
-    return [...findProblems(this.#objects, this.#published.services()), ...this.#consul.problems()];
+    return [
+      ...findProblems(this.#objects, this.#published.services()),
+      ...this.#consul.problems(),
+      ...this.#machines.problems(this.#trustDomain),
+    ];
   }
 
   #applyObject(key: ConfigKey, object: KubeObject | undefined, dirty: Dirty): void {
@@ -124,12 +133,12 @@ export class Registry {
         break;
       }
       case "WorkloadEntry": {
-        const before = objects.workloadEntries.get(name);
-        if (before !== undefined) dirty.workloadEntry(name, mergedWorkloadEntry(before).labels ?? {}, objects);
-        objects.setWorkloadEntry(name, config);
-        if (config !== undefined) dirty.workloadEntry(name, mergedWorkloadEntry(config).labels ?? {}, objects);
+        this.#applyWorkloadEntry(name, config, dirty);
         break;
       }
+      case "WorkloadGroup":
+        this.#applyMachines(this.#machines.applyGroup(name, config, this.#trustDomain), dirty);
+        break;
       case "ServiceImport":
         setOrDelete(objects.serviceImports, name, config);
         dirty.service(name);
@@ -138,6 +147,7 @@ export class Registry {
         const { trustDomain = "cluster.local" } = (config?.spec ?? {}) as { readonly trustDomain?: string };
         dirty.everything ||= trustDomain !== this.#trustDomain;
         this.#trustDomain = trustDomain;
+        this.#applyMachines(this.#machines.entries(trustDomain), dirty);
         break;
       }
       case "MeshNetworks":
@@ -145,6 +155,18 @@ export class Registry {
         dirty.everything = true;
         break;
     }
+  }
+
+  #applyMachines(entries: readonly MachineEntry[], dirty: Dirty): void {
+    for (const { name, entry } of entries) this.#applyWorkloadEntry(name, entry, dirty);
+  }
+
+  #applyWorkloadEntry(name: string, config: Config | undefined, dirty: Dirty): void {
+    const objects = this.#objects;
+    const before = objects.workloadEntries.get(name);
+    if (before !== undefined) dirty.workloadEntry(name, mergedWorkloadEntry(before).labels ?? {}, objects);
+    objects.setWorkloadEntry(name, config);
+    if (config !== undefined) dirty.workloadEntry(name, mergedWorkloadEntry(config).labels ?? {}, objects);
   }
 
   #applySlice(name: string, slice: KubeEndpointSlice | undefined, dirty: Dirty): void {

@@ -87,6 +87,7 @@ function remember(known: Map<string, ConfigKey>, changes: readonly ConfigChange[
 const kinds: ReadonlySet<string> = new Set([
   "ServiceEntry",
   "WorkloadEntry",
+  "WorkloadGroup",
   "XBackend",
   "ServiceImport",
   "MeshConfig",

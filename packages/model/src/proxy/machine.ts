@@ -1,0 +1,43 @@
+/** Machines outside of Kubernetes that ask to be registered, as replicas of xds-server tell service-controller of them. */
+import type { Labels } from "../config/selector.ts";
+
+/** A workload, whatever its address and whichever replica it is connected to. */
+export interface MachineKey {
+  readonly namespace: string;
+  /** The WorkloadGroup it asks to be part of. */
+  readonly group: string;
+  readonly network: string;
+  /** The id that the proxy says it has. */
+  readonly instance: string;
+}
+
+export interface Machine {
+  readonly key: MachineKey;
+  readonly address: string;
+  /** `region/zone/subzone`, empty when it does not say. */
+  readonly locality: string;
+  readonly labels: Labels;
+  /** Proven SPIFFE identities. */
+  readonly identities: readonly string[];
+  readonly connectedAtMs: number;
+  /** What it said of its own health last; absent before it has said anything. */
+  readonly health?: { readonly healthy: boolean; readonly message: string; readonly atMs: number };
+}
+
+/** A bucket with a value for each replica of xds-server: all machines that are connected to it. */
+export const machineReportBucket = "machines";
+/** A replica that has not told again for this long is no more. */
+export const machineReportTtlMs = 9_000;
+
+export function machineKeyText({ namespace, group, network, instance }: MachineKey): string {
+  return `${namespace}/${group}/${network}/${instance}`;
+}
+
+export function encodeMachines(machines: readonly Machine[]): Uint8Array {
+  return new TextEncoder().encode(JSON.stringify(machines));
+}
+
+/** @throws SyntaxError */
+export function decodeMachines(value: Uint8Array): readonly Machine[] {
+  return JSON.parse(new TextDecoder().decode(value)) as readonly Machine[];
+}

@@ -1,0 +1,125 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Machine } from "@flotilla/model";
+import type { MachineChange } from "./machine-side.ts";
+import { config, registry } from "./sample-objects.ts";
+
+const identity = "spiffe://cluster.local/ns/n/sa/vm";
+
+function machine(instance: string, over: Partial<Machine> = {}): Machine {
+  return {
+    key: { namespace: "n", group: "vms", network: "", instance },
+    address: "10.9.0.1",
+    locality: "",
+    labels: {},
+    identities: [identity],
+    connectedAtMs: 1_000,
+    ...over,
+  };
+}
+const put = (one: Machine): MachineChange => ({ type: "machine", op: "put", machine: one });
+
+function group(spec: object = {}) {
+  const template = { serviceAccount: "vm", ports: { http: 8080 }, labels: { app: "vm", tier: "a" } };
+  return config("WorkloadGroup", "vms", { metadata: { labels: { tier: "b" } }, template, ...spec });
+}
+
+const entry = config("ServiceEntry", "se", {
+  hosts: ["vm.example"],
+  ports: [{ number: 80, name: "http", protocol: "HTTP" }],
+  resolution: "STATIC",
+  location: "MESH_INTERNAL",
+  workloadSelector: { labels: { app: "vm" } },
+});
+
+function endpointsOf(one: ReturnType<typeof registry>) {
+  return one.state().flatMap((change) => (change.type === "endpoints" && change.op === "put" ? change.value : []));
+}
+
+test("a machine is an endpoint with the labels, ports and identity of its group, whatever comes first", () => {
+  const inputs = [
+    entry,
+    group(),
+    put(machine("m1", { labels: { version: "v1", "istio-locality": "x" }, locality: "r/z" })),
+  ];
+  for (const order of [
+    [0, 1, 2],
+    [2, 1, 0],
+    [1, 2, 0],
+  ]) {
+    const one = registry();
+    for (const index of order) one.apply([inputs[index] as (typeof inputs)[0]]);
+    const [endpoint, ...others] = endpointsOf(one);
+    assert.equal(others.length, 0);
+    assert.deepEqual([endpoint?.addresses, endpoint?.port, endpoint?.locality], [["10.9.0.1"], 8080, "r/z"]);
+    assert.equal(endpoint?.serviceAccount, identity);
+    assert.equal(endpoint?.definedBy, "WorkloadEntry/n/vms-10.9.0.1");
+    const { app, tier, version, "istio-locality": locality } = endpoint?.labels ?? {};
+    assert.deepEqual({ app, tier, version, locality }, { app: "vm", tier: "b", version: "v1", locality: undefined });
+  }
+});
+
+test("a group with a probe takes machines in only while they say that they are healthy", () => {
+  const one = registry();
+  one.apply([entry, group({ probe: { httpGet: { port: 8080 } } }), put(machine("m1"))]);
+  assert.equal(endpointsOf(one).length, 0);
+  one.apply([put(machine("m1", { health: { healthy: true, message: "", atMs: 1 } }))]);
+  assert.equal(endpointsOf(one).length, 1);
+  const { urgent } = one.apply([put(machine("m1", { health: { healthy: false, message: "503", atMs: 2 } }))]);
+  assert.deepEqual([endpointsOf(one).length, urgent], [0, true]);
+});
+
+test("the registration is the machine's, not its address's: one that moves has one endpoint, two of one address have two", () => {
+  const one = registry();
+  one.apply([entry, group(), put(machine("m1"))]);
+  one.apply([put(machine("m1", { address: "10.9.0.2" }))]);
+  assert.deepEqual(
+    endpointsOf(one).map(({ addresses }) => addresses[0]),
+    ["10.9.0.2"],
+  );
+  one.apply([put(machine("m2", { address: "10.9.0.2" }))]);
+  assert.deepEqual(
+    one.problems().map(({ object, reason }) => `${object}: ${reason}`),
+    ["Machine/n/m2: 10.9.0.2 is Machine/n/m1's too: both are kept"],
+  );
+  one.apply([{ type: "machine", op: "delete", key: machine("m1").key }]);
+  assert.deepEqual(
+    endpointsOf(one).map(({ addresses }) => addresses[0]),
+    ["10.9.0.2"],
+  );
+  one.apply([{ type: "machine", op: "delete", key: machine("m2").key }]);
+  assert.equal(endpointsOf(one).length, 0);
+});
+
+const refused = [
+  { name: "without a group", inputs: [put(machine("m1"))], reason: /no such WorkloadGroup/ },
+  {
+    name: "without a proven identity",
+    inputs: [group(), put(machine("m1", { identities: [] }))],
+    reason: /not proven/,
+  },
+  {
+    name: "with another identity",
+    inputs: [group(), put(machine("m1", { identities: ["spiffe://cluster.local/ns/n/sa/other"] }))],
+    reason: /sa\/other, the group's is spiffe:\/\/cluster.local\/ns\/n\/sa\/vm/,
+  },
+];
+for (const { name, inputs, reason } of refused) {
+  test(`a machine ${name} is not registered, and that is said`, () => {
+    const one = registry();
+    one.apply([entry, ...inputs]);
+    assert.equal(endpointsOf(one).length, 0);
+    assert.match(one.problems()[0]?.reason ?? "", reason);
+  });
+}
+
+test("a group that goes takes its machines with it; a trust domain that changes asks for other identities", () => {
+  const one = registry();
+  one.apply([entry, group(), put(machine("m1"))]);
+  one.apply([{ type: "config", op: "delete", key: { kind: "WorkloadGroup", namespace: "n", name: "vms" } }]);
+  assert.equal(endpointsOf(one).length, 0);
+  one.apply([group()]);
+  assert.equal(endpointsOf(one).length, 1);
+  one.apply([config("MeshConfig", "mesh", { trustDomain: "other" })]);
+  assert.equal(endpointsOf(one).length, 0);
+});

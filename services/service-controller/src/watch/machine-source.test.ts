@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { connectBus } from "@flotilla/bus";
+import { encodeMachines, type Machine, machineReportBucket, machineReportTtlMs } from "@flotilla/model";
+import { noopLogger, until } from "@flotilla/runtime";
+import { machineSource } from "./machine-source.ts";
+
+function machine(instance: string, connectedAtMs: number): Machine {
+  const key = { namespace: "n", group: "vms", network: "", instance };
+  return { key, address: `10.9.0.${connectedAtMs}`, locality: "", labels: {}, identities: [], connectedAtMs };
+}
+
+async function world(name: string) {
+  const stop = new AbortController();
+  const bus = await connectBus({ url: `embedded:${name}`, clientName: "t", log: noopLogger }, stop.signal);
+  const values = await bus.keyValue(machineReportBucket);
+  let now = 0;
+  const state = new Map<string, string>();
+  const history: string[] = [];
+  const follow = () => {
+    const source = machineSource({ bus, graceMs: 10_000, log: noopLogger, nowMs: () => now });
+    return (async () => {
+      for await (const { inputs } of source.groups(stop.signal)) {
+        for (const input of inputs) {
+          if (input.type !== "machine") continue;
+          history.push(`${input.op} ${input.op === "put" ? input.machine.key.instance : input.key.instance}`);
+          if (input.op === "put") state.set(input.machine.key.instance, input.machine.address);
+          else state.delete(input.key.instance);
+        }
+      }
+    })();
+  };
+  const text = () =>
+    [...state]
+      .map((pair) => pair.join(" "))
+      .sort()
+      .join(", ");
+  return {
+    history,
+    follow,
+    report: (replica: string, ...machines: readonly Machine[]) => values.put(replica, encodeMachines(machines)),
+    pass: (ms: number) => {
+      now += ms;
+    },
+    is: (expected: string) => until(() => text() === expected, { withinMs: 8_000, what: `${expected}, not ${text()}` }),
+    async end(done: Promise<void>) {
+      stop.abort();
+      await done;
+      await bus[Symbol.asyncDispose]();
+    },
+  };
+}
+
+test("a machine that moves to another replica is never gone; one that stays away is, after the grace", async () => {
+  const { history, follow, report, pass, is, end } = await world("machines-move");
+  await report("one", machine("m1", 1), machine("m2", 2));
+  const done = follow();
+  await is("m1 10.9.0.1, m2 10.9.0.2");
+  await report("one");
+  await report("two", machine("m1", 3));
+  await is("m1 10.9.0.3, m2 10.9.0.2");
+  pass(8_000);
+  await report("two", machine("m1", 3));
+  pass(2_500);
+  await is("m1 10.9.0.3");
+  assert.deepEqual(history, ["put m1", "put m2", "put m1", "delete m2"]);
+  await end(done);
+});
+
+test("a replica that died takes its machines with it after its report is too old and the grace is over", async () => {
+  const { history, follow, report, pass, is, end } = await world("machines-crash");
+  await report("one", machine("m1", 1));
+  const done = follow();
+  await is("m1 10.9.0.1");
+  pass(machineReportTtlMs + 1);
+  // Its proxy finds another replica within the grace.
+  await report("two", machine("m1", 2));
+  await is("m1 10.9.0.2");
+  assert.deepEqual(history, ["put m1", "put m1"]);
+  await end(done);
+});

@@ -1,0 +1,144 @@
+/**
+ * Machines that are connected to any replica of xds-server. One that is on no report stays for the grace, so that it may connect
+ * to another replica, or the replica may come back; then it is gone.
+ */
+import type { Bus } from "@flotilla/bus";
+import {
+  decodeMachines,
+  equalJson,
+  type Machine,
+  machineKeyText,
+  machineReportBucket,
+  machineReportTtlMs,
+} from "@flotilla/model";
+import type { MachineChange } from "@flotilla/registry";
+import { type Logger, Wakeup } from "@flotilla/runtime";
+import type { InputGroup, InputSource } from "./input-source.ts";
+
+export interface MachineSourceOptions {
+  readonly bus: Bus;
+  readonly graceMs: number;
+  readonly log: Logger;
+  readonly nowMs: () => number;
+}
+
+/** What is in the bucket at start comes at once: a pause means that it has all come. */
+const quietMs = 200;
+const sweepMs = 1_000;
+
+export function machineSource(options: MachineSourceOptions): InputSource {
+  const registered = new RegisteredMachines(options);
+  return {
+    name: "machines",
+    problems: () => [],
+    groups: (stop) => followMachines(registered, options, stop),
+    [Symbol.asyncDispose]: async () => undefined,
+  };
+}
+
+async function* followMachines(
+  registered: RegisteredMachines,
+  { bus, nowMs }: MachineSourceOptions,
+  stop: AbortSignal,
+): AsyncGenerator<InputGroup, void, undefined> {
+  const wakeup = new Wakeup();
+  const ended = new AbortController();
+  const running = AbortSignal.any([stop, ended.signal]);
+  let failure: { readonly cause: unknown } | undefined;
+  const values = await bus.keyValue(machineReportBucket, { ttlMs: machineReportTtlMs });
+  const reading = (async () => {
+    for await (const { key, value } of values.watch(running)) {
+      registered.report(key, value);
+      wakeup.wake();
+    }
+  })().catch((cause: unknown) => {
+    failure = { cause };
+    wakeup.wake();
+  });
+  try {
+    while (await wakeup.wait(running, quietMs));
+    if (!running.aborted) yield { inputs: registered.sweep(), eventTimeMs: nowMs() };
+    while (!running.aborted && failure === undefined) {
+      await wakeup.wait(running, sweepMs);
+      const inputs = registered.sweep();
+      if (inputs.length > 0 && !running.aborted) yield { inputs, eventTimeMs: nowMs() };
+    }
+    if (failure !== undefined && !stop.aborted) throw failure.cause;
+  } finally {
+    ended.abort();
+    await reading;
+  }
+}
+
+interface Report {
+  readonly machines: readonly Machine[];
+  readonly atMs: number;
+}
+
+interface Registered {
+  readonly machine: Machine;
+  /** On no report since; absent while it is on one. */
+  readonly lostAtMs?: number;
+}
+
+class RegisteredMachines {
+  readonly #options: MachineSourceOptions;
+  readonly #reports = new Map<string, Report>();
+  readonly #known = new Map<string, Registered>();
+
+  constructor(options: MachineSourceOptions) {
+    this.#options = options;
+  }
+
+  report(replica: string, value: Uint8Array | undefined): void {
+    if (value === undefined) {
+      this.#reports.delete(replica);
+      return;
+    }
+    try {
+      this.#reports.set(replica, { machines: decodeMachines(value), atMs: this.#options.nowMs() });
+    } catch (error) {
+      this.#options.log.warn("a report of machines cannot be read, the one before holds", { replica, error });
+    }
+  }
+
+  /** What has changed since the last call. */
+  sweep(): readonly MachineChange[] {
+    const { graceMs, nowMs } = this.#options;
+    const now = nowMs();
+    const changes: MachineChange[] = [];
+    const connected = this.#connected(now);
+    for (const [text, machine] of connected) {
+      const before = this.#known.get(text);
+      this.#known.set(text, { machine });
+      if (before === undefined || !equalJson(before.machine, machine))
+        changes.push({ type: "machine", op: "put", machine });
+    }
+    for (const [text, { machine, lostAtMs }] of this.#known) {
+      if (connected.has(text)) continue;
+      if (lostAtMs === undefined) this.#known.set(text, { machine, lostAtMs: now });
+      else if (now - lostAtMs >= graceMs) {
+        this.#known.delete(text);
+        changes.push({ type: "machine", op: "delete", key: machine.key });
+      }
+    }
+    return changes;
+  }
+
+  /** On several reports while it moves: the newest connection counts. */
+  #connected(now: number): ReadonlyMap<string, Machine> {
+    const connected = new Map<string, Machine>();
+    for (const [replica, { machines, atMs }] of this.#reports) {
+      if (now - atMs > machineReportTtlMs) {
+        this.#reports.delete(replica);
+        continue;
+      }
+      for (const machine of machines) {
+        const text = machineKeyText(machine.key);
+        const other = connected.get(text);
+        if (other === undefined || other.connectedAtMs < machine.connectedAtMs) connected.set(text, machine);
+      }
+    }
+    return connected;
+  }
+}

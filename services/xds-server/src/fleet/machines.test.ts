@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { connectBus } from "@flotilla/bus";
+import { decodeMachines, type Machine, machineReportBucket } from "@flotilla/model";
+import { noopLogger, until } from "@flotilla/runtime";
+import type { StreamRecord } from "../serve/stream-record.ts";
+import { MachineHealth, publishMachines } from "./machines.ts";
+
+function stream(id: string, metadata: Readonly<Record<string, unknown>>): StreamRecord {
+  const proxy = {
+    id: `${id}.n`,
+    namespace: "n",
+    network: "net",
+    ipAddresses: ["10.9.0.1"],
+    labels: { app: "vm" },
+    locality: { region: "r", zone: "z", subzone: "" },
+    metadata,
+  };
+  return { id, proxy, identities: ["spiffe://td/ns/n/sa/vm"], connectedAtMs: 7 } as unknown as StreamRecord;
+}
+
+test("machines that ask to be registered are told with what they say of their health; others are not", async () => {
+  const stop = new AbortController();
+  await using bus = await connectBus({ url: "embedded:machines-told", clientName: "t", log: noopLogger }, stop.signal);
+  const health = new MachineHealth();
+  const vm = stream("vm", { AUTO_REGISTER_GROUP: "vms" });
+  let streams: readonly StreamRecord[] = [vm, stream("pod", {})];
+  const done = publishMachines(bus, { streams: () => streams, health, log: noopLogger }, stop.signal);
+  let told: readonly Machine[] | undefined;
+  const values = await bus.keyValue(machineReportBucket);
+  const reading = (async () => {
+    for await (const { value } of values.watch(stop.signal)) if (value !== undefined) told = decodeMachines(value);
+  })();
+  await until(() => told?.length === 1, { withinMs: 5_000, what: "one machine" });
+  assert.deepEqual(told?.[0], {
+    key: { namespace: "n", group: "vms", network: "net", instance: "vm.n" },
+    address: "10.9.0.1",
+    locality: "r/z",
+    labels: { app: "vm" },
+    identities: ["spiffe://td/ns/n/sa/vm"],
+    connectedAtMs: 7,
+  });
+  health.observer.health?.(vm, false, "503");
+  await until(() => told?.[0]?.health?.message === "503", { withinMs: 5_000, what: "its health" });
+  streams = [];
+  health.observer.closed?.(vm, "gone");
+  await until(() => told?.length === 0, { withinMs: 5_000, what: "no machine" });
+  assert.equal(health.of(vm), undefined);
+  stop.abort();
+  await Promise.all([done, reading]);
+});

@@ -6,7 +6,7 @@ import { query, type View } from "../../snapshot/view.ts";
 
 /**
  * Automatic mutual TLS, where no rule says otherwise. With the caller's original destination the choice cannot be made by
- * endpoint: all of them have to take it.
+ * endpoint: all of them have to take it. So it is for headless services even when their endpoints are known.
  */
 export function automaticTlsMode(
   view: View,
@@ -15,10 +15,10 @@ export function automaticTlsMode(
   isOriginalDestination: boolean,
 ): "none" | "every-endpoint" | "by-endpoint" {
   if (view.mesh.enableAutoMtls === false || service.meshExternal) return "none";
-  if (isOriginalDestination)
-    return view.read(everyEndpointTakesTls, `${service.namespace}/${service.hostname}/${port.name}`)
-      ? "every-endpoint"
-      : "none";
+  if (isOriginalDestination || service.resolution === "passthrough") {
+    if (!view.read(everyEndpointTakesTls, `${service.namespace}/${service.hostname}/${port.name}`)) return "none";
+    if (isOriginalDestination) return "every-endpoint";
+  }
   return namespaceMode(view, service.namespace) === "DISABLE" ? "none" : "by-endpoint";
 }
 

@@ -57,16 +57,19 @@ function matchConcernsProxy(view: View, match: MatchHead): boolean {
 
 /** A port is inferred only where requests for any port arrive: elsewhere the destination has the listener's. */
 function destinationService(view: View, host: string, listenPort: number): ReturnType<ActionContext["serviceOf"]> {
-  const hostname = view.read(concreteHost, host);
+  const hostname = view.read(concreteHost, `${host}|${listenPort}`);
   if (listenPort !== 0) return { hostname, onlyPort: undefined };
   const [port, ...others] = visibleService(view, host)?.ports ?? [];
   return { hostname, onlyPort: others.length === 0 ? port?.number : undefined };
 }
 
-/** The service that an ExternalName stands for; any other host stands for itself. */
-const concreteHost = query<string, string>("concrete-host", (view, host) => {
+/** By `host|port`: the service that an ExternalName stands for on the ports it has; any other host stands for itself. */
+const concreteHost = query<string, string>("concrete-host", (view, argument) => {
+  const [host = "", port] = argument.split("|");
   const services = view
     .servicesByHost(host)
     .flatMap(({ namespace, hostname }) => view.read(servicesOfName, `${namespace}/${hostname}`));
-  return services.find(({ resolution }) => resolution === "alias")?.kubernetes?.externalName ?? host;
+  const alias = services.find(({ resolution }) => resolution === "alias");
+  const isOnPort = port === "0" || alias?.ports.some(({ number }) => number === Number(port));
+  return (isOnPort ? alias?.kubernetes?.externalName : undefined) ?? host;
 });

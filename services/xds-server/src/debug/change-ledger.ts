@@ -5,20 +5,37 @@ export interface LastChange {
   readonly position: number;
   /** When this replica applied it, milliseconds since the epoch. */
   readonly atMs: number;
-  readonly isRemoved: boolean;
 }
+
+interface Removal {
+  readonly input: string;
+  readonly position: number;
+}
+
+/** Removals are remembered for a while only: what is gone would add up. */
+const maxRemovals = 1_000;
 
 export class ChangeLedger {
   readonly #byInput = new Map<string, LastChange>();
+  #removals: Removal[] = [];
 
   note(changes: readonly Change[], position: number, atMs: number): void {
-    for (const change of changes)
-      this.#byInput.set(inputOf(change), { position, atMs, isRemoved: change.op === "delete" });
+    for (const change of changes) {
+      const input = inputOf(change);
+      if (change.op === "put") this.#byInput.set(input, { position, atMs });
+      else if (this.#byInput.delete(input)) this.#removals.push({ input, position });
+    }
+    if (this.#removals.length > 2 * maxRemovals) this.#removals = this.#removals.slice(-maxRemovals);
   }
 
   /** `input`: an input of the core, by its key. Undefined for what never came as a change. */
   of(input: string): LastChange | undefined {
     return this.#byInput.get(input);
+  }
+
+  /** What was removed by changes after `from` and up to `to`, as far as it is remembered. */
+  removed(from: number, to: number): readonly string[] {
+    return this.#removals.filter(({ position }) => position > from && position <= to).map(({ input }) => input);
   }
 }
 

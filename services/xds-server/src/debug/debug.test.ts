@@ -230,6 +230,26 @@ describe("debug pages", () => {
     assert.equal(told.delivery.acknowledged.position, position);
   });
 
+  it("explain finds the cause among later changes, and what was removed", async () => {
+    const told = () =>
+      json<{ since: { position: number }; change: { causedBy: readonly string[] } }>(
+        "explain?proxyID=web.shop&type=rds&name=80",
+      );
+    const caught = (what: string) =>
+      until(() => server.ads.streams()[0]?.types().get(routes)?.acknowledged?.position === position, soon(what));
+    apply(split(60));
+    apply(aConfig("AuthorizationPolicy", "bank", "another", {}));
+    await caught("routes after two changes");
+    assert.deepEqual((await told()).change.causedBy, ["VirtualService/shop/reviews"]);
+    const { key } = split(60);
+    inputs.delete(JSON.stringify(key));
+    watched.apply([{ type: "config", op: "delete", key }], ++position, "normal");
+    await caught("routes without the rule");
+    assert.deepEqual((await told()).change.causedBy, ["VirtualService/shop/reviews (removed)"]);
+    apply(split(60));
+    await caught("routes with the rule again");
+  });
+
   it("over xDS: syncz is in Envoy's messages, and says which replica answers", async () => {
     const { resources, controlPlane } = await ask("istio.io/debug/syncz", [], "istio-system");
     assert.equal(JSON.parse(controlPlane?.identifier ?? "{}").ID, "replica-1");

@@ -10,7 +10,7 @@ import type { ChangeLedger } from "./change-ledger.ts";
 import { type Difference, jsonDifferences } from "./json-differences.ts";
 import { type DebugPage, plain } from "./page.ts";
 import { aboutProxy, type ProxyPageSources } from "./proxy-pages.ts";
-import type { ResourceHistory } from "./resource-history.ts";
+import type { ResourceChange, ResourceHistory } from "./resource-history.ts";
 import { withoutSecrets } from "./without-secrets.ts";
 
 export interface ExplainSources extends Pick<ProxyPageSources, "core" | "streams" | "fleet"> {
@@ -95,7 +95,7 @@ function explain(sources: ExplainSources, stream: StreamRecord, type: string, na
         : { position: change.position, at: new Date(change.atMs).toISOString() },
     ...(change && {
       change: {
-        causedBy: causesOf(madeFrom, change.position),
+        causedBy: causesOf(sources, madeFrom, change),
         ...(change.before && { versionBefore: change.before.version }),
         differences: differencesOf(change.before, resource),
       },
@@ -121,9 +121,23 @@ function originsOf({ core, ledger }: ExplainSources, inputs: readonly string[]):
   return [...byObject.values()].sort((a, b) => (b.position ?? 0) - (a.position ?? 0));
 }
 
-/** Objects that came with the change; without one, an object that is gone has caused it. */
-function causesOf(madeFrom: readonly Origin[], position: number): readonly string[] {
-  return madeFrom.filter((origin) => origin.position === position).map(({ object }) => object);
+/**
+ * The latest of the objects that changed between the old content and the new one. With none of those there, one that
+ * was removed meanwhile has caused it.
+ */
+function causesOf(
+  { ledger }: ExplainSources,
+  madeFrom: readonly Origin[],
+  { from, position }: ResourceChange,
+): readonly string[] {
+  const positions = madeFrom.flatMap(({ position: at }) =>
+    at !== undefined && at > from && at <= position ? [at] : [],
+  );
+  if (positions.length === 0) {
+    return ledger.removed(from, position).map((input) => `${input.replace(/^config\//, "")} (removed)`);
+  }
+  const latest = Math.max(...positions);
+  return madeFrom.filter(({ position: at }) => at === latest).map(({ object }) => object);
 }
 
 function differencesOf(before: Resource | undefined, after: Resource): readonly Difference[] {

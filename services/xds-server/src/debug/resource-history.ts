@@ -6,7 +6,8 @@ import type { Resource, ResourceSet } from "@flotilla/xds";
 
 export interface ResourceChange {
   readonly before: Resource | undefined;
-  /** In the fleet's sequence: what the new content reflects. */
+  /** In the fleet's sequence: the old content reflects what came up to `from`, the new one what came up to `position`. */
+  readonly from: number;
   readonly position: number;
   readonly atMs: number;
 }
@@ -14,6 +15,7 @@ export interface ResourceChange {
 export interface SetChange {
   readonly before: ResourceSet;
   readonly after: ResourceSet;
+  readonly from: number;
   readonly position: number;
   readonly atMs: number;
   /** Of `after`: new ones and those with another version. */
@@ -32,14 +34,14 @@ export class ResourceHistory {
     this.#maxChanges = maxChanges;
   }
 
-  note({ before, after, position, atMs, changed }: SetChange): void {
+  note({ before, after, from, position, atMs, changed }: SetChange): void {
     const sources = this.#seen.get(after) ?? new WeakSet();
     if (sources.has(before)) return;
     this.#seen.set(after, sources.add(before));
     for (const resource of changed()) {
       const old = before.byName.get(resource.name);
       if (old !== undefined && contentOf(old) === contentOf(resource)) continue;
-      this.#keep(keyOf(after.typeUrl, resource), { before: old, position, atMs });
+      this.#keep(keyOf(after.typeUrl, resource), { before: old, from, position, atMs });
     }
   }
 

@@ -16,6 +16,11 @@ export class Receipts {
     return this.#entries.get(typeUrl)?.serial ?? 0;
   }
 
+  /** Of what was sent last for the type; 0 when nothing was. */
+  lastPosition(typeUrl: string): number {
+    return this.#entries.get(typeUrl)?.sent.position ?? 0;
+  }
+
   sent(typeUrl: string, serial: number, sent: Receipt): void {
     this.#entries.set(typeUrl, { serial, sent, acknowledged: this.#entries.get(typeUrl)?.acknowledged });
   }

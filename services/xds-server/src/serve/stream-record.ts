@@ -47,6 +47,8 @@ export interface Receipt {
 /** Streams that make the same step share the sets. */
 export interface SentChange {
   readonly before: ResourceSet;
+  /** Position that `before` reflected when it was sent. */
+  readonly from: number;
   readonly after: ResourceSet;
   /** Of `after`: new ones and those with another version; computed once for all streams. */
   readonly changed: () => readonly Resource[];

@@ -128,6 +128,7 @@ export class Stream implements Pushable {
   #send({ typeUrl, set, body, version, again }: TurnMessage): PushOutcome {
     const { cache, metrics, observer, source, bodies } = this.#context;
     const before = this.#state.types.get(typeUrl)?.sent;
+    const from = this.#receipts.lastPosition(typeUrl);
     const message = cache.encode(this.#form, body, version, this.#receipts.lastSerial(typeUrl));
     this.#step({ type: "sent", typeUrl, set, body, nonce: message.nonce, again });
     // What is held back has yet to come.
@@ -145,7 +146,7 @@ export class Stream implements Pushable {
     this.#receipts.sent(typeUrl, message.serial, receipt);
     metrics.sent(typeUrl, bytes.length);
     const changed = () => (before === undefined ? [] : bodies.diff(before, set).changed);
-    observer.sent?.(this.record, typeUrl, receipt, before && { before, after: set, changed });
+    observer.sent?.(this.record, typeUrl, receipt, before && { before, from, after: set, changed });
     this.#log.debug("pushed", {
       type: shortName(typeUrl),
       position,

@@ -6,8 +6,9 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
+import { startChild } from "../packages/cli/src/supervise/child-service.ts";
 import { allReady, type ControlPlane, startControlPlane } from "../packages/cli/src/supervise/control-plane.ts";
-import { delay } from "../packages/runtime/src/index.ts";
+import { delay, until } from "../packages/runtime/src/index.ts";
 import { freePorts } from "../packages/servers/src/index.ts";
 import { median } from "../services/xds-server/bench/edit-figures.ts";
 import { reconnect, stuckClient } from "../services/xds-server/bench/own-clients.ts";
@@ -24,6 +25,8 @@ interface Bench {
   readonly address: string;
   /** Of xds-server. */
   readonly pid: number;
+  /** Of all its replicas. */
+  readonly pids: readonly number[];
   readonly healthUrl: string;
 }
 
@@ -56,7 +59,10 @@ async function runRow(row: Row): Promise<void> {
   try {
     await using plane = await startControlPlane({ options, logs: "files", onProgress: () => undefined });
     await allReady(plane, 60_000, () => undefined, new AbortController().signal);
-    print(row, await measure({ row, work, files, ...serverOf(plane) }));
+    await using second = row.replicas === 2 ? await secondReplica(plane) : undefined;
+    const server = serverOf(plane);
+    const both = second && { address: `${server.address},${second.address}`, pids: [server.pid, second.pid] };
+    print(row, await measure({ row, work, files, pids: [server.pid], ...server, ...both }));
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
@@ -68,31 +74,51 @@ function serverOf({ services, layout }: ControlPlane) {
   return { pid: server.pid, healthUrl: server.healthUrl, address: `127.0.0.1:${layout.ports.xds}` };
 }
 
+/** One more xds-server on ports of its own. */
+async function secondReplica(plane: ControlPlane) {
+  const port = await freePorts(5);
+  const [health, http, xds, tls] = [port, port + 1, port + 2, port + 3].map(String) as [string, string, string, string];
+  const ports = { HEALTH_PORT: health, HTTP_PORT: http, XDS_PORT: xds, XDS_TLS_PORT: tls, POD_NAME: "second" };
+  const healthUrl = `http://127.0.0.1:${health}`;
+  const env = { ...plane.environment("xds-server"), ...ports };
+  const child = startChild({ name: "xds-server", env, healthUrl, logFile: undefined });
+  if (child.pid === undefined) throw new Error("the second xds-server has no process of its own");
+  const isReady = () =>
+    fetch(`${healthUrl}/ready`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+  await until(isReady, { withinMs: 30_000, what: "the second xds-server to be ready" });
+  return { address: `127.0.0.1:${xds}`, pid: child.pid, [Symbol.asyncDispose]: () => child[Symbol.asyncDispose]() };
+}
+
 async function measure(bench: Bench): Promise<Figures> {
   const { row, address } = bench;
   if (row.reconnect === true) {
     const { bytes, resources } = await reconnect(address, row.proxies, () => bench.files.editRoute("again"));
     return { "kB a proxy": bytes / row.proxies / 1000, "resources a proxy": resources / row.proxies };
   }
-  const rssBefore = rssMb(bench.pid);
+  const rssNow = () => bench.pids.reduce((sum, pid) => sum + rssMb(pid), 0);
+  const rssBefore = rssNow();
   using _stuck = row.stuck === true ? stuckClient(address) : undefined;
   const unchanged = row.change === "annotations" ? measureUnchanged(bench) : undefined;
   const delivered = await deliveries(bench.healthUrl);
   const report = await runProbe(bench);
   const figures = { ...connectFigures(row, report, rssBefore), ...changeFigures(row, report), ...(await unchanged) };
+  for (const [text, times] of Object.entries(report.errors ?? {})) process.stdout.write(`${times} × ${text}\n`);
   const { count, seconds } = await deliveries(bench.healthUrl);
   const event = { "event → last answer, mean, ms": ((seconds - delivered.seconds) * 1000) / (count - delivered.count) };
   await delay(20_000);
-  return { ...figures, ...(row.triggers > 0 && event), "RSS after they left, × before": rssMb(bench.pid) / rssBefore };
+  return { ...figures, ...(row.triggers > 0 && event), "RSS after they left, × before": rssNow() / rssBefore };
 }
 
-function runProbe({ row, work, files, address, pid }: Bench): Promise<ProbeReport> {
+function runProbe({ row, work, files, address, pids }: Bench): Promise<ProbeReport> {
   const template = join(work, "nodes.json");
   writeFileSync(template, JSON.stringify(nodes(row.views)));
   const commands = { route: files.routeEdit, endpoint: files.endpointEdit, annotations: undefined, none: undefined };
   const triggerCommand = commands[row.change];
   return probe({
-    ...{ binary, address, count: row.proxies, ramp: row.ramp, form: row.form, template, pid },
+    ...{ binary, address, count: row.proxies, ramp: row.ramp, form: row.form, template, pids },
     triggers: row.triggers,
     ...(triggerCommand !== undefined && { triggerCommand }),
     hold: row.change === "annotations" ? "12s" : "3s",
@@ -115,7 +141,7 @@ function connectFigures({ proxies }: Row, { allSyncedMs, server, errors }: Probe
     "all synced, s": allSyncedMs / 1000,
     "CPU a proxy to connect, ms": (server.cpuSyncSeconds * 1000) / proxies,
     "streams a second": (proxies * 1000) / allSyncedMs,
-    "streams refused": Object.values(errors ?? {}).reduce((sum, count) => sum + count, 0),
+    "stream errors at the clients": Object.values(errors ?? {}).reduce((sum, count) => sum + count, 0),
     "RSS before, MB": rssBefore,
     "peak RSS, MB": server.rssPeakMiB * 1.048576,
     "RSS a proxy, kB": ((server.rssEndMiB * 1.048576 - rssBefore) * 1000) / proxies,

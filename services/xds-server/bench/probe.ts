@@ -34,7 +34,7 @@ export interface ProbeRun {
   readonly form: "delta" | "sotw";
   /** File with the nodes. */
   readonly template: string;
-  readonly pid: number;
+  readonly pids: readonly number[];
   readonly triggers: number;
   readonly triggerCommand?: string;
   readonly hold?: string;
@@ -45,12 +45,12 @@ export interface ProbeRun {
 
 /** @throws when not all proxies were synced, or an edit was missed by one. */
 export async function probe(options: ProbeRun): Promise<ProbeReport> {
-  const { binary, address, count, ramp, form, template, pid, triggers, triggerCommand, hold, syncTimeout, out } =
+  const { binary, address, count, ramp, form, template, pids, triggers, triggerCommand, hold, syncTimeout, out } =
     options;
   await run(binary, [
     "load",
     ...["--addr", address, "--count", String(count), "--ramp", ramp, "--delta-share", form === "delta" ? "1" : "0"],
-    ...["--template", template, "--pid", String(pid), "--out", out, "--triggers", String(triggers)],
+    ...["--template", template, "--pid", pids.join(","), "--out", out, "--triggers", String(triggers)],
     ...(triggerCommand === undefined ? [] : ["--trigger-cmd", triggerCommand]),
     ...(hold === undefined ? [] : ["--hold", hold]),
     ...(syncTimeout === undefined ? [] : ["--sync-timeout", syncTimeout]),

@@ -40,6 +40,21 @@ export const settings = {
     default: undefined,
     sentence: "Directory of YAML and JSON files with configuration; followed while running.",
   }),
+  kubeconfig: text({
+    env: "CLUSTER_KUBECONFIG",
+    default: undefined,
+    sentence: "A kubeconfig file of the cluster whose objects are read; in a pod of the cluster none is needed.",
+  }),
+  kubeHost: text({
+    env: "KUBERNETES_SERVICE_HOST",
+    default: undefined,
+    sentence: "The API server as a pod finds it; Kubernetes sets it.",
+  }),
+  kubePort: text({
+    env: "KUBERNETES_SERVICE_PORT",
+    default: "443",
+    sentence: "Its port; Kubernetes sets it.",
+  }),
   revision: text({
     env: "REVISION",
     default: "default",

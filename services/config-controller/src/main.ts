@@ -50,7 +50,7 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
   await using opened = new AsyncDisposableStack();
 
   let report = (): void => undefined;
-  const sources: readonly ConfigSource[] = await openSources(config, () => report());
+  const sources: readonly ConfigSource[] = await openSources(config, log, () => report());
   for (const source of sources) opened.use(source);
   const store = new AggregateStore(sources.map((source) => source.name));
   const problems = () => listProblems(sources, store.conflicts());

@@ -1,8 +1,8 @@
 /** The objects of a directory as configuration. */
-import { isIstioKind, kindNamed } from "@flotilla/kinds";
-import type { Config, ConfigChange } from "@flotilla/model";
-import { configKind, configOf } from "@flotilla/registry/config";
+import type { ConfigChange } from "@flotilla/model";
+import { configKind } from "@flotilla/registry/config";
 import { type Admission, directorySource, type SourceChange } from "@flotilla/sources";
+import { configPut } from "./config-change.ts";
 import type { ConfigGroup, ConfigSource } from "./config-source.ts";
 
 export interface DirectoryOptions {
@@ -28,25 +28,8 @@ export function configDirectory({ path, admission, revision, onProblems }: Direc
 }
 
 function configChange(change: SourceChange, revision: string): readonly ConfigChange[] {
-  if (change.op === "put") {
-    const value = configOf(change.object, change.provenance);
-    if (value === undefined) return [];
-    // One that moves to another revision is gone from here.
-    if (isOfOtherRevision(value, revision)) return [{ type: "config", op: "delete", key: value.key }];
-    return [{ type: "config", op: "put", key: value.key, value }];
-  }
+  if (change.op === "put") return [configPut(change.object, change.provenance, revision) ?? []].flat();
   const { group, namespace, name } = change.key;
   const kind = configKind(`${group}/`, change.key.kind);
   return kind === undefined ? [] : [{ type: "config", op: "delete", key: { kind, namespace, name } }];
-}
-
-function isOfOtherRevision({ key, labels }: Config, revision: string): boolean {
-  const wanted = labels["istio.io/rev"];
-  return wanted !== undefined && wanted !== revision && isIstioKindNamed(key.kind);
-}
-
-/** On Namespaces, Secrets and the like the label says who injects, not who reads. */
-function isIstioKindNamed(name: string): boolean {
-  const kind = kindNamed(name);
-  return kind !== undefined && (isIstioKind(kind) || kind.group === "gateway.networking.k8s.io");
 }

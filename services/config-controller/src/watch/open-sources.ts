@@ -1,16 +1,21 @@
 /** The sources that the settings ask for, the one that wins first. */
+import { loadKubeConfig, openKubeApi } from "@flotilla/kube-api";
 import type { Config } from "@flotilla/model";
 import { meshConfigOf, meshNetworksOf } from "@flotilla/registry/config";
+import type { Logger } from "@flotilla/runtime";
 import type { Settings } from "../config.ts";
 import { configAdmission } from "./admission.ts";
 import type { ConfigSource } from "./config-source.ts";
 import { configDirectory } from "./directory-source.ts";
+import { kubernetesConfig } from "./kubernetes/kubernetes-source.ts";
 import { meshDocument } from "./mesh-source.ts";
 
 export async function openSources(
-  { configDir, meshConfigFile, meshNetworksFile, revision }: Settings,
+  settings: Settings,
+  log: Logger,
   onProblems: () => void,
 ): Promise<readonly ConfigSource[]> {
+  const { configDir, meshConfigFile, meshNetworksFile, revision } = settings;
   const checkMesh = await loadMeshCheck(meshConfigFile ?? meshNetworksFile);
   const directory =
     configDir === undefined
@@ -18,9 +23,25 @@ export async function openSources(
       : [configDirectory({ path: configDir, admission: configAdmission(), revision, onProblems })];
   return [
     ...directory,
+    ...(await kubernetes(settings, log, onProblems)),
     meshDocument({ name: "mesh", path: meshConfigFile, toConfig: meshConfigOf, check: checkMesh, onProblems }),
     meshDocument({ name: "networks", path: meshNetworksFile, toConfig: meshNetworksOf, check: checkMesh, onProblems }),
   ];
+}
+
+async function kubernetes(
+  { kubeconfig, kubeHost, kubePort, revision }: Settings,
+  log: Logger,
+  onProblems: () => void,
+): Promise<readonly ConfigSource[]> {
+  const cluster = await loadKubeConfig({
+    KUBECONFIG: kubeconfig,
+    KUBERNETES_SERVICE_HOST: kubeHost,
+    KUBERNETES_SERVICE_PORT: kubePort,
+  });
+  if (cluster === undefined) return [];
+  const common = { admission: configAdmission(), revision, log, nowMs: Date.now, random: Math.random, onProblems };
+  return [kubernetesConfig({ api: openKubeApi(cluster), ...common })];
 }
 
 /** The messages cost a third of a second and 50 MB to load: not paid by a mesh without documents. */

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { parseSettings } from "@flotilla/runtime";
+import { noopLogger, parseSettings } from "@flotilla/runtime";
 import { AggregateStore } from "../aggregate/aggregate-store.ts";
 import { type AggregateGroup, mergeSources } from "../aggregate/merge-sources.ts";
 import { settings } from "../config.ts";
@@ -56,7 +56,7 @@ test("a directory and mesh documents become one view, and each change of a file 
   const mesh = join(path, "mesh.txt");
   await writeFile(mesh, "trustDomain: one\n");
   const config = parseSettings(settings, { CONFIG_DIR: path, MESH_CONFIG_FILE: mesh });
-  const sources = await openSources(config, () => undefined);
+  const sources = await openSources(config, noopLogger, () => undefined);
   for (const source of sources) cleanup.use(source);
   const store = new AggregateStore(sources.map(({ name }) => name));
   const stop = new AbortController();

@@ -1,0 +1,52 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { ConfigChange, KubeObject } from "@flotilla/model";
+import { configAdmission } from "../admission.ts";
+import { KindTable } from "./kind-table.ts";
+
+function virtualService(name: string, spec: unknown, labels: Readonly<Record<string, string>> = {}): KubeObject {
+  const annotations = { "kubectl.kubernetes.io/last-applied-configuration": "{}", note: "kept" };
+  return {
+    apiVersion: "networking.istio.io/v1",
+    kind: "VirtualService",
+    metadata: { name, namespace: "shop", resourceVersion: "7", labels, annotations },
+    spec,
+  };
+}
+const good = { hosts: ["a"], http: [{ route: [{ destination: { host: "a" } }] }] };
+const table = () => new KindTable({ kind: "VirtualService", admission: configAdmission(), revision: "r", source: "k" });
+const short = (changes: readonly ConfigChange[]) => changes.map(({ op, key }) => `${op} ${key.name}`);
+
+test("what is refused changes nothing of what is in force, and is told with its field", () => {
+  const kinds = table();
+  assert.deepEqual(short(kinds.put(virtualService("a", good))), ["put a"]);
+  assert.deepEqual(short(kinds.put(virtualService("a", { hosts: "no list" }))), []);
+  const [problem] = kinds.problems;
+  assert.equal(problem?.object, "VirtualService/shop/a");
+  assert.match(`${problem?.field}`, /hosts/);
+  assert.deepEqual(short(kinds.put(virtualService("a", good))), ["put a"]);
+  assert.deepEqual(kinds.problems, []);
+});
+
+test("a list takes away what is not in it, refused or not", () => {
+  const kinds = table();
+  kinds.replace([virtualService("a", good), virtualService("b", good), virtualService("c", { hosts: "no list" })]);
+  assert.deepEqual(short(kinds.replace([virtualService("b", good)])), ["delete a", "put b"]);
+  assert.deepEqual(kinds.problems, []);
+  assert.deepEqual(short(kinds.clear()), ["delete b"]);
+});
+
+test("an object that moves to another revision is gone from here, once", () => {
+  const kinds = table();
+  kinds.put(virtualService("a", good));
+  const moved = virtualService("a", good, { "istio.io/rev": "other" });
+  assert.deepEqual(short(kinds.put(moved)), ["delete a"]);
+  assert.deepEqual(short(kinds.put(moved)), []);
+  assert.deepEqual(short(kinds.put(virtualService("a", good, { "istio.io/rev": "r" }))), ["put a"]);
+});
+
+test("what kubectl writes for itself is not carried along", () => {
+  const [change] = table().put(virtualService("a", good));
+  assert.deepEqual(change?.op === "put" && change.value.annotations, { note: "kept" });
+  assert.deepEqual(change?.op === "put" && change.value.provenance, { source: "k", location: "7" });
+});

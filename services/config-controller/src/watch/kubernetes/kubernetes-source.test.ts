@@ -1,0 +1,90 @@
+/** Against an API server of a few lines; kubernetes.integration.test.ts has a real one. */
+import assert from "node:assert/strict";
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { after, test } from "node:test";
+import { openKubeApi } from "@flotilla/kube-api";
+import { noopLogger, until } from "@flotilla/runtime";
+import { configAdmission } from "../admission.ts";
+import type { ConfigGroup } from "../config-source.ts";
+import { kubernetesConfig } from "./kubernetes-source.ts";
+
+const root = "/apis/networking.istio.io/v1";
+const spec = { hosts: ["a"], http: [{ route: [{ destination: { host: "a" } }] }] };
+const objects = new Map<string, unknown>();
+const watchers = new Set<ServerResponse>();
+let isServed = true;
+let version = 1;
+
+const server = createServer((request, response) => {
+  const { pathname, searchParams } = new URL(request.url ?? "/", "http://api");
+  const send = (status: number, body: unknown) => response.writeHead(status).end(JSON.stringify(body));
+  if (pathname === root && isServed) send(200, { resources: [{ name: "virtualservices" }] });
+  else if (pathname === `${root}/virtualservices` && isServed) {
+    if (searchParams.has("watch")) {
+      response.writeHead(200).flushHeaders();
+      watchers.add(response);
+      response.once("close", () => watchers.delete(response));
+    } else send(200, { metadata: { resourceVersion: String(version) }, items: [...objects.values()] });
+  } else send(404, { message: "not found" });
+});
+await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+after(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+function object(name: string, more: object = {}): object {
+  const metadata = { name, namespace: "shop", resourceVersion: String(++version) };
+  return { apiVersion: "networking.istio.io/v1", kind: "VirtualService", metadata, spec, ...more };
+}
+function tell(type: string, one: object): void {
+  for (const watcher of watchers) watcher.write(`${JSON.stringify({ type, object: one })}\n`);
+}
+
+test("kinds are listed and followed; one that vanishes and comes back within a while takes nothing away", async () => {
+  const { port } = server.address() as AddressInfo;
+  const api = openKubeApi({ server: `http://127.0.0.1:${port}`, credentials: async () => ({}) });
+  let now = 1_000;
+  await using source = kubernetesConfig({
+    ...{ api, admission: configAdmission(), revision: "default", log: noopLogger },
+    ...{ nowMs: () => now, random: Math.random, onProblems: () => undefined, discoverMs: 20, vanishedKindMs: 1_000 },
+  });
+  const stop = new AbortController();
+  const groups: ConfigGroup[] = [];
+  const running = (async () => {
+    for await (const group of source.groups(stop.signal)) groups.push(group);
+  })();
+  const told = () => groups.map(({ changes }) => changes.map(({ op, key }) => `${op} ${key.name}`).join(" "));
+  const soon = (what: string) => ({ withinMs: 5_000, what });
+
+  objects.set("a", object("a"));
+  await until(() => groups.length === 1 && watchers.size === 1, soon("the first group"));
+  assert.deepEqual(told(), ["put a"]);
+
+  tell("ADDED", object("b"));
+  tell("ADDED", object("c", { spec: { hosts: 1 } }));
+  await until(() => groups.length === 2 && source.problems().length === 1, soon("the event"));
+  assert.deepEqual(told(), ["put a", "put b"]);
+  assert.equal(source.problems()[0]?.object, "VirtualService/shop/c");
+
+  isServed = false;
+  for (const watcher of watchers) watcher.end();
+  await until(() => watchers.size === 0, soon("the watch to end"));
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  isServed = true;
+  objects.set("b", object("b"));
+  await until(() => watchers.size === 1, soon("the kind to be followed again"));
+  await until(() => groups.length === 3, soon("the list"));
+  assert.equal(told().join().includes("delete"), false);
+
+  isServed = false;
+  for (const watcher of watchers) watcher.end();
+  await until(() => watchers.size === 0, soon("the watch to end"));
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  now += 2_000;
+  await until(() => told().at(-1)?.includes("delete") === true, soon("the objects to go"));
+  assert.equal(told().at(-1), "delete a delete b");
+  stop.abort();
+  await running;
+});

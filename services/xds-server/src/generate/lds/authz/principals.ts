@@ -56,6 +56,7 @@ function single(key: string, value: string, { namespace }: Matching): Principal 
     return create(PrincipalSchema, { identifier: { case: "header", value: headerMatcher(header, value) } });
   switch (key) {
     case "serviceAccounts":
+    case "source.serviceAccount":
       return authenticated(serviceAccount(value, namespace));
     case "source.principal":
       return authenticated(stringMatcher(value, "spiffe://"));

@@ -11,6 +11,7 @@ for (const [given, wanted] of [
   ["stranger/ns/a/sa/b", ["stranger/ns/a/sa/b"]],
   ["*/ns/a/sa/b", ["*/ns/a/sa/b"]],
   ["*", ["*"]],
+  ["old-td/*", ["old-td/*"]],
 ] as const) {
   test(`principal ${given} under the mesh's trust domains`, () => {
     assert.deepEqual(inTrustDomains([given], mesh), wanted);

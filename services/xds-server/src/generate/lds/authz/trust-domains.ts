@@ -11,7 +11,8 @@ export function inTrustDomains(principals: readonly string[], trustDomains: read
 function spellings(principal: string, trustDomains: readonly string[]): readonly string[] {
   const slash = principal.indexOf("/");
   const named = principal.slice(0, Math.max(slash, 0));
-  if (slash < 0 || named === "*") return [principal];
+  // Only what is an identity in full: `domain/ns/NAMESPACE/sa/ACCOUNT`.
+  if (named === "*" || principal.split("/").length !== 5) return [principal];
   const isNamed = (domain: string) => (named.startsWith("*") ? domain.endsWith(named.slice(1)) : domain === named);
   if (named !== localDomain && !trustDomains.some(isNamed)) return [principal];
   return trustDomains.map((domain) => (isNamed(domain) ? principal : domain + principal.slice(slash)));

@@ -1,6 +1,5 @@
 /**
- * For tests: a real kube-apiserver with its etcd, found as envtest finds them (TEST_ASSET_KUBE_APISERVER and TEST_ASSET_ETCD,
- * or both in KUBEBUILDER_ASSETS). Undefined where there is none, which fails when CI is true: the caller skips, loudly.
+ * For tests: a real kube-apiserver with its etcd, found as kube-assets.ts says. Undefined where there is none, which fails when CI is true: the caller skips, loudly.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { generateKeyPairSync, randomUUID } from "node:crypto";
@@ -11,6 +10,7 @@ import { join } from "node:path";
 import { until } from "@flotilla/runtime";
 import { freePort } from "@flotilla/servers";
 import { type KubeApi, openKubeApi } from "./kube-api.ts";
+import { kubeAsset } from "./kube-assets.ts";
 import { loadKubeConfig } from "./kube-config.ts";
 
 export interface RunningApiserver extends AsyncDisposable {
@@ -21,7 +21,7 @@ export interface RunningApiserver extends AsyncDisposable {
 type Env = Readonly<Record<string, string | undefined>>;
 
 export const whyNoApiserver =
-  "no kube-apiserver: set TEST_ASSET_KUBE_APISERVER and TEST_ASSET_ETCD, or KUBEBUILDER_ASSETS";
+  "no kube-apiserver: run scripts/build-kube.ts, or set TEST_ASSET_KUBE_APISERVER and TEST_ASSET_ETCD, or KUBEBUILDER_ASSETS";
 
 export async function startKubeApiserver(env: Env): Promise<RunningApiserver | undefined> {
   const [apiserver, etcd] = [await find(env, "kube-apiserver"), await find(env, "etcd")];
@@ -80,10 +80,7 @@ export async function startKubeApiserver(env: Env): Promise<RunningApiserver | u
 }
 
 async function find(env: Env, name: string): Promise<string | undefined> {
-  const own = env[`TEST_ASSET_${name.toUpperCase().replaceAll("-", "_")}`];
-  const assets = env["KUBEBUILDER_ASSETS"];
-  const path = own ?? (assets === undefined ? undefined : join(assets, name));
-  if (path === undefined) return undefined;
+  const path = kubeAsset(env, name);
   return access(path).then(
     () => path,
     () => undefined,

@@ -56,6 +56,7 @@ function run(form: Form, seed: number): number {
   // Two replicas hold equal resources, and share no object.
   const replicas = [replica(world), replica(world)];
   let refusing = 0;
+  let step = 0;
   const client = new ClientState({ form, check: () => (next() < refusing ? "cannot use this" : undefined) });
   const open = () => new Loopback({ client, ...pick(replicas) });
   let stream = open();
@@ -91,10 +92,10 @@ function run(form: Form, seed: number): number {
     () => resubscribe(pick(typeUrls)),
     () => void stream.serverReads(),
     () => void stream.clientReads(),
-    () => void stream.serverWrites(),
+    () => void stream.serverWrites({ endpointsFirst: step % 2 === 0 }),
     () => void stream.serverReads(),
     () => void stream.clientReads(),
-    () => void stream.serverWrites(),
+    () => void stream.serverWrites({ endpointsFirst: step % 2 === 0 }),
     () => void stream.serverWrites({ patient: false }),
     () => {
       refusing = next() < 0.3 ? 0.3 : 0;
@@ -104,7 +105,7 @@ function run(form: Form, seed: number): number {
     },
     () => stream.settle(),
   ];
-  for (let i = 0; i < 60; i++) pick(actions)();
+  for (; step < 60; step++) pick(actions)();
 
   // A refused message is tried again with the next change of its type, so each type gets one more.
   refusing = 0;

@@ -69,7 +69,7 @@ class Server {
   }
 
   /** Everything that may go now: `cds a b -c`. */
-  write(): readonly string[] {
+  write({ endpointsFirst = false } = {}): readonly string[] {
     const out: string[] = [];
     for (;;) {
       const turn = takeTurn(this.state, {
@@ -77,6 +77,7 @@ class Server {
         bodies: this.#bodies,
         nowMs: this.nowMs,
         orderWaitMs: waitMs,
+        endpointsFirst,
         setOf: (typeUrl, { wildcard, names }) => {
           const all = this.#world.get(typeUrl);
           if (all === undefined || wildcard) return all;
@@ -135,6 +136,21 @@ describe("make before break", () => {
       server.accept(cluster);
       assert.deepEqual(server.write(), form === "delta" ? ["eds -b"] : ["eds b"]);
     }
+  });
+
+  it("lost endpoints overtake clusters that are due; those of a changed cluster go again with it", () => {
+    for (const form of ["sotw", "delta"] as const) {
+      const server = new Server(form, world);
+      server.change({ [cluster]: { a: "1", b: "2" }, [endpoint]: { a: "fewer", b: "1" }, [route]: { r: "to b" } });
+      const clusters = form === "delta" ? "cds b" : "cds a b";
+      assert.deepEqual(server.write({ endpointsFirst: true }), ["eds a", clusters, "eds b"]);
+    }
+  });
+
+  it("lost endpoints overtake no removal: a cluster in use keeps its endpoints", () => {
+    const server = new Server("delta", world);
+    server.change({ [cluster]: { a: "1" }, [endpoint]: { a: "1" }, [route]: { r: "elsewhere" } });
+    assert.deepEqual(server.write({ endpointsFirst: true }), ["rds r"]);
   });
 
   it("a renamed cluster is there twice for a while", () => {

@@ -20,6 +20,8 @@ export interface TurnOptions {
   readonly nowMs: number;
   /** A client that does not answer, or does not ask for what it needs, holds back its own routes no longer than this. */
   readonly orderWaitMs: number;
+  /** Endpoints were lost: a push of endpoints overtakes one of clusters. */
+  readonly endpointsFirst?: boolean;
 }
 
 export interface Turn {
@@ -45,7 +47,7 @@ export function takeTurn(before: StreamState, options: TurnOptions): Turn {
   for (;;) {
     let waiting = false;
     let settled = false;
-    for (const typeUrl of inSendOrder(dueTypes(state))) {
+    for (const typeUrl of inTurn(state, options.endpointsFirst === true)) {
       const outcome = look(state, typeUrl, isPatient, options);
       if (outcome === "wait") waiting = true;
       else if ("typeUrl" in outcome) return { state, message: outcome };
@@ -104,6 +106,14 @@ function removalsMustWait({ types: known }: StreamState, typeUrl: string): boole
   if (typeUrl === types.cluster) return routes;
   // Endpoints go with their cluster: while it is in use they stay.
   return typeUrl === types.endpoint && (routes || isUnsettled(known.get(types.cluster)));
+}
+
+/** Endpoints are bound to the clusters that the client has, so they may go before newer ones; answers keep their place. */
+function inTurn(state: StreamState, endpointsFirst: boolean): readonly string[] {
+  const due = inSendOrder(dueTypes(state));
+  const endpoints = state.types.get(types.endpoint)?.due;
+  if (!endpointsFirst || endpoints === undefined || isAnswer(endpoints)) return due;
+  return [types.endpoint, ...due.filter((typeUrl) => typeUrl !== types.endpoint)];
 }
 
 function dueTypes({ types: known }: StreamState): readonly string[] {

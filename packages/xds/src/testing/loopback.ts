@@ -69,7 +69,7 @@ export class Loopback {
   }
 
   /** The server writes one message if it has one; with `patient` false it no longer waits for the client. */
-  serverWrites({ patient = true } = {}): boolean {
+  serverWrites({ patient = true, endpointsFirst = false } = {}): boolean {
     const { client, bodies, world, pick } = this.#options;
     if (!patient) this.#nowMs += 1_000_000;
     const { state, message } = takeTurn(this.state, {
@@ -77,6 +77,7 @@ export class Loopback {
       bodies,
       nowMs: this.#nowMs,
       orderWaitMs: 1_000,
+      endpointsFirst,
       setOf: (typeUrl, { wildcard, names }) => {
         const all = world(typeUrl);
         return all === undefined || wildcard ? all : pick(all, names.key);

@@ -93,6 +93,7 @@ export class Stream implements Pushable {
       bodies,
       nowMs: now(),
       orderWaitMs: limits.orderWaitMs,
+      endpointsFirst: this.#urgency === "urgent",
       setOf: (typeUrl, subscription) => this.#setOf(typeUrl, subscription),
     });
     this.#state = turn.state;

@@ -83,7 +83,11 @@ function applyBatch(
   pushMetrics.applied(ms / 1000);
   pushMetrics.debounced(waitedMs / 1000);
   for (const type of new Set(changes.map(triggerOf))) pushMetrics.triggered(type);
-  log.debug("applied", { changes: changes.length, position, urgency, ms: Math.round(ms) });
+  log.debug("applied", {
+    ...{ changes: changes.length, position, urgency, ms: Math.round(ms) },
+    // Enough to know what it was about; a first snapshot has thousands.
+    objects: changes.slice(0, 3).map(keyText),
+  });
 }
 
 /** As istiod groups the reasons of its pushes. */

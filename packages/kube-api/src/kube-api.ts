@@ -39,6 +39,8 @@ const maxAnswerBytes = 64 * 1024 * 1024;
 
 export function openKubeApi(config: KubeConfig): KubeApi {
   const agent = new Agent({ keepAlive: true, maxSockets: 8 });
+  // A watch keeps its connection for minutes: it must not take one from the requests, or from another watch.
+  const watching = new Agent();
   const call = <T>(method: string, path: string, body?: unknown): Promise<T> =>
     answer<T>(config, agent, { method, path, body });
   return {
@@ -47,8 +49,11 @@ export function openKubeApi(config: KubeConfig): KubeApi {
     create: (path, object) => call("POST", path, object),
     replace: (path, object) => call("PUT", path, object),
     delete: async (path) => (await absent(call("DELETE", path))) !== undefined,
-    lines: (path, stop) => lines(config, agent, path, stop),
-    [Symbol.dispose]: () => agent.destroy(),
+    lines: (path, stop) => lines(config, watching, path, stop),
+    [Symbol.dispose]: () => {
+      agent.destroy();
+      watching.destroy();
+    },
   };
 }
 

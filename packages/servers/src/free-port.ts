@@ -3,10 +3,8 @@ import { randomInt } from "node:crypto";
 import { createServer } from "node:net";
 import { ServersError } from "./errors.ts";
 
-export async function freePort(): Promise<number> {
-  const port = await listenOnce(0);
-  if (port === undefined) throw new ServersError("SERVER_FAILED", "the system gives no port");
-  return port;
+export function freePort(): Promise<number> {
+  return freePorts(1);
 }
 
 /**

@@ -33,6 +33,8 @@ export interface Plan {
   readonly scheme: string;
   /** What it is started with; may prepare files in the directory. */
   readonly args: (directory: string, port: number) => readonly string[] | Promise<readonly string[]>;
+  /** What it answers to `question` when it can be used: one that reads its data back listens before that. */
+  readonly ready?: { readonly question: string; readonly answer: string };
 }
 
 /** Large enough for the endpoints of the largest service, packed; the server's own limit is 64 MB. */
@@ -52,6 +54,7 @@ const nats: Plan = {
 const redis: Plan = {
   name: "redis",
   scheme: "redis",
+  ready: { question: "PING\r\n", answer: "+PONG" },
   args: (directory, port) => {
     const data = join(directory, "redis");
     mkdirSync(data, { recursive: true });
@@ -90,7 +93,7 @@ export async function start(plan: Plan, options: StartOptions): Promise<RunningS
 }
 
 async function launch(
-  { name, scheme, args }: Plan,
+  { name, scheme, args, ready }: Plan,
   binary: string,
   directory: string,
   port: number,
@@ -118,7 +121,7 @@ async function launch(
     await exited;
   };
   try {
-    await listening(child, name, port, logFile);
+    await listening(child, { name, port, logFile, ready });
   } catch (error) {
     await end("SIGKILL");
     throw error;
@@ -136,7 +139,14 @@ async function launch(
   };
 }
 
-async function listening(child: ChildProcess, name: string, port: number, logFile: string): Promise<void> {
+interface Awaited {
+  readonly name: string;
+  readonly port: number;
+  readonly logFile: string;
+  readonly ready: Plan["ready"];
+}
+
+async function listening(child: ChildProcess, { name, port, logFile, ready }: Awaited): Promise<void> {
   const deadline = performance.now() + readyWithinMs;
   while (performance.now() < deadline) {
     if (hasEnded(child)) {
@@ -146,7 +156,7 @@ async function listening(child: ChildProcess, name: string, port: number, logFil
         `${name} ended with ${how}: ${readFileSync(logFile, "utf8").slice(-500)}`,
       );
     }
-    if (await accepts(port)) return;
+    if (await (ready === undefined ? accepts(port) : answers(port, ready))) return;
     await delay(10);
   }
   throw new ServersError("SERVER_FAILED", `${name} does not listen on port ${port}, its log is ${logFile}`);
@@ -160,6 +170,21 @@ function accepts(port: number): Promise<boolean> {
       done(true);
     });
     socket.once("error", () => done(false));
+  });
+}
+
+function answers(port: number, { question, answer }: NonNullable<Plan["ready"]>): Promise<boolean> {
+  return new Promise((done) => {
+    const socket = connect({ host: "127.0.0.1", port });
+    const end = (isReady: boolean): void => {
+      socket.destroy();
+      done(isReady);
+    };
+    socket.setTimeout(500, () => end(false));
+    socket.once("connect", () => socket.write(question));
+    socket.once("data", (bytes) => end(bytes.toString("latin1").startsWith(answer)));
+    socket.once("error", () => end(false));
+    socket.once("close", () => done(false));
   });
 }
 

@@ -33,6 +33,8 @@ const stream = run({
   // A file that forgot a handle must not hold up all others; the NATS client, for one, keeps a heartbeat timer of
   // consumers whose server was killed.
   forceExit: true,
+  // A background compiler that waits for a collection, and an exit that waits for the background, wait for ever.
+  execArgv: ["--no-concurrent-sparkplug"],
 });
 stream.on("test:pass", ({ skip, details }) => {
   if (details.type === "suite") return;

@@ -18,8 +18,10 @@ export {
   type OwnerReference,
   objectKey,
 } from "./config/kube-object.ts";
+export { isEmptySelector, type LabelSelector, matchesSelector } from "./config/label-selector.ts";
 export { type Labels, matchesLabels } from "./config/selector.ts";
 export { type Endpoint, type EndpointHealth, type EndpointsKey, endpointsKeyText } from "./endpoint/endpoint.ts";
+export { type DiscoverySelectors, discoverySelectors, isDiscovered } from "./mesh/discovery.ts";
 export { applyMeshConfig, applyProxyConfig } from "./mesh/merge.ts";
 export { defaultMeshConfig, defaultProxyConfig, type Json, type JsonObject } from "./mesh/mesh-config.ts";
 export { isIpAddress, isIpv4, isIpv6, parseCidr, rangeBits } from "./names/address.ts";

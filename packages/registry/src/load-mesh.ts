@@ -3,6 +3,7 @@ import type { Change, ConfigChange, ConfigKey, JsonObject, KubeObject } from "@f
 import { configOf } from "./config/config-of.ts";
 import { configKind } from "./config/kinds.ts";
 import { meshConfigOf, meshNetworksOf } from "./config/mesh-documents.ts";
+import { DiscoveryFilter } from "./discovery/discovery-filter.ts";
 import { Registry } from "./registry/registry.ts";
 import { isRegistryObject, type RegistryInput } from "./registry/registry-input.ts";
 import { type RegistrySettings, registrySettingsFromEnv } from "./settings.ts";
@@ -38,6 +39,7 @@ export function loadMesh(
 
 function meshOf(settings: RegistrySettings): Mesh {
   const registry = new Registry(settings);
+  const discovery = new DiscoveryFilter();
   return {
     registry,
     apply({ put = [], delete: gone = [], mesh, networks }) {
@@ -57,9 +59,14 @@ function meshOf(settings: RegistrySettings): Mesh {
         const key: ConfigKey = { kind: object.kind, namespace, name };
         if (isRegistryObject(object)) objects.push({ type: "object", op: "delete", key });
       }
-      return [...config, ...registry.apply([...config, ...objects]).changes];
+      const inView = discovery.apply<ConfigChange | RegistryInput>([...config, ...objects]);
+      return [...inView.filter(isConfig), ...registry.apply(inView).changes];
     },
   };
+}
+
+function isConfig(change: RegistryInput): change is ConfigChange {
+  return change.type === "config";
 }
 
 function putConfig(value: ReturnType<typeof meshConfigOf> | NonNullable<ReturnType<typeof configOf>>): ConfigChange {

@@ -1,3 +1,4 @@
+export { DiscoveryFilter } from "../discovery/discovery-filter.ts";
 export { configOf } from "./config-of.ts";
 export { configKind } from "./kinds.ts";
 export { meshConfigKey, meshConfigOf, meshNetworksKey, meshNetworksOf } from "./mesh-documents.ts";

@@ -11,6 +11,7 @@ import { networkLabel } from "../convert/labels.ts";
 import { type MeshNetworksSpec, networkLookup } from "../convert/network.ts";
 import type { EndpointContext } from "../convert/pod.ts";
 import { mergedWorkloadEntry } from "../convert/workload-entry.ts";
+import { DiscoveryFilter } from "../discovery/discovery-filter.ts";
 import type { KubeEndpointSlice, KubeNode, KubePod, KubeService } from "../kube.ts";
 import { withoutNulls } from "../kube-check.ts";
 import type { RegistrySettings } from "../settings.ts";
@@ -39,6 +40,7 @@ export class Registry {
   readonly #consul: ConsulSide;
   readonly #machines: MachineSide;
   readonly #shard: string;
+  readonly #discovery = new DiscoveryFilter();
   #trustDomain = "cluster.local";
   #networks: MeshNetworksSpec | undefined;
 
@@ -53,7 +55,7 @@ export class Registry {
 
   apply(inputs: readonly RegistryInput[]): RegistryUpdate {
     const dirty = new Dirty();
-    for (const input of inputs) {
+    for (const input of this.#inView(inputs)) {
       if (input.type === "config") this.#applyConfig(input.key, input.op === "put" ? input.value : undefined, dirty);
       else if (input.type === "cluster") continue;
       else if (input.type === "machine")
@@ -77,10 +79,18 @@ export class Registry {
 
   problems(): readonly RegistryProblem[] {
     return [
+      ...this.#discovery.problems(),
       ...findProblems(this.#objects, this.#published.services()),
       ...this.#consul.problems(),
       ...this.#machines.problems(this.#trustDomain),
     ];
+  }
+
+  /** What discoverySelectors leave of Kubernetes' objects; who publishes configuration has left out its own. */
+  #inView(inputs: readonly RegistryInput[]): readonly RegistryInput[] {
+    return inputs.flatMap((input) =>
+      input.type === "config" && input.key.kind !== "MeshConfig" ? [input] : this.#discovery.apply([input]),
+    );
   }
 
   #applyObject(key: ConfigKey, object: KubeObject | undefined, dirty: Dirty): void {

@@ -3,10 +3,10 @@
  * selectors (`config` of the ConfigMap istio-sidecar-injector) and one with values (`values`).
  */
 import { parseTemplate, sprigFunctions, type Template, TemplateError } from "@flotilla/gotemplate";
+import type { LabelSelector } from "@flotilla/model";
 import { parse } from "yaml";
 import { WebhookError } from "../errors.ts";
 import type { Json, Texts } from "./pod.ts";
-import type { LabelSelector } from "./selector.ts";
 import { templateFunctions } from "./template-functions.ts";
 
 export interface InjectionConfig {

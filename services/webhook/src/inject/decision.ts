@@ -1,8 +1,9 @@
 /** Is a pod to be injected? The pod's own word counts first, then the selectors of the configuration, then its policy. */
+
+import { isEmptySelector, type LabelSelector, matchesSelector } from "@flotilla/model";
 import { names } from "./annotations.ts";
 import type { InjectionConfig } from "./config.ts";
 import type { Pod, Texts } from "./pod.ts";
-import { isEmptySelector, type LabelSelector, matchesSelector } from "./selector.ts";
 
 export interface Decision {
   readonly inject: boolean;

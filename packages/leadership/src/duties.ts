@@ -1,0 +1,14 @@
+/** The locks of duties that one process of a mesh has at a time, named as istiod names its own. */
+export const duties = {
+  /** The ConfigMap of the roots in every namespace. */
+  namespaces: "istio-namespace-controller-election",
+  /** Addresses of gateways in the status of Ingresses. */
+  ingressStatus: "istio-leader",
+  /** Conditions in the status of configuration objects. */
+  objectStatus: "istio-status-leader",
+  gatewayStatus: "istio-gateway-status-leader",
+  /** Addresses given to ServiceEntries without one. */
+  addresses: "istio-ip-autoallocate",
+  trustBundle: "istio-clustertrustbundle-controller-election",
+  serviceExports: "istio-serviceexport-controller-election",
+} as const;

@@ -1,0 +1,135 @@
+/**
+ * A Lease object of the Kubernetes API, held as client-go's leader election holds one, so that both respect each other: a
+ * holder who is silent for the time he wrote into it has lost it, by the observer's own clock. Over that, a newer version gets
+ * it from an older one: it names itself in an annotation, and the holder lets go.
+ */
+import { type KubeApi, KubeError } from "@flotilla/kube-api";
+import { type Candidate, isPreferred, wins } from "./candidate.ts";
+import { holderOf, type LeaseObject, Nominee, renewed } from "./lease-object.ts";
+
+export interface KubernetesLeaseOptions {
+  readonly api: KubeApi;
+  readonly namespace: string;
+  readonly name: string;
+  readonly candidate: Candidate;
+  /** After this silence another may take it; whole seconds. */
+  readonly ttlMs: number;
+  /** Grows evenly: what is measured is time that passed. */
+  readonly nowMs: () => number;
+  /** Written for people and for client-go, which shows but does not trust it. */
+  readonly wallClockMs: () => number;
+}
+
+export class KubernetesLease {
+  readonly #options: KubernetesLeaseOptions;
+  readonly #path: string;
+  readonly #nominee = new Nominee();
+  #until = Number.NEGATIVE_INFINITY;
+  /** What was last seen, and since when: it is silent for that long. */
+  #seen: { readonly record: string; readonly sinceMs: number } | undefined;
+  #isYielding = false;
+
+  constructor(options: KubernetesLeaseOptions) {
+    this.#options = options;
+    this.#path = `/apis/coordination.k8s.io/v1/namespaces/${options.namespace}/leases`;
+  }
+
+  /** As far as is known here: false well before somebody else can have it. */
+  get isHeld(): boolean {
+    return this.#options.nowMs() < this.#until;
+  }
+
+  /**
+   * Takes or keeps it; to be called several times in half of `ttlMs`. False when somebody else has it or should get it: duties
+   * end then, for the next call hands it over. @throws KubeError
+   */
+  async hold(): Promise<boolean> {
+    const { api, name, candidate } = this.#options;
+    const lease = await api.get<LeaseObject>(`${this.#path}/${name}`);
+    this.#observe(lease);
+    if (lease === undefined) return this.#write(undefined);
+    const nominee = this.#nominee.of(lease, this.#options.nowMs(), this.#options.ttlMs);
+    if (lease.spec?.holderIdentity === candidate.holder) return this.#keep(lease, nominee);
+    this.#isYielding = false;
+    if (this.#isFree(lease)) {
+      const isFirst = nominee === undefined || nominee.holder === candidate.holder || wins(candidate, nominee);
+      return isFirst ? this.#write(lease) : this.#lose();
+    }
+    const holder = holderOf(lease);
+    if (holder !== undefined && isPreferred(candidate, holder)) await this.#nominate(lease, nominee);
+    return this.#lose();
+  }
+
+  /** Somebody else may have it at once. @throws KubeError */
+  async release(): Promise<void> {
+    const { api, name, candidate } = this.#options;
+    this.#lose();
+    this.#isYielding = false;
+    const lease = await api.get<LeaseObject>(`${this.#path}/${name}`);
+    if (lease?.spec?.holderIdentity === candidate.holder) await this.#free(lease);
+  }
+
+  async #keep(lease: LeaseObject, nominee: Candidate | undefined): Promise<boolean> {
+    const { candidate } = this.#options;
+    if (nominee === undefined || !isPreferred(nominee, candidate)) return this.#write(lease);
+    this.#lose();
+    // The duties get the time between two calls to end, so that two never do them.
+    if (this.#isYielding) await this.#free(lease);
+    this.#isYielding = true;
+    return false;
+  }
+
+  async #write(lease: LeaseObject | undefined): Promise<boolean> {
+    const { nowMs, ttlMs } = this.#options;
+    const askedMs = nowMs();
+    if (!(await this.#put(renewed(lease, this.#options), lease)))
+      // A nominee may have been faster with its annotation: what is held is held until then.
+      return lease?.spec?.holderIdentity === this.#options.candidate.holder ? this.isHeld : this.#lose();
+    this.#isYielding = false;
+    // Half: whoever cannot renew it has ended its duties long before another begins them.
+    this.#until = askedMs + ttlMs / 2;
+    return true;
+  }
+
+  async #nominate(lease: LeaseObject, other: Candidate | undefined): Promise<void> {
+    const { candidate, wallClockMs } = this.#options;
+    if (other !== undefined && other.holder !== candidate.holder && !wins(candidate, other)) return;
+    await this.#put(Nominee.write(lease, candidate, wallClockMs()), lease);
+  }
+
+  async #free(lease: LeaseObject): Promise<void> {
+    const spec = { ...lease.spec, holderIdentity: "", leaseDurationSeconds: 1 };
+    await this.#put({ ...lease, spec }, lease);
+  }
+
+  /** False when somebody was faster. */
+  async #put(lease: LeaseObject, before: LeaseObject | undefined): Promise<boolean> {
+    const { api, name } = this.#options;
+    try {
+      if (before === undefined) await api.create(this.#path, lease);
+      else await api.replace(`${this.#path}/${name}`, lease);
+      return true;
+    } catch (error) {
+      if (error instanceof KubeError && error.code === "KUBE_CONFLICT") return false;
+      throw error;
+    }
+  }
+
+  /** Only the holder's own words count: nominees write into the object too. */
+  #observe(lease: LeaseObject | undefined): void {
+    const { holderIdentity, renewTime, acquireTime } = lease?.spec ?? {};
+    const record = JSON.stringify([lease?.metadata.uid, holderIdentity, renewTime, acquireTime]);
+    if (this.#seen?.record !== record) this.#seen = { record, sinceMs: this.#options.nowMs() };
+  }
+
+  #isFree({ spec }: LeaseObject): boolean {
+    if (!spec?.holderIdentity) return true;
+    const ttlMs = (spec.leaseDurationSeconds ?? 0) * 1_000;
+    return this.#seen !== undefined && this.#options.nowMs() - this.#seen.sinceMs > ttlMs;
+  }
+
+  #lose(): false {
+    this.#until = Number.NEGATIVE_INFINITY;
+    return false;
+  }
+}

@@ -1,0 +1,82 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { aborted, noopLogger, until } from "@flotilla/runtime";
+import type { DutyLease } from "./duty-lease.ts";
+import { Leadership } from "./leadership.ts";
+
+/** A lease that the test gives and takes. */
+function lease() {
+  const state = { isHeld: false, released: 0, fails: false };
+  const it: DutyLease = {
+    get isHeld() {
+      return state.isHeld;
+    },
+    hold: () => (state.fails ? new Promise<boolean>(() => undefined) : Promise.resolve(state.isHeld)),
+    release: () => {
+      state.released++;
+      state.isHeld = false;
+      return Promise.resolve();
+    },
+  };
+  return { state, it };
+}
+const soon = (what: string) => ({ withinMs: 5_000, what });
+
+test("the duty is done while the lease is held, and the lease released at the end", async () => {
+  const { state, it } = lease();
+  const stop = new AbortController();
+  const told: boolean[] = [];
+  let working = 0;
+  const leadership = new Leadership({
+    ...{ lease: it, duty: "lock", log: noopLogger, everyMs: 5, onChange: (leads) => told.push(leads) },
+  });
+  const running = leadership.run(async (end) => {
+    working++;
+    await aborted(end);
+    working--;
+  }, stop.signal);
+  state.isHeld = true;
+  await until(() => working === 1, soon("the duty"));
+  state.isHeld = false;
+  await until(() => working === 0, soon("its end"));
+  state.isHeld = true;
+  await until(() => working === 1, soon("the duty again"));
+  stop.abort();
+  await running;
+  assert.deepEqual([working, state.released, told], [0, 1, [true, false, true, false]]);
+});
+
+test("a lease that runs out while it is asked for ends the duty", async () => {
+  const { state, it } = lease();
+  const stop = new AbortController();
+  let working = 0;
+  const running = new Leadership({ lease: it, duty: "lock", log: noopLogger, everyMs: 5 }).run(async (end) => {
+    working++;
+    await aborted(end);
+    working--;
+  }, stop.signal);
+  state.isHeld = true;
+  await until(() => working === 1, soon("the duty"));
+  state.fails = true;
+  state.isHeld = false;
+  await until(() => working === 0, soon("its end"));
+  stop.abort();
+  await running;
+});
+
+test("who fails lets go and tries again later", async () => {
+  const { state, it } = lease();
+  const stop = new AbortController();
+  let begun = 0;
+  const options = { lease: it, duty: "lock", log: noopLogger, everyMs: 5, awayMs: 20 };
+  const running = new Leadership(options).run(() => {
+    begun++;
+    return Promise.reject(new Error("forbidden"));
+  }, stop.signal);
+  state.isHeld = true;
+  await until(() => state.released === 1, soon("the release"));
+  state.isHeld = true;
+  await until(() => begun === 2, soon("the next attempt"));
+  stop.abort();
+  await running;
+});

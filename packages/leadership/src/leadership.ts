@@ -1,0 +1,117 @@
+/**
+ * Does a duty while its lease is held: asks for the lease again and again, begins when it is held, and ends the duty before
+ * anybody else can begin it. Who cannot do its duty lets go, so that another may try.
+ */
+import { aborted, delay, type Logger, orAborted } from "@flotilla/runtime";
+import type { DutyLease } from "./duty-lease.ts";
+
+export interface LeadershipOptions {
+  readonly lease: DutyLease;
+  /** The name of the lock, for the log. */
+  readonly duty: string;
+  readonly log: Logger;
+  /** Between two calls for the lease: several fit into half of its time. */
+  readonly everyMs?: number;
+  /** Who failed stays away for this long. */
+  readonly awayMs?: number;
+  readonly onChange?: (leads: boolean) => void;
+}
+
+interface Term {
+  readonly end: AbortController;
+  readonly done: Promise<void>;
+  failure: unknown;
+}
+
+export class Leadership {
+  readonly #options: LeadershipOptions;
+  #term: Term | undefined;
+
+  constructor(options: LeadershipOptions) {
+    this.#options = options;
+  }
+
+  get leads(): boolean {
+    return this.#term !== undefined && this.#options.lease.isHeld;
+  }
+
+  /** Runs until `stop` fires, and then releases the lease. `work` ends when its signal fires; it may be begun again. */
+  async run(work: (stop: AbortSignal) => Promise<void>, stop: AbortSignal): Promise<void> {
+    const { lease, duty, log, everyMs = 5_000, awayMs = 30_000 } = this.#options;
+    while (!stop.aborted) {
+      const isHeld = await this.#ask(stop);
+      if (!isHeld || this.#term?.end.signal.aborted === true) await this.#end();
+      if (isHeld && !stop.aborted) this.#term ??= this.#begin(work);
+      // Ends early when the duty fails: the lease is of no use to us then.
+      await Promise.race([delay(everyMs, stop), this.#term?.done ?? aborted(stop)]);
+      const { failure } = this.#term ?? {};
+      if (failure === undefined) continue;
+      log.warn("a duty failed, another replica may try", { duty, reason: reasonOf(failure) });
+      await this.#end();
+      await this.#release();
+      await delay(awayMs, stop);
+    }
+    const wasHeld = lease.isHeld;
+    await this.#end();
+    if (wasHeld) await this.#release();
+  }
+
+  async #ask(stop: AbortSignal): Promise<boolean> {
+    const { lease, duty, log } = this.#options;
+    try {
+      return await orAborted(lease.hold(), stop);
+    } catch (error) {
+      log.debug("a lease cannot be asked for", { duty, reason: reasonOf(error) });
+      return lease.isHeld;
+    }
+  }
+
+  #begin(work: (stop: AbortSignal) => Promise<void>): Term {
+    const { duty, log, onChange } = this.#options;
+    log.info("does a duty of the mesh", { duty });
+    onChange?.(true);
+    const end = new AbortController();
+    const term: Term = { end, failure: undefined, done: Promise.resolve() };
+    const done = work(end.signal)
+      .then(() => (end.signal.aborted ? undefined : aborted(end.signal)))
+      .catch((cause: unknown) => {
+        if (!end.signal.aborted) term.failure = cause;
+        end.abort();
+      });
+    return Object.assign(term, { done: Promise.all([done, this.#endWithLease(end)]).then(() => undefined) });
+  }
+
+  /** A call for the lease may take longer than the lease lasts. */
+  async #endWithLease(end: AbortController): Promise<void> {
+    const { lease, everyMs = 5_000 } = this.#options;
+    while (lease.isHeld) {
+      await delay(everyMs / 5, end.signal);
+      if (end.signal.aborted) return;
+    }
+    end.abort();
+  }
+
+  async #end(): Promise<void> {
+    const { duty, log, onChange } = this.#options;
+    if (this.#term === undefined) return;
+    this.#term.end.abort();
+    await this.#term.done;
+    this.#term = undefined;
+    log.info("a duty of the mesh is left to others", { duty });
+    onChange?.(false);
+  }
+
+  async #release(): Promise<void> {
+    const { lease, duty, log } = this.#options;
+    try {
+      await lease.release();
+    } catch (error) {
+      // It ends by its age then.
+      log.debug("a lease cannot be released", { duty, reason: reasonOf(error) });
+    }
+  }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

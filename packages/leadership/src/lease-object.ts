@@ -1,0 +1,103 @@
+/** What stands in a Lease: the holder's claim in its spec, versions and the nominee in annotations. */
+import type { KubeObject } from "@flotilla/kube-api";
+import type { Candidate } from "./candidate.ts";
+
+/** coordination.k8s.io/v1 */
+export interface LeaseObject extends KubeObject {
+  readonly spec?: {
+    readonly holderIdentity?: string;
+    readonly leaseDurationSeconds?: number;
+    readonly acquireTime?: string;
+    readonly renewTime?: string;
+    readonly leaseTransitions?: number;
+  };
+}
+
+const annotations = { holder: "flotilla.dev/lease-holder", nominee: "flotilla.dev/lease-nominee" } as const;
+
+interface Claim {
+  readonly name: string;
+  readonly candidate: Candidate;
+  readonly ttlMs: number;
+  readonly namespace: string;
+  readonly wallClockMs: () => number;
+}
+
+/** The lease as its holder writes it, now. */
+export function renewed(
+  lease: LeaseObject | undefined,
+  { name, namespace, candidate, ttlMs, wallClockMs }: Claim,
+): LeaseObject {
+  const now = microTime(wallClockMs());
+  const { holderIdentity, acquireTime, leaseTransitions = 0 } = lease?.spec ?? {};
+  const isOurs = holderIdentity === candidate.holder;
+  const { [annotations.nominee]: nominee, ...others } = lease?.metadata.annotations ?? {};
+  return {
+    apiVersion: "coordination.k8s.io/v1",
+    kind: "Lease",
+    metadata: {
+      ...lease?.metadata,
+      name,
+      namespace,
+      annotations: {
+        ...others,
+        // A nomination is answered by what follows it; one that was followed by the nominee itself is done.
+        ...(isOurs && nominee !== undefined && { [annotations.nominee]: nominee }),
+        [annotations.holder]: JSON.stringify(candidate),
+      },
+    },
+    spec: {
+      holderIdentity: candidate.holder,
+      leaseDurationSeconds: Math.max(1, Math.round(ttlMs / 1_000)),
+      acquireTime: isOurs ? (acquireTime ?? now) : now,
+      renewTime: now,
+      leaseTransitions: lease === undefined || isOurs ? leaseTransitions : leaseTransitions + 1,
+    },
+  };
+}
+
+/** Undefined when the holder is none of ours: such a one is never asked to let go. */
+export function holderOf(lease: LeaseObject): Candidate | undefined {
+  const written = candidateIn(lease, annotations.holder);
+  return written?.holder === lease.spec?.holderIdentity ? written : undefined;
+}
+
+/** Who asks the holder to let go, as long as it repeats that: one that died in between must not bar others. */
+export class Nominee {
+  #seen: { readonly text: string | undefined; readonly sinceMs: number } = { text: undefined, sinceMs: 0 };
+
+  of(lease: LeaseObject, nowMs: number, ttlMs: number): Candidate | undefined {
+    const text = lease.metadata.annotations?.[annotations.nominee];
+    if (this.#seen.text !== text) this.#seen = { text, sinceMs: nowMs };
+    return nowMs - this.#seen.sinceMs > ttlMs ? undefined : candidateIn(lease, annotations.nominee);
+  }
+
+  static write(lease: LeaseObject, candidate: Candidate, wallClockMs: number): LeaseObject {
+    const text = JSON.stringify({ ...candidate, at: microTime(wallClockMs) });
+    const { metadata } = lease;
+    return {
+      ...lease,
+      metadata: { ...metadata, annotations: { ...metadata.annotations, [annotations.nominee]: text } },
+    };
+  }
+}
+
+/** What is no candidate was written by somebody else and says nothing. */
+function candidateIn({ metadata }: LeaseObject, annotation: string): Candidate | undefined {
+  const text = metadata.annotations?.[annotation];
+  if (text === undefined) return undefined;
+  let found: unknown;
+  try {
+    found = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  const { holder, version, isDefaultRevision } = (found ?? {}) as Partial<Candidate>;
+  if (typeof holder !== "string" || typeof version !== "string") return undefined;
+  return { holder, version, isDefaultRevision: isDefaultRevision === true };
+}
+
+/** Kubernetes takes six digits of a second and nothing else. */
+function microTime(ms: number): string {
+  return new Date(ms).toISOString().replace(/(\.\d{3})Z$/, "$1000Z");
+}

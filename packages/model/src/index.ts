@@ -82,3 +82,7 @@ export {
   serviceKeyText,
   type Visibility,
 } from "./service/service.ts";
+export { configStore } from "./store/complete-store.ts";
+export type { ConfigSchema, ConfigStore, DeleteOptions, StoreBackend } from "./store/config-store.ts";
+export { StoreError, type StoreErrorCode } from "./store/store-error.ts";
+export { created, expectVersion, updated, type WriteStamp, withStatus } from "./store/stored-config.ts";

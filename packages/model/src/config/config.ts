@@ -30,8 +30,10 @@ export interface Config<Spec = unknown> {
 export interface Provenance {
   /** `file`, `kubernetes`, `mcp`, `api` … */
   readonly source: string;
-  /** A file and line, or a cluster. */
+  /** A file and line, or the version in a cluster or store. */
   readonly location?: string;
+  /** When the source changed, milliseconds since the epoch. Told by stores; it does not travel with the object. */
+  readonly eventTimeMs?: number;
 }
 
 export function configKeyText({ kind, namespace, name }: ConfigKey): ConfigKeyText {

@@ -7,6 +7,7 @@ import {
   configKeyText,
   equalJson,
 } from "@flotilla/model";
+import { ConfigTable } from "../store/config-table.ts";
 
 export interface Conflict {
   readonly key: ConfigKey;
@@ -15,67 +16,81 @@ export interface Conflict {
 }
 
 export class AggregateStore {
-  readonly #order: readonly string[];
-  /** By key: the source's place in the order → its object. */
-  readonly #rows = new Map<ConfigKeyText, Map<number, Config>>();
+  readonly #tables: ReadonlyMap<string, ConfigTable>;
+  /** Keys that more than one source has. */
+  readonly #doubled = new Map<ConfigKeyText, ConfigKey>();
 
   /** Names of the sources, the one that wins first. */
   constructor(order: readonly string[]) {
-    this.#order = order;
+    this.#tables = new Map(order.map((source) => [source, new ConfigTable()]));
   }
 
-  /** The changes of one source → what they change in the view. */
-  apply(source: string, changes: readonly ConfigChange[]): readonly ConfigChange[] {
-    const rank = this.#order.indexOf(source);
-    if (rank === -1) throw new RangeError(`${source} is none of ${this.#order.join(", ")}`);
+  /** What one source has in force, seen or hidden by another. */
+  tableOf(source: string): ConfigTable {
+    const table = this.#tables.get(source);
+    if (table === undefined) throw new RangeError(`${source} is none of ${[...this.#tables.keys()].join(", ")}`);
+    return table;
+  }
+
+  /** The changes of one source → what they change in the view. `eventTimeMs`: when the source changed. */
+  apply(source: string, changes: readonly ConfigChange[], eventTimeMs?: number): readonly ConfigChange[] {
+    const table = this.tableOf(source);
     return changes.flatMap((change) => {
-      const text = configKeyText(change.key);
       const before = this.get(change.key);
-      const row = this.#rows.get(text) ?? new Map<number, Config>();
-      if (change.op === "put") row.set(rank, change.value);
-      else row.delete(rank);
-      if (row.size === 0) this.#rows.delete(text);
-      else this.#rows.set(text, row);
+      if (change.op === "put") table.put(change.value, eventTimeMs);
+      else table.delete(change.key);
+      this.#noteHolders(change.key);
       return effect(change.key, before, this.get(change.key));
     });
   }
 
   get(key: ConfigKey): Config | undefined {
-    const row = this.#rows.get(configKeyText(key));
-    return row === undefined ? undefined : row.get(Math.min(...row.keys()));
+    for (const table of this.#tables.values()) {
+      const config = table.get(key);
+      if (config !== undefined) return config;
+    }
+    return undefined;
   }
 
   all(): readonly Config[] {
-    return [...this.#rows.values()]
-      .map((row) => row.get(Math.min(...row.keys())))
-      .filter((config) => config !== undefined);
+    return this.#kinds().flatMap((kind) => this.list(kind));
   }
 
   /** `namespace` absent: of all namespaces. */
   list(kind: string, namespace?: string): readonly Config[] {
-    return this.all().filter(
-      ({ key }) => key.kind === kind && (namespace === undefined || key.namespace === namespace),
+    const isWanted = ({ key }: Config) => namespace === undefined || key.namespace === namespace;
+    return [...this.#tables].flatMap(([source, table]) =>
+      [...table.of(kind)].filter((config) => isWanted(config) && !this.#isHidden(config.key, source)),
     );
   }
 
   /** How many objects of each kind are in force. */
   counts(): ReadonlyMap<string, number> {
-    const counts = new Map<string, number>();
-    for (const text of this.#rows.keys()) {
-      const kind = text.slice(0, text.indexOf("/"));
-      counts.set(kind, (counts.get(kind) ?? 0) + 1);
-    }
-    return counts;
+    return new Map(this.#kinds().map((kind) => [kind, this.list(kind).length]));
   }
 
   conflicts(): readonly Conflict[] {
-    return [...this.#rows.values()]
-      .filter((row) => row.size > 1)
-      .flatMap((row) => {
-        const [first, ...others] = [...row.keys()].sort((a, b) => a - b).map((rank) => this.#order[rank] ?? "");
-        const [config] = row.values();
-        return first === undefined || config === undefined ? [] : [{ key: config.key, winner: first, ignored: others }];
-      });
+    return [...this.#doubled.values()].flatMap((key) => {
+      const [winner, ...ignored] = this.#holders(key);
+      return winner === undefined ? [] : [{ key, winner, ignored }];
+    });
+  }
+
+  #kinds(): readonly string[] {
+    return [...new Set([...this.#tables.values()].flatMap((table) => table.kinds()))];
+  }
+
+  #holders(key: ConfigKey): readonly string[] {
+    return [...this.#tables].filter(([, table]) => table.has(key)).map(([source]) => source);
+  }
+
+  #noteHolders(key: ConfigKey): void {
+    if (this.#holders(key).length > 1) this.#doubled.set(configKeyText(key), key);
+    else this.#doubled.delete(configKeyText(key));
+  }
+
+  #isHidden(key: ConfigKey, source: string): boolean {
+    return this.#doubled.has(configKeyText(key)) && this.#holders(key)[0] !== source;
   }
 }
 

@@ -19,7 +19,7 @@ export async function* mergeSources(
 ): AsyncGenerator<AggregateGroup, void, undefined> {
   let started = false;
   for await (const { source, group, complete } of mergeGroups(sources, stop)) {
-    const changes = store.apply(source, group.changes);
+    const changes = store.apply(source, group.changes, group.eventTimeMs);
     const { eventTimeMs } = group;
     if (started && changes.length > 0) yield { changes, eventTimeMs, snapshot: false };
     if (!started && complete) {

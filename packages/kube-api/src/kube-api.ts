@@ -23,15 +23,15 @@ export interface KubeObject {
 export interface KubeApi extends Disposable {
   readonly server: string;
   /** Undefined when there is none. */
-  get<T = KubeObject>(path: string): Promise<T | undefined>;
+  get<T = KubeObject>(path: string, stop?: AbortSignal): Promise<T | undefined>;
   /** @throws KubeError KUBE_CONFLICT when it is there already */
   create<T = KubeObject>(path: string, object: unknown): Promise<T>;
   /** @throws KubeError KUBE_CONFLICT when its resourceVersion is not the last one */
   replace<T = KubeObject>(path: string, object: unknown): Promise<T>;
   /** False when there was none. */
   delete(path: string): Promise<boolean>;
-  /** Lines of JSON as they come, until the server or `stop` ends it. */
-  lines(path: string, stop: AbortSignal): AsyncIterable<unknown>;
+  /** Lines of JSON as they come, until the server or `stop` ends it. `onOpen` is told when the server has begun to answer. */
+  lines(path: string, stop: AbortSignal, onOpen?: () => void): AsyncIterable<unknown>;
 }
 
 const answerMs = 30_000;
@@ -41,15 +41,15 @@ export function openKubeApi(config: KubeConfig): KubeApi {
   const agent = new Agent({ keepAlive: true, maxSockets: 8 });
   // A watch keeps its connection for minutes: it must not take one from the requests, or from another watch.
   const watching = new Agent();
-  const call = <T>(method: string, path: string, body?: unknown): Promise<T> =>
-    answer<T>(config, agent, { method, path, body });
+  const call = <T>(method: string, path: string, body?: unknown, stop?: AbortSignal): Promise<T> =>
+    answer<T>(config, agent, { method, path, body }, stop);
   return {
     server: config.server,
-    get: <T>(path: string) => absent(call<T>("GET", path)),
+    get: <T>(path: string, stop?: AbortSignal) => absent(call<T>("GET", path, undefined, stop)),
     create: (path, object) => call("POST", path, object),
     replace: (path, object) => call("PUT", path, object),
     delete: async (path) => (await absent(call("DELETE", path))) !== undefined,
-    lines: (path, stop) => lines(config, watching, path, stop),
+    lines: (path, stop, onOpen) => lines(config, watching, path, stop, onOpen),
     [Symbol.dispose]: () => {
       agent.destroy();
       watching.destroy();
@@ -72,9 +72,9 @@ async function absent<T>(promise: Promise<T>): Promise<T | undefined> {
   }
 }
 
-async function answer<T>(config: KubeConfig, agent: Agent, call: Call): Promise<T> {
+async function answer<T>(config: KubeConfig, agent: Agent, call: Call, stop?: AbortSignal): Promise<T> {
   const timeout = AbortSignal.timeout(answerMs);
-  const response = await send(config, agent, call, timeout);
+  const response = await send(config, agent, call, stop === undefined ? timeout : AbortSignal.any([stop, timeout]));
   try {
     const text = await readAll(response);
     const status = response.statusCode ?? 0;
@@ -86,10 +86,17 @@ async function answer<T>(config: KubeConfig, agent: Agent, call: Call): Promise<
   }
 }
 
-async function* lines(config: KubeConfig, agent: Agent, path: string, stop: AbortSignal): AsyncGenerator<unknown> {
+async function* lines(
+  config: KubeConfig,
+  agent: Agent,
+  path: string,
+  stop: AbortSignal,
+  onOpen?: () => void,
+): AsyncGenerator<unknown> {
   const call = { method: "GET", path };
   const response = await send(config, agent, call, stop);
   if (response.statusCode !== 200) throw refusal(call, response.statusCode ?? 0, await readAll(response));
+  onOpen?.();
   let rest = "";
   try {
     for await (const chunk of response.setEncoding("utf8")) {

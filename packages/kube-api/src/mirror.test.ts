@@ -27,10 +27,11 @@ function server(
         items,
       });
     },
-    async *lines(path: string, stop: AbortSignal) {
+    async *lines(path: string, stop: AbortSignal, onOpen: () => void) {
       asked.push(path.replace(/timeoutSeconds=\d+&/, ""));
       const lines = watches[watch++];
       if (lines instanceof KubeError) throw lines;
+      onOpen();
       if (lines !== undefined) yield* lines;
       else await new Promise<void>((resolve) => stop.addEventListener("abort", () => resolve(), { once: true }));
     },
@@ -97,5 +98,26 @@ test("a server that is away is asked again, and what it had told stands", async 
   const { api } = server([away, ["a"]], [away, [{ type: "ADDED", object: object("b", "5") }]]);
   const { said, states } = await take(api, 2);
   assert.deepEqual(said, ["list a", "put b"]);
-  assert.deepEqual(states, ["[KUBE_AWAY] nobody there", undefined, "[KUBE_AWAY] nobody there", undefined]);
+  assert.deepEqual(states, ["[KUBE_AWAY] nobody there", "[KUBE_AWAY] nobody there", undefined]);
+});
+
+test("a watch that says nothing is given up for another from the same version", async () => {
+  const { api, asked } = server([["a"]], [undefined as never, [{ type: "ADDED", object: object("b", "5") }]]);
+  const stop = new AbortController();
+  const said: string[] = [];
+  const options = { path: "/p", random: () => 0, onState: () => undefined, silenceMs: 30 };
+  for await (const { type } of mirror(api, options, stop.signal)) {
+    said.push(type);
+    if (said.length === 2) break;
+  }
+  assert.deepEqual(said, ["list", "put"]);
+  assert.equal(asked[1], asked[2]);
+});
+
+test("a list that comes after the end is not told", async () => {
+  const stop = new AbortController();
+  const { api } = server([["a"]], []);
+  const late = { ...api, get: (path: string) => api.get(path).finally(() => stop.abort()) } as KubeApi;
+  const options = { path: "/p", random: () => 0, onState: () => undefined };
+  for await (const event of mirror(late, options, stop.signal)) assert.fail(event.type);
 });

@@ -1,14 +1,15 @@
 /**
  * A whole kind as it changes: listed in pages, then watched from where the list ended. A watch that ends goes on from the last
- * version seen; when that is too old everything is listed anew, and until that list is complete what is known stands.
+ * version seen; when that is too old everything is listed anew, and until that list is complete what is known stands. A watch
+ * that says nothing for long is given up for another from the same version: nobody can tell a quiet one from one that is lost.
  */
 import { backoff, delay } from "@flotilla/runtime";
 import { KubeError } from "./errors.ts";
 import type { KubeApi, KubeObject } from "./kube-api.ts";
 
 export type MirrorEvent<T> =
-  /** Everything there is; what is not in it is gone. */
-  | { readonly type: "list"; readonly objects: readonly T[] }
+  /** Everything there is as of `version`; what is not in it is gone. */
+  | { readonly type: "list"; readonly objects: readonly T[]; readonly version: string }
   | { readonly type: "put"; readonly object: T }
   | { readonly type: "delete"; readonly object: T };
 
@@ -16,8 +17,10 @@ export interface MirrorOptions {
   /** Such as `/api/v1/pods`; may carry selectors. */
   readonly path: string;
   readonly random: () => number;
-  /** Told of each failure, and of undefined when it works again. */
+  /** Told of each failure, and of undefined when the server takes a watch. */
   readonly onState: (failure: string | undefined) => void;
+  /** Another watch is begun after this long without a word. */
+  readonly silenceMs?: number;
 }
 
 interface Page<T> {
@@ -37,36 +40,47 @@ interface WatchLine<T> {
 
 const pageSize = 500;
 const watchMs = 300_000;
-/** A connection that died without a word is noticed this long after the server should have ended the watch. */
-const graceMs = 15_000;
+/** API servers send a bookmark after 60 to 75 s in which nothing happened. */
+const usualSilenceMs = 100_000;
+/** A watch that nobody has answered is given up after this. */
+const answerMs = 30_000;
+/** At most, before the next watch after one that said nothing. */
+const emptyWatchMs = 200;
 
-/** Runs until `stop` fires; an API server that is away, or refuses, is asked again. */
+/** Runs until `stop` fires, after which nothing is told; an API server that is away, or refuses, is asked again. */
 export async function* mirror<T extends KubeObject>(
   api: KubeApi,
-  { path, random, onState }: MirrorOptions,
+  options: MirrorOptions,
   stop: AbortSignal,
 ): AsyncGenerator<MirrorEvent<T>, void, undefined> {
+  const { path, random, onState } = options;
   let version: string | undefined;
   let waits = backoff({ firstMs: 100, maxMs: 30_000, random });
   while (!stop.aborted) {
+    let hasHeard = false;
     try {
       if (version === undefined) {
-        const listing: Listing<T> = await listAll<T>(api, path);
-        yield { type: "list", objects: listing.objects };
+        const listing: Listing<T> = await listAll<T>(api, path, stop);
+        // Who has given up this connection must not hear of it again.
+        if (stop.aborted) return;
+        yield { type: "list", ...listing };
         version = listing.version;
       }
-      onState(undefined);
-      for await (const { type, object } of watch<T>(api, path, version, random, stop)) {
+      for await (const { type, object } of watch<T>(api, options, version, stop)) {
+        if (stop.aborted) return;
         if (type === "ERROR") {
           version = undefined;
           // 410: the version is too old. Anything else is no reason to trust it either.
-          if (object.code !== 410) onState(`watch ${path}: ${object.message ?? "an error without a word"}`);
-          break;
+          if (object.code === 410) break;
+          throw new KubeError("KUBE_AWAY", `watch ${path}: ${object.message ?? "an error without a word"}`);
         }
+        hasHeard = true;
         waits = backoff({ firstMs: 100, maxMs: 30_000, random });
         version = object.metadata.resourceVersion ?? version;
         if (type !== "BOOKMARK") yield { type: type === "DELETED" ? "delete" : "put", object };
       }
+      // A server, or what stands before it, may end each watch as it begins.
+      if (!hasHeard) await delay(emptyWatchMs * random(), stop);
     } catch (error) {
       if (!(error instanceof KubeError)) throw error;
       if (stop.aborted) return;
@@ -78,12 +92,16 @@ export async function* mirror<T extends KubeObject>(
 }
 
 /** Everything as it is now, past any cache. @throws KubeError */
-export async function listAll<T extends KubeObject>(api: KubeApi, path: string): Promise<Listing<T>> {
+export async function listAll<T extends KubeObject>(
+  api: KubeApi,
+  path: string,
+  stop?: AbortSignal,
+): Promise<Listing<T>> {
   const objects: T[] = [];
   const query = path.includes("?") ? "&" : "?";
   let from = "";
   for (;;) {
-    const page = await api.get<Page<T>>(`${path}${query}limit=${pageSize}${from}`);
+    const page = await api.get<Page<T>>(`${path}${query}limit=${pageSize}${from}`, stop);
     if (page === undefined) throw new KubeError("KUBE_REFUSED", `${path}: there is no such kind`);
     const { apiVersion, metadata, items } = page;
     const kind = page.kind?.replace(/List$/, "");
@@ -96,16 +114,38 @@ export async function listAll<T extends KubeObject>(api: KubeApi, path: string):
 
 async function* watch<T extends KubeObject>(
   api: KubeApi,
-  path: string,
+  { path, random, onState, silenceMs = usualSilenceMs }: MirrorOptions,
   version: string,
-  random: () => number,
   stop: AbortSignal,
 ): AsyncGenerator<WatchLine<T>> {
   // Spread, so that watches that began together do not end together.
-  const ms = Math.round(watchMs * (1 + random()));
+  const seconds = Math.round((watchMs / 1_000) * (1 + random()));
   const query = path.includes("?") ? "&" : "?";
-  const seconds = Math.round(ms / 1_000);
   const from = `${path}${query}watch=1&allowWatchBookmarks=true&timeoutSeconds=${seconds}&resourceVersion=${version}`;
-  for await (const line of api.lines(from, AbortSignal.any([stop, AbortSignal.timeout(ms + graceMs)])))
-    yield line as WatchLine<T>;
+  const ending = new AbortController();
+  const end = () => ending.abort();
+  let isOpen = false;
+  let silence = setTimeout(end, Math.min(silenceMs, answerMs));
+  const onOpen = () => {
+    isOpen = true;
+    clearTimeout(silence);
+    silence = setTimeout(end, silenceMs);
+    onState(undefined);
+  };
+  stop.addEventListener("abort", end, { once: true });
+  if (stop.aborted) end();
+  try {
+    for await (const line of api.lines(from, ending.signal, onOpen)) {
+      // A reader that takes its time is no silence of the server.
+      clearTimeout(silence);
+      yield line as WatchLine<T>;
+      silence = setTimeout(end, silenceMs);
+    }
+  } catch (cause) {
+    if (isOpen || !ending.signal.aborted) throw cause;
+    throw new KubeError("KUBE_AWAY", `watch ${path} at ${api.server}: no answer in time`, { cause });
+  } finally {
+    clearTimeout(silence);
+    stop.removeEventListener("abort", end);
+  }
 }

@@ -1,17 +1,19 @@
 /**
  * The objects of one cluster that services and endpoints are made of. A connection with new credentials is built beside the old
- * one and takes over when it has everything: nothing that still exists goes away in between. What is known stays while the
- * cluster cannot be reached.
+ * one and takes over when it knows all that the old one knew: nothing that still exists goes away in between, nothing goes back.
+ * What is known stays while the cluster cannot be reached.
  */
-import { type KubeApi, type KubeConfig, listAll, mirror, openKubeApi } from "@flotilla/kube-api";
+import { type KubeApi, type KubeConfig, listAll, openKubeApi } from "@flotilla/kube-api";
 import type { KubeObject } from "@flotilla/model";
 import { checkKubeObject, type ObjectChange } from "@flotilla/registry";
 import type { SourceProblem } from "@flotilla/sources";
+import { ClusterConnection, type ClusterEvent, nameOf, type Positions, pathOfKind } from "./cluster-connection.ts";
 
 export interface ClusterFollowerOptions {
   readonly cluster: string;
   readonly nowMs: () => number;
   readonly random: () => number;
+  readonly open?: (config: KubeConfig) => KubeApi;
   readonly onChange: (change: ObjectChange) => void;
   /** Reached, lost, complete for the first time, or something else is wrong. */
   readonly onState: () => void;
@@ -19,33 +21,19 @@ export interface ClusterFollowerOptions {
   readonly onFailure: (cause: unknown) => void;
 }
 
-const paths: Readonly<Record<string, string>> = {
-  Service: "/api/v1/services",
-  EndpointSlice: "/apis/discovery.k8s.io/v1/endpointslices",
-  Pod: "/api/v1/pods",
-  Node: "/api/v1/nodes",
-  Namespace: "/api/v1/namespaces",
-};
-const kinds = Object.keys(paths);
-
-interface Connection {
-  readonly api: KubeApi;
-  readonly stop: AbortController;
-  /** Lists that came before the connection has taken over. */
-  readonly lists: Map<string, readonly KubeObject[]>;
-  readonly failures: Map<string, string>;
-  done: Promise<void>;
-}
+/** A cluster that was made anew counts its versions anew: who is behind for longer than this is not waited for. */
+const catchUpMs = 5_000;
 
 export class ClusterFollower implements AsyncDisposable {
   readonly #options: ClusterFollowerOptions;
   /** By kind: `namespace/name` → resourceVersion. */
-  readonly #held = new Map<string, Map<string, string>>(kinds.map((kind) => [kind, new Map()]));
+  readonly #held = new Map<string, Map<string, string>>(Object.keys(pathOfKind).map((kind) => [kind, new Map()]));
   readonly #refused = new Map<string, SourceProblem>();
-  #current: Connection | undefined;
-  /** Not complete yet. */
-  #next: Connection | undefined;
-  #ending: Promise<void>[] = [];
+  readonly #ending = new Set<Promise<void>>();
+  #current: ClusterConnection | undefined;
+  /** Those that could take over, the oldest first: two at most, so that one gets ready however often others come. */
+  #next: readonly ClusterConnection[] = [];
+  #catchingUp: NodeJS.Timeout | undefined;
   #away: { readonly sinceMs: number; readonly reason: string } | undefined;
 
   constructor(options: ClusterFollowerOptions) {
@@ -68,7 +56,7 @@ export class ClusterFollower implements AsyncDisposable {
 
   problems(): readonly SourceProblem[] {
     const object = `Cluster/${this.#options.cluster}`;
-    const [rejected] = this.#current === undefined ? [] : (this.#next?.failures.values() ?? []);
+    const [rejected] = this.#current === undefined ? [] : (this.#next.at(-1)?.failures.values() ?? []);
     const reason = `new credentials do not work, the old ones stay in use: ${rejected}`;
     return [
       ...this.#awayProblem(object),
@@ -88,22 +76,25 @@ export class ClusterFollower implements AsyncDisposable {
 
   /** Follows the cluster through these credentials from the moment at which everything could be read with them. */
   connect(config: KubeConfig): void {
-    if (this.#next !== undefined) this.#end(this.#next);
-    const api = openKubeApi(config);
-    const stop = new AbortController();
-    const connection: Connection = { api, stop, lists: new Map(), failures: new Map(), done: Promise.resolve() };
-    this.#next = connection;
-    connection.done = Promise.all(kinds.map((kind) => this.#follow(connection, kind))).then(
-      () => undefined,
-      this.#options.onFailure,
-    );
+    const { open = openKubeApi, random, onFailure } = this.#options;
+    const [oldest, ...others] = this.#next;
+    for (const other of others) this.#end(other);
+    if (oldest !== undefined && oldest.failures.size > 0) this.#end(oldest);
+    const connection = new ClusterConnection({
+      api: open(config),
+      random,
+      onFailure,
+      onEvent: (from, event) => this.#hear(from, event),
+      onState: (from) => this.#noteState(from),
+    });
+    this.#next = [...this.#next, connection];
   }
 
   /** Everything afresh. @throws KubeError */
   async list(): Promise<readonly ObjectChange[]> {
-    const connection = this.#current;
-    if (connection === undefined) return [];
-    const lists = await Promise.all(kinds.map((kind) => listAll<KubeObject>(connection.api, paths[kind] ?? "")));
+    const api = this.#current?.api;
+    if (api === undefined) return [];
+    const lists = await Promise.all(Object.values(pathOfKind).map((path) => listAll<KubeObject>(api, path)));
     const { cluster } = this.#options;
     return lists
       .flatMap(({ objects }) => objects)
@@ -112,48 +103,49 @@ export class ClusterFollower implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const connection of [this.#current, this.#next]) if (connection !== undefined) this.#end(connection);
-    this.#current = this.#next = undefined;
+    clearTimeout(this.#catchingUp);
+    for (const connection of [this.#current, ...this.#next]) if (connection !== undefined) this.#end(connection);
+    this.#current = undefined;
     await Promise.all(this.#ending);
   }
 
-  async #follow(connection: Connection, kind: string): Promise<void> {
-    const { random } = this.#options;
-    const path = paths[kind] ?? "";
-    const onState = (failure: string | undefined) => this.#noteState(connection, kind, failure);
-    for await (const event of mirror<KubeObject>(connection.api, { path, random, onState }, connection.stop.signal)) {
-      if (event.type === "list") this.#applyList(connection, kind, event.objects);
-      else if (connection !== this.#current) this.#patchList(connection, kind, event.type, event.object);
-      else if (event.type === "put") this.#put(kind, { ...event.object, kind });
-      else this.#delete(kind, nameOf(event.object));
-    }
-  }
-
-  #applyList(connection: Connection, kind: string, objects: readonly KubeObject[]): void {
+  #hear(connection: ClusterConnection, event: ClusterEvent): void {
     if (connection === this.#current) {
-      this.#replace(kind, objects);
-      return;
+      this.#apply(event);
+    } else if (this.#next.includes(connection)) {
+      connection.keep(event);
+      if (connection.isComplete) this.#offer(connection);
     }
-    connection.lists.set(kind, objects);
-    if (connection.lists.size === kinds.length) this.#takeOver(connection);
   }
 
-  /** A change of a kind that is listed, while others are not. */
-  #patchList(connection: Connection, kind: string, type: "put" | "delete", object: KubeObject): void {
-    const name = nameOf(object);
-    const others = (connection.lists.get(kind) ?? []).filter((one) => nameOf(one) !== name);
-    connection.lists.set(kind, type === "put" ? [...others, object] : others);
+  /** Takes over at once, or when it knows what the old one knew. */
+  #offer(connection: ClusterConnection): void {
+    const known: Positions = this.#current?.positions ?? new Map();
+    if (connection.hasReached(known)) this.#takeOver(connection);
+    else if (this.#catchingUp === undefined)
+      this.#catchingUp = setTimeout(() => {
+        this.#catchingUp = undefined;
+        const ready = this.#next.findLast(({ isComplete }) => isComplete);
+        if (ready !== undefined) this.#takeOver(ready);
+      }, catchUpMs);
   }
 
-  #takeOver(connection: Connection): void {
-    const old = this.#current;
+  #takeOver(connection: ClusterConnection): void {
+    clearTimeout(this.#catchingUp);
+    this.#catchingUp = undefined;
+    const older = this.#next.slice(0, this.#next.indexOf(connection));
+    for (const one of [this.#current, ...older]) if (one !== undefined) this.#end(one);
+    this.#next = this.#next.filter((one) => one !== connection);
     this.#current = connection;
-    this.#next = undefined;
-    if (old !== undefined) this.#end(old);
-    for (const [kind, objects] of connection.lists) this.#replace(kind, objects);
-    connection.lists.clear();
+    for (const event of connection.release()) this.#apply(event);
     this.#noteAway();
     this.#options.onState();
+  }
+
+  #apply(event: ClusterEvent): void {
+    if (event.type === "list") this.#replace(event.kind, event.objects);
+    else if (event.type === "put") this.#put(event.kind, event.object);
+    else this.#delete(event.kind, nameOf(event.object));
   }
 
   #replace(kind: string, objects: readonly KubeObject[]): void {
@@ -186,34 +178,25 @@ export class ClusterFollower implements AsyncDisposable {
     this.#options.onChange({ type: "object", op: "delete", key: { kind, namespace, name }, cluster: this.cluster });
   }
 
-  #noteState(connection: Connection, kind: string, failure: string | undefined): void {
-    if (failure === undefined) connection.failures.delete(kind);
-    else connection.failures.set(kind, failure);
+  #noteState(connection: ClusterConnection): void {
     this.#noteAway();
-    if (connection === this.#next && failure !== undefined) this.#options.onState();
+    if (this.#next.includes(connection) && connection.failures.size > 0) this.#options.onState();
   }
 
-  /** The connection in force counts; before there is one, the one that is being built. */
+  /** The connection in force counts; before there is one, the newest that is being built. */
   #noteAway(): void {
-    const [reason] = (this.#current ?? this.#next)?.failures.values() ?? [];
+    const [reason] = (this.#current ?? this.#next.at(-1))?.failures.values() ?? [];
     if (reason === this.#away?.reason) return;
     const sinceMs = this.#away?.sinceMs ?? this.#options.nowMs();
     this.#away = reason === undefined ? undefined : { sinceMs, reason };
     this.#options.onState();
   }
 
-  #end({ stop, api, done }: Connection): void {
-    stop.abort();
-    const ended = done.finally(() => {
-      api[Symbol.dispose]();
-      this.#ending = this.#ending.filter((one) => one !== ended);
-    });
-    this.#ending.push(ended);
+  #end(connection: ClusterConnection): void {
+    this.#next = this.#next.filter((one) => one !== connection);
+    const ended: Promise<void> = connection.end().finally(() => this.#ending.delete(ended));
+    this.#ending.add(ended);
   }
-}
-
-function nameOf({ metadata: { namespace = "", name } }: KubeObject): string {
-  return `${namespace}/${name}`;
 }
 
 /** Who wrote which field takes as much room as the object, and nobody asks for it here. */

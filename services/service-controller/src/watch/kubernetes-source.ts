@@ -21,6 +21,7 @@ export interface KubernetesSourceOptions {
   readonly log: Logger;
   readonly nowMs: () => number;
   readonly random: () => number;
+  readonly open?: (config: KubeConfig) => KubeApi;
   readonly onProblems: () => void;
 }
 
@@ -34,6 +35,8 @@ class KubernetesSource implements InputSource {
   readonly #api: KubeApi;
   readonly #wakeup = new Wakeup();
   readonly #followers = new Map<string, ClusterFollower>();
+  /** Of clusters that are left; their connections are closing. */
+  readonly #leaving = new Set<Promise<void>>();
   readonly #secrets = new Map<string, KubeObject>();
   #kubeconfigs: ReadonlyMap<string, string> = new Map();
   #areSecretsRead = false;
@@ -46,7 +49,7 @@ class KubernetesSource implements InputSource {
 
   constructor(options: KubernetesSourceOptions) {
     this.#options = options;
-    this.#api = openKubeApi(options.config);
+    this.#api = (options.open ?? openKubeApi)(options.config);
   }
 
   async *groups(stop: AbortSignal): AsyncGenerator<InputGroup, void, undefined> {
@@ -78,6 +81,7 @@ class KubernetesSource implements InputSource {
       ended.abort();
       await work;
       await Promise.all(Array.from(this.#followers.values(), (follower) => follower[Symbol.asyncDispose]()));
+      await Promise.all(this.#leaving);
     }
   }
 
@@ -102,12 +106,13 @@ class KubernetesSource implements InputSource {
   }
 
   #follow(cluster: string): ClusterFollower {
-    const { log, nowMs, random, onProblems } = this.#options;
+    const { log, nowMs, random, open, onProblems } = this.#options;
     let wasAway = false;
     const follower: ClusterFollower = new ClusterFollower({
       cluster,
       nowMs,
       random,
+      ...(open && { open }),
       onChange: (change) => this.#say(change),
       onFailure: (cause) => this.#fail(cause),
       onState: () => {
@@ -160,7 +165,8 @@ class KubernetesSource implements InputSource {
       if (cluster === clusterId || clusters.has(cluster)) continue;
       log.info("a cluster is left", { cluster });
       this.#followers.delete(cluster);
-      void follower[Symbol.asyncDispose]();
+      const left: Promise<void> = follower[Symbol.asyncDispose]().finally(() => this.#leaving.delete(left));
+      this.#leaving.add(left);
       this.#say({ type: "cluster", op: "delete", cluster });
     }
     this.#kubeconfigs = kubeconfigs;

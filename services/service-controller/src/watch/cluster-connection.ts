@@ -1,0 +1,109 @@
+/** What one set of credentials shows of a cluster: each kind as it changes, and how far it has been read. */
+import { type KubeApi, mirror } from "@flotilla/kube-api";
+import type { KubeObject } from "@flotilla/model";
+
+export const pathOfKind: Readonly<Record<string, string>> = {
+  Service: "/api/v1/services",
+  EndpointSlice: "/apis/discovery.k8s.io/v1/endpointslices",
+  Pod: "/api/v1/pods",
+  Node: "/api/v1/nodes",
+  Namespace: "/api/v1/namespaces",
+};
+const kinds = Object.keys(pathOfKind);
+
+/** A kind → the version up to which it is known; a kind whose versions are no numbers has none. */
+export type Positions = Map<string, bigint>;
+
+export interface ClusterConnectionOptions {
+  readonly api: KubeApi;
+  readonly random: () => number;
+  /** Something was read: `objects` is a whole kind, `object` a change of it. */
+  readonly onEvent: (connection: ClusterConnection, event: ClusterEvent) => void;
+  readonly onState: (connection: ClusterConnection) => void;
+  /** Our own fault. */
+  readonly onFailure: (cause: unknown) => void;
+}
+
+export type ClusterEvent =
+  | { readonly kind: string; readonly type: "list"; readonly objects: readonly KubeObject[] }
+  | { readonly kind: string; readonly type: "put" | "delete"; readonly object: KubeObject };
+
+export class ClusterConnection {
+  readonly api: KubeApi;
+  /** A kind → why it cannot be followed now. */
+  readonly failures = new Map<string, string>();
+  readonly positions: Positions = new Map();
+  readonly #options: ClusterConnectionOptions;
+  readonly #stop = new AbortController();
+  readonly #done: Promise<void>;
+  /** A kind → name → object, for as long as somebody else is in force. */
+  readonly #kept = new Map<string, Map<string, KubeObject>>();
+
+  constructor(options: ClusterConnectionOptions) {
+    this.#options = options;
+    this.api = options.api;
+    this.#done = Promise.all(kinds.map((kind) => this.#follow(kind))).then(() => undefined, options.onFailure);
+  }
+
+  /** Everything is known here that is known by `positions`. */
+  hasReached(positions: Positions): boolean {
+    return [...positions].every(([kind, position]) => {
+      const own = this.positions.get(kind);
+      return own === undefined || own >= position;
+    });
+  }
+
+  /** Every kind was listed. */
+  get isComplete(): boolean {
+    return this.#kept.size === kinds.length;
+  }
+
+  keep(event: ClusterEvent): void {
+    if (event.type === "list") {
+      this.#kept.set(event.kind, new Map(event.objects.map((object) => [nameOf(object), object])));
+      return;
+    }
+    const objects = this.#kept.get(event.kind);
+    if (event.type === "put") objects?.set(nameOf(event.object), event.object);
+    else objects?.delete(nameOf(event.object));
+  }
+
+  /** What was kept, which is forgotten here. */
+  release(): readonly ClusterEvent[] {
+    const events = [...this.#kept].map(([kind, objects]) => ({
+      kind,
+      type: "list" as const,
+      objects: [...objects.values()],
+    }));
+    this.#kept.clear();
+    return events;
+  }
+
+  /** Nothing is told after this. Resolves when its sockets are gone. */
+  async end(): Promise<void> {
+    this.#stop.abort();
+    await this.#done;
+    this.api[Symbol.dispose]();
+  }
+
+  async #follow(kind: string): Promise<void> {
+    const { random, onEvent, onState: tell } = this.#options;
+    const onState = (failure: string | undefined) => {
+      if (this.#stop.signal.aborted) return;
+      if (failure === undefined) this.failures.delete(kind);
+      else this.failures.set(kind, failure);
+      tell(this);
+    };
+    const options = { path: pathOfKind[kind] ?? "", random, onState };
+    for await (const event of mirror<KubeObject>(this.api, options, this.#stop.signal)) {
+      const version = event.type === "list" ? event.version : event.object.metadata.resourceVersion;
+      if (version !== undefined && /^\d+$/.test(version)) this.positions.set(kind, BigInt(version));
+      // Lines of a watch say what they are only where the server is asked for it.
+      onEvent(this, event.type === "list" ? { kind, ...event } : { ...event, kind, object: { ...event.object, kind } });
+    }
+  }
+}
+
+export function nameOf({ metadata: { namespace = "", name } }: KubeObject): string {
+  return `${namespace}/${name}`;
+}

@@ -24,7 +24,7 @@ export { type Endpoint, type EndpointHealth, type EndpointsKey, endpointsKeyText
 export { type DiscoverySelectors, discoverySelectors, isDiscovered } from "./mesh/discovery.ts";
 export { applyMeshConfig, applyProxyConfig } from "./mesh/merge.ts";
 export { defaultMeshConfig, defaultProxyConfig, type Json, type JsonObject } from "./mesh/mesh-config.ts";
-export { isIpAddress, isIpv4, isIpv6, parseCidr, rangeBits } from "./names/address.ts";
+export { addressNumber, addressText, isIpAddress, isIpv4, isIpv6, parseCidr, rangeBits } from "./names/address.ts";
 export {
   type ClusterName,
   type ClusterNameParts,

@@ -11,8 +11,17 @@ export interface RegistrySettings {
   readonly dualStack: boolean;
   /** Services with this label keep endpoints that drain. */
   readonly persistentSessionLabel: string;
-  /** ServiceEntries without address and without one in their status get one of 240.240.0.0/16 and 2001:2::/48. */
+  /**
+   * ServiceEntries without address and without one in their status get one of the two ranges and keep it; without, they get
+   * one by hash for proxies that ask for it (DNS_AUTO_ALLOCATE).
+   */
   readonly autoAllocate: boolean;
+  readonly autoAllocateIpv4: string;
+  readonly autoAllocateIpv6: string;
+  /** Services of Kubernetes select WorkloadEntries too. */
+  readonly servicesSelectWorkloadEntries: boolean;
+  /** ServiceEntries select pods too. */
+  readonly serviceEntriesSelectPods: boolean;
   /** Services that are imported from the cluster set get a second host of it. */
   readonly clusterSetHosts: boolean;
   /** ServiceEntries outside of the mesh get canonical-name labels. */
@@ -30,6 +39,10 @@ export const defaultRegistrySettings: RegistrySettings = {
   dualStack: false,
   persistentSessionLabel: "istio.io/persistent-session",
   autoAllocate: true,
+  autoAllocateIpv4: "240.240.0.0/16",
+  autoAllocateIpv6: "2001:2::/48",
+  servicesSelectWorkloadEntries: true,
+  serviceEntriesSelectPods: true,
   clusterSetHosts: false,
   canonicalExternalServices: false,
   consulDatacenterHosts: true,
@@ -49,6 +62,10 @@ export function registrySettingsFromEnv(env: Readonly<Record<string, string | un
     dualStack: flag("ISTIO_DUAL_STACK", base.dualStack),
     persistentSessionLabel: text("PILOT_PERSISTENT_SESSION_LABEL", base.persistentSessionLabel),
     autoAllocate: flag("PILOT_ENABLE_IP_AUTOALLOCATE", base.autoAllocate),
+    autoAllocateIpv4: text("PILOT_IP_AUTOALLOCATE_IPV4_PREFIX", base.autoAllocateIpv4),
+    autoAllocateIpv6: text("PILOT_IP_AUTOALLOCATE_IPV6_PREFIX", base.autoAllocateIpv6),
+    servicesSelectWorkloadEntries: flag("PILOT_ENABLE_K8S_SELECT_WORKLOAD_ENTRIES", base.servicesSelectWorkloadEntries),
+    serviceEntriesSelectPods: flag("PILOT_ENABLE_SERVICEENTRY_SELECT_PODS", base.serviceEntriesSelectPods),
     clusterSetHosts: flag("ENABLE_MCS_HOST", base.clusterSetHosts),
     canonicalExternalServices: flag(
       "LABEL_CANONICAL_SERVICES_FOR_MESH_EXTERNAL_SERVICE_ENTRIES",

@@ -1,5 +1,6 @@
 /** The settings of service-controller. Those of the conversion carry Istio's names. */
 import { defaultRegistrySettings } from "@flotilla/registry";
+import { addressRange } from "@flotilla/registry/convert";
 import {
   defaultPorts,
   duration,
@@ -8,6 +9,8 @@ import {
   list,
   oneOf,
   port,
+  type Setting,
+  type SettingOptions,
   type SettingsOf,
   text,
   url,
@@ -75,7 +78,30 @@ export const settings = {
   autoAllocate: flag({
     env: "PILOT_ENABLE_IP_AUTOALLOCATE",
     default: defaultRegistrySettings.autoAllocate,
-    sentence: "ServiceEntries without an address get one of 240.240.0.0/16.",
+    sentence:
+      "ServiceEntries without an address get one that they keep; otherwise one by hash, for proxies with DNS_AUTO_ALLOCATE.",
+  }),
+  autoAllocateIpv4: range({
+    env: "PILOT_IP_AUTOALLOCATE_IPV4_PREFIX",
+    default: defaultRegistrySettings.autoAllocateIpv4,
+    family: 4,
+    sentence: "The range of the addresses that ServiceEntries get.",
+  }),
+  autoAllocateIpv6: range({
+    env: "PILOT_IP_AUTOALLOCATE_IPV6_PREFIX",
+    default: defaultRegistrySettings.autoAllocateIpv6,
+    family: 6,
+    sentence: "The range of the IPv6 addresses that ServiceEntries get.",
+  }),
+  servicesSelectWorkloadEntries: flag({
+    env: "PILOT_ENABLE_K8S_SELECT_WORKLOAD_ENTRIES",
+    default: defaultRegistrySettings.servicesSelectWorkloadEntries,
+    sentence: "Services of Kubernetes select WorkloadEntries by their labels, as they select pods.",
+  }),
+  serviceEntriesSelectPods: flag({
+    env: "PILOT_ENABLE_SERVICEENTRY_SELECT_PODS",
+    default: defaultRegistrySettings.serviceEntriesSelectPods,
+    sentence: "ServiceEntries select pods by their labels, as they select WorkloadEntries.",
   }),
   clusterSetHosts: flag({
     env: "ENABLE_MCS_HOST",
@@ -187,3 +213,14 @@ export const settings = {
 } as const;
 
 export type Settings = SettingsOf<typeof settings>;
+
+function range({ family, ...options }: SettingOptions<string> & { readonly family: 4 | 6 }): Setting<string> {
+  return {
+    ...options,
+    bounds: `a range of IPv${family} addresses`,
+    parse: (value) => {
+      addressRange(value, family);
+      return value;
+    },
+  };
+}

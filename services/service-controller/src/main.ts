@@ -32,6 +32,7 @@ import { objectDirectory } from "./watch/directory-source.ts";
 import type { InputSource } from "./watch/input-source.ts";
 import { kubernetesSource } from "./watch/kubernetes-source.ts";
 import { machineSource } from "./watch/machine-source.ts";
+import { publishedAddresses } from "./watch/published-addresses.ts";
 
 const name = "service-controller";
 const reportEveryMs = 2_000;
@@ -64,6 +65,7 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
   await using opened = new AsyncDisposableStack();
 
   const registry = new ClusterRegistries(config);
+  for (const service of await publishedAddresses({ bus, log }, stop)) registry.remember(service);
   const known = new ProblemLog();
   const report = () => {
     const refused = listProblems(sources, registry);

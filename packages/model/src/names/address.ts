@@ -63,3 +63,33 @@ function bitsOfGroups(groups: string): string {
     .map((group) => (group.includes(".") ? octetBits(group) : Number.parseInt(group, 16).toString(2).padStart(16, "0")))
     .join("");
 }
+
+/** The number of an address; undefined for what is none. */
+export function addressNumber(address: string): bigint | undefined {
+  const bits = isIpAddress(address) ? rangeBits(address) : undefined;
+  return bits === undefined ? undefined : BigInt(`0b${bits.slice(1)}`);
+}
+
+/** As text in the form of RFC 5952, so that equal addresses are equal texts. */
+export function addressText(number: bigint, family: 4 | 6): string {
+  const [count, bits] = family === 4 ? [4, 8] : [8, 16];
+  const parts = Array.from({ length: count }, (_, i) =>
+    Number(BigInt.asUintN(bits, number >> BigInt(bits * (count - 1 - i)))),
+  );
+  if (family === 4) return parts.join(".");
+  const groups = parts.map((group) => group.toString(16));
+  const zeros = longestZeros(parts);
+  if (zeros.length < 2) return groups.join(":");
+  return `${groups.slice(0, zeros.start).join(":")}::${groups.slice(zeros.start + zeros.length).join(":")}`;
+}
+
+/** The first of the longest runs of zeros. */
+function longestZeros(parts: readonly number[]): { readonly start: number; readonly length: number } {
+  let longest = { start: 0, length: 0 };
+  let start = 0;
+  for (const [index, part] of parts.entries()) {
+    if (part !== 0) start = index + 1;
+    else if (index + 1 - start > longest.length) longest = { start, length: index + 1 - start };
+  }
+  return longest;
+}

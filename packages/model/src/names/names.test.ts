@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import {
+  addressNumber,
+  addressText,
   clusterName,
   compareSpecificity,
   hostCovers,
@@ -102,4 +104,26 @@ describe("significant bits of a range", () => {
   for (const { name, a, b, same } of cases)
     it(`${name} ${same ? "are equal" : "differ"}`, () => assert.equal(rangeBits(a) === rangeBits(b), same));
   it("text that is no range has none", () => assert.equal(rangeBits("a.com"), undefined));
+});
+
+describe("addresses as numbers", () => {
+  const texts = [
+    "240.240.0.1",
+    "0.0.0.0",
+    "::",
+    "::1",
+    "2001:2::f0f0:1",
+    "1:0:0:2::3",
+    "fe80::",
+    "1:2:3:4:5:6:7:8",
+    "1:0:3:4:5:6:7:8",
+  ];
+  for (const text of texts) {
+    it(`${text} there and back`, () => {
+      assert.equal(addressText(addressNumber(text) ?? -1n, text.includes(":") ? 6 : 4), text);
+    });
+  }
+  it("equal addresses are equal texts", () =>
+    assert.equal(addressText(addressNumber("2001:0DB8:0:0::1") ?? 0n, 6), "2001:db8::1"));
+  it("a host is none", () => assert.equal(addressNumber("a.example"), undefined));
 });

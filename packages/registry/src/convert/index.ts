@@ -1,7 +1,8 @@
-export { autoAllocate } from "./auto-allocate.ts";
+export { addressRange } from "./address-pool.ts";
 export { backendProtocol, backendServiceEntry } from "./backend.ts";
 export { consulEndpoints, consulHosts, convertConsulService } from "./consul.ts";
 export { convertEndpointSlice, distinctEndpoints, type PodLookup, type SliceEndpoints } from "./endpoint-slice.ts";
+export { hashedAddresses } from "./hashed-addresses.ts";
 export { spiffeId } from "./identity.ts";
 export { convertKubernetesService, type ServiceContext, serviceHostname } from "./kubernetes-service.ts";
 export { type MeshNetworksSpec, type NetworkLookup, networkLookup } from "./network.ts";

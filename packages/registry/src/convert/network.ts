@@ -1,5 +1,5 @@
 /** On which network an address lies, by MeshNetworks. Source: Istio's MeshNetworks reference. */
-import { isIpv4, isIpv6 } from "@flotilla/model";
+import { addressNumber } from "@flotilla/model";
 
 export interface MeshNetworksSpec {
   readonly networks?: Readonly<Record<string, { readonly endpoints?: readonly NetworkEndpoints[] }>>;
@@ -47,19 +47,4 @@ function parseRange(network: string, cidr: string): Range | undefined {
   const width = address.includes(":") ? 128 : 32;
   const bits = BigInt(Math.max(width - Number(length), 0));
   return { network, base: number >> bits, bits, width };
-}
-
-/** Undefined for host names and socket paths. */
-function addressNumber(address: string): bigint | undefined {
-  if (isIpv4(address)) return address.split(".").reduce((sum, part) => (sum << 8n) | BigInt(part), 0n);
-  if (!isIpv6(address)) return undefined;
-  const [head = "", tail] = address.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, embeddedIpv4).split("::");
-  const groups = (text: string | undefined) => (text === undefined || text === "" ? [] : text.split(":"));
-  const [before, after] = [groups(head), groups(tail)];
-  const zeros = Array<string>(8 - before.length - after.length).fill("0");
-  return [...before, ...zeros, ...after].reduce((sum, group) => (sum << 16n) | BigInt(`0x${group}`), 0n);
-}
-
-function embeddedIpv4(_: string, a: string, b: string, c: string, d: string): string {
-  return `${(Number(a) * 256 + Number(b)).toString(16)}:${(Number(c) * 256 + Number(d)).toString(16)}`;
 }

@@ -16,6 +16,8 @@ export interface ServiceEntryContext {
   readonly namespaceAnnotations?: Readonly<Record<string, string>>;
   /** Services outside of the mesh get canonical-name labels. */
   readonly canonicalExternalServices: boolean;
+  /** Addresses that a controller gave the entry count; istiod looks at them only where it gives them itself. */
+  readonly statusAddresses: boolean;
 }
 
 const resolutions: Readonly<Record<NonNullable<ServiceEntrySpec["resolution"]>, Resolution>> = {
@@ -55,7 +57,11 @@ export function convertServiceEntry(entry: Config, context: ServiceEntryContext)
     ...(entry.resourceVersion === undefined ? {} : { resourceVersion: entry.resourceVersion }),
   } as const satisfies Omit<Service, "hostname">;
   const hosts = [...new Set(spec.hosts ?? [])];
-  return hosts.map((hostname) => ({ hostname, ...common, ...statusAddresses(entry, spec, hostname) }));
+  return hosts.map((hostname) => ({
+    hostname,
+    ...common,
+    ...(context.statusAddresses ? statusAddresses(entry, spec, hostname) : {}),
+  }));
 }
 
 export function convertEntryPort({ name = "", number, protocol = "" }: ServiceEntryPort): Service["ports"][number] {

@@ -22,6 +22,11 @@ export class ClusterRegistries {
     this.#own = new Registry(settings);
   }
 
+  /** The address that a service was given before; told before the first inputs. */
+  remember(service: Parameters<Registry["remember"]>[0]): void {
+    this.#own.remember(service);
+  }
+
   apply(inputs: readonly RegistryInput[]): RegistryUpdate {
     const updates: RegistryUpdate[] = [];
     const groups = new Map<string, RegistryInput[]>();

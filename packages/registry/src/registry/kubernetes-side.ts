@@ -60,7 +60,9 @@ export class KubernetesSide {
     if (service === undefined || service.resolution === "alias") return [];
     const slices = [...this.#objects.slicesOfService.get(name)].sort();
     const ofSlices = distinctEndpoints(slices.flatMap((slice) => this.#sliceEndpoints(slice, service, context)));
-    const selected = selectedWorkloads(this.#objects, service, context, false);
+    const selected = this.#settings.servicesSelectWorkloadEntries
+      ? selectedWorkloads(this.#objects, service, context, { pods: false })
+      : [];
     return [...ofSlices, ...selected.flatMap((workload) => selectedByService(workload, service))];
   }
 
@@ -79,11 +81,12 @@ export function selectedWorkloads(
   objects: Objects,
   service: Service,
   context: EndpointContext,
-  forServiceEntry: boolean,
+  { pods: withPods }: { readonly pods: boolean },
 ): readonly SelectableWorkload[] {
   const { namespace, labelSelectors, resolution } = service;
+  const forServiceEntry = service.registry === "External";
   if (!forServiceEntry && resolution !== "client-side") return [];
-  const pods = forServiceEntry
+  const pods = withPods
     ? [...objects.podsIn.get(namespace)].sort().flatMap((name) => selectablePod(objects, name, context))
     : [];
   const machines = [...objects.workloadEntriesIn.get(namespace)].sort().flatMap((name) => {

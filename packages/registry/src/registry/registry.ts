@@ -2,7 +2,7 @@
  * Objects in, services and endpoints out. A change of an object computes again only what depends on it,
  * and says only what differs from what was said before.
  */
-import { type Config, type ConfigKey, type Endpoint, type KubeObject, objectKey } from "@flotilla/model";
+import { type Config, type ConfigKey, type Endpoint, type KubeObject, objectKey, type Service } from "@flotilla/model";
 import { backendServiceEntry } from "../convert/backend.ts";
 import { slicesOfEndpoints } from "../convert/endpoints-object.ts";
 import { clusterSetDomain } from "../convert/imported-service.ts";
@@ -51,6 +51,11 @@ export class Registry {
     this.#external = new ExternalSide(this.#objects, settings);
     this.#consul = new ConsulSide(settings);
     this.#machines = new MachineSide(settings);
+  }
+
+  /** The address that a service was given before; told before the first inputs. */
+  remember(service: Pick<Service, "namespace" | "hostname" | "autoAllocatedIpv4">): void {
+    this.#external.remember(service);
   }
 
   apply(inputs: readonly RegistryInput[]): RegistryUpdate {

@@ -11,11 +11,11 @@ import {
   type Service,
 } from "@flotilla/model";
 import {
-  autoAllocate,
   backendProtocol,
   convertKubernetesService,
   convertServiceEntry,
   type EndpointContext,
+  hashedAddresses,
   mergedWorkloadEntry,
   podWorkload,
   type SelectableWorkload,
@@ -84,6 +84,7 @@ const drivers: Readonly<Record<string, Driver>> = {
     convertServiceEntry(configOf(entry), {
       namespaceAnnotations: namespaceAnnotations ?? {},
       canonicalExternalServices,
+      statusAddresses: true,
     }).flatMap(
       // One service with all addresses here, one service for each address there.
       (service) =>
@@ -109,7 +110,7 @@ const drivers: Readonly<Record<string, Driver>> = {
   ConvertWorkloadEntry: (entry: KubeObject) => mergedWorkloadEntry(configOf(entry)),
   autoAllocateIPs: (services: readonly GoService[]) => {
     const resolutions = ["client-side", "dns", "passthrough", "dns-round-robin", "alias", "dynamic-dns"] as const;
-    const allocated = autoAllocate(
+    const allocated = hashedAddresses(
       services.map(({ Hostname, DefaultAddress, Attributes, Resolution = 0 }) => ({
         ...emptyService,
         hostname: Hostname,

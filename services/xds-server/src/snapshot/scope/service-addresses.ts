@@ -7,14 +7,22 @@ import type { View } from "../view.ts";
  * Ranges are left out, and so are addresses of a family the proxy does not have.
  */
 export function reachableAddresses(view: View, service: Service): readonly string[] {
-  const { proxy } = view;
-  const inCluster = (service.clusterVips[proxy.clusterId] ?? []).filter(isSpecific);
+  const inCluster = (service.clusterVips[view.proxy.clusterId] ?? []).filter(isSpecific);
   if (inCluster.length > 0) return reachableInCluster(view, inCluster);
   const own = [service.defaultAddress, ...(service.addresses ?? [])].filter(isSpecific);
   if (own.length > 0) return own.slice(0, 1);
-  const allocated = [service.autoAllocatedIpv4, service.autoAllocatedIpv6].filter((address) => address !== undefined);
-  if (allocated.length === 0 || !proxy.metadataFlag("DNS_CAPTURE")) return [];
-  return allocated.filter((address) => hasFamily(view, address));
+  return allocatedAddresses(view, service).filter((address) => hasFamily(view, address));
+}
+
+/**
+ * Only a proxy that answers DNS itself makes its workload call an allocated address; addresses that are hashed and not kept
+ * (PILOT_ENABLE_IP_AUTOALLOCATE=false) it has to ask for.
+ */
+export function allocatedAddresses(view: View, service: Service): readonly string[] {
+  const { proxy } = view;
+  if (!proxy.metadataFlag("DNS_CAPTURE")) return [];
+  if (!view.flag("PILOT_ENABLE_IP_AUTOALLOCATE", true) && !proxy.metadataFlag("DNS_AUTO_ALLOCATE")) return [];
+  return [service.autoAllocatedIpv4, service.autoAllocatedIpv6].filter((address) => address !== undefined);
 }
 
 /** Both families only where the control plane knows of dual stack; else the first one that the proxy has. */

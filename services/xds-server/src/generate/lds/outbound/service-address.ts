@@ -1,6 +1,6 @@
 /** The addresses under which a proxy's workload calls a TCP service. */
-import { isIpAddress, type Service, type ServicePort } from "@flotilla/model";
-import { hasFamily } from "../../../snapshot/scope/service-addresses.ts";
+import { isIpAddress, isIpv4, type Service, type ServicePort } from "@flotilla/model";
+import { allocatedAddresses, hasFamily } from "../../../snapshot/scope/service-addresses.ts";
 import type { View } from "../../../snapshot/view.ts";
 import { listenerTraits } from "../traits.ts";
 
@@ -39,7 +39,6 @@ export function serviceAddress(view: View, service: Service): string {
   const all = service.clusterVips[view.proxy.clusterId] ?? [];
   const inCluster = all.find((address) => hasFamily(view, address)) ?? all[0];
   if (inCluster !== undefined && !unspecified.has(inCluster)) return inCluster;
-  const allocated = unspecified.has(service.defaultAddress) ? service.autoAllocatedIpv4 : undefined;
-  // Only a proxy that answers DNS itself makes its workload call an allocated address.
-  return allocated !== undefined && view.proxy.metadataFlag("DNS_CAPTURE") ? allocated : service.defaultAddress;
+  if (!unspecified.has(service.defaultAddress)) return service.defaultAddress;
+  return allocatedAddresses(view, service).find(isIpv4) ?? service.defaultAddress;
 }

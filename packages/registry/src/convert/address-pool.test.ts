@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { AddressPool, addressRange } from "./address-pool.ts";
+
+const none = () => false;
+
+function pool(ipv4 = "240.240.0.0/16"): AddressPool {
+  return new AddressPool(addressRange(ipv4, 4), addressRange("2001:2::/48", 6));
+}
+
+function hosts(count: number): readonly string[] {
+  return Array.from({ length: count }, (_, i) => `n/h${i}.example`);
+}
+
+test("every host gets an address of its own, the same one in both families", () => {
+  const all = [...pool().allocate(hosts(3000), none).values()];
+  assert.equal(new Set(all.map(({ autoAllocatedIpv4 }) => autoAllocatedIpv4)).size, 3000);
+  assert.equal(new Set(all.map(({ autoAllocatedIpv6 }) => autoAllocatedIpv6)).size, 3000);
+  for (const { autoAllocatedIpv4, autoAllocatedIpv6 } of all) {
+    assert.match(autoAllocatedIpv4, /^240\.240\.\d+\.\d+$/);
+    assert.doesNotMatch(autoAllocatedIpv4, /\.(0|255)$/);
+    assert.match(autoAllocatedIpv6, /^2001:2::[0-9a-f]{1,4}$/);
+  }
+});
+
+test("what comes and goes beside a host does not move it", () => {
+  const one = pool("240.240.0.0/24");
+  const first = one.allocate(hosts(100), none);
+  const fewer = one.allocate(hosts(100).slice(50), none);
+  for (const [host, address] of fewer) assert.deepEqual(address, first.get(host));
+  const more = one.allocate(["n/new.example", ...hosts(100).slice(50)], none);
+  for (const [host, address] of fewer) assert.deepEqual(more.get(host), address);
+});
+
+test("a successor that is told what was given gives the same", () => {
+  const before = pool("240.240.0.0/24").allocate(hosts(200), none);
+  const successor = pool("240.240.0.0/24");
+  for (const [host, { autoAllocatedIpv4 }] of [...before].reverse()) successor.remember(host, autoAllocatedIpv4);
+  assert.deepEqual(successor.allocate([...hosts(200)].reverse(), none), new Map([...before].reverse()));
+});
+
+test("an address that somebody else has is avoided, and given up when somebody else gets it", () => {
+  const [host = ""] = hosts(1);
+  const one = pool();
+  const first = one.allocate([host], none).get(host);
+  const second = one.allocate([host], (address) => address === first?.autoAllocatedIpv4).get(host);
+  assert.notEqual(second?.autoAllocatedIpv4, first?.autoAllocatedIpv4);
+  assert.deepEqual(
+    pool()
+      .allocate([host], (address) => address === first?.autoAllocatedIpv6)
+      .get(host),
+    second,
+  );
+});
+
+test("a full range leaves the rest without one", () => {
+  assert.equal(pool("10.9.8.0/28").allocate(hosts(20), none).size, 14);
+});
+
+test("what is remembered of another range is not kept", () => {
+  const [host = ""] = hosts(1);
+  const one = pool("10.9.0.0/16");
+  one.remember(host, "240.240.3.4");
+  assert.match(one.allocate([host], none).get(host)?.autoAllocatedIpv4 ?? "", /^10\.9\./);
+});
+
+for (const [text, family] of [
+  ["240.240.0.0", 4],
+  ["2001:2::/48", 4],
+  ["240.240.0.0/16", 6],
+  ["nonsense", 4],
+] as const) {
+  test(`${text} is no range for IPv${family}`, () => assert.throws(() => addressRange(text, family), RangeError));
+}

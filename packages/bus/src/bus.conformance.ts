@@ -152,9 +152,16 @@ export function busConformance(open: () => Promise<Bus>): void {
     assert.equal(await next(), "a/b.c=two");
     await mine.put("d", text("four"));
     assert.equal(await next(), "d=four");
+    const all = (await theirs.entries()).map(({ key, value: held }) => `${key}=${new TextDecoder().decode(held)}`);
+    assert.deepEqual(all, ["a/b.c=two", "d=four"]);
     await mine.delete("a/b.c");
     assert.equal(await next(), "a/b.c=");
     assert.equal(await mine.get("a/b.c"), undefined);
+    assert.deepEqual(
+      (await theirs.entries()).map(({ key }) => key),
+      ["d"],
+    );
+    assert.deepEqual(await (await bus.keyValue("empty bucket")).entries(), []);
     assert.ok((await mine.update("a/b.c", text("five"), 0)) !== undefined);
     stop.abort();
     await watched.return?.();

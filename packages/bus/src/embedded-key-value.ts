@@ -39,6 +39,10 @@ export function openEmbeddedKeyValue(bucket: Bucket, { ttlMs }: KeyValueOptions,
       return bucket.write(key, value, untilMs());
     },
     delete: async (key) => void bucket.write(key, undefined, Number.POSITIVE_INFINITY),
+    entries: async () =>
+      [...bucket.cells.values()]
+        .filter(({ value, untilMs }) => value !== undefined && untilMs > nowMs())
+        .map(({ untilMs: _, ...entry }) => entry),
     watch: (stop) => watch(bucket, nowMs, stop),
   };
 }

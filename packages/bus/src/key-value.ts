@@ -19,6 +19,8 @@ export interface KeyValue {
   /** Writes if the last revision is this one, 0 for "there is none". Undefined: somebody else was faster. */
   update(key: string, value: Uint8Array, revision: number): Promise<number | undefined>;
   delete(key: string): Promise<void>;
+  /** All that is there, in order of revision. */
+  entries(): Promise<readonly KeyValueEntry[]>;
   /** What is there, then what changes. Values that vanish by age are not told. */
   watch(stop: AbortSignal): AsyncIterable<KeyValueEntry>;
 }

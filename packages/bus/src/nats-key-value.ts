@@ -1,10 +1,11 @@
 /** Shared values over a JetStream key-value bucket. */
 import { delay, type Logger } from "@flotilla/runtime";
 import { type JetStreamClient, type KV, NatsError, StorageType } from "nats";
+import { BusError } from "./errors.ts";
 import type { KeyValue, KeyValueEntry, KeyValueOptions } from "./key-value.ts";
 import { retryMs } from "./nats-connection.ts";
 import type { NatsLink } from "./nats-link.ts";
-import { deliveries } from "./ordered-consumer.ts";
+import { type Delivery, deliveries } from "./ordered-consumer.ts";
 import { token, untoken } from "./subject.ts";
 
 interface Parts {
@@ -55,14 +56,38 @@ export async function openNatsKeyValue(bucket: string, { ttlMs }: KeyValueOption
       }
     },
     delete: (key) => use((kv) => kv.delete(token(key))),
+    entries: () => use(() => entries(name, parts)),
     watch: (stop) => watch(name, parts, stop),
   };
 }
 
+async function entries(name: string, { link }: Parts): Promise<readonly KeyValueEntry[]> {
+  await link.whenBack();
+  const { connection, manager, lost } = link;
+  const options = { stream: `KV_${name}`, filters: [`$KV.${name}.>`], start: "last-per-subject" } as const;
+  const found = new Map<string, KeyValueEntry>();
+  for await (const item of deliveries({ ...options, connection, manager }, lost)) {
+    if (item.kind === "message") {
+      const entry = entryOf(name, item);
+      // Deleted first: the order is then that of the revisions.
+      found.delete(entry.key);
+      if (entry.value !== undefined) found.set(entry.key, entry);
+    }
+    if (item.kind === "idle" || item.pending === 0) return [...found.values()];
+  }
+  throw new BusError("BUS_CONNECT", `reading the shared values of ${name} was interrupted`);
+}
+
+function entryOf(name: string, { message }: Delivery & { readonly kind: "message" }): KeyValueEntry {
+  const { subject, sequence: revision, payload, headers } = message;
+  const key = untoken(subject.slice(`$KV.${name}.`.length));
+  const isGone = (headers["KV-Operation"] ?? "PUT") !== "PUT";
+  return isGone ? { key, revision } : { key, revision, value: payload };
+}
+
 async function* watch(name: string, { link, log }: Parts, stop: AbortSignal): AsyncGenerator<KeyValueEntry> {
-  const prefix = `$KV.${name}.`;
   const told = new Map<string, number>();
-  const options = { stream: `KV_${name}`, filters: [`${prefix}>`], start: "last-per-subject" } as const;
+  const options = { stream: `KV_${name}`, filters: [`$KV.${name}.>`], start: "last-per-subject" } as const;
   const until = AbortSignal.any([stop, link.closed]);
   while (!until.aborted) {
     try {
@@ -70,12 +95,10 @@ async function* watch(name: string, { link, log }: Parts, stop: AbortSignal): As
       const { connection, manager, lost } = link;
       for await (const item of deliveries({ ...options, connection, manager }, AbortSignal.any([until, lost]))) {
         if (item.kind !== "message") continue;
-        const { subject, sequence: revision, payload, headers } = item.message;
-        const key = untoken(subject.slice(prefix.length));
-        if (told.get(key) === revision) continue;
-        told.set(key, revision);
-        const isGone = (headers["KV-Operation"] ?? "PUT") !== "PUT";
-        yield isGone ? { key, revision } : { key, revision, value: payload };
+        const entry = entryOf(name, item);
+        if (told.get(entry.key) === entry.revision) continue;
+        told.set(entry.key, entry.revision);
+        yield entry;
       }
     } catch (error) {
       if (until.aborted) return;

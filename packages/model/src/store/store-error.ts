@@ -14,6 +14,8 @@ export type StoreErrorCode =
   | "STORE_INVALID"
   /** Larger, or more, than the store takes. */
   | "STORE_TOO_LARGE"
+  /** Too many writes at a time. */
+  | "STORE_BUSY"
   /** What the store stands on does not answer. */
   | "STORE_AWAY";
 
@@ -26,6 +28,7 @@ const statuses: Readonly<Record<StoreErrorCode, number>> = {
   STORE_BAD_KEY: 400,
   STORE_INVALID: 422,
   STORE_TOO_LARGE: 413,
+  STORE_BUSY: 429,
   STORE_AWAY: 503,
 };
 

@@ -43,6 +43,10 @@ export class ConfigTable {
     return rows.filter(({ config }) => namespace === "" || config.key.namespace === namespace).map(dated);
   }
 
+  get size(): number {
+    return [...this.#kinds.values()].reduce((sum, rows) => sum + rows.size, 0);
+  }
+
   kinds(): readonly string[] {
     return [...this.#kinds.keys()];
   }

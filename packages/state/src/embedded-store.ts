@@ -4,10 +4,16 @@ import type { Snapshot, SnapshotStore, StoreState } from "./snapshot-store.ts";
 
 interface Shared {
   readonly entries: Map<string, Uint8Array>;
-  readonly replicas: Map<string, { readonly record: unknown; readonly untilMs: number }>;
+  readonly replicas: Map<string, Replica>;
   place: Pick<Snapshot, "position" | "epoch"> | undefined;
   writer: { readonly handle: object; readonly untilMs: number } | undefined;
   users: number;
+}
+
+interface Replica {
+  readonly summary: unknown;
+  readonly parts: ReadonlyMap<string, unknown>;
+  readonly untilMs: number;
 }
 
 /** Module-level on purpose: services in one process find each other by name, like by a server's URL. */
@@ -23,6 +29,10 @@ export function openEmbedded(name: string, nowMs: () => number, lockMs: number):
   const isHeld = () => shared.writer !== undefined && shared.writer.untilMs > nowMs();
   const renew = () => {
     shared.writer = { handle, untilMs: nowMs() + lockMs };
+  };
+  const living = (): readonly (readonly [string, Replica])[] => {
+    for (const [id, { untilMs }] of shared.replicas) if (untilMs <= nowMs()) shared.replicas.delete(id);
+    return [...shared.replicas].sort();
   };
   let isClosed = false;
   return {
@@ -45,13 +55,17 @@ export function openEmbedded(name: string, nowMs: () => number, lockMs: number):
       shared.place = { position, ...(epoch !== undefined && { epoch }) };
       return true;
     },
-    putReplica: async (id, record, ttlMs) => {
-      shared.replicas.set(id, { record: structuredClone(record), untilMs: nowMs() + ttlMs });
+    putReplica: async (id, { summary, parts, isWhole }, ttlMs) => {
+      const kept = isWhole ? undefined : new Map(living()).get(id)?.parts;
+      const present = [...(kept ?? []), ...structuredClone(parts)].filter(
+        ([name]) => parts.get(name) !== undefined || !parts.has(name),
+      );
+      const all = new Map(present);
+      shared.replicas.set(id, { summary: structuredClone(summary), parts: all, untilMs: nowMs() + ttlMs });
+      return all.size;
     },
-    replicas: async () => {
-      for (const [id, { untilMs }] of shared.replicas) if (untilMs <= nowMs()) shared.replicas.delete(id);
-      return new Map([...shared.replicas].sort().map(([id, { record }]) => [id, record]));
-    },
+    replicas: async () => new Map(living().map(([id, { summary }]) => [id, summary])),
+    replicaParts: async () => new Map(living().map(([id, { parts }]) => [id, parts])),
     [Symbol.asyncDispose]: async () => {
       if (isClosed) return;
       isClosed = true;

@@ -1,4 +1,4 @@
 export { entryHash } from "./entry-codec.ts";
 export { StateError, type StateErrorCode } from "./errors.ts";
 export { type OpenOptions, openStore } from "./open-store.ts";
-export type { Snapshot, SnapshotChange, SnapshotStore, StoreState } from "./snapshot-store.ts";
+export type { ReplicaReport, Snapshot, SnapshotChange, SnapshotStore, StoreState } from "./snapshot-store.ts";

@@ -4,7 +4,7 @@ import { setImmediate } from "node:timers/promises";
 import { combine, emptyChecksum, entryHash, packEntry, unpackEntry } from "./entry-codec.ts";
 import { StateError } from "./errors.ts";
 import { RedisLink, type RedisLinkOptions } from "./redis-link.ts";
-import type { Snapshot, SnapshotChange, SnapshotStore, StoreState } from "./snapshot-store.ts";
+import type { ReplicaReport, Snapshot, SnapshotChange, SnapshotStore, StoreState } from "./snapshot-store.ts";
 
 export interface RedisStoreOptions extends RedisLinkOptions {
   readonly lockMs: number;
@@ -16,6 +16,7 @@ const keys = {
   about: `${prefix}:snapshot:about`,
   writer: `${prefix}:snapshot:writer`,
   replica: (id: string) => `${prefix}:replica:${id}`,
+  parts: (id: string) => `${prefix}:replica-parts:${id}`,
 };
 /** Changes with the form of the entries; others are refused by name. */
 const format = "1";
@@ -143,20 +144,44 @@ class RedisStore implements SnapshotStore {
     return true;
   }
 
-  async putReplica(id: string, record: unknown, ttlMs: number): Promise<void> {
-    await this.#link.use((redis) => redis.set(keys.replica(id), JSON.stringify(record), "PX", ttlMs));
+  async putReplica(id: string, { summary, parts, isWhole }: ReplicaReport, ttlMs: number): Promise<number> {
+    const key = keys.parts(id);
+    const put = [...parts].filter(([, part]) => part !== undefined);
+    const gone = [...parts.keys()].filter((name) => parts.get(name) === undefined);
+    const results = await this.#link.use((redis) => {
+      const steps = redis.multi().set(keys.replica(id), JSON.stringify(summary), "PX", ttlMs);
+      if (isWhole) steps.del(key);
+      if (gone.length > 0) steps.hdel(key, ...gone);
+      if (put.length > 0) steps.hset(key, ...put.flatMap(([name, part]) => [name, JSON.stringify(part)]));
+      return steps.pexpire(key, ttlMs).hlen(key).exec();
+    });
+    return Number(results?.at(-1)?.[1] ?? 0);
   }
 
   async replicas(): Promise<ReadonlyMap<string, unknown>> {
-    const found = (await this.#link.keysLike(keys.replica("*"))).toSorted();
+    const found = await this.#replicaIds();
     if (found.length === 0) return new Map();
-    const texts = await this.#link.use((redis) => redis.mget(...found));
+    const texts = await this.#link.use((redis) => redis.mget(...found.map(keys.replica)));
     return new Map(
-      found.flatMap((key, i): readonly (readonly [string, unknown])[] => {
+      found.flatMap((id, i): readonly (readonly [string, unknown])[] => {
         const text = texts[i] ?? undefined;
-        return text === undefined ? [] : [[key.slice(keys.replica("").length), JSON.parse(text)]];
+        return text === undefined ? [] : [[id, JSON.parse(text)]];
       }),
     );
+  }
+
+  async replicaParts(): Promise<ReadonlyMap<string, ReadonlyMap<string, unknown>>> {
+    const all = new Map<string, ReadonlyMap<string, unknown>>();
+    for (const id of await this.#replicaIds()) {
+      const parts = await this.#link.use((redis) => redis.hgetall(keys.parts(id)));
+      all.set(id, new Map(Object.entries(parts).map(([name, text]) => [name, JSON.parse(text)])));
+    }
+    return all;
+  }
+
+  async #replicaIds(): Promise<readonly string[]> {
+    const found = await this.#link.keysLike(keys.replica("*"));
+    return found.map((key) => key.slice(keys.replica("").length)).toSorted();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -16,6 +16,16 @@ export interface SnapshotChange {
   readonly epoch?: string | undefined;
 }
 
+/** What a replica tells of itself: a summary that others read often, and parts of which only changed ones are written. */
+export interface ReplicaReport {
+  /** JSON, as all parts. */
+  readonly summary: unknown;
+  /** Undefined removes. */
+  readonly parts: ReadonlyMap<string, unknown>;
+  /** Nothing of what was told before stays. */
+  readonly isWhole: boolean;
+}
+
 export type StoreState =
   | { readonly connected: true }
   | { readonly connected: false; readonly sinceMs: number; readonly reason: string };
@@ -37,9 +47,15 @@ export interface SnapshotStore extends AsyncDisposable {
    * claim again. @throws StateError STATE_AWAY
    */
   write(change: SnapshotChange): Promise<boolean>;
-  /** A short-lived record of this replica, for answers about the whole fleet. */
-  putReplica(id: string, record: unknown, ttlMs: number): Promise<void>;
+  /**
+   * A short-lived record of this replica, for answers about the whole fleet. Returns how many parts are stored now:
+   * another number than expected means that some were lost, and the whole is to be told.
+   */
+  putReplica(id: string, report: ReplicaReport, ttlMs: number): Promise<number>;
+  /** Summaries by id of replica. */
   replicas(): Promise<ReadonlyMap<string, unknown>>;
+  /** Parts by their name, by id of replica. */
+  replicaParts(): Promise<ReadonlyMap<string, ReadonlyMap<string, unknown>>>;
   readonly state: StoreState;
   onState(listener: (state: StoreState) => void): () => void;
 }

@@ -60,8 +60,12 @@ export function storeConformance(open: () => Promise<SnapshotStore>): void {
 
   it("keeps records of replicas for a while", async () => {
     await using store = await open();
-    await store.putReplica("one", { streams: 3 }, 60_000);
-    await store.putReplica("two", { streams: 4 }, 60_000);
+    const parts = new Map([["a", { n: 1 }]]);
+    assert.equal(await store.putReplica("one", { summary: { streams: 3 }, parts, isWhole: true }, 60_000), 1);
+    assert.equal(
+      await store.putReplica("two", { summary: { streams: 4 }, parts: new Map(), isWhole: true }, 60_000),
+      0,
+    );
     assert.deepEqual(
       await store.replicas(),
       new Map([
@@ -69,6 +73,20 @@ export function storeConformance(open: () => Promise<SnapshotStore>): void {
         ["two", { streams: 4 }],
       ]),
     );
+    assert.deepEqual((await store.replicaParts()).get("one"), parts);
+  });
+
+  it("writes parts of a replica that changed, and tells how many there are", async () => {
+    await using store = await open();
+    const put = (parts: Readonly<Record<string, unknown>>, isWhole = false) =>
+      store.putReplica("partly", { summary: {}, parts: new Map(Object.entries(parts)), isWhole }, 60_000);
+    const stored = async () => Object.fromEntries((await store.replicaParts()).get("partly") ?? []);
+    assert.equal(await put({ a: 1, b: 2 }, true), 2);
+    assert.equal(await put({ b: 3, c: 4 }), 3);
+    assert.equal(await put({ a: undefined }), 2);
+    assert.deepEqual(await stored(), { b: 3, c: 4 });
+    assert.equal(await put({ d: 5 }, true), 1);
+    assert.deepEqual(await stored(), { d: 5 });
   });
 
   it("carries the epoch of the position", async () => {
@@ -109,9 +127,10 @@ export function storeConformance(open: () => Promise<SnapshotStore>): void {
 
   it("records of replicas vanish when they are not renewed", async () => {
     await using store = await open();
-    await store.putReplica("short", {}, 30);
+    await store.putReplica("short", { summary: {}, parts: new Map([["a", 1]]), isWhole: true }, 30);
     assert.ok((await store.replicas()).has("short"));
     await until(async () => !(await store.replicas()).has("short"), { withinMs: 5_000, what: "the record to expire" });
+    assert.equal(await store.putReplica("short", { summary: {}, parts: new Map(), isWhole: false }, 30), 0);
   });
 
   it("disposing twice is legal", async () => {

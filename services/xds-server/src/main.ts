@@ -21,7 +21,7 @@ import { serveDebugPages } from "./debug/pages.ts";
 import { publishReplica } from "./debug/replica-record.ts";
 import { publishTrustReports, type TrustReportOptions } from "./debug/trust-report.ts";
 import { balanceStreams } from "./fleet/balance.ts";
-import { MachineHealth, publishMachines } from "./fleet/machines.ts";
+import { Machines, publishMachines } from "./fleet/machines.ts";
 import { Ingest } from "./ingest/ingest.ts";
 import { createIngestMetrics } from "./ingest/ingest-metrics.ts";
 import { createAuthenticator, plaintextAuthentication, serveSecure } from "./secure-port.ts";
@@ -87,7 +87,7 @@ async function run(config: Config, log: Logger, stop: AbortSignal): Promise<void
       complete.resolve();
     },
   });
-  const machines = new MachineHealth();
+  const machines = new Machines();
   await using ads: AdsServer = new AdsServer({
     source,
     scheduler: flow.queue,
@@ -173,7 +173,7 @@ async function loadFirst(store: ReturnType<typeof openStore>, ingest: Ingest, lo
 interface Following {
   readonly ingest: Ingest;
   readonly trust: TrustReportOptions;
-  readonly machines: MachineHealth;
+  readonly machines: Machines;
   readonly health: Health;
   readonly onResumed: () => void;
   readonly log: Logger;
@@ -192,6 +192,6 @@ async function followBus(
   await Promise.all([
     ingest.follow(bus, stop),
     publishTrustReports(bus, trust, stop),
-    publishMachines(bus, { streams: trust.streams, health: machines, log }, stop),
+    publishMachines(bus, { machines, log }, stop),
   ]);
 }

@@ -3,16 +3,15 @@ import type { SnapshotStore } from "@flotilla/state";
 import type { StreamRecord } from "../serve/stream-record.ts";
 import { type ProxyStatus, proxyStatus } from "./proxy-status.ts";
 
-/** What a replica tells of itself every few seconds. */
-export interface ReplicaRecord {
+/** What a replica tells of itself every few seconds; its proxies are told apart, by connection. */
+export interface ReplicaSummary {
   /** Its pod or host name. */
   readonly replica: string;
   readonly streams: number;
-  readonly proxies: readonly ProxyStatus[];
 }
 
 export interface FleetStatus {
-  /** Streams that only ask debug questions are no proxies. */
+  /** Streams that only ask debug questions are no proxies. A status is the same object while nothing of it changes. */
   own(): readonly ProxyStatus[];
   /** Every proxy once; without the store, those connected here. */
   all(): Promise<readonly ProxyStatus[]>;
@@ -22,26 +21,48 @@ export interface FleetStatus {
 
 export function createFleetStatus(
   streams: () => readonly StreamRecord[],
-  store: Pick<SnapshotStore, "replicas" | "state">,
+  store: Pick<SnapshotStore, "replicas" | "replicaParts" | "state">,
 ): FleetStatus {
+  const statuses = new StatusCache();
   const own = () =>
     streams()
-      .filter((stream) => stream.types().size > 0)
-      .map(proxyStatus);
-  const records = async (): Promise<readonly ReplicaRecord[]> =>
-    store.state.connected ? ([...(await store.replicas()).values()] as readonly ReplicaRecord[]) : [];
+      .filter((stream) => !stream.isIdle())
+      .map((stream) => statuses.of(stream));
+  const told = async (): Promise<ReadonlyMap<string, readonly ProxyStatus[]>> => {
+    if (!store.state.connected) return new Map();
+    const proxies = [...(await store.replicaParts())].map(([id, parts]) => [id, [...parts.values()]] as const);
+    return new Map(proxies as readonly (readonly [string, readonly ProxyStatus[]])[]);
+  };
   return {
     own,
     all: async () => {
       const byProxy = new Map<string, ProxyStatus>();
       // A proxy that moved is told of twice for a moment: its latest connection counts, ours before the others'.
-      for (const { proxies } of await records()) for (const status of proxies) keepLatest(byProxy, status);
+      for (const proxies of (await told()).values()) for (const status of proxies) keepLatest(byProxy, status);
       for (const status of own()) byProxy.set(status.proxy, status);
       return [...byProxy.values()];
     },
-    elsewhere: async (proxy) =>
-      (await records()).find(({ proxies }) => proxies.some((status) => status.proxy === proxy))?.replica,
+    elsewhere: async (proxy) => {
+      const has = (proxies: readonly ProxyStatus[]) => proxies.some((status) => status.proxy === proxy);
+      const id = [...(await told())].find(([, proxies]) => has(proxies))?.[0];
+      if (id === undefined) return undefined;
+      return ((await store.replicas()) as ReadonlyMap<string, ReplicaSummary>).get(id)?.replica;
+    },
   };
+}
+
+class StatusCache {
+  readonly #last = new WeakMap<StreamRecord, { readonly of: object; readonly status: ProxyStatus }>();
+
+  of(stream: StreamRecord): ProxyStatus {
+    const types = stream.types();
+    let known = this.#last.get(stream);
+    if (known?.of !== types) {
+      known = { of: types, status: proxyStatus(stream) };
+      this.#last.set(stream, known);
+    }
+    return known.status;
+  }
 }
 
 function keepLatest(byProxy: Map<string, ProxyStatus>, status: ProxyStatus): void {

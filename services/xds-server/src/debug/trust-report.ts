@@ -27,15 +27,15 @@ export async function publishTrustReports(
   const values = await bus.keyValue(trustReportBucket, { ttlMs: trustReportTtlMs });
   const bundles = new KnownBundles(core);
   const id = randomUUID();
-  let [told, toldAtMs] = ["", 0];
+  let told: readonly ProxyTrust[] | undefined;
+  let toldAtMs = 0;
   while (!stop.aborted) {
-    const proxies = streams().map((stream) => trustOf(stream, bundles));
-    const text = JSON.stringify(proxies);
-    const isDue = text !== told || performance.now() - toldAtMs > againMs;
+    const proxies = streams().map((stream) => bundles.trustOf(stream));
+    const isDue = told === undefined || !isSame(told, proxies) || performance.now() - toldAtMs > againMs;
     if (isDue && bus.state.connected) {
       try {
         await values.put(id, encodeTrustReport(proxies));
-        [told, toldAtMs] = [text, performance.now()];
+        [told, toldAtMs] = [proxies, performance.now()];
       } catch (error) {
         log.warn("the roots that proxies trust are not told", { error });
       }
@@ -44,12 +44,14 @@ export async function publishTrustReports(
   }
 }
 
-function trustOf(stream: StreamRecord, bundles: KnownBundles): ProxyTrust {
-  const { proxy, identities, peer } = stream;
+function isSame(before: readonly ProxyTrust[], now: readonly ProxyTrust[]): boolean {
+  return before.length === now.length && before.every((trust, i) => trust === now[i]);
+}
+
+function trustOf({ proxy, identities, peer }: StreamRecord, roots: readonly string[] | undefined): ProxyTrust {
   const { id, namespace } = proxy;
   const suffix = `.${namespace}`;
   const name = id.endsWith(suffix) ? id.slice(0, -suffix.length) : id;
-  const roots = bundles.acknowledgedBy(stream);
   return {
     proxy: id,
     identities,
@@ -63,16 +65,23 @@ function trustOf(stream: StreamRecord, bundles: KnownBundles): ProxyTrust {
 class KnownBundles {
   readonly #core: Core;
   readonly #rootsByVersion = new Map<string, readonly string[]>();
+  readonly #last = new WeakMap<StreamRecord, { readonly version: string | undefined; readonly trust: ProxyTrust }>();
 
   constructor(core: Core) {
     this.#core = core;
   }
 
-  acknowledgedBy(stream: StreamRecord): readonly string[] | undefined {
+  /** The same object while the stream has accepted nothing else. */
+  trustOf(stream: StreamRecord): ProxyTrust {
     const version = stream.types().get(typeUrl.proxyConfig)?.acknowledged?.version;
-    if (version === undefined) return undefined;
-    if (!this.#rootsByVersion.has(version)) this.#learn(stream);
-    return this.#rootsByVersion.get(version);
+    const known = this.#last.get(stream);
+    if (known?.version === version && known !== undefined) return known.trust;
+    if (version !== undefined && !this.#rootsByVersion.has(version)) this.#learn(stream);
+    const roots = version === undefined ? undefined : this.#rootsByVersion.get(version);
+    const trust = trustOf(stream, roots);
+    // What is not known yet may be the next time.
+    if (version === undefined || roots !== undefined) this.#last.set(stream, { version, trust });
+    return trust;
   }
 
   /** The version of now; one that came and went unseen is not known, and its proxy is waited for. */

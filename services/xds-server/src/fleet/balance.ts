@@ -4,7 +4,7 @@
  */
 import { delay, type Logger } from "@flotilla/runtime";
 import type { SnapshotStore } from "@flotilla/state";
-import type { ReplicaRecord } from "../debug/fleet-status.ts";
+import type { ReplicaSummary } from "../debug/fleet-status.ts";
 import type { StreamRecord } from "../serve/stream-record.ts";
 
 export interface BalanceOptions {
@@ -42,7 +42,7 @@ export async function balanceStreams(options: BalanceOptions, stop: AbortSignal)
   const { perSecond, log } = options;
   while (!stop.aborted && perSecond > 0) {
     await delay(everyMs, stop);
-    const streams = options.streams().filter((stream) => stream.types().size > 0);
+    const streams = options.streams().filter((stream) => !stream.isIdle());
     const count = Math.min(surplus(streams.length, await streamsOfOthers(options)), (perSecond * everyMs) / 1000);
     if (count === 0) continue;
     log.info("handing streams off", { count, streams: streams.length });
@@ -59,7 +59,7 @@ export async function balanceStreams(options: BalanceOptions, stop: AbortSignal)
 async function streamsOfOthers({ id, store }: BalanceOptions): Promise<readonly number[]> {
   if (!store.state.connected) return [];
   try {
-    const records = (await store.replicas()) as ReadonlyMap<string, ReplicaRecord>;
+    const records = (await store.replicas()) as ReadonlyMap<string, ReplicaSummary>;
     return [...records].filter(([key]) => key !== id).map(([, { streams }]) => streams);
   } catch (error) {
     // The connection broke meanwhile: the store's own state tells it; any other error is ours.

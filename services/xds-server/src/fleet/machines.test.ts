@@ -4,7 +4,7 @@ import { connectBus } from "@flotilla/bus";
 import { decodeMachines, type Machine, machineReportBucket } from "@flotilla/model";
 import { noopLogger, until } from "@flotilla/runtime";
 import type { StreamRecord } from "../serve/stream-record.ts";
-import { MachineHealth, publishMachines } from "./machines.ts";
+import { Machines, publishMachines } from "./machines.ts";
 
 function stream(id: string, metadata: Readonly<Record<string, unknown>>): StreamRecord {
   const proxy = {
@@ -22,10 +22,10 @@ function stream(id: string, metadata: Readonly<Record<string, unknown>>): Stream
 test("machines that ask to be registered are told with what they say of their health; others are not", async () => {
   const stop = new AbortController();
   await using bus = await connectBus({ url: "embedded:machines-told", clientName: "t", log: noopLogger }, stop.signal);
-  const health = new MachineHealth();
+  const machines = new Machines();
   const vm = stream("vm", { AUTO_REGISTER_GROUP: "vms" });
-  let streams: readonly StreamRecord[] = [vm, stream("pod", {})];
-  const done = publishMachines(bus, { streams: () => streams, health, log: noopLogger }, stop.signal);
+  for (const one of [vm, stream("pod", {})]) machines.observer.opened?.(one);
+  const done = publishMachines(bus, { machines, log: noopLogger }, stop.signal);
   let told: readonly Machine[] | undefined;
   const values = await bus.keyValue(machineReportBucket);
   const reading = (async () => {
@@ -40,12 +40,10 @@ test("machines that ask to be registered are told with what they say of their he
     identities: ["spiffe://td/ns/n/sa/vm"],
     connectedAtMs: 7,
   });
-  health.observer.health?.(vm, false, "503");
+  machines.observer.health?.(vm, false, "503");
   await until(() => told?.[0]?.health?.message === "503", { withinMs: 5_000, what: "its health" });
-  streams = [];
-  health.observer.closed?.(vm, "gone");
+  machines.observer.closed?.(vm, "gone");
   await until(() => told?.length === 0, { withinMs: 5_000, what: "no machine" });
-  assert.equal(health.of(vm), undefined);
   stop.abort();
   await Promise.all([done, reading]);
 });

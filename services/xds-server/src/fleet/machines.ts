@@ -16,8 +16,7 @@ import { delay, type Logger } from "@flotilla/runtime";
 import type { StreamObserver, StreamRecord } from "../serve/stream-record.ts";
 
 export interface MachineReportOptions {
-  readonly streams: () => readonly StreamRecord[];
-  readonly health: MachineHealth;
+  readonly machines: Machines;
   readonly log: Logger;
 }
 
@@ -25,36 +24,42 @@ const everyMs = 250;
 /** Told again unchanged after this, well before it vanishes. */
 const againMs = machineReportTtlMs / 3;
 
-/** What connected machines said of themselves last. */
-export class MachineHealth {
-  readonly #last = new Map<string, NonNullable<Machine["health"]>>();
+/** The connected streams of machines that ask to be registered, with what they said of their health last. */
+export class Machines {
+  readonly #streams = new Map<string, { readonly stream: StreamRecord; health: Machine["health"] }>();
 
   readonly observer: StreamObserver = {
-    health: ({ id }, healthy, message) => void this.#last.set(id, { healthy, message, atMs: Date.now() }),
-    closed: ({ id }) => void this.#last.delete(id),
+    opened: (stream) => {
+      if (groupOf(stream) !== "") this.#streams.set(stream.id, { stream, health: undefined });
+    },
+    health: ({ id }, healthy, message) => {
+      const entry = this.#streams.get(id);
+      if (entry !== undefined) entry.health = { healthy, message, atMs: Date.now() };
+    },
+    closed: ({ id }) => void this.#streams.delete(id),
   };
 
-  of({ id }: StreamRecord): Machine["health"] {
-    return this.#last.get(id);
+  list(): readonly Machine[] {
+    return [...this.#streams.values()].map(({ stream, health }) => machineOf(stream, health));
   }
 }
 
 /** Runs until `stop` fires. A report that cannot be told is told again. */
 export async function publishMachines(
   bus: Bus,
-  { streams, health, log }: MachineReportOptions,
+  { machines, log }: MachineReportOptions,
   stop: AbortSignal,
 ): Promise<void> {
   const values = await bus.keyValue(machineReportBucket, { ttlMs: machineReportTtlMs });
   const id = randomUUID();
   let [told, toldAtMs] = ["[]", 0];
   while (!stop.aborted) {
-    const machines = streams().flatMap((stream) => machineOf(stream, health) ?? []);
-    const text = JSON.stringify(machines);
-    const isDue = text !== told || (machines.length > 0 && performance.now() - toldAtMs > againMs);
+    const present = machines.list();
+    const text = JSON.stringify(present);
+    const isDue = text !== told || (present.length > 0 && performance.now() - toldAtMs > againMs);
     if (isDue && bus.state.connected) {
       try {
-        await values.put(id, encodeMachines(machines));
+        await values.put(id, encodeMachines(present));
         [told, toldAtMs] = [text, performance.now()];
       } catch (error) {
         log.warn("the machines connected here are not told", { error });
@@ -64,19 +69,19 @@ export async function publishMachines(
   }
 }
 
-/** Undefined for clients that do not ask to be registered. */
-function machineOf(stream: StreamRecord, health: MachineHealth): Machine | undefined {
+function groupOf({ proxy }: StreamRecord): string {
+  return metadataText(proxy.metadata, "AUTO_REGISTER_GROUP");
+}
+
+function machineOf(stream: StreamRecord, health: Machine["health"]): Machine {
   const { proxy, identities, connectedAtMs } = stream;
-  const group = metadataText(proxy.metadata, "AUTO_REGISTER_GROUP");
-  if (group === "") return undefined;
-  const said = health.of(stream);
   return {
-    key: { namespace: proxy.namespace, group, network: proxy.network, instance: proxy.id },
+    key: { namespace: proxy.namespace, group: groupOf(stream), network: proxy.network, instance: proxy.id },
     address: proxy.ipAddresses[0] ?? "",
     locality: localityText(proxy.locality),
     labels: proxy.labels,
     identities,
     connectedAtMs,
-    ...(said !== undefined && { health: said }),
+    ...(health !== undefined && { health }),
   };
 }

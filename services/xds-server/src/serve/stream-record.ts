@@ -10,7 +10,9 @@ export interface StreamRecord {
   readonly peer: string;
   readonly form: Form;
   readonly connectedAtMs: number;
-  /** As of now. */
+  /** It has asked for nothing of what proxies ask for. */
+  isIdle(): boolean;
+  /** As of now; the same map while nothing changes. */
   types(): ReadonlyMap<string, TypeRecord>;
   /**
    * The client has accepted everything that follows from the changes up to this position in the fleet's sequence.

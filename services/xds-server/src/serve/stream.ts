@@ -24,7 +24,7 @@ import { Receipts } from "./receipts.ts";
 import type { ClientIdentity, ProxySession } from "./resource-source.ts";
 import type { StreamContext, Wire } from "./stream-context.ts";
 import { type StreamError, streamEnd } from "./stream-error.ts";
-import type { StreamRecord } from "./stream-record.ts";
+import type { StreamRecord, TypeRecord } from "./stream-record.ts";
 
 export { defaultStreamLimits } from "./stream-context.ts";
 
@@ -51,6 +51,8 @@ export class Stream implements Pushable {
   readonly #owed: DeliveryTracker;
   readonly record: StreamRecord;
   #state: StreamState = newStream;
+  #shownTypes: ReadonlyMap<string, TypeRecord> = new Map();
+  #typesOf: StreamState = newStream;
   #isWriting = false;
   #isClosed = false;
   #urgency: Urgency = "normal";
@@ -67,10 +69,9 @@ export class Stream implements Pushable {
     this.#owed = context.deliveries.tracker();
     this.#log = context.log.child({ stream: id, proxy: client.proxy.id });
     const { proxy, identities } = client;
-    const connectedAtMs = Date.now();
-    const types = () => this.#receipts.view(this.#state, { atMs: connectedAtMs, position: context.source.position });
+    const about = { id, proxy, identities, peer: wire.peer, form, connectedAtMs: Date.now() };
     const settledPosition = () => this.#settledPosition();
-    this.record = { id, proxy, identities, peer: wire.peer, form, connectedAtMs, types, settledPosition };
+    this.record = { ...about, isIdle: () => this.#state.types.size === 0, types: () => this.#types(), settledPosition };
     this.#session = context.source.open(client, (typeUrl, urgency) => this.#onStale(typeUrl, urgency));
     context.observer.opened?.(this.record);
   }
@@ -240,6 +241,16 @@ export class Stream implements Pushable {
     const isNew = this.#step({ type: "stale", typeUrl }).length > 0;
     if (this.#state.types.get(typeUrl)?.due !== undefined) this.#owed.expect(typeUrl);
     if (isNew || urgency === "urgent") this.#wantTurn(this.#urgency);
+  }
+
+  /** Made once per state: others look often, and little changes. */
+  #types(): ReadonlyMap<string, TypeRecord> {
+    if (this.#typesOf !== this.#state) {
+      const now = { atMs: this.record.connectedAtMs, position: this.#context.source.position };
+      this.#shownTypes = this.#receipts.view(this.#state, now);
+      this.#typesOf = this.#state;
+    }
+    return this.#shownTypes;
   }
 
   /** A stream that is writing asks for its next turn when that is done. */

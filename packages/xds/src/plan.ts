@@ -6,6 +6,7 @@ import { typeUrl as types } from "@flotilla/proto";
 import { diffVersions } from "./diff.ts";
 import { absentResource, type Bodies, checksum, type MessageBody } from "./message-body.ts";
 import type { Resource, ResourceSet } from "./resource-set.ts";
+import { isAnswer } from "./stream-state.ts";
 import type { StreamState, TypeState } from "./stream-types.ts";
 import { type Subscription, wants } from "./subscription.ts";
 import { rulesOf } from "./type-rules.ts";
@@ -72,6 +73,7 @@ function planPartial(known: TypeState, set: ResourceSet, bodies: Bodies): Messag
 function planDelta(known: TypeState, set: ResourceSet, bodies: Bodies): MessageBody | undefined {
   const { sent, claim, due, subscription, suspects } = known;
   const shared = deltaBody(known, set, bodies);
+  if (isPlainPush(known) && shared.removed.length === 0) return shared.resources.length === 0 ? undefined : shared;
   const removed = shared.removed.filter((name) => wants(subscription, name));
   const again = repeated(known, set, new Set(shared.resources.map(({ name }) => name)));
   const asked = due?.asked === "all" ? subscription.names : (due?.asked ?? []);
@@ -83,6 +85,11 @@ function planDelta(known: TypeState, set: ResourceSet, bodies: Bodies): MessageB
   const isEmpty = body.resources.length === 0 && body.removed.length === 0;
   const isFirst = sent === undefined && claim === undefined && due?.mustAnswer === true;
   return isEmpty && !isFirst ? undefined : body;
+}
+
+/** Nothing but what changed is to be told: so for most streams at most times. */
+function isPlainPush({ sent, claim, due, suspects }: TypeState): boolean {
+  return sent !== undefined && claim === undefined && suspects.size === 0 && (due === undefined || !isAnswer(due));
 }
 
 function deltaBody({ sent, claim }: TypeState, set: ResourceSet, bodies: Bodies): MessageBody {

@@ -53,7 +53,10 @@ export function createChangeFlow({
     kindOf: (change) => (change.type === "config" ? change.key.kind : change.type),
     // Endpoints are kept apart from everything else: no other change decides what they mean.
     mayOvertake: ({ type }) => type === "endpoints",
-    apply: (batch) => applyBatch(batch, { source, deliveries, pushMetrics, refused, log }),
+    apply: (batch) => {
+      applyBatch(batch, { source, deliveries, pushMetrics, refused, log });
+      return queue.depth.waiting > 0;
+    },
   });
   return {
     queue,

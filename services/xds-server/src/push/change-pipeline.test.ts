@@ -28,6 +28,7 @@ function setUp(isBusy = (): boolean => false) {
     apply: (batch) => {
       batches.push({ ...batch, at: clock.now() });
       for (const { key, value } of batch.changes) held.set(key, value);
+      return true;
     },
   });
   let position = 0;

@@ -28,8 +28,8 @@ export interface Batch<Change> {
 
 export interface PipelineOptions<Change> {
   readonly clock: PushClock;
-  /** Must not throw. */
-  readonly apply: (batch: Batch<Change>) => void;
+  /** Returns whether it concerns any stream. Must not throw. */
+  readonly apply: (batch: Batch<Change>) => boolean;
   readonly isBusy: () => boolean;
   readonly minGapMs: number;
   readonly maxGapMs: number;
@@ -82,26 +82,23 @@ export class ChangePipeline<Change> implements Disposable {
     this.#urgent[Symbol.dispose]();
   }
 
-  #overtake(groups: readonly Waiting<Change>[]): void {
+  #overtake(groups: readonly Waiting<Change>[]): boolean {
     const isAlone = this.#bulk.waiting === 0;
     if (!isAlone) {
       const { keyOf } = this.#options;
       for (const { changes, arrival } of groups)
         for (const change of changes) this.#overtaken.set(keyOf(change), arrival);
     }
-    this.#apply(groups, isAlone ? this.#offered : this.#applied, "urgent");
+    return this.#apply(groups, isAlone ? this.#offered : this.#applied, "urgent");
   }
 
-  #applyAll(groups: readonly Waiting<Change>[]): void {
+  #applyAll(groups: readonly Waiting<Change>[]): boolean {
     // What is urgent and still waits lies within the positions of the batch.
     this.#urgent.flushNow();
     const isUrgent = groups.some(({ urgency }) => urgency === "urgent");
-    this.#apply(
-      groups.map((group) => this.#withoutOvertaken(group)),
-      this.#offered,
-      isUrgent ? "urgent" : "normal",
-    );
+    const left = groups.map((group) => this.#withoutOvertaken(group));
     this.#overtaken.clear();
+    return this.#apply(left, this.#offered, isUrgent ? "urgent" : "normal");
   }
 
   #withoutOvertaken(group: Waiting<Change>): Waiting<Change> {
@@ -111,7 +108,7 @@ export class ChangePipeline<Change> implements Disposable {
     return { ...group, changes: group.changes.filter(isCurrent) };
   }
 
-  #apply(groups: readonly Waiting<Change>[], position: number, urgency: Urgency): void {
+  #apply(groups: readonly Waiting<Change>[], position: number, urgency: Urgency): boolean {
     const { clock, apply, kindOf } = this.#options;
     this.#applied = Math.max(this.#applied, position);
     const eventTimesMs = new Map<string, number>();
@@ -121,6 +118,6 @@ export class ChangePipeline<Change> implements Disposable {
         eventTimesMs.set(kind, Math.min(eventTimesMs.get(kind) ?? eventTimeMs, eventTimeMs));
     }
     const waitedMs = clock.now() - Math.min(...groups.map(({ arrivedAt }) => arrivedAt));
-    apply({ changes: groups.flatMap(({ changes }) => changes), position, urgency, eventTimesMs, waitedMs });
+    return apply({ changes: groups.flatMap(({ changes }) => changes), position, urgency, eventTimesMs, waitedMs });
   }
 }

@@ -15,6 +15,8 @@ interface Case {
   readonly name: string;
   readonly offers: readonly Offer[];
   readonly busyUntil?: number;
+  /** Batches that left before this moment concerned no stream. */
+  readonly idleUntil?: number;
   readonly batches: readonly Batch[];
 }
 
@@ -39,6 +41,16 @@ const cases: readonly Case[] = [
     batches: [
       [0, 1],
       [10, 3],
+    ],
+  },
+  {
+    name: "what concerned nobody holds nothing up",
+    offers: [{ at: 0 }, { at: 2 }, { at: 3 }, { at: 4 }],
+    idleUntil: 1,
+    batches: [
+      [0, 1],
+      [2, 1],
+      [12, 2],
     ],
   },
   {
@@ -90,7 +102,7 @@ const cases: readonly Case[] = [
 ];
 
 describe("debounce", () => {
-  for (const { name, offers, busyUntil = 0, batches } of cases) {
+  for (const { name, offers, busyUntil = 0, idleUntil = 0, batches } of cases) {
     it(name, async () => {
       const clock = new FakeClock();
       const seen: Batch[] = [];
@@ -98,8 +110,10 @@ describe("debounce", () => {
         ...limits,
         clock,
         isBusy: () => clock.now() < busyUntil,
-        flush: (items, urgency) =>
-          seen.push(urgency === "urgent" ? [clock.now(), items.length, urgency] : [clock.now(), items.length]),
+        flush: (items, urgency) => {
+          seen.push(urgency === "urgent" ? [clock.now(), items.length, urgency] : [clock.now(), items.length]);
+          return clock.now() >= idleUntil;
+        },
       };
       using debouncer = new Debouncer(options);
       for (const { at, urgency = "normal" } of offers) {
@@ -117,7 +131,7 @@ describe("debounce", () => {
   it("what ends drops what waits", async () => {
     const clock = new FakeClock();
     let flushes = 0;
-    const debouncer = new Debouncer<number>({ ...limits, clock, isBusy: () => false, flush: () => flushes++ });
+    const debouncer = new Debouncer<number>({ ...limits, clock, isBusy: () => false, flush: () => ++flushes > 0 });
     debouncer.offer(1, "normal");
     debouncer[Symbol.dispose]();
     await clock.advance(1_000);

@@ -1,14 +1,14 @@
 /**
  * When changes are applied. In a quiet mesh the first one leaves at once; those that follow within the gap
- * merge and leave at its end; under lasting churn, or while streams still work off the last batch, the gap grows up to a limit.
+ * merge and leave at its end, unless what left concerned nobody, as the first half of a change in two parts may; under lasting churn, or while streams still work off the last batch, the gap grows up to a limit.
  * An urgent change takes everything before it along, so that nothing is ever applied out of order.
  */
 import type { PushClock, Urgency } from "./push-queue.ts";
 
 export interface DebounceOptions<Item> {
   readonly clock: PushClock;
-  /** Gets everything that was offered since the last call, in order. Must not throw. */
-  readonly flush: (items: readonly Item[], urgency: Urgency) => void;
+  /** Gets everything that was offered since the last call, in order. Returns whether it concerns any stream. Must not throw. */
+  readonly flush: (items: readonly Item[], urgency: Urgency) => boolean;
   /** Whether streams still wait for what was flushed before. */
   readonly isBusy: () => boolean;
   readonly minGapMs: number;
@@ -115,8 +115,9 @@ export class Debouncer<Item> implements Disposable {
     this.#items = [];
     this.#isDelayed = false;
     this.#urgency = "normal";
+    const before = this.#flushedAt;
     this.#flushedAt = now;
-    if (items.length > 0) flush(items, urgency);
+    if (items.length > 0 && !flush(items, urgency)) this.#flushedAt = before;
   }
 }
 

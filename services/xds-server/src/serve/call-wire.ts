@@ -5,15 +5,19 @@ import type { Wire } from "./stream-context.ts";
 export type RawCall = ServerDuplexStream<Buffer, Buffer>;
 
 export function callWire(call: RawCall, destroy: () => void): Wire {
+  // An end of the call while bytes wait never reaches the callback of the write.
+  const underWay = new Set<(reason: Error) => void>();
+  call.once("cancelled", () => {
+    for (const reject of underWay) reject(new Error("the client cancelled the stream"));
+    underWay.clear();
+  });
   return {
     peer: call.getPeer(),
     write: (bytes) =>
       new Promise((resolve, reject) => {
-        // An end of the call while bytes wait never reaches the callback of the write.
-        const cancelled = (): void => reject(new Error("the client cancelled the stream"));
-        call.once("cancelled", cancelled);
+        underWay.add(reject);
         call.write(bytes, (error: Error | null | undefined) => {
-          call.off("cancelled", cancelled);
+          underWay.delete(reject);
           if (error) reject(error);
           else resolve();
         });

@@ -19,6 +19,7 @@ const names = {
   publisher: "Flotilla-Publisher",
   epoch: "Flotilla-Epoch",
   revision: "Flotilla-Revision",
+  source: "Flotilla-Source",
   eventTime: "Flotilla-Event-Time",
   urgent: "Flotilla-Urgent",
   group: "Flotilla-Group",
@@ -70,6 +71,8 @@ export function marks(
     [names.epoch]: cause.epoch,
     [names.revision]: String(cause.revision),
     [names.eventTime]: String(cause.eventTimeMs),
+    // Headers are ASCII; the path of a directory may be anything.
+    ...(cause.source !== undefined && { [names.source]: encodeURI(cause.source) }),
     [names.group]: group.id,
     [names.groupSize]: String(group.size),
     [names.groupSizeInTopic]: String(group.sizeInTopic),
@@ -100,6 +103,7 @@ export function marksOf({ headers, sequence }: StoredMessage): Omit<Envelope, "c
     epoch: headers[names.epoch] ?? "",
     revision: Number(headers[names.revision] ?? 0),
     eventTimeMs: Number(headers[names.eventTime] ?? 0),
+    ...(headers[names.source] !== undefined && { source: decoded(headers[names.source] ?? "") }),
     ...(headers[names.urgent] === "1" && { urgent: true }),
   };
   const size = Number(headers[names.groupSize] ?? 1);
@@ -121,6 +125,15 @@ export function publisherOf({ headers }: StoredMessage): string {
 
 export function storedFingerprint({ headers }: StoredMessage): string {
   return headers[names.fingerprint] ?? "";
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURI(text);
+  } catch {
+    // Not written by us: shown as it is.
+    return text;
+  }
 }
 
 function unpack(packed: Uint8Array): Uint8Array {

@@ -65,7 +65,7 @@ describe("publisher and subscriber", () => {
     await one.synchronize([]);
     const seen = take(bus, (items) => items.filter(({ kind }) => kind === "group").length === 2);
     await new Promise((resolve) => setImmediate(resolve));
-    await one.publish([config("a", {}), config("b", {})], { eventTimeMs: 7, urgent: true });
+    await one.publish([config("a", {}), config("b", {})], { eventTimeMs: 7, urgent: true, source: "file:möbel" });
     await one.publish([config("c", {})]);
     const groups = (await seen).flatMap((item) => (item.kind === "group" ? [item.group] : []));
     assert.deepEqual(
@@ -74,6 +74,7 @@ describe("publisher and subscriber", () => {
     );
     assert.equal(groups[0]?.cause.eventTimeMs, 7);
     assert.equal(groups[0]?.cause.urgent, true);
+    assert.equal(groups[0]?.cause.source, "file:möbel");
     assert.ok((groups[1]?.position ?? 0) > (groups[0]?.position ?? 0));
   });
 

@@ -29,6 +29,8 @@ export interface Occasion {
   /** When the source changed; now, when the source cannot tell. */
   readonly eventTimeMs?: number;
   readonly urgent?: boolean;
+  /** Who told the publisher, if it was one source. */
+  readonly source?: string;
 }
 
 /** What stays although the state does not name it: its source could not be read. */
@@ -116,7 +118,7 @@ class KeyedPublisher implements Publisher {
     return count;
   }
 
-  async #publish(changes: readonly Change[], { eventTimeMs, urgent = false }: Occasion = {}): Promise<number> {
+  async #publish(changes: readonly Change[], { eventTimeMs, urgent = false, source }: Occasion = {}): Promise<number> {
     const { bus, publisher, log, nowMs, seal } = this.#options;
     await this.#read();
     const fresh = changes.map((change) => prepare(change, seal)).filter((prepared) => this.#differs(prepared));
@@ -124,7 +126,11 @@ class KeyedPublisher implements Publisher {
     if (packed.length === 0) return 0;
     const revision = ++this.#revision;
     const epoch = this.#epoch;
-    const cause: Cause = { publisher, epoch, revision, eventTimeMs: eventTimeMs ?? nowMs(), ...(urgent && { urgent }) };
+    const cause: Cause = {
+      ...{ publisher, epoch, revision, eventTimeMs: eventTimeMs ?? nowMs() },
+      ...(source !== undefined && { source }),
+      ...(urgent && { urgent }),
+    };
     const sizes = countTopics(packed);
     const messages = packed.map(({ prepared, payload, headers }): OutgoingMessage => {
       const sizeInTopic = sizes.get(prepared.change.type) ?? 1;

@@ -1,4 +1,14 @@
-export type { Cause, Change, ChangeGroup, ConfigChange, EndpointsChange, ServiceChange } from "./change/change.ts";
+export {
+  type AppliedSet,
+  appliedText,
+  type Cause,
+  type Change,
+  type ChangeGroup,
+  type ConfigChange,
+  causeText,
+  type EndpointsChange,
+  type ServiceChange,
+} from "./change/change.ts";
 export {
   type Config,
   type ConfigKey,

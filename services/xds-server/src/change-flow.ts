@@ -1,6 +1,7 @@
 /** Between ingest and the core: changes gather, are applied in batches, and each batch is followed to the last acknowledgement. */
 import { keyText } from "@flotilla/bus";
-import type { Change } from "@flotilla/model";
+import type { AppliedSet, Change } from "@flotilla/model";
+import { causeText } from "@flotilla/model";
 import type { Counter, Logger, Metrics } from "@flotilla/runtime";
 import type { Config } from "./config.ts";
 import type { CoreSource } from "./core-source.ts";
@@ -61,7 +62,7 @@ export function createChangeFlow({
   return {
     queue,
     deliveries,
-    apply: (changes, position, urgency, eventTimeMs) => pipeline.offer({ changes, position, urgency, eventTimeMs }),
+    apply: (changes, position, cause) => pipeline.offer({ changes, position, cause }),
     flush: () => pipeline.flush(),
     [Symbol.dispose]: () => pipeline[Symbol.dispose](),
   };
@@ -72,12 +73,11 @@ interface Applying extends Pick<ChangeFlowOptions, "source" | "refused" | "log">
   readonly pushMetrics: PushMetrics;
 }
 
-function applyBatch(
-  { changes, position, urgency, eventTimesMs, waitedMs }: Batch<Change>,
-  { source, deliveries, pushMetrics, refused, log }: Applying,
-): void {
+function applyBatch(batch: Batch<Change>, { source, deliveries, pushMetrics, refused, log }: Applying): void {
+  const { changes, groups, position, urgency, eventTimesMs, waitedMs } = batch;
   const started = performance.now();
-  const refusals = deliveries.during(eventTimesMs, () => source.apply(changes, position, urgency));
+  const applied = appliedSet(batch);
+  const refusals = deliveries.during(eventTimesMs, () => source.apply(changes, { applied, groups, urgency }));
   for (const { change, error } of refusals) {
     refused.add(1);
     log.error("a change cannot be applied, its object stays as it was", { key: keyText(change), error });
@@ -86,11 +86,24 @@ function applyBatch(
   pushMetrics.applied(ms / 1000);
   pushMetrics.debounced(waitedMs / 1000);
   for (const type of new Set(changes.map(triggerOf))) pushMetrics.triggered(type);
+  if (changes.length === 0) return;
+  const by = applied.causes.map(causeText);
   log.debug("applied", {
-    ...{ changes: changes.length, position, urgency, ms: Math.round(ms) },
-    // Enough to know what it was about; a first snapshot has thousands.
-    objects: changes.slice(0, 3).map(keyText),
+    ...{ changes: changes.length, position, urgency, ms: Math.round(ms), objects: applied.objects, by },
   });
+}
+
+/** Enough to know what it was about; a first snapshot has thousands of objects. */
+const namedObjects = 3;
+/** A storm may join thousands of groups. */
+const namedCauses = 10;
+
+function appliedSet({ changes, groups, position }: Batch<Change>): AppliedSet {
+  return {
+    ...{ position, changes: changes.length },
+    objects: changes.slice(0, namedObjects).map((change) => keyText(change).replace(/^config /, "")),
+    causes: groups.slice(-namedCauses).map(({ cause }) => cause),
+  };
 }
 
 /** As istiod groups the reasons of its pushes. */

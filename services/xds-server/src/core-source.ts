@@ -3,29 +3,41 @@
  * identical sets, because the graph finds the same results for them.
  */
 import type { Observation } from "@flotilla/incremental";
-import type { Change } from "@flotilla/model";
+import type { AppliedSet, Cause, Change } from "@flotilla/model";
 import { typeUrl as typeUrls } from "@flotilla/proto";
 import type { NameSet, ResourceSet } from "@flotilla/xds";
 import type { Core, Refusal } from "./core.ts";
 import type { ClientIdentity, ProxySession, ResourceSource, Urgency } from "./serve/resource-source.ts";
 import type { Subject } from "./snapshot/subject.ts";
 
+export interface ApplyOccasion {
+  readonly applied: AppliedSet;
+  /** What the changes came in, each with its own place in the sequence. */
+  readonly groups: readonly { readonly changes: readonly Change[]; readonly position: number; readonly cause: Cause }[];
+  readonly urgency: Urgency;
+}
+
 export interface CoreSource extends ResourceSource {
   /** Applies changes and tells the sessions they concern. */
-  apply(changes: readonly Change[], position: number, urgency: Urgency): readonly Refusal[];
+  apply(changes: readonly Change[], occasion: ApplyOccasion): readonly Refusal[];
 }
 
 export function createCoreSource(core: Core): CoreSource {
   let position = 0;
+  let latest: AppliedSet | undefined;
   let urgency: Urgency = "normal";
   return {
     get position() {
       return position;
     },
+    get latest() {
+      return latest;
+    },
     open: (client, onStale) => new Session(core, client, (typeUrl) => onStale(typeUrl, urgency)),
-    apply: (changes, at, how) => {
-      position = Math.max(position, at);
-      urgency = how;
+    apply: (changes, occasion) => {
+      position = Math.max(position, occasion.applied.position);
+      if (changes.length > 0) latest = occasion.applied;
+      urgency = occasion.urgency;
       try {
         return core.apply(changes);
       } finally {

@@ -61,6 +61,7 @@ async function run(config: Config, log: Logger, stop: AbortSignal): Promise<void
 
   const debug = createDebug({
     ...{ core, store, authenticator, metrics, version: manifest.version, settings: config },
+    latest: () => source.latest,
     ingest: () => ingest,
     ads: () => ads,
   });

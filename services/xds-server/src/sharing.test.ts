@@ -11,6 +11,7 @@ import { nameSet, type ResourceSet } from "@flotilla/xds";
 import { Core } from "./core.ts";
 import { type CoreSource, createCoreSource } from "./core-source.ts";
 import type { ProxySession } from "./serve/resource-source.ts";
+import { occasionOf } from "./testing/occasion.ts";
 import { random, randomMesh } from "./testing/random-mesh.ts";
 
 const seeds = 60;
@@ -47,7 +48,8 @@ function contents(captured: Capture): Readonly<Record<string, string>> {
 
 function alone(objects: readonly KubeObject[], proxy: Proxy): Capture {
   const source = createCoreSource(new Core());
-  source.apply(loadMesh(objects), 1, "normal");
+  const changes = loadMesh(objects);
+  source.apply(changes, occasionOf(changes, 1));
   return capture(open(source, proxy));
 }
 
@@ -75,7 +77,7 @@ describe("sharing", () => {
       const mesh = randomMesh(next);
       const source = createCoreSource(new Core());
       let changes = loadMesh(mesh.objects());
-      source.apply(changes, 1, "normal");
+      source.apply(changes, occasionOf(changes, 1));
       const fleet = Array.from({ length: proxies }, (_, i) => mesh.proxy(i));
       const sessions = fleet.map((proxy) => open(source, proxy));
       for (let round = 0; round <= changesPerSeed; round++) {
@@ -93,7 +95,8 @@ describe("sharing", () => {
         }
         mesh.change();
         const after = loadMesh(mesh.objects());
-        source.apply(difference(changes, after), round + 2, "normal");
+        const different = difference(changes, after);
+        source.apply(different, occasionOf(different, round + 2));
         changes = after;
       }
       for (const session of sessions) session.close();

@@ -16,7 +16,12 @@ export interface Explanation {
     readonly causedBy: readonly string[];
     readonly differences: readonly { readonly path: string; readonly before?: unknown; readonly after?: unknown }[];
   };
-  readonly madeFrom: readonly { readonly object: string; readonly position?: number; readonly source?: string }[];
+  readonly madeFrom: readonly {
+    readonly object: string;
+    readonly position?: number;
+    readonly by?: string;
+    readonly source?: string;
+  }[];
   readonly delivery: {
     readonly acknowledged?: { readonly position: number; readonly at: string };
     readonly refused?: string;
@@ -66,8 +71,10 @@ export function describe({ proxy, name, version, position, since, change, madeFr
     when,
     ...(change === undefined ? [] : [`by ${change.causedBy.join(", ") || "an object that is gone"}`, ...changes]),
     "made from",
-    ...madeFrom.map(({ object, position: at, source }) =>
-      [`  ${object}`, at === undefined ? "" : `change ${at}`, source ?? ""].filter((part) => part !== "").join("  "),
+    ...madeFrom.map(({ object, position: at, by, source }) =>
+      [`  ${object}`, at === undefined ? "" : `change ${at}`, source ?? "", by === undefined ? "" : `by ${by}`]
+        .filter((part) => part !== "")
+        .join("  "),
     ),
     refused !== undefined
       ? `refused by the proxy: ${refused}`

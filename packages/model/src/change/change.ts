@@ -28,6 +28,8 @@ export interface Cause {
   readonly epoch: string;
   /** Counts the publisher's groups within an epoch. */
   readonly revision: number;
+  /** The source that the publisher had it from: a directory, `kubernetes` …; absent for what several told. */
+  readonly source?: string;
   /** When the source changed, milliseconds since the epoch. */
   readonly eventTimeMs: number;
   /** Endpoint removals and failures overtake bulk configuration. */
@@ -40,4 +42,30 @@ export interface ChangeGroup {
   readonly cause: Cause;
   /** Place in the fleet's sequence, equal on all replicas: everything up to it has come with this group and those before. */
   readonly position: number;
+}
+
+/** A set of changes as the fleet applied it: what each replica says of it is the same. */
+export interface AppliedSet {
+  /** Place in the fleet's sequence. */
+  readonly position: number;
+  /** Number of changes. */
+  readonly changes: number;
+  /** What the first of them were about, as `Kind/namespace/name` or `service …`. */
+  readonly objects: readonly string[];
+  /** Who told the last of them, in order. */
+  readonly causes: readonly Cause[];
+}
+
+/** `config-controller 1a2b3c4d/17 from directory at 2026-01-01T00:00:00.000Z`: the publisher, its start, its group, its source. */
+export function causeText({ publisher, epoch, revision, source, eventTimeMs }: Cause): string {
+  const from = source === undefined ? "" : ` from ${source}`;
+  const at = eventTimeMs > 0 ? ` at ${new Date(eventTimeMs).toISOString()}` : "";
+  return `${publisher} ${epoch.slice(0, 8)}/${revision}${from}${at}`;
+}
+
+/** One line: what it was about and who told it. */
+export function appliedText({ changes, objects, causes }: AppliedSet): string {
+  const more = changes - objects.length;
+  const about = [...objects, ...(more > 0 ? [`${more} more`] : [])].join(", ");
+  return `${about}, by ${causes.map(causeText).join("; ")}`;
 }

@@ -7,6 +7,8 @@ import type { AggregateStore } from "./aggregate-store.ts";
 export interface AggregateGroup {
   readonly changes: readonly ConfigChange[];
   readonly eventTimeMs: number;
+  /** Who told it; absent for the first group. */
+  readonly source?: string;
   /** The first group: everything that all sources have. */
   readonly snapshot: boolean;
 }
@@ -21,7 +23,7 @@ export async function* mergeSources(
   for await (const { source, group, complete } of mergeGroups(sources, stop)) {
     const changes = store.apply(source, group.changes, group.eventTimeMs);
     const { eventTimeMs } = group;
-    if (started && changes.length > 0) yield { changes, eventTimeMs, snapshot: false };
+    if (started && changes.length > 0) yield { changes, eventTimeMs, source, snapshot: false };
     if (!started && complete) {
       started = true;
       yield { changes: store.all().map(put), eventTimeMs, snapshot: true };

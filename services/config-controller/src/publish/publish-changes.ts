@@ -27,11 +27,11 @@ export async function publishChanges(
   { publisher, metrics, log, canSeal, nowMs, onReady }: PublishOptions,
   stop: AbortSignal,
 ): Promise<void> {
-  for await (const { changes, eventTimeMs, snapshot } of groups) {
+  for await (const { changes, eventTimeMs, source, snapshot } of groups) {
     const sent = canSeal ? changes : changes.filter(({ key }) => key.kind !== "Secret");
     const publishing = snapshot
       ? publisher.synchronize(sent, { eventTimeMs })
-      : publisher.publish(sent, { eventTimeMs });
+      : publisher.publish(sent, { eventTimeMs, ...(source !== undefined && { source }) });
     const published = await orAborted(publishing, stop);
     count(sent, metrics);
     if (snapshot) {
@@ -40,7 +40,7 @@ export async function publishChanges(
       continue;
     }
     metrics.publishSeconds.observe((nowMs() - eventTimeMs) / 1000);
-    log.info("published", { changes: published, first: keyOf(sent[0]) });
+    log.info("published", { changes: published, source, first: keyOf(sent[0]) });
   }
 }
 

@@ -26,10 +26,10 @@ export async function publishChanges(
   { publisher, metrics, log, nowMs, onReady }: PublishOptions,
   stop: AbortSignal,
 ): Promise<void> {
-  for await (const { changes, eventTimeMs, urgent, snapshot, unread } of groups) {
+  for await (const { changes, eventTimeMs, source, urgent, snapshot, unread } of groups) {
     const publishing = snapshot
       ? publisher.synchronize(changes, { eventTimeMs, keep: (key) => isUnread(key, unread) })
-      : publisher.publish(changes, { eventTimeMs, urgent });
+      : publisher.publish(changes, { eventTimeMs, urgent, ...(source !== undefined && { source }) });
     const published = await orAborted(publishing, stop);
     count(changes, metrics);
     if (snapshot) {
@@ -39,7 +39,7 @@ export async function publishChanges(
     }
     if (urgent) metrics.urgent.add(1);
     metrics.publishSeconds.observe((nowMs() - eventTimeMs) / 1000);
-    log.debug("published", { changes: published, urgent });
+    log.debug("published", { changes: published, urgent, source });
   }
 }
 

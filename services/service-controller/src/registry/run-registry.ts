@@ -6,6 +6,8 @@ import type { InputSource } from "../watch/input-source.ts";
 export interface RegistryGroup {
   readonly changes: readonly RegistryChange[];
   readonly eventTimeMs: number;
+  /** Who told what caused it; absent for a snapshot. */
+  readonly source?: string;
   /** Callers may still send requests to endpoints that are gone. */
   readonly urgent: boolean;
   /** Everything there is: the first group, and again when a source that could not be read has been. */
@@ -28,7 +30,7 @@ export async function* runRegistry(
     const { changes, urgent } = registry.apply(group.inputs);
     const before = unread().length;
     unreadOf.set(source, group.unread ?? []);
-    if (started && changes.length > 0) yield { changes, urgent, eventTimeMs, snapshot: false, unread: [] };
+    if (started && changes.length > 0) yield { changes, urgent, eventTimeMs, source, snapshot: false, unread: [] };
     if (!complete || (started && unread().length >= before)) continue;
     started = true;
     yield { changes: registry.state(), urgent: false, eventTimeMs, snapshot: true, unread: unread() };

@@ -1,10 +1,11 @@
 /** When each input of the mesh changed last: its place in the fleet's sequence of changes, and the time it came in. */
-import { type Change, configKeyText } from "@flotilla/model";
+import { type Cause, type Change, configKeyText } from "@flotilla/model";
 
 export interface LastChange {
   readonly position: number;
   /** When this replica applied it, milliseconds since the epoch. */
   readonly atMs: number;
+  readonly cause: Cause;
 }
 
 interface Removal {
@@ -19,10 +20,11 @@ export class ChangeLedger {
   readonly #byInput = new Map<string, LastChange>();
   #removals: Removal[] = [];
 
-  note(changes: readonly Change[], position: number, atMs: number): void {
+  note(changes: readonly Change[], last: LastChange): void {
+    const { position } = last;
     for (const change of changes) {
       const input = inputOf(change);
-      if (change.op === "put") this.#byInput.set(input, { position, atMs });
+      if (change.op === "put") this.#byInput.set(input, last);
       else if (this.#byInput.delete(input)) this.#removals.push({ input, position });
     }
     if (this.#removals.length > 2 * maxRemovals) this.#removals = this.#removals.slice(-maxRemovals);

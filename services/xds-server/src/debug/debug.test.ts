@@ -19,6 +19,7 @@ import { Core } from "../core.ts";
 import { createCoreSource } from "../core-source.ts";
 import { startTestServer, type TestServer } from "../serve/testing/test-server.ts";
 import { aConfig, aService, put } from "../testing/mesh.ts";
+import { occasionOf } from "../testing/occasion.ts";
 import { createDebug, type Debug } from "./debug.ts";
 import { answerPage, serveDebugPages } from "./pages.ts";
 
@@ -45,6 +46,7 @@ let position = 0;
 const metrics = createMetrics();
 const debug: Debug = createDebug({
   ...{ core, store, authenticator, settings, metrics, version: "1.2.3" },
+  latest: () => source.latest,
   ingest: () => ({ position, changes: () => inputs.values() }),
   ads: () => server.ads,
 });
@@ -60,7 +62,7 @@ const soon = (what: string) => ({ withinMs: 5_000, what, everyMs: 2 });
 function apply(...values: readonly (Service | Config)[]): void {
   const changes = put(...values);
   for (const change of changes) inputs.set(JSON.stringify(change.key), change);
-  const refusals = watched.apply(changes, ++position, "normal");
+  const refusals = watched.apply(changes, occasionOf(changes, ++position));
   assert.deepEqual(refusals, []);
 }
 
@@ -230,6 +232,18 @@ describe("debug pages", () => {
     assert.equal(told.delivery.acknowledged.position, position);
   });
 
+  it("names who told a change: of a resource, of what was pushed, and of what was applied last", async () => {
+    const told = await json<{ madeFrom: readonly { object: string; by?: string }[] }>(
+      "explain?proxyID=web.shop&type=rds&name=80",
+    );
+    const rule = told.madeFrom.find(({ object }) => object === "VirtualService/shop/reviews");
+    assert.match(rule?.by ?? "", /^test epoch\/\d+$/);
+    const [proxy] = await json<readonly { resources: Record<string, { cause?: string }> }[]>("syncz");
+    assert.match(proxy?.resources[routes]?.cause ?? "", /by test epoch\/\d+$/);
+    const { latest } = await json<{ latest: { causes: readonly { publisher: string }[] } }>("position");
+    assert.equal(latest.causes[0]?.publisher, "test");
+  });
+
   it("explain finds the cause among later changes, and what was removed", async () => {
     const told = () =>
       json<{ since: { position: number }; change: { causedBy: readonly string[] } }>(
@@ -243,7 +257,8 @@ describe("debug pages", () => {
     assert.deepEqual((await told()).change.causedBy, ["VirtualService/shop/reviews"]);
     const { key } = split(60);
     inputs.delete(JSON.stringify(key));
-    watched.apply([{ type: "config", op: "delete", key }], ++position, "normal");
+    const removal: readonly Change[] = [{ type: "config", op: "delete", key }];
+    watched.apply(removal, occasionOf(removal, ++position));
     await caught("routes without the rule");
     assert.deepEqual((await told()).change.causedBy, ["VirtualService/shop/reviews (removed)"]);
     apply(split(60));

@@ -1,5 +1,6 @@
 /** The debug side of the server, put together: what it watches, its pages, its answers over xDS. */
 import type { Authenticator } from "@flotilla/auth";
+import type { AppliedSet } from "@flotilla/model";
 import type { Metrics } from "@flotilla/runtime";
 import type { SnapshotStore } from "@flotilla/state";
 import type { Core } from "../core.ts";
@@ -27,6 +28,7 @@ export interface DebugOptions {
   /** Of this program. */
   readonly version: string;
   /** Stages that are made after this one. */
+  readonly latest: () => AppliedSet | undefined;
   readonly ingest: () => Pick<Ingest, "changes" | "position">;
   readonly ads: () => Pick<AdsServer, "streams" | "disconnect">;
   readonly settings: {
@@ -47,7 +49,7 @@ export interface Debug {
 }
 
 export function createDebug(options: DebugOptions): Debug {
-  const { core, store, authenticator, metrics, version, ingest, ads, settings } = options;
+  const { core, store, authenticator, metrics, version, latest, ingest, ads, settings } = options;
   const [ledger, history] = [new ChangeLedger(), new ResourceHistory()];
   const streams = () => ads().streams();
   const fleet = createFleetStatus(streams, store);
@@ -68,7 +70,7 @@ export function createDebug(options: DebugOptions): Debug {
   declareMeshMetrics(metrics, { inputs, findings: () => core.findings(), unselected, version, nowMs: Date.now });
   const pages = debugPages(
     { core, streams, fleet, disconnect: (id) => ads().disconnect(id), inputs, unselected },
-    [explainPage({ core, streams, fleet, ledger, history, position }), positionPage(core, position)],
+    [explainPage({ core, streams, fleet, ledger, history, position }), positionPage(core, position, latest)],
     { allowUnsafe: settings.unsafePages },
   );
   return {
@@ -82,19 +84,24 @@ export function createDebug(options: DebugOptions): Debug {
       },
     },
     watched: (source) => ({
-      apply: (changes, at, urgency) => {
-        ledger.note(changes, at, Date.now());
-        return source.apply(changes, at, urgency);
+      apply: (changes, occasion) => {
+        const atMs = Date.now();
+        for (const group of occasion.groups) {
+          // One that was overtaken by what is urgent counts as of where it is applied.
+          const position = Math.min(group.position, occasion.applied.position);
+          ledger.note(group.changes, { position, atMs, cause: group.cause });
+        }
+        return source.apply(changes, occasion);
       },
     }),
   };
 }
 
-function positionPage(core: Core, position: () => number): DebugPage {
+function positionPage(core: Core, position: () => number, latest: () => AppliedSet | undefined): DebugPage {
   return {
     path: "position",
-    help: "the place in the fleet's sequence of changes that is served",
+    help: "the place in the fleet's sequence of changes that is served, and what was applied last",
     scope: "namespace",
-    answer: () => ({ json: { position: position(), graph: core.stats() } }),
+    answer: () => ({ json: { position: position(), latest: latest(), graph: core.stats() } }),
   };
 }

@@ -2,6 +2,7 @@
  * `/debug/explain`: why a proxy has a resource as it is. Which objects it was made from and when each changed last, since
  * which change of the fleet it is what it is, and what that change made different.
  */
+import { appliedText, causeText } from "@flotilla/model";
 import { bytesToJson, typeUrl as urls } from "@flotilla/proto";
 import type { HttpReply } from "@flotilla/runtime";
 import type { Resource } from "@flotilla/xds";
@@ -27,6 +28,8 @@ interface Origin {
   /** The fleet's change that brought it; absent for what is there from the start, such as settings. */
   readonly position?: number;
   readonly at?: string;
+  /** Who told that change. */
+  readonly by?: string;
   /** Where it comes from, if its source tells: a file and line, a cluster. */
   readonly source?: string;
 }
@@ -114,7 +117,7 @@ function originsOf({ core, ledger }: ExplainSources, inputs: readonly string[]):
     if (known !== undefined && (known.position ?? 0) >= (last?.position ?? 0)) continue;
     byObject.set(object, {
       object,
-      ...(last && { position: last.position, at: new Date(last.atMs).toISOString() }),
+      ...(last && { position: last.position, at: new Date(last.atMs).toISOString(), by: causeText(last.cause) }),
       ...(source !== undefined && { source }),
     });
   }
@@ -150,7 +153,12 @@ function deliveryOf(stream: StreamRecord, type: string): Readonly<Record<string,
   if (record === undefined) return { asked: false };
   const { sent, acknowledged, rejection, isDue } = record;
   const at = (receipt: typeof sent) =>
-    receipt && { position: receipt.position, at: new Date(receipt.atMs).toISOString(), nonce: receipt.nonce };
+    receipt && {
+      position: receipt.position,
+      at: new Date(receipt.atMs).toISOString(),
+      nonce: receipt.nonce,
+      ...(receipt.applied && { cause: appliedText(receipt.applied) }),
+    };
   return {
     asked: true,
     due: isDue,

@@ -1,5 +1,5 @@
 /** What a replica knows of one connected proxy, as plain JSON: replicas tell each other. */
-import { metadataText } from "@flotilla/model";
+import { appliedText, metadataText } from "@flotilla/model";
 import type { StreamRecord, TypeRecord } from "../serve/stream-record.ts";
 
 export interface ProxyStatus {
@@ -26,6 +26,8 @@ export interface TypeStatus {
   /** In the fleet's sequence of changes: what the last message sent, and the last one acknowledged, reflect. */
   readonly sentPosition?: number;
   readonly ackedPosition?: number;
+  /** The changes that the last message was sent for; absent when the proxy had asked for it. */
+  readonly cause?: string;
   /** Envoy's words. */
   readonly error?: string;
 }
@@ -48,6 +50,7 @@ function typeStatus({ sent, acknowledged, rejection, isDue }: TypeRecord): TypeS
   if (sent === undefined && acknowledged !== undefined && !isDue) return hadAlready(acknowledged);
   return {
     ...(sent && { sent: sent.nonce, sentAtMs: sent.atMs, version: sent.version, sentPosition: sent.position }),
+    ...(sent?.applied && { cause: appliedText(sent.applied) }),
     ...(acknowledged && { acked: acknowledged.nonce, ackedPosition: acknowledged.position }),
     ...(rejection && { error: rejection.message }),
   };

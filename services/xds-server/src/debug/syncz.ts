@@ -20,6 +20,7 @@ export interface ResourceStatus {
   /** Places in the fleet's sequence of changes. */
   readonly sentPosition?: number;
   readonly ackedPosition?: number;
+  readonly cause?: string;
 }
 
 /** Types that have fields of their own, from before `resources` was there. */

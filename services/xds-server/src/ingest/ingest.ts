@@ -12,8 +12,7 @@ import { Proof } from "./proof.ts";
 import { SnapshotWriter, snapshotChanges } from "./snapshot-writer.ts";
 
 export interface ChangeSink {
-  /** `eventTimeMs`: when the source changed, milliseconds since the epoch; 0: nobody knows. */
-  apply(changes: readonly Change[], position: number, urgency: "urgent" | "normal", eventTimeMs: number): void;
+  apply(changes: readonly Change[], position: number, cause: Cause): void;
 }
 
 export interface IngestOptions {
@@ -31,7 +30,6 @@ export interface IngestOptions {
 }
 
 type Synced = Extract<SubscriberItem, { readonly kind: "synced" }>;
-type Occasion = Pick<Cause, "urgent" | "eventTimeMs">;
 
 export class Ingest {
   readonly #options: IngestOptions;
@@ -80,7 +78,7 @@ export class Ingest {
       if (snapshot === undefined) return;
       const started = performance.now();
       this.#epoch = snapshot.epoch;
-      this.#apply(snapshotChanges(snapshot, seal), snapshot.position, { eventTimeMs: 0 });
+      this.#apply(snapshotChanges(snapshot, seal), snapshot.position, this.#ownCause("snapshot"));
       log.info("the snapshot is loaded", {
         entries: snapshot.entries.size,
         position: snapshot.position,
@@ -123,11 +121,11 @@ export class Ingest {
     if (cause.eventTimeMs > 0) metrics.lag.observe(Math.max(0, nowMs() - cause.eventTimeMs) / 1000);
   }
 
-  #apply(changes: readonly Change[], position: number, { urgent, eventTimeMs }: Occasion): void {
+  #apply(changes: readonly Change[], position: number, cause: Cause): void {
     const { source, metrics } = this.#options;
     this.#inputs.record(changes);
     this.#position = Math.max(this.#position, position);
-    source.apply(changes, position, urgent === true ? "urgent" : "normal", eventTimeMs);
+    source.apply(changes, position, cause);
     for (const change of changes) metrics.inbound.add(1, { type: change.type });
     this.#writer.note(
       changes.map((change) => [keyText(change), change.op === "put" ? change : undefined] as const),
@@ -144,7 +142,7 @@ export class Ingest {
       const found = await this.#proof.check(bus, publisher, digests, position);
       if (found.length === 0) return;
       metrics.repaired.add(found.length);
-      this.#apply(found, this.#position, { eventTimeMs: 0 });
+      this.#apply(found, this.#position, { ...this.#ownCause(publisher), source: "a comparison of digests" });
     } catch (error) {
       log.error("what is served cannot be compared with what was told", { publisher, error });
     }
@@ -154,10 +152,16 @@ export class Ingest {
   #caughtUp(position: number, epoch: string): void {
     this.#epoch = epoch;
     const vanished = this.#inputs.endAgain();
-    if (vanished.length > 0) this.#apply(vanished, position, { urgent: true, eventTimeMs: 0 });
-    this.#position = Math.max(this.#position, position);
+    const cause = { ...this.#ownCause("stream"), source: "not told again", urgent: vanished.length > 0 };
+    // Also without changes: everything up to here has come.
+    this.#apply(vanished, position, cause);
     this.#complete("stream");
     this.#writer.note([], this.#position, epoch);
+  }
+
+  /** Of what no publisher's group says. */
+  #ownCause(publisher: string): Cause {
+    return { publisher, epoch: this.#epoch ?? "", revision: 0, eventTimeMs: 0 };
   }
 
   #complete(from: "snapshot" | "stream"): void {

@@ -33,7 +33,10 @@ function setUp(isBusy = (): boolean => false) {
   });
   let position = 0;
   const offer = (key: string, value: number, urgency: Urgency = "normal", eventTimeMs = 0) =>
-    pipeline.offer({ changes: [{ key, value }], position: ++position, urgency, eventTimeMs });
+    pipeline.offer({
+      ...{ changes: [{ key, value }], position: ++position },
+      cause: { publisher: "p", epoch: "e", revision: 1, eventTimeMs, urgent: urgency === "urgent" },
+    });
   const seen = () =>
     batches.map(({ at, changes, position: to }) => `${at}: ${changes.map(({ key }) => key).join(" ")} to ${to}`);
   return { clock, pipeline, offer, batches, held, seen };

@@ -3,6 +3,7 @@
  * cannot be noticed: an overtaken change of the same key is dropped, and the position only moves on when everything
  * up to it has been applied.
  */
+import type { Cause } from "@flotilla/model";
 import { Debouncer } from "./debounce.ts";
 import type { PushClock, Urgency } from "./push-queue.ts";
 
@@ -10,13 +11,13 @@ export interface OfferedGroup<Change> {
   readonly changes: readonly Change[];
   /** Place in the fleet's sequence. */
   readonly position: number;
-  readonly urgency: Urgency;
-  /** When the source changed, milliseconds since the epoch; 0: nobody knows. */
-  readonly eventTimeMs: number;
+  readonly cause: Cause;
 }
 
 export interface Batch<Change> {
   readonly changes: readonly Change[];
+  /** What the changes came in, in order. */
+  readonly groups: readonly OfferedGroup<Change>[];
   /** Everything up to it is applied with this batch and those before. */
   readonly position: number;
   readonly urgency: Urgency;
@@ -67,8 +68,9 @@ export class ChangePipeline<Change> implements Disposable {
     const { clock, mayOvertake } = this.#options;
     this.#offered = Math.max(this.#offered, group.position);
     const waiting = { ...group, arrival: ++this.#arrivals, arrivedAt: clock.now() };
-    const overtakes = group.urgency === "urgent" && group.changes.every(mayOvertake);
-    (overtakes ? this.#urgent : this.#bulk).offer(waiting, group.urgency);
+    const urgency = urgencyOf(group);
+    const overtakes = urgency === "urgent" && group.changes.every(mayOvertake);
+    (overtakes ? this.#urgent : this.#bulk).offer(waiting, urgency);
   }
 
   /** Applies what waits now. */
@@ -95,7 +97,7 @@ export class ChangePipeline<Change> implements Disposable {
   #applyAll(groups: readonly Waiting<Change>[]): boolean {
     // What is urgent and still waits lies within the positions of the batch.
     this.#urgent.flushNow();
-    const isUrgent = groups.some(({ urgency }) => urgency === "urgent");
+    const isUrgent = groups.some((group) => urgencyOf(group) === "urgent");
     const left = groups.map((group) => this.#withoutOvertaken(group));
     this.#overtaken.clear();
     return this.#apply(left, this.#offered, isUrgent ? "urgent" : "normal");
@@ -112,12 +114,18 @@ export class ChangePipeline<Change> implements Disposable {
     const { clock, apply, kindOf } = this.#options;
     this.#applied = Math.max(this.#applied, position);
     const eventTimesMs = new Map<string, number>();
-    for (const { changes, eventTimeMs } of groups) {
+    for (const { changes, cause } of groups) {
+      const { eventTimeMs } = cause;
       if (eventTimeMs <= 0) continue;
       for (const kind of new Set(changes.map(kindOf)))
         eventTimesMs.set(kind, Math.min(eventTimesMs.get(kind) ?? eventTimeMs, eventTimeMs));
     }
     const waitedMs = clock.now() - Math.min(...groups.map(({ arrivedAt }) => arrivedAt));
-    return apply({ changes: groups.flatMap(({ changes }) => changes), position, urgency, eventTimesMs, waitedMs });
+    const changes = groups.flatMap((group) => group.changes);
+    return apply({ changes, groups, position, urgency, eventTimesMs, waitedMs });
   }
+}
+
+function urgencyOf({ cause }: { readonly cause: Cause }): Urgency {
+  return cause.urgent === true ? "urgent" : "normal";
 }

@@ -41,7 +41,7 @@ export class Receipts {
     const records = [...types].map(([typeUrl, { subscription, sent, due, rejection }]) => {
       const { wildcard, names } = subscription;
       const entry = this.#entries.get(typeUrl);
-      const shown = sent && { nonce: "", version: sent.version, resources: 0, bytes: 0, ...now };
+      const shown = sent && { nonce: "", version: sent.version, applied: undefined, resources: 0, bytes: 0, ...now };
       const record: TypeRecord = {
         subscribed: wildcard ? "*" : names.size,
         names: () => names,

@@ -2,7 +2,7 @@
  * What the streams want from the stages before them: for one proxy, the resources of a type as they
  * are now, and a word when they may have changed. Declared here, implemented over the snapshot.
  */
-import type { Proxy } from "@flotilla/model";
+import type { AppliedSet, Proxy } from "@flotilla/model";
 import type { NameSet, ResourceSet } from "@flotilla/xds";
 import type { Urgency } from "../push/push-queue.ts";
 
@@ -17,6 +17,8 @@ export interface ResourceSource {
   open(client: ClientIdentity, onStale: (typeUrl: string, urgency: Urgency) => void): ProxySession;
   /** Position in the fleet's sequence of changes that answers now reflect; equal on all replicas. */
   readonly position: number;
+  /** What was applied last: within `onStale`, what made it stale. */
+  readonly latest: AppliedSet | undefined;
 }
 
 export interface ClientIdentity {

@@ -1,5 +1,5 @@
 /** What is known of a stream, for debug pages, receipts and other stages; the stream alone writes it. */
-import type { Proxy } from "@flotilla/model";
+import type { AppliedSet, Proxy } from "@flotilla/model";
 import type { Form, NameSet, Rejection, Resource, ResourceSet } from "@flotilla/xds";
 
 export interface StreamRecord {
@@ -41,6 +41,8 @@ export interface Receipt {
   readonly atMs: number;
   /** Position in the fleet's sequence of changes that the resources reflect. */
   readonly position: number;
+  /** The last set of changes that made the type stale; undefined for what was sent because the client asked. */
+  readonly applied: AppliedSet | undefined;
   /** Of the message. */
   readonly resources: number;
   readonly bytes: number;

@@ -22,6 +22,7 @@ import type { Pushable, PushOutcome, Urgency } from "../push/push-queue.ts";
 import type { DeliveryTracker } from "./deliveries.ts";
 import { Receipts } from "./receipts.ts";
 import type { ClientIdentity, ProxySession } from "./resource-source.ts";
+import { StaleCauses } from "./stale-causes.ts";
 import type { StreamContext, Wire } from "./stream-context.ts";
 import { type StreamError, streamEnd } from "./stream-error.ts";
 import type { StreamRecord, TypeRecord } from "./stream-record.ts";
@@ -48,6 +49,7 @@ export class Stream implements Pushable {
   readonly #onClosed: (reason: string) => void;
   readonly #receipts = new Receipts();
   readonly #retries = new Set<string>();
+  readonly #staleBy = new StaleCauses();
   readonly #owed: DeliveryTracker;
   readonly record: StreamRecord;
   #state: StreamState = newStream;
@@ -102,7 +104,9 @@ export class Stream implements Pushable {
     if (turn.retryAtMs !== undefined) this.#wakeAt(turn.retryAtMs);
     this.#urgency = "normal";
     const outcome = turn.message === undefined ? undefined : this.#send(turn.message);
-    this.#owed.settled((typeUrl) => this.#state.types.get(typeUrl)?.due !== undefined);
+    const isDue = (typeUrl: string) => this.#state.types.get(typeUrl)?.due !== undefined;
+    this.#owed.settled(isDue);
+    this.#staleBy.settled(isDue);
     if (turn.message !== undefined) this.#context.metrics.pushTime(turn.message.typeUrl, (now() - startedAt) / 1000);
     if (outcome !== undefined) return outcome;
     this.#settledAt = this.#settledPosition();
@@ -137,11 +141,13 @@ export class Stream implements Pushable {
     if (!again) this.#owed.sent(typeUrl);
     const { bytes } = message;
     const { position } = source;
+    const applied = this.#staleBy.take(typeUrl);
     const receipt = {
       nonce: message.nonce,
       version,
       atMs: Date.now(),
       position,
+      applied,
       resources: body.resources.length,
       bytes: bytes.length,
     };
@@ -154,6 +160,7 @@ export class Stream implements Pushable {
       position,
       resources: receipt.resources,
       bytes: bytes.length,
+      cause: applied,
     });
     return { bytes: bytes.length, flushed: this.#write(bytes) };
   }
@@ -211,6 +218,7 @@ export class Stream implements Pushable {
       case "forgotten":
         this.#session.forget(effect.typeUrl);
         this.#receipts.forget(effect.typeUrl);
+        this.#staleBy.forget(effect.typeUrl);
         this.#owed.forget(effect.typeUrl);
         return;
       case "health":
@@ -238,6 +246,7 @@ export class Stream implements Pushable {
   #onStale(typeUrl: string, urgency: Urgency): void {
     if (this.#isClosed) return;
     if (urgency === "urgent") this.#urgency = "urgent";
+    this.#staleBy.note(typeUrl, this.#context.source.latest);
     const isNew = this.#step({ type: "stale", typeUrl }).length > 0;
     if (this.#state.types.get(typeUrl)?.due !== undefined) this.#owed.expect(typeUrl);
     if (isNew || urgency === "urgent") this.#wantTurn(this.#urgency);

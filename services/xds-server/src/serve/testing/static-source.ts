@@ -4,6 +4,7 @@ import type { ProxySession, ResourceSource, Urgency } from "../resource-source.t
 
 export class StaticSource implements ResourceSource {
   position = 0;
+  readonly latest = undefined;
   /** Resources of this type cannot be made. */
   failing: string | undefined;
   readonly #sets = new Map<string, ResourceSet>();

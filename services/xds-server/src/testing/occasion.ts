@@ -1,0 +1,12 @@
+/** For tests and benches that apply changes themselves: the occasion of one group. */
+import type { Change } from "@flotilla/model";
+import type { ApplyOccasion } from "../core-source.ts";
+
+export function occasionOf(changes: readonly Change[], position: number): ApplyOccasion {
+  const cause = { publisher: "test", epoch: "epoch", revision: position, eventTimeMs: 0 };
+  return {
+    applied: { position, changes: changes.length, objects: [], causes: [cause] },
+    groups: [{ changes, position, cause }],
+    urgency: "normal",
+  };
+}

@@ -21,16 +21,17 @@ import {
 import { ProblemLog } from "@flotilla/sources";
 import manifest from "../package.json" with { type: "json" };
 import { auditedSource } from "./audit/audited-source.ts";
+import { declareClusterGauges } from "./cluster-metrics.ts";
 import { type Settings, settings } from "./config.ts";
-import { digestsPage, endpointsPage, listProblems, servicesPage } from "./debug/registry-pages.ts";
-import { declareMetrics } from "./metrics.ts";
+import { clustersPage, digestsPage, endpointsPage, listProblems, servicesPage } from "./debug/registry-pages.ts";
+import { declareMetrics, type RegistryMetrics } from "./metrics.ts";
 import { publishChanges } from "./publish/publish-changes.ts";
 import { runRegistry } from "./registry/run-registry.ts";
 import { configEvents } from "./watch/config-events.ts";
 import { consulSource } from "./watch/consul-source.ts";
 import { objectDirectory } from "./watch/directory-source.ts";
 import type { InputSource } from "./watch/input-source.ts";
-import { kubernetesSource } from "./watch/kubernetes-source.ts";
+import { type KubernetesSource, kubernetesSource } from "./watch/kubernetes-source.ts";
 import { machineSource } from "./watch/machine-source.ts";
 import { publishedAddresses } from "./watch/published-addresses.ts";
 
@@ -85,9 +86,10 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
     nowMs: Date.now,
     onRepair: (shard: string, count: number) => metrics.repaired.add(count, { registry: shard.split("/", 1)[0] ?? "" }),
   };
-  const audited = [...(await kubernetes(config, log, report)), ...(await consul(config, log, report))].map((source) =>
-    auditedSource(source, audit),
-  );
+  const kube = await kubernetes(config, metrics, log, report);
+  const clusters = () => kube.flatMap((source) => source.clusters());
+  declareClusterGauges(pages, clusters, Date.now);
+  const audited = [...kube, ...(await consul(config, log, report))].map((source) => auditedSource(source, audit));
   const sources: readonly InputSource[] = [
     ...(config.configDir === undefined ? [] : [objectDirectory({ path: config.configDir, onProblems: report })]),
     ...audited,
@@ -98,7 +100,8 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
   const page = (path: string, answer: HttpHandler) =>
     health.route("GET", `/debug/${path}`, forOwnHost(config.debugAuth, answer));
   page("registryz", (request) => servicesPage(registry, request));
-  page("endpointz", (request) => endpointsPage(registry, request));
+  page("endpointz", (request) => endpointsPage(registry, clusters(), Date.now(), request));
+  page("clusterz", () => clustersPage(clusters(), Date.now()));
   page("digestz", () => digestsPage(audited));
   page("problems", () => ({ json: { problems: listProblems(sources, registry) } }));
 
@@ -115,7 +118,12 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
   ]);
 }
 
-async function kubernetes(config: Settings, log: Logger, onProblems: () => void): Promise<readonly InputSource[]> {
+async function kubernetes(
+  config: Settings,
+  { clusters }: RegistryMetrics,
+  log: Logger,
+  onProblems: () => void,
+): Promise<readonly KubernetesSource[]> {
   const cluster = await loadKubeConfig({
     KUBECONFIG: config.kubeconfig,
     KUBERNETES_SERVICE_HOST: config.kubeHost,
@@ -124,7 +132,10 @@ async function kubernetes(config: Settings, log: Logger, onProblems: () => void)
   if (cluster === undefined) return [];
   const { clusterId, systemNamespace, kubeSyncTimeoutMs: syncTimeoutMs } = config;
   const common = { log, nowMs: Date.now, random: Math.random, onProblems };
-  return [kubernetesSource({ config: cluster, clusterId, systemNamespace, syncTimeoutMs, ...common })];
+  const onSecret = (event: "add" | "update" | "delete") => clusters.secretEvents.add(1, { event });
+  const onSyncTimeout = (one: string) => clusters.syncTimeouts.add(1, { cluster: one });
+  const told = { ...common, onSecret, onSyncTimeout };
+  return [kubernetesSource({ config: cluster, clusterId, systemNamespace, syncTimeoutMs, ...told })];
 }
 
 async function consul(config: Settings, log: Logger, onProblems: () => void): Promise<readonly InputSource[]> {

@@ -1,5 +1,6 @@
 /** The metrics of service-controller. */
 import type { Counter, Gauge, Histogram, Metrics } from "@flotilla/runtime";
+import { type ClusterCounters, declareClusterCounters } from "./cluster-metrics.ts";
 
 export interface RegistryMetrics {
   readonly refused: Gauge;
@@ -9,6 +10,7 @@ export interface RegistryMetrics {
   readonly urgent: Counter;
   readonly repaired: Counter<"registry">;
   readonly publishSeconds: Histogram;
+  readonly clusters: ClusterCounters;
 }
 
 export function declareMetrics(metrics: Metrics): RegistryMetrics {
@@ -39,5 +41,6 @@ export function declareMetrics(metrics: Metrics): RegistryMetrics {
       name: "flotilla_registry_publish_seconds",
       help: "From the write of the source to the acknowledged publication of the change.",
     }),
+    clusters: declareClusterCounters(metrics),
   };
 }

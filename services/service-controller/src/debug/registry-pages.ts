@@ -1,8 +1,9 @@
-/** Read-only views of the registry: `/debug/registryz`, `/debug/endpointz`, `/debug/problems`. */
+/** Read-only views of the registry: `/debug/registryz`, `/debug/endpointz`, `/debug/clusterz`, `/debug/problems`. */
 import type { ClusterRegistries, RegistryChange } from "@flotilla/registry";
 import type { HttpReply, HttpRequest } from "@flotilla/runtime";
 import type { SourceProblem } from "@flotilla/sources";
 import type { AuditedSource } from "../audit/audited-source.ts";
+import type { ClusterStatus } from "../watch/cluster-status.ts";
 import type { InputSource } from "../watch/input-source.ts";
 
 export interface ListedProblem extends SourceProblem {
@@ -14,8 +15,33 @@ export function servicesPage(registry: ClusterRegistries, { query }: HttpRequest
   return { json: { services: pick(registry.state(), "service", query.get("host")) } };
 }
 
-export function endpointsPage(registry: ClusterRegistries, { query }: HttpRequest): HttpReply {
-  return { json: { endpoints: pick(registry.state(), "endpoints", query.get("host")) } };
+/** Endpoints by host and shard; `away` has the shards whose endpoints are as old as it says. */
+export function endpointsPage(
+  registry: ClusterRegistries,
+  clusters: readonly ClusterStatus[],
+  nowMs: number,
+  { query }: HttpRequest,
+): HttpReply {
+  const away = clusters.flatMap((cluster) =>
+    awayOf(cluster, nowMs).map((age) => ({ shard: `Kubernetes/${cluster.id}`, ...age })),
+  );
+  return { json: { endpoints: pick(registry.state(), "endpoints", query.get("host")), away } };
+}
+
+/** Each cluster as istiod's page of this name has it, and how old what is known of it is. */
+export function clustersPage(clusters: readonly ClusterStatus[], nowMs: number): HttpReply {
+  return {
+    json: clusters.map((cluster) => {
+      const { id, secretName, syncStatus } = cluster;
+      return Object.assign({ id, secretName, syncStatus }, ...awayOf(cluster, nowMs));
+    }),
+  };
+}
+
+function awayOf({ away }: ClusterStatus, nowMs: number) {
+  if (away === undefined) return [];
+  const { sinceMs, reason } = away;
+  return [{ awaySince: new Date(sinceMs).toISOString(), awaySeconds: Math.round((nowMs - sinceMs) / 1_000), reason }];
 }
 
 /** What is held of each shard that is compared with its source, with a digest of it and when both were last equal. */

@@ -3,12 +3,14 @@
  * Secrets labelled `istio/multiCluster=true`, a cluster a data key. Secrets may come, change and go while running.
  */
 import { type KubeApi, type KubeConfig, mirror, openKubeApi, parseKubeConfig } from "@flotilla/kube-api";
-import { type KubeObject, objectKey } from "@flotilla/model";
+import type { KubeObject } from "@flotilla/model";
 import type { RegistryInput } from "@flotilla/registry";
 import { type Logger, Wakeup } from "@flotilla/runtime";
 import type { SourceProblem } from "@flotilla/sources";
 import { ClusterFollower } from "./cluster-follower.ts";
+import type { ClusterStatus } from "./cluster-status.ts";
 import type { InputGroup, InputSource, ShardListing } from "./input-source.ts";
+import { PendingInputs } from "./pending-inputs.ts";
 import { type RemoteCluster, remoteClusters } from "./remote-secrets.ts";
 
 export interface KubernetesSourceOptions {
@@ -23,13 +25,19 @@ export interface KubernetesSourceOptions {
   readonly random: () => number;
   readonly open?: (config: KubeConfig) => KubeApi;
   readonly onProblems: () => void;
+  readonly onSecret?: (event: "add" | "update" | "delete") => void;
+  readonly onSyncTimeout?: (cluster: string) => void;
 }
 
-export function kubernetesSource(options: KubernetesSourceOptions): InputSource {
-  return new KubernetesSource(options);
+export interface KubernetesSource extends InputSource {
+  clusters(): readonly ClusterStatus[];
 }
 
-class KubernetesSource implements InputSource {
+export function kubernetesSource(options: KubernetesSourceOptions): KubernetesSource {
+  return new Clusters(options);
+}
+
+class Clusters implements KubernetesSource {
   readonly name = "kubernetes";
   readonly #options: KubernetesSourceOptions;
   readonly #api: KubeApi;
@@ -38,13 +46,13 @@ class KubernetesSource implements InputSource {
   /** Of clusters that are left; their connections are closing. */
   readonly #leaving = new Set<Promise<void>>();
   readonly #secrets = new Map<string, KubeObject>();
-  #kubeconfigs: ReadonlyMap<string, string> = new Map();
+  #remotes: ReadonlyMap<string, RemoteCluster> = new Map();
+  /** Those that the first snapshot did not wait for. */
+  #late: ReadonlySet<string> = new Set();
   #areSecretsRead = false;
   #secretsAway: string | undefined;
   #secretProblems: readonly SourceProblem[] = [];
-  /** The last of each object, in the order of those: a slow reader gets changes joined. */
-  #pending = new Map<string, RegistryInput>();
-  #pendingSinceMs: number | undefined;
+  readonly #pending = new PendingInputs();
   #failure: { readonly cause: unknown } | undefined;
 
   constructor(options: KubernetesSourceOptions) {
@@ -53,7 +61,7 @@ class KubernetesSource implements InputSource {
   }
 
   async *groups(stop: AbortSignal): AsyncGenerator<InputGroup, void, undefined> {
-    const { log, syncTimeoutMs, nowMs, clusterId, config } = this.#options;
+    const { syncTimeoutMs, nowMs, clusterId, config } = this.#options;
     const ended = new AbortController();
     const running = AbortSignal.any([stop, ended.signal]);
     this.#follow(clusterId).connect(config);
@@ -64,16 +72,12 @@ class KubernetesSource implements InputSource {
       while (!stop.aborted && this.#failure === undefined) {
         const unread = this.#unread();
         const left = told === undefined && unread.length > 0 ? deadline - nowMs() : 0;
-        const isDue = told === undefined ? left <= 0 : this.#pending.size > 0 || unread.length < told.length;
+        const isDue = told === undefined ? left <= 0 : !this.#pending.isEmpty || unread.length < told.length;
         if (isDue) {
-          if (unread.length > 0 && told === undefined)
-            log.warn("clusters are not read in time, what was published of them stays", { unread: unread.join(", ") });
+          if (told === undefined) this.#noteLate(unread);
           told = unread;
-          const inputs = [...this.#pending.values()];
-          const eventTimeMs = this.#pendingSinceMs ?? nowMs();
-          this.#pending = new Map();
-          this.#pendingSinceMs = undefined;
-          yield { inputs, eventTimeMs, unread };
+          const { inputs, sinceMs = nowMs() } = this.#pending.take();
+          yield { inputs, eventTimeMs: sinceMs, unread };
         } else await this.#wakeup.wait(running, left > 0 ? left : Number.POSITIVE_INFINITY);
       }
       if (this.#failure !== undefined && !stop.aborted) throw this.#failure.cause;
@@ -99,6 +103,17 @@ class KubernetesSource implements InputSource {
       ...this.#secretProblems,
       ...[...this.#followers.values()].flatMap((follower) => follower.problems()),
     ];
+  }
+
+  clusters(): readonly ClusterStatus[] {
+    const { clusterId } = this.#options;
+    return [...this.#followers].map(([id, { away, isComplete }]) => ({
+      id,
+      type: id === clusterId ? "local" : "remote",
+      secretName: this.#remotes.get(id)?.secret.replace(/^Secret\//, "") ?? "",
+      syncStatus: isComplete ? "synced" : this.#late.has(id) ? "timeout" : "syncing",
+      away,
+    }));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -139,25 +154,40 @@ class KubernetesSource implements InputSource {
     };
     for await (const event of mirror<KubeObject>(this.#api, { path, random, onState }, stop)) {
       if (event.type === "list") {
-        this.#secrets.clear();
-        for (const secret of event.objects) this.#secrets.set(secret.metadata.name, secret);
+        const names = new Set(event.objects.map(({ metadata }) => metadata.name));
+        for (const name of [...this.#secrets.keys()]) if (!names.has(name)) this.#setSecret(name, undefined);
+        for (const secret of event.objects) this.#setSecret(secret.metadata.name, secret);
         this.#areSecretsRead = true;
-      } else if (event.type === "put") this.#secrets.set(event.object.metadata.name, event.object);
-      else this.#secrets.delete(event.object.metadata.name);
+      } else this.#setSecret(event.object.metadata.name, event.type === "put" ? event.object : undefined);
       this.#applySecrets();
     }
+  }
+
+  #setSecret(name: string, secret: KubeObject | undefined): void {
+    const event = secret === undefined ? "delete" : this.#secrets.has(name) ? "update" : "add";
+    this.#options.onSecret?.(event);
+    if (secret === undefined) this.#secrets.delete(name);
+    else this.#secrets.set(name, secret);
+  }
+
+  #noteLate(unread: readonly string[]): void {
+    const { log, onSyncTimeout } = this.#options;
+    if (unread.length === 0) return;
+    log.warn("clusters are not read in time, what was published of them stays", { unread: unread.join(", ") });
+    this.#late = new Set(unread.map((shard) => shard.replace(/^Kubernetes\//, "")));
+    for (const cluster of this.#late) onSyncTimeout?.(cluster);
   }
 
   #applySecrets(): void {
     const { clusterId, log, onProblems } = this.#options;
     const { clusters, problems } = remoteClusters([...this.#secrets.values()], clusterId);
     const wrong = [...problems];
-    const kubeconfigs = new Map<string, string>();
+    const remotes = new Map<string, RemoteCluster>();
     for (const remote of clusters.values()) {
       const config = readOrNote(remote, wrong);
       if (config === undefined) continue;
-      kubeconfigs.set(remote.cluster, remote.kubeconfig);
-      if (this.#kubeconfigs.get(remote.cluster) === remote.kubeconfig) continue;
+      remotes.set(remote.cluster, remote);
+      if (this.#remotes.get(remote.cluster)?.kubeconfig === remote.kubeconfig) continue;
       log.info("a cluster is connected to", { cluster: remote.cluster, secret: remote.secret, server: config.server });
       (this.#followers.get(remote.cluster) ?? this.#follow(remote.cluster)).connect(config);
     }
@@ -169,7 +199,7 @@ class KubernetesSource implements InputSource {
       this.#leaving.add(left);
       this.#say({ type: "cluster", op: "delete", cluster });
     }
-    this.#kubeconfigs = kubeconfigs;
+    this.#remotes = remotes;
     this.#secretProblems = wrong;
     onProblems();
     this.#wakeup.wake();
@@ -181,14 +211,7 @@ class KubernetesSource implements InputSource {
   }
 
   #say(input: RegistryInput): void {
-    this.#pendingSinceMs ??= this.#options.nowMs();
-    if (input.type === "cluster") {
-      for (const [text, one] of this.#pending)
-        if ("cluster" in one && one.cluster === input.cluster) this.#pending.delete(text);
-    }
-    const text = pendingText(input);
-    this.#pending.delete(text);
-    this.#pending.set(text, input);
+    this.#pending.add(input, this.#options.nowMs());
     this.#wakeup.wake();
   }
 
@@ -199,13 +222,6 @@ class KubernetesSource implements InputSource {
       .filter(({ isComplete }) => !isComplete)
       .map(({ cluster }) => `Kubernetes/${cluster}`);
   }
-}
-
-function pendingText(input: RegistryInput): string {
-  if (input.type === "cluster") return `cluster ${input.cluster}`;
-  if (input.type !== "object") throw new TypeError(`a cluster gave a change of type ${input.type}`);
-  const { kind, namespace, name } = input.op === "put" ? objectKey(input.object) : input.key;
-  return `${input.cluster ?? ""} ${kind}/${namespace}/${name}`;
 }
 
 /** A kubeconfig that does not parse leaves the cluster as it was before. */

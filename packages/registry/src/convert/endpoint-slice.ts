@@ -35,6 +35,8 @@ export function convertEndpointSlice(
         missingPods.push(`${podNamespace}/${namedPod}`);
         continue;
       }
+      // It will not run again; istiod leaves it out whatever the slice says.
+      if (pod?.status?.phase === "Failed") continue;
       const workload = pod === undefined ? unknownWorkload(address, context) : podWorkload(pod, context);
       const common = {
         ...workload,

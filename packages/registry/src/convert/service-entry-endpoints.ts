@@ -40,7 +40,7 @@ export function serviceEntryEndpoints(entry: Config, hostname: string, context: 
 
 /** The endpoints that a selected workload gives a ServiceEntry. */
 export function selectedByServiceEntry(
-  { workload, addresses, weight, ports: own, kind, definedBy }: SelectableWorkload,
+  { workload, addresses, weight, ports: own, isSocket, kind, definedBy }: SelectableWorkload,
   ports: readonly ServiceEntryPort[],
 ): readonly Endpoint[] {
   return ports.map((port) => ({
@@ -49,7 +49,7 @@ export function selectedByServiceEntry(
     weight,
     servicePortName: port.name ?? "",
     servicePort: port.number,
-    port: positive(own[port.name ?? ""]) ?? positive(port.targetPort) ?? port.number,
+    port: isSocket === true ? 0 : (positive(own[port.name ?? ""]) ?? positive(port.targetPort) ?? port.number),
     health: kind === "Pod" ? "healthy" : "unknown",
     definedBy,
   }));

@@ -18,6 +18,6 @@ export function trafficDistribution(
 ): Distribution | undefined {
   return (
     byName.get(field?.toLowerCase() ?? "") ??
-    byName.get((own[annotation] ?? ofNamespace[annotation] ?? "").toLowerCase())
+    byName.get((own[annotation] || ofNamespace[annotation] || "").toLowerCase())
   );
 }

@@ -3,7 +3,7 @@ import { type Config, isIpAddress, type Labels } from "@flotilla/model";
 import type { WorkloadEntrySpec } from "../kube.ts";
 import { spiffeId } from "./identity.ts";
 import { localityLabel, localityOfLabel, placedLabels, tlsModeLabel } from "./labels.ts";
-import { type EndpointContext, endpointNetwork, type Workload } from "./pod.ts";
+import type { EndpointContext, Workload } from "./pod.ts";
 
 /** A pod or a WorkloadEntry that services may select by its labels. */
 export interface SelectableWorkload {
@@ -13,8 +13,9 @@ export interface SelectableWorkload {
   readonly weight: number;
   /** Ports by name of the service port. */
   readonly ports: Readonly<Record<string, number>>;
-  /** Kubernetes Services cannot have host names and socket paths for endpoints; without an address a gateway leads to it. */
-  readonly serviceEntriesOnly: boolean;
+  readonly isSocket?: boolean;
+  /** Host names and socket paths: only of services whose endpoints are resolved by name can they be endpoints. */
+  readonly byNameOnly: boolean;
   readonly definedBy: string;
 }
 
@@ -33,8 +34,11 @@ export function convertWorkloadEntry(entry: Config, context: EndpointContext): S
     workload: entryWorkload(spec, entry.key.name, entry.key.namespace, context),
     addresses: [address],
     weight: spec.weight ?? 0,
+    // A socket has no ports.
+    ...(isUnixAddress(spec.address ?? "") ? { isSocket: true } : {}),
     ports: spec.ports ?? {},
-    serviceEntriesOnly: address !== "" && !isIpAddress(address),
+    // Without an address a gateway leads to it.
+    byNameOnly: address !== "" && !isIpAddress(address),
     definedBy: `WorkloadEntry/${entry.key.namespace}/${entry.key.name}`,
   };
 }
@@ -46,7 +50,8 @@ export function entryWorkload(
   context: EndpointContext,
 ): Workload {
   const own = spec.labels ?? {};
-  const network = spec.network || endpointNetwork(spec.address ?? "", own, context);
+  // Neither labels nor address ranges name the network of a machine, as in istiod: a machine says so itself.
+  const network = spec.network ?? "";
   const locality = (spec.locality || localityOfLabel(own[localityLabel])).replace(/\/+$/, "");
   return {
     labels: placedLabels(own, { clusterId: context.clusterId, locality, network }),

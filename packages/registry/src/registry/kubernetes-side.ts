@@ -93,10 +93,12 @@ export function selectedWorkloads(
     const entry = objects.workloadEntries.get(name);
     return entry === undefined || !isHealthyEntry(entry) ? [] : [convertWorkloadEntry(entry, context)];
   });
-  return [...pods, ...machines].filter(
-    (workload) =>
-      selects(labelSelectors, workload.workload.labels) && (forServiceEntry || !workload.serviceEntriesOnly),
+  const isByName = forServiceEntry && (resolution === "dns" || resolution === "dns-round-robin");
+  const selected = [...pods, ...machines].filter(
+    ({ workload, byNameOnly }) => selects(labelSelectors, workload.labels) && (isByName || !byNameOnly),
   );
+  // One name is asked for in turn: istiod takes the first of several.
+  return resolution === "dns-round-robin" ? selected.slice(0, 1) : selected;
 }
 
 function selectablePod(objects: Objects, name: ObjectName, context: EndpointContext): readonly SelectableWorkload[] {
@@ -110,7 +112,7 @@ function selectablePod(objects: Objects, name: ObjectName, context: EndpointCont
       addresses: context.dualStack ? addresses : addresses.slice(0, 1),
       weight: 0,
       ports: {},
-      serviceEntriesOnly: false,
+      byNameOnly: false,
       definedBy: `Pod/${name}`,
     },
   ];

@@ -11,12 +11,17 @@ const resolutions: Readonly<Record<Resolution, number>> = {
   "dynamic-dns": 5,
 };
 const healths: Readonly<Record<EndpointHealth, number>> = {
-  healthy: 0,
   unknown: 0,
-  unhealthy: 1,
-  draining: 2,
-  terminating: 3,
+  healthy: 1,
+  unhealthy: 2,
+  draining: 3,
+  terminating: 4,
 };
+const distributions: readonly (Service["trafficDistribution"] | undefined)[] = [
+  undefined,
+  "PreferSameZone",
+  "PreferSameNode",
+];
 
 export function serviceJson(service: Service): JsonObject {
   const { hostname, namespace, name, registry, ports, kubernetes, defaultAddress, clusterVips, meshExternal } = service;
@@ -29,10 +34,12 @@ export function serviceJson(service: Service): JsonObject {
       ExportTo: service.exportTo.length === 0 ? null : Object.fromEntries(service.exportTo.map((to) => [to, {}])),
       LabelSelectors: orNull(service.labelSelectors ?? {}),
       ClusterExternalAddresses: { Addresses: lists(service.clusterExternalAddresses ?? {}) },
+      ClusterExternalPorts: service.clusterExternalPorts === undefined ? null : json(service.clusterExternalPorts),
       Type: kubernetes?.type ?? "",
       ExternalName: kubernetes?.externalName ?? "",
       NodeLocal: kubernetes?.nodeLocal ?? false,
-      ObjectName: name,
+      TrafficDistribution: distributions.indexOf(service.trafficDistribution),
+      ObjectName: registry === "External" ? name : "",
       PublishNotReadyAddresses: kubernetes?.publishNotReadyAddresses ?? false,
     },
     ports: ports.map((port) => ({ name: port.name, port: port.number, protocol: port.protocol })),
@@ -69,6 +76,10 @@ export function endpointJson(endpoint: Endpoint): JsonObject {
     SendUnhealthyEndpoints: endpoint.sendUnhealthy ?? false,
     NodeName: endpoint.nodeName ?? "",
   };
+}
+
+function json(ports: Readonly<Record<string, Readonly<Record<number, number>>>>): JsonObject {
+  return Object.fromEntries(Object.entries(ports).map(([cluster, byPort]) => [cluster, { ...byPort }]));
 }
 
 function orNull(map: Readonly<Record<string, string>>): JsonObject | null {

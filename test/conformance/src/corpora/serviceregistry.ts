@@ -162,7 +162,7 @@ function selectable({ Endpoint: endpoint, PortMap: ports = {} }: GoWorkloadInsta
     addresses: endpoint.Addresses,
     weight: 0,
     ports,
-    serviceEntriesOnly: false,
+    byNameOnly: false,
     definedBy: "",
   };
 }

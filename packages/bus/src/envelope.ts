@@ -46,8 +46,17 @@ export interface Prepared {
 export function prepare(change: Change, seal: Seal | undefined): Prepared {
   const plain = encodeChange(change);
   const isKeyed = isSecret(change) && seal !== undefined;
-  const fingerprint = isKeyed ? seal.fingerprint(plain) : hash("sha256", plain).slice(0, 32);
+  const compared = comparedOf(change, plain);
+  const fingerprint = isKeyed ? seal.fingerprint(compared) : hash("sha256", compared).slice(0, 32);
   return { change, subject: subjectOf(change), plain, fingerprint };
+}
+
+/** Where an object stands, and the version its source gives it, may change without the object changing. */
+function comparedOf(change: Change, plain: Uint8Array): Uint8Array {
+  if (change.type !== "config" || change.op !== "put") return plain;
+  const { provenance, resourceVersion, ...value } = change.value;
+  if (provenance === undefined && resourceVersion === undefined) return plain;
+  return encodeChange({ ...change, value });
 }
 
 /** The content as it travels. @throws BusError BUS_SEALED when a Secret is to travel and there is no key */

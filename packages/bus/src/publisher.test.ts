@@ -36,6 +36,18 @@ async function subjects(bus: Bus): Promise<readonly string[]> {
 }
 
 describe("publisher", () => {
+  it("publishes nothing when only the place or the source's version of an object is another", async () => {
+    const { create } = setUp("publisher-places");
+    const at = (location: string): Change => {
+      const change = config("a", { hosts: ["a"] });
+      if (change.type !== "config" || change.op !== "put") throw new TypeError("no configuration");
+      const provenance = { source: "kubernetes", location };
+      return { ...change, value: { ...change.value, resourceVersion: location, provenance } };
+    };
+    assert.equal(await create().synchronize([at("1")]), 1);
+    assert.equal(await create().synchronize([at("2")]), 0);
+  });
+
   it("takes back what vanished while it was away, of any topic and name", async () => {
     const { bus, create } = setUp("publisher-vanished");
     const names = [config("a.b*c_d", {}), endpoints("web.example.com"), config("", {}, "MeshConfig")];

@@ -16,6 +16,10 @@ import { loadKubeConfig } from "./kube-config.ts";
 export interface RunningApiserver extends AsyncDisposable {
   readonly kubeconfig: string;
   readonly api: KubeApi;
+  /** Ends the API server; its etcd and so its objects stay. */
+  stop(): Promise<void>;
+  /** Starts it again on the same port, and resolves when it answers. */
+  start(): Promise<void>;
 }
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -49,29 +53,37 @@ export async function startKubeApiserver(env: Env): Promise<RunningApiserver | u
       ...["--initial-cluster", `default=${urls.peer}`],
     ]),
   );
-  // Released before its etcd, without which it does not end.
-  owned.use(
+  const run = (): AsyncDisposable =>
     start(apiserver, file("apiserver.log"), [
       ...["--etcd-servers", urls.client, "--secure-port", String(port), "--bind-address", "127.0.0.1"],
       ...["--cert-dir", file("certs"), "--token-auth-file", file("tokens.csv"), "--authorization-mode", "RBAC"],
       ...["--service-account-issuer", "https://kubernetes.default.svc", "--service-cluster-ip-range", "10.0.0.0/24"],
       ...["--service-account-key-file", file("sa.pub"), "--service-account-signing-key-file", file("sa.key")],
-      ...[
-        "--api-audiences",
-        "https://kubernetes.default.svc,istio-ca",
-        "--disable-admission-plugins",
-        "ServiceAccount",
-      ],
-    ]),
-  );
+      ...["--api-audiences", "https://kubernetes.default.svc,istio-ca"],
+      ...["--disable-admission-plugins", "ServiceAccount"],
+    ]);
+  let running = run();
+  // Released before its etcd, without which it does not end.
+  owned.defer(() => running[Symbol.asyncDispose]());
   try {
     await writeFile(file("kubeconfig"), kubeconfig(port, token), { mode: 0o600 });
     const config = await loadKubeConfig({ KUBECONFIG: file("kubeconfig") });
     if (config === undefined) throw new Error("the kubeconfig names no cluster");
     const api = owned.use(openKubeApi(config));
     const isThere = async () => (await api.get("/api/v1/namespaces/default")) !== undefined;
-    await until(isThere, { withinMs: 60_000, what: `kube-apiserver (${file("apiserver.log")})`, everyMs: 100 });
-    return { kubeconfig: file("kubeconfig"), api, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+    const what = `kube-apiserver (${file("apiserver.log")})`;
+    const answers = async () => void (await until(isThere, { withinMs: 60_000, what, everyMs: 100 }));
+    await answers();
+    return {
+      kubeconfig: file("kubeconfig"),
+      api,
+      stop: async () => running[Symbol.asyncDispose](),
+      start: () => {
+        running = run();
+        return answers();
+      },
+      [Symbol.asyncDispose]: () => owned.disposeAsync(),
+    };
   } catch (error) {
     const log = await readFile(file("apiserver.log"), "utf8").catch(() => "");
     await owned.disposeAsync();

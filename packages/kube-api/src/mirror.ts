@@ -17,8 +17,8 @@ export interface MirrorOptions {
   /** Such as `/api/v1/pods`; may carry selectors. */
   readonly path: string;
   readonly random: () => number;
-  /** Told of each failure, and of undefined when the server takes a watch. */
-  readonly onState: (failure: string | undefined) => void;
+  /** Told of each failure, with the status of the answer if there was one, and of undefined when the server takes a watch. */
+  readonly onState: (failure: string | undefined, status?: number) => void;
   /** Another watch is begun after this long without a word. */
   readonly silenceMs?: number;
 }
@@ -85,7 +85,7 @@ export async function* mirror<T extends KubeObject>(
       if (!(error instanceof KubeError)) throw error;
       if (stop.aborted) return;
       if (error.status === 410) version = undefined;
-      onState(error.message);
+      onState(error.message, error.status);
       await delay(waits.next().value, stop);
     }
   }

@@ -1,5 +1,5 @@
 /** The settings of config-controller. */
-import { defaultPorts, duration, flag, oneOf, port, type SettingsOf, text } from "@flotilla/runtime";
+import { defaultPorts, duration, flag, list, oneOf, port, type SettingsOf, text } from "@flotilla/runtime";
 
 export const settings = {
   logLevel: oneOf({
@@ -58,7 +58,23 @@ export const settings = {
   revision: text({
     env: "REVISION",
     default: "default",
-    sentence: "Objects with the label istio.io/rev are read only if it names this revision.",
+    sentence:
+      "Objects with the label istio.io/rev are read only if it names this revision, or a tag that points at it.",
+  }),
+  watchedNamespaces: list({
+    env: "ISTIO_WATCH_NAMESPACE",
+    default: [],
+    sentence: "Namespaces of the cluster whose objects are read, separated by commas; none means all.",
+  }),
+  ignoredResources: list({
+    env: "PILOT_IGNORE_RESOURCES",
+    default: [],
+    sentence: "Resources that are not read from the cluster, as virtualservices.networking.istio.io or *.GROUP.",
+  }),
+  includedResources: list({
+    env: "PILOT_INCLUDE_RESOURCES",
+    default: [],
+    sentence: "Resources that are read although PILOT_IGNORE_RESOURCES names them or their group.",
   }),
   meshConfigFile: text({
     env: "MESH_CONFIG_FILE",

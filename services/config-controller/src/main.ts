@@ -53,7 +53,7 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
   const sources: readonly ConfigSource[] = await openSources(config, log, () => report());
   for (const source of sources) opened.use(source);
   const store = new AggregateStore(sources.map((source) => source.name));
-  const problems = () => listProblems(sources, store.conflicts());
+  const problems = () => listProblems(sources, store);
   const tell = problemReporter(problems, metrics.refused, log);
   report = () => health.setCondition("refused", refusalText(tell()));
   health.route(

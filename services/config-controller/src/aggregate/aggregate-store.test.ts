@@ -57,3 +57,34 @@ test("objects are listed and counted by kind", () => {
 test("a source that nobody announced is a mistake of the code", () => {
   assert.throws(() => new AggregateStore(["one"]).apply("two", []), RangeError);
 });
+
+test("objects of namespaces that discoverySelectors leave out are held, but not in the view", () => {
+  const meshConfig = (selectors: unknown): ConfigChange => {
+    const value = { ...config("mesh", ""), key: { kind: "MeshConfig", namespace: "", name: "mesh" } };
+    return { type: "config", op: "put", key: value.key, value: { ...value, spec: { discoverySelectors: selectors } } };
+  };
+  const namespace = (labels: Record<string, string>): ConfigChange => {
+    const value = { ...config("n", "", { labels }), key: { kind: "Namespace", namespace: "", name: "n" } };
+    return { type: "config", op: "put", key: value.key, value };
+  };
+  const store = new AggregateStore(["cluster", "mesh"]);
+  const names = () => store.list("Sidecar").map(({ key }) => key.name);
+  store.apply("cluster", [put("a", "1"), namespace({})]);
+  const changes = store.apply("mesh", [meshConfig([{ matchLabels: { mesh: "yes" } }])]);
+  assert.deepEqual(
+    changes.map(({ op, key }) => `${op} ${key.kind}`),
+    ["put MeshConfig", "delete Sidecar"],
+  );
+  assert.deepEqual(names(), []);
+  assert.deepEqual(store.apply("cluster", [put("a", "2")]), []);
+  store.apply("cluster", [namespace({ mesh: "yes" })]);
+  assert.deepEqual(names(), ["a"]);
+  store.apply("mesh", [meshConfig([{ matchExpressions: [{ key: "k", operator: "Like" }] }])]);
+  assert.deepEqual([names(), store.problems().length], [["a"], 1], "a wrong one keeps the last good ones");
+});
+
+test("a version of the source alone is no change", () => {
+  const store = new AggregateStore(["one"]);
+  store.apply("one", [put("a", "1", { resourceVersion: "1" })]);
+  assert.deepEqual(store.apply("one", [put("a", "1", { resourceVersion: "2" })]), []);
+});

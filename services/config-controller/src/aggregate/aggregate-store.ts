@@ -1,4 +1,7 @@
-/** One view of all sources: of two with the same object the first in order wins, and the conflict is known. */
+/**
+ * One view of all sources: of two with the same object the first in order wins, and the conflict is known. Objects of namespaces
+ * that discoverySelectors leave out are held, but are not in the view.
+ */
 import {
   type Config,
   type ConfigChange,
@@ -7,6 +10,7 @@ import {
   configKeyText,
   equalJson,
 } from "@flotilla/model";
+import { DiscoveryFilter } from "@flotilla/registry/config";
 import { ConfigTable } from "../store/config-table.ts";
 
 export interface Conflict {
@@ -19,6 +23,7 @@ export class AggregateStore {
   readonly #tables: ReadonlyMap<string, ConfigTable>;
   /** Keys that more than one source has. */
   readonly #doubled = new Map<ConfigKeyText, ConfigKey>();
+  readonly #discovery = new DiscoveryFilter();
 
   /** Names of the sources, the one that wins first. */
   constructor(order: readonly string[]) {
@@ -35,13 +40,14 @@ export class AggregateStore {
   /** The changes of one source → what they change in the view. `eventTimeMs`: when the source changed. */
   apply(source: string, changes: readonly ConfigChange[], eventTimeMs?: number): readonly ConfigChange[] {
     const table = this.tableOf(source);
-    return changes.flatMap((change) => {
+    const effects = changes.flatMap((change) => {
       const before = this.get(change.key);
       if (change.op === "put") table.put(change.value, eventTimeMs);
       else table.delete(change.key);
       this.#noteHolders(change.key);
       return effect(change.key, before, this.get(change.key));
     });
+    return this.#discovery.apply(effects);
   }
 
   get(key: ConfigKey): Config | undefined {
@@ -56,9 +62,16 @@ export class AggregateStore {
     return this.#kinds().flatMap((kind) => this.list(kind));
   }
 
+  /** Selectors that are wrong: those before stay in force. */
+  problems(): ReturnType<DiscoveryFilter["problems"]> {
+    return this.#discovery.problems();
+  }
+
   /** `namespace` absent: of all namespaces. */
   list(kind: string, namespace?: string): readonly Config[] {
-    const isWanted = ({ key }: Config) => namespace === undefined || key.namespace === namespace;
+    const isWanted = ({ key }: Config) =>
+      (namespace === undefined || key.namespace === namespace) &&
+      (key.namespace === "" || this.#discovery.isInView(key.namespace));
     return [...this.#tables].flatMap(([source, table]) =>
       [...table.of(kind)].filter((config) => isWanted(config) && !this.#isHidden(config.key, source)),
     );
@@ -101,7 +114,7 @@ function effect(key: ConfigKey, before: Config | undefined, after: Config | unde
     : [{ type: "config", op: "put", key, value: after }];
 }
 
-/** Where it stands may change without the object changing. */
-function content({ provenance: _, ...rest }: Config): Omit<Config, "provenance"> {
+/** Where it stands may change without the object changing, and what is reported about it is no part of it. */
+function content({ provenance: _, resourceVersion: __, ...rest }: Config): Partial<Config> {
   return rest;
 }

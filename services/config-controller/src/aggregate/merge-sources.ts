@@ -1,5 +1,5 @@
 /** Runs all sources side by side and gives what changes in the view of them all. */
-import type { ConfigChange } from "@flotilla/model";
+import type { ConfigChange, ConfigKey } from "@flotilla/model";
 import { mergeGroups } from "@flotilla/sources";
 import type { ConfigSource } from "../watch/config-source.ts";
 import type { AggregateStore } from "./aggregate-store.ts";
@@ -7,10 +7,12 @@ import type { AggregateStore } from "./aggregate-store.ts";
 export interface AggregateGroup {
   readonly changes: readonly ConfigChange[];
   readonly eventTimeMs: number;
-  /** Who told it; absent for the first group. */
+  /** Who told it; absent for snapshots. */
   readonly source?: string;
-  /** The first group: everything that all sources have. */
+  /** Everything that all sources have: what is not in it is gone, unless a source cannot tell. The first group always is. */
   readonly snapshot: boolean;
+  /** Of a key that is not in a snapshot: whether it stays nevertheless. */
+  readonly keep: (key: ConfigKey) => boolean;
 }
 
 /** The snapshot waits for every source: a view without one of them would delete its objects. */
@@ -19,14 +21,15 @@ export async function* mergeSources(
   store: AggregateStore,
   stop: AbortSignal,
 ): AsyncGenerator<AggregateGroup, void, undefined> {
+  const keep = (key: ConfigKey): boolean => sources.some((source) => source.isUntold?.(key) === true);
   let started = false;
   for await (const { source, group, complete } of mergeGroups(sources, stop)) {
     const changes = store.apply(source, group.changes, group.eventTimeMs);
-    const { eventTimeMs } = group;
-    if (started && changes.length > 0) yield { changes, eventTimeMs, source, snapshot: false };
-    if (!started && complete) {
+    const { eventTimeMs, isComplete = false } = group;
+    if (started && !isComplete && changes.length > 0) yield { changes, eventTimeMs, source, snapshot: false, keep };
+    if (complete && (!started || isComplete)) {
       started = true;
-      yield { changes: store.all().map(put), eventTimeMs, snapshot: true };
+      yield { changes: store.all().map(put), eventTimeMs, snapshot: true, keep };
     }
   }
 }

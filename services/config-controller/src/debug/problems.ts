@@ -1,6 +1,6 @@
 /** What is refused or in conflict now, for `/debug/problems` and `flotilla status`. */
 import type { SourceProblem } from "@flotilla/sources";
-import type { Conflict } from "../aggregate/aggregate-store.ts";
+import type { AggregateStore } from "../aggregate/aggregate-store.ts";
 import type { ConfigSource } from "../watch/config-source.ts";
 
 export interface ListedProblem extends SourceProblem {
@@ -9,12 +9,12 @@ export interface ListedProblem extends SourceProblem {
 
 export function listProblems(
   sources: readonly ConfigSource[],
-  conflicts: readonly Conflict[],
+  view: Pick<AggregateStore, "conflicts" | "problems">,
 ): readonly ListedProblem[] {
   const refused = sources.flatMap((source) =>
     source.problems().map((problem) => ({ source: source.name, ...problem })),
   );
-  const doubled = conflicts.flatMap(({ key, winner, ignored }) =>
+  const doubled = view.conflicts().flatMap(({ key, winner, ignored }) =>
     ignored.map((source) => ({
       source,
       file: "",
@@ -23,5 +23,6 @@ export function listProblems(
       reason: `is taken from ${winner}`,
     })),
   );
-  return [...refused, ...doubled];
+  const wrong = view.problems().map((problem) => ({ source: "view", file: "", line: 0, ...problem }));
+  return [...refused, ...doubled, ...wrong];
 }

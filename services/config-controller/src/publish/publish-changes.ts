@@ -1,5 +1,5 @@
 /** Hands what changes in the view to the bus, group by group; the snapshot first. */
-import type { Occasion } from "@flotilla/bus";
+import type { Kept, Occasion } from "@flotilla/bus";
 import type { Change, ConfigChange } from "@flotilla/model";
 import { type Logger, orAborted } from "@flotilla/runtime";
 import type { AggregateGroup } from "../aggregate/merge-sources.ts";
@@ -7,7 +7,7 @@ import type { ConfigMetrics } from "../metrics.ts";
 
 /** The publisher of `@flotilla/bus`. */
 export interface ChangePublisher {
-  synchronize(state: readonly Change[], occasion?: Occasion): Promise<number>;
+  synchronize(state: readonly Change[], occasion?: Occasion & Kept): Promise<number>;
   publish(changes: readonly Change[], occasion?: Occasion): Promise<number>;
 }
 
@@ -27,10 +27,10 @@ export async function publishChanges(
   { publisher, metrics, log, canSeal, nowMs, onReady }: PublishOptions,
   stop: AbortSignal,
 ): Promise<void> {
-  for await (const { changes, eventTimeMs, source, snapshot } of groups) {
+  for await (const { changes, eventTimeMs, source, snapshot, keep } of groups) {
     const sent = canSeal ? changes : changes.filter(({ key }) => key.kind !== "Secret");
     const publishing = snapshot
-      ? publisher.synchronize(sent, { eventTimeMs })
+      ? publisher.synchronize(sent, { eventTimeMs, keep: (key) => "kind" in key && keep(key) })
       : publisher.publish(sent, { eventTimeMs, ...(source !== undefined && { source }) });
     const published = await orAborted(publishing, stop);
     count(sent, metrics);

@@ -1,15 +1,19 @@
 /** A source of configuration: a directory, mesh documents; later Kubernetes and other control planes. */
-import type { ConfigChange } from "@flotilla/model";
+import type { ConfigChange, ConfigKey } from "@flotilla/model";
 import type { SourceProblem } from "@flotilla/sources";
 
 /** What was written together. The first group of a source is everything it has. */
 export interface ConfigGroup {
   readonly changes: readonly ConfigChange[];
   readonly eventTimeMs: number;
+  /** With it the source has told everything it can: what is in force and was not told is gone. Always so of the first. */
+  readonly isComplete?: boolean;
 }
 
 export interface ConfigSource extends AsyncDisposable {
   readonly name: string;
   groups(stop: AbortSignal): AsyncIterable<ConfigGroup>;
   problems(): readonly SourceProblem[];
+  /** The source cannot tell now whether it has this object: what is in force stays. */
+  isUntold?(key: ConfigKey): boolean;
 }

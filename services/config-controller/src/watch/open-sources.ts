@@ -29,11 +29,8 @@ export async function openSources(
   ];
 }
 
-async function kubernetes(
-  { kubeconfig, kubeHost, kubePort, revision }: Settings,
-  log: Logger,
-  onProblems: () => void,
-): Promise<readonly ConfigSource[]> {
+async function kubernetes(settings: Settings, log: Logger, onProblems: () => void): Promise<readonly ConfigSource[]> {
+  const { kubeconfig, kubeHost, kubePort, revision } = settings;
   const cluster = await loadKubeConfig({
     KUBECONFIG: kubeconfig,
     KUBERNETES_SERVICE_HOST: kubeHost,
@@ -41,7 +38,8 @@ async function kubernetes(
   });
   if (cluster === undefined) return [];
   const common = { admission: configAdmission(), revision, log, nowMs: Date.now, random: Math.random, onProblems };
-  return [kubernetesConfig({ api: openKubeApi(cluster), ...common })];
+  const { watchedNamespaces: namespaces, ignoredResources: ignored, includedResources: included } = settings;
+  return [kubernetesConfig({ api: openKubeApi(cluster), scope: { namespaces, ignored, included }, ...common })];
 }
 
 /** The messages cost a third of a second and 50 MB to load: not paid by a mesh without documents. */

@@ -81,7 +81,7 @@ test("a directory and mesh documents become one view, and each change of a file 
     data: { "tls.crt": "AA==", "tls.key": "aGk=" },
   });
   assert.deepEqual(
-    listProblems(sources, store.conflicts()).map(({ line, field, reason }) => `${line} ${field} ${reason}`),
+    listProblems(sources, store).map(({ line, field, reason }) => `${line} ${field} ${reason}`),
     ["17 kind networking.istio.io/v1 VirtualServce is no kind that is known here", "21 spec.egres unknown field"],
   );
 

@@ -14,7 +14,10 @@ function virtualService(name: string, spec: unknown, labels: Readonly<Record<str
   };
 }
 const good = { hosts: ["a"], http: [{ route: [{ destination: { host: "a" } }] }] };
-const table = () => new KindTable({ kind: "VirtualService", admission: configAdmission(), revision: "r", source: "k" });
+/** Labels that mean this revision. */
+const tags = new Map<string, string>();
+const table = () =>
+  new KindTable({ admission: configAdmission(), revisionOf: (label) => tags.get(label ?? "") ?? "r", source: "k" });
 const short = (changes: readonly ConfigChange[]) => changes.map(({ op, key }) => `${op} ${key.name}`);
 
 test("what is refused changes nothing of what is in force, and is told with its field", () => {
@@ -49,4 +52,24 @@ test("what kubectl writes for itself is not carried along", () => {
   const [change] = table().put(virtualService("a", good));
   assert.deepEqual(change?.op === "put" && change.value.annotations, { note: "kept" });
   assert.deepEqual(change?.op === "put" && change.value.provenance, { source: "k", location: "7" });
+});
+
+test("a tag that points here brings the objects that name it, one that points away takes them", () => {
+  const kinds = table();
+  assert.deepEqual(short(kinds.put(virtualService("a", good, { "istio.io/rev": "stable" }))), []);
+  kinds.put(virtualService("b", good));
+  tags.set("stable", "stable");
+  assert.deepEqual(short(kinds.reconsider()), ["put a"]);
+  tags.clear();
+  assert.deepEqual(short(kinds.reconsider()), ["delete a"]);
+  kinds.replace([]);
+  tags.set("stable", "stable");
+  assert.deepEqual(short(kinds.reconsider()), []);
+  tags.clear();
+});
+
+test("reports in the status of an object are left out", () => {
+  const status = { conditions: [{ type: "Reconciled" }], observedGeneration: 3, addresses: [{ value: "240.240.0.1" }] };
+  const [change] = table().put({ ...virtualService("a", good), status });
+  assert.deepEqual(change?.op === "put" && change.value.status, { addresses: [{ value: "240.240.0.1" }] });
 });

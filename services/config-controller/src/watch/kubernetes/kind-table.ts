@@ -2,25 +2,30 @@
 import type { ConfigChange, ConfigKey, KubeObject } from "@flotilla/model";
 import type { Admission, SourceProblem } from "@flotilla/sources";
 import { configPut } from "../config-change.ts";
+import { leanObject } from "./lean-object.ts";
+import { revisionLabel } from "./revision-tags.ts";
 
 export interface KindTableOptions {
-  readonly kind: string;
   readonly admission: Admission;
-  readonly revision: string;
+  /** The revision that an object labelled `label` is read by here; the own one unless the label is a tag of it. */
+  readonly revisionOf: (label: string | undefined) => string;
   /** Where objects come from, for their provenance. */
   readonly source: string;
 }
 
-/** Written by kubectl for itself; as large as the object. */
-const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
-
 export class KindTable {
   readonly #options: KindTableOptions;
   readonly #inForce = new Map<string, ConfigKey>();
+  /** Of whatever revision: a tag may make them ours, or others'. */
+  readonly #labelled = new Map<string, KubeObject>();
   readonly #problems = new Map<string, readonly SourceProblem[]>();
 
   constructor(options: KindTableOptions) {
     this.#options = options;
+  }
+
+  get size(): number {
+    return this.#inForce.size;
   }
 
   get problems(): readonly SourceProblem[] {
@@ -30,14 +35,14 @@ export class KindTable {
   /** Everything there is: what is not in it is gone. */
   replace(objects: readonly KubeObject[]): readonly ConfigChange[] {
     const names = new Set(objects.map(nameOf));
-    const gone = [...new Set([...this.#inForce.keys(), ...this.#problems.keys()])].filter((name) => !names.has(name));
+    const known = [...this.#inForce.keys(), ...this.#labelled.keys(), ...this.#problems.keys()];
+    const gone = [...new Set(known)].filter((name) => !names.has(name));
     return [...gone.flatMap((name) => this.#delete(name)), ...objects.flatMap((object) => this.put(object))];
   }
 
   put(object: KubeObject): readonly ConfigChange[] {
-    const { admission, revision, source } = this.#options;
     const name = nameOf(object);
-    const findings = admission.check(object);
+    const findings = this.#options.admission.check(object);
     if (findings.length > 0) {
       const place = { file: "", line: 0, object: `${object.kind}/${name}` };
       this.#problems.set(
@@ -47,12 +52,10 @@ export class KindTable {
       return [];
     }
     this.#problems.delete(name);
-    const location = `${object.metadata.resourceVersion ?? ""}`;
-    const change = configPut(lean(object), { source, location }, revision);
-    if (change === undefined) return [];
-    if (change.op === "put") this.#inForce.set(name, change.key);
-    else if (!this.#inForce.delete(name)) return [];
-    return [change];
+    const lean = leanObject(object);
+    if (lean.metadata.labels?.[revisionLabel] === undefined) this.#labelled.delete(name);
+    else this.#labelled.set(name, lean);
+    return this.#take(name, lean);
   }
 
   delete(object: KubeObject): readonly ConfigChange[] {
@@ -64,8 +67,24 @@ export class KindTable {
     return this.replace([]);
   }
 
+  /** After `revisionOf` answers otherwise than before. */
+  reconsider(): readonly ConfigChange[] {
+    return [...this.#labelled].flatMap(([name, object]) => this.#take(name, object));
+  }
+
+  #take(name: string, object: KubeObject): readonly ConfigChange[] {
+    const { revisionOf, source } = this.#options;
+    const { labels = {}, resourceVersion: location = "" } = object.metadata;
+    const change = configPut(object, { source, location }, revisionOf(labels[revisionLabel]));
+    if (change === undefined) return [];
+    if (change.op === "put") this.#inForce.set(name, change.key);
+    else if (!this.#inForce.delete(name)) return [];
+    return [change];
+  }
+
   #delete(name: string): readonly ConfigChange[] {
     this.#problems.delete(name);
+    this.#labelled.delete(name);
     const key = this.#inForce.get(name);
     this.#inForce.delete(name);
     return key === undefined ? [] : [{ type: "config", op: "delete", key }];
@@ -74,9 +93,4 @@ export class KindTable {
 
 function nameOf({ metadata: { namespace = "", name } }: KubeObject): string {
   return `${namespace}/${name}`;
-}
-
-function lean(object: KubeObject): KubeObject {
-  const { [lastApplied]: _, ...annotations } = object.metadata.annotations ?? {};
-  return { ...object, metadata: { ...object.metadata, annotations } };
 }

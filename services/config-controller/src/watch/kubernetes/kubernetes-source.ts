@@ -1,19 +1,22 @@
 /**
  * The configuration objects of a Kubernetes API: every kind it serves that the mesh knows. Kinds may come and go while running;
- * an API server that is away takes nothing out of force.
+ * an API server that is away, or refuses a kind, takes nothing out of force.
  */
-import { type KubeApi, KubeError, mirror } from "@flotilla/kube-api";
-import { type ConfigChange, configKeyText, type KubeObject } from "@flotilla/model";
+import type { KubeApi } from "@flotilla/kube-api";
+import { type ConfigChange, type ConfigKey, configKeyText } from "@flotilla/model";
 import { delay, type Logger, Wakeup } from "@flotilla/runtime";
 import type { Admission, SourceProblem } from "@flotilla/sources";
 import type { ConfigGroup, ConfigSource } from "../config-source.ts";
-import { KindTable } from "./kind-table.ts";
-import { type ServedKind, servedKinds } from "./served-kinds.ts";
+import { KindFollowers } from "./kind-followers.ts";
+import { RevisionTags } from "./revision-tags.ts";
+import type { Scope } from "./served-kinds.ts";
 
 export interface KubernetesOptions {
   readonly api: KubeApi;
   readonly admission: Admission;
   readonly revision: string;
+  /** Everything unless told otherwise. */
+  readonly scope?: Scope;
   readonly log: Logger;
   readonly nowMs: () => number;
   readonly random: () => number;
@@ -26,13 +29,8 @@ export interface KubernetesOptions {
 
 /** Events within this time are one group: a watch carries no transaction. */
 const gatherMs = 10;
-
-interface Followed {
-  readonly table: KindTable;
-  readonly stop: AbortController;
-  isListed: boolean;
-  vanishedAtMs: number | undefined;
-}
+/** What is waited for may be given up without a word. */
+const lookAgainMs = 1_000;
 
 export function kubernetesConfig(options: KubernetesOptions): ConfigSource {
   return new KubernetesConfig(options);
@@ -41,144 +39,111 @@ export function kubernetesConfig(options: KubernetesOptions): ConfigSource {
 class KubernetesConfig implements ConfigSource {
   readonly name = "kubernetes";
   readonly #options: KubernetesOptions;
-  readonly #followed = new Map<string, Followed>();
-  readonly #failures = new Map<string, string>();
+  readonly #followers: KindFollowers;
+  readonly #tags: RevisionTags;
+  readonly #troubles = new Map<string, string>();
   readonly #wakeup = new Wakeup();
   #pending = new Map<string, ConfigChange>();
   #pendingSinceMs: number | undefined;
-  #isDiscovered = false;
+  /** Kinds that could not be told when the last complete group was given. */
+  #untold: ReadonlySet<string> = new Set();
   #failure: { readonly cause: unknown } | undefined;
 
   constructor(options: KubernetesOptions) {
     this.#options = options;
+    const onState = (object: string, reason: string | undefined) => this.#noteTrouble(object, reason);
+    this.#tags = new RevisionTags({
+      ...options,
+      onChange: () => {
+        this.#followers.reconsider();
+        onState("revision tags", this.#tags.failure);
+        this.#wakeup.wake();
+      },
+    });
+    this.#followers = new KindFollowers({
+      scope: { namespaces: [], ignored: [], included: [] },
+      discoverMs: 5_000,
+      vanishedKindMs: 30_000,
+      ...options,
+      source: this.name,
+      revisionOf: (label) => this.#tags.revisionOf(label),
+      onChange: (changes) => this.#say(changes),
+      onState,
+      onFailure: (cause) => this.#fail(cause),
+    });
   }
 
   async *groups(stop: AbortSignal): AsyncGenerator<ConfigGroup, void, undefined> {
-    const { nowMs } = this.#options;
     const ended = new AbortController();
     const running = AbortSignal.any([stop, ended.signal]);
-    const discovery = this.#discover(running).catch((cause: unknown) => this.#fail(cause));
+    const fail = (cause: unknown) => this.#fail(cause);
+    const working = [this.#followers.run(running).catch(fail), this.#tags.run(running).catch(fail)];
     let isFirst = true;
     try {
       while (!stop.aborted && this.#failure === undefined) {
-        const isDue = isFirst ? this.#isComplete() : this.#pending.size > 0;
+        const isDue = isFirst ? this.#isComplete() : this.#pending.size > 0 || this.#isMoreTold();
         if (!isDue) {
-          await this.#wakeup.wait(running);
+          await this.#wakeup.wait(running, lookAgainMs);
           continue;
         }
         if (!isFirst) await delay(gatherMs, running);
+        yield this.#take(isFirst);
         isFirst = false;
-        const changes = [...this.#pending.values()];
-        const eventTimeMs = this.#pendingSinceMs ?? nowMs();
-        this.#pending = new Map();
-        this.#pendingSinceMs = undefined;
-        yield { changes, eventTimeMs };
       }
       if (this.#failure !== undefined && !stop.aborted) throw this.#failure.cause;
     } finally {
       ended.abort();
-      await discovery;
+      await Promise.all(working);
     }
   }
 
   problems(): readonly SourceProblem[] {
-    const away = [...this.#failures].map(([object, reason]) => ({ file: "", line: 0, object, reason }));
-    return [...away, ...[...this.#followed.values()].flatMap(({ table }) => table.problems)];
+    const troubles = [...this.#troubles].map(([object, reason]) => ({ file: "", line: 0, object, reason }));
+    return [...troubles, ...this.#followers.problems];
+  }
+
+  isUntold({ kind, namespace }: ConfigKey): boolean {
+    return this.#untold.has(kind) || this.#untold.has(`${kind} of namespace ${namespace}`);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#options.api[Symbol.dispose]();
   }
 
-  /** Every kind that is served has been listed. */
   #isComplete(): boolean {
-    return this.#isDiscovered && [...this.#followed.values()].every(({ isListed }) => isListed);
+    return this.#followers.isComplete && this.#tags.isSettled;
   }
 
-  /** Runs until `stop` fires. */
-  async #discover(stop: AbortSignal): Promise<void> {
-    const { api, discoverMs = 10_000 } = this.#options;
-    const following: Promise<void>[] = [];
-    while (!stop.aborted) {
-      try {
-        const served = await servedKinds(api);
-        this.#noteState("Kinds", undefined);
-        for (const [name, one] of served) following.push(...this.#begin(name, one, stop));
-        this.#endVanished(served);
-        this.#isDiscovered = true;
-        this.#wakeup.wake();
-      } catch (error) {
-        if (!(error instanceof KubeError)) throw error;
-        if (!stop.aborted) this.#noteState("Kinds", error.message);
-      }
-      await delay(this.#isDiscovered ? discoverMs : Math.min(discoverMs, 1_000), stop);
-    }
-    await Promise.all(following);
+  #isMoreTold(): boolean {
+    if (this.#untold.size === 0) return false;
+    const untold = this.#followers.untold();
+    return [...this.#untold].some((name) => !untold.has(name));
   }
 
-  #begin(name: string, { kind, path }: ServedKind, stop: AbortSignal): readonly Promise<void>[] {
-    const { admission, revision, log } = this.#options;
-    const known = this.#followed.get(name);
-    if (known !== undefined && known.vanishedAtMs === undefined) return [];
-    if (this.#isDiscovered) log.info("a kind is served", { kind: name });
-    const table = known?.table ?? new KindTable({ kind: name, admission, revision, source: this.name });
-    const followed: Followed = {
-      table,
-      stop: new AbortController(),
-      isListed: known?.isListed ?? false,
-      vanishedAtMs: undefined,
-    };
-    this.#followed.set(name, followed);
-    const until = AbortSignal.any([stop, followed.stop.signal]);
-    return [this.#follow(name, kind.kind, path, followed, until).catch((cause: unknown) => this.#fail(cause))];
+  #take(isFirst: boolean): ConfigGroup {
+    const isComplete = isFirst || this.#isMoreTold();
+    if (isComplete) this.#untold = this.#followers.untold();
+    const changes = [...this.#pending.values()];
+    const eventTimeMs = this.#pendingSinceMs ?? this.#options.nowMs();
+    this.#pending = new Map();
+    this.#pendingSinceMs = undefined;
+    return { changes, eventTimeMs, ...(isComplete && { isComplete }) };
   }
 
-  #endVanished(served: ReadonlyMap<string, unknown>): void {
-    const { log, nowMs, vanishedKindMs = 30_000 } = this.#options;
-    for (const [name, followed] of this.#followed) {
-      if (served.has(name)) continue;
-      if (followed.vanishedAtMs === undefined) {
-        log.warn("a kind is served no more, its objects stay in force for a while", { kind: name, ms: vanishedKindMs });
-        followed.vanishedAtMs = nowMs();
-        followed.stop.abort();
-        this.#noteState(name, undefined);
-      } else if (nowMs() - followed.vanishedAtMs >= vanishedKindMs) {
-        this.#say(followed.table.clear());
-        this.#followed.delete(name);
-      }
-    }
-  }
-
-  async #follow(name: string, kind: string, path: string, followed: Followed, stop: AbortSignal): Promise<void> {
-    const { api, random, onProblems } = this.#options;
-    const onState = (reason: string | undefined) => {
-      if (!stop.aborted) this.#noteState(name, reason);
-    };
-    for await (const event of mirror<KubeObject>(api, { path, random, onState }, stop)) {
-      const { table } = followed;
-      if (stop.aborted) return;
-      if (event.type === "list") this.#say(table.replace(event.objects.map((object) => ({ ...object, kind }))));
-      else if (event.type === "put") this.#say(table.put({ ...event.object, kind }));
-      else this.#say(table.delete(event.object));
-      followed.isListed = true;
-      onProblems();
-      this.#wakeup.wake();
-    }
-  }
-
-  #noteState(object: string, reason: string | undefined): void {
+  #noteTrouble(object: string, reason: string | undefined): void {
     const { log, onProblems } = this.#options;
-    const before = this.#failures.get(object);
-    if (reason === undefined) this.#failures.delete(object);
-    else this.#failures.set(object, `cannot be read, what is known stays: ${reason}`);
-    if (reason !== undefined && before === undefined) log.warn("cannot be followed", { kind: object, reason });
-    if ((reason === undefined) !== (before === undefined)) onProblems();
+    const before = this.#troubles.get(object);
+    if (before === reason) return;
+    if (reason === undefined) this.#troubles.delete(object);
+    else this.#troubles.set(object, reason);
+    if (before === undefined) log.warn("cannot be followed", { kind: object, reason });
+    onProblems();
   }
 
   #say(changes: readonly ConfigChange[]): void {
-    if (changes.length === 0) return;
-    this.#pendingSinceMs ??= this.#options.nowMs();
+    if (changes.length > 0) this.#pendingSinceMs ??= this.#options.nowMs();
     for (const change of changes) this.#pending.set(configKeyText(change.key), change);
+    this.#options.onProblems();
     this.#wakeup.wake();
   }
 

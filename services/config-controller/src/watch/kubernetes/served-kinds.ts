@@ -1,12 +1,24 @@
 /** Which kinds of configuration an API server serves now, and where: CRDs come and go while it runs. */
-
 import { type Kind, kinds } from "@flotilla/kinds";
 import type { KubeApi } from "@flotilla/kube-api";
 import { configKind } from "@flotilla/registry/config";
 
+/** What of all there is shall be read. */
+export interface Scope {
+  /** Empty: all of them. Kinds without a namespace are always read. */
+  readonly namespaces: readonly string[];
+  /** Resources such as `virtualservices.networking.istio.io`, or `*.networking.istio.io` for a whole group. */
+  readonly ignored: readonly string[];
+  /** The same, and read although ignored. */
+  readonly included: readonly string[];
+}
+
+/** A list to read: one kind, of all namespaces or of one. */
 export interface ServedKind {
   readonly kind: Kind;
-  /** Of all objects of the kind, in the newest version that both sides know. */
+  /** Undefined: of all. */
+  readonly namespace: string | undefined;
+  /** In the newest version that both sides know. */
   readonly path: string;
 }
 
@@ -16,11 +28,21 @@ const selectors: Readonly<Record<string, string>> = {
   ConfigMap: "metadata.name!=istio-ca-root-cert,metadata.name!=kube-root-ca.crt",
 };
 
-/** By the mesh's name of the kind. @throws KubeError */
-export async function servedKinds(api: KubeApi): Promise<ReadonlyMap<string, ServedKind>> {
-  const wanted = kinds.filter(({ group, versions: [version = ""], kind }) => {
-    return configKind(group === "" ? version : `${group}/${version}`, kind) !== undefined;
+/** Kinds that shall be read wherever they are served. */
+export function wantedKinds({ ignored, included }: Pick<Scope, "ignored" | "included">): readonly Kind[] {
+  return kinds.filter(({ group, versions: [version = ""], kind, plural }) => {
+    if (configKind(group === "" ? version : `${group}/${version}`, kind) === undefined) return false;
+    const isIn = (list: readonly string[]) => list.includes(`${plural}.${group}`) || list.includes(`*.${group}`);
+    return !isIn(ignored) || isIn(included);
   });
+}
+
+/** By `Kind`, or `Kind of namespace NAME`. @throws KubeError */
+export async function servedKinds(
+  api: KubeApi,
+  wanted: readonly Kind[],
+  namespaces: readonly string[],
+): Promise<ReadonlyMap<string, ServedKind>> {
   const served = new Map<string, ServedKind>();
   for (const [group, rows] of Map.groupBy(wanted, ({ group }) => group)) {
     const plurals = await pluralsByVersion(api, group, rows);
@@ -30,7 +52,13 @@ export async function servedKinds(api: KubeApi): Promise<ReadonlyMap<string, Ser
       const root = group === "" ? `/api/${version}` : `/apis/${group}/${version}`;
       const selector = selectors[kind.name];
       const query = selector === undefined ? "" : `?fieldSelector=${encodeURIComponent(selector)}`;
-      served.set(kind.name, { kind, path: `${root}/${kind.plural}${query}` });
+      if (!kind.namespaced || namespaces.length === 0)
+        served.set(kind.name, { kind, namespace: undefined, path: `${root}/${kind.plural}${query}` });
+      else
+        for (const namespace of namespaces) {
+          const path = `${root}/namespaces/${encodeURIComponent(namespace)}/${kind.plural}${query}`;
+          served.set(`${kind.name} of namespace ${namespace}`, { kind, namespace, path });
+        }
     }
   }
   return served;
@@ -45,11 +73,12 @@ async function pluralsByVersion(
   group: string,
   rows: readonly Kind[],
 ): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
-  const versions = new Set(rows.flatMap((row) => row.versions));
+  const versions = [...new Set(rows.flatMap((row) => row.versions))];
   const found = new Map<string, ReadonlySet<string>>();
-  for (const version of versions) {
+  const lists = versions.map(async (version) => {
     const list = await api.get<ResourceList>(group === "" ? `/api/${version}` : `/apis/${group}/${version}`);
     if (list !== undefined) found.set(version, new Set(list.resources.map(({ name }) => name)));
-  }
+  });
+  await Promise.all(lists);
   return found;
 }

@@ -1,0 +1,111 @@
+/** Follows one list of objects, and knows whether what is known of it is all there is. */
+import { type KubeApi, mirror } from "@flotilla/kube-api";
+import type { ConfigChange, KubeObject } from "@flotilla/model";
+import { KindTable, type KindTableOptions } from "./kind-table.ts";
+import type { ServedKind } from "./served-kinds.ts";
+
+export interface KindFollowerOptions extends KindTableOptions {
+  readonly api: KubeApi;
+  readonly random: () => number;
+  readonly nowMs: () => number;
+  /** Something changed; `changes` may be empty: a problem came or went then. */
+  readonly onChange: (changes: readonly ConfigChange[]) => void;
+  /** It cannot be read, or undefined: it can. */
+  readonly onState: (reason: string | undefined) => void;
+}
+
+/** A kind that the API server answers for, but not with objects, is waited for no longer than this. */
+const patienceMs = 5_000;
+
+export class KindFollower {
+  readonly #options: KindFollowerOptions;
+  readonly #table: KindTable;
+  #isListed = false;
+  #refusedSinceMs: number | undefined;
+  #isForbidden = false;
+  #end: AbortController | undefined;
+  #served: ServedKind | undefined;
+  #vanishedAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: KindFollowerOptions) {
+    this.#options = options;
+    this.#table = new KindTable(options);
+  }
+
+  /** Its objects have been read once; false: what the stream holds of them may well be right. */
+  get isListed(): boolean {
+    return this.#isListed;
+  }
+
+  /** Nobody needs to wait for it: it is listed, or the API server refuses to. */
+  get isSettled(): boolean {
+    const { nowMs } = this.#options;
+    const isRefused = this.#refusedSinceMs !== undefined && nowMs() - this.#refusedSinceMs >= patienceMs;
+    return this.#isListed || this.#isForbidden || isRefused || !this.isFollowing;
+  }
+
+  get isFollowing(): boolean {
+    return this.#end !== undefined;
+  }
+
+  /** When it was last followed. */
+  get vanishedAtMs(): number {
+    return this.#vanishedAtMs;
+  }
+
+  get kind(): string | undefined {
+    return this.#served?.kind.name;
+  }
+
+  get table(): Pick<KindTable, "problems" | "size"> {
+    return this.#table;
+  }
+
+  /** Runs until `stop` fires or the kind vanishes. */
+  async run(served: ServedKind, stop: AbortSignal): Promise<void> {
+    const end = new AbortController();
+    this.#end = end;
+    this.#served = served;
+    const until = AbortSignal.any([stop, end.signal]);
+    const { api, random, onChange } = this.#options;
+    const { kind, path } = served;
+    const onState = (reason: string | undefined, status?: number) => {
+      if (!until.aborted) this.#note(reason, status);
+    };
+    for await (const event of mirror<KubeObject>(api, { path, random, onState }, until)) {
+      if (until.aborted) return;
+      // Items of a list may not say what they are.
+      const named = (object: KubeObject): KubeObject => ({ ...object, kind: kind.kind });
+      if (event.type === "delete") onChange(this.#table.delete(event.object));
+      else if (event.type === "put") onChange(this.#table.put(named(event.object)));
+      else {
+        const changes = this.#table.replace(event.objects.map(named));
+        this.#isListed = true;
+        onChange(changes);
+      }
+    }
+  }
+
+  /** The kind is served no more: its objects stay until `clear`. */
+  vanish(): void {
+    this.#vanishedAtMs = this.#options.nowMs();
+    this.#end?.abort();
+    this.#end = undefined;
+  }
+
+  clear(): void {
+    this.#options.onChange(this.#table.clear());
+  }
+
+  /** After tags have changed. */
+  reconsider(): void {
+    this.#options.onChange(this.#table.reconsider());
+  }
+
+  #note(reason: string | undefined, status: number | undefined): void {
+    this.#isForbidden = status !== undefined && status >= 400 && status < 500 && status !== 410 && status !== 429;
+    if (status === undefined) this.#refusedSinceMs = undefined;
+    else this.#refusedSinceMs ??= this.#options.nowMs();
+    this.#options.onState(reason);
+  }
+}

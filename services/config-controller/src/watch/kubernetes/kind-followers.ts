@@ -1,0 +1,123 @@
+/** One follower for each list of objects that the API server serves; kinds come and go while it runs. */
+import { type KubeApi, KubeError } from "@flotilla/kube-api";
+import type { ConfigChange } from "@flotilla/model";
+import { delay, type Logger } from "@flotilla/runtime";
+import type { Admission, SourceProblem } from "@flotilla/sources";
+import { KindFollower } from "./kind-follower.ts";
+import { type Scope, type ServedKind, servedKinds, wantedKinds } from "./served-kinds.ts";
+
+export interface KindFollowersOptions {
+  readonly api: KubeApi;
+  readonly admission: Admission;
+  readonly revisionOf: (label: string | undefined) => string;
+  readonly source: string;
+  readonly scope: Scope;
+  readonly discoverMs: number;
+  readonly vanishedKindMs: number;
+  readonly log: Logger;
+  readonly nowMs: () => number;
+  readonly random: () => number;
+  /** Something changed; `changes` may be empty. */
+  readonly onChange: (changes: readonly ConfigChange[]) => void;
+  /** What cannot be read, and why; undefined: it can. */
+  readonly onState: (object: string, reason: string | undefined) => void;
+  /** A follower failed in a way that trying again does not help. */
+  readonly onFailure: (cause: unknown) => void;
+}
+
+export class KindFollowers {
+  readonly #options: KindFollowersOptions;
+  readonly #wanted: ReturnType<typeof wantedKinds>;
+  readonly #followers = new Map<string, KindFollower>();
+  /** When the API server first told which kinds it serves. */
+  #discoveredAtMs: number | undefined;
+
+  constructor(options: KindFollowersOptions) {
+    this.#options = options;
+    this.#wanted = wantedKinds(options.scope);
+  }
+
+  /** Every kind that is served has been listed, or cannot be. */
+  get isComplete(): boolean {
+    return this.#discoveredAtMs !== undefined && this.#all.every(({ isSettled }) => isSettled);
+  }
+
+  get problems(): readonly SourceProblem[] {
+    return this.#all.flatMap(({ table }) => table.problems);
+  }
+
+  /** What cannot be read, and what was not served from the start: its CRD may be about to be replaced. */
+  untold(): ReadonlySet<string> {
+    const { nowMs, vanishedKindMs } = this.#options;
+    const untold = new Set<string>();
+    for (const [name, { isListed }] of this.#followers) if (!isListed) untold.add(name);
+    if (nowMs() - (this.#discoveredAtMs ?? nowMs()) >= vanishedKindMs) return untold;
+    const served = new Set(this.#all.map(({ kind }) => kind));
+    for (const { name } of this.#wanted) if (!served.has(name)) untold.add(name);
+    return untold;
+  }
+
+  /** After `revisionOf` answers otherwise than before. */
+  reconsider(): void {
+    for (const follower of this.#all) follower.reconsider();
+  }
+
+  /** Runs until `stop` fires. */
+  async run(stop: AbortSignal): Promise<void> {
+    const { api, scope, discoverMs, nowMs, onState, onChange } = this.#options;
+    const following: Promise<void>[] = [];
+    while (!stop.aborted) {
+      try {
+        const served = await servedKinds(api, this.#wanted, scope.namespaces);
+        onState("Kinds", undefined);
+        for (const [name, one] of served) following.push(...this.#begin(name, one, stop));
+        this.#endVanished(served);
+        this.#discoveredAtMs ??= nowMs();
+        onChange([]);
+      } catch (error) {
+        if (!(error instanceof KubeError)) throw error;
+        if (!stop.aborted) onState("Kinds", `which are served is not known: ${error.message}`);
+      }
+      await delay(this.#discoveredAtMs === undefined ? Math.min(discoverMs, 1_000) : discoverMs, stop);
+    }
+    await Promise.all(following);
+  }
+
+  get #all(): readonly KindFollower[] {
+    return [...this.#followers.values()];
+  }
+
+  #begin(name: string, served: ServedKind, stop: AbortSignal): readonly Promise<void>[] {
+    const { log, onState, onFailure } = this.#options;
+    const known = this.#followers.get(name);
+    if (known?.isFollowing === true) return [];
+    if (this.#discoveredAtMs !== undefined) log.info("a kind is served", { kind: name });
+    const cannot = (reason: string) => `cannot be read, what is known stays: ${reason}`;
+    const follower =
+      known ??
+      new KindFollower({
+        ...this.#options,
+        onState: (reason) => onState(name, reason === undefined ? undefined : cannot(reason)),
+      });
+    this.#followers.set(name, follower);
+    return [follower.run(served, stop).catch(onFailure)];
+  }
+
+  #endVanished(served: ReadonlyMap<string, unknown>): void {
+    const { log, nowMs, vanishedKindMs: ms, onState } = this.#options;
+    for (const [name, follower] of this.#followers) {
+      if (served.has(name)) continue;
+      const objects = follower.table.size;
+      if (follower.isFollowing) {
+        log.warn("a kind is served no more, its objects stay in force for a while", { kind: name, objects, ms });
+        follower.vanish();
+        onState(name, `is served no more: its ${objects} objects stay in force for ${ms / 1_000} s`);
+      } else if (nowMs() - follower.vanishedAtMs >= ms) {
+        log.warn("the objects of a kind that is served no more are taken out of force", { kind: name, objects });
+        follower.clear();
+        this.#followers.delete(name);
+        onState(name, undefined);
+      }
+    }
+  }
+}

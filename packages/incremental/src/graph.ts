@@ -133,6 +133,25 @@ export class Graph<Subject> {
     return keys;
   }
 
+  /**
+   * The results that are watched and were computed from one of the inputs, by the identity that `observe` gives. Undefined
+   * when more than `maxCells` results stand between: the question must not cost what the graph costs.
+   */
+  watchedFrom(keys: Iterable<string>, maxCells: number): ReadonlySet<object> | undefined {
+    const seen = new Set<AnyCell<Subject>>();
+    for (const key of keys) {
+      const cell = this.#inputs.get(key);
+      if (cell !== undefined) seen.add(cell);
+    }
+    const watched = new Set<object>();
+    for (const cell of seen) {
+      if (seen.size > maxCells) return undefined;
+      if (cell.kind === "query" && cell.observers !== undefined) watched.add(cell);
+      for (const dependent of dependentsOf<Subject>(cell)) seen.add(dependent);
+    }
+    return watched;
+  }
+
   stats(): GraphStats {
     return { inputs: this.#inputs.size, results: this.#results, computations: this.#computations };
   }

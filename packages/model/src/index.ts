@@ -30,6 +30,16 @@ export {
 } from "./config/kube-object.ts";
 export { isEmptySelector, type LabelSelector, matchesSelector } from "./config/label-selector.ts";
 export { type Labels, matchesLabels } from "./config/selector.ts";
+export {
+  type DistributionReport,
+  decodeDistribution,
+  distributionBucket,
+  distributionTtlMs,
+  encodeDistribution,
+  type ObjectFinding,
+  type ObjectReach,
+  type ProxyRefusal,
+} from "./distribution/report.ts";
 export { type Endpoint, type EndpointHealth, type EndpointsKey, endpointsKeyText } from "./endpoint/endpoint.ts";
 export { type DiscoverySelectors, discoverySelectors, isDiscovered } from "./mesh/discovery.ts";
 export { applyMeshConfig, applyProxyConfig } from "./mesh/merge.ts";

@@ -1,3 +1,4 @@
+export { blamed } from "./blame.ts";
 export { encodeDeltaBody, encodeDeltaTail, readDeltaRequest } from "./delta.ts";
 export { Interner } from "./interner.ts";
 export { Bodies, checksum, type MessageBody } from "./message-body.ts";

@@ -2,8 +2,10 @@
  * What to send of a due type: the difference between what the client has and what there is, and what
  * it asked for by name. Streams in the same situation get the identical body.
  */
+
 import { typeUrl as types } from "@flotilla/proto";
 import { diffVersions } from "./diff.ts";
+import { mentions } from "./mentions.ts";
 import { absentResource, type Bodies, checksum, type MessageBody } from "./message-body.ts";
 import type { Resource, ResourceSet } from "./resource-set.ts";
 import { isAnswer } from "./stream-state.ts";
@@ -116,15 +118,6 @@ function repeated(known: TypeState, set: ResourceSet, included: ReadonlySet<stri
     }
   }
   return [...names].filter((name) => !included.has(name)).flatMap((name) => set.byName.get(name) ?? []);
-}
-
-/** Whether a text holds the name as a word of its own. */
-function mentions(text: string, name: string): boolean {
-  const isPart = (char: string | undefined) => char !== undefined && /[\w|~/-]/.test(char);
-  for (let at = text.indexOf(name); at !== -1; at = text.indexOf(name, at + 1)) {
-    if (!isPart(text[at - 1]) && !isPart(text[at + name.length])) return true;
-  }
-  return false;
 }
 
 function withMore(body: MessageBody, resources: readonly Resource[], removed: readonly string[]): MessageBody {

@@ -92,6 +92,12 @@ class Session implements ProxySession {
     return observation.value;
   }
 
+  watches(results: ReadonlySet<object>): boolean {
+    if (results.has(this.#subject.identity)) return true;
+    for (const { observation } of this.#watches.values()) if (results.has(observation.identity)) return true;
+    return false;
+  }
+
   forget(typeUrl: string): void {
     this.#watches.get(typeUrl)?.observation.release();
     this.#watches.delete(typeUrl);

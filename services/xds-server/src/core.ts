@@ -3,7 +3,7 @@
  * conformance runner and the benchmarks drive the same one.
  */
 import { type Finding, Graph, type Observation } from "@flotilla/incremental";
-import type { Change, Proxy } from "@flotilla/model";
+import type { Change, ConfigKey, Proxy } from "@flotilla/model";
 import type { MeshConfig } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import type { NameSet, ResourceSet } from "@flotilla/xds";
 import type { EncodedResource } from "./generate/encoded-resource.ts";
@@ -24,6 +24,9 @@ export type { ResourceSet } from "@flotilla/xds";
 export type { EncodedResource } from "./generate/encoded-resource.ts";
 export type { Generator } from "./generate/generator.ts";
 export type { Refusal } from "./snapshot/world.ts";
+
+/** Some milliseconds' worth of looking. */
+const maxResults = 10_000;
 
 export interface CoreOptions {
   /** Settings by Istio's names, where they differ from the defaults. */
@@ -108,6 +111,11 @@ export class Core {
   /** The objects behind one of those inputs. */
   objectsOf(input: string): readonly InputObject[] {
     return inputObjects(this.#graph, input);
+  }
+
+  /** The watched results, by identity, that the object has a part in; undefined when that is too much of everything to be told. */
+  resultsFrom(key: ConfigKey): ReadonlySet<object> | undefined {
+    return this.#graph.watchedFrom(this.#world.inputsOf(key), maxResults);
   }
 
   /** One resource of a proxy, whether it asks for it or not. */

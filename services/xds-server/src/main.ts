@@ -21,11 +21,13 @@ import { serveDebugPages } from "./debug/pages.ts";
 import { publishReplica } from "./debug/replica-record.ts";
 import { publishTrustReports, type TrustReportOptions } from "./debug/trust-report.ts";
 import { balanceStreams } from "./fleet/balance.ts";
+import { Distribution, publishDistribution } from "./fleet/distribution.ts";
 import { Machines, publishMachines } from "./fleet/machines.ts";
 import { Ingest } from "./ingest/ingest.ts";
 import { createIngestMetrics } from "./ingest/ingest-metrics.ts";
 import { createAuthenticator, plaintextAuthentication, serveSecure } from "./secure-port.ts";
 import { type AdsOptions, AdsServer, defaultAdsLimits } from "./serve/ads-server.ts";
+import { joinObservers } from "./serve/observers.ts";
 import { defaultStreamLimits } from "./serve/stream.ts";
 import { createStreamMetrics } from "./serve/stream-metrics.ts";
 
@@ -65,10 +67,14 @@ async function run(config: Config, log: Logger, stop: AbortSignal): Promise<void
     ingest: () => ingest,
     ads: () => ads,
   });
+  const distribution = new Distribution({
+    ...{ replica, core, streams: () => ads.streams(), position: () => source.position },
+    ...{ epoch: () => ingest.epoch, lastChange: debug.lastChange, nowMs: Date.now },
+  });
   const ingestMetrics = createIngestMetrics(metrics);
   const streamMetrics = createStreamMetrics(metrics);
   using flow = createChangeFlow({
-    ...{ source: debug.watched(source), config, metrics, streamMetrics, log },
+    ...{ source: distribution.watched(debug.watched(source)), config, metrics, streamMetrics, log },
     refused: ingestMetrics.refused,
   });
   const complete = Promise.withResolvers<void>();
@@ -94,7 +100,7 @@ async function run(config: Config, log: Logger, stop: AbortSignal): Promise<void
     scheduler: flow.queue,
     deliveries: flow.deliveries,
     debug: debug.answers,
-    observer: { ...debug.observer, ...machines.observer },
+    observer: joinObservers(debug.observer, machines.observer, distribution.observer),
     metrics: streamMetrics,
     log,
     limits: limitsOf(config),
@@ -113,7 +119,7 @@ async function run(config: Config, log: Logger, stop: AbortSignal): Promise<void
   await loadFirst(store, ingest, log);
   const trust: TrustReportOptions = { core, streams: () => ads.streams(), log };
   const onResumed = () => ingestMetrics.resumed.add(1);
-  inBackground(followBus(config, { ingest, trust, machines, health, onResumed, log }, stop));
+  inBackground(followBus(config, { ingest, trust, machines, distribution, health, onResumed, log }, stop));
   inBackground(ingest.persist(stop));
   await Promise.race([complete.promise, failed.promise, stopped]);
   if (stop.aborted) return;
@@ -175,6 +181,7 @@ interface Following {
   readonly ingest: Ingest;
   readonly trust: TrustReportOptions;
   readonly machines: Machines;
+  readonly distribution: Distribution;
   readonly health: Health;
   readonly onResumed: () => void;
   readonly log: Logger;
@@ -182,7 +189,7 @@ interface Following {
 
 async function followBus(
   config: Config,
-  { ingest, trust, machines, health, onResumed, log }: Following,
+  { ingest, trust, machines, distribution, health, onResumed, log }: Following,
   stop: AbortSignal,
 ): Promise<void> {
   health.setCondition("bus", `waiting for ${config.busUrl}`, { blocks: false });
@@ -193,6 +200,7 @@ async function followBus(
   await Promise.all([
     ingest.follow(bus, stop),
     publishTrustReports(bus, trust, stop),
+    publishDistribution(bus, { distribution, log }, stop),
     publishMachines(bus, { machines, log }, stop),
   ]);
 }

@@ -44,6 +44,8 @@ export interface Debug {
   readonly answers: DebugAnswers;
   readonly fleet: FleetStatus;
   readonly observer: StreamObserver;
+  /** Place in the fleet's sequence of the last change of an input of the core. */
+  lastChange(input: string): number | undefined;
   /** Applies changes as `source` does, and remembers when. */
   watched(source: CoreSource): Pick<CoreSource, "apply">;
 }
@@ -83,6 +85,7 @@ export function createDebug(options: DebugOptions): Debug {
         if (change !== undefined) history.note({ ...change, position: at, atMs });
       },
     },
+    lastChange: (input) => ledger.of(input)?.position,
     watched: (source) => ({
       apply: (changes, occasion) => {
         const atMs = Date.now();

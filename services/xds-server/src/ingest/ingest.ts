@@ -65,6 +65,11 @@ export class Ingest {
     return this.#position;
   }
 
+  /** The sequence that the position belongs to; undefined before anything is known of it. */
+  get epoch(): string | undefined {
+    return this.#epoch;
+  }
+
   /** What is in force now, each key once. */
   *changes(): Iterable<Change> {
     for (const [, change] of this.#inputs.entries()) yield change;

@@ -87,9 +87,9 @@ describe("ads server", () => {
       const type = () => record.types().get(types.cluster);
       await until(() => type()?.acknowledged?.position === 2, soon("the acknowledgement"));
       assert.equal(type()?.sent?.nonce, type()?.acknowledged?.nonce);
-      assert.equal(record.settledPosition(), 2);
+      assert.equal(record.answeredPosition(), 2);
       server.source.put(types.listener, []);
-      assert.equal(record.settledPosition(), 3, "a change that does not concern the stream is settled at once");
+      assert.equal(record.answeredPosition(), 3, "a change that does not concern the stream is settled at once");
       assert.equal(record.proxy.id, "a.shop");
     });
 
@@ -128,7 +128,7 @@ describe("ads server", () => {
         soon("the refusal"),
       );
       assert.equal(rejection.message, "no such filter");
-      assert.equal(server.ads.streams()[0]?.settledPosition(), 0);
+      assert.equal(server.ads.streams()[0]?.answeredPosition(), 1, "refusing is an answer");
       assert.match(await server.metrics.text(), /pilot_xds_lds_reject 1/);
     });
   }

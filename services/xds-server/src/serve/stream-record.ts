@@ -15,10 +15,12 @@ export interface StreamRecord {
   /** As of now; the same map while nothing changes. */
   types(): ReadonlyMap<string, TypeRecord>;
   /**
-   * The client has accepted everything that follows from the changes up to this position in the fleet's sequence.
-   * A lower bound while something is under way; it stands still while a refusal does.
+   * The client has accepted or refused everything that follows from the changes up to this position in the fleet's
+   * sequence. A lower bound while something is under way.
    */
-  settledPosition(): number;
+  answeredPosition(): number;
+  /** Whether anything the client has is one of these results. */
+  watches(results: ReadonlySet<object>): boolean;
 }
 
 export interface TypeRecord {
@@ -65,6 +67,7 @@ export interface StreamObserver {
   /** `change`: against what the client had before, if it had something. */
   sent?(stream: StreamRecord, typeUrl: string, receipt: Receipt, change: SentChange | undefined): void;
   acknowledged?(stream: StreamRecord, typeUrl: string, receipt: Receipt): void;
-  rejected?(stream: StreamRecord, typeUrl: string, rejection: Rejection): void;
+  /** `names`: the resources to blame, as far as that can be told. */
+  rejected?(stream: StreamRecord, typeUrl: string, rejection: Rejection, names: readonly string[]): void;
   health?(stream: StreamRecord, healthy: boolean, message: string): void;
 }

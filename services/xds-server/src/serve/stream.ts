@@ -4,6 +4,7 @@
  */
 import type { Logger } from "@flotilla/runtime";
 import {
+  blamed,
   type ClientRequest,
   type Effect,
   type Form,
@@ -58,7 +59,7 @@ export class Stream implements Pushable {
   #isWriting = false;
   #isClosed = false;
   #urgency: Urgency = "normal";
-  #settledAt = 0;
+  #answeredAt = 0;
   #timer: NodeJS.Timeout | undefined;
   #timerAtMs = Number.POSITIVE_INFINITY;
 
@@ -72,8 +73,15 @@ export class Stream implements Pushable {
     this.#log = context.log.child({ stream: id, proxy: client.proxy.id });
     const { proxy, identities } = client;
     const about = { id, proxy, identities, peer: wire.peer, form, connectedAtMs: Date.now() };
-    const settledPosition = () => this.#settledPosition();
-    this.record = { ...about, isIdle: () => this.#state.types.size === 0, types: () => this.#types(), settledPosition };
+    const answeredPosition = () => this.#answeredPosition();
+    const watches = (results: ReadonlySet<object>) => this.#session.watches(results);
+    this.record = {
+      ...about,
+      isIdle: () => this.#state.types.size === 0,
+      types: () => this.#types(),
+      answeredPosition,
+      watches,
+    };
     this.#session = context.source.open(client, (typeUrl, urgency) => this.#onStale(typeUrl, urgency));
     context.observer.opened?.(this.record);
   }
@@ -109,7 +117,7 @@ export class Stream implements Pushable {
     this.#staleBy.settled(isDue);
     if (turn.message !== undefined) this.#context.metrics.pushTime(turn.message.typeUrl, (now() - startedAt) / 1000);
     if (outcome !== undefined) return outcome;
-    this.#settledAt = this.#settledPosition();
+    this.#answeredAt = this.#answeredPosition();
     return undefined;
   }
 
@@ -196,7 +204,7 @@ export class Stream implements Pushable {
         return;
       case "acknowledged": {
         const receipt = this.#receipts.acknowledged(effect.typeUrl, effect.nonce);
-        this.#settledAt = this.#settledPosition();
+        this.#answeredAt = this.#answeredPosition();
         this.#owed.answered(effect.typeUrl);
         if (receipt !== undefined) observer.acknowledged?.(this.record, effect.typeUrl, receipt);
         // Something may have waited for this.
@@ -208,7 +216,9 @@ export class Stream implements Pushable {
         metrics.rejected(typeUrl);
         this.#owed.answered(typeUrl);
         this.#log.warn("refused by the client", { type: shortName(typeUrl), ...rejection });
-        observer.rejected?.(this.record, typeUrl, rejection);
+        const suspects = this.#state.types.get(typeUrl)?.suspects.keys() ?? [];
+        this.#answeredAt = this.#answeredPosition();
+        observer.rejected?.(this.record, typeUrl, rejection, blamed(rejection.message, suspects));
         if (this.#isDue()) this.#wantTurn(this.#urgency);
         return;
       }
@@ -294,11 +304,10 @@ export class Stream implements Pushable {
     );
   }
 
-  #settledPosition(): number {
-    if (this.#isClosed || this.#state.types.size === 0) return this.#settledAt;
-    for (const { due, outstanding, rejection } of this.#state.types.values()) {
-      if (due !== undefined || outstanding.length > 0 || rejection !== undefined) return this.#settledAt;
-    }
+  #answeredPosition(): number {
+    if (this.#isClosed || this.#state.types.size === 0) return this.#answeredAt;
+    for (const { due, outstanding } of this.#state.types.values())
+      if (due !== undefined || outstanding.length > 0) return this.#answeredAt;
     return this.#context.source.position;
   }
 

@@ -7,6 +7,7 @@ import {
   type Change,
   type Config,
   type ConfigChange,
+  type ConfigKey,
   compareText,
   configKeyText,
   type Endpoint,
@@ -69,6 +70,18 @@ export class World {
     for (const [key, row] of rows.rows((key) => this.#graph.get(key))) this.#graph.set(key, row);
     if (namesChanged || namesBefore !== this.#serviceNames.size) this.#publishServiceNames();
     return refused;
+  }
+
+  /** The inputs that hold an object: itself, and the rows it stands in. */
+  inputsOf(key: ConfigKey): readonly string[] {
+    if (key.kind === "MeshConfig") return [keys.mesh];
+    if (key.kind === "MeshNetworks") return [keys.networks];
+    const config = this.#graph.get(keys.config(key));
+    if (config === undefined) return [];
+    const rows = (this.#indexesByKind.get(key.kind) ?? []).flatMap((index) =>
+      index.keysOf(config as Config<never>).map((row) => keys.row(index.name, row)),
+    );
+    return [keys.config(key), keys.allOf(key.kind), ...rows];
   }
 
   #applyConfig(change: ConfigChange, rows: RowChanges): void {

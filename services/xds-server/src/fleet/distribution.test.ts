@@ -1,0 +1,114 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import type { Config, Service } from "@flotilla/model";
+import { create, typeUrl } from "@flotilla/proto";
+import { NodeSchema } from "@flotilla/proto/envoy/config/core/v3/base_pb";
+import { until } from "@flotilla/runtime";
+import { XdsClient } from "@flotilla/xds/client";
+import { grpcTransport } from "@flotilla/xds/grpc";
+import { Core } from "../core.ts";
+import { createCoreSource } from "../core-source.ts";
+import { startTestServer, type TestServer } from "../serve/testing/test-server.ts";
+import { aConfig, aService, put } from "../testing/mesh.ts";
+import { occasionOf } from "../testing/occasion.ts";
+import { Distribution } from "./distribution.ts";
+
+const core = new Core();
+const source = createCoreSource(core);
+const changedAt = new Map<string, number>();
+let position = 0;
+const distribution = new Distribution({
+  ...{ replica: "r", core, streams: () => server.ads.streams(), position: () => source.position },
+  ...{ epoch: () => "e", lastChange: (input) => changedAt.get(input), nowMs: () => 0 },
+});
+const watched = distribution.watched(source);
+const server: TestServer = await startTestServer({ options: { source, observer: distribution.observer } });
+const stop = new AbortController();
+/** What clients refuse: the words for the message, or undefined. */
+let refusal: string | undefined;
+
+function apply(...values: readonly (Service | Config)[]): number {
+  const changes = put(...values);
+  position++;
+  for (const { key, type } of changes)
+    if (type === "config") changedAt.set(`config/${key.kind}/${key.namespace}/${key.name}`, position);
+  assert.deepEqual(watched.apply(changes, occasionOf(changes, position)), []);
+  return position;
+}
+
+function connect(name: string, namespace: string): void {
+  const client = new XdsClient({
+    form: "delta",
+    node: create(NodeSchema, {
+      id: `sidecar~10.0.0.1~${name}.${namespace}~${namespace}.svc.cluster.local`,
+      metadata: { NAMESPACE: namespace, CLUSTER_ID: "Kubernetes", LABELS: { app: name } },
+    }),
+    transport: grpcTransport({ address: server.address }),
+    backoffMs: () => 1,
+    onUpdate: () => undefined,
+    check: ({ typeUrl: type }) => (type === typeUrl.cluster ? refusal : undefined),
+  });
+  for (const type of [typeUrl.cluster, typeUrl.listener]) client.subscribe(type);
+  void client.run(stop.signal);
+}
+
+let last = distribution.next();
+const report = () => {
+  last = distribution.next() ?? last;
+  return last;
+};
+const soon = (what: string) => ({ withinMs: 5_000, what, everyMs: 2 });
+const allAnswered = () => {
+  const { answered = [] } = report() ?? {};
+  return answered.length === 1 && answered[0]?.[0] === position && answered[0]?.[1] === 3;
+};
+
+describe("distribution", () => {
+  before(async () => {
+    apply(aService("reviews", "shop"), aService("ledger", "bank"));
+    connect("web", "shop");
+    connect("cart", "shop");
+    connect("till", "bank");
+    await until(() => server.ads.streams().length === 3, soon("three streams"));
+    await until(allAnswered, soon("all to answer"));
+  });
+  after(async () => {
+    stop.abort();
+    await server[Symbol.asyncDispose]();
+  });
+
+  it("counts the proxies that an object concerns, and only these", async () => {
+    const at = apply(aConfig("AuthorizationPolicy", "shop", "deny", {}));
+    await until(allAnswered, soon("all to answer"));
+    assert.deepEqual(report()?.objects["AuthorizationPolicy/shop/deny"], { position: at, reached: 2, waiting: 0 });
+  });
+
+  it("says nothing new while nothing is", async () => {
+    await until(allAnswered, soon("all to answer"));
+    distribution.next();
+    assert.equal(distribution.next(), undefined);
+  });
+
+  it("names the object behind what is refused, with the proxy's words, until it is accepted", async () => {
+    const host = "reviews.shop.svc.cluster.local";
+    const rule = (trafficPolicy: Config["spec"]) =>
+      aConfig("DestinationRule", "shop", "reviews", { host, trafficPolicy } as never);
+    refusal = `Error adding/updating cluster(s) outbound|80||${host}: it is too large`;
+    apply(rule({ connectionPool: { tcp: { maxConnections: 7 } } }));
+    await until(() => report()?.refusals.length === 3, soon("the refusals"));
+    const [first] = report()?.refusals ?? [];
+    assert.deepEqual(first?.objects, ["DestinationRule/shop/reviews"]);
+    assert.deepEqual(first.resources, [`outbound|80||${host}`]);
+    assert.equal(first.message, refusal);
+    assert.ok(allAnswered(), "refusing is an answer");
+    refusal = undefined;
+    apply(rule({ connectionPool: { tcp: { maxConnections: 8 } } }));
+    await until(() => report()?.refusals.length === 0, soon("the end of the refusals"));
+  });
+
+  it("looks again when proxies come and go", async () => {
+    connect("new", "shop");
+    const reached = () => report()?.objects["AuthorizationPolicy/shop/deny"]?.reached;
+    await until(() => reached() === 3, soon("the new one to be counted"));
+  });
+});

@@ -1,0 +1,161 @@
+/** Tells config-controller, in a shared bucket, how far the configuration has come on the proxies that are connected here. */
+import { randomUUID } from "node:crypto";
+import type { Bus } from "@flotilla/bus";
+import {
+  type DistributionReport,
+  distributionBucket,
+  distributionTtlMs,
+  encodeDistribution,
+  type ObjectFinding,
+} from "@flotilla/model";
+import { delay, type Logger } from "@flotilla/runtime";
+import type { Core } from "../core.ts";
+import type { CoreSource } from "../core-source.ts";
+import type { StreamObserver, StreamRecord } from "../serve/stream-record.ts";
+import { ObjectReaches } from "./object-reach.ts";
+import { Refusals } from "./refusals.ts";
+
+export interface DistributionOptions {
+  /** Our pod or host name. */
+  readonly replica: string;
+  readonly core: Core;
+  readonly streams: () => readonly StreamRecord[];
+  /** Everything up to it is applied. */
+  readonly position: () => number;
+  readonly epoch: () => string | undefined;
+  readonly lastChange: (input: string) => number | undefined;
+  readonly nowMs: () => number;
+}
+
+/** What is told, kept as it happens. */
+export class Distribution {
+  readonly #options: DistributionOptions;
+  readonly #reaches: ObjectReaches;
+  readonly #refusals: Refusals;
+  readonly observer: StreamObserver;
+  #streamsVersion = 0;
+  #isDirty = true;
+
+  constructor(options: DistributionOptions) {
+    this.#options = options;
+    this.#reaches = new ObjectReaches(options.core);
+    this.#refusals = new Refusals(options);
+    const refusals = this.#refusals.observer;
+    this.observer = {
+      opened: () => this.#noteStreams(),
+      sent: () => this.#noteChange(),
+      acknowledged: (stream, typeUrl, receipt) => {
+        refusals.acknowledged?.(stream, typeUrl, receipt);
+        this.#noteChange();
+      },
+      rejected: (stream, typeUrl, rejection, names) => {
+        refusals.rejected?.(stream, typeUrl, rejection, names);
+        this.#noteChange();
+      },
+      closed: (stream, reason) => {
+        refusals.closed?.(stream, reason);
+        this.#noteStreams();
+      },
+    };
+  }
+
+  /** Applies changes as `source` does, and remembers which objects they were about. */
+  watched(source: Pick<CoreSource, "apply">): Pick<CoreSource, "apply"> {
+    return {
+      apply: (changes, occasion) => {
+        const refusals = source.apply(changes, occasion);
+        for (const group of occasion.groups) this.#reaches.note(group.changes, group.position);
+        this.#noteChange();
+        return refusals;
+      },
+    };
+  }
+
+  /** Undefined while nothing is different from the last one. Takes some milliseconds at most: the rest comes with the next. */
+  next(): DistributionReport | undefined {
+    if (!this.#isDirty) return undefined;
+    const { replica, core, position, epoch } = this.#options;
+    const streams = this.#options.streams().filter((stream) => !stream.isIdle());
+    const until = performance.now() + sliceMs;
+    const isDone = this.#reaches.refresh(streams, this.#streamsVersion, () => performance.now() > until);
+    const answered = countByPosition(streams);
+    // Streams settle without a word when a change does not concern them: as long as one lags, it is looked at again.
+    this.#isDirty = !isDone || (answered[0]?.[0] ?? position()) < position();
+    return {
+      ...{ replica, epoch: epoch() ?? "", position: position(), answered, behind: furthestBehind(streams, position()) },
+      objects: this.#reaches.list(),
+      refusals: this.#refusals.list(),
+      findings: distinctFindings(core),
+    };
+  }
+
+  #noteChange(): void {
+    this.#isDirty = true;
+  }
+
+  #noteStreams(): void {
+    this.#streamsVersion++;
+    this.#isDirty = true;
+  }
+}
+
+const everyMs = 200;
+const sliceMs = 3;
+/** Told again unchanged after this, well before it vanishes. */
+const againMs = distributionTtlMs / 3;
+const maxBehind = 5;
+const maxFindings = 200;
+
+/** Runs until `stop` fires. A report that cannot be told is told again. */
+export async function publishDistribution(
+  bus: Bus,
+  { distribution, log }: { readonly distribution: Distribution; readonly log: Logger },
+  stop: AbortSignal,
+): Promise<void> {
+  const values = await bus.keyValue(distributionBucket, { ttlMs: distributionTtlMs });
+  const id = randomUUID();
+  let [report, told]: (Uint8Array | undefined)[] = [];
+  let toldAtMs = 0;
+  while (!stop.aborted) {
+    const next = distribution.next();
+    if (next !== undefined) report = encodeDistribution(next);
+    const isDue = (report !== told && !isEqual(report, told)) || performance.now() - toldAtMs > againMs;
+    if (report !== undefined && isDue && bus.state.connected) {
+      try {
+        await values.put(id, report);
+        [told, toldAtMs] = [report, performance.now()];
+      } catch (error) {
+        log.warn("how far the configuration has come is not told", { error });
+      }
+    }
+    await delay(everyMs, stop);
+  }
+  // Its proxies go to other replicas: who waits for them need not wait for this one's silence.
+  if (bus.state.connected) await values.delete(id);
+}
+
+function isEqual(a: Uint8Array | undefined, b: Uint8Array | undefined): boolean {
+  return a !== undefined && b !== undefined && Buffer.compare(a, b) === 0;
+}
+
+function countByPosition(streams: readonly StreamRecord[]): readonly (readonly [number, number])[] {
+  const counts = new Map<number, number>();
+  for (const stream of streams) {
+    const position = stream.answeredPosition();
+    counts.set(position, (counts.get(position) ?? 0) + 1);
+  }
+  return [...counts].sort(([a], [b]) => a - b);
+}
+
+function furthestBehind(streams: readonly StreamRecord[], position: number): readonly string[] {
+  return streams
+    .filter((stream) => stream.answeredPosition() < position)
+    .sort((a, b) => a.answeredPosition() - b.answeredPosition())
+    .slice(0, maxBehind)
+    .map(({ proxy }) => proxy.id);
+}
+
+function distinctFindings(core: Core): readonly ObjectFinding[] {
+  const found = new Map(core.findings().map(({ object, message }) => [`${object} ${message}`, { object, message }]));
+  return [...found.values()].slice(0, maxFindings);
+}

@@ -1,0 +1,73 @@
+/**
+ * For the objects of the configuration that changed last: how many of the proxies connected here have answered the
+ * change and have something that was made from the object.
+ */
+import { type Change, type ConfigKey, configKeyText, type ObjectReach } from "@flotilla/model";
+import type { Core } from "../core.ts";
+import type { StreamRecord } from "../serve/stream-record.ts";
+
+interface Entry {
+  readonly key: ConfigKey;
+  readonly position: number;
+  reach: ObjectReach | undefined;
+  /** Of the connected streams when `reach` was found. */
+  streamsVersion: number;
+}
+
+/** Of objects that changed longer ago it is told only which position all proxies have answered. */
+const maxObjects = 500;
+
+export class ObjectReaches {
+  readonly #core: Pick<Core, "resultsFrom">;
+  readonly #entries = new Map<string, Entry>();
+
+  constructor(core: Pick<Core, "resultsFrom">) {
+    this.#core = core;
+  }
+
+  note(changes: readonly Change[], position: number): void {
+    for (const { type, key, op } of changes) {
+      if (type !== "config") continue;
+      const text = configKeyText(key);
+      this.#entries.delete(text);
+      // Nothing is made from an object that is gone: all proxies are meant.
+      if (op === "put") this.#entries.set(text, { key, position, reach: undefined, streamsVersion: -1 });
+    }
+    for (const text of this.#entries.keys()) {
+      if (this.#entries.size <= maxObjects) break;
+      this.#entries.delete(text);
+    }
+  }
+
+  /**
+   * Looks again at what may be different, latest changes first, for as long as it may take. `streamsVersion` differs when
+   * other streams are connected. True when all has been looked at.
+   */
+  refresh(streams: readonly StreamRecord[], streamsVersion: number, isOver: () => boolean): boolean {
+    for (const entry of [...this.#entries.values()].reverse()) {
+      const isFinal = entry.reach?.waiting === 0 && entry.streamsVersion === streamsVersion;
+      if (isFinal) continue;
+      if (isOver()) return false;
+      entry.reach = this.#reachOf(entry, streams);
+      entry.streamsVersion = streamsVersion;
+    }
+    return true;
+  }
+
+  list(): Readonly<Record<string, ObjectReach>> {
+    const reached = [...this.#entries].flatMap(([text, { reach }]) =>
+      reach === undefined ? [] : ([[text, reach]] as const),
+    );
+    return Object.fromEntries(reached);
+  }
+
+  #reachOf({ key, position }: Entry, streams: readonly StreamRecord[]): ObjectReach {
+    const results = this.#core.resultsFrom(key);
+    let [reached, waiting] = [0, 0];
+    for (const stream of streams) {
+      if (stream.answeredPosition() < position) waiting++;
+      else if (results === undefined || stream.watches(results)) reached++;
+    }
+    return { position, reached, waiting };
+  }
+}

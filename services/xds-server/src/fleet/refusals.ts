@@ -1,0 +1,76 @@
+/**
+ * What connected proxies refuse now, mapped back to the objects that the refused resources were made from: the
+ * dependencies that were recorded when they were made know them.
+ */
+import type { ProxyRefusal } from "@flotilla/model";
+import type { Rejection } from "@flotilla/xds";
+import type { Core } from "../core.ts";
+import type { StreamObserver, StreamRecord } from "../serve/stream-record.ts";
+
+export interface RefusalOptions {
+  readonly core: Pick<Core, "explain" | "objectsOf" | "subjectOf">;
+  /** Place in the fleet's sequence of the last change of an input of the core. */
+  readonly lastChange: (input: string) => number | undefined;
+  readonly nowMs: () => number;
+}
+
+interface Entry {
+  readonly stream: StreamRecord;
+  readonly typeUrl: string;
+  readonly rejection: Rejection;
+  readonly names: readonly string[];
+  readonly atMs: number;
+  told: ProxyRefusal | undefined;
+}
+
+/** More are told by number only: what a thousand proxies refuse is mostly one thing. */
+const maxTold = 100;
+const maxNames = 20;
+
+export class Refusals {
+  readonly #options: RefusalOptions;
+  readonly #entries = new Map<string, Entry>();
+
+  constructor(options: RefusalOptions) {
+    this.#options = options;
+  }
+
+  readonly observer: StreamObserver = {
+    rejected: (stream, typeUrl, rejection, names) => {
+      const atMs = this.#options.nowMs();
+      this.#entries.set(keyOf(stream, typeUrl), { stream, typeUrl, rejection, names, atMs, told: undefined });
+    },
+    acknowledged: (stream, typeUrl) => void this.#entries.delete(keyOf(stream, typeUrl)),
+    closed: (stream) => {
+      for (const [key, entry] of this.#entries) if (entry.stream === stream) this.#entries.delete(key);
+    },
+  };
+
+  list(): readonly ProxyRefusal[] {
+    return [...this.#entries.values()].slice(0, maxTold).map((entry) => {
+      entry.told ??= this.#tell(entry);
+      return entry.told;
+    });
+  }
+
+  #tell({ stream, typeUrl, rejection, names, atMs }: Entry): ProxyRefusal {
+    const resources = names.slice(0, maxNames);
+    const { sent, acknowledged } = stream.types().get(typeUrl) ?? {};
+    const [from, position] = [acknowledged?.position ?? 0, sent?.position ?? 0];
+    const objects = this.#objectsOf(stream, typeUrl, resources, from);
+    return { proxy: stream.proxy.id, typeUrl, resources, objects, message: rejection.message, position, atMs };
+  }
+
+  #objectsOf(stream: StreamRecord, typeUrl: string, names: readonly string[], from: number): readonly string[] {
+    const { core, lastChange } = this.#options;
+    const subject = core.subjectOf(stream.proxy);
+    const inputs = new Set(names.flatMap((name) => core.explain(subject, typeUrl, name)));
+    const found = [...inputs].flatMap((input) => core.objectsOf(input));
+    const changed = found.filter(({ input }) => (lastChange(input) ?? 0) > from);
+    return [...new Set((changed.length > 0 ? changed : found).map(({ object }) => object))].sort();
+  }
+}
+
+function keyOf({ id }: StreamRecord, typeUrl: string): string {
+  return `${id} ${typeUrl}`;
+}

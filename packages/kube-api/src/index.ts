@@ -1,5 +1,10 @@
+export type { KubeCredentials } from "./credentials.ts";
 export { KubeError, type KubeErrorCode } from "./errors.ts";
 export { type FollowOptions, follow } from "./follow.ts";
 export { type KubeApi, type KubeObject, openKubeApi } from "./kube-api.ts";
-export { type KubeConfig, type KubeCredentials, loadKubeConfig, parseKubeConfig } from "./kube-config.ts";
+export {
+  type KubeConfig,
+  loadKubeConfig,
+  parseKubeConfig,
+} from "./kube-config.ts";
 export { listAll, type MirrorEvent, type MirrorOptions, mirror } from "./mirror.ts";

@@ -127,7 +127,9 @@ async function send(config: KubeConfig, agent: Agent, call: Call, stop: AbortSig
     url.protocol === "http:" ? plainRequest(url, common, resolve) : request(url, { ...common, ...tls, agent }, resolve);
   sent.once("error", (cause) => reject(away(config, call, cause)));
   sent.end(payload);
-  return promise;
+  const response = await promise;
+  if (response.statusCode === 401) config.onRefused?.();
+  return response;
 }
 
 async function readAll(response: IncomingMessage): Promise<string> {

@@ -2,20 +2,16 @@
 import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { parse } from "yaml";
+import type { KubeCredentials } from "./credentials.ts";
 import { KubeError } from "./errors.ts";
+import { type ExecCredentials, type ExecFields, execCredentials } from "./exec-credentials.ts";
 
 export interface KubeConfig {
   readonly server: string;
   /** Read for each connection. */
   readonly credentials: () => Promise<KubeCredentials>;
-}
-
-export interface KubeCredentials {
-  readonly ca?: string;
-  readonly token?: string;
-  readonly cert?: string;
-  readonly key?: string;
-  readonly isInsecure?: boolean;
+  /** The API server does not accept them: those that were kept are of no use. */
+  readonly onRefused?: () => void;
 }
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -50,18 +46,25 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /**
  * The current context of a kubeconfig that came from somewhere else, such as a Secret: it may neither run programs nor read our
- * files. `name` is what errors call it. @throws KubeError KUBE_CONFIG
+ * files, but for what is `allowed`, in istiod's words: exec, clientKey, clientCertificate, tokenFile. `name` is what errors call it. @throws KubeError KUBE_CONFIG
  */
-export function parseKubeConfig(content: string, name: string): KubeConfig {
-  return configOf(content, name, undefined);
+export function parseKubeConfig(content: string, name: string, allowed: ReadonlySet<string> = new Set()): KubeConfig {
+  const context = contextOf(content, name);
+  refuseInsecure(context, name, allowed);
+  return configOf(context, name, "/");
 }
 
 async function readKubeConfig(file: string): Promise<KubeConfig> {
-  return configOf(await text(file), file, dirname(file));
+  return configOf(contextOf(await text(file), file), file, dirname(file));
 }
 
-/** Paths are taken from `directory`; without one they are refused. */
-function configOf(content: string, file: string, directory: string | undefined): KubeConfig {
+interface Context {
+  readonly server: string;
+  readonly cluster: Fields;
+  readonly user: Fields;
+}
+
+function contextOf(content: string, file: string): Context {
   const document = documentOf(content, file);
   const context = find(document.contexts, document["current-context"])?.context;
   const cluster = find(document.clusters, context?.cluster)?.cluster;
@@ -69,12 +72,23 @@ function configOf(content: string, file: string, directory: string | undefined):
   const server = cluster?.["server"];
   if (cluster === undefined || typeof server !== "string")
     throw new KubeError("KUBE_CONFIG", `${file} has no server for its current context`);
-  if (user["exec"] !== undefined || user["auth-provider"] !== undefined)
-    throw new KubeError("KUBE_CONFIG", `${file} gets its credentials from a program, which is not supported`);
-  if (directory === undefined) refuseFiles(cluster, user, file);
-  const field = (fields: Fields, name: string): Promise<string | undefined> => read(fields, name, directory ?? "");
+  const provider = user["auth-provider"] as { readonly name?: unknown } | undefined;
+  if (provider !== undefined)
+    throw new KubeError(
+      "KUBE_CONFIG",
+      `${file}: auth-provider ${String(provider.name)} is not supported, nor by Kubernetes since 1.26: use exec`,
+    );
+  return { server, cluster, user };
+}
+
+/** Paths are taken from `directory`. */
+function configOf({ server, cluster, user }: Context, file: string, directory: string): KubeConfig {
+  const field = (fields: Fields, name: string): Promise<string | undefined> => read(fields, name, directory);
+  const program =
+    user["exec"] === undefined ? undefined : programOf(user["exec"], { server, cluster }, file, directory);
   return {
     server,
+    ...(program && { onRefused: () => program.forget() }),
     credentials: async () => {
       const token = user["token"] ?? (await field(user, "tokenFile"));
       const found = {
@@ -84,9 +98,40 @@ function configOf(content: string, file: string, directory: string | undefined):
         token: typeof token === "string" ? token.trim() : undefined,
       };
       const given = Object.fromEntries(Object.entries(found).filter(([, value]) => value !== undefined));
-      return { ...given, isInsecure: cluster["insecure-skip-tls-verify"] === true };
+      const isInsecure = cluster["insecure-skip-tls-verify"] === true;
+      return { ...(await program?.get()), ...given, isInsecure };
     },
   };
+}
+
+/** @throws KubeError KUBE_CONFIG */
+function programOf(
+  exec: unknown,
+  { server, cluster }: Pick<Context, "server" | "cluster">,
+  file: string,
+  directory: string,
+): ExecCredentials {
+  const { command, args, env, apiVersion, provideClusterInfo } = (exec ?? {}) as Partial<ExecFields> & {
+    readonly provideClusterInfo?: boolean;
+  };
+  if (typeof command !== "string" || command === "") throw new KubeError("KUBE_CONFIG", `${file}: exec has no command`);
+  const known = ["client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1"];
+  if (typeof apiVersion !== "string" || !known.includes(apiVersion))
+    throw new KubeError("KUBE_CONFIG", `${file}: exec has apiVersion ${apiVersion}, not one of ${known.join(", ")}`);
+  const told = {
+    server,
+    "certificate-authority-data": cluster["certificate-authority-data"],
+    "insecure-skip-tls-verify": cluster["insecure-skip-tls-verify"],
+  };
+  const fields = {
+    // A path is taken from where the kubeconfig lies, a bare name from PATH.
+    command: command.includes("/") ? resolve(directory, command) : command,
+    args: (args ?? []).map(String),
+    env: env ?? [],
+    apiVersion,
+    cluster: provideClusterInfo === true ? told : undefined,
+  };
+  return execCredentials(fields, file);
 }
 
 function documentOf(content: string, file: string): Document {
@@ -105,11 +150,17 @@ function documentOf(content: string, file: string): Document {
   return document as Document;
 }
 
-/** Whoever may write the document must not choose which of our files are sent to his server. */
-function refuseFiles(cluster: Fields, user: Fields, file: string): void {
-  const fields = ["certificate-authority", "client-certificate", "client-key", "tokenFile"] as const;
-  const named = fields.find((name) => cluster[name] !== undefined || user[name] !== undefined);
-  if (named !== undefined) throw new KubeError("KUBE_CONFIG", `${file}: ${named} names a file, which is refused`);
+/** Whoever may write the document must not choose which of our files are sent to his server, nor what we run. */
+function refuseInsecure({ cluster, user }: Context, file: string, allowed: ReadonlySet<string>): void {
+  const refuse = (what: string, option: string | undefined) => {
+    const how = option === undefined ? "" : `, unless PILOT_INSECURE_MULTICLUSTER_KUBECONFIG_OPTIONS has ${option}`;
+    throw new KubeError("KUBE_CONFIG", `${file}: ${what}, which is refused${how}`);
+  };
+  if (user["exec"] !== undefined && !allowed.has("exec")) refuse("exec gets credentials from a program", "exec");
+  const files = { "client-certificate": "clientCertificate", "client-key": "clientKey", tokenFile: "tokenFile" };
+  for (const [field, option] of Object.entries(files))
+    if (user[field] !== undefined && !allowed.has(option)) refuse(`${field} names a file`, option);
+  if (cluster["certificate-authority"] !== undefined) refuse("certificate-authority names a file", undefined);
 }
 
 function find<T extends Named>(all: readonly T[] | undefined, name: string | undefined): T | undefined {

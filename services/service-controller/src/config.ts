@@ -128,6 +128,12 @@ export const settings = {
     default: 30_000,
     sentence: "How long the first snapshot waits for clusters; what was published of one that is away stays then.",
   }),
+  insecureKubeconfigs: list({
+    env: "PILOT_INSECURE_MULTICLUSTER_KUBECONFIG_OPTIONS",
+    default: [],
+    sentence:
+      "What kubeconfigs in Secrets may do that others do not: exec (run programs), clientKey, clientCertificate, tokenFile (name files).",
+  }),
   consulUrl: url({
     env: "CONSUL_HTTP_ADDR",
     default: undefined,

@@ -134,7 +134,8 @@ async function kubernetes(
   const common = { log, nowMs: Date.now, random: Math.random, onProblems };
   const onSecret = (event: "add" | "update" | "delete") => clusters.secretEvents.add(1, { event });
   const onSyncTimeout = (one: string) => clusters.syncTimeouts.add(1, { cluster: one });
-  const told = { ...common, onSecret, onSyncTimeout };
+  const allowedOptions = new Set(config.insecureKubeconfigs);
+  const told = { ...common, onSecret, onSyncTimeout, allowedOptions };
   return [kubernetesSource({ config: cluster, clusterId, systemNamespace, syncTimeoutMs, ...told })];
 }
 

@@ -18,6 +18,8 @@ export interface KubernetesSourceOptions {
   readonly clusterId: string;
   /** Where the Secrets of other clusters lie. */
   readonly systemNamespace: string;
+  /** What their kubeconfigs may do that is refused otherwise. */
+  readonly allowedOptions?: ReadonlySet<string>;
   /** The first group does not wait longer. */
   readonly syncTimeoutMs: number;
   readonly log: Logger;
@@ -184,7 +186,7 @@ class Clusters implements KubernetesSource {
     const wrong = [...problems];
     const remotes = new Map<string, RemoteCluster>();
     for (const remote of clusters.values()) {
-      const config = readOrNote(remote, wrong);
+      const config = readOrNote(remote, wrong, this.#options.allowedOptions);
       if (config === undefined) continue;
       remotes.set(remote.cluster, remote);
       if (this.#remotes.get(remote.cluster)?.kubeconfig === remote.kubeconfig) continue;
@@ -225,10 +227,14 @@ class Clusters implements KubernetesSource {
 }
 
 /** A kubeconfig that does not parse leaves the cluster as it was before. */
-function readOrNote({ cluster, secret, kubeconfig }: RemoteCluster, wrong: SourceProblem[]): KubeConfig | undefined {
+function readOrNote(
+  { cluster, secret, kubeconfig }: RemoteCluster,
+  wrong: SourceProblem[],
+  allowed: ReadonlySet<string> | undefined,
+): KubeConfig | undefined {
   const field = `data[${cluster}]`;
   try {
-    return parseKubeConfig(kubeconfig, field);
+    return parseKubeConfig(kubeconfig, field, allowed);
   } catch (cause) {
     wrong.push({ file: "", line: 0, object: secret, field, reason: (cause as Error).message });
     return undefined;

@@ -39,7 +39,11 @@ const refused = [
   { name: "no kubeconfig", content: "[]", says: /east is no kubeconfig/ },
   { name: "lists that are none", content: "clusters: 7", says: /clusters is no list/ },
   { name: "no server", content: "{}", says: /no server/ },
-  { name: "a program", content: users({ exec: { command: "rm" } }), says: /from a program/ },
+  {
+    name: "a program",
+    content: users({ exec: { command: "rm" } }),
+    says: /from a program, which is refused, unless .* has exec/,
+  },
   {
     name: "a file of ours",
     content: users({ tokenFile: "/etc/passwd" }),

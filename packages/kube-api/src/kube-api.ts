@@ -24,6 +24,8 @@ export interface KubeApi extends Disposable {
   readonly server: string;
   /** Undefined when there is none. */
   get<T = KubeObject>(path: string, stop?: AbortSignal): Promise<T | undefined>;
+  /** The metadata alone, of however large an object. Undefined when there is none. */
+  metadata(path: string): Promise<KubeObject | undefined>;
   /** @throws KubeError KUBE_CONFLICT when it is there already */
   create<T = KubeObject>(path: string, object: unknown): Promise<T>;
   /** @throws KubeError KUBE_CONFLICT when its resourceVersion is not the last one */
@@ -34,6 +36,7 @@ export interface KubeApi extends Disposable {
   lines(path: string, stop: AbortSignal, onOpen?: () => void): AsyncIterable<unknown>;
 }
 
+const metadataOnly = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 const answerMs = 30_000;
 const maxAnswerBytes = 64 * 1024 * 1024;
 
@@ -46,6 +49,7 @@ export function openKubeApi(config: KubeConfig): KubeApi {
   return {
     server: config.server,
     get: <T>(path: string, stop?: AbortSignal) => absent(call<T>("GET", path, undefined, stop)),
+    metadata: (path) => absent(answer<KubeObject>(config, agent, { method: "GET", path, accept: metadataOnly })),
     create: (path, object) => call("POST", path, object),
     replace: (path, object) => call("PUT", path, object),
     delete: async (path) => (await absent(call("DELETE", path))) !== undefined,
@@ -61,6 +65,7 @@ interface Call {
   readonly method: string;
   readonly path: string;
   readonly body?: unknown;
+  readonly accept?: string;
 }
 
 async function absent<T>(promise: Promise<T>): Promise<T | undefined> {
@@ -116,7 +121,7 @@ async function send(config: KubeConfig, agent: Agent, call: Call, stop: AbortSig
   const url = new URL(call.path, config.server);
   const payload = call.body === undefined ? undefined : JSON.stringify(call.body);
   const headers = {
-    accept: "application/json",
+    accept: call.accept ?? "application/json",
     ...(token !== undefined && { authorization: `Bearer ${token}` }),
     ...(payload !== undefined && { "content-type": "application/json", "content-length": Buffer.byteLength(payload) }),
   };

@@ -68,6 +68,7 @@ export class FakeCluster {
     return {
       server: config.server,
       get: <T>(path: string, stop?: AbortSignal) => this.#list(config, path, stop) as Promise<T>,
+      metadata: () => Promise.resolve(undefined),
       create: refused,
       replace: refused,
       delete: refused,

@@ -1,7 +1,8 @@
 /** Follows one list of objects, and knows whether what is known of it is all there is. */
 import { type KubeApi, mirror } from "@flotilla/kube-api";
 import type { ConfigChange, KubeObject } from "@flotilla/model";
-import { KindTable, type KindTableOptions } from "./kind-table.ts";
+import { Definition } from "./definition.ts";
+import { KindTable, type KindTableOptions, nameOf } from "./kind-table.ts";
 import type { ServedKind } from "./served-kinds.ts";
 
 export interface KindFollowerOptions extends KindTableOptions {
@@ -10,6 +11,8 @@ export interface KindFollowerOptions extends KindTableOptions {
   readonly nowMs: () => number;
   /** Something changed; `changes` may be empty: a problem came or went then. */
   readonly onChange: (changes: readonly ConfigChange[]) => void;
+  /** Its definition is being deleted, and with it every object; following has ended. */
+  readonly onGoing: () => void;
   /** It cannot be read, or undefined: it can. */
   readonly onState: (reason: string | undefined) => void;
 }
@@ -20,6 +23,9 @@ const patienceMs = 5_000;
 export class KindFollower {
   readonly #options: KindFollowerOptions;
   readonly #table: KindTable;
+  readonly #definition: Definition;
+  /** Names of objects that went with their kind, and did not come back with it yet. */
+  readonly #spared = new Set<string>();
   #isListed = false;
   #refusedSinceMs: number | undefined;
   #isForbidden = false;
@@ -30,6 +36,7 @@ export class KindFollower {
   constructor(options: KindFollowerOptions) {
     this.#options = options;
     this.#table = new KindTable(options);
+    this.#definition = new Definition(options.api, options.nowMs);
   }
 
   /** Its objects have been read once; false: what the stream holds of them may well be right. */
@@ -42,6 +49,11 @@ export class KindFollower {
     const { nowMs } = this.#options;
     const isRefused = this.#refusedSinceMs !== undefined && nowMs() - this.#refusedSinceMs >= patienceMs;
     return this.#isListed || this.#isForbidden || isRefused || !this.isFollowing;
+  }
+
+  /** Objects that are in force although the kind, or only they, are not there any more. */
+  get spared(): number {
+    return this.#spared.size;
   }
 
   get isFollowing(): boolean {
@@ -67,7 +79,7 @@ export class KindFollower {
     this.#end = end;
     this.#served = served;
     const until = AbortSignal.any([stop, end.signal]);
-    const { api, random, onChange } = this.#options;
+    const { api, random, onChange, onGoing } = this.#options;
     const { kind, path } = served;
     const onState = (reason: string | undefined, status?: number) => {
       if (!until.aborted) this.#note(reason, status);
@@ -76,25 +88,34 @@ export class KindFollower {
       if (until.aborted) return;
       // Items of a list may not say what they are.
       const named = (object: KubeObject): KubeObject => ({ ...object, kind: kind.kind });
-      if (event.type === "delete") onChange(this.#table.delete(event.object));
-      else if (event.type === "put") onChange(this.#table.put(named(event.object)));
-      else {
-        const changes = this.#table.replace(event.objects.map(named));
+      if (event.type === "delete") {
+        if (await this.#definition.isGoing(kind)) return onGoing();
+        onChange(this.#table.delete(event.object));
+      } else if (event.type === "put") {
+        this.#spared.delete(nameOf(event.object));
+        onChange(this.#table.put(named(event.object)));
+      } else {
+        for (const object of event.objects) this.#spared.delete(nameOf(object));
+        const changes = this.#table.replace(event.objects.map(named), this.#spared);
         this.#isListed = true;
         onChange(changes);
       }
     }
   }
 
-  /** The kind is served no more: its objects stay until `clear`. */
+  /** The kind is served no more: its objects stay for a while, also when it comes back without them. */
   vanish(): void {
-    this.#vanishedAtMs = this.#options.nowMs();
+    if (this.#spared.size === 0) this.#vanishedAtMs = this.#options.nowMs();
+    for (const name of this.#table.names) this.#spared.add(name);
     this.#end?.abort();
     this.#end = undefined;
   }
 
-  clear(): void {
-    this.#options.onChange(this.#table.clear());
+  /** The while is over: what did not come back is gone. */
+  endSparing(): void {
+    const gone = [...this.#spared];
+    this.#spared.clear();
+    this.#options.onChange(gone.flatMap((name) => this.#table.remove(name)));
   }
 
   /** After tags have changed. */

@@ -97,27 +97,36 @@ export class KindFollowers {
       known ??
       new KindFollower({
         ...this.#options,
-        onState: (reason) => onState(name, reason === undefined ? undefined : cannot(reason)),
+        onState: (reason) => {
+          if (reason !== undefined) onState(name, cannot(reason));
+          else if (follower.spared === 0) onState(name, undefined);
+        },
+        onGoing: () => this.#onVanished(name, follower),
       });
     this.#followers.set(name, follower);
     return [follower.run(served, stop).catch(onFailure)];
   }
 
   #endVanished(served: ReadonlyMap<string, unknown>): void {
-    const { log, nowMs, vanishedKindMs: ms, onState } = this.#options;
+    const { log, nowMs, vanishedKindMs, onState } = this.#options;
     for (const [name, follower] of this.#followers) {
-      if (served.has(name)) continue;
-      const objects = follower.table.size;
-      if (follower.isFollowing) {
-        log.warn("a kind is served no more, its objects stay in force for a while", { kind: name, objects, ms });
-        follower.vanish();
-        onState(name, `is served no more: its ${objects} objects stay in force for ${ms / 1_000} s`);
-      } else if (nowMs() - follower.vanishedAtMs >= ms) {
-        log.warn("the objects of a kind that is served no more are taken out of force", { kind: name, objects });
-        follower.clear();
-        this.#followers.delete(name);
+      if (!served.has(name) && follower.isFollowing) this.#onVanished(name, follower);
+      else if (nowMs() - follower.vanishedAtMs >= vanishedKindMs) {
+        const objects = follower.spared;
+        if (objects === 0 && follower.isFollowing) continue;
+        log.warn("objects that went with their kind are taken out of force", { kind: name, objects });
+        follower.endSparing();
         onState(name, undefined);
+        if (!follower.isFollowing) this.#followers.delete(name);
       }
     }
+  }
+
+  #onVanished(name: string, follower: KindFollower): void {
+    const { log, vanishedKindMs: ms, onState } = this.#options;
+    follower.vanish();
+    const objects = follower.spared;
+    log.warn("a kind is served no more, its objects stay in force for a while", { kind: name, objects, ms });
+    onState(name, `is served no more: its ${objects} objects stay in force for ${ms / 1_000} s`);
   }
 }

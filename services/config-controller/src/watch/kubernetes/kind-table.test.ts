@@ -36,7 +36,7 @@ test("a list takes away what is not in it, refused or not", () => {
   kinds.replace([virtualService("a", good), virtualService("b", good), virtualService("c", { hosts: "no list" })]);
   assert.deepEqual(short(kinds.replace([virtualService("b", good)])), ["delete a", "put b"]);
   assert.deepEqual(kinds.problems, []);
-  assert.deepEqual(short(kinds.clear()), ["delete b"]);
+  assert.deepEqual(short(kinds.replace([])), ["delete b"]);
 });
 
 test("an object that moves to another revision is gone from here, once", () => {

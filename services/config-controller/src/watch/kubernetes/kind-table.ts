@@ -32,12 +32,17 @@ export class KindTable {
     return [...this.#problems.values()].flat();
   }
 
-  /** Everything there is: what is not in it is gone. */
-  replace(objects: readonly KubeObject[]): readonly ConfigChange[] {
-    const names = new Set(objects.map(nameOf));
+  /** Of what is in force. */
+  get names(): Iterable<string> {
+    return this.#inForce.keys();
+  }
+
+  /** Everything there is: what is not in it is gone, unless it is spared. */
+  replace(objects: readonly KubeObject[], spared: ReadonlySet<string> = new Set()): readonly ConfigChange[] {
+    const names = new Set([...objects.map(nameOf), ...spared]);
     const known = [...this.#inForce.keys(), ...this.#labelled.keys(), ...this.#problems.keys()];
     const gone = [...new Set(known)].filter((name) => !names.has(name));
-    return [...gone.flatMap((name) => this.#delete(name)), ...objects.flatMap((object) => this.put(object))];
+    return [...gone.flatMap((name) => this.remove(name)), ...objects.flatMap((object) => this.put(object))];
   }
 
   put(object: KubeObject): readonly ConfigChange[] {
@@ -59,12 +64,16 @@ export class KindTable {
   }
 
   delete(object: KubeObject): readonly ConfigChange[] {
-    return this.#delete(nameOf(object));
+    return this.remove(nameOf(object));
   }
 
-  /** The kind is served no more. */
-  clear(): readonly ConfigChange[] {
-    return this.replace([]);
+  /** By the name that `nameOf` gives. */
+  remove(name: string): readonly ConfigChange[] {
+    this.#problems.delete(name);
+    this.#labelled.delete(name);
+    const key = this.#inForce.get(name);
+    this.#inForce.delete(name);
+    return key === undefined ? [] : [{ type: "config", op: "delete", key }];
   }
 
   /** After `revisionOf` answers otherwise than before. */
@@ -81,16 +90,9 @@ export class KindTable {
     else if (!this.#inForce.delete(name)) return [];
     return [change];
   }
-
-  #delete(name: string): readonly ConfigChange[] {
-    this.#problems.delete(name);
-    this.#labelled.delete(name);
-    const key = this.#inForce.get(name);
-    this.#inForce.delete(name);
-    return key === undefined ? [] : [{ type: "config", op: "delete", key }];
-  }
 }
 
-function nameOf({ metadata: { namespace = "", name } }: KubeObject): string {
+/** `namespace/name` */
+export function nameOf({ metadata: { namespace = "", name } }: KubeObject): string {
   return `${namespace}/${name}`;
 }

@@ -45,7 +45,8 @@ function fakeApi({ lists, forbidden, tags, asked, resources }: World): KubeApi {
       if (forbidden.has(plain)) return Promise.reject(new KubeError("KUBE_REFUSED", "forbidden", { status: 403 }));
       return Promise.resolve(answer(plain));
     },
-    lines: async function* (path: string, stop: AbortSignal): AsyncGenerator<unknown> {
+    lines: async function* (path: string, stop: AbortSignal, onOpen: () => void): AsyncGenerator<unknown> {
+      onOpen();
       await (path.startsWith(group) ? aborted(stop) : delay(20, stop));
       yield { type: "ERROR", object: { code: 410, metadata: {} } };
     },

@@ -10,8 +10,11 @@ export function configPut(
   revision: string,
 ): ConfigChange | undefined {
   const value = configOf(object, provenance);
-  if (value === undefined) return undefined;
-  // One that moves to another revision is gone from here.
+  return value && configChangeOf(value, revision);
+}
+
+/** A delete for what is meant for another revision: one that moves there is gone from here. */
+export function configChangeOf(value: Config, revision: string): ConfigChange {
   if (isOfOtherRevision(value, revision)) return { type: "config", op: "delete", key: value.key };
   return { type: "config", op: "put", key: value.key, value };
 }

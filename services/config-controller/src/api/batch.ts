@@ -1,0 +1,124 @@
+/** Several objects written at once: all of them become true together, or none does. */
+import { kindOf } from "@flotilla/kinds";
+import { StoreError } from "@flotilla/model";
+import { configSchemas } from "../store/config-schemas.ts";
+import type { DurableStore } from "../store/durable/durable-store.ts";
+import { ApiError, type Cause, fromStore } from "./api-error.ts";
+import { isRecord } from "./manifest.ts";
+import { type ObjectReply, type Objects, shown, type Written } from "./objects.ts";
+import type { ResourcePath } from "./resource-path.ts";
+import type { Application } from "./server-side-apply.ts";
+
+export interface BatchOptions {
+  readonly durable: DurableStore;
+  readonly objects: Objects;
+}
+
+type NamedPath = ResourcePath & { readonly name: string };
+
+/** Body: a List. Objects that name no namespace are meant for `namespace`. @throws ApiError with the causes of all objects */
+export async function applyAll(
+  { durable, objects }: BatchOptions,
+  body: unknown,
+  application: Application & { readonly namespace: string },
+  dryRun: boolean,
+): Promise<ObjectReply> {
+  const items = itemsOf(body);
+  const paths = located(items, application.namespace);
+  const written = await durable.transact(
+    (draft) => forEach(items, (item, index) => objects.apply(draft, at(paths, index), item, application)),
+    { dryRun },
+  );
+  const results = written.map(({ config, result, warnings }: Written, index) => ({
+    result,
+    warnings: [...warnings, ...objects.hidden(config.key)],
+    object: shown(config, at(paths, index).apiVersion),
+  }));
+  return { status: 200, body: { resourceVersion: String(durable.version), items: results } };
+}
+
+/** Body: a List. Those that are not there are passed over, and told. */
+export async function deleteAll(
+  { durable }: BatchOptions,
+  body: unknown,
+  namespace: string,
+  dryRun: boolean,
+): Promise<ObjectReply> {
+  const items = itemsOf(body);
+  const paths = located(items, namespace);
+  const results = await durable.transact(
+    (draft) =>
+      paths.map((path) => {
+        const key = { kind: path.kind.name, namespace: path.namespace, name: path.name };
+        const isThere = draft.get(key) !== undefined;
+        if (isThere) draft.delete(key);
+        return { ...key, result: isThere ? "deleted" : "not found" };
+      }),
+    { dryRun },
+  );
+  return { status: 200, body: { resourceVersion: String(durable.version), items: results } };
+}
+
+function itemsOf(body: unknown): readonly unknown[] {
+  if (isRecord(body) && body["kind"] === "List" && Array.isArray(body["items"])) return body["items"];
+  throw new ApiError(400, "BadRequest", "the body is no List");
+}
+
+function located(items: readonly unknown[], namespace: string): readonly NamedPath[] {
+  const paths = forEach(items, (item) => pathOf(item, namespace));
+  const seen = new Set<string>();
+  return forEach(paths, (path) => {
+    const text = `${path.kind.name}/${path.namespace}/${path.name}`;
+    if (seen.has(text)) throw new ApiError(400, "BadRequest", `${text} is in the list more than once`);
+    seen.add(text);
+    return path;
+  });
+}
+
+/** @throws ApiError 400 */
+function pathOf(item: unknown, defaultNamespace: string): NamedPath {
+  const { apiVersion, kind, metadata } = isRecord(item) ? item : {};
+  if (typeof apiVersion !== "string" || typeof kind !== "string")
+    throw new ApiError(400, "BadRequest", "apiVersion and kind are missing");
+  const row = kindOf({ apiVersion, kind });
+  const schema = row && configSchemas.find(({ name }) => name === row.name);
+  if (schema === undefined)
+    throw new ApiError(400, "BadRequest", `${apiVersion} ${kind} is no kind that is served here`);
+  const { name, namespace = defaultNamespace } = isRecord(metadata) ? metadata : {};
+  if (typeof name !== "string" || typeof namespace !== "string")
+    throw new ApiError(400, "BadRequest", `a ${kind} has no metadata.name`);
+  return { kind: schema, apiVersion, namespace: schema.namespaced ? namespace : "", name, isStatus: false };
+}
+
+function at(paths: readonly NamedPath[], index: number): NamedPath {
+  const path = paths[index];
+  if (path === undefined) throw new RangeError(`there is no item ${index}`);
+  return path;
+}
+
+/** What is wrong with any of them is told of all of them at once. */
+function forEach<Item, Result>(items: readonly Item[], work: (item: Item, index: number) => Result): readonly Result[] {
+  const failures: ApiError[] = [];
+  const causes: Cause[] = [];
+  const results = items.flatMap((item, index) => {
+    try {
+      return [work(item, index)];
+    } catch (error) {
+      const failure = error instanceof StoreError ? fromStore(error) : error;
+      if (!(failure instanceof ApiError)) throw failure;
+      failures.push(failure);
+      const own = failure.causes.length > 0 ? failure.causes : [{ field: "", message: failure.message }];
+      causes.push(
+        ...own.map(({ field, message }) => ({
+          field: `items[${index}]${field === "" ? "" : `.${field.replace(/^\./, "")}`}`,
+          message,
+        })),
+      );
+      return [];
+    }
+  });
+  const [first] = failures;
+  if (first === undefined) return results;
+  const text = failures.map(({ message }) => message).join("\n");
+  throw new ApiError(first.status, first.reason, text, causes);
+}

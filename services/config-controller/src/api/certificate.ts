@@ -1,0 +1,86 @@
+/** The certificate that the API is served with: from files, or from ca. */
+import { readFile } from "node:fs/promises";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { openLocalIssuer } from "@flotilla/auth";
+import { obtainServingCertificate } from "@flotilla/auth/serving";
+import { aborted, delay, type Logger } from "@flotilla/runtime";
+import type { ApiSettings } from "./api-settings.ts";
+
+export interface KeyPair {
+  readonly keyPem: string;
+  /** The certificate first, then those that lead to the root. */
+  readonly chainPem: string;
+}
+
+export interface CertificateOptions {
+  readonly settings: ApiSettings;
+  readonly log: Logger;
+  /** Called with the first one and with each that follows. */
+  readonly onCertificate: (keyPair: KeyPair) => void;
+  /** Undefined: all is well again. */
+  readonly onTrouble: (reason: string | undefined) => void;
+}
+
+/** The service account that ca knows this service by. */
+const serviceAccount = "flotilla-config-controller";
+const lookMs = 10_000;
+
+/** Runs until `stop`. */
+export async function followCertificate(options: CertificateOptions, stop: AbortSignal): Promise<void> {
+  const { apiCertFile, apiKeyFile } = options.settings;
+  if (apiCertFile !== undefined && apiKeyFile !== undefined) return followFiles(options, apiCertFile, apiKeyFile, stop);
+  return followCa(options, stop);
+}
+
+async function followFiles(
+  { log, onCertificate, onTrouble }: CertificateOptions,
+  certFile: string,
+  keyFile: string,
+  stop: AbortSignal,
+): Promise<void> {
+  for (let last = ""; !stop.aborted; ) {
+    try {
+      const [chainPem, keyPem] = await Promise.all([readFile(certFile, "utf8"), readFile(keyFile, "utf8")]);
+      if (chainPem + keyPem !== last) onCertificate({ chainPem, keyPem });
+      last = chainPem + keyPem;
+      onTrouble(undefined);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      log.warn("certificate of the api cannot be used, the one before stays", { certFile, keyFile, reason });
+      onTrouble(reason);
+    }
+    await delay(lookMs, stop);
+  }
+}
+
+async function followCa(
+  { settings, log, onCertificate, onTrouble }: CertificateOptions,
+  stop: AbortSignal,
+): Promise<void> {
+  const { caAddress, caServerName, caRootFile, workDir, namespace } = settings;
+  onTrouble(`waiting for ca at ${caAddress}`);
+  const service = `${serviceAccount}.${namespace}.svc`;
+  await using certificate = await obtainServingCertificate(
+    {
+      caAddress,
+      caServerName,
+      instance: `${hostname()}:${settings.apiPort}`,
+      rootFile: caRootFile ?? join(workDir, "root-cert.pem"),
+      token: () => ownToken(settings),
+      names: [service, "localhost"],
+      log,
+      onRenewed: onCertificate,
+    },
+    stop,
+  );
+  onCertificate(certificate.material);
+  onTrouble(undefined);
+  await aborted(stop);
+}
+
+/** From a file (in Kubernetes, a projected token), else from the local issuer. */
+async function ownToken({ tokenFile, workDir, namespace }: ApiSettings): Promise<string> {
+  if (tokenFile !== undefined) return (await readFile(tokenFile, "utf8")).trim();
+  return (await openLocalIssuer(workDir)).mintToken({ namespace, serviceAccount });
+}

@@ -1,0 +1,156 @@
+/** HTTPS with bounded bodies, answers as JSON or as lines without end, and a certificate that is replaced while connections stay open. */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer } from "node:https";
+import type { Caller } from "@flotilla/auth";
+import { type ListenOptions, type Logger, listen } from "@flotilla/runtime";
+import { ApiError, statusOf } from "./api-error.ts";
+import type { KeyPair } from "./certificate.ts";
+
+export interface ApiRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly query: URLSearchParams;
+  /** Without parameters, in lower case. */
+  readonly contentType: string;
+  readonly body: Uint8Array;
+  readonly caller: Caller;
+}
+
+export type ApiReply =
+  | { readonly status: number; readonly body: unknown; readonly warnings?: readonly string[] }
+  /** One line of JSON each, until `stop` fires or there are no more. */
+  | { readonly lines: (stop: AbortSignal) => AsyncIterable<unknown> };
+
+export interface ApiServerOptions extends ListenOptions {
+  readonly keyPair: KeyPair;
+  readonly log: Logger;
+  /** @throws ApiError */
+  readonly answer: (request: ApiRequest) => Promise<ApiReply>;
+}
+
+export interface ApiServer extends AsyncDisposable {
+  readonly port: number;
+  /** For connections from now on. @throws Error when the key does not fit */
+  reload(keyPair: KeyPair): void;
+}
+
+const maxBodyBytes = 8 * 1024 * 1024;
+
+/** @throws RuntimeError PORT_IN_USE, PORT_REFUSED */
+export async function serveApi(options: ApiServerOptions): Promise<ApiServer> {
+  const { keyPair, log, answer } = options;
+  const closing = new AbortController();
+  const server = createServer(contextOf(keyPair), (request, response) => {
+    respond(request, response, answer, closing.signal).catch((error: unknown) => {
+      log.error("request failed", { path: request.url, error });
+      if (response.headersSent) response.destroy();
+      else sendJson(response, 500, statusOf(new ApiError(500, "InternalError", "internal error")));
+    });
+  });
+  server.on("tlsClientError", (error, socket) =>
+    log.debug("handshake failed", { remoteAddress: socket.remoteAddress, reason: error.message }),
+  );
+  const port = await listen(server, options);
+  return {
+    port,
+    reload: (next) => server.setSecureContext(contextOf(next)),
+    [Symbol.asyncDispose]: async () => {
+      closing.abort();
+      const { promise, resolve } = Promise.withResolvers<void>();
+      server.close(() => resolve());
+      server.closeIdleConnections();
+      const timer = setTimeout(() => server.closeAllConnections(), 2_000);
+      await promise;
+      clearTimeout(timer);
+    },
+  };
+}
+
+async function respond(
+  request: IncomingMessage,
+  response: ServerResponse,
+  answer: ApiServerOptions["answer"],
+  closing: AbortSignal,
+): Promise<void> {
+  try {
+    const reply = await answer(await readRequest(request));
+    if ("lines" in reply) return await sendLines(response, reply.lines, closing);
+    for (const warning of reply.warnings ?? []) response.appendHeader("warning", `299 - ${quoted(warning)}`);
+    sendJson(response, reply.status, reply.body);
+  } catch (error) {
+    if (!(error instanceof ApiError) || response.headersSent) throw error;
+    if (error.status === 401) response.setHeader("www-authenticate", "Bearer");
+    if (error.status === 429) response.setHeader("retry-after", "1");
+    // What is left of a body that is too large is not read.
+    if (error.status === 413) response.setHeader("connection", "close");
+    sendJson(response, error.status, statusOf(error));
+  }
+}
+
+async function readRequest(request: IncomingMessage): Promise<ApiRequest> {
+  const url = new URL(request.url ?? "/", "https://api");
+  const body = await readBody(request);
+  const [contentType = ""] = (request.headers["content-type"] ?? "").toLowerCase().split(";", 1);
+  const metadata = new Map(Object.entries(request.headersDistinct).map(([name, values]) => [name, values ?? []]));
+  const { remoteAddress = "", remotePort } = request.socket;
+  const caller = {
+    metadata,
+    remoteAddress: `${remoteAddress.includes(":") ? `[${remoteAddress}]` : remoteAddress}:${remotePort}`,
+  };
+  return {
+    method: request.method ?? "GET",
+    path: url.pathname,
+    query: url.searchParams,
+    contentType: contentType.trim(),
+    body,
+    caller,
+  };
+}
+
+async function readBody(request: IncomingMessage): Promise<Uint8Array> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.byteLength;
+    if (size > maxBodyBytes)
+      throw new ApiError(413, "RequestEntityTooLarge", `the body is larger than ${maxBodyBytes} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+async function sendLines(
+  response: ServerResponse,
+  lines: (stop: AbortSignal) => AsyncIterable<unknown>,
+  closing: AbortSignal,
+): Promise<void> {
+  const gone = new AbortController();
+  response.once("close", () => gone.abort());
+  response.writeHead(200, { "content-type": "application/json" }).flushHeaders();
+  const stop = AbortSignal.any([gone.signal, closing]);
+  for await (const line of lines(stop)) {
+    if (!response.write(`${JSON.stringify(line)}\n`) && !stop.aborted)
+      await new Promise<void>((resolve) => {
+        response.once("drain", resolve);
+        stop.addEventListener("abort", () => resolve(), { once: true });
+      });
+    if (stop.aborted) break;
+  }
+  response.end();
+}
+
+function sendJson(response: ServerResponse, status: number, body: unknown): void {
+  const text = `${JSON.stringify(body)}\n`;
+  response.writeHead(status, { "content-type": "application/json", "content-length": Buffer.byteLength(text) });
+  response.end(text);
+}
+
+/** As a quoted string of a header: nothing that would end it or the line. */
+function quoted(text: string): string {
+  const plain = text.replaceAll(/[^\x20-\x7e]/g, "?").slice(0, 1_000);
+  return `"${plain.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`;
+}
+
+function contextOf({ keyPem, chainPem }: KeyPair) {
+  return { key: keyPem, cert: chainPem, minVersion: "TLSv1.2", honorCipherOrder: true } as const;
+}

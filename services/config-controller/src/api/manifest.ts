@@ -1,0 +1,121 @@
+/** Objects as the API shows them, and as it takes them. */
+import { createHash } from "node:crypto";
+import { apiVersionOf, kindNamed } from "@flotilla/kinds";
+import type { Config, KubeObject } from "@flotilla/model";
+import { configOf } from "@flotilla/registry/config";
+import { hasErrors, type Problem, problemText } from "@flotilla/validation";
+import { ApiError } from "./api-error.ts";
+import { metadataProblems } from "./metadata.ts";
+import type { ResourcePath } from "./resource-path.ts";
+
+/** In the version that was asked for, or that the kind is stored in. */
+export function manifestOf(config: Config, asked?: string): KubeObject {
+  const kind = kindNamed(config.key.kind);
+  const { namespace, name } = config.key;
+  const { labels, annotations, creationTimeMs, resourceVersion, generation } = config;
+  return {
+    apiVersion: asked ?? (kind === undefined ? "v1" : apiVersionOf(kind)),
+    kind: kind?.kind ?? config.key.kind,
+    metadata: {
+      name,
+      ...(namespace !== "" && { namespace }),
+      uid: uidOf(config),
+      ...(resourceVersion !== undefined && { resourceVersion }),
+      ...(generation !== undefined && { generation }),
+      creationTimestamp: new Date(creationTimeMs).toISOString().replace(/\.\d+Z$/, "Z"),
+      ...(Object.keys(labels).length > 0 && { labels }),
+      ...(Object.keys(annotations).length > 0 && { annotations }),
+    },
+    ...content(config),
+    ...(config.status !== undefined && { status: config.status }),
+  };
+}
+
+/** Kinds without a spec have their fields at the top. */
+function content({ key, spec }: Config): Readonly<Record<string, unknown>> {
+  return key.kind === "Secret" || key.kind === "ConfigMap" ? (spec as Record<string, unknown>) : { spec };
+}
+
+/** The same for the life of an object, and another when it is made anew. */
+function uidOf({ key: { kind, namespace, name }, creationTimeMs }: Config): string {
+  const text = createHash("sha256").update(`${kind}/${namespace}/${name}/${creationTimeMs}`).digest("hex");
+  return [
+    text.slice(0, 8),
+    text.slice(8, 12),
+    `5${text.slice(13, 16)}`,
+    `8${text.slice(17, 20)}`,
+    text.slice(20, 32),
+  ].join("-");
+}
+
+export type Validate = (object: KubeObject) => readonly Problem[];
+
+export interface Admitted {
+  readonly config: Config;
+  readonly warnings: readonly string[];
+}
+
+/** What was sent, judged as the webhook judges it. @throws ApiError 400, 422 with all causes */
+export function admit(body: unknown, path: ResourcePath, validate: Validate): Admitted {
+  const object = placed(body, path);
+  const problems = [...metadataProblems(object), ...validate(object)];
+  if (hasErrors(problems)) {
+    const causes = problems.filter(({ severity }) => severity === "error");
+    const what = `${path.kind.kind} ${JSON.stringify(object.metadata.name)} is invalid`;
+    throw new ApiError(
+      422,
+      "Invalid",
+      `${what}: ${causes.map(problemText).join("; ")}`,
+      causes.map(({ field, reason }) => ({ field, message: reason })),
+    );
+  }
+  const config = configOf(object);
+  if (config === undefined) throw new ApiError(400, "BadRequest", `${path.kind.kind} is no configuration`);
+  return { config, warnings: problems.map(problemText) };
+}
+
+/** What the path says is filled in where the object does not say it; it must not say otherwise. */
+function placed(body: unknown, { kind, apiVersion, namespace, name }: ResourcePath): KubeObject {
+  if (!isRecord(body)) throw new ApiError(400, "BadRequest", "the body is no object");
+  const { apiVersion: said = apiVersion, kind: saidKind = kind.kind, metadata = {} } = body;
+  if (said !== apiVersion || saidKind !== kind.kind)
+    throw new ApiError(
+      400,
+      "BadRequest",
+      `the body is a ${String(said)} ${String(saidKind)}, the path means ${apiVersion} ${kind.kind}`,
+    );
+  if (!isRecord(metadata)) throw new ApiError(400, "BadRequest", "metadata is no object");
+  const own = {
+    namespace: kind.namespaced ? (metadata["namespace"] ?? namespace) : "",
+    name: metadata["name"] ?? name,
+  };
+  if (kind.namespaced && own.namespace !== namespace)
+    throw new ApiError(
+      400,
+      "BadRequest",
+      `metadata.namespace ${JSON.stringify(own.namespace)} is not that of the path, ${JSON.stringify(namespace)}`,
+    );
+  if (name !== undefined && own.name !== name)
+    throw new ApiError(
+      400,
+      "BadRequest",
+      `metadata.name ${JSON.stringify(own.name)} is not that of the path, ${JSON.stringify(name)}`,
+    );
+  const { namespace: _, labels, annotations, ...rest } = metadata;
+  return {
+    ...body,
+    apiVersion,
+    kind: kind.kind,
+    metadata: {
+      ...rest,
+      name: own.name as string,
+      ...(kind.namespaced && { namespace: own.namespace as string }),
+      ...(labels != null && { labels: labels as Record<string, string> }),
+      ...(annotations != null && { annotations: annotations as Record<string, string> }),
+    },
+  };
+}
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,172 @@
+/** Which request is answered by what, after the caller has proven that it may ask. */
+import { type ConfigStore, StoreError } from "@flotilla/model";
+import { parse as parseYaml, YAMLParseError } from "yaml";
+import type { DurableStore } from "../store/durable/durable-store.ts";
+import type { Access } from "./access.ts";
+import { ApiError, fromStore } from "./api-error.ts";
+import { applyAll, deleteAll } from "./batch.ts";
+import { discoveryDocument } from "./discovery.ts";
+import type { EventHistory } from "./event-history.ts";
+import type { ApiReply, ApiRequest } from "./https-server.ts";
+import { type Objects, type PatchType, shown } from "./objects.ts";
+import { parseResourcePath, type ResourcePath } from "./resource-path.ts";
+import { parseSelection } from "./selection.ts";
+import type { Application } from "./server-side-apply.ts";
+import { watchEvents } from "./watch.ts";
+
+export interface RouterOptions {
+  readonly durable: DurableStore;
+  readonly objects: Objects;
+  readonly history: EventHistory;
+  /** All sources as one: what is in force. */
+  readonly inForce: ConfigStore;
+  readonly access: Access;
+  readonly maxWatches: number;
+  readonly version: string;
+}
+
+/** Beside the resources: several objects at once, and what is in force from whatever source. */
+const own = { apply: "/flotilla/v1/apply", delete: "/flotilla/v1/delete", inForce: "/flotilla/v1/in-force/" };
+const reading = ["GET", "HEAD"];
+const defaultTimeoutMs = 1_800_000;
+
+export function createRouter(options: RouterOptions): (request: ApiRequest) => Promise<ApiReply> {
+  let watches = 0;
+  const watch = (path: ResourcePath, query: URLSearchParams): ApiReply => {
+    if (watches >= options.maxWatches)
+      throw new ApiError(429, "TooManyRequests", `${watches} watches are open already`);
+    const watching = watchOptions(options, path, query);
+    return {
+      lines: async function* (stop) {
+        watches += 1;
+        try {
+          yield* watchEvents(watching, stop);
+        } finally {
+          watches -= 1;
+        }
+      },
+    };
+  };
+  return async (request) => {
+    try {
+      return await route(options, request, watch);
+    } catch (error) {
+      throw error instanceof StoreError ? fromStore(error) : error;
+    }
+  };
+}
+
+async function route(
+  options: RouterOptions,
+  request: ApiRequest,
+  watch: (path: ResourcePath, query: URLSearchParams) => ApiReply,
+): Promise<ApiReply> {
+  const { method, path, query, caller } = request;
+  const resource = parseResourcePath(path);
+  const inForceKind = path.startsWith(own.inForce) ? path.slice(own.inForce.length) : undefined;
+  const secrets = resource?.kind.name === "Secret" || inForceKind === "Secret";
+  await options.access(caller, { write: !reading.includes(method), secrets });
+  if (resource !== undefined) {
+    const isWatch = reading.includes(method) && ["1", "true"].includes(query.get("watch") ?? "");
+    return isWatch ? watch(resource, query) : answer(options, resource, request);
+  }
+  if (reading.includes(method)) {
+    if (inForceKind !== undefined) return listInForce(options.inForce, inForceKind, query);
+    const document = discoveryDocument(path, options.version);
+    if (document !== undefined) return { status: 200, body: document };
+  }
+  const namespace = query.get("namespace") ?? "default";
+  if (method === "POST" && path === own.apply)
+    return applyAll(options, bodyOf(request), { ...applicationOf(query), namespace }, isDryRun(query));
+  if (method === "POST" && path === own.delete) return deleteAll(options, bodyOf(request), namespace, isDryRun(query));
+  throw new ApiError(404, "NotFound", `the server could not find the requested resource ${path}`);
+}
+
+async function answer({ objects }: RouterOptions, path: ResourcePath, request: ApiRequest): Promise<ApiReply> {
+  const { method, query } = request;
+  const { name } = path;
+  const dryRun = isDryRun(query);
+  if (name === undefined) {
+    if (reading.includes(method)) return objects.list(path, query);
+    if (method === "POST") return objects.create(path, bodyOf(request), dryRun);
+    if (method === "DELETE") return objects.deleteCollection(path, query, dryRun);
+  } else {
+    if (reading.includes(method)) return objects.get(path, name);
+    if (method === "PUT") return objects.update(path, name, bodyOf(request), dryRun);
+    if (method === "PATCH") {
+      const patch = { type: patchType(request.contentType, path), body: bodyOf(request), ...applicationOf(query) };
+      return objects.patch(path, name, patch, dryRun);
+    }
+    if (method === "DELETE" && !path.isStatus)
+      return objects.delete(path, name, request.body.length === 0 ? {} : bodyOf(request), dryRun);
+  }
+  throw new ApiError(405, "MethodNotAllowed", `${method} is not for ${request.path}`);
+}
+
+async function listInForce(store: ConfigStore, kind: string, query: URLSearchParams): Promise<ApiReply> {
+  const configs = (await store.list(kind, query.get("namespace") ?? "")).filter(parseSelection(query));
+  const items = configs.map((config) => ({ object: shown(config), provenance: config.provenance }));
+  return { status: 200, body: { items } };
+}
+
+function watchOptions({ durable, history }: RouterOptions, path: ResourcePath, query: URLSearchParams) {
+  const { kind, namespace, apiVersion, name } = path;
+  const selects = parseSelection(query);
+  const timeoutSeconds = Number(query.get("timeoutSeconds") ?? Number.NaN);
+  return {
+    history,
+    version: () => durable.version,
+    present: () => durable.all(),
+    isWanted: (config: Parameters<typeof selects>[0]) =>
+      config.key.kind === kind.name &&
+      (namespace === "" || config.key.namespace === namespace) &&
+      (name === undefined || config.key.name === name) &&
+      selects(config),
+    show: (config: Parameters<typeof selects>[0]) => shown(config, apiVersion),
+    since: query.get("resourceVersion") ?? undefined,
+    timeoutMs: timeoutSeconds > 0 ? Math.min(timeoutSeconds * 1_000, defaultTimeoutMs) : defaultTimeoutMs,
+    bookmarks: ["1", "true"].includes(query.get("allowWatchBookmarks") ?? ""),
+    bookmark: (version: number) => ({ apiVersion, kind: kind.kind, metadata: { resourceVersion: String(version) } }),
+  };
+}
+
+/** @throws ApiError 400 */
+function bodyOf({ body, contentType }: ApiRequest): unknown {
+  const text = new TextDecoder().decode(body);
+  if (contentType === "application/vnd.kubernetes.protobuf")
+    throw new ApiError(415, "UnsupportedMediaType", "objects are taken as JSON or YAML");
+  try {
+    return contentType.endsWith("yaml") ? parseYaml(text) : JSON.parse(text);
+  } catch (error) {
+    if (!(error instanceof SyntaxError || error instanceof YAMLParseError)) throw error;
+    throw new ApiError(400, "BadRequest", `the body cannot be read: ${error.message}`);
+  }
+}
+
+/** Kinds of Kubernetes itself are patched by kubectl with strategic merge patches: what is stored of them here has no lists with keys. */
+function patchType(contentType: string, { kind }: ResourcePath): PatchType {
+  if (contentType === "application/json-patch+json") return "json";
+  if (contentType === "application/merge-patch+json") return "merge";
+  if (contentType.startsWith("application/apply-patch+")) return "apply";
+  if (contentType === "application/strategic-merge-patch+json" && kind.message === undefined) return "merge";
+  throw new ApiError(
+    415,
+    "UnsupportedMediaType",
+    `patches of ${kind.kind} are not taken as ${contentType || "nothing"}: use a merge patch, a JSON patch or apply`,
+  );
+}
+
+function applicationOf(query: URLSearchParams): Application {
+  const manager = query.get("fieldManager") ?? "unknown";
+  if (!/^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/.test(manager))
+    throw new ApiError(400, "BadRequest", `fieldManager ${JSON.stringify(manager)} is no name`);
+  return { manager, force: query.get("force") === "true" };
+}
+
+/** @throws ApiError 400 */
+function isDryRun(query: URLSearchParams): boolean {
+  const values = query.getAll("dryRun");
+  const wrong = values.find((value) => value !== "All" && value !== "");
+  if (wrong !== undefined) throw new ApiError(400, "BadRequest", `dryRun ${JSON.stringify(wrong)} is not All`);
+  return values.includes("All");
+}

@@ -1,0 +1,87 @@
+/** A watch: what is there or what happened since a version, then what happens, as lines of JSON. */
+import type { Config } from "@flotilla/model";
+import { delay, Wakeup } from "@flotilla/runtime";
+import { ApiError, statusOf } from "./api-error.ts";
+import type { EventHistory, StoreEvent } from "./event-history.ts";
+
+export interface WatchOptions {
+  readonly history: EventHistory;
+  /** Of the store as it is now. */
+  readonly version: () => number;
+  /** What is there now; told first to whoever names no version. */
+  readonly present: () => readonly Config[];
+  readonly isWanted: (config: Config) => boolean;
+  readonly show: (config: Config) => unknown;
+  /** As the query has it; undefined or "0": from what is there. */
+  readonly since: string | undefined;
+  readonly timeoutMs: number;
+  readonly bookmarks: boolean;
+  /** Says so from time to time, also when nothing happens. */
+  readonly bookmark: (version: number) => unknown;
+}
+
+/** A reader that falls further behind is told to begin anew. */
+const maxPending = 10_000;
+const bookmarkMs = 60_000;
+
+/** Ends when `stop` fires, the time is up, or the reader must list anew, which is the last event then. */
+export async function* watchEvents(options: WatchOptions, stop: AbortSignal): AsyncGenerator<unknown, void, undefined> {
+  const { history, version, present, isWanted, show, since, bookmarks } = options;
+  const wakeup = new Wakeup();
+  let pending: StoreEvent[] = [];
+  let isOverrun = false;
+  const end = history.onEvents((events) => {
+    pending.push(...events);
+    isOverrun ||= pending.length > maxPending;
+    if (isOverrun) pending = [];
+    wakeup.wake();
+  });
+  const ended = AbortSignal.any([stop, AbortSignal.timeout(options.timeoutMs)]);
+  const marks = bookmarks ? markEvery(wakeup, ended) : undefined;
+  try {
+    // No wait between here and the first look at `pending`: nothing is missed and nothing told twice.
+    const first = isFromNow(since)
+      ? present().map((config): StoreEvent => ({ version: version(), type: "ADDED", config }))
+      : history.after(parseVersion(since));
+    if (first === undefined) return yield expired();
+    pending = [...first];
+    let markedAtMs = performance.now();
+    while (!ended.aborted) {
+      const events = pending;
+      pending = [];
+      for (const { type, config } of events) if (isWanted(config)) yield { type, object: show(config) };
+      if (isOverrun) return yield expired();
+      if (bookmarks && performance.now() - markedAtMs >= bookmarkMs && pending.length === 0) {
+        markedAtMs = performance.now();
+        yield { type: "BOOKMARK", object: options.bookmark(version()) };
+      }
+      if (pending.length === 0) await wakeup.wait(ended);
+    }
+    // A client that goes on from here misses nothing and repeats nothing.
+    if (bookmarks && !stop.aborted) yield { type: "BOOKMARK", object: options.bookmark(version()) };
+  } finally {
+    end();
+    await marks;
+  }
+}
+
+async function markEvery(wakeup: Wakeup, stop: AbortSignal): Promise<void> {
+  while (!stop.aborted) {
+    await delay(bookmarkMs, stop);
+    wakeup.wake();
+  }
+}
+
+function isFromNow(since: string | undefined): boolean {
+  return since === undefined || since === "" || since === "0";
+}
+
+function parseVersion(since: string | undefined): number {
+  if (!/^\d+$/.test(since ?? ""))
+    throw new ApiError(400, "BadRequest", `resourceVersion ${JSON.stringify(since)} is none of this store`);
+  return Number(since);
+}
+
+function expired(): unknown {
+  return { type: "ERROR", object: statusOf(new ApiError(410, "Expired", "too old resource version: list again")) };
+}

@@ -1,0 +1,52 @@
+/** What was written over the API as a source of configuration: each transaction is one group. */
+import { type ConfigChange, type ConfigKeyText, configKeyText } from "@flotilla/model";
+import { Wakeup } from "@flotilla/runtime";
+import { withoutMemory } from "../api/server-side-apply.ts";
+import type { DurableStore } from "../store/durable/durable-store.ts";
+import type { Transaction } from "../store/durable/transaction.ts";
+import { configChangeOf } from "./config-change.ts";
+import type { ConfigGroup, ConfigSource } from "./config-source.ts";
+
+/** Written by kubectl for itself; as large as the object. */
+const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
+
+/** Transactions that come faster than they are published are joined: what waits is one change a key at most. */
+export function apiSource(durable: DurableStore, revision: string): ConfigSource {
+  return {
+    name: durable.store.name,
+    problems: () => [],
+    async *groups(stop): AsyncGenerator<ConfigGroup, void, undefined> {
+      const wakeup = new Wakeup();
+      const pending = new Map<ConfigKeyText, ConfigChange>();
+      let eventTimeMs = 0;
+      const note = ({ puts, deletes, timeMs }: Omit<Transaction, "version" | "id">): void => {
+        if (pending.size === 0) eventTimeMs = timeMs;
+        for (const config of puts) pending.set(configKeyText(config.key), changeOf(config, revision));
+        for (const key of deletes) pending.set(configKeyText(key), { type: "config", op: "delete", key });
+        wakeup.wake();
+      };
+      const end = durable.onCommit(note);
+      try {
+        note({ puts: durable.all(), deletes: [], timeMs: Date.now() });
+        for (let isFirst = true; !stop.aborted; isFirst = false) {
+          if (isFirst || pending.size > 0) {
+            const changes = [...pending.values()];
+            pending.clear();
+            yield { changes, eventTimeMs };
+          }
+          if (pending.size === 0) await wakeup.wait(stop);
+        }
+      } finally {
+        end();
+      }
+    },
+    [Symbol.asyncDispose]: async () => undefined,
+  };
+}
+
+/** Without what is of concern to those who write it alone. */
+function changeOf(config: Parameters<typeof configChangeOf>[0], revision: string): ConfigChange {
+  const { [lastApplied]: _, ...annotations } = withoutMemory(config.annotations);
+  const { source = "", location = "" } = config.provenance ?? {};
+  return configChangeOf({ ...config, annotations, provenance: { source, location } }, revision);
+}

@@ -42,6 +42,7 @@ function own(
       return { CA_HOST: "127.0.0.1", CA_PORT: String(ports.ca) };
     case "config-controller":
       return {
+        API_PORT: String(ports.api),
         ...(config !== undefined && { CONFIG_DIR: config }),
         ...(mesh !== undefined && { MESH_CONFIG_FILE: mesh }),
         ...(networks !== undefined && { MESH_NETWORKS_FILE: networks }),

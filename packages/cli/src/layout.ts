@@ -18,6 +18,8 @@ export interface Ports {
   readonly caHealth: number;
   readonly webhook: number;
   readonly webhookHealth: number;
+  /** 0: any free one, which config-controller tells. */
+  readonly api: number;
 }
 
 export const services = ["ca", "config-controller", "service-controller", "xds-server", "webhook"] as const;
@@ -38,13 +40,14 @@ export function portsFrom(first: number | undefined): Ports {
       caHealth: ca.health,
       webhook: webhook.https,
       webhookHealth: webhook.health,
+      api: configController.api,
     };
   }
   const [xds, xdsTls, http, xdsHealth, configHealth, serviceHealth, ca, caHealth, webhook, webhookHealth] = Array.from(
     { length: 10 },
     (_, i) => first + i,
   ) as [number, number, number, number, number, number, number, number, number, number];
-  return { xds, xdsTls, http, xdsHealth, configHealth, serviceHealth, ca, caHealth, webhook, webhookHealth };
+  return { xds, xdsTls, http, xdsHealth, configHealth, serviceHealth, ca, caHealth, webhook, webhookHealth, api: 0 };
 }
 
 export function healthPort(service: ServiceName, ports: Ports): number {

@@ -4,7 +4,7 @@
  * and 15090 (agent and statistics), 15053 (DNS).
  */
 export const defaultPorts = {
-  configController: { health: 15024 },
+  configController: { health: 15024, api: 15028 },
   serviceController: { health: 15025 },
   xdsServer: {
     /** xDS without TLS. */

@@ -99,7 +99,7 @@ export const settings = {
   }),
   serverAccounts: list({
     env: "CA_SERVER_ACCOUNTS",
-    default: ["flotilla-nats", "flotilla-redis"],
+    default: ["flotilla-nats", "flotilla-redis", "flotilla-config-controller"],
     sentence: "Service accounts there that get a certificate with the DNS names of the Service of their own name.",
   }),
   defaultTtlMs: duration({

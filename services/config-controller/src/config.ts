@@ -1,5 +1,6 @@
 /** The settings of config-controller. */
 import { defaultPorts, duration, flag, list, oneOf, port, type SettingsOf, text } from "@flotilla/runtime";
+import { apiSettings } from "./api/api-settings.ts";
 
 export const settings = {
   logLevel: oneOf({
@@ -86,6 +87,7 @@ export const settings = {
     default: undefined,
     sentence: "File of the MeshNetworks; followed while running.",
   }),
+  ...apiSettings,
 } as const;
 
 export type Settings = SettingsOf<typeof settings>;

@@ -11,6 +11,7 @@ import type { SourceProblem } from "@flotilla/sources";
 import manifest from "../package.json" with { type: "json" };
 import { AggregateStore } from "./aggregate/aggregate-store.ts";
 import { mergeSources } from "./aggregate/merge-sources.ts";
+import { openApiStore, runApi } from "./api/run-api.ts";
 import { type Settings, settings } from "./config.ts";
 import { listProblems } from "./debug/problems.ts";
 import { problemReporter } from "./debug/report-problems.ts";
@@ -50,12 +51,17 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
   await using opened = new AsyncDisposableStack();
 
   let report = (): void => undefined;
-  const sources: readonly ConfigSource[] = await openSources(config, log, () => report());
+  const durable = await openApiStore(config, { bus, seal, log }, stop);
+  const sources: readonly ConfigSource[] = await openSources(config, log, () => report(), durable);
   for (const source of sources) opened.use(source);
-  const store = new AggregateStore(sources.map((source) => source.name));
+  const order = sources.map((source) => source.name);
+  const store = new AggregateStore(order, () => report());
   const problems = () => listProblems(sources, store);
   const tell = problemReporter(problems, metrics.refused, log);
-  report = () => health.setCondition("refused", refusalText(tell()));
+  report = () => {
+    health.setCondition("refused", refusalText(tell()));
+    metrics.conflicts.set(store.conflicts().length);
+  };
   health.route(
     "GET",
     "/debug/problems",
@@ -72,7 +78,12 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
   const options = { publisher, metrics, log, canSeal: seal !== undefined, nowMs: Date.now, onReady };
   const onRepaired = (count: number) => metrics.publishedAgain.add(count);
   const attesting = { publisher, everyMs: config.digestIntervalMs, log, nowMs: Date.now, onRepaired };
-  await Promise.all([publishChanges(mergeSources(sources, store, stop), options, stop), attestEvery(attesting, stop)]);
+  const api = durable && runApi({ settings: config, durable, view: store, order, health, log }, stop);
+  await Promise.all([
+    publishChanges(mergeSources(sources, store, stop), options, stop),
+    attestEvery(attesting, stop),
+    api,
+  ]);
 }
 
 async function readSeal({ sealKeyFile }: Settings, health: Health): Promise<Seal | undefined> {

@@ -4,6 +4,7 @@ import type { Counter, Gauge, Histogram, Metrics } from "@flotilla/runtime";
 export interface ConfigMetrics {
   readonly objects: Gauge<"kind">;
   readonly refused: Gauge;
+  readonly conflicts: Gauge;
   /** Of the stream: what it did not hold as it was published. */
   readonly publishedAgain: Counter;
   readonly published: Counter<"op">;
@@ -18,6 +19,10 @@ export function declareMetrics(metrics: Metrics): ConfigMetrics {
       labels: ["kind"],
     }),
     refused: metrics.gauge({ name: "flotilla_config_refused", help: "Objects and files that are refused now." }),
+    conflicts: metrics.gauge({
+      name: "flotilla_config_conflicts",
+      help: "Objects that more than one source has: the first source wins.",
+    }),
     publishedAgain: metrics.counter({
       name: "flotilla_stream_repairs_total",
       help: "Changes that the stream did not hold as they were published, and that were published again.",

@@ -24,10 +24,12 @@ export class AggregateStore {
   /** Keys that more than one source has. */
   readonly #doubled = new Map<ConfigKeyText, ConfigKey>();
   readonly #discovery = new DiscoveryFilter();
+  readonly #onConflicts: () => void;
 
-  /** Names of the sources, the one that wins first. */
-  constructor(order: readonly string[]) {
+  /** Names of the sources, the one that wins first. `onConflicts`: told when `conflicts` may give something else. */
+  constructor(order: readonly string[], onConflicts: () => void = () => undefined) {
     this.#tables = new Map(order.map((source) => [source, new ConfigTable()]));
+    this.#onConflicts = onConflicts;
   }
 
   /** What one source has in force, seen or hidden by another. */
@@ -40,14 +42,25 @@ export class AggregateStore {
   /** The changes of one source → what they change in the view. `eventTimeMs`: when the source changed. */
   apply(source: string, changes: readonly ConfigChange[], eventTimeMs?: number): readonly ConfigChange[] {
     const table = this.tableOf(source);
+    let isDoubled = false;
     const effects = changes.flatMap((change) => {
       const before = this.get(change.key);
       if (change.op === "put") table.put(change.value, eventTimeMs);
       else table.delete(change.key);
-      this.#noteHolders(change.key);
+      isDoubled = this.#noteHolders(change.key) || isDoubled;
       return effect(change.key, before, this.get(change.key));
     });
+    if (isDoubled) this.#onConflicts();
     return this.#discovery.apply(effects);
+  }
+
+  /** The first source before this one that has the object too, and so hides it. */
+  hiddenBy(source: string, key: ConfigKey): string | undefined {
+    for (const [name, table] of this.#tables) {
+      if (name === source) return undefined;
+      if (table.has(key)) return name;
+    }
+    return undefined;
   }
 
   get(key: ConfigKey): Config | undefined {
@@ -97,9 +110,11 @@ export class AggregateStore {
     return [...this.#tables].filter(([, table]) => table.has(key)).map(([source]) => source);
   }
 
-  #noteHolders(key: ConfigKey): void {
-    if (this.#holders(key).length > 1) this.#doubled.set(configKeyText(key), key);
-    else this.#doubled.delete(configKeyText(key));
+  /** True when it is, or was, in more than one source. */
+  #noteHolders(key: ConfigKey): boolean {
+    if (this.#holders(key).length <= 1) return this.#doubled.delete(configKeyText(key));
+    this.#doubled.set(configKeyText(key), key);
+    return true;
   }
 
   #isHidden(key: ConfigKey, source: string): boolean {

@@ -27,7 +27,7 @@ export const apiSettings = {
   apiJwtRule: text({
     env: "API_JWT_RULE",
     default: undefined,
-    sentence: "Another issuer whose tokens the API takes, as JSON: issuer, audiences, jwksUri.",
+    sentence: "Another issuer whose tokens the API takes, as JSON: issuer, jwksUri or jwksFile.",
   }),
   apiMaxObjects: integer({
     env: "API_MAX_OBJECTS",

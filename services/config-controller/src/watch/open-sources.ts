@@ -4,7 +4,9 @@ import type { Config } from "@flotilla/model";
 import { meshConfigOf, meshNetworksOf } from "@flotilla/registry/config";
 import type { Logger } from "@flotilla/runtime";
 import type { Settings } from "../config.ts";
+import type { DurableStore } from "../store/durable/durable-store.ts";
 import { configAdmission } from "./admission.ts";
+import { apiSource } from "./api-source.ts";
 import type { ConfigSource } from "./config-source.ts";
 import { configDirectory } from "./directory-source.ts";
 import { kubernetesConfig } from "./kubernetes/kubernetes-source.ts";
@@ -14,6 +16,7 @@ export async function openSources(
   settings: Settings,
   log: Logger,
   onProblems: () => void,
+  durable?: DurableStore,
 ): Promise<readonly ConfigSource[]> {
   const { configDir, meshConfigFile, meshNetworksFile, revision } = settings;
   const checkMesh = await loadMeshCheck(meshConfigFile ?? meshNetworksFile);
@@ -24,6 +27,7 @@ export async function openSources(
   return [
     ...directory,
     ...(await kubernetes(settings, log, onProblems)),
+    ...(durable === undefined ? [] : [apiSource(durable, revision)]),
     meshDocument({ name: "mesh", path: meshConfigFile, toConfig: meshConfigOf, check: checkMesh, onProblems }),
     meshDocument({ name: "networks", path: meshNetworksFile, toConfig: meshNetworksOf, check: checkMesh, onProblems }),
   ];

@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { Transaction } from "../store/durable/transaction.ts";
+import { openTestApi, virtualService } from "./api.fixture.ts";
+
+const url = "/flotilla/v1/apply?fieldManager=cli&namespace=shop";
+const list = (...items: readonly object[]) => ({ apiVersion: "v1", kind: "List", items });
+
+describe("several objects at once", () => {
+  it("are one transaction, also when they go", async () => {
+    await using api = await openTestApi();
+    const told: Transaction[] = [];
+    api.durable.onCommit((transaction) => told.push(transaction));
+    const sidecar = {
+      apiVersion: "networking.istio.io/v1",
+      kind: "Sidecar",
+      metadata: { name: "s" },
+      spec: { egress: [{ hosts: ["*/*"] }] },
+    };
+    const first = await api.call("POST", url, list(virtualService("a", "a"), virtualService("b", "b"), sidecar));
+    assert.deepEqual(results(first.body), ["created a", "created b", "created s"]);
+    const again = await api.call("POST", url, list(virtualService("a", "a"), virtualService("b", "c")));
+    assert.deepEqual(results(again.body), ["unchanged a", "configured b"]);
+    const gone = await api.call(
+      "POST",
+      "/flotilla/v1/delete?namespace=shop",
+      list(sidecar, virtualService("a", "a"), virtualService("x", "x")),
+    );
+    assert.deepEqual(
+      gone.body.items.map(({ name, result }: { name: string; result: string }) => `${result} ${name}`),
+      ["deleted s", "deleted a", "not found x"],
+    );
+    assert.deepEqual(
+      told.map(({ puts, deletes }) => [puts.length, deletes.length]),
+      [
+        [3, 0],
+        [1, 0],
+        [0, 2],
+      ],
+    );
+  });
+
+  it("are refused together, with what is wrong with each", async () => {
+    await using api = await openTestApi();
+    const wrong = { ...virtualService("b", "b"), spec: { hosts: 5 } };
+    const refused = await api.call("POST", url, list(virtualService("a", "a"), wrong, virtualService("C", "c")));
+    assert.equal(refused.status, 422);
+    const fields = refused.body.details.causes.map(({ field }: { field: string }) => field);
+    assert.deepEqual(fields, ["items[1].spec.hosts", "items[2].metadata.name"]);
+    assert.equal(api.durable.version, 0);
+    const unknown = await api.call(
+      "POST",
+      url,
+      list({ apiVersion: "apps/v1", kind: "Deployment", metadata: { name: "d" } }),
+    );
+    assert.match(unknown.body.message, /apps\/v1 Deployment is no kind that is served here/);
+    assert.match(
+      (await api.call("POST", url, list(virtualService("a", "a"), virtualService("a", "a")))).body.message,
+      /more than once/,
+    );
+    assert.equal((await api.call("POST", url, virtualService("a", "a"))).status, 400);
+    assert.equal((await api.call("POST", `${url}&dryRun=All`, list(virtualService("a", "a")))).status, 200);
+    assert.equal(api.durable.version, 0);
+  });
+});
+
+function results(body: {
+  readonly items: readonly {
+    readonly result: string;
+    readonly object: { readonly metadata: { readonly name: string } };
+  }[];
+}): readonly string[] {
+  return body.items.map(({ result, object }) => `${result} ${object.metadata.name}`);
+}

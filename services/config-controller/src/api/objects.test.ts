@@ -1,0 +1,146 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { openTestApi, root, virtualService } from "./api.fixture.ts";
+
+const collection = `${root}/virtualservices`;
+
+describe("objects over the API", () => {
+  it("are created, read, listed, updated with their version, and deleted", async () => {
+    await using api = await openTestApi();
+    const made = await api.call("POST", collection, virtualService("web", "one"));
+    assert.equal(made.status, 201);
+    const { uid, resourceVersion, generation, creationTimestamp } = made.body.metadata;
+    assert.match(uid, /^[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}$/);
+    assert.equal(generation, 1);
+    assert.match(creationTimestamp, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
+    assert.deepEqual((await api.call("GET", `${collection}/web`)).body, made.body);
+    assert.equal((await api.call("POST", collection, virtualService("web", "two"))).body.reason, "AlreadyExists");
+
+    const next = { ...made.body, spec: virtualService("web", "two").spec };
+    const updated = await api.call("PUT", `${collection}/web`, next);
+    assert.equal(updated.body.metadata.generation, 2);
+    assert.equal(updated.body.metadata.uid, uid);
+    const late = await api.call("PUT", `${collection}/web`, { ...next, spec: virtualService("web", "three").spec });
+    assert.deepEqual([late.status, late.body.reason], [409, "Conflict"]);
+
+    await api.call("POST", collection, virtualService("api", "api", { labels: { tier: "back" } }));
+    const list = (await api.call("GET", collection)).body;
+    assert.deepEqual([list.kind, list.metadata.resourceVersion], ["VirtualServiceList", "3"]);
+    assert.deepEqual(
+      list.items.map((item: { metadata: { name: string } }) => item.metadata.name),
+      ["api", "web"],
+    );
+    assert.equal((await api.call("GET", `${collection}?labelSelector=tier%3Dback`)).body.items.length, 1);
+    assert.equal((await api.call("GET", `${collection}?labelSelector=tier notin (back)`)).body.items.length, 1);
+    assert.equal((await api.call("GET", `${collection}?fieldSelector=metadata.name%3Dweb`)).body.items.length, 1);
+    assert.equal((await api.call("GET", `${collection}?fieldSelector=spec.x%3Dy`)).status, 400);
+    assert.equal(
+      (await api.call("GET", "/apis/networking.istio.io/v1beta1/virtualservices")).body.items[0].apiVersion,
+      "networking.istio.io/v1beta1",
+    );
+
+    const wrongVersion = { preconditions: { resourceVersion } };
+    assert.equal((await api.call("DELETE", `${collection}/web`, wrongVersion)).status, 409);
+    assert.equal((await api.call("DELETE", `${collection}/web`, { preconditions: { uid } })).body.status, "Success");
+    assert.equal((await api.call("DELETE", `${collection}/web`)).body.reason, "NotFound");
+    assert.equal((await api.call("DELETE", collection)).body.items.length, 1);
+    assert.deepEqual((await api.call("GET", collection)).body.items, []);
+  });
+
+  it("are refused with all their fields, and the last good version stays", async () => {
+    await using api = await openTestApi();
+    const made = await api.call("POST", collection, virtualService("web", "one"));
+    const wrong = { ...made.body, spec: { hosts: "one", htp: [] } };
+    const refused = await api.call("PUT", `${collection}/web`, wrong);
+    assert.deepEqual([refused.status, refused.body.reason], [422, "Invalid"]);
+    const fields = refused.body.details.causes.map(({ field }: { field: string }) => field);
+    assert.deepEqual(fields.sort(), ["spec.hosts", "spec.htp"]);
+    assert.deepEqual((await api.call("GET", `${collection}/web`)).body, made.body);
+    const bad: readonly (readonly [object, string])[] = [
+      [virtualService("Web_1", "one"), "metadata.name"],
+      [virtualService("x", "one", { labels: { "a b": "c" } }), "metadata.labels[a b]"],
+      [virtualService("x", "one", { labels: { a: "not a label's value" } }), "metadata.labels[a]"],
+      [virtualService("x", "one", { annotations: { a: 5 } }), "metadata.annotations[a]"],
+    ];
+    for (const [object, field] of bad) {
+      const { status, body } = await api.call("POST", collection, object);
+      assert.deepEqual([status, body.details.causes[0].field], [422, field]);
+    }
+    assert.equal((await api.call("POST", collection, "{")).status, 400);
+    assert.equal((await api.call("POST", collection, [])).status, 400);
+    assert.equal((await api.call("POST", collection, { ...virtualService("x", "one"), kind: "Gateway" })).status, 400);
+    assert.equal((await api.call("POST", collection, virtualService("x", "one", { namespace: "bank" }))).status, 400);
+    assert.equal((await api.call("PUT", `${collection}/y`, virtualService("x", "one"))).status, 400);
+    assert.equal((await api.call("GET", "/apis/apps/v1/namespaces/shop/deployments")).status, 404);
+    assert.equal(api.durable.version, 1);
+  });
+
+  it("a dry run judges and changes nothing", async () => {
+    await using api = await openTestApi();
+    const tried = await api.call("POST", `${collection}?dryRun=All`, virtualService("web", "one"));
+    assert.equal(tried.status, 201);
+    assert.equal((await api.call("POST", `${collection}?dryRun=All`, virtualService("Web", "one"))).status, 422);
+    assert.equal((await api.call("POST", `${collection}?dryRun=Some`, virtualService("web", "one"))).status, 400);
+    assert.equal((await api.call("GET", `${collection}/web`)).status, 404);
+  });
+
+  it("names are made up where one asks for that, and YAML is taken", async () => {
+    await using api = await openTestApi();
+    const yaml =
+      "metadata: {generateName: web-, namespace: shop}\nspec: {hosts: [a], http: [{route: [{destination: {host: a}}]}]}\n";
+    const made = await api.call("POST", collection, yaml, "application/yaml");
+    assert.equal(made.body.metadata.name, "web-x7");
+    assert.equal(made.body.kind, "VirtualService");
+  });
+
+  it("the status is written by itself", async () => {
+    await using api = await openTestApi();
+    const made = await api.call("POST", collection, {
+      ...virtualService("web", "one"),
+      status: { observedGeneration: "7" },
+    });
+    assert.equal(made.body.status, undefined);
+    const status = { conditions: [{ type: "Reconciled", status: "True" }] };
+    const told = await api.call("PUT", `${collection}/web/status`, {
+      ...made.body,
+      spec: virtualService("web", "x").spec,
+      status,
+    });
+    assert.deepEqual(told.body.status, status);
+    assert.deepEqual(told.body.spec.hosts, ["one"]);
+    assert.equal(told.body.metadata.generation, 1);
+  });
+
+  it("what another source has stays in force, and the writer is told", async () => {
+    await using api = await openTestApi();
+    const key = { kind: "VirtualService", namespace: "shop", name: "web" };
+    const provenance = { source: "file:mesh", location: "mesh/web.yaml:1" };
+    api.files.put({ key, labels: {}, annotations: {}, creationTimeMs: 0, spec: { hosts: ["file"] }, provenance });
+    const made = await api.call("POST", collection, virtualService("web", "one"));
+    assert.deepEqual(made.warnings, ["VirtualService shop/web is stored, but that of file:mesh is in force"]);
+    await api.call("POST", collection, virtualService("other", "other"));
+    const { items } = (await api.call("GET", "/flotilla/v1/in-force/VirtualService?namespace=shop")).body;
+    const told = items.map(
+      (item: { object: { metadata: { name: string } }; provenance: { source: string } }) =>
+        `${item.object.metadata.name} ${item.provenance.source}`,
+    );
+    assert.deepEqual(told, ["other api", "web file:mesh"]);
+  });
+});
+
+describe("discovery", () => {
+  it("names what is served, and answers for it", async () => {
+    await using api = await openTestApi();
+    const { groups } = (await api.call("GET", "/apis")).body;
+    const networking = groups.find(({ name }: { name: string }) => name === "networking.istio.io");
+    assert.equal(networking.preferredVersion.groupVersion, "networking.istio.io/v1");
+    for (const path of ["/api/v1", "/apis/networking.istio.io/v1", "/apis/gateway.networking.k8s.io/v1"]) {
+      const { resources } = (await api.call("GET", path)).body;
+      assert.ok(resources.length > 0, path);
+      for (const { name } of resources.filter((one: { name: string }) => !one.name.includes("/")))
+        assert.equal((await api.call("GET", `${path}/${name}`)).status, 200, `${path}/${name}`);
+    }
+    assert.equal((await api.call("GET", "/openapi/v3/apis/networking.istio.io/v1")).status, 200);
+    assert.equal((await api.call("GET", "/apis/apps/v1")).status, 404);
+  });
+});

@@ -1,0 +1,132 @@
+/** The API for meshes without Kubernetes: its store on the bus, and its server once there is a certificate. */
+import { randomUUID } from "node:crypto";
+import { firstOf, jwtAuthenticator, localIssuerRule, parseJwtRule } from "@flotilla/auth";
+import type { Bus, Seal } from "@flotilla/bus";
+import { type ConfigStore, StoreError } from "@flotilla/model";
+import { delay, forOwnHost, type Health, type Logger, orAborted } from "@flotilla/runtime";
+import { createValidator } from "@flotilla/validation";
+import manifest from "../../package.json" with { type: "json" };
+import type { AggregateStore } from "../aggregate/aggregate-store.ts";
+import { type DurableStore, openDurableStore } from "../store/durable/durable-store.ts";
+import { layeredStore } from "../store/layered-store.ts";
+import { readOnlyStore } from "../store/source-store.ts";
+import { createAccess } from "./access.ts";
+import type { ApiSettings } from "./api-settings.ts";
+import { followCertificate, type KeyPair } from "./certificate.ts";
+import { EventHistory } from "./event-history.ts";
+import { type ApiServer, serveApi } from "./https-server.ts";
+import { Objects } from "./objects.ts";
+import { createRouter } from "./router.ts";
+
+/** Whom problems and provenance name. */
+const storeName = "api";
+const bucket = "config";
+/** What a message has beside its payload. */
+const headerBytes = 1_024;
+const keptEvents = 10_000;
+const retryMs = 1_000;
+
+/** Undefined when there is to be no API. Waits for a bus that is away. Rejects with the reason of `stop`. */
+export async function openApiStore(
+  { apiPort, apiMaxObjects, apiMaxWaiting }: ApiSettings,
+  { bus, seal, log }: { readonly bus: Bus; readonly seal: Seal | undefined; readonly log: Logger },
+  stop: AbortSignal,
+): Promise<DurableStore | undefined> {
+  if (apiPort === undefined) return undefined;
+  const values = await orAborted(bus.keyValue(bucket), stop);
+  for (;;) {
+    try {
+      const bounds = {
+        maxBytes: bus.maxMessageBytes - headerBytes,
+        maxObjects: apiMaxObjects,
+        maxWaiting: apiMaxWaiting,
+      };
+      const clock = { nowMs: Date.now, random: Math.random };
+      return await orAborted(openDurableStore({ name: storeName, values, seal, log, ...bounds, ...clock }), stop);
+    } catch (error) {
+      if (!(error instanceof StoreError && error.code === "STORE_AWAY")) throw error;
+      log.warn("what was written over the api cannot be read, trying again", { error });
+      await delay(retryMs, stop);
+    }
+  }
+}
+
+export interface ApiOptions {
+  readonly settings: ApiSettings;
+  readonly durable: DurableStore;
+  readonly view: AggregateStore;
+  /** Names of the sources in the view, the one that wins first. */
+  readonly order: readonly string[];
+  readonly health: Health;
+  readonly log: Logger;
+}
+
+/** Runs until `stop`. */
+export async function runApi(options: ApiOptions, stop: AbortSignal): Promise<void> {
+  const { durable, log } = options;
+  const ended = new AbortController();
+  const running = AbortSignal.any([stop, ended.signal]);
+  try {
+    await Promise.all([durable.follow(running), serve({ ...options, log: log.child({ part: "api" }) }, running)]);
+  } finally {
+    ended.abort();
+  }
+}
+
+async function serve(options: ApiOptions, stop: AbortSignal): Promise<void> {
+  const { settings, durable, health, log } = options;
+  using history = new EventHistory(durable, keptEvents);
+  const answer = createAnswer(options, history);
+  const { promise: first, resolve } = Promise.withResolvers<KeyPair>();
+  let [newest, server]: [KeyPair | undefined, ApiServer | undefined] = [undefined, undefined];
+  let url: string | undefined;
+  health.route(
+    "GET",
+    "/debug/api",
+    forOwnHost(true, () => ({ json: { url: url ?? null } })),
+  );
+  const onCertificate = (keyPair: KeyPair): void => {
+    newest = keyPair;
+    server?.reload(keyPair);
+    resolve(keyPair);
+  };
+  const onTrouble = (reason: string | undefined) => health.setCondition("api", reason);
+  const following = followCertificate({ settings, log, onCertificate, onTrouble }, stop);
+  const serving = async (): Promise<void> => {
+    const keyPair = await orAborted(first, stop);
+    const at = { host: settings.apiHost, port: settings.apiPort ?? 0, setting: "API_PORT" };
+    await using open = await serveApi({ ...at, keyPair: newest ?? keyPair, log, answer });
+    server = open;
+    url = `https://localhost:${open.port}`;
+    log.info("api open", { url });
+    await following;
+  };
+  await Promise.all([serving(), following]);
+}
+
+function createAnswer({ settings, durable, view, order, log }: ApiOptions, history: EventHistory) {
+  const validate = createValidator();
+  const objects = new Objects({
+    durable,
+    validate: (object) => validate({ ...object }),
+    hiddenBy: (key) => view.hiddenBy(storeName, key),
+    randomName: () => randomUUID().slice(0, 5),
+  });
+  const stores = order.map(
+    (name): ConfigStore => (name === storeName ? durable.store : readOnlyStore(name, view.tableOf(name))),
+  );
+  const { apiWriters: writers, apiReaders: readers, apiMaxWatches: maxWatches } = settings;
+  const access = createAccess({ authenticator: authenticatorOf(settings, log), writers, readers, log });
+  const inForce = layeredStore("in force", stores);
+  return createRouter({ durable, objects, history, inForce, access, maxWatches, version: manifest.version });
+}
+
+function authenticatorOf({ workDir, apiAudience, apiJwtRule }: ApiSettings, log: Logger) {
+  const rules = [
+    localIssuerRule(workDir, [apiAudience]),
+    ...(apiJwtRule === undefined ? [] : [{ ...parseJwtRule(apiJwtRule), audiences: [apiAudience] }]),
+  ];
+  // Callers are known by their service accounts here: the trust domain has no part in it.
+  const common = { trustDomain: () => "cluster.local", nowMs: Date.now, log };
+  return firstOf(rules.map((rule) => jwtAuthenticator({ rule, ...common })));
+}

@@ -13,24 +13,33 @@ export interface DutyLease {
   release(): Promise<void>;
 }
 
-export interface DutyLeaseOptions {
+export interface ClusterLeaseOptions {
   /** One of `duties`. */
   readonly name: string;
   readonly candidate: Candidate;
-  /** Undefined where there is no cluster. */
-  readonly cluster: { readonly api: KubeApi; readonly namespace: string } | undefined;
-  readonly bus: Bus;
+  readonly api: KubeApi;
+  /** Of the control plane. */
+  readonly namespace: string;
   /** As istiod's, unless told otherwise. */
   readonly ttlMs?: number;
 }
 
-const usualTtlMs = 30_000;
+export interface DutyLeaseOptions extends Pick<ClusterLeaseOptions, "name" | "candidate" | "ttlMs"> {
+  /** Undefined where there is no cluster. */
+  readonly cluster: Pick<ClusterLeaseOptions, "api" | "namespace"> | undefined;
+  readonly bus: Bus;
+}
 
-export async function dutyLease(options: DutyLeaseOptions): Promise<DutyLease> {
-  const { name, candidate, cluster, bus, ttlMs = usualTtlMs } = options;
-  const nowMs = () => performance.now();
-  if (cluster !== undefined)
-    return new KubernetesLease({ ...cluster, name, candidate, ttlMs, nowMs, wallClockMs: Date.now });
-  const values = await bus.keyValue("duties", { ttlMs });
-  return new Lease({ values, key: name, holder: candidate.holder, ttlMs, nowMs });
+const usualTtlMs = 30_000;
+const nowMs = () => performance.now();
+
+/** For a duty that only a cluster has. */
+export function leaseOfCluster({ ttlMs = usualTtlMs, ...options }: ClusterLeaseOptions): DutyLease {
+  return new KubernetesLease({ ...options, ttlMs, nowMs, wallClockMs: Date.now });
+}
+
+export async function dutyLease({ name, candidate, cluster, bus, ttlMs }: DutyLeaseOptions): Promise<DutyLease> {
+  if (cluster !== undefined) return leaseOfCluster({ ...cluster, name, candidate, ...(ttlMs && { ttlMs }) });
+  const values = await bus.keyValue("duties", { ttlMs: ttlMs ?? usualTtlMs });
+  return new Lease({ values, key: name, holder: candidate.holder, ttlMs: ttlMs ?? usualTtlMs, nowMs });
 }

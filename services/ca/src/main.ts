@@ -16,16 +16,15 @@ import {
   serveHealth,
 } from "@flotilla/runtime";
 import manifest from "../package.json" with { type: "json" };
-import { type Config, parseConfig } from "./config.ts";
-import { type Cluster, delegateOf, openCluster } from "./kubernetes/cluster.ts";
-import { RootConfigMaps } from "./kubernetes/root-config-maps.ts";
+import { parseConfig } from "./config.ts";
+import { delegateOf, openCluster } from "./kubernetes/cluster.ts";
+import { distributeRoots } from "./kubernetes/distribute-roots.ts";
 import { followMesh } from "./mesh/follow-mesh.ts";
 import { MeshTrust } from "./mesh/mesh-trust.ts";
 import type { SigningMaterial } from "./roots/material.ts";
 import type { MaterialSource } from "./roots/material-source.ts";
 import { writeRootFile } from "./roots/root-file.ts";
 import { diskStore } from "./roots/self-signed-store.ts";
-import type { ActiveMaterial } from "./rotation/active-material.ts";
 import { createRoots } from "./rotation/create-roots.ts";
 import type { Rotation } from "./rotation/rotation.ts";
 import { createIssuer } from "./serve/create-issuer.ts";
@@ -115,16 +114,14 @@ export async function main(env: NodeJS.ProcessEnv, stop: AbortSignal, options: M
   health.markReady();
   log.info("certificates are issued", { host: config.host, port: tls.port, rootFile: config.rootFile });
   options.onReady?.({ grpc: tls.port, health: health.port });
-  const maps = cluster === undefined ? [] : configMaps(config, { cluster, active, rotation, log });
-  const writing = maps.map((map) => map.run(stop));
-  await Promise.all([mesh.following, source.follow(stop), renewByHalf(ownTtlMs, renew, stop), ...writing]);
-}
-
-interface Writing {
-  readonly cluster: Cluster;
-  readonly active: ActiveMaterial;
-  readonly rotation: Rotation;
-  readonly log: Logger;
+  const distributing =
+    cluster === undefined
+      ? undefined
+      : distributeRoots(
+          { config, api: cluster.api, active, version: manifest.version, log: log.child({ part: "kubernetes" }) },
+          stop,
+        );
+  await Promise.all([mesh.following, source.follow(stop), renewByHalf(ownTtlMs, renew, stop), distributing]);
 }
 
 /** Bad material at the start is waited out, with its reason on the page: who repairs it need not restart us. */
@@ -138,20 +135,4 @@ async function firstMaterial(
     await delay(Math.max(pollMs, 1000), stop);
   }
   return undefined;
-}
-
-/** The roots in every namespace, and revocation lists where there are some. */
-function configMaps(config: Config, { cluster, active, rotation, log }: Writing): readonly RootConfigMaps[] {
-  const common = {
-    api: cluster.api,
-    mayWrite: () => rotation.leads,
-    log: log.child({ part: "kubernetes" }),
-    random: Math.random,
-  };
-  const roots = () => active.current && { "root-cert.pem": active.current.rootsPem };
-  const lists = () => (active.current?.crlPem ? { "ca-crl.pem": active.current.crlPem } : undefined);
-  return [
-    new RootConfigMaps({ ...common, name: config.rootConfigMap, data: roots }),
-    ...(config.distributeCrl ? [new RootConfigMaps({ ...common, name: config.crlConfigMap, data: lists })] : []),
-  ];
 }

@@ -1,6 +1,6 @@
 /**
  * The roots in a ConfigMap of every namespace, from where pods mount them: made when a namespace appears, made again when
- * it is deleted, corrected when it is edited. One replica writes.
+ * it is deleted, corrected when it is edited.
  */
 import { follow, type KubeApi, KubeError, type KubeObject } from "@flotilla/kube-api";
 import { type Logger, Wakeup } from "@flotilla/runtime";
@@ -14,7 +14,6 @@ export interface RootConfigMapsOptions {
   readonly name: string;
   /** Keys and texts; undefined while there is nothing to tell. */
   readonly data: () => Readonly<Record<string, string>> | undefined;
-  readonly mayWrite: () => boolean;
   readonly log: Logger;
   readonly random: () => number;
 }
@@ -22,7 +21,7 @@ export interface RootConfigMapsOptions {
 /** istiod leaves these alone too. */
 const ignored: ReadonlySet<string> = new Set(["kube-system", "kube-public", "kube-node-lease", "local-path-storage"]);
 const labels = { "istio.io/config": "true" };
-/** The writer changes, and the roots do: both are looked at again after this. */
+/** The roots change without a word: they are looked at again after this. */
 const againMs = 1_000;
 
 export class RootConfigMaps {
@@ -59,11 +58,11 @@ export class RootConfigMaps {
   }
 
   async #write(stop: AbortSignal): Promise<void> {
-    const { data, mayWrite, log } = this.#options;
+    const { data, log } = this.#options;
     while (!stop.aborted) {
       await this.#wakeup.wait(stop, againMs);
       const wanted = data();
-      if (stop.aborted || wanted === undefined || !mayWrite()) continue;
+      if (stop.aborted || wanted === undefined) continue;
       for (const namespace of this.#behind(wanted)) {
         try {
           await this.#writeOne(namespace, wanted);

@@ -1,0 +1,42 @@
+/** The roots in every namespace, and revocation lists where there are some: one replica of the cluster writes them. */
+import { randomUUID } from "node:crypto";
+import { hostname } from "node:os";
+import type { KubeApi } from "@flotilla/kube-api";
+import { duties, Leadership, leaseOfCluster } from "@flotilla/leadership";
+import type { Logger } from "@flotilla/runtime";
+import type { Config } from "../config.ts";
+import type { ActiveMaterial } from "../rotation/active-material.ts";
+import { RootConfigMaps } from "./root-config-maps.ts";
+
+export interface DistributeOptions {
+  readonly config: Config;
+  readonly api: KubeApi;
+  readonly active: ActiveMaterial;
+  /** Of this program: the newest one that runs has the duty. */
+  readonly version: string;
+  readonly log: Logger;
+}
+
+/** Runs until `stop` fires. */
+export function distributeRoots(options: DistributeOptions, stop: AbortSignal): Promise<void> {
+  const { config, api, version, log } = options;
+  const { namespace, revision } = config;
+  const holder = `${hostname()}-${randomUUID()}`;
+  const candidate = { holder, version, isDefaultRevision: revision === "default" };
+  const lease = leaseOfCluster({ api, namespace, name: duties.namespaces, candidate });
+  const maps = configMaps(options);
+  return new Leadership({ lease, duty: duties.namespaces, log }).run(
+    async (end) => void (await Promise.all(maps.map((map) => map.run(end)))),
+    stop,
+  );
+}
+
+function configMaps({ config, api, active, log }: DistributeOptions): readonly RootConfigMaps[] {
+  const common = { api, log, random: Math.random };
+  const roots = () => active.current && { "root-cert.pem": active.current.rootsPem };
+  const lists = () => (active.current?.crlPem ? { "ca-crl.pem": active.current.crlPem } : undefined);
+  return [
+    new RootConfigMaps({ ...common, name: config.rootConfigMap, data: roots }),
+    ...(config.distributeCrl ? [new RootConfigMaps({ ...common, name: config.crlConfigMap, data: lists })] : []),
+  ];
+}

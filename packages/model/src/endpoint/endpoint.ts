@@ -30,6 +30,8 @@ export interface Endpoint {
   readonly health: EndpointHealth;
   /** Send the endpoint although it is unhealthy: the service publishes not-ready addresses. */
   readonly sendUnhealthy?: boolean;
+  /** Its cluster does not export the service (MCS): callers of other clusters do not see it. */
+  readonly isClusterOnly?: boolean;
   /** The registry object it was made from, for explanations: `Pod/ns/name`, `WorkloadEntry/ns/name`. */
   readonly definedBy?: string;
 }

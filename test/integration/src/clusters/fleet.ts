@@ -22,12 +22,14 @@ export interface Fleet extends AsyncDisposable {
   readonly xdsAddress: string;
   /** Its files are read as configuration while running. */
   readonly configDirectory: string;
+  /** The MeshConfig, as YAML; read while running. */
+  readonly meshFile: string;
   startServiceController(name: string, env: Readonly<Record<string, string>>): Promise<Controller>;
 }
 
 type ServiceName = "config-controller" | "service-controller" | "xds-server";
 
-export async function startFleet(meshNetworks?: string): Promise<Fleet> {
+export async function startFleet(): Promise<Fleet> {
   const directory = mkdtempSync(join(tmpdir(), "flotilla-clusters-"));
   const owned = new AsyncDisposableStack();
   owned.defer(() => rmSync(directory, { recursive: true, force: true }));
@@ -60,15 +62,16 @@ export async function startFleet(meshNetworks?: string): Promise<Fleet> {
     return { service, firstPort };
   };
   try {
-    if (meshNetworks !== undefined) writeFileSync(join(directory, "networks.yaml"), meshNetworks);
-    const networks = meshNetworks === undefined ? {} : { MESH_NETWORKS_FILE: join(directory, "networks.yaml") };
-    await start("config-controller", "config-controller", { CONFIG_DIR: configDirectory, ...networks });
+    const meshFile = join(directory, "mesh.yaml");
+    writeFileSync(meshFile, "{}");
+    await start("config-controller", "config-controller", { CONFIG_DIR: configDirectory, MESH_CONFIG_FILE: meshFile });
     const store = { STORE_URL: "embedded:clusters", REQUIRED_PUBLISHERS: "config-controller" };
     const { firstPort } = await start("xds-server", "xds-server", store);
     return {
       natsUrl: nats.url,
       xdsAddress: `127.0.0.1:${firstPort}`,
       configDirectory,
+      meshFile,
       startServiceController: async (alias, env) =>
         controllerOf((await start("service-controller", alias, { POD_NAME: alias, ...env })).service),
       [Symbol.asyncDispose]: () => owned.disposeAsync(),

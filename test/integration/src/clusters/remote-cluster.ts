@@ -76,3 +76,50 @@ export async function setRemoteSecret(api: KubeApi, cluster: string, kubeconfig:
 export function deleteRemoteSecret(api: KubeApi, cluster: string): Promise<boolean> {
   return api.delete(`${secrets}/${cluster}`);
 }
+
+/** A running pod of the mesh with this address, in the namespace shop. */
+export async function pod(
+  api: KubeApi,
+  name: string,
+  ip: string,
+  labels: Readonly<Record<string, string>>,
+): Promise<void> {
+  const pods = "/api/v1/namespaces/shop/pods";
+  const metadata = { name, namespace: "shop", labels: { "security.istio.io/tlsMode": "istio", ...labels } };
+  const made = await api.create<KubeObject>(pods, { metadata, spec: { containers: [{ name: "app", image: "app" }] } });
+  const conditions = [{ type: "Ready", status: "True" }];
+  const status = { phase: "Running", podIP: ip, podIPs: [{ ip }], conditions };
+  await api.replace(`${pods}/${name}/status`, { ...made, status });
+}
+
+/** The gateway through which a network is reached from others. */
+export async function networkGateway(api: KubeApi, network: string, address: string): Promise<void> {
+  const services = "/api/v1/namespaces/istio-system/services";
+  const metadata = { name: "eastwest", namespace: "istio-system", labels: { "topology.istio.io/network": network } };
+  const ports = [{ name: "tls", port: 15443 }];
+  const made = await api.create<KubeObject>(services, { metadata, spec: { type: "LoadBalancer", ports } });
+  await api.replace(`${services}/eastwest/status`, {
+    ...made,
+    status: { loadBalancer: { ingress: [{ ip: address }] } },
+  });
+}
+
+/** An EndpointSlice of the namespace shop whose endpoints are these pods. */
+export async function sliceOfPods(
+  api: KubeApi,
+  service: string,
+  pods: Readonly<Record<string, string>>,
+): Promise<void> {
+  const endpoints = Object.entries(pods).map(([name, ip]) => ({
+    addresses: [ip],
+    conditions: { ready: true },
+    targetRef: { kind: "Pod", name, namespace: "shop" },
+  }));
+  await api.create(slices, { ...(slice(`${service}-pods`, []) as object), endpoints, ...ownedBy(service) });
+}
+
+function ownedBy(service: string) {
+  return {
+    metadata: { name: `${service}-pods`, namespace: "shop", labels: { "kubernetes.io/service-name": service } },
+  };
+}

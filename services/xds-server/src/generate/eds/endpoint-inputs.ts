@@ -7,6 +7,7 @@ import {
 } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
 import type { EndpointShards } from "../../snapshot/keys.ts";
 import { type NamespaceMutualTls, namespaceMutualTls } from "../../snapshot/scope/authn.ts";
+import { discoverableEndpoints } from "../../snapshot/scope/discoverable-endpoints.ts";
 import { networkGateways } from "../../snapshot/scope/network-gateways.ts";
 import type { View } from "../../snapshot/view.ts";
 import type { ClusterTarget } from "../cds/outbound-names.ts";
@@ -52,7 +53,7 @@ export function endpointInputs(view: View, target: ClusterTarget, portNumber = 0
   const gateways = view.read(networkGateways);
   return {
     clusterName,
-    shards: view.endpoints(service),
+    shards: discoverableEndpoints(view, service),
     portName: port.name,
     portNumber,
     subset: JSON.stringify(labels),

@@ -2,6 +2,7 @@
 import { type Endpoint, isIpAddress, type Service } from "@flotilla/model";
 import { create } from "@flotilla/proto";
 import { type NameTable_NameInfo, NameTable_NameInfoSchema } from "@flotilla/proto/istio/networking/nds/v1/nds_pb";
+import { discoverableEndpoints } from "../../snapshot/scope/discoverable-endpoints.ts";
 import { reachableAddresses } from "../../snapshot/scope/service-addresses.ts";
 import type { View } from "../../snapshot/view.ts";
 
@@ -24,7 +25,7 @@ function headlessEndpoints(view: View, service: Service): readonly Endpoint[] {
     health === "healthy" ||
     health === "unknown" ||
     (health === "unhealthy" && service.kubernetes?.publishNotReadyAddresses === true);
-  return [...view.endpoints(service).values()]
+  return [...discoverableEndpoints(view, service).values()]
     .flat()
     .filter(
       (endpoint) =>

@@ -1,5 +1,6 @@
 /** The addresses under which a proxy's workload calls a TCP service. */
 import { isIpAddress, isIpv4, type Service, type ServicePort } from "@flotilla/model";
+import { discoverableEndpoints } from "../../../snapshot/scope/discoverable-endpoints.ts";
 import { allocatedAddresses, hasFamily } from "../../../snapshot/scope/service-addresses.ts";
 import type { View } from "../../../snapshot/view.ts";
 import { listenerTraits } from "../traits.ts";
@@ -15,7 +16,7 @@ export function serviceAddresses(view: View, service: Service, port: ServicePort
   if (!unspecified.has(address)) return [address];
   if (service.resolution !== "passthrough") return [view.read(listenerTraits).wildcardAddress];
   const own = view.proxy.addresses;
-  const endpoints = [...view.endpoints(service).values()]
+  const endpoints = [...discoverableEndpoints(view, service).values()]
     .flat()
     .filter((endpoint) => endpoint.servicePortName === port.name);
   const addresses = endpoints.map(({ addresses: [first = ""] }) => first).filter(isIpAddress);

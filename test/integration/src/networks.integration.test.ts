@@ -1,0 +1,89 @@
+/** Two clusters on networks of their own, as proxies of either see them. */
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { after, before, describe, it } from "node:test";
+import {
+  type RunningApiserver,
+  startKubeApiserver,
+  whyNoApiserver,
+} from "@flotilla/kube-api/src/kube-apiserver.fixture.ts";
+import { until } from "@flotilla/runtime";
+import { EndpointWatcher } from "./clusters/endpoint-watcher.ts";
+import { type Fleet, startFleet } from "./clusters/fleet.ts";
+import {
+  credentials,
+  namespace,
+  networkGateway,
+  pod,
+  service,
+  setRemoteSecret,
+  sliceOfPods,
+} from "./clusters/remote-cluster.ts";
+
+const own: RunningApiserver | undefined = await startKubeApiserver(process.env);
+const remote: RunningApiserver | undefined = own && (await startKubeApiserver(process.env));
+const web = "outbound|80||web.shop.svc.cluster.local";
+const api = "outbound|80||api.shop.svc.cluster.local";
+
+describe("clusters on several networks", { skip: own === undefined && whyNoApiserver }, () => {
+  const owned = new AsyncDisposableStack();
+  let fleet: Fleet;
+  const watchers = new Map<string, EndpointWatcher>();
+
+  before(async () => {
+    assert.ok(own !== undefined && remote !== undefined);
+    owned.use(own);
+    owned.use(remote);
+    const clusters = [
+      { server: own, network: "net-1", gateway: "192.0.2.1", first: "10.1.0" },
+      { server: remote, network: "net-2", gateway: "192.0.2.2", first: "10.2.0" },
+    ];
+    for (const { server, network, gateway, first } of clusters) {
+      await namespace(server.api, "istio-system", { "topology.istio.io/network": network });
+      await namespace(server.api, "shop");
+      for (const name of ["web", "api"]) {
+        await service(server.api, { name, addresses: [] });
+        const pods = { [`${name}-1`]: `${first}.1`, [`${name}-2`]: `${first}.2` };
+        for (const [podName, ip] of Object.entries(pods)) await pod(server.api, podName, ip, { app: name });
+        await sliceOfPods(server.api, name, pods);
+      }
+      await networkGateway(server.api, network, gateway);
+    }
+    fleet = owned.use(await startFleet());
+    await setRemoteSecret(own.api, "east", await credentials(remote, "reader"));
+    owned.use(await fleet.startServiceController("one", { CLUSTER_KUBECONFIG: own.kubeconfig }));
+    for (const [cluster, network] of [
+      ["Kubernetes", "net-1"],
+      ["east", "net-2"],
+    ] as const) {
+      const metadata = { CLUSTER_ID: cluster, NETWORK: network };
+      const watcher = new EndpointWatcher({ xdsAddress: fleet.xdsAddress, clusters: [web, api], metadata });
+      watchers.set(cluster, owned.use(watcher));
+    }
+  });
+  after(() => owned.disposeAsync());
+
+  function sees(cluster: string, target: string, ...expected: readonly string[]): Promise<unknown> {
+    return until(
+      () => {
+        const endpoints = watchers.get(cluster)?.endpointsOf(target) ?? [];
+        if (endpoints.join() === expected.join()) return true;
+        throw new Error(`it has ${endpoints}`);
+      },
+      { withinMs: 30_000, what: `${cluster} to see ${expected} of ${target}` },
+    );
+  }
+
+  it("endpoints of the other network stand behind the gateway that its cluster labels, with their weight", async () => {
+    await sees("Kubernetes", web, "10.1.0.1:8080", "10.1.0.2:8080", "192.0.2.2:15443*2");
+    await sees("east", web, "10.2.0.1:8080", "10.2.0.2:8080", "192.0.2.1:15443*2");
+  });
+
+  it("a service that is set to be local to clusters has endpoints of the caller's cluster only", async () => {
+    const settings = [{ settings: { clusterLocal: true }, hosts: ["web.shop.svc.cluster.local"] }];
+    await writeFile(fleet.meshFile, JSON.stringify({ serviceSettings: settings }));
+    await sees("Kubernetes", web, "10.1.0.1:8080", "10.1.0.2:8080");
+    await sees("east", web, "10.2.0.1:8080", "10.2.0.2:8080");
+    await sees("east", api, "10.2.0.1:8080", "10.2.0.2:8080", "192.0.2.1:15443*2");
+  });
+});

@@ -62,6 +62,11 @@ export const settings = {
     sentence:
       "Objects with the label istio.io/rev are read only if it names this revision, or a tag that points at it.",
   }),
+  ingressNamespace: text({
+    env: "K8S_INGRESS_NS",
+    default: "istio-system",
+    sentence: "Namespace of the gateway's Service, whose addresses are told in the status of Ingresses.",
+  }),
   watchedNamespaces: list({
     env: "ISTIO_WATCH_NAMESPACE",
     default: [],

@@ -6,6 +6,7 @@
  */
 import { readFile } from "node:fs/promises";
 import { attestEvery, type Bus, connectBus, createPublisher, createSeal, type Seal } from "@flotilla/bus";
+import { meshConfigKey } from "@flotilla/registry/config";
 import { createLogger, createMetrics, forOwnHost, type Health, parseSettings, serveHealth } from "@flotilla/runtime";
 import type { SourceProblem } from "@flotilla/sources";
 import manifest from "../package.json" with { type: "json" };
@@ -15,6 +16,8 @@ import { openApiStore, runApi } from "./api/run-api.ts";
 import { type Settings, settings } from "./config.ts";
 import { listProblems } from "./debug/problems.ts";
 import { problemReporter } from "./debug/report-problems.ts";
+import type { IngressSettings } from "./duties/ingress-rules.ts";
+import { runDuties } from "./duties/run-duties.ts";
 import { declareMetrics } from "./metrics.ts";
 import { publishChanges } from "./publish/publish-changes.ts";
 import type { ConfigSource } from "./watch/config-source.ts";
@@ -83,6 +86,7 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
     publishChanges(mergeSources(sources, store, stop), options, stop),
     attestEvery(attesting, stop),
     api,
+    runDuties({ settings: config, version: manifest.version, mesh: () => meshOf(store), log }, stop),
   ]);
 }
 
@@ -111,6 +115,10 @@ function refusalText([first, ...others]: readonly SourceProblem[]): string | und
   if (first === undefined) return undefined;
   const more = others.length === 0 ? "" : `, and ${others.length} more on /debug/problems`;
   return `${first.object ?? first.file}: ${[first.field, first.reason].filter(Boolean).join(" ")}${more}`;
+}
+
+function meshOf(store: AggregateStore): IngressSettings | undefined {
+  return store.get(meshConfigKey)?.spec as IngressSettings | undefined;
 }
 
 /** Debug pages show no keys. */

@@ -1,5 +1,5 @@
 /** The sources that the settings ask for, the one that wins first. */
-import { loadKubeConfig, openKubeApi } from "@flotilla/kube-api";
+import { openKubeApi } from "@flotilla/kube-api";
 import type { Config } from "@flotilla/model";
 import { meshConfigOf, meshNetworksOf } from "@flotilla/registry/config";
 import type { Logger } from "@flotilla/runtime";
@@ -7,6 +7,7 @@ import type { Settings } from "../config.ts";
 import type { DurableStore } from "../store/durable/durable-store.ts";
 import { configAdmission } from "./admission.ts";
 import { apiSource } from "./api-source.ts";
+import { clusterOf } from "./cluster.ts";
 import type { ConfigSource } from "./config-source.ts";
 import { configDirectory } from "./directory-source.ts";
 import { kubernetesConfig } from "./kubernetes/kubernetes-source.ts";
@@ -34,12 +35,8 @@ export async function openSources(
 }
 
 async function kubernetes(settings: Settings, log: Logger, onProblems: () => void): Promise<readonly ConfigSource[]> {
-  const { kubeconfig, kubeHost, kubePort, revision } = settings;
-  const cluster = await loadKubeConfig({
-    KUBECONFIG: kubeconfig,
-    KUBERNETES_SERVICE_HOST: kubeHost,
-    KUBERNETES_SERVICE_PORT: kubePort,
-  });
+  const { revision } = settings;
+  const cluster = await clusterOf(settings);
   if (cluster === undefined) return [];
   const common = { admission: configAdmission(), revision, log, nowMs: Date.now, random: Math.random, onProblems };
   const { watchedNamespaces: namespaces, ignoredResources: ignored, includedResources: included } = settings;

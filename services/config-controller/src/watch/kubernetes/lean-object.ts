@@ -4,7 +4,11 @@ import type { KubeObject } from "@flotilla/model";
 /** Written by kubectl for itself; as large as the object. */
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 /** Reports about the object: nothing is generated from them. */
-const reports: ReadonlySet<string> = new Set(["conditions", "validationMessages", "observedGeneration", "parents"]);
+const reports: ReadonlySet<string> = new Set([
+  ...["conditions", "validationMessages", "observedGeneration", "parents"],
+  // Of Ingresses.
+  "loadBalancer",
+]);
 
 export function leanObject(object: KubeObject): KubeObject {
   const { status, ...rest } = object;

@@ -1,0 +1,99 @@
+/** Tells in the status of every Ingress that the mesh serves at which addresses it does: those of the gateway's Service. */
+import { follow, type KubeApi, KubeError, type KubeObject } from "@flotilla/kube-api";
+import { type Logger, Wakeup } from "@flotilla/runtime";
+import {
+  addressesOf,
+  type GatewayService,
+  type Ingress,
+  type IngressClass,
+  type IngressSettings,
+  isServed,
+  isToldAlready,
+} from "./ingress-rules.ts";
+
+export interface IngressStatusOptions {
+  readonly api: KubeApi;
+  /** Of the gateway's Service. */
+  readonly namespace: string;
+  /** MeshConfig as it is now; undefined while it is not known. */
+  readonly mesh: () => IngressSettings | undefined;
+  readonly log: Logger;
+  readonly random: () => number;
+}
+
+const root = "/apis/networking.k8s.io/v1";
+/** MeshConfig changes without a word: it is looked at again after this. */
+const againMs = 2_000;
+
+export class IngressStatus {
+  readonly #options: IngressStatusOptions;
+  readonly #wakeup = new Wakeup();
+  #ingresses: readonly Ingress[] | undefined;
+  #classes: ReadonlyMap<string, IngressClass> | undefined;
+  #services: ReadonlyMap<string, GatewayService> | undefined;
+
+  constructor(options: IngressStatusOptions) {
+    this.#options = options;
+  }
+
+  /** Runs until `stop` fires. */
+  async run(stop: AbortSignal): Promise<void> {
+    const services = `/api/v1/namespaces/${encodeURIComponent(this.#options.namespace)}/services`;
+    await Promise.all([
+      this.#follow<Ingress>(`${root}/ingresses`, stop, (all) => {
+        this.#ingresses = all;
+      }),
+      this.#follow<IngressClass>(`${root}/ingressclasses`, stop, (all) => {
+        this.#classes = byName(all);
+      }),
+      this.#follow<GatewayService>(services, stop, (all) => {
+        this.#services = byName(all);
+      }),
+      this.#write(stop),
+    ]);
+  }
+
+  async #follow<T extends KubeObject>(path: string, stop: AbortSignal, take: (all: readonly T[]) => void) {
+    for await (const all of follow<T>(this.#options.api, path, this.#options, stop)) {
+      take(all);
+      this.#wakeup.wake();
+    }
+  }
+
+  async #write(stop: AbortSignal): Promise<void> {
+    const { log } = this.#options;
+    while (!stop.aborted) {
+      await this.#wakeup.wait(stop, againMs);
+      for (const { ingress, status } of this.#behind()) {
+        if (stop.aborted) return;
+        const { namespace, name } = ingress.metadata;
+        try {
+          const path = `${root}/namespaces/${namespace}/ingresses/${name}/status`;
+          await this.#options.api.replace(path, { ...ingress, status });
+          log.info("the addresses of an ingress are told", { namespace, name });
+        } catch (error) {
+          if (!(error instanceof KubeError)) throw error;
+          // Changed or deleted meanwhile: what is there is looked at again.
+          log.debug("the status of an ingress is not written", { namespace, name, reason: error.message });
+        }
+      }
+    }
+  }
+
+  #behind(): readonly { readonly ingress: Ingress; readonly status: unknown }[] {
+    const mesh = this.#options.mesh();
+    const [ingresses, classes, services] = [this.#ingresses, this.#classes, this.#services];
+    if (mesh === undefined || ingresses === undefined || classes === undefined || services === undefined) return [];
+    const service = services.get(mesh.ingressService ?? "");
+    // Without a gateway nothing is told, and what was told stays: it may be on its way.
+    if (service === undefined) return [];
+    const addresses = addressesOf(service);
+    return ingresses
+      .filter((ingress) => isServed(ingress, classes, mesh) && !isToldAlready(ingress, addresses))
+      .map((ingress) => ({ ingress, status: { ...ingress.status, loadBalancer: { ingress: addresses } } }));
+  }
+}
+
+function byName<T extends KubeObject>(all: readonly T[]): ReadonlyMap<string, T> {
+  return new Map(all.map((object) => [object.metadata.name ?? "", object]));
+}

@@ -1,0 +1,36 @@
+/** What one config-controller of a cluster does for all: each duty by its own Lease, so that several share them. */
+import { randomUUID } from "node:crypto";
+import { hostname } from "node:os";
+import { openKubeApi } from "@flotilla/kube-api";
+import { duties, Leadership, leaseOfCluster } from "@flotilla/leadership";
+import type { Logger } from "@flotilla/runtime";
+import type { Settings } from "../config.ts";
+import { clusterOf } from "../watch/cluster.ts";
+import type { IngressSettings } from "./ingress-rules.ts";
+import { IngressStatus } from "./ingress-status.ts";
+
+export interface DutiesOptions {
+  readonly settings: Settings;
+  /** Of this program: the newest one that runs has the duties. */
+  readonly version: string;
+  /** MeshConfig as it is now; undefined while it is not known. */
+  readonly mesh: () => IngressSettings | undefined;
+  readonly log: Logger;
+}
+
+/** Runs until `stop` fires; without a cluster there is nothing to do. @throws KubeError KUBE_CONFIG */
+export async function runDuties({ settings, version, mesh, log }: DutiesOptions, stop: AbortSignal): Promise<void> {
+  const cluster = await clusterOf(settings);
+  if (cluster === undefined) return;
+  using api = openKubeApi(cluster);
+  const { namespace, ingressNamespace, revision } = settings;
+  const candidate = {
+    holder: `${hostname()}-${randomUUID()}`,
+    version,
+    isDefaultRevision: revision === "default",
+  };
+  const doing = (duty: string, work: (end: AbortSignal) => Promise<void>): Promise<void> =>
+    new Leadership({ lease: leaseOfCluster({ api, namespace, name: duty, candidate }), duty, log }).run(work, stop);
+  const ingress = { api, namespace: ingressNamespace, mesh, log, random: Math.random };
+  await Promise.all([doing(duties.ingressStatus, (end) => new IngressStatus(ingress).run(end))]);
+}

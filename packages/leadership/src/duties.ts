@@ -9,6 +9,8 @@ export const duties = {
   gatewayStatus: "istio-gateway-status-leader",
   /** Addresses given to ServiceEntries without one. */
   addresses: "istio-ip-autoallocate",
+  /** WorkloadEntries of registered machines: istiod has no lock for them, each replica writes its own. */
+  workloadEntries: "flotilla-workload-entries",
   trustBundle: "istio-clustertrustbundle-controller-election",
   serviceExports: "istio-serviceexport-controller-election",
 } as const;

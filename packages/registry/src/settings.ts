@@ -30,6 +30,8 @@ export interface RegistrySettings {
   readonly consulDatacenterHosts: boolean;
   /** A machine is registered only with the proven identity of its group's service account. */
   readonly validateMachines: boolean;
+  /** What machines say of their health counts. */
+  readonly machineHealthChecks: boolean;
 }
 
 export const defaultRegistrySettings: RegistrySettings = {
@@ -47,6 +49,7 @@ export const defaultRegistrySettings: RegistrySettings = {
   canonicalExternalServices: false,
   consulDatacenterHosts: true,
   validateMachines: true,
+  machineHealthChecks: true,
 };
 
 /** Istio's names of the settings above, as they stand in the environment of its control plane. */
@@ -73,5 +76,6 @@ export function registrySettingsFromEnv(env: Readonly<Record<string, string | un
     ),
     consulDatacenterHosts: flag("CONSUL_DATACENTER_HOSTS", base.consulDatacenterHosts),
     validateMachines: flag("ISTIO_WORKLOAD_ENTRY_VALIDATE_IDENTITY", base.validateMachines),
+    machineHealthChecks: flag("PILOT_ENABLE_WORKLOAD_ENTRY_HEALTHCHECKS", base.machineHealthChecks),
   };
 }

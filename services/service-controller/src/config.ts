@@ -211,6 +211,11 @@ export const settings = {
     default: defaultRegistrySettings.validateMachines,
     sentence: "A machine is registered only with the proven identity of its group's service account.",
   }),
+  machineHealthChecks: flag({
+    env: "PILOT_ENABLE_WORKLOAD_ENTRY_HEALTHCHECKS",
+    default: defaultRegistrySettings.machineHealthChecks,
+    sentence: "What machines say of their health counts, of registered ones and of those with WORKLOAD_ENTRY.",
+  }),
   canonicalExternalServices: flag({
     env: "LABEL_CANONICAL_SERVICES_FOR_MESH_EXTERNAL_SERVICE_ENTRIES",
     default: defaultRegistrySettings.canonicalExternalServices,

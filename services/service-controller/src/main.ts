@@ -6,9 +6,10 @@
 
 import { readFile } from "node:fs/promises";
 import { attestEvery, type Bus, connectBus, createPublisher } from "@flotilla/bus";
-import { loadKubeConfig } from "@flotilla/kube-api";
+import { type KubeConfig, loadKubeConfig, openKubeApi } from "@flotilla/kube-api";
 import { ClusterRegistries } from "@flotilla/registry";
 import {
+  aborted,
   createLogger,
   createMetrics,
   forOwnHost,
@@ -26,6 +27,7 @@ import { type Settings, settings } from "./config.ts";
 import { clustersPage, digestsPage, endpointsPage, listProblems, servicesPage } from "./debug/registry-pages.ts";
 import { declareMetrics, type RegistryMetrics } from "./metrics.ts";
 import { publishChanges } from "./publish/publish-changes.ts";
+import { entryWriter, writeEntries } from "./register/show-machines.ts";
 import { runRegistry } from "./registry/run-registry.ts";
 import { configEvents } from "./watch/config-events.ts";
 import { consulSource } from "./watch/consul-source.ts";
@@ -68,8 +70,9 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
   const registry = new ClusterRegistries(config);
   for (const service of await publishedAddresses({ bus, log }, stop)) registry.remember(service);
   const known = new ProblemLog();
+  const reporting = () => (writer === undefined ? sources : [...sources, writer]);
   const report = () => {
-    const refused = listProblems(sources, registry);
+    const refused = listProblems(reporting(), registry);
     const { appeared, over } = known.update(refused);
     for (const problem of appeared) log.warn("refused", { ...problem });
     for (const { file, object, reason } of over) log.info("refusal is over", { file, object, reason });
@@ -86,7 +89,12 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
     nowMs: Date.now,
     onRepair: (shard: string, count: number) => metrics.repaired.add(count, { registry: shard.split("/", 1)[0] ?? "" }),
   };
-  const kube = await kubernetes(config, metrics, log, report);
+  const cluster = await loadKubeConfig({
+    KUBECONFIG: config.kubeconfig,
+    KUBERNETES_SERVICE_HOST: config.kubeHost,
+    KUBERNETES_SERVICE_PORT: config.kubePort,
+  });
+  const kube = kubernetes(cluster, config, metrics, log, report);
   const clusters = () => kube.flatMap((source) => source.clusters());
   declareClusterGauges(pages, clusters, Date.now);
   const audited = [...kube, ...(await consul(config, log, report))].map((source) => auditedSource(source, audit));
@@ -97,38 +105,47 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
     events,
   ];
   for (const source of sources) opened.use(source);
+  const api = cluster === undefined || !config.autoRegistration ? undefined : opened.use(openKubeApi(cluster));
+  const writer = api && entryWriter(api, () => registry.machineRecords(), config, log);
   const page = (path: string, answer: HttpHandler) =>
     health.route("GET", `/debug/${path}`, forOwnHost(config.debugAuth, answer));
   page("registryz", (request) => servicesPage(registry, request));
   page("endpointz", (request) => endpointsPage(registry, clusters(), Date.now(), request));
   page("clusterz", () => clustersPage(clusters(), Date.now()));
   page("digestz", () => digestsPage(audited));
-  page("problems", () => ({ json: { problems: listProblems(sources, registry) } }));
+  page("problems", () => ({ json: { problems: listProblems(reporting(), registry) } }));
 
   // What is wrong with objects in force is found by looking at all of them: too much for each change.
-  const reporting = setInterval(report, reportEveryMs);
-  opened.defer(() => clearInterval(reporting));
+  const timer = setInterval(report, reportEveryMs);
+  opened.defer(() => clearInterval(timer));
   const publisher = createPublisher({ bus, publisher: name, seal: undefined, log, nowMs: Date.now });
-  const options = { publisher, metrics, log, nowMs: Date.now, onReady: () => health.markReady() };
+  const ready = Promise.withResolvers<void>();
+  const onReady = () => {
+    health.markReady();
+    ready.resolve();
+  };
+  const options = { publisher, metrics, log, nowMs: Date.now, onReady };
   const onRepaired = (count: number) => metrics.publishedAgain.add(count);
   const attesting = { publisher, everyMs: config.digestIntervalMs, log, nowMs: Date.now, onRepaired };
   await Promise.all([
     publishChanges(runRegistry(registry, sources, stop), options, stop),
     attestEvery(attesting, stop),
+    // Before everything is read, machines would look gone.
+    api &&
+      writer &&
+      Promise.race([ready.promise, aborted(stop)]).then(() =>
+        writeEntries({ api, writer, bus, version: manifest.version, namespace: config.systemNamespace, log }, stop),
+      ),
   ]);
 }
 
-async function kubernetes(
+function kubernetes(
+  cluster: KubeConfig | undefined,
   config: Settings,
   { clusters }: RegistryMetrics,
   log: Logger,
   onProblems: () => void,
-): Promise<readonly KubernetesSource[]> {
-  const cluster = await loadKubeConfig({
-    KUBECONFIG: config.kubeconfig,
-    KUBERNETES_SERVICE_HOST: config.kubeHost,
-    KUBERNETES_SERVICE_PORT: config.kubePort,
-  });
+): readonly KubernetesSource[] {
   if (cluster === undefined) return [];
   const { clusterId, systemNamespace, kubeSyncTimeoutMs: syncTimeoutMs } = config;
   const common = { log, nowMs: Date.now, random: Math.random, onProblems };

@@ -4,7 +4,7 @@ import type { Labels } from "../config/selector.ts";
 /** A workload, whatever its address and whichever replica it is connected to. */
 export interface MachineKey {
   readonly namespace: string;
-  /** The WorkloadGroup it asks to be part of. */
+  /** The WorkloadGroup it asks to be part of; empty for one that has a WorkloadEntry already. */
   readonly group: string;
   readonly network: string;
   /** The id that the proxy says it has. */
@@ -13,6 +13,8 @@ export interface MachineKey {
 
 export interface Machine {
   readonly key: MachineKey;
+  /** The WorkloadEntry of its namespace that somebody wrote for it: what it says of its health is said of that one. */
+  readonly entry?: string;
   readonly address: string;
   /** `region/zone/subzone`, empty when it does not say. */
   readonly locality: string;

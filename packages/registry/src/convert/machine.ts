@@ -1,6 +1,6 @@
 /**
- * The WorkloadEntry that a registered machine stands for. Name, labels and annotations as Istio's auto-registration writes them;
- * the entry itself is never written: the fleet holds it as long as the machine is connected.
+ * The WorkloadEntry that a registered machine stands for, and what a machine says of a WorkloadEntry that somebody wrote for it.
+ * Name, labels and annotations as Istio's auto-registration writes them.
  */
 import type { Config, Machine } from "@flotilla/model";
 import type { WorkloadEntrySpec } from "../kube.ts";
@@ -16,26 +16,46 @@ export interface WorkloadGroupSpec {
   readonly probe?: unknown;
 }
 
+export interface MachineRules {
+  readonly trustDomain: string;
+  /** Only the proven identity of the group's or entry's service account counts. */
+  readonly validateIdentity: boolean;
+  /** What machines say of their health counts. */
+  readonly healthChecks: boolean;
+}
+
+interface HealthCondition {
+  readonly type: "Healthy";
+  readonly status: "True" | "False";
+  readonly message?: string;
+  readonly lastProbeTime: string;
+}
+
+/** Who writes the entries of registered machines to Kubernetes; others have names of their own there. */
+export const machineController = "flotilla";
+export const controllerAnnotation = "istio.io/workloadController";
+export const groupAnnotation = "istio.io/autoRegistrationGroup";
+const healthAnnotation = "proxy.istio.io/health-checks-enabled";
 const longestName = 253;
 
-export function machineEntry(
-  { key, address, locality, labels: said, connectedAtMs, health }: Machine,
-  group: Config,
-): Config {
+export function machineEntry(machine: Machine, group: Config, rules: MachineRules): Config {
+  const { key, address, locality, labels: said, connectedAtMs } = machine;
   const { metadata = {}, template = {}, probe } = group.spec as WorkloadGroupSpec;
   const { [localityLabel]: _, ...own } = said;
   const labels = { ...template.labels, ...metadata.labels, ...own };
   const network = key.network || template.network;
-  const status = health?.healthy === true ? "True" : "False";
-  const condition = { type: "Healthy", status, ...(health?.message ? { message: health.message } : {}) };
+  const health = rules.healthChecks ? machine.health : undefined;
+  // Without a probe a machine that says nothing is taken for healthy, and one that says something is believed.
+  const isChecked = rules.healthChecks && (probe !== undefined || health !== undefined);
   return {
     key: { kind: "WorkloadEntry", namespace: key.namespace, name: entryName(key.group, address, key.network) },
     labels,
     annotations: {
       ...metadata.annotations,
-      "istio.io/autoRegistrationGroup": key.group,
+      [groupAnnotation]: key.group,
+      [controllerAnnotation]: machineController,
       "istio.io/connectedAt": new Date(connectedAtMs).toISOString(),
-      ...(probe === undefined ? {} : { "proxy.istio.io/health-checks-enabled": "true" }),
+      ...(isChecked ? { [healthAnnotation]: "true" } : {}),
     },
     creationTimeMs: connectedAtMs,
     spec: {
@@ -45,22 +65,63 @@ export function machineEntry(
       ...(network ? { network } : {}),
       ...(locality === "" ? {} : { locality }),
     } satisfies WorkloadEntrySpec,
-    ...(health === undefined ? {} : { status: { conditions: [condition] } }),
+    ...(health === undefined ? {} : { status: { conditions: [healthCondition(health)] } }),
   };
+}
+
+/** The entry with what its machine says of its own health; as it is when that says nothing or does not count. */
+export function entryWithHealth(entry: Config, machine: Machine | undefined, rules: MachineRules): Config {
+  const health = rules.healthChecks ? machine?.health : undefined;
+  if (machine === undefined || health === undefined || healthRefusal(machine, entry, rules) !== undefined) return entry;
+  return {
+    ...entry,
+    annotations: { ...entry.annotations, [healthAnnotation]: "true" },
+    status: { ...(entry.status as object | undefined), conditions: [healthCondition(health)] },
+  };
+}
+
+export function healthCondition({ healthy, message, atMs }: NonNullable<Machine["health"]>): HealthCondition {
+  return {
+    type: "Healthy",
+    status: healthy ? "True" : "False",
+    ...(message === "" ? {} : { message }),
+    lastProbeTime: new Date(atMs).toISOString(),
+  };
+}
+
+/** A written image of a registration that the fleet holds itself. */
+export function isMachineImage({ annotations }: Config): boolean {
+  return annotations[controllerAnnotation] === machineController && annotations[groupAnnotation] !== undefined;
 }
 
 /** Why a machine may not be part of a group; undefined when it may. */
 export function registrationRefusal(
   { key, identities }: Machine,
   group: Config | undefined,
-  { trustDomain, validateIdentity }: { readonly trustDomain: string; readonly validateIdentity: boolean },
+  rules: MachineRules,
 ): string | undefined {
   if (group === undefined) return "there is no such WorkloadGroup: the machine waits for it";
-  if (!validateIdentity) return undefined;
   const { template = {} } = group.spec as WorkloadGroupSpec;
-  const wanted = spiffeId(trustDomain, key.namespace, template.serviceAccount || "default");
-  if (identities.includes(wanted)) return undefined;
-  return `its identity is ${identities.join(", ") || "not proven"}, the group's is ${wanted}`;
+  return identityRefusal(key.namespace, identities, template.serviceAccount, "the group's", rules);
+}
+
+/** Why what a machine says of an entry does not count; undefined when it does. */
+export function healthRefusal(machine: Machine, entry: Config | undefined, rules: MachineRules): string | undefined {
+  if (entry === undefined) return "there is no such WorkloadEntry: what the machine says of its health says nothing";
+  const { serviceAccount } = entry.spec as WorkloadEntrySpec;
+  return identityRefusal(machine.key.namespace, machine.identities, serviceAccount, "the entry's", rules);
+}
+
+function identityRefusal(
+  namespace: string,
+  identities: readonly string[],
+  serviceAccount: string | undefined,
+  whose: string,
+  { trustDomain, validateIdentity }: MachineRules,
+): string | undefined {
+  const wanted = spiffeId(trustDomain, namespace, serviceAccount || "default");
+  if (!validateIdentity || identities.includes(wanted)) return undefined;
+  return `its identity is ${identities.join(", ") || "not proven"}, ${whose} is ${wanted}`;
 }
 
 /** Cut from the left, so that what tells machines apart stays. */

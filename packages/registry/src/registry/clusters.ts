@@ -3,6 +3,7 @@
  * registries belong to the first, the settings' own cluster; mesh documents and imports hold for all.
  */
 import type { RegistrySettings } from "../settings.ts";
+import type { MachineRecords } from "./machine-side.ts";
 import type { RegistryProblem } from "./problems.ts";
 import type { RegistryChange } from "./published.ts";
 import { Registry, type RegistryUpdate } from "./registry.ts";
@@ -58,6 +59,10 @@ export class ClusterRegistries {
   /** All that holds now, as puts. */
   state(): readonly RegistryChange[] {
     return [this.#own, ...this.#others.values()].flatMap((registry) => registry.state());
+  }
+
+  machineRecords(): MachineRecords {
+    return this.#own.machineRecords();
   }
 
   problems(): readonly RegistryProblem[] {

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Machine } from "@flotilla/model";
+import { defaultRegistrySettings } from "../settings.ts";
 import type { MachineChange } from "./machine-side.ts";
+import { Registry } from "./registry.ts";
 import { config, registry } from "./sample-objects.ts";
 
 const identity = "spiffe://cluster.local/ns/n/sa/vm";
@@ -122,4 +124,72 @@ test("a group that goes takes its machines with it; a trust domain that changes 
   assert.equal(endpointsOf(one).length, 1);
   one.apply([config("MeshConfig", "mesh", { trustDomain: "other" })]);
   assert.equal(endpointsOf(one).length, 0);
+});
+
+test("without a probe a machine that says nothing takes part, and one that says it is unhealthy does not", () => {
+  const one = registry();
+  one.apply([entry, group(), put(machine("m1"))]);
+  assert.equal(endpointsOf(one).length, 1);
+  one.apply([put(machine("m1", { health: { healthy: false, message: "503", atMs: 2 } }))]);
+  assert.equal(endpointsOf(one).length, 0);
+  const deaf = new Registry({ ...defaultRegistrySettings, machineHealthChecks: false });
+  deaf.apply([entry, group(), put(machine("m1", { health: { healthy: false, message: "503", atMs: 2 } }))]);
+  assert.equal(endpointsOf(deaf).length, 1);
+});
+
+const written = config("WorkloadEntry", "by-hand", {
+  address: "10.9.9.9",
+  labels: { app: "vm" },
+  serviceAccount: "vm",
+});
+
+function standsFor(name: string, over: Partial<Machine> = {}): Machine {
+  const base = machine("m1", over);
+  return { ...base, key: { ...base.key, group: "" }, entry: name };
+}
+
+test("what a machine says of its health is said of the WorkloadEntry it stands for, while it is connected", () => {
+  const one = registry();
+  one.apply([entry, put(standsFor("by-hand"))]);
+  assert.match(one.problems()[0]?.reason ?? "", /no such WorkloadEntry/);
+  one.apply([written]);
+  assert.deepEqual([endpointsOf(one).length, one.problems().length], [1, 0]);
+  one.apply([put(standsFor("by-hand", { health: { healthy: false, message: "503", atMs: 2_000 } }))]);
+  assert.equal(endpointsOf(one).length, 0);
+  const [said] = one.machineRecords().reported;
+  assert.deepEqual(said?.status, {
+    conditions: [{ type: "Healthy", status: "False", message: "503", lastProbeTime: "1970-01-01T00:00:02.000Z" }],
+  });
+  one.apply([written]);
+  assert.equal(endpointsOf(one).length, 0, "the entry was written again");
+  one.apply([{ type: "machine", op: "delete", key: standsFor("by-hand").key }]);
+  assert.equal(endpointsOf(one).length, 1);
+});
+
+test("a machine of another identity says nothing of an entry", () => {
+  const one = registry();
+  const health = { healthy: false, message: "503", atMs: 1 };
+  one.apply([entry, written, put(standsFor("by-hand", { health, identities: [] }))]);
+  assert.equal(endpointsOf(one).length, 1);
+  assert.match(one.problems()[0]?.reason ?? "", /not proven, the entry's is/);
+});
+
+test("entries that were written for registered machines are no machines of their own", () => {
+  const one = registry();
+  one.apply([entry, group(), put(machine("m1"))]);
+  const [image] = one.machineRecords().registered;
+  assert.ok(image !== undefined);
+  assert.equal(image.key.name, "vms-10.9.0.1");
+  one.apply([{ type: "config", op: "put", key: image.key, value: image }]);
+  assert.equal(endpointsOf(one).length, 1);
+  one.apply([{ type: "machine", op: "delete", key: machine("m1").key }]);
+  assert.equal(endpointsOf(one).length, 0);
+});
+
+test("two machines of one address have entries of different names", () => {
+  const one = registry();
+  one.apply([group(), put(machine("m1")), put(machine("m2", { connectedAtMs: 2_000 }))]);
+  const [first, second] = one.machineRecords().registered.map(({ key }) => key.name);
+  assert.equal(first, "vms-10.9.0.1");
+  assert.match(second ?? "", /^vms-10\.9\.0\.1-[0-9a-z]+$/);
 });

@@ -1,7 +1,17 @@
-/** Machines that are registered now, with the groups they belong to: which WorkloadEntries stand for them. */
+/** Machines that are connected now: which WorkloadEntries stand for them, and what they say of those that somebody wrote. */
 import { type Config, compareText, type Machine, type MachineKey, machineKeyText } from "@flotilla/model";
-import { machineEntry, registrationRefusal } from "../convert/machine.ts";
+import { fnv1a } from "../convert/fnv1a.ts";
+import {
+  entryWithHealth,
+  groupAnnotation,
+  healthRefusal,
+  isMachineImage,
+  type MachineRules,
+  machineEntry,
+  registrationRefusal,
+} from "../convert/machine.ts";
 import type { RegistrySettings } from "../settings.ts";
+import { MultiMap } from "./multi-map.ts";
 import type { ObjectName } from "./objects.ts";
 import type { RegistryProblem } from "./problems.ts";
 
@@ -15,44 +25,95 @@ export interface MachineEntry {
   readonly entry: Config | undefined;
 }
 
+/** What Kubernetes should show of machines. */
+export interface MachineRecords {
+  /** Entries of registered machines, under names of their own. */
+  readonly registered: readonly Config[];
+  /** Entries that somebody wrote for machines that tell of their health. */
+  readonly reported: readonly Config[];
+}
+
 export class MachineSide {
   readonly #settings: RegistrySettings;
   readonly #machines = new Map<string, Machine>();
+  /** Keys of machines by the WorkloadEntry they stand for. */
+  readonly #machinesOfEntry = new MultiMap<string>();
   readonly #groups = new Map<ObjectName, Config>();
+  /** WorkloadEntries as they are written. */
+  readonly #written = new Map<ObjectName, Config>();
+  #trustDomain = "cluster.local";
 
   constructor(settings: RegistrySettings) {
     this.#settings = settings;
   }
 
-  applyMachine(change: MachineChange, trustDomain: string): MachineEntry {
+  /** What another trust domain changes. */
+  applyTrustDomain(trustDomain: string): readonly MachineEntry[] {
+    this.#trustDomain = trustDomain;
+    return [...this.#machines.values()].flatMap((machine) => this.#entriesOf(machine.key, machine));
+  }
+
+  applyMachine(change: MachineChange): readonly MachineEntry[] {
     const key = change.op === "put" ? change.machine.key : change.key;
     const text = machineKeyText(key);
-    if (change.op === "delete") {
-      this.#machines.delete(text);
-      return { name: nameOf(key), entry: undefined };
+    const before = this.#machines.get(text);
+    const entryBefore = before && writtenNameOf(before);
+    if (entryBefore !== undefined) this.#machinesOfEntry.remove(entryBefore, text);
+    if (change.op === "delete") this.#machines.delete(text);
+    else {
+      this.#machines.set(text, change.machine);
+      const entry = writtenNameOf(change.machine);
+      if (entry !== undefined) this.#machinesOfEntry.add(entry, text);
     }
-    this.#machines.set(text, change.machine);
-    return this.#entryOf(change.machine, trustDomain);
+    const left = entryBefore === undefined ? [] : [this.#writtenEntry(entryBefore)];
+    return [...left, ...this.#entriesOf(key, change.op === "put" ? change.machine : undefined)];
   }
 
-  applyGroup(name: ObjectName, group: Config | undefined, trustDomain: string): readonly MachineEntry[] {
+  applyGroup(name: ObjectName, group: Config | undefined): readonly MachineEntry[] {
     if (group === undefined) this.#groups.delete(name);
     else this.#groups.set(name, group);
-    return this.entries(trustDomain).filter(({ name: entry }) => entry.startsWith(`${name}/`));
+    return [...this.#machines.values()]
+      .filter(({ key }) => groupOf(key) === name)
+      .flatMap((machine) => this.#entriesOf(machine.key, machine));
   }
 
-  entries(trustDomain: string): readonly MachineEntry[] {
-    return Array.from(this.#machines.values(), (machine) => this.#entryOf(machine, trustDomain));
+  /** A written WorkloadEntry. Images of registrations count for nothing: the machine itself does. */
+  applyEntry(name: ObjectName, entry: Config | undefined): MachineEntry {
+    if (entry === undefined || isMachineImage(entry)) this.#written.delete(name);
+    else this.#written.set(name, entry);
+    return this.#writtenEntry(name);
   }
 
-  problems(trustDomain: string): readonly RegistryProblem[] {
+  records(): MachineRecords {
+    const rules = this.#rules();
+    const registered = new Map<string, Config>();
+    for (const machine of [...this.#machines.values()].sort(byConnection)) {
+      const entry = this.#registration(machine);
+      if (entry === undefined) continue;
+      const { namespace, name } = entry.key;
+      // Two machines of one address and group: the second gets a name of its own. What istiod registered is taken over.
+      const other = this.#written.get(`${namespace}/${name}`);
+      const isTaken =
+        registered.has(`${namespace}/${name}`) || (other !== undefined && !isRegistrationOf(other, machine));
+      const own = isTaken ? `${name}-${fnv1a(machineKeyText(machine.key)).toString(36)}` : name;
+      registered.set(`${namespace}/${own}`, own === name ? entry : { ...entry, key: { ...entry.key, name: own } });
+    }
+    const reported = [...this.#written].flatMap(([name, entry]) => {
+      const said = entryWithHealth(entry, this.#machineOf(name), rules);
+      return said === entry ? [] : [said];
+    });
+    return { registered: [...registered.values()], reported };
+  }
+
+  problems(): readonly RegistryProblem[] {
     const problems: RegistryProblem[] = [];
     const owners = new Map<string, string>();
     for (const machine of [...this.#machines.values()].sort((a, b) => compareText(objectText(a), objectText(b)))) {
-      const { key, address } = machine;
+      const { key, address, entry } = machine;
       const object = objectText(machine);
-      const reason = this.#refusal(machine, trustDomain);
-      if (reason !== undefined) problems.push({ object, field: "AUTO_REGISTER_GROUP", reason });
+      const reason = this.#refusal(machine);
+      const field = entry === undefined ? "AUTO_REGISTER_GROUP" : "WORKLOAD_ENTRY";
+      if (reason !== undefined) problems.push({ object, field, reason });
       const place = `${key.network}/${address}`;
       const owner = owners.get(place);
       if (owner === undefined) owners.set(place, object);
@@ -61,16 +122,49 @@ export class MachineSide {
     return problems;
   }
 
-  #entryOf(machine: Machine, trustDomain: string): MachineEntry {
-    const group = this.#groups.get(groupOf(machine.key));
-    const isRefused = group === undefined || this.#refusal(machine, trustDomain) !== undefined;
-    return { name: nameOf(machine.key), entry: isRefused ? undefined : machineEntry(machine, group) };
+  #entriesOf(key: MachineKey, machine: Machine | undefined): readonly MachineEntry[] {
+    const written = machine && writtenNameOf(machine);
+    if (written !== undefined) return [this.#writtenEntry(written)];
+    return [{ name: nameOf(key), entry: machine === undefined ? undefined : this.#registration(machine) }];
   }
 
-  #refusal(machine: Machine, trustDomain: string): string | undefined {
-    const { validateMachines: validateIdentity } = this.#settings;
-    return registrationRefusal(machine, this.#groups.get(groupOf(machine.key)), { trustDomain, validateIdentity });
+  #registration(machine: Machine): Config | undefined {
+    const group = this.#groups.get(groupOf(machine.key));
+    if (machine.entry !== undefined || group === undefined || this.#refusal(machine) !== undefined) return undefined;
+    return machineEntry(machine, group, this.#rules());
   }
+
+  #writtenEntry(name: ObjectName): MachineEntry {
+    const entry = this.#written.get(name);
+    return { name, entry: entry && entryWithHealth(entry, this.#machineOf(name), this.#rules()) };
+  }
+
+  /** Of several that stand for one entry the newest connection counts. */
+  #machineOf(name: ObjectName): Machine | undefined {
+    let newest: Machine | undefined;
+    for (const text of this.#machinesOfEntry.get(name)) {
+      const machine = this.#machines.get(text);
+      if (machine !== undefined && (newest === undefined || byConnection(newest, machine) < 0)) newest = machine;
+    }
+    return newest;
+  }
+
+  #refusal(machine: Machine): string | undefined {
+    const written = writtenNameOf(machine);
+    return written === undefined
+      ? registrationRefusal(machine, this.#groups.get(groupOf(machine.key)), this.#rules())
+      : healthRefusal(machine, this.#written.get(written), this.#rules());
+  }
+
+  #rules(): MachineRules {
+    const { validateMachines, machineHealthChecks } = this.#settings;
+    return { trustDomain: this.#trustDomain, validateIdentity: validateMachines, healthChecks: machineHealthChecks };
+  }
+}
+
+/** Of the WorkloadEntry that somebody wrote for it, if it stands for one. */
+function writtenNameOf({ key, entry }: Machine): ObjectName | undefined {
+  return entry === undefined ? undefined : `${key.namespace}/${entry}`;
 }
 
 function groupOf({ namespace, group }: MachineKey): ObjectName {
@@ -84,4 +178,12 @@ function nameOf(key: MachineKey): ObjectName {
 
 function objectText({ key }: Machine): string {
   return `Machine/${key.namespace}/${key.instance}`;
+}
+
+function isRegistrationOf({ annotations }: Config, { key }: Machine): boolean {
+  return annotations[groupAnnotation] === key.group;
+}
+
+function byConnection(a: Machine, b: Machine): number {
+  return a.connectedAtMs - b.connectedAtMs || compareText(machineKeyText(a.key), machineKeyText(b.key));
 }

@@ -19,7 +19,7 @@ import { ConsulSide } from "./consul-side.ts";
 import { Dirty } from "./dirty.ts";
 import { ExternalSide } from "./external-side.ts";
 import { KubernetesSide } from "./kubernetes-side.ts";
-import { type MachineEntry, MachineSide } from "./machine-side.ts";
+import { type MachineEntry, type MachineRecords, MachineSide } from "./machine-side.ts";
 import { Objects } from "./objects.ts";
 import { findProblems, type RegistryProblem } from "./problems.ts";
 import { losesEndpoints, Published, type RegistryChange } from "./published.ts";
@@ -63,8 +63,7 @@ export class Registry {
     for (const input of this.#inView(inputs)) {
       if (input.type === "config") this.#applyConfig(input.key, input.op === "put" ? input.value : undefined, dirty);
       else if (input.type === "cluster") continue;
-      else if (input.type === "machine")
-        this.#applyMachines([this.#machines.applyMachine(input, this.#trustDomain)], dirty);
+      else if (input.type === "machine") this.#applyMachines(this.#machines.applyMachine(input), dirty);
       else if (input.type === "consul") this.#consul.apply(input, dirty);
       else if (input.op === "delete") this.#applyObject(input.key, undefined, dirty);
       else if (isRegistryObject(input.object))
@@ -82,12 +81,17 @@ export class Registry {
     return this.#published.all();
   }
 
+  /** What Kubernetes should show of the machines that are connected. */
+  machineRecords(): MachineRecords {
+    return this.#machines.records();
+  }
+
   problems(): readonly RegistryProblem[] {
     return [
       ...this.#discovery.problems(),
       ...findProblems(this.#objects, this.#published.services()),
       ...this.#consul.problems(),
-      ...this.#machines.problems(this.#trustDomain),
+      ...this.#machines.problems(),
     ];
   }
 
@@ -148,11 +152,11 @@ export class Registry {
         break;
       }
       case "WorkloadEntry": {
-        this.#applyWorkloadEntry(name, config, dirty);
+        this.#applyMachines([this.#machines.applyEntry(name, config)], dirty);
         break;
       }
       case "WorkloadGroup":
-        this.#applyMachines(this.#machines.applyGroup(name, config, this.#trustDomain), dirty);
+        this.#applyMachines(this.#machines.applyGroup(name, config), dirty);
         break;
       case "ServiceImport":
         setOrDelete(objects.serviceImports, name, config);
@@ -162,7 +166,7 @@ export class Registry {
         const { trustDomain = "cluster.local" } = (config?.spec ?? {}) as { readonly trustDomain?: string };
         dirty.everything ||= trustDomain !== this.#trustDomain;
         this.#trustDomain = trustDomain;
-        this.#applyMachines(this.#machines.entries(trustDomain), dirty);
+        this.#applyMachines(this.#machines.applyTrustDomain(trustDomain), dirty);
         break;
       }
       case "MeshNetworks":

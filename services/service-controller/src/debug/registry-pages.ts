@@ -51,7 +51,10 @@ export function digestsPage(sources: readonly InputSource[]): HttpReply {
 }
 
 /** What files are refused, and what is wrong with objects that are in force. */
-export function listProblems(sources: readonly InputSource[], registry: ClusterRegistries): readonly ListedProblem[] {
+export function listProblems(
+  sources: readonly Pick<InputSource, "name" | "problems">[],
+  registry: ClusterRegistries,
+): readonly ListedProblem[] {
   const refused = sources.flatMap((source) =>
     source.problems().map((problem) => ({ source: source.name, ...problem })),
   );

@@ -1,6 +1,6 @@
 /**
- * Tells service-controller, in a shared bucket, which machines that ask to be registered (AUTO_REGISTER_GROUP) are connected here
- * and what they say of their health. The registration itself belongs to no replica: it lasts as long as any of them says so.
+ * Tells service-controller, in a shared bucket, which machines that ask to be registered (AUTO_REGISTER_GROUP) or stand for a
+ * WorkloadEntry (WORKLOAD_ENTRY) are connected here, and what they say of their health. The registration itself belongs to no replica: it lasts as long as any of them says so.
  */
 import { randomUUID } from "node:crypto";
 import type { Bus } from "@flotilla/bus";
@@ -30,7 +30,7 @@ export class Machines {
 
   readonly observer: StreamObserver = {
     opened: (stream) => {
-      if (groupOf(stream) !== "") this.#streams.set(stream.id, { stream, health: undefined });
+      if (groupOf(stream) !== "" || entryOf(stream) !== "") this.#streams.set(stream.id, { stream, health: undefined });
     },
     health: ({ id }, healthy, message) => {
       const entry = this.#streams.get(id);
@@ -73,10 +73,17 @@ function groupOf({ proxy }: StreamRecord): string {
   return metadataText(proxy.metadata, "AUTO_REGISTER_GROUP");
 }
 
+function entryOf({ proxy }: StreamRecord): string {
+  return metadataText(proxy.metadata, "WORKLOAD_ENTRY");
+}
+
 function machineOf(stream: StreamRecord, health: Machine["health"]): Machine {
   const { proxy, identities, connectedAtMs } = stream;
+  const group = groupOf(stream);
   return {
-    key: { namespace: proxy.namespace, group: groupOf(stream), network: proxy.network, instance: proxy.id },
+    key: { namespace: proxy.namespace, group, network: proxy.network, instance: proxy.id },
+    // One that asks to be registered gets an entry of its own.
+    ...(group === "" && { entry: entryOf(stream) }),
     address: proxy.ipAddresses[0] ?? "",
     locality: localityText(proxy.locality),
     labels: proxy.labels,

@@ -1,0 +1,40 @@
+/** Registered machines as WorkloadEntries of Kubernetes, written by one replica. */
+import { randomUUID } from "node:crypto";
+import type { Bus } from "@flotilla/bus";
+import type { KubeApi } from "@flotilla/kube-api";
+import { duties, dutyLease, Leadership } from "@flotilla/leadership";
+import { machineReportTtlMs } from "@flotilla/model";
+import type { MachineRecords } from "@flotilla/registry";
+import type { Logger } from "@flotilla/runtime";
+import { EntryWriter } from "./write-entries.ts";
+
+export function entryWriter(
+  api: KubeApi,
+  records: () => MachineRecords,
+  { machineGraceMs }: { readonly machineGraceMs: number },
+  log: Logger,
+): EntryWriter {
+  const settleMs = machineReportTtlMs + machineGraceMs;
+  return new EntryWriter({ api, records, settleMs, sweepMs: 10 * machineGraceMs, log, nowMs: Date.now });
+}
+
+export interface WriteEntriesOptions {
+  readonly api: KubeApi;
+  readonly writer: EntryWriter;
+  readonly bus: Bus;
+  readonly version: string;
+  readonly namespace: string;
+  readonly log: Logger;
+}
+
+/** Runs until `stop` fires. All replicas would write the same. */
+export async function writeEntries(
+  { api, writer, bus, version, namespace, log }: WriteEntriesOptions,
+  stop: AbortSignal,
+): Promise<void> {
+  if (stop.aborted) return;
+  const candidate = { holder: `service-controller-${randomUUID()}`, version, isDefaultRevision: true };
+  const duty = duties.workloadEntries;
+  const lease = await dutyLease({ name: duty, candidate, cluster: { api, namespace }, bus });
+  await new Leadership({ lease, duty, log }).run((until) => writer.run(until), stop);
+}

@@ -24,6 +24,22 @@ const commands: Readonly<Record<string, Entry>> = {
     sentence: "services, proxies and what they have, refused objects",
     load: async () => (await import("./commands/status.ts")).status,
   },
+  apply: {
+    sentence: "-f FILE: objects into the mesh, all at once or none",
+    load: async () => (await import("./commands/apply.ts")).apply,
+  },
+  get: {
+    sentence: "KIND [NAME]: what is in force, and where it comes from",
+    load: async () => (await import("./commands/get.ts")).get,
+  },
+  delete: {
+    sentence: "-f FILE | KIND NAME…: objects out of the mesh",
+    load: async () => (await import("./commands/delete.ts")).deleteObjects,
+  },
+  diff: {
+    sentence: "-f FILE: what apply would change",
+    load: async () => (await import("./commands/diff.ts")).diff,
+  },
   explain: {
     sentence: "PROXY TYPE NAME: why a proxy has a resource as it is",
     load: async () => (await import("./commands/explain.ts")).explain,
@@ -70,6 +86,12 @@ export async function run(args: readonly string[], env: NodeJS.ProcessEnv): Prom
 function usage(): string {
   const lines = Object.entries(commands).map(([name, { sentence }]) => `  ${name.padEnd(12)} ${sentence}`);
   return `flotilla COMMAND [options]\n\n${lines.join("\n")}\n
+Options of apply, get, delete and diff:
+  -n NAMESPACE       of objects that name none (default "default")
+  --server URL, --token-file FILE, --root-file FILE
+                     another API than that of the control plane of --work-dir
+  --dry-run, --force, -o yaml|json|name, -l SELECTOR, -A
+
 Options of up, serve and demo:
   --config DIR       directory of YAML with the mesh's objects
   --mesh FILE        MeshConfig          --networks FILE   MeshNetworks

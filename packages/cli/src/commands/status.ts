@@ -78,6 +78,6 @@ function syncStates({ resources = {} }: Sync): string {
 }
 
 function describeProblem({ object, file, line, field, reason }: Problem): string {
-  const where = file === undefined ? "" : `${file}${line === undefined ? "" : `:${line}`} `;
+  const where = file === undefined || file === "" ? "" : `${file}${line === undefined ? "" : `:${line}`} `;
   return `${where}${object ?? ""} ${field ?? ""} ${reason ?? ""}`.replaceAll(/ +/g, " ").trim();
 }

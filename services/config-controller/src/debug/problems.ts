@@ -20,7 +20,7 @@ export function listProblems(
       file: "",
       line: 0,
       object: `${key.kind}/${key.namespace}/${key.name}`,
-      reason: `is taken from ${winner}`,
+      reason: `of ${source} is not in force: it is taken from ${winner}`,
     })),
   );
   const wrong = view.problems().map((problem) => ({ source: "view", file: "", line: 0, ...problem }));

@@ -1,0 +1,140 @@
+/** Speaks to the API of config-controller, with a token of the local issuer unless another is given. */
+import { readFileSync } from "node:fs";
+import { request } from "node:https";
+import { join, resolve } from "node:path";
+import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
+import { openLocalIssuer } from "@flotilla/auth";
+import { CliError } from "../errors.ts";
+import { defaultWorkDir } from "../options.ts";
+import { healthUrlOf } from "../running.ts";
+
+/** Of every command that speaks to it. */
+const common = {
+  "work-dir": { type: "string" },
+  server: { type: "string" },
+  "token-file": { type: "string" },
+  "root-file": { type: "string" },
+  namespace: { type: "string", short: "n" },
+} as const satisfies ParseArgsOptionsConfig;
+
+/** @throws CliError CLI_USAGE */
+export function parseApiArgs<Own extends ParseArgsOptionsConfig>(args: readonly string[], own: Own) {
+  try {
+    return parseArgs({ args: [...args], allowPositionals: true, options: { ...common, ...own } });
+  } catch (cause) {
+    throw new CliError("CLI_USAGE", (cause as Error).message, { cause });
+  }
+}
+
+export interface ApiAddress {
+  readonly "work-dir"?: string | undefined;
+  readonly server?: string | undefined;
+  readonly "token-file"?: string | undefined;
+  readonly "root-file"?: string | undefined;
+}
+
+export interface ApiClient {
+  /** @throws ApiRefusal; CliError CLI_NOT_RUNNING */
+  call<T>(method: string, path: string, body?: unknown, contentType?: string): Promise<T>;
+}
+
+/** What the API says to a request that it refuses. */
+export class ApiRefusal extends CliError {
+  readonly status: number;
+  readonly causes: readonly { readonly field: string; readonly message: string }[];
+
+  constructor(status: number, message: string, causes: ApiRefusal["causes"]) {
+    super("CLI_REFUSED", message);
+    this.status = status;
+    this.causes = causes;
+  }
+}
+
+/** Who `apply` and its like are; config-controller lets this account write unless told otherwise. */
+const account = { namespace: "istio-system", serviceAccount: "flotilla-admin", audience: "flotilla-api" };
+const tokenTtlMs = 300_000;
+const answerMs = 30_000;
+
+/** @throws CliError CLI_NOT_RUNNING */
+export async function openApi(address: ApiAddress, env: NodeJS.ProcessEnv): Promise<ApiClient> {
+  const workDir = resolve(address["work-dir"] ?? defaultWorkDir(env));
+  const server = address.server ?? (await findApi(workDir));
+  const { "token-file": tokenFile, "root-file": rootFile = join(workDir, "root-cert.pem") } = address;
+  const token =
+    tokenFile === undefined
+      ? await (await openLocalIssuer(workDir)).mintToken({ ...account, ttlMs: tokenTtlMs })
+      : readFileSync(tokenFile, "utf8").trim();
+  const ca = readFileSync(rootFile, "utf8");
+  return {
+    call: async <T>(method: string, path: string, body?: unknown, contentType = "application/json") => {
+      const { status, text } = await send(new URL(path, server), { method, token, ca, contentType, body });
+      const answer = parseAnswer(status, text);
+      if (status >= 200 && status < 300) return answer as T;
+      const { message, details } = answer as {
+        readonly message?: string;
+        readonly details?: { readonly causes?: ApiRefusal["causes"] };
+      };
+      throw new ApiRefusal(status, message ?? `status ${status}`, details?.causes ?? []);
+    },
+  };
+}
+
+async function findApi(workDir: string): Promise<string> {
+  const page = `${healthUrlOf("config-controller", workDir)}/debug/api`;
+  const response = await fetch(page, { signal: AbortSignal.timeout(5_000) }).catch((cause: unknown) => {
+    throw new CliError("CLI_NOT_RUNNING", `config-controller does not answer at ${page}`, { cause });
+  });
+  const { url } = response.ok ? ((await response.json()) as { readonly url?: string | null }) : {};
+  if (typeof url === "string") return url;
+  throw new CliError(
+    "CLI_NOT_RUNNING",
+    "config-controller serves no API, or not yet: see API_PORT and its readiness page",
+  );
+}
+
+interface Sending {
+  readonly method: string;
+  readonly token: string;
+  readonly ca: string;
+  readonly contentType: string;
+  readonly body: unknown;
+}
+
+async function send(
+  url: URL,
+  { method, token, ca, contentType, body }: Sending,
+): Promise<{ readonly status: number; readonly text: string }> {
+  const {
+    promise,
+    resolve: done,
+    reject,
+  } = Promise.withResolvers<{ readonly status: number; readonly text: string }>();
+  const payload = body === undefined ? undefined : JSON.stringify(body);
+  const headers = {
+    authorization: `Bearer ${token}`,
+    accept: "application/json",
+    ...(payload !== undefined && { "content-type": contentType, "content-length": Buffer.byteLength(payload) }),
+  };
+  const sent = request(url, { method, ca, headers, signal: AbortSignal.timeout(answerMs) }, async (response) => {
+    try {
+      let text = "";
+      for await (const chunk of response.setEncoding("utf8")) text += String(chunk);
+      done({ status: response.statusCode ?? 0, text });
+    } catch (error) {
+      reject(error);
+    }
+  });
+  sent.once("error", (cause) =>
+    reject(new CliError("CLI_NOT_RUNNING", `${url.origin} does not answer: ${cause.message}`, { cause })),
+  );
+  sent.end(payload);
+  return promise;
+}
+
+function parseAnswer(status: number, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new CliError("CLI_REFUSED", `an answer with status ${status} is not JSON: ${text.slice(0, 200)}`, { cause });
+  }
+}

@@ -1,0 +1,71 @@
+/** The objects of files, directories or the standard input, with the places they stand at. */
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { LineCounter, parseAllDocuments } from "yaml";
+import { CliError } from "../errors.ts";
+
+export interface Manifest {
+  /** `FILE:LINE`. */
+  readonly place: string;
+  readonly object: Readonly<Record<string, unknown>>;
+}
+
+/** A Kind/namespace/name of an object, as far as it says them. */
+export function describe({ object }: Manifest): string {
+  const { name = "", namespace } = metadataOf(object);
+  return `${String(object["kind"] ?? "")} ${namespace === undefined ? "" : `${namespace}/`}${name}`;
+}
+
+export function metadataOf(object: Readonly<Record<string, unknown>>): {
+  readonly name?: string;
+  readonly namespace?: string;
+} {
+  const { metadata } = object;
+  return typeof metadata === "object" && metadata !== null ? metadata : {};
+}
+
+/** `-` is the standard input; of a directory the files that end in .yaml, .yml or .json count. @throws CliError CLI_USAGE, CLI_REFUSED */
+export function readManifests(paths: readonly string[]): readonly Manifest[] {
+  return paths.flatMap(filesOf).flatMap((file) => parseManifests(file === "-" ? "stdin" : file, textOf(file)));
+}
+
+/** @throws CliError CLI_REFUSED naming all places that cannot be read */
+export function parseManifests(file: string, text: string): readonly Manifest[] {
+  const lineCounter = new LineCounter();
+  const documents = parseAllDocuments(text, { lineCounter, merge: true });
+  if (!Array.isArray(documents)) return [];
+  const lineAt = (position: number | undefined): number => lineCounter.linePos(position ?? 0).line;
+  const errors = documents.flatMap((document) => document.errors);
+  if (errors.length > 0) {
+    const told = errors.map(({ message, pos }) => `${file}:${lineAt(pos[0])}: ${message.split("\n", 1)[0]}`);
+    throw new CliError("CLI_REFUSED", told.join("\n"));
+  }
+  return documents.flatMap((document) => {
+    const place = `${file}:${lineAt(document.contents?.range?.[0])}`;
+    return expand(document.toJS(), place);
+  });
+}
+
+/** `kind: List` stands for its items. */
+function expand(value: unknown, place: string): readonly Manifest[] {
+  if (value === null || value === undefined) return [];
+  if (typeof value !== "object" || Array.isArray(value)) throw new CliError("CLI_REFUSED", `${place}: is no object`);
+  const object = value as Readonly<Record<string, unknown>>;
+  const { kind, items } = object;
+  return kind === "List" && Array.isArray(items)
+    ? items.flatMap((item: unknown) => expand(item, place))
+    : [{ place, object }];
+}
+
+function filesOf(path: string): readonly string[] {
+  if (path === "-") return [path];
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found === undefined) throw new CliError("CLI_USAGE", `there is no file ${path}`);
+  if (!found.isDirectory()) return [path];
+  const names = readdirSync(path, { recursive: true, encoding: "utf8" }).sort();
+  return names.filter((name) => /\.(ya?ml|json)$/.test(name)).map((name) => join(path, name));
+}
+
+function textOf(file: string): string {
+  return readFileSync(file === "-" ? 0 : file, "utf8");
+}

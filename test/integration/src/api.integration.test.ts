@@ -1,0 +1,178 @@
+/**
+ * A mesh without Kubernetes that is written over the API: five processes, real NATS and Redis, the command line, a proxy that is
+ * subscribed. What one apply writes reaches the proxy together; a restart of everything loses nothing.
+ */
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { connectBus, filters, subscribe } from "@flotilla/bus";
+import { allReady, type ControlPlane, startControlPlane } from "@flotilla/cli/src/supervise/control-plane.ts";
+import { bytesToJson, create, typeUrl } from "@flotilla/proto";
+import { NodeSchema } from "@flotilla/proto/envoy/config/core/v3/base_pb";
+import { noopLogger, until } from "@flotilla/runtime";
+import { freePorts } from "@flotilla/servers";
+import { XdsClient } from "@flotilla/xds/client";
+import { grpcTransport } from "@flotilla/xds/grpc";
+
+const run = promisify(execFile);
+const flotilla = fileURLToPath(new URL("../../../packages/cli/bin/flotilla.ts", import.meta.url));
+const workDir = mkdtempSync(join(tmpdir(), "flotilla-api-"));
+const config = join(workDir, "config");
+const stop = new AbortController();
+const soon = (what: string) => ({ withinMs: 20_000, what });
+
+const services = ["web", "db"].map((name) => ({
+  apiVersion: "v1",
+  kind: "Service",
+  metadata: { name, namespace: "shop" },
+  spec: {
+    clusterIP: name === "web" ? "10.0.0.1" : "10.0.0.2",
+    ports: [{ name: "http", port: 80 }],
+    selector: { app: name },
+  },
+}));
+const virtualService = (name: string, timeout: string) => ({
+  apiVersion: "networking.istio.io/v1",
+  kind: "VirtualService",
+  metadata: { name, namespace: "shop" },
+  spec: { hosts: [name], http: [{ timeout, route: [{ destination: { host: name } }] }] },
+});
+
+let plane: ControlPlane;
+let client: XdsClient;
+let running: Promise<void>;
+
+async function start(): Promise<ControlPlane> {
+  const firstPort = await freePorts(10);
+  const options = {
+    embedded: false,
+    config,
+    mesh: undefined,
+    networks: undefined,
+    settings: {},
+    firstPort,
+    workDir,
+    flags: new Set<string>(),
+  };
+  const started = await startControlPlane({ options, logs: "files", onProgress: () => undefined });
+  await allReady(started, 60_000, () => undefined, stop.signal);
+  return started;
+}
+
+async function command(
+  ...args: readonly string[]
+): Promise<{ readonly code: number; readonly out: string; readonly err: string }> {
+  try {
+    const { stdout, stderr } = await run(process.execPath, [flotilla, ...args, "--work-dir", workDir]);
+    return { code: 0, out: stdout, err: stderr };
+  } catch (error) {
+    const { code, stdout, stderr } = error as {
+      readonly code: number;
+      readonly stdout: string;
+      readonly stderr: string;
+    };
+    return { code, out: stdout, err: stderr };
+  }
+}
+
+function applyObjects(...objects: readonly object[]) {
+  const file = join(workDir, "objects.json");
+  writeFileSync(file, JSON.stringify({ apiVersion: "v1", kind: "List", items: objects }));
+  return command("apply", "-f", file);
+}
+
+/** The route of port 80 as the proxy has it. */
+function route(): string {
+  const found = client.state.held(typeUrl.route).get("80");
+  return found === undefined ? "" : JSON.stringify(bytesToJson(typeUrl.route, found.bytes));
+}
+
+describe("a mesh that is written over the API", () => {
+  before(async () => {
+    mkdirSync(config, { recursive: true });
+    writeFileSync(join(config, "services.json"), JSON.stringify({ apiVersion: "v1", kind: "List", items: services }));
+    plane = await start();
+    const metadata = {
+      NAMESPACE: "shop",
+      LABELS: { app: "web" },
+      INSTANCE_IPS: "127.0.1.11",
+      CLUSTER_ID: "Kubernetes",
+    };
+    client = new XdsClient({
+      form: "delta",
+      transport: grpcTransport({ address: `127.0.0.1:${plane.layout.ports.xds}` }),
+      node: create(NodeSchema, { id: "sidecar~127.0.1.11~web.shop~shop.svc.cluster.local", metadata }),
+      backoffMs: () => 200,
+    });
+    client.subscribe(typeUrl.cluster);
+    client.subscribe(typeUrl.listener);
+    client.subscribe(typeUrl.route, ["80"]);
+    running = client.run(stop.signal);
+    await until(() => route() !== "", soon("the first routes"));
+    const isOpen = async () => (await command("get", "virtualservices", "-A")).code === 0;
+    await until(isOpen, soon("the API"));
+  });
+
+  after(async () => {
+    stop.abort();
+    await running;
+    await plane[Symbol.asyncDispose]();
+    rmSync(workDir, { recursive: true, force: true });
+  });
+
+  it("what is applied reaches the proxy, and the objects of one apply do so together", {
+    timeout: 60_000,
+  }, async () => {
+    const reading = new AbortController();
+    await using bus = await connectBus({ url: plane.shared.busUrl, clientName: "t", log: noopLogger }, reading.signal);
+    const groups: string[] = [];
+    const items = subscribe(
+      { bus, filter: filters.config, afterSequence: 0, seal: undefined, log: noopLogger },
+      reading.signal,
+    );
+    const following = (async () => {
+      for await (const item of items)
+        if (item.kind === "group")
+          groups.push(
+            item.group.changes
+              .map(({ key }) => ("kind" in key && "name" in key ? `${key.kind}/${key.name}` : ""))
+              .sort()
+              .join(" "),
+          );
+    })();
+    const applied = await applyObjects(virtualService("web", "7s"), virtualService("db", "9s"));
+    assert.deepEqual(
+      [applied.code, applied.out],
+      [0, "VirtualService shop/web created\nVirtualService shop/db created\n"],
+    );
+    await until(() => route().includes('"7s"') && route().includes('"9s"'), soon("both routes"));
+    assert.ok(groups.includes("VirtualService/db VirtualService/web"), groups.join(", "));
+    reading.abort();
+    await following;
+  });
+
+  it("what is refused is told with its place, and the last good version stays", { timeout: 60_000 }, async () => {
+    const wrong = { ...virtualService("web", "1s"), spec: { hosts: "web" } };
+    const refused = await applyObjects(virtualService("db", "1s"), wrong);
+    assert.equal(refused.code, 1);
+    assert.match(refused.err, /objects\.json:1 VirtualService shop\/web: spec\.hosts/);
+    const { out } = await command("get", "vs", "db", "-n", "shop", "-o", "yaml");
+    assert.match(out, /timeout: 9s/);
+    assert.ok(route().includes('"7s"') && route().includes('"9s"'));
+  });
+
+  it("outlives a restart of everything", { timeout: 120_000 }, async () => {
+    await plane[Symbol.asyncDispose]();
+    plane = await start();
+    const isThere = async () => (await command("get", "vs", "-A")).out.includes("web");
+    await until(isThere, soon("the objects"));
+    const gone = await command("delete", "virtualservice", "web", "-n", "shop");
+    assert.deepEqual([gone.code, gone.out], [0, "VirtualService shop/web deleted\n"]);
+    assert.match((await command("get", "vs", "-A")).out, /^NAMESPACE.*\nshop +db +\d+s +api version 1\n$/);
+  });
+});

@@ -30,8 +30,8 @@ export interface KubeApi extends Disposable {
   create<T = KubeObject>(path: string, object: unknown): Promise<T>;
   /** @throws KubeError KUBE_CONFLICT when its resourceVersion is not the last one */
   replace<T = KubeObject>(path: string, object: unknown): Promise<T>;
-  /** False when there was none. */
-  delete(path: string): Promise<boolean>;
+  /** False when there was none. @throws KubeError KUBE_CONFLICT when that version is not the last one */
+  delete(path: string, options?: { readonly resourceVersion?: string }): Promise<boolean>;
   /** Lines of JSON as they come, until the server or `stop` ends it. `onOpen` is told when the server has begun to answer. */
   lines(path: string, stop: AbortSignal, onOpen?: () => void): AsyncIterable<unknown>;
 }
@@ -52,7 +52,10 @@ export function openKubeApi(config: KubeConfig): KubeApi {
     metadata: (path) => absent(answer<KubeObject>(config, agent, { method: "GET", path, accept: metadataOnly })),
     create: (path, object) => call("POST", path, object),
     replace: (path, object) => call("PUT", path, object),
-    delete: async (path) => (await absent(call("DELETE", path))) !== undefined,
+    delete: async (path, { resourceVersion } = {}) => {
+      const body = resourceVersion === undefined ? undefined : { preconditions: { resourceVersion } };
+      return (await absent(call("DELETE", path, body))) !== undefined;
+    },
     lines: (path, stop, onOpen) => lines(config, watching, path, stop, onOpen),
     [Symbol.dispose]: () => {
       agent.destroy();

@@ -2,8 +2,9 @@
 import type { Config, ConfigKey, KubeObject } from "@flotilla/model";
 import type { Draft } from "../store/durable/draft.ts";
 import type { DurableStore } from "../store/durable/durable-store.ts";
+import { manifestOf } from "../store/manifest-of.ts";
 import { ApiError } from "./api-error.ts";
-import { type Admitted, admit, isRecord, manifestOf, type Validate } from "./manifest.ts";
+import { type Admitted, admit, isRecord, type Validate } from "./manifest.ts";
 import { applyJsonPatch, applyMergePatch } from "./patches.ts";
 import type { ResourcePath } from "./resource-path.ts";
 import { parseSelection } from "./selection.ts";

@@ -1,14 +1,12 @@
 /** What was written over the API as a source of configuration: each transaction is one group. */
-import { type ConfigChange, type ConfigKeyText, configKeyText } from "@flotilla/model";
+import { type Config, type ConfigChange, type ConfigKeyText, configKeyText } from "@flotilla/model";
 import { Wakeup } from "@flotilla/runtime";
 import { withoutMemory } from "../api/server-side-apply.ts";
 import type { DurableStore } from "../store/durable/durable-store.ts";
 import type { Transaction } from "../store/durable/transaction.ts";
 import { configChangeOf } from "./config-change.ts";
 import type { ConfigGroup, ConfigSource } from "./config-source.ts";
-
-/** Written by kubectl for itself; as large as the object. */
-const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
+import { leanAnnotations, leanStatus } from "./kubernetes/lean-object.ts";
 
 /** Transactions that come faster than they are published are joined: what waits is one change a key at most. */
 export function apiSource(durable: DurableStore, revision: string): ConfigSource {
@@ -44,9 +42,11 @@ export function apiSource(durable: DurableStore, revision: string): ConfigSource
   };
 }
 
-/** Without what is of concern to those who write it alone. */
-function changeOf(config: Parameters<typeof configChangeOf>[0], revision: string): ConfigChange {
-  const { [lastApplied]: _, ...annotations } = withoutMemory(config.annotations);
+/** Without what others wrote into it for themselves. */
+function changeOf({ status, ...config }: Config, revision: string): ConfigChange {
+  const annotations = leanAnnotations(withoutMemory(config.annotations));
+  const told = leanStatus(status);
   const { source = "", location = "" } = config.provenance ?? {};
-  return configChangeOf({ ...config, annotations, provenance: { source, location } }, revision);
+  const own = { annotations, provenance: { source, location }, ...(told !== undefined && { status: told }) };
+  return configChangeOf({ ...config, ...own }, revision);
 }

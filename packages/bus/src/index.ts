@@ -5,6 +5,7 @@ export { type ConnectOptions, connectBus } from "./connect.ts";
 export { type Digests, differingTopics, digestsOf, type KeyState, type TopicDigest } from "./digest.ts";
 export { BusError, type BusErrorCode } from "./errors.ts";
 export type { KeyValue, KeyValueEntry, KeyValueOptions } from "./key-value.ts";
+export { type LastChange, type LastChangesOptions, lastChanges } from "./last-changes.ts";
 export { Lease, type LeaseOptions } from "./lease.ts";
 export { createPublisher, type Kept, type Occasion, type Publisher, type PublisherOptions } from "./publisher.ts";
 export { createSeal, type Seal } from "./seal.ts";

@@ -36,8 +36,12 @@ const commands: Readonly<Record<string, Entry>> = {
     sentence: "-f FILE | KIND NAME…: objects out of the mesh",
     load: async () => (await import("./commands/delete.ts")).deleteObjects,
   },
+  history: {
+    sentence: "[OBJECT]: the generations of the configuration: what each changed, who told it, when",
+    load: async () => (await import("./commands/history.ts")).history,
+  },
   diff: {
-    sentence: "-f FILE: what apply would change",
+    sentence: "-f FILE: what apply would change | GENERATION GENERATION: what differs between the two",
     load: async () => (await import("./commands/diff.ts")).diff,
   },
   explain: {

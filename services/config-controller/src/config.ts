@@ -1,5 +1,5 @@
 /** The settings of config-controller. */
-import { defaultPorts, duration, flag, list, oneOf, port, type SettingsOf, text } from "@flotilla/runtime";
+import { defaultPorts, duration, flag, integer, list, oneOf, port, type SettingsOf, text } from "@flotilla/runtime";
 import { apiSettings } from "./api/api-settings.ts";
 
 export const settings = {
@@ -35,6 +35,14 @@ export const settings = {
     default: 60_000,
     min: 1_000,
     sentence: "How often the stream is compared with what was published, and digests are told for those who follow.",
+  }),
+  ledgerGenerations: integer({
+    env: "LEDGER_GENERATIONS",
+    default: 1_000,
+    min: 2,
+    max: 100_000,
+    sentence:
+      "How many generations of the configuration are kept to be read back; one of many objects counts several times.",
   }),
   configDir: text({
     env: "CONFIG_DIR",

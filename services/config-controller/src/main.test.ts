@@ -66,6 +66,8 @@ test("the service publishes a directory, follows it, tells problems, and a resta
   await writeFile(join(directory, "a.yaml"), `${sidecar("a")}---\n${sidecar("b").replace("egress", "egres")}`);
   const hasProblem = async () => JSON.stringify(await page("/debug/problems")).includes("spec.egres");
   await until(hasProblem, { withinMs: 5_000, what: "the refusal on the page" });
+  const history = JSON.stringify(await page("/debug/history?object=sidecar/b.shop"));
+  assert.match(history, /"by":"config-controller [^"]* from [^"]*".*"object":"Sidecar\/shop\/b","op":"created"/);
   assert.match(JSON.stringify(await page("/ready")), /Sidecar\/shop\/b: spec.egres/);
   stop.abort(new Error("the test is over"));
   await running;

@@ -7,7 +7,15 @@
 import { readFile } from "node:fs/promises";
 import { attestEvery, type Bus, connectBus, createPublisher, createSeal, type Seal } from "@flotilla/bus";
 import { meshConfigKey } from "@flotilla/registry/config";
-import { createLogger, createMetrics, forOwnHost, type Health, parseSettings, serveHealth } from "@flotilla/runtime";
+import {
+  createLogger,
+  createMetrics,
+  forOwnHost,
+  type Health,
+  type HttpHandler,
+  parseSettings,
+  serveHealth,
+} from "@flotilla/runtime";
 import type { SourceProblem } from "@flotilla/sources";
 import manifest from "../package.json" with { type: "json" };
 import { AggregateStore } from "./aggregate/aggregate-store.ts";
@@ -18,6 +26,9 @@ import { listProblems } from "./debug/problems.ts";
 import { problemReporter } from "./debug/report-problems.ts";
 import type { IngressSettings } from "./duties/ingress-rules.ts";
 import { runDuties } from "./duties/run-duties.ts";
+import { PublishedConfig } from "./follow/published-config.ts";
+import { diffPage, generationPage, historyPage } from "./ledger/ledger-pages.ts";
+import { openLedger } from "./ledger/open-ledger.ts";
 import { declareMetrics } from "./metrics.ts";
 import { publishChanges } from "./publish/publish-changes.ts";
 import type { ConfigSource } from "./watch/config-source.ts";
@@ -76,6 +87,15 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
     forOwnHost(config.debugAuth, () => ({ json: { objects: store.all().filter(isOpen) } })),
   );
 
+  const published = new PublishedConfig({ bus, seal, log });
+  const { ledger, run: keepLedger } = await openLedger({ bus, published, size: config.ledgerGenerations, log });
+  await published.begin();
+  const page = (path: string, handler: HttpHandler) =>
+    health.route("GET", `/debug/${path}`, forOwnHost(config.debugAuth, handler));
+  page("history", historyPage(ledger));
+  page("generation", generationPage(ledger));
+  page("diff", diffPage(ledger));
+
   const publisher = createPublisher({ bus, publisher: name, seal, log, nowMs: Date.now });
   const onReady = () => health.markReady();
   const options = { publisher, metrics, log, canSeal: seal !== undefined, nowMs: Date.now, onReady };
@@ -85,6 +105,8 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
   await Promise.all([
     publishChanges(mergeSources(sources, store, stop), options, stop),
     attestEvery(attesting, stop),
+    published.follow(stop),
+    keepLedger(stop),
     api,
     runDuties({ settings: config, version: manifest.version, mesh: () => meshOf(store), log }, stop),
   ]);

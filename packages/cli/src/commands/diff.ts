@@ -1,4 +1,4 @@
-/** `flotilla diff -f FILE`: what `apply` would change. */
+/** `flotilla diff -f FILE`: what `apply` would change; `flotilla diff GENERATION GENERATION`: what differs between the two. */
 import { kindOf } from "@flotilla/kinds";
 import { stringify } from "yaml";
 import { type ApiClient, ApiRefusal, openApi, parseApiArgs } from "../api/api-client.ts";
@@ -8,11 +8,13 @@ import { withPlaces } from "../api/refusals.ts";
 import type { Command } from "../command.ts";
 import { CliError } from "../errors.ts";
 import { type Applied, listOf, manager } from "./apply.ts";
+import { diffGenerations } from "./diff-generations.ts";
 
 type KubeObject = Applied["object"] & { readonly apiVersion: string };
 
 /** The exit code is 1 when something differs, as that of diff. */
 export const diff: Command = async (args, env) => {
+  if (/^\d+$/.test(args[0] ?? "")) return diffGenerations(args, env);
   const { values } = parseApiArgs(args, { file: { type: "string", short: "f", multiple: true } });
   const manifests = readManifests(values.file ?? []);
   if (manifests.length === 0)

@@ -2,13 +2,12 @@
  * `/debug/explain`: why a proxy has a resource as it is. Which objects it was made from and when each changed last, since
  * which change of the fleet it is what it is, and what that change made different.
  */
-import { appliedText, causeText } from "@flotilla/model";
+import { appliedText, causeText, type Difference, jsonDifferences } from "@flotilla/model";
 import { bytesToJson, typeUrl as urls } from "@flotilla/proto";
 import type { HttpReply } from "@flotilla/runtime";
 import type { Resource } from "@flotilla/xds";
 import type { StreamRecord } from "../serve/stream-record.ts";
 import type { ChangeLedger } from "./change-ledger.ts";
-import { type Difference, jsonDifferences } from "./json-differences.ts";
 import { type DebugPage, plain } from "./page.ts";
 import { aboutProxy, type ProxyPageSources } from "./proxy-pages.ts";
 import type { ResourceChange, ResourceHistory } from "./resource-history.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { jsonDifferences } from "./json-differences.ts";
+import { jsonDifferences } from "@flotilla/model";
 import { withoutSecrets } from "./without-secrets.ts";
 
 describe("configuration without secrets", () => {

@@ -143,6 +143,9 @@ export class Ingest {
   async #compare(bus: Bus, { publisher, digests, position }: Synced): Promise<void> {
     const { log, metrics } = this.#options;
     if (!this.#isWhole) return;
+    // The mark has a place in the sequence: what is served is as of there. A group of another publisher may lie around it,
+    // so a snapshot is not.
+    this.#options.source.apply([], position, this.#ownCause(publisher));
     try {
       const found = await this.#proof.check(bus, publisher, digests, position);
       if (found.length === 0) return;

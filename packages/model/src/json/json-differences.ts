@@ -1,16 +1,16 @@
 /** Where two JSON values differ, field by field. */
-import type { JsonValue } from "@flotilla/proto";
+import type { Json } from "../mesh/mesh-config.ts";
 
 export interface Difference {
   /** `virtualHosts[2].routes[0].match.prefix`; empty for the whole. */
   readonly path: string;
   /** Undefined: it is only in the other one. */
-  readonly before: JsonValue | undefined;
-  readonly after: JsonValue | undefined;
+  readonly before: Json | undefined;
+  readonly after: Json | undefined;
 }
 
 /** Elements of lists are told apart by `name`, where all have one of their own, else by their place. */
-export function jsonDifferences(before: JsonValue, after: JsonValue, path = ""): readonly Difference[] {
+export function jsonDifferences(before: Json, after: Json, path = ""): readonly Difference[] {
   if (Array.isArray(before) && Array.isArray(after)) {
     return compare(members(before, after), members(after, before), (key) => `${path}[${key}]`);
   }
@@ -22,8 +22,8 @@ export function jsonDifferences(before: JsonValue, after: JsonValue, path = ""):
 }
 
 function compare(
-  before: ReadonlyMap<string, JsonValue>,
-  after: ReadonlyMap<string, JsonValue>,
+  before: ReadonlyMap<string, Json>,
+  after: ReadonlyMap<string, Json>,
   pathOf: (key: string) => string,
 ): readonly Difference[] {
   return [...new Set([...before.keys(), ...after.keys()])].flatMap((key) => {
@@ -33,21 +33,21 @@ function compare(
   });
 }
 
-function members(list: readonly JsonValue[], other: readonly JsonValue[]): ReadonlyMap<string, JsonValue> {
+function members(list: readonly Json[], other: readonly Json[]): ReadonlyMap<string, Json> {
   const byName = hasNames(list) && hasNames(other);
   return new Map(list.map((item, index) => [byName ? nameOf(item) : String(index), item]));
 }
 
-function hasNames(list: readonly JsonValue[]): boolean {
+function hasNames(list: readonly Json[]): boolean {
   const names = list.map(nameOf);
   return names.every((name) => name !== "") && new Set(names).size === names.length;
 }
 
-function nameOf(item: JsonValue): string {
+function nameOf(item: Json): string {
   const name = isObject(item) ? item["name"] : undefined;
   return typeof name === "string" ? name : "";
 }
 
-function isObject(value: JsonValue): value is { readonly [name: string]: JsonValue } {
+function isObject(value: Json): value is { readonly [name: string]: Json } {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,0 +1,154 @@
+/**
+ * The configuration as the fleet has it, read back from the bus: each object with the generation that brought it, and
+ * each generation as it comes with what was there before. A generation is a place in the fleet's sequence of changes.
+ */
+import { type Bus, filters, lastChanges, type Seal, subscribe } from "@flotilla/bus";
+import {
+  type Cause,
+  type Config,
+  type ConfigChange,
+  type ConfigKey,
+  type ConfigKeyText,
+  configKeyText,
+} from "@flotilla/model";
+import type { Logger } from "@flotilla/runtime";
+
+export interface PublishedObject {
+  readonly key: ConfigKey;
+  readonly config: Config;
+  /** The generation of its last change. */
+  readonly position: number;
+  readonly cause: Cause;
+}
+
+export interface GenerationChange {
+  readonly key: ConfigKey;
+  readonly before: Config | undefined;
+  readonly after: Config | undefined;
+}
+
+export interface Generation {
+  readonly position: number;
+  readonly cause: Cause;
+  readonly changes: readonly GenerationChange[];
+}
+
+/** One that the stream still knows to be gone. */
+export interface DeletedObject {
+  readonly key: ConfigKey;
+  readonly position: number;
+  readonly cause: Cause;
+}
+
+export interface PublishedListener {
+  /** What is there when following begins, and again when the sequence has begun anew. */
+  onBaseline(deleted: readonly DeletedObject[]): void;
+  onGeneration(generation: Generation): void;
+}
+
+export interface PublishedOptions {
+  readonly bus: Bus;
+  /** Without it, Secrets are not followed. */
+  readonly seal: Seal | undefined;
+  readonly log: Logger;
+}
+
+interface Held {
+  readonly key: ConfigKey;
+  /** The object as JSON: a tenth of the memory that the object itself takes, which other parts hold already. */
+  readonly bytes: Buffer;
+  readonly position: number;
+  readonly cause: Cause;
+}
+
+export class PublishedConfig {
+  readonly #options: PublishedOptions;
+  readonly #held = new Map<ConfigKeyText, Held>();
+  readonly #listeners = new Set<PublishedListener>();
+  #position = 0;
+  #epoch = "";
+
+  constructor(options: PublishedOptions) {
+    this.#options = options;
+  }
+
+  /** Of the last generation that is known. */
+  get position(): number {
+    return this.#position;
+  }
+
+  get epoch(): string {
+    return this.#epoch;
+  }
+
+  get(key: ConfigKey): PublishedObject | undefined {
+    const held = this.#held.get(configKeyText(key));
+    return held && read(held);
+  }
+
+  /** One after the other: all of them at once would take the memory that `bytes` spares. */
+  *all(isWanted: (key: ConfigKey) => boolean = () => true): Generator<PublishedObject> {
+    for (const held of this.#held.values()) if (isWanted(held.key)) yield read(held);
+  }
+
+  listen(listener: PublishedListener): void {
+    this.#listeners.add(listener);
+  }
+
+  /** Reads what is there; before anything more is published, lest it be part of it. @throws what the bus throws */
+  async begin(): Promise<void> {
+    await this.#readBaseline();
+  }
+
+  /** Follows what comes after that, until `stop` fires. */
+  async follow(stop: AbortSignal): Promise<void> {
+    const { bus, seal, log } = this.#options;
+    for (let isFirst = true; !stop.aborted; isFirst = false) {
+      if (!isFirst) await this.#readBaseline();
+      const from = { afterSequence: this.#position, epoch: this.#epoch };
+      for await (const item of subscribe({ bus, seal, log, filter: filters.config, ...from }, stop)) {
+        if (item.kind === "reset") break;
+        if (item.kind === "group") this.#apply(item.group.changes.filter(isConfig), item.group);
+      }
+    }
+  }
+
+  async #readBaseline(): Promise<void> {
+    const { bus } = this.#options;
+    this.#epoch = bus.epoch;
+    const found = await lastChanges({ ...this.#options, filter: filters.config });
+    this.#held.clear();
+    this.#position = found.at(-1)?.sequence ?? 0;
+    const deleted: DeletedObject[] = [];
+    for (const { change, sequence, cause } of found) {
+      if (!isConfig(change)) continue;
+      if (change.op === "put") this.#hold(change.value, sequence, cause);
+      else deleted.push({ key: change.key, position: sequence, cause });
+    }
+    for (const listener of this.#listeners) listener.onBaseline(deleted);
+  }
+
+  #apply(changes: readonly ConfigChange[], { cause, position }: { readonly cause: Cause; readonly position: number }) {
+    this.#position = Math.max(this.#position, position);
+    const changed = changes.map((change): GenerationChange => {
+      const before = this.get(change.key)?.config;
+      if (change.op === "put") this.#hold(change.value, position, cause);
+      else this.#held.delete(configKeyText(change.key));
+      return { key: change.key, before, after: change.op === "put" ? change.value : undefined };
+    });
+    for (const listener of this.#listeners) listener.onGeneration({ position, cause, changes: changed });
+  }
+
+  #hold(config: Config, position: number, cause: Cause): void {
+    const { key } = config;
+    this.#held.set(configKeyText(key), { key, bytes: Buffer.from(JSON.stringify(config)), position, cause });
+  }
+}
+
+function read({ key, bytes, position, cause }: Held): PublishedObject {
+  return { key, config: JSON.parse(bytes.toString()) as Config, position, cause };
+}
+
+function isConfig(change: { readonly type: string }): change is ConfigChange {
+  return change.type === "config";
+}

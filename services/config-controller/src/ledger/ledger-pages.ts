@@ -1,0 +1,122 @@
+/** The history of the configuration over HTTP: its generations, one of them read back, and what differs between two. */
+import {
+  type Cause,
+  type ConfigKeyText,
+  causeText,
+  configKeyText,
+  type Difference,
+  type Json,
+  jsonDifferences,
+} from "@flotilla/model";
+import type { HttpHandler, HttpReply, HttpRequest } from "@flotilla/runtime";
+import { parseObjectName } from "../status/object-name.ts";
+import type { Ledger } from "./ledger.ts";
+import { isWithheld, type LedgerContent } from "./ledger-record.ts";
+import type { RecordSummary } from "./ledger-ring.ts";
+
+interface ListedGeneration {
+  readonly generation: number;
+  readonly at: string;
+  readonly by: string;
+  readonly cause: Cause;
+  readonly changes: number;
+  readonly objects: RecordSummary["objects"];
+}
+
+/** Of a generation; more are told by number. */
+const maxObjects = 20;
+
+export function historyPage(ledger: Ledger): HttpHandler {
+  return ({ query }) =>
+    answer(async () => {
+      const limit = Number(query.get("limit") ?? 50);
+      const object = objectOf(query);
+      const isMeant = ({ objects }: ListedGeneration) =>
+        object === null || objects.some((one) => one.object === object);
+      const all = joinParts(ledger.history()).filter(isMeant);
+      const generations = all
+        .slice(-limit)
+        .reverse()
+        .map((one) => ({ ...one, objects: one.objects.slice(0, maxObjects) }));
+      return { json: { generations } };
+    });
+}
+
+export function generationPage(ledger: Ledger): HttpHandler {
+  return (request) =>
+    answer(async () => {
+      const at = generationOf(request, "at");
+      const object = objectOf(request.query);
+      const state = [...(await ledger.at(at))].filter(([text]) => object === null || text === object);
+      return { json: { generation: at, objects: Object.fromEntries(state) } };
+    });
+}
+
+export function diffPage(ledger: Ledger): HttpHandler {
+  return (request) =>
+    answer(async () => {
+      const [from, to] = [generationOf(request, "from"), generationOf(request, "to")];
+      const changed = [...(await ledger.between(from, to))].flatMap(([object, { before, after }]) =>
+        describe(object, before, after),
+      );
+      return { json: { from, to, objects: changed.sort((a, b) => (a.object < b.object ? -1 : 1)) } };
+    });
+}
+
+async function answer(work: () => Promise<HttpReply>): Promise<HttpReply> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof RangeError) return { status: 400, json: { error: error.message } };
+    throw error;
+  }
+}
+
+/** @throws RangeError when it is no object's name; null when none is asked for */
+function objectOf(query: URLSearchParams): ConfigKeyText | null {
+  const text = query.get("object");
+  return text === null ? null : configKeyText(parseObjectName(text));
+}
+
+/** @throws RangeError */
+function generationOf({ query }: HttpRequest, name: string): number {
+  const text = query.get(name) ?? "";
+  if (!/^\d+$/.test(text)) throw new RangeError(`${name} must be the number of a generation, not "${text}"`);
+  return Number(text);
+}
+
+/** A large generation is kept in several records. */
+function joinParts(records: readonly RecordSummary[]): readonly ListedGeneration[] {
+  const listed: ListedGeneration[] = [];
+  for (const { position, cause, objects } of records) {
+    const before = listed.at(-1)?.generation === position ? listed.pop() : undefined;
+    const all = [...(before?.objects ?? []), ...objects];
+    const at = cause.eventTimeMs > 0 ? new Date(cause.eventTimeMs).toISOString() : "";
+    listed.push({ generation: position, at, by: causeText(cause), cause, changes: all.length, objects: all });
+  }
+  return listed;
+}
+
+interface ChangedObject {
+  readonly object: ConfigKeyText;
+  readonly op: "created" | "changed" | "deleted";
+  /** Why its content is not told. */
+  readonly withheld?: string;
+  readonly differences?: readonly Difference[];
+}
+
+function describe(object: ConfigKeyText, before: LedgerContent, after: LedgerContent): readonly ChangedObject[] {
+  const withheld = [before, after].find((content) => content !== null && isWithheld(content));
+  const op = before === null ? "created" : after === null ? "deleted" : "changed";
+  if (before === null && after === null) return [];
+  if (withheld !== undefined) return [{ object, op, ...withheld }];
+  const differences = jsonDifferences(plain(before), plain(after));
+  return differences.length === 0 ? [] : [{ object, op, differences }];
+}
+
+/** What people write of an object: where it was read from and which version its source gave it is no difference. */
+function plain(content: LedgerContent): Json {
+  if (content === null || isWithheld(content)) return {};
+  const { labels, annotations, spec } = content;
+  return JSON.parse(JSON.stringify({ labels, annotations, spec })) as Json;
+}

@@ -1,0 +1,76 @@
+/** One generation of the configuration as the ledger keeps it: enough to take it back, and to say who caused it. */
+import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
+import { type Cause, type Config, type ConfigKey, configKeyText } from "@flotilla/model";
+import type { Generation, GenerationChange } from "../follow/published-config.ts";
+
+export interface LedgerRecord {
+  /** Counts the records of the ledger, from 1. */
+  readonly number: number;
+  /** The sequence that positions are of. */
+  readonly epoch: string;
+  /** The generation: place in the fleet's sequence of changes. */
+  readonly position: number;
+  /** A large generation is kept in several records; from 0. */
+  readonly part: number;
+  readonly parts: number;
+  readonly cause: Cause;
+  readonly changes: readonly LedgerChange[];
+}
+
+export interface LedgerChange {
+  readonly key: ConfigKey;
+  readonly before: LedgerContent;
+  readonly after: LedgerContent;
+}
+
+/** `null`: there was no object. A reason: it cannot be read back, such as a Secret. */
+export type LedgerContent = Config | null | { readonly withheld: string };
+
+/** Of the JSON; a part has more only when a single change has. */
+const partBytes = 256 * 1024;
+
+/** The records that a generation is kept in, but for their numbers. */
+export function recordsOf(
+  { position, cause, changes }: Generation,
+  epoch: string,
+  maxBytes: number,
+): readonly Omit<LedgerRecord, "number">[] {
+  const kept = changes.map((change) => keep(change, maxBytes));
+  const parts: LedgerChange[][] = [];
+  let bytes = Number.POSITIVE_INFINITY;
+  for (const change of kept) {
+    const size = JSON.stringify(change).length;
+    if (bytes + size > partBytes) {
+      parts.push([]);
+      bytes = 0;
+    }
+    parts.at(-1)?.push(change);
+    bytes += size;
+  }
+  return parts.map((part, at) => ({ epoch, position, part: at, parts: parts.length, cause, changes: part }));
+}
+
+export function encodeRecord(record: LedgerRecord): Uint8Array {
+  const level = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
+  return zstdCompressSync(JSON.stringify(record), level);
+}
+
+/** @throws Error when it is none */
+export function decodeRecord(value: Uint8Array): LedgerRecord {
+  return JSON.parse(zstdDecompressSync(value).toString()) as LedgerRecord;
+}
+
+export function isWithheld(content: LedgerContent): content is { readonly withheld: string } {
+  return content !== null && "withheld" in content;
+}
+
+function keep({ key, before, after }: GenerationChange, maxBytes: number): LedgerChange {
+  const content = (config: Config | undefined): LedgerContent => {
+    if (config === undefined) return null;
+    if (key.kind === "Secret") return { withheld: "Secrets are not kept" };
+    const size = JSON.stringify(config).length;
+    // Both stand in one record.
+    return size > maxBytes / 2 ? { withheld: `${configKeyText(key)} has ${size} bytes, too many to be kept` } : config;
+  };
+  return { key, before: content(before), after: content(after) };
+}

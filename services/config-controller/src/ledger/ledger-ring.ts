@@ -1,0 +1,118 @@
+/**
+ * The last generations, in a bucket that all replicas share: as many places as records are kept, each written anew when its
+ * turn comes round, so that nothing has to be cleared away. A place is written only by who has seen what stood there: of
+ * replicas that keep the same generation one succeeds, and the others find it done.
+ */
+import type { KeyValue } from "@flotilla/bus";
+import type { Logger } from "@flotilla/runtime";
+import { decodeRecord, encodeRecord, type LedgerRecord } from "./ledger-record.ts";
+
+/** What is known of a record without its content. */
+export interface RecordSummary
+  extends Pick<LedgerRecord, "number" | "epoch" | "position" | "part" | "parts" | "cause"> {
+  readonly objects: readonly { readonly object: string; readonly op: "created" | "changed" | "deleted" }[];
+}
+
+interface Place {
+  readonly revision: number;
+  readonly summary: RecordSummary | undefined;
+}
+
+export interface LedgerRingOptions {
+  readonly values: KeyValue;
+  /** How many records are kept. */
+  readonly size: number;
+  readonly log: Logger;
+}
+
+export class LedgerRing {
+  readonly #options: LedgerRingOptions;
+  readonly #places = new Map<string, Place>();
+
+  constructor(options: LedgerRingOptions) {
+    this.#options = options;
+  }
+
+  /** Reads what is there. @throws what the bus throws */
+  async load(): Promise<void> {
+    const { values, size } = this.#options;
+    for (const { key, value, revision } of await values.entries()) {
+      // The ring was larger once.
+      if (Number(key) >= size) await values.delete(key);
+      else this.#note(key, value, revision);
+    }
+  }
+
+  /** Learns what other replicas write, until `stop` fires. */
+  async watch(stop: AbortSignal): Promise<void> {
+    for await (const { key, value, revision } of this.#options.values.watch(stop)) this.#note(key, value, revision);
+  }
+
+  /** Oldest first, without a gap. */
+  summaries(): readonly RecordSummary[] {
+    const found = [...this.#places.values()]
+      .flatMap(({ summary }) => summary ?? [])
+      .sort((a, b) => b.number - a.number);
+    const newest = found[0]?.number ?? 0;
+    return found.filter(({ number }, at) => number === newest - at).reverse();
+  }
+
+  get last(): RecordSummary | undefined {
+    let last: RecordSummary | undefined;
+    for (const { summary } of this.#places.values())
+      if (summary !== undefined && summary.number > (last?.number ?? 0)) last = summary;
+    return last;
+  }
+
+  /** Undefined when its place was written anew meanwhile. @throws what the bus throws */
+  async read({ number }: Pick<RecordSummary, "number">): Promise<LedgerRecord | undefined> {
+    const { values, log } = this.#options;
+    const found = await values.get(this.#placeOf(number));
+    const record = found?.value === undefined ? undefined : parse(found.value, log);
+    return record?.number === number ? record : undefined;
+  }
+
+  /** Adds a record after the last one. False: another replica has written there, and what it wrote is known now. */
+  async append(record: Omit<LedgerRecord, "number">): Promise<boolean> {
+    const { values } = this.#options;
+    const number = (this.last?.number ?? 0) + 1;
+    const key = this.#placeOf(number);
+    const value = encodeRecord({ ...record, number });
+    const revision = await values.update(key, value, this.#places.get(key)?.revision ?? 0);
+    if (revision !== undefined) {
+      this.#note(key, value, revision);
+      return true;
+    }
+    const found = await values.get(key);
+    if (found !== undefined) this.#note(key, found.value, found.revision);
+    return false;
+  }
+
+  #placeOf(number: number): string {
+    return String(number % this.#options.size);
+  }
+
+  #note(key: string, value: Uint8Array | undefined, revision: number): void {
+    if ((this.#places.get(key)?.revision ?? 0) >= revision) return;
+    const record = value === undefined ? undefined : parse(value, this.#options.log);
+    this.#places.set(key, { revision, summary: record && summaryOf(record) });
+  }
+}
+
+function parse(value: Uint8Array, log: Logger): LedgerRecord | undefined {
+  try {
+    return decodeRecord(value);
+  } catch (error) {
+    log.error("a record of the ledger cannot be read", { error });
+    return undefined;
+  }
+}
+
+function summaryOf({ changes, ...record }: LedgerRecord): RecordSummary {
+  const { number, epoch, position, part, parts, cause } = record;
+  const objects = changes.map(({ key, before, after }) => ({
+    object: `${key.kind}/${key.namespace}/${key.name}`,
+    op: before === null ? ("created" as const) : after === null ? ("deleted" as const) : ("changed" as const),
+  }));
+  return { number, epoch, position, part, parts, cause, objects };
+}

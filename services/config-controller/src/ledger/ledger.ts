@@ -1,0 +1,164 @@
+/**
+ * Keeps each generation of the configuration as the fleet has seen it, for a bounded history, and reads them back: the
+ * present state with what came later taken back.
+ */
+import { type Cause, type Config, type ConfigKeyText, configKeyText } from "@flotilla/model";
+import { delay, type Logger, Wakeup } from "@flotilla/runtime";
+import type { DeletedObject, GenerationChange, PublishedConfig, PublishedObject } from "../follow/published-config.ts";
+import { type LedgerChange, type LedgerContent, type LedgerRecord, recordsOf } from "./ledger-record.ts";
+import type { LedgerRing, RecordSummary } from "./ledger-ring.ts";
+
+export interface LedgerOptions {
+  readonly published: PublishedConfig;
+  readonly ring: LedgerRing;
+  /** The largest record that can be written. */
+  readonly maxBytes: number;
+  readonly log: Logger;
+}
+
+/** What changed between two generations, by key: how it was in the first and how it is in the second. */
+export type Changed = ReadonlyMap<ConfigKeyText, { readonly before: LedgerContent; readonly after: LedgerContent }>;
+
+const retryMs = 1_000;
+
+export class Ledger {
+  readonly #options: LedgerOptions;
+  readonly #wakeup = new Wakeup();
+  #pending: Omit<LedgerRecord, "number">[] = [];
+
+  constructor(options: LedgerOptions) {
+    this.#options = options;
+    const { published, maxBytes } = options;
+    published.listen({
+      onBaseline: (deleted) => this.#catchUp(deleted),
+      onGeneration: (generation) => this.#add(recordsOf(generation, published.epoch, maxBytes)),
+    });
+  }
+
+  /** Writes what comes, until `stop` fires. */
+  async run(stop: AbortSignal): Promise<void> {
+    const { ring, log } = this.#options;
+    while (!stop.aborted) {
+      try {
+        for (let next = this.#pending[0]; next !== undefined && !stop.aborted; next = this.#pending[0]) {
+          if (isKept(next, ring.last) || (await ring.append(next))) this.#pending.shift();
+        }
+        await this.#wakeup.wait(stop);
+      } catch (error) {
+        if (stop.aborted) return;
+        log.warn("a generation is not kept yet, trying again", { position: this.#pending[0]?.position, error });
+        await delay(retryMs, stop);
+      }
+    }
+  }
+
+  /** Of this sequence, oldest first. What is before the first cannot be read back. */
+  history(): readonly RecordSummary[] {
+    const { ring, published } = this.#options;
+    return ring.summaries().filter(({ epoch }) => epoch === published.epoch);
+  }
+
+  /**
+   * What differs between the generations: everything that changed after `from`, up to and with `to`.
+   * @throws RangeError when the history does not reach back so far
+   */
+  async between(from: number, to: number): Promise<Changed> {
+    const [first, last] = from <= to ? [from, to] : [to, from];
+    this.#expectKept(last);
+    const changed = new Map<ConfigKeyText, { before: LedgerContent; after: LedgerContent }>();
+    for (const record of await this.#recordsAfter(first)) {
+      if (record.position > last) continue;
+      for (const { key, before, after } of record.changes) {
+        const text = configKeyText(key);
+        const known = changed.get(text);
+        if (known === undefined) changed.set(text, { before, after });
+        else known.after = after;
+      }
+    }
+    if (from <= to) return changed;
+    return new Map([...changed].map(([text, { before, after }]) => [text, { before: after, after: before }]));
+  }
+
+  /** The configuration as it was, in order of key. @throws RangeError when the history does not reach back so far */
+  async at(position: number): Promise<ReadonlyMap<ConfigKeyText, LedgerContent>> {
+    const { published } = this.#options;
+    const records = await this.#recordsAfter(position);
+    const state = new Map<ConfigKeyText, LedgerContent>();
+    for (const { key, config } of published.all())
+      state.set(configKeyText(key), key.kind === "Secret" ? { withheld: "Secrets are not kept" } : config);
+    for (const { changes } of [...records].reverse()) {
+      for (const { key, before } of changes) {
+        if (before === null) state.delete(configKeyText(key));
+        else state.set(configKeyText(key), before);
+      }
+    }
+    return new Map([...state].sort(([a], [b]) => (a < b ? -1 : 1)));
+  }
+
+  async #recordsAfter(position: number): Promise<readonly LedgerRecord[]> {
+    const { ring } = this.#options;
+    this.#expectKept(position);
+    const history = this.history();
+    const found: LedgerRecord[] = [];
+    for (const summary of history) {
+      if (summary.position <= position) continue;
+      const record = await ring.read(summary);
+      if (record === undefined) throw new RangeError(`generation ${position} is not kept any more`);
+      found.push(record);
+    }
+    return found;
+  }
+
+  #expectKept(position: number): void {
+    const newest = this.#options.published.position;
+    const oldest = this.history()[0]?.position ?? newest;
+    if (position >= oldest && position <= newest) return;
+    throw new RangeError(`generation ${position} is not kept, those from ${oldest} to ${newest} are`);
+  }
+
+  #add(records: readonly Omit<LedgerRecord, "number">[]): void {
+    this.#pending.push(...records);
+    this.#wakeup.wake();
+  }
+
+  /**
+   * Following begins: what is there is the state that earlier ones are computed from. What changed since the last record
+   * is one generation, whose objects are known as they are but not as they were.
+   */
+  #catchUp(deleted: readonly DeletedObject[]): void {
+    const { published, ring, maxBytes } = this.#options;
+    const { position, epoch } = published;
+    const { last } = ring;
+    this.#pending = [];
+    if (last?.epoch === epoch && last.position >= position) return;
+    // A history that begins here needs nothing but its place.
+    const since = last?.epoch === epoch ? last.position : Number.POSITIVE_INFINITY;
+    const fresh = [...published.all(), ...deleted].filter((object) => object.position > since);
+    const { cause } = fresh.reduce<{ readonly cause: Cause; readonly position: number }>(
+      (latest, object) => (object.position > latest.position ? object : latest),
+      { cause: nobody, position: 0 },
+    );
+    const changes = fresh.map((object): GenerationChange => {
+      return { key: object.key, before: undefined, after: configOf(object) };
+    });
+    const records = recordsOf({ position, cause, changes }, epoch, maxBytes);
+    const unknown = records.map((record) => ({ ...record, changes: record.changes.map(asUnseen) }));
+    this.#add(unknown.length > 0 ? unknown : [{ epoch, position, part: 0, parts: 1, cause, changes: [] }]);
+  }
+}
+
+function configOf(object: PublishedObject | DeletedObject): Config | undefined {
+  return "config" in object ? object.config : undefined;
+}
+
+const nobody: Cause = { publisher: "config-controller", epoch: "", revision: 0, eventTimeMs: 0 };
+
+function asUnseen(change: LedgerChange): LedgerChange {
+  return { ...change, before: { withheld: "it changed while nobody kept the history" } };
+}
+
+/** Whether it, or something later, has been kept, maybe by another replica. */
+function isKept({ epoch, position, part }: Omit<LedgerRecord, "number">, last: RecordSummary | undefined): boolean {
+  if (last?.epoch !== epoch) return false;
+  return last.position > position || (last.position === position && last.part >= part);
+}

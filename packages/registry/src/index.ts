@@ -9,7 +9,7 @@ export { checkKubeObject, type KubeFinding } from "./kube-check.ts";
 export { createMesh, loadMesh, type Mesh, type MeshStep } from "./load-mesh.ts";
 export { ClusterRegistries } from "./registry/clusters.ts";
 export type { MachineChange, MachineRecords } from "./registry/machine-side.ts";
-export type { RegistryProblem } from "./registry/problems.ts";
+export type { RegistryProblem } from "./registry/problem.ts";
 export type { RegistryChange } from "./registry/published.ts";
 export { losesEndpoints } from "./registry/published.ts";
 export { Registry, type RegistryUpdate } from "./registry/registry.ts";

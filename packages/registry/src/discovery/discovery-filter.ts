@@ -3,7 +3,7 @@
  * change, what comes into view is put and what leaves it is deleted.
  */
 import { discoverySelectors, isDiscovered, type LabelSelector, type Labels, objectKey } from "@flotilla/model";
-import type { RegistryProblem } from "../registry/problems.ts";
+import type { RegistryProblem } from "../registry/problem.ts";
 import type { RegistryInput } from "../registry/registry-input.ts";
 
 /** Inputs with a key, a namespace's objects and configuration; others pass. */

@@ -4,7 +4,7 @@
  */
 import type { RegistrySettings } from "../settings.ts";
 import type { MachineRecords } from "./machine-side.ts";
-import type { RegistryProblem } from "./problems.ts";
+import type { RegistryProblem } from "./problem.ts";
 import type { RegistryChange } from "./published.ts";
 import { Registry, type RegistryUpdate } from "./registry.ts";
 import type { RegistryInput } from "./registry-input.ts";

@@ -20,7 +20,7 @@ import { isValidPort } from "../convert/kubernetes-service.ts";
 import type { EndpointContext } from "../convert/pod.ts";
 import type { RegistrySettings } from "../settings.ts";
 import type { Dirty } from "./dirty.ts";
-import type { RegistryProblem } from "./problems.ts";
+import type { RegistryProblem } from "./problem.ts";
 
 interface Known {
   readonly key: ConsulServiceKey;

@@ -13,7 +13,7 @@ import {
 import type { RegistrySettings } from "../settings.ts";
 import { MultiMap } from "./multi-map.ts";
 import type { ObjectName } from "./objects.ts";
-import type { RegistryProblem } from "./problems.ts";
+import type { RegistryProblem } from "./problem.ts";
 
 /** A machine is connected, has changed, or is gone for longer than the grace. */
 export type MachineChange =

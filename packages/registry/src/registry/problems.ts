@@ -3,13 +3,8 @@ import { type Config, isIpAddress, parseCidr, type Service } from "@flotilla/mod
 import { isValidPort } from "../convert/kubernetes-service.ts";
 import type { KubeEndpointSlice, KubePod, KubeService, ServiceEntrySpec, WorkloadEntrySpec } from "../kube.ts";
 import { addressesOf, type Objects, serviceOfSlice } from "./objects.ts";
-
-export interface RegistryProblem {
-  /** `Kind/namespace/name`. */
-  readonly object: string;
-  readonly field: string;
-  readonly reason: string;
-}
+import type { RegistryProblem } from "./problem.ts";
+import { sharedClaims } from "./shared-claims.ts";
 
 type Finding = Omit<RegistryProblem, "object">;
 
@@ -21,7 +16,7 @@ export function findProblems(objects: Objects, services: Iterable<Service>): rea
     ...problemsOf("Pod", objects.pods, podFindings),
     ...problemsOf("ServiceEntry", objects.serviceEntries, entryFindings),
     ...problemsOf("WorkloadEntry", objects.workloadEntries, workloadFindings),
-    ...sharedAddresses(services),
+    ...sharedClaims(services),
   ];
 }
 
@@ -100,29 +95,6 @@ function portFindings(ports: readonly number[]): readonly Finding[] {
   return ports.flatMap((port, index) =>
     isValidPort({ port }) ? [] : [{ field: `spec.ports[${index}]`, reason: `${port} is no port: want 1 to 65535` }],
   );
-}
-
-/** One address, two services: which of them a caller means cannot be told for TCP. */
-function sharedAddresses(services: Iterable<Service>): readonly RegistryProblem[] {
-  const owners = new Map<string, Service>();
-  const problems: RegistryProblem[] = [];
-  for (const service of services) {
-    for (const [cluster, vips] of Object.entries(service.clusterVips)) {
-      for (const vip of vips) {
-        if (vip === "0.0.0.0") continue;
-        const owner = owners.get(`${cluster}|${vip}`);
-        if (owner === undefined) owners.set(`${cluster}|${vip}`, service);
-        else {
-          problems.push({
-            object: service.definedBy,
-            field: "spec.clusterIP",
-            reason: `${vip} belongs to ${owner.definedBy} already`,
-          });
-        }
-      }
-    }
-  }
-  return problems;
 }
 
 function isJsonObject(text: string): boolean {

@@ -21,7 +21,8 @@ import { ExternalSide } from "./external-side.ts";
 import { KubernetesSide } from "./kubernetes-side.ts";
 import { type MachineEntry, type MachineRecords, MachineSide } from "./machine-side.ts";
 import { Objects } from "./objects.ts";
-import { findProblems, type RegistryProblem } from "./problems.ts";
+import type { RegistryProblem } from "./problem.ts";
+import { findProblems } from "./problems.ts";
 import { losesEndpoints, Published, type RegistryChange } from "./published.ts";
 import { isRegistryObject, type RegistryInput } from "./registry-input.ts";
 

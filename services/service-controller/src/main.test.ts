@@ -84,6 +84,9 @@ test("the service joins a directory and configuration events, and publishes what
   assert.deepEqual(await next(), ["service put web.shop.svc.cluster.local"]);
   assert.match(await page("/debug/problems"), /0 is no port/);
   assert.match(await page("/debug/registryz?host=two.example"), /External\/Kubernetes/);
+  const { instances } = JSON.parse(await page("/debug/instancesz?object=ServiceEntry/shop/ext"));
+  const [instance] = instances["ServiceEntry/shop/ext"];
+  assert.deepEqual([instance.shard, instance.hostname, instance.port], ["External/Kubernetes", "two.example", 80]);
 
   stop.abort(new Error("the test is over"));
   await running;

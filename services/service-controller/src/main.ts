@@ -24,7 +24,14 @@ import manifest from "../package.json" with { type: "json" };
 import { auditedSource } from "./audit/audited-source.ts";
 import { declareClusterGauges } from "./cluster-metrics.ts";
 import { type Settings, settings } from "./config.ts";
-import { clustersPage, digestsPage, endpointsPage, listProblems, servicesPage } from "./debug/registry-pages.ts";
+import {
+  clustersPage,
+  digestsPage,
+  endpointsPage,
+  instancesPage,
+  listProblems,
+  servicesPage,
+} from "./debug/registry-pages.ts";
 import { declareMetrics, type RegistryMetrics } from "./metrics.ts";
 import { publishChanges } from "./publish/publish-changes.ts";
 import { entryWriter, writeEntries } from "./register/show-machines.ts";
@@ -111,6 +118,7 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
     health.route("GET", `/debug/${path}`, forOwnHost(config.debugAuth, answer));
   page("registryz", (request) => servicesPage(registry, request));
   page("endpointz", (request) => endpointsPage(registry, clusters(), Date.now(), request));
+  page("instancesz", (request) => instancesPage(registry, request));
   page("clusterz", () => clustersPage(clusters(), Date.now()));
   page("digestz", () => digestsPage(audited));
   page("problems", () => ({ json: { problems: listProblems(reporting(), registry) } }));

@@ -1,4 +1,4 @@
-/** Read-only views of the registry: `/debug/registryz`, `/debug/endpointz`, `/debug/clusterz`, `/debug/problems`. */
+/** Read-only views of the registry: `/debug/registryz`, `/debug/endpointz`, `/debug/instancesz`, `/debug/clusterz`, `/debug/problems`. */
 import type { ClusterRegistries, RegistryChange } from "@flotilla/registry";
 import type { HttpReply, HttpRequest } from "@flotilla/runtime";
 import type { SourceProblem } from "@flotilla/sources";
@@ -26,6 +26,21 @@ export function endpointsPage(
     awayOf(cluster, nowMs).map((age) => ({ shard: `Kubernetes/${cluster.id}`, ...age })),
   );
   return { json: { endpoints: pick(registry.state(), "endpoints", query.get("host")), away } };
+}
+
+/** What each workload is an endpoint of, by the object that it comes from; `?object=Pod/namespace/name` picks one. */
+export function instancesPage(registry: ClusterRegistries, { query }: HttpRequest): HttpReply {
+  const only = query.get("object");
+  const instances: Record<string, object[]> = {};
+  for (const change of registry.state()) {
+    if (change.type !== "endpoints" || change.op === "delete") continue;
+    for (const { definedBy = "", addresses, port, servicePortName, health } of change.value) {
+      if (only !== null && definedBy !== only) continue;
+      instances[definedBy] ??= [];
+      instances[definedBy].push({ ...change.key, addresses, port, servicePortName, health });
+    }
+  }
+  return { json: { instances } };
 }
 
 /** Each cluster as istiod's page of this name has it, and how old what is known of it is. */

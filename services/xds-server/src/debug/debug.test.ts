@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { Authenticator } from "@flotilla/auth";
-import type { Change, Config, Service } from "@flotilla/model";
+import type { Change, Config, Endpoint, Service } from "@flotilla/model";
 import { aggregatedDiscoveryService as ads, create, decode, typeUrl } from "@flotilla/proto";
 import { NodeSchema } from "@flotilla/proto/envoy/config/core/v3/base_pb";
 import {
@@ -202,9 +202,46 @@ describe("debug pages", () => {
       ["ledger.bank.svc.cluster.local"],
     );
     assert.deepEqual(await json("syncz", "bank"), []);
+    assert.deepEqual(await json("instancesz", "bank"), {});
     const hidden = await page("config_dump?proxyID=web.shop", "bank");
     assert.ok("status" in hidden && hidden.status === 404);
     assert.equal(((await page("mesh", "shop")) as { refused: string }).refused, "denied");
+  });
+
+  it("instances are the services before a proxy's workload, and services and endpoints say where they come from", async () => {
+    const key = { shard: "Kubernetes/Kubernetes", namespace: "shop", hostname: host };
+    const endpoint: Endpoint = {
+      addresses: ["10.0.0.1"],
+      servicePortName: "http",
+      port: 8080,
+      labels: { app: "web" },
+      serviceAccount: "",
+      network: "",
+      locality: "",
+      clusterId: "Kubernetes",
+      weight: 0,
+      tlsMode: "disabled",
+      namespace: "shop",
+      workloadName: "web",
+      health: "healthy",
+      definedBy: "Pod/shop/web",
+    };
+    const change: Change = { type: "endpoints", op: "put", key, value: [endpoint] };
+    inputs.set(JSON.stringify(key), change);
+    watched.apply([change], occasionOf([change], ++position));
+    type Target = { readonly Service: { readonly hostname: string }; readonly Port: object };
+    const { "web.shop": targets = [] } = await json<Readonly<Record<string, readonly Target[]>>>("instancesz");
+    assert.deepEqual(
+      targets.map(({ Service: { hostname }, Port }) => ({ hostname, Port })),
+      [{ hostname: host, Port: { name: "http", port: 80, protocol: "HTTP", TargetPort: 8080 } }],
+    );
+    type Registered = { readonly hostname: string; readonly Origin: readonly { readonly Shard: string }[] };
+    const services = await json<readonly Registered[]>("registryz", "shop");
+    assert.deepEqual(
+      services.map(({ Origin }) => Origin[0]?.Shard),
+      ["Kubernetes/Kubernetes"],
+    );
+    assert.match(JSON.stringify(await json("endpointShardz", "shop")), /"DefinedBy":"Pod\/shop\/web"/);
   });
 
   it("explain names the object that changed a resource, and what became different", async () => {

@@ -43,9 +43,14 @@ export function meshPages({ core, inputs }: MeshPageSources): readonly DebugPage
     },
     {
       path: "registryz",
-      help: "services",
+      help: "services, with the shards that they come from and the objects that define them",
       scope: "namespace",
-      answer: ({ viewer }) => ({ json: servicesOf(inputs(), viewer).map(serviceJson) }),
+      answer: ({ viewer }) => ({
+        json: servicesOf(inputs(), viewer).map(({ origin, ...service }) => ({
+          ...serviceJson(service),
+          Origin: origin.map(({ shard, definedBy }) => ({ Shard: shard, DefinedBy: definedBy })),
+        })),
+      }),
     },
     ...["endpointShardz", "endpointz"].map(
       (path): DebugPage => ({
@@ -132,16 +137,26 @@ function policyJson({ key, annotations, spec }: Config): JsonObject {
   return { name: key.name, namespace: key.namespace, annotations: notes, spec: spec as JsonValue };
 }
 
-/** A service of several clusters once, with the addresses of each. */
-export function servicesOf(inputs: Iterable<Change>, viewer: Viewer): readonly Service[] {
-  const byName = new Map<string, Service>();
+export interface ServiceWithOrigin extends Service {
+  readonly origin: readonly { readonly shard: string; readonly definedBy: string }[];
+}
+
+/** A service of several clusters once, with the addresses of each and where it comes from. */
+export function servicesOf(inputs: Iterable<Change>, viewer: Viewer): readonly ServiceWithOrigin[] {
+  const byName = new Map<string, ServiceWithOrigin>();
   for (const change of inputs) {
     if (change.type !== "service" || change.op !== "put" || !maySee(viewer, change.key.namespace)) continue;
     const { hostname, namespace, name } = change.key;
     const text = `${hostname}/${namespace}/${change.value.registry}/${name}`;
     const known = byName.get(text);
     const { value } = change;
-    byName.set(text, known ? { ...known, clusterVips: { ...known.clusterVips, ...value.clusterVips } } : value);
+    const origin = { shard: change.key.shard, definedBy: value.definedBy };
+    byName.set(
+      text,
+      known
+        ? { ...known, clusterVips: { ...known.clusterVips, ...value.clusterVips }, origin: [...known.origin, origin] }
+        : { ...value, origin: [origin] },
+    );
   }
   return [...byName].sort(([a], [b]) => compareText(a, b)).map(([, service]) => service);
 }

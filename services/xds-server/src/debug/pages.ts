@@ -1,5 +1,6 @@
 /** All debug pages, served over HTTP at istiod's paths. */
 import type { Health, HttpHandler, HttpReply } from "@flotilla/runtime";
+import { instancesPage } from "./instances-page.ts";
 import { type MeshPageSources, meshPages } from "./mesh-pages.ts";
 import { type DebugPage, plain } from "./page.ts";
 import { type ProxyPageSources, proxyPages } from "./proxy-pages.ts";
@@ -16,7 +17,13 @@ export function debugPages(
   further: readonly DebugPage[],
   { allowUnsafe }: PageOptions,
 ): readonly DebugPage[] {
-  const pages = [...proxyPages(sources), ...snapshotPages(sources), ...meshPages(sources), ...further];
+  const pages = [
+    ...proxyPages(sources),
+    ...snapshotPages(sources),
+    ...meshPages(sources),
+    instancesPage(sources),
+    ...further,
+  ];
   const served = pages.filter(({ isUnsafe }) => isUnsafe !== true || allowUnsafe);
   const list: DebugPage = {
     path: "list",

@@ -1,5 +1,12 @@
-/** Services and endpoints as istiod's registry pages print them: tools read these field names. */
-import type { Endpoint, EndpointHealth, Resolution, Service } from "@flotilla/model";
+/** Services and endpoints as istiod's registry pages print them: tools read these field names. `DefinedBy` is ours. */
+import {
+  type Endpoint,
+  type EndpointHealth,
+  isUnsupported,
+  type Resolution,
+  type Service,
+  type ServicePort,
+} from "@flotilla/model";
 import type { JsonObject, JsonValue } from "@flotilla/proto";
 
 const resolutions: Readonly<Record<Resolution, number>> = {
@@ -42,7 +49,7 @@ export function serviceJson(service: Service): JsonObject {
       ObjectName: registry === "External" ? name : "",
       PublishNotReadyAddresses: kubernetes?.publishNotReadyAddresses ?? false,
     },
-    ports: ports.map((port) => ({ name: port.name, port: port.number, protocol: port.protocol })),
+    ports: ports.map(portJson),
     creationTime: new Date(service.creationTimeMs).toISOString(),
     hostname,
     clusterVIPs: { Addresses: lists(clusterVips) },
@@ -53,6 +60,14 @@ export function serviceJson(service: Service): JsonObject {
     Resolution: resolutions[service.resolution],
     MeshExternal: meshExternal,
     ResourceVersion: service.resourceVersion ?? "",
+  };
+}
+
+export function portJson({ name, number, protocol }: ServicePort): JsonObject {
+  return {
+    ...(name !== "" && { name }),
+    port: number,
+    protocol: isUnsupported(protocol) ? "UnsupportedProtocol" : protocol,
   };
 }
 
@@ -75,6 +90,7 @@ export function endpointJson(endpoint: Endpoint): JsonObject {
     HealthStatus: healths[endpoint.health],
     SendUnhealthyEndpoints: endpoint.sendUnhealthy ?? false,
     NodeName: endpoint.nodeName ?? "",
+    DefinedBy: endpoint.definedBy ?? "",
   };
 }
 

@@ -1,7 +1,7 @@
 /** Pages about what follows from the mesh: what proxies may call, which services they are, networks, conflicts. */
 import type { Finding } from "@flotilla/incremental";
 import { type Proxy, parseNode } from "@flotilla/model";
-import type { JsonObject, JsonValue } from "@flotilla/proto";
+import type { JsonObject } from "@flotilla/proto";
 import { toJson } from "@flotilla/proto";
 import { SidecarSchema } from "@flotilla/proto/networking/v1alpha3/sidecar_pb";
 import type { Core } from "../core.ts";
@@ -13,7 +13,6 @@ import { byMetric } from "./findings.ts";
 import type { DebugPage } from "./page.ts";
 import { aboutProxy, type ProxyPageSources } from "./proxy-pages.ts";
 import { serviceJson } from "./registry-json.ts";
-import { maySee } from "./viewer.ts";
 
 const servicesInScope = query("debug-services-in-scope", visibleServices);
 
@@ -26,22 +25,13 @@ export interface SnapshotPageSources extends Omit<ProxyPageSources, "disconnect"
 }
 
 export function snapshotPages(sources: SnapshotPageSources): readonly DebugPage[] {
-  const { core, streams, unselected } = sources;
+  const { core, unselected } = sources;
   return [
     {
       path: "sidecarz",
       help: "the Sidecar of a proxy and the services that it may call",
       scope: "namespace",
       answer: (question) => aboutProxy(sources, question, ({ proxy }) => ({ json: sidecarScope(core, proxy) })),
-    },
-    {
-      path: "instancesz",
-      help: "the service ports that each connected proxy stands for",
-      scope: "namespace",
-      answer: ({ viewer }) => {
-        const seen = streams().filter(({ proxy }) => maySee(viewer, proxy.namespace));
-        return { json: Object.fromEntries(seen.map(({ proxy }) => [proxy.id, instancesOf(core, proxy)])) };
-      },
     },
     {
       path: "networkz",
@@ -79,11 +69,4 @@ function sidecarScope(core: Core, proxy: Proxy): JsonObject {
     ...(sidecar && { sidecar: toJson(SidecarSchema, sidecar.spec) }),
     services: core.read(servicesInScope, subject).map(serviceJson),
   };
-}
-
-function instancesOf(core: Core, proxy: Proxy): JsonValue {
-  return core.subjectOf(proxy).targets.map(({ namespace, hostname, port, targetPort }) => ({
-    Service: { hostname, Attributes: { Namespace: namespace } },
-    Port: { port, targetPort },
-  }));
 }

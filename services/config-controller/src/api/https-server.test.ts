@@ -1,0 +1,168 @@
+/** The API's server as its callers meet it: certificates, tokens, bounds, watches that stay open. */
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import type { IncomingMessage } from "node:http";
+import { request } from "node:https";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { jwtAuthenticator, type LocalIssuer, localIssuerRule, openLocalIssuer } from "@flotilla/auth";
+import {
+  certificatePem,
+  generatePrivateKey,
+  issueLeaf,
+  issueRoot,
+  issuerOf,
+  privateKeyPem,
+  sanOf,
+  spkiOf,
+} from "@flotilla/pki";
+import { noopLogger, until } from "@flotilla/runtime";
+import { createAccess } from "./access.ts";
+import { ApiError } from "./api-error.ts";
+import type { KeyPair } from "./certificate.ts";
+import { type ApiReply, type ApiServer, serveApi } from "./https-server.ts";
+
+interface Served extends KeyPair {
+  readonly rootPem: string;
+}
+
+async function served(): Promise<Served> {
+  const [rootKey, key] = [await generatePrivateKey("ecdsa-p256"), await generatePrivateKey("ecdsa-p256")];
+  const times = { notBeforeMs: Date.now() - 60_000, notAfterMs: Date.now() + 3_600_000 };
+  const root = issueRoot({ serial: randomBytes(16), subject: { commonName: "root" }, ...times }, rootKey);
+  const leaf = { serial: randomBytes(16), spki: spkiOf(key), sans: [sanOf("localhost")], ...times };
+  const chainPem = certificatePem({ der: issueLeaf(leaf, issuerOf(root, rootKey)) });
+  return { keyPem: privateKeyPem(key), chainPem, rootPem: certificatePem(root) };
+}
+
+const audience = "flotilla-api";
+let workDir: string;
+let issuer: LocalIssuer;
+let server: ApiServer;
+let root: Served;
+let openWatches = 0;
+
+before(async () => {
+  workDir = await mkdtemp(join(tmpdir(), "api-"));
+  issuer = await openLocalIssuer(workDir);
+  root = await served();
+  const rule = localIssuerRule(workDir, [audience]);
+  const authenticator = jwtAuthenticator({ rule, trustDomain: () => "td", nowMs: Date.now, log: noopLogger });
+  const access = createAccess({ authenticator, writers: ["ops/writer"], readers: ["ops/reader"], log: noopLogger });
+  server = await serveApi({
+    ...{ host: "127.0.0.1", port: 0, setting: "API_PORT", keyPair: root, log: noopLogger },
+    answer: async ({ method, path, caller }): Promise<ApiReply> => {
+      await access(caller, { write: method !== "GET", secrets: path === "/secrets" });
+      if (path === "/busy") throw new ApiError(429, "TooManyRequests", "later");
+      if (path === "/broken") throw new RangeError("a fault of ours, with a secret in it");
+      if (path !== "/watch") return { status: 200, body: {}, warnings: ['say "so"\r\nx-evil: ü'] };
+      return {
+        lines: async function* (stop) {
+          openWatches += 1;
+          try {
+            yield { line: 1 };
+            await new Promise<void>((resolve) => stop.addEventListener("abort", () => resolve(), { once: true }));
+          } finally {
+            openWatches -= 1;
+          }
+        },
+      };
+    },
+  });
+});
+
+after(async () => {
+  await server[Symbol.asyncDispose]();
+  await rm(workDir, { recursive: true });
+});
+
+async function open(
+  path: string,
+  token: string,
+  { method = "GET", body = "", ca = root.rootPem } = {},
+): Promise<IncomingMessage> {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  const headers = { authorization: `Bearer ${token}` };
+  const sent = request({ host: "localhost", port: server.port, path, method, headers, ca, agent: false }, resolve);
+  sent.once("error", reject);
+  sent.end(body);
+  return promise;
+}
+
+async function call(...args: Parameters<typeof open>) {
+  const response = await open(...args);
+  let text = "";
+  for await (const chunk of response.setEncoding("utf8")) text += String(chunk);
+  return {
+    status: response.statusCode,
+    headers: response.headers,
+    body: JSON.parse(text) as { readonly reason?: string; readonly message?: string },
+  };
+}
+
+const mint = (name: string, audienceOf = audience) =>
+  issuer.mintToken({ namespace: "ops", serviceAccount: name, audience: audienceOf });
+
+describe("callers of the API", () => {
+  it("do what their account may, and nothing without a token that is meant for it", async () => {
+    const cases: readonly (readonly [string, string, string, number])[] = [
+      [await mint("writer"), "GET", "/", 200],
+      [await mint("writer"), "POST", "/", 200],
+      [await mint("writer"), "GET", "/secrets", 200],
+      [await mint("reader"), "GET", "/", 200],
+      [await mint("reader"), "POST", "/", 403],
+      [await mint("reader"), "GET", "/secrets", 403],
+      [await mint("stranger"), "GET", "/", 403],
+      [await mint("writer", "istio-ca"), "GET", "/", 401],
+      ["not.a.token", "GET", "/", 401],
+      ["", "GET", "/", 401],
+    ];
+    for (const [token, method, path, status] of cases)
+      assert.equal((await call(path, token, { method })).status, status, `${method} ${path}`);
+    const stranger = await openLocalIssuer(join(workDir, "stranger"));
+    const forged = await stranger.mintToken({ namespace: "ops", serviceAccount: "writer", audience });
+    assert.equal((await call("/", forged)).status, 401);
+  });
+
+  it("meet a certificate that can be replaced", async () => {
+    const next = await served();
+    await assert.rejects(open("/", await mint("writer"), { ca: next.rootPem }));
+    const before = root;
+    server.reload(next);
+    root = next;
+    assert.equal((await call("/", await mint("writer"))).status, 200);
+    server.reload(before);
+    root = before;
+  });
+});
+
+describe("answers of the API", () => {
+  it("carry warnings that cannot break out of their header", async () => {
+    const { headers } = await call("/", await mint("writer"));
+    assert.equal(headers["warning"], '299 - "say \\"so\\"??x-evil: ?"');
+    assert.equal(headers["x-evil"], undefined);
+  });
+
+  it("say when to come back, how large is too large, and nothing of our faults", async () => {
+    const token = await mint("writer");
+    const busy = await call("/busy", token);
+    assert.deepEqual([busy.status, busy.headers["retry-after"], busy.body.reason], [429, "1", "TooManyRequests"]);
+    const broken = await call("/broken", token);
+    assert.deepEqual([broken.status, broken.body.message], [500, "internal error"]);
+    const large = await call("/", token, { method: "POST", body: "x".repeat(9 * 1024 * 1024) });
+    assert.equal(large.status, 413);
+  });
+
+  it("that have no end do end with their reader", async () => {
+    const response = await open("/watch", await mint("reader"));
+    const [chunk] = await new Promise<readonly Buffer[]>((resolve) =>
+      response.once("data", (...data) => resolve(data)),
+    );
+    assert.equal(String(chunk), '{"line":1}\n');
+    assert.equal(openWatches, 1);
+    response.destroy();
+    await until(() => openWatches === 0, { withinMs: 5_000, what: "the watch to end" });
+  });
+});

@@ -8,7 +8,7 @@ export interface Asked {
   readonly "work-dir": string;
 }
 
-/** The JSON of a page. @throws CliError CLI_NOT_RUNNING; CLI_REFUSED with the service's words */
+/** The JSON of a page. @throws CliError CLI_NOT_RUNNING; CLI_REFUSED, CLI_ABSENT with the service's words */
 export async function ask<Answer>(
   service: string,
   { url, "work-dir": workDir }: Asked,
@@ -21,7 +21,7 @@ export async function ask<Answer>(
     throw new CliError("CLI_NOT_RUNNING", `${service} does not answer at ${base}`, { cause });
   });
   if (response.ok) return (await response.json()) as Answer;
-  throw new CliError("CLI_REFUSED", errorOf(await response.text()));
+  throw new CliError(response.status === 404 ? "CLI_ABSENT" : "CLI_REFUSED", errorOf(await response.text()));
 }
 
 function errorOf(text: string): string {

@@ -21,8 +21,12 @@ const commands: Readonly<Record<string, Entry>> = {
     load: async () => (await import("./commands/demo.ts")).demo,
   },
   status: {
-    sentence: "services, proxies and what they have, refused objects",
+    sentence: "services, proxies and what they have, refused objects; OBJECT: all about one",
     load: async () => (await import("./commands/status.ts")).status,
+  },
+  wait: {
+    sentence: "--for=distribution KIND/NAME.NAMESPACE: until it is live on the proxies it concerns",
+    load: async () => (await import("./commands/wait.ts")).wait,
   },
   apply: {
     sentence: "-f FILE: objects into the mesh, all at once or none",

@@ -1,5 +1,11 @@
 /** Errors of the command line: told to the user in one line, without a stack. */
-export type CliErrorCode = "CLI_USAGE" | "CLI_REFUSED" | "CLI_SERVICE_ENDED" | "CLI_NOT_RUNNING" | "CLI_MISSING";
+export type CliErrorCode =
+  | "CLI_USAGE"
+  | "CLI_REFUSED"
+  | "CLI_ABSENT"
+  | "CLI_SERVICE_ENDED"
+  | "CLI_NOT_RUNNING"
+  | "CLI_MISSING";
 
 export class CliError extends Error {
   override readonly name = "CliError";

@@ -31,6 +31,9 @@ import { diffPage, generationPage, historyPage } from "./ledger/ledger-pages.ts"
 import { openLedger } from "./ledger/open-ledger.ts";
 import { declareMetrics } from "./metrics.ts";
 import { publishChanges } from "./publish/publish-changes.ts";
+import { Distributions } from "./status/distributions.ts";
+import { ObjectStatuses } from "./status/object-status.ts";
+import { objectsPage } from "./status/status-pages.ts";
 import type { ConfigSource } from "./watch/config-source.ts";
 import { openSources } from "./watch/open-sources.ts";
 
@@ -92,6 +95,15 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
   await published.begin();
   const page = (path: string, handler: HttpHandler) =>
     health.route("GET", `/debug/${path}`, forOwnHost(config.debugAuth, handler));
+  const distributions = new Distributions({ log, nowMs: Date.now });
+  const statuses = new ObjectStatuses({
+    ...{ published, distributions, conflicts: () => store.conflicts() },
+    refused: () => sources.flatMap((source) => source.problems()),
+  });
+  page(
+    "objects",
+    objectsPage(statuses, () => published.position),
+  );
   page("history", historyPage(ledger));
   page("generation", generationPage(ledger));
   page("diff", diffPage(ledger));
@@ -107,6 +119,7 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
     attestEvery(attesting, stop),
     published.follow(stop),
     keepLedger(stop),
+    distributions.watch(bus, stop),
     api,
     runDuties({ settings: config, version: manifest.version, mesh: () => meshOf(store), log }, stop),
   ]);

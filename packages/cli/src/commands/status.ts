@@ -1,6 +1,8 @@
-/** `flotilla status`: what runs, which proxies have what, and which objects are refused. */
+/** `flotilla status [OBJECT]`: what runs, which proxies have what, which objects are refused or not yet everywhere; or all about one. */
 import { parseArgs } from "node:util";
+import { type Asked, ask } from "../ask.ts";
 import type { Command } from "../command.ts";
+import { describeObject, type ObjectStatus } from "../object-status.ts";
 import { defaultWorkDir } from "../options.ts";
 import { readRunning } from "../running.ts";
 import type { RunningService } from "../supervise/child-service.ts";
@@ -21,13 +23,27 @@ interface Sync {
     Record<string, { readonly sent?: string; readonly acked?: string; readonly lastError?: string }>
   >;
 }
+/** What `/debug/objects` of config-controller answers. */
+interface Objects {
+  readonly generation: number;
+  readonly total: number;
+  readonly objects: readonly ObjectStatus[];
+}
+
 type Findings = Readonly<Record<string, Readonly<Record<string, { readonly message: string }>>>>;
 
 export const status: Command = async (args, env) => {
-  const { values } = parseArgs({
+  const { values, positionals } = parseArgs({
     args: [...args],
-    options: { "work-dir": { type: "string", default: defaultWorkDir(env) } },
+    allowPositionals: true,
+    options: {
+      "work-dir": { type: "string", default: defaultWorkDir(env) },
+      url: { type: "string" },
+      json: { type: "boolean", default: false },
+    },
   });
+  const [object] = positionals;
+  if (object !== undefined) return oneObject(object, values);
   const { services } = readRunning(values["work-dir"]);
   const write = (text: string) => process.stdout.write(`${text}\n`);
   write(formatTable(await tableRows(services as readonly RunningService[], () => "")));
@@ -35,6 +51,14 @@ export const status: Command = async (args, env) => {
   const proxies = await page<readonly Sync[]>(`${url("xds-server")}/debug/syncz`);
   write(`\n${proxies?.length ?? 0} proxies`);
   for (const proxy of proxies ?? []) write(`  ${proxy.proxy}  ${syncStates(proxy)}`);
+  const objects = await page<Objects>(`${url("config-controller")}/debug/objects?open=true`);
+  if (objects !== undefined) {
+    const open = objects.objects.length;
+    write(
+      `\n${objects.total} objects, generation ${objects.generation}: ${objects.total - open} live everywhere they concern`,
+    );
+    for (const one of objects.objects) write(describeObject(one).replaceAll(/^/gm, "  "));
+  }
   for (const controller of ["config-controller", "service-controller"]) {
     const problems =
       (await page<{ readonly problems: readonly Problem[] }>(`${url(controller)}/debug/problems`))?.problems ?? [];
@@ -48,6 +72,12 @@ export const status: Command = async (args, env) => {
   for (const [object, { message }] of findings) write(`  ${object}  ${message}`);
   return 0;
 };
+
+async function oneObject(object: string, options: Asked & { readonly json: boolean }): Promise<number> {
+  const told = await ask<ObjectStatus>("config-controller", options, "/debug/objects", { object });
+  process.stdout.write(`${options.json ? JSON.stringify(told, undefined, 2) : describeObject(told)}\n`);
+  return 0;
+}
 
 async function page<T>(url: string): Promise<T | undefined> {
   try {

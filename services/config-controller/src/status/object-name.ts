@@ -1,10 +1,15 @@
-/** Objects as people name them: `VirtualService/reviews.shop`, `vs/reviews.shop`, `Namespace/shop`, or `Kind/namespace/name`. */
+/** Objects as people name them: `VirtualService/reviews.shop`, `vs/reviews.shop`, `Namespace/shop`, `MeshConfig`, or `Kind/namespace/name`. */
 import { type Kind, kinds } from "@flotilla/kinds";
 import type { ConfigKey } from "@flotilla/model";
+import { meshConfigKey, meshNetworksKey } from "@flotilla/registry/config";
+
+const meshDocuments: readonly ConfigKey[] = [meshConfigKey, meshNetworksKey];
 
 /** Names may have dots, namespaces have none. @throws RangeError saying what is wrong */
 export function parseObjectName(text: string): ConfigKey {
   const [kindText = "", first = "", second, ...more] = text.split("/");
+  const document = meshDocuments.find((key) => key.kind.toLowerCase() === text.toLowerCase());
+  if (document !== undefined) return document;
   const kind = kinds.find((row) => isCalled(row, kindText.toLowerCase()));
   if (kind === undefined) throw new RangeError(`"${kindText}" in "${text}" is no kind of configuration`);
   if (first === "" || more.length > 0) throw new RangeError(`"${text}" is not KIND/NAME.NAMESPACE`);

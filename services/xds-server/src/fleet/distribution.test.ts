@@ -101,6 +101,10 @@ describe("distribution", () => {
     assert.deepEqual(first.resources, [`outbound|80||${host}`]);
     assert.equal(first.message, refusal);
     assert.ok(allAnswered(), "refusing is an answer");
+    refusal = `It begins ${"and goes on ".repeat(1_000)} and ends: too large`;
+    apply(rule({ connectionPool: { tcp: { maxConnections: 9 } } }));
+    const words = () => report()?.refusals[0]?.message ?? "";
+    await until(() => /^It begins .{400,1200} too large$/.test(words()), soon("the shortened words"));
     refusal = undefined;
     apply(rule({ connectionPool: { tcp: { maxConnections: 8 } } }));
     await until(() => report()?.refusals.length === 0, soon("the end of the refusals"));

@@ -26,6 +26,7 @@ interface Entry {
 /** More are told by number only: what a thousand proxies refuse is mostly one thing. */
 const maxTold = 100;
 const maxNames = 20;
+const maxMessage = 1_000;
 
 export class Refusals {
   readonly #options: RefusalOptions;
@@ -58,7 +59,15 @@ export class Refusals {
     const { sent, acknowledged } = stream.types().get(typeUrl) ?? {};
     const [from, position] = [acknowledged?.position ?? 0, sent?.position ?? 0];
     const objects = this.#objectsOf(stream, typeUrl, resources, from);
-    return { proxy: stream.proxy.id, typeUrl, resources, objects, message: rejection.message, position, atMs };
+    return {
+      proxy: stream.proxy.id,
+      typeUrl,
+      resources,
+      objects,
+      message: shortened(rejection.message),
+      position,
+      atMs,
+    };
   }
 
   #objectsOf(stream: StreamRecord, typeUrl: string, names: readonly string[], from: number): readonly string[] {
@@ -69,6 +78,12 @@ export class Refusals {
     const changed = found.filter(({ input }) => (lastChange(input) ?? 0) > from);
     return [...new Set((changed.length > 0 ? changed : found).map(({ object }) => object))].sort();
   }
+}
+
+/** Envoy may quote the whole resource; what it thinks of it stands at the ends. */
+function shortened(message: string): string {
+  if (message.length <= maxMessage) return message;
+  return `${message.slice(0, maxMessage / 2)} … ${message.slice(-maxMessage / 2)}`;
 }
 
 function keyOf({ id }: StreamRecord, typeUrl: string): string {

@@ -1,0 +1,137 @@
+/** What the replicas of xds-server tell of how far the configuration has come, put together for one object. */
+import type { Bus } from "@flotilla/bus";
+import {
+  type DistributionReport,
+  decodeDistribution,
+  distributionBucket,
+  distributionTtlMs,
+  type ProxyRefusal,
+} from "@flotilla/model";
+import { delay, type Logger } from "@flotilla/runtime";
+
+/** How far one change of an object has come. */
+export interface ObjectDistribution {
+  /** Proxies that have it in effect. */
+  readonly live: number;
+  /** Proxies that it concerns, or may concern: those that have yet to answer count until they have. */
+  readonly concerned: number;
+  /** Proxies that refuse something made from it, with their words. */
+  readonly refusals: readonly ProxyRefusal[];
+  /** False: which proxies it concerns is not known on every replica, and all of those are counted. */
+  readonly isPrecise: boolean;
+  /** Some that have yet to answer. */
+  readonly behind: readonly string[];
+  /** Replicas of xds-server that tell. */
+  readonly replicas: number;
+}
+
+export interface Change {
+  /** `Kind/namespace/name`. */
+  readonly object: string;
+  /** The generation that must have come. */
+  readonly position: number;
+  readonly epoch: string;
+}
+
+interface Told {
+  readonly report: DistributionReport;
+  readonly atMs: number;
+}
+
+const sweepMs = 1_000;
+const maxBehind = 5;
+
+export class Distributions {
+  readonly #log: Logger;
+  readonly #nowMs: () => number;
+  readonly #told = new Map<string, Told>();
+  readonly #listeners = new Set<() => void>();
+
+  constructor({ log, nowMs }: { readonly log: Logger; readonly nowMs: () => number }) {
+    this.#log = log;
+    this.#nowMs = nowMs;
+  }
+
+  /** Runs until `stop` fires. */
+  async watch(bus: Bus, stop: AbortSignal): Promise<void> {
+    const values = await bus.keyValue(distributionBucket, { ttlMs: distributionTtlMs });
+    await Promise.all([this.#follow(values.watch(stop)), this.#sweep(stop)]);
+  }
+
+  /** Called when something may be different. */
+  listen(listener: () => void): void {
+    this.#listeners.add(listener);
+  }
+
+  note(replica: string, report: DistributionReport | undefined): void {
+    if (report === undefined) this.#told.delete(replica);
+    else this.#told.set(replica, { report, atMs: this.#nowMs() });
+    for (const listener of this.#listeners) listener();
+  }
+
+  /** Conflicts and errors that replicas found in what proxies get, by object. */
+  findings(): ReadonlyMap<string, readonly string[]> {
+    const found = new Map<string, Set<string>>();
+    for (const { report } of this.#told.values())
+      for (const { object, message } of report.findings)
+        found.set(object, (found.get(object) ?? new Set()).add(message));
+    return new Map([...found].map(([object, messages]) => [object, [...messages]]));
+  }
+
+  of(change: Change): ObjectDistribution {
+    const reports = [...this.#told.values()].map(({ report }) => report);
+    const parts = reports.map((report) => reachOf(report, change));
+    const refusals = reports.flatMap((report) => refusalsOf(report, change));
+    const reached = parts.reduce((sum, part) => sum + part.reached, 0);
+    const waiting = parts.reduce((sum, part) => sum + part.waiting, 0);
+    const refusing = new Set(refusals.map(({ proxy }) => proxy)).size;
+    return {
+      live: Math.max(0, reached - refusing),
+      concerned: reached + waiting,
+      refusals,
+      isPrecise: parts.every((part) => part.isPrecise),
+      behind: waiting === 0 ? [] : reports.flatMap(({ behind }) => behind).slice(0, maxBehind),
+      replicas: reports.length,
+    };
+  }
+
+  async #follow(entries: AsyncIterable<{ readonly key: string; readonly value?: Uint8Array }>): Promise<void> {
+    for await (const { key, value } of entries) {
+      try {
+        this.note(key, value && decodeDistribution(value));
+      } catch (error) {
+        this.#log.error("a report of a replica cannot be read", { replica: key, error });
+      }
+    }
+  }
+
+  /** Values that vanish by age are not told: who has not told again is no more. */
+  async #sweep(stop: AbortSignal): Promise<void> {
+    while (!stop.aborted) {
+      await delay(sweepMs, stop);
+      for (const [replica, { atMs }] of this.#told)
+        if (this.#nowMs() - atMs > distributionTtlMs) this.note(replica, undefined);
+    }
+  }
+}
+
+interface Reach {
+  readonly reached: number;
+  readonly waiting: number;
+  readonly isPrecise: boolean;
+}
+
+function reachOf({ epoch, answered, objects }: DistributionReport, change: Change): Reach {
+  const all = answered.reduce((sum, [, proxies]) => sum + proxies, 0);
+  if (epoch !== change.epoch) return { reached: 0, waiting: all, isPrecise: all === 0 };
+  const known = objects[change.object];
+  if (known !== undefined && known.position >= change.position) return { ...known, isPrecise: true };
+  const reached = answered.reduce((sum, [at, proxies]) => sum + (at >= change.position ? proxies : 0), 0);
+  return { reached, waiting: all - reached, isPrecise: all === 0 };
+}
+
+/** What was refused before the change came says nothing about it. */
+function refusalsOf({ epoch, refusals }: DistributionReport, change: Change): readonly ProxyRefusal[] {
+  if (epoch !== change.epoch) return [];
+  return refusals.filter(({ objects, position }) => position >= change.position && objects.includes(change.object));
+}

@@ -1,0 +1,147 @@
+/** What is known of an object: whether it is accepted, since which generation, what is doubtful in it, and how far it has come. */
+import { apiVersionOf, isIstioKind, kindNamed } from "@flotilla/kinds";
+import { type Config, type ConfigKey, causeText, configKeyText } from "@flotilla/model";
+import type { SourceProblem } from "@flotilla/sources";
+import { createValidator } from "@flotilla/validation";
+import type { Conflict } from "../aggregate/aggregate-store.ts";
+import type { PublishedConfig, PublishedObject } from "../follow/published-config.ts";
+import { manifestOf } from "../store/manifest-of.ts";
+import type { Distributions, ObjectDistribution } from "./distributions.ts";
+
+export interface ObjectStatus {
+  /** `Kind/namespace/name`. */
+  readonly object: string;
+  /** `refused`: the last one told is not in force; what is told beside it is of the last good one, if there is one. */
+  readonly state: "accepted" | "refused";
+  /** Why it is refused. */
+  readonly problems: readonly Finding[];
+  /** What is doubtful in it, by itself or beside others. */
+  readonly warnings: readonly Finding[];
+  /** Of the object in force; absent when none is. */
+  readonly inForce?: {
+    /** The generation of the mesh that brought it. */
+    readonly generation: number;
+    readonly by: string;
+    /** Where it was read from. */
+    readonly source?: string;
+    /** Kubernetes' own count of changes of the spec. */
+    readonly objectGeneration?: number;
+    readonly distribution: ObjectDistribution;
+  };
+}
+
+export interface Finding {
+  readonly field: string;
+  readonly reason: string;
+}
+
+export interface StatusSources {
+  readonly published: Pick<PublishedConfig, "get" | "all" | "epoch" | "position">;
+  /** What sources refuse now. */
+  readonly refused: () => readonly SourceProblem[];
+  /** Objects that several sources have. */
+  readonly conflicts: () => readonly Conflict[];
+  readonly distributions: Pick<Distributions, "of" | "findings">;
+}
+
+const maxWarnings = 50_000;
+
+/** Kinds whose objects have a status: those that people write for the mesh. */
+export function hasStatus({ kind }: Pick<ConfigKey, "kind">): boolean {
+  const row = kindNamed(kind);
+  if (row === undefined) return kind === "MeshConfig" || kind === "MeshNetworks";
+  return isIstioKind(row) || row.group === "gateway.networking.k8s.io";
+}
+
+export class ObjectStatuses {
+  readonly #sources: StatusSources;
+  readonly #validate = createValidator();
+  /** By object and generation: the meaning of an object does not change while it does not. */
+  readonly #warnings = new Map<string, { readonly position: number; readonly found: readonly Finding[] }>();
+
+  constructor(sources: StatusSources) {
+    this.#sources = sources;
+  }
+
+  /** Undefined when nobody has told of such an object. */
+  of(key: ConfigKey): ObjectStatus | undefined {
+    const { published, refused } = this.#sources;
+    const text = configKeyText(key);
+    const wrong = refused().filter(({ object }) => object === text);
+    const inForce = published.get(key);
+    if (inForce === undefined && wrong.length === 0) return undefined;
+    return this.#statusOf(text, inForce, wrong, this.#doubts().get(text) ?? []);
+  }
+
+  /** Of all objects that are wanted, refused ones included. */
+  *all(isWanted: (object: string) => boolean = () => true): Generator<ObjectStatus> {
+    const { published, refused } = this.#sources;
+    const wrong = Map.groupBy(
+      refused().filter(({ object }) => object !== undefined),
+      ({ object }) => object ?? "",
+    );
+    const doubts = this.#doubts();
+    for (const inForce of published.all((key) => hasStatus(key) && isWanted(configKeyText(key)))) {
+      const text = configKeyText(inForce.key);
+      yield this.#statusOf(text, inForce, wrong.get(text) ?? [], doubts.get(text) ?? []);
+      wrong.delete(text);
+    }
+    for (const [text, found] of wrong) if (isWanted(text)) yield this.#statusOf(text, undefined, found, []);
+  }
+
+  /** What is doubtful beside other objects. */
+  #doubts(): ReadonlyMap<string, readonly string[]> {
+    const { distributions, conflicts } = this.#sources;
+    const doubts = new Map(distributions.findings());
+    for (const { key, winner, ignored } of conflicts()) {
+      const text = configKeyText(key);
+      const also = `it is taken from ${winner}, and not from ${ignored.join(", ")}`;
+      doubts.set(text, [...(doubts.get(text) ?? []), also]);
+    }
+    return doubts;
+  }
+
+  #statusOf(
+    object: string,
+    inForce: PublishedObject | undefined,
+    wrong: readonly SourceProblem[],
+    findings: readonly string[],
+  ): ObjectStatus {
+    const problems = wrong.map(({ field = "", reason }) => ({ field, reason }));
+    const state = problems.length > 0 ? "refused" : "accepted";
+    if (inForce === undefined) return { object, state, problems, warnings: [] };
+    const warnings = [...this.#warningsOf(object, inForce), ...findings.map((reason) => ({ field: "", reason }))];
+    const { config, position, cause } = inForce;
+    const { epoch } = this.#sources.published;
+    const source =
+      config.provenance && [config.provenance.source, config.provenance.location].filter(Boolean).join(" ");
+    return {
+      ...{ object, state, problems, warnings },
+      inForce: {
+        ...{ generation: position, by: causeText(cause) },
+        ...(source !== undefined && { source }),
+        ...(config.generation !== undefined && { objectGeneration: config.generation }),
+        distribution: this.#sources.distributions.of({ object, position, epoch }),
+      },
+    };
+  }
+
+  #warningsOf(object: string, { config, position }: PublishedObject): readonly Finding[] {
+    const known = this.#warnings.get(object);
+    if (known?.position === position) return known.found;
+    // Objects that are gone leave theirs behind.
+    if (this.#warnings.size > maxWarnings) this.#warnings.clear();
+    const found = this.#findWarnings(config);
+    this.#warnings.set(object, { position, found });
+    return found;
+  }
+
+  #findWarnings(config: Config): readonly Finding[] {
+    const row = kindNamed(config.key.kind);
+    if (row === undefined || !isIstioKind(row)) return [];
+    const manifest = manifestOf(config, apiVersionOf(row));
+    return this.#validate({ ...manifest })
+      .filter(({ severity }) => severity === "warning")
+      .map(({ field, reason }) => ({ field, reason }));
+  }
+}

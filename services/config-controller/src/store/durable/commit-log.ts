@@ -116,17 +116,22 @@ export class CommitLog {
     const bytes = this.#encode(transaction, head);
     try {
       const revision = await values.update(head, bytes, this.#headRevision);
-      if (revision === undefined) return false;
+      if (revision === undefined) return await this.#stands(transaction);
       this.#headRevision = revision;
       return true;
     } catch (cause) {
-      // The answer may be lost although the value was stored.
-      const found = await away(() => values.get(head), cause);
-      if (found?.value === undefined || this.#decode<Transaction>(found.value, head).id !== transaction.id)
-        throw new StoreError("STORE_AWAY", undefined, "the bus did not take it, nothing is stored", { cause });
-      this.#headRevision = found.revision;
-      return true;
+      if (cause instanceof StoreError) throw cause;
+      if (await this.#stands(transaction, cause)) return true;
+      throw new StoreError("STORE_AWAY", undefined, "the bus did not take it, nothing is stored", { cause });
     }
+  }
+
+  /** Is it our own that is there? Then it was stored although the answer was lost, or at a first attempt of the bus client. */
+  async #stands({ id }: Transaction, failure?: unknown): Promise<boolean> {
+    const found = await away(() => this.#options.values.get(head), failure);
+    if (found?.value === undefined || this.#decode<Transaction>(found.value, head).id !== id) return false;
+    this.#headRevision = found.revision;
+    return true;
   }
 
   /** The head that is there now is not the one we know. */

@@ -121,6 +121,19 @@ describe("transactions", () => {
       assert.deepEqual(keys(away.all()), ["Sidecar/shop/a", "Sidecar/shop/b"]);
     }));
 
+  it("that a second attempt finds stored already are ours, and no conflict", () =>
+    withBus(async (bus) => {
+      const values = await bus.keyValue("config");
+      const update: KeyValue["update"] = async (key, value, revision) => {
+        const made = await values.update(key, value, revision);
+        return key === "head" ? values.update(key, value, revision) : made;
+      };
+      const durable = await open({ ...values, update });
+      await durable.store.create(aSidecar("shop", "a"));
+      await durable.store.create(aSidecar("shop", "b"));
+      assert.deepEqual([durable.version, keys(durable.all()).length], [2, 2]);
+    }));
+
   it("are written again when the bus has lost everything", () =>
     withBus(async (bus) => {
       const values = await bus.keyValue("config");

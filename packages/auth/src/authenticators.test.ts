@@ -159,6 +159,15 @@ describe("token review", () => {
     assert.deepEqual(asked, ["remote istio-ca", "Kubernetes istio-ca"]);
   });
 
+  it("what a cluster said counts no more once it was left", async () => {
+    let isKnown = true;
+    const { ask } = setUp(status, { reviewerOf: () => (isKnown ? () => Promise.resolve(status) : undefined) });
+    assert.equal((await ask(bound, "remote")).authenticated, true);
+    isKnown = false;
+    const verdict = await ask(bound, "remote");
+    assert.ok(!verdict.authenticated && /"remote" is not known/.test(verdict.reason));
+  });
+
   it("legacy tokens are reviewed without an audience where the policy takes them", async () => {
     const legacy = claims({ sub: "x" });
     const first = setUp(status, { policy: "first-party" });

@@ -48,12 +48,15 @@ export function tokenReviewAuthenticator(options: TokenReviewOptions): Authentic
       const token = bearerToken(caller);
       if (token === undefined) return Promise.resolve(refused("no bearer token"));
       const cluster = clusterOf(caller, options);
+      // Nobody vouches for what a cluster said that has been left.
+      const ask = options.reviewerOf(cluster);
+      if (ask === undefined) return Promise.resolve(refused(`cluster ${JSON.stringify(cluster)} is not known`));
       const known = cache.get(`${cluster} ${trustDomain()}`, token);
       if (known !== undefined) return Promise.resolve(known);
       const key = `${cluster} ${token}`;
       const running = asked.get(key);
       if (running !== undefined) return running;
-      const answer = review(token, cluster, options)
+      const answer = review({ token, cluster, ask }, options)
         .then((verdict) => {
           if (verdict.authenticated) cache.put(`${cluster} ${trustDomain()}`, token, verdict, expiryOf(token));
           return verdict;
@@ -71,9 +74,13 @@ function clusterOf({ metadata }: Caller, { aliases, clusterId }: TokenReviewOpti
   return aliases.get(named) ?? named;
 }
 
-async function review(token: string, cluster: string, options: TokenReviewOptions): Promise<Verdict> {
-  const ask = options.reviewerOf(cluster);
-  if (ask === undefined) return refused(`cluster ${JSON.stringify(cluster)} is not known`);
+interface Question {
+  readonly token: string;
+  readonly cluster: string;
+  readonly ask: ReviewToken;
+}
+
+async function review({ token, cluster, ask }: Question, options: TokenReviewOptions): Promise<Verdict> {
   const audiences = options.policy === "first-party" && isUnbound(token) ? [] : options.audiences;
   let status: TokenReviewStatus;
   try {

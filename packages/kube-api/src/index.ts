@@ -8,3 +8,13 @@ export {
   parseKubeConfig,
 } from "./kube-config.ts";
 export { listAll, type MirrorEvent, type MirrorOptions, mirror } from "./mirror.ts";
+export {
+  type FollowRemoteOptions,
+  followRemoteClusters,
+  type RemoteCluster,
+  type RemoteClusters,
+  type RemoteProblem,
+  remoteClusters,
+  remoteSecretsPath,
+  type SecretObject,
+} from "./remote-clusters.ts";

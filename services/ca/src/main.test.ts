@@ -14,57 +14,16 @@ import {
   privateKeyPem,
   spkiOf,
 } from "@flotilla/pki";
-import { certificateService, create } from "@flotilla/proto";
-import { IstioCertificateRequestSchema } from "@flotilla/proto/security/v1alpha1/ca_pb";
-import { Client, credentials, Metadata, type ServiceError, status } from "@grpc/grpc-js";
+import { type ServiceError, status } from "@grpc/grpc-js";
 import { serverName, startCa } from "./main.fixture.ts";
+import { type Asked, sendRequest } from "./raw-request.fixture.ts";
 
 const ca = await startCa();
 const { rootsPem, mint, lines } = ca;
 after(() => ca[Symbol.asyncDispose]());
 
-const { createCertificate } = certificateService;
 const key = await generatePrivateKey("ecdsa-p256");
-const goodCsr = csrPem(buildCsr({ key }));
-
-interface Ask {
-  readonly token?: string;
-  readonly csr?: string;
-  readonly ttl?: bigint;
-  readonly metadata?: Record<string, string>;
-  readonly headers?: Record<string, string>;
-  readonly material?: TlsMaterial;
-}
-
-async function ask({
-  token,
-  csr = goodCsr,
-  ttl = 60n,
-  metadata,
-  headers = {},
-  material,
-}: Ask): Promise<readonly string[]> {
-  const pair = material === undefined ? [] : [Buffer.from(material.keyPem), Buffer.from(material.chainPem)];
-  const client = new Client(`127.0.0.1:${ca.grpc}`, credentials.createSsl(Buffer.from(rootsPem), ...pair), {
-    "grpc.ssl_target_name_override": serverName,
-    "grpc.use_local_subchannel_pool": 1,
-  });
-  const sent = new Metadata();
-  if (token !== undefined) sent.set("authorization", `Bearer ${token}`);
-  for (const [name, value] of Object.entries(headers)) sent.set(name, value);
-  const request = create(IstioCertificateRequestSchema, { csr, validityDuration: ttl, ...(metadata && { metadata }) });
-  const { promise, resolve, reject } = Promise.withResolvers<readonly string[]>();
-  client.makeUnaryRequest(
-    createCertificate.path,
-    createCertificate.requestSerialize,
-    createCertificate.responseDeserialize,
-    request,
-    sent,
-    { deadline: Date.now() + 5000 },
-    (error, response) => (response === undefined ? reject(error) : resolve(response.certChain)),
-  );
-  return promise.finally(() => client.close());
-}
+const ask = (asked: Asked): Promise<readonly string[]> => sendRequest(ca, asked);
 
 const call = async (more: Partial<CaCall> = {}): Promise<TlsMaterial> =>
   requestCertificate({
@@ -113,7 +72,7 @@ describe("ca", () => {
   });
 
   const unauthenticated = [status.UNAUTHENTICATED, "request authenticate failure"] as const;
-  const refusals: readonly (readonly [string, () => Promise<Ask>, readonly [status, string]])[] = [
+  const refusals: readonly (readonly [string, () => Promise<Asked>, readonly [status, string]])[] = [
     ["nobody", async () => ({}), unauthenticated],
     ["a token that is none", async () => ({ token: "abc" }), unauthenticated],
     ["an expired token", async () => ({ token: await mint("a", "b", { ttlMs: -60_000 }) }), unauthenticated],

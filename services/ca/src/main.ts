@@ -17,7 +17,7 @@ import {
 } from "@flotilla/runtime";
 import manifest from "../package.json" with { type: "json" };
 import { parseConfig } from "./config.ts";
-import { delegateOf, openCluster } from "./kubernetes/cluster.ts";
+import { delegateOf, followClusters, openCluster } from "./kubernetes/cluster.ts";
 import { distributeRoots } from "./kubernetes/distribute-roots.ts";
 import { followMesh } from "./mesh/follow-mesh.ts";
 import { MeshTrust } from "./mesh/mesh-trust.ts";
@@ -91,8 +91,11 @@ export async function main(env: NodeJS.ProcessEnv, stop: AbortSignal, options: M
   if (material === undefined || stop.aborted) return;
   await writeRootFile(config.rootFile, material.rootsPem);
 
+  const inCluster = { config, health, log: log.child({ part: "kubernetes" }) };
+  await using clusters = followClusters(cluster, inCluster, stop);
+  await Promise.race([clusters.known, delay(patienceMs, stop)]);
   const delegate = await delegateOf(config, cluster, trust, log.child({ part: "signer" }));
-  const stages = { trust, anchors, active, rotation, metrics, health, log, cluster, delegate };
+  const stages = { trust, anchors, active, rotation, metrics, health, log, cluster, pods: clusters.pods, delegate };
   const parts = createIssuer(config, stages);
   const own = { ...parts, trustDomain: () => trust.trustDomain, ttlMs: ownTtlMs };
   await using tls = await serveGrpcTls({

@@ -117,6 +117,8 @@ async function run(config: Config, log: Logger, stop: AbortSignal): Promise<void
   const stopped = new Promise<void>((resolve) => stop.addEventListener("abort", () => resolve(), { once: true }));
 
   await loadFirst(store, ingest, log);
+  const onProblem = (reason: string | undefined) => health.setCondition("remote clusters", reason, { blocks: false });
+  if (cluster !== undefined) inBackground(cluster.followRemotes({ log, onProblem }, stop));
   const trust: TrustReportOptions = { core, streams: () => ads.streams(), log };
   const onResumed = () => ingestMetrics.resumed.add(1);
   inBackground(followBus(config, { ingest, trust, machines, distribution, health, onResumed, log }, stop));

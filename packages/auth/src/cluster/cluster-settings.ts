@@ -25,6 +25,12 @@ export const clusterSettings = {
     values: ["third-party-jwt", "first-party-jwt"],
     sentence: "With first-party-jwt, Kubernetes tokens without an audience are taken too.",
   }),
+  insecureKubeconfigs: list({
+    env: "PILOT_INSECURE_MULTICLUSTER_KUBECONFIG_OPTIONS",
+    default: [],
+    sentence:
+      "What kubeconfigs in Secrets may do that others do not: exec (run programs), clientKey, clientCertificate, tokenFile (name files).",
+  }),
   maxReviews: integer({
     env: "MAX_TOKEN_REVIEWS",
     default: 16,

@@ -1,17 +1,34 @@
-/** The own cluster as a judge of tokens. */
-import { type KubeApi, loadKubeConfig, openKubeApi } from "@flotilla/kube-api";
+/** The own cluster, and those that its Secrets name, as judges of tokens. */
+import { followRemoteClusters, type KubeApi, loadKubeConfig, openKubeApi } from "@flotilla/kube-api";
+import type { Logger } from "@flotilla/runtime";
 import type { TokenReviewOptions } from "../token-review.ts";
 import type { ClusterSettings } from "./cluster-settings.ts";
+import { type ClusterListener, RemoteJudges } from "./remote-judges.ts";
 import { tokenReviewer } from "./token-reviewer.ts";
 
 export interface OwnCluster extends Disposable {
   readonly api: KubeApi;
   /** For tokenReviewAuthenticator. */
   readonly review: Pick<TokenReviewOptions, "clusterId" | "aliases" | "reviewerOf" | "policy">;
+  /** Told of other clusters. */
+  onRemote(listener: ClusterListener): void;
+  /** Reads the Secrets of other clusters until `stop` fires. */
+  followRemotes(options: FollowOptions, stop: AbortSignal): Promise<void>;
+}
+
+export interface FollowOptions {
+  readonly log: Logger;
+  /** What is wrong with the Secrets; undefined: nothing. */
+  readonly onProblem: (reason: string | undefined) => void;
+}
+
+export interface OwnClusterSettings extends ClusterSettings {
+  /** Of the control plane: there are the Secrets of other clusters. */
+  readonly namespace: string;
 }
 
 /** Undefined when nothing names a cluster. @throws KubeError KUBE_CONFIG */
-export async function openOwnCluster(settings: ClusterSettings): Promise<OwnCluster | undefined> {
+export async function openOwnCluster(settings: OwnClusterSettings): Promise<OwnCluster | undefined> {
   const { kubeconfig, kubeHost, kubePort, clusterId, clusterAliases, maxReviews, jwtPolicy } = settings;
   const found = await loadKubeConfig({
     KUBECONFIG: kubeconfig,
@@ -21,14 +38,37 @@ export async function openOwnCluster(settings: ClusterSettings): Promise<OwnClus
   if (found === undefined) return undefined;
   const api = openKubeApi(found);
   const reviewer = tokenReviewer(api, maxReviews);
+  const remotes = new RemoteJudges({ maxReviews });
   return {
     api,
     review: {
       clusterId,
       aliases: new Map(clusterAliases.map((text) => text.split("=") as [string, string])),
-      reviewerOf: (cluster) => (cluster === clusterId ? reviewer : undefined),
+      reviewerOf: (cluster) => (cluster === clusterId ? reviewer : remotes.reviewerOf(cluster)),
       policy: jwtPolicy === "first-party-jwt" ? "first-party" : "third-party",
     },
-    [Symbol.dispose]: () => api[Symbol.dispose](),
+    onRemote: (listener) => remotes.onChange(listener),
+    followRemotes: ({ log, onProblem }, stop) => follow(api, remotes, { settings, log, onProblem }, stop),
+    [Symbol.dispose]: () => {
+      remotes[Symbol.dispose]();
+      api[Symbol.dispose]();
+    },
   };
+}
+
+async function follow(
+  api: KubeApi,
+  remotes: RemoteJudges,
+  { settings, log, onProblem }: FollowOptions & { readonly settings: OwnClusterSettings },
+  stop: AbortSignal,
+): Promise<void> {
+  const { namespace: systemNamespace, clusterId: ownCluster, insecureKubeconfigs } = settings;
+  const allowedOptions = new Set(insecureKubeconfigs);
+  const options = { systemNamespace, ownCluster, allowedOptions, log, random: Math.random };
+  for await (const named of followRemoteClusters(api, options, stop)) {
+    remotes.apply(named);
+    const { problems } = named;
+    for (const problem of problems) log.warn("a cluster of a Secret is not used", { ...problem });
+    onProblem(problems[0] && `${problems[0].object} ${problems[0].field}: ${problems[0].reason}`);
+  }
 }

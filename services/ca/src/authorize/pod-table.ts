@@ -21,6 +21,12 @@ export class PodTable implements NodePods {
     this.#count(cluster, pod, -1);
   }
 
+  /** What is not among them is gone. */
+  replace(cluster: string, pods: readonly NodePod[]): void {
+    this.removeCluster(cluster);
+    for (const pod of pods) this.put(cluster, pod);
+  }
+
   removeCluster(cluster: string): void {
     for (const { namespace, name } of this.#clusters.get(cluster)?.values() ?? [])
       this.delete(cluster, namespace, name);

@@ -1,16 +1,67 @@
 /** The cluster that ca works for, if there is one: it reviews tokens, keeps the self-signed root, and has signers of its own. */
 import { readFile } from "node:fs/promises";
 import { type OwnCluster, openOwnCluster } from "@flotilla/auth/cluster";
-import type { Logger } from "@flotilla/runtime";
+import type { Health, Logger } from "@flotilla/runtime";
+import type { NodePods } from "../authorize/node-authorization.ts";
+import { PodTable } from "../authorize/pod-table.ts";
 import type { Config } from "../config.ts";
 import type { DelegateOptions } from "../delegate/registration-authority.ts";
 import type { MeshTrust } from "../mesh/mesh-trust.ts";
 import { rootOnDisk, type SelfSignedStore } from "../roots/self-signed-store.ts";
 import { requestFromSigner } from "./certificate-request.ts";
+import { NodePodsFollower } from "./node-pods.ts";
 import { secretStore } from "./secret-store.ts";
 
 export interface Cluster extends OwnCluster {
   readonly store: SelfSignedStore;
+}
+
+export interface ClusterParts {
+  readonly config: Config;
+  readonly health: Health;
+  readonly log: Logger;
+}
+
+/** What of our clusters is followed while ca runs. */
+export interface Clusters {
+  readonly pods: NodePods;
+  /** Resolves when the own cluster's pods are known. */
+  readonly known: Promise<unknown>;
+}
+
+/** Other clusters, and, where node proxies are trusted, the pods of all. Runs until `stop` fires. */
+export function followClusters(
+  cluster: Cluster | undefined,
+  { config, health, log }: ClusterParts,
+  stop: AbortSignal,
+): Clusters & AsyncDisposable {
+  const pods = new PodTable();
+  if (cluster === undefined) return { pods, known: Promise.resolve(), [Symbol.asyncDispose]: () => Promise.resolve() };
+  const failures = new Map<string, string>();
+  const onState = (name: string, reason: string | undefined): void => {
+    if (reason === undefined) failures.delete(name);
+    else failures.set(name, reason);
+    const [first] = failures;
+    health.setCondition("pods", first && `${first[0]}: ${first[1]}`, { blocks: false });
+  };
+  const follower = new NodePodsFollower({ table: pods, log, random: Math.random, onState });
+  const areRead = config.trustedNodeAccounts.length > 0;
+  if (areRead)
+    cluster.onRemote((name, api) => {
+      if (api === undefined) follower.leave(name);
+      else void follower.follow(name, api);
+    });
+  const onProblem = (reason: string | undefined) => health.setCondition("remote clusters", reason, { blocks: false });
+  const remotes = cluster.followRemotes({ log, onProblem }, stop);
+  const known = areRead ? follower.follow(config.clusterId, cluster.api) : Promise.resolve();
+  return {
+    pods,
+    known,
+    [Symbol.asyncDispose]: async () => {
+      await follower[Symbol.asyncDispose]();
+      await remotes;
+    },
+  };
 }
 
 /** Undefined when nothing names a cluster. @throws KubeError KUBE_CONFIG */

@@ -1,7 +1,7 @@
 /** Wires what a request passes: proof, lines, rules, signing; and the pages that show it. */
 import type { Health, Logger, Metrics } from "@flotilla/runtime";
 import { createAuthenticator } from "../authenticate/authenticators.ts";
-import { PodTable } from "../authorize/pod-table.ts";
+import type { NodePods } from "../authorize/node-authorization.ts";
 import type { ServingRules } from "../authorize/serving-names.ts";
 import type { Config } from "../config.ts";
 import { changeRotation, rotationPage } from "../debug/rotation-page.ts";
@@ -27,12 +27,13 @@ export interface IssuingStages {
   readonly health: Health;
   readonly log: Logger;
   readonly cluster: Cluster | undefined;
+  readonly pods: NodePods;
   readonly delegate: DelegateOptions;
 }
 
 export function createIssuer(
   config: Config,
-  { trust, anchors, active, rotation, metrics, health, log, cluster, delegate }: IssuingStages,
+  { trust, anchors, active, rotation, metrics, health, log, cluster, pods, delegate }: IssuingStages,
 ): IssuerParts {
   const nowMs = Date.now;
   const trustDomains = (): readonly string[] => trust.all;
@@ -64,7 +65,7 @@ export function createIssuer(
       clusterId: config.clusterId,
       trustedAccounts: config.trustedNodeAccounts,
       trustDomains,
-      pods: new PodTable(),
+      pods,
     },
     trustDomains,
     intake,

@@ -2,7 +2,15 @@
  * Services, EndpointSlices, Pods, Nodes and Namespaces of API servers: our own cluster's, and those whose kubeconfigs lie in
  * Secrets labelled `istio/multiCluster=true`, a cluster a data key. Secrets may come, change and go while running.
  */
-import { type KubeApi, type KubeConfig, mirror, openKubeApi, parseKubeConfig } from "@flotilla/kube-api";
+import {
+  type KubeApi,
+  type KubeConfig,
+  mirror,
+  openKubeApi,
+  type RemoteCluster,
+  remoteClusters,
+  remoteSecretsPath,
+} from "@flotilla/kube-api";
 import type { KubeObject } from "@flotilla/model";
 import type { RegistryInput } from "@flotilla/registry";
 import { type Logger, Wakeup } from "@flotilla/runtime";
@@ -11,7 +19,6 @@ import { ClusterFollower } from "./cluster-follower.ts";
 import type { ClusterStatus } from "./cluster-status.ts";
 import type { InputGroup, InputSource, ShardListing } from "./input-source.ts";
 import { PendingInputs } from "./pending-inputs.ts";
-import { type RemoteCluster, remoteClusters } from "./remote-secrets.ts";
 
 export interface KubernetesSourceOptions {
   readonly config: KubeConfig;
@@ -148,8 +155,7 @@ class Clusters implements KubernetesSource {
 
   async #followSecrets(stop: AbortSignal): Promise<void> {
     const { systemNamespace, random, onProblems } = this.#options;
-    const selector = encodeURIComponent("istio/multiCluster=true");
-    const path = `/api/v1/namespaces/${systemNamespace}/secrets?labelSelector=${selector}`;
+    const path = remoteSecretsPath(systemNamespace);
     const onState = (reason: string | undefined) => {
       this.#secretsAway = reason;
       onProblems();
@@ -181,12 +187,13 @@ class Clusters implements KubernetesSource {
   }
 
   #applySecrets(): void {
-    const { clusterId, log, onProblems } = this.#options;
-    const { clusters, problems } = remoteClusters([...this.#secrets.values()], clusterId);
-    const wrong = [...problems];
+    const { clusterId: ownCluster, allowedOptions, log, onProblems } = this.#options;
+    const rules = { ownCluster, ...(allowedOptions && { allowedOptions }) };
+    const { clusters, problems } = remoteClusters([...this.#secrets.values()], rules);
     const remotes = new Map<string, RemoteCluster>();
     for (const remote of clusters.values()) {
-      const config = readOrNote(remote, wrong, this.#options.allowedOptions);
+      const { config } = remote;
+      // One that does not parse leaves the cluster as it was before.
       if (config === undefined) continue;
       remotes.set(remote.cluster, remote);
       if (this.#remotes.get(remote.cluster)?.kubeconfig === remote.kubeconfig) continue;
@@ -194,7 +201,7 @@ class Clusters implements KubernetesSource {
       (this.#followers.get(remote.cluster) ?? this.#follow(remote.cluster)).connect(config);
     }
     for (const [cluster, follower] of this.#followers) {
-      if (cluster === clusterId || clusters.has(cluster)) continue;
+      if (cluster === ownCluster || clusters.has(cluster)) continue;
       log.info("a cluster is left", { cluster });
       this.#followers.delete(cluster);
       const left: Promise<void> = follower[Symbol.asyncDispose]().finally(() => this.#leaving.delete(left));
@@ -202,7 +209,7 @@ class Clusters implements KubernetesSource {
       this.#say({ type: "cluster", op: "delete", cluster });
     }
     this.#remotes = remotes;
-    this.#secretProblems = wrong;
+    this.#secretProblems = problems.map((problem) => ({ file: "", line: 0, ...problem }));
     onProblems();
     this.#wakeup.wake();
   }
@@ -223,20 +230,5 @@ class Clusters implements KubernetesSource {
     return [...this.#followers.values()]
       .filter(({ isComplete }) => !isComplete)
       .map(({ cluster }) => `Kubernetes/${cluster}`);
-  }
-}
-
-/** A kubeconfig that does not parse leaves the cluster as it was before. */
-function readOrNote(
-  { cluster, secret, kubeconfig }: RemoteCluster,
-  wrong: SourceProblem[],
-  allowed: ReadonlySet<string> | undefined,
-): KubeConfig | undefined {
-  const field = `data[${cluster}]`;
-  try {
-    return parseKubeConfig(kubeconfig, field, allowed);
-  } catch (cause) {
-    wrong.push({ file: "", line: 0, object: secret, field, reason: (cause as Error).message });
-    return undefined;
   }
 }

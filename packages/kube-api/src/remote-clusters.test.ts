@@ -1,33 +1,44 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parseKubeConfig } from "@flotilla/kube-api";
-import type { KubeObject } from "@flotilla/model";
-import { remoteClusters } from "./remote-secrets.ts";
+import { parseKubeConfig } from "./kube-config.ts";
+import { remoteClusters, type SecretObject } from "./remote-clusters.ts";
 
-function secret(name: string, data: Readonly<Record<string, string>>): KubeObject {
+function secret(name: string, data: Readonly<Record<string, string>>): SecretObject {
   const encoded = Object.entries(data).map(([key, text]) => [key, Buffer.from(text).toString("base64")] as const);
   return { apiVersion: "v1", kind: "Secret", metadata: { name, namespace: "n" }, data: Object.fromEntries(encoded) };
 }
 
 test("each data key is a cluster; the first Secret that names one holds", () => {
   const { clusters, problems } = remoteClusters(
-    [secret("b", { east: "2", west: "3" }), secret("a", { east: "1", own: "x" })],
-    "own",
+    [
+      secret("b", { east: withUser({ token: "2" }), west: withUser({ token: "3" }) }),
+      secret("a", { east: withUser({ token: "1" }), north: "[]", own: "x" }),
+    ],
+    { ownCluster: "own" },
   );
   assert.deepEqual(
-    [...clusters.values()].map(({ cluster, kubeconfig }) => `${cluster} ${kubeconfig}`),
-    ["east 1", "west 3"],
+    [...clusters.values()].map(({ cluster, config, kubeconfig }) => [
+      cluster,
+      config?.server,
+      /"token":"(.)"/.exec(kubeconfig)?.[1],
+    ]),
+    [
+      ["east", "https://c", "1"],
+      ["north", undefined, undefined],
+      ["west", "https://c", "3"],
+    ],
   );
   assert.deepEqual(
     problems.map(({ object, field, reason }) => `${object} ${field}: ${reason}`),
     [
+      "Secret/n/a data[north]: [KUBE_CONFIG] data[north] is no kubeconfig",
       "Secret/n/a data[own]: is our own cluster: it needs no Secret",
       "Secret/n/b data[east]: the cluster is named by Secret/n/a already, which holds",
     ],
   );
 });
 
-const users = (user: unknown) =>
+const withUser = (user: unknown) =>
   JSON.stringify({
     "current-context": "x",
     contexts: [{ name: "x", context: { cluster: "c", user: "u" } }],
@@ -41,12 +52,12 @@ const refused = [
   { name: "no server", content: "{}", says: /no server/ },
   {
     name: "a program",
-    content: users({ exec: { command: "rm" } }),
+    content: withUser({ exec: { command: "rm" } }),
     says: /from a program, which is refused, unless .* has exec/,
   },
   {
     name: "a file of ours",
-    content: users({ tokenFile: "/etc/passwd" }),
+    content: withUser({ tokenFile: "/etc/passwd" }),
     says: /tokenFile names a file, which is refused/,
   },
 ];
@@ -54,7 +65,7 @@ for (const { name, content, says } of refused) {
   test(`a kubeconfig with ${name} is refused`, () => assert.throws(() => parseKubeConfig(content, "east"), says));
 }
 test("a kubeconfig with a token is taken", async () => {
-  const { server, credentials } = parseKubeConfig(users({ token: "t" }), "east");
+  const { server, credentials } = parseKubeConfig(withUser({ token: "t" }), "east");
   assert.equal(server, "https://c");
   assert.equal((await credentials()).token, "t");
 });

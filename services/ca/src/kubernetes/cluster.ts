@@ -52,12 +52,14 @@ export function followClusters(
       else void follower.follow(name, api);
     });
   const onProblem = (reason: string | undefined) => health.setCondition("remote clusters", reason, { blocks: false });
-  const remotes = cluster.followRemotes({ log, onProblem }, stop);
+  const ended = new AbortController();
+  const remotes = cluster.followRemotes({ log, onProblem }, AbortSignal.any([stop, ended.signal]));
   const known = areRead ? follower.follow(config.clusterId, cluster.api) : Promise.resolve();
   return {
     pods,
     known,
     [Symbol.asyncDispose]: async () => {
+      ended.abort();
       await follower[Symbol.asyncDispose]();
       await remotes;
     },

@@ -19,6 +19,8 @@ export interface MirrorOptions {
   readonly random: () => number;
   /** Told of each failure, with the status of the answer if there was one, and of undefined when the server takes a watch. */
   readonly onState: (failure: string | undefined, status?: number) => void;
+  /** A kind that the server does not know is one without objects; it may become known. */
+  readonly mayBeAbsent?: boolean;
   /** Another watch is begun after this long without a word. */
   readonly silenceMs?: number;
 }
@@ -44,6 +46,8 @@ const watchMs = 300_000;
 const usualSilenceMs = 100_000;
 /** A watch that nobody has answered is given up after this. */
 const answerMs = 30_000;
+/** How often at least a kind is asked for that the server does not know. */
+const absentMs = 10_000;
 /** At most, before the next watch after one that said nothing. */
 const emptyWatchMs = 200;
 
@@ -53,8 +57,9 @@ export async function* mirror<T extends KubeObject>(
   options: MirrorOptions,
   stop: AbortSignal,
 ): AsyncGenerator<MirrorEvent<T>, void, undefined> {
-  const { path, random, onState } = options;
+  const { path, random, onState, mayBeAbsent } = options;
   let version: string | undefined;
+  let isAbsent = false;
   let waits = backoff({ firstMs: 100, maxMs: 30_000, random });
   while (!stop.aborted) {
     let hasHeard = false;
@@ -63,6 +68,7 @@ export async function* mirror<T extends KubeObject>(
         const listing: Listing<T> = await listAll<T>(api, path, stop);
         // Who has given up this connection must not hear of it again.
         if (stop.aborted) return;
+        isAbsent = false;
         yield { type: "list", ...listing };
         version = listing.version;
       }
@@ -84,6 +90,14 @@ export async function* mirror<T extends KubeObject>(
     } catch (error) {
       if (!(error instanceof KubeError)) throw error;
       if (stop.aborted) return;
+      if (error.status === 404 && mayBeAbsent === true) {
+        version = undefined;
+        if (!isAbsent) yield { type: "list", objects: [], version: "" };
+        isAbsent = true;
+        onState(undefined);
+        await delay(absentMs * (1 + random()), stop);
+        continue;
+      }
       if (error.status === 410) version = undefined;
       onState(error.message, error.status);
       await delay(waits.next().value, stop);
@@ -102,7 +116,7 @@ export async function listAll<T extends KubeObject>(
   let from = "";
   for (;;) {
     const page = await api.get<Page<T>>(`${path}${query}limit=${pageSize}${from}`, stop);
-    if (page === undefined) throw new KubeError("KUBE_REFUSED", `${path}: there is no such kind`);
+    if (page === undefined) throw new KubeError("KUBE_REFUSED", `${path}: there is no such kind`, { status: 404 });
     const { apiVersion, metadata, items } = page;
     const kind = page.kind?.replace(/List$/, "");
     // Items of a list do not say what they are.

@@ -22,6 +22,8 @@ export interface RegistrySettings {
   readonly servicesSelectWorkloadEntries: boolean;
   /** ServiceEntries select pods too. */
   readonly serviceEntriesSelectPods: boolean;
+  /** Endpoints are for callers of their own cluster unless a ServiceExport of their cluster names the service. */
+  readonly exportedOnly: boolean;
   /** Services that are imported from the cluster set get a second host of it. */
   readonly clusterSetHosts: boolean;
   /** ServiceEntries outside of the mesh get canonical-name labels. */
@@ -45,6 +47,7 @@ export const defaultRegistrySettings: RegistrySettings = {
   autoAllocateIpv6: "2001:2::/48",
   servicesSelectWorkloadEntries: true,
   serviceEntriesSelectPods: true,
+  exportedOnly: false,
   clusterSetHosts: false,
   canonicalExternalServices: false,
   consulDatacenterHosts: true,
@@ -69,6 +72,7 @@ export function registrySettingsFromEnv(env: Readonly<Record<string, string | un
     autoAllocateIpv6: text("PILOT_IP_AUTOALLOCATE_IPV6_PREFIX", base.autoAllocateIpv6),
     servicesSelectWorkloadEntries: flag("PILOT_ENABLE_K8S_SELECT_WORKLOAD_ENTRIES", base.servicesSelectWorkloadEntries),
     serviceEntriesSelectPods: flag("PILOT_ENABLE_SERVICEENTRY_SELECT_PODS", base.serviceEntriesSelectPods),
+    exportedOnly: flag("ENABLE_MCS_SERVICE_DISCOVERY", base.exportedOnly),
     clusterSetHosts: flag("ENABLE_MCS_HOST", base.clusterSetHosts),
     canonicalExternalServices: flag(
       "LABEL_CANONICAL_SERVICES_FOR_MESH_EXTERNAL_SERVICE_ENTRIES",

@@ -103,6 +103,12 @@ export const settings = {
     default: defaultRegistrySettings.serviceEntriesSelectPods,
     sentence: "ServiceEntries select pods by their labels, as they select WorkloadEntries.",
   }),
+  exportedOnly: flag({
+    env: "ENABLE_MCS_SERVICE_DISCOVERY",
+    default: defaultRegistrySettings.exportedOnly,
+    sentence:
+      "Services are for callers of their own cluster unless a ServiceExport names them; xds-server needs it too.",
+  }),
   clusterSetHosts: flag({
     env: "ENABLE_MCS_HOST",
     default: defaultRegistrySettings.clusterSetHosts,

@@ -160,7 +160,7 @@ function kubernetes(
   const onSecret = (event: "add" | "update" | "delete") => clusters.secretEvents.add(1, { event });
   const onSyncTimeout = (one: string) => clusters.syncTimeouts.add(1, { cluster: one });
   const allowedOptions = new Set(config.insecureKubeconfigs);
-  const told = { ...common, onSecret, onSyncTimeout, allowedOptions };
+  const told = { ...common, onSecret, onSyncTimeout, allowedOptions, exportedOnly: config.exportedOnly };
   return [kubernetesSource({ config: cluster, clusterId, systemNamespace, syncTimeoutMs, ...told })];
 }
 

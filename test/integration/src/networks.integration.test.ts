@@ -1,6 +1,7 @@
 /** Two clusters on networks of their own, as proxies of either see them. */
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import {
   type RunningApiserver,
@@ -12,6 +13,7 @@ import { EndpointWatcher } from "./clusters/endpoint-watcher.ts";
 import { type Fleet, startFleet } from "./clusters/fleet.ts";
 import {
   credentials,
+  exportService,
   namespace,
   networkGateway,
   pod,
@@ -24,6 +26,7 @@ const own: RunningApiserver | undefined = await startKubeApiserver(process.env);
 const remote: RunningApiserver | undefined = own && (await startKubeApiserver(process.env));
 const web = "outbound|80||web.shop.svc.cluster.local";
 const api = "outbound|80||api.shop.svc.cluster.local";
+const entry = "outbound|80||everywhere.example";
 
 describe("clusters on several networks", { skip: own === undefined && whyNoApiserver }, () => {
   const owned = new AsyncDisposableStack();
@@ -57,7 +60,7 @@ describe("clusters on several networks", { skip: own === undefined && whyNoApise
       ["east", "net-2"],
     ] as const) {
       const metadata = { CLUSTER_ID: cluster, NETWORK: network };
-      const watcher = new EndpointWatcher({ xdsAddress: fleet.xdsAddress, clusters: [web, api], metadata });
+      const watcher = new EndpointWatcher({ xdsAddress: fleet.xdsAddress, clusters: [web, api, entry], metadata });
       watchers.set(cluster, owned.use(watcher));
     }
   });
@@ -79,11 +82,42 @@ describe("clusters on several networks", { skip: own === undefined && whyNoApise
     await sees("east", web, "10.2.0.1:8080", "10.2.0.2:8080", "192.0.2.1:15443*2");
   });
 
+  it("a ServiceEntry selects pods of both clusters", async () => {
+    const spec = {
+      hosts: ["everywhere.example"],
+      ports: [{ number: 80, name: "http", protocol: "HTTP" }],
+      resolution: "STATIC",
+      workloadSelector: { labels: { app: "web" } },
+    };
+    const metadata = { name: "everywhere", namespace: "shop" };
+    const object = { apiVersion: "networking.istio.io/v1", kind: "ServiceEntry", metadata, spec };
+    await writeFile(join(fleet.configDirectory, "entry.json.yaml"), JSON.stringify(object));
+    await sees("Kubernetes", entry, "10.1.0.1:80", "10.1.0.2:80", "192.0.2.2:15443*2");
+    await sees("east", entry, "10.2.0.1:80", "10.2.0.2:80", "192.0.2.1:15443*2");
+  });
+
   it("a service that is set to be local to clusters has endpoints of the caller's cluster only", async () => {
     const settings = [{ settings: { clusterLocal: true }, hosts: ["web.shop.svc.cluster.local"] }];
     await writeFile(fleet.meshFile, JSON.stringify({ serviceSettings: settings }));
     await sees("Kubernetes", web, "10.1.0.1:8080", "10.1.0.2:8080");
     await sees("east", web, "10.2.0.1:8080", "10.2.0.2:8080");
     await sees("east", api, "10.2.0.1:8080", "10.2.0.2:8080", "192.0.2.1:15443*2");
+  });
+
+  it("with MCS service discovery a cluster sees of another what that exports", async () => {
+    assert.ok(own !== undefined && remote !== undefined);
+    const settings = { ENABLE_MCS_SERVICE_DISCOVERY: "true" };
+    await using discovering = await startFleet(settings);
+    await using _ = await discovering.startServiceController("mcs", {
+      CLUSTER_KUBECONFIG: own.kubeconfig,
+      ...settings,
+    });
+    const metadata = { CLUSTER_ID: "Kubernetes", NETWORK: "net-1" };
+    await using watcher = new EndpointWatcher({ xdsAddress: discovering.xdsAddress, clusters: [web], metadata });
+    watchers.set("mcs", watcher);
+    // Neither API server knows ServiceExports yet.
+    await sees("mcs", web, "10.1.0.1:8080", "10.1.0.2:8080");
+    await exportService(remote.api, "web");
+    await sees("mcs", web, "10.1.0.1:8080", "10.1.0.2:8080", "192.0.2.2:15443*2");
   });
 });

@@ -4,7 +4,7 @@ import { defaultRegistrySettings } from "../settings.ts";
 import { ClusterRegistries } from "./clusters.ts";
 import type { RegistryChange } from "./published.ts";
 import type { RegistryInput } from "./registry-input.ts";
-import { config, pod, put, service, slice } from "./sample-objects.ts";
+import { config, gone, pod, put, service, slice } from "./sample-objects.ts";
 
 const of = (cluster: string, ...inputs: readonly RegistryInput[]): readonly RegistryInput[] =>
   inputs.map((input) => (input.type === "object" ? { ...input, cluster } : input));
@@ -35,4 +35,67 @@ test("clusters have shards of their own; the mesh documents hold for those that 
   assert.deepEqual(short(left.changes), ["delete endpoints Kubernetes/east", "delete service Kubernetes/east"]);
   assert.equal(left.urgent, true);
   assert.deepEqual(short(all.state()), ["put endpoints Kubernetes/Kubernetes", "put service Kubernetes/Kubernetes"]);
+});
+
+const entry = (spec: object) =>
+  config("ServiceEntry", "se", {
+    hosts: ["se.example"],
+    ports: [{ number: 80, name: "http", protocol: "HTTP" }],
+    resolution: "STATIC",
+    ...spec,
+  });
+
+function addressesOf(all: ClusterRegistries, shard: string): readonly string[] {
+  return all
+    .state()
+    .flatMap((one) =>
+      one.type === "endpoints" && one.op === "put" && one.key.shard === shard
+        ? one.value.map(({ addresses, clusterId }) => `${clusterId} ${addresses[0]}`)
+        : [],
+    );
+}
+
+test("a ServiceEntry selects pods of all clusters; it is a service of the own one alone", () => {
+  const all = new ClusterRegistries(defaultRegistrySettings);
+  all.apply([put(pod("p", "10.1.0.1", { app: "a" }))]);
+  all.apply(of("east", put(pod("p", "10.2.0.1", { app: "a" }))));
+  all.apply([entry({ workloadSelector: { labels: { app: "a" } } })]);
+  // One that comes later.
+  all.apply(of("west", put(pod("p", "10.3.0.1", { app: "a" }))));
+  assert.deepEqual(addressesOf(all, "External/Kubernetes"), ["Kubernetes 10.1.0.1"]);
+  assert.deepEqual(addressesOf(all, "External/east"), ["east 10.2.0.1"]);
+  assert.deepEqual(addressesOf(all, "External/west"), ["west 10.3.0.1"]);
+  const services = all.state().filter(({ type }) => type === "service");
+  assert.deepEqual(
+    services.map(({ key }) => key.shard),
+    ["External/Kubernetes"],
+  );
+
+  all.apply(of("east", gone("Pod", "p")));
+  assert.deepEqual(addressesOf(all, "External/east"), []);
+  all.apply([entry({ endpoints: [{ address: "192.0.2.1" }] })]);
+  assert.deepEqual(addressesOf(all, "External/Kubernetes"), ["Kubernetes 192.0.2.1"]);
+  assert.deepEqual(addressesOf(all, "External/west"), []);
+});
+
+test("a service is for callers of its own cluster until that exports it, where exports are asked for", () => {
+  const all = new ClusterRegistries({ ...defaultRegistrySettings, exportedOnly: true });
+  const objects = [put(service("a")), put(pod("p", "10.0.0.1")), put(slice("s", "a", { p: "10.0.0.1" }))];
+  all.apply([...objects, ...of("east", ...objects)]);
+  const clusterOnly = () =>
+    all
+      .state()
+      .flatMap((one) =>
+        one.type === "endpoints" && one.op === "put" && one.value[0]?.isClusterOnly === true ? [one.key.shard] : [],
+      );
+  assert.deepEqual(clusterOnly(), ["Kubernetes/Kubernetes", "Kubernetes/east"]);
+  const exported = {
+    apiVersion: "multicluster.x-k8s.io/v1alpha1",
+    kind: "ServiceExport",
+    metadata: { name: "a", namespace: "n" },
+  };
+  all.apply(of("east", put(exported)));
+  assert.deepEqual(clusterOnly(), ["Kubernetes/Kubernetes"]);
+  all.apply(of("east", gone("ServiceExport", "a")));
+  assert.deepEqual(clusterOnly(), ["Kubernetes/Kubernetes", "Kubernetes/east"]);
 });

@@ -1,7 +1,10 @@
 /**
  * The registries of several clusters side by side: each has its own objects and shards. ServiceEntries, WorkloadEntries and other
- * registries belong to the first, the settings' own cluster; mesh documents and imports hold for all.
+ * registries belong to the first, the settings' own cluster; mesh documents and imports hold for all, and ServiceEntries select
+ * pods of all.
  */
+import type { ConfigChange } from "@flotilla/model";
+import type { ServiceEntrySpec } from "../kube.ts";
 import type { RegistrySettings } from "../settings.ts";
 import type { MachineRecords } from "./machine-side.ts";
 import type { RegistryProblem } from "./problem.ts";
@@ -9,14 +12,14 @@ import type { RegistryChange } from "./published.ts";
 import { Registry, type RegistryUpdate } from "./registry.ts";
 import type { RegistryInput } from "./registry-input.ts";
 
-const forAll: ReadonlySet<string> = new Set(["MeshConfig", "MeshNetworks", "ServiceImport"]);
+const forAll: ReadonlySet<string> = new Set(["MeshConfig", "MeshNetworks", "ServiceImport", "ServiceEntry"]);
 
 export class ClusterRegistries {
   readonly #settings: RegistrySettings;
   readonly #own: Registry;
   readonly #others = new Map<string, Registry>();
   /** The last of each, for clusters that come later. */
-  readonly #common = new Map<string, RegistryInput>();
+  readonly #common = new Map<string, ConfigChange>();
 
   constructor(settings: RegistrySettings) {
     this.#settings = settings;
@@ -45,8 +48,12 @@ export class ClusterRegistries {
         add(this.#settings.clusterId, input);
         if (input.type !== "config" || !forAll.has(input.key.kind)) continue;
         const { kind, namespace, name } = input.key;
-        this.#common.set(`${kind}/${namespace}/${name}`, input);
-        for (const cluster of this.#others.keys()) add(cluster, input);
+        const text = `${kind}/${namespace}/${name}`;
+        const common = forOthers(input);
+        const isKnown = this.#common.has(text);
+        if (common.op === "put") this.#common.set(text, common);
+        else this.#common.delete(text);
+        if (common.op === "put" || isKnown) for (const cluster of this.#others.keys()) add(cluster, common);
       }
     }
     for (const [cluster, group] of groups) updates.push(this.#registry(cluster).apply(group));
@@ -67,7 +74,11 @@ export class ClusterRegistries {
 
   problems(): readonly RegistryProblem[] {
     const others = [...this.#others].flatMap(([cluster, registry]) =>
-      registry.problems().map((problem) => ({ ...problem, object: `${cluster}: ${problem.object}` })),
+      registry
+        .problems()
+        // Of what all have the owner tells.
+        .filter(({ object }) => !object.startsWith("ServiceEntry/"))
+        .map((problem) => ({ ...problem, object: `${cluster}: ${problem.object}` })),
     );
     return [...this.#own.problems(), ...others];
   }
@@ -76,7 +87,7 @@ export class ClusterRegistries {
     if (cluster === this.#settings.clusterId) return this.#own;
     const known = this.#others.get(cluster);
     if (known !== undefined) return known;
-    const registry = new Registry({ ...this.#settings, clusterId: cluster });
+    const registry = new Registry({ ...this.#settings, clusterId: cluster }, "other");
     registry.apply([...this.#common.values()]);
     this.#others.set(cluster, registry);
     return registry;
@@ -93,4 +104,11 @@ export class ClusterRegistries {
     );
     return { changes, urgent: changes.some(({ type }) => type === "endpoints") };
   }
+}
+
+/** A ServiceEntry that selects nothing has nothing to look for elsewhere. */
+function forOthers(input: ConfigChange): ConfigChange {
+  if (input.op === "delete" || input.key.kind !== "ServiceEntry") return input;
+  const { workloadSelector } = input.value.spec as ServiceEntrySpec;
+  return workloadSelector === undefined ? { type: "config", op: "delete", key: input.key } : input;
 }

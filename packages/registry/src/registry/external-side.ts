@@ -9,16 +9,21 @@ import { Allocation, hostText } from "./allocation.ts";
 import { selectedWorkloads } from "./kubernetes-side.ts";
 import { namespaceOf, type ObjectName, type Objects } from "./objects.ts";
 
+/** Of several clusters' registries one owns what holds for all; the others add what of their objects it selects. */
+export type RegistryRole = "own" | "other";
+
 export class ExternalSide {
   readonly #objects: Objects;
   readonly #settings: RegistrySettings;
+  readonly #role: RegistryRole;
   readonly #services = new Map<ObjectName, readonly Service[]>();
   readonly #allocation: Allocation;
   readonly shard: string;
 
-  constructor(objects: Objects, settings: RegistrySettings) {
+  constructor(objects: Objects, settings: RegistrySettings, role: RegistryRole) {
     this.#objects = objects;
     this.#settings = settings;
+    this.#role = role;
     this.shard = `External/${settings.clusterId}`;
     this.#allocation = new Allocation(settings);
   }
@@ -78,7 +83,8 @@ export class ExternalSide {
           ? []
           : selectedWorkloads(this.#objects, service, context, { pods: this.#settings.serviceEntriesSelectPods });
       return [
-        ...serviceEntryEndpoints(entry, hostname, context),
+        // The cluster that ServiceEntries belong to tells what they name themselves.
+        ...(this.#role === "own" ? serviceEntryEndpoints(entry, hostname, context) : []),
         ...selected.flatMap((workload) => selectedByServiceEntry(workload, ports)),
       ];
     });

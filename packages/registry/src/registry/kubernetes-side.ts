@@ -63,7 +63,9 @@ export class KubernetesSide {
     const selected = this.#settings.servicesSelectWorkloadEntries
       ? selectedWorkloads(this.#objects, service, context, { pods: false })
       : [];
-    return [...ofSlices, ...selected.flatMap((workload) => selectedByService(workload, service))];
+    const endpoints = [...ofSlices, ...selected.flatMap((workload) => selectedByService(workload, service))];
+    const isClusterOnly = this.#settings.exportedOnly && !this.#objects.serviceExports.has(name);
+    return isClusterOnly ? endpoints.map((endpoint) => ({ ...endpoint, isClusterOnly })) : endpoints;
   }
 
   #sliceEndpoints(name: ObjectName, service: Service, context: EndpointContext): readonly Endpoint[] {

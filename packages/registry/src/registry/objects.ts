@@ -16,6 +16,8 @@ export class Objects implements PodLookup {
   readonly serviceEntries = new Map<ObjectName, Config>();
   readonly workloadEntries = new Map<ObjectName, Config>();
 
+  /** Services that their cluster exports to the others. */
+  readonly serviceExports = new Set<ObjectName>();
   /** Specs of ServiceImports. */
   readonly serviceImports = new Map<ObjectName, Config>();
 

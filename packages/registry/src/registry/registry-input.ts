@@ -26,6 +26,7 @@ export const registryKinds: Readonly<Record<string, string>> = {
   Namespace: "",
   EndpointSlice: "discovery.k8s.io",
   Endpoints: "",
+  ServiceExport: "multicluster.x-k8s.io",
 };
 
 /** Kinds of other groups may share a name: Knative has Services too. */

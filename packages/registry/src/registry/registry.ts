@@ -17,7 +17,7 @@ import { withoutNulls } from "../kube-check.ts";
 import type { RegistrySettings } from "../settings.ts";
 import { ConsulSide } from "./consul-side.ts";
 import { Dirty } from "./dirty.ts";
-import { ExternalSide } from "./external-side.ts";
+import { ExternalSide, type RegistryRole } from "./external-side.ts";
 import { KubernetesSide } from "./kubernetes-side.ts";
 import { type MachineEntry, type MachineRecords, MachineSide } from "./machine-side.ts";
 import { Objects } from "./objects.ts";
@@ -45,11 +45,14 @@ export class Registry {
   #trustDomain = "cluster.local";
   #networks: MeshNetworksSpec | undefined;
 
-  constructor(settings: RegistrySettings) {
+  readonly #role: RegistryRole;
+
+  constructor(settings: RegistrySettings, role: RegistryRole = "own") {
     this.#settings = settings;
+    this.#role = role;
     this.#shard = `Kubernetes/${settings.clusterId}`;
     this.#kubernetes = new KubernetesSide(this.#objects, settings);
-    this.#external = new ExternalSide(this.#objects, settings);
+    this.#external = new ExternalSide(this.#objects, settings, role);
     this.#consul = new ConsulSide(settings);
     this.#machines = new MachineSide(settings);
   }
@@ -126,6 +129,11 @@ export class Registry {
         dirty.pod(name, objects.pods.get(name), objects);
         objects.setPod(name, object as KubePod | undefined);
         dirty.pod(name, objects.pods.get(name), objects);
+        break;
+      case "ServiceExport":
+        if (object === undefined) objects.serviceExports.delete(name);
+        else objects.serviceExports.add(name);
+        if (this.#settings.exportedOnly) dirty.service(name);
         break;
       case "Node":
         setOrDelete(objects.nodes, key.name, object as KubeNode | undefined);
@@ -213,7 +221,7 @@ export class Registry {
       changes.push(this.#published.service({ ...key, hostname: clusterSetHostname }, imported));
     }
     for (const [key, service] of this.#external.services(dirty.entries)) {
-      changes.push(this.#published.service(key, service));
+      if (this.#role === "own") changes.push(this.#published.service(key, service));
     }
     const context = this.#context();
     let urgent = false;

@@ -2,20 +2,34 @@
 import { type KubeApi, mirror } from "@flotilla/kube-api";
 import type { KubeObject } from "@flotilla/model";
 
-export const pathOfKind: Readonly<Record<string, string>> = {
+export interface FollowedKind {
+  readonly kind: string;
+  readonly path: string;
+  /** The API server may not know it. */
+  readonly mayBeAbsent?: boolean;
+}
+
+const pathOfKind: Readonly<Record<string, string>> = {
   Service: "/api/v1/services",
   EndpointSlice: "/apis/discovery.k8s.io/v1/endpointslices",
   Pod: "/api/v1/pods",
   Node: "/api/v1/nodes",
   Namespace: "/api/v1/namespaces",
 };
-const kinds = Object.keys(pathOfKind);
+export const usualKinds: readonly FollowedKind[] = Object.entries(pathOfKind).map(([kind, path]) => ({ kind, path }));
+/** Source: Kubernetes' multi-cluster services API. */
+export const serviceExports: FollowedKind = {
+  kind: "ServiceExport",
+  path: "/apis/multicluster.x-k8s.io/v1alpha1/serviceexports",
+  mayBeAbsent: true,
+};
 
 /** A kind → the version up to which it is known; a kind whose versions are no numbers has none. */
 export type Positions = Map<string, bigint>;
 
 export interface ClusterConnectionOptions {
   readonly api: KubeApi;
+  readonly kinds: readonly FollowedKind[];
   readonly random: () => number;
   /** Something was read: `objects` is a whole kind, `object` a change of it. */
   readonly onEvent: (connection: ClusterConnection, event: ClusterEvent) => void;
@@ -42,7 +56,7 @@ export class ClusterConnection {
   constructor(options: ClusterConnectionOptions) {
     this.#options = options;
     this.api = options.api;
-    this.#done = Promise.all(kinds.map((kind) => this.#follow(kind))).then(() => undefined, options.onFailure);
+    this.#done = Promise.all(options.kinds.map((kind) => this.#follow(kind))).then(() => undefined, options.onFailure);
   }
 
   /** Everything is known here that is known by `positions`. */
@@ -55,7 +69,7 @@ export class ClusterConnection {
 
   /** Every kind was listed. */
   get isComplete(): boolean {
-    return this.#kept.size === kinds.length;
+    return this.#kept.size === this.#options.kinds.length;
   }
 
   keep(event: ClusterEvent): void {
@@ -86,7 +100,7 @@ export class ClusterConnection {
     this.api[Symbol.dispose]();
   }
 
-  async #follow(kind: string): Promise<void> {
+  async #follow({ kind, path, mayBeAbsent = false }: FollowedKind): Promise<void> {
     const { random, onEvent, onState: tell } = this.#options;
     const onState = (failure: string | undefined) => {
       if (this.#stop.signal.aborted) return;
@@ -94,7 +108,7 @@ export class ClusterConnection {
       else this.failures.set(kind, failure);
       tell(this);
     };
-    const options = { path: pathOfKind[kind] ?? "", random, onState };
+    const options = { path, mayBeAbsent, random, onState };
     for await (const event of mirror<KubeObject>(this.api, options, this.#stop.signal)) {
       const version = event.type === "list" ? event.version : event.object.metadata.resourceVersion;
       if (version !== undefined && /^\d+$/.test(version)) this.positions.set(kind, BigInt(version));

@@ -3,14 +3,21 @@
  * one and takes over when it knows all that the old one knew: nothing that still exists goes away in between, nothing goes back.
  * What is known stays while the cluster cannot be reached.
  */
-import { type KubeApi, type KubeConfig, listAll, openKubeApi } from "@flotilla/kube-api";
+import { type KubeApi, type KubeConfig, KubeError, listAll, openKubeApi } from "@flotilla/kube-api";
 import type { KubeObject } from "@flotilla/model";
 import { checkKubeObject, type ObjectChange } from "@flotilla/registry";
 import type { SourceProblem } from "@flotilla/sources";
-import { ClusterConnection, type ClusterEvent, nameOf, type Positions, pathOfKind } from "./cluster-connection.ts";
+import {
+  ClusterConnection,
+  type ClusterEvent,
+  type FollowedKind,
+  nameOf,
+  type Positions,
+} from "./cluster-connection.ts";
 
 export interface ClusterFollowerOptions {
   readonly cluster: string;
+  readonly kinds: readonly FollowedKind[];
   readonly nowMs: () => number;
   readonly random: () => number;
   readonly open?: (config: KubeConfig) => KubeApi;
@@ -27,7 +34,7 @@ const catchUpMs = 5_000;
 export class ClusterFollower implements AsyncDisposable {
   readonly #options: ClusterFollowerOptions;
   /** By kind: `namespace/name` → resourceVersion. */
-  readonly #held = new Map<string, Map<string, string>>(Object.keys(pathOfKind).map((kind) => [kind, new Map()]));
+  readonly #held: ReadonlyMap<string, Map<string, string>>;
   readonly #refused = new Map<string, SourceProblem>();
   readonly #ending = new Set<Promise<void>>();
   #current: ClusterConnection | undefined;
@@ -38,6 +45,7 @@ export class ClusterFollower implements AsyncDisposable {
 
   constructor(options: ClusterFollowerOptions) {
     this.#options = options;
+    this.#held = new Map(options.kinds.map(({ kind }) => [kind, new Map()]));
   }
 
   get cluster(): string {
@@ -76,12 +84,13 @@ export class ClusterFollower implements AsyncDisposable {
 
   /** Follows the cluster through these credentials from the moment at which everything could be read with them. */
   connect(config: KubeConfig): void {
-    const { open = openKubeApi, random, onFailure } = this.#options;
+    const { open = openKubeApi, kinds, random, onFailure } = this.#options;
     const [oldest, ...others] = this.#next;
     for (const other of others) this.#end(other);
     if (oldest !== undefined && oldest.failures.size > 0) this.#end(oldest);
     const connection = new ClusterConnection({
       api: open(config),
+      kinds,
       random,
       onFailure,
       onEvent: (from, event) => this.#hear(from, event),
@@ -94,10 +103,10 @@ export class ClusterFollower implements AsyncDisposable {
   async list(): Promise<readonly ObjectChange[]> {
     const api = this.#current?.api;
     if (api === undefined) return [];
-    const lists = await Promise.all(Object.values(pathOfKind).map((path) => listAll<KubeObject>(api, path)));
-    const { cluster } = this.#options;
+    const { cluster, kinds } = this.#options;
+    const lists = await Promise.all(kinds.map((kind) => listKind(api, kind)));
     return lists
-      .flatMap(({ objects }) => objects)
+      .flat()
       .filter((object) => checkKubeObject(object).length === 0)
       .map((object) => ({ type: "object", op: "put", object: lean(object), cluster }));
   }
@@ -196,6 +205,15 @@ export class ClusterFollower implements AsyncDisposable {
     this.#next = this.#next.filter((one) => one !== connection);
     const ended: Promise<void> = connection.end().finally(() => this.#ending.delete(ended));
     this.#ending.add(ended);
+  }
+}
+
+async function listKind(api: KubeApi, { path, mayBeAbsent }: FollowedKind): Promise<readonly KubeObject[]> {
+  try {
+    return (await listAll<KubeObject>(api, path)).objects;
+  } catch (error) {
+    if (mayBeAbsent === true && error instanceof KubeError && error.status === 404) return [];
+    throw error;
   }
 }
 

@@ -15,6 +15,7 @@ import type { KubeObject } from "@flotilla/model";
 import type { RegistryInput } from "@flotilla/registry";
 import { type Logger, Wakeup } from "@flotilla/runtime";
 import type { SourceProblem } from "@flotilla/sources";
+import { serviceExports, usualKinds } from "./cluster-connection.ts";
 import { ClusterFollower } from "./cluster-follower.ts";
 import type { ClusterStatus } from "./cluster-status.ts";
 import type { InputGroup, InputSource, ShardListing } from "./input-source.ts";
@@ -27,6 +28,8 @@ export interface KubernetesSourceOptions {
   readonly systemNamespace: string;
   /** What their kubeconfigs may do that is refused otherwise. */
   readonly allowedOptions?: ReadonlySet<string>;
+  /** ServiceExports are read too. */
+  readonly exportedOnly?: boolean;
   /** The first group does not wait longer. */
   readonly syncTimeoutMs: number;
   readonly log: Logger;
@@ -130,10 +133,11 @@ class Clusters implements KubernetesSource {
   }
 
   #follow(cluster: string): ClusterFollower {
-    const { log, nowMs, random, open, onProblems } = this.#options;
+    const { log, nowMs, random, open, exportedOnly, onProblems } = this.#options;
     let wasAway = false;
     const follower: ClusterFollower = new ClusterFollower({
       cluster,
+      kinds: exportedOnly === true ? [...usualKinds, serviceExports] : usualKinds,
       nowMs,
       random,
       ...(open && { open }),
@@ -182,7 +186,7 @@ class Clusters implements KubernetesSource {
     const { log, onSyncTimeout } = this.#options;
     if (unread.length === 0) return;
     log.warn("clusters are not read in time, what was published of them stays", { unread: unread.join(", ") });
-    this.#late = new Set(unread.map((shard) => shard.replace(/^Kubernetes\//, "")));
+    this.#late = new Set(unread.map((shard) => shard.slice(shard.indexOf("/") + 1)));
     for (const cluster of this.#late) onSyncTimeout?.(cluster);
   }
 
@@ -226,9 +230,11 @@ class Clusters implements KubernetesSource {
 
   /** Without the Secrets nobody knows which clusters there are. */
   #unread(): readonly string[] {
-    if (!this.#areSecretsRead) return ["Kubernetes/*"];
-    return [...this.#followers.values()]
-      .filter(({ isComplete }) => !isComplete)
-      .map(({ cluster }) => `Kubernetes/${cluster}`);
+    const unread = [...this.#followers.values()].filter(({ isComplete }) => !isComplete).map(({ cluster }) => cluster);
+    // ServiceEntries have endpoints of the pods that they select.
+    return (this.#areSecretsRead ? unread : ["*"]).flatMap((cluster) => [
+      `Kubernetes/${cluster}`,
+      `External/${cluster}`,
+    ]);
   }
 }

@@ -29,7 +29,8 @@ export interface Fleet extends AsyncDisposable {
 
 type ServiceName = "config-controller" | "service-controller" | "xds-server";
 
-export async function startFleet(): Promise<Fleet> {
+/** `xdsSettings` are xds-server's. */
+export async function startFleet(xdsSettings: Readonly<Record<string, string>> = {}): Promise<Fleet> {
   const directory = mkdtempSync(join(tmpdir(), "flotilla-clusters-"));
   const owned = new AsyncDisposableStack();
   owned.defer(() => rmSync(directory, { recursive: true, force: true }));
@@ -65,7 +66,7 @@ export async function startFleet(): Promise<Fleet> {
     const meshFile = join(directory, "mesh.yaml");
     writeFileSync(meshFile, "{}");
     await start("config-controller", "config-controller", { CONFIG_DIR: configDirectory, MESH_CONFIG_FILE: meshFile });
-    const store = { STORE_URL: "embedded:clusters", REQUIRED_PUBLISHERS: "config-controller" };
+    const store = { STORE_URL: "embedded:clusters", REQUIRED_PUBLISHERS: "config-controller", ...xdsSettings };
     const { firstPort } = await start("xds-server", "xds-server", store);
     return {
       natsUrl: nats.url,

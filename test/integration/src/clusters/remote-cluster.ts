@@ -2,6 +2,7 @@
 import { readFile } from "node:fs/promises";
 import type { KubeApi, KubeObject } from "@flotilla/kube-api";
 import type { RunningApiserver } from "@flotilla/kube-api/src/kube-apiserver.fixture.ts";
+import { until } from "@flotilla/runtime";
 
 const accounts = "/api/v1/namespaces/istio-system/serviceaccounts";
 const bindings = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings";
@@ -122,4 +123,28 @@ function ownedBy(service: string) {
   return {
     metadata: { name: `${service}-pods`, namespace: "shop", labels: { "kubernetes.io/service-name": service } },
   };
+}
+
+/** Makes ServiceExport known to the cluster, and one for a service of the namespace shop. */
+export async function exportService(api: KubeApi, name: string): Promise<void> {
+  const group = "multicluster.x-k8s.io";
+  const names = {
+    plural: "serviceexports",
+    singular: "serviceexport",
+    kind: "ServiceExport",
+    listKind: "ServiceExportList",
+  };
+  const schema = { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } };
+  await api.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", {
+    metadata: { name: `${names.plural}.${group}` },
+    spec: { group, names, scope: "Namespaced", versions: [{ name: "v1alpha1", served: true, storage: true, schema }] },
+  });
+  const path = `/apis/${group}/v1alpha1/namespaces/shop/serviceexports`;
+  const object = { apiVersion: `${group}/v1alpha1`, kind: "ServiceExport", metadata: { name, namespace: "shop" } };
+  const isMade = () =>
+    api.create(path, object).then(
+      () => true,
+      () => false,
+    );
+  await until(isMade, { withinMs: 30_000, what: "the API server to know ServiceExport", everyMs: 100 });
 }

@@ -13,6 +13,7 @@ import { freePorts } from "../packages/servers/src/index.ts";
 import { median } from "../services/xds-server/bench/edit-figures.ts";
 import { reconnect, stuckClient } from "../services/xds-server/bench/own-clients.ts";
 import { type ProbeReport, probe } from "../services/xds-server/bench/probe.ts";
+import { type Publishing, sincePublishing, stamped, watchPublishing } from "../services/xds-server/bench/publishing.ts";
 import { type Row, rows } from "../services/xds-server/bench/table.ts";
 import { type MeshFiles, nodes, writeMesh } from "../services/xds-server/bench/table-mesh.ts";
 
@@ -28,6 +29,7 @@ interface Bench {
   /** Of all its replicas. */
   readonly pids: readonly number[];
   readonly healthUrl: string;
+  readonly publishing: Publishing;
 }
 
 const settings = Object.fromEntries(
@@ -62,7 +64,8 @@ async function runRow(row: Row): Promise<void> {
     await using second = row.replicas === 2 ? await secondReplica(plane) : undefined;
     const server = serverOf(plane);
     const both = second && { address: `${server.address},${second.address}`, pids: [server.pid, second.pid] };
-    print(row, await measure({ row, work, files, pids: [server.pid], ...server, ...both }));
+    await using publishing = await watchPublishing(plane.environment("xds-server")["BUS_URL"] ?? "");
+    print(row, await measure({ row, work, files, pids: [server.pid], ...server, ...both, publishing }));
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
@@ -104,7 +107,7 @@ async function measure(bench: Bench): Promise<Figures> {
   const unchanged = row.change === "annotations" ? measureUnchanged(bench) : undefined;
   const delivered = await deliveries(bench.healthUrl);
   const report = await runProbe(bench);
-  const figures = { ...connectFigures(row, report, rssBefore), ...changeFigures(row, report), ...(await unchanged) };
+  const figures = { ...connectFigures(row, report, rssBefore), ...changeFigures(bench, report), ...(await unchanged) };
   for (const [text, times] of Object.entries(report.errors ?? {})) process.stdout.write(`${times} × ${text}\n`);
   const { count, seconds } = await deliveries(bench.healthUrl);
   const event = { "event → last answer, mean, ms": ((seconds - delivered.seconds) * 1000) / (count - delivered.count) };
@@ -120,7 +123,7 @@ function runProbe({ row, work, files, address, pids }: Bench): Promise<ProbeRepo
   return probe({
     ...{ binary, address, count: row.proxies, ramp: row.ramp, form: row.form, template, pids },
     triggers: row.triggers,
-    ...(triggerCommand !== undefined && { triggerCommand }),
+    ...(triggerCommand !== undefined && { triggerCommand: stamped(triggerCommand, stampFile(work)) }),
     hold: row.change === "annotations" ? "12s" : "3s",
     syncTimeout: "4m",
     out: join(work, "report.json"),
@@ -148,13 +151,22 @@ function connectFigures({ proxies }: Row, { allSyncedMs, server, errors }: Probe
   };
 }
 
-function changeFigures(row: Row, { push, pushCompletion, triggers, server }: ProbeReport): Figures {
+function stampFile(work: string): string {
+  return join(work, "stamps");
+}
+
+function changeFigures({ row, work, publishing }: Bench, report: ProbeReport): Figures {
+  const { push, pushCompletion, triggers, server } = report;
   if (row.triggers === 0 || triggers === undefined) return {};
+  const published = publishing.times(row.change === "endpoint" ? "endpoints" : "config");
+  const since = sincePublishing(triggers, published, stampFile(work));
   const bytes = triggers.map(({ received }) => Object.values(received).reduce((sum, type) => sum + type.bytes, 0));
   return {
-    "p50, ms": push.p50Ms,
-    "p99, ms": push.p99Ms,
-    "last proxy, ms": pushCompletion.p50Ms,
+    "p50, ms": median(since.map(({ p50Ms }) => p50Ms)),
+    "p99, ms": median(since.map(({ p99Ms }) => p99Ms)),
+    "with the source, p50, ms": push.p50Ms,
+    "with the source, p99, ms": push.p99Ms,
+    "with the source, last proxy, ms": pushCompletion.p50Ms,
     "CPU a change, s": server.cpuPerTriggerSeconds,
     "MB a change": median(bytes) / 1e6,
   };

@@ -12,10 +12,10 @@ export interface ProbeReport {
   readonly allSyncedMs: number;
   readonly push: Quantiles;
   readonly pushCompletion: Quantiles;
-  readonly triggers?: readonly {
+  readonly triggers?: readonly (Quantiles & {
     readonly missed: number;
     readonly received: Readonly<Record<string, { readonly bytes: number }>>;
-  }[];
+  })[];
   readonly server: {
     readonly cpuSyncSeconds: number;
     readonly cpuPerTriggerSeconds: number;

@@ -46,7 +46,19 @@ export function proxyStatus({ id, proxy, peer, connectedAtMs, types }: StreamRec
   };
 }
 
-function typeStatus({ sent, acknowledged, rejection, isDue }: TypeRecord): TypeStatus {
+const statuses = new WeakMap<TypeRecord, TypeStatus>();
+
+/** Made once per record. */
+function typeStatus(record: TypeRecord): TypeStatus {
+  let status = statuses.get(record);
+  if (status === undefined) {
+    status = statusOf(record);
+    statuses.set(record, status);
+  }
+  return status;
+}
+
+function statusOf({ sent, acknowledged, rejection, isDue }: TypeRecord): TypeStatus {
   if (sent === undefined && acknowledged !== undefined && !isDue) return hadAlready(acknowledged);
   return {
     ...(sent && { sent: sent.nonce, sentAtMs: sent.atMs, version: sent.version, sentPosition: sent.position }),

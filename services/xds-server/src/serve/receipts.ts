@@ -1,5 +1,5 @@
 /** What was sent and acknowledged last, per type of one stream. */
-import type { StreamState } from "@flotilla/xds";
+import type { StreamState, TypeState } from "@flotilla/xds";
 import type { Receipt, TypeRecord } from "./stream-record.ts";
 
 interface Entry {
@@ -8,8 +8,16 @@ interface Entry {
   acknowledged: Receipt | undefined;
 }
 
+interface Shown {
+  readonly type: TypeState;
+  readonly sent: Receipt | undefined;
+  readonly acknowledged: Receipt | undefined;
+  readonly record: TypeRecord;
+}
+
 export class Receipts {
   readonly #entries = new Map<string, Entry>();
+  readonly #shown = new Map<string, Shown>();
 
   /** Of the last nonce used for the type. */
   lastSerial(typeUrl: string): number {
@@ -34,24 +42,38 @@ export class Receipts {
 
   forget(typeUrl: string): void {
     this.#entries.delete(typeUrl);
+    this.#shown.delete(typeUrl);
   }
 
   /** As a debug page shows them. What a client that connected again showed to have counts as acknowledged `now`. */
   view({ types }: StreamState, now: Pick<Receipt, "atMs" | "position">): ReadonlyMap<string, TypeRecord> {
-    const records = [...types].map(([typeUrl, { subscription, sent, due, rejection }]) => {
-      const { wildcard, names } = subscription;
-      const entry = this.#entries.get(typeUrl);
-      const shown = sent && { nonce: "", version: sent.version, applied: undefined, resources: 0, bytes: 0, ...now };
-      const record: TypeRecord = {
-        subscribed: wildcard ? "*" : names.size,
-        names: () => names,
-        sent: entry?.sent,
-        acknowledged: entry === undefined ? shown : entry.acknowledged,
-        rejection,
-        isDue: due !== undefined,
-      };
-      return [typeUrl, record] as const;
-    });
-    return new Map(records);
+    return new Map([...types].map(([typeUrl, type]) => [typeUrl, this.#recordOf(typeUrl, type, now)]));
   }
+
+  /** The same object while nothing of the type changes: most pushes are about one type. */
+  #recordOf(typeUrl: string, type: TypeState, now: Pick<Receipt, "atMs" | "position">): TypeRecord {
+    const entry = this.#entries.get(typeUrl);
+    const known = this.#shown.get(typeUrl);
+    if (known?.type === type && known.sent === entry?.sent && known.acknowledged === entry?.acknowledged)
+      return known.record;
+    const record = recordOf(type, entry, now);
+    this.#shown.set(typeUrl, { type, sent: entry?.sent, acknowledged: entry?.acknowledged, record });
+    return record;
+  }
+}
+
+function recordOf(
+  { subscription: { wildcard, names }, sent, due, rejection }: TypeState,
+  entry: Entry | undefined,
+  now: Pick<Receipt, "atMs" | "position">,
+): TypeRecord {
+  const shown = sent && { nonce: "", version: sent.version, applied: undefined, resources: 0, bytes: 0, ...now };
+  return {
+    subscribed: wildcard ? "*" : names.size,
+    names: () => names,
+    sent: entry?.sent,
+    acknowledged: entry === undefined ? shown : entry.acknowledged,
+    rejection,
+    isDue: due !== undefined,
+  };
 }

@@ -3,9 +3,11 @@
  * Redis, a mesh of files, `xdsprobe load` as the proxies. What is to be reached and what istiod takes on a quiet machine stands
  * beside each figure. Latency counts from before the command that writes the file; CPU is that of xds-server.
  */
+import { execFile } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { startChild } from "../packages/cli/src/supervise/child-service.ts";
 import { allReady, type ControlPlane, startControlPlane } from "../packages/cli/src/supervise/control-plane.ts";
 import { delay, until } from "../packages/runtime/src/index.ts";
@@ -30,8 +32,11 @@ interface Bench {
   readonly pids: readonly number[];
   readonly healthUrl: string;
   readonly publishing: Publishing;
+  /** Directory with the clients' certificate. */
+  readonly certificates?: string;
 }
 
+const cli = join(import.meta.dirname, "../packages/cli/bin/flotilla.ts");
 const settings = Object.fromEntries(
   Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined),
 );
@@ -64,8 +69,9 @@ async function runRow(row: Row): Promise<void> {
     await using second = row.replicas === 2 ? await secondReplica(plane) : undefined;
     const server = serverOf(plane);
     const both = second && { address: `${server.address},${second.address}`, pids: [server.pid, second.pid] };
+    const secure = row.mutualTls === true ? await certified(plane, work) : undefined;
     await using publishing = await watchPublishing(plane.environment("xds-server")["BUS_URL"] ?? "");
-    print(row, await measure({ row, work, files, pids: [server.pid], ...server, ...both, publishing }));
+    print(row, await measure({ row, work, files, pids: [server.pid], ...server, ...both, ...secure, publishing }));
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
@@ -75,6 +81,15 @@ function serverOf({ services, layout }: ControlPlane) {
   const server = services.find(({ name }) => name === "xds-server");
   if (server?.pid === undefined) throw new Error("xds-server has no process of its own");
   return { pid: server.pid, healthUrl: server.healthUrl, address: `127.0.0.1:${layout.ports.xds}` };
+}
+
+/** The secure port, and a certificate of ca to show there. */
+async function certified({ layout }: ControlPlane, work: string) {
+  const certificates = join(work, "certificates");
+  const workDir = ["--work-dir", join(work, "plane"), "--namespace", "default", "--service-account", "default"];
+  const at = ["--ca", `127.0.0.1:${layout.ports.ca}`, "--out", certificates, "--once"];
+  await promisify(execFile)(process.execPath, [cli, "certificate", ...workDir, ...at]);
+  return { certificates, address: `127.0.0.1:${layout.ports.xdsTls}` };
 }
 
 /** One more xds-server on ports of its own. */
@@ -115,7 +130,7 @@ async function measure(bench: Bench): Promise<Figures> {
   return { ...figures, ...(row.triggers > 0 && event), "RSS after they left, × before": rssNow() / rssBefore };
 }
 
-function runProbe({ row, work, files, address, pids }: Bench): Promise<ProbeReport> {
+function runProbe({ row, work, files, address, pids, certificates }: Bench): Promise<ProbeReport> {
   const template = join(work, "nodes.json");
   writeFileSync(template, JSON.stringify(nodes(row.views)));
   const commands = { route: files.routeEdit, endpoint: files.endpointEdit, annotations: undefined, none: undefined };
@@ -123,6 +138,7 @@ function runProbe({ row, work, files, address, pids }: Bench): Promise<ProbeRepo
   return probe({
     ...{ binary, address, count: row.proxies, ramp: row.ramp, form: row.form, template, pids },
     triggers: row.triggers,
+    ...(certificates !== undefined && { certificates }),
     ...(triggerCommand !== undefined && { triggerCommand: stamped(triggerCommand, stampFile(work)) }),
     hold: row.change === "annotations" ? "12s" : "3s",
     syncTimeout: "4m",

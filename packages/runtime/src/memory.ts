@@ -7,7 +7,7 @@ import { runInNewContext } from "node:vm";
  * garbage of one burst does not stay mapped. What the environment says itself goes before it.
  */
 export const memoryEnvironment: Readonly<Record<string, string>> = {
-  NODE_OPTIONS: "--max-semi-space-size=4",
+  NODE_OPTIONS: "--max-semi-space-size=8",
   MALLOC_ARENA_MAX: "2",
   MALLOC_MMAP_THRESHOLD_: "131072",
   MALLOC_TRIM_THRESHOLD_: "1048576",

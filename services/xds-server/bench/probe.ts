@@ -1,6 +1,7 @@
 /** `xdsprobe load`: the proxies of a run in another process, and another implementation of the protocol than ours. */
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 
 export interface Quantiles {
   readonly p50Ms: number;
@@ -39,18 +40,21 @@ export interface ProbeRun {
   readonly triggerCommand?: string;
   readonly hold?: string;
   readonly syncTimeout?: string;
+  /** Directory with tls.crt, tls.key and ca.crt: mutual TLS. */
+  readonly certificates?: string;
   /** File for the report. */
   readonly out: string;
 }
 
 /** @throws when not all proxies were synced, or an edit was missed by one. */
 export async function probe(options: ProbeRun): Promise<ProbeReport> {
-  const { binary, address, count, ramp, form, template, pids, triggers, triggerCommand, hold, syncTimeout, out } =
-    options;
+  const { binary, address, count, ramp, form, template, pids, triggers, out } = options;
+  const { certificates, triggerCommand, hold, syncTimeout } = options;
   await run(binary, [
     "load",
     ...["--addr", address, "--count", String(count), "--ramp", ramp, "--delta-share", form === "delta" ? "1" : "0"],
     ...["--template", template, "--pid", pids.join(","), "--out", out, "--triggers", String(triggers)],
+    ...(certificates === undefined ? [] : tlsFlags(certificates)),
     ...(triggerCommand === undefined ? [] : ["--trigger-cmd", triggerCommand]),
     ...(hold === undefined ? [] : ["--hold", hold]),
     ...(syncTimeout === undefined ? [] : ["--sync-timeout", syncTimeout]),
@@ -59,6 +63,12 @@ export async function probe(options: ProbeRun): Promise<ProbeReport> {
   const missed = (report.triggers ?? []).reduce((sum, trigger) => sum + trigger.missed, 0);
   if (missed > 0) throw new Error(`${missed} edits were missed by a proxy`);
   return report;
+}
+
+function tlsFlags(directory: string): readonly string[] {
+  const file = (name: string) => join(directory, name);
+  const files = ["--cert", file("tls.crt"), "--key", file("tls.key"), "--ca", file("ca.crt")];
+  return [...files, "--server-name", "istiod.istio-system.svc"];
 }
 
 function run(binary: string, args: readonly string[]): Promise<void> {

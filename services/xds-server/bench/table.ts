@@ -15,6 +15,8 @@ export interface Row {
   readonly replicas?: 2;
   /** One more client asks for everything and never reads. */
   readonly stuck?: boolean;
+  /** Clients show a certificate of ca, on the secure port. */
+  readonly mutualTls?: boolean;
   /** All clients go and come again, with what they have. */
   readonly reconnect?: boolean;
   /** By the name of the figure. */
@@ -122,6 +124,17 @@ export const rows: readonly Row[] = [
     ramp: "4s",
     istiod: { "streams a second": "25 by default" },
     reach: { "streams a second": "≥ 300", "stream errors at the clients": "0", "RSS a proxy, kB": "≤ 80" },
+  },
+  {
+    ...base,
+    id: "admit-mtls",
+    work: "10 services: new streams admitted over mutual TLS",
+    services: 10,
+    proxies: 1000,
+    ramp: "6s",
+    mutualTls: true,
+    istiod: { "streams a second": "25 by default" },
+    reach: { "streams a second": "≥ 120", "stream errors at the clients": "0", "RSS a proxy, kB": "≤ 150" },
   },
   {
     ...base,

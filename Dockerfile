@@ -17,6 +17,6 @@ RUN groupadd --gid 1337 flotilla && useradd --uid 1337 --gid 1337 --no-create-ho
 USER 1337:1337
 ENV NODE_ENV=production WORK_DIR=/var/lib/flotilla
 # As memoryEnvironment in packages/runtime/src/memory.ts has it.
-ENV NODE_OPTIONS=--max-semi-space-size=8 MALLOC_ARENA_MAX=2 MALLOC_MMAP_THRESHOLD_=131072 MALLOC_TRIM_THRESHOLD_=1048576
+ENV NODE_OPTIONS=--max-semi-space-size=8 MALLOC_ARENA_MAX=2 MALLOC_MMAP_THRESHOLD_=16384 MALLOC_MMAP_MAX_=30000 MALLOC_TRIM_THRESHOLD_=1048576
 ENTRYPOINT ["node"]
 CMD ["services/xds-server/bin/main.ts"]

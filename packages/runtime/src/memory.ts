@@ -9,7 +9,8 @@ import { runInNewContext } from "node:vm";
 export const memoryEnvironment: Readonly<Record<string, string>> = {
   NODE_OPTIONS: "--max-semi-space-size=8",
   MALLOC_ARENA_MAX: "2",
-  MALLOC_MMAP_THRESHOLD_: "131072",
+  MALLOC_MMAP_THRESHOLD_: "16384",
+  MALLOC_MMAP_MAX_: "30000",
   MALLOC_TRIM_THRESHOLD_: "1048576",
 };
 

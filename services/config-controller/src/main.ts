@@ -113,7 +113,8 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
   const options = { publisher, metrics, log, canSeal: seal !== undefined, nowMs: Date.now, onReady };
   const onRepaired = (count: number) => metrics.publishedAgain.add(count);
   const attesting = { publisher, everyMs: config.digestIntervalMs, log, nowMs: Date.now, onRepaired };
-  const api = durable && runApi({ settings: config, durable, view: store, order, health, log }, stop);
+  const api =
+    durable && runApi({ settings: config, durable, view: store, order, health, metrics: metrics.api, log }, stop);
   await Promise.all([
     publishChanges(mergeSources(sources, store, stop), options, stop),
     attestEvery(attesting, stop),

@@ -1,5 +1,6 @@
 /** The metrics of config-controller. */
 import type { Counter, Gauge, Histogram, Metrics } from "@flotilla/runtime";
+import { type ApiMetrics, declareApiMetrics } from "./api/observe.ts";
 
 export interface ConfigMetrics {
   readonly objects: Gauge<"kind">;
@@ -9,6 +10,7 @@ export interface ConfigMetrics {
   readonly publishedAgain: Counter;
   readonly published: Counter<"op">;
   readonly publishSeconds: Histogram;
+  readonly api: ApiMetrics;
 }
 
 export function declareMetrics(metrics: Metrics): ConfigMetrics {
@@ -36,5 +38,6 @@ export function declareMetrics(metrics: Metrics): ConfigMetrics {
       name: "flotilla_config_publish_seconds",
       help: "From the write of the source to the acknowledged publication of the change.",
     }),
+    api: declareApiMetrics(metrics),
   };
 }

@@ -10,7 +10,9 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { openLocalIssuer } from "@flotilla/auth";
 import { connectBus, filters, subscribe } from "@flotilla/bus";
+import { healthUrlOf } from "@flotilla/cli/src/running.ts";
 import { allReady, type ControlPlane, startControlPlane } from "@flotilla/cli/src/supervise/control-plane.ts";
 import { bytesToJson, create, typeUrl } from "@flotilla/proto";
 import { NodeSchema } from "@flotilla/proto/envoy/config/core/v3/base_pb";
@@ -92,6 +94,40 @@ function route(): string {
   return found === undefined ? "" : JSON.stringify(bytesToJson(typeUrl.route, found.bytes));
 }
 
+async function findKubectl(): Promise<boolean> {
+  try {
+    await run("kubectl", ["version", "--client"]);
+    return true;
+  } catch {
+    process.stderr.write("SKIPPED: there is no kubectl in PATH that could speak to the API\n");
+    return false;
+  }
+}
+const hasKubectl = await findKubectl();
+
+/** With nothing of the user's own configuration. */
+async function kubectl(...args: readonly string[]): Promise<string> {
+  const page = (await (await fetch(`${healthUrlOf("config-controller", workDir)}/debug/api`)).json()) as {
+    readonly url: string;
+  };
+  const issuer = await openLocalIssuer(workDir);
+  const account = { namespace: "istio-system", serviceAccount: "flotilla-admin", audience: "flotilla-api" };
+  const token = await issuer.mintToken(account);
+  const root = join(workDir, "root-cert.pem");
+  const place = [
+    "--server",
+    page.url,
+    "--certificate-authority",
+    root,
+    "--token",
+    token,
+    "--cache-dir",
+    join(workDir, "kubectl"),
+  ];
+  const { stdout } = await run("kubectl", [...place, ...args], { env: { ...process.env, KUBECONFIG: "/dev/null" } });
+  return stdout;
+}
+
 describe("a mesh that is written over the API", () => {
   before(async () => {
     mkdirSync(config, { recursive: true });
@@ -164,6 +200,30 @@ describe("a mesh that is written over the API", () => {
     const { out } = await command("get", "vs", "db", "-n", "shop", "-o", "yaml");
     assert.match(out, /timeout: 9s/);
     assert.ok(route().includes('"7s"') && route().includes('"9s"'));
+  });
+
+  it("is written by kubectl too", { timeout: 60_000, skip: !hasKubectl && "no kubectl in PATH" }, async () => {
+    const file = join(workDir, "kubectl.json");
+    const write = (timeout: string) => writeFileSync(file, JSON.stringify(virtualService("web", timeout)));
+    write("3s");
+    assert.match(await kubectl("apply", "--server-side", "--force-conflicts", "-f", file), /web serverside-applied/);
+    await until(() => route().includes('"3s"'), soon("the route"));
+    assert.match(await kubectl("get", "vs", "-A"), /shop +db .*\nshop +web /);
+    await kubectl("label", "vs/web", "-n", "shop", "tier=front");
+    assert.match(
+      await kubectl("get", "vs", "-n", "shop", "-l", "tier=front", "-o", "name"),
+      /^virtualservice[^\n]*\/web\n$/,
+    );
+    await kubectl("delete", "vs", "web", "-n", "shop");
+    write("4s");
+    assert.match(await kubectl("apply", "-f", file), /web created/);
+    assert.match(await kubectl("apply", "-f", file), /web unchanged/);
+    await until(() => route().includes('"4s"'), soon("the route of client-side apply"));
+    write("5s");
+    assert.match(await kubectl("apply", "--dry-run=server", "-f", file), /configured \(server dry run\)/);
+    writeFileSync(file, JSON.stringify({ ...virtualService("web", "5s"), spec: { hosts: "web" } }));
+    await assert.rejects(kubectl("apply", "-f", file), /spec\.hosts/);
+    assert.ok(route().includes('"4s"'));
   });
 
   it("outlives a restart of everything", { timeout: 120_000 }, async () => {

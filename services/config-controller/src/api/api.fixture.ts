@@ -66,7 +66,7 @@ export async function openTestApi(keptEvents = 1_000): Promise<TestApi> {
     files,
     call: async (...asked) => {
       try {
-        const reply = await route(request(...asked));
+        const reply = await route(request(...asked), () => undefined);
         if ("lines" in reply) throw new RangeError("a watch is no answer");
         return { status: reply.status, body: reply.body, warnings: reply.warnings ?? [] };
       } catch (error) {
@@ -75,7 +75,7 @@ export async function openTestApi(keptEvents = 1_000): Promise<TestApi> {
       }
     },
     watch: async (target, stop) => {
-      const reply = await route(request("GET", target));
+      const reply = await route(request("GET", target), () => undefined);
       if (!("lines" in reply)) throw new RangeError("no watch");
       return reply.lines(stop)[Symbol.asyncIterator]() as AsyncIterator<WatchLine>;
     },

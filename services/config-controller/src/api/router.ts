@@ -9,6 +9,7 @@ import { discoveryDocument } from "./discovery.ts";
 import type { EventHistory } from "./event-history.ts";
 import type { ApiReply, ApiRequest } from "./https-server.ts";
 import { type Objects, type PatchType, shown } from "./objects.ts";
+import type { Route } from "./observe.ts";
 import { parseResourcePath, type ResourcePath } from "./resource-path.ts";
 import { parseSelection } from "./selection.ts";
 import type { Application } from "./server-side-apply.ts";
@@ -30,7 +31,7 @@ const own = { apply: "/flotilla/v1/apply", delete: "/flotilla/v1/delete", inForc
 const reading = ["GET", "HEAD"];
 const defaultTimeoutMs = 1_800_000;
 
-export function createRouter(options: RouterOptions): (request: ApiRequest) => Promise<ApiReply> {
+export function createRouter(options: RouterOptions): Route {
   let watches = 0;
   const watch = (path: ResourcePath, query: URLSearchParams): ApiReply => {
     if (watches >= options.maxWatches)
@@ -47,8 +48,11 @@ export function createRouter(options: RouterOptions): (request: ApiRequest) => P
       },
     };
   };
-  return async (request) => {
+  return async (request, onCaller) => {
     try {
+      const { method, path } = request;
+      const wish = { write: !reading.includes(method), secrets: isAboutSecrets(path) };
+      onCaller(await options.access(request.caller, wish));
       return await route(options, request, watch);
     } catch (error) {
       throw error instanceof StoreError ? fromStore(error) : error;
@@ -61,11 +65,9 @@ async function route(
   request: ApiRequest,
   watch: (path: ResourcePath, query: URLSearchParams) => ApiReply,
 ): Promise<ApiReply> {
-  const { method, path, query, caller } = request;
+  const { method, path, query } = request;
   const resource = parseResourcePath(path);
-  const inForceKind = path.startsWith(own.inForce) ? path.slice(own.inForce.length) : undefined;
-  const secrets = resource?.kind.name === "Secret" || inForceKind === "Secret";
-  await options.access(caller, { write: !reading.includes(method), secrets });
+  const inForceKind = inForceKindOf(path);
   if (resource !== undefined) {
     const isWatch = reading.includes(method) && ["1", "true"].includes(query.get("watch") ?? "");
     return isWatch ? watch(resource, query) : answer(options, resource, request);
@@ -80,6 +82,14 @@ async function route(
     return applyAll(options, bodyOf(request), { ...applicationOf(query), namespace }, isDryRun(query));
   if (method === "POST" && path === own.delete) return deleteAll(options, bodyOf(request), namespace, isDryRun(query));
   throw new ApiError(404, "NotFound", `the server could not find the requested resource ${path}`);
+}
+
+function inForceKindOf(path: string): string | undefined {
+  return path.startsWith(own.inForce) ? path.slice(own.inForce.length) : undefined;
+}
+
+function isAboutSecrets(path: string): boolean {
+  return parseResourcePath(path)?.kind.name === "Secret" || inForceKindOf(path) === "Secret";
 }
 
 async function answer({ objects }: RouterOptions, path: ResourcePath, request: ApiRequest): Promise<ApiReply> {

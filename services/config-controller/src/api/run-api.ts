@@ -16,6 +16,7 @@ import { followCertificate, type KeyPair } from "./certificate.ts";
 import { EventHistory } from "./event-history.ts";
 import { type ApiServer, serveApi } from "./https-server.ts";
 import { Objects } from "./objects.ts";
+import { type ApiMetrics, observed } from "./observe.ts";
 import { createRouter } from "./router.ts";
 
 /** Whom problems and provenance name. */
@@ -58,6 +59,7 @@ export interface ApiOptions {
   /** Names of the sources in the view, the one that wins first. */
   readonly order: readonly string[];
   readonly health: Health;
+  readonly metrics: ApiMetrics;
   readonly log: Logger;
 }
 
@@ -76,7 +78,11 @@ export async function runApi(options: ApiOptions, stop: AbortSignal): Promise<vo
 async function serve(options: ApiOptions, stop: AbortSignal): Promise<void> {
   const { settings, durable, health, log } = options;
   using history = new EventHistory(durable, keptEvents);
-  const answer = createAnswer(options, history);
+  const answer = observed(createRoute(options, history), {
+    metrics: options.metrics,
+    log,
+    nowMs: () => performance.now(),
+  });
   const { promise: first, resolve } = Promise.withResolvers<KeyPair>();
   let [newest, server]: [KeyPair | undefined, ApiServer | undefined] = [undefined, undefined];
   let url: string | undefined;
@@ -104,7 +110,7 @@ async function serve(options: ApiOptions, stop: AbortSignal): Promise<void> {
   await Promise.all([serving(), following]);
 }
 
-function createAnswer({ settings, durable, view, order, log }: ApiOptions, history: EventHistory) {
+function createRoute({ settings, durable, view, order, log }: ApiOptions, history: EventHistory) {
   const validate = createValidator();
   const objects = new Objects({
     durable,
@@ -117,7 +123,7 @@ function createAnswer({ settings, durable, view, order, log }: ApiOptions, histo
   );
   const { apiWriters: writers, apiReaders: readers, apiMaxWatches: maxWatches } = settings;
   const access = createAccess({ authenticator: authenticatorOf(settings, log), writers, readers, log });
-  const inForce = layeredStore("in force", stores);
+  const inForce = layeredStore("the configuration", stores);
   return createRouter({ durable, objects, history, inForce, access, maxWatches, version: manifest.version });
 }
 

@@ -97,6 +97,7 @@ function run(form: Form, seed: number): number {
     () => void stream.clientReads(),
     () => void stream.serverWrites({ endpointsFirst: step % 2 === 0 }),
     () => void stream.serverWrites({ patient: false }),
+    () => void stream.serverWrites({}),
     () => {
       refusing = next() < 0.3 ? 0.3 : 0;
     },

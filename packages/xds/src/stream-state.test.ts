@@ -169,6 +169,17 @@ const cases: Readonly<Record<Form, readonly { readonly name: string; readonly li
       ],
     },
     {
+      name: "a name given up and asked for again while a message was on its way is told again",
+      lines: [
+        [put(route, ab)],
+        [sotw(route, { names: ["a", "b"] }), "route: a=1 b=1"],
+        [put(route, { a: "2", b: "1" }), "route: a=2"],
+        [sotw(route, { names: ["a"], nonce: "1" }), "expired 1"],
+        [sotw(route, { names: ["a", "b"], nonce: "1" }), "expired 1"],
+        [sotw(route, { names: ["a", "b"], nonce: "2" }), "ACK 2", "route: b=1"],
+      ],
+    },
+    {
       name: "a nonce of another stream for a new type counts as a first request",
       lines: [[put(cluster, ab)], [sotw(cluster, { nonce: "elsewhere" }), "cluster: a=1 b=1"]],
     },

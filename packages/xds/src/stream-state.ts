@@ -12,7 +12,7 @@ import { type ClientRequest, type DeltaRequest, isDelta, type SotwRequest } from
 import type { ResourceSet } from "./resource-set.ts";
 import type { Due, Effect, Outstanding, Rejection, Step, StreamEvent, StreamState, TypeState } from "./stream-types.ts";
 import { deltaSubscription, type SubscriptionChange, sameSubscription, sotwSubscription } from "./subscription.ts";
-import { healthType, isDebugType } from "./type-rules.ts";
+import { healthType, isDebugType, rulesOf } from "./type-rules.ts";
 
 /** A client that answers nothing is forgotten message by message, as if it had accepted the oldest. */
 const maxOutstanding = 16;
@@ -32,6 +32,7 @@ const newType: TypeState = {
   outstanding: [],
   rejection: undefined,
   suspects: noSuspects,
+  forgotten: nothing,
 };
 
 /** Whether the client waits for an answer, so that it is no mere push. */
@@ -132,10 +133,31 @@ function receiveSotw(state: StreamState, request: SotwRequest): Step {
     const next = { ...(known ?? newType), subscription, due, claim: version === "" ? undefined : { version } };
     return [withType(state, typeUrl, next), [{ type: "due", typeUrl }]];
   }
-  if (nonce !== known.nonce) return expire(state, typeUrl, known, nonce);
+  if (nonce !== known.nonce) return passOver(state, request, known);
   const [accepted, effects] = isRepeat ? [state, []] : acknowledge(state, typeUrl, known);
-  const [next, more] = subscribe(accepted, typeUrl, change);
+  const [next, more] = subscribe(remembered(accepted, typeUrl), typeUrl, withForgotten(change, typeUrl, known));
   return [next, [...effects, ...more]];
+}
+
+/** The client had not seen the last message yet, and will say what it wants again when it has. */
+function passOver(state: StreamState, { typeUrl, nonce, names }: SotwRequest, known: TypeState): Step {
+  const [expired, effects] = expire(state, typeUrl, known, nonce);
+  const missing = [...known.subscription.names].filter((name) => !names.includes(name));
+  const now = expired.types.get(typeUrl);
+  if (missing.length === 0 || now === undefined) return [expired, effects];
+  return [withType(expired, typeUrl, { ...now, forgotten: new Set([...now.forgotten, ...missing]) }), effects];
+}
+
+function withForgotten(change: SubscriptionChange, typeUrl: string, { forgotten }: TypeState): SubscriptionChange {
+  const wanted = [...forgotten].filter((name) => change.next.names.has(name));
+  if (wanted.length === 0 || change.asked === "all") return change;
+  return { ...change, asked: rulesOf(typeUrl).complete ? "all" : new Set([...change.asked, ...wanted]) };
+}
+
+function remembered(state: StreamState, typeUrl: string): StreamState {
+  const known = state.types.get(typeUrl);
+  if (known === undefined || known.forgotten.size === 0) return state;
+  return withType(state, typeUrl, { ...known, forgotten: nothing });
 }
 
 function receiveDelta(state: StreamState, request: DeltaRequest): Step {

@@ -27,6 +27,11 @@ export interface TypeState {
   readonly rejection: Rejection | undefined;
   /** What went with a refused message, by name with version (empty: removed): the client may not have taken it. */
   readonly suspects: ReadonlyMap<string, string>;
+  /**
+   * State of the world: names that requests of before the last message no longer had. Those are passed over, but the client
+   * has forgotten what it knew of them, and is told again if it still wants them.
+   */
+  readonly forgotten: ReadonlySet<string>;
 }
 
 export interface Outstanding {

@@ -40,7 +40,7 @@ export function convertEndpointSlice(
       const workload = pod === undefined ? unknownWorkload(address, context) : podWorkload(pod, context);
       const common = {
         ...workload,
-        addresses: endpointAddresses(address, pod, context),
+        addresses: endpointAddresses(address, pod, service, context),
         weight: 0,
         health: endpointHealth(conditions, service, context),
         ...(service.kubernetes?.publishNotReadyAddresses === true ? { sendUnhealthy: true } : {}),
@@ -77,13 +77,16 @@ function endpointHealth(
   return drains && (serving ?? true) ? "draining" : "terminating";
 }
 
+/** Both of a pod's addresses stand for a service that has both itself; elsewhere each slice's address is an endpoint. */
 function endpointAddresses(
   address: string,
   pod: KubePod | undefined,
-  { dualStack }: EndpointContext,
+  service: Service,
+  { clusterId, dualStack }: EndpointContext,
 ): readonly string[] {
   const all = pod?.status?.podIPs?.map(({ ip }) => ip) ?? [];
-  return dualStack && all.length > 1 && all.includes(address) ? all : [address];
+  const hasBoth = dualStack && (service.clusterVips[clusterId]?.length ?? 0) > 1;
+  return hasBoth && all.length > 1 && all.includes(address) ? all : [address];
 }
 
 function podText({ metadata }: KubePod): string {

@@ -1,5 +1,13 @@
 /** Builders for tests of the pure core: small meshes that can be seen at a glance. */
-import { type Change, type Config, type Proxy, parseNode, parseProtocol, type Service } from "@flotilla/model";
+import {
+  type Change,
+  type Config,
+  type Endpoint,
+  type Proxy,
+  parseNode,
+  parseProtocol,
+  type Service,
+} from "@flotilla/model";
 import { bytesToJson, type JsonObject, type TypeUrl } from "@flotilla/proto";
 import { nameSet } from "@flotilla/xds";
 import { Core } from "../core.ts";
@@ -67,6 +75,31 @@ export function aMesh(...values: readonly (Service | Config)[]): Core {
 export function apply(core: Core, ...values: readonly (Service | Config)[]): void {
   const [refusal] = core.apply(put(...values));
   if (refusal !== undefined) throw refusal.error;
+}
+
+/** A ready endpoint of the port `http`. */
+export function anEndpoint(address: string, more: Partial<Endpoint> = {}): Endpoint {
+  return {
+    addresses: [address],
+    servicePortName: "http",
+    port: 8080,
+    labels: {},
+    serviceAccount: "",
+    network: "",
+    locality: "",
+    clusterId: "Kubernetes",
+    weight: 1,
+    tlsMode: "disabled",
+    namespace: "shop",
+    workloadName: "",
+    health: "healthy",
+    ...more,
+  };
+}
+
+/** The names of all resources of a type that a proxy gets without asking for any. */
+export function namesOf(core: Core, proxy: Proxy, typeUrl: TypeUrl): readonly string[] {
+  return [...(core.resources(core.subjectOf(proxy), typeUrl)?.byName.keys() ?? [])];
 }
 
 /** One resource as canonical JSON; undefined when the proxy has none of the name. */

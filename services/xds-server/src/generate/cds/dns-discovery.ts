@@ -8,27 +8,38 @@ import { assignmentEndpoints } from "../eds/load-assignment.ts";
 import { lookupFamilies } from "../shared/dns-cache.ts";
 import type { ClusterTraits } from "./cluster-traits.ts";
 
-export interface DnsInputs {
-  readonly clusterName: string;
-  readonly endpoints: EndpointInputs;
-  /** One address at a time, whichever the name resolves to. */
-  readonly isLogical: boolean;
+/** How names are resolved, whatever names. */
+export interface ResolutionInputs {
   readonly ipMode: IpMode;
   readonly refreshRate: Duration | undefined;
   readonly traits: Pick<ClusterTraits, "udpMaxQueries" | "dnsJitterNanos">;
 }
 
-export function dnsDiscovery({ clusterName, endpoints, isLogical, ipMode, refreshRate, traits }: DnsInputs) {
+export interface DnsInputs extends ResolutionInputs {
+  readonly clusterName: string;
+  readonly endpoints: EndpointInputs;
+  /** One address at a time, whichever the name resolves to. */
+  readonly isLogical: boolean;
+}
+
+export function resolution({ ipMode, refreshRate, traits }: ResolutionInputs) {
   return {
-    clusterDiscoveryType: {
-      case: "type" as const,
-      value: isLogical ? Discovery.LOGICAL_DNS : Discovery.STRICT_DNS,
-    },
     dnsLookupFamily: lookupFamilies[ipMode],
     dnsRefreshRate: refreshRate ?? { seconds: 60n, nanos: 0 },
     ...(traits.dnsJitterNanos > 0n && { dnsJitter: jitter(traits.dnsJitterNanos) }),
     respectDnsTtl: true,
     typedDnsResolverConfig: resolver(traits.udpMaxQueries),
+  };
+}
+
+export function dnsDiscovery(inputs: DnsInputs) {
+  const { clusterName, endpoints, isLogical } = inputs;
+  return {
+    clusterDiscoveryType: {
+      case: "type" as const,
+      value: isLogical ? Discovery.LOGICAL_DNS : Discovery.STRICT_DNS,
+    },
+    ...resolution(inputs),
     loadAssignment: { clusterName, endpoints: assignmentEndpoints(endpoints) },
   };
 }

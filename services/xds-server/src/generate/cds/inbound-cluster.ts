@@ -9,11 +9,13 @@ import {
 import { MeshConfig_InboundTrafficPolicy_Mode } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import type {
   ConnectionPoolSettings,
+  TrafficPolicy_RetryBudget as RetryBudget,
   ConnectionPoolSettings_TCPSettings_TcpKeepalive as TcpKeepalive,
 } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
 import type { IpMode } from "../../snapshot/facets.ts";
-import { destinationRuleOf } from "../../snapshot/scope/destination-rules.ts";
+import { inboundRuleOf } from "../../snapshot/scope/destination-rules.ts";
 import { sidecarOf } from "../../snapshot/scope/sidecar.ts";
+import { visibleService } from "../../snapshot/scope/sidecar-scope.ts";
 import { query, type View } from "../../snapshot/view.ts";
 import { type InboundPort, inboundPorts } from "../lds/inbound/inbound-ports.ts";
 import { pipeAddress, socketAddress } from "../shared/address.ts";
@@ -31,6 +33,7 @@ export interface InboundClusterInputs {
   readonly connectTimeout: Duration | undefined;
   readonly keepalive: TcpKeepalive | undefined;
   readonly pool: ConnectionPoolSettings | undefined;
+  readonly retryBudget: RetryBudget | undefined;
   /** Path of the DestinationRule of the workload's service, which bounds connections on this side too. */
   readonly rule: string | undefined;
   readonly services: readonly ServiceLabel[];
@@ -75,15 +78,19 @@ export function selectInboundCluster(view: View, name: string): InboundClusterIn
     port.origin === undefined ? undefined : sidecar?.ingress.find((one) => one.port?.number === port.port);
   const services = view.read(servicesOfPort, port.port).slice(0, 1);
   const [service] = services;
-  const rule = service && ingress === undefined ? destinationRuleOf(view, service) : undefined;
+  // Rules are known of services in scope only, even where the service is the workload's own.
+  const isRuled = service && ingress === undefined && visibleService(view, service.hostname) !== undefined;
+  const rule = isRuled ? inboundRuleOf(view, service) : undefined;
   const policy = rule && trafficPolicyOf(rule.spec, port.servicePort, "");
+  const pool = ingress?.connectionPool ?? sidecar?.inboundConnectionPool ?? policy?.connectionPool ?? meshPool(view);
   return {
     kind: "inbound",
     name,
     port,
-    connectTimeout: view.mesh.connectTimeout,
+    connectTimeout: pool?.tcp?.connectTimeout ?? view.mesh.connectTimeout,
     keepalive: view.mesh.tcpKeepalive,
-    pool: ingress?.connectionPool ?? sidecar?.inboundConnectionPool ?? policy?.connectionPool ?? meshPool(view),
+    pool,
+    retryBudget: policy?.retryBudget,
     rule: rule?.spec.trafficPolicy && rulePath(rule.key),
     // What the mesh takes for foreign is told of by its callers, not by itself. Source: corpus xds, TestServiceScoping.
     services: view.read(clusterTraits).namesServices ? services.filter(({ isExternal }) => !isExternal) : [],
@@ -115,7 +122,7 @@ export function buildInboundCluster(inputs: InboundClusterInputs): Cluster {
     name,
     altStatName: `${port.statName || name};`,
     connectTimeout: inputs.connectTimeout ?? { seconds: 10n, nanos: 0 },
-    circuitBreakers: circuitBreakers(pool),
+    circuitBreakers: circuitBreakers(pool, inputs.retryBudget),
     ...connectionOptions(keepalive, pool?.tcp?.tcpKeepalive),
     commonLbConfig: {},
     ...clusterMetadata({ services, rule }),

@@ -10,7 +10,7 @@ import { ClientTLSSettings_TLSmode as TlsMode } from "@flotilla/proto/networking
 import { zeroDuration } from "../shared/duration.ts";
 import { clusterMetadata, metadataExchangeFilter } from "./cluster-parts.ts";
 import { circuitBreakers, connectionOptions, httpOptions, speaksHttp2 } from "./connection-pool.ts";
-import { dnsDiscovery } from "./dns-discovery.ts";
+import { dnsDiscovery, resolution } from "./dns-discovery.ts";
 import { dynamicDiscovery } from "./dynamic-dns.ts";
 import { canWeighLocalities, commonLbConfig, loadBalancer } from "./load-balancer.ts";
 import type { OutboundClusterInputs } from "./outbound-inputs.ts";
@@ -34,11 +34,14 @@ export function buildOutboundCluster(inputs: OutboundClusterInputs): Cluster {
     ...connectionOptions(inputs.keepalive, pool?.tcp?.tcpKeepalive),
     ...(!isDynamic && {
       commonLbConfig: commonLbConfig({
-        minHealthPercent: traits.neverPanics ? 0 : (policy?.outlierDetection?.minHealthPercent ?? 0),
-        keepsSessions: inputs.keepsSessions,
+        minHealthPercent:
+          traits.neverPanics || (subset !== "" && inputs.hasLocality)
+            ? 0
+            : (policy?.outlierDetection?.minHealthPercent ?? 0),
+        keepsSessions: inputs.keepsSessions && subset === "",
         weightsLocalities:
-          !isOriginalDestination &&
-          (inputs.hasLocality || (traits.weighsLocalities && canWeighLocalities(policy?.loadBalancer))),
+          inputs.hasLocality ||
+          (traits.weighsLocalities && !isOriginalDestination && canWeighLocalities(policy?.loadBalancer)),
       }),
     }),
     ...outlierDetection(policy?.outlierDetection),
@@ -67,7 +70,11 @@ function automaticNames({ policy, isDynamic, selectsWorkloads }: OutboundCluster
 
 function discovery(inputs: OutboundClusterInputs) {
   const { name, service, policy, endpoints, ipMode, dnsRefreshRate, traits } = inputs;
-  if (inputs.isOriginalDestination) return type(Discovery.ORIGINAL_DST);
+  if (inputs.isOriginalDestination)
+    return {
+      ...(inputs.keepsResolution && resolution({ ipMode, refreshRate: dnsRefreshRate, traits })),
+      ...type(Discovery.ORIGINAL_DST),
+    };
   if (inputs.isDynamic) {
     const cache = { hostname: service.hostname, ipMode, resolver: "" };
     return dynamicDiscovery(cache, policy?.tls?.insecureSkipVerify === true);

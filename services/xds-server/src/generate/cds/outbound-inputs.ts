@@ -14,9 +14,9 @@ import { localityChoice } from "../shared/locality-setting.ts";
 import { keepsSessions } from "../shared/persistent-session.ts";
 import { statName } from "../shared/stat-name.ts";
 import { rulePath } from "./cluster-parts.ts";
+import type { ClusterTarget } from "./cluster-target.ts";
 import { type ClusterTraits, clusterTraits } from "./cluster-traits.ts";
-import { isPassthrough } from "./load-balancer.ts";
-import type { ClusterTarget } from "./outbound-names.ts";
+import { followsOriginalDestination, isByDns } from "./discovery-type.ts";
 import { automaticTlsMode, clientFiles, upstreamIdentities } from "./tls-inputs.ts";
 import { clusterPolicy } from "./traffic-policy.ts";
 
@@ -37,6 +37,8 @@ export interface OutboundClusterInputs {
   readonly dnsRefreshRate: Duration | undefined;
   readonly ipMode: IpMode;
   readonly isOriginalDestination: boolean;
+  /** A service found by DNS, whose rule says to go where the connection was going: it keeps how names are resolved. */
+  readonly keepsResolution: boolean;
   /** Hosts below a wildcard, resolved as requests for them come. */
   readonly isDynamic: boolean;
   readonly automaticTls: "none" | "every-endpoint" | "by-endpoint";
@@ -58,7 +60,7 @@ export function selectOutboundCluster(view: View, target: ClusterTarget): Outbou
   const policy = clusterPolicy(view, target);
   const byDns = isByDns(service);
   const isDynamic = service.resolution === "dynamic-dns";
-  const isOriginalDestination = followsOriginalDestination(view, service, policy);
+  const isOriginalDestination = followsOriginalDestination(view, target);
   return {
     kind: "outbound",
     name,
@@ -75,6 +77,7 @@ export function selectOutboundCluster(view: View, target: ClusterTarget): Outbou
     dnsRefreshRate: byDns ? mesh.dnsRefreshRate : undefined,
     ipMode: byDns || isDynamic ? resolvedFamilies(view) : "ipv4",
     isOriginalDestination,
+    keepsResolution: byDns && isOriginalDestination && subset === "",
     isDynamic,
     automaticTls: automaticTlsMode(view, service, port, isOriginalDestination),
     traits,
@@ -84,16 +87,6 @@ export function selectOutboundCluster(view: View, target: ClusterTarget): Outbou
     ...localityInputs(view, service, policy),
     endpoints: byDns && !isOriginalDestination ? endpointInputs(view, target, port.number) : undefined,
   };
-}
-
-function isByDns({ resolution }: Service): boolean {
-  return resolution === "dns" || resolution === "dns-round-robin";
-}
-
-function followsOriginalDestination(view: View, service: Service, policy: TrafficPolicy | undefined): boolean {
-  if (isPassthrough(policy?.loadBalancer)) return true;
-  if (service.resolution !== "passthrough") return false;
-  return !(service.registry === "Kubernetes" && view.flag("PILOT_ENABLE_EDS_FOR_HEADLESS_SERVICES", false));
 }
 
 /** Localities are weighed where traffic may leave its own by some rule, wherever the proxy is. */

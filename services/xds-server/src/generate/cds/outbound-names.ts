@@ -1,9 +1,11 @@
 /** Which outbound clusters a proxy has: one a port of each service in scope, one more a subset. */
-import { type Config, clusterName, isHttp, parseClusterName, type Service, type ServicePort } from "@flotilla/model";
-import type { DestinationRule } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
+import { clusterName, isHttp, parseClusterName, type Service, type ServicePort } from "@flotilla/model";
 import { destinationRuleOf } from "../../snapshot/scope/destination-rules.ts";
 import { visibleService, visibleServices } from "../../snapshot/scope/sidecar-scope.ts";
 import { query, type View } from "../../snapshot/view.ts";
+import { hasEndpoint } from "../eds/endpoint-inputs.ts";
+import { type ClusterTarget, identicalTarget } from "./cluster-target.ts";
+import { isResolvedByProxy } from "./discovery-type.ts";
 
 /** In order of the services in scope. */
 export const outboundClusterNames = query<readonly string[]>("outbound-cluster-names", (view) =>
@@ -12,13 +14,18 @@ export const outboundClusterNames = query<readonly string[]>("outbound-cluster-n
 
 function namesOfService(view: View, service: Service): readonly string[] {
   if (service.resolution === "alias") return [];
-  const subsets = destinationRuleOf(view, service)?.spec.subsets ?? [];
+  const rule = destinationRuleOf(view, service);
+  const subsets = ["", ...(rule?.spec.subsets ?? []).map(({ name }) => name)];
   return service.ports
     .filter((port) => hasCluster(service, port))
-    .flatMap(({ number }) =>
-      ["", ...subsets.map(({ name }) => name)].map((subset) =>
-        clusterName("outbound", number, subset, service.hostname),
-      ),
+    .flatMap((port) =>
+      subsets
+        .map((subset) => {
+          const name = clusterName("outbound", port.number, subset, service.hostname);
+          return identicalTarget({ name, service, port, subset, rule });
+        })
+        .filter((target) => !isResolvedByProxy(view, target) || hasEndpoint(view, target))
+        .map(({ name }) => name),
     );
 }
 
@@ -26,19 +33,6 @@ function namesOfService(view: View, service: Service): readonly string[] {
 function hasCluster({ resolution }: Service, { protocol }: ServicePort): boolean {
   return resolution === "dynamic-dns" ? isHttp(protocol) || protocol === "TLS" : protocol !== "UDP";
 }
-
-export interface ClusterTarget {
-  readonly name: string;
-  readonly service: Service;
-  readonly port: ServicePort;
-  readonly subset: string;
-  /** The rule that the proxy follows for the service. */
-  readonly rule: Config<DestinationRule> | undefined;
-}
-
-/** By service, rule and name, so that whoever means the same finds the identical target. */
-const targets = new WeakMap<Service, WeakMap<object, Map<string, ClusterTarget>>>();
-const noRule = {};
 
 /** What a cluster's name means to the proxy; undefined when it has no such cluster. */
 export function clusterTarget(view: View, name: string): ClusterTarget | undefined {
@@ -49,15 +43,4 @@ export function clusterTarget(view: View, name: string): ClusterTarget | undefin
   const port = service?.ports.find((one) => one.number === parts.port && hasCluster(service, one));
   if (service === undefined || port === undefined) return undefined;
   return identicalTarget({ name, service, port, subset: parts.subset, rule: destinationRuleOf(view, service) });
-}
-
-function identicalTarget(target: ClusterTarget): ClusterTarget {
-  const { name, service, rule } = target;
-  const ofService = targets.get(service) ?? new WeakMap<object, Map<string, ClusterTarget>>();
-  targets.set(service, ofService);
-  const ofRule = ofService.get(rule ?? noRule) ?? new Map<string, ClusterTarget>();
-  ofService.set(rule ?? noRule, ofRule);
-  const known = ofRule.get(name) ?? target;
-  ofRule.set(name, known);
-  return known;
 }

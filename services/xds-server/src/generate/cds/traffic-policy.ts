@@ -8,7 +8,7 @@ import {
   TrafficPolicySchema,
 } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
 import { query, type View } from "../../snapshot/view.ts";
-import type { ClusterTarget } from "./outbound-names.ts";
+import type { ClusterTarget } from "./cluster-target.ts";
 
 /** What holds for a target: its rule's policy, completed by the mesh's. The identical one as long as the rule is. */
 export function clusterPolicy(view: View, target: ClusterTarget): TrafficPolicy | undefined {

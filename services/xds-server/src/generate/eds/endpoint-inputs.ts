@@ -1,5 +1,5 @@
 /** What the endpoints of one cluster are chosen and ordered by. */
-import type { Service } from "@flotilla/model";
+import { type Labels, matchesLabels, type Service } from "@flotilla/model";
 import {
   type LocalityLoadBalancerSetting,
   ClientTLSSettings_TLSmode as TlsMode,
@@ -10,7 +10,7 @@ import { type NamespaceMutualTls, namespaceMutualTls } from "../../snapshot/scop
 import { discoverableEndpoints } from "../../snapshot/scope/discoverable-endpoints.ts";
 import { networkGateways } from "../../snapshot/scope/network-gateways.ts";
 import type { View } from "../../snapshot/view.ts";
-import type { ClusterTarget } from "../cds/outbound-names.ts";
+import type { ClusterTarget } from "../cds/cluster-target.ts";
 import { clusterPolicy } from "../cds/traffic-policy.ts";
 import { localityChoice } from "../shared/locality-setting.ts";
 import { keepsSessions } from "../shared/persistent-session.ts";
@@ -39,6 +39,8 @@ export interface EndpointInputs {
   readonly gateways: GatewaysByNetwork;
   /** What decides about priorities and shares of localities, if anything does. */
   readonly setting: LocalityLoadBalancerSetting | undefined;
+  /** Endpoints that are alike by `failoverPriority` are told apart by distance. */
+  readonly failsOverByDistance: boolean;
   /** The proxy's: `region/zone/subzone`. */
   readonly locality: string;
   /** JSON of the proxy's values of the labels in `failoverPriority`. */
@@ -49,14 +51,13 @@ export interface EndpointInputs {
 export function endpointInputs(view: View, target: ClusterTarget, portNumber = 0): EndpointInputs {
   const { name: clusterName, service, port, subset, rule } = target;
   const policy = clusterPolicy(view, target);
-  const labels = subset === "" ? {} : (rule?.spec.subsets.find(({ name }) => name === subset)?.labels ?? {});
   const gateways = view.read(networkGateways);
   return {
     clusterName,
     shards: discoverableEndpoints(view, service),
     portName: port.name,
     portNumber,
-    subset: JSON.stringify(labels),
+    subset: JSON.stringify(subsetLabels(rule, subset)),
     sendsUnhealthy: view.flag("PILOT_SEND_UNHEALTHY_ENDPOINTS", true),
     keepsSessions: keepsSessions(view, service.labels),
     namesWorkloads:
@@ -70,10 +71,24 @@ export function endpointInputs(view: View, target: ClusterTarget, portNumber = 0
   };
 }
 
+/** Whether any endpoint stands for the target, ready or not. */
+export function hasEndpoint(view: View, { service, port, subset, rule }: ClusterTarget): boolean {
+  const labels = subsetLabels(rule, subset);
+  return [...view.endpoints(service).values()]
+    .flat()
+    .some((endpoint) => endpoint.servicePortName === port.name && matchesLabels(labels, endpoint.labels));
+}
+
+function subsetLabels(rule: ClusterTarget["rule"], subset: string): Labels {
+  return subset === "" ? {} : (rule?.spec.subsets.find(({ name }) => name === subset)?.labels ?? {});
+}
+
 /** Unknown clusters have an assignment too: an empty one, so that a client does not wait for it. */
 export function unknownCluster(clusterName: string): EndpointInputs {
   return { ...nothing, clusterName };
 }
+
+const noLocality = { setting: undefined, failsOverByDistance: false, locality: "", ownLabels: "{}" };
 
 const nothing: Omit<EndpointInputs, "clusterName"> = {
   shards: new Map(),
@@ -89,9 +104,7 @@ const nothing: Omit<EndpointInputs, "clusterName"> = {
   isDualStack: false,
   network: "",
   gateways: new Map(),
-  setting: undefined,
-  locality: "",
-  ownLabels: "{}",
+  ...noLocality,
 };
 
 function meshTls(view: View, service: Service, policy: TrafficPolicy | undefined) {
@@ -103,12 +116,17 @@ function meshTls(view: View, service: Service, policy: TrafficPolicy | undefined
 function localityInputs(view: View, service: Service, policy: TrafficPolicy | undefined) {
   const { setting, isForced } = localityChoice(policy, service, view.mesh.localityLbSetting);
   const isUsed = isForced || policy?.outlierDetection !== undefined || (setting?.distribute.length ?? 0) > 0;
-  if (setting === undefined || !isUsed) return { setting: undefined, locality: "", ownLabels: "{}" };
+  if (setting === undefined || !isUsed) return noLocality;
   const { region, zone, subzone } = view.proxy.locality;
   const own = setting.failoverPriority
     .filter((text) => !text.includes("="))
     .map((name) => [name, ownLabel(view, name)] as const);
-  return { setting, locality: [region, zone, subzone].join("/"), ownLabels: JSON.stringify(Object.fromEntries(own)) };
+  return {
+    setting,
+    failsOverByDistance: isForced || setting.failover.length > 0,
+    locality: [region, zone, subzone].join("/"),
+    ownLabels: JSON.stringify(Object.fromEntries(own)),
+  };
 }
 
 function ownLabel({ proxy }: View, name: string): string {

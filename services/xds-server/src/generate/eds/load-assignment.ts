@@ -54,14 +54,15 @@ export function assignmentEndpoints(inputs: EndpointInputs): MessageInitShape<ty
 
 function prioritized<Member extends Parameters<typeof groupByLocality>[0][number]>(
   groups: Group<Member>[],
-  { setting, locality, ownLabels }: EndpointInputs,
+  { setting, failsOverByDistance, locality, ownLabels }: EndpointInputs,
 ): Group<Member>[] {
   if (setting === undefined) return groups;
   const own = parseLocality(locality);
   if (setting.distribute.length > 0) return distribute(groups, setting.distribute, own) ?? groups;
   if (setting.failoverPriority.length > 0) {
     const values = JSON.parse(ownLabels) as Labels;
-    return failoverByLabels(groups, setting.failoverPriority, (name) => values[name]);
+    const byLabels = failoverByLabels(groups, setting.failoverPriority, (name) => values[name]);
+    return failsOverByDistance ? failover(byLabels, setting.failover, own) : byLabels;
   }
   return own.region === "" ? groups : failover(groups, setting.failover, own);
 }

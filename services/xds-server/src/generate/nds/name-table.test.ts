@@ -2,31 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Change, Endpoint, Service } from "@flotilla/model";
 import { typeUrl } from "@flotilla/proto";
-import { aMesh, aService, aSidecar, resourceOf } from "../../testing/mesh.ts";
+import { aMesh, anEndpoint, aService, aSidecar, resourceOf } from "../../testing/mesh.ts";
 
 const headless: Partial<Service> = {
   resolution: "passthrough",
   kubernetes: { type: "ClusterIP", nodeLocal: false, publishNotReadyAddresses: false, headless: true, targetPorts: {} },
 };
-
-function anEndpoint(address: string, more: Partial<Endpoint> = {}): Endpoint {
-  return {
-    addresses: [address],
-    servicePortName: "http",
-    port: 8080,
-    labels: {},
-    serviceAccount: "",
-    network: "",
-    locality: "",
-    clusterId: "Kubernetes",
-    weight: 1,
-    tlsMode: "disabled",
-    namespace: "shop",
-    workloadName: "",
-    health: "healthy",
-    ...more,
-  };
-}
 
 /** Host names with their addresses. */
 function table(

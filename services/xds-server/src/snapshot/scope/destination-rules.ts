@@ -28,19 +28,38 @@ export interface MergedRule {
 /** Who looks: the namespace itself, any other, or the root namespace at what it keeps for itself. */
 type Audience = "own" | "others" | "root-only";
 
+/** The rule that bounds what reaches the workload as a part of the service; those that select callers say nothing of it. */
+export function inboundRuleOf(
+  view: View,
+  service: { readonly hostname: string; readonly namespace: string },
+): Config<DestinationRule> | undefined {
+  return everyonesRule(rulesFor(view, service));
+}
+
 /** The rule that holds for a service's clusters in the proxy. One that selects the workload counts more than others. */
 export function destinationRuleOf(
   view: View,
   service: { readonly hostname: string; readonly namespace: string },
 ): Config<DestinationRule> | undefined {
-  if (!mayHaveRule(view, service.hostname)) return undefined;
   const { namespace } = view.proxy;
-  const rules = view.read(destinationRulesFor, `${namespace}|${service.namespace}|${service.hostname}`);
+  const rules = rulesFor(view, service);
   const selecting = rules.find(({ config: { key, spec } }) => {
     const selector = spec.workloadSelector?.matchLabels;
     return selector !== undefined && key.namespace === namespace && view.proxy.matches(selector);
   });
-  return (selecting ?? rules.findLast(({ config }) => config.spec.workloadSelector === undefined))?.config;
+  return selecting?.config ?? everyonesRule(rules);
+}
+
+function everyonesRule(rules: readonly MergedRule[]): Config<DestinationRule> | undefined {
+  return rules.findLast(({ config }) => config.spec.workloadSelector === undefined)?.config;
+}
+
+function rulesFor(
+  view: View,
+  service: { readonly hostname: string; readonly namespace: string },
+): readonly MergedRule[] {
+  if (!mayHaveRule(view, service.hostname)) return [];
+  return view.read(destinationRulesFor, `${view.proxy.namespace}|${service.namespace}|${service.hostname}`);
 }
 
 /** By `namespace|service's namespace|host`: the rules that may hold, which differ in the workloads they select. */

@@ -52,7 +52,7 @@ function servicePorts(view: View): readonly InboundPort[] {
   for (const target of view.proxy.targets) {
     const service = [...view.serviceShards(target).values()][0];
     const port = service?.ports.find(({ number }) => number === target.port);
-    if (port === undefined || port.protocol === "UDP") continue;
+    if (port === undefined) continue;
     const taken = ports.get(target.targetPort);
     if (taken !== undefined) {
       reportConflict(view, target, port, taken);

@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Change, type Config, clusterName, type Endpoint, type Service } from "@flotilla/model";
+import { type JsonObject, typeUrl } from "@flotilla/proto";
+import { aConfig, aMesh, anEndpoint, aService, aSidecar, namesOf, resourceOf } from "../../testing/mesh.ts";
+
+const external: Partial<Service> = { hostname: "a.example", registry: "External", resolution: "dns" };
+
+function aRule(spec: JsonObject): Config {
+  return aConfig("DestinationRule", "shop", "a", { host: "a.example", ...spec });
+}
+
+/** A mesh of one service with a rule, as a proxy of its namespace is told of it. */
+function clusters(service: Service, rule: Config, endpoints: readonly Endpoint[] = []) {
+  const core = aMesh(service, rule);
+  const { namespace, hostname } = service;
+  const key = { shard: "Kubernetes/Kubernetes", namespace, hostname };
+  const change: Change = { type: "endpoints", op: "put", key, value: endpoints };
+  assert.deepEqual(core.apply([change]), []);
+  const proxy = aSidecar("shop");
+  return {
+    names: namesOf(core, proxy, typeUrl.cluster).filter((name) => name.endsWith(hostname)),
+    of: (subset: string) => resourceOf(core, proxy, typeUrl.cluster, clusterName("outbound", 80, subset, hostname)),
+  };
+}
+
+test("names that nobody resolves to make no cluster: a subset without endpoints, a service without any", () => {
+  const subsets = [
+    { name: "v1", labels: { version: "v1" } },
+    { name: "v2", labels: { version: "v2" } },
+  ];
+  const found = clusters(aService("a", "shop", external), aRule({ subsets }), [
+    anEndpoint("b.example", { labels: { version: "v1" } }),
+  ]);
+  assert.deepEqual(found.names, ["outbound|80||a.example", "outbound|80|v1|a.example"]);
+  assert.deepEqual(clusters(aService("a", "shop", external), aRule({})).names, []);
+});
+
+test("a rule's PASSTHROUGH holds for subsets too, and leaves the whole service how its names were resolved", () => {
+  const found = clusters(
+    aService("a", "shop", external),
+    aRule({
+      trafficPolicy: { loadBalancer: { simple: "PASSTHROUGH" } },
+      subsets: [{ name: "v1", labels: { version: "v1" }, trafficPolicy: { loadBalancer: { simple: "RANDOM" } } }],
+    }),
+    [anEndpoint("b.example")],
+  );
+  assert.equal(found.of("")?.["type"], "ORIGINAL_DST");
+  assert.equal(found.of("")?.["respectDnsTtl"], true);
+  assert.equal(found.of("")?.["loadAssignment"], undefined);
+  assert.equal(found.of("v1")?.["type"], "ORIGINAL_DST");
+  assert.equal(found.of("v1")?.["respectDnsTtl"], undefined);
+});
+
+test("localities are weighed by rules for headless services too", () => {
+  const service = aService("a", "shop", { hostname: "a.example", resolution: "passthrough" });
+  const distribute = [{ from: "*", to: { "r1/*": 100 } }];
+  const found = clusters(service, aRule({ trafficPolicy: { loadBalancer: { localityLbSetting: { distribute } } } }));
+  assert.deepEqual(found.of("")?.["commonLbConfig"], { healthyPanicThreshold: {}, localityWeightedLbConfig: {} });
+});

@@ -68,7 +68,7 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
   await using opened = new AsyncDisposableStack();
 
   let report = (): void => undefined;
-  const durable = await openApiStore(config, { bus, seal, log }, stop);
+  const durable = await openApiStore(config, { bus, seal, health, log }, stop);
   const sources: readonly ConfigSource[] = await openSources(config, log, () => report(), durable);
   for (const source of sources) opened.use(source);
   const order = sources.map((source) => source.name);
@@ -79,6 +79,7 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
     health.setCondition("refused", refusalText(tell()));
     metrics.conflicts.set(store.conflicts().length);
   };
+  report();
   health.route(
     "GET",
     "/debug/problems",

@@ -30,7 +30,12 @@ const retryMs = 1_000;
 /** Undefined when there is to be no API. Waits for a bus that is away. Rejects with the reason of `stop`. */
 export async function openApiStore(
   { apiPort, apiMaxObjects, apiMaxWaiting }: ApiSettings,
-  { bus, seal, log }: { readonly bus: Bus; readonly seal: Seal | undefined; readonly log: Logger },
+  {
+    bus,
+    seal,
+    health,
+    log,
+  }: Pick<ApiOptions, "health" | "log"> & { readonly bus: Bus; readonly seal: Seal | undefined },
   stop: AbortSignal,
 ): Promise<DurableStore | undefined> {
   if (apiPort === undefined) return undefined;
@@ -47,6 +52,7 @@ export async function openApiStore(
     } catch (error) {
       if (!(error instanceof StoreError && error.code === "STORE_AWAY")) throw error;
       log.warn("what was written over the api cannot be read, trying again", { error });
+      health.setCondition("api", `what was written over it cannot be read: ${error.message}`);
       await delay(retryMs, stop);
     }
   }

@@ -12,12 +12,12 @@ import { leanAnnotations, leanStatus } from "./kubernetes/lean-object.ts";
 export function apiSource(durable: DurableStore, revision: string): ConfigSource {
   return {
     name: durable.store.name,
-    problems: () => [],
+    problems: () => durable.problems().map((problem) => ({ file: "", line: 0, ...problem })),
     async *groups(stop): AsyncGenerator<ConfigGroup, void, undefined> {
       const wakeup = new Wakeup();
       const pending = new Map<ConfigKeyText, ConfigChange>();
       let eventTimeMs = 0;
-      const note = ({ puts, deletes, timeMs }: Omit<Transaction, "version" | "id">): void => {
+      const note = ({ puts, deletes, timeMs }: Pick<Transaction, "puts" | "deletes" | "timeMs">): void => {
         if (pending.size === 0) eventTimeMs = timeMs;
         for (const config of puts) pending.set(configKeyText(config.key), changeOf(config, revision));
         for (const key of deletes) pending.set(configKeyText(key), { type: "config", op: "delete", key });

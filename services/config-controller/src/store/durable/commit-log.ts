@@ -4,16 +4,21 @@
  * their own; should the writer end before that is done, whoever writes next does it before replacing the head.
  */
 import { randomUUID } from "node:crypto";
-import type { KeyValue, KeyValueEntry, Seal } from "@flotilla/bus";
-import { type Config, type ConfigKey, configKeyText, equalJson, StoreError } from "@flotilla/model";
+import type { KeyValueEntry } from "@flotilla/bus";
+import { type Config, type ConfigKey, type ConfigKeyText, configKeyText, equalJson, StoreError } from "@flotilla/model";
 import { delay, type Logger } from "@flotilla/runtime";
 import { ConfigTable } from "../config-table.ts";
-import { decodeValue, encodeValue, type StoredObject, type Transaction } from "./transaction.ts";
+import { away, bounded, reasonOf } from "./bus-failures.ts";
+import { ObjectValues, type ObjectValuesOptions } from "./object-values.ts";
+import {
+  decodeTransaction,
+  encodeTransaction,
+  type Sealed,
+  type StoredObject,
+  type Transaction,
+} from "./transaction.ts";
 
-export interface CommitLogOptions {
-  readonly values: KeyValue;
-  readonly seal: Seal | undefined;
-  readonly maxBytes: number;
+export interface CommitLogOptions extends ObjectValuesOptions {
   readonly log: Logger;
   readonly nowMs: () => number;
   readonly random: () => number;
@@ -25,15 +30,17 @@ export interface Edit {
 }
 
 const head = "head";
-const objectPrefix = "object/";
 /** How often a writer begins again because another replica was faster. */
 const maxAttempts = 100;
+const maxReadings = 20;
+const readingMs = 50;
 
 export class CommitLog {
   readonly #options: CommitLogOptions;
   readonly #listeners = new Set<(transaction: Transaction) => void>();
-  /** Of each object's own value, as far as known here. */
-  readonly #revisions = new Map<string, number>();
+  readonly #objects: ObjectValues;
+  /** Objects that are sealed with another key. */
+  readonly #closed = new Map<ConfigKeyText, Sealed>();
   #table = new ConfigTable();
   #headRevision = 0;
   #version = 0;
@@ -43,6 +50,7 @@ export class CommitLog {
 
   constructor(options: CommitLogOptions) {
     this.#options = options;
+    this.#objects = new ObjectValues(options);
   }
 
   /** As of the last transaction that was heard of. */
@@ -52,6 +60,13 @@ export class CommitLog {
 
   get version(): number {
     return this.#version;
+  }
+
+  /** What is stored and cannot be read here; it stays as it is. */
+  problems(): readonly { readonly object: string; readonly reason: string }[] {
+    const damaged = [...this.#objects.unreadable].map(([object, why]) => ({ object, reason: `is damaged: ${why}` }));
+    const closed = [...this.#closed.keys()].map((object) => ({ object, reason: "is sealed with another key" }));
+    return [...damaged, ...closed];
   }
 
   /** Told of each transaction, ours and others', after the table shows it. Returns a function that ends that. */
@@ -98,7 +113,7 @@ export class CommitLog {
       await this.#writeOut();
       const { puts, deletes } = edit();
       if (puts.length === 0 && deletes.length === 0) return;
-      const transaction = { version: this.#version + 1, id: randomUUID(), timeMs: nowMs(), puts, deletes };
+      const transaction = { version: this.#version + 1, id: randomUUID(), timeMs: nowMs(), puts, deletes, closed: [] };
       if (await this.#replaceHead(transaction)) {
         this.#apply(transaction);
         await this.#writeOut().catch((error: unknown) => this.#options.log.warn("written out later", { error }));
@@ -112,8 +127,8 @@ export class CommitLog {
 
   /** False: another replica was faster. */
   async #replaceHead(transaction: Transaction): Promise<boolean> {
-    const { values } = this.#options;
-    const bytes = this.#encode(transaction, head);
+    const { values, seal, maxBytes } = this.#options;
+    const bytes = bounded(maxBytes, () => encodeTransaction(transaction, seal));
     try {
       const revision = await values.update(head, bytes, this.#headRevision);
       if (revision === undefined) return await this.#stands(transaction);
@@ -129,7 +144,7 @@ export class CommitLog {
   /** Is it our own that is there? Then it was stored although the answer was lost, or at a first attempt of the bus client. */
   async #stands({ id }: Transaction, failure?: unknown): Promise<boolean> {
     const found = await away(() => this.#options.values.get(head), failure);
-    if (found?.value === undefined || this.#decode<Transaction>(found.value, head).id !== id) return false;
+    if (found?.value === undefined || this.#decode(found.value).id !== id) return false;
     this.#headRevision = found.revision;
     return true;
   }
@@ -141,7 +156,7 @@ export class CommitLog {
       if (this.#version > 0) await this.#restore();
       return;
     }
-    const { version } = this.#decode<Transaction>(entry.value, head);
+    const { version } = this.#decode(entry.value);
     // Older than ours: the values were lost, and another replica that knew less has stored what it knew.
     if (version <= this.#version && entry.revision !== this.#headRevision) await this.#load();
     else await this.#hear(entry);
@@ -150,7 +165,7 @@ export class CommitLog {
   /** Takes over a head that may be ours, or an old one. */
   async #hear(entry: KeyValueEntry): Promise<void> {
     if (entry.revision === this.#headRevision || entry.value === undefined) return;
-    const transaction = this.#decode<Transaction>(entry.value, head);
+    const transaction = this.#decode(entry.value);
     if (transaction.version <= this.#version) return;
     if (transaction.version > this.#version + 1) return this.#load();
     this.#headRevision = entry.revision;
@@ -158,123 +173,92 @@ export class CommitLog {
   }
 
   #apply(transaction: Transaction): void {
-    for (const config of transaction.puts) this.#table.put(config);
-    for (const key of transaction.deletes) this.#table.delete(key);
-    this.#version = transaction.version;
+    const { puts, deletes, closed, version } = transaction;
+    for (const config of puts) this.#table.put(config);
+    for (const key of deletes) this.#table.delete(key);
+    for (const key of [...puts.map((config) => config.key), ...deletes]) this.#closed.delete(configKeyText(key));
+    for (const one of closed) this.#closed.set(configKeyText(one.key), one);
+    this.#version = version;
     this.#unwritten = transaction;
     for (const listener of this.#listeners) listener(transaction);
   }
 
-  /** The values were lost with their server: what we hold is all there is of them. */
+  /** The values were lost with their server: what we hold is all there is of them, unless another replica held more. */
   async #restore(): Promise<void> {
+    const entries = await away(() => this.#options.values.entries());
+    if (this.#objects.read(entries).length > 0) return this.#load();
     this.#options.log.warn("the stored objects were lost, they are stored again", { version: this.#version });
-    this.#revisions.clear();
+    this.#objects.forget();
     this.#headRevision = 0;
-    const puts = allOf(this.#table);
-    this.#unwritten = { version: this.#version, id: randomUUID(), timeMs: this.#options.nowMs(), puts, deletes: [] };
+    const all = { puts: allOf(this.#table), deletes: [], closed: [...this.#closed.values()] };
+    this.#unwritten = { version: this.#version, id: randomUUID(), timeMs: this.#options.nowMs(), ...all };
     await this.#writeOut();
   }
 
-  /** Gives the objects of the last transaction values of their own; one that is newer there is left. @throws StoreError STORE_AWAY */
+  /** Gives the objects of the last transaction values of their own. @throws StoreError STORE_AWAY */
   async #writeOut(): Promise<void> {
     const transaction = this.#unwritten;
     if (transaction === undefined) return;
-    const { version, puts, deletes } = transaction;
-    await Promise.all([
-      ...puts.map((config) => this.#writeObject({ version, key: config.key, config })),
-      ...deletes.map((key) => this.#writeObject({ version, key })),
-    ]);
+    const { version, puts, deletes, closed } = transaction;
+    const objects: readonly StoredObject[] = [
+      ...puts.map((config) => ({ version, key: config.key, config })),
+      ...deletes.map((key) => ({ version, key })),
+      ...closed.map((one) => ({ version, key: one.key, closed: one })),
+    ];
+    await Promise.all(objects.map((object) => this.#objects.write(object)));
     this.#unwritten = undefined;
-  }
-
-  async #writeObject(object: StoredObject): Promise<void> {
-    const { values } = this.#options;
-    const place = `${objectPrefix}${configKeyText(object.key)}`;
-    const bytes = this.#encode(object, place);
-    for (;;) {
-      const revision = await away(() => values.update(place, bytes, this.#revisions.get(place) ?? 0));
-      if (revision !== undefined) {
-        this.#revisions.set(place, revision);
-        return;
-      }
-      const found = await away(() => values.get(place));
-      this.#revisions.set(place, found?.revision ?? 0);
-      if (found?.value !== undefined && this.#decode<StoredObject>(found.value, place).version >= object.version)
-        return;
-    }
   }
 
   /** Everything, as of the head; what differs from what was known is told as one transaction. */
   async #load(): Promise<void> {
     const { values } = this.#options;
-    for (;;) {
+    for (let attempt = 1; ; attempt++) {
       const entries = await away(() => values.entries());
       const last = entries.find(({ key }) => key === head);
-      const transaction = last?.value === undefined ? undefined : this.#decode<Transaction>(last.value, head);
-      const stored = entries.filter(({ key }) => key.startsWith(objectPrefix));
-      const objects = stored.flatMap(({ key, value }) =>
-        value === undefined ? [] : this.#decode<StoredObject>(value, key),
-      );
-      const version = transaction?.version ?? Math.max(0, ...objects.map((object) => object.version));
-      // Written while we read: the head that belongs to it comes with the next reading.
-      if (objects.some((object) => object.version > version)) continue;
-      for (const { key, revision } of stored) this.#revisions.set(key, revision);
+      const transaction = last?.value === undefined ? undefined : this.#decode(last.value);
+      const objects = this.#objects.read(entries);
+      const newest = Math.max(transaction?.version ?? 0, ...objects.map((object) => object.version));
+      // Written while we read: the head that belongs to it comes with the next reading. It never comes after a loss of the values.
+      if (newest > (transaction?.version ?? newest) && attempt < maxReadings) {
+        await delay(readingMs);
+        continue;
+      }
       this.#headRevision = last?.revision ?? 0;
-      this.#takeOver(objects, transaction, version);
+      this.#takeOver(objects, transaction, newest);
       return;
     }
   }
 
   #takeOver(objects: readonly StoredObject[], transaction: Transaction | undefined, version: number): void {
-    const table = new ConfigTable();
-    for (const { config } of objects) if (config !== undefined) table.put(config);
-    for (const config of transaction?.puts ?? []) table.put(config);
-    for (const key of transaction?.deletes ?? []) table.delete(key);
     const before = this.#table;
-    this.#table = table;
+    this.#table = new ConfigTable();
+    this.#closed.clear();
+    for (const { config, closed } of objects) {
+      if (config !== undefined) this.#table.put(config);
+      if (closed !== undefined) this.#closed.set(configKeyText(closed.key), closed);
+    }
+    const { puts = [], deletes = [], closed = [], id = "", timeMs = 0 } = transaction ?? {};
+    for (const config of puts) this.#table.put(config);
+    for (const key of deletes) this.#table.delete(key);
+    for (const one of closed) this.#closed.set(configKeyText(one.key), one);
     this.#version = version;
     this.#unwritten = transaction;
-    const puts = allOf(table).filter((config) => !equalJson(config, before.get(config.key)));
-    const deletes = allOf(before).flatMap(({ key }) => (table.has(key) ? [] : [key]));
-    if (puts.length + deletes.length === 0) return;
-    const joined = { version, id: transaction?.id ?? "", timeMs: transaction?.timeMs ?? 0, puts, deletes };
-    for (const listener of this.#listeners) listener(joined);
+    const changed = allOf(this.#table).filter((config) => !equalJson(config, before.get(config.key)));
+    const gone = allOf(before).flatMap(({ key }) => (this.#table.has(key) ? [] : [key]));
+    if (changed.length + gone.length === 0) return;
+    for (const listener of this.#listeners) listener({ version, id, timeMs, puts: changed, deletes: gone, closed: [] });
   }
 
-  #encode(value: Transaction | StoredObject, place: string): Uint8Array {
-    const { seal, maxBytes } = this.#options;
+  /** Without the head nothing can be told of what is true. @throws StoreError STORE_AWAY */
+  #decode(bytes: Uint8Array): Transaction {
     try {
-      const bytes = encodeValue(value, place, seal);
-      if (bytes.length <= maxBytes) return bytes;
-      const reason = `what is written at once has ${bytes.length} bytes packed, the bus takes ${maxBytes}`;
-      throw new StoreError("STORE_TOO_LARGE", undefined, reason);
+      return decodeTransaction(bytes, this.#options.seal);
     } catch (cause) {
-      if (!(cause instanceof RangeError)) throw cause;
-      throw new StoreError("STORE_INVALID", undefined, cause.message, { cause });
-    }
-  }
-
-  #decode<T extends Transaction | StoredObject>(bytes: Uint8Array, place: string): T {
-    try {
-      return decodeValue<T>(bytes, place, this.#options.seal);
-    } catch (cause) {
-      const reason = `${place} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`;
-      throw new StoreError("STORE_AWAY", undefined, reason, { cause });
+      throw new StoreError("STORE_AWAY", undefined, `the head is damaged: ${reasonOf(cause)}`, { cause });
     }
   }
 }
 
 function allOf(table: ConfigTable): readonly Config[] {
   return table.kinds().flatMap((kind) => [...table.of(kind)]);
-}
-
-/** Failures of the bus are no answer. */
-async function away<T>(ask: () => Promise<T>, before?: unknown): Promise<T> {
-  try {
-    return await ask();
-  } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    const doubt = before === undefined ? "" : "; whether it is stored is not known";
-    throw new StoreError("STORE_AWAY", undefined, `the bus does not answer: ${reason}${doubt}`, { cause });
-  }
 }

@@ -1,6 +1,7 @@
 /** On the embedded bus; durable-store.integration.test.ts has a real one. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { zstdDecompressSync } from "node:zlib";
 import { type Bus, connectBus, createSeal, type KeyValue } from "@flotilla/bus";
 import { type Config, configKeyText } from "@flotilla/model";
 import { noopLogger } from "@flotilla/runtime";
@@ -67,11 +68,7 @@ describe("transactions", () => {
   it("of a writer that ended before their objects were written are whole for the next", () =>
     withBus(async (bus) => {
       const values = await bus.keyValue("config");
-      const dying = await open({
-        ...values,
-        update: (key, value, revision) =>
-          key === "head" ? values.update(key, value, revision) : new Promise(() => undefined),
-      });
+      const dying = await open(headOnly(values));
       void dying.transact((draft) => {
         draft.create(aSidecar("shop", "a"));
         draft.create(aSidecar("shop", "b"));
@@ -165,9 +162,51 @@ describe("bounds of the durable store", () => {
       const secret = aConfig("Secret", "shop", "tls", { data: { key: "a2VlcA==" } });
       await assert.rejects((await open(values)).store.create(secret), { code: "STORE_INVALID" });
       const durable = await open(values, { seal: createSeal("a key") });
-      await durable.store.create(secret);
-      for (const { value } of await values.entries()) assert.equal(value?.[0], 1);
-      assert.deepEqual(keys((await open(values, { seal: createSeal("a key") })).all()), ["Secret/shop/tls"]);
-      await assert.rejects(open(values), { code: "STORE_AWAY", message: /no seal key/ });
+      await durable.transact((draft) => [draft.create(secret), draft.create(aSidecar("shop", "a"))]);
+      for (const { value } of await values.entries())
+        assert.equal(zstdDecompressSync(value ?? "").includes("a2VlcA=="), false);
+      const all = ["Secret/shop/tls", "Sidecar/shop/a"];
+      assert.deepEqual(keys((await open(values, { seal: createSeal("a key") })).all()), all);
+      for (const seal of [undefined, createSeal("another key")]) {
+        const other = await open(values, { seal });
+        assert.deepEqual(keys(other.all()), ["Sidecar/shop/a"]);
+        assert.deepEqual(other.problems(), [{ object: "Secret/shop/tls", reason: "is sealed with another key" }]);
+        await other.store.patch(aSidecar("shop", "a").key, (current) => ({
+          ...current,
+          labels: { seen: seal === undefined ? "none" : "another" },
+        }));
+      }
+      assert.deepEqual(keys((await open(values, { seal: createSeal("a key") })).all()), all);
+    }));
+
+  it("Secrets of a writer that ended too early are handed on by those who cannot read them", () =>
+    withBus(async (bus) => {
+      const values = await bus.keyValue("config");
+      const seal = createSeal("a key");
+      const dying = await open(headOnly(values), { seal });
+      void dying.store.create(aConfig("Secret", "shop", "tls", { data: {} }));
+      while ((await values.get("head")) === undefined) await new Promise(setImmediate);
+      await (await open(values)).store.create(aSidecar("shop", "a"));
+      assert.deepEqual(keys((await open(values, { seal })).all()), ["Secret/shop/tls", "Sidecar/shop/a"]);
+    }));
+
+  it("one value that is damaged is told and passed over", () =>
+    withBus(async (bus) => {
+      const values = await bus.keyValue("config");
+      const durable = await open(values);
+      for (const name of ["a", "b"]) await durable.store.create(aSidecar("shop", name));
+      await values.put("object/Sidecar/shop/a", Buffer.from("no object"));
+      const next = await open(values);
+      assert.deepEqual(keys(next.all()), ["Sidecar/shop/b"]);
+      assert.match(next.problems()[0]?.reason ?? "", /^is damaged/);
+      await next.store.create(aSidecar("shop", "a"));
+      assert.deepEqual([keys(next.all()).length, next.problems(), (await open(values)).problems()], [2, [], []]);
     }));
 });
+
+/** Of a writer that ends before it writes the objects. */
+function headOnly(values: KeyValue): KeyValue {
+  const update: KeyValue["update"] = (key, value, revision) =>
+    key === "head" ? values.update(key, value, revision) : new Promise(() => undefined);
+  return { ...values, update };
+}

@@ -17,6 +17,8 @@ export interface DurableStore {
   /** Of the last transaction: the resourceVersion of a list. */
   readonly version: number;
   all(): readonly Config[];
+  /** What is stored and cannot be read here. */
+  problems(): readonly { readonly object: string; readonly reason: string }[];
   /**
    * All that `write` does becomes true at once, or nothing of it; it must do nothing else, for it may be called again. A dry run
    * ends before that. @throws StoreError; whatever `write` throws
@@ -72,6 +74,7 @@ export async function openDurableStore(options: DurableStoreOptions): Promise<Du
       return log.version;
     },
     all: () => log.table.kinds().flatMap((kind) => [...log.table.of(kind)]),
+    problems: () => log.problems(),
     transact,
     onCommit: (listener) => log.onCommit(listener),
     follow: (stop) => log.follow(stop),

@@ -1,7 +1,7 @@
 /** What is written to the durable store at once, and how that and each object rest in the bus's shared values. */
 import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
-import type { Seal } from "@flotilla/bus";
-import type { Config, ConfigKey } from "@flotilla/model";
+import { BusError, type Seal } from "@flotilla/bus";
+import { type Config, type ConfigKey, configKeyText } from "@flotilla/model";
 
 export interface Transaction {
   /** Counts the transactions of the store; the resourceVersion of what it writes. */
@@ -11,40 +11,81 @@ export interface Transaction {
   readonly timeMs: number;
   readonly puts: readonly Config[];
   readonly deletes: readonly ConfigKey[];
+  /** Put too, but sealed with a key that is not ours: handed on, not looked at. */
+  readonly closed: readonly Sealed[];
 }
 
-/** One object as it rests; absent: deleted by that version. */
+/** One object as it rests; with neither, it was deleted by that version. */
 export interface StoredObject {
   readonly version: number;
   readonly key: ConfigKey;
   readonly config?: Config;
+  readonly closed?: Sealed;
 }
 
-/** First byte of a value: whether the rest is sealed. */
-const [open, sealed] = [0, 1];
+/** A Secret: its content opens with the seal key, at its own key only. */
+export interface Sealed {
+  readonly key: ConfigKey;
+  /** In base64. */
+  readonly sealed: string;
+}
 
-/** `place`: the key that the value rests under. @throws RangeError when it is secret and there is no seal */
-export function encodeValue(value: Transaction | StoredObject, place: string, seal: Seal | undefined): Uint8Array {
-  const level = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
-  const packed = zstdCompressSync(JSON.stringify(value), level);
-  if (!isSecret(value)) return Buffer.concat([Buffer.of(open), packed]);
+type Resting = Config | Sealed;
+
+/** @throws RangeError when there is a Secret and no seal */
+export function encodeTransaction({ puts, closed, ...rest }: Transaction, seal: Seal | undefined): Uint8Array {
+  return pack({ ...rest, puts: [...puts.map((config) => rests(config, seal)), ...closed] });
+}
+
+/** @throws Error when the bytes are no transaction */
+export function decodeTransaction(bytes: Uint8Array, seal: Seal | undefined): Transaction {
+  const { puts, ...rest } = unpack<Omit<Transaction, "puts" | "closed"> & { readonly puts: readonly Resting[] }>(bytes);
+  const opened = puts.map((one) => open(one, seal));
+  const closed = opened.filter(isSealed);
+  return { ...rest, puts: opened.filter((one) => !isSealed(one)) as readonly Config[], closed };
+}
+
+/** @throws RangeError when it is a Secret and there is no seal */
+export function encodeObject({ version, key, config, closed }: StoredObject, seal: Seal | undefined): Uint8Array {
+  const value = closed ?? (config && rests(config, seal));
+  return pack({ version, key, ...(value && { value }) });
+}
+
+/** @throws Error when the bytes are no object */
+export function decodeObject(bytes: Uint8Array, seal: Seal | undefined): StoredObject {
+  const { version, key, value } = unpack<Pick<StoredObject, "version" | "key"> & { readonly value?: Resting }>(bytes);
+  if (value === undefined) return { version, key };
+  const opened = open(value, seal);
+  return isSealed(opened) ? { version, key, closed: opened } : { version, key, config: opened };
+}
+
+function rests(config: Config, seal: Seal | undefined): Resting {
+  const { key } = config;
+  if (key.kind !== "Secret") return config;
   if (seal === undefined) throw new RangeError("Secrets are not stored without a seal key");
-  return Buffer.concat([Buffer.of(sealed), seal.seal(packed, place)]);
+  const sealed = seal.seal(Buffer.from(JSON.stringify(config)), configKeyText(key));
+  return { key, sealed: Buffer.from(sealed).toString("base64") };
 }
 
-/** @throws BusError BUS_SEALED; RangeError, SyntaxError or Error when the bytes are no value */
-export function decodeValue<T extends Transaction | StoredObject>(
-  bytes: Uint8Array,
-  place: string,
-  seal: Seal | undefined,
-): T {
-  const rest = bytes.subarray(1);
-  if (bytes[0] === sealed && seal === undefined) throw new RangeError(`${place} is sealed and there is no seal key`);
-  const packed = bytes[0] === sealed && seal !== undefined ? seal.open(rest, place) : rest;
-  return JSON.parse(zstdDecompressSync(packed).toString()) as T;
+function open(value: Resting, seal: Seal | undefined): Resting {
+  if (!isSealed(value) || seal === undefined) return value;
+  try {
+    const plain = seal.open(Buffer.from(value.sealed, "base64"), configKeyText(value.key));
+    return JSON.parse(Buffer.from(plain).toString()) as Config;
+  } catch (error) {
+    if (!(error instanceof BusError)) throw error;
+    return value;
+  }
 }
 
-function isSecret(value: Transaction | StoredObject): boolean {
-  const keys = "puts" in value ? value.puts.map(({ key }) => key) : [value.key];
-  return keys.some(({ kind }) => kind === "Secret");
+function isSealed(value: Resting): value is Sealed {
+  return "sealed" in value;
+}
+
+function pack(value: unknown): Uint8Array {
+  return zstdCompressSync(JSON.stringify(value), { params: { [constants.ZSTD_c_compressionLevel]: 1 } });
+}
+
+function unpack<T>(bytes: Uint8Array): T {
+  return JSON.parse(zstdDecompressSync(bytes).toString()) as T;
 }

@@ -1,0 +1,76 @@
+/** The values of single objects, each written only over an older one. What cannot be read is left as it is, and told. */
+import type { KeyValue, KeyValueEntry, Seal } from "@flotilla/bus";
+import { configKeyText } from "@flotilla/model";
+import { away, bounded, reasonOf } from "./bus-failures.ts";
+import { decodeObject, encodeObject, type StoredObject } from "./transaction.ts";
+
+export interface ObjectValuesOptions {
+  readonly values: KeyValue;
+  readonly seal: Seal | undefined;
+  readonly maxBytes: number;
+}
+
+const prefix = "object/";
+
+export class ObjectValues {
+  readonly #options: ObjectValuesOptions;
+  /** As far as known here. */
+  readonly #revisions = new Map<string, number>();
+  readonly #unreadable = new Map<string, string>();
+
+  constructor(options: ObjectValuesOptions) {
+    this.#options = options;
+  }
+
+  /** Why, by `Kind/namespace/name`. */
+  get unreadable(): ReadonlyMap<string, string> {
+    return this.#unreadable;
+  }
+
+  /** Of all values there are, those that are objects. */
+  read(entries: readonly KeyValueEntry[]): readonly StoredObject[] {
+    this.#unreadable.clear();
+    return entries.flatMap(({ key, value, revision }) => {
+      if (!key.startsWith(prefix) || value === undefined) return [];
+      this.#revisions.set(key, revision);
+      try {
+        return decodeObject(value, this.#options.seal);
+      } catch (error) {
+        this.#unreadable.set(key.slice(prefix.length), reasonOf(error));
+        return [];
+      }
+    });
+  }
+
+  /** They were lost. */
+  forget(): void {
+    this.#revisions.clear();
+  }
+
+  /** Leaves one that is newer. @throws StoreError STORE_AWAY */
+  async write(object: StoredObject): Promise<void> {
+    const { values, seal, maxBytes } = this.#options;
+    const place = `${prefix}${configKeyText(object.key)}`;
+    const bytes = bounded(maxBytes, () => encodeObject(object, seal));
+    for (;;) {
+      const revision = await away(() => values.update(place, bytes, this.#revisions.get(place) ?? 0));
+      if (revision !== undefined) {
+        this.#revisions.set(place, revision);
+        this.#unreadable.delete(place.slice(prefix.length));
+        return;
+      }
+      const found = await away(() => values.get(place));
+      this.#revisions.set(place, found?.revision ?? 0);
+      if (found?.value !== undefined && this.#versionOf(found.value) >= object.version) return;
+    }
+  }
+
+  /** One that cannot be read is older than any. */
+  #versionOf(value: Uint8Array): number {
+    try {
+      return decodeObject(value, this.#options.seal).version;
+    } catch {
+      return 0;
+    }
+  }
+}

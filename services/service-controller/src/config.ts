@@ -50,6 +50,12 @@ export const settings = {
     default: undefined,
     sentence: "Directory with Services, EndpointSlices, Pods, Nodes and Namespaces; followed while running.",
   }),
+  registryFile: text({
+    env: "REGISTRY_FILE",
+    default: undefined,
+    sentence:
+      "A YAML file with services and endpoints of their own, followed while running; see docs/registry-file.md.",
+  }),
   clusterId: text({
     env: "CLUSTER_ID",
     default: defaultRegistrySettings.clusterId,

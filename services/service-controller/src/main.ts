@@ -43,6 +43,7 @@ import type { InputSource } from "./watch/input-source.ts";
 import { type KubernetesSource, kubernetesSource } from "./watch/kubernetes-source.ts";
 import { machineSource } from "./watch/machine-source.ts";
 import { publishedAddresses } from "./watch/published-addresses.ts";
+import { registryFile } from "./watch/registry-file.ts";
 
 const name = "service-controller";
 const reportEveryMs = 2_000;
@@ -107,6 +108,7 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
   const audited = [...kube, ...(await consul(config, log, report))].map((source) => auditedSource(source, audit));
   const sources: readonly InputSource[] = [
     ...(config.configDir === undefined ? [] : [objectDirectory({ path: config.configDir, onProblems: report })]),
+    ...(config.registryFile === undefined ? [] : [registryFile({ path: config.registryFile, onProblems: report })]),
     ...audited,
     ...(config.autoRegistration ? [machineSource({ bus, graceMs: config.machineGraceMs, log, nowMs: Date.now })] : []),
     events,

@@ -2,6 +2,7 @@
 import type { Config, ConfigKey, KubeObject, Labels } from "@flotilla/model";
 import type { ConsulServiceKey } from "../consul.ts";
 import { networkLabel } from "../convert/labels.ts";
+import type { FileKey } from "../file/file-service.ts";
 import type { KubeEndpointSlice, KubePod, ServiceEntrySpec } from "../kube.ts";
 import { addressesOf, namespaceOf, type ObjectName, type Objects, serviceOfSlice } from "./objects.ts";
 
@@ -15,6 +16,8 @@ export class Dirty {
   readonly hosts = new Set<string>();
   /** Services of Consul by their text. */
   readonly consul = new Map<string, ConsulServiceKey>();
+  /** Services of the registry file by their text. */
+  readonly files = new Map<string, FileKey>();
   /** Something that every endpoint depends on, such as the trust domain. */
   everything = false;
 

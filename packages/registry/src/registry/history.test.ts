@@ -90,7 +90,7 @@ function remember(world: Map<string, RegistryInput>, input: RegistryInput): void
         ? input.key.kind
         : "";
   const name = metadata?.name ?? ("key" in input && "name" in input.key ? input.key.name : "");
-  if (input.op === "delete") world.delete(`${kind}/${name}`);
+  if ("op" in input && input.op === "delete") world.delete(`${kind}/${name}`);
   else world.set(`${kind}/${name}`, input);
 }
 

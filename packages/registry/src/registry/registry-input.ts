@@ -1,6 +1,7 @@
 /** What the registry is fed with. */
 import { apiGroup, type ConfigChange, type ConfigKey, type KubeObject } from "@flotilla/model";
 import type { ConsulChange } from "../consul.ts";
+import type { FileChange } from "../file/file-service.ts";
 import type { MachineChange } from "./machine-side.ts";
 
 /** A Kubernetes object came, changed or went; of the settings' own cluster when no other is named. */
@@ -16,7 +17,7 @@ export interface ClusterChange {
 }
 
 /** Of configuration, ServiceEntry, XBackend, WorkloadEntry, ServiceImport, MeshConfig and MeshNetworks are read; other kinds are passed over. */
-export type RegistryInput = ObjectChange | ClusterChange | ConfigChange | ConsulChange | MachineChange;
+export type RegistryInput = ObjectChange | ClusterChange | ConfigChange | ConsulChange | FileChange | MachineChange;
 
 /** Kinds of Kubernetes objects that services and endpoints are made from, by API group. */
 export const registryKinds: Readonly<Record<string, string>> = {

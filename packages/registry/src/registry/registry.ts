@@ -12,6 +12,7 @@ import { type MeshNetworksSpec, networkLookup } from "../convert/network.ts";
 import type { EndpointContext } from "../convert/pod.ts";
 import { mergedWorkloadEntry } from "../convert/workload-entry.ts";
 import { DiscoveryFilter } from "../discovery/discovery-filter.ts";
+import { FileSide } from "../file/file-side.ts";
 import type { KubeEndpointSlice, KubeNode, KubePod, KubeService } from "../kube.ts";
 import { withoutNulls } from "../kube-check.ts";
 import type { RegistrySettings } from "../settings.ts";
@@ -39,6 +40,7 @@ export class Registry {
   readonly #kubernetes: KubernetesSide;
   readonly #external: ExternalSide;
   readonly #consul: ConsulSide;
+  readonly #file: FileSide;
   readonly #machines: MachineSide;
   readonly #shard: string;
   readonly #discovery = new DiscoveryFilter();
@@ -54,6 +56,7 @@ export class Registry {
     this.#kubernetes = new KubernetesSide(this.#objects, settings);
     this.#external = new ExternalSide(this.#objects, settings, role);
     this.#consul = new ConsulSide(settings);
+    this.#file = new FileSide(settings.clusterId);
     this.#machines = new MachineSide(settings);
   }
 
@@ -69,6 +72,7 @@ export class Registry {
       else if (input.type === "cluster") continue;
       else if (input.type === "machine") this.#applyMachines(this.#machines.applyMachine(input), dirty);
       else if (input.type === "consul") this.#consul.apply(input, dirty);
+      else if (input.type === "file") for (const [text, key] of this.#file.apply(input)) dirty.files.set(text, key);
       else if (input.op === "delete") this.#applyObject(input.key, undefined, dirty);
       else if (isRegistryObject(input.object))
         this.#applyObject(objectKey(input.object), withoutNulls(input.object), dirty);
@@ -76,6 +80,7 @@ export class Registry {
     if (dirty.everything) {
       dirty.all(this.#objects);
       this.#consul.all(dirty);
+      for (const [text, key] of this.#file.all()) dirty.files.set(text, key);
     }
     return this.#recompute(dirty);
   }
@@ -95,6 +100,7 @@ export class Registry {
       ...this.#discovery.problems(),
       ...findProblems(this.#objects, this.#published.services()),
       ...this.#consul.problems(),
+      ...this.#file.problems(),
       ...this.#machines.problems(),
     ];
   }
@@ -242,6 +248,11 @@ export class Registry {
     for (const host of dirty.hosts) {
       const [namespace = "", hostname = ""] = host.split("|");
       publish(this.#external.shard, namespace, hostname, this.#external.endpoints(namespace, hostname, context));
+    }
+    for (const [text, key] of dirty.files) {
+      const { key: own, service, endpoints } = this.#file.value(text, key, context);
+      changes.push(this.#published.service(own, service));
+      publish(own.shard, own.namespace, own.hostname, endpoints);
     }
     for (const [text, key] of dirty.consul) {
       for (const { key: own, service, endpoints } of this.#consul.values(text, key, context)) {

@@ -1,0 +1,76 @@
+/** A service of a registry file: the short form of what a ServiceEntry with endpoints says. */
+import type { Config, Endpoint, EndpointHealth, Service } from "@flotilla/model";
+import type { EndpointContext } from "../convert/pod.ts";
+import { convertServiceEntry } from "../convert/service-entry.ts";
+import { serviceEntryEndpoints } from "../convert/service-entry-endpoints.ts";
+import type { ServiceEntryPort, ServiceEntrySpec, WorkloadEntrySpec } from "../kube.ts";
+
+export interface FileService {
+  readonly host: string;
+  readonly namespace?: string;
+  readonly addresses?: readonly string[];
+  readonly ports: readonly ServiceEntryPort[];
+  readonly location?: "mesh" | "external";
+  readonly resolution?: "static" | "dns" | "none";
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly exportTo?: readonly string[];
+  readonly endpoints?: readonly (WorkloadEntrySpec & { readonly health?: EndpointHealth })[];
+}
+
+export interface FileKey {
+  readonly namespace: string;
+  readonly host: string;
+}
+
+/** The whole content of the file, as it was read. */
+export interface FileChange {
+  readonly type: "file";
+  readonly services: readonly unknown[];
+}
+
+export function fileKey({ host, namespace = "default" }: FileService): FileKey {
+  return { namespace, host };
+}
+
+export function fileOrigin({ namespace, host }: FileKey): string {
+  return `File/${namespace}/${host}`;
+}
+
+/** Undefined when nothing can be routed to it. */
+export function convertFileService(file: FileService): Service | undefined {
+  const [service] = convertServiceEntry(entryOf(file), { canonicalExternalServices: false, statusAddresses: false });
+  return service && { ...service, registry: "File", definedBy: fileOrigin(fileKey(file)) };
+}
+
+export function fileEndpoints(file: FileService, context: EndpointContext): readonly Endpoint[] {
+  const { endpoints = [], ports } = file;
+  const definedBy = fileOrigin(fileKey(file));
+  return serviceEntryEndpoints(entryOf(file), file.host, context).map((endpoint, index) => ({
+    ...endpoint,
+    definedBy,
+    // One for each port of each endpoint, in the order of both.
+    health: endpoints[Math.floor(index / ports.length)]?.health ?? endpoint.health,
+  }));
+}
+
+function entryOf(file: FileService): Config<ServiceEntrySpec> {
+  const { host, addresses = [], ports, location, resolution = "static", labels = {}, exportTo, endpoints } = file;
+  const { namespace } = fileKey(file);
+  return {
+    key: { kind: "ServiceEntry", namespace, name: host },
+    labels,
+    annotations: {},
+    creationTimeMs: 0,
+    spec: {
+      hosts: [host],
+      addresses,
+      ports,
+      location: location === "external" ? "MESH_EXTERNAL" : "MESH_INTERNAL",
+      resolution: resolutions[resolution],
+      ...(exportTo === undefined ? {} : { exportTo }),
+      ...(endpoints === undefined ? {} : { endpoints }),
+    },
+  };
+}
+
+const resolutions = { static: "STATIC", dns: "DNS", none: "NONE" } as const;

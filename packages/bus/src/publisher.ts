@@ -51,6 +51,8 @@ export interface Publisher {
    * those who follow to compare. Resolves to the number of differences; before the whole state was told nothing is done.
    */
   attest(): Promise<number>;
+  /** Somebody else may have published meanwhile: what the stream holds is read again before more is said. */
+  retire(): Promise<void>;
 }
 
 const dayMs = 86_400_000;
@@ -96,6 +98,13 @@ class KeyedPublisher implements Publisher {
 
   attest(): Promise<number> {
     return this.#inTurn(() => this.#attest());
+  }
+
+  retire(): Promise<void> {
+    return this.#inTurn(async () => {
+      this.#held.clear();
+      this.#state = "unread";
+    });
   }
 
   /** One after the other: what is compared with is what was sent before. */

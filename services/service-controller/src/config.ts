@@ -56,6 +56,11 @@ export const settings = {
     sentence:
       "A YAML file with services and endpoints of their own, followed while running; see docs/registry-file.md.",
   }),
+  podName: text({
+    env: "POD_NAME",
+    default: undefined,
+    sentence: "Name of this replica among those of which one publishes; made up when not set.",
+  }),
   clusterId: text({
     env: "CLUSTER_ID",
     default: defaultRegistrySettings.clusterId,

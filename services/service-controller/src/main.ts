@@ -32,8 +32,9 @@ import {
   listProblems,
   servicesPage,
 } from "./debug/registry-pages.ts";
-import { declareMetrics, type RegistryMetrics } from "./metrics.ts";
-import { publishChanges } from "./publish/publish-changes.ts";
+import { declareDutyGauge, declareMetrics, type RegistryMetrics } from "./metrics.ts";
+import { isUnread, publishChanges } from "./publish/publish-changes.ts";
+import { PublishingDuty } from "./publish/publishing-duty.ts";
 import { entryWriter, writeEntries } from "./register/show-machines.ts";
 import { runRegistry } from "./registry/run-registry.ts";
 import { configEvents } from "./watch/config-events.ts";
@@ -77,6 +78,14 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
 
   const registry = new ClusterRegistries(config);
   for (const service of await publishedAddresses({ bus, log }, stop)) registry.remember(service);
+  const publisher = createPublisher({ bus, publisher: name, seal: undefined, log, nowMs: Date.now });
+  const onRepaired = (count: number) => metrics.publishedAgain.add(count);
+  const attesting = { publisher, everyMs: config.digestIntervalMs, log, nowMs: Date.now, onRepaired };
+  const duty = new PublishingDuty({
+    ...{ bus, publisher, holder: config.podName, log },
+    whilePublishing: (until) => attestEvery(attesting, until),
+  });
+  declareDutyGauge(pages, () => duty.isOurs);
   const known = new ProblemLog();
   const reporting = () => (writer === undefined ? sources : [...sources, writer]);
   const report = () => {
@@ -128,22 +137,17 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
   // What is wrong with objects in force is found by looking at all of them: too much for each change.
   const timer = setInterval(report, reportEveryMs);
   opened.defer(() => clearInterval(timer));
-  const publisher = createPublisher({ bus, publisher: name, seal: undefined, log, nowMs: Date.now });
-  const ready = Promise.withResolvers<void>();
-  const onReady = () => {
-    health.markReady();
-    ready.resolve();
-  };
-  const options = { publisher, metrics, log, nowMs: Date.now, onReady };
-  const onRepaired = (count: number) => metrics.publishedAgain.add(count);
-  const attesting = { publisher, everyMs: config.digestIntervalMs, log, nowMs: Date.now, onRepaired };
+  const onSnapshot = (unread: readonly string[]) =>
+    duty.know(() => [registry.state(), { keep: (key) => isUnread(key, unread) }]);
+  void duty.settled.then(() => health.markReady());
+  const options = { publisher: duty, metrics, log, nowMs: Date.now, onSnapshot };
   await Promise.all([
+    duty.run(stop),
     publishChanges(runRegistry(registry, sources, stop), options, stop),
-    attestEvery(attesting, stop),
     // Before everything is read, machines would look gone.
     api &&
       writer &&
-      Promise.race([ready.promise, aborted(stop)]).then(() =>
+      Promise.race([duty.settled, aborted(stop)]).then(() =>
         writeEntries({ api, writer, bus, version: manifest.version, namespace: config.systemNamespace, log }, stop),
       ),
   ]);

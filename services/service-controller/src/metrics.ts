@@ -44,3 +44,12 @@ export function declareMetrics(metrics: Metrics): RegistryMetrics {
     clusters: declareClusterCounters(metrics),
   };
 }
+
+/** Looked up when it is read. */
+export function declareDutyGauge(metrics: Metrics, isOurs: () => boolean): void {
+  metrics.gauge({
+    name: "flotilla_registry_publishes",
+    help: "1 in the replica that publishes services and endpoints, 0 in those that wait for their turn.",
+    collect: (gauge) => gauge.set(isOurs() ? 1 : 0),
+  });
+}

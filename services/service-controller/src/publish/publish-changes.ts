@@ -6,7 +6,7 @@ import { type Logger, orAborted } from "@flotilla/runtime";
 import type { RegistryMetrics } from "../metrics.ts";
 import type { RegistryGroup } from "../registry/run-registry.ts";
 
-/** The publisher of `@flotilla/bus`. */
+/** Publishes, or waits for its turn: then 0 are told. */
 export interface ChangePublisher {
   synchronize(state: readonly Change[], occasion?: Occasion & Kept): Promise<number>;
   publish(changes: readonly Change[], occasion?: Occasion): Promise<number>;
@@ -14,37 +14,36 @@ export interface ChangePublisher {
 
 export interface PublishOptions {
   readonly publisher: ChangePublisher;
+  /** Told of each snapshot: what is known from then on. */
+  readonly onSnapshot: (unread: readonly string[]) => Promise<void>;
   readonly metrics: RegistryMetrics;
   readonly log: Logger;
   readonly nowMs: () => number;
-  /** After the snapshot is published. */
-  readonly onReady: () => void;
 }
 
 export async function publishChanges(
   groups: AsyncIterable<RegistryGroup>,
-  { publisher, metrics, log, nowMs, onReady }: PublishOptions,
+  { publisher, metrics, log, nowMs, onSnapshot }: PublishOptions,
   stop: AbortSignal,
 ): Promise<void> {
-  for await (const { changes, eventTimeMs, source, urgent, snapshot, unread } of groups) {
-    const publishing = snapshot
-      ? publisher.synchronize(changes, { eventTimeMs, keep: (key) => isUnread(key, unread) })
-      : publisher.publish(changes, { eventTimeMs, urgent, ...(source !== undefined && { source }) });
-    const published = await orAborted(publishing, stop);
-    count(changes, metrics);
+  for await (const { changes, eventTimeMs, urgent, snapshot, unread } of groups) {
     if (snapshot) {
-      log.info("snapshot published", { values: changes.length, changes: published });
-      onReady();
+      await orAborted(onSnapshot(unread), stop);
+      count(changes, metrics);
+      log.info("everything is known", { values: changes.length });
       continue;
     }
+    const published = await orAborted(publisher.publish(changes, { eventTimeMs, urgent }), stop);
+    if (published === 0) continue;
+    count(changes, metrics);
     if (urgent) metrics.urgent.add(1);
     metrics.publishSeconds.observe((nowMs() - eventTimeMs) / 1000);
-    log.debug("published", { changes: published, urgent, source });
+    log.debug("published", { changes: published, urgent });
   }
 }
 
 /** What a registry that could not be read has published before is the best there is to know. */
-function isUnread(key: Change["key"], unread: readonly string[]): boolean {
+export function isUnread(key: Change["key"], unread: readonly string[]): boolean {
   if (!("shard" in key)) return false;
   const [registry = ""] = key.shard.split("/");
   return unread.includes(key.shard) || unread.includes(`${registry}/*`);

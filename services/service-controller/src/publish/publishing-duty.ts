@@ -1,0 +1,121 @@
+/**
+ * Who publishes: one of several replicas, the others know all the same and say nothing. Who begins compares what the stream holds
+ * with what it knows, and publishes the differences; nothing goes away in between.
+ */
+import { randomUUID } from "node:crypto";
+import { hostname } from "node:os";
+import { type Bus, Lease, type Publisher } from "@flotilla/bus";
+import { Leadership } from "@flotilla/leadership";
+import { aborted, type Logger } from "@flotilla/runtime";
+import type { ChangePublisher } from "./publish-changes.ts";
+
+export interface PublishingDutyOptions {
+  readonly bus: Bus;
+  readonly publisher: Publisher;
+  /** The same after a restart, where the environment has a name. */
+  readonly holder: string | undefined;
+  readonly log: Logger;
+  /** Runs while we publish, after what differed is published. */
+  readonly whilePublishing: (stop: AbortSignal) => Promise<void>;
+}
+
+type Snapshot = Parameters<ChangePublisher["synchronize"]>;
+
+/** After a crash others begin so much later. */
+const leaseMs = 6_000;
+const renewMs = 1_000;
+
+export class PublishingDuty implements ChangePublisher {
+  readonly #options: PublishingDutyOptions;
+  /** All that is known now; undefined before everything was read. */
+  #snapshot: (() => Snapshot) | undefined;
+  readonly #isKnown = Promise.withResolvers<void>();
+  readonly #isSettled = Promise.withResolvers<void>();
+  /** While we publish; fires when somebody else may. */
+  #term: { readonly lost: AbortController } | undefined;
+  #lease: Lease | undefined;
+
+  constructor(options: PublishingDutyOptions) {
+    this.#options = options;
+  }
+
+  get isOurs(): boolean {
+    return this.#term !== undefined;
+  }
+
+  /** What is known is published, or that is somebody else's duty. */
+  get settled(): Promise<void> {
+    return this.#isSettled.promise;
+  }
+
+  /** `snapshot` gives all that is known whenever it is asked. */
+  async know(snapshot: () => Snapshot): Promise<void> {
+    const isFirst = this.#snapshot === undefined;
+    this.#snapshot = snapshot;
+    this.#isKnown.resolve();
+    if (!isFirst && this.#term !== undefined) await this.synchronize(...snapshot());
+  }
+
+  /** Nothing is published, and 0 told, by who only waits for its turn. */
+  async synchronize(...snapshot: Snapshot): Promise<number> {
+    return this.#mayPublish() ? this.#options.publisher.synchronize(...snapshot) : 0;
+  }
+
+  async publish(...changes: Parameters<ChangePublisher["publish"]>): Promise<number> {
+    return this.#mayPublish() ? this.#options.publisher.publish(...changes) : 0;
+  }
+
+  /** Runs until `stop` fires, and lets the next one begin at once then. */
+  async run(stop: AbortSignal): Promise<void> {
+    const { bus, holder = `${hostname()}/${randomUUID()}`, log } = this.#options;
+    await Promise.race([this.#isKnown.promise, aborted(stop)]);
+    if (stop.aborted) return;
+    const values = await bus.keyValue("service-controller", { ttlMs: leaseMs });
+    const nowMs = () => performance.now();
+    const lease = new Lease({ values, key: "publishing", holder, ttlMs: leaseMs, nowMs });
+    this.#lease = lease;
+    const hold = async () => {
+      const isHeld = await lease.hold();
+      if (!isHeld) this.#isSettled.resolve();
+      return isHeld;
+    };
+    const asked = {
+      hold,
+      release: () => lease.release(),
+      get isHeld() {
+        return lease.isHeld;
+      },
+    };
+    const leadership = { lease: asked, duty: "flotilla-services", log, everyMs: renewMs, awayMs: renewMs };
+    await new Leadership(leadership).run((until) => this.#publishUntil(until), stop);
+  }
+
+  async #publishUntil(stop: AbortSignal): Promise<void> {
+    const { publisher, log, whilePublishing } = this.#options;
+    const snapshot = this.#snapshot;
+    if (snapshot === undefined) return;
+    const lost = new AbortController();
+    const ended = AbortSignal.any([stop, lost.signal]);
+    // What comes from here on stands in line behind what is known now.
+    const told = publisher.retire().then(() => undefined);
+    const published = publisher.synchronize(...snapshot());
+    this.#term = { lost };
+    try {
+      await told;
+      log.info("what is known is published", { differences: await published });
+      this.#isSettled.resolve();
+      await whilePublishing(ended);
+      if (lost.signal.aborted && !stop.aborted) throw new Error("the lease ran out before a change was published");
+    } finally {
+      this.#term = undefined;
+    }
+  }
+
+  /** A change that comes when the lease has run out is left to who publishes next, which may be us again. */
+  #mayPublish(): boolean {
+    if (this.#term === undefined) return false;
+    if (this.#lease?.isHeld === true) return true;
+    this.#term.lost.abort();
+    return false;
+  }
+}

@@ -140,6 +140,11 @@ export const settings = {
     default: "443",
     sentence: "Its port; Kubernetes sets it.",
   }),
+  endpointSlices: flag({
+    env: "PILOT_USE_ENDPOINT_SLICE",
+    default: true,
+    sentence: "Endpoints come from EndpointSlices; otherwise from the older Endpoints objects.",
+  }),
   kubeSyncTimeoutMs: duration({
     env: "PILOT_REMOTE_CLUSTER_TIMEOUT",
     default: 30_000,

@@ -167,7 +167,8 @@ function kubernetes(
   const onSyncTimeout = (one: string) => clusters.syncTimeouts.add(1, { cluster: one });
   const allowedOptions = new Set(config.insecureKubeconfigs);
   const told = { ...common, onSecret, onSyncTimeout, allowedOptions, exportedOnly: config.exportedOnly };
-  return [kubernetesSource({ config: cluster, clusterId, systemNamespace, syncTimeoutMs, ...told })];
+  const endpointsObjects = !config.endpointSlices;
+  return [kubernetesSource({ config: cluster, clusterId, systemNamespace, syncTimeoutMs, endpointsObjects, ...told })];
 }
 
 async function consul(config: Settings, log: Logger, onProblems: () => void): Promise<readonly InputSource[]> {

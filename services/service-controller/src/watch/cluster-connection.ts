@@ -17,6 +17,11 @@ const pathOfKind: Readonly<Record<string, string>> = {
   Namespace: "/api/v1/namespaces",
 };
 export const usualKinds: readonly FollowedKind[] = Object.entries(pathOfKind).map(([kind, path]) => ({ kind, path }));
+/** In place of EndpointSlices, for API servers that do not make them of every Endpoints object. */
+const endpoints: FollowedKind = { kind: "Endpoints", path: "/api/v1/endpoints" };
+export const kindsWithEndpoints: readonly FollowedKind[] = usualKinds.map((one) =>
+  one.kind === "EndpointSlice" ? endpoints : one,
+);
 /** Source: Kubernetes' multi-cluster services API. */
 export const serviceExports: FollowedKind = {
   kind: "ServiceExport",

@@ -15,7 +15,7 @@ import type { KubeObject } from "@flotilla/model";
 import type { RegistryInput } from "@flotilla/registry";
 import { type Logger, Wakeup } from "@flotilla/runtime";
 import type { SourceProblem } from "@flotilla/sources";
-import { serviceExports, usualKinds } from "./cluster-connection.ts";
+import { kindsWithEndpoints, serviceExports, usualKinds } from "./cluster-connection.ts";
 import { ClusterFollower } from "./cluster-follower.ts";
 import type { ClusterStatus } from "./cluster-status.ts";
 import type { InputGroup, InputSource, ShardListing } from "./input-source.ts";
@@ -30,6 +30,8 @@ export interface KubernetesSourceOptions {
   readonly allowedOptions?: ReadonlySet<string>;
   /** ServiceExports are read too. */
   readonly exportedOnly?: boolean;
+  /** Endpoints objects are read in place of EndpointSlices. */
+  readonly endpointsObjects?: boolean;
   /** The first group does not wait longer. */
   readonly syncTimeoutMs: number;
   readonly log: Logger;
@@ -133,11 +135,12 @@ class Clusters implements KubernetesSource {
   }
 
   #follow(cluster: string): ClusterFollower {
-    const { log, nowMs, random, open, exportedOnly, onProblems } = this.#options;
+    const { log, nowMs, random, open, exportedOnly, endpointsObjects, onProblems } = this.#options;
+    const kinds = endpointsObjects === true ? kindsWithEndpoints : usualKinds;
     let wasAway = false;
     const follower: ClusterFollower = new ClusterFollower({
       cluster,
-      kinds: exportedOnly === true ? [...usualKinds, serviceExports] : usualKinds,
+      kinds: exportedOnly === true ? [...kinds, serviceExports] : kinds,
       nowMs,
       random,
       ...(open && { open }),

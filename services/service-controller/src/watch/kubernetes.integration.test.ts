@@ -52,7 +52,7 @@ async function change(api: KubeApi, path: string, update: (object: KubeObject) =
   await api.replace(path, update(object));
 }
 
-async function follow(kubeconfig: string) {
+async function follow(kubeconfig: string, endpointsObjects = false) {
   const config = await loadKubeConfig({ KUBECONFIG: kubeconfig });
   assert.ok(config !== undefined);
   const registry = new ClusterRegistries(defaultRegistrySettings);
@@ -61,6 +61,7 @@ async function follow(kubeconfig: string) {
     clusterId: "Kubernetes",
     systemNamespace: "istio-system",
     syncTimeoutMs: 30_000,
+    endpointsObjects,
     log: noopLogger,
     nowMs: Date.now,
     random: Math.random,
@@ -89,6 +90,25 @@ async function follow(kubeconfig: string) {
   return {
     source,
     fewest,
+    select: (discoverySelectors: unknown) => {
+      const key = { kind: "MeshConfig", namespace: "", name: "mesh" };
+      const value = { key, labels: {}, annotations: {}, creationTimeMs: 0, spec: { discoverySelectors } };
+      registry.apply([{ type: "config", op: "put", key, value }]);
+    },
+    haveAddresses: (hostname: string, expected: readonly string[]) =>
+      until(
+        () => {
+          const there = registry
+            .state()
+            .flatMap((one) =>
+              one.type === "endpoints" && one.op === "put" && one.key.hostname === hostname
+                ? one.value.map(({ addresses: [first] }) => first)
+                : [],
+            );
+          return there.join() === expected.join();
+        },
+        { withinMs: 30_000, what: `${hostname} to have ${expected.join() || "none"}` },
+      ),
     are: (...expected: readonly string[]) =>
       until(
         () => {
@@ -131,6 +151,36 @@ function encoded(data: Readonly<Record<string, string>>): Readonly<Record<string
 }
 
 describe("real API servers", { skip: own === undefined && whyNoApiserver }, () => {
+  it("namespaces come into view and leave it as their labels change; Endpoints objects are read where slices are not", async () => {
+    assert.ok(own !== undefined);
+    const { api } = own;
+    const at = "/api/v1/namespaces/view";
+    await api.create("/api/v1/namespaces", { metadata: { name: "view" } });
+    const spec = { ports: [{ name: "http", port: 80 }] };
+    await api.create(`${at}/services`, { metadata: { name: "old", namespace: "view" }, spec });
+    const subsets = (...ips: readonly string[]) => [
+      { addresses: ips.map((ip) => ({ ip })), ports: [{ name: "http", port: 8080 }] },
+    ];
+    await api.create(`${at}/endpoints`, { metadata: { name: "old", namespace: "view" }, subsets: subsets("10.5.0.1") });
+    await using followed = await follow(own.kubeconfig, true);
+    const selectors = [{ matchLabels: { mesh: "on" } }];
+    followed.select(selectors);
+    const label = (mesh: string) =>
+      change(api, at, (object) => ({ ...object, metadata: { ...object.metadata, labels: { mesh } } }));
+    const are = (...addresses: readonly string[]) => followed.haveAddresses("old.view.svc.cluster.local", addresses);
+    await are();
+    await label("on");
+    await are("10.5.0.1");
+    await change(api, `${at}/endpoints/old`, (object) => ({ ...object, subsets: subsets("10.5.0.1", "10.5.0.2") }));
+    await are("10.5.0.1", "10.5.0.2");
+    await label("off");
+    await are();
+    followed.select([]);
+    await are("10.5.0.1", "10.5.0.2");
+    await api.delete(`${at}/endpoints/old`);
+    await are();
+  });
+
   it("give their objects as they change; another cluster comes, rotates its credentials without a dip, and goes", async () => {
     assert.ok(own !== undefined && remote !== undefined);
     await fill(own.api, "10.1.0.1");

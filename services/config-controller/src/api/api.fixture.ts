@@ -59,7 +59,14 @@ export async function openTestApi(keptEvents = 1_000): Promise<TestApi> {
     const { pathname, searchParams } = new URL(target, "https://api");
     const text = typeof body === "string" ? body : body === undefined ? "" : JSON.stringify(body);
     const caller = { metadata: new Map(), remoteAddress: "127.0.0.1:1" };
-    return { method, path: pathname, query: searchParams, contentType, body: new TextEncoder().encode(text), caller };
+    return {
+      method,
+      path: pathname,
+      query: searchParams,
+      contentType,
+      body: async () => new TextEncoder().encode(text),
+      caller,
+    };
   };
   return {
     durable,

@@ -53,8 +53,9 @@ before(async () => {
   const access = createAccess({ authenticator, writers: ["ops/writer"], readers: ["ops/reader"], log: noopLogger });
   server = await serveApi({
     ...{ host: "127.0.0.1", port: 0, setting: "API_PORT", keyPair: root, log: noopLogger },
-    answer: async ({ method, path, caller }): Promise<ApiReply> => {
+    answer: async ({ method, path, caller, body }): Promise<ApiReply> => {
       await access(caller, { write: method !== "GET", secrets: path === "/secrets" });
+      await body();
       if (path === "/busy") throw new ApiError(429, "TooManyRequests", "later");
       if (path === "/broken") throw new RangeError("a fault of ours, with a secret in it");
       if (path !== "/watch") return { status: 200, body: {}, warnings: ['say "so"\r\nx-evil: ü'] };
@@ -153,6 +154,8 @@ describe("answers of the API", () => {
     assert.deepEqual([broken.status, broken.body.message], [500, "internal error"]);
     const large = await call("/", token, { method: "POST", body: "x".repeat(9 * 1024 * 1024) });
     assert.equal(large.status, 413);
+    const stranger = await call("/", "", { method: "POST", body: "x".repeat(9 * 1024 * 1024) });
+    assert.equal(stranger.status, 401, "what a stranger sends is not read");
   });
 
   it("that have no end do end with their reader", async () => {

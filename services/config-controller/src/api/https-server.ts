@@ -12,7 +12,8 @@ export interface ApiRequest {
   readonly query: URLSearchParams;
   /** Without parameters, in lower case. */
   readonly contentType: string;
-  readonly body: Uint8Array;
+  /** Read when it is asked for: strangers are refused before. @throws ApiError 413 */
+  readonly body: () => Promise<Uint8Array>;
   readonly caller: Caller;
 }
 
@@ -35,6 +36,7 @@ export interface ApiServer extends AsyncDisposable {
 }
 
 const maxBodyBytes = 8 * 1024 * 1024;
+const maxConnections = 2_000;
 
 /** @throws RuntimeError PORT_IN_USE, PORT_REFUSED */
 export async function serveApi(options: ApiServerOptions): Promise<ApiServer> {
@@ -50,6 +52,7 @@ export async function serveApi(options: ApiServerOptions): Promise<ApiServer> {
   server.on("tlsClientError", (error, socket) =>
     log.debug("handshake failed", { remoteAddress: socket.remoteAddress, reason: error.message }),
   );
+  server.maxConnections = maxConnections;
   const port = await listen(server, options);
   return {
     port,
@@ -73,7 +76,7 @@ async function respond(
   closing: AbortSignal,
 ): Promise<void> {
   try {
-    const reply = await answer(await readRequest(request));
+    const reply = await answer(parseRequest(request));
     if ("lines" in reply) return await sendLines(response, reply.lines, closing);
     for (const warning of reply.warnings ?? []) response.appendHeader("warning", `299 - ${quoted(warning)}`);
     sendJson(response, reply.status, reply.body);
@@ -81,15 +84,12 @@ async function respond(
     if (!(error instanceof ApiError) || response.headersSent) throw error;
     if (error.status === 401) response.setHeader("www-authenticate", "Bearer");
     if (error.status === 429) response.setHeader("retry-after", "1");
-    // What is left of a body that is too large is not read.
-    if (error.status === 413) response.setHeader("connection", "close");
     sendJson(response, error.status, statusOf(error));
   }
 }
 
-async function readRequest(request: IncomingMessage): Promise<ApiRequest> {
+function parseRequest(request: IncomingMessage): ApiRequest {
   const url = new URL(request.url ?? "/", "https://api");
-  const body = await readBody(request);
   const [contentType = ""] = (request.headers["content-type"] ?? "").toLowerCase().split(";", 1);
   const metadata = new Map(Object.entries(request.headersDistinct).map(([name, values]) => [name, values ?? []]));
   const { remoteAddress = "", remotePort } = request.socket;
@@ -102,21 +102,27 @@ async function readRequest(request: IncomingMessage): Promise<ApiRequest> {
     path: url.pathname,
     query: url.searchParams,
     contentType: contentType.trim(),
-    body,
+    body: () => readBody(request),
     caller,
   };
 }
 
-async function readBody(request: IncomingMessage): Promise<Uint8Array> {
-  const chunks: Buffer[] = [];
+/** What is too much is taken from the connection and dropped: a caller that is cut off would not see why. */
+function readBody(request: IncomingMessage): Promise<Uint8Array> {
+  const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>();
+  let chunks: Buffer[] = [];
   let size = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
+  request.on("data", (chunk: Buffer) => {
     size += chunk.byteLength;
-    if (size > maxBodyBytes)
-      throw new ApiError(413, "RequestEntityTooLarge", `the body is larger than ${maxBodyBytes} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
+    if (size <= maxBodyBytes) chunks.push(chunk);
+    else chunks = [];
+  });
+  request.once("end", () => {
+    if (size <= maxBodyBytes) resolve(Buffer.concat(chunks));
+    else reject(new ApiError(413, "RequestEntityTooLarge", `the body is larger than ${maxBodyBytes} bytes`));
+  });
+  request.once("close", () => reject(new ApiError(400, "BadRequest", "the body ended too early")));
+  return promise;
 }
 
 async function sendLines(
@@ -129,14 +135,18 @@ async function sendLines(
   response.writeHead(200, { "content-type": "application/json" }).flushHeaders();
   const stop = AbortSignal.any([gone.signal, closing]);
   for await (const line of lines(stop)) {
-    if (!response.write(`${JSON.stringify(line)}\n`) && !stop.aborted)
-      await new Promise<void>((resolve) => {
-        response.once("drain", resolve);
-        stop.addEventListener("abort", () => resolve(), { once: true });
-      });
+    if (!response.write(`${JSON.stringify(line)}\n`) && !stop.aborted) await drained(response);
     if (stop.aborted) break;
   }
   response.end();
+}
+
+/** Also when the reader has gone. */
+async function drained(response: ServerResponse): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  response.once("drain", resolve).once("close", resolve);
+  await promise;
+  response.off("drain", resolve).off("close", resolve);
 }
 
 function sendJson(response: ServerResponse, status: number, body: unknown): void {

@@ -79,8 +79,9 @@ async function route(
   }
   const namespace = query.get("namespace") ?? "default";
   if (method === "POST" && path === own.apply)
-    return applyAll(options, bodyOf(request), { ...applicationOf(query), namespace }, isDryRun(query));
-  if (method === "POST" && path === own.delete) return deleteAll(options, bodyOf(request), namespace, isDryRun(query));
+    return applyAll(options, await bodyOf(request), { ...applicationOf(query), namespace }, isDryRun(query));
+  if (method === "POST" && path === own.delete)
+    return deleteAll(options, await bodyOf(request), namespace, isDryRun(query));
   throw new ApiError(404, "NotFound", `the server could not find the requested resource ${path}`);
 }
 
@@ -98,17 +99,20 @@ async function answer({ objects }: RouterOptions, path: ResourcePath, request: A
   const dryRun = isDryRun(query);
   if (name === undefined) {
     if (reading.includes(method)) return objects.list(path, query);
-    if (method === "POST") return objects.create(path, bodyOf(request), dryRun);
+    if (method === "POST") return objects.create(path, await bodyOf(request), dryRun);
     if (method === "DELETE") return objects.deleteCollection(path, query, dryRun);
   } else {
     if (reading.includes(method)) return objects.get(path, name);
-    if (method === "PUT") return objects.update(path, name, bodyOf(request), dryRun);
+    if (method === "PUT") return objects.update(path, name, await bodyOf(request), dryRun);
     if (method === "PATCH") {
-      const patch = { type: patchType(request.contentType, path), body: bodyOf(request), ...applicationOf(query) };
+      const patch = {
+        type: patchType(request.contentType, path),
+        body: await bodyOf(request),
+        ...applicationOf(query),
+      };
       return objects.patch(path, name, patch, dryRun);
     }
-    if (method === "DELETE" && !path.isStatus)
-      return objects.delete(path, name, request.body.length === 0 ? {} : bodyOf(request), dryRun);
+    if (method === "DELETE" && !path.isStatus) return objects.delete(path, name, await bodyOf(request, {}), dryRun);
   }
   throw new ApiError(405, "MethodNotAllowed", `${method} is not for ${request.path}`);
 }
@@ -141,10 +145,11 @@ function watchOptions({ durable, history }: RouterOptions, path: ResourcePath, q
 }
 
 /** @throws ApiError 400 */
-function bodyOf({ body, contentType }: ApiRequest): unknown {
-  const text = new TextDecoder().decode(body);
+async function bodyOf({ body, contentType }: ApiRequest, whenEmpty?: unknown): Promise<unknown> {
   if (contentType === "application/vnd.kubernetes.protobuf")
     throw new ApiError(415, "UnsupportedMediaType", "objects are taken as JSON or YAML");
+  const text = new TextDecoder().decode(await body());
+  if (text === "" && whenEmpty !== undefined) return whenEmpty;
   try {
     return contentType.endsWith("yaml") ? parseYaml(text) : JSON.parse(text);
   } catch (error) {

@@ -148,6 +148,18 @@ describe("publisher", () => {
     assert.throws(() => seal.open(sealed.subarray(0, 5), "here"), { code: "BUS_SEALED" });
   });
 
+  it("asks the source for what the stream lost, where it can", async () => {
+    const state = [config("a", 1), config("b", 1), config("c", 1)];
+    const { bus, create } = setUp("publisher-asks", { current: () => state });
+    const publisher = create();
+    await publisher.synchronize(state.slice(0, 2));
+    const [a] = await bus.lastValues(filters.config);
+    await bus.forget([a?.sequence ?? 0]);
+    assert.equal(await publisher.attest(), 1, "what was not told yet is told by its own change");
+    assert.equal((await bus.lastValues(filters.config)).length, 2);
+    assert.equal(await publisher.attest(), 0);
+  });
+
   it("publishes again what the stream lost or holds otherwise, and tells what there is", async () => {
     const { bus, create } = setUp("publisher-attests");
     const publisher = create();

@@ -21,6 +21,11 @@ export interface PublisherOptions {
   readonly nowMs: () => number;
   /** How long deletes are kept for readers that were away; seven days unless given. */
   readonly keepDeletesMs?: number;
+  /**
+   * Everything that the source has now, as `synchronize` would be given it: asked for when the stream was lost. Without it the
+   * publisher remembers each change itself.
+   */
+  readonly current?: () => readonly Change[];
   /** Told of a change that is too large to travel; what was published of its key before stays in force. */
   readonly onRefused?: (change: Change, reason: string) => void;
 }
@@ -63,7 +68,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
   return new KeyedPublisher(options);
 }
 
-/** What the stream holds of ours; the change itself is there to tell it again should the stream be lost. */
+/** What the stream holds of ours; the change itself is there to tell it again should the stream be lost, unless the source is asked. */
 interface Held {
   readonly fingerprint: string;
   readonly change?: Change;
@@ -164,7 +169,7 @@ class KeyedPublisher implements Publisher {
 
   #remember({ change, subject, fingerprint }: Prepared): void {
     if (change.op === "delete") this.#held.delete(subject);
-    else this.#held.set(subject, { fingerprint, change });
+    else this.#held.set(subject, { fingerprint, ...(this.#options.current === undefined && { change }) });
   }
 
   #pack(prepared: Prepared): (Omit<OutgoingMessage, "subject"> & { readonly prepared: Prepared }) | undefined {
@@ -187,16 +192,23 @@ class KeyedPublisher implements Publisher {
     this.#held.clear();
     this.#state = "unread";
     await this.#read();
-    const lost = [...told].flatMap(([subject, { fingerprint, change }]) => {
-      if (this.#held.get(subject)?.fingerprint !== fingerprint) return change ?? [];
-      this.#held.set(subject, { fingerprint, ...(change && { change }) });
-      return [];
-    });
+    const missing = new Map<string, Held>();
+    for (const [subject, held] of told)
+      if (this.#held.get(subject)?.fingerprint === held.fingerprint) this.#held.set(subject, held);
+      else missing.set(subject, held);
+    const lost = this.#changesOf(missing);
     const strange = [...this.#held.keys()].filter((subject) => !told.has(subject)).flatMap((s) => deleteOf(s) ?? []);
     const count = await this.#publish([...lost, ...strange]);
     await this.#mark();
     this.#state = "told";
     return count;
+  }
+
+  #changesOf(held: ReadonlyMap<string, Held>): readonly Change[] {
+    const { current } = this.#options;
+    if (held.size === 0) return [];
+    if (current === undefined) return [...held.values()].flatMap(({ change }) => change ?? []);
+    return current().filter((change) => held.has(subjectOf(change)));
   }
 
   async #mark(): Promise<void> {
@@ -244,7 +256,7 @@ class KeyedPublisher implements Publisher {
   /** The stream was lost: what we told it stands nowhere else. */
   async #tellAgain(): Promise<void> {
     const wasTold = this.#state === "told";
-    const state = [...this.#held.values()].flatMap(({ change }) => change ?? []);
+    const state = this.#changesOf(this.#held);
     this.#held.clear();
     this.#state = "unread";
     if (!wasTold) return;

@@ -20,6 +20,15 @@ export interface RunningApiserver extends AsyncDisposable {
   stop(): Promise<void>;
   /** Starts it again on the same port, and resolves when it answers. */
   start(): Promise<void>;
+  /** What others than the API server itself have written, from the beginning on. */
+  writes(): Promise<readonly AuditedWrite[]>;
+}
+
+export interface AuditedWrite {
+  readonly verb: string;
+  readonly resource: string;
+  readonly namespace: string;
+  readonly name: string;
 }
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -45,6 +54,7 @@ export async function startKubeApiserver(env: Env): Promise<RunningApiserver | u
   await writeFile(file("sa.pub"), publicKey.export({ format: "pem", type: "spki" }));
   const token = randomUUID();
   await writeFile(file("tokens.csv"), `${token},admin,admin,system:masters\n`, { mode: 0o600 });
+  await writeFile(file("audit-policy.yaml"), JSON.stringify(auditPolicy));
   owned.use(
     start(etcd, file("etcd.log"), [
       ...["--data-dir", file("etcd"), "--unsafe-no-fsync"],
@@ -61,6 +71,7 @@ export async function startKubeApiserver(env: Env): Promise<RunningApiserver | u
       ...["--service-account-key-file", file("sa.pub"), "--service-account-signing-key-file", file("sa.key")],
       ...["--api-audiences", "https://kubernetes.default.svc,istio-ca"],
       ...["--disable-admission-plugins", "ServiceAccount"],
+      ...["--audit-policy-file", file("audit-policy.yaml"), "--audit-log-path", file("audit.log")],
     ]);
   let running = run();
   // Released before its etcd, without which it does not end.
@@ -82,6 +93,7 @@ export async function startKubeApiserver(env: Env): Promise<RunningApiserver | u
         running = run();
         return answers();
       },
+      writes: async () => writesIn(await readFile(file("audit.log"), "utf8")),
       [Symbol.asyncDispose]: () => owned.disposeAsync(),
     };
   } catch (error) {
@@ -89,6 +101,36 @@ export async function startKubeApiserver(env: Env): Promise<RunningApiserver | u
     await owned.disposeAsync();
     throw new Error(`kube-apiserver does not start: ${log.slice(-1000)}`, { cause: error });
   }
+}
+
+const auditPolicy = {
+  apiVersion: "audit.k8s.io/v1",
+  kind: "Policy",
+  omitStages: ["RequestReceived", "ResponseStarted", "Panic"],
+  rules: [
+    { level: "None", users: ["system:apiserver"] },
+    { level: "Metadata", verbs: ["create", "update", "patch", "delete", "deletecollection"] },
+    { level: "None" },
+  ],
+};
+
+interface AuditEvent {
+  readonly verb: string;
+  readonly objectRef?: {
+    readonly resource?: string;
+    readonly subresource?: string;
+    readonly namespace?: string;
+    readonly name?: string;
+  };
+}
+
+function writesIn(log: string): readonly AuditedWrite[] {
+  const lines = log.split("\n").filter((line) => line !== "");
+  return lines.map((line) => {
+    const { verb, objectRef } = JSON.parse(line) as AuditEvent;
+    const { resource = "", subresource, namespace = "", name = "" } = objectRef ?? {};
+    return { verb, resource: subresource === undefined ? resource : `${resource}/${subresource}`, namespace, name };
+  });
 }
 
 async function find(env: Env, name: string): Promise<string | undefined> {

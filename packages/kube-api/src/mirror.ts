@@ -8,7 +8,7 @@ import { KubeError } from "./errors.ts";
 import type { KubeApi, KubeObject } from "./kube-api.ts";
 
 export type MirrorEvent<T> =
-  /** Everything there is as of `version`; what is not in it is gone. */
+  /** Everything there is as of `version`; what is not in it is gone. `objects` is emptied when the next event is asked for. */
   | { readonly type: "list"; readonly objects: readonly T[]; readonly version: string }
   | { readonly type: "put"; readonly object: T }
   | { readonly type: "delete"; readonly object: T };
@@ -32,7 +32,7 @@ interface Page<T> {
   readonly items: readonly T[];
 }
 interface Listing<T> {
-  readonly objects: readonly T[];
+  readonly objects: T[];
   readonly version: string;
 }
 interface WatchLine<T> {
@@ -71,6 +71,8 @@ export async function* mirror<T extends KubeObject>(
         isAbsent = false;
         yield { type: "list", ...listing };
         version = listing.version;
+        // A loop holds its last event until the next one comes, which may take for ever.
+        listing.objects.length = 0;
       }
       for await (const { type, object } of watch<T>(api, options, version, stop)) {
         if (stop.aborted) return;

@@ -19,7 +19,7 @@ import {
 import type { SourceProblem } from "@flotilla/sources";
 import manifest from "../package.json" with { type: "json" };
 import { AggregateStore } from "./aggregate/aggregate-store.ts";
-import { mergeSources } from "./aggregate/merge-sources.ts";
+import { mergeSources, puts } from "./aggregate/merge-sources.ts";
 import { openApiStore, runApi } from "./api/run-api.ts";
 import { type Settings, settings } from "./config.ts";
 import { listProblems } from "./debug/problems.ts";
@@ -30,7 +30,7 @@ import { PublishedConfig } from "./follow/published-config.ts";
 import { diffPage, generationPage, historyPage } from "./ledger/ledger-pages.ts";
 import { openLedger } from "./ledger/open-ledger.ts";
 import { declareMetrics } from "./metrics.ts";
-import { publishChanges } from "./publish/publish-changes.ts";
+import { publishChanges, sendable } from "./publish/publish-changes.ts";
 import { Distributions } from "./status/distributions.ts";
 import { ObjectStatuses } from "./status/object-status.ts";
 import { objectsPage } from "./status/status-pages.ts";
@@ -109,7 +109,10 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
   page("generation", generationPage(ledger));
   page("diff", diffPage(ledger));
 
-  const publisher = createPublisher({ bus, publisher: name, seal, log, nowMs: Date.now });
+  const publisher = createPublisher({
+    ...{ bus, publisher: name, seal, log, nowMs: Date.now },
+    current: () => sendable(puts(store), seal !== undefined),
+  });
   const onReady = () => health.markReady();
   const options = { publisher, metrics, log, canSeal: seal !== undefined, nowMs: Date.now, onReady };
   const onRepaired = (count: number) => metrics.publishedAgain.add(count);

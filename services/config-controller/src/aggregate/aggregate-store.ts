@@ -10,8 +10,8 @@ import {
   configKeyText,
   equalJson,
 } from "@flotilla/model";
-import { DiscoveryFilter } from "@flotilla/registry/config";
 import { ConfigTable } from "../store/config-table.ts";
+import { DiscoveryView, type SelectorProblem } from "./discovery-view.ts";
 
 export interface Conflict {
   readonly key: ConfigKey;
@@ -23,12 +23,12 @@ export class AggregateStore {
   readonly #tables: ReadonlyMap<string, ConfigTable>;
   /** Keys that more than one source has. */
   readonly #doubled = new Map<ConfigKeyText, ConfigKey>();
-  readonly #discovery = new DiscoveryFilter();
+  readonly #discovery = new DiscoveryView();
   readonly #onConflicts: () => void;
 
   /** Names of the sources, the one that wins first. `onConflicts`: told when `conflicts` may give something else. */
   constructor(order: readonly string[], onConflicts: () => void = () => undefined) {
-    this.#tables = new Map(order.map((source) => [source, new ConfigTable()]));
+    this.#tables = new Map(order.map((source) => [source, new ConfigTable({ isPacked: true })]));
     this.#onConflicts = onConflicts;
   }
 
@@ -40,7 +40,7 @@ export class AggregateStore {
   }
 
   /** The changes of one source → what they change in the view. `eventTimeMs`: when the source changed. */
-  apply(source: string, changes: readonly ConfigChange[], eventTimeMs?: number): readonly ConfigChange[] {
+  apply(source: string, changes: readonly ConfigChange[], eventTimeMs?: number): ConfigChange[] {
     const table = this.tableOf(source);
     let isDoubled = false;
     const effects = changes.flatMap((change) => {
@@ -48,10 +48,11 @@ export class AggregateStore {
       if (change.op === "put") table.put(change.value, eventTimeMs);
       else table.delete(change.key);
       isDoubled = this.#noteHolders(change.key) || isDoubled;
-      return effect(change.key, before, this.get(change.key));
+      const isOwn = change.op === "put" && this.hiddenBy(source, change.key) === undefined;
+      return effect(change.key, before, isOwn ? change.value : this.get(change.key));
     });
     if (isDoubled) this.#onConflicts();
-    return this.#discovery.apply(effects);
+    return this.#inView(effects);
   }
 
   /** The first source before this one that has the object too, and so hides it. */
@@ -76,23 +77,20 @@ export class AggregateStore {
   }
 
   /** Selectors that are wrong: those before stay in force. */
-  problems(): ReturnType<DiscoveryFilter["problems"]> {
+  problems(): readonly SelectorProblem[] {
     return this.#discovery.problems();
   }
 
   /** `namespace` absent: of all namespaces. */
   list(kind: string, namespace?: string): readonly Config[] {
-    const isWanted = ({ key }: Config) =>
-      (namespace === undefined || key.namespace === namespace) &&
-      (key.namespace === "" || this.#discovery.isInView(key.namespace));
-    return [...this.#tables].flatMap(([source, table]) =>
-      [...table.of(kind)].filter((config) => isWanted(config) && !this.#isHidden(config.key, source)),
-    );
+    return this.#keysOf(kind, namespace).flatMap((key) => (this.#discovery.isInView(key) ? (this.get(key) ?? []) : []));
   }
 
   /** How many objects of each kind are in force. */
   counts(): ReadonlyMap<string, number> {
-    return new Map(this.#kinds().map((kind) => [kind, this.list(kind).length]));
+    return new Map(
+      this.#kinds().map((kind) => [kind, this.#keysOf(kind).filter((key) => this.#discovery.isInView(key)).length]),
+    );
   }
 
   conflicts(): readonly Conflict[] {
@@ -100,6 +98,35 @@ export class AggregateStore {
       const [winner, ...ignored] = this.#holders(key);
       return winner === undefined ? [] : [{ key, winner, ignored }];
     });
+  }
+
+  /** The effects that are in view, and what a changed view adds and takes away. */
+  #inView(effects: readonly ConfigChange[]): ConfigChange[] {
+    const told = new Map<ConfigKeyText, ConfigChange>();
+    const tell = (change: ConfigChange): void => void told.set(configKeyText(change.key), change);
+    for (const change of effects) {
+      if (this.#discovery.isInView(change.key)) tell(change);
+      for (const namespace of this.#discovery.note(change, () => this.#namespaces()))
+        for (const key of this.#kinds().flatMap((kind) => this.#keysOf(kind, namespace))) {
+          const value = this.#discovery.isInView(key) ? this.get(key) : undefined;
+          tell({ type: "config", key, ...(value === undefined ? { op: "delete" } : { op: "put", value }) });
+        }
+    }
+    return [...told.values()];
+  }
+
+  #namespaces(): ReadonlySet<string> {
+    const keys = this.#kinds().flatMap((kind) => this.#keysOf(kind));
+    return new Set(keys.map(({ namespace }) => namespace));
+  }
+
+  /** Of objects that no other source hides, in view or not. */
+  #keysOf(kind: string, namespace?: string): readonly ConfigKey[] {
+    return [...this.#tables].flatMap(([source, table]) =>
+      [...table.keysOf(kind)].filter(
+        (key) => (namespace === undefined || key.namespace === namespace) && !this.#isHidden(key, source),
+      ),
+    );
   }
 
   #kinds(): readonly string[] {

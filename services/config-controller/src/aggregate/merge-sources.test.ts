@@ -25,7 +25,7 @@ function source(name: string) {
   };
   return {
     value,
-    say: (...changes: readonly ConfigChange[]) => queue.put({ changes, eventTimeMs: 1 }),
+    say: (...changes: ConfigChange[]) => queue.put({ changes, eventTimeMs: 1 }),
     fail: (error: Error) => queue.close(error),
   };
 }

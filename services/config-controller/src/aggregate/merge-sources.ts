@@ -5,7 +5,8 @@ import type { ConfigSource } from "../watch/config-source.ts";
 import type { AggregateStore } from "./aggregate-store.ts";
 
 export interface AggregateGroup {
-  readonly changes: readonly ConfigChange[];
+  /** Handed over: whoever takes the group empties it when it is done. */
+  readonly changes: ConfigChange[];
   readonly eventTimeMs: number;
   /** Who told it; absent for snapshots. */
   readonly source?: string;
@@ -26,14 +27,18 @@ export async function* mergeSources(
   for await (const { source, group, complete } of mergeGroups(sources, stop)) {
     const changes = store.apply(source, group.changes, group.eventTimeMs);
     const { eventTimeMs, isComplete = false } = group;
+    // Loops on the way hold their last group until the next one comes, which may take for ever.
+    group.changes.length = 0;
     if (started && !isComplete && changes.length > 0) yield { changes, eventTimeMs, source, snapshot: false, keep };
+    else changes.length = 0;
     if (complete && (!started || isComplete)) {
       started = true;
-      yield { changes: store.all().map(put), eventTimeMs, snapshot: true, keep };
+      yield { changes: puts(store), eventTimeMs, snapshot: true, keep };
     }
   }
 }
 
-function put(value: ReturnType<AggregateStore["all"]>[number]): ConfigChange {
-  return { type: "config", op: "put", key: value.key, value };
+/** Everything in the view, as changes. */
+export function puts(store: Pick<AggregateStore, "all">): ConfigChange[] {
+  return store.all().map((value) => ({ type: "config", op: "put", key: value.key, value }));
 }

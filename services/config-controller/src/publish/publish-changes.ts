@@ -28,7 +28,7 @@ export async function publishChanges(
   stop: AbortSignal,
 ): Promise<void> {
   for await (const { changes, eventTimeMs, source, snapshot, keep } of groups) {
-    const sent = canSeal ? changes : changes.filter(({ key }) => key.kind !== "Secret");
+    const sent = sendable(changes, canSeal);
     const publishing = snapshot
       ? publisher.synchronize(sent, { eventTimeMs, keep: (key) => "kind" in key && keep(key) })
       : publisher.publish(sent, { eventTimeMs, ...(source !== undefined && { source }) });
@@ -37,11 +37,17 @@ export async function publishChanges(
     if (snapshot) {
       log.info("snapshot published", { objects: sent.length, changes: published });
       onReady();
-      continue;
+    } else {
+      metrics.publishSeconds.observe((nowMs() - eventTimeMs) / 1000);
+      log.info("published", { changes: published, source, first: keyOf(sent[0]) });
     }
-    metrics.publishSeconds.observe((nowMs() - eventTimeMs) / 1000);
-    log.info("published", { changes: published, source, first: keyOf(sent[0]) });
+    for (const done of [changes, sent]) done.length = 0;
   }
+}
+
+/** Secrets travel only where they can be sealed. */
+export function sendable(changes: ConfigChange[], canSeal: boolean): ConfigChange[] {
+  return canSeal ? changes : changes.filter(({ key }) => key.kind !== "Secret");
 }
 
 function count(changes: readonly ConfigChange[], metrics: ConfigMetrics): void {

@@ -1,19 +1,26 @@
 /** Objects by kind and key, as one source has them in force. */
-import { type Config, type ConfigKey, type ConfigKeyText, configKeyText } from "@flotilla/model";
+import { type Config, type ConfigKey, type ConfigKeyText, configKeyText, parseConfigKey } from "@flotilla/model";
 
 interface Row {
-  readonly config: Config;
+  /** As text when it is packed. */
+  readonly held: Config | string;
   readonly eventTimeMs: number | undefined;
 }
 
 export class ConfigTable {
   readonly #kinds = new Map<string, Map<ConfigKeyText, Row>>();
+  readonly #isPacked: boolean;
+
+  /** `isPacked`: objects are held as the text of their JSON, a third of what they take otherwise: many are held, few are looked at. */
+  constructor({ isPacked = false }: { readonly isPacked?: boolean } = {}) {
+    this.#isPacked = isPacked;
+  }
 
   /** `eventTimeMs`: when its source changed, if that is known. */
   put(config: Config, eventTimeMs?: number): void {
     const { kind } = config.key;
     const rows = this.#kinds.get(kind) ?? new Map<ConfigKeyText, Row>();
-    rows.set(configKeyText(config.key), { config, eventTimeMs });
+    rows.set(configKeyText(config.key), { held: this.#isPacked ? JSON.stringify(config) : config, eventTimeMs });
     this.#kinds.set(kind, rows);
   }
 
@@ -28,7 +35,8 @@ export class ConfigTable {
   }
 
   get(key: ConfigKey): Config | undefined {
-    return this.#kinds.get(key.kind)?.get(configKeyText(key))?.config;
+    const row = this.#kinds.get(key.kind)?.get(configKeyText(key));
+    return row && read(row);
   }
 
   /** With the time of its last change in its provenance. */
@@ -39,8 +47,10 @@ export class ConfigTable {
 
   /** `namespace` "": of all. With the times of the last changes in their provenance. */
   listDated(kind: string, namespace: string): readonly Config[] {
-    const rows = [...(this.#kinds.get(kind)?.values() ?? [])];
-    return rows.filter(({ config }) => namespace === "" || config.key.namespace === namespace).map(dated);
+    const rows = [...(this.#kinds.get(kind) ?? [])];
+    return rows
+      .filter(([text]) => namespace === "" || parseConfigKey(text).namespace === namespace)
+      .map(([, row]) => dated(row));
   }
 
   get size(): number {
@@ -51,12 +61,21 @@ export class ConfigTable {
     return [...this.#kinds.keys()];
   }
 
+  *keysOf(kind: string): Generator<ConfigKey, void, undefined> {
+    for (const text of this.#kinds.get(kind)?.keys() ?? []) yield parseConfigKey(text);
+  }
+
   *of(kind: string): Generator<Config, void, undefined> {
-    for (const { config } of this.#kinds.get(kind)?.values() ?? []) yield config;
+    for (const row of this.#kinds.get(kind)?.values() ?? []) yield read(row);
   }
 }
 
-function dated({ config, eventTimeMs }: Row): Config {
+function read({ held }: Row): Config {
+  return typeof held === "string" ? (JSON.parse(held) as Config) : held;
+}
+
+function dated(row: Row): Config {
+  const [config, { eventTimeMs }] = [read(row), row];
   const { provenance } = config;
   return provenance === undefined || eventTimeMs === undefined || provenance.eventTimeMs !== undefined
     ? config

@@ -4,7 +4,8 @@ import type { SourceProblem } from "@flotilla/sources";
 
 /** What was written together. The first group of a source is everything it has. */
 export interface ConfigGroup {
-  readonly changes: readonly ConfigChange[];
+  /** Handed over: whoever takes the group empties it when it is done. */
+  readonly changes: ConfigChange[];
   readonly eventTimeMs: number;
   /** With it the source has told everything it can: what is in force and was not told is gone. Always so of the first. */
   readonly isComplete?: boolean;

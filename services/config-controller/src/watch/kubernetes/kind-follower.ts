@@ -94,13 +94,15 @@ export class KindFollower {
       } else if (event.type === "put") {
         this.#spared.delete(nameOf(event.object));
         onChange(this.#table.put(named(event.object)));
-      } else {
-        for (const object of event.objects) this.#spared.delete(nameOf(object));
-        const changes = this.#table.replace(event.objects.map(named), this.#spared);
-        this.#isListed = true;
-        onChange(changes);
-      }
+      } else this.#onList(event.objects.map(named));
     }
+  }
+
+  #onList(objects: readonly KubeObject[]): void {
+    for (const object of objects) this.#spared.delete(nameOf(object));
+    const changes = this.#table.replace(objects, this.#spared);
+    this.#isListed = true;
+    this.#options.onChange(changes);
   }
 
   /** The kind is served no more: its objects stay for a while, also when it comes back without them. */

@@ -1,5 +1,5 @@
 /** The objects of one kind as they were last good: what an object is refused for changes nothing of what is in force. */
-import type { ConfigChange, ConfigKey, KubeObject } from "@flotilla/model";
+import type { ConfigChange, KubeObject } from "@flotilla/model";
 import type { Admission, SourceProblem } from "@flotilla/sources";
 import { configPut } from "../config-change.ts";
 import { leanObject } from "./lean-object.ts";
@@ -15,7 +15,10 @@ export interface KindTableOptions {
 
 export class KindTable {
   readonly #options: KindTableOptions;
-  readonly #inForce = new Map<string, ConfigKey>();
+  /** The mesh's name of the kind. */
+  #kind = "";
+  /** Names of what is in force. */
+  readonly #inForce = new Set<string>();
   /** Of whatever revision: a tag may make them ours, or others'. */
   readonly #labelled = new Map<string, KubeObject>();
   readonly #problems = new Map<string, readonly SourceProblem[]>();
@@ -34,13 +37,13 @@ export class KindTable {
 
   /** Of what is in force. */
   get names(): Iterable<string> {
-    return this.#inForce.keys();
+    return this.#inForce;
   }
 
   /** Everything there is: what is not in it is gone, unless it is spared. */
   replace(objects: readonly KubeObject[], spared: ReadonlySet<string> = new Set()): readonly ConfigChange[] {
     const names = new Set([...objects.map(nameOf), ...spared]);
-    const known = [...this.#inForce.keys(), ...this.#labelled.keys(), ...this.#problems.keys()];
+    const known = [...this.#inForce, ...this.#labelled.keys(), ...this.#problems.keys()];
     const gone = [...new Set(known)].filter((name) => !names.has(name));
     return [...gone.flatMap((name) => this.remove(name)), ...objects.flatMap((object) => this.put(object))];
   }
@@ -71,9 +74,10 @@ export class KindTable {
   remove(name: string): readonly ConfigChange[] {
     this.#problems.delete(name);
     this.#labelled.delete(name);
-    const key = this.#inForce.get(name);
-    this.#inForce.delete(name);
-    return key === undefined ? [] : [{ type: "config", op: "delete", key }];
+    if (!this.#inForce.delete(name)) return [];
+    const slash = name.indexOf("/");
+    const key = { kind: this.#kind, namespace: name.slice(0, slash), name: name.slice(slash + 1) };
+    return [{ type: "config", op: "delete", key }];
   }
 
   /** After `revisionOf` answers otherwise than before. */
@@ -86,7 +90,8 @@ export class KindTable {
     const { labels = {}, resourceVersion: location = "" } = object.metadata;
     const change = configPut(object, { source, location }, revisionOf(labels[revisionLabel]));
     if (change === undefined) return [];
-    if (change.op === "put") this.#inForce.set(name, change.key);
+    this.#kind = change.key.kind;
+    if (change.op === "put") this.#inForce.add(name);
     else if (!this.#inForce.delete(name)) return [];
     return [change];
   }

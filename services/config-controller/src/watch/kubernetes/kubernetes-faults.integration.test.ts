@@ -114,7 +114,8 @@ describe("a real API server in trouble", { skip: server === undefined && whyNoAp
       await server.stop();
       await until(() => source.problems().length > 0, soon("the problem to be told"));
       await server.start();
-      await admin().delete(`${networking}/virtualservices/first`);
+      // It answers before it serves every path.
+      await until(() => admin().delete(`${networking}/virtualservices/first`), soon("the delete to be taken"));
       await createSoon(`${networking}/virtualservices`, virtualService("second"));
       await until(() => held.has("VirtualService/second") && !held.has("VirtualService/first"), soon("the changes"));
       assert.deepEqual(deleted, ["VirtualService/first"]);

@@ -1,0 +1,199 @@
+/**
+ * `pnpm bench:kubernetes [--objects N] [--seconds N]`: 10,000 VirtualServices in a real API server; from the start of
+ * config-controller to ready, memory, 200 changes a second for a minute, a restart with nothing changed, and what it writes to
+ * the API server when nothing happens. Needs a kube-apiserver, as the tests find it.
+ */
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { loadavg, tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { connectBus, filters, subscribe } from "@flotilla/bus";
+import { startKubeApiserver, whyNoApiserver } from "@flotilla/kube-api/src/kube-apiserver.fixture.ts";
+import { delay, memoryEnvironment, noopLogger, until } from "@flotilla/runtime";
+import { freePort, startNats } from "@flotilla/servers";
+import { define, fill, pathOf, virtualService } from "./kubernetes-objects.ts";
+
+const { values } = parseArgs({
+  options: { objects: { type: "string", default: "10000" }, seconds: { type: "string", default: "60" } },
+});
+const [objects, seconds] = [Number(values.objects), Number(values.seconds)];
+const changesPerSecond = 200;
+const { env } = process;
+
+await using server = await startKubeApiserver(env);
+if (server === undefined) throw new Error(whyNoApiserver);
+const { api, kubeconfig } = server;
+const directory = mkdtempSync(join(tmpdir(), "flotilla-kubernetes-"));
+await using nats = await startNats({ env, directory });
+const stop = new AbortController();
+await using bus = await connectBus({ url: nats.url, clientName: "bench", log: noopLogger }, stop.signal);
+
+interface Running {
+  readonly child: ChildProcess;
+  readonly health: number;
+  readonly readyMs: number;
+}
+
+/** What came over the bus: how many changes, and of each the time since its event and since its write. */
+const seen = { changes: 0, sinceEvent: [] as number[], sinceWrite: [] as number[] };
+const written = new Map<string, { readonly revision: string; readonly atMs: number }[]>();
+const reading = follow();
+let child: ChildProcess | undefined;
+try {
+  await define(api);
+  await fill(api, objects);
+  const first = await run();
+  child = first.child;
+  await delay(5_000);
+  const memory = [memoryMb(first, "VmRSS")];
+  await until(() => seen.changes >= objects, { withinMs: 60_000, what: "the snapshot on the bus" });
+  seen.sinceEvent.length = 0;
+  const cpu = cpuSeconds(first);
+  const changes = await change();
+  await until(() => [...written.values()].every(({ length }) => length === 0), {
+    ...{ withinMs: 30_000, what: "the last change on the bus" },
+  });
+  const cores = (cpuSeconds(first) - cpu) / seconds;
+  memory.push(memoryMb(first, "VmRSS"), memoryMb(first, "VmHWM"));
+  const before = seen.changes;
+  await end(first);
+  const second = await run();
+  child = second.child;
+  await delay(5_000);
+  const again = seen.changes - before;
+  const writes = (await server.writes()).length;
+  await delay(60_000);
+  const idle = (await server.writes()).slice(writes);
+  await end(second);
+  const script = fileURLToPath(new URL("./held-memory.ts", import.meta.url));
+  const list = "/apis/networking.istio.io/v1/virtualservices";
+  const measured = spawnSync(process.execPath, [script, list], { env: { ...env, KUBECONFIG: kubeconfig } });
+  const { own, held } = JSON.parse(measured.stdout.toString() || "{}") as {
+    readonly own: number;
+    readonly held: number;
+  };
+  console.table({
+    VirtualServices: objects,
+    "start of the process → ready, ms": Math.round(first.readyMs),
+    "RSS, 5 s after ready, MB": memory[0],
+    "RSS after the changes, and its peak, MB": memory.slice(1).join(", "),
+    "changes, a second": `${changes}, ${Math.round(changes / seconds)}`,
+    "event → published, p50, p99, ms": quantiles(seen.sinceEvent),
+    "begin of the write → on the bus, p50, p99, ms": quantiles(seen.sinceWrite),
+    "CPU of config-controller, cores": Math.round(cores * 100) / 100,
+    "restart with nothing changed: ready, ms": Math.round(second.readyMs),
+    "restart with nothing changed: changes published": again,
+    "writes to the API server in an idle minute, Leases apart": idle.filter(({ resource }) => resource !== "leases")
+      .length,
+    "renewals of Leases in that minute": idle.filter(({ resource }) => resource === "leases").length,
+    "own JSON of the objects, MB": megabytes(own),
+    "heap that they take, MB (× own JSON)": `${megabytes(held)} (${Math.round((held / own) * 100) / 100})`,
+    "load average": Math.round((loadavg()[0] ?? 0) * 10) / 10,
+  });
+} finally {
+  child?.kill("SIGTERM");
+  stop.abort();
+  await reading;
+  rmSync(directory, { recursive: true, force: true });
+}
+
+async function run(): Promise<Running> {
+  const health = await freePort();
+  const startMs = performance.now();
+  const started = spawn(process.execPath, [fileURLToPath(new URL("../bin/main.ts", import.meta.url))], {
+    env: {
+      ...{ ...env, ...memoryEnvironment },
+      ...{ BUS_URL: nats.url, CLUSTER_KUBECONFIG: kubeconfig, HEALTH_PORT: `${health}`, LOG_LEVEL: "warn" },
+      ...{ POD_NAMESPACE: "default", HEALTH_HOST: "127.0.0.1" },
+    },
+    stdio: ["ignore", "inherit", "inherit"],
+  });
+  child = started;
+  const isReady = () =>
+    fetch(`http://127.0.0.1:${health}/ready`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+  await until(isReady, { withinMs: 120_000, what: "config-controller to be ready", everyMs: 20 });
+  return { child: started, health, readyMs: performance.now() - startMs };
+}
+
+async function end({ child: running }: Running): Promise<void> {
+  running.kill("SIGTERM");
+  if (running.exitCode === null) await once(running, "exit");
+}
+
+async function follow(): Promise<void> {
+  const options = { bus, filter: filters.everything, afterSequence: 0, seal: undefined, log: noopLogger };
+  for await (const item of subscribe(options, stop.signal)) {
+    if (item.kind !== "group") continue;
+    const now = { wall: Date.now(), steady: performance.now() };
+    for (const change of item.group.changes) {
+      if (change.type !== "config") continue;
+      seen.changes++;
+      if (change.key.kind !== "VirtualService" || change.op !== "put") continue;
+      seen.sinceEvent.push(now.wall - item.group.cause.eventTimeMs);
+      const queue = written.get(change.key.name);
+      const revision = revisionOf(change.value.spec);
+      const found = queue?.findIndex((one) => one.revision === revision) ?? -1;
+      for (const { atMs } of queue?.splice(0, found + 1) ?? []) seen.sinceWrite.push(now.steady - atMs);
+    }
+  }
+}
+
+function revisionOf(spec: unknown): string {
+  const { http } = spec as ReturnType<typeof virtualService> & { readonly http: readonly [Canary] };
+  return http[0].headers.request.set["x-revision"];
+}
+interface Canary {
+  readonly headers: { readonly request: { readonly set: { readonly "x-revision": string } } };
+}
+
+async function change(): Promise<number> {
+  const start = performance.now();
+  const running = new Set<Promise<unknown>>();
+  let count = 0;
+  for (; performance.now() - start < seconds * 1_000; count++) {
+    const index = (count * 7) % objects;
+    const write = replace(index, count + 1).finally(() => running.delete(write));
+    running.add(write);
+    await delay(Math.max(0, start + ((count + 1) * 1_000) / changesPerSecond - performance.now()));
+  }
+  await Promise.all(running);
+  return count;
+}
+
+async function replace(index: number, revision: number): Promise<void> {
+  const path = `${pathOf(index)}/s${index}`;
+  const found = await api.metadata(path);
+  const object = virtualService(index, revision) as { readonly metadata: object };
+  const queue = written.get(`s${index}`) ?? [];
+  written.set(`s${index}`, queue);
+  queue.push({ revision: `${revision}`, atMs: performance.now() });
+  const metadata = { ...object.metadata, resourceVersion: found?.metadata.resourceVersion };
+  await api.replace(path, { ...object, metadata });
+}
+
+function quantiles(figures: number[]): string {
+  figures.sort((a, b) => a - b);
+  const at = (q: number) => figures[Math.min(figures.length - 1, Math.floor(figures.length * q))] ?? Number.NaN;
+  return `${Math.round(at(0.5))}, ${Math.round(at(0.99))}`;
+}
+
+function megabytes(bytes: number): number {
+  return Math.round(bytes / 1e5) / 10;
+}
+
+function memoryMb({ child: { pid } }: Running, field: "VmRSS" | "VmHWM"): number {
+  const found = new RegExp(`${field}:\\s+(\\d+) kB`).exec(readFileSync(`/proc/${pid}/status`, "utf8"));
+  return Math.round(Number(found?.[1] ?? 0) / 1024);
+}
+
+/** In ticks of a hundredth of a second. */
+function cpuSeconds({ child: { pid } }: Running): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
+  return (Number(fields[11]) + Number(fields[12])) / 100;
+}

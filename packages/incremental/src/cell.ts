@@ -17,7 +17,12 @@ export interface TraceEntry<Subject> {
   readonly id: string;
   readonly valueKey: string;
   readonly valueKeyOf: (subject: Subject) => string;
+  /** Equal entries have the same, as long as the table of answers remembers them. */
+  readonly serial: number;
 }
+
+/** The facets read, own and inherited, in the order of reading. */
+export type Trace<Subject> = readonly TraceEntry<Subject>[];
 
 export interface QueryCell<Subject> {
   readonly kind: "query";
@@ -29,8 +34,7 @@ export interface QueryCell<Subject> {
   changedAt: number;
   deps: readonly AnyCell<Subject>[];
   dependents: Dependents;
-  /** The facets read, own and inherited, in the order of reading. */
-  trace: readonly TraceEntry<Subject>[];
+  trace: Trace<Subject>;
   findings: readonly Finding[];
   /** Observers keep a cell alive and learn that it may have changed. */
   observers: Set<() => void> | undefined;

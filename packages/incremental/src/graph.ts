@@ -8,6 +8,7 @@
  *
  * A graph is synchronous and has one owner; queries must be pure.
  */
+import { Answers } from "./answers.ts";
 import {
   type AnyCell,
   addDependent,
@@ -16,6 +17,7 @@ import {
   type Place,
   type QueryCell,
   removeDependent,
+  type Trace,
 } from "./cell.ts";
 import { type Finding, type InputKey, type Query, type QueryArg, shallowEqual } from "./query.ts";
 import { Recorder, type Source } from "./recorder.ts";
@@ -48,6 +50,7 @@ export class Graph<Subject> {
   readonly #reporting = new Set<QueryCell<Subject>>();
   /** Cells that lost a dependent while something ran that may be about to use them. */
   readonly #unused = new Set<AnyCell<Subject>>();
+  readonly #answers = new Answers<Subject>();
   readonly #source: Source<Subject>;
   #revision = 1;
   #computations = 0;
@@ -55,6 +58,7 @@ export class Graph<Subject> {
 
   constructor() {
     this.#source = {
+      answers: this.#answers,
       inputCell: (key) => this.#inputCell(key),
       resolve: (query, arg, subject) => this.#resolve(query, arg, subject),
     };
@@ -167,7 +171,7 @@ export class Graph<Subject> {
 
   #resolve(query: Query<Subject, QueryArg, unknown>, arg: QueryArg, subject: Subject): QueryCell<Subject> {
     const slot = this.#slotOf(query, arg);
-    const found = slot.find(subject);
+    const found = slot.find(subject, this.#answers);
     if (found !== undefined) return this.#refresh(found, subject);
     const cell: QueryCell<Subject> = {
       kind: "query",
@@ -240,7 +244,7 @@ export class Graph<Subject> {
 
   #commit(cell: QueryCell<Subject>, value: unknown, recorder: Recorder<Subject>): void {
     const isNew = cell.state === "new";
-    const { trace } = recorder;
+    const trace = this.#answers.trace(recorder.trace);
     const moved = isNew || !sameTrace(cell.trace, trace);
     if (moved && !isNew) cell.slot.remove(cell);
     const deps = [...recorder.deps];
@@ -305,7 +309,8 @@ function mark<Subject>(cell: QueryCell<Subject>, state: "check" | "dirty"): void
   if (cell.observers !== undefined) for (const observer of [...cell.observers]) observer();
 }
 
-function sameTrace<S>(a: QueryCell<S>["trace"], b: QueryCell<S>["trace"]): boolean {
+function sameTrace<S>(a: Trace<S>, b: Trace<S>): boolean {
+  if (a === b) return true;
   return a.length === b.length && a.every((entry, i) => entry.id === b[i]?.id && entry.valueKey === b[i]?.valueKey);
 }
 

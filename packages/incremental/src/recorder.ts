@@ -1,9 +1,11 @@
 /** The context of one running computation: answers its questions and writes down what was asked. */
-import type { AnyCell, InputCell, QueryCell, TraceEntry } from "./cell.ts";
+import type { Answers } from "./answers.ts";
+import type { AnyCell, InputCell, QueryCell, Trace, TraceEntry } from "./cell.ts";
 import type { Context, Facet, Finding, InputKey, Query, QueryArg } from "./query.ts";
 
 /** What a recorder needs of the graph it works for. */
 export interface Source<Subject> {
+  readonly answers: Answers<Subject>;
   inputCell(key: string): InputCell;
   resolve(query: Query<Subject, QueryArg, unknown>, arg: QueryArg, subject: Subject): QueryCell<Subject>;
 }
@@ -18,6 +20,9 @@ export class Recorder<Subject> implements Context<Subject> {
   readonly trace: TraceEntry<Subject>[] = [];
   findings: readonly Finding[] = noFindings;
   #known: Set<string> | undefined;
+  /** Equal results have the identical trace, and most of what is read has one of few. */
+  #lastInherited: Trace<Subject> | undefined;
+  #inherited: Set<Trace<Subject>> | undefined;
   readonly #source: Source<Subject>;
   readonly #subject: Subject;
 
@@ -38,7 +43,7 @@ export class Recorder<Subject> implements Context<Subject> {
     if (!this.#hasAsked(id)) {
       const keyOf = facet.keyOf ?? textOf;
       const valueKeyOf = (subject: Subject) => keyOf(facet.read(subject, arg));
-      this.#note({ id, valueKey: keyOf(value), valueKeyOf });
+      this.#note(this.#source.answers.entry(id, keyOf(value), valueKeyOf));
     }
     return value;
   }
@@ -46,12 +51,22 @@ export class Recorder<Subject> implements Context<Subject> {
   read<Arg extends QueryArg, Result>(query: Query<Subject, Arg, Result>, arg: Arg): Result {
     const cell = this.#source.resolve(query as unknown as Query<Subject, QueryArg, unknown>, arg, this.#subject);
     this.deps.add(cell);
-    for (const entry of cell.trace) if (!this.#hasAsked(entry.id)) this.#note(entry);
+    this.#inherit(cell.trace);
     return cell.value as Result;
   }
 
   report(finding: Finding): void {
     this.findings = [...this.findings, finding];
+  }
+
+  #inherit(trace: Trace<Subject>): void {
+    if (trace.length === 0 || trace === this.#lastInherited || this.#inherited?.has(trace)) return;
+    for (const entry of trace) if (!this.#hasAsked(entry.id)) this.#note(entry);
+    if (this.#lastInherited !== undefined) {
+      this.#inherited ??= new Set();
+      this.#inherited.add(this.#lastInherited);
+    }
+    this.#lastInherited = trace;
   }
 
   #hasAsked(id: string): boolean {
@@ -65,6 +80,17 @@ export class Recorder<Subject> implements Context<Subject> {
   }
 }
 
+/** Of arguments and answers that are objects, as selectors of configuration are: they do not change. */
+const textsOfObjects = new WeakMap<object, string>();
+
 function textOf(value: unknown): string {
-  return typeof value === "string" ? value : (JSON.stringify(value) ?? "");
+  if (typeof value === "string") return value;
+  // No text is taken for a value of another type.
+  if (typeof value !== "object" || value === null) return `\0${String(value)}`;
+  let text = textsOfObjects.get(value);
+  if (text === undefined) {
+    text = JSON.stringify(value);
+    textsOfObjects.set(value, text);
+  }
+  return text;
 }

@@ -5,6 +5,7 @@
  * same next question. So the questions form a decision tree, whose leaves are the shared results. Only questions
  * that were answered differently are nodes of it; a leaf is checked against all of its own.
  */
+import type { Answers } from "./answers.ts";
 import type { Place, QueryCell, TraceEntry } from "./cell.ts";
 
 interface Branch<Subject> {
@@ -23,12 +24,10 @@ export class Slot<Subject> implements Place<Subject> {
     return this.#root === undefined;
   }
 
-  find(subject: Subject): QueryCell<Subject> | undefined {
+  find(subject: Subject, answers: Answers<Subject>): QueryCell<Subject> | undefined {
     let node = this.#root;
-    while (node !== undefined && isBranch(node)) node = node.answers.get(node.question.valueKeyOf(subject));
-    return node?.trace.every(({ valueKeyOf, valueKey }) => valueKeyOf(subject) === valueKey) === true
-      ? node
-      : undefined;
+    while (node !== undefined && isBranch(node)) node = node.answers.get(answers.of(subject, node.question));
+    return node !== undefined && answers.agree(subject, node.trace) ? node : undefined;
   }
 
   /**
@@ -54,6 +53,7 @@ function place<S>(node: TreeNode<S> | undefined, cell: QueryCell<S>): TreeNode<S
   const limit = isBranch(node) ? node.depth : trace.length;
   for (let depth = 0; depth < limit; depth++) {
     const [there, mine] = [trace[depth], cell.trace[depth]];
+    if (there === mine && there !== undefined) continue;
     if (there === undefined || mine === undefined || there.id !== mine.id) return cell;
     if (there.valueKey === mine.valueKey) continue;
     const answers = new Map([

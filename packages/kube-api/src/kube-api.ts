@@ -30,10 +30,18 @@ export interface KubeApi extends Disposable {
   create<T = KubeObject>(path: string, object: unknown): Promise<T>;
   /** @throws KubeError KUBE_CONFLICT when its resourceVersion is not the last one */
   replace<T = KubeObject>(path: string, object: unknown): Promise<T>;
+  /** Server-side apply; `force` takes fields that others own. @throws KubeError KUBE_CONFLICT when others own one */
+  apply<T = KubeObject>(path: string, object: unknown, options: ApplyOptions): Promise<T>;
   /** False when there was none. @throws KubeError KUBE_CONFLICT when that version is not the last one */
   delete(path: string, options?: { readonly resourceVersion?: string }): Promise<boolean>;
   /** Lines of JSON as they come, until the server or `stop` ends it. `onOpen` is told when the server has begun to answer. */
   lines(path: string, stop: AbortSignal, onOpen?: () => void): AsyncIterable<unknown>;
+}
+
+export interface ApplyOptions {
+  /** Who owns the fields that are applied. */
+  readonly fieldManager: string;
+  readonly force: boolean;
 }
 
 const metadataOnly = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
@@ -52,6 +60,12 @@ export function openKubeApi(config: KubeConfig): KubeApi {
     metadata: (path) => absent(answer<KubeObject>(config, agent, { method: "GET", path, accept: metadataOnly })),
     create: (path, object) => call("POST", path, object),
     replace: (path, object) => call("PUT", path, object),
+    apply: (path, body, { fieldManager, force }) => {
+      const query = new URLSearchParams({ fieldManager, force: String(force) });
+      // JSON is YAML.
+      const contentType = "application/apply-patch+yaml";
+      return answer(config, agent, { method: "PATCH", path: `${path}?${query}`, body, contentType });
+    },
     delete: async (path, { resourceVersion } = {}) => {
       const body = resourceVersion === undefined ? undefined : { preconditions: { resourceVersion } };
       return (await absent(call("DELETE", path, body))) !== undefined;
@@ -69,6 +83,7 @@ interface Call {
   readonly path: string;
   readonly body?: unknown;
   readonly accept?: string;
+  readonly contentType?: string;
 }
 
 async function absent<T>(promise: Promise<T>): Promise<T | undefined> {
@@ -126,7 +141,10 @@ async function send(config: KubeConfig, agent: Agent, call: Call, stop: AbortSig
   const headers = {
     accept: call.accept ?? "application/json",
     ...(token !== undefined && { authorization: `Bearer ${token}` }),
-    ...(payload !== undefined && { "content-type": "application/json", "content-length": Buffer.byteLength(payload) }),
+    ...(payload !== undefined && {
+      "content-type": call.contentType ?? "application/json",
+      "content-length": Buffer.byteLength(payload),
+    }),
   };
   const common = { method: call.method, headers, signal: stop };
   const tls = { ca, cert, key, rejectUnauthorized: !isInsecure };

@@ -36,6 +36,19 @@ export const settings = {
     min: 1_000,
     sentence: "How often the stream is compared with what was published, and digests are told for those who follow.",
   }),
+  writesStatus: flag({
+    env: "PILOT_ENABLE_STATUS",
+    default: true,
+    sentence:
+      "What is known of an object is written to its status in Kubernetes, by the one config-controller that has the duty.",
+  }),
+  statusWritesPerSecond: integer({
+    env: "PILOT_STATUS_QPS",
+    default: 20,
+    min: 1,
+    max: 1_000,
+    sentence: "How many of these writes there are a second, at most.",
+  }),
   ledgerGenerations: integer({
     env: "LEDGER_GENERATIONS",
     default: 1_000,

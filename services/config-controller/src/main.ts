@@ -31,9 +31,7 @@ import { diffPage, generationPage, historyPage } from "./ledger/ledger-pages.ts"
 import { openLedger } from "./ledger/open-ledger.ts";
 import { declareMetrics } from "./metrics.ts";
 import { publishChanges, sendable } from "./publish/publish-changes.ts";
-import { Distributions } from "./status/distributions.ts";
-import { ObjectStatuses } from "./status/object-status.ts";
-import { objectsPage } from "./status/status-pages.ts";
+import { openStatus } from "./status/open-status.ts";
 import type { ConfigSource } from "./watch/config-source.ts";
 import { openSources } from "./watch/open-sources.ts";
 
@@ -73,11 +71,17 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
   for (const source of sources) opened.use(source);
   const order = sources.map((source) => source.name);
   const store = new AggregateStore(order, () => report());
+  const published = new PublishedConfig({ bus, seal, log });
+  const status = openStatus({
+    ...{ bus, published, log, conflicts: () => store.conflicts() },
+    refused: () => sources.flatMap((source) => source.problems()),
+  });
   const problems = () => listProblems(sources, store);
   const tell = problemReporter(problems, metrics.refused, log);
   report = () => {
     health.setCondition("refused", refusalText(tell()));
     metrics.conflicts.set(store.conflicts().length);
+    status.noteRefused();
   };
   report();
   health.route(
@@ -91,20 +95,11 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
     forOwnHost(config.debugAuth, () => ({ json: { objects: store.all().filter(isOpen) } })),
   );
 
-  const published = new PublishedConfig({ bus, seal, log });
   const { ledger, run: keepLedger } = await openLedger({ bus, published, size: config.ledgerGenerations, log });
   await published.begin();
   const page = (path: string, handler: HttpHandler) =>
     health.route("GET", `/debug/${path}`, forOwnHost(config.debugAuth, handler));
-  const distributions = new Distributions({ log, nowMs: Date.now });
-  const statuses = new ObjectStatuses({
-    ...{ published, distributions, conflicts: () => store.conflicts() },
-    refused: () => sources.flatMap((source) => source.problems()),
-  });
-  page(
-    "objects",
-    objectsPage(statuses, () => published.position),
-  );
+  page("objects", status.page);
   page("history", historyPage(ledger));
   page("generation", generationPage(ledger));
   page("diff", diffPage(ledger));
@@ -119,14 +114,18 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
   const attesting = { publisher, everyMs: config.digestIntervalMs, log, nowMs: Date.now, onRepaired };
   const api =
     durable && runApi({ settings: config, durable, view: store, order, health, metrics: metrics.api, log }, stop);
+  const duties = {
+    ...{ settings: config, version: manifest.version, mesh: () => meshOf(store), status: status.feed, log },
+    onStatusWritten: () => metrics.statusWrites.add(1),
+  };
   await Promise.all([
     publishChanges(mergeSources(sources, store, stop), options, stop),
     attestEvery(attesting, stop),
     published.follow(stop),
     keepLedger(stop),
-    distributions.watch(bus, stop),
+    status.run(stop),
     api,
-    runDuties({ settings: config, version: manifest.version, mesh: () => meshOf(store), log }, stop),
+    runDuties(duties, stop),
   ]);
 }
 

@@ -11,6 +11,8 @@ export interface ConfigMetrics {
   readonly published: Counter<"op">;
   readonly publishSeconds: Histogram;
   readonly api: ApiMetrics;
+  /** Into Kubernetes. */
+  readonly statusWrites: Counter;
 }
 
 export function declareMetrics(metrics: Metrics): ConfigMetrics {
@@ -33,6 +35,10 @@ export function declareMetrics(metrics: Metrics): ConfigMetrics {
       name: "flotilla_config_published_total",
       help: "Changes published, by operation.",
       labels: ["op"],
+    }),
+    statusWrites: metrics.counter({
+      name: "flotilla_status_writes_total",
+      help: "Times the status of an object was written into Kubernetes.",
     }),
     publishSeconds: metrics.histogram({
       name: "flotilla_config_publish_seconds",

@@ -5,6 +5,8 @@ import { openKubeApi } from "@flotilla/kube-api";
 import { duties, Leadership, leaseOfCluster } from "@flotilla/leadership";
 import type { Logger } from "@flotilla/runtime";
 import type { Settings } from "../config.ts";
+import { StatusWriter } from "../status/kubernetes/status-writer.ts";
+import type { StatusFeed } from "../status/open-status.ts";
 import { clusterOf } from "../watch/cluster.ts";
 import type { IngressSettings } from "./ingress-rules.ts";
 import { IngressStatus } from "./ingress-status.ts";
@@ -15,11 +17,18 @@ export interface DutiesOptions {
   readonly version: string;
   /** MeshConfig as it is now; undefined while it is not known. */
   readonly mesh: () => IngressSettings | undefined;
+  /** Of the objects of the configuration. */
+  readonly status: StatusFeed;
+  /** The status of an object was written. */
+  readonly onStatusWritten: () => void;
   readonly log: Logger;
 }
 
 /** Runs until `stop` fires; without a cluster there is nothing to do. @throws KubeError KUBE_CONFIG */
-export async function runDuties({ settings, version, mesh, log }: DutiesOptions, stop: AbortSignal): Promise<void> {
+export async function runDuties(
+  { settings, version, mesh, status, onStatusWritten, log }: DutiesOptions,
+  stop: AbortSignal,
+): Promise<void> {
   const cluster = await clusterOf(settings);
   if (cluster === undefined) return;
   using api = openKubeApi(cluster);
@@ -32,5 +41,12 @@ export async function runDuties({ settings, version, mesh, log }: DutiesOptions,
   const doing = (duty: string, work: (end: AbortSignal) => Promise<void>): Promise<void> =>
     new Leadership({ lease: leaseOfCluster({ api, namespace, name: duty, candidate }), duty, log }).run(work, stop);
   const ingress = { api, namespace: ingressNamespace, mesh, log, random: Math.random };
-  await Promise.all([doing(duties.ingressStatus, (end) => new IngressStatus(ingress).run(end))]);
+  const writer = new StatusWriter({
+    ...{ api, ...status, onWritten: onStatusWritten, log, nowMs: Date.now },
+    ...{ namespaces: settings.watchedNamespaces, writesPerSecond: settings.statusWritesPerSecond },
+  });
+  await Promise.all([
+    doing(duties.ingressStatus, (end) => new IngressStatus(ingress).run(end)),
+    settings.writesStatus && doing(duties.objectStatus, (end) => writer.run(end)),
+  ]);
 }

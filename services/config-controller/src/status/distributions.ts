@@ -78,6 +78,11 @@ export class Distributions {
     return new Map([...found].map(([object, messages]) => [object, [...messages]]));
   }
 
+  /** Everything that a connected proxy refuses now. */
+  refusals(): readonly ProxyRefusal[] {
+    return [...this.#told.values()].flatMap(({ report }) => report.refusals);
+  }
+
   of(change: Change): ObjectDistribution {
     const reports = [...this.#told.values()].map(({ report }) => report);
     const parts = reports.map((report) => reachOf(report, change));

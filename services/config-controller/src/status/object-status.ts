@@ -53,6 +53,13 @@ export function hasStatus({ kind }: Pick<ConfigKey, "kind">): boolean {
   return isIstioKind(row) || row.group === "gateway.networking.k8s.io";
 }
 
+/** The key of what is named `Kind/namespace/name`; undefined for what is no object that has a status. */
+export function statusKey(text: string): ConfigKey | undefined {
+  const [kind = "", namespace, name, ...more] = text.split("/");
+  if (namespace === undefined || name === undefined || more.length > 0 || !hasStatus({ kind })) return undefined;
+  return { kind, namespace, name };
+}
+
 export class ObjectStatuses {
   readonly #sources: StatusSources;
   readonly #validate = createValidator();
@@ -77,7 +84,7 @@ export class ObjectStatuses {
   *all(isWanted: (object: string) => boolean = () => true): Generator<ObjectStatus> {
     const { published, refused } = this.#sources;
     const wrong = Map.groupBy(
-      refused().filter(({ object }) => object !== undefined),
+      refused().filter(({ object = "" }) => statusKey(object) !== undefined),
       ({ object }) => object ?? "",
     );
     const doubts = this.#doubts();

@@ -71,6 +71,7 @@ export class FakeCluster {
       metadata: () => Promise.resolve(undefined),
       create: refused,
       replace: refused,
+      apply: refused,
       delete: refused,
       lines: (path, stop, onOpen) => this.#watch(config, path, stop, onOpen),
       [Symbol.dispose]: () => undefined,

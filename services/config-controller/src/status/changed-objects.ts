@@ -1,0 +1,71 @@
+/** Objects whose status may be different since it was looked at: those that changed, and those that somebody refuses or doubts. */
+import { configKeyText } from "@flotilla/model";
+import type { SourceProblem } from "@flotilla/sources";
+import type { PublishedConfig } from "../follow/published-config.ts";
+import type { Distributions } from "./distributions.ts";
+import { hasStatus, statusKey } from "./object-status.ts";
+
+export interface ChangedSources {
+  readonly published: Pick<PublishedConfig, "listen">;
+  readonly distributions: Pick<Distributions, "listen" | "findings" | "refusals">;
+  readonly refused: () => readonly SourceProblem[];
+}
+
+export class ChangedObjects {
+  readonly #sources: ChangedSources;
+  readonly #listeners = new Set<() => void>();
+  #changed = new Set<string>();
+  /** By object, what was said against it last. */
+  #objections: ReadonlyMap<string, string> = new Map();
+
+  constructor(sources: ChangedSources) {
+    this.#sources = sources;
+    sources.published.listen({
+      onBaseline: () => undefined,
+      onGeneration: ({ changes }) => {
+        for (const { key } of changes) if (hasStatus(key)) this.#changed.add(configKeyText(key));
+        this.#tell();
+      },
+    });
+    sources.distributions.listen(() => this.compare());
+  }
+
+  /** What is said against objects may be different. */
+  compare(): void {
+    const now = this.#read();
+    for (const [object, text] of now) if (this.#objections.get(object) !== text) this.#changed.add(object);
+    for (const object of this.#objections.keys()) if (!now.has(object)) this.#changed.add(object);
+    this.#objections = now;
+    if (this.#changed.size > 0) this.#tell();
+  }
+
+  /** What has gathered; it begins anew. */
+  take(): ReadonlySet<string> {
+    const taken = this.#changed;
+    this.#changed = new Set();
+    return taken;
+  }
+
+  /** Gives a function that ends it. */
+  onChanged(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  #read(): ReadonlyMap<string, string> {
+    const { distributions, refused } = this.#sources;
+    const said = new Map<string, string>();
+    const say = (object: string, text: string) => {
+      if (statusKey(object) !== undefined) said.set(object, `${said.get(object) ?? ""}\n${text}`);
+    };
+    for (const { object = "", field = "", reason } of refused()) say(object, `${field} ${reason}`);
+    for (const [object, messages] of distributions.findings()) say(object, messages.join("\n"));
+    for (const { proxy, objects, message } of distributions.refusals())
+      for (const object of objects) say(object, `${proxy} ${message}`);
+    return said;
+  }
+
+  #tell(): void {
+    for (const listener of this.#listeners) listener();
+  }
+}

@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { ObjectDistribution } from "../distributions.ts";
+import type { ObjectStatus } from "../object-status.ts";
+import { type Condition, conditionsOf, saysTheSame } from "./conditions.ts";
+
+const all: ObjectDistribution = { live: 3, concerned: 3, refusals: [], isPrecise: true, behind: [], replicas: 2 };
+const status = (distribution: Partial<ObjectDistribution>, more: Partial<ObjectStatus> = {}): ObjectStatus => ({
+  ...{ object: "VirtualService/shop/web", state: "accepted", problems: [], warnings: [] },
+  inForce: { generation: 9, by: "c", objectGeneration: 4, distribution: { ...all, ...distribution } },
+  ...more,
+});
+const words = { typeUrl: "t", resources: [], objects: [], message: "no", position: 1, atMs: 1 };
+const told = (of: ObjectStatus, before: readonly Condition[] = [], now = "later") => conditionsOf(of, 5, before, now);
+const texts = (conditions: readonly Condition[]) =>
+  conditions.map(({ type, status: is, reason, message }) => [type, is, reason, message].join(" ").trim());
+
+describe("conditions", () => {
+  it("tell what is accepted, doubtful and live", () => {
+    assert.deepEqual(texts(told(status({}))), [
+      "Accepted True Valid",
+      "PassedAnalysis True NoFindings",
+      "Reconciled True Live 3/3 proxies up to date.",
+    ]);
+    const doubtful = status(
+      { live: 1, isPrecise: false },
+      { warnings: [{ field: "spec.http[1]", reason: "is never reached" }] },
+    );
+    assert.deepEqual(texts(told(doubtful)), [
+      "Accepted True Valid",
+      "PassedAnalysis False Warnings spec.http[1]: is never reached",
+      "Reconciled False Distributing 1/3 proxies up to date (of all).",
+    ]);
+    const refusals = ["a", "b", "b", "c", "d"].map((proxy) => ({ ...words, proxy }));
+    assert.equal(
+      texts(told(status({ live: 0, refusals })))[2],
+      "Reconciled False RefusedByProxies 0/3 proxies up to date. Refused by a, b, c and 1 more: no",
+    );
+    assert.equal(texts(told(status({ replicas: 0 })))[2], "Reconciled Unknown NoReport No xds-server tells.");
+  });
+
+  it("of a refused object are about its own generation, and name the one in force", () => {
+    const refused = status({}, { state: "refused", problems: [{ field: "spec.hosts", reason: "Required value" }] });
+    assert.deepEqual(texts(told(refused)), [
+      "Accepted False Invalid spec.hosts: Required value",
+      "PassedAnalysis True NoFindings",
+      "Reconciled True Live generation 4 of it: 3/3 proxies up to date.",
+    ]);
+    assert.deepEqual(
+      told(refused).map(({ observedGeneration }) => observedGeneration),
+      [5, 5, 5],
+    );
+    assert.deepEqual(
+      told(status({})).map(({ observedGeneration }) => observedGeneration),
+      [4, 4, 4],
+    );
+    const { inForce: _, ...nothing } = refused;
+    assert.deepEqual(texts(told(nothing)), ["Accepted False Invalid spec.hosts: Required value"]);
+  });
+
+  it("keep the time of their last transition, and are equal while only the number of proxies differs", () => {
+    const before = told(status({}), [], "first");
+    const more = told(status({ live: 9, concerned: 9 }), before);
+    assert.ok(more.every(({ lastTransitionTime }) => lastTransitionTime === "first"));
+    assert.ok(saysTheSame(before, more));
+    const less = told(status({ live: 1 }), before);
+    assert.deepEqual(
+      less.map(({ lastTransitionTime }) => lastTransitionTime),
+      ["first", "first", "later"],
+    );
+    assert.ok(!saysTheSame(before, less));
+    assert.ok(!saysTheSame(less, told(status({ live: 2 }), less)), "progress is told");
+    assert.ok(!saysTheSame(before.slice(1), before));
+  });
+});

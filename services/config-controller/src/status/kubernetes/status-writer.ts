@@ -1,0 +1,212 @@
+/**
+ * Writes the status of objects into Kubernetes, by server-side apply on the status subresource: what is different from what
+ * stands there, at a limited rate. Nothing is written while nothing changes, nor because proxies come and go.
+ */
+import { isIstioKind, type Kind } from "@flotilla/kinds";
+import { type KubeApi, KubeError, listAll } from "@flotilla/kube-api";
+import { parseConfigKey } from "@flotilla/model";
+import { delay, type Logger, Wakeup } from "@flotilla/runtime";
+import { type ServedKind, servedKinds, wantedKinds } from "../../watch/kubernetes/served-kinds.ts";
+import type { ObjectStatus } from "../object-status.ts";
+import { type Condition, conditionsOf, ownConditions, saysTheSame } from "./conditions.ts";
+
+export interface StatusWriterOptions {
+  readonly api: KubeApi;
+  /** Namespaces that are read; empty: all. */
+  readonly namespaces: readonly string[];
+  readonly statusOf: (object: string) => ObjectStatus | undefined;
+  /** Objects whose status may be different since it was asked last. */
+  readonly takeChanged: () => ReadonlySet<string>;
+  /** Calls when there is something to take; gives a function that ends that. */
+  readonly onChanged: (listener: () => void) => () => void;
+  readonly writesPerSecond: number;
+  readonly onWritten: () => void;
+  readonly log: Logger;
+  readonly nowMs: () => number;
+}
+
+interface StoredObject {
+  readonly metadata: { readonly name?: string; readonly namespace?: string; readonly generation?: number };
+  readonly status?: { readonly conditions?: readonly Condition[] };
+}
+
+interface Place {
+  /** `/apis/networking.istio.io/v1` */
+  readonly root: string;
+  readonly kind: Kind;
+}
+
+/** One write tells what became of a change in most cases: distribution takes less than this. */
+const settleMs = 1_000;
+const retryMs = 2_000;
+/** After a kind was looked for in vain. */
+const lookAgainMs = 10_000;
+const fieldManager = "flotilla-status";
+/** Their conditions are those of who registers the workload. */
+const excluded: ReadonlySet<string> = new Set(["WorkloadEntry"]);
+
+export class StatusWriter {
+  readonly #options: StatusWriterOptions;
+  readonly #wakeup = new Wakeup();
+  /** By object, since when its status waits to be written. */
+  readonly #due = new Map<string, number>();
+  /** By object, what was found or written last. */
+  readonly #told = new Map<string, readonly Condition[]>();
+  /** By the mesh's name of the kind, where its objects are. */
+  #places: ReadonlyMap<string, Place> = new Map();
+  #placesAtMs = 0;
+
+  constructor(options: StatusWriterOptions) {
+    this.#options = options;
+  }
+
+  /** Runs until `stop` fires: while this process has the duty. */
+  async run(stop: AbortSignal): Promise<void> {
+    const { onChanged, log } = this.#options;
+    const end = onChanged(() => this.#wakeup.wake());
+    try {
+      while (!stop.aborted) {
+        try {
+          await this.#compareAll(stop);
+          break;
+        } catch (error) {
+          if (!(error instanceof KubeError) || stop.aborted) throw error;
+          log.warn("the status of objects cannot be read, trying again", { error });
+          await delay(retryMs, stop);
+        }
+      }
+      while (!stop.aborted) {
+        await this.#wakeup.wait(stop, this.#due.size > 0 ? settleMs / 4 : undefined);
+        this.#takeChanged();
+        await this.#writeDue(stop);
+      }
+    } finally {
+      end();
+    }
+  }
+
+  /** At the beginning: what a predecessor has written is found, and not written again. */
+  async #compareAll(stop: AbortSignal): Promise<void> {
+    const { api, namespaces, statusOf } = this.#options;
+    const served = await servedKinds(api, kindsWithStatus, namespaces);
+    this.#notePlaces(served.values());
+    for (const { kind, path } of served.values()) {
+      const { objects } = await listAll<StoredObject>(api, path, stop);
+      for (const stored of objects) {
+        const { namespace = "", name = "" } = stored.metadata;
+        const object = `${kind.name}/${namespace}/${name}`;
+        const status = statusOf(object);
+        if (status === undefined) continue;
+        this.#told.set(object, ownOf(stored));
+        if (!isTold(status, stored)) this.#note(object);
+      }
+    }
+  }
+
+  #takeChanged(): void {
+    for (const object of this.#options.takeChanged()) this.#note(object);
+  }
+
+  #note(object: string): void {
+    if (!this.#due.has(object)) this.#due.set(object, this.#options.nowMs());
+  }
+
+  async #writeDue(stop: AbortSignal): Promise<void> {
+    const { nowMs, writesPerSecond, statusOf, log } = this.#options;
+    for (const [object, sinceMs] of [...this.#due]) {
+      if (stop.aborted) return;
+      const status = statusOf(object);
+      if (status !== undefined && isUnderWay(status) && nowMs() - sinceMs < settleMs) continue;
+      this.#due.delete(object);
+      if (status === undefined) continue;
+      try {
+        if (await this.#write(object, status)) await delay(1_000 / writesPerSecond, stop);
+      } catch (error) {
+        if (!(error instanceof KubeError)) throw error;
+        if (stop.aborted) return;
+        log.warn("the status of an object is not written, trying again", { object, error });
+        this.#due.set(object, nowMs());
+        await delay(retryMs, stop);
+      }
+      // It is told as it is now, and again when it has come further.
+      if (isUnderWay(status)) this.#due.set(object, nowMs());
+    }
+  }
+
+  /** True when something was written. @throws KubeError */
+  async #write(object: string, status: ObjectStatus): Promise<boolean> {
+    const { api, nowMs } = this.#options;
+    const known = this.#told.get(object);
+    if (known !== undefined && saysTheSame(known, conditionsOf(status, known[0]?.observedGeneration ?? 0, known, "")))
+      return false;
+    const { kind, namespace, name } = parseConfigKey(object);
+    const place = await this.#placeOf(kind);
+    if (place === undefined) return false;
+    const within = namespace === "" ? "" : `/namespaces/${encodeURIComponent(namespace)}`;
+    const path = `${place.root}${within}/${place.kind.plural}/${encodeURIComponent(name)}`;
+    const stored = await api.get<StoredObject>(path);
+    if (stored === undefined) {
+      this.#told.delete(object);
+      return false;
+    }
+    const conditions = stored.status?.conditions ?? [];
+    const others = conditions.filter(({ type }) => !ownConditions.has(type));
+    const generation = stored.metadata.generation ?? 0;
+    const wanted = conditionsOf(status, generation, conditions, timeText(nowMs()));
+    const mustWrite = !isTold(status, stored);
+    this.#told.set(object, wanted);
+    if (!mustWrite) return false;
+    const body = {
+      apiVersion: place.root.replace(/^\/apis\//, ""),
+      kind: place.kind.kind,
+      metadata: { name, ...(namespace !== "" && { namespace }) },
+      // The list has one owner: what others have in it is told with ours.
+      status: { observedGeneration: wanted[0]?.observedGeneration ?? generation, conditions: [...others, ...wanted] },
+    };
+    await api.apply(`${path}/status`, body, { fieldManager, force: true });
+    this.#options.onWritten();
+    return true;
+  }
+
+  /** Undefined for kinds that are not served, or that have no status of ours. @throws KubeError */
+  async #placeOf(kind: string): Promise<Place | undefined> {
+    const { api, namespaces, nowMs } = this.#options;
+    const isKnown = this.#places.has(kind) || !kindsWithStatus.some(({ name }) => name === kind);
+    if (!isKnown && nowMs() - this.#placesAtMs > lookAgainMs)
+      this.#notePlaces((await servedKinds(api, kindsWithStatus, namespaces)).values());
+    return this.#places.get(kind);
+  }
+
+  #notePlaces(served: Iterable<ServedKind>): void {
+    const places = [...served].map(({ kind, path }) => {
+      const root = path.replace(/(?:\/namespaces\/[^/]+)?\/[^/]+$/, "");
+      return [kind.name, { root, kind }] as const;
+    });
+    this.#places = new Map(places);
+    this.#placesAtMs = this.#options.nowMs();
+  }
+}
+
+const kindsWithStatus = wantedKinds({ ignored: [], included: [] }).filter(
+  (kind) => isIstioKind(kind) && !excluded.has(kind.name),
+);
+
+function isTold(status: ObjectStatus, stored: StoredObject): boolean {
+  return saysTheSame(ownOf(stored), conditionsOf(status, stored.metadata.generation ?? 0, ownOf(stored), ""));
+}
+
+function ownOf({ status }: StoredObject): readonly Condition[] {
+  return (status?.conditions ?? []).filter(({ type }) => ownConditions.has(type));
+}
+
+/** More is to come by itself, so that another look will find it. */
+function isUnderWay({ inForce }: ObjectStatus): boolean {
+  if (inForce === undefined) return false;
+  const { live, concerned, refusals, replicas } = inForce.distribution;
+  return replicas > 0 && refusals.length === 0 && live < concerned;
+}
+
+/** Kubernetes' times have no fractions. */
+function timeText(ms: number): string {
+  return new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
+}

@@ -1,0 +1,50 @@
+/** The parts that know the status of objects, put together. */
+import type { Bus } from "@flotilla/bus";
+import type { HttpHandler, Logger } from "@flotilla/runtime";
+import type { SourceProblem } from "@flotilla/sources";
+import type { Conflict } from "../aggregate/aggregate-store.ts";
+import type { PublishedConfig } from "../follow/published-config.ts";
+import { ChangedObjects } from "./changed-objects.ts";
+import { Distributions } from "./distributions.ts";
+import type { StatusWriterOptions } from "./kubernetes/status-writer.ts";
+import { ObjectStatuses, statusKey } from "./object-status.ts";
+import { objectsPage } from "./status-pages.ts";
+
+export interface OpenStatusOptions {
+  readonly bus: Bus;
+  readonly published: PublishedConfig;
+  readonly refused: () => readonly SourceProblem[];
+  readonly conflicts: () => readonly Conflict[];
+  readonly log: Logger;
+}
+
+/** What has to be known of objects to write their status somewhere. */
+export type StatusFeed = Pick<StatusWriterOptions, "statusOf" | "takeChanged" | "onChanged">;
+
+export interface RunningStatus {
+  readonly page: HttpHandler;
+  readonly feed: StatusFeed;
+  /** What is refused may be different. */
+  noteRefused(): void;
+  /** Runs until `stop` fires. */
+  run(stop: AbortSignal): Promise<void>;
+}
+
+export function openStatus({ bus, published, refused, conflicts, log }: OpenStatusOptions): RunningStatus {
+  const distributions = new Distributions({ log, nowMs: Date.now });
+  const statuses = new ObjectStatuses({ published, distributions, refused, conflicts });
+  const changed = new ChangedObjects({ published, distributions, refused });
+  return {
+    page: objectsPage(statuses, () => published.position),
+    feed: {
+      statusOf: (object) => {
+        const key = statusKey(object);
+        return key && statuses.of(key);
+      },
+      takeChanged: () => changed.take(),
+      onChanged: (listener) => changed.onChanged(listener),
+    },
+    noteRefused: () => changed.compare(),
+    run: (stop) => distributions.watch(bus, stop),
+  };
+}

@@ -3,16 +3,26 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
+import { connectBus, createPublisher } from "@flotilla/bus";
 import type { KubeObject as ApiObject } from "@flotilla/kube-api";
 import {
   type RunningApiserver,
   startKubeApiserver,
   whyNoApiserver,
 } from "@flotilla/kube-api/src/kube-apiserver.fixture.ts";
-import type { ConfigChange, KubeObject, Machine } from "@flotilla/model";
+import {
+  type ConfigChange,
+  encodeMachines,
+  type KubeObject,
+  type Machine,
+  machineReportBucket,
+  machineReportTtlMs,
+} from "@flotilla/model";
 import { defaultRegistrySettings, Registry } from "@flotilla/registry";
 import { noopLogger, until } from "@flotilla/runtime";
+import { freePort } from "@flotilla/servers";
 import { parseAllDocuments } from "yaml";
+import { main } from "../main.ts";
 import { EntryWriter } from "./write-entries.ts";
 
 const server: RunningApiserver | undefined = await startKubeApiserver(process.env);
@@ -157,5 +167,33 @@ describe("machines in a real API server", { skip: server === undefined && whyNoA
     await until(async () => (await entry(`${name}-orphan`)) === undefined, soon("the orphan to go"));
     assert.ok((await entry(`${name}-istiods`)) !== undefined);
     assert.ok((await entry("by-hand")) !== undefined);
+  });
+
+  it("the service writes the entry of a machine that a replica of xds-server reports", async () => {
+    assert.ok(server !== undefined);
+    const ending = new AbortController();
+    const busUrl = "embedded:write-entries";
+    await using bus = await connectBus({ url: busUrl, clientName: "t", log: noopLogger }, ending.signal);
+    const env = { BUS_URL: busUrl, CLUSTER_KUBECONFIG: server.kubeconfig, POD_NAMESPACE: "default" };
+    const port = String(await freePort());
+    const serving = main({ ...env, HEALTH_HOST: "127.0.0.1", HEALTH_PORT: port, LOG_LEVEL: "silent" }, ending.signal);
+    const options = { bus, seal: undefined, log: noopLogger, nowMs: Date.now };
+    const configuration = createPublisher({ ...options, publisher: "config-controller" });
+    await configuration.synchronize([config("WorkloadGroup", "vms", { template })]);
+    const reports = await bus.keyValue(machineReportBucket, { ttlMs: machineReportTtlMs });
+    const tell = () => reports.put("replica", encodeMachines([machine("m9", { address: "10.7.7.7" })]));
+    await tell();
+    const telling = setInterval(() => void tell(), machineReportTtlMs / 3);
+    try {
+      await until(async () => (await entry("vms-10.7.7.7-net-1")) !== undefined, soon("the entry"));
+    } finally {
+      clearInterval(telling);
+      ending.abort();
+      await serving;
+    }
+    const leases = await server.api.get<ApiObject>(
+      "/apis/coordination.k8s.io/v1/namespaces/default/leases/flotilla-workload-entries",
+    );
+    assert.ok(leases !== undefined);
   });
 });

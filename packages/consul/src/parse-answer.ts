@@ -64,7 +64,9 @@ function parseInstance(entry: unknown): ConsulInstance {
   const locality = optionalFields(service["Locality"], "Service.Locality");
   const checks = all["Checks"] ?? [];
   if (!Array.isArray(checks)) throw new WrongField("Checks", "is no list");
+  const kind = text(service["Kind"], "Service.Kind");
   return {
+    ...(kind === "" ? {} : { kind }),
     node: text(node["Node"], "Node.Node"),
     nodeAddress: text(node["Address"], "Node.Address"),
     datacenter: text(node["Datacenter"], "Node.Datacenter"),

@@ -15,6 +15,8 @@ export interface ConsulInstance {
   readonly nodeAddress: string;
   readonly datacenter: string;
   readonly id: string;
+  /** Of what Consul's own mesh runs: `connect-proxy`, `mesh-gateway` …; empty for a service. */
+  readonly kind?: string;
   /** Empty: the node's address holds. */
   readonly address: string;
   readonly port: number;

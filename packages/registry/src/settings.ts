@@ -30,6 +30,8 @@ export interface RegistrySettings {
   readonly canonicalExternalServices: boolean;
   /** Services of Consul get a second host that names their datacenter. */
   readonly consulDatacenterHosts: boolean;
+  /** Sidecars and gateways of Consul's own mesh are services too. */
+  readonly consulMeshProxies: boolean;
   /** A machine is registered only with the proven identity of its group's service account. */
   readonly validateMachines: boolean;
   /** What machines say of their health counts. */
@@ -51,6 +53,7 @@ export const defaultRegistrySettings: RegistrySettings = {
   clusterSetHosts: false,
   canonicalExternalServices: false,
   consulDatacenterHosts: true,
+  consulMeshProxies: false,
   validateMachines: true,
   machineHealthChecks: true,
 };
@@ -79,6 +82,7 @@ export function registrySettingsFromEnv(env: Readonly<Record<string, string | un
       base.canonicalExternalServices,
     ),
     consulDatacenterHosts: flag("CONSUL_DATACENTER_HOSTS", base.consulDatacenterHosts),
+    consulMeshProxies: flag("CONSUL_MESH_PROXIES", base.consulMeshProxies),
     validateMachines: flag("ISTIO_WORKLOAD_ENTRY_VALIDATE_IDENTITY", base.validateMachines),
     machineHealthChecks: flag("PILOT_ENABLE_WORKLOAD_ENTRY_HEALTHCHECKS", base.machineHealthChecks),
   };

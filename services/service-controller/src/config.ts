@@ -181,7 +181,7 @@ export const settings = {
     env: "CONSUL_DATACENTERS",
     default: [],
     sentence:
-      "Datacenters whose services are read: * for all that the agent knows at start, the agent's own when empty.",
+      "Datacenters whose services are read: * for all that the agent knows, also as they come and go; the agent's own when empty.",
   }),
   consulNamespaces: list({
     env: "CONSUL_NAMESPACE",
@@ -206,6 +206,11 @@ export const settings = {
     env: "CONSUL_DATACENTER_HOSTS",
     default: defaultRegistrySettings.consulDatacenterHosts,
     sentence: "Services of Consul get a second host that names their datacenter.",
+  }),
+  consulMeshProxies: flag({
+    env: "CONSUL_MESH_PROXIES",
+    default: defaultRegistrySettings.consulMeshProxies,
+    sentence: "Sidecars and gateways of Consul's own mesh are services too.",
   }),
   auditEveryMs: duration({
     env: "REGISTRY_AUDIT_PERIOD",

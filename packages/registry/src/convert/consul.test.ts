@@ -184,3 +184,13 @@ test("a service without instances is gone, which is urgent; the trust domain rea
   );
   assert.deepEqual(one.state(), []);
 });
+
+test("sidecars and gateways of Consul's own mesh are no services", () => {
+  const proxy = instance("reviews-sidecar-proxy", { kind: "connect-proxy", port: 21_000 });
+  assert.equal(view(proxy, instance("gateway", { kind: "mesh-gateway" })).service, undefined);
+  const { endpoints } = view(proxy, instance("r1"), instance("typical", { kind: "typical" }));
+  assert.deepEqual(
+    endpoints.map(({ port }) => port),
+    [9080, 9080],
+  );
+});

@@ -33,6 +33,15 @@ export interface ConsulValue {
   readonly endpoints: readonly Endpoint[];
 }
 
+/** Source: the kinds of services in Consul's catalog. */
+const meshKinds: ReadonlySet<string> = new Set([
+  "connect-proxy",
+  "mesh-gateway",
+  "terminating-gateway",
+  "ingress-gateway",
+  "api-gateway",
+]);
+
 export class ConsulSide {
   readonly #settings: RegistrySettings;
   readonly #known = new Map<string, Known>();
@@ -44,9 +53,14 @@ export class ConsulSide {
   apply(change: ConsulChange, dirty: Dirty): void {
     const text = consulKeyText(change.key);
     dirty.consul.set(text, change.key);
-    if (change.op === "put" && change.instances.length > 0) {
-      this.#known.set(text, { key: change.key, instances: change.instances });
-    } else this.#known.delete(text);
+    const instances = change.op === "put" ? this.#ofServices(change.instances) : [];
+    if (instances.length > 0) this.#known.set(text, { key: change.key, instances });
+    else this.#known.delete(text);
+  }
+
+  /** The proxies of another mesh stand before services that are listed themselves. */
+  #ofServices(instances: readonly ConsulInstance[]): readonly ConsulInstance[] {
+    return this.#settings.consulMeshProxies ? instances : instances.filter(({ kind = "" }) => !meshKinds.has(kind));
   }
 
   all(dirty: Dirty): void {

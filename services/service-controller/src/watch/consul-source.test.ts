@@ -148,3 +148,33 @@ test("an instance that is not as it should be is named, the others stay", async 
   );
   await followed.end();
 });
+
+test("datacenters that come and go are followed, and those that go take their services with them", async () => {
+  await using consul = await startFakeConsul();
+  consul.set("a", [fakeInstance("a1")]);
+  const source = sourceOf(consul.url, { datacenters: ["*"], datacentersEveryMs: 20 });
+  const followed = follow(source);
+  const held = () => {
+    const names = new Set<string>();
+    for (const input of followed.groups.flatMap(({ inputs }) => inputs)) {
+      if (input.type !== "consul") continue;
+      const name = `${input.key.datacenter}/${input.key.name}`;
+      if (input.op === "put") names.add(name);
+      else names.delete(name);
+    }
+    return [...names].sort().join();
+  };
+  const are = (expected: string) => until(() => held() === expected, { withinMs: 8_000, what: expected });
+  await are("dc1/a");
+  consul.setDatacenters(["dc1", "dc2"]);
+  await are("dc1/a,dc2/a");
+  consul.setDatacenters(["dc1"]);
+  await are("dc1/a");
+  consul.refuse(500);
+  await until(() => source.problems().length > 0, { withinMs: 5_000, what: "a problem" });
+  assert.equal(held(), "dc1/a");
+  consul.refuse(0);
+  consul.set("b", [fakeInstance("b1")]);
+  await are("dc1/a,dc1/b");
+  await followed.end();
+});

@@ -10,8 +10,8 @@ import {
   readDatacenters,
   Slots,
 } from "@flotilla/consul";
-import { type ConsulChange, consulKeyText } from "@flotilla/registry";
-import { backoff, delay, type Logger, Wakeup } from "@flotilla/runtime";
+import { type ConsulChange, type ConsulServiceKey, consulKeyText } from "@flotilla/registry";
+import { aborted, backoff, delay, type Logger, Wakeup } from "@flotilla/runtime";
 import type { SourceProblem } from "@flotilla/sources";
 import type { InputGroup, InputSource, ShardListing } from "./input-source.ts";
 
@@ -26,6 +26,8 @@ export interface ConsulSourceOptions {
   readonly namespaces: readonly string[];
   readonly partition: string;
   readonly connections: number;
+  /** How often the list of datacenters is read again, with `*`. */
+  readonly datacentersEveryMs?: number;
   /** The first group does not wait longer. */
   readonly syncTimeoutMs: number;
   readonly log: Logger;
@@ -39,6 +41,7 @@ export function consulSource(options: ConsulSourceOptions): InputSource {
 }
 
 const readsAtOnce = 8;
+const usualDatacentersMs = 30_000;
 
 class ConsulSource implements InputSource {
   readonly name = "consul";
@@ -49,6 +52,13 @@ class ConsulSource implements InputSource {
   readonly #readers = new Slots(readsAtOnce);
   readonly #wakeup = new Wakeup();
   #followers: readonly CatalogFollower[] = [];
+  /** By scope: what ends its follower, and the services that it told of. */
+  readonly #following = new Map<
+    string,
+    { readonly stop: AbortController; readonly told: Map<string, ConsulServiceKey> }
+  >();
+  /** The datacenters are known. */
+  #isListed = false;
   /** Why the datacenters cannot be listed. */
   #unlisted: string | undefined;
   #pending = new Map<string, ConsulChange>();
@@ -139,36 +149,83 @@ class ConsulSource implements InputSource {
   }
 
   async #follow(stop: AbortSignal): Promise<void> {
-    const scopes = await this.#scopes(stop);
-    const { log, nowMs, random, onProblems } = this.#options;
-    this.#followers = scopes.map((scope) => {
-      let wasAway = false;
-      const onState = () => {
-        const isAway = follower.away !== undefined;
-        if (isAway && !wasAway)
-          log.warn("consul is away, what is known stays", { scope: scopeText(scope), reason: follower.away?.reason });
-        if (!isAway && wasAway) log.info("consul answers again", { scope: scopeText(scope) });
-        wasAway = isAway;
-        onProblems();
-        this.#wakeup.wake();
-      };
-      const follower: CatalogFollower = new CatalogFollower({
-        client: this.#client,
-        scope,
-        slots: this.#slots,
-        nowMs,
-        random,
-        onEvent: ({ key, instances }) =>
-          this.#say(
-            instances.length === 0
-              ? { type: "consul", op: "delete", key }
-              : { type: "consul", op: "put", key, instances },
-          ),
-        onState,
-      });
-      return follower;
+    const { datacenters, datacentersEveryMs = usualDatacentersMs } = this.#options;
+    const failed = new AbortController();
+    const all = AbortSignal.any([stop, failed.signal]);
+    const running = new Set<Promise<void>>();
+    let failure: { readonly cause: unknown } | undefined;
+    while (!all.aborted) {
+      for (const done of this.#followScopes(await this.#scopes(all), all)) {
+        const ended = done.catch((cause: unknown) => {
+          failure ??= { cause };
+          failed.abort(cause);
+        });
+        running.add(ended);
+        void ended.then(() => running.delete(ended));
+      }
+      this.#isListed = true;
+      this.#wakeup.wake();
+      // Consul has no blocking query for this list.
+      await (datacenters.includes("*") ? delay(datacentersEveryMs, all) : aborted(all));
+    }
+    await Promise.all(running);
+    if (failure !== undefined && !stop.aborted) throw failure.cause;
+  }
+
+  /** Begins with those that are new, and ends those that the list no longer has. */
+  #followScopes(scopes: readonly CatalogScope[], stop: AbortSignal): readonly Promise<void>[] {
+    if (stop.aborted) return [];
+    const wanted = new Set(scopes.map(scopeText));
+    for (const [text, { stop: own, told }] of this.#following) {
+      if (wanted.has(text)) continue;
+      this.#options.log.info("a datacenter is no more", { scope: text });
+      own.abort();
+      this.#following.delete(text);
+      this.#followers = this.#followers.filter(({ scope }) => scopeText(scope) !== text);
+      for (const key of told.values()) this.#say({ type: "consul", op: "delete", key });
+    }
+    const added = scopes.filter((scope) => !this.#following.has(scopeText(scope)));
+    return added.map((scope) => {
+      const own = new AbortController();
+      const told = new Map<string, ConsulServiceKey>();
+      this.#following.set(scopeText(scope), { stop: own, told });
+      const follower = this.#follower(scope, told, own.signal);
+      this.#followers = [...this.#followers, follower];
+      return follower.run(AbortSignal.any([stop, own.signal]));
     });
-    await Promise.all(this.#followers.map((follower) => follower.run(stop)));
+  }
+
+  #follower(scope: CatalogScope, told: Map<string, ConsulServiceKey>, own: AbortSignal): CatalogFollower {
+    const { log, nowMs, random, onProblems } = this.#options;
+    let wasAway = false;
+    const onState = () => {
+      const isAway = follower.away !== undefined;
+      if (isAway && !wasAway)
+        log.warn("consul is away, what is known stays", { scope: scopeText(scope), reason: follower.away?.reason });
+      if (!isAway && wasAway) log.info("consul answers again", { scope: scopeText(scope) });
+      wasAway = isAway;
+      onProblems();
+      this.#wakeup.wake();
+    };
+    const follower: CatalogFollower = new CatalogFollower({
+      client: this.#client,
+      scope,
+      slots: this.#slots,
+      nowMs,
+      random,
+      onEvent: ({ key, instances }) => {
+        if (own.aborted) return;
+        if (instances.length === 0) told.delete(consulKeyText(key));
+        else told.set(consulKeyText(key), key);
+        this.#say(
+          instances.length === 0
+            ? { type: "consul", op: "delete", key }
+            : { type: "consul", op: "put", key, instances },
+        );
+      },
+      onState,
+    });
+    return follower;
   }
 
   async #scopes(stop: AbortSignal): Promise<readonly CatalogScope[]> {
@@ -217,7 +274,7 @@ class ConsulSource implements InputSource {
 
   /** Shards of datacenters that have not been read in full yet; without a list of datacenters, all of them. */
   #unread(): readonly string[] {
-    if (this.#followers.length === 0) return ["Consul/*"];
+    if (!this.#isListed) return ["Consul/*"];
     const unread = this.#followers.filter(({ isComplete }) => !isComplete);
     return [...new Set(unread.map(({ scope }) => `Consul/${scope.datacenter}`))];
   }

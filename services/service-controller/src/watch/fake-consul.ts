@@ -8,6 +8,8 @@ export interface FakeConsul extends AsyncDisposable {
   readonly asked: { total: number; mostAtOnce: number };
   /** Undefined takes the service away. */
   set(name: string, instances: readonly unknown[] | undefined): void;
+  /** All have the same services. */
+  setDatacenters(names: readonly string[]): void;
   /** Every question is refused with this status; 0 ends that. */
   refuse(status: number): void;
   /** All indexes start anew, as after a restore. */
@@ -42,9 +44,10 @@ export async function startFakeConsul(): Promise<FakeConsul> {
   const indexes = { list: 1, last: 1 };
   const asked = { total: 0, mostAtOnce: 0 };
   let refusing = 0;
+  let datacenters: readonly string[] = ["dc1"];
   let waiting = new Set<Waiting>();
   const valueOf = (path: string): { readonly body: unknown; readonly index: number } => {
-    if (path === "/v1/catalog/datacenters") return { body: ["dc1"], index: 0 };
+    if (path === "/v1/catalog/datacenters") return { body: datacenters, index: 0 };
     if (path === "/v1/catalog/services") {
       return { body: Object.fromEntries([...catalog.keys()].map((name) => [name, []])), index: indexes.list };
     }
@@ -89,6 +92,9 @@ export async function startFakeConsul(): Promise<FakeConsul> {
       if (instances === undefined) catalog.delete(name);
       else catalog.set(name, { instances, index });
       wake();
+    },
+    setDatacenters(names) {
+      datacenters = names;
     },
     refuse(status) {
       refusing = status;

@@ -140,7 +140,12 @@ function watchOptions({ durable, history }: RouterOptions, path: ResourcePath, q
     since: query.get("resourceVersion") ?? undefined,
     timeoutMs: timeoutSeconds > 0 ? Math.min(timeoutSeconds * 1_000, defaultTimeoutMs) : defaultTimeoutMs,
     bookmarks: ["1", "true"].includes(query.get("allowWatchBookmarks") ?? ""),
-    bookmark: (version: number) => ({ apiVersion, kind: kind.kind, metadata: { resourceVersion: String(version) } }),
+    initialEvents: query.get("sendInitialEvents") === "true",
+    bookmark: (version: number, isInitialEnd: boolean) => {
+      const annotations = { "k8s.io/initial-events-end": "true" };
+      const metadata = { resourceVersion: String(version), ...(isInitialEnd && { annotations }) };
+      return { apiVersion, kind: kind.kind, metadata };
+    },
   };
 }
 

@@ -48,6 +48,25 @@ describe("watches", () => {
     await assert.rejects(wrong.next(), { status: 400 });
   });
 
+  it("that ask for it are told what is there first, and where that ends", async () => {
+    await using api = await openTestApi();
+    for (const name of ["a", "b"]) await api.call("POST", collection, virtualService(name, name));
+    const stop = new AbortController();
+    const query = "watch=1&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan";
+    const watch = await api.watch(`${collection}?${query}`, stop.signal);
+    const next = async () => (await watch.next()).value as WatchLine;
+    assert.deepEqual([line(await next()), line(await next())], ["ADDED a 1", "ADDED b 2"]);
+    const { type, object } = await next();
+    assert.deepEqual(
+      [type, object.metadata],
+      ["BOOKMARK", { resourceVersion: "2", annotations: { "k8s.io/initial-events-end": "true" } }],
+    );
+    await api.call("DELETE", `${collection}/a`);
+    assert.equal(line(await next()), "DELETED a 3");
+    stop.abort();
+    await watch.return?.();
+  });
+
   it("end after the time that was asked for, with a bookmark", async () => {
     await using api = await openTestApi();
     await api.call("POST", collection, virtualService("a", "a"));

@@ -14,10 +14,12 @@ export interface WatchOptions {
   readonly show: (config: Config) => unknown;
   /** As the query has it; undefined or "0": from what is there. */
   readonly since: string | undefined;
+  /** What is there comes first in any case, and its end is marked. */
+  readonly initialEvents: boolean;
   readonly timeoutMs: number;
   readonly bookmarks: boolean;
-  /** Says so from time to time, also when nothing happens. */
-  readonly bookmark: (version: number) => unknown;
+  /** Says so from time to time, also when nothing happens. `isInitialEnd`: all that was there has been told. */
+  readonly bookmark: (version: number, isInitialEnd: boolean) => unknown;
 }
 
 /** A reader that falls further behind is told to begin anew. */
@@ -26,7 +28,7 @@ const bookmarkMs = 60_000;
 
 /** Ends when `stop` fires, the time is up, or the reader must list anew, which is the last event then. */
 export async function* watchEvents(options: WatchOptions, stop: AbortSignal): AsyncGenerator<unknown, void, undefined> {
-  const { history, version, present, isWanted, show, since, bookmarks } = options;
+  const { history, version, present, isWanted, show, since, bookmarks, initialEvents } = options;
   const wakeup = new Wakeup();
   let pending: StoreEvent[] = [];
   let isOverrun = false;
@@ -40,25 +42,31 @@ export async function* watchEvents(options: WatchOptions, stop: AbortSignal): As
   const marks = bookmarks ? markEvery(wakeup, ended) : undefined;
   try {
     // No wait between here and the first look at `pending`: nothing is missed and nothing told twice.
-    const first = isFromNow(since)
-      ? present().map((config): StoreEvent => ({ version: version(), type: "ADDED", config }))
-      : history.after(parseVersion(since));
+    const first =
+      initialEvents || isFromNow(since)
+        ? present().map((config): StoreEvent => ({ version: version(), type: "ADDED", config }))
+        : history.after(parseVersion(since));
     if (first === undefined) return yield expired();
     pending = [...first];
+    let markInitialAt = initialEvents && bookmarks ? version() : undefined;
     let markedAtMs = performance.now();
     while (!ended.aborted) {
       const events = pending;
       pending = [];
       for (const { type, config } of events) if (isWanted(config)) yield { type, object: show(config) };
       if (isOverrun) return yield expired();
+      if (markInitialAt !== undefined) {
+        yield { type: "BOOKMARK", object: options.bookmark(markInitialAt, true) };
+        markInitialAt = undefined;
+      }
       if (bookmarks && performance.now() - markedAtMs >= bookmarkMs && pending.length === 0) {
         markedAtMs = performance.now();
-        yield { type: "BOOKMARK", object: options.bookmark(version()) };
+        yield { type: "BOOKMARK", object: options.bookmark(version(), false) };
       }
       if (pending.length === 0) await wakeup.wait(ended);
     }
     // A client that goes on from here misses nothing and repeats nothing.
-    if (bookmarks && !stop.aborted) yield { type: "BOOKMARK", object: options.bookmark(version()) };
+    if (bookmarks && !stop.aborted) yield { type: "BOOKMARK", object: options.bookmark(version(), false) };
   } finally {
     end();
     await marks;

@@ -5,8 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { connectBus } from "@flotilla/bus";
+import type { KubeApi } from "@flotilla/kube-api";
 import type { Config } from "@flotilla/model";
-import { noopLogger } from "@flotilla/runtime";
+import { noopLogger, until } from "@flotilla/runtime";
 import { AggregateStore } from "../aggregate/aggregate-store.ts";
 import { mergeSources } from "../aggregate/merge-sources.ts";
 import { aSidecar } from "../store/config-store.conformance.ts";
@@ -15,9 +16,14 @@ import { configAdmission } from "./admission.ts";
 import { apiSource } from "./api-source.ts";
 import type { ConfigGroup, ConfigSource } from "./config-source.ts";
 import { configDirectory } from "./directory-source.ts";
+import { kubernetesConfig } from "./kubernetes/kubernetes-source.ts";
 
 function labelled(config: Config, count: number): Config {
   return { ...config, labels: { count: String(count) } };
+}
+
+async function refuse(): Promise<never> {
+  throw new RangeError("nothing is written here");
 }
 
 describe("a source that floods", () => {
@@ -76,6 +82,66 @@ describe("a source that floods", () => {
       taken += 1;
     }
     assert.ok(taken <= 50, `${taken} groups of 500 writes that nobody took`);
+    stop.abort();
+    await groups.return?.();
+  });
+
+  it("as a Kubernetes API: thousands of events that nobody takes are one change a key", {
+    timeout: 60_000,
+  }, async () => {
+    const events = 5_000;
+    const object = (count: number) => {
+      const metadata = {
+        name: "a",
+        namespace: "shop",
+        resourceVersion: String(count),
+        labels: { count: String(count) },
+      };
+      const spec = { egress: [{ hosts: ["*/*"] }] };
+      return { apiVersion: "networking.istio.io/v1", kind: "Sidecar", metadata, spec };
+    };
+    const root = "/apis/networking.istio.io/v1";
+    let told = 0;
+    const api: KubeApi = {
+      ...{
+        server: "test",
+        create: refuse,
+        replace: refuse,
+        delete: refuse,
+        apply: refuse,
+        metadata: async () => undefined,
+      },
+      get: async <T>(path: string) => {
+        if (path === root) return { resources: [{ name: "sidecars" }] } as T;
+        if (path.startsWith(`${root}/sidecars`)) return { metadata: { resourceVersion: "0" }, items: [] } as T;
+        return undefined;
+      },
+      lines: async function* (path, stop, onOpen) {
+        onOpen?.();
+        if (path.startsWith(`${root}/sidecars`))
+          while (told < events && !stop.aborted) {
+            yield { type: told === 0 ? "ADDED" : "MODIFIED", object: object(++told) };
+            if (told % 500 === 0) await new Promise(setImmediate);
+          }
+        await new Promise<void>((resolve) => stop.addEventListener("abort", () => resolve(), { once: true }));
+      },
+      [Symbol.dispose]: () => undefined,
+    };
+    const common = { admission: configAdmission(), revision: "default", log: noopLogger, onProblems: () => undefined };
+    await using source = kubernetesConfig({ api, ...common, nowMs: Date.now, random: Math.random });
+    const stop = new AbortController();
+    const groups = source.groups(stop.signal)[Symbol.asyncIterator]();
+    await groups.next();
+    await until(() => told === events, { withinMs: 30_000, what: "the flood to be read" });
+    let [last, taken] = ["", 0];
+    while (last !== String(events)) {
+      const { value } = (await groups.next()) as { readonly value: ConfigGroup };
+      assert.ok(value.changes.length <= 1, "one change a key");
+      const [change] = value.changes;
+      if (change?.op === "put") last = change.value.labels["count"] ?? "";
+      taken += 1;
+    }
+    assert.ok(taken <= 3, `${taken} groups of ${events} events that nobody took`);
     stop.abort();
     await groups.return?.();
   });

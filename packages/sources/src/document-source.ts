@@ -1,7 +1,7 @@
 /** One YAML document in a file of its own, such as a MeshConfig; a wrong text keeps the last good value. */
 import { equalJson } from "@flotilla/model";
-import { parseDocumentText, splitDocuments } from "./documents.ts";
 import { FileWatcher } from "./file-watcher.ts";
+import { type DocumentCheck, readDocument } from "./read-document.ts";
 import type { SourceProblem } from "./source.ts";
 
 export interface DocumentSourceOptions {
@@ -9,9 +9,7 @@ export interface DocumentSourceOptions {
   /** Called after each look that may have changed `problems()`. */
   readonly onProblems?: () => void;
   /** Findings refuse the document. */
-  readonly check: (
-    value: Readonly<Record<string, unknown>>,
-  ) => readonly { readonly field: string; readonly reason: string }[];
+  readonly check: DocumentCheck;
 }
 
 export interface DocumentVersion {
@@ -75,23 +73,9 @@ class WatchedDocument implements DocumentSource {
 
   /** Undefined when it is refused; `problems` tells why. */
   #read(text: string): Readonly<Record<string, unknown>> | undefined {
-    const file = this.#options.path;
-    const parts = splitDocuments(text).map(({ body, line: start }) => ({ start, parsed: parseDocumentText(body) }));
-    // Comments before the first marker are a part without content.
-    const first = parts.find(({ parsed }) => !parsed.ok || parsed.value !== null);
-    const { start = 1, parsed = { ok: true, value: {}, line: 1 } } = first ?? {};
-    if (!parsed.ok) {
-      this.#problems = parsed.problems.map(({ line, reason }) => ({ file, line: start + line - 1, reason }));
-      return undefined;
-    }
-    const { value } = parsed;
-    const line = start + parsed.line - 1;
-    if (typeof value !== "object" || value === null || Array.isArray(value)) {
-      this.#problems = [{ file, line, reason: "is no object but a plain value or a list" }];
-      return undefined;
-    }
-    const document = value as Readonly<Record<string, unknown>>;
-    this.#problems = this.#options.check(document).map((finding) => ({ file, line, ...finding }));
-    return this.#problems.length > 0 ? undefined : document;
+    const { path, check } = this.#options;
+    const { value, problems } = readDocument(path, text, check);
+    this.#problems = problems;
+    return value;
   }
 }

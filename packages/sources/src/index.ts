@@ -8,6 +8,7 @@ export {
 export { SourceError, type SourceErrorCode } from "./errors.ts";
 export { type GroupSource, mergeGroups, type NamedGroup } from "./merge-groups.ts";
 export { ProblemLog, type ProblemNews } from "./problem-log.ts";
+export { type DocumentCheck, type DocumentReading, readDocument } from "./read-document.ts";
 export { type Admission, type FileReading, type KnownKind, readObjects } from "./read-objects.ts";
 export {
   type ObjectKey,

@@ -106,12 +106,18 @@ export const settings = {
   meshConfigFile: text({
     env: "MESH_CONFIG_FILE",
     default: undefined,
-    sentence: "File of the MeshConfig, merged over the defaults; followed while running.",
+    sentence:
+      "File of the MeshConfig, merged over the defaults; followed while running. Without it, or while it is not there at start, a cluster's ConfigMap istio or istio-REVISION.",
+  }),
+  sharedMeshConfig: text({
+    env: "SHARED_MESH_CONFIG",
+    default: undefined,
+    sentence: "A ConfigMap of POD_NAMESPACE whose MeshConfig is merged under this revision's own.",
   }),
   meshNetworksFile: text({
     env: "MESH_NETWORKS_FILE",
     default: undefined,
-    sentence: "File of the MeshNetworks; followed while running.",
+    sentence: "File of the MeshNetworks; followed while running. Without it, the same ConfigMap.",
   }),
   ...apiSettings,
 } as const;

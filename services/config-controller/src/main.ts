@@ -24,6 +24,7 @@ import { openApiStore, runApi } from "./api/run-api.ts";
 import { type Settings, settings } from "./config.ts";
 import { listProblems } from "./debug/problems.ts";
 import { problemReporter } from "./debug/report-problems.ts";
+import { watchConditions } from "./debug/source-conditions.ts";
 import type { IngressSettings } from "./duties/ingress-rules.ts";
 import { runDuties } from "./duties/run-duties.ts";
 import { PublishedConfig } from "./follow/published-config.ts";
@@ -67,7 +68,10 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
 
   let report = (): void => undefined;
   const durable = await openApiStore(config, { bus, seal, health, log }, stop);
-  const sources: readonly ConfigSource[] = await openSources(config, log, () => report(), durable);
+  const sources: readonly ConfigSource[] = await openSources(
+    { settings: config, log, onProblems: () => report(), durable },
+    stop,
+  );
   for (const source of sources) opened.use(source);
   const order = sources.map((source) => source.name);
   const store = new AggregateStore(order, () => report());
@@ -121,6 +125,7 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
   await Promise.all([
     publishChanges(mergeSources(sources, store, stop), options, stop),
     attestEvery(attesting, stop),
+    watchConditions(sources, health, stop),
     published.follow(stop),
     keepLedger(stop),
     status.run(stop),

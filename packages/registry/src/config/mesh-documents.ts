@@ -4,14 +4,17 @@ import { applyMeshConfig, type Config, type ConfigKey, defaultMeshConfig, type J
 export const meshConfigKey: ConfigKey = { kind: "MeshConfig", namespace: "", name: "mesh" };
 export const meshNetworksKey: ConfigKey = { kind: "MeshNetworks", namespace: "", name: "mesh" };
 
-/** The document over the defaults; absent: the defaults alone. */
-export function meshConfigOf(document: JsonObject | undefined): Config<JsonObject> {
-  return meshObject(meshConfigKey, applyMeshConfig(defaultMeshConfig, document ?? {}));
+/** The documents over the defaults, the weakest first; none: the defaults alone. */
+export function meshConfigOf(...documents: readonly (JsonObject | undefined)[]): Config<JsonObject> {
+  const present = documents.filter((document) => document !== undefined);
+  // Once over the defaults even without a document: what is a set is put in order.
+  return meshObject(meshConfigKey, [{}, ...present].reduce(applyMeshConfig, defaultMeshConfig));
 }
 
-/** Without a document there are no networks. */
-export function meshNetworksOf(document: JsonObject | undefined): Config<JsonObject> {
-  return meshObject(meshNetworksKey, { networks: document?.["networks"] ?? {} });
+/** The last document that has networks; without one there are none. */
+export function meshNetworksOf(...documents: readonly (JsonObject | undefined)[]): Config<JsonObject> {
+  const last = documents.findLast((document) => document?.["networks"] !== undefined);
+  return meshObject(meshNetworksKey, { networks: last?.["networks"] ?? {} });
 }
 
 function meshObject(key: ConfigKey, spec: JsonObject): Config<JsonObject> {

@@ -18,6 +18,8 @@ export interface ClientOptions {
   readonly form: Form;
   /** A reason refuses the whole message; without one everything is accepted. */
   readonly check?: (response: ClientResponse) => string | undefined;
+  /** Names that are not taken, and why: the others are, what was held of these stays, and the answer is a refusal that names them. */
+  readonly refusals?: (response: ClientResponse) => ReadonlyMap<string, string>;
   readonly onUpdate?: (update: ClientUpdate) => void;
   readonly onRefused?: (response: ClientResponse, reason: string) => void;
   /** False forgets the bytes: for simulated proxies, which only need names and versions. */
@@ -33,6 +35,7 @@ interface TypeView {
 }
 
 const noBytes = new Uint8Array();
+const noRefusals: ReadonlyMap<string, string> = new Map();
 
 export class ClientState {
   readonly form: Form;
@@ -94,20 +97,29 @@ export class ClientState {
       // 13 is INTERNAL, as Envoy has it.
       return this.#answer(typeUrl, view, { code: 13, message: reason });
     }
-    this.#apply(view, response);
-    return this.#answer(typeUrl, view, undefined);
+    const refused = this.#options.refusals?.(response) ?? noRefusals;
+    this.#apply(view, response, refused);
+    if (refused.size === 0) return this.#answer(typeUrl, view, undefined);
+    const message = [...refused].map(([name, why]) => `${name}: ${why}`).join("; ");
+    this.#options.onRefused?.(response, message);
+    return this.#answer(typeUrl, view, { code: 13, message });
   }
 
-  #apply(view: TypeView, { typeUrl, version, resources, removed }: ClientResponse): void {
-    const wanted = resources.filter(({ name }) => view.wildcard || view.names.has(name) || name === "");
+  #apply(
+    view: TypeView,
+    { typeUrl, version, resources, removed }: ClientResponse,
+    refused: ReadonlyMap<string, string>,
+  ): void {
+    const asked = resources.filter(({ name }) => view.wildcard || view.names.has(name) || name === "");
     const isComplete = this.form === "sotw" && rulesOf(typeUrl).complete;
-    const present = new Set(wanted.map(({ name }) => name));
+    const present = new Set(asked.map(({ name }) => name));
+    const wanted = refused.size === 0 ? asked : asked.filter(({ name }) => !refused.has(name));
     const gone = isComplete ? [...view.held.keys()].filter((name) => !present.has(name)) : removed;
     for (const name of gone) view.held.delete(name);
     for (const resource of wanted) {
       view.held.set(resource.name, this.#options.keepBytes === false ? { ...resource, bytes: noBytes } : resource);
     }
-    view.version = version;
+    if (refused.size === 0) view.version = version;
     this.#options.onUpdate?.({ typeUrl, version, changed: wanted, removed: gone });
   }
 

@@ -3,7 +3,7 @@ import type { Node } from "@flotilla/proto/envoy/config/core/v3/base_pb";
 import type { Form } from "../plan.ts";
 import type { ClientRequest } from "../request.ts";
 import { type ClientOptions, ClientState } from "./client-state.ts";
-import { readResponse, writeRequest } from "./response.ts";
+import { type NameReader, readResponse, writeRequest } from "./response.ts";
 
 export interface ClientStream {
   send(request: Uint8Array): void;
@@ -21,6 +21,10 @@ export interface XdsClientOptions extends ClientOptions {
   readonly node: Node;
   /** The wait before each reconnect. */
   readonly backoffMs: (failures: number) => number;
+  /** For messages whose name is not in their first field. */
+  readonly nameOf?: NameReader;
+  /** Before an answer: a server that sends what was refused again and again is slowed down so. */
+  readonly holdAnswerMs?: (answer: ClientRequest) => number;
   readonly onConnection?: (event: "opened" | "ended", error?: unknown) => void;
 }
 
@@ -62,25 +66,40 @@ export class XdsClient {
   }
 
   async #serve(stop: AbortSignal): Promise<unknown> {
-    const { transport, onConnection } = this.#options;
-    const stream = transport.open(this.state.form);
-    const close = () => stream.close();
+    const { transport, onConnection, nameOf } = this.#options;
+    const ended = new AbortController();
+    let stream: ClientStream | undefined;
+    const close = () => stream?.close();
     stop.addEventListener("abort", close, { once: true });
-    this.#stream = stream;
-    this.#isFirst = true;
     try {
+      stream = transport.open(this.state.form);
+      this.#stream = stream;
+      this.#isFirst = true;
       for (const request of this.state.connected()) this.#send(request);
       onConnection?.("opened");
-      for await (const bytes of stream.responses) this.#send(this.state.receive(readResponse(this.state.form, bytes)));
+      for await (const bytes of stream.responses)
+        this.#answer(this.state.receive(readResponse(this.state.form, bytes, nameOf)), ended.signal);
       return undefined;
     } catch (error) {
       // The caller of `run` learns it by onConnection; a lost stream is no failure of the client.
       return error;
     } finally {
       stop.removeEventListener("abort", close);
+      ended.abort();
       this.#stream = undefined;
-      stream.close();
+      stream?.close();
     }
+  }
+
+  #answer(request: ClientRequest, ended: AbortSignal): void {
+    const holdMs = this.#options.holdAnswerMs?.(request) ?? 0;
+    if (holdMs === 0) {
+      this.#send(request);
+      return;
+    }
+    void pause(holdMs, ended).then(() => {
+      if (!ended.aborted) this.#send(request);
+    });
   }
 
   #send(request: ClientRequest): void {

@@ -28,11 +28,14 @@ export interface ClientResponse {
   readonly removed: readonly string[];
 }
 
-export function readResponse(form: Form, bytes: Uint8Array): ClientResponse {
+/** Finds the name of a resource in its bytes, where a response does not tell it. */
+export type NameReader = (bytes: Uint8Array, typeUrl: string) => string;
+
+export function readResponse(form: Form, bytes: Uint8Array, nameOf: NameReader = nameWithin): ClientResponse {
   if (form === "sotw") {
     const { typeUrl, versionInfo: version, nonce, resources } = decode(DiscoveryResponseSchema, bytes);
     const received = resources.map(({ typeUrl: own, value }) => ({
-      name: nameWithin(value),
+      name: nameOf(value, own),
       version: "",
       typeUrl: own,
       bytes: value,

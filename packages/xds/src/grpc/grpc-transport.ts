@@ -6,8 +6,10 @@ import type { ClientTransport } from "../client/client.ts";
 export interface GrpcTransportOptions {
   /** `host:port`. */
   readonly address: string;
-  /** Plaintext without. */
-  readonly tls?: ChannelCredentials;
+  /** Plaintext without; for each stream anew, as certificates change. @throws what cannot be read then ends the stream. */
+  readonly tls?: ChannelCredentials | (() => ChannelCredentials);
+  /** The name that is asked for and expected in TLS, in place of the host's. */
+  readonly serverName?: string;
   /** Sent as `authorization: Bearer`. */
   readonly token?: string;
 }
@@ -21,10 +23,12 @@ const channelOptions: ClientOptions = {
 const raw = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
 /** A connection of its own for each stream. */
-export function grpcTransport({ address, tls, token }: GrpcTransportOptions): ClientTransport {
+export function grpcTransport({ address, tls, serverName, token }: GrpcTransportOptions): ClientTransport {
   return {
     open: (form) => {
-      const client = new Client(address, tls ?? credentials.createInsecure(), channelOptions);
+      const secrets = (typeof tls === "function" ? tls() : tls) ?? credentials.createInsecure();
+      const named = serverName === undefined ? {} : { "grpc.ssl_target_name_override": serverName };
+      const client = new Client(address, secrets, { ...channelOptions, ...named });
       const { streamAggregatedResources, deltaAggregatedResources } = aggregatedDiscoveryService;
       const { path } = form === "sotw" ? streamAggregatedResources : deltaAggregatedResources;
       const metadata = new Metadata();

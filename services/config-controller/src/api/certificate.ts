@@ -30,7 +30,9 @@ const lookMs = 10_000;
 export async function followCertificate(options: CertificateOptions, stop: AbortSignal): Promise<void> {
   const { apiCertFile, apiKeyFile } = options.settings;
   if (apiCertFile !== undefined && apiKeyFile !== undefined) return followFiles(options, apiCertFile, apiKeyFile, stop);
-  return followCa(options, stop);
+  const { apiPort, caAddress } = options.settings;
+  options.onTrouble(`waiting for ca at ${caAddress}`);
+  return followCa({ ...options, instance: `${hostname()}:${apiPort}` }, stop);
 }
 
 async function followFiles(
@@ -54,19 +56,19 @@ async function followFiles(
   }
 }
 
-async function followCa(
-  { settings, log, onCertificate, onTrouble }: CertificateOptions,
+/** The service's own identity. `instance` names the use among those of this account. Runs until `stop`. */
+export async function followCa(
+  { settings, log, onCertificate, onTrouble, instance }: CertificateOptions & { readonly instance: string },
   stop: AbortSignal,
 ): Promise<void> {
-  const { caAddress, caServerName, caRootFile, workDir, namespace } = settings;
-  onTrouble(`waiting for ca at ${caAddress}`);
+  const { caAddress, caServerName, namespace } = settings;
   const service = `${serviceAccount}.${namespace}.svc`;
   await using certificate = await obtainServingCertificate(
     {
       caAddress,
       caServerName,
-      instance: `${hostname()}:${settings.apiPort}`,
-      rootFile: caRootFile ?? join(workDir, "root-cert.pem"),
+      instance,
+      rootFile: ownRootFile(settings),
       token: () => ownToken(settings),
       names: [service, "localhost"],
       log,
@@ -77,6 +79,10 @@ async function followCa(
   onCertificate(certificate.material);
   onTrouble(undefined);
   await aborted(stop);
+}
+
+export function ownRootFile({ caRootFile, workDir }: ApiSettings): string {
+  return caRootFile ?? join(workDir, "root-cert.pem");
 }
 
 /** From a file (in Kubernetes, a projected token), else from the local issuer. */

@@ -1,4 +1,4 @@
-/** A source of configuration: a directory, mesh documents; later Kubernetes and other control planes. */
+/** A source of configuration: a directory, a Kubernetes API, other control planes, mesh documents. */
 import type { ConfigChange, ConfigKey } from "@flotilla/model";
 import type { SourceProblem } from "@flotilla/sources";
 
@@ -17,4 +17,12 @@ export interface ConfigSource extends AsyncDisposable {
   problems(): readonly SourceProblem[];
   /** The source cannot tell now whether it has this object: what is in force stays. */
   isUntold?(key: ConfigKey): boolean;
+  /** What readiness has to say of it now; undefined when all is well. */
+  condition?(): SourceCondition | undefined;
+}
+
+export interface SourceCondition {
+  readonly detail: string;
+  /** The service is not ready as long as it holds. */
+  readonly blocks: boolean;
 }

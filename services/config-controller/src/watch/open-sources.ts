@@ -1,6 +1,10 @@
-/** The sources that the settings ask for, the one that wins first. */
-import { openKubeApi } from "@flotilla/kube-api";
-import type { Config } from "@flotilla/model";
+/**
+ * The sources that the settings ask for, the one that wins first. MeshConfig's configSources name them where it has some, as in
+ * istiod; else they are CONFIG_DIR and the cluster. What was written over the API comes last of the objects.
+ */
+import { isIstioKind, kindNamed, meshConfigTypeUrl } from "@flotilla/kinds";
+import { type KubeApi, openKubeApi } from "@flotilla/kube-api";
+import type { Config, JsonObject } from "@flotilla/model";
 import { meshConfigOf, meshNetworksOf } from "@flotilla/registry/config";
 import type { Logger } from "@flotilla/runtime";
 import type { Settings } from "../config.ts";
@@ -11,40 +15,125 @@ import { clusterOf } from "./cluster.ts";
 import type { ConfigSource } from "./config-source.ts";
 import { configDirectory } from "./directory-source.ts";
 import { kubernetesConfig } from "./kubernetes/kubernetes-source.ts";
-import { meshDocument } from "./mesh-source.ts";
+import { openMcp } from "./mcp/open-mcp.ts";
+import { type McpAddress, readSourceAddresses, type SourceAddress } from "./mcp/source-address.ts";
+import { bootMesh, type MeshOptions, openMeshConfig, openMeshNetworks } from "./mesh/open-mesh.ts";
+import { type RemoteLayer, remoteLayer } from "./mesh/remote-layer.ts";
+import { problemsOnly } from "./problems-only.ts";
 
-export async function openSources(
-  settings: Settings,
-  log: Logger,
-  onProblems: () => void,
-  durable?: DurableStore,
-): Promise<readonly ConfigSource[]> {
-  const { configDir, meshConfigFile, meshNetworksFile, revision } = settings;
-  const checkMesh = await loadMeshCheck(meshConfigFile ?? meshNetworksFile);
-  const directory =
-    configDir === undefined
-      ? []
-      : [configDirectory({ path: configDir, admission: configAdmission(), revision, onProblems })];
+export interface SourcesOptions {
+  readonly settings: Settings;
+  readonly log: Logger;
+  readonly onProblems: () => void;
+  readonly durable?: DurableStore | undefined;
+}
+
+/** Waits for what MeshConfig is read from. Rejects with the reason of `stop`. */
+export async function openSources(options: SourcesOptions, stop: AbortSignal): Promise<readonly ConfigSource[]> {
+  const { settings, durable, onProblems } = options;
+  const cluster = await clusterOf(settings);
+  const openApi = cluster && (() => openKubeApi(cluster));
+  const mesh: MeshOptions = { ...options, openApi };
+  const { meshConfigFile, meshNetworksFile, revision } = settings;
+  const check = await loadMeshCheck(meshConfigFile ?? meshNetworksFile ?? cluster);
+  const checkMesh = (value: unknown) => check(meshConfigOf(value as JsonObject));
+  const checkNetworks = (value: unknown) => check(meshNetworksOf(value as JsonObject));
+  const booted = await bootMesh(mesh, checkMesh, stop);
+  const { sources: named, findings } = readSourceAddresses(booted, isKnown);
+  const remote = new Map(
+    named.flatMap((at) => (at.type === "xds" && at.withMesh ? [[at, remoteLayer(at.name, checkMesh, Date.now)]] : [])),
+  );
+  const objects =
+    named.length + findings.length === 0
+      ? ownSources(options, openApi)
+      : namedSources(named, { ...options, openApi, remote });
+  const file = "MeshConfig";
+  const wrong = findings.map((finding) => ({ file, line: 0, object: "MeshConfig//mesh", ...finding }));
   return [
-    ...directory,
-    ...(await kubernetes(settings, log, onProblems)),
+    ...(wrong.length === 0 ? [] : [problemsOnly("configSources", wrong)]),
+    ...onceEach(objects),
     ...(durable === undefined ? [] : [apiSource(durable, revision)]),
-    meshDocument({ name: "mesh", path: meshConfigFile, toConfig: meshConfigOf, check: checkMesh, onProblems }),
-    meshDocument({ name: "networks", path: meshNetworksFile, toConfig: meshNetworksOf, check: checkMesh, onProblems }),
+    openMeshConfig(mesh, checkMesh, booted, [...remote.values()]),
+    openMeshNetworks({ ...mesh, onProblems }, checkNetworks),
   ];
 }
 
-async function kubernetes(settings: Settings, log: Logger, onProblems: () => void): Promise<readonly ConfigSource[]> {
-  const { revision } = settings;
-  const cluster = await clusterOf(settings);
-  if (cluster === undefined) return [];
+interface NamedOptions extends SourcesOptions {
+  readonly openApi: (() => KubeApi) | undefined;
+  readonly remote: ReadonlyMap<SourceAddress, RemoteLayer>;
+}
+
+function ownSources(options: SourcesOptions, openApi: (() => KubeApi) | undefined): readonly ConfigSource[] {
+  const { configDir } = options.settings;
+  return [...(configDir === undefined ? [] : [directory(configDir, options)]), ...kubernetes(options, openApi)];
+}
+
+function namedSources(named: readonly SourceAddress[], options: NamedOptions): readonly ConfigSource[] {
+  const { settings, openApi, log, onProblems, remote } = options;
+  if (settings.configDir !== undefined) log.warn("CONFIG_DIR is not read: MeshConfig's configSources name the sources");
+  const openNamed = (at: SourceAddress): readonly ConfigSource[] => {
+    if (at.type === "directory") return [directory(at.path, options)];
+    if (at.type === "xds") return [mcp(at, { settings, log, onProblems }, remote.get(at))];
+    const reason = "configSources name it, and there is none: set CLUSTER_KUBECONFIG";
+    return openApi === undefined
+      ? [problemsOnly("kubernetes", [{ file: "", line: 0, object: "k8s://", reason }])]
+      : kubernetes(options, openApi);
+  };
+  const hasCluster = named.some(({ type }) => type === "kubernetes");
+  // Namespaces, Secrets and the like are the cluster's, wherever configuration comes from.
+  return [...named.flatMap(openNamed), ...(hasCluster ? [] : kubernetes(options, openApi, configurationGroups))];
+}
+
+const configurationGroups = [
+  "networking.istio.io",
+  "security.istio.io",
+  "telemetry.istio.io",
+  "extensions.istio.io",
+  "gateway.networking.k8s.io",
+  "gateway.networking.x-k8s.io",
+  "inference.networking.k8s.io",
+  "networking.k8s.io",
+].map((group) => `*.${group}`);
+
+function directory(path: string, { settings: { revision }, onProblems }: SourcesOptions): ConfigSource {
+  return configDirectory({ path, admission: configAdmission(), revision, onProblems });
+}
+
+function mcp(
+  at: McpAddress,
+  { settings, log, onProblems }: SourcesOptions,
+  mesh: RemoteLayer | undefined,
+): ConfigSource {
+  const document = mesh && { typeUrl: meshConfigTypeUrl, onDocument: mesh.tell };
+  return openMcp(at, { settings, admission: configAdmission(), log, onProblems, ...(document && { document }) });
+}
+
+function kubernetes(
+  { settings, log, onProblems }: SourcesOptions,
+  openApi: (() => KubeApi) | undefined,
+  alsoIgnored: readonly string[] = [],
+): readonly ConfigSource[] {
+  if (openApi === undefined) return [];
+  const { revision, watchedNamespaces: namespaces, ignoredResources, includedResources: included } = settings;
+  const scope = { namespaces, ignored: [...ignoredResources, ...alsoIgnored], included };
   const common = { admission: configAdmission(), revision, log, nowMs: Date.now, random: Math.random, onProblems };
-  const { watchedNamespaces: namespaces, ignoredResources: ignored, includedResources: included } = settings;
-  return [kubernetesConfig({ api: openKubeApi(cluster), scope: { namespaces, ignored, included }, ...common })];
+  return [kubernetesConfig({ api: openApi(), scope, ...common })];
+}
+
+/** An entry may stand twice. */
+function onceEach(sources: readonly ConfigSource[]): readonly ConfigSource[] {
+  return [...new Map(sources.map((source) => [source.name, source])).values()];
+}
+
+function isKnown(name: string): boolean {
+  const kind = kindNamed(name);
+  return kind !== undefined && isIstioKind(kind);
 }
 
 /** The messages cost a third of a second and 50 MB to load: not paid by a mesh without documents. */
-async function loadMeshCheck(path: string | undefined) {
-  if (path === undefined) return (_: Config) => [];
-  return (await import("./mesh-check.ts")).checkMeshDocument;
+async function loadMeshCheck(
+  place: unknown,
+): Promise<(config: Config) => readonly { field: string; reason: string }[]> {
+  if (place === undefined) return () => [];
+  return (await import("./mesh/mesh-check.ts")).checkMeshDocument;
 }

@@ -56,7 +56,10 @@ test("a directory and mesh documents become one view, and each change of a file 
   const mesh = join(path, "mesh.txt");
   await writeFile(mesh, "trustDomain: one\n");
   const config = parseSettings(settings, { CONFIG_DIR: path, MESH_CONFIG_FILE: mesh });
-  const sources = await openSources(config, noopLogger, () => undefined);
+  const sources = await openSources(
+    { settings: config, log: noopLogger, onProblems: () => undefined },
+    AbortSignal.timeout(10_000),
+  );
   for (const source of sources) cleanup.use(source);
   const store = new AggregateStore(sources.map(({ name }) => name));
   const stop = new AbortController();

@@ -1,0 +1,173 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { isIstioKind, kinds } from "@flotilla/kinds";
+import { noopLogger, until } from "@flotilla/runtime";
+import { grpcTransport } from "@flotilla/xds/grpc";
+import { configAdmission } from "../admission.ts";
+import type { ConfigGroup } from "../config-source.ts";
+import { mcpNode } from "./mcp-client.ts";
+import { McpServer, type ServedObject } from "./mcp-server.fixture.ts";
+import { type McpOptions, type McpSource, mcpSource } from "./mcp-source.ts";
+
+const entries = "networking.istio.io/v1/ServiceEntry";
+const services = "networking.istio.io/v1/VirtualService";
+
+function entry(name: string, host: string, more: Partial<ServedObject> = {}): ServedObject {
+  const spec = { hosts: [host], ports: [{ number: 80, name: "http", protocol: "HTTP" }], resolution: "DNS" };
+  return { name, message: "istio.networking.v1alpha3.ServiceEntry", spec, ...more };
+}
+
+interface Following extends AsyncDisposable {
+  readonly source: McpSource;
+  readonly next: () => Promise<readonly string[]>;
+}
+
+function follow(port: number, more: Partial<McpOptions> = {}): Following {
+  const stop = new AbortController();
+  const source = mcpSource({
+    name: `xds://127.0.0.1:${port}`,
+    transport: grpcTransport({ address: `127.0.0.1:${port}` }),
+    node: mcpNode({ namespace: "istio-system", instance: "test", revision: "default", version: "1.0.0" }),
+    kinds: kinds.filter(isIstioKind),
+    revision: "default",
+    admission: configAdmission(),
+    log: noopLogger,
+    nowMs: Date.now,
+    random: () => 0,
+    onProblems: () => undefined,
+    quietMs: 50,
+    absentMs: 200,
+    ...more,
+  });
+  const groups = source.groups(AbortSignal.any([stop.signal, AbortSignal.timeout(20_000)]));
+  const iterator = groups[Symbol.asyncIterator]();
+  return {
+    source,
+    next: async () => short(((await iterator.next()) as IteratorYieldResult<ConfigGroup>).value),
+    [Symbol.asyncDispose]: async () => {
+      stop.abort();
+      await iterator.return?.();
+    },
+  };
+}
+
+function short({ changes, isComplete }: ConfigGroup): readonly string[] {
+  const lines = changes.map(({ op, key }) => `${op} ${key.kind}/${key.namespace}/${key.name}`).sort();
+  return isComplete === true ? ["complete", ...lines] : lines;
+}
+
+function problemsOf(source: McpSource): readonly string[] {
+  return source.problems().map(({ object = "", field = "", reason }) => `${object} ${field} ${reason}`);
+}
+
+/** Until the silence of the kinds that the server lacks counts: the last complete group. */
+async function settle({ next }: Following): Promise<void> {
+  assert.deepEqual(await next(), ["complete"]);
+}
+
+describe("configuration of another control plane", () => {
+  for (const delta of ["none", "spoken"] as const) {
+    it(`is followed from a server that knows some kinds only, delta ${delta}`, async () => {
+      await using server = await McpServer.start({ delta });
+      server.set(entries, [entry("shop/a", "a.example"), entry("shop/b", "b.example")]);
+      await using following = follow(server.port);
+      const { source, next } = following;
+      assert.deepEqual(await next(), ["complete", "put ServiceEntry/shop/a", "put ServiceEntry/shop/b"]);
+      // What the server has not told may be on the stream from before; what it has told is all there is.
+      assert.equal(source.isUntold?.({ kind: "VirtualService", namespace: "shop", name: "x" }), true);
+      assert.equal(source.isUntold?.({ kind: "ServiceEntry", namespace: "shop", name: "x" }), false);
+      assert.equal(source.state().isSynced, false);
+      await settle(following);
+      assert.equal(source.isUntold?.({ kind: "VirtualService", namespace: "shop", name: "x" }), false);
+      assert.equal(source.state().isSynced, true);
+      assert.ok(problemsOf(source).some((line) => line.includes(`${services} is not answered by the server`)));
+
+      server.set(entries, [entry("shop/b", "b2.example"), entry("shop/c", "c.example")]);
+      assert.deepEqual(await next(), [
+        "delete ServiceEntry/shop/a",
+        "put ServiceEntry/shop/b",
+        "put ServiceEntry/shop/c",
+      ]);
+      // A kind that was not answered may be later.
+      server.set(services, []);
+      await until(() => !problemsOf(source).some((line) => line.includes(services)), {
+        withinMs: 5_000,
+        what: "answer",
+      });
+      const forms = new Set(server.requests.map(({ $typeName }) => $typeName));
+      const form = delta === "none" ? "DiscoveryRequest" : "DeltaDiscoveryRequest";
+      assert.deepEqual([...forms], [`envoy.service.discovery.v3.${form}`]);
+      assert.equal(server.requests[0]?.node?.metadata?.["GENERATOR"], "api");
+    });
+
+    it(`refuses objects by name and reason and takes the others, delta ${delta}`, async () => {
+      await using server = await McpServer.start({ delta });
+      const good = entry("shop/good", "good.example");
+      server.set(entries, [
+        good,
+        entry("unnamed", "x.example"),
+        entry("shop/other", "y.example", { message: "istio.networking.v1alpha3.Sidecar", spec: {} }),
+        entry("shop/canary", "z.example", { labels: { "istio.io/rev": "canary" } }),
+      ]);
+      await using following = follow(server.port);
+      const { source, next } = following;
+      assert.deepEqual(await next(), ["complete", "put ServiceEntry/shop/good"]);
+      await settle(following);
+      const [first = ""] = server.refusals(entries);
+      assert.match(first, /^unnamed: metadata.name "unnamed" is not namespace\/name; shop\/other: body is a istio/);
+      // A wrong version keeps the last good one.
+      const wrong = entry("shop/good", "", { spec: { hosts: [], resolution: "DNS" } });
+      server.set(entries, [wrong, entry("shop/new", "new.example")]);
+      assert.deepEqual(await next(), ["put ServiceEntry/shop/new"]);
+      await until(() => server.refusals(entries).some((text) => text.startsWith("shop/good: spec.hosts")), {
+        withinMs: 5_000,
+        what: "the refusal",
+      });
+      assert.ok(problemsOf(source).some((line) => line.startsWith("ServiceEntry/shop/good spec.hosts")));
+      server.set(entries, [good, entry("shop/new", "new.example")]);
+      assert.deepEqual(await next(), ["put ServiceEntry/shop/good"]);
+      assert.ok(!problemsOf(source).some((line) => line.startsWith("ServiceEntry/")));
+      server.set(entries, []);
+      assert.deepEqual(await next(), ["delete ServiceEntry/shop/good", "delete ServiceEntry/shop/new"]);
+    });
+  }
+
+  it("falls back to state of the world when a delta stream stays silent", async () => {
+    await using server = await McpServer.start({ delta: "silent" });
+    server.set(entries, [entry("shop/a", "a.example")]);
+    await using following = follow(server.port, { deltaPatienceMs: 100 });
+    assert.deepEqual(await following.next(), ["complete", "put ServiceEntry/shop/a"]);
+  });
+
+  it("stays in force while the server is away, and what went meanwhile goes when it is back", async () => {
+    let server = await McpServer.start({ delta: "none" });
+    server.set(entries, [entry("shop/a", "a.example"), entry("shop/b", "b.example")]);
+    await using following = follow(server.port, { kinds: kinds.filter(({ name }) => name === "ServiceEntry") });
+    const { source, next } = following;
+    assert.deepEqual(await next(), ["complete", "put ServiceEntry/shop/a", "put ServiceEntry/shop/b"]);
+    assert.equal(source.state().away, undefined);
+    const { port } = server;
+    await server[Symbol.asyncDispose]();
+    await until(() => source.state().away, { withinMs: 5_000, what: "the loss of the server" });
+    assert.match(problemsOf(source).join(), /is away/);
+    server = await McpServer.start({ delta: "none", port });
+    await using _ = server;
+    server.set(entries, [entry("shop/b", "b.example")]);
+    assert.deepEqual(await next(), ["delete ServiceEntry/shop/a"]);
+    assert.deepEqual(problemsOf(source), []);
+  });
+
+  it("holds nothing up when the server is away at start: what the stream has of its kinds stays", async () => {
+    const gone = await McpServer.start({ delta: "none" });
+    await gone[Symbol.asyncDispose]();
+    await using following = follow(gone.port, { patienceMs: 50 });
+    const { source, next } = following;
+    assert.deepEqual(await next(), ["complete"]);
+    assert.equal(source.isUntold?.({ kind: "ServiceEntry", namespace: "shop", name: "x" }), true);
+    assert.equal(source.isUntold?.({ kind: "Secret", namespace: "shop", name: "x" }), false);
+    await using server = await McpServer.start({ delta: "none", port: gone.port });
+    server.set(entries, [entry("shop/a", "a.example")]);
+    assert.deepEqual(await next(), ["complete", "put ServiceEntry/shop/a"]);
+    assert.equal(source.isUntold?.({ kind: "ServiceEntry", namespace: "shop", name: "x" }), false);
+  });
+});

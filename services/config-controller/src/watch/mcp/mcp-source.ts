@@ -1,0 +1,260 @@
+/**
+ * The configuration of another control plane or registry, asked for over xDS (MCP). A kind at a time: one that the server does
+ * not answer holds up nothing. What was told stays in force while the server is away; what the fleet's stream holds of it
+ * outlives a restart, until the server tells again.
+ */
+import { type Kind, mcpTypeUrls } from "@flotilla/kinds";
+import { type ConfigChange, type ConfigKey, configKeyText } from "@flotilla/model";
+import type { Node } from "@flotilla/proto/envoy/config/core/v3/base_pb";
+import { delay, type Logger, Wakeup } from "@flotilla/runtime";
+import type { Admission, SourceProblem } from "@flotilla/sources";
+import type { Form } from "@flotilla/xds";
+import type { ClientResponse, ClientTransport, ClientUpdate, ReceivedResource } from "@flotilla/xds/client";
+import type { ConfigGroup, ConfigSource, SourceCondition } from "../config-source.ts";
+import { followServer } from "./mcp-client.ts";
+import { McpTable } from "./mcp-table.ts";
+
+export interface McpOptions {
+  /** `xds://host:port`, for people. */
+  readonly name: string;
+  readonly transport: ClientTransport;
+  readonly node: Node;
+  readonly kinds: readonly Kind[];
+  /** A type besides the kinds, whose one resource goes to `onDocument`. */
+  readonly document?: { readonly typeUrl: string; readonly onDocument: (bytes: Uint8Array | undefined) => void };
+  readonly revision: string;
+  readonly admission: Admission;
+  readonly log: Logger;
+  readonly nowMs: () => number;
+  readonly random: () => number;
+  readonly onProblems: () => void;
+  /** How long the first group waits for the server; others of the mesh wait with it. */
+  readonly patienceMs?: number;
+  /** Once it answers kinds, how long the others may take until the first group goes without them. */
+  readonly quietMs?: number;
+  /** And until they count as kinds that the server does not have. */
+  readonly absentMs?: number;
+  /** With what the server is, from the last success or the start on, it counts for the readiness of the service. */
+  readonly readiness?: ReadinessPolicy;
+  /** Runs as long as the source is followed. */
+  readonly accompany?: (stop: AbortSignal) => Promise<void>;
+  /** How long a delta stream may stay without an answer until the server counts as one that speaks none. */
+  readonly deltaPatienceMs?: number;
+}
+
+export interface ReadinessPolicy {
+  /** The service is not ready before the source has told all it was asked for. */
+  readonly isRequired: boolean;
+  /** A required source that is away for longer makes the service not ready; undefined: never. */
+  readonly maxAgeMs: number | undefined;
+}
+
+export interface McpSource extends ConfigSource {
+  /** Whether it has told all it was asked for, and if it is away since when and why. */
+  state(): McpState;
+}
+
+export interface McpState {
+  readonly isSynced: boolean;
+  readonly away: { readonly sinceMs: number; readonly reason: string } | undefined;
+}
+
+const gatherMs = 10;
+const lookMs = 100;
+
+export function mcpSource(options: McpOptions): McpSource {
+  return new Mcp(options);
+}
+
+class Mcp implements McpSource {
+  readonly name: string;
+  readonly #options: Required<Pick<McpOptions, "patienceMs" | "quietMs" | "absentMs">> & McpOptions;
+  readonly #tables: ReadonlyMap<string, McpTable>;
+  readonly #typeUrlOf: ReadonlyMap<string, string>;
+  /** Kinds that were told of, if only by the server's silence. */
+  readonly #told = new Set<string>();
+  readonly #silent = new Set<string>();
+  /** Kinds of which the last complete group told nothing. */
+  #untold: ReadonlySet<string> = new Set();
+  readonly #wakeup = new Wakeup();
+  #pending = new Map<string, ConfigChange>();
+  #pendingSinceMs: number | undefined;
+  #isMoreTold = false;
+  #isDocumentTold: boolean;
+  #away: McpState["away"];
+  #answeredAtMs: number | undefined;
+
+  constructor(options: McpOptions) {
+    this.name = options.name;
+    this.#options = { patienceMs: 5_000, quietMs: 1_000, absentMs: 10_000, ...options };
+    const { kinds, name: source, revision, admission, nowMs } = options;
+    const named = kinds.map((kind) => [mcpTypeUrls(kind)[0] ?? kind.name, kind] as const);
+    this.#tables = new Map(named.map(([url, kind]) => [url, new McpTable({ kind, source, revision, admission })]));
+    this.#typeUrlOf = new Map(named.map(([url, { name }]) => [name, url]));
+    this.#isDocumentTold = options.document === undefined;
+    this.#away = { sinceMs: nowMs(), reason: "not connected yet" };
+  }
+
+  async *groups(stop: AbortSignal): AsyncGenerator<ConfigGroup, void, undefined> {
+    const { nowMs, patienceMs } = this.#options;
+    const ended = new AbortController();
+    const running = AbortSignal.any([stop, ended.signal]);
+    const deadlineMs = nowMs() + patienceMs;
+    let failure: { readonly cause: unknown } | undefined;
+    const accompanying = this.#options.accompany?.(running) ?? Promise.resolve();
+    const following = Promise.all([this.#follow(running), accompanying]).catch((cause: unknown) => {
+      failure = { cause };
+      this.#wakeup.wake();
+    });
+    let isFirst = true;
+    try {
+      while (!stop.aborted && failure === undefined) {
+        this.#passSilence();
+        const isDue = isFirst ? this.#isSettled() || nowMs() >= deadlineMs : this.#pending.size > 0 || this.#isMoreTold;
+        if (!isDue) {
+          await this.#wakeup.wait(running, this.#isSynced && this.#isDocumentTold ? undefined : lookMs);
+          continue;
+        }
+        if (!isFirst) await delay(gatherMs, running);
+        yield this.#take(isFirst);
+        isFirst = false;
+      }
+      if (failure !== undefined && !stop.aborted) throw failure.cause;
+    } finally {
+      ended.abort();
+      await following;
+    }
+  }
+
+  problems(): readonly SourceProblem[] {
+    const place = { file: "", line: 0, object: this.name };
+    const away = this.#away === undefined ? [] : [{ ...place, reason: `is away: ${this.#away.reason}` }];
+    const silent = [...this.#silent].map((url) => ({ ...place, field: url, reason: "is not answered by the server" }));
+    return [...away, ...silent, ...[...this.#tables.values()].flatMap((table) => table.problems)];
+  }
+
+  isUntold({ kind }: ConfigKey): boolean {
+    return this.#untold.has(this.#typeUrlOf.get(kind) ?? "");
+  }
+
+  state(): McpState {
+    return { isSynced: this.#isSynced, away: this.#away };
+  }
+
+  condition(): SourceCondition | undefined {
+    const { readiness: { isRequired, maxAgeMs } = { isRequired: true, maxAgeMs: undefined }, nowMs } = this.#options;
+    if (this.#away === undefined)
+      return this.#isSynced ? undefined : { detail: "has not told everything yet", blocks: isRequired };
+    const { sinceMs, reason } = this.#away;
+    const isTooOld = maxAgeMs !== undefined && nowMs() - sinceMs > maxAgeMs;
+    return { detail: `is away: ${reason}`, blocks: isRequired && (!this.#isSynced || isTooOld) };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    // What it holds is released when its groups end.
+  }
+
+  get #isSynced(): boolean {
+    return this.#told.size === this.#tables.size;
+  }
+
+  #follow(stop: AbortSignal): Promise<void> {
+    const { transport, node, random, document, deltaPatienceMs } = this.#options;
+    const typeUrls = [...(document === undefined ? [] : [document.typeUrl]), ...this.#tables.keys()];
+    const refusals = (response: ClientResponse, form: Form) => this.#read(response, form);
+    const onUpdate = (update: ClientUpdate) => this.#apply(update);
+    const onConnection = (failure: string | undefined) => this.#noteConnection(failure);
+    const patience = deltaPatienceMs === undefined ? {} : { deltaPatienceMs };
+    return followServer({ transport, node, typeUrls, random, refusals, onUpdate, onConnection, ...patience }, stop);
+  }
+
+  /** Takes what is good, and tells what is not: with it the server learns why. */
+  #read({ typeUrl, resources }: ClientResponse, form: Form): ReadonlyMap<string, string> {
+    const table = this.#tables.get(typeUrl);
+    if (table === undefined) return new Map();
+    if (form === "sotw") this.#say(table.retain(new Set(resources.map(({ name }) => name))));
+    const refused = new Map<string, string>();
+    for (const resource of resources) {
+      this.#say(table.put(resource));
+      const reason = table.refusalOf(resource.name);
+      if (reason !== undefined) refused.set(resource.name, reason);
+    }
+    return refused;
+  }
+
+  #apply({ typeUrl, changed, removed }: ClientUpdate): void {
+    const { document, nowMs, onProblems } = this.#options;
+    if (typeUrl === document?.typeUrl) {
+      this.#isDocumentTold = true;
+      document.onDocument(bytesOf(changed));
+      return;
+    }
+    for (const name of removed) this.#say(this.#tables.get(typeUrl)?.remove(name) ?? []);
+    this.#answeredAtMs = nowMs();
+    this.#silent.delete(typeUrl);
+    this.#tell(typeUrl);
+    onProblems();
+    this.#wakeup.wake();
+  }
+
+  #tell(typeUrl: string): void {
+    if (this.#told.has(typeUrl) || !this.#tables.has(typeUrl)) return;
+    this.#told.add(typeUrl);
+    this.#isMoreTold = true;
+  }
+
+  /** Servers that know some kinds only tend not to answer the others at all. */
+  #passSilence(): void {
+    const { nowMs, quietMs, absentMs, log, name, document, onProblems } = this.#options;
+    if (!this.#isDocumentTold && this.#isQuietFor(quietMs, nowMs())) {
+      this.#isDocumentTold = true;
+      document?.onDocument(undefined);
+    }
+    if (this.#isSynced || !this.#isQuietFor(absentMs, nowMs())) return;
+    const silent = [...this.#tables.keys()].filter((url) => !this.#told.has(url));
+    for (const url of silent) {
+      this.#silent.add(url);
+      this.#tell(url);
+    }
+    log.warn("kinds are not answered", { source: name, kinds: silent });
+    onProblems();
+  }
+
+  #isQuietFor(ms: number, nowMs: number): boolean {
+    return this.#away === undefined && this.#answeredAtMs !== undefined && nowMs - this.#answeredAtMs >= ms;
+  }
+
+  #isSettled(): boolean {
+    return this.#isSynced || this.#isQuietFor(this.#options.quietMs, this.#options.nowMs());
+  }
+
+  #take(isFirst: boolean): ConfigGroup {
+    const isComplete = isFirst || this.#isMoreTold;
+    if (isComplete) this.#untold = new Set([...this.#tables.keys()].filter((url) => !this.#told.has(url)));
+    const changes = [...this.#pending.values()];
+    const eventTimeMs = this.#pendingSinceMs ?? this.#options.nowMs();
+    this.#pending = new Map();
+    this.#pendingSinceMs = undefined;
+    this.#isMoreTold = false;
+    return { changes, eventTimeMs, ...(isComplete && { isComplete }) };
+  }
+
+  #say(changes: readonly ConfigChange[]): void {
+    if (changes.length > 0) this.#pendingSinceMs ??= this.#options.nowMs();
+    for (const change of changes) this.#pending.set(configKeyText(change.key), change);
+  }
+
+  #noteConnection(failure: string | undefined): void {
+    const { log, nowMs, name, onProblems } = this.#options;
+    if (failure === undefined && this.#away === undefined) return;
+    if (failure === undefined) log.info("connected", { source: name });
+    else if (this.#away?.reason !== failure) log.warn("away", { source: name, reason: failure });
+    this.#away = failure === undefined ? undefined : { sinceMs: this.#away?.sinceMs ?? nowMs(), reason: failure };
+    onProblems();
+    this.#wakeup.wake();
+  }
+}
+
+function bytesOf([resource]: readonly ReceivedResource[]): Uint8Array | undefined {
+  return resource?.bytes;
+}

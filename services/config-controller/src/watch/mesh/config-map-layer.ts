@@ -1,0 +1,80 @@
+/**
+ * A document under a key of a ConfigMap, followed while running. A wrong text keeps the last good version, and so does a
+ * ConfigMap that is deleted: a mesh does not change its trust domain because somebody removed an object.
+ */
+import { follow, type KubeApi, type KubeObject } from "@flotilla/kube-api";
+import type { JsonObject } from "@flotilla/model";
+import type { Logger } from "@flotilla/runtime";
+import { type DocumentCheck, readDocument, type SourceProblem } from "@flotilla/sources";
+import type { DocumentLayer, LayerVersion } from "./document-layer.ts";
+
+export interface ConfigMapLayerOptions {
+  /** Released with the layer. */
+  readonly api: KubeApi;
+  readonly namespace: string;
+  readonly name: string;
+  readonly key: string;
+  readonly check: DocumentCheck;
+  readonly log: Logger;
+  readonly nowMs: () => number;
+  readonly random: () => number;
+  readonly onProblems: () => void;
+}
+
+export function configMapLayer(options: ConfigMapLayerOptions): DocumentLayer {
+  const { api, namespace, name, key, nowMs, onProblems } = options;
+  const file = `ConfigMap/${namespace}/${name}`;
+  let problems: readonly SourceProblem[] = [];
+  return {
+    problems: () => problems,
+    async *versions(stop): AsyncGenerator<LayerVersion, void, undefined> {
+      let last: string | undefined;
+      const path = `${configMapsPath(namespace)}?fieldSelector=${encodeURIComponent(`metadata.name=${name}`)}`;
+      for await (const [object] of follow(api, path, options, stop)) {
+        const wasThere = last !== undefined && last !== "";
+        if (object === undefined && wasThere)
+          problems = [{ file, line: 0, reason: "is gone: its last version stays in force" }];
+        const text = object === undefined && wasThere ? last : textOf(object, key);
+        const isNew = text !== last;
+        if (object !== undefined || isNew) {
+          const read = readText(file, key, text ?? "", options.check);
+          problems = read.problems;
+          if (isNew && read.value !== undefined) {
+            yield { document: read.value as JsonObject, eventTimeMs: nowMs() };
+            last = text;
+          } else if (last === undefined) {
+            // Wrong from the start: the mesh is not held up by it.
+            yield { document: {}, eventTimeMs: nowMs() };
+            last = "";
+          }
+        }
+        onProblems();
+      }
+    },
+    [Symbol.asyncDispose]: async () => api[Symbol.dispose](),
+  };
+}
+
+/** As it is now; empty where there is none. @throws KubeError */
+export async function configMapDocument(
+  { api, namespace, name, key }: Pick<ConfigMapLayerOptions, "api" | "namespace" | "name" | "key">,
+  check: DocumentCheck,
+): Promise<JsonObject> {
+  const object = await api.get<KubeObject>(`${configMapsPath(namespace)}/${encodeURIComponent(name)}`);
+  return (readText(name, key, textOf(object, key), check).value ?? {}) as JsonObject;
+}
+
+function configMapsPath(namespace: string): string {
+  return `/api/v1/namespaces/${encodeURIComponent(namespace)}/configmaps`;
+}
+
+function textOf(object: KubeObject | undefined, key: string): string {
+  const data = (object as { readonly data?: Readonly<Record<string, unknown>> } | undefined)?.data;
+  const text = data?.[key];
+  return typeof text === "string" ? text : "";
+}
+
+function readText(file: string, key: string, text: string, check: DocumentCheck) {
+  const { value, problems } = readDocument(file, text, check);
+  return { value, problems: problems.map((problem) => ({ ...problem, object: key })) };
+}

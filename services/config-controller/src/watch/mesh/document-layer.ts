@@ -1,0 +1,17 @@
+/** One of the documents that the mesh's configuration is put together from, wherever it lies. */
+import type { JsonObject } from "@flotilla/model";
+import type { SourceProblem } from "@flotilla/sources";
+
+export interface LayerVersion {
+  /** Empty where there is none. */
+  readonly document: JsonObject;
+  readonly eventTimeMs: number;
+}
+
+export interface DocumentLayer extends AsyncDisposable {
+  /** Good versions only; the first comes even if it is empty. */
+  versions(stop: AbortSignal): AsyncIterable<LayerVersion>;
+  problems(): readonly SourceProblem[];
+  /** It may not be told for long: the mesh does not wait for it. */
+  readonly mayBeAway?: boolean;
+}

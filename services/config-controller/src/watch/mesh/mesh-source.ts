@@ -1,0 +1,118 @@
+/** MeshConfig or MeshNetworks, put together from its layers; followed while running. */
+import type { Config, ConfigKey, JsonObject } from "@flotilla/model";
+import { configKeyText } from "@flotilla/model";
+import { BoundedQueue, delay } from "@flotilla/runtime";
+import type { SourceProblem } from "@flotilla/sources";
+import type { ConfigGroup, ConfigSource } from "../config-source.ts";
+import type { DocumentLayer, LayerVersion } from "./document-layer.ts";
+
+export interface MeshSourceOptions {
+  readonly name: string;
+  readonly key: ConfigKey;
+  /** The weakest first; none: the defaults hold for good. */
+  readonly layers: readonly DocumentLayer[];
+  /** The documents of the layers, the weakest first, over the defaults. */
+  readonly toConfig: (...documents: JsonObject[]) => Config;
+  /** Of what is in force: what is right in itself and cannot be followed. */
+  readonly remarks?: (config: Config) => readonly SourceProblem[];
+  readonly onProblems: () => void;
+  /** How long layers that may be away are waited for. */
+  readonly patienceMs?: number;
+}
+
+export function meshSource(options: MeshSourceOptions): ConfigSource {
+  return new MeshSource(options);
+}
+
+class MeshSource implements ConfigSource {
+  readonly name: string;
+  readonly #options: MeshSourceOptions;
+  #isUntold = false;
+  #remarks: readonly SourceProblem[] = [];
+
+  constructor(options: MeshSourceOptions) {
+    this.name = options.name;
+    this.#options = options;
+  }
+
+  async *groups(stop: AbortSignal): AsyncGenerator<ConfigGroup, void, undefined> {
+    const { layers, patienceMs = 6_000 } = this.#options;
+    if (layers.length === 0) return yield this.#group([], Date.now());
+    const ended = new AbortController();
+    const running = AbortSignal.any([stop, ended.signal]);
+    const queue = new BoundedQueue<{ readonly index: number; readonly version: LayerVersion } | "patience">(
+      layers.length,
+    );
+    if (stop.aborted) queue.close();
+    stop.addEventListener("abort", () => queue.close(), { once: true, signal: ended.signal });
+    const pumps = layers.map((layer, index) => pump(layer, index, queue, running));
+    const patience = delay(patienceMs, running)
+      .then(() => queue.put("patience", running))
+      .catch(ignoreEnd(running));
+    const documents = new Map<number, JsonObject>();
+    let isOver = false;
+    let hasBegun = false;
+    try {
+      for await (const item of queue) {
+        if (item === "patience") isOver = true;
+        else documents.set(item.index, item.version.document);
+        const missing = layers.filter((_, index) => !documents.has(index));
+        if (missing.length > 0 && !(isOver && !hasBegun && missing.every(({ mayBeAway }) => mayBeAway === true)))
+          continue;
+        if (missing.length === 0 && item === "patience" && hasBegun) continue;
+        const eventTimeMs = item === "patience" ? Date.now() : item.version.eventTimeMs;
+        const isLate = this.#isUntold;
+        this.#isUntold = missing.length > 0;
+        hasBegun = true;
+        const ordered = [...documents].sort(([a], [b]) => a - b).map(([, document]) => document);
+        if (this.#isUntold) yield { changes: [], eventTimeMs };
+        else yield { ...this.#group(ordered, eventTimeMs), ...(isLate && { isComplete: true }) };
+      }
+    } finally {
+      ended.abort();
+      queue.close();
+      await Promise.all([...pumps, patience]);
+    }
+  }
+
+  problems(): readonly SourceProblem[] {
+    return [...this.#options.layers.flatMap((layer) => layer.problems()), ...this.#remarks];
+  }
+
+  /** What the stream holds stays until every layer has been told: half of a MeshConfig is another mesh. */
+  isUntold(key: ConfigKey): boolean {
+    return this.#isUntold && configKeyText(key) === configKeyText(this.#options.key);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const layer of this.#options.layers) await layer[Symbol.asyncDispose]();
+  }
+
+  #group(documents: readonly JsonObject[], eventTimeMs: number): ConfigGroup {
+    const { toConfig, remarks, onProblems } = this.#options;
+    const value = toConfig(...documents);
+    this.#remarks = remarks?.(value) ?? [];
+    onProblems();
+    return { changes: [{ type: "config", op: "put", key: value.key, value }], eventTimeMs };
+  }
+}
+
+async function pump(
+  layer: DocumentLayer,
+  index: number,
+  queue: BoundedQueue<{ readonly index: number; readonly version: LayerVersion } | "patience">,
+  stop: AbortSignal,
+): Promise<void> {
+  try {
+    for await (const version of layer.versions(stop)) await queue.put({ index, version }, stop);
+  } catch (cause) {
+    // The reader of the queue gets it; after the end there is nobody left who could care.
+    if (!stop.aborted) queue.close(cause);
+  }
+}
+
+function ignoreEnd(stop: AbortSignal): (cause: unknown) => void {
+  return (cause) => {
+    if (!stop.aborted) throw cause;
+  };
+}

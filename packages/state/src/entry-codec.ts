@@ -13,9 +13,15 @@ const worthZstd = 16_384;
 
 export function packEntry(value: Uint8Array): Buffer {
   if (value.length < worthCompressing) return Buffer.concat([Buffer.of(forms.raw), value]);
-  if (value.length < worthZstd) return Buffer.concat([Buffer.of(forms.deflate), deflateRawSync(value, { level: 1 })]);
+  if (value.length < worthZstd) return Buffer.concat([Buffer.of(forms.deflate), deflate(value)]);
   const packed = zstdCompressSync(value, { params: { [constants.ZSTD_c_compressionLevel]: 1 } });
   return Buffer.concat([Buffer.of(forms.zstd), packed]);
+}
+
+/** With a window no larger than the value: by default each call takes a quarter of a megabyte that is garbage at once. */
+function deflate(value: Uint8Array): Buffer {
+  const windowBits = Math.min(15, Math.ceil(Math.log2(value.length)));
+  return deflateRawSync(value, { level: 1, memLevel: 4, windowBits });
 }
 
 /** @throws when the bytes are not an entry */

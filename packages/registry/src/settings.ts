@@ -11,6 +11,8 @@ export interface RegistrySettings {
   readonly dualStack: boolean;
   /** Services with this label keep endpoints that drain. */
   readonly persistentSessionLabel: string;
+  /** Workloads with this label, and some value, drain: they are left out, or told so to callers with sessions. Empty: none. */
+  readonly drainingLabel: string;
   /**
    * ServiceEntries without address and without one in their status get one of the two ranges and keep it; without, they get
    * one by hash for proxies that ask for it (DNS_AUTO_ALLOCATE).
@@ -44,6 +46,7 @@ export const defaultRegistrySettings: RegistrySettings = {
   systemNamespace: "istio-system",
   dualStack: false,
   persistentSessionLabel: "istio.io/persistent-session",
+  drainingLabel: "istio.io/draining",
   autoAllocate: true,
   autoAllocateIpv4: "240.240.0.0/16",
   autoAllocateIpv6: "2001:2::/48",
@@ -69,6 +72,7 @@ export function registrySettingsFromEnv(env: Readonly<Record<string, string | un
     domain: text("DOMAIN_SUFFIX", base.domain),
     systemNamespace: text("POD_NAMESPACE", base.systemNamespace),
     dualStack: flag("ISTIO_DUAL_STACK", base.dualStack),
+    drainingLabel: env["PILOT_DRAINING_LABEL"] ?? base.drainingLabel,
     persistentSessionLabel: text("PILOT_PERSISTENT_SESSION_LABEL", base.persistentSessionLabel),
     autoAllocate: flag("PILOT_ENABLE_IP_AUTOALLOCATE", base.autoAllocate),
     autoAllocateIpv4: text("PILOT_IP_AUTOALLOCATE_IPV4_PREFIX", base.autoAllocateIpv4),

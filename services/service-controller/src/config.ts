@@ -86,6 +86,11 @@ export const settings = {
     default: defaultRegistrySettings.persistentSessionLabel,
     sentence: "Services with this label keep endpoints that drain.",
   }),
+  drainingLabel: text({
+    env: "PILOT_DRAINING_LABEL",
+    default: defaultRegistrySettings.drainingLabel,
+    sentence: "Workloads with this label, and some value, drain: only callers with sessions hear of them.",
+  }),
   autoAllocate: flag({
     env: "PILOT_ENABLE_IP_AUTOALLOCATE",
     default: defaultRegistrySettings.autoAllocate,

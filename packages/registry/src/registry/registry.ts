@@ -231,7 +231,8 @@ export class Registry {
     }
     const context = this.#context();
     let urgent = false;
-    const publish = (shard: string, namespace: string, hostname: string, endpoints: readonly Endpoint[]) => {
+    const publish = (shard: string, namespace: string, hostname: string, found: readonly Endpoint[]) => {
+      const endpoints = withDraining(found, this.#settings.drainingLabel);
       const key = { shard, namespace, hostname };
       const before = this.#published.endpointsOf(key);
       const change = this.#published.endpoints(key, endpoints);
@@ -281,6 +282,13 @@ export class Registry {
       nodeOf: (name) => this.#objects.nodes.get(name),
     };
   }
+}
+
+/** Whatever else is known of their health; observed at a running istiod. */
+function withDraining(endpoints: readonly Endpoint[], label: string): readonly Endpoint[] {
+  const drains = ({ labels }: Endpoint) => label !== "" && Boolean(labels[label]);
+  if (!endpoints.some(drains)) return endpoints;
+  return endpoints.map((endpoint) => (drains(endpoint) ? { ...endpoint, health: "draining" } : endpoint));
 }
 
 interface Host {

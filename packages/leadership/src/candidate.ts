@@ -7,6 +7,11 @@ export interface Candidate {
   readonly isDefaultRevision: boolean;
 }
 
+/** True for versions of which the first is the newer one. */
+export function isNewer(a: string, b: string): boolean {
+  return compareVersions(a, b) > 0;
+}
+
 /** True when `a` should take over from `b`: never for two that are equal, or they would take turns. */
 export function isPreferred(a: Omit<Candidate, "holder">, b: Omit<Candidate, "holder">): boolean {
   const order = compareVersions(a.version, b.version);

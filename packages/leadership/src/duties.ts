@@ -11,6 +11,8 @@ export const duties = {
   addresses: "istio-ip-autoallocate",
   /** WorkloadEntries of registered machines: istiod has no lock for them, each replica writes its own. */
   workloadEntries: "flotilla-workload-entries",
+  /** The CustomResourceDefinitions of the kinds that are read; istiod has no such duty. */
+  definitions: "flotilla-kind-definitions",
   trustBundle: "istio-clustertrustbundle-controller-election",
   serviceExports: "istio-serviceexport-controller-election",
 } as const;

@@ -1,4 +1,4 @@
-export type { Candidate } from "./candidate.ts";
+export { type Candidate, isNewer } from "./candidate.ts";
 export { duties } from "./duties.ts";
 export {
   type ClusterLeaseOptions,

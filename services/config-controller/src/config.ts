@@ -88,6 +88,12 @@ export const settings = {
     default: "istio-system",
     sentence: "Namespace of the gateway's Service, whose addresses are told in the status of Ingresses.",
   }),
+  installDefinitions: flag({
+    env: "INSTALL_CRDS",
+    default: false,
+    sentence:
+      "CRDs of Istio's kinds are made where they are missing; those that an older version made are brought up to date.",
+  }),
   watchedNamespaces: list({
     env: "ISTIO_WATCH_NAMESPACE",
     default: [],

@@ -10,6 +10,7 @@ import type { StatusFeed } from "../status/open-status.ts";
 import { clusterOf } from "../watch/cluster.ts";
 import type { IngressSettings } from "./ingress-rules.ts";
 import { IngressStatus } from "./ingress-status.ts";
+import { keepDefinitions, shippedDefinitions } from "./kind-definitions.ts";
 
 export interface DutiesOptions {
   readonly settings: Settings;
@@ -45,8 +46,11 @@ export async function runDuties(
     ...{ api, ...status, onWritten: onStatusWritten, log, nowMs: Date.now },
     ...{ namespaces: settings.watchedNamespaces, writesPerSecond: settings.statusWritesPerSecond },
   });
+  const define = async (end: AbortSignal): Promise<void> =>
+    keepDefinitions({ api, definitions: await shippedDefinitions(), version, log }, end);
   await Promise.all([
     doing(duties.ingressStatus, (end) => new IngressStatus(ingress).run(end)),
     settings.writesStatus && doing(duties.objectStatus, (end) => writer.run(end)),
+    settings.installDefinitions && doing(duties.definitions, define),
   ]);
 }

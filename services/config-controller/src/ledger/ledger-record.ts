@@ -17,10 +17,11 @@ export interface LedgerRecord {
   readonly changes: readonly LedgerChange[];
 }
 
+/** How an object is afterwards stands in the next record that has it, or in the present state. */
 export interface LedgerChange {
   readonly key: ConfigKey;
+  readonly op: "created" | "changed" | "deleted";
   readonly before: LedgerContent;
-  readonly after: LedgerContent;
 }
 
 /** `null`: there was no object. A reason: it cannot be read back, such as a Secret. */
@@ -28,6 +29,8 @@ export type LedgerContent = Config | null | { readonly withheld: string };
 
 /** Of the JSON; a part has more only when a single change has. */
 const partBytes = 256 * 1024;
+/** The names of the objects of all records are held in memory. */
+const partChanges = 500;
 
 /** The records that a generation is kept in, but for their numbers. */
 export function recordsOf(
@@ -35,16 +38,15 @@ export function recordsOf(
   epoch: string,
   maxBytes: number,
 ): readonly Omit<LedgerRecord, "number">[] {
-  const kept = changes.map((change) => keep(change, maxBytes));
   const parts: LedgerChange[][] = [];
   let bytes = Number.POSITIVE_INFINITY;
-  for (const change of kept) {
-    const size = JSON.stringify(change).length;
-    if (bytes + size > partBytes) {
+  for (const change of changes) {
+    const { kept, size } = keep(change, maxBytes);
+    if (bytes + size > partBytes || parts.at(-1)?.length === partChanges) {
       parts.push([]);
       bytes = 0;
     }
-    parts.at(-1)?.push(change);
+    parts.at(-1)?.push(kept);
     bytes += size;
   }
   return parts.map((part, at) => ({ epoch, position, part: at, parts: parts.length, cause, changes: part }));
@@ -64,13 +66,20 @@ export function isWithheld(content: LedgerContent): content is { readonly withhe
   return content !== null && "withheld" in content;
 }
 
-function keep({ key, before, after }: GenerationChange, maxBytes: number): LedgerChange {
-  const content = (config: Config | undefined): LedgerContent => {
-    if (config === undefined) return null;
-    if (key.kind === "Secret") return { withheld: "Secrets are not kept" };
-    const size = JSON.stringify(config).length;
-    // Both stand in one record.
-    return size > maxBytes / 2 ? { withheld: `${configKeyText(key)} has ${size} bytes, too many to be kept` } : config;
-  };
-  return { key, before: content(before), after: content(after) };
+function keep({ key, before, after }: GenerationChange, maxBytes: number): { kept: LedgerChange; size: number } {
+  const op = before === undefined ? "created" : after === undefined ? "deleted" : "changed";
+  const { content, size } = contentOf(key, before, maxBytes);
+  return { kept: { key, op, before: content }, size: size + 200 };
 }
+
+/** The size is that of its JSON. */
+function contentOf(key: ConfigKey, config: Config | undefined, maxBytes: number) {
+  if (config === undefined) return { content: null, size: 0 };
+  if (key.kind === "Secret") return { content: secretContent, size: 0 };
+  const size = JSON.stringify(config).length;
+  if (size <= maxBytes) return { content: config, size };
+  return { content: { withheld: `${configKeyText(key)} had ${size} bytes, too many to be kept` }, size: 0 };
+}
+
+/** What is told in place of a Secret. */
+export const secretContent: LedgerContent = { withheld: "Secrets are not kept" };

@@ -5,12 +5,12 @@
  */
 import type { KeyValue } from "@flotilla/bus";
 import type { Logger } from "@flotilla/runtime";
-import { decodeRecord, encodeRecord, type LedgerRecord } from "./ledger-record.ts";
+import { decodeRecord, encodeRecord, type LedgerChange, type LedgerRecord } from "./ledger-record.ts";
 
 /** What is known of a record without its content. */
 export interface RecordSummary
   extends Pick<LedgerRecord, "number" | "epoch" | "position" | "part" | "parts" | "cause"> {
-  readonly objects: readonly { readonly object: string; readonly op: "created" | "changed" | "deleted" }[];
+  readonly objects: readonly { readonly object: string; readonly op: LedgerChange["op"] }[];
 }
 
 interface Place {
@@ -110,9 +110,6 @@ function parse(value: Uint8Array, log: Logger): LedgerRecord | undefined {
 
 function summaryOf({ changes, ...record }: LedgerRecord): RecordSummary {
   const { number, epoch, position, part, parts, cause } = record;
-  const objects = changes.map(({ key, before, after }) => ({
-    object: `${key.kind}/${key.namespace}/${key.name}`,
-    op: before === null ? ("created" as const) : after === null ? ("deleted" as const) : ("changed" as const),
-  }));
+  const objects = changes.map(({ key, op }) => ({ object: `${key.kind}/${key.namespace}/${key.name}`, op }));
   return { number, epoch, position, part, parts, cause, objects };
 }

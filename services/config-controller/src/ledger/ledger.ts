@@ -2,10 +2,10 @@
  * Keeps each generation of the configuration as the fleet has seen it, for a bounded history, and reads them back: the
  * present state with what came later taken back.
  */
-import { type Cause, type Config, type ConfigKeyText, configKeyText } from "@flotilla/model";
+import { type Cause, type Config, type ConfigKey, type ConfigKeyText, configKeyText } from "@flotilla/model";
 import { delay, type Logger, Wakeup } from "@flotilla/runtime";
-import type { DeletedObject, GenerationChange, PublishedConfig, PublishedObject } from "../follow/published-config.ts";
-import { type LedgerChange, type LedgerContent, type LedgerRecord, recordsOf } from "./ledger-record.ts";
+import type { DeletedObject, GenerationChange, PublishedConfig } from "../follow/published-config.ts";
+import { type LedgerChange, type LedgerContent, type LedgerRecord, recordsOf, secretContent } from "./ledger-record.ts";
 import type { LedgerRing, RecordSummary } from "./ledger-ring.ts";
 
 export interface LedgerOptions {
@@ -66,13 +66,22 @@ export class Ledger {
     const [first, last] = from <= to ? [from, to] : [to, from];
     this.#expectKept(last);
     const changed = new Map<ConfigKeyText, { before: LedgerContent; after: LedgerContent }>();
-    for (const record of await this.#recordsAfter(first)) {
-      if (record.position > last) continue;
-      for (const { key, before, after } of record.changes) {
+    const records = await this.#recordsAfter(first);
+    for (const record of records.filter(({ position }) => position <= last)) {
+      for (const { key, before } of record.changes) {
         const text = configKeyText(key);
-        const known = changed.get(text);
-        if (known === undefined) changed.set(text, { before, after });
-        else known.after = after;
+        if (!changed.has(text)) changed.set(text, { before, after: this.#present(key) });
+      }
+    }
+    // How they were in the second: as they were before they changed next.
+    const isLater = new Set<ConfigKeyText>();
+    for (const record of records.filter(({ position }) => position > last)) {
+      for (const { key, before } of record.changes) {
+        const text = configKeyText(key);
+        const found = changed.get(text);
+        if (found === undefined || isLater.has(text)) continue;
+        isLater.add(text);
+        found.after = before;
       }
     }
     if (from <= to) return changed;
@@ -84,8 +93,7 @@ export class Ledger {
     const { published } = this.#options;
     const records = await this.#recordsAfter(position);
     const state = new Map<ConfigKeyText, LedgerContent>();
-    for (const { key, config } of published.all())
-      state.set(configKeyText(key), key.kind === "Secret" ? { withheld: "Secrets are not kept" } : config);
+    for (const { key, config } of published.all()) state.set(configKeyText(key), shown(key, config));
     for (const { changes } of [...records].reverse()) {
       for (const { key, before } of changes) {
         if (before === null) state.delete(configKeyText(key));
@@ -95,18 +103,29 @@ export class Ledger {
     return new Map([...state].sort(([a], [b]) => (a < b ? -1 : 1)));
   }
 
-  async #recordsAfter(position: number): Promise<readonly LedgerRecord[]> {
+  #present(key: ConfigKey): LedgerContent {
+    return shown(key, this.#options.published.get(key)?.config);
+  }
+
+  /** Oldest first, up to the present state: what is not written yet is part of it. */
+  async #recordsAfter(position: number): Promise<readonly Omit<LedgerRecord, "number">[]> {
     const { ring } = this.#options;
     this.#expectKept(position);
-    const history = this.history();
-    const found: LedgerRecord[] = [];
-    for (const summary of history) {
-      if (summary.position <= position) continue;
-      const record = await ring.read(summary);
-      if (record === undefined) throw new RangeError(`generation ${position} is not kept any more`);
-      found.push(record);
+    const found: Omit<LedgerRecord, "number">[] = [];
+    let read = 0;
+    // More may come while these are read.
+    for (;;) {
+      const fresh = this.history().filter((summary) => summary.position > position && summary.number > read);
+      if (fresh.length === 0) break;
+      for (const summary of fresh) {
+        const record = await ring.read(summary);
+        if (record === undefined) throw new RangeError(`generation ${position} is not kept any more`);
+        found.push(record);
+        read = record.number;
+      }
     }
-    return found;
+    const unwritten = this.#pending.filter((record) => record.position > position && !isKept(record, ring.last));
+    return [...found, ...unwritten];
   }
 
   #expectKept(position: number): void {
@@ -138,23 +157,23 @@ export class Ledger {
       (latest, object) => (object.position > latest.position ? object : latest),
       { cause: nobody, position: 0 },
     );
-    const changes = fresh.map((object): GenerationChange => {
-      return { key: object.key, before: undefined, after: configOf(object) };
-    });
+    const changes = fresh.map(({ key }): GenerationChange => ({ key, before: undefined, after: undefined }));
     const records = recordsOf({ position, cause, changes }, epoch, maxBytes);
+    const asUnseen = ({ key }: LedgerChange): LedgerChange => ({
+      key,
+      op: published.get(key) === undefined ? "deleted" : "changed",
+      before: { withheld: "it changed while nobody kept the history" },
+    });
     const unknown = records.map((record) => ({ ...record, changes: record.changes.map(asUnseen) }));
     this.#add(unknown.length > 0 ? unknown : [{ epoch, position, part: 0, parts: 1, cause, changes: [] }]);
   }
 }
 
-function configOf(object: PublishedObject | DeletedObject): Config | undefined {
-  return "config" in object ? object.config : undefined;
-}
-
 const nobody: Cause = { publisher: "config-controller", epoch: "", revision: 0, eventTimeMs: 0 };
 
-function asUnseen(change: LedgerChange): LedgerChange {
-  return { ...change, before: { withheld: "it changed while nobody kept the history" } };
+function shown(key: ConfigKey, config: Config | undefined): LedgerContent {
+  if (config === undefined) return null;
+  return key.kind === "Secret" ? secretContent : config;
 }
 
 /** Whether it, or something later, has been kept, maybe by another replica. */

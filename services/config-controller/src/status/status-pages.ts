@@ -1,21 +1,36 @@
 /** The status of objects over HTTP: of one, or of all that are wanted. */
 
 import { configKeyText } from "@flotilla/model";
-import type { HttpHandler } from "@flotilla/runtime";
+import { delay, type HttpHandler } from "@flotilla/runtime";
 import { parseObjectName } from "./object-name.ts";
 import type { ObjectStatus, ObjectStatuses } from "./object-status.ts";
 
+const sliceMs = 5;
+
 /** `?object=KIND/NAME.NAMESPACE`: one, 404 when there is none. `?namespace=`: of it; `?open=true`: those that are not live everywhere. */
 export function objectsPage(statuses: ObjectStatuses, generation: () => number): HttpHandler {
-  return ({ query }) => {
+  return async ({ query }) => {
     const name = query.get("object");
     if (name !== null) return oneObject(statuses, name);
     const namespace = query.get("namespace");
     const isWanted = (object: string) => namespace === null || object.split("/")[1] === namespace;
-    const all = [...statuses.all(isWanted)];
+    const all = await gather(statuses.all(isWanted));
     const told = query.get("open") === "true" ? all.filter((status) => !isSettled(status)) : all;
     return { json: { generation: generation(), total: all.length, objects: told } };
   };
+}
+
+/** Thousands of objects take a second: others have their turn meanwhile. */
+async function gather<T>(items: Iterable<T>): Promise<readonly T[]> {
+  const all: T[] = [];
+  let startedAt = performance.now();
+  for (const item of items) {
+    all.push(item);
+    if (performance.now() - startedAt < sliceMs) continue;
+    await delay(0);
+    startedAt = performance.now();
+  }
+  return all;
 }
 
 function oneObject(statuses: ObjectStatuses, name: string): ReturnType<HttpHandler> {

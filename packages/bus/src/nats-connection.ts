@@ -61,6 +61,8 @@ function connectionOptions({
     reconnectJitter: 100,
     pingInterval: 10_000,
     timeout: 5_000,
+    // A stack for each message, should it fail, costs more than to send it.
+    noAsyncTraces: true,
     ...(protocol === "tls:" && { tls: directory == null ? {} : certificatesIn(directory) }),
     ...(password !== "" ? { user, pass: decodeURIComponent(password) } : user !== "" && { token: user }),
   };

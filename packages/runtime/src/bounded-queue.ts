@@ -30,11 +30,11 @@ export class BoundedQueue<T> implements AsyncIterable<T> {
       stop?.throwIfAborted();
       if (this.#state.is === "closed") throw new RuntimeError("QUEUE_CLOSED", "nobody reads this queue any more");
       const { promise, resolve } = Promise.withResolvers<void>();
-      const done = new AbortController();
+      const onAbort = () => resolve();
       this.#writers.push(resolve);
-      stop?.addEventListener("abort", () => resolve(), { once: true, signal: done.signal });
+      stop?.addEventListener("abort", onAbort, { once: true });
       await promise;
-      done.abort();
+      stop?.removeEventListener("abort", onAbort);
       this.#writers = this.#writers.filter((writer) => writer !== resolve);
     }
   }

@@ -54,13 +54,13 @@ export function aborted(stop: AbortSignal): Promise<void> {
 /** `promise`, or a rejection with the reason of `stop`, whichever comes first; leaves no listener behind. */
 export async function orAborted<T>(promise: Promise<T>, stop: AbortSignal): Promise<T> {
   stop.throwIfAborted();
-  const done = new AbortController();
   const { promise: abortion, reject } = Promise.withResolvers<never>();
-  stop.addEventListener("abort", () => reject(stop.reason), { once: true, signal: done.signal });
+  const onAbort = () => reject(stop.reason);
+  stop.addEventListener("abort", onAbort, { once: true });
   try {
     return await Promise.race([promise, abortion]);
   } finally {
-    done.abort();
+    stop.removeEventListener("abort", onAbort);
   }
 }
 
@@ -90,13 +90,13 @@ export class Wakeup {
   async wait(stop: AbortSignal, withinMs = Number.POSITIVE_INFINITY): Promise<boolean> {
     if (!this.#called && !stop.aborted) {
       const { promise, resolve } = Promise.withResolvers<void>();
-      const done = new AbortController();
+      const onAbort = () => resolve();
       this.#resolve = resolve;
       const timer = Number.isFinite(withinMs) ? setTimeout(resolve, withinMs) : undefined;
-      stop.addEventListener("abort", () => resolve(), { once: true, signal: done.signal });
+      stop.addEventListener("abort", onAbort, { once: true });
       await promise;
       clearTimeout(timer);
-      done.abort();
+      stop.removeEventListener("abort", onAbort);
       this.#resolve = undefined;
     }
     const woken = this.#called && !stop.aborted;

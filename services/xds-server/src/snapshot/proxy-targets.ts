@@ -1,5 +1,6 @@
 /**
- * The service ports a proxy stands for: those of the endpoints at its addresses. Observed per proxy
+ * The service ports a proxy stands for: those of the endpoints at its addresses, the oldest service's first and each in
+ * the order of its ports: of several on one workload port the first counts. Observed per proxy
  * outside of any view, because the answer is part of what a view asks its proxy (facets.ts).
  */
 import { compareText } from "@flotilla/model";
@@ -9,7 +10,7 @@ import { query } from "./view.ts";
 export const proxyTargets = query<readonly ServiceTarget[]>(
   "proxy-targets",
   (view) => {
-    const targets = new Map<string, ServiceTarget>();
+    const targets = new Map<string, ServiceTarget & { readonly age: number; readonly position: number }>();
     const { namespace } = view.proxy;
     for (const address of view.proxy.addresses) {
       for (const use of view.address(address)) {
@@ -18,14 +19,21 @@ export const proxyTargets = query<readonly ServiceTarget[]>(
         for (const endpoint of view.endpoints(use).get(use.shard) ?? []) {
           const port = service?.ports.find(({ name }) => name === endpoint.servicePortName);
           if (port === undefined || !endpoint.addresses.includes(address)) continue;
-          const target = { namespace, hostname: use.hostname, port: port.number, targetPort: endpoint.port };
+          const place = { age: service?.creationTimeMs ?? 0, position: service?.ports.indexOf(port) ?? 0 };
+          const target = { namespace, hostname: use.hostname, port: port.number, targetPort: endpoint.port, ...place };
           targets.set(`${use.hostname}|${port.number}|${endpoint.port}`, target);
         }
       }
     }
-    return [...targets.values()].sort(
-      (a, b) => compareText(a.hostname, b.hostname) || a.port - b.port || a.targetPort - b.targetPort,
-    );
+    return [...targets.values()]
+      .sort(
+        (a, b) =>
+          a.age - b.age ||
+          compareText(a.hostname, b.hostname) ||
+          a.position - b.position ||
+          a.targetPort - b.targetPort,
+      )
+      .map(({ hostname, port, targetPort }) => ({ namespace, hostname, port, targetPort }));
   },
   (a, b) => JSON.stringify(a) === JSON.stringify(b),
 );

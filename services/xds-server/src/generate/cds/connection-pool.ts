@@ -101,13 +101,14 @@ export function httpOptions(inputs: HttpOptionsInputs): { typedExtensionProtocol
   const isHttp2Spoken = speaksHttp2(inputs);
   const followsCaller = pool?.http?.useClientProtocol === true || (sniffs && protocol === "Unsupported");
   const keepsCase = preservesCase && isHttp(protocol) && !isHttp2Spoken;
-  if (common === undefined && !isHttp2Spoken && !followsCaller && !autoSni && !keepsCase) return {};
+  const namesItself = autoSni || autoSanValidation;
+  if (common === undefined && !isHttp2Spoken && !followsCaller && !namesItself && !keepsCase) return {};
   const httpProtocolOptions = headerCase(preservesCase && (followsCaller || isHttp(protocol)));
   const streams = pool?.http?.maxConcurrentStreams ?? 0;
   const http2ProtocolOptions = streams > 0 ? { maxConcurrentStreams: streams } : {};
   const options: MessageInitShape<typeof HttpProtocolOptionsSchema> = {
     ...(common && { commonHttpProtocolOptions: common }),
-    ...(autoSni && { upstreamHttpProtocolOptions: { autoSni, autoSanValidation } }),
+    ...(namesItself && { upstreamHttpProtocolOptions: { autoSni, autoSanValidation } }),
     upstreamProtocolOptions:
       followsCaller && !isHttp2Spoken
         ? { case: "useDownstreamProtocolConfig", value: { httpProtocolOptions, http2ProtocolOptions: {} } }

@@ -6,7 +6,10 @@ import {
   Cluster_DiscoveryType as Discovery,
   Cluster_LbPolicy as LbPolicy,
 } from "@flotilla/proto/envoy/config/cluster/v3/cluster_pb";
-import { ClientTLSSettings_TLSmode as TlsMode } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
+import {
+  type ClientTLSSettings,
+  ClientTLSSettings_TLSmode as TlsMode,
+} from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
 import { zeroDuration } from "../shared/duration.ts";
 import { clusterMetadata, metadataExchangeFilter } from "./cluster-parts.ts";
 import { circuitBreakers, connectionOptions, httpOptions, speaksHttp2 } from "./connection-pool.ts";
@@ -59,13 +62,20 @@ export function buildOutboundCluster(inputs: OutboundClusterInputs): Cluster {
 }
 
 /** Without a name of its own in the rule, TLS is opened for the host of the request. */
-function automaticNames({ policy, isDynamic, selectsWorkloads }: OutboundClusterInputs) {
+function automaticNames({ policy, isDynamic, automaticTls, selectsWorkloads }: OutboundClusterInputs) {
   const { mode, sni, subjectAltNames, insecureSkipVerify, credentialName = "" } = policy?.tls ?? {};
+  if (policy?.tls === undefined && isDynamic && automaticTls === "by-endpoint")
+    return { autoSni: true, autoSanValidation: true };
   if (!mayUseSecret(credentialName, selectsWorkloads)) return {};
   const isMeshTls = mode === TlsMode.ISTIO_MUTUAL && isDynamic;
   if (mode !== TlsMode.SIMPLE && mode !== TlsMode.MUTUAL && !isMeshTls) return {};
   const autoSni = sni === "";
-  return { autoSni, autoSanValidation: autoSni && subjectAltNames?.length === 0 && insecureSkipVerify !== true };
+  const isChecked = subjectAltNames?.length === 0 && insecureSkipVerify !== true;
+  return { autoSni, autoSanValidation: (autoSni || isDynamic) && isChecked };
+}
+
+function hasOwnName(tls: ClientTLSSettings | undefined): boolean {
+  return tls !== undefined && tls.mode !== TlsMode.DISABLE && tls.sni !== "";
 }
 
 function discovery(inputs: OutboundClusterInputs) {
@@ -77,7 +87,8 @@ function discovery(inputs: OutboundClusterInputs) {
     };
   if (inputs.isDynamic) {
     const cache = { hostname: service.hostname, ipMode, resolver: "" };
-    return dynamicDiscovery(cache, policy?.tls?.insecureSkipVerify === true);
+    // A name of its own or none to check: what Envoy would not accept of such a cluster otherwise.
+    return dynamicDiscovery(cache, policy?.tls?.insecureSkipVerify === true || hasOwnName(policy?.tls));
   }
   if (endpoints !== undefined) {
     const isLogical = service.resolution === "dns-round-robin";

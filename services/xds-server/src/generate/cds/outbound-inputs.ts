@@ -79,7 +79,7 @@ export function selectOutboundCluster(view: View, target: ClusterTarget): Outbou
     isOriginalDestination,
     keepsResolution: byDns && isOriginalDestination && subset === "",
     isDynamic,
-    automaticTls: automaticTlsMode(view, service, port, isOriginalDestination),
+    automaticTls: automaticTlsMode(view, target, isOriginalDestination),
     traits,
     subjectAltNames: upstreamIdentities(view, service).join("\n"),
     files: clientFiles(view),

@@ -1,8 +1,10 @@
 /** What decides about the mesh's own TLS towards a service. */
-import type { Service, ServicePort } from "@flotilla/model";
+import type { Service } from "@flotilla/model";
 import { namespaceMode } from "../../snapshot/scope/authn.ts";
 import { servicesOfName } from "../../snapshot/scope/services.ts";
 import { query, type View } from "../../snapshot/view.ts";
+import type { ClusterTarget } from "./cluster-target.ts";
+import { isPassthrough } from "./load-balancer.ts";
 
 /**
  * Automatic mutual TLS, where no rule says otherwise. With the caller's original destination the choice cannot be made by
@@ -10,16 +12,16 @@ import { query, type View } from "../../snapshot/view.ts";
  */
 export function automaticTlsMode(
   view: View,
-  service: Service,
-  port: ServicePort,
+  { service, port, rule }: ClusterTarget,
   isOriginalDestination: boolean,
 ): "none" | "every-endpoint" | "by-endpoint" {
   if (view.mesh.enableAutoMtls === false || service.meshExternal) return "none";
-  if (isOriginalDestination || service.resolution === "passthrough") {
-    if (!view.read(everyEndpointTakesTls, `${service.namespace}/${service.hostname}/${port.name}`)) return "none";
-    if (isOriginalDestination) return "every-endpoint";
-  }
-  return namespaceMode(view, service.namespace) === "DISABLE" ? "none" : "by-endpoint";
+  if (namespaceMode(view, service.namespace) === "DISABLE") return "none";
+  // A PASSTHROUGH that only a subset asks for is not known here, as in istiod.
+  const isWhole = service.resolution === "passthrough" || isPassthrough(rule?.spec.trafficPolicy?.loadBalancer);
+  if (isWhole && !view.read(everyEndpointTakesTls, `${service.namespace}/${service.hostname}/${port.name}`))
+    return "none";
+  return isOriginalDestination ? "every-endpoint" : "by-endpoint";
 }
 
 const everyEndpointTakesTls = query<boolean, string>("every-endpoint-takes-tls", (view, text) => {

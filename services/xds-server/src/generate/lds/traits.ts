@@ -150,7 +150,8 @@ const tracingTraits = query<TracingTraits | undefined, TrafficSide>("tracing-tra
   return {
     provider: collector?.http,
     maxTagLength: collector?.maxTagLength || (own?.maxPathTagLength ?? 0),
-    istioTags: istioTags ?? own?.enableIstioTags ?? true,
+    // Where Telemetry speaks of tracing, it decides about the tags too.
+    istioTags: istioTags ?? (isStated ? true : (own?.enableIstioTags ?? true)),
     customTags: customTags ?? own?.customTags,
     sampling: collector?.samples ? 100 : (sampling ?? samplingPercent(view, own)),
     spawnsUpstreamSpan: collector?.spawnsUpstreamSpan ?? false,

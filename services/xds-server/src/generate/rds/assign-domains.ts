@@ -1,6 +1,6 @@
 /** Deals domains out to virtual hosts: Envoy refuses a route configuration in which one occurs twice. */
 import { compareText } from "@flotilla/model";
-import { aliasesOf } from "../../snapshot/scope/sidecar-scope.ts";
+import { aliasesOf } from "../../snapshot/scope/aliases.ts";
 import type { View } from "../../snapshot/view.ts";
 import { tellsAttempts } from "./attempt-count.ts";
 import { inUrl } from "./domains.ts";
@@ -12,7 +12,7 @@ export function assignDomains(view: View, hosts: readonly PlannedHost[], listenP
   const { dnsDomain } = view.proxy;
   const countsAttempts = view.read(tellsAttempts);
   const realNames = new Set(hosts.flatMap(({ service }) => (service === undefined ? [] : [service.hostname])));
-  const [used, names] = [new Set<string>(), new Set<string>()];
+  const [used, names, hostnames] = [new Set<string>(), new Set<string>(), new Set<string>()];
   const assigned: HostPlan[] = [];
   for (const host of hosts) {
     const { hostname, port, service, virtualService } = host;
@@ -20,8 +20,13 @@ export function assignDomains(view: View, hosts: readonly PlannedHost[], listenP
     const proxyDomain = aliases.length > 0 ? dnsDomain : relevantDomain(hostname, dnsDomain);
     const plan = { hostname, port, listenPort, proxyDomain, aliases };
     const { all, short } = hostDomains(view, plan, service);
+    const isFirst = !hostnames.has(hostname);
+    hostnames.add(hostname);
+    // Of the ports of a service on one listener only the first may be called without naming it.
     const isFree = (domain: string) =>
-      !used.has(domain.toLowerCase()) && !(realNames.has(domain) && short.includes(domain));
+      (isFirst || listenPort !== 0 || domain.endsWith(`:${port}`)) &&
+      !used.has(domain.toLowerCase()) &&
+      !(realNames.has(domain) && short.includes(domain));
     const free = all.filter(isFree);
     if (names.has(hostName(plan)) || free.length === 0) {
       reportDuplicate(view, host);

@@ -39,10 +39,9 @@ export function redirectAction(redirect: HTTPRedirect, listenPort: number): Redi
 
 /** 0 leaves the port to Envoy, which takes the default of the new scheme. */
 function redirectPort({ redirectPort: port, scheme }: HTTPRedirect, listenPort: number): number {
-  if (port.case === "port") return port.value;
   const isOfRequest = port.case === "derivePort" && port.value === HTTPRedirect_RedirectPortSelection.FROM_REQUEST_PORT;
-  const isDefault = listenPort === (scheme === "https" ? 443 : 80);
-  return isOfRequest && !isDefault ? listenPort : 0;
+  const wanted = port.case === "port" ? port.value : isOfRequest ? listenPort : 0;
+  return wanted === (scheme === "https" ? 443 : 80) ? 0 : wanted;
 }
 
 export function directResponseAction({ status, body }: HTTPDirectResponse): DirectResponseAction {

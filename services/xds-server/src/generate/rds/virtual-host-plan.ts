@@ -37,7 +37,8 @@ export const virtualHostPlan = query<readonly string[], string>("virtual-host-pl
 function plannedHosts(view: View, listener: ListenerName, port: number): readonly PlannedHost[] {
   const services = new Map<string, Service>();
   for (const service of view.read(listenerServices, listener)) {
-    if (port === 0 || service.ports.some(({ number }) => number === port)) services.set(service.hostname, service);
+    const isServed = ({ number, protocol }: ServicePort) => number === port && protocol !== "UDP";
+    if (port === 0 || service.ports.some(isServed)) services.set(service.hostname, service);
   }
   const heads = view.read(listenerHeads, listener);
   const owners = wildcardOwners(heads, services);

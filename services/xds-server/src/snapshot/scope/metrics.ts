@@ -88,11 +88,13 @@ function collect(overrides: readonly MetricsOverrides[]): readonly Metric[] | un
     const key = keyOf(match?.metricMatch);
     const tags = Object.entries(tagOverrides);
     if (key === undefined && disabled !== undefined) allAreOff = disabled;
-    // All of them off, the others need not be told one by one: those that are on again are listed.
-    if (key !== undefined && disabled !== undefined) draftOf(key).isDropped = disabled;
-    if (key !== undefined && disabled === false) allAreOff = false;
-    for (const name of key === undefined ? (tags.length > 0 ? metricNames.values() : []) : [key]) {
+    // A word about all of them names each, even when it says nothing more.
+    const isNamed = disabled !== true || tags.length > 0;
+    if (key !== undefined && disabled !== true) allAreOff = false;
+    for (const name of key === undefined ? (isNamed ? metricNames.values() : []) : [key]) {
       const draft = draftOf(name);
+      // All of them off, the others need not be told one by one: those that are on again are listed.
+      if (disabled !== undefined && (key !== undefined || !disabled)) draft.isDropped = disabled;
       for (const [tag, { operation, value }] of tags)
         draft.tags.set(tag, { removed: operation === Operation.REMOVE, value });
     }

@@ -4,7 +4,7 @@
  */
 import { hostCovers, type Service } from "@flotilla/model";
 import { query, type View } from "../view.ts";
-import { isServiceVisible, serviceIn, servicesExportedTo, servicesOfName } from "./services.ts";
+import { allServices, isServiceVisible, serviceIn, servicesExportedTo, servicesOfName } from "./services.ts";
 import {
   egressListeners,
   importsByNamespace,
@@ -13,6 +13,8 @@ import {
   listenerPort,
   type ScopeName,
   scopeName,
+  scopeOf,
+  scopeSidecar,
 } from "./sidecar.ts";
 import { listenerHeads, virtualServiceDestinations } from "./virtual-services.ts";
 
@@ -73,11 +75,13 @@ export function visibleService(view: View, hostname: string): Service | undefine
 
 /**
  * Services that no listener imports but that an imported VirtualService sends traffic to. A listener that imports
- * everything cannot miss any.
+ * everything can miss only what its own namespace hides from itself.
  */
 const routedServices = query<readonly Service[], ListenerName>("routed-services", (view, listener) => {
   const { namespace, spec } = listenerOf(view, listener);
-  if (spec === undefined || (spec.port === undefined && spec.hosts.includes("*/*"))) return [];
+  if (spec === undefined) return [];
+  const missesHidden = scopeSidecar(view, scopeOf(listener)) !== undefined && view.read(hidesServices, namespace);
+  if (spec.port === undefined && spec.hosts.includes("*/*") && !missesHidden) return [];
   const listenPort = listenerPort(spec);
   const ports = new Map<string, Set<number>>();
   for (const { name } of view.read(listenerHeads, listener)) {
@@ -95,6 +99,13 @@ const routedServices = query<readonly Service[], ListenerName>("routed-services"
     return withPorts(view, service, numbers) ?? [];
   });
 });
+
+/** Whether a namespace has services that are not exported to itself. */
+const hidesServices = query<boolean, string>("hides-services", (view, namespace) =>
+  view
+    .read(allServices)
+    .some((service) => service.namespace === namespace && !isServiceVisible(view, service, namespace)),
+);
 
 /** The own namespace's service, else of those that are visible a Kubernetes service or the oldest. */
 function serviceMeant(view: View, hostname: string, namespace: string): Service | undefined {
@@ -162,18 +173,3 @@ const servicePart = query<Service | undefined, string>("service-part", (view, te
   const wanted = new Set(ports.split(",").map(Number));
   return { ...found, ports: found.ports.filter(({ number }) => wanted.has(number)) };
 });
-
-/** Other names (ExternalName services) of services in scope, by host name. */
-export const scopeAliases = query<ReadonlyMap<string, string>, ScopeName>("scope-aliases", (view, scope) => {
-  const aliases = new Map<string, string>();
-  for (const { resolution, hostname, kubernetes } of view.read(scopeServices, scope)) {
-    const target = resolution === "alias" ? kubernetes?.externalName : undefined;
-    if (target !== undefined) aliases.set(target, [aliases.get(target), hostname].filter(Boolean).join(" "));
-  }
-  return aliases;
-});
-
-/** Other names of a service in scope. */
-export function aliasesOf(view: View, hostname: string): readonly string[] {
-  return view.read(scopeAliases, view.read(scopeName)).get(hostname)?.split(" ") ?? [];
-}

@@ -73,6 +73,11 @@ export function proxyEgressListeners(view: View): readonly EgressListener[] {
   return egressListeners(view, scope).map((spec, index) => ({ name: `${scope}#${index}`, spec }));
 }
 
+/** The scope that a listener is part of. */
+export function scopeOf(listener: ListenerName): ScopeName {
+  return listener.split("#", 1)[0] ?? "";
+}
+
 /** The listener of a name, and whose scope it is part of. */
 export function listenerOf(
   view: View,

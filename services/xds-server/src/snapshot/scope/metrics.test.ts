@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type JsonObject, typeUrl } from "@flotilla/proto";
+import { aConfig, aMesh, aService, aSidecar, resourceOf } from "../../testing/mesh.ts";
+
+/** The metrics that `istio.stats` is told of; undefined without the filter. */
+function told(...overrides: readonly JsonObject[]): readonly JsonObject[] | undefined {
+  const spec = { metrics: [{ providers: [{ name: "prometheus" }], overrides: [...overrides] }] };
+  const core = aMesh(aService("web", "shop"), aConfig("Telemetry", "shop", "t", spec));
+  const text = JSON.stringify(resourceOf(core, aSidecar("shop"), typeUrl.listener, "virtualOutbound"));
+  const config = /"name":"istio.stats","typedConfig":(\{.*?\})\},\{"name":"envoy.filters.network.tcp_proxy"/.exec(text);
+  return config?.[1] === undefined ? undefined : (JSON.parse(config[1]).metrics ?? []);
+}
+
+const everything = { metric: "ALL_METRICS" };
+const requests = { metric: "REQUEST_COUNT" };
+
+test("a word about all metrics names each of them, even when it says nothing more", () => {
+  assert.equal(told({ match: everything })?.length, 10);
+  assert.equal(told({})?.length, 10);
+  assert.equal(told({ match: everything, disabled: false })?.length, 10);
+});
+
+test("with all metrics off, one that is spoken of later is on again", () => {
+  assert.equal(told({ match: everything, disabled: true }), undefined);
+  assert.deepEqual(told({ disabled: true }, { match: requests }), [{ name: "requests_total" }]);
+});
+
+test("all metrics on: one that was off before is on too", () => {
+  const found = told({ match: requests, disabled: true }, { match: everything, disabled: false });
+  assert.deepEqual(
+    found?.filter((metric) => metric["drop"] === true),
+    [],
+  );
+});

@@ -145,6 +145,12 @@ export const settings = {
     default: "443",
     sentence: "Its port; Kubernetes sets it.",
   }),
+  watchedNamespaces: list({
+    env: "ISTIO_WATCH_NAMESPACE",
+    default: [],
+    sentence:
+      "Namespaces whose services, endpoints and pods are read of clusters, separated by commas; none means all.",
+  }),
   endpointSlices: flag({
     env: "PILOT_USE_ENDPOINT_SLICE",
     default: true,

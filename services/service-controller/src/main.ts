@@ -167,8 +167,8 @@ function kubernetes(
   const onSyncTimeout = (one: string) => clusters.syncTimeouts.add(1, { cluster: one });
   const allowedOptions = new Set(config.insecureKubeconfigs);
   const told = { ...common, onSecret, onSyncTimeout, allowedOptions, exportedOnly: config.exportedOnly };
-  const endpointsObjects = !config.endpointSlices;
-  return [kubernetesSource({ config: cluster, clusterId, systemNamespace, syncTimeoutMs, endpointsObjects, ...told })];
+  const read = { endpointsObjects: !config.endpointSlices, watchedNamespaces: config.watchedNamespaces };
+  return [kubernetesSource({ config: cluster, clusterId, systemNamespace, syncTimeoutMs, ...read, ...told })];
 }
 
 async function consul(config: Settings, log: Logger, onProblems: () => void): Promise<readonly InputSource[]> {

@@ -29,6 +29,15 @@ export const serviceExports: FollowedKind = {
   mayBeAbsent: true,
 };
 
+const ofWholeCluster: ReadonlySet<string> = new Set(["Node", "Namespace"]);
+
+/** The same kind of one namespace only; kinds that belong to none as they are. */
+export function inNamespace({ path, ...one }: FollowedKind, namespace: string): FollowedKind {
+  if (ofWholeCluster.has(one.kind)) return { ...one, path };
+  const at = path.lastIndexOf("/");
+  return { ...one, path: `${path.slice(0, at)}/namespaces/${namespace}${path.slice(at)}` };
+}
+
 /** A kind → the version up to which it is known; a kind whose versions are no numbers has none. */
 export type Positions = Map<string, bigint>;
 

@@ -12,10 +12,10 @@ import {
   remoteSecretsPath,
 } from "@flotilla/kube-api";
 import type { KubeObject } from "@flotilla/model";
-import type { RegistryInput } from "@flotilla/registry";
+import type { ObjectChange, RegistryInput } from "@flotilla/registry";
 import { type Logger, Wakeup } from "@flotilla/runtime";
 import type { SourceProblem } from "@flotilla/sources";
-import { kindsWithEndpoints, serviceExports, usualKinds } from "./cluster-connection.ts";
+import { inNamespace, kindsWithEndpoints, serviceExports, usualKinds } from "./cluster-connection.ts";
 import { ClusterFollower } from "./cluster-follower.ts";
 import type { ClusterStatus } from "./cluster-status.ts";
 import type { InputGroup, InputSource, ShardListing } from "./input-source.ts";
@@ -32,6 +32,8 @@ export interface KubernetesSourceOptions {
   readonly exportedOnly?: boolean;
   /** Endpoints objects are read in place of EndpointSlices. */
   readonly endpointsObjects?: boolean;
+  /** Services, endpoints and pods of these namespaces only; empty: of all. */
+  readonly watchedNamespaces?: readonly string[];
   /** The first group does not wait longer. */
   readonly syncTimeoutMs: number;
   readonly log: Logger;
@@ -106,7 +108,10 @@ class Clusters implements KubernetesSource {
   list(): Promise<readonly ShardListing[]> {
     const readable = [...this.#followers.values()].filter(({ away, isComplete }) => away === undefined && isComplete);
     return Promise.all(
-      readable.map(async (follower) => ({ shard: `Kubernetes/${follower.cluster}`, inputs: await follower.list() })),
+      readable.map(async (follower) => ({
+        shard: `Kubernetes/${follower.cluster}`,
+        inputs: (await follower.list()).filter((change) => this.#isWatched(change)),
+      })),
     );
   }
 
@@ -134,17 +139,35 @@ class Clusters implements KubernetesSource {
     this.#api[Symbol.dispose]();
   }
 
+  #isWatched(change: ObjectChange): boolean {
+    const { watchedNamespaces = [] } = this.#options;
+    const namespace = change.op === "put" ? (change.object.metadata.namespace ?? "") : change.key.namespace;
+    return namespace === "" || watchedNamespaces.length === 0 || watchedNamespaces.includes(namespace);
+  }
+
   #follow(cluster: string): ClusterFollower {
-    const { log, nowMs, random, open, exportedOnly, endpointsObjects, onProblems } = this.#options;
-    const kinds = endpointsObjects === true ? kindsWithEndpoints : usualKinds;
+    const {
+      log,
+      nowMs,
+      random,
+      open,
+      exportedOnly,
+      endpointsObjects,
+      watchedNamespaces = [],
+      onProblems,
+    } = this.#options;
+    const usual = endpointsObjects === true ? kindsWithEndpoints : usualKinds;
+    const [one, ...several] = watchedNamespaces;
+    const wanted = exportedOnly === true ? [...usual, serviceExports] : usual;
     let wasAway = false;
     const follower: ClusterFollower = new ClusterFollower({
       cluster,
-      kinds: exportedOnly === true ? [...kinds, serviceExports] : kinds,
+      // The API server can be asked for one or for all: of several the others are left out here.
+      kinds: one === undefined || several.length > 0 ? wanted : wanted.map((kind) => inNamespace(kind, one)),
       nowMs,
       random,
       ...(open && { open }),
-      onChange: (change) => this.#say(change),
+      onChange: (change) => this.#isWatched(change) && this.#say(change),
       onFailure: (cause) => this.#fail(cause),
       onState: () => {
         const { away } = follower;

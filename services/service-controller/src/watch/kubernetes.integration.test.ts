@@ -52,7 +52,13 @@ async function change(api: KubeApi, path: string, update: (object: KubeObject) =
   await api.replace(path, update(object));
 }
 
-async function follow(kubeconfig: string, endpointsObjects = false) {
+async function follow(
+  kubeconfig: string,
+  {
+    endpointsObjects = false,
+    watchedNamespaces = [],
+  }: { readonly endpointsObjects?: boolean; readonly watchedNamespaces?: readonly string[] } = {},
+) {
   const config = await loadKubeConfig({ KUBECONFIG: kubeconfig });
   assert.ok(config !== undefined);
   const registry = new ClusterRegistries(defaultRegistrySettings);
@@ -62,6 +68,7 @@ async function follow(kubeconfig: string, endpointsObjects = false) {
     systemNamespace: "istio-system",
     syncTimeoutMs: 30_000,
     endpointsObjects,
+    watchedNamespaces,
     log: noopLogger,
     nowMs: Date.now,
     random: Math.random,
@@ -95,6 +102,7 @@ async function follow(kubeconfig: string, endpointsObjects = false) {
       const value = { key, labels: {}, annotations: {}, creationTimeMs: 0, spec: { discoverySelectors } };
       registry.apply([{ type: "config", op: "put", key, value }]);
     },
+    hosts: () => registry.state().flatMap(({ type, key }) => (type === "service" ? [key.hostname] : [])),
     haveAddresses: (hostname: string, expected: readonly string[]) =>
       until(
         () => {
@@ -162,7 +170,7 @@ describe("real API servers", { skip: own === undefined && whyNoApiserver }, () =
       { addresses: ips.map((ip) => ({ ip })), ports: [{ name: "http", port: 8080 }] },
     ];
     await api.create(`${at}/endpoints`, { metadata: { name: "old", namespace: "view" }, subsets: subsets("10.5.0.1") });
-    await using followed = await follow(own.kubeconfig, true);
+    await using followed = await follow(own.kubeconfig, { endpointsObjects: true });
     const selectors = [{ matchLabels: { mesh: "on" } }];
     followed.select(selectors);
     const label = (mesh: string) =>
@@ -179,6 +187,15 @@ describe("real API servers", { skip: own === undefined && whyNoApiserver }, () =
     await are("10.5.0.1", "10.5.0.2");
     await api.delete(`${at}/endpoints/old`);
     await are();
+  });
+
+  it("of some namespaces only, where told so", async () => {
+    assert.ok(own !== undefined);
+    for (const watchedNamespaces of [["view"], ["view", "other"]]) {
+      await using followed = await follow(own.kubeconfig, { watchedNamespaces });
+      await until(() => followed.hosts().length > 0, { withinMs: 30_000, what: "a service" });
+      assert.deepEqual(followed.hosts(), ["old.view.svc.cluster.local"]);
+    }
   });
 
   it("give their objects as they change; another cluster comes, rotates its credentials without a dip, and goes", async () => {

@@ -10,10 +10,12 @@ import { meshConfigKey } from "@flotilla/registry/config";
 import {
   createLogger,
   createMetrics,
+  delay,
   forOwnHost,
   type Health,
   type HttpHandler,
   parseSettings,
+  releaseMemory,
   serveHealth,
 } from "@flotilla/runtime";
 import type { SourceProblem } from "@flotilla/sources";
@@ -37,6 +39,7 @@ import type { ConfigSource } from "./watch/config-source.ts";
 import { openSources } from "./watch/open-sources.ts";
 
 const name = "config-controller";
+const releaseAfterMs = 2_000;
 
 /** Resolves after `stop` fires and everything is released; rejects with the first failure. */
 export async function main(env: Readonly<Record<string, string | undefined>>, stop: AbortSignal): Promise<void> {
@@ -112,7 +115,13 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
     ...{ bus, publisher: name, seal, log, nowMs: Date.now },
     current: () => sendable(puts(store), seal !== undefined),
   });
-  const onReady = () => health.markReady();
+  const onReady = () => {
+    health.markReady();
+    // What reading everything took is not needed again.
+    void delay(releaseAfterMs, stop).then(() => {
+      if (!stop.aborted) releaseMemory();
+    });
+  };
   const options = { publisher, metrics, log, canSeal: seal !== undefined, nowMs: Date.now, onReady };
   const onRepaired = (count: number) => metrics.publishedAgain.add(count);
   const attesting = { publisher, everyMs: config.digestIntervalMs, log, nowMs: Date.now, onRepaired };

@@ -7,7 +7,11 @@ export type AuthErrorCode =
   | "AUTH_BAD_ISSUER"
   | "AUTH_CA_AWAY"
   | "AUTH_CA_REFUSED"
-  | "AUTH_BAD_MATERIAL";
+  | "AUTH_BAD_MATERIAL"
+  /** A signer of the cluster refuses, or does not answer in time. */
+  | "AUTH_SIGNER_FAILED"
+  /** PILOT_CERT_PROVIDER names none, or one that cannot be asked. */
+  | "AUTH_BAD_PROVIDER";
 
 export class AuthError extends Error {
   override readonly name = "AuthError";

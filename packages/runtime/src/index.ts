@@ -1,6 +1,7 @@
 export { BoundedQueue } from "./bounded-queue.ts";
 export { defaultPorts } from "./default-ports.ts";
 export { RuntimeError, type RuntimeErrorCode } from "./errors.ts";
+export { type FilesVersion, followFiles } from "./follow-files.ts";
 export { type Health, type HealthOptions, serveHealth } from "./health.ts";
 export { type ListenOptions, listen, listenError } from "./listen.ts";
 export {

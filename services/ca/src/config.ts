@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import { type JwtRule, localIssuerRule, parseJwtRule } from "@flotilla/auth";
 import { clusterSettings } from "@flotilla/auth/cluster";
+import { clientCertificateSettings } from "@flotilla/auth/serving";
 import { keyAlgorithms } from "@flotilla/pki";
 import {
   defaultPorts,
@@ -151,6 +152,7 @@ export const settings = {
     sentence: "A changed root bundle is taken if one of the two bundles contains the other.",
   }),
   ...clusterSettings,
+  ...clientCertificateSettings,
   rootSecret: text({
     env: "CA_SELF_SIGNED_SECRET",
     default: "istio-ca-secret",

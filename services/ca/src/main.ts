@@ -4,7 +4,7 @@
  * The composition root. Resources are acquired top to bottom and released bottom to top.
  */
 import { join } from "node:path";
-import { serveGrpcTls } from "@flotilla/auth/serving";
+import { serveGrpcTls, writeCertificateFiles } from "@flotilla/auth/serving";
 import type { Bus } from "@flotilla/bus";
 import {
   createLogger,
@@ -98,15 +98,21 @@ export async function main(env: NodeJS.ProcessEnv, stop: AbortSignal, options: M
   const stages = { trust, anchors, active, rotation, metrics, health, log, cluster, pods: clusters.pods, delegate };
   const parts = createIssuer(config, stages);
   const own = { ...parts, trustDomain: () => trust.trustDomain, ttlMs: ownTtlMs };
+  const first = await ownCertificate(material, own);
+  if (config.clientCertificateDir !== undefined) await writeCertificateFiles(config.clientCertificateDir, first);
   await using tls = await serveGrpcTls({
     server: createGrpcServer(parts),
-    material: await ownCertificate(material, own),
+    material: first,
     host: config.host,
     port: config.port,
     setting: "CA_PORT",
     log: log.child({ part: "tls" }),
   });
-  const renew = async (): Promise<void> => tls.reload(await ownCertificate(active.current ?? material, own));
+  const renew = async (): Promise<void> => {
+    const next = await ownCertificate(active.current ?? material, own);
+    tls.reload(next);
+    if (config.clientCertificateDir !== undefined) await writeCertificateFiles(config.clientCertificateDir, next);
+  };
   const renewOrTell = (): void =>
     void renew().catch((error: unknown) => log.error("own certificate not renewed", { error }));
   trust.onChange(renewOrTell);

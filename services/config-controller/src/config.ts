@@ -1,4 +1,5 @@
 /** The settings of config-controller. */
+import { clientCertificateSettings } from "@flotilla/auth/serving";
 import { defaultPorts, duration, flag, integer, list, oneOf, port, type SettingsOf, text } from "@flotilla/runtime";
 import { apiSettings } from "./api/api-settings.ts";
 
@@ -25,6 +26,7 @@ export const settings = {
     default: `nats://127.0.0.1:${defaultPorts.nats.client}`,
     sentence: "The bus: nats://host:port, several separated by commas, or embedded:NAME within one process.",
   }),
+  ...clientCertificateSettings,
   sealKeyFile: text({
     env: "SEAL_KEY_FILE",
     default: undefined,

@@ -4,7 +4,9 @@
  * This is the composition root, the one place that knows which implementation stands behind each
  * interface. Resources are acquired top to bottom and released bottom to top.
  */
+
 import { readFile } from "node:fs/promises";
+import { keepClientCertificate } from "@flotilla/auth/serving";
 import { attestEvery, type Bus, connectBus, createPublisher, createSeal, type Seal } from "@flotilla/bus";
 import { meshConfigKey } from "@flotilla/registry/config";
 import {
@@ -22,6 +24,7 @@ import type { SourceProblem } from "@flotilla/sources";
 import manifest from "../package.json" with { type: "json" };
 import { AggregateStore } from "./aggregate/aggregate-store.ts";
 import { mergeSources, puts } from "./aggregate/merge-sources.ts";
+import { serviceAccount } from "./api/certificate.ts";
 import { openApiStore, runApi } from "./api/run-api.ts";
 import { type Settings, settings } from "./config.ts";
 import { listProblems } from "./debug/problems.ts";
@@ -66,6 +69,7 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
     metrics: registry,
   });
   const seal = await readSeal(config, health);
+  await using _certificate = keepClientCertificate(config, { namespace: config.namespace, serviceAccount, log });
   await using bus = await connect(config, log, health, stop);
   await using opened = new AsyncDisposableStack();
 

@@ -1,4 +1,5 @@
 /** The settings of service-controller. Those of the conversion carry Istio's names. */
+import { caSettings, clientCertificateSettings } from "@flotilla/auth/serving";
 import { defaultRegistrySettings } from "@flotilla/registry";
 import { addressRange } from "@flotilla/registry/convert";
 import {
@@ -39,6 +40,8 @@ export const settings = {
     default: `nats://127.0.0.1:${defaultPorts.nats.client}`,
     sentence: "The bus: nats://host:port, several separated by commas, or embedded:NAME within one process.",
   }),
+  ...caSettings,
+  ...clientCertificateSettings,
   digestIntervalMs: duration({
     env: "DIGEST_INTERVAL",
     default: 60_000,

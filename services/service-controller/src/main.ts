@@ -5,6 +5,7 @@
  */
 
 import { readFile } from "node:fs/promises";
+import { keepClientCertificate } from "@flotilla/auth/serving";
 import { attestEvery, type Bus, connectBus, createPublisher } from "@flotilla/bus";
 import { type KubeConfig, loadKubeConfig, openKubeApi } from "@flotilla/kube-api";
 import { ClusterRegistries } from "@flotilla/registry";
@@ -73,6 +74,8 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
     log,
     metrics: pages,
   });
+  const namespace = config.systemNamespace;
+  await using _certificate = keepClientCertificate(config, { namespace, serviceAccount: `flotilla-${name}`, log });
   await using bus = await connect(config, log, health, stop);
   await using opened = new AsyncDisposableStack();
 

@@ -1,4 +1,6 @@
 /** The settings of webhook. Those that Istio has too carry its names. */
+import { apiServerSettings } from "@flotilla/auth/cluster";
+import { clientCertificateSettings, keyPairSettings } from "@flotilla/auth/serving";
 import { defaultPorts, duration, flag, list, oneOf, port, type SettingsOf, text } from "@flotilla/runtime";
 
 export const settings = {
@@ -30,16 +32,9 @@ export const settings = {
     default: ".flotilla",
     sentence: "Directory of the local token issuer, of the root, and of the last MeshConfig and certificate.",
   }),
-  tlsCertFile: text({
-    env: "TLS_CERT_FILE",
-    default: undefined,
-    sentence: "File with the serving certificate and its chain; with it and TLS_KEY_FILE, ca is not asked.",
-  }),
-  tlsKeyFile: text({
-    env: "TLS_KEY_FILE",
-    default: undefined,
-    sentence: "File with the key of the serving certificate.",
-  }),
+  ...keyPairSettings,
+  ...clientCertificateSettings,
+  ...apiServerSettings,
   caAddress: text({
     env: "CA_ADDRESS",
     default: `127.0.0.1:${defaultPorts.ca.grpc}`,

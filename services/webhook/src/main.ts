@@ -4,6 +4,7 @@
  * The composition root. It keeps all it needs to answer, so that it goes on when every other service is away.
  */
 import { join } from "node:path";
+import { keepClientCertificate } from "@flotilla/auth/serving";
 import { connectBus } from "@flotilla/bus";
 import {
   createLogger,
@@ -19,7 +20,7 @@ import manifest from "../package.json" with { type: "json" };
 import { type Settings, settings, usesNativeSidecars } from "./config.ts";
 import { createInjectionHandler } from "./inject/answer.ts";
 import { declareMetrics, type WebhookMetrics } from "./metrics.ts";
-import { followCertificate } from "./serve/certificate.ts";
+import { followCertificate, serviceAccount } from "./serve/certificate.ts";
 import { type HttpsServer, type KeyPair, serveHttps } from "./serve/https-server.ts";
 import { createRouter } from "./serve/router.ts";
 import { createValidationHandler } from "./validate/answer.ts";
@@ -65,6 +66,7 @@ async function run(config: Settings, outer: AbortSignal, options: MainOptions): 
     log,
     metrics: pages,
   });
+  await using _certificate = keepClientCertificate(config, { namespace: config.namespace, serviceAccount, log });
   const mesh = new MeshState(join(config.workDir, "webhook", "mesh.json"), log.child({ part: "mesh" }));
   if (!(await mesh.restore())) health.setCondition("mesh", "no mesh configuration heard yet: the defaults hold");
   const injection = followInjection(config, metrics, health, log, stop);

@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import { type JwtRule, localIssuerRule, parseJwtRule } from "@flotilla/auth";
 import { clusterSettings } from "@flotilla/auth/cluster";
+import { clientCertificateSettings, keyPairSettings } from "@flotilla/auth/serving";
 import {
   defaultPorts,
   duration,
@@ -71,6 +72,8 @@ export const settings = {
     default: "flotilla-ca.istio-system.svc",
     sentence: "Name in ca's certificate.",
   }),
+  ...keyPairSettings,
+  ...clientCertificateSettings,
   caRootFile: text({
     env: "CA_ROOT_FILE",
     default: undefined,

@@ -8,6 +8,7 @@ import { randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { openOwnCluster } from "@flotilla/auth/cluster";
+import { keepClientCertificate } from "@flotilla/auth/serving";
 import { connectBus, createSeal } from "@flotilla/bus";
 import { createLogger, createMetrics, type Health, type Logger, releaseMemory, serveHealth } from "@flotilla/runtime";
 import { openStore } from "@flotilla/state";
@@ -30,6 +31,7 @@ import { type AdsOptions, AdsServer, defaultAdsLimits } from "./serve/ads-server
 import { joinObservers } from "./serve/observers.ts";
 import { defaultStreamLimits } from "./serve/stream.ts";
 import { createStreamMetrics } from "./serve/stream-metrics.ts";
+import { serviceAccount } from "./serving-material.ts";
 
 const name = "xds-server";
 
@@ -57,6 +59,7 @@ async function run(config: Config, log: Logger, stop: AbortSignal): Promise<void
   const trustDomains = () => trustDomainsOf(config, core.mesh);
   using cluster = await openOwnCluster(config);
   const authenticator = createAuthenticator(config, { trustDomains, log, cluster });
+  await using _certificate = keepClientCertificate(config, { namespace: config.namespace, serviceAccount, log });
   const seal = config.sealKeyFile === undefined ? undefined : createSeal(await readFile(config.sealKeyFile));
   await using store = openStore({ url: config.storeUrl, log });
   store.onState((state) => health.setCondition("store", state.connected ? undefined : `away: ${state.reason}`));
@@ -130,7 +133,7 @@ async function run(config: Config, log: Logger, stop: AbortSignal): Promise<void
     { host: config.host, port: config.port, setting: "XDS_PORT" },
     plaintextAuthentication(config, authenticator),
   );
-  inBackground(serveSecure({ config, ads, authenticator, health, metrics, log }, stop));
+  inBackground(serveSecure({ config, ads, authenticator, cluster, health, metrics, log }, stop));
   const id = randomUUID();
   inBackground(publishReplica({ id, replica, fleet: debug.fleet, store }, stop));
   const { handOffPerSecond: perSecond } = config;

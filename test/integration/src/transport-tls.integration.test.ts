@@ -1,7 +1,7 @@
 /** NATS and Redis over mutual TLS with certificates of ca in files, which are renewed under open connections. */
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { connect as connectPlain } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,8 +11,10 @@ import { fileURLToPath } from "node:url";
 import { connectBus } from "@flotilla/bus";
 import { main as ca } from "@flotilla/ca";
 import { run } from "@flotilla/cli/src/command-line.ts";
+import { parseCertificatePem } from "@flotilla/pki";
 import { delay, noopLogger, until } from "@flotilla/runtime";
 import { findServer, freePort, type RunningServer, startRedis } from "@flotilla/servers";
+import { main as serviceController } from "@flotilla/service-controller";
 import { openStore } from "@flotilla/state";
 
 const directory = mkdtempSync(join(tmpdir(), "flotilla-tls-"));
@@ -95,6 +97,39 @@ describe("certificates of ca for NATS and Redis", () => {
     await startNatsWithTls();
     await until(() => bus.state.connected, { withinMs: 20_000, what: "the bus to be back" });
     assert.equal(Buffer.from((await values.get("a"))?.value ?? []).toString(), "b");
+  });
+
+  it("a service holds its own certificate, obtained from ca while it waits for the bus", {
+    timeout: 60_000,
+  }, async () => {
+    const own = certificates("own");
+    const end = new AbortController();
+    const health = await freePort();
+    const running = serviceController(
+      {
+        ...{ WORK_DIR: directory, CA_ADDRESS: `127.0.0.1:${ports.ca}`, CLIENT_CERTIFICATE_DIR: own },
+        ...{ BUS_URL: `tls://localhost:${ports.nats}?certificates=${own}`, CONFIG_DIR: directory },
+        ...{ HEALTH_HOST: "127.0.0.1", HEALTH_PORT: String(health), LOG_LEVEL: "silent" },
+      },
+      end.signal,
+    );
+    owned.defer(async () => {
+      end.abort();
+      await running;
+    });
+    // It waits for what others publish: that the bus is no trouble any more is enough here.
+    const troubles = async (): Promise<string> => {
+      const response = await fetch(`http://127.0.0.1:${health}/ready`);
+      return response.text();
+    };
+    const isThere = async () => existsSync(join(own, "tls.crt")) && !/bus/.test(await troubles());
+    await until(isThere, { withinMs: 30_000, what: "the bus over mutual TLS" });
+    const { sans } = parseCertificatePem(readFileSync(join(own, "tls.crt"), "utf8"));
+    assert.deepEqual(
+      sans.map(({ value }) => value),
+      ["spiffe://cluster.local/ns/istio-system/sa/flotilla-service-controller"],
+    );
+    assert.equal(statSync(join(own, "tls.key")).mode & 0o777, 0o600);
   });
 
   it("NATS refuses who shows no certificate", async () => {

@@ -1,7 +1,7 @@
 /** The settings by which ca and xds-server find the cluster that confirms Kubernetes tokens. */
 import { integer, list, oneOf, type SettingsOf, text } from "@flotilla/runtime";
 
-export const clusterSettings = {
+export const apiServerSettings = {
   kubeconfig: text({
     env: "CLUSTER_KUBECONFIG",
     default: undefined,
@@ -13,6 +13,12 @@ export const clusterSettings = {
     sentence: "Address of the API server, as Kubernetes tells it to pods.",
   }),
   kubePort: text({ env: "KUBERNETES_SERVICE_PORT", default: "443", sentence: "Port of the API server, likewise." }),
+} as const;
+
+export type ApiServerSettings = SettingsOf<typeof apiServerSettings>;
+
+export const clusterSettings = {
+  ...apiServerSettings,
   clusterId: text({ env: "CLUSTER_ID", default: "Kubernetes", sentence: "Name of the own cluster." }),
   clusterAliases: list({
     env: "CLUSTER_ALIASES",

@@ -2,7 +2,7 @@
 import { followRemoteClusters, type KubeApi, loadKubeConfig, openKubeApi } from "@flotilla/kube-api";
 import type { Logger } from "@flotilla/runtime";
 import type { TokenReviewOptions } from "../token-review.ts";
-import type { ClusterSettings } from "./cluster-settings.ts";
+import type { ApiServerSettings, ClusterSettings } from "./cluster-settings.ts";
 import { type ClusterListener, RemoteJudges } from "./remote-judges.ts";
 import { tokenReviewer } from "./token-reviewer.ts";
 
@@ -28,15 +28,21 @@ export interface OwnClusterSettings extends ClusterSettings {
 }
 
 /** Undefined when nothing names a cluster. @throws KubeError KUBE_CONFIG */
-export async function openOwnCluster(settings: OwnClusterSettings): Promise<OwnCluster | undefined> {
-  const { kubeconfig, kubeHost, kubePort, clusterId, clusterAliases, maxReviews, jwtPolicy } = settings;
+export async function openApiServer(settings: ApiServerSettings): Promise<KubeApi | undefined> {
+  const { kubeconfig, kubeHost, kubePort } = settings;
   const found = await loadKubeConfig({
     KUBECONFIG: kubeconfig,
     KUBERNETES_SERVICE_HOST: kubeHost,
     KUBERNETES_SERVICE_PORT: kubePort,
   });
-  if (found === undefined) return undefined;
-  const api = openKubeApi(found);
+  return found && openKubeApi(found);
+}
+
+/** Undefined when nothing names a cluster. @throws KubeError KUBE_CONFIG */
+export async function openOwnCluster(settings: OwnClusterSettings): Promise<OwnCluster | undefined> {
+  const { clusterId, clusterAliases, maxReviews, jwtPolicy } = settings;
+  const api = await openApiServer(settings);
+  if (api === undefined) return undefined;
   const reviewer = tokenReviewer(api, maxReviews);
   const remotes = new RemoteJudges({ maxReviews });
   return {

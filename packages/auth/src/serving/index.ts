@@ -1,7 +1,25 @@
 export { type CaCall, requestCertificate } from "./ca-client.ts";
+export {
+  type CaSettings,
+  type ClientCertificateSettings,
+  caSettings,
+  clientCertificateSettings,
+  type KeyPairSettings,
+  keyPairSettings,
+} from "./ca-settings.ts";
+export { type KeepOptions, keepClientCertificate, writeCertificateFiles } from "./certificate-files.ts";
 export { callerOf } from "./grpc-caller.ts";
 export { type GrpcTls, type GrpcTlsOptions, serveGrpcTls } from "./grpc-tls.ts";
+export {
+  type FollowKeyPairOptions,
+  followKeyPair,
+  type KeyPair,
+  type KeyPairSource,
+  keyPairSourceOf,
+  type SignCsr,
+} from "./key-pair-source.ts";
 export { checkMaterial, type TlsMaterial } from "./material.ts";
+export { type ServiceTokenOptions, serviceToken } from "./service-token.ts";
 export {
   obtainServingCertificate,
   type ServingCertificate,

@@ -1,14 +1,15 @@
 /** The cluster that ca works for, if there is one: it reviews tokens, keeps the self-signed root, and has signers of its own. */
 import { readFile } from "node:fs/promises";
-import { type OwnCluster, openOwnCluster } from "@flotilla/auth/cluster";
+import { AuthError } from "@flotilla/auth";
+import { type OwnCluster, openOwnCluster, requestFromSigner, type SignerCall } from "@flotilla/auth/cluster";
 import type { Health, Logger } from "@flotilla/runtime";
 import type { NodePods } from "../authorize/node-authorization.ts";
 import { PodTable } from "../authorize/pod-table.ts";
 import type { Config } from "../config.ts";
 import type { DelegateOptions } from "../delegate/registration-authority.ts";
+import { CaError } from "../errors.ts";
 import type { MeshTrust } from "../mesh/mesh-trust.ts";
 import { rootOnDisk, type SelfSignedStore } from "../roots/self-signed-store.ts";
-import { requestFromSigner } from "./certificate-request.ts";
 import { NodePodsFollower } from "./node-pods.ts";
 import { secretStore } from "./secret-store.ts";
 
@@ -91,10 +92,19 @@ export async function delegateOf(
     rootsOf: (signer) => trust.rootsOfSigner(signer) ?? (signer === kubeSigner ? fallback : undefined),
     request: (call) => {
       if (cluster === undefined) throw new TypeError("a signer is asked for without a cluster");
-      return requestFromSigner(cluster.api, call, log);
+      return asked(cluster, call, log);
     },
     nowMs: Date.now,
   };
+}
+
+async function asked(cluster: Cluster, call: SignerCall, log: Logger): Promise<string> {
+  try {
+    return await requestFromSigner(cluster.api, call, log);
+  } catch (cause) {
+    if (!(cause instanceof AuthError)) throw cause;
+    throw new CaError("CA_SIGNER_FAILED", cause.message, { cause });
+  }
 }
 
 async function rootsIn(file: string, log: Logger): Promise<string | undefined> {

@@ -7,7 +7,14 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { requestCertificate, type TlsMaterial } from "@flotilla/auth/serving";
+import { requestFromSigner, type SignerCall } from "@flotilla/auth/cluster";
+import {
+  followKeyPair,
+  type KeyPair,
+  keyPairSourceOf,
+  requestCertificate,
+  type TlsMaterial,
+} from "@flotilla/auth/serving";
 import { follow, type KubeApi, type KubeObject } from "@flotilla/kube-api";
 import {
   type RunningApiserver,
@@ -85,9 +92,9 @@ const rootMap = (namespace: string) =>
   api().get<ConfigMap>(`/api/v1/namespaces/${namespace}/configmaps/istio-ca-root-cert`);
 
 /** What cert-manager or another controller does: signs what is approved for its signer. */
-async function signApproved(signer: string): Promise<void> {
+async function signApproved(signer: string, end = stop.signal, notAfterMs = times.notAfterMs): Promise<void> {
   const path = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
-  for await (const all of follow<Request>(api(), path, { log: noopLogger, random: Math.random }, stop.signal)) {
+  for await (const all of follow<Request>(api(), path, { log: noopLogger, random: Math.random }, end)) {
     for (const request of all) {
       const { conditions = [], certificate } = request.status ?? {};
       if (request.spec.signerName !== signer || certificate !== undefined) continue;
@@ -96,7 +103,7 @@ async function signApproved(signer: string): Promise<void> {
       const isEvil = csr.sans.some(({ value }) => value.endsWith("/evil"));
       const sans = isEvil ? [{ type: "uri", value: "spiffe://cluster.local/ns/shop/sa/other" } as const] : csr.sans;
       const leaf = issueLeaf(
-        { serial: Buffer.alloc(16, 8), spki: csr.spki, sans, ...times },
+        { serial: Buffer.alloc(16, 8), spki: csr.spki, sans, ...times, notAfterMs },
         issuerOf(signerRoot, signerKey),
       );
       const status = { ...request.status, certificate: Buffer.from(encodePem("CERTIFICATE", leaf)).toString("base64") };
@@ -219,5 +226,29 @@ describe("ca in a cluster", { skip: server === undefined && whyNoApiserver }, ()
     assert.deepEqual(left?.items, []);
     stop.abort();
     await signing;
+  });
+
+  it("a signer of the cluster signs serving certificates, which are renewed", async () => {
+    const end = new AbortController();
+    const signing = signApproved("example.com/serving", end.signal, Date.now() + 8_000);
+    const pairs: KeyPair[] = [];
+    const troubles: (string | undefined)[] = [];
+    const sign = (call: SignerCall) => requestFromSigner(api(), call, noopLogger);
+    const names = ["istiod.istio-system.svc"];
+    const source = keyPairSourceOf(
+      { certProvider: "k8s.io/example.com/serving", tlsCertFile: undefined, tlsKeyFile: undefined },
+      { names, pollMs: 1000, sign },
+    );
+    assert.ok(source !== undefined);
+    const onKeyPair = (pair: KeyPair) => void pairs.push(pair);
+    const onTrouble = (reason: string | undefined) => void troubles.push(reason);
+    const following = followKeyPair(source, { log: noopLogger, onKeyPair, onTrouble }, end.signal);
+    await until(() => pairs.length >= 2, { withinMs: 20_000, what: "two certificates" });
+    end.abort();
+    await Promise.all([following, signing]);
+    const [first, second] = pairs.map(({ chainPem }) => parseCertificatePem(chainPem));
+    assert.deepEqual(first?.sans, [{ type: "dns", value: "istiod.istio-system.svc" }]);
+    assert.notDeepEqual(first?.spki, second?.spki);
+    assert.deepEqual(troubles.slice(0, 2), [undefined, undefined]);
   });
 });

@@ -2,8 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
-import { openLocalIssuer } from "@flotilla/auth";
-import { obtainServingCertificate } from "@flotilla/auth/serving";
+import { obtainServingCertificate, serviceToken } from "@flotilla/auth/serving";
 import { aborted, delay, type Logger } from "@flotilla/runtime";
 import type { ApiSettings } from "./api-settings.ts";
 
@@ -23,7 +22,7 @@ export interface CertificateOptions {
 }
 
 /** The service account that ca knows this service by. */
-const serviceAccount = "flotilla-config-controller";
+export const serviceAccount = "flotilla-config-controller";
 const lookMs = 10_000;
 
 /** Runs until `stop`. */
@@ -69,7 +68,7 @@ export async function followCa(
       caServerName,
       instance,
       rootFile: ownRootFile(settings),
-      token: () => ownToken(settings),
+      token: () => serviceToken({ ...settings, serviceAccount }),
       names: [service, "localhost"],
       log,
       onRenewed: onCertificate,
@@ -83,10 +82,4 @@ export async function followCa(
 
 export function ownRootFile({ caRootFile, workDir }: ApiSettings): string {
   return caRootFile ?? join(workDir, "root-cert.pem");
-}
-
-/** From a file (in Kubernetes, a projected token), else from the local issuer. */
-async function ownToken({ tokenFile, workDir, namespace }: ApiSettings): Promise<string> {
-  if (tokenFile !== undefined) return (await readFile(tokenFile, "utf8")).trim();
-  return (await openLocalIssuer(workDir)).mintToken({ namespace, serviceAccount });
 }

@@ -1,20 +1,26 @@
 /**
- * The serving certificate: from files, or from ca. The last one from ca is kept, so that a webhook that starts while ca is
+ * The serving certificate: from files, from a signer of the cluster, or from ca. The last one from ca is kept, so that a webhook that starts while ca is
  * down serves at once as long as it is valid.
  */
 import { mkdir, readFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { dirname, join } from "node:path";
-import { createSecureContext } from "node:tls";
-import { openLocalIssuer, replaceFile } from "@flotilla/auth";
-import { checkMaterial, obtainServingCertificate, type TlsMaterial } from "@flotilla/auth/serving";
+import { replaceFile } from "@flotilla/auth";
+import { openApiServer, requestFromSigner, type SignerCall } from "@flotilla/auth/cluster";
+import {
+  checkMaterial,
+  followKeyPair,
+  type KeyPair,
+  keyPairSourceOf,
+  obtainServingCertificate,
+  serviceToken,
+  type TlsMaterial,
+} from "@flotilla/auth/serving";
 import { aborted, type Logger } from "@flotilla/runtime";
 import type { Settings } from "../config.ts";
-import { followFiles } from "../watch/follow-files.ts";
-import type { KeyPair } from "./https-server.ts";
 
 /** The service account that ca knows this service by. */
-const serviceAccount = "flotilla-webhook";
+export const serviceAccount = "flotilla-webhook";
 
 export interface CertificateOptions {
   readonly config: Settings;
@@ -25,38 +31,18 @@ export interface CertificateOptions {
   readonly onTrouble: (reason: string | undefined) => void;
 }
 
-/** Runs until `stop`. */
+/** Runs until `stop`. @throws AuthError AUTH_BAD_PROVIDER */
 export async function followCertificate(options: CertificateOptions, stop: AbortSignal): Promise<void> {
-  const { tlsCertFile, tlsKeyFile } = options.config;
-  if (tlsCertFile !== undefined && tlsKeyFile !== undefined)
-    return followKeyFiles(options, [tlsCertFile, tlsKeyFile], stop);
-  return followCa(options, stop);
-}
-
-async function followKeyFiles(
-  { config, log, onCertificate, onTrouble }: CertificateOptions,
-  files: readonly [string, string],
-  stop: AbortSignal,
-): Promise<void> {
-  for await (const { texts, reason } of followFiles(files, config.filePollMs, stop)) {
-    const [chainPem, keyPem] = texts ?? [];
-    const trouble = chainPem === undefined || keyPem === undefined ? reason : pairTrouble({ chainPem, keyPem });
-    if (trouble === undefined && chainPem !== undefined && keyPem !== undefined) {
-      log.info("serving certificate read", { files });
-      onCertificate({ chainPem, keyPem });
-    } else log.warn("serving certificate refused, the one before stays in force", { files, reason: trouble });
-    onTrouble(trouble);
+  const { config, log, onCertificate: onKeyPair, onTrouble } = options;
+  using api = config.certProvider.startsWith("k8s.io/") ? await openApiServer(config) : undefined;
+  const sign = api && ((call: SignerCall) => requestFromSigner(api, call, log));
+  const source = keyPairSourceOf(config, { names: servingNames(config), pollMs: config.filePollMs, sign });
+  if (source === undefined) {
+    await followCa(options, stop);
+    return;
   }
-}
-
-/** While the two files are being replaced, the key may be of another certificate. */
-function pairTrouble({ chainPem, keyPem }: KeyPair): string | undefined {
-  try {
-    createSecureContext({ cert: chainPem, key: keyPem });
-    return undefined;
-  } catch (error) {
-    return (error as Error).message;
-  }
+  if (source.type === "signer") onTrouble(`waiting for the signer of ${config.certProvider}`);
+  await followKeyPair(source, { log, onKeyPair, onTrouble }, stop);
 }
 
 async function followCa(
@@ -78,7 +64,7 @@ async function followCa(
       caServerName,
       instance: `${hostname()}:${config.port}`,
       rootFile: caRootFile ?? join(workDir, "root-cert.pem"),
-      token: () => ownToken(config),
+      token: () => serviceToken({ ...config, serviceAccount }),
       names: servingNames(config),
       log,
       onRenewed: take,
@@ -97,13 +83,6 @@ function servingNames({ servingNames: given, namespace, domain }: Settings): rea
     `${service}.${namespace}.svc.${domain}`,
   ]);
   return [...services, "localhost"];
-}
-
-/** From a file (in Kubernetes, a projected token), else from the local issuer. */
-async function ownToken({ tokenFile, workDir, namespace }: Settings): Promise<string> {
-  if (tokenFile !== undefined) return (await readFile(tokenFile, "utf8")).trim();
-  const issuer = await openLocalIssuer(workDir);
-  return issuer.mintToken({ namespace, serviceAccount });
 }
 
 async function keep(file: string, material: TlsMaterial, log: Logger): Promise<void> {

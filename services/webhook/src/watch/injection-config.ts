@@ -1,9 +1,8 @@
 /** The injection configuration from files, or the built-in one; a version that cannot be used leaves the one before in force. */
 import { readFile } from "node:fs/promises";
-import { type Logger, orAborted } from "@flotilla/runtime";
+import { followFiles, type Logger, orAborted } from "@flotilla/runtime";
 import { WebhookError } from "../errors.ts";
 import { type InjectionConfig, parseInjectionConfig } from "../inject/config.ts";
-import { followFiles } from "./follow-files.ts";
 
 export interface InjectionConfigOptions {
   readonly configFile: string | undefined;

@@ -2,7 +2,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { type KubeApi, KubeError, type KubeObject } from "@flotilla/kube-api";
 import type { Logger } from "@flotilla/runtime";
-import { CaError } from "../errors.ts";
+import { AuthError } from "../errors.ts";
 
 export interface SignerCall {
   /** `domain/name`. */
@@ -27,7 +27,7 @@ const shortestMs = 600_000;
 const waitMs = 30_000;
 const lookMs = 100;
 
-/** PEM of the certificate and what the signer sends with it. @throws CaError CA_SIGNER_FAILED */
+/** PEM of the certificate and what the signer sends with it. @throws AuthError AUTH_SIGNER_FAILED */
 export async function requestFromSigner(api: KubeApi, call: SignerCall, log: Logger): Promise<string> {
   const { signer, csrPem, ttlMs } = call;
   let name: string | undefined;
@@ -35,7 +35,7 @@ export async function requestFromSigner(api: KubeApi, call: SignerCall, log: Log
     const made = await api.create<CertificateSigningRequest>(path, {
       apiVersion: "certificates.k8s.io/v1",
       kind: "CertificateSigningRequest",
-      metadata: { generateName: "csr-workload-" },
+      metadata: { generateName: "csr-flotilla-" },
       spec: {
         request: Buffer.from(csrPem).toString("base64"),
         signerName: signer,
@@ -49,7 +49,7 @@ export async function requestFromSigner(api: KubeApi, call: SignerCall, log: Log
     return await waitFor(api, `${path}/${name}`, signer);
   } catch (cause) {
     if (!(cause instanceof KubeError)) throw cause;
-    throw new CaError("CA_SIGNER_FAILED", `signer ${signer}: ${cause.message}`, { cause });
+    throw new AuthError("AUTH_SIGNER_FAILED", `signer ${signer}: ${cause.message}`, { cause });
   } finally {
     if (name !== undefined) await remove(api, name, log);
   }
@@ -59,18 +59,18 @@ async function waitFor(api: KubeApi, object: string, signer: string): Promise<st
   const until = performance.now() + waitMs;
   while (performance.now() < until) {
     const found = await api.get<CertificateSigningRequest>(object);
-    if (found === undefined) throw new CaError("CA_SIGNER_FAILED", `signer ${signer}: the request was deleted`);
+    if (found === undefined) throw new AuthError("AUTH_SIGNER_FAILED", `signer ${signer}: the request was deleted`);
     const { conditions = [], certificate } = found.status ?? {};
     const refusal = conditions.find(({ type }) => type === "Denied" || type === "Failed");
     if (refusal !== undefined)
-      throw new CaError(
-        "CA_SIGNER_FAILED",
+      throw new AuthError(
+        "AUTH_SIGNER_FAILED",
         `signer ${signer}: ${refusal.type} ${refusal.reason ?? ""} ${refusal.message ?? ""}`,
       );
     if (certificate !== undefined && certificate !== "") return Buffer.from(certificate, "base64").toString();
     await pause(lookMs);
   }
-  throw new CaError("CA_SIGNER_FAILED", `signer ${signer} has not signed within ${waitMs / 1000} s`);
+  throw new AuthError("AUTH_SIGNER_FAILED", `signer ${signer} has not signed within ${waitMs / 1000} s`);
 }
 
 async function remove(api: KubeApi, name: string, log: Logger): Promise<void> {

@@ -1,6 +1,6 @@
 /** Files as they are and as they become: looked at in an interval, since mounted volumes tell of no change. */
 import { readFile } from "node:fs/promises";
-import { delay } from "@flotilla/runtime";
+import { delay } from "./wait.ts";
 
 /** `texts` is undefined where a file cannot be read; `reason` says why. */
 export interface FilesVersion {

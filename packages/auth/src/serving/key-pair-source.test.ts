@@ -1,0 +1,143 @@
+import assert from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import {
+  certificatePem,
+  generatePrivateKey,
+  issueLeaf,
+  issueRoot,
+  issuerOf,
+  parseCertificatePem,
+  parseCsrPem,
+  privateKeyPem,
+  type San,
+} from "@flotilla/pki";
+import { noopLogger, until } from "@flotilla/runtime";
+import { AuthError } from "../errors.ts";
+import { followKeyPair, type KeyPair, type KeyPairSource, keyPairSourceOf } from "./key-pair-source.ts";
+
+const key = await generatePrivateKey("ecdsa-p256");
+const times = { notBeforeMs: Date.now() - 60_000, notAfterMs: Date.now() + 3_600_000 };
+const root = issueRoot({ serial: Buffer.of(1), subject: { organization: "signer" }, ...times }, key);
+const name: San = { type: "dns", value: "istiod.istio-system.svc" };
+const parts = { names: [name.value], pollMs: 10, sign: undefined };
+const settings = { certProvider: "istiod", tlsCertFile: undefined, tlsKeyFile: undefined };
+
+interface Signing {
+  readonly sans?: readonly San[];
+  readonly notAfterMs?: number;
+  readonly otherKey?: boolean;
+}
+
+function signed(csr: string, { sans = [name], notAfterMs = times.notAfterMs, otherKey = false }: Signing = {}): string {
+  const spki = otherKey ? root.spki : parseCsrPem(csr).spki;
+  const leaf = { serial: Buffer.of(2), spki, sans, ...times, notAfterMs };
+  return certificatePem(parseCertificateDer(issueLeaf(leaf, issuerOf(root, key))));
+}
+
+function parseCertificateDer(der: Buffer) {
+  return parseCertificatePem(`-----BEGIN CERTIFICATE-----\n${der.toString("base64")}\n-----END CERTIFICATE-----\n`);
+}
+
+/** Until `count` pairs or troubles were told. */
+async function take(source: KeyPairSource, isEnough: (pairs: number, troubles: number) => boolean) {
+  const stop = new AbortController();
+  const pairs: KeyPair[] = [];
+  const troubles: string[] = [];
+  const following = followKeyPair(
+    source,
+    {
+      log: noopLogger,
+      onKeyPair: (pair) => void pairs.push(pair),
+      onTrouble: (reason) => void (reason === undefined ? 0 : troubles.push(reason)),
+    },
+    stop.signal,
+  );
+  await until(() => isEnough(pairs.length, troubles.length), { withinMs: 10_000, what: "the pairs", everyMs: 5 });
+  stop.abort();
+  await following;
+  return { pairs, troubles };
+}
+
+describe("who issues a serving certificate", () => {
+  it("ca, unless files or a signer are named; files come first", () => {
+    const sign = () => Promise.resolve("");
+    const files = { ...settings, tlsCertFile: "c", tlsKeyFile: "k" };
+    assert.equal(keyPairSourceOf(settings, parts), undefined);
+    assert.equal(keyPairSourceOf({ ...settings, certProvider: "" }, parts), undefined);
+    assert.equal(keyPairSourceOf({ ...files, certProvider: "k8s.io/a.b/c" }, { ...parts, sign })?.type, "files");
+    assert.equal(keyPairSourceOf({ ...settings, certProvider: "k8s.io/a.b/c" }, { ...parts, sign })?.type, "signer");
+  });
+
+  const refused = [
+    ["custom", /neither istiod nor k8s\.io/],
+    ["k8s.io/", /neither istiod nor k8s\.io/],
+    ["k8s.io/name-without-domain", /neither istiod nor k8s\.io/],
+    ["k8s.io/a.b/c", /no cluster to ask the signer a\.b\/c in/],
+  ] as const;
+  for (const [certProvider, reason] of refused)
+    it(`${certProvider} is refused`, () =>
+      assert.throws(() => keyPairSourceOf({ ...settings, certProvider }, parts), reason));
+});
+
+describe("a serving certificate from a signer", () => {
+  const from = (sign: (csr: string) => Promise<string>): KeyPairSource => {
+    const source = { ...settings, certProvider: "k8s.io/a.b/c" };
+    const made = keyPairSourceOf(source, { ...parts, sign: ({ csrPem }) => sign(csrPem) });
+    assert.ok(made?.type === "signer");
+    return { ...made, random: () => 0 };
+  };
+
+  it("has our names and a new key each time, and is renewed in the middle of its life", async () => {
+    const source = from((csr) => Promise.resolve(signed(csr, { notAfterMs: Date.now() + 1500 })));
+    const { pairs } = await take(source, (count) => count >= 2);
+    const [first, second] = pairs.map(({ chainPem }) => parseCertificatePem(chainPem));
+    assert.deepEqual(first?.sans, [name]);
+    assert.notDeepEqual(first?.spki, second?.spki);
+  });
+
+  const bad: readonly (readonly [string, (csr: string) => Promise<string>, RegExp])[] = [
+    ["another key", (csr) => Promise.resolve(signed(csr, { otherKey: true })), /is not for our key/],
+    ["no names", (csr) => Promise.resolve(signed(csr, { sans: [] })), /lacks the name istiod/],
+    ["an end in the past", (csr) => Promise.resolve(signed(csr, { notAfterMs: Date.now() - 1000 })), /is over already/],
+    ["no certificate", () => Promise.resolve("hello"), /cannot be read/],
+    ["a refusal", () => Promise.reject(new AuthError("AUTH_SIGNER_FAILED", "Denied")), /Denied/],
+  ];
+  for (const [what, sign, reason] of bad)
+    it(`${what} is not used, and told`, async () => {
+      const { pairs, troubles } = await take(from(sign), (_, told) => told > 0);
+      assert.deepEqual(pairs, []);
+      assert.match(troubles[0] ?? "", reason);
+    });
+});
+
+describe("a serving certificate from files", () => {
+  it("is read again when it changes; a pair that does not fit is told and not used", async () => {
+    const directory = await mkdtemp(join(tmpdir(), "key-pair-"));
+    const [certFile, keyFile] = [join(directory, "tls.crt"), join(directory, "tls.key")];
+    const stop = new AbortController();
+    let pairs = 0;
+    let trouble: string | undefined;
+    const onTrouble = (reason: string | undefined): void => {
+      trouble = reason;
+    };
+    const following = followKeyPair(
+      { type: "files", certFile, keyFile, pollMs: 5 },
+      { log: noopLogger, onKeyPair: () => void pairs++, onTrouble },
+      stop.signal,
+    );
+    const soon = (what: string, isSo: () => boolean) => until(isSo, { withinMs: 5000, what, everyMs: 5 });
+    await soon("the missing files", () => /ENOENT/.test(trouble ?? ""));
+    await writeFile(certFile, certificatePem(root));
+    await writeFile(keyFile, privateKeyPem(key));
+    await soon("the pair", () => pairs === 1 && trouble === undefined);
+    await writeFile(keyFile, privateKeyPem(await generatePrivateKey("ecdsa-p256")));
+    await soon("the mismatch", () => trouble !== undefined);
+    assert.equal(pairs, 1);
+    stop.abort();
+    await following;
+    await rm(directory, { recursive: true });
+  });
+});

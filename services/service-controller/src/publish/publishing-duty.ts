@@ -15,15 +15,15 @@ export interface PublishingDutyOptions {
   /** The same after a restart, where the environment has a name. */
   readonly holder: string | undefined;
   readonly log: Logger;
+  /** After a crash others begin so much later; it is renewed six times in this. */
+  readonly leaseMs?: number;
   /** Runs while we publish, after what differed is published. */
   readonly whilePublishing: (stop: AbortSignal) => Promise<void>;
 }
 
 type Snapshot = Parameters<ChangePublisher["synchronize"]>;
 
-/** After a crash others begin so much later. */
-const leaseMs = 6_000;
-const renewMs = 1_000;
+const usualLeaseMs = 6_000;
 
 export class PublishingDuty implements ChangePublisher {
   readonly #options: PublishingDutyOptions;
@@ -67,7 +67,8 @@ export class PublishingDuty implements ChangePublisher {
 
   /** Runs until `stop` fires, and lets the next one begin at once then. */
   async run(stop: AbortSignal): Promise<void> {
-    const { bus, holder = `${hostname()}/${randomUUID()}`, log } = this.#options;
+    const { bus, holder = `${hostname()}/${randomUUID()}`, log, leaseMs = usualLeaseMs } = this.#options;
+    const renewMs = leaseMs / 6;
     await Promise.race([this.#isKnown.promise, aborted(stop)]);
     if (stop.aborted) return;
     const values = await bus.keyValue("service-controller", { ttlMs: leaseMs });

@@ -1,0 +1,88 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Bus, connectBus, type Publisher } from "@flotilla/bus";
+import type { Change } from "@flotilla/model";
+import { aborted, noopLogger, until } from "@flotilla/runtime";
+import { PublishingDuty } from "./publishing-duty.ts";
+
+function change(name: string): Change {
+  const key = { kind: "ServiceEntry", namespace: "n", name };
+  return { type: "config", op: "delete", key };
+}
+
+function names(changes: readonly Change[]): string {
+  return changes.map(({ key }) => ("name" in key ? key.name : "")).join(",");
+}
+
+function replica(bus: Bus, holder: string, said: string[]) {
+  const tell = (what: string) => {
+    said.push(`${holder} ${what}`);
+    return Promise.resolve(1);
+  };
+  const publisher: Publisher = {
+    synchronize: (state) => tell(`all ${names(state)}`),
+    publish: (changes) => tell(names(changes)),
+    attest: () => Promise.resolve(0),
+    retire: () => Promise.resolve(),
+  };
+  const stop = new AbortController();
+  const duty = new PublishingDuty({ bus, publisher, holder, log: noopLogger, leaseMs: 600, whilePublishing: aborted });
+  const running = duty.run(stop.signal);
+  return {
+    duty,
+    async stop() {
+      stop.abort();
+      await running;
+    },
+  };
+}
+
+async function opened(name: string): Promise<Bus> {
+  const { signal } = new AbortController();
+  return connectBus({ url: `embedded:${name}`, clientName: "t", log: noopLogger }, signal);
+}
+
+test("one of two publishes; the other begins with all that it knows when the first stops", async () => {
+  await using bus = await opened("duty-two");
+  const said: string[] = [];
+  const one = replica(bus, "one", said);
+  await one.duty.know(() => [[change("a")]]);
+  await one.duty.settled;
+  const two = replica(bus, "two", said);
+  let known = [change("a")];
+  await two.duty.know(() => [known]);
+  await two.duty.settled;
+  assert.equal(await one.duty.publish([change("b")]), 1);
+  assert.equal(await two.duty.publish([change("b")]), 0);
+  known = [change("a"), change("b")];
+  assert.deepEqual(said, ["one all a", "one b"]);
+  await one.stop();
+  await until(() => two.duty.isOurs, { withinMs: 5_000, what: "two to publish" });
+  assert.equal(await two.duty.publish([change("c")]), 1);
+  assert.deepEqual(said, ["one all a", "one b", "two all a,b", "two c"]);
+  await two.stop();
+});
+
+test("who cannot renew publishes nothing more, and begins with all it knows when it can again", async () => {
+  await using bus = await opened("duty-lost");
+  let isAway = false;
+  const cut: Bus = {
+    ...bus,
+    keyValue: async (bucket, options) => {
+      const values = await bus.keyValue(bucket, options);
+      const get: typeof values.get = (key) => (isAway ? Promise.reject(new Error("away")) : values.get(key));
+      return { ...values, get };
+    },
+  };
+  const said: string[] = [];
+  const one = replica(cut, "one", said);
+  await one.duty.know(() => [[change("a")]]);
+  await one.duty.settled;
+  isAway = true;
+  const isRefused = async () => (await one.duty.publish([change("b")])) === 0;
+  await until(isRefused, { withinMs: 5_000, what: "the lease to run out", everyMs: 50 });
+  said.length = 0;
+  isAway = false;
+  await until(() => said.includes("one all a"), { withinMs: 5_000, what: "all to be told again" });
+  await one.stop();
+});

@@ -1,4 +1,4 @@
-/** Gateways through which a network is reached from others: of MeshNetworks, and services labelled with their network. */
+/** Gateways through which a network is reached from others: of MeshNetworks, and services and Gateways labelled with their network. */
 import { compareText, type Service } from "@flotilla/model";
 import { query, type View } from "../view.ts";
 
@@ -32,6 +32,7 @@ export const networkGateways = query<ReadonlyMap<string, readonly NetworkGateway
     }
     for (const name of view.serviceNames)
       found.push(...view.read(labelledGateways, `${name.namespace}/${name.hostname}`));
+    if (view.flag("PILOT_MULTI_NETWORK_DISCOVER_GATEWAY_API", true)) found.push(...view.read(gatewayApiGateways));
     found.sort((a, b) => compareText(a.address, b.address) || a.port - b.port);
     return Map.groupBy(distinct(found), ({ network }) => network);
   },
@@ -40,6 +41,39 @@ export const networkGateways = query<ReadonlyMap<string, readonly NetworkGateway
 
 function shardsOfHost(view: View, hostname: string): readonly Service[] {
   return view.servicesByHost(hostname).flatMap((name) => [...view.serviceShards(name).values()]);
+}
+
+interface GatewayApiSpec {
+  readonly addresses?: readonly { readonly type?: string; readonly value?: string }[];
+  readonly listeners?: readonly {
+    readonly port?: number;
+    readonly tls?: { readonly options?: Readonly<Record<string, string>> };
+  }[];
+}
+
+/**
+ * Gateways that name their addresses, such as those of class istio-remote, which stand for another network's. Ones that are
+ * deployed for us have a Service with their labels.
+ */
+const gatewayApiGateways = query<readonly NetworkGateway[]>(
+  "gateway-api-network-gateways",
+  (view) =>
+    view.all<GatewayApiSpec>("KubernetesGateway").flatMap(({ labels, spec }) => {
+      const network = labels[networkLabel] ?? "";
+      if (network === "") return [];
+      const ports = (spec.listeners ?? []).filter(isAutoPassthrough).flatMap(({ port }) => port ?? []);
+      const addresses = (spec.addresses ?? []).filter(
+        ({ type = "IPAddress", value = "" }) => value !== "" && (type === "IPAddress" || type === "Hostname"),
+      );
+      const clusterId = labels["topology.istio.io/cluster"] ?? "";
+      return addresses.flatMap(({ value = "" }) => ports.map((port) => ({ network, clusterId, address: value, port })));
+    }),
+  (a, b) => JSON.stringify(a) === JSON.stringify(b),
+);
+
+/** The one that leads to services by their SNI. */
+function isAutoPassthrough({ tls }: NonNullable<GatewayApiSpec["listeners"]>[number]): boolean {
+  return tls?.options?.["gateway.istio.io/listener-protocol"]?.toLowerCase() === "auto-passthrough";
 }
 
 /** By `namespace/hostname`: each cluster labels its own part of a service. */

@@ -4,7 +4,7 @@ import type { Kind } from "./kind.ts";
 import { kubernetesKinds } from "./kubernetes-kinds.ts";
 
 export type { Kind } from "./kind.ts";
-export { mcpTypeUrls, meshConfigTypeUrl } from "./mcp.ts";
+export { mcpTypeUrls } from "./mcp.ts";
 
 /** Istio's kinds first, then those of Kubernetes and the Gateway API. */
 export const kinds: readonly Kind[] = [...istioKinds, ...kubernetesKinds];

@@ -14,6 +14,8 @@ export const typeUrl = {
   workload: "type.googleapis.com/istio.workload.Workload",
   authorization: "type.googleapis.com/istio.security.Authorization",
   healthInformation: "type.googleapis.com/istio.v1.HealthInformation",
+  /** Of MCP, the bare message; objects have `group/version/Kind`. */
+  meshConfig: "core/v1alpha1/MeshConfig",
   bootstrap: "type.googleapis.com/envoy.config.bootstrap.v3.Bootstrap",
 } as const;
 

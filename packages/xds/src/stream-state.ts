@@ -233,7 +233,8 @@ function afterSent(state: StreamState, event: StreamEvent & { readonly type: "se
   if (known === undefined) return state;
   const suspects = known.suspects.size === 0 ? known.suspects : stillSuspect(known.suspects, set, body);
   const due = again ? push : undefined;
-  const outstanding = [...known.outstanding.slice(1 - maxOutstanding), { nonce, body }];
+  const isAwaited = rulesOf(typeUrl).unanswered !== true;
+  const outstanding = isAwaited ? [...known.outstanding.slice(1 - maxOutstanding), { nonce, body }] : [];
   const next = { ...known, sent: set, claim: undefined, due, nonce, outstanding, suspects };
   const changed = withType(state, typeUrl, next);
   if (typeUrl !== types.cluster) return changed;

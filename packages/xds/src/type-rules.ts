@@ -8,6 +8,8 @@ export interface TypeRules {
   readonly complete: boolean;
   /** Place on a stream when several types are due: make before break. */
   readonly order: number;
+  /** Clients do not answer its messages (istiod's for MeshConfig): nothing waits for that. */
+  readonly unanswered?: boolean;
 }
 
 /** Requests only; never answered, never remembered. */
@@ -40,6 +42,7 @@ const rules = new Map<string, TypeRules>(
   ]),
 );
 const rest: TypeRules = { wildcard: true, complete: true, order: rules.size };
+rules.set(typeUrl.meshConfig, { ...rest, unanswered: true });
 
 export function rulesOf(url: string): TypeRules {
   return rules.get(url) ?? rest;

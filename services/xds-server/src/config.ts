@@ -111,6 +111,12 @@ export const settings = {
     default: true,
     sentence: "Debug pages ask callers of other hosts, and streams, for a proven identity.",
   }),
+  apiAuth: flag({
+    env: "ENABLE_XDS_API_GENERATOR_AUTH",
+    default: true,
+    sentence:
+      'Streams that ask for configuration as such (GENERATOR "api") must prove an identity of the root namespace.',
+  }),
   debugNamespaces: list({
     env: "DEBUG_ENDPOINT_AUTH_ALLOWED_NAMESPACES",
     default: [],

@@ -111,6 +111,7 @@ async function run(config: Config, log: Logger, stop: AbortSignal): Promise<void
     isReady: () => isComplete,
     noncePrefix: randomUUID().slice(0, 8),
     server: serverIdentifier(replica),
+    apiNamespace: () => (config.apiAuth ? core.mesh.rootNamespace || config.namespace : undefined),
     onEbb: releaseMemory,
   });
   for (const port of config.debugOnHttp ? [health, http] : [health]) serveDebugPages(port, debug.pages, debug.rules);

@@ -2,9 +2,10 @@
  * The sources that the settings ask for, the one that wins first. MeshConfig's configSources name them where it has some, as in
  * istiod; else they are CONFIG_DIR and the cluster. What was written over the API comes last of the objects.
  */
-import { isIstioKind, kindNamed, meshConfigTypeUrl } from "@flotilla/kinds";
+import { isIstioKind, kindNamed } from "@flotilla/kinds";
 import { type KubeApi, openKubeApi } from "@flotilla/kube-api";
 import type { Config, JsonObject } from "@flotilla/model";
+import { typeUrl } from "@flotilla/proto";
 import { meshConfigOf, meshNetworksOf } from "@flotilla/registry/config";
 import type { Logger } from "@flotilla/runtime";
 import type { Settings } from "../config.ts";
@@ -104,7 +105,7 @@ function mcp(
   { settings, log, onProblems }: SourcesOptions,
   mesh: RemoteLayer | undefined,
 ): ConfigSource {
-  const document = mesh && { typeUrl: meshConfigTypeUrl, onDocument: mesh.tell };
+  const document = mesh && { typeUrl: typeUrl.meshConfig, onDocument: mesh.tell };
   return openMcp(at, { settings, admission: configAdmission(), log, onProblems, ...(document && { document }) });
 }
 

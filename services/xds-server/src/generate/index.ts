@@ -4,6 +4,7 @@ import { sidecarClusters } from "./cds/sidecar-clusters.ts";
 import { loadAssignments } from "./eds/load-assignment.ts";
 import type { Generator } from "./generator.ts";
 import { sidecarListeners } from "./lds/sidecar-listeners.ts";
+import { mcpGenerators } from "./mcp/mcp-generators.ts";
 import { nameTable } from "./nds/name-table.ts";
 import { trustBundle } from "./pcds/trust-bundle.ts";
 import { sidecarRoutes } from "./rds/route-configuration.ts";
@@ -17,4 +18,5 @@ export const generators: ReadonlyMap<string, Generator> = new Map([
   [`sidecar/${typeUrl.secret}`, sidecarSecrets],
   [typeUrl.nameTable, nameTable],
   [typeUrl.proxyConfig, trustBundle],
+  ...mcpGenerators,
 ]);

@@ -10,7 +10,13 @@ import { delay, type ListenOptions } from "@flotilla/runtime";
 import { Bodies, type Form, Interner, type NameSet } from "@flotilla/xds";
 import { Server, type ServerOptions, type ServiceDefinition, type UntypedServiceImplementation } from "@grpc/grpc-js";
 import { Admission } from "./admission.ts";
-import { anonymous, authenticate, checkNodeIdentity, type StreamAuthentication } from "./authenticate.ts";
+import {
+  anonymous,
+  authenticate,
+  checkApiCaller,
+  checkNodeIdentity,
+  type StreamAuthentication,
+} from "./authenticate.ts";
 import { callWire, type RawCall } from "./call-wire.ts";
 import { type Connections, SocketsByPeer, servePlaintext } from "./connections.ts";
 import { decodeRequest } from "./decode-request.ts";
@@ -65,6 +71,8 @@ export interface AdsOptions extends Omit<StreamContext, "cache" | "bodies" | "na
   readonly noncePrefix: string;
   /** Most streams have left and their messages are dropped: memory may be given back. */
   readonly onEbb?: () => void;
+  /** The namespace whose identities may ask for configuration as such; undefined: nobody is asked. */
+  readonly apiNamespace?: () => string | undefined;
   /** Who answers: the identifier that clients show of their control plane. */
   readonly server?: string;
 }
@@ -197,6 +205,8 @@ export class AdsServer implements AsyncDisposable {
             if (node === undefined) throw streamEnd.invalid("the first request of a stream must carry a node");
             const proxy = readNode(this.#nodes, node);
             checkNodeIdentity(proven, proxy);
+            const apiNamespace = this.#options.apiNamespace?.();
+            if (apiNamespace !== undefined) checkApiCaller(proven, proxy, apiNamespace);
             stream = this.#start(form, { proxy, identities: proven.identities }, wire, port);
           }
           stream.receive(request);

@@ -35,6 +35,20 @@ export async function authenticate(
 }
 
 /**
+ * Who asks for configuration as such (GENERATOR "api") sees the objects of every namespace: that is for control planes, which have
+ * an identity of the root namespace, as istiod has it.
+ * @throws StreamError PERMISSION_DENIED
+ */
+export function checkApiCaller({ identities }: Proven, { generator }: Proxy, rootNamespace: string): void {
+  if (generator !== "api") return;
+  if (identities.some((text) => parseIdentity(text)?.namespace === rootNamespace)) return;
+  const shown = identities.length === 0 ? "none" : identities.join(" ");
+  throw streamEnd.denied(
+    `authorization failed: GENERATOR "api" asks for an identity of namespace ${rootNamespace}, shown is ${shown}`,
+  );
+}
+
+/**
  * A proven caller may only be the workload it proved to be: its identity's namespace, and its service account where
  * the node names one. Wording as istiod has it, since tools look for it.
  * @throws StreamError PERMISSION_DENIED

@@ -1,6 +1,7 @@
 /** Decodes the specs of configuration objects: protobuf JSON as sources have it → messages, once. */
 import type { Config, JsonObject } from "@flotilla/model";
 import { fromJson, type GenMessage, type JsonValue, type Message } from "@flotilla/proto";
+import { TrafficExtensionSchema } from "@flotilla/proto/extensions/v1alpha1/traffic_extension_pb";
 import { WasmPluginSchema } from "@flotilla/proto/extensions/v1alpha1/wasm_pb";
 import { DestinationRuleSchema } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
 import { EnvoyFilterSchema } from "@flotilla/proto/networking/v1alpha3/envoy_filter_pb";
@@ -28,6 +29,7 @@ const schemas: ReadonlyMap<string, GenMessage<Message>> = new Map<string, GenMes
   ["ServiceEntry", ServiceEntrySchema],
   ["Sidecar", SidecarSchema],
   ["Telemetry", TelemetrySchema],
+  ["TrafficExtension", TrafficExtensionSchema],
   ["VirtualService", VirtualServiceSchema],
   ["WasmPlugin", WasmPluginSchema],
   ["WorkloadEntry", WorkloadEntrySchema],

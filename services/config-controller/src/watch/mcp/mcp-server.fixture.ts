@@ -1,5 +1,4 @@
 /** A server of configuration as registries have them: a few kinds, the others never answered, and a refusal is only noted. */
-import { meshConfigTypeUrl } from "@flotilla/kinds";
 import {
   type Any,
   aggregatedDiscoveryService,
@@ -11,6 +10,7 @@ import {
   pack,
   registry,
   typeNameOf,
+  typeUrl as typeUrls,
 } from "@flotilla/proto";
 import {
   type DeltaDiscoveryRequest,
@@ -88,8 +88,9 @@ export class McpServer implements AsyncDisposable {
   setMesh(mesh: JsonValue): void {
     const message = fromJson(MeshConfigSchema, mesh);
     this.#mesh = pack(MeshConfigSchema, message);
-    this.#kinds.set(meshConfigTypeUrl, []);
-    for (const [call, asked] of this.#asked) if (asked.has(meshConfigTypeUrl)) this.#send(call, meshConfigTypeUrl, []);
+    this.#kinds.set(typeUrls.meshConfig, []);
+    for (const [call, asked] of this.#asked)
+      if (asked.has(typeUrls.meshConfig)) this.#send(call, typeUrls.meshConfig, []);
   }
 
   /** The refusals that came for a type. */
@@ -131,7 +132,7 @@ export class McpServer implements AsyncDisposable {
       name: object.name,
       resource: pack(ResourceSchema, envelopeOf(object)),
     }));
-    const isMesh = typeUrl === meshConfigTypeUrl && this.#mesh !== undefined;
+    const isMesh = typeUrl === typeUrls.meshConfig && this.#mesh !== undefined;
     const anys = isMesh ? [{ name: "", resource: this.#mesh as Any }] : wrapped;
     if (this.#calls.get(call) === "delta") {
       const resources = anys.map(({ name, resource }, index) => ({ name, version: `${index}`, resource }));

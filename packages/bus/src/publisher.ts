@@ -44,6 +44,8 @@ export interface Kept {
 }
 
 export interface Publisher {
+  /** Place of the last change that was published in the fleet's sequence; 0 before the first. */
+  readonly told: number;
   /**
    * The source's whole state: publishes the differences, deletes what this publisher published and
    * the source no longer has, then says that everything is told. Resolves to the number of changes.
@@ -78,6 +80,7 @@ class KeyedPublisher implements Publisher {
   readonly #options: PublisherOptions;
   readonly #epoch = randomUUID();
   readonly #held = new Map<string, Held>();
+  #told = 0;
   /** Topics that we have ever told something of. */
   readonly #topics = new Set<string>();
   #state: "unread" | "read" | "told" = "unread";
@@ -91,6 +94,10 @@ class KeyedPublisher implements Publisher {
     options.bus.onEpoch(
       () => void this.#inTurn(() => this.#tellAgain()).catch((error) => this.#onTellingFailed(error)),
     );
+  }
+
+  get told(): number {
+    return this.#told;
   }
 
   synchronize(state: readonly Change[], occasion?: Occasion & Kept): Promise<number> {
@@ -151,7 +158,8 @@ class KeyedPublisher implements Publisher {
       const group = { id: `${epoch}/${revision}`, size: packed.length, sizeInTopic };
       return { subject: prepared.subject, payload, headers: { ...headers, ...marks(prepared, cause, group) } };
     });
-    await bus.publish(messages);
+    const sequences = await bus.publish(messages);
+    this.#told = Math.max(this.#told, ...sequences.slice(-1));
     for (const { prepared } of packed) this.#remember(prepared);
     log.debug("published", { changes: packed.length, revision, urgent });
     await this.#sweepDaily();

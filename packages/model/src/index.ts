@@ -31,6 +31,14 @@ export {
 export { isEmptySelector, type LabelSelector, matchesSelector } from "./config/label-selector.ts";
 export { type Labels, matchesLabels } from "./config/selector.ts";
 export {
+  decodeProgress,
+  encodeProgress,
+  progressBucket,
+  progressKey,
+  registryKinds,
+  type ServiceProgress,
+} from "./distribution/progress.ts";
+export {
   type DistributionReport,
   decodeDistribution,
   distributionBucket,

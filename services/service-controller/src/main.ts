@@ -34,6 +34,7 @@ import {
   servicesPage,
 } from "./debug/registry-pages.ts";
 import { declareDutyGauge, declareMetrics, type RegistryMetrics } from "./metrics.ts";
+import { Progress } from "./publish/progress.ts";
 import { isUnread, publishChanges } from "./publish/publish-changes.ts";
 import { PublishingDuty } from "./publish/publishing-duty.ts";
 import { entryWriter, writeEntries } from "./register/show-machines.ts";
@@ -84,9 +85,12 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
   const publisher = createPublisher({ bus, publisher: name, seal: undefined, log, nowMs: Date.now });
   const onRepaired = (count: number) => metrics.publishedAgain.add(count);
   const attesting = { publisher, everyMs: config.digestIntervalMs, log, nowMs: Date.now, onRepaired };
+  const progress = new Progress();
   const duty = new PublishingDuty({
     ...{ bus, publisher, holder: config.podName, log },
-    whilePublishing: (until) => attestEvery(attesting, until),
+    whilePublishing: async (until) => {
+      await Promise.all([attestEvery(attesting, until), progress.tell({ bus, publisher, log }, until)]);
+    },
   });
   declareDutyGauge(pages, () => duty.isOurs);
   const known = new ProblemLog();
@@ -143,7 +147,14 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
   const onSnapshot = (unread: readonly string[]) =>
     duty.know(() => [registry.state(), { keep: (key) => isUnread(key, unread) }]);
   void duty.settled.then(() => health.markReady());
-  const options = { publisher: duty, metrics, log, nowMs: Date.now, onSnapshot };
+  const options = {
+    publisher: duty,
+    metrics,
+    log,
+    nowMs: Date.now,
+    onSnapshot,
+    onRead: (position: number) => progress.note(position),
+  };
   await Promise.all([
     duty.run(stop),
     publishChanges(runRegistry(registry, sources, stop), options, stop),

@@ -28,6 +28,7 @@ const stop = new AbortController();
 const owned = new AsyncDisposableStack();
 const soon = (what: string) => ({ withinMs: 20_000, what });
 let plane: ControlPlane;
+let clients: readonly XdsClient[];
 
 interface Outcome {
   readonly code: number;
@@ -120,7 +121,7 @@ describe("how far a change has come", () => {
     save("services", service("web", "shop", "10.0.0.1"), service("till", "bank", "10.0.0.2"));
     save("routes", route("1s"));
     plane = await startPlane();
-    const clients = [connect("web", "shop"), connect("cart", "shop"), connect("till", "bank")];
+    clients = [connect("web", "shop"), connect("cart", "shop"), connect("till", "bank")];
     const isFed = () => clients.every(({ state }) => state.held(typeUrl.route).size > 0);
     await until(isFed, soon("the first routes"));
   });
@@ -144,6 +145,24 @@ describe("how far a change has come", () => {
     await until(isThere, { ...soon("the policy"), everyMs: 200 });
     const waited = await command("wait", "AuthorizationPolicy/none.bank");
     assert.match(waited.out, /live on 1 of 1 proxies it concerns/);
+  });
+
+  it("waits for what service-controller makes of an object", { timeout: 60_000 }, async () => {
+    for (const round of [1, 2, 3]) {
+      const host = `entry-${round}.example`;
+      save("entries", {
+        ...{
+          apiVersion: "networking.istio.io/v1",
+          kind: "ServiceEntry",
+          metadata: { name: `e${round}`, namespace: "shop" },
+        },
+        spec: { hosts: [host], ports: [{ number: 80, name: "http", protocol: "HTTP" }], resolution: "DNS" },
+      });
+      const waited = await command("wait", `ServiceEntry/e${round}.shop`);
+      assert.equal(waited.code, 0, waited.out);
+      assert.match(waited.out, /live on 3 of 3 proxies/);
+      for (const { state } of clients) assert.ok(state.held(typeUrl.cluster).has(`outbound|80||${host}`), waited.out);
+    }
   });
 
   it("says what there is not, and what was refused before it was told", { timeout: 60_000 }, async () => {

@@ -1,12 +1,13 @@
 /** What is known of an object: whether it is accepted, since which generation, what is doubtful in it, and how far it has come. */
 import { apiVersionOf, isIstioKind, kindNamed } from "@flotilla/kinds";
-import { type Config, type ConfigKey, causeText, configKeyText } from "@flotilla/model";
+import { type Config, type ConfigKey, causeText, configKeyText, registryKinds } from "@flotilla/model";
 import type { SourceProblem } from "@flotilla/sources";
 import { createValidator } from "@flotilla/validation";
 import type { Conflict } from "../aggregate/aggregate-store.ts";
 import type { PublishedConfig, PublishedObject } from "../follow/published-config.ts";
 import { manifestOf } from "../store/manifest-of.ts";
 import type { Distributions, ObjectDistribution } from "./distributions.ts";
+import type { RegistryProgress } from "./registry-progress.ts";
 
 export interface ObjectStatus {
   /** `Kind/namespace/name`. */
@@ -42,6 +43,7 @@ export interface StatusSources {
   /** Objects that several sources have. */
   readonly conflicts: () => readonly Conflict[];
   readonly distributions: Pick<Distributions, "of" | "findings">;
+  readonly progress: Pick<RegistryProgress, "effectOf">;
 }
 
 const maxWarnings = 50_000;
@@ -120,6 +122,10 @@ export class ObjectStatuses {
     const warnings = [...this.#warningsOf(object, inForce), ...findings.map((reason) => ({ field: "", reason }))];
     const { config, position, cause } = inForce;
     const { epoch } = this.#sources.published;
+    // What service-controller has not read yet has come nowhere.
+    const effect = registryKinds.has(config.key.kind)
+      ? (this.#sources.progress.effectOf(position, epoch) ?? Number.POSITIVE_INFINITY)
+      : position;
     const source =
       config.provenance && [config.provenance.source, config.provenance.location].filter(Boolean).join(" ");
     return {
@@ -128,7 +134,7 @@ export class ObjectStatuses {
         ...{ generation: position, by: causeText(cause) },
         ...(source !== undefined && { source }),
         ...(config.generation !== undefined && { objectGeneration: config.generation }),
-        distribution: this.#sources.distributions.of({ object, position, epoch }),
+        distribution: this.#sources.distributions.of({ object, position: effect, epoch }),
       },
     };
   }

@@ -8,6 +8,7 @@ import { ChangedObjects } from "./changed-objects.ts";
 import { Distributions } from "./distributions.ts";
 import type { StatusWriterOptions } from "./kubernetes/status-writer.ts";
 import { ObjectStatuses, statusKey } from "./object-status.ts";
+import { RegistryProgress } from "./registry-progress.ts";
 import { objectsPage } from "./status-pages.ts";
 
 export interface OpenStatusOptions {
@@ -32,7 +33,8 @@ export interface RunningStatus {
 
 export function openStatus({ bus, published, refused, conflicts, log }: OpenStatusOptions): RunningStatus {
   const distributions = new Distributions({ log, nowMs: Date.now });
-  const statuses = new ObjectStatuses({ published, distributions, refused, conflicts });
+  const progress = new RegistryProgress(log);
+  const statuses = new ObjectStatuses({ published, distributions, progress, refused, conflicts });
   const changed = new ChangedObjects({ published, distributions, refused });
   return {
     page: objectsPage(statuses, () => published.position),
@@ -45,6 +47,9 @@ export function openStatus({ bus, published, refused, conflicts, log }: OpenStat
       onChanged: (listener) => changed.onChanged(listener),
     },
     noteRefused: () => changed.compare(),
-    run: (stop) => distributions.watch(bus, stop),
+    run: async (stop) => {
+      const onStep = () => changed.compare();
+      await Promise.all([distributions.watch(bus, stop), progress.watch(bus, onStep, stop)]);
+    },
   };
 }

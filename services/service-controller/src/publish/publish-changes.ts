@@ -16,6 +16,8 @@ export interface PublishOptions {
   readonly publisher: ChangePublisher;
   /** Told of each snapshot: what is known from then on. */
   readonly onSnapshot: (unread: readonly string[]) => Promise<void>;
+  /** What follows from the configuration up to this place in the fleet's sequence is published, or another's to publish. */
+  readonly onRead: (position: number) => void;
   readonly metrics: RegistryMetrics;
   readonly log: Logger;
   readonly nowMs: () => number;
@@ -23,22 +25,25 @@ export interface PublishOptions {
 
 export async function publishChanges(
   groups: AsyncIterable<RegistryGroup>,
-  { publisher, metrics, log, nowMs, onSnapshot }: PublishOptions,
+  { publisher, metrics, log, nowMs, onSnapshot, onRead }: PublishOptions,
   stop: AbortSignal,
 ): Promise<void> {
-  for await (const { changes, eventTimeMs, urgent, snapshot, unread } of groups) {
+  for await (const { changes, eventTimeMs, source, read, urgent, snapshot, unread } of groups) {
     if (snapshot) {
       await orAborted(onSnapshot(unread), stop);
       count(changes, metrics);
+      if (read !== undefined) onRead(read);
       log.info("everything is known", { values: changes.length });
       continue;
     }
-    const published = await orAborted(publisher.publish(changes, { eventTimeMs, urgent }), stop);
+    const occasion = { eventTimeMs, urgent, ...(source !== undefined && { source }) };
+    const published = changes.length === 0 ? 0 : await orAborted(publisher.publish(changes, occasion), stop);
+    if (read !== undefined) onRead(read);
     if (published === 0) continue;
     count(changes, metrics);
     if (urgent) metrics.urgent.add(1);
     metrics.publishSeconds.observe((nowMs() - eventTimeMs) / 1000);
-    log.debug("published", { changes: published, urgent });
+    log.debug("published", { changes: published, urgent, source });
   }
 }
 

@@ -49,7 +49,7 @@ export async function* inputGroups(
         if (collected !== undefined) for (const input of inputs) collected.set(configKeyText(input.key), input);
         else if (inputs.length > 0) {
           remember(known, inputs);
-          yield { inputs, eventTimeMs: item.group.cause.eventTimeMs };
+          yield { inputs, eventTimeMs: item.group.cause.eventTimeMs, position: item.group.position };
         }
         break;
       }
@@ -58,7 +58,7 @@ export async function* inputGroups(
         const inputs = [...gone(known, collected), ...collected.values()];
         remember(known, inputs);
         collected = undefined;
-        yield { inputs, eventTimeMs: nowMs() };
+        yield { inputs, eventTimeMs: nowMs(), position: item.position };
         break;
       }
       case "synced":

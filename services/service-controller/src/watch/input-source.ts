@@ -6,6 +6,8 @@ import type { SourceProblem } from "@flotilla/sources";
 export interface InputGroup {
   readonly inputs: readonly RegistryInput[];
   readonly eventTimeMs: number;
+  /** Of configuration: the place in the fleet's sequence that it reaches to. */
+  readonly position?: number;
   /** Shards that the source could not read yet, `registry/*` for all of a registry: what was published of them stays. */
   readonly unread?: readonly string[];
 }

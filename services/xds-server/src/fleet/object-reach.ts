@@ -2,9 +2,27 @@
  * For the objects of the configuration that changed last: how many of the proxies connected here have answered the
  * change and have something that was made from the object.
  */
-import { type Change, type ConfigKey, configKeyText, type ObjectReach } from "@flotilla/model";
+import {
+  type Change,
+  type ConfigKey,
+  configKeyText,
+  type ObjectReach,
+  parseConfigKey,
+  registryKinds,
+} from "@flotilla/model";
 import type { Core } from "../core.ts";
 import type { StreamRecord } from "../serve/stream-record.ts";
+
+/**
+ * The object that a change is of. A ServiceEntry takes effect by the services that are made of it, what selects workloads for it
+ * by their endpoints, which tell of no object.
+ */
+function keyOf(change: Change): ConfigKey | undefined {
+  if (change.type === "config") return registryKinds.has(change.key.kind) ? undefined : change.key;
+  if (change.type !== "service" || change.op === "delete") return undefined;
+  const { definedBy } = change.value;
+  return definedBy.startsWith("ServiceEntry/") ? parseConfigKey(definedBy) : undefined;
+}
 
 interface Entry {
   readonly key: ConfigKey;
@@ -26,8 +44,10 @@ export class ObjectReaches {
   }
 
   note(changes: readonly Change[], position: number): void {
-    for (const { type, key, op } of changes) {
-      if (type !== "config") continue;
+    for (const change of changes) {
+      const key = keyOf(change);
+      if (key === undefined) continue;
+      const { op } = change;
       const text = configKeyText(key);
       this.#entries.delete(text);
       // Nothing is made from an object that is gone: all proxies are meant.

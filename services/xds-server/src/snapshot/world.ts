@@ -81,7 +81,7 @@ export class World {
     const rows = (this.#indexesByKind.get(key.kind) ?? []).flatMap((index) =>
       index.keysOf(config as Config<never>).map((row) => keys.row(index.name, row)),
     );
-    return [keys.config(key), keys.allOf(key.kind), ...rows];
+    return [keys.config(key), keys.allOf(key.kind), ...rows, ...servicesOf(config)];
   }
 
   #applyConfig(change: ConfigChange, rows: RowChanges): void {
@@ -179,6 +179,15 @@ export class World {
       this.#graph.set(key, uses.length === 0 ? undefined : uses);
     }
   }
+}
+
+/** What is made of a ServiceEntry. */
+function servicesOf({ key, spec }: Config): readonly string[] {
+  if (key.kind !== "ServiceEntry") return [];
+  return (spec as { readonly hosts: readonly string[] }).hosts.flatMap((hostname) => {
+    const name = { namespace: key.namespace, hostname };
+    return [keys.service(name), keys.endpoints(name)];
+  });
 }
 
 function addressesOf(endpoints: readonly Endpoint[]): ReadonlySet<string> {

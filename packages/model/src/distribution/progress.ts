@@ -1,0 +1,26 @@
+/** How far service-controller has come with the configuration that it makes services and endpoints of; for config-controller. */
+
+export interface ServiceProgress {
+  /** The sequence that the positions are of. */
+  readonly epoch: string;
+  /** The configuration up to this place in the fleet's sequence is taken in … */
+  readonly read: number;
+  /** … and all that follows from it is published up to this place. */
+  readonly told: number;
+}
+
+/** A bucket with one value, of the replica that publishes. */
+export const progressBucket = "progress";
+export const progressKey = "service-controller";
+
+/** Kinds that xds-server knows by what service-controller makes of them. */
+export const registryKinds: ReadonlySet<string> = new Set(["ServiceEntry", "WorkloadEntry", "WorkloadGroup"]);
+
+export function encodeProgress(progress: ServiceProgress): Uint8Array {
+  return new TextEncoder().encode(JSON.stringify(progress));
+}
+
+/** @throws SyntaxError */
+export function decodeProgress(value: Uint8Array): ServiceProgress {
+  return JSON.parse(new TextDecoder().decode(value)) as ServiceProgress;
+}

@@ -20,6 +20,7 @@ function replica(bus: Bus, holder: string, said: string[]) {
     return Promise.resolve(1);
   };
   const publisher: Publisher = {
+    told: 0,
     synchronize: (state) => tell(`all ${names(state)}`),
     publish: (changes) => tell(names(changes)),
     attest: () => Promise.resolve(0),

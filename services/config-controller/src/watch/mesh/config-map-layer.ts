@@ -42,10 +42,6 @@ export function configMapLayer(options: ConfigMapLayerOptions): DocumentLayer {
           if (isNew && read.value !== undefined) {
             yield { document: read.value as JsonObject, eventTimeMs: nowMs() };
             last = text;
-          } else if (last === undefined) {
-            // Wrong from the start: the mesh is not held up by it.
-            yield { document: {}, eventTimeMs: nowMs() };
-            last = "";
           }
         }
         onProblems();

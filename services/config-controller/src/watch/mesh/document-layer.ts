@@ -9,9 +9,7 @@ export interface LayerVersion {
 }
 
 export interface DocumentLayer extends AsyncDisposable {
-  /** Good versions only; the first comes even if it is empty. */
+  /** Good versions only; where there is no document, an empty one comes first. */
   versions(stop: AbortSignal): AsyncIterable<LayerVersion>;
   problems(): readonly SourceProblem[];
-  /** It may not be told for long: the mesh does not wait for it. */
-  readonly mayBeAway?: boolean;
 }

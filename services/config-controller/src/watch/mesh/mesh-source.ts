@@ -16,7 +16,7 @@ export interface MeshSourceOptions {
   /** Of what is in force: what is right in itself and cannot be followed. */
   readonly remarks?: (config: Config) => readonly SourceProblem[];
   readonly onProblems: () => void;
-  /** How long layers that may be away are waited for. */
+  /** How long layers that are wrong or away are waited for; the mesh goes on without its document then. */
   readonly patienceMs?: number;
 }
 
@@ -57,9 +57,9 @@ class MeshSource implements ConfigSource {
         if (item === "patience") isOver = true;
         else documents.set(item.index, item.version.document);
         const missing = layers.filter((_, index) => !documents.has(index));
-        if (missing.length > 0 && !(isOver && !hasBegun && missing.every(({ mayBeAway }) => mayBeAway === true)))
-          continue;
-        if (missing.length === 0 && item === "patience" && hasBegun) continue;
+        // What is in force without it stays so: there is something to say once, and then when it is told.
+        if (missing.length > 0 && (!isOver || hasBegun)) continue;
+        if (item === "patience" && hasBegun) continue;
         const eventTimeMs = item === "patience" ? Date.now() : item.version.eventTimeMs;
         const isLate = this.#isUntold;
         this.#isUntold = missing.length > 0;

@@ -17,7 +17,6 @@ export function remoteLayer(name: string, check: DocumentCheck, nowMs: () => num
   let pending: LayerVersion | undefined;
   let problems: readonly SourceProblem[] = [];
   return {
-    mayBeAway: true,
     tell: (bytes) => {
       const read = readMesh(bytes);
       const findings = "reason" in read ? [read] : check(read.document);

@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { it } from "node:test";
+import type { JsonObject } from "@flotilla/model";
+import { meshConfigKey, meshConfigOf } from "@flotilla/registry/config";
+import type { ConfigGroup } from "../config-source.ts";
+import { fileLayer } from "./file-layer.ts";
+import { checkMeshDocument } from "./mesh-check.ts";
+import { meshSource } from "./mesh-source.ts";
+
+it("a document that is wrong from the start holds nothing up, and what the stream has of the mesh stays", async () => {
+  const directory = await mkdtemp(join(tmpdir(), "mesh-"));
+  const path = join(directory, "mesh.yaml");
+  await writeFile(path, "trustDomain: [wrong]\n");
+  const check = (value: unknown) => checkMeshDocument(meshConfigOf(value as JsonObject));
+  const onProblems = () => undefined;
+  const layers = [fileLayer({ path, check, onProblems })];
+  await using source = meshSource({
+    ...{ name: "mesh", key: meshConfigKey, layers, toConfig: meshConfigOf, onProblems, patienceMs: 50 },
+  });
+  const groups = source.groups(AbortSignal.timeout(10_000))[Symbol.asyncIterator]();
+  const next = async () => (await groups.next()).value as ConfigGroup;
+  assert.deepEqual((await next()).changes, []);
+  assert.equal(source.isUntold?.(meshConfigKey), true);
+  assert.equal(source.isUntold?.({ kind: "Sidecar", namespace: "shop", name: "x" }), false);
+  assert.deepEqual(
+    source.problems().map(({ field }) => field),
+    ["MeshConfig.trust_domain"],
+  );
+
+  await writeFile(path, "trustDomain: right\n");
+  const { changes, isComplete } = await next();
+  assert.equal(isComplete, true);
+  assert.equal(source.isUntold?.(meshConfigKey), false);
+  const [change] = changes;
+  assert.equal(change?.op === "put" && (change.value.spec as JsonObject)["trustDomain"], "right");
+  assert.deepEqual(source.problems(), []);
+  await groups.return?.();
+  await rm(directory, { recursive: true });
+});

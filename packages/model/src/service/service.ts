@@ -50,6 +50,8 @@ export interface Service {
   readonly clusterExternalAddresses?: Readonly<Record<string, readonly string[]>>;
   /** NodePorts: cluster id → service port → node port. */
   readonly clusterExternalPorts?: Readonly<Record<string, Readonly<Record<number, number>>>>;
+  /** Of a ServiceEntry whose callers choose the address: service port → port that they are sent to there. */
+  readonly passthroughTargetPorts?: Readonly<Record<number, number>>;
   /** What the Service, its annotation or its namespace prefers; `PreferClose` is the old name of `PreferSameZone`. */
   readonly trafficDistribution?: "PreferSameZone" | "PreferSameNode";
   /** The resource that defines it: `ServiceEntry/ns/name` or `Service/ns/name`. */

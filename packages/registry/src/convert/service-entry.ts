@@ -52,6 +52,7 @@ export function convertServiceEntry(entry: Config, context: ServiceEntryContext)
     ...(spec.workloadSelector === undefined ? {} : { labelSelectors: spec.workloadSelector.labels ?? {} }),
     exportTo: [...new Set(spec.exportTo ?? [])].sort(),
     serviceAccounts: spec.subjectAltNames ?? [],
+    ...passthroughTargetPorts(spec),
     ...(distribution === undefined ? {} : { trafficDistribution: distribution }),
     definedBy: `ServiceEntry/${namespace}/${name}`,
     ...(entry.resourceVersion === undefined ? {} : { resourceVersion: entry.resourceVersion }),
@@ -62,6 +63,14 @@ export function convertServiceEntry(entry: Config, context: ServiceEntryContext)
     ...common,
     ...(context.statusAddresses ? statusAddresses(entry, spec, hostname) : {}),
   }));
+}
+
+/** Elsewhere the endpoints say it. */
+function passthroughTargetPorts({ ports = [], resolution = "NONE" }: ServiceEntrySpec) {
+  const targets = ports.flatMap(({ number, targetPort = 0 }) =>
+    targetPort > 0 ? [[number, targetPort] as const] : [],
+  );
+  return resolution === "NONE" && targets.length > 0 ? { passthroughTargetPorts: Object.fromEntries(targets) } : {};
 }
 
 export function convertEntryPort({ name = "", number, protocol = "" }: ServiceEntryPort): Service["ports"][number] {

@@ -45,6 +45,8 @@ export function serviceJson(service: Service): JsonObject {
       Type: kubernetes?.type ?? "",
       ExternalName: kubernetes?.externalName ?? "",
       NodeLocal: kubernetes?.nodeLocal ?? false,
+      PassthroughTargetPorts:
+        service.passthroughTargetPorts === undefined ? null : { ...service.passthroughTargetPorts },
       TrafficDistribution: distributions.indexOf(service.trafficDistribution),
       ObjectName: registry === "External" ? name : "",
       PublishNotReadyAddresses: kubernetes?.publishNotReadyAddresses ?? false,

@@ -184,6 +184,7 @@ function goService(service: Service, created: string): unknown {
         ExportTo: service.exportTo,
         ClusterExternalAddresses: external === undefined ? undefined : { Addresses: external },
         ClusterExternalPorts: ports,
+        PassthroughTargetPorts: service.passthroughTargetPorts,
         K8sAttributes: goObject({
           ObjectName: isExternal ? service.name : "",
           Type: kubernetes?.type,

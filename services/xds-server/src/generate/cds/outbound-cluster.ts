@@ -30,7 +30,7 @@ export function buildOutboundCluster(inputs: OutboundClusterInputs): Cluster {
     altStatName,
     ...discovery(inputs),
     ...(isOriginalDestination || isDynamic
-      ? { lbPolicy: LbPolicy.CLUSTER_PROVIDED }
+      ? { lbPolicy: LbPolicy.CLUSTER_PROVIDED, ...originalDestination(inputs) }
       : loadBalancer(policy?.loadBalancer, traits.hashesRedis && port.protocol === "Redis")),
     connectTimeout: inputs.connectTimeout ?? { seconds: 10n, nanos: 0 },
     circuitBreakers: circuitBreakers(pool, policy?.retryBudget),
@@ -100,6 +100,13 @@ function discovery(inputs: OutboundClusterInputs) {
     resourceApiVersion: 2,
   };
   return { ...type(Discovery.EDS), edsClusterConfig: { serviceName: name, edsConfig } };
+}
+
+/** The address that the caller chose, at another port of it. */
+function originalDestination({ service, port, isOriginalDestination }: OutboundClusterInputs) {
+  const upstreamPortOverride = service.passthroughTargetPorts?.[port.number];
+  if (!isOriginalDestination || upstreamPortOverride === undefined) return {};
+  return { lbConfig: { case: "originalDstLbConfig" as const, value: { upstreamPortOverride } } };
 }
 
 function type(value: Discovery) {

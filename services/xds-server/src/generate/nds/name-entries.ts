@@ -10,7 +10,8 @@ import type { View } from "../../snapshot/view.ts";
 export function nameEntries(view: View, service: Service): ReadonlyMap<string, NameTable_NameInfo> {
   const entries = new Map<string, NameTable_NameInfo>();
   const own = reachableAddresses(view, service);
-  const endpoints = own.length > 0 || service.resolution !== "passthrough" ? [] : headlessEndpoints(view, service);
+  const isHeadless = service.registry === "Kubernetes" && service.resolution === "passthrough";
+  const endpoints = own.length > 0 || !isHeadless ? [] : headlessEndpoints(view, service);
   for (const endpoint of endpoints) addPod(view, service, endpoint, entries);
   const ips = own.length > 0 ? own : serviceIps(view, endpoints);
   if (ips.length > 0) entries.set(service.hostname, nameInfo(service, ips, service.name));

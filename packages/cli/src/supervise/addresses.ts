@@ -10,7 +10,7 @@ export function addressesOf(service: string, ports: Ports): string {
     case "webhook":
       return `:${ports.webhook} (HTTPS) :${ports.webhookHealth} (HTTP)`;
     case "config-controller":
-      return `:${ports.configHealth} (HTTP)`;
+      return `:${ports.configHealth} (HTTP)${ports.api === 0 ? "" : ` :${ports.api} (API)`}`;
     default:
       return `:${ports.serviceHealth} (HTTP)`;
   }

@@ -48,7 +48,8 @@ function own(
         ...(networks !== undefined && { MESH_NETWORKS_FILE: networks }),
       };
     case "service-controller":
-      return { ...(config !== undefined && { CONFIG_DIR: config }) };
+      // The only one here: after a crash it need not wait for what it held itself.
+      return { POD_NAME: service, ...(config !== undefined && { CONFIG_DIR: config }) };
     case "xds-server":
       return {
         XDS_HOST: "127.0.0.1",

@@ -26,14 +26,25 @@ export interface Answer {
 const { createCertificate } = certificateService;
 export const goodCsr = csrPem(buildCsr({ key: await generatePrivateKey("ecdsa-p256") }));
 
-/** The chain. Rejects with the ServiceError of a refusal. */
-export async function sendRequest(ca: Pick<RunningCa, "grpc" | "rootsPem">, asked: Asked): Promise<readonly string[]> {
-  const { token, csr = goodCsr, ttl = 60n, metadata, headers = {}, material } = asked;
+type Target = Pick<RunningCa, "grpc" | "rootsPem">;
+
+/** One connection of its own. */
+export function openClient(ca: Target, material?: TlsMaterial): Client {
   const pair = material === undefined ? [] : [Buffer.from(material.keyPem), Buffer.from(material.chainPem)];
-  const client = new Client(`127.0.0.1:${ca.grpc}`, credentials.createSsl(Buffer.from(ca.rootsPem), ...pair), {
+  return new Client(`127.0.0.1:${ca.grpc}`, credentials.createSsl(Buffer.from(ca.rootsPem), ...pair), {
     "grpc.ssl_target_name_override": serverName,
     "grpc.use_local_subchannel_pool": 1,
   });
+}
+
+/** The chain. Rejects with the ServiceError of a refusal. */
+export async function sendRequest(ca: Target, asked: Asked): Promise<readonly string[]> {
+  const client = openClient(ca, asked.material);
+  return sendOver(client, asked).finally(() => client.close());
+}
+
+export function sendOver(client: Client, asked: Omit<Asked, "material">): Promise<readonly string[]> {
+  const { token, csr = goodCsr, ttl = 60n, metadata, headers = {} } = asked;
   const sent = new Metadata();
   if (token !== undefined) sent.set("authorization", `Bearer ${token}`);
   for (const [name, value] of Object.entries(headers)) sent.set(name, value);
@@ -48,11 +59,11 @@ export async function sendRequest(ca: Pick<RunningCa, "grpc" | "rootsPem">, aske
     { deadline: Date.now() + 5000 },
     (error, response) => (response === undefined ? reject(error) : resolve(response.certChain)),
   );
-  return promise.finally(() => client.close());
+  return promise;
 }
 
 /** A refusal is an answer too. */
-export async function askAs(ca: Pick<RunningCa, "grpc" | "rootsPem">, asked: Asked): Promise<Answer> {
+export async function askAs(ca: Target, asked: Asked): Promise<Answer> {
   try {
     const chain = await sendRequest(ca, asked);
     const { sans } = parseCertificatePem(chain[0] ?? "");

@@ -127,6 +127,18 @@ export const settings = {
     values: keyAlgorithms,
     sentence: "Key of a self-signed root when it is made.",
   }),
+  selfSignedStore: oneOf({
+    env: "CA_SELF_SIGNED_STORE",
+    default: "disk",
+    values: ["disk", "bus"],
+    sentence:
+      "Where a self-signed root lies without a cluster: in WORK_DIR, or sealed on the bus, which replicas share.",
+  }),
+  sealKeyFile: text({
+    env: "SEAL_KEY_FILE",
+    default: undefined,
+    sentence: "File with the key that a root on the bus is sealed with, as config-controller has it.",
+  }),
   rootCheckMs: duration({
     env: "CITADEL_SELF_SIGNED_ROOT_CERT_CHECK_INTERVAL",
     default: 3_600_000,

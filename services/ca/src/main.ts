@@ -3,9 +3,10 @@
  *
  * The composition root. Resources are acquired top to bottom and released bottom to top.
  */
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { serveGrpcTls, writeCertificateFiles } from "@flotilla/auth/serving";
-import type { Bus } from "@flotilla/bus";
+import { type Bus, createSeal } from "@flotilla/bus";
 import {
   createLogger,
   createMetrics,
@@ -16,15 +17,18 @@ import {
   serveHealth,
 } from "@flotilla/runtime";
 import manifest from "../package.json" with { type: "json" };
-import { parseConfig } from "./config.ts";
+import { type Config, parseConfig } from "./config.ts";
+import { CaError } from "./errors.ts";
 import { delegateOf, followClusters, openCluster } from "./kubernetes/cluster.ts";
 import { distributeRoots } from "./kubernetes/distribute-roots.ts";
 import { followMesh } from "./mesh/follow-mesh.ts";
 import { MeshTrust } from "./mesh/mesh-trust.ts";
+import { documentStore } from "./roots/document-store.ts";
 import type { SigningMaterial } from "./roots/material.ts";
 import type { MaterialSource } from "./roots/material-source.ts";
 import { writeRootFile } from "./roots/root-file.ts";
-import { diskStore } from "./roots/self-signed-store.ts";
+import { rootsBucket, sealedDocument } from "./roots/sealed-document.ts";
+import { diskStore, rootOnDisk, type SelfSignedStore } from "./roots/self-signed-store.ts";
 import { createRoots } from "./rotation/create-roots.ts";
 import type { Rotation } from "./rotation/rotation.ts";
 import { createIssuer } from "./serve/create-issuer.ts";
@@ -67,8 +71,11 @@ export async function main(env: NodeJS.ProcessEnv, stop: AbortSignal, options: M
   const isRestored = await trust.restore();
   using cluster = await openCluster(config, log.child({ part: "kubernetes" }));
   const loaded = Promise.withResolvers<Rotation>();
-  const onBus = async (bus: Bus, ended: AbortSignal): Promise<void> =>
-    (await orAborted(loaded.promise, ended)).run(bus, ended);
+  const connected = Promise.withResolvers<Bus>();
+  const onBus = async (bus: Bus, ended: AbortSignal): Promise<void> => {
+    connected.resolve(bus);
+    await (await orAborted(loaded.promise, ended)).run(bus, ended);
+  };
   const follow = { trust, isRestored, health, log: log.child({ part: "bus" }), onBus };
   await using mesh = followMesh(config.busUrl, follow, stop);
   await mesh.known;
@@ -79,7 +86,7 @@ export async function main(env: NodeJS.ProcessEnv, stop: AbortSignal, options: M
   await using _anchors = { [Symbol.asyncDispose]: () => anchors.stop() };
   anchors.want(trust.anchors);
   trust.onChange(() => anchors.want(trust.anchors));
-  const store = cluster?.store ?? diskStore(config.selfSignedDir);
+  const store = cluster?.store ?? (await selfSignedStore(config, () => orAborted(connected.promise, stop)));
   const { source, active, rotation } = createRoots(config, { trust, anchors, store, health, log });
   if ((await firstMaterial(source, config.pollMs, stop)) === undefined) return;
   await rotation.restore();
@@ -131,6 +138,19 @@ export async function main(env: NodeJS.ProcessEnv, stop: AbortSignal, options: M
           stop,
         );
   await Promise.all([mesh.following, source.follow(stop), renewByHalf(ownTtlMs, renew, stop), distributing]);
+}
+
+/** Without a cluster. @throws CaError CA_BAD_MATERIAL for settings that do not go together */
+async function selfSignedStore(config: Config, bus: () => Promise<Bus>): Promise<SelfSignedStore> {
+  const { selfSignedStore: place, selfSignedDir, busUrl, sealKeyFile } = config;
+  if (place === "disk") return diskStore(selfSignedDir);
+  if (busUrl === undefined || sealKeyFile === undefined)
+    throw new CaError("CA_BAD_MATERIAL", "CA_SELF_SIGNED_STORE=bus needs BUS_URL and SEAL_KEY_FILE");
+  const document = sealedDocument(
+    async () => (await bus()).keyValue(rootsBucket),
+    createSeal(await readFile(sealKeyFile)),
+  );
+  return documentStore(document, () => rootOnDisk(selfSignedDir));
 }
 
 /** Bad material at the start is waited out, with its reason on the page: who repairs it need not restart us. */

@@ -1,0 +1,71 @@
+/** Replicas that share nothing but the bus and the key have one root; the bus has no key of the mesh. */
+import assert from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, it } from "node:test";
+import { connectBus, createSeal } from "@flotilla/bus";
+import { noopLogger } from "@flotilla/runtime";
+import { startCa } from "../main.fixture.ts";
+import { askAs } from "../raw-request.fixture.ts";
+import { documentStore } from "./document-store.ts";
+import { rootsBucket, sealedDocument } from "./sealed-document.ts";
+
+const directory = await mkdtemp(join(tmpdir(), "ca-sealed-"));
+const busUrl = `embedded:${directory}`;
+const stop = new AbortController();
+const bus = await connectBus({ url: busUrl, clientName: "test", log: noopLogger }, stop.signal);
+const options = { keyType: "ecdsa-p256", ttlMs: 3_600_000, trustDomain: "td" } as const;
+const nowMs = Date.now();
+after(async () => {
+  await bus[Symbol.asyncDispose]();
+  await rm(directory, { recursive: true });
+});
+
+describe("a self-signed root on the bus", () => {
+  it("is one, whoever of the replicas is first; the next one comes into use by one write", async () => {
+    const seal = createSeal("a key");
+    const [a, b] = [0, 1].map(() => documentStore(sealedDocument(() => bus.keyValue("roots-a"), seal)));
+    assert.ok(a !== undefined && b !== undefined);
+    const [first, same] = await Promise.all([a.open(options, nowMs), b.open(options, nowMs)]);
+    assert.deepEqual(first, same);
+    const renewed = await Promise.all([a, b].map((store) => store.renew(options, 20, nowMs + 3_500_000)));
+    assert.equal(renewed[0]?.keyPem, first.keyPem);
+    assert.notEqual(renewed[0]?.certificatePem, first.certificatePem);
+    assert.deepEqual(renewed[0], renewed[1]);
+    const [next, again] = await Promise.all([a.makeNext(options, nowMs), b.makeNext(options, nowMs)]);
+    assert.deepEqual(next, again);
+    await Promise.all([a.promote(), b.promote()]);
+    assert.deepEqual([await b.open(options, nowMs), await a.next(options, nowMs)], [next, undefined]);
+  });
+
+  it("with another key nothing is read, and nothing is made in its place", async () => {
+    const values = () => bus.keyValue("roots-b");
+    const first = await documentStore(sealedDocument(values, createSeal("right"))).open(options, nowMs);
+    const other = documentStore(sealedDocument(values, createSeal("wrong")));
+    await assert.rejects(other.open(options, nowMs), /does not open with the key in SEAL_KEY_FILE/);
+    assert.deepEqual(await documentStore(sealedDocument(values, createSeal("right"))).open(options, nowMs), first);
+  });
+
+  it("two ca without a shared disk sign under one root, which rests sealed", { timeout: 60_000 }, async () => {
+    const sealKeyFile = join(directory, "seal.key");
+    await writeFile(sealKeyFile, "0123456789abcdef0123456789abcdef");
+    const env = { BUS_URL: busUrl, SEAL_KEY_FILE: sealKeyFile, CA_SELF_SIGNED_STORE: "bus" };
+    await using first = await startCa(env);
+    await using second = await startCa(env);
+    assert.equal(second.rootsPem, first.rootsPem);
+    assert.notEqual(second.workDir, first.workDir);
+    for (const ca of [first, second]) {
+      const { code, chain } = await askAs(ca, { token: await ca.mint("shop", "web") });
+      assert.deepEqual([code, chain.at(-1)], [0, first.rootsPem]);
+    }
+    const entries = await (await bus.keyValue(rootsBucket)).entries();
+    assert.equal(entries.length, 1);
+    const text = Buffer.concat(entries.map(({ value }) => value ?? Buffer.alloc(0))).toString("latin1");
+    assert.doesNotMatch(text, /PRIVATE|BEGIN|ca-key/);
+  });
+
+  it("needs the bus and the key", async () => {
+    await assert.rejects(startCa({ CA_SELF_SIGNED_STORE: "bus" }), /needs BUS_URL and SEAL_KEY_FILE/);
+  });
+});

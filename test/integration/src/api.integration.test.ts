@@ -62,8 +62,13 @@ async function start(): Promise<ControlPlane> {
     flags: new Set<string>(),
   };
   const started = await startControlPlane({ options, logs: "files", onProgress: () => undefined });
-  await allReady(started, 60_000, () => undefined, stop.signal);
-  return started;
+  try {
+    await allReady(started, 60_000, () => undefined, stop.signal);
+    return started;
+  } catch (error) {
+    await started[Symbol.asyncDispose]();
+    throw error;
+  }
 }
 
 async function command(

@@ -15,6 +15,7 @@ import {
   startKubeApiserver,
   whyNoApiserver,
 } from "@flotilla/kube-api/src/kube-apiserver.fixture.ts";
+import { encodeProgress, progressBucket, progressKey } from "@flotilla/model";
 import { create, typeUrl } from "@flotilla/proto";
 import { NodeSchema } from "@flotilla/proto/envoy/config/core/v3/base_pb";
 import { delay, noopLogger, until } from "@flotilla/runtime";
@@ -35,6 +36,7 @@ const soon = (what: string) => ({ withinMs: 30_000, what, everyMs: 50 });
 interface Stored {
   readonly metadata: {
     readonly resourceVersion: string;
+    readonly generation: number;
     readonly managedFields?: readonly { readonly manager: string; readonly subresource?: string }[];
   };
   readonly spec: object;
@@ -100,10 +102,16 @@ describe("the status of objects in Kubernetes", { skip: server === undefined && 
       },
       soon(`${type} ${status} with ${message}`),
     );
-  const replace = async (timeout: unknown) => {
-    const { metadata } = (await stored()) ?? {};
-    await server?.api.replace(`${virtualServices}/web`, { ...route(timeout), metadata });
-  };
+  /** The status may be written in between: then it is tried again. */
+  const replace = (object: object) =>
+    until(async () => {
+      const { metadata } = (await stored()) ?? {};
+      const replaced = server?.api.replace(`${virtualServices}/web`, { ...object, metadata });
+      return replaced?.then(
+        () => true,
+        () => false,
+      );
+    }, soon("the object to be replaced"));
   const writes = async () => {
     const page = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
     return Number(/^flotilla_status_writes_total (\d+)$/m.exec(page)?.[1] ?? 0);
@@ -125,6 +133,9 @@ describe("the status of objects in Kubernetes", { skip: server === undefined && 
     // There are no services: their controller has told so.
     const services = { bus, publisher: "service-controller", seal: undefined, log: noopLogger, nowMs: Date.now };
     await createPublisher(services).synchronize([]);
+    const progress = await bus.keyValue(progressBucket);
+    const everything = { epoch: bus.epoch, read: Number.MAX_SAFE_INTEGER, told: 0 };
+    await progress.put(progressKey, encodeProgress(everything));
     endController = startController();
     running.push(
       xdsServer(
@@ -187,16 +198,21 @@ describe("the status of objects in Kubernetes", { skip: server === undefined && 
 
   it("says why an object is refused, although the last good one stays in force", { timeout: 90_000 }, async () => {
     // The API server takes it, as only the meaning of the field is wrong.
-    const { metadata } = (await stored()) ?? {};
     const wrong = { hosts: ["web.example"], http: [{ route: [{ destination: { host: "a" }, weight: -1 }] }] };
-    await server?.api.replace(`${virtualServices}/web`, { ...route("1s"), metadata, spec: wrong });
+    await replace({ ...route("1s"), spec: wrong });
     await become("Accepted", "False", /spec\.http\[0\]\.route\[0\]\.weight/);
     assert.equal((await condition("Accepted"))?.observedGeneration, 2);
-    await replace("2s");
+    await replace(route("2s"));
     await become("Accepted", "True", /^$/);
   });
 
   it("writes nothing while nothing changes, nor when a predecessor has written it", { timeout: 90_000 }, async () => {
+    const isTold = async () => {
+      const { metadata, status } = (await stored()) ?? {};
+      const all = status?.conditions ?? [];
+      return all.length === 3 && all.every((one) => one.observedGeneration === metadata?.generation);
+    };
+    await until(isTold, soon("all of the last generation"));
     await become("Reconciled", "True", /proxies/);
     const version = async () => (await stored())?.metadata.resourceVersion;
     const [before, count] = [await version(), await writes()];
@@ -211,7 +227,7 @@ describe("the status of objects in Kubernetes", { skip: server === undefined && 
     await delay(4_000);
     assert.deepEqual(await sequences(), published, "a restart with nothing changed publishes nothing");
     assert.deepEqual([await version(), await writes()], [before, 0]);
-    await replace("3s");
+    await replace(route("3s"));
     await until(async () => (await writes()) > 0, soon("the restarted one to write"));
   });
 });

@@ -41,6 +41,8 @@ const settleMs = 1_000;
 const retryMs = 2_000;
 /** After a kind was looked for in vain. */
 const lookAgainMs = 10_000;
+/** Who has just begun has no word of xds-server yet. */
+const silenceMs = 10_000;
 const fieldManager = "flotilla-status";
 /** Their conditions are those of who registers the workload. */
 const excluded: ReadonlySet<string> = new Set(["WorkloadEntry"]);
@@ -116,7 +118,7 @@ export class StatusWriter {
     for (const [object, sinceMs] of [...this.#due]) {
       if (stop.aborted) return;
       const status = statusOf(object);
-      if (status !== undefined && isUnderWay(status) && nowMs() - sinceMs < settleMs) continue;
+      if (status !== undefined && nowMs() - sinceMs < patienceMs(status)) continue;
       this.#due.delete(object);
       if (status === undefined) continue;
       try {
@@ -129,7 +131,7 @@ export class StatusWriter {
         await delay(retryMs, stop);
       }
       // It is told as it is now, and again when it has come further.
-      if (isUnderWay(status)) this.#due.set(object, nowMs());
+      if (patienceMs(status) > 0) this.#due.set(object, nowMs());
     }
   }
 
@@ -199,11 +201,12 @@ function ownOf({ status }: StoredObject): readonly Condition[] {
   return (status?.conditions ?? []).filter(({ type }) => ownConditions.has(type));
 }
 
-/** More is to come by itself, so that another look will find it. */
-function isUnderWay({ inForce }: ObjectStatus): boolean {
-  if (inForce === undefined) return false;
+/** How long the status is waited with, as more is to come by itself. */
+function patienceMs({ inForce }: ObjectStatus): number {
+  if (inForce === undefined) return 0;
   const { live, concerned, refusals, replicas } = inForce.distribution;
-  return replicas > 0 && refusals.length === 0 && live < concerned;
+  if (replicas === 0) return silenceMs;
+  return refusals.length === 0 && live < concerned ? settleMs : 0;
 }
 
 /** Kubernetes' times have no fractions. */

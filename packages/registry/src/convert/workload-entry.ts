@@ -52,7 +52,7 @@ export function entryWorkload(
   const own = spec.labels ?? {};
   // Neither labels nor address ranges name the network of a machine, as in istiod: a machine says so itself.
   const network = spec.network ?? "";
-  const locality = (spec.locality || localityOfLabel(own[localityLabel])).replace(/\/+$/, "");
+  const locality = spec.locality || localityOfLabel(own[localityLabel]);
   return {
     labels: placedLabels(own, { clusterId: context.clusterId, locality, network }),
     serviceAccount: spec.serviceAccount ? spiffeId(context.trustDomain, namespace, spec.serviceAccount) : "",

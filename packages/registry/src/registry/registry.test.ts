@@ -66,7 +66,7 @@ test("a node's region and the trust domain reach the endpoints", () => {
   const one = registry();
   one.apply([service("a"), pod("p", "10.1.0.1"), slice("a-1", "a", { p: "10.1.0.1" })].map(put));
   const [moved] = one.apply([put(node("n1", "r1"))]).changes;
-  assert.equal(moved?.type === "endpoints" && moved.op === "put" && moved.value[0]?.locality, "r1");
+  assert.equal(moved?.type === "endpoints" && moved.op === "put" && moved.value[0]?.locality, "r1//");
   const [renamed] = one.apply([config("MeshConfig", "mesh", { trustDomain: "other" })]).changes;
   assert.equal(
     renamed?.type === "endpoints" && renamed.op === "put" && renamed.value[0]?.serviceAccount,

@@ -64,9 +64,14 @@ export function compareResources(type: string, want: JsonObject, got: JsonObject
 
 function sorted(items: readonly JsonValue[]): readonly JsonValue[] {
   return [...items]
-    .map((item) => [JSON.stringify(item), item] as const)
+    .map((item) => [JSON.stringify(item, byKey), item] as const)
     .sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
     .map(([, item]) => item);
+}
+
+/** Equal objects have equal texts, in whatever order their fields came. */
+function byKey(_: string, value: JsonValue): JsonValue {
+  return isObject(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value;
 }
 
 function join(path: string, key: string): string {

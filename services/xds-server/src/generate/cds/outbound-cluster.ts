@@ -38,9 +38,7 @@ export function buildOutboundCluster(inputs: OutboundClusterInputs): Cluster {
     ...(!isDynamic && {
       commonLbConfig: commonLbConfig({
         minHealthPercent:
-          traits.neverPanics || (subset !== "" && inputs.hasLocality)
-            ? 0
-            : (policy?.outlierDetection?.minHealthPercent ?? 0),
+          traits.neverPanics || inputs.isDistributedSubset ? 0 : (policy?.outlierDetection?.minHealthPercent ?? 0),
         keepsSessions: inputs.keepsSessions && subset === "",
         weightsLocalities:
           inputs.hasLocality ||

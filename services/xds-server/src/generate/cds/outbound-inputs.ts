@@ -48,6 +48,8 @@ export interface OutboundClusterInputs {
   readonly files: string;
   readonly keepsSessions: boolean;
   readonly hasLocality: boolean;
+  /** A subset of a service with a traffic distribution of its own: istiod forgets its panic threshold. */
+  readonly isDistributedSubset: boolean;
   /** For services found by DNS: their endpoints are part of the cluster. */
   readonly endpoints: EndpointInputs | undefined;
 }
@@ -84,15 +86,16 @@ export function selectOutboundCluster(view: View, target: ClusterTarget): Outbou
     subjectAltNames: upstreamIdentities(view, service).join("\n"),
     files: clientFiles(view),
     keepsSessions: keepsSessions(view, service.labels),
-    ...localityInputs(view, service, policy),
+    ...localityInputs(view, target, policy),
     endpoints: byDns && !isOriginalDestination ? endpointInputs(view, target, port.number) : undefined,
   };
 }
 
 /** Localities are weighed where traffic may leave its own by some rule, wherever the proxy is. */
-function localityInputs(view: View, service: Service, policy: TrafficPolicy | undefined) {
+function localityInputs(view: View, { service, subset }: ClusterTarget, policy: TrafficPolicy | undefined) {
   const { setting, isForced } = localityChoice(policy, service, view.mesh.localityLbSetting);
   const failsOver = isForced || policy?.outlierDetection !== undefined;
   const { distribute = [], failover = [], failoverPriority = [] } = setting ?? {};
-  return { hasLocality: distribute.length > 0 || (failsOver && failover.length + failoverPriority.length > 0) };
+  const hasLocality = distribute.length > 0 || (failsOver && failover.length + failoverPriority.length > 0);
+  return { hasLocality, isDistributedSubset: isForced && subset !== "" };
 }

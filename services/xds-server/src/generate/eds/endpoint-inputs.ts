@@ -58,12 +58,12 @@ export function endpointInputs(view: View, target: ClusterTarget, portNumber = 0
     portName: port.name,
     portNumber,
     subset: JSON.stringify(subsetLabels(rule, subset)),
-    sendsUnhealthy: view.flag("PILOT_SEND_UNHEALTHY_ENDPOINTS", true),
+    sendsUnhealthy: view.flag("PILOT_SEND_UNHEALTHY_ENDPOINTS", true) && !mayPanic(policy),
     keepsSessions: keepsSessions(view, service.labels),
     namesWorkloads:
       view.flag("PILOT_ENDPOINT_TELEMETRY_LABEL", true) && view.flag("PILOT_ENABLE_TELEMETRY_LABEL", true),
     node: service.kubernetes?.nodeLocal === true ? view.proxy.metadataText("NODE_NAME") : "",
-    ...meshTls(view, service, policy),
+    ...meshTls(view, target),
     isDualStack: view.flag("ISTIO_DUAL_STACK", false),
     network: gateways.size === 0 ? "" : view.proxy.network,
     gateways,
@@ -77,6 +77,11 @@ export function hasEndpoint(view: View, { service, port, subset, rule }: Cluster
   return [...view.endpoints(service).values()]
     .flat()
     .some((endpoint) => endpoint.servicePortName === port.name && matchesLabels(labels, endpoint.labels));
+}
+
+/** Envoy may call any endpoint once too few are healthy: then it is not told of those that are not ready. */
+function mayPanic(policy: TrafficPolicy | undefined): boolean {
+  return (policy?.outlierDetection?.minHealthPercent ?? 0) > 0;
 }
 
 function subsetLabels(rule: ClusterTarget["rule"], subset: string): Labels {
@@ -107,9 +112,21 @@ const nothing: Omit<EndpointInputs, "clusterName"> = {
   ...noLocality,
 };
 
-function meshTls(view: View, service: Service, policy: TrafficPolicy | undefined) {
-  if (policy?.tls !== undefined) return { takesMeshTls: policy.tls.mode === TlsMode.ISTIO_MUTUAL, peers: undefined };
+function meshTls(view: View, target: ClusterTarget) {
+  const { service } = target;
+  const mode = statedTlsMode(target);
+  if (mode !== undefined) return { takesMeshTls: mode === TlsMode.ISTIO_MUTUAL, peers: undefined };
   return { takesMeshTls: true, peers: view.read(namespaceMutualTls, service.namespace) };
+}
+
+/** What a rule says of TLS for a port; here settings for a port that say nothing of it leave what is said for all. */
+function statedTlsMode({ rule, port, subset }: ClusterTarget): TlsMode | undefined {
+  const ofSubset = subset === "" ? undefined : rule?.spec.subsets.find(({ name }) => name === subset)?.trafficPolicy;
+  const modes = [ofSubset, rule?.spec.trafficPolicy].map((policy) => {
+    const ofPort = policy?.portLevelSettings.find((one) => one.port?.number === port.number && one.tls !== undefined);
+    return (ofPort?.tls ?? policy?.tls)?.mode;
+  });
+  return modes.find((mode) => mode !== undefined);
 }
 
 /** Failover needs a reason to leave an endpoint; shares do not. The proxy is asked only where there is something to do. */

@@ -75,6 +75,7 @@ function tcpLog({ logName, filterStateObjectsToLog }: TcpProvider, service: Tele
 }
 
 function openTelemetryLog({ logName, logFormat }: OpenTelemetryProvider, service: TelemetryService): Log {
+  // A label that is no text is sent empty, as by istiod.
   const labels = Object.entries(logFormat?.labels ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
   return log("envoy.access_loggers.open_telemetry", OpenTelemetryAccessLogConfigSchema, {
     commonConfig: common(service, logName || "otel_envoy_accesslog", [...peers, ...wasmPeers]),
@@ -84,7 +85,7 @@ function openTelemetryLog({ logName, logFormat }: OpenTelemetryProvider, service
       attributes: {
         values: labels.map(([key, value]) => ({
           key,
-          value: { value: { case: "stringValue" as const, value: String(value) } },
+          value: { value: { case: "stringValue" as const, value: typeof value === "string" ? value : "" } },
         })),
       },
     }),

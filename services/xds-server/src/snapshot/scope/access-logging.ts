@@ -17,7 +17,7 @@ export const effectiveAccessLogging = query<readonly LogProvider[] | undefined, 
     const defaults = view.mesh.defaultProviders?.accessLogging ?? [];
     const speaking = view.read(telemetries).filter(({ spec }) => spec.accessLogging.length > 0);
     if (speaking.length === 0)
-      return defaults.length === 0 ? undefined : defaults.map((name) => ({ name, filter: "" }));
+      return defaults.length === 0 ? undefined : [...new Set(defaults)].sort().map((name) => ({ name, filter: "" }));
     const levels = speaking.map((config) => rulesOf(config, side));
     // The narrowest level that names providers says which there are, wider ones only how those log.
     const meant = new Set(levels.findLast((rules) => namesIn(rules).length > 0)?.flatMap(providerNames) ?? defaults);

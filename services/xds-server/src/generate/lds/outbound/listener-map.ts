@@ -72,7 +72,9 @@ export class ListenerMap {
     if (entry.kind === "http" && kind === "http") return;
     const isMixed = entry.kind !== kind;
     const isKnown = kind !== "auto" && entry.kind !== "auto";
-    if (speaksAlone(entry.protocol) || speaksAlone(addition.protocol) || (isMixed && isKnown && !maySniff(addition))) {
+    const isApart =
+      entry.protocol !== addition.protocol && [entry, addition].some(({ protocol }) => speaksFirst(protocol));
+    if (isApart || (isMixed && isKnown && !maySniff(addition))) {
       this.#conflict(entry, addition);
       return;
     }
@@ -97,9 +99,9 @@ export class ListenerMap {
   }
 }
 
-/** A protocol whose filter has to see every connection of the listener. */
-function speaksAlone(protocol: Protocol): boolean {
-  return protocol === "Mongo";
+/** Protocols in which servers speak first share a port with nothing else: a connection tells nothing before. */
+function speaksFirst(protocol: Protocol): boolean {
+  return protocol === "Mongo" || protocol === "MySQL";
 }
 
 export function listenerName(bind: string, port: number): string {

@@ -1,0 +1,20 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { typeUrl } from "@flotilla/proto";
+import { aMesh, aPort, aService, aSidecar, resourceOf } from "../../../testing/mesh.ts";
+
+/** The cluster of what is no HTTP on a port of two services, the first of them for HTTP. */
+function fallback(protocol: string): string | undefined {
+  const services = [
+    aService("a", "shop", { ports: [aPort("http", 9000, "HTTP")], creationTimeMs: 1 }),
+    aService("b", "shop", { ports: [aPort("other", 9000, protocol)], creationTimeMs: 2 }),
+  ];
+  const text = JSON.stringify(resourceOf(aMesh(...services), aSidecar("shop"), typeUrl.listener, "0.0.0.0_9000"));
+  return ["outbound|9000||b.shop.svc.cluster.local", "PassthroughCluster"].find((name) => text.includes(`"${name}"`));
+}
+
+test("TCP shares a port with HTTP; protocols in which the server speaks first do not", () => {
+  assert.equal(fallback("TCP"), "outbound|9000||b.shop.svc.cluster.local");
+  assert.equal(fallback("MYSQL"), "PassthroughCluster");
+  assert.equal(fallback("MONGO"), "PassthroughCluster");
+});

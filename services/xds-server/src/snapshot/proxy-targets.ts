@@ -15,7 +15,9 @@ export const proxyTargets = query<readonly ServiceTarget[]>(
     for (const address of view.proxy.addresses) {
       for (const use of view.address(address)) {
         if (use.namespace !== namespace) continue;
-        const service = [...view.serviceShards(use).values()][0];
+        // A ServiceEntry may have the host of a Service: endpoints belong to what their own registry says of it.
+        const shards = [...view.serviceShards(use)];
+        const [, service] = shards.find(([text]) => text.startsWith(`${use.shard}|`)) ?? shards[0] ?? [];
         for (const endpoint of view.endpoints(use).get(use.shard) ?? []) {
           const port = service?.ports.find(({ name }) => name === endpoint.servicePortName);
           if (port === undefined || !endpoint.addresses.includes(address)) continue;

@@ -1,0 +1,31 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Change, Endpoint } from "@flotilla/model";
+import { aMesh, aPort, aService, aSidecar } from "../testing/mesh.ts";
+
+const endpoint: Endpoint = {
+  addresses: ["10.0.0.1"],
+  servicePortName: "http",
+  port: 8080,
+  labels: {},
+  serviceAccount: "",
+  network: "",
+  locality: "",
+  clusterId: "Kubernetes",
+  weight: 0,
+  tlsMode: "disabled",
+  namespace: "n",
+  workloadName: "a",
+  health: "healthy",
+};
+
+test("of a host that a ServiceEntry has too, a pod stands for the ports of the Service", () => {
+  const service = aService("a", "n");
+  const entry = aService("a", "n", { registry: "External", name: "e", ports: [aPort("http", 8888, "HTTP")] });
+  const core = aMesh(service, entry);
+  const key = { shard: "Kubernetes/Kubernetes", namespace: "n", hostname: service.hostname };
+  const change: Change = { type: "endpoints", op: "put", key, value: [endpoint] };
+  core.apply([change]);
+  const { targets } = core.subjectOf(aSidecar("n"));
+  assert.deepEqual(targets, [{ namespace: "n", hostname: service.hostname, port: 80, targetPort: 8080 }]);
+});

@@ -42,13 +42,14 @@ function own(
       return { CA_HOST: "127.0.0.1", CA_PORT: String(ports.ca) };
     case "config-controller":
       return {
+        // The only one here: after a crash it need not wait for what it held itself.
+        POD_NAME: service,
         API_PORT: String(ports.api),
         ...(config !== undefined && { CONFIG_DIR: config }),
         ...(mesh !== undefined && { MESH_CONFIG_FILE: mesh }),
         ...(networks !== undefined && { MESH_NETWORKS_FILE: networks }),
       };
     case "service-controller":
-      // The only one here: after a crash it need not wait for what it held itself.
       return { POD_NAME: service, ...(config !== undefined && { CONFIG_DIR: config }) };
     case "xds-server":
       return {

@@ -9,3 +9,4 @@ export {
 } from "./duty-lease.ts";
 export { KubernetesLease, type KubernetesLeaseOptions } from "./kubernetes-lease.ts";
 export { Leadership, type LeadershipOptions } from "./leadership.ts";
+export { type ChangePublisher, PublishingDuty, type PublishingDutyOptions } from "./publishing-duty.ts";

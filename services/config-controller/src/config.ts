@@ -85,6 +85,11 @@ export const settings = {
     sentence:
       "Objects with the label istio.io/rev are read only if it names this revision, or a tag that points at it.",
   }),
+  podName: text({
+    env: "POD_NAME",
+    default: undefined,
+    sentence: "Name of this replica among those of which one publishes; made up when not set.",
+  }),
   ingressNamespace: text({
     env: "K8S_INGRESS_NS",
     default: "istio-system",

@@ -8,6 +8,8 @@
 import { readFile } from "node:fs/promises";
 import { keepClientCertificate } from "@flotilla/auth/serving";
 import { attestEvery, type Bus, connectBus, createPublisher, createSeal, type Seal } from "@flotilla/bus";
+import { PublishingDuty } from "@flotilla/leadership";
+import type { ConfigKey } from "@flotilla/model";
 import { meshConfigKey } from "@flotilla/registry/config";
 import {
   createLogger,
@@ -35,7 +37,7 @@ import { runDuties } from "./duties/run-duties.ts";
 import { PublishedConfig } from "./follow/published-config.ts";
 import { diffPage, generationPage, historyPage } from "./ledger/ledger-pages.ts";
 import { openLedger } from "./ledger/open-ledger.ts";
-import { declareMetrics } from "./metrics.ts";
+import { declareDutyGauge, declareMetrics } from "./metrics.ts";
 import { publishChanges, sendable } from "./publish/publish-changes.ts";
 import { openStatus } from "./status/open-status.ts";
 import type { ConfigSource } from "./watch/config-source.ts";
@@ -119,16 +121,23 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
     ...{ bus, publisher: name, seal, log, nowMs: Date.now },
     current: () => sendable(puts(store), seal !== undefined),
   });
-  const onReady = () => {
+  const onRepaired = (count: number) => metrics.publishedAgain.add(count);
+  const attesting = { publisher, everyMs: config.digestIntervalMs, log, nowMs: Date.now, onRepaired };
+  const duty = new PublishingDuty({
+    ...{ bus, publisher, controller: name, holder: config.podName, log },
+    whilePublishing: (until) => attestEvery(attesting, until),
+  });
+  declareDutyGauge(registry, () => duty.isOurs);
+  void duty.settled.then(() => {
     health.markReady();
     // What reading everything took is not needed again.
     void delay(releaseAfterMs, stop).then(() => {
       if (!stop.aborted) releaseMemory();
     });
-  };
-  const options = { publisher, metrics, log, canSeal: seal !== undefined, nowMs: Date.now, onReady };
-  const onRepaired = (count: number) => metrics.publishedAgain.add(count);
-  const attesting = { publisher, everyMs: config.digestIntervalMs, log, nowMs: Date.now, onRepaired };
+  });
+  const onSnapshot = (keep: (key: ConfigKey) => boolean) =>
+    duty.know(() => [sendable(puts(store), seal !== undefined), { keep: (key) => "kind" in key && keep(key) }]);
+  const options = { publisher: duty, metrics, log, canSeal: seal !== undefined, nowMs: Date.now, onSnapshot };
   const api =
     durable && runApi({ settings: config, durable, view: store, order, health, metrics: metrics.api, log }, stop);
   const duties = {
@@ -137,7 +146,7 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
   };
   await Promise.all([
     publishChanges(mergeSources(sources, store, stop), options, stop),
-    attestEvery(attesting, stop),
+    duty.run(stop),
     watchConditions(sources, health, stop),
     published.follow(stop),
     keepLedger(stop),

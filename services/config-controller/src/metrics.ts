@@ -47,3 +47,12 @@ export function declareMetrics(metrics: Metrics): ConfigMetrics {
     api: declareApiMetrics(metrics),
   };
 }
+
+/** Looked up when it is read. */
+export function declareDutyGauge(metrics: Metrics, isOurs: () => boolean): void {
+  metrics.gauge({
+    name: "flotilla_config_publishes",
+    help: "1 in the replica that publishes configuration, 0 in those that wait for their turn.",
+    collect: (gauge) => gauge.set(isOurs() ? 1 : 0),
+  });
+}

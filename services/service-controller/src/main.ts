@@ -8,6 +8,7 @@ import { readFile } from "node:fs/promises";
 import { keepClientCertificate } from "@flotilla/auth/serving";
 import { attestEvery, type Bus, connectBus, createPublisher } from "@flotilla/bus";
 import { type KubeConfig, loadKubeConfig, openKubeApi } from "@flotilla/kube-api";
+import { PublishingDuty } from "@flotilla/leadership";
 import { ClusterRegistries } from "@flotilla/registry";
 import {
   aborted,
@@ -36,7 +37,6 @@ import {
 import { declareDutyGauge, declareMetrics, type RegistryMetrics } from "./metrics.ts";
 import { Progress } from "./publish/progress.ts";
 import { isUnread, publishChanges } from "./publish/publish-changes.ts";
-import { PublishingDuty } from "./publish/publishing-duty.ts";
 import { entryWriter, writeEntries } from "./register/show-machines.ts";
 import { runRegistry } from "./registry/run-registry.ts";
 import { configEvents } from "./watch/config-events.ts";
@@ -87,7 +87,7 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
   const attesting = { publisher, everyMs: config.digestIntervalMs, log, nowMs: Date.now, onRepaired };
   const progress = new Progress();
   const duty = new PublishingDuty({
-    ...{ bus, publisher, holder: config.podName, log },
+    ...{ bus, publisher, controller: name, holder: config.podName, log },
     whilePublishing: async (until) => {
       await Promise.all([attestEvery(attesting, until), progress.tell({ bus, publisher, log }, until)]);
     },

@@ -1,45 +1,39 @@
 /** Hands what changes in the view to the bus, group by group; the snapshot first. */
-import type { Kept, Occasion } from "@flotilla/bus";
-import type { Change, ConfigChange } from "@flotilla/model";
+import type { ChangePublisher } from "@flotilla/leadership";
+import type { ConfigChange, ConfigKey } from "@flotilla/model";
 import { type Logger, orAborted } from "@flotilla/runtime";
 import type { AggregateGroup } from "../aggregate/merge-sources.ts";
 import type { ConfigMetrics } from "../metrics.ts";
 
-/** The publisher of `@flotilla/bus`. */
-export interface ChangePublisher {
-  synchronize(state: readonly Change[], occasion?: Occasion & Kept): Promise<number>;
-  publish(changes: readonly Change[], occasion?: Occasion): Promise<number>;
-}
-
 export interface PublishOptions {
+  /** Publishes, or waits for its turn: then 0 are told. */
   readonly publisher: ChangePublisher;
   readonly metrics: ConfigMetrics;
   readonly log: Logger;
   /** False: Secrets are held back, for they may not travel in the open. */
   readonly canSeal: boolean;
   readonly nowMs: () => number;
-  /** After the snapshot is published. */
-  readonly onReady: () => void;
+  /** Told of each snapshot: everything is known from then on. `keep`: what is in force although it is not in the view. */
+  readonly onSnapshot: (keep: (key: ConfigKey) => boolean) => Promise<void>;
 }
 
 export async function publishChanges(
   groups: AsyncIterable<AggregateGroup>,
-  { publisher, metrics, log, canSeal, nowMs, onReady }: PublishOptions,
+  { publisher, metrics, log, canSeal, nowMs, onSnapshot }: PublishOptions,
   stop: AbortSignal,
 ): Promise<void> {
   for await (const { changes, eventTimeMs, source, snapshot, keep } of groups) {
     const sent = sendable(changes, canSeal);
-    const publishing = snapshot
-      ? publisher.synchronize(sent, { eventTimeMs, keep: (key) => "kind" in key && keep(key) })
-      : publisher.publish(sent, { eventTimeMs, ...(source !== undefined && { source }) });
-    const published = await orAborted(publishing, stop);
-    count(sent, metrics);
     if (snapshot) {
-      log.info("snapshot published", { objects: sent.length, changes: published });
-      onReady();
+      await orAborted(onSnapshot(keep), stop);
+      count(sent, metrics);
+      log.info("everything is known", { objects: sent.length });
     } else {
+      const occasion = { eventTimeMs, ...(source !== undefined && { source }) };
+      const published = await orAborted(publisher.publish(sent, occasion), stop);
+      count(sent, metrics);
       metrics.publishSeconds.observe((nowMs() - eventTimeMs) / 1000);
-      log.info("published", { changes: published, source, first: keyOf(sent[0]) });
+      if (published > 0) log.info("published", { changes: published, source, first: keyOf(sent[0]) });
     }
     for (const done of [changes, sent]) done.length = 0;
   }

@@ -1,18 +1,13 @@
 /** Hands services and endpoints to the bus, group by group; the snapshot first. */
-import type { Kept, Occasion } from "@flotilla/bus";
+import type { ChangePublisher } from "@flotilla/leadership";
 import type { Change } from "@flotilla/model";
 import type { RegistryChange } from "@flotilla/registry";
 import { type Logger, orAborted } from "@flotilla/runtime";
 import type { RegistryMetrics } from "../metrics.ts";
 import type { RegistryGroup } from "../registry/run-registry.ts";
 
-/** Publishes, or waits for its turn: then 0 are told. */
-export interface ChangePublisher {
-  synchronize(state: readonly Change[], occasion?: Occasion & Kept): Promise<number>;
-  publish(changes: readonly Change[], occasion?: Occasion): Promise<number>;
-}
-
 export interface PublishOptions {
+  /** Publishes, or waits for its turn: then 0 are told. */
   readonly publisher: ChangePublisher;
   /** Told of each snapshot: what is known from then on. */
   readonly onSnapshot: (unread: readonly string[]) => Promise<void>;

@@ -5,13 +5,17 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { type Bus, Lease, type Publisher } from "@flotilla/bus";
-import { Leadership } from "@flotilla/leadership";
 import { aborted, type Logger } from "@flotilla/runtime";
-import type { ChangePublisher } from "./publish-changes.ts";
+import { Leadership } from "./leadership.ts";
+
+/** What a controller hands its changes to. */
+export type ChangePublisher = Pick<Publisher, "synchronize" | "publish">;
 
 export interface PublishingDutyOptions {
   readonly bus: Bus;
   readonly publisher: Publisher;
+  /** Of the controller, equal for all its replicas. */
+  readonly controller: string;
   /** The same after a restart, where the environment has a name. */
   readonly holder: string | undefined;
   readonly log: Logger;
@@ -67,11 +71,11 @@ export class PublishingDuty implements ChangePublisher {
 
   /** Runs until `stop` fires, and lets the next one begin at once then. */
   async run(stop: AbortSignal): Promise<void> {
-    const { bus, holder = `${hostname()}/${randomUUID()}`, log, leaseMs = usualLeaseMs } = this.#options;
+    const { bus, controller, holder = `${hostname()}/${randomUUID()}`, log, leaseMs = usualLeaseMs } = this.#options;
     const renewMs = leaseMs / 6;
     await Promise.race([this.#isKnown.promise, aborted(stop)]);
     if (stop.aborted) return;
-    const values = await bus.keyValue("service-controller", { ttlMs: leaseMs });
+    const values = await bus.keyValue(controller, { ttlMs: leaseMs });
     const nowMs = () => performance.now();
     const lease = new Lease({ values, key: "publishing", holder, ttlMs: leaseMs, nowMs });
     this.#lease = lease;
@@ -87,7 +91,7 @@ export class PublishingDuty implements ChangePublisher {
         return lease.isHeld;
       },
     };
-    const leadership = { lease: asked, duty: "flotilla-services", log, everyMs: renewMs, awayMs: renewMs };
+    const leadership = { lease: asked, duty: `publishing of ${controller}`, log, everyMs: renewMs, awayMs: renewMs };
     await new Leadership(leadership).run((until) => this.#publishUntil(until), stop);
   }
 

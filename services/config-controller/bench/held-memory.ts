@@ -24,7 +24,8 @@ async function ownBytes(): Promise<number> {
   const { objects } = await listAll<KubeObject>(api, list);
   return objects.reduce((sum, object) => {
     const { managedFields: _, ...metadata } = object.metadata as unknown as Record<string, unknown>;
-    return sum + Buffer.byteLength(JSON.stringify({ ...object, metadata }));
+    // Nor is what is reported about an object its own.
+    return sum + Buffer.byteLength(JSON.stringify({ ...object, metadata, status: undefined }));
   }, 0);
 }
 

@@ -27,7 +27,15 @@ function replica(bus: Bus, holder: string, said: string[]) {
     retire: () => Promise.resolve(),
   };
   const stop = new AbortController();
-  const duty = new PublishingDuty({ bus, publisher, holder, log: noopLogger, leaseMs: 600, whilePublishing: aborted });
+  const duty = new PublishingDuty({
+    controller: "c",
+    bus,
+    publisher,
+    holder,
+    log: noopLogger,
+    leaseMs: 600,
+    whilePublishing: aborted,
+  });
   const running = duty.run(stop.signal);
   return {
     duty,

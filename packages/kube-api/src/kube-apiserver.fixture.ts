@@ -36,7 +36,10 @@ type Env = Readonly<Record<string, string | undefined>>;
 export const whyNoApiserver =
   "no kube-apiserver: run scripts/build-kube.ts, or set TEST_ASSET_KUBE_APISERVER and TEST_ASSET_ETCD, or KUBEBUILDER_ASSETS";
 
-export async function startKubeApiserver(env: Env): Promise<RunningApiserver | undefined> {
+export async function startKubeApiserver(
+  env: Env,
+  moreArgs: readonly string[] = [],
+): Promise<RunningApiserver | undefined> {
   const [apiserver, etcd] = [await find(env, "kube-apiserver"), await find(env, "etcd")];
   if (apiserver === undefined || etcd === undefined) {
     if (env["CI"] === "true") throw new Error(whyNoApiserver);
@@ -71,6 +74,7 @@ export async function startKubeApiserver(env: Env): Promise<RunningApiserver | u
       ...["--service-account-key-file", file("sa.pub"), "--service-account-signing-key-file", file("sa.key")],
       ...["--api-audiences", "https://kubernetes.default.svc,istio-ca"],
       ...["--disable-admission-plugins", "ServiceAccount"],
+      ...moreArgs,
       ...["--audit-policy-file", file("audit-policy.yaml"), "--audit-log-path", file("audit.log")],
     ]);
   let running = run();

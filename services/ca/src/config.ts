@@ -180,6 +180,11 @@ export const settings = {
     default: "istio-ca-crl",
     sentence: "ConfigMap in every namespace from where pods mount revocation lists.",
   }),
+  clusterTrustBundle: flag({
+    env: "ENABLE_CLUSTER_TRUST_BUNDLE_API",
+    default: false,
+    sentence: "The roots are written to a ClusterTrustBundle too.",
+  }),
   distributeCrl: flag({
     env: "PILOT_ENABLE_CA_CRL",
     default: true,

@@ -6,6 +6,7 @@ import { duties, Leadership, leaseOfCluster } from "@flotilla/leadership";
 import type { Logger } from "@flotilla/runtime";
 import type { Config } from "../config.ts";
 import type { ActiveMaterial } from "../rotation/active-material.ts";
+import { keepClusterTrustBundle } from "./cluster-trust-bundle.ts";
 import { RootConfigMaps } from "./root-config-maps.ts";
 
 export interface DistributeOptions {
@@ -18,17 +19,21 @@ export interface DistributeOptions {
 }
 
 /** Runs until `stop` fires. */
-export function distributeRoots(options: DistributeOptions, stop: AbortSignal): Promise<void> {
-  const { config, api, version, log } = options;
+export async function distributeRoots(options: DistributeOptions, stop: AbortSignal): Promise<void> {
+  const { config, api, active, version, log } = options;
   const { namespace, revision } = config;
   const holder = `${hostname()}-${randomUUID()}`;
   const candidate = { holder, version, isDefaultRevision: revision === "default" };
-  const lease = leaseOfCluster({ api, namespace, name: duties.namespaces, candidate });
+  const lead = (duty: string, work: (end: AbortSignal) => Promise<void>): Promise<void> => {
+    const lease = leaseOfCluster({ api, namespace, name: duty, candidate });
+    return new Leadership({ lease, duty, log }).run(work, stop);
+  };
   const maps = configMaps(options);
-  return new Leadership({ lease, duty: duties.namespaces, log }).run(
-    async (end) => void (await Promise.all(maps.map((map) => map.run(end)))),
-    stop,
-  );
+  const rootsPem = () => active.current?.rootsPem;
+  await Promise.all([
+    lead(duties.namespaces, async (end) => void (await Promise.all(maps.map((map) => map.run(end))))),
+    config.clusterTrustBundle && lead(duties.trustBundle, (end) => keepClusterTrustBundle({ api, rootsPem, log }, end)),
+  ]);
 }
 
 function configMaps({ config, api, active, log }: DistributeOptions): readonly RootConfigMaps[] {

@@ -134,7 +134,7 @@ const authorizationFilters = query<AuthorizationFilters>("authorization-filters"
   const asked = provider === undefined ? undefined : authorizer(view, provider);
   const inputs = { policies, trustDomains: view.read(trustDomains), authorizer: asked };
   // Policies may ask for what a token says.
-  const http = [...jwtFilters(view), ...authorizationHttpFilters(inputs)];
+  const http = authorizationHttpFilters(inputs, jwtFilters(view));
   return { http, network: authorizationNetworkFilters(inputs) };
 });
 

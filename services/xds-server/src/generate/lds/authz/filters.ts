@@ -33,10 +33,19 @@ type RbacParts = Pick<ReturnType<typeof create<typeof HttpRbacSchema>>, "shadowR
   readonly shadowRules?: ReturnType<typeof rbacRules>;
 };
 
-export function authorizationHttpFilters(inputs: AuthorizationInputs): readonly HttpFilter[] {
+/** @param authentication the filters that check tokens: others are asked before, policies decide afterwards */
+export function authorizationHttpFilters(
+  inputs: AuthorizationInputs,
+  authentication: readonly HttpFilter[],
+): readonly HttpFilter[] {
   const asked =
     inputs.authorizer && customPolicies(inputs.policies).length > 0 ? [httpExtAuthz(inputs.authorizer)] : [];
-  return [...customParts(inputs, false).map(httpRbac), ...asked, ...decidedParts(inputs, false).map(httpRbac)];
+  return [
+    ...customParts(inputs, false).map(httpRbac),
+    ...asked,
+    ...authentication,
+    ...decidedParts(inputs, false).map(httpRbac),
+  ];
 }
 
 export function authorizationNetworkFilters(inputs: AuthorizationInputs): readonly Filter[] {

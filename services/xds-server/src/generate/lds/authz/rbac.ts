@@ -44,21 +44,15 @@ export function rbacRules(inputs: RbacInputs): RBAC {
 /** A policy without rules: there is one, and it matches nothing. */
 const never = create(PolicySchema, { permissions: [neverPermission], principals: [neverPrincipal] });
 
+/** Undefined for a rule with any alternative that asks for requests, where a connection carries bytes. So istiod does it. */
 function rulePolicy(rule: Rule, matching: Matching): Policy | undefined {
   const { operations, sources } = ruleFields(rule);
-  const permissions = operations.flatMap((fields) => unlessHttpOnly(() => permission(fields, matching)));
-  const principals = sources.flatMap((fields) => unlessHttpOnly(() => principal(fields, matching)));
-  return permissions.length === 0 || principals.length === 0
-    ? undefined
-    : create(PolicySchema, { permissions, principals });
-}
-
-/** An alternative that asks for requests cannot be met by a connection that carries bytes. */
-function unlessHttpOnly<Result>(make: () => Result): readonly Result[] {
   try {
-    return [make()];
+    const permissions = operations.map((fields) => permission(fields, matching));
+    const principals = sources.map((fields) => principal(fields, matching));
+    return create(PolicySchema, { permissions, principals });
   } catch (error) {
-    if (error instanceof NotForTcp) return [];
+    if (error instanceof NotForTcp) return undefined;
     throw error;
   }
 }

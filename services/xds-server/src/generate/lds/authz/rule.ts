@@ -50,9 +50,9 @@ function operationFields(operation: Operation | undefined): readonly Field[] {
 function sourceFields(source: Source | undefined): readonly Field[] {
   if (source === undefined) return [];
   return present([
-    { key: "serviceAccounts", values: source.serviceAccounts, notValues: source.notServiceAccounts },
     { key: "source.principal", values: source.principals, notValues: source.notPrincipals },
     { key: "request.auth.principal", values: source.requestPrincipals, notValues: source.notRequestPrincipals },
+    { key: "serviceAccounts", values: source.serviceAccounts, notValues: source.notServiceAccounts },
     { key: "source.namespace", values: source.namespaces, notValues: source.notNamespaces },
     { key: "trustDomains", values: source.trustDomains, notValues: source.notTrustDomains },
     { key: "remote.ip", values: source.remoteIpBlocks, notValues: source.notRemoteIpBlocks },

@@ -40,6 +40,8 @@ export interface FixtureOptions {
   /** `none`: there is no such method. `silent`: streams are taken and never answered. */
   readonly delta: "none" | "silent" | "spoken";
   readonly port?: number;
+  /** Plain text without. */
+  readonly tls?: ServerCredentials;
 }
 
 export class McpServer implements AsyncDisposable {
@@ -52,7 +54,7 @@ export class McpServer implements AsyncDisposable {
   #nonce = 0;
   port = 0;
 
-  static async start({ delta, port = 0 }: FixtureOptions): Promise<McpServer> {
+  static async start({ delta, port = 0, tls }: FixtureOptions): Promise<McpServer> {
     const fixture = new McpServer();
     const raw = (bytes: Buffer): Buffer => bytes;
     const unread = { requestSerialize: raw, requestDeserialize: raw, responseSerialize: raw, responseDeserialize: raw };
@@ -69,7 +71,7 @@ export class McpServer implements AsyncDisposable {
       },
     });
     fixture.port = await new Promise<number>((resolve, reject) => {
-      fixture.#server.bindAsync(`127.0.0.1:${port}`, ServerCredentials.createInsecure(), (error, bound) =>
+      fixture.#server.bindAsync(`127.0.0.1:${port}`, tls ?? ServerCredentials.createInsecure(), (error, bound) =>
         error === null ? resolve(bound) : reject(error),
       );
     });

@@ -170,4 +170,34 @@ describe("configuration of another control plane", () => {
     assert.deepEqual(await next(), ["complete", "put ServiceEntry/shop/a"]);
     assert.equal(source.isUntold?.({ kind: "ServiceEntry", namespace: "shop", name: "x" }), false);
   });
+
+  for (const { isRequired, maxAgeMs, blocks } of [
+    { isRequired: true, maxAgeMs: undefined, blocks: [true, false] },
+    { isRequired: true, maxAgeMs: 1, blocks: [true, true] },
+    { isRequired: false, maxAgeMs: 1, blocks: [false, false] },
+  ]) {
+    const policy = `${isRequired ? "required" : "optional"}, age limit ${maxAgeMs ?? "none"}`;
+    it(`counts for readiness before it is synced, and when it is away too long: ${policy}`, async () => {
+      const server = await McpServer.start({ delta: "none" });
+      const kind = kinds.filter(({ name }) => name === "ServiceEntry");
+      await using following = follow(server.port, {
+        kinds: kind,
+        readiness: { isRequired, maxAgeMs },
+        patienceMs: 100,
+      });
+      const { source, next } = following;
+      const blocked = () => source.condition?.()?.blocks ?? false;
+      // The server says nothing: not synced.
+      assert.deepEqual(await next(), ["complete"]);
+      assert.equal(blocked(), blocks[0]);
+      server.set(entries, []);
+      await next();
+      assert.equal(source.condition?.(), undefined);
+      await server[Symbol.asyncDispose]();
+      await until(() => source.condition?.() !== undefined, { withinMs: 5_000, what: "the loss of the server" });
+      const { away } = source.state();
+      await until(() => away !== undefined && Date.now() > away.sinceMs + 5, { withinMs: 5_000, what: "some time" });
+      assert.equal(blocked(), blocks[1]);
+    });
+  }
 });

@@ -1,0 +1,43 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { ClientState, type ClientUpdate } from "./client-state.ts";
+import type { ReceivedResource } from "./response.ts";
+
+const typeUrl = "example.io/v1/Thing";
+const resource = (name: string, version: string): ReceivedResource => ({
+  name,
+  version,
+  typeUrl,
+  bytes: new Uint8Array(),
+});
+const bad = new Map([["b", "is wrong"]]);
+
+describe("a client that refuses single names", () => {
+  it("takes the others, keeps what it had of these, and says so", () => {
+    for (const form of ["sotw", "delta"] as const) {
+      const updates: ClientUpdate[] = [];
+      let refused: ReadonlyMap<string, string> = new Map();
+      const state = new ClientState({ form, refusals: () => refused, onUpdate: (update) => updates.push(update) });
+      state.subscribe(typeUrl);
+      const first = [resource("a", "1"), resource("b", "1")];
+      const accepted = state.receive({ typeUrl, version: "1", nonce: "n1", resources: first, removed: [] });
+      assert.equal(accepted.error, undefined);
+      refused = bad;
+      const second = [resource("b", "2"), resource("c", "2")];
+      const removed = form === "delta" ? ["a"] : [];
+      const answer = state.receive({ typeUrl, version: "2", nonce: "n2", resources: second, removed });
+      assert.deepEqual([answer.nonce, answer.error], ["n2", { code: 13, message: "b: is wrong" }]);
+      assert.deepEqual(
+        [...state.held(typeUrl)].map(([name, { version }]) => `${name} ${version}`),
+        ["b 1", "c 2"],
+      );
+      assert.deepEqual(updates[1]?.removed, ["a"]);
+      assert.deepEqual(
+        updates[1].changed.map(({ name }) => name),
+        ["c"],
+      );
+      // State of the world: the last version that was taken as a whole.
+      if ("version" in answer) assert.equal(answer.version, "1");
+    }
+  });
+});

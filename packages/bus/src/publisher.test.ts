@@ -63,6 +63,14 @@ describe("publisher", () => {
     }
   });
 
+  it("what the stream holds stays where the state may be older, and is told where it holds nothing", async () => {
+    const { create } = setUp("publisher-old");
+    await create().synchronize([config("a", { hosts: ["new"] })]);
+    const older = [config("a", { hosts: ["old"] }), config("b", { hosts: ["b"] })];
+    assert.equal(await create().synchronize(older, { isOld: () => true }), 1);
+    assert.equal(await create().synchronize(older), 1);
+  });
+
   it("a restart with nothing changed leaves the sequence where it was", async () => {
     const { bus, create } = setUp("publisher-quiet");
     await create().synchronize([config("a", {}), endpoints("web")]);

@@ -41,6 +41,8 @@ export interface Occasion {
 /** What stays although the state does not name it: its source could not be read. */
 export interface Kept {
   readonly keep?: (key: Change["key"]) => boolean;
+  /** What the stream holds of these stays: the state that is told may be older. */
+  readonly isOld?: (key: Change["key"]) => boolean;
 }
 
 export interface Publisher {
@@ -129,11 +131,14 @@ class KeyedPublisher implements Publisher {
   async #synchronize(state: readonly Change[], occasion: (Occasion & Kept) | undefined): Promise<number> {
     await this.#read();
     const subjects = new Set(state.map(subjectOf));
+    const fresh = state.filter(
+      (change) => occasion?.isOld?.(change.key) !== true || !this.#held.has(subjectOf(change)),
+    );
     const vanished = [...this.#held.keys()]
       .filter((subject) => !subjects.has(subject))
       .flatMap((s) => deleteOf(s) ?? [])
       .filter(({ key }) => occasion?.keep?.(key) !== true);
-    const count = await this.#publish([...state, ...vanished], occasion);
+    const count = await this.#publish([...fresh, ...vanished], occasion);
     if (!this.#isMarked || count > 0) await this.#mark();
     this.#state = "told";
     return count;

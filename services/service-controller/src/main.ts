@@ -9,6 +9,7 @@ import { keepClientCertificate } from "@flotilla/auth/serving";
 import { attestEvery, type Bus, connectBus, createPublisher } from "@flotilla/bus";
 import { type KubeConfig, loadKubeConfig, openKubeApi } from "@flotilla/kube-api";
 import { PublishingDuty } from "@flotilla/leadership";
+import type { Change } from "@flotilla/model";
 import { ClusterRegistries } from "@flotilla/registry";
 import {
   aborted,
@@ -145,7 +146,11 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
   const timer = setInterval(report, reportEveryMs);
   opened.defer(() => clearInterval(timer));
   const onSnapshot = (unread: readonly string[]) =>
-    duty.know(() => [registry.state(), { keep: (key) => isUnread(key, unread) }]);
+    duty.know(() => {
+      const old = kube.flatMap((source) => source.old());
+      const isOld = (key: Change["key"]) => isUnread(key, old);
+      return [registry.state(), { keep: (key) => isUnread(key, unread) || isOld(key), isOld }];
+    });
   void duty.settled.then(() => health.markReady());
   const options = {
     publisher: duty,

@@ -47,6 +47,8 @@ export interface KubernetesSourceOptions {
 
 export interface KubernetesSource extends InputSource {
   clusters(): readonly ClusterStatus[];
+  /** Shards that were read and cannot be followed now: others may know more of them. */
+  old(): readonly string[];
 }
 
 export function kubernetesSource(options: KubernetesSourceOptions): KubernetesSource {
@@ -88,12 +90,13 @@ class Clusters implements KubernetesSource {
       while (!stop.aborted && this.#failure === undefined) {
         const unread = this.#unread();
         const left = told === undefined && unread.length > 0 ? deadline - nowMs() : 0;
-        const isDue = told === undefined ? left <= 0 : !this.#pending.isEmpty || unread.length < told.length;
+        const stays = [...unread, ...this.old()];
+        const isDue = told === undefined ? left <= 0 : !this.#pending.isEmpty || stays.length !== told.length;
         if (isDue) {
           if (told === undefined) this.#noteLate(unread);
-          told = unread;
+          told = stays;
           const { inputs, sinceMs = nowMs() } = this.#pending.take();
-          yield { inputs, eventTimeMs: sinceMs, unread };
+          yield { inputs, eventTimeMs: sinceMs, unread: stays };
         } else await this.#wakeup.wait(running, left > 0 ? left : Number.POSITIVE_INFINITY);
       }
       if (this.#failure !== undefined && !stop.aborted) throw this.#failure.cause;
@@ -103,6 +106,11 @@ class Clusters implements KubernetesSource {
       await Promise.all(Array.from(this.#followers.values(), (follower) => follower[Symbol.asyncDispose]()));
       await Promise.all(this.#leaving);
     }
+  }
+
+  old(): readonly string[] {
+    const away = [...this.#followers.values()].filter((one) => one.isComplete && one.away !== undefined);
+    return away.flatMap(({ cluster }) => shardsOf(cluster));
   }
 
   list(): Promise<readonly ShardListing[]> {
@@ -257,10 +265,11 @@ class Clusters implements KubernetesSource {
   /** Without the Secrets nobody knows which clusters there are. */
   #unread(): readonly string[] {
     const unread = [...this.#followers.values()].filter(({ isComplete }) => !isComplete).map(({ cluster }) => cluster);
-    // ServiceEntries have endpoints of the pods that they select.
-    return (this.#areSecretsRead ? unread : ["*"]).flatMap((cluster) => [
-      `Kubernetes/${cluster}`,
-      `External/${cluster}`,
-    ]);
+    return (this.#areSecretsRead ? unread : ["*"]).flatMap(shardsOf);
   }
+}
+
+/** ServiceEntries have endpoints of the pods that they select. */
+function shardsOf(cluster: string): readonly string[] {
+  return [`Kubernetes/${cluster}`, `External/${cluster}`];
 }

@@ -47,8 +47,10 @@ function follow(own: FakeCluster, east: FakeCluster) {
   });
   const told = new Map<string, number>();
   const steps: string[] = [];
+  let lastUnread: readonly string[] = [];
   const done = (async () => {
-    for await (const { inputs } of source.groups(stop.signal)) {
+    for await (const { inputs, unread = [] } of source.groups(stop.signal)) {
+      lastUnread = unread;
       for (const input of inputs) {
         if (input.type === "cluster") told.clear();
         if (input.type !== "object" || input.cluster !== "east") continue;
@@ -67,6 +69,9 @@ function follow(own: FakeCluster, east: FakeCluster) {
   return {
     source,
     told,
+    get unread() {
+      return lastUnread;
+    },
     /** What went back. */
     steps,
     async [Symbol.asyncDispose]() {
@@ -137,4 +142,29 @@ async function rotate(seed: number, bursts: number): Promise<void> {
 
 test("whatever overtakes what, the newest credentials are used and every change arrives", async () => {
   for (let seed = 1; seed <= 40; seed++) await rotate(seed, 25);
+});
+
+test("a cluster that cannot be followed any more is told as old, until it can", async () => {
+  const random = seeded(1);
+  const own = new FakeCluster(random, 8);
+  own.tokens.add("own");
+  await using followed = await follow(own, own);
+  const { source } = followed;
+  await until(() => source.clusters()[0]?.syncStatus === "synced", { withinMs: 5_000, what: "the cluster to be read" });
+  assert.deepEqual(source.old(), []);
+  own.tokens.delete("own");
+  let port = 0;
+  // Until the server ends a watch.
+  const isOld = () => {
+    own.put(services, service("s", ++port));
+    return source.old().length > 0;
+  };
+  await until(isOld, { withinMs: 5_000, what: "a refusal", everyMs: 1 });
+  assert.deepEqual(source.old(), ["Kubernetes/Kubernetes", "External/Kubernetes"]);
+  await until(() => followed.unread.join() === source.old().join(), { withinMs: 5_000, what: "it to be told" });
+  own.tokens.add("own");
+  await until(() => source.old().length === 0 && followed.unread.length === 0, {
+    withinMs: 5_000,
+    what: "the end of it",
+  });
 });

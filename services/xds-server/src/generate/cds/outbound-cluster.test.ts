@@ -58,3 +58,9 @@ test("localities are weighed by rules for headless services too", () => {
   const found = clusters(service, aRule({ trafficPolicy: { loadBalancer: { localityLbSetting: { distribute } } } }));
   assert.deepEqual(found.of("")?.["commonLbConfig"], { healthyPanicThreshold: {}, localityWeightedLbConfig: {} });
 });
+
+test("a service whose names are resolved as requests come has no subsets", () => {
+  const service = aService("a", "shop", { ...external, resolution: "dynamic-dns" });
+  const rule = aRule({ subsets: [{ name: "v1", labels: { version: "v1" } }] });
+  assert.deepEqual(clusters(service, rule).names, ["outbound|80||a.example"]);
+});

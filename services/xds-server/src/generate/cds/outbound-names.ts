@@ -15,7 +15,9 @@ export const outboundClusterNames = query<readonly string[]>("outbound-cluster-n
 function namesOfService(view: View, service: Service): readonly string[] {
   if (service.resolution === "alias") return [];
   const rule = destinationRuleOf(view, service);
-  const subsets = ["", ...(rule?.spec.subsets ?? []).map(({ name }) => name)];
+  // Names that are resolved as requests come have no endpoints that a subset could choose from.
+  const named = service.resolution === "dynamic-dns" ? [] : (rule?.spec.subsets ?? []);
+  const subsets = ["", ...named.map(({ name }) => name)];
   return service.ports
     .filter((port) => hasCluster(service, port))
     .flatMap((port) =>

@@ -13,7 +13,7 @@ import { connectBus, createPublisher, filters, subscribe } from "@flotilla/bus";
 import { type KubeApi, listAll } from "@flotilla/kube-api";
 import { startKubeApiserver, whyNoApiserver } from "@flotilla/kube-api/src/kube-apiserver.fixture.ts";
 import type { KubeObject } from "@flotilla/model";
-import { delay, noopLogger, until } from "@flotilla/runtime";
+import { delay, memoryEnvironment, noopLogger, until } from "@flotilla/runtime";
 import { startNats } from "@flotilla/servers";
 
 const { values } = parseArgs({ options: { seconds: { type: "string", default: "60" } } });
@@ -51,7 +51,15 @@ await fill(api);
 const configuration = { bus, publisher: "config-controller", seal: undefined, log: noopLogger, nowMs: Date.now };
 await createPublisher(configuration).synchronize([]);
 const child = spawn(process.execPath, [fileURLToPath(new URL("../bin/main.ts", import.meta.url))], {
-  env: { ...env, BUS_URL: nats.url, CLUSTER_KUBECONFIG: server.kubeconfig, HEALTH_PORT: "0", LOG_LEVEL: "warn" },
+  // As it is started everywhere.
+  env: {
+    ...memoryEnvironment,
+    ...env,
+    BUS_URL: nats.url,
+    CLUSTER_KUBECONFIG: server.kubeconfig,
+    HEALTH_PORT: "0",
+    LOG_LEVEL: "warn",
+  },
   stdio: ["ignore", "inherit", "inherit"],
 });
 try {

@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { connectBus, filters, subscribe } from "@flotilla/bus";
-import { loadKubeConfig, openKubeApi } from "@flotilla/kube-api";
+import { KubeError, loadKubeConfig, openKubeApi } from "@flotilla/kube-api";
 import { startKubeApiserver, whyNoApiserver } from "@flotilla/kube-api/src/kube-apiserver.fixture.ts";
 import { delay, memoryEnvironment, noopLogger, until } from "@flotilla/runtime";
 import { freePort, startNats } from "@flotilla/servers";
@@ -191,14 +191,23 @@ async function change(): Promise<number> {
 
 async function replace(index: number, revision: number): Promise<void> {
   const path = `${pathOf(index)}/s${index}`;
-  const resourceVersion = versions.get(index) ?? (await api.metadata(path))?.metadata.resourceVersion;
-  const object = virtualService(index, revision) as { readonly metadata: object };
   const queue = written.get(`s${index}`) ?? [];
   written.set(`s${index}`, queue);
   queue.push({ revision: `${revision}`, atMs: performance.now() });
+  const object = virtualService(index, revision) as { readonly metadata: object };
   const writer = writers[revision % writers.length] ?? api;
-  const stored = await writer.replace(path, { ...object, metadata: { ...object.metadata, resourceVersion } });
-  versions.set(index, stored.metadata.resourceVersion ?? "");
+  for (;;) {
+    const resourceVersion = versions.get(index) ?? (await api.metadata(path))?.metadata.resourceVersion;
+    try {
+      const stored = await writer.replace(path, { ...object, metadata: { ...object.metadata, resourceVersion } });
+      versions.set(index, stored.metadata.resourceVersion ?? "");
+      return;
+    } catch (error) {
+      if (!(error instanceof KubeError) || error.code !== "KUBE_CONFLICT") throw error;
+      // Its status was written meanwhile.
+      versions.delete(index);
+    }
+  }
 }
 
 function quantiles(figures: number[]): string {

@@ -30,6 +30,7 @@ after(async () => {
 const crds = fileURLToPath(new URL("../../../packages/kinds/crds/istio.yaml", import.meta.url));
 const soon = (what: string) => ({ withinMs: 60_000, what, everyMs: 100 });
 const silenceMs = 8_000;
+const virtualServices = "/apis/networking.istio.io/v1/namespaces/default/virtualservices";
 
 async function prepare({ api }: RunningApiserver): Promise<void> {
   for (const document of parseAllDocuments(await readFile(crds, "utf8"))) {
@@ -46,7 +47,6 @@ async function prepare({ api }: RunningApiserver): Promise<void> {
     metadata: { name: "web", annotations: { "kubernetes.io/ingress.class": "istio" } },
     spec: { defaultBackend: { service: { name: "web", port: { number: 80 } } } },
   });
-  const virtualServices = "/apis/networking.istio.io/v1/namespaces/default/virtualservices";
   const object = {
     ...{ apiVersion: "networking.istio.io/v1", kind: "VirtualService", metadata: { name: "web" } },
     spec: { hosts: ["web"], http: [{ route: [{ destination: { host: "web" } }] }] },
@@ -90,6 +90,9 @@ describe("duties in a cluster", { skip: server === undefined && whyNoApiserver }
       await until(() => roots("default"), soon("the roots to be back"));
       await api.create("/api/v1/namespaces", { metadata: { name: "later" } });
       await until(() => roots("later"), soon("the roots in a new namespace"));
+      // That no xds-server tells is known after a while only.
+      const isTold = async () => JSON.stringify(await api.get(`${virtualServices}/web`)).includes("Reconciled");
+      await until(isTold, soon("the status of the VirtualService"));
 
       const others = async (): Promise<readonly AuditedWrite[]> =>
         (await server.writes()).filter(({ resource }) => resource !== "leases");

@@ -28,7 +28,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-test("the service publishes a directory, follows it, tells problems, and a restart publishes nothing", async () => {
+test("the service publishes a directory, follows it, tells problems, and a restart publishes nothing: what is refused stays as it was", async () => {
   const directory = await mkdtemp(join(tmpdir(), "controller-"));
   const key = join(directory, "key");
   await writeFile(key, "a key for this test");
@@ -73,14 +73,18 @@ test("the service publishes a directory, follows it, tells problems, and a resta
   await running;
 
   const before = (await bus.lastValues(filters.config)).map(({ sequence }) => sequence);
-  await writeFile(join(directory, "a.yaml"), `${sidecar("a")}---\n${sidecar("b")}`);
   const again = new AbortController();
   const restarted = main(env, again.signal);
   await until(isReady, { withinMs: 5_000, what: "readiness after the restart" });
+  await until(hasProblem, { withinMs: 5_000, what: "the refusal after the restart" });
+  const isAdopted = async () => JSON.stringify(await page("/debug/configz")).includes('"name":"b"');
+  await until(isAdopted, { withinMs: 5_000, what: "the last good version of what is refused" });
   assert.deepEqual(
     (await bus.lastValues(filters.config)).map(({ sequence }) => sequence),
     before,
   );
+  await writeFile(join(directory, "a.yaml"), sidecar("a"));
+  assert.deepEqual(await next(), ["delete Sidecar/b"]);
   again.abort(new Error("the test is over"));
   await restarted;
 

@@ -41,6 +41,7 @@ import { declareDutyGauge, declareMetrics } from "./metrics.ts";
 import { publishChanges, sendable } from "./publish/publish-changes.ts";
 import { openStatus } from "./status/open-status.ts";
 import type { ConfigSource } from "./watch/config-source.ts";
+import { LastGood, lastGoodName } from "./watch/last-good.ts";
 import { openSources } from "./watch/open-sources.ts";
 
 const name = "config-controller";
@@ -82,9 +83,10 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
     stop,
   );
   for (const source of sources) opened.use(source);
-  const order = sources.map((source) => source.name);
+  const order = [...sources.map((source) => source.name), lastGoodName];
   const store = new AggregateStore(order, () => report());
   const published = new PublishedConfig({ bus, seal, log });
+  const lastGood = new LastGood({ sources, view: store, published, nowMs: Date.now });
   const status = openStatus({
     ...{ bus, published, log, conflicts: () => store.conflicts() },
     refused: () => sources.flatMap((source) => source.problems()),
@@ -95,6 +97,7 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
     health.setCondition("refused", refusalText(tell()));
     metrics.conflicts.set(store.conflicts().length);
     status.noteRefused();
+    lastGood.note();
   };
   report();
   health.route(
@@ -145,7 +148,7 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
     onStatusWritten: () => metrics.statusWrites.add(1),
   };
   await Promise.all([
-    publishChanges(mergeSources(sources, store, stop), options, stop),
+    publishChanges(mergeSources([...sources, lastGood], store, stop), options, stop),
     duty.run(stop),
     watchConditions(sources, health, stop),
     published.follow(stop),

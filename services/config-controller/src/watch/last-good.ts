@@ -1,0 +1,120 @@
+/**
+ * What was in force when config-controller started and is refused now: it stays in force as it was last good. A running source
+ * remembers that by itself; after a restart only the bus knows it. Of all sources this one wins last.
+ */
+import { kindNamed } from "@flotilla/kinds";
+import { type Config, type ConfigChange, type ConfigKey, type ConfigKeyText, configKeyText } from "@flotilla/model";
+import { Wakeup } from "@flotilla/runtime";
+import type { ConfigGroup, ConfigSource } from "./config-source.ts";
+
+export const lastGoodName = "last good version";
+
+export interface LastGoodOptions {
+  /** Whose refusals count. */
+  readonly sources: readonly Pick<ConfigSource, "problems">[];
+  readonly view: {
+    get(key: ConfigKey): Config | undefined;
+    hiddenBy(source: string, key: ConfigKey): string | undefined;
+  };
+  readonly published: { all(isWanted: (key: ConfigKey) => boolean): Iterable<{ readonly config: Config }> };
+  readonly nowMs: () => number;
+  /** An object that is refused no more is told by its source within this time, or it is gone. */
+  readonly graceMs?: number;
+}
+
+export class LastGood implements ConfigSource {
+  readonly name = lastGoodName;
+  readonly #options: LastGoodOptions;
+  readonly #wakeup = new Wakeup();
+  /** Since when it is refused no more; undefined while it is. */
+  readonly #adopted = new Map<ConfigKeyText, { readonly key: ConfigKey; freeSinceMs: number | undefined }>();
+
+  constructor(options: LastGoodOptions) {
+    this.#options = options;
+  }
+
+  /** To be called after refusals or the view have changed. */
+  note(): void {
+    this.#wakeup.wake();
+  }
+
+  problems(): readonly [] {
+    return [];
+  }
+
+  async *groups(stop: AbortSignal): AsyncGenerator<ConfigGroup, void, undefined> {
+    const { nowMs, graceMs = 1_000 } = this.#options;
+    yield { changes: [], eventTimeMs: nowMs() };
+    while (!stop.aborted) {
+      const isWaiting = [...this.#adopted.values()].some(({ freeSinceMs }) => freeSinceMs !== undefined);
+      await this.#wakeup.wait(stop, isWaiting ? graceMs : undefined);
+      const refused = this.#refused();
+      const changes = [...this.#release(refused, graceMs), ...this.#adopt(refused)];
+      if (changes.length > 0) yield { changes, eventTimeMs: nowMs() };
+    }
+  }
+
+  /** What is about to be adopted is not to be withdrawn first. */
+  isUntold(key: ConfigKey): boolean {
+    const refused = this.#refused();
+    if (refused.objects.has(objectText(key))) return true;
+    if (refused.files.size === 0) return false;
+    return [...this.#options.published.all((one) => configKeyText(one) === configKeyText(key))].some(({ config }) =>
+      isOfFile(config, refused.files),
+    );
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {}
+
+  #adopt({ objects, files }: Refused): readonly ConfigChange[] {
+    const { view, published } = this.#options;
+    const isMissing = (key: ConfigKey) => view.get(key) === undefined;
+    // Where a whole file is refused, the objects themselves tell which file they were in.
+    const found = published.all((key) => (files.size > 0 || objects.has(objectText(key))) && isMissing(key));
+    return [...found].flatMap(({ config }): readonly ConfigChange[] => {
+      const { key } = config;
+      if (!objects.has(objectText(key)) && !isOfFile(config, files)) return [];
+      this.#adopted.set(configKeyText(key), { key, freeSinceMs: undefined });
+      return [{ type: "config", op: "put", key, value: config }];
+    });
+  }
+
+  #release({ objects, files }: Refused, graceMs: number): readonly ConfigChange[] {
+    const { view, nowMs } = this.#options;
+    return [...this.#adopted].flatMap(([text, adopted]): readonly ConfigChange[] => {
+      const { key } = adopted;
+      const config = view.get(key);
+      const isRefused = objects.has(objectText(key)) || (config !== undefined && isOfFile(config, files));
+      adopted.freeSinceMs = isRefused ? undefined : (adopted.freeSinceMs ?? nowMs());
+      const isGone = adopted.freeSinceMs !== undefined && nowMs() - adopted.freeSinceMs >= graceMs;
+      if (!isGone && view.hiddenBy(lastGoodName, key) === undefined) return [];
+      this.#adopted.delete(text);
+      return [{ type: "config", op: "delete", key }];
+    });
+  }
+
+  #refused(): Refused {
+    const problems = this.#options.sources.flatMap((source) => source.problems());
+    return {
+      objects: new Set(problems.flatMap(({ object }) => object ?? [])),
+      files: new Set(problems.flatMap(({ object, file }) => (object === undefined && file !== "" ? [file] : []))),
+    };
+  }
+}
+
+interface Refused {
+  readonly objects: ReadonlySet<string>;
+  /** Those of which it cannot be told which object is meant. */
+  readonly files: ReadonlySet<string>;
+}
+
+/** As problems name an object. */
+function objectText({ kind, namespace, name }: ConfigKey): string {
+  return `${kindNamed(kind)?.kind ?? kind}/${namespace}/${name}`;
+}
+
+/** Files are named with the line in them. */
+function isOfFile({ provenance }: Config, files: ReadonlySet<string>): boolean {
+  const { source, location } = provenance ?? {};
+  return source === "file" && location !== undefined && files.has(location.replace(/:\d+$/, ""));
+}

@@ -1,4 +1,5 @@
 /** Connects to NATS servers, however long they are away, and keeps connecting. */
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { delay, type Logger } from "@flotilla/runtime";
 import { type ConnectionOptions, connect, type NatsConnection } from "nats";
@@ -68,12 +69,22 @@ function connectionOptions({
   };
 }
 
-/** Named as in a Secret of type kubernetes.io/tls, and as `flotilla certificate` writes them. */
+/**
+ * Named as in a Secret of type kubernetes.io/tls, and as `flotilla certificate` writes them. Read anew for each connection, and at
+ * once: while the client library waits for a file nobody listens to the socket, whose loss then ends the process.
+ */
 function certificatesIn(directory: string) {
+  const read = (name: string): string => readFileSync(join(directory, name), "utf8");
   return {
-    certFile: join(directory, "tls.crt"),
-    keyFile: join(directory, "tls.key"),
-    caFile: join(directory, "ca.crt"),
+    get cert() {
+      return read("tls.crt");
+    },
+    get key() {
+      return read("tls.key");
+    },
+    get ca() {
+      return read("ca.crt");
+    },
   };
 }
 

@@ -1,8 +1,9 @@
 /** NATS and Redis over mutual TLS with certificates of ca in files, which are renewed under open connections. */
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { connect as connectPlain } from "node:net";
+import { type AddressInfo, connect as connectPlain, createServer as createPlainServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -136,6 +137,23 @@ describe("certificates of ca for NATS and Redis", () => {
     const files = { env: { ...process.env }, log: noopLogger, clientName: "stranger" };
     const url = `tls://localhost:${ports.nats}`;
     await assert.rejects(connectBus({ ...files, url }, AbortSignal.timeout(1_500)));
+  });
+
+  it("a NATS that goes away before the handshake is tried again", async () => {
+    let connections = 0;
+    const info = `INFO ${JSON.stringify({ server_id: "x", version: "2.15.0", proto: 1, tls_required: true })}\r\n`;
+    const dying = createPlainServer((socket) => {
+      connections++;
+      socket.on("error", () => undefined);
+      // Sooner and later: neither the socket nor what is about to be made of it may be without somebody who listens to it.
+      socket.write(info, () => setTimeout(() => socket.resetAndDestroy(), connections % 4));
+    }).listen(0, "127.0.0.1");
+    owned.defer(() => void dying.close());
+    await once(dying, "listening");
+    const url = `tls://127.0.0.1:${(dying.address() as AddressInfo).port}?certificates=${certificates("flotilla-xds-server")}`;
+    const connect = () => connectBus({ url, clientName: "test", log: noopLogger }, AbortSignal.timeout(1_500));
+    await Promise.all(Array.from({ length: 8 }, () => assert.rejects(connect())));
+    assert.ok(connections > 16, `${connections} connections`);
   });
 
   it("the store works over mutual TLS, and not without a certificate", { timeout: 30_000 }, async () => {

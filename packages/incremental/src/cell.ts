@@ -75,3 +75,22 @@ export function dependentsOf<S>(cell: AnyCell<S>): Iterable<QueryCell<S>> {
   if (current === undefined) return [];
   return current instanceof Set ? current : [current];
 }
+
+/** Nothing above a cell that may have changed counts as up to date; each observer learns it once. */
+export function mark<Subject>(cell: QueryCell<Subject>, state: "check" | "dirty"): void {
+  const wasClean = cell.state === "clean";
+  if (wasClean || (cell.state === "check" && state === "dirty")) cell.state = state;
+  if (!wasClean) return;
+  for (const dependent of dependentsOf(cell)) mark(dependent, "check");
+  if (cell.observers !== undefined) for (const observer of [...cell.observers]) observer();
+}
+
+export function sameTrace<S>(a: Trace<S>, b: Trace<S>): boolean {
+  if (a === b) return true;
+  return a.length === b.length && a.every((entry, i) => entry.id === b[i]?.id && entry.valueKey === b[i]?.valueKey);
+}
+
+/** For people. */
+export function titleOf<S>({ query, arg }: QueryCell<S>): string {
+  return arg === undefined ? query.name : `${query.name}(${typeof arg === "object" ? "an object" : arg})`;
+}

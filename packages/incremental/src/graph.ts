@@ -14,14 +14,17 @@ import {
   addDependent,
   dependentsOf,
   type InputCell,
+  mark,
   type Place,
   type QueryCell,
   removeDependent,
-  type Trace,
+  sameTrace,
+  titleOf,
 } from "./cell.ts";
 import { type Finding, type InputKey, type Query, type QueryArg, shallowEqual } from "./query.ts";
 import { Recorder, type Source } from "./recorder.ts";
-import { Slot } from "./slot.ts";
+import { SlotTable } from "./slot-table.ts";
+import { inputKeysBelow, watchedAbove } from "./walk.ts";
 
 /** A result that is kept up to date on demand and watched. */
 export interface Observation<Result> {
@@ -43,8 +46,7 @@ const none: readonly never[] = [];
 
 export class Graph<Subject> {
   readonly #inputs = new Map<string, InputCell>();
-  /** By query and argument: a lookup makes no text of both. */
-  readonly #slots = new Map<Query<Subject, QueryArg, unknown>, Map<QueryArg, Slot<Subject>>>();
+  readonly #slots = new SlotTable<Subject>();
   readonly #running = new Set<Place<Subject>>();
   /** The results that have found something: few, and asked for often. */
   readonly #reporting = new Set<QueryCell<Subject>>();
@@ -127,12 +129,7 @@ export class Graph<Subject> {
     subject: Subject,
   ): readonly string[] {
     const root = this.#resolve(erase(query), arg, subject);
-    const seen = new Set<AnyCell<Subject>>([root]);
-    const keys: string[] = [];
-    for (const cell of seen) {
-      if (cell.kind === "input") keys.push(cell.key);
-      else for (const dep of cell.deps) seen.add(dep);
-    }
+    const keys = inputKeysBelow(root);
     this.#dropIfUnused(root);
     return keys;
   }
@@ -142,18 +139,12 @@ export class Graph<Subject> {
    * when more than `maxCells` results stand between: the question must not cost what the graph costs.
    */
   watchedFrom(keys: Iterable<string>, maxCells: number): ReadonlySet<object> | undefined {
-    const seen = new Set<AnyCell<Subject>>();
+    const cells = new Set<AnyCell<Subject>>();
     for (const key of keys) {
       const cell = this.#inputs.get(key);
-      if (cell !== undefined) seen.add(cell);
+      if (cell !== undefined) cells.add(cell);
     }
-    const watched = new Set<object>();
-    for (const cell of seen) {
-      if (seen.size > maxCells) return undefined;
-      if (cell.kind === "query" && cell.observers !== undefined) watched.add(cell);
-      for (const dependent of dependentsOf<Subject>(cell)) seen.add(dependent);
-    }
-    return watched;
+    return watchedAbove(cells, maxCells);
   }
 
   stats(): GraphStats {
@@ -170,7 +161,7 @@ export class Graph<Subject> {
   }
 
   #resolve(query: Query<Subject, QueryArg, unknown>, arg: QueryArg, subject: Subject): QueryCell<Subject> {
-    const slot = this.#slotOf(query, arg);
+    const slot = this.#slots.slotOf(query, arg);
     const found = slot.find(subject, this.#answers);
     if (found !== undefined) return this.#refresh(found, subject);
     const cell: QueryCell<Subject> = {
@@ -190,20 +181,6 @@ export class Graph<Subject> {
     this.#results++;
     this.#compute(cell, subject);
     return cell;
-  }
-
-  #slotOf(query: Query<Subject, QueryArg, unknown>, arg: QueryArg): Slot<Subject> {
-    let slots = this.#slots.get(query);
-    if (slots === undefined) {
-      slots = new Map();
-      this.#slots.set(query, slots);
-    }
-    let slot = slots.get(arg);
-    if (slot === undefined) {
-      slot = new Slot();
-      slots.set(arg, slot);
-    }
-    return slot;
   }
 
   /** Brings a cell up to date for a subject that shares it; its place in the tree may change. */
@@ -285,33 +262,10 @@ export class Graph<Subject> {
     this.#reporting.delete(cell);
     this.#results--;
     cell.slot.remove(cell);
-    if (cell.slot.isEmpty) this.#dropSlot(cell);
+    if (cell.slot.isEmpty) this.#slots.drop(cell.query, cell.arg);
     for (const dep of cell.deps) this.#release(dep, cell);
     cell.deps = none;
   }
-
-  #dropSlot({ query, arg }: QueryCell<Subject>): void {
-    const slots = this.#slots.get(query);
-    slots?.delete(arg);
-    if (slots?.size === 0) this.#slots.delete(query);
-  }
-}
-
-function titleOf<S>({ query, arg }: QueryCell<S>): string {
-  return arg === undefined ? query.name : `${query.name}(${typeof arg === "object" ? "an object" : arg})`;
-}
-
-function mark<Subject>(cell: QueryCell<Subject>, state: "check" | "dirty"): void {
-  const wasClean = cell.state === "clean";
-  if (wasClean || (cell.state === "check" && state === "dirty")) cell.state = state;
-  if (!wasClean) return;
-  for (const dependent of dependentsOf(cell)) mark(dependent, "check");
-  if (cell.observers !== undefined) for (const observer of [...cell.observers]) observer();
-}
-
-function sameTrace<S>(a: Trace<S>, b: Trace<S>): boolean {
-  if (a === b) return true;
-  return a.length === b.length && a.every((entry, i) => entry.id === b[i]?.id && entry.valueKey === b[i]?.valueKey);
 }
 
 /** The graph stores queries of all argument and result types in one place. */

@@ -1,5 +1,5 @@
 /** Stores messages in JetStream, in order and once, through losses of the connection and of the stream. */
-import { delay, type Logger, orAborted } from "@flotilla/runtime";
+import { delay, type Logger, orAborted, Turns } from "@flotilla/runtime";
 import { headers, type JetStreamClient, nuid } from "nats";
 import { messageBytes, type OutgoingMessage } from "./bus.ts";
 import { BusError } from "./errors.ts";
@@ -16,7 +16,7 @@ export class NatsPublishing {
   readonly #link: NatsLink;
   readonly #client: JetStreamClient;
   readonly #log: Logger;
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #turns = new Turns();
 
   constructor(link: NatsLink, client: JetStreamClient, log: Logger) {
     this.#link = link;
@@ -30,9 +30,7 @@ export class NatsPublishing {
 
   /** One batch after the other: a batch that is retried must not be overtaken. */
   publish(messages: readonly OutgoingMessage[]): Promise<readonly number[]> {
-    const result = this.#turn.then(() => this.#publishInOrder(messages));
-    this.#turn = result.catch(() => undefined);
-    return result;
+    return this.#turns.take(() => this.#publishInOrder(messages));
   }
 
   async #publishInOrder(messages: readonly OutgoingMessage[]): Promise<readonly number[]> {

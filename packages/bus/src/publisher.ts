@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import type { Cause, Change } from "@flotilla/model";
-import type { Logger } from "@flotilla/runtime";
+import { type Logger, Turns } from "@flotilla/runtime";
 import { type Bus, messageBytes, type OutgoingMessage, type StoredMessage } from "./bus.ts";
 import { digestsOf, topicOf } from "./digest.ts";
 import { isDelete, marks, type Prepared, pack, prepare, publisherOf, storedFingerprint } from "./envelope.ts";
@@ -89,12 +89,13 @@ class KeyedPublisher implements Publisher {
   #isMarked = false;
   #revision = 0;
   #sweptAtMs = 0;
-  #turn: Promise<unknown> = Promise.resolve();
+  /** What is compared with is what was sent before. */
+  readonly #turns = new Turns();
 
   constructor(options: PublisherOptions) {
     this.#options = options;
     options.bus.onEpoch(
-      () => void this.#inTurn(() => this.#tellAgain()).catch((error) => this.#onTellingFailed(error)),
+      () => void this.#turns.take(() => this.#tellAgain()).catch((error) => this.#onTellingFailed(error)),
     );
   }
 
@@ -103,29 +104,22 @@ class KeyedPublisher implements Publisher {
   }
 
   synchronize(state: readonly Change[], occasion?: Occasion & Kept): Promise<number> {
-    return this.#inTurn(() => this.#synchronize(state, occasion));
+    return this.#turns.take(() => this.#synchronize(state, occasion));
   }
 
   publish(changes: readonly Change[], occasion?: Occasion): Promise<number> {
-    return this.#inTurn(() => this.#publish(changes, occasion));
+    return this.#turns.take(() => this.#publish(changes, occasion));
   }
 
   attest(): Promise<number> {
-    return this.#inTurn(() => this.#attest());
+    return this.#turns.take(() => this.#attest());
   }
 
   retire(): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#turns.take(async () => {
       this.#held.clear();
       this.#state = "unread";
     });
-  }
-
-  /** One after the other: what is compared with is what was sent before. */
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const result = this.#turn.then(work);
-    this.#turn = result.catch(() => undefined);
-    return result;
   }
 
   async #synchronize(state: readonly Change[], occasion: (Occasion & Kept) | undefined): Promise<number> {

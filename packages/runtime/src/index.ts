@@ -38,4 +38,5 @@ export {
   type SettingsOf,
   type SettingsTable,
 } from "./settings.ts";
+export { Turns } from "./turns.ts";
 export { aborted, type BackoffOptions, backoff, delay, orAborted, type UntilOptions, until, Wakeup } from "./wait.ts";

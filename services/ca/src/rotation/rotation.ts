@@ -5,7 +5,7 @@
 import { randomUUID } from "node:crypto";
 import { trustReportBucket, trustReportTtlMs } from "@flotilla/auth";
 import { type Bus, type KeyValue, Lease } from "@flotilla/bus";
-import { delay, type Logger } from "@flotilla/runtime";
+import { delay, type Logger, Turns } from "@flotilla/runtime";
 import { CaError } from "../errors.ts";
 import type { MaterialSource } from "../roots/material-source.ts";
 import type { SelfSignedStore } from "../roots/self-signed-store.ts";
@@ -64,7 +64,8 @@ export class Rotation {
   readonly #view: SharedView;
   readonly #known = Promise.withResolvers<void>();
   #shared: Shared | undefined;
-  #turn: Promise<unknown> = Promise.resolve();
+  /** What was read must not be overtaken by what was written meanwhile. */
+  readonly #turns = new Turns();
   #applied = "";
   #tell: ((rootsPem: string) => Promise<void>) | undefined;
   #heldUpBy = "";
@@ -117,17 +118,17 @@ export class Rotation {
 
   /** Begins, or goes on without some that hold it up. @throws CaError CA_ROTATION, CA_BAD_MATERIAL */
   rotate(without: readonly string[]): Promise<RotationStatus> {
-    return this.#inTurn(() => this.#rotate(without));
+    return this.#turns.take(() => this.#rotate(without));
   }
 
   /** @throws CaError CA_ROTATION */
   abort(): Promise<RotationStatus> {
-    return this.#inTurn(() => this.#abort());
+    return this.#turns.take(() => this.#abort());
   }
 
   /** @throws CaError CA_ROTATION when the bus is away. */
   status(): Promise<RotationStatus> {
-    return this.#inTurn(() => this.#status());
+    return this.#turns.take(() => this.#status());
   }
 
   async #rotate(without: readonly string[]): Promise<RotationStatus> {
@@ -170,13 +171,6 @@ export class Rotation {
     };
   }
 
-  /** One after the other: what was read must not be overtaken by what was written meanwhile. */
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const result = this.#turn.then(work);
-    this.#turn = result.catch(() => undefined);
-    return result;
-  }
-
   async #change(next: (state: RotationState) => Promise<RotationState>): Promise<void> {
     const { values } = this.#reachable();
     for (let attempt = 0; attempt < attempts; attempt++) {
@@ -195,7 +189,7 @@ export class Rotation {
   async #tickSafely(shared: Shared): Promise<void> {
     if (!shared.bus.state.connected) return;
     try {
-      await this.#inTurn(() => this.#tick(shared));
+      await this.#turns.take(() => this.#tick(shared));
     } catch (error) {
       // The bus tells that it is away by itself; the next tick tries again.
       this.#options.log.warn("rotation not looked at", { error });

@@ -6,7 +6,7 @@
 import { randomUUID } from "node:crypto";
 import type { KeyValueEntry } from "@flotilla/bus";
 import { type Config, type ConfigKey, type ConfigKeyText, configKeyText, equalJson, StoreError } from "@flotilla/model";
-import { delay, type Logger } from "@flotilla/runtime";
+import { delay, type Logger, Turns } from "@flotilla/runtime";
 import { ConfigTable } from "../config-table.ts";
 import { away, bounded, reasonOf } from "./bus-failures.ts";
 import { ObjectValues, type ObjectValuesOptions } from "./object-values.ts";
@@ -46,7 +46,7 @@ export class CommitLog {
   #version = 0;
   /** Not yet known to be written to its objects' own keys. */
   #unwritten: Transaction | undefined;
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #turns = new Turns();
 
   constructor(options: CommitLogOptions) {
     this.#options = options;
@@ -77,7 +77,7 @@ export class CommitLog {
 
   /** Reads what is stored. @throws StoreError STORE_AWAY */
   load(): Promise<void> {
-    return this.#inTurn(() => this.#load());
+    return this.#turns.take(() => this.#load());
   }
 
   /**
@@ -85,7 +85,7 @@ export class CommitLog {
    * it throws is thrown. Without changes nothing is written. @throws StoreError STORE_AWAY, STORE_TOO_LARGE, STORE_CONFLICT
    */
   commit(edit: () => Edit): Promise<void> {
-    return this.#inTurn(() => this.#commit(edit));
+    return this.#turns.take(() => this.#commit(edit));
   }
 
   /** Hears what other replicas write. Runs until `stop`. */
@@ -93,18 +93,12 @@ export class CommitLog {
     for await (const entry of this.#options.values.watch(stop)) {
       if (entry.key !== head || entry.value === undefined) continue;
       try {
-        await this.#inTurn(() => this.#hear(entry));
+        await this.#turns.take(() => this.#hear(entry));
       } catch (error) {
         if (!(error instanceof StoreError)) throw error;
         this.#options.log.warn("what was stored cannot be read, what is known stays", { error });
       }
     }
-  }
-
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const result = this.#turn.then(work);
-    this.#turn = result.catch(() => undefined);
-    return result;
   }
 
   async #commit(edit: () => Edit): Promise<void> {

@@ -5,10 +5,12 @@
 import { randomUUID } from "node:crypto";
 import type { Cause, Change } from "@flotilla/model";
 import { type Logger, Turns } from "@flotilla/runtime";
-import { type Bus, messageBytes, type OutgoingMessage, type StoredMessage } from "./bus.ts";
+import { type Bus, messageBytes, type OutgoingMessage } from "./bus.ts";
 import { digestsOf, topicOf } from "./digest.ts";
-import { isDelete, marks, type Prepared, pack, prepare, publisherOf, storedFingerprint } from "./envelope.ts";
+import { isDelete, marks, type Prepared, pack, prepare, publisherOf } from "./envelope.ts";
 import { BusError } from "./errors.ts";
+import { dayMs, forgetDeletes } from "./forget-deletes.ts";
+import { HeldChanges } from "./held-changes.ts";
 import type { Seal } from "./seal.ts";
 import { deleteOf, encodeMarker, filters, keyText, subjectOf, syncSubject } from "./topics.ts";
 
@@ -64,7 +66,6 @@ export interface Publisher {
   retire(): Promise<void>;
 }
 
-const dayMs = 86_400_000;
 /** What headers add to a payload, at most. */
 const headerBytes = 2_048;
 
@@ -72,16 +73,10 @@ export function createPublisher(options: PublisherOptions): Publisher {
   return new KeyedPublisher(options);
 }
 
-/** What the stream holds of ours; the change itself is there to tell it again should the stream be lost, unless the source is asked. */
-interface Held {
-  readonly fingerprint: string;
-  readonly change?: Change;
-}
-
 class KeyedPublisher implements Publisher {
   readonly #options: PublisherOptions;
   readonly #epoch = randomUUID();
-  readonly #held = new Map<string, Held>();
+  #held: HeldChanges;
   #told = 0;
   /** Topics that we have ever told something of. */
   readonly #topics = new Set<string>();
@@ -94,6 +89,7 @@ class KeyedPublisher implements Publisher {
 
   constructor(options: PublisherOptions) {
     this.#options = options;
+    this.#held = new HeldChanges(options.current);
     options.bus.onEpoch(
       () => void this.#turns.take(() => this.#tellAgain()).catch((error) => this.#onTellingFailed(error)),
     );
@@ -117,8 +113,7 @@ class KeyedPublisher implements Publisher {
 
   retire(): Promise<void> {
     return this.#turns.take(async () => {
-      this.#held.clear();
-      this.#state = "unread";
+      this.#forget();
     });
   }
 
@@ -128,7 +123,7 @@ class KeyedPublisher implements Publisher {
     const fresh = state.filter(
       (change) => occasion?.isOld?.(change.key) !== true || !this.#held.has(subjectOf(change)),
     );
-    const vanished = [...this.#held.keys()]
+    const vanished = this.#held.subjects
       .filter((subject) => !subjects.has(subject))
       .flatMap((s) => deleteOf(s) ?? [])
       .filter(({ key }) => occasion?.keep?.(key) !== true);
@@ -141,7 +136,7 @@ class KeyedPublisher implements Publisher {
   async #publish(changes: readonly Change[], { eventTimeMs, urgent = false, source }: Occasion = {}): Promise<number> {
     const { bus, publisher, log, nowMs, seal } = this.#options;
     await this.#read();
-    const fresh = changes.map((change) => prepare(change, seal)).filter((prepared) => this.#differs(prepared));
+    const fresh = changes.map((change) => prepare(change, seal)).filter((prepared) => this.#held.differs(prepared));
     const packed = fresh.flatMap((prepared) => this.#pack(prepared) ?? []);
     if (packed.length === 0) return 0;
     const revision = ++this.#revision;
@@ -159,24 +154,10 @@ class KeyedPublisher implements Publisher {
     });
     const sequences = await bus.publish(messages);
     this.#told = Math.max(this.#told, ...sequences.slice(-1));
-    for (const { prepared } of packed) this.#remember(prepared);
+    for (const { prepared } of packed) this.#held.remember(prepared);
     log.debug("published", { changes: packed.length, revision, urgent });
     await this.#sweepDaily();
     return packed.length;
-  }
-
-  /** Also remembers the change of an equal one, for the stream may be lost. */
-  #differs(prepared: Prepared): boolean {
-    const known = this.#held.get(prepared.subject);
-    if (prepared.change.op === "delete") return known !== undefined;
-    if (known?.fingerprint !== prepared.fingerprint) return true;
-    this.#remember(prepared);
-    return false;
-  }
-
-  #remember({ change, subject, fingerprint }: Prepared): void {
-    if (change.op === "delete") this.#held.delete(subject);
-    else this.#held.set(subject, { fingerprint, ...(this.#options.current === undefined && { change }) });
   }
 
   #pack(prepared: Prepared): (Omit<OutgoingMessage, "subject"> & { readonly prepared: Prepared }) | undefined {
@@ -195,34 +176,32 @@ class KeyedPublisher implements Publisher {
 
   async #attest(): Promise<number> {
     if (this.#state !== "told") return 0;
-    const told = new Map(this.#held);
-    this.#held.clear();
-    this.#state = "unread";
+    const told = this.#forget();
     await this.#read();
-    const missing = new Map<string, Held>();
-    for (const [subject, held] of told)
-      if (this.#held.get(subject)?.fingerprint === held.fingerprint) this.#held.set(subject, held);
-      else missing.set(subject, held);
-    const lost = this.#changesOf(missing);
-    const strange = [...this.#held.keys()].filter((subject) => !told.has(subject)).flatMap((s) => deleteOf(s) ?? []);
+    const lost = this.#held.missingOf(told);
+    const strange = this.#held.subjects.filter((subject) => !told.has(subject)).flatMap((s) => deleteOf(s) ?? []);
     const count = await this.#publish([...lost, ...strange]);
     await this.#mark();
     this.#state = "told";
     return count;
   }
 
-  #changesOf(held: ReadonlyMap<string, Held>): readonly Change[] {
-    const { current } = this.#options;
-    if (held.size === 0) return [];
-    if (current === undefined) return [...held.values()].flatMap(({ change }) => change ?? []);
-    return current().filter((change) => held.has(subjectOf(change)));
+  /** What the stream holds is not known any more; returns what was known. */
+  #forget(): HeldChanges {
+    const before = this.#held;
+    this.#held = new HeldChanges(this.#options.current);
+    this.#state = "unread";
+    return before;
   }
 
   async #mark(): Promise<void> {
     const { bus, publisher } = this.#options;
-    for (const subject of this.#held.keys()) this.#topics.add(topicOf(subject));
-    const states = [...this.#held].map(([subject, { fingerprint }]) => ({ subject, fingerprint }));
-    const payload = encodeMarker({ publisher, epoch: this.#epoch, digests: digestsOf(states, this.#topics) });
+    for (const subject of this.#held.subjects) this.#topics.add(topicOf(subject));
+    const payload = encodeMarker({
+      publisher,
+      epoch: this.#epoch,
+      digests: digestsOf(this.#held.states(), this.#topics),
+    });
     await bus.publish([{ subject: syncSubject(publisher), payload }]);
     this.#isMarked = true;
   }
@@ -232,40 +211,24 @@ class KeyedPublisher implements Publisher {
     const { bus, publisher, nowMs } = this.#options;
     const messages = await bus.lastValues(filters.everything);
     for (const message of messages.filter((one) => publisherOf(one) === publisher && !isDelete(one)))
-      this.#held.set(message.subject, { fingerprint: storedFingerprint(message) });
+      this.#held.read(message);
     this.#isMarked = messages.some(({ subject }) => subject === syncSubject(publisher));
     this.#state = "read";
     this.#sweptAtMs = nowMs();
-    await this.#sweep(messages);
+    await forgetDeletes(this.#options, messages);
   }
 
   async #sweepDaily(): Promise<void> {
     const { bus, nowMs } = this.#options;
     if (nowMs() - this.#sweptAtMs < dayMs) return;
     this.#sweptAtMs = nowMs();
-    await this.#sweep(await bus.lastValues(filters.everything));
-  }
-
-  /** Old deletes go for good: a stream of things that come and go does not grow without end. */
-  async #sweep(messages: readonly StoredMessage[]): Promise<void> {
-    const { bus, publisher, log, nowMs, keepDeletesMs = 7 * dayMs } = this.#options;
-    const old = messages.filter(
-      (message) =>
-        publisherOf(message) === publisher && isDelete(message) && nowMs() - message.storedAtMs > keepDeletesMs,
-    );
-    try {
-      await bus.forget(old.map(({ sequence }) => sequence));
-    } catch (error) {
-      log.warn("old deletes stay in the stream until the next try", { count: old.length, error });
-    }
+    await forgetDeletes(this.#options, await bus.lastValues(filters.everything));
   }
 
   /** The stream was lost: what we told it stands nowhere else. */
   async #tellAgain(): Promise<void> {
     const wasTold = this.#state === "told";
-    const state = this.#changesOf(this.#held);
-    this.#held.clear();
-    this.#state = "unread";
+    const state = this.#forget().changes();
     if (!wasTold) return;
     const count = await this.#synchronize(state, undefined);
     this.#options.log.warn("the stream was lost, everything is told again", { changes: count });

@@ -1,0 +1,29 @@
+/** Old deletes go for good: a stream of things that come and go does not grow without end. */
+import type { Logger } from "@flotilla/runtime";
+import type { Bus, StoredMessage } from "./bus.ts";
+import { isDelete, publisherOf } from "./envelope.ts";
+
+export interface ForgetDeletesOptions {
+  readonly bus: Pick<Bus, "forget">;
+  readonly publisher: string;
+  readonly log: Logger;
+  readonly nowMs: () => number;
+  /** How long deletes are kept for readers that were away; seven days unless given. */
+  readonly keepDeletesMs?: number;
+}
+
+export const dayMs = 86_400_000;
+
+/** @param messages the last of each key in the stream; those of others stay */
+export async function forgetDeletes(options: ForgetDeletesOptions, messages: readonly StoredMessage[]): Promise<void> {
+  const { bus, publisher, log, nowMs, keepDeletesMs = 7 * dayMs } = options;
+  const old = messages.filter(
+    (message) =>
+      publisherOf(message) === publisher && isDelete(message) && nowMs() - message.storedAtMs > keepDeletesMs,
+  );
+  try {
+    await bus.forget(old.map(({ sequence }) => sequence));
+  } catch (error) {
+    log.warn("old deletes stay in the stream until the next try", { count: old.length, error });
+  }
+}

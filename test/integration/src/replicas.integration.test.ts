@@ -9,13 +9,14 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { isDeepStrictEqual } from "node:util";
 import { type Fleet, startFleet } from "@flotilla/cli/src/demo/fleet.ts";
-import { copySample, type MeshFolder } from "@flotilla/cli/src/demo/mesh-folder.ts";
+import type { MeshFolder } from "@flotilla/cli/src/demo/mesh-folder.ts";
 import { call, countVersions } from "@flotilla/cli/src/demo/requests.ts";
-import { allReady, type ControlPlane, startControlPlane } from "@flotilla/cli/src/supervise/control-plane.ts";
+import type { ControlPlane } from "@flotilla/cli/src/supervise/control-plane.ts";
 import { delay, until } from "@flotilla/runtime";
-import { findServer, freePorts, startNats, startRedis } from "@flotilla/servers";
+import { findServer, startNats, startRedis } from "@flotilla/servers";
 import { type Balancer, startBalancer } from "./replicas/balancer.ts";
 import { startLossyNats } from "./replicas/lossy-nats.ts";
+import { startPlaneWithoutXds } from "./replicas/plane-without-xds.ts";
 import { type Replica, startReplica } from "./replicas/replica.ts";
 import { Watcher } from "./replicas/watcher.ts";
 
@@ -62,16 +63,9 @@ describe("replicas of xds-server", () => {
 
   before(async () => {
     const envoy = await findServer("envoy", { env: process.env });
-    mesh = copySample(workDir);
-    const first = await freePorts(40);
-    ports.push(first + 20, first + 26, first + 32);
-    const settings = { ...process.env } as Record<string, string>;
-    const more = { embedded: false, mesh: undefined, networks: undefined, flags: new Set<string>() };
-    const options = { ...more, config: mesh.path, settings, firstPort: first, workDir };
-    plane = owned.use(await startControlPlane({ options, logs: "files", onProgress: () => undefined }));
-    await allReady(plane, 30_000, () => undefined, new AbortController().signal);
-    // The replicas under test are those behind the balancer.
-    await plane.services.find(({ name }) => name === "xds-server")?.[Symbol.asyncDispose]();
+    const started = owned.use(await startPlaneWithoutXds(workDir));
+    ({ plane, mesh } = started);
+    ports.push(...started.firstPorts);
     balancer = owned.use(await startBalancer());
     owned.defer(async () => {
       await Promise.all(replicas.map((replica) => replica[Symbol.asyncDispose]()));

@@ -1,0 +1,33 @@
+/** The control plane with real NATS and Redis, and room for replicas of xds-server of the test's own. */
+import { join } from "node:path";
+import { copySample, type MeshFolder } from "@flotilla/cli/src/demo/mesh-folder.ts";
+import { allReady, type ControlPlane, startControlPlane } from "@flotilla/cli/src/supervise/control-plane.ts";
+import { freePorts } from "@flotilla/servers";
+
+export interface PlaneWithoutXds extends AsyncDisposable {
+  readonly plane: ControlPlane;
+  readonly mesh: MeshFolder;
+  /** The first of six in a row for each of three replicas. */
+  readonly firstPorts: readonly number[];
+}
+
+/** Resolves when everything was ready and its xds-server is stopped. */
+export async function startPlaneWithoutXds(workDir: string): Promise<PlaneWithoutXds> {
+  const mesh = copySample(workDir);
+  const firstPort = await freePorts(40);
+  const settings = { ...process.env } as Record<string, string>;
+  const more = { embedded: false, mesh: undefined, networks: undefined, flags: new Set<string>() };
+  const options = { ...more, config: mesh.path, settings, firstPort, workDir };
+  const plane = await startControlPlane({ options, logs: "files", onProgress: () => undefined });
+  try {
+    await allReady(plane, 30_000, () => undefined, new AbortController().signal);
+    await plane.services.find(({ name }) => name === "xds-server")?.[Symbol.asyncDispose]();
+  } catch (error) {
+    await plane[Symbol.asyncDispose]();
+    throw new Error(`the control plane does not start, see ${join(workDir, "logs")}`, { cause: error });
+  }
+  return {
+    ...{ plane, mesh, firstPorts: [firstPort + 20, firstPort + 26, firstPort + 32] },
+    [Symbol.asyncDispose]: () => plane[Symbol.asyncDispose](),
+  };
+}

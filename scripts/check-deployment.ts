@@ -7,6 +7,7 @@ import { glob } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parse, parseAllDocuments } from "yaml";
+import { settingsTables } from "./settings-tables.ts";
 
 interface Compose {
   readonly services: Readonly<Record<string, ComposeService>>;
@@ -27,7 +28,10 @@ const check = (ok: boolean, problem: string) => {
   checked++;
   if (!ok) problems.push(problem);
 };
-const known = await knownSettings();
+/** Environment names of all services' settings. */
+const known: ReadonlySet<string> = new Set(
+  Object.values(settingsTables).flatMap((table) => Object.values(table).map(({ env }) => env)),
+);
 
 checkCompose(parse(readFileSync(join(root, "docker-compose.yml"), "utf8"), { merge: true }) as Compose);
 await checkKubernetes();
@@ -98,14 +102,4 @@ interface DeploymentSpec {
       }[];
     };
   };
-}
-
-/** Environment names in the services' settings tables. */
-async function knownSettings(): Promise<ReadonlySet<string>> {
-  const names = new Set<string>();
-  for await (const file of glob("services/*/src/config.ts", { cwd: root })) {
-    for (const [, name = ""] of readFileSync(join(root, file), "utf8").matchAll(/env: "([A-Z0-9_]+)"/g))
-      names.add(name);
-  }
-  return names;
 }

@@ -2,20 +2,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { describeSettings, type SettingsTable } from "@flotilla/runtime";
-import { settings as ca } from "../services/ca/src/config.ts";
-import { settings as configController } from "../services/config-controller/src/config.ts";
-import { settings as serviceController } from "../services/service-controller/src/config.ts";
-import { settings as webhook } from "../services/webhook/src/config.ts";
-import { settings as xdsServer } from "../services/xds-server/src/config.ts";
-
-const tables: Readonly<Record<string, SettingsTable>> = {
-  ca,
-  "config-controller": configController,
-  "service-controller": serviceController,
-  webhook,
-  "xds-server": xdsServer,
-};
+import { describeSettings } from "@flotilla/runtime";
+import { settingsTables } from "./settings-tables.ts";
 
 const file = join(dirname(dirname(fileURLToPath(import.meta.url))), "docs/settings.md");
 const text = page();
@@ -26,7 +14,7 @@ else if (readFileSync(file, "utf8") !== text) {
 }
 
 function page(): string {
-  const sections = Object.entries(tables).map(([service, table]) => {
+  const sections = Object.entries(settingsTables).map(([service, table]) => {
     const rows = describeSettings(table).map(
       ({ env, default: value, sentence }) => `| ${env} | ${cell(value)} | ${cell(sentence)} |`,
     );

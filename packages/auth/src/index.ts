@@ -19,6 +19,7 @@ export {
   parseServiceAccount,
   serviceAccountSubject,
 } from "./identity.ts";
+export { type IssuerSettings, issuerSettings, jwtRulesOf } from "./jwt/issuer-settings.ts";
 export { type JwtOptions, jwtAuthenticator } from "./jwt/jwt-authenticator.ts";
 export { defaultAudience, type JwtRule, parseJwtRule } from "./jwt/jwt-rule.ts";
 export type { LoadKeys } from "./jwt/key-source.ts";

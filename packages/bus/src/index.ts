@@ -1,5 +1,6 @@
 export { type AttestOptions, attestEvery } from "./attest.ts";
 export type { Bus, BusItem, BusState, FollowOptions, OutgoingMessage, StoredMessage } from "./bus.ts";
+export { attestSettings, busSettings } from "./bus-settings.ts";
 export { type CompareOptions, differences, keyState } from "./compare.ts";
 export { type ConnectOptions, connectBus } from "./connect.ts";
 export { type Digests, differingTopics, digestsOf, type KeyState, type TopicDigest } from "./digest.ts";

@@ -1,3 +1,4 @@
+export { type ApiServerSettings, apiServerSettings, clusterOf } from "./api-server-settings.ts";
 export type { KubeCredentials } from "./credentials.ts";
 export { KubeError, type KubeErrorCode } from "./errors.ts";
 export { type FollowOptions, follow } from "./follow.ts";

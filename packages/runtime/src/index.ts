@@ -4,6 +4,7 @@ export { RuntimeError, type RuntimeErrorCode } from "./errors.ts";
 export { type FilesVersion, followFiles } from "./follow-files.ts";
 export { type Health, type HealthOptions, serveHealth } from "./health.ts";
 export { type ListenOptions, listen, listenError } from "./listen.ts";
+export { logSettings } from "./log-settings.ts";
 export {
   createLogger,
   type LogDestination,
@@ -23,7 +24,7 @@ export {
   type Metrics,
   type MetricsOptions,
 } from "./metrics.ts";
-export { forOwnHost, isOwnHost } from "./own-host.ts";
+export { forOwnHost, isOwnHost, ownHostSettings } from "./own-host.ts";
 export { type Condition, Readiness, type ReadyReport } from "./readiness.ts";
 export type { HttpHandler, HttpMethod, HttpReply, HttpRequest } from "./routes.ts";
 export { type RunOptions, runUntilSignal } from "./run.ts";

@@ -1,6 +1,16 @@
 /** Pages that only callers of this host may see: whoever may run a program here, or forward a port to here. */
 import { BlockList, isIPv6 } from "node:net";
 import type { HttpHandler } from "./routes.ts";
+import { flag } from "./setting-kinds.ts";
+
+/** For services all of whose debug pages are such. */
+export const ownHostSettings = {
+  debugAuth: flag({
+    env: "ENABLE_DEBUG_ENDPOINT_AUTH",
+    default: true,
+    sentence: "Debug pages answer callers of this host only.",
+  }),
+} as const;
 
 const own = new BlockList();
 own.addSubnet("127.0.0.0", 8, "ipv4");

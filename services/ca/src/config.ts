@@ -1,6 +1,6 @@
 /** The settings of ca. Names that istiod knows keep its names. */
 import { join } from "node:path";
-import { type JwtRule, localIssuerRule, parseJwtRule } from "@flotilla/auth";
+import { issuerSettings, type JwtRule, jwtRulesOf } from "@flotilla/auth";
 import { clusterSettings } from "@flotilla/auth/cluster";
 import { clientCertificateSettings } from "@flotilla/auth/serving";
 import { keyAlgorithms } from "@flotilla/pki";
@@ -10,6 +10,7 @@ import {
   flag,
   integer,
   list,
+  logSettings,
   oneOf,
   parseSettings,
   port,
@@ -19,12 +20,7 @@ import {
 import { CaError } from "./errors.ts";
 
 export const settings = {
-  logLevel: oneOf({
-    env: "LOG_LEVEL",
-    default: "info",
-    values: ["debug", "info", "warn", "error", "silent"],
-    sentence: "The least severe lines that are logged.",
-  }),
+  ...logSettings,
   host: text({ env: "CA_HOST", default: "0.0.0.0", sentence: "Address on which certificates are issued." }),
   port: port({
     env: "CA_PORT",
@@ -223,21 +219,7 @@ export const settings = {
     min: 100,
     sentence: "How often SPIFFE bundle endpoints are asked, unless they want to be asked more often.",
   }),
-  jwtRule: text({
-    env: "JWT_RULE",
-    default: undefined,
-    sentence: "Issuer whose tokens prove an identity, as JSON: issuer, jwks_uri or jwks_file, audiences.",
-  }),
-  localIssuer: flag({
-    env: "LOCAL_ISSUER",
-    default: true,
-    sentence: "Tokens of the issuer in WORK_DIR prove an identity.",
-  }),
-  audiences: list({
-    env: "TOKEN_AUDIENCES",
-    default: ["istio-ca"],
-    sentence: "Audiences of tokens for the control plane.",
-  }),
+  ...issuerSettings,
   clockToleranceMs: duration({
     env: "TOKEN_CLOCK_TOLERANCE",
     default: 30_000,
@@ -284,16 +266,13 @@ export interface Config extends SettingsOf<typeof settings> {
 /** @throws RuntimeError SETTINGS_INVALID; AuthError AUTH_BAD_RULE; CaError CA_BAD_BUNDLE */
 export function parseConfig(env: Readonly<Record<string, string | undefined>>): Config {
   const parsed = parseSettings(settings, env);
-  const { workDir, rootCertFile, jwtRule, localIssuer, audiences, bundleEndpoints } = parsed;
+  const { workDir, rootCertFile, bundleEndpoints } = parsed;
   return {
     ...parsed,
     rootFile: rootCertFile ?? join(workDir, "root-cert.pem"),
     selfSignedDir: join(workDir, "ca"),
     bundleUrls: parseEndpoints(bundleEndpoints),
-    jwtRules: [
-      ...(jwtRule === undefined ? [] : [parseJwtRule(jwtRule)]),
-      ...(localIssuer ? [localIssuerRule(workDir, audiences)] : []),
-    ],
+    jwtRules: jwtRulesOf(parsed),
   };
 }
 

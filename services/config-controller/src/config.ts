@@ -1,43 +1,37 @@
 /** The settings of config-controller. */
 import { clientCertificateSettings } from "@flotilla/auth/serving";
-import { defaultPorts, duration, flag, integer, list, oneOf, port, type SettingsOf, text } from "@flotilla/runtime";
+import { attestSettings, busSettings } from "@flotilla/bus";
+import { apiServerSettings } from "@flotilla/kube-api";
+import {
+  defaultPorts,
+  flag,
+  integer,
+  list,
+  logSettings,
+  ownHostSettings,
+  port,
+  type SettingsOf,
+  text,
+} from "@flotilla/runtime";
 import { apiSettings } from "./api/api-settings.ts";
 
 export const settings = {
-  logLevel: oneOf({
-    env: "LOG_LEVEL",
-    default: "info",
-    values: ["debug", "info", "warn", "error", "silent"],
-    sentence: "The least severe lines that are logged.",
-  }),
+  ...logSettings,
   healthHost: text({ env: "HEALTH_HOST", default: "0.0.0.0", sentence: "Address of the health and debug pages." }),
-  debugAuth: flag({
-    env: "ENABLE_DEBUG_ENDPOINT_AUTH",
-    default: true,
-    sentence: "Debug pages answer callers of this host only.",
-  }),
+  ...ownHostSettings,
   healthPort: port({
     env: "HEALTH_PORT",
     default: defaultPorts.configController.health,
     sentence: "Port of the health and debug pages.",
   }),
-  busUrl: text({
-    env: "BUS_URL",
-    default: `nats://127.0.0.1:${defaultPorts.nats.client}`,
-    sentence: "The bus: nats://host:port, several separated by commas, or embedded:NAME within one process.",
-  }),
+  ...busSettings,
   ...clientCertificateSettings,
   sealKeyFile: text({
     env: "SEAL_KEY_FILE",
     default: undefined,
     sentence: "File with the key that Secrets are sealed with on the bus; without it they are held back.",
   }),
-  digestIntervalMs: duration({
-    env: "DIGEST_INTERVAL",
-    default: 60_000,
-    min: 1_000,
-    sentence: "How often the stream is compared with what was published, and digests are told for those who follow.",
-  }),
+  ...attestSettings,
   writesStatus: flag({
     env: "PILOT_ENABLE_STATUS",
     default: true,
@@ -64,21 +58,7 @@ export const settings = {
     default: undefined,
     sentence: "Directory of YAML and JSON files with configuration; followed while running.",
   }),
-  kubeconfig: text({
-    env: "CLUSTER_KUBECONFIG",
-    default: undefined,
-    sentence: "A kubeconfig file of the cluster whose objects are read; in a pod of the cluster none is needed.",
-  }),
-  kubeHost: text({
-    env: "KUBERNETES_SERVICE_HOST",
-    default: undefined,
-    sentence: "The API server as a pod finds it; Kubernetes sets it.",
-  }),
-  kubePort: text({
-    env: "KUBERNETES_SERVICE_PORT",
-    default: "443",
-    sentence: "Its port; Kubernetes sets it.",
-  }),
+  ...apiServerSettings,
   revision: text({
     env: "REVISION",
     default: "default",

@@ -1,5 +1,7 @@
 /** The settings of service-controller. Those of the conversion carry Istio's names. */
 import { caSettings, clientCertificateSettings } from "@flotilla/auth/serving";
+import { attestSettings, busSettings } from "@flotilla/bus";
+import { apiServerSettings } from "@flotilla/kube-api";
 import { defaultRegistrySettings } from "@flotilla/registry";
 import { addressRange } from "@flotilla/registry/convert";
 import {
@@ -8,7 +10,8 @@ import {
   flag,
   integer,
   list,
-  oneOf,
+  logSettings,
+  ownHostSettings,
   port,
   type Setting,
   type SettingOptions,
@@ -18,36 +21,18 @@ import {
 } from "@flotilla/runtime";
 
 export const settings = {
-  logLevel: oneOf({
-    env: "LOG_LEVEL",
-    default: "info",
-    values: ["debug", "info", "warn", "error", "silent"],
-    sentence: "The least severe lines that are logged.",
-  }),
+  ...logSettings,
   healthHost: text({ env: "HEALTH_HOST", default: "0.0.0.0", sentence: "Address of the health and debug pages." }),
-  debugAuth: flag({
-    env: "ENABLE_DEBUG_ENDPOINT_AUTH",
-    default: true,
-    sentence: "Debug pages answer callers of this host only.",
-  }),
+  ...ownHostSettings,
   healthPort: port({
     env: "HEALTH_PORT",
     default: defaultPorts.serviceController.health,
     sentence: "Port of the health and debug pages.",
   }),
-  busUrl: text({
-    env: "BUS_URL",
-    default: `nats://127.0.0.1:${defaultPorts.nats.client}`,
-    sentence: "The bus: nats://host:port, several separated by commas, or embedded:NAME within one process.",
-  }),
+  ...busSettings,
   ...caSettings,
   ...clientCertificateSettings,
-  digestIntervalMs: duration({
-    env: "DIGEST_INTERVAL",
-    default: 60_000,
-    min: 1_000,
-    sentence: "How often the stream is compared with what was published, and digests are told for those who follow.",
-  }),
+  ...attestSettings,
   configDir: text({
     env: "CONFIG_DIR",
     default: undefined,
@@ -133,21 +118,7 @@ export const settings = {
     default: defaultRegistrySettings.clusterSetHosts,
     sentence: "Services that are imported from the cluster set get a second host of it.",
   }),
-  kubeconfig: text({
-    env: "CLUSTER_KUBECONFIG",
-    default: undefined,
-    sentence: "A kubeconfig file of the cluster whose objects are read; in a pod of the cluster none is needed.",
-  }),
-  kubeHost: text({
-    env: "KUBERNETES_SERVICE_HOST",
-    default: undefined,
-    sentence: "The API server as a pod finds it; Kubernetes sets it.",
-  }),
-  kubePort: text({
-    env: "KUBERNETES_SERVICE_PORT",
-    default: "443",
-    sentence: "Its port; Kubernetes sets it.",
-  }),
+  ...apiServerSettings,
   watchedNamespaces: list({
     env: "ISTIO_WATCH_NAMESPACE",
     default: [],

@@ -7,7 +7,7 @@
 import { readFile } from "node:fs/promises";
 import { keepClientCertificate } from "@flotilla/auth/serving";
 import { attestEvery, type Bus, connectBus, createPublisher } from "@flotilla/bus";
-import { type KubeConfig, loadKubeConfig, openKubeApi } from "@flotilla/kube-api";
+import { clusterOf, type KubeConfig, openKubeApi } from "@flotilla/kube-api";
 import { PublishingDuty } from "@flotilla/leadership";
 import type { Change } from "@flotilla/model";
 import { ClusterRegistries } from "@flotilla/registry";
@@ -114,11 +114,7 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
     nowMs: Date.now,
     onRepair: (shard: string, count: number) => metrics.repaired.add(count, { registry: shard.split("/", 1)[0] ?? "" }),
   };
-  const cluster = await loadKubeConfig({
-    KUBECONFIG: config.kubeconfig,
-    KUBERNETES_SERVICE_HOST: config.kubeHost,
-    KUBERNETES_SERVICE_PORT: config.kubePort,
-  });
+  const cluster = await clusterOf(config);
   const kube = kubernetes(cluster, config, metrics, log, report);
   const clusters = () => kube.flatMap((source) => source.clusters());
   declareClusterGauges(pages, clusters, Date.now);

@@ -1,15 +1,10 @@
 /** The settings of webhook. Those that Istio has too carry its names. */
 import { apiServerSettings } from "@flotilla/auth/cluster";
 import { clientCertificateSettings, keyPairSettings } from "@flotilla/auth/serving";
-import { defaultPorts, duration, flag, list, oneOf, port, type SettingsOf, text } from "@flotilla/runtime";
+import { defaultPorts, duration, flag, list, logSettings, oneOf, port, type SettingsOf, text } from "@flotilla/runtime";
 
 export const settings = {
-  logLevel: oneOf({
-    env: "LOG_LEVEL",
-    default: "info",
-    values: ["debug", "info", "warn", "error", "silent"],
-    sentence: "The least severe lines that are logged.",
-  }),
+  ...logSettings,
   host: text({
     env: "WEBHOOK_HOST",
     default: "0.0.0.0",

@@ -1,15 +1,16 @@
 /** The settings of xds-server. Names that istiod knows keep its names. */
 import { join } from "node:path";
-import { type JwtRule, localIssuerRule, parseJwtRule } from "@flotilla/auth";
+import { issuerSettings, type JwtRule, jwtRulesOf } from "@flotilla/auth";
 import { clusterSettings } from "@flotilla/auth/cluster";
 import { clientCertificateSettings, keyPairSettings } from "@flotilla/auth/serving";
+import { busSettings } from "@flotilla/bus";
 import {
   defaultPorts,
   duration,
   flag,
   integer,
   list,
-  oneOf,
+  logSettings,
   parseSettings,
   port,
   type SettingsOf,
@@ -17,12 +18,7 @@ import {
 } from "@flotilla/runtime";
 
 export const settings = {
-  logLevel: oneOf({
-    env: "LOG_LEVEL",
-    default: "info",
-    values: ["debug", "info", "warn", "error", "silent"],
-    sentence: "The least severe lines that are logged.",
-  }),
+  ...logSettings,
   host: text({ env: "XDS_HOST", default: "0.0.0.0", sentence: "Address of the xDS ports." }),
   port: port({ env: "XDS_PORT", default: defaultPorts.xdsServer.xds, sentence: "Port of xDS without TLS." }),
   tlsPort: port({ env: "XDS_TLS_PORT", default: defaultPorts.xdsServer.xdsTls, sentence: "Port of xDS with TLS." }),
@@ -37,11 +33,7 @@ export const settings = {
     default: defaultPorts.xdsServer.health,
     sentence: "Port of metrics and debug pages.",
   }),
-  busUrl: text({
-    env: "BUS_URL",
-    default: `nats://127.0.0.1:${defaultPorts.nats.client}`,
-    sentence: "The bus: nats://host:port, several separated by commas, or embedded:NAME within one process.",
-  }),
+  ...busSettings,
   storeUrl: text({
     env: "STORE_URL",
     default: `redis://127.0.0.1:${defaultPorts.redis.client}`,
@@ -86,21 +78,7 @@ export const settings = {
     default: undefined,
     sentence: "Trust domain of the identities; that of the MeshConfig if not set, or cluster.local.",
   }),
-  jwtRule: text({
-    env: "JWT_RULE",
-    default: undefined,
-    sentence: "Issuer whose tokens prove an identity, as JSON: issuer, jwks_uri or jwks_file, audiences.",
-  }),
-  localIssuer: flag({
-    env: "LOCAL_ISSUER",
-    default: true,
-    sentence: "Tokens of the issuer in WORK_DIR prove an identity.",
-  }),
-  audiences: list({
-    env: "TOKEN_AUDIENCES",
-    default: ["istio-ca"],
-    sentence: "Audiences of tokens for the control plane.",
-  }),
+  ...issuerSettings,
   authenticatePlaintext: flag({
     env: "XDS_AUTH_PLAINTEXT",
     default: false,
@@ -214,14 +192,11 @@ export interface Config extends SettingsOf<typeof settings> {
 /** @throws RuntimeError SETTINGS_INVALID naming every wrong setting */
 export function parseConfig(env: Readonly<Record<string, string | undefined>>): Config {
   const values = parseSettings(settings, env);
-  const { workDir, caRootFile, jwtRule, localIssuer, audiences } = values;
+  const { workDir, caRootFile } = values;
   return {
     ...values,
     rootFile: caRootFile ?? join(workDir, "root-cert.pem"),
-    jwtRules: [
-      ...(jwtRule === undefined ? [] : [parseJwtRule(jwtRule)]),
-      ...(localIssuer ? [localIssuerRule(workDir, audiences)] : []),
-    ],
+    jwtRules: jwtRulesOf(values),
     features: featuresOf(env),
   };
 }

@@ -1,21 +1,6 @@
 /** The settings by which ca and xds-server find the cluster that confirms Kubernetes tokens. */
+import { apiServerSettings } from "@flotilla/kube-api";
 import { integer, list, oneOf, type SettingsOf, text } from "@flotilla/runtime";
-
-export const apiServerSettings = {
-  kubeconfig: text({
-    env: "CLUSTER_KUBECONFIG",
-    default: undefined,
-    sentence: "A kubeconfig file of the cluster to work for; in a pod of the cluster none is needed.",
-  }),
-  kubeHost: text({
-    env: "KUBERNETES_SERVICE_HOST",
-    default: undefined,
-    sentence: "Address of the API server, as Kubernetes tells it to pods.",
-  }),
-  kubePort: text({ env: "KUBERNETES_SERVICE_PORT", default: "443", sentence: "Port of the API server, likewise." }),
-} as const;
-
-export type ApiServerSettings = SettingsOf<typeof apiServerSettings>;
 
 export const clusterSettings = {
   ...apiServerSettings,

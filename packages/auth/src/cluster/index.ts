@@ -1,9 +1,6 @@
+/** `apiServerSettings` are those that `openApiServer` takes, for services that ask the API server nothing else. */
+export { apiServerSettings } from "@flotilla/kube-api";
 export { requestFromSigner, type SignerCall } from "./certificate-request.ts";
-export {
-  type ApiServerSettings,
-  apiServerSettings,
-  type ClusterSettings,
-  clusterSettings,
-} from "./cluster-settings.ts";
+export { type ClusterSettings, clusterSettings } from "./cluster-settings.ts";
 export { type OwnCluster, type OwnClusterSettings, openApiServer, openOwnCluster } from "./open-cluster.ts";
 export { type ClusterListener, RemoteJudges, type RemoteJudgesOptions } from "./remote-judges.ts";

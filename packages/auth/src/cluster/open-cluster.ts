@@ -1,8 +1,8 @@
 /** The own cluster, and those that its Secrets name, as judges of tokens. */
-import { followRemoteClusters, type KubeApi, loadKubeConfig, openKubeApi } from "@flotilla/kube-api";
+import { type ApiServerSettings, clusterOf, followRemoteClusters, type KubeApi, openKubeApi } from "@flotilla/kube-api";
 import type { Logger } from "@flotilla/runtime";
 import type { TokenReviewOptions } from "../token-review.ts";
-import type { ApiServerSettings, ClusterSettings } from "./cluster-settings.ts";
+import type { ClusterSettings } from "./cluster-settings.ts";
 import { type ClusterListener, RemoteJudges } from "./remote-judges.ts";
 import { tokenReviewer } from "./token-reviewer.ts";
 
@@ -29,12 +29,7 @@ export interface OwnClusterSettings extends ClusterSettings {
 
 /** Undefined when nothing names a cluster. @throws KubeError KUBE_CONFIG */
 export async function openApiServer(settings: ApiServerSettings): Promise<KubeApi | undefined> {
-  const { kubeconfig, kubeHost, kubePort } = settings;
-  const found = await loadKubeConfig({
-    KUBECONFIG: kubeconfig,
-    KUBERNETES_SERVICE_HOST: kubeHost,
-    KUBERNETES_SERVICE_PORT: kubePort,
-  });
+  const found = await clusterOf(settings);
   return found && openKubeApi(found);
 }
 

@@ -1,13 +1,12 @@
 /** What one config-controller of a cluster does for all: each duty by its own Lease, so that several share them. */
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
-import { openKubeApi } from "@flotilla/kube-api";
+import { clusterOf, openKubeApi } from "@flotilla/kube-api";
 import { duties, Leadership, leaseOfCluster } from "@flotilla/leadership";
 import type { Logger } from "@flotilla/runtime";
 import type { Settings } from "../config.ts";
 import { StatusWriter } from "../status/kubernetes/status-writer.ts";
 import type { StatusFeed } from "../status/open-status.ts";
-import { clusterOf } from "../watch/cluster.ts";
 import type { IngressSettings } from "./ingress-rules.ts";
 import { IngressStatus } from "./ingress-status.ts";
 import { keepDefinitions, shippedDefinitions } from "./kind-definitions.ts";

@@ -3,7 +3,7 @@
  * istiod; else they are CONFIG_DIR and the cluster. What was written over the API comes last of the objects.
  */
 import { isIstioKind, kindNamed } from "@flotilla/kinds";
-import { type KubeApi, openKubeApi } from "@flotilla/kube-api";
+import { clusterOf, type KubeApi, openKubeApi } from "@flotilla/kube-api";
 import type { Config, JsonObject } from "@flotilla/model";
 import { typeUrl } from "@flotilla/proto";
 import { meshConfigOf, meshNetworksOf } from "@flotilla/registry/config";
@@ -12,7 +12,6 @@ import type { Settings } from "../config.ts";
 import type { DurableStore } from "../store/durable/durable-store.ts";
 import { configAdmission } from "./admission.ts";
 import { apiSource } from "./api-source.ts";
-import { clusterOf } from "./cluster.ts";
 import type { ConfigSource } from "./config-source.ts";
 import { configDirectory } from "./directory-source.ts";
 import { kubernetesConfig } from "./kubernetes/kubernetes-source.ts";

@@ -8,7 +8,7 @@ export {
   loadKubeConfig,
   parseKubeConfig,
 } from "./kube-config.ts";
-export { listAll, type MirrorEvent, type MirrorOptions, mirror } from "./mirror.ts";
+export { listAll, listPages, type MirrorEvent, type MirrorOptions, mirror } from "./mirror.ts";
 export {
   type FollowRemoteOptions,
   followRemoteClusters,

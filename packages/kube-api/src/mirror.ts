@@ -114,6 +114,20 @@ export async function listAll<T extends KubeObject>(
   stop?: AbortSignal,
 ): Promise<Listing<T>> {
   const objects: T[] = [];
+  let version = "";
+  for await (const page of listPages<T>(api, path, stop)) {
+    for (const object of page.objects) objects.push(object);
+    version = page.version;
+  }
+  return { objects, version };
+}
+
+/** The same page by page, for who keeps little of each object. All pages are of one version. @throws KubeError */
+export async function* listPages<T extends KubeObject>(
+  api: KubeApi,
+  path: string,
+  stop?: AbortSignal,
+): AsyncGenerator<Listing<T>, void, undefined> {
   const query = path.includes("?") ? "&" : "?";
   let from = "";
   for (;;) {
@@ -122,8 +136,9 @@ export async function listAll<T extends KubeObject>(
     const { apiVersion, metadata, items } = page;
     const kind = page.kind?.replace(/List$/, "");
     // Items of a list do not say what they are.
-    for (const item of items) objects.push({ ...item, ...(apiVersion && { apiVersion }), ...(kind && { kind }) });
-    if (!metadata.continue) return { objects, version: metadata.resourceVersion };
+    const objects = items.map((item) => ({ ...item, ...(apiVersion && { apiVersion }), ...(kind && { kind }) }));
+    yield { objects, version: metadata.resourceVersion };
+    if (!metadata.continue) return;
     from = `&continue=${encodeURIComponent(metadata.continue)}`;
   }
 }

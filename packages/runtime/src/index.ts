@@ -1,4 +1,5 @@
 export { BoundedQueue } from "./bounded-queue.ts";
+export { Breather } from "./breather.ts";
 export { defaultPorts } from "./default-ports.ts";
 export { RuntimeError, type RuntimeErrorCode } from "./errors.ts";
 export { type FilesVersion, followFiles } from "./follow-files.ts";

@@ -1,7 +1,8 @@
 /**
- * `pnpm bench:kubernetes [--objects N] [--seconds N]`: 10,000 VirtualServices in a real API server; from the start of
+ * `pnpm bench:kubernetes [--objects N] [--seconds N] [--main FILE] [--profile DIRECTORY]`: 10,000 VirtualServices in a real API server; from the start of
  * config-controller to ready, memory, 200 changes a second for a minute, a restart with nothing changed, and what it writes to
- * the API server when nothing happens. Needs a kube-apiserver, as the tests find it.
+ * the API server when nothing happens. Needs a kube-apiserver, as the tests find it. `--main`: bin/main.ts of another checkout,
+ * to compare with; `--profile`: where its CPU profiles go. The writers, the API server and NATS share the machine: config-controller's own CPU and stalls stand apart.
  */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -16,12 +17,20 @@ import { startKubeApiserver, whyNoApiserver } from "@flotilla/kube-api/src/kube-
 import { delay, memoryEnvironment, noopLogger, until } from "@flotilla/runtime";
 import { freePort, startNats } from "@flotilla/servers";
 import { define, fill, pathOf, virtualService } from "./kubernetes-objects.ts";
+import type { Vitals } from "./vitals.ts";
 
 const { values } = parseArgs({
-  options: { objects: { type: "string", default: "10000" }, seconds: { type: "string", default: "60" } },
+  options: {
+    objects: { type: "string", default: "10000" },
+    seconds: { type: "string", default: "60" },
+    main: { type: "string", default: fileURLToPath(new URL("../bin/main.ts", import.meta.url)) },
+    profile: { type: "string" },
+  },
 });
 const [objects, seconds] = [Number(values.objects), Number(values.seconds)];
 const changesPerSecond = 200;
+const vitals = fileURLToPath(new URL("./vitals.ts", import.meta.url));
+const profiling = values.profile === undefined ? [] : ["--cpu-prof", "--cpu-prof-dir", values.profile];
 const { env } = process;
 
 await using server = await startKubeApiserver(env);
@@ -35,6 +44,7 @@ await using bus = await connectBus({ url: nats.url, clientName: "bench", log: no
 interface Running {
   readonly child: ChildProcess;
   readonly health: number;
+  readonly vitals: string;
   readonly readyMs: number;
 }
 
@@ -58,14 +68,18 @@ try {
   const memory = [memoryMb(first, "VmRSS")];
   await until(() => seen.changes >= objects, { withinMs: 60_000, what: "the snapshot on the bus" });
   seen.sinceEvent.length = 0;
-  const cpu = cpuSeconds(first);
+  const before = { cpu: cpuSeconds(first), published: await publishTimes(first), atMs: Date.now() };
   const changes = await change();
   await until(() => [...written.values()].every(({ length }) => length === 0), {
     ...{ withinMs: 30_000, what: "the last change on the bus" },
   });
-  const cores = (cpuSeconds(first) - cpu) / seconds;
+  const cpu = cpuSeconds(first) - before.cpu;
+  const times = await publishTimes(first);
+  const stalls = vitalsOf(first).map(({ atMs, stallMs }) => ({ atMs, ms: Math.round(stallMs) }));
+  const stallsUntil = stalls.filter(({ atMs }) => atMs < before.atMs).map(({ ms }) => ms);
+  const stallsOfChanges = stalls.filter(({ atMs }) => atMs >= before.atMs).map(({ ms }) => ms);
   memory.push(memoryMb(first, "VmRSS"), memoryMb(first, "VmHWM"));
-  const before = seen.changes;
+  const published = seen.changes;
   await end(first);
   // What the status of objects says is written at once, not over minutes: then there is nothing left to say.
   const second = await run({ PILOT_STATUS_QPS: "1000" });
@@ -74,7 +88,8 @@ try {
   const writes = (await server.writes()).length;
   await delay(60_000);
   const idle = (await server.writes()).slice(writes);
-  const again = seen.changes - before;
+  const again = seen.changes - published;
+  const stallsOfRestart = vitalsOf(second).map(({ stallMs }) => Math.round(stallMs));
   await end(second);
   const script = fileURLToPath(new URL("./held-memory.ts", import.meta.url));
   const list = "/apis/networking.istio.io/v1/virtualservices";
@@ -91,15 +106,23 @@ try {
     "changes, a second": `${changes}, ${Math.round(changes / seconds)}`,
     "event → published, p50, p99, ms": quantiles(seen.sinceEvent),
     "begin of the write → on the bus, p50, p99, ms": quantiles(seen.sinceWrite),
-    "CPU of config-controller, cores": Math.round(cores * 100) / 100,
+    "the same as config-controller counts it: at most, p50, p99, ms": [0.5, 0.99]
+      .map((q) => boundOf(q, before.published, times))
+      .join(", "),
+    "CPU of config-controller: cores, ms a change": `${round(cpu / seconds)}, ${round((cpu * 1_000) / changes)}`,
+    "longest stall of its event loop until the changes, during them, ms": [stallsUntil, stallsOfChanges]
+      .map((ms) => Math.max(...ms))
+      .join(", "),
+    "half seconds with a stall above 50 ms during the changes": stallsOfChanges.filter((ms) => ms > 50).length,
     "restart with nothing changed: ready, ms": Math.round(second.readyMs),
     "restart with nothing changed: changes published": again,
+    "longest stall after the restart, ms": Math.max(...stallsOfRestart),
     "writes to the API server in an idle minute, Leases apart": idle.filter(({ resource }) => resource !== "leases")
       .length,
     "renewals of Leases in that minute": idle.filter(({ resource }) => resource === "leases").length,
     "own JSON of the objects, MB": megabytes(own),
-    "heap that they take, MB (× own JSON)": `${megabytes(held)} (${Math.round((held / own) * 100) / 100})`,
-    "load average": Math.round((loadavg()[0] ?? 0) * 10) / 10,
+    "heap that they take, MB (× own JSON)": `${megabytes(held)} (${round(held / own)})`,
+    "load average": round(loadavg()[0] ?? 0),
   });
 } finally {
   child?.kill("SIGTERM");
@@ -123,12 +146,13 @@ async function settle(): Promise<void> {
 
 async function run(more: Readonly<Record<string, string>> = {}): Promise<Running> {
   const health = await freePort();
+  const file = join(directory, `vitals-${health}`);
   const startMs = performance.now();
-  const started = spawn(process.execPath, [fileURLToPath(new URL("../bin/main.ts", import.meta.url))], {
+  const started = spawn(process.execPath, ["--import", vitals, ...profiling, values.main], {
     env: {
       ...{ ...env, ...memoryEnvironment },
       ...{ BUS_URL: nats.url, CLUSTER_KUBECONFIG: kubeconfig, HEALTH_PORT: `${health}`, LOG_LEVEL: "warn" },
-      ...{ POD_NAMESPACE: "default", HEALTH_HOST: "127.0.0.1", ...more },
+      ...{ POD_NAMESPACE: "default", HEALTH_HOST: "127.0.0.1", VITALS_FILE: file, ...more },
     },
     stdio: ["ignore", "inherit", "inherit"],
   });
@@ -139,7 +163,7 @@ async function run(more: Readonly<Record<string, string>> = {}): Promise<Running
       () => false,
     );
   await until(isReady, { withinMs: 120_000, what: "config-controller to be ready", everyMs: 20 });
-  return { child: started, health, readyMs: performance.now() - startMs };
+  return { child: started, health, vitals: file, readyMs: performance.now() - startMs };
 }
 
 async function end({ child: running }: Running): Promise<void> {
@@ -214,6 +238,31 @@ function quantiles(figures: number[]): string {
   figures.sort((a, b) => a - b);
   const at = (q: number) => figures[Math.min(figures.length - 1, Math.floor(figures.length * q))] ?? Number.NaN;
   return `${Math.round(at(0.5))}, ${Math.round(at(0.99))}`;
+}
+
+function round(figure: number): number {
+  return Math.round(figure * 100) / 100;
+}
+
+function vitalsOf({ vitals: file }: Running): readonly Vitals[] {
+  const lines = readFileSync(file, "utf8").trim().split("\n");
+  return lines.map((line) => JSON.parse(line) as Vitals);
+}
+
+/** From event to publication, by upper bound in seconds: how many took no longer. */
+async function publishTimes({ health }: Running): Promise<ReadonlyMap<number, number>> {
+  const text = await (await fetch(`http://127.0.0.1:${health}/metrics`)).text();
+  const buckets = text.matchAll(/flotilla_config_publish_seconds_bucket\{le="([^"]+)"[^}]*\} (\d+)/g);
+  return new Map(
+    Array.from(buckets, ([, bound = "", count]) => [Number(bound.replace("+Inf", "Infinity")), Number(count)]),
+  );
+}
+
+/** The bound, in ms, that the quantile of what came between the two is not above. */
+function boundOf(q: number, before: ReadonlyMap<number, number>, after: ReadonlyMap<number, number>): number {
+  const counts = [...after].map(([bound, count]) => [bound, count - (before.get(bound) ?? 0)] as const);
+  const all = counts.at(-1)?.[1] ?? 0;
+  return (counts.find(([, count]) => count >= all * q)?.[0] ?? Number.NaN) * 1_000;
 }
 
 function megabytes(bytes: number): number {

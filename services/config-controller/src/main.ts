@@ -30,7 +30,7 @@ import { serviceAccount } from "./api/certificate.ts";
 import { openApiStore, runApi } from "./api/run-api.ts";
 import { type Settings, settings } from "./config.ts";
 import { listProblems } from "./debug/problems.ts";
-import { problemReporter } from "./debug/report-problems.ts";
+import { oncePerTurn, problemReporter } from "./debug/report-problems.ts";
 import { watchConditions } from "./debug/source-conditions.ts";
 import type { IngressSettings } from "./duties/ingress-rules.ts";
 import { runDuties } from "./duties/run-duties.ts";
@@ -93,13 +93,14 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
   });
   const problems = () => listProblems(sources, store);
   const tell = problemReporter(problems, metrics.refused, log);
-  report = () => {
+  const tellAll = () => {
     health.setCondition("refused", refusalText(tell()));
     metrics.conflicts.set(store.conflicts().length);
     status.noteRefused();
     lastGood.note();
   };
-  report();
+  tellAll();
+  report = oncePerTurn(tellAll);
   health.route(
     "GET",
     "/debug/problems",

@@ -24,12 +24,12 @@ export class AggregateStore {
   /** Keys that more than one source has. */
   readonly #doubled = new Map<ConfigKeyText, ConfigKey>();
   readonly #discovery = new DiscoveryView();
-  readonly #onConflicts: () => void;
+  readonly #onProblems: () => void;
 
-  /** Names of the sources, the one that wins first. `onConflicts`: told when `conflicts` may give something else. */
-  constructor(order: readonly string[], onConflicts: () => void = () => undefined) {
+  /** Names of the sources, the one that wins first. `onProblems`: told when `conflicts` or `problems` may give something else. */
+  constructor(order: readonly string[], onProblems: () => void = () => undefined) {
     this.#tables = new Map(order.map((source) => [source, new ConfigTable({ isPacked: true })]));
-    this.#onConflicts = onConflicts;
+    this.#onProblems = onProblems;
   }
 
   /** What one source has in force, seen or hidden by another. */
@@ -42,6 +42,7 @@ export class AggregateStore {
   /** The changes of one source → what they change in the view. `eventTimeMs`: when the source changed. */
   apply(source: string, changes: readonly ConfigChange[], eventTimeMs?: number): ConfigChange[] {
     const table = this.tableOf(source);
+    const [wrong] = this.problems();
     let isDoubled = false;
     const effects = changes.flatMap((change) => {
       const before = this.get(change.key);
@@ -51,8 +52,9 @@ export class AggregateStore {
       const isOwn = change.op === "put" && this.hiddenBy(source, change.key) === undefined;
       return effect(change.key, before, isOwn ? change.value : this.get(change.key));
     });
-    if (isDoubled) this.#onConflicts();
-    return this.#inView(effects);
+    const inView = this.#inView(effects);
+    if (isDoubled || this.problems()[0] !== wrong) this.#onProblems();
+    return inView;
   }
 
   /** The first source before this one that has the object too, and so hides it. */

@@ -2,6 +2,19 @@
 import type { Gauge, Logger } from "@flotilla/runtime";
 import { ProblemLog, type SourceProblem } from "@flotilla/sources";
 
+/** Calls `work` soon, and once for however many calls come until then: a list that is read may refuse thousands of objects. */
+export function oncePerTurn(work: () => void): () => void {
+  let isPlanned = false;
+  return () => {
+    if (isPlanned) return;
+    isPlanned = true;
+    setImmediate(() => {
+      isPlanned = false;
+      work();
+    });
+  };
+}
+
 export function problemReporter(
   list: () => readonly SourceProblem[],
   refused: Gauge,

@@ -69,6 +69,11 @@ export class Distributions {
     for (const listener of this.#listeners) listener();
   }
 
+  /** A replica of xds-server tells. */
+  get isTold(): boolean {
+    return this.#told.size > 0;
+  }
+
   /** Conflicts and errors that replicas found in what proxies get, by object. */
   findings(): ReadonlyMap<string, readonly string[]> {
     const found = new Map<string, Set<string>>();

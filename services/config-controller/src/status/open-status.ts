@@ -20,7 +20,7 @@ export interface OpenStatusOptions {
 }
 
 /** What has to be known of objects to write their status somewhere. */
-export type StatusFeed = Pick<StatusWriterOptions, "statusOf" | "takeChanged" | "onChanged">;
+export type StatusFeed = Pick<StatusWriterOptions, "statusOf" | "hasReports" | "takeChanged" | "onChanged">;
 
 export interface RunningStatus {
   readonly page: HttpHandler;
@@ -43,6 +43,7 @@ export function openStatus({ bus, published, refused, conflicts, log }: OpenStat
         const key = statusKey(object);
         return key && statuses.of(key);
       },
+      hasReports: () => distributions.isTold,
       takeChanged: () => changed.take(),
       onChanged: (listener) => changed.onChanged(listener),
     },

@@ -26,10 +26,18 @@ async function world(run: (world: ReturnType<typeof parts>) => Promise<void>) {
 
 function parts(stop: AbortSignal) {
   const bus = [sidecar("a", "1", "one.yaml:1"), sidecar("b", "1", "two.yaml:1"), sidecar("c", "1", "two.yaml:9")];
+  const gateway = { ...keyOf("g"), kind: "KubernetesGateway" };
+  bus.push({ ...sidecar("g", "1", "three.yaml:1"), key: gateway });
   const problems: SourceProblem[] = [];
   const view = new AggregateStore(["directory", lastGoodName]);
+  let scans = 0;
   const published = {
+    get: (key: ConfigKey) => {
+      const config = bus.find((one) => one.key.name === key.name && one.key.kind === key.kind);
+      return config && { config };
+    },
     *all(isWanted: (key: ConfigKey) => boolean) {
+      scans++;
       for (const config of bus) if (isWanted(config.key)) yield { config };
     },
   };
@@ -46,7 +54,7 @@ function parts(stop: AbortSignal) {
     problems.splice(0, problems.length, ...now);
     source.note();
   };
-  return { source, view, next, say };
+  return { source, view, next, say, scans: () => scans };
 }
 
 const refused = (name: string) => ({ file: "one.yaml", line: 1, object: `Sidecar/shop/${name}`, reason: "is wrong" });
@@ -86,4 +94,20 @@ test("what a source holds is not adopted", () =>
     view.apply("directory", [{ type: "config", op: "put", key: value.key, value }]);
     say(refused("a"), refused("b"));
     assert.deepEqual(await next(), ["put b"]);
+  }));
+
+test("what is refused is looked up: only for whole files everything is looked at", () =>
+  world(async ({ next, say, scans }) => {
+    say(refused("a"));
+    assert.deepEqual(await next(), ["put a"]);
+    assert.equal(scans(), 0);
+    say(refused("a"), { file: "two.yaml", line: 3, reason: "is no YAML" });
+    assert.deepEqual(await next(), ["put b", "put c"]);
+    assert.ok(scans() > 0);
+  }));
+
+test("a refused object of a kind whose name two APIs have stays too", () =>
+  world(async ({ next, say }) => {
+    say({ ...refused("g"), object: "Gateway/shop/g" }, { ...refused("none"), object: "k8s://" });
+    assert.deepEqual(await next(), ["put g"]);
   }));

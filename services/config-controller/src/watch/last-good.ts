@@ -2,7 +2,7 @@
  * What was in force when config-controller started and is refused now: it stays in force as it was last good. A running source
  * remembers that by itself; after a restart only the bus knows it. Of all sources this one wins last.
  */
-import { kindNamed } from "@flotilla/kinds";
+import { kindNamed, kinds } from "@flotilla/kinds";
 import { type Config, type ConfigChange, type ConfigKey, type ConfigKeyText, configKeyText } from "@flotilla/model";
 import { Wakeup } from "@flotilla/runtime";
 import type { ConfigGroup, ConfigSource } from "./config-source.ts";
@@ -14,9 +14,14 @@ export interface LastGoodOptions {
   readonly sources: readonly Pick<ConfigSource, "problems">[];
   readonly view: {
     get(key: ConfigKey): Config | undefined;
+    /** The first source before that one which has the object. */
     hiddenBy(source: string, key: ConfigKey): string | undefined;
   };
-  readonly published: { all(isWanted: (key: ConfigKey) => boolean): Iterable<{ readonly config: Config }> };
+  readonly published: {
+    get(key: ConfigKey): { readonly config: Config } | undefined;
+    /** Asked only while files are refused as a whole: it takes as long as there are objects. */
+    all(isWanted: (key: ConfigKey) => boolean): Iterable<{ readonly config: Config }>;
+  };
   readonly nowMs: () => number;
   /** An object that is refused no more is told by its source within this time, or it is gone. */
   readonly graceMs?: number;
@@ -59,24 +64,23 @@ export class LastGood implements ConfigSource {
     const refused = this.#refused();
     if (refused.objects.has(objectText(key))) return true;
     if (refused.files.size === 0) return false;
-    return [...this.#options.published.all((one) => configKeyText(one) === configKeyText(key))].some(({ config }) =>
-      isOfFile(config, refused.files),
-    );
+    const known = this.#options.published.get(key);
+    return known !== undefined && isOfFile(known.config, refused.files);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {}
 
   #adopt({ objects, files }: Refused): readonly ConfigChange[] {
     const { view, published } = this.#options;
-    const isMissing = (key: ConfigKey) => view.get(key) === undefined;
-    // Where a whole file is refused, the objects themselves tell which file they were in.
-    const found = published.all((key) => (files.size > 0 || objects.has(objectText(key))) && isMissing(key));
-    return [...found].flatMap(({ config }): readonly ConfigChange[] => {
-      const { key } = config;
-      if (!objects.has(objectText(key)) && !isOfFile(config, files)) return [];
-      this.#adopted.set(configKeyText(key), { key, freeSinceMs: undefined });
-      return [{ type: "config", op: "put", key, value: config }];
-    });
+    const isMissing = (key: ConfigKey) =>
+      !this.#adopted.has(configKeyText(key)) && view.hiddenBy(lastGoodName, key) === undefined;
+    const named = [...objects].flatMap(keysNamed).filter(isMissing);
+    const found = named.flatMap((key) => published.get(key)?.config ?? []);
+    if (files.size > 0)
+      for (const { config } of published.all(isMissing)) if (isOfFile(config, files)) found.push(config);
+    const adopted = new Map(found.map((config) => [configKeyText(config.key), config]));
+    for (const [text, { key }] of adopted) this.#adopted.set(text, { key, freeSinceMs: undefined });
+    return [...adopted.values()].map((value) => ({ type: "config", op: "put", key: value.key, value }));
   }
 
   #release({ objects, files }: Refused, graceMs: number): readonly ConfigChange[] {
@@ -111,6 +115,14 @@ interface Refused {
 /** As problems name an object. */
 function objectText({ kind, namespace, name }: ConfigKey): string {
   return `${kindNamed(kind)?.kind ?? kind}/${namespace}/${name}`;
+}
+
+/** The keys that `objectText` gives this for: two kinds may have one name in their APIs. None for what is no object. */
+function keysNamed(object: string): readonly ConfigKey[] {
+  const [kindText = "", namespace, name, ...more] = object.split("/");
+  if (namespace === undefined || name === undefined || more.length > 0) return [];
+  const rows = kinds.filter(({ kind }) => kind === kindText).map((row) => row.name);
+  return (rows.length === 0 ? [kindText] : rows).map((kind) => ({ kind, namespace, name }));
 }
 
 /** Files are named with the line in them. */

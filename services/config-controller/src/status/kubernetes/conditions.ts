@@ -47,17 +47,15 @@ export function conditionsOf(
 }
 
 /**
- * Whether what is there says the same. Proxies that come and go change no verdict: the numbers are those of when it was
- * reached.
+ * What conditions say, for comparing: equal texts say the same. Proxies that come and go change no verdict: the numbers are those
+ * of when it was reached.
  */
-export function saysTheSame(told: readonly Condition[], wanted: readonly Condition[]): boolean {
-  if (told.length !== wanted.length) return false;
-  return wanted.every((one) => {
-    const other = told.find(({ type }) => type === one.type);
-    if (other === undefined || other.status !== one.status || other.reason !== one.reason) return false;
-    if (Number(other.observedGeneration) !== one.observedGeneration) return false;
-    return one.message === other.message || (one.type === "Reconciled" && one.status === "True");
+export function verdictOf(conditions: readonly Condition[]): string {
+  const parts = conditions.map(({ type, status, reason, observedGeneration, message }) => {
+    const said = type === "Reconciled" && status === "True" ? "" : message;
+    return `${type} ${status} ${reason} ${Number(observedGeneration)} ${said}`;
   });
+  return parts.sort().join("\n");
 }
 
 function reconciled({ live, concerned, isPrecise, refusals, replicas }: ObjectDistribution) {

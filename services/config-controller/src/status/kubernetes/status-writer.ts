@@ -3,18 +3,21 @@
  * stands there, at a limited rate. Nothing is written while nothing changes, nor because proxies come and go.
  */
 import { isIstioKind, type Kind } from "@flotilla/kinds";
-import { type KubeApi, KubeError, listAll } from "@flotilla/kube-api";
+import { type KubeApi, KubeError, listPages } from "@flotilla/kube-api";
 import { parseConfigKey } from "@flotilla/model";
-import { delay, type Logger, Wakeup } from "@flotilla/runtime";
+import { Breather, delay, type Logger, Wakeup } from "@flotilla/runtime";
 import { type ServedKind, servedKinds, wantedKinds } from "../../watch/kubernetes/served-kinds.ts";
 import type { ObjectStatus } from "../object-status.ts";
-import { type Condition, conditionsOf, ownConditions, saysTheSame } from "./conditions.ts";
+import { type Condition, conditionsOf, ownConditions, verdictOf } from "./conditions.ts";
+import { type Due, DueObjects } from "./due-objects.ts";
 
 export interface StatusWriterOptions {
   readonly api: KubeApi;
   /** Namespaces that are read; empty: all. */
   readonly namespaces: readonly string[];
   readonly statusOf: (object: string) => ObjectStatus | undefined;
+  /** A replica of xds-server tells how far changes have come. */
+  readonly hasReports: () => boolean;
   /** Objects whose status may be different since it was asked last. */
   readonly takeChanged: () => ReadonlySet<string>;
   /** Calls when there is something to take; gives a function that ends that. */
@@ -38,9 +41,13 @@ interface Place {
 
 /** One write tells what became of a change in most cases: distribution takes less than this. */
 const settleMs = 1_000;
+const lookAgainMs = settleMs / 4;
+/** Looking at one takes a tenth of a millisecond: this many at a time, and no more than so many a second. */
+const looksAtOnce = 50;
+const looksPerSecond = 200;
 const retryMs = 2_000;
 /** After a kind was looked for in vain. */
-const lookAgainMs = 10_000;
+const kindsAgainMs = 10_000;
 /** Who has just begun has no word of xds-server yet. */
 const silenceMs = 10_000;
 const fieldManager = "flotilla-status";
@@ -50,10 +57,10 @@ const excluded: ReadonlySet<string> = new Set(["WorkloadEntry"]);
 export class StatusWriter {
   readonly #options: StatusWriterOptions;
   readonly #wakeup = new Wakeup();
-  /** By object, since when its status waits to be written. */
-  readonly #due = new Map<string, number>();
-  /** By object, what was found or written last. */
-  readonly #told = new Map<string, readonly Condition[]>();
+  readonly #due = new DueObjects({ againMs: lookAgainMs, silenceMs });
+  /** By object, the verdict that was found or written last, and the generation that the object had then. */
+  readonly #told = new Map<string, { readonly verdict: string; readonly generation: number }>();
+  #hadReports = false;
   /** By the mesh's name of the kind, where its objects are. */
   #places: ReadonlyMap<string, Place> = new Map();
   #placesAtMs = 0;
@@ -64,7 +71,7 @@ export class StatusWriter {
 
   /** Runs until `stop` fires: while this process has the duty. */
   async run(stop: AbortSignal): Promise<void> {
-    const { onChanged, log } = this.#options;
+    const { onChanged, log, writesPerSecond } = this.#options;
     const end = onChanged(() => this.#wakeup.wake());
     try {
       while (!stop.aborted) {
@@ -78,9 +85,10 @@ export class StatusWriter {
         }
       }
       while (!stop.aborted) {
-        await this.#wakeup.wait(stop, this.#due.size > 0 ? settleMs / 4 : undefined);
+        await this.#wakeup.wait(stop, this.#waitMs);
         this.#takeChanged();
-        await this.#writeDue(stop);
+        const looks = await this.#writeDue(stop);
+        if (looks === looksAtOnce) await delay((1_000 * looks) / Math.max(looksPerSecond, writesPerSecond), stop);
       }
     } finally {
       end();
@@ -92,15 +100,18 @@ export class StatusWriter {
     const { api, namespaces, statusOf } = this.#options;
     const served = await servedKinds(api, kindsWithStatus, namespaces);
     this.#notePlaces(served.values());
+    const breather = new Breather();
     for (const { kind, path } of served.values()) {
-      const { objects } = await listAll<StoredObject>(api, path, stop);
-      for (const stored of objects) {
-        const { namespace = "", name = "" } = stored.metadata;
-        const object = `${kind.name}/${namespace}/${name}`;
-        const status = statusOf(object);
-        if (status === undefined) continue;
-        this.#told.set(object, ownOf(stored));
-        if (!isTold(status, stored)) this.#note(object);
+      for await (const { objects } of listPages<StoredObject>(api, path, stop)) {
+        for (const stored of objects) {
+          const { namespace = "", name = "" } = stored.metadata;
+          const object = `${kind.name}/${namespace}/${name}`;
+          const status = statusOf(object);
+          if (status === undefined) continue;
+          this.#noteTold(object, ownOf(stored), stored);
+          if (!isTold(status, stored)) this.#note(object);
+          if (breather.isDue) await breather.rest();
+        }
       }
     }
   }
@@ -110,36 +121,63 @@ export class StatusWriter {
   }
 
   #note(object: string): void {
-    if (!this.#due.has(object)) this.#due.set(object, this.#options.nowMs());
+    this.#due.note(object, this.#options.nowMs());
   }
 
-  async #writeDue(stop: AbortSignal): Promise<void> {
+  #noteTold(object: string, conditions: readonly Condition[], stored: StoredObject): void {
+    this.#told.set(object, { verdict: verdictOf(conditions), generation: generationOf(stored) });
+  }
+
+  /** Until there may be something to look at without anything having changed; for ever when nothing waits. */
+  get #waitMs(): number | undefined {
+    if (this.#due.isPending) return lookAgainMs;
+    return this.#due.size > 0 ? settleMs : undefined;
+  }
+
+  /** Gives how many were looked at. */
+  async #writeDue(stop: AbortSignal): Promise<number> {
+    const { nowMs, hasReports } = this.#options;
+    const hearsAgain = hasReports() && !this.#hadReports;
+    this.#hadReports = hasReports();
+    if (hearsAgain) this.#due.onHeard(nowMs());
+    const taken = this.#due.take(nowMs(), looksAtOnce);
+    for (const due of taken) if (!stop.aborted) await this.#lookAt(due, stop);
+    return taken.length;
+  }
+
+  async #lookAt(due: Due, stop: AbortSignal): Promise<void> {
     const { nowMs, writesPerSecond, statusOf, log } = this.#options;
-    for (const [object, sinceMs] of [...this.#due]) {
-      if (stop.aborted) return;
-      const status = statusOf(object);
-      if (status !== undefined && nowMs() - sinceMs < patienceMs(status)) continue;
-      this.#due.delete(object);
-      if (status === undefined) continue;
-      try {
-        if (await this.#write(object, status)) await delay(1_000 / writesPerSecond, stop);
-      } catch (error) {
-        if (!(error instanceof KubeError)) throw error;
-        if (stop.aborted) return;
-        log.warn("the status of an object is not written, trying again", { object, error });
-        this.#due.set(object, nowMs());
-        await delay(retryMs, stop);
-      }
-      // It is told as it is now, and again when it has come further.
-      if (patienceMs(status) > 0) this.#due.set(object, nowMs());
+    const { object, sinceMs } = due;
+    const status = statusOf(object);
+    if (status === undefined) {
+      this.#told.delete(object);
+      return;
     }
+    if (nowMs() - sinceMs < patienceMs(status)) return this.#wait(due, status, false);
+    try {
+      if (await this.#write(object, status)) await delay(1_000 / writesPerSecond, stop);
+    } catch (error) {
+      if (!(error instanceof KubeError)) throw error;
+      if (stop.aborted) return;
+      log.warn("the status of an object is not written, trying again", { object, error });
+      this.#note(object);
+      await delay(retryMs, stop);
+      return;
+    }
+    // It is told as it is now, and again when it has come further.
+    if (patienceMs(status) > 0) this.#wait({ object, sinceMs: nowMs() }, status, true);
+  }
+
+  #wait(due: Due, { inForce }: ObjectStatus, isTold: boolean): void {
+    if (inForce?.distribution.replicas === 0) this.#due.silent(due, isTold);
+    else this.#due.again(due, this.#options.nowMs());
   }
 
   /** True when something was written. @throws KubeError */
   async #write(object: string, status: ObjectStatus): Promise<boolean> {
     const { api, nowMs } = this.#options;
     const known = this.#told.get(object);
-    if (known !== undefined && saysTheSame(known, conditionsOf(status, known[0]?.observedGeneration ?? 0, known, "")))
+    if (known !== undefined && known.verdict === verdictOf(conditionsOf(status, known.generation, [], "")))
       return false;
     const { kind, namespace, name } = parseConfigKey(object);
     const place = await this.#placeOf(kind);
@@ -153,10 +191,10 @@ export class StatusWriter {
     }
     const conditions = stored.status?.conditions ?? [];
     const others = conditions.filter(({ type }) => !ownConditions.has(type));
-    const generation = stored.metadata.generation ?? 0;
+    const generation = generationOf(stored);
     const wanted = conditionsOf(status, generation, conditions, timeText(nowMs()));
     const mustWrite = !isTold(status, stored);
-    this.#told.set(object, wanted);
+    this.#noteTold(object, wanted, stored);
     if (!mustWrite) return false;
     const body = {
       apiVersion: place.root.replace(/^\/apis\//, ""),
@@ -174,7 +212,7 @@ export class StatusWriter {
   async #placeOf(kind: string): Promise<Place | undefined> {
     const { api, namespaces, nowMs } = this.#options;
     const isKnown = this.#places.has(kind) || !kindsWithStatus.some(({ name }) => name === kind);
-    if (!isKnown && nowMs() - this.#placesAtMs > lookAgainMs)
+    if (!isKnown && nowMs() - this.#placesAtMs > kindsAgainMs)
       this.#notePlaces((await servedKinds(api, kindsWithStatus, namespaces)).values());
     return this.#places.get(kind);
   }
@@ -194,7 +232,11 @@ const kindsWithStatus = wantedKinds({ ignored: [], included: [] }).filter(
 );
 
 function isTold(status: ObjectStatus, stored: StoredObject): boolean {
-  return saysTheSame(ownOf(stored), conditionsOf(status, stored.metadata.generation ?? 0, ownOf(stored), ""));
+  return verdictOf(ownOf(stored)) === verdictOf(conditionsOf(status, generationOf(stored), [], ""));
+}
+
+function generationOf({ metadata }: StoredObject): number {
+  return metadata.generation ?? 0;
 }
 
 function ownOf({ status }: StoredObject): readonly Condition[] {

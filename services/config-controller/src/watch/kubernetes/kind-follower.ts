@@ -9,7 +9,7 @@ export interface KindFollowerOptions extends KindTableOptions {
   readonly api: KubeApi;
   readonly random: () => number;
   readonly nowMs: () => number;
-  /** Something changed; `changes` may be empty: a problem came or went then. */
+  /** What is in force changed; `changes` may be empty. */
   readonly onChange: (changes: readonly ConfigChange[]) => void;
   /** Its definition is being deleted, and with it every object; following has ended. */
   readonly onGoing: () => void;

@@ -19,6 +19,8 @@ export interface KindFollowersOptions {
   readonly random: () => number;
   /** Something changed; `changes` may be empty. */
   readonly onChange: (changes: readonly ConfigChange[]) => void;
+  /** What is refused is different. */
+  readonly onProblems: () => void;
   /** What cannot be read, and why; undefined: it can. */
   readonly onState: (object: string, reason: string | undefined) => void;
   /** A follower failed in a way that trying again does not help. */

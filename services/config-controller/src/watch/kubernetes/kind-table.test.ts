@@ -16,8 +16,10 @@ function virtualService(name: string, spec: unknown, labels: Readonly<Record<str
 const good = { hosts: ["a"], http: [{ route: [{ destination: { host: "a" } }] }] };
 /** Labels that mean this revision. */
 const tags = new Map<string, string>();
-const table = () =>
-  new KindTable({ admission: configAdmission(), revisionOf: (label) => tags.get(label ?? "") ?? "r", source: "k" });
+const table = (onProblems = () => undefined) => {
+  const revisionOf = (label: string | undefined) => tags.get(label ?? "") ?? "r";
+  return new KindTable({ admission: configAdmission(), revisionOf, source: "k", onProblems });
+};
 const short = (changes: readonly ConfigChange[]) => changes.map(({ op, key }) => `${op} ${key.name}`);
 
 test("what is refused changes nothing of what is in force, and is told with its field", () => {
@@ -72,4 +74,17 @@ test("reports in the status of an object are left out", () => {
   const status = { conditions: [{ type: "Reconciled" }], observedGeneration: 3, addresses: [{ value: "240.240.0.1" }] };
   const [change] = table().put({ ...virtualService("a", good), status });
   assert.deepEqual(change?.op === "put" && change.value.status, { addresses: [{ value: "240.240.0.1" }] });
+});
+
+test("problems are told when they change, and not with every object", () => {
+  let told = 0;
+  const kinds = table(() => void told++);
+  kinds.put(virtualService("a", good));
+  kinds.put(virtualService("a", good));
+  kinds.delete(virtualService("a", good));
+  assert.equal(told, 0);
+  kinds.put(virtualService("b", { hosts: "no list" }));
+  assert.equal(told, 1);
+  kinds.put(virtualService("b", good));
+  assert.equal(told, 2);
 });

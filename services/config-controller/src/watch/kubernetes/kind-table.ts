@@ -11,6 +11,8 @@ export interface KindTableOptions {
   readonly revisionOf: (label: string | undefined) => string;
   /** Where objects come from, for their provenance. */
   readonly source: string;
+  /** What is refused is different. */
+  readonly onProblems: () => void;
 }
 
 export class KindTable {
@@ -57,9 +59,10 @@ export class KindTable {
         name,
         findings.map((finding) => ({ ...place, ...finding })),
       );
+      this.#options.onProblems();
       return [];
     }
-    this.#problems.delete(name);
+    this.#endProblem(name);
     const lean = leanObject(object);
     if (lean.metadata.labels?.[revisionLabel] === undefined) this.#labelled.delete(name);
     else this.#labelled.set(name, lean);
@@ -72,7 +75,7 @@ export class KindTable {
 
   /** By the name that `nameOf` gives. */
   remove(name: string): readonly ConfigChange[] {
-    this.#problems.delete(name);
+    this.#endProblem(name);
     this.#labelled.delete(name);
     if (!this.#inForce.delete(name)) return [];
     const slash = name.indexOf("/");
@@ -83,6 +86,10 @@ export class KindTable {
   /** After `revisionOf` answers otherwise than before. */
   reconsider(): readonly ConfigChange[] {
     return [...this.#labelled].flatMap(([name, object]) => this.#take(name, object));
+  }
+
+  #endProblem(name: string): void {
+    if (this.#problems.delete(name)) this.#options.onProblems();
   }
 
   #take(name: string, object: KubeObject): readonly ConfigChange[] {

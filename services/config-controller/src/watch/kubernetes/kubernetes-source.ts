@@ -143,7 +143,6 @@ class KubernetesConfig implements ConfigSource {
   #say(changes: readonly ConfigChange[]): void {
     if (changes.length > 0) this.#pendingSinceMs ??= this.#options.nowMs();
     for (const change of changes) this.#pending.set(configKeyText(change.key), change);
-    this.#options.onProblems();
     this.#wakeup.wake();
   }
 

@@ -1,0 +1,90 @@
+/**
+ * Objects whose status waits to be looked at, so many at a time: what a look costs is paid for those whose time has come, however
+ * many wait. Pure: the caller tells the time.
+ */
+
+export interface Due {
+  /** `Kind/namespace/name`. */
+  readonly object: string;
+  /** Since when its status may be different from what was told. */
+  readonly sinceMs: number;
+}
+
+export interface DueOptions {
+  /** Between two looks at an object that has more to come. */
+  readonly againMs: number;
+  /** What nobody tells of is told as that after this long. */
+  readonly silenceMs: number;
+}
+
+export class DueObjects {
+  readonly #options: DueOptions;
+  /** Not looked at yet. */
+  readonly #fresh = new Map<string, Due>();
+  /** More is to come, with the time of the next look: in its order, for the time between looks is one. */
+  readonly #again = new Map<string, Due & { readonly lookAtMs: number }>();
+  /** Nobody tells of it yet: in order of `sinceMs`, but for what is much later anyway. */
+  readonly #silent = new Map<string, Due>();
+  /** That nobody tells of it has been told. */
+  readonly #unheard = new Map<string, Due>();
+
+  constructor(options: DueOptions) {
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#lanes.reduce((sum, lane) => sum + lane.size, 0);
+  }
+
+  /** Whether `take` may give something without anything more being told. */
+  get isPending(): boolean {
+    return this.size > this.#unheard.size;
+  }
+
+  /** What waits already keeps its place, but for what waits to be heard of. */
+  note(object: string, nowMs: number): void {
+    this.#unheard.delete(object);
+    if (!this.#lanes.some((lane) => lane.has(object))) this.#fresh.set(object, { object, sinceMs: nowMs });
+  }
+
+  /** What was taken, and is to be looked at again. */
+  again(due: Due, nowMs: number): void {
+    this.#again.set(due.object, { ...due, lookAtMs: nowMs + this.#options.againMs });
+  }
+
+  /** What was taken, and nobody tells of; `isTold`: nothing is left to say until somebody does. */
+  silent(due: Due, isTold: boolean): void {
+    (isTold ? this.#unheard : this.#silent).set(due.object, due);
+  }
+
+  /** Somebody tells now: what waited for that is due. */
+  onHeard(nowMs: number): void {
+    for (const lane of [this.#silent, this.#unheard]) {
+      for (const due of lane.values()) this.#again.set(due.object, { ...due, lookAtMs: nowMs });
+      lane.clear();
+    }
+  }
+
+  /** At most `limit` of those whose time has come; no lane keeps another from its turn. */
+  take(nowMs: number, limit: number): readonly Due[] {
+    const { silenceMs } = this.#options;
+    const taken: Due[] = [];
+    const takeFrom = <T extends Due>(lane: Map<string, T>, isDue: (due: T) => boolean, end: number) => {
+      for (const [object, due] of lane) {
+        if (taken.length >= end || !isDue(due)) return;
+        lane.delete(object);
+        taken.push(due);
+      }
+    };
+    const share = Math.ceil(limit / 3);
+    takeFrom(this.#again, ({ lookAtMs }) => lookAtMs <= nowMs, share);
+    takeFrom(this.#silent, ({ sinceMs }) => sinceMs + silenceMs <= nowMs, 2 * share);
+    takeFrom(this.#fresh, () => true, limit);
+    takeFrom(this.#again, ({ lookAtMs }) => lookAtMs <= nowMs, limit);
+    return taken;
+  }
+
+  get #lanes(): readonly ReadonlyMap<string, Due>[] {
+    return [this.#fresh, this.#again, this.#silent, this.#unheard];
+  }
+}

@@ -16,6 +16,7 @@ import {
   type SettingsOf,
   text,
 } from "@flotilla/runtime";
+import { debugSettings } from "./debug/debug-settings.ts";
 
 export const settings = {
   ...logSettings,
@@ -84,31 +85,12 @@ export const settings = {
     default: false,
     sentence: "The plaintext port takes a token, if one is sent, for the caller's identity.",
   }),
-  debugAuth: flag({
-    env: "ENABLE_DEBUG_ENDPOINT_AUTH",
-    default: true,
-    sentence: "Debug pages ask callers of other hosts, and streams, for a proven identity.",
-  }),
+  ...debugSettings,
   apiAuth: flag({
     env: "ENABLE_XDS_API_GENERATOR_AUTH",
     default: true,
     sentence:
       'Streams that ask for configuration as such (GENERATOR "api") must prove an identity of the root namespace.',
-  }),
-  debugNamespaces: list({
-    env: "DEBUG_ENDPOINT_AUTH_ALLOWED_NAMESPACES",
-    default: [],
-    sentence: "Namespaces whose callers see every debug page, as those of the root namespace do.",
-  }),
-  debugOnHttp: flag({
-    env: "ENABLE_DEBUG_ON_HTTP",
-    default: true,
-    sentence: "Debug pages stand on HTTP_PORT too.",
-  }),
-  unsafePages: flag({
-    env: "UNSAFE_ENABLE_ADMIN_ENDPOINTS",
-    default: false,
-    sentence: "Debug pages that take effect, such as force_disconnect, are served.",
   }),
   podName: text({ env: "POD_NAME", default: undefined, sentence: "Name of this replica; the host's if not set." }),
   ...clusterSettings,

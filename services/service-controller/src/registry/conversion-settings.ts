@@ -1,0 +1,112 @@
+/** How objects become services and endpoints; the registry reads them as they are here. They carry Istio's names. */
+import { defaultRegistrySettings } from "@flotilla/registry";
+import { addressRange } from "@flotilla/registry/convert";
+import { flag, type Setting, type SettingOptions, text } from "@flotilla/runtime";
+
+export const conversionSettings = {
+  clusterId: text({
+    env: "CLUSTER_ID",
+    default: defaultRegistrySettings.clusterId,
+    sentence: "Name of the cluster whose objects are read.",
+  }),
+  domain: text({
+    env: "DOMAIN_SUFFIX",
+    default: defaultRegistrySettings.domain,
+    sentence: "DNS suffix of Kubernetes services.",
+  }),
+  systemNamespace: text({
+    env: "POD_NAMESPACE",
+    default: defaultRegistrySettings.systemNamespace,
+    sentence: "The namespace whose network label holds for endpoints that name no network themselves.",
+  }),
+  dualStack: flag({
+    env: "ISTIO_DUAL_STACK",
+    default: defaultRegistrySettings.dualStack,
+    sentence: "Endpoints carry all addresses of their pod.",
+  }),
+  persistentSessionLabel: text({
+    env: "PILOT_PERSISTENT_SESSION_LABEL",
+    default: defaultRegistrySettings.persistentSessionLabel,
+    sentence: "Services with this label keep endpoints that drain.",
+  }),
+  drainingLabel: text({
+    env: "PILOT_DRAINING_LABEL",
+    default: defaultRegistrySettings.drainingLabel,
+    sentence: "Workloads with this label, and some value, drain: only callers with sessions hear of them.",
+  }),
+  autoAllocate: flag({
+    env: "PILOT_ENABLE_IP_AUTOALLOCATE",
+    default: defaultRegistrySettings.autoAllocate,
+    sentence:
+      "ServiceEntries without an address get one that they keep; otherwise one by hash, for proxies with DNS_AUTO_ALLOCATE.",
+  }),
+  autoAllocateIpv4: range({
+    env: "PILOT_IP_AUTOALLOCATE_IPV4_PREFIX",
+    default: defaultRegistrySettings.autoAllocateIpv4,
+    family: 4,
+    sentence: "The range of the addresses that ServiceEntries get.",
+  }),
+  autoAllocateIpv6: range({
+    env: "PILOT_IP_AUTOALLOCATE_IPV6_PREFIX",
+    default: defaultRegistrySettings.autoAllocateIpv6,
+    family: 6,
+    sentence: "The range of the IPv6 addresses that ServiceEntries get.",
+  }),
+  servicesSelectWorkloadEntries: flag({
+    env: "PILOT_ENABLE_K8S_SELECT_WORKLOAD_ENTRIES",
+    default: defaultRegistrySettings.servicesSelectWorkloadEntries,
+    sentence: "Services of Kubernetes select WorkloadEntries by their labels, as they select pods.",
+  }),
+  serviceEntriesSelectPods: flag({
+    env: "PILOT_ENABLE_SERVICEENTRY_SELECT_PODS",
+    default: defaultRegistrySettings.serviceEntriesSelectPods,
+    sentence: "ServiceEntries select pods by their labels, as they select WorkloadEntries.",
+  }),
+  exportedOnly: flag({
+    env: "ENABLE_MCS_SERVICE_DISCOVERY",
+    default: defaultRegistrySettings.exportedOnly,
+    sentence:
+      "Services are for callers of their own cluster unless a ServiceExport names them; xds-server needs it too.",
+  }),
+  clusterSetHosts: flag({
+    env: "ENABLE_MCS_HOST",
+    default: defaultRegistrySettings.clusterSetHosts,
+    sentence: "Services that are imported from the cluster set get a second host of it.",
+  }),
+  canonicalExternalServices: flag({
+    env: "LABEL_CANONICAL_SERVICES_FOR_MESH_EXTERNAL_SERVICE_ENTRIES",
+    default: defaultRegistrySettings.canonicalExternalServices,
+    sentence: "ServiceEntries outside of the mesh get canonical-name labels.",
+  }),
+  consulDatacenterHosts: flag({
+    env: "CONSUL_DATACENTER_HOSTS",
+    default: defaultRegistrySettings.consulDatacenterHosts,
+    sentence: "Services of Consul get a second host that names their datacenter.",
+  }),
+  consulMeshProxies: flag({
+    env: "CONSUL_MESH_PROXIES",
+    default: defaultRegistrySettings.consulMeshProxies,
+    sentence: "Sidecars and gateways of Consul's own mesh are services too.",
+  }),
+  validateMachines: flag({
+    env: "ISTIO_WORKLOAD_ENTRY_VALIDATE_IDENTITY",
+    default: defaultRegistrySettings.validateMachines,
+    sentence: "A machine is registered only with the proven identity of its group's service account.",
+  }),
+  machineHealthChecks: flag({
+    env: "PILOT_ENABLE_WORKLOAD_ENTRY_HEALTHCHECKS",
+    default: defaultRegistrySettings.machineHealthChecks,
+    sentence: "What machines say of their health counts, of registered ones and of those with WORKLOAD_ENTRY.",
+  }),
+} as const;
+
+function range({ family, ...options }: SettingOptions<string> & { readonly family: 4 | 6 }): Setting<string> {
+  return {
+    ...options,
+    bounds: `a range of IPv${family} addresses`,
+    parse: (value) => {
+      addressRange(value, family);
+      return value;
+    },
+  };
+}

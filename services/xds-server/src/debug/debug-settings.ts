@@ -1,0 +1,25 @@
+/** Which debug pages are served, and to whom. */
+import { flag, list } from "@flotilla/runtime";
+
+export const debugSettings = {
+  debugAuth: flag({
+    env: "ENABLE_DEBUG_ENDPOINT_AUTH",
+    default: true,
+    sentence: "Debug pages ask callers of other hosts, and streams, for a proven identity.",
+  }),
+  debugNamespaces: list({
+    env: "DEBUG_ENDPOINT_AUTH_ALLOWED_NAMESPACES",
+    default: [],
+    sentence: "Namespaces whose callers see every debug page, as those of the root namespace do.",
+  }),
+  debugOnHttp: flag({
+    env: "ENABLE_DEBUG_ON_HTTP",
+    default: true,
+    sentence: "Debug pages stand on HTTP_PORT too.",
+  }),
+  unsafePages: flag({
+    env: "UNSAFE_ENABLE_ADMIN_ENDPOINTS",
+    default: false,
+    sentence: "Debug pages that take effect, such as force_disconnect, are served.",
+  }),
+} as const;

@@ -5,20 +5,12 @@
  */
 import { createHash } from "node:crypto";
 import { type Authenticator, type Caller, formatXfcc } from "@flotilla/auth";
-import { callerOf, type TlsMaterial } from "@flotilla/auth/serving";
+import type { TlsMaterial } from "@flotilla/auth/serving";
 import { certificateService } from "@flotilla/proto";
+import { GrpcError, type Handler, type RawCall, unary } from "@flotilla/raw-grpc";
 import type { Logger, Metrics } from "@flotilla/runtime";
-import {
-  Client,
-  credentials,
-  Metadata,
-  type ServerUnaryCall,
-  type ServiceDefinition,
-  type ServiceError,
-  type sendUnaryData,
-  status,
-  type UntypedServiceImplementation,
-} from "@grpc/grpc-js";
+import { Client, credentials, Metadata, type ServiceError, status } from "@grpc/grpc-js";
+import { callerOf } from "./serve/authenticate.ts";
 
 export interface PassthroughOptions {
   /** `host:port` of ca. */
@@ -32,13 +24,10 @@ export interface PassthroughOptions {
 }
 
 export interface CaPassthrough extends Disposable {
-  readonly definition: ServiceDefinition;
-  readonly implementation: UntypedServiceImplementation;
+  readonly methods: ReadonlyMap<string, Handler>;
   /** Our certificate or the root that ca's leads to has changed. */
   reload(material: TlsMaterial): void;
 }
-
-type Call = ServerUnaryCall<Buffer, Buffer>;
 
 /** A little longer than clients wait by themselves. */
 const deadlineMs = 30_000;
@@ -52,35 +41,29 @@ export function createCaPassthrough(options: PassthroughOptions): CaPassthrough 
     help: "Certificate requests passed on to ca, by what ca answered",
     labels: ["code"],
   });
-  const { path, requestStream, responseStream } = certificateService.createCertificate;
-  const wire = { requestSerialize: raw, requestDeserialize: raw, responseSerialize: raw, responseDeserialize: raw };
-  const handle = async (call: Call, reply: sendUnaryData<Buffer>): Promise<void> => {
+  const { path } = certificateService.createCertificate;
+  const forward = async (request: Buffer, call: RawCall, cancelled: AbortSignal): Promise<Buffer> => {
     const caller = callerOf(call);
     const verdict = await certificates.authenticate(caller);
     const metadata = handedOn(caller);
     if (verdict.authenticated) metadata.set("x-forwarded-client-cert", elementOf(caller, verdict.identities));
     const client = verdict.authenticated ? channels.named : channels.plain;
+    const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
     const done = (error: ServiceError | null, response?: Buffer): void => {
       forwarded.add(1, { code: status[error?.code ?? status.OK] ?? "UNKNOWN" });
-      const refusal = response === undefined ? replyOf(error) : null;
-      if (refusal?.code === status.UNAVAILABLE)
-        log.warn("ca does not answer", { ca: options.caAddress, reason: error?.details });
-      reply(refusal, response);
+      if (error?.code === status.UNAVAILABLE)
+        log.warn("ca does not answer", { ca: options.caAddress, reason: error.details });
+      if (response !== undefined) resolve(response);
+      else reject(refusalOf(error));
     };
     const deadline = Date.now() + deadlineMs;
-    const request = client.makeUnaryRequest(path, raw, raw, call.request, metadata, { deadline }, done);
-    call.on("cancelled", () => request.cancel());
+    const asked = client.makeUnaryRequest(path, raw, raw, request, metadata, { deadline }, done);
+    cancelled.addEventListener("abort", () => asked.cancel(), { once: true });
+    return promise;
   };
+  const onFailure = (error: unknown): void => log.error("certificate request failed", { error });
   return {
-    definition: { createCertificate: { path, requestStream, responseStream, ...wire } },
-    implementation: {
-      createCertificate: (call: Call, reply: sendUnaryData<Buffer>) => {
-        handle(call, reply).catch((error: unknown) => {
-          log.error("certificate request failed", { error });
-          reply({ code: status.INTERNAL, details: "internal error" });
-        });
-      },
-    },
+    methods: new Map([[path, unary(forward, onFailure)]]),
     reload: (material) => {
       const before = channels;
       channels = openChannels(options, material);
@@ -138,8 +121,8 @@ function elementOf({ peerCertificate }: Caller, identities: readonly string[]): 
 }
 
 /** The words of ca as they are; what the channel says of itself stays here. */
-function replyOf(error: ServiceError | null): { readonly code: status; readonly details: string } {
-  if (error === null) return { code: status.INTERNAL, details: "internal error" };
-  if (error.code === status.UNAVAILABLE) return { code: status.UNAVAILABLE, details: "ca does not answer" };
-  return { code: error.code, details: error.details };
+function refusalOf(error: ServiceError | null): GrpcError {
+  if (error === null) return new GrpcError(status.INTERNAL, "internal error");
+  if (error.code === status.UNAVAILABLE) return new GrpcError(status.UNAVAILABLE, "ca does not answer");
+  return new GrpcError(error.code, error.details);
 }

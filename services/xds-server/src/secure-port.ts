@@ -44,7 +44,7 @@ export async function serveSecure(options: SecurePortOptions, stop: AbortSignal)
   const { identity } = material;
   using ca = createCaPassthrough({ caAddress, caServerName, material: identity, certificates, metrics, log });
   const at = { host: config.host, port: config.tlsPort, setting: "XDS_TLS_PORT", material: material.shown };
-  await using port = await ads.serveTls(at, { authenticator, mode: "required" }, [ca]);
+  await using port = await ads.serveTls(at, { authenticator, mode: "required" }, ca.methods);
   material.onChange(() => {
     port.reload(material.shown);
     ca.reload(material.identity);

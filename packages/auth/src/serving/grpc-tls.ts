@@ -5,18 +5,25 @@
 import type { AddressInfo, Socket } from "node:net";
 import { createServer, type PeerCertificate, type TLSSocket } from "node:tls";
 import { type ListenOptions, type Logger, listen } from "@flotilla/runtime";
-import { type Server, ServerCredentials } from "@grpc/grpc-js";
+import { ServerCredentials } from "@grpc/grpc-js";
 import type { TlsMaterial } from "./material.ts";
 import { createPacedListener } from "./paced-listener.ts";
 
+/** A server of grpc-js, or of packages/raw-grpc. */
+export interface ConnectionTaker {
+  createConnectionInjector(credentials: ServerCredentials): {
+    injectConnection(socket: Socket): void;
+    drain(graceMs: number): void;
+    destroy(): void;
+  };
+}
+
 export interface GrpcTlsOptions extends ListenOptions {
-  readonly server: Server;
+  readonly server: ConnectionTaker;
   readonly material: TlsMaterial;
   readonly log: Logger;
   /** How long calls may go on after the end was asked for. */
   readonly drainMs?: number;
-  /** Told of each connection whose handshake is done, so that its owner can cut it. */
-  readonly onConnection?: (socket: TLSSocket) => void;
 }
 
 export interface GrpcTls extends AsyncDisposable {
@@ -32,7 +39,7 @@ const maxWaitingHandshakes = 20_000;
 
 /** @throws RuntimeError PORT_IN_USE, PORT_REFUSED */
 export async function serveGrpcTls(options: GrpcTlsOptions): Promise<GrpcTls> {
-  const { server, material, log, drainMs = 2000, onConnection } = options;
+  const { server, material, log, drainMs = 2000 } = options;
   const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
   const sockets = new Set<Socket>();
   /** The TLS server does not tell which socket a connection came from; its two ends do. */
@@ -54,7 +61,6 @@ export async function serveGrpcTls(options: GrpcTlsOptions): Promise<GrpcTls> {
       socket.destroy();
       return;
     }
-    onConnection?.(socket);
     injector.injectConnection(socket);
   });
   tls.on("tlsClientError", (error, { remoteAddress }) =>

@@ -56,7 +56,7 @@ function trustOf({ proxy, identities, peer }: StreamRecord, roots: readonly stri
     proxy: id,
     identities,
     pod: `${namespace}/${name}`,
-    host: peer.replace(/:\d+$/, ""),
+    host: peer.replace(/:\d+$/, "").replace(/^\[(.*)\]$/, "$1"),
     ...(roots !== undefined && { roots }),
   };
 }

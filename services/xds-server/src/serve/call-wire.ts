@@ -1,28 +1,12 @@
-/** The wire of a stream over a call of grpc-js. */
-import type { ServerDuplexStream } from "@grpc/grpc-js";
+/** The wire of a stream over a gRPC call. */
+import type { RawCall } from "@flotilla/raw-grpc";
 import type { Wire } from "./stream-context.ts";
 
-export type RawCall = ServerDuplexStream<Buffer, Buffer>;
-
-export function callWire(call: RawCall, destroy: () => void): Wire {
-  // An end of the call while bytes wait never reaches the callback of the write.
-  const underWay = new Set<(reason: Error) => void>();
-  call.once("cancelled", () => {
-    for (const reject of underWay) reject(new Error("the client cancelled the stream"));
-    underWay.clear();
-  });
+export function callWire(call: RawCall): Wire {
   return {
-    peer: call.getPeer(),
-    write: (bytes) =>
-      new Promise((resolve, reject) => {
-        underWay.add(reject);
-        call.write(bytes, (error: Error | null | undefined) => {
-          underWay.delete(reject);
-          if (error) reject(error);
-          else resolve();
-        });
-      }),
-    end: (reason) => void call.emit("error", { code: reason.code, details: reason.message }),
-    destroy,
+    peer: call.peer,
+    write: (frame) => call.write(frame),
+    end: ({ code, message }) => call.end({ code, details: message }),
+    destroy: () => call.cutConnection(),
   };
 }

@@ -5,6 +5,7 @@ import {
   DeltaDiscoveryResponseSchema,
   DiscoveryResponseSchema,
 } from "@flotilla/proto/envoy/service/discovery/v3/discovery_pb";
+import { messageOf } from "@flotilla/raw-grpc";
 import type { MessageBody } from "@flotilla/xds";
 import { MessageCache } from "./message-cache.ts";
 
@@ -22,7 +23,7 @@ describe("message cache", () => {
   it("encodes what clients decode, in both forms", () => {
     const { cache } = cacheOf();
     const sotw = cache.encode("sotw", body("a"), "v1", 0);
-    const response = decode(DiscoveryResponseSchema, sotw.bytes);
+    const response = decode(DiscoveryResponseSchema, messageOf(sotw.frame));
     assert.deepEqual([response.versionInfo, response.nonce, response.typeUrl], ["v1", sotw.nonce, types.cluster]);
     assert.deepEqual(
       response.resources.map(({ typeUrl, value }) => [typeUrl, value.length]),
@@ -30,7 +31,7 @@ describe("message cache", () => {
     );
 
     const delta = cache.encode("delta", body("a", 300, ["b", "c"]), "v2", 0);
-    const incremental = decode(DeltaDiscoveryResponseSchema, delta.bytes);
+    const incremental = decode(DeltaDiscoveryResponseSchema, messageOf(delta.frame));
     assert.deepEqual([incremental.systemVersionInfo, incremental.nonce], ["v2", delta.nonce]);
     assert.deepEqual(incremental.removedResources, ["b", "c"]);
     const [resource] = incremental.resources;
@@ -47,8 +48,8 @@ describe("message cache", () => {
     assert.equal(cache.encode("delta", shared, "v", 0), again);
     assert.notEqual(cache.encode("delta", shared, "w", 0).nonce, again.nonce, "another version is another message");
     assert.deepEqual(
-      decode(DeltaDiscoveryResponseSchema, one.bytes).resources,
-      decode(DeltaDiscoveryResponseSchema, again.bytes).resources,
+      decode(DeltaDiscoveryResponseSchema, messageOf(one.frame)).resources,
+      decode(DeltaDiscoveryResponseSchema, messageOf(again.frame)).resources,
     );
   });
 

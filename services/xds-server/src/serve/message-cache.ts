@@ -2,6 +2,7 @@
  * Encoded messages, shared by the streams that send the same. A nonce has to be unique within its stream and type
  * only, so a whole message with its nonce is shared by all streams that have not used that nonce.
  */
+import { frameOf, messageOf } from "@flotilla/raw-grpc";
 import {
   encodeDeltaBody,
   encodeDeltaTail,
@@ -12,7 +13,8 @@ import {
 } from "@flotilla/xds";
 
 export interface EncodedMessage {
-  readonly bytes: Buffer;
+  /** The message with the head that it has on the wire. */
+  readonly frame: Buffer;
   readonly nonce: string;
   /** Grows with every nonce. */
   readonly serial: number;
@@ -58,8 +60,8 @@ export class MessageCache {
       entries.set(body, known);
       known.usedAtMs = this.#options.now();
       if (known.version === version && known.message.serial > afterSerial) return known.message;
-      const message = this.#complete(form, known.message.bytes.subarray(0, known.bodyBytes), version);
-      this.#bytes += message.bytes.length - known.message.bytes.length;
+      const message = this.#complete(form, messageOf(known.message.frame).subarray(0, known.bodyBytes), version);
+      this.#bytes += message.frame.length - known.message.frame.length;
       known.message = message;
       known.version = version;
       return message;
@@ -67,7 +69,7 @@ export class MessageCache {
     const encoded = form === "sotw" ? encodeSotwBody(body) : encodeDeltaBody(body);
     const message = this.#complete(form, encoded, version);
     entries.set(body, { message, version, bodyBytes: encoded.length, usedAtMs: this.#options.now() });
-    this.#bytes += message.bytes.length;
+    this.#bytes += message.frame.length;
     this.#shrink();
     return message;
   }
@@ -85,7 +87,7 @@ export class MessageCache {
     const { noncePrefix, server } = this.#options;
     const nonce = `${noncePrefix}${serial.toString(36)}`;
     const tail = (form === "sotw" ? encodeSotwTail : encodeDeltaTail)(version, nonce, server);
-    return { bytes: Buffer.concat([body, tail]), nonce, serial };
+    return { frame: frameOf(body, tail), nonce, serial };
   }
 
   #shrink(): void {
@@ -99,6 +101,6 @@ export class MessageCache {
 
   #drop(entries: Map<MessageBody, Entry>, body: MessageBody, entry: Entry): void {
     entries.delete(body);
-    this.#bytes -= entry.message.bytes.length;
+    this.#bytes -= entry.message.frame.length;
   }
 }

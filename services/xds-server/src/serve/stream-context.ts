@@ -13,8 +13,8 @@ import type { StreamObserver } from "./stream-record.ts";
 /** The socket's side. */
 export interface Wire {
   readonly peer: string;
-  /** Resolves when the bytes have left; rejects when they cannot any more. */
-  write(bytes: Buffer): Promise<void>;
+  /** Resolves when the frame has left; rejects when it cannot any more. */
+  write(frame: Buffer): Promise<void>;
   end(reason: StreamError): void;
   /** Ends the connection of a client that does not read, since it would not read an end either. */
   destroy(): void;

@@ -20,8 +20,6 @@ export const streamEnd = {
   unauthenticated: (text = "authentication failure") => new StreamError(status.UNAUTHENTICATED, text),
   denied: (text: string) => new StreamError(status.PERMISSION_DENIED, text),
   invalid: (text: string) => new StreamError(status.INVALID_ARGUMENT, text),
-  tooLarge: (bytes: number, limit: number) =>
-    new StreamError(status.RESOURCE_EXHAUSTED, `a request of ${bytes} bytes is over the limit of ${limit}`, "size"),
   /** The text stays here: it may hold what the client must not see. */
   internal: () => new StreamError(status.INTERNAL, "internal error"),
   stuck: (ms: number) => new StreamError(status.RESOURCE_EXHAUSTED, `the client took nothing for ${ms} ms`),

@@ -2,6 +2,7 @@
  * One stream: the state machine of packages/xds and one writer. A message is written only when the one
  * before has left for the network, so a client that does not read costs one message and a note of what is due.
  */
+import { frameHeadBytes } from "@flotilla/raw-grpc";
 import type { Logger } from "@flotilla/runtime";
 import {
   blamed,
@@ -147,7 +148,8 @@ export class Stream implements Pushable {
     this.#step({ type: "sent", typeUrl, set, body, nonce: message.nonce, again });
     // What is held back has yet to come.
     if (!again) this.#owed.sent(typeUrl);
-    const { bytes } = message;
+    const { frame } = message;
+    const bytes = frame.length - frameHeadBytes;
     const { position } = source;
     const applied = this.#staleBy.take(typeUrl);
     const receipt = {
@@ -157,23 +159,23 @@ export class Stream implements Pushable {
       position,
       applied,
       resources: body.resources.length,
-      bytes: bytes.length,
+      bytes,
     };
     this.#receipts.sent(typeUrl, message.serial, receipt);
-    metrics.sent(typeUrl, bytes.length);
+    metrics.sent(typeUrl, bytes);
     const changed = () => (before === undefined ? [] : bodies.diff(before, set).changed);
     observer.sent?.(this.record, typeUrl, receipt, before && { before, from, after: set, changed });
     this.#log.debug("pushed", {
       type: shortName(typeUrl),
       position,
       resources: receipt.resources,
-      bytes: bytes.length,
+      bytes,
       cause: applied,
     });
-    return { bytes: bytes.length, flushed: this.#write(bytes) };
+    return { bytes, flushed: this.#write(frame) };
   }
 
-  async #write(bytes: Buffer): Promise<void> {
+  async #write(frame: Buffer): Promise<void> {
     const { metrics, limits, now } = this.#context;
     this.#isWriting = true;
     const startedAt = now();
@@ -184,7 +186,7 @@ export class Stream implements Pushable {
       this.#wire.destroy();
     }, limits.stuckMs);
     try {
-      await this.#wire.write(bytes);
+      await this.#wire.write(frame);
       metrics.sendTime((now() - startedAt) / 1000);
     } catch (error) {
       this.close(`cannot write: ${error instanceof Error ? error.message : String(error)}`);
@@ -246,8 +248,8 @@ export class Stream implements Pushable {
       if (this.#isClosed) return;
       if ("refused" in resources) return this.end(streamEnd[resources.refused](resources.message));
       const body = { typeUrl, resources, removed: [] };
-      const { bytes } = this.#context.cache.encode(this.#form, body, "", 0);
-      await this.#wire.write(bytes);
+      const { frame } = this.#context.cache.encode(this.#form, body, "", 0);
+      await this.#wire.write(frame);
     } catch (error) {
       this.#log.error("a debug question failed", { typeUrl, error });
     }

@@ -1,7 +1,8 @@
 /** An AdsServer on a free port with a static source, for tests. */
 import { createMetrics, type Metrics, noopLogger } from "@flotilla/runtime";
 import { defaultPushLimits, PushQueue, systemClock } from "../../push/push-queue.ts";
-import { type AdsOptions, AdsServer, defaultAdsLimits } from "../ads-server.ts";
+import { defaultAdsLimits } from "../ads-limits.ts";
+import { type AdsOptions, AdsServer } from "../ads-server.ts";
 import type { StreamAuthentication } from "../authenticate.ts";
 import { Deliveries } from "../deliveries.ts";
 import { defaultStreamLimits } from "../stream-context.ts";

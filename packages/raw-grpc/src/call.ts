@@ -1,0 +1,145 @@
+/** One call: messages as bytes in both directions, and a status at the end. */
+import { constants, type IncomingHttpHeaders, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
+import { FrameReader } from "./frame.ts";
+import { type CallStatus, encodeStatusMessage, type GrpcError } from "./status.ts";
+
+export interface CallListener {
+  onMessage(bytes: Buffer): void;
+  /** The client has said all it had to say. */
+  onEnd(): void;
+  /** The client is gone, or has given the call up; told once, and not after `end`. */
+  onCancelled(): void;
+  /** What came cannot be read; nothing more is read. */
+  onUnreadable(error: GrpcError): void;
+}
+
+/** What the calls of a connection have in common. */
+export interface Peer {
+  /** `address:port`, an IPv6 address in brackets. */
+  readonly address: string;
+  /** DER; undefined when the client showed none. */
+  readonly certificate: Buffer | undefined;
+  readonly session: ServerHttp2Session;
+}
+
+const responseHeaders = {
+  ":status": 200,
+  "content-type": "application/grpc+proto",
+  "grpc-encoding": "identity",
+  "grpc-accept-encoding": "identity,deflate,gzip",
+} as const;
+
+export class RawCall {
+  readonly #stream: ServerHttp2Stream;
+  readonly #headers: IncomingHttpHeaders;
+  readonly #peer: Peer;
+  readonly #maxMessageBytes: number;
+  /** Nobody calls back for what waits when the call ends. */
+  readonly #waiting = new Set<(reason: Error) => void>();
+  #listener: CallListener | undefined;
+  #isEnded = false;
+
+  constructor(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, peer: Peer, maxMessageBytes: number) {
+    this.#stream = stream;
+    this.#headers = headers;
+    this.#peer = peer;
+    this.#maxMessageBytes = maxMessageBytes;
+    // A broken stream closes by itself; without a listener it would end the process.
+    stream.on("error", () => undefined);
+    stream.once("close", () => this.#onClose());
+  }
+
+  get peer(): string {
+    return this.#peer.address;
+  }
+
+  get peerCertificate(): Buffer | undefined {
+    return this.#peer.certificate;
+  }
+
+  /** Cancelled, or ended. */
+  get isClosed(): boolean {
+    return this.#isEnded || this.#stream.destroyed || this.#stream.closed;
+  }
+
+  /** Names in lower case. */
+  get metadata(): ReadonlyMap<string, readonly string[]> {
+    const entries = Object.entries(this.#headers).filter(([name]) => !name.startsWith(":"));
+    return new Map(entries.map(([name, value]) => [name, [value ?? []].flat()]));
+  }
+
+  /** Until then nothing is read: the client waits. */
+  listen(listener: CallListener): void {
+    this.#listener = listener;
+    const encoding = this.#headers["grpc-encoding"];
+    const reader = new FrameReader({ maxBytes: this.#maxMessageBytes, encoding: encoding?.toString() });
+    this.#stream.on("data", (chunk: Buffer) => {
+      if (this.isClosed) return;
+      try {
+        for (const message of reader.read(chunk)) if (!this.isClosed) listener.onMessage(message);
+      } catch (error) {
+        this.#stream.pause();
+        listener.onUnreadable(error as GrpcError);
+      }
+    });
+    this.#stream.once("end", () => {
+      if (!this.isClosed) listener.onEnd();
+    });
+  }
+
+  /** `frame`: as `frameOf` gives it. Resolves when the bytes have left; rejects when they cannot any more. */
+  write(frame: Buffer): Promise<void> {
+    if (this.isClosed) return Promise.reject(new Error("the call is over"));
+    this.#respond();
+    return new Promise((resolve, reject) => {
+      this.#waiting.add(reject);
+      this.#stream.write(frame, (error) => {
+        this.#waiting.delete(reject);
+        if (error) reject(error);
+        else resolve();
+      });
+    });
+  }
+
+  /** After what was written before. Safe to call twice. */
+  end({ code, details }: CallStatus): void {
+    if (this.isClosed) return;
+    this.#isEnded = true;
+    const trailers = { "grpc-status": String(code), "grpc-message": encodeStatusMessage(details) };
+    const stream = this.#stream;
+    // A client that goes on speaking is not listened to.
+    const close = (): void => void setImmediate(() => stream.close(constants.NGHTTP2_NO_ERROR));
+    if (!stream.headersSent) {
+      stream.respond({ ...responseHeaders, ...trailers }, { endStream: true });
+      close();
+      return;
+    }
+    stream.once("wantTrailers", () => {
+      stream.sendTrailers(trailers);
+      close();
+    });
+    stream.end();
+  }
+
+  /** Ends the connection with all its calls: for a client that does not read, and so would not read an end either. */
+  cutConnection(): void {
+    this.#peer.session.destroy();
+  }
+
+  /** No further calls on this connection; it ends with the last one. */
+  retireConnection(): void {
+    if (!this.#peer.session.closed) this.#peer.session.close();
+  }
+
+  #respond(): void {
+    if (!this.#stream.headersSent) this.#stream.respond(responseHeaders, { waitForTrailers: true });
+  }
+
+  #onClose(): void {
+    for (const reject of this.#waiting) reject(new Error("the client cancelled the call"));
+    this.#waiting.clear();
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    this.#listener?.onCancelled();
+  }
+}

@@ -1,0 +1,88 @@
+/**
+ * A gRPC server for calls whose messages are bytes that are there already: a frame that a thousand streams send is in memory
+ * once, and nothing is copied on the way to the socket. Connections are handed in, so TLS is the owner's.
+ */
+import { type IncomingHttpHeaders, performServerHandshake, type ServerHttp2Stream } from "node:http2";
+import type { Socket } from "node:net";
+import { type Peer, RawCall } from "./call.ts";
+import { ConnectionKeeper, type KeeperOptions } from "./connection-keeper.ts";
+import { grpcStatus } from "./status.ts";
+
+export type Handler = (call: RawCall) => void;
+
+export interface RawServerOptions extends KeeperOptions {
+  /** By path, `/package.Service/Method`. */
+  readonly methods: ReadonlyMap<string, Handler>;
+  /** Of one message of a client. */
+  readonly maxMessageBytes: number;
+  readonly maxStreamsPerConnection: number;
+}
+
+/** Takes sockets in; shaped like the one of grpc-js, so that either stands behind the same port. */
+export interface ConnectionInjector {
+  injectConnection(socket: Socket): void;
+  /** Tells clients to go; what is left after `graceMs` is cut. */
+  drain(graceMs: number): void;
+  destroy(): void;
+}
+
+export class RawGrpcServer {
+  readonly #options: RawServerOptions;
+
+  constructor(options: RawServerOptions) {
+    this.#options = options;
+  }
+
+  createConnectionInjector(): ConnectionInjector {
+    const keeper = new ConnectionKeeper(this.#options);
+    return {
+      injectConnection: (socket) => this.#open(socket, keeper),
+      drain: (graceMs) => keeper.drain(graceMs),
+      destroy: () => {
+        keeper.destroy();
+        keeper[Symbol.dispose]();
+      },
+    };
+  }
+
+  #open(socket: Socket, keeper: ConnectionKeeper): void {
+    const { maxStreamsPerConnection } = this.#options;
+    const address = addressOf(socket);
+    const certificate = certificateOf(socket);
+    const session = performServerHandshake(socket, {
+      settings: { maxConcurrentStreams: maxStreamsPerConnection },
+      // Its bound on the memory of one connection resets streams that wait for their reader; stuck readers are found by their owner.
+      maxSessionMemory: Number.MAX_SAFE_INTEGER,
+    });
+    const peer: Peer = { address, certificate, session };
+    // A connection that breaks is the end of its streams, which they learn by themselves.
+    session.on("error", () => undefined);
+    session.on("stream", (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) =>
+      this.#call(stream, headers, peer),
+    );
+    keeper.watch(session);
+  }
+
+  #call(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, peer: Peer): void {
+    const { methods, maxMessageBytes } = this.#options;
+    if (!/^application\/grpc(\+proto)?(;|$)/.test(headers["content-type"] ?? "")) {
+      stream.on("error", () => undefined);
+      stream.respond({ ":status": 415 }, { endStream: true });
+      return;
+    }
+    const call = new RawCall(stream, headers, peer, maxMessageBytes);
+    const path = headers[":path"] ?? "";
+    const handler = methods.get(path);
+    if (handler !== undefined) handler(call);
+    else call.end({ code: grpcStatus.unimplemented, details: `The server does not implement the method ${path}` });
+  }
+}
+
+function addressOf({ remoteAddress = "", remotePort }: Socket): string {
+  return remoteAddress.includes(":") ? `[${remoteAddress}]:${remotePort}` : `${remoteAddress}:${remotePort}`;
+}
+
+function certificateOf(socket: Socket): Buffer | undefined {
+  if (!("getPeerCertificate" in socket)) return undefined;
+  return (socket.getPeerCertificate as () => { readonly raw?: Buffer })().raw;
+}

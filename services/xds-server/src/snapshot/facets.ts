@@ -12,7 +12,9 @@ import {
   matchesLabels,
   metadataFlag,
   metadataText,
+  type PodPort,
   type ProxyType,
+  podPorts,
 } from "@flotilla/model";
 import type { ServiceTarget, Subject } from "./subject.ts";
 
@@ -34,6 +36,7 @@ export const facets = {
   ipMode: facet<IpMode>("ip-mode", ({ proxy }) => ipModeOf(proxy.ipAddresses)),
   /** Copied out to logs and stats, for example. Prefer `matches` and `label`. */
   labels: facet<Readonly<Record<string, string>>>("labels", ({ proxy }) => proxy.labels),
+  podPorts: facet<readonly PodPort[]>("pod-ports", ({ proxy }) => podPorts(proxy.metadata)),
   targets: facet<readonly ServiceTarget[]>("targets", ({ targets }) => targets),
   label: { name: "label", read: ({ proxy }, key) => proxy.labels[key] } as ProxyFacet<string, string | undefined>,
   matches: {

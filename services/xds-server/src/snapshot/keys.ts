@@ -28,6 +28,9 @@ export const keys = {
   serviceNames: "service-names" as InputKey<readonly ServiceName[]>,
   /** The namespaces that have a service of this host name. */
   servicesByHost: (hostname: string): InputKey<readonly ServiceName[]> => `services-by-host/${hostname}`,
+  /** The services of a namespace whose selector asks for a label, of several for the first by name. */
+  selectorRow: (namespace: string, label: string, value: string): InputKey<readonly ServiceName[]> =>
+    `selector/${namespace}/${label}=${value}`,
   endpoints: ({ namespace, hostname }: ServiceName): InputKey<EndpointShards> => `endpoints/${namespace}/${hostname}`,
   /** Which services have an endpoint at an address. */
   address: (address: string): InputKey<readonly AddressUse[]> => `address/${address}`,

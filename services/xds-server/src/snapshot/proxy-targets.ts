@@ -1,33 +1,25 @@
 /**
- * The service ports a proxy stands for: those of the endpoints at its addresses, the oldest service's first and each in
- * the order of its ports: of several on one workload port the first counts. Observed per proxy
- * outside of any view, because the answer is part of what a view asks its proxy (facets.ts).
+ * The service ports a proxy stands for, the oldest service's first and each in the order of its ports: of several on one
+ * workload port the first counts. Services of Kubernetes are found by their selectors; for WorkloadEntries, Services without
+ * selectors and all other registries the endpoints at the proxy's addresses say. Observed per proxy outside of any view,
+ * because the answer is part of what a view asks its proxy (facets.ts).
  */
 import { compareText } from "@flotilla/model";
+import { type DatedTarget, selectedTargets } from "./selected-targets.ts";
 import type { ServiceTarget } from "./subject.ts";
-import { query } from "./view.ts";
+import { query, type View } from "./view.ts";
 
 export const proxyTargets = query<readonly ServiceTarget[]>(
   "proxy-targets",
   (view) => {
-    const targets = new Map<string, ServiceTarget & { readonly age: number; readonly position: number }>();
-    const { namespace } = view.proxy;
-    for (const address of view.proxy.addresses) {
-      for (const use of view.address(address)) {
-        if (use.namespace !== namespace) continue;
-        // A ServiceEntry may have the host of a Service: endpoints belong to what their own registry says of it.
-        const shards = [...view.serviceShards(use)];
-        const [, service] = shards.find(([text]) => text.startsWith(`${use.shard}|`)) ?? shards[0] ?? [];
-        for (const endpoint of view.endpoints(use).get(use.shard) ?? []) {
-          const port = service?.ports.find(({ name }) => name === endpoint.servicePortName);
-          if (port === undefined || !endpoint.addresses.includes(address)) continue;
-          const place = { age: service?.creationTimeMs ?? 0, position: service?.ports.indexOf(port) ?? 0 };
-          const target = { namespace, hostname: use.hostname, port: port.number, targetPort: endpoint.port, ...place };
-          targets.set(`${use.hostname}|${port.number}|${endpoint.port}`, target);
-        }
-      }
-    }
-    return [...targets.values()]
+    const found = endpointTargets(view);
+    const selected = found.some(({ isMachine }) => isMachine) ? [] : selectedTargets(view);
+    const targets =
+      selected.length === 0 ? found : [...selected, ...found.filter(({ shard }) => !shard.startsWith("Kubernetes/"))];
+    const distinct = new Map(
+      targets.map((target) => [`${target.hostname}|${target.port}|${target.targetPort}`, target]),
+    );
+    return [...distinct.values()]
       .sort(
         (a, b) =>
           a.age - b.age ||
@@ -35,7 +27,36 @@ export const proxyTargets = query<readonly ServiceTarget[]>(
           a.position - b.position ||
           a.targetPort - b.targetPort,
       )
-      .map(({ hostname, port, targetPort }) => ({ namespace, hostname, port, targetPort }));
+      .map(({ namespace, hostname, port, targetPort }) => ({ namespace, hostname, port, targetPort }));
   },
   (a, b) => JSON.stringify(a) === JSON.stringify(b),
 );
+
+interface EndpointTarget extends DatedTarget {
+  readonly shard: string;
+  /** A WorkloadEntry tells of the workload. */
+  readonly isMachine: boolean;
+}
+
+function endpointTargets(view: View): readonly EndpointTarget[] {
+  const targets: EndpointTarget[] = [];
+  const { namespace } = view.proxy;
+  for (const address of view.proxy.addresses) {
+    for (const use of view.address(address)) {
+      if (use.namespace !== namespace) continue;
+      // A ServiceEntry may have the host of a Service: endpoints belong to what their own registry says of it.
+      const shards = [...view.serviceShards(use)];
+      const [, service] = shards.find(([text]) => text.startsWith(`${use.shard}|`)) ?? shards[0] ?? [];
+      for (const { servicePortName, addresses, port: targetPort, definedBy } of view.endpoints(use).get(use.shard) ??
+        []) {
+        const port = service?.ports.find(({ name }) => name === servicePortName);
+        if (port === undefined || !addresses.includes(address)) continue;
+        const place = { age: service?.creationTimeMs ?? 0, position: service?.ports.indexOf(port) ?? 0 };
+        const isMachine = definedBy?.startsWith("WorkloadEntry/") ?? false;
+        const { hostname, shard } = use;
+        targets.push({ namespace, hostname, port: port.number, targetPort, ...place, shard, isMachine });
+      }
+    }
+  }
+  return targets;
+}

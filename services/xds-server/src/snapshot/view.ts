@@ -3,7 +3,7 @@
  * recorded by the graph underneath, so a view needs no list of what matters to whom.
  */
 import type { Context, Facet, Finding, Query, QueryArg } from "@flotilla/incremental";
-import type { Config, Locality, ProxyType } from "@flotilla/model";
+import type { Config, Locality, PodPort, ProxyType } from "@flotilla/model";
 import type { MeshConfig } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import type { MeshNetworks } from "@flotilla/proto/mesh/v1alpha1/network_pb";
 import { facets, type IpMode } from "./facets.ts";
@@ -95,6 +95,11 @@ export class View {
     return this.#context.input(keys.servicesByHost(hostname)) ?? [];
   }
 
+  /** The services of a namespace that may select a workload with this label; each stands in one row only. */
+  selectorRow(namespace: string, label: string, value: string): readonly ServiceName[] {
+    return this.#context.input(keys.selectorRow(namespace, label, value)) ?? [];
+  }
+
   endpoints(name: ServiceName): EndpointShards {
     return this.#context.input(keys.endpoints(name)) ?? new Map();
   }
@@ -152,6 +157,9 @@ export class ProxyAnswers {
   }
   get labels(): Readonly<Record<string, string>> {
     return this.#ask(facets.labels);
+  }
+  get podPorts(): readonly PodPort[] {
+    return this.#ask(facets.podPorts);
   }
   get targets(): readonly ServiceTarget[] {
     return this.#ask(facets.targets);

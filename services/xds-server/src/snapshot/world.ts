@@ -19,6 +19,7 @@ import { keys } from "./keys.ts";
 import { decodeMesh, decodeNetworks, defaultMesh } from "./mesh.ts";
 import { RowChanges } from "./row-changes.ts";
 import type { RowIndex } from "./row-index.ts";
+import { type SelectorPairs, selectorPairs } from "./selector-rows.ts";
 import type { Subject } from "./subject.ts";
 
 /** Decodes an object's spec; throws when it cannot be read. */
@@ -133,11 +134,23 @@ export class World {
     const { shard, namespace, hostname, name } = change.key;
     const key = keys.service({ namespace, hostname });
     const shards = new Map(this.#graph.get(key));
+    const before = selectorPairs(shards.values());
     const source = `${shard}|${name}`;
     if (change.op === "put") shards.set(source, change.value);
     else shards.delete(source);
     this.#graph.set(key, shards.size === 0 ? undefined : new Map([...shards].sort(([a], [b]) => compareText(a, b))));
+    this.#trackSelectors({ namespace, hostname }, before, selectorPairs(shards.values()));
     return this.#trackServiceName({ namespace, hostname }, shards.size > 0);
+  }
+
+  #trackSelectors(name: ServiceName, before: SelectorPairs, after: SelectorPairs): void {
+    for (const [text, [label, value]] of new Map([...before, ...after])) {
+      if (before.has(text) === after.has(text)) continue;
+      const key = keys.selectorRow(name.namespace, label, value);
+      const others = (this.#graph.get(key) ?? []).filter(({ hostname }) => hostname !== name.hostname);
+      const names = after.has(text) ? [...others, name].sort((a, b) => compareText(a.hostname, b.hostname)) : others;
+      this.#graph.set(key, names.length === 0 ? undefined : names);
+    }
   }
 
   #trackServiceName(name: ServiceName, exists: boolean): boolean {

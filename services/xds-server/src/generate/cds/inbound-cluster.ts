@@ -56,17 +56,19 @@ interface OwnService extends ServiceLabel {
   readonly isExternal: boolean;
 }
 
-/** The services that share a workload port, by name. */
+/** The services that share a workload port under the same port of their own as the first. */
 const servicesOfPort = query<readonly OwnService[], number>(
   "services-of-port",
-  (view, targetPort) =>
-    view.proxy.targets
-      .filter((target) => target.targetPort === targetPort)
-      .map(({ namespace, hostname }) => {
-        const service = [...view.serviceShards({ namespace, hostname }).values()][0];
-        const { name = "", registry = "", meshExternal: isExternal = false } = service ?? {};
-        return { hostname, namespace, name, registry, isExternal };
-      }),
+  (view, targetPort) => {
+    const targets = view.proxy.targets.filter((target) => target.targetPort === targetPort);
+    const hostnames = new Set(targets.filter(({ port }) => port === targets[0]?.port).map(({ hostname }) => hostname));
+    return [...hostnames].map((hostname) => {
+      const { namespace } = view.proxy;
+      const service = [...view.serviceShards({ namespace, hostname }).values()][0];
+      const { name = "", registry = "", meshExternal: isExternal = false } = service ?? {};
+      return { hostname, namespace, name, registry, isExternal };
+    });
+  },
   (a, b) => JSON.stringify(a) === JSON.stringify(b),
 );
 
@@ -76,7 +78,7 @@ export function selectInboundCluster(view: View, name: string): InboundClusterIn
   const sidecar = view.read(sidecarOf)?.spec;
   const ingress =
     port.origin === undefined ? undefined : sidecar?.ingress.find((one) => one.port?.number === port.port);
-  const services = view.read(servicesOfPort, port.port).slice(0, 1);
+  const services = view.read(servicesOfPort, port.port);
   const [service] = services;
   // Rules are known of services in scope only, even where the service is the workload's own.
   const isRuled = service && ingress === undefined && visibleService(view, service.hostname) !== undefined;
@@ -93,7 +95,7 @@ export function selectInboundCluster(view: View, name: string): InboundClusterIn
     retryBudget: policy?.retryBudget,
     rule: rule?.spec.trafficPolicy && rulePath(rule.key),
     // What the mesh takes for foreign is told of by its callers, not by itself. Source: corpus xds, TestServiceScoping.
-    services: view.read(clusterTraits).namesServices ? services.filter(({ isExternal }) => !isExternal) : [],
+    services: view.read(clusterTraits).namesServices && service?.isExternal !== true ? services : [],
     endpoint: ingress === undefined ? ownEndpoint(view, port.port) : reachableEndpoint(view, ingress.defaultEndpoint),
     ipMode: resolvedFamilies(view),
     preservesCase: view.read(clusterTraits).preservesCase,

@@ -26,6 +26,11 @@ test("with all metrics off, one that is spoken of later is on again", () => {
   assert.deepEqual(told({ disabled: true }, { match: requests }), [{ name: "requests_total" }]);
 });
 
+test("tags beside the word that turns all metrics off are for nothing, as in istiod", () => {
+  const off = { disabled: true, tagOverrides: { x: { operation: "UPSERT", value: "1" } } };
+  assert.deepEqual(told(off, { match: requests }), [{ name: "requests_total" }]);
+});
+
 test("all metrics on: one that was off before is on too", () => {
   const found = told({ match: requests, disabled: true }, { match: everything, disabled: false });
   assert.deepEqual(

@@ -88,8 +88,8 @@ function collect(overrides: readonly MetricsOverrides[]): readonly Metric[] | un
     const key = keyOf(match?.metricMatch);
     const tags = Object.entries(tagOverrides);
     if (key === undefined && disabled !== undefined) allAreOff = disabled;
-    // A word about all of them names each, even when it says nothing more.
-    const isNamed = disabled !== true || tags.length > 0;
+    // A word about all of them names each, even when it says nothing more; all of them off, its tags are for nothing.
+    const isNamed = disabled !== true;
     if (key !== undefined && disabled !== true) allAreOff = false;
     for (const name of key === undefined ? (isNamed ? metricNames.values() : []) : [key]) {
       const draft = draftOf(name);

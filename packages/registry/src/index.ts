@@ -12,7 +12,7 @@ export type { MachineChange, MachineRecords } from "./registry/machine-side.ts";
 export type { RegistryProblem } from "./registry/problem.ts";
 export type { RegistryChange } from "./registry/published.ts";
 export { losesEndpoints } from "./registry/published.ts";
-export { Registry, type RegistryUpdate } from "./registry/registry.ts";
+export { Registry } from "./registry/registry.ts";
 export {
   type ClusterChange,
   isRegistryObject,

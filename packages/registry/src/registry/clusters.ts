@@ -9,8 +9,9 @@ import type { RegistrySettings } from "../settings.ts";
 import type { MachineRecords } from "./machine-side.ts";
 import type { RegistryProblem } from "./problem.ts";
 import type { RegistryChange } from "./published.ts";
-import { Registry, type RegistryUpdate } from "./registry.ts";
+import { Registry } from "./registry.ts";
 import type { RegistryInput } from "./registry-input.ts";
+import type { RegistryUpdate } from "./registry-update.ts";
 
 const forAll: ReadonlySet<string> = new Set(["MeshConfig", "MeshNetworks", "ServiceImport", "ServiceEntry"]);
 

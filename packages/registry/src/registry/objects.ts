@@ -116,3 +116,8 @@ function replace<Value>(
   map.set(name, value);
   index(value, (into, key) => into.add(key, name));
 }
+
+export function setOrDelete<Value>(map: Map<string, Value>, key: string, value: Value | undefined): void {
+  if (value === undefined) map.delete(key);
+  else map.set(key, value);
+}

@@ -2,36 +2,29 @@
  * Objects in, services and endpoints out. A change of an object computes again only what depends on it,
  * and says only what differs from what was said before.
  */
-import { type Config, type ConfigKey, type Endpoint, type KubeObject, objectKey, type Service } from "@flotilla/model";
+import { type Config, type ConfigKey, objectKey, type Service } from "@flotilla/model";
 import { backendServiceEntry } from "../convert/backend.ts";
-import { slicesOfEndpoints } from "../convert/endpoints-object.ts";
 import { clusterSetDomain } from "../convert/imported-service.ts";
 import { serviceHostname } from "../convert/kubernetes-service.ts";
 import { networkLabel } from "../convert/labels.ts";
 import { type MeshNetworksSpec, networkLookup } from "../convert/network.ts";
 import type { EndpointContext } from "../convert/pod.ts";
-import { mergedWorkloadEntry } from "../convert/workload-entry.ts";
 import { DiscoveryFilter } from "../discovery/discovery-filter.ts";
 import { FileSide } from "../file/file-side.ts";
-import type { KubeEndpointSlice, KubeNode, KubePod, KubeService } from "../kube.ts";
 import { withoutNulls } from "../kube-check.ts";
 import type { RegistrySettings } from "../settings.ts";
+import { applyEntry, applyObject, applyWorkloadEntry } from "./apply-object.ts";
 import { ConsulSide } from "./consul-side.ts";
 import { Dirty } from "./dirty.ts";
 import { ExternalSide, type RegistryRole } from "./external-side.ts";
 import { KubernetesSide } from "./kubernetes-side.ts";
 import { type MachineEntry, type MachineRecords, MachineSide } from "./machine-side.ts";
-import { Objects } from "./objects.ts";
+import { Objects, setOrDelete } from "./objects.ts";
 import type { RegistryProblem } from "./problem.ts";
 import { findProblems } from "./problems.ts";
-import { losesEndpoints, Published, type RegistryChange } from "./published.ts";
+import { Published, type RegistryChange } from "./published.ts";
 import { isRegistryObject, type RegistryInput } from "./registry-input.ts";
-
-export interface RegistryUpdate {
-  readonly changes: readonly RegistryChange[];
-  /** Callers may still send requests to endpoints that are gone. */
-  readonly urgent: boolean;
-}
+import { type RegistryUpdate, UpdateInProgress } from "./registry-update.ts";
 
 export class Registry {
   readonly #settings: RegistrySettings;
@@ -67,15 +60,16 @@ export class Registry {
 
   apply(inputs: readonly RegistryInput[]): RegistryUpdate {
     const dirty = new Dirty();
+    const intake = { objects: this.#objects, dirty };
     for (const input of this.#inView(inputs)) {
       if (input.type === "config") this.#applyConfig(input.key, input.op === "put" ? input.value : undefined, dirty);
       else if (input.type === "cluster") continue;
       else if (input.type === "machine") this.#applyMachines(this.#machines.applyMachine(input), dirty);
       else if (input.type === "consul") this.#consul.apply(input, dirty);
       else if (input.type === "file") for (const [text, key] of this.#file.apply(input)) dirty.files.set(text, key);
-      else if (input.op === "delete") this.#applyObject(input.key, undefined, dirty);
+      else if (input.op === "delete") applyObject(intake, input.key, undefined, this.#settings);
       else if (isRegistryObject(input.object))
-        this.#applyObject(objectKey(input.object), withoutNulls(input.object), dirty);
+        applyObject(intake, objectKey(input.object), withoutNulls(input.object), this.#settings);
     }
     if (dirty.everything) {
       dirty.all(this.#objects);
@@ -112,58 +106,16 @@ export class Registry {
     );
   }
 
-  #applyObject(key: ConfigKey, object: KubeObject | undefined, dirty: Dirty): void {
-    const objects = this.#objects;
-    const name = `${key.namespace}/${key.name}`;
-    switch (key.kind) {
-      case "Service":
-        objects.setService(name, object as KubeService | undefined);
-        dirty.service(name);
-        break;
-      case "EndpointSlice":
-        this.#applySlice(name, object as KubeEndpointSlice | undefined, dirty);
-        break;
-      case "Endpoints": {
-        const slices = object === undefined ? [] : slicesOfEndpoints(object);
-        const kept = new Set(slices.map(({ metadata }) => `${key.namespace}/${metadata.name}`));
-        const before = [...objects.slicesOfService.get(name)].filter((slice) => slice.startsWith(`${name}~`));
-        for (const slice of before) if (!kept.has(slice)) this.#applySlice(slice, undefined, dirty);
-        for (const slice of slices) this.#applySlice(`${key.namespace}/${slice.metadata.name}`, slice, dirty);
-        break;
-      }
-      case "Pod":
-        dirty.pod(name, objects.pods.get(name), objects);
-        objects.setPod(name, object as KubePod | undefined);
-        dirty.pod(name, objects.pods.get(name), objects);
-        break;
-      case "ServiceExport":
-        if (object === undefined) objects.serviceExports.delete(name);
-        else objects.serviceExports.add(name);
-        if (this.#settings.exportedOnly) dirty.service(name);
-        break;
-      case "Node":
-        setOrDelete(objects.nodes, key.name, object as KubeNode | undefined);
-        dirty.node(key.name, objects);
-        break;
-      case "Namespace": {
-        const before = objects.namespaces.get(key.name);
-        setOrDelete(objects.namespaces, key.name, object);
-        dirty.namespace(key, [before, object], objects, this.#settings.systemNamespace);
-        break;
-      }
-    }
-  }
-
   #applyConfig(key: ConfigKey, config: Config | undefined, dirty: Dirty): void {
     const objects = this.#objects;
     const name = `${key.namespace}/${key.name}`;
     switch (key.kind) {
       case "ServiceEntry":
-        this.#applyEntry(name, config, dirty);
+        applyEntry({ objects, dirty }, name, config);
         break;
       case "XBackend": {
         const entry = config === undefined ? undefined : backendServiceEntry(config, this.#settings.domain);
-        this.#applyEntry(`${name}~backend`, entry, dirty);
+        applyEntry({ objects, dirty }, `${name}~backend`, entry);
         break;
       }
       case "WorkloadEntry": {
@@ -192,76 +144,49 @@ export class Registry {
   }
 
   #applyMachines(entries: readonly MachineEntry[], dirty: Dirty): void {
-    for (const { name, entry } of entries) this.#applyWorkloadEntry(name, entry, dirty);
-  }
-
-  #applyWorkloadEntry(name: string, config: Config | undefined, dirty: Dirty): void {
-    const objects = this.#objects;
-    const before = objects.workloadEntries.get(name);
-    if (before !== undefined) dirty.workloadEntry(name, mergedWorkloadEntry(before).labels ?? {}, objects);
-    objects.setWorkloadEntry(name, config);
-    if (config !== undefined) dirty.workloadEntry(name, mergedWorkloadEntry(config).labels ?? {}, objects);
-  }
-
-  #applySlice(name: string, slice: KubeEndpointSlice | undefined, dirty: Dirty): void {
-    dirty.slice(name, this.#objects.slices.get(name));
-    this.#objects.setSlice(name, slice);
-    dirty.slice(name, slice);
-  }
-
-  #applyEntry(name: string, entry: Config | undefined, dirty: Dirty): void {
-    dirty.entry(name, this.#objects.serviceEntries.get(name));
-    this.#objects.setServiceEntry(name, entry);
-    dirty.entry(name, entry);
+    for (const { name, entry } of entries) applyWorkloadEntry({ objects: this.#objects, dirty }, name, entry);
   }
 
   #recompute(dirty: Dirty): RegistryUpdate {
-    const changes: (RegistryChange | undefined)[] = [];
+    const update = new UpdateInProgress(this.#published, this.#settings.drainingLabel);
     for (const slice of dirty.slices) this.#kubernetes.forgetSlice(slice);
     for (const name of dirty.services) {
       const { namespace, name: own, hostname, clusterSetHostname } = this.#host(name);
       const key = { shard: this.#shard, namespace, name: own };
       const service = this.#kubernetes.service(name, this.#trustDomain);
       const imported = this.#kubernetes.imported(name, clusterSetHostname);
-      changes.push(this.#published.service({ ...key, hostname }, service));
-      changes.push(this.#published.service({ ...key, hostname: clusterSetHostname }, imported));
+      update.service({ ...key, hostname }, service);
+      update.service({ ...key, hostname: clusterSetHostname }, imported);
     }
     for (const [key, service] of this.#external.services(dirty.entries)) {
-      if (this.#role === "own") changes.push(this.#published.service(key, service));
+      if (this.#role === "own") update.service(key, service);
     }
     const context = this.#context();
-    let urgent = false;
-    const publish = (shard: string, namespace: string, hostname: string, found: readonly Endpoint[]) => {
-      const endpoints = withDraining(found, this.#settings.drainingLabel);
-      const key = { shard, namespace, hostname };
-      const before = this.#published.endpointsOf(key);
-      const change = this.#published.endpoints(key, endpoints);
-      if (change !== undefined) urgent ||= losesEndpoints(before, endpoints);
-      changes.push(change);
-    };
+    const shard = this.#shard;
     for (const name of dirty.endpoints) {
       const { namespace, hostname, clusterSetHostname } = this.#host(name);
       const endpoints = this.#kubernetes.endpoints(name, context);
       const imported = this.#kubernetes.imported(name, clusterSetHostname) !== undefined;
-      publish(this.#shard, namespace, hostname, endpoints);
-      publish(this.#shard, namespace, clusterSetHostname, imported ? endpoints : []);
+      update.endpoints({ shard, namespace, hostname }, endpoints);
+      update.endpoints({ shard, namespace, hostname: clusterSetHostname }, imported ? endpoints : []);
     }
     for (const host of dirty.hosts) {
       const [namespace = "", hostname = ""] = host.split("|");
-      publish(this.#external.shard, namespace, hostname, this.#external.endpoints(namespace, hostname, context));
+      const key = { shard: this.#external.shard, namespace, hostname };
+      update.endpoints(key, this.#external.endpoints(namespace, hostname, context));
     }
     for (const [text, key] of dirty.files) {
       const { key: own, service, endpoints } = this.#file.value(text, key, context);
-      changes.push(this.#published.service(own, service));
-      publish(own.shard, own.namespace, own.hostname, endpoints);
+      update.service(own, service);
+      update.endpoints(own, endpoints);
     }
     for (const [text, key] of dirty.consul) {
       for (const { key: own, service, endpoints } of this.#consul.values(text, key, context)) {
-        changes.push(this.#published.service(own, service));
-        publish(own.shard, own.namespace, own.hostname, endpoints);
+        update.service(own, service);
+        update.endpoints(own, endpoints);
       }
     }
-    return { changes: changes.filter((change) => change !== undefined), urgent };
+    return { changes: update.changes, urgent: update.urgent };
   }
 
   #host(name: string): Host {
@@ -284,21 +209,9 @@ export class Registry {
   }
 }
 
-/** Whatever else is known of their health; observed at a running istiod. */
-function withDraining(endpoints: readonly Endpoint[], label: string): readonly Endpoint[] {
-  const drains = ({ labels }: Endpoint) => label !== "" && Boolean(labels[label]);
-  if (!endpoints.some(drains)) return endpoints;
-  return endpoints.map((endpoint) => (drains(endpoint) ? { ...endpoint, health: "draining" } : endpoint));
-}
-
 interface Host {
   readonly namespace: string;
   readonly name: string;
   readonly hostname: string;
   readonly clusterSetHostname: string;
-}
-
-function setOrDelete<Value>(map: Map<string, Value>, key: string, value: Value | undefined): void {
-  if (value === undefined) map.delete(key);
-  else map.set(key, value);
 }

@@ -34,6 +34,24 @@ export function digestsOf(states: Iterable<KeyState>, topics: Iterable<string> =
   return digests;
 }
 
+/** The digests of what comes and goes: each change costs the same, however much there is. */
+export class RunningDigests {
+  readonly #digests = new Map<string, TopicDigest>();
+
+  /** @param sign -1 takes away what was added */
+  note({ subject, fingerprint }: KeyState, sign: 1 | -1): void {
+    const topic = topicOf(subject);
+    const { count, sum } = this.#digests.get(topic) ?? { count: 0, sum: 0 };
+    const moved = (sum + sign * weight(subject, fingerprint) + modulus) % modulus;
+    this.#digests.set(topic, { count: count + sign, sum: moved });
+  }
+
+  /** Topics of which nothing is left have their place, too. */
+  read(): Digests {
+    return Object.fromEntries(this.#digests);
+  }
+}
+
 export function topicOf(subject: string): string {
   const [type = "", kind = ""] = subject.slice(subjectRoot.length + 1).split(".", 2);
   return type === "config" ? `config.${kind}` : type;

@@ -71,7 +71,7 @@ export function pack({ change, subject, plain }: Prepared, seal: Seal | undefine
 }
 
 export function marks(
-  { change, fingerprint }: Prepared,
+  { change, fingerprint }: { readonly change: Pick<Change, "op">; readonly fingerprint: string },
   cause: Cause,
   group: GroupMark,
 ): Readonly<Record<string, string>> {

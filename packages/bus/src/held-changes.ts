@@ -4,7 +4,7 @@
  */
 import type { Change } from "@flotilla/model";
 import type { StoredMessage } from "./bus.ts";
-import type { KeyState } from "./digest.ts";
+import { type Digests, RunningDigests } from "./digest.ts";
 import { type Prepared, storedFingerprint } from "./envelope.ts";
 import { subjectOf } from "./topics.ts";
 
@@ -13,12 +13,18 @@ interface Held {
   readonly change?: Change;
 }
 
+/** What is remembered of a change; the change itself only by who keeps changes. */
+export interface Remembered extends Pick<Prepared, "subject" | "fingerprint"> {
+  readonly change: Change | Pick<Change, "type" | "op">;
+}
+
 export class HeldChanges {
   readonly #held = new Map<string, Held>();
-  readonly #current: (() => readonly Change[]) | undefined;
+  readonly #digests = new RunningDigests();
+  readonly #current: (() => Iterable<Change>) | undefined;
 
   /** @param current the source's whole state, asked for in place of remembering each change */
-  constructor(current: (() => readonly Change[]) | undefined) {
+  constructor(current: (() => Iterable<Change>) | undefined) {
     this.#current = current;
   }
 
@@ -30,13 +36,13 @@ export class HeldChanges {
     return this.#held.has(subject);
   }
 
-  states(): readonly KeyState[] {
-    return [...this.#held].map(([subject, { fingerprint }]) => ({ subject, fingerprint }));
+  digests(): Digests {
+    return this.#digests.read();
   }
 
   /** Read in the stream. */
   read(message: StoredMessage): void {
-    this.#held.set(message.subject, { fingerprint: storedFingerprint(message) });
+    this.#set(message.subject, { fingerprint: storedFingerprint(message) });
   }
 
   /** Also remembers the change of an equal one, for the stream may be lost. */
@@ -49,27 +55,43 @@ export class HeldChanges {
   }
 
   /** Stored in the stream. */
-  remember({ change, subject, fingerprint }: Prepared): void {
-    if (change.op === "delete") this.#held.delete(subject);
-    else this.#held.set(subject, { fingerprint, ...(this.#current === undefined && { change }) });
+  remember({ change, subject, fingerprint }: Remembered): void {
+    if (change.op === "delete") this.#set(subject, undefined);
+    else this.#set(subject, { fingerprint, ...(this.keepsChanges && "key" in change && { change }) });
+  }
+
+  /** False: of changes that are remembered their topic and operation are enough. */
+  get keepsChanges(): boolean {
+    return this.#current === undefined;
   }
 
   /** What was told and does not stand here as it was told; of what does, the change is taken over. */
   missingOf(told: HeldChanges): readonly Change[] {
     const missing = new Map<string, Held>();
     for (const [subject, held] of told.#held)
-      if (this.#held.get(subject)?.fingerprint === held.fingerprint) this.#held.set(subject, held);
+      if (this.#held.get(subject)?.fingerprint === held.fingerprint) this.#set(subject, held);
       else missing.set(subject, held);
-    return this.#changesOf(missing);
+    return [...this.#changesOf(missing)];
   }
 
-  changes(): readonly Change[] {
+  /** Some at a time, as they are asked for. */
+  changes(): Iterable<Change> {
     return this.#changesOf(this.#held);
   }
 
-  #changesOf(held: ReadonlyMap<string, Held>): readonly Change[] {
-    if (held.size === 0) return [];
-    if (this.#current === undefined) return [...held.values()].flatMap(({ change }) => change ?? []);
-    return this.#current().filter((change) => held.has(subjectOf(change)));
+  *#changesOf(held: ReadonlyMap<string, Held>): Generator<Change, void, undefined> {
+    if (held.size === 0) return;
+    if (this.#current === undefined) for (const { change } of held.values()) if (change !== undefined) yield change;
+    for (const change of this.#current?.() ?? []) if (held.has(subjectOf(change))) yield change;
+  }
+
+  #set(subject: string, held: Held | undefined): void {
+    const before = this.#held.get(subject);
+    if (before?.fingerprint !== held?.fingerprint) {
+      if (before !== undefined) this.#digests.note({ subject, ...before }, -1);
+      if (held !== undefined) this.#digests.note({ subject, ...held }, 1);
+    }
+    if (held === undefined) this.#held.delete(subject);
+    else this.#held.set(subject, held);
   }
 }

@@ -4,13 +4,13 @@
  */
 import { randomUUID } from "node:crypto";
 import type { Cause, Change } from "@flotilla/model";
-import { type Logger, Turns } from "@flotilla/runtime";
+import { Breather, type Logger, Turns } from "@flotilla/runtime";
 import { type Bus, messageBytes, type OutgoingMessage } from "./bus.ts";
-import { digestsOf, topicOf } from "./digest.ts";
+import { digestsOf } from "./digest.ts";
 import { isDelete, marks, type Prepared, pack, prepare, publisherOf } from "./envelope.ts";
 import { BusError } from "./errors.ts";
 import { dayMs, forgetDeletes } from "./forget-deletes.ts";
-import { HeldChanges } from "./held-changes.ts";
+import { HeldChanges, type Remembered } from "./held-changes.ts";
 import type { Seal } from "./seal.ts";
 import { deleteOf, encodeMarker, filters, keyText, subjectOf, syncSubject } from "./topics.ts";
 
@@ -27,7 +27,7 @@ export interface PublisherOptions {
    * Everything that the source has now, as `synchronize` would be given it: asked for when the stream was lost. Without it the
    * publisher remembers each change itself.
    */
-  readonly current?: () => readonly Change[];
+  readonly current?: () => Iterable<Change>;
   /** Told of a change that is too large to travel; what was published of its key before stays in force. */
   readonly onRefused?: (change: Change, reason: string) => void;
 }
@@ -52,9 +52,10 @@ export interface Publisher {
   readonly told: number;
   /**
    * The source's whole state: publishes the differences, deletes what this publisher published and
-   * the source no longer has, then says that everything is told. Resolves to the number of changes.
+   * the source no longer has, then says that everything is told. Resolves to the number of changes. The state is asked for
+   * some at a time, with turns for others between, and nothing of it is held that the stream holds already.
    */
-  synchronize(state: readonly Change[], occasion?: Occasion & Kept): Promise<number>;
+  synchronize(state: Iterable<Change>, occasion?: Occasion & Kept): Promise<number>;
   /** Changes that belong together; equal ones are left out. Resolves to the number published. */
   publish(changes: readonly Change[], occasion?: Occasion): Promise<number>;
   /**
@@ -71,6 +72,11 @@ const headerBytes = 2_048;
 
 export function createPublisher(options: PublisherOptions): Publisher {
   return new KeyedPublisher(options);
+}
+
+/** A change as it travels, but for what is said of its group. */
+interface Packed extends Pick<OutgoingMessage, "payload" | "headers"> {
+  readonly told: Remembered;
 }
 
 class KeyedPublisher implements Publisher {
@@ -99,7 +105,7 @@ class KeyedPublisher implements Publisher {
     return this.#told;
   }
 
-  synchronize(state: readonly Change[], occasion?: Occasion & Kept): Promise<number> {
+  synchronize(state: Iterable<Change>, occasion?: Occasion & Kept): Promise<number> {
     return this.#turns.take(() => this.#synchronize(state, occasion));
   }
 
@@ -117,27 +123,47 @@ class KeyedPublisher implements Publisher {
     });
   }
 
-  async #synchronize(state: readonly Change[], occasion: (Occasion & Kept) | undefined): Promise<number> {
+  async #synchronize(state: Iterable<Change>, occasion: (Occasion & Kept) | undefined): Promise<number> {
     await this.#read();
-    const subjects = new Set(state.map(subjectOf));
-    const fresh = state.filter(
-      (change) => occasion?.isOld?.(change.key) !== true || !this.#held.has(subjectOf(change)),
-    );
-    const vanished = this.#held.subjects
-      .filter((subject) => !subjects.has(subject))
-      .flatMap((s) => deleteOf(s) ?? [])
-      .filter(({ key }) => occasion?.keep?.(key) !== true);
-    const count = await this.#publish([...fresh, ...vanished], occasion);
+    const vanished = new Set(this.#held.subjects);
+    const isOld = (change: Change) => occasion?.isOld?.(change.key) === true && this.#held.has(subjectOf(change));
+    const fresh = await this.#differing(state, (change) => {
+      vanished.delete(subjectOf(change));
+      return !isOld(change);
+    });
+    const deletes = [...vanished].flatMap((subject) => deleteOf(subject) ?? []);
+    const gone = await this.#differing(deletes, ({ key }) => occasion?.keep?.(key) !== true);
+    const count = await this.#send([...fresh, ...gone], occasion);
     if (!this.#isMarked || count > 0) await this.#mark();
     this.#state = "told";
     return count;
   }
 
-  async #publish(changes: readonly Change[], { eventTimeMs, urgent = false, source }: Occasion = {}): Promise<number> {
-    const { bus, publisher, log, nowMs, seal } = this.#options;
+  async #publish(changes: readonly Change[], occasion?: Occasion): Promise<number> {
     await this.#read();
-    const fresh = changes.map((change) => prepare(change, seal)).filter((prepared) => this.#held.differs(prepared));
-    const packed = fresh.flatMap((prepared) => this.#pack(prepared) ?? []);
+    return this.#send(await this.#differing(changes), occasion);
+  }
+
+  /** Of those that are wanted: what differs from what the stream holds, ready to travel. */
+  async #differing(
+    changes: Iterable<Change>,
+    isWanted: (change: Change) => boolean = () => true,
+  ): Promise<readonly Packed[]> {
+    const { seal } = this.#options;
+    const breather = new Breather();
+    const found: Packed[] = [];
+    for (const change of changes) {
+      if (breather.isDue) await breather.rest();
+      if (!isWanted(change)) continue;
+      const prepared = prepare(change, seal);
+      const packed = this.#held.differs(prepared) ? this.#pack(prepared) : undefined;
+      if (packed !== undefined) found.push(packed);
+    }
+    return found;
+  }
+
+  async #send(packed: readonly Packed[], { eventTimeMs, urgent = false, source }: Occasion = {}): Promise<number> {
+    const { bus, publisher, log, nowMs } = this.#options;
     if (packed.length === 0) return 0;
     const revision = ++this.#revision;
     const epoch = this.#epoch;
@@ -147,31 +173,35 @@ class KeyedPublisher implements Publisher {
       ...(urgent && { urgent }),
     };
     const sizes = countTopics(packed);
-    const messages = packed.map(({ prepared, payload, headers }): OutgoingMessage => {
-      const sizeInTopic = sizes.get(prepared.change.type) ?? 1;
+    const messages = packed.map(({ told, payload, headers }): OutgoingMessage => {
+      const sizeInTopic = sizes.get(told.change.type) ?? 1;
       const group = { id: `${epoch}/${revision}`, size: packed.length, sizeInTopic };
-      return { subject: prepared.subject, payload, headers: { ...headers, ...marks(prepared, cause, group) } };
+      return { subject: told.subject, payload, headers: { ...headers, ...marks(told, cause, group) } };
     });
     const sequences = await bus.publish(messages);
     this.#told = Math.max(this.#told, ...sequences.slice(-1));
-    for (const { prepared } of packed) this.#held.remember(prepared);
+    for (const { told } of packed) this.#held.remember(told);
     log.debug("published", { changes: packed.length, revision, urgent });
     await this.#sweepDaily();
     return packed.length;
   }
 
-  #pack(prepared: Prepared): (Omit<OutgoingMessage, "subject"> & { readonly prepared: Prepared }) | undefined {
+  #pack(prepared: Prepared): Packed | undefined {
     const { bus, log, seal, onRefused } = this.#options;
-    const message = { subject: prepared.subject, ...pack(prepared, seal) };
+    const { change, subject, fingerprint } = prepared;
+    const message = { subject, ...pack(prepared, seal) };
     const bytes = messageBytes(message) + headerBytes;
-    if (bytes <= bus.maxMessageBytes) return { prepared, ...message };
+    if (bytes <= bus.maxMessageBytes)
+      return { told: { change: this.#remembered(change), subject, fingerprint }, ...message };
     const reason = `${bytes} bytes are more than the bus takes, ${bus.maxMessageBytes}`;
-    log.error("a change is too large to travel, what was published before stays", {
-      key: keyText(prepared.change),
-      reason,
-    });
-    onRefused?.(prepared.change, reason);
+    log.error("a change is too large to travel, what was published before stays", { key: keyText(change), reason });
+    onRefused?.(change, reason);
     return undefined;
+  }
+
+  /** Ten thousand objects that wait to be sent are not held beside their messages. */
+  #remembered(change: Change): Remembered["change"] {
+    return this.#held.keepsChanges ? change : { type: change.type, op: change.op };
   }
 
   async #attest(): Promise<number> {
@@ -196,12 +226,10 @@ class KeyedPublisher implements Publisher {
 
   async #mark(): Promise<void> {
     const { bus, publisher } = this.#options;
-    for (const subject of this.#held.subjects) this.#topics.add(topicOf(subject));
-    const payload = encodeMarker({
-      publisher,
-      epoch: this.#epoch,
-      digests: digestsOf(this.#held.states(), this.#topics),
-    });
+    const held = this.#held.digests();
+    for (const topic of Object.keys(held)) this.#topics.add(topic);
+    const digests = { ...digestsOf([], this.#topics), ...held };
+    const payload = encodeMarker({ publisher, epoch: this.#epoch, digests });
     await bus.publish([{ subject: syncSubject(publisher), payload }]);
     this.#isMarked = true;
   }
@@ -240,8 +268,8 @@ class KeyedPublisher implements Publisher {
   }
 }
 
-function countTopics(packed: readonly { readonly prepared: Prepared }[]): ReadonlyMap<string, number> {
+function countTopics(packed: readonly Packed[]): ReadonlyMap<string, number> {
   const sizes = new Map<string, number>();
-  for (const { prepared } of packed) sizes.set(prepared.change.type, (sizes.get(prepared.change.type) ?? 0) + 1);
+  for (const { told } of packed) sizes.set(told.change.type, (sizes.get(told.change.type) ?? 0) + 1);
   return sizes;
 }

@@ -21,7 +21,7 @@ function replica(bus: Bus, holder: string, said: string[]) {
   };
   const publisher: Publisher = {
     told: 0,
-    synchronize: (state) => tell(`all ${names(state)}`),
+    synchronize: (state) => tell(`all ${names([...state])}`),
     publish: (changes) => tell(names(changes)),
     attest: () => Promise.resolve(0),
     retire: () => Promise.resolve(),

@@ -31,14 +31,13 @@ import { rootsBucket, sealedDocument } from "./roots/sealed-document.ts";
 import { diskStore, rootOnDisk, type SelfSignedStore } from "./roots/self-signed-store.ts";
 import { createRoots } from "./rotation/create-roots.ts";
 import type { Rotation } from "./rotation/rotation.ts";
+import { ownTtlMs, writeFirstClientCertificate } from "./serve/client-certificate.ts";
 import { createIssuer } from "./serve/create-issuer.ts";
 import { createGrpcServer } from "./serve/grpc-service.ts";
 import { ownCertificate, renewByHalf } from "./serve/own-certificate.ts";
 import { Anchors } from "./trust/anchors.ts";
 import { fetchText } from "./trust/bundle-endpoint.ts";
 
-/** Of our own serving certificate. */
-const ownTtlMs = 86_400_000;
 /** How long the start waits for a bus that is away. */
 const patienceMs = 5000;
 
@@ -76,6 +75,8 @@ export async function main(env: NodeJS.ProcessEnv, stop: AbortSignal, options: M
     connected.resolve(bus);
     await (await orAborted(loaded.promise, ended)).run(bus, ended);
   };
+  const store = cluster?.store ?? (await selfSignedStore(config, () => orAborted(connected.promise, stop)));
+  await writeFirstClientCertificate(config, { trust, store, log: log.child({ part: "bus" }) });
   const follow = { trust, isRestored, health, log: log.child({ part: "bus" }), onBus };
   await using mesh = followMesh(config.busUrl, follow, stop);
   await mesh.known;
@@ -86,7 +87,6 @@ export async function main(env: NodeJS.ProcessEnv, stop: AbortSignal, options: M
   await using _anchors = { [Symbol.asyncDispose]: () => anchors.stop() };
   anchors.want(trust.anchors);
   trust.onChange(() => anchors.want(trust.anchors));
-  const store = cluster?.store ?? (await selfSignedStore(config, () => orAborted(connected.promise, stop)));
   const { source, active, rotation } = createRoots(config, { trust, anchors, store, health, log });
   if ((await firstMaterial(source, config.pollMs, stop)) === undefined) return;
   await rotation.restore();
@@ -146,6 +146,11 @@ async function selfSignedStore(config: Config, bus: () => Promise<Bus>): Promise
   if (place === "disk") return diskStore(selfSignedDir);
   if (busUrl === undefined || sealKeyFile === undefined)
     throw new CaError("CA_BAD_MATERIAL", "CA_SELF_SIGNED_STORE=bus needs BUS_URL and SEAL_KEY_FILE");
+  if (new URL(busUrl).searchParams.has("certificates"))
+    throw new CaError(
+      "CA_BAD_MATERIAL",
+      "CA_SELF_SIGNED_STORE=bus: BUS_URL asks for a certificate of the root that lies behind it",
+    );
   const document = sealedDocument(
     async () => (await bus()).keyValue(rootsBucket),
     createSeal(await readFile(sealKeyFile)),

@@ -46,7 +46,9 @@ export function keepClientCertificate(
   const ended = new AbortController();
   const obtaining = obtainServingCertificate(
     {
-      ...{ caAddress, caServerName, log, names: [], onRenewed: write },
+      ...{ caAddress, caServerName, log, onRenewed: write },
+      // By this name NATS knows its users; the identity has a trust domain in it, which is told over NATS.
+      names: [`${serviceAccount}.${namespace}.svc`],
       rootFile: caRootFile ?? join(workDir, "root-cert.pem"),
       instance: `${hostname()}:${directory}`,
       token: () => serviceToken({ tokenFile, workDir, namespace, serviceAccount }),

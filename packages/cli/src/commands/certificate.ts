@@ -1,6 +1,7 @@
 /**
  * `flotilla certificate`: a certificate of ca in files, kept renewed, for servers and clients that read files, such as NATS and
- * Redis. The files are named as in a Secret of type kubernetes.io/tls.
+ * Redis. The files are named as in a Secret of type kubernetes.io/tls. With --reload-pid-file or --reload-redis the server is told
+ * of each.
  */
 import { hostname } from "node:os";
 import { resolve } from "node:path";
@@ -12,6 +13,7 @@ import {
   writeCertificateFiles,
 } from "@flotilla/auth/serving";
 import { aborted, createLogger } from "@flotilla/runtime";
+import { reloadServer } from "../certificate-reload.ts";
 import type { Command } from "../command.ts";
 import { CliError } from "../errors.ts";
 import { paths } from "../layout.ts";
@@ -33,11 +35,13 @@ export const certificate: Command = async (args, env) => {
   const log = createLogger("certificate", "info");
   using signals = untilSignal();
   const { stop } = signals;
-  const write = (material: TlsMaterial): void => {
-    writeCertificateFiles(directory, material).catch((error: unknown) =>
-      log.error("certificate not written", { directory, error }),
-    );
+  const server = { pidFile: values["reload-pid-file"], redisSocket: values["reload-redis"], directory, log };
+  const writeAndTell = async (material: TlsMaterial): Promise<void> => {
+    await writeCertificateFiles(directory, material);
+    await reloadServer(server, stop);
   };
+  const renewed = (material: TlsMaterial): void =>
+    void writeAndTell(material).catch((error: unknown) => log.error("certificate not written", { directory, error }));
   await using serving = await obtainServingCertificate(
     {
       caAddress: ca,
@@ -47,11 +51,11 @@ export const certificate: Command = async (args, env) => {
       token,
       names: values.name ?? [],
       log,
-      onRenewed: write,
+      onRenewed: renewed,
     },
     stop,
   );
-  await writeCertificateFiles(directory, serving.material);
+  await writeAndTell(serving.material);
   log.info("certificate written", { directory });
   if (!once) await aborted(stop);
   return 0;
@@ -71,6 +75,8 @@ function parseCommand(args: readonly string[], env: NodeJS.ProcessEnv) {
         "token-file": { type: "string" },
         name: { type: "string", multiple: true },
         out: { type: "string" },
+        "reload-pid-file": { type: "string" },
+        "reload-redis": { type: "string" },
         once: { type: "boolean", default: false },
       },
     });

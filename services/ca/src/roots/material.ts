@@ -49,8 +49,12 @@ export interface MaterialFiles {
   readonly crlPem?: string;
 }
 
-/** @throws CaError CA_BAD_MATERIAL with the reason. */
-export function readMaterial(files: MaterialFiles, trustDomains: readonly string[], nowMs: number): SigningMaterial {
+/** Trust domains are undefined while the mesh is not known. @throws CaError CA_BAD_MATERIAL with the reason. */
+export function readMaterial(
+  files: MaterialFiles,
+  trustDomains: readonly string[] | undefined,
+  nowMs: number,
+): SigningMaterial {
   try {
     const [certificate, ...more] = parseCertificatesPem(files.certificatePem);
     const key = parsePrivateKey(files.keyPem);
@@ -109,11 +113,12 @@ function chainOf(
   return isThere ? given : [certificate, ...given];
 }
 
-function checkSigner(certificate: Certificate, key: KeyObject, trustDomains: readonly string[]): void {
+function checkSigner(certificate: Certificate, key: KeyObject, trustDomains: readonly string[] | undefined): void {
   if (!isSameKey(key, certificate.publicKey)) throw bad("the key does not belong to the signing certificate");
   if (!certificate.basicConstraints.isCa) throw bad("the signing certificate is not a CA certificate");
   if (certificate.keyUsage?.includes("keyCertSign") === false)
     throw bad("the key usage of the signing certificate does not allow to sign certificates");
+  if (trustDomains === undefined) return;
   for (const { type, value } of certificate.sans) {
     if (type !== "uri" || !value.startsWith("spiffe://")) continue;
     const trustDomain = new URL(sanOf(value).value).hostname;

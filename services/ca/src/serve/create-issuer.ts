@@ -80,7 +80,7 @@ export function createIssuer(
   };
 }
 
-function servingRules(config: Config, trustDomains: () => readonly string[]): ServingRules {
+export function servingRules(config: Config, trustDomains: () => readonly string[]): ServingRules {
   const { namespace, domain, revision, customHost: customHosts, servingAccounts: accounts, serverAccounts } = config;
   return { namespace, domain, revision, customHosts, accounts, serverAccounts, trustDomains };
 }

@@ -1,0 +1,138 @@
+/**
+ * The five services over mutual TLS, as k8s/base starts them: certificates of NATS and Redis from ca, which needs neither to sign,
+ * renewed under open connections.
+ */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { appendFileSync, cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { connect as connectTls } from "node:tls";
+import { connectBus } from "@flotilla/bus";
+import { parseCertificatePem } from "@flotilla/pki";
+import { noopLogger, until } from "@flotilla/runtime";
+import { openStore } from "@flotilla/state";
+import "./transport/resolve-here.ts";
+import { Deployed, services } from "./transport/deployed.ts";
+import { repository } from "./transport/manifests.ts";
+
+interface Connections {
+  readonly connections: readonly {
+    readonly cid: number;
+    readonly authorized_user?: string;
+    readonly tls_version?: string;
+  }[];
+}
+
+describe("the transport as it is deployed", () => {
+  const directory = mkdtempSync(join(tmpdir(), "flotilla-deployed-"));
+  let deployed: Deployed;
+  let redisHasTls = false;
+
+  before(async () => {
+    deployed = await Deployed.in(directory);
+    // All at once, as kubectl applies them: the servers wait for ca, the services for the servers.
+    const config = join(directory, "config");
+    cpSync(join(repository, "samples/demo"), config, { recursive: true });
+    await deployed.startService("ca");
+    for (const service of services.slice(1)) await deployed.startService(service, { CONFIG_DIR: config });
+    await Promise.all([deployed.startCertificate("nats"), deployed.startCertificate("redis")]);
+    await deployed.startNats();
+    redisHasTls = await deployed.startRedis();
+  });
+  after(async () => {
+    await deployed[Symbol.asyncDispose]();
+    rmSync(directory, { recursive: true, force: true });
+  });
+
+  async function allReady(): Promise<void> {
+    for (const service of services) {
+      let last = "";
+      const isReady = async () => {
+        const { status, text } = await deployed.ready(service);
+        last = text;
+        return status === 200 && !/bus|store/.test(text);
+      };
+      await until(isReady, { withinMs: 60_000, what: `${service} to be ready` }).catch((error: unknown) => {
+        throw new Error(`${last}\n${deployed.log(service).slice(-2000)}`, { cause: error });
+      });
+    }
+  }
+  const connections = async () => ((await deployed.natsPage("connz?auth=1")) as Connections).connections;
+  const users = async () => [...new Set((await connections()).map((one) => one.authorized_user))].sort();
+
+  it("all services are ready, each with a name of its own at NATS", { timeout: 180_000 }, async () => {
+    await allReady();
+    const expected = services.map((service) => `flotilla-${service}.istio-system.svc`).sort();
+    assert.deepEqual(await users(), expected);
+    for (const { tls_version } of await connections()) assert.equal(tls_version, "1.3");
+  });
+
+  it("a certificate of the mesh that is none of the control plane's does not open NATS", async () => {
+    // Of the same CA, for another account.
+    const url = `tls://flotilla-nats.istio-system.svc:${deployed.ports.nats}?certificates=${deployed.certificates("redis")}`;
+    await assert.rejects(
+      connectBus({ url, clientName: "workload", log: noopLogger }, AbortSignal.timeout(2_000)),
+      /abort|timeout/i,
+    );
+    assert.match(deployed.log("nats"), /authentication error/);
+  });
+
+  it("without a certificate there is no Redis", async () => {
+    const url = `rediss://flotilla-redis.istio-system.svc:${deployed.ports.redis}`;
+    await using stranger = openStore({ url, log: noopLogger });
+    await assert.rejects(
+      until(() => stranger.state.connected, { withinMs: 1_000, what: "it" }),
+      /it/,
+    );
+  });
+
+  it("renewed certificates are served at once, and no connection ends for it", { timeout: 60_000 }, async () => {
+    const before = { nats: serialIn("nats"), redis: await servedByRedis(), reloads: reloads() };
+    const open = (await connections()).map(({ cid }) => cid).sort();
+    // Whoever keeps a certificate gets another when the roots are others.
+    appendFileSync(deployed.rootFile, "\n");
+    await until(() => serialIn("nats") !== before.nats, { withinMs: 10_000, what: "renewal" });
+    await until(() => reloads() > before.reloads, { withinMs: 10_000, what: "the reload of NATS" });
+    const isOther = async () => (await servedByRedis()) !== before.redis;
+    await until(isOther, { withinMs: 10_000, what: "the new certificate of Redis" });
+    assert.deepEqual((await connections()).map(({ cid }) => cid).sort(), open);
+    await allReady();
+    if (redisHasTls) assert.match(deployed.log("redis-certificate"), /server told of its certificate/);
+  });
+
+  it("ca knows the mesh before it issues, also after a restart with nothing kept but its root", {
+    timeout: 60_000,
+  }, async () => {
+    await deployed.stop("ca");
+    rmSync(deployed.certificates("ca"), { recursive: true });
+    rmSync(join(directory, "ca/ca/mesh.json"));
+    const linesBefore = deployed.log("ca").length;
+    await deployed.startService("ca");
+    await allReady();
+    const lines = deployed.log("ca").slice(linesBefore);
+    const [heard, issued] = ["trust domain taken from the mesh", "certificates are issued"].map((text) =>
+      lines.indexOf(text),
+    );
+    assert.ok(heard !== undefined && issued !== undefined && heard > 0 && heard < issued, lines);
+  });
+
+  const reloads = (): number => deployed.log("nats").match(/Reloaded: tls/g)?.length ?? 0;
+  const serialIn = (server: "nats" | "redis"): string =>
+    parseCertificatePem(readFileSync(join(deployed.certificates(server), "tls.crt"), "utf8")).serial;
+
+  /** Serial of the certificate that Redis shows. */
+  async function servedByRedis(): Promise<string> {
+    const file = (name: string) => readFileSync(join(deployed.certificates("xds-server"), name));
+    const options = { key: file("tls.key"), cert: file("tls.crt"), ca: file("ca.crt") };
+    const address = { port: deployed.ports.redis, host: "127.0.0.1", servername: "flotilla-redis.istio-system.svc" };
+    const socket = connectTls({ ...options, ...address });
+    try {
+      await once(socket, "secureConnect");
+      return socket.getPeerCertificate().serialNumber;
+    } finally {
+      socket.destroy();
+    }
+  }
+});

@@ -1,0 +1,40 @@
+/** What k8s/base says of the transport, for processes on this host. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parse, parseAllDocuments } from "yaml";
+
+export const repository = fileURLToPath(new URL("../../../..", import.meta.url));
+const base = join(repository, "k8s/base");
+
+interface Container {
+  readonly args: readonly string[];
+}
+interface Workload {
+  readonly kind: string;
+  readonly spec: {
+    readonly template: {
+      readonly spec: { readonly initContainers?: readonly Container[]; readonly containers: readonly Container[] };
+    };
+  };
+}
+
+/** Arguments of the container of a service, or of the certificate container beside a server. */
+export function argsOf(file: string, which: "main" | "certificate"): readonly string[] {
+  const documents = parseAllDocuments(readFileSync(join(base, file), "utf8")).map((one) => one.toJS() as Workload);
+  const workload = documents.find(({ kind }) => kind === "Deployment" || kind === "StatefulSet");
+  const { containers, initContainers = [] } = workload?.spec.template.spec ?? { containers: [] };
+  const container = which === "main" ? containers[0] : initContainers[0];
+  if (container === undefined) throw new Error(`k8s/base/${file} has no ${which} container`);
+  return container.args;
+}
+
+/** The file that a server is configured with. */
+export function configOf(file: string): string {
+  return readFileSync(join(base, file), "utf8");
+}
+
+/** The settings that all services share. */
+export function settings(): Readonly<Record<string, string>> {
+  return (parse(configOf("config.yaml")) as { readonly data: Readonly<Record<string, string>> }).data;
+}

@@ -128,7 +128,10 @@ describe("certificates of ca for NATS and Redis", () => {
     const { sans } = parseCertificatePem(readFileSync(join(own, "tls.crt"), "utf8"));
     assert.deepEqual(
       sans.map(({ value }) => value),
-      ["spiffe://cluster.local/ns/istio-system/sa/flotilla-service-controller"],
+      [
+        "spiffe://cluster.local/ns/istio-system/sa/flotilla-service-controller",
+        "flotilla-service-controller.istio-system.svc",
+      ],
     );
     assert.equal(statSync(join(own, "tls.key")).mode & 0o777, 0o600);
   });

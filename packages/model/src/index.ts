@@ -50,6 +50,12 @@ export {
 } from "./distribution/report.ts";
 export { type Endpoint, type EndpointHealth, type EndpointsKey, endpointsKeyText } from "./endpoint/endpoint.ts";
 export { type Difference, jsonDifferences } from "./json/json-differences.ts";
+export {
+  type ClusterLocalInputs,
+  type ClusterLocalRule,
+  clusterLocalRules,
+  isClusterLocal,
+} from "./mesh/cluster-local.ts";
 export { type DiscoverySelectors, discoverySelectors, isDiscovered } from "./mesh/discovery.ts";
 export { applyMeshConfig, applyProxyConfig } from "./mesh/merge.ts";
 export { defaultMeshConfig, defaultProxyConfig, type Json, type JsonObject } from "./mesh/mesh-config.ts";

@@ -16,6 +16,7 @@ export { Registry } from "./registry/registry.ts";
 export {
   type ClusterChange,
   isRegistryObject,
+  multiClusterGroup,
   type ObjectChange,
   type RegistryInput,
   registryKinds,

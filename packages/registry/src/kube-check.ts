@@ -75,6 +75,7 @@ const shapes: Readonly<Record<string, Fields>> = {
       },
     },
   },
+  "multicluster.x-k8s.io/ServiceImport": { fields: { spec: { fields: { ips: texts } } } },
   "/Endpoints": {
     fields: {
       subsets: { list: { fields: { addresses: endpointsAddresses, notReadyAddresses: endpointsAddresses, ports } } },

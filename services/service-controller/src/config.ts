@@ -15,6 +15,7 @@ import {
 import { conversionSettings } from "./registry/conversion-settings.ts";
 import { consulSettings } from "./watch/consul-settings.ts";
 import { kubernetesSettings } from "./watch/kubernetes-settings.ts";
+import { multiClusterSettings } from "./watch/multi-cluster-settings.ts";
 
 export const settings = {
   ...logSettings,
@@ -48,6 +49,7 @@ export const settings = {
   ...conversionSettings,
   ...apiServerSettings,
   ...kubernetesSettings,
+  ...multiClusterSettings,
   ...consulSettings,
   auditEveryMs: duration({
     env: "REGISTRY_AUDIT_PERIOD",

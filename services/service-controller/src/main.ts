@@ -35,11 +35,14 @@ import {
   listProblems,
   servicesPage,
 } from "./debug/registry-pages.ts";
+import { exportServices } from "./export/export-services.ts";
+import { ServiceExporter } from "./export/service-exporter.ts";
 import { declareDutyGauge, declareMetrics, type RegistryMetrics } from "./metrics.ts";
 import { Progress } from "./publish/progress.ts";
 import { isUnread, publishChanges } from "./publish/publish-changes.ts";
 import { entryWriter, writeEntries } from "./register/show-machines.ts";
 import { runRegistry } from "./registry/run-registry.ts";
+import type { MultiClusterApi } from "./watch/cluster-connection.ts";
 import { configEvents } from "./watch/config-events.ts";
 import { consulSource } from "./watch/consul-source.ts";
 import { objectDirectory } from "./watch/directory-source.ts";
@@ -95,7 +98,7 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
   });
   declareDutyGauge(pages, () => duty.isOurs);
   const known = new ProblemLog();
-  const reporting = () => (writer === undefined ? sources : [...sources, writer]);
+  const reporting = () => [...sources, writer, exporter].filter((one) => one !== undefined);
   const report = () => {
     const refused = listProblems(reporting(), registry);
     const { appeared, over } = known.update(refused);
@@ -127,8 +130,17 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
     events,
   ];
   for (const source of sources) opened.use(source);
-  const api = cluster === undefined || !config.autoRegistration ? undefined : opened.use(openKubeApi(cluster));
-  const writer = api && entryWriter(api, () => registry.machineRecords(), config, log);
+  const writesMachines = cluster !== undefined && config.autoRegistration;
+  const writesExports = cluster !== undefined && config.autoExport;
+  const api = writesMachines || writesExports ? opened.use(openKubeApi(cluster)) : undefined;
+  const writer = writesMachines && api ? entryWriter(api, () => registry.machineRecords(), config, log) : undefined;
+  const exporter = writesExports
+    ? new ServiceExporter({
+        services: () => registry.exportable(),
+        apis: () => new Map(kube.flatMap((source) => [...source.apis()])),
+        ...{ multiClusterApi: multiClusterApi(config), log, nowMs: Date.now },
+      })
+    : undefined;
   const page = (path: string, answer: HttpHandler) =>
     health.route("GET", `/debug/${path}`, forOwnHost(config.debugAuth, answer));
   page("registryz", (request) => servicesPage(registry, request));
@@ -161,10 +173,13 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
     publishChanges(runRegistry(registry, sources, stop), options, stop),
     // Before everything is read, machines would look gone.
     api &&
-      writer &&
-      Promise.race([duty.settled, aborted(stop)]).then(() =>
-        writeEntries({ api, writer, bus, version: manifest.version, namespace: config.systemNamespace, log }, stop),
-      ),
+      Promise.race([duty.settled, aborted(stop)]).then(() => {
+        const common = { api, version: manifest.version, namespace: config.systemNamespace, log };
+        return Promise.all([
+          writer && writeEntries({ ...common, writer, bus }, stop),
+          exporter && exportServices({ ...common, exporter }, stop),
+        ]);
+      }),
   ]);
 }
 
@@ -181,9 +196,15 @@ function kubernetes(
   const onSecret = (event: "add" | "update" | "delete") => clusters.secretEvents.add(1, { event });
   const onSyncTimeout = (one: string) => clusters.syncTimeouts.add(1, { cluster: one });
   const allowedOptions = new Set(config.insecureKubeconfigs);
-  const told = { ...common, onSecret, onSyncTimeout, allowedOptions, exportedOnly: config.exportedOnly };
+  const { exportedOnly, clusterSetHosts } = config;
+  const sets = { exportedOnly, clusterSetHosts, multiClusterApi: multiClusterApi(config) };
+  const told = { ...common, ...sets, onSecret, onSyncTimeout, allowedOptions };
   const read = { endpointsObjects: !config.endpointSlices, watchedNamespaces: config.watchedNamespaces };
   return [kubernetesSource({ config: cluster, clusterId, systemNamespace, syncTimeoutMs, ...read, ...told })];
+}
+
+function multiClusterApi({ multiClusterGroup: group, multiClusterVersion: version }: Settings): MultiClusterApi {
+  return { group, version };
 }
 
 async function consul(config: Settings, log: Logger, onProblems: () => void): Promise<readonly InputSource[]> {

@@ -99,3 +99,77 @@ test("a service is for callers of its own cluster until that exports it, where e
   all.apply(of("east", gone("ServiceExport", "a")));
   assert.deepEqual(clusterOnly(), ["Kubernetes/Kubernetes", "Kubernetes/east"]);
 });
+
+function serviceImport(...ips: readonly string[]): RegistryInput {
+  return put({
+    apiVersion: "multicluster.x-k8s.io/v1alpha1",
+    kind: "ServiceImport",
+    metadata: { name: "a", namespace: "n" },
+    spec: { type: "ClusterSetIP", ips },
+  });
+}
+
+/** Cluster → its addresses of the service in the cluster set. */
+function clusterSetAddresses(all: ClusterRegistries): Readonly<Record<string, readonly string[]>> {
+  return Object.assign(
+    {},
+    ...all
+      .state()
+      .map((one) =>
+        one.type === "service" && one.op === "put" && one.value.hostname === "a.n.svc.clusterset.local"
+          ? one.value.clusterVips
+          : {},
+      ),
+  );
+}
+
+function clusterSetEndpoints(all: ClusterRegistries): readonly string[] {
+  return all
+    .state()
+    .flatMap((one) =>
+      one.type === "endpoints" && one.key.hostname === "a.n.svc.clusterset.local" ? [one.key.shard] : [],
+    )
+    .sort();
+}
+
+test("each cluster imports with addresses of its own, the endpoints are those of all", () => {
+  const all = new ClusterRegistries({ ...defaultRegistrySettings, clusterSetHosts: true });
+  const objects = (address: string) => [
+    put(service("a")),
+    put(pod("p", address)),
+    put(slice("s", "a", { p: address })),
+  ];
+  all.apply([...objects("10.1.0.1"), ...of("east", ...objects("10.2.0.1"))]);
+  assert.deepEqual([clusterSetAddresses(all), clusterSetEndpoints(all)], [{}, []]);
+  all.apply([config("ServiceImport", "a", { ips: ["242.0.0.9", "242.0.0.1"] })]);
+  assert.deepEqual(clusterSetAddresses(all), { Kubernetes: ["242.0.0.1", "242.0.0.9"] });
+  assert.deepEqual(clusterSetEndpoints(all), ["Kubernetes/Kubernetes", "Kubernetes/east"]);
+  all.apply(of("east", serviceImport("243.0.0.1", "none")));
+  assert.deepEqual(clusterSetAddresses(all), { Kubernetes: ["242.0.0.1", "242.0.0.9"], east: ["243.0.0.1"] });
+  assert.deepEqual(
+    all.problems().filter(({ object }) => object.includes("ServiceImport")),
+    [{ object: "east: ServiceImport/n/a", field: "spec.ips[1]", reason: '"none" is no address' }],
+  );
+  // The API server's word goes before the configuration's, which counts again without it.
+  all.apply([serviceImport("244.0.0.1")]);
+  assert.deepEqual(clusterSetAddresses(all)["Kubernetes"], ["244.0.0.1"]);
+  all.apply([gone("ServiceImport", "a")]);
+  assert.deepEqual(clusterSetAddresses(all)["Kubernetes"], ["242.0.0.1", "242.0.0.9"]);
+
+  all.apply([{ type: "config", op: "delete", key: { kind: "ServiceImport", namespace: "n", name: "a" } }]);
+  assert.deepEqual(clusterSetAddresses(all), { east: ["243.0.0.1"] });
+  assert.deepEqual(clusterSetEndpoints(all), ["Kubernetes/Kubernetes", "Kubernetes/east"]);
+  all.apply([{ type: "cluster", op: "delete", cluster: "east" }]);
+  assert.deepEqual([clusterSetAddresses(all), clusterSetEndpoints(all)], [{}, []]);
+});
+
+test("a cluster imports what only another has, also one that comes later", () => {
+  const all = new ClusterRegistries({ ...defaultRegistrySettings, clusterSetHosts: true });
+  all.apply(of("east", serviceImport("243.0.0.1")));
+  assert.deepEqual(clusterSetAddresses(all), {});
+  all.apply(of("west", put(service("a")), put(pod("p", "10.3.0.1")), put(slice("s", "a", { p: "10.3.0.1" }))));
+  assert.deepEqual(clusterSetAddresses(all), { east: ["243.0.0.1"] });
+  assert.deepEqual(clusterSetEndpoints(all), ["Kubernetes/west"]);
+  all.apply(of("west", gone("Service", "a")));
+  assert.deepEqual(clusterSetAddresses(all), {});
+});

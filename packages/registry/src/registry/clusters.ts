@@ -1,19 +1,32 @@
 /**
  * The registries of several clusters side by side: each has its own objects and shards. ServiceEntries, WorkloadEntries and other
- * registries belong to the first, the settings' own cluster; mesh documents and imports hold for all, and ServiceEntries select
- * pods of all.
+ * registries belong to the first, the settings' own cluster; mesh documents hold for all, ServiceEntries select pods of all, and
+ * what one cluster imports of the cluster set is made of the services of all.
  */
-import type { ConfigChange } from "@flotilla/model";
+import {
+  apiGroup,
+  type ClusterLocalInputs,
+  type ClusterLocalRule,
+  type ConfigChange,
+  clusterLocalRules,
+  compareText,
+  defaultProxyConfig,
+  isClusterLocal,
+  type KubeObject,
+  type Service,
+} from "@flotilla/model";
+import { serviceHostname } from "../convert/kubernetes-service.ts";
 import type { ServiceEntrySpec } from "../kube.ts";
 import type { RegistrySettings } from "../settings.ts";
+import { ClusterImports, type ImportOfCluster } from "./cluster-imports.ts";
 import type { MachineRecords } from "./machine-side.ts";
 import type { RegistryProblem } from "./problem.ts";
 import type { RegistryChange } from "./published.ts";
 import { Registry } from "./registry.ts";
-import type { RegistryInput } from "./registry-input.ts";
+import { multiClusterGroup, type ObjectChange, type RegistryInput } from "./registry-input.ts";
 import type { RegistryUpdate } from "./registry-update.ts";
 
-const forAll: ReadonlySet<string> = new Set(["MeshConfig", "MeshNetworks", "ServiceImport", "ServiceEntry"]);
+const forAll: ReadonlySet<string> = new Set(["MeshConfig", "MeshNetworks", "ServiceEntry"]);
 
 export class ClusterRegistries {
   readonly #settings: RegistrySettings;
@@ -21,10 +34,12 @@ export class ClusterRegistries {
   readonly #others = new Map<string, Registry>();
   /** The last of each, for clusters that come later. */
   readonly #common = new Map<string, ConfigChange>();
+  readonly #imports: ClusterImports;
 
   constructor(settings: RegistrySettings) {
     this.#settings = settings;
-    this.#own = new Registry(settings);
+    this.#own = new Registry(settings, "own", (name) => this.#serviceOf(name));
+    this.#imports = new ClusterImports(settings.clusterId);
   }
 
   /** The address that a service was given before; told before the first inputs. */
@@ -40,12 +55,22 @@ export class ClusterRegistries {
       if (group === undefined) groups.set(cluster, [input]);
       else group.push(input);
     };
+    const addImports = (imports: readonly ImportOfCluster[]) => {
+      for (const { cluster, change } of imports) add(cluster, change);
+    };
     for (const input of inputs) {
       if (input.type === "cluster") {
         groups.delete(input.cluster);
         updates.push(this.#remove(input.cluster));
-      } else if (input.type === "object") add(input.cluster ?? this.#settings.clusterId, input);
-      else {
+        addImports(this.#imports.remove(input.cluster, this.#clusters()));
+      } else if (input.type === "object") {
+        const cluster = input.cluster ?? this.#settings.clusterId;
+        const clusters = [...this.#clusters(), ...(this.#isKnown(cluster) ? [] : [cluster])];
+        if (isServiceImport(input)) addImports(this.#imports.ofCluster(cluster, input, clusters));
+        else add(cluster, input);
+      } else if (input.type === "config" && input.key.kind === "ServiceImport") {
+        addImports(this.#imports.configured(input, this.#clusters()));
+      } else {
         add(this.#settings.clusterId, input);
         if (input.type !== "config" || !forAll.has(input.key.kind)) continue;
         const { kind, namespace, name } = input.key;
@@ -58,6 +83,7 @@ export class ClusterRegistries {
       }
     }
     for (const [cluster, group] of groups) updates.push(this.#registry(cluster).apply(group));
+    updates.push(...this.#importAnew(updates.flatMap(({ changes }) => changes)));
     return {
       changes: updates.flatMap(({ changes }) => changes),
       urgent: updates.some(({ urgent }) => urgent),
@@ -71,6 +97,15 @@ export class ClusterRegistries {
 
   machineRecords(): MachineRecords {
     return this.#own.machineRecords();
+  }
+
+  /** By cluster: the Services that callers of others may know of, which are those that no rule keeps within their cluster. */
+  exportable(): ReadonlyMap<string, readonly KubeObject[]> {
+    const rules = this.#localRules();
+    const isExportable = ({ metadata: { name, namespace = "" } }: KubeObject) =>
+      !isClusterLocal(rules, serviceHostname(name, namespace, this.#settings.domain));
+    const all = [[this.#settings.clusterId, this.#own] as const, ...this.#others];
+    return new Map(all.map(([cluster, registry]) => [cluster, [...registry.kubernetesObjects()].filter(isExportable)]));
   }
 
   problems(): readonly RegistryProblem[] {
@@ -88,10 +123,49 @@ export class ClusterRegistries {
     if (cluster === this.#settings.clusterId) return this.#own;
     const known = this.#others.get(cluster);
     if (known !== undefined) return known;
-    const registry = new Registry({ ...this.#settings, clusterId: cluster }, "other");
-    registry.apply([...this.#common.values()]);
+    const registry = new Registry({ ...this.#settings, clusterId: cluster }, "other", (name) => this.#serviceOf(name));
+    registry.apply([...this.#common.values(), ...this.#imports.all(cluster)]);
     this.#others.set(cluster, registry);
     return registry;
+  }
+
+  #localRules(): readonly ClusterLocalRule[] {
+    const mesh = [...this.#common.values()].find(({ op, key }) => op === "put" && key.kind === "MeshConfig");
+    const spec = (mesh?.op === "put" ? mesh.value.spec : {}) as Partial<Pick<ClusterLocalInputs, "serviceSettings">> & {
+      readonly defaultConfig?: { readonly discoveryAddress?: string };
+    };
+    return clusterLocalRules({
+      serviceSettings: spec.serviceSettings ?? [],
+      discoveryAddress: spec.defaultConfig?.discoveryAddress ?? String(defaultProxyConfig["discoveryAddress"]),
+      domain: this.#settings.domain,
+    });
+  }
+
+  #clusters(): readonly string[] {
+    return [this.#settings.clusterId, ...this.#others.keys()];
+  }
+
+  #isKnown(cluster: string): boolean {
+    return cluster === this.#settings.clusterId || this.#others.has(cluster);
+  }
+
+  /** As the mesh knows it: of the own cluster before that of the others. */
+  #serviceOf(name: string): Service | undefined {
+    const others = [...this.#others].sort(([a], [b]) => compareText(a, b)).map(([, registry]) => registry);
+    for (const registry of [this.#own, ...others]) {
+      const service = registry.kubernetesService(name);
+      if (service !== undefined) return service;
+    }
+    return undefined;
+  }
+
+  /** A cluster may import what only others have: their services changed. */
+  #importAnew(changes: readonly RegistryChange[]): readonly RegistryUpdate[] {
+    if (!this.#settings.clusterSetHosts || this.#others.size === 0) return [];
+    const names = new Set<string>();
+    for (const { type, key } of changes) if (type === "service") names.add(`${key.namespace}/${key.name}`);
+    if (names.size === 0) return [];
+    return [this.#own, ...this.#others.values()].map((registry) => registry.importAnew(names));
   }
 
   #remove(cluster: string): RegistryUpdate {
@@ -105,6 +179,11 @@ export class ClusterRegistries {
     );
     return { changes, urgent: changes.some(({ type }) => type === "endpoints") };
   }
+}
+
+function isServiceImport(input: ObjectChange): boolean {
+  if (input.op === "delete") return input.key.kind === "ServiceImport";
+  return input.object.kind === "ServiceImport" && apiGroup(input.object.apiVersion) === multiClusterGroup;
 }
 
 /** A ServiceEntry that selects nothing has nothing to look for elsewhere. */

@@ -13,13 +13,20 @@ import { addressesOf, namespaceOf, type ObjectName, type Objects } from "./objec
 export class KubernetesSide {
   readonly #objects: Objects;
   readonly #settings: RegistrySettings;
+  readonly #serviceOfMesh: (name: ObjectName) => Service | undefined;
   readonly #services = new Map<ObjectName, Service>();
   /** Converted slices: a service of many slices pays for the one that changed. */
   readonly #slices = new Map<ObjectName, readonly Endpoint[]>();
 
-  constructor(objects: Objects, settings: RegistrySettings) {
+  /** `serviceOfMesh`: of any cluster. */
+  constructor(
+    objects: Objects,
+    settings: RegistrySettings,
+    serviceOfMesh: (name: ObjectName) => Service | undefined = () => undefined,
+  ) {
     this.#objects = objects;
     this.#settings = settings;
+    this.#serviceOfMesh = serviceOfMesh;
   }
 
   service(name: ObjectName, trustDomain: string): Service | undefined {
@@ -43,12 +50,21 @@ export class KubernetesSide {
     return service;
   }
 
-  /** The service under its host of the cluster set; undefined unless it is imported. */
+  known(name: ObjectName): Service | undefined {
+    return this.#services.get(name);
+  }
+
+  /** Some cluster imports it: endpoints of all clusters are reached under the host of the cluster set. */
+  isImported(name: ObjectName): boolean {
+    return this.#settings.clusterSetHosts && this.#objects.serviceImports.has(name);
+  }
+
+  /** The service under its host of the cluster set; undefined unless this cluster imports it. */
   imported(name: ObjectName, hostname: string): Service | undefined {
-    const service = this.#services.get(name);
     const serviceImport = this.#objects.serviceImports.get(name);
-    if (!this.#settings.clusterSetHosts || service === undefined || serviceImport === undefined) return undefined;
-    return importedService(service, serviceImport, hostname, this.#settings.clusterId);
+    if (!this.#settings.clusterSetHosts || serviceImport === undefined) return undefined;
+    const service = this.#services.get(name) ?? this.#serviceOfMesh(name);
+    return service && importedService(service, serviceImport, hostname, this.#settings.clusterId);
   }
 
   forgetSlice(name: ObjectName): void {

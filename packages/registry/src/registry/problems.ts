@@ -16,6 +16,7 @@ export function findProblems(objects: Objects, services: Iterable<Service>): rea
     ...problemsOf("Pod", objects.pods, podFindings),
     ...problemsOf("ServiceEntry", objects.serviceEntries, entryFindings),
     ...problemsOf("WorkloadEntry", objects.workloadEntries, workloadFindings),
+    ...problemsOf("ServiceImport", objects.serviceImports, importFindings),
     ...sharedClaims(services),
   ];
 }
@@ -89,6 +90,13 @@ function workloadFindings(entry: Config): readonly Finding[] {
   const { address = "", network = "" } = entry.spec as WorkloadEntrySpec;
   if (address !== "" || network !== "") return [];
   return [{ field: "spec.address", reason: "is empty, and there is no network through which it could be reached" }];
+}
+
+function importFindings({ spec }: Config): readonly Finding[] {
+  const { ips = [] } = spec as { readonly ips?: readonly string[] };
+  return ips.flatMap((ip, index) =>
+    isIpAddress(ip) ? [] : [{ field: `spec.ips[${index}]`, reason: `"${ip}" is no address` }],
+  );
 }
 
 function portFindings(ports: readonly number[]): readonly Finding[] {

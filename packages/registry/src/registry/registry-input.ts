@@ -19,6 +19,9 @@ export interface ClusterChange {
 /** Of configuration, ServiceEntry, XBackend, WorkloadEntry, ServiceImport, MeshConfig and MeshNetworks are read; other kinds are passed over. */
 export type RegistryInput = ObjectChange | ClusterChange | ConfigChange | ConsulChange | FileChange | MachineChange;
 
+/** Of ServiceExports and ServiceImports, by the name they are known by here: API servers may have them under another. */
+export const multiClusterGroup = "multicluster.x-k8s.io";
+
 /** Kinds of Kubernetes objects that services and endpoints are made from, by API group. */
 export const registryKinds: Readonly<Record<string, string>> = {
   Service: "",
@@ -27,7 +30,7 @@ export const registryKinds: Readonly<Record<string, string>> = {
   Namespace: "",
   EndpointSlice: "discovery.k8s.io",
   Endpoints: "",
-  ServiceExport: "multicluster.x-k8s.io",
+  ServiceExport: multiClusterGroup,
 };
 
 /** Kinds of other groups may share a name: Knative has Services too. */

@@ -11,6 +11,7 @@ import { type MeshNetworksSpec, networkLookup } from "../convert/network.ts";
 import type { EndpointContext } from "../convert/pod.ts";
 import { DiscoveryFilter } from "../discovery/discovery-filter.ts";
 import { FileSide } from "../file/file-side.ts";
+import type { KubeService } from "../kube.ts";
 import { withoutNulls } from "../kube-check.ts";
 import type { RegistrySettings } from "../settings.ts";
 import { applyEntry, applyObject, applyWorkloadEntry } from "./apply-object.ts";
@@ -42,11 +43,16 @@ export class Registry {
 
   readonly #role: RegistryRole;
 
-  constructor(settings: RegistrySettings, role: RegistryRole = "own") {
+  /** `serviceOfMesh`: a Service of any cluster by `namespace/name`; imports are made of it where the own cluster has none. */
+  constructor(
+    settings: RegistrySettings,
+    role: RegistryRole = "own",
+    serviceOfMesh: (name: string) => Service | undefined = () => undefined,
+  ) {
     this.#settings = settings;
     this.#role = role;
     this.#shard = `Kubernetes/${settings.clusterId}`;
-    this.#kubernetes = new KubernetesSide(this.#objects, settings);
+    this.#kubernetes = new KubernetesSide(this.#objects, settings, serviceOfMesh);
     this.#external = new ExternalSide(this.#objects, settings, role);
     this.#consul = new ConsulSide(settings);
     this.#file = new FileSide(settings.clusterId);
@@ -82,6 +88,22 @@ export class Registry {
   /** All that holds now, as puts. */
   state(): readonly RegistryChange[] {
     return this.#published.all();
+  }
+
+  kubernetesService(name: string): Service | undefined {
+    return this.#kubernetes.known(name);
+  }
+
+  /** Services of this cluster that discoverySelectors leave in. */
+  kubernetesObjects(): Iterable<KubeService> {
+    return this.#objects.services.values();
+  }
+
+  /** Services of other clusters changed, by `namespace/name`. */
+  importAnew(names: ReadonlySet<string>): RegistryUpdate {
+    const dirty = new Dirty();
+    for (const name of names) if (this.#objects.serviceImports.has(name)) dirty.service(name);
+    return this.#recompute(dirty);
   }
 
   /** What Kubernetes should show of the machines that are connected. */
@@ -166,9 +188,9 @@ export class Registry {
     for (const name of dirty.endpoints) {
       const { namespace, hostname, clusterSetHostname } = this.#host(name);
       const endpoints = this.#kubernetes.endpoints(name, context);
-      const imported = this.#kubernetes.imported(name, clusterSetHostname) !== undefined;
       update.endpoints({ shard, namespace, hostname }, endpoints);
-      update.endpoints({ shard, namespace, hostname: clusterSetHostname }, imported ? endpoints : []);
+      const ofSet = { shard, namespace, hostname: clusterSetHostname };
+      update.endpoints(ofSet, this.#kubernetes.isImported(name) ? endpoints : []);
     }
     for (const host of dirty.hosts) {
       const [namespace = "", hostname = ""] = host.split("|");

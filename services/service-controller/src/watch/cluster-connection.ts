@@ -1,12 +1,15 @@
 /** What one set of credentials shows of a cluster: each kind as it changes, and how far it has been read. */
 import { type KubeApi, mirror } from "@flotilla/kube-api";
 import type { KubeObject } from "@flotilla/model";
+import { multiClusterGroup } from "@flotilla/registry";
 
 export interface FollowedKind {
   readonly kind: string;
   readonly path: string;
   /** The API server may not know it. */
   readonly mayBeAbsent?: boolean;
+  /** What the registry knows it as, where API servers may have it under another name. */
+  readonly apiVersion?: string;
 }
 
 const pathOfKind: Readonly<Record<string, string>> = {
@@ -22,12 +25,22 @@ const endpoints: FollowedKind = { kind: "Endpoints", path: "/api/v1/endpoints" }
 export const kindsWithEndpoints: readonly FollowedKind[] = usualKinds.map((one) =>
   one.kind === "EndpointSlice" ? endpoints : one,
 );
+/** API group and version of ServiceExports and ServiceImports. */
+export interface MultiClusterApi {
+  readonly group: string;
+  readonly version: string;
+}
+
+export const usualMultiClusterApi: MultiClusterApi = { group: multiClusterGroup, version: "v1alpha1" };
+
 /** Source: Kubernetes' multi-cluster services API. */
-export const serviceExports: FollowedKind = {
-  kind: "ServiceExport",
-  path: "/apis/multicluster.x-k8s.io/v1alpha1/serviceexports",
-  mayBeAbsent: true,
-};
+export function multiClusterKind(
+  kind: "ServiceExport" | "ServiceImport",
+  { group, version }: MultiClusterApi,
+): FollowedKind {
+  const path = `/apis/${group}/${version}/${kind.toLowerCase()}s`;
+  return { kind, path, mayBeAbsent: true, apiVersion: `${multiClusterGroup}/${version}` };
+}
 
 const ofWholeCluster: ReadonlySet<string> = new Set(["Node", "Namespace"]);
 

@@ -35,6 +35,7 @@ export class ClusterFollower implements AsyncDisposable {
   readonly #options: ClusterFollowerOptions;
   /** By kind: `namespace/name` → resourceVersion. */
   readonly #held: ReadonlyMap<string, Map<string, string>>;
+  readonly #kinds: ReadonlyMap<string, FollowedKind>;
   readonly #refused = new Map<string, SourceProblem>();
   readonly #ending = new Set<Promise<void>>();
   #current: ClusterConnection | undefined;
@@ -45,6 +46,7 @@ export class ClusterFollower implements AsyncDisposable {
 
   constructor(options: ClusterFollowerOptions) {
     this.#options = options;
+    this.#kinds = new Map(options.kinds.map((one) => [one.kind, one]));
     this.#held = new Map(options.kinds.map(({ kind }) => [kind, new Map()]));
   }
 
@@ -99,16 +101,23 @@ export class ClusterFollower implements AsyncDisposable {
     this.#next = [...this.#next, connection];
   }
 
+  /** Of the connection in force; undefined before there is one. */
+  get api(): KubeApi | undefined {
+    return this.#current?.api;
+  }
+
   /** Everything afresh. @throws KubeError */
   async list(): Promise<readonly ObjectChange[]> {
     const api = this.#current?.api;
     if (api === undefined) return [];
     const { cluster, kinds } = this.#options;
-    const lists = await Promise.all(kinds.map((kind) => listKind(api, kind)));
+    const lists = await Promise.all(
+      kinds.map(async (kind) => (await listKind(api, kind)).map((object) => asKnown(object, kind))),
+    );
     return lists
       .flat()
       .filter((object) => checkKubeObject(object).length === 0)
-      .map((object) => ({ type: "object", op: "put", object: lean(object), cluster }));
+      .map((object) => ({ type: "object", op: "put", object, cluster }));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -163,7 +172,8 @@ export class ClusterFollower implements AsyncDisposable {
     for (const object of objects) this.#put(kind, object);
   }
 
-  #put(kind: string, object: KubeObject): void {
+  #put(kind: string, read: KubeObject): void {
+    const object = asKnown(read, this.#kinds.get(kind));
     const name = nameOf(object);
     const { cluster, onChange, onState } = this.#options;
     const version = object.metadata.resourceVersion ?? "";
@@ -177,7 +187,7 @@ export class ClusterFollower implements AsyncDisposable {
     }
     this.#refused.delete(`${kind}/${name}`);
     held?.set(name, version);
-    onChange({ type: "object", op: "put", object: lean(object), cluster });
+    onChange({ type: "object", op: "put", object, cluster });
   }
 
   #delete(kind: string, text: string): void {
@@ -218,9 +228,9 @@ async function listKind(api: KubeApi, { path, mayBeAbsent }: FollowedKind): Prom
 }
 
 /** Who wrote which field takes as much room as the object, and nobody asks for it here. */
-function lean(object: KubeObject): KubeObject {
+function asKnown(object: KubeObject, kind: FollowedKind | undefined): KubeObject {
   const { managedFields: _, ...metadata } = object.metadata as KubeObject["metadata"] & {
     readonly managedFields?: unknown;
   };
-  return { ...object, metadata };
+  return { ...object, ...(kind?.apiVersion === undefined ? {} : { apiVersion: kind.apiVersion }), metadata };
 }

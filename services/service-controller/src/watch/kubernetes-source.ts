@@ -15,7 +15,15 @@ import type { KubeObject } from "@flotilla/model";
 import type { ObjectChange, RegistryInput } from "@flotilla/registry";
 import { type Logger, Wakeup } from "@flotilla/runtime";
 import type { SourceProblem } from "@flotilla/sources";
-import { inNamespace, kindsWithEndpoints, serviceExports, usualKinds } from "./cluster-connection.ts";
+import {
+  type FollowedKind,
+  inNamespace,
+  kindsWithEndpoints,
+  type MultiClusterApi,
+  multiClusterKind,
+  usualKinds,
+  usualMultiClusterApi,
+} from "./cluster-connection.ts";
 import { ClusterFollower } from "./cluster-follower.ts";
 import type { ClusterStatus } from "./cluster-status.ts";
 import type { InputGroup, InputSource, ShardListing } from "./input-source.ts";
@@ -30,6 +38,9 @@ export interface KubernetesSourceOptions {
   readonly allowedOptions?: ReadonlySet<string>;
   /** ServiceExports are read too. */
   readonly exportedOnly?: boolean;
+  /** ServiceImports are read too. */
+  readonly clusterSetHosts?: boolean;
+  readonly multiClusterApi?: MultiClusterApi;
   /** Endpoints objects are read in place of EndpointSlices. */
   readonly endpointsObjects?: boolean;
   /** Services, endpoints and pods of these namespaces only; empty: of all. */
@@ -49,6 +60,8 @@ export interface KubernetesSource extends InputSource {
   clusters(): readonly ClusterStatus[];
   /** Shards that were read and cannot be followed now: others may know more of them. */
   old(): readonly string[];
+  /** Clusters that were read, with the connections in force. */
+  apis(): ReadonlyMap<string, KubeApi>;
 }
 
 export function kubernetesSource(options: KubernetesSourceOptions): KubernetesSource {
@@ -113,6 +126,10 @@ class Clusters implements KubernetesSource {
     return away.flatMap(({ cluster }) => shardsOf(cluster));
   }
 
+  apis(): ReadonlyMap<string, KubeApi> {
+    return new Map([...this.#followers].flatMap(([cluster, { api }]) => (api === undefined ? [] : [[cluster, api]])));
+  }
+
   list(): Promise<readonly ShardListing[]> {
     const readable = [...this.#followers.values()].filter(({ away, isComplete }) => away === undefined && isComplete);
     return Promise.all(
@@ -154,19 +171,9 @@ class Clusters implements KubernetesSource {
   }
 
   #follow(cluster: string): ClusterFollower {
-    const {
-      log,
-      nowMs,
-      random,
-      open,
-      exportedOnly,
-      endpointsObjects,
-      watchedNamespaces = [],
-      onProblems,
-    } = this.#options;
-    const usual = endpointsObjects === true ? kindsWithEndpoints : usualKinds;
+    const { log, nowMs, random, open, watchedNamespaces = [], onProblems } = this.#options;
+    const wanted = this.#kinds();
     const [one, ...several] = watchedNamespaces;
-    const wanted = exportedOnly === true ? [...usual, serviceExports] : usual;
     let wasAway = false;
     const follower: ClusterFollower = new ClusterFollower({
       cluster,
@@ -189,6 +196,15 @@ class Clusters implements KubernetesSource {
     });
     this.#followers.set(cluster, follower);
     return follower;
+  }
+
+  #kinds(): readonly FollowedKind[] {
+    const { exportedOnly, clusterSetHosts, endpointsObjects, multiClusterApi = usualMultiClusterApi } = this.#options;
+    return [
+      ...(endpointsObjects === true ? kindsWithEndpoints : usualKinds),
+      ...(exportedOnly === true ? [multiClusterKind("ServiceExport", multiClusterApi)] : []),
+      ...(clusterSetHosts === true ? [multiClusterKind("ServiceImport", multiClusterApi)] : []),
+    ];
   }
 
   async #followSecrets(stop: AbortSignal): Promise<void> {

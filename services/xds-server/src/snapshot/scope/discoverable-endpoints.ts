@@ -3,50 +3,32 @@
  * cluster, and with ENABLE_MCS_SERVICE_DISCOVERY so are those whose cluster does not export the service.
  * Source: Istio's MeshConfig reference (serviceSettings), Kubernetes' multi-cluster services API.
  */
-import { compareSpecificity, type Endpoint, hostCovers, type Service } from "@flotilla/model";
+import { type ClusterLocalRule, clusterLocalRules, type Endpoint, isClusterLocal, type Service } from "@flotilla/model";
 import type { EndpointShards } from "../keys.ts";
 import { query, type View } from "../view.ts";
 
-interface LocalRule {
-  readonly host: string;
-  readonly isLocal: boolean;
-}
-
 const clusterSetSuffix = ".svc.clusterset.local";
 
-/** The most specific rule that matches a host decides; users' rules go before those that hold without any. */
-const localRules = query<readonly LocalRule[]>(
+const localRules = query<readonly ClusterLocalRule[]>(
   "cluster-local-rules",
   (view) =>
-    view.mesh.serviceSettings
-      .flatMap(({ hosts, settings }) => hosts.map((host) => ({ host, isLocal: settings?.clusterLocal === true })))
-      .sort((a, b) => compareSpecificity(a.host, b.host)),
+    clusterLocalRules({
+      serviceSettings: view.mesh.serviceSettings,
+      discoveryAddress: view.mesh.defaultConfig?.discoveryAddress ?? "",
+      domain: view.setting("DOMAIN_SUFFIX", "cluster.local"),
+    }),
   (a, b) => JSON.stringify(a) === JSON.stringify(b),
 );
 
-/** The control plane of a cluster, and what belongs to its nodes, is meant as the cluster's own. */
-const localUnlessTold = query<readonly string[]>(
-  "cluster-local-defaults",
-  (view) => {
-    const domain = view.setting("DOMAIN_SUFFIX", "cluster.local");
-    const [discovery = ""] = (view.mesh.defaultConfig?.discoveryAddress ?? "").split(":");
-    const host = discovery.endsWith(".svc") ? `${discovery}.${domain}` : discovery;
-    return [`*.kube-system.svc.${domain}`, `kubernetes.default.svc.${domain}`, ...(host === "" ? [] : [host])];
-  },
-  (a, b) => a.join() === b.join(),
+const isLocalHost = query<boolean, string>("is-cluster-local", (view, hostname) =>
+  isClusterLocal(view.read(localRules), hostname),
 );
-
-const isClusterLocal = query<boolean, string>("is-cluster-local", (view, hostname) => {
-  const told = view.read(localRules).find(({ host }) => hostCovers(host, hostname));
-  if (told !== undefined) return told.isLocal;
-  return view.read(localUnlessTold).some((host) => hostCovers(host, hostname));
-});
 
 /** By shard, of the service under this host. */
 export function discoverableEndpoints(view: View, service: Pick<Service, "namespace" | "hostname">): EndpointShards {
   const { namespace, hostname } = service;
   const isPerCluster = view.flag("ENABLE_MCS_SERVICE_DISCOVERY", false);
-  if (!isPerCluster && !view.read(isClusterLocal, hostname)) return view.endpoints(service);
+  if (!isPerCluster && !view.read(isLocalHost, hostname)) return view.endpoints(service);
   return view.read(endpointsForCluster, `${namespace}/${hostname}`);
 }
 
@@ -54,7 +36,7 @@ const endpointsForCluster = query<EndpointShards, string>(
   "endpoints-for-cluster",
   (view, text) => {
     const [namespace = "", hostname = ""] = text.split("/");
-    const isLocal = view.read(isClusterLocal, hostname) || isLocalByMcs(view, hostname);
+    const isLocal = view.read(isLocalHost, hostname) || isLocalByMcs(view, hostname);
     const isSeen = ({ clusterId, isClusterOnly }: Endpoint) =>
       clusterId === view.proxy.clusterId || !(isLocal || isClusterOnly === true);
     const shards = [...view.endpoints({ namespace, hostname })];

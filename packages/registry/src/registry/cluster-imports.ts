@@ -1,0 +1,83 @@
+/**
+ * ServiceImports of all clusters. Each gives its own cluster's addresses of a service of the cluster set; that a service is
+ * imported at all makes endpoints of every cluster part of it. Source: Kubernetes' multi-cluster services API.
+ */
+import type { Config, ConfigChange } from "@flotilla/model";
+import type { ObjectChange } from "./registry-input.ts";
+
+/** Where a ServiceImport comes from: a cluster's API server, or configuration, which is the own cluster's. */
+interface Known {
+  readonly ofClusters: Map<string, Config>;
+  configured?: Config;
+}
+
+/** What the registry of `cluster` is to be told. */
+export interface ImportOfCluster {
+  readonly cluster: string;
+  readonly change: ConfigChange;
+}
+
+export class ClusterImports {
+  readonly #ownCluster: string;
+  /** By `namespace/name`. */
+  readonly #known = new Map<string, Known>();
+
+  constructor(ownCluster: string) {
+    this.#ownCluster = ownCluster;
+  }
+
+  configured(change: ConfigChange, clusters: Iterable<string>): readonly ImportOfCluster[] {
+    return this.#change(change.key, clusters, (known) => {
+      if (change.op === "put") known.configured = change.value;
+      else delete known.configured;
+    });
+  }
+
+  ofCluster(cluster: string, change: ObjectChange, clusters: Iterable<string>): readonly ImportOfCluster[] {
+    const { namespace = "", name } = change.op === "put" ? change.object.metadata : change.key;
+    const key = { kind: "ServiceImport", namespace, name };
+    return this.#change(key, clusters, ({ ofClusters }) => {
+      if (change.op === "delete") ofClusters.delete(cluster);
+      else ofClusters.set(cluster, configOf(key, change.object["spec"] ?? {}));
+    });
+  }
+
+  /** The cluster is gone, and its imports with it. */
+  remove(cluster: string, clusters: Iterable<string>): readonly ImportOfCluster[] {
+    const others = [...clusters];
+    return [...this.#known.keys()].flatMap((text) =>
+      this.#change(keyOf(text), others, ({ ofClusters }) => ofClusters.delete(cluster)),
+    );
+  }
+
+  /** All that the registry of a cluster has to know. */
+  all(cluster: string): readonly ConfigChange[] {
+    return [...this.#known.keys()].map((text) => this.#told(cluster, text));
+  }
+
+  #change(key: Config["key"], clusters: Iterable<string>, change: (known: Known) => void): readonly ImportOfCluster[] {
+    const text = `${key.namespace}/${key.name}`;
+    const known: Known = this.#known.get(text) ?? { ofClusters: new Map() };
+    change(known);
+    if (known.ofClusters.size === 0 && known.configured === undefined) this.#known.delete(text);
+    else this.#known.set(text, known);
+    return Array.from(clusters, (cluster) => ({ cluster, change: this.#told(cluster, text) }));
+  }
+
+  #told(cluster: string, text: string): ConfigChange {
+    const known = this.#known.get(text);
+    const key = keyOf(text);
+    if (known === undefined) return { type: "config", op: "delete", key };
+    const own = known.ofClusters.get(cluster) ?? (cluster === this.#ownCluster ? known.configured : undefined);
+    return { type: "config", op: "put", key, value: own ?? configOf(key, {}) };
+  }
+}
+
+function keyOf(text: string): Config["key"] {
+  const [namespace = "", name = ""] = text.split("/");
+  return { kind: "ServiceImport", namespace, name };
+}
+
+function configOf(key: Config["key"], spec: unknown): Config {
+  return { key, labels: {}, annotations: {}, creationTimeMs: 0, spec };
+}

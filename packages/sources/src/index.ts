@@ -7,6 +7,7 @@ export {
 } from "./document-source.ts";
 export { SourceError, type SourceErrorCode } from "./errors.ts";
 export { type GroupSource, mergeGroups, type NamedGroup } from "./merge-groups.ts";
+export { PendingChanges, type PendingOptions } from "./pending-changes.ts";
 export { ProblemLog, type ProblemNews } from "./problem-log.ts";
 export { type DocumentCheck, type DocumentReading, readDocument } from "./read-document.ts";
 export { type Admission, type FileReading, type KnownKind, readObjects } from "./read-objects.ts";

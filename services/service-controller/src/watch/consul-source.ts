@@ -10,9 +10,10 @@ import {
   readDatacenters,
   Slots,
 } from "@flotilla/consul";
-import { type ConsulChange, type ConsulServiceKey, consulKeyText } from "@flotilla/registry";
-import { aborted, backoff, delay, type Logger, Wakeup } from "@flotilla/runtime";
+import { type ConsulServiceKey, consulKeyText } from "@flotilla/registry";
+import { aborted, backoff, delay, type Logger } from "@flotilla/runtime";
 import type { SourceProblem } from "@flotilla/sources";
+import { GatheredGroups } from "./gathered-groups.ts";
 import type { InputGroup, InputSource, ShardListing } from "./input-source.ts";
 
 export interface ConsulSourceOptions {
@@ -50,7 +51,7 @@ class ConsulSource implements InputSource {
   readonly #slots: Slots;
   /** Apart: fresh reads do not wait for those that wait for news. */
   readonly #readers = new Slots(readsAtOnce);
-  readonly #wakeup = new Wakeup();
+  readonly #gathered: GatheredGroups;
   #followers: readonly CatalogFollower[] = [];
   /** By scope: what ends its follower, and the services that it told of. */
   readonly #following = new Map<
@@ -61,44 +62,25 @@ class ConsulSource implements InputSource {
   #isListed = false;
   /** Why the datacenters cannot be listed. */
   #unlisted: string | undefined;
-  #pending = new Map<string, ConsulChange>();
-  #pendingSinceMs: number | undefined;
 
   constructor(options: ConsulSourceOptions) {
     this.#options = options;
     const { url, token, tokenFile, certificateAuthorities, connections } = options;
     this.#client = new ConsulClient({ url, token, tokenFile, certificateAuthorities });
     this.#slots = new Slots(connections);
+    const { syncTimeoutMs, nowMs, log } = options;
+    this.#gathered = new GatheredGroups({
+      syncTimeoutMs,
+      nowMs,
+      follow: (stop) => this.#follow(stop),
+      unread: () => this.#unread(),
+      onLate: (unread) =>
+        log.warn("consul is not read in time, what was published of it stays", { unread: unread.join(", ") }),
+    });
   }
 
-  async *groups(stop: AbortSignal): AsyncGenerator<InputGroup, void, undefined> {
-    const { log, syncTimeoutMs, nowMs } = this.#options;
-    const ended = new AbortController();
-    const running = AbortSignal.any([stop, ended.signal]);
-    let failure: unknown;
-    const work = this.#follow(running).catch((cause: unknown) => {
-      failure = cause;
-      this.#wakeup.wake();
-    });
-    const deadline = nowMs() + syncTimeoutMs;
-    let told: readonly string[] | undefined;
-    try {
-      while (!stop.aborted && failure === undefined) {
-        const unread = this.#unread();
-        const left = told === undefined && unread.length > 0 ? deadline - nowMs() : 0;
-        const isDue = told === undefined ? left <= 0 : this.#pending.size > 0 || unread.length < told.length;
-        if (isDue) {
-          if (unread.length > 0 && told === undefined)
-            log.warn("consul is not read in time, what was published of it stays", { unread: unread.join(", ") });
-          told = unread;
-          yield { inputs: this.#take(), eventTimeMs: this.#pendingTime(), unread };
-        } else await this.#wakeup.wait(running, left > 0 ? left : Number.POSITIVE_INFINITY);
-      }
-      if (failure !== undefined && !stop.aborted) throw failure;
-    } finally {
-      ended.abort();
-      await work;
-    }
+  groups(stop: AbortSignal): AsyncIterable<InputGroup> {
+    return this.#gathered.groups(stop);
   }
 
   async list(stop: AbortSignal): Promise<readonly ShardListing[]> {
@@ -164,7 +146,7 @@ class ConsulSource implements InputSource {
         void ended.then(() => running.delete(ended));
       }
       this.#isListed = true;
-      this.#wakeup.wake();
+      this.#gathered.wake();
       // Consul has no blocking query for this list.
       await (datacenters.includes("*") ? delay(datacentersEveryMs, all) : aborted(all));
     }
@@ -182,7 +164,7 @@ class ConsulSource implements InputSource {
       own.abort();
       this.#following.delete(text);
       this.#followers = this.#followers.filter(({ scope }) => scopeText(scope) !== text);
-      for (const key of told.values()) this.#say({ type: "consul", op: "delete", key });
+      for (const key of told.values()) this.#gathered.say({ type: "consul", op: "delete", key });
     }
     const added = scopes.filter((scope) => !this.#following.has(scopeText(scope)));
     return added.map((scope) => {
@@ -205,7 +187,7 @@ class ConsulSource implements InputSource {
       if (!isAway && wasAway) log.info("consul answers again", { scope: scopeText(scope) });
       wasAway = isAway;
       onProblems();
-      this.#wakeup.wake();
+      this.#gathered.wake();
     };
     const follower: CatalogFollower = new CatalogFollower({
       client: this.#client,
@@ -217,7 +199,7 @@ class ConsulSource implements InputSource {
         if (own.aborted) return;
         if (instances.length === 0) told.delete(consulKeyText(key));
         else told.set(consulKeyText(key), key);
-        this.#say(
+        this.#gathered.say(
           instances.length === 0
             ? { type: "consul", op: "delete", key }
             : { type: "consul", op: "put", key, instances },
@@ -252,24 +234,6 @@ class ConsulSource implements InputSource {
       }
     }
     return [];
-  }
-
-  #say(change: ConsulChange): void {
-    this.#pendingSinceMs ??= this.#options.nowMs();
-    this.#pending.set(consulKeyText(change.key), change);
-    this.#wakeup.wake();
-  }
-
-  #take(): readonly ConsulChange[] {
-    const taken = [...this.#pending.values()];
-    this.#pending = new Map();
-    return taken;
-  }
-
-  #pendingTime(): number {
-    const since = this.#pendingSinceMs ?? this.#options.nowMs();
-    this.#pendingSinceMs = undefined;
-    return since;
   }
 
   /** Shards of datacenters that have not been read in full yet; without a list of datacenters, all of them. */

@@ -12,8 +12,8 @@ import {
   remoteSecretsPath,
 } from "@flotilla/kube-api";
 import type { KubeObject } from "@flotilla/model";
-import type { ObjectChange, RegistryInput } from "@flotilla/registry";
-import { type Logger, Wakeup } from "@flotilla/runtime";
+import type { ObjectChange } from "@flotilla/registry";
+import type { Logger } from "@flotilla/runtime";
 import type { SourceProblem } from "@flotilla/sources";
 import {
   type FollowedKind,
@@ -26,8 +26,8 @@ import {
 } from "./cluster-connection.ts";
 import { ClusterFollower } from "./cluster-follower.ts";
 import type { ClusterStatus } from "./cluster-status.ts";
+import { GatheredGroups } from "./gathered-groups.ts";
 import type { InputGroup, InputSource, ShardListing } from "./input-source.ts";
-import { PendingInputs } from "./pending-inputs.ts";
 
 export interface KubernetesSourceOptions {
   readonly config: KubeConfig;
@@ -72,7 +72,7 @@ class Clusters implements KubernetesSource {
   readonly name = "kubernetes";
   readonly #options: KubernetesSourceOptions;
   readonly #api: KubeApi;
-  readonly #wakeup = new Wakeup();
+  readonly #gathered: GatheredGroups;
   readonly #followers = new Map<string, ClusterFollower>();
   /** Of clusters that are left; their connections are closing. */
   readonly #leaving = new Set<Promise<void>>();
@@ -83,39 +83,27 @@ class Clusters implements KubernetesSource {
   #areSecretsRead = false;
   #secretsAway: string | undefined;
   #secretProblems: readonly SourceProblem[] = [];
-  readonly #pending = new PendingInputs();
-  #failure: { readonly cause: unknown } | undefined;
 
   constructor(options: KubernetesSourceOptions) {
     this.#options = options;
     this.#api = (options.open ?? openKubeApi)(options.config);
+    const { syncTimeoutMs, nowMs } = options;
+    this.#gathered = new GatheredGroups({
+      syncTimeoutMs,
+      nowMs,
+      follow: (stop) => this.#followSecrets(stop),
+      unread: () => this.#unread(),
+      old: () => this.old(),
+      onLate: (unread) => this.#noteLate(unread),
+    });
   }
 
   async *groups(stop: AbortSignal): AsyncGenerator<InputGroup, void, undefined> {
-    const { syncTimeoutMs, nowMs, clusterId, config } = this.#options;
-    const ended = new AbortController();
-    const running = AbortSignal.any([stop, ended.signal]);
+    const { clusterId, config } = this.#options;
     this.#follow(clusterId).connect(config);
-    const work = this.#followSecrets(running).catch((cause: unknown) => this.#fail(cause));
-    const deadline = nowMs() + syncTimeoutMs;
-    let told: readonly string[] | undefined;
     try {
-      while (!stop.aborted && this.#failure === undefined) {
-        const unread = this.#unread();
-        const left = told === undefined && unread.length > 0 ? deadline - nowMs() : 0;
-        const stays = [...unread, ...this.old()];
-        const isDue = told === undefined ? left <= 0 : !this.#pending.isEmpty || stays.length !== told.length;
-        if (isDue) {
-          if (told === undefined) this.#noteLate(unread);
-          told = stays;
-          const { inputs, sinceMs = nowMs() } = this.#pending.take();
-          yield { inputs, eventTimeMs: sinceMs, unread: stays };
-        } else await this.#wakeup.wait(running, left > 0 ? left : Number.POSITIVE_INFINITY);
-      }
-      if (this.#failure !== undefined && !stop.aborted) throw this.#failure.cause;
+      yield* this.#gathered.groups(stop);
     } finally {
-      ended.abort();
-      await work;
       await Promise.all(Array.from(this.#followers.values(), (follower) => follower[Symbol.asyncDispose]()));
       await Promise.all(this.#leaving);
     }
@@ -182,8 +170,8 @@ class Clusters implements KubernetesSource {
       nowMs,
       random,
       ...(open && { open }),
-      onChange: (change) => this.#isWatched(change) && this.#say(change),
-      onFailure: (cause) => this.#fail(cause),
+      onChange: (change) => this.#isWatched(change) && this.#gathered.say(change),
+      onFailure: (cause) => this.#gathered.fail(cause),
       onState: () => {
         const { away } = follower;
         if (away !== undefined && !wasAway)
@@ -191,7 +179,7 @@ class Clusters implements KubernetesSource {
         if (away === undefined && wasAway) log.info("a cluster answers again", { cluster });
         wasAway = away !== undefined;
         onProblems();
-        this.#wakeup.wake();
+        this.#gathered.wake();
       },
     });
     this.#followers.set(cluster, follower);
@@ -234,7 +222,6 @@ class Clusters implements KubernetesSource {
 
   #noteLate(unread: readonly string[]): void {
     const { log, onSyncTimeout } = this.#options;
-    if (unread.length === 0) return;
     log.warn("clusters are not read in time, what was published of them stays", { unread: unread.join(", ") });
     this.#late = new Set(unread.map((shard) => shard.slice(shard.indexOf("/") + 1)));
     for (const cluster of this.#late) onSyncTimeout?.(cluster);
@@ -260,22 +247,12 @@ class Clusters implements KubernetesSource {
       this.#followers.delete(cluster);
       const left: Promise<void> = follower[Symbol.asyncDispose]().finally(() => this.#leaving.delete(left));
       this.#leaving.add(left);
-      this.#say({ type: "cluster", op: "delete", cluster });
+      this.#gathered.say({ type: "cluster", op: "delete", cluster });
     }
     this.#remotes = remotes;
     this.#secretProblems = problems.map((problem) => ({ file: "", line: 0, ...problem }));
     onProblems();
-    this.#wakeup.wake();
-  }
-
-  #fail(cause: unknown): void {
-    this.#failure ??= { cause };
-    this.#wakeup.wake();
-  }
-
-  #say(input: RegistryInput): void {
-    this.#pending.add(input, this.#options.nowMs());
-    this.#wakeup.wake();
+    this.#gathered.wake();
   }
 
   /** Without the Secrets nobody knows which clusters there are. */

@@ -5,7 +5,7 @@
 import type { KubeApi } from "@flotilla/kube-api";
 import { type ConfigChange, type ConfigKey, configKeyText } from "@flotilla/model";
 import { delay, type Logger, Wakeup } from "@flotilla/runtime";
-import type { Admission, SourceProblem } from "@flotilla/sources";
+import { type Admission, PendingChanges, type SourceProblem } from "@flotilla/sources";
 import type { ConfigGroup, ConfigSource } from "../config-source.ts";
 import { KindFollowers } from "./kind-followers.ts";
 import { RevisionTags } from "./revision-tags.ts";
@@ -43,14 +43,14 @@ class KubernetesConfig implements ConfigSource {
   readonly #tags: RevisionTags;
   readonly #troubles = new Map<string, string>();
   readonly #wakeup = new Wakeup();
-  #pending = new Map<string, ConfigChange>();
-  #pendingSinceMs: number | undefined;
+  readonly #pending: PendingChanges<ConfigChange>;
   /** Kinds that could not be told when the last complete group was given. */
   #untold: ReadonlySet<string> = new Set();
   #failure: { readonly cause: unknown } | undefined;
 
   constructor(options: KubernetesOptions) {
     this.#options = options;
+    this.#pending = new PendingChanges({ nameOf: ({ key }) => configKeyText(key), nowMs: options.nowMs });
     const onState = (object: string, reason: string | undefined) => this.#noteTrouble(object, reason);
     this.#tags = new RevisionTags({
       ...options,
@@ -81,7 +81,7 @@ class KubernetesConfig implements ConfigSource {
     let isFirst = true;
     try {
       while (!stop.aborted && this.#failure === undefined) {
-        const isDue = isFirst ? this.#isComplete() : this.#pending.size > 0 || this.#isMoreTold();
+        const isDue = isFirst ? this.#isComplete() : !this.#pending.isEmpty || this.#isMoreTold();
         if (!isDue) {
           await this.#wakeup.wait(running, lookAgainMs);
           continue;
@@ -123,10 +123,7 @@ class KubernetesConfig implements ConfigSource {
   #take(isFirst: boolean): ConfigGroup {
     const isComplete = isFirst || this.#isMoreTold();
     if (isComplete) this.#untold = this.#followers.untold();
-    const changes = [...this.#pending.values()];
-    const eventTimeMs = this.#pendingSinceMs ?? this.#options.nowMs();
-    this.#pending = new Map();
-    this.#pendingSinceMs = undefined;
+    const { changes, eventTimeMs } = this.#pending.take();
     return { changes, eventTimeMs, ...(isComplete && { isComplete }) };
   }
 
@@ -141,8 +138,7 @@ class KubernetesConfig implements ConfigSource {
   }
 
   #say(changes: readonly ConfigChange[]): void {
-    if (changes.length > 0) this.#pendingSinceMs ??= this.#options.nowMs();
-    for (const change of changes) this.#pending.set(configKeyText(change.key), change);
+    for (const change of changes) this.#pending.add(change);
     this.#wakeup.wake();
   }
 

@@ -7,7 +7,7 @@ import { type Kind, mcpTypeUrls } from "@flotilla/kinds";
 import { type ConfigChange, type ConfigKey, configKeyText } from "@flotilla/model";
 import type { Node } from "@flotilla/proto/envoy/config/core/v3/base_pb";
 import { delay, type Logger, Wakeup } from "@flotilla/runtime";
-import type { Admission, SourceProblem } from "@flotilla/sources";
+import { type Admission, PendingChanges, type SourceProblem } from "@flotilla/sources";
 import type { Form } from "@flotilla/xds";
 import type { ClientResponse, ClientTransport, ClientUpdate, ReceivedResource } from "@flotilla/xds/client";
 import type { ConfigGroup, ConfigSource, SourceCondition } from "../config-source.ts";
@@ -77,8 +77,7 @@ class Mcp implements McpSource {
   /** Kinds of which the last complete group told nothing. */
   #untold: ReadonlySet<string> = new Set();
   readonly #wakeup = new Wakeup();
-  #pending = new Map<string, ConfigChange>();
-  #pendingSinceMs: number | undefined;
+  readonly #pending: PendingChanges<ConfigChange>;
   #isMoreTold = false;
   #isDocumentTold: boolean;
   #away: McpState["away"];
@@ -88,6 +87,7 @@ class Mcp implements McpSource {
     this.name = options.name;
     this.#options = { patienceMs: 5_000, quietMs: 1_000, absentMs: 10_000, ...options };
     const { kinds, name: source, revision, admission, nowMs } = options;
+    this.#pending = new PendingChanges({ nameOf: ({ key }) => configKeyText(key), nowMs });
     const named = kinds.map((kind) => [mcpTypeUrls(kind)[0] ?? kind.name, kind] as const);
     this.#tables = new Map(named.map(([url, kind]) => [url, new McpTable({ kind, source, revision, admission })]));
     this.#typeUrlOf = new Map(named.map(([url, { name }]) => [name, url]));
@@ -110,7 +110,7 @@ class Mcp implements McpSource {
     try {
       while (!stop.aborted && failure === undefined) {
         this.#passSilence();
-        const isDue = isFirst ? this.#isSettled() || nowMs() >= deadlineMs : this.#pending.size > 0 || this.#isMoreTold;
+        const isDue = isFirst ? this.#isSettled() || nowMs() >= deadlineMs : !this.#pending.isEmpty || this.#isMoreTold;
         if (!isDue) {
           await this.#wakeup.wait(running, this.#isSynced && this.#isDocumentTold ? undefined : lookMs);
           continue;
@@ -231,17 +231,13 @@ class Mcp implements McpSource {
   #take(isFirst: boolean): ConfigGroup {
     const isComplete = isFirst || this.#isMoreTold;
     if (isComplete) this.#untold = new Set([...this.#tables.keys()].filter((url) => !this.#told.has(url)));
-    const changes = [...this.#pending.values()];
-    const eventTimeMs = this.#pendingSinceMs ?? this.#options.nowMs();
-    this.#pending = new Map();
-    this.#pendingSinceMs = undefined;
+    const { changes, eventTimeMs } = this.#pending.take();
     this.#isMoreTold = false;
     return { changes, eventTimeMs, ...(isComplete && { isComplete }) };
   }
 
   #say(changes: readonly ConfigChange[]): void {
-    if (changes.length > 0) this.#pendingSinceMs ??= this.#options.nowMs();
-    for (const change of changes) this.#pending.set(configKeyText(change.key), change);
+    for (const change of changes) this.#pending.add(change);
   }
 
   #noteConnection(failure: string | undefined): void {

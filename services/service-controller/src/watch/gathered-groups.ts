@@ -1,0 +1,88 @@
+/**
+ * What a registry of several parts tells, as groups. The first has everything, or what could be read in time: what was published
+ * of the rest stays. Then each has what came since the one before, and a change of what can be read is told even alone.
+ */
+import { objectKey } from "@flotilla/model";
+import { consulKeyText, type RegistryInput } from "@flotilla/registry";
+import { Wakeup } from "@flotilla/runtime";
+import { PendingChanges } from "@flotilla/sources";
+import type { InputGroup } from "./input-source.ts";
+
+export interface GatheringOptions {
+  /** The first group does not wait longer. */
+  readonly syncTimeoutMs: number;
+  readonly nowMs: () => number;
+  /** Reads and follows the registry until `stop`; it `say`s what it learns. */
+  readonly follow: (stop: AbortSignal) => Promise<void>;
+  /** Shards that could not be read yet. */
+  readonly unread: () => readonly string[];
+  /** Shards that were read and cannot be followed now. */
+  readonly old?: () => readonly string[];
+  /** Told of the shards that the first group goes without, if any. */
+  readonly onLate: (unread: readonly string[]) => void;
+}
+
+export class GatheredGroups {
+  readonly #options: GatheringOptions;
+  readonly #pending: PendingChanges<RegistryInput>;
+  readonly #wakeup = new Wakeup();
+  #failure: { readonly cause: unknown } | undefined;
+
+  constructor(options: GatheringOptions) {
+    this.#options = options;
+    this.#pending = new PendingChanges({ nameOf: inputText, nowMs: options.nowMs });
+  }
+
+  say(input: RegistryInput): void {
+    if (input.type === "cluster") this.#pending.drop((one) => "cluster" in one && one.cluster === input.cluster);
+    this.#pending.add(input);
+    this.#wakeup.wake();
+  }
+
+  /** `unread` or `old` may have changed. */
+  wake(): void {
+    this.#wakeup.wake();
+  }
+
+  /** The registry cannot be followed any more, by a fault of ours. */
+  fail(cause: unknown): void {
+    this.#failure ??= { cause };
+    this.#wakeup.wake();
+  }
+
+  /** @throws what `fail` was told */
+  async *groups(stop: AbortSignal): AsyncGenerator<InputGroup, void, undefined> {
+    const { syncTimeoutMs, nowMs, follow, unread: unreadNow, old = () => [], onLate } = this.#options;
+    const ended = new AbortController();
+    const running = AbortSignal.any([stop, ended.signal]);
+    const work = follow(running).catch((cause: unknown) => this.fail(cause));
+    const deadline = nowMs() + syncTimeoutMs;
+    let told: readonly string[] | undefined;
+    try {
+      while (!stop.aborted && this.#failure === undefined) {
+        const unread = unreadNow();
+        const left = told === undefined && unread.length > 0 ? deadline - nowMs() : 0;
+        const stays = [...unread, ...old()];
+        const isDue = told === undefined ? left <= 0 : !this.#pending.isEmpty || stays.length !== told.length;
+        if (isDue) {
+          if (told === undefined && unread.length > 0) onLate(unread);
+          told = stays;
+          const { changes: inputs, eventTimeMs } = this.#pending.take();
+          yield { inputs, eventTimeMs, unread: stays };
+        } else await this.#wakeup.wait(running, left > 0 ? left : Number.POSITIVE_INFINITY);
+      }
+      if (this.#failure !== undefined && !stop.aborted) throw this.#failure.cause;
+    } finally {
+      ended.abort();
+      await work;
+    }
+  }
+}
+
+function inputText(input: RegistryInput): string {
+  if (input.type === "cluster") return `cluster ${input.cluster}`;
+  if (input.type === "consul") return `consul ${consulKeyText(input.key)}`;
+  if (input.type !== "object") throw new TypeError(`a registry of several parts gave a change of type ${input.type}`);
+  const { kind, namespace, name } = input.op === "put" ? objectKey(input.object) : input.key;
+  return `${input.cluster ?? ""} ${kind}/${namespace}/${name}`;
+}

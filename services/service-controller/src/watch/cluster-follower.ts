@@ -7,6 +7,7 @@ import { type KubeApi, type KubeConfig, KubeError, listAll, openKubeApi } from "
 import type { KubeObject } from "@flotilla/model";
 import { checkKubeObject, type ObjectChange } from "@flotilla/registry";
 import type { SourceProblem } from "@flotilla/sources";
+import { type Away, awayText } from "./away.ts";
 import {
   ClusterConnection,
   type ClusterEvent,
@@ -42,7 +43,7 @@ export class ClusterFollower implements AsyncDisposable {
   /** Those that could take over, the oldest first: two at most, so that one gets ready however often others come. */
   #next: readonly ClusterConnection[] = [];
   #catchingUp: NodeJS.Timeout | undefined;
-  #away: { readonly sinceMs: number; readonly reason: string } | undefined;
+  #away: Away | undefined;
 
   constructor(options: ClusterFollowerOptions) {
     this.#options = options;
@@ -60,7 +61,7 @@ export class ClusterFollower implements AsyncDisposable {
   }
 
   /** Set while something of the cluster cannot be followed: what is known is as old as this. */
-  get away(): { readonly sinceMs: number; readonly reason: string } | undefined {
+  get away(): Away | undefined {
     return this.#away;
   }
 
@@ -78,10 +79,7 @@ export class ClusterFollower implements AsyncDisposable {
   #awayProblem(object: string): readonly SourceProblem[] {
     const away = this.#away;
     if (away === undefined) return [];
-    const since = new Date(away.sinceMs).toISOString();
-    const kept = this.isComplete ? "what was known is kept" : "it was never read in full";
-    const reason = `away since ${since}, ${kept}: ${away.reason}`;
-    return [{ file: "", line: 0, object, reason }];
+    return [{ file: "", line: 0, object, reason: awayText(away, this.isComplete) }];
   }
 
   /** Follows the cluster through these credentials from the moment at which everything could be read with them. */

@@ -1,4 +1,5 @@
 /** How it stands with each cluster, for pages and metrics. */
+import type { Away } from "./away.ts";
 
 /** Words of istiod's `/debug/clusterz`. `timeout`: it was not read in full when the first snapshot could wait no longer. */
 export type SyncStatus = "synced" | "syncing" | "timeout";
@@ -11,5 +12,5 @@ export interface ClusterStatus {
   readonly secretName: string;
   readonly syncStatus: SyncStatus;
   /** What is known is as old as this: it cannot be followed now. */
-  readonly away: { readonly sinceMs: number; readonly reason: string } | undefined;
+  readonly away: Away | undefined;
 }

@@ -2,38 +2,25 @@
  * Services of Consul: several datacenters, each followed by itself. A datacenter that is away keeps what was known of it; one
  * that was never read within the limit does not hold up the others, and what was published of it before stays in force.
  */
-import {
-  CatalogFollower,
-  type CatalogScope,
-  ConsulClient,
-  readCatalog,
-  readDatacenters,
-  Slots,
-} from "@flotilla/consul";
+import { CatalogFollower, type CatalogScope, ConsulClient, readCatalog, Slots } from "@flotilla/consul";
 import { type ConsulServiceKey, consulKeyText } from "@flotilla/registry";
-import { aborted, backoff, delay, type Logger } from "@flotilla/runtime";
+import type { Logger } from "@flotilla/runtime";
 import type { SourceProblem } from "@flotilla/sources";
+import { awayText } from "./away.ts";
+import { ConsulScopes, type ConsulScopesOptions, scopeText } from "./consul-scopes.ts";
 import { GatheredGroups } from "./gathered-groups.ts";
 import type { InputGroup, InputSource, ShardListing } from "./input-source.ts";
 
-export interface ConsulSourceOptions {
+export interface ConsulSourceOptions extends Omit<ConsulScopesOptions, "client" | "onState"> {
   readonly url: string;
   readonly token: string | undefined;
   readonly tokenFile: string | undefined;
   readonly certificateAuthorities: string | undefined;
-  /** Empty: the agent's own; `*`: all that the agent knows. */
-  readonly datacenters: readonly string[];
-  /** Empty: Consul without namespaces. */
-  readonly namespaces: readonly string[];
-  readonly partition: string;
   readonly connections: number;
-  /** How often the list of datacenters is read again, with `*`. */
-  readonly datacentersEveryMs?: number;
   /** The first group does not wait longer. */
   readonly syncTimeoutMs: number;
   readonly log: Logger;
   readonly nowMs: () => number;
-  readonly random: () => number;
   readonly onProblems: () => void;
 }
 
@@ -42,7 +29,6 @@ export function consulSource(options: ConsulSourceOptions): InputSource {
 }
 
 const readsAtOnce = 8;
-const usualDatacentersMs = 30_000;
 
 class ConsulSource implements InputSource {
   readonly name = "consul";
@@ -52,6 +38,7 @@ class ConsulSource implements InputSource {
   /** Apart: fresh reads do not wait for those that wait for news. */
   readonly #readers = new Slots(readsAtOnce);
   readonly #gathered: GatheredGroups;
+  readonly #scopes: ConsulScopes;
   #followers: readonly CatalogFollower[] = [];
   /** By scope: what ends its follower, and the services that it told of. */
   readonly #following = new Map<
@@ -60,14 +47,13 @@ class ConsulSource implements InputSource {
   >();
   /** The datacenters are known. */
   #isListed = false;
-  /** Why the datacenters cannot be listed. */
-  #unlisted: string | undefined;
 
   constructor(options: ConsulSourceOptions) {
     this.#options = options;
     const { url, token, tokenFile, certificateAuthorities, connections } = options;
     this.#client = new ConsulClient({ url, token, tokenFile, certificateAuthorities });
     this.#slots = new Slots(connections);
+    this.#scopes = new ConsulScopes({ ...options, client: this.#client, onState: options.onProblems });
     const { syncTimeoutMs, nowMs, log } = options;
     this.#gathered = new GatheredGroups({
       syncTimeoutMs,
@@ -102,7 +88,7 @@ class ConsulSource implements InputSource {
   }
 
   problems(): readonly SourceProblem[] {
-    const unlisted = this.#unlisted;
+    const unlisted = this.#scopes.problem;
     return [
       ...(unlisted === undefined ? [] : [{ file: this.#options.url, line: 0, reason: unlisted }]),
       ...this.#followers.flatMap((follower) => [
@@ -124,20 +110,17 @@ class ConsulSource implements InputSource {
 
   #awayProblem({ away, scope, isComplete }: CatalogFollower): readonly SourceProblem[] {
     if (away === undefined) return [];
-    const since = new Date(away.sinceMs).toISOString();
-    const kept = isComplete ? "what was known is kept" : "it was never read in full";
-    const reason = `away since ${since}, ${kept}: ${away.reason}`;
-    return [{ file: this.#options.url, line: 0, object: `Consul/${scopeText(scope)}`, reason }];
+    const object = `Consul/${scopeText(scope)}`;
+    return [{ file: this.#options.url, line: 0, object, reason: awayText(away, isComplete) }];
   }
 
   async #follow(stop: AbortSignal): Promise<void> {
-    const { datacenters, datacentersEveryMs = usualDatacentersMs } = this.#options;
     const failed = new AbortController();
     const all = AbortSignal.any([stop, failed.signal]);
     const running = new Set<Promise<void>>();
     let failure: { readonly cause: unknown } | undefined;
-    while (!all.aborted) {
-      for (const done of this.#followScopes(await this.#scopes(all), all)) {
+    for await (const scopes of this.#scopes.lists(all)) {
+      for (const done of this.#followScopes(scopes, all)) {
         const ended = done.catch((cause: unknown) => {
           failure ??= { cause };
           failed.abort(cause);
@@ -147,8 +130,6 @@ class ConsulSource implements InputSource {
       }
       this.#isListed = true;
       this.#gathered.wake();
-      // Consul has no blocking query for this list.
-      await (datacenters.includes("*") ? delay(datacentersEveryMs, all) : aborted(all));
     }
     await Promise.all(running);
     if (failure !== undefined && !stop.aborted) throw failure.cause;
@@ -210,40 +191,10 @@ class ConsulSource implements InputSource {
     return follower;
   }
 
-  async #scopes(stop: AbortSignal): Promise<readonly CatalogScope[]> {
-    const { datacenters, namespaces, partition } = this.#options;
-    const isStated = datacenters.length > 0 && !datacenters.includes("*");
-    const names = isStated ? datacenters : await this.#datacenters(stop);
-    const spaces = namespaces.length === 0 ? [""] : namespaces;
-    return names.flatMap((datacenter) => spaces.map((namespace) => ({ datacenter, namespace, partition })));
-  }
-
-  async #datacenters(stop: AbortSignal): Promise<readonly string[]> {
-    const { datacenters, random, onProblems } = this.#options;
-    for (const wait of backoff({ firstMs: 100, maxMs: 10_000, random })) {
-      try {
-        const all = await readDatacenters(this.#client, stop);
-        this.#unlisted = undefined;
-        onProblems();
-        return datacenters.includes("*") ? all : all.slice(0, 1);
-      } catch (cause) {
-        if (stop.aborted) return [];
-        this.#unlisted = cause instanceof Error ? cause.message : String(cause);
-        onProblems();
-        await delay(wait, stop);
-      }
-    }
-    return [];
-  }
-
   /** Shards of datacenters that have not been read in full yet; without a list of datacenters, all of them. */
   #unread(): readonly string[] {
     if (!this.#isListed) return ["Consul/*"];
     const unread = this.#followers.filter(({ isComplete }) => !isComplete);
     return [...new Set(unread.map(({ scope }) => `Consul/${scope.datacenter}`))];
   }
-}
-
-function scopeText({ datacenter, namespace, partition }: CatalogScope): string {
-  return [datacenter, partition, namespace].filter((part) => part !== "").join("/");
 }

@@ -2,16 +2,7 @@
  * Services, EndpointSlices, Pods, Nodes and Namespaces of API servers: our own cluster's, and those whose kubeconfigs lie in
  * Secrets labelled `istio/multiCluster=true`, a cluster a data key. Secrets may come, change and go while running.
  */
-import {
-  type KubeApi,
-  type KubeConfig,
-  mirror,
-  openKubeApi,
-  type RemoteCluster,
-  remoteClusters,
-  remoteSecretsPath,
-} from "@flotilla/kube-api";
-import type { KubeObject } from "@flotilla/model";
+import { type KubeApi, type KubeConfig, openKubeApi, type RemoteCluster, remoteClusters } from "@flotilla/kube-api";
 import type { ObjectChange } from "@flotilla/registry";
 import type { Logger } from "@flotilla/runtime";
 import type { SourceProblem } from "@flotilla/sources";
@@ -28,6 +19,7 @@ import { ClusterFollower } from "./cluster-follower.ts";
 import type { ClusterStatus } from "./cluster-status.ts";
 import { GatheredGroups } from "./gathered-groups.ts";
 import type { InputGroup, InputSource, ShardListing } from "./input-source.ts";
+import { RemoteSecrets } from "./remote-secrets.ts";
 
 export interface KubernetesSourceOptions {
   readonly config: KubeConfig;
@@ -76,22 +68,25 @@ class Clusters implements KubernetesSource {
   readonly #followers = new Map<string, ClusterFollower>();
   /** Of clusters that are left; their connections are closing. */
   readonly #leaving = new Set<Promise<void>>();
-  readonly #secrets = new Map<string, KubeObject>();
+  readonly #secrets: RemoteSecrets;
   #remotes: ReadonlyMap<string, RemoteCluster> = new Map();
   /** Those that the first snapshot did not wait for. */
   #late: ReadonlySet<string> = new Set();
-  #areSecretsRead = false;
-  #secretsAway: string | undefined;
   #secretProblems: readonly SourceProblem[] = [];
 
   constructor(options: KubernetesSourceOptions) {
     this.#options = options;
     this.#api = (options.open ?? openKubeApi)(options.config);
-    const { syncTimeoutMs, nowMs } = options;
+    const { syncTimeoutMs, nowMs, systemNamespace: namespace, random, onSecret, onProblems } = options;
+    this.#secrets = new RemoteSecrets({
+      ...{ api: this.#api, namespace, random, onSecret },
+      onChange: () => this.#applySecrets(),
+      onState: onProblems,
+    });
     this.#gathered = new GatheredGroups({
       syncTimeoutMs,
       nowMs,
-      follow: (stop) => this.#followSecrets(stop),
+      follow: (stop) => this.#secrets.follow(stop),
       unread: () => this.#unread(),
       old: () => this.old(),
       onLate: (unread) => this.#noteLate(unread),
@@ -129,7 +124,7 @@ class Clusters implements KubernetesSource {
   }
 
   problems(): readonly SourceProblem[] {
-    const away = this.#secretsAway;
+    const { away } = this.#secrets;
     return [
       ...(away === undefined ? [] : [{ file: "", line: 0, object: "Secrets of other clusters", reason: away }]),
       ...this.#secretProblems,
@@ -195,31 +190,6 @@ class Clusters implements KubernetesSource {
     ];
   }
 
-  async #followSecrets(stop: AbortSignal): Promise<void> {
-    const { systemNamespace, random, onProblems } = this.#options;
-    const path = remoteSecretsPath(systemNamespace);
-    const onState = (reason: string | undefined) => {
-      this.#secretsAway = reason;
-      onProblems();
-    };
-    for await (const event of mirror<KubeObject>(this.#api, { path, random, onState }, stop)) {
-      if (event.type === "list") {
-        const names = new Set(event.objects.map(({ metadata }) => metadata.name));
-        for (const name of [...this.#secrets.keys()]) if (!names.has(name)) this.#setSecret(name, undefined);
-        for (const secret of event.objects) this.#setSecret(secret.metadata.name, secret);
-        this.#areSecretsRead = true;
-      } else this.#setSecret(event.object.metadata.name, event.type === "put" ? event.object : undefined);
-      this.#applySecrets();
-    }
-  }
-
-  #setSecret(name: string, secret: KubeObject | undefined): void {
-    const event = secret === undefined ? "delete" : this.#secrets.has(name) ? "update" : "add";
-    this.#options.onSecret?.(event);
-    if (secret === undefined) this.#secrets.delete(name);
-    else this.#secrets.set(name, secret);
-  }
-
   #noteLate(unread: readonly string[]): void {
     const { log, onSyncTimeout } = this.#options;
     log.warn("clusters are not read in time, what was published of them stays", { unread: unread.join(", ") });
@@ -230,7 +200,7 @@ class Clusters implements KubernetesSource {
   #applySecrets(): void {
     const { clusterId: ownCluster, allowedOptions, log, onProblems } = this.#options;
     const rules = { ownCluster, ...(allowedOptions && { allowedOptions }) };
-    const { clusters, problems } = remoteClusters([...this.#secrets.values()], rules);
+    const { clusters, problems } = remoteClusters(this.#secrets.all(), rules);
     const remotes = new Map<string, RemoteCluster>();
     for (const remote of clusters.values()) {
       const { config } = remote;
@@ -258,7 +228,7 @@ class Clusters implements KubernetesSource {
   /** Without the Secrets nobody knows which clusters there are. */
   #unread(): readonly string[] {
     const unread = [...this.#followers.values()].filter(({ isComplete }) => !isComplete).map(({ cluster }) => cluster);
-    return (this.#areSecretsRead ? unread : ["*"]).flatMap(shardsOf);
+    return (this.#secrets.isRead ? unread : ["*"]).flatMap(shardsOf);
   }
 }
 

@@ -1,0 +1,122 @@
+/** The checks of the deployment files find what is wrong, and kustomize makes of k8s/ what they expect. */
+import assert from "node:assert/strict";
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, relative } from "node:path";
+import { describe, it } from "node:test";
+import { checkAll } from "./deployment/check-all.ts";
+import { readProject, root } from "./deployment/files.ts";
+
+const cases: readonly {
+  readonly name: string;
+  readonly file: string;
+  readonly change: readonly [string, string];
+  readonly problem: RegExp;
+}[] = [
+  {
+    name: "a bus without TLS",
+    file: "k8s/base/config.yaml",
+    change: ["tls://", "nats://"],
+    problem: /BUS_URL does not begin with tls:/,
+  },
+  {
+    name: "a bus that shows certificates nobody keeps",
+    file: "docker-compose.yml",
+    change: [":4222?certificates=/tmp/client", ":4222?certificates=/tmp/other"],
+    problem: /BUS_URL shows other certificates/,
+  },
+  {
+    name: "a server certificate for another name than its clients expect",
+    file: "k8s/base/redis.yaml",
+    change: ["--name=flotilla-redis.istio-system.svc", "--name=redis.istio-system.svc"],
+    problem: /the certificate of redis is not for flotilla-redis/,
+  },
+  {
+    name: "a NATS that does not know one of our services",
+    file: "k8s/base/nats.conf",
+    change: ["flotilla-webhook.", "flotilla-other."],
+    problem: /flotilla-webhook\.istio-system\.svc is no user/,
+  },
+  {
+    name: "a NATS that is told by a file it does not write",
+    file: "k8s/base/nats.yaml",
+    change: ["--reload-pid-file=/certificates/nats.pid", "--reload-pid-file=/run/nats.pid"],
+    problem: /--reload-pid-file is not pid_file/,
+  },
+  {
+    name: "a NATS whose processes are its own",
+    file: "k8s/base/nats.yaml",
+    change: ["shareProcessNamespace: true", "shareProcessNamespace: false"],
+    problem: /cannot be told by a signal/,
+  },
+  {
+    name: "a NetworkPolicy that keeps a service out",
+    file: "k8s/base/network-policies.yaml",
+    change: ["- flotilla-webhook", "- flotilla-webhooks"],
+    problem: /keeps flotilla-webhook out/,
+  },
+  {
+    name: "a network of Redis that others share",
+    file: "docker-compose.yml",
+    change: ["backbone: {internal: true}", "backbone: {}"],
+    problem: /redis is on backbone, which is not internal/,
+  },
+  {
+    name: "a setting that no service knows",
+    file: "k8s/base/config.yaml",
+    change: ["WORK_DIR:", "WORKDIR:"],
+    problem: /WORKDIR is read by no service/,
+  },
+  {
+    name: "a pod of an account that is not there",
+    file: "k8s/base/redis.yaml",
+    change: ["serviceAccountName: flotilla-redis", "serviceAccountName: redis"],
+    problem: /runs as redis, which is no ServiceAccount/,
+  },
+  {
+    name: "more rights than asking a signer takes",
+    file: "k8s/components/cluster-signer/rights.yaml",
+    change: ["verbs: [create, get, delete]", "verbs: [create, get, list, delete]"],
+    problem: /the rights are .*list/,
+  },
+];
+
+describe("the checks of the deployment files", () => {
+  it("find nothing in what is shipped", () => {
+    assert.deepEqual(checkAll(readProject).problems, []);
+  });
+
+  for (const { name, file, change, problem } of cases) {
+    it(`find ${name}`, () => {
+      const [before, after] = change;
+      assert.ok(readProject(file).includes(before), `${file} has no ${before}`);
+      const { problems } = checkAll((path) =>
+        path === file ? readProject(path).replace(before, after) : readProject(path),
+      );
+      assert.match(problems.join("\n"), problem);
+    });
+  }
+});
+
+const kubectl = spawnSync("kubectl", ["kustomize", "--help"]).status === 0;
+
+describe("kustomize", { skip: !kubectl && "no kubectl on PATH: k8s/ is checked by its files alone" }, () => {
+  it("fills the signer into its rights, and mounts the servers' configuration", () => {
+    const directory = mkdtempSync(join(realpathSync(tmpdir()), "flotilla-kustomize-"));
+    const at = (path: string) => relative(directory, join(root, path));
+    const overlay = { resources: [at("k8s/base")], components: [at("k8s/components/cluster-signer")] };
+    try {
+      writeFileSync(join(directory, "kustomization.yaml"), JSON.stringify(overlay));
+      const text = execFileSync("kubectl", ["kustomize", directory], { encoding: "utf8" });
+      assert.match(text, /PILOT_CERT_PROVIDER: k8s\.io\/example\.com\/serving/);
+      assert.match(text, /resourceNames:\n {2}- example\.com\/serving/);
+      for (const server of ["nats", "redis"]) {
+        const [name] = new RegExp(`name: flotilla-${server}-\\w+`).exec(text) ?? [];
+        assert.equal(text.split(`${name}\n`).length, 3, `made once and mounted once: ${name}`);
+      }
+    } finally {
+      rmSync(directory, { recursive: true });
+    }
+  });
+});

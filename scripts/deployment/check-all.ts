@@ -1,0 +1,34 @@
+/** Every check of the deployment files. */
+import { settings as ca } from "../../services/ca/src/config.ts";
+import { settingsTables } from "../settings-tables.ts";
+import { checkCompose } from "./compose.ts";
+import { type Read, readCompose } from "./files.ts";
+import { checkKubernetes } from "./kubernetes.ts";
+import { checkSigner } from "./signer.ts";
+import { checkComposeTransport, checkKubernetesTransport } from "./transport.ts";
+
+export interface Outcome {
+  readonly checked: number;
+  readonly problems: readonly string[];
+}
+
+export function checkAll(read: Read): Outcome {
+  const problems: string[] = [];
+  let checked = 0;
+  const check = (isSo: boolean, problem: string) => {
+    checked++;
+    if (!isSo) problems.push(problem);
+  };
+  const environmentOf = (service: string): ReadonlySet<string> =>
+    new Set(Object.values(settingsTables[service] ?? {}).map(({ env }) => env));
+  const services = Object.keys(settingsTables);
+  const known = new Set(services.flatMap((service) => [...environmentOf(service)]));
+  const readersOf = (setting: string) => services.filter((service) => environmentOf(service).has(setting));
+  const transport = { read, check, serverAccounts: ca.serverAccounts.default, readersOf };
+  checkCompose(readCompose(read), known, check);
+  checkComposeTransport(readCompose(read), transport);
+  checkKubernetes(read, known, check);
+  checkKubernetesTransport(transport);
+  checkSigner(read, readersOf("PILOT_CERT_PROVIDER"), check);
+  return { checked, problems };
+}

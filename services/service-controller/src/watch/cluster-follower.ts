@@ -3,18 +3,12 @@
  * one and takes over when it knows all that the old one knew: nothing that still exists goes away in between, nothing goes back.
  * What is known stays while the cluster cannot be reached.
  */
-import { type KubeApi, type KubeConfig, KubeError, listAll, openKubeApi } from "@flotilla/kube-api";
-import type { KubeObject } from "@flotilla/model";
-import { checkKubeObject, type ObjectChange } from "@flotilla/registry";
+import { type KubeApi, type KubeConfig, openKubeApi } from "@flotilla/kube-api";
+import type { ObjectChange } from "@flotilla/registry";
 import type { SourceProblem } from "@flotilla/sources";
 import { type Away, awayText } from "./away.ts";
-import {
-  ClusterConnection,
-  type ClusterEvent,
-  type FollowedKind,
-  nameOf,
-  type Positions,
-} from "./cluster-connection.ts";
+import { ClusterConnection, type ClusterEvent, type FollowedKind, type Positions } from "./cluster-connection.ts";
+import { ClusterObjects, listObjects } from "./cluster-objects.ts";
 
 export interface ClusterFollowerOptions {
   readonly cluster: string;
@@ -34,10 +28,7 @@ const catchUpMs = 5_000;
 
 export class ClusterFollower implements AsyncDisposable {
   readonly #options: ClusterFollowerOptions;
-  /** By kind: `namespace/name` → resourceVersion. */
-  readonly #held: ReadonlyMap<string, Map<string, string>>;
-  readonly #kinds: ReadonlyMap<string, FollowedKind>;
-  readonly #refused = new Map<string, SourceProblem>();
+  readonly #objects: ClusterObjects;
   readonly #ending = new Set<Promise<void>>();
   #current: ClusterConnection | undefined;
   /** Those that could take over, the oldest first: two at most, so that one gets ready however often others come. */
@@ -47,8 +38,7 @@ export class ClusterFollower implements AsyncDisposable {
 
   constructor(options: ClusterFollowerOptions) {
     this.#options = options;
-    this.#kinds = new Map(options.kinds.map((one) => [one.kind, one]));
-    this.#held = new Map(options.kinds.map(({ kind }) => [kind, new Map()]));
+    this.#objects = new ClusterObjects(options);
   }
 
   get cluster(): string {
@@ -72,7 +62,7 @@ export class ClusterFollower implements AsyncDisposable {
     return [
       ...this.#awayProblem(object),
       ...(rejected === undefined ? [] : [{ file: "", line: 0, object, reason }]),
-      ...this.#refused.values(),
+      ...this.#objects.problems(),
     ];
   }
 
@@ -107,15 +97,7 @@ export class ClusterFollower implements AsyncDisposable {
   /** Everything afresh. @throws KubeError */
   async list(): Promise<readonly ObjectChange[]> {
     const api = this.#current?.api;
-    if (api === undefined) return [];
-    const { cluster, kinds } = this.#options;
-    const lists = await Promise.all(
-      kinds.map(async (kind) => (await listKind(api, kind)).map((object) => asKnown(object, kind))),
-    );
-    return lists
-      .flat()
-      .filter((object) => checkKubeObject(object).length === 0)
-      .map((object) => ({ type: "object", op: "put", object, cluster }));
+    return api === undefined ? [] : listObjects(api, this.#options);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -127,7 +109,7 @@ export class ClusterFollower implements AsyncDisposable {
 
   #hear(connection: ClusterConnection, event: ClusterEvent): void {
     if (connection === this.#current) {
-      this.#apply(event);
+      this.#objects.apply(event);
     } else if (this.#next.includes(connection)) {
       connection.keep(event);
       if (connection.isComplete) this.#offer(connection);
@@ -153,46 +135,9 @@ export class ClusterFollower implements AsyncDisposable {
     for (const one of [this.#current, ...older]) if (one !== undefined) this.#end(one);
     this.#next = this.#next.filter((one) => one !== connection);
     this.#current = connection;
-    for (const event of connection.release()) this.#apply(event);
+    for (const event of connection.release()) this.#objects.apply(event);
     this.#noteAway();
     this.#options.onState();
-  }
-
-  #apply(event: ClusterEvent): void {
-    if (event.type === "list") this.#replace(event.kind, event.objects);
-    else if (event.type === "put") this.#put(event.kind, event.object);
-    else this.#delete(event.kind, nameOf(event.object));
-  }
-
-  #replace(kind: string, objects: readonly KubeObject[]): void {
-    const names = new Set(objects.map(nameOf));
-    for (const name of [...(this.#held.get(kind)?.keys() ?? [])]) if (!names.has(name)) this.#delete(kind, name);
-    for (const object of objects) this.#put(kind, object);
-  }
-
-  #put(kind: string, read: KubeObject): void {
-    const object = asKnown(read, this.#kinds.get(kind));
-    const name = nameOf(object);
-    const { cluster, onChange, onState } = this.#options;
-    const version = object.metadata.resourceVersion ?? "";
-    const held = this.#held.get(kind);
-    if (version !== "" && held?.get(name) === version) return;
-    const [finding] = checkKubeObject(object);
-    if (finding !== undefined) {
-      this.#refused.set(`${kind}/${name}`, { file: "", line: 0, object: `${cluster}: ${kind}/${name}`, ...finding });
-      onState();
-      return;
-    }
-    this.#refused.delete(`${kind}/${name}`);
-    held?.set(name, version);
-    onChange({ type: "object", op: "put", object, cluster });
-  }
-
-  #delete(kind: string, text: string): void {
-    this.#refused.delete(`${kind}/${text}`);
-    if (this.#held.get(kind)?.delete(text) !== true) return;
-    const [namespace = "", name = ""] = text.split("/");
-    this.#options.onChange({ type: "object", op: "delete", key: { kind, namespace, name }, cluster: this.cluster });
   }
 
   #noteState(connection: ClusterConnection): void {
@@ -214,21 +159,4 @@ export class ClusterFollower implements AsyncDisposable {
     const ended: Promise<void> = connection.end().finally(() => this.#ending.delete(ended));
     this.#ending.add(ended);
   }
-}
-
-async function listKind(api: KubeApi, { path, mayBeAbsent }: FollowedKind): Promise<readonly KubeObject[]> {
-  try {
-    return (await listAll<KubeObject>(api, path)).objects;
-  } catch (error) {
-    if (mayBeAbsent === true && error instanceof KubeError && error.status === 404) return [];
-    throw error;
-  }
-}
-
-/** Who wrote which field takes as much room as the object, and nobody asks for it here. */
-function asKnown(object: KubeObject, kind: FollowedKind | undefined): KubeObject {
-  const { managedFields: _, ...metadata } = object.metadata as KubeObject["metadata"] & {
-    readonly managedFields?: unknown;
-  };
-  return { ...object, ...(kind?.apiVersion === undefined ? {} : { apiVersion: kind.apiVersion }), metadata };
 }

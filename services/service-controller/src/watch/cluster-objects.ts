@@ -1,0 +1,107 @@
+/** The objects of one cluster that are known: what an event says is new is told, what is wrong with an object is kept beside it. */
+import { type KubeApi, KubeError, listAll } from "@flotilla/kube-api";
+import type { KubeObject } from "@flotilla/model";
+import { checkKubeObject, type ObjectChange } from "@flotilla/registry";
+import type { SourceProblem } from "@flotilla/sources";
+import { type ClusterEvent, type FollowedKind, nameOf } from "./cluster-connection.ts";
+
+export interface ClusterObjectsOptions {
+  readonly cluster: string;
+  readonly kinds: readonly FollowedKind[];
+  readonly onChange: (change: ObjectChange) => void;
+  /** An object is refused. */
+  readonly onState: () => void;
+}
+
+export class ClusterObjects {
+  readonly #options: ClusterObjectsOptions;
+  /** By kind: `namespace/name` → resourceVersion. */
+  readonly #held: ReadonlyMap<string, Map<string, string>>;
+  readonly #kinds: ReadonlyMap<string, FollowedKind>;
+  readonly #refused = new Map<string, SourceProblem>();
+
+  constructor(options: ClusterObjectsOptions) {
+    this.#options = options;
+    this.#kinds = new Map(options.kinds.map((one) => [one.kind, one]));
+    this.#held = new Map(options.kinds.map(({ kind }) => [kind, new Map()]));
+  }
+
+  /** Objects that are refused. */
+  problems(): Iterable<SourceProblem> {
+    return this.#refused.values();
+  }
+
+  /** In the order in which they came. */
+  apply(event: ClusterEvent): void {
+    if (event.type === "list") this.#replace(event.kind, event.objects);
+    else if (event.type === "put") this.#put(event.kind, event.object);
+    else this.#delete(event.kind, nameOf(event.object));
+  }
+
+  #replace(kind: string, objects: readonly KubeObject[]): void {
+    const names = new Set(objects.map(nameOf));
+    for (const name of [...(this.#held.get(kind)?.keys() ?? [])]) if (!names.has(name)) this.#delete(kind, name);
+    for (const object of objects) this.#put(kind, object);
+  }
+
+  #put(kind: string, read: KubeObject): void {
+    const object = asKnown(read, this.#kinds.get(kind));
+    const name = nameOf(object);
+    const { cluster, onChange, onState } = this.#options;
+    const version = object.metadata.resourceVersion ?? "";
+    const held = this.#held.get(kind);
+    if (version !== "" && held?.get(name) === version) return;
+    const [finding] = checkKubeObject(object);
+    if (finding !== undefined) {
+      this.#refused.set(`${kind}/${name}`, { file: "", line: 0, object: `${cluster}: ${kind}/${name}`, ...finding });
+      onState();
+      return;
+    }
+    this.#refused.delete(`${kind}/${name}`);
+    held?.set(name, version);
+    onChange({ type: "object", op: "put", object, cluster });
+  }
+
+  #delete(kind: string, text: string): void {
+    this.#refused.delete(`${kind}/${text}`);
+    if (this.#held.get(kind)?.delete(text) !== true) return;
+    const [namespace = "", name = ""] = text.split("/");
+    this.#options.onChange({
+      type: "object",
+      op: "delete",
+      key: { kind, namespace, name },
+      cluster: this.#options.cluster,
+    });
+  }
+}
+
+/** All that the API server has now and that is not refused. @throws KubeError */
+export async function listObjects(
+  api: KubeApi,
+  { cluster, kinds }: Pick<ClusterObjectsOptions, "cluster" | "kinds">,
+): Promise<readonly ObjectChange[]> {
+  const lists = await Promise.all(
+    kinds.map(async (kind) => (await listKind(api, kind)).map((object) => asKnown(object, kind))),
+  );
+  return lists
+    .flat()
+    .filter((object) => checkKubeObject(object).length === 0)
+    .map((object) => ({ type: "object", op: "put", object, cluster }));
+}
+
+async function listKind(api: KubeApi, { path, mayBeAbsent }: FollowedKind): Promise<readonly KubeObject[]> {
+  try {
+    return (await listAll<KubeObject>(api, path)).objects;
+  } catch (error) {
+    if (mayBeAbsent === true && error instanceof KubeError && error.status === 404) return [];
+    throw error;
+  }
+}
+
+/** Who wrote which field takes as much room as the object, and nobody asks for it here. */
+function asKnown(object: KubeObject, kind: FollowedKind | undefined): KubeObject {
+  const { managedFields: _, ...metadata } = object.metadata as KubeObject["metadata"] & {
+    readonly managedFields?: unknown;
+  };
+  return { ...object, ...(kind?.apiVersion === undefined ? {} : { apiVersion: kind.apiVersion }), metadata };
+}

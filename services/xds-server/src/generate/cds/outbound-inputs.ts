@@ -84,7 +84,7 @@ export function selectOutboundCluster(view: View, target: ClusterTarget): Outbou
     automaticTls: automaticTlsMode(view, target, isOriginalDestination),
     traits,
     subjectAltNames: upstreamIdentities(view, service).join("\n"),
-    files: clientFiles(view),
+    files: clientFiles(view, service),
     keepsSessions: keepsSessions(view, service.labels),
     ...localityInputs(view, target, policy),
     endpoints: byDns && !isOriginalDestination ? endpointInputs(view, target, port.number) : undefined,

@@ -55,10 +55,14 @@ function inTrustDomains(identities: readonly string[], domains: readonly string[
   });
 }
 
-/** Client certificate, key and root that the proxy has as files, one a line; empty when it has none. */
-export function clientFiles({ proxy }: View): string {
+/**
+ * Client certificate, key and root that the proxy has as files, one a line; empty when it has none. They do not count towards
+ * services outside of the mesh: there a rule's own TLS holds. Source: Istio's setting of the name below.
+ */
+export function clientFiles(view: View, service: Service): string {
+  if (service.meshExternal && view.flag("PREFER_DESTINATIONRULE_TLS_FOR_EXTERNAL_SERVICES", true)) return "";
   const files = ["TLS_CLIENT_CERT_CHAIN", "TLS_CLIENT_KEY", "TLS_CLIENT_ROOT_CERT"].map((key) =>
-    proxy.metadataText(key),
+    view.proxy.metadataText(key),
   );
   return files.some((file) => file !== "") ? files.join("\n") : "";
 }

@@ -1,9 +1,11 @@
 /** The transport of a cluster: plain, the mesh's TLS (for some or all endpoints), or TLS as a rule says. */
 import { sniName } from "@flotilla/model";
-import type { MessageInitShape } from "@flotilla/proto";
+import { create, type MessageInitShape } from "@flotilla/proto";
 import type { ClusterSchema } from "@flotilla/proto/envoy/config/cluster/v3/cluster_pb";
 import type { TransportSocket } from "@flotilla/proto/envoy/config/core/v3/base_pb";
 import {
+  type ClientTLSSettings,
+  ClientTLSSettingsSchema,
   ClientTLSSettings_TLSmode as TlsMode,
   type TrafficPolicy_ProxyProtocol,
 } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
@@ -41,14 +43,16 @@ export function transportSockets(inputs: TlsInputs, http2: boolean): TransportSo
   const isMesh = settings === undefined ? mode !== "none" : settings.mode === TlsMode.ISTIO_MUTUAL;
   if (isMesh) return { fields: { transportSocket: prefixed(meshTls(inputs, http2)) }, isStated: false };
   if (settings !== undefined && settings.mode !== TlsMode.DISABLE) {
-    if (!mayUseSecret(settings.credentialName, inputs.selectsWorkloads)) return { fields: {}, isStated: true };
+    const usesFiles = inputs.files !== "" && settings.mode === TlsMode.MUTUAL;
+    const isPlain = !usesFiles && !mayUseSecret(settings.credentialName, inputs.selectsWorkloads);
+    if (isPlain) return { fields: plainFields(policy?.proxyProtocol), isStated: true };
     const declared = inputs.service.registry === "External" ? identities(inputs) : [];
     const subjectAltNames = settings.subjectAltNames.length > 0 ? settings.subjectAltNames : declared;
     return {
       fields: {
         transportSocket: prefixed(
           statedTls({
-            settings,
+            settings: usesFiles ? withFiles(settings, inputs.files) : settings,
             http2,
             subjectAltNames,
             defaults: inputs.traits.tlsDefaults,
@@ -59,8 +63,18 @@ export function transportSockets(inputs: TlsInputs, http2: boolean): TransportSo
       isStated: true,
     };
   }
-  const isPrefixed = policy?.proxyProtocol !== undefined;
-  return { fields: isPrefixed ? { transportSocket: prefixed(unencrypted) } : {}, isStated: false };
+  return { fields: plainFields(policy?.proxyProtocol), isStated: false };
+}
+
+/** A header of the caller's address needs something to be put before. */
+function plainFields(proxyProtocol: TrafficPolicy_ProxyProtocol | undefined): TransportSockets["fields"] {
+  return proxyProtocol === undefined ? {} : { transportSocket: proxyProtocolWrapper(proxyProtocol)(unencrypted) };
+}
+
+/** The certificates that the proxy was started with count instead of the rule's. */
+function withFiles({ mode, sni, subjectAltNames }: ClientTLSSettings, files: string): ClientTLSSettings {
+  const [clientCertificate = "", privateKey = "", caCertificates = ""] = files.split("\n");
+  return create(ClientTLSSettingsSchema, { mode, sni, subjectAltNames, clientCertificate, privateKey, caCertificates });
 }
 
 /** Only rules that select their workloads may hand out Secrets; without its Secret TLS is left out altogether. */

@@ -59,6 +59,7 @@ export interface ListenerTraits {
   readonly wildcardAddress: string;
   readonly loopbackAddress: string;
   readonly extraAddresses: readonly string[];
+  readonly extraLoopbacks: readonly string[];
 }
 
 export const listenerTraits = query<ListenerTraits>("listener-traits", (view) => {
@@ -92,6 +93,7 @@ export const listenerTraits = query<ListenerTraits>("listener-traits", (view) =>
     wildcardAddress: ipMode === "ipv6" ? "::" : "0.0.0.0",
     loopbackAddress: ipMode === "ipv6" ? "::1" : "127.0.0.1",
     extraAddresses: view.read(dualStackWildcards),
+    extraLoopbacks: view.read(dualStackLoopbacks),
   };
 });
 
@@ -113,6 +115,10 @@ const exactBalance = query("exact-balance", ({ proxy }) => ({
 
 const dualStackWildcards = query<readonly string[]>("dual-stack-wildcards", (view) =>
   view.flag("ISTIO_DUAL_STACK", false) && view.proxy.ipMode === "dual" ? ["::"] : [],
+);
+
+const dualStackLoopbacks = query<readonly string[]>("dual-stack-loopbacks", (view) =>
+  view.read(dualStackWildcards).length > 0 ? ["::1"] : [],
 );
 
 const tracings = query("tracings", (view) => ({

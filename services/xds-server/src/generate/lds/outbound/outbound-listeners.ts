@@ -28,9 +28,9 @@ export const outboundListeners = query<ReadonlyMap<string, OutboundListenerPlan>
 function forwardProxy(view: View): readonly OutboundListenerPlan[] {
   const port = Number(view.proxy.metadataText("HTTP_PROXY_PORT")) || view.mesh.proxyHttpPort;
   if (port === 0) return [];
-  const bind = view.read(listenerTraits).loopbackAddress;
+  const { loopbackAddress: bind, extraLoopbacks: extraAddresses } = view.read(listenerTraits);
   const chain = { carries: "http", sniffed: false, routeName: "http_proxy", grpcWeb: false } as const;
-  const place = { bind, port, bindToPort: true, extraAddresses: [], isForwardProxy: true };
+  const place = { bind, port, bindToPort: true, extraAddresses, isForwardProxy: true };
   return [{ name: listenerName(bind, port), ...place, chains: [chain] }];
 }
 
@@ -52,13 +52,14 @@ function addOwnListener(view: View, map: ListenerMap, listener: EgressListener):
   const traits = view.read(listenerTraits);
   const bindToPort = number === 0 || bindsToPort(view, spec);
   const bind = spec.bind !== "" ? spec.bind : bindToPort ? traits.loopbackAddress : undefined;
+  const extraAddresses = spec.bind === "" && bindToPort ? traits.extraLoopbacks : undefined;
   const virtualServices = layer4VirtualServices(view, listener.name);
   for (const service of view.read(listenerServices, listener.name)) {
     const port =
       service.ports.find((one) => one.number === number) ??
       (service.ports.length === 1 ? service.ports[0] : undefined) ??
       listenPort;
-    addAtAddresses(view, map, { service, port, listenPort, bindToPort, virtualServices }, bind);
+    addAtAddresses(view, map, { service, port, listenPort, bindToPort, extraAddresses, virtualServices }, bind);
   }
 }
 
@@ -81,12 +82,14 @@ function addServicePorts(view: View, map: ListenerMap, listener: EgressListener)
   const traits = view.read(listenerTraits);
   const bindToPort = bindsToPort(view, listener.spec);
   const ownBind = listener.spec.bind !== "" ? listener.spec.bind : bindToPort ? traits.loopbackAddress : undefined;
+  const extraAddresses = listener.spec.bind === "" && bindToPort ? traits.extraLoopbacks : undefined;
   const virtualServices = layer4VirtualServices(view, listener.name);
   for (const service of view.read(listenerServices, listener.name)) {
     if (service.resolution === "alias") continue;
     for (const port of service.ports) {
       if (port.protocol === "UDP") continue;
-      addAtAddresses(view, map, { service, port, listenPort: port, bindToPort, virtualServices }, ownBind);
+      const part = { service, port, listenPort: port, bindToPort, extraAddresses, virtualServices };
+      addAtAddresses(view, map, part, ownBind);
     }
   }
 }
@@ -97,6 +100,8 @@ interface Part {
   readonly listenPort: ServicePort;
   readonly bind: string;
   readonly bindToPort: boolean;
+  /** Of the proxy's own choice of a loopback address; undefined: those of the service. */
+  readonly extraAddresses: readonly string[] | undefined;
   readonly cidr: string | undefined;
   readonly virtualServices: readonly Config<VirtualService>[];
 }
@@ -113,7 +118,7 @@ function addService(view: View, map: ListenerMap, part: Part): void {
     port: number,
     bindToPort,
     isWildcard,
-    extraAddresses: furtherAddresses(view, service, bind),
+    extraAddresses: part.extraAddresses ?? furtherAddresses(view, service, bind),
     protocol,
     owner: service.hostname,
     http: isTcp(protocol)

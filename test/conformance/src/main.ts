@@ -23,6 +23,7 @@ const claimedGroups = [
   "large",
   "security",
   "telemetry",
+  "gateway-api",
 ];
 /** Until gateways are claimed too. */
 const claimedProxyTypes = ["sidecar"];

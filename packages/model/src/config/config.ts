@@ -49,8 +49,10 @@ export function parseConfigKey(text: ConfigKeyText): ConfigKey {
   return { kind, namespace, name };
 }
 
+type Aged = Pick<Config, "key" | "creationTimeMs">;
+
 /** Istio's order of precedence: older first, then by name, then by namespace. */
-export function compareByAge(a: Config, b: Config): number {
+export function compareByAge(a: Aged, b: Aged): number {
   return (
     a.creationTimeMs - b.creationTimeMs ||
     compareText(a.key.name, b.key.name) ||

@@ -20,6 +20,7 @@ import type {
   HTTPRouteDestination,
   Percent,
 } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
+import { quoteRegex } from "../../snapshot/routes/http-filters.ts";
 import { zeroDuration } from "../shared/duration.ts";
 import { hundredths, millionths } from "./fraction.ts";
 import { hashPolicy } from "./hash-policy.ts";
@@ -29,7 +30,7 @@ import { retryPolicy } from "./retry.ts";
 export interface ActionContext {
   /** 0 on listeners that take requests for any port. */
   readonly listenPort: number;
-  /** See gateway-semantics.ts. */
+  /** See snapshot/scope/gateway-semantics.ts. */
   readonly hasGatewaySemantics: boolean;
   /** The host that stands behind a destination's host, and its only port if it has just one; undefined: unknown. */
   readonly serviceOf: (
@@ -54,7 +55,7 @@ export function routeAction(route: HTTPRoute, context: ActionContext): RouteActi
     timeout: timeout ?? zeroDuration,
     maxGrpcTimeout: timeout ?? zeroDuration,
     ...(retry && { retryPolicy: retry }),
-    ...pathRewrite(rewrite),
+    ...pathRewrite(rewrite, context.hasGatewaySemantics ? prefixOf(route) : undefined),
     ...(host !== "" && { hostRewriteSpecifier: { case: "hostRewriteLiteral", value: host } }),
     requestMirrorPolicies: mirrors(route, context),
     hashPolicy: hashes.flatMap((hash) => hashPolicy(hash) ?? []),
@@ -71,7 +72,7 @@ export function singleDestinationHeaders({ route }: HTTPRoute): HeaderMutations 
 }
 
 export function destinationCluster(destination: Destination, { listenPort, serviceOf }: ActionContext): string {
-  if (destination.host === "") return "";
+  if (destination.host === "") return "UnknownService";
   const service = serviceOf(destination.host);
   const port = destination.port?.number ?? service?.onlyPort ?? listenPort;
   return clusterName("outbound", port, destination.subset, service?.hostname ?? destination.host);
@@ -104,9 +105,22 @@ function clusterWeight(one: HTTPRouteDestination, context: ActionContext): Weigh
   });
 }
 
-function pathRewrite(rewrite: HTTPRewrite | undefined): MessageInitShape<typeof RouteActionSchema> {
+/** The prefix that a route of the Gateway API replaces, without the slash at its end. */
+function prefixOf({ match: [match] }: HTTPRoute): string {
+  const path = match?.uri?.matchType;
+  return path?.case === "prefix" ? path.value.replace(/\/$/, "") : "";
+}
+
+/** `prefix` is given where it ends at a path segment: its slash must not stay behind when it is taken away. */
+function pathRewrite(
+  rewrite: HTTPRewrite | undefined,
+  prefix: string | undefined,
+): MessageInitShape<typeof RouteActionSchema> {
   if (rewrite === undefined) return {};
   const { uri, uriRegexRewrite } = rewrite;
+  if (uri === "/" && prefix !== undefined) {
+    return { regexRewrite: { pattern: { regex: `^${quoteRegex(prefix)}(/?)(.*)` }, substitution: "/\\2" } };
+  }
   if (uriRegexRewrite !== undefined) {
     return { regexRewrite: { pattern: { regex: uriRegexRewrite.match }, substitution: uriRegexRewrite.rewrite } };
   }

@@ -81,6 +81,8 @@ function hostsOf(
   const owned: Service[] = [];
   const others: string[] = [];
   for (const host of head.hosts) {
+    // Of routes only hosts count that a service has by the same name. Source: corpus xds, core/TestSidecarRoutes/httproute.
+    if (head.hasGatewaySemantics && (isWildcard(host) || !services.has(host))) continue;
     const exact = isWildcard(host) ? undefined : services.get(host);
     const matched = isWildcard(host)
       ? [...services.values()].filter(({ hostname }) => hostCovers(host, hostname) && owners.get(hostname) === head)
@@ -102,6 +104,7 @@ function wildcardOwners(
   const wildcards = new Map<string, VirtualServiceHead>();
   for (const head of heads) {
     for (const host of head.hosts) {
+      if (head.hasGatewaySemantics && isWildcard(host)) continue;
       const index = isWildcard(host) ? wildcards : exact;
       if (!index.has(host)) index.set(host, head);
     }

@@ -4,6 +4,7 @@
  */
 import { create, encode } from "@flotilla/proto";
 import { VirtualHostSchema } from "@flotilla/proto/envoy/config/route/v3/route_components_pb";
+import { hasGatewaySemantics } from "../../snapshot/scope/gateway-semantics.ts";
 import { servicesOfName } from "../../snapshot/scope/services.ts";
 import { visibleService } from "../../snapshot/scope/sidecar-scope.ts";
 import { unknownDestinations } from "../../snapshot/scope/unknown-destinations.ts";
@@ -11,7 +12,6 @@ import { virtualService } from "../../snapshot/scope/virtual-service.ts";
 import { type MatchHead, meshGateway, type VirtualServiceHead } from "../../snapshot/scope/virtual-services.ts";
 import { query, type View } from "../../snapshot/view.ts";
 import { sameBytes } from "../shared/wire.ts";
-import { hasGatewaySemantics } from "./gateway-semantics.ts";
 import { consistentHashFor } from "./hash-policy.ts";
 import type { ActionContext } from "./route-action.ts";
 import { virtualServiceRoutes } from "./virtual-service-route.ts";

@@ -1,4 +1,5 @@
 /** All row indexes of the world. A new one is defined beside the queries that read it and added here. */
+import { meshRouteIndexes } from "../routes/mesh-route-index.ts";
 import type { RowIndex } from "../row-index.ts";
 import { peerAuthenticationsByNamespace } from "../scope/authn.ts";
 import { authorizationPoliciesByNamespace } from "../scope/authz.ts";
@@ -16,6 +17,7 @@ export const rowIndexes: readonly RowIndex<never>[] = [
   destinationRulesByHost,
   grantingDestinationRules,
   hashingDestinationRules,
+  ...meshRouteIndexes,
   peerAuthenticationsByNamespace,
   requestAuthenticationsByNamespace,
   ruledHosts,

@@ -3,12 +3,13 @@
  * it are answered with 503. Judged from the VirtualService's own namespace, so that all proxies share the answer.
  */
 import type { Destination, VirtualService } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
+import { routesBehind } from "../routes/route-virtual-services.ts";
 import { query, type View } from "../view.ts";
 import { destinationRulesFor } from "./destination-rules.ts";
 import { isServiceVisible, serviceIn } from "./services.ts";
 import { type VirtualServiceName, virtualService } from "./virtual-service.ts";
 
-/** What is missing, in words; reported under the VirtualService's name. */
+/** What is missing, in words; reported under the name of the VirtualService, or of the routes that it stands for. */
 export const unknownDestinations = query<readonly string[], VirtualServiceName>(
   "unknown-destinations",
   (view, name) => {
@@ -21,7 +22,10 @@ export const unknownDestinations = query<readonly string[], VirtualServiceName>(
     const texts = [...new Set(missing)];
     if (texts.length > 0) {
       const message = `routes lead nowhere: there is no ${texts.join(", no ")}`;
-      view.report({ metric: "flotilla_unknown_destination", object: `VirtualService/${name}`, message });
+      const routes = routesBehind(config);
+      for (const object of routes.length > 0 ? routes : [`VirtualService/${name}`]) {
+        view.report({ metric: "flotilla_unknown_destination", object, message });
+      }
     }
     return texts;
   },

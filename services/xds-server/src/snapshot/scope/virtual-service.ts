@@ -1,4 +1,4 @@
-/** One VirtualService as it is meant: host names completed, delegates put in their place. */
+/** One VirtualService as it is meant: host names completed, delegates put in their place, or what routes stand for. */
 import { type Config, resolveShortName } from "@flotilla/model";
 import { create } from "@flotilla/proto";
 import {
@@ -9,6 +9,7 @@ import {
   type VirtualService,
   VirtualServiceSchema,
 } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
+import { routeVirtualService } from "../routes/route-virtual-services.ts";
 import { query, type View } from "../view.ts";
 import { mergeDelegateRoutes } from "./delegate.ts";
 import { reachOf } from "./services.ts";
@@ -44,7 +45,7 @@ const completed = query<Config<VirtualService> | undefined, VirtualServiceName>(
   (view, text) => {
     const [namespace = "", name = ""] = text.split("/");
     const config = view.config<VirtualService>("VirtualService", namespace, name);
-    if (config === undefined) return undefined;
+    if (config === undefined) return view.read(routeVirtualService, text);
     const names = completeNames(view, namespace);
     const { spec } = config;
     const completedSpec = create(VirtualServiceSchema, {

@@ -2,10 +2,12 @@
  * Which VirtualServices a proxy follows. What the selection depends on (hosts, gateways, exportTo, and who is meant by
  * matches) is indexed apart from the rest of the routes, so that a change of routes does not touch the selection.
  */
-import { type Config, hostCovers, hostsOverlap } from "@flotilla/model";
+import { type Config, compareByAge, hostCovers, hostsOverlap } from "@flotilla/model";
 import type { VirtualService } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
+import { type RouteVirtualService, routeVirtualServices } from "../routes/route-virtual-services.ts";
 import type { RowIndex } from "../row-index.ts";
 import { query, type View } from "../view.ts";
+import { hasGatewaySemantics } from "./gateway-semantics.ts";
 import { reachOf } from "./services.ts";
 import { importsByNamespace, type ListenerName, listenerOf } from "./sidecar.ts";
 import { unknownDestinations } from "./unknown-destinations.ts";
@@ -33,6 +35,8 @@ export interface VirtualServiceHead {
   readonly hasDelegates: boolean;
   /** Has TCP or TLS routes. */
   readonly isLayer4: boolean;
+  /** See gateway-semantics.ts. */
+  readonly hasGatewaySemantics: boolean;
 }
 
 /** Heads of all VirtualServices but delegates, which have no hosts; in one row. */
@@ -40,7 +44,7 @@ export const virtualServiceIndex: RowIndex<VirtualService> = {
   name: "virtual-service-heads",
   kind: "VirtualService",
   keysOf: ({ spec }) => (spec.hosts.length === 0 ? [] : ["all"]),
-  project: ({ key, creationTimeMs, spec }) => ({
+  project: ({ key, creationTimeMs, annotations, spec }) => ({
     key,
     creationTimeMs,
     labels: {},
@@ -54,6 +58,7 @@ export const virtualServiceIndex: RowIndex<VirtualService> = {
       http: spec.http.map(({ match }) => match.map(matchHead)),
       hasDelegates: spec.http.some(({ delegate }) => delegate !== undefined),
       isLayer4: spec.tcp.length + spec.tls.length > 0,
+      hasGatewaySemantics: hasGatewaySemantics(annotations),
     } satisfies VirtualServiceHead,
   }),
 };
@@ -62,25 +67,61 @@ function matchHead({ port, gateways, sourceLabels, sourceNamespace }: MatchHead)
   return { port, gateways, sourceLabels, sourceNamespace };
 }
 
-/** All VirtualServices that are no delegates, oldest first. */
-export const virtualServiceHeads = query<readonly VirtualServiceHead[]>("virtual-service-heads", (view) =>
-  view.row(virtualServiceIndex as RowIndex<unknown> as RowIndex<VirtualServiceHead>, "all").map(({ spec: head }) => {
-    const names = completeNames(view, head.namespace);
-    return {
-      ...head,
-      hosts: head.hosts.map((host) => names.host(host).toLowerCase()),
-      gateways: head.gateways.map(names.gateway),
-      exportTo: head.exportTo.length === 0 ? view.mesh.defaultVirtualServiceExportTo : head.exportTo,
-      http: head.http.map((matches) =>
-        matches.map((match) => ({ ...match, gateways: match.gateways.map(names.gateway) })),
-      ),
-    };
-  }),
+/** All VirtualServices that are no delegates and all that routes stand for, oldest first. */
+export const virtualServiceHeads = query<readonly VirtualServiceHead[]>("virtual-service-heads", (view) => {
+  const objects = view.read(virtualServiceObjects);
+  const routes = [...view.read(routeVirtualServices).values()];
+  if (routes.length === 0) return objects.map(({ spec }) => spec);
+  const ofRoutes = routes.map((route) => headConfig(route, routeHead(route, view.mesh.defaultVirtualServiceExportTo)));
+  return [...objects, ...ofRoutes].sort(compareByAge).map(({ spec }) => spec);
+});
+
+const virtualServiceObjects = query<readonly Config<VirtualServiceHead>[]>("virtual-service-objects", (view) =>
+  view
+    .row(virtualServiceIndex as RowIndex<unknown> as RowIndex<VirtualServiceHead>, "all")
+    .map(({ key, creationTimeMs, spec: head }) => {
+      const names = completeNames(view, head.namespace);
+      return headConfig(
+        { key, creationTimeMs },
+        {
+          ...head,
+          hosts: head.hosts.map((host) => names.host(host).toLowerCase()),
+          gateways: head.gateways.map(names.gateway),
+          exportTo: head.exportTo.length === 0 ? view.mesh.defaultVirtualServiceExportTo : head.exportTo,
+          http: head.http.map((matches) =>
+            matches.map((match) => ({ ...match, gateways: match.gateways.map(names.gateway) })),
+          ),
+        },
+      );
+    }),
 );
 
+function headConfig(
+  { key, creationTimeMs }: Pick<Config, "key" | "creationTimeMs">,
+  spec: VirtualServiceHead,
+): Config<VirtualServiceHead> {
+  return { key, creationTimeMs, labels: {}, annotations: {}, spec };
+}
+
+function routeHead(route: RouteVirtualService, defaultExportTo: readonly string[]): VirtualServiceHead {
+  const { key, host, port, layer, hasRules, isConsumer } = route;
+  const match = { port, gateways: [], sourceLabels: {}, sourceNamespace: "" };
+  return {
+    name: `${key.namespace}/${key.name}`,
+    namespace: key.namespace,
+    hosts: [host.toLowerCase()],
+    gateways: [meshGateway],
+    exportTo: isConsumer ? ["."] : defaultExportTo,
+    http: layer === "http" && hasRules ? [[match]] : [],
+    hasDelegates: false,
+    isLayer4: layer !== "http",
+    hasGatewaySemantics: true,
+  };
+}
+
 /**
- * The VirtualServices that concern a gateway and are visible to a namespace (`namespace gateway`): private
- * ones, those exported to it, those of everybody; each oldest first.
+ * The VirtualServices that concern a gateway and are visible to a namespace (`namespace gateway`): private ones and
+ * routes of its own, those exported to it, those of everybody; each oldest first.
  */
 export const virtualServicesFor = query<readonly VirtualServiceHead[], string>(
   "virtual-services-for",
@@ -90,7 +131,8 @@ export const virtualServicesFor = query<readonly VirtualServiceHead[], string>(
     for (const head of view.read(virtualServiceHeads)) {
       if (!head.gateways.includes(gateway)) continue;
       const reach = reachOf(head.exportTo, head.namespace, namespace);
-      if (reach === "own") own.push(head);
+      const isOwnRoute = head.hasGatewaySemantics && head.namespace === namespace && reach !== "hidden";
+      if (reach === "own" || isOwnRoute) own.push(head);
       else if (reach === "named") named.push(head);
       else if (reach === "everyone") everyone.push(head);
     }
@@ -107,10 +149,15 @@ export const listenerHeads = query<readonly VirtualServiceHead[], ListenerName>(
     .read(virtualServicesFor, `${namespace} ${meshGateway}`)
     .filter((head) =>
       [head.namespace, "*"].some((home) =>
-        imports.get(home)?.some((host) => head.hosts.some((other) => hostsOverlap(host, other))),
+        imports.get(home)?.some((host) => head.hosts.some((other) => isImported(head, host, other))),
       ),
     );
 });
+
+/** Hosts of routes are imported as services are. */
+function isImported({ hasGatewaySemantics }: VirtualServiceHead, imported: string, host: string): boolean {
+  return hasGatewaySemantics ? hostCovers(imported, host) : hostsOverlap(imported, host);
+}
 
 /** The VirtualServices of an egress listener that have TCP or TLS routes, in order of precedence. */
 export function layer4VirtualServices(view: View, listener: ListenerName): readonly Config<VirtualService>[] {

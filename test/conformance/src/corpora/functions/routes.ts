@@ -14,7 +14,6 @@ import {
 } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
 import { claimMatcher } from "@flotilla/xds-server/src/generate/rds/claim-match.ts";
 import { inUrl, serviceDomains } from "@flotilla/xds-server/src/generate/rds/domains.ts";
-import { hasGatewaySemantics } from "@flotilla/xds-server/src/generate/rds/gateway-semantics.ts";
 import { consistentHashOf } from "@flotilla/xds-server/src/generate/rds/hash-policy.ts";
 import {
   type ActionContext,
@@ -24,6 +23,7 @@ import {
 import { isCatchAll } from "@flotilla/xds-server/src/generate/rds/route-match.ts";
 import { virtualServiceRoutes } from "@flotilla/xds-server/src/generate/rds/virtual-service-route.ts";
 import { conflicts, mergeDelegateRoutes, mergeMatches } from "@flotilla/xds-server/src/snapshot/scope/delegate.ts";
+import { hasGatewaySemantics } from "@flotilla/xds-server/src/snapshot/scope/gateway-semantics.ts";
 import type { Counterparts } from "./counterpart.ts";
 
 interface GoService {

@@ -1,0 +1,39 @@
+/** Rules of TCPRoutes and TLSRoutes as routes of a VirtualService for one host. */
+import { hostCovers } from "@flotilla/model";
+import { create } from "@flotilla/proto";
+import {
+  type TCPRoute,
+  TCPRouteSchema,
+  type TLSRoute,
+  TLSRouteSchema,
+} from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
+import { layer4Destinations, type RouteContext } from "./backends.ts";
+import type { Layer4RouteSpec } from "./route-spec.ts";
+
+/** `port` of the parent, 0 for all of its ports. */
+export function tcpRoutes({ rules = [] }: Layer4RouteSpec, port: number, context: RouteContext): readonly TCPRoute[] {
+  return rules.map(({ backendRefs = [] }) =>
+    create(TCPRouteSchema, {
+      match: port === 0 ? [] : [{ port }],
+      route: layer4Destinations(backendRefs, context),
+    }),
+  );
+}
+
+export function tlsRoutes(
+  { rules = [], hostnames = [] }: Layer4RouteSpec,
+  host: string,
+  port: number,
+  context: RouteContext,
+): readonly TLSRoute[] {
+  const sniHosts = serverNames(hostnames, host);
+  return rules.map(({ backendRefs = [] }) =>
+    create(TLSRouteSchema, { match: [{ sniHosts, port }], route: layer4Destinations(backendRefs, context) }),
+  );
+}
+
+/** Of several names those count that are the host's; one alone counts in any case. As istiod has it. */
+function serverNames(hostnames: readonly string[], host: string): string[] {
+  if (hostnames.length === 0) return [host];
+  return hostnames.length === 1 ? [...hostnames] : hostnames.filter((name) => hostCovers(host, name));
+}

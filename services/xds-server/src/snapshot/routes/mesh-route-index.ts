@@ -1,0 +1,102 @@
+/** Routes of the Gateway API that have a Service or a ServiceEntry as parent: what tells which hosts they are for, in one row a kind. */
+import type { Config } from "@flotilla/model";
+import { DurationSchema, fromJson } from "@flotilla/proto";
+import { withSeconds } from "../go-durations.ts";
+import type { RowIndex } from "../row-index.ts";
+import { backendProblem } from "./backends.ts";
+import { backendFilters, ruleFilters } from "./http-filters.ts";
+import {
+  type HttpRouteSpec,
+  type HttpRule,
+  type ParentRef,
+  type RouteFilter,
+  type RouteKind,
+  routeKinds,
+} from "./route-spec.ts";
+
+export interface MeshParent {
+  readonly kind: "Service" | "ServiceEntry";
+  readonly namespace: string;
+  readonly name: string;
+  /** 0: all ports. */
+  readonly port: number;
+}
+
+export interface MeshRouteHead {
+  readonly parents: readonly MeshParent[];
+  readonly hasRules: boolean;
+  /** Why the whole route is not followed; "" when it is. */
+  readonly problem: string;
+}
+
+/** Rules change more often than parents: the rest of the object is read apart. */
+export const meshRouteIndexes: readonly RowIndex<HttpRouteSpec>[] = routeKinds.map((kind) => ({
+  name: indexName(kind),
+  kind,
+  keysOf: ({ key, spec }) => (meshParents(spec.parentRefs, key.namespace).length === 0 ? [] : ["all"]),
+  project: ({ key, creationTimeMs, spec }): Config => ({
+    key,
+    creationTimeMs,
+    labels: {},
+    annotations: {},
+    spec: {
+      parents: meshParents(spec.parentRefs, key.namespace),
+      hasRules: (spec.rules ?? []).length > 0,
+      problem: problemOf(spec) ?? "",
+    } satisfies MeshRouteHead,
+  }),
+}));
+
+/** For reading one of the rows (`all`). */
+export function meshRouteHeads(kind: RouteKind): RowIndex<MeshRouteHead> {
+  return { name: indexName(kind), kind, keysOf: () => ["all"] };
+}
+
+function indexName(kind: RouteKind): string {
+  return `mesh-routes-${kind}`;
+}
+
+function meshParents(refs: readonly ParentRef[] = [], home: string): readonly MeshParent[] {
+  return refs.flatMap(({ group, kind, namespace = home, name = "", port = 0 }) => {
+    if (group === "" && kind === "Service") return { kind, namespace, name, port };
+    return group === "networking.istio.io" && kind === "ServiceEntry" ? { kind, namespace, name, port } : [];
+  });
+}
+
+/** One rule that cannot be followed refuses its route. */
+function problemOf({ rules = [] }: HttpRouteSpec): string | undefined {
+  for (const [index, rule] of rules.entries()) {
+    const problem = ruleProblem(rule);
+    if (problem !== undefined) return `rule ${index}: ${problem}`;
+  }
+  return undefined;
+}
+
+function ruleProblem(rule: HttpRule): string | undefined {
+  const { backendRefs = [], filters = [] } = rule;
+  for (const ref of backendRefs) {
+    const problem = backendProblem(ref) ?? filterProblem(ref.filters ?? [], backendFilters);
+    if (problem !== undefined) return problem;
+  }
+  return filterProblem(filters, ruleFilters) ?? durationProblem(rule);
+}
+
+function filterProblem(filters: readonly RouteFilter[], known: ReadonlySet<string>): string | undefined {
+  const other = filters.find(({ type = "" }) => !known.has(type));
+  return other && `filter ${other.type ?? "without a type"} is not supported here`;
+}
+
+function durationProblem({ timeouts, retry }: HttpRule): string | undefined {
+  const texts = [timeouts?.request, timeouts?.backendRequest, retry?.backoff].filter((text) => text !== undefined);
+  const wrong = texts.find((text) => !isDuration(text));
+  return wrong === undefined ? undefined : `"${wrong}" is not a duration`;
+}
+
+function isDuration(text: string): boolean {
+  try {
+    fromJson(DurationSchema, withSeconds(DurationSchema, text));
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -65,6 +65,20 @@ describe("bus over NATS", () => {
     assert.ok(publisher.state.connected);
   });
 
+  it("has read everything when it says so, also to a reader that is busy for seconds meanwhile", async () => {
+    await using bus = await open();
+    const payload = text("x".repeat(2_000));
+    await bus.publish(Array.from({ length: 4_000 }, (_, i) => ({ subject: `flotilla.v1.busy.${i}`, payload })));
+    let read = 0;
+    const done = new AbortController();
+    for await (const item of bus.follow({ filters: ["flotilla.v1.busy.>"], afterSequence: 0 }, done.signal)) {
+      if (item.kind === "caught-up") done.abort();
+      // The server waits for the reader then, and tells that it is there still.
+      else if (++read === 1) for (const end = performance.now() + 1_800; performance.now() < end; );
+    }
+    assert.equal(read, 4_000);
+  });
+
   it("waits for a server that is not there yet", async () => {
     const { port } = server;
     await server.kill();

@@ -57,8 +57,11 @@ export async function* deliveries(options: ConsumerOptions, stop: AbortSignal): 
         const item = delivery(message);
         if (item.number !== ++delivered) return;
         yield item;
-      } else if (status !== 100 || !isHeartbeatInOrder(message, connection, delivered)) return;
-      else if (message.headers?.description.startsWith("Idle") === true) yield { kind: "idle" };
+      } else {
+        const word = status === 100 ? heartbeat(message, connection, delivered) : "hole";
+        if (word === "hole") return;
+        if (word === "idle") yield { kind: "idle" };
+      }
     }
   } finally {
     clearInterval(watchdog);
@@ -103,15 +106,20 @@ function watch(subscription: Subscription, end: () => void): NodeJS.Timeout {
   }, heartbeatMs);
 }
 
-/** Answers flow control on the way. */
-function isHeartbeatInOrder(message: Msg, connection: NatsConnection, delivered: number): boolean {
+/**
+ * What a word of the server means that is no delivery. Answers flow control on the way: until that has come the server sends
+ * nothing although there is more, and tells only that it is there still, which is not idleness.
+ */
+function heartbeat(message: Msg, connection: NatsConnection, delivered: number): "idle" | "waiting" | "hole" {
   if (message.headers?.description.startsWith("Flow") === true) {
     message.respond();
-    return true;
+    return "waiting";
   }
+  if (Number(message.headers?.get("Nats-Last-Consumer") ?? Number.NaN) !== delivered) return "hole";
   const stalled = message.headers?.get("Nats-Consumer-Stalled") ?? "";
-  if (stalled !== "") connection.publish(stalled);
-  return Number(message.headers?.get("Nats-Last-Consumer") ?? Number.NaN) === delivered;
+  if (stalled === "") return message.headers?.description.startsWith("Idle") === true ? "idle" : "waiting";
+  connection.publish(stalled);
+  return "waiting";
 }
 
 function delivery(message: Msg): Delivery & { readonly kind: "message"; readonly number: number } {

@@ -5,18 +5,13 @@
  */
 import { randomUUID } from "node:crypto";
 import type { KeyValueEntry } from "@flotilla/bus";
-import { type Config, type ConfigKey, type ConfigKeyText, configKeyText, equalJson, StoreError } from "@flotilla/model";
+import { type Config, type ConfigKey, StoreError } from "@flotilla/model";
 import { delay, type Logger, Turns } from "@flotilla/runtime";
-import { ConfigTable } from "../config-table.ts";
+import type { ConfigTable } from "../config-table.ts";
 import { away, bounded, reasonOf } from "./bus-failures.ts";
 import { ObjectValues, type ObjectValuesOptions } from "./object-values.ts";
-import {
-  decodeTransaction,
-  encodeTransaction,
-  type Sealed,
-  type StoredObject,
-  type Transaction,
-} from "./transaction.ts";
+import { StoredState } from "./stored-state.ts";
+import { decodeTransaction, encodeTransaction, type StoredObject, type Transaction } from "./transaction.ts";
 
 export interface CommitLogOptions extends ObjectValuesOptions {
   readonly log: Logger;
@@ -39,11 +34,8 @@ export class CommitLog {
   readonly #options: CommitLogOptions;
   readonly #listeners = new Set<(transaction: Transaction) => void>();
   readonly #objects: ObjectValues;
-  /** Objects that are sealed with another key. */
-  readonly #closed = new Map<ConfigKeyText, Sealed>();
-  #table = new ConfigTable();
+  readonly #state = new StoredState();
   #headRevision = 0;
-  #version = 0;
   /** Not yet known to be written to its objects' own keys. */
   #unwritten: Transaction | undefined;
   readonly #turns = new Turns();
@@ -55,17 +47,17 @@ export class CommitLog {
 
   /** As of the last transaction that was heard of. */
   get table(): ConfigTable {
-    return this.#table;
+    return this.#state.table;
   }
 
   get version(): number {
-    return this.#version;
+    return this.#state.version;
   }
 
   /** What is stored and cannot be read here; it stays as it is. */
   problems(): readonly { readonly object: string; readonly reason: string }[] {
     const damaged = [...this.#objects.unreadable].map(([object, why]) => ({ object, reason: `is damaged: ${why}` }));
-    const closed = [...this.#closed.keys()].map((object) => ({ object, reason: "is sealed with another key" }));
+    const closed = [...this.#state.closed.keys()].map((object) => ({ object, reason: "is sealed with another key" }));
     return [...damaged, ...closed];
   }
 
@@ -107,7 +99,14 @@ export class CommitLog {
       await this.#writeOut();
       const { puts, deletes } = edit();
       if (puts.length === 0 && deletes.length === 0) return;
-      const transaction = { version: this.#version + 1, id: randomUUID(), timeMs: nowMs(), puts, deletes, closed: [] };
+      const transaction = {
+        version: this.#state.version + 1,
+        id: randomUUID(),
+        timeMs: nowMs(),
+        puts,
+        deletes,
+        closed: [],
+      };
       if (await this.#replaceHead(transaction)) {
         this.#apply(transaction);
         await this.#writeOut().catch((error: unknown) => this.#options.log.warn("written out later", { error }));
@@ -147,12 +146,12 @@ export class CommitLog {
   async #catchUp(): Promise<void> {
     const entry = await away(() => this.#options.values.get(head));
     if (entry?.value === undefined) {
-      if (this.#version > 0) await this.#restore();
+      if (this.#state.version > 0) await this.#restore();
       return;
     }
     const { version } = this.#decode(entry.value);
     // Older than ours: the values were lost, and another replica that knew less has stored what it knew.
-    if (version <= this.#version && entry.revision !== this.#headRevision) await this.#load();
+    if (version <= this.#state.version && entry.revision !== this.#headRevision) await this.#load();
     else await this.#hear(entry);
   }
 
@@ -160,19 +159,14 @@ export class CommitLog {
   async #hear(entry: KeyValueEntry): Promise<void> {
     if (entry.revision === this.#headRevision || entry.value === undefined) return;
     const transaction = this.#decode(entry.value);
-    if (transaction.version <= this.#version) return;
-    if (transaction.version > this.#version + 1) return this.#load();
+    if (transaction.version <= this.#state.version) return;
+    if (transaction.version > this.#state.version + 1) return this.#load();
     this.#headRevision = entry.revision;
     this.#apply(transaction);
   }
 
   #apply(transaction: Transaction): void {
-    const { puts, deletes, closed, version } = transaction;
-    for (const config of puts) this.#table.put(config);
-    for (const key of deletes) this.#table.delete(key);
-    for (const key of [...puts.map((config) => config.key), ...deletes]) this.#closed.delete(configKeyText(key));
-    for (const one of closed) this.#closed.set(configKeyText(one.key), one);
-    this.#version = version;
+    this.#state.apply(transaction);
     this.#unwritten = transaction;
     for (const listener of this.#listeners) listener(transaction);
   }
@@ -181,11 +175,15 @@ export class CommitLog {
   async #restore(): Promise<void> {
     const entries = await away(() => this.#options.values.entries());
     if (this.#objects.read(entries).length > 0) return this.#load();
-    this.#options.log.warn("the stored objects were lost, they are stored again", { version: this.#version });
+    this.#options.log.warn("the stored objects were lost, they are stored again", { version: this.#state.version });
     this.#objects.forget();
     this.#headRevision = 0;
-    const all = { puts: allOf(this.#table), deletes: [], closed: [...this.#closed.values()] };
-    this.#unwritten = { version: this.#version, id: randomUUID(), timeMs: this.#options.nowMs(), ...all };
+    this.#unwritten = {
+      version: this.#state.version,
+      id: randomUUID(),
+      timeMs: this.#options.nowMs(),
+      ...this.#state.all(),
+    };
     await this.#writeOut();
   }
 
@@ -218,29 +216,11 @@ export class CommitLog {
         continue;
       }
       this.#headRevision = last?.revision ?? 0;
-      this.#takeOver(objects, transaction, newest);
+      const changed = this.#state.replace(objects, transaction, newest);
+      this.#unwritten = transaction;
+      if (changed !== undefined) for (const listener of this.#listeners) listener(changed);
       return;
     }
-  }
-
-  #takeOver(objects: readonly StoredObject[], transaction: Transaction | undefined, version: number): void {
-    const before = this.#table;
-    this.#table = new ConfigTable();
-    this.#closed.clear();
-    for (const { config, closed } of objects) {
-      if (config !== undefined) this.#table.put(config);
-      if (closed !== undefined) this.#closed.set(configKeyText(closed.key), closed);
-    }
-    const { puts = [], deletes = [], closed = [], id = "", timeMs = 0 } = transaction ?? {};
-    for (const config of puts) this.#table.put(config);
-    for (const key of deletes) this.#table.delete(key);
-    for (const one of closed) this.#closed.set(configKeyText(one.key), one);
-    this.#version = version;
-    this.#unwritten = transaction;
-    const changed = allOf(this.#table).filter((config) => !equalJson(config, before.get(config.key)));
-    const gone = allOf(before).flatMap(({ key }) => (this.#table.has(key) ? [] : [key]));
-    if (changed.length + gone.length === 0) return;
-    for (const listener of this.#listeners) listener({ version, id, timeMs, puts: changed, deletes: gone, closed: [] });
   }
 
   /** Without the head nothing can be told of what is true. @throws StoreError STORE_AWAY */
@@ -251,8 +231,4 @@ export class CommitLog {
       throw new StoreError("STORE_AWAY", undefined, `the head is damaged: ${reasonOf(cause)}`, { cause });
     }
   }
-}
-
-function allOf(table: ConfigTable): readonly Config[] {
-  return table.kinds().flatMap((kind) => [...table.of(kind)]);
 }

@@ -1,0 +1,67 @@
+/** What is true as of a version of the store; knows nothing of where it rests. */
+import { type Config, type ConfigKeyText, configKeyText, equalJson } from "@flotilla/model";
+import { ConfigTable } from "../config-table.ts";
+import type { Sealed, StoredObject, Transaction } from "./transaction.ts";
+
+export class StoredState {
+  /** Objects that are sealed with another key. */
+  readonly #closed = new Map<ConfigKeyText, Sealed>();
+  #table = new ConfigTable();
+  #version = 0;
+
+  get table(): ConfigTable {
+    return this.#table;
+  }
+
+  get version(): number {
+    return this.#version;
+  }
+
+  get closed(): ReadonlyMap<ConfigKeyText, Sealed> {
+    return this.#closed;
+  }
+
+  /** Everything there is, as it would be written at once. */
+  all(): Pick<Transaction, "puts" | "deletes" | "closed"> {
+    return { puts: allOf(this.#table), deletes: [], closed: [...this.#closed.values()] };
+  }
+
+  /** The next one. */
+  apply(transaction: Transaction): void {
+    for (const config of transaction.puts) this.#closed.delete(configKeyText(config.key));
+    for (const key of transaction.deletes) this.#closed.delete(configKeyText(key));
+    this.#write(transaction);
+    this.#version = transaction.version;
+  }
+
+  /**
+   * What was read is true in place of what was known: the objects, and over them the last transaction, which may not be written
+   * to all of them yet. Returns what is different now, as one transaction; undefined when nothing is.
+   */
+  replace(objects: readonly StoredObject[], last: Transaction | undefined, version: number): Transaction | undefined {
+    const before = this.#table;
+    this.#table = new ConfigTable();
+    this.#closed.clear();
+    for (const { config, closed } of objects) {
+      if (config !== undefined) this.#table.put(config);
+      if (closed !== undefined) this.#closed.set(configKeyText(closed.key), closed);
+    }
+    if (last !== undefined) this.#write(last);
+    this.#version = version;
+    const puts = allOf(this.#table).filter((config) => !equalJson(config, before.get(config.key)));
+    const deletes = allOf(before).flatMap(({ key }) => (this.#table.has(key) ? [] : [key]));
+    if (puts.length + deletes.length === 0) return undefined;
+    const { id = "", timeMs = 0 } = last ?? {};
+    return { version, id, timeMs, puts, deletes, closed: [] };
+  }
+
+  #write({ puts, deletes, closed }: Transaction): void {
+    for (const config of puts) this.#table.put(config);
+    for (const key of deletes) this.#table.delete(key);
+    for (const one of closed) this.#closed.set(configKeyText(one.key), one);
+  }
+}
+
+function allOf(table: ConfigTable): readonly Config[] {
+  return table.kinds().flatMap((kind) => [...table.of(kind)]);
+}

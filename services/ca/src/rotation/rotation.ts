@@ -10,41 +10,32 @@ import { CaError } from "../errors.ts";
 import type { MaterialSource } from "../roots/material-source.ts";
 import type { SelfSignedStore } from "../roots/self-signed-store.ts";
 import type { ActiveMaterial } from "./active-material.ts";
-import { appliedText, type Holdup, holdupsOf, type Replica } from "./holdups.ts";
-import { Ledger } from "./ledger.ts";
-import { flushLedger, loadLedger } from "./ledger-store.ts";
+import { type EvidenceOptions, type EvidenceSummary, GatheredEvidence } from "./gathered-evidence.ts";
+import { appliedText, type Holdup } from "./holdups.ts";
+import type { Ledger } from "./ledger.ts";
 import { readRecordedSince } from "./recorded-since.ts";
 import { abort, type RotationState, rotate, step } from "./rotation-state.ts";
-import { replicaKey, SharedView } from "./shared-view.ts";
 import { StateStore } from "./state-store.ts";
 import { createTrustPublisher } from "./trust-publisher.ts";
 
-export interface RotationOptions {
+export interface RotationOptions extends EvidenceOptions {
   readonly source: MaterialSource;
   readonly store: SelfSignedStore;
   readonly active: ActiveMaterial;
-  /** Names this replica, over its restarts. */
-  readonly name: string;
   readonly namespace: string;
   readonly stateFile: string;
   readonly checkMs: number;
   readonly settleMs: number;
-  readonly maxTtlMs: number;
   /** The roots that proxies are told to trust, when those of the signing material are these. */
   readonly bundleOf: (rootsPem: string) => string;
-  readonly nowMs: () => number;
   readonly log: Logger;
   /** Why this replica does not follow; undefined when it does. */
   readonly onProblem: (reason: string | undefined) => void;
 }
 
-export interface RotationStatus {
+export interface RotationStatus extends EvidenceSummary {
   readonly state: RotationState;
   readonly holdups: readonly Holdup[];
-  /** Live certificates on record. */
-  readonly certificates: number;
-  readonly proxies: number;
-  readonly replicas: readonly Replica[];
 }
 
 interface Shared {
@@ -58,10 +49,9 @@ const leaseMs = 15_000;
 const attempts = 10;
 
 export class Rotation {
-  readonly ledger = new Ledger();
   readonly #options: RotationOptions;
   readonly #states: StateStore;
-  readonly #view: SharedView;
+  readonly #evidence: GatheredEvidence;
   readonly #known = Promise.withResolvers<void>();
   #shared: Shared | undefined;
   /** What was read must not be overtaken by what was written meanwhile. */
@@ -73,7 +63,12 @@ export class Rotation {
   constructor(options: RotationOptions) {
     this.#options = options;
     this.#states = new StateStore(options.stateFile, options.log);
-    this.#view = new SharedView(options.nowMs);
+    this.#evidence = new GatheredEvidence(options);
+  }
+
+  /** What this replica issued. */
+  get ledger(): Ledger {
+    return this.#evidence.ledger;
   }
 
   /** The shared state has been read. */
@@ -107,13 +102,13 @@ export class Rotation {
         await delay(this.#options.checkMs, stop);
       }
       try {
-        await values.delete(replicaKey(name));
+        await this.#evidence.sayGoodbye(values);
         await lease.release();
       } catch (error) {
         log.debug("could not say goodbye", { error });
       }
     };
-    await Promise.all([ticking(), this.#view.followReplicas(values, stop), this.#view.followReports(reports, stop)]);
+    await Promise.all([ticking(), this.#evidence.follow(values, reports, stop)]);
   }
 
   /** Begins, or goes on without some that hold it up. @throws CaError CA_ROTATION, CA_BAD_MATERIAL */
@@ -161,14 +156,8 @@ export class Rotation {
   async #status(): Promise<RotationStatus> {
     const shared = this.#reachable();
     await this.#states.read(shared.values);
-    const holdups = await this.#holdups(shared);
-    return {
-      state: this.#states.state,
-      holdups,
-      certificates: this.ledger.holdings(this.#options.nowMs()).length,
-      proxies: this.#view.proxies().length,
-      replicas: this.#view.replicas(),
-    };
+    const holdups = await this.#evidence.holdups(this.#states.state, shared);
+    return { state: this.#states.state, holdups, ...this.#evidence.summary() };
   }
 
   async #change(next: (state: RotationState) => Promise<RotationState>): Promise<void> {
@@ -197,15 +186,12 @@ export class Rotation {
   }
 
   async #tick(shared: Shared): Promise<void> {
-    const { name, nowMs, source, active, bundleOf } = this.#options;
+    const { source, active, bundleOf } = this.#options;
     const { values, lease } = shared;
     await this.#states.read(values);
     await this.#follow();
     this.#known.resolve();
-    await flushLedger(this.ledger, values, nowMs);
-    const root = source.current?.rootId ?? "";
-    const record: Replica = { name, seenMs: nowMs(), applied: this.#applied, root };
-    await values.put(replicaKey(name), new TextEncoder().encode(JSON.stringify(record)));
+    await this.#evidence.tell(values, { applied: this.#applied, root: source.current?.rootId ?? "" });
     if (!(await lease.hold())) {
       this.#tell = undefined;
       return;
@@ -219,7 +205,7 @@ export class Rotation {
     const { nowMs, settleMs, log, store } = this.#options;
     const state = this.#states.state;
     if (state.phase === "idle") return;
-    const holdups = await this.#holdups(shared);
+    const holdups = await this.#evidence.holdups(this.#states.state, shared);
     this.#tellHoldups(state, holdups);
     const next = step(state, { isHeldUp: holdups.length > 0, nowMs: nowMs(), settleMs });
     if (next === state) return;
@@ -230,14 +216,6 @@ export class Rotation {
     if (isEnd) await store.dropNext();
     if (next.phase !== state.phase) log.info("rotation goes on", { id: state.id, from: state.phase, to: next.phase });
     await this.#follow();
-  }
-
-  async #holdups({ values, recordedSinceMs }: Shared): Promise<readonly Holdup[]> {
-    const { nowMs, maxTtlMs } = this.#options;
-    await loadLedger(this.ledger, values);
-    const [holdings, proxies, replicas] = [this.ledger.holdings(nowMs()), this.#view.proxies(), this.#view.replicas()];
-    const evidence = { holdings, proxies, replicas, recordedSinceMs, maxTtlMs, nowMs: nowMs() };
-    return holdupsOf(this.#states.state, evidence);
   }
 
   /** Once for each set of names, not at each look. */

@@ -1,0 +1,70 @@
+/** What a replica knows of the certificates, proxies and replicas that a rotation waits for, and what it tells the others of itself. */
+import type { KeyValue } from "@flotilla/bus";
+import { type Holdup, holdupsOf, type Replica } from "./holdups.ts";
+import { Ledger } from "./ledger.ts";
+import { flushLedger, loadLedger } from "./ledger-store.ts";
+import type { RotationState } from "./rotation-state.ts";
+import { replicaKey, SharedView } from "./shared-view.ts";
+
+export interface EvidenceOptions {
+  /** Names this replica, over its restarts. */
+  readonly name: string;
+  /** The longest that a certificate may live. */
+  readonly maxTtlMs: number;
+  readonly nowMs: () => number;
+}
+
+export interface EvidenceSummary {
+  /** Live certificates on record. */
+  readonly certificates: number;
+  readonly proxies: number;
+  readonly replicas: readonly Replica[];
+}
+
+export class GatheredEvidence {
+  readonly ledger = new Ledger();
+  readonly #options: EvidenceOptions;
+  readonly #view: SharedView;
+
+  constructor(options: EvidenceOptions) {
+    this.#options = options;
+    this.#view = new SharedView(options.nowMs);
+  }
+
+  /** Hears the others until `stop` fires. */
+  async follow(values: KeyValue, reports: KeyValue, stop: AbortSignal): Promise<void> {
+    await Promise.all([this.#view.followReplicas(values, stop), this.#view.followReports(reports, stop)]);
+  }
+
+  /** Tells what was issued here, and that this replica is there. */
+  async tell(values: KeyValue, state: Pick<Replica, "applied" | "root">): Promise<void> {
+    const { name, nowMs } = this.#options;
+    await flushLedger(this.ledger, values, nowMs);
+    const record: Replica = { name, seenMs: nowMs(), ...state };
+    await values.put(replicaKey(name), new TextEncoder().encode(JSON.stringify(record)));
+  }
+
+  /** Nobody waits for this replica any more. */
+  async sayGoodbye(values: KeyValue): Promise<void> {
+    await values.delete(replicaKey(this.#options.name));
+  }
+
+  /** @param recordedSinceMs certificates from before are not in the ledger; undefined: all are */
+  async holdups(
+    state: RotationState,
+    { values, recordedSinceMs }: { readonly values: KeyValue; readonly recordedSinceMs: number | undefined },
+  ): Promise<readonly Holdup[]> {
+    const { nowMs, maxTtlMs } = this.#options;
+    await loadLedger(this.ledger, values);
+    const [holdings, proxies, replicas] = [this.ledger.holdings(nowMs()), this.#view.proxies(), this.#view.replicas()];
+    return holdupsOf(state, { holdings, proxies, replicas, recordedSinceMs, maxTtlMs, nowMs: nowMs() });
+  }
+
+  summary(): EvidenceSummary {
+    return {
+      certificates: this.ledger.holdings(this.#options.nowMs()).length,
+      proxies: this.#view.proxies().length,
+      replicas: this.#view.replicas(),
+    };
+  }
+}

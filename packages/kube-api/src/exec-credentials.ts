@@ -1,17 +1,11 @@
 /**
- * Credentials that a program of a kubeconfig prints. Source: Kubernetes' client.authentication.k8s.io, v1 and v1beta1. What it gave
- * is used until it expires or the API server refuses it.
+ * Credentials that a program of a kubeconfig prints. Source: Kubernetes' client.authentication.k8s.io, v1 and v1beta1.
  */
 import { execFile } from "node:child_process";
 import { env as ownEnvironment } from "node:process";
 import type { KubeCredentials } from "./credentials.ts";
 import { KubeError } from "./errors.ts";
-
-export interface ExecCredentials {
-  get(): Promise<KubeCredentials>;
-  /** The program is asked again: what it gave was refused. */
-  forget(): void;
-}
+import { type RenewedCredentials, renewedCredentials } from "./renewed-credentials.ts";
 
 /** The fields `exec` of a user. */
 export interface ExecFields {
@@ -35,31 +29,12 @@ interface Printed {
 }
 
 const programMs = 30_000;
-/** Credentials are fetched anew this long before they expire. */
-const earlyMs = 10_000;
-
-export function execCredentials(fields: ExecFields, file: string, nowMs: () => number = Date.now): ExecCredentials {
-  let held: { readonly credentials: Promise<KubeCredentials>; untilMs: number } | undefined;
-  return {
-    get: () => {
-      if (held !== undefined && nowMs() < held.untilMs) return held.credentials;
-      // Several requests at once wait for one run of the program.
-      const running = run(fields, file).then((printed) => {
-        const expiry = Date.parse(printed.expirationTimestamp ?? "");
-        fresh.untilMs = Number.isNaN(expiry) ? Number.POSITIVE_INFINITY : expiry - earlyMs;
-        return credentialsOf(printed);
-      });
-      const fresh = { credentials: running, untilMs: Number.POSITIVE_INFINITY };
-      held = fresh;
-      running.catch(() => {
-        if (held === fresh) held = undefined;
-      });
-      return running;
-    },
-    forget: () => {
-      held = undefined;
-    },
-  };
+export function execCredentials(fields: ExecFields, file: string, nowMs?: () => number): RenewedCredentials {
+  return renewedCredentials(async () => {
+    const printed = await run(fields, file);
+    const expiryMs = Date.parse(printed.expirationTimestamp ?? "");
+    return { credentials: credentialsOf(printed), expiryMs: Number.isNaN(expiryMs) ? undefined : expiryMs };
+  }, nowMs);
 }
 
 /** @throws KubeError KUBE_CONFIG with what the program said */

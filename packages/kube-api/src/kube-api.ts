@@ -1,6 +1,7 @@
 /** Requests for single objects as JSON, over connections that are kept. */
 import { type ClientRequest, type IncomingMessage, request as plainRequest } from "node:http";
 import { Agent, request } from "node:https";
+import type { KubeCredentials } from "./credentials.ts";
 import { KubeError } from "./errors.ts";
 import type { KubeConfig } from "./kube-config.ts";
 
@@ -135,27 +136,39 @@ async function* lines(
 }
 
 async function send(config: KubeConfig, agent: Agent, call: Call, stop: AbortSignal): Promise<IncomingMessage> {
-  const { token, ca, cert, key, isInsecure = false } = await config.credentials();
-  const url = new URL(call.path, config.server);
+  const credentials = await config.credentials();
+  const { ca, cert, key, servername, impersonate, isInsecure = false } = credentials;
+  const authorization = authorizationOf(credentials);
+  // The server may have a path of its own, behind which a proxy has many clusters.
+  const url = new URL(config.server + call.path);
   const payload = call.body === undefined ? undefined : JSON.stringify(call.body);
   const headers = {
     accept: call.accept ?? "application/json",
-    ...(token !== undefined && { authorization: `Bearer ${token}` }),
+    ...(authorization !== undefined && { authorization }),
+    ...(impersonate !== undefined && { "impersonate-user": impersonate }),
     ...(payload !== undefined && {
       "content-type": call.contentType ?? "application/json",
       "content-length": Buffer.byteLength(payload),
     }),
   };
   const common = { method: call.method, headers, signal: stop };
-  const tls = { ca, cert, key, rejectUnauthorized: !isInsecure };
+  const tls = { ca, cert, key, servername, rejectUnauthorized: !isInsecure };
+  const proxied = await config.agent?.(credentials);
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const sent: ClientRequest =
-    url.protocol === "http:" ? plainRequest(url, common, resolve) : request(url, { ...common, ...tls, agent }, resolve);
+    url.protocol === "http:"
+      ? plainRequest(url, { ...common, agent: proxied }, resolve)
+      : request(url, { ...common, ...tls, agent: proxied ?? agent }, resolve);
   sent.once("error", (cause) => reject(away(config, call, cause)));
   sent.end(payload);
   const response = await promise;
   if (response.statusCode === 401) config.onRefused?.();
   return response;
+}
+
+function authorizationOf({ token, username, password = "" }: KubeCredentials): string | undefined {
+  if (token !== undefined) return `Bearer ${token}`;
+  return username === undefined ? undefined : `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`;
 }
 
 async function readAll(response: IncomingMessage): Promise<string> {

@@ -1,0 +1,43 @@
+/** Credentials that are fetched, used until they expire or the API server refuses them, and fetched anew. */
+import type { KubeCredentials } from "./credentials.ts";
+
+export interface RenewedCredentials {
+  get(): Promise<KubeCredentials>;
+  /** They are fetched again: the API server refused them. */
+  forget(): void;
+}
+
+export interface FetchedCredentials {
+  readonly credentials: KubeCredentials;
+  /** Undefined: they hold until they are refused. */
+  readonly expiryMs: number | undefined;
+}
+
+/** Credentials are fetched anew this long before they expire. */
+const earlyMs = 10_000;
+
+export function renewedCredentials(
+  fetch: () => Promise<FetchedCredentials>,
+  nowMs: () => number = Date.now,
+): RenewedCredentials {
+  let held: { readonly credentials: Promise<KubeCredentials>; untilMs: number } | undefined;
+  return {
+    get: () => {
+      if (held !== undefined && nowMs() < held.untilMs) return held.credentials;
+      // Several requests at once wait for one answer.
+      const fetching = fetch().then(({ credentials, expiryMs }) => {
+        fresh.untilMs = expiryMs === undefined ? Number.POSITIVE_INFINITY : expiryMs - earlyMs;
+        return credentials;
+      });
+      const fresh = { credentials: fetching, untilMs: Number.POSITIVE_INFINITY };
+      held = fresh;
+      fetching.catch(() => {
+        if (held === fresh) held = undefined;
+      });
+      return fetching;
+    },
+    forget: () => {
+      held = undefined;
+    },
+  };
+}

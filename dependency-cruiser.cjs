@@ -40,10 +40,10 @@ module.exports = {
       to: { path: "node_modules/ioredis/" },
     },
     {
-      name: "kubernetes-in-kube",
-      comment: "Only packages/kube speaks the Kubernetes API.",
+      name: "kubernetes-in-kube-api",
+      comment: "Only packages/kube-api knows the Kubernetes client: use its KubeApi and KubeConfig.",
       severity: "error",
-      from: { pathNot: "^packages/kube/" },
+      from: { pathNot: "^packages/kube-api/" },
       to: { path: "node_modules/@kubernetes/client-node/" },
     },
     {

@@ -84,7 +84,7 @@ function renewedOf({ cluster, user }: KubeContext, file: string, directory: stri
   const config = { ...user.authProvider.config };
   const issuers = config["idp-certificate-authority"];
   if (issuers) config["idp-certificate-authority"] = resolve(directory, issuers);
-  return oidcCredentials({ ...user.authProvider, config }, file);
+  return oidcCredentials(config, file);
 }
 
 /** @throws KubeError KUBE_CONFIG */

@@ -8,10 +8,10 @@ import { diffVersions } from "./diff.ts";
 import { mentions } from "./mentions.ts";
 import { absentResource, type Bodies, checksum, type MessageBody } from "./message-body.ts";
 import type { Resource, ResourceSet } from "./resource-set.ts";
-import { isAnswer } from "./stream-state.ts";
 import type { StreamState, TypeState } from "./stream-types.ts";
 import { type Subscription, wants } from "./subscription.ts";
 import { rulesOf } from "./type-rules.ts";
+import { isAnswer } from "./type-state.ts";
 
 export type Form = "sotw" | "delta";
 

@@ -7,10 +7,11 @@ import { typeUrl as types } from "@flotilla/proto";
 import type { Bodies, MessageBody } from "./message-body.ts";
 import { effectiveSet, type Form, plan } from "./plan.ts";
 import type { ResourceSet } from "./resource-set.ts";
-import { isAnswer, step } from "./stream-state.ts";
+import { step } from "./stream-state.ts";
 import type { StreamState, TypeState } from "./stream-types.ts";
 import { type Subscription, wants } from "./subscription.ts";
 import { inSendOrder } from "./type-rules.ts";
+import { isAnswer } from "./type-state.ts";
 
 export interface TurnOptions {
   readonly form: Form;

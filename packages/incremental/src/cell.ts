@@ -1,4 +1,5 @@
 /** The nodes of the dependency graph. Private to this package. */
+import type { Answers } from "./answers.ts";
 import type { Finding, Query, QueryArg } from "./query.ts";
 
 /** `check`: something below may have changed; `dirty`: something read directly has. */
@@ -43,6 +44,8 @@ export interface QueryCell<Subject> {
 /** Where the results of one query and argument are found (slot.ts). */
 export interface Place<Subject> {
   readonly isEmpty: boolean;
+  /** Whether this is the only cell that could be the subject's. */
+  leadsTo(cell: QueryCell<Subject>, subject: Subject, answers: Answers<Subject>): boolean;
   insert(cell: QueryCell<Subject>): void;
   remove(cell: QueryCell<Subject>): void;
 }

@@ -55,6 +55,32 @@ describe("graph", () => {
     assert.deepEqual(runs, { parity: 3, text: 2 });
   });
 
+  it("what is watched goes on without being found again, as long as the same is asked", () => {
+    const graph = new Graph<Pod>();
+    const { runs, query } = counted();
+    const greeting = query("greeting", (c, key) => {
+      const polite = c.input<boolean>(key) === true;
+      return polite
+        ? `dear ${c.facet(label, "name")} of ${c.facet(namespaceOf, undefined)}`
+        : c.facet(namespaceOf, undefined);
+    });
+    const pods = [pod("x", { name: "a" }), pod("x", { name: "a" }), pod("x", { name: "b" })];
+    graph.set("polite", false);
+    const observed = pods.map((subject) => graph.observe(greeting, "polite", subject, () => {}));
+    assert.deepEqual([runs["greeting"], new Set(observed.map(({ identity }) => identity)).size], [1, 1]);
+
+    graph.set("polite", true);
+    const [first, second, third] = observed;
+    assert.deepEqual([first?.again(), first?.value], [true, "dear a of x"]);
+    assert.equal(third?.again(), false, "it would be asked for its name, too");
+    assert.equal(graph.observe(greeting, "polite", pods[2] ?? pod(""), () => {}).value, "dear b of x");
+    assert.equal(second?.again(), false);
+    assert.equal(graph.observe(greeting, "polite", pods[1] ?? pod(""), () => {}).identity, first?.identity);
+    assert.equal(runs["greeting"], 3);
+    assert.equal(first?.again(), true);
+    assert.equal(runs["greeting"], 3);
+  });
+
   it("records that something was missing", () => {
     const graph = new Graph<Pod>();
     const { query } = counted();

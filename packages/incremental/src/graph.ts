@@ -31,6 +31,8 @@ export interface Observation<Result> {
   readonly value: Result;
   /** The same object for all subjects that share the result. */
   readonly identity: object;
+  /** Brings the result up to date and goes on watching. False: it is not this subject's any more, to be observed anew. */
+  again(): boolean;
   /** Stops watching. Results that nobody watches or uses are dropped. */
   release(): void;
 }
@@ -109,12 +111,24 @@ export class Graph<Subject> {
     const observer = () => onStale();
     cell.observers ??= new Set();
     cell.observers.add(observer);
-    const release = () => {
-      cell.observers?.delete(observer);
-      if (cell.observers?.size === 0) cell.observers = undefined;
-      this.#dropIfUnused(cell);
+    // As long as the cell's questions are those that the subject has answered, it need not be asked again.
+    let { trace } = cell;
+    return {
+      get value() {
+        return cell.value as Result;
+      },
+      identity: cell,
+      again: () => {
+        if (cell.trace !== trace || !cell.slot.leadsTo(cell, subject, this.#answers)) return false;
+        trace = this.#refresh(cell, subject).trace;
+        return true;
+      },
+      release: () => {
+        cell.observers?.delete(observer);
+        if (cell.observers?.size === 0) cell.observers = undefined;
+        this.#dropIfUnused(cell);
+      },
     };
-    return { value: cell.value as Result, identity: cell, release };
   }
 
   /** What the results that are kept have found, each result's findings once. */

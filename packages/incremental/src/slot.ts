@@ -25,9 +25,12 @@ export class Slot<Subject> implements Place<Subject> {
   }
 
   find(subject: Subject, answers: Answers<Subject>): QueryCell<Subject> | undefined {
-    let node = this.#root;
-    while (node !== undefined && isBranch(node)) node = node.answers.get(answers.of(subject, node.question));
-    return node !== undefined && answers.agree(subject, node.trace) ? node : undefined;
+    const leaf = this.#leafFor(subject, answers);
+    return leaf !== undefined && answers.agree(subject, leaf.trace) ? leaf : undefined;
+  }
+
+  leadsTo(cell: QueryCell<Subject>, subject: Subject, answers: Answers<Subject>): boolean {
+    return this.#leafFor(subject, answers) === cell;
   }
 
   /**
@@ -40,6 +43,12 @@ export class Slot<Subject> implements Place<Subject> {
 
   remove(cell: QueryCell<Subject>): void {
     if (this.#root !== undefined) this.#root = prune(this.#root, cell);
+  }
+
+  #leafFor(subject: Subject, answers: Answers<Subject>): QueryCell<Subject> | undefined {
+    let node = this.#root;
+    while (node !== undefined && isBranch(node)) node = node.answers.get(answers.of(subject, node.question));
+    return node;
   }
 }
 

@@ -52,6 +52,8 @@ const secretTypeUrl: string = typeUrls.secret;
 interface Watch {
   readonly names: NameSet | undefined;
   readonly observation: Observation<ResourceSet>;
+  /** Who it was observed for. */
+  readonly subject: Subject;
   isStale: boolean;
 }
 
@@ -75,9 +77,16 @@ class Session implements ProxySession {
     if (typeUrl === secretTypeUrl && this.#client.identities.length === 0) return undefined;
     this.#refreshSubject();
     const before = this.#watches.get(typeUrl);
-    if (before !== undefined && !before.isStale && before.names?.key === names?.key) return before.observation.value;
+    const subject = this.#subject.value;
+    if (before !== undefined && before.names?.key === names?.key) {
+      if (!before.isStale) return before.observation.value;
+      if (before.subject === subject && before.observation.again()) {
+        before.isStale = false;
+        return before.observation.value;
+      }
+    }
     const watch: { isStale: boolean } = { isStale: false };
-    const observation = this.#core.observe(this.#subject.value, typeUrl, names, () => {
+    const observation = this.#core.observe(subject, typeUrl, names, () => {
       if (watch.isStale) return;
       watch.isStale = true;
       this.#onStale(typeUrl);
@@ -88,7 +97,7 @@ class Session implements ProxySession {
       this.#watches.delete(typeUrl);
       return undefined;
     }
-    this.#watches.set(typeUrl, Object.assign(watch, { names, observation }));
+    this.#watches.set(typeUrl, Object.assign(watch, { names, observation, subject }));
     return observation.value;
   }
 
@@ -124,6 +133,7 @@ class Session implements ProxySession {
   #refreshSubject(): void {
     if (!this.#subjectIsStale) return;
     this.#subjectIsStale = false;
+    if (this.#subject.again()) return;
     const before = this.#subject;
     this.#subject = this.#observeSubject();
     before.release();

@@ -56,8 +56,17 @@ export class Core {
 
   /** `onStale` tells that `subjectOf` may have another answer for the proxy. */
   observeSubject(proxy: Proxy, onStale: () => void): Observation<Subject> {
-    const { value, identity, release } = this.#graph.observe(proxyTargets, undefined, { proxy, targets: [] }, onStale);
-    return { value: { proxy, targets: value }, identity, release };
+    const targets = this.#graph.observe(proxyTargets, undefined, { proxy, targets: [] }, onStale);
+    let subject: Subject = { proxy, targets: targets.value };
+    return {
+      get value() {
+        if (subject.targets !== targets.value) subject = { proxy, targets: targets.value };
+        return subject;
+      },
+      identity: targets.identity,
+      again: targets.again,
+      release: targets.release,
+    };
   }
 
   /** Whether the type is served to such a proxy at all, and whether it is one that is subscribed to by wildcard. */

@@ -5,8 +5,8 @@ import { combine, emptyChecksum, entryHash, packEntry, unpackEntry } from "./ent
 describe("entry codec", () => {
   for (const [form, length] of [
     ["raw", 0],
-    ["raw", 511],
-    ["deflate", 512],
+    ["raw", 1023],
+    ["deflate", 1024],
     ["deflate", 16_383],
     ["zstd", 16_384],
     ["zstd", 300_000],

@@ -2,7 +2,7 @@
  * What subjects answer to the questions of computations. Equal entries and equal traces are the identical object, so that most
  * comparisons are of references; and what the present subject has answered once it is not asked again.
  */
-import type { Trace, TraceEntry } from "./cell.ts";
+import type { Trace, TraceEntry } from "./trace.ts";
 
 /** The tables serve identity only: when one is full it begins anew, and comparisons by text find what is equal. */
 const maxEntries = 50_000;

@@ -1,6 +1,7 @@
 /** The nodes of the dependency graph. Private to this package. */
 import type { Answers } from "./answers.ts";
 import type { Finding, Query, QueryArg } from "./query.ts";
+import type { Trace } from "./trace.ts";
 
 /** `check`: something below may have changed; `dirty`: something read directly has. */
 export type CellState = "new" | "clean" | "check" | "dirty" | "disposed";
@@ -12,18 +13,6 @@ export interface InputCell {
   changedAt: number;
   dependents: Dependents;
 }
-
-export interface TraceEntry<Subject> {
-  /** Facet name and argument. */
-  readonly id: string;
-  readonly valueKey: string;
-  readonly valueKeyOf: (subject: Subject) => string;
-  /** Equal entries have the same, as long as the table of answers remembers them. */
-  readonly serial: number;
-}
-
-/** The facets read, own and inherited, in the order of reading. */
-export type Trace<Subject> = readonly TraceEntry<Subject>[];
 
 export interface QueryCell<Subject> {
   readonly kind: "query";
@@ -86,11 +75,6 @@ export function mark<Subject>(cell: QueryCell<Subject>, state: "check" | "dirty"
   if (!wasClean) return;
   for (const dependent of dependentsOf(cell)) mark(dependent, "check");
   if (cell.observers !== undefined) for (const observer of [...cell.observers]) observer();
-}
-
-export function sameTrace<S>(a: Trace<S>, b: Trace<S>): boolean {
-  if (a === b) return true;
-  return a.length === b.length && a.every((entry, i) => entry.id === b[i]?.id && entry.valueKey === b[i]?.valueKey);
 }
 
 /** For people. */

@@ -18,12 +18,12 @@ import {
   type Place,
   type QueryCell,
   removeDependent,
-  sameTrace,
   titleOf,
 } from "./cell.ts";
 import { type Finding, type InputKey, type Query, type QueryArg, shallowEqual } from "./query.ts";
 import { Recorder, type Source } from "./recorder.ts";
 import { SlotTable } from "./slot-table.ts";
+import { sameTrace } from "./trace.ts";
 import { inputKeysBelow, watchedAbove } from "./walk.ts";
 
 /** A result that is kept up to date on demand and watched. */

@@ -6,7 +6,8 @@
  * that were answered differently are nodes of it; a leaf is checked against all of its own.
  */
 import type { Answers } from "./answers.ts";
-import type { Place, QueryCell, TraceEntry } from "./cell.ts";
+import type { Place, QueryCell } from "./cell.ts";
+import type { TraceEntry } from "./trace.ts";
 
 interface Branch<Subject> {
   readonly question: TraceEntry<Subject>;

@@ -1,6 +1,6 @@
 /** What the stream holds now, each change with its own place in the sequence and its cause. */
 import type { Cause, Change } from "@flotilla/model";
-import type { Logger } from "@flotilla/runtime";
+import { Breather, type Logger } from "@flotilla/runtime";
 import type { Bus } from "./bus.ts";
 import { contentOf, isSealed, marksOf } from "./envelope.ts";
 import type { Seal } from "./seal.ts";
@@ -20,16 +20,20 @@ export interface LastChangesOptions {
   readonly log: Logger;
 }
 
-/** In order of the sequence. What cannot be read is left out and logged; sealed ones too where there is no key. */
-export async function lastChanges({ bus, filter, seal, log }: LastChangesOptions): Promise<readonly LastChange[]> {
-  const messages = await bus.lastValues(filter);
-  return messages.flatMap((message) => {
-    if (deleteOf(message.subject) === undefined || (seal === undefined && isSealed(message))) return [];
+/**
+ * In order of the sequence, read some at a time. What cannot be read is left out and logged; sealed ones too where there is no
+ * key.
+ */
+export async function* lastChanges(options: LastChangesOptions): AsyncGenerator<LastChange, void, undefined> {
+  const { bus, filter, seal, log } = options;
+  const breather = new Breather();
+  for (const message of await bus.lastValues(filter)) {
+    if (breather.isDue) await breather.rest();
+    if (deleteOf(message.subject) === undefined || (seal === undefined && isSealed(message))) continue;
     try {
-      return [{ change: contentOf(message, seal), sequence: message.sequence, cause: marksOf(message).cause }];
+      yield { change: contentOf(message, seal), sequence: message.sequence, cause: marksOf(message).cause };
     } catch (error) {
       log.error("a change cannot be read", { subject: message.subject, sequence: message.sequence, error });
-      return [];
     }
-  });
+  }
 }

@@ -136,7 +136,12 @@ export async function* listPages<T extends KubeObject>(
     const { apiVersion, metadata, items } = page;
     const kind = page.kind?.replace(/List$/, "");
     // Items of a list do not say what they are.
-    const objects = items.map((item) => ({ ...item, ...(apiVersion && { apiVersion }), ...(kind && { kind }) }));
+    const objects = items.map((item) => {
+      const { metadata: all } = item;
+      // Who wrote which field may be as much as the object, and concerns nobody here.
+      const { managedFields: _, ...own } = all as typeof all & { readonly managedFields?: unknown };
+      return { ...item, ...(apiVersion && { apiVersion }), ...(kind && { kind }), metadata: own };
+    });
     yield { objects, version: metadata.resourceVersion };
     if (!metadata.continue) return;
     from = `&continue=${encodeURIComponent(metadata.continue)}`;

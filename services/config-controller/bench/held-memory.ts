@@ -47,7 +47,7 @@ async function withView(scope: { readonly ignored: readonly string[] }): Promise
   const store = new AggregateStore([source.name]);
   const groups = mergeSources([source], store, stop.signal);
   const first = await groups.next();
-  if (first.done !== true) first.value.changes.length = 0;
+  if (first.done === true) throw new Error("the source ended");
   // As in the service: the loops wait for the next group.
   const next = groups.next();
   await new Promise((resolve) => setTimeout(resolve, 100));

@@ -132,12 +132,12 @@ try {
   rmSync(directory, { recursive: true, force: true });
 }
 
-/** Resolves when for ten seconds nothing but Leases was written. */
+/** Resolves when for twenty seconds nothing but Leases was written: what nobody tells of is told as that after ten. */
 async function settle(): Promise<void> {
   const count = async () => (await server?.writes())?.filter(({ resource }) => resource !== "leases").length;
   let before = await count();
   for (;;) {
-    await delay(10_000);
+    await delay(20_000);
     const now = await count();
     if (now === before) return;
     before = now;

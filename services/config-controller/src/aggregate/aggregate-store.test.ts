@@ -88,3 +88,34 @@ test("a version of the source alone is no change", () => {
   store.apply("one", [put("a", "1", { resourceVersion: "1" })]);
   assert.deepEqual(store.apply("one", [put("a", "1", { resourceVersion: "2" })]), []);
 });
+
+test("a snapshot is the view as it was when it was taken, whatever changes while it is read", () => {
+  const store = new AggregateStore(["one", "two"]);
+  store.apply("two", [put("a", "2"), put("b", "2")]);
+  store.apply("one", [put("a", "1"), put("c", "1")]);
+  const snapshot = store.snapshot();
+  store.apply("one", [put("c", "3"), gone("a")]);
+  store.apply("two", [gone("b")]);
+  const specs = Array.from(snapshot, ({ key, spec }) => `${key.name}=${spec}`).sort();
+  assert.deepEqual(specs, ["a=1", "b=2", "c=1"]);
+});
+
+test("conflicts and wrong selectors are told when they come and go", () => {
+  let told = 0;
+  const store = new AggregateStore(["one", "two"], () => void told++);
+  store.apply("one", [put("a", "1")]);
+  assert.equal(told, 0);
+  store.apply("two", [put("a", "2")]);
+  assert.equal(told, 1);
+  const key = { kind: "MeshConfig", namespace: "", name: "mesh" };
+  const mesh = (spec: unknown): ConfigChange => ({
+    type: "config",
+    op: "put",
+    key,
+    value: { ...config("", ""), key, spec },
+  });
+  store.apply("one", [mesh({ discoverySelectors: "none" })]);
+  assert.deepEqual([told, store.problems().length], [2, 1]);
+  store.apply("one", [mesh({})]);
+  assert.deepEqual([told, store.problems().length], [3, 0]);
+});

@@ -9,8 +9,9 @@ import {
   type ConfigKeyText,
   configKeyText,
   equalJson,
+  parseConfigKey,
 } from "@flotilla/model";
-import { ConfigTable } from "../store/config-table.ts";
+import { ConfigTable, type HeldConfig } from "../store/config-table.ts";
 import { DiscoveryView, type SelectorProblem } from "./discovery-view.ts";
 
 export interface Conflict {
@@ -76,6 +77,19 @@ export class AggregateStore {
 
   all(): readonly Config[] {
     return this.#kinds().flatMap((kind) => this.list(kind));
+  }
+
+  /** All as they are now; each is unpacked when its turn comes, so that not all of them are at once. */
+  snapshot(): Iterable<Config> {
+    const held = this.#kinds().flatMap((kind) =>
+      [...this.#tables].flatMap(([source, table]) =>
+        table.held(kind).filter(({ text }) => {
+          const key = parseConfigKey(text);
+          return this.#discovery.isInView(key) && !this.#isHidden(key, source);
+        }),
+      ),
+    );
+    return unpacked(held);
   }
 
   /** Selectors that are wrong: those before stay in force. */
@@ -149,6 +163,10 @@ export class AggregateStore {
   #isHidden(key: ConfigKey, source: string): boolean {
     return this.#doubled.has(configKeyText(key)) && this.#holders(key)[0] !== source;
   }
+}
+
+function* unpacked(held: readonly HeldConfig[]): Generator<Config, void, undefined> {
+  for (const { read } of held) yield read();
 }
 
 function effect(key: ConfigKey, before: Config | undefined, after: Config | undefined): readonly ConfigChange[] {

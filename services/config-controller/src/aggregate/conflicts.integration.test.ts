@@ -97,7 +97,7 @@ describe("one object in several real sources", options, () => {
     let deletes = 0;
     const running = (async () => {
       for await (const { changes } of mergeSources(sources, view, stop.signal))
-        deletes += changes.filter(({ op, key: { kind } }) => op === "delete" && kind === "Sidecar").length;
+        deletes += [...changes].filter(({ op, key: { kind } }) => op === "delete" && kind === "Sidecar").length;
     })();
     const isOf = (winner: string) => JSON.stringify(view.get(key)?.spec ?? "").includes(`${marks[winner]}.example`);
     const [one, two, three] = places as [Place, Place, Place];

@@ -38,10 +38,10 @@ async function merged(
   const groups = mergeSources([one.value, two.value], new AggregateStore(["one", "two"]), stop.signal);
   const next = async () => {
     const { value } = await groups.next();
-    const names = value?.changes.map((change) =>
+    const names = [...(value?.changes ?? [])].map((change) =>
       change.op === "put" ? `${change.key.name}=${change.value.spec}` : change.key.name,
     );
-    return `${value?.snapshot === true ? "all " : ""}${names?.sort().join(" ")}`;
+    return `${value?.snapshot === true ? "all " : ""}${names.sort().join(" ")}`;
   };
   try {
     await run(one, two, next);

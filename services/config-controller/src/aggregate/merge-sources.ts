@@ -1,20 +1,33 @@
 /** Runs all sources side by side and gives what changes in the view of them all. */
-import type { ConfigChange, ConfigKey } from "@flotilla/model";
+import type { Config, ConfigChange, ConfigKey } from "@flotilla/model";
+import { Breather } from "@flotilla/runtime";
 import { mergeGroups } from "@flotilla/sources";
-import type { ConfigSource } from "../watch/config-source.ts";
+import type { ConfigGroup, ConfigSource } from "../watch/config-source.ts";
 import type { AggregateStore } from "./aggregate-store.ts";
 
-export interface AggregateGroup {
+export type AggregateGroup = Snapshot | ChangedGroup;
+
+export interface ChangedGroup {
+  readonly snapshot: false;
   /** Handed over: whoever takes the group empties it when it is done. */
   readonly changes: ConfigChange[];
   readonly eventTimeMs: number;
-  /** Who told it; absent for snapshots. */
-  readonly source?: string;
-  /** Everything that all sources have: what is not in it is gone, unless a source cannot tell. The first group always is. */
-  readonly snapshot: boolean;
-  /** Of a key that is not in a snapshot: whether it stays nevertheless. */
+  /** Who told it. */
+  readonly source: string;
+}
+
+/** Everything that all sources have: what is not in it is gone, unless a source cannot tell. The first group always is. */
+export interface Snapshot {
+  readonly snapshot: true;
+  readonly changes: Iterable<ConfigChange>;
+  /** By kind, how many objects. */
+  readonly counts: ReadonlyMap<string, number>;
+  /** Of a key that is not in it: whether it stays nevertheless. */
   readonly keep: (key: ConfigKey) => boolean;
 }
+
+/** Applied at a time while nobody waits for what changes. */
+const sliceSize = 100;
 
 /** The snapshot waits for every source: a view without one of them would delete its objects. */
 export async function* mergeSources(
@@ -25,20 +38,38 @@ export async function* mergeSources(
   const keep = (key: ConfigKey): boolean => sources.some((source) => source.isUntold?.(key) === true);
   let started = false;
   for await (const { source, group, complete } of mergeGroups(sources, stop)) {
-    const changes = store.apply(source, group.changes, group.eventTimeMs);
     const { eventTimeMs, isComplete = false } = group;
+    if (!started) await applySlices(store, source, group);
+    const changes = started ? store.apply(source, group.changes, eventTimeMs) : [];
     // Loops on the way hold their last group until the next one comes, which may take for ever.
     group.changes.length = 0;
-    if (started && !isComplete && changes.length > 0) yield { changes, eventTimeMs, source, snapshot: false, keep };
+    if (started && !isComplete && changes.length > 0) yield { changes, eventTimeMs, source, snapshot: false };
     else changes.length = 0;
     if (complete && (!started || isComplete)) {
       started = true;
-      yield { changes: puts(store), eventTimeMs, snapshot: true, keep };
+      yield { changes: puts(store), counts: store.counts(), snapshot: true, keep };
     }
   }
 }
 
-/** Everything in the view, as changes. */
-export function puts(store: Pick<AggregateStore, "all">): ConfigChange[] {
-  return store.all().map((value) => ({ type: "config", op: "put", key: value.key, value }));
+/** What changes is of no interest before the first snapshot: others have their turn in between. */
+async function applySlices(
+  store: AggregateStore,
+  source: string,
+  { changes, eventTimeMs }: ConfigGroup,
+): Promise<void> {
+  const breather = new Breather();
+  for (let from = 0; from < changes.length; from += sliceSize) {
+    store.apply(source, changes.slice(from, from + sliceSize), eventTimeMs);
+    if (breather.isDue) await breather.rest();
+  }
+}
+
+/** Everything in the view as it is now, as changes: some at a time, as they are asked for. */
+export function puts(store: Pick<AggregateStore, "snapshot">): Iterable<ConfigChange> {
+  return putsOf(store.snapshot());
+}
+
+function* putsOf(configs: Iterable<Config>): Generator<ConfigChange, void, undefined> {
+  for (const value of configs) yield { type: "config", op: "put", key: value.key, value };
 }

@@ -55,15 +55,18 @@ export interface PublishedOptions {
 
 interface Held {
   readonly key: ConfigKey;
-  /** The object as JSON: a tenth of the memory that the object itself takes, which other parts hold already. */
-  readonly bytes: Buffer;
+  /**
+   * The object as JSON: a tenth of the memory that the object itself takes, which other parts hold already. As a text, for small
+   * buffers are cut from slabs, and one that stays keeps its whole slab.
+   */
+  readonly text: string;
   readonly position: number;
   readonly cause: Cause;
 }
 
 export class PublishedConfig {
   readonly #options: PublishedOptions;
-  readonly #held = new Map<ConfigKeyText, Held>();
+  #held = new Map<ConfigKeyText, Held>();
   readonly #listeners = new Set<PublishedListener>();
   #position = 0;
   #epoch = "";
@@ -86,9 +89,14 @@ export class PublishedConfig {
     return held && read(held);
   }
 
-  /** One after the other: all of them at once would take the memory that `bytes` spares. */
+  /** One after the other: all of them at once would take the memory that `text` spares. */
   *all(isWanted: (key: ConfigKey) => boolean = () => true): Generator<PublishedObject> {
     for (const held of this.#held.values()) if (isWanted(held.key)) yield read(held);
+  }
+
+  /** What there is of those that changed after that generation. */
+  *changedAfter(position: number): Generator<Omit<PublishedObject, "config">, void, undefined> {
+    for (const held of this.#held.values()) if (held.position > position) yield held;
   }
 
   listen(listener: PublishedListener): void {
@@ -116,15 +124,18 @@ export class PublishedConfig {
   async #readBaseline(): Promise<void> {
     const { bus } = this.#options;
     this.#epoch = bus.epoch;
-    const found = await lastChanges({ ...this.#options, filter: filters.config });
-    this.#held.clear();
-    this.#position = found.at(-1)?.sequence ?? 0;
+    const found = lastChanges({ ...this.#options, filter: filters.config });
+    const held = new Map<ConfigKeyText, Held>();
     const deleted: DeletedObject[] = [];
-    for (const { change, sequence, cause } of found) {
+    let position = 0;
+    for await (const { change, sequence, cause } of found) {
+      position = sequence;
       if (!isConfig(change)) continue;
-      if (change.op === "put") this.#hold(change.value, sequence, cause);
+      if (change.op === "put") held.set(configKeyText(change.key), packed(change.value, sequence, cause));
       else deleted.push({ key: change.key, position: sequence, cause });
     }
+    this.#held = held;
+    this.#position = position;
     for (const listener of this.#listeners) listener.onBaseline(deleted);
   }
 
@@ -132,21 +143,20 @@ export class PublishedConfig {
     this.#position = Math.max(this.#position, position);
     const changed = changes.map((change): GenerationChange => {
       const before = this.get(change.key)?.config;
-      if (change.op === "put") this.#hold(change.value, position, cause);
+      if (change.op === "put") this.#held.set(configKeyText(change.key), packed(change.value, position, cause));
       else this.#held.delete(configKeyText(change.key));
       return { key: change.key, before, after: change.op === "put" ? change.value : undefined };
     });
     for (const listener of this.#listeners) listener.onGeneration({ position, cause, changes: changed });
   }
-
-  #hold(config: Config, position: number, cause: Cause): void {
-    const { key } = config;
-    this.#held.set(configKeyText(key), { key, bytes: Buffer.from(JSON.stringify(config)), position, cause });
-  }
 }
 
-function read({ key, bytes, position, cause }: Held): PublishedObject {
-  return { key, config: JSON.parse(bytes.toString()) as Config, position, cause };
+function packed(config: Config, position: number, cause: Cause): Held {
+  return { key: config.key, text: JSON.stringify(config), position, cause };
+}
+
+function read({ key, text, position, cause }: Held): PublishedObject {
+  return { key, config: JSON.parse(text) as Config, position, cause };
 }
 
 function isConfig(change: { readonly type: string }): change is ConfigChange {

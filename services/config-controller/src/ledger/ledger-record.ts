@@ -32,6 +32,10 @@ const partBytes = 256 * 1024;
 /** The names of the objects of all records are held in memory. */
 const partChanges = 500;
 
+const worthPackingBytes = 4_096;
+/** JSON of a record begins with it, and what is compressed never does. */
+const openingBrace = 0x7b;
+
 /** The records that a generation is kept in, but for their numbers. */
 export function recordsOf(
   { position, cause, changes }: Generation,
@@ -52,14 +56,17 @@ export function recordsOf(
   return parts.map((part, at) => ({ epoch, position, part: at, parts: parts.length, cause, changes: part }));
 }
 
+/** Small ones as they are: to compress one takes ten times as long as to write it, and a megabyte of memory for a moment. */
 export function encodeRecord(record: LedgerRecord): Uint8Array {
-  const level = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
-  return zstdCompressSync(JSON.stringify(record), level);
+  const plain = Buffer.from(JSON.stringify(record));
+  if (plain.length < worthPackingBytes) return plain;
+  return zstdCompressSync(plain, { params: { [constants.ZSTD_c_compressionLevel]: 1 } });
 }
 
 /** @throws Error when it is none */
 export function decodeRecord(value: Uint8Array): LedgerRecord {
-  return JSON.parse(zstdDecompressSync(value).toString()) as LedgerRecord;
+  const plain = value[0] === openingBrace ? value : zstdDecompressSync(value);
+  return JSON.parse(Buffer.from(plain.buffer, plain.byteOffset, plain.byteLength).toString()) as LedgerRecord;
 }
 
 export function isWithheld(content: LedgerContent): content is { readonly withheld: string } {

@@ -152,7 +152,7 @@ export class Ledger {
     if (last?.epoch === epoch && last.position >= position) return;
     // A history that begins here needs nothing but its place.
     const since = last?.epoch === epoch ? last.position : Number.POSITIVE_INFINITY;
-    const fresh = [...published.all(), ...deleted].filter((object) => object.position > since);
+    const fresh = [...published.changedAfter(since), ...deleted.filter((object) => object.position > since)];
     const { cause } = fresh.reduce<{ readonly cause: Cause; readonly position: number }>(
       (latest, object) => (object.position > latest.position ? object : latest),
       { cause: nobody, position: 0 },

@@ -22,26 +22,33 @@ export async function publishChanges(
   { publisher, metrics, log, canSeal, nowMs, onSnapshot }: PublishOptions,
   stop: AbortSignal,
 ): Promise<void> {
-  for await (const { changes, eventTimeMs, source, snapshot, keep } of groups) {
-    const sent = sendable(changes, canSeal);
-    if (snapshot) {
-      await orAborted(onSnapshot(keep), stop);
-      count(sent, metrics);
-      log.info("everything is known", { objects: sent.length });
-    } else {
-      const occasion = { eventTimeMs, ...(source !== undefined && { source }) };
-      const published = await orAborted(publisher.publish(sent, occasion), stop);
-      count(sent, metrics);
-      metrics.publishSeconds.observe((nowMs() - eventTimeMs) / 1000);
-      if (published > 0) log.info("published", { changes: published, source, first: keyOf(sent[0]) });
+  for await (const group of groups) {
+    if (group.snapshot) {
+      await orAborted(onSnapshot(group.keep), stop);
+      const kinds = [...group.counts].filter(([kind]) => isSendable(kind, canSeal));
+      const objects = kinds.reduce((sum, [, objectsOfKind]) => sum + objectsOfKind, 0);
+      metrics.published.add(objects, { op: "put" });
+      log.info("everything is known", { objects });
+      continue;
     }
+    const { changes, eventTimeMs, source } = group;
+    const sent = changes.filter(({ key }) => isSendable(key.kind, canSeal));
+    const published = await orAborted(publisher.publish(sent, { eventTimeMs, source }), stop);
+    count(sent, metrics);
+    metrics.publishSeconds.observe((nowMs() - eventTimeMs) / 1000);
+    if (published > 0) log.info("published", { changes: published, source, first: keyOf(sent[0]) });
     for (const done of [changes, sent]) done.length = 0;
   }
 }
 
+/** Those of them that may travel. */
+export function* sendable(changes: Iterable<ConfigChange>, canSeal: boolean): Generator<ConfigChange, void, undefined> {
+  for (const change of changes) if (isSendable(change.key.kind, canSeal)) yield change;
+}
+
 /** Secrets travel only where they can be sealed. */
-export function sendable(changes: ConfigChange[], canSeal: boolean): ConfigChange[] {
-  return canSeal ? changes : changes.filter(({ key }) => key.kind !== "Secret");
+function isSendable(kind: string, canSeal: boolean): boolean {
+  return canSeal || kind !== "Secret";
 }
 
 function count(changes: readonly ConfigChange[], metrics: ConfigMetrics): void {

@@ -7,6 +7,11 @@ interface Row {
   readonly eventTimeMs: number | undefined;
 }
 
+export interface HeldConfig {
+  readonly text: ConfigKeyText;
+  readonly read: () => Config;
+}
+
 export class ConfigTable {
   readonly #kinds = new Map<string, Map<ConfigKeyText, Row>>();
   readonly #isPacked: boolean;
@@ -51,6 +56,11 @@ export class ConfigTable {
     return rows
       .filter(([text]) => namespace === "" || parseConfigKey(text).namespace === namespace)
       .map(([, row]) => dated(row));
+  }
+
+  /** As they are now; each is unpacked when it is asked for. */
+  held(kind: string): readonly HeldConfig[] {
+    return Array.from(this.#kinds.get(kind) ?? [], ([text, row]) => ({ text, read: () => read(row) }));
   }
 
   get size(): number {

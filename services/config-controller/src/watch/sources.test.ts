@@ -42,7 +42,7 @@ spec: {egres: []}
 `;
 
 function short(group: AggregateGroup | undefined): readonly string[] {
-  return (group?.changes ?? [])
+  return [...(group?.changes ?? [])]
     .map((change) => `${change.op} ${change.key.kind}/${change.key.namespace}/${change.key.name}`)
     .sort();
 }

@@ -1,6 +1,7 @@
 /** Follows one list of objects, and knows whether what is known of it is all there is. */
 import { type KubeApi, mirror } from "@flotilla/kube-api";
 import type { ConfigChange, KubeObject } from "@flotilla/model";
+import { Breather } from "@flotilla/runtime";
 import { Definition } from "./definition.ts";
 import { KindTable, type KindTableOptions, nameOf } from "./kind-table.ts";
 import type { ServedKind } from "./served-kinds.ts";
@@ -27,6 +28,7 @@ export class KindFollower {
   /** Names of objects that went with their kind, and did not come back with it yet. */
   readonly #spared = new Set<string>();
   #isListed = false;
+  #isTaking = false;
   #refusedSinceMs: number | undefined;
   #isForbidden = false;
   #end: AbortController | undefined;
@@ -42,6 +44,11 @@ export class KindFollower {
   /** Its objects have been read once; false: what the stream holds of them may well be right. */
   get isListed(): boolean {
     return this.#isListed;
+  }
+
+  /** A list is being taken in, and what changes with it belongs together. */
+  get isTaking(): boolean {
+    return this.#isTaking;
   }
 
   /** Nobody needs to wait for it: it is listed, or the API server refuses to. */
@@ -94,15 +101,26 @@ export class KindFollower {
       } else if (event.type === "put") {
         this.#spared.delete(nameOf(event.object));
         onChange(this.#table.put(named(event.object)));
-      } else this.#onList(event.objects.map(named));
+      } else await this.#onList(event.objects.map(named), until);
     }
   }
 
-  #onList(objects: readonly KubeObject[]): void {
+  async #onList(objects: readonly KubeObject[], until: AbortSignal): Promise<void> {
+    const { onChange } = this.#options;
+    const breather = new Breather();
     for (const object of objects) this.#spared.delete(nameOf(object));
-    const changes = this.#table.replace(objects, this.#spared);
-    this.#isListed = true;
-    this.#options.onChange(changes);
+    this.#isTaking = true;
+    try {
+      for (const changes of this.#table.replace(objects, this.#spared)) {
+        onChange(changes);
+        if (breather.isDue) await breather.rest();
+        if (until.aborted) return;
+      }
+      this.#isListed = true;
+    } finally {
+      this.#isTaking = false;
+      onChange([]);
+    }
   }
 
   /** The kind is served no more: its objects stay for a while, also when it comes back without them. */

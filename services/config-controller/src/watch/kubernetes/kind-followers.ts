@@ -44,6 +44,11 @@ export class KindFollowers {
     return this.#discoveredAtMs !== undefined && this.#all.every(({ isSettled }) => isSettled);
   }
 
+  /** A list is being taken in, and what changes with it belongs together. */
+  get isTaking(): boolean {
+    return this.#all.some(({ isTaking }) => isTaking);
+  }
+
   get problems(): readonly SourceProblem[] {
     return this.#all.flatMap(({ table }) => table.problems);
   }

@@ -42,12 +42,16 @@ export class KindTable {
     return this.#inForce;
   }
 
-  /** Everything there is: what is not in it is gone, unless it is spared. */
-  replace(objects: readonly KubeObject[], spared: ReadonlySet<string> = new Set()): readonly ConfigChange[] {
+  /** Everything there is: what is not in it is gone, unless it is spared. Object by object: a list may be long. */
+  *replace(
+    objects: readonly KubeObject[],
+    spared: ReadonlySet<string> = new Set(),
+  ): Generator<readonly ConfigChange[], void, undefined> {
     const names = new Set([...objects.map(nameOf), ...spared]);
     const known = [...this.#inForce, ...this.#labelled.keys(), ...this.#problems.keys()];
     const gone = [...new Set(known)].filter((name) => !names.has(name));
-    return [...gone.flatMap((name) => this.remove(name)), ...objects.flatMap((object) => this.put(object))];
+    for (const name of gone) yield this.remove(name);
+    for (const object of objects) yield this.put(object);
   }
 
   put(object: KubeObject): readonly ConfigChange[] {

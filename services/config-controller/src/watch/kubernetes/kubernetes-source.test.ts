@@ -92,3 +92,31 @@ test("kinds are listed and followed; one that vanishes and comes back within a w
   stop.abort();
   await running;
 });
+
+test("a list that takes several turns is one group, and others have their turn meanwhile", async () => {
+  const { port } = server.address() as AddressInfo;
+  objects.clear();
+  isServed = true;
+  await using source = kubernetesConfig({
+    api: openKubeApi({ server: `http://127.0.0.1:${port}`, credentials: async () => ({}) }),
+    ...{ admission: configAdmission(), revision: "default", log: noopLogger, onProblems: () => undefined },
+    ...{ nowMs: Date.now, random: Math.random, discoverMs: 20 },
+  });
+  const stop = new AbortController();
+  const sizes: number[] = [];
+  const running = (async () => {
+    for await (const { changes, isComplete } of source.groups(stop.signal))
+      if (isComplete !== true) sizes.push(changes.length);
+  })();
+  await until(() => watchers.size === 1, { withinMs: 5_000, what: "the watch" });
+  for (let n = 0; n < 2_000; n++) objects.set(`l${n}`, object(`l${n}`));
+  let turns = 0;
+  const ticking = setInterval(() => turns++, 1);
+  tell("ERROR", { code: 410, metadata: {} });
+  await until(() => sizes.length > 0, { withinMs: 10_000, what: "the list" });
+  clearInterval(ticking);
+  assert.deepEqual(sizes, [2_000]);
+  assert.ok(turns > 3, `${turns} turns of others`);
+  stop.abort();
+  await running;
+});

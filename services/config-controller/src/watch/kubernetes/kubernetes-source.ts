@@ -82,11 +82,12 @@ class KubernetesConfig implements ConfigSource {
     try {
       while (!stop.aborted && this.#failure === undefined) {
         const isDue = isFirst ? this.#isComplete() : !this.#pending.isEmpty || this.#isMoreTold();
-        if (!isDue) {
+        if (!isDue || this.#followers.isTaking) {
           await this.#wakeup.wait(running, lookAgainMs);
           continue;
         }
         if (!isFirst) await delay(gatherMs, running);
+        if (this.#followers.isTaking) continue;
         yield this.#take(isFirst);
         isFirst = false;
       }

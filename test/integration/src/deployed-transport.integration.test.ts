@@ -46,24 +46,11 @@ describe("the transport as it is deployed", () => {
     rmSync(directory, { recursive: true, force: true });
   });
 
-  async function allReady(): Promise<void> {
-    for (const service of services) {
-      let last = "";
-      const isReady = async () => {
-        const { status, text } = await deployed.ready(service);
-        last = text;
-        return status === 200 && !/bus|store/.test(text);
-      };
-      await until(isReady, { withinMs: 60_000, what: `${service} to be ready` }).catch((error: unknown) => {
-        throw new Error(`${last}\n${deployed.log(service).slice(-2000)}`, { cause: error });
-      });
-    }
-  }
   const connections = async () => ((await deployed.natsPage("connz?auth=1")) as Connections).connections;
   const users = async () => [...new Set((await connections()).map((one) => one.authorized_user))].sort();
 
   it("all services are ready, each with a name of its own at NATS", { timeout: 180_000 }, async () => {
-    await allReady();
+    await deployed.allReady();
     const expected = services.map((service) => `flotilla-${service}.istio-system.svc`).sort();
     assert.deepEqual(await users(), expected);
     for (const { tls_version } of await connections()) assert.equal(tls_version, "1.3");
@@ -98,7 +85,7 @@ describe("the transport as it is deployed", () => {
     const isOther = async () => (await servedByRedis()) !== before.redis;
     await until(isOther, { withinMs: 10_000, what: "the new certificate of Redis" });
     assert.deepEqual((await connections()).map(({ cid }) => cid).sort(), open);
-    await allReady();
+    await deployed.allReady();
     if (redisHasTls) assert.match(deployed.log("redis-certificate"), /server told of its certificate/);
   });
 
@@ -110,7 +97,7 @@ describe("the transport as it is deployed", () => {
     rmSync(join(directory, "ca/ca/mesh.json"));
     const linesBefore = deployed.log("ca").length;
     await deployed.startService("ca");
-    await allReady();
+    await deployed.allReady();
     const lines = deployed.log("ca").slice(linesBefore);
     const [heard, issued] = ["trust domain taken from the mesh", "certificates are issued"].map((text) =>
       lines.indexOf(text),

@@ -1,7 +1,5 @@
 /** The objects of k8s/ on a real kube-apiserver: it takes all of them, field by field, and their rights are what the services need. */
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { requestFromSigner } from "@flotilla/auth/cluster";
 import { type KubeApi, type KubeObject, loadKubeConfig, openKubeApi } from "@flotilla/kube-api";
@@ -12,10 +10,8 @@ import {
 } from "@flotilla/kube-api/src/kube-apiserver.fixture.ts";
 import { buildCsr, certificatePem, csrPem, generatePrivateKey, issueRoot } from "@flotilla/pki";
 import { delay, noopLogger } from "@flotilla/runtime";
-import { parseAllDocuments } from "yaml";
-import { repository } from "./transport/manifests.ts";
+import { isRight, objectsIn, pathOf, signer } from "./transport/objects.ts";
 
-type DeployedObject = Required<Pick<KubeObject, "apiVersion" | "kind">> & KubeObject;
 interface Request extends KubeObject {
   readonly spec: { readonly signerName: string };
   readonly status?: { readonly conditions?: readonly { readonly type: string }[]; readonly certificate?: string };
@@ -23,23 +19,6 @@ interface Request extends KubeObject {
 
 const server: RunningApiserver | undefined = await startKubeApiserver(process.env);
 const requests = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
-const signer = "example.com/serving";
-const clusterWide = new Set(["Namespace", "ClusterRole", "ClusterRoleBinding"]);
-
-/** As kustomize would have them: the signer's name is filled in. */
-function objectsIn(directory: string): readonly DeployedObject[] {
-  const path = join(repository, directory);
-  const files = readdirSync(path).filter((file) => /^(?!kustomization|signer).*\.yaml$/.test(file));
-  const text = (file: string) =>
-    readFileSync(join(path, file), "utf8").replace("resourceNames: [signer]", `resourceNames: [${signer}]`);
-  return files.flatMap((file) => parseAllDocuments(text(file)).map((document) => document.toJS() as DeployedObject));
-}
-
-function pathOf({ apiVersion, kind, metadata: { namespace } }: DeployedObject): string {
-  const group = apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
-  const plural = `${kind.toLowerCase()}s`.replace(/ys$/, "ies");
-  return clusterWide.has(kind) ? `${group}/${plural}` : `${group}/namespaces/${namespace}/${plural}`;
-}
 
 describe("the objects of k8s", { skip: server === undefined && whyNoApiserver }, () => {
   const owned = new AsyncDisposableStack();
@@ -99,10 +78,7 @@ describe("the objects of k8s", { skip: server === undefined && whyNoApiserver },
   it("xds-server and webhook may ask the signer that is named, and no other; others may ask none", {
     timeout: 60_000,
   }, async () => {
-    for (const object of all) {
-      const isRight = ["ServiceAccount", "ClusterRole", "ClusterRoleBinding"].includes(object.kind);
-      if (isRight) await api().create(pathOf(object), object);
-    }
+    for (const object of all.filter(isRight)) await api().create(pathOf(object), object);
     const csr = csrPem(buildCsr({ key: await generatePrivateKey("ecdsa-p256"), sans: [] }));
     const ask = async (account: string, signer: string) =>
       requestFromSigner(await apiOf(account), { signer, csrPem: csr, ttlMs: 3_600_000 }, noopLogger);

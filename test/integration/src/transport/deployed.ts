@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { openLocalIssuer } from "@flotilla/auth";
 import { until } from "@flotilla/runtime";
 import { findServer, freePort } from "@flotilla/servers";
+import type { Cluster } from "./cluster.ts";
 import { argsOf, configOf, repository, settings } from "./manifests.ts";
 import { startRedisFront } from "./redis-front.ts";
 
@@ -29,15 +30,19 @@ export class Deployed implements AsyncDisposable {
   readonly #health = new Map<Service, number>();
   readonly #running = new Map<string, ChildProcess>();
 
-  private constructor(directory: string, ports: Ports) {
+  readonly #cluster: Cluster | undefined;
+
+  private constructor(directory: string, ports: Ports, cluster: Cluster | undefined) {
     this.#directory = directory;
     this.ports = ports;
+    this.#cluster = cluster;
   }
 
-  static async in(directory: string): Promise<Deployed> {
+  /** Without a cluster ca has its root on disk and takes tokens of an issuer beside it. */
+  static async in(directory: string, cluster?: Cluster): Promise<Deployed> {
     const [ca, nats, natsPages, redis] = [await freePort(), await freePort(), await freePort(), await freePort()];
     writeFileSync(join(directory, "seal.key"), Buffer.alloc(32, 7));
-    return new Deployed(directory, { ca, nats, natsPages, redis });
+    return new Deployed(directory, { ca, nats, natsPages, redis }, cluster);
   }
 
   /** What depends on others ends first. */
@@ -63,7 +68,7 @@ export class Deployed implements AsyncDisposable {
   }
 
   get rootFile(): string {
-    return join(this.#directory, "ca", "root-cert.pem");
+    return this.#cluster?.rootFile ?? join(this.#directory, "ca", "root-cert.pem");
   }
 
   log(name: string): string {
@@ -84,8 +89,12 @@ export class Deployed implements AsyncDisposable {
       ...{ WEBHOOK_HOST: "127.0.0.1", WEBHOOK_PORT: await free() },
       ...more,
     };
+    const kubeconfig = await this.#cluster?.kubeconfig(`flotilla-${service}`);
     if (service !== "ca") await this.#mint(`flotilla-${service}`, service);
-    this.#spawn(service, process.execPath, argsOf(`${service}.yaml`, "main"), env);
+    this.#spawn(service, process.execPath, argsOf(`${service}.yaml`, "main"), {
+      ...env,
+      ...(kubeconfig !== undefined && { CLUSTER_KUBECONFIG: kubeconfig }),
+    });
   }
 
   /** The container that keeps the certificate of a server. Resolves when the server may start. */
@@ -145,10 +154,27 @@ export class Deployed implements AsyncDisposable {
     }
   }
 
+  /** Also that each has its bus, and its store if it needs one. */
+  async allReady(): Promise<void> {
+    for (const service of services) {
+      let last = "";
+      const isReady = async () => {
+        const { status, text } = await this.ready(service);
+        last = text;
+        return status === 200 && !/bus|store/.test(text);
+      };
+      await until(isReady, { withinMs: 60_000, what: `${service} to be ready` }).catch((cause: unknown) => {
+        throw new Error(`${last}\n${this.log(service).slice(-2000)}`, { cause });
+      });
+    }
+  }
+
   /** A token as the kubelet would put it into the pod. */
   async #mint(serviceAccount: string, program: Program): Promise<void> {
-    const issuer = await openLocalIssuer(join(this.#directory, "ca"));
-    const token = await issuer.mintToken({ namespace: "istio-system", serviceAccount });
+    const local = () => openLocalIssuer(join(this.#directory, "ca"));
+    const token =
+      (await this.#cluster?.token(serviceAccount, ["istio-ca"])) ??
+      (await (await local()).mintToken({ namespace: "istio-system", serviceAccount }));
     writeFileSync(join(this.#directory, program, "token"), token, { mode: 0o600 });
   }
 

@@ -32,7 +32,7 @@ export function headerNameProblems(name: string, path: string): readonly Problem
 /** `%%` is a percent sign, `%COMMAND(…)%` something that Envoy puts in. */
 const escapesAndCommands = /%%|%[A-Z0-9_]+(?:\([^()]*\))?(?::\d+)?%/g;
 
-function headerValueProblems(value: unknown, path: string): readonly Problem[] {
+export function headerValueProblems(value: unknown, path: string): readonly Problem[] {
   if (typeof value !== "string") return [];
   if (value.replace(escapesAndCommands, "").includes("%"))
     return [refuse(path, "a percent sign that begins no command is written %%")];

@@ -6,6 +6,10 @@ import { validateSemantics } from "./validate-semantics.ts";
 function virtualService(spec: object): Readonly<Record<string, unknown>> {
   return { apiVersion: "networking.istio.io/v1", kind: "VirtualService", metadata: { name: "a" }, spec };
 }
+
+function anHttpRoute(spec: object): Readonly<Record<string, unknown>> {
+  return { apiVersion: "gateway.networking.k8s.io/v1", kind: "HTTPRoute", metadata: { name: "a" }, spec };
+}
 const routed = (http: object) => virtualService({ hosts: ["a"], http: [{ route: [to("a")], ...http }] });
 const matching = (match: object) => routed({ match: [match] });
 const setting = (request: object) => routed({ headers: { request } });
@@ -153,6 +157,52 @@ const cases: readonly {
       },
     },
     problems: [/^spec\.endpoints\[0\]\.address: "db" is no IP address/],
+  },
+  {
+    name: "HTTPRoutes that have another form",
+    object: anHttpRoute({
+      parentRefs: {},
+      rules: [{ backendRefs: [{ port: "80" }], matches: [{ path: "/" }] }, 5, null],
+    }),
+    problems: [
+      /^spec\.parentRefs: must be a list$/,
+      /^spec\.rules\[0\]\.backendRefs\[0\]\.port: must be an integer$/,
+      /^spec\.rules\[0\]\.matches\[0\]\.path: must be an object$/,
+      /^spec\.rules\[1\]: must be an object$/,
+      /^spec\.rules\[2\]: must not be null$/,
+    ],
+  },
+  {
+    name: "HTTPRoutes that Envoy would refuse",
+    object: anHttpRoute({
+      rules: [
+        {
+          matches: [
+            { path: { type: "RegularExpression", value: "/([" }, headers: [{ name: "a", type: "Exact", value: "[" }] },
+            { queryParams: [{ name: "q", type: "RegularExpression", value: "" }] },
+          ],
+          filters: [{ requestHeaderModifier: { set: [{ name: "a", value: "100%" }], remove: [""] } }],
+          backendRefs: [{ filters: [{ responseHeaderModifier: { add: [{ name: "", value: "b" }] } }] }],
+        },
+      ],
+    }),
+    problems: [
+      /^spec\.rules\[0\]\.matches\[0\]\.path\.value: is no regular expression/,
+      /^spec\.rules\[0\]\.matches\[1\]\.queryParams\[0\]\.value: must not be empty/,
+      /^spec\.rules\[0\]\.filters\[0\]\.requestHeaderModifier\.set\[0\]\.value: a percent sign/,
+      /^spec\.rules\[0\]\.filters\[0\]\.requestHeaderModifier\.remove\[0\]: a header has a name/,
+      /^spec\.rules\[0\]\.backendRefs\[0\]\.filters\[0\]\.responseHeaderModifier\.add\[0\]\.name: a header has a name/,
+    ],
+  },
+  {
+    name: "GRPCRoutes whose methods are expressions",
+    object: {
+      ...anHttpRoute({
+        rules: [{ matches: [{ method: { type: "RegularExpression", service: "a(", method: "b.*" } }] }],
+      }),
+      kind: "GRPCRoute",
+    },
+    problems: [/^spec\.rules\[0\]\.matches\[0\]\.method\.service: is no regular expression/],
   },
   {
     name: "another group's kind of that name",

@@ -3,11 +3,16 @@ import type { Problem } from "../problem.ts";
 import type { JsonObject } from "../schema/schema.ts";
 import { validateAuthorizationPolicy } from "./authorization-policy.ts";
 import { validateDestinationRule } from "./destination-rule.ts";
+import { validateGatewayRoute } from "./gateway-route.ts";
 import { validateServiceEntry } from "./service-entry.ts";
 import { validateVirtualService } from "./virtual-service.ts";
 
 /** By the group and kind of an object. */
 const validators: Readonly<Record<string, (object: JsonObject) => readonly Problem[]>> = {
+  "gateway.networking.k8s.io/GRPCRoute": validateGatewayRoute,
+  "gateway.networking.k8s.io/HTTPRoute": validateGatewayRoute,
+  "gateway.networking.k8s.io/TCPRoute": validateGatewayRoute,
+  "gateway.networking.k8s.io/TLSRoute": validateGatewayRoute,
   "networking.istio.io/DestinationRule": validateDestinationRule,
   "networking.istio.io/ServiceEntry": validateServiceEntry,
   "networking.istio.io/VirtualService": validateVirtualService,

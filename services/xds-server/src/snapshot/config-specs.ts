@@ -17,6 +17,7 @@ import { PeerAuthenticationSchema } from "@flotilla/proto/security/v1beta1/peer_
 import { RequestAuthenticationSchema } from "@flotilla/proto/security/v1beta1/request_authentication_pb";
 import { TelemetrySchema } from "@flotilla/proto/telemetry/v1alpha1/telemetry_pb";
 import { withSeconds } from "./go-durations.ts";
+import { isRoute, readRoute } from "./routes/read-route.ts";
 
 const schemas: ReadonlyMap<string, GenMessage<Message>> = new Map<string, GenMessage<Message>>([
   ["AuthorizationPolicy", AuthorizationPolicySchema],
@@ -37,10 +38,11 @@ const schemas: ReadonlyMap<string, GenMessage<Message>> = new Map<string, GenMes
 ]);
 
 /**
- * Kinds without a message (Namespace, Secret, Gateway API) stay as they are.
+ * Kinds without a message (Namespace, Secret, Gateways of the Gateway API) stay as they are.
  * @throws when the spec is not of its kind's form; the message names the field.
  */
 export function decodeSpec(config: Config): Config {
+  if (isRoute(config.key)) return readRoute(config);
   const schema = schemas.get(config.key.kind);
   if (schema === undefined) return config;
   const json = withSeconds(schema, (config.spec ?? {}) as JsonObject as JsonValue);

@@ -15,6 +15,7 @@ import {
   unknownSubset,
   weightsOfNothing,
 } from "./features/bad-input.ts";
+import { gatewayRoutes, wrongGatewayRoute } from "./features/gateway-routes.ts";
 import { tcpRoutes, tlsRoutes } from "./features/layer4.ts";
 import {
   hashing,
@@ -36,6 +37,7 @@ const lab = await Lab.start([
   ...[hashing, roundRobin, outlierEjection, localityFailover, localityDistribution],
   ...[headers, redirects, rewrites, directResponses, cors],
   ...[tcpRoutes, tlsRoutes],
+  ...[gatewayRoutes, wrongGatewayRoute],
   ...[tlsOrigination, http2],
   ...[mutualTls, authorization, registryOnly],
   ...[

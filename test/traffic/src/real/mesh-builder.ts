@@ -123,8 +123,7 @@ export class MeshBuilder {
   }
 
   object(kind: string, name: string, spec: object): void {
-    const group = kind === "PeerAuthentication" || kind === "AuthorizationPolicy" ? "security" : "networking";
-    const apiVersion = `${group}.istio.io/v1`;
+    const apiVersion = `${groupOf(kind)}/v1`;
     this.#documents.push(JSON.stringify({ apiVersion, kind, metadata: { name, namespace }, spec }));
   }
 
@@ -159,6 +158,11 @@ ${spec.replace(/^\n/, "")}`);
     if (address === null || typeof address === "string") throw new Error("a TCP server has a port");
     return address.port;
   }
+}
+
+function groupOf(kind: string): string {
+  if (kind.endsWith("Route")) return "gateway.networking.k8s.io";
+  return kind === "PeerAuthentication" || kind === "AuthorizationPolicy" ? "security.istio.io" : "networking.istio.io";
 }
 
 /** As `EchoReply` has it. */

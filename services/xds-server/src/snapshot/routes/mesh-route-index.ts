@@ -1,5 +1,5 @@
 /** Routes of the Gateway API that have a Service or a ServiceEntry as parent: what tells which hosts they are for, in one row a kind. */
-import type { Config } from "@flotilla/model";
+import type { Config, ConfigKey } from "@flotilla/model";
 import { DurationSchema, fromJson } from "@flotilla/proto";
 import { withSeconds } from "../go-durations.ts";
 import type { RowIndex } from "../row-index.ts";
@@ -39,13 +39,17 @@ export const meshRouteIndexes: readonly RowIndex<HttpRouteSpec>[] = routeKinds.m
     creationTimeMs,
     labels: {},
     annotations: {},
-    spec: {
-      parents: meshParents(spec.parentRefs, key.namespace),
-      hasRules: (spec.rules ?? []).length > 0,
-      problem: problemOf(spec) ?? "",
-    } satisfies MeshRouteHead,
+    spec: meshRouteHead(key, spec),
   }),
 }));
+
+export function meshRouteHead({ namespace }: ConfigKey, { parentRefs, rules = [] }: HttpRouteSpec): MeshRouteHead {
+  return {
+    parents: meshParents(parentRefs, namespace),
+    hasRules: rules.length > 0,
+    problem: problemOf(rules) ?? "",
+  };
+}
 
 /** For reading one of the rows (`all`). */
 export function meshRouteHeads(kind: RouteKind): RowIndex<MeshRouteHead> {
@@ -64,7 +68,7 @@ function meshParents(refs: readonly ParentRef[] = [], home: string): readonly Me
 }
 
 /** One rule that cannot be followed refuses its route. */
-function problemOf({ rules = [] }: HttpRouteSpec): string | undefined {
+function problemOf(rules: readonly HttpRule[]): string | undefined {
   for (const [index, rule] of rules.entries()) {
     const problem = ruleProblem(rule);
     if (problem !== undefined) return `rule ${index}: ${problem}`;

@@ -124,6 +124,17 @@ test("a route that cannot be followed is told of, and nothing else is lost", () 
   observed?.release();
 });
 
+test("a route of another form is refused and leaves its last good version", () => {
+  const core = aMesh(...services, aRoute("HTTPRoute", "shop", "r", [parent("web")], { ...to("v2"), filters: null }));
+  const wrong = [
+    { parentRefs: [parent("web")], rules: "all" },
+    { parentRefs: [parent("web")], rules: [{ matches: [{ headers: [{ name: "a", value: 5 }] }] }] },
+    { parentRefs: "web" },
+  ];
+  for (const spec of wrong) assert.throws(() => apply(core, aConfig("HTTPRoute", "shop", "r", spec as JsonObject)));
+  assert.deepEqual(routed(core, "shop"), [`${web}: shop.r.0 → ${v2}`]);
+});
+
 test("a route that comes, changes and goes changes what proxies get", () => {
   const core = aMesh(...services);
   const route = aRoute("HTTPRoute", "shop", "r", [parent("web")], to("v2"));

@@ -81,7 +81,7 @@ export function selectInboundCluster(view: View, name: string): InboundClusterIn
   const services = view.read(servicesOfPort, port.port);
   const [service] = services;
   // Rules are known of services in scope only, even where the service is the workload's own.
-  const isRuled = service && ingress === undefined && visibleService(view, service.hostname) !== undefined;
+  const isRuled = service && visibleService(view, service.hostname) !== undefined;
   const rule = isRuled ? inboundRuleOf(view, service) : undefined;
   const policy = rule && trafficPolicyOf(rule.spec, port.servicePort, "");
   const pool = ingress?.connectionPool ?? sidecar?.inboundConnectionPool ?? policy?.connectionPool ?? meshPool(view);

@@ -2,7 +2,7 @@
 import type { Service } from "@flotilla/model";
 import { reachableAddresses } from "../../snapshot/scope/service-addresses.ts";
 import type { View } from "../../snapshot/view.ts";
-import { type Domains, serviceDomains, withPort } from "./domains.ts";
+import { type Domains, inUrl, serviceDomains, withPort } from "./domains.ts";
 
 interface Host {
   readonly hostname: string;
@@ -29,7 +29,14 @@ export function hostDomains(view: View, host: Host, service: Service | undefined
           },
           proxyDomain,
         );
-  return listenPort === 0 ? { ...domains, all: withPort(domains.all, port) } : domains;
+  if (listenPort !== 0) return domains;
+  // Only the first address needs the port to be named. Source: istiod asked, a service of both families.
+  const further = new Set(service === undefined ? [] : addressesOf(view, service).slice(1).map(inUrl));
+  const all = domains.all.flatMap((domain) => [
+    ...(further.has(domain) && port !== 80 ? [domain] : []),
+    ...withPort([domain], port),
+  ]);
+  return { ...domains, all };
 }
 
 /** A range stands among the domains as it is written, though nobody can call it so. So istiod does it. */

@@ -12,6 +12,7 @@ import { World } from "../world.ts";
 import { effectiveAccessLogging } from "./access-logging.ts";
 import { effectiveMetrics } from "./metrics.ts";
 import type { TrafficSide } from "./telemetry.ts";
+import { effectiveTracing } from "./tracing.ts";
 
 const mesh = (defaultProviders: JsonObject = {}) =>
   aConfig("MeshConfig", "istio-system", "istio", {
@@ -95,4 +96,12 @@ describe("metrics", () => {
     assert.equal(found("inbound", drop)?.metrics[0]?.isDropped, true);
     assert.deepEqual(found("outbound", drop)?.metrics, []);
   });
+});
+
+it("what decides about sampling is followed only where there is a provider", () => {
+  const own = { useRequestIdForTraceSampling: false };
+  const decides = (spec: JsonObject) =>
+    answer(effectiveTracing, "inbound", [mesh(), ofNamespace({ tracing: [spec] })]).samplesByRequestId;
+  assert.equal(decides(own), true);
+  assert.equal(decides({ ...own, ...providers("prom") }), false);
 });

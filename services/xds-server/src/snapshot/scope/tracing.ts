@@ -24,13 +24,15 @@ export const effectiveTracing = query<EffectiveTracing, TrafficSide>("effective-
     rules.map((rule) => rule[part]).findLast((value) => value !== undefined);
   const [named] = rules.map(({ providers }) => providers).findLast(({ length }) => length > 0) ?? [];
   const tags = rules.map(({ customTags }) => customTags).findLast((some) => Object.keys(some).length > 0);
+  const provider = named?.name ?? view.mesh.defaultProviders?.tracing[0] ?? "";
   return {
     disabled: last("disableSpanReporting") ?? false,
     isStated: stated.length > 0,
-    provider: named?.name ?? view.mesh.defaultProviders?.tracing[0] ?? "",
+    provider,
     sampling: last("randomSamplingPercentage"),
     customTags: tags,
     istioTags: last("enableIstioTags"),
-    samplesByRequestId: last("useRequestIdForTraceSampling") ?? true,
+    // Without a provider nothing is traced, and istiod leaves the default.
+    samplesByRequestId: provider === "" || (last("useRequestIdForTraceSampling") ?? true),
   };
 });

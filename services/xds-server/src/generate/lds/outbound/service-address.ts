@@ -15,15 +15,15 @@ export function serviceAddresses(view: View, service: Service, port: ServicePort
   const address = serviceAddress(view, service);
   if (!unspecified.has(address)) return [address];
   if (service.resolution !== "passthrough") return [view.read(listenerTraits).wildcardAddress];
-  const own = view.proxy.addresses;
+  const [own] = view.proxy.addresses;
   const endpoints = [...discoverableEndpoints(view, service).values()]
     .flat()
     .filter((endpoint) => endpoint.servicePortName === port.name);
   const addresses = endpoints.map(({ addresses: [first = ""] }) => first).filter(isIpAddress);
   if (addresses.length === 0)
     return service.registry === "Kubernetes" ? [] : [view.read(listenerTraits).wildcardAddress];
-  // A workload that calls its own address does not pass this listener.
-  return [...new Set(addresses)].filter((one) => !own.includes(one));
+  // A workload that calls its own first address does not pass this listener. Source: istiod asked, a proxy of both families.
+  return [...new Set(addresses)].filter((one) => one !== own);
 }
 
 /** The service's other addresses in the proxy's cluster, which share the listener of the first. */

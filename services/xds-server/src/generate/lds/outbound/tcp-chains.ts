@@ -6,6 +6,7 @@ import type {
   TLSMatchAttributes,
   VirtualService,
 } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
+import { visibleService } from "../../../snapshot/scope/sidecar-scope.ts";
 import { meshGateway, mostSpecificHost } from "../../../snapshot/scope/virtual-services.ts";
 import type { View } from "../../../snapshot/view.ts";
 import { statName } from "../../shared/stat-name.ts";
@@ -127,7 +128,7 @@ function chain(
   serverNames: readonly string[],
   prefixes: readonly string[],
 ): TcpChain {
-  const all = destinations.map((route) => ({ name: destinationCluster(target, route), weight: route.weight }));
+  const all = destinations.map((route) => ({ name: destinationCluster(view, target, route), weight: route.weight }));
   const [only] = all;
   const single = all.length === 1 && only !== undefined;
   const clusters = all.filter(({ weight }) => weight > 0);
@@ -144,15 +145,12 @@ function chain(
   };
 }
 
-/** Without a port of its own the destination has the port of the service that was called. */
-function destinationCluster({ port }: TcpTarget, { destination }: RouteDestination): string {
-  const number = destination?.port?.number ?? 0;
-  return clusterName(
-    "outbound",
-    number === 0 ? port.number : number,
-    destination?.subset ?? "",
-    destination?.host ?? "",
-  );
+/** Without a port of its own the destination has its service's only one, else that of the service that was called. */
+function destinationCluster(view: View, { port }: TcpTarget, { destination }: RouteDestination): string {
+  const { host = "", subset = "" } = destination ?? {};
+  const [only, ...more] = visibleService(view, host)?.ports ?? [];
+  const implied = only !== undefined && more.length === 0 ? only.number : port.number;
+  return clusterName("outbound", destination?.port?.number || implied, subset, host);
 }
 
 function outboundStatName(

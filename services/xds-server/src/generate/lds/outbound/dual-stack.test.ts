@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Change } from "@flotilla/model";
+import { typeUrl } from "@flotilla/proto";
+import { Core } from "../../../core.ts";
+import { aConfig, anEndpoint, aPort, apply, aService, aSidecar, namesOf, resourceOf } from "../../../testing/mesh.ts";
+
+const mesh = aConfig("MeshConfig", "istio-system", "istio", { proxyHttpPort: 15007 });
+const dual = { INSTANCE_IPS: "10.0.0.1,fd00::1" };
+
+function aDualMesh(): Core {
+  const core = new Core({ features: { ISTIO_DUAL_STACK: "true" } });
+  apply(core, mesh);
+  return core;
+}
+
+test("what a proxy of both families opens at its loopback address, it opens at both", () => {
+  const listener = resourceOf(aDualMesh(), aSidecar("shop", dual), typeUrl.listener, "127.0.0.1_15007");
+  assert.deepEqual(listener?.["additionalAddresses"], [
+    { address: { socketAddress: { address: "::1", portValue: 15007 } } },
+  ]);
+  const single = resourceOf(aDualMesh(), aSidecar("shop"), typeUrl.listener, "127.0.0.1_15007");
+  assert.equal(single?.["additionalAddresses"], undefined);
+});
+
+test("a headless service has listeners for all endpoints but the proxy's own first address", () => {
+  const core = aDualMesh();
+  const service = aService("db", "shop", { resolution: "passthrough", ports: [aPort("tcp", 5432, "TCP")] });
+  apply(core, service);
+  const value = ["10.0.0.1", "fd00::1", "10.0.0.2"].map((one) => anEndpoint(one, { servicePortName: "tcp" }));
+  const key = { shard: "Kubernetes/Kubernetes", namespace: "shop", hostname: service.hostname };
+  const change: Change = { type: "endpoints", op: "put", key, value };
+  core.apply([change]);
+  const names = namesOf(core, aSidecar("shop", dual), typeUrl.listener).filter((name) => name.endsWith("_5432"));
+  assert.deepEqual(names.toSorted(), ["10.0.0.2_5432", "fd00::1_5432"]);
+});
+
+test("further addresses of a service may be called without its port", () => {
+  const core = aDualMesh();
+  const vips = { clusterVips: { Kubernetes: ["10.1.0.1", "fd00::9"] }, ports: [aPort("http", 8080, "HTTP")] };
+  apply(core, aService("web", "shop", vips));
+  const routes = JSON.stringify(resourceOf(core, aSidecar("shop", dual), typeUrl.route, "http_proxy"));
+  assert.match(routes, /"10\.1\.0\.1:8080","\[fd00::9\]","\[fd00::9\]:8080"\]/);
+});

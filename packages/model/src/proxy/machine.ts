@@ -22,6 +22,8 @@ export interface Machine {
   /** Proven SPIFFE identities. */
   readonly identities: readonly string[];
   readonly connectedAtMs: number;
+  /** On no replica since; it stays registered for a grace. Never part of a report. */
+  readonly disconnectedAtMs?: number;
   /** What it said of its own health last; absent before it has said anything. */
   readonly health?: { readonly healthy: boolean; readonly message: string; readonly atMs: number };
 }

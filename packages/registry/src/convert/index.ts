@@ -5,7 +5,7 @@ export { convertEndpointSlice, distinctEndpoints, type PodLookup, type SliceEndp
 export { hashedAddresses } from "./hashed-addresses.ts";
 export { spiffeId } from "./identity.ts";
 export { convertKubernetesService, type ServiceContext, serviceHostname } from "./kubernetes-service.ts";
-export { controllerAnnotation, groupAnnotation, machineController } from "./machine.ts";
+export { controllerAnnotation, disconnectedAnnotation, groupAnnotation, machineController } from "./machine.ts";
 export { type MeshNetworksSpec, type NetworkLookup, networkLookup } from "./network.ts";
 export { type EndpointContext, isPodReady, podWorkload, type Workload, workloadName } from "./pod.ts";
 export { portProtocol } from "./port-protocol.ts";

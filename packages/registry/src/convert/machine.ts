@@ -35,6 +35,8 @@ interface HealthCondition {
 export const machineController = "flotilla";
 export const controllerAnnotation = "istio.io/workloadController";
 export const groupAnnotation = "istio.io/autoRegistrationGroup";
+const connectedAnnotation = "istio.io/connectedAt";
+export const disconnectedAnnotation = "istio.io/disconnectedAt";
 const healthAnnotation = "proxy.istio.io/health-checks-enabled";
 const longestName = 253;
 
@@ -54,7 +56,7 @@ export function machineEntry(machine: Machine, group: Config, rules: MachineRule
       ...metadata.annotations,
       [groupAnnotation]: key.group,
       [controllerAnnotation]: machineController,
-      "istio.io/connectedAt": new Date(connectedAtMs).toISOString(),
+      ...connectionAnnotation(machine),
       ...(isChecked ? { [healthAnnotation]: "true" } : {}),
     },
     creationTimeMs: connectedAtMs,
@@ -67,6 +69,13 @@ export function machineEntry(machine: Machine, group: Config, rules: MachineRule
     } satisfies WorkloadEntrySpec,
     ...(health === undefined ? {} : { status: { conditions: [healthCondition(health)] } }),
   };
+}
+
+/** The one takes the place of the other. */
+function connectionAnnotation({ connectedAtMs, disconnectedAtMs }: Machine): Readonly<Record<string, string>> {
+  return disconnectedAtMs === undefined
+    ? { [connectedAnnotation]: new Date(connectedAtMs).toISOString() }
+    : { [disconnectedAnnotation]: new Date(disconnectedAtMs).toISOString() };
 }
 
 /** The entry with what its machine says of its own health; as it is when that says nothing or does not count. */

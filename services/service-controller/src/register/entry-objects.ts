@@ -1,7 +1,12 @@
 /** WorkloadEntries of machines as objects of Kubernetes: what is to be written, and what is already. */
 import type { KubeObject as ApiObject } from "@flotilla/kube-api";
 import { type Config, equalJson, type KubeObject } from "@flotilla/model";
-import { controllerAnnotation, groupAnnotation, machineController } from "@flotilla/registry/convert";
+import {
+  controllerAnnotation,
+  disconnectedAnnotation,
+  groupAnnotation,
+  machineController,
+} from "@flotilla/registry/convert";
 
 export const apiVersion = "networking.istio.io/v1";
 const base = `/apis/${apiVersion}`;
@@ -31,6 +36,15 @@ export function groupPath(namespace: string, name: string): string {
 export function isOurs({ metadata }: ApiObject): boolean {
   const { annotations = {} } = metadata;
   return annotations[controllerAnnotation] === machineController && annotations[groupAnnotation] !== undefined;
+}
+
+/**
+ * Another control plane registered it, its machine left for longer than the grace, and nobody took the entry away. One that
+ * is not marked as left may be connected there.
+ */
+export function isLeftBehind(object: ApiObject, nowMs: number, graceMs: number): boolean {
+  const left = Date.parse(object.metadata.annotations?.[disconnectedAnnotation] ?? "");
+  return isRegistration(object) && !isOurs(object) && nowMs - left > graceMs;
 }
 
 /** The registration of a machine, whoever wrote it. */

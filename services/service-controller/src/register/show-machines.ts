@@ -15,7 +15,15 @@ export function entryWriter(
   log: Logger,
 ): EntryWriter {
   const settleMs = machineReportTtlMs + machineGraceMs;
-  return new EntryWriter({ api, records, settleMs, sweepMs: 10 * machineGraceMs, log, nowMs: Date.now });
+  return new EntryWriter({
+    api,
+    records,
+    settleMs,
+    graceMs: machineGraceMs,
+    sweepMs: 10 * machineGraceMs,
+    log,
+    nowMs: Date.now,
+  });
 }
 
 export interface WriteEntriesOptions {

@@ -60,7 +60,7 @@ describe("machines in a real API server", { skip: server === undefined && whyNoA
   const conditions = async (name: string) =>
     ((await entry(name))?.["status"] as { readonly conditions?: readonly Record<string, string>[] } | undefined)
       ?.conditions ?? [];
-  const options = { records: () => registry.machineRecords(), settleMs: 0, sweepMs: 1_000 };
+  const options = { records: () => registry.machineRecords(), settleMs: 0, graceMs: 10_000, sweepMs: 1_000 };
 
   before(async () => {
     if (server === undefined) return;
@@ -150,22 +150,44 @@ describe("machines in a real API server", { skip: server === undefined && whyNoA
     await until(async () => (await address()) === "fd00::9", soon("the address again"));
   });
 
+  it("a machine within its grace is marked as disconnected, and as connected when it is back", async () => {
+    const mark = async () => (await entry(name))?.metadata.annotations?.["istio.io/disconnectedAt"];
+    const connected = async () => (await entry(name))?.metadata.annotations?.["istio.io/connectedAt"];
+    const disconnectedAtMs = Date.parse("2026-01-02T04:00:00.000Z");
+    registry.apply([{ type: "machine", op: "put", machine: machine("m1", { disconnectedAtMs }) }]);
+    await until(async () => (await mark()) === "2026-01-02T04:00:00.000Z", soon("the mark"));
+    assert.equal(await connected(), undefined);
+    registry.apply([{ type: "machine", op: "put", machine: machine("m1") }]);
+    await until(async () => (await mark()) === undefined, soon("the mark to go"));
+    assert.equal(await connected(), "2026-01-02T03:04:05.678Z");
+  });
+
   it("a machine that is gone has no entry, nor has one that a crash left behind; others' stay", async () => {
     assert.ok(server !== undefined);
     const left = (await entry(name)) as KubeObject;
-    const orphan = (suffix: string, controller: string) => ({
+    const orphan = (suffix: string, controller: string, disconnectedAt?: string) => ({
       ...left,
       metadata: {
         name: `${name}-${suffix}`,
-        annotations: { ...left.metadata.annotations, "istio.io/workloadController": controller },
+        annotations: {
+          ...left.metadata.annotations,
+          "istio.io/workloadController": controller,
+          ...(disconnectedAt === undefined ? {} : { "istio.io/disconnectedAt": disconnectedAt }),
+        },
       },
     });
     await server.api.create(`${base}/workloadentries`, orphan("orphan", "flotilla"));
     await server.api.create(`${base}/workloadentries`, orphan("istiods", "istiod-7"));
+    // Its grace is not over before the test is.
+    const now = new Date(Date.now() + 600_000).toISOString();
+    await server.api.create(`${base}/workloadentries`, orphan("just-left", "istiod-7", now));
+    await server.api.create(`${base}/workloadentries`, orphan("long-left", "istiod-7", "2026-01-02T03:04:05Z"));
     registry.apply([{ type: "machine", op: "delete", key: machine("m1").key }]);
     await until(async () => (await entry(name)) === undefined, soon("the entry to go"));
     await until(async () => (await entry(`${name}-orphan`)) === undefined, soon("the orphan to go"));
+    await until(async () => (await entry(`${name}-long-left`)) === undefined, soon("what istiod left behind to go"));
     assert.ok((await entry(`${name}-istiods`)) !== undefined);
+    assert.ok((await entry(`${name}-just-left`)) !== undefined);
     assert.ok((await entry("by-hand")) !== undefined);
   });
 

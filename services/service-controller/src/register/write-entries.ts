@@ -16,6 +16,7 @@ import {
   entryPath,
   groupPath,
   healthOf,
+  isLeftBehind,
   isOurs,
   isRegistration,
   saysTheSame,
@@ -27,6 +28,8 @@ export interface EntryWriterOptions {
   readonly records: () => MachineRecords;
   /** After the start nothing is deleted for so long: machines come back meanwhile. */
   readonly settleMs: number;
+  /** What another control plane registered and marked as disconnected for longer is removed. */
+  readonly graceMs: number;
   /** Between two comparisons with what is stored when nothing changes. */
   readonly sweepMs: number;
   readonly log: Logger;
@@ -93,7 +96,9 @@ export class EntryWriter {
       for (const entry of wanted.reported) await attempt(textOf(entry), () => this.#writeHealth(entry));
       const kept = new Set(wanted.registered.map(keyText));
       for (const object of objects) {
-        if (!isOurs(object) || kept.has(nameOf(object)) || stop.aborted) continue;
+        if (kept.has(nameOf(object)) || stop.aborted) continue;
+        const isOver = isOurs(object) || isLeftBehind(object, this.#options.nowMs(), this.#options.graceMs);
+        if (!isOver) continue;
         if (!mayDelete) {
           waits = true;
           continue;

@@ -116,8 +116,11 @@ class RegisteredMachines {
     }
     for (const [text, { machine, lostAtMs }] of this.#known) {
       if (connected.has(text)) continue;
-      if (lostAtMs === undefined) this.#known.set(text, { machine, lostAtMs: now });
-      else if (now - lostAtMs >= graceMs) {
+      if (lostAtMs === undefined) {
+        const lost = { ...machine, disconnectedAtMs: now };
+        this.#known.set(text, { machine: lost, lostAtMs: now });
+        changes.push({ type: "machine", op: "put", machine: lost });
+      } else if (now - lostAtMs >= graceMs) {
         this.#known.delete(text);
         changes.push({ type: "machine", op: "delete", key: machine.key });
       }

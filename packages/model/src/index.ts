@@ -59,6 +59,7 @@ export {
 export { type DiscoverySelectors, discoverySelectors, isDiscovered } from "./mesh/discovery.ts";
 export { applyMeshConfig, applyProxyConfig } from "./mesh/merge.ts";
 export { defaultMeshConfig, defaultProxyConfig, type Json, type JsonObject } from "./mesh/mesh-config.ts";
+export { type GatewayApiSpec, type GatewayOfNetwork, gatewayOfNetwork } from "./mesh/network-gateway.ts";
 export { addressNumber, addressText, isIpAddress, isIpv4, isIpv6, parseCidr, rangeBits } from "./names/address.ts";
 export {
   type ClusterName,

@@ -76,6 +76,17 @@ const shapes: Readonly<Record<string, Fields>> = {
     },
   },
   "multicluster.x-k8s.io/ServiceImport": { fields: { spec: { fields: { ips: texts } } } },
+  "gateway.networking.k8s.io/Gateway": {
+    fields: {
+      spec: {
+        fields: {
+          gatewayClassName: "text",
+          addresses: { list: { fields: { type: "text", value: "text" } } },
+          listeners: { list: { fields: { port: "number", tls: { fields: { options: textMap } } } } },
+        },
+      },
+    },
+  },
   "/Endpoints": {
     fields: {
       subsets: { list: { fields: { addresses: endpointsAddresses, notReadyAddresses: endpointsAddresses, ports } } },

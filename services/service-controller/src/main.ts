@@ -196,8 +196,8 @@ function kubernetes(
   const onSecret = (event: "add" | "update" | "delete") => clusters.secretEvents.add(1, { event });
   const onSyncTimeout = (one: string) => clusters.syncTimeouts.add(1, { cluster: one });
   const allowedOptions = new Set(config.insecureKubeconfigs);
-  const { exportedOnly, clusterSetHosts } = config;
-  const sets = { exportedOnly, clusterSetHosts, multiClusterApi: multiClusterApi(config) };
+  const { exportedOnly, clusterSetHosts, discoverGateways } = config;
+  const sets = { exportedOnly, clusterSetHosts, discoverGateways, multiClusterApi: multiClusterApi(config) };
   const told = { ...common, ...sets, onSecret, onSyncTimeout, allowedOptions };
   const read = { endpointsObjects: !config.endpointSlices, watchedNamespaces: config.watchedNamespaces };
   return [kubernetesSource({ config: cluster, clusterId, systemNamespace, syncTimeoutMs, ...read, ...told })];

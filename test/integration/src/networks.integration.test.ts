@@ -14,6 +14,7 @@ import { type Fleet, startFleet } from "./clusters/fleet.ts";
 import {
   credentials,
   exportService,
+  gatewayOfNetwork,
   namespace,
   networkGateway,
   pod,
@@ -80,6 +81,15 @@ describe("clusters on several networks", { skip: own === undefined && whyNoApise
   it("endpoints of the other network stand behind the gateway that its cluster labels, with their weight", async () => {
     await sees("Kubernetes", web, "10.1.0.1:8080", "10.1.0.2:8080", "192.0.2.2:15443*2");
     await sees("east", web, "10.2.0.1:8080", "10.2.0.2:8080", "192.0.2.1:15443*2");
+  });
+
+  it("a Gateway of the other cluster that names its address leads there too", async () => {
+    assert.ok(remote !== undefined);
+    const remove = await gatewayOfNetwork(remote.api, "net-2", "192.0.2.22");
+    const both = ["192.0.2.22:15443*2", "192.0.2.2:15443*2"];
+    await sees("Kubernetes", api, "10.1.0.1:8080*2", "10.1.0.2:8080*2", ...both);
+    await remove();
+    await sees("Kubernetes", api, "10.1.0.1:8080", "10.1.0.2:8080", "192.0.2.2:15443*2");
   });
 
   it("a ServiceEntry selects pods of both clusters", async () => {

@@ -173,3 +173,40 @@ test("a cluster imports what only another has, also one that comes later", () =>
   all.apply(of("west", gone("Service", "a")));
   assert.deepEqual(clusterSetAddresses(all), {});
 });
+
+test("Gateways of other clusters that name addresses are ways into their networks", () => {
+  const all = new ClusterRegistries(defaultRegistrySettings);
+  const gateway = (...ports: readonly number[]) =>
+    put({
+      apiVersion: "gateway.networking.k8s.io/v1",
+      kind: "Gateway",
+      metadata: { name: "eastwest", namespace: "n", labels: { "topology.istio.io/network": "net-2" } },
+      spec: {
+        gatewayClassName: "istio-east-west",
+        addresses: [{ type: "IPAddress", value: "192.0.2.2" }],
+        listeners: ports.map((port) => ({
+          port,
+          tls: { options: { "gateway.istio.io/listener-protocol": "auto-passthrough" } },
+        })),
+      },
+    });
+  const ways = () =>
+    all
+      .state()
+      .flatMap((one) =>
+        one.type === "service" && one.op === "put"
+          ? [
+              `${one.key.shard} ${one.value.exportTo} ${JSON.stringify(one.value.clusterExternalAddresses)} ${one.value.labels["networking.istio.io/gatewayPort"]}`,
+            ]
+          : [],
+      )
+      .sort();
+  // The own cluster's is configuration, which says so itself.
+  all.apply([gateway(15443), ...of("east", gateway(15443, 15444))]);
+  const way = (port: number) => `Kubernetes/east ~ {"east":["192.0.2.2"]} ${port}`;
+  assert.deepEqual(ways(), [way(15443), way(15444)]);
+  all.apply(of("east", gateway(15444)));
+  assert.deepEqual(ways(), [way(15444)]);
+  all.apply(of("east", gone("Gateway", "eastwest")));
+  assert.deepEqual(ways(), []);
+});

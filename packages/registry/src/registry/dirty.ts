@@ -12,6 +12,8 @@ export class Dirty {
   readonly endpoints = new Set<ObjectName>();
   readonly slices = new Set<ObjectName>();
   readonly entries = new Set<ObjectName>();
+  /** Gateways of the Gateway API. */
+  readonly gateways = new Set<ObjectName>();
   /** `namespace|host` of ServiceEntries. */
   readonly hosts = new Set<string>();
   /** Services of Consul by their text. */

@@ -33,6 +33,11 @@ export const registryKinds: Readonly<Record<string, string>> = {
   ServiceExport: multiClusterGroup,
 };
 
+/** Of other clusters: the own cluster's are configuration. */
+export function isGatewayObject({ apiVersion, kind }: KubeObject): boolean {
+  return kind === "Gateway" && apiGroup(apiVersion) === "gateway.networking.k8s.io";
+}
+
 /** Kinds of other groups may share a name: Knative has Services too. */
 export function isRegistryObject({ apiVersion, kind }: KubeObject): boolean {
   return registryKinds[kind] === apiGroup(apiVersion);

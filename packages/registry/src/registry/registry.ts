@@ -2,7 +2,7 @@
  * Objects in, services and endpoints out. A change of an object computes again only what depends on it,
  * and says only what differs from what was said before.
  */
-import { type Config, type ConfigKey, objectKey, type Service } from "@flotilla/model";
+import { type Config, type ConfigKey, type KubeObject, objectKey, type Service } from "@flotilla/model";
 import { backendServiceEntry } from "../convert/backend.ts";
 import { clusterSetDomain } from "../convert/imported-service.ts";
 import { serviceHostname } from "../convert/kubernetes-service.ts";
@@ -18,13 +18,14 @@ import { applyEntry, applyObject, applyWorkloadEntry } from "./apply-object.ts";
 import { ConsulSide } from "./consul-side.ts";
 import { Dirty } from "./dirty.ts";
 import { ExternalSide, type RegistryRole } from "./external-side.ts";
+import { GatewaySide } from "./gateway-side.ts";
 import { KubernetesSide } from "./kubernetes-side.ts";
 import { type MachineEntry, type MachineRecords, MachineSide } from "./machine-side.ts";
 import { Objects, setOrDelete } from "./objects.ts";
 import type { RegistryProblem } from "./problem.ts";
 import { findProblems } from "./problems.ts";
 import { Published, type RegistryChange } from "./published.ts";
-import { isRegistryObject, type RegistryInput } from "./registry-input.ts";
+import { isGatewayObject, isRegistryObject, type RegistryInput } from "./registry-input.ts";
 import { type RegistryUpdate, UpdateInProgress } from "./registry-update.ts";
 
 export class Registry {
@@ -36,6 +37,7 @@ export class Registry {
   readonly #consul: ConsulSide;
   readonly #file: FileSide;
   readonly #machines: MachineSide;
+  readonly #gateways: GatewaySide;
   readonly #shard: string;
   readonly #discovery = new DiscoveryFilter();
   #trustDomain = "cluster.local";
@@ -57,6 +59,7 @@ export class Registry {
     this.#consul = new ConsulSide(settings);
     this.#file = new FileSide(settings.clusterId);
     this.#machines = new MachineSide(settings);
+    this.#gateways = new GatewaySide(settings.clusterId);
   }
 
   /** The address that a service was given before; told before the first inputs. */
@@ -73,7 +76,11 @@ export class Registry {
       else if (input.type === "machine") this.#applyMachines(this.#machines.applyMachine(input), dirty);
       else if (input.type === "consul") this.#consul.apply(input, dirty);
       else if (input.type === "file") for (const [text, key] of this.#file.apply(input)) dirty.files.set(text, key);
-      else if (input.op === "delete") applyObject(intake, input.key, undefined, this.#settings);
+      else if (input.op === "delete") {
+        if (input.key.kind === "Gateway") this.#applyGateway(input.key, undefined, dirty);
+        else applyObject(intake, input.key, undefined, this.#settings);
+      } else if (this.#role === "other" && isGatewayObject(input.object))
+        this.#applyGateway(objectKey(input.object), withoutNulls(input.object), dirty);
       else if (isRegistryObject(input.object))
         applyObject(intake, objectKey(input.object), withoutNulls(input.object), this.#settings);
     }
@@ -165,6 +172,11 @@ export class Registry {
     }
   }
 
+  #applyGateway({ namespace, name }: ConfigKey, gateway: KubeObject | undefined, dirty: Dirty): void {
+    this.#gateways.apply(`${namespace}/${name}`, gateway);
+    dirty.gateways.add(`${namespace}/${name}`);
+  }
+
   #applyMachines(entries: readonly MachineEntry[], dirty: Dirty): void {
     for (const { name, entry } of entries) applyWorkloadEntry({ objects: this.#objects, dirty }, name, entry);
   }
@@ -180,6 +192,8 @@ export class Registry {
       update.service({ ...key, hostname }, service);
       update.service({ ...key, hostname: clusterSetHostname }, imported);
     }
+    for (const name of dirty.gateways)
+      for (const { key, service } of this.#gateways.values(name)) update.service(key, service);
     for (const [key, service] of this.#external.services(dirty.entries)) {
       if (this.#role === "own") update.service(key, service);
     }

@@ -8,6 +8,8 @@ export interface FollowedKind {
   readonly path: string;
   /** The API server may not know it. */
   readonly mayBeAbsent?: boolean;
+  /** Where it may not be read the cluster goes without. */
+  readonly mayBeRefused?: boolean;
   /** What the registry knows it as, where API servers may have it under another name. */
   readonly apiVersion?: string;
 }
@@ -42,6 +44,14 @@ export function multiClusterKind(
   return { kind, path, mayBeAbsent: true, apiVersion: `${multiClusterGroup}/${version}` };
 }
 
+/** Ways into the network of another cluster; not every account that was made for us may read them. */
+export const gatewayApiGateways: FollowedKind = {
+  kind: "Gateway",
+  path: "/apis/gateway.networking.k8s.io/v1/gateways",
+  mayBeAbsent: true,
+  mayBeRefused: true,
+};
+
 const ofWholeCluster: ReadonlySet<string> = new Set(["Node", "Namespace"]);
 
 /** The same kind of one namespace only; kinds that belong to none as they are. */
@@ -73,6 +83,8 @@ export class ClusterConnection {
   readonly api: KubeApi;
   /** A kind → why it cannot be followed now. */
   readonly failures = new Map<string, string>();
+  /** A kind that may be refused → how it is. */
+  readonly refusals = new Map<string, string>();
   readonly positions: Positions = new Map();
   readonly #options: ClusterConnectionOptions;
   readonly #stop = new AbortController();
@@ -127,22 +139,32 @@ export class ClusterConnection {
     this.api[Symbol.dispose]();
   }
 
-  async #follow({ kind, path, mayBeAbsent = false }: FollowedKind): Promise<void> {
+  async #follow({ kind, path, mayBeAbsent = false, mayBeRefused = false }: FollowedKind): Promise<void> {
     const { random, onEvent, onState: tell } = this.#options;
-    const onState = (failure: string | undefined) => {
+    let isListed = false;
+    const onState = (failure: string | undefined, status?: number) => {
       if (this.#stop.signal.aborted) return;
-      if (failure === undefined) this.failures.delete(kind);
-      else this.failures.set(kind, failure);
+      const isRefused = mayBeRefused && status === 403;
+      if (isRefused && !isListed) onEvent(this, { kind, type: "list", objects: [] });
+      isListed ||= isRefused;
+      note(this.refusals, kind, isRefused ? failure : undefined);
+      note(this.failures, kind, isRefused ? undefined : failure);
       tell(this);
     };
     const options = { path, mayBeAbsent, random, onState };
     for await (const event of mirror<KubeObject>(this.api, options, this.#stop.signal)) {
+      isListed = true;
       const version = event.type === "list" ? event.version : event.object.metadata.resourceVersion;
       if (version !== undefined && /^\d+$/.test(version)) this.positions.set(kind, BigInt(version));
       // Lines of a watch say what they are only where the server is asked for it.
       onEvent(this, event.type === "list" ? { kind, ...event } : { ...event, kind, object: { ...event.object, kind } });
     }
   }
+}
+
+function note(reasons: Map<string, string>, kind: string, reason: string | undefined): void {
+  if (reason === undefined) reasons.delete(kind);
+  else reasons.set(kind, reason);
 }
 
 export function nameOf({ metadata: { namespace = "", name } }: KubeObject): string {

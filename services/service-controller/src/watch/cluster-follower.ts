@@ -62,6 +62,10 @@ export class ClusterFollower implements AsyncDisposable {
     return [
       ...this.#awayProblem(object),
       ...(rejected === undefined ? [] : [{ file: "", line: 0, object, reason }]),
+      ...Array.from(this.#current?.refusals.values() ?? [], (refusal) => ({
+        ...{ file: "", line: 0, object },
+        reason: refusal,
+      })),
       ...this.#objects.problems(),
     ];
   }

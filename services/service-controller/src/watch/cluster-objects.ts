@@ -89,11 +89,15 @@ export async function listObjects(
     .map((object) => ({ type: "object", op: "put", object, cluster }));
 }
 
-async function listKind(api: KubeApi, { path, mayBeAbsent }: FollowedKind): Promise<readonly KubeObject[]> {
+async function listKind(
+  api: KubeApi,
+  { path, mayBeAbsent, mayBeRefused }: FollowedKind,
+): Promise<readonly KubeObject[]> {
   try {
     return (await listAll<KubeObject>(api, path)).objects;
   } catch (error) {
-    if (mayBeAbsent === true && error instanceof KubeError && error.status === 404) return [];
+    const status = error instanceof KubeError ? error.status : undefined;
+    if ((mayBeAbsent === true && status === 404) || (mayBeRefused === true && status === 403)) return [];
     throw error;
   }
 }

@@ -8,6 +8,7 @@ import type { Logger } from "@flotilla/runtime";
 import type { SourceProblem } from "@flotilla/sources";
 import {
   type FollowedKind,
+  gatewayApiGateways,
   inNamespace,
   kindsWithEndpoints,
   type MultiClusterApi,
@@ -33,6 +34,8 @@ export interface KubernetesSourceOptions {
   /** ServiceImports are read too. */
   readonly clusterSetHosts?: boolean;
   readonly multiClusterApi?: MultiClusterApi;
+  /** Gateways of other clusters are read too. */
+  readonly discoverGateways?: boolean;
   /** Endpoints objects are read in place of EndpointSlices. */
   readonly endpointsObjects?: boolean;
   /** Services, endpoints and pods of these namespaces only; empty: of all. */
@@ -155,7 +158,7 @@ class Clusters implements KubernetesSource {
 
   #follow(cluster: string): ClusterFollower {
     const { log, nowMs, random, open, watchedNamespaces = [], onProblems } = this.#options;
-    const wanted = this.#kinds();
+    const wanted = this.#kinds(cluster);
     const [one, ...several] = watchedNamespaces;
     let wasAway = false;
     const follower: ClusterFollower = new ClusterFollower({
@@ -181,10 +184,12 @@ class Clusters implements KubernetesSource {
     return follower;
   }
 
-  #kinds(): readonly FollowedKind[] {
-    const { exportedOnly, clusterSetHosts, endpointsObjects, multiClusterApi = usualMultiClusterApi } = this.#options;
+  #kinds(cluster: string): readonly FollowedKind[] {
+    const { exportedOnly, clusterSetHosts, endpointsObjects, discoverGateways, clusterId } = this.#options;
+    const { multiClusterApi = usualMultiClusterApi } = this.#options;
     return [
       ...(endpointsObjects === true ? kindsWithEndpoints : usualKinds),
+      ...(discoverGateways === true && cluster !== clusterId ? [gatewayApiGateways] : []),
       ...(exportedOnly === true ? [multiClusterKind("ServiceExport", multiClusterApi)] : []),
       ...(clusterSetHosts === true ? [multiClusterKind("ServiceImport", multiClusterApi)] : []),
     ];

@@ -1,8 +1,13 @@
-/** Multi-cluster services: what is written of them, and where API servers have their kinds. */
+/** What several clusters have of each other: ways into their networks, and multi-cluster services. */
 import { flag, text } from "@flotilla/runtime";
 import { usualMultiClusterApi } from "./cluster-connection.ts";
 
 export const multiClusterSettings = {
+  discoverGateways: flag({
+    env: "PILOT_MULTI_NETWORK_DISCOVER_GATEWAY_API",
+    default: true,
+    sentence: "Gateways of other clusters' Gateway API that name addresses and their network lead into it.",
+  }),
   autoExport: flag({
     env: "ENABLE_MCS_AUTO_EXPORT",
     default: false,

@@ -105,6 +105,26 @@ export async function networkGateway(api: KubeApi, network: string, address: str
   });
 }
 
+/** Makes Gateways known to the cluster, and one that names the address by which its network is reached; removes it when called. */
+export async function gatewayOfNetwork(
+  api: KubeApi,
+  network: string,
+  address: string,
+): Promise<() => Promise<boolean>> {
+  const group = "gateway.networking.k8s.io";
+  await define(api, group, "v1", "Gateway");
+  const gateways = `/apis/${group}/v1/namespaces/istio-system/gateways`;
+  const metadata = { name: "by-hand", namespace: "istio-system", labels: { "topology.istio.io/network": network } };
+  const spec = {
+    gatewayClassName: "istio-east-west",
+    addresses: [{ type: "IPAddress", value: address }],
+    listeners: [{ name: "cross", port: 15443, protocol: "TLS", tls: { mode: "Passthrough" } }],
+  };
+  const isMade = () => created(api, gateways, { apiVersion: `${group}/v1`, kind: "Gateway", metadata, spec });
+  await until(isMade, { withinMs: 30_000, what: "the API server to know Gateways", everyMs: 100 });
+  return () => api.delete(`${gateways}/by-hand`);
+}
+
 /** An EndpointSlice of the namespace shop whose endpoints are these pods. */
 export async function sliceOfPods(
   api: KubeApi,
@@ -128,23 +148,33 @@ function ownedBy(service: string) {
 /** Makes ServiceExport known to the cluster, and one for a service of the namespace shop. */
 export async function exportService(api: KubeApi, name: string): Promise<void> {
   const group = "multicluster.x-k8s.io";
-  const names = {
-    plural: "serviceexports",
-    singular: "serviceexport",
-    kind: "ServiceExport",
-    listKind: "ServiceExportList",
-  };
-  const schema = { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } };
-  await api.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", {
-    metadata: { name: `${names.plural}.${group}` },
-    spec: { group, names, scope: "Namespaced", versions: [{ name: "v1alpha1", served: true, storage: true, schema }] },
-  });
+  await define(api, group, "v1alpha1", "ServiceExport");
   const path = `/apis/${group}/v1alpha1/namespaces/shop/serviceexports`;
   const object = { apiVersion: `${group}/v1alpha1`, kind: "ServiceExport", metadata: { name, namespace: "shop" } };
-  const isMade = () =>
-    api.create(path, object).then(
-      () => true,
-      () => false,
-    );
+  const isMade = () => created(api, path, object);
   await until(isMade, { withinMs: 30_000, what: "the API server to know ServiceExport", everyMs: 100 });
+}
+
+function created(api: KubeApi, path: string, object: unknown): Promise<boolean> {
+  return api.create(path, object).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** A kind whose objects may say what they like. Served a moment later. */
+async function define(api: KubeApi, group: string, version: string, kind: string): Promise<void> {
+  const singular = kind.toLowerCase();
+  const plural = `${singular}s`;
+  const schema = { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } };
+  const annotations = { "api-approved.kubernetes.io": "unapproved, for a test" };
+  await api.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", {
+    metadata: { name: `${plural}.${group}`, annotations },
+    spec: {
+      group,
+      names: { plural, singular, kind, listKind: `${kind}List` },
+      scope: "Namespaced",
+      versions: [{ name: version, served: true, storage: true, schema }],
+    },
+  });
 }

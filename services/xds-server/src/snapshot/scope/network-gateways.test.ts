@@ -36,6 +36,20 @@ const cases = [
     want: ["n2  192.0.2.2:35443", "n2  gw.example:35443"],
   },
   {
+    name: "a Gateway with the label, at the port that is usual or named by a label",
+    values: [
+      gateway("n2", {
+        addresses: [{ value: "192.0.2.2" }],
+        listeners: [
+          { port: 15443, tls: { mode: "Passthrough" } },
+          { port: 15444, tls: { mode: "Passthrough" } },
+          { port: 15443 },
+        ],
+      }),
+    ],
+    want: ["n2  192.0.2.2:15443"],
+  },
+  {
     name: "no other Gateway",
     values: [gateway("", { addresses: [{ value: "192.0.2.2" }], listeners: [{ port: 15443, tls: autoPassthrough }] })],
     want: [],

@@ -1,5 +1,5 @@
 /** Gateways through which a network is reached from others: of MeshNetworks, and services and Gateways labelled with their network. */
-import { compareText, type Service } from "@flotilla/model";
+import { compareText, type GatewayApiSpec, gatewayOfNetwork, type Service } from "@flotilla/model";
 import { query, type View } from "../view.ts";
 
 export interface NetworkGateway {
@@ -43,38 +43,22 @@ function shardsOfHost(view: View, hostname: string): readonly Service[] {
   return view.servicesByHost(hostname).flatMap((name) => [...view.serviceShards(name).values()]);
 }
 
-interface GatewayApiSpec {
-  readonly addresses?: readonly { readonly type?: string; readonly value?: string }[];
-  readonly listeners?: readonly {
-    readonly port?: number;
-    readonly tls?: { readonly options?: Readonly<Record<string, string>> };
-  }[];
-}
-
 /**
  * Gateways that name their addresses, such as those of class istio-remote, which stand for another network's. Ones that are
- * deployed for us have a Service with their labels.
+ * deployed for us have a Service with their labels, and other clusters' come as such.
  */
 const gatewayApiGateways = query<readonly NetworkGateway[]>(
   "gateway-api-network-gateways",
   (view) =>
     view.all<GatewayApiSpec>("KubernetesGateway").flatMap(({ labels, spec }) => {
-      const network = labels[networkLabel] ?? "";
-      if (network === "") return [];
-      const ports = (spec.listeners ?? []).filter(isAutoPassthrough).flatMap(({ port }) => port ?? []);
-      const addresses = (spec.addresses ?? []).filter(
-        ({ type = "IPAddress", value = "" }) => value !== "" && (type === "IPAddress" || type === "Hostname"),
-      );
+      const gateway = gatewayOfNetwork(labels, spec);
+      if (gateway === undefined) return [];
+      const { network, addresses, ports } = gateway;
       const clusterId = labels["topology.istio.io/cluster"] ?? "";
-      return addresses.flatMap(({ value = "" }) => ports.map((port) => ({ network, clusterId, address: value, port })));
+      return addresses.flatMap((address) => ports.map((port) => ({ network, clusterId, address, port })));
     }),
   (a, b) => JSON.stringify(a) === JSON.stringify(b),
 );
-
-/** The one that leads to services by their SNI. */
-function isAutoPassthrough({ tls }: NonNullable<GatewayApiSpec["listeners"]>[number]): boolean {
-  return tls?.options?.["gateway.istio.io/listener-protocol"]?.toLowerCase() === "auto-passthrough";
-}
 
 /** By `namespace/hostname`: each cluster labels its own part of a service. */
 const labelledGateways = query<readonly NetworkGateway[], string>(

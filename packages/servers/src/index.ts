@@ -1,6 +1,8 @@
+export { cacheFolder } from "./cache.ts";
 export { catalog, type ServerKind } from "./catalog.ts";
 export { ServersError, type ServersErrorCode } from "./errors.ts";
-export { cacheFolder, type FindOptions, findServer } from "./find-server.ts";
+export type { FetchOptions } from "./fetch-server.ts";
+export { findServer } from "./find-server.ts";
 export { freePort, freePorts } from "./free-port.ts";
 export { type ConsulOptions, startConsul } from "./start-consul.ts";
 export { type RunningServer, type StartOptions, startNats, startRedis } from "./start-server.ts";

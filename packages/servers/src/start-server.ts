@@ -5,11 +5,12 @@ import { connect } from "node:net";
 import { join, resolve } from "node:path";
 import { delay } from "@flotilla/runtime";
 import { ServersError } from "./errors.ts";
-import { type FindOptions, findServer } from "./find-server.ts";
+import type { FetchOptions } from "./fetch-server.ts";
+import { findServer } from "./find-server.ts";
 import { freePort } from "./free-port.ts";
 import { endGroup, endWithThisProcess, noteHolder, releaseDirectory, takeDirectory } from "./held-directory.ts";
 
-export interface StartOptions extends FindOptions {
+export interface StartOptions extends FetchOptions {
   /** For its data and its log. One server of a kind at a time. */
   readonly directory: string;
   /** A free one when absent. */

@@ -156,6 +156,17 @@ describe("publisher", () => {
     assert.throws(() => seal.open(sealed.subarray(0, 5), "here"), { code: "BUS_SEALED" });
   });
 
+  it("takes back what nobody has any more when it is told so, and compares nothing else", async () => {
+    const { bus, create } = setUp("publisher-prunes");
+    const publisher = create();
+    await publisher.synchronize([config("a", 1), config("b", 1), endpoints("h")]);
+    const isThere = (key: Change["key"]) => "kind" in key && key.name === "a";
+    assert.equal(await publisher.prune(isThere), 2);
+    assert.equal(await publisher.prune(isThere), 0);
+    assert.equal(await create().synchronize([config("a", 1)]), 0);
+    assert.ok((await subjects(bus)).includes("config.VirtualService.shop.b"), "the delete is kept for late readers");
+  });
+
   it("asks the source for what the stream lost, where it can", async () => {
     const state = [config("a", 1), config("b", 1), config("c", 1)];
     const { bus, create } = setUp("publisher-asks", { current: () => state });

@@ -56,6 +56,8 @@ export interface Publisher {
    * some at a time, with turns for others between, and nothing of it is held that the stream holds already.
    */
   synchronize(state: Iterable<Change>, occasion?: Occasion & Kept): Promise<number>;
+  /** Deletes what this publisher published of keys that nobody has any more. Resolves to the number of deletes. */
+  prune(isThere: (key: Change["key"]) => boolean): Promise<number>;
   /** Changes that belong together; equal ones are left out. Resolves to the number published. */
   publish(changes: readonly Change[], occasion?: Occasion): Promise<number>;
   /**
@@ -113,6 +115,10 @@ class KeyedPublisher implements Publisher {
     return this.#turns.take(() => this.#publish(changes, occasion));
   }
 
+  prune(isThere: (key: Change["key"]) => boolean): Promise<number> {
+    return this.#turns.take(() => this.#prune(isThere));
+  }
+
   attest(): Promise<number> {
     return this.#turns.take(() => this.#attest());
   }
@@ -136,6 +142,14 @@ class KeyedPublisher implements Publisher {
     const count = await this.#send([...fresh, ...gone], occasion);
     if (!this.#isMarked || count > 0) await this.#mark();
     this.#state = "told";
+    return count;
+  }
+
+  async #prune(isThere: (key: Change["key"]) => boolean): Promise<number> {
+    await this.#read();
+    const deletes = this.#held.subjects.flatMap((subject) => deleteOf(subject) ?? []);
+    const count = await this.#send(await this.#differing(deletes, ({ key }) => !isThere(key)));
+    if (count > 0) await this.#mark();
     return count;
   }
 

@@ -23,6 +23,7 @@ function replica(bus: Bus, holder: string, said: string[]) {
     told: 0,
     synchronize: (state) => tell(`all ${names([...state])}`),
     publish: (changes) => tell(names(changes)),
+    prune: () => Promise.resolve(0),
     attest: () => Promise.resolve(0),
     retire: () => Promise.resolve(),
   };

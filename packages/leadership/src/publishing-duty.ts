@@ -9,7 +9,7 @@ import { aborted, type Logger } from "@flotilla/runtime";
 import { Leadership } from "./leadership.ts";
 
 /** What a controller hands its changes to. */
-export type ChangePublisher = Pick<Publisher, "synchronize" | "publish">;
+export type ChangePublisher = Pick<Publisher, "synchronize" | "publish" | "prune">;
 
 export interface PublishingDutyOptions {
   readonly bus: Bus;
@@ -114,6 +114,10 @@ export class PublishingDuty implements ChangePublisher {
     } finally {
       this.#term = undefined;
     }
+  }
+
+  async prune(...isThere: Parameters<ChangePublisher["prune"]>): Promise<number> {
+    return this.#mayPublish() ? this.#options.publisher.prune(...isThere) : 0;
   }
 
   /** A change that comes when the lease has run out is left to who publishes next, which may be us again. */

@@ -141,7 +141,10 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
   });
   const onSnapshot = (keep: (key: ConfigKey) => boolean) =>
     duty.know(() => [sendable(puts(store), seal !== undefined), { keep: (key) => "kind" in key && keep(key) }]);
-  const options = { publisher: duty, metrics, log, canSeal: seal !== undefined, nowMs: Date.now, onSnapshot };
+  const options = {
+    ...{ publisher: duty, metrics, log, canSeal: seal !== undefined, nowMs: Date.now, onSnapshot },
+    isInView: (key: ConfigKey) => store.has(key),
+  };
   const api =
     durable && runApi({ settings: config, durable, view: store, order, health, metrics: metrics.api, log }, stop);
   const duties = {

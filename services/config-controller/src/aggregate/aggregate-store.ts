@@ -58,6 +58,11 @@ export class AggregateStore {
     return inView;
   }
 
+  /** Whether it is in the view. */
+  has(key: ConfigKey): boolean {
+    return this.#discovery.isInView(key) && [...this.#tables.values()].some((table) => table.has(key));
+  }
+
   /** The first source before this one that has the object too, and so hides it. */
   hiddenBy(source: string, key: ConfigKey): string | undefined {
     for (const [name, table] of this.#tables) {

@@ -43,11 +43,10 @@ export async function* mergeSources(
     const changes = started ? store.apply(source, group.changes, eventTimeMs) : [];
     // Loops on the way hold their last group until the next one comes, which may take for ever.
     group.changes.length = 0;
-    if (started && !isComplete && changes.length > 0) yield { changes, eventTimeMs, source, snapshot: false };
-    else changes.length = 0;
+    if (changes.length > 0) yield { changes, eventTimeMs, source, snapshot: false };
     if (complete && (!started || isComplete)) {
       started = true;
-      yield { changes: puts(store), counts: store.counts(), snapshot: true, keep };
+      yield snapshotOf(store, keep);
     }
   }
 }
@@ -63,6 +62,20 @@ async function applySlices(
     store.apply(source, changes.slice(from, from + sliceSize), eventTimeMs);
     if (breather.isDue) await breather.rest();
   }
+}
+
+/** Looked up by who asks: later ones are looked at for what is not in them only. */
+function snapshotOf(store: AggregateStore, keep: Snapshot["keep"]): Snapshot {
+  return {
+    snapshot: true,
+    keep,
+    get changes() {
+      return puts(store);
+    },
+    get counts() {
+      return store.counts();
+    },
+  };
 }
 
 /** Everything in the view as it is now, as changes: some at a time, as they are asked for. */

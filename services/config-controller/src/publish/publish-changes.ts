@@ -13,17 +13,33 @@ export interface PublishOptions {
   /** False: Secrets are held back, for they may not travel in the open. */
   readonly canSeal: boolean;
   readonly nowMs: () => number;
-  /** Told of each snapshot: everything is known from then on. `keep`: what is in force although it is not in the view. */
+  /** Told of the first snapshot: everything is known from then on. `keep`: what is in force although it is not in the view. */
   readonly onSnapshot: (keep: (key: ConfigKey) => boolean) => Promise<void>;
+  /** Whether the view has it now. */
+  readonly isInView: (key: ConfigKey) => boolean;
 }
 
 export async function publishChanges(
   groups: AsyncIterable<AggregateGroup>,
-  { publisher, metrics, log, canSeal, nowMs, onSnapshot }: PublishOptions,
+  { publisher, metrics, log, canSeal, nowMs, onSnapshot, isInView }: PublishOptions,
   stop: AbortSignal,
 ): Promise<void> {
+  let isKnown = false;
   for await (const group of groups) {
+    if (group.snapshot && isKnown) {
+      // What changed with it was published before it; left are keys that a source could not tell of until now.
+      const { keep } = group;
+      const isThere = (key: ConfigKey) => (isInView(key) && isSendable(key.kind, canSeal)) || keep(key);
+      const deletes = await orAborted(
+        publisher.prune((key) => "kind" in key && isThere(key)),
+        stop,
+      );
+      if (deletes > 0) metrics.published.add(deletes, { op: "delete" });
+      if (deletes > 0) log.info("published", { deletes });
+      continue;
+    }
     if (group.snapshot) {
+      isKnown = true;
       await orAborted(onSnapshot(group.keep), stop);
       const kinds = [...group.counts].filter(([kind]) => isSendable(kind, canSeal));
       const objects = kinds.reduce((sum, [, objectsOfKind]) => sum + objectsOfKind, 0);

@@ -63,6 +63,12 @@ const cases: readonly {
     problem: /redis is on backbone, which is not internal/,
   },
   {
+    name: "a service without a place for its certificate",
+    file: "k8s/base/webhook.yaml",
+    change: ["- {name: work, emptyDir: {}}", "- {name: work, secret: {secretName: a}}"],
+    problem: /webhook\.yaml: .* is no place of the pod's own/,
+  },
+  {
     name: "a setting that no service knows",
     file: "k8s/base/config.yaml",
     change: ["WORK_DIR:", "WORKDIR:"],

@@ -25,7 +25,11 @@ export interface PodSpec {
   readonly shareProcessNamespace?: boolean;
   readonly initContainers?: readonly Container[];
   readonly containers: readonly Container[];
-  readonly volumes?: readonly { readonly name: string; readonly configMap?: { readonly name: string } }[];
+  readonly volumes?: readonly {
+    readonly name: string;
+    readonly configMap?: { readonly name: string };
+    readonly emptyDir?: object;
+  }[];
 }
 export interface KubernetesObject {
   readonly file: string;

@@ -73,6 +73,20 @@ export function checkKubernetesTransport(options: TransportOptions): void {
     checkPolicy(server, objects, options);
   }
   checkUsers(options);
+  checkKept(objects, settings["CLIENT_CERTIFICATE_DIR"] ?? "", check);
+}
+
+/** Each service has a place of its own for the certificate that it keeps. */
+function checkKept(objects: readonly KubernetesObject[], directory: string, check: Check): void {
+  for (const { file, spec } of objects.filter(({ kind }) => kind === "Deployment")) {
+    const pod = spec?.template?.spec;
+    const mount = pod?.containers[0]?.volumeMounts?.find(({ mountPath }) => directory.startsWith(`${mountPath}/`));
+    const volume = pod?.volumes?.find(({ name }) => name === mount?.name);
+    check(
+      volume?.emptyDir !== undefined && mount?.readOnly !== true,
+      `${file}: ${directory} is no place of the pod's own`,
+    );
+  }
 }
 
 export function checkComposeTransport({ services, networks }: Compose, options: TransportOptions): void {

@@ -13,6 +13,8 @@ import type { ClientResponse, ClientTransport, ClientUpdate, ReceivedResource } 
 import type { ConfigGroup, ConfigSource, SourceCondition } from "../config-source.ts";
 import { followServer } from "./mcp-client.ts";
 import { McpTable } from "./mcp-table.ts";
+import { conditionOf, type McpState, type ReadinessPolicy } from "./readiness-policy.ts";
+import { ToldKinds } from "./told-kinds.ts";
 
 export interface McpOptions {
   /** `xds://host:port`, for people. */
@@ -42,21 +44,8 @@ export interface McpOptions {
   readonly deltaPatienceMs?: number;
 }
 
-export interface ReadinessPolicy {
-  /** The service is not ready before the source has told all it was asked for. */
-  readonly isRequired: boolean;
-  /** A required source that is away for longer makes the service not ready; undefined: never. */
-  readonly maxAgeMs: number | undefined;
-}
-
 export interface McpSource extends ConfigSource {
-  /** Whether it has told all it was asked for, and if it is away since when and why. */
   state(): McpState;
-}
-
-export interface McpState {
-  readonly isSynced: boolean;
-  readonly away: { readonly sinceMs: number; readonly reason: string } | undefined;
 }
 
 const gatherMs = 10;
@@ -71,14 +60,9 @@ class Mcp implements McpSource {
   readonly #options: Required<Pick<McpOptions, "patienceMs" | "quietMs" | "absentMs">> & McpOptions;
   readonly #tables: ReadonlyMap<string, McpTable>;
   readonly #typeUrlOf: ReadonlyMap<string, string>;
-  /** Kinds that were told of, if only by the server's silence. */
-  readonly #told = new Set<string>();
-  readonly #silent = new Set<string>();
-  /** Kinds of which the last complete group told nothing. */
-  #untold: ReadonlySet<string> = new Set();
+  readonly #kinds: ToldKinds;
   readonly #wakeup = new Wakeup();
   readonly #pending: PendingChanges<ConfigChange>;
-  #isMoreTold = false;
   #isDocumentTold: boolean;
   #away: McpState["away"];
   #answeredAtMs: number | undefined;
@@ -90,6 +74,7 @@ class Mcp implements McpSource {
     this.#pending = new PendingChanges({ nameOf: ({ key }) => configKeyText(key), nowMs });
     const named = kinds.map((kind) => [mcpTypeUrls(kind)[0] ?? kind.name, kind] as const);
     this.#tables = new Map(named.map(([url, kind]) => [url, new McpTable({ kind, source, revision, admission })]));
+    this.#kinds = new ToldKinds(this.#tables.keys());
     this.#typeUrlOf = new Map(named.map(([url, { name }]) => [name, url]));
     this.#isDocumentTold = options.document === undefined;
     this.#away = { sinceMs: nowMs(), reason: "not connected yet" };
@@ -110,9 +95,11 @@ class Mcp implements McpSource {
     try {
       while (!stop.aborted && failure === undefined) {
         this.#passSilence();
-        const isDue = isFirst ? this.#isSettled() || nowMs() >= deadlineMs : !this.#pending.isEmpty || this.#isMoreTold;
+        const isDue = isFirst
+          ? this.#isSettled() || nowMs() >= deadlineMs
+          : !this.#pending.isEmpty || this.#kinds.isMore;
         if (!isDue) {
-          await this.#wakeup.wait(running, this.#isSynced && this.#isDocumentTold ? undefined : lookMs);
+          await this.#wakeup.wait(running, this.#kinds.isComplete && this.#isDocumentTold ? undefined : lookMs);
           continue;
         }
         if (!isFirst) await delay(gatherMs, running);
@@ -129,33 +116,29 @@ class Mcp implements McpSource {
   problems(): readonly SourceProblem[] {
     const place = { file: "", line: 0, object: this.name };
     const away = this.#away === undefined ? [] : [{ ...place, reason: `is away: ${this.#away.reason}` }];
-    const silent = [...this.#silent].map((url) => ({ ...place, field: url, reason: "is not answered by the server" }));
+    const silent = [...this.#kinds.silent].map((url) => ({
+      ...place,
+      field: url,
+      reason: "is not answered by the server",
+    }));
     return [...away, ...silent, ...[...this.#tables.values()].flatMap((table) => table.problems)];
   }
 
   isUntold({ kind }: ConfigKey): boolean {
-    return this.#untold.has(this.#typeUrlOf.get(kind) ?? "");
+    return this.#kinds.isUntold(this.#typeUrlOf.get(kind) ?? "");
   }
 
   state(): McpState {
-    return { isSynced: this.#isSynced, away: this.#away };
+    return { isSynced: this.#kinds.isComplete, away: this.#away };
   }
 
   condition(): SourceCondition | undefined {
-    const { readiness: { isRequired, maxAgeMs } = { isRequired: true, maxAgeMs: undefined }, nowMs } = this.#options;
-    if (this.#away === undefined)
-      return this.#isSynced ? undefined : { detail: "has not told everything yet", blocks: isRequired };
-    const { sinceMs, reason } = this.#away;
-    const isTooOld = maxAgeMs !== undefined && nowMs() - sinceMs > maxAgeMs;
-    return { detail: `is away: ${reason}`, blocks: isRequired && (!this.#isSynced || isTooOld) };
+    const { readiness = { isRequired: true, maxAgeMs: undefined }, nowMs } = this.#options;
+    return conditionOf(this.state(), readiness, nowMs());
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     // What it holds is released when its groups end.
-  }
-
-  get #isSynced(): boolean {
-    return this.#told.size === this.#tables.size;
   }
 
   #follow(stop: AbortSignal): Promise<void> {
@@ -191,31 +174,19 @@ class Mcp implements McpSource {
     }
     for (const name of removed) this.#say(this.#tables.get(typeUrl)?.remove(name) ?? []);
     this.#answeredAtMs = nowMs();
-    this.#silent.delete(typeUrl);
-    this.#tell(typeUrl);
+    this.#kinds.answered(typeUrl);
     onProblems();
     this.#wakeup.wake();
   }
 
-  #tell(typeUrl: string): void {
-    if (this.#told.has(typeUrl) || !this.#tables.has(typeUrl)) return;
-    this.#told.add(typeUrl);
-    this.#isMoreTold = true;
-  }
-
-  /** Servers that know some kinds only tend not to answer the others at all. */
   #passSilence(): void {
     const { nowMs, quietMs, absentMs, log, name, document, onProblems } = this.#options;
     if (!this.#isDocumentTold && this.#isQuietFor(quietMs, nowMs())) {
       this.#isDocumentTold = true;
       document?.onDocument(undefined);
     }
-    if (this.#isSynced || !this.#isQuietFor(absentMs, nowMs())) return;
-    const silent = [...this.#tables.keys()].filter((url) => !this.#told.has(url));
-    for (const url of silent) {
-      this.#silent.add(url);
-      this.#tell(url);
-    }
+    if (this.#kinds.isComplete || !this.#isQuietFor(absentMs, nowMs())) return;
+    const silent = this.#kinds.passSilence();
     log.warn("kinds are not answered", { source: name, kinds: silent });
     onProblems();
   }
@@ -225,14 +196,13 @@ class Mcp implements McpSource {
   }
 
   #isSettled(): boolean {
-    return this.#isSynced || this.#isQuietFor(this.#options.quietMs, this.#options.nowMs());
+    return this.#kinds.isComplete || this.#isQuietFor(this.#options.quietMs, this.#options.nowMs());
   }
 
   #take(isFirst: boolean): ConfigGroup {
-    const isComplete = isFirst || this.#isMoreTold;
-    if (isComplete) this.#untold = new Set([...this.#tables.keys()].filter((url) => !this.#told.has(url)));
+    const isComplete = isFirst || this.#kinds.isMore;
+    this.#kinds.noteGroup(isComplete);
     const { changes, eventTimeMs } = this.#pending.take();
-    this.#isMoreTold = false;
     return { changes, eventTimeMs, ...(isComplete && { isComplete }) };
   }
 

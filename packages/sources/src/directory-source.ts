@@ -2,8 +2,9 @@
 import { join, relative } from "node:path";
 import { SourceError } from "./errors.ts";
 import { FileTable } from "./file-table.ts";
-import { type FileBatch, type FileText, FileWatcher } from "./file-watcher.ts";
+import { type FileBatch, FileWatcher } from "./file-watcher.ts";
 import { type Admission, type FileReading, readObjects, unreadableFile } from "./read-objects.ts";
+import type { FileText } from "./read-texts.ts";
 import type { ObjectSource, SourceGroup, SourceProblem } from "./source.ts";
 
 export interface DirectorySourceOptions extends Admission {

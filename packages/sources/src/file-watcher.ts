@@ -5,14 +5,11 @@
  * file systems, links that point elsewhere). A write is waited out: events must pause for `settleMs`, and a
  * text that `doubtful` takes for half of a write must stay the same for `stableMs`.
  */
-import { type FSWatcher, watch } from "node:fs";
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Wakeup } from "@flotilla/runtime";
-import { type FileStamp, isConfigFile, isGone, sameStamp, scanFiles, stampFile } from "./file-scan.ts";
-
-/** A file's text; undefined when it is gone, an error when it cannot be read. */
-export type FileText = string | undefined | Error;
+import { DirectoryWatches } from "./directory-watches.ts";
+import { type FileStamp, isConfigFile, sameStamp, scanFiles, stampFile } from "./file-scan.ts";
+import { type FileText, readTexts } from "./read-texts.ts";
 
 export interface FileBatch {
   readonly texts: ReadonlyMap<string, FileText>;
@@ -32,8 +29,6 @@ export interface FileWatcherOptions {
 }
 
 const retryMs = 500;
-const concurrentReads = 32;
-
 interface Sighting {
   readonly stamp: FileStamp | undefined;
   readonly at: number;
@@ -42,7 +37,7 @@ interface Sighting {
 export class FileWatcher implements AsyncDisposable {
   readonly #options: Required<FileWatcherOptions>;
   readonly #known = new Map<string, FileStamp>();
-  readonly #watchers = new Map<string, FSWatcher>();
+  readonly #watches: DirectoryWatches;
   readonly #wakeup = new Wakeup();
   readonly #paths = new Set<string>();
   readonly #sightings = new Map<string, Sighting>();
@@ -51,6 +46,18 @@ export class FileWatcher implements AsyncDisposable {
 
   constructor(options: FileWatcherOptions) {
     this.#options = { settleMs: 3, stableMs: 40, rescanMs: 5_000, ...options };
+    this.#watches = new DirectoryWatches({
+      onEvent: (directory, name) => this.#onEvent(directory, name),
+      onDoubt: () => {
+        this.#everything = true;
+        this.#wakeup.wake();
+      },
+      onFailure: (directory, { message }) => {
+        // Out of inotify watches, most likely: looking often is slower, but nothing is missed.
+        this.#unwatched = true;
+        this.#options.onTrouble(`cannot watch ${directory}, looking every ${retryMs} ms: ${message}`);
+      },
+    });
   }
 
   async *batches(stop: AbortSignal): AsyncGenerator<FileBatch, void, undefined> {
@@ -76,8 +83,7 @@ export class FileWatcher implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const watcher of this.#watchers.values()) watcher.close();
-    this.#watchers.clear();
+    this.#watches[Symbol.dispose]();
   }
 
   /** Files whose stamp differs from the accepted one; undefined while `root` cannot be read. */
@@ -96,7 +102,7 @@ export class FileWatcher implements AsyncDisposable {
     }
     try {
       const { files, directories } = await scanFiles(this.#options.root);
-      this.#watch(directories);
+      this.#watches.set(directories);
       for (const [path, stamp] of files) if (!sameStamp(stamp, this.#known.get(path))) changed.set(path, stamp);
       for (const path of this.#known.keys()) if (!files.has(path)) changed.set(path, undefined);
     } catch (cause) {
@@ -131,40 +137,6 @@ export class FileWatcher implements AsyncDisposable {
     return unsettled;
   }
 
-  #watch(directories: ReadonlySet<string>): void {
-    for (const [directory, watcher] of this.#watchers) {
-      if (directories.has(directory)) continue;
-      watcher.close();
-      this.#watchers.delete(directory);
-    }
-    const unseen = [...directories].filter((directory) => !this.#watchers.has(directory));
-    for (const directory of unseen) this.#watchDirectory(directory);
-    // Between the look and the watch something may have happened that nobody would tell of.
-    if (unseen.length > 0) {
-      this.#everything = true;
-      this.#wakeup.wake();
-    }
-  }
-
-  #watchDirectory(directory: string): void {
-    try {
-      const watcher = watch(directory, { persistent: true }, (_, name) => this.#onEvent(directory, name));
-      watcher.on("error", () => {
-        // The directory itself went; the next look tells what that means.
-        watcher.close();
-        this.#watchers.delete(directory);
-        this.#everything = true;
-        this.#wakeup.wake();
-      });
-      this.#watchers.set(directory, watcher);
-    } catch (cause) {
-      if (isGone(cause)) return;
-      // Out of inotify watches, most likely: looking often is slower, but nothing is missed.
-      this.#unwatched = true;
-      this.#options.onTrouble(`cannot watch ${directory}, looking every ${retryMs} ms: ${(cause as Error).message}`);
-    }
-  }
-
   #onEvent(directory: string, name: string | null): void {
     // A known file by its direct path needs one look; links, directories and mounts need a look at everything.
     const path = name === null ? "" : join(directory, name);
@@ -186,26 +158,6 @@ export class FileWatcher implements AsyncDisposable {
 
   async #pause(ms: number, stop: AbortSignal): Promise<void> {
     await this.#wakeup.wait(stop, ms);
-  }
-}
-
-async function readTexts(changed: ReadonlyMap<string, FileStamp | undefined>): Promise<ReadonlyMap<string, FileText>> {
-  const texts = new Map<string, FileText>();
-  const paths = [...changed.keys()].sort();
-  for (let from = 0; from < paths.length; from += concurrentReads) {
-    const slice = paths.slice(from, from + concurrentReads);
-    const read = await Promise.all(slice.map((path) => (changed.get(path) === undefined ? undefined : readText(path))));
-    for (const [index, path] of slice.entries()) texts.set(path, read[index]);
-  }
-  return texts;
-}
-
-async function readText(path: string): Promise<FileText> {
-  try {
-    return await readFile(path, "utf8");
-  } catch (cause) {
-    // Gone after the look, or not for us to read: that is said of this file alone.
-    return isGone(cause) ? undefined : (cause as Error);
   }
 }
 

@@ -69,6 +69,8 @@ test("the service publishes a directory, follows it, tells problems, and a resta
   const history = JSON.stringify(await page("/debug/history?object=sidecar/b.shop"));
   assert.match(history, /"by":"config-controller [^"]* from [^"]*".*"object":"Sidecar\/shop\/b","op":"created"/);
   assert.match(JSON.stringify(await page("/ready")), /Sidecar\/shop\/b: spec.egres/);
+  const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+  assert.match(metrics, /^flotilla_config_objects\{kind="Sidecar"[^}]*\} 2$/m);
   stop.abort(new Error("the test is over"));
   await running;
 

@@ -37,7 +37,7 @@ import { runDuties } from "./duties/run-duties.ts";
 import { PublishedConfig } from "./follow/published-config.ts";
 import { diffPage, generationPage, historyPage } from "./ledger/ledger-pages.ts";
 import { openLedger } from "./ledger/open-ledger.ts";
-import { declareDutyGauge, declareMetrics } from "./metrics.ts";
+import { declareDutyGauge, declareMetrics, declareObjectsGauge } from "./metrics.ts";
 import { publishChanges, sendable } from "./publish/publish-changes.ts";
 import { openStatus } from "./status/open-status.ts";
 import type { ConfigSource } from "./watch/config-source.ts";
@@ -85,6 +85,7 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
   for (const source of sources) opened.use(source);
   const order = [...sources.map((source) => source.name), lastGoodName];
   const store = new AggregateStore(order, () => report());
+  declareObjectsGauge(registry, () => store.counts());
   const published = new PublishedConfig({ bus, seal, log });
   const lastGood = new LastGood({ sources, view: store, published, nowMs: Date.now });
   const status = openStatus({

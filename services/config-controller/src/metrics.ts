@@ -3,7 +3,6 @@ import type { Counter, Gauge, Histogram, Metrics } from "@flotilla/runtime";
 import { type ApiMetrics, declareApiMetrics } from "./api/observe.ts";
 
 export interface ConfigMetrics {
-  readonly objects: Gauge<"kind">;
   readonly refused: Gauge;
   readonly conflicts: Gauge;
   /** Of the stream: what it did not hold as it was published. */
@@ -17,11 +16,6 @@ export interface ConfigMetrics {
 
 export function declareMetrics(metrics: Metrics): ConfigMetrics {
   return {
-    objects: metrics.gauge({
-      name: "flotilla_config_objects",
-      help: "Objects in force, by kind.",
-      labels: ["kind"],
-    }),
     refused: metrics.gauge({ name: "flotilla_config_refused", help: "Objects and files that are refused now." }),
     conflicts: metrics.gauge({
       name: "flotilla_config_conflicts",
@@ -46,6 +40,22 @@ export function declareMetrics(metrics: Metrics): ConfigMetrics {
     }),
     api: declareApiMetrics(metrics),
   };
+}
+
+/** Looked up when it is read. */
+export function declareObjectsGauge(metrics: Metrics, counts: () => ReadonlyMap<string, number>): void {
+  let told: ReadonlyMap<string, number> = new Map();
+  metrics.gauge({
+    name: "flotilla_config_objects",
+    help: "Objects in force, by kind.",
+    labels: ["kind"],
+    collect: (gauge) => {
+      const now = counts();
+      for (const kind of told.keys()) if (!now.has(kind)) gauge.remove({ kind });
+      for (const [kind, objects] of now) gauge.set(objects, { kind });
+      told = now;
+    },
+  });
 }
 
 /** Looked up when it is read. */

@@ -28,6 +28,8 @@ export interface LedgerRingOptions {
 export class LedgerRing {
   readonly #options: LedgerRingOptions;
   readonly #places = new Map<string, Place>();
+  /** What is being written: it comes back by the watch, and need not be read for that. */
+  #own: { readonly value: Uint8Array; readonly summary: RecordSummary } | undefined;
 
   constructor(options: LedgerRingOptions) {
     this.#options = options;
@@ -78,6 +80,7 @@ export class LedgerRing {
     const number = (this.last?.number ?? 0) + 1;
     const key = this.#placeOf(number);
     const value = encodeRecord({ ...record, number });
+    this.#own = { value, summary: summaryOf({ ...record, number }) };
     const revision = await values.update(key, value, this.#places.get(key)?.revision ?? 0);
     if (revision !== undefined) {
       this.#note(key, value, revision);
@@ -94,8 +97,13 @@ export class LedgerRing {
 
   #note(key: string, value: Uint8Array | undefined, revision: number): void {
     if ((this.#places.get(key)?.revision ?? 0) >= revision) return;
-    const record = value === undefined ? undefined : parse(value, this.#options.log);
-    this.#places.set(key, { revision, summary: record && summaryOf(record) });
+    this.#places.set(key, { revision, summary: value && this.#summaryIn(value) });
+  }
+
+  #summaryIn(value: Uint8Array): RecordSummary | undefined {
+    if (this.#own !== undefined && Buffer.compare(this.#own.value, value) === 0) return this.#own.summary;
+    const record = parse(value, this.#options.log);
+    return record && summaryOf(record);
   }
 }
 

@@ -9,6 +9,18 @@ export {
   parseKubeConfig,
 } from "./kube-config.ts";
 export { listAll, listPages, type MirrorEvent, type MirrorOptions, mirror } from "./mirror.ts";
+export type {
+  CertificateSigningRequest,
+  ClusterTrustBundle,
+  ConfigMap,
+  Ingress,
+  IngressClass,
+  Lease,
+  Pod,
+  Secret,
+  Service,
+  TokenReview,
+} from "./objects.ts";
 export {
   type FollowRemoteOptions,
   followRemoteClusters,

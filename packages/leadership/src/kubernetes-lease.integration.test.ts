@@ -4,13 +4,13 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { after, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
+import type { Lease } from "@flotilla/kube-api";
 import {
   type RunningApiserver,
   startKubeApiserver,
   whyNoApiserver,
 } from "@flotilla/kube-api/src/kube-apiserver.fixture.ts";
 import { until } from "@flotilla/runtime";
-import type { LeaseObject } from "./lease-object.ts";
 
 const server: RunningApiserver | undefined = await startKubeApiserver(process.env);
 const started: ChildProcess[] = [];
@@ -45,7 +45,7 @@ describe("one Lease of a real API server", { skip: server === undefined && whyNo
   }, async () => {
     assert.ok(server !== undefined);
     const { api, kubeconfig } = server;
-    const stored = () => api.get<LeaseObject>("/apis/coordination.k8s.io/v1/namespaces/default/leases/istio-leader");
+    const stored = () => api.get<Lease>("/apis/coordination.k8s.io/v1/namespaces/default/leases/istio-leader");
     const first = ask(kubeconfig, "first", "1.0.0");
     await until(() => first.said() === "held", soon("the first to hold it"));
     const second = ask(kubeconfig, "second", "1.0.0");

@@ -1,24 +1,23 @@
 /** Against a few lines of API server and a clock; kubernetes-lease.integration.test.ts has a real one. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type KubeApi, KubeError } from "@flotilla/kube-api";
+import { type KubeApi, KubeError, type Lease } from "@flotilla/kube-api";
 import { KubernetesLease } from "./kubernetes-lease.ts";
-import type { LeaseObject } from "./lease-object.ts";
 
 function world() {
-  let stored: LeaseObject | undefined;
+  let stored: Lease | undefined;
   let version = 0;
   let nowMs = 0;
   const conflict = () => Promise.reject(new KubeError("KUBE_CONFLICT", "changed", { status: 409 }));
   const write = (object: unknown) => {
-    const lease = object as LeaseObject;
+    const lease = object as Lease;
     stored = structuredClone({ ...lease, metadata: { ...lease.metadata, resourceVersion: String(++version) } });
     return Promise.resolve(stored);
   };
   const api = {
     get: () => Promise.resolve(structuredClone(stored)),
     create: (_: string, object: unknown) => (stored === undefined ? write(object) : conflict()),
-    replace: (_: string, object: LeaseObject) =>
+    replace: (_: string, object: Lease) =>
       object.metadata.resourceVersion === stored?.metadata.resourceVersion ? write(object) : conflict(),
   } as unknown as KubeApi;
   const candidate = (holder: string, version = "1.0.0", isDefaultRevision = false) =>
@@ -29,7 +28,7 @@ function world() {
   return {
     candidate,
     stored: () => stored,
-    put: (lease: LeaseObject) => write(lease),
+    put: (lease: Lease) => write(lease),
     pass: (ms: number) => {
       nowMs += ms;
     },

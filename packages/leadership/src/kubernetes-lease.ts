@@ -3,9 +3,9 @@
  * holder who is silent for the time he wrote into it has lost it, by the observer's own clock. Over that, a newer version gets
  * it from an older one: it names itself in an annotation, and the holder lets go.
  */
-import { type KubeApi, KubeError } from "@flotilla/kube-api";
+import { type KubeApi, KubeError, type Lease } from "@flotilla/kube-api";
 import { type Candidate, isPreferred, wins } from "./candidate.ts";
-import { holderOf, type LeaseObject, Nominee, renewed } from "./lease-object.ts";
+import { holderOf, Nominee, renewed } from "./lease-object.ts";
 
 export interface KubernetesLeaseOptions {
   readonly api: KubeApi;
@@ -45,7 +45,7 @@ export class KubernetesLease {
    */
   async hold(): Promise<boolean> {
     const { api, name, candidate } = this.#options;
-    const lease = await api.get<LeaseObject>(`${this.#path}/${name}`);
+    const lease = await api.get<Lease>(`${this.#path}/${name}`);
     this.#observe(lease);
     if (lease === undefined) return this.#write(undefined);
     const nominee = this.#nominee.of(lease, this.#options.nowMs(), this.#options.ttlMs);
@@ -65,11 +65,11 @@ export class KubernetesLease {
     const { api, name, candidate } = this.#options;
     this.#lose();
     this.#isYielding = false;
-    const lease = await api.get<LeaseObject>(`${this.#path}/${name}`);
+    const lease = await api.get<Lease>(`${this.#path}/${name}`);
     if (lease?.spec?.holderIdentity === candidate.holder) await this.#free(lease);
   }
 
-  async #keep(lease: LeaseObject, nominee: Candidate | undefined): Promise<boolean> {
+  async #keep(lease: Lease, nominee: Candidate | undefined): Promise<boolean> {
     const { candidate } = this.#options;
     if (nominee === undefined || !isPreferred(nominee, candidate)) return this.#write(lease);
     this.#lose();
@@ -79,7 +79,7 @@ export class KubernetesLease {
     return false;
   }
 
-  async #write(lease: LeaseObject | undefined): Promise<boolean> {
+  async #write(lease: Lease | undefined): Promise<boolean> {
     const { nowMs, ttlMs } = this.#options;
     const askedMs = nowMs();
     if (!(await this.#put(renewed(lease, this.#options), lease)))
@@ -91,19 +91,19 @@ export class KubernetesLease {
     return true;
   }
 
-  async #nominate(lease: LeaseObject, other: Candidate | undefined): Promise<void> {
+  async #nominate(lease: Lease, other: Candidate | undefined): Promise<void> {
     const { candidate, wallClockMs } = this.#options;
     if (other !== undefined && other.holder !== candidate.holder && !wins(candidate, other)) return;
     await this.#put(Nominee.write(lease, candidate, wallClockMs()), lease);
   }
 
-  async #free(lease: LeaseObject): Promise<void> {
+  async #free(lease: Lease): Promise<void> {
     const spec = { ...lease.spec, holderIdentity: "", leaseDurationSeconds: 1 };
     await this.#put({ ...lease, spec }, lease);
   }
 
   /** False when somebody was faster. */
-  async #put(lease: LeaseObject, before: LeaseObject | undefined): Promise<boolean> {
+  async #put(lease: Lease, before: Lease | undefined): Promise<boolean> {
     const { api, name } = this.#options;
     try {
       if (before === undefined) await api.create(this.#path, lease);
@@ -116,13 +116,13 @@ export class KubernetesLease {
   }
 
   /** Only the holder's own words count: nominees write into the object too. */
-  #observe(lease: LeaseObject | undefined): void {
+  #observe(lease: Lease | undefined): void {
     const { holderIdentity, renewTime, acquireTime } = lease?.spec ?? {};
     const record = JSON.stringify([lease?.metadata.uid, holderIdentity, renewTime, acquireTime]);
     if (this.#seen?.record !== record) this.#seen = { record, sinceMs: this.#options.nowMs() };
   }
 
-  #isFree({ spec }: LeaseObject): boolean {
+  #isFree({ spec }: Lease): boolean {
     if (!spec?.holderIdentity) return true;
     const ttlMs = (spec.leaseDurationSeconds ?? 0) * 1_000;
     return this.#seen !== undefined && this.#options.nowMs() - this.#seen.sinceMs > ttlMs;

@@ -1,17 +1,6 @@
 /** What stands in a Lease: the holder's claim in its spec, versions and the nominee in annotations. */
-import type { KubeObject } from "@flotilla/kube-api";
+import type { Lease } from "@flotilla/kube-api";
 import type { Candidate } from "./candidate.ts";
-
-/** coordination.k8s.io/v1 */
-export interface LeaseObject extends KubeObject {
-  readonly spec?: {
-    readonly holderIdentity?: string;
-    readonly leaseDurationSeconds?: number;
-    readonly acquireTime?: string;
-    readonly renewTime?: string;
-    readonly leaseTransitions?: number;
-  };
-}
 
 const annotations = { holder: "flotilla.dev/lease-holder", nominee: "flotilla.dev/lease-nominee" } as const;
 
@@ -24,10 +13,7 @@ interface Claim {
 }
 
 /** The lease as its holder writes it, now. */
-export function renewed(
-  lease: LeaseObject | undefined,
-  { name, namespace, candidate, ttlMs, wallClockMs }: Claim,
-): LeaseObject {
+export function renewed(lease: Lease | undefined, { name, namespace, candidate, ttlMs, wallClockMs }: Claim): Lease {
   const now = microTime(wallClockMs());
   const { holderIdentity, acquireTime, leaseTransitions = 0 } = lease?.spec ?? {};
   const isOurs = holderIdentity === candidate.holder;
@@ -57,7 +43,7 @@ export function renewed(
 }
 
 /** Undefined when the holder is none of ours: such a one is never asked to let go. */
-export function holderOf(lease: LeaseObject): Candidate | undefined {
+export function holderOf(lease: Lease): Candidate | undefined {
   const written = candidateIn(lease, annotations.holder);
   return written?.holder === lease.spec?.holderIdentity ? written : undefined;
 }
@@ -66,13 +52,13 @@ export function holderOf(lease: LeaseObject): Candidate | undefined {
 export class Nominee {
   #seen: { readonly text: string | undefined; readonly sinceMs: number } = { text: undefined, sinceMs: 0 };
 
-  of(lease: LeaseObject, nowMs: number, ttlMs: number): Candidate | undefined {
+  of(lease: Lease, nowMs: number, ttlMs: number): Candidate | undefined {
     const text = lease.metadata.annotations?.[annotations.nominee];
     if (this.#seen.text !== text) this.#seen = { text, sinceMs: nowMs };
     return nowMs - this.#seen.sinceMs > ttlMs ? undefined : candidateIn(lease, annotations.nominee);
   }
 
-  static write(lease: LeaseObject, candidate: Candidate, wallClockMs: number): LeaseObject {
+  static write(lease: Lease, candidate: Candidate, wallClockMs: number): Lease {
     const text = JSON.stringify({ ...candidate, at: microTime(wallClockMs) });
     const { metadata } = lease;
     return {
@@ -83,7 +69,7 @@ export class Nominee {
 }
 
 /** What is no candidate was written by somebody else and says nothing. */
-function candidateIn({ metadata }: LeaseObject, annotation: string): Candidate | undefined {
+function candidateIn({ metadata }: Lease, annotation: string): Candidate | undefined {
   const text = metadata.annotations?.[annotation];
   if (text === undefined) return undefined;
   let found: unknown;

@@ -1,6 +1,6 @@
 /** A certificate from a Kubernetes signer: the request is made, approved, waited for and taken away again. */
 import { setTimeout as pause } from "node:timers/promises";
-import { type KubeApi, KubeError, type KubeObject } from "@flotilla/kube-api";
+import { type CertificateSigningRequest, type KubeApi, KubeError } from "@flotilla/kube-api";
 import type { Logger } from "@flotilla/runtime";
 import { AuthError } from "../errors.ts";
 
@@ -9,16 +9,6 @@ export interface SignerCall {
   readonly signer: string;
   readonly csrPem: string;
   readonly ttlMs: number;
-}
-
-interface Condition {
-  readonly type: string;
-  readonly status?: string;
-  readonly reason?: string;
-  readonly message?: string;
-}
-interface CertificateSigningRequest extends KubeObject {
-  readonly status?: { readonly conditions?: readonly Condition[]; readonly certificate?: string };
 }
 
 const path = "/apis/certificates.k8s.io/v1/certificatesigningrequests";

@@ -1,11 +1,7 @@
 /** Asks the API server about tokens, a few at a time: a storm of callers must not become a storm there. */
 
-import type { KubeApi } from "@flotilla/kube-api";
-import type { ReviewToken, TokenReviewStatus } from "../token-review.ts";
-
-interface TokenReview {
-  readonly status?: TokenReviewStatus;
-}
+import type { KubeApi, TokenReview } from "@flotilla/kube-api";
+import type { ReviewToken } from "../token-review.ts";
 
 const path = "/apis/authentication.k8s.io/v1/tokenreviews";
 

@@ -2,12 +2,8 @@
  * The roots as a ClusterTrustBundle, from where pods project them, under the name and the signer that istiod uses
  * (ENABLE_CLUSTER_TRUST_BUNDLE_API): made, made again when it is deleted, corrected when it is edited.
  */
-import { type KubeApi, KubeError, type KubeObject } from "@flotilla/kube-api";
+import { type ClusterTrustBundle, type KubeApi, KubeError } from "@flotilla/kube-api";
 import { delay, type Logger } from "@flotilla/runtime";
-
-interface TrustBundle extends KubeObject {
-  readonly spec?: { readonly signerName?: string; readonly trustBundle?: string };
-}
 
 export interface ClusterTrustBundleOptions {
   readonly api: KubeApi;
@@ -46,7 +42,7 @@ async function writeBundle({ api, rootsPem, log }: ClusterTrustBundleOptions): P
   const version = await versionOf(api);
   const collection = `/apis/certificates.k8s.io/${version}/clustertrustbundles`;
   const path = `${collection}/${encodeURIComponent(name)}`;
-  const found = await api.get<TrustBundle>(path);
+  const found = await api.get<ClusterTrustBundle>(path);
   if (found?.spec?.trustBundle === trustBundle) return;
   const spec = { signerName, trustBundle };
   const kind = { apiVersion: `certificates.k8s.io/${version}`, kind: "ClusterTrustBundle" };

@@ -2,7 +2,7 @@
  * Pods of the clusters that ca works for, for the authorization of node proxies. Those without a node, and those that have
  * ended, prove nothing and are not read.
  */
-import { type KubeApi, type KubeObject, mirror } from "@flotilla/kube-api";
+import { type KubeApi, mirror, type Pod } from "@flotilla/kube-api";
 import type { Logger } from "@flotilla/runtime";
 import type { NodePod } from "../authorize/node-authorization.ts";
 import type { PodTable } from "../authorize/pod-table.ts";
@@ -13,10 +13,6 @@ export interface NodePodsOptions {
   readonly random: () => number;
   /** Why pods of a cluster cannot be followed now; undefined: they are. */
   readonly onState: (cluster: string, reason: string | undefined) => void;
-}
-
-interface PodObject extends KubeObject {
-  readonly spec?: { readonly nodeName?: string; readonly serviceAccountName?: string };
 }
 
 interface Following {
@@ -74,7 +70,7 @@ export class NodePodsFollower implements AsyncDisposable {
       if (reason !== undefined) log.warn("pods cannot be followed, those known stay", { cluster, reason });
       tell(cluster, reason);
     };
-    for await (const event of mirror<PodObject>(api, { path, random, onState }, stop)) {
+    for await (const event of mirror<Pod>(api, { path, random, onState }, stop)) {
       if (event.type === "list") {
         table.replace(cluster, event.objects.flatMap(podOf));
         onListed();
@@ -85,7 +81,7 @@ export class NodePodsFollower implements AsyncDisposable {
 }
 
 /** None, of an object that is no pod in force. */
-function podOf({ metadata, spec }: PodObject): readonly NodePod[] {
+function podOf({ metadata, spec }: Pod): readonly NodePod[] {
   const { name, namespace, uid } = metadata;
   const { nodeName, serviceAccountName: serviceAccount } = spec ?? {};
   if (!name || !namespace || !uid || !nodeName || !serviceAccount) return [];

@@ -2,12 +2,8 @@
  * The roots in a ConfigMap of every namespace, from where pods mount them: made when a namespace appears, made again when
  * it is deleted, corrected when it is edited.
  */
-import { follow, type KubeApi, KubeError, type KubeObject } from "@flotilla/kube-api";
+import { type ConfigMap, follow, type KubeApi, KubeError } from "@flotilla/kube-api";
 import { type Logger, Wakeup } from "@flotilla/runtime";
-
-interface ConfigMap extends KubeObject {
-  readonly data?: Readonly<Record<string, string>>;
-}
 
 export interface RootConfigMapsOptions {
   readonly api: KubeApi;

@@ -1,14 +1,9 @@
 /** Self-signed roots in a Secret, as istiod keeps its own (`istio-ca-secret`, type `istio.io/ca-root`), so that all replicas have the same. */
-import { type KubeApi, KubeError, type KubeObject } from "@flotilla/kube-api";
+import { type KubeApi, KubeError, type Secret } from "@flotilla/kube-api";
 import { CaError } from "../errors.ts";
 import { type DocumentData, documentStore, type SharedDocument } from "../roots/document-store.ts";
 import type { MaterialFiles } from "../roots/material.ts";
 import type { SelfSignedStore } from "../roots/self-signed-store.ts";
-
-interface Secret extends KubeObject {
-  readonly type?: string;
-  readonly data?: DocumentData;
-}
 
 export interface SecretStoreOptions {
   readonly api: KubeApi;

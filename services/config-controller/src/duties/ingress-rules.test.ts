@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { addressesOf, type GatewayService, isServed } from "./ingress-rules.ts";
+import type { Service } from "@flotilla/kube-api";
+import { addressesOf, isServed } from "./ingress-rules.ts";
 
 const classes = new Map([
   ["mesh", { metadata: { name: "mesh" }, spec: { controller: "istio.io/ingress-controller" } }],
@@ -30,7 +31,7 @@ for (const { annotation, className, mode, served } of cases)
     assert.equal(isServed(ingress, classes, { ingressControllerMode: mode, ingressClass: "istio" }), served);
   });
 
-const addresses: readonly { readonly service: Omit<GatewayService, "metadata">; readonly told: unknown }[] = [
+const addresses: readonly { readonly service: Omit<Service, "metadata">; readonly told: unknown }[] = [
   {
     service: {
       status: { loadBalancer: { ingress: [{ hostname: "b.example.com" }, { ip: "10.0.0.2" }, { ip: "10.0.0.1" }] } },

@@ -1,24 +1,6 @@
 /** Which Ingresses the mesh serves, and at which addresses: as istiod decides it. */
 import { isIP } from "node:net";
-import type { KubeObject } from "@flotilla/kube-api";
-
-export interface Ingress extends KubeObject {
-  readonly spec?: { readonly ingressClassName?: string };
-  readonly status?: { readonly loadBalancer?: { readonly ingress?: readonly LoadBalancerAddress[] } };
-}
-
-export interface IngressClass extends KubeObject {
-  readonly spec?: { readonly controller?: string };
-}
-
-export interface GatewayService extends KubeObject {
-  readonly spec?: {
-    readonly type?: string;
-    readonly externalName?: string;
-    readonly externalIPs?: readonly string[];
-  };
-  readonly status?: { readonly loadBalancer?: { readonly ingress?: readonly LoadBalancerAddress[] } };
-}
+import type { Ingress, IngressClass, Service } from "@flotilla/kube-api";
 
 export interface LoadBalancerAddress {
   readonly ip?: string;
@@ -51,7 +33,7 @@ export function isServed(
 }
 
 /** In a fixed order, each once. */
-export function addressesOf({ spec, status }: GatewayService): readonly LoadBalancerAddress[] {
+export function addressesOf({ spec, status }: Service): readonly LoadBalancerAddress[] {
   const balanced = status?.loadBalancer?.ingress?.map(({ ip, hostname }) => ip || hostname || "") ?? [];
   const texts = spec?.type === "ExternalName" ? [spec.externalName ?? ""] : [...balanced, ...(spec?.externalIPs ?? [])];
   return [...new Set(texts.filter((text) => text !== ""))]

@@ -1,13 +1,13 @@
 /** Ingresses of a real API server. */
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
+import type { Ingress, Service } from "@flotilla/kube-api";
 import {
   type RunningApiserver,
   startKubeApiserver,
   whyNoApiserver,
 } from "@flotilla/kube-api/src/kube-apiserver.fixture.ts";
 import { noopLogger, until } from "@flotilla/runtime";
-import type { GatewayService, Ingress } from "./ingress-rules.ts";
 import { IngressStatus } from "./ingress-status.ts";
 
 const server: RunningApiserver | undefined = await startKubeApiserver(process.env);
@@ -35,7 +35,7 @@ describe("the status of Ingresses", { skip: server === undefined && whyNoApiserv
     const gateway = { apiVersion: "v1", kind: "Service", metadata: { name: "istio-ingressgateway" }, spec };
     await api.create(services, gateway);
     const tell = async (all: readonly object[]) => {
-      const service = await api.get<GatewayService>(`${services}/istio-ingressgateway`);
+      const service = await api.get<Service>(`${services}/istio-ingressgateway`);
       const told = { ...service, status: { loadBalancer: { ingress: all } } };
       await api.replace(`${services}/istio-ingressgateway/status`, told);
     };

@@ -1,15 +1,15 @@
 /** Tells in the status of every Ingress that the mesh serves at which addresses it does: those of the gateway's Service. */
-import { follow, type KubeApi, KubeError, type KubeObject } from "@flotilla/kube-api";
-import { type Logger, Wakeup } from "@flotilla/runtime";
 import {
-  addressesOf,
-  type GatewayService,
+  follow,
   type Ingress,
   type IngressClass,
-  type IngressSettings,
-  isServed,
-  isToldAlready,
-} from "./ingress-rules.ts";
+  type KubeApi,
+  KubeError,
+  type KubeObject,
+  type Service,
+} from "@flotilla/kube-api";
+import { type Logger, Wakeup } from "@flotilla/runtime";
+import { addressesOf, type IngressSettings, isServed, isToldAlready } from "./ingress-rules.ts";
 
 export interface IngressStatusOptions {
   readonly api: KubeApi;
@@ -30,7 +30,7 @@ export class IngressStatus {
   readonly #wakeup = new Wakeup();
   #ingresses: readonly Ingress[] | undefined;
   #classes: ReadonlyMap<string, IngressClass> | undefined;
-  #services: ReadonlyMap<string, GatewayService> | undefined;
+  #services: ReadonlyMap<string, Service> | undefined;
 
   constructor(options: IngressStatusOptions) {
     this.#options = options;
@@ -46,7 +46,7 @@ export class IngressStatus {
       this.#follow<IngressClass>(`${root}/ingressclasses`, stop, (all) => {
         this.#classes = byName(all);
       }),
-      this.#follow<GatewayService>(services, stop, (all) => {
+      this.#follow<Service>(services, stop, (all) => {
         this.#services = byName(all);
       }),
       this.#write(stop),

@@ -146,7 +146,7 @@ async function selfSignedStore(config: Config, bus: () => Promise<Bus>): Promise
   if (place === "disk") return diskStore(selfSignedDir);
   if (busUrl === undefined || sealKeyFile === undefined)
     throw new CaError("CA_BAD_MATERIAL", "CA_SELF_SIGNED_STORE=bus needs BUS_URL and SEAL_KEY_FILE");
-  if (new URL(busUrl).searchParams.has("certificates"))
+  if (busUrl.split(",").some((url) => URL.parse(url.trim())?.searchParams.has("certificates")))
     throw new CaError(
       "CA_BAD_MATERIAL",
       "CA_SELF_SIGNED_STORE=bus: BUS_URL asks for a certificate of the root that lies behind it",

@@ -4,20 +4,14 @@ import { setImmediate } from "node:timers/promises";
 import { combine, emptyChecksum, entryHash, packEntry, unpackEntry } from "./entry-codec.ts";
 import { StateError } from "./errors.ts";
 import { RedisLink, type RedisLinkOptions } from "./redis-link.ts";
+import { RedisReports } from "./redis-reports.ts";
+import { claimScript, keys, releaseScript, writeScript } from "./redis-scripts.ts";
 import type { ReplicaReport, Snapshot, SnapshotChange, SnapshotStore, StoreState } from "./snapshot-store.ts";
 
 export interface RedisStoreOptions extends RedisLinkOptions {
   readonly lockMs: number;
 }
 
-const prefix = "flotilla:v1";
-const keys = {
-  entries: `${prefix}:snapshot:entries`,
-  about: `${prefix}:snapshot:about`,
-  writer: `${prefix}:snapshot:writer`,
-  replica: (id: string) => `${prefix}:replica:${id}`,
-  parts: (id: string) => `${prefix}:replica-parts:${id}`,
-};
 /** Changes with the form of the entries; others are refused by name. */
 const format = "1";
 /** How long packing may keep the event loop. */
@@ -25,43 +19,13 @@ const sliceMs = 8;
 /** A hash that no entry has: what cannot be read is written anew. */
 const unreadable = "f".repeat(32);
 
-/**
- * Writes only while the lock is ours and the snapshot is as we left it: a server that was killed may have
- * come back with less. KEYS: lock, entries, about. ARGV: token, life, checksum before, number of puts,
- * then key and value of each, number of removals, then their keys, then pairs of what is said.
- */
-const writeScript = `
-if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
-if (redis.call('HGET', KEYS[3], 'checksum') or '') ~= ARGV[3] then return 0 end
-redis.call('PEXPIRE', KEYS[1], ARGV[2])
-local at = 4
-local puts = tonumber(ARGV[at]); at = at + 1
-for i = 1, puts do redis.call('HSET', KEYS[2], ARGV[at], ARGV[at + 1]); at = at + 2 end
-local gone = tonumber(ARGV[at]); at = at + 1
-for i = 1, gone do redis.call('HDEL', KEYS[2], ARGV[at]); at = at + 1 end
-redis.call('DEL', KEYS[3])
-while at < #ARGV do redis.call('HSET', KEYS[3], ARGV[at], ARGV[at + 1]); at = at + 2 end
-return 1
-`;
-
-const claimScript = `
-local holder = redis.call('GET', KEYS[1])
-if holder and holder ~= ARGV[1] then return 0 end
-redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-return 1
-`;
-
-const releaseScript = `
-if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
-return 0
-`;
-
 export function openRedis(options: RedisStoreOptions): SnapshotStore {
   return new RedisStore(options);
 }
 
 class RedisStore implements SnapshotStore {
   readonly #link: RedisLink;
+  readonly #reports: RedisReports;
   readonly #lockMs: number;
   readonly #token = randomUUID();
   /** Hash of each stored entry, while we are the writer. */
@@ -71,6 +35,7 @@ class RedisStore implements SnapshotStore {
 
   constructor(options: RedisStoreOptions) {
     this.#link = new RedisLink(options);
+    this.#reports = new RedisReports(this.#link);
     this.#lockMs = options.lockMs;
   }
 
@@ -144,44 +109,16 @@ class RedisStore implements SnapshotStore {
     return true;
   }
 
-  async putReplica(id: string, { summary, parts, isWhole }: ReplicaReport, ttlMs: number): Promise<number> {
-    const key = keys.parts(id);
-    const put = [...parts].filter(([, part]) => part !== undefined);
-    const gone = [...parts.keys()].filter((name) => parts.get(name) === undefined);
-    const results = await this.#link.use((redis) => {
-      const steps = redis.multi().set(keys.replica(id), JSON.stringify(summary), "PX", ttlMs);
-      if (isWhole) steps.del(key);
-      if (gone.length > 0) steps.hdel(key, ...gone);
-      if (put.length > 0) steps.hset(key, ...put.flatMap(([name, part]) => [name, JSON.stringify(part)]));
-      return steps.pexpire(key, ttlMs).hlen(key).exec();
-    });
-    return Number(results?.at(-1)?.[1] ?? 0);
+  putReplica(id: string, report: ReplicaReport, ttlMs: number): Promise<number> {
+    return this.#reports.put(id, report, ttlMs);
   }
 
-  async replicas(): Promise<ReadonlyMap<string, unknown>> {
-    const found = await this.#replicaIds();
-    if (found.length === 0) return new Map();
-    const texts = await this.#link.use((redis) => redis.mget(...found.map(keys.replica)));
-    return new Map(
-      found.flatMap((id, i): readonly (readonly [string, unknown])[] => {
-        const text = texts[i] ?? undefined;
-        return text === undefined ? [] : [[id, JSON.parse(text)]];
-      }),
-    );
+  replicas(): Promise<ReadonlyMap<string, unknown>> {
+    return this.#reports.summaries();
   }
 
-  async replicaParts(): Promise<ReadonlyMap<string, ReadonlyMap<string, unknown>>> {
-    const all = new Map<string, ReadonlyMap<string, unknown>>();
-    for (const id of await this.#replicaIds()) {
-      const parts = await this.#link.use((redis) => redis.hgetall(keys.parts(id)));
-      all.set(id, new Map(Object.entries(parts).map(([name, text]) => [name, JSON.parse(text)])));
-    }
-    return all;
-  }
-
-  async #replicaIds(): Promise<readonly string[]> {
-    const found = await this.#link.keysLike(keys.replica("*"));
-    return found.map((key) => key.slice(keys.replica("").length)).toSorted();
+  replicaParts(): Promise<ReadonlyMap<string, ReadonlyMap<string, unknown>>> {
+    return this.#reports.parts();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

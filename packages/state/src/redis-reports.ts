@@ -1,0 +1,53 @@
+/** What replicas tell of themselves, in Redis: a summary each, and parts that are replaced one by one. Both end with their writer. */
+import type { RedisLink } from "./redis-link.ts";
+import { keys } from "./redis-scripts.ts";
+import type { ReplicaReport } from "./snapshot-store.ts";
+
+export class RedisReports {
+  readonly #link: RedisLink;
+
+  constructor(link: RedisLink) {
+    this.#link = link;
+  }
+
+  /** Resolves to the number of parts that stand there. */
+  async put(id: string, { summary, parts, isWhole }: ReplicaReport, ttlMs: number): Promise<number> {
+    const key = keys.parts(id);
+    const put = [...parts].filter(([, part]) => part !== undefined);
+    const gone = [...parts.keys()].filter((name) => parts.get(name) === undefined);
+    const results = await this.#link.use((redis) => {
+      const steps = redis.multi().set(keys.replica(id), JSON.stringify(summary), "PX", ttlMs);
+      if (isWhole) steps.del(key);
+      if (gone.length > 0) steps.hdel(key, ...gone);
+      if (put.length > 0) steps.hset(key, ...put.flatMap(([name, part]) => [name, JSON.stringify(part)]));
+      return steps.pexpire(key, ttlMs).hlen(key).exec();
+    });
+    return Number(results?.at(-1)?.[1] ?? 0);
+  }
+
+  async summaries(): Promise<ReadonlyMap<string, unknown>> {
+    const found = await this.#ids();
+    if (found.length === 0) return new Map();
+    const texts = await this.#link.use((redis) => redis.mget(...found.map(keys.replica)));
+    return new Map(
+      found.flatMap((id, i): readonly (readonly [string, unknown])[] => {
+        const text = texts[i] ?? undefined;
+        return text === undefined ? [] : [[id, JSON.parse(text)]];
+      }),
+    );
+  }
+
+  async parts(): Promise<ReadonlyMap<string, ReadonlyMap<string, unknown>>> {
+    const all = new Map<string, ReadonlyMap<string, unknown>>();
+    for (const id of await this.#ids()) {
+      const parts = await this.#link.use((redis) => redis.hgetall(keys.parts(id)));
+      all.set(id, new Map(Object.entries(parts).map(([name, text]) => [name, JSON.parse(text)])));
+    }
+    return all;
+  }
+
+  async #ids(): Promise<readonly string[]> {
+    const found = await this.#link.keysLike(keys.replica("*"));
+    return found.map((key) => key.slice(keys.replica("").length)).toSorted();
+  }
+}

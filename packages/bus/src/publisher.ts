@@ -5,11 +5,12 @@
 import { randomUUID } from "node:crypto";
 import type { Cause, Change } from "@flotilla/model";
 import { Breather, type Logger, Turns } from "@flotilla/runtime";
-import { type Bus, messageBytes, type OutgoingMessage } from "./bus.ts";
+import { type Bus, messageBytes } from "./bus.ts";
 import { digestsOf } from "./digest.ts";
-import { isDelete, marks, type Prepared, pack, prepare, publisherOf } from "./envelope.ts";
+import { isDelete, type Prepared, pack, prepare, publisherOf } from "./envelope.ts";
 import { BusError } from "./errors.ts";
 import { dayMs, forgetDeletes } from "./forget-deletes.ts";
+import { groupMessages, type Packed } from "./group-messages.ts";
 import { HeldChanges, type Remembered } from "./held-changes.ts";
 import type { Seal } from "./seal.ts";
 import { deleteOf, encodeMarker, filters, keyText, subjectOf, syncSubject } from "./topics.ts";
@@ -74,11 +75,6 @@ const headerBytes = 2_048;
 
 export function createPublisher(options: PublisherOptions): Publisher {
   return new KeyedPublisher(options);
-}
-
-/** A change as it travels, but for what is said of its group. */
-interface Packed extends Pick<OutgoingMessage, "payload" | "headers"> {
-  readonly told: Remembered;
 }
 
 class KeyedPublisher implements Publisher {
@@ -180,19 +176,12 @@ class KeyedPublisher implements Publisher {
     const { bus, publisher, log, nowMs } = this.#options;
     if (packed.length === 0) return 0;
     const revision = ++this.#revision;
-    const epoch = this.#epoch;
     const cause: Cause = {
-      ...{ publisher, epoch, revision, eventTimeMs: eventTimeMs ?? nowMs() },
+      ...{ publisher, epoch: this.#epoch, revision, eventTimeMs: eventTimeMs ?? nowMs() },
       ...(source !== undefined && { source }),
       ...(urgent && { urgent }),
     };
-    const sizes = countTopics(packed);
-    const messages = packed.map(({ told, payload, headers }): OutgoingMessage => {
-      const sizeInTopic = sizes.get(told.change.type) ?? 1;
-      const group = { id: `${epoch}/${revision}`, size: packed.length, sizeInTopic };
-      return { subject: told.subject, payload, headers: { ...headers, ...marks(told, cause, group) } };
-    });
-    const sequences = await bus.publish(messages);
+    const sequences = await bus.publish(groupMessages(packed, cause));
     this.#told = Math.max(this.#told, ...sequences.slice(-1));
     for (const { told } of packed) this.#held.remember(told);
     log.debug("published", { changes: packed.length, revision, urgent });
@@ -280,10 +269,4 @@ class KeyedPublisher implements Publisher {
     if (error instanceof BusError && error.code === "BUS_CLOSED") return;
     this.#options.log.error("the stream was lost and cannot be told everything again", { error });
   }
-}
-
-function countTopics(packed: readonly Packed[]): ReadonlyMap<string, number> {
-  const sizes = new Map<string, number>();
-  for (const { told } of packed) sizes.set(told.change.type, (sizes.get(told.change.type) ?? 0) + 1);
-  return sizes;
 }

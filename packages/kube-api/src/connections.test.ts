@@ -106,6 +106,21 @@ const refused = [
   { name: "a token that is no text", user: { token: 7 }, says: /east: token of the user u is no text/ },
   { name: "groups to act with", user: { as: "x", "as-groups": ["g"] }, says: /as-groups is not supported/ },
   {
+    name: "a token of a provider that is no text",
+    user: { "auth-provider": { name: "oidc", config: { "id-token": 3 } } },
+    says: /id-token of auth-provider oidc is no text/,
+  },
+  {
+    name: "arguments of a program that are no list",
+    user: { exec: { command: "x", apiVersion: "client.authentication.k8s.io/v1", args: 7 } },
+    says: /args of exec is no list/,
+  },
+  {
+    name: "an environment of a program that is none",
+    user: { exec: { command: "x", apiVersion: "client.authentication.k8s.io/v1", env: [null] } },
+    says: /env of exec is no list of names and values/,
+  },
+  {
     name: "a CA of its provider in a file of ours",
     user: { "auth-provider": { name: "oidc", config: { "idp-certificate-authority": "/etc/x" } } },
     says: /idp-certificate-authority names a file, which is refused/,
@@ -113,7 +128,7 @@ const refused = [
 ];
 for (const { name, cluster = { server }, user = {}, says } of refused)
   test(`a kubeconfig with ${name} is refused`, () =>
-    assert.throws(() => parseKubeConfig(kubeconfig(cluster, user), "east"), says));
+    assert.throws(() => parseKubeConfig(kubeconfig(cluster, user), "east", new Set(["exec"])), says));
 
 test("a field that Kubernetes does not have opens no file", async () => {
   const config = parseKubeConfig(kubeconfig({ server }, { "token-file": "/etc/passwd" }), "east");

@@ -96,6 +96,11 @@ function programOf(exec: unknown, cluster: KubeContext["cluster"], file: string,
   const known = ["client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1"];
   if (typeof apiVersion !== "string" || !known.includes(apiVersion))
     throw new KubeError("KUBE_CONFIG", `${file}: exec has apiVersion ${apiVersion}, not one of ${known.join(", ")}`);
+  if (args && !Array.isArray(args)) throw new KubeError("KUBE_CONFIG", `${file}: args of exec is no list`);
+  const isVariable = (one: unknown) =>
+    typeof one === "object" && one !== null && "name" in one && "value" in one && typeof one.value === "string";
+  if (env && !(Array.isArray(env) && env.every(isVariable)))
+    throw new KubeError("KUBE_CONFIG", `${file}: env of exec is no list of names and values`);
   const told = {
     server: cluster.server,
     "tls-server-name": cluster.tlsServerName,

@@ -62,9 +62,14 @@ export function currentContext(content: string, file: string): KubeContext {
   if (proxyUrl && !isUrl(proxyUrl, /^(https?|socks5?h?):$/))
     throw wrong(`: proxy-url ${proxyUrl} is no http, https or socks5 URL`);
   for (const field of unknownToUs) if (userFields[field]) throw wrong(`: ${field} is not supported`);
-  const provider = userFields["auth-provider"] as { readonly name?: unknown } | null | undefined;
+  const provider = userFields["auth-provider"] as
+    | { readonly name?: unknown; readonly config?: unknown }
+    | null
+    | undefined;
   if (provider && provider.name !== "oidc")
     throw wrong(`: auth-provider ${String(provider.name)} is not supported, nor by Kubernetes since 1.26: use exec`);
+  for (const [field, value] of Object.entries(provider?.config ?? {}))
+    if (typeof value !== "string") throw wrong(`: ${field} of auth-provider oidc is no text`);
   return { cluster, user: userOf(context?.user, userFields) };
 }
 

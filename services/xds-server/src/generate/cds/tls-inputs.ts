@@ -12,13 +12,14 @@ import { isPassthrough } from "./load-balancer.ts";
  */
 export function automaticTlsMode(
   view: View,
-  { service, port, rule }: ClusterTarget,
+  { service, port, rule, subset }: ClusterTarget,
   isOriginalDestination: boolean,
 ): "none" | "every-endpoint" | "by-endpoint" {
   if (view.mesh.enableAutoMtls === false || service.meshExternal) return "none";
   if (namespaceMode(view, service.namespace) === "DISABLE") return "none";
-  // A PASSTHROUGH that only a subset asks for is not known here, as in istiod.
-  const isWhole = service.resolution === "passthrough" || isPassthrough(rule?.spec.trafficPolicy?.loadBalancer);
+  // As in istiod, subsets do not ask whether the endpoints of a PASSTHROUGH take it.
+  const asksAll = subset === "" && isPassthrough(rule?.spec.trafficPolicy?.loadBalancer);
+  const isWhole = service.resolution === "passthrough" || asksAll;
   if (isWhole && !view.read(everyEndpointTakesTls, `${service.namespace}/${service.hostname}/${port.name}`))
     return "none";
   return isOriginalDestination ? "every-endpoint" : "by-endpoint";

@@ -31,3 +31,23 @@ test("a rule that may not use its Secret still announces the caller's address", 
   const cluster = resourceOf(core, aSidecar("shop"), typeUrl.cluster, "outbound|80||web.shop.svc.cluster.local");
   assert.match(JSON.stringify(cluster?.["transportSocket"]), /upstream_proxy_protocol.*raw_buffer/);
 });
+
+test("the mesh's TLS defaults hold for the proxy's own files", () => {
+  const mesh = aConfig("MeshConfig", "istio-system", "istio", { tlsDefaults: { ecdhCurves: ["P-256"] } });
+  const name = "outbound|80||web.shop.svc.cluster.local";
+  const core = aMesh(mesh, aService("web", "shop"));
+  const params = (metadata: Record<string, string>) =>
+    JSON.stringify(resourceOf(core, aSidecar("shop", metadata), typeUrl.cluster, name)).includes("P-256");
+  assert.deepEqual([params(files), params({})], [true, false]);
+});
+
+test("only the whole service of a PASSTHROUGH asks whether every endpoint takes mutual TLS", () => {
+  const trafficPolicy = { loadBalancer: { simple: "PASSTHROUGH" } };
+  const rule = aConfig("DestinationRule", "shop", "r", { host: "web", trafficPolicy, subsets: [{ name: "v1" }] });
+  const core = aMesh(aService("web", "shop"), rule);
+  const hasTls = (subset: string) =>
+    resourceOf(core, aSidecar("shop"), typeUrl.cluster, `outbound|80|${subset}|web.shop.svc.cluster.local`)?.[
+      "transportSocket"
+    ] !== undefined;
+  assert.deepEqual([hasTls(""), hasTls("v1")], [false, true]);
+});

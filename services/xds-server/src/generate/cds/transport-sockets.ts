@@ -94,6 +94,7 @@ function meshTls(
     http2,
     offersPeerExchange: traits.offersPeerExchange,
     isFips: traits.isFips,
+    defaults: traits.tlsDefaults,
     files: files === "" ? undefined : { certificate, key, root },
   });
 }

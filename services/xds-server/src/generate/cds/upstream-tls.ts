@@ -39,6 +39,8 @@ export interface MutualTlsInputs {
   readonly subjectAltNames: readonly string[];
   readonly http2: boolean;
   readonly files?: ClientFiles | undefined;
+  /** For certificates that are not the mesh's. */
+  readonly defaults: TlsDefaults | undefined;
   /** Callers and servers tell each other who they are before the first byte. */
   readonly offersPeerExchange: boolean;
   readonly isFips: boolean;
@@ -57,6 +59,7 @@ export function mutualTls({
   files,
   offersPeerExchange,
   isFips,
+  defaults,
 }: MutualTlsInputs): TransportSocket {
   const own = files && files.certificate !== "" && files.key !== "" ? files : undefined;
   const inMesh = offersPeerExchange ? ["istio-peer-exchange", "istio"] : ["istio"];
@@ -73,7 +76,7 @@ export function mutualTls({
           subjectAltNames,
           files && files.root !== "" ? fileSecret(`file-root:${files.root}`) : agentSecret("ROOTCA"),
         ),
-        tlsParams: tlsParams(isFips),
+        tlsParams: { ...tlsParams(isFips), ...(own !== undefined && meshDefaults(defaults)) },
       },
     }),
   );

@@ -63,7 +63,7 @@ export function buildVirtualOutbound({ traits, listenPort, tellsAttempts }: Virt
 
 /** Requests say which host they mean: it is resolved anew instead of trusting the address they were sent to. */
 function requestsToUnknownHosts(traits: ListenerTraits, dnsCache: DnsCache, tellsAttempts: boolean) {
-  const route = passthroughRoute(unknownHostsCluster);
+  const route = passthroughRoute(unknownHostsCluster, traits.headers?.xForwardedHost?.enabled === true);
   const routes = create(RouteConfigurationSchema, {
     name: route.name,
     virtualHosts: [{ name: route.name, domains: ["*"], routes: [route], includeRequestAttemptCount: tellsAttempts }],

@@ -157,3 +157,11 @@ test("an edit of one VirtualService builds one virtual host, for all namespaces 
   assert.ok(computed < 40, `${computed} computations for one edit`);
   for (const one of observed) one?.release();
 });
+
+test("requests for unknown hosts tell the host that was asked for where ProxyConfig wants it", () => {
+  const proxyConfig = { proxyHeaders: { xForwardedHost: { enabled: true } } };
+  const proxy = aSidecar("shop", { PROXY_CONFIG: proxyConfig });
+  const configuration = JSON.stringify(resourceOf(aMesh(aService("a", "shop")), proxy, typeUrl.route, "80"));
+  assert.deepEqual(configuration.match(/"appendXForwardedHost":true/g)?.length, 1);
+  assert.match(configuration, /"cluster":"PassthroughCluster"[^}]*"appendXForwardedHost":true/);
+});

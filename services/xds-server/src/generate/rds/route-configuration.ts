@@ -9,6 +9,7 @@ import { fallbackCluster } from "../../snapshot/scope/sidecar.ts";
 import { query, type View } from "../../snapshot/view.ts";
 import { createContainerGenerator } from "../generator.ts";
 import { type Encoded, encoded, sameVersion, slicedParts } from "../shared/encoded.ts";
+import { proxyHeaders } from "../shared/proxy-headers.ts";
 import { lengthDelimited } from "../shared/wire.ts";
 import { tellsAttempts } from "./attempt-count.ts";
 import { parseRouteName } from "./listener-route.ts";
@@ -58,5 +59,6 @@ const fallbackHost = query<Encoded>(
 
 function fallbackRoute(view: View): Route {
   const cluster = view.read(fallbackCluster);
-  return cluster === "BlackHoleCluster" ? blockedRoute() : passthroughRoute(cluster);
+  if (cluster === "BlackHoleCluster") return blockedRoute();
+  return passthroughRoute(cluster, view.read(proxyHeaders)?.xForwardedHost?.enabled === true);
 }

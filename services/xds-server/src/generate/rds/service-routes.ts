@@ -42,8 +42,11 @@ export const encodedServiceRoutes = query<Uint8Array, string>(
   sameBytes,
 );
 
-/** Requests for unknown hosts pass: to where they were going, to the egress proxy, or by DNS. */
-export function passthroughRoute(cluster: string): Route {
+/**
+ * Requests for unknown hosts pass: to where they were going, to the egress proxy, or by DNS. Of all routes only these tell
+ * the server the host that was asked for. Source: istiod asked.
+ */
+export function passthroughRoute(cluster: string, appendXForwardedHost: boolean): Route {
   return create(RouteSchema, {
     name: cluster === "AllowAnyDynamicDNSCluster" ? "allow_any_dynamic_dns" : "allow_any",
     match: everyPath,
@@ -53,6 +56,7 @@ export function passthroughRoute(cluster: string): Route {
         clusterSpecifier: { case: "cluster", value: cluster },
         timeout: zeroDuration,
         maxGrpcTimeout: zeroDuration,
+        appendXForwardedHost,
       },
     },
   });

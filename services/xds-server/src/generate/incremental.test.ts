@@ -79,7 +79,7 @@ function someValue(random: Random): Service | Config {
   const exportTo = () => one([[], ["*"], ["."], ["depot"]]);
   const name = `${one(["a", "b", "c"])}@${random(3)}`;
   const ports = [aPort("http", one([80, 8080]), "HTTP"), aPort("auto", 9000, "")];
-  switch (random(6)) {
+  switch (random(7)) {
     case 0:
       return aService(one(["a", "b"]), namespace, { ports, exportTo: exportTo(), creationTimeMs: random(3) * 1000 });
     case 1: {
@@ -108,6 +108,20 @@ function someValue(random: Random): Service | Config {
         : aConfig("Sidecar", namespace, "default", {
             egress: [{ hosts: one([["./*"], ["*/*"], ["depot/*", "./*"]]) }],
           });
+    case 5: {
+      const entry = { group: "networking.istio.io", kind: "ServiceEntry", name: "se" };
+      if (random(3) === 0)
+        return aConfig("ServiceEntry", namespace, "se", { hosts: [one(["x.example", "y.example"])] });
+      const service = { group: "", kind: "Service", name: one(["a", "b"]), namespace: one(namespaces) };
+      const parentRefs = [one<JsonObject>([service, { ...service, port: 80 }, entry])];
+      const backendRefs = [{ name: one(["a", "b"]), port: 80 }];
+      const filters = one([[], [{ type: "RequestMirror", requestMirror: { backendRef: { name: "b", port: 80 } } }]]);
+      const matches = one<JsonObject[]>([[], [{ headers: [{ name: "h", value: "v" }] }]]);
+      return aConfig(one(["HTTPRoute", "GRPCRoute", "TCPRoute"]), namespace, name, {
+        parentRefs,
+        rules: [{ backendRefs, matches, ...(filters.length > 0 && { filters }) }],
+      });
+    }
     default: {
       const trafficPolicy = one<JsonObject>([
         { loadBalancer: { consistentHash: { httpHeaderName: one(["x-a", "x-b"]) } } },

@@ -22,6 +22,7 @@ import type {
 } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
 import { quoteRegex } from "../../snapshot/routes/http-filters.ts";
 import { zeroDuration } from "../shared/duration.ts";
+import { unknownCluster } from "../shared/unknown-cluster.ts";
 import { hundredths, millionths } from "./fraction.ts";
 import { hashPolicy } from "./hash-policy.ts";
 import { authority, type HeaderMutations, headerMutations } from "./headers.ts";
@@ -72,7 +73,7 @@ export function singleDestinationHeaders({ route }: HTTPRoute): HeaderMutations 
 }
 
 export function destinationCluster(destination: Destination, { listenPort, serviceOf }: ActionContext): string {
-  if (destination.host === "") return "UnknownService";
+  if (destination.host === "") return unknownCluster;
   const service = serviceOf(destination.host);
   const port = destination.port?.number ?? service?.onlyPort ?? listenPort;
   return clusterName("outbound", port, destination.subset, service?.hostname ?? destination.host);

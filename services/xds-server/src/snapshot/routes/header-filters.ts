@@ -17,7 +17,7 @@ function operations({ set = [], add = [], remove = [] }: HeaderModifier) {
   return { set: byName(set), add: byName(add), remove: [...remove] };
 }
 
-/** Names in lower case, as istiod has them. */
+/** Names in lower case, as istiod has them; of equal names the first counts. */
 function byName(values: readonly NamedValue[]): Record<string, string> {
-  return Object.fromEntries(values.map(({ name, value = "" }) => [name.toLowerCase(), value]));
+  return Object.fromEntries(values.toReversed().map(({ name, value = "" }) => [name.toLowerCase(), value]));
 }

@@ -162,3 +162,19 @@ test("TCPRoutes and TLSRoutes lead connections, those of consumers everybody's",
   assert.match(listener("10.0.1.1_8443"), /"serverNames":\["db.shop.svc.cluster.local"\]/);
   assert.match(listener("10.0.1.1_8443"), /"cluster":"outbound\|65535\|zero-weight\|internal.cluster.local"/);
 });
+
+test("backends of an unknown kind and TLS matches for any name are what Envoy takes", () => {
+  const ports = [aPort("tcp", 7000, "TCP"), aPort("tls", 8443, "TLS")];
+  const toDb = [{ destination: { host: "db", port: { number: 8443 } } }];
+  const core = aMesh(
+    aService("db", "shop", { ports, defaultAddress: "10.0.1.1" }),
+    aRoute("TCPRoute", "shop", "t", [parent("db")], {
+      backendRefs: [{ group: "x.example", kind: "Bucket", name: "b" }],
+    }),
+    aConfig("VirtualService", "shop", "any", { hosts: ["db"], tls: [{ match: [{ sniHosts: ["*"] }], route: toDb }] }),
+  );
+  const listener = (name: string) => JSON.stringify(resourceOf(core, aSidecar("shop"), typeUrl.listener, name));
+  assert.match(listener("10.0.1.1_7000"), /"cluster":"UnknownService"/);
+  assert.match(listener("10.0.1.1_8443"), /tls_inspector/);
+  assert.doesNotMatch(listener("10.0.1.1_8443"), /serverNames/);
+});

@@ -109,7 +109,7 @@ function routeHead(route: RouteVirtualService, defaultExportTo: readonly string[
   return {
     name: `${key.namespace}/${key.name}`,
     namespace: key.namespace,
-    hosts: [host.toLowerCase()],
+    hosts: [host],
     gateways: [meshGateway],
     exportTo: isConsumer ? ["."] : defaultExportTo,
     http: layer === "http" && hasRules ? [[match]] : [],

@@ -46,11 +46,11 @@ function asksServerName(chain: OutboundChain): boolean {
   return chain.carries === "tcp" && (chain.serverNames.length > 0 || chain.byServerName !== undefined);
 }
 
-/** The chain that takes whatever no other takes is the default one, unless it is alone. */
+/** The chain that takes whatever no other takes is the default one, unless it is alone; of several the last. */
 function arrange(traits: ListenerTraits, { bind, port, chains }: OutboundListenerPlan) {
   const built = chains.map((chain) => ({ chain, filterChain: buildChain(traits, chain, `${bind}_${port}`) }));
   const catchAll = built.findLast(({ chain }) => takesEverything(chain));
-  const others = built.filter((one) => one !== catchAll).map(({ filterChain }) => filterChain);
+  const others = built.filter(({ chain }) => !takesEverything(chain)).map(({ filterChain }) => filterChain);
   if (catchAll !== undefined) {
     return others.length === 0
       ? { filterChains: [catchAll.filterChain] }
@@ -60,7 +60,12 @@ function arrange(traits: ListenerTraits, { bind, port, chains }: OutboundListene
 }
 
 function takesEverything(chain: OutboundChain): boolean {
-  return chain.carries === "http" ? !chain.sniffed : chain.serverNames.length === 0 && chain.prefixes.length === 0;
+  return chain.carries === "http" ? !chain.sniffed : namesOf(chain).length === 0 && chain.prefixes.length === 0;
+}
+
+/** `*` asks for no name in particular; as one of its names Envoy would refuse it. */
+function namesOf({ serverNames }: TcpChain): readonly string[] {
+  return serverNames.includes("*") ? [] : serverNames;
 }
 
 /** Destinations of the same port that are not known go where all unknown traffic goes. */
@@ -108,10 +113,9 @@ function httpChain(traits: ListenerTraits, chain: HttpChain, address: string): F
   });
 }
 
-function tcpChain(
-  traits: ListenerTraits,
-  { serverNames, prefixes, statPrefix, clusters, protocol, policy, origin, byServerName }: TcpChain,
-): FilterChain {
+function tcpChain(traits: ListenerTraits, chain: TcpChain): FilterChain {
+  const { prefixes, statPrefix, clusters, protocol, policy, origin, byServerName } = chain;
+  const serverNames = namesOf(chain);
   const hasMatch = serverNames.length > 0 || prefixes.length > 0;
   return create(FilterChainSchema, {
     ...(hasMatch && {

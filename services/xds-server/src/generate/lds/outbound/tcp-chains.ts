@@ -10,6 +10,7 @@ import { visibleService } from "../../../snapshot/scope/sidecar-scope.ts";
 import { meshGateway, mostSpecificHost } from "../../../snapshot/scope/virtual-services.ts";
 import type { View } from "../../../snapshot/view.ts";
 import { statName } from "../../shared/stat-name.ts";
+import { unknownCluster } from "../../shared/unknown-cluster.ts";
 import type { TcpChain } from "./plan.ts";
 import { type TcpDestination, tcpPolicy } from "./tcp-policy.ts";
 
@@ -148,6 +149,7 @@ function chain(
 /** Without a port of its own the destination has its service's only one, else that of the service that was called. */
 function destinationCluster(view: View, { port }: TcpTarget, { destination }: RouteDestination): string {
   const { host = "", subset = "" } = destination ?? {};
+  if (host === "") return unknownCluster;
   const [only, ...more] = visibleService(view, host)?.ports ?? [];
   const implied = only !== undefined && more.length === 0 ? only.number : port.number;
   return clusterName("outbound", destination?.port?.number || implied, subset, host);

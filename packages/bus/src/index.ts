@@ -3,6 +3,7 @@ export type { Bus, BusItem, BusState, FollowOptions, OutgoingMessage, StoredMess
 export { attestSettings, busSettings } from "./bus-settings.ts";
 export { type CompareOptions, differences, keyState } from "./compare.ts";
 export { type ConnectOptions, connectBus } from "./connect.ts";
+export { connectTelling, type TellingOptions } from "./connect-telling.ts";
 export { type Digests, differingTopics, digestsOf, type KeyState, type TopicDigest } from "./digest.ts";
 export { BusError, type BusErrorCode } from "./errors.ts";
 export type { KeyValue, KeyValueEntry, KeyValueOptions } from "./key-value.ts";

@@ -41,4 +41,14 @@ export {
   type SettingsTable,
 } from "./settings.ts";
 export { Turns } from "./turns.ts";
-export { aborted, type BackoffOptions, backoff, delay, orAborted, type UntilOptions, until, Wakeup } from "./wait.ts";
+export {
+  aborted,
+  type BackoffOptions,
+  backoff,
+  delay,
+  orAborted,
+  type UntilOptions,
+  until,
+  untilStopped,
+  Wakeup,
+} from "./wait.ts";

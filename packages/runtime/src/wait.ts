@@ -45,6 +45,15 @@ export async function until<T>(
   throw new RuntimeError("WAIT_EXPIRED", `waited ${withinMs} ms for ${what}${last}`, { cause: failure });
 }
 
+/** Runs `work` until it ends; what was waiting in it when `stop` fired ends with its reason, and that is no failure. */
+export async function untilStopped(work: () => Promise<void>, stop: AbortSignal): Promise<void> {
+  try {
+    await work();
+  } catch (cause) {
+    if (!stop.aborted || cause !== stop.reason) throw cause;
+  }
+}
+
 /** Resolves when `stop` fires. */
 export function aborted(stop: AbortSignal): Promise<void> {
   if (stop.aborted) return Promise.resolve();

@@ -7,7 +7,7 @@
 
 import { readFile } from "node:fs/promises";
 import { keepClientCertificate } from "@flotilla/auth/serving";
-import { attestEvery, type Bus, connectBus, createPublisher, createSeal, type Seal } from "@flotilla/bus";
+import { attestEvery, connectTelling, createPublisher, createSeal, type Seal } from "@flotilla/bus";
 import { PublishingDuty } from "@flotilla/leadership";
 import type { ConfigKey } from "@flotilla/model";
 import { meshConfigKey } from "@flotilla/registry/config";
@@ -21,6 +21,7 @@ import {
   parseSettings,
   releaseMemory,
   serveHealth,
+  untilStopped,
 } from "@flotilla/runtime";
 import type { SourceProblem } from "@flotilla/sources";
 import manifest from "../package.json" with { type: "json" };
@@ -49,12 +50,7 @@ const releaseAfterMs = 2_000;
 
 /** Resolves after `stop` fires and everything is released; rejects with the first failure. */
 export async function main(env: Readonly<Record<string, string | undefined>>, stop: AbortSignal): Promise<void> {
-  try {
-    await run(parseSettings(settings, env), stop);
-  } catch (cause) {
-    // What was waiting when `stop` fired ends with its reason: that is no failure.
-    if (!stop.aborted || cause !== stop.reason) throw cause;
-  }
+  await untilStopped(() => run(parseSettings(settings, env), stop), stop);
 }
 
 async function run(config: Settings, stop: AbortSignal): Promise<void> {
@@ -73,7 +69,7 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
   });
   const seal = await readSeal(config, health);
   await using _certificate = keepClientCertificate(config, { namespace: config.namespace, serviceAccount, log });
-  await using bus = await connect(config, log, health, stop);
+  await using bus = await connectTelling({ url: config.busUrl, clientName: name, log, health }, stop);
   await using opened = new AsyncDisposableStack();
 
   let report = (): void => undefined;
@@ -168,20 +164,6 @@ async function readSeal({ sealKeyFile }: Settings, health: Health): Promise<Seal
   if (sealKeyFile !== undefined) return createSeal(await readFile(sealKeyFile));
   health.setCondition("seal", "SEAL_KEY_FILE is not set: Secrets are held back");
   return undefined;
-}
-
-async function connect(
-  { busUrl }: Settings,
-  log: Parameters<typeof connectBus>[0]["log"],
-  health: Health,
-  stop: AbortSignal,
-): Promise<Bus> {
-  health.setCondition("bus", `waiting for ${busUrl}`);
-  const bus = await connectBus({ url: busUrl, clientName: name, log }, stop);
-  const tell = () => health.setCondition("bus", bus.state.connected ? undefined : `away: ${bus.state.reason}`);
-  bus.onState(tell);
-  tell();
-  return bus;
 }
 
 /** For the readiness page: the first of them, and how many more there are. */

@@ -6,7 +6,7 @@
 
 import { readFile } from "node:fs/promises";
 import { keepClientCertificate } from "@flotilla/auth/serving";
-import { attestEvery, type Bus, connectBus, createPublisher } from "@flotilla/bus";
+import { attestEvery, connectTelling, createPublisher } from "@flotilla/bus";
 import { clusterOf, type KubeConfig, openKubeApi } from "@flotilla/kube-api";
 import { PublishingDuty } from "@flotilla/leadership";
 import type { Change } from "@flotilla/model";
@@ -16,11 +16,11 @@ import {
   createLogger,
   createMetrics,
   forOwnHost,
-  type Health,
   type HttpHandler,
   type Logger,
   parseSettings,
   serveHealth,
+  untilStopped,
 } from "@flotilla/runtime";
 import { ProblemLog } from "@flotilla/sources";
 import manifest from "../package.json" with { type: "json" };
@@ -57,12 +57,7 @@ const reportEveryMs = 2_000;
 
 /** Resolves after `stop` fires and everything is released; rejects with the first failure. */
 export async function main(env: Readonly<Record<string, string | undefined>>, stop: AbortSignal): Promise<void> {
-  try {
-    await run(parseSettings(settings, env), stop);
-  } catch (cause) {
-    // What was waiting when `stop` fired ends with its reason: that is no failure.
-    if (!stop.aborted || cause !== stop.reason) throw cause;
-  }
+  await untilStopped(() => run(parseSettings(settings, env), stop), stop);
 }
 
 async function run(config: Settings, stop: AbortSignal): Promise<void> {
@@ -81,7 +76,7 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
   });
   const namespace = config.systemNamespace;
   await using _certificate = keepClientCertificate(config, { namespace, serviceAccount: `flotilla-${name}`, log });
-  await using bus = await connect(config, log, health, stop);
+  await using bus = await connectTelling({ url: config.busUrl, clientName: name, log, health }, stop);
   await using opened = new AsyncDisposableStack();
 
   const registry = new ClusterRegistries(config);
@@ -226,18 +221,4 @@ async function consul(config: Settings, log: Logger, onProblems: () => void): Pr
     onProblems,
   });
   return [source];
-}
-
-async function connect(
-  { busUrl }: Settings,
-  log: Parameters<typeof connectBus>[0]["log"],
-  health: Health,
-  stop: AbortSignal,
-): Promise<Bus> {
-  health.setCondition("bus", `waiting for ${busUrl}`);
-  const bus = await connectBus({ url: busUrl, clientName: name, log }, stop);
-  const tell = () => health.setCondition("bus", bus.state.connected ? undefined : `away: ${bus.state.reason}`);
-  bus.onState(tell);
-  tell();
-  return bus;
 }

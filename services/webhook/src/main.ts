@@ -5,7 +5,7 @@
  */
 import { join } from "node:path";
 import { keepClientCertificate } from "@flotilla/auth/serving";
-import { connectBus } from "@flotilla/bus";
+import { connectTelling } from "@flotilla/bus";
 import {
   createLogger,
   createMetrics,
@@ -14,6 +14,7 @@ import {
   orAborted,
   parseSettings,
   serveHealth,
+  untilStopped,
 } from "@flotilla/runtime";
 import { createValidator } from "@flotilla/validation";
 import manifest from "../package.json" with { type: "json" };
@@ -41,12 +42,7 @@ export async function main(
   stop: AbortSignal,
   options: MainOptions = {},
 ): Promise<void> {
-  try {
-    await run(parseSettings(settings, env), stop, options);
-  } catch (cause) {
-    // What was waiting when `stop` fired ends with its reason: that is no failure.
-    if (!stop.aborted || cause !== stop.reason) throw cause;
-  }
+  await untilStopped(() => run(parseSettings(settings, env), stop, options), stop);
 }
 
 async function run(config: Settings, outer: AbortSignal, options: MainOptions): Promise<void> {
@@ -148,11 +144,10 @@ async function followMesh(
   log: Logger,
   stop: AbortSignal,
 ): Promise<void> {
-  health.setCondition("bus", `waiting for ${busUrl}`);
-  await using bus = await connectBus({ url: busUrl, clientName: name, log: log.child({ part: "bus" }) }, stop);
-  const tell = () => health.setCondition("bus", bus.state.connected ? undefined : `away: ${bus.state.reason}`);
-  bus.onState(tell);
-  tell();
+  await using bus = await connectTelling(
+    { url: busUrl, clientName: name, log: log.child({ part: "bus" }), health },
+    stop,
+  );
   await mesh.follow(bus, () => health.setCondition("mesh", undefined), stop);
 }
 

@@ -9,8 +9,16 @@ import { readFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { openOwnCluster } from "@flotilla/auth/cluster";
 import { keepClientCertificate } from "@flotilla/auth/serving";
-import { connectBus, createSeal } from "@flotilla/bus";
-import { createLogger, createMetrics, type Health, type Logger, releaseMemory, serveHealth } from "@flotilla/runtime";
+import { connectTelling, createSeal } from "@flotilla/bus";
+import {
+  createLogger,
+  createMetrics,
+  type Health,
+  type Logger,
+  releaseMemory,
+  serveHealth,
+  untilStopped,
+} from "@flotilla/runtime";
 import { openStore } from "@flotilla/state";
 import manifest from "../package.json" with { type: "json" };
 import { createChangeFlow } from "./change-flow.ts";
@@ -40,12 +48,7 @@ const name = "xds-server";
 export async function main(env: Readonly<Record<string, string | undefined>>, stop: AbortSignal): Promise<void> {
   const config = parseConfig(env);
   const log = createLogger(name, config.logLevel);
-  try {
-    await run(config, log, stop);
-  } catch (cause) {
-    // What was waiting when `stop` fired ends with its reason: that is no failure.
-    if (!stop.aborted || cause !== stop.reason) throw cause;
-  }
+  await untilStopped(() => run(config, log, stop), stop);
 }
 
 async function run(config: Config, log: Logger, stop: AbortSignal): Promise<void> {
@@ -199,11 +202,7 @@ async function followBus(
   { ingest, trust, machines, distribution, health, onResumed, log }: Following,
   stop: AbortSignal,
 ): Promise<void> {
-  health.setCondition("bus", `waiting for ${config.busUrl}`, { blocks: false });
-  await using bus = await connectBus({ url: config.busUrl, clientName: name, onResumed, log }, stop);
-  const tell = () => health.setCondition("bus", bus.state.connected ? undefined : `away: ${bus.state.reason}`);
-  bus.onState(tell);
-  tell();
+  await using bus = await connectTelling({ url: config.busUrl, clientName: name, onResumed, log, health }, stop);
   await Promise.all([
     ingest.follow(bus, stop),
     publishTrustReports(bus, trust, stop),

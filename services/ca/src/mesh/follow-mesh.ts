@@ -1,5 +1,5 @@
 /** Hears of the mesh over the bus, which may be away at the start and later: what is known holds meanwhile. */
-import { type Bus, connectBus } from "@flotilla/bus";
+import { type Bus, connectTelling } from "@flotilla/bus";
 import { delay, type Health, type Logger } from "@flotilla/runtime";
 import type { MeshTrust } from "./mesh-trust.ts";
 
@@ -38,11 +38,7 @@ export function followMesh(
     heard.resolve();
   };
   const follow = async (): Promise<void> => {
-    health.setCondition("bus", `waiting for ${url}`);
-    await using bus = await connectBus({ url, clientName: "ca", log }, signal);
-    const tell = () => health.setCondition("bus", bus.state.connected ? undefined : `away: ${bus.state.reason}`);
-    bus.onState(tell);
-    tell();
+    await using bus = await connectTelling({ url, clientName: "ca", log, health }, signal);
     await Promise.all([trust.follow(bus, onHeard, signal), onBus(bus, signal)]);
   };
   const following = follow().catch((error: unknown) => {

@@ -8,6 +8,7 @@ import {
   type IstioVersion,
   isIpv4,
   isIpv6,
+  type Labels,
   type Locality,
   matchesLabels,
   metadataFlag,
@@ -42,7 +43,17 @@ export const facets = {
   matches: {
     name: "matches",
     read: ({ proxy }, selector) => matchesLabels(selector, proxy.labels),
-  } as ProxyFacet<Readonly<Record<string, string>>, boolean>,
+  } as ProxyFacet<Labels, boolean>,
+  /** Places in a list of selectors. One question, however long the list: as many would make a chain as long as that. */
+  firstMatch: {
+    name: "first-match",
+    read: ({ proxy }, selectors) => selectors.findIndex((selector) => matchesLabels(selector, proxy.labels)),
+  } as ProxyFacet<readonly Labels[], number>,
+  allMatches: {
+    name: "all-matches",
+    read: ({ proxy }, selectors) =>
+      selectors.flatMap((selector, i) => (matchesLabels(selector, proxy.labels) ? [i] : [])),
+  } as ProxyFacet<readonly Labels[], readonly number[]>,
   /** The raw metadata value, whatever its type. */
   metadata: { name: "metadata", read: ({ proxy }, key) => proxy.metadata[key] } as ProxyFacet<string, unknown>,
   metadataText: { name: "text", read: ({ proxy }, key) => metadataText(proxy.metadata, key) } as ProxyFacet<

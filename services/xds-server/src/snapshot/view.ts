@@ -3,7 +3,7 @@
  * recorded by the graph underneath, so a view needs no list of what matters to whom.
  */
 import type { Context, Facet, Finding, Query, QueryArg } from "@flotilla/incremental";
-import type { Config, Locality, PodPort, ProxyType } from "@flotilla/model";
+import type { Config, Labels, Locality, PodPort, ProxyType } from "@flotilla/model";
 import type { MeshConfig } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import type { MeshNetworks } from "@flotilla/proto/mesh/v1alpha1/network_pb";
 import { facets, type IpMode } from "./facets.ts";
@@ -167,8 +167,19 @@ export class ProxyAnswers {
   label(name: string): string | undefined {
     return this.#context.facet(facets.label, name);
   }
-  matches(selector: Readonly<Record<string, string>>): boolean {
+  matches(selector: Labels): boolean {
     return this.#context.facet(facets.matches, selector);
+  }
+  /** The first of the objects that selects the proxy. */
+  firstSelecting<One>(objects: readonly One[], selectorOf: (one: One) => Labels): One | undefined {
+    if (objects.length === 0) return undefined;
+    return objects[this.#context.facet(facets.firstMatch, objects.map(selectorOf))];
+  }
+  /** All of the objects that select the proxy. */
+  selecting<One>(objects: readonly One[], selectorOf: (one: One) => Labels): readonly One[] {
+    if (objects.length === 0) return [];
+    const places = this.#context.facet(facets.allMatches, objects.map(selectorOf));
+    return places.flatMap((place) => objects[place] ?? []);
   }
   metadata(key: string): unknown {
     return this.#context.facet(facets.metadata, key);

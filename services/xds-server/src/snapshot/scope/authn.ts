@@ -28,9 +28,8 @@ export const inboundMutualTls = query<InboundMutualTls>(
   (view) => {
     const { namespace } = view.proxy;
     const inherited = namespaceMode(view, namespace);
-    const own = view
-      .row(peerAuthenticationsByNamespace, namespace)
-      .find(({ spec }) => hasSelector(spec) && view.proxy.matches(spec.selector?.matchLabels ?? {}));
+    const selective = view.row(peerAuthenticationsByNamespace, namespace).filter(({ spec }) => hasSelector(spec));
+    const own = view.proxy.firstSelecting(selective, ({ spec }) => spec.selector?.matchLabels ?? {});
     const workload = modeOf(own?.spec.mtls, inherited);
     const ports = new Map<number, MutualTlsMode>();
     for (const [port, tls] of Object.entries(own?.spec.portLevelMtls ?? {}))

@@ -8,8 +8,8 @@ export const authorizationPoliciesByNamespace = byNamespace<AuthorizationPolicy>
 
 export const authorizationPolicies = query<readonly Config<AuthorizationPolicy>[]>("authorization-policies", (view) => {
   const { proxy, mesh } = view;
-  return [...new Set([mesh.rootNamespace, proxy.namespace])]
+  const policies = [...new Set([mesh.rootNamespace, proxy.namespace])]
     .flatMap((namespace) => view.row(authorizationPoliciesByNamespace, namespace))
-    .filter(({ spec }) => spec.targetRef === undefined && spec.targetRefs.length === 0)
-    .filter(({ spec }) => proxy.matches(spec.selector?.matchLabels ?? {}));
+    .filter(({ spec }) => spec.targetRef === undefined && spec.targetRefs.length === 0);
+  return proxy.selecting(policies, ({ spec }) => spec.selector?.matchLabels ?? {});
 });

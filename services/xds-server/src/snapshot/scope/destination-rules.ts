@@ -43,10 +43,13 @@ export function destinationRuleOf(
 ): Config<DestinationRule> | undefined {
   const { namespace } = view.proxy;
   const rules = rulesFor(view, service);
-  const selecting = rules.find(({ config: { key, spec } }) => {
-    const selector = spec.workloadSelector?.matchLabels;
-    return selector !== undefined && key.namespace === namespace && view.proxy.matches(selector);
-  });
+  const selective = rules.filter(
+    ({ config: { key, spec } }) => spec.workloadSelector !== undefined && key.namespace === namespace,
+  );
+  const selecting = view.proxy.firstSelecting(
+    selective,
+    ({ config }) => config.spec.workloadSelector?.matchLabels ?? {},
+  );
   return selecting?.config ?? everyonesRule(rules);
 }
 

@@ -10,10 +10,13 @@ export const tokenRules = query<readonly JWTRule[]>(
   "token-rules",
   (view) => {
     const { proxy, mesh } = view;
-    return [...new Set([mesh.rootNamespace, proxy.namespace])]
+    const all = [...new Set([mesh.rootNamespace, proxy.namespace])]
       .flatMap((namespace) => view.row(requestAuthenticationsByNamespace, namespace))
-      .filter(({ spec }: Config<RequestAuthentication>) => spec.targetRef === undefined && spec.targetRefs.length === 0)
-      .filter(({ spec }) => proxy.matches(spec.selector?.matchLabels ?? {}))
+      .filter(
+        ({ spec }: Config<RequestAuthentication>) => spec.targetRef === undefined && spec.targetRefs.length === 0,
+      );
+    return proxy
+      .selecting(all, ({ spec }) => spec.selector?.matchLabels ?? {})
       .flatMap(({ spec }) => spec.jwtRules)
       .sort((a, b) => compareText(a.issuer, b.issuer));
   },

@@ -19,9 +19,8 @@ export const sidecarsByNamespace = byNamespace<Sidecar>("Sidecar");
 export const sidecarOf = query<Config<Sidecar> | undefined>("sidecar", (view) => {
   if (view.proxy.type !== "sidecar") return undefined;
   const own = view.row(sidecarsByNamespace, view.proxy.namespace);
-  const selecting = own.find(({ spec: { workloadSelector } }) => {
-    return workloadSelector !== undefined && view.proxy.matches(workloadSelector.labels);
-  });
+  const selective = own.filter(({ spec }) => spec.workloadSelector !== undefined);
+  const selecting = view.proxy.firstSelecting(selective, ({ spec }) => spec.workloadSelector?.labels ?? {});
   if (selecting !== undefined) return selecting;
   const isDefault = ({ spec }: Config<Sidecar>) => spec.workloadSelector === undefined;
   return own.find(isDefault) ?? view.row(sidecarsByNamespace, view.mesh.rootNamespace).find(isDefault);

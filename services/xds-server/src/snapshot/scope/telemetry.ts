@@ -14,7 +14,7 @@ export const telemetries = query<readonly Config<Telemetry>[]>("telemetries", (v
   const root = view.row(telemetriesByNamespace, mesh.rootNamespace);
   const own = proxy.namespace === mesh.rootNamespace ? root : view.row(telemetriesByNamespace, proxy.namespace);
   const ofNamespace = own === root ? undefined : own.find(isGeneral);
-  const ofWorkload = own.filter((one) => isSelective(one) && proxy.matches(one.spec.selector?.matchLabels ?? {}));
+  const ofWorkload = proxy.selecting(own.filter(isSelective), ({ spec }) => spec.selector?.matchLabels ?? {});
   return [root.find(isGeneral), ofNamespace, ...ofWorkload].filter((one) => one !== undefined);
 });
 

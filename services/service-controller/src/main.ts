@@ -4,10 +4,9 @@
  * The composition root: resources are acquired top to bottom and released bottom to top.
  */
 
-import { readFile } from "node:fs/promises";
 import { keepClientCertificate } from "@flotilla/auth/serving";
 import { attestEvery, connectTelling, createPublisher } from "@flotilla/bus";
-import { clusterOf, type KubeConfig, openKubeApi } from "@flotilla/kube-api";
+import { clusterOf, openKubeApi } from "@flotilla/kube-api";
 import { PublishingDuty } from "@flotilla/leadership";
 import type { Change } from "@flotilla/model";
 import { ClusterRegistries } from "@flotilla/registry";
@@ -17,7 +16,6 @@ import {
   createMetrics,
   forOwnHost,
   type HttpHandler,
-  type Logger,
   parseSettings,
   serveHealth,
   untilStopped,
@@ -37,18 +35,16 @@ import {
 } from "./debug/registry-pages.ts";
 import { exportServices } from "./export/export-services.ts";
 import { ServiceExporter } from "./export/service-exporter.ts";
-import { declareDutyGauge, declareMetrics, type RegistryMetrics } from "./metrics.ts";
+import { declareDutyGauge, declareMetrics } from "./metrics.ts";
 import { Progress } from "./publish/progress.ts";
 import { isUnread, publishChanges } from "./publish/publish-changes.ts";
 import { entryWriter, writeEntries } from "./register/show-machines.ts";
 import { runRegistry } from "./registry/run-registry.ts";
-import type { MultiClusterApi } from "./watch/cluster-connection.ts";
 import { configEvents } from "./watch/config-events.ts";
-import { consulSource } from "./watch/consul-source.ts";
 import { objectDirectory } from "./watch/directory-source.ts";
 import type { InputSource } from "./watch/input-source.ts";
-import { type KubernetesSource, kubernetesSource } from "./watch/kubernetes-source.ts";
 import { machineSource } from "./watch/machine-source.ts";
+import { consul, kubernetes, multiClusterApi } from "./watch/open-registries.ts";
 import { publishedAddresses } from "./watch/published-addresses.ts";
 import { registryFile } from "./watch/registry-file.ts";
 
@@ -176,49 +172,4 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
         ]);
       }),
   ]);
-}
-
-function kubernetes(
-  cluster: KubeConfig | undefined,
-  config: Settings,
-  { clusters }: RegistryMetrics,
-  log: Logger,
-  onProblems: () => void,
-): readonly KubernetesSource[] {
-  if (cluster === undefined) return [];
-  const { clusterId, systemNamespace, kubeSyncTimeoutMs: syncTimeoutMs } = config;
-  const common = { log, nowMs: Date.now, random: Math.random, onProblems };
-  const onSecret = (event: "add" | "update" | "delete") => clusters.secretEvents.add(1, { event });
-  const onSyncTimeout = (one: string) => clusters.syncTimeouts.add(1, { cluster: one });
-  const allowedOptions = new Set(config.insecureKubeconfigs);
-  const { exportedOnly, clusterSetHosts, discoverGateways } = config;
-  const sets = { exportedOnly, clusterSetHosts, discoverGateways, multiClusterApi: multiClusterApi(config) };
-  const told = { ...common, ...sets, onSecret, onSyncTimeout, allowedOptions };
-  const read = { endpointsObjects: !config.endpointSlices, watchedNamespaces: config.watchedNamespaces };
-  return [kubernetesSource({ config: cluster, clusterId, systemNamespace, syncTimeoutMs, ...read, ...told })];
-}
-
-function multiClusterApi({ multiClusterGroup: group, multiClusterVersion: version }: Settings): MultiClusterApi {
-  return { group, version };
-}
-
-async function consul(config: Settings, log: Logger, onProblems: () => void): Promise<readonly InputSource[]> {
-  const { consulUrl: url, consulCaFile } = config;
-  if (url === undefined) return [];
-  const source = consulSource({
-    url,
-    token: config.consulToken,
-    tokenFile: config.consulTokenFile,
-    certificateAuthorities: consulCaFile === undefined ? undefined : await readFile(consulCaFile, "utf8"),
-    datacenters: config.consulDatacenters,
-    namespaces: config.consulNamespaces,
-    partition: config.consulPartition,
-    connections: config.consulConnections,
-    syncTimeoutMs: config.consulSyncTimeoutMs,
-    log,
-    nowMs: Date.now,
-    random: Math.random,
-    onProblems,
-  });
-  return [source];
 }

@@ -1,0 +1,56 @@
+/** The registries that the settings ask for. */
+import { readFile } from "node:fs/promises";
+import type { KubeConfig } from "@flotilla/kube-api";
+import type { Logger } from "@flotilla/runtime";
+import type { Settings } from "../config.ts";
+import type { RegistryMetrics } from "../metrics.ts";
+import type { MultiClusterApi } from "./cluster-connection.ts";
+import { consulSource } from "./consul-source.ts";
+import type { InputSource } from "./input-source.ts";
+import { type KubernetesSource, kubernetesSource } from "./kubernetes-source.ts";
+
+/** None when nothing names a cluster. */
+export function kubernetes(
+  cluster: KubeConfig | undefined,
+  config: Settings,
+  { clusters }: RegistryMetrics,
+  log: Logger,
+  onProblems: () => void,
+): readonly KubernetesSource[] {
+  if (cluster === undefined) return [];
+  const { clusterId, systemNamespace, kubeSyncTimeoutMs: syncTimeoutMs } = config;
+  const common = { log, nowMs: Date.now, random: Math.random, onProblems };
+  const onSecret = (event: "add" | "update" | "delete") => clusters.secretEvents.add(1, { event });
+  const onSyncTimeout = (one: string) => clusters.syncTimeouts.add(1, { cluster: one });
+  const allowedOptions = new Set(config.insecureKubeconfigs);
+  const { exportedOnly, clusterSetHosts, discoverGateways } = config;
+  const sets = { exportedOnly, clusterSetHosts, discoverGateways, multiClusterApi: multiClusterApi(config) };
+  const told = { ...common, ...sets, onSecret, onSyncTimeout, allowedOptions };
+  const read = { endpointsObjects: !config.endpointSlices, watchedNamespaces: config.watchedNamespaces };
+  return [kubernetesSource({ config: cluster, clusterId, systemNamespace, syncTimeoutMs, ...read, ...told })];
+}
+
+export function multiClusterApi({ multiClusterGroup: group, multiClusterVersion: version }: Settings): MultiClusterApi {
+  return { group, version };
+}
+
+export async function consul(config: Settings, log: Logger, onProblems: () => void): Promise<readonly InputSource[]> {
+  const { consulUrl: url, consulCaFile } = config;
+  if (url === undefined) return [];
+  const source = consulSource({
+    url,
+    token: config.consulToken,
+    tokenFile: config.consulTokenFile,
+    certificateAuthorities: consulCaFile === undefined ? undefined : await readFile(consulCaFile, "utf8"),
+    datacenters: config.consulDatacenters,
+    namespaces: config.consulNamespaces,
+    partition: config.consulPartition,
+    connections: config.consulConnections,
+    syncTimeoutMs: config.consulSyncTimeoutMs,
+    log,
+    nowMs: Date.now,
+    random: Math.random,
+    onProblems,
+  });
+  return [source];
+}

@@ -26,3 +26,19 @@ for (const [resolution, ports] of [
     assert.deepEqual(service?.passthroughTargetPorts, ports);
   });
 }
+
+test("automatic addresses are those that the entry's status has for each host", () => {
+  const base = entry("DNS");
+  const addresses = ["240.240.0.1 a.example", "2001:2::1 a.example", "240.240.0.2 b.example", "2001:2::2 b.example"];
+  const status = { addresses: addresses.map((text) => ({ value: text.split(" ")[0], host: text.split(" ")[1] })) };
+  const config = { ...base, spec: { ...(base.spec as object), hosts: ["a.example", "b.example"] }, status };
+  const found = (one: Config) =>
+    convertServiceEntry(one, { canonicalExternalServices: false, statusAddresses: true }).map(
+      ({ hostname, autoAllocatedIpv4, autoAllocatedIpv6 }) => [hostname, autoAllocatedIpv4, autoAllocatedIpv6],
+    );
+  assert.deepEqual(found(config), [
+    ["a.example", "240.240.0.1", "2001:2::1"],
+    ["b.example", "240.240.0.2", "2001:2::2"],
+  ]);
+  assert.deepEqual(found(base), [["a.example", undefined, undefined]]);
+});

@@ -4,6 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { KeyAlgorithm } from "@flotilla/pki";
+import { memoryEnvironment } from "@flotilla/runtime";
 
 export interface RunningCa extends AsyncDisposable {
   readonly grpc: number;
@@ -14,6 +15,7 @@ export interface RunningCa extends AsyncDisposable {
 export async function startCa(keyType: KeyAlgorithm): Promise<RunningCa> {
   const workDir = await mkdtemp(join(tmpdir(), "ca-bench-"));
   const env = {
+    ...memoryEnvironment,
     ...process.env,
     WORK_DIR: workDir,
     ROOT_CA_DIR: join(workDir, "none"),

@@ -145,7 +145,7 @@ export const rows: readonly Row[] = [
     ramp: "1s",
     change: "annotations",
     istiod: {},
-    reach: { "CPU, s": "≤ 0.2", "messages sent": "0" },
+    reach: { "CPU beyond that, s": "≤ 0.2", "messages sent": "0" },
   },
   {
     ...base,

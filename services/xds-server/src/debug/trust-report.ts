@@ -73,7 +73,7 @@ class KnownBundles {
 
   /** The same object while the stream has accepted nothing else. */
   trustOf(stream: StreamRecord): ProxyTrust {
-    const version = stream.types().get(typeUrl.proxyConfig)?.acknowledged?.version;
+    const version = stream.acknowledgedVersion(typeUrl.proxyConfig);
     const known = this.#last.get(stream);
     if (known?.version === version && known !== undefined) return known.trust;
     if (version !== undefined && !this.#rootsByVersion.has(version)) this.#learn(stream);

@@ -76,8 +76,8 @@ export class Distribution {
     if (!this.#isDirty) return undefined;
     const { replica, core, position, epoch } = this.#options;
     const streams = this.#options.streams().filter((stream) => !stream.isIdle());
-    const until = performance.now() + sliceMs;
-    const isDone = this.#reaches.refresh(streams, this.#streamsVersion, () => performance.now() > until);
+    const since = performance.now();
+    const isDone = this.#reaches.refresh(streams, this.#streamsVersion, () => performance.now() - since);
     const answered = countByPosition(streams);
     // Streams settle without a word when a change does not concern them: as long as one lags, it is looked at again.
     this.#isDirty = !isDone || (answered[0]?.[0] ?? position()) < position();
@@ -100,7 +100,6 @@ export class Distribution {
 }
 
 const everyMs = 200;
-const sliceMs = 3;
 /** Told again unchanged after this, well before it vanishes. */
 const againMs = distributionTtlMs / 3;
 const maxBehind = 5;

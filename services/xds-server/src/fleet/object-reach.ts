@@ -34,16 +34,21 @@ interface Entry {
 
 /** Of objects that changed longer ago it is told only which position all proxies have answered. */
 const maxObjects = 500;
+/** For how long it may look at a time. */
+const lookMs = 3;
+const recountMs = 1;
 
 export class ObjectReaches {
   readonly #core: Pick<Core, "resultsFrom">;
   readonly #entries = new Map<string, Entry>();
+  #listed: Readonly<Record<string, ObjectReach>> | undefined;
 
   constructor(core: Pick<Core, "resultsFrom">) {
     this.#core = core;
   }
 
   note(changes: readonly Change[], position: number): void {
+    this.#listed = undefined;
     for (const change of changes) {
       const key = keyOf(change);
       if (key === undefined) continue;
@@ -60,25 +65,26 @@ export class ObjectReaches {
   }
 
   /**
-   * Looks again at what may be different, latest changes first, for as long as it may take. `streamsVersion` differs when
-   * other streams are connected. True when all has been looked at.
+   * Looks again at what may be different, latest changes first. `streamsVersion` differs when other streams are connected: what
+   * had come everywhere is then counted again, which has time. True when all has been looked at.
    */
-  refresh(streams: readonly StreamRecord[], streamsVersion: number, isOver: () => boolean): boolean {
+  refresh(streams: readonly StreamRecord[], streamsVersion: number, elapsedMs: () => number): boolean {
     for (const entry of [...this.#entries.values()].reverse()) {
-      const isFinal = entry.reach?.waiting === 0 && entry.streamsVersion === streamsVersion;
-      if (isFinal) continue;
-      if (isOver()) return false;
+      const isEverywhere = entry.reach?.waiting === 0;
+      if (isEverywhere && entry.streamsVersion === streamsVersion) continue;
+      if (elapsedMs() > (isEverywhere ? recountMs : lookMs)) return false;
       entry.reach = this.#reachOf(entry, streams);
+      this.#listed = undefined;
       entry.streamsVersion = streamsVersion;
     }
     return true;
   }
 
   list(): Readonly<Record<string, ObjectReach>> {
-    const reached = [...this.#entries].flatMap(([text, { reach }]) =>
-      reach === undefined ? [] : ([[text, reach]] as const),
+    this.#listed ??= Object.fromEntries(
+      [...this.#entries].flatMap(([text, { reach }]) => (reach === undefined ? [] : ([[text, reach]] as const))),
     );
-    return Object.fromEntries(reached);
+    return this.#listed;
   }
 
   #reachOf({ key, position }: Entry, streams: readonly StreamRecord[]): ObjectReach {

@@ -40,6 +40,12 @@ export class Receipts {
     return entry.sent;
   }
 
+  /** As `view` shows it. */
+  acknowledgedVersion(typeUrl: string, { types }: StreamState): string | undefined {
+    const entry = this.#entries.get(typeUrl);
+    return entry === undefined ? types.get(typeUrl)?.sent?.version : entry.acknowledged?.version;
+  }
+
   forget(typeUrl: string): void {
     this.#entries.delete(typeUrl);
     this.#shown.delete(typeUrl);

@@ -14,6 +14,8 @@ export interface StreamRecord {
   isIdle(): boolean;
   /** As of now; the same map while nothing changes. */
   types(): ReadonlyMap<string, TypeRecord>;
+  /** The version of the type that the client took last; much cheaper than to ask `types`. */
+  acknowledgedVersion(typeUrl: string): string | undefined;
   /**
    * The client has accepted or refused everything that follows from the changes up to this position in the fleet's
    * sequence. A lower bound while something is under way.

@@ -80,6 +80,7 @@ export class Stream implements Pushable {
       ...about,
       isIdle: () => this.#state.types.size === 0,
       types: () => this.#types(),
+      acknowledgedVersion: (typeUrl) => this.#receipts.acknowledgedVersion(typeUrl, this.#state),
       answeredPosition,
       watches,
     };

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import type { Config, Service } from "@flotilla/model";
 import { type JsonObject, typeUrl } from "@flotilla/proto";
 import { nameSet } from "@flotilla/xds";
+import { Core } from "../../core.ts";
 import { aConfig, aMesh, aPort, apply, aService, aSidecar, resourceOf } from "../../testing/mesh.ts";
 
 interface VirtualHost {
@@ -164,4 +165,39 @@ test("requests for unknown hosts tell the host that was asked for where ProxyCon
   const configuration = JSON.stringify(resourceOf(aMesh(aService("a", "shop")), proxy, typeUrl.route, "80"));
   assert.deepEqual(configuration.match(/"appendXForwardedHost":true/g)?.length, 1);
   assert.match(configuration, /"cluster":"PassthroughCluster"[^}]*"appendXForwardedHost":true/);
+});
+
+const routeTo = (...hosts: readonly string[]): JsonObject => ({
+  hosts: ["a"],
+  http: [{ route: hosts.map((host, i) => ({ destination: { host }, weight: i + 1 })) }],
+});
+
+test("an ExternalName stands for its host only where a listener of the proxy imports it", () => {
+  const traits = { type: "ExternalName", nodeLocal: false, publishNotReadyAddresses: false, headless: false };
+  const kubernetes = { ...traits, externalName: "real.example", targetPorts: {} } as const;
+  const alias = { resolution: "alias", kubernetes } as const;
+  const values = [
+    aService("a", "shop"),
+    aService("alias", "depot", alias),
+    aConfig("VirtualService", "shop", "vs", routeTo("alias.depot.svc.cluster.local")),
+  ];
+  const firstOf = (more: readonly Config[]) => summary(virtualHosts([...values, ...more]))[0];
+  assert.equal(firstOf([]), "a.shop.svc.cluster.local:80 → outbound|80||real.example");
+  const narrow = aConfig("Sidecar", "shop", "default", { egress: [{ hosts: ["shop/*"] }] });
+  assert.equal(firstOf([narrow]), "a.shop.svc.cluster.local:80 → outbound|80||alias.depot.svc.cluster.local");
+});
+
+test("a route keeps sessions as the first of its destinations that asks for it", () => {
+  const core = new Core({ features: { PILOT_ENABLE_PERSISTENT_SESSION_FILTER: "true" } });
+  apply(
+    core,
+    aService("a", "shop"),
+    aService("b", "shop", { labels: { "istio.io/persistent-session": "id:/x" } }),
+    aConfig("VirtualService", "shop", "vs", routeTo("a.shop.svc.cluster.local", "b.shop.svc.cluster.local")),
+  );
+  const [host] = hostsIn(resourceOf(core, aSidecar("shop"), typeUrl.route, "80"));
+  assert.match(
+    JSON.stringify(host?.routes[0]),
+    /"envoy.filters.http.stateful_session":.*"cookie":{"name":"id","path":"\/x"}/,
+  );
 });

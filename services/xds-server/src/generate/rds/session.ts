@@ -8,9 +8,13 @@ import type { View } from "../../snapshot/view.ts";
 
 export const sessionFilter = "envoy.filters.http.stateful_session";
 
-/** The virtual host's part of the filter's configuration; a cookie (`name` or `name:/path`) counts more than a header. */
+export function sessionsAreKept(view: View): boolean {
+  return view.flag("PILOT_ENABLE_PERSISTENT_SESSION_FILTER", false);
+}
+
+/** The filter's configuration for what leads to the service; a cookie (`name` or `name:/path`) counts more than a header. */
 export function sessionConfig(view: View, labels: Labels): Any | undefined {
-  if (!view.flag("PILOT_ENABLE_PERSISTENT_SESSION_FILTER", false)) return undefined;
+  if (!sessionsAreKept(view)) return undefined;
   const cookie = labels[view.setting("PILOT_PERSISTENT_SESSION_LABEL", "istio.io/persistent-session")];
   const header = labels[view.setting("PILOT_PERSISTENT_SESSION_HEADER_LABEL", "istio.io/persistent-session-header")];
   if (!cookie && header) {

@@ -13,10 +13,13 @@ import { type HeaderMutations, headerMutations } from "./headers.ts";
 import { directResponseAction, redirectAction } from "./redirect.ts";
 import { type ActionContext, routeAction, singleDestinationHeaders } from "./route-action.ts";
 import { isCatchAll, routeMatch } from "./route-match.ts";
+import { sessionFilter } from "./session.ts";
 
 export interface RouteContext extends ActionContext {
   /** Whether a match is meant for this proxy (gateway, labels, namespace). */
   readonly concerns: (match: HTTPMatchRequest) => boolean;
+  /** How sessions stay with an endpoint of a destination's host, if its service asks for it. */
+  readonly sessionOf: (host: string) => Any | undefined;
 }
 
 /** The routes of a VirtualService for one port, in order, up to the first that takes everything. */
@@ -53,7 +56,7 @@ function oneRoute(
     metadata: configMetadata(key),
     decorator: { operation: operationOf(action, envoyMatch, key, listenPort) },
     statPrefix: match?.statPrefix ?? "",
-    typedPerFilterConfig: perFilterConfig(http),
+    typedPerFilterConfig: perFilterConfig(http, context),
     ...joinMutations(
       headerMutations(http.headers),
       action.case === "route" ? singleDestinationHeaders(http) : undefined,
@@ -100,10 +103,13 @@ function configMetadata({ namespace, name }: ConfigKey) {
   return { filterMetadata: { istio: { config } } };
 }
 
-function perFilterConfig({ fault, corsPolicy: cors }: HTTPRoute): { [filter: string]: Any } {
+function perFilterConfig(http: HTTPRoute, { sessionOf }: RouteContext): { [filter: string]: Any } {
+  const { fault, corsPolicy: cors, route } = http;
+  const [session] = route.flatMap(({ destination }) => (destination && sessionOf(destination.host)) ?? []);
   return {
     ...(fault && { [faultFilter]: httpFault(fault) }),
     ...(cors && { [corsFilter]: corsPolicy(cors) }),
+    ...(session && { [sessionFilter]: session }),
   };
 }
 

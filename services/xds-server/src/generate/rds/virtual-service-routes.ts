@@ -6,7 +6,7 @@ import { create, encode } from "@flotilla/proto";
 import { VirtualHostSchema } from "@flotilla/proto/envoy/config/route/v3/route_components_pb";
 import { hasGatewaySemantics } from "../../snapshot/scope/gateway-semantics.ts";
 import { servicesOfName } from "../../snapshot/scope/services.ts";
-import { visibleService } from "../../snapshot/scope/sidecar-scope.ts";
+import { importedService } from "../../snapshot/scope/sidecar-scope.ts";
 import { unknownDestinations } from "../../snapshot/scope/unknown-destinations.ts";
 import { virtualService } from "../../snapshot/scope/virtual-service.ts";
 import { type MatchHead, meshGateway, type VirtualServiceHead } from "../../snapshot/scope/virtual-services.ts";
@@ -14,7 +14,8 @@ import { query, type View } from "../../snapshot/view.ts";
 import { sameBytes } from "../shared/wire.ts";
 import { consistentHashFor } from "./hash-policy.ts";
 import type { ActionContext } from "./route-action.ts";
-import { virtualServiceRoutes } from "./virtual-service-route.ts";
+import { sessionConfig, sessionsAreKept } from "./session.ts";
+import { type RouteContext, virtualServiceRoutes } from "./virtual-service-route.ts";
 
 /** By `namespace/name|port`: the `routes` field of a virtual host; empty when no route concerns the proxy. */
 export const encodedVirtualServiceRoutes = query<Uint8Array, string>(
@@ -30,6 +31,7 @@ export const encodedVirtualServiceRoutes = query<Uint8Array, string>(
       hasGatewaySemantics: hasGatewaySemantics(config.annotations),
       concerns: (match) => matchConcernsProxy(view, match),
       serviceOf: (host) => destinationService(view, host, Number(port)),
+      sessionOf: (host) => destinationSession(view, host, Number(port)),
       hashOf: (destination) => consistentHashFor(view, destination),
       marksMirrored: !view.flag("DISABLE_SHADOW_HOST_SUFFIX", true),
       defaultRetries: view.mesh.defaultHttpRetryPolicy,
@@ -55,12 +57,23 @@ function matchConcernsProxy(view: View, match: MatchHead): boolean {
   return Object.keys(match.sourceLabels).length === 0 || view.proxy.matches(match.sourceLabels);
 }
 
-/** A port is inferred only where requests for any port arrive: elsewhere the destination has the listener's. */
+/**
+ * A port is inferred only where requests for any port arrive: elsewhere the destination has the listener's. Of services that are
+ * in scope only because a VirtualService leads to them nothing more is known than their name.
+ */
 function destinationService(view: View, host: string, listenPort: number): ReturnType<ActionContext["serviceOf"]> {
-  const hostname = view.read(concreteHost, `${host}|${listenPort}`);
+  const concrete = view.read(concreteHost, `${host}|${listenPort}`);
+  const hostname = concrete !== host && importedService(view, host) === undefined ? host : concrete;
   if (listenPort !== 0) return { hostname, onlyPort: undefined };
-  const [port, ...others] = visibleService(view, host)?.ports ?? [];
+  const [port, ...others] = importedService(view, host)?.ports ?? [];
   return { hostname, onlyPort: others.length === 0 ? port?.number : undefined };
+}
+
+function destinationSession(view: View, host: string, listenPort: number): ReturnType<RouteContext["sessionOf"]> {
+  if (!sessionsAreKept(view)) return undefined;
+  const service = importedService(view, host);
+  const isOnPort = listenPort === 0 || service?.ports.some(({ number }) => number === listenPort);
+  return service === undefined || isOnPort !== true ? undefined : sessionConfig(view, service.labels);
 }
 
 /** By `host|port`: the service that an ExternalName stands for on the ports it has; any other host stands for itself. */

@@ -54,6 +54,20 @@ export const importedServices = query<readonly Service[], ScopeName>("imported-s
   return [...services.values()];
 });
 
+const importedServicesByHost = query<ReadonlyMap<string, Service>, ScopeName>("imported-by-host", (view, scope) => {
+  return new Map(view.read(importedServices, scope).map((service) => [service.hostname, service]));
+});
+
+const importedServiceOf = query<Service | undefined, string>("imported-service", (view, text) => {
+  const [scope = "", hostname = ""] = text.split("\n");
+  return view.read(importedServicesByHost, scope).get(hostname);
+});
+
+/** The service that a host name means, if a listener of the proxy imports it itself. */
+export function importedService(view: View, hostname: string): Service | undefined {
+  return view.read(importedServiceOf, `${view.read(scopeName)}\n${hostname}`);
+}
+
 /** What the proxy may call, one service a host name. */
 export function visibleServices(view: View): readonly Service[] {
   return view.read(scopeServices, view.read(scopeName));

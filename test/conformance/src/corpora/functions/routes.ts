@@ -138,6 +138,7 @@ function buildRoutes(
       ...noContext,
       listenPort,
       hasGatewaySemantics: hasGatewaySemantics(config.metadata.annotations ?? {}),
+      sessionOf: () => undefined,
       concerns: (match) =>
         (match.gateways.length === 0 || match.gateways.some((gateway) => gateways.includes(gateway))) &&
         (match.sourceNamespace === "" || match.sourceNamespace === proxy.Metadata?.Namespace) &&

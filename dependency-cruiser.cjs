@@ -1,4 +1,4 @@
-/** Layer rules of docs/architecture/layers.md. Each message says what to use instead. */
+/** Layer rules of docs/architecture/overview.md. Each message says what to use instead. */
 const pure = "^(packages/model|packages/incremental|packages/registry|packages/validation/src|packages/xds/src/(?!client))";
 
 /** @type {import('dependency-cruiser').IConfiguration} */

@@ -29,9 +29,10 @@ export function hostDomains(view: View, host: Host, service: Service | undefined
           },
           proxyDomain,
         );
-  if (listenPort !== 0) return domains;
+  // A host that no service stands for is called without a port (virtual-host-plan.ts).
+  if (listenPort !== 0 || service === undefined) return domains;
   // Only the first address needs the port to be named. Source: istiod asked, a service of both families.
-  const further = new Set(service === undefined ? [] : addressesOf(view, service).slice(1).map(inUrl));
+  const further = new Set(addressesOf(view, service).slice(1).map(inUrl));
   const all = domains.all.flatMap((domain) => [
     ...(further.has(domain) && port !== 80 ? [domain] : []),
     ...withPort([domain], port),

@@ -84,6 +84,11 @@ function singleAuthority(routes: readonly HTTPRouteDestination[]): string {
   return others.length > 0 ? "" : authority(only?.headers);
 }
 
+/** Those that get requests: a weight counts where there are several. */
+export function weighty(routes: readonly HTTPRouteDestination[]): readonly HTTPRouteDestination[] {
+  return routes.length > 1 ? routes.filter(({ weight }) => weight > 0) : routes;
+}
+
 function clusterSpecifier(
   routes: readonly HTTPRouteDestination[],
   context: ActionContext,
@@ -92,7 +97,7 @@ function clusterSpecifier(
   if (only?.destination !== undefined && others.length === 0) {
     return { case: "cluster", value: destinationCluster(only.destination, context) };
   }
-  const clusters = routes.filter(({ weight }) => weight > 0).map((one) => clusterWeight(one, context));
+  const clusters = weighty(routes).map((one) => clusterWeight(one, context));
   return { case: "weightedClusters", value: create(WeightedClusterSchema, { clusters }) };
 }
 

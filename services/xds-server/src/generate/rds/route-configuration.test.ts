@@ -201,3 +201,20 @@ test("a route keeps sessions as the first of its destinations that asks for it",
     /"envoy.filters.http.stateful_session":.*"cookie":{"name":"id","path":"\/x"}/,
   );
 });
+
+test("where requests for any port arrive, a host without a service is called on port 80 alone", () => {
+  const ports = [aPort("http", 80, "HTTP"), aPort("http-2", 8080, "HTTP")];
+  const hosts = virtualHosts(
+    [aService("a", "shop", { ports }), aConfig("VirtualService", "shop", "vs", toV1(["a", "nowhere.example"]))],
+    "http_proxy",
+  );
+  assert.deepEqual(
+    hosts.map(({ name, domains }) => `${name}: ${domains[0]}`),
+    [
+      "a.shop.svc.cluster.local:80: a.shop.svc.cluster.local",
+      "a.shop.svc.cluster.local:8080: a.shop.svc.cluster.local:8080",
+      "nowhere.example:80: nowhere.example",
+      "allow_any: *",
+    ],
+  );
+});

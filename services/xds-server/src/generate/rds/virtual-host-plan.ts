@@ -56,6 +56,8 @@ function plannedHosts(view: View, listener: ListenerName, port: number): readonl
     }
     const ports = new Set(pairs.length === 0 && port === 80 ? [80] : pairs.map(({ number }) => number));
     for (const number of ports) {
+      // Where requests for any port arrive, a host that no service stands for is called without a port, which means 80.
+      if (port === 0 && number !== 80) continue;
       planned.push(
         ...others.map((hostname) => ({ hostname, port: number, service: undefined, virtualService: head.name })),
       );

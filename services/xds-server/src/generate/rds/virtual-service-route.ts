@@ -11,7 +11,7 @@ import { corsFilter, corsPolicy } from "./cors.ts";
 import { faultFilter, httpFault } from "./fault.ts";
 import { type HeaderMutations, headerMutations } from "./headers.ts";
 import { directResponseAction, redirectAction } from "./redirect.ts";
-import { type ActionContext, routeAction, singleDestinationHeaders } from "./route-action.ts";
+import { type ActionContext, routeAction, singleDestinationHeaders, weighty } from "./route-action.ts";
 import { isCatchAll, routeMatch } from "./route-match.ts";
 import { sessionFilter } from "./session.ts";
 
@@ -105,7 +105,7 @@ function configMetadata({ namespace, name }: ConfigKey) {
 
 function perFilterConfig(http: HTTPRoute, { sessionOf }: RouteContext): { [filter: string]: Any } {
   const { fault, corsPolicy: cors, route } = http;
-  const [session] = route.flatMap(({ destination }) => (destination && sessionOf(destination.host)) ?? []);
+  const [session] = weighty(route).flatMap(({ destination }) => (destination && sessionOf(destination.host)) ?? []);
   return {
     ...(fault && { [faultFilter]: httpFault(fault) }),
     ...(cors && { [corsFilter]: corsPolicy(cors) }),

@@ -64,3 +64,16 @@ test("a service whose names are resolved as requests come has no subsets", () =>
   const rule = aRule({ subsets: [{ name: "v1", labels: { version: "v1" } }] });
   assert.deepEqual(clusters(service, rule).names, ["outbound|80||a.example"]);
 });
+
+test("subsets of a service with a traffic distribution have no panic threshold, whatever their rule says of localities", () => {
+  const trafficPolicy = {
+    outlierDetection: { minHealthPercent: 30 },
+    loadBalancer: { localityLbSetting: { distribute: [{ from: "*", to: { "r1/*": 100 } }] } },
+  };
+  const rule = aRule({ trafficPolicy, subsets: [{ name: "v1", labels: { version: "v1" } }] });
+  const thresholdOf = (service: Service, subset: string) =>
+    (clusters(service, rule).of(subset)?.["commonLbConfig"] as JsonObject)["healthyPanicThreshold"];
+  const near = aService("a", "shop", { hostname: "a.example", trafficDistribution: "PreferSameZone" });
+  assert.deepEqual([thresholdOf(near, ""), thresholdOf(near, "v1")], [{ value: 30 }, {}]);
+  assert.deepEqual(thresholdOf(aService("a", "shop", { hostname: "a.example" }), "v1"), { value: 30 });
+});

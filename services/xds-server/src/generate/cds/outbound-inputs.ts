@@ -83,7 +83,8 @@ export function selectOutboundCluster(view: View, target: ClusterTarget): Outbou
     isDynamic,
     automaticTls: automaticTlsMode(view, target, isOriginalDestination),
     traits,
-    subjectAltNames: upstreamIdentities(view, service).join("\n"),
+    // Names that are resolved as requests come are whoever answers to them. Source: istiod asked.
+    subjectAltNames: isDynamic ? "" : upstreamIdentities(view, service).join("\n"),
     files: clientFiles(view, service),
     keepsSessions: keepsSessions(view, service.labels),
     ...localityInputs(view, target, policy),
@@ -97,5 +98,5 @@ function localityInputs(view: View, { service, subset }: ClusterTarget, policy: 
   const failsOver = isForced || policy?.outlierDetection !== undefined;
   const { distribute = [], failover = [], failoverPriority = [] } = setting ?? {};
   const hasLocality = distribute.length > 0 || (failsOver && failover.length + failoverPriority.length > 0);
-  return { hasLocality, isDistributedSubset: isForced && subset !== "" };
+  return { hasLocality, isDistributedSubset: service.trafficDistribution !== undefined && subset !== "" };
 }

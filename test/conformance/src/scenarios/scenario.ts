@@ -59,7 +59,7 @@ function loadScenario(root: string, group: string, name: string): Scenario {
   if (file === undefined) throw new Error(`${folder}/scenario.yaml is empty`);
   const input = readdirSync(join(folder, "input"))
     .sort()
-    .flatMap((name) => documents(join(folder, "input", name)));
+    .flatMap((name) => objects(join(folder, "input", name)));
   const initial: Stage = {
     title: "",
     step: { put: input, mesh: file.mesh ?? {}, networks: { networks: file.networks ?? {} } },
@@ -70,13 +70,24 @@ function loadScenario(root: string, group: string, name: string): Scenario {
 }
 
 function loadStage(folder: string, title: string): Stage {
-  const read = (name: string) => (existsSync(join(folder, name)) ? documents(join(folder, name)) : []);
+  const read = (name: string) => (existsSync(join(folder, name)) ? objects(join(folder, name)) : []);
   const [mesh] = read("mesh.yaml") as unknown as readonly JsonObject[];
   return {
     title,
     step: { put: read("apply.yaml"), delete: read("delete.yaml"), ...(mesh && { mesh }) },
     golden: join(folder, "golden"),
   };
+}
+
+/** What does not say how old it is, is as old as all others that do not. */
+const unsaidAge = "2026-01-01T00:00:00Z";
+
+function objects(path: string): readonly KubeObject[] {
+  return documents(path).map((object) =>
+    object.metadata === undefined || object.metadata.creationTimestamp !== undefined
+      ? object
+      : { ...object, metadata: { ...object.metadata, creationTimestamp: unsaidAge } },
+  );
 }
 
 function documents(path: string): readonly KubeObject[] {

@@ -72,7 +72,7 @@ test("subsets of a service with a traffic distribution have no panic threshold, 
   };
   const rule = aRule({ trafficPolicy, subsets: [{ name: "v1", labels: { version: "v1" } }] });
   const thresholdOf = (service: Service, subset: string) =>
-    (clusters(service, rule).of(subset)?.["commonLbConfig"] as JsonObject)["healthyPanicThreshold"];
+    (clusters(service, rule).of(subset)?.["commonLbConfig"] as JsonObject | undefined)?.["healthyPanicThreshold"];
   const near = aService("a", "shop", { hostname: "a.example", trafficDistribution: "PreferSameZone" });
   assert.deepEqual([thresholdOf(near, ""), thresholdOf(near, "v1")], [{ value: 30 }, {}]);
   assert.deepEqual(thresholdOf(aService("a", "shop", { hostname: "a.example" }), "v1"), { value: 30 });

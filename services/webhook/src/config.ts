@@ -1,6 +1,6 @@
 /** The settings of webhook. Those that Istio has too carry its names. */
 import { apiServerSettings } from "@flotilla/auth/cluster";
-import { clientCertificateSettings, keyPairSettings } from "@flotilla/auth/serving";
+import { caSettings, clientCertificateSettings, keyPairSettings } from "@flotilla/auth/serving";
 import { defaultPorts, duration, flag, list, logSettings, oneOf, port, type SettingsOf, text } from "@flotilla/runtime";
 
 export const settings = {
@@ -22,34 +22,20 @@ export const settings = {
     default: `nats://127.0.0.1:${defaultPorts.nats.client}`,
     sentence: "The bus, from which the MeshConfig comes: nats://host:port, or embedded:NAME within one process.",
   }),
+  ...caSettings,
   workDir: text({
     env: "WORK_DIR",
     default: ".flotilla",
     sentence: "Directory of the local token issuer, of the root, and of the last MeshConfig and certificate.",
   }),
-  ...keyPairSettings,
-  ...clientCertificateSettings,
-  ...apiServerSettings,
   caAddress: text({
     env: "CA_ADDRESS",
     default: `127.0.0.1:${defaultPorts.ca.grpc}`,
     sentence: "host:port of ca, which issues the serving certificate.",
   }),
-  caServerName: text({
-    env: "CA_SERVER_NAME",
-    default: "flotilla-ca.istio-system.svc",
-    sentence: "Name in ca's certificate.",
-  }),
-  caRootFile: text({
-    env: "CA_ROOT_FILE",
-    default: undefined,
-    sentence: "File with the root that ca's certificate leads to; WORK_DIR/root-cert.pem if not set.",
-  }),
-  tokenFile: text({
-    env: "TOKEN_FILE",
-    default: undefined,
-    sentence: "File with this service's own token for ca; if not set, the local issuer in WORK_DIR makes one.",
-  }),
+  ...keyPairSettings,
+  ...clientCertificateSettings,
+  ...apiServerSettings,
   namespace: text({ env: "POD_NAMESPACE", default: "istio-system", sentence: "Namespace of the control plane." }),
   domain: text({ env: "DOMAIN_SUFFIX", default: "cluster.local", sentence: "DNS suffix of Kubernetes services." }),
   servingNames: list({

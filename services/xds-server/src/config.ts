@@ -1,8 +1,7 @@
 /** The settings of xds-server. Names that istiod knows keep its names. */
-import { join } from "node:path";
 import { issuerSettings, type JwtRule, jwtRulesOf } from "@flotilla/auth";
 import { clusterSettings } from "@flotilla/auth/cluster";
-import { clientCertificateSettings, keyPairSettings } from "@flotilla/auth/serving";
+import { caRootFileOf, caSettings, clientCertificateSettings, keyPairSettings } from "@flotilla/auth/serving";
 import { busSettings } from "@flotilla/bus";
 import {
   defaultPorts,
@@ -50,29 +49,14 @@ export const settings = {
     default: ["config-controller", "service-controller"],
     sentence: "The controllers whose whole state makes a complete mesh.",
   }),
-  workDir: text({
-    env: "WORK_DIR",
-    default: ".flotilla",
-    sentence: "Directory of the local token issuer and of the root.",
-  }),
+  ...caSettings,
   caAddress: text({
     env: "CA_ADDRESS",
     default: undefined,
     sentence: "host:port of ca; without it there is no TLS port.",
   }),
-  caServerName: text({
-    env: "CA_SERVER_NAME",
-    default: "flotilla-ca.istio-system.svc",
-    sentence: "Name in ca's certificate.",
-  }),
   ...keyPairSettings,
   ...clientCertificateSettings,
-  caRootFile: text({
-    env: "CA_ROOT_FILE",
-    default: undefined,
-    sentence: "File with the root that ca's certificate leads to; WORK_DIR/root-cert.pem if not set.",
-  }),
-  tokenFile: text({ env: "TOKEN_FILE", default: undefined, sentence: "File with this service's own token for ca." }),
   namespace: text({ env: "POD_NAMESPACE", default: "istio-system", sentence: "Namespace of the control plane." }),
   trustDomain: text({
     env: "TRUST_DOMAIN",
@@ -174,10 +158,9 @@ export interface Config extends SettingsOf<typeof settings> {
 /** @throws RuntimeError SETTINGS_INVALID naming every wrong setting */
 export function parseConfig(env: Readonly<Record<string, string | undefined>>): Config {
   const values = parseSettings(settings, env);
-  const { workDir, caRootFile } = values;
   return {
     ...values,
-    rootFile: caRootFile ?? join(workDir, "root-cert.pem"),
+    rootFile: caRootFileOf(values),
     jwtRules: jwtRulesOf(values),
     features: featuresOf(env),
   };

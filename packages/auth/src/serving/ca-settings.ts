@@ -1,4 +1,5 @@
 /** The settings by which a service of ours finds ca and keeps a certificate for its connections to NATS and Redis. */
+import { join } from "node:path";
 import { type SettingsOf, text } from "@flotilla/runtime";
 
 export const clientCertificateSettings = {
@@ -31,7 +32,7 @@ export const keyPairSettings = {
 
 export type KeyPairSettings = SettingsOf<typeof keyPairSettings>;
 
-/** For services that serve nothing with TLS, the others have them among their own. */
+/** Services that serve with a certificate of ca have a `caAddress` of their own, which says what for. */
 export const caSettings = {
   workDir: text({
     env: "WORK_DIR",
@@ -58,3 +59,8 @@ export const caSettings = {
 
 export type CaSettings = SettingsOf<typeof caSettings>;
 export type ClientCertificateSettings = CaSettings & SettingsOf<typeof clientCertificateSettings>;
+
+/** The file with what ca's certificate leads to. */
+export function caRootFileOf({ caRootFile, workDir }: Pick<CaSettings, "caRootFile" | "workDir">): string {
+  return caRootFile ?? join(workDir, "root-cert.pem");
+}

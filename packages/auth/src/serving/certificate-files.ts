@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Logger } from "@flotilla/runtime";
 import { AuthError } from "../errors.ts";
 import { replaceFile } from "../private-file.ts";
-import type { ClientCertificateSettings } from "./ca-settings.ts";
+import { type ClientCertificateSettings, caRootFileOf } from "./ca-settings.ts";
 import type { TlsMaterial } from "./material.ts";
 import { serviceToken } from "./service-token.ts";
 import { obtainServingCertificate } from "./serving-certificate.ts";
@@ -35,7 +35,7 @@ export function keepClientCertificate(
   settings: ClientCertificateSettings,
   { namespace, serviceAccount, log }: KeepOptions,
 ): AsyncDisposable {
-  const { clientCertificateDir: directory, caAddress, caServerName, caRootFile, workDir, tokenFile } = settings;
+  const { clientCertificateDir: directory, caAddress, caServerName, workDir, tokenFile } = settings;
   if (directory === undefined) return { [Symbol.asyncDispose]: () => Promise.resolve() };
   if (caAddress === undefined) throw new AuthError("AUTH_BAD_PROVIDER", "CLIENT_CERTIFICATE_DIR needs CA_ADDRESS");
   const write = (material: TlsMaterial): void => {
@@ -49,7 +49,7 @@ export function keepClientCertificate(
       ...{ caAddress, caServerName, log, onRenewed: write },
       // By this name NATS knows its users; the identity has a trust domain in it, which is told over NATS.
       names: [`${serviceAccount}.${namespace}.svc`],
-      rootFile: caRootFile ?? join(workDir, "root-cert.pem"),
+      rootFile: caRootFileOf(settings),
       instance: `${hostname()}:${directory}`,
       token: () => serviceToken({ tokenFile, workDir, namespace, serviceAccount }),
     },

@@ -2,6 +2,7 @@ export { type CaCall, requestCertificate } from "./ca-client.ts";
 export {
   type CaSettings,
   type ClientCertificateSettings,
+  caRootFileOf,
   caSettings,
   clientCertificateSettings,
   type KeyPairSettings,

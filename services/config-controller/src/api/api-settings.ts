@@ -1,4 +1,5 @@
 /** The settings of the API without Kubernetes. */
+import { caSettings } from "@flotilla/auth/serving";
 import { defaultPorts, integer, list, port, type SettingsOf, text } from "@flotilla/runtime";
 
 export const apiSettings = {
@@ -53,30 +54,11 @@ export const apiSettings = {
     sentence: "File with the certificate of the API and its chain; with it and API_KEY_FILE, ca is not asked.",
   }),
   apiKeyFile: text({ env: "API_KEY_FILE", default: undefined, sentence: "File with the key of that certificate." }),
-  workDir: text({
-    env: "WORK_DIR",
-    default: ".flotilla",
-    sentence: "Directory of the local token issuer and of the root.",
-  }),
+  ...caSettings,
   caAddress: text({
     env: "CA_ADDRESS",
     default: `127.0.0.1:${defaultPorts.ca.grpc}`,
     sentence: "host:port of ca, which issues the certificate of the API.",
-  }),
-  caServerName: text({
-    env: "CA_SERVER_NAME",
-    default: "flotilla-ca.istio-system.svc",
-    sentence: "Name in ca's certificate.",
-  }),
-  caRootFile: text({
-    env: "CA_ROOT_FILE",
-    default: undefined,
-    sentence: "File with the root that ca's certificate leads to; WORK_DIR/root-cert.pem if not set.",
-  }),
-  tokenFile: text({
-    env: "TOKEN_FILE",
-    default: undefined,
-    sentence: "File with this service's own token for ca; if not set, the local issuer in WORK_DIR makes one.",
   }),
   namespace: text({ env: "POD_NAMESPACE", default: "istio-system", sentence: "Namespace of the control plane." }),
 } as const;

@@ -1,8 +1,7 @@
 /** The certificate that the API is served with: from files, or from ca. */
 import { readFile } from "node:fs/promises";
 import { hostname } from "node:os";
-import { join } from "node:path";
-import { obtainServingCertificate, serviceToken } from "@flotilla/auth/serving";
+import { caRootFileOf, obtainServingCertificate, serviceToken } from "@flotilla/auth/serving";
 import { aborted, delay, type Logger } from "@flotilla/runtime";
 import type { ApiSettings } from "./api-settings.ts";
 
@@ -67,7 +66,7 @@ export async function followCa(
       caAddress,
       caServerName,
       instance,
-      rootFile: ownRootFile(settings),
+      rootFile: caRootFileOf(settings),
       token: () => serviceToken({ ...settings, serviceAccount }),
       names: [service, "localhost"],
       log,
@@ -78,8 +77,4 @@ export async function followCa(
   onCertificate(certificate.material);
   onTrouble(undefined);
   await aborted(stop);
-}
-
-export function ownRootFile({ caRootFile, workDir }: ApiSettings): string {
-  return caRootFile ?? join(workDir, "root-cert.pem");
 }

@@ -1,6 +1,6 @@
 /**
- * The serving certificate: from files, from a signer of the cluster, or from ca. The last one from ca is kept, so that a webhook that starts while ca is
- * down serves at once as long as it is valid.
+ * The serving certificate: from files, from a signer of the cluster, or from ca. The last one from ca is kept, so that a webhook
+ * that starts while ca is down serves at once as long as it is valid.
  */
 import { mkdir, readFile } from "node:fs/promises";
 import { hostname } from "node:os";
@@ -8,6 +8,7 @@ import { dirname, join } from "node:path";
 import { replaceFile } from "@flotilla/auth";
 import { openApiServer, requestFromSigner, type SignerCall } from "@flotilla/auth/cluster";
 import {
+  caRootFileOf,
   checkMaterial,
   followKeyPair,
   type KeyPair,
@@ -49,7 +50,7 @@ async function followCa(
   { config, log, onCertificate, onTrouble }: CertificateOptions,
   stop: AbortSignal,
 ): Promise<void> {
-  const { caAddress, caServerName, caRootFile, workDir } = config;
+  const { caAddress, caServerName, workDir } = config;
   const file = join(workDir, "webhook", "serving.json");
   const kept = await readKept(file, log);
   if (kept !== undefined) onCertificate(kept);
@@ -63,7 +64,7 @@ async function followCa(
       caAddress,
       caServerName,
       instance: `${hostname()}:${config.port}`,
-      rootFile: caRootFile ?? join(workDir, "root-cert.pem"),
+      rootFile: caRootFileOf(config),
       token: () => serviceToken({ ...config, serviceAccount }),
       names: servingNames(config),
       log,

@@ -1,11 +1,12 @@
 /** A source of MCP as an entry of configSources asks for it. */
 import { hostname } from "node:os";
+import { caRootFileOf } from "@flotilla/auth/serving";
 import { isIstioKind, kinds } from "@flotilla/kinds";
 import type { Logger } from "@flotilla/runtime";
 import type { Admission } from "@flotilla/sources";
 import { grpcTransport } from "@flotilla/xds/grpc";
 import manifest from "../../../package.json" with { type: "json" };
-import { followCa, type KeyPair, ownRootFile } from "../../api/certificate.ts";
+import { followCa, type KeyPair } from "../../api/certificate.ts";
 import type { Settings } from "../../config.ts";
 import { mcpNode } from "./mcp-client.ts";
 import { type McpOptions, type McpSource, mcpSource } from "./mcp-source.ts";
@@ -44,7 +45,7 @@ function ownIdentity(settings: Settings, log: Logger) {
   return {
     current: (): OwnIdentity => {
       if (keyPair === undefined) throw new Error(`there is no certificate from ca at ${settings.caAddress} yet`);
-      return { ...keyPair, rootFile: ownRootFile(settings) };
+      return { ...keyPair, rootFile: caRootFileOf(settings) };
     },
     follow: async (stop: AbortSignal): Promise<void> => {
       const onCertificate = (next: KeyPair) => {

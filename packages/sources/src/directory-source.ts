@@ -1,5 +1,6 @@
 /** A directory of YAML and JSON files as a source of objects. */
 import { join, relative } from "node:path";
+import { Breather } from "@flotilla/runtime";
 import { SourceError } from "./errors.ts";
 import { FileTable } from "./file-table.ts";
 import { type FileBatch, FileWatcher } from "./file-watcher.ts";
@@ -18,9 +19,6 @@ export interface DirectorySourceOptions extends Admission {
 
 /** Files of fewer documents are parsed whole: remembering them would cost more than it saves. */
 const manyDocuments = 8;
-
-/** How long parsing may keep everything else waiting. */
-const sliceMs = 10;
 
 export function directorySource(options: DirectorySourceOptions): ObjectSource {
   return new DirectorySource(options);
@@ -77,17 +75,14 @@ class DirectorySource implements ObjectSource {
 
   async #readAll({ texts }: FileBatch): Promise<ReadonlyMap<string, FileReading | undefined>> {
     const readings = new Map<string, FileReading | undefined>();
-    let sliceEnd = performance.now() + sliceMs;
+    const breather = new Breather();
     for (const [path, text] of texts) {
       const reading = this.#read(path, text);
       readings.set(this.#label(path), reading);
       if (reading !== undefined && reading.documents.size >= manyDocuments)
         this.#documents.set(path, reading.documents);
       else this.#documents.delete(path);
-      if (performance.now() > sliceEnd) {
-        await new Promise((resolve) => setImmediate(resolve));
-        sliceEnd = performance.now() + sliceMs;
-      }
+      if (breather.isDue) await breather.rest();
     }
     this.#readings.clear();
     return readings;

@@ -1,6 +1,6 @@
 /** The store in Redis: one hash of entries, one of what is said about them, a lock with a limited life. */
 import { randomUUID } from "node:crypto";
-import { setImmediate } from "node:timers/promises";
+import { Breather } from "@flotilla/runtime";
 import { combine, emptyChecksum, entryHash, packEntry, unpackEntry } from "./entry-codec.ts";
 import { StateError } from "./errors.ts";
 import { RedisLink, type RedisLinkOptions } from "./redis-link.ts";
@@ -14,8 +14,6 @@ export interface RedisStoreOptions extends RedisLinkOptions {
 
 /** Changes with the form of the entries; others are refused by name. */
 const format = "1";
-/** How long packing may keep the event loop. */
-const sliceMs = 8;
 /** A hash that no entry has: what cannot be read is written anew. */
 const unreadable = "f".repeat(32);
 
@@ -80,13 +78,10 @@ class RedisStore implements SnapshotStore {
     const gone: string[] = [];
     const replaced: string[] = [];
     const hashes = new Map<string, string>();
-    let breatheAt = performance.now() + sliceMs;
+    // The first snapshot of a large mesh is much to pack, and streams are served meanwhile.
+    const breather = new Breather();
     for (const [key, value] of entries) {
-      // The first snapshot of a large mesh is much to pack, and streams are served meanwhile.
-      if (performance.now() > breatheAt) {
-        await setImmediate();
-        breatheAt = performance.now() + sliceMs;
-      }
+      if (breather.isDue) await breather.rest();
       const before = this.#hashes.get(key);
       if (before !== undefined) replaced.push(before);
       if (value === undefined) gone.push(key);

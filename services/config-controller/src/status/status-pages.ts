@@ -1,7 +1,7 @@
 /** The status of objects over HTTP: of one, or of all that are wanted. */
 
 import { configKeyText } from "@flotilla/model";
-import { delay, type HttpHandler } from "@flotilla/runtime";
+import { Breather, type HttpHandler } from "@flotilla/runtime";
 import { parseObjectName } from "./object-name.ts";
 import type { ObjectStatus, ObjectStatuses } from "./object-status.ts";
 
@@ -23,12 +23,10 @@ export function objectsPage(statuses: ObjectStatuses, generation: () => number):
 /** Thousands of objects take a second: others have their turn meanwhile. */
 async function gather<T>(items: Iterable<T>): Promise<readonly T[]> {
   const all: T[] = [];
-  let startedAt = performance.now();
+  const breather = new Breather(sliceMs);
   for (const item of items) {
     all.push(item);
-    if (performance.now() - startedAt < sliceMs) continue;
-    await delay(0);
-    startedAt = performance.now();
+    if (breather.isDue) await breather.rest();
   }
   return all;
 }

@@ -13,7 +13,7 @@ import {
   type Seal,
 } from "@flotilla/bus";
 import type { Change } from "@flotilla/model";
-import { delay, type Logger } from "@flotilla/runtime";
+import { Breather, type Logger } from "@flotilla/runtime";
 import type { Inputs } from "./inputs.ts";
 
 export interface ProofOptions {
@@ -69,14 +69,12 @@ export class Proof {
   async #keyStates(): Promise<readonly KeyState[]> {
     const { inputs, seal } = this.#options;
     const states: KeyState[] = [];
-    let started = performance.now();
+    const breather = new Breather(sliceMs);
     for (const [, change] of inputs.entries()) {
       const state = this.#states.get(change) ?? keyState(change, seal);
       this.#states.set(change, state);
       states.push(state);
-      if (performance.now() - started < sliceMs) continue;
-      await delay(0);
-      started = performance.now();
+      if (breather.isDue) await breather.rest();
     }
     return states;
   }

@@ -29,7 +29,11 @@ export interface FrameReaderOptions {
 /** Cuts what arrives into messages. One that is announced as too large is refused before its bytes are taken in. */
 export class FrameReader {
   readonly #options: FrameReaderOptions;
-  #rest: Buffer | undefined;
+  /** What has come of a message that is not complete, in the pieces in which it came. */
+  #pieces: Buffer[] = [];
+  #length = 0;
+  /** With fewer bytes there is nothing to be read. */
+  #needed = frameHeadBytes;
 
   constructor(options: FrameReaderOptions) {
     this.#options = options;
@@ -37,18 +41,35 @@ export class FrameReader {
 
   /** @throws GrpcError RESOURCE_EXHAUSTED, UNIMPLEMENTED, INTERNAL */
   *read(chunk: Buffer): Generator<Buffer, void, undefined> {
-    let bytes = this.#rest === undefined ? chunk : Buffer.concat([this.#rest, chunk]);
-    this.#rest = undefined;
-    while (bytes.length >= frameHeadBytes) {
-      const length = bytes.readUInt32BE(1);
-      if (length > this.#options.maxBytes) throw tooLarge(length, this.#options.maxBytes);
-      const end = frameHeadBytes + length;
-      if (bytes.length < end) break;
-      const message = bytes.subarray(frameHeadBytes, end);
+    this.#pieces.push(chunk);
+    this.#length += chunk.length;
+    if (this.#length < this.#needed) return;
+    let bytes = this.#joined();
+    while (bytes.length >= this.#needed) {
+      if (this.#needed === frameHeadBytes) {
+        this.#needed += this.#announced(bytes);
+        if (bytes.length < this.#needed) break;
+      }
+      const message = bytes.subarray(frameHeadBytes, this.#needed);
       yield bytes[0] === 0 ? message : this.#inflated(message);
-      bytes = bytes.subarray(end);
+      bytes = bytes.subarray(this.#needed);
+      this.#needed = frameHeadBytes;
     }
-    if (bytes.length > 0) this.#rest = bytes;
+    this.#pieces = bytes.length === 0 ? [] : [bytes];
+    this.#length = bytes.length;
+  }
+
+  /** Once for each message, however many pieces it came in: a copy for each piece would cost their square. */
+  #joined(): Buffer {
+    const [first, ...others] = this.#pieces;
+    return first !== undefined && others.length === 0 ? first : Buffer.concat(this.#pieces, this.#length);
+  }
+
+  /** The length of the message in bytes, as its head says it. */
+  #announced(head: Buffer): number {
+    const length = head.readUInt32BE(1);
+    if (length > this.#options.maxBytes) throw tooLarge(length, this.#options.maxBytes);
+    return length;
   }
 
   #inflated(message: Buffer): Buffer {

@@ -5,21 +5,13 @@
 import type { AddressInfo, Socket } from "node:net";
 import { createServer, type PeerCertificate, type TLSSocket } from "node:tls";
 import { type ListenOptions, type Logger, listen } from "@flotilla/runtime";
-import { ServerCredentials } from "@grpc/grpc-js";
+import { type Server, ServerCredentials } from "@grpc/grpc-js";
 import type { TlsMaterial } from "./material.ts";
 import { createPacedListener } from "./paced-listener.ts";
 
-/** A server of grpc-js, or of packages/raw-grpc. */
-export interface ConnectionTaker {
-  createConnectionInjector(credentials: ServerCredentials): {
-    injectConnection(socket: Socket): void;
-    drain(graceMs: number): void;
-    destroy(): void;
-  };
-}
-
 export interface GrpcTlsOptions extends ListenOptions {
-  readonly server: ConnectionTaker;
+  /** Of grpc-js, or of packages/raw-grpc. */
+  readonly server: Pick<Server, "createConnectionInjector">;
   readonly material: TlsMaterial;
   readonly log: Logger;
   /** How long calls may go on after the end was asked for. */

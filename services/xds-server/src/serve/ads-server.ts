@@ -6,7 +6,7 @@ import { serveGrpcTls, type TlsMaterial } from "@flotilla/auth/serving";
 import { metadataText, NodeError } from "@flotilla/model";
 import { aggregatedDiscoveryService } from "@flotilla/proto";
 import type { Node } from "@flotilla/proto/envoy/config/core/v3/base_pb";
-import { grpcStatus, type Handler, type RawCall, RawGrpcServer } from "@flotilla/raw-grpc";
+import { GrpcError, grpcStatus, type Handler, type RawCall, RawGrpcServer } from "@flotilla/raw-grpc";
 import { delay, type ListenOptions } from "@flotilla/runtime";
 import { Bodies, type Form, Interner, type NameSet } from "@flotilla/xds";
 import { Admission } from "./admission.ts";
@@ -20,7 +20,6 @@ import {
   type Proven,
   type StreamAuthentication,
 } from "./authenticate.ts";
-import { callWire } from "./call-wire.ts";
 import { decodeRequest } from "./decode-request.ts";
 import { Ebb } from "./ebb.ts";
 import { MessageCache } from "./message-cache.ts";
@@ -29,7 +28,7 @@ import { servePlaintext } from "./plaintext-port.ts";
 import type { ClientIdentity } from "./resource-source.ts";
 import { Stream } from "./stream.ts";
 import type { StreamContext } from "./stream-context.ts";
-import { StreamError, streamEnd } from "./stream-error.ts";
+import { streamEnd } from "./stream-end.ts";
 import type { RefusalReason } from "./stream-metrics.ts";
 import type { StreamRecord } from "./stream-record.ts";
 
@@ -163,7 +162,7 @@ export class AdsServer implements AsyncDisposable {
           stream?.close("ended by the client");
           call.end({ code: grpcStatus.ok, details: "" });
         },
-        onUnreadable: ({ code, message, reason }) => fail(new StreamError(code, message, reason)),
+        onUnreadable: fail,
       });
     } catch (error) {
       fail(error);
@@ -194,7 +193,6 @@ export class AdsServer implements AsyncDisposable {
 
   #start(form: Form, client: ClientIdentity, call: RawCall, port: Port): Stream {
     const { metrics, log } = this.#options;
-    const wire = callWire(call);
     const id = `${client.proxy.id}-${++this.#count}`;
     const version = metadataText(client.proxy.metadata, "ISTIO_VERSION") || "unknown";
     const onClosed = (reason: string): void => {
@@ -204,27 +202,27 @@ export class AdsServer implements AsyncDisposable {
       metrics.connected(version, -1);
       log.info("disconnected", { stream: id, reason });
     };
-    const stream = new Stream({ id, form, client, wire, onClosed }, this.#context);
+    const stream = new Stream({ id, form, client, wire: call, onClosed }, this.#context);
     this.#streams.set(id, { stream, call });
     this.#ebb.count(this.#streams.size);
     port.streams.add(stream);
     metrics.connected(version, 1);
-    log.info("connected", { stream: id, form, peer: wire.peer });
+    log.info("connected", { stream: id, form, peer: call.peer });
     return stream;
   }
 
   #refuse(call: RawCall, error: unknown): void {
     const { log, metrics } = this.#options;
     const { peer } = call;
-    const reason = error instanceof StreamError ? error : streamEnd.internal();
-    if (!(error instanceof StreamError)) log.error("stream failed", { peer, error });
+    const reason = error instanceof GrpcError ? error : streamEnd.internal();
+    if (!(error instanceof GrpcError)) log.error("stream failed", { peer, error });
     metrics.refused(reason.reason ?? refusalOf(reason));
     log.info("stream refused", { peer, code: reason.code, reason: reason.message });
-    call.end({ code: reason.code, details: reason.message });
+    call.end(reason);
   }
 
   #fail(stream: Stream, error: unknown): void {
-    const reason = error instanceof StreamError ? error : streamEnd.internal();
+    const reason = error instanceof GrpcError ? error : streamEnd.internal();
     this.#options.log.error("stream failed", { stream: stream.record.id, error });
     this.#options.metrics.refused(reason.reason ?? "request");
     stream.end(reason);
@@ -256,7 +254,7 @@ function readNode(nodes: NodeReader, node: Parameters<NodeReader["read"]>[0]) {
   }
 }
 
-function refusalOf(error: StreamError): RefusalReason {
+function refusalOf(error: GrpcError): RefusalReason {
   const byName: Readonly<Record<number, RefusalReason>> = {
     14: "not_ready",
     8: "rate",

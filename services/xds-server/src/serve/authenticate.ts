@@ -3,7 +3,7 @@ import type { Authenticator, Caller } from "@flotilla/auth";
 import { parseIdentity } from "@flotilla/auth";
 import type { Proxy } from "@flotilla/model";
 import type { RawCall } from "@flotilla/raw-grpc";
-import { streamEnd } from "./stream-error.ts";
+import { streamEnd } from "./stream-end.ts";
 
 export interface StreamAuthentication {
   readonly authenticator: Authenticator;
@@ -23,7 +23,7 @@ export function callerOf({ metadata, peer, peerCertificate }: RawCall): Caller {
 export const anonymous: Proven = { identities: [] };
 
 /**
- * @throws StreamError UNAUTHENTICATED; the reason goes to `onRefused`, as the caller is told nothing of it
+ * @throws GrpcError UNAUTHENTICATED; the reason goes to `onRefused`, as the caller is told nothing of it
  */
 export async function authenticate(
   caller: Caller,
@@ -42,7 +42,7 @@ export async function authenticate(
 /**
  * Who asks for configuration as such (GENERATOR "api") sees the objects of every namespace: that is for control planes, which have
  * an identity of the root namespace, as istiod has it.
- * @throws StreamError PERMISSION_DENIED
+ * @throws GrpcError PERMISSION_DENIED
  */
 export function checkApiCaller({ identities }: Proven, { generator }: Proxy, rootNamespace: string): void {
   if (generator !== "api") return;
@@ -56,7 +56,7 @@ export function checkApiCaller({ identities }: Proven, { generator }: Proxy, roo
 /**
  * A proven caller may only be the workload it proved to be: its identity's namespace, and its service account where
  * the node names one. Wording as istiod has it, since tools look for it.
- * @throws StreamError PERMISSION_DENIED
+ * @throws GrpcError PERMISSION_DENIED
  */
 export function checkNodeIdentity({ identities }: Proven, { namespace, serviceAccount }: Proxy): void {
   if (identities.length === 0) return;

@@ -6,7 +6,7 @@ import {
   DiscoveryRequestSchema,
 } from "@flotilla/proto/envoy/service/discovery/v3/discovery_pb";
 import { type ClientRequest, type Form, readDeltaRequest, readSotwRequest } from "@flotilla/xds";
-import { streamEnd } from "./stream-error.ts";
+import { streamEnd } from "./stream-end.ts";
 
 export interface DecodedRequest {
   readonly request: ClientRequest;
@@ -14,7 +14,7 @@ export interface DecodedRequest {
   readonly node: Node | undefined;
 }
 
-/** @throws StreamError INVALID_ARGUMENT */
+/** @throws GrpcError INVALID_ARGUMENT */
 export function decodeRequest(form: Form, bytes: Uint8Array): DecodedRequest {
   try {
     if (form === "sotw") {

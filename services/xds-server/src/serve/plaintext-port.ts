@@ -1,5 +1,5 @@
 /** A listening port without TLS. */
-import { createServer, type Socket } from "node:net";
+import { createServer } from "node:net";
 import type { RawGrpcServer } from "@flotilla/raw-grpc";
 import { type ListenOptions, listen } from "@flotilla/runtime";
 
@@ -16,11 +16,8 @@ export interface PlaintextOptions extends ListenOptions {
 /** @throws RuntimeError PORT_IN_USE, PORT_REFUSED */
 export async function servePlaintext({ server, drainMs, ...at }: PlaintextOptions): Promise<PlaintextPort> {
   const injector = server.createConnectionInjector();
-  const sockets = new Set<Socket>();
   const listener = createServer((socket) => {
     socket.setNoDelay(true);
-    sockets.add(socket);
-    socket.once("close", () => sockets.delete(socket));
     // A connection that breaks is the end of its streams, which they learn by themselves.
     socket.on("error", () => socket.destroy());
     injector.injectConnection(socket);
@@ -31,11 +28,7 @@ export async function servePlaintext({ server, drainMs, ...at }: PlaintextOption
     [Symbol.asyncDispose]: async () => {
       const closed = new Promise<void>((resolve) => listener.close(() => resolve()));
       injector.drain(drainMs);
-      const timer = setTimeout(() => {
-        for (const socket of sockets) socket.destroy();
-      }, drainMs);
       await closed;
-      clearTimeout(timer);
       injector.destroy();
     },
   };

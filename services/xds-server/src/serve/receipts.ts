@@ -18,6 +18,7 @@ interface Shown {
 export class Receipts {
   readonly #entries = new Map<string, Entry>();
   readonly #shown = new Map<string, Shown>();
+  #lastView: { readonly state: StreamState; readonly records: ReadonlyMap<string, TypeRecord> } | undefined;
 
   /** Of the last nonce used for the type. */
   lastSerial(typeUrl: string): number {
@@ -51,9 +52,16 @@ export class Receipts {
     this.#shown.delete(typeUrl);
   }
 
-  /** As a debug page shows them. What a client that connected again showed to have counts as acknowledged `now`. */
-  view({ types }: StreamState, now: Pick<Receipt, "atMs" | "position">): ReadonlyMap<string, TypeRecord> {
-    return new Map([...types].map(([typeUrl, type]) => [typeUrl, this.#recordOf(typeUrl, type, now)]));
+  /**
+   * As a debug page shows them. What a client that connected again showed to have counts as acknowledged `now`. Made once per
+   * state, which every message and answer changes: others look often, and little changes.
+   */
+  view(state: StreamState, now: Pick<Receipt, "atMs" | "position">): ReadonlyMap<string, TypeRecord> {
+    if (this.#lastView?.state !== state) {
+      const records = [...state.types].map(([typeUrl, type]) => [typeUrl, this.#recordOf(typeUrl, type, now)] as const);
+      this.#lastView = { state, records: new Map(records) };
+    }
+    return this.#lastView.records;
   }
 
   /** The same object while nothing of the type changes: most pushes are about one type. */

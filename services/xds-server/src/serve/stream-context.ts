@@ -1,4 +1,5 @@
 /** What a stream stands on: its socket, and what it shares with all streams of the server. */
+import type { RawCall } from "@flotilla/raw-grpc";
 import type { Logger } from "@flotilla/runtime";
 import type { Bodies, Interner, NameSet } from "@flotilla/xds";
 import type { PushScheduler } from "../push/push-queue.ts";
@@ -6,19 +7,11 @@ import type { DebugAnswers } from "./debug-answers.ts";
 import type { Deliveries } from "./deliveries.ts";
 import type { MessageCache } from "./message-cache.ts";
 import type { ResourceSource } from "./resource-source.ts";
-import type { StreamError } from "./stream-error.ts";
 import type { StreamMetrics } from "./stream-metrics.ts";
 import type { StreamObserver } from "./stream-record.ts";
 
-/** The socket's side. */
-export interface Wire {
-  readonly peer: string;
-  /** Resolves when the frame has left; rejects when it cannot any more. */
-  write(frame: Buffer): Promise<void>;
-  end(reason: StreamError): void;
-  /** Ends the connection of a client that does not read, since it would not read an end either. */
-  destroy(): void;
-}
+/** What a stream needs of its call. */
+export type Wire = Pick<RawCall, "peer" | "write" | "end" | "cutConnection">;
 
 /** What all streams of a server share. */
 export interface StreamContext {

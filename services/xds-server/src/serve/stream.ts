@@ -2,7 +2,7 @@
  * One stream: the state machine of packages/xds and one writer. A message is written only when the one
  * before has left for the network, so a client that does not read costs one message and a note of what is due.
  */
-import { frameHeadBytes } from "@flotilla/raw-grpc";
+import { type CallStatus, frameHeadBytes } from "@flotilla/raw-grpc";
 import type { Logger } from "@flotilla/runtime";
 import {
   blamed,
@@ -26,8 +26,10 @@ import { Receipts } from "./receipts.ts";
 import type { ClientIdentity, ProxySession } from "./resource-source.ts";
 import { StaleCauses } from "./stale-causes.ts";
 import type { StreamContext, Wire } from "./stream-context.ts";
-import { type StreamError, streamEnd } from "./stream-error.ts";
-import type { StreamRecord, TypeRecord } from "./stream-record.ts";
+import { streamEnd } from "./stream-end.ts";
+import type { StreamRecord } from "./stream-record.ts";
+import { TurnTimer } from "./turn-timer.ts";
+import { Writer } from "./writer.ts";
 
 export { defaultStreamLimits } from "./stream-context.ts";
 
@@ -53,16 +55,13 @@ export class Stream implements Pushable {
   readonly #retries = new Set<string>();
   readonly #staleBy = new StaleCauses();
   readonly #owed: DeliveryTracker;
+  readonly #writer: Writer;
+  readonly #timer: TurnTimer;
   readonly record: StreamRecord;
   #state: StreamState = newStream;
-  #shownTypes: ReadonlyMap<string, TypeRecord> = new Map();
-  #typesOf: StreamState = newStream;
-  #isWriting = false;
   #isClosed = false;
   #urgency: Urgency = "normal";
   #answeredAt = 0;
-  #timer: NodeJS.Timeout | undefined;
-  #timerAtMs = Number.POSITIVE_INFINITY;
 
   constructor({ id, form, client, wire, onClosed }: StreamOptions, context: StreamContext) {
     this.#context = context;
@@ -72,19 +71,28 @@ export class Stream implements Pushable {
     this.#onClosed = onClosed;
     this.#owed = context.deliveries.tracker();
     this.#log = context.log.child({ stream: id, proxy: client.proxy.id });
-    const { proxy, identities } = client;
-    const about = { id, proxy, identities, peer: wire.peer, form, connectedAtMs: Date.now() };
-    const answeredPosition = () => this.#answeredPosition();
-    const watches = (results: ReadonlySet<object>) => this.#session.watches(results);
-    this.record = {
-      ...about,
-      isIdle: () => this.#state.types.size === 0,
-      types: () => this.#types(),
-      acknowledgedVersion: (typeUrl) => this.#receipts.acknowledgedVersion(typeUrl, this.#state),
-      answeredPosition,
-      watches,
-    };
+    this.#timer = new TurnTimer(context.now, () => this.#onTime());
+    const { limits } = context;
+    this.#writer = new Writer({
+      ...{ wire, limits, metrics: context.metrics, log: this.#log, now: context.now },
+      onStuck: () => this.end(streamEnd.stuck(limits.stuckMs)),
+      onFailed: (reason) => this.close(`cannot write: ${reason}`),
+      // What became due meanwhile, or waited for this message: one turn finds out.
+      onDone: () => {
+        if (this.#isDue()) this.#wantTurn(this.#urgency);
+      },
+    });
     this.#session = context.source.open(client, (typeUrl, urgency) => this.#onStale(typeUrl, urgency));
+    const { proxy, identities } = client;
+    const connectedAtMs = Date.now();
+    this.record = {
+      ...{ id, proxy, identities, peer: wire.peer, form, connectedAtMs },
+      isIdle: () => this.#state.types.size === 0,
+      types: () => this.#receipts.view(this.#state, { atMs: connectedAtMs, position: context.source.position }),
+      acknowledgedVersion: (typeUrl) => this.#receipts.acknowledgedVersion(typeUrl, this.#state),
+      answeredPosition: () => this.#answeredPosition(),
+      watches: (results) => this.#session.watches(results),
+    };
     context.observer.opened?.(this.record);
   }
 
@@ -98,7 +106,7 @@ export class Stream implements Pushable {
 
   /** Part of Pushable: called when it is this stream's turn. */
   push(): PushOutcome {
-    if (this.#isClosed || this.#isWriting) return undefined;
+    if (this.#isClosed || this.#writer.isBusy) return undefined;
     const { bodies, limits, now } = this.#context;
     const startedAt = now();
     const turn = takeTurn(this.#state, {
@@ -110,8 +118,8 @@ export class Stream implements Pushable {
       setOf: (typeUrl, subscription) => this.#setOf(typeUrl, subscription),
     });
     this.#state = turn.state;
-    if (this.#retries.size > 0) this.#wakeAt(now() + limits.retryMs);
-    if (turn.retryAtMs !== undefined) this.#wakeAt(turn.retryAtMs);
+    if (this.#retries.size > 0) this.#timer.wakeAt(now() + limits.retryMs);
+    if (turn.retryAtMs !== undefined) this.#timer.wakeAt(turn.retryAtMs);
     this.#urgency = "normal";
     const outcome = turn.message === undefined ? undefined : this.#send(turn.message);
     const isDue = (typeUrl: string) => this.#state.types.get(typeUrl)?.due !== undefined;
@@ -127,7 +135,7 @@ export class Stream implements Pushable {
   close(reason: string): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    clearTimeout(this.#timer);
+    this.#timer.clear();
     this.#context.scheduler.remove(this);
     this.#session.close();
     this.#owed.forget();
@@ -135,9 +143,9 @@ export class Stream implements Pushable {
     this.#onClosed(reason);
   }
 
-  end(reason: StreamError): void {
+  end(reason: CallStatus): void {
     if (this.#isClosed) return;
-    this.close(reason.message);
+    this.close(reason.details);
     this.#wire.end(reason);
   }
 
@@ -153,50 +161,14 @@ export class Stream implements Pushable {
     const bytes = frame.length - frameHeadBytes;
     const { position } = source;
     const applied = this.#staleBy.take(typeUrl);
-    const receipt = {
-      nonce: message.nonce,
-      version,
-      atMs: Date.now(),
-      position,
-      applied,
-      resources: body.resources.length,
-      bytes,
-    };
+    const resources = body.resources.length;
+    const receipt = { nonce: message.nonce, version, atMs: Date.now(), position, applied, resources, bytes };
     this.#receipts.sent(typeUrl, message.serial, receipt);
     metrics.sent(typeUrl, bytes);
     const changed = () => (before === undefined ? [] : bodies.diff(before, set).changed);
     observer.sent?.(this.record, typeUrl, receipt, before && { before, from, after: set, changed });
-    this.#log.debug("pushed", {
-      type: shortName(typeUrl),
-      position,
-      resources: receipt.resources,
-      bytes,
-      cause: applied,
-    });
-    return { bytes, flushed: this.#write(frame) };
-  }
-
-  async #write(frame: Buffer): Promise<void> {
-    const { metrics, limits, now } = this.#context;
-    this.#isWriting = true;
-    const startedAt = now();
-    const stuck = setTimeout(() => {
-      metrics.closedStuck();
-      this.#log.warn("closed, as the client takes nothing", { afterMs: limits.stuckMs });
-      this.end(streamEnd.stuck(limits.stuckMs));
-      this.#wire.destroy();
-    }, limits.stuckMs);
-    try {
-      await this.#wire.write(frame);
-      metrics.sendTime((now() - startedAt) / 1000);
-    } catch (error) {
-      this.close(`cannot write: ${error instanceof Error ? error.message : String(error)}`);
-    } finally {
-      clearTimeout(stuck);
-      this.#isWriting = false;
-    }
-    // What became due meanwhile, or waited for this message: one turn finds out.
-    if (!this.#isClosed && this.#isDue()) this.#context.scheduler.enqueue(this, this.#urgency);
+    this.#log.debug("pushed", { type: shortName(typeUrl), position, resources, bytes, cause: applied });
+    return { bytes, flushed: this.#writer.write(frame) };
   }
 
   #apply(effect: Effect): void {
@@ -265,19 +237,9 @@ export class Stream implements Pushable {
     if (isNew || urgency === "urgent") this.#wantTurn(this.#urgency);
   }
 
-  /** Made once per state: others look often, and little changes. */
-  #types(): ReadonlyMap<string, TypeRecord> {
-    if (this.#typesOf !== this.#state) {
-      const now = { atMs: this.record.connectedAtMs, position: this.#context.source.position };
-      this.#shownTypes = this.#receipts.view(this.#state, now);
-      this.#typesOf = this.#state;
-    }
-    return this.#shownTypes;
-  }
-
   /** A stream that is writing asks for its next turn when that is done. */
   #wantTurn(urgency: Urgency): void {
-    if (!this.#isClosed && !this.#isWriting) this.#context.scheduler.enqueue(this, urgency);
+    if (!this.#isClosed && !this.#writer.isBusy) this.#context.scheduler.enqueue(this, urgency);
   }
 
   #setOf(typeUrl: string, { wildcard, names }: Subscription): ResourceSet | undefined {
@@ -292,19 +254,10 @@ export class Stream implements Pushable {
     }
   }
 
-  #wakeAt(atMs: number): void {
-    if (atMs >= this.#timerAtMs) return;
-    clearTimeout(this.#timer);
-    this.#timerAtMs = atMs;
-    this.#timer = setTimeout(
-      () => {
-        this.#timerAtMs = Number.POSITIVE_INFINITY;
-        for (const typeUrl of this.#retries) this.#step({ type: "stale", typeUrl });
-        this.#retries.clear();
-        if (this.#isDue()) this.#wantTurn("normal");
-      },
-      Math.max(1, atMs - this.#context.now()),
-    );
+  #onTime(): void {
+    for (const typeUrl of this.#retries) this.#step({ type: "stale", typeUrl });
+    this.#retries.clear();
+    if (this.#isDue()) this.#wantTurn("normal");
   }
 
   #answeredPosition(): number {

@@ -57,6 +57,7 @@ export class Graph<Subject> {
   readonly #answers = new Answers<Subject>();
   readonly #source: Source<Subject>;
   #revision = 1;
+  #shape = 0;
   #computations = 0;
   #results = 0;
 
@@ -109,7 +110,10 @@ export class Graph<Subject> {
   ): Observation<Result> {
     const cell = this.#resolve(erase(query), arg, subject);
     const observer = () => onStale();
-    cell.observers ??= new Set();
+    if (cell.observers === undefined) {
+      cell.observers = new Set();
+      this.#shape++;
+    }
     cell.observers.add(observer);
     // As long as the cell's questions are those that the subject has answered, it need not be asked again.
     let { trace } = cell;
@@ -125,7 +129,10 @@ export class Graph<Subject> {
       },
       release: () => {
         cell.observers?.delete(observer);
-        if (cell.observers?.size === 0) cell.observers = undefined;
+        if (cell.observers?.size === 0) {
+          cell.observers = undefined;
+          this.#shape++;
+        }
         this.#dropIfUnused(cell);
       },
     };
@@ -159,6 +166,11 @@ export class Graph<Subject> {
       if (cell !== undefined) cells.add(cell);
     }
     return watchedAbove(cells, maxCells);
+  }
+
+  /** Differs when `watchedFrom` may have another answer: what is made of what, or what is watched, is different. */
+  get shape(): number {
+    return this.#shape;
   }
 
   stats(): GraphStats {
@@ -241,6 +253,7 @@ export class Graph<Subject> {
     const deps = [...recorder.deps];
     for (const dep of deps) addDependent(dep, cell);
     const before = cell.deps;
+    if (!sameCells(before, deps)) this.#shape++;
     cell.deps = deps;
     for (const dep of before) if (!recorder.deps.has(dep)) this.#release(dep, cell);
     cell.trace = trace;
@@ -280,6 +293,10 @@ export class Graph<Subject> {
     for (const dep of cell.deps) this.#release(dep, cell);
     cell.deps = none;
   }
+}
+
+function sameCells(a: readonly object[], b: readonly object[]): boolean {
+  return a.length === b.length && a.every((cell, index) => cell === b[index]);
 }
 
 /** The graph stores queries of all argument and result types in one place. */

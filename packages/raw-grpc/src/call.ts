@@ -22,6 +22,9 @@ export interface Peer {
   readonly session: ServerHttp2Session;
 }
 
+/** Told once: the bytes have left, or cannot any more. Never before the call of `write` returns. */
+export type Left = (error?: Error) => void;
+
 const responseHeaders = {
   ":status": 200,
   "content-type": "application/grpc+proto",
@@ -35,7 +38,7 @@ export class RawCall {
   readonly #peer: Peer;
   readonly #maxMessageBytes: number;
   /** Nobody calls back for what waits when the call ends. */
-  readonly #waiting = new Set<(reason: Error) => void>();
+  readonly #waiting = new Set<Left>();
   #listener: CallListener | undefined;
   #isEnded = false;
 
@@ -74,9 +77,9 @@ export class RawCall {
     const encoding = this.#headers["grpc-encoding"];
     const reader = new FrameReader({ maxBytes: this.#maxMessageBytes, encoding: encoding?.toString() });
     this.#stream.on("data", (chunk: Buffer) => {
-      if (this.isClosed) return;
+      if (this.#isEnded) return;
       try {
-        for (const message of reader.read(chunk)) if (!this.isClosed) listener.onMessage(message);
+        for (const message of reader.read(chunk)) if (!this.#isEnded) listener.onMessage(message);
       } catch (error) {
         this.#stream.pause();
         listener.onUnreadable(error as GrpcError);
@@ -87,17 +90,16 @@ export class RawCall {
     });
   }
 
-  /** `frame`: as `frameOf` gives it. Resolves when the bytes have left; rejects when they cannot any more. */
-  write(frame: Buffer): Promise<void> {
-    if (this.isClosed) return Promise.reject(new Error("the call is over"));
+  /** `frame`: as `frameOf` gives it. */
+  write(frame: Buffer, left: Left): void {
+    if (this.isClosed) {
+      process.nextTick(left, new Error("the call is over"));
+      return;
+    }
     this.#respond();
-    return new Promise((resolve, reject) => {
-      this.#waiting.add(reject);
-      this.#stream.write(frame, (error) => {
-        this.#waiting.delete(reject);
-        if (error) reject(error);
-        else resolve();
-      });
+    this.#waiting.add(left);
+    this.#stream.write(frame, (error) => {
+      if (this.#waiting.delete(left)) left(error ?? undefined);
     });
   }
 
@@ -136,8 +138,9 @@ export class RawCall {
   }
 
   #onClose(): void {
-    for (const reject of this.#waiting) reject(new Error("the client cancelled the call"));
+    const waiting = [...this.#waiting];
     this.#waiting.clear();
+    for (const left of waiting) left(new Error("the client cancelled the call"));
     if (this.#isEnded) return;
     this.#isEnded = true;
     this.#listener?.onCancelled();

@@ -16,7 +16,7 @@ export function unary(
       const response = await answer(message, call, cancelled.signal);
       if (call.isClosed) return;
       // The end comes after it, whether it has left or not.
-      call.write(frameOf(response)).catch(() => undefined);
+      call.write(frameOf(response), () => undefined);
       call.end({ code: grpcStatus.ok, details: "" });
     };
     const fail = (error: unknown): void => {

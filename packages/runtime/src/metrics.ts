@@ -3,14 +3,10 @@
  * do not share counters. A metric is declared once, with the unit in its name and a closed set of
  * label values.
  */
-import {
-  collectDefaultMetrics,
-  Counter as PromCounter,
-  Gauge as PromGauge,
-  Histogram as PromHistogram,
-  Registry,
-} from "prom-client";
+import { collectDefaultMetrics, Counter as PromCounter, Gauge as PromGauge, Registry } from "prom-client";
 import { RuntimeError } from "./errors.ts";
+import { PlainHistogram } from "./histogram.ts";
+import { LabelTable } from "./label-table.ts";
 
 export type LabelValues<L extends string> = Readonly<Record<L, string | number>>;
 
@@ -82,9 +78,27 @@ export function createMetrics(options: MetricsOptions = {}): Metrics {
   };
 }
 
-function createCounter<L extends string>(registry: Registry, { name, help, labels }: MetricOptions<L>): Counter<L> {
-  const inner = new PromCounter<string>({ name, help, labelNames: [...(labels ?? [])], registers: [registry] });
-  return { add: (value, ...given) => inner.inc(given[0] ?? {}, value) };
+/** Gathers what is added, and hands it over when the metrics are read. */
+function createCounter<L extends string>(registry: Registry, options: MetricOptions<L>): Counter<L> {
+  const { name, help, labels = [] } = options;
+  const added = new LabelTable(labels, (of) => ({ of, value: 0 }));
+  const inner = new PromCounter<string>({
+    name,
+    help,
+    labelNames: [...labels],
+    registers: [registry],
+    collect: () => {
+      for (const entry of added.all()) {
+        inner.inc({ ...entry.of }, entry.value);
+        entry.value = 0;
+      }
+    },
+  });
+  return {
+    add: (value, ...given) => {
+      added.of(given[0] ?? {}).value += value;
+    },
+  };
 }
 
 function createGauge<L extends string>(registry: Registry, options: GaugeOptions<L>): Gauge<L> {
@@ -104,13 +118,7 @@ function createGauge<L extends string>(registry: Registry, options: GaugeOptions
 }
 
 function createHistogram<L extends string>(registry: Registry, options: HistogramOptions<L>): Histogram<L> {
-  const { name, help, labels, buckets } = options;
-  const inner = new PromHistogram<string>({
-    name,
-    help,
-    labelNames: [...(labels ?? [])],
-    buckets: [...(buckets ?? latencyBuckets)],
-    registers: [registry],
-  });
-  return { observe: (value, ...given) => inner.observe(given[0] ?? {}, value) };
+  const { name, help, labels: labelNames = [], buckets = latencyBuckets } = options;
+  const inner = new PlainHistogram(registry, { name, help, labelNames, buckets });
+  return { observe: (value, ...given) => inner.observe(value, given[0] ?? {}) };
 }

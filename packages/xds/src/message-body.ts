@@ -67,14 +67,34 @@ export function bindVersions(endpoints: ResourceSet, clusters: ResourceSet): Res
   const byName = new Map<string, Resource>();
   let bindings = "";
   for (const [name, resource] of endpoints.byName) {
-    const binding = clusters.byName.get(name)?.version.slice(0, 12) ?? "";
-    bindings += `${binding};`;
-    byName.set(
-      name,
-      binding === "" ? resource : { ...resource, version: `${resource.version.slice(0, 20)}${binding}` },
-    );
+    const cluster = clusters.byName.get(name);
+    bindings += `${cluster === undefined ? "" : bindingOf(cluster)};`;
+    byName.set(name, cluster === undefined ? resource : bound(resource, cluster));
   }
   return { typeUrl: endpoints.typeUrl, version: `${endpoints.version.slice(0, 20)}${checksum(bindings)}`, byName };
+}
+
+const lastBound = new WeakMap<Resource, { readonly cluster: Resource; readonly bound: Resource }>();
+
+/** The same object for the same two: when one endpoint of a thousand changes, the others are not made again. */
+function bound(resource: Resource, cluster: Resource): Resource {
+  const last = lastBound.get(resource);
+  if (last?.cluster === cluster) return last.bound;
+  const made = {
+    name: resource.name,
+    typeUrl: resource.typeUrl,
+    version: `${resource.version.slice(0, 20)}${bindingOf(cluster)}`,
+    // Resources may join their bytes when they are asked for: few of a set ever are.
+    get bytes() {
+      return resource.bytes;
+    },
+  };
+  lastBound.set(resource, { cluster, bound: made });
+  return made;
+}
+
+function bindingOf({ version }: Resource): string {
+  return version.slice(0, 12);
 }
 
 /** State of the world has no word for "there is none": for endpoints an empty assignment says it. */

@@ -75,7 +75,7 @@ export const rows: readonly Row[] = [
     work: "one endpoint changes, delta",
     proxies: 500,
     change: "endpoint",
-    triggers: 9,
+    triggers: 20,
     istiod: { "p50, ms": "157–240", "p99, ms": "170–259", "CPU a change, s": "0.10–0.17" },
     reach: { "p50, ms": "≤ 25", "p99, ms": "≤ 60", "CPU a change, s": "≤ 0.05" },
   },

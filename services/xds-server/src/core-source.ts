@@ -5,7 +5,7 @@
 import type { Observation } from "@flotilla/incremental";
 import type { AppliedSet, Cause, Change } from "@flotilla/model";
 import { typeUrl as typeUrls } from "@flotilla/proto";
-import type { NameSet, ResourceSet } from "@flotilla/xds";
+import { Identities, Interner, type NameSet, type ResourceSet } from "@flotilla/xds";
 import type { Core, Refusal } from "./core.ts";
 import type { ClientIdentity, ProxySession, ResourceSource, Urgency } from "./serve/resource-source.ts";
 import type { Subject } from "./snapshot/subject.ts";
@@ -26,6 +26,7 @@ export function createCoreSource(core: Core): CoreSource {
   let position = 0;
   let latest: AppliedSet | undefined;
   let urgency: Urgency = "normal";
+  const lists = new ResultLists();
   return {
     get position() {
       return position;
@@ -33,7 +34,7 @@ export function createCoreSource(core: Core): CoreSource {
     get latest() {
       return latest;
     },
-    open: (client, onStale) => new Session(core, client, (typeUrl) => onStale(typeUrl, urgency)),
+    open: (client, onStale) => new Session({ core, lists, client }, (typeUrl) => onStale(typeUrl, urgency)),
     apply: (changes, occasion) => {
       position = Math.max(position, occasion.applied.position);
       if (changes.length > 0) latest = occasion.applied;
@@ -57,16 +58,25 @@ interface Watch {
   isStale: boolean;
 }
 
+interface SessionOptions {
+  readonly core: Core;
+  readonly lists: ResultLists;
+  readonly client: ClientIdentity;
+}
+
 class Session implements ProxySession {
   readonly #core: Core;
+  readonly #lists: ResultLists;
   readonly #client: ClientIdentity;
   readonly #onStale: (typeUrl: string) => void;
   readonly #watches = new Map<string, Watch>();
   #subject: Observation<Subject>;
   #subjectIsStale = false;
+  #watched: readonly object[] | undefined;
 
-  constructor(core: Core, client: ClientIdentity, onStale: (typeUrl: string) => void) {
+  constructor({ core, lists, client }: SessionOptions, onStale: (typeUrl: string) => void) {
     this.#core = core;
+    this.#lists = lists;
     this.#client = client;
     this.#onStale = onStale;
     this.#subject = this.#observeSubject();
@@ -78,7 +88,7 @@ class Session implements ProxySession {
     this.#refreshSubject();
     const before = this.#watches.get(typeUrl);
     const subject = this.#subject.value;
-    if (before !== undefined && before.names?.key === names?.key) {
+    if (before !== undefined && sameNames(before.names, names)) {
       if (!before.isStale) return before.observation.value;
       if (before.subject === subject && before.observation.again()) {
         before.isStale = false;
@@ -93,6 +103,7 @@ class Session implements ProxySession {
     });
     // The old one is released last: what both are made of stays.
     before?.observation.release();
+    this.#watched = undefined;
     if (observation === undefined) {
       this.#watches.delete(typeUrl);
       return undefined;
@@ -101,13 +112,16 @@ class Session implements ProxySession {
     return observation.value;
   }
 
-  watches(results: ReadonlySet<object>): boolean {
-    if (results.has(this.#subject.identity)) return true;
-    for (const { observation } of this.#watches.values()) if (results.has(observation.identity)) return true;
-    return false;
+  watched(): readonly object[] {
+    this.#watched ??= this.#lists.of([
+      this.#subject.identity,
+      ...[...this.#watches.values()].map(({ observation }) => observation.identity),
+    ]);
+    return this.#watched;
   }
 
   forget(typeUrl: string): void {
+    this.#watched = undefined;
     this.#watches.get(typeUrl)?.observation.release();
     this.#watches.delete(typeUrl);
   }
@@ -136,6 +150,21 @@ class Session implements ProxySession {
     if (this.#subject.again()) return;
     const before = this.#subject;
     this.#subject = this.#observeSubject();
+    this.#watched = undefined;
     before.release();
   }
+}
+
+/** One list for the same results. */
+class ResultLists {
+  readonly #identities = new Identities();
+  readonly #lists = new Interner<readonly object[]>();
+
+  of(results: readonly object[]): readonly object[] {
+    return this.#lists.intern(results.map((result) => this.#identities.of(result)).join(), () => results);
+  }
+}
+
+function sameNames(a: NameSet | undefined, b: NameSet | undefined): boolean {
+  return a === b || (a !== undefined && a.key === b?.key);
 }

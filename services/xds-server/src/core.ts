@@ -127,6 +127,11 @@ export class Core {
     return this.#graph.watchedFrom(this.#world.inputsOf(key), maxResults);
   }
 
+  /** Differs when `resultsFrom` may have another answer for an object that has not changed. */
+  get resultsVersion(): number {
+    return this.#graph.shape;
+  }
+
   /** One resource of a proxy, whether it asks for it or not. */
   resource(subject: Subject, typeUrl: string, name: string): EncodedResource | undefined {
     const generator = this.#registry.find(subject.proxy, typeUrl);

@@ -11,10 +11,10 @@ import type { Bodies, MessageBody } from "../message-body.ts";
 import { nameSet } from "../name-set.ts";
 import type { ClientRequest } from "../request.ts";
 import type { ResourceSet } from "../resource-set.ts";
+import { SharedStates } from "../shared-states.ts";
 import { encodeSotwBody, encodeSotwTail, readSotwRequest } from "../sotw.ts";
-import { newStream, step } from "../stream-state.ts";
-import type { Effect, StreamState } from "../stream-types.ts";
-import { takeTurn } from "../turn.ts";
+import { newStream } from "../stream-state.ts";
+import type { Effect, StreamEvent, StreamState } from "../stream-types.ts";
 
 export interface LoopbackOptions {
   readonly client: ClientState;
@@ -23,6 +23,9 @@ export interface LoopbackOptions {
   readonly world: (typeUrl: string) => ResourceSet | undefined;
   readonly pick: (set: ResourceSet, names: string) => ResourceSet;
 }
+
+/** One for all streams, as a server has it. */
+const states = new SharedStates();
 
 export class Loopback {
   state: StreamState = newStream;
@@ -72,7 +75,7 @@ export class Loopback {
   serverWrites({ patient = true, endpointsFirst = false } = {}): boolean {
     const { client, bodies, world, pick } = this.#options;
     if (!patient) this.#nowMs += 1_000_000;
-    const { state, message } = takeTurn(this.state, {
+    const { state, message } = states.takeTurn(this.state, {
       form: client.form,
       bodies,
       nowMs: this.#nowMs,
@@ -106,8 +109,8 @@ export class Loopback {
     throw new Error("the stream never comes to rest");
   }
 
-  #step(event: Parameters<typeof step>[1]): void {
-    const [state, effects] = step(this.state, event);
+  #step(event: StreamEvent): void {
+    const [state, effects] = states.step(this.state, event);
     this.state = state;
     this.effects.push(...effects);
   }

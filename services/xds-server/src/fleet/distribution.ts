@@ -12,8 +12,9 @@ import { delay, type Logger } from "@flotilla/runtime";
 import type { Core } from "../core.ts";
 import type { CoreSource } from "../core-source.ts";
 import type { StreamObserver, StreamRecord } from "../serve/stream-record.ts";
-import { ObjectReaches } from "./object-reach.ts";
+import { ObjectReaches, type Remaining } from "./object-reach.ts";
 import { Refusals } from "./refusals.ts";
+import { type Standing, standingsOf } from "./standing.ts";
 
 export interface DistributionOptions {
   /** Our pod or host name. */
@@ -35,6 +36,8 @@ export class Distribution {
   readonly observer: StreamObserver;
   #streamsVersion = 0;
   #isDirty = true;
+  #remaining: Remaining = "nothing";
+  #recountedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: DistributionOptions) {
     this.#options = options;
@@ -73,16 +76,28 @@ export class Distribution {
 
   /** Undefined while nothing is different from the last one. Takes some milliseconds at most: the rest comes with the next. */
   next(): DistributionReport | undefined {
-    if (!this.#isDirty) return undefined;
-    const { replica, core, position, epoch } = this.#options;
-    const streams = this.#options.streams().filter((stream) => !stream.isIdle());
     const since = performance.now();
-    const isDone = this.#reaches.refresh(streams, this.#streamsVersion, () => performance.now() - since);
-    const answered = countByPosition(streams);
+    const mayRecount = since - this.#recountedAtMs >= recountEveryMs;
+    if (!this.#isDirty && !(this.#remaining === "recounts" && mayRecount)) return undefined;
+    if (mayRecount) this.#recountedAtMs = since;
+    const { replica, core, epoch } = this.#options;
+    const position = this.#options.position();
+    const streams = this.#options.streams().filter((stream) => !stream.isIdle());
+    const standings = standingsOf(streams);
+    const elapsedMs = () => performance.now() - since;
+    this.#remaining = this.#reaches.refresh(standings, { streamsVersion: this.#streamsVersion, mayRecount, elapsedMs });
+    const answered = countByPosition(standings);
     // Streams settle without a word when a change does not concern them: as long as one lags, it is looked at again.
-    this.#isDirty = !isDone || (answered[0]?.[0] ?? position()) < position();
+    const isBehind = (answered[0]?.[0] ?? position) < position;
+    this.#isDirty = isBehind || this.#remaining === "looks";
     return {
-      ...{ replica, epoch: epoch() ?? "", position: position(), answered, behind: furthestBehind(streams, position()) },
+      ...{
+        replica,
+        epoch: epoch() ?? "",
+        position,
+        answered,
+        behind: isBehind ? furthestBehind(streams, position) : [],
+      },
       objects: this.#reaches.list(),
       refusals: this.#refusals.list(),
       findings: distinctFindings(core),
@@ -100,6 +115,7 @@ export class Distribution {
 }
 
 const everyMs = 200;
+const recountEveryMs = 1_000;
 /** Told again unchanged after this, well before it vanishes. */
 const againMs = distributionTtlMs / 3;
 const maxBehind = 5;
@@ -137,12 +153,9 @@ function isEqual(a: Uint8Array | undefined, b: Uint8Array | undefined): boolean 
   return a !== undefined && b !== undefined && Buffer.compare(a, b) === 0;
 }
 
-function countByPosition(streams: readonly StreamRecord[]): readonly (readonly [number, number])[] {
+function countByPosition(standings: readonly Standing[]): readonly (readonly [number, number])[] {
   const counts = new Map<number, number>();
-  for (const stream of streams) {
-    const position = stream.answeredPosition();
-    counts.set(position, (counts.get(position) ?? 0) + 1);
-  }
+  for (const { position, count } of standings) counts.set(position, (counts.get(position) ?? 0) + count);
   return [...counts].sort(([a], [b]) => a - b);
 }
 

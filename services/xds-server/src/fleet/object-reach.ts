@@ -11,7 +11,7 @@ import {
   registryKinds,
 } from "@flotilla/model";
 import type { Core } from "../core.ts";
-import type { StreamRecord } from "../serve/stream-record.ts";
+import type { Standing } from "./standing.ts";
 
 /**
  * The object that a change is of. A ServiceEntry takes effect by the services that are made of it, what selects workloads for it
@@ -28,6 +28,7 @@ interface Entry {
   readonly key: ConfigKey;
   readonly position: number;
   reach: ObjectReach | undefined;
+  results: { readonly version: number; readonly watched: ReadonlySet<object> | undefined } | undefined;
   /** Of the connected streams when `reach` was found. */
   streamsVersion: number;
 }
@@ -38,12 +39,22 @@ const maxObjects = 500;
 const lookMs = 3;
 const recountMs = 1;
 
+/** What has yet to be looked at; recounts have time. */
+export type Remaining = "nothing" | "recounts" | "looks";
+
+export interface Looking {
+  /** Differs when other streams are connected: what had come everywhere is then to be counted again. */
+  readonly streamsVersion: number;
+  readonly mayRecount: boolean;
+  readonly elapsedMs: () => number;
+}
+
 export class ObjectReaches {
-  readonly #core: Pick<Core, "resultsFrom">;
+  readonly #core: Pick<Core, "resultsFrom" | "resultsVersion">;
   readonly #entries = new Map<string, Entry>();
   #listed: Readonly<Record<string, ObjectReach>> | undefined;
 
-  constructor(core: Pick<Core, "resultsFrom">) {
+  constructor(core: Pick<Core, "resultsFrom" | "resultsVersion">) {
     this.#core = core;
   }
 
@@ -56,7 +67,8 @@ export class ObjectReaches {
       const text = configKeyText(key);
       this.#entries.delete(text);
       // Nothing is made from an object that is gone: all proxies are meant.
-      if (op === "put") this.#entries.set(text, { key, position, reach: undefined, streamsVersion: -1 });
+      if (op === "put")
+        this.#entries.set(text, { key, position, reach: undefined, results: undefined, streamsVersion: -1 });
     }
     for (const text of this.#entries.keys()) {
       if (this.#entries.size <= maxObjects) break;
@@ -64,20 +76,22 @@ export class ObjectReaches {
     }
   }
 
-  /**
-   * Looks again at what may be different, latest changes first. `streamsVersion` differs when other streams are connected: what
-   * had come everywhere is then counted again, which has time. True when all has been looked at.
-   */
-  refresh(streams: readonly StreamRecord[], streamsVersion: number, elapsedMs: () => number): boolean {
+  /** Looks again at what may be different, latest changes first. */
+  refresh(standings: readonly Standing[], { streamsVersion, mayRecount, elapsedMs }: Looking): Remaining {
+    let remaining: Remaining = "nothing";
     for (const entry of [...this.#entries.values()].reverse()) {
       const isEverywhere = entry.reach?.waiting === 0;
       if (isEverywhere && entry.streamsVersion === streamsVersion) continue;
-      if (elapsedMs() > (isEverywhere ? recountMs : lookMs)) return false;
-      entry.reach = this.#reachOf(entry, streams);
+      if (isEverywhere && (!mayRecount || elapsedMs() > recountMs)) {
+        remaining = "recounts";
+        continue;
+      }
+      if (elapsedMs() > lookMs) return "looks";
+      entry.reach = this.#reachOf(entry, standings);
       this.#listed = undefined;
       entry.streamsVersion = streamsVersion;
     }
-    return true;
+    return remaining;
   }
 
   list(): Readonly<Record<string, ObjectReach>> {
@@ -87,13 +101,19 @@ export class ObjectReaches {
     return this.#listed;
   }
 
-  #reachOf({ key, position }: Entry, streams: readonly StreamRecord[]): ObjectReach {
-    const results = this.#core.resultsFrom(key);
+  #reachOf(entry: Entry, standings: readonly Standing[]): ObjectReach {
+    const results = this.#resultsOf(entry);
     let [reached, waiting] = [0, 0];
-    for (const stream of streams) {
-      if (stream.answeredPosition() < position) waiting++;
-      else if (results === undefined || stream.watches(results)) reached++;
+    for (const { position, watched, count } of standings) {
+      if (position < entry.position) waiting += count;
+      else if (results === undefined || watched.some((result) => results.has(result))) reached += count;
     }
-    return { position, reached, waiting };
+    return { position: entry.position, reached, waiting };
+  }
+
+  #resultsOf(entry: Entry): ReadonlySet<object> | undefined {
+    const version = this.#core.resultsVersion;
+    if (entry.results?.version !== version) entry.results = { version, watched: this.#core.resultsFrom(entry.key) };
+    return entry.results.watched;
   }
 }

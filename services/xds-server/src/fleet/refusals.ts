@@ -41,7 +41,9 @@ export class Refusals {
       const atMs = this.#options.nowMs();
       this.#entries.set(keyOf(stream, typeUrl), { stream, typeUrl, rejection, names, atMs, told: undefined });
     },
-    acknowledged: (stream, typeUrl) => void this.#entries.delete(keyOf(stream, typeUrl)),
+    acknowledged: (stream, typeUrl) => {
+      if (this.#entries.size > 0) this.#entries.delete(keyOf(stream, typeUrl));
+    },
     closed: (stream) => {
       for (const [key, entry] of this.#entries) if (entry.stream === stream) this.#entries.delete(key);
     },

@@ -3,7 +3,8 @@
  * merge and leave at its end, unless what left concerned nobody, as the first half of a change in two parts may; under lasting churn, or while streams still work off the last batch, the gap grows up to a limit.
  * An urgent change takes everything before it along, so that nothing is ever applied out of order.
  */
-import type { PushClock, Urgency } from "./push-queue.ts";
+import type { PushClock } from "./clock.ts";
+import type { Urgency } from "./push-queue.ts";
 
 export interface DebounceOptions<Item> {
   readonly clock: PushClock;

@@ -33,17 +33,17 @@ function setUp(options: Partial<PushQueueOptions> = {}): Set {
     stream: (name, { bytes = 1, flushMs = 0, workMs = 0, messages = 1 } = {}) => {
       let left = messages;
       const stream: Pushable = {
-        push: () => {
+        push: (flushed) => {
           clock.spend(workMs);
           if (left === 0) return undefined;
           left--;
           log.push(`${name} ${clock.now()}`);
-          const flushed = new Promise<void>((resolve) => {
-            if (flushMs !== "never") clock.after(flushMs, resolve);
-          }).then(() => {
+          const leave = (): void => {
+            flushed();
             if (left > 0) queue.enqueue(stream, "normal");
-          });
-          return { bytes, flushed };
+          };
+          if (flushMs !== "never") clock.after(flushMs, leave);
+          return bytes;
         },
       };
       return stream;

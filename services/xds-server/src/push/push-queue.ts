@@ -3,28 +3,23 @@
  * go first, all others in order of arrival; work is cut into slices so that the event loop stays free; and only so
  * many messages are on their way to the network at a time. A client that does not read gives its place back.
  */
+import type { PushClock } from "./clock.ts";
+import { Deadlines } from "./deadlines.ts";
 
 export type Urgency = "urgent" | "normal";
 
 export interface Pushable {
-  /** Writes one message if there is one to write. */
-  push(): PushOutcome;
+  /**
+   * Writes one message if there is one to write, and returns its bytes. `flushed` is called once, later, when it has left for
+   * the network or never will.
+   */
+  push(flushed: () => void): number | undefined;
 }
-
-/** Undefined: nothing to write now. Else `flushed` resolves when the message has left for the network. */
-export type PushOutcome = { readonly bytes: number; readonly flushed: Promise<void> } | undefined;
 
 /** What streams want of it. */
 export interface PushScheduler {
   enqueue(stream: Pushable, urgency: Urgency): void;
   remove(stream: Pushable): void;
-}
-
-export interface PushClock {
-  now(): number;
-  /** After pending IO. */
-  soon(task: () => void): void;
-  after(ms: number, task: () => void): { cancel(): void };
 }
 
 export interface PushQueueOptions {
@@ -50,13 +45,16 @@ export class PushQueue implements PushScheduler {
   /** Streams with the time they came. */
   readonly #urgent = new Map<Pushable, number>();
   readonly #normal = new Map<Pushable, number>();
+  readonly #stalls: Deadlines<Flight>;
   #inFlight = 0;
   #bytes = 0;
   #stalled = 0;
   #isScheduled = false;
 
   constructor(options: PushQueueOptions) {
+    const { clock, stallMs: limitMs } = options;
     this.#options = options;
+    this.#stalls = new Deadlines({ clock, limitMs, onLate: (flight) => this.#stall(flight) });
   }
 
   enqueue(stream: Pushable, urgency: Urgency): void {
@@ -101,8 +99,7 @@ export class PushQueue implements PushScheduler {
     while (this.#mayGoOn()) {
       const stream = this.#take();
       if (stream === undefined) return;
-      const outcome = stream.push();
-      if (outcome !== undefined) this.#follow(outcome.bytes, outcome.flushed);
+      this.#push(stream);
       if (clock.now() >= end) break;
     }
     this.#schedule();
@@ -119,35 +116,34 @@ export class PushQueue implements PushScheduler {
     return undefined;
   }
 
-  #follow(bytes: number, flushed: Promise<void>): void {
-    const { clock, stallMs } = this.#options;
+  #push(stream: Pushable): void {
+    const flight: Flight = { bytes: 0 };
+    const bytes = stream.push(() => this.#land(flight));
+    if (bytes === undefined) return;
+    flight.bytes = bytes;
     this.#inFlight++;
     this.#bytes += bytes;
-    let counts = true;
-    const release = (): void => {
-      counts = false;
-      this.#inFlight--;
-      this.#bytes -= bytes;
-      this.#schedule();
-    };
-    const timer = clock.after(stallMs, () => {
-      this.#stalled++;
-      release();
-    });
-    const done = (): void => {
-      timer.cancel();
-      if (counts) release();
-      else this.#stalled--;
-    };
-    flushed.then(done, done);
+    this.#stalls.begin(flight);
+  }
+
+  #land(flight: Flight): void {
+    if (this.#stalls.done(flight)) this.#release(flight);
+    else this.#stalled--;
+  }
+
+  #stall(flight: Flight): void {
+    this.#stalled++;
+    this.#release(flight);
+  }
+
+  #release({ bytes }: Flight): void {
+    this.#inFlight--;
+    this.#bytes -= bytes;
+    this.#schedule();
   }
 }
 
-export const systemClock: PushClock = {
-  now: () => performance.now(),
-  soon: (task) => void setImmediate(task),
-  after: (ms, task) => {
-    const timer = setTimeout(task, ms);
-    return { cancel: () => clearTimeout(timer) };
-  },
-};
+/** A message on its way. */
+interface Flight {
+  bytes: number;
+}

@@ -8,7 +8,7 @@ import { aggregatedDiscoveryService } from "@flotilla/proto";
 import type { Node } from "@flotilla/proto/envoy/config/core/v3/base_pb";
 import { GrpcError, grpcStatus, type Handler, type RawCall, RawGrpcServer } from "@flotilla/raw-grpc";
 import { delay, type ListenOptions } from "@flotilla/runtime";
-import { Bodies, type Form, Interner, type NameSet } from "@flotilla/xds";
+import { Bodies, type Form, SharedStates } from "@flotilla/xds";
 import { Admission } from "./admission.ts";
 import { type AdsLimits, connectionLimits } from "./ads-limits.ts";
 import {
@@ -20,7 +20,7 @@ import {
   type Proven,
   type StreamAuthentication,
 } from "./authenticate.ts";
-import { decodeRequest } from "./decode-request.ts";
+import { RequestDecoder } from "./decode-request.ts";
 import { Ebb } from "./ebb.ts";
 import { MessageCache } from "./message-cache.ts";
 import { NodeReader } from "./node.ts";
@@ -31,10 +31,11 @@ import type { StreamContext } from "./stream-context.ts";
 import { streamEnd } from "./stream-end.ts";
 import type { RefusalReason } from "./stream-metrics.ts";
 import type { StreamRecord } from "./stream-record.ts";
+import { writeDeadlines } from "./writer.ts";
 
 const ebb = { quietMs: 3_000, minHeight: 50 } as const;
 
-export interface AdsOptions extends Omit<StreamContext, "cache" | "bodies" | "names" | "limits"> {
+export interface AdsOptions extends Omit<StreamContext, "cache" | "bodies" | "states" | "writes" | "limits"> {
   readonly limits: StreamContext["limits"] & AdsLimits;
   /** Before the first complete snapshot streams are turned away. */
   readonly isReady: () => boolean;
@@ -61,6 +62,7 @@ export class AdsServer implements AsyncDisposable {
   readonly #context: StreamContext;
   readonly #admission: Admission;
   readonly #nodes = new NodeReader();
+  readonly #requests = new RequestDecoder();
   readonly #streams = new Map<string, { readonly stream: Stream; readonly call: RawCall }>();
   readonly #sweeper: NodeJS.Timeout;
   readonly #ebb: Ebb;
@@ -71,12 +73,17 @@ export class AdsServer implements AsyncDisposable {
     const { limits, now, noncePrefix, server } = options;
     this.#options = options;
     const cache = new MessageCache({ maxBytes: limits.cacheBytes, now, noncePrefix, ...(server && { server }) });
-    this.#context = { ...options, cache, bodies: new Bodies(), names: new Interner<NameSet>() };
+    const [bodies, states, writes] = [new Bodies(), new SharedStates(), writeDeadlines(limits.stuckMs)];
+    this.#context = { ...options, cache, bodies, states, writes };
     const { newStreamsPerSecond: perSecond, newStreamsBurst: burst, newStreamMaxWaitMs: maxWaitMs } = limits;
     this.#admission = new Admission({ perSecond, burst, maxWaitMs, now });
-    this.#sweeper = setInterval(() => cache.sweep(limits.cacheIdleMs), limits.cacheIdleMs).unref();
+    const sweep = (idleMs: number): void => {
+      cache.sweep(idleMs);
+      states.sweep();
+    };
+    this.#sweeper = setInterval(() => sweep(limits.cacheIdleMs), limits.cacheIdleMs).unref();
     const onEbb = (): void => {
-      cache.sweep(ebb.quietMs);
+      sweep(ebb.quietMs);
       options.onEbb?.();
     };
     this.#ebb = new Ebb({ ...ebb, onEbb });
@@ -150,7 +157,7 @@ export class AdsServer implements AsyncDisposable {
       call.listen({
         onMessage: (bytes) => {
           try {
-            const { request, node } = decodeRequest(form, bytes);
+            const { request, node } = this.#requests.decode(form, bytes);
             stream ??= this.#start(form, this.#clientOf(node, proven), call, port);
             stream.receive(request);
           } catch (error) {

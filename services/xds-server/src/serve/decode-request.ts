@@ -14,8 +14,34 @@ export interface DecodedRequest {
   readonly node: Node | undefined;
 }
 
-/** @throws GrpcError INVALID_ARGUMENT */
-export function decodeRequest(form: Form, bytes: Uint8Array): DecodedRequest {
+/** Longer ones are rarely the same. */
+const maxKnownBytes = 512;
+const maxKnown = 256;
+
+/**
+ * Requests of all streams of a server. A message that many are sent alike is acknowledged by all in the same bytes, and those
+ * are decoded once.
+ */
+export class RequestDecoder {
+  readonly #known: Readonly<Record<Form, Map<string, DecodedRequest>>> = { sotw: new Map(), delta: new Map() };
+
+  /** @throws GrpcError INVALID_ARGUMENT */
+  decode(form: Form, bytes: Buffer): DecodedRequest {
+    if (bytes.length > maxKnownBytes) return decodeRequest(form, bytes);
+    const known = this.#known[form];
+    const key = bytes.toString("latin1");
+    let decoded = known.get(key);
+    if (decoded === undefined) {
+      decoded = decodeRequest(form, bytes);
+      if (decoded.node !== undefined) return decoded;
+      if (known.size >= maxKnown) known.clear();
+      known.set(key, decoded);
+    }
+    return decoded;
+  }
+}
+
+function decodeRequest(form: Form, bytes: Uint8Array): DecodedRequest {
   try {
     if (form === "sotw") {
       const message = decode(DiscoveryRequestSchema, bytes);

@@ -35,8 +35,8 @@ export interface ProxySession {
    * is not served to this proxy: then nothing is answered. The last call per type is what is watched.
    */
   resources(typeUrl: string, names: NameSet | undefined): ResourceSet | undefined;
-  /** Whether anything it watches is one of these results. */
-  watches(results: ReadonlySet<object>): boolean;
+  /** The results that what it has is made of; the identical list for sessions that watch the same. */
+  watched(): readonly object[];
   /** The client no longer wants the type. */
   forget(typeUrl: string): void;
   close(): void;

@@ -1,7 +1,6 @@
-/** What a stream stands on: its socket, and what it shares with all streams of the server. */
-import type { RawCall } from "@flotilla/raw-grpc";
+/** What a stream shares with all others of its server. */
 import type { Logger } from "@flotilla/runtime";
-import type { Bodies, Interner, NameSet } from "@flotilla/xds";
+import type { Bodies, SharedStates } from "@flotilla/xds";
 import type { PushScheduler } from "../push/push-queue.ts";
 import type { DebugAnswers } from "./debug-answers.ts";
 import type { Deliveries } from "./deliveries.ts";
@@ -9,20 +8,18 @@ import type { MessageCache } from "./message-cache.ts";
 import type { ResourceSource } from "./resource-source.ts";
 import type { StreamMetrics } from "./stream-metrics.ts";
 import type { StreamObserver } from "./stream-record.ts";
+import type { WriteDeadlines } from "./writer.ts";
 
-/** What a stream needs of its call. */
-export type Wire = Pick<RawCall, "peer" | "write" | "end" | "cutConnection">;
-
-/** What all streams of a server share. */
 export interface StreamContext {
   readonly source: ResourceSource;
   readonly scheduler: PushScheduler;
   readonly cache: MessageCache;
   readonly bodies: Bodies;
-  readonly names: Interner<NameSet>;
+  readonly states: SharedStates;
   readonly debug: DebugAnswers | undefined;
   readonly observer: StreamObserver;
   readonly deliveries: Deliveries;
+  readonly writes: WriteDeadlines;
   readonly metrics: StreamMetrics;
   readonly log: Logger;
   readonly limits: StreamLimits;

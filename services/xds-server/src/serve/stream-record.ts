@@ -21,8 +21,8 @@ export interface StreamRecord {
    * sequence. A lower bound while something is under way.
    */
   answeredPosition(): number;
-  /** Whether anything the client has is one of these results. */
-  watches(results: ReadonlySet<object>): boolean;
+  /** The results that what the client has is made of; the identical list for streams that watch the same. */
+  watched(): readonly object[];
 }
 
 export interface TypeRecord {

@@ -15,21 +15,18 @@ import {
   type StreamState,
   type Subscription,
   shortName,
-  step,
   type TurnMessage,
-  takeTurn,
-  withInternedNames,
 } from "@flotilla/xds";
-import type { Pushable, PushOutcome, Urgency } from "../push/push-queue.ts";
+import type { Pushable, Urgency } from "../push/push-queue.ts";
 import type { DeliveryTracker } from "./deliveries.ts";
 import { Receipts } from "./receipts.ts";
 import type { ClientIdentity, ProxySession } from "./resource-source.ts";
 import { StaleCauses } from "./stale-causes.ts";
-import type { StreamContext, Wire } from "./stream-context.ts";
+import type { StreamContext } from "./stream-context.ts";
 import { streamEnd } from "./stream-end.ts";
 import type { StreamRecord } from "./stream-record.ts";
 import { TurnTimer } from "./turn-timer.ts";
-import { Writer } from "./writer.ts";
+import { type Wire, Writer } from "./writer.ts";
 
 export { defaultStreamLimits } from "./stream-context.ts";
 
@@ -72,10 +69,9 @@ export class Stream implements Pushable {
     this.#owed = context.deliveries.tracker();
     this.#log = context.log.child({ stream: id, proxy: client.proxy.id });
     this.#timer = new TurnTimer(context.now, () => this.#onTime());
-    const { limits } = context;
     this.#writer = new Writer({
-      ...{ wire, limits, metrics: context.metrics, log: this.#log, now: context.now },
-      onStuck: () => this.end(streamEnd.stuck(limits.stuckMs)),
+      ...{ wire, deadlines: context.writes, metrics: context.metrics, now: context.now },
+      onStuck: () => this.#endStuck(context.limits.stuckMs),
       onFailed: (reason) => this.close(`cannot write: ${reason}`),
       // What became due meanwhile, or waited for this message: one turn finds out.
       onDone: () => {
@@ -91,28 +87,25 @@ export class Stream implements Pushable {
       types: () => this.#receipts.view(this.#state, { atMs: connectedAtMs, position: context.source.position }),
       acknowledgedVersion: (typeUrl) => this.#receipts.acknowledgedVersion(typeUrl, this.#state),
       answeredPosition: () => this.#answeredPosition(),
-      watches: (results) => this.#session.watches(results),
+      watched: () => this.#session.watched(),
     };
     context.observer.opened?.(this.record);
   }
 
   receive(request: ClientRequest): void {
     if (this.#isClosed) return;
-    const { names } = this.#context;
-    const effects = this.#step({ type: "request", request });
-    this.#state = withInternedNames(this.#state, request.typeUrl, (set) => names.intern(set.key, () => set));
-    for (const effect of effects) this.#apply(effect);
+    for (const effect of this.#step({ type: "request", request })) this.#apply(effect);
   }
 
   /** Part of Pushable: called when it is this stream's turn. */
-  push(): PushOutcome {
+  push(flushed: () => void): number | undefined {
     if (this.#isClosed || this.#writer.isBusy) return undefined;
-    const { bodies, limits, now } = this.#context;
+    const { states, bodies, limits, now } = this.#context;
     const startedAt = now();
-    const turn = takeTurn(this.#state, {
+    const turn = states.takeTurn(this.#state, {
       form: this.#form,
       bodies,
-      nowMs: now(),
+      nowMs: startedAt,
       orderWaitMs: limits.orderWaitMs,
       endpointsFirst: this.#urgency === "urgent",
       setOf: (typeUrl, subscription) => this.#setOf(typeUrl, subscription),
@@ -121,14 +114,13 @@ export class Stream implements Pushable {
     if (this.#retries.size > 0) this.#timer.wakeAt(now() + limits.retryMs);
     if (turn.retryAtMs !== undefined) this.#timer.wakeAt(turn.retryAtMs);
     this.#urgency = "normal";
-    const outcome = turn.message === undefined ? undefined : this.#send(turn.message);
+    const bytes = turn.message && this.#send(turn.message, flushed);
     const isDue = (typeUrl: string) => this.#state.types.get(typeUrl)?.due !== undefined;
     this.#owed.settled(isDue);
     this.#staleBy.settled(isDue);
-    if (turn.message !== undefined) this.#context.metrics.pushTime(turn.message.typeUrl, (now() - startedAt) / 1000);
-    if (outcome !== undefined) return outcome;
-    this.#answeredAt = this.#answeredPosition();
-    return undefined;
+    if (turn.message === undefined) this.#answeredAt = this.#answeredPosition();
+    else this.#context.metrics.pushTime(turn.message.typeUrl, (now() - startedAt) / 1000);
+    return bytes;
   }
 
   /** The client is gone, or goes. */
@@ -149,7 +141,13 @@ export class Stream implements Pushable {
     this.#wire.end(reason);
   }
 
-  #send({ typeUrl, set, body, version, again }: TurnMessage): PushOutcome {
+  #endStuck(stuckMs: number): void {
+    this.#context.metrics.closedStuck();
+    this.#log.warn("closed, as the client takes nothing", { afterMs: stuckMs });
+    this.end(streamEnd.stuck(stuckMs));
+  }
+
+  #send({ typeUrl, set, body, version, again }: TurnMessage, flushed: () => void): number {
     const { cache, metrics, observer, source, bodies } = this.#context;
     const before = this.#state.types.get(typeUrl)?.sent;
     const from = this.#receipts.lastPosition(typeUrl);
@@ -168,7 +166,8 @@ export class Stream implements Pushable {
     const changed = () => (before === undefined ? [] : bodies.diff(before, set).changed);
     observer.sent?.(this.record, typeUrl, receipt, before && { before, from, after: set, changed });
     this.#log.debug("pushed", { type: shortName(typeUrl), position, resources, bytes, cause: applied });
-    return { bytes, flushed: this.#writer.write(frame) };
+    this.#writer.write(frame, flushed);
+    return bytes;
   }
 
   #apply(effect: Effect): void {
@@ -222,7 +221,7 @@ export class Stream implements Pushable {
       if ("refused" in resources) return this.end(streamEnd[resources.refused](resources.message));
       const body = { typeUrl, resources, removed: [] };
       const { frame } = this.#context.cache.encode(this.#form, body, "", 0);
-      await this.#wire.write(frame);
+      this.#wire.write(frame, () => undefined);
     } catch (error) {
       this.#log.error("a debug question failed", { typeUrl, error });
     }
@@ -273,7 +272,7 @@ export class Stream implements Pushable {
   }
 
   #step(event: StreamEvent): readonly Effect[] {
-    const [state, effects] = step(this.#state, event);
+    const [state, effects] = this.#context.states.step(this.#state, event);
     this.#state = state;
     return effects;
   }

@@ -1,19 +1,30 @@
 /** Writes one message at a time: a client that does not read costs one, and is closed when it has taken nothing for too long. */
-import type { Logger } from "@flotilla/runtime";
-import type { StreamLimits, Wire } from "./stream-context.ts";
+import type { RawCall } from "@flotilla/raw-grpc";
+import { systemClock } from "../push/clock.ts";
+import { Deadlines } from "../push/deadlines.ts";
 import type { StreamMetrics } from "./stream-metrics.ts";
+
+/** What a stream needs of its call. */
+export type Wire = Pick<RawCall, "peer" | "write" | "end" | "cutConnection">;
 
 export interface WriterOptions {
   readonly wire: Wire;
-  readonly limits: Pick<StreamLimits, "stuckMs">;
-  readonly metrics: Pick<StreamMetrics, "sendTime" | "closedStuck">;
-  readonly log: Logger;
+  /** Of all writers of a server. */
+  readonly deadlines: WriteDeadlines;
+  readonly metrics: Pick<StreamMetrics, "sendTime">;
   readonly now: () => number;
+  /** The client takes nothing. */
   readonly onStuck: () => void;
   /** The message cannot leave any more. */
   readonly onFailed: (reason: string) => void;
   /** The message has left, or never will. */
   readonly onDone: () => void;
+}
+
+export type WriteDeadlines = Deadlines<Writer>;
+
+export function writeDeadlines(stuckMs: number): WriteDeadlines {
+  return new Deadlines({ clock: systemClock, limitMs: stuckMs, onLate: (writer) => writer.giveUp() });
 }
 
 export class Writer {
@@ -28,27 +39,26 @@ export class Writer {
     return this.#isBusy;
   }
 
-  /** Resolves when the message has left; never rejects. */
-  async write(frame: Buffer): Promise<void> {
-    const { wire, limits, metrics, log, now, onStuck, onFailed, onDone } = this.#options;
+  /** `left` is called when the message has left, or never will. */
+  write(frame: Buffer, left: () => void): void {
+    const { wire, deadlines, metrics, now, onFailed, onDone } = this.#options;
     this.#isBusy = true;
     const startedAt = now();
-    const stuck = setTimeout(() => {
-      metrics.closedStuck();
-      log.warn("closed, as the client takes nothing", { afterMs: limits.stuckMs });
-      onStuck();
-      // It would not read an end either.
-      wire.cutConnection();
-    }, limits.stuckMs);
-    try {
-      await wire.write(frame);
-      metrics.sendTime((now() - startedAt) / 1000);
-    } catch (error) {
-      onFailed(error instanceof Error ? error.message : String(error));
-    } finally {
-      clearTimeout(stuck);
+    deadlines.begin(this);
+    wire.write(frame, (error) => {
+      deadlines.done(this);
       this.#isBusy = false;
-    }
-    onDone();
+      left();
+      if (error === undefined) metrics.sendTime((now() - startedAt) / 1000);
+      else onFailed(error.message);
+      onDone();
+    });
+  }
+
+  giveUp(): void {
+    const { wire, onStuck } = this.#options;
+    onStuck();
+    // It would not read an end either.
+    wire.cutConnection();
   }
 }

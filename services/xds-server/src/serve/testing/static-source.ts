@@ -26,7 +26,7 @@ export class StaticSource implements ResourceSource {
     this.#listeners.add(listener);
     return {
       resources: (typeUrl, names) => this.#resources(typeUrl, names),
-      watches: () => false,
+      watched: () => [],
       forget: () => undefined,
       close: () => void this.#listeners.delete(listener),
     };

@@ -1,6 +1,7 @@
 /** An AdsServer on a free port with a static source, for tests. */
 import { createMetrics, type Metrics, noopLogger } from "@flotilla/runtime";
-import { defaultPushLimits, PushQueue, systemClock } from "../../push/push-queue.ts";
+import { systemClock } from "../../push/clock.ts";
+import { defaultPushLimits, PushQueue } from "../../push/push-queue.ts";
 import { defaultAdsLimits } from "../ads-limits.ts";
 import { type AdsOptions, AdsServer } from "../ads-server.ts";
 import type { StreamAuthentication } from "../authenticate.ts";

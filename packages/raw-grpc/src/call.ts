@@ -76,10 +76,13 @@ export class RawCall {
     this.#listener = listener;
     const encoding = this.#headers["grpc-encoding"];
     const reader = new FrameReader({ maxBytes: this.#maxMessageBytes, encoding: encoding?.toString() });
+    const onMessage = (message: Buffer): void => {
+      if (!this.#isEnded) listener.onMessage(message);
+    };
     this.#stream.on("data", (chunk: Buffer) => {
       if (this.#isEnded) return;
       try {
-        for (const message of reader.read(chunk)) if (!this.#isEnded) listener.onMessage(message);
+        reader.read(chunk, onMessage);
       } catch (error) {
         this.#stream.pause();
         listener.onUnreadable(error as GrpcError);

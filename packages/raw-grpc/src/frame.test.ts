@@ -11,7 +11,9 @@ function compressed(bytes: Buffer): Buffer {
 
 function read(chunks: readonly Buffer[], { maxBytes = 100, encoding }: { maxBytes?: number; encoding?: string } = {}) {
   const reader = new FrameReader({ maxBytes, encoding });
-  return chunks.flatMap((chunk) => [...reader.read(chunk)].map(String));
+  const messages: string[] = [];
+  for (const chunk of chunks) reader.read(chunk, (message) => messages.push(String(message)));
+  return messages;
 }
 
 describe("frames", () => {

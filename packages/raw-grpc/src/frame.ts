@@ -39,8 +39,8 @@ export class FrameReader {
     this.#options = options;
   }
 
-  /** @throws GrpcError RESOURCE_EXHAUSTED, UNIMPLEMENTED, INTERNAL */
-  *read(chunk: Buffer): Generator<Buffer, void, undefined> {
+  /** @throws GrpcError RESOURCE_EXHAUSTED, UNIMPLEMENTED, INTERNAL: nothing more can be read */
+  read(chunk: Buffer, onMessage: (message: Buffer) => void): void {
     this.#pieces.push(chunk);
     this.#length += chunk.length;
     if (this.#length < this.#needed) return;
@@ -51,7 +51,7 @@ export class FrameReader {
         if (bytes.length < this.#needed) break;
       }
       const message = bytes.subarray(frameHeadBytes, this.#needed);
-      yield bytes[0] === 0 ? message : this.#inflated(message);
+      onMessage(bytes[0] === 0 ? message : this.#inflated(message));
       bytes = bytes.subarray(this.#needed);
       this.#needed = frameHeadBytes;
     }

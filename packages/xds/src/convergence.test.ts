@@ -11,6 +11,7 @@ import type { Form } from "./plan.ts";
 import type { ResourceSet } from "./resource-set.ts";
 import { contentOf, isServedByWildcard, resource, setOf } from "./testing/fixtures.ts";
 import { Loopback, picker } from "./testing/loopback.ts";
+import { seededRandom } from "./testing/seeded-random.ts";
 import { rulesOf } from "./type-rules.ts";
 
 const runs = 1_000; // of each form
@@ -18,17 +19,6 @@ const typeUrls = [types.cluster, types.endpoint, types.listener, types.route, ty
 const names = ["a", "b", "c", "d", "e"];
 
 type World = Map<string, ResourceSet>;
-
-/** mulberry32: small, seeded, good enough to vary. */
-function random(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
 
 function replica(world: World) {
   const copies = new WeakMap<ResourceSet, ResourceSet>();
@@ -49,7 +39,7 @@ function replica(world: World) {
 
 /** @returns how many resources the client holds in the end. */
 function run(form: Form, seed: number): number {
-  const next = random(seed);
+  const next = seededRandom(seed);
   const pick = <T>(items: readonly T[]): T => items[Math.floor(next() * items.length)] as T;
   const some = (): string[] => names.filter(() => next() < 0.4);
   const world: World = new Map(typeUrls.map((typeUrl) => [typeUrl, setOf(typeUrl, [])]));

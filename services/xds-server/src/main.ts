@@ -77,6 +77,7 @@ async function run(config: Config, log: Logger, stop: AbortSignal): Promise<void
   const distribution = new Distribution({
     ...{ replica, core, streams: () => ads.streams(), position: () => source.position },
     ...{ epoch: () => ingest.epoch, lastChange: debug.lastChange, nowMs: Date.now },
+    isSettling: () => flow.deliveries.open > 0,
   });
   const ingestMetrics = createIngestMetrics(metrics);
   const streamMetrics = createStreamMetrics(metrics);
@@ -140,11 +141,11 @@ async function run(config: Config, log: Logger, stop: AbortSignal): Promise<void
   );
   inBackground(serveSecure({ config, ads, authenticator, cluster, health, metrics, log }, stop));
   const id = randomUUID();
-  inBackground(publishReplica({ id, replica, fleet: debug.fleet, store }, stop));
+  const streams = () => ads.streams();
+  inBackground(publishReplica({ id, replica, streams, store }, stop));
   const { handOffPerSecond: perSecond } = config;
   const onHandedOff = () => streamMetrics.handedOff();
   const disconnect = (stream: string) => void ads.disconnect(stream);
-  const streams = () => ads.streams();
   inBackground(
     balanceStreams({ id, streams, disconnect, store, perSecond, random: Math.random, onHandedOff, log }, stop),
   );

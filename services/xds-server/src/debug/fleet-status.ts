@@ -2,6 +2,7 @@
 import type { SnapshotStore } from "@flotilla/state";
 import type { StreamRecord } from "../serve/stream-record.ts";
 import { type ProxyStatus, proxyStatus } from "./proxy-status.ts";
+import { proxiesOf } from "./replica-parts.ts";
 
 /** What a replica tells of itself every few seconds; its proxies are told apart, by connection. */
 export interface ReplicaSummary {
@@ -11,7 +12,7 @@ export interface ReplicaSummary {
 }
 
 export interface FleetStatus {
-  /** Streams that only ask debug questions are no proxies. A status is the same object while nothing of it changes. */
+  /** Streams that only ask debug questions are no proxies. */
   own(): readonly ProxyStatus[];
   /** Every proxy once; without the store, those connected here. */
   all(): Promise<readonly ProxyStatus[]>;
@@ -23,15 +24,13 @@ export function createFleetStatus(
   streams: () => readonly StreamRecord[],
   store: Pick<SnapshotStore, "replicas" | "replicaParts" | "state">,
 ): FleetStatus {
-  const statuses = new StatusCache();
   const own = () =>
     streams()
       .filter((stream) => !stream.isIdle())
-      .map((stream) => statuses.of(stream));
+      .map(proxyStatus);
   const told = async (): Promise<ReadonlyMap<string, readonly ProxyStatus[]>> => {
     if (!store.state.connected) return new Map();
-    const proxies = [...(await store.replicaParts())].map(([id, parts]) => [id, [...parts.values()]] as const);
-    return new Map(proxies as readonly (readonly [string, readonly ProxyStatus[]])[]);
+    return new Map([...(await store.replicaParts())].map(([id, parts]) => [id, proxiesOf(parts)] as const));
   };
   return {
     own,
@@ -49,20 +48,6 @@ export function createFleetStatus(
       return ((await store.replicas()) as ReadonlyMap<string, ReplicaSummary>).get(id)?.replica;
     },
   };
-}
-
-class StatusCache {
-  readonly #last = new WeakMap<StreamRecord, { readonly of: object; readonly status: ProxyStatus }>();
-
-  of(stream: StreamRecord): ProxyStatus {
-    const types = stream.types();
-    let known = this.#last.get(stream);
-    if (known?.of !== types) {
-      known = { of: types, status: proxyStatus(stream) };
-      this.#last.set(stream, known);
-    }
-    return known.status;
-  }
 }
 
 function keepLatest(byProxy: Map<string, ProxyStatus>, status: ProxyStatus): void {

@@ -2,7 +2,12 @@
 import { appliedText, metadataText } from "@flotilla/model";
 import type { StreamRecord, TypeRecord } from "../serve/stream-record.ts";
 
-export interface ProxyStatus {
+export interface ProxyStatus extends ProxyConnection {
+  readonly types: TypeStatuses;
+}
+
+/** What stays as it is. */
+export interface ProxyConnection {
   /** `name.namespace`. */
   readonly proxy: string;
   readonly type: string;
@@ -12,9 +17,10 @@ export interface ProxyStatus {
   readonly connectionId: string;
   readonly peer: string;
   readonly connectedAtMs: number;
-  /** By type URL. */
-  readonly types: Readonly<Record<string, TypeStatus>>;
 }
+
+/** By type URL. */
+export type TypeStatuses = Readonly<Record<string, TypeStatus>>;
 
 export interface TypeStatus {
   /** Nonces. */
@@ -32,30 +38,44 @@ export interface TypeStatus {
   readonly error?: string;
 }
 
-export function proxyStatus({ id, proxy, peer, connectedAtMs, types }: StreamRecord): ProxyStatus {
-  return {
-    proxy: proxy.id,
-    type: proxy.type,
-    namespace: proxy.namespace,
-    clusterId: proxy.clusterId,
-    istioVersion: metadataText(proxy.metadata, "ISTIO_VERSION"),
-    connectionId: id,
-    peer,
-    connectedAtMs,
-    types: Object.fromEntries([...types()].map(([typeUrl, record]) => [typeUrl, typeStatus(record)])),
-  };
+export function proxyStatus(stream: StreamRecord): ProxyStatus {
+  return { ...proxyConnection(stream), types: typeStatuses(stream) };
 }
 
-const statuses = new WeakMap<TypeRecord, TypeStatus>();
+const connections = new WeakMap<StreamRecord, ProxyConnection>();
 
-/** Made once per record. */
-function typeStatus(record: TypeRecord): TypeStatus {
-  let status = statuses.get(record);
-  if (status === undefined) {
-    status = statusOf(record);
-    statuses.set(record, status);
-  }
-  return status;
+/** The identical object for a stream. */
+export function proxyConnection(stream: StreamRecord): ProxyConnection {
+  return memo(connections, stream, () => {
+    const { id, proxy, peer, connectedAtMs } = stream;
+    return {
+      proxy: proxy.id,
+      type: proxy.type,
+      namespace: proxy.namespace,
+      clusterId: proxy.clusterId,
+      istioVersion: metadataText(proxy.metadata, "ISTIO_VERSION"),
+      connectionId: id,
+      peer,
+      connectedAtMs,
+    };
+  });
+}
+
+const statuses = new WeakMap<ReadonlyMap<string, TypeRecord>, TypeStatuses>();
+const ofRecords = new WeakMap<TypeRecord, TypeStatus>();
+
+/** The identical object for streams to which the same happened. */
+export function typeStatuses(stream: StreamRecord): TypeStatuses {
+  const types = stream.types();
+  return memo(statuses, types, () =>
+    Object.fromEntries([...types].map(([url, record]) => [url, memo(ofRecords, record, () => statusOf(record))])),
+  );
+}
+
+function memo<Key extends object, Value>(known: WeakMap<Key, Value>, key: Key, make: () => Value): Value {
+  const value = known.get(key) ?? make();
+  known.set(key, value);
+  return value;
 }
 
 function statusOf({ sent, acknowledged, rejection, isDue }: TypeRecord): TypeStatus {

@@ -20,6 +20,7 @@ let position = 0;
 const distribution = new Distribution({
   ...{ replica: "r", core, streams: () => server.ads.streams(), position: () => source.position },
   ...{ epoch: () => "e", lastChange: (input) => changedAt.get(input), nowMs: () => 0 },
+  isSettling: () => false,
 });
 const watched = distribution.watched(source);
 const server: TestServer = await startTestServer({ options: { source, observer: distribution.observer } });

@@ -24,6 +24,8 @@ export interface DistributionOptions {
   /** Everything up to it is applied. */
   readonly position: () => number;
   readonly epoch: () => string | undefined;
+  /** Answers are coming in: what is told now would have to be told again at once. */
+  readonly isSettling: () => boolean;
   readonly lastChange: (input: string) => number | undefined;
   readonly nowMs: () => number;
 }
@@ -38,6 +40,7 @@ export class Distribution {
   #isDirty = true;
   #remaining: Remaining = "nothing";
   #recountedAtMs = Number.NEGATIVE_INFINITY;
+  #toldAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: DistributionOptions) {
     this.#options = options;
@@ -79,6 +82,8 @@ export class Distribution {
     const since = performance.now();
     const mayRecount = since - this.#recountedAtMs >= recountEveryMs;
     if (!this.#isDirty && !(this.#remaining === "recounts" && mayRecount)) return undefined;
+    if (this.#options.isSettling() && since - this.#toldAtMs < settlingMs) return undefined;
+    this.#toldAtMs = since;
     if (mayRecount) this.#recountedAtMs = since;
     const { replica, core, epoch } = this.#options;
     const position = this.#options.position();
@@ -116,6 +121,8 @@ export class Distribution {
 
 const everyMs = 200;
 const recountEveryMs = 1_000;
+/** A client that does not answer holds nothing back for longer. */
+const settlingMs = 1_000;
 /** Told again unchanged after this, well before it vanishes. */
 const againMs = distributionTtlMs / 3;
 const maxBehind = 5;

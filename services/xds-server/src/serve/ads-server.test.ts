@@ -2,63 +2,13 @@ import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { describe, it } from "node:test";
 import type { Authenticator } from "@flotilla/auth";
-import { create, encode, typeUrl as types } from "@flotilla/proto";
-import { NodeSchema } from "@flotilla/proto/envoy/config/core/v3/base_pb";
+import { typeUrl as types } from "@flotilla/proto";
 import { until } from "@flotilla/runtime";
-import { checksum, type Form, type Resource } from "@flotilla/xds";
-import { type ClientOptions, type ClientUpdate, XdsClient } from "@flotilla/xds/client";
-import { grpcTransport } from "@flotilla/xds/grpc";
+import type { Form } from "@flotilla/xds";
+import { resource, startClient, type TestClientOptions } from "./testing/test-client.ts";
 import { startTestServer, type TestServer } from "./testing/test-server.ts";
 
 const forms: readonly Form[] = ["sotw", "delta"];
-
-function resource(typeUrl: string, name: string, content: string): Resource {
-  // Field 1 is the name in every Envoy resource; the content is an unknown field.
-  const bytes = encode(NodeSchema, create(NodeSchema, { id: name, cluster: content }));
-  return { name, typeUrl, bytes, version: checksum(`${name} ${content}`) };
-}
-
-interface TestClient extends AsyncDisposable {
-  readonly client: XdsClient;
-  readonly updates: ClientUpdate[];
-  readonly ends: unknown[];
-}
-
-interface TestClientOptions {
-  readonly form: Form;
-  readonly id?: string;
-  readonly metadata?: Record<string, string>;
-  readonly token?: string;
-  readonly check?: ClientOptions["check"];
-}
-
-function startClient(server: TestServer, options: TestClientOptions): TestClient {
-  const { form, id = "sidecar~10.0.0.1~a.shop~shop.svc.cluster.local", metadata = {}, token, check } = options;
-  const stop = new AbortController();
-  const updates: ClientUpdate[] = [];
-  const ends: unknown[] = [];
-  const client = new XdsClient({
-    form,
-    node: create(NodeSchema, { id, metadata }),
-    transport: grpcTransport({ address: server.address, ...(token !== undefined && { token }) }),
-    backoffMs: () => 10,
-    onUpdate: (update) => void updates.push(update),
-    onConnection: (event, error) => {
-      if (event === "ended") ends.push(error);
-    },
-    ...(check && { check }),
-  });
-  const running = client.run(stop.signal);
-  return {
-    client,
-    updates,
-    ends,
-    [Symbol.asyncDispose]: async () => {
-      stop.abort();
-      await running;
-    },
-  };
-}
 
 const soon = (what: string) => ({ withinMs: 5_000, what, everyMs: 2 });
 

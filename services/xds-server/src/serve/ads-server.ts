@@ -26,6 +26,7 @@ import { MessageCache } from "./message-cache.ts";
 import { NodeReader } from "./node.ts";
 import { servePlaintext } from "./plaintext-port.ts";
 import type { ClientIdentity } from "./resource-source.ts";
+import { SharedRecords } from "./shared-records.ts";
 import { Stream } from "./stream.ts";
 import type { StreamContext } from "./stream-context.ts";
 import { streamEnd } from "./stream-end.ts";
@@ -35,7 +36,8 @@ import { writeDeadlines } from "./writer.ts";
 
 const ebb = { quietMs: 3_000, minHeight: 50 } as const;
 
-export interface AdsOptions extends Omit<StreamContext, "cache" | "bodies" | "states" | "writes" | "limits"> {
+export interface AdsOptions
+  extends Omit<StreamContext, "cache" | "bodies" | "states" | "records" | "writes" | "limits"> {
   readonly limits: StreamContext["limits"] & AdsLimits;
   /** Before the first complete snapshot streams are turned away. */
   readonly isReady: () => boolean;
@@ -73,8 +75,9 @@ export class AdsServer implements AsyncDisposable {
     const { limits, now, noncePrefix, server } = options;
     this.#options = options;
     const cache = new MessageCache({ maxBytes: limits.cacheBytes, now, noncePrefix, ...(server && { server }) });
-    const [bodies, states, writes] = [new Bodies(), new SharedStates(), writeDeadlines(limits.stuckMs)];
-    this.#context = { ...options, cache, bodies, states, writes };
+    const states = new SharedStates();
+    const shared = { cache, states, bodies: new Bodies(), records: new SharedRecords() };
+    this.#context = { ...options, ...shared, writes: writeDeadlines(limits.stuckMs) };
     const { newStreamsPerSecond: perSecond, newStreamsBurst: burst, newStreamMaxWaitMs: maxWaitMs } = limits;
     this.#admission = new Admission({ perSecond, burst, maxWaitMs, now });
     const sweep = (idleMs: number): void => {

@@ -13,12 +13,19 @@ export interface DeliveryMetrics {
 }
 
 /** A batch on its way. */
-export interface Delivery {
+export class Delivery {
   readonly appliedAtMs: number;
   /** Oldest event by kind of change, milliseconds since the epoch. */
   readonly eventTimesMs: ReadonlyMap<string, number>;
+  /** Just this one: what nearly every stream owes. */
+  readonly alone: readonly Delivery[] = [this];
   /** Types of streams that have not answered. */
-  waiting: number;
+  waiting = 0;
+
+  constructor(appliedAtMs: number, eventTimesMs: ReadonlyMap<string, number>) {
+    this.appliedAtMs = appliedAtMs;
+    this.eventTimesMs = eventTimesMs;
+  }
 }
 
 export interface DeliveriesOptions {
@@ -44,7 +51,7 @@ export class Deliveries {
 
   /** Runs `apply`; streams that it makes stale are waited for. */
   during<T>(eventTimesMs: ReadonlyMap<string, number>, apply: () => T): T {
-    const delivery: Delivery = { appliedAtMs: this.#options.nowMs(), eventTimesMs, waiting: 0 };
+    const delivery = new Delivery(this.#options.nowMs(), eventTimesMs);
     this.#current = delivery;
     try {
       return apply();
@@ -82,12 +89,21 @@ interface TrackerOptions {
   readonly nowMs: () => number;
 }
 
-/** What one stream owes: nothing is kept for one that owes nothing. */
+/** What is owed of one type. */
+interface Owed {
+  /** It is stale because of these. */
+  due: readonly Delivery[] | undefined;
+  /** What follows from these is in messages that are not answered. */
+  underWay: readonly Delivery[] | undefined;
+}
+
+/** What one stream owes. */
 export class DeliveryTracker {
   readonly #options: TrackerOptions;
-  #due: Map<string, readonly Delivery[]> | undefined;
-  #underWay: Map<string, readonly Delivery[]> | undefined;
-  #oldestMs: number | undefined;
+  /** Kept per type, as what is stale once is so again. */
+  readonly #owed = new Map<string, Owed>();
+  #open = 0;
+  #oldestMs = 0;
 
   constructor(options: TrackerOptions) {
     this.#options = options;
@@ -97,65 +113,65 @@ export class DeliveryTracker {
   expect(typeUrl: string): void {
     const delivery = this.#options.current();
     if (delivery === undefined) return;
+    if (this.#open === 0) this.#oldestMs = delivery.appliedAtMs;
     delivery.waiting++;
-    this.#due ??= new Map();
-    this.#due.set(typeUrl, [...(this.#due.get(typeUrl) ?? []), delivery]);
-    this.#oldestMs ??= delivery.appliedAtMs;
+    let owed = this.#owed.get(typeUrl);
+    if (owed === undefined) {
+      owed = { due: undefined, underWay: undefined };
+      this.#owed.set(typeUrl, owed);
+    }
+    if (owed.due === undefined) this.#open++;
+    owed.due = owed.due === undefined ? delivery.alone : [...owed.due, delivery];
   }
 
   /** A message with the type's present state went out. */
   sent(typeUrl: string): void {
-    const deliveries = this.#take(typeUrl, "sent");
-    if (deliveries === undefined) return;
-    this.#underWay ??= new Map();
-    this.#underWay.set(typeUrl, [...(this.#underWay.get(typeUrl) ?? []), ...deliveries]);
+    const owed = this.#owed.get(typeUrl);
+    if (owed?.due === undefined) return;
+    this.#options.metrics.lookedAt("sent");
+    if (owed.underWay !== undefined) this.#open--;
+    owed.underWay = owed.underWay === undefined ? owed.due : [...owed.underWay, ...owed.due];
+    owed.due = undefined;
   }
 
   /** Of what was due, that which is no longer and was not sent has changed nothing. */
   settled(isDue: (typeUrl: string) => boolean): void {
-    for (const typeUrl of this.#due?.keys() ?? []) if (!isDue(typeUrl)) this.#settle(this.#take(typeUrl, "unchanged"));
+    if (this.#open === 0) return;
+    for (const [typeUrl, owed] of this.#owed) {
+      if (owed.due === undefined || isDue(typeUrl)) continue;
+      this.#options.metrics.lookedAt("unchanged");
+      const { due } = owed;
+      owed.due = undefined;
+      this.#settle(due);
+    }
   }
 
   /** The client accepted or refused the last message of the type. */
   answered(typeUrl: string): void {
-    const deliveries = this.#underWay?.get(typeUrl);
-    if (deliveries === undefined) return;
-    this.#underWay?.delete(typeUrl);
-    this.#settle(deliveries);
+    const owed = this.#owed.get(typeUrl);
+    if (owed?.underWay === undefined) return;
+    const { underWay } = owed;
+    owed.underWay = undefined;
+    this.#settle(underWay);
   }
 
   /** The client no longer wants the type, or is gone. */
   forget(typeUrl?: string): void {
-    const isMeant = ([type]: readonly [string, unknown]) => typeUrl === undefined || type === typeUrl;
-    const owed = [...(this.#due ?? []), ...(this.#underWay ?? [])].filter(isMeant);
-    for (const [type] of owed) {
-      this.#due?.delete(type);
-      this.#underWay?.delete(type);
+    for (const [type, { due, underWay }] of this.#owed) {
+      if (typeUrl !== undefined && type !== typeUrl) continue;
+      this.#owed.delete(type);
+      for (const deliveries of [due, underWay]) {
+        if (deliveries === undefined) continue;
+        this.#open--;
+        this.#options.answered(deliveries);
+      }
     }
-    this.#options.answered(owed.flatMap(([, deliveries]) => deliveries));
-    if (this.#isEmpty()) this.#oldestMs = undefined;
   }
 
-  #take(typeUrl: string, outcome: "sent" | "unchanged"): readonly Delivery[] | undefined {
-    const deliveries = this.#due?.get(typeUrl);
-    if (deliveries === undefined) return undefined;
-    this.#due?.delete(typeUrl);
-    this.#options.metrics.lookedAt(outcome);
-    return deliveries;
-  }
-
-  #settle(deliveries: readonly Delivery[] | undefined): void {
-    if (deliveries === undefined) return;
+  #settle(deliveries: readonly Delivery[]): void {
     const { answered, metrics, nowMs } = this.#options;
+    this.#open--;
     answered(deliveries);
-    if (!this.#isEmpty() || this.#oldestMs === undefined) return;
-    metrics.converged((nowMs() - this.#oldestMs) / 1000);
-    this.#due = undefined;
-    this.#underWay = undefined;
-    this.#oldestMs = undefined;
-  }
-
-  #isEmpty(): boolean {
-    return (this.#due?.size ?? 0) === 0 && (this.#underWay?.size ?? 0) === 0;
+    if (this.#open === 0) metrics.converged((nowMs() - this.#oldestMs) / 1000);
   }
 }

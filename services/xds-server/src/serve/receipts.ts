@@ -1,5 +1,6 @@
 /** What was sent and acknowledged last, per type of one stream. */
 import type { StreamState, TypeState } from "@flotilla/xds";
+import type { SharedRecords, View } from "./shared-records.ts";
 import type { Receipt, TypeRecord } from "./stream-record.ts";
 
 interface Entry {
@@ -8,17 +9,14 @@ interface Entry {
   acknowledged: Receipt | undefined;
 }
 
-interface Shown {
-  readonly type: TypeState;
-  readonly sent: Receipt | undefined;
-  readonly acknowledged: Receipt | undefined;
-  readonly record: TypeRecord;
-}
-
 export class Receipts {
+  readonly #shared: SharedRecords;
   readonly #entries = new Map<string, Entry>();
-  readonly #shown = new Map<string, Shown>();
-  #lastView: { readonly state: StreamState; readonly records: ReadonlyMap<string, TypeRecord> } | undefined;
+  #last: View | undefined;
+
+  constructor(shared: SharedRecords) {
+    this.#shared = shared;
+  }
 
   /** Of the last nonce used for the type. */
   lastSerial(typeUrl: string): number {
@@ -49,45 +47,50 @@ export class Receipts {
 
   forget(typeUrl: string): void {
     this.#entries.delete(typeUrl);
-    this.#shown.delete(typeUrl);
+    this.#last = undefined;
   }
 
   /**
-   * As a debug page shows them. What a client that connected again showed to have counts as acknowledged `now`. Made once per
-   * state, which every message and answer changes: others look often, and little changes.
+   * As a debug page shows them. What a client that connected again showed to have counts as acknowledged `now`. Looked at again
+   * when the state is another one, which every message and answer changes: others look often, and little changes.
    */
   view(state: StreamState, now: Pick<Receipt, "atMs" | "position">): ReadonlyMap<string, TypeRecord> {
-    if (this.#lastView?.state !== state) {
-      const records = [...state.types].map(([typeUrl, type]) => [typeUrl, this.#recordOf(typeUrl, type, now)] as const);
-      this.#lastView = { state, records: new Map(records) };
+    const before = this.#last;
+    if (before?.state === state) return before.records;
+    const others = this.#shared.lastView(state);
+    if (others !== undefined && this.#isOwn(others)) {
+      this.#last = others;
+      return others.records;
     }
-    return this.#lastView.records;
+    const records = [...state.types].map(([typeUrl, type]) => {
+      return [typeUrl, this.#recordOf(typeUrl, type, before, now)] as const;
+    });
+    this.#last = this.#shared.view(state, records);
+    return this.#last.records;
   }
 
-  /** The same object while nothing of the type changes: most pushes are about one type. */
-  #recordOf(typeUrl: string, type: TypeState, now: Pick<Receipt, "atMs" | "position">): TypeRecord {
+  #isOwn({ records }: View): boolean {
+    for (const [typeUrl, { sent, acknowledged }] of records) {
+      const entry = this.#entries.get(typeUrl);
+      if (entry === undefined || entry.sent !== sent || entry.acknowledged !== acknowledged) return false;
+    }
+    return true;
+  }
+
+  /** The record before while nothing of the type has changed: most pushes are about one type. */
+  #recordOf(
+    typeUrl: string,
+    type: TypeState,
+    before: View | undefined,
+    now: Pick<Receipt, "atMs" | "position">,
+  ): TypeRecord {
     const entry = this.#entries.get(typeUrl);
-    const known = this.#shown.get(typeUrl);
-    if (known?.type === type && known.sent === entry?.sent && known.acknowledged === entry?.acknowledged)
-      return known.record;
-    const record = recordOf(type, entry, now);
-    this.#shown.set(typeUrl, { type, sent: entry?.sent, acknowledged: entry?.acknowledged, record });
-    return record;
+    const known = before?.state.types.get(typeUrl) === type ? before.records.get(typeUrl) : undefined;
+    if (entry === undefined) {
+      return known ?? this.#shared.record(type, undefined, type.sent && this.#shared.claim(type.sent.version, now));
+    }
+    const { sent, acknowledged } = entry;
+    if (known?.sent === sent && known.acknowledged === acknowledged) return known;
+    return this.#shared.record(type, sent, acknowledged);
   }
-}
-
-function recordOf(
-  { subscription: { wildcard, names }, sent, due, rejection }: TypeState,
-  entry: Entry | undefined,
-  now: Pick<Receipt, "atMs" | "position">,
-): TypeRecord {
-  const shown = sent && { nonce: "", version: sent.version, applied: undefined, resources: 0, bytes: 0, ...now };
-  return {
-    subscribed: wildcard ? "*" : names.size,
-    names: () => names,
-    sent: entry?.sent,
-    acknowledged: entry === undefined ? shown : entry.acknowledged,
-    rejection,
-    isDue: due !== undefined,
-  };
 }

@@ -6,6 +6,7 @@ import type { DebugAnswers } from "./debug-answers.ts";
 import type { Deliveries } from "./deliveries.ts";
 import type { MessageCache } from "./message-cache.ts";
 import type { ResourceSource } from "./resource-source.ts";
+import type { SharedRecords } from "./shared-records.ts";
 import type { StreamMetrics } from "./stream-metrics.ts";
 import type { StreamObserver } from "./stream-record.ts";
 import type { WriteDeadlines } from "./writer.ts";
@@ -16,6 +17,7 @@ export interface StreamContext {
   readonly cache: MessageCache;
   readonly bodies: Bodies;
   readonly states: SharedStates;
+  readonly records: SharedRecords;
   readonly debug: DebugAnswers | undefined;
   readonly observer: StreamObserver;
   readonly deliveries: Deliveries;

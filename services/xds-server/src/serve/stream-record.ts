@@ -12,7 +12,7 @@ export interface StreamRecord {
   readonly connectedAtMs: number;
   /** It has asked for nothing of what proxies ask for. */
   isIdle(): boolean;
-  /** As of now; the same map while nothing changes. */
+  /** As of now; the same map while nothing changes, and for streams to which the same happened. */
   types(): ReadonlyMap<string, TypeRecord>;
   /** The version of the type that the client took last; much cheaper than to ask `types`. */
   acknowledgedVersion(typeUrl: string): string | undefined;

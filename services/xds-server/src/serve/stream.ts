@@ -48,7 +48,7 @@ export class Stream implements Pushable {
   readonly #session: ProxySession;
   readonly #log: Logger;
   readonly #onClosed: (reason: string) => void;
-  readonly #receipts = new Receipts();
+  readonly #receipts: Receipts;
   readonly #retries = new Set<string>();
   readonly #staleBy = new StaleCauses();
   readonly #owed: DeliveryTracker;
@@ -67,6 +67,7 @@ export class Stream implements Pushable {
     this.#client = client;
     this.#onClosed = onClosed;
     this.#owed = context.deliveries.tracker();
+    this.#receipts = new Receipts(context.records);
     this.#log = context.log.child({ stream: id, proxy: client.proxy.id });
     this.#timer = new TurnTimer(context.now, () => this.#onTime());
     this.#writer = new Writer({
@@ -148,7 +149,7 @@ export class Stream implements Pushable {
   }
 
   #send({ typeUrl, set, body, version, again }: TurnMessage, flushed: () => void): number {
-    const { cache, metrics, observer, source, bodies } = this.#context;
+    const { cache, records, metrics, observer, source, bodies } = this.#context;
     const before = this.#state.types.get(typeUrl)?.sent;
     const from = this.#receipts.lastPosition(typeUrl);
     const message = cache.encode(this.#form, body, version, this.#receipts.lastSerial(typeUrl));
@@ -160,7 +161,7 @@ export class Stream implements Pushable {
     const { position } = source;
     const applied = this.#staleBy.take(typeUrl);
     const resources = body.resources.length;
-    const receipt = { nonce: message.nonce, version, atMs: Date.now(), position, applied, resources, bytes };
+    const receipt = records.receipt(message, { version, atMs: Date.now(), position, applied, resources, bytes });
     this.#receipts.sent(typeUrl, message.serial, receipt);
     metrics.sent(typeUrl, bytes);
     const changed = () => (before === undefined ? [] : bodies.diff(before, set).changed);

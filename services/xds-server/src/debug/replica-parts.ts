@@ -1,0 +1,63 @@
+/**
+ * What a replica tells of its proxies, in parts of which only those that changed are written: each connection once, and what
+ * proxies have by groups of those that have the same, so that a push to a thousand equal ones is a change of one part.
+ */
+import type { StreamRecord } from "../serve/stream-record.ts";
+import {
+  type ProxyConnection,
+  type ProxyStatus,
+  proxyConnection,
+  type TypeStatuses,
+  typeStatuses,
+} from "./proxy-status.ts";
+
+/** Proxies to which the same happened. */
+interface Group {
+  readonly types: TypeStatuses;
+  /** Ids of connections. */
+  readonly members: readonly string[];
+}
+
+type Part = ProxyConnection | Group;
+
+export class ReplicaParts {
+  /** The parts of the last time are given again as they are. */
+  #groups: ReadonlyMap<TypeStatuses, { readonly name: string; readonly group: Group }> = new Map();
+  #named = 0;
+
+  /** By name; the identical part while nothing of it changes. */
+  of(streams: readonly StreamRecord[]): ReadonlyMap<string, Part> {
+    const members = new Map<TypeStatuses, string[]>();
+    for (const stream of streams) {
+      const types = typeStatuses(stream);
+      const known = members.get(types);
+      if (known === undefined) members.set(types, [stream.id]);
+      else known.push(stream.id);
+    }
+    this.#groups = new Map([...members].map(([types, ids]) => [types, this.#groupOf(types, ids)]));
+    const parts = new Map<string, Part>(streams.map((stream) => [`connection ${stream.id}`, proxyConnection(stream)]));
+    for (const { name, group } of this.#groups.values()) parts.set(name, group);
+    return parts;
+  }
+
+  #groupOf(types: TypeStatuses, members: readonly string[]) {
+    const known = this.#groups.get(types);
+    if (known === undefined) return { name: `group ${++this.#named}`, group: { types, members } };
+    return sameTexts(known.group.members, members) ? known : { name: known.name, group: { types, members } };
+  }
+}
+
+/** The proxies that a replica told of. */
+export function proxiesOf(parts: ReadonlyMap<string, unknown>): readonly ProxyStatus[] {
+  const groups = [...parts.values()].filter((part): part is Group => "members" in (part as Part));
+  return groups.flatMap(({ types, members }) =>
+    members.flatMap((id) => {
+      const connection = parts.get(`connection ${id}`) as ProxyConnection | undefined;
+      return connection === undefined ? [] : [{ ...connection, types }];
+    }),
+  );
+}
+
+function sameTexts(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((text, index) => text === b[index]);
+}

@@ -174,6 +174,16 @@ test("a cluster imports what only another has, also one that comes later", () =>
   assert.deepEqual(clusterSetAddresses(all), {});
 });
 
+test("what the first object of a cluster imports is told", () => {
+  const all = new ClusterRegistries({ ...defaultRegistrySettings, clusterSetHosts: true });
+  all.apply([put(service("a")), put(pod("p", "10.3.0.1")), put(slice("s", "a", { p: "10.3.0.1" }))]);
+  const { changes } = all.apply(of("east", serviceImport("243.0.0.1")));
+  const told = changes
+    .filter(({ type }) => type === "service")
+    .map(({ op, key }) => `${op} ${key.shard} ${key.hostname}`);
+  assert.deepEqual(told, ["put Kubernetes/east a.n.svc.clusterset.local"]);
+});
+
 test("Gateways of other clusters that name addresses are ways into their networks", () => {
   const all = new ClusterRegistries(defaultRegistrySettings);
   const gateway = (...ports: readonly number[]) =>

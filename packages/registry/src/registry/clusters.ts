@@ -82,7 +82,7 @@ export class ClusterRegistries {
         if (common.op === "put" || isKnown) for (const cluster of this.#others.keys()) add(cluster, common);
       }
     }
-    for (const [cluster, group] of groups) updates.push(this.#registry(cluster).apply(group));
+    for (const [cluster, group] of groups) updates.push(this.#applyTo(cluster, group));
     updates.push(...this.#importAnew(updates.flatMap(({ changes }) => changes)));
     return {
       changes: updates.flatMap(({ changes }) => changes),
@@ -119,14 +119,13 @@ export class ClusterRegistries {
     return [...this.#own.problems(), ...others];
   }
 
-  #registry(cluster: string): Registry {
-    if (cluster === this.#settings.clusterId) return this.#own;
-    const known = this.#others.get(cluster);
-    if (known !== undefined) return known;
+  #applyTo(cluster: string, inputs: readonly RegistryInput[]): RegistryUpdate {
+    const known = cluster === this.#settings.clusterId ? this.#own : this.#others.get(cluster);
+    if (known !== undefined) return known.apply(inputs);
     const registry = new Registry({ ...this.#settings, clusterId: cluster }, "other", (name) => this.#serviceOf(name));
-    registry.apply([...this.#common.values(), ...this.#imports.all(cluster)]);
     this.#others.set(cluster, registry);
-    return registry;
+    // What holds for all may make something of a cluster that has nothing of its own.
+    return registry.apply([...this.#common.values(), ...this.#imports.all(cluster), ...inputs]);
   }
 
   #localRules(): readonly ClusterLocalRule[] {

@@ -80,7 +80,7 @@ export class Distribution {
   /** Undefined while nothing is different from the last one. Takes some milliseconds at most: the rest comes with the next. */
   next(): DistributionReport | undefined {
     const since = performance.now();
-    const mayRecount = since - this.#recountedAtMs >= recountEveryMs;
+    const mayRecount = this.#isDirty || since - this.#recountedAtMs >= recountEveryMs;
     if (!this.#isDirty && !(this.#remaining === "recounts" && mayRecount)) return undefined;
     if (this.#options.isSettling() && since - this.#toldAtMs < settlingMs) return undefined;
     this.#toldAtMs = since;
@@ -120,6 +120,7 @@ export class Distribution {
 }
 
 const everyMs = 200;
+/** While nothing else changes. */
 const recountEveryMs = 1_000;
 /** A client that does not answer holds nothing back for longer. */
 const settlingMs = 1_000;

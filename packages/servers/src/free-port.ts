@@ -1,39 +1,76 @@
-/** Ports that nobody listens on. Somebody may take one before its user does: who starts a server tries again. */
+/**
+ * Ports that nobody listens on, and that no other process is given by this: each process claims blocks of ports, which it holds by
+ * listening on their first one as long as it lives.
+ */
 import { randomInt } from "node:crypto";
-import { createServer } from "node:net";
+import { createServer, type Server } from "node:net";
 import { ServersError } from "./errors.ts";
+
+const attempts = 50;
+/** Below the range from which systems give ports to callers, so that no connection takes one of them in the meantime. */
+const lowest = 20_000;
+const highest = 32_000;
+const blockPorts = 64;
+
+interface Block {
+  /** What has not been given out. */
+  next: number;
+  readonly end: number;
+}
+
+let block: Block = { next: 0, end: 0 };
+/** Whoever finds the block used up waits for the same new one. */
+let claiming: Promise<void> | undefined;
 
 export function freePort(): Promise<number> {
   return freePorts(1);
 }
 
-/**
- * The first of `count` ports in a row. They lie below the range from which systems give ports to callers, so that no
- * connection takes one of them in the meantime.
- */
+/** The first of `count` ports in a row, less than a block of 64. @throws ServersError SERVER_FAILED */
 export async function freePorts(count: number): Promise<number> {
   for (let attempt = 0; attempt < attempts; attempt++) {
-    const first = randomInt(lowest, highest - count);
+    const first = take(count);
+    if (first === undefined) {
+      claiming ??= claimBlock();
+      await claiming;
+      continue;
+    }
     const ports = Array.from({ length: count }, (_, i) => first + i);
-    const free = await Promise.all(ports.map(listenOnce));
-    if (free.every((port) => port !== undefined)) return first;
+    const free = await Promise.all(ports.map(isFree));
+    if (!free.includes(false)) return first;
   }
   throw new ServersError("SERVER_FAILED", `no ${count} ports in a row are free`);
 }
 
-const attempts = 50;
-const lowest = 20_000;
-const highest = 32_000;
+/** At once, so that nobody else in this process is given them. */
+function take(count: number): number | undefined {
+  if (block.next + count > block.end) return undefined;
+  const first = block.next;
+  block.next += count;
+  return first;
+}
 
-/** The port that was listened on for a moment; undefined when it is in use. */
-async function listenOnce(wanted: number): Promise<number | undefined> {
-  const server = createServer();
-  const isListening = await new Promise<boolean>((done) => {
-    server.once("error", () => done(false));
-    server.listen(wanted, "127.0.0.1", () => done(true));
-  });
-  if (!isListening) return undefined;
-  const address = server.address();
+/** Nothing is claimed when the block is another process's. */
+async function claimBlock(): Promise<void> {
+  const first = lowest + blockPorts * randomInt(Math.floor((highest - lowest) / blockPorts));
+  const guard = await listenOn(first);
+  guard?.unref();
+  if (guard !== undefined) block = { next: first + 1, end: first + blockPorts };
+  claiming = undefined;
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = await listenOn(port);
+  if (server === undefined) return false;
   await new Promise<void>((done) => server.close(() => done()));
-  return address === null || typeof address === "string" ? undefined : address.port;
+  return true;
+}
+
+/** Undefined when the port is in use. */
+function listenOn(port: number): Promise<Server | undefined> {
+  const server = createServer();
+  return new Promise((done) => {
+    server.once("error", () => done(undefined));
+    server.listen(port, "127.0.0.1", () => done(server));
+  });
 }

@@ -39,8 +39,7 @@ export class Distribution {
   #streamsVersion = 0;
   #isDirty = true;
   #remaining: Remaining = "nothing";
-  #recountedAtMs = Number.NEGATIVE_INFINITY;
-  #toldAtMs = Number.NEGATIVE_INFINITY;
+  #lookedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: DistributionOptions) {
     this.#options = options;
@@ -80,17 +79,16 @@ export class Distribution {
   /** Undefined while nothing is different from the last one. Takes some milliseconds at most: the rest comes with the next. */
   next(): DistributionReport | undefined {
     const since = performance.now();
-    const mayRecount = this.#isDirty || since - this.#recountedAtMs >= recountEveryMs;
-    if (!this.#isDirty && !(this.#remaining === "recounts" && mayRecount)) return undefined;
-    if (this.#options.isSettling() && since - this.#toldAtMs < settlingMs) return undefined;
-    this.#toldAtMs = since;
-    if (mayRecount) this.#recountedAtMs = since;
+    if (!this.#isDirty && this.#remaining === "nothing") return undefined;
+    const hasTime = !this.#isDirty || this.#options.isSettling();
+    if (hasTime && since - this.#lookedAtMs < patienceMs) return undefined;
+    this.#lookedAtMs = since;
     const { replica, core, epoch } = this.#options;
     const position = this.#options.position();
     const streams = this.#options.streams().filter((stream) => !stream.isIdle());
     const standings = standingsOf(streams);
     const elapsedMs = () => performance.now() - since;
-    this.#remaining = this.#reaches.refresh(standings, { streamsVersion: this.#streamsVersion, mayRecount, elapsedMs });
+    this.#remaining = this.#reaches.refresh(standings, this.#streamsVersion, elapsedMs);
     const answered = countByPosition(standings);
     // Streams settle without a word when a change does not concern them: as long as one lags, it is looked at again.
     const isBehind = (answered[0]?.[0] ?? position) < position;
@@ -120,10 +118,8 @@ export class Distribution {
 }
 
 const everyMs = 200;
-/** While nothing else changes. */
-const recountEveryMs = 1_000;
-/** A client that does not answer holds nothing back for longer. */
-const settlingMs = 1_000;
+/** For what has time: recounts while nothing else changes, and changes whose answers are coming in. */
+const patienceMs = 1_000;
 /** Told again unchanged after this, well before it vanishes. */
 const againMs = distributionTtlMs / 3;
 const maxBehind = 5;

@@ -42,13 +42,6 @@ const recountMs = 1;
 /** What has yet to be looked at; recounts have time. */
 export type Remaining = "nothing" | "recounts" | "looks";
 
-export interface Looking {
-  /** Differs when other streams are connected: what had come everywhere is then to be counted again. */
-  readonly streamsVersion: number;
-  readonly mayRecount: boolean;
-  readonly elapsedMs: () => number;
-}
-
 export class ObjectReaches {
   readonly #core: Pick<Core, "resultsFrom" | "resultsVersion">;
   readonly #entries = new Map<string, Entry>();
@@ -76,13 +69,16 @@ export class ObjectReaches {
     }
   }
 
-  /** Looks again at what may be different, latest changes first. */
-  refresh(standings: readonly Standing[], { streamsVersion, mayRecount, elapsedMs }: Looking): Remaining {
+  /**
+   * Looks again at what may be different, latest changes first. `streamsVersion` differs when other streams are connected: what
+   * had come everywhere is then counted again.
+   */
+  refresh(standings: readonly Standing[], streamsVersion: number, elapsedMs: () => number): Remaining {
     let remaining: Remaining = "nothing";
     for (const entry of [...this.#entries.values()].reverse()) {
       const isEverywhere = entry.reach?.waiting === 0;
       if (isEverywhere && entry.streamsVersion === streamsVersion) continue;
-      if (isEverywhere && (!mayRecount || elapsedMs() > recountMs)) {
+      if (isEverywhere && elapsedMs() > recountMs) {
         remaining = "recounts";
         continue;
       }

@@ -6,7 +6,8 @@ import { Cluster_DiscoveryType, ClusterSchema } from "@flotilla/proto/envoy/conf
 import { NodeSchema } from "@flotilla/proto/envoy/config/core/v3/base_pb";
 import { ListenerSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_pb";
 import { create, decode, encode, fromJson, ProtoError, pack, registry, toJson } from "./index.ts";
-import { randomMessage, seededRandom } from "./testing/random-message.ts";
+import { randomMessage } from "./testing/random-message.ts";
+import { seededRandom } from "./testing/seeded-random.ts";
 
 const everyType = [...registry]
   .filter((desc) => desc.kind === "message")

@@ -18,7 +18,8 @@ import {
   unpack,
   unpackAs,
 } from "./index.ts";
-import { randomMessage, seededRandom } from "./testing/random-message.ts";
+import { randomMessage } from "./testing/random-message.ts";
+import { seededRandom } from "./testing/seeded-random.ts";
 
 /** JSON of an Any → message → bytes → message → JSON. */
 function throughEverything(json: JsonValue): JsonValue {

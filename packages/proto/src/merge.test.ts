@@ -4,7 +4,8 @@ import { clone, type DescMessage, equals, type JsonValue, mergeFromBinary } from
 import { StructSchema, UInt32ValueSchema } from "@bufbuild/protobuf/wkt";
 import { ClusterSchema } from "@flotilla/proto/envoy/config/cluster/v3/cluster_pb";
 import { create, decode, encode, fromJson, merge, registry, toJson } from "./index.ts";
-import { randomMessage, seededRandom } from "./testing/random-message.ts";
+import { randomMessage } from "./testing/random-message.ts";
+import { seededRandom } from "./testing/seeded-random.ts";
 
 interface Case {
   readonly name: string;

@@ -5,13 +5,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { typeUrl as types } from "@flotilla/proto";
+import { seededRandom } from "@flotilla/proto/testing";
 import { ClientState } from "./client/client-state.ts";
 import { Bodies } from "./message-body.ts";
 import type { Form } from "./plan.ts";
 import type { ResourceSet } from "./resource-set.ts";
 import { contentOf, isServedByWildcard, resource, setOf } from "./testing/fixtures.ts";
 import { Loopback, picker } from "./testing/loopback.ts";
-import { seededRandom } from "./testing/seeded-random.ts";
 import { rulesOf } from "./type-rules.ts";
 
 const runs = 1_000; // of each form

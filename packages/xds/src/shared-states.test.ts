@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { typeUrl as types } from "@flotilla/proto";
+import { seededRandom } from "@flotilla/proto/testing";
 import { Bodies } from "./message-body.ts";
 import type { Form } from "./plan.ts";
 import type { ClientRequest } from "./request.ts";
@@ -10,7 +11,6 @@ import { SharedStates } from "./shared-states.ts";
 import { newStream, step } from "./stream-state.ts";
 import type { Effect, StreamEvent, StreamState } from "./stream-types.ts";
 import { resourceSet } from "./testing/fixtures.ts";
-import { seededRandom } from "./testing/seeded-random.ts";
 import { type Turn, takeTurn } from "./turn.ts";
 
 const { cluster, endpoint, listener, route } = types;

@@ -6,13 +6,14 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Change, KubeObject, Proxy } from "@flotilla/model";
 import { typeUrl } from "@flotilla/proto";
+import { seededRandom } from "@flotilla/proto/testing";
 import { loadMesh } from "@flotilla/registry";
 import { nameSet, type ResourceSet } from "@flotilla/xds";
 import { Core } from "./core.ts";
 import { type CoreSource, createCoreSource } from "./core-source.ts";
 import type { ProxySession } from "./serve/resource-source.ts";
 import { occasionOf } from "./testing/occasion.ts";
-import { random, randomMesh } from "./testing/random-mesh.ts";
+import { randomMesh } from "./testing/random-mesh.ts";
 
 const seeds = 60;
 const changesPerSeed = 6;
@@ -73,7 +74,7 @@ describe("sharing", () => {
   it(`${seeds} random meshes under change: each proxy gets what it would have got alone`, () => {
     const found = { shared: 0, pairs: 0 };
     for (let seed = 1; seed <= seeds; seed++) {
-      const next = random(seed);
+      const next = seededRandom(seed);
       const mesh = randomMesh(next);
       const source = createCoreSource(new Core());
       let changes = loadMesh(mesh.objects());

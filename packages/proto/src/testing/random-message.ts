@@ -17,17 +17,6 @@ export interface RandomOptions {
   readonly maxEntries: number;
 }
 
-/** Numbers from 0 to below 1; equal seeds give equal sequences (mulberry32). */
-export function seededRandom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 export function randomMessage(desc: DescMessage, random: () => number, options: RandomOptions): Message {
   const known = wellKnown(desc, random, options);
   if (known !== undefined) return known;

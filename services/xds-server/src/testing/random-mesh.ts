@@ -3,17 +3,6 @@ import { type KubeObject, type Proxy, parseNode } from "@flotilla/model";
 
 export type Random = () => number;
 
-/** mulberry32: small, seeded, good enough to vary. */
-export function random(seed: number): Random {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
-
 const namespaces = ["shop", "bank", "istio-system"];
 const apps = ["a", "b", "c"];
 

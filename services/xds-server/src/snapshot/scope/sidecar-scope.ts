@@ -3,7 +3,7 @@
  * imported VirtualServices send traffic to, are what clusters are made of.
  */
 import { hostCovers, type Service } from "@flotilla/model";
-import { query, type View } from "../view.ts";
+import { query, type View, type ViewQuery } from "../view.ts";
 import { allServices, isServiceVisible, serviceIn, servicesExportedTo, servicesOfName } from "./services.ts";
 import {
   egressListeners,
@@ -54,37 +54,27 @@ export const importedServices = query<readonly Service[], ScopeName>("imported-s
   return [...services.values()];
 });
 
-const importedServicesByHost = query<ReadonlyMap<string, Service>, ScopeName>("imported-by-host", (view, scope) => {
-  return new Map(view.read(importedServices, scope).map((service) => [service.hostname, service]));
-});
-
-const importedServiceOf = query<Service | undefined, string>("imported-service", (view, text) => {
-  const [scope = "", hostname = ""] = text.split("\n");
-  return view.read(importedServicesByHost, scope).get(hostname);
-});
-
 /** The service that a host name means, if a listener of the proxy imports it itself. */
-export function importedService(view: View, hostname: string): Service | undefined {
-  return view.read(importedServiceOf, `${view.read(scopeName)}\n${hostname}`);
-}
+export const importedService = oneOf("imported-services", importedServices);
 
 /** What the proxy may call, one service a host name. */
 export function visibleServices(view: View): readonly Service[] {
   return view.read(scopeServices, view.read(scopeName));
 }
 
-const scopeServicesByHost = query<ReadonlyMap<string, Service>, ScopeName>("scope-services-by-host", (view, scope) => {
-  return new Map(view.read(scopeServices, scope).map((service) => [service.hostname, service]));
-});
-
-const scopeService = query<Service | undefined, string>("scope-service", (view, text) => {
-  const [scope = "", hostname = ""] = text.split("\n");
-  return view.read(scopeServicesByHost, scope).get(hostname);
-});
-
 /** The service in scope that a host name means. */
-export function visibleService(view: View, hostname: string): Service | undefined {
-  return view.read(scopeService, `${view.read(scopeName)}\n${hostname}`);
+export const visibleService = oneOf("scope-services", scopeServices);
+
+function oneOf(title: string, services: ViewQuery<ScopeName, readonly Service[]>) {
+  const byHost = query<ReadonlyMap<string, Service>, ScopeName>(`${title}-by-host`, (view, scope) => {
+    return new Map(view.read(services, scope).map((service) => [service.hostname, service]));
+  });
+  const ofHost = query<Service | undefined, string>(`${title}-of-host`, (view, text) => {
+    const [scope = "", hostname = ""] = text.split("\n");
+    return view.read(byHost, scope).get(hostname);
+  });
+  return (view: View, hostname: string): Service | undefined =>
+    view.read(ofHost, `${view.read(scopeName)}\n${hostname}`);
 }
 
 /**

@@ -205,4 +205,45 @@ describe("graph", () => {
       assert.equal(graph.evaluate(all, "", subject), fresh.evaluate(all, "", subject), `step ${step}`);
     }
   });
+
+  it("has another shape when something else is made of an input, or watched, and only then", () => {
+    const graph = new Graph<Pod>();
+    const { query } = counted();
+    const chosen = query("chosen", (c, key) => c.input<number>(c.input<string>(key) ?? ""));
+    graph.set("choice", "a");
+    graph.set("a", 1);
+    graph.set("b", 1);
+    const watched = () => graph.watchedFrom(["b"], 100);
+    const first = graph.observe(chosen, "choice", pod("x"), () => {});
+    const shape = graph.shape;
+    graph.set("a", 2);
+    first.again();
+    graph.observe(chosen, "choice", pod("y"), () => {}).release();
+    assert.equal(graph.shape, shape, "the same is made of the same, and watched");
+    assert.deepEqual(watched(), new Set());
+    graph.set("choice", "b");
+    first.again();
+    assert.notEqual(graph.shape, shape);
+    assert.deepEqual(watched(), new Set([first.identity]));
+    const before = graph.shape;
+    first.release();
+    assert.notEqual(graph.shape, before);
+    assert.deepEqual(watched(), new Set());
+  });
+
+  it("drops what is unused although a computation has failed", () => {
+    const graph = new Graph<Pod>();
+    const { query } = counted();
+    const good = query("good", (c, key) => c.input<number>(key));
+    const bad = query("bad", (c, key) => {
+      c.read(good, key);
+      throw new Error("cannot be computed");
+    });
+    graph.set("a", 1);
+    const kept = graph.observe(good, "a", pod("x"), () => {});
+    assert.throws(() => graph.evaluate(bad, "a", pod("x")), /cannot be computed/);
+    kept.release();
+    assert.equal(graph.stats().results, 0);
+    assert.equal(graph.evaluate(good, "a", pod("x")), 1);
+  });
 });

@@ -9,22 +9,12 @@
  * A graph is synchronous and has one owner; queries must be pure.
  */
 import { Answers } from "./answers.ts";
-import {
-  type AnyCell,
-  addDependent,
-  dependentsOf,
-  type InputCell,
-  mark,
-  type Place,
-  type QueryCell,
-  removeDependent,
-  titleOf,
-} from "./cell.ts";
+import { dependentsOf, mark, type Place, type QueryCell, titleOf } from "./cell.ts";
+import { CellStore } from "./cell-store.ts";
 import { type Finding, type InputKey, type Query, type QueryArg, shallowEqual } from "./query.ts";
 import { Recorder, type Source } from "./recorder.ts";
-import { SlotTable } from "./slot-table.ts";
 import { sameTrace } from "./trace.ts";
-import { inputKeysBelow, watchedAbove } from "./walk.ts";
+import { inputKeysBelow } from "./walk.ts";
 
 /** A result that is kept up to date on demand and watched. */
 export interface Observation<Result> {
@@ -43,28 +33,18 @@ export interface GraphStats {
   readonly computations: number;
 }
 
-/** One for all, as most cells have found nothing and some ask nothing. */
-const none: readonly never[] = [];
-
 export class Graph<Subject> {
-  readonly #inputs = new Map<string, InputCell>();
-  readonly #slots = new SlotTable<Subject>();
+  readonly #cells = new CellStore<Subject>();
   readonly #running = new Set<Place<Subject>>();
-  /** The results that have found something: few, and asked for often. */
-  readonly #reporting = new Set<QueryCell<Subject>>();
-  /** Cells that lost a dependent while something ran that may be about to use them. */
-  readonly #unused = new Set<AnyCell<Subject>>();
   readonly #answers = new Answers<Subject>();
   readonly #source: Source<Subject>;
   #revision = 1;
-  #shape = 0;
   #computations = 0;
-  #results = 0;
 
   constructor() {
     this.#source = {
       answers: this.#answers,
-      inputCell: (key) => this.#inputCell(key),
+      inputCell: (key) => this.#cells.inputCell(key),
       resolve: (query, arg, subject) => this.#resolve(query, arg, subject),
     };
   }
@@ -75,7 +55,7 @@ export class Graph<Subject> {
     value: Value | undefined,
     equal: (a: Value, b: Value) => boolean = Object.is,
   ): boolean {
-    const cell = this.#inputCell(key);
+    const cell = this.#cells.inputCell(key);
     const before = cell.value as Value | undefined;
     const same = before === value || (before !== undefined && value !== undefined && equal(before, value));
     if (!same) {
@@ -84,20 +64,20 @@ export class Graph<Subject> {
       cell.changedAt = this.#revision;
       for (const dependent of dependentsOf<Subject>(cell)) mark(dependent, "dirty");
     }
-    this.#dropIfUnused(cell);
+    this.#cells.dropIfUnused(cell);
     return !same;
   }
 
   /** The present value of an input, outside of any query. */
   get<Value>(key: InputKey<Value>): Value | undefined {
-    return this.#inputs.get(key)?.value as Value | undefined;
+    return this.#cells.input(key)?.value as Value | undefined;
   }
 
   /** The result for `subject`, up to date. It is kept only while something observed depends on it. */
   evaluate<Arg extends QueryArg, Result>(query: Query<Subject, Arg, Result>, arg: Arg, subject: Subject): Result {
     const cell = this.#resolve(erase(query), arg, subject);
     const value = cell.value as Result;
-    this.#dropIfUnused(cell);
+    this.#cells.dropIfUnused(cell);
     return value;
   }
 
@@ -110,11 +90,7 @@ export class Graph<Subject> {
   ): Observation<Result> {
     const cell = this.#resolve(erase(query), arg, subject);
     const observer = () => onStale();
-    if (cell.observers === undefined) {
-      cell.observers = new Set();
-      this.#shape++;
-    }
-    cell.observers.add(observer);
+    this.#cells.watch(cell, observer);
     // As long as the cell's questions are those that the subject has answered, it need not be asked again.
     let { trace } = cell;
     return {
@@ -127,20 +103,13 @@ export class Graph<Subject> {
         trace = this.#refresh(cell, subject).trace;
         return true;
       },
-      release: () => {
-        cell.observers?.delete(observer);
-        if (cell.observers?.size === 0) {
-          cell.observers = undefined;
-          this.#shape++;
-        }
-        this.#dropIfUnused(cell);
-      },
+      release: () => this.#cells.unwatch(cell, observer),
     };
   }
 
   /** What the results that are kept have found, each result's findings once. */
   findings(): readonly Finding[] {
-    return [...this.#reporting].flatMap((cell) => cell.findings);
+    return this.#cells.findings();
   }
 
   /** The keys of all inputs that the result for `subject` was computed from, nearest first. */
@@ -151,7 +120,7 @@ export class Graph<Subject> {
   ): readonly string[] {
     const root = this.#resolve(erase(query), arg, subject);
     const keys = inputKeysBelow(root);
-    this.#dropIfUnused(root);
+    this.#cells.dropIfUnused(root);
     return keys;
   }
 
@@ -160,51 +129,23 @@ export class Graph<Subject> {
    * when more than `maxCells` results stand between: the question must not cost what the graph costs.
    */
   watchedFrom(keys: Iterable<string>, maxCells: number): ReadonlySet<object> | undefined {
-    const cells = new Set<AnyCell<Subject>>();
-    for (const key of keys) {
-      const cell = this.#inputs.get(key);
-      if (cell !== undefined) cells.add(cell);
-    }
-    return watchedAbove(cells, maxCells);
+    return this.#cells.watchedFrom(keys, maxCells);
   }
 
   /** Differs when `watchedFrom` may have another answer: what is made of what, or what is watched, is different. */
   get shape(): number {
-    return this.#shape;
+    return this.#cells.shape;
   }
 
   stats(): GraphStats {
-    return { inputs: this.#inputs.size, results: this.#results, computations: this.#computations };
-  }
-
-  #inputCell(key: string): InputCell {
-    let cell = this.#inputs.get(key);
-    if (cell === undefined) {
-      cell = { kind: "input", key, value: undefined, changedAt: 0, dependents: undefined };
-      this.#inputs.set(key, cell);
-    }
-    return cell;
+    return { ...this.#cells.size, computations: this.#computations };
   }
 
   #resolve(query: Query<Subject, QueryArg, unknown>, arg: QueryArg, subject: Subject): QueryCell<Subject> {
-    const slot = this.#slots.slotOf(query, arg);
+    const slot = this.#cells.slotOf(query, arg);
     const found = slot.find(subject, this.#answers);
     if (found !== undefined) return this.#refresh(found, subject);
-    const cell: QueryCell<Subject> = {
-      kind: "query",
-      query,
-      arg,
-      slot,
-      state: "new",
-      value: undefined,
-      changedAt: 0,
-      deps: none,
-      dependents: undefined,
-      trace: none,
-      findings: none,
-      observers: undefined,
-    };
-    this.#results++;
+    const cell = this.#cells.newCell(slot, query, arg);
     this.#compute(cell, subject);
     return cell;
   }
@@ -230,6 +171,7 @@ export class Graph<Subject> {
     const { slot } = cell;
     if (this.#running.has(slot)) throw new Error(`[INCREMENTAL_CYCLE] query ${titleOf(cell)} depends on itself`);
     this.#running.add(slot);
+    this.#cells.hold();
     try {
       const recorder = new Recorder(this.#source, subject);
       const value = cell.query.compute(recorder, cell.arg);
@@ -237,11 +179,7 @@ export class Graph<Subject> {
       this.#commit(cell, value, recorder);
     } finally {
       this.#running.delete(slot);
-    }
-    if (this.#running.size === 0 && this.#unused.size > 0) {
-      const unused = [...this.#unused];
-      this.#unused.clear();
-      for (const candidate of unused) if (candidate !== cell) this.#dropIfUnused(candidate);
+      if (this.#running.size === 0) this.#cells.resume(cell);
     }
   }
 
@@ -250,16 +188,8 @@ export class Graph<Subject> {
     const trace = this.#answers.trace(recorder.trace);
     const moved = isNew || !sameTrace(cell.trace, trace);
     if (moved && !isNew) cell.slot.remove(cell);
-    const deps = [...recorder.deps];
-    for (const dep of deps) addDependent(dep, cell);
-    const before = cell.deps;
-    if (!sameCells(before, deps)) this.#shape++;
-    cell.deps = deps;
-    for (const dep of before) if (!recorder.deps.has(dep)) this.#release(dep, cell);
+    this.#cells.link(cell, recorder.deps, recorder.findings);
     cell.trace = trace;
-    cell.findings = recorder.findings;
-    if (cell.findings.length > 0) this.#reporting.add(cell);
-    else this.#reporting.delete(cell);
     cell.state = "clean";
     if (moved) cell.slot.insert(cell);
     // A result that moved may be equal, but whoever inherited its trace has to learn the new one.
@@ -268,35 +198,6 @@ export class Graph<Subject> {
       cell.changedAt = this.#revision;
     }
   }
-
-  #release(dep: AnyCell<Subject>, dependent: QueryCell<Subject>): void {
-    removeDependent(dep, dependent);
-    this.#dropIfUnused(dep);
-  }
-
-  #dropIfUnused(cell: AnyCell<Subject>): void {
-    if (cell.dependents !== undefined) return;
-    if (this.#running.size > 0) {
-      this.#unused.add(cell);
-      return;
-    }
-    if (cell.kind === "input") {
-      if (cell.value === undefined) this.#inputs.delete(cell.key);
-      return;
-    }
-    if (cell.observers !== undefined || cell.state === "disposed") return;
-    cell.state = "disposed";
-    this.#reporting.delete(cell);
-    this.#results--;
-    cell.slot.remove(cell);
-    if (cell.slot.isEmpty) this.#slots.drop(cell.query, cell.arg);
-    for (const dep of cell.deps) this.#release(dep, cell);
-    cell.deps = none;
-  }
-}
-
-function sameCells(a: readonly object[], b: readonly object[]): boolean {
-  return a.length === b.length && a.every((cell, index) => cell === b[index]);
 }
 
 /** The graph stores queries of all argument and result types in one place. */

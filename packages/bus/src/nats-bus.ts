@@ -5,7 +5,7 @@ import type { Bus, BusItem, BusState, FollowOptions, OutgoingMessage, StoredMess
 import { horizonSubject, whyReset } from "./bus.ts";
 import { BusError } from "./errors.ts";
 import type { KeyValue, KeyValueOptions } from "./key-value.ts";
-import { connectPatiently, type NatsConnectOptions, patiently, retryMs } from "./nats-connection.ts";
+import { closeConnection, connectPatiently, type NatsConnectOptions, patiently, retryMs } from "./nats-connection.ts";
 import { openNatsKeyValue } from "./nats-key-value.ts";
 import { NatsLink } from "./nats-link.ts";
 import { NatsPublishing } from "./nats-publishing.ts";
@@ -30,7 +30,7 @@ export async function connectNats(options: NatsOptions, stop: AbortSignal): Prom
     const link = await patiently(open, { what: "jetstream", log: options.log }, stop);
     return new NatsBus(link, connection.jetstream(), options);
   } catch (error) {
-    await connection.close();
+    await closeConnection(connection);
     throw error;
   }
 }

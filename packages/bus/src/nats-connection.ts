@@ -1,6 +1,7 @@
 /** Connects to NATS servers, however long they are away, and keeps connecting. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { delay, type Logger } from "@flotilla/runtime";
 import { type ConnectionOptions, connect, type NatsConnection } from "nats";
 import { BusError } from "./errors.ts";
@@ -24,6 +25,15 @@ const tellAgainMs = 30_000;
 export async function connectPatiently(options: NatsConnectOptions, stop: AbortSignal): Promise<NatsConnection> {
   const settings = connectionOptions(options);
   return patiently(() => connect(settings), { what: `nats at ${settings.servers.join(", ")}`, log: options.log }, stop);
+}
+
+/**
+ * Closes a turn later: the library takes its listeners off the socket at once, and what was written to a server that is going
+ * fails after that, which then ends the process.
+ */
+export async function closeConnection(connection: NatsConnection): Promise<void> {
+  await nextTurn();
+  await connection.close();
 }
 
 /** Tries until it succeeds; tells the first failure and then one in a while. */

@@ -6,7 +6,7 @@ import { type Logger, orAborted } from "@flotilla/runtime";
 import { Events, type JetStreamManager, type NatsConnection } from "nats";
 import type { BusState } from "./bus.ts";
 import { BusError } from "./errors.ts";
-import { patiently } from "./nats-connection.ts";
+import { closeConnection, patiently } from "./nats-connection.ts";
 import { horizonOf, openStream, type StreamLook } from "./nats-stream.ts";
 
 export interface LinkOptions {
@@ -93,7 +93,7 @@ export class NatsLink {
     this.#closing.abort(reason);
     this.#lost.abort(reason);
     this.#back.resolve();
-    await this.connection.close();
+    await closeConnection(this.connection);
   }
 
   async #watchConnection(): Promise<void> {

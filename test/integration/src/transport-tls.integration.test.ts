@@ -3,10 +3,11 @@ import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { type AddressInfo, connect as connectPlain, createServer as createPlainServer } from "node:net";
+import { type AddressInfo, connect as connectPlain, createServer as createPlainServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { createServer } from "node:tls";
 import { fileURLToPath } from "node:url";
 import { connectBus } from "@flotilla/bus";
@@ -157,6 +158,30 @@ describe("certificates of ca for NATS and Redis", () => {
     const connect = () => connectBus({ url, clientName: "test", log: noopLogger }, AbortSignal.timeout(1_500));
     await Promise.all(Array.from({ length: 8 }, () => assert.rejects(connect())));
     assert.ok(connections > 16, `${connections} connections`);
+  });
+
+  it("a bus may be closed in the moment its NATS goes", { timeout: 60_000 }, async () => {
+    for (let turns = 0; turns < 40; turns++) {
+      let client: Socket | undefined;
+      const relay = createPlainServer((socket) => {
+        client = socket.on("error", () => undefined);
+        const inner = connectPlain(ports.nats, "127.0.0.1").on("error", () => undefined);
+        socket.pipe(inner).pipe(socket);
+      }).listen(0, "127.0.0.1");
+      await once(relay, "listening");
+      const { port } = relay.address() as AddressInfo;
+      const url = `tls://localhost:${port}?certificates=${certificates("flotilla-xds-server")}`;
+      const bus = await connectBus({ url, clientName: "test", log: noopLogger }, AbortSignal.timeout(5_000));
+      const values = await bus.keyValue("tls");
+      client?.end();
+      // At which turn the end has been read and the socket not yet gone differs.
+      for (let turn = 0; turn < turns % 10; turn++) await nextTurn();
+      const writing = values.put("a", Buffer.from("c")).catch(() => undefined);
+      await Promise.resolve();
+      await bus[Symbol.asyncDispose]();
+      await writing;
+      relay.close();
+    }
   });
 
   it("the store works over mutual TLS, and not without a certificate", { timeout: 30_000 }, async () => {

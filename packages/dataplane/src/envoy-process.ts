@@ -1,7 +1,7 @@
 /** A real Envoy as a child process, with what its admin page tells. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync, writeFileSync } from "node:fs";
-import { mkdir } from "node:fs/promises";
+import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { JsonObject } from "@flotilla/proto";
 import { until } from "@flotilla/runtime";
@@ -36,6 +36,8 @@ export async function startEnvoy({ binary, directory, name, bootstrap, groupId }
   await mkdir(directory, { recursive: true });
   const file = (suffix: string) => join(directory, `${name}.${suffix}`);
   writeFileSync(file("json"), JSON.stringify(bootstrap, undefined, 1));
+  // The one of an earlier process of this name: its address answers no more, or is somebody else's.
+  await rm(file("admin"), { force: true });
   const log = openSync(file("log"), "w");
   const args = ["-c", file("json"), "--base-id", String(nextBaseId++), "--concurrency", "1", "--log-level", "warning"];
   const drain = ["--drain-time-s", "1", "--drain-strategy", "immediate", "--admin-address-path", file("admin")];
@@ -77,8 +79,8 @@ async function adminAddress(child: ChildProcess, name: string, path: string, log
       return "";
     }
   };
-  await until(() => read() !== "", { withinMs: 20_000, what: `the admin page of Envoy ${name} (log: ${logFile})` });
-  return `http://${read()}`;
+  const what = `the admin page of Envoy ${name} (log: ${logFile})`;
+  return `http://${await until(() => read() || undefined, { withinMs: 20_000, what })}`;
 }
 
 function tail(file: string): string {

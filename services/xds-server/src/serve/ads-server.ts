@@ -3,50 +3,36 @@
  * admitted, its caller is proven and its first request carries a node that the caller may be.
  */
 import { serveGrpcTls, type TlsMaterial } from "@flotilla/auth/serving";
-import { metadataText, NodeError } from "@flotilla/model";
+import { metadataText } from "@flotilla/model";
 import { aggregatedDiscoveryService } from "@flotilla/proto";
-import type { Node } from "@flotilla/proto/envoy/config/core/v3/base_pb";
 import { GrpcError, grpcStatus, type Handler, type RawCall, RawGrpcServer } from "@flotilla/raw-grpc";
-import { delay, type ListenOptions } from "@flotilla/runtime";
+import type { ListenOptions } from "@flotilla/runtime";
 import { Bodies, type Form, SharedStates } from "@flotilla/xds";
-import { Admission } from "./admission.ts";
 import { type AdsLimits, connectionLimits } from "./ads-limits.ts";
-import {
-  anonymous,
-  authenticate,
-  callerOf,
-  checkApiCaller,
-  checkNodeIdentity,
-  type Proven,
-  type StreamAuthentication,
-} from "./authenticate.ts";
+import type { StreamAuthentication } from "./authenticate.ts";
 import { RequestDecoder } from "./decode-request.ts";
 import { Ebb } from "./ebb.ts";
+import { Entrance, type EntranceOptions, refusalOf } from "./entrance.ts";
 import { MessageCache } from "./message-cache.ts";
-import { NodeReader } from "./node.ts";
 import { servePlaintext } from "./plaintext-port.ts";
 import type { ClientIdentity } from "./resource-source.ts";
 import { SharedRecords } from "./shared-records.ts";
 import { Stream } from "./stream.ts";
 import type { StreamContext } from "./stream-context.ts";
 import { streamEnd } from "./stream-end.ts";
-import type { RefusalReason } from "./stream-metrics.ts";
 import type { StreamRecord } from "./stream-record.ts";
 import { writeDeadlines } from "./writer.ts";
 
 const ebb = { quietMs: 3_000, minHeight: 50 } as const;
 
 export interface AdsOptions
-  extends Omit<StreamContext, "cache" | "bodies" | "states" | "records" | "writes" | "limits"> {
+  extends Omit<StreamContext, "cache" | "bodies" | "states" | "records" | "writes" | "limits">,
+    Omit<EntranceOptions, "admission"> {
   readonly limits: StreamContext["limits"] & AdsLimits;
-  /** Before the first complete snapshot streams are turned away. */
-  readonly isReady: () => boolean;
   /** Starts every nonce: unique among the processes a client may meet. */
   readonly noncePrefix: string;
   /** Most streams have left and their messages are dropped: memory may be given back. */
   readonly onEbb?: () => void;
-  /** The namespace whose identities may ask for configuration as such; undefined: nobody is asked. */
-  readonly apiNamespace?: () => string | undefined;
   /** Who answers: the identifier that clients show of their control plane. */
   readonly server?: string;
 }
@@ -62,14 +48,12 @@ export interface AdsTlsPort extends AdsPort {
 export class AdsServer implements AsyncDisposable {
   readonly #options: AdsOptions;
   readonly #context: StreamContext;
-  readonly #admission: Admission;
-  readonly #nodes = new NodeReader();
+  readonly #entrance: Entrance;
   readonly #requests = new RequestDecoder();
   readonly #streams = new Map<string, { readonly stream: Stream; readonly call: RawCall }>();
   readonly #sweeper: NodeJS.Timeout;
   readonly #ebb: Ebb;
   #count = 0;
-  #isClosing = false;
 
   constructor(options: AdsOptions) {
     const { limits, now, noncePrefix, server } = options;
@@ -79,7 +63,7 @@ export class AdsServer implements AsyncDisposable {
     const shared = { cache, states, bodies: new Bodies(), records: new SharedRecords() };
     this.#context = { ...options, ...shared, writes: writeDeadlines(limits.stuckMs) };
     const { newStreamsPerSecond: perSecond, newStreamsBurst: burst, newStreamMaxWaitMs: maxWaitMs } = limits;
-    this.#admission = new Admission({ perSecond, burst, maxWaitMs, now });
+    this.#entrance = new Entrance({ ...options, admission: { perSecond, burst, maxWaitMs, now } });
     const sweep = (idleMs: number): void => {
       cache.sweep(idleMs);
       states.sweep();
@@ -131,7 +115,7 @@ export class AdsServer implements AsyncDisposable {
 
   /** Ends every stream that is left. The ports are their owner's. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#isClosing = true;
+    this.#entrance.close();
     clearInterval(this.#sweeper);
     for (const { stream } of [...this.#streams.values()]) stream.end(streamEnd.shutdown());
     this.#ebb[Symbol.dispose]();
@@ -155,13 +139,13 @@ export class AdsServer implements AsyncDisposable {
       else this.#fail(stream, error);
     };
     try {
-      const proven = await this.#admit(call, port.authentication);
+      const proven = await this.#entrance.admit(call, port.authentication);
       if (call.isClosed) return;
       call.listen({
         onMessage: (bytes) => {
           try {
             const { request, node } = this.#requests.decode(form, bytes);
-            stream ??= this.#start(form, this.#clientOf(node, proven), call, port);
+            stream ??= this.#start(form, this.#entrance.clientOf(node, proven), call, port);
             stream.receive(request);
           } catch (error) {
             fail(error);
@@ -177,28 +161,6 @@ export class AdsServer implements AsyncDisposable {
     } catch (error) {
       fail(error);
     }
-  }
-
-  #clientOf(node: Node | undefined, proven: Proven): ClientIdentity {
-    if (node === undefined) throw streamEnd.invalid("the first request of a stream must carry a node");
-    const proxy = readNode(this.#nodes, node);
-    checkNodeIdentity(proven, proxy);
-    const apiNamespace = this.#options.apiNamespace?.();
-    if (apiNamespace !== undefined) checkApiCaller(proven, proxy, apiNamespace);
-    return { proxy, identities: proven.identities };
-  }
-
-  async #admit(call: RawCall, authentication: StreamAuthentication | undefined): Promise<Proven> {
-    const { isReady, log } = this.#options;
-    if (this.#isClosing) throw streamEnd.shutdown();
-    if (!isReady()) throw streamEnd.notReady();
-    const waitMs = this.#admission.reserve();
-    if (waitMs === undefined) throw streamEnd.tooMany();
-    if (waitMs > 0) await delay(waitMs);
-    if (authentication === undefined) return anonymous;
-    return authenticate(callerOf(call), authentication, (reason) =>
-      log.warn("caller not authenticated", { peer: call.peer, reason }),
-    );
   }
 
   #start(form: Form, client: ClientIdentity, call: RawCall, port: Port): Stream {
@@ -226,7 +188,7 @@ export class AdsServer implements AsyncDisposable {
     const { peer } = call;
     const reason = error instanceof GrpcError ? error : streamEnd.internal();
     if (!(error instanceof GrpcError)) log.error("stream failed", { peer, error });
-    metrics.refused(reason.reason ?? refusalOf(reason));
+    metrics.refused(refusalOf(reason));
     log.info("stream refused", { peer, code: reason.code, reason: reason.message });
     call.end(reason);
   }
@@ -253,23 +215,4 @@ function endingFirst(port: AdsPort, streams: ReadonlySet<Stream>): AdsPort {
       return port[Symbol.asyncDispose]();
     },
   };
-}
-
-function readNode(nodes: NodeReader, node: Parameters<NodeReader["read"]>[0]) {
-  try {
-    return nodes.read(node);
-  } catch (error) {
-    if (error instanceof NodeError) throw streamEnd.invalid(error.message);
-    throw error;
-  }
-}
-
-function refusalOf(error: GrpcError): RefusalReason {
-  const byName: Readonly<Record<number, RefusalReason>> = {
-    14: "not_ready",
-    8: "rate",
-    16: "unauthenticated",
-    7: "denied",
-  };
-  return byName[error.code] ?? "node";
 }

@@ -18,10 +18,8 @@ import {
   type TurnMessage,
 } from "@flotilla/xds";
 import type { Pushable, Urgency } from "../push/push-queue.ts";
-import type { DeliveryTracker } from "./deliveries.ts";
-import { Receipts } from "./receipts.ts";
+import { Progress } from "./progress.ts";
 import type { ClientIdentity, ProxySession } from "./resource-source.ts";
-import { StaleCauses } from "./stale-causes.ts";
 import type { StreamContext } from "./stream-context.ts";
 import { streamEnd } from "./stream-end.ts";
 import type { StreamRecord } from "./stream-record.ts";
@@ -48,17 +46,14 @@ export class Stream implements Pushable {
   readonly #session: ProxySession;
   readonly #log: Logger;
   readonly #onClosed: (reason: string) => void;
-  readonly #receipts: Receipts;
+  readonly #progress: Progress;
   readonly #retries = new Set<string>();
-  readonly #staleBy = new StaleCauses();
-  readonly #owed: DeliveryTracker;
   readonly #writer: Writer;
   readonly #timer: TurnTimer;
   readonly record: StreamRecord;
   #state: StreamState = newStream;
   #isClosed = false;
   #urgency: Urgency = "normal";
-  #answeredAt = 0;
 
   constructor({ id, form, client, wire, onClosed }: StreamOptions, context: StreamContext) {
     this.#context = context;
@@ -66,8 +61,8 @@ export class Stream implements Pushable {
     this.#form = form;
     this.#client = client;
     this.#onClosed = onClosed;
-    this.#owed = context.deliveries.tracker();
-    this.#receipts = new Receipts(context.records);
+    const connectedAtMs = Date.now();
+    this.#progress = new Progress(context, connectedAtMs);
     this.#log = context.log.child({ stream: id, proxy: client.proxy.id });
     this.#timer = new TurnTimer(context.now, () => this.#onTime());
     this.#writer = new Writer({
@@ -81,13 +76,12 @@ export class Stream implements Pushable {
     });
     this.#session = context.source.open(client, (typeUrl, urgency) => this.#onStale(typeUrl, urgency));
     const { proxy, identities } = client;
-    const connectedAtMs = Date.now();
     this.record = {
       ...{ id, proxy, identities, peer: wire.peer, form, connectedAtMs },
       isIdle: () => this.#state.types.size === 0,
-      types: () => this.#receipts.view(this.#state, { atMs: connectedAtMs, position: context.source.position }),
-      acknowledgedVersion: (typeUrl) => this.#receipts.acknowledgedVersion(typeUrl, this.#state),
-      answeredPosition: () => this.#answeredPosition(),
+      types: () => this.#progress.types(this.#state),
+      acknowledgedVersion: (typeUrl) => this.#progress.acknowledgedVersion(typeUrl, this.#state),
+      answeredPosition: () => this.#progress.answeredPosition(this.#state),
       watched: () => this.#session.watched(),
     };
     context.observer.opened?.(this.record);
@@ -116,11 +110,8 @@ export class Stream implements Pushable {
     if (turn.retryAtMs !== undefined) this.#timer.wakeAt(turn.retryAtMs);
     this.#urgency = "normal";
     const bytes = turn.message && this.#send(turn.message, flushed);
-    const isDue = (typeUrl: string) => this.#state.types.get(typeUrl)?.due !== undefined;
-    this.#owed.settled(isDue);
-    this.#staleBy.settled(isDue);
-    if (turn.message === undefined) this.#answeredAt = this.#answeredPosition();
-    else this.#context.metrics.pushTime(turn.message.typeUrl, (now() - startedAt) / 1000);
+    this.#progress.looked(this.#state, turn.message !== undefined);
+    if (turn.message !== undefined) this.#context.metrics.pushTime(turn.message.typeUrl, (now() - startedAt) / 1000);
     return bytes;
   }
 
@@ -131,7 +122,7 @@ export class Stream implements Pushable {
     this.#timer.clear();
     this.#context.scheduler.remove(this);
     this.#session.close();
-    this.#owed.forget();
+    this.#progress.end();
     this.#context.observer.closed?.(this.record, reason);
     this.#onClosed(reason);
   }
@@ -148,25 +139,21 @@ export class Stream implements Pushable {
     this.end(streamEnd.stuck(stuckMs));
   }
 
-  #send({ typeUrl, set, body, version, again }: TurnMessage, flushed: () => void): number {
-    const { cache, records, metrics, observer, source, bodies } = this.#context;
+  #send(turn: TurnMessage, flushed: () => void): number {
+    const { typeUrl, set, body, version, again } = turn;
+    const { cache, metrics, observer, bodies } = this.#context;
     const before = this.#state.types.get(typeUrl)?.sent;
-    const from = this.#receipts.lastPosition(typeUrl);
-    const message = cache.encode(this.#form, body, version, this.#receipts.lastSerial(typeUrl));
-    this.#step({ type: "sent", typeUrl, set, body, nonce: message.nonce, again });
-    // What is held back has yet to come.
-    if (!again) this.#owed.sent(typeUrl);
-    const { frame } = message;
+    const last = this.#progress.last(typeUrl);
+    const message = cache.encode(this.#form, body, version, last.serial);
+    const { frame, nonce } = message;
+    this.#step({ type: "sent", typeUrl, set, body, nonce, again });
     const bytes = frame.length - frameHeadBytes;
-    const { position } = source;
-    const applied = this.#staleBy.take(typeUrl);
-    const resources = body.resources.length;
-    const receipt = records.receipt(message, { version, atMs: Date.now(), position, applied, resources, bytes });
-    this.#receipts.sent(typeUrl, message.serial, receipt);
+    const receipt = this.#progress.sent(turn, message, bytes);
     metrics.sent(typeUrl, bytes);
     const changed = () => (before === undefined ? [] : bodies.diff(before, set).changed);
-    observer.sent?.(this.record, typeUrl, receipt, before && { before, from, after: set, changed });
-    this.#log.debug("pushed", { type: shortName(typeUrl), position, resources, bytes, cause: applied });
+    observer.sent?.(this.record, typeUrl, receipt, before && { before, from: last.position, after: set, changed });
+    const { position, applied: cause, resources } = receipt;
+    this.#log.debug("pushed", { type: shortName(typeUrl), position, resources, bytes, cause });
     this.#writer.write(frame, flushed);
     return bytes;
   }
@@ -178,9 +165,7 @@ export class Stream implements Pushable {
         this.#wantTurn("normal");
         return;
       case "acknowledged": {
-        const receipt = this.#receipts.acknowledged(effect.typeUrl, effect.nonce);
-        this.#answeredAt = this.#answeredPosition();
-        this.#owed.answered(effect.typeUrl);
+        const receipt = this.#progress.acknowledged(effect.typeUrl, effect.nonce, this.#state);
         if (receipt !== undefined) observer.acknowledged?.(this.record, effect.typeUrl, receipt);
         // Something may have waited for this.
         if (this.#isDue()) this.#wantTurn(this.#urgency);
@@ -189,10 +174,9 @@ export class Stream implements Pushable {
       case "rejected": {
         const { typeUrl, rejection } = effect;
         metrics.rejected(typeUrl);
-        this.#owed.answered(typeUrl);
+        this.#progress.rejected(typeUrl, this.#state);
         this.#log.warn("refused by the client", { type: shortName(typeUrl), ...rejection });
         const suspects = this.#state.types.get(typeUrl)?.suspects.keys() ?? [];
-        this.#answeredAt = this.#answeredPosition();
         observer.rejected?.(this.record, typeUrl, rejection, blamed(rejection.message, suspects));
         if (this.#isDue()) this.#wantTurn(this.#urgency);
         return;
@@ -202,9 +186,7 @@ export class Stream implements Pushable {
         return;
       case "forgotten":
         this.#session.forget(effect.typeUrl);
-        this.#receipts.forget(effect.typeUrl);
-        this.#staleBy.forget(effect.typeUrl);
-        this.#owed.forget(effect.typeUrl);
+        this.#progress.forget(effect.typeUrl);
         return;
       case "health":
         observer.health?.(this.record, effect.healthy, effect.message);
@@ -231,9 +213,8 @@ export class Stream implements Pushable {
   #onStale(typeUrl: string, urgency: Urgency): void {
     if (this.#isClosed) return;
     if (urgency === "urgent") this.#urgency = "urgent";
-    this.#staleBy.note(typeUrl, this.#context.source.latest);
     const isNew = this.#step({ type: "stale", typeUrl }).length > 0;
-    if (this.#state.types.get(typeUrl)?.due !== undefined) this.#owed.expect(typeUrl);
+    this.#progress.stale(typeUrl, this.#state);
     if (isNew || urgency === "urgent") this.#wantTurn(this.#urgency);
   }
 
@@ -258,13 +239,6 @@ export class Stream implements Pushable {
     for (const typeUrl of this.#retries) this.#step({ type: "stale", typeUrl });
     this.#retries.clear();
     if (this.#isDue()) this.#wantTurn("normal");
-  }
-
-  #answeredPosition(): number {
-    if (this.#isClosed || this.#state.types.size === 0) return this.#answeredAt;
-    for (const { due, outstanding } of this.#state.types.values())
-      if (due !== undefined || outstanding.length > 0) return this.#answeredAt;
-    return this.#context.source.position;
   }
 
   #isDue(): boolean {

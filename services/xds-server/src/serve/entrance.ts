@@ -1,0 +1,94 @@
+/**
+ * How a call becomes a stream: it is admitted, its caller is proven, and its first request carries a node that the caller may be.
+ * Whoever fails at one of these is told so by the status that the call ends with.
+ */
+import { NodeError, type Proxy } from "@flotilla/model";
+import type { Node } from "@flotilla/proto/envoy/config/core/v3/base_pb";
+import type { GrpcError, RawCall } from "@flotilla/raw-grpc";
+import { delay, type Logger } from "@flotilla/runtime";
+import { status } from "@grpc/grpc-js";
+import { Admission, type AdmissionOptions } from "./admission.ts";
+import {
+  anonymous,
+  authenticate,
+  callerOf,
+  checkApiCaller,
+  checkNodeIdentity,
+  type Proven,
+  type StreamAuthentication,
+} from "./authenticate.ts";
+import { NodeReader } from "./node.ts";
+import type { ClientIdentity } from "./resource-source.ts";
+import { streamEnd } from "./stream-end.ts";
+import type { RefusalReason } from "./stream-metrics.ts";
+
+export interface EntranceOptions {
+  readonly admission: AdmissionOptions;
+  /** Before the first complete snapshot streams are turned away. */
+  readonly isReady: () => boolean;
+  /** The namespace whose identities may ask for configuration as such; undefined: nobody is asked. */
+  readonly apiNamespace?: () => string | undefined;
+  readonly log: Logger;
+}
+
+export class Entrance {
+  readonly #options: EntranceOptions;
+  readonly #admission: Admission;
+  readonly #nodes = new NodeReader();
+  #isClosed = false;
+
+  constructor(options: EntranceOptions) {
+    this.#options = options;
+    this.#admission = new Admission(options.admission);
+  }
+
+  /** Nobody is let in any more. */
+  close(): void {
+    this.#isClosed = true;
+  }
+
+  /** May keep the call waiting for its turn. @throws GrpcError */
+  async admit(call: RawCall, authentication: StreamAuthentication | undefined): Promise<Proven> {
+    const { isReady, log } = this.#options;
+    if (this.#isClosed) throw streamEnd.shutdown();
+    if (!isReady()) throw streamEnd.notReady();
+    const waitMs = this.#admission.reserve();
+    if (waitMs === undefined) throw streamEnd.tooMany();
+    if (waitMs > 0) await delay(waitMs);
+    if (authentication === undefined) return anonymous;
+    return authenticate(callerOf(call), authentication, (reason) =>
+      log.warn("caller not authenticated", { peer: call.peer, reason }),
+    );
+  }
+
+  /** `node`: of the first request. @throws GrpcError */
+  clientOf(node: Node | undefined, proven: Proven): ClientIdentity {
+    if (node === undefined) throw streamEnd.invalid("the first request of a stream must carry a node");
+    const proxy = this.#read(node);
+    checkNodeIdentity(proven, proxy);
+    const apiNamespace = this.#options.apiNamespace?.();
+    if (apiNamespace !== undefined) checkApiCaller(proven, proxy, apiNamespace);
+    return { proxy, identities: proven.identities };
+  }
+
+  #read(node: Node): Proxy {
+    try {
+      return this.#nodes.read(node);
+    } catch (error) {
+      if (error instanceof NodeError) throw streamEnd.invalid(error.message);
+      throw error;
+    }
+  }
+}
+
+const refusals: ReadonlyMap<number, RefusalReason> = new Map([
+  [status.UNAVAILABLE, "not_ready"],
+  [status.RESOURCE_EXHAUSTED, "rate"],
+  [status.UNAUTHENTICATED, "unauthenticated"],
+  [status.PERMISSION_DENIED, "denied"],
+]);
+
+/** As it is counted. */
+export function refusalOf({ reason, code }: GrpcError): RefusalReason {
+  return reason ?? refusals.get(code) ?? "node";
+}

@@ -30,9 +30,6 @@ const stream = run({
   files: files.sort(),
   concurrency: kind === "unit" ? 2 : 1,
   timeout: kind === "unit" ? 120_000 : 600_000,
-  // A file that forgot a handle must not hold up all others; the NATS client, for one, keeps a heartbeat timer of
-  // consumers whose server was killed.
-  forceExit: true,
   // A background compiler that waits for a collection, and an exit that waits for the background, wait for ever.
   execArgv: ["--no-concurrent-sparkplug"],
 });

@@ -2,7 +2,7 @@
  * The secret discovery service that pilot-agent offers to the Envoy beside it, for Envoys that run
  * without an agent: serves the workload's certificate (`default`) and the roots (`ROOTCA`).
  */
-
+import { rm } from "node:fs/promises";
 import { create, decode, encode, pack } from "@flotilla/proto";
 import { type Secret, SecretSchema } from "@flotilla/proto/envoy/extensions/transport_sockets/tls/v3/secret_pb";
 import {
@@ -34,7 +34,7 @@ interface Stream {
   send(): void;
 }
 
-/** Listens on a Unix socket. */
+/** Listens on a Unix socket; what an earlier process left there is replaced. */
 export async function serveSecrets(socketPath: string, first: WorkloadCertificate): Promise<SdsServer> {
   let current = first;
   let version = 1;
@@ -67,6 +67,7 @@ export async function serveSecrets(socketPath: string, first: WorkloadCertificat
     });
   };
   server.addService(secretDiscoveryService, { streamSecrets: stateOfTheWorld, deltaSecrets: delta });
+  await rm(socketPath, { force: true });
   await new Promise<void>((resolve, reject) => {
     server.bindAsync(`unix:${socketPath}`, ServerCredentials.createInsecure(), (error) =>
       error ? reject(error) : resolve(),

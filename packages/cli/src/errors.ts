@@ -4,6 +4,7 @@ export type CliErrorCode =
   | "CLI_REFUSED"
   | "CLI_ABSENT"
   | "CLI_SERVICE_ENDED"
+  | "CLI_PORT_TAKEN"
   | "CLI_NOT_RUNNING"
   | "CLI_MISSING";
 

@@ -3,16 +3,20 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { describe, it } from "node:test";
 
-/** Runs `body` as the main of a process of its own; `signal` is sent when it writes "up". */
-async function runMain(body: string, signal?: NodeJS.Signals) {
+/** Runs `body` as the main of a process of its own; when it writes "up" the signal is sent, or the channel to it closed. */
+async function runMain(body: string, end?: NodeJS.Signals | "disconnect") {
   const code = `
     import { createLogger, runUntilSignal } from ${JSON.stringify(new URL("./index.ts", import.meta.url).href)};
     await runUntilSignal(async (stop) => { ${body} }, { log: createLogger("test"), graceMs: 300 });`;
-  const child = spawn(process.execPath, ["--input-type=module", "-e", code], { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, ["--input-type=module", "-e", code], {
+    stdio: ["ignore", "pipe", "inherit", "ipc"],
+  });
   let output = "";
-  child.stdout.on("data", (chunk: Buffer) => {
+  child.stdout?.on("data", (chunk: Buffer) => {
     output += chunk.toString();
-    if (signal !== undefined && chunk.toString().includes("up")) child.kill(signal);
+    if (end === undefined || !chunk.toString().includes("up")) return;
+    if (end === "disconnect") child.disconnect();
+    else child.kill(end);
   });
   const [exitCode] = (await once(child, "exit")) as [number | null];
   return { exitCode, output };
@@ -24,6 +28,12 @@ const untilStop = `await new Promise((resolve) => stop.addEventListener("abort",
 describe("run until signal", { concurrency: true }, () => {
   it("stops main on SIGTERM and ends with 0", async () => {
     const { exitCode, output } = await runMain(`${up} ${untilStop} clearInterval(alive);`, "SIGTERM");
+    assert.equal(exitCode, 0);
+    assert.match(output, /"msg":"stopped"/);
+  });
+
+  it("stops main when the parent is gone", async () => {
+    const { exitCode, output } = await runMain(`${up} ${untilStop} clearInterval(alive);`, "disconnect");
     assert.equal(exitCode, 0);
     assert.match(output, /"msg":"stopped"/);
   });

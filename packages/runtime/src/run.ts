@@ -8,25 +8,34 @@ export interface RunOptions {
 }
 
 /**
- * Runs `main` until SIGINT or SIGTERM; a second signal ends the process at once. A failure is
- * logged and becomes exit code 1. What keeps the process alive after `main` ended is named and ended.
+ * Runs `main` until SIGINT or SIGTERM; a second signal ends the process at once. A process that its parent started with a channel
+ * (`stdio: "ipc"`) ends with its parent, however that ends. A failure is logged and becomes exit code 1. What keeps the process
+ * alive after `main` ended is named and ended.
  */
 export async function runUntilSignal(
   main: (stop: AbortSignal) => Promise<void>,
   { log, graceMs = 15_000 }: RunOptions,
 ): Promise<void> {
   const stop = new AbortController();
+  const end = (cause: string): void => {
+    log.info("stopping", { cause });
+    stop.abort(new Error(`stopped by ${cause}`));
+    setTimeout(() => endLingering(log, graceMs, 1), graceMs).unref();
+  };
   const onSignal = (signal: NodeJS.Signals): void => {
     if (stop.signal.aborted) {
       log.warn("second signal, ending without release", { signal });
       process.exit(130);
     }
-    log.info("stopping", { signal });
-    stop.abort(new Error(`stopped by ${signal}`));
-    setTimeout(() => endLingering(log, graceMs, 1), graceMs).unref();
+    end(signal);
+  };
+  const onOrphaned = (): void => {
+    if (!stop.signal.aborted) end("the end of its parent");
   };
   process.on("SIGINT", onSignal);
   process.on("SIGTERM", onSignal);
+  process.on("disconnect", onOrphaned);
+  process.channel?.unref();
   try {
     await main(stop.signal);
     log.info("stopped");
@@ -40,6 +49,7 @@ export async function runUntilSignal(
   } finally {
     process.off("SIGINT", onSignal);
     process.off("SIGTERM", onSignal);
+    process.off("disconnect", onOrphaned);
     setTimeout(() => endLingering(log, 1_000, 0), 1_000).unref();
   }
 }

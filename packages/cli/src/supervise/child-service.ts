@@ -30,7 +30,8 @@ export function startChild({ name, env, healthUrl, logFile }: ChildOptions): Run
   const output = logFile === undefined ? "inherit" : openSync(logFile, "a");
   const child = spawn(process.execPath, [script], {
     env: { ...memoryEnvironment, ...env },
-    stdio: ["ignore", output, output],
+    // The channel carries nothing: a service ends when it closes, so that none outlives a process that was killed.
+    stdio: ["ignore", output, output, "ipc"],
   });
   if (typeof output === "number") closeSync(output);
   let isStopping = false;

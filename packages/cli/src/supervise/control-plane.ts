@@ -11,6 +11,7 @@ import type { RunOptions } from "../options.ts";
 import { type RunningService, startChild } from "./child-service.ts";
 import { healthOf } from "./health.ts";
 import { startInProcess } from "./in-process.ts";
+import { nobodyElse } from "./nobody-else.ts";
 
 export interface ControlPlane extends AsyncDisposable {
   readonly layout: Layout;
@@ -51,6 +52,7 @@ export async function startControlPlane({
   const startedAtMs = Date.now();
   const owned = new AsyncDisposableStack();
   try {
+    if (!options.embedded) await nobodyElse(layout);
     const { shared, servers } = await openShared(options, layout, owned, onProgress);
     const environment = (name: ServiceName) => environmentOf(name, options, layout, shared);
     const running: RunningService[] = [];

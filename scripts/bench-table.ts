@@ -18,6 +18,7 @@ import { type ProbeReport, probe } from "../services/xds-server/bench/probe.ts";
 import { type Publishing, sincePublishing, stamped, watchPublishing } from "../services/xds-server/bench/publishing.ts";
 import { type Row, rows } from "../services/xds-server/bench/table.ts";
 import { type MeshFiles, nodes, writeMesh } from "../services/xds-server/bench/table-mesh.ts";
+import { measureUnchanged, unchangedMs } from "../services/xds-server/bench/unchanged.ts";
 
 type Figures = Readonly<Record<string, number>>;
 
@@ -119,10 +120,10 @@ async function measure(bench: Bench): Promise<Figures> {
   const rssNow = () => bench.pids.reduce((sum, pid) => sum + rssMb(pid), 0);
   const rssBefore = rssNow();
   using _stuck = row.stuck === true ? stuckClient(address) : undefined;
-  const unchanged = row.change === "annotations" ? measureUnchanged(bench) : undefined;
+  const annotated = row.change === "annotations" ? measureUnchanged(bench, row.services - 1) : undefined;
   const delivered = await deliveries(bench.healthUrl);
   const report = await runProbe(bench);
-  const figures = { ...connectFigures(row, report, rssBefore), ...changeFigures(bench, report), ...(await unchanged) };
+  const figures = { ...connectFigures(row, report, rssBefore), ...changeFigures(bench, report), ...(await annotated) };
   for (const [text, times] of Object.entries(report.errors ?? {})) process.stdout.write(`${times} × ${text}\n`);
   const { count, seconds } = await deliveries(bench.healthUrl);
   const event = { "event → last answer, mean, ms": ((seconds - delivered.seconds) * 1000) / (count - delivered.count) };
@@ -140,29 +141,10 @@ function runProbe({ row, work, files, address, pids, certificates }: Bench): Pro
     triggers: row.triggers,
     ...(certificates !== undefined && { certificates }),
     ...(triggerCommand !== undefined && { triggerCommand: stamped(triggerCommand, stampFile(work)) }),
-    hold: row.change === "annotations" ? "17s" : "3s",
+    hold: row.change === "annotations" ? `${unchangedMs + 2_000}ms` : "3s",
     syncTimeout: "4m",
     out: join(work, "report.json"),
   });
-}
-
-/** While the proxies are connected: a thousand objects change in a way that no proxy can see. */
-async function measureUnchanged({ files, pid, healthUrl, row }: Bench): Promise<Figures> {
-  await delay(5_000);
-  const sent = await messagesSent(healthUrl);
-  const cpuOf = async (work: () => void): Promise<number> => {
-    const before = cpuSeconds(pid);
-    work();
-    await delay(5_000);
-    return cpuSeconds(pid) - before;
-  };
-  const idle = await cpuOf(() => undefined);
-  const busy = await cpuOf(() => files.annotate(1, row.services - 1));
-  return {
-    "CPU of five idle seconds, s": idle,
-    "CPU beyond that, s": busy - idle,
-    "messages sent": (await messagesSent(healthUrl)) - sent,
-  };
 }
 
 function connectFigures({ proxies }: Row, { allSyncedMs, server, errors }: ProbeReport, rssBefore: number): Figures {
@@ -210,11 +192,6 @@ function print(row: Row, figures: Figures): void {
   console.table(Object.fromEntries(Object.keys(figures).map((figure) => [figure, line(figure)])));
 }
 
-async function messagesSent(healthUrl: string): Promise<number> {
-  const text = await (await fetch(`${healthUrl}/metrics`)).text();
-  return [...text.matchAll(/^pilot_xds_pushes\{.*\} (\d+)/gm)].reduce((sum, [, count]) => sum + Number(count), 0);
-}
-
 /** As xds-server measured them: from the change at its source to the last acknowledgement. */
 async function deliveries(healthUrl: string): Promise<{ readonly count: number; readonly seconds: number }> {
   const text = await (await fetch(`${healthUrl}/metrics`)).text();
@@ -229,12 +206,4 @@ async function deliveries(healthUrl: string): Promise<{ readonly count: number; 
 function rssMb(pid: number): number {
   const found = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8"));
   return (Number(found?.[1] ?? 0) * 1024) / 1e6;
-}
-
-/** User and system time in seconds (clock ticks of 10 ms). */
-function cpuSeconds(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, "utf8")
-    .replace(/^.*\) /, "")
-    .split(" ");
-  return (Number(fields[11]) + Number(fields[12])) / 100;
 }

@@ -3,10 +3,11 @@ import { type AnyCell, addDependent, type InputCell, type QueryCell, removeDepen
 import type { Finding, Query, QueryArg } from "./query.ts";
 import type { Slot } from "./slot.ts";
 import { SlotTable } from "./slot-table.ts";
-import { watchedAbove } from "./walk.ts";
+import { WatchedAbove } from "./watched-above.ts";
 
 /** One for all, as most cells have found nothing and some ask nothing. */
 const none: readonly never[] = [];
+const nothing: ReadonlySet<object> = new Set();
 
 export class CellStore<Subject> {
   readonly #inputs = new Map<string, InputCell>();
@@ -15,16 +16,11 @@ export class CellStore<Subject> {
   readonly #reporting = new Set<QueryCell<Subject>>();
   /** Cells that lost a dependent while something ran that may be about to use them; undefined while nothing runs. */
   #unused: Set<AnyCell<Subject>> | undefined;
-  #shape = 0;
+  readonly #watchedAbove = new WatchedAbove<Subject>();
   #results = 0;
 
   get size(): { readonly inputs: number; readonly results: number } {
     return { inputs: this.#inputs.size, results: this.#results };
-  }
-
-  /** Differs when `watchedFrom` may have another answer: what is made of what, or what is watched, is different. */
-  get shape(): number {
-    return this.#shape;
   }
 
   input(key: string): InputCell | undefined {
@@ -67,7 +63,7 @@ export class CellStore<Subject> {
     if (cell.state === "new") this.#results++;
     const [before, after] = [cell.deps, [...deps]];
     for (const dep of after) addDependent(dep, cell);
-    if (!sameCells(before, after)) this.#shape++;
+    if (!sameCells(before, after)) this.#watchedAbove.forget();
     cell.deps = after;
     for (const dep of before) if (!deps.has(dep)) this.#release(dep, cell);
     cell.findings = findings;
@@ -78,7 +74,7 @@ export class CellStore<Subject> {
   watch(cell: QueryCell<Subject>, observer: () => void): void {
     if (cell.observers === undefined) {
       cell.observers = new Set();
-      this.#shape++;
+      this.#watchedAbove.forget();
     }
     cell.observers.add(observer);
   }
@@ -87,7 +83,7 @@ export class CellStore<Subject> {
     cell.observers?.delete(observer);
     if (cell.observers?.size === 0) {
       cell.observers = undefined;
-      this.#shape++;
+      this.#watchedAbove.forget();
     }
     this.dropIfUnused(cell);
   }
@@ -130,13 +126,9 @@ export class CellStore<Subject> {
   }
 
   /** See `Graph.watchedFrom`. */
-  watchedFrom(keys: Iterable<string>, maxCells: number): ReadonlySet<object> | undefined {
-    const cells = new Set<AnyCell<Subject>>();
-    for (const key of keys) {
-      const cell = this.#inputs.get(key);
-      if (cell !== undefined) cells.add(cell);
-    }
-    return watchedAbove(cells, maxCells);
+  watchedFrom(key: string): ReadonlySet<object> | undefined {
+    const cell = this.#inputs.get(key);
+    return cell === undefined ? nothing : this.#watchedAbove.of(cell);
   }
 
   #release(dep: AnyCell<Subject>, dependent: QueryCell<Subject>): void {

@@ -24,6 +24,14 @@ function counted() {
   return { runs, query };
 }
 
+function seededRandom(seed: number): (n: number) => number {
+  let state = seed;
+  return (n) => {
+    state = (state * 1103515245 + 12345) & 0x7fffffff;
+    return (state >> 8) % n;
+  };
+}
+
 describe("graph", () => {
   it("computes once and again only after an input it read has changed", () => {
     const graph = new Graph<Pod>();
@@ -186,11 +194,7 @@ describe("graph", () => {
     const all = query("all", (c) => ["a", "b", "c"].map((key) => c.read(pick, key)).join());
     const values = ["1", "2"];
     const subjects = values.flatMap((a) => values.flatMap((b) => values.map((c) => pod("x", { a, b, c }))));
-    let seed = 42;
-    const random = (n: number) => {
-      seed = (seed * 1103515245 + 12345) & 0x7fffffff;
-      return (seed >> 8) % n;
-    };
+    const random = seededRandom(42);
     const graph = new Graph<Pod>();
     const inputs = new Map<string, number | boolean>();
     for (const subject of subjects) graph.observe(all, "", subject, () => {});
@@ -206,29 +210,60 @@ describe("graph", () => {
     }
   });
 
-  it("has another shape when something else is made of an input, or watched, and only then", () => {
+  it("tells what is watched above an input, also when something else is made of it, or watched", () => {
     const graph = new Graph<Pod>();
     const { query } = counted();
     const chosen = query("chosen", (c, key) => c.input<number>(c.input<string>(key) ?? ""));
     graph.set("choice", "a");
     graph.set("a", 1);
     graph.set("b", 1);
-    const watched = () => graph.watchedFrom(["b"], 100);
+    const watched = () => graph.watchedFrom("b");
+    assert.deepEqual(watched(), new Set());
     const first = graph.observe(chosen, "choice", pod("x"), () => {});
-    const shape = graph.shape;
+    assert.deepEqual(graph.watchedFrom("a"), new Set([first.identity]));
+    const before = watched();
+    assert.deepEqual(before, new Set());
     graph.set("a", 2);
     first.again();
     graph.observe(chosen, "choice", pod("y"), () => {}).release();
-    assert.equal(graph.shape, shape, "the same is made of the same, and watched");
-    assert.deepEqual(watched(), new Set());
+    assert.equal(watched(), before, "the same is made of the same, and watched");
     graph.set("choice", "b");
     first.again();
-    assert.notEqual(graph.shape, shape);
     assert.deepEqual(watched(), new Set([first.identity]));
-    const before = graph.shape;
+    const second = graph.observe(chosen, "b", pod("x"), () => {});
+    assert.deepEqual(watched(), new Set([first.identity, second.identity]));
+    second.release();
+    assert.deepEqual(watched(), new Set([first.identity]));
     first.release();
-    assert.notEqual(graph.shape, before);
     assert.deepEqual(watched(), new Set());
+  });
+
+  it("finds the same results above an input as inputs below the results, after any sequence of changes", () => {
+    const graph = new Graph<Pod>();
+    const { query } = counted();
+    const chosen = query("chosen", (c, key) => c.input<string>(key) ?? "a");
+    const value = query("value", (c, key) => c.input<number>(c.read(chosen, key)));
+    const list = query("list", (c, keys) => [...keys].map((key) => c.read(value, key)).join());
+    const random = seededRandom(7);
+    const observed = new Map<string, ReturnType<typeof graph.observe>>();
+    for (let step = 0; step < 1000; step++) {
+      const keys = ["0", "01", "12", "012"][random(4)] ?? "";
+      if (random(2) === 0) graph.set(["0", "1", "2"][random(3)] ?? "", ["a", "b", "c"][random(3)]);
+      else if (observed.has(keys)) {
+        observed.get(keys)?.release();
+        observed.delete(keys);
+      } else
+        observed.set(
+          keys,
+          graph.observe(list, keys, pod("x"), () => {}),
+        );
+      for (const observation of observed.values()) observation.again();
+      for (const input of ["0", "1", "2", "a", "b", "c"]) {
+        const isMadeOf = ([arg]: readonly [string, unknown]) => graph.inputsOf(list, arg, pod("x")).includes(input);
+        const expected = new Set([...observed].filter(isMadeOf).map(([, { identity }]) => identity));
+        assert.deepEqual(graph.watchedFrom(input), expected, `step ${step}, input ${input}`);
+      }
+    }
   });
 
   it("drops what is unused although a computation has failed", () => {

@@ -11,10 +11,10 @@
 import { Answers } from "./answers.ts";
 import { dependentsOf, mark, type Place, type QueryCell, titleOf } from "./cell.ts";
 import { CellStore } from "./cell-store.ts";
+import { inputKeysBelow } from "./inputs-below.ts";
 import { type Finding, type InputKey, type Query, type QueryArg, shallowEqual } from "./query.ts";
 import { Recorder, type Source } from "./recorder.ts";
 import { sameTrace } from "./trace.ts";
-import { inputKeysBelow } from "./walk.ts";
 
 /** A result that is kept up to date on demand and watched. */
 export interface Observation<Result> {
@@ -125,16 +125,11 @@ export class Graph<Subject> {
   }
 
   /**
-   * The results that are watched and were computed from one of the inputs, by the identity that `observe` gives. Undefined
-   * when more than `maxCells` results stand between: the question must not cost what the graph costs.
+   * The results that are watched and were computed from the input, by the identity that `observe` gives; undefined when it takes
+   * too long to find out at once. Remembered as long as the same is made of the same, so it may be asked for many inputs.
    */
-  watchedFrom(keys: Iterable<string>, maxCells: number): ReadonlySet<object> | undefined {
-    return this.#cells.watchedFrom(keys, maxCells);
-  }
-
-  /** Differs when `watchedFrom` may have another answer: what is made of what, or what is watched, is different. */
-  get shape(): number {
-    return this.#cells.shape;
+  watchedFrom(key: string): ReadonlySet<object> | undefined {
+    return this.#cells.watchedFrom(key);
   }
 
   stats(): GraphStats {

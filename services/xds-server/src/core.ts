@@ -25,9 +25,6 @@ export type { EncodedResource } from "./generate/encoded-resource.ts";
 export type { Generator } from "./generate/generator.ts";
 export type { Refusal } from "./snapshot/world.ts";
 
-/** Some milliseconds' worth of looking. */
-const maxResults = 10_000;
-
 export interface CoreOptions {
   /** Settings by Istio's names, where they differ from the defaults. */
   readonly features?: Readonly<Record<string, string>>;
@@ -122,14 +119,13 @@ export class Core {
     return inputObjects(this.#graph, input);
   }
 
-  /** The watched results, by identity, that the object has a part in; undefined when that is too much of everything to be told. */
-  resultsFrom(key: ConfigKey): ReadonlySet<object> | undefined {
-    return this.#graph.watchedFrom(this.#world.inputsOf(key), maxResults);
-  }
-
-  /** Differs when `resultsFrom` may have another answer for an object that has not changed. */
-  get resultsVersion(): number {
-    return this.#graph.shape;
+  /**
+   * The watched results, by identity, that the object has a part in, a set for each of its inputs; undefined when that is too much
+   * of everything to be told.
+   */
+  resultsFrom(key: ConfigKey): readonly ReadonlySet<object>[] | undefined {
+    const sets = this.#world.inputsOf(key).map((input) => this.#graph.watchedFrom(input));
+    return sets.every((set) => set !== undefined) ? sets : undefined;
   }
 
   /** One resource of a proxy, whether it asks for it or not. */

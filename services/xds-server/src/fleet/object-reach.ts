@@ -28,7 +28,6 @@ interface Entry {
   readonly key: ConfigKey;
   readonly position: number;
   reach: ObjectReach | undefined;
-  results: { readonly version: number; readonly watched: ReadonlySet<object> | undefined } | undefined;
   /** Of the connected streams when `reach` was found. */
   streamsVersion: number;
 }
@@ -43,11 +42,11 @@ const recountMs = 1;
 export type Remaining = "nothing" | "recounts" | "looks";
 
 export class ObjectReaches {
-  readonly #core: Pick<Core, "resultsFrom" | "resultsVersion">;
+  readonly #core: Pick<Core, "resultsFrom">;
   readonly #entries = new Map<string, Entry>();
   #listed: Readonly<Record<string, ObjectReach>> | undefined;
 
-  constructor(core: Pick<Core, "resultsFrom" | "resultsVersion">) {
+  constructor(core: Pick<Core, "resultsFrom">) {
     this.#core = core;
   }
 
@@ -60,8 +59,7 @@ export class ObjectReaches {
       const text = configKeyText(key);
       this.#entries.delete(text);
       // Nothing is made from an object that is gone: all proxies are meant.
-      if (op === "put")
-        this.#entries.set(text, { key, position, reach: undefined, results: undefined, streamsVersion: -1 });
+      if (op === "put") this.#entries.set(text, { key, position, reach: undefined, streamsVersion: -1 });
     }
     for (const text of this.#entries.keys()) {
       if (this.#entries.size <= maxObjects) break;
@@ -98,18 +96,14 @@ export class ObjectReaches {
   }
 
   #reachOf(entry: Entry, standings: readonly Standing[]): ObjectReach {
-    const results = this.#resultsOf(entry);
+    const results = this.#core.resultsFrom(entry.key);
+    const isReached = (watched: readonly object[]) =>
+      results === undefined || watched.some((result) => results.some((ofInput) => ofInput.has(result)));
     let [reached, waiting] = [0, 0];
     for (const { position, watched, count } of standings) {
       if (position < entry.position) waiting += count;
-      else if (results === undefined || watched.some((result) => results.has(result))) reached += count;
+      else if (isReached(watched)) reached += count;
     }
     return { position: entry.position, reached, waiting };
-  }
-
-  #resultsOf(entry: Entry): ReadonlySet<object> | undefined {
-    const version = this.#core.resultsVersion;
-    if (entry.results?.version !== version) entry.results = { version, watched: this.#core.resultsFrom(entry.key) };
-    return entry.results.watched;
   }
 }

@@ -1,0 +1,53 @@
+/** Which observed results stand above a cell, for those who ask where something comes to; no computation needs it. */
+import { type AnyCell, dependentsOf, type QueryCell } from "./cell.ts";
+
+type Results = ReadonlySet<object>;
+
+const none: Results = new Set();
+
+/** Some milliseconds' worth of looking: the question must not cost what the graph costs. */
+const maxLooks = 10_000;
+
+/** Looks at each cell once, until something else is made of what, or observed: most cells stand below the same few results. */
+export class WatchedAbove<Subject> {
+  /** Cells that lead to the same results mostly share the set. */
+  readonly #known = new Map<AnyCell<Subject>, Results>();
+
+  /** Undefined when it takes too long to find out at once; asked again it goes on from there. */
+  of(root: AnyCell<Subject>): Results | undefined {
+    let looks = 0;
+    const resultsAbove = (cell: AnyCell<Subject>): Results | undefined => {
+      const known = this.#known.get(cell);
+      if (known !== undefined) return known;
+      if (++looks > maxLooks) return undefined;
+      let results = ownResult(cell);
+      for (const dependent of dependentsOf(cell)) {
+        const further = resultsAbove(dependent);
+        if (further === undefined) return undefined;
+        results = union(results, further);
+      }
+      this.#known.set(cell, results);
+      return results;
+    };
+    return resultsAbove(root);
+  }
+
+  forget(): void {
+    // Clearing makes a new table, and this is called for each result that is made of something else.
+    if (this.#known.size > 0) this.#known.clear();
+  }
+}
+
+function ownResult<Subject>(cell: AnyCell<Subject>): Results {
+  return isObserved(cell) ? new Set([cell]) : none;
+}
+
+function isObserved<Subject>(cell: AnyCell<Subject>): cell is QueryCell<Subject> {
+  return cell.kind === "query" && cell.observers !== undefined;
+}
+
+/** One of the two where it holds the other. */
+function union(a: Results, b: Results): Results {
+  if (a === b || b.isSubsetOf(a)) return a;
+  return a.isSubsetOf(b) ? b : a.union(b);
+}

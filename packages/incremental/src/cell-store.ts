@@ -7,7 +7,7 @@ import { WatchedAbove } from "./watched-above.ts";
 
 /** One for all, as most cells have found nothing and some ask nothing. */
 const none: readonly never[] = [];
-const nothing: ReadonlySet<object> = new Set();
+const nobody: ReadonlySet<object> = new Set();
 
 export class CellStore<Subject> {
   readonly #inputs = new Map<string, InputCell>();
@@ -128,7 +128,7 @@ export class CellStore<Subject> {
   /** See `Graph.watchedFrom`. */
   watchedFrom(key: string): ReadonlySet<object> | undefined {
     const cell = this.#inputs.get(key);
-    return cell === undefined ? nothing : this.#watchedAbove.of(cell);
+    return cell === undefined ? nobody : this.#watchedAbove.of(cell);
   }
 
   #release(dep: AnyCell<Subject>, dependent: QueryCell<Subject>): void {

@@ -1,5 +1,5 @@
 /** Which observed results stand above a cell, for those who ask where something comes to; no computation needs it. */
-import { type AnyCell, dependentsOf, type QueryCell } from "./cell.ts";
+import { type AnyCell, dependentsOf } from "./cell.ts";
 
 type Results = ReadonlySet<object>;
 
@@ -39,11 +39,7 @@ export class WatchedAbove<Subject> {
 }
 
 function ownResult<Subject>(cell: AnyCell<Subject>): Results {
-  return isObserved(cell) ? new Set([cell]) : none;
-}
-
-function isObserved<Subject>(cell: AnyCell<Subject>): cell is QueryCell<Subject> {
-  return cell.kind === "query" && cell.observers !== undefined;
+  return cell.kind === "query" && cell.observers !== undefined ? new Set([cell]) : none;
 }
 
 /** One of the two where it holds the other. */

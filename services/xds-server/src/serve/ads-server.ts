@@ -12,7 +12,7 @@ import { type AdsLimits, connectionLimits } from "./ads-limits.ts";
 import type { StreamAuthentication } from "./authenticate.ts";
 import { RequestDecoder } from "./decode-request.ts";
 import { Ebb } from "./ebb.ts";
-import { Entrance, type EntranceOptions, refusalOf } from "./entrance.ts";
+import { Entrance, type EntranceOptions, refusalReason } from "./entrance.ts";
 import { MessageCache } from "./message-cache.ts";
 import { servePlaintext } from "./plaintext-port.ts";
 import type { ClientIdentity } from "./resource-source.ts";
@@ -188,7 +188,7 @@ export class AdsServer implements AsyncDisposable {
     const { peer } = call;
     const reason = error instanceof GrpcError ? error : streamEnd.internal();
     if (!(error instanceof GrpcError)) log.error("stream failed", { peer, error });
-    metrics.refused(refusalOf(reason));
+    metrics.refused(refusalReason(reason));
     log.info("stream refused", { peer, code: reason.code, reason: reason.message });
     call.end(reason);
   }

@@ -89,6 +89,6 @@ const refusals: ReadonlyMap<number, RefusalReason> = new Map([
 ]);
 
 /** As it is counted. */
-export function refusalOf({ reason, code }: GrpcError): RefusalReason {
+export function refusalReason({ reason, code }: GrpcError): RefusalReason {
   return reason ?? refusals.get(code) ?? "node";
 }

@@ -23,7 +23,7 @@ const steps: readonly Step[] = [
   { name: "unit", command: ["node", "scripts/run-tests.ts", "unit"], minutes: 15 },
   { name: "conformance", command: ["node", "test/conformance/src/main.ts", "--floors"], minutes: 15 },
   { name: "kubernetes", command: ["node", "scripts/build-kube.ts"], minutes: 40 },
-  { name: "integration", command: ["node", "scripts/run-tests.ts", "integration"], minutes: 25 },
+  { name: "integration", command: ["node", "scripts/run-tests.ts", "integration"], minutes: 35 },
 ];
 
 interface Outcome {

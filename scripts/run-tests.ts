@@ -1,48 +1,46 @@
 /**
- * Runs the tests of one kind with Node's test runner: `unit` is every `*.test.ts`, `integration`
- * every `*.integration.test.ts` (they start real servers). Ends with `N passed, N failed`.
+ * Runs the tests of one kind: `run-tests.ts unit|integration [NAME…]`, where a NAME is a part of a file's path. Lists at the end what
+ * failed and what was skipped with the reason, and closes with `N passed, N failed, N skipped`.
  */
-import { glob } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import { run } from "node:test";
-import { spec } from "node:test/reporters";
-import { fileURLToPath } from "node:url";
+import { relative } from "node:path";
+import { findTestFiles, root, type TestKind } from "./tests/find-files.ts";
+import { type FileOutcome, runTestFile } from "./tests/run-file.ts";
 
-const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const kind = process.argv[2] === "integration" ? "integration" : "unit";
-const suffix = ".integration.test.ts";
-
-const files: string[] = [];
-for (const pattern of [
-  "packages/*/src/**/*.test.ts",
-  "services/*/src/**/*.test.ts",
-  "test/**/*.test.ts",
-  "scripts/*.test.ts",
-]) {
-  for await (const file of glob(pattern, { cwd: root, exclude: (name) => name === "node_modules" })) {
-    if (file.endsWith(suffix) === (kind === "integration")) files.push(join(root, file));
-  }
-}
-
-const counts = { passed: 0, failed: 0, skipped: 0 };
 // Integration tests share two cores with the servers they start: one file at a time.
-const stream = run({
-  files: files.sort(),
-  concurrency: kind === "unit" ? 2 : 1,
-  timeout: kind === "unit" ? 120_000 : 600_000,
-  // A background compiler that waits for a collection, and an exit that waits for the background, wait for ever.
-  execArgv: ["--no-concurrent-sparkplug"],
-});
-stream.on("test:pass", ({ skip, details }) => {
-  if (details.type === "suite") return;
-  if (skip === undefined) counts.passed++;
-  else counts.skipped++;
-});
-stream.on("test:fail", ({ details }) => {
-  if (details.type !== "suite") counts.failed++;
-});
-stream.compose(new spec()).pipe(process.stdout);
-stream.on("end", () => {
-  process.exitCode = counts.failed === 0 && counts.passed > 0 ? 0 : 1;
-  process.stdout.write(`\n${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped\n`);
-});
+const kinds: Readonly<Record<TestKind, { readonly atOnce: number; readonly withinMs: number }>> = {
+  unit: { atOnce: 2, withinMs: 120_000 },
+  integration: { atOnce: 1, withinMs: 300_000 },
+};
+
+const [kind = "unit", ...names] = process.argv.slice(2);
+if (kind !== "unit" && kind !== "integration") {
+  process.stderr.write(`run-tests.ts unit|integration [NAME…]: "${kind}" is neither\n`);
+  process.exit(2);
+}
+const { atOnce, withinMs } = kinds[kind];
+const waiting = [...(await findTestFiles(kind, names))];
+const outcomes: FileOutcome[] = [];
+await Promise.all(
+  Array.from({ length: atOnce }, async () => {
+    for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
+      const outcome = await runTestFile(file, { withinMs });
+      outcomes.push(outcome);
+      process.stdout.write(`${relative(root, file)} (${outcome.seconds.toFixed(1)} s)\n${outcome.output}`);
+    }
+  }),
+);
+report(outcomes);
+
+function report(files: readonly FileOutcome[]): void {
+  const tests = files.flatMap(({ file, tests: all }) => all.map((test) => ({ ...test, file: relative(root, file) })));
+  const of = (outcome: string) => tests.filter((test) => test.outcome === outcome);
+  for (const outcome of ["skipped", "failed"]) {
+    if (of(outcome).length > 0) process.stdout.write(`\n${outcome}:\n`);
+    for (const { file, name, reason = "no reason given" } of of(outcome))
+      process.stdout.write(`  ${file}: ${name}: ${reason.split("\n", 1)[0]}\n`);
+  }
+  process.exitCode = of("failed").length === 0 && of("passed").length > 0 ? 0 : 1;
+  process.stdout.write(
+    `\n${of("passed").length} passed, ${of("failed").length} failed, ${of("skipped").length} skipped\n`,
+  );
+}

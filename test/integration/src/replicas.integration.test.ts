@@ -170,30 +170,25 @@ describe("replicas of xds-server", () => {
     }
   });
 
-  it("heal what is lost or comes late on the way from NATS, and count it", { timeout: 90_000 }, async () => {
-    await using lossy = await startLossyNats({ port: plane.servers.nats?.port ?? 0, share: 0.1, random: seeded(7) });
+  it("repair what is lost or comes late on the way from NATS, and count it", { timeout: 90_000 }, async () => {
+    await using lossy = await startLossyNats({ port: plane.servers.nats?.port ?? 0 });
     const replica = await start(2, { BUS_URL: lossy.url });
     await using watcher = new Watcher(`127.0.0.1:${replica.port}`, 2_000);
     await until(() => watcher.isSynced, soon("the proxy to be synced"));
-    for (let edit = 0; edit < 60; edit++) {
-      mesh.routeAllTo(edit % 2 === 0 ? "v1" : "v2");
-      await delay(30);
+    // Each edit waits for its effect behind the other replicas, so that none is merged with the next on its way into the stream.
+    let edits = 0;
+    for (; lossy.counts.lost < 3 || lossy.counts.late < 3; edits++) {
+      assert.ok(edits < 200, `${edits} edits, ${JSON.stringify(lossy.counts)}`);
+      const subset = edits % 2 === 0 ? "v1" : "v2";
+      mesh.routeAllTo(subset);
+      await allRouteTo(subset);
     }
     mesh.routeAllTo("v1");
     await until(() => watcher.routesTo("v1"), soon("the last edit"));
     await agree();
     const resumed = await replica.metric("flotilla_stream_resumed_total");
     const { lost, late } = lossy.counts;
-    console.log(`      ${lost} deliveries lost, ${late} late; the stream was resumed ${resumed} times`);
-    assert.ok(lost > 0 && late > 0 && resumed > 0);
+    console.log(`      ${edits} edits: ${lost} deliveries lost, ${late} late; the stream was resumed ${resumed} times`);
+    assert.ok(resumed > 0);
   });
 });
-
-/** Numbers that are the same in every run. */
-function seeded(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 2 ** 32;
-  };
-}

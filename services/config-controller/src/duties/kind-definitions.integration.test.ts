@@ -6,7 +6,7 @@ import {
   startKubeApiserver,
   whyNoApiserver,
 } from "@flotilla/kube-api/src/kube-apiserver.fixture.ts";
-import { aborted, noopLogger, until } from "@flotilla/runtime";
+import { noopLogger, until } from "@flotilla/runtime";
 import { type Definition, keepDefinitions, shippedDefinitions } from "./kind-definitions.ts";
 
 const server: RunningApiserver | undefined = await startKubeApiserver(process.env);
@@ -27,9 +27,12 @@ describe("definitions of kinds", { skip: server === undefined && whyNoApiserver 
     const keeping = async (version: string, definitions: readonly Definition[], check: () => Promise<void>) => {
       const stop = new AbortController();
       const running = keepDefinitions({ api, definitions, version, log: noopLogger, everyMs: 100 }, stop.signal);
-      await Promise.race([check(), running]);
-      stop.abort();
-      await Promise.all([running, aborted(stop.signal)]);
+      try {
+        await Promise.race([check(), running]);
+      } finally {
+        stop.abort();
+      }
+      await running;
     };
     const name = ours[0]?.metadata.name ?? "";
     const versionOf = async (one: string) =>

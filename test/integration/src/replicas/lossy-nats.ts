@@ -1,26 +1,27 @@
 /**
- * Stands between a service and NATS and loses, or delivers late, some of the stream's deliveries: what a bad network and a
- * server that fails over do. Everything else passes.
+ * Stands between a service and NATS and drops, or swaps with the next, deliveries of the stream by a fixed schedule: what a bad
+ * network and a server that fails over do. Everything else passes.
  */
 import { connect, createServer, type Socket } from "node:net";
 
 export interface LossyNats extends AsyncDisposable {
   readonly url: string;
-  /** Deliveries that were lost, and that were swapped with the next. */
+  /** Deliveries that were dropped, and that were swapped with the next. */
   readonly counts: { lost: number; late: number };
 }
 
+/** Of this many deliveries in a row the second is dropped and the fourth swapped with the one that follows. */
+const cycle = 6;
+
 export interface LossyOptions {
+  /** Of the real server. */
   readonly port: number;
-  /** Share of deliveries that are lost; as many more come late. */
-  readonly share: number;
-  /** 0 up to 1. */
-  readonly random: () => number;
 }
 
-export async function startLossyNats({ port, share, random }: LossyOptions): Promise<LossyNats> {
+export async function startLossyNats({ port }: LossyOptions): Promise<LossyNats> {
   const counts = { lost: 0, late: 0 };
   const sockets = new Set<Socket>();
+  let deliveries = 0;
   const server = createServer((client) => {
     const upstream = connect({ host: "127.0.0.1", port });
     for (const socket of [client, upstream]) {
@@ -39,14 +40,14 @@ export async function startLossyNats({ port, share, random }: LossyOptions): Pro
       const read = frames(Buffer.concat([rest, bytes]));
       rest = read.rest;
       for (const { frame, isDelivery } of read.frames) {
-        const fate = isDelivery ? random() : 1;
-        if (fate < share) counts.lost++;
-        else if (fate < 2 * share && late === undefined) {
-          counts.late++;
-          late = frame;
-        } else {
+        const place = isDelivery ? deliveries++ % cycle : undefined;
+        if (place === 1) counts.lost++;
+        else if (place === 3) late = frame;
+        else {
           client.write(frame);
-          if (late !== undefined) client.write(late);
+          if (late === undefined || !isDelivery) continue;
+          client.write(late);
+          counts.late++;
           late = undefined;
         }
       }

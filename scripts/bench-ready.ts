@@ -29,7 +29,6 @@ try {
       ...{ embedded: false, config, mesh: undefined, networks: undefined, firstPort: await freePorts(20) },
       settings: { LOG_LEVEL: "warn", ...definedSettings() },
       workDir: join(work, "plane"),
-      flags: new Set<string>(),
     },
     logs: "files",
     onProgress: () => undefined,

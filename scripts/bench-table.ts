@@ -62,7 +62,6 @@ async function runRow(row: Row): Promise<void> {
     settings: { LOG_LEVEL: "warn", ...settings },
     firstPort: await freePorts(20),
     workDir: join(work, "plane"),
-    flags: new Set<string>(),
   };
   try {
     await using plane = await startControlPlane({ options, logs: "files", onProgress: () => undefined });

@@ -44,7 +44,6 @@ const options = {
   settings: { ...settings, LOG_LEVEL: "warn" },
   firstPort: await freePorts(20),
   workDir,
-  flags: new Set<string>(),
 };
 
 try {

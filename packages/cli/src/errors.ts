@@ -1,4 +1,4 @@
-/** Errors of the command line: told to the user in one line, without a stack. */
+/** Errors of the command line: shown to the user in one line, without a stack. */
 export type CliErrorCode =
   | "CLI_USAGE"
   | "CLI_REFUSED"
@@ -6,7 +6,7 @@ export type CliErrorCode =
   | "CLI_SERVICE_ENDED"
   | "CLI_PORT_TAKEN"
   | "CLI_NOT_RUNNING"
-  | "CLI_MISSING";
+  | "CLI_FAILED";
 
 export class CliError extends Error {
   override readonly name = "CliError";

@@ -1,9 +1,7 @@
 /** Options of the commands that run a control plane. */
 import { readFileSync } from "node:fs";
-import { homedir } from "node:os";
-import { join, resolve } from "node:path";
-import { parseArgs } from "node:util";
-import { CliError } from "./errors.ts";
+import type { serve } from "./definitions/local.ts";
+import type { Invocation } from "./parse/definition.ts";
 
 export interface RunOptions {
   readonly embedded: boolean;
@@ -15,54 +13,15 @@ export interface RunOptions {
   /** First of ten ports in a row; undefined: the table of default ports. */
   readonly firstPort: number | undefined;
   readonly workDir: string;
-  /** Options of the command's own, by name. */
-  readonly flags: ReadonlySet<string>;
 }
 
-const booleans = ["embedded", "once", "quiet"] as const;
-
-/** @throws CliError CLI_USAGE naming the option */
-export function parseRunOptions(args: readonly string[], env: NodeJS.ProcessEnv): RunOptions {
-  const { values } = parse(args);
-  const port = values["xds-port"];
-  if (port !== undefined && !/^\d{1,5}$/.test(port))
-    throw new CliError("CLI_USAGE", `--xds-port ${port} is not a port`);
-  const file = values["env-file"];
-  return {
-    embedded: values.embedded ?? false,
-    config: values.config && resolve(values.config),
-    mesh: values.mesh && resolve(values.mesh),
-    networks: values.networks && resolve(values.networks),
-    settings: { ...definedOnly(env), ...(file === undefined ? {} : parseEnvFile(readFileSync(file, "utf8"))) },
-    firstPort: port === undefined ? undefined : Number(port),
-    workDir: resolve(values["work-dir"] ?? defaultWorkDir(env)),
-    flags: new Set(booleans.filter((name) => values[name] === true)),
+export function runOptionsOf({ options, env }: Pick<Invocation<typeof serve>, "options" | "env">): RunOptions {
+  const { embedded, config, mesh, networks, workDir, envFile, xdsPort } = options;
+  const settings = {
+    ...definedOnly(env),
+    ...(envFile === undefined ? {} : parseEnvFile(readFileSync(envFile, "utf8"))),
   };
-}
-
-export function defaultWorkDir(env: NodeJS.ProcessEnv): string {
-  return env["FLOTILLA_WORK_DIR"] ?? join(homedir(), ".flotilla");
-}
-
-function parse(args: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...args],
-      options: {
-        config: { type: "string" },
-        mesh: { type: "string" },
-        networks: { type: "string" },
-        "env-file": { type: "string" },
-        "xds-port": { type: "string" },
-        "work-dir": { type: "string" },
-        embedded: { type: "boolean" },
-        once: { type: "boolean" },
-        quiet: { type: "boolean" },
-      },
-    });
-  } catch (cause) {
-    throw new CliError("CLI_USAGE", (cause as Error).message, { cause });
-  }
+  return { embedded, config, mesh, networks, settings, firstPort: xdsPort, workDir };
 }
 
 /** Lines of `NAME=value`; the value may stand in single or double quotes. */

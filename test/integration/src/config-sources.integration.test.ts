@@ -63,7 +63,7 @@ describe("configuration of another control plane", () => {
   before(async () => {
     writeFileSync(join(configDir, "web.yaml"), virtualService("web", "web.example"));
     const options = {
-      ...{ workDir, config: configDir, mesh: undefined, networks: undefined, flags: new Set<string>() },
+      ...{ workDir, config: configDir, mesh: undefined, networks: undefined },
       embedded: true,
       firstPort: await freePorts(10),
       settings: { LOG_LEVEL: "silent" },

@@ -109,7 +109,7 @@ function connect(name: string, namespace: string): XdsClient {
 async function startPlane(): Promise<ControlPlane> {
   const settings = { LOG_LEVEL: "info" };
   const shared = { embedded: false, config, mesh: undefined, networks: undefined, settings, workDir };
-  const options = { ...shared, firstPort: await freePorts(10), flags: new Set<string>() };
+  const options = { ...shared, firstPort: await freePorts(10) };
   const started = await startControlPlane({ options, logs: "files", onProgress: () => undefined });
   await allReady(started, 60_000, () => undefined, stop.signal);
   return started;
@@ -124,6 +124,9 @@ describe("how far a change has come", () => {
     clients = [connect("web", "shop"), connect("cart", "shop"), connect("till", "bank")];
     const isFed = () => clients.every(({ state }) => state.held(typeUrl.route).size > 0);
     await until(isFed, soon("the first routes"));
+    // xds-server reports its proxies a moment after it has answered them.
+    const isCounted = async () => / of 3 proxies /.test((await command("status", "vs/web.shop")).out);
+    await until(isCounted, soon("the first report"));
   });
 
   after(async () => {
@@ -168,7 +171,7 @@ describe("how far a change has come", () => {
   it("says what there is not, and what was refused before it was told", { timeout: 60_000 }, async () => {
     const absent = await command("wait", "vs/nothing.shop", "--timeout=300ms");
     assert.deepEqual([absent.code, absent.out], [1, "not live after 300ms: there is no vs/nothing.shop\n"]);
-    assert.equal((await command("wait", "virtualservce/web.shop")).code, 1);
+    assert.equal((await command("wait", "virtualservce/web.shop")).code, 2);
     save("routes", { ...route("2s"), spec: { hosts: "web" } });
     const isRefused = async () => (await command("status", "vs/web.shop")).out.includes("refused: spec.hosts");
     await until(isRefused, { ...soon("the refusal"), everyMs: 200 });

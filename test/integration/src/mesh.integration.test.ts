@@ -190,7 +190,6 @@ async function runOptions(workDir: string, config: string) {
     settings,
     firstPort,
     workDir,
-    flags: new Set<string>(),
   };
 }
 

@@ -44,7 +44,7 @@ before(async () => {
   const binary = await findServer("envoy", { env: process.env });
   mkdirSync(join(workDir, "mesh"));
   const settings = { ...process.env, CA_ROTATION_SETTLE: "3s" } as Record<string, string>;
-  const more = { embedded: false, mesh: undefined, networks: undefined, flags: new Set<string>() };
+  const more = { embedded: false, mesh: undefined, networks: undefined };
   const options = { ...more, config: join(workDir, "mesh"), settings, firstPort: await freePorts(20), workDir };
   plane = owned.use(await startControlPlane({ options, logs: "files", onProgress: () => undefined }));
   await allReady(plane, 30_000, () => undefined, stop.signal);

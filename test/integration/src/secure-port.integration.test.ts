@@ -27,7 +27,7 @@ describe("the secure port", () => {
 
   before(async () => {
     const options = {
-      ...{ workDir, config: undefined, mesh: undefined, networks: undefined, flags: new Set<string>() },
+      ...{ workDir, config: undefined, mesh: undefined, networks: undefined },
       embedded: true,
       firstPort: await freePorts(10),
       settings: { LOG_LEVEL: "silent" },

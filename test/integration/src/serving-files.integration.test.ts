@@ -69,7 +69,7 @@ describe("a serving certificate from files", () => {
     write = await createPair();
     write(2);
     const options = {
-      ...{ workDir, config: undefined, mesh: undefined, networks: undefined, flags: new Set<string>() },
+      ...{ workDir, config: undefined, mesh: undefined, networks: undefined },
       embedded: true,
       firstPort: await freePorts(10),
       settings: { LOG_LEVEL: "silent", TLS_CERT_FILE: files.cert, TLS_KEY_FILE: files.key },

@@ -62,7 +62,7 @@ describe("unmodified clients", { skip: noAgent }, () => {
       Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined),
     );
     const options = {
-      ...{ workDir, config: mesh.path, mesh: undefined, networks: undefined, flags: new Set<string>() },
+      ...{ workDir, config: mesh.path, mesh: undefined, networks: undefined },
       ...{ embedded: false, firstPort: await freePorts(20), settings },
     };
     plane = owned.use(await startControlPlane({ options, logs: "files", onProgress: () => undefined }));

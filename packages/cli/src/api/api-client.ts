@@ -1,36 +1,16 @@
 /** Speaks to the API of config-controller, with a token of the local issuer unless another is given. */
 import { readFileSync } from "node:fs";
 import { request } from "node:https";
-import { join, resolve } from "node:path";
-import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
 import { openLocalIssuer } from "@flotilla/auth";
+import { type Connection, pagesUrl } from "../connection.ts";
 import { CliError } from "../errors.ts";
-import { defaultWorkDir } from "../options.ts";
-import { healthUrlOf } from "../running.ts";
+import { paths } from "../layout.ts";
 
-/** Of every command that speaks to it. */
-const common = {
-  "work-dir": { type: "string" },
-  server: { type: "string" },
-  "token-file": { type: "string" },
-  "root-file": { type: "string" },
-  namespace: { type: "string", short: "n" },
-} as const satisfies ParseArgsOptionsConfig;
-
-/** @throws CliError CLI_USAGE */
-export function parseApiArgs<Own extends ParseArgsOptionsConfig>(args: readonly string[], own: Own) {
-  try {
-    return parseArgs({ args: [...args], allowPositionals: true, options: { ...common, ...own } });
-  } catch (cause) {
-    throw new CliError("CLI_USAGE", (cause as Error).message, { cause });
-  }
-}
-
-export interface ApiAddress {
-  readonly "work-dir"?: string | undefined;
+/** The options of `apiConnection` in `definitions/option-groups.ts`. */
+export interface ApiConnection extends Connection {
   readonly server?: string | undefined;
-  readonly "token-file"?: string | undefined;
-  readonly "root-file"?: string | undefined;
+  readonly tokenFile?: string | undefined;
+  readonly rootFile?: string | undefined;
 }
 
 export interface ApiClient {
@@ -56,10 +36,9 @@ const tokenTtlMs = 300_000;
 const answerMs = 30_000;
 
 /** @throws CliError CLI_NOT_RUNNING */
-export async function openApi(address: ApiAddress, env: NodeJS.ProcessEnv): Promise<ApiClient> {
-  const workDir = resolve(address["work-dir"] ?? defaultWorkDir(env));
-  const server = address.server ?? (await findApi(workDir));
-  const { "token-file": tokenFile, "root-file": rootFile = join(workDir, "root-cert.pem") } = address;
+export async function openApi(connection: ApiConnection): Promise<ApiClient> {
+  const { workDir, tokenFile, rootFile = paths({ workDir }).root } = connection;
+  const server = connection.server ?? (await findApi(connection));
   const token =
     tokenFile === undefined
       ? await (await openLocalIssuer(workDir)).mintToken({ ...account, ttlMs: tokenTtlMs })
@@ -79,8 +58,8 @@ export async function openApi(address: ApiAddress, env: NodeJS.ProcessEnv): Prom
   };
 }
 
-async function findApi(workDir: string): Promise<string> {
-  const page = `${healthUrlOf("config-controller", workDir)}/debug/api`;
+async function findApi(connection: Connection): Promise<string> {
+  const page = `${pagesUrl("config-controller", connection)}/debug/api`;
   const response = await fetch(page, { signal: AbortSignal.timeout(5_000) }).catch((cause: unknown) => {
     throw new CliError("CLI_NOT_RUNNING", `config-controller does not answer at ${page}`, { cause });
   });

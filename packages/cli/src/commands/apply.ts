@@ -1,9 +1,10 @@
 /** `flotilla apply -f FILE`: objects into the mesh, all of them at once or none. */
-import { openApi, parseApiArgs } from "../api/api-client.ts";
+import { openApi } from "../api/api-client.ts";
 import { type Manifest, readManifests } from "../api/manifests.ts";
 import { withPlaces } from "../api/refusals.ts";
-import type { Command } from "../command.ts";
+import type { apply as definition } from "../definitions/objects.ts";
 import { CliError } from "../errors.ts";
+import type { Run } from "../parse/definition.ts";
 
 export interface Applied {
   readonly result: "created" | "configured" | "unchanged";
@@ -14,31 +15,22 @@ export interface Applied {
 /** Names what it wants among others who apply. */
 export const manager = "flotilla-cli";
 
-export const apply: Command = async (args, env) => {
-  const { values } = parseApiArgs(args, {
-    file: { type: "string", short: "f", multiple: true },
-    "dry-run": { type: "boolean", default: false },
-    force: { type: "boolean", default: false },
-  });
-  const manifests = readManifests(values.file ?? []);
+export const apply: Run<typeof definition> = async ({ options, terminal }) => {
+  const { dryRun, force, namespace = "default" } = options;
+  const manifests = readManifests(options.file);
   if (manifests.length === 0)
     throw new CliError("CLI_USAGE", "apply needs -f FILE, a directory or - with at least one object");
-  const query = new URLSearchParams({
-    fieldManager: manager,
-    namespace: values.namespace ?? "default",
-    force: String(values.force),
-  });
-  if (values["dry-run"]) query.set("dryRun", "All");
-  const api = await openApi(values, env);
+  const query = new URLSearchParams({ fieldManager: manager, namespace, force: String(force) });
+  if (dryRun) query.set("dryRun", "All");
+  const api = await openApi(options);
   const { items } = await withPlaces(manifests, () =>
     api.call<{ readonly items: readonly Applied[] }>("POST", `/flotilla/v1/apply?${query}`, listOf(manifests)),
   );
   for (const { result, object, warnings } of items) {
     const { name, namespace } = object.metadata;
-    process.stdout.write(
-      `${object.kind} ${namespace === undefined ? "" : `${namespace}/`}${name} ${result}${values["dry-run"] ? " (dry run)" : ""}\n`,
-    );
-    for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`);
+    const place = namespace === undefined ? "" : `${namespace}/`;
+    terminal.print(`${object.kind} ${place}${name} ${result}${dryRun ? " (dry run)" : ""}`);
+    for (const warning of warnings) terminal.warn(`warning: ${warning}`);
   }
   return 0;
 };

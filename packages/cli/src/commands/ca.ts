@@ -1,9 +1,10 @@
 /** `flotilla ca status | rotate | abort`: the replacement of the root, and what holds it up. */
-import { parseArgs } from "node:util";
-import type { Command } from "../command.ts";
+import { type Connection, pagesUrl } from "../connection.ts";
+import type { caAbort as abort, caRotate as rotate, caStatus as status } from "../definitions/identity.ts";
 import { CliError } from "../errors.ts";
-import { defaultWorkDir } from "../options.ts";
-import { healthUrlOf } from "../running.ts";
+import { type Format, formatOf, render } from "../output.ts";
+import type { Run } from "../parse/definition.ts";
+import type { Terminal } from "../parse/terminal.ts";
 
 interface Status {
   readonly phase: string;
@@ -27,38 +28,21 @@ const sentences: Readonly<Record<string, string>> = {
   finishing: "the old root is given up",
 };
 
-export const ca: Command = async (args, env) => {
-  const { values, positionals } = parseCommand(args, env);
-  const [action] = positionals;
-  const base = values.url ?? healthUrlOf("ca", values["work-dir"]);
-  const without = (values.without ?? []).map((name) => `&without=${encodeURIComponent(name)}`).join("");
-  switch (action) {
-    case "status":
-      return show(await ask(`${base}/debug/rotation`, "GET"), values.json);
-    case "rotate":
-      return show(await ask(`${base}/debug/rotation?action=rotate${without}`, "POST"), values.json);
-    case "abort":
-      return show(await ask(`${base}/debug/rotation?action=abort`, "POST"), values.json);
-    default:
-      throw new CliError("CLI_USAGE", "ca needs one of: status, rotate [--without NAME…], abort");
-  }
+export const caStatus: Run<typeof status> = ({ options, terminal }) => show(options, terminal, "GET", "");
+
+export const caRotate: Run<typeof rotate> = ({ options, terminal }) => {
+  const without = options.without.map((name) => `&without=${encodeURIComponent(name)}`).join("");
+  return show(options, terminal, "POST", `?action=rotate${without}`);
 };
 
-function parseCommand(args: readonly string[], env: NodeJS.ProcessEnv) {
-  try {
-    return parseArgs({
-      args: [...args],
-      allowPositionals: true,
-      options: {
-        "work-dir": { type: "string", default: defaultWorkDir(env) },
-        url: { type: "string" },
-        without: { type: "string", multiple: true },
-        json: { type: "boolean", default: false },
-      },
-    });
-  } catch (cause) {
-    throw new CliError("CLI_USAGE", (cause as Error).message, { cause });
-  }
+export const caAbort: Run<typeof abort> = ({ options, terminal }) => show(options, terminal, "POST", "?action=abort");
+
+type Options = Connection & { readonly output: Format; readonly json: boolean };
+
+async function show(options: Options, terminal: Terminal, method: "GET" | "POST", query: string): Promise<0> {
+  const answer = await ask(`${pagesUrl("ca", options)}/debug/rotation${query}`, method);
+  terminal.print(render(formatOf(options), answer, describe));
+  return 0;
 }
 
 async function ask(url: string, method: "GET" | "POST"): Promise<Status> {
@@ -71,11 +55,6 @@ async function ask(url: string, method: "GET" | "POST"): Promise<Status> {
   const answer = (await response.json()) as Status & { readonly error?: string };
   if (!response.ok) throw new CliError("CLI_REFUSED", answer.error ?? `ca answers ${response.status}`);
   return answer;
-}
-
-function show(status: Status, isJson: boolean): number {
-  process.stdout.write(isJson ? `${JSON.stringify(status, undefined, 2)}\n` : `${describe(status)}\n`);
-  return 0;
 }
 
 function describe({ phase, id, phaseSinceMs, roots, without, last, holdups, ...counts }: Status): string {

@@ -4,8 +4,6 @@
  * of each.
  */
 import { hostname } from "node:os";
-import { resolve } from "node:path";
-import { parseArgs } from "node:util";
 import {
   obtainServingCertificate,
   serviceToken,
@@ -14,28 +12,24 @@ import {
 } from "@flotilla/auth/serving";
 import { aborted, createLogger } from "@flotilla/runtime";
 import { reloadServer } from "../certificate-reload.ts";
-import type { Command } from "../command.ts";
+import type { certificate as definition } from "../definitions/identity.ts";
 import { CliError } from "../errors.ts";
 import { paths } from "../layout.ts";
-import { defaultWorkDir } from "../options.ts";
+import type { Run } from "../parse/definition.ts";
 import { untilSignal } from "../signals.ts";
 
-export const certificate: Command = async (args, env) => {
-  const { values } = parseCommand(args, env);
-  const { namespace, "service-account": serviceAccount, out, ca, once } = values;
-  if (namespace === undefined || serviceAccount === undefined || out === undefined || ca === undefined)
+export const certificate: Run<typeof definition> = async ({ options }) => {
+  const { namespace, serviceAccount, out: directory, ca, once, workDir, tokenFile, rootFile } = options;
+  if (namespace === undefined || serviceAccount === undefined || directory === undefined || ca === undefined)
     throw new CliError(
       "CLI_USAGE",
       "certificate needs --namespace NS --service-account SA --ca HOST:PORT --out DIRECTORY",
     );
-  const workDir = resolve(values["work-dir"]);
-  const directory = resolve(out);
-  const { "token-file": tokenFile, "root-file": rootFile } = values;
   const token = () => serviceToken({ tokenFile, workDir, namespace, serviceAccount });
   const log = createLogger("certificate", "info");
   using signals = untilSignal();
   const { stop } = signals;
-  const server = { pidFile: values["reload-pid-file"], redisSocket: values["reload-redis"], directory, log };
+  const server = { pidFile: options.reloadPidFile, redisSocket: options.reloadRedis, directory, log };
   const writeAndTell = async (material: TlsMaterial): Promise<void> => {
     await writeCertificateFiles(directory, material);
     await reloadServer(server, stop);
@@ -45,11 +39,11 @@ export const certificate: Command = async (args, env) => {
   await using serving = await obtainServingCertificate(
     {
       caAddress: ca,
-      caServerName: values["ca-name"],
+      caServerName: options.caName,
       rootFile: rootFile ?? paths({ workDir }).root,
       instance: `${hostname()}:${directory}`,
       token,
-      names: values.name ?? [],
+      names: options.name,
       log,
       onRenewed: renewed,
     },
@@ -60,27 +54,3 @@ export const certificate: Command = async (args, env) => {
   if (!once) await aborted(stop);
   return 0;
 };
-
-function parseCommand(args: readonly string[], env: NodeJS.ProcessEnv) {
-  try {
-    return parseArgs({
-      args: [...args],
-      options: {
-        "work-dir": { type: "string", default: defaultWorkDir(env) },
-        namespace: { type: "string" },
-        "service-account": { type: "string" },
-        ca: { type: "string" },
-        "ca-name": { type: "string", default: "flotilla-ca.istio-system.svc" },
-        "root-file": { type: "string" },
-        "token-file": { type: "string" },
-        name: { type: "string", multiple: true },
-        out: { type: "string" },
-        "reload-pid-file": { type: "string" },
-        "reload-redis": { type: "string" },
-        once: { type: "boolean", default: false },
-      },
-    });
-  } catch (cause) {
-    throw new CliError("CLI_USAGE", (cause as Error).message, { cause });
-  }
-}

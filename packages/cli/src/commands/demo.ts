@@ -1,12 +1,13 @@
 /** `flotilla demo`: the control plane, a sample mesh, real Envoys, and requests through them. */
 import { findServer, ServersError } from "@flotilla/servers";
-import type { Command } from "../command.ts";
+import type { demo as definition } from "../definitions/local.ts";
 import { Checks } from "../demo/checks.ts";
 import { startFleet } from "../demo/fleet.ts";
 import { copySample } from "../demo/mesh-folder.ts";
 import { checkSimulated } from "../demo/simulated-proxy.ts";
 import { checkTraffic } from "../demo/traffic-checks.ts";
-import { parseRunOptions, type RunOptions } from "../options.ts";
+import { type RunOptions, runOptionsOf } from "../options.ts";
+import type { Run } from "../parse/definition.ts";
 import { untilSignal } from "../signals.ts";
 import { addressesOf } from "../supervise/addresses.ts";
 import { allReady, type ControlPlane, startControlPlane } from "../supervise/control-plane.ts";
@@ -14,8 +15,8 @@ import { formatTable, tableRows } from "../supervise/service-table.ts";
 
 const say = (text: string) => process.stdout.write(`${text}\n`);
 
-export const demo: Command = async (args, env) => {
-  const given = parseRunOptions(args, env);
+export const demo: Run<typeof definition> = async (invocation) => {
+  const given = runOptionsOf(invocation);
   using signals = untilSignal();
   const mesh = copySample(given.workDir);
   const options = { ...given, config: mesh.path, embedded: given.embedded || !(await hasServers(given)) };
@@ -35,7 +36,7 @@ export const demo: Command = async (args, env) => {
     await checkSimulated(checks, controlPlane.layout, mesh);
   }
   say(`\n${checks.summary()}`);
-  if (!given.flags.has("once") && !signals.stop.aborted) {
+  if (!invocation.options.once && !signals.stop.aborted) {
     say("serving until Ctrl-C");
     await Promise.race([signals.fired, controlPlane.ended]);
   }

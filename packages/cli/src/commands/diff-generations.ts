@@ -1,9 +1,9 @@
 /** `flotilla diff GENERATION GENERATION`: what differs in the configuration between two generations. */
-import { parseArgs } from "node:util";
-import { ask } from "../ask.ts";
-import type { Command } from "../command.ts";
+import { ask } from "../connection.ts";
+import type { diff as definition } from "../definitions/objects.ts";
 import { CliError } from "../errors.ts";
-import { defaultWorkDir } from "../options.ts";
+import { formatOf, render } from "../output.ts";
+import type { Run } from "../parse/definition.ts";
 
 /** What `/debug/diff` of config-controller answers. */
 interface Diff {
@@ -17,14 +17,13 @@ interface Diff {
   }[];
 }
 
-export const diffGenerations: Command = async (args, env) => {
-  const { values, positionals } = parseCommand(args, env);
-  const [from, to] = positionals;
-  if (from === undefined || to === undefined)
-    throw new CliError("CLI_USAGE", "diff needs two generations, as `flotilla history` lists them");
-  const told = await ask<Diff>("config-controller", values, "/debug/diff", { from, to });
-  process.stdout.write(`${values.json ? JSON.stringify(told, undefined, 2) : describeDiff(told)}\n`);
-  return 0;
+export const diffGenerations: Run<typeof definition> = async ({ options, operands, terminal }) => {
+  const [from, to, ...more] = operands.generations;
+  if (from === undefined || to === undefined || more.length > 0 || options.file.length > 0)
+    throw new CliError("CLI_USAGE", "diff needs -f FILE or two generations, as `flotilla history` lists them");
+  const answer = await ask<Diff>("config-controller", options, "/debug/diff", { from, to });
+  terminal.print(render(formatOf(options), answer, describeDiff));
+  return answer.objects.length > 0 ? 1 : 0;
 };
 
 export function describeDiff({ from, to, objects }: Diff): string {
@@ -38,20 +37,4 @@ export function describeDiff({ from, to, objects }: Diff): string {
 
 function valueText(value: unknown): string {
   return value === undefined ? "nothing" : JSON.stringify(value);
-}
-
-function parseCommand(args: readonly string[], env: NodeJS.ProcessEnv) {
-  try {
-    return parseArgs({
-      args: [...args],
-      allowPositionals: true,
-      options: {
-        "work-dir": { type: "string", default: defaultWorkDir(env) },
-        url: { type: "string" },
-        json: { type: "boolean", default: false },
-      },
-    });
-  } catch (cause) {
-    throw new CliError("CLI_USAGE", (cause as Error).message, { cause });
-  }
 }

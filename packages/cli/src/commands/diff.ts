@@ -1,27 +1,28 @@
 /** `flotilla diff -f FILE`: what `apply` would change; `flotilla diff GENERATION GENERATION`: what differs between the two. */
 import { kindOf } from "@flotilla/kinds";
 import { stringify } from "yaml";
-import { type ApiClient, ApiRefusal, openApi, parseApiArgs } from "../api/api-client.ts";
+import { type ApiClient, ApiRefusal, openApi } from "../api/api-client.ts";
 import { diffLines } from "../api/line-diff.ts";
 import { type Manifest, readManifests } from "../api/manifests.ts";
 import { withPlaces } from "../api/refusals.ts";
-import type { Command } from "../command.ts";
+import type { diff as definition } from "../definitions/objects.ts";
 import { CliError } from "../errors.ts";
+import type { Run } from "../parse/definition.ts";
 import { type Applied, listOf, manager } from "./apply.ts";
 import { diffGenerations } from "./diff-generations.ts";
 
 type KubeObject = Applied["object"] & { readonly apiVersion: string };
 
 /** The exit code is 1 when something differs, as that of diff. */
-export const diff: Command = async (args, env) => {
-  if (/^\d+$/.test(args[0] ?? "")) return diffGenerations(args, env);
-  const { values } = parseApiArgs(args, { file: { type: "string", short: "f", multiple: true } });
-  const manifests = readManifests(values.file ?? []);
+export const diff: Run<typeof definition> = async (invocation) => {
+  const { options, operands, terminal } = invocation;
+  if (operands.generations.length > 0) return diffGenerations(invocation);
+  const manifests = readManifests(options.file);
   if (manifests.length === 0)
     throw new CliError("CLI_USAGE", "diff needs -f FILE, a directory or - with at least one object");
-  const api = await openApi(values, env);
-  const changed = await changes(api, manifests, values.namespace ?? "default");
-  for (const { title, text } of changed) process.stdout.write(`${title}\n${text}\n`);
+  const api = await openApi(options);
+  const changed = await changes(api, manifests, options.namespace ?? "default");
+  for (const { title, text } of changed) terminal.print(`${title}\n${text}`);
   return changed.length > 0 ? 1 : 0;
 };
 

@@ -1,9 +1,8 @@
 /** `flotilla explain PROXY TYPE NAME`: why a proxy has a resource as it is. */
-import { parseArgs } from "node:util";
-import type { Command } from "../command.ts";
-import { CliError } from "../errors.ts";
-import { defaultWorkDir } from "../options.ts";
-import { healthUrlOf } from "../running.ts";
+import { ask } from "../connection.ts";
+import type { explain as definition } from "../definitions/insight.ts";
+import { formatOf, render } from "../output.ts";
+import type { Run } from "../parse/definition.ts";
 
 /** What `/debug/explain` of xds-server answers. */
 export interface Explanation {
@@ -28,37 +27,12 @@ export interface Explanation {
   };
 }
 
-export const explain: Command = async (args, env) => {
-  const { values, positionals } = parseCommand(args, env);
-  const [proxy, type, name] = positionals;
-  if (proxy === undefined || type === undefined || name === undefined)
-    throw new CliError("CLI_USAGE", "explain needs PROXY (name.namespace), TYPE (cds, lds, rds, eds, …) and NAME");
-  const base = values.url ?? healthUrlOf("xds-server", values["work-dir"]);
-  const query = new URLSearchParams({ proxyID: proxy, type, name });
-  const response = await fetch(`${base}/debug/explain?${query}`).catch((cause: unknown) => {
-    throw new CliError("CLI_NOT_RUNNING", `xds-server does not answer at ${base}`, { cause });
-  });
-  if (!response.ok) throw new CliError("CLI_REFUSED", (await response.text()).trim());
-  const told = (await response.json()) as Explanation;
-  process.stdout.write(`${values.json ? JSON.stringify(told, undefined, 2) : describe(told)}\n`);
+export const explain: Run<typeof definition> = async ({ options, operands, terminal }) => {
+  const { proxy, type, name } = operands;
+  const answer = await ask<Explanation>("xds-server", options, "/debug/explain", { proxyID: proxy, type, name });
+  terminal.print(render(formatOf(options), answer, describe));
   return 0;
 };
-
-function parseCommand(args: readonly string[], env: NodeJS.ProcessEnv) {
-  try {
-    return parseArgs({
-      args: [...args],
-      allowPositionals: true,
-      options: {
-        "work-dir": { type: "string", default: defaultWorkDir(env) },
-        url: { type: "string" },
-        json: { type: "boolean", default: false },
-      },
-    });
-  } catch (cause) {
-    throw new CliError("CLI_USAGE", (cause as Error).message, { cause });
-  }
-}
 
 export function describe({ proxy, name, version, position, since, change, madeFrom, delivery }: Explanation): string {
   const when = typeof since === "string" ? since : `it is so since change ${since.position}, ${since.at}`;

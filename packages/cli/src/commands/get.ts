@@ -1,9 +1,9 @@
 /** `flotilla get KIND [NAME]`: what is in force, from whatever source. */
-import { stringify } from "yaml";
-import { openApi, parseApiArgs } from "../api/api-client.ts";
+import { openApi } from "../api/api-client.ts";
 import { kindArgument } from "../api/kind-argument.ts";
-import type { Command } from "../command.ts";
-import { CliError } from "../errors.ts";
+import type { get as definition } from "../definitions/objects.ts";
+import { columns, type Format, formatOf, render } from "../output.ts";
+import type { Run } from "../parse/definition.ts";
 
 interface InForce {
   readonly object: {
@@ -18,47 +18,36 @@ interface InForce {
   readonly provenance?: { readonly source: string; readonly location?: string };
 }
 
-export const get: Command = async (args, env) => {
-  const { values, positionals } = parseApiArgs(args, {
-    output: { type: "string", short: "o" },
-    selector: { type: "string", short: "l" },
-    "all-namespaces": { type: "boolean", short: "A", default: false },
-  });
-  const [kind, name] = positionals;
-  if (kind === undefined) throw new CliError("CLI_USAGE", "get needs KIND, and may have NAME");
-  const output = values.output ?? "table";
-  if (!["table", "yaml", "json", "name"].includes(output))
-    throw new CliError("CLI_USAGE", `-o ${output} is none of yaml, json, name`);
+export const get: Run<typeof definition> = async ({ options, operands: { kind, names }, terminal }) => {
   const row = kindArgument(kind);
-  const isOfAll = !row.namespaced || (values["all-namespaces"] && name === undefined);
+  const isOfAll = !row.namespaced || (options.allNamespaces && names.length === 0);
   const query = new URLSearchParams({
-    namespace: isOfAll ? "" : (values.namespace ?? "default"),
-    ...(values.selector !== undefined && { labelSelector: values.selector }),
-    ...(name !== undefined && { fieldSelector: `metadata.name=${name}` }),
+    namespace: isOfAll ? "" : (options.namespace ?? "default"),
+    ...(options.selector !== undefined && { labelSelector: options.selector }),
   });
-  const api = await openApi(values, env);
+  const api = await openApi(options);
   const { items } = await api.call<{ readonly items: readonly InForce[] }>(
     "GET",
     `/flotilla/v1/in-force/${row.name}?${query}`,
   );
-  if (name !== undefined && items.length === 0)
-    throw new CliError("CLI_REFUSED", `${row.kind} ${JSON.stringify(name)} is not there`);
-  process.stdout.write(`${show(items, output, name !== undefined)}\n`);
-  return 0;
+  const wanted = names.length === 0 ? items : items.filter(({ object }) => names.includes(object.metadata.name));
+  const found = new Set(wanted.map(({ object }) => object.metadata.name));
+  const missing = names.filter((name) => !found.has(name));
+  if (wanted.length > 0 || missing.length === 0) terminal.print(show(wanted, formatOf(options), names.length === 1));
+  for (const name of missing) terminal.warn(`flotilla: ${row.kind} ${JSON.stringify(name)} not found`);
+  return missing.length === 0 ? 0 : 1;
 };
 
-function show(items: readonly InForce[], output: string, isOne: boolean): string {
+function show(items: readonly InForce[], format: Format, isOne: boolean): string {
   const objects = items.map(({ object }) => object);
-  const shown = isOne ? objects[0] : { apiVersion: "v1", kind: "List", items: objects };
-  if (output === "json") return JSON.stringify(shown, undefined, 2);
-  if (output === "yaml") return stringify(shown).trimEnd();
-  if (output === "name")
+  if (format === "name")
     return objects.map(({ kind, metadata }) => `${kind.toLowerCase()}/${metadata.name}`).join("\n");
-  return items.length === 0 ? "nothing is there" : table(items);
+  const shown = isOne ? objects[0] : { apiVersion: "v1", kind: "List", items: objects };
+  return render(format, shown, () => (items.length === 0 ? "no objects found" : table(items)));
 }
 
 export function table(items: readonly InForce[], nowMs: number = Date.now()): string {
-  const rows = [
+  return columns([
     ["NAMESPACE", "NAME", "AGE", "SOURCE"],
     ...items.map(({ object: { metadata }, provenance }) => [
       metadata.namespace ?? "",
@@ -66,20 +55,11 @@ export function table(items: readonly InForce[], nowMs: number = Date.now()): st
       age(Date.parse(metadata.creationTimestamp ?? ""), nowMs),
       [provenance?.source, provenance?.location].filter(Boolean).join(" "),
     ]),
-  ];
-  const widths = [0, 1, 2].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  return rows
-    .map((row) =>
-      row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join("   ")
-        .trimEnd(),
-    )
-    .join("\n");
+  ]);
 }
 
 function age(createdMs: number, nowMs: number): string {
-  // Files tell no time of creation.
+  // Objects of files have no time of creation.
   if (!(createdMs > 0)) return "";
   const seconds = Math.max(0, Math.floor((nowMs - createdMs) / 1000));
   if (seconds < 120) return `${seconds}s`;

@@ -1,9 +1,8 @@
 /** `flotilla history [KIND/NAME.NAMESPACE]`: the generations of the configuration, what each changed, who told it and when. */
-import { parseArgs } from "node:util";
-import { ask } from "../ask.ts";
-import type { Command } from "../command.ts";
-import { CliError } from "../errors.ts";
-import { defaultWorkDir } from "../options.ts";
+import { ask } from "../connection.ts";
+import type { history as definition } from "../definitions/insight.ts";
+import { formatOf, render } from "../output.ts";
+import type { Run } from "../parse/definition.ts";
 
 /** What `/debug/history` of config-controller answers. */
 interface History {
@@ -16,11 +15,10 @@ interface History {
   }[];
 }
 
-export const history: Command = async (args, env) => {
-  const { values, positionals } = parseCommand(args, env);
-  const [object] = positionals;
-  const told = await ask<History>("config-controller", values, "/debug/history", { object, limit: values.limit });
-  process.stdout.write(`${values.json ? JSON.stringify(told, undefined, 2) : describeHistory(told)}\n`);
+export const history: Run<typeof definition> = async ({ options, operands, terminal }) => {
+  const query = { object: operands.object, limit: String(options.limit) };
+  const answer = await ask<History>("config-controller", options, "/debug/history", query);
+  terminal.print(render(formatOf(options), answer, describeHistory));
   return 0;
 };
 
@@ -33,21 +31,4 @@ export function describeHistory({ generations }: History): string {
     ...(changes === 0 ? ["    what is kept begins here"] : []),
   ]);
   return lines.join("\n");
-}
-
-function parseCommand(args: readonly string[], env: NodeJS.ProcessEnv) {
-  try {
-    return parseArgs({
-      args: [...args],
-      allowPositionals: true,
-      options: {
-        "work-dir": { type: "string", default: defaultWorkDir(env) },
-        url: { type: "string" },
-        limit: { type: "string", default: "50" },
-        json: { type: "boolean", default: false },
-      },
-    });
-  } catch (cause) {
-    throw new CliError("CLI_USAGE", (cause as Error).message, { cause });
-  }
 }

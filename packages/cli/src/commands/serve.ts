@@ -1,12 +1,13 @@
 /** `flotilla serve`: the control plane for scripts, in the foreground, until SIGTERM. */
 import { createLogger } from "@flotilla/runtime";
-import type { Command } from "../command.ts";
-import { parseRunOptions } from "../options.ts";
+import type { serve as definition } from "../definitions/local.ts";
+import { runOptionsOf } from "../options.ts";
+import type { Run } from "../parse/definition.ts";
 import { untilSignal } from "../signals.ts";
 import { startControlPlane } from "../supervise/control-plane.ts";
 
-export const serve: Command = async (args, env) => {
-  const options = parseRunOptions(args, env);
+export const serve: Run<typeof definition> = async (invocation) => {
+  const options = runOptionsOf(invocation);
   const log = createLogger("flotilla");
   using signals = untilSignal();
   await using controlPlane = await startControlPlane({ options, logs: "output", onProgress: (text) => log.info(text) });

@@ -1,9 +1,9 @@
 /** `flotilla status [OBJECT]`: what runs, which proxies have what, which objects are refused or not yet everywhere; or all about one. */
-import { parseArgs } from "node:util";
-import { type Asked, ask } from "../ask.ts";
-import type { Command } from "../command.ts";
+import { ask } from "../connection.ts";
+import type { status as definition } from "../definitions/insight.ts";
 import { describeObject, type ObjectStatus } from "../object-status.ts";
-import { defaultWorkDir } from "../options.ts";
+import { formatOf, render } from "../output.ts";
+import type { Run } from "../parse/definition.ts";
 import { readRunning } from "../running.ts";
 import type { RunningService } from "../supervise/child-service.ts";
 import { formatTable, tableRows } from "../supervise/service-table.ts";
@@ -32,20 +32,14 @@ interface Objects {
 
 type Findings = Readonly<Record<string, Readonly<Record<string, { readonly message: string }>>>>;
 
-export const status: Command = async (args, env) => {
-  const { values, positionals } = parseArgs({
-    args: [...args],
-    allowPositionals: true,
-    options: {
-      "work-dir": { type: "string", default: defaultWorkDir(env) },
-      url: { type: "string" },
-      json: { type: "boolean", default: false },
-    },
-  });
-  const [object] = positionals;
-  if (object !== undefined) return oneObject(object, values);
-  const { services } = readRunning(values["work-dir"]);
-  const write = (text: string) => process.stdout.write(`${text}\n`);
+export const status: Run<typeof definition> = async ({ options, operands: { object }, terminal }) => {
+  if (object !== undefined) {
+    const answer = await ask<ObjectStatus>("config-controller", options, "/debug/objects", { object });
+    terminal.print(render(formatOf(options), answer, describeObject));
+    return 0;
+  }
+  const { services } = readRunning(options.workDir);
+  const write = terminal.print;
   write(formatTable(await tableRows(services as readonly RunningService[], () => "")));
   const url = (name: string) => services.find((service) => service.name === name)?.healthUrl ?? "";
   const proxies = await page<readonly Sync[]>(`${url("xds-server")}/debug/syncz`);
@@ -72,12 +66,6 @@ export const status: Command = async (args, env) => {
   for (const [object, { message }] of findings) write(`  ${object}  ${message}`);
   return 0;
 };
-
-async function oneObject(object: string, options: Asked & { readonly json: boolean }): Promise<number> {
-  const told = await ask<ObjectStatus>("config-controller", options, "/debug/objects", { object });
-  process.stdout.write(`${options.json ? JSON.stringify(told, undefined, 2) : describeObject(told)}\n`);
-  return 0;
-}
 
 async function page<T>(url: string): Promise<T | undefined> {
   try {

@@ -1,7 +1,8 @@
 /** `flotilla up`: the control plane with a live table of what runs where. */
 import { delay } from "@flotilla/runtime";
-import type { Command } from "../command.ts";
-import { parseRunOptions } from "../options.ts";
+import type { up as definition } from "../definitions/local.ts";
+import { runOptionsOf } from "../options.ts";
+import type { Run } from "../parse/definition.ts";
 import { untilSignal } from "../signals.ts";
 import { addressesOf } from "../supervise/addresses.ts";
 import { allReady, type ControlPlane, startControlPlane } from "../supervise/control-plane.ts";
@@ -9,8 +10,8 @@ import { formatTable, LiveTable, tableRows } from "../supervise/service-table.ts
 
 const readyWithinMs = 60_000;
 
-export const up: Command = async (args, env) => {
-  const options = parseRunOptions(args, env);
+export const up: Run<typeof definition> = async (invocation) => {
+  const options = runOptionsOf(invocation);
   using signals = untilSignal();
   const say = (text: string) => process.stdout.write(`${text}\n`);
   await using controlPlane = await startControlPlane({ options, logs: "files", onProgress: say });

@@ -1,15 +1,11 @@
 /** `flotilla version`. */
-import { readFileSync } from "node:fs";
-import type { Command } from "../command.ts";
+import type { version as definition } from "../definitions/version.ts";
+import { formatOf, render } from "../output.ts";
+import type { Run } from "../parse/definition.ts";
+import { packageVersion } from "../parse/package-version.ts";
 
-export function packageVersion(): string {
-  const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {
-    version: string;
-  };
-  return version;
-}
-
-export const version: Command = async () => {
-  process.stdout.write(`flotilla ${packageVersion()} (node ${process.versions.node})\n`);
+export const version: Run<typeof definition> = async ({ options, terminal }) => {
+  const value = { flotilla: packageVersion(), node: process.versions.node };
+  terminal.print(render(formatOf(options), value, ({ flotilla, node }) => `flotilla ${flotilla} (node ${node})`));
   return 0;
 };

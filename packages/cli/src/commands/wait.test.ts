@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { it, describe as suite } from "node:test";
 import { type Distribution, describeObject, type ObjectStatus } from "../object-status.ts";
-import { judge, type Verdict, wait } from "./wait.ts";
+import { judge, type Verdict } from "./wait.ts";
 
 const all: Distribution = { live: 4, concerned: 4, refusals: [], isPrecise: true, behind: [], replicas: 1 };
 const status = (distribution: Partial<Distribution>, more: Partial<ObjectStatus> = {}): ObjectStatus => ({
@@ -61,16 +61,5 @@ suite("flotilla wait", () => {
         "  waiting for cart.shop",
       ].join("\n"),
     );
-  });
-
-  it("says what is wrong with how it is called", async () => {
-    for (const args of [
-      [],
-      ["a", "b"],
-      ["--for=ready", "vs/a.b"],
-      ["vs/a.b", "--timeout=soon"],
-      ["vs/a.b", "--threshold=101"],
-    ])
-      await assert.rejects(wait(args, { FLOTILLA_WORK_DIR: "/nowhere" }), { code: "CLI_USAGE" });
   });
 });

@@ -16,7 +16,7 @@ export async function startPlaneWithoutXds(workDir: string): Promise<PlaneWithou
   const mesh = copySample(workDir);
   const firstPort = await freePorts(40);
   const settings = { ...process.env } as Record<string, string>;
-  const more = { embedded: false, mesh: undefined, networks: undefined, flags: new Set<string>() };
+  const more = { embedded: false, mesh: undefined, networks: undefined };
   const options = { ...more, config: mesh.path, settings, firstPort, workDir };
   const plane = await startControlPlane({ options, logs: "files", onProgress: () => undefined });
   try {

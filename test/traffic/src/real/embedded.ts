@@ -21,7 +21,6 @@ export async function startEmbedded(workDir: string, config: string): Promise<Co
       settings,
       firstPort: await freePorts(20),
       workDir,
-      flags: new Set<string>(),
     },
     logs: "output",
     onProgress: () => undefined,

@@ -1,0 +1,98 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { Option } from "commander";
+import { commands } from "./commands.ts";
+import { recordRun } from "./recorded-run.ts";
+
+const nowhere = { FLOTILLA_WORK_DIR: "/nowhere/flotilla" };
+
+describe("flotilla", () => {
+  for (const args of [[], ["help"], ["--help"], ["-h"]])
+    it(`lists all commands and exit codes for ${JSON.stringify(args)}`, async () => {
+      const { code, out } = await recordRun(args);
+      assert.equal(code, 0);
+      for (const { definition } of commands) assert.match(out, new RegExp(`^  ${definition.name.split(" ")[0]} `, "m"));
+      assert.match(out, /^Exit codes:$/m);
+    });
+
+  const mistakes = [
+    { args: ["gte", "vs"], says: ["unknown command 'gte'", "Did you mean get?", "Usage: flotilla COMMAND"] },
+    {
+      args: ["get", "vs", "--namespcae=x"],
+      says: ["Did you mean --namespace?", "Usage: flotilla get [options] <KIND>"],
+    },
+    { args: ["get"], says: ["missing required argument 'KIND'", "See: flotilla get --help"] },
+    { args: ["get", "vs", "-o", "jsn"], says: ["none of table, wide, json, yaml, name"] },
+    { args: ["get", "virtualservce"], says: ["[CLI_USAGE]", "virtualservce"] },
+    { args: ["ca"], says: ["Usage: flotilla ca COMMAND"] },
+    { args: ["ca", "rotat"], says: ["Did you mean rotate?"] },
+    { args: ["up", "--xds-port", "70000"], says: ["--xds-port", "from 1 to 65526"] },
+    { args: ["up", "--config", "/nowhere/mesh"], says: ["There is no directory /nowhere/mesh"] },
+    { args: ["serve", "--env-file", "/nowhere/env"], says: ["There is no file /nowhere/env"] },
+    { args: ["wait"], says: ["KIND/NAME.NAMESPACE"] },
+    { args: ["wait", "vs/a.b", "--for=ready"], says: ["none of distribution"] },
+    { args: ["wait", "vs/a.b", "--timeout=soon"], says: ["a duration such as 30s"] },
+    { args: ["wait", "vs/a.b", "--threshold=101"], says: ["from 0 to 100"] },
+    { args: ["wait", "vs/a.b", "vs/c.d"], says: ["too many arguments"] },
+    { args: ["explain", "x.y"], says: ["missing required argument 'TYPE'"] },
+    { args: ["apply"], says: ["needs -f FILE"] },
+    { args: ["apply", "-f", "/nowhere/a.yaml"], says: ["/nowhere/a.yaml"] },
+    { args: ["delete", "vs"], says: ["needs -f FILE, or KIND and NAME"] },
+    { args: ["diff", "12"], says: ["two generations"] },
+    { args: ["token"], says: ["--namespace NS"] },
+    { args: ["certificate"], says: ["--ca HOST:PORT"] },
+    { args: ["history", "--limit", "many"], says: ["at least 1", "10000"].slice(1) },
+  ];
+  for (const { args, says } of mistakes)
+    it(`ends with 2 for ${args.join(" ")}`, async () => {
+      const { code, out, err } = await recordRun(args, nowhere);
+      assert.deepEqual({ code, out }, { code: 2, out: "" });
+      for (const words of says) assert.ok(err.includes(words), err);
+    });
+
+  for (const args of [["status"], ["get", "vs"], ["history"], ["ca", "status"], ["explain", "a.b", "cds", "c"]])
+    it(`ends with 4 where nothing runs: ${args.join(" ")}`, async () => {
+      const { code, err } = await recordRun(args, nowhere);
+      assert.equal(code, 4);
+      assert.match(err, /^flotilla: \[CLI_NOT_RUNNING\] .*\/nowhere\/flotilla\n$/);
+    });
+
+  it("shows its version as text and as JSON", async () => {
+    assert.match((await recordRun(["version"])).out, /^flotilla \d+\.\d+\.\d+ \(node \d+/);
+    assert.equal(JSON.parse((await recordRun(["version", "-o", "json"])).out).node, process.versions.node);
+    assert.match((await recordRun(["--version"])).out, /^flotilla \d/);
+  });
+});
+
+describe("definitions of commands", () => {
+  for (const { definition } of commands) {
+    it(`${definition.name}: options have the names that commander gives them`, () => {
+      for (const [name, { flags }] of Object.entries(definition.options))
+        assert.equal(new Option(flags).attributeName(), name);
+    });
+    it(`${definition.name}: help names every option and example`, async () => {
+      const { code, out } = await recordRun([...definition.name.split(" "), "--help"]);
+      assert.equal(code, 0);
+      for (const { flags } of Object.values(definition.options)) assert.ok(out.includes(flags), flags);
+      for (const [line] of definition.examples) assert.ok(out.includes(`flotilla ${line}`), line);
+    });
+  }
+
+  it("give equal options equal meanings", () => {
+    const meanings = new Map<string, string>();
+    // -n is required where it names a service account, -o has no names of things that are not objects; --once ends two things.
+    const known = new Set([
+      "-n, --namespace <NAMESPACE>",
+      "-o, --output <FORMAT>",
+      "--token-file <FILE>",
+      "--root-file <FILE>",
+      "--once",
+    ]);
+    for (const { definition } of commands)
+      for (const { flags, help } of Object.values(definition.options)) {
+        if (known.has(flags)) continue;
+        assert.equal(meanings.get(flags) ?? help, help, `${definition.name} ${flags}`);
+        meanings.set(flags, help);
+      }
+  });
+});

@@ -1,0 +1,33 @@
+/** The table of commands: each definition with the code that is loaded for it. */
+import * as identity from "./definitions/identity.ts";
+import * as insight from "./definitions/insight.ts";
+import * as local from "./definitions/local.ts";
+import * as objects from "./definitions/objects.ts";
+import { version } from "./definitions/version.ts";
+import { type Command, command } from "./parse/definition.ts";
+
+/** Words that only group commands. */
+export const groups: Readonly<Record<string, string>> = {
+  ca: "replace the root certificate while the mesh runs",
+};
+
+/** In the order of the help. */
+export const commands: readonly Command[] = [
+  command(local.up, async () => (await import("./commands/up.ts")).up),
+  command(local.serve, async () => (await import("./commands/serve.ts")).serve),
+  command(local.demo, async () => (await import("./commands/demo.ts")).demo),
+  command(insight.status, async () => (await import("./commands/status.ts")).status),
+  command(insight.wait, async () => (await import("./commands/wait.ts")).wait),
+  command(insight.history, async () => (await import("./commands/history.ts")).history),
+  command(insight.explain, async () => (await import("./commands/explain.ts")).explain),
+  command(objects.apply, async () => (await import("./commands/apply.ts")).apply),
+  command(objects.get, async () => (await import("./commands/get.ts")).get),
+  command(objects.deleteObjects, async () => (await import("./commands/delete.ts")).deleteObjects),
+  command(objects.diff, async () => (await import("./commands/diff.ts")).diff),
+  command(identity.caStatus, async () => (await import("./commands/ca.ts")).caStatus),
+  command(identity.caRotate, async () => (await import("./commands/ca.ts")).caRotate),
+  command(identity.caAbort, async () => (await import("./commands/ca.ts")).caAbort),
+  command(identity.certificate, async () => (await import("./commands/certificate.ts")).certificate),
+  command(identity.token, async () => (await import("./commands/token.ts")).token),
+  command(version, async () => (await import("./commands/version.ts")).version),
+];

@@ -1,0 +1,83 @@
+/** Commands about certificates and tokens. */
+import { define } from "../parse/definition.ts";
+import { existing, flag, list, optionalCount, path, text, textOr } from "../parse/option-kinds.ts";
+import { connection, output, workDir } from "./option-groups.ts";
+
+const group = "Certificates and tokens:";
+
+export const caStatus = define({
+  name: "ca status",
+  group,
+  summary: "show how far the replacement of the root certificate is",
+  operands: {},
+  options: { ...output, ...connection },
+  examples: [["ca status", "the phase, and what it waits for"]],
+});
+
+export const caRotate = define({
+  name: "ca rotate",
+  group,
+  summary: "replace the root certificate while the mesh runs",
+  details: "Every phase ends when all proxies and certificates have followed; `ca status` lists what it waits for.",
+  operands: {},
+  options: { without: list("--without <NAME>", "go on without this proxy or certificate"), ...output, ...connection },
+  examples: [
+    ["ca rotate", "start"],
+    ["ca rotate --without web.shop", "go on without a proxy that is away"],
+  ],
+});
+
+export const caAbort = define({
+  name: "ca abort",
+  group,
+  summary: "go back to the old root certificate",
+  operands: {},
+  options: { ...output, ...connection },
+  examples: [["ca abort", "end a rotation"]],
+});
+
+export const certificate = define({
+  name: "certificate",
+  group,
+  summary: "obtain a certificate from ca into files and keep it renewed",
+  details:
+    "For servers and clients that read files, such as NATS and Redis. The files are tls.crt, tls.key and ca.crt.",
+  operands: {},
+  options: {
+    namespace: text("-n, --namespace <NAMESPACE>", "namespace of the service account (required)"),
+    serviceAccount: text("--service-account <NAME>", "service account (required)"),
+    ca: text("--ca <HOST:PORT>", "address of ca (required)"),
+    out: path("--out <DIR>", "directory for the files (required)"),
+    caName: textOr("--ca-name <NAME>", "name in the certificate of ca", "flotilla-ca.istio-system.svc"),
+    name: list("--name <DNS-NAME>", "name in the certificate"),
+    reloadPidFile: path("--reload-pid-file <FILE>", "send SIGHUP to the process of this file after each renewal"),
+    reloadRedis: path(
+      "--reload-redis <SOCKET>",
+      "set the files of the Redis behind this Unix socket after each renewal",
+    ),
+    once: flag("--once", "end after the first certificate"),
+    tokenFile: existing("--token-file <FILE>", "token of the account; else one of the local issuer is used", "file"),
+    rootFile: path("--root-file <FILE>", "root certificates that ca is verified by; else those of the work directory"),
+    workDir,
+  },
+  examples: [
+    ["certificate -n istio-system --service-account flotilla-nats --ca ca:15013 --out /certificates", "keep renewed"],
+  ],
+  exitCodes: { 0: "written", 3: "ca refuses: the caller may not have this certificate" },
+});
+
+export const token = define({
+  name: "token",
+  group,
+  summary: "print a token of the local issuer for a service account",
+  operands: {},
+  options: {
+    namespace: text("-n, --namespace <NAMESPACE>", "namespace of the service account (required)"),
+    serviceAccount: text("--service-account <NAME>", "service account (required)"),
+    audience: text("--audience <AUDIENCE>", "audience; else that of ca"),
+    ttlSeconds: optionalCount("--ttl-seconds <SECONDS>", "lifetime", { least: 1, most: 10 * 365 * 86_400 }),
+    workload: text("--workload <NAME>", "workload: its renewed certificate replaces the one before"),
+    workDir,
+  },
+  examples: [["token -n shop --service-account web", "for a proxy of the account"]],
+});

@@ -1,0 +1,76 @@
+/** Commands that show what the control plane does. */
+import { define } from "../parse/definition.ts";
+import { choice, count, duration, optional, optionalCount, required } from "../parse/option-kinds.ts";
+import { connection, output } from "./option-groups.ts";
+
+const group = "State of the mesh:";
+
+export const status = define({
+  name: "status",
+  group,
+  summary: "show services, proxies, and objects that are refused or not yet in effect",
+  operands: { object: optional("KIND/NAME.NAMESPACE", "one object: where it is in effect, who refuses it and why") },
+  options: { ...output, ...connection },
+  examples: [
+    ["status", "the whole mesh"],
+    ["status VirtualService/reviews.shop", "one object"],
+  ],
+  exitCodes: {
+    0: "every service is ready, nothing is refused",
+    3: "a service is not ready, or an object is refused by validation or by a proxy",
+    4: "no service answers",
+  },
+});
+
+export const wait = define({
+  name: "wait",
+  group,
+  summary: "wait until an object is in effect on the proxies that it concerns",
+  operands: { object: required("KIND/NAME.NAMESPACE", "the object") },
+  options: {
+    for: choice("--for <CONDITION>", "condition to wait for", ["distribution"]),
+    timeout: duration("--timeout <DURATION>", "longest time to wait", "30s"),
+    threshold: count("--threshold <PERCENT>", "share of the concerned proxies that is enough", {
+      least: 0,
+      most: 100,
+      initial: 100,
+    }),
+    generation: optionalCount("--generation <NUMBER>", "metadata.generation that the object must have at least", {
+      least: 0,
+      most: Number.MAX_SAFE_INTEGER,
+    }),
+    ...connection,
+  },
+  examples: [["wait --for=distribution vs/reviews.shop --timeout 60s", "until the route is live"]],
+  exitCodes: {
+    0: "in effect",
+    1: "not in effect within the time",
+    3: "refused by validation, or by so many proxies that the threshold cannot be reached",
+  },
+});
+
+export const history = define({
+  name: "history",
+  group,
+  summary: "list the generations of the configuration: what changed, when, by whom",
+  operands: { object: optional("KIND/NAME.NAMESPACE", "only generations that changed this object") },
+  options: {
+    limit: count("--limit <COUNT>", "how many generations", { least: 1, most: 10_000, initial: 50 }),
+    ...output,
+    ...connection,
+  },
+  examples: [["history VirtualService/reviews.shop", "what happened to one object"]],
+});
+
+export const explain = define({
+  name: "explain",
+  group,
+  summary: "show why a proxy has a resource as it is",
+  operands: {
+    proxy: required("PROXY", "name.namespace, as status lists them"),
+    type: required("TYPE", "cds, lds, rds, eds, sds, …"),
+    name: required("NAME", "name of the resource"),
+  },
+  options: { ...output, ...connection },
+  examples: [["explain web.shop rds 80", "the routes of port 80"]],
+});

@@ -1,0 +1,87 @@
+/** Definitions of commands as data: commander parses by them, help and docs/cli.md are written from them. */
+import type { ExitCode } from "./exit-codes.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** An option of a command; `Value` is the type of the parsed value. */
+export interface OptionSpec<Value> {
+  /** As commander reads them: `-n, --namespace <NAMESPACE>`. */
+  readonly flags: string;
+  readonly help: string;
+  readonly initial: Value;
+  /** Shown as the default where `initial` says nothing. */
+  readonly initialText?: string;
+  /** Environment variable that replaces the default. */
+  readonly env?: string;
+  readonly choices?: readonly string[];
+  /** Absent for flags. @throws InvalidArgumentError of commander */
+  parse?(text: string, previous: Value): Value;
+  /** Heading in the help: options of one heading mean the same in every command. */
+  readonly group?: string;
+}
+
+export interface OperandSpec<Value> {
+  /** As commander reads it: `<KIND>`, `[NAME...]`. */
+  readonly syntax: string;
+  readonly help: string;
+  readonly initial: Value;
+}
+
+/** By the name that commander gives the option: `workDir` for `--work-dir`. */
+export type OptionTable = Readonly<Record<string, OptionSpec<unknown>>>;
+export type OperandTable = Readonly<Record<string, OperandSpec<unknown>>>;
+
+type ValuesOf<Table> = {
+  readonly [Name in keyof Table]: Table[Name] extends { readonly initial: infer Value } ? Value : never;
+};
+
+export interface CommandDefinition<
+  Options extends OptionTable = OptionTable,
+  Operands extends OperandTable = OperandTable,
+> {
+  /** One word, or two for a command of a group: `ca rotate`. */
+  readonly name: string;
+  /** Short names of the command. */
+  readonly aliases?: readonly string[];
+  /** Heading in the list of commands. */
+  readonly group: string;
+  readonly summary: string;
+  /** What the summary leaves out. */
+  readonly details?: string;
+  /** Command lines without `flotilla`, each with its purpose. */
+  readonly examples: readonly (readonly [line: string, purpose: string])[];
+  readonly operands: Operands;
+  readonly options: Options;
+  /** What its exit codes mean where the general table is not precise enough. */
+  readonly exitCodes?: Partial<Readonly<Record<ExitCode, string>>>;
+}
+
+/** What a command is run with. */
+export interface Invocation<Definition extends CommandDefinition> {
+  readonly options: ValuesOf<Definition["options"]>;
+  readonly operands: ValuesOf<Definition["operands"]>;
+  readonly env: NodeJS.ProcessEnv;
+  readonly terminal: Terminal;
+}
+
+export type Run<Definition extends CommandDefinition> = (invocation: Invocation<Definition>) => Promise<ExitCode>;
+
+/** A definition with its code, which is loaded when the command is run. */
+export interface Command {
+  readonly definition: CommandDefinition;
+  readonly load: () => Promise<Run<CommandDefinition>>;
+}
+
+export function define<const Options extends OptionTable, const Operands extends OperandTable>(
+  definition: CommandDefinition<Options, Operands>,
+): CommandDefinition<Options, Operands> {
+  return definition;
+}
+
+/** Pairs a definition with code that takes the values of its options. */
+export function command<Definition extends CommandDefinition>(
+  definition: Definition,
+  load: () => Promise<Run<Definition>>,
+): Command {
+  // The values come from this definition's own parsers (`program.ts`), which the type of the table cannot express.
+  return { definition, load: load as unknown as Command["load"] };
+}

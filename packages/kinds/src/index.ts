@@ -1,9 +1,11 @@
 /** The kinds of objects that the mesh knows, found by what a manifest says or by the name used within the mesh. */
 import { istioKinds } from "./gen/istio-kinds.ts";
 import type { Kind } from "./kind.ts";
+import { isReadKind } from "./kind-uses.ts";
 import { kubernetesKinds } from "./kubernetes-kinds.ts";
 
 export type { Kind } from "./kind.ts";
+export { isReadKind, type KindReadBy, kindUses, noEffectReason, type UsedObject } from "./kind-uses.ts";
 export { mcpTypeUrls } from "./mcp.ts";
 
 /** Istio's kinds first, then those of Kubernetes and the Gateway API. */
@@ -31,4 +33,18 @@ export function apiVersionOf({ group, storageVersion }: Kind): string {
 /** Is the kind one of Istio's own, defined by the CRDs that this package ships? */
 export function isIstioKind({ message }: Kind): boolean {
   return message !== undefined;
+}
+
+const knownGroups: ReadonlySet<string> = new Set(kinds.map(({ group }) => group));
+
+/**
+ * Is the kind of no concern to the mesh, such as a Deployment? Kinds of a group that has known ones are misspelt rather than
+ * foreign if they are unknown.
+ */
+export function isForeignKind({ apiVersion, kind }: { readonly apiVersion: string; readonly kind: string }): boolean {
+  const row = kindOf({ apiVersion, kind });
+  if (row !== undefined)
+    return !isIstioKind(row) && !row.group.startsWith("gateway.networking.") && !isReadKind(row.name);
+  const slash = apiVersion.indexOf("/");
+  return !knownGroups.has(slash === -1 ? "" : apiVersion.slice(0, slash));
 }

@@ -69,6 +69,10 @@ class DirectorySource implements ObjectSource {
     return [...trouble, ...this.#table.problems()];
   }
 
+  ignored(): ReadonlyMap<string, number> {
+    return this.#table.ignored();
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#watcher[Symbol.asyncDispose]();
   }

@@ -22,9 +22,10 @@ interface InForce {
 interface FileState {
   readonly held: ReadonlyMap<string, Held>;
   readonly problems: readonly SourceProblem[];
+  readonly ignored: ReadonlyMap<string, number>;
 }
 
-const noState: FileState = { held: new Map(), problems: [] };
+const noState: FileState = { held: new Map(), problems: [], ignored: new Map() };
 
 export class FileTable {
   readonly #files = new Map<string, FileState>();
@@ -69,6 +70,14 @@ export class FileTable {
     return [...own, ...duplicates].sort((a, b) => (a.file < b.file ? -1 : a.file > b.file ? 1 : a.line - b.line));
   }
 
+  /** Objects of foreign kinds, by `apiVersion kind`. */
+  ignored(): ReadonlyMap<string, number> {
+    const counts = new Map<string, number>();
+    for (const { ignored } of this.#files.values())
+      for (const [kind, count] of ignored) counts.set(kind, (counts.get(kind) ?? 0) + count);
+    return counts;
+  }
+
   #duplicate(id: string, file: string, winner: InForce | undefined): readonly SourceProblem[] {
     const held = this.#files.get(file)?.held.get(id);
     if (winner === undefined || held === undefined || winner.file === file) return [];
@@ -106,7 +115,8 @@ export class FileTable {
 
 function nextState(before: FileState, reading: FileReading | undefined): FileState {
   if (reading === undefined) return noState;
-  if (reading.items === undefined) return { held: before.held, problems: reading.problems };
+  const { problems, ignored } = reading;
+  if (reading.items === undefined) return { held: before.held, problems, ignored };
   const held = new Map<string, Held>();
   for (const { key, object, index, line, hint } of reading.items) {
     if (key === undefined) continue;
@@ -119,7 +129,7 @@ function nextState(before: FileState, reading: FileReading | undefined): FileSta
     const meant = item.key === undefined ? formerSelf(item, before, held) : undefined;
     if (meant !== undefined) held.set(meant[0], meant[1]);
   }
-  return { held, problems: reading.problems };
+  return { held, problems, ignored };
 }
 
 /** A document whose kind or name is spoiled: which object of the file was it before? */

@@ -8,6 +8,8 @@ export interface KnownKind {
   readonly namespaced: boolean;
   /** False: known, but of no use here. */
   readonly wanted: boolean;
+  /** Of no use to any reader of the source: such objects are counted by kind. */
+  readonly isForeign?: boolean;
 }
 
 export interface Admission {
@@ -31,6 +33,8 @@ export interface FileReading {
   /** Undefined: the file's syntax is wrong, nothing in it can be told. */
   readonly items: readonly ReadItem[] | undefined;
   readonly problems: readonly SourceProblem[];
+  /** Objects of foreign kinds: how many of each, by `apiVersion kind`. */
+  readonly ignored: ReadonlyMap<string, number>;
   /** What each document's text gave, for the next reading of the file. */
   readonly documents: ReadonlyMap<string, DocumentReading>;
 }
@@ -39,6 +43,8 @@ export interface FileReading {
 export interface DocumentReading {
   readonly syntax: readonly { readonly line: number; readonly reason: string }[];
   readonly objects: readonly ObjectReading[];
+  /** `apiVersion kind` of each object of a foreign kind. */
+  readonly ignored: readonly string[];
 }
 interface ObjectReading {
   readonly line: number;
@@ -60,9 +66,11 @@ export function readObjects(
   const items: ReadItem[] = [];
   const problems: SourceProblem[] = [];
   const lines = new Map<string, number>();
+  const ignored = new Map<string, number>();
   for (const { body, line: start } of splitDocuments(text)) {
     const reading = previous.get(body) ?? readDocument(body, admission);
     documents.set(body, reading);
+    for (const kind of reading.ignored) ignored.set(kind, (ignored.get(kind) ?? 0) + 1);
     for (const { line, reason } of reading.syntax) syntax.push({ file, line: start + line - 1, reason });
     for (const { findings, line: within, ...object } of reading.objects) {
       const item = { ...object, index: items.length, line: start + within - 1 };
@@ -77,19 +85,29 @@ export function readObjects(
       for (const finding of findings) problems.push({ file, line: item.line, ...text, ...finding });
     }
   }
-  return syntax.length > 0 ? { items: undefined, problems: syntax, documents } : { items, problems, documents };
+  const read = syntax.length > 0 ? { items: undefined, problems: syntax } : { items, problems };
+  return { ...read, ignored, documents };
 }
 
 /** What was in force of it stays. */
 export function unreadableFile(file: string, reason: string): FileReading {
-  return { items: undefined, problems: [{ file, line: 0, reason }], documents: new Map() };
+  return { items: undefined, problems: [{ file, line: 0, reason }], ignored: new Map(), documents: new Map() };
 }
 
 function readDocument(body: string, admission: Admission): DocumentReading {
   const parsed = parseDocumentText(body);
-  if (!parsed.ok) return { syntax: parsed.problems, objects: [] };
-  const objects = expandList(parsed.value).flatMap((value) => readObject(value, parsed.line, admission));
-  return { syntax: [], objects };
+  if (!parsed.ok) return { syntax: parsed.problems, objects: [], ignored: [] };
+  const values = expandList(parsed.value);
+  const ignored = values.flatMap((value) => foreignKind(value, admission) ?? []);
+  const objects = values.flatMap((value) => readObject(value, parsed.line, admission));
+  return { syntax: [], objects, ignored };
+}
+
+function foreignKind(value: unknown, admission: Admission): string | undefined {
+  if (!isRecord(value)) return undefined;
+  const { apiVersion, kind } = value;
+  if (typeof apiVersion !== "string" || typeof kind !== "string") return undefined;
+  return admission.kindOf(apiVersion, kind)?.isForeign === true ? `${apiVersion} ${kind}` : undefined;
 }
 
 /** Nothing for an empty document and for kinds of no use here. */

@@ -37,6 +37,8 @@ export interface ObjectSource extends AsyncDisposable {
   groups(stop: AbortSignal): AsyncIterable<SourceGroup>;
   /** What is refused now. */
   problems(): readonly SourceProblem[];
+  /** Objects of kinds that are of no use to any reader: how many of each, by `apiVersion kind`. */
+  ignored(): ReadonlyMap<string, number>;
 }
 
 export function objectKeyText({ group, kind, namespace, name }: ObjectKey): string {

@@ -30,8 +30,8 @@ import { mergeSources, puts } from "./aggregate/merge-sources.ts";
 import { serviceAccount } from "./api/certificate.ts";
 import { openApiStore, runApi } from "./api/run-api.ts";
 import { type Settings, settings } from "./config.ts";
-import { listProblems } from "./debug/problems.ts";
-import { oncePerTurn, problemReporter } from "./debug/report-problems.ts";
+import { listIgnored, listProblems } from "./debug/problems.ts";
+import { ignoredReporter, oncePerTurn, problemReporter } from "./debug/report-problems.ts";
 import { watchConditions } from "./debug/source-conditions.ts";
 import type { IngressSettings } from "./duties/ingress-rules.ts";
 import { runDuties } from "./duties/run-duties.ts";
@@ -90,7 +90,9 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
   });
   const problems = () => listProblems(sources, store);
   const tell = problemReporter(problems, metrics.refused, log);
+  const reportIgnored = ignoredReporter(() => listIgnored(sources), log);
   const tellAll = () => {
+    reportIgnored();
     health.setCondition("refused", refusalText(tell()));
     metrics.conflicts.set(store.conflicts().length);
     status.noteRefused();
@@ -101,7 +103,7 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
   health.route(
     "GET",
     "/debug/problems",
-    forOwnHost(config.debugAuth, () => ({ json: { problems: problems() } })),
+    forOwnHost(config.debugAuth, () => ({ json: { problems: problems(), ignored: listIgnored(sources) } })),
   );
   health.route(
     "GET",

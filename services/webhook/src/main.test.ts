@@ -109,6 +109,7 @@ interface Response {
     readonly patchType?: string;
     readonly patch?: string;
     readonly status?: { readonly message: string };
+    readonly warnings?: readonly string[];
   };
 }
 
@@ -181,6 +182,19 @@ describe("/validate", () => {
       response.status?.message,
       "configuration is invalid: spec.host: unknown field; spec.hosts: Required value",
     );
+  });
+
+  it("takes an object that has no effect, with a warning", async () => {
+    const filterKind = { group: "networking.istio.io", version: "v1alpha3", kind: "EnvoyFilter" };
+    const filter = {
+      apiVersion: "networking.istio.io/v1alpha3",
+      kind: "EnvoyFilter",
+      metadata: { name: "f" },
+      spec: {},
+    };
+    const { response } = await ask("/validate", review(filter, filterKind));
+    assert.equal(response.allowed, true);
+    assert.match(response.warnings?.[0] ?? "", /^EnvoyFilter .*has no effect: nothing is generated/);
   });
 
   it("refuses a kind that nobody knows", async () => {

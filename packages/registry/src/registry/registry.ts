@@ -2,6 +2,7 @@
  * Objects in, services and endpoints out. A change of an object computes again only what depends on it,
  * and says only what differs from what was said before.
  */
+import type { KindReadBy } from "@flotilla/kinds";
 import { type Config, type ConfigKey, type KubeObject, objectKey, type Service } from "@flotilla/model";
 import { backendServiceEntry } from "../convert/backend.ts";
 import { clusterSetDomain } from "../convert/imported-service.ts";
@@ -138,7 +139,8 @@ export class Registry {
   #applyConfig(key: ConfigKey, config: Config | undefined, dirty: Dirty): void {
     const objects = this.#objects;
     const name = `${key.namespace}/${key.name}`;
-    switch (key.kind) {
+    // Other kinds come too, and are passed over.
+    switch (key.kind as KindReadBy<"service-controller">) {
       case "ServiceEntry":
         applyEntry({ objects, dirty }, name, config);
         break;

@@ -64,6 +64,62 @@ describe("several objects at once", () => {
   });
 });
 
+describe("objects of foreign kinds in a list", () => {
+  const deployment = (name: string) => ({ apiVersion: "apps/v1", kind: "Deployment", metadata: { name } });
+  const rollout = { apiVersion: "argoproj.io/v1alpha1", kind: "Rollout", metadata: { name: "r" } };
+
+  it("are counted by kind, and the others are applied", async () => {
+    await using api = await openTestApi();
+    const items = [deployment("a"), virtualService("a", "a"), deployment("b"), rollout];
+    const { status, body } = await api.call("POST", url, list(...items));
+    assert.equal(status, 200);
+    assert.deepEqual(results(body), ["created a"]);
+    assert.deepEqual(body.ignored, [
+      { apiVersion: "apps/v1", kind: "Deployment", count: 2 },
+      { apiVersion: "argoproj.io/v1alpha1", kind: "Rollout", count: 1 },
+    ]);
+  });
+
+  it("do not move the places that refusals name", async () => {
+    await using api = await openTestApi();
+    const wrong = { ...virtualService("b", "b"), spec: { hosts: 5 } };
+    const { body } = await api.call("POST", url, list(deployment("a"), wrong));
+    assert.deepEqual(
+      body.details.causes.map(({ field }: { field: string }) => field),
+      ["items[1].spec.hosts"],
+    );
+  });
+
+  it("are no excuse for a kind of the mesh that is misspelt", async () => {
+    await using api = await openTestApi();
+    const typo = { ...virtualService("a", "a"), kind: "VirtualServce" };
+    const { status, body } = await api.call("POST", url, list(virtualService("b", "b"), typo));
+    assert.equal(status, 400);
+    assert.match(body.message, /VirtualServce is no kind that is served here/);
+  });
+});
+
+describe("an object that has no effect", () => {
+  const envoyFilter = {
+    apiVersion: "networking.istio.io/v1alpha3",
+    kind: "EnvoyFilter",
+    metadata: { name: "f" },
+    spec: { configPatches: [] },
+  };
+  const warning = /^EnvoyFilter shop\/f has no effect: nothing is generated from objects of this kind yet$/;
+
+  it("is accepted with a warning, in a list and by itself", async () => {
+    await using api = await openTestApi();
+    const { body } = await api.call("POST", url, list(envoyFilter));
+    assert.deepEqual(results(body), ["created f"]);
+    assert.match(body.items[0].warnings[0], warning);
+    const path = "/apis/networking.istio.io/v1alpha3/namespaces/shop/envoyfilters";
+    const created = await api.call("POST", path, { ...envoyFilter, metadata: { name: "g" } });
+    assert.equal(created.status, 201);
+    assert.match(created.warnings[0] ?? "", /^EnvoyFilter shop\/g has no effect/);
+  });
+});
+
 function results(body: {
   readonly items: readonly {
     readonly result: string;

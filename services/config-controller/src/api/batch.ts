@@ -1,5 +1,5 @@
 /** Several objects written at once: all of them become true together, or none does. */
-import { kindOf } from "@flotilla/kinds";
+import { isForeignKind, kindOf } from "@flotilla/kinds";
 import { StoreError } from "@flotilla/model";
 import { configSchemas } from "../store/config-schemas.ts";
 import type { DurableStore } from "../store/durable/durable-store.ts";
@@ -23,10 +23,10 @@ export async function applyAll(
   application: Application & { readonly namespace: string },
   dryRun: boolean,
 ): Promise<ObjectReply> {
-  const items = itemsOf(body);
-  const paths = located(items, application.namespace);
+  const { entries, ignored } = withoutForeign(itemsOf(body));
+  const paths = located(entries, application.namespace);
   const written = await durable.transact(
-    (draft) => forEach(items, (item, index) => objects.apply(draft, at(paths, index), item, application)),
+    (draft) => forEach(entries, ({ item }, index) => objects.apply(draft, at(paths, index), item, application)),
     { dryRun },
   );
   const results = written.map(({ config, result, warnings }: Written, index) => ({
@@ -34,7 +34,7 @@ export async function applyAll(
     warnings: [...warnings, ...objects.hidden(config.key)],
     object: shown(config, at(paths, index).apiVersion),
   }));
-  return { status: 200, body: { resourceVersion: String(durable.version), items: results } };
+  return { status: 200, body: { resourceVersion: String(durable.version), items: results, ignored } };
 }
 
 /** Body: a List. Those that are not there are passed over, and told. */
@@ -44,8 +44,8 @@ export async function deleteAll(
   namespace: string,
   dryRun: boolean,
 ): Promise<ObjectReply> {
-  const items = itemsOf(body);
-  const paths = located(items, namespace);
+  const { entries, ignored } = withoutForeign(itemsOf(body));
+  const paths = located(entries, namespace);
   const results = await durable.transact(
     (draft) =>
       paths.map((path) => {
@@ -56,7 +56,7 @@ export async function deleteAll(
       }),
     { dryRun },
   );
-  return { status: 200, body: { resourceVersion: String(durable.version), items: results } };
+  return { status: 200, body: { resourceVersion: String(durable.version), items: results, ignored } };
 }
 
 function itemsOf(body: unknown): readonly unknown[] {
@@ -64,10 +64,45 @@ function itemsOf(body: unknown): readonly unknown[] {
   throw new ApiError(400, "BadRequest", "the body is no List");
 }
 
-function located(items: readonly unknown[], namespace: string): readonly NamedPath[] {
-  const paths = forEach(items, (item) => pathOf(item, namespace));
+/** An object of the list, with its place there. */
+interface Entry {
+  readonly item: unknown;
+  readonly place: number;
+}
+
+interface Ignored {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly count: number;
+}
+
+/**
+ * A directory may hold Deployments and the like beside configuration: such objects are counted by kind. @throws ApiError 400 when
+ * there is nothing else
+ */
+function withoutForeign(items: readonly unknown[]): {
+  readonly entries: readonly Entry[];
+  readonly ignored: readonly Ignored[];
+} {
+  const counts = new Map<string, Ignored>();
+  const entries = items.flatMap((item, place) => {
+    const { apiVersion, kind } = isRecord(item) ? item : {};
+    if (typeof apiVersion !== "string" || typeof kind !== "string") return [{ item, place }];
+    if (!isForeignKind({ apiVersion, kind })) return [{ item, place }];
+    const text = `${apiVersion} ${kind}`;
+    counts.set(text, { apiVersion, kind, count: (counts.get(text)?.count ?? 0) + 1 });
+    return [];
+  });
+  if (entries.length > 0 || counts.size === 0) return { entries, ignored: [...counts.values()] };
+  const text = [...counts].map(([kind, { count }]) => `${kind} is no kind that is served here (${count} objects)`);
+  throw new ApiError(400, "BadRequest", text.join("; "));
+}
+
+function located(entries: readonly Entry[], namespace: string): readonly NamedPath[] {
+  const paths = forEach(entries, ({ item }) => pathOf(item, namespace));
   const seen = new Set<string>();
-  return forEach(paths, (path) => {
+  return forEach(entries, (_, index) => {
+    const path = at(paths, index);
     const text = `${path.kind.name}/${path.namespace}/${path.name}`;
     if (seen.has(text)) throw new ApiError(400, "BadRequest", `${text} is in the list more than once`);
     seen.add(text);
@@ -96,13 +131,13 @@ function at(paths: readonly NamedPath[], index: number): NamedPath {
   return path;
 }
 
-/** What is wrong with any of them is told of all of them at once. */
-function forEach<Item, Result>(items: readonly Item[], work: (item: Item, index: number) => Result): readonly Result[] {
+/** What is wrong with any of them is told of all of them at once, by their places in the list. */
+function forEach<Result>(entries: readonly Entry[], work: (entry: Entry, index: number) => Result): readonly Result[] {
   const failures: ApiError[] = [];
   const causes: Cause[] = [];
-  const results = items.flatMap((item, index) => {
+  const results = entries.flatMap((entry, index) => {
     try {
-      return [work(item, index)];
+      return [work(entry, index)];
     } catch (error) {
       const failure = error instanceof StoreError ? fromStore(error) : error;
       if (!(failure instanceof ApiError)) throw failure;
@@ -110,7 +145,7 @@ function forEach<Item, Result>(items: readonly Item[], work: (item: Item, index:
       const own = failure.causes.length > 0 ? failure.causes : [{ field: "", message: failure.message }];
       causes.push(
         ...own.map(({ field, message }) => ({
-          field: `items[${index}]${field === "" ? "" : `.${field.replace(/^\./, "")}`}`,
+          field: `items[${entry.place}]${field === "" ? "" : `.${field.replace(/^\./, "")}`}`,
           message,
         })),
       );

@@ -1,4 +1,5 @@
 /** Objects as the API takes them. */
+import { noEffectReason } from "@flotilla/kinds";
 import type { Config, KubeObject } from "@flotilla/model";
 import { configOf } from "@flotilla/registry/config";
 import { hasErrors, type Problem, problemText } from "@flotilla/validation";
@@ -29,7 +30,10 @@ export function admit(body: unknown, path: ResourcePath, validate: Validate): Ad
   }
   const config = configOf(object);
   if (config === undefined) throw new ApiError(400, "BadRequest", `${path.kind.kind} is no configuration`);
-  return { config, warnings: problems.map(problemText) };
+  const noEffect = noEffectReason(config.key.kind, config);
+  const { kind, namespace, name } = config.key;
+  const own = noEffect === undefined ? [] : [`${kind} ${namespace}/${name} ${noEffect}`];
+  return { config, warnings: [...own, ...problems.map(problemText)] };
 }
 
 /** What the path says is filled in where the object does not say it; it must not say otherwise. */

@@ -1,4 +1,5 @@
-/** What is refused or in conflict now, for `/debug/problems` and `flotilla status`. */
+/** What is refused, in conflict or ignored now, for `/debug/problems` and `flotilla status`. */
+import { compareText } from "@flotilla/model";
 import type { SourceProblem } from "@flotilla/sources";
 import type { AggregateStore } from "../aggregate/aggregate-store.ts";
 import type { ConfigSource } from "../watch/config-source.ts";
@@ -25,4 +26,23 @@ export function listProblems(
   );
   const wrong = view.problems().map((problem) => ({ source: "view", file: "", line: 0, ...problem }));
   return [...refused, ...doubled, ...wrong];
+}
+
+/** Objects of a kind that means nothing to the mesh, such as Deployments: counted, not listed. */
+export interface IgnoredKind {
+  readonly source: string;
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly count: number;
+}
+
+export function listIgnored(sources: readonly ConfigSource[]): readonly IgnoredKind[] {
+  return sources.flatMap((source) =>
+    [...(source.ignored?.() ?? [])]
+      .map(([text, count]) => {
+        const [apiVersion = "", kind = ""] = text.split(" ");
+        return { source: source.name, apiVersion, kind, count };
+      })
+      .sort((a, b) => compareText(`${a.kind} ${a.apiVersion}`, `${b.kind} ${b.apiVersion}`)),
+  );
 }

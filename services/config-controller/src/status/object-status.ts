@@ -1,5 +1,5 @@
 /** What is known of an object: whether it is accepted, since which generation, what is doubtful in it, and how far it has come. */
-import { apiVersionOf, isIstioKind, kindNamed } from "@flotilla/kinds";
+import { apiVersionOf, isIstioKind, kindNamed, noEffectReason } from "@flotilla/kinds";
 import { type Config, type ConfigKey, causeText, configKeyText, registryKinds } from "@flotilla/model";
 import type { SourceProblem } from "@flotilla/sources";
 import { createValidator } from "@flotilla/validation";
@@ -18,6 +18,8 @@ export interface ObjectStatus {
   readonly problems: readonly Finding[];
   /** What is doubtful in it, by itself or beside others. */
   readonly warnings: readonly Finding[];
+  /** Why the object in force changes nothing in the mesh; absent when it has an effect. Stands among the warnings too. */
+  readonly noEffect?: string;
   /** Of the object in force; absent when none is. */
   readonly inForce?: {
     /** The generation of the mesh that brought it. */
@@ -119,7 +121,10 @@ export class ObjectStatuses {
     const problems = wrong.map(({ field = "", reason }) => ({ field, reason }));
     const state = problems.length > 0 ? "refused" : "accepted";
     if (inForce === undefined) return { object, state, problems, warnings: [] };
-    const warnings = [...this.#warningsOf(object, inForce), ...findings.map((reason) => ({ field: "", reason }))];
+    const noEffect = noEffectReason(inForce.config.key.kind, inForce.config);
+    const own = noEffect === undefined ? [] : [{ field: "", reason: noEffect }];
+    const beside = findings.map((reason) => ({ field: "", reason }));
+    const warnings = [...own, ...this.#warningsOf(object, inForce), ...beside];
     const { config, position, cause } = inForce;
     const { epoch } = this.#sources.published;
     // What service-controller has not read yet has come nowhere.
@@ -130,6 +135,7 @@ export class ObjectStatuses {
       config.provenance && [config.provenance.source, config.provenance.location].filter(Boolean).join(" ");
     return {
       ...{ object, state, problems, warnings },
+      ...(noEffect !== undefined && { noEffect }),
       inForce: {
         ...{ generation: position, by: causeText(cause) },
         ...(source !== undefined && { source }),

@@ -1,5 +1,5 @@
 /** What a directory may hold: configuration that fits its schema and makes sense, and kinds of no concern here. */
-import { kindOf } from "@flotilla/kinds";
+import { isForeignKind, kindOf } from "@flotilla/kinds";
 import { configKind } from "@flotilla/registry/config";
 import type { Admission } from "@flotilla/sources";
 import { createValidator } from "@flotilla/validation";
@@ -9,8 +9,10 @@ export function configAdmission(): Admission {
   return {
     kindOf(apiVersion, kind) {
       const row = kindOf({ apiVersion, kind });
-      if (row === undefined) return undefined;
-      return { namespaced: row.namespaced, wanted: configKind(apiVersion, kind) !== undefined };
+      const isForeign = isForeignKind({ apiVersion, kind });
+      if (row === undefined) return isForeign ? { namespaced: true, wanted: false, isForeign } : undefined;
+      if (configKind(apiVersion, kind) !== undefined) return { namespaced: row.namespaced, wanted: true };
+      return { namespaced: row.namespaced, wanted: false, isForeign };
     },
     check: (object) =>
       validate({ ...object }).flatMap(({ field, reason, severity }) =>

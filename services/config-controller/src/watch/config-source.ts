@@ -15,6 +15,8 @@ export interface ConfigSource extends AsyncDisposable {
   readonly name: string;
   groups(stop: AbortSignal): AsyncIterable<ConfigGroup>;
   problems(): readonly SourceProblem[];
+  /** Objects of kinds that mean nothing to the mesh: how many of each, by `apiVersion kind`. */
+  ignored?(): ReadonlyMap<string, number>;
   /** The source cannot tell now whether it has this object: what is in force stays. */
   isUntold?(key: ConfigKey): boolean;
   /** What readiness has to say of it now; undefined when all is well. */

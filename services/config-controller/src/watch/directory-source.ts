@@ -18,6 +18,7 @@ export function configDirectory({ path, admission, revision, onProblems }: Direc
   return {
     name: source.name,
     problems: () => source.problems(),
+    ignored: () => source.ignored(),
     async *groups(stop): AsyncGenerator<ConfigGroup, void, undefined> {
       for await (const { changes, eventTimeMs } of source.groups(stop)) {
         yield { changes: changes.flatMap((change) => configChange(change, revision)), eventTimeMs };

@@ -7,7 +7,7 @@ import { noopLogger, parseSettings } from "@flotilla/runtime";
 import { AggregateStore } from "../aggregate/aggregate-store.ts";
 import { type AggregateGroup, mergeSources } from "../aggregate/merge-sources.ts";
 import { settings } from "../config.ts";
-import { listProblems } from "../debug/problems.ts";
+import { listIgnored, listProblems } from "../debug/problems.ts";
 import { openSources } from "./open-sources.ts";
 
 const virtualService = (host: string) => `apiVersion: networking.istio.io/v1
@@ -87,6 +87,9 @@ test("a directory and mesh documents become one view, and each change of a file 
     listProblems(sources, store).map(({ line, field, reason }) => `${line} ${field} ${reason}`),
     ["17 kind networking.istio.io/v1 VirtualServce is no kind that is known here", "21 spec.egres unknown field"],
   );
+
+  const deployments = { source: `file:${path}`, apiVersion: "apps/v1", kind: "Deployment" };
+  assert.deepEqual(listIgnored(sources), [{ ...deployments, count: 1 }]);
 
   await writeFile(join(path, "web.yaml"), virtualService("two.example"));
   assert.deepEqual(short(await next()), ["put VirtualService/shop/web"]);

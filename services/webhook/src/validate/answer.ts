@@ -1,5 +1,5 @@
 /** An admission request for configuration, answered with what is wrong with it. */
-import { kindOf } from "@flotilla/kinds";
+import { kindOf, noEffectReason } from "@flotilla/kinds";
 import type { Logger } from "@flotilla/runtime";
 import { hasErrors, type Problem, problemText, type SchemaValidator } from "@flotilla/validation";
 import type { AdmissionAnswer, AdmissionRequest } from "../admission/review.ts";
@@ -43,7 +43,9 @@ export function createValidationHandler({
     if (hasErrors(problems))
       return refuse("invalid_resource", `configuration is invalid: ${describe(problems, "error")}`);
     metrics.passed.add(1, labels);
-    const warnings = problems.map(problemText);
+    const noEffect = noEffectReason(row.name, { labels: object.metadata.labels, spec: object["spec"] });
+    const own = noEffect === undefined ? [] : [`${row.kind} ${namespace}/${name} ${noEffect}`];
+    const warnings = [...own, ...problems.map(problemText)];
     return { allowed: true, ...(warnings.length === 0 ? {} : { warnings }) };
   };
 }

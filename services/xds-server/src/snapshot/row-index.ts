@@ -3,11 +3,12 @@
  * keeps each row as one input of the graph, so a change costs the rows it touches, and whoever read
  * a row (an empty one too) learns of it.
  */
+import type { KindReadBy } from "@flotilla/kinds";
 import type { Config } from "@flotilla/model";
 
 export interface RowIndex<Spec> {
   readonly name: string;
-  readonly kind: string;
+  readonly kind: KindReadBy<"xds-server">;
   /** The rows an object stands in. Must depend on the object alone. */
   readonly keysOf: (config: Config<Spec>) => readonly string[];
   /**
@@ -18,6 +19,6 @@ export interface RowIndex<Spec> {
 }
 
 /** Objects by their namespace. */
-export function byNamespace<Spec>(kind: string): RowIndex<Spec> {
+export function byNamespace<Spec>(kind: KindReadBy<"xds-server">): RowIndex<Spec> {
   return { name: `${kind}-by-namespace`, kind, keysOf: ({ key }) => [key.namespace] };
 }

@@ -3,6 +3,7 @@
  * recorded by the graph underneath, so a view needs no list of what matters to whom.
  */
 import type { Context, Facet, Finding, Query, QueryArg } from "@flotilla/incremental";
+import type { KindReadBy } from "@flotilla/kinds";
 import type { Config, Labels, Locality, PodPort, ProxyType } from "@flotilla/model";
 import type { MeshConfig } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import type { MeshNetworks } from "@flotilla/proto/mesh/v1alpha1/network_pb";
@@ -10,6 +11,8 @@ import { facets, type IpMode } from "./facets.ts";
 import { type AddressUse, type EndpointShards, keys, type ServiceName, type ServiceShards } from "./keys.ts";
 import type { RowIndex } from "./row-index.ts";
 import type { ServiceTarget, Subject } from "./subject.ts";
+
+type ReadKind = KindReadBy<"xds-server">;
 
 export type ViewQuery<Arg extends QueryArg, Result> = Query<Subject, Arg, Result>;
 
@@ -68,12 +71,22 @@ export class View {
   }
 
   /** One object; its spec is the decoded message of its kind. */
-  config<Spec>(kind: string, namespace: string, name: string): Config<Spec> | undefined {
-    return this.#context.input(keys.config({ kind, namespace, name })) as Config<Spec> | undefined;
+  config<Spec>(kind: ReadKind, namespace: string, name: string): Config<Spec> | undefined {
+    return this.configOfAnyKind(kind, namespace, name);
   }
 
   /** All objects of a kind, oldest first. A change of any of them concerns the reader: prefer a row. */
-  all<Spec>(kind: string): readonly Config<Spec>[] {
+  all<Spec>(kind: ReadKind): readonly Config<Spec>[] {
+    return this.allOfAnyKind(kind);
+  }
+
+  /** For clients that are served objects as they are, whether or not something is generated from their kind. */
+  configOfAnyKind<Spec>(kind: string, namespace: string, name: string): Config<Spec> | undefined {
+    return this.#context.input(keys.config({ kind, namespace, name })) as Config<Spec> | undefined;
+  }
+
+  /** See `configOfAnyKind`. */
+  allOfAnyKind<Spec>(kind: string): readonly Config<Spec>[] {
     return (this.#context.input(keys.allOf(kind)) ?? []) as readonly Config<Spec>[];
   }
 

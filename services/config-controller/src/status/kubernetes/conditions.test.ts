@@ -39,6 +39,16 @@ describe("conditions", () => {
     assert.equal(texts(told(status({ replicas: 0 })))[2], "Reconciled Unknown NoReport No xds-server tells.");
   });
 
+  it("of an object without an effect tell why, whatever proxies answer", () => {
+    const reason = "has no effect: nothing is generated from objects of this kind yet";
+    const idle = status({}, { noEffect: reason, warnings: [{ field: "", reason }] });
+    assert.deepEqual(texts(told(idle)), [
+      "Accepted True Valid",
+      `PassedAnalysis False Warnings ${reason}`,
+      `Reconciled False NoEffect ${reason}`,
+    ]);
+  });
+
   it("of a refused object are about its own generation, and name the one in force", () => {
     const refused = status({}, { state: "refused", problems: [{ field: "spec.hosts", reason: "Required value" }] });
     assert.deepEqual(texts(told(refused)), [

@@ -21,7 +21,7 @@ const maxWords = 300;
 
 /** @param stored generation of the object as it is in Kubernetes: the one that is refused, if one is. */
 export function conditionsOf(
-  { state, problems, warnings, inForce }: ObjectStatus,
+  { state, problems, warnings, noEffect, inForce }: ObjectStatus,
   stored: number,
   before: readonly Condition[],
   now: string,
@@ -41,7 +41,10 @@ export function conditionsOf(
     warnings.length === 0
       ? condition("PassedAnalysis", "True", "NoFindings", "")
       : condition("PassedAnalysis", "False", "Warnings", texts(warnings));
-  const { status, reason, message } = reconciled(inForce.distribution);
+  const { status, reason, message } =
+    noEffect === undefined
+      ? reconciled(inForce.distribution)
+      : ({ status: "False", reason: "NoEffect", message: noEffect } as const);
   const isOlder = state === "refused" ? `generation ${inForce.objectGeneration ?? "before"} of it: ` : "";
   return [accepted, analysed, condition("Reconciled", status, reason, `${isOlder}${message}`)];
 }

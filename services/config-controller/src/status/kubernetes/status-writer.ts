@@ -244,8 +244,8 @@ function ownOf({ status }: StoredObject): readonly Condition[] {
 }
 
 /** How long the status is waited with, as more is to come by itself. */
-function patienceMs({ inForce }: ObjectStatus): number {
-  if (inForce === undefined) return 0;
+function patienceMs({ inForce, noEffect }: ObjectStatus): number {
+  if (inForce === undefined || noEffect !== undefined) return 0;
   const { live, concerned, refusals, replicas } = inForce.distribution;
   if (replicas === 0) return silenceMs;
   return refusals.length === 0 && live < concerned ? settleMs : 0;

@@ -22,7 +22,7 @@ const encodedObject = query<Encoded | undefined, string>(
   "mcp object",
   (view, text) => {
     const [kind = "", namespace = "", name = ""] = text.split("/");
-    const config = view.config<Message>(kind, namespace, name);
+    const config = view.configOfAnyKind<Message>(kind, namespace, name);
     return config && encoded(encode(ResourceSchema, envelopeOf(config)));
   },
   sameVersion,
@@ -30,7 +30,7 @@ const encodedObject = query<Encoded | undefined, string>(
 
 const namesOfKind = query<readonly string[], string>("mcp names", (view, kind) =>
   view
-    .all(kind)
+    .allOfAnyKind(kind)
     .map(({ key }) => `${key.namespace}/${key.name}`)
     .sort(compareText),
 );

@@ -98,7 +98,12 @@ function rootOf(view: View, name: string, { kind, namespace, object }: Place): S
   return undefined;
 }
 
-function dataOf(view: View, kind: string, namespace: string, name: string): Readonly<Record<string, string>> {
+function dataOf(
+  view: View,
+  kind: "Secret" | "ConfigMap",
+  namespace: string,
+  name: string,
+): Readonly<Record<string, string>> {
   const spec = view.config<JsonObject>(kind, namespace, name)?.spec;
   return (spec?.["data"] ?? {}) as Readonly<Record<string, string>>;
 }

@@ -156,7 +156,9 @@ function specOf(view: View, { host, port, layer, routes, key: { namespace } }: R
     domain: domainOf(view),
     hasService: (hostname) => view.servicesByHost(hostname).length > 0,
   };
-  const objects = routes.flatMap((key) => view.config<never>(key.kind, key.namespace, key.name) ?? []);
+  const objects = routes.flatMap(
+    ({ kind, namespace, name }) => view.config<never>(kind as RouteKind, namespace, name) ?? [],
+  );
   if (layer === "http") {
     const http = objects.flatMap(({ key, spec }) =>
       key.kind === "HTTPRoute"

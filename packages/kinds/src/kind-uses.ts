@@ -1,0 +1,113 @@
+/**
+ * Which services read the objects of a kind. Queries of xds-server and the registry take their kinds from these types, so a query
+ * over another kind compiles only once the kind stands here; objects that nothing reads are accepted with a warning.
+ */
+
+/** Services that make something of objects for proxies or for other objects. */
+export type KindReader = "xds-server" | "service-controller" | "config-controller";
+
+/** The part of an object that decides whether it has an effect. */
+export interface UsedObject {
+  readonly labels?: Readonly<Record<string, string>> | undefined;
+  readonly spec?: unknown;
+}
+
+export interface KindUse {
+  readonly by: readonly KindReader[];
+  /** Why some objects of the kind have no effect; undefined for those that have one. */
+  readonly gap?: (object: UsedObject) => string | undefined;
+}
+
+/** Names as `Kind.name` has them. TrustBundle is no object of an API: ca publishes it. */
+export const kindUses = {
+  AuthorizationPolicy: { by: ["xds-server"], gap: targetGap },
+  ConfigMap: { by: ["xds-server", "config-controller"] },
+  DestinationRule: { by: ["xds-server"] },
+  EndpointSlice: { by: ["service-controller"] },
+  Endpoints: { by: ["service-controller"] },
+  GRPCRoute: { by: ["xds-server"], gap: parentGap },
+  HTTPRoute: { by: ["xds-server"], gap: parentGap },
+  Ingress: {
+    by: ["config-controller"],
+    gap: () => "has its status written only: no gateway is configured from it yet",
+  },
+  IngressClass: { by: ["config-controller"] },
+  KubernetesGateway: { by: ["xds-server"], gap: gatewayGap },
+  MeshConfig: { by: ["xds-server", "service-controller"] },
+  MeshNetworks: { by: ["xds-server", "service-controller"] },
+  Namespace: { by: ["config-controller", "service-controller"] },
+  Node: { by: ["service-controller"] },
+  PeerAuthentication: { by: ["xds-server"] },
+  Pod: { by: ["service-controller"] },
+  RequestAuthentication: { by: ["xds-server"], gap: targetGap },
+  Secret: { by: ["xds-server"] },
+  Service: { by: ["service-controller"] },
+  ServiceAccount: { by: ["config-controller"] },
+  ServiceEntry: { by: ["xds-server", "service-controller"] },
+  ServiceExport: { by: ["service-controller"] },
+  ServiceImport: { by: ["service-controller"] },
+  Sidecar: { by: ["xds-server"] },
+  TCPRoute: { by: ["xds-server"], gap: parentGap },
+  TLSRoute: { by: ["xds-server"], gap: parentGap },
+  Telemetry: { by: ["xds-server"], gap: targetGap },
+  TrustBundle: { by: ["xds-server"] },
+  VirtualService: { by: ["xds-server"], gap: gatewaysGap },
+  WorkloadEntry: { by: ["service-controller"] },
+  WorkloadGroup: { by: ["service-controller"] },
+  XBackend: { by: ["service-controller"] },
+} as const satisfies Readonly<Record<string, KindUse>>;
+
+type Uses = typeof kindUses;
+/** The kinds that a service may read. */
+export type KindReadBy<Reader extends KindReader> = {
+  [Name in keyof Uses]: Reader extends Uses[Name]["by"][number] ? Name : never;
+}[keyof Uses];
+
+const usesByName: ReadonlyMap<string, KindUse> = new Map(Object.entries(kindUses));
+
+/** Why an object changes nothing in the mesh, as a sentence about it without its name; undefined when it has an effect. */
+export function noEffectReason(kindName: string, object: UsedObject): string | undefined {
+  const use = usesByName.get(kindName);
+  if (use === undefined) return "has no effect: nothing is generated from objects of this kind yet";
+  const gap = use.gap?.(object);
+  return gap === undefined ? undefined : `has no effect: it ${gap}`;
+}
+
+export function isReadKind(kindName: string): boolean {
+  return usesByName.has(kindName);
+}
+
+interface GatewayApiSpec {
+  readonly parentRefs?: readonly { readonly kind?: string }[];
+}
+
+/** Only Services and ServiceEntries are parents within the mesh. */
+function parentGap({ spec }: UsedObject): string | undefined {
+  const parents = (spec as GatewayApiSpec | undefined)?.parentRefs ?? [];
+  if (parents.some(({ kind }) => kind === "Service" || kind === "ServiceEntry")) return undefined;
+  return "has no Service or ServiceEntry among its parentRefs, and gateways are not configured yet";
+}
+
+/** Objects with targets are for gateways and waypoints. */
+function targetGap({ spec }: UsedObject): string | undefined {
+  const { targetRef, targetRefs = [] } = (spec ?? {}) as {
+    readonly targetRef?: unknown;
+    readonly targetRefs?: readonly unknown[];
+  };
+  if (targetRef === undefined && targetRefs.length === 0) return undefined;
+  return "is for the gateways or waypoints of its targetRefs, and neither is configured yet";
+}
+
+function gatewaysGap({ spec }: UsedObject): string | undefined {
+  const { gateways = [] } = (spec ?? {}) as { readonly gateways?: readonly string[] };
+  if (gateways.length === 0 || gateways.includes("mesh")) return undefined;
+  return `is for the gateways ${gateways.join(", ")} only, and gateways are not configured yet`;
+}
+
+/** The label that says which network is reached through a gateway. */
+const networkLabel = "topology.istio.io/network";
+
+function gatewayGap({ labels = {} }: UsedObject): string | undefined {
+  if (labels[networkLabel] !== undefined) return undefined;
+  return `stands for no other network (label ${networkLabel}), and gateways are not configured yet`;
+}

@@ -1,0 +1,39 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { Config, ConfigKey } from "@flotilla/model";
+import type { PublishedObject } from "../follow/published-config.ts";
+import { ObjectStatuses } from "./object-status.ts";
+import { isSettled } from "./status-pages.ts";
+
+const distribution = { live: 2, concerned: 2, refusals: [], isPrecise: true, behind: [], replicas: 1 };
+
+function statusOf(config: Partial<Config> & Pick<Config, "key">) {
+  const whole: Config = { labels: {}, annotations: {}, creationTimeMs: 0, spec: {}, ...config };
+  const cause = { publisher: "p", epoch: "e", group: 1, objects: [], source: "", eventTimeMs: 0 };
+  const object = { key: whole.key, config: whole, position: 7, cause } as unknown as PublishedObject;
+  const statuses = new ObjectStatuses({
+    published: { get: (_: ConfigKey) => object, all: function* () {}, epoch: "e", position: 7 },
+    refused: () => [],
+    conflicts: () => [],
+    distributions: { of: () => distribution, findings: () => new Map() },
+    progress: { effectOf: () => 7 },
+  });
+  return statuses.of(whole.key);
+}
+
+describe("the status of an object", () => {
+  it("of a kind that nothing is generated from has the reason, and is not settled", () => {
+    const status = statusOf({ key: { kind: "EnvoyFilter", namespace: "shop", name: "f" } });
+    assert.equal(status?.state, "accepted");
+    assert.equal(status?.noEffect, "has no effect: nothing is generated from objects of this kind yet");
+    assert.deepEqual(status?.warnings[0], { field: "", reason: status?.noEffect });
+    assert.equal(status && isSettled(status), false);
+  });
+
+  it("that has an effect has none", () => {
+    const spec = { host: "reviews" };
+    const status = statusOf({ key: { kind: "DestinationRule", namespace: "shop", name: "r" }, spec });
+    assert.equal(status?.noEffect, undefined);
+    assert.equal(status && isSettled(status), true);
+  });
+});

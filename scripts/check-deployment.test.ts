@@ -29,7 +29,7 @@ const cases: readonly {
   {
     name: "a server certificate for another name than its clients expect",
     file: "k8s/base/redis.yaml",
-    change: ["--name=flotilla-redis.istio-system.svc", "--name=redis.istio-system.svc"],
+    change: ["--name=flotilla-redis.$(POD_NAMESPACE).svc", "--name=redis.$(POD_NAMESPACE).svc"],
     problem: /the certificate of redis is not for flotilla-redis/,
   },
   {
@@ -81,6 +81,39 @@ const cases: readonly {
     problem: /runs as redis, which is no ServiceAccount/,
   },
   {
+    name: "an image of another version",
+    file: "k8s/base/kustomization.yaml",
+    change: ["newTag: ", "newTag: 9."],
+    problem: /the image is flotilla:9\./,
+  },
+  {
+    name: "a probe that gives a slow node one second",
+    file: "k8s/base/webhook.yaml",
+    change: ["            timeoutSeconds: 10\n", ""],
+    problem: /the livenessProbe of webhook does not wait 5 seconds/,
+  },
+  {
+    name: "a workload that a drained node may lose altogether",
+    file: "k8s/base/disruption-budgets.yaml",
+    change: ["app.kubernetes.io/name: flotilla-ca", "app.kubernetes.io/name: flotilla-cas"],
+    problem: /no PodDisruptionBudget selects flotilla-ca/,
+  },
+  {
+    name: "a NetworkPolicy of no pod",
+    file: "k8s/base/network-policies.yaml",
+    change: [
+      "podSelector: {matchLabels: {app.kubernetes.io/name: flotilla-webhook}}",
+      "podSelector: {matchLabels: {app: flotilla-webhook, role: none}}",
+    ],
+    problem: /no NetworkPolicy selects flotilla-webhook/,
+  },
+  {
+    name: "more rights than asking a signer for workloads takes",
+    file: "k8s/components/external-signer/rights.yaml",
+    change: ["verbs: [approve]", "verbs: [approve, sign]"],
+    problem: /the rights are .*sign/,
+  },
+  {
     name: "more rights than asking a signer takes",
     file: "k8s/components/cluster-signer/rights.yaml",
     change: ["verbs: [create, get, delete]", "verbs: [create, get, list, delete]"],
@@ -108,15 +141,20 @@ describe("the checks of the deployment files", () => {
 const kubectl = spawnSync("kubectl", ["kustomize", "--help"]).status === 0;
 
 describe("kustomize", { skip: !kubectl && "no kubectl on PATH: k8s/ is checked by its files alone" }, () => {
-  it("fills the signer into its rights, and mounts the servers' configuration", () => {
+  it("fills signers into their rights, gives the image its version, and mounts the servers' configuration", () => {
     const directory = mkdtempSync(join(realpathSync(tmpdir()), "flotilla-kustomize-"));
     const at = (path: string) => relative(directory, join(root, path));
-    const overlay = { resources: [at("k8s/base")], components: [at("k8s/components/cluster-signer")] };
+    const overlay = {
+      resources: [at("k8s/base")],
+      components: ["cluster-signer", "external-signer"].map((name) => at(`k8s/components/${name}`)),
+    };
     try {
       writeFileSync(join(directory, "kustomization.yaml"), JSON.stringify(overlay));
       const text = execFileSync("kubectl", ["kustomize", directory], { encoding: "utf8" });
       assert.match(text, /PILOT_CERT_PROVIDER: k8s\.io\/example\.com\/serving/);
-      assert.match(text, /resourceNames:\n {2}- example\.com\/serving/);
+      for (const name of ["serving", "workloads"])
+        assert.match(text, new RegExp(`resourceNames:\\n {2}- example\\.com/${name}`));
+      assert.doesNotMatch(text, /image: flotilla\n/);
       for (const server of ["nats", "redis"]) {
         const [name] = new RegExp(`name: flotilla-${server}-\\w+`).exec(text) ?? [];
         assert.equal(text.split(`${name}\n`).length, 3, `made once and mounted once: ${name}`);

@@ -4,7 +4,7 @@ import { settingsTables } from "../settings-tables.ts";
 import { checkCompose } from "./compose.ts";
 import { type Read, readCompose } from "./files.ts";
 import { checkKubernetes } from "./kubernetes.ts";
-import { checkSigner } from "./signer.ts";
+import { checkSigner, servingSigner, workloadSigner } from "./signer.ts";
 import { checkComposeTransport, checkKubernetesTransport } from "./transport.ts";
 
 export interface Outcome {
@@ -29,6 +29,7 @@ export function checkAll(read: Read): Outcome {
   checkComposeTransport(readCompose(read), transport);
   checkKubernetes(read, known, check);
   checkKubernetesTransport(transport);
-  checkSigner(read, readersOf("PILOT_CERT_PROVIDER"), check);
+  checkSigner(read, servingSigner(readersOf("PILOT_CERT_PROVIDER")), check);
+  checkSigner(read, workloadSigner, check);
   return { checked, problems };
 }

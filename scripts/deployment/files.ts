@@ -15,10 +15,14 @@ export interface Container {
   readonly args?: readonly string[];
   readonly ports?: readonly { readonly containerPort: number }[];
   readonly volumeMounts?: readonly { readonly name: string; readonly mountPath: string; readonly readOnly?: boolean }[];
-  readonly readinessProbe?: {
-    readonly httpGet?: { readonly port: number };
-    readonly exec?: { readonly command: readonly string[] };
-  };
+  readonly startupProbe?: Probe;
+  readonly readinessProbe?: Probe;
+  readonly livenessProbe?: Probe;
+}
+export interface Probe {
+  readonly httpGet?: { readonly port: number };
+  readonly exec?: { readonly command: readonly string[] };
+  readonly timeoutSeconds?: number;
 }
 export interface PodSpec {
   readonly serviceAccountName?: string;
@@ -40,9 +44,10 @@ export interface KubernetesObject {
     readonly template?: { readonly metadata: { readonly labels: Labels }; readonly spec: PodSpec };
     readonly volumeClaimTemplates?: readonly { readonly metadata: { readonly name: string } }[];
     readonly ports?: readonly { readonly port: number }[];
+    readonly selector?: Selector;
     readonly podSelector?: Selector;
     readonly ingress?: readonly {
-      readonly from: readonly { readonly podSelector: Selector }[];
+      readonly from?: readonly { readonly podSelector: Selector }[];
       readonly ports: readonly { readonly port: number }[];
     }[];
   };
@@ -70,6 +75,9 @@ export interface ComposeService {
   readonly healthcheck?: { readonly test: readonly string[] };
 }
 
+/** Where k8s/base puts the control plane. */
+export const systemNamespace = "istio-system";
+
 export const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 
 export const readProject: Read = (path) => readFileSync(join(root, path), "utf8");
@@ -82,7 +90,7 @@ export function readCompose(read: Read): Compose {
 export function readObjects(read: Read, directory: string): readonly KubernetesObject[] {
   const files = globSync("*.yaml", { cwd: join(root, directory) }).filter((file) => file !== "kustomization.yaml");
   return files.sort().flatMap((file) =>
-    parseAllDocuments(read(`${directory}/${file}`)).map((document) => ({
+    parseAllDocuments(read(`${directory}/${file}`).replaceAll("$(POD_NAMESPACE)", systemNamespace)).map((document) => ({
       ...(document.toJS() as Omit<KubernetesObject, "file">),
       file: `${directory}/${file}`,
     })),

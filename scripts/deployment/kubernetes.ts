@@ -1,11 +1,13 @@
-/** References of k8s/: files, volumes, accounts, ports, and settings that no service knows. */
+/** References of k8s/: files, volumes, accounts, ports, settings that no service knows, and what every workload has. */
 import { existsSync, globSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
 import { type Check, type Container, type KubernetesObject, type Read, readObjects, root } from "./files.ts";
+import { checkWorkloads } from "./workloads.ts";
 
 interface Kustomization {
-  readonly resources: readonly string[];
+  readonly resources?: readonly string[];
+  readonly components?: readonly string[];
   readonly patches?: readonly { readonly path: string }[];
   readonly configMapGenerator?: readonly { readonly name: string; readonly files: readonly string[] }[];
 }
@@ -14,8 +16,9 @@ interface Kustomization {
 const rootConfigMap = "istio-ca-root-cert";
 
 export function checkKubernetes(read: Read, known: ReadonlySet<string>, check: Check): void {
-  for (const directory of ["k8s/base", ...globSync("k8s/components/*", { cwd: root })])
+  for (const directory of ["k8s/base", ...globSync("k8s/{components,overlays}/*", { cwd: root })])
     checkDirectory(read, directory, { known, check });
+  checkWorkloads(read, check);
 }
 
 function checkDirectory(
@@ -24,11 +27,17 @@ function checkDirectory(
   { known, check }: { readonly known: ReadonlySet<string>; readonly check: Check },
 ): void {
   const {
-    resources,
+    resources = [],
+    components = [],
     patches = [],
     configMapGenerator: generated = [],
   } = parse(read(`${directory}/kustomization.yaml`)) as Kustomization;
-  const used = [...resources, ...patches.map(({ path }) => path), ...generated.flatMap(({ files }) => files)];
+  const used = [
+    ...resources,
+    ...components,
+    ...patches.map(({ path }) => path),
+    ...generated.flatMap(({ files }) => files),
+  ];
   for (const name of used) check(existsSync(join(root, directory, name)), `${directory}: there is no ${name}`);
   for (const name of globSync("*", { cwd: join(root, directory) }))
     check(name === "kustomization.yaml" || used.includes(name), `${directory}: ${name} is not used`);

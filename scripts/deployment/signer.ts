@@ -1,4 +1,4 @@
-/** k8s/components/cluster-signer: exactly the rights that asking one signer takes, for those who ask. */
+/** k8s/components/cluster-signer and external-signer: exactly the rights that asking one signer takes, for those who ask. */
 import { isDeepStrictEqual } from "node:util";
 import { parse } from "yaml";
 import { type Check, type Read, readObjects } from "./files.ts";
@@ -14,7 +14,27 @@ interface Kustomization {
   }[];
 }
 
-const directory = "k8s/components/cluster-signer";
+export interface SignerComponent {
+  readonly directory: string;
+  /** The setting that names the signer. */
+  readonly setting: string;
+  readonly signerPattern: RegExp;
+  /** Services that ask the signer. */
+  readonly askers: readonly string[];
+}
+
+export const workloadSigner: SignerComponent = {
+  directory: "k8s/components/external-signer",
+  setting: "K8S_SIGNER",
+  signerPattern: /^[^/]+\/[^/]+$/,
+  askers: ["ca"],
+};
+
+export function servingSigner(askers: readonly string[]): SignerComponent {
+  const directory = "k8s/components/cluster-signer";
+  return { directory, setting: "PILOT_CERT_PROVIDER", signerPattern: /^k8s\.io\/[^/]+\/[^/]+$/, askers };
+}
+
 /** As packages/auth/src/cluster/certificate-request.ts uses them. */
 const needed = {
   certificatesigningrequests: ["create", "get", "delete"],
@@ -22,8 +42,8 @@ const needed = {
   signers: ["approve"],
 };
 
-/** `askers`: the services that read PILOT_CERT_PROVIDER. */
-export function checkSigner(read: Read, askers: readonly string[], check: Check): void {
+export function checkSigner(read: Read, component: SignerComponent, check: Check): void {
+  const { directory, setting, signerPattern, askers } = component;
   const objects = readObjects(read, directory);
   const role = objects.find(({ kind }) => kind === "ClusterRole");
   const { rules = [] } = (role ?? {}) as Rights;
@@ -33,10 +53,10 @@ export function checkSigner(read: Read, askers: readonly string[], check: Check)
   const accounts = subjects.map(({ name }) => name).sort();
   const expected = askers.map((service) => `flotilla-${service}`).sort();
   check(isDeepStrictEqual(accounts, expected), `${directory}: the rights are for ${accounts.join(", ")}`);
-  const provider = objects.find(({ kind }) => kind === "ConfigMap")?.data?.["PILOT_CERT_PROVIDER"] ?? "";
-  check(/^k8s\.io\/[^/]+\/[^/]+$/.test(provider), `${directory}: ${provider} names no signer`);
+  const provider = objects.find(({ kind }) => kind === "ConfigMap")?.data?.[setting] ?? "";
+  check(signerPattern.test(provider), `${directory}: ${provider} names no signer`);
   const { replacements } = parse(read(`${directory}/kustomization.yaml`)) as Kustomization;
-  const filled = replacements.find(({ source }) => source.fieldPath === "data.PILOT_CERT_PROVIDER")?.targets[0];
+  const filled = replacements.find(({ source }) => source.fieldPath === `data.${setting}`)?.targets[0];
   const index = rules.findIndex(({ resources }) => resources.includes("signers"));
   const isFilled =
     filled?.select.name === role?.metadata.name && filled?.fieldPaths[0] === `rules.${index}.resourceNames.0`;

@@ -8,6 +8,7 @@ import {
   type Container,
   type KubernetesObject,
   type Labels,
+  systemNamespace as namespace,
   networksOf,
   optionOf,
   type PodSpec,
@@ -37,7 +38,6 @@ const servers: readonly Server[] = [
   { name: "nats", setting: "BUS_URL", protocol: "tls:", told: { key: "pid_file", option: "reload-pid-file" } },
   { name: "redis", setting: "STORE_URL", protocol: "rediss:", told: { key: "unixsocket", option: "reload-redis" } },
 ];
-const namespace = "istio-system";
 
 export function checkKubernetesTransport(options: TransportOptions): void {
   const { read, check } = options;
@@ -188,10 +188,10 @@ function checkPolicy(
 ): void {
   const app = `flotilla-${server.name}`;
   const policy = objects.find(
-    ({ kind, spec }) => kind === "NetworkPolicy" && spec?.podSelector?.matchLabels?.["app"] === app,
+    ({ kind, spec }) => kind === "NetworkPolicy" && spec?.podSelector?.matchLabels?.[nameLabel] === app,
   );
   const what = `k8s/base: the NetworkPolicy of ${app}`;
-  const allowed = (policy?.spec?.ingress ?? []).flatMap(({ from }) =>
+  const allowed = (policy?.spec?.ingress ?? []).flatMap(({ from = [] }) =>
     from.flatMap(({ podSelector }) => appsOf(podSelector)),
   );
   const expected = readersOf(server.setting).map((name) => `flotilla-${name}`);
@@ -203,10 +203,12 @@ function checkPolicy(
   for (const { port } of service?.spec?.ports ?? []) check(ports.includes(port), `${what} does not open port ${port}`);
 }
 
+const nameLabel = "app.kubernetes.io/name";
+
 function appsOf({ matchLabels = {}, matchExpressions = [] }: Selector): readonly string[] {
-  const named = matchLabels["app"];
+  const named = matchLabels[nameLabel];
   return [
     ...(named === undefined ? [] : [named]),
-    ...matchExpressions.flatMap(({ key, values }) => (key === "app" ? values : [])),
+    ...matchExpressions.flatMap(({ key, values }) => (key === nameLabel ? values : [])),
   ];
 }

@@ -13,6 +13,8 @@ export const duties = {
   workloadEntries: "flotilla-workload-entries",
   /** The CustomResourceDefinitions of the kinds that are read; istiod has no such duty. */
   definitions: "flotilla-kind-definitions",
+  /** The root in caBundle of the webhook configurations that lead to the webhook; each istiod writes its own. */
+  webhookConfigurations: "flotilla-webhook-configurations",
   trustBundle: "istio-clustertrustbundle-controller-election",
   serviceExports: "istio-serviceexport-controller-election",
 } as const;

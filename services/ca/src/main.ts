@@ -11,6 +11,7 @@ import {
   createLogger,
   createMetrics,
   delay,
+  type Health,
   type Logger,
   type LogLevel,
   orAborted,
@@ -19,8 +20,9 @@ import {
 import manifest from "../package.json" with { type: "json" };
 import { type Config, parseConfig } from "./config.ts";
 import { CaError } from "./errors.ts";
-import { delegateOf, followClusters, openCluster } from "./kubernetes/cluster.ts";
+import { type Cluster, delegateOf, followClusters, openCluster } from "./kubernetes/cluster.ts";
 import { distributeRoots } from "./kubernetes/distribute-roots.ts";
+import { ensureSealKey } from "./kubernetes/seal-key.ts";
 import { followMesh } from "./mesh/follow-mesh.ts";
 import { MeshTrust } from "./mesh/mesh-trust.ts";
 import { documentStore } from "./roots/document-store.ts";
@@ -69,6 +71,7 @@ export async function main(env: NodeJS.ProcessEnv, stop: AbortSignal, options: M
   });
   const isRestored = await trust.restore();
   using cluster = await openCluster(config, log.child({ part: "kubernetes" }));
+  const sealing = sealKey(config, { cluster, health, log: log.child({ part: "kubernetes" }) }, stop);
   const loaded = Promise.withResolvers<Rotation>();
   const connected = Promise.withResolvers<Bus>();
   const onBus = async (bus: Bus, ended: AbortSignal): Promise<void> => {
@@ -137,7 +140,17 @@ export async function main(env: NodeJS.ProcessEnv, stop: AbortSignal, options: M
           { config, api: cluster.api, active, version: manifest.version, log: log.child({ part: "kubernetes" }) },
           stop,
         );
-  await Promise.all([mesh.following, source.follow(stop), renewByHalf(ownTtlMs, renew, stop), distributing]);
+  await Promise.all([sealing, mesh.following, source.follow(stop), renewByHalf(ownTtlMs, renew, stop), distributing]);
+}
+
+/** The other services start when the Secret is there, so it comes before all else. */
+async function sealKey(
+  { sealKeySecret: name, namespace }: Config,
+  { cluster, health, log }: { readonly cluster: Cluster | undefined; readonly health: Health; readonly log: Logger },
+  stop: AbortSignal,
+): Promise<void> {
+  if (cluster === undefined || name === undefined) return;
+  await ensureSealKey({ api: cluster.api, namespace, name, health, log }, stop);
 }
 
 /** Without a cluster. @throws CaError CA_BAD_MATERIAL for settings that do not go together */

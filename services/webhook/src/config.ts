@@ -44,6 +44,22 @@ export const settings = {
     sentence:
       "DNS names to be served under; if not set, those of the Services istiod and flotilla-webhook, and localhost.",
   }),
+  caBundleFile: text({
+    env: "WEBHOOK_CA_BUNDLE_FILE",
+    default: undefined,
+    sentence:
+      "File with the root that is written to caBundle of webhook configurations; that of ca if not set and ca issues the serving certificate.",
+  }),
+  proxyImage: text({
+    env: "PROXY_IMAGE",
+    default: undefined,
+    sentence: "Image of injected proxies, as hub/name:tag; that of the injection values if not set.",
+  }),
+  rootConfigMap: text({
+    env: "PILOT_CA_CERT_CONFIGMAP",
+    default: undefined,
+    sentence: "ConfigMap from where injected pods mount the roots; that of the injection values if not set.",
+  }),
   injectionConfigFile: text({
     env: "INJECTION_CONFIG_FILE",
     default: undefined,

@@ -20,12 +20,14 @@ import { createValidator } from "@flotilla/validation";
 import manifest from "../package.json" with { type: "json" };
 import { type Settings, settings, usesNativeSidecars } from "./config.ts";
 import { createInjectionHandler } from "./inject/answer.ts";
+import { valueOverrides } from "./inject/value-settings.ts";
 import { declareMetrics, type WebhookMetrics } from "./metrics.ts";
 import { followCertificate, serviceAccount } from "./serve/certificate.ts";
 import { type HttpsServer, type KeyPair, serveHttps } from "./serve/https-server.ts";
 import { createRouter } from "./serve/router.ts";
 import { createValidationHandler } from "./validate/answer.ts";
 import { type InjectionConfigSource, injectionConfigSource } from "./watch/injection-config.ts";
+import { keepCaBundles } from "./watch/keep-ca-bundles.ts";
 import { MeshState } from "./watch/mesh-state.ts";
 
 const name = "webhook";
@@ -72,6 +74,7 @@ async function run(config: Settings, outer: AbortSignal, options: MainOptions): 
     await Promise.all([
       injection.following,
       followMesh(config, mesh, health, log, stop),
+      keepCaBundles(config, { version: manifest.version, log: log.child({ part: "configurations" }) }, stop),
       serve(config, { answer, injection, metrics, health, log, options }, stop),
     ]);
   } finally {
@@ -97,6 +100,7 @@ function followInjection(
     {
       configFile: config.injectionConfigFile,
       valuesFile: config.injectionValuesFile,
+      adjust: valueOverrides(config),
       pollMs: config.filePollMs,
       log: log.child({ part: "injection" }),
       onStale: (reason) => {

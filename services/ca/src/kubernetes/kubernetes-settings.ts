@@ -7,6 +7,11 @@ export const kubernetesSettings = {
     default: "istio-ca-secret",
     sentence: "Secret of a self-signed root in POD_NAMESPACE, where there is a cluster.",
   }),
+  sealKeySecret: text({
+    env: "SEAL_KEY_SECRET",
+    default: undefined,
+    sentence: "Secret in POD_NAMESPACE that is created with a random seal key (seal.key) where there is none.",
+  }),
   rootConfigMap: text({
     env: "PILOT_CA_CERT_CONFIGMAP",
     default: "istio-ca-root-cert",

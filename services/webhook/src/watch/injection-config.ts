@@ -7,6 +7,8 @@ import { type InjectionConfig, parseInjectionConfig } from "../inject/config.ts"
 export interface InjectionConfigOptions {
   readonly configFile: string | undefined;
   readonly valuesFile: string | undefined;
+  /** Settings that replace values. */
+  readonly adjust: (config: InjectionConfig) => InjectionConfig;
   readonly pollMs: number;
   readonly log: Logger;
   /** Undefined: all is well again. */
@@ -27,7 +29,7 @@ export function injectionConfigSource(options: InjectionConfigOptions, stop: Abo
   const { promise: first, resolve } = Promise.withResolvers<void>();
   let current: InjectionConfig | undefined;
   const take = (config: InjectionConfig): void => {
-    current = config;
+    current = options.adjust(config);
     resolve();
   };
   return {

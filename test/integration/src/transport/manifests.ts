@@ -21,7 +21,8 @@ interface Workload {
 
 /** Arguments of the container of a service, or of the certificate container beside a server. */
 export function argsOf(file: string, which: "main" | "certificate"): readonly string[] {
-  const documents = parseAllDocuments(readFileSync(join(base, file), "utf8")).map((one) => one.toJS() as Workload);
+  const text = readFileSync(join(base, file), "utf8").replaceAll("$(POD_NAMESPACE)", "istio-system");
+  const documents = parseAllDocuments(text).map((one) => one.toJS() as Workload);
   const workload = documents.find(({ kind }) => kind === "Deployment" || kind === "StatefulSet");
   const { containers, initContainers = [] } = workload?.spec.template.spec ?? { containers: [] };
   const container = which === "main" ? containers[0] : initContainers[0];

@@ -9,11 +9,11 @@ export type DeployedObject = Required<Pick<KubeObject, "apiVersion" | "kind">> &
 
 /** Named in k8s/components/cluster-signer/signer.yaml. */
 export const signer = "example.com/serving";
-const clusterWide = new Set(["Namespace", "ClusterRole", "ClusterRoleBinding"]);
+const clusterWide = /^(Namespace|ClusterRole(Binding)?|(Mutating|Validating)WebhookConfiguration)$/;
 
 export function objectsIn(directory: string): readonly DeployedObject[] {
   const path = join(repository, directory);
-  const files = readdirSync(path).filter((file) => /^(?!kustomization|signer).*\.yaml$/.test(file));
+  const files = readdirSync(path).filter((file) => /^(?!kustomization|setting|signer).*\.yaml$/.test(file));
   const text = (file: string) =>
     readFileSync(join(path, file), "utf8").replace("resourceNames: [signer]", `resourceNames: [${signer}]`);
   return files.flatMap((file) => parseAllDocuments(text(file)).map((document) => document.toJS() as DeployedObject));
@@ -27,5 +27,5 @@ export function isRight({ kind }: DeployedObject): boolean {
 export function pathOf({ apiVersion, kind, metadata: { namespace } }: DeployedObject): string {
   const group = apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
   const plural = `${kind.toLowerCase()}s`.replace(/ys$/, "ies");
-  return clusterWide.has(kind) ? `${group}/${plural}` : `${group}/namespaces/${namespace}/${plural}`;
+  return clusterWide.test(kind) ? `${group}/${plural}` : `${group}/namespaces/${namespace}/${plural}`;
 }

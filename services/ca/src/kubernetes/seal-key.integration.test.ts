@@ -1,0 +1,48 @@
+/** The seal key as a Secret of a real kube-apiserver. */
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import type { KubeApi, Secret } from "@flotilla/kube-api";
+import {
+  type RunningApiserver,
+  startKubeApiserver,
+  whyNoApiserver,
+} from "@flotilla/kube-api/src/kube-apiserver.fixture.ts";
+import { noopLogger } from "@flotilla/runtime";
+import { ensureSealKey } from "./seal-key.ts";
+
+const server: RunningApiserver | undefined = await startKubeApiserver(process.env);
+after(() => server?.[Symbol.asyncDispose]());
+const secrets = "/api/v1/namespaces/istio-system/secrets";
+
+describe("the seal key", { skip: server === undefined && whyNoApiserver }, () => {
+  const conditions: (string | undefined)[] = [];
+  const health = { setCondition: (_name: string, detail: string | undefined) => void conditions.push(detail) };
+  const stop = new AbortController();
+  const ensure = (name: string) =>
+    ensureSealKey({ api: api(), namespace: "istio-system", name, health, log: noopLogger, retryMs: 20 }, stop.signal);
+  const keyOf = async (name: string) => (await api().get<Secret>(`${secrets}/${name}`))?.data?.["seal.key"];
+
+  function api(): KubeApi {
+    assert.ok(server !== undefined);
+    return server.api;
+  }
+  before(() => conditions.splice(0));
+
+  it("is created when its namespace is there, once for several replicas", async () => {
+    const replicas = [ensure("flotilla-seal"), ensure("flotilla-seal")];
+    await api().create("/api/v1/namespaces", { metadata: { name: "istio-system" } });
+    await Promise.all(replicas);
+    const key = Buffer.from((await keyOf("flotilla-seal")) ?? "", "base64");
+    assert.equal(key.byteLength, 32);
+    assert.equal(conditions.at(-1), undefined);
+    await ensure("flotilla-seal");
+    assert.equal(await keyOf("flotilla-seal"), key.toString("base64"), "a restart keeps it");
+  });
+
+  it("of one's own is left as it is", async () => {
+    const data = { "seal.key": Buffer.from("a key of one's own").toString("base64") };
+    await api().create(secrets, { metadata: { name: "own" }, data });
+    await ensure("own");
+    assert.equal(await keyOf("own"), data["seal.key"]);
+  });
+});

@@ -1,0 +1,38 @@
+/** In a cluster, one replica of webhook fills in caBundle of the webhook configurations: the one that holds the Lease. */
+import { randomUUID } from "node:crypto";
+import { hostname } from "node:os";
+import { openApiServer } from "@flotilla/auth/cluster";
+import { caRootFileOf } from "@flotilla/auth/serving";
+import { duties, Leadership, leaseOfCluster } from "@flotilla/leadership";
+import type { Logger } from "@flotilla/runtime";
+import type { Settings } from "../config.ts";
+import { serviceAccount } from "../serve/certificate.ts";
+import { CaBundles } from "./ca-bundles.ts";
+
+/** Runs until `stop` fires; nothing to do without a cluster. @throws KubeError KUBE_CONFIG */
+export async function keepCaBundles(
+  config: Settings,
+  { version, log }: { readonly version: string; readonly log: Logger },
+  stop: AbortSignal,
+): Promise<void> {
+  const { namespace, revision, filePollMs: pollMs } = config;
+  using api = await openApiServer(config);
+  if (api === undefined) return;
+  const rootFile = rootFileOf(config);
+  if (rootFile === undefined) {
+    log.info("caBundle of webhook configurations is not filled in: set WEBHOOK_CA_BUNDLE_FILE");
+    return;
+  }
+  const candidate = { holder: `${hostname()}-${randomUUID()}`, version, isDefaultRevision: revision === "default" };
+  const duty = duties.webhookConfigurations;
+  const lease = leaseOfCluster({ api, namespace, name: duty, candidate });
+  const service = { name: serviceAccount, namespace };
+  const bundles = new CaBundles({ api, service, rootFile, pollMs, log, random: Math.random });
+  await new Leadership({ lease, duty, log }).run((end) => bundles.run(end), stop);
+}
+
+/** What the serving certificate leads to; undefined when it is not ca's and nobody says. */
+function rootFileOf(config: Settings): string | undefined {
+  const isFromCa = config.tlsCertFile === undefined && config.certProvider === "istiod";
+  return config.caBundleFile ?? (isFromCa ? caRootFileOf(config) : undefined);
+}

@@ -4,8 +4,8 @@
  */
 
 import { typeUrl as types } from "@flotilla/proto";
+import { mentions } from "./blame.ts";
 import { diffVersions } from "./diff.ts";
-import { mentions } from "./mentions.ts";
 import { absentResource, type Bodies, checksum, type MessageBody } from "./message-body.ts";
 import type { Resource, ResourceSet } from "./resource-set.ts";
 import type { StreamState, TypeState } from "./stream-types.ts";

@@ -11,6 +11,7 @@ import {
 import { until } from "@flotilla/runtime";
 import { checksum, type Resource } from "@flotilla/xds";
 import { Client, type ClientDuplexStream, credentials } from "@grpc/grpc-js";
+import type { StreamObserver } from "./stream-record.ts";
 import { startTestServer, type TestServer } from "./testing/test-server.ts";
 
 const raw = (bytes: Uint8Array): Buffer => Buffer.from(bytes);
@@ -76,9 +77,14 @@ class DeafClient implements Disposable {
   }
 }
 
-function firstRequest(typeUrl: string): Uint8Array {
+function firstRequest(typeUrl: string, resourceNamesSubscribe: readonly string[] = []): Uint8Array {
   const node = create(NodeSchema, { id: "sidecar~10.0.0.1~a.shop~shop.svc.cluster.local" });
-  return encode(DeltaDiscoveryRequestSchema, create(DeltaDiscoveryRequestSchema, { node, typeUrl }));
+  const request = create(DeltaDiscoveryRequestSchema, {
+    node,
+    typeUrl,
+    resourceNamesSubscribe: [...resourceNamesSubscribe],
+  });
+  return encode(DeltaDiscoveryRequestSchema, request);
 }
 
 describe("bad clients", () => {
@@ -131,6 +137,29 @@ describe("bad clients", () => {
     assert.equal(server.ads.streams().length, 0);
     assert.match(await server.metrics.text(), /flotilla_xds_streams_refused_total{reason="node"} 1/);
     assert.match(await server.metrics.text(), /flotilla_xds_streams_refused_total{reason="request"} 1/);
+  });
+
+  it("a rejection of an empty resource name ends no loop: other streams go on", { timeout: 20_000 }, async () => {
+    const blamed: (readonly string[])[] = [];
+    const observer: StreamObserver = { rejected: (_stream, _type, _rejection, names) => void blamed.push(names) };
+    await using server = await startTestServer({ options: { observer } });
+    const { source } = server;
+    source.put(types.route, [{ name: "", typeUrl: types.route, version: "1", bytes: Buffer.alloc(1) }]);
+    using bad = new RawClient(server);
+    const nonces: string[] = [];
+    bad.call.on("data", (bytes: Buffer) => nonces.push(decode(DeltaDiscoveryResponseSchema, bytes).nonce));
+    bad.call.write(firstRequest(types.route, [""]));
+    await until(() => nonces.length === 1, soon("the resource without a name"));
+    const errorDetail = { code: 13, message: "unexpected EOF" };
+    const nack = { typeUrl: types.route, responseNonce: nonces[0] ?? "", errorDetail };
+    bad.call.write(encode(DeltaDiscoveryRequestSchema, create(DeltaDiscoveryRequestSchema, nack)));
+    await until(() => blamed.length === 1, soon("the rejection"));
+    assert.deepEqual(blamed, [[""]]);
+    source.put(types.cluster, []);
+    using good = new RawClient(server).ask(types.cluster);
+    let answers = 0;
+    good.call.on("data", () => answers++);
+    await until(() => answers === 1, soon("an answer to another client"));
   });
 
   it("a request above the limit ends its stream only", async () => {

@@ -77,6 +77,7 @@ export {
   isWildcard,
   resolveShortName,
 } from "./names/host.ts";
+export { maxNameLength, maxNamespaceLength, problemOfName } from "./names/object-name.ts";
 export {
   decodeMachines,
   encodeMachines,

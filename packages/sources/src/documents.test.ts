@@ -56,3 +56,25 @@ test("an error names the line in the file", () => {
 test("a key written twice is an error", () => {
   assert.deepEqual(read("a: 1\na: 2\n"), [[2, "Map keys must be unique"]]);
 });
+
+test("a key is compared with those of its own mapping only, merge keys not at all", () => {
+  assert.deepEqual(read("a: {k: 1}\nb: {k: 2}\n"), [[1, { a: { k: 1 }, b: { k: 2 } }]]);
+  assert.deepEqual(read("a:\n  b: 1\n  c: 2\n  b: 3\n"), [[4, "Map keys must be unique"]]);
+  assert.deepEqual(read("x: &x {k: 1}\ny: &y {l: 2}\nz:\n  <<: *x\n  <<: *y\n").at(-1)?.[0], 1);
+});
+
+test("an alias without an anchor is an error at its line, and a bomb of aliases is one too", () => {
+  const [[line, reason] = []] = read("a: 1\nhosts: [*.example.com]\n");
+  assert.equal(line, 2);
+  assert.match(String(reason), /^Unresolved alias .*example\.com; a value that begins with \* needs quotes$/);
+  const bomb = ["a: &a [x, x, x, x, x, x, x, x, x]"];
+  for (const [i, name] of [..."bcdefgh"].entries())
+    bomb.push(`${name}: &${name} [${Array.from({ length: 9 }, () => `*${"abcdefg"[i]}`).join(", ")}]`);
+  assert.match(String(read(bomb.join("\n"))[0]?.[1]), /Excessive alias count/);
+});
+
+test("the work for a mapping grows with its keys, not with their square", () => {
+  const keys = (count: number) => Array.from({ length: count }, (_, i) => `k${i}: ${i}`).join("\n");
+  const [[, value] = []] = read(keys(50_000));
+  assert.equal(Object.keys(value as object).length, 50_000);
+});

@@ -58,6 +58,29 @@ test("a syntax error keeps all of the file's objects and says where it is", () =
   assert.deepEqual(problems(table), []);
 });
 
+test("a syntax error in one document refuses that one: the others count, and nothing in force is lost", () => {
+  const table = new FileTable();
+  const broken = "apiVersion: x/v1\nkind: Rule\nmetadata: {name: z}\nspec: [*.example.com]\n";
+  assert.deepEqual(apply(table, { a: `${rule("x", "1")}---\n${broken}---\n${rule("y", "1")}` }), ["+x=1", "+y=1"]);
+  assert.match(problems(table).join(), /^a:9 Unresolved alias/);
+  assert.deepEqual(apply(table, { a: `${rule("x", "2")}---\n${broken}` }), ["+x=2"], "y may be the broken one");
+  assert.deepEqual(apply(table, { a: rule("x", "2") }), ["-y"]);
+});
+
+test("a check that throws refuses its object alone", () => {
+  const table = new FileTable();
+  const failing: Admission = {
+    ...admission,
+    check: (object) => {
+      if (object.metadata.name === "x") throw new TypeError("spec is not iterable");
+      return [];
+    },
+  };
+  const text = `${rule("x", "1")}---\n${rule("y", "1")}`;
+  assert.deepEqual(table.apply(new Map([["a", readObjects("a", text, failing)]])).map(short), ["+y=1"]);
+  assert.deepEqual(problems(table), ["a:1 Rule/n/x cannot be checked: spec is not iterable"]);
+});
+
 test("a file that cannot be read keeps its objects", () => {
   const table = new FileTable();
   apply(table, { a: rule("x", "1") });
@@ -127,6 +150,22 @@ const refusals: readonly { name: string; text: string; expected: readonly string
   { name: "no apiVersion", text: "kind: Rule", expected: ["a:1 apiVersion is missing"] },
   { name: "no kind", text: "apiVersion: x/v1", expected: ["a:1 kind is missing"] },
   { name: "no metadata", text: "apiVersion: x/v1\nkind: Rule", expected: ["a:1 metadata is missing"] },
+  ...[
+    ["a mapping as name", "{name: {toString: x}}", "name is no text; put it in quotes"],
+    ["a name with a slash", "{name: a/b}", 'name must not contain "/"'],
+    ["a name of 254 characters", `{name: ${"a".repeat(254)}}`, "name has 254 characters, 253 are allowed"],
+    ["a name that is a directory", "{name: ..}", 'name must not be ".."'],
+    ["a namespace with a slash", "{name: a, namespace: b/c}", 'namespace must not contain "/"'],
+    [
+      "a namespace of 64 characters",
+      `{name: a, namespace: ${"b".repeat(64)}}`,
+      "namespace has 64 characters, 63 are allowed",
+    ],
+  ].map(([name = "", metadata = "", reason = ""]) => ({
+    name,
+    text: `apiVersion: x/v1\nkind: Rule\nmetadata: ${metadata}`,
+    expected: [`a:1 metadata.${reason}`],
+  })),
   {
     name: "a label that is a number",
     text: "apiVersion: x/v1\nkind: Rule\nmetadata: {name: x, labels: {v: 1}}",

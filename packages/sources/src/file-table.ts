@@ -1,8 +1,9 @@
 /**
  * Which object of which file is in force. Pure state: readings of files in, changes of objects out.
  *
- * A refused object keeps its last good version; a file that cannot be read at all keeps all of them. Of two
- * files with the same object the one that had it first keeps it: a new file takes nothing over unnoticed.
+ * A refused object keeps its last good version. A file that cannot be read keeps all of them, and a file with a document whose
+ * syntax is wrong all that its other documents do not name. Of two files with the same object the one that had it first keeps it: a
+ * new file takes nothing over unnoticed.
  */
 import { equalJson, type KubeObject } from "@flotilla/model";
 import type { FileReading, ReadItem } from "./read-objects.ts";
@@ -51,8 +52,8 @@ export class FileTable {
   /** Would this reading take objects away that are in force? It may be half of a write. */
   loses(file: string, reading: FileReading | undefined): boolean {
     const before = this.#files.get(file);
-    if (before === undefined) return reading?.items === undefined;
-    if (reading !== undefined && reading.items === undefined) return true;
+    if (before === undefined) return reading?.items === undefined || reading.isPartial;
+    if (reading !== undefined && (reading.items === undefined || reading.isPartial)) return true;
     const after = nextState(before, reading);
     return [...before.held.keys()].some((id) => !after.held.has(id));
   }
@@ -129,6 +130,8 @@ function nextState(before: FileState, reading: FileReading | undefined): FileSta
     const meant = item.key === undefined ? formerSelf(item, before, held) : undefined;
     if (meant !== undefined) held.set(meant[0], meant[1]);
   }
+  // A document that cannot be parsed may have been any of those that are not named any more.
+  if (reading.isPartial) for (const [id, last] of before.held) if (!held.has(id)) held.set(id, last);
   return { held, problems, ignored };
 }
 

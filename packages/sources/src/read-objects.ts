@@ -1,5 +1,5 @@
 /** The objects of a file: what each document is, or why it is refused. */
-import { apiGroup, type KubeObject } from "@flotilla/model";
+import { apiGroup, type KubeObject, maxNamespaceLength, problemOfName } from "@flotilla/model";
 import { parseDocumentText, splitDocuments } from "./documents.ts";
 import { type ObjectKey, objectKeyText, objectText, type SourceProblem } from "./source.ts";
 
@@ -30,8 +30,10 @@ export interface ReadItem {
 }
 
 export interface FileReading {
-  /** Undefined: the file's syntax is wrong, nothing in it can be told. */
+  /** Undefined: the file cannot be read. */
   readonly items: readonly ReadItem[] | undefined;
+  /** The syntax of some documents is wrong: which objects they were meant to be is unknown. */
+  readonly isPartial: boolean;
   readonly problems: readonly SourceProblem[];
   /** Objects of foreign kinds: how many of each, by `apiVersion kind`. */
   readonly ignored: ReadonlyMap<string, number>;
@@ -62,16 +64,17 @@ export function readObjects(
   previous: FileReading["documents"] = new Map(),
 ): FileReading {
   const documents = new Map<string, DocumentReading>();
-  const syntax: SourceProblem[] = [];
   const items: ReadItem[] = [];
   const problems: SourceProblem[] = [];
+  let isPartial = false;
   const lines = new Map<string, number>();
   const ignored = new Map<string, number>();
   for (const { body, line: start } of splitDocuments(text)) {
     const reading = previous.get(body) ?? readDocument(body, admission);
     documents.set(body, reading);
     for (const kind of reading.ignored) ignored.set(kind, (ignored.get(kind) ?? 0) + 1);
-    for (const { line, reason } of reading.syntax) syntax.push({ file, line: start + line - 1, reason });
+    if (reading.syntax.length > 0) isPartial = true;
+    for (const { line, reason } of reading.syntax) problems.push({ file, line: start + line - 1, reason });
     for (const { findings, line: within, ...object } of reading.objects) {
       const item = { ...object, index: items.length, line: start + within - 1 };
       const text = item.key === undefined ? {} : { object: objectText(item.key) };
@@ -85,13 +88,13 @@ export function readObjects(
       for (const finding of findings) problems.push({ file, line: item.line, ...text, ...finding });
     }
   }
-  const read = syntax.length > 0 ? { items: undefined, problems: syntax } : { items, problems };
-  return { ...read, ignored, documents };
+  return { items, isPartial, problems, ignored, documents };
 }
 
 /** What was in force of it stays. */
 export function unreadableFile(file: string, reason: string): FileReading {
-  return { items: undefined, problems: [{ file, line: 0, reason }], ignored: new Map(), documents: new Map() };
+  const problems = [{ file, line: 0, reason }];
+  return { items: undefined, isPartial: false, problems, ignored: new Map(), documents: new Map() };
 }
 
 function readDocument(body: string, admission: Admission): DocumentReading {
@@ -126,16 +129,33 @@ function readObject(value: unknown, line: number, admission: Admission): readonl
   if (!known.wanted) return [];
   if (!isRecord(metadata)) return refuse("metadata", "is missing");
   const { name, namespace = "" } = metadata;
-  if (typeof name !== "string" || name === "") return refuse("metadata.name", "is missing");
-  if (typeof namespace !== "string") return refuse("metadata.namespace", "is no text");
+  if (name === undefined || name === null || name === "") return refuse("metadata.name", "is missing");
+  if (typeof name !== "string") return refuse("metadata.name", "is no text; put it in quotes");
+  if (typeof namespace !== "string") return refuse("metadata.namespace", "is no text; put it in quotes");
+  const wrongName = problemOfName(name);
+  if (wrongName !== undefined) return refuse("metadata.name", wrongName);
+  const wrongNamespace = namespace === "" ? undefined : problemOfName(namespace, maxNamespaceLength);
+  if (wrongNamespace !== undefined) return refuse("metadata.namespace", wrongNamespace);
   // As kubectl has it: an object that names no namespace is meant for the default one.
   const own = known.namespaced ? namespace || "default" : "";
   const key: ObjectKey = { group: apiGroup(apiVersion), kind, namespace: own, name };
   const wrong = ["labels", "annotations"].find((field) => !isTextMap(metadata[field]));
   if (wrong !== undefined) return refuse(`metadata.${wrong}`, "has a value that is no text; put it in quotes", key);
   const object = normalized(value as unknown as KubeObject, own);
-  const findings = admission.check(object);
+  const findings = checked(object, admission);
   return [{ line, key, hint, findings, ...(findings.length === 0 ? { object } : {}) }];
+}
+
+/** A check that fails on an object no rule foresaw refuses that object alone. */
+function checked(
+  object: KubeObject,
+  admission: Admission,
+): readonly { readonly field: string; readonly reason: string }[] {
+  try {
+    return admission.check(object);
+  } catch (error) {
+    return [{ field: "", reason: `cannot be checked: ${error instanceof Error ? error.message : String(error)}` }];
+  }
 }
 
 /** `kind: List` stands for its items. */
@@ -160,7 +180,8 @@ function normalized(object: KubeObject, namespace: string): KubeObject {
 
 function hintOf(value: unknown): string {
   const metadata = isRecord(value) && isRecord(value["metadata"]) ? value["metadata"] : {};
-  return `${String(metadata["namespace"] ?? "default")}/${String(metadata["name"] ?? "")}`;
+  const text = (part: unknown, absent: string) => (typeof part === "string" ? part : absent);
+  return `${text(metadata["namespace"], "default")}/${text(metadata["name"], "")}`;
 }
 
 function isTextMap(value: unknown): boolean {

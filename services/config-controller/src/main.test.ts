@@ -94,3 +94,49 @@ test("the service publishes a directory, follows it, tells problems, and a resta
   await items.return?.(undefined);
   await rm(directory, { recursive: true });
 });
+
+test("a slip in one document refuses that one with file, line and reason; the service starts, and the others count", async () => {
+  const directory = await mkdtemp(join(tmpdir(), "controller-"));
+  const slips: readonly (readonly [file: string, text: string, reason: RegExp])[] = [
+    ["alias.yaml", `${sidecar("a")}---\nspec: {hosts: [*.example.com]}\n`, /alias\.yaml:6 Unresolved alias/],
+    ["name.yaml", sidecar("{toString: x}"), /name\.yaml:1 metadata\.name is no text/],
+    ["slash.yaml", sidecar("b/c"), /slash\.yaml:1 metadata\.name must not contain "\/"/],
+    ["namespace.yaml", sidecar("d").replace("shop", "e/f"), /namespace\.yaml:1 metadata\.namespace must not contain/],
+  ];
+  for (const [file, text] of slips) await writeFile(join(directory, file), text);
+  await writeFile(join(directory, "good.yaml"), sidecar("good"));
+  const port = await freePort();
+  const env = {
+    ...{ BUS_URL: "embedded:config-controller-slips", CONFIG_DIR: directory, LOG_LEVEL: "silent" },
+    ...{ HEALTH_HOST: "127.0.0.1", HEALTH_PORT: String(port) },
+  };
+  const stop = new AbortController();
+  const running = main(env, stop.signal);
+  try {
+    const page = async (path: string) => (await fetch(`http://127.0.0.1:${port}${path}`)).text();
+    const isReady = async () => /"ready": ?true/.test(await page("/ready"));
+    await until(isReady, { withinMs: 10_000, what: "readiness" });
+    const { problems } = JSON.parse(await page("/debug/problems")) as {
+      readonly problems: readonly {
+        readonly file: string;
+        readonly line: number;
+        readonly field?: string;
+        readonly reason: string;
+      }[];
+    };
+    const texts = problems.map(({ file, line, field, reason }) =>
+      [`${file}:${line}`, field, reason].filter(Boolean).join(" "),
+    );
+    for (const [, , reason] of slips)
+      assert.ok(
+        texts.some((text) => reason.test(text)),
+        `${reason} in ${texts.join("\n")}`,
+      );
+    const configs = await page("/debug/configz");
+    for (const name of ["a", "good"]) assert.match(configs, new RegExp(`"name": ?"${name}"`));
+  } finally {
+    stop.abort(new Error("the test is over"));
+    await running;
+    await rm(directory, { recursive: true, force: true });
+  }
+});

@@ -1,11 +1,25 @@
 /** The settings of those who publish on the bus or follow it. */
-import { defaultPorts, duration, text } from "@flotilla/runtime";
+import { defaultPorts, duration, integer, text } from "@flotilla/runtime";
+
+/** For all that open the bus. */
+export const busReplicasSetting = {
+  busReplicas: integer({
+    env: "BUS_REPLICAS",
+    default: 1,
+    min: 1,
+    max: 5,
+    sentence:
+      "Copies of every stream and bucket in a cluster of NATS servers: 3 with three servers. Existing ones are raised to it, never lowered.",
+  }),
+} as const;
 
 export const busSettings = {
+  ...busReplicasSetting,
   busUrl: text({
     env: "BUS_URL",
     default: `nats://127.0.0.1:${defaultPorts.nats.client}`,
-    sentence: "The bus: nats://host:port, several separated by commas, or embedded:NAME within one process.",
+    sentence:
+      "NATS: nats://host:port or tls://host:port, several servers separated by commas, or embedded:NAME within one process. Options after ?: certificates=DIRECTORY, ca=FILE, credentials=FILE.",
   }),
 } as const;
 

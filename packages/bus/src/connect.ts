@@ -10,7 +10,7 @@ export interface ConnectOptions {
   readonly clientName: string;
   readonly log: Logger;
   readonly nowMs?: () => number;
-  /** Copies of the stream in a cluster of NATS servers; 1 unless given. */
+  /** Copies of streams and buckets in a cluster of NATS servers, at least; 1 unless given. */
   readonly replicas?: number;
   /** Told whenever following goes on where it was, after deliveries were missing or the servers were away. */
   readonly onResumed?: () => void;

@@ -1,6 +1,6 @@
 export { type AttestOptions, attestEvery } from "./attest.ts";
 export type { Bus, BusItem, BusState, FollowOptions, OutgoingMessage, StoredMessage } from "./bus.ts";
-export { attestSettings, busSettings } from "./bus-settings.ts";
+export { attestSettings, busReplicasSetting, busSettings } from "./bus-settings.ts";
 export { type CompareOptions, differences, keyState } from "./compare.ts";
 export { type ConnectOptions, connectBus } from "./connect.ts";
 export { connectTelling, type TellingOptions } from "./connect-telling.ts";
@@ -11,5 +11,6 @@ export { type LastChange, type LastChangesOptions, lastChanges } from "./last-ch
 export { Lease, type LeaseOptions } from "./lease.ts";
 export { createPublisher, type Kept, type Occasion, type Publisher, type PublisherOptions } from "./publisher.ts";
 export { createSeal, type Seal } from "./seal.ts";
+export { type StoredStream, storedStreams } from "./stored-streams.ts";
 export { type SubscribeOptions, type SubscriberItem, subscribe } from "./subscriber.ts";
 export { decodeChange, encodeChange, filters, keyText } from "./topics.ts";

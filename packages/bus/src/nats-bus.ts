@@ -14,7 +14,7 @@ import { deliveries } from "./ordered-consumer.ts";
 
 export interface NatsOptions extends NatsConnectOptions {
   readonly nowMs: () => number;
-  /** Copies of the stream in a cluster of servers. */
+  /** Copies of streams and buckets in a cluster of servers, at least. */
   readonly replicas: number;
   readonly onResumed: () => void;
 }
@@ -25,7 +25,7 @@ export async function connectNats(options: NatsOptions, stop: AbortSignal): Prom
   try {
     const open = async () => {
       const manager = await connection.jetstreamManager();
-      return new NatsLink({ ...options, connection, manager }, await openStream(manager, options.replicas));
+      return new NatsLink({ ...options, connection, manager }, await openStream({ ...options, manager }));
     };
     const link = await patiently(open, { what: "jetstream", log: options.log }, stop);
     return new NatsBus(link, connection.jetstream(), options);

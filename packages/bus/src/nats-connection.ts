@@ -3,14 +3,14 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { delay, type Logger } from "@flotilla/runtime";
-import { type ConnectionOptions, connect, type NatsConnection } from "nats";
+import { type Authenticator, type ConnectionOptions, connect, credsAuthenticator, type NatsConnection } from "nats";
 import { BusError } from "./errors.ts";
 
 export interface NatsConnectOptions {
   /**
-   * `nats://host:port` or `tls://…`, with `user:password@` or `token@` before the host; several separated by commas.
-   * `tls://host:port?certificates=DIRECTORY` shows a certificate of our own: tls.crt, tls.key and ca.crt are read there for each
-   * connection.
+   * `nats://host:port` or `tls://…`, with `user:password@` or `token@` before the host; several servers separated by commas.
+   * Options after `?`, of any of them: `certificates=DIRECTORY` (tls.crt, tls.key and ca.crt: a client certificate, and the root of
+   * the servers), `ca=FILE` (the root alone), `credentials=FILE` (a NATS credentials file). Files are read for each connection.
    */
   readonly url: string;
   /** Name of this connection on the server's pages. */
@@ -63,7 +63,10 @@ function connectionOptions({
   const addresses = url.split(",").map((address) => parse(address.trim()));
   const [{ username = "", password = "", protocol = "" } = {}] = addresses;
   const user = decodeURIComponent(username);
-  const directory = addresses.map(({ searchParams }) => searchParams.get("certificates")).find((one) => one !== null);
+  const option = (name: string): string | undefined =>
+    addresses.map(({ searchParams }) => searchParams.get(name)).find((value) => value !== null) ?? undefined;
+  const credentials = option("credentials");
+  const files = { directory: option("certificates"), root: option("ca") };
   return {
     servers: addresses.map(({ host }) => host),
     name: clientName,
@@ -74,28 +77,37 @@ function connectionOptions({
     timeout: 5_000,
     // A stack for each message, should it fail, costs more than to send it.
     noAsyncTraces: true,
-    ...(protocol === "tls:" && { tls: directory == null ? {} : certificatesIn(directory) }),
+    ...(protocol === "tls:" && { tls: tlsOf(files) }),
     ...(password !== "" ? { user, pass: decodeURIComponent(password) } : user !== "" && { token: user }),
+    ...(credentials !== undefined && { authenticator: credentialsIn(credentials) }),
   };
+}
+
+/** Read for each connection, since the file may be replaced by one with another key. */
+function credentialsIn(file: string): Authenticator {
+  return (nonce) => credsAuthenticator(readFileSync(file))(nonce);
 }
 
 /**
  * Named as in a Secret of type kubernetes.io/tls, and as `flotilla certificate` writes them. Read anew for each connection, and at
  * once: while the client library waits for a file nobody listens to the socket, whose loss then ends the process.
  */
-function certificatesIn(directory: string) {
-  const read = (name: string): string => readFileSync(join(directory, name), "utf8");
-  return {
-    get cert() {
-      return read("tls.crt");
-    },
-    get key() {
-      return read("tls.key");
-    },
-    get ca() {
-      return read("ca.crt");
-    },
-  };
+function tlsOf({ directory, root }: { readonly directory: string | undefined; readonly root: string | undefined }) {
+  const text = (file: string): string => readFileSync(file, "utf8");
+  const roots =
+    root !== undefined || directory !== undefined
+      ? {
+          get ca() {
+            return text(root ?? join(directory ?? "", "ca.crt"));
+          },
+        }
+      : {};
+  if (directory === undefined) return roots;
+  // Defined on the object itself: a spread would read the files once and keep them.
+  return Object.defineProperties(roots, {
+    cert: { enumerable: true, get: () => text(join(directory, "tls.crt")) },
+    key: { enumerable: true, get: () => text(join(directory, "tls.key")) },
+  });
 }
 
 function parse(address: string): URL {

@@ -1,11 +1,12 @@
 /** Shared values over a JetStream key-value bucket. */
 import { delay, type Logger } from "@flotilla/runtime";
-import { type JetStreamClient, type KV, NatsError, StorageType } from "nats";
+import { ErrorCode, type JetStreamClient, type KV, NatsError, StorageType } from "nats";
 import { BusError } from "./errors.ts";
 import type { KeyValue, KeyValueEntry, KeyValueOptions } from "./key-value.ts";
 import { retryMs } from "./nats-connection.ts";
 import type { NatsLink } from "./nats-link.ts";
 import { type Delivery, deliveries } from "./ordered-consumer.ts";
+import { updateStream } from "./stream-replicas.ts";
 import { token, untoken } from "./subject.ts";
 
 interface Parts {
@@ -17,30 +18,48 @@ interface Parts {
 
 /** The server's word for "somebody else was faster". */
 const wrongLastSequence = 10_071;
+/** How long a request waits for a new leader of its bucket, which takes 4 to 9 s after a crash. */
+const electionMs = 15_000;
+const electionRetryMs = 100;
+/** Nobody received the request: the bucket is gone, or has no leader. After a time-out it may have been done. */
+const notReceived: readonly string[] = ["404", ErrorCode.NoResponders];
+/** For what may be done twice. */
+const unanswered: readonly string[] = [...notReceived, ErrorCode.Timeout];
 
 export async function openNatsKeyValue(bucket: string, { ttlMs }: KeyValueOptions, parts: Parts): Promise<KeyValue> {
   const name = `flotilla-${token(bucket)}`;
-  const open = () =>
-    parts.client.views.kv(name, {
+  const { link, client, replicas } = parts;
+  const open = async () => {
+    const kv = await client.views.kv(name, {
       history: 1,
       storage: StorageType.File,
-      replicas: parts.replicas,
+      replicas,
+      // The leader answers: another copy may not have what was acknowledged a moment ago.
+      allow_direct: false,
       ...(ttlMs !== undefined && { ttl: ttlMs }),
     });
-  let values = await open();
-  /** A bucket that was lost with its server is made anew, empty. */
-  const use = async <T>(work: (kv: KV) => Promise<T>): Promise<T> => {
+    if (replicas > 1)
+      await updateStream(await link.manager.streams.info(`KV_${name}`), {}, { ...parts, manager: link.manager });
+    return kv;
+  };
+  const retried = <T>(work: () => Promise<T>, codes: readonly string[]): Promise<T> =>
+    retryWhile((error) => error instanceof NatsError && codes.includes(error.code), work, parts);
+  let values = await retried(open, unanswered);
+  /** A bucket that was lost with its server is made anew, empty; one without a leader is waited for. */
+  const use = async <T>(work: (kv: KV) => Promise<T>, codes: readonly string[] = notReceived): Promise<T> => {
     try {
       return await work(values);
     } catch (error) {
-      if (!(error instanceof NatsError) || !["404", "503"].includes(error.code)) throw error;
-      values = await open();
-      return work(values);
+      if (!(error instanceof NatsError) || !codes.includes(error.code)) throw error;
     }
+    return retried(async () => {
+      values = await retried(open, unanswered);
+      return work(values);
+    }, codes);
   };
   return {
     get: async (key) => {
-      const entry = await use((kv) => kv.get(token(key)));
+      const entry = await use((kv) => kv.get(token(key)), unanswered);
       if (entry === null || entry.operation !== "PUT") return undefined;
       return { key, value: entry.value, revision: entry.revision };
     },
@@ -105,5 +124,23 @@ async function* watch(name: string, { link, log }: Parts, stop: AbortSignal): As
       log.warn("watching shared values is interrupted, trying again", { bucket: name, error });
     }
     await delay(retryMs, until);
+  }
+}
+
+/** Repeats work that fails for want of a leader, for as long as an election may take. While NATS is away nothing is waited for. */
+async function retryWhile<T>(
+  isRetried: (error: unknown) => boolean,
+  work: () => Promise<T>,
+  { link, log }: Pick<Parts, "link" | "log">,
+): Promise<T> {
+  for (const giveUpAt = performance.now() + electionMs; ; ) {
+    try {
+      return await work();
+    } catch (error) {
+      const isAway = link.closed.aborted || !link.state.connected;
+      if (!isRetried(error) || isAway || performance.now() > giveUpAt) throw error;
+      log.debug("bucket not available, trying again", { error });
+    }
+    await delay(electionRetryMs, link.closed);
   }
 }

@@ -74,8 +74,8 @@ export class NatsLink {
 
   /** Where the stream ends now. A stream that is gone is made anew, and whoever listens is told. */
   async look(): Promise<StreamLook & { readonly horizon: number }> {
-    const { log, replicas } = this.#options;
-    const look = await openStream(this.manager, replicas);
+    const { log } = this.#options;
+    const look = await openStream(this.#options);
     if (look.epoch !== this.#epoch) {
       log.warn("the stream was lost and is made anew", { before: this.#epoch, now: look.epoch });
       this.#epoch = look.epoch;

@@ -8,7 +8,8 @@ import type { NatsLink } from "./nats-link.ts";
 
 /** What one message may weigh beside its payload and headers. */
 const overheadBytes = 1_024;
-const timeoutMs = 5_000;
+/** Shorter than an election in a cluster takes: an unanswered message is sent again with the same id, and stored once. */
+const timeoutMs = 2_500;
 /** Messages under way at once. */
 const windowSize = 200;
 

@@ -10,6 +10,8 @@ import {
   type StreamInfo,
 } from "nats";
 import { horizonSubject, subjectRoot } from "./bus.ts";
+import { isNotFound, lastMessage } from "./last-sequence.ts";
+import { type ReplicaOptions, updateStream } from "./stream-replicas.ts";
 
 export const streamName = "FLOTILLA";
 
@@ -23,8 +25,9 @@ export interface StreamLook {
 }
 
 /** Several services may do this at once. */
-export async function openStream(manager: JetStreamManager, replicas: number): Promise<StreamLook> {
-  const wanted = {
+export async function openStream(options: ReplicaOptions): Promise<StreamLook> {
+  const { manager, replicas } = options;
+  const settings = {
     subjects: [`${subjectRoot}.>`],
     storage: StorageType.File,
     retention: RetentionPolicy.Limits,
@@ -33,24 +36,17 @@ export async function openStream(manager: JetStreamManager, replicas: number): P
     // A retry within this time is recognised as such by the server.
     duplicate_window: nanos(120_000),
     allow_direct: true,
-    num_replicas: replicas,
   };
   const found = await infoOf(manager);
-  const info = found ?? (await create(manager, wanted));
-  const isAsWanted = info.config.num_replicas === replicas && info.config.max_msgs_per_subject === 1;
-  if (!isAsWanted) await manager.streams.update(streamName, { ...info.config, ...wanted });
+  const info = found ?? (await create(manager, { ...settings, num_replicas: replicas }));
+  await updateStream(info, { max_msgs_per_subject: 1 }, options);
   return { epoch: String(info.created), last: info.state.last_seq };
 }
 
 /** The highest sequence that was forgotten, 0 when none was. */
 export async function horizonOf(manager: JetStreamManager): Promise<number> {
-  try {
-    const message = await manager.streams.getMessage(streamName, { last_by_subj: horizonSubject });
-    return Number(new TextDecoder().decode(message.data));
-  } catch (error) {
-    if (isNotFound(error)) return 0;
-    throw error;
-  }
+  const message = await lastMessage(manager, streamName, horizonSubject);
+  return message === undefined ? 0 : Number(new TextDecoder().decode(message.data));
 }
 
 /** For good. One that is gone already is no failure. */
@@ -61,10 +57,6 @@ export async function removeMessage(manager: JetStreamManager, sequence: number)
     const isGone = error instanceof NatsError && error.api_error?.err_code === noSuchSequence;
     if (!isGone && !isNotFound(error)) throw error;
   }
-}
-
-function isNotFound(error: unknown): boolean {
-  return error instanceof NatsError && (error.api_error?.code === 404 || error.code === "404");
 }
 
 async function infoOf(manager: JetStreamManager): Promise<StreamInfo | undefined> {

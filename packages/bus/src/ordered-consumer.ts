@@ -19,6 +19,7 @@ import {
 } from "nats";
 import type { StoredMessage } from "./bus.ts";
 import { BusError } from "./errors.ts";
+import { lastSequence } from "./last-sequence.ts";
 
 export interface ConsumerOptions {
   readonly connection: NatsConnection;
@@ -35,32 +36,38 @@ export type Delivery =
   /** There is nothing more at the moment. */
   | { readonly kind: "idle" };
 
-const heartbeatMs = 1_500;
+/** How soon a consumer whose server died is missed: after four of them. */
+const heartbeatMs = 750;
 const missedHeartbeats = 3;
 
 /** Ends when `stop` fires or the reading must begin again. */
 export async function* deliveries(options: ConsumerOptions, stop: AbortSignal): AsyncGenerator<Delivery, void> {
-  const { connection, manager, stream } = options;
+  const { connection, manager, stream, start } = options;
   const inbox = createInbox();
   const subscription = connection.subscribe(inbox);
   const end = (): void => subscription.unsubscribe();
   stop.addEventListener("abort", end, { once: true });
   const watchdog = watch(subscription, end);
+  const place: Place = { reached: start === "last-per-subject" ? 0 : start, target: 0 };
   try {
+    place.target = await targetOf(options);
     const { num_pending: pending } = await manager.consumers.add(stream, configuration(inbox, options));
     if (stop.aborted) return;
-    yield { kind: "begin", pending };
+    yield { kind: "begin", pending: atLeast(pending, place) };
     let delivered = 0;
     for await (const message of subscription) {
       const status = message.headers?.code ?? 0;
       if (status === 0) {
         const item = delivery(message);
         if (item.number !== ++delivered) return;
-        yield item;
+        place.reached = item.message.sequence;
+        yield { ...item, pending: atLeast(item.pending, place) };
       } else {
         const word = status === 100 ? heartbeat(message, connection, delivered) : "hole";
         if (word === "hole") return;
-        if (word === "idle") yield { kind: "idle" };
+        // The message that is missing may have been removed meanwhile.
+        if (word === "idle" && isBehind(place)) place.target = await targetOf(options);
+        if (word === "idle" && !isBehind(place)) yield { kind: "idle" };
       }
     }
   } finally {
@@ -69,6 +76,28 @@ export async function* deliveries(options: ConsumerOptions, stop: AbortSignal): 
     // The server removes a consumer that nobody listens to.
     if (!connection.isClosed()) end();
   }
+}
+
+/** How far a consumer is, and how far the leader of the stream was when it began. */
+interface Place {
+  reached: number;
+  target: number;
+}
+
+/**
+ * In a cluster a consumer may live on a copy that is behind the leader: it has nothing pending although the leader has acknowledged
+ * more. One server cannot be behind itself.
+ */
+function targetOf({ connection, manager, stream, filters }: ConsumerOptions): Promise<number> {
+  return connection.info?.cluster === undefined ? Promise.resolve(0) : lastSequence(manager, stream, filters);
+}
+
+function isBehind({ reached, target }: Place): boolean {
+  return reached < target;
+}
+
+function atLeast(pending: number, place: Place): number {
+  return isBehind(place) ? Math.max(pending, 1) : pending;
 }
 
 function configuration(inbox: string, { filters, start }: ConsumerOptions): Partial<ConsumerConfig> {

@@ -1,8 +1,9 @@
-/** Chooses the implementation by the URL: `redis://…` or `embedded:NAME`. */
+/** Chooses the implementation by the URL: `redis://…`, `redis+sentinel://…` or `embedded:NAME`. */
 import type { Logger } from "@flotilla/runtime";
 import { openEmbedded } from "./embedded-store.ts";
 import { StateError } from "./errors.ts";
 import { openRedis } from "./redis-store.ts";
+import { isRedisUrl } from "./redis-url.ts";
 import type { SnapshotStore } from "./snapshot-store.ts";
 
 export interface OpenOptions {
@@ -17,7 +18,10 @@ export interface OpenOptions {
 export function openStore({ url, log, nowMs = Date.now, lockMs = 10_000 }: OpenOptions): SnapshotStore {
   const embedded = /^embedded:(.+)$/.exec(url)?.[1];
   if (embedded !== undefined) return openEmbedded(embedded, nowMs, lockMs);
-  if (!/^rediss?:\/\//.test(url))
-    throw new StateError("STATE_CONNECT", `"${url}" is neither redis://host:port nor embedded:NAME`);
+  if (!isRedisUrl(url))
+    throw new StateError(
+      "STATE_CONNECT",
+      `"${url}" is none of redis://host:port, redis+sentinel://host:port/NAME, embedded:NAME`,
+    );
   return openRedis({ url, log, nowMs, lockMs });
 }

@@ -1,13 +1,12 @@
 /** The connection to Redis: commands fail at once while it is away, and it connects for ever. */
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import type { Logger } from "@flotilla/runtime";
 import { Redis } from "ioredis";
 import { StateError } from "./errors.ts";
+import { redisOptions } from "./redis-url.ts";
 import type { StoreState } from "./snapshot-store.ts";
 
 export interface RedisLinkOptions {
-  /** `redis://` or `rediss://`, with user and password before the host, and `?certificates=DIRECTORY` after it. */
+  /** As `redis-url.ts` reads it. */
   readonly url: string;
   readonly log: Logger;
   readonly nowMs: () => number;
@@ -27,13 +26,13 @@ export class RedisLink {
     this.#options = options;
     this.#state = { connected: false, sinceMs: options.nowMs(), reason: "connecting" };
     // Commands fail while Redis is away, instead of piling up: whoever calls tries again with what holds then.
-    this.#redis = new Redis(options.url, {
-      ...tlsOf(options.url),
+    this.#redis = new Redis({
+      ...redisOptions(options.url),
       enableOfflineQueue: false,
       maxRetriesPerRequest: 0,
       commandTimeout: commandTimeoutMs,
       retryStrategy: (times) => Math.min(50 * times, 1_000),
-      // After a failover the address may lead to what is a copy now.
+      // After a failover the address may lead to a replica: the next connection finds the primary.
       reconnectOnError: (error) => error.message.startsWith("READONLY"),
     });
     this.#redis.on("ready", () => this.#setState({ connected: true }));
@@ -99,35 +98,4 @@ export class RedisLink {
     else this.#options.log.warn("redis is away", { reason: state.reason });
     for (const listener of [...this.#listeners]) listener(state);
   }
-}
-
-/**
- * `rediss://host:port?certificates=DIRECTORY` shows a certificate of our own: tls.crt, tls.key and ca.crt, as in a Secret of type
- * kubernetes.io/tls. Getters: the client copies the options for each connection, and the files are renewed meanwhile.
- */
-function tlsOf(url: string) {
-  const directory = new URL(url).searchParams.get("certificates");
-  if (directory === null) return {};
-  const last = new Map<string, string>();
-  const file = (name: string): string | undefined => {
-    try {
-      last.set(name, readFileSync(join(directory, name), "utf8"));
-    } catch {
-      // The client would never connect again after an exception here; without the file the server refuses, and it tries again.
-    }
-    return last.get(name);
-  };
-  return {
-    tls: {
-      get cert() {
-        return file("tls.crt");
-      },
-      get key() {
-        return file("tls.key");
-      },
-      get ca() {
-        return file("ca.crt");
-      },
-    },
-  };
 }

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { issuerSettings, type JwtRule, jwtRulesOf } from "@flotilla/auth";
 import { clusterSettings } from "@flotilla/auth/cluster";
 import { clientCertificateSettings } from "@flotilla/auth/serving";
+import { busReplicasSetting } from "@flotilla/bus";
 import {
   defaultPorts,
   duration,
@@ -39,6 +40,7 @@ export const settings = {
     default: undefined,
     sentence: "The bus, from which the MeshConfig comes; without one the settings and their defaults hold.",
   }),
+  ...busReplicasSetting,
   trustDomain: text({
     env: "TRUST_DOMAIN",
     default: undefined,

@@ -80,7 +80,7 @@ export async function main(env: NodeJS.ProcessEnv, stop: AbortSignal, options: M
   };
   const store = cluster?.store ?? (await selfSignedStore(config, () => orAborted(connected.promise, stop)));
   await writeFirstClientCertificate(config, { trust, store, log: log.child({ part: "bus" }) });
-  const follow = { trust, isRestored, health, log: log.child({ part: "bus" }), onBus };
+  const follow = { trust, isRestored, replicas: config.busReplicas, health, log: log.child({ part: "bus" }), onBus };
   await using mesh = followMesh(config.busUrl, follow, stop);
   await mesh.known;
   const anchors = new Anchors({

@@ -69,7 +69,8 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
   });
   const seal = await readSeal(config, health);
   await using _certificate = keepClientCertificate(config, { namespace: config.namespace, serviceAccount, log });
-  await using bus = await connectTelling({ url: config.busUrl, clientName: name, log, health }, stop);
+  const { busUrl: url, busReplicas: replicas } = config;
+  await using bus = await connectTelling({ url, replicas, clientName: name, log, health }, stop);
   await using opened = new AsyncDisposableStack();
 
   let report = (): void => undefined;

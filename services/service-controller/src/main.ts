@@ -72,7 +72,8 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
   });
   const namespace = config.systemNamespace;
   await using _certificate = keepClientCertificate(config, { namespace, serviceAccount: `flotilla-${name}`, log });
-  await using bus = await connectTelling({ url: config.busUrl, clientName: name, log, health }, stop);
+  const { busUrl: url, busReplicas: replicas } = config;
+  await using bus = await connectTelling({ url, replicas, clientName: name, log, health }, stop);
   await using opened = new AsyncDisposableStack();
 
   const registry = new ClusterRegistries(config);

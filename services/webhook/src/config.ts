@@ -1,6 +1,7 @@
 /** The settings of webhook. Those that Istio has too carry its names. */
 import { apiServerSettings } from "@flotilla/auth/cluster";
 import { caSettings, clientCertificateSettings, keyPairSettings } from "@flotilla/auth/serving";
+import { busReplicasSetting } from "@flotilla/bus";
 import { defaultPorts, duration, flag, list, logSettings, oneOf, port, type SettingsOf, text } from "@flotilla/runtime";
 
 export const settings = {
@@ -22,6 +23,7 @@ export const settings = {
     default: `nats://127.0.0.1:${defaultPorts.nats.client}`,
     sentence: "The bus, from which the MeshConfig comes: nats://host:port, or embedded:NAME within one process.",
   }),
+  ...busReplicasSetting,
   ...caSettings,
   workDir: text({
     env: "WORK_DIR",

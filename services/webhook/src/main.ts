@@ -142,14 +142,14 @@ function createAnswer(
 
 /** The bus may be away at the start and later: what is known holds meanwhile. */
 async function followMesh(
-  { busUrl }: Settings,
+  { busUrl, busReplicas }: Settings,
   mesh: MeshState,
   health: Health,
   log: Logger,
   stop: AbortSignal,
 ): Promise<void> {
   await using bus = await connectTelling(
-    { url: busUrl, clientName: name, log: log.child({ part: "bus" }), health },
+    { url: busUrl, replicas: busReplicas, clientName: name, log: log.child({ part: "bus" }), health },
     stop,
   );
   await mesh.follow(bus, () => health.setCondition("mesh", undefined), stop);

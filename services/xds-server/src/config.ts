@@ -37,7 +37,8 @@ export const settings = {
   storeUrl: text({
     env: "STORE_URL",
     default: `redis://127.0.0.1:${defaultPorts.redis.client}`,
-    sentence: "The snapshot: redis://host:port, or embedded:NAME within one process.",
+    sentence:
+      "The snapshot: redis://host:port or rediss://host:port, the primary that Sentinels name by redis+sentinel://host1:26379,host2,host3/NAME, or embedded:NAME within one process. Options after ?: certificates=DIRECTORY, ca=FILE, sentinelUser, sentinelPassword.",
   }),
   sealKeyFile: text({
     env: "SEAL_KEY_FILE",

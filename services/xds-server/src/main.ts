@@ -203,7 +203,8 @@ async function followBus(
   { ingest, trust, machines, distribution, health, onResumed, log }: Following,
   stop: AbortSignal,
 ): Promise<void> {
-  await using bus = await connectTelling({ url: config.busUrl, clientName: name, onResumed, log, health }, stop);
+  const { busUrl: url, busReplicas: replicas } = config;
+  await using bus = await connectTelling({ url, replicas, clientName: name, onResumed, log, health }, stop);
   await Promise.all([
     ingest.follow(bus, stop),
     publishTrustReports(bus, trust, stop),

@@ -16,6 +16,7 @@ const rules = {
   trustDomains: () => ["cluster.local"],
 };
 const xds = "spiffe://cluster.local/ns/istio-system/sa/flotilla-xds-server";
+const nats = xds.replace("flotilla-xds-server", "flotilla-nats");
 const dns = (value: string): San => ({ type: "dns", value });
 
 describe("serving names", () => {
@@ -59,6 +60,16 @@ describe("serving names", () => {
       [dns("istiod.istio-system.svc")],
       [],
     ],
+    [
+      "a server gets its Service and the pods of it",
+      nats,
+      [dns("flotilla-nats.istio-system.svc"), dns("flotilla-nats-0.flotilla-nats.istio-system.svc.cluster.local")],
+      ["flotilla-nats.istio-system.svc", "flotilla-nats-0.flotilla-nats.istio-system.svc.cluster.local"],
+    ],
+    ["a pod of another Service", nats, [dns("flotilla-redis-0.flotilla-redis.istio-system.svc")], /flotilla-redis-0/],
+    ["no pod's name", nats, [dns("flotilla-nats-x.flotilla-nats.istio-system.svc")], /flotilla-nats-x/],
+    ["a pod of another namespace", nats, [dns("flotilla-nats-0.flotilla-nats.shop.svc")], /shop/],
+    ["the names of the control plane are not a server's", nats, [dns("istiod.istio-system.svc")], /istiod/],
     ["a workload's wishes are ignored", "spiffe://cluster.local/ns/a/sa/b", [dns("reviews.shop.svc")], []],
   ];
   for (const [name, identity, asked, expected] of cases) {

@@ -12,7 +12,7 @@ export interface ServingRules {
   readonly revision: string;
   readonly customHosts: readonly string[];
   readonly accounts: readonly string[];
-  /** Servers beside them, such as NATS: each may be the Service of its own name and no other. */
+  /** Servers beside them, such as NATS: each may be the Service of its own name, or a pod of it, and no other. */
   readonly serverAccounts: readonly string[];
   readonly trustDomains: () => readonly string[];
 }
@@ -29,10 +29,10 @@ export function servingNames({ namespace, domain, revision, customHosts }: Servi
 
 /** What is asked for and allowed. A workload's wishes are ignored, those of our own services granted or refused. @throws CaError CA_NAME_REFUSED */
 export function grantedNames(identity: string, asked: readonly San[], rules: ServingRules): readonly San[] {
-  const allowed = new Set(namesOf(identity, rules));
-  if (allowed.size === 0) return [];
+  const isAllowed = allowedNames(identity, rules);
+  if (isAllowed === undefined) return [];
   const names = asked.filter(({ type }) => type !== "uri");
-  const foreign = names.find(({ type, value }) => type !== "dns" || !allowed.has(value));
+  const foreign = names.find(({ type, value }) => type !== "dns" || !isAllowed(value));
   if (foreign !== undefined)
     throw new CaError(
       "CA_NAME_REFUSED",
@@ -41,14 +41,23 @@ export function grantedNames(identity: string, asked: readonly San[], rules: Ser
   return names;
 }
 
-/** Empty for a workload. */
-function namesOf(text: string, rules: ServingRules): readonly string[] {
+/** Undefined for a workload. */
+function allowedNames(text: string, rules: ServingRules): ((name: string) => boolean) | undefined {
   const { namespace, domain, accounts, serverAccounts, trustDomains } = rules;
   const identity = parseIdentity(text);
   if (identity === undefined || !trustDomains().includes(identity.trustDomain) || identity.namespace !== namespace)
-    return [];
+    return undefined;
   const account = identity.serviceAccount;
-  if (accounts.includes(account)) return servingNames(rules);
+  if (accounts.includes(account)) return (name) => servingNames(rules).includes(name);
+  if (!serverAccounts.includes(account)) return undefined;
   const service = `${account}.${namespace}.svc`;
-  return serverAccounts.includes(account) ? [service, `${service}.${domain}`, "localhost"] : [];
+  const names = [service, `${service}.${domain}`];
+  return (name) => name === "localhost" || names.includes(withoutPod(name, account));
+}
+
+/** `flotilla-nats-0.flotilla-nats.istio-system.svc` is a pod of the StatefulSet flotilla-nats: the name without the pod's. */
+function withoutPod(name: string, account: string): string {
+  const dot = name.indexOf(".");
+  const isPod = name.startsWith(`${account}-`) && /^\d+$/.test(name.slice(account.length + 1, dot));
+  return isPod ? name.slice(dot + 1) : name;
 }

@@ -16,6 +16,8 @@ const patienceMs = 5000;
 export interface FollowMeshOptions {
   readonly trust: MeshTrust;
   readonly isRestored: boolean;
+  /** Copies of streams and buckets on the bus. */
+  readonly replicas: number;
   readonly health: Health;
   readonly log: Logger;
   /** What else needs the bus; ends with the signal. */
@@ -24,7 +26,7 @@ export interface FollowMeshOptions {
 
 export function followMesh(
   url: string | undefined,
-  { trust, isRestored, health, log, onBus }: FollowMeshOptions,
+  { trust, isRestored, replicas, health, log, onBus }: FollowMeshOptions,
   stop: AbortSignal,
 ): FollowedMesh {
   if (url === undefined)
@@ -38,7 +40,7 @@ export function followMesh(
     heard.resolve();
   };
   const follow = async (): Promise<void> => {
-    await using bus = await connectTelling({ url, clientName: "ca", log, health }, signal);
+    await using bus = await connectTelling({ url, replicas, clientName: "ca", log, health }, signal);
     await Promise.all([trust.follow(bus, onHeard, signal), onBus(bus, signal)]);
   };
   const following = follow().catch((error: unknown) => {

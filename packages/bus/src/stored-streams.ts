@@ -1,0 +1,115 @@
+/**
+ * Everything that the control plane keeps on NATS, and what a loss of it means: which streams must be written to disk before they
+ * are acknowledged follows from that (docs/decisions/0130-synchronous-nats.md). docs/architecture/stored-data.md shows this table.
+ */
+
+export interface StoredStream {
+  /** Of JetStream; that of a bucket begins with KV_. */
+  readonly stream: string;
+  readonly writers: readonly string[];
+  readonly holds: string;
+  /**
+   * - `truth`: kept nowhere else; what was acknowledged must survive.
+   * - `copy`: its writers have the source, compare and publish what is missing.
+   * - `lease`: one holder at a time; a lost lease ends early, a resurrected one must not overlap with another.
+   * - `report`: written again at short intervals, ends with its writer.
+   */
+  readonly kind: "truth" | "copy" | "lease" | "report";
+  readonly afterLoss: string;
+}
+
+const bucket = (name: string): string => `KV_flotilla-${name}`;
+
+export const storedStreams: readonly StoredStream[] = [
+  {
+    stream: "FLOTILLA",
+    writers: ["config-controller", "service-controller", "ca"],
+    holds: "configuration, services, endpoints, trust bundle; automatic addresses of ServiceEntries",
+    kind: "truth",
+    afterLoss: "publishers write everything again; automatic addresses may change",
+  },
+  {
+    stream: bucket("config"),
+    writers: ["config-controller"],
+    holds: "objects written over the API (meshes without Kubernetes)",
+    kind: "truth",
+    afterLoss: "the objects are gone",
+  },
+  {
+    stream: bucket("ledger"),
+    writers: ["config-controller"],
+    holds: "history of the configuration",
+    kind: "truth",
+    afterLoss: "earlier generations cannot be shown or undone",
+  },
+  {
+    stream: bucket("ca"),
+    writers: ["ca"],
+    holds: "state of a root rotation, and who holds which certificate",
+    kind: "truth",
+    afterLoss: "replicas go on by the copy on their disk; in Kubernetes a rotation under way must be started again",
+  },
+  {
+    stream: bucket("ca-roots"),
+    writers: ["ca"],
+    holds: "self-signed root, sealed (CA_SELF_SIGNED_STORE=bus)",
+    kind: "truth",
+    afterLoss: "a new root is made, and the old one is not trusted any more",
+  },
+  {
+    stream: bucket("duties"),
+    writers: ["config-controller", "service-controller", "ca"],
+    holds: "leases of duties that one replica has, without Kubernetes",
+    kind: "lease",
+    afterLoss: "another replica may take over",
+  },
+  {
+    stream: bucket("config-controller"),
+    writers: ["config-controller"],
+    holds: "lease of the replica that publishes",
+    kind: "lease",
+    afterLoss: "another replica may take over",
+  },
+  {
+    stream: bucket("service-controller"),
+    writers: ["service-controller"],
+    holds: "lease of the replica that publishes",
+    kind: "lease",
+    afterLoss: "another replica may take over",
+  },
+  {
+    stream: bucket("ca-lease"),
+    writers: ["ca"],
+    holds: "lease of the replica that advances a rotation",
+    kind: "lease",
+    afterLoss: "another replica may take over",
+  },
+  {
+    stream: bucket("progress"),
+    writers: ["service-controller"],
+    holds: "how far service-controller has processed the configuration",
+    kind: "report",
+    afterLoss: "written again with the next change",
+  },
+  {
+    stream: bucket("distribution"),
+    writers: ["xds-server"],
+    holds: "how far each change has come on the proxies of a replica",
+    kind: "report",
+    afterLoss: "written again within seconds",
+  },
+  {
+    stream: bucket("trust-reports"),
+    writers: ["xds-server"],
+    holds: "roots that connected proxies have accepted",
+    kind: "report",
+    afterLoss: "written again within seconds; a rotation waits for it",
+  },
+  {
+    stream: bucket("machines"),
+    writers: ["xds-server"],
+    holds: "machines that are connected to a replica",
+    kind: "report",
+    afterLoss: "written again within seconds",
+  },
+];

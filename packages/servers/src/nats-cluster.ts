@@ -1,0 +1,64 @@
+/** Several NATS servers as one JetStream cluster on this host, for tests of what a lost server does. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { freePort } from "./free-port.ts";
+import { type Plan, type RunningServer, type StartOptions, start } from "./start-server.ts";
+
+export interface NatsClusterOptions extends Omit<StartOptions, "port"> {
+  readonly size: number;
+}
+
+export interface NatsCluster extends AsyncDisposable {
+  /** All servers, separated by commas. */
+  readonly url: string;
+  readonly servers: readonly RunningServer[];
+  /** Starts server `i` again on the port and the data that it had. */
+  restart(i: number): Promise<void>;
+}
+
+interface Member {
+  readonly directory: string;
+  readonly port: number;
+  readonly plan: Plan;
+}
+
+/** JetStream is not ready before a leader is elected, some seconds later. @throws ServersError */
+export async function startNatsCluster({ size, directory, ...options }: NatsClusterOptions): Promise<NatsCluster> {
+  const routes: number[] = [];
+  for (let i = 0; i < size; i++) routes.push(await freePort());
+  const members: Member[] = [];
+  for (let i = 0; i < size; i++) {
+    const own = join(directory, `nats-${i}`);
+    mkdirSync(own, { recursive: true });
+    members.push({ directory: own, port: await freePort(), plan: planOf(`nats-${i}`, routes, i) });
+  }
+  const startMember = ({ directory: own, port, plan }: Member) => start(plan, { ...options, directory: own, port });
+  const servers = await Promise.all(members.map(startMember));
+  return {
+    url: servers.map(({ url }) => url).join(","),
+    servers,
+    restart: async (i) => {
+      const member = members[i];
+      if (member !== undefined) servers[i] = await startMember(member);
+    },
+    [Symbol.asyncDispose]: async () => {
+      await Promise.all(servers.map((server) => server[Symbol.asyncDispose]()));
+    },
+  };
+}
+
+function planOf(serverName: string, routes: readonly number[], own: number): Plan {
+  const args = (directory: string, port: number) => {
+    const file = join(directory, "nats.conf");
+    const urls = routes.map((route) => `"nats://127.0.0.1:${route}"`).join(", ");
+    const lines = [
+      `server_name: ${serverName}`,
+      "max_payload: 8388608",
+      `jetstream { store_dir: ${JSON.stringify(join(directory, "nats"))}, sync_interval: always }`,
+      `cluster { name: flotilla, listen: "127.0.0.1:${routes[own]}", no_advertise: true, routes: [${urls}] }`,
+    ];
+    writeFileSync(file, `${lines.join("\n")}\n`);
+    return ["--config", file, "--addr", "127.0.0.1", "--port", String(port)];
+  };
+  return { name: "nats", scheme: "nats", args };
+}

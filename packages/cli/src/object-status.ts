@@ -5,6 +5,8 @@ export interface ObjectStatus {
   readonly state: "accepted" | "refused";
   readonly problems: readonly Finding[];
   readonly warnings: readonly Finding[];
+  /** Why it changes nothing in the mesh. */
+  readonly noEffect?: string;
   readonly inForce?: {
     readonly generation: number;
     readonly by: string;
@@ -29,9 +31,10 @@ export interface Distribution {
 }
 
 /** One line: the state, and how far it has come. */
-export function summarize({ object, state, inForce }: ObjectStatus): string {
+export function summarize({ object, state, noEffect, inForce }: ObjectStatus): string {
   if (inForce === undefined) return `${object}  ${state}`;
   const { generation, distribution } = inForce;
+  if (noEffect !== undefined) return `${object}  accepted, without effect  generation ${generation}`;
   const before = state === "refused" ? "refused, the last good one is" : "";
   return [object, before, reachText(distribution), `generation ${generation}`].filter((part) => part !== "").join("  ");
 }

@@ -3,8 +3,8 @@
  * token, hands it to Envoy and passes Envoy's xDS on, all through one discovery address.
  */
 import { type ChildProcess, spawn } from "node:child_process";
-import { closeSync, openSync, readFileSync } from "node:fs";
-import { copyFile, mkdir, writeFile } from "node:fs/promises";
+import { closeSync, copyFileSync, openSync, readFileSync, renameSync, unwatchFile, watchFile } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { JsonObject } from "@flotilla/proto";
 import { until } from "@flotilla/runtime";
@@ -20,6 +20,7 @@ export interface PilotAgentOptions {
   readonly discoveryAddress: string;
   /** Name in the certificate there. */
   readonly discoveryName: string;
+  /** The agent's copy follows it, as that of a ConfigMap in a pod does. */
   readonly rootFile: string;
   readonly token: string;
   /** Of its certificates, which are renewed in the middle; Go's form, such as `30s`. */
@@ -43,7 +44,7 @@ export async function startPilotAgent(options: PilotAgentOptions): Promise<Pilot
   for (const place of [configPath, join(secrets, "tokens"), join(secrets, "istio")])
     await mkdir(place, { recursive: true });
   await writeFile(join(secrets, "tokens/istio-token"), token);
-  await copyFile(rootFile, join(secrets, "istio/root-cert.pem"));
+  const unmount = mountRoot(rootFile, join(secrets, "istio/root-cert.pem"));
   const templateFile = join(directory, "bootstrap.json.tmpl");
   await writeFile(templateFile, bootstrapTemplate(options, configPath));
   const logFile = join(directory, "pilot-agent.log");
@@ -73,8 +74,27 @@ export async function startPilotAgent(options: PilotAgentOptions): Promise<Pilot
       };
       await until(isReady, { withinMs, what: `pilot-agent ${node.name} to be ready (log: ${logFile})`, everyMs: 100 });
     },
-    [Symbol.asyncDispose]: () => stop(child),
+    [Symbol.asyncDispose]: () => {
+      unmount();
+      return stop(child);
+    },
   };
+}
+
+const mountIntervalMs = 500;
+
+/** Replaces the copy whole, as a kubelet does; ends with the function that it gives. */
+function mountRoot(rootFile: string, target: string): () => void {
+  const copy = (): void => {
+    copyFileSync(rootFile, `${target}.new`);
+    renameSync(`${target}.new`, target);
+  };
+  copy();
+  const onChange = ({ size }: { readonly size: number }): void => {
+    if (size > 0) copy();
+  };
+  watchFile(rootFile, { interval: mountIntervalMs, persistent: false }, onChange);
+  return () => unwatchFile(rootFile, onChange);
 }
 
 /** What the agent knows of its node comes in by template variables, the rest is as for any Envoy. */

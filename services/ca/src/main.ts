@@ -90,7 +90,7 @@ export async function main(env: NodeJS.ProcessEnv, stop: AbortSignal, options: M
   await using _anchors = { [Symbol.asyncDispose]: () => anchors.stop() };
   anchors.want(trust.anchors);
   trust.onChange(() => anchors.want(trust.anchors));
-  const { source, active, rotation } = createRoots(config, { trust, anchors, store, health, log });
+  const { source, active, rotation } = createRoots(config, { trust, anchors, store, cluster, health, log });
   if ((await firstMaterial(source, config.pollMs, stop)) === undefined) return;
   await rotation.restore();
   loaded.resolve(rotation);

@@ -49,7 +49,7 @@ before(async () => {
   plane = owned.use(await startControlPlane({ options, logs: "files", onProgress: () => undefined }));
   await allReady(plane, 30_000, () => undefined, stop.signal);
   const agent = async (name: string, life = ttlMs) =>
-    owned.use(await Agent.start({ name, layout: plane.layout, ttlMs: life }));
+    owned.use(await Agent.start({ name, layout: plane.layout, ttlMs: life, roots: "by-pcds" }));
   const [web, reviews] = [await agent("web"), await agent("reviews")];
   batch = await agent("batch", 3_600_000);
 
@@ -131,7 +131,7 @@ describe("the root is replaced under load", () => {
   it("a workload that is cut off stops it and is named", { timeout: 60_000 }, async () => {
     await batch.disconnect();
     assert.equal((await flotilla("rotate")).phase, "trusting");
-    const isBatch = ({ name }: { readonly name: string }) => name.startsWith(`${identity("batch")} at pod shop/batch `);
+    const isBatch = ({ name }: { readonly name: string }) => name.startsWith(`${identity("batch")}@pod/shop/batch/`);
     const named = await until(
       async () => {
         const status = await flotilla("status");

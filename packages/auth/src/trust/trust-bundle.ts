@@ -9,7 +9,10 @@ export interface TrustedRoot {
 }
 
 export interface TrustBundleSpec {
-  /** Sorted by id. */
+  /**
+   * In the order of the PEM, the signer's first: agents renew their certificate when the text of the bundle changes, so a rotation
+   * that goes over to the next root is followed at once.
+   */
   readonly roots: readonly TrustedRoot[];
 }
 
@@ -17,5 +20,5 @@ export interface TrustBundleSpec {
 export function trustBundleOf(pem: string): TrustBundleSpec {
   const byId = new Map(parseCertificatesPem(pem).map((root) => [rootId(root), certificatePem(root)]));
   const roots = [...byId].map(([id, text]) => ({ id, pem: text }));
-  return { roots: roots.sort((a, b) => (a.id < b.id ? -1 : 1)) };
+  return { roots };
 }

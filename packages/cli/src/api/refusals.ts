@@ -3,6 +3,18 @@ import { CliError } from "../errors.ts";
 import { ApiRefusal } from "./api-client.ts";
 import { describe, type Manifest } from "./manifests.ts";
 
+/** Objects of kinds that mean nothing to the mesh, such as Deployments. */
+export interface IgnoredKind {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly count: number;
+}
+
+/** One line for each kind. */
+export function ignoredText({ apiVersion, kind, count }: IgnoredKind): string {
+  return `${count} ${kind} (${apiVersion}) ignored: not configuration of the mesh`;
+}
+
 /** Rethrows a refusal with one line for each cause. */
 export async function withPlaces<T>(manifests: readonly Manifest[], work: () => Promise<T>): Promise<T> {
   try {

@@ -1,7 +1,7 @@
 /** `flotilla apply -f FILE`: objects into the mesh, all of them at once or none. */
 import { openApi } from "../api/api-client.ts";
 import { type Manifest, readManifests } from "../api/manifests.ts";
-import { withPlaces } from "../api/refusals.ts";
+import { type IgnoredKind, ignoredText, withPlaces } from "../api/refusals.ts";
 import type { apply as definition } from "../definitions/objects.ts";
 import { CliError } from "../errors.ts";
 import type { Run } from "../parse/definition.ts";
@@ -23,8 +23,12 @@ export const apply: Run<typeof definition> = async ({ options, terminal }) => {
   const query = new URLSearchParams({ fieldManager: manager, namespace, force: String(force) });
   if (dryRun) query.set("dryRun", "All");
   const api = await openApi(options);
-  const { items } = await withPlaces(manifests, () =>
-    api.call<{ readonly items: readonly Applied[] }>("POST", `/flotilla/v1/apply?${query}`, listOf(manifests)),
+  const { items, ignored } = await withPlaces(manifests, () =>
+    api.call<{ readonly items: readonly Applied[]; readonly ignored: readonly IgnoredKind[] }>(
+      "POST",
+      `/flotilla/v1/apply?${query}`,
+      listOf(manifests),
+    ),
   );
   for (const { result, object, warnings } of items) {
     const { name, namespace } = object.metadata;
@@ -32,6 +36,7 @@ export const apply: Run<typeof definition> = async ({ options, terminal }) => {
     terminal.print(`${object.kind} ${place}${name} ${result}${dryRun ? " (dry run)" : ""}`);
     for (const warning of warnings) terminal.warn(`warning: ${warning}`);
   }
+  for (const kind of ignored) terminal.warn(ignoredText(kind));
   return 0;
 };
 

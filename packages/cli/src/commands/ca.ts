@@ -14,10 +14,16 @@ interface Status {
   readonly roots?: { readonly old: string; readonly next: string };
   readonly without: readonly string[];
   readonly last?: { readonly id: string; readonly outcome: string; readonly atMs: number };
-  readonly holdups: readonly { readonly name: string; readonly reason: string }[];
+  readonly holdups: readonly Holdup[];
   readonly certificates: number;
   readonly proxies: number;
   readonly replicas: readonly unknown[];
+}
+
+interface Holdup {
+  readonly name: string;
+  readonly reason: string;
+  readonly isConnected?: boolean;
 }
 
 const sentences: Readonly<Record<string, string>> = {
@@ -65,7 +71,17 @@ function describe({ phase, id, phaseSinceMs, roots, without, last, holdups, ...c
   if (last !== undefined) lines.push(`last rotation ${last.id}: ${last.outcome} ${new Date(last.atMs).toISOString()}`);
   const { certificates, proxies, replicas } = counts;
   lines.push(`${certificates} certificates on record, ${proxies} proxies connected, ${replicas.length} replicas of ca`);
-  if (holdups.length > 0) lines.push(`held up by ${holdups.length}:`);
-  lines.push(...holdups.map(({ name, reason }) => `  ${name}: ${reason}`));
+  lines.push(...holdupLines(holdups));
   return lines.join("\n");
+}
+
+/** The name stands alone, as `--without` takes it. */
+function holdupLines(holdups: readonly Holdup[]): readonly string[] {
+  if (holdups.length === 0) return [];
+  const away = holdups.filter(({ isConnected }) => isConnected === false).length;
+  return [
+    `waits for ${holdups.length}, ${away} of which are not connected:`,
+    ...holdups.map(({ name, reason }) => `  ${name}  ${reason}`),
+    "to go on without one that is gone: flotilla ca rotate --without NAME; without all that are not connected: --without disconnected",
+  ];
 }

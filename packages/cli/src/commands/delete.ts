@@ -3,7 +3,7 @@ import { apiVersionOf } from "@flotilla/kinds";
 import { openApi } from "../api/api-client.ts";
 import { kindArgument } from "../api/kind-argument.ts";
 import { type Manifest, readManifests } from "../api/manifests.ts";
-import { withPlaces } from "../api/refusals.ts";
+import { type IgnoredKind, ignoredText, withPlaces } from "../api/refusals.ts";
 import type { deleteObjects as definition } from "../definitions/objects.ts";
 import { CliError } from "../errors.ts";
 import type { Invocation, Run } from "../parse/definition.ts";
@@ -23,11 +23,16 @@ export const deleteObjects: Run<typeof definition> = async ({ options, operands,
   const query = new URLSearchParams({ namespace: options.namespace ?? "default" });
   if (dryRun) query.set("dryRun", "All");
   const api = await openApi(options);
-  const { items } = await withPlaces(manifests, () =>
-    api.call<{ readonly items: readonly Deleted[] }>("POST", `/flotilla/v1/delete?${query}`, listOf(manifests)),
+  const { items, ignored } = await withPlaces(manifests, () =>
+    api.call<{ readonly items: readonly Deleted[]; readonly ignored: readonly IgnoredKind[] }>(
+      "POST",
+      `/flotilla/v1/delete?${query}`,
+      listOf(manifests),
+    ),
   );
   for (const { kind, namespace, name, result } of items)
     terminal.print(`${kind} ${namespace === "" ? "" : `${namespace}/`}${name} ${result}${dryRun ? " (dry run)" : ""}`);
+  for (const kind of ignored) terminal.warn(ignoredText(kind));
   const isMissing = items.some(({ result }) => result === "not found");
   return isMissing && !ignoreNotFound ? 1 : 0;
 };

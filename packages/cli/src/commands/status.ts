@@ -1,4 +1,5 @@
 /** `flotilla status [OBJECT]`: what runs, which proxies have what, which objects are refused or not yet everywhere; or all about one. */
+import { type IgnoredKind, ignoredText } from "../api/refusals.ts";
 import { ask } from "../connection.ts";
 import type { status as definition } from "../definitions/insight.ts";
 import { describeObject, type ObjectStatus } from "../object-status.ts";
@@ -14,6 +15,12 @@ interface Problem {
   readonly line?: number;
   readonly field?: string;
   readonly reason?: string;
+}
+
+/** What `/debug/problems` of a controller answers. */
+interface Problems {
+  readonly problems?: readonly Problem[];
+  readonly ignored?: readonly (IgnoredKind & { readonly source: string })[];
 }
 
 /** Of one proxy, as `/debug/syncz` has it. */
@@ -54,10 +61,11 @@ export const status: Run<typeof definition> = async ({ options, operands: { obje
     for (const one of objects.objects) write(describeObject(one).replaceAll(/^/gm, "  "));
   }
   for (const controller of ["config-controller", "service-controller"]) {
-    const problems =
-      (await page<{ readonly problems: readonly Problem[] }>(`${url(controller)}/debug/problems`))?.problems ?? [];
+    const { problems = [], ignored = [] } = (await page<Problems>(`${url(controller)}/debug/problems`)) ?? {};
     if (problems.length > 0) write(`\n${problems.length} refused by ${controller}`);
     for (const problem of problems) write(`  ${describeProblem(problem)}`);
+    if (ignored.length > 0) write("");
+    for (const { source, ...kind } of ignored) write(`${source}: ${ignoredText(kind)}`);
   }
   const findings = Object.values((await page<Findings>(`${url("xds-server")}/debug/push_status`)) ?? {}).flatMap(
     (objects) => Object.entries(objects),

@@ -1,6 +1,7 @@
 /**
  * `flotilla wait --for=distribution KIND/NAME.NAMESPACE`: until an object is in effect on the proxies that it concerns.
- * Exit codes: 0 it is; 1 not in time; 2 wrong usage; 3 it is refused, by validation or by so many proxies that it cannot be.
+ * Exit codes: 0 it is; 1 not in time; 2 wrong usage; 3 it cannot be: it is refused, by validation or by
+ * too many proxies, or nothing is generated from it.
  */
 import { delay } from "@flotilla/runtime";
 import { ask, type Connection } from "../connection.ts";
@@ -18,7 +19,7 @@ export interface Goal {
   readonly objectGeneration: number | undefined;
 }
 
-export type Verdict = "live" | "waiting" | "refused";
+export type Verdict = "live" | "waiting" | "refused" | "no effect";
 
 const everyMs = 100;
 
@@ -37,13 +38,14 @@ export const wait: Run<typeof definition> = async ({ options, operands: { object
       status === undefined ? `there is no ${object}` : verdict === "live" ? summarize(status) : describeObject(status);
     if (verdict === "live") terminal.print(text);
     else terminal.warn(`${verdict === "waiting" ? `not live after ${durationText(options.timeout)}: ` : ""}${text}`);
-    return ({ live: 0, waiting: 1, refused: 3 } as const)[verdict];
+    return ({ live: 0, waiting: 1, refused: 3, "no effect": 3 } as const)[verdict];
   }
 };
 
-export function judge({ state, inForce }: ObjectStatus, { threshold, objectGeneration }: Goal): Verdict {
+export function judge({ state, noEffect, inForce }: ObjectStatus, { threshold, objectGeneration }: Goal): Verdict {
   if (state === "refused") return "refused";
   if (inForce === undefined) return "waiting";
+  if (noEffect !== undefined) return "no effect";
   if (objectGeneration !== undefined && (inForce.objectGeneration ?? 0) < objectGeneration) return "waiting";
   const { live, concerned, refusals, replicas } = inForce.distribution;
   // Nobody has told how far it has come: that is not everywhere.

@@ -18,12 +18,21 @@ export const caRotate = define({
   name: "ca rotate",
   group,
   summary: "replace the root certificate while the mesh runs",
-  details: "Every phase ends when all proxies and certificates have followed; `ca status` lists what it waits for.",
+  details:
+    "Every phase ends when all proxies and certificates have followed; `ca status` lists what it waits for. Agents that do not subscribe to PCDS (PROXY_CONFIG_XDS_AGENT=true) follow when they renew their certificate, in the middle of its life.",
   operands: {},
-  options: { without: list("--without <NAME>", "go on without this proxy or certificate"), ...output, ...connection },
+  options: {
+    without: list(
+      "--without <NAME>",
+      "go on without it: a name that `ca status` lists, an identity, NAME.NAMESPACE of a proxy, or `disconnected`",
+    ),
+    ...output,
+    ...connection,
+  },
   examples: [
     ["ca rotate", "start"],
     ["ca rotate --without web.shop", "go on without a proxy that is away"],
+    ["ca rotate --without disconnected", "go on without all holders that have no connected proxy"],
   ],
 });
 

@@ -45,7 +45,7 @@ export const wait = define({
   exitCodes: {
     0: "in effect",
     1: "not in effect within the time",
-    3: "refused by validation, or by so many proxies that the threshold cannot be reached",
+    3: "refused by validation or by too many proxies for the threshold, or nothing is generated from it",
   },
 });
 

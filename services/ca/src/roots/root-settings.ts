@@ -73,6 +73,13 @@ export const rootSettings = {
     sentence:
       "How long nothing may hold a step of a rotation up before the next one: mounted roots take a minute to arrive.",
   }),
+  rotationTtlMs: duration({
+    env: "CA_ROTATION_CERTIFICATE_TTL",
+    default: 3_600_000,
+    min: 1000,
+    sentence:
+      "Longest life of certificates issued while the mesh is brought to trust a new root: agents come back for one of that root in the middle of it.",
+  }),
   rotationCheckMs: duration({
     env: "CA_ROTATION_CHECK_INTERVAL",
     default: 1000,

@@ -3,6 +3,8 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import type { Health, Logger } from "@flotilla/runtime";
 import type { Config } from "../config.ts";
+import type { Cluster } from "../kubernetes/cluster.ts";
+import { endedPods } from "../kubernetes/ended-pods.ts";
 import type { MeshTrust } from "../mesh/mesh-trust.ts";
 import { MaterialSource } from "../roots/material-source.ts";
 import type { SelfSignedStore } from "../roots/self-signed-store.ts";
@@ -21,11 +23,12 @@ export interface RootParts {
   readonly anchors: Anchors;
   /** Of self-signed roots. */
   readonly store: SelfSignedStore;
+  readonly cluster: Cluster | undefined;
   readonly health: Health;
   readonly log: Logger;
 }
 
-export function createRoots(config: Config, { trust, anchors, store, health, log }: RootParts): Roots {
+export function createRoots(config: Config, { trust, anchors, store, cluster, health, log }: RootParts): Roots {
   const { rootCaDir, multiRoot, pollMs, rootCheckMs, rootGracePercent, namespace } = config;
   const selfSigned = { keyType: config.selfSignedKey, ttlMs: config.selfSignedTtlMs };
   const [trustDomains, nowMs] = [() => trust.all, Date.now];
@@ -51,6 +54,10 @@ export function createRoots(config: Config, { trust, anchors, store, health, log
     checkMs: config.rotationCheckMs,
     settleMs: config.rotationSettleMs,
     maxTtlMs: config.maxTtlMs,
+    endedOf:
+      cluster === undefined
+        ? () => Promise.resolve(new Set())
+        : endedPods({ api: cluster.api, clusterId: config.clusterId, nowMs, log: log.child({ part: "rotation" }) }),
     bundleOf: (rootsPem) => rootsPem + anchors.pem,
     log: log.child({ part: "rotation" }),
     onProblem: (reason) => health.setCondition("rotation", reason),

@@ -1,7 +1,8 @@
 /** What a replica knows of the certificates, proxies and replicas that a rotation waits for, and what it tells the others of itself. */
 import type { KeyValue } from "@flotilla/bus";
+import { isAt } from "./holders.ts";
 import { type Holdup, holdupsOf, type Replica } from "./holdups.ts";
-import { Ledger } from "./ledger.ts";
+import { type Holding, Ledger } from "./ledger.ts";
 import { flushLedger, loadLedger } from "./ledger-store.ts";
 import type { RotationState } from "./rotation-state.ts";
 import { replicaKey, SharedView } from "./shared-view.ts";
@@ -12,6 +13,8 @@ export interface EvidenceOptions {
   /** The longest that a certificate may live. */
   readonly maxTtlMs: number;
   readonly nowMs: () => number;
+  /** Which of these holders have ended. */
+  readonly endedOf: (holdings: readonly Holding[]) => Promise<ReadonlySet<string>>;
 }
 
 export interface EvidenceSummary {
@@ -54,10 +57,12 @@ export class GatheredEvidence {
     state: RotationState,
     { values, recordedSinceMs }: { readonly values: KeyValue; readonly recordedSinceMs: number | undefined },
   ): Promise<readonly Holdup[]> {
-    const { nowMs, maxTtlMs } = this.#options;
+    if (state.phase === "idle") return [];
+    const { nowMs, maxTtlMs, endedOf } = this.#options;
     await loadLedger(this.ledger, values);
     const [holdings, proxies, replicas] = [this.ledger.holdings(nowMs()), this.#view.proxies(), this.#view.replicas()];
-    return holdupsOf(state, { holdings, proxies, replicas, recordedSinceMs, maxTtlMs, nowMs: nowMs() });
+    const ended = await endedOf(holdings.filter((holding) => !proxies.some((proxy) => isAt(proxy, holding))));
+    return holdupsOf(state, { holdings, proxies, ended, replicas, recordedSinceMs, maxTtlMs, nowMs: nowMs() });
   }
 
   summary(): EvidenceSummary {

@@ -29,6 +29,7 @@ const proxy = (more: Partial<ProxyTrust> = {}): ProxyTrust => ({
 const none: Evidence = {
   holdings: [],
   proxies: [],
+  ended: new Set(),
   replicas: [],
   recordedSinceMs: undefined,
   maxTtlMs: 1000,
@@ -43,7 +44,7 @@ const replica = (state: RotationState, more: object = {}) => ({
 });
 
 describe("what holds a rotation up", () => {
-  const webName = `${web} at pod shop/web-1 u1`;
+  const webName = `${web}@pod/shop/web-1/u1`;
   const cases: readonly (readonly [string, Phase, Partial<Evidence>, readonly string[]])[] = [
     ["nobody", "trusting", {}, []],
     ["a holder that was given the old root only", "trusting", { holdings: [holding()] }, [webName]],
@@ -80,6 +81,42 @@ describe("what holds a rotation up", () => {
       { holdings: [holding({ place: "host 10.0.0.1" })], proxies: [proxy({ roots: ["new"] })] },
       [],
     ],
+    ["not a pod that has ended", "trusting", { holdings: [holding()], ended: new Set([webName]) }, []],
+    [
+      "behind an address: the certificate before that of the only proxy there has been replaced",
+      "trusting",
+      {
+        holdings: [
+          holding({ place: "host 10.0.0.1", issuedMs: nowMs - 500 }),
+          holding({ place: "host 10.0.0.1", roots: ["new", "old"] }),
+        ],
+        proxies: [proxy()],
+      },
+      [],
+    ],
+    [
+      "behind an address: of several proxies any may still have the one before",
+      "trusting",
+      {
+        holdings: [
+          holding({ place: "host 10.0.0.1", issuedMs: nowMs - 500 }),
+          holding({ place: "host 10.0.0.1", roots: ["new", "old"] }),
+        ],
+        proxies: [proxy(), proxy({ proxy: "web-2.shop" })],
+      },
+      [`${web}@host/10.0.0.1`],
+    ],
+    [
+      "behind an address without a proxy: certificates count until they end",
+      "issuing",
+      {
+        holdings: [
+          holding({ place: "host 10.0.0.1", issuedMs: nowMs - 500 }),
+          holding({ place: "host 10.0.0.1", issuer: "new" }),
+        ],
+      },
+      [`${web}@host/10.0.0.1`],
+    ],
     [
       "who holds a certificate of the old root",
       "issuing",
@@ -107,6 +144,27 @@ describe("what holds a rotation up", () => {
         names,
       ),
     );
+
+  const reasonOf = (more: Partial<Evidence>) =>
+    holdupsOf(begun, {
+      ...none,
+      holdings: [holding({ issuedMs: nowMs - 1000, notAfterMs: nowMs + 3000 })],
+      ...more,
+    })[0];
+
+  it("an agent without PCDS is waited for until it renews, and the time of that is told", () => {
+    assert.equal(
+      reasonOf({ proxies: [proxy()] })?.reason,
+      "is connected and takes the new root with its next certificate; its renewal is expected at 1970-01-01T00:16:41.000Z",
+    );
+    const late = [holding({ issuedMs: nowMs - 3000, notAfterMs: nowMs + 1000 })];
+    assert.match(reasonOf({ proxies: [proxy()], holdings: late })?.reason ?? "", /renewal is overdue since/);
+    assert.match(reasonOf({ proxies: [proxy({ roots: ["old"] })] })?.reason ?? "", /has not taken the new root/);
+    assert.match(reasonOf({})?.reason ?? "", /is not connected.*its certificate ends at 1970-01-01T00:16:43.000Z/);
+  });
+
+  it("holders are named so that a shell takes the name as it is", () =>
+    assert.match(reasonOf({})?.name ?? "", /^[\w:/@.-]+$/));
 
   it("those that the operator does not wait for are left out", () =>
     assert.deepEqual(holdupsOf({ ...begun, without: [webName] }, { ...none, holdings: [holding()] }), []));

@@ -1,5 +1,6 @@
 /** What holds a phase of a rotation up, by name and with the reason. Pure. */
 import type { ProxyTrust } from "@flotilla/auth";
+import { certificatesInUse, type Holders, isAt, nameOf, proxyOf, renewalMs } from "./holders.ts";
 import type { Holding } from "./ledger.ts";
 import type { Roots, RotationState } from "./rotation-state.ts";
 
@@ -14,9 +15,7 @@ export interface Replica {
   readonly root: string;
 }
 
-export interface Evidence {
-  readonly holdings: readonly Holding[];
-  readonly proxies: readonly ProxyTrust[];
+export interface Evidence extends Holders {
   readonly replicas: readonly Replica[];
   /** Certificates from before are not in the ledger. Undefined: all are. */
   readonly recordedSinceMs: number | undefined;
@@ -29,6 +28,10 @@ export interface Holdup {
   /** What the operator names to go on without it. */
   readonly name: string;
   readonly reason: string;
+  /** Of holders of certificates: a proxy of theirs has a stream of discovery. */
+  readonly isConnected?: boolean;
+  /** `NAME.NAMESPACE` of the proxy, if it is known. */
+  readonly proxy?: string;
 }
 
 const silentMs = 15_000;
@@ -62,56 +65,63 @@ function holdersBehind({ phase }: RotationState, roots: Roots, evidence: Evidenc
 }
 
 /** Holders of live certificates, and connected proxies, that are not known to trust a root. */
-function notTrusting(root: string, { holdings, proxies }: Evidence): readonly Holdup[] {
-  const acknowledged = proxies.filter((proxy) => proxy.roots?.includes(root) === true);
-  const behind = holdings.filter(
+function notTrusting(root: string, evidence: Evidence): readonly Holdup[] {
+  const { proxies } = evidence;
+  const acknowledged = proxies.filter(({ roots }) => roots?.includes(root) === true);
+  const inUse = certificatesInUse(evidence);
+  const behind = inUse.filter(
     (holding) => !holding.roots.includes(root) && !acknowledged.some((proxy) => isAt(proxy, holding)),
   );
-  const known = [...holdings];
   const strangers = proxies.filter(
     (proxy) =>
       proxy.identities.length > 0 &&
       proxy.roots?.includes(root) !== true &&
-      !known.some((holding) => isAt(proxy, holding)),
+      !inUse.some((holding) => isAt(proxy, holding)),
   );
+  const texts: Texts = {
+    // Agents that do not subscribe to PCDS take roots from the answer to their next request for a certificate.
+    ofConnected: (proxy) =>
+      proxy.roots === undefined ? "takes the new root with its next certificate" : "has not taken the new root",
+    ofDisconnected: "has not taken the new root",
+  };
   return [
-    ...unique(behind, (holding) => {
-      const proxy = proxies.find((one) => isAt(one, holding));
-      const how = proxy === undefined ? "is not connected" : `is connected as ${proxy.proxy}`;
-      return `${how} and has not taken the new root; its certificate ends at ${isoTime(holding.notAfterMs)}`;
-    }),
+    ...onePerHolder(behind, evidence, texts),
     ...strangers.map(({ proxy, identities }) => ({
-      name: proxy,
+      ...{ name: proxy, proxy, isConnected: true },
       reason: `is connected as ${identities.join(", ")} and is not known to trust the new root`,
     })),
   ];
 }
 
-function stillOf(root: string, { holdings }: Evidence): readonly Holdup[] {
-  const old = holdings.filter(({ issuer }) => issuer === root);
-  return unique(
-    old,
-    ({ notAfterMs }) => `holds a certificate of the root that goes, which ends at ${isoTime(notAfterMs)}`,
-  );
+function stillOf(root: string, evidence: Evidence): readonly Holdup[] {
+  const old = certificatesInUse(evidence).filter(({ issuer }) => issuer === root);
+  const text = "holds a certificate of the root that goes";
+  return onePerHolder(old, evidence, { ofConnected: () => text, ofDisconnected: text });
 }
 
-/** One line for each holder: the one whose certificate ends last. */
-function unique(holdings: readonly Holding[], reason: (holding: Holding) => string): readonly Holdup[] {
+interface Texts {
+  readonly ofConnected: (proxy: ProxyTrust) => string;
+  readonly ofDisconnected: string;
+}
+
+/** One line for each holder: the certificate that ends last. */
+function onePerHolder(holdings: readonly Holding[], { proxies, nowMs }: Evidence, texts: Texts): readonly Holdup[] {
   const last = new Map<string, Holding>();
   for (const holding of holdings) {
     const name = nameOf(holding);
     if ((last.get(name)?.notAfterMs ?? 0) < holding.notAfterMs) last.set(name, holding);
   }
-  return [...last].map(([name, holding]) => ({ name, reason: reason(holding) }));
-}
-
-export function nameOf({ identity, place }: Pick<Holding, "identity" | "place">): string {
-  return `${identity} at ${place}`;
-}
-
-function isAt({ identities, pod, host }: ProxyTrust, { identity, place }: Holding): boolean {
-  if (!identities.includes(identity)) return false;
-  return place.startsWith("pod ") ? place.startsWith(`pod ${pod} `) : place === `host ${host}`;
+  return [...last].map(([name, holding]) => {
+    const connected = proxies.find((proxy) => isAt(proxy, holding));
+    const proxy = connected?.proxy ?? proxyOf(holding);
+    const dueMs = renewalMs(holding);
+    const when = dueMs > nowMs ? `expected at ${isoTime(dueMs)}` : `overdue since ${isoTime(dueMs)}`;
+    const reason =
+      connected === undefined
+        ? `is not connected and ${texts.ofDisconnected}; its certificate ends at ${isoTime(holding.notAfterMs)}`
+        : `is connected and ${texts.ofConnected(connected)}; its renewal is ${when}`;
+    return { name, reason, isConnected: connected !== undefined, ...(proxy !== undefined && { proxy }) };
+  });
 }
 
 function unrecorded({ recordedSinceMs, maxTtlMs, nowMs }: Evidence): readonly Holdup[] {

@@ -76,7 +76,7 @@ async function certificate(ca: RunningCa, name: string, ttlMs = 3_600_000): Prom
 }
 
 function heldUpByApi(ca: RunningCa): Promise<Status> {
-  const api = "spiffe://cluster.local/ns/shop/sa/api at instance api";
+  const api = "spiffe://cluster.local/ns/shop/sa/api@instance/api";
   const isApiAlone = ({ holdups }: Status) => holdups.length === 1 && holdups[0]?.name === api;
   return until(() => look(ca).then((status) => isApiAlone(status) && status), { withinMs: 3000, what: "api alone" });
 }
@@ -123,6 +123,28 @@ describe("rotation of the root", () => {
     const [holdup] = (await look(ca)).holdups;
     await rotate(ca, `&without=${encodeURIComponent(holdup?.name ?? "")}`);
     await inPhase(ca, "idle");
+  });
+
+  it("refuses to go on without what holds nothing up, and lists what does", async () => {
+    const ca = await start();
+    await certificate(ca, "gone");
+    const { error = "" } = await rotate(ca, "&without=web.shop");
+    assert.match(error, /nothing that holds the rotation up is called web.shop: .*sa\/gone@instance\/gone/);
+    assert.equal((await look(ca)).phase, "idle");
+    assert.equal((await rotate(ca, "&without=disconnected")).phase, "trusting");
+    await inPhase(ca, "idle");
+  });
+
+  it("issues short certificates until the new root signs", async () => {
+    const ca = await start({ CA_ROTATION_CERTIFICATE_TTL: "20s" });
+    const lifeMs = ({ chainPem }: TlsMaterial) => (parseCertificatesPem(chainPem)[0]?.notAfterMs ?? 0) - Date.now();
+    assert.ok(lifeMs(await certificate(ca, "web")) > 3_000_000);
+    await certificate(ca, "api");
+    await rotate(ca);
+    assert.ok(lifeMs(await certificate(ca, "web")) <= 20_000);
+    await rotate(ca, "&without=disconnected");
+    await inPhase(ca, "issuing");
+    assert.ok(lifeMs(await certificate(ca, "web")) > 3_000_000);
   });
 
   it("survives a restart in every phase, with two replicas that sign alike", async () => {

@@ -14,9 +14,10 @@ import { type EvidenceOptions, type EvidenceSummary, GatheredEvidence } from "./
 import { appliedText, type Holdup } from "./holdups.ts";
 import type { Ledger } from "./ledger.ts";
 import { readRecordedSince } from "./recorded-since.ts";
-import { abort, type RotationState, rotate, step } from "./rotation-state.ts";
+import { abort, type Phase, type RotationState, rotate, step } from "./rotation-state.ts";
 import { StateStore } from "./state-store.ts";
 import { createTrustPublisher } from "./trust-publisher.ts";
+import { resolveWithout } from "./without.ts";
 
 export interface RotationOptions extends EvidenceOptions {
   readonly source: MaterialSource;
@@ -74,6 +75,11 @@ export class Rotation {
   /** The shared state has been read. */
   get known(): Promise<void> {
     return this.#known.promise;
+  }
+
+  /** What this replica works by now. */
+  get phase(): Phase {
+    return this.#states.state.phase;
   }
 
   /** One of the replicas renews and moves on; without a bus there is only this one. */
@@ -134,12 +140,11 @@ export class Rotation {
         next: (await active.prepareNext()).rootId,
         origin: (await active.readNext())?.origin ?? "self-signed",
       };
-      return rotate(state, {
-        id: state.roots === undefined ? randomUUID().slice(0, 8) : state.id,
-        roots,
-        without,
-        nowMs: nowMs(),
-      });
+      const id = state.roots === undefined ? randomUUID().slice(0, 8) : state.id;
+      const begun = rotate(state, { id, roots, without: [], nowMs: nowMs() });
+      if (without.length === 0) return begun;
+      const holdups = await this.#evidence.holdups(begun, this.#reachable());
+      return rotate(begun, { id, roots, without: resolveWithout(without, holdups, begun.without), nowMs: nowMs() });
     });
     log.info("rotation asked for", { id: this.#states.state.id, without });
     return this.#status();

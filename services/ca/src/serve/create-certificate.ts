@@ -34,6 +34,8 @@ export interface IssuerParts {
   readonly queue: FairQueue;
   /** PEM of roots that workloads are given besides those of the signing material. */
   readonly moreRootsPem: () => string;
+  /** No certificate lives longer now than this: in a rotation holders are to renew soon. */
+  readonly longestTtlMs: () => number;
   /** What is issued goes on record, for rotations of the root. */
   readonly record: (holding: Holding) => void;
   readonly metrics: CaMetrics;
@@ -119,12 +121,14 @@ function sign(
   order: Order,
   parts: IssuerParts,
 ): Issued {
-  const { material, nowMs, randomSerial, moreRootsPem, record } = parts;
+  const { material, nowMs, randomSerial, moreRootsPem, record, longestTtlMs } = parts;
   const signing = material();
   if (signing === undefined) throw new CaError("CA_NOT_READY", "there is no signing material");
   const more = { nowMs: nowMs(), serial: randomSerial(), moreRootsPem: moreRootsPem() };
-  const issued = issueWorkload({ ...asked, ...more }, signing);
+  const issued = issueWorkload({ ...asked, ttlMs: Math.min(asked.ttlMs, longestTtlMs()), ...more }, signing);
+  const cluster = order.proof.kubernetes?.cluster;
   record({
+    ...(cluster !== undefined && { cluster }),
     identity: asked.identity,
     place: placeOf(order.caller, order.proof, request.metadata?.["Instance"]),
     issuer: signing.rootId,

@@ -72,6 +72,8 @@ export function createIssuer(
     queue,
     // differs: istiod hands over its own roots and leaves the others to PCDS, which not every agent asks for.
     moreRootsPem: () => (config.multiRoot ? anchors.pem : ""),
+    // Agents that take the new root with a certificate come back for one of the new root within half of its life.
+    longestTtlMs: () => (rotation.phase === "trusting" ? config.rotationTtlMs : Number.POSITIVE_INFINITY),
     record: (holding) => rotation.ledger.record(holding),
     metrics: declareMetrics(metrics, { material, waiting, nowMs }),
     log: log.child({ part: "issue" }),

@@ -1,6 +1,7 @@
 /**
- * What pilot-agent does beside an Envoy: renews a certificate by token in the middle of its life, takes the roots that the
- * mesh trusts by PCDS, and serves both to its Envoy.
+ * What pilot-agent does beside an Envoy: renews a certificate by token in the middle of its life, has a stream of discovery, and
+ * serves certificate and roots to its Envoy. It takes the roots that the mesh trusts by PCDS, or, as it does where
+ * PROXY_CONFIG_XDS_AGENT is not set, from the answer to each request for a certificate alone.
  */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -21,6 +22,7 @@ export interface AgentOptions {
   readonly name: string;
   readonly layout: Layout;
   readonly ttlMs: number;
+  readonly roots: "by-pcds" | "with-certificate";
 }
 
 const namespace = "shop";
@@ -53,7 +55,7 @@ export class Agent implements AsyncDisposable {
   /** Renews from now on, and has a stream of discovery. */
   connect(): void {
     const stop = new AbortController();
-    const running = Promise.all([this.#renew(stop.signal), this.#followRoots(stop.signal)]);
+    const running = Promise.all([this.#renew(stop.signal), this.#discover(stop.signal)]);
     running.catch(() => undefined);
     this.#link = { stop, running };
   }
@@ -83,8 +85,8 @@ export class Agent implements AsyncDisposable {
     }
   }
 
-  async #followRoots(stop: AbortSignal): Promise<void> {
-    const { layout, name } = this.#options;
+  async #discover(stop: AbortSignal): Promise<void> {
+    const { layout, name, roots } = this.#options;
     const noName = { checkServerIdentity: () => undefined };
     const client = new XdsClient({
       form: "delta",
@@ -100,12 +102,12 @@ export class Agent implements AsyncDisposable {
       backoffMs: () => 200,
       onUpdate: ({ changed }) => {
         const [resource] = changed;
-        if (resource === undefined) return;
+        if (resource === undefined || roots !== "by-pcds") return;
         this.#meshRoots = decode(ProxyConfigSchema, resource.bytes).caCertificatesPem.join("");
         this.#serve();
       },
     });
-    client.subscribe(typeUrl.proxyConfig);
+    client.subscribe(roots === "by-pcds" ? typeUrl.proxyConfig : typeUrl.cluster);
     await client.run(stop);
   }
 
@@ -132,9 +134,11 @@ async function ask(options: AgentOptions): Promise<TlsMaterial> {
   });
 }
 
-async function tokenOf({ layout, name }: AgentOptions): Promise<string> {
+/** Where no pod is named, an agent is known by its address only. */
+async function tokenOf({ layout, name, roots }: AgentOptions): Promise<string> {
   const issuer = await openLocalIssuer(layout.workDir);
-  return issuer.mintToken({ namespace, serviceAccount: name, pod: { name, uid: `${name}-uid` } });
+  const pod = { name, uid: `${name}-uid` };
+  return issuer.mintToken({ namespace, serviceAccount: name, ...(roots === "by-pcds" && { pod }) });
 }
 
 function rootsOf({ workDir }: Layout): Promise<string> {

@@ -1,0 +1,65 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { KubeError } from "@flotilla/kube-api";
+import { noopLogger } from "@flotilla/runtime";
+import type { Holding } from "../rotation/ledger.ts";
+import { endedPods } from "./ended-pods.ts";
+
+const holding = (place: string, cluster = "one"): Holding => ({
+  ...{ identity: "spiffe://td/ns/shop/sa/web", place, cluster, issuer: "old", roots: ["old"] },
+  ...{ issuedMs: 0, notAfterMs: 1 },
+});
+const pods: Readonly<Record<string, object>> = {
+  "/api/v1/namespaces/shop/pods/there": { metadata: { uid: "u1" }, status: { phase: "Running" } },
+  "/api/v1/namespaces/shop/pods/done": { metadata: { uid: "u2" }, status: { phase: "Succeeded" } },
+};
+
+function asking(get: (path: string) => object | undefined) {
+  const asked: string[] = [];
+  let nowMs = 0;
+  const api = {
+    get: async (path: string) => {
+      asked.push(path);
+      return get(path) as never;
+    },
+  };
+  const of = endedPods({ api, clusterId: "one", nowMs: () => nowMs, log: noopLogger });
+  const pass = (ms: number): void => {
+    nowMs += ms;
+  };
+  return { asked, of, pass };
+}
+
+describe("pods that have ended", () => {
+  it("are gone, done, or were replaced by one of their name", async () => {
+    const { of } = asking((path) => pods[path]);
+    const places = ["pod shop/there u1", "pod shop/there u0", "pod shop/done u2", "pod shop/gone u3"];
+    const ended = await of([
+      ...places.map((place) => holding(place)),
+      holding("pod shop/gone u4", "two"),
+      holding("host 10.0.0.1"),
+    ]);
+    const identity = "spiffe://td/ns/shop/sa/web";
+    assert.deepEqual(
+      [...ended].sort(),
+      ["done/u2", "gone/u3", "there/u0"].map((name) => `${identity}@pod/shop/${name}`),
+    );
+  });
+
+  it("are asked for once, and those that are there again after a while", async () => {
+    const { of, asked, pass } = asking((path) => pods[path]);
+    const both = [holding("pod shop/there u1"), holding("pod shop/gone u3")];
+    for (let look = 0; look < 3; look++) await of(both);
+    assert.equal(asked.length, 2);
+    pass(31_000);
+    await of(both);
+    assert.deepEqual(asked.slice(2), ["/api/v1/namespaces/shop/pods/there"]);
+  });
+
+  it("are not known where pods may not be read", async () => {
+    const { of } = asking(() => {
+      throw new KubeError("KUBE_REFUSED", "pods", { status: 403 });
+    });
+    assert.equal((await of([holding("pod shop/gone u3")])).size, 0);
+  });
+});

@@ -1,0 +1,141 @@
+/**
+ * The root is replaced under agents that take roots with their certificates only, as pilot-agent does by default, without a pod in
+ * their tokens, and beside a certificate whose holder is gone. Unmodified pilot-agents run where PILOT_AGENT names one.
+ */
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { openLocalIssuer } from "@flotilla/auth";
+import { requestCertificate } from "@flotilla/auth/serving";
+import { copySample } from "@flotilla/cli/src/demo/mesh-folder.ts";
+import { allReady, type ControlPlane, startControlPlane } from "@flotilla/cli/src/supervise/control-plane.ts";
+import { parseCertificatesPem, rootId } from "@flotilla/pki";
+import { delay, until } from "@flotilla/runtime";
+import { freePorts } from "@flotilla/servers";
+import { agentsOfOurs, noPilotAgents, pilotAgents, type Workloads } from "./rotation/stock-workloads.ts";
+
+const execute = promisify(execFile);
+const program = fileURLToPath(new URL("../../../packages/cli/bin/flotilla.ts", import.meta.url));
+const ttlMs = 20_000;
+const identity = (name: string) => `spiffe://cluster.local/ns/shop/sa/${name}`;
+if (noPilotAgents !== false) console.warn(`      ${noPilotAgents}`);
+
+interface Status {
+  readonly phase: string;
+  readonly roots?: { readonly next: string };
+  readonly holdups: readonly { readonly name: string; readonly reason: string; readonly isConnected?: boolean }[];
+  readonly last?: { readonly outcome: string };
+}
+
+for (const [name, start, skip] of [
+  ["agents of ours without PCDS", agentsOfOurs, false],
+  ["unmodified pilot-agents", pilotAgents, noPilotAgents],
+] as const)
+  describe(`rotation with ${name}`, { skip }, () => {
+    // Sockets of agents stand in it: their paths must be short.
+    const workDir = mkdtempSync(join(tmpdir(), "fr-"));
+    const owned = new AsyncDisposableStack();
+    const stop = new AbortController();
+    const answers = { good: 0, bad: 0 };
+    let plane: ControlPlane;
+    let workloads: Workloads;
+    let load: Promise<void> | undefined;
+
+    before(async () => {
+      const settings = { ...process.env, CA_ROTATION_SETTLE: "3s" } as Record<string, string>;
+      const more = { embedded: false, mesh: undefined, networks: undefined, flags: new Set<string>() };
+      const config = copySample(workDir).path;
+      const options = { ...more, config, settings, firstPort: await freePorts(20), workDir };
+      plane = owned.use(await startControlPlane({ options, logs: "files", onProgress: () => undefined }));
+      plane.ended.catch(() => undefined);
+      await allReady(plane, 90_000, () => undefined, stop.signal);
+      workloads = await start({ layout: plane.layout, ttlMs, owned });
+      // Its holder goes away at once and never comes back.
+      await requestCertificate({
+        address: `127.0.0.1:${plane.layout.ports.ca}`,
+        serverName: "flotilla-ca.istio-system.svc",
+        rootsPem: rootFile(),
+        proof: {
+          token: await (await openLocalIssuer(workDir)).mintToken({ namespace: "shop", serviceAccount: "gone" }),
+        },
+        ...{ names: [], keyType: "ecdsa-p256", ttlMs: 86_400_000 },
+      });
+      await until(async () => (await workloads.ask()) === 200, {
+        withinMs: 20_000,
+        what: "a first answer",
+        everyMs: 100,
+      });
+      load = ask();
+    });
+    after(async () => {
+      stop.abort();
+      await load;
+      await owned.disposeAsync();
+      rmSync(workDir, { recursive: true, force: true });
+    });
+
+    const rootFile = () => readFileSync(join(workDir, "root-cert.pem"), "utf8");
+
+    async function ask(): Promise<void> {
+      while (!stop.signal.aborted) {
+        if ((await workloads.ask()) === 200) answers.good++;
+        else answers.bad++;
+        await delay(10);
+      }
+    }
+
+    async function flotilla(...args: readonly string[]): Promise<Status> {
+      const { stdout } = await execute(process.execPath, [program, "ca", ...args, "--json", "--work-dir", workDir]);
+      return JSON.parse(stdout) as Status;
+    }
+
+    it("waits for the renewal of each, tells when it is expected, and names who is gone", {
+      timeout: 90_000,
+    }, async () => {
+      const begun = await flotilla("rotate");
+      assert.equal(begun.phase, "trusting");
+      for (const account of workloads.accounts) {
+        const holdup = begun.holdups.find((one) => one.name.startsWith(`${identity(account)}@host/`));
+        assert.equal(holdup?.isConnected, true, JSON.stringify(begun.holdups));
+        assert.match(holdup?.reason ?? "", /takes the new root with its next certificate; its renewal is expected at/);
+      }
+      const left = await until(
+        async () => {
+          const { holdups } = await flotilla("status");
+          return holdups.length === 1 && holdups[0];
+        },
+        { withinMs: 60_000, what: "the agents to have renewed", everyMs: 500 },
+      );
+      assert.match(left.name, /sa\/gone@host\/127\.0\.0\.1$/);
+      assert.match(left.reason, /^is not connected .* its certificate ends at/);
+    });
+
+    it("goes on without what the list shows, and ends", { timeout: 120_000 }, async () => {
+      const { roots, holdups } = await flotilla("status");
+      await flotilla("rotate", "--without", holdups[0]?.name ?? "");
+      await until(
+        async () => {
+          const { phase, holdups } = await flotilla("status");
+          if (phase !== "idle") throw new Error(`${phase}, held up by ${JSON.stringify(holdups)}`);
+          return true;
+        },
+        { withinMs: 100_000, what: "the end of the rotation", everyMs: 500 },
+      );
+      assert.equal((await flotilla("status")).last?.outcome, "rotated");
+      assert.deepEqual(parseCertificatesPem(rootFile()).map(rootId), [roots?.next]);
+    });
+
+    it("no request failed meanwhile, nor after the last certificate of the old root has ended", {
+      timeout: 60_000,
+    }, async () => {
+      await delay(ttlMs);
+      process.stdout.write(`      ${answers.good} requests, ${answers.bad} failures\n`);
+      assert.equal(answers.bad, 0);
+      assert.ok(answers.good > 500, `${answers.good} requests`);
+    });
+  });

@@ -1,22 +1,37 @@
-# One image for all services; the command chooses which: `services/<name>/bin/main.ts`.
-FROM node:24-bookworm-slim AS build
+# One image for all services and the command line. The command chooses: `services/NAME/bin/main.js`, or `packages/cli/bin/flotilla.js`.
+ARG NODE_IMAGE=node:24.21.0-bookworm-slim
+
+FROM ${NODE_IMAGE} AS build
 WORKDIR /flotilla
 RUN npm install --global pnpm@12.21.0
 COPY package.json pnpm-lock.yaml pnpm-workspace.yaml ./
 COPY packages packages
 COPY services services
-# The workspace layout stays: Node strips types outside of node_modules only.
-RUN pnpm install --frozen-lockfile --prod --no-optional \
-  && find . -name '*.test.ts' -not -path '*/node_modules/*' -delete
+COPY scripts/bundle scripts/bundle
+COPY samples samples
+RUN pnpm install --frozen-lockfile --prod --filter './packages/**' --filter './services/**' --filter @flotilla/bundle \
+  && node scripts/bundle/image.ts /bundle
 
-FROM node:24-bookworm-slim
+# Node and what it needs, without npm, yarn, headers and pages.
+FROM ${NODE_IMAGE} AS base
+RUN rm -rf /usr/local/lib/node_modules /usr/local/include /usr/local/share /opt/yarn* /usr/local/bin/npm /usr/local/bin/npx \
+    /usr/local/bin/corepack /usr/local/bin/yarn* /usr/share/doc /usr/share/man /usr/share/locale /usr/share/info \
+    /var/cache/apt /var/lib/apt/lists /var/log/* /tmp/* /root \
+  && install -d -m 700 /root && install -d -m 1777 /tmp \
+  && groupadd --gid 1337 flotilla && useradd --uid 1337 --gid 1337 --no-create-home --home-dir /var/lib/flotilla flotilla \
+  # A volume that is mounted for the first time takes its owner from the directory in the image.
+  && install -d -o 1337 -g 1337 /var/lib/flotilla /var/lib/flotilla/ca /volumes/nats /volumes/nats-certificates \
+    /volumes/redis /volumes/redis-certificates /volumes/web /volumes/reviews
+COPY scripts/deployment/image /usr/local/bin/
+
+FROM scratch
+COPY --from=base / /
+COPY --from=build /bundle /flotilla
 WORKDIR /flotilla
-COPY --from=build --chown=root:root /flotilla /flotilla
-RUN groupadd --gid 1337 flotilla && useradd --uid 1337 --gid 1337 --no-create-home flotilla \
-  && install -d -o 1337 -g 1337 /var/lib/flotilla
 USER 1337:1337
-ENV NODE_ENV=production WORK_DIR=/var/lib/flotilla
+ENV NODE_ENV=production WORK_DIR=/var/lib/flotilla FLOTILLA_WORK_DIR=/var/lib/flotilla
+ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 # As memoryEnvironment in packages/runtime/src/memory.ts has it.
 ENV NODE_OPTIONS=--max-semi-space-size=8 MALLOC_ARENA_MAX=2 MALLOC_MMAP_THRESHOLD_=16384 MALLOC_MMAP_MAX_=30000 MALLOC_TRIM_THRESHOLD_=1048576
 ENTRYPOINT ["node"]
-CMD ["services/xds-server/bin/main.ts"]
+CMD ["services/xds-server/bin/main.js"]

@@ -63,6 +63,42 @@ const cases: readonly {
     problem: /redis is on backbone, which is not internal/,
   },
   {
+    name: "a path of configuration that the engine may make",
+    file: "docker-compose.yml",
+    change: ["create_host_path: false", "create_host_path: true"],
+    problem: /a mistyped \.\/samples\/compose of config-controller becomes an empty directory/,
+  },
+  {
+    name: "a NATS that does not read its renewed certificate",
+    file: "docker-compose.yml",
+    change: ["./compose/nats.sh:", "./compose/other.sh:"],
+    problem: /NATS does not read a renewed certificate/,
+  },
+  {
+    name: "a renewal that nobody would miss",
+    file: "docker-compose.yml",
+    change: ['["CMD", "fresh", "/tmp/renew-by"]', '["CMD", "true"]'],
+    problem: /a certificate of nats that is not renewed makes nothing unhealthy/,
+  },
+  {
+    name: "an image without its version",
+    file: "docker-compose.yml",
+    change: ["redis:7.4.6-alpine", "redis:7-alpine"],
+    problem: /the image redis:7-alpine of redis has no full version/,
+  },
+  {
+    name: "a health check that starts Node",
+    file: "docker-compose.yml",
+    change: ['["CMD", "ready", "15026"]', '["CMD", "node", "-e", ""]'],
+    problem: /each health check of ca starts a Node process/,
+  },
+  {
+    name: "a program that the image does not have",
+    file: "docker-compose.yml",
+    change: ["services/ca/bin/main.js", "services/cb/bin/main.js"],
+    problem: /ca runs services\/cb\/bin\/main\.ts, which the image does not have/,
+  },
+  {
     name: "a service without a place for its certificate",
     file: "k8s/base/webhook.yaml",
     change: ["- {name: work, emptyDir: {}}", "- {name: work, secret: {secretName: a}}"],

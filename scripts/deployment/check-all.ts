@@ -1,7 +1,7 @@
 /** Every check of the deployment files. */
 import { settings as ca } from "../../services/ca/src/config.ts";
 import { settingsTables } from "../settings-tables.ts";
-import { checkCompose } from "./compose.ts";
+import { checkCompose, checkComposeImages } from "./compose.ts";
 import { type Read, readCompose } from "./files.ts";
 import { checkKubernetes } from "./kubernetes.ts";
 import { checkSigner, servingSigner, workloadSigner } from "./signer.ts";
@@ -26,6 +26,8 @@ export function checkAll(read: Read): Outcome {
   const readersOf = (setting: string) => services.filter((service) => environmentOf(service).has(setting));
   const transport = { read, check, serverAccounts: ca.serverAccounts.default, readersOf };
   checkCompose(readCompose(read), known, check);
+  const { version } = JSON.parse(read("package.json")) as { readonly version: string };
+  checkComposeImages(readCompose(read), version, read("Dockerfile"), check);
   checkComposeTransport(readCompose(read), transport);
   checkKubernetes(read, known, check);
   checkKubernetesTransport(transport);

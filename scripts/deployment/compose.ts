@@ -1,19 +1,66 @@
-/** References of docker-compose.yml: between services, volumes, networks and files, and settings that no service knows. */
+/** References of docker-compose.yml: between services, volumes, networks and files, settings that no service knows, and the image. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { type Check, type Compose, type ComposeService, networksOf, root } from "./files.ts";
+import { imagePrograms } from "../bundle/image-programs.ts";
+import {
+  type Check,
+  type Compose,
+  type ComposeMount,
+  type ComposeService,
+  networksOf,
+  programOf,
+  root,
+} from "./files.ts";
 
 const file = "docker-compose.yml";
+/** Name, and a version that is one: `node:24` would be another image next month. */
+const pinned = /^[a-z0-9/.-]+:v?\d+\.\d+\.\d+/;
 
 export function checkCompose(compose: Compose, known: ReadonlySet<string>, check: Check): void {
   for (const [name, service] of Object.entries(compose.services)) {
     checkReferences(name, service, compose, check);
-    const script = service.command?.find((part) => /^(services|packages)\//.test(part));
-    if (script === undefined) continue;
-    check(existsSync(join(root, script)), `${file}: ${name} runs ${script}, which does not exist`);
+    checkContainer(name, service, check);
+    const program = (service.command ?? []).flatMap((word) => programOf(word) ?? [])[0];
+    if (program === undefined) continue;
+    check(imagePrograms.includes(program), `${file}: ${name} runs ${program}, which the image does not have`);
     for (const setting of Object.keys(service.environment ?? {}))
       check(known.has(setting), `${file}: ${name} sets ${setting}, which no service reads`);
   }
+}
+
+/** One service builds the image, under the project's version; the others take it. */
+export function checkComposeImages({ services }: Compose, version: string, dockerfile: string, check: Check): void {
+  const builders = Object.entries(services).filter(([, { build }]) => build !== undefined);
+  check(builders.length === 1, `${file}: the image is built by ${builders.map(([name]) => name).join(", ")}`);
+  const ours = `flotilla:${version}`;
+  check(builders[0]?.[1].image === ours, `${file}: the image that is built is not ${ours}`);
+  for (const [name, { image = "", build }] of Object.entries(services)) {
+    const named = defaultOf(image);
+    if (named.startsWith("flotilla:")) check(named === ours, `${file}: ${name} runs ${named}, not ${ours}`);
+    check(pinned.test(named), `${file}: the image ${named} of ${name} has no full version`);
+    for (const [arg, value] of Object.entries(build?.args ?? {})) {
+      const base = defaultOf(value);
+      check(pinned.test(base), `${file}: the base image ${base} has no full version`);
+      check(dockerfile.includes(`ARG ${arg}=${base}\n`), `Dockerfile: ${arg} is not ${base}, as ${file} has it`);
+    }
+  }
+}
+
+/** What `${NAME:-value}` is without NAME. */
+function defaultOf(text: string): string {
+  return text.replace(/^\$\{\w+:-(.*)\}$/, "$1");
+}
+
+function checkContainer(
+  name: string,
+  { read_only, cap_drop = [], user = "", healthcheck }: ComposeService,
+  check: Check,
+): void {
+  const isConfined = read_only === true && cap_drop.includes("ALL") && /^[1-9]/.test(user);
+  check(isConfined, `${file}: ${name} has more rights than it needs`);
+  check(healthcheck !== undefined, `${file}: ${name} has no health check`);
+  const usesNode = (healthcheck?.test ?? []).includes("node");
+  check(!usesNode, `${file}: each health check of ${name} starts a Node process`);
 }
 
 function checkReferences(
@@ -22,21 +69,26 @@ function checkReferences(
   { services, volumes, networks }: Compose,
   check: Check,
 ): void {
-  const { volumes: mounts = [], depends_on: needs = {}, healthcheck, pid } = service;
-  check(healthcheck !== undefined, `${file}: ${name} has no health check`);
+  const { volumes: mounts = [], depends_on: needs = {} } = service;
   for (const other of Object.keys(needs))
     check(services[other] !== undefined, `${file}: ${name} depends on ${other}, which is no service`);
   for (const mount of mounts) {
-    const [source = ""] = mount.replace(/^\$\{[^}]*\}/, "./samples/demo").split(":");
+    const { source, bind } = mountOf(mount);
     const exists = source.startsWith(".") ? existsSync(join(root, source)) : source in volumes;
     check(exists, `${file}: ${name} mounts ${source}, which is neither a volume nor a file`);
+    const isGiven = typeof mount !== "string" && mount.source.startsWith("$");
+    check(
+      !isGiven || bind?.create_host_path === false,
+      `${file}: a mistyped ${source} of ${name} becomes an empty directory`,
+    );
   }
   for (const network of networksOf(service).keys())
     check(network === "default" || network in networks, `${file}: ${name} is on ${network}, which is no network`);
-  const other = pid?.replace(/^service:/, "");
-  if (other !== undefined) {
-    check(other in services, `${file}: ${name} shares the processes of ${other}, which is no service`);
-    check(other in needs, `${file}: ${name} shares the processes of ${other} without waiting for it`);
-    check(services[other]?.user === service.user, `${file}: ${name} may not signal ${other}: their users differ`);
-  }
+  check(service.pid === undefined, `${file}: ${name} shares processes, which end with their owner`);
+}
+
+function mountOf(mount: string | ComposeMount): Pick<ComposeMount, "source" | "bind"> {
+  if (typeof mount !== "string") return { ...mount, source: defaultOf(mount.source) };
+  const [source = ""] = mount.split(":");
+  return { source };
 }

@@ -66,13 +66,24 @@ export interface Compose {
 export interface ComposeService {
   readonly command?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
-  readonly volumes?: readonly string[];
+  readonly image?: string;
+  readonly build?: { readonly args?: Readonly<Record<string, string>> };
+  readonly entrypoint?: readonly string[];
+  readonly volumes?: readonly (string | ComposeMount)[];
   readonly tmpfs?: readonly string[];
   readonly user?: string;
   readonly pid?: string;
+  readonly read_only?: boolean;
+  readonly cap_drop?: readonly string[];
   readonly networks?: readonly string[] | Readonly<Record<string, { readonly aliases?: readonly string[] }>>;
   readonly depends_on?: Readonly<Record<string, unknown>>;
-  readonly healthcheck?: { readonly test: readonly string[] };
+  readonly healthcheck?: { readonly test?: readonly string[]; readonly disable?: boolean };
+}
+export interface ComposeMount {
+  readonly type: string;
+  readonly source: string;
+  readonly target: string;
+  readonly bind?: { readonly create_host_path?: boolean };
 }
 
 /** Where k8s/base puts the control plane. */
@@ -95,6 +106,11 @@ export function readObjects(read: Read, directory: string): readonly KubernetesO
       file: `${directory}/${file}`,
     })),
   );
+}
+
+/** The source of a program of the image; undefined for other words of a command. */
+export function programOf(word: string): string | undefined {
+  return /^(services|packages)\/.*\.[jt]s$/.test(word) ? word.replace(/\.js$/, ".ts") : undefined;
 }
 
 /** `--name=value` of a command. */

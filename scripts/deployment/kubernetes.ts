@@ -2,7 +2,8 @@
 import { existsSync, globSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
-import { type Check, type Container, type KubernetesObject, type Read, readObjects, root } from "./files.ts";
+import { imagePrograms } from "../bundle/image-programs.ts";
+import { type Check, type Container, type KubernetesObject, programOf, type Read, readObjects, root } from "./files.ts";
 import { checkWorkloads } from "./workloads.ts";
 
 interface Kustomization {
@@ -82,8 +83,8 @@ function checkContainer(
   volumes: ReadonlySet<string>,
   check: Check,
 ): void {
-  for (const script of args.filter((arg) => arg.endsWith(".ts")))
-    check(existsSync(join(root, script)), `${file}: there is no ${script}`);
+  for (const program of args.flatMap((arg) => programOf(arg) ?? []))
+    check(imagePrograms.includes(program), `${file}: the image has no ${program}`);
   for (const mount of volumeMounts)
     check(volumes.has(mount.name), `${file}: ${name} mounts ${mount.name}, which is no volume`);
   const probed = readinessProbe?.httpGet?.port;

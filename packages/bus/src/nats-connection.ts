@@ -49,7 +49,7 @@ export async function patiently<T>(
     } catch (error) {
       if (performance.now() - toldAt > tellAgainMs) {
         toldAt = performance.now();
-        log.warn(`${what} is away, waiting for it`, { error });
+        log.warn(`${what} is away, waiting for it`, { reason: error instanceof Error ? error.message : String(error) });
       }
       await delay(retryMs, stop);
     }

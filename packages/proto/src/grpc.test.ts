@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
+import { globSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
 import { DiscoveryRequestSchema } from "@flotilla/proto/envoy/service/discovery/v3/discovery_pb";
 import { IstioCertificateRequestSchema, IstioCertificateResponseSchema } from "@flotilla/proto/security/v1alpha1/ca_pb";
 import { aggregatedDiscoveryService, certificateService, create } from "./index.ts";
@@ -36,4 +39,19 @@ describe("gRPC methods", () => {
     assert.deepEqual(createCertificate.requestDeserialize(createCertificate.requestSerialize(request)), request);
     assert.deepEqual(createCertificate.responseDeserialize(createCertificate.responseSerialize(response)), response);
   });
+});
+
+describe("grpc-js clients", () => {
+  const root = join(dirname(fileURLToPath(import.meta.url)), "../../..");
+  const files = globSync("{packages,services}/*/src/**/*.ts", { cwd: root })
+    .filter((file) => !/\.(test|fixture)\.ts$/.test(file))
+    .filter((file) =>
+      /import \{[^}]*\bClient\b[^}]*\} from "@grpc\/grpc-js"/.test(readFileSync(join(root, file), "utf8")),
+    );
+
+  it("are found", () => assert.ok(files.length >= 3, files.join(", ")));
+
+  for (const file of files)
+    it(`of ${file} ask DNS for no service config`, () =>
+      assert.match(readFileSync(join(root, file), "utf8"), /\.\.\.channelOptions\b/));
 });

@@ -21,7 +21,14 @@ export { pack, unpack, unpackAs } from "./any.ts";
 export { decode } from "./decode.ts";
 export { encode } from "./encode.ts";
 export { ProtoError, type ProtoErrorCode } from "./errors.ts";
-export { aggregatedDiscoveryService, certificateService, type GrpcMethod, grpcMethod, rawGrpcMethod } from "./grpc.ts";
+export {
+  aggregatedDiscoveryService,
+  certificateService,
+  channelOptions,
+  type GrpcMethod,
+  grpcMethod,
+  rawGrpcMethod,
+} from "./grpc.ts";
 export { anyToJson, bytesToJson, type FromJsonOptions, fromJson, toJson } from "./json.ts";
 export { type MergeOptions, merge } from "./merge.ts";
 export { registry } from "./registry.ts";

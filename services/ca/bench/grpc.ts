@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { openLocalIssuer } from "@flotilla/auth";
 import { requestCertificate, type TlsMaterial } from "@flotilla/auth/serving";
 import { buildCsr, csrPem, generatePrivateKey, type KeyAlgorithm } from "@flotilla/pki";
-import { certificateService, create } from "@flotilla/proto";
+import { certificateService, channelOptions, create } from "@flotilla/proto";
 import { IstioCertificateRequestSchema } from "@flotilla/proto/security/v1alpha1/ca_pb";
 import { Client, credentials, Metadata } from "@grpc/grpc-js";
 import { metricsOf, type RunningCa, startCa } from "./ca-process.ts";
@@ -90,6 +90,7 @@ async function bench(
 function clientOf(address: string, rootsPem: string, current: TlsMaterial | undefined): Client {
   const pair = current === undefined ? [] : [Buffer.from(current.keyPem), Buffer.from(current.chainPem)];
   return new Client(address, credentials.createSsl(Buffer.from(rootsPem), ...pair), {
+    ...channelOptions,
     "grpc.ssl_target_name_override": serverName,
     "grpc.use_local_subchannel_pool": 1,
   });

@@ -3,6 +3,7 @@
  *
  * The composition root. Resources are acquired top to bottom and released bottom to top.
  */
+import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { serveGrpcTls, writeCertificateFiles } from "@flotilla/auth/serving";
@@ -80,7 +81,17 @@ export async function main(env: NodeJS.ProcessEnv, stop: AbortSignal, options: M
   };
   const store = cluster?.store ?? (await selfSignedStore(config, () => orAborted(connected.promise, stop)));
   await writeFirstClientCertificate(config, { trust, store, log: log.child({ part: "bus" }) });
-  const follow = { trust, isRestored, replicas: config.busReplicas, health, log: log.child({ part: "bus" }), onBus };
+  const { clientCertificateDir: directory } = config;
+  const hasBusCertificate = directory === undefined || existsSync(join(directory, "tls.crt"));
+  const follow = {
+    trust,
+    isRestored,
+    hasBusCertificate,
+    replicas: config.busReplicas,
+    health,
+    log: log.child({ part: "bus" }),
+    onBus,
+  };
   await using mesh = followMesh(config.busUrl, follow, stop);
   await mesh.known;
   const anchors = new Anchors({

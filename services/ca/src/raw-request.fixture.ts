@@ -1,7 +1,7 @@
 /** For tests: CreateCertificate with every part of the call chosen by the test. */
 import type { TlsMaterial } from "@flotilla/auth/serving";
 import { buildCsr, csrPem, generatePrivateKey, parseCertificatePem } from "@flotilla/pki";
-import { certificateService, create } from "@flotilla/proto";
+import { certificateService, channelOptions, create } from "@flotilla/proto";
 import { IstioCertificateRequestSchema } from "@flotilla/proto/security/v1alpha1/ca_pb";
 import { Client, credentials, Metadata, type ServiceError, status } from "@grpc/grpc-js";
 import { type RunningCa, serverName } from "./main.fixture.ts";
@@ -32,6 +32,7 @@ type Target = Pick<RunningCa, "grpc" | "rootsPem">;
 export function openClient(ca: Target, material?: TlsMaterial): Client {
   const pair = material === undefined ? [] : [Buffer.from(material.keyPem), Buffer.from(material.chainPem)];
   return new Client(`127.0.0.1:${ca.grpc}`, credentials.createSsl(Buffer.from(ca.rootsPem), ...pair), {
+    ...channelOptions,
     "grpc.ssl_target_name_override": serverName,
     "grpc.use_local_subchannel_pool": 1,
   });

@@ -6,7 +6,7 @@
 import { createHash } from "node:crypto";
 import { type Authenticator, type Caller, formatXfcc } from "@flotilla/auth";
 import type { TlsMaterial } from "@flotilla/auth/serving";
-import { certificateService } from "@flotilla/proto";
+import { certificateService, channelOptions } from "@flotilla/proto";
 import { GrpcError, type Handler, type RawCall, unary } from "@flotilla/raw-grpc";
 import type { Logger, Metrics } from "@flotilla/runtime";
 import { Client, credentials, Metadata, type ServiceError, status } from "@grpc/grpc-js";
@@ -84,6 +84,7 @@ function openChannels({ caAddress, caServerName }: PassthroughOptions, material:
   const [roots, key, chain] = [material.rootsPem, material.keyPem, material.chainPem].map((pem) => Buffer.from(pem));
   const open = (tls: ReturnType<typeof credentials.createSsl>): Client =>
     new Client(caAddress, tls, {
+      ...channelOptions,
       "grpc.ssl_target_name_override": caServerName,
       "grpc.default_authority": caServerName,
       "grpc.use_local_subchannel_pool": 1,

@@ -8,7 +8,7 @@ import {
   privateKeyPem,
   sanOf,
 } from "@flotilla/pki";
-import { certificateService, create } from "@flotilla/proto";
+import { certificateService, channelOptions, create } from "@flotilla/proto";
 import { IstioCertificateRequestSchema, type IstioCertificateResponse } from "@flotilla/proto/security/v1alpha1/ca_pb";
 import { Client, credentials, Metadata, type ServiceError } from "@grpc/grpc-js";
 import { AuthError } from "../errors.ts";
@@ -50,6 +50,7 @@ async function send(call: CaCall, csr: string): Promise<IstioCertificateResponse
     "current" in proof ? [Buffer.from(proof.current.keyPem), Buffer.from(proof.current.chainPem)] : [null, null];
   const channel = credentials.createSsl(Buffer.from(rootsPem), ...(pair as [Buffer | null, Buffer | null]));
   const client = new Client(address, channel, {
+    ...channelOptions,
     "grpc.ssl_target_name_override": serverName,
     "grpc.default_authority": serverName,
     // Channels of other credentials must not be shared with this one.

@@ -48,21 +48,27 @@ export const caAbort = define({
 export const certificate = define({
   name: "certificate",
   group,
-  summary: "obtain a certificate from ca into files and keep it renewed",
+  summary: "obtain a certificate from ca into files or for Envoys and keep it renewed",
   details:
-    "For servers and clients that read files, such as NATS and Redis. The files are tls.crt, tls.key and ca.crt.",
+    "For servers and clients that read files, such as NATS and Redis: tls.crt, tls.key and ca.crt. For Envoys without an agent it is served on a socket, as `default` and `ROOTCA`.",
   operands: {},
   options: {
     namespace: text("-n, --namespace <NAMESPACE>", "namespace of the service account (required)"),
     serviceAccount: text("--service-account <NAME>", "service account (required)"),
     ca: text("--ca <HOST:PORT>", "address of ca (required)"),
-    out: path("--out <DIR>", "directory for the files (required)"),
+    out: path("--out <DIR>", "directory for the files (this or --sds-socket is required)"),
+    sdsSocket: path("--sds-socket <SOCKET>", "Unix socket to serve it on to Envoys by SDS"),
     caName: textOr("--ca-name <NAME>", "name in the certificate of ca", "flotilla-ca.istio-system.svc"),
     name: list("--name <DNS-NAME>", "name in the certificate"),
     reloadPidFile: path("--reload-pid-file <FILE>", "send SIGHUP to the process of this file after each renewal"),
     reloadRedis: path(
       "--reload-redis <SOCKET>",
       "set the files of the Redis behind this Unix socket after each renewal",
+    ),
+    servedBy: text("--served-by <URL>", "wait until the server at tls://HOST:PORT or nats://HOST:PORT presents it"),
+    renewByFile: path(
+      "--renew-by-file <FILE>",
+      "write the time by which it must have been renewed, in seconds since 1970",
     ),
     once: flag("--once", "end after the first certificate"),
     tokenFile: existing("--token-file <FILE>", "token of the account; else one of the local issuer is used", "file"),

@@ -1,5 +1,5 @@
 /** The client's transport over grpc-js; a second entry of the package, so that only who uses it loads the library. */
-import { aggregatedDiscoveryService } from "@flotilla/proto";
+import { aggregatedDiscoveryService, channelOptions } from "@flotilla/proto";
 import { type ChannelCredentials, Client, type ClientOptions, credentials, Metadata } from "@grpc/grpc-js";
 import type { ClientTransport } from "../client/client.ts";
 
@@ -14,7 +14,8 @@ export interface GrpcTransportOptions {
   readonly token?: string;
 }
 
-const channelOptions: ClientOptions = {
+const streamOptions: ClientOptions = {
+  ...channelOptions,
   "grpc.max_receive_message_length": -1,
   // Many simulated proxies in one process must not share one connection.
   "grpc.use_local_subchannel_pool": 1,
@@ -28,7 +29,7 @@ export function grpcTransport({ address, tls, serverName, token }: GrpcTransport
     open: (form) => {
       const secrets = (typeof tls === "function" ? tls() : tls) ?? credentials.createInsecure();
       const named = serverName === undefined ? {} : { "grpc.ssl_target_name_override": serverName };
-      const client = new Client(address, secrets, { ...channelOptions, ...named });
+      const client = new Client(address, secrets, { ...streamOptions, ...named });
       const { streamAggregatedResources, deltaAggregatedResources } = aggregatedDiscoveryService;
       const { path } = form === "sotw" ? streamAggregatedResources : deltaAggregatedResources;
       const metadata = new Metadata();

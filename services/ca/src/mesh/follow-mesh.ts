@@ -18,6 +18,8 @@ export interface FollowMeshOptions {
   readonly isRestored: boolean;
   /** Copies of streams and buckets on the bus. */
   readonly replicas: number;
+  /** False where the bus takes only callers with a certificate of this ca and there is none yet: nobody waits for it. */
+  readonly hasBusCertificate: boolean;
   readonly health: Health;
   readonly log: Logger;
   /** What else needs the bus; ends with the signal. */
@@ -26,7 +28,7 @@ export interface FollowMeshOptions {
 
 export function followMesh(
   url: string | undefined,
-  { trust, isRestored, replicas, health, log, onBus }: FollowMeshOptions,
+  { trust, isRestored, hasBusCertificate, replicas, health, log, onBus }: FollowMeshOptions,
   stop: AbortSignal,
 ): FollowedMesh {
   if (url === undefined)
@@ -50,7 +52,7 @@ export function followMesh(
   following.catch(() => undefined);
   const first = Promise.race([heard.promise, following, delay(patienceMs, signal)]);
   return {
-    known: isRestored ? Promise.resolve() : first,
+    known: isRestored || !hasBusCertificate ? Promise.resolve() : first,
     following,
     [Symbol.asyncDispose]: async () => {
       ended.abort();

@@ -27,7 +27,8 @@ export function argsOf(file: string, which: "main" | "certificate"): readonly st
   const { containers, initContainers = [] } = workload?.spec.template.spec ?? { containers: [] };
   const container = which === "main" ? containers[0] : initContainers[0];
   if (container === undefined) throw new Error(`k8s/base/${file} has no ${which} container`);
-  return container.args;
+  // The image holds the programs as JavaScript.
+  return container.args.map((arg) => arg.replace(/^((?:services|packages)\/.*)\.js$/, "$1.ts"));
 }
 
 /** The file that a server is configured with. */

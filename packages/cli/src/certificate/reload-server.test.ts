@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { createLogger, type Logger, until } from "@flotilla/runtime";
-import { reloadServer } from "./certificate-reload.ts";
+import { reloadServer } from "./reload-server.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "flotilla-reload-"));
 const pidFile = join(directory, "server.pid");

@@ -7,7 +7,7 @@ import { readFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { backoff, delay, type Logger } from "@flotilla/runtime";
-import { CliError } from "./errors.ts";
+import { CliError } from "../errors.ts";
 
 export interface ReloadOptions {
   /** File with the process id of a server that reads its files anew at SIGHUP. */

@@ -1,0 +1,7 @@
+/** Programs that the image holds, by their place in the workspace. There each ends in `.js`. */
+const services = ["ca", "config-controller", "service-controller", "xds-server", "webhook"];
+
+export const imagePrograms: readonly string[] = [
+  "packages/cli/bin/flotilla.ts",
+  ...services.map((name) => `services/${name}/bin/main.ts`),
+];

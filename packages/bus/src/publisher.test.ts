@@ -107,6 +107,17 @@ describe("publisher", () => {
     assert.match(new TextDecoder().decode(kept?.payload), /small/);
   });
 
+  it("refuses a key that is too long for a subject alone, at every start, and publishes the others", async () => {
+    const { bus, create } = setUp("publisher-long");
+    const refused: string[] = [];
+    const onRefused = (_change: Change, reason: string) => refused.push(reason);
+    const long = config(`${"a".repeat(4_000)}.example.com`, {});
+    assert.equal(await create({ onRefused }).synchronize([long, config("b", {})]), 1);
+    assert.match(refused.join(), /^a key of \d{4} bytes is more than the bus takes, 2000$/);
+    assert.equal(await create({ onRefused }).synchronize([long, config("b", { x: 1 })]), 1);
+    assert.equal((await bus.lastValues(filters.config)).length, 1);
+  });
+
   it("what is large but repeats itself travels packed", async () => {
     const { bus, create } = setUp("publisher-packed");
     const large = config("a", { hosts: Array.from({ length: 5_000 }, (_, i) => `host-${i}.example.com`) });

@@ -73,6 +73,10 @@ export interface Publisher {
 /** What headers add to a payload, at most. */
 const headerBytes = 2_048;
 
+/** A message's control line holds its subject twice at most, and NATS takes 4,096 bytes: what is longer would be sent for ever. */
+const maxSubjectBytes = 2_000;
+const maxLoggedKey = 300;
+
 export function createPublisher(options: PublisherOptions): Publisher {
   return new KeyedPublisher(options);
 }
@@ -194,10 +198,16 @@ class KeyedPublisher implements Publisher {
     const { change, subject, fingerprint } = prepared;
     const message = { subject, ...pack(prepared, seal) };
     const bytes = messageBytes(message) + headerBytes;
-    if (bytes <= bus.maxMessageBytes)
+    if (bytes <= bus.maxMessageBytes && subject.length <= maxSubjectBytes)
       return { told: { change: this.#remembered(change), subject, fingerprint }, ...message };
-    const reason = `${bytes} bytes are more than the bus takes, ${bus.maxMessageBytes}`;
-    log.error("a change is too large to travel, what was published before stays", { key: keyText(change), reason });
+    const reason =
+      subject.length > maxSubjectBytes
+        ? `a key of ${subject.length} bytes is more than the bus takes, ${maxSubjectBytes}`
+        : `${bytes} bytes are more than the bus takes, ${bus.maxMessageBytes}`;
+    log.error("change is too large for the bus, what was published before stays", {
+      key: keyText(change).slice(0, maxLoggedKey),
+      reason,
+    });
     onRefused?.(change, reason);
     return undefined;
   }

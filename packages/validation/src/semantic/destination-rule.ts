@@ -1,12 +1,14 @@
 /** What the schema of a DestinationRule cannot tell. A hash without a name makes Envoy refuse all routes of a port. */
 import type { Problem } from "../problem.ts";
 import { isObject, type JsonObject } from "../schema/schema.ts";
+import { hostLengthProblems } from "./hosts.ts";
 import { headerNameProblems } from "./http-headers.ts";
 import { each, refuse } from "./path.ts";
 
 export function validateDestinationRule({ spec }: JsonObject): readonly Problem[] {
   if (!isObject(spec)) return [];
   return [
+    ...hostLengthProblems(spec["host"], "spec.host"),
     ...policyProblems(spec["trafficPolicy"], "spec.trafficPolicy"),
     ...each(spec, "subsets", "spec").flatMap(([subset, path]) =>
       policyProblems(subset["trafficPolicy"], `${path}.trafficPolicy`),

@@ -1,6 +1,7 @@
 /** Where routes send traffic: somewhere, and by shares that can be added up. */
 import type { Problem } from "../problem.ts";
 import { isObject, type JsonObject } from "../schema/schema.ts";
+import { hostLengthProblems } from "./hosts.ts";
 import { each, refuse } from "./path.ts";
 
 /** Envoy adds weights up in 32 bits. */
@@ -20,8 +21,9 @@ export function destinationProblems(route: JsonObject, path: string): readonly P
 }
 
 function hostProblems(destination: unknown, path: string): readonly Problem[] {
-  const isNowhere = isObject(destination) && (destination["host"] ?? "") === "";
-  return isNowhere ? [refuse(`${path}.host`, "a destination has a host")] : [];
+  if (!isObject(destination)) return [];
+  if ((destination["host"] ?? "") === "") return [refuse(`${path}.host`, "a destination has a host")];
+  return hostLengthProblems(destination["host"], `${path}.host`);
 }
 
 /** Weights are shares of their sum, whatever it is; of several destinations one must get something. */

@@ -1,10 +1,16 @@
-/** What the schema of a ServiceEntry cannot tell: a host name among fixed addresses costs the service all its endpoints. */
+/** What the schema of a ServiceEntry cannot tell: lengths of hosts; a host name among fixed addresses costs all endpoints. */
 import type { Problem } from "../problem.ts";
 import { isObject, type JsonObject } from "../schema/schema.ts";
+import { hostListProblems } from "./hosts.ts";
 import { each, refuse } from "./path.ts";
 
 export function validateServiceEntry({ spec }: JsonObject): readonly Problem[] {
-  if (!isObject(spec) || spec["resolution"] !== "STATIC") return [];
+  if (!isObject(spec)) return [];
+  return [...hostListProblems(spec, "hosts", "spec"), ...addressProblems(spec)];
+}
+
+function addressProblems(spec: JsonObject): readonly Problem[] {
+  if (spec["resolution"] !== "STATIC") return [];
   return each(spec, "endpoints", "spec").flatMap(([{ address }, path]) => {
     // One without an address stands for its network.
     if (typeof address !== "string" || address === "" || isFixed(address)) return [];

@@ -159,6 +159,18 @@ const cases: readonly {
     problems: [/^spec\.endpoints\[0\]\.address: "db" is no IP address/],
   },
   {
+    name: "ServiceEntries with hosts that no DNS name can be",
+    object: {
+      apiVersion: "networking.istio.io/v1",
+      kind: "ServiceEntry",
+      spec: { hosts: [`${"a.".repeat(2_000)}example`, `${"a".repeat(64)}.example`, `*.${"a".repeat(63)}.example`] },
+    },
+    problems: [
+      /^spec\.hosts\[0\]: a host has at most 253 characters, this one has 4007/,
+      /^spec\.hosts\[1\]: a label of a host has at most 63 characters/,
+    ],
+  },
+  {
     name: "HTTPRoutes that have another form",
     object: anHttpRoute({
       parentRefs: {},

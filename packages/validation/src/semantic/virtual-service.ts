@@ -2,6 +2,7 @@
 import type { Problem } from "../problem.ts";
 import { isObject, type JsonObject } from "../schema/schema.ts";
 import { destinationProblems } from "./destinations.ts";
+import { hostListProblems } from "./hosts.ts";
 import { answerProblems } from "./http-answers.ts";
 import { headerNameProblems, headerProblems, lineProblems } from "./http-headers.ts";
 import { each, listOf, refuse } from "./path.ts";
@@ -10,6 +11,7 @@ import { expressionProblem } from "./regular-expression.ts";
 export function validateVirtualService({ spec }: JsonObject): readonly Problem[] {
   if (!isObject(spec)) return [];
   return [
+    ...hostListProblems(spec, "hosts", "spec"),
     ...each(spec, "http", "spec").flatMap(([route, path]) => httpProblems(route, path)),
     ...["tcp", "tls"].flatMap((layer) =>
       each(spec, layer, "spec").flatMap(([route, path]) => [

@@ -214,6 +214,12 @@ describe("the status of objects in Kubernetes", { skip: server === undefined && 
     };
     await until(isTold, soon("all of the last generation"));
     await become("Reconciled", "True", /proxies/);
+    // xds-server finds it, and reports it after the proxy has acknowledged the route.
+    await become("PassedAnalysis", "False", /there is no host web\.example/);
+    // A write is in the object before its answer is counted.
+    const auditedWrites = async () =>
+      ((await server?.writes()) ?? []).filter(({ resource }) => resource.endsWith("/status")).length;
+    await until(async () => (await writes()) === (await auditedWrites()), soon("all writes to be counted"));
     const version = async () => (await stored())?.metadata.resourceVersion;
     const [before, count] = [await version(), await writes()];
     assert.ok(count > 0);

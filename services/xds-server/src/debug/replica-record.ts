@@ -1,11 +1,11 @@
 /** Tells the fleet, through the shared store, which proxies are connected here and what they have. */
-import { delay } from "@flotilla/runtime";
-import type { SnapshotStore } from "@flotilla/state";
+import { delay, type Logger } from "@flotilla/runtime";
+import { type SnapshotStore, StateError } from "@flotilla/state";
 import type { StreamRecord } from "../serve/stream-record.ts";
 import type { ReplicaSummary } from "./fleet-status.ts";
 import { ReplicaParts } from "./replica-parts.ts";
 
-const everyMs = 2_000;
+const defaultEveryMs = 2_000;
 
 export interface ReplicaOptions {
   /** Our key among the replicas, new with each start. */
@@ -13,12 +13,15 @@ export interface ReplicaOptions {
   /** Our pod or host name. */
   readonly replica: string;
   readonly streams: () => readonly StreamRecord[];
-  readonly store: SnapshotStore;
+  readonly store: Pick<SnapshotStore, "putReplica" | "state">;
+  readonly log: Logger;
+  /** Between two records. */
+  readonly everyMs?: number;
 }
 
 /** Runs until `stop` fires. The record outlives a crash by a few seconds only. */
 export async function publishReplica(
-  { id, replica, streams, store }: ReplicaOptions,
+  { id, replica, streams, store, log, everyMs = defaultEveryMs }: ReplicaOptions,
   stop: AbortSignal,
 ): Promise<void> {
   const replicaParts = new ReplicaParts();
@@ -34,8 +37,9 @@ export async function publishReplica(
         told = stored === parts.size ? parts : undefined;
       } catch (error) {
         told = undefined;
-        // The connection broke meanwhile: the store's own state tells it; any other error is ours.
-        if (store.state.connected) throw error;
+        // A store that hangs or refuses writes must not end serving, whatever it says about its connection.
+        if (!(error instanceof StateError)) throw error;
+        log.debug("replica not recorded, trying again", { error });
       }
     }
     await delay(everyMs, stop);

@@ -71,7 +71,7 @@ function addOwnRoutes(routes: RouteTable, readiness: Readiness, { service, versi
   get("/", () => ({ json: { service, version, pages: routes.paths() } }));
   get("/ready", () => {
     const report = readiness.report();
-    return { status: report.ready ? 200 : 503, json: { service, ...report } };
+    return { status: report.ready ? 200 : 503, json: { service, pid: process.pid, ...report } };
   });
   get("/healthz", () => ({ text: "ok\n" }));
   get("/version", () => ({ json: { service, version, node: process.version, startedAt, pid: process.pid } }));

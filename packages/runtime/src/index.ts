@@ -28,7 +28,7 @@ export {
 export { forOwnHost, isOwnHost, ownHostSettings } from "./own-host.ts";
 export { type Condition, Readiness, type ReadyReport } from "./readiness.ts";
 export type { HttpHandler, HttpMethod, HttpReply, HttpRequest } from "./routes.ts";
-export { type RunOptions, runUntilSignal } from "./run.ts";
+export { type FailureReport, type RunOptions, runUntilSignal } from "./run.ts";
 export { decimal, duration, flag, integer, list, oneOf, port, text, url } from "./setting-kinds.ts";
 export {
   deepFreeze,

@@ -18,8 +18,11 @@ async function runMain(body: string, end?: NodeJS.Signals | "disconnect") {
     if (end === "disconnect") child.disconnect();
     else child.kill(end);
   });
+  const messages: unknown[] = [];
+  child.on("message", (message) => messages.push(message));
   const [exitCode] = (await once(child, "exit")) as [number | null];
-  return { exitCode, output };
+  if (child.connected) await once(child, "disconnect");
+  return { exitCode, output, messages };
 }
 
 const up = `console.log("up"); const alive = setInterval(() => {}, 1000);`;
@@ -43,10 +46,11 @@ describe("run until signal", { concurrency: true }, () => {
     assert.equal(exitCode, 0);
   });
 
-  it("a failure is told and becomes exit code 1", async () => {
-    const { exitCode, output } = await runMain(`throw new Error("no root");`);
+  it("a failure is logged, reported to the parent and becomes exit code 1", async () => {
+    const { exitCode, output, messages } = await runMain(`throw new Error("no root");`);
     assert.equal(exitCode, 1);
     assert.match(output, /no root/);
+    assert.deepEqual(messages, [{ failed: "no root" }]);
   });
 
   it("names what was not released within its time, and ends", async () => {

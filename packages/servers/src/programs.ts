@@ -47,17 +47,24 @@ function isNewEnough(
   return major > wantMajor || (major === wantMajor && minor >= wantMinor);
 }
 
+export interface AttemptOptions {
+  readonly env: Env;
+  readonly stop?: AbortSignal | undefined;
+  /** Milliseconds. */
+  readonly timeout?: number;
+}
+
 /** Runs a program that fetches or builds; resolves to what went wrong. */
 export async function attempt(
   program: string,
   args: readonly string[],
-  env: Env,
-  timeout = fetchMs,
+  { env, stop, timeout = fetchMs }: AttemptOptions,
 ): Promise<string | undefined> {
   try {
-    await run(program, [...args], { timeout, env: { ...env } });
+    await run(program, [...args], { timeout, env: { ...env }, ...(stop && { signal: stop }) });
     return undefined;
   } catch (error) {
+    stop?.throwIfAborted();
     const { stderr = "", message } = error as { readonly stderr?: string; readonly message: string };
     return stderr.trim().split("\n").at(-1) || message.split("\n")[0];
   }

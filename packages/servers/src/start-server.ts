@@ -80,6 +80,7 @@ export function startRedis(options: StartOptions): Promise<RunningServer> {
 /** Starts what a plan says, on a port of its own. @throws ServersError */
 export async function start(plan: Plan, options: StartOptions): Promise<RunningServer> {
   const binary = await findServer(plan.name, options);
+  options.stop?.throwIfAborted();
   const directory = resolve(options.directory);
   await takeDirectory(directory, plan.name);
   if (options.port !== undefined) return launch(plan, binary, directory, options.port);

@@ -3,16 +3,24 @@
  * Set-up on a fresh machine, behind `npm start` and `npm test`: needs Node 20 and npm, nothing else.
  * Installs the dependencies (Node 24 among them) and hands over to Node 24. Plain JavaScript without
  * dependencies, because at this point there are none.
+ *
+ * The program that is handed over to ends with this process: it has a channel to it (`ipc`), whose end asks it to stop.
+ * SIGINT, SIGTERM and SIGHUP close the channel; so does the end of this process, whatever ended it.
  */
-import { spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { constants } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const pnpm = "pnpm@12.21.0";
 const stamp = join(root, "node_modules", ".flotilla-installed");
+const signals = ["SIGINT", "SIGTERM", "SIGHUP"];
+const parent = process.ppid;
+/** The command ends itself within this, or is killed. */
+const stopWithinMs = 60_000;
 
 /** Commands that may be handed over to, and the script that is each one. */
 const commands = {
@@ -27,16 +35,30 @@ if (command === undefined) fail(`unknown command "${name}", know: ${Object.keys(
 if (Number(process.versions.node.split(".")[0]) < 20)
   fail(`Node 20 or newer is needed to set up, this is ${process.version}`);
 
-install();
-const [script, ...args] = command;
-const run = spawnSync(node24(), [join(root, script), ...args, ...rest], {
-  cwd: process.cwd(),
-  stdio: "inherit",
-  env: withNodeFirst(),
-});
-process.exitCode = run.status ?? 1;
+await install();
+// Whoever asked for it has ended meanwhile.
+if (process.ppid !== parent) fail("the process that started this one has ended");
+await handOver();
 
-function install() {
+async function handOver() {
+  const [script, ...args] = command;
+  // After `--` Node takes no option for itself: it would read `--env-file`.
+  const child = spawn(node24(), ["--", join(root, script), ...args, ...rest], {
+    cwd: process.cwd(),
+    stdio: ["inherit", "inherit", "inherit", "ipc"],
+    env: withNodeFirst(),
+  });
+  let isStopping = false;
+  const onSignal = () => {
+    if (isStopping) child.kill("SIGKILL");
+    else if (child.connected) child.disconnect();
+    isStopping = true;
+    setTimeout(() => child.kill("SIGKILL"), stopWithinMs).unref();
+  };
+  endLike(await ended(child, onSignal));
+}
+
+async function install() {
   const wanted = createHash("sha256")
     .update(readFileSync(join(root, "pnpm-lock.yaml")))
     .update(process.version)
@@ -44,15 +66,34 @@ function install() {
   if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted && existsSync(node24())) return;
   const started = Date.now();
   say(`installing dependencies with ${pnpm} (Node 24 included, about 100 MB the first time)`);
-  const { status, error } = spawnSync("npx", ["-y", pnpm, "install", "--frozen-lockfile"], {
+  const child = spawn("npx", ["-y", pnpm, "install", "--frozen-lockfile"], {
     cwd: root,
     stdio: ["ignore", "inherit", "inherit"],
   });
-  if (status !== 0)
-    fail(`installing failed${error === undefined ? "" : `: ${error.message}`}; the lines above tell why`);
+  const end = await ended(child, (signal) => child.kill(signal));
+  if (end.signal !== null) endLike(end);
+  if (end.code !== 0)
+    fail(`installing failed${end.error === undefined ? "" : `: ${end.error.message}`}; the lines above tell why`);
   mkdirSync(dirname(stamp), { recursive: true });
   writeFileSync(stamp, wanted);
   say(`installed in ${((Date.now() - started) / 1000).toFixed(1)} s`);
+}
+
+/** Resolves to how the child ended; `onSignal` is called for signals that come meanwhile. */
+function ended(child, onSignal) {
+  for (const signal of signals) process.on(signal, onSignal);
+  return new Promise((resolve) => {
+    child.once("error", (error) => resolve({ code: 1, signal: null, error }));
+    child.once("exit", (code, signal) => resolve({ code, signal }));
+  }).finally(() => {
+    for (const signal of signals) process.off(signal, onSignal);
+  });
+}
+
+/** With the exit code of the child, or 128 and the number of the signal that ended it. */
+function endLike({ code, signal, error }) {
+  if (error !== undefined) fail(error.message);
+  process.exit(signal === null ? code : 128 + constants.signals[signal]);
 }
 
 /** Node 24 lies inside an optional dependency, one package a platform. */

@@ -10,7 +10,7 @@ import { paths } from "../layout.ts";
 import type { Run } from "../parse/definition.ts";
 import { untilSignal } from "../signals.ts";
 
-export const certificate: Run<typeof definition> = async ({ options }) => {
+export const certificate: Run<typeof definition> = async ({ options, env }) => {
   const { namespace, serviceAccount, out, ca, sdsSocket, workDir, rootFile = paths({ workDir }).root } = options;
   if (namespace === undefined || serviceAccount === undefined || ca === undefined || (out ?? sdsSocket) === undefined)
     throw new CliError(
@@ -18,7 +18,7 @@ export const certificate: Run<typeof definition> = async ({ options }) => {
       "certificate needs --namespace NS --service-account SA --ca HOST:PORT and --out DIRECTORY or --sds-socket SOCKET",
     );
   const log = createLogger("certificate", "info");
-  using signals = untilSignal();
+  using signals = untilSignal(env);
   const required = { namespace, serviceAccount, ca, rootFile, names: options.name };
   await keepCertificate({ ...options, ...required, log }, signals.stop);
   return 0;

@@ -6,8 +6,9 @@
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
+import { allReady } from "../packages/cli/src/supervise/all-ready.ts";
 import { startChild } from "../packages/cli/src/supervise/child-service.ts";
-import { allReady, type ControlPlane, startControlPlane } from "../packages/cli/src/supervise/control-plane.ts";
+import { type ControlPlane, startControlPlane } from "../packages/cli/src/supervise/control-plane.ts";
 import { healthOf } from "../packages/cli/src/supervise/health.ts";
 import { delay, noopLogger, until } from "../packages/runtime/src/index.ts";
 import { freePorts } from "../packages/servers/src/index.ts";

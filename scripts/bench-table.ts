@@ -8,8 +8,9 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { allReady } from "../packages/cli/src/supervise/all-ready.ts";
 import { startChild } from "../packages/cli/src/supervise/child-service.ts";
-import { allReady, type ControlPlane, startControlPlane } from "../packages/cli/src/supervise/control-plane.ts";
+import { type ControlPlane, startControlPlane } from "../packages/cli/src/supervise/control-plane.ts";
 import { delay, until } from "../packages/runtime/src/index.ts";
 import { freePorts } from "../packages/servers/src/index.ts";
 import { median } from "../services/xds-server/bench/edit-figures.ts";

@@ -1,7 +1,7 @@
 /** The settings each service is started with, on one host. */
-import type { Layout, ServiceName } from "./layout.ts";
 import { healthPort, paths } from "./layout.ts";
 import type { RunOptions } from "./options.ts";
+import type { Instance } from "./supervise/instances.ts";
 
 export interface Shared {
   /** NATS, or the embedded bus. */
@@ -11,46 +11,41 @@ export interface Shared {
 }
 
 export function environmentOf(
-  service: ServiceName,
+  instance: Instance,
   options: RunOptions,
-  layout: Layout,
+  workDir: string,
   shared: Shared,
 ): Readonly<Record<string, string>> {
-  const { ports, workDir } = layout;
-  const place = paths(layout);
+  const { name, ports } = instance;
   const common = {
     HEALTH_HOST: "127.0.0.1",
-    HEALTH_PORT: String(healthPort(service, ports)),
+    HEALTH_PORT: String(healthPort(name, ports)),
     BUS_URL: shared.busUrl,
     STORE_URL: shared.storeUrl,
-    SEAL_KEY_FILE: place.sealKey,
+    SEAL_KEY_FILE: paths({ workDir }).sealKey,
     WORK_DIR: workDir,
     CA_ADDRESS: `127.0.0.1:${ports.ca}`,
     // On one host there is no cluster, be the host a pod of one; CLUSTER_KUBECONFIG names one that is meant.
     KUBERNETES_SERVICE_HOST: "",
+    // After a crash a replica need not wait for what it held itself under its name.
+    ...(name === "ca" || name === "webhook" ? {} : { POD_NAME: instance.replica }),
   };
-  return { ...options.settings, ...common, ...own(service, options, layout) };
+  return { ...options.settings, ...common, ...own(instance, options) };
 }
 
-function own(
-  service: ServiceName,
-  { config, mesh, networks }: RunOptions,
-  { ports }: Layout,
-): Readonly<Record<string, string>> {
-  switch (service) {
+function own({ name, ports }: Instance, { config, mesh, networks }: RunOptions): Readonly<Record<string, string>> {
+  switch (name) {
     case "ca":
       return { CA_HOST: "127.0.0.1", CA_PORT: String(ports.ca) };
     case "config-controller":
       return {
-        // The only one here: after a crash it need not wait for what it held itself.
-        POD_NAME: service,
         API_PORT: String(ports.api),
         ...(config !== undefined && { CONFIG_DIR: config }),
         ...(mesh !== undefined && { MESH_CONFIG_FILE: mesh }),
         ...(networks !== undefined && { MESH_NETWORKS_FILE: networks }),
       };
     case "service-controller":
-      return { POD_NAME: service, ...(config !== undefined && { CONFIG_DIR: config }) };
+      return config === undefined ? {} : { CONFIG_DIR: config };
     case "xds-server":
       return {
         XDS_HOST: "127.0.0.1",

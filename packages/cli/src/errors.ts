@@ -5,6 +5,7 @@ export type CliErrorCode =
   | "CLI_ABSENT"
   | "CLI_SERVICE_ENDED"
   | "CLI_PORT_TAKEN"
+  | "CLI_IN_USE"
   | "CLI_NOT_RUNNING"
   | "CLI_FAILED";
 

@@ -25,6 +25,9 @@ export interface Ports {
 export const services = ["ca", "config-controller", "service-controller", "xds-server", "webhook"] as const;
 export type ServiceName = (typeof services)[number];
 
+/** How many replicas of a service run; one of each that is not named. */
+export type ReplicaCounts = Partial<Readonly<Record<ServiceName, number>>>;
+
 /** The table of default ports, or ten in a row from `first`. */
 export function portsFrom(first: number | undefined): Ports {
   if (first === undefined) {
@@ -50,19 +53,19 @@ export function portsFrom(first: number | undefined): Ports {
   return { xds, xdsTls, http, xdsHealth, configHealth, serviceHealth, ca, caHealth, webhook, webhookHealth, api: 0 };
 }
 
+/** The ports of each service: one for its health and debug pages, which every replica has of its own, and those of its clients. */
+export const portsOf: Readonly<
+  Record<ServiceName, { readonly health: keyof Ports; readonly clients: readonly (keyof Ports)[] }>
+> = {
+  ca: { health: "caHealth", clients: ["ca"] },
+  "config-controller": { health: "configHealth", clients: ["api"] },
+  "service-controller": { health: "serviceHealth", clients: [] },
+  "xds-server": { health: "xdsHealth", clients: ["xds", "xdsTls", "http"] },
+  webhook: { health: "webhookHealth", clients: ["webhook"] },
+};
+
 export function healthPort(service: ServiceName, ports: Ports): number {
-  switch (service) {
-    case "ca":
-      return ports.caHealth;
-    case "config-controller":
-      return ports.configHealth;
-    case "service-controller":
-      return ports.serviceHealth;
-    case "xds-server":
-      return ports.xdsHealth;
-    case "webhook":
-      return ports.webhookHealth;
-  }
+  return ports[portsOf[service].health];
 }
 
 export function paths({ workDir }: Pick<Layout, "workDir">) {

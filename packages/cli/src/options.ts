@@ -1,6 +1,8 @@
 /** Options of the commands that run a control plane. */
 import { readFileSync } from "node:fs";
 import type { serve } from "./definitions/local.ts";
+import { CliError } from "./errors.ts";
+import type { ReplicaCounts } from "./layout.ts";
 import type { Invocation } from "./parse/definition.ts";
 
 export interface RunOptions {
@@ -13,15 +15,21 @@ export interface RunOptions {
   /** First of ten ports in a row; undefined: the table of default ports. */
   readonly firstPort: number | undefined;
   readonly workDir: string;
+  readonly replicas?: ReplicaCounts;
 }
 
 export function runOptionsOf({ options, env }: Pick<Invocation<typeof serve>, "options" | "env">): RunOptions {
-  const { embedded, config, mesh, networks, workDir, envFile, xdsPort } = options;
+  const { embedded, config, mesh, networks, workDir, envFile, xdsPort, replicas } = options;
   const settings = {
     ...definedOnly(env),
     ...(envFile === undefined ? {} : parseEnvFile(readFileSync(envFile, "utf8"))),
   };
-  return { embedded, config, mesh, networks, settings, firstPort: xdsPort, workDir };
+  if (embedded && Object.keys(replicas).length > 0)
+    throw new CliError(
+      "CLI_USAGE",
+      "--replicas needs processes, --embedded runs one replica of each service in one process",
+    );
+  return { embedded, config, mesh, networks, settings, firstPort: xdsPort, workDir, replicas };
 }
 
 /** Lines of `NAME=value`; the value may stand in single or double quotes. */

@@ -12,8 +12,9 @@ import { binomialBounds } from "@flotilla/cli/src/demo/checks.ts";
 import { type Fleet, startFleet, startProxy } from "@flotilla/cli/src/demo/fleet.ts";
 import { copySample, type MeshFolder } from "@flotilla/cli/src/demo/mesh-folder.ts";
 import { call, countVersions } from "@flotilla/cli/src/demo/requests.ts";
+import { allReady } from "@flotilla/cli/src/supervise/all-ready.ts";
 import { startChild } from "@flotilla/cli/src/supervise/child-service.ts";
-import { allReady, type ControlPlane, startControlPlane } from "@flotilla/cli/src/supervise/control-plane.ts";
+import { type ControlPlane, startControlPlane } from "@flotilla/cli/src/supervise/control-plane.ts";
 import { healthOf } from "@flotilla/cli/src/supervise/health.ts";
 import type { Envoy } from "@flotilla/dataplane";
 import { until } from "@flotilla/runtime";
@@ -93,9 +94,7 @@ for (const form of ["delta", "state of the world"] as const) {
       await running("config-controller")?.[Symbol.asyncDispose]();
       await running("service-controller")?.[Symbol.asyncDispose]();
       await plane.servers.nats?.kill();
-      const pid = running("xds-server")?.pid;
-      assert.ok(pid !== undefined);
-      process.kill(pid, "SIGKILL");
+      await running("xds-server")?.kill();
       const counts = await countVersions(host, 100);
       assert.equal((counts.get("v1") ?? 0) + (counts.get("v2") ?? 0), 100, "Envoy goes on without xds-server");
 

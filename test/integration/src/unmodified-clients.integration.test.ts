@@ -16,8 +16,9 @@ import { requestCertificate } from "@flotilla/auth/serving";
 import { startBackends } from "@flotilla/cli/src/demo/fleet.ts";
 import { copySample, type MeshFolder } from "@flotilla/cli/src/demo/mesh-folder.ts";
 import { call, countVersions } from "@flotilla/cli/src/demo/requests.ts";
+import { allReady } from "@flotilla/cli/src/supervise/all-ready.ts";
 import { startChild } from "@flotilla/cli/src/supervise/child-service.ts";
-import { allReady, type ControlPlane, startControlPlane } from "@flotilla/cli/src/supervise/control-plane.ts";
+import { type ControlPlane, startControlPlane } from "@flotilla/cli/src/supervise/control-plane.ts";
 import { type EnvoyNode, type PilotAgent, startPilotAgent } from "@flotilla/dataplane";
 import { delay, until } from "@flotilla/runtime";
 import { findServer, freePorts } from "@flotilla/servers";
@@ -158,10 +159,10 @@ describe("unmodified clients", { skip: noAgent }, () => {
   });
 
   it("xds-server killed and started again: no failed request, and changes arrive again", async () => {
-    const pid = plane.services.find(({ name }) => name === "xds-server")?.pid;
-    assert.ok(pid !== undefined);
+    const xdsServer = plane.services.find(({ name }) => name === "xds-server");
+    assert.ok(xdsServer !== undefined);
     const { sent, failed } = await failuresDuring(async () => {
-      process.kill(pid, "SIGKILL");
+      await xdsServer.kill();
       await delay(1_000, stop.signal);
       const logFile = join(workDir, "logs", "second.log");
       const env = plane.environment("xds-server");

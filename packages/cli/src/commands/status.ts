@@ -5,9 +5,8 @@ import type { status as definition } from "../definitions/insight.ts";
 import { describeObject, type ObjectStatus } from "../object-status.ts";
 import { formatOf, render } from "../output.ts";
 import type { Run } from "../parse/definition.ts";
-import { readRunning } from "../running.ts";
-import type { RunningService } from "../supervise/child-service.ts";
-import { formatTable, tableRows } from "../supervise/service-table.ts";
+import { runningIn } from "../running.ts";
+import { formatTable, replicaRows } from "../supervise/service-table.ts";
 
 interface Problem {
   readonly object?: string;
@@ -45,10 +44,10 @@ export const status: Run<typeof definition> = async ({ options, operands: { obje
     terminal.print(render(formatOf(options), answer, describeObject));
     return 0;
   }
-  const { services } = readRunning(options.workDir);
+  const running = runningIn(options.workDir);
   const write = terminal.print;
-  write(formatTable(await tableRows(services as readonly RunningService[], () => "")));
-  const url = (name: string) => services.find((service) => service.name === name)?.healthUrl ?? "";
+  write(formatTable(await replicaRows(running)));
+  const url = (name: string) => running.services.find((service) => service.name === name)?.healthUrl ?? "";
   const proxies = await page<readonly Sync[]>(`${url("xds-server")}/debug/syncz`);
   write(`\n${proxies?.length ?? 0} proxies`);
   for (const proxy of proxies ?? []) write(`  ${proxy.proxy}  ${syncStates(proxy)}`);

@@ -1,6 +1,7 @@
 /** Commands that run a control plane on this host. */
 import { define } from "../parse/definition.ts";
 import { existing, flag, optionalCount } from "../parse/option-kinds.ts";
+import { replicaCounts } from "../parse/replica-counts.ts";
 import { workDir } from "./option-groups.ts";
 
 const group = "Run a control plane:";
@@ -17,6 +18,10 @@ const runOptions = {
     least: 1,
     most: 65_536 - portsInARow,
   }),
+  replicas: replicaCounts(
+    "--replicas <SERVICE=COUNT>",
+    "replicas of a service behind its one address; may be repeated",
+  ),
   embedded: flag("--embedded", "run all services in one process, without NATS and Redis"),
   workDir,
 } as const;
@@ -29,6 +34,7 @@ export const up = define({
   options: runOptions,
   examples: [
     ["up --config mesh/", "serve the objects in mesh/, follow its changes"],
+    ["up --replicas xds-server=3", "three replicas of xds-server behind port 15010"],
     ["up --embedded", "one process, without NATS and Redis"],
   ],
 });

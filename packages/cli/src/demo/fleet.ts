@@ -35,10 +35,21 @@ const nodes = {
 } satisfies Readonly<Record<string, EnvoyNode>>;
 
 /** v1 stands behind its sidecar; v2 and the service outside of the mesh are called directly. */
+const backends = [
+  { name: "v1", host: "127.0.0.1", port: 28081 },
+  { name: "v2", host: "127.0.1.22", port: 18080 },
+  { name: "quotes", host: "127.0.1.23", port: 18080 },
+] as const;
+
+/** Where back ends and proxies listen. */
+export const fleetAddresses: readonly { readonly host: string; readonly port: number }[] = [
+  ...backends,
+  { host: nodes.reviews.address, port: 18080 },
+  { host: nodes.web.address, port: 8080 },
+];
+
 export async function startBackends(owned: AsyncDisposableStack): Promise<void> {
-  owned.use(await startEchoServer("v1", 28081));
-  owned.use(await startEchoServer("v2", 18080, "127.0.1.22"));
-  owned.use(await startEchoServer("quotes", 18080, "127.0.1.23"));
+  for (const { name, host, port } of backends) owned.use(await startEchoServer(name, port, host));
 }
 
 export async function startFleet(binary: string, layout: Layout, delta = true): Promise<Fleet> {

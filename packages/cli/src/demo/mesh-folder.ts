@@ -11,11 +11,8 @@ export interface MeshFolder {
 
 const sample = fileURLToPath(new URL("../../../../samples/demo", import.meta.url));
 
-export function copySample(workDir: string): MeshFolder {
+export function meshFolder(workDir: string): MeshFolder {
   const path = join(workDir, "demo-mesh");
-  rmSync(path, { recursive: true, force: true });
-  mkdirSync(path, { recursive: true });
-  cpSync(sample, path, { recursive: true });
   return {
     path,
     routeAllTo: (subset) => {
@@ -24,6 +21,15 @@ export function copySample(workDir: string): MeshFolder {
       renameSync(`${file}.new`, file);
     },
   };
+}
+
+/** In place of what an earlier demo left there. */
+export function copySample(workDir: string): MeshFolder {
+  const folder = meshFolder(workDir);
+  rmSync(folder.path, { recursive: true, force: true });
+  mkdirSync(folder.path, { recursive: true });
+  cpSync(sample, folder.path, { recursive: true });
+  return folder;
 }
 
 function virtualService(subset: string): string {

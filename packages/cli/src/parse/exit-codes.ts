@@ -6,7 +6,7 @@ export type ExitCode = 0 | 1 | 2 | 3 | 4 | 70;
 export const exitCodes: Readonly<Record<ExitCode, string>> = {
   0: "done; of `status`: every service is ready and every object accepted",
   1: "failed, or the answer is no: not found, not in time, files differ",
-  2: "wrong usage: an unknown command or option, a value that is not valid, a file that is not there, a port in use",
+  2: "wrong usage: an unknown command or option, a value that is not valid, a file that is not there, a port or work directory in use",
   3: "refused or not ready: objects refused by validation or by proxies, services that are not ready, a caller without permission",
   4: "no answer: no control plane runs in the work directory, or it does not answer at the given address",
   70: "a defect of flotilla, with its stack",
@@ -15,6 +15,7 @@ export const exitCodes: Readonly<Record<ExitCode, string>> = {
 const ofErrors: Readonly<Record<CliErrorCode, ExitCode>> = {
   CLI_USAGE: 2,
   CLI_PORT_TAKEN: 2,
+  CLI_IN_USE: 2,
   CLI_REFUSED: 3,
   CLI_NOT_RUNNING: 4,
   CLI_ABSENT: 1,

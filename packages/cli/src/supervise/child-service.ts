@@ -1,17 +1,18 @@
-/** One service as a child process: its log in a file, its end noticed, its health asked. */
-import { spawn } from "node:child_process";
-import { closeSync, openSync, readFileSync } from "node:fs";
+/** One run of a service as a child process: its log in a file, its end and the reason of it noticed. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { closeSync, openSync, statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { memoryEnvironment } from "@flotilla/runtime";
+import { type FailureReport, memoryEnvironment } from "@flotilla/runtime";
 import { CliError } from "../errors.ts";
 import type { ServiceName } from "../layout.ts";
+import { healthOf } from "./health.ts";
+import { lastEvent } from "./last-event.ts";
+import type { Run } from "./supervised.ts";
 
-export interface RunningService extends AsyncDisposable {
+export interface ChildService extends Run, AsyncDisposable {
   readonly name: ServiceName;
-  /** Undefined for a service within this process. */
-  readonly pid: number | undefined;
   readonly healthUrl: string;
-  /** Rejects when the service ends before it was told to. */
+  /** Rejects when the service ends before it is disposed of. */
   readonly ended: Promise<never>;
 }
 
@@ -25,43 +26,65 @@ export interface ChildOptions {
 
 const stopWithinMs = 8_000;
 
-export function startChild({ name, env, healthUrl, logFile }: ChildOptions): RunningService {
-  const script = fileURLToPath(new URL(`../../../../services/${name}/bin/main.ts`, import.meta.url));
-  const output = logFile === undefined ? "inherit" : openSync(logFile, "a");
-  const child = spawn(process.execPath, [script], {
-    env: { ...memoryEnvironment, ...env },
-    // The channel carries nothing: a service ends when it closes, so that none outlives a process that was killed.
-    stdio: ["ignore", output, output, "ipc"],
-  });
-  if (typeof output === "number") closeSync(output);
+export function startChild(options: ChildOptions): ChildService {
+  const { name, healthUrl, logFile } = options;
+  const logFrom = logFile === undefined ? 0 : (statSync(logFile, { throwIfNoEntry: false })?.size ?? 0);
+  const child = spawnService(options);
   let isStopping = false;
-  const exit = new Promise<string>((resolve) => {
-    child.once("error", (error) => resolve(error.message));
-    child.once("exit", (code, signal) => resolve(signal === null ? `exit code ${code}` : `signal ${signal}`));
-  });
-  const ended = exit.then((how) => {
+  const exited = reasonOfEnd(child, () => (logFile === undefined ? undefined : lastEvent(logFile, logFrom)));
+  const ended = exited.then((reason) => {
     if (isStopping) return new Promise<never>(() => {});
-    const where = logFile === undefined ? "" : `; its log ${logFile} ends with: ${lastLine(logFile)}`;
-    throw new CliError("CLI_SERVICE_ENDED", `${name} ended by itself (${how})${where}`);
+    throw new CliError("CLI_SERVICE_ENDED", `${name} ended by itself: ${reason}`);
   });
   // Whoever waits sees it; nobody waiting is no reason to end this process.
-  ended.catch(() => {});
+  ended.catch(() => undefined);
+  const end = async (signal: NodeJS.Signals): Promise<void> => {
+    isStopping = true;
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    child.kill(signal);
+    const timer = setTimeout(() => child.kill("SIGKILL"), stopWithinMs);
+    await exited;
+    clearTimeout(timer);
+  };
   return {
     name,
     pid: child.pid,
     healthUrl,
+    exited,
     ended,
-    [Symbol.asyncDispose]: async () => {
-      isStopping = true;
-      if (child.exitCode !== null || child.signalCode !== null) return;
-      child.kill("SIGTERM");
-      const timer = setTimeout(() => child.kill("SIGKILL"), stopWithinMs);
-      await exit;
-      clearTimeout(timer);
-    },
+    isReady: async () => (await healthOf({ healthUrl, pid: child.pid })).state === "ready",
+    stop: () => end("SIGTERM"),
+    kill: () => end("SIGKILL"),
+    [Symbol.asyncDispose]: () => end("SIGTERM"),
   };
 }
 
-function lastLine(file: string): string {
-  return readFileSync(file, "utf8").trimEnd().split("\n").at(-1) ?? "";
+function spawnService({ name, env, logFile }: ChildOptions): ChildProcess {
+  const script = fileURLToPath(new URL(`../../../../services/${name}/bin/main.ts`, import.meta.url));
+  const output = logFile === undefined ? "inherit" : openSync(logFile, "a");
+  const child = spawn(process.execPath, [script], {
+    env: { ...memoryEnvironment, ...env },
+    // A service ends when its channel closes, so that none outlives a process that was killed.
+    stdio: ["ignore", output, output, "ipc"],
+    // In a process group of its own: a Ctrl-C reaches this process only, which stops the services in order.
+    detached: true,
+  });
+  if (typeof output === "number") closeSync(output);
+  return child;
+}
+
+/** How the child ended, with the failure that it reported, or else the last event of its log. */
+function reasonOfEnd(child: ChildProcess, lastLogged: () => string | undefined): Promise<string> {
+  let failure: string | undefined;
+  child.on("message", (message: Partial<FailureReport>) => {
+    failure = message.failed ?? failure;
+  });
+  const { promise, resolve } = Promise.withResolvers<string>();
+  child.once("error", (error) => resolve(error.message));
+  child.once("exit", (code, signal) => {
+    const how = signal === null ? `exit code ${code}` : `signal ${signal}`;
+    const why = failure ?? (signal === null ? lastLogged() : undefined);
+    resolve(why === undefined ? how : `${how}, ${why}`);
+  });
+  return promise;
 }

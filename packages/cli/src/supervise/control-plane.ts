@@ -1,34 +1,36 @@
-/** The whole control plane on one host: five processes with real NATS and Redis, or all in this one. */
+/** The whole control plane on one host: services as processes with real NATS and Redis, or all in this one. */
 import { randomBytes } from "node:crypto";
-import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { delay } from "@flotilla/runtime";
-import { type RunningServer, startNats, startRedis } from "@flotilla/servers";
+import { until } from "@flotilla/runtime";
 import { environmentOf, type Shared } from "../environment.ts";
 import { CliError } from "../errors.ts";
-import { healthPort, type Layout, paths, portsFrom, type ServiceName, services } from "../layout.ts";
+import { healthPort, type Layout, paths, portsFrom, type ServiceName } from "../layout.ts";
 import type { RunOptions } from "../options.ts";
-import { type RunningService, startChild } from "./child-service.ts";
-import { healthOf } from "./health.ts";
+import { openRunning, readRunning } from "../running.ts";
+import { startBalancer } from "./balancer.ts";
+import { startChild } from "./child-service.ts";
 import { startInProcess } from "./in-process.ts";
-import { nobodyElse } from "./nobody-else.ts";
+import { type Instance, planInstances } from "./instances.ts";
+import { portsFree } from "./ports-free.ts";
+import { factsOf, isAlive } from "./processes.ts";
+import { type RunningService, runningService } from "./running-service.ts";
+import { openShared, type Servers } from "./shared-servers.ts";
+import { Supervised, type SupervisionEvent } from "./supervised.ts";
+import { lockWorkDir } from "./work-dir-lock.ts";
 
 export interface ControlPlane extends AsyncDisposable {
   readonly layout: Layout;
+  /** Every replica of every service. */
   readonly services: readonly RunningService[];
   readonly shared: Shared;
   /** The servers that were started for it; none when it is embedded or was given their addresses. */
   readonly servers: Servers;
-  /** The settings a service was started with. */
+  /** The settings that the first replica of a service was started with. */
   environment(service: ServiceName): Readonly<Record<string, string>>;
   readonly startedAtMs: number;
-  /** Rejects when a service ends by itself. */
+  /** Rejects when a process ends again and again. */
   readonly ended: Promise<never>;
-}
-
-export interface Servers {
-  readonly nats?: RunningServer;
-  readonly redis?: RunningServer;
 }
 
 export interface StartControlPlaneOptions {
@@ -36,54 +38,55 @@ export interface StartControlPlaneOptions {
   /** Logs of the services: files in the work directory, or this process's output. */
   readonly logs: "files" | "output";
   readonly onProgress: (text: string) => void;
+  /** A process ended, or was started again. */
+  readonly onEvent?: (event: SupervisionEvent) => void;
+  /** The command of `flotilla` that starts it, for whoever finds the work directory in use. */
+  readonly command?: string;
+  /** Runs once it is certain that the work directory and the ports are ours. */
+  readonly prepare?: () => Promise<void>;
+  /** Gives up what has not been started yet. */
+  readonly stop?: AbortSignal;
 }
 
-/** Resolves when everything is started, not yet ready. */
-export async function startControlPlane({
-  options,
-  logs,
-  onProgress,
-}: StartControlPlaneOptions): Promise<ControlPlane> {
+/** Services end soon after the process that started them was killed. */
+const endWithinMs = 10_000;
+
+/**
+ * Resolves when everything is started, not yet ready.
+ * @throws CliError CLI_IN_USE, CLI_PORT_TAKEN; ServersError; the reason of `stop`
+ */
+export async function startControlPlane(given: StartControlPlaneOptions): Promise<ControlPlane> {
+  const { options, stop = new AbortController().signal } = given;
   const layout: Layout = { workDir: options.workDir, ports: portsFrom(options.firstPort) };
-  const place = paths(layout);
-  mkdirSync(layout.workDir, { recursive: true, mode: 0o700 });
-  mkdirSync(place.logs, { recursive: true });
-  if (!existsSync(place.sealKey)) writeFileSync(place.sealKey, randomBytes(32), { mode: 0o600 });
   const startedAtMs = Date.now();
   const owned = new AsyncDisposableStack();
   try {
-    if (!options.embedded) await nobodyElse(layout);
-    const { shared, servers } = await openShared(options, layout, owned, onProgress);
-    const environment = (name: ServiceName) => environmentOf(name, options, layout, shared);
+    prepareDirectory(layout);
+    owned.use(await lockWorkDir(layout.workDir, given.command ?? "up"));
+    await untilOthersEnded(layout.workDir);
+    await portsFree(layout.ports);
+    stop.throwIfAborted();
+    await given.prepare?.();
     const running: RunningService[] = [];
-    for (const name of services) {
-      const env = environment(name);
-      const healthUrl = `http://127.0.0.1:${healthPort(name, layout.ports)}`;
-      const logFile = logs === "files" ? join(place.logs, `${name}.log`) : undefined;
-      const service = options.embedded
-        ? await startInProcess({ name, env, healthUrl })
-        : startChild({ name, env, healthUrl, logFile });
-      running.push(owned.use(service));
+    const record = openRunning(layout);
+    const onEvent = (event: SupervisionEvent) => {
+      record.write(running);
+      given.onEvent?.(event);
+    };
+    const { shared, servers } = await openShared({ ...given, layout, onEvent, stop }, owned);
+    const { instances, fronts } = await planInstances(layout, options.replicas ?? {});
+    for (const front of fronts) owned.use(await startBalancer(front));
+    for (const instance of instances) {
+      stop.throwIfAborted();
+      running.push(owned.use(await startService(instance, { ...given, layout, shared, onEvent })));
     }
-    writeFileSync(
-      place.state,
-      JSON.stringify({
-        pid: process.pid,
-        services: running.map(({ name, healthUrl, pid }) => ({ name, healthUrl, pid })),
-        ports: layout.ports,
-      }),
-    );
-    owned.defer(() => rmSync(place.state, { force: true }));
-    const ended = Promise.race(running.map((service) => service.ended));
-    ended.catch(() => {});
+    owned.use(record).write(running);
+    const parts = [...running, ...Object.values(servers)].map(({ supervised }) => supervised.ended);
+    const ended = Promise.race<never>(parts);
+    ended.catch(() => undefined);
     return {
-      layout,
-      services: running,
-      shared,
-      servers,
-      environment,
-      startedAtMs,
-      ended,
+      ...{ layout, services: running, shared, servers, startedAtMs, ended },
+      environment: (name) => environmentOf(firstOf(name, instances), options, layout.workDir, shared),
       [Symbol.asyncDispose]: () => owned.disposeAsync(),
     };
   } catch (error) {
@@ -92,43 +95,54 @@ export async function startControlPlane({
   }
 }
 
-/** Addresses that are given by settings are used as they are. */
-async function openShared(
-  { embedded, settings }: RunOptions,
-  layout: Layout,
-  owned: AsyncDisposableStack,
-  onProgress: (text: string) => void,
-): Promise<{ readonly shared: Shared; readonly servers: Servers }> {
-  if (embedded)
-    return { shared: { busUrl: `embedded:${layout.workDir}`, storeUrl: `embedded:${layout.workDir}` }, servers: {} };
-  const find = { env: settings, directory: paths(layout).servers, onProgress };
-  const nats = settings["BUS_URL"] === undefined ? owned.use(await startNats(find)) : undefined;
-  const redis = settings["STORE_URL"] === undefined ? owned.use(await startRedis(find)) : undefined;
-  const shared = {
-    busUrl: settings["BUS_URL"] ?? nats?.url ?? "",
-    storeUrl: settings["STORE_URL"] ?? redis?.url ?? "",
-  };
-  return { shared, servers: { ...(nats && { nats }), ...(redis && { redis }) } };
+function prepareDirectory(layout: Layout): void {
+  const place = paths(layout);
+  mkdirSync(layout.workDir, { recursive: true, mode: 0o700 });
+  mkdirSync(place.logs, { recursive: true });
+  if (!existsSync(place.sealKey)) writeFileSync(place.sealKey, randomBytes(32), { mode: 0o600 });
 }
 
-/** Resolves when every service is ready. @throws CliError CLI_SERVICE_ENDED naming those that are not */
-export async function allReady(
-  { services: running, ended }: ControlPlane,
-  withinMs: number,
-  onPoll: () => void,
-  stop: AbortSignal,
-): Promise<void> {
-  const deadline = performance.now() + withinMs;
-  while (!stop.aborted) {
-    const states = await Promise.race([Promise.all(running.map(healthOf)), ended]);
-    onPoll();
-    if (states.every(({ state }) => state === "ready")) return;
-    if (performance.now() > deadline) {
-      const late = running
-        .filter((_, i) => states[i]?.state !== "ready")
-        .map(({ name }, i) => `${name} (${states[i]?.detail || states[i]?.state})`);
-      throw new CliError("CLI_SERVICE_ENDED", `not ready after ${withinMs / 1000} s: ${late.join(", ")}`);
-    }
-    await delay(100, stop);
-  }
+/** The last control plane of this directory may have been killed a moment ago. */
+async function untilOthersEnded(workDir: string): Promise<void> {
+  const left = readRunning(workDir)?.services ?? [];
+  const remaining = await Promise.all(
+    left.map(async ({ name, pid }) => {
+      const facts = pid === undefined || pid === process.pid ? undefined : await factsOf(pid);
+      // Another process may have the number by now.
+      return facts?.commandLine.includes(name) ? [facts.pid] : [];
+    }),
+  );
+  const pids = remaining.flat();
+  await until(() => !pids.some(isAlive), {
+    withinMs: endWithinMs,
+    what: `processes ${pids.join(", ")} of the control plane that ran in ${workDir} before to end`,
+  }).catch((cause: Error) => {
+    throw new CliError("CLI_IN_USE", cause.message, { cause });
+  });
+}
+
+interface ServiceOptions extends Pick<StartControlPlaneOptions, "options" | "logs"> {
+  readonly layout: Layout;
+  readonly shared: Shared;
+  readonly onEvent: (event: SupervisionEvent) => void;
+}
+
+async function startService(
+  instance: Instance,
+  { options, logs, layout, shared, onEvent }: ServiceOptions,
+): Promise<RunningService> {
+  const { name, replica, ports } = instance;
+  const env = environmentOf(instance, options, layout.workDir, shared);
+  const healthUrl = `http://127.0.0.1:${healthPort(name, ports)}`;
+  const logFile = logs === "files" ? join(paths(layout).logs, `${replica}.log`) : undefined;
+  const start = async () =>
+    options.embedded ? startInProcess({ name, env, healthUrl }) : startChild({ name, env, healthUrl, logFile });
+  const supervised = new Supervised({ name: replica, first: await start(), start, onEvent });
+  return runningService({ name, replica, healthUrl, ports, supervised });
+}
+
+function firstOf(name: ServiceName, instances: readonly Instance[]): Instance {
+  const found = instances.find((instance) => instance.name === name);
+  if (found === undefined) throw new Error(`${name} is no service of a control plane`);
+  return found;
 }

@@ -1,7 +1,7 @@
-/** One service within this process: the same main, ended by its own signal. */
-import { CliError } from "../errors.ts";
+/** One run of a service within this process: the same main, ended by its own signal. */
 import type { ServiceName } from "../layout.ts";
-import type { RunningService } from "./child-service.ts";
+import { healthOf } from "./health.ts";
+import type { Run } from "./supervised.ts";
 
 type Main = (env: Readonly<Record<string, string>>, stop: AbortSignal) => Promise<void>;
 
@@ -20,34 +20,22 @@ export interface InProcessOptions {
   readonly healthUrl: string;
 }
 
-export async function startInProcess({ name, env, healthUrl }: InProcessOptions): Promise<RunningService> {
+export async function startInProcess({ name, env, healthUrl }: InProcessOptions): Promise<Run> {
   const main = await mains[name]();
   const stop = new AbortController();
-  const done = main(env, stop.signal);
-  const ended = done.then(
-    () =>
-      stop.signal.aborted
-        ? new Promise<never>(() => {})
-        : Promise.reject(new CliError("CLI_SERVICE_ENDED", `${name} ended by itself`)),
-    (cause: unknown) => {
-      if (stop.signal.aborted) return new Promise<never>(() => {});
-      throw new CliError(
-        "CLI_SERVICE_ENDED",
-        `${name} failed: ${cause instanceof Error ? cause.message : String(cause)}`,
-        { cause },
-      );
-    },
+  const exited = main(env, stop.signal).then(
+    () => "it returned",
+    (cause: unknown) => (cause instanceof Error ? cause.message : String(cause)),
   );
-  // Whoever waits sees it; nobody waiting is no reason to end this process.
-  ended.catch(() => {});
+  const end = async (): Promise<void> => {
+    stop.abort(new Error("stopped"));
+    await exited;
+  };
   return {
-    name,
     pid: undefined,
-    healthUrl,
-    ended,
-    [Symbol.asyncDispose]: async () => {
-      stop.abort(new Error("stopped"));
-      await done.catch(() => {});
-    },
+    exited,
+    isReady: async () => (await healthOf({ healthUrl, pid: process.pid })).state === "ready",
+    stop: end,
+    kill: end,
   };
 }

@@ -2,13 +2,13 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type RunningService, startChild } from "@flotilla/cli/src/supervise/child-service.ts";
+import { type ChildService, startChild } from "@flotilla/cli/src/supervise/child-service.ts";
 import { healthOf } from "@flotilla/cli/src/supervise/health.ts";
 import { until } from "@flotilla/runtime";
 import { freePorts, startNats } from "@flotilla/servers";
 
 export interface Controller extends AsyncDisposable {
-  readonly service: RunningService;
+  readonly service: ChildService;
   page<T>(path: string): Promise<T>;
   /** Sum of a metric over its labels. */
   metric(name: string): Promise<number>;
@@ -83,7 +83,7 @@ export async function startFleet(xdsSettings: Readonly<Record<string, string>> =
   }
 }
 
-function controllerOf(service: RunningService): Controller {
+function controllerOf(service: ChildService): Controller {
   const { healthUrl, pid } = service;
   const text = async (path: string) => (await fetch(`${healthUrl}${path}`)).text();
   return {

@@ -1,12 +1,12 @@
 /** One more xds-server as a child process, and what its pages say. */
 import { join } from "node:path";
-import { type RunningService, startChild } from "@flotilla/cli/src/supervise/child-service.ts";
+import { type ChildService, startChild } from "@flotilla/cli/src/supervise/child-service.ts";
 import type { ControlPlane } from "@flotilla/cli/src/supervise/control-plane.ts";
 import { healthOf } from "@flotilla/cli/src/supervise/health.ts";
 import { until } from "@flotilla/runtime";
 
 export interface Replica extends AsyncDisposable {
-  readonly service: RunningService;
+  readonly service: ChildService;
   readonly port: number;
   readonly healthUrl: string;
   /** Value of a metric, all labels together. */

@@ -1,0 +1,60 @@
+/** When a process that ended is started again, and when that is given up. */
+import { backoff } from "@flotilla/runtime";
+
+export interface RestartPolicy {
+  readonly firstMs: number;
+  readonly maxMs: number;
+  /** A process that was ready for this long is restarted as if it had never ended. */
+  readonly steadyMs: number;
+  /** So many ends within `withinMs` without having been ready are a crash loop. */
+  readonly maxFailures: number;
+  readonly withinMs: number;
+}
+
+export const defaultPolicy: RestartPolicy = {
+  firstMs: 200,
+  maxMs: 10_000,
+  steadyMs: 10_000,
+  maxFailures: 5,
+  withinMs: 60_000,
+};
+
+export interface End {
+  readonly atMs: number;
+  /** Undefined when it was not ready before it ended. */
+  readonly readySinceMs: number | undefined;
+}
+
+export type Decision =
+  | { readonly kind: "restart"; readonly afterMs: number }
+  | { readonly kind: "give up"; readonly failures: number; readonly withinMs: number };
+
+/** The ends of one process, and what follows from each. */
+export class RestartHistory {
+  readonly #policy: RestartPolicy;
+  #waits: Generator<number, never>;
+  #failures: readonly number[] = [];
+
+  constructor(policy: RestartPolicy = defaultPolicy) {
+    this.#policy = policy;
+    this.#waits = this.#newWaits();
+  }
+
+  note({ atMs, readySinceMs }: End): Decision {
+    const { steadyMs, maxFailures, withinMs } = this.#policy;
+    if (readySinceMs !== undefined) {
+      this.#failures = [];
+      if (atMs - readySinceMs >= steadyMs) this.#waits = this.#newWaits();
+    } else {
+      this.#failures = [...this.#failures.filter((at) => atMs - at < withinMs), atMs];
+      if (this.#failures.length >= maxFailures) return { kind: "give up", failures: this.#failures.length, withinMs };
+    }
+    return { kind: "restart", afterMs: this.#waits.next().value };
+  }
+
+  /** Nothing else restarts at the same time on one host: no jitter. */
+  #newWaits(): Generator<number, never> {
+    const { firstMs, maxMs } = this.#policy;
+    return backoff({ firstMs, maxMs, random: () => 1 });
+  }
+}

@@ -1,0 +1,175 @@
+/** Keeps one process running: starts it again with back-off when it ends, until it is disposed of or loops. */
+import { delay } from "@flotilla/runtime";
+import { CliError } from "../errors.ts";
+import { defaultPolicy, type End, RestartHistory, type RestartPolicy } from "./restart-policy.ts";
+
+/** One run of a process. */
+export interface Run {
+  readonly pid: number | undefined;
+  /** Resolves when it has ended, to how and why. */
+  readonly exited: Promise<string>;
+  /** Whether it does its work. */
+  isReady(): Promise<boolean>;
+  /** Ends it in order; resolves when it has ended. */
+  stop(): Promise<void>;
+  /** Ends it as a crash would. */
+  kill(): Promise<void>;
+}
+
+export type SupervisedState<R extends Run> =
+  | { readonly kind: "starting"; readonly run: R }
+  | { readonly kind: "ready"; readonly run: R; readonly sinceMs: number }
+  | { readonly kind: "waiting"; readonly untilMs: number }
+  | { readonly kind: "restarting" }
+  | { readonly kind: "over" };
+
+export type SupervisionEvent =
+  | {
+      readonly kind: "ended";
+      readonly name: string;
+      readonly reason: string;
+      readonly restarts: number;
+      readonly afterMs: number;
+    }
+  | { readonly kind: "started"; readonly name: string; readonly pid: number | undefined; readonly restarts: number };
+
+export interface SupervisedOptions<R extends Run> {
+  readonly name: string;
+  /** Runs already. */
+  readonly first: R;
+  /** Starts it again with what the first one had. */
+  readonly start: () => Promise<R>;
+  readonly onEvent: (event: SupervisionEvent) => void;
+  readonly policy?: RestartPolicy;
+}
+
+interface EndOfRun extends Pick<End, "readySinceMs"> {
+  readonly reason: string;
+}
+
+const pollMs = 100;
+
+export class Supervised<R extends Run> implements AsyncDisposable {
+  readonly name: string;
+  /** Rejects when it ends again and again without getting ready. */
+  readonly ended: Promise<never>;
+  readonly #options: SupervisedOptions<R>;
+  readonly #history: RestartHistory;
+  readonly #stop = new AbortController();
+  readonly #loop: Promise<void>;
+  #state: SupervisedState<R>;
+  #restarts = 0;
+  #failedStart: EndOfRun = { reason: "", readySinceMs: undefined };
+  #lastEnd: { readonly reason: string; readonly atMs: number } | undefined;
+
+  constructor(options: SupervisedOptions<R>) {
+    this.name = options.name;
+    this.#options = options;
+    this.#history = new RestartHistory(options.policy ?? defaultPolicy);
+    this.#state = { kind: "starting", run: options.first };
+    this.#loop = this.#supervise(options.first);
+    this.ended = this.#loop.then(() => new Promise<never>(() => {}));
+    // Whoever waits sees it; nobody waiting is no reason to end this process.
+    this.ended.catch(() => undefined);
+  }
+
+  get state(): SupervisedState<R> {
+    return this.#state;
+  }
+
+  get run(): R | undefined {
+    return "run" in this.#state ? this.#state.run : undefined;
+  }
+
+  get restarts(): number {
+    return this.#restarts;
+  }
+
+  get lastEnd(): { readonly reason: string; readonly atMs: number } | undefined {
+    return this.#lastEnd;
+  }
+
+  /** Ends it as a crash would, and for good. */
+  async kill(): Promise<void> {
+    await this.#end((run) => run.kill());
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#end((run) => run.stop());
+  }
+
+  async #end(how: (run: R) => Promise<void>): Promise<void> {
+    this.#stop.abort(new Error(`${this.name} is stopped`));
+    if (this.run !== undefined) await how(this.run);
+    // A crash loop was reported by `ended`.
+    await this.#loop.catch(() => undefined);
+    this.#state = { kind: "over" };
+  }
+
+  async #supervise(first: R): Promise<void> {
+    const stop = this.#stop.signal;
+    for (let run: R | undefined = first; !stop.aborted; ) {
+      const end = run === undefined ? this.#failedStart : await this.#untilEnd(run);
+      if (stop.aborted) return;
+      const afterMs = this.#decide(end);
+      await delay(afterMs, stop);
+      if (stop.aborted) return;
+      this.#state = { kind: "restarting" };
+      run = await this.#startAgain();
+    }
+  }
+
+  async #untilEnd(run: R): Promise<EndOfRun> {
+    const over = new AbortController();
+    const watching = this.#watchReadiness(run, AbortSignal.any([over.signal, this.#stop.signal]));
+    const reason = await run.exited;
+    over.abort();
+    await watching;
+    const readySinceMs = this.#state.kind === "ready" ? this.#state.sinceMs : undefined;
+    return { reason, readySinceMs };
+  }
+
+  async #watchReadiness(run: R, over: AbortSignal): Promise<void> {
+    while (!over.aborted) {
+      if (await run.isReady()) {
+        if (!over.aborted) this.#state = { kind: "ready", run, sinceMs: Date.now() };
+        return;
+      }
+      await delay(pollMs, over);
+    }
+  }
+
+  /** @throws CliError CLI_SERVICE_ENDED */
+  #decide({ reason, readySinceMs }: EndOfRun): number {
+    const atMs = Date.now();
+    this.#lastEnd = { reason, atMs };
+    const decision = this.#history.note({ atMs, readySinceMs });
+    if (decision.kind === "give up") {
+      this.#state = { kind: "over" };
+      const often = `${decision.failures} times within ${decision.withinMs / 1_000} s without getting ready`;
+      throw new CliError("CLI_SERVICE_ENDED", `${this.name} ended ${often}: ${reason}`);
+    }
+    const { afterMs } = decision;
+    this.#state = { kind: "waiting", untilMs: atMs + afterMs };
+    this.#options.onEvent({ kind: "ended", name: this.name, reason, restarts: this.#restarts, afterMs });
+    return afterMs;
+  }
+
+  /** Undefined when it does not start: that counts as an end. */
+  async #startAgain(): Promise<R | undefined> {
+    this.#restarts++;
+    try {
+      const run = await this.#options.start();
+      if (this.#stop.signal.aborted) {
+        await run.stop();
+        return undefined;
+      }
+      this.#state = { kind: "starting", run };
+      this.#options.onEvent({ kind: "started", name: this.name, pid: run.pid, restarts: this.#restarts });
+      return run;
+    } catch (error) {
+      this.#failedStart = { reason: error instanceof Error ? error.message : String(error), readySinceMs: undefined };
+      return undefined;
+    }
+  }
+}

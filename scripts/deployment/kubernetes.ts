@@ -9,7 +9,7 @@ import { checkWorkloads } from "./workloads.ts";
 interface Kustomization {
   readonly resources?: readonly string[];
   readonly components?: readonly string[];
-  readonly patches?: readonly { readonly path: string }[];
+  readonly patches?: readonly { readonly path?: string }[];
   readonly configMapGenerator?: readonly { readonly name: string; readonly files: readonly string[] }[];
 }
 
@@ -36,7 +36,7 @@ function checkDirectory(
   const used = [
     ...resources,
     ...components,
-    ...patches.map(({ path }) => path),
+    ...patches.flatMap(({ path = [] }) => path),
     ...generated.flatMap(({ files }) => files),
   ];
   for (const name of used) check(existsSync(join(root, directory, name)), `${directory}: there is no ${name}`);
@@ -52,10 +52,12 @@ function checkDirectory(
     objects.filter(({ kind }) => kind === "ServiceAccount").map(({ metadata }) => metadata.name),
   );
   for (const object of objects) {
-    if (object.kind === "ConfigMap")
+    if (object.kind === "ConfigMap" && object.metadata.name === "flotilla")
       for (const setting of Object.keys(object.data ?? {}))
         check(known.has(setting), `${object.file}: ${setting} is read by no service`);
-    checkPod(object, { configMaps, accounts }, check);
+    // A patch is a part of one.
+    if (resources.some((name) => object.file === `${directory}/${name}`))
+      checkPod(object, { configMaps, accounts }, check);
   }
 }
 

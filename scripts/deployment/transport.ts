@@ -73,6 +73,7 @@ export function checkKubernetesTransport(options: TransportOptions): void {
     checkPolicy(server, objects, options);
   }
   checkUsers(options);
+  checkCopy(options);
   checkKept(objects, settings["CLIENT_CERTIFICATE_DIR"] ?? "", check);
 }
 
@@ -196,6 +197,13 @@ function checkUsers({ read, check, readersOf }: TransportOptions): void {
   for (const user of expected) check(users.includes(user), `k8s/base/nats.conf: ${user} is no user`);
   for (const user of users)
     check(user !== undefined && expected.includes(user), `k8s/base/nats.conf: ${user} is no service`);
+}
+
+/** The overlay beside an istiod has the same NATS, in its own namespace. */
+function checkCopy({ read, check }: TransportOptions): void {
+  const copy = "k8s/overlays/beside-istiod/nats.conf";
+  const expected = read("k8s/base/nats.conf").replaceAll(namespace, "flotilla-system");
+  check(read(copy) === expected, `${copy} is not k8s/base/nats.conf with its namespace`);
 }
 
 function checkPolicy(

@@ -1,0 +1,48 @@
+/** Programs that are run to their end, kubectl above all. */
+import { spawn } from "node:child_process";
+import { text } from "node:stream/consumers";
+
+export class ProcessError extends Error {
+  override readonly name = "ProcessError";
+  readonly output: string;
+
+  constructor(command: string, status: number | null, output: string) {
+    super(`${command} ended with ${status}:\n${output.slice(-4000)}`);
+    this.output = output;
+  }
+}
+
+export interface RunOptions {
+  readonly cwd?: string;
+  readonly input?: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** What it writes. @throws ProcessError when it ends with another status than 0 */
+export async function run(program: string, args: readonly string[], options: RunOptions = {}): Promise<string> {
+  const { cwd, input = "", env } = options;
+  const child = spawn(program, args, { cwd, env: { ...process.env, ...env }, stdio: ["pipe", "pipe", "pipe"] });
+  child.stdin.end(input);
+  const ended = new Promise<number | null>((resolve, reject) => {
+    child.once("error", reject);
+    child.once("close", resolve);
+  });
+  const [output, errors, status] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
+  if (status !== 0) throw new ProcessError([program, ...args].join(" ").slice(0, 300), status, output + errors);
+  return output;
+}
+
+/** @throws ProcessError */
+export function kubectl(...args: readonly string[]): Promise<string> {
+  return run("kubectl", args);
+}
+
+/** @throws ProcessError */
+export function apply(objects: readonly object[]): Promise<string> {
+  const input = JSON.stringify({ apiVersion: "v1", kind: "List", items: objects });
+  return run("kubectl", ["apply", "-f", "-"], { input });
+}
+
+export async function getJson<T>(...args: readonly string[]): Promise<T> {
+  return JSON.parse(await kubectl("get", ...args, "-o", "json")) as T;
+}

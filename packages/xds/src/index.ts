@@ -6,6 +6,7 @@ export { Bodies, checksum, type MessageBody } from "./message-body.ts";
 export { type NameSet, nameSet, noNames } from "./name-set.ts";
 export { effectiveSet, type Form, type Plan, plan } from "./plan.ts";
 export type { ClientRequest, DeltaRequest, RequestError, SotwRequest } from "./request.ts";
+export { overLimit, type RequestLimits } from "./request-limits.ts";
 export { emptySet, type Resource, type ResourceSet } from "./resource-set.ts";
 export { SharedStates } from "./shared-states.ts";
 export { encodeSotwBody, encodeSotwTail, readSotwRequest } from "./sotw.ts";

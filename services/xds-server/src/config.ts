@@ -117,6 +117,13 @@ export const settings = {
     min: 1,
     sentence: "Streams of one connection.",
   }),
+  maxNames: integer({
+    env: "XDS_MAX_NAMES_PER_STREAM",
+    default: 200_000,
+    min: 1_000,
+    sentence:
+      "Resource names that one stream may subscribe to, of all types together; a stream that asks for more is closed.",
+  }),
   handOffPerSecond: integer({
     env: "XDS_HANDOFF_PER_SECOND",
     default: 25,

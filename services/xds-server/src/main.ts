@@ -164,6 +164,7 @@ function limitsOf(config: Config): AdsOptions["limits"] {
     maxStreamsPerConnection: maxStreams,
     newStreamsPerSecond: config.streamsPerSecond,
     stuckMs: config.stuckClientMs,
+    maxNames: config.maxNames,
   };
 }
 

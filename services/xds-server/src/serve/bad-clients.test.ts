@@ -162,6 +162,81 @@ describe("bad clients", () => {
     await until(() => answers === 1, soon("an answer to another client"));
   });
 
+  for (const [what, requests, reason] of [
+    ["types", Array.from({ length: 65 }, (_, i) => firstRequest(`type.example/${i}`)), /more than 64 types/],
+    [
+      "names",
+      [
+        firstRequest(
+          types.endpoint,
+          Array.from({ length: 1_001 }, (_, i) => `${i}`),
+        ),
+      ],
+      /more than 1000 resource/,
+    ],
+  ] as const)
+    it(`too many ${what} end their stream only`, async () => {
+      await using server = await startTestServer({ limits: { maxNames: 1_000 } });
+      server.source.put(types.cluster, []);
+      using good = new RawClient(server).ask(types.cluster);
+      good.call.resume();
+      using bad = new RawClient(server);
+      bad.call.resume();
+      for (const request of requests) bad.call.write(request);
+      await until(() => bad.errors.length === 1, soon("the end"));
+      assert.equal(bad.errors[0]?.code, 8);
+      assert.match(bad.errors[0]?.details ?? "", reason);
+      await until(() => server.ads.streams().length === 1, soon("the good one alone"));
+      assert.match(await server.metrics.text(), /flotilla_xds_streams_refused_total{reason="limit"} 1/);
+    });
+
+  it("versions that clients state become a bounded number of labels, and leave with their streams", async () => {
+    await using server = await startTestServer();
+    server.source.put(types.cluster, []);
+    const node = (version: string) => ({
+      id: "sidecar~10.0.0.1~a.shop~shop.svc.cluster.local",
+      metadata: { ISTIO_VERSION: version },
+    });
+    const request = (version: string) =>
+      encode(
+        DeltaDiscoveryRequestSchema,
+        create(DeltaDiscoveryRequestSchema, { node: create(NodeSchema, node(version)), typeUrl: types.cluster }),
+      );
+    {
+      using plain = new RawClient(server);
+      using strange = new RawClient(server);
+      for (const [{ call }, version] of [
+        [plain, "1.30.3"],
+        [strange, "x".repeat(100_000)],
+      ] as const) {
+        call.resume();
+        call.write(request(version));
+      }
+      await until(() => server.ads.streams().length === 2, soon("both streams"));
+      const page = await server.metrics.text();
+      assert.match(page, /^pilot_xds\{version="1\.30\.3"\} 1$/m);
+      assert.match(page, /^pilot_xds\{version="other"\} 1$/m);
+      assert.ok(page.length < 100_000);
+    }
+    await until(() => server.ads.streams().length === 0, soon("no stream"));
+    assert.doesNotMatch(await server.metrics.text(), /^pilot_xds\{/m);
+  });
+
+  it("metadata of a node over the bound is refused by name", async () => {
+    await using server = await startTestServer();
+    using bad = new RawClient(server);
+    bad.call.resume();
+    const node = create(NodeSchema, {
+      id: "sidecar~10.0.0.1~a.shop~shop.svc.cluster.local",
+      metadata: { LABELS: { a: "x".repeat(600_000) } },
+    });
+    bad.call.write(
+      encode(DeltaDiscoveryRequestSchema, create(DeltaDiscoveryRequestSchema, { node, typeUrl: types.cluster })),
+    );
+    await until(() => bad.errors.length === 1, soon("the end"));
+    assert.match(bad.errors[0]?.details ?? "", /metadata has \d+ characters, 524288 are allowed/);
+  });
+
   it("a request above the limit ends its stream only", async () => {
     await using server = await startTestServer();
     server.source.put(types.cluster, []);

@@ -1,6 +1,6 @@
 /** Reads the node of a stream's first request. */
 
-import { type NodeMetadata, type Proxy, parseNode } from "@flotilla/model";
+import { NodeError, type NodeMetadata, type Proxy, parseNode } from "@flotilla/model";
 import type { Node } from "@flotilla/proto/envoy/config/core/v3/base_pb";
 import { Interner } from "@flotilla/xds";
 
@@ -13,6 +13,7 @@ export class NodeReader {
     const urls = node.extensions.flatMap(({ typeUrls }) => typeUrls);
     const extensions =
       urls.length === 0 ? undefined : this.#extensions.intern(urls.sort().join("\n"), () => new Set(urls));
+    checkMetadata(node.metadata);
     const { region = "", zone = "", subZone: subzone = "" } = node.locality ?? {};
     return parseNode({
       id: node.id,
@@ -22,4 +23,14 @@ export class NodeReader {
       ...(extensions && { extensions }),
     });
   }
+}
+
+/** Agents state some kilobytes; each stream keeps its own. */
+const maxMetadataLength = 524_288;
+
+/** @throws NodeError */
+function checkMetadata(metadata: unknown): void {
+  const length = metadata === undefined ? 0 : JSON.stringify(metadata).length;
+  if (length > maxMetadataLength)
+    throw new NodeError(`node metadata has ${length} characters, ${maxMetadataLength} are allowed`);
 }

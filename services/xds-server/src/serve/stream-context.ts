@@ -1,6 +1,6 @@
 /** What a stream shares with all others of its server. */
 import type { Logger } from "@flotilla/runtime";
-import type { Bodies, SharedStates } from "@flotilla/xds";
+import type { Bodies, RequestLimits, SharedStates } from "@flotilla/xds";
 import type { PushScheduler } from "../push/push-queue.ts";
 import type { DebugAnswers } from "./debug-answers.ts";
 import type { Deliveries } from "./deliveries.ts";
@@ -29,7 +29,7 @@ export interface StreamContext {
   readonly now: () => number;
 }
 
-export interface StreamLimits {
+export interface StreamLimits extends RequestLimits {
   /** How long pushes wait for the client to take what they build on. */
   readonly orderWaitMs: number;
   /** A client that takes no byte for this long is closed. */
@@ -38,4 +38,11 @@ export interface StreamLimits {
   readonly retryMs: number;
 }
 
-export const defaultStreamLimits: StreamLimits = { orderWaitMs: 5_000, stuckMs: 30_000, retryMs: 1_000 };
+export const defaultStreamLimits: StreamLimits = {
+  orderWaitMs: 5_000,
+  stuckMs: 30_000,
+  retryMs: 1_000,
+  // Envoy subscribes to ten at most.
+  maxTypes: 64,
+  maxNames: 200_000,
+};

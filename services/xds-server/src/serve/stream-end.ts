@@ -10,6 +10,7 @@ export const streamEnd = {
   invalid: (text: string) => new GrpcError(status.INVALID_ARGUMENT, text),
   /** The text stays here: it may hold what the client must not see. */
   internal: () => new GrpcError(status.INTERNAL, "internal error"),
+  overLimit: (text: string) => new GrpcError(status.RESOURCE_EXHAUSTED, text),
   stuck: (ms: number) => new GrpcError(status.RESOURCE_EXHAUSTED, `the client took nothing for ${ms} ms`),
   shutdown: () => new GrpcError(status.UNAVAILABLE, "this server goes away: connect to another one"),
   moved: () => new GrpcError(status.UNAVAILABLE, "this server sheds streams: connect again"),

@@ -2,6 +2,7 @@
 import { latencyBuckets, type Metrics } from "@flotilla/runtime";
 import { shortName } from "@flotilla/xds";
 import type { DeliveryMetrics } from "./deliveries.ts";
+import { VersionLabels } from "./version-labels.ts";
 
 export interface StreamMetrics extends DeliveryMetrics {
   connected(version: string, change: 1 | -1): void;
@@ -18,12 +19,12 @@ export interface StreamMetrics extends DeliveryMetrics {
   internalError(): void;
 }
 
-export type RefusalReason = "not_ready" | "rate" | "unauthenticated" | "denied" | "node" | "request" | "size";
+export type RefusalReason = "not_ready" | "rate" | "unauthenticated" | "denied" | "node" | "request" | "size" | "limit";
 
 const rejectNames = ["cds", "lds", "rds", "eds"] as const;
 
 export function createStreamMetrics(metrics: Metrics): StreamMetrics {
-  const connections = new Map<string, number>();
+  const versions = new VersionLabels();
   const pilotXds = metrics.gauge({ name: "pilot_xds", help: "Connected proxies by version", labels: ["version"] });
   const pushes = metrics.counter({ name: "pilot_xds_pushes", help: "Messages sent", labels: ["type"] });
   const size = metrics.histogram({
@@ -86,9 +87,8 @@ export function createStreamMetrics(metrics: Metrics): StreamMetrics {
     labels: ["reason"],
   });
   return {
-    connected: (version, change) => {
-      const count = (connections.get(version) ?? 0) + change;
-      connections.set(version, count);
+    connected: (stated, change) => {
+      const { version, count } = versions.count(stated, change);
       if (count > 0) pilotXds.set(count, { version });
       else pilotXds.remove({ version });
     },

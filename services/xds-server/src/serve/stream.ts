@@ -10,6 +10,7 @@ import {
   type Effect,
   type Form,
   newStream,
+  overLimit,
   type ResourceSet,
   type StreamEvent,
   type StreamState,
@@ -37,6 +38,9 @@ export interface StreamOptions {
   /** Called once, whoever ended the stream. */
   readonly onClosed: (reason: string) => void;
 }
+
+/** Of a client's text, in characters. */
+const maxLoggedLength = 2_000;
 
 export class Stream implements Pushable {
   readonly #context: StreamContext;
@@ -89,6 +93,14 @@ export class Stream implements Pushable {
 
   receive(request: ClientRequest): void {
     if (this.#isClosed) return;
+    const { limits, metrics } = this.#context;
+    const reason = overLimit(this.#state, request, limits);
+    if (reason !== undefined) {
+      metrics.refused("limit");
+      this.#log.warn("closed, request over a limit", { reason });
+      this.end(streamEnd.overLimit(reason));
+      return;
+    }
     for (const effect of this.#step({ type: "request", request })) this.#apply(effect);
   }
 
@@ -175,7 +187,8 @@ export class Stream implements Pushable {
         const { typeUrl, rejection } = effect;
         metrics.rejected(typeUrl);
         this.#progress.rejected(typeUrl, this.#state);
-        this.#log.warn("refused by the client", { type: shortName(typeUrl), ...rejection });
+        const message = rejection.message.slice(0, maxLoggedLength);
+        this.#log.warn("rejected by the client", { type: shortName(typeUrl), ...rejection, message });
         const suspects = this.#state.types.get(typeUrl)?.suspects.keys() ?? [];
         observer.rejected?.(this.record, typeUrl, rejection, blamed(rejection.message, suspects));
         if (this.#isDue()) this.#wantTurn(this.#urgency);

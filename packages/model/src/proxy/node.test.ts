@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { compareIstioVersions, NodeError, parseIstioVersion, parseNode, podPorts } from "../index.ts";
+import { compareIstioVersions, localityText, NodeError, parseIstioVersion, parseNode, podPorts } from "../index.ts";
 
 const id = "sidecar~10.0.0.1~web-1.shop~shop.svc.cluster.local";
 
@@ -58,5 +58,13 @@ describe("versions", () => {
     assert.deepEqual([...ordered].reverse().sort(compareIstioVersions), ordered);
     assert.ok(compareIstioVersions(undefined, parseIstioVersion("99.0.0")) > 0);
     assert.equal(parseIstioVersion("unknown"), undefined);
+  });
+
+  it("has its locality as a text without trailing slashes, in linear time", () => {
+    assert.equal(localityText({ region: "r", zone: "z", subzone: "s" }), "r/z/s");
+    assert.equal(localityText({ region: "r", zone: "", subzone: "" }), "r");
+    assert.equal(localityText({ region: "", zone: "", subzone: "" }), "");
+    const hostile = `${"/".repeat(500_000)}a`;
+    assert.equal(localityText({ region: hostile, zone: "", subzone: "" }), hostile);
   });
 });

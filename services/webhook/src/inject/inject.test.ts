@@ -105,6 +105,20 @@ describe("the built-in template", () => {
     assert.match(JSON.stringify(pod.spec.volumes), /"name":"istio-ca-root-cert"/);
   });
 
+  const many = (count: number): readonly Container[] =>
+    Array.from({ length: count }, (_, i) => ({ name: `c${i}`, image: "i" }));
+  for (const [name, pod, reason] of [
+    ["containers", { containers: many(501) }, /spec\.containers .*: 501 containers, at most 500/],
+    [
+      "bytes of annotations",
+      { annotations: { "proxy.istio.io/config": `a: ${"x".repeat(300_000)}` } },
+      /metadata\.annotations: \d+ bytes, at most 262144/,
+    ],
+  ] as const)
+    it(`refuses too many ${name} with the field and the bound`, () => {
+      assert.throws(() => inject(pod), reason);
+    });
+
   it("takes resources from annotations", () => {
     const pod = inject({ annotations: { "sidecar.istio.io/proxyCPU": "10m" } });
     assert.deepEqual(proxyOf(pod)["resources"], { requests: { cpu: "10m" }, limits: {} });

@@ -10,6 +10,7 @@ import { withoutGivenIds } from "./openshift.ts";
 import { reapplyOverrides, withoutInjection } from "./overrides.ts";
 import { workloadOf } from "./owner.ts";
 import type { Json, Pod, Texts } from "./pod.ts";
+import { checkPodLimits } from "./pod-limits.ts";
 import { applyProxyEnvironment } from "./post/cluster-environment.ts";
 import { orderContainers } from "./post/order.ts";
 import { rewriteProbes } from "./post/probes.ts";
@@ -25,6 +26,7 @@ const defaultStatusPort = 15_020;
 /** @throws WebhookError INJECT_BAD_POD, INJECT_TEMPLATE_FAILED */
 export function injectPod(request: InjectionRequest, config: InjectionConfig, environment: InjectionEnvironment): Pod {
   const { mesh, namespace, namespaceAnnotations } = request;
+  checkPodLimits(request.pod);
   const pod = withoutGivenIds(request.pod, environment.platform, namespaceAnnotations);
   const annotations = pod.metadata.annotations ?? {};
   const problems = checkAnnotations(annotations);

@@ -38,6 +38,13 @@ export function claimMatcher(name: string, match: StringMatch, invert: boolean):
 function claimPath(name: string): readonly string[] | undefined {
   const rest = name.slice(prefix.length);
   if (rest.startsWith(".")) return rest.length === 1 ? undefined : rest.slice(1).split(".");
-  const keys = [...rest.matchAll(/\[([^\]]+)\]/g)].map(([, key = ""]) => key);
-  return keys.length > 0 && keys.map((key) => `[${key}]`).join("") === rest ? keys : undefined;
+  // Not by an expression, which would look for the end of each bracket of a name that closes none.
+  const keys: string[] = [];
+  for (let at = 0; at < rest.length; ) {
+    const end = rest[at] === "[" ? rest.indexOf("]", at) : -1;
+    if (end <= at + 1) return undefined;
+    keys.push(rest.slice(at + 1, end));
+    at = end + 1;
+  }
+  return keys.length > 0 ? keys : undefined;
 }

@@ -144,6 +144,18 @@ const cases: readonly {
     problem: /no NetworkPolicy selects flotilla-webhook/,
   },
   {
+    name: "fewer addresses than servers",
+    file: "k8s/components/replicated-servers/nats.yaml",
+    change: ["replicas: 3", "replicas: 5"],
+    problem: /BUS_URL names .*flotilla-nats-2.*, the servers are .*flotilla-nats-4/,
+  },
+  {
+    name: "a stranger whom replicated servers let in",
+    file: "k8s/components/replicated-servers/nats.conf",
+    change: ["flotilla-webhook.istio-system", "web.shop"],
+    problem: /differs from k8s\/base\/nats\.conf in authorization/,
+  },
+  {
     name: "more rights than asking a signer for workloads takes",
     file: "k8s/components/external-signer/rights.yaml",
     change: ["verbs: [approve]", "verbs: [approve, sign]"],

@@ -4,6 +4,7 @@ import { settingsTables } from "../settings-tables.ts";
 import { checkCompose, checkComposeImages } from "./compose.ts";
 import { type Read, readCompose } from "./files.ts";
 import { checkKubernetes } from "./kubernetes.ts";
+import { checkReplicated } from "./replicated.ts";
 import { checkSigner, servingSigner, workloadSigner } from "./signer.ts";
 import { checkComposeTransport, checkKubernetesTransport } from "./transport.ts";
 
@@ -31,6 +32,7 @@ export function checkAll(read: Read): Outcome {
   checkComposeTransport(readCompose(read), transport);
   checkKubernetes(read, known, check);
   checkKubernetesTransport(transport);
+  checkReplicated(read, check);
   checkSigner(read, servingSigner(readersOf("PILOT_CERT_PROVIDER")), check);
   checkSigner(read, workloadSigner, check);
   return { checked, problems };

@@ -32,7 +32,7 @@ export function checkReplicated(read: Read, check: Check): void {
       );
     }
   }
-  for (const part of [/^authorization \{[^]*?^\}/m, /^tls \{[^]*?^\}/m]) {
+  for (const part of [/^authorization \{.*?^\}/ms, /^tls \{.*?^\}/ms]) {
     const [base = "none"] = part.exec(read("k8s/base/nats.conf")) ?? [];
     check(config.includes(base), `${directory}/nats.conf differs from k8s/base/nats.conf in ${base.split(" ")[0]}`);
   }

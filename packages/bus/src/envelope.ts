@@ -20,6 +20,7 @@ const names = {
   epoch: "Flotilla-Epoch",
   revision: "Flotilla-Revision",
   source: "Flotilla-Source",
+  caller: "Flotilla-Caller",
   eventTime: "Flotilla-Event-Time",
   urgent: "Flotilla-Urgent",
   group: "Flotilla-Group",
@@ -82,6 +83,7 @@ export function marks(
     [names.eventTime]: String(cause.eventTimeMs),
     // Headers are ASCII; the path of a directory may be anything.
     ...(cause.source !== undefined && { [names.source]: encodeURI(cause.source) }),
+    ...(cause.caller !== undefined && { [names.caller]: encodeURI(cause.caller) }),
     [names.group]: group.id,
     [names.groupSize]: String(group.size),
     [names.groupSizeInTopic]: String(group.sizeInTopic),
@@ -113,6 +115,7 @@ export function marksOf({ headers, sequence }: StoredMessage): Omit<Envelope, "c
     revision: Number(headers[names.revision] ?? 0),
     eventTimeMs: Number(headers[names.eventTime] ?? 0),
     ...(headers[names.source] !== undefined && { source: decoded(headers[names.source] ?? "") }),
+    ...(headers[names.caller] !== undefined && { caller: decoded(headers[names.caller] ?? "") }),
     ...(headers[names.urgent] === "1" && { urgent: true }),
   };
   const size = Number(headers[names.groupSize] ?? 1);

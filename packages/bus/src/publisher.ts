@@ -39,6 +39,8 @@ export interface Occasion {
   readonly urgent?: boolean;
   /** Who told the publisher, if it was one source. */
   readonly source?: string;
+  /** Account that wrote it over the API. */
+  readonly caller?: string;
 }
 
 /** What stays although the state does not name it: its source could not be read. */
@@ -176,13 +178,17 @@ class KeyedPublisher implements Publisher {
     return found;
   }
 
-  async #send(packed: readonly Packed[], { eventTimeMs, urgent = false, source }: Occasion = {}): Promise<number> {
+  async #send(
+    packed: readonly Packed[],
+    { eventTimeMs, urgent = false, source, caller }: Occasion = {},
+  ): Promise<number> {
     const { bus, publisher, log, nowMs } = this.#options;
     if (packed.length === 0) return 0;
     const revision = ++this.#revision;
     const cause: Cause = {
       ...{ publisher, epoch: this.#epoch, revision, eventTimeMs: eventTimeMs ?? nowMs() },
       ...(source !== undefined && { source }),
+      ...(caller !== undefined && { caller }),
       ...(urgent && { urgent }),
     };
     const sequences = await bus.publish(groupMessages(packed, cause));

@@ -11,16 +11,18 @@ export async function run(
   env: NodeJS.ProcessEnv,
   terminal: Terminal = processTerminal(),
 ): Promise<ExitCode> {
+  let failure: ExitCode = 1;
   try {
     const chosen = parse(args, env, terminal);
     if (typeof chosen === "number") return chosen;
     const { command, options, operands } = chosen;
+    failure = command.definition.failure ?? failure;
     const runCommand = await command.load();
     return await runCommand({ options, operands, env, terminal });
   } catch (error) {
     const { code, text } = explainError(error);
     terminal.warn(`flotilla: ${text}`);
-    return code;
+    return code === 1 ? failure : code;
   }
 }
 

@@ -1,33 +1,119 @@
-/** Questions to the pages of a running service. */
+/** Questions to the pages of the services of a control plane. */
+import { defaultPorts } from "@flotilla/runtime";
 import { CliError, type CliErrorCode } from "./errors.ts";
-import { healthUrlOf } from "./running.ts";
+import { runningIn } from "./running.ts";
 
 /** Where the control plane is: the options of `connection` in `definitions/option-groups.ts`. */
 export interface Connection {
   readonly workDir: string;
-  /** `URL` for the service that is asked, or `SERVICE=URL`. */
+  /** `SERVICE=URL`, `http://HOST` for all services at their default ports, or the URL of the one service that is asked. */
   readonly url: readonly string[];
 }
 
-const codes: Readonly<Record<number, CliErrorCode>> = { 400: "CLI_USAGE", 403: "CLI_REFUSED", 404: "CLI_ABSENT" };
-
-/** Address of a service's pages. @throws CliError CLI_NOT_RUNNING */
-export function pagesUrl(service: string, { url, workDir }: Connection): string {
-  const own = url.find((given) => given.startsWith(`${service}=`))?.slice(service.length + 1);
-  const given = own ?? url.find((one) => /^https?:/.test(one));
-  return given?.replace(/\/$/, "") ?? healthUrlOf(service, workDir);
+export interface ServiceAddress {
+  readonly name: string;
+  /** Name of the replica, where a host runs several. */
+  readonly replica?: string;
+  readonly url: string;
+  /** Absent while the process is started again, or where it is not known. */
+  readonly pid?: number;
+  readonly restarts?: number;
 }
 
-/** The JSON of a page. @throws CliError CLI_NOT_RUNNING; CLI_ABSENT, CLI_USAGE, CLI_FAILED with the reason of the service */
+const pagePorts: Readonly<Record<string, number>> = {
+  ca: defaultPorts.ca.health,
+  "config-controller": defaultPorts.configController.health,
+  "service-controller": defaultPorts.serviceController.health,
+  "xds-server": defaultPorts.xdsServer.health,
+  webhook: defaultPorts.webhook.health,
+};
+
+/** Every replica of every service. @throws CliError CLI_NOT_RUNNING, CLI_USAGE */
+export function serviceAddresses({ workDir, url }: Connection): readonly ServiceAddress[] {
+  if (url.length > 0) return url.flatMap((given) => addressesOf(given));
+  return runningIn(workDir).services.map(({ name, replica, healthUrl, pid, restarts }) => ({
+    name,
+    replica,
+    url: healthUrl,
+    restarts,
+    ...(pid !== undefined && { pid }),
+  }));
+}
+
+/** @throws CliError CLI_USAGE */
+function addressesOf(given: string): readonly ServiceAddress[] {
+  const [, service, text = ""] = /^(?:([a-z-]+)=)?(.*)$/.exec(given) ?? [];
+  const parsed = URL.canParse(text) ? new URL(text) : undefined;
+  if (parsed === undefined || !/^https?:$/.test(parsed.protocol))
+    throw new CliError("CLI_USAGE", `--url ${given} is neither URL nor SERVICE=URL`);
+  const base = text.replace(/\/+$/, "");
+  if (service === "api") return [];
+  if (service !== undefined && !(service in pagePorts))
+    throw new CliError("CLI_USAGE", `--url ${given}: there is no service ${service}, only ${services}`);
+  if (service !== undefined) return [{ name: service, url: base }];
+  // Without a port it is a host, on which each service has its own.
+  const isHost = parsed.port === "" && parsed.pathname === "/";
+  return Object.entries(pagePorts).map(([name, port]) => ({ name, url: isHost ? `${base}:${port}` : base }));
+}
+
+const services = [...Object.keys(pagePorts), "api"].join(", ");
+
+/** Addresses of the pages of a service, one a replica. @throws CliError CLI_NOT_RUNNING */
+export function pagesUrls(service: string, connection: Connection): readonly [string, ...string[]] {
+  const [first, ...others] = serviceAddresses(connection)
+    .filter(({ name }) => name === service)
+    .map(({ url }) => url);
+  if (first !== undefined) return [first, ...others];
+  const where = connection.url.length > 0 ? "among --url" : `with the work directory ${connection.workDir}`;
+  throw new CliError("CLI_NOT_RUNNING", `no ${service} ${where}`);
+}
+
+/** Where the API of config-controller is, when that is given: `--url api=URL`, or the host of `--url http://HOST`. */
+export function givenApiUrl({ url }: Connection): string | undefined {
+  const own = url.find((given) => given.startsWith("api="));
+  if (own !== undefined) return own.slice("api=".length);
+  const host = url.find((given) => /^https?:\/\/[^/:]+\/?$/.test(given) || /^https?:\/\/\[[^\]]+\]\/?$/.test(given));
+  return host === undefined ? undefined : `https://${new URL(host).hostname}:${defaultPorts.configController.api}`;
+}
+
+const codes: Readonly<Record<number, CliErrorCode>> = { 400: "CLI_USAGE", 403: "CLI_REFUSED", 404: "CLI_ABSENT" };
+const answerMs = 15_000;
+
+/**
+ * The JSON of a page. Replicas are asked in turn until one has an answer: a proxy is known to the one it is connected to.
+ * @throws CliError CLI_NOT_RUNNING; CLI_ABSENT, CLI_USAGE, CLI_REFUSED, CLI_FAILED with the reason of the service
+ */
 export async function ask<Answer>(
   service: string,
   connection: Connection,
   path: string,
   query: Readonly<Record<string, string | undefined>> = {},
 ): Promise<Answer> {
-  const base = pagesUrl(service, connection);
   const known = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined);
-  const response = await fetch(`${base}${path}?${new URLSearchParams(known)}`).catch((cause: unknown) => {
+  const suffix = known.length === 0 ? "" : `?${new URLSearchParams(known)}`;
+  const failures: CliError[] = [];
+  for (const base of pagesUrls(service, connection)) {
+    try {
+      return await askOne<Answer>(service, base, `${path}${suffix}`);
+    } catch (error) {
+      if (!(error instanceof CliError) || (error.code !== "CLI_ABSENT" && error.code !== "CLI_NOT_RUNNING"))
+        throw error;
+      failures.push(error);
+    }
+  }
+  throw failures.find(({ code }) => code === "CLI_ABSENT") ?? failures[0];
+}
+
+/** The JSON of a page of every replica that answers. */
+export async function pages<Answer>(service: string, connection: Connection, path: string): Promise<readonly Answer[]> {
+  const addresses = serviceAddresses(connection).filter(({ name }) => name === service);
+  const asked = await Promise.allSettled(addresses.map(({ url }) => askOne<Answer>(service, url, path)));
+  return asked.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
+}
+
+async function askOne<Answer>(service: string, base: string, path: string): Promise<Answer> {
+  const signal = AbortSignal.timeout(answerMs);
+  const response = await fetch(`${base}${path}`, { signal }).catch((cause: unknown) => {
     throw new CliError("CLI_NOT_RUNNING", `${service} does not answer at ${base}`, { cause });
   });
   if (response.ok) return (await response.json()) as Answer;

@@ -32,7 +32,7 @@ const maxBodyBytes = 4 * 1024 * 1024;
 
 /** @throws RuntimeError PORT_IN_USE, PORT_REFUSED */
 export async function serveHealth(options: HealthOptions): Promise<Health> {
-  const { service, log } = options;
+  const { log } = options;
   const readiness = new Readiness();
   const routes = new RouteTable();
   addOwnRoutes(routes, readiness, options);
@@ -47,7 +47,7 @@ export async function serveHealth(options: HealthOptions): Promise<Health> {
   });
   const port = await listen(server, options);
   const host = options.host.includes(":") ? `[${options.host}]` : options.host;
-  log.info("health page open", { url: `http://${host}:${port}`, service });
+  log.info("health page open", { url: `http://${host}:${port}` });
   return {
     port,
     url: `http://${host}:${port}`,

@@ -190,7 +190,9 @@ describe("how far a change has come", () => {
     const [second, first] = generations;
     assert.match(second?.by ?? "", /^config-controller [0-9a-f]{8}\/\d+ from \S+ at 20/);
     const diff = await command("diff", `${first?.generation}`, `${second?.generation}`);
-    assert.match(diff.out, /changed VirtualService\/shop\/web\n {4}spec\.http\[0\]\.timeout: "1s" → "2s"/);
+    assert.equal(diff.code, 1);
+    assert.match(diff.out, /^--- a\/VirtualService\/shop\/web\tgeneration \d+\n\+\+\+ b\/VirtualService\/shop\/web\t/);
+    assert.match(diff.out, /^-.* timeout: 1s\n\+.* timeout: 2s$/m);
   });
 
   it("names the object behind what a real Envoy refuses, with Envoy's words", { timeout: 120_000 }, async () => {

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { request } from "node:https";
 import { openLocalIssuer } from "@flotilla/auth";
-import { type Connection, pagesUrl } from "../connection.ts";
+import { ask, type Connection, givenApiUrl } from "../connection.ts";
 import { CliError } from "../errors.ts";
 import { paths } from "../layout.ts";
 
@@ -38,7 +38,7 @@ const answerMs = 30_000;
 /** @throws CliError CLI_NOT_RUNNING */
 export async function openApi(connection: ApiConnection): Promise<ApiClient> {
   const { workDir, tokenFile, rootFile = paths({ workDir }).root } = connection;
-  const server = connection.server ?? (await findApi(connection));
+  const server = connection.server ?? givenApiUrl(connection) ?? (await findApi(connection));
   const token =
     tokenFile === undefined
       ? await (await openLocalIssuer(workDir)).mintToken({ ...account, ttlMs: tokenTtlMs })
@@ -59,11 +59,13 @@ export async function openApi(connection: ApiConnection): Promise<ApiClient> {
 }
 
 async function findApi(connection: Connection): Promise<string> {
-  const page = `${pagesUrl("config-controller", connection)}/debug/api`;
-  const response = await fetch(page, { signal: AbortSignal.timeout(5_000) }).catch((cause: unknown) => {
-    throw new CliError("CLI_NOT_RUNNING", `config-controller does not answer at ${page}`, { cause });
-  });
-  const { url } = response.ok ? ((await response.json()) as { readonly url?: string | null }) : {};
+  const { url } = await ask<{ readonly url?: string | null }>("config-controller", connection, "/debug/api").catch(
+    (error: unknown) => {
+      // There is no such page where the API is not served.
+      if (error instanceof CliError && error.code === "CLI_ABSENT") return { url: null };
+      throw error;
+    },
+  );
   if (typeof url === "string") return url;
   throw new CliError(
     "CLI_NOT_RUNNING",

@@ -4,7 +4,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { kindArgument } from "./kind-argument.ts";
-import { diffLines } from "./line-diff.ts";
 import { parseManifests, readManifests } from "./manifests.ts";
 
 describe("manifests", () => {
@@ -46,16 +45,4 @@ describe("kinds as people name them", () => {
     it(`${text} is ${name}`, () => assert.equal(kindArgument(text).name, name));
 
   it("others are refused", () => assert.throws(() => kindArgument("virtualservce"), { code: "CLI_USAGE" }));
-});
-
-describe("differences of lines", () => {
-  it("show what changed and a little around it", () => {
-    const before = Array.from({ length: 12 }, (_, index) => `line ${index}`);
-    const after = before.with(6, "other");
-    const shown = diffLines(before.join("\n"), after.join("\n"), 1);
-    assert.equal(shown, ["  line 5", "- line 6", "+ other", "  line 7", "  …"].join("\n"));
-    assert.equal(diffLines("a\n", "a\n"), "");
-    assert.equal(diffLines("", "a\nb\n"), "+ a\n+ b");
-    assert.equal(diffLines("a\nb\n", "b\n"), "- a\n  b");
-  });
 });

@@ -1,5 +1,5 @@
 /** `flotilla ca status | rotate | abort`: the replacement of the root, and what holds it up. */
-import { type Connection, pagesUrl } from "../connection.ts";
+import { type Connection, pagesUrls } from "../connection.ts";
 import type { caAbort as abort, caRotate as rotate, caStatus as status } from "../definitions/identity.ts";
 import { CliError } from "../errors.ts";
 import { type Format, formatOf, render } from "../output.ts";
@@ -46,7 +46,8 @@ export const caAbort: Run<typeof abort> = ({ options, terminal }) => show(option
 type Options = Connection & { readonly output: Format; readonly json: boolean };
 
 async function show(options: Options, terminal: Terminal, method: "GET" | "POST", query: string): Promise<0> {
-  const answer = await ask(`${pagesUrl("ca", options)}/debug/rotation${query}`, method);
+  const [base] = pagesUrls("ca", options);
+  const answer = await ask(`${base}/debug/rotation${query}`, method);
   terminal.print(render(formatOf(options), answer, describe));
   return 0;
 }

@@ -14,6 +14,8 @@ interface Deleted {
   readonly namespace: string;
   readonly name: string;
   readonly result: "deleted" | "not found";
+  /** Another source has an object of this name, which is in force. */
+  readonly inForce?: { readonly source: string; readonly location?: string };
 }
 
 export const deleteObjects: Run<typeof definition> = async ({ options, operands, terminal }) => {
@@ -30,11 +32,34 @@ export const deleteObjects: Run<typeof definition> = async ({ options, operands,
       listOf(manifests),
     ),
   );
-  for (const { kind, namespace, name, result } of items)
-    terminal.print(`${kind} ${namespace === "" ? "" : `${namespace}/`}${name} ${result}${dryRun ? " (dry run)" : ""}`);
+  for (const item of items) {
+    const text = describeDeleted(item);
+    if (item.result === "deleted") terminal.print(`${text}${dryRun ? " (dry run)" : ""}`);
+    else terminal.warn(`flotilla: ${text}`);
+  }
+  const isThere = items.some(({ result, inForce }) => result === "not found" && inForce !== undefined);
   for (const kind of ignored) terminal.warn(ignoredText(kind));
   const isMissing = items.some(({ result }) => result === "not found");
-  return isMissing && !ignoreNotFound ? 1 : 0;
+  return isThere || (isMissing && !ignoreNotFound) ? 1 : 0;
+};
+
+export function describeDeleted({ kind, namespace, name, result, inForce }: Deleted): string {
+  const object = `${kind} ${namespace === "" ? "" : `${namespace}/`}${name}`;
+  if (inForce === undefined) return `${object} ${result}`;
+  const { source, location } = inForce;
+  if (result === "deleted") return `${object} deleted; the one of ${placeText(source, location)} stays in force`;
+  return `${object} is not deleted: it belongs to ${placeText(source, location)}. ${remedies[source] ?? "Delete it there."}`;
+}
+
+/** Locations of files are `FILE:LINE`. */
+function placeText(source: string, location: string | undefined): string {
+  if (source === "file") return `the file ${location ?? ""}`;
+  return location === undefined ? source : `${source} (${location})`;
+}
+
+const remedies: Readonly<Record<string, string>> = {
+  file: "Remove it from the file, or delete the file; the mesh follows.",
+  kubernetes: "Delete it with kubectl.",
 };
 
 function named({ kind, names }: Invocation<typeof definition>["operands"]): readonly Manifest[] {

@@ -1,19 +1,22 @@
 /** `flotilla diff GENERATION GENERATION`: what differs in the configuration between two generations. */
+import { unifiedDiff } from "../api/manifest-diff.ts";
 import { ask } from "../connection.ts";
 import type { diff as definition } from "../definitions/objects.ts";
 import { CliError } from "../errors.ts";
 import { formatOf, render } from "../output.ts";
 import type { Run } from "../parse/definition.ts";
 
-/** What `/debug/diff` of config-controller answers. */
+/** What `/debug/diff?contents=true` of config-controller answers. */
 interface Diff {
   readonly from: number;
   readonly to: number;
   readonly objects: readonly {
     readonly object: string;
     readonly op: "created" | "changed" | "deleted";
+    /** Why the content is not kept. */
     readonly withheld?: string;
-    readonly differences?: readonly { readonly path: string; readonly before?: unknown; readonly after?: unknown }[];
+    readonly before?: object;
+    readonly after?: object;
   }[];
 }
 
@@ -21,20 +24,19 @@ export const diffGenerations: Run<typeof definition> = async ({ options, operand
   const [from, to, ...more] = operands.generations;
   if (from === undefined || to === undefined || more.length > 0 || options.file.length > 0)
     throw new CliError("CLI_USAGE", "diff needs -f FILE or two generations, as `flotilla history` lists them");
-  const answer = await ask<Diff>("config-controller", options, "/debug/diff", { from, to });
+  const answer = await ask<Diff>("config-controller", options, "/debug/diff", { from, to, contents: "true" });
   terminal.print(render(formatOf(options), answer, describeDiff));
   return answer.objects.length > 0 ? 1 : 0;
 };
 
 export function describeDiff({ from, to, objects }: Diff): string {
   if (objects.length === 0) return `nothing differs between ${from} and ${to}`;
-  const lines = objects.flatMap(({ object, op, withheld, differences = [] }) => [
-    `${op} ${object}${withheld === undefined ? "" : ` (not shown: ${withheld})`}`,
-    ...differences.map(({ path, before, after }) => `    ${path}: ${valueText(before)} → ${valueText(after)}`),
-  ]);
-  return lines.join("\n");
-}
-
-function valueText(value: unknown): string {
-  return value === undefined ? "nothing" : JSON.stringify(value);
+  const labels = [`generation ${from}`, `generation ${to}`] as const;
+  return objects
+    .map(({ object, op, withheld, before, after }) =>
+      withheld === undefined
+        ? unifiedDiff({ object, before, after, labels })
+        : `${object} ${op}, not shown: ${withheld}`,
+    )
+    .join("\n");
 }

@@ -1,17 +1,29 @@
 /** `flotilla diff -f FILE`: what `apply` would change; `flotilla diff GENERATION GENERATION`: what differs between the two. */
 import { kindOf } from "@flotilla/kinds";
-import { stringify } from "yaml";
 import { type ApiClient, ApiRefusal, openApi } from "../api/api-client.ts";
-import { diffLines } from "../api/line-diff.ts";
+import { unifiedDiff } from "../api/manifest-diff.ts";
 import { type Manifest, readManifests } from "../api/manifests.ts";
 import { withPlaces } from "../api/refusals.ts";
 import type { diff as definition } from "../definitions/objects.ts";
 import { CliError } from "../errors.ts";
+import { formatOf, render } from "../output.ts";
 import type { Run } from "../parse/definition.ts";
 import { type Applied, listOf, manager } from "./apply.ts";
 import { diffGenerations } from "./diff-generations.ts";
 
-type KubeObject = Applied["object"] & { readonly apiVersion: string };
+interface KubeObject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace?: string;
+    readonly resourceVersion?: string;
+    readonly generation?: number;
+    readonly uid?: string;
+    readonly creationTimestamp?: string;
+  };
+  readonly status?: unknown;
+}
 
 /** The exit code is 1 when something differs, as that of diff. */
 export const diff: Run<typeof definition> = async (invocation) => {
@@ -22,11 +34,23 @@ export const diff: Run<typeof definition> = async (invocation) => {
     throw new CliError("CLI_USAGE", "diff needs -f FILE, a directory or - with at least one object");
   const api = await openApi(options);
   const changed = await changes(api, manifests, options.namespace ?? "default");
-  for (const { title, text } of changed) terminal.print(`${title}\n${text}`);
+  const format = formatOf(options);
+  terminal.print(render(format, { objects: changed }, describeChanges));
   return changed.length > 0 ? 1 : 0;
 };
 
-async function changes(api: ApiClient, manifests: readonly Manifest[], namespace: string) {
+function describeChanges({ objects }: { readonly objects: readonly Changed[] }): string {
+  if (objects.length === 0) return "nothing differs";
+  return objects.map((one) => unifiedDiff({ ...one, labels: ["in the mesh", "in the files"] })).join("\n");
+}
+
+interface Changed {
+  readonly object: string;
+  readonly before: object | undefined;
+  readonly after: object;
+}
+
+async function changes(api: ApiClient, manifests: readonly Manifest[], namespace: string): Promise<readonly Changed[]> {
   const query = new URLSearchParams({ fieldManager: manager, namespace, force: "true", dryRun: "All" });
   const { items } = await withPlaces(manifests, () =>
     api.call<{ readonly items: readonly Applied[] }>("POST", `/flotilla/v1/apply?${query}`, listOf(manifests)),
@@ -36,8 +60,11 @@ async function changes(api: ApiClient, manifests: readonly Manifest[], namespace
     changed.map(async (object) => {
       const { name, namespace: own } = object.metadata;
       const before = await current(api, object);
-      const title = `${object.kind} ${own === undefined ? "" : `${own}/`}${name}${before === undefined ? " (new)" : ""}`;
-      return { title, text: diffLines(before === undefined ? "" : text(before), text(object)) };
+      return {
+        object: [object.kind, ...(own === undefined ? [] : [own]), name].join("/"),
+        before: before && content(before),
+        after: content(object),
+      };
     }),
   );
 }
@@ -54,15 +81,8 @@ async function current(api: ApiClient, { apiVersion, kind, metadata }: KubeObjec
   }
 }
 
-/** Without what the store counts by itself. */
-function text({ metadata, ...object }: KubeObject): string {
-  const {
-    resourceVersion: _,
-    generation: __,
-    uid: ___,
-    creationTimestamp: ____,
-    ...rest
-  } = metadata as Record<string, unknown>;
-  const { status: _____, ...content } = object as Record<string, unknown>;
-  return stringify({ ...content, metadata: rest }, { sortMapEntries: true });
+/** Without fields that the store counts by itself. */
+function content({ metadata, status: _, ...object }: KubeObject): object {
+  const { resourceVersion: __, generation: ___, uid: ____, creationTimestamp: _____, ...own } = metadata;
+  return { ...object, metadata: own };
 }

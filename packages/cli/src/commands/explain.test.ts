@@ -18,7 +18,10 @@ const told = {
       { path: "routes[1]", after: { name: "b" } },
     ],
   },
-  madeFrom: [{ object: "VirtualService/shop/reviews", position: 7, source: "file a.yaml:3" }, { object: "MeshConfig" }],
+  madeFrom: [
+    { object: "VirtualService/shop/reviews", position: 7, at: "2026-01-01T00:00:00.000Z", source: "file a.yaml:3" },
+    { object: "MeshConfig" },
+  ],
   delivery: { acknowledged: { position: 9, at: "2026-01-01T00:00:00.000Z" } },
 };
 
@@ -28,14 +31,15 @@ suite("flotilla explain", () => {
       describe(told),
       [
         "80 of web.shop, version abc, as of change 9",
-        "it is so since change 7, 2026-01-01T00:00:00.000Z",
+        "as it is since change 7, 2026-01-01T00:00:00.000Z",
         "by VirtualService/shop/reviews",
         "  routes[0].weight: 80 → 70",
         '  routes[1]: nothing → {"name":"b"}',
         "made from",
-        "  VirtualService/shop/reviews  change 7  file a.yaml:3",
+        "  OBJECT                        CHANGE   TIME                       SOURCE",
+        "  VirtualService/shop/reviews   7        2026-01-01T00:00:00.000Z   file a.yaml:3",
         "  MeshConfig",
-        "acknowledged as of change 9",
+        "acknowledged as of change 9, 2026-01-01T00:00:00.000Z",
       ].join("\n"),
     );
   });

@@ -1,7 +1,7 @@
 /** `flotilla explain PROXY TYPE NAME`: why a proxy has a resource as it is. */
 import { ask } from "../connection.ts";
 import type { explain as definition } from "../definitions/insight.ts";
-import { formatOf, render } from "../output.ts";
+import { columns, formatOf, render } from "../output.ts";
 import type { Run } from "../parse/definition.ts";
 
 /** What `/debug/explain` of xds-server answers. */
@@ -18,6 +18,7 @@ export interface Explanation {
   readonly madeFrom: readonly {
     readonly object: string;
     readonly position?: number;
+    readonly at?: string;
     readonly by?: string;
     readonly source?: string;
   }[];
@@ -35,27 +36,30 @@ export const explain: Run<typeof definition> = async ({ options, operands, termi
 };
 
 export function describe({ proxy, name, version, position, since, change, madeFrom, delivery }: Explanation): string {
-  const when = typeof since === "string" ? since : `it is so since change ${since.position}, ${since.at}`;
+  const when = typeof since === "string" ? since : `as it is since change ${since.position}, ${since.at}`;
   const changes = (change?.differences ?? []).map(
     ({ path, before, after }) => `  ${path}: ${valueText(before)} → ${valueText(after)}`,
   );
-  const { acknowledged, refused } = delivery;
+  const origins = madeFrom.map(({ object, position: last, at = "", source = "" }) => [
+    `  ${object}`,
+    last === undefined ? "" : `${last}`,
+    at,
+    source,
+  ]);
   return [
     `${name} of ${proxy}, version ${version}, as of change ${position}`,
     when,
     ...(change === undefined ? [] : [`by ${change.causedBy.join(", ") || "an object that is gone"}`, ...changes]),
     "made from",
-    ...madeFrom.map(({ object, position: at, by, source }) =>
-      [`  ${object}`, at === undefined ? "" : `change ${at}`, source ?? "", by === undefined ? "" : `by ${by}`]
-        .filter((part) => part !== "")
-        .join("  "),
-    ),
-    refused !== undefined
-      ? `refused by the proxy: ${refused}`
-      : acknowledged === undefined
-        ? "not acknowledged yet"
-        : `acknowledged as of change ${acknowledged.position}`,
+    columns([["  OBJECT", "CHANGE", "TIME", "SOURCE"], ...origins]),
+    deliveryText(delivery),
   ].join("\n");
+}
+
+function deliveryText({ acknowledged, refused }: Explanation["delivery"]): string {
+  if (refused !== undefined) return `rejected by the proxy: ${refused}`;
+  if (acknowledged === undefined) return "not acknowledged yet";
+  return `acknowledged as of change ${acknowledged.position}, ${acknowledged.at}`;
 }
 
 function valueText(value: unknown): string {

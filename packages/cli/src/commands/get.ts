@@ -4,6 +4,7 @@ import { kindArgument } from "../api/kind-argument.ts";
 import type { get as definition } from "../definitions/objects.ts";
 import { columns, type Format, formatOf, render } from "../output.ts";
 import type { Run } from "../parse/definition.ts";
+import { getServices } from "./get-services.ts";
 
 interface InForce {
   readonly object: {
@@ -18,8 +19,12 @@ interface InForce {
   readonly provenance?: { readonly source: string; readonly location?: string };
 }
 
-export const get: Run<typeof definition> = async ({ options, operands: { kind, names }, terminal }) => {
+export const get: Run<typeof definition> = async (invocation) => {
+  const { options, operands, terminal } = invocation;
+  const { kind, names } = operands;
   const row = kindArgument(kind);
+  // Services come from registries too: xds-server knows them all.
+  if (row.name === "Service") return getServices(invocation);
   const isOfAll = !row.namespaced || (options.allNamespaces && names.length === 0);
   const query = new URLSearchParams({
     namespace: isOfAll ? "" : (options.namespace ?? "default"),

@@ -73,5 +73,6 @@ export const diff = define({
     ["diff -f mesh/", "between the mesh and a directory"],
     ["diff 12 15", "between two generations of the configuration"],
   ],
-  exitCodes: { 0: "nothing differs", 1: "something differs", 4: "no answer, or a generation that is not kept" },
+  exitCodes: { 0: "nothing differs", 1: "something differs", 4: "no answer, or the comparison failed" },
+  failure: 4,
 });

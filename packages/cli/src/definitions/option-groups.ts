@@ -20,7 +20,7 @@ export const workDir: OptionSpec<string> = {
 export const connection = {
   workDir,
   url: {
-    ...list("--url <URL>", "address of the pages of the service that is asked, or SERVICE=URL"),
+    ...list("--url <URL>", "http://HOST of a control plane at its default ports, or SERVICE=URL, api=URL"),
     group: where,
   },
 } as const;

@@ -53,6 +53,8 @@ export interface CommandDefinition<
   readonly options: Options;
   /** What its exit codes mean where the general table is not precise enough. */
   readonly exitCodes?: Partial<Readonly<Record<ExitCode, string>>>;
+  /** The exit code of failures where 1 has another meaning. */
+  readonly failure?: ExitCode;
 }
 
 /** What a command is run with. */

@@ -30,6 +30,8 @@ export interface Cause {
   readonly revision: number;
   /** The source that the publisher had it from: a directory, `kubernetes` …; absent for what several told. */
   readonly source?: string;
+  /** Account that wrote it over the API, as `namespace/name`; several when their writes travel together. */
+  readonly caller?: string;
   /** When the source changed, milliseconds since the epoch. */
   readonly eventTimeMs: number;
   /** Endpoint removals and failures overtake bulk configuration. */
@@ -57,8 +59,8 @@ export interface AppliedSet {
 }
 
 /** `config-controller 1a2b3c4d/17 from directory at 2026-01-01T00:00:00.000Z`: the publisher, its start, its group, its source. */
-export function causeText({ publisher, epoch, revision, source, eventTimeMs }: Cause): string {
-  const from = source === undefined ? "" : ` from ${source}`;
+export function causeText({ publisher, epoch, revision, source, caller, eventTimeMs }: Cause): string {
+  const from = `${source === undefined ? "" : ` from ${source}`}${caller === undefined ? "" : ` by ${caller}`}`;
   const at = eventTimeMs > 0 ? ` at ${new Date(eventTimeMs).toISOString()}` : "";
   return `${publisher} ${epoch.slice(0, 8)}/${revision}${from}${at}`;
 }

@@ -14,6 +14,8 @@ export interface ChangedGroup {
   readonly eventTimeMs: number;
   /** Who told it. */
   readonly source: string;
+  /** Accounts that wrote it over the API. */
+  readonly caller?: string;
 }
 
 /** Everything that all sources have: what is not in it is gone, unless a source cannot tell. The first group always is. */
@@ -38,12 +40,13 @@ export async function* mergeSources(
   const keep = (key: ConfigKey): boolean => sources.some((source) => source.isUntold?.(key) === true);
   let started = false;
   for await (const { source, group, complete } of mergeGroups(sources, stop)) {
-    const { eventTimeMs, isComplete = false } = group;
+    const { eventTimeMs, caller, isComplete = false } = group;
     if (!started) await applySlices(store, source, group);
     const changes = started ? store.apply(source, group.changes, eventTimeMs) : [];
     // Loops on the way hold their last group until the next one comes, which may take for ever.
     group.changes.length = 0;
-    if (changes.length > 0) yield { changes, eventTimeMs, source, snapshot: false };
+    if (changes.length > 0)
+      yield { changes, eventTimeMs, source, ...(caller !== undefined && { caller }), snapshot: false };
     if (complete && (!started || isComplete)) {
       started = true;
       yield snapshotOf(store, keep);

@@ -40,6 +40,26 @@ describe("several objects at once", () => {
     );
   });
 
+  it("are kept with the account that wrote them", async () => {
+    await using api = await openTestApi();
+    const callers: (string | undefined)[] = [];
+    api.durable.onCommit(({ caller }) => callers.push(caller));
+    await api.call("POST", url, list(virtualService("a", "a")));
+    const path = "/apis/networking.istio.io/v1/namespaces/shop/virtualservices/a";
+    await api.call("DELETE", path);
+    assert.deepEqual(callers, ["test", "test"]);
+  });
+
+  it("that another source has are not deleted, and the answer names the source", async () => {
+    await using api = await openTestApi();
+    const key = { kind: "VirtualService", namespace: "shop", name: "f" };
+    const provenance = { source: "file", location: "/mesh/routes.yaml:3" };
+    api.files.put({ key, labels: {}, annotations: {}, creationTimeMs: 0, spec: {}, provenance });
+    const { body } = await api.call("POST", "/flotilla/v1/delete?namespace=shop", list(virtualService("f", "f")));
+    const [{ result, inForce }] = body.items;
+    assert.deepEqual([result, inForce.source, inForce.location], ["not found", "file", "/mesh/routes.yaml:3"]);
+  });
+
   it("are refused together, with what is wrong with each", async () => {
     await using api = await openTestApi();
     const wrong = { ...virtualService("b", "b"), spec: { hosts: 5 } };

@@ -1,6 +1,6 @@
 /** Several objects written at once: all of them become true together, or none does. */
 import { isForeignKind, kindOf } from "@flotilla/kinds";
-import { StoreError } from "@flotilla/model";
+import { type ConfigStore, StoreError } from "@flotilla/model";
 import { configSchemas } from "../store/config-schemas.ts";
 import type { DurableStore } from "../store/durable/durable-store.ts";
 import { ApiError, type Cause, fromStore } from "./api-error.ts";
@@ -12,6 +12,8 @@ import type { Application } from "./server-side-apply.ts";
 export interface BatchOptions {
   readonly durable: DurableStore;
   readonly objects: Objects;
+  /** All sources as one. */
+  readonly inForce: ConfigStore;
 }
 
 type NamedPath = ResourcePath & { readonly name: string };
@@ -37,9 +39,9 @@ export async function applyAll(
   return { status: 200, body: { resourceVersion: String(durable.version), items: results, ignored } };
 }
 
-/** Body: a List. Those that are not there are passed over, and told. */
+/** Body: a List. Objects that are not stored are passed over; `inForce` is where another source has an object of the same name. */
 export async function deleteAll(
-  { durable }: BatchOptions,
+  { durable, inForce }: BatchOptions,
   body: unknown,
   namespace: string,
   dryRun: boolean,
@@ -56,7 +58,14 @@ export async function deleteAll(
       }),
     { dryRun },
   );
-  return { status: 200, body: { resourceVersion: String(durable.version), items: results, ignored } };
+  const items = await Promise.all(
+    results.map(async (result) => {
+      const provenance = (await inForce.get(result))?.provenance;
+      const isOther = provenance !== undefined && provenance.source !== durable.store.name;
+      return { ...result, ...(isOther && { inForce: provenance }) };
+    }),
+  );
+  return { status: 200, body: { resourceVersion: String(durable.version), items, ignored } };
 }
 
 function itemsOf(body: unknown): readonly unknown[] {

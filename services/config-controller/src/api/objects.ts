@@ -40,6 +40,11 @@ export class Objects {
     this.#options = options;
   }
 
+  /** The same objects, written through another view of the store. */
+  through(durable: DurableStore): Objects {
+    return new Objects({ ...this.#options, durable });
+  }
+
   async get(path: ResourcePath, name: string): Promise<ObjectReply> {
     const config = await this.#options.durable.store.get(keyOf(path, name));
     if (config === undefined) throw notFound(path, name);

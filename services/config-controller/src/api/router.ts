@@ -1,7 +1,7 @@
 /** Which request is answered by what, after the caller has proven that it may ask. */
 import { type ConfigStore, StoreError } from "@flotilla/model";
 import { parse as parseYaml, YAMLParseError } from "yaml";
-import type { DurableStore } from "../store/durable/durable-store.ts";
+import { type DurableStore, onBehalfOf } from "../store/durable/durable-store.ts";
 import type { Access } from "./access.ts";
 import { ApiError, fromStore } from "./api-error.ts";
 import { applyAll, deleteAll } from "./batch.ts";
@@ -52,8 +52,10 @@ export function createRouter(options: RouterOptions): Route {
     try {
       const { method, path } = request;
       const wish = { write: !reading.includes(method), secrets: isAboutSecrets(path) };
-      onCaller(await options.access(request.caller, wish));
-      return await route(options, request, watch);
+      const caller = await options.access(request.caller, wish);
+      onCaller(caller);
+      const durable = onBehalfOf(options.durable, caller);
+      return await route({ ...options, durable, objects: options.objects.through(durable) }, request, watch);
     } catch (error) {
       throw error instanceof StoreError ? fromStore(error) : error;
     }

@@ -7,9 +7,11 @@ import {
   type Difference,
   type Json,
   jsonDifferences,
+  type KubeObject,
 } from "@flotilla/model";
 import type { HttpHandler, HttpReply, HttpRequest } from "@flotilla/runtime";
 import { parseObjectName } from "../status/object-name.ts";
+import { contentOf, manifestOf } from "../store/manifest-of.ts";
 import type { Ledger } from "./ledger.ts";
 import { isWithheld, type LedgerContent } from "./ledger-record.ts";
 import type { RecordSummary } from "./ledger-ring.ts";
@@ -52,12 +54,14 @@ export function generationPage(ledger: Ledger): HttpHandler {
     });
 }
 
+/** `?contents=true`: each object as it was and as it is, as manifests, beside the differences. */
 export function diffPage(ledger: Ledger): HttpHandler {
   return (request) =>
     answer(async () => {
       const [from, to] = [generationOf(request, "from"), generationOf(request, "to")];
+      const withContents = request.query.get("contents") === "true";
       const changed = [...(await ledger.between(from, to))].flatMap(([object, { before, after }]) =>
-        describe(object, before, after),
+        describe(object, before, after).map((one) => (withContents ? { ...one, ...contentsOf(before, after) } : one)),
       );
       return { json: { from, to, objects: changed.sort((a, b) => (a.object < b.object ? -1 : 1)) } };
     });
@@ -103,6 +107,9 @@ interface ChangedObject {
   /** Why its content is not told. */
   readonly withheld?: string;
   readonly differences?: readonly Difference[];
+  /** Without fields that a store counts by itself; absent where there was no object. */
+  readonly before?: KubeObject;
+  readonly after?: KubeObject;
 }
 
 function describe(object: ConfigKeyText, before: LedgerContent, after: LedgerContent): readonly ChangedObject[] {
@@ -112,6 +119,20 @@ function describe(object: ConfigKeyText, before: LedgerContent, after: LedgerCon
   if (withheld !== undefined) return [{ object, op, ...withheld }];
   const differences = jsonDifferences(plain(before), plain(after));
   return differences.length === 0 ? [] : [{ object, op, differences }];
+}
+
+function contentsOf(before: LedgerContent, after: LedgerContent): Pick<ChangedObject, "before" | "after"> {
+  const [old, fresh] = [manifest(before), manifest(after)];
+  return { ...(old !== undefined && { before: old }), ...(fresh !== undefined && { after: fresh }) };
+}
+
+/** Undefined where there was no object, or none that is kept. */
+function manifest(content: LedgerContent): KubeObject | undefined {
+  if (content === null || isWithheld(content)) return undefined;
+  const { apiVersion, kind, metadata } = manifestOf(content);
+  const { name, namespace, labels, annotations } = metadata;
+  const own = { name, ...(namespace && { namespace }), ...(labels && { labels }), ...(annotations && { annotations }) };
+  return { apiVersion, kind, metadata: own, ...contentOf(content) };
 }
 
 /** What people write of an object: where it was read from and which version its source gave it is no difference. */

@@ -100,6 +100,18 @@ describe("ledger", () => {
         ],
       },
     ]);
+    const withContents = await page(diffPage(one.ledger), `from=${first}&to=${second}&contents=true`);
+    const [changedObject, createdObject] = (withContents.json as { objects: Record<string, unknown>[] }).objects;
+    const manifest = (name: string, weight: number) => ({
+      apiVersion: "networking.istio.io/v1",
+      kind: "VirtualService",
+      metadata: { name, namespace: "shop" },
+      spec: { http: [{ name: "main", weight }], more: "" },
+    });
+    assert.deepEqual(changedObject?.["before"], manifest("a", 1));
+    assert.deepEqual(changedObject?.["after"], manifest("a", 2));
+    assert.deepEqual([createdObject?.["before"], createdObject?.["after"]], [undefined, manifest("b", 1)]);
+
     const tooOld = await page(diffPage(one.ledger), `from=${first - 1}&to=${second}`);
     assert.equal(tooOld.status, 400);
     assert.match(JSON.stringify(tooOld.json), /is not kept, those from/);

@@ -47,9 +47,12 @@ export async function publishChanges(
       log.info("everything is known", { objects });
       continue;
     }
-    const { changes, eventTimeMs, source } = group;
+    const { changes, eventTimeMs, source, caller } = group;
     const sent = changes.filter(({ key }) => isSendable(key.kind, canSeal));
-    const published = await orAborted(publisher.publish(sent, { eventTimeMs, source }), stop);
+    const published = await orAborted(
+      publisher.publish(sent, { eventTimeMs, source, ...(caller !== undefined && { caller }) }),
+      stop,
+    );
     count(sent, metrics);
     metrics.publishSeconds.observe((nowMs() - eventTimeMs) / 1000);
     if (published > 0) log.info("published", { changes: published, source, first: keyOf(sent[0]) });

@@ -16,9 +16,12 @@ export function apiSource(durable: DurableStore, revision: string): ConfigSource
     async *groups(stop): AsyncGenerator<ConfigGroup, void, undefined> {
       const wakeup = new Wakeup();
       const pending = new Map<ConfigKeyText, ConfigChange>();
+      const callers = new Set<string>();
       let eventTimeMs = 0;
-      const note = ({ puts, deletes, timeMs }: Pick<Transaction, "puts" | "deletes" | "timeMs">): void => {
+      const note = (transaction: Pick<Transaction, "puts" | "deletes" | "timeMs" | "caller">): void => {
+        const { puts, deletes, timeMs, caller } = transaction;
         if (pending.size === 0) eventTimeMs = timeMs;
+        if (caller !== undefined) callers.add(caller);
         for (const config of puts) pending.set(configKeyText(config.key), changeOf(config, revision));
         for (const key of deletes) pending.set(configKeyText(key), { type: "config", op: "delete", key });
         wakeup.wake();
@@ -29,8 +32,10 @@ export function apiSource(durable: DurableStore, revision: string): ConfigSource
         for (let isFirst = true; !stop.aborted; isFirst = false) {
           if (isFirst || pending.size > 0) {
             const changes = [...pending.values()];
+            const caller = [...callers].join(", ");
             pending.clear();
-            yield { changes, eventTimeMs };
+            callers.clear();
+            yield { changes, eventTimeMs, ...(caller !== "" && { caller }) };
           }
           if (pending.size === 0) await wakeup.wait(stop);
         }

@@ -7,6 +7,8 @@ export interface ConfigGroup {
   /** Handed over: whoever takes the group empties it when it is done. */
   readonly changes: ConfigChange[];
   readonly eventTimeMs: number;
+  /** Accounts that wrote it over the API. */
+  readonly caller?: string;
   /** With it the source has told everything it can: what is in force and was not told is gone. Always so of the first. */
   readonly isComplete?: boolean;
 }

@@ -76,8 +76,8 @@ export class CommitLog {
    * Makes what `edit` returns true at once, or nothing of it; `edit` is asked again when another replica was faster, and whatever
    * it throws is thrown. Without changes nothing is written. @throws StoreError STORE_AWAY, STORE_TOO_LARGE, STORE_CONFLICT
    */
-  commit(edit: () => Edit): Promise<void> {
-    return this.#turns.take(() => this.#commit(edit));
+  commit(edit: () => Edit, caller?: string): Promise<void> {
+    return this.#turns.take(() => this.#commit(edit, caller));
   }
 
   /** Hears what other replicas write. Runs until `stop`. */
@@ -93,7 +93,7 @@ export class CommitLog {
     }
   }
 
-  async #commit(edit: () => Edit): Promise<void> {
+  async #commit(edit: () => Edit, caller: string | undefined): Promise<void> {
     const { nowMs, random } = this.#options;
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
       await this.#writeOut();
@@ -103,6 +103,7 @@ export class CommitLog {
         version: this.#state.version + 1,
         id: randomUUID(),
         timeMs: nowMs(),
+        ...(caller !== undefined && { caller }),
         puts,
         deletes,
         closed: [],

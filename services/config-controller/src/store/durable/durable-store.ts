@@ -12,6 +12,12 @@ export interface DurableStoreOptions extends CommitLogOptions {
   readonly maxWaiting: number;
 }
 
+export interface TransactOptions {
+  readonly dryRun?: boolean;
+  /** Account that asks for it, kept with the transaction. */
+  readonly caller?: string | undefined;
+}
+
 export interface DurableStore {
   readonly store: ConfigStore;
   /** Of the last transaction: the resourceVersion of a list. */
@@ -23,11 +29,26 @@ export interface DurableStore {
    * All that `write` does becomes true at once, or nothing of it; it must do nothing else, for it may be called again. A dry run
    * ends before that. @throws StoreError; whatever `write` throws
    */
-  transact<T>(write: (draft: Draft) => T, options?: { readonly dryRun?: boolean }): Promise<T>;
+  transact<T>(write: (draft: Draft) => T, options?: TransactOptions): Promise<T>;
   /** Told of each transaction after the store shows it. Returns a function that ends that. */
   onCommit(listener: (transaction: Transaction) => void): () => void;
   /** Hears what other replicas write. Runs until `stop`. */
   follow(stop: AbortSignal): Promise<void>;
+}
+
+/** The same store, whose transactions are kept under the name of `caller`. */
+export function onBehalfOf(store: DurableStore, caller: string): DurableStore {
+  return {
+    store: store.store,
+    get version() {
+      return store.version;
+    },
+    all: () => store.all(),
+    problems: () => store.problems(),
+    transact: (write, options) => store.transact(write, { ...options, caller }),
+    onCommit: (listener) => store.onCommit(listener),
+    follow: (stop) => store.follow(stop),
+  };
 }
 
 /** @throws StoreError STORE_AWAY when what is stored cannot be read */
@@ -40,7 +61,10 @@ export async function openDurableStore(options: DurableStoreOptions): Promise<Du
     const stamp = { resourceVersion: String(log.version + 1), nowMs: nowMs(), source: name };
     return new Draft({ table: log.table, stamp, count: log.table.size, maxObjects });
   };
-  const transact = async <T>(write: (draft: Draft) => T, { dryRun = false } = {}): Promise<T> => {
+  const transact = async <T>(
+    write: (draft: Draft) => T,
+    { dryRun = false, caller }: TransactOptions = {},
+  ): Promise<T> => {
     if (dryRun) return write(draft());
     if (waiting >= maxWaiting)
       throw new StoreError("STORE_BUSY", undefined, `${waiting} writes wait for their turn already, try again later`);
@@ -51,7 +75,7 @@ export async function openDurableStore(options: DurableStoreOptions): Promise<Du
         const attempt = draft();
         result = { value: write(attempt) };
         return attempt.edit();
-      });
+      }, caller);
       if (result === undefined) throw new StoreError("STORE_CONFLICT", undefined, "nothing was written");
       return result.value;
     } finally {

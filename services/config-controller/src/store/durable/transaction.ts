@@ -9,6 +9,8 @@ export interface Transaction {
   /** Tells whether it was ours that was stored, should the answer be lost. */
   readonly id: string;
   readonly timeMs: number;
+  /** Account that asked for it, as `namespace/name`. */
+  readonly caller?: string;
   readonly puts: readonly Config[];
   readonly deletes: readonly ConfigKey[];
   /** Put too, but sealed with a key that is not ours: handed on, not looked at. */

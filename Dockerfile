@@ -9,7 +9,8 @@ COPY packages packages
 COPY services services
 COPY scripts/bundle scripts/bundle
 COPY samples samples
-RUN pnpm install --frozen-lockfile --prod --filter './packages/**' --filter './services/**' --filter @flotilla/bundle \
+# With development dependencies: the command line is bundled, so that its package has no others.
+RUN pnpm install --frozen-lockfile --filter './packages/**' --filter './services/**' --filter @flotilla/bundle \
   && node scripts/bundle/image.ts /bundle
 
 # Node and what it needs, without npm, yarn, headers and pages.

@@ -26,6 +26,7 @@ const stopWithinMs = 60_000;
 const commands = {
   demo: ["packages/cli/bin/flotilla.ts", "demo"],
   flotilla: ["packages/cli/bin/flotilla.ts"],
+  pack: ["scripts/bundle/package.ts"],
   test: ["scripts/all-tests.ts"],
 };
 
@@ -44,7 +45,7 @@ async function handOver() {
   const [script, ...args] = command;
   // After `--` Node takes no option for itself: it would read `--env-file`.
   const child = spawn(node24(), ["--", join(root, script), ...args, ...rest], {
-    cwd: process.cwd(),
+    cwd: callersDirectory(),
     stdio: ["inherit", "inherit", "inherit", "ipc"],
     env: withNodeFirst(),
   });
@@ -56,6 +57,13 @@ async function handOver() {
     setTimeout(() => child.kill("SIGKILL"), stopWithinMs).unref();
   };
   endLike(await ended(child, onSignal));
+}
+
+/** npm starts scripts in the directory of package.json; paths are meant from where npm was called. */
+function callersDirectory() {
+  const { INIT_CWD: given, npm_lifecycle_event: script } = process.env;
+  const isOurScript = script === "start" || script === "flotilla";
+  return isOurScript && given !== undefined && process.cwd() === root ? given : process.cwd();
 }
 
 async function install() {

@@ -191,7 +191,7 @@ describe("how far a change has come", () => {
     assert.match(second?.by ?? "", /^config-controller [0-9a-f]{8}\/\d+ from \S+ at 20/);
     const diff = await command("diff", `${first?.generation}`, `${second?.generation}`);
     assert.equal(diff.code, 1);
-    assert.match(diff.out, /^--- a\/VirtualService\/shop\/web\tgeneration \d+\n\+\+\+ b\/VirtualService\/shop\/web\t/);
+    assert.match(diff.out, /^--- a\/VirtualService\/shop\/web\tgeneration \d+\n\+\+\+ b\/VirtualService\/shop\/web\t/m);
     assert.match(diff.out, /^-.* timeout: 1s\n\+.* timeout: 2s$/m);
   });
 

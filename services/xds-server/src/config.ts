@@ -148,6 +148,12 @@ export const settings = {
     min: 1_000,
     sentence: "A connection is told to come again after this, give or take a tenth; never if not set.",
   }),
+  clusterIpMatching: flag({
+    env: "ENABLE_CLUSTER_IP_MATCHING",
+    default: false,
+    sentence:
+      "HTTP requests to the ClusterIP of a Kubernetes service are that service's, whatever host they name, as the Gateway API has it for meshes; otherwise the host decides, as in istiod.",
+  }),
   stuckClientMs: duration({
     env: "PILOT_XDS_SEND_TIMEOUT",
     default: 30_000,

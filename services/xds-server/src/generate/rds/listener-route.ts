@@ -6,16 +6,19 @@ import type { View } from "../../snapshot/view.ts";
 export interface ListenerRoute {
   /** 0 for listeners that take requests for any port. */
   readonly port: number;
-  /** The route is of one service, whose protocol was found out by sniffing; its name is that of the virtual host. */
-  readonly isSniffed: boolean;
+  /**
+   * The route is of one service, which has a listener of its own: its protocol is found out by sniffing, or it is known by its
+   * address. The name is that of the virtual host.
+   */
+  readonly isOfOneService: boolean;
 }
 
 /** Undefined for names that no listener of a sidecar uses. */
 export function parseRouteName(name: string): ListenerRoute | undefined {
-  if (name === "http_proxy" || name.startsWith("unix://")) return { port: 0, isSniffed: false };
-  if (/^\d+$/.test(name)) return { port: Number(name), isSniffed: false };
+  if (name === "http_proxy" || name.startsWith("unix://")) return { port: 0, isOfOneService: false };
+  if (/^\d+$/.test(name)) return { port: Number(name), isOfOneService: false };
   const sniffed = /^[^|]+:(\d+)$/.exec(name);
-  return sniffed === null ? undefined : { port: Number(sniffed[1]), isSniffed: true };
+  return sniffed === null ? undefined : { port: Number(sniffed[1]), isOfOneService: true };
 }
 
 /** The listener of that port or socket, else the catch-all; listeners behind a catch-all are never reached. */

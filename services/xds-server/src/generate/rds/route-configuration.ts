@@ -24,7 +24,7 @@ export const sidecarRoutes = createContainerGenerator({
   label: "sidecar ",
   select: (view, name) => {
     const route = parseRouteName(name);
-    const fallback = route === undefined || route.isSniffed ? undefined : view.read(fallbackHost);
+    const fallback = route === undefined || route.isOfOneService ? undefined : view.read(fallbackHost);
     return { name, virtualHosts: view.read(virtualHosts, name), fallback };
   },
   parts: ({ name, virtualHosts, fallback }) => {

@@ -27,7 +27,7 @@ export const virtualHostPlan = query<readonly string[], string>("virtual-host-pl
   if (route === undefined || listener === undefined) return [];
   const port = routedPort(listener, route);
   const hosts = assignDomains(view, plannedHosts(view, listener.name, port), port);
-  if (!route.isSniffed) return hosts.map(planText);
+  if (!route.isOfOneService) return hosts.map(planText);
   const own = hosts.filter((host) => hostName(host) === routeName);
   const sniffed = own.length > 0 ? own : hosts;
   return sniffed.map((host) => planText({ ...host, takesAll: sniffed.length === 1 }));

@@ -1,5 +1,14 @@
 /** The outbound listeners of a sidecar: one an address and port that it may call. */
-import { type Config, isTcp, isUnsupported, parseProtocol, type Service, type ServicePort } from "@flotilla/model";
+import {
+  type Config,
+  isHttp,
+  isIpAddress,
+  isTcp,
+  isUnsupported,
+  parseProtocol,
+  type Service,
+  type ServicePort,
+} from "@flotilla/model";
 import { CaptureMode, type IstioEgressListener } from "@flotilla/proto/networking/v1alpha3/sidecar_pb";
 import type { VirtualService } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
 import { type EgressListener, proxyEgressListeners } from "../../../snapshot/scope/sidecar.ts";
@@ -9,7 +18,7 @@ import { query, type View } from "../../../snapshot/view.ts";
 import { listenerTraits } from "../traits.ts";
 import { ListenerMap, listenerName } from "./listener-map.ts";
 import type { OutboundListenerPlan } from "./plan.ts";
-import { furtherAddresses, serviceAddresses } from "./service-address.ts";
+import { furtherAddresses, isUnspecified, serviceAddress, serviceAddresses } from "./service-address.ts";
 import { tcpChains } from "./tcp-chains.ts";
 
 /** Every outbound listener by name. */
@@ -84,14 +93,27 @@ function addServicePorts(view: View, map: ListenerMap, listener: EgressListener)
   const ownBind = listener.spec.bind !== "" ? listener.spec.bind : bindToPort ? traits.loopbackAddress : undefined;
   const extraAddresses = listener.spec.bind === "" && bindToPort ? traits.extraLoopbacks : undefined;
   const virtualServices = layer4VirtualServices(view, listener.name);
+  const matchesAddress = view.flag("ENABLE_CLUSTER_IP_MATCHING", false);
   for (const service of view.read(listenerServices, listener.name)) {
     if (service.resolution === "alias") continue;
     for (const port of service.ports) {
       if (port.protocol === "UDP") continue;
       const part = { service, port, listenPort: port, bindToPort, extraAddresses, virtualServices };
       addAtAddresses(view, map, part, ownBind);
+      const hasClusterAddress = service.registry === "Kubernetes" && isHttp(port.protocol);
+      if (matchesAddress && ownBind === undefined && hasClusterAddress) addAtClusterAddress(view, map, part);
     }
   }
+}
+
+/**
+ * Requests to a service's address are its, whatever host they name (GEP-1324 of the Gateway API); requests to other addresses are
+ * told by their host, in the listener of the port. differs: istiod knows the host only (decision 0137).
+ */
+function addAtClusterAddress(view: View, map: ListenerMap, part: Omit<Part, "bind" | "cidr">): void {
+  const bind = serviceAddress(view, part.service);
+  if (isIpAddress(bind) && !isUnspecified(bind))
+    addService(view, map, { ...part, bind, cidr: undefined, hasOwnRoutes: true });
 }
 
 interface Part {
@@ -103,16 +125,18 @@ interface Part {
   /** Of the proxy's own choice of a loopback address; undefined: those of the service. */
   readonly extraAddresses: readonly string[] | undefined;
   readonly cidr: string | undefined;
+  /** Its HTTP routes are not those of the whole port. */
+  readonly hasOwnRoutes?: boolean;
   readonly virtualServices: readonly Config<VirtualService>[];
 }
 
 function addService(view: View, map: ListenerMap, part: Part): void {
   const { service, port, listenPort, bind, bindToPort, cidr, virtualServices } = part;
   const { protocol, number } = listenPort;
-  const isWildcard = bind === "0.0.0.0" || bind === "::";
+  const isWildcard = isUnspecified(bind);
+  const isAlone = part.hasOwnRoutes === true || (isUnsupported(protocol) && !isWildcard);
   // A port whose protocol is unknown has routes of its own: its listener serves one service only.
-  const routeName =
-    number === 0 ? bind : isUnsupported(protocol) && !isWildcard ? `${service.hostname}:${number}` : `${number}`;
+  const routeName = number === 0 ? bind : isAlone ? `${service.hostname}:${number}` : `${number}`;
   map.add({
     bind,
     port: number,

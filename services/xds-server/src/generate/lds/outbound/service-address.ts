@@ -5,7 +5,9 @@ import { allocatedAddresses, hasFamily } from "../../../snapshot/scope/service-a
 import type { View } from "../../../snapshot/view.ts";
 import { listenerTraits } from "../traits.ts";
 
-const unspecified = new Set(["0.0.0.0", "::"]);
+export function isUnspecified(address: string): boolean {
+  return address === "0.0.0.0" || address === "::";
+}
 
 /** The service's own address; without one, those of its endpoints if callers see them, else the wildcard. */
 export function serviceAddresses(view: View, service: Service, port: ServicePort): readonly string[] {
@@ -13,7 +15,7 @@ export function serviceAddresses(view: View, service: Service, port: ServicePort
   const { addresses: several = [] } = service;
   if (several.length > 1 && service.clusterVips[view.proxy.clusterId] === undefined) return several;
   const address = serviceAddress(view, service);
-  if (!unspecified.has(address)) return [address];
+  if (!isUnspecified(address)) return [address];
   if (service.resolution !== "passthrough") return [view.read(listenerTraits).wildcardAddress];
   const [own] = view.proxy.addresses;
   const endpoints = [...discoverableEndpoints(view, service).values()]
@@ -39,7 +41,7 @@ export function furtherAddresses(view: View, service: Service, bind: string): re
 export function serviceAddress(view: View, service: Service): string {
   const all = service.clusterVips[view.proxy.clusterId] ?? [];
   const inCluster = all.find((address) => hasFamily(view, address)) ?? all[0];
-  if (inCluster !== undefined && !unspecified.has(inCluster)) return inCluster;
-  if (!unspecified.has(service.defaultAddress)) return service.defaultAddress;
+  if (inCluster !== undefined && !isUnspecified(inCluster)) return inCluster;
+  if (!isUnspecified(service.defaultAddress)) return service.defaultAddress;
   return allocatedAddresses(view, service).find(isIpv4) ?? service.defaultAddress;
 }

@@ -1,0 +1,99 @@
+/** `pnpm conformance:gateway-api`: the Gateway API's own suite against the cluster of KUBECONFIG, in which Flotilla is installed. */
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, readFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { parseArgs, promisify } from "node:util";
+import { parse } from "yaml";
+import manifest from "../../../../package.json" with { type: "json" };
+import { claimedFeatures, type Profile, profiles } from "./features.ts";
+import { buildSuite } from "./suite.ts";
+
+const run = promisify(execFile);
+const write = (line: string) => process.stdout.write(`${line}\n`);
+const repository = join(import.meta.dirname, "../../../..");
+
+const usage = `usage: pnpm conformance:gateway-api [options]
+  --profiles A,B       of the suite (${profiles.join(",")})
+  --report FILE        where the report goes (docs/conformance/gateway-api-mesh.yaml)
+  --test NAME          one test of the suite, such as MeshFrontendHostname; no report is written
+  --definitions        installs the Gateway API's definitions of the suite's version first (kubectl)
+  --namespace-labels L labels that have pods of the suite injected (istio-injection=enabled)
+KUBECONFIG names the cluster; xds-server runs there with ENABLE_CLUSTER_IP_MATCHING=true.`;
+
+const { values } = parseArgs({
+  options: {
+    profiles: { type: "string", default: profiles.join(",") },
+    report: { type: "string", default: join(repository, "docs/conformance/gateway-api-mesh.yaml") },
+    test: { type: "string" },
+    definitions: { type: "boolean", default: false },
+    "namespace-labels": { type: "string", default: "istio-injection=enabled" },
+    help: { type: "boolean", default: false },
+  },
+});
+
+if (values.help) write(usage);
+else await main(values.profiles.split(",").map(profileOf));
+
+async function main(wanted: readonly Profile[]): Promise<void> {
+  const reason = await missing();
+  if (reason !== undefined) {
+    write(`SKIPPED: the Gateway API's conformance was NOT tested: ${reason}`);
+    return;
+  }
+  const suite = await buildSuite(process.env, write);
+  if (values.definitions) await run("kubectl", ["apply", "--server-side", "-k", suite.definitions]);
+  const report = resolve(values.report);
+  mkdirSync(dirname(report), { recursive: true });
+  const args = [
+    ...["-test.v", "-test.run", "TestConformance", "-test.timeout", "60m"],
+    `--conformance-profiles=${wanted.join(",")}`,
+    `--supported-features=${claimedFeatures(wanted).join(",")}`,
+    `--namespace-labels=${values["namespace-labels"]}`,
+    "--allow-crds-mismatch",
+    ...["--organization=flotilla", "--project=flotilla", "--url=https://flotilla.invalid", "--contact=@flotilla"],
+    `--version=v${manifest.version}`,
+    ...(values.test === undefined ? [`--report-output=${report}`] : [`--run-test=${values.test}`]),
+  ];
+  const child = spawn(suite.program, args, { cwd: dirname(suite.program), stdio: "inherit" });
+  const [code] = (await once(child, "exit")) as [number | null];
+  if (values.test === undefined) summarize(report);
+  process.exitCode = code === 0 ? 0 : 1;
+}
+
+/** Why the suite cannot run here. */
+async function missing(): Promise<string | undefined> {
+  if (process.env["KUBECONFIG"] === undefined) return "KUBECONFIG names no cluster";
+  try {
+    await run("go", ["version"]);
+  } catch {
+    return "there is no Go to build the suite with";
+  }
+  try {
+    await run("kubectl", ["get", "namespaces", "--request-timeout=10s"]);
+    return undefined;
+  } catch (error) {
+    return `the cluster of KUBECONFIG does not answer kubectl: ${(error as Error).message.trim().split("\n").at(-1)}`;
+  }
+}
+
+interface Statistics {
+  readonly statistics: { readonly Passed: number; readonly Failed: number; readonly Skipped: number };
+}
+
+function summarize(report: string): void {
+  const { profiles: found = [] } = parse(readFileSync(report, "utf8")) as {
+    readonly profiles?: readonly ({ readonly name: string } & Record<"core" | "extended", Statistics | undefined>)[];
+  };
+  for (const { name, core, extended } of found)
+    for (const [part, counts] of Object.entries({ core, extended }))
+      if (counts !== undefined)
+        write(`${name} ${part}: ${counts.statistics.Passed} passed, ${counts.statistics.Failed} failed`);
+  write(`report: ${report}`);
+}
+
+function profileOf(name: string): Profile {
+  const profile = profiles.find((one) => one === name);
+  if (profile === undefined) throw new RangeError(`there is no profile ${name}: ${profiles.join(", ")}`);
+  return profile;
+}

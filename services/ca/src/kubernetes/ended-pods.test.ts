@@ -5,10 +5,14 @@ import { noopLogger } from "@flotilla/runtime";
 import type { Holding } from "../rotation/ledger.ts";
 import { endedPods } from "./ended-pods.ts";
 
-const holding = (place: string, cluster = "one"): Holding => ({
-  ...{ identity: "spiffe://td/ns/shop/sa/web", place, cluster, issuer: "old", roots: ["old"] },
-  ...{ issuedMs: 0, notAfterMs: 1 },
-});
+const holding = (place: string, cluster = "one"): Holding => {
+  const [, namespace = "", name = "", uid = ""] = /(\w+)\/(\w+) (\w+)$/.exec(place) ?? [];
+  return {
+    ...{ identity: "spiffe://td/ns/shop/sa/web", place, issuer: "old", roots: ["old"] },
+    ...{ issuedMs: 0, notAfterMs: 1 },
+    ...(name !== "" && { pod: { cluster, namespace, name, uid } }),
+  };
+};
 const pods: Readonly<Record<string, object>> = {
   "/api/v1/namespaces/shop/pods/there": { metadata: { uid: "u1" }, status: { phase: "Running" } },
   "/api/v1/namespaces/shop/pods/done": { metadata: { uid: "u2" }, status: { phase: "Succeeded" } },
@@ -44,6 +48,12 @@ describe("pods that have ended", () => {
       [...ended].sort(),
       ["done/u2", "gone/u3", "there/u0"].map((name) => `${identity}@pod/shop/${name}`),
     );
+  });
+
+  it("may name themselves otherwise, as services of the control plane do", async () => {
+    const { of } = asking((path) => pods[path]);
+    const service = { ...holding("pod shop/gone u3"), place: "instance gone:15012" };
+    assert.deepEqual([...(await of([service]))], ["spiffe://td/ns/shop/sa/web@instance/gone:15012"]);
   });
 
   it("are asked for once, and those that are there again after a while", async () => {

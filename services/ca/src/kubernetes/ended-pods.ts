@@ -22,14 +22,13 @@ export function endedPods({ api, clusterId, nowMs, log }: EndedPodsOptions) {
   const ended = new Set<string>();
   const seenMs = new Map<string, number>();
   let isRefused = false;
-  const ask = async (holding: Holding, namespace: string, pod: string, uid: string): Promise<void> => {
-    const name = nameOf(holding);
-    seenMs.set(name, nowMs());
+  const ask = async (holder: string, { namespace, name, uid }: NonNullable<Holding["pod"]>): Promise<void> => {
+    seenMs.set(holder, nowMs());
     try {
-      const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(pod)}`;
+      const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(name)}`;
       const found = await api.get<Pod & { readonly status?: { readonly phase?: string } }>(path);
       const hasEnded = found?.status?.phase === "Succeeded" || found?.status?.phase === "Failed";
-      if (found === undefined || found.metadata.uid !== uid || hasEnded) ended.add(name);
+      if (found === undefined || found.metadata.uid !== uid || hasEnded) ended.add(holder);
       isRefused = false;
     } catch (error) {
       if (!(error instanceof KubeError)) throw error;
@@ -39,11 +38,11 @@ export function endedPods({ api, clusterId, nowMs, log }: EndedPodsOptions) {
   };
   return async (holdings: readonly Holding[]): Promise<ReadonlySet<string>> => {
     const due = holdings.flatMap((holding) => {
-      const [, namespace, pod, uid] = /^pod ([^/]+)\/([^ ]+) (.+)$/.exec(holding.place) ?? [];
-      if (holding.cluster !== clusterId || namespace === undefined || pod === undefined || uid === undefined) return [];
+      const { pod } = holding;
+      if (pod?.cluster !== clusterId) return [];
       const name = nameOf(holding);
       if (ended.has(name) || nowMs() - (seenMs.get(name) ?? Number.NEGATIVE_INFINITY) < againMs) return [];
-      return [() => ask(holding, namespace, pod, uid)];
+      return [() => ask(name, pod)];
     });
     await Promise.all(due.slice(0, maxQuestions).map((question) => question()));
     const names = new Set(holdings.map(nameOf));

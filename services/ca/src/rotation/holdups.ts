@@ -116,6 +116,12 @@ function onePerHolder(holdings: readonly Holding[], { proxies, nowMs }: Evidence
     const proxy = connected?.proxy ?? proxyOf(holding);
     const dueMs = renewalMs(holding);
     const when = dueMs > nowMs ? `expected at ${isoTime(dueMs)}` : `overdue since ${isoTime(dueMs)}`;
+    // Services of the control plane have no stream of discovery: they renew when the file of roots that they read changes.
+    if (holding.place.startsWith("instance "))
+      return {
+        name,
+        reason: `${texts.ofDisconnected}; it renews when its root-cert.pem changes, and at ${isoTime(dueMs)}`,
+      };
     const reason =
       connected === undefined
         ? `is not connected and ${texts.ofDisconnected}; its certificate ends at ${isoTime(holding.notAfterMs)}`

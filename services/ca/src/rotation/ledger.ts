@@ -7,8 +7,8 @@ export interface Holding {
   readonly identity: string;
   /** `pod ns/name uid`, `instance NAME` or `host ADDRESS`. */
   readonly place: string;
-  /** The cluster whose token proved the pod; absent for others. */
-  readonly cluster?: string;
+  /** The pod that the token named, whatever the place is. */
+  readonly pod?: { readonly cluster: string; readonly namespace: string; readonly name: string; readonly uid: string };
   /** Id of the root that the certificate leads to. */
   readonly issuer: string;
   /** Ids of the roots that came with it, sorted. */

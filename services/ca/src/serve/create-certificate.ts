@@ -126,9 +126,9 @@ function sign(
   if (signing === undefined) throw new CaError("CA_NOT_READY", "there is no signing material");
   const more = { nowMs: nowMs(), serial: randomSerial(), moreRootsPem: moreRootsPem() };
   const issued = issueWorkload({ ...asked, ttlMs: Math.min(asked.ttlMs, longestTtlMs()), ...more }, signing);
-  const cluster = order.proof.kubernetes?.cluster;
+  const pod = podOf(order.proof);
   record({
-    ...(cluster !== undefined && { cluster }),
+    ...(pod !== undefined && { pod }),
     identity: asked.identity,
     place: placeOf(order.caller, order.proof, request.metadata?.["Instance"]),
     issuer: signing.rootId,
@@ -172,6 +172,12 @@ function placeOf(caller: Caller, { kubernetes }: Authenticated, instance: unknow
   // A request that was handed on comes from the host that its sender names; a lie is as harmless as one about the instance.
   const origin = caller.metadata.get("x-forwarded-for")?.at(-1)?.split(",").at(-1)?.trim() ?? "";
   return `host ${isIP(origin) === 0 ? hostOf(caller) : origin}`;
+}
+
+function podOf({ kubernetes }: Authenticated): Holding["pod"] {
+  const { cluster, namespace = "", podName: name, podUid: uid } = kubernetes ?? {};
+  if (cluster === undefined || name === undefined || uid === undefined) return undefined;
+  return { cluster, namespace, name, uid };
 }
 
 function hostOf({ remoteAddress }: Caller): string {

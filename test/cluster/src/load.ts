@@ -33,10 +33,7 @@ export async function during(work: () => Promise<void>): Promise<Counts> {
   await work();
   const settled = (await counts()).answered + 200;
   const after = await untilAnswered("requests after it", ({ answered, failed }) => answered + failed >= settled);
-  const { reason } = after;
-  return {
-    answered: after.answered - before.answered,
-    failed: after.failed - before.failed,
-    ...(reason !== undefined && { reason }),
-  };
+  const failed = after.failed - before.failed;
+  const reason = failed === 0 ? undefined : after.reason;
+  return { answered: after.answered - before.answered, failed, ...(reason !== undefined && { reason }) };
 }

@@ -23,7 +23,8 @@ const requests = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
 describe("the objects of k8s", { skip: server === undefined && whyNoApiserver }, () => {
   const owned = new AsyncDisposableStack();
   const stop = new AbortController();
-  const all = [...objectsIn("k8s/base"), ...objectsIn("k8s/components/cluster-signer")];
+  const components = ["autoscaling", "cluster-signer", "cluster-trust-bundle", "crds", "external-signer"];
+  const all = [...objectsIn("k8s/base"), ...components.flatMap((name) => objectsIn(`k8s/components/${name}`))];
 
   before(async () => {
     await api().create("/api/v1/namespaces", { metadata: { name: "istio-system" } });

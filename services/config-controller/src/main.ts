@@ -9,7 +9,7 @@ import { readFile } from "node:fs/promises";
 import { keepClientCertificate } from "@flotilla/auth/serving";
 import { attestEvery, connectTelling, createPublisher, createSeal, type Seal } from "@flotilla/bus";
 import { PublishingDuty } from "@flotilla/leadership";
-import type { ConfigKey } from "@flotilla/model";
+import type { Config, ConfigKey } from "@flotilla/model";
 import { meshConfigKey } from "@flotilla/registry/config";
 import {
   createLogger,
@@ -75,15 +75,20 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
 
   let report = (): void => undefined;
   const durable = await openApiStore(config, { bus, seal, health, log }, stop);
+  const published = new PublishedConfig({ bus, seal, log });
+  const holding = {
+    published: (isWanted: (config: Config) => boolean) =>
+      [...published.all()].map((one) => one.config).filter(isWanted),
+    onHeld: (directory: string, objects: number) => metrics.held.set(objects, { directory }),
+  };
   const sources: readonly ConfigSource[] = await openSources(
-    { settings: config, log, onProblems: () => report(), durable },
+    { settings: config, log, onProblems: () => report(), durable, holding },
     stop,
   );
   for (const source of sources) opened.use(source);
   const order = [...sources.map((source) => source.name), lastGoodName];
   const store = new AggregateStore(order, () => report());
   declareObjectsGauge(registry, () => store.counts());
-  const published = new PublishedConfig({ bus, seal, log });
   const lastGood = new LastGood({ sources, view: store, published, nowMs: Date.now });
   const status = openStatus({
     ...{ bus, published, log, conflicts: () => store.conflicts() },

@@ -5,6 +5,7 @@ import { type ApiMetrics, declareApiMetrics } from "./api/observe.ts";
 export interface ConfigMetrics {
   readonly refused: Gauge;
   readonly conflicts: Gauge;
+  readonly held: Gauge<"directory">;
   /** Of the stream: what it did not hold as it was published. */
   readonly publishedAgain: Counter;
   readonly published: Counter<"op">;
@@ -20,6 +21,11 @@ export function declareMetrics(metrics: Metrics): ConfigMetrics {
     conflicts: metrics.gauge({
       name: "flotilla_config_conflicts",
       help: "Objects that more than one source has: the first source wins.",
+    }),
+    held: metrics.gauge({
+      name: "flotilla_config_held_objects",
+      help: "Objects of a directory that has become empty, kept in force until that is confirmed.",
+      labels: ["directory"],
     }),
     publishedAgain: metrics.counter({
       name: "flotilla_stream_repairs_total",

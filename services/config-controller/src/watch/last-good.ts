@@ -128,5 +128,8 @@ function keysNamed(object: string): readonly ConfigKey[] {
 /** Files are named with the line in them. */
 function isOfFile({ provenance }: Config, files: ReadonlySet<string>): boolean {
   const { source, location } = provenance ?? {};
-  return source === "file" && location !== undefined && files.has(location.replace(/:\d+$/, ""));
+  if (source !== "file" || location === undefined) return false;
+  if (files.has(location.replace(/:\d+$/, ""))) return true;
+  // A directory that has become empty is named with a slash, for all the files that it had.
+  return [...files].some((file) => file.endsWith("/") && location.startsWith(file));
 }

@@ -14,6 +14,7 @@ import { configAdmission } from "./admission.ts";
 import { apiSource } from "./api-source.ts";
 import type { ConfigSource } from "./config-source.ts";
 import { configDirectory } from "./directory-source.ts";
+import { HeldSource, type HeldSourceOptions } from "./held-source.ts";
 import { kubernetesConfig } from "./kubernetes/kubernetes-source.ts";
 import { openMcp } from "./mcp/open-mcp.ts";
 import { type McpAddress, readSourceAddresses, type SourceAddress } from "./mcp/source-address.ts";
@@ -26,6 +27,11 @@ export interface SourcesOptions {
   readonly log: Logger;
   readonly onProblems: () => void;
   readonly durable?: DurableStore | undefined;
+  /** Without it, a directory that has become empty is taken over at once. */
+  readonly holding?: {
+    readonly published: HeldSourceOptions["published"];
+    readonly onHeld: (directory: string, objects: number) => void;
+  };
 }
 
 /** Waits for what MeshConfig is read from. Rejects with the reason of `stop`. */
@@ -95,8 +101,11 @@ const configurationGroups = [
   "networking.k8s.io",
 ].map((group) => `*.${group}`);
 
-function directory(path: string, { settings: { revision }, onProblems }: SourcesOptions): ConfigSource {
-  return configDirectory({ path, admission: configAdmission(), revision, onProblems });
+function directory(path: string, { settings: { revision }, log, onProblems, holding }: SourcesOptions): ConfigSource {
+  const source = configDirectory({ path, admission: configAdmission(), revision, onProblems });
+  if (holding === undefined) return source;
+  const onHeld = (objects: number) => holding.onHeld(path, objects);
+  return new HeldSource(source, { path, published: holding.published, log, onProblems, onHeld });
 }
 
 function mcp(

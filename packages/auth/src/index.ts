@@ -30,6 +30,7 @@ export {
   openLocalIssuer,
   type TokenRequest,
 } from "./local-issuer.ts";
+export { type PageAccessOptions, pageAccess } from "./page-access.ts";
 export { createFile, replaceFile } from "./private-file.ts";
 export {
   type ReviewToken,

@@ -31,7 +31,7 @@ test("an emptied directory stays in force, over a restart too, until its marker 
       const { value } = await items.next();
       if (value?.kind !== "group") continue;
       const names = value.group.changes.map(({ op, key }: Change) => ("name" in key ? `${op} ${key.name}` : op));
-      return names.filter((name) => !name.endsWith(" mesh")).sort();
+      return names.filter((name: string) => !name.endsWith(" mesh")).sort();
     }
   };
   const page = async (path: string) => (await fetch(`http://127.0.0.1:${port}${path}`)).text();

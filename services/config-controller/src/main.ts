@@ -6,6 +6,7 @@
  */
 
 import { readFile } from "node:fs/promises";
+import { pageAccess } from "@flotilla/auth";
 import { keepClientCertificate } from "@flotilla/auth/serving";
 import { attestEvery, connectTelling, createPublisher, createSeal, type Seal } from "@flotilla/bus";
 import { PublishingDuty } from "@flotilla/leadership";
@@ -15,7 +16,6 @@ import {
   createLogger,
   createMetrics,
   delay,
-  forOwnHost,
   type Health,
   type HttpHandler,
   parseSettings,
@@ -106,21 +106,23 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
   };
   tellAll();
   report = oncePerTurn(tellAll);
+  const { debugAuth: isOn, workDir, namespace } = config;
+  const guarded = pageAccess({ isOn, workDir, namespace, log });
   health.route(
     "GET",
     "/debug/problems",
-    forOwnHost(config.debugAuth, () => ({ json: { problems: problems(), ignored: listIgnored(sources) } })),
+    guarded(() => ({ json: { problems: problems(), ignored: listIgnored(sources) } })),
   );
   health.route(
     "GET",
     "/debug/configz",
-    forOwnHost(config.debugAuth, () => ({ json: { objects: store.all().filter(isOpen) } })),
+    guarded(() => ({ json: { objects: store.all().filter(isOpen) } })),
   );
 
   const { ledger, run: keepLedger } = await openLedger({ bus, published, size: config.ledgerGenerations, log });
   await published.begin();
   const page = (path: string, handler: HttpHandler) =>
-    health.route("GET", `/debug/${path}`, forOwnHost(config.debugAuth, handler));
+    health.route("GET", `/debug/${path}`, guarded(handler));
   page("objects", status.page);
   page("history", historyPage(ledger));
   page("generation", generationPage(ledger));

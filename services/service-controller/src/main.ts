@@ -4,6 +4,7 @@
  * The composition root: resources are acquired top to bottom and released bottom to top.
  */
 
+import { pageAccess } from "@flotilla/auth";
 import { keepClientCertificate } from "@flotilla/auth/serving";
 import { attestEvery, connectTelling, createPublisher } from "@flotilla/bus";
 import { clusterOf, openKubeApi } from "@flotilla/kube-api";
@@ -14,7 +15,6 @@ import {
   aborted,
   createLogger,
   createMetrics,
-  forOwnHost,
   type HttpHandler,
   parseSettings,
   serveHealth,
@@ -133,8 +133,9 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
         ...{ multiClusterApi: multiClusterApi(config), log, nowMs: Date.now },
       })
     : undefined;
-  const page = (path: string, answer: HttpHandler) =>
-    health.route("GET", `/debug/${path}`, forOwnHost(config.debugAuth, answer));
+  const { debugAuth: isOn, workDir } = config;
+  const guarded = pageAccess({ isOn, workDir, namespace, log });
+  const page = (path: string, answer: HttpHandler) => health.route("GET", `/debug/${path}`, guarded(answer));
   page("registryz", (request) => servicesPage(registry, request));
   page("endpointz", (request) => endpointsPage(registry, clusters(), Date.now(), request));
   page("instancesz", (request) => instancesPage(registry, request));

@@ -1,0 +1,41 @@
+/**
+ * Debug pages for callers of other hosts, such as the command line in another container: a token of the local issuer for an account of
+ * the control plane's namespace opens them. Callers of the own host need none.
+ */
+import { forOwnHost, type HttpHandler, type HttpRequest, isOwnHost, type Logger } from "@flotilla/runtime";
+import type { Authenticator } from "./authenticator.ts";
+import { parseIdentity } from "./identity.ts";
+import { jwtAuthenticator } from "./jwt/jwt-authenticator.ts";
+import { localIssuerRule } from "./local-issuer.ts";
+
+export interface PageAccessOptions {
+  /** False: the pages are for everybody. */
+  readonly isOn: boolean;
+  readonly workDir: string;
+  /** Of the control plane. */
+  readonly namespace: string;
+  readonly log: Logger;
+}
+
+/** Guards handlers of pages. */
+export function pageAccess({ isOn, workDir, namespace, log }: PageAccessOptions): (handler: HttpHandler) => HttpHandler {
+  const rule = localIssuerRule(workDir);
+  // Callers are known by their service accounts here: the trust domain has no part in it.
+  const authenticator = jwtAuthenticator({ rule, trustDomain: () => "cluster.local", nowMs: Date.now, log });
+  return (handler) => {
+    const guarded = forOwnHost(isOn, handler);
+    return async (request) => {
+      const isTrusted = isOn && !isOwnHost(request.remoteAddress) && (await isOf(namespace, request, authenticator));
+      return isTrusted ? handler(request) : guarded(request);
+    };
+  };
+}
+
+async function isOf(namespace: string, request: HttpRequest, authenticator: Authenticator): Promise<boolean> {
+  const { authorization } = request.headers;
+  if (typeof authorization !== "string") return false;
+  const address = request.remoteAddress.includes(":") ? `[${request.remoteAddress}]` : request.remoteAddress;
+  const metadata = new Map([["authorization", [authorization]]]);
+  const verdict = await authenticator.authenticate({ metadata, remoteAddress: `${address}:0` });
+  return verdict.authenticated && verdict.identities.some((one) => parseIdentity(one)?.namespace === namespace);
+}

@@ -15,7 +15,12 @@ const cases = [
   { name: "a caller of this host", from: "127.0.0.1", status: 200 },
   { name: "a caller of this host over a dual-stack socket", from: "::ffff:127.0.0.1", status: 200 },
   { name: "a caller of another host", from: elsewhere, status: 403 },
-  { name: "a caller of another host with a token of the control plane", from: elsewhere, of: "istio-system", status: 200 },
+  {
+    name: "a caller of another host with a token of the control plane",
+    from: elsewhere,
+    of: "istio-system",
+    status: 200,
+  },
   { name: "one over IPv6", from: "fd00::7", of: "istio-system", status: 200 },
   { name: "a workload of another namespace", from: elsewhere, of: "shop", status: 403 },
   { name: "a token for another audience", from: elsewhere, of: "istio-system", audience: "other", status: 403 },
@@ -27,7 +32,8 @@ describe("debug pages", () => {
     it(`answer ${name} with ${status}`, async () => {
       const { of, audience, isOn } = { of: undefined, audience: undefined, isOn: true, ...one };
       const issuer = await openLocalIssuer(workDir);
-      const token = of && (await issuer.mintToken({ namespace: of, serviceAccount: "a", ...(audience && { audience }) }));
+      const token =
+        of && (await issuer.mintToken({ namespace: of, serviceAccount: "a", ...(audience && { audience }) }));
       const handler = pageAccess({ isOn, workDir, namespace: "istio-system", log: noopLogger })(() => ({ json: {} }));
       const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
       const request = { method: "GET", path: "/", query: new URLSearchParams(), headers, body: new Uint8Array() };

@@ -18,7 +18,12 @@ export interface PageAccessOptions {
 }
 
 /** Guards handlers of pages. */
-export function pageAccess({ isOn, workDir, namespace, log }: PageAccessOptions): (handler: HttpHandler) => HttpHandler {
+export function pageAccess({
+  isOn,
+  workDir,
+  namespace,
+  log,
+}: PageAccessOptions): (handler: HttpHandler) => HttpHandler {
   const rule = localIssuerRule(workDir);
   // Callers are known by their service accounts here: the trust domain has no part in it.
   const authenticator = jwtAuthenticator({ rule, trustDomain: () => "cluster.local", nowMs: Date.now, log });

@@ -1,4 +1,5 @@
 /** Questions to the pages of the services of a control plane. */
+import { openLocalIssuer } from "@flotilla/auth";
 import { defaultPorts } from "@flotilla/runtime";
 import { CliError, type CliErrorCode } from "./errors.ts";
 import { runningIn } from "./running.ts";
@@ -94,7 +95,7 @@ export async function ask<Answer>(
   const failures: CliError[] = [];
   for (const base of pagesUrls(service, connection)) {
     try {
-      return await askOne<Answer>(service, base, `${path}${suffix}`);
+      return await askOne<Answer>(service, base, `${path}${suffix}`, connection);
     } catch (error) {
       if (!(error instanceof CliError) || (error.code !== "CLI_ABSENT" && error.code !== "CLI_NOT_RUNNING"))
         throw error;
@@ -107,17 +108,39 @@ export async function ask<Answer>(
 /** The JSON of a page of every replica that answers. */
 export async function pages<Answer>(service: string, connection: Connection, path: string): Promise<readonly Answer[]> {
   const addresses = serviceAddresses(connection).filter(({ name }) => name === service);
-  const asked = await Promise.allSettled(addresses.map(({ url }) => askOne<Answer>(service, url, path)));
+  const asked = await Promise.allSettled(addresses.map(({ url }) => askOne<Answer>(service, url, path, connection)));
   return asked.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
 }
 
-async function askOne<Answer>(service: string, base: string, path: string): Promise<Answer> {
-  const signal = AbortSignal.timeout(answerMs);
-  const response = await fetch(`${base}${path}`, { signal }).catch((cause: unknown) => {
-    throw new CliError("CLI_NOT_RUNNING", `${service} does not answer at ${base}`, { cause });
-  });
+async function askOne<Answer>(service: string, base: string, path: string, connection: Connection): Promise<Answer> {
+  const headers = await authorizationFor(base, connection);
+  const response = await fetch(`${base}${path}`, { headers, signal: AbortSignal.timeout(answerMs) }).catch(
+    (cause: unknown) => {
+      throw new CliError("CLI_NOT_RUNNING", `${service} does not answer at ${base}`, { cause });
+    },
+  );
   if (response.ok) return (await response.json()) as Answer;
   throw new CliError(codes[response.status] ?? "CLI_FAILED", errorOf(await response.text()));
+}
+
+const tokenTtlMs = 300_000;
+
+/**
+ * Services on other hosts that the work directory records, as containers of one network have it, take a token of its issuer. A
+ * service that `--url` names gets none: nobody knows who answers there.
+ */
+export async function authorizationFor(
+  base: string,
+  { workDir, url }: Connection,
+): Promise<{ readonly authorization?: string }> {
+  if (url.length > 0 || /^(127\.|\[::1\]$|localhost$)/.test(new URL(base).hostname)) return {};
+  const issuer = await openLocalIssuer(workDir);
+  const token = await issuer.mintToken({
+    namespace: "istio-system",
+    serviceAccount: "flotilla-admin",
+    ttlMs: tokenTtlMs,
+  });
+  return { authorization: `Bearer ${token}` };
 }
 
 function errorOf(text: string): string {

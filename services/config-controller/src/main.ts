@@ -121,8 +121,7 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
 
   const { ledger, run: keepLedger } = await openLedger({ bus, published, size: config.ledgerGenerations, log });
   await published.begin();
-  const page = (path: string, handler: HttpHandler) =>
-    health.route("GET", `/debug/${path}`, guarded(handler));
+  const page = (path: string, handler: HttpHandler) => health.route("GET", `/debug/${path}`, guarded(handler));
   page("objects", status.page);
   page("history", historyPage(ledger));
   page("generation", generationPage(ledger));

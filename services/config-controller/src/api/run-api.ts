@@ -1,9 +1,9 @@
 /** The API for meshes without Kubernetes: its store on the bus, and its server once there is a certificate. */
 import { randomUUID } from "node:crypto";
-import { firstOf, jwtAuthenticator, localIssuerRule, parseJwtRule } from "@flotilla/auth";
+import { firstOf, jwtAuthenticator, localIssuerRule, pageAccess, parseJwtRule } from "@flotilla/auth";
 import type { Bus, Seal } from "@flotilla/bus";
 import { type ConfigStore, StoreError } from "@flotilla/model";
-import { delay, forOwnHost, type Health, type Logger, orAborted } from "@flotilla/runtime";
+import { delay, type Health, type Logger, orAborted } from "@flotilla/runtime";
 import { createValidator } from "@flotilla/validation";
 import manifest from "../../package.json" with { type: "json" };
 import type { AggregateStore } from "../aggregate/aggregate-store.ts";
@@ -92,10 +92,11 @@ async function serve(options: ApiOptions, stop: AbortSignal): Promise<void> {
   const { promise: first, resolve } = Promise.withResolvers<KeyPair>();
   let [newest, server]: [KeyPair | undefined, ApiServer | undefined] = [undefined, undefined];
   let url: string | undefined;
+  const guarded = pageAccess({ isOn: true, workDir: settings.workDir, namespace: settings.namespace, log });
   health.route(
     "GET",
     "/debug/api",
-    forOwnHost(true, () => ({ json: { url: url ?? null } })),
+    guarded(() => ({ json: { url: url ?? null } })),
   );
   const onCertificate = (keyPair: KeyPair): void => {
     newest = keyPair;

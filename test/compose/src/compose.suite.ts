@@ -1,0 +1,263 @@
+/** docker-compose.yml as a user meets it: from a fresh clone to `down -v`. The steps share one project and run in order. */
+import assert from "node:assert/strict";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { connect, type Socket } from "node:net";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { delay, until } from "@flotilla/runtime";
+import { parse } from "yaml";
+import { containerSeconds, engineSeconds } from "./cpu.ts";
+import { commandsOf } from "./documented.ts";
+import { figure, seconds, timed } from "./figures.ts";
+import { provideImages } from "./images.ts";
+import { request, startLoad } from "./load.ts";
+import { Project } from "./project.ts";
+
+const imageBytes = 250e6;
+const idleMs = 60_000;
+const oneShot = "setup";
+
+interface ComposeFile {
+  readonly services: Readonly<Record<string, { readonly image: string; readonly build?: { readonly args: Labels } }>>;
+}
+type Labels = Readonly<Record<string, string>>;
+
+describe("Docker Compose", () => {
+  let project: Project;
+  let services: readonly string[] = [];
+
+  const allHealthy = async (): Promise<boolean> =>
+    (await project.containers()).every(({ service, running, health, exitCode }) =>
+      service === oneShot ? exitCode === 0 && !running : running && health === "healthy",
+    );
+  const answers = async (): Promise<boolean> => {
+    const reply = await request().catch(() => undefined);
+    return reply?.status === 200;
+  };
+  const isReady = (service: string): Promise<boolean> => {
+    const checks: Readonly<Record<string, readonly string[]>> = {
+      ca: ["ready", "15026"],
+      "config-controller": ["ready", "15024"],
+      "service-controller": ["ready", "15025"],
+      "xds-server": ["ready", "15014"],
+      webhook: ["ready", "15027"],
+      nats: ["wget", "-q", "-O", "/dev/null", "http://127.0.0.1:8222/healthz"],
+      redis: ["redis-cli", "-s", "/certificates/redis.sock", "ping"],
+      "reviews-app": ["test", "-S", "/sockets/app.sock"],
+    };
+    const proxy = ["bash", "/usr/local/bin/ready", "15000"];
+    const check = checks[service] ?? (service.endsWith("-certificate") ? ["fresh", "/tmp/renew-by"] : proxy);
+    return project.exec(service, ...check).then(
+      () => true,
+      () => false,
+    );
+  };
+  /** Kills the main process as a crash would; the engine's own kill counts as a wish to stop. */
+  const crash = async (service: string): Promise<void> => {
+    const [container] = await project.containersOf(service);
+    assert.ok(container?.running, `${service} runs`);
+    process.kill(container.pid, "SIGKILL");
+    const isOther = async () => {
+      const [now] = await project.containersOf(service);
+      return now?.running === true && now.pid !== container.pid;
+    };
+    await until(isOther, { withinMs: 60_000, what: `the restart of ${service}` });
+  };
+
+  before(() => {
+    project = new Project();
+    const file = parse(readFileSync(join(project.directory, "docker-compose.yml"), "utf8"), {
+      merge: true,
+    }) as ComposeFile;
+    services = Object.keys(file.services).filter((name) => name !== oneShot);
+    const named = Object.values(file.services).flatMap(({ image, build }) => [
+      ...(build === undefined ? [image] : Object.values(build.args)),
+    ]);
+    const images = named.map((image) => image.replace(/^\$\{\w+:-(.*)\}$/, "$1"));
+    provideImages([...new Set(images)].filter((image) => !image.startsWith("flotilla:")));
+  });
+  after(() => project[Symbol.asyncDispose]());
+
+  it("builds one image, once, of at most 250 MB", async () => {
+    await timed("build of the image", () => project.compose(["build"]));
+    const [size] = (await project.command("docker", ["image", "inspect", "-f", "{{.Size}}", "flotilla:0.1.0"])).split(
+      "\n",
+    );
+    figure("image", `${Math.round(Number(size) / 1e6)} MB`);
+    assert.ok(Number(size) <= imageBytes, `the image has ${size} bytes`);
+  });
+
+  it("a first `up` makes everything healthy, and the sample answers through two Envoys", async () => {
+    const begin = performance.now();
+    const up = project.compose(["up", "-d", "--wait"]);
+    await until(answers, { withinMs: 300_000, everyMs: 250, what: "an answer of the sample" });
+    figure("first `up` to the first answer of the sample", seconds(performance.now() - begin));
+    await up;
+    figure("first `up --wait`", seconds(performance.now() - begin));
+    assert.ok(await allHealthy());
+    const { body, headers } = await request();
+    assert.match(body, /"workload":"reviews".*URI=spiffe:\/\/cluster\.local\/ns\/shop\/sa\/web/);
+    assert.equal(headers["x-mesh"], "flotilla");
+  });
+
+  it("no container runs as root, and the first logs have no stack traces", async () => {
+    for (const { service, user } of await project.containers()) assert.match(user, /^[1-9]/, service);
+    const logs = await project.compose(["logs", "--no-color"]);
+    const alarming = logs.split("\n").filter((line) => /"stack":|"level":"(error|fatal)"|UnhandledPromise/.test(line));
+    assert.deepEqual(alarming, []);
+  });
+
+  it("every command of docs/install.md works", { timeout: 900_000 }, async () => {
+    const commands = commandsOf(join(project.directory, "docs/install.md"), "Docker Compose");
+    assert.ok(commands.length >= 5);
+    for (const command of commands) await project.command("bash", ["-euo", "pipefail", "-c", command]);
+  });
+
+  it("`flotilla status` shows every service from within a container", async () => {
+    const text = await project.exec("service-controller", "flotilla", "status");
+    for (const service of ["ca", "config-controller", "service-controller", "xds-server", "webhook"])
+      assert.match(text, new RegExp(`${service} .*ready`));
+    assert.match(text, /2 proxies/);
+    assert.match(text, /generation \d+/);
+  });
+
+  it("the directory of configuration is followed while it runs", async () => {
+    const routes = join(project.directory, "samples/compose/routes.yaml");
+    writeFileSync(routes, readFileSync(routes, "utf8").replace("x-mesh: flotilla", "x-mesh: followed"));
+    const isFollowed = async () => (await request()).headers["x-mesh"] === "followed";
+    await timed("a changed file in effect", () =>
+      until(isFollowed, { withinMs: 20_000, everyMs: 20, what: "the new header" }),
+    );
+  });
+
+  it("a mistyped FLOTILLA_CONFIG is an error, and an empty directory takes nothing out of force", async () => {
+    const mistyped = { FLOTILLA_CONFIG: "./samples/mistyped" };
+    await assert.rejects(project.compose(["up", "-d"], mistyped), /samples\/mistyped|does not exist/);
+    assert.ok(!readdirSync(join(project.directory, "samples")).includes("mistyped"));
+    mkdirSync(join(project.directory, "samples/empty"));
+    await project.compose(["up", "-d", "--no-deps", "config-controller"], { FLOTILLA_CONFIG: "./samples/empty" });
+    const isShown = async () =>
+      /has become empty/.test(await project.exec("config-controller", "flotilla", "status").catch(String));
+    await until(isShown, { withinMs: 60_000, everyMs: 1_000, what: "the condition in status" });
+    await using load = startLoad();
+    await delay(3_000);
+    assert.deepEqual(load.failures(), []);
+    await project.compose(["up", "-d", "--wait"]);
+  });
+
+  it("three replicas of xds-server share the connections of the one address", async () => {
+    await timed("`up --scale xds-server=3`", () =>
+      project.compose(["up", "-d", "--no-recreate", "--scale", "xds-server=3"]),
+    );
+    const hosts = async () => {
+      const text = await project.exec(
+        "xds",
+        "bash",
+        "-c",
+        "exec 3<>/dev/tcp/127.0.0.1/15000; printf 'GET /clusters HTTP/1.0\\r\\n\\r\\n' >&3; cat <&3",
+      );
+      return [...text.matchAll(/^plaintext::([\d.]+):15010::(cx_active|health_flags)::(.*)$/gm)].map(
+        ([, host, name, value]) => ({ host, name, value: value?.trim() }),
+      );
+    };
+    const isSpread = async () =>
+      (await hosts()).filter(({ name, value }) => name === "health_flags" && value === "healthy").length === 3;
+    await timed("three replicas known to be healthy", () =>
+      until(isSpread, { withinMs: 60_000, everyMs: 500, what: "three healthy hosts" }),
+    );
+    const sockets: Socket[] = [];
+    try {
+      for (let i = 0; i < 12; i++) sockets.push(connect(15010, "127.0.0.1"));
+      const counts = async () =>
+        (await hosts()).filter(({ name }) => name === "cx_active").map(({ value }) => Number(value));
+      const isBalanced = async () => (await counts()).filter((count) => count >= 2).length === 3;
+      await until(isBalanced, { withinMs: 20_000, everyMs: 500, what: "connections at each replica" });
+      figure("12 connections over three replicas", (await counts()).join(", "));
+    } finally {
+      for (const socket of sockets) socket.destroy();
+    }
+    // What .env or the environment names stays with a plain `up`.
+    await project.compose(["up", "-d"], { XDS_SERVER_REPLICAS: "2" });
+    assert.equal((await project.containersOf("xds-server")).length, 2);
+    await project.compose(["up", "-d"]);
+    assert.equal((await project.containersOf("xds-server")).length, 1);
+  });
+
+  it("every container that is killed is ready again, and requests go on", { timeout: 900_000 }, async () => {
+    for (const service of services) {
+      // Of one replica each, the proxies' and the workload's own are part of the path.
+      const isOnPath = ["web", "reviews", "reviews-app"].includes(service);
+      await using load = startLoad();
+      const begin = performance.now();
+      await crash(service);
+      await until(() => isReady(service), { withinMs: 120_000, everyMs: 250, what: `${service} ready again` });
+      await until(answers, { withinMs: 60_000, everyMs: 100, what: `an answer after ${service} was killed` });
+      const [failed, sent] = [load.failures().length, load.sent()];
+      figure(
+        `kill -9 of ${service}`,
+        `ready after ${seconds(performance.now() - begin)}, ${failed} of ${sent} requests failed`,
+      );
+      if (!isOnPath) assert.deepEqual(load.failures(), [], service);
+    }
+  });
+
+  it("NATS' certificate is renewed after three crashes in a row and a restart", { timeout: 600_000 }, async () => {
+    for (let i = 0; i < 3; i++) await crash("nats");
+    await project.compose(["restart", "nats"]);
+    await until(() => isReady("nats"), { withinMs: 120_000, everyMs: 500, what: "NATS" });
+    const presented = async () =>
+      (await project.compose(["logs", "--no-color", "nats-certificate"])).split("server presents its certificate")
+        .length;
+    const before = await presented();
+    // Whoever keeps a certificate obtains another when the roots are others.
+    await project.exec("ca", "bash", "-c", "echo >> /var/lib/flotilla/root-cert.pem");
+    const isPresented = async () => (await presented()) > before;
+    await timed("renewed certificate presented by NATS", () =>
+      until(isPresented, { withinMs: 60_000, everyMs: 500, what: "the renewed certificate" }),
+    );
+  });
+
+  it("a renewal that fails makes its container unhealthy", async () => {
+    await project.exec("nats-certificate", "bash", "-c", "echo 0 > /tmp/renew-by");
+    const isUnhealthy = async () => (await project.containersOf("nats-certificate"))[0]?.health === "unhealthy";
+    await until(isUnhealthy, { withinMs: 120_000, everyMs: 1_000, what: "unhealthy" });
+    await project.compose(["restart", "nats-certificate"]);
+  });
+
+  it("idle, health checks cost less than the services", { timeout: 300_000 }, async () => {
+    await until(allHealthy, { withinMs: 120_000, everyMs: 1_000, what: "everything healthy" });
+    const ids = (await project.containers()).filter(({ running }) => running).map(({ id }) => id);
+    const [containers, engine] = [containerSeconds(ids), engineSeconds()];
+    await delay(idleMs);
+    const perSecond = (from: number | undefined, to: number | undefined) =>
+      from === undefined || to === undefined ? "unknown" : `${(((to - from) / idleMs) * 1e6).toFixed(0)} ms/s`;
+    figure("CPU of idle containers, health checks with them", perSecond(containers, containerSeconds(ids)));
+    figure("CPU of the engine meanwhile", perSecond(engine, engineSeconds()));
+  });
+
+  it("`restart`, and `down` with `up`, keep roots and what was applied; `down -v` keeps nothing", {
+    timeout: 900_000,
+  }, async () => {
+    const root = async () => (await project.exec("ca", "cat", "/var/lib/flotilla/root-cert.pem")).trim();
+    const applied = () =>
+      project.exec("config-controller", "flotilla", "get", "destinationrule", "reviews", "-n", "shop", "-o", "name");
+    const kept = [await root(), await applied()];
+    const isKept = async () =>
+      [await root().catch(String), await applied().catch(String)].every((value, i) => value === kept[i]);
+    await timed("`restart` of everything to the next answer", async () => {
+      await project.compose(["restart"]);
+      await until(answers, { withinMs: 120_000, everyMs: 250, what: "an answer after `restart`" });
+    });
+    await until(isKept, { withinMs: 120_000, everyMs: 1_000, what: "what `restart` must keep" });
+    await project.compose(["down"]);
+    await timed("second `up` to the next answer", async () => {
+      await project.compose(["up", "-d"]);
+      await until(answers, { withinMs: 120_000, everyMs: 250, what: "an answer after `down` and `up`" });
+    });
+    await until(isKept, { withinMs: 120_000, everyMs: 1_000, what: "what `down` and `up` must keep" });
+    await project.compose(["down", "-v"]);
+    const filter = `label=com.docker.compose.project=${project.name}`;
+    assert.equal(await project.command("docker", ["volume", "ls", "-q", "--filter", filter]), "");
+    assert.deepEqual(await project.containers(), []);
+  });
+});

@@ -154,7 +154,7 @@ describe("Docker Compose", () => {
         "xds",
         "bash",
         "-c",
-        "exec 3<>/dev/tcp/127.0.0.1/15000; printf 'GET /clusters HTTP/1.0\\r\\n\\r\\n' >&3; cat <&3",
+        "exec 3<>/dev/tcp/127.0.0.1/15000; printf 'GET /clusters HTTP/1.1\\r\\nHost: localhost\\r\\nConnection: close\\r\\n\\r\\n' >&3; cat <&3",
       );
       return [...text.matchAll(/^plaintext::([\d.]+):15010::(cx_active|health_flags)::(.*)$/gm)].map(
         ([, host, name, value]) => ({ host, name, value: value?.trim() }),

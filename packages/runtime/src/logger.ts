@@ -1,5 +1,7 @@
 /** Structured logs behind a narrow interface: an event in lower case, its values as fields. */
+
 import { type DestinationStream, type LevelWithSilent, pino, stdSerializers } from "pino";
+import { LogWriter } from "./log-writer.ts";
 
 export type LogLevel = "debug" | "info" | "warn" | "error" | "silent";
 export type LogFields = Readonly<Record<string, unknown>>;
@@ -20,8 +22,15 @@ export interface LogDestination {
 
 export const logLevels: readonly LogLevel[] = ["debug", "info", "warn", "error", "silent"];
 
-/** One JSON object a line; standard output unless `destination` is given. A field `error` is written with its code and stack. */
-export function createLogger(service: string, level: LogLevel = "info", destination?: LogDestination): Logger {
+/**
+ * One JSON object a line; standard output unless `destination` is given, which is never waited for. A field `error` is written with its
+ * code and stack.
+ */
+export function createLogger(
+  service: string,
+  level: LogLevel = "info",
+  destination: LogDestination = standardOutput(),
+): Logger {
   const options = {
     level: level satisfies LevelWithSilent,
     base: { service },
@@ -29,7 +38,19 @@ export function createLogger(service: string, level: LogLevel = "info", destinat
     formatters: { level: (label: string) => ({ level: label }) },
     serializers: { error: stdSerializers.err },
   };
-  return wrap(destination === undefined ? pino(options) : pino(options, destination satisfies DestinationStream));
+  return wrap(pino(options, destination satisfies DestinationStream));
+}
+
+/** One for the process, so that lines of several loggers do not mix. */
+let output: LogWriter | undefined;
+
+function standardOutput(): LogDestination {
+  if (output === undefined) {
+    const writer = new LogWriter(1);
+    process.on("exit", () => writer.flushSync());
+    output = writer;
+  }
+  return output;
 }
 
 export const noopLogger: Logger = {

@@ -99,11 +99,4 @@ describe("validateSchema", () => {
   for (const { name, object, options, problems } of cases) {
     it(name, () => assert.deepEqual(validate(object, options).map(problemText), problems));
   }
-
-  it("judges a thousand objects in well under a second", () => {
-    const object = entry({ hosts: ["a.example"], ports: [{ number: 80, name: "http" }], resolution: "STATIC" });
-    const started = performance.now();
-    for (let count = 0; count < 1000; count += 1) validate(object);
-    assert.ok(performance.now() - started < 1000);
-  });
 });

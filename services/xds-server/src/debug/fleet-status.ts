@@ -8,6 +8,8 @@ import { proxiesOf } from "./replica-parts.ts";
 export interface ReplicaSummary {
   /** Its pod or host name. */
   readonly replica: string;
+  /** Where callers reach its debug pages, where it has such an address. */
+  readonly pages?: string;
   readonly streams: number;
 }
 
@@ -16,8 +18,8 @@ export interface FleetStatus {
   own(): readonly ProxyStatus[];
   /** Every proxy once; without the store, those connected here. */
   all(): Promise<readonly ProxyStatus[]>;
-  /** The replica that last told of a proxy which is not connected here. */
-  elsewhere(proxy: string): Promise<string | undefined>;
+  /** The replica that last reported a proxy which is not connected here. */
+  elsewhere(proxy: string): Promise<ReplicaSummary | undefined>;
 }
 
 export function createFleetStatus(
@@ -45,7 +47,7 @@ export function createFleetStatus(
       const has = (proxies: readonly ProxyStatus[]) => proxies.some((status) => status.proxy === proxy);
       const id = [...(await told())].find(([, proxies]) => has(proxies))?.[0];
       if (id === undefined) return undefined;
-      return ((await store.replicas()) as ReadonlyMap<string, ReplicaSummary>).get(id)?.replica;
+      return ((await store.replicas()) as ReadonlyMap<string, ReplicaSummary>).get(id);
     },
   };
 }

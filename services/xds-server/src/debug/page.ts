@@ -3,6 +3,8 @@ import type { HttpReply } from "@flotilla/runtime";
 import type { Viewer } from "./viewer.ts";
 
 export interface Question {
+  /** Of the page. */
+  readonly path: string;
   readonly query: URLSearchParams;
   readonly viewer: Viewer;
 }

@@ -57,7 +57,7 @@ export async function answerPage(
     const message = `/debug/${page.path} shows the whole mesh: callers of namespace ${viewer.namespace} may not see it`;
     return { refused: "denied", message };
   }
-  return page.answer({ query, viewer });
+  return page.answer({ path: page.path, query, viewer });
 }
 
 function httpRefusal({ refused, message }: Refusal): HttpReply {

@@ -70,23 +70,26 @@ export function proxyPages(sources: ProxyPageSources): readonly DebugPage[] {
   ];
 }
 
-/** A page about one proxy, by `?proxyID=`. */
+/** Set on redirects: records of a proxy that just moved may name each other. */
+const redirected = "redirected";
+
+/** A page about one proxy, by `?proxyID=`; of one that is connected to another replica the answer is there. */
 export async function aboutProxy(
   { streams, fleet }: Pick<ProxyPageSources, "streams" | "fleet">,
-  { query, viewer }: Question,
+  { path, query, viewer }: Question,
   answer: (stream: StreamRecord) => HttpReply,
 ): Promise<HttpReply> {
   const id = query.get("proxyID");
   if (id === null || id === "") return plain(400, "You must provide a proxyID in the query string");
   const stream = findStream(streams(), id, viewer);
   if (stream !== undefined) return answer(stream);
-  const replica = viewer.namespace === undefined ? await fleet.elsewhere(id) : undefined;
-  return plain(
-    404,
-    replica === undefined
-      ? `Proxy ${id} is not connected to this replica, nor to another one that says so.`
-      : `Proxy ${id} is not connected to this replica but to ${replica}.`,
-  );
+  const other = viewer.namespace === undefined ? await fleet.elsewhere(id) : undefined;
+  if (other === undefined)
+    return plain(404, `Proxy ${id} is not connected to this replica, nor to another one that reports it.`);
+  const sentence = `Proxy ${id} is not connected to this replica but to ${other.replica}.`;
+  if (other.pages === undefined || query.has(redirected)) return plain(404, sentence);
+  const location = `${other.pages}/debug/${path}?${new URLSearchParams([...query, [redirected, "true"]])}`;
+  return { status: 307, text: `${sentence}\n`, location };
 }
 
 function clientsOf(streams: readonly StreamRecord[], withDetails: boolean): JsonObject {

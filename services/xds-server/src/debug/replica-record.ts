@@ -12,6 +12,8 @@ export interface ReplicaOptions {
   readonly id: string;
   /** Our pod or host name. */
   readonly replica: string;
+  /** Where callers reach our debug pages. */
+  readonly pages?: string | undefined;
   readonly streams: () => readonly StreamRecord[];
   readonly store: Pick<SnapshotStore, "putReplica" | "state">;
   readonly log: Logger;
@@ -21,7 +23,7 @@ export interface ReplicaOptions {
 
 /** Runs until `stop` fires. The record outlives a crash by a few seconds only. */
 export async function publishReplica(
-  { id, replica, streams, store, log, everyMs = defaultEveryMs }: ReplicaOptions,
+  { id, replica, pages, streams, store, log, everyMs = defaultEveryMs }: ReplicaOptions,
   stop: AbortSignal,
 ): Promise<void> {
   const replicaParts = new ReplicaParts();
@@ -30,7 +32,7 @@ export async function publishReplica(
     if (store.state.connected) {
       const proxies = streams().filter((stream) => !stream.isIdle());
       const parts = replicaParts.of(proxies);
-      const summary: ReplicaSummary = { replica, streams: proxies.length };
+      const summary: ReplicaSummary = { replica, ...(pages && { pages }), streams: proxies.length };
       const report = { summary, parts: changedSince(told, parts), isWhole: told === undefined };
       try {
         const stored = await store.putReplica(id, report, everyMs * 3);

@@ -69,7 +69,7 @@ function callersDirectory() {
 async function install() {
   const wanted = createHash("sha256")
     .update(readFileSync(join(root, "pnpm-lock.yaml")))
-    .update(process.version)
+    .update(`${process.platform}-${process.arch}`)
     .digest("hex");
   if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted && existsSync(node24())) return;
   const started = Date.now();

@@ -13,7 +13,12 @@ const runOptions = {
   config: existing("--config <DIR>", "directory of YAML with the objects of the mesh", "directory"),
   mesh: existing("--mesh <FILE>", "MeshConfig", "file"),
   networks: existing("--networks <FILE>", "MeshNetworks", "file"),
-  envFile: existing("--env-file <FILE>", "settings of the services, NAME=value a line (docs/settings.md)", "file"),
+  envFile: existing(
+    // Node reads --env-file itself where it starts the program without `--`, and refuses a file that is not there by itself.
+    "--settings, --env-file <FILE>",
+    "settings of the services, NAME=value a line (docs/settings.md)",
+    "file",
+  ),
   xdsPort: optionalCount("--xds-port <PORT>", `first of ${portsInARow} ports in a row; else 15010 and its neighbours`, {
     least: 1,
     most: 65_536 - portsInARow,

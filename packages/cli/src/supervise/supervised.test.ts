@@ -63,6 +63,16 @@ describe("a supervised process", () => {
     await supervised[Symbol.asyncDispose]();
   });
 
+  it("with a mistake in its settings is not started again", async () => {
+    const { supervised, runs } = supervise((pid) => fakeRun(pid, false));
+    runs[0]?.crash('exit code 1, [SETTINGS_INVALID] LOG_LEVEL="loud"');
+    await assert.rejects(supervised.ended, {
+      code: "CLI_USAGE",
+      message: '[CLI_USAGE] ca cannot start: [SETTINGS_INVALID] LOG_LEVEL="loud"',
+    });
+    assert.equal(runs.length, 1);
+  });
+
   it("that cannot be started counts as one that ended", async () => {
     const { supervised, runs } = supervise((pid) => {
       if (pid > 1) throw new Error("port 4222 is in use");

@@ -48,6 +48,8 @@ interface EndOfRun extends Pick<End, "readySinceMs"> {
 }
 
 const pollMs = 100;
+/** Code of a failure that no restart mends. */
+const mistake = "[SETTINGS_INVALID]";
 
 export class Supervised<R extends Run> implements AsyncDisposable {
   readonly name: string;
@@ -139,10 +141,14 @@ export class Supervised<R extends Run> implements AsyncDisposable {
     }
   }
 
-  /** @throws CliError CLI_SERVICE_ENDED */
+  /** @throws CliError CLI_SERVICE_ENDED, CLI_USAGE */
   #decide({ reason, readySinceMs }: EndOfRun): number {
     const atMs = Date.now();
     this.#lastEnd = { reason, atMs };
+    if (reason.includes(mistake)) {
+      this.#state = { kind: "over" };
+      throw new CliError("CLI_USAGE", `${this.name} cannot start: ${reason.slice(reason.indexOf(mistake))}`);
+    }
     const decision = this.#history.note({ atMs, readySinceMs });
     if (decision.kind === "give up") {
       this.#state = { kind: "over" };

@@ -20,10 +20,11 @@ for await (const page of glob("**/*.md", { cwd: root, exclude: (name) => name ==
     if (!existsSync(join(root, path))) problems.push(`${page}: there is no ${path}`);
   }
 }
-const settings = spawnSync(process.execPath, [join(root, "scripts/write-settings.ts"), "--check"], {
-  encoding: "utf8",
-});
-if (settings.status !== 0) problems.push(`docs/settings.md: ${settings.stdout}${settings.stderr}`);
+const generated = { "docs/settings.md": "scripts/write-settings.ts", "docs/cli.md": "scripts/write-cli.ts" };
+for (const [page, script] of Object.entries(generated)) {
+  const check = spawnSync(process.execPath, [join(root, script), "--check"], { encoding: "utf8" });
+  if (check.status !== 0) problems.push(`${page}: ${check.stdout}${check.stderr}`);
+}
 for (const problem of problems) process.stdout.write(`${problem}\n`);
 process.stdout.write(
   `${pages} pages\n${pages - new Set(problems.map((p) => p.split(":")[0])).size} passed, ${problems.length} failed\n`,

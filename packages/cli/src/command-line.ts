@@ -1,5 +1,6 @@
 /** `flotilla`: parses the command line, runs the command, turns failures into one line and an exit code. */
 import { CommanderError } from "commander";
+import { reachCluster } from "./cluster-connection.ts";
 import { commands, groups } from "./commands.ts";
 import { type ExitCode, explainError } from "./parse/exit-codes.ts";
 import { buildProgram, type Chosen } from "./parse/program.ts";
@@ -15,10 +16,11 @@ export async function run(
   try {
     const chosen = parse(args, env, terminal);
     if (typeof chosen === "number") return chosen;
-    const { command, options, operands } = chosen;
+    const { command, operands } = chosen;
     failure = command.definition.failure ?? failure;
     const runCommand = await command.load();
-    return await runCommand({ options, operands, env, terminal });
+    await using cluster = await reachCluster(chosen.options);
+    return await runCommand({ options: cluster.options, operands, env, terminal });
   } catch (error) {
     const { code, text } = explainError(error);
     terminal.warn(`flotilla: ${text}`);

@@ -3,12 +3,14 @@ import * as identity from "./definitions/identity.ts";
 import * as insight from "./definitions/insight.ts";
 import * as local from "./definitions/local.ts";
 import * as objects from "./definitions/objects.ts";
+import * as proxy from "./definitions/proxy.ts";
 import { version } from "./definitions/version.ts";
 import { type Command, command } from "./parse/definition.ts";
 
 /** Words that only group commands. */
 export const groups: Readonly<Record<string, string>> = {
   ca: "replace the root certificate while the mesh runs",
+  proxy: "bring an Envoy or pilot-agent of one's own into the mesh",
 };
 
 /** In the order of the help. */
@@ -24,6 +26,8 @@ export const commands: readonly Command[] = [
   command(objects.get, async () => (await import("./commands/get.ts")).get),
   command(objects.deleteObjects, async () => (await import("./commands/delete.ts")).deleteObjects),
   command(objects.diff, async () => (await import("./commands/diff.ts")).diff),
+  command(proxy.proxyBootstrap, async () => (await import("./commands/proxy-bootstrap.ts")).proxyBootstrap),
+  command(proxy.proxyRun, async () => (await import("./commands/proxy-run.ts")).proxyRun),
   command(identity.caStatus, async () => (await import("./commands/ca.ts")).caStatus),
   command(identity.caRotate, async () => (await import("./commands/ca.ts")).caRotate),
   command(identity.caAbort, async () => (await import("./commands/ca.ts")).caAbort),

@@ -1,5 +1,7 @@
 /** An Envoy bootstrap that takes everything from a control plane, as pilot-agent would write it. */
+import { isIP } from "node:net";
 import type { JsonObject } from "@flotilla/proto";
+import { proofOf, type SecureChannel, tlsTowards } from "./secure-channel.ts";
 
 export interface EnvoyNode {
   readonly type?: "sidecar" | "router";
@@ -20,8 +22,10 @@ export const proxyGroupId = 1337;
 
 export interface BootstrapOptions {
   readonly node: EnvoyNode;
-  /** `host:port` of the plaintext ADS server, or `unix:PATH`. */
+  /** `host:port` of the ADS server, or `unix:PATH`. */
   readonly discoveryAddress: string;
+  /** Plain text without it. */
+  readonly secure?: SecureChannel;
   readonly delta: boolean;
   /** Unix socket of the agent that serves the workload's certificate; without one there is no mutual TLS. */
   readonly secretSocket?: string;
@@ -39,6 +43,7 @@ const http2Options: JsonObject = {
 export function envoyBootstrap({
   node,
   discoveryAddress,
+  secure,
   delta,
   secretSocket,
   adminPort,
@@ -47,7 +52,7 @@ export function envoyBootstrap({
     api_type: delta ? "DELTA_GRPC" : "GRPC",
     transport_api_version: "V3",
     set_node_on_first_message_only: true,
-    grpc_services: [{ envoy_grpc: { cluster_name: "xds-grpc" } }],
+    grpc_services: [{ envoy_grpc: { cluster_name: "xds-grpc" }, ...proofOf(secure) }],
   };
   const overAds: JsonObject = { ads: {}, resource_api_version: "V3", initial_fetch_timeout: "0s" };
   return {
@@ -56,7 +61,7 @@ export function envoyBootstrap({
     dynamic_resources: { ads_config: ads, cds_config: overAds, lds_config: overAds },
     static_resources: {
       clusters: [
-        grpcCluster("xds-grpc", hostAndPort(discoveryAddress)),
+        { ...grpcCluster("xds-grpc", hostAndPort(discoveryAddress)), ...(secure && tlsTowards(secure)) },
         ...(secretSocket === undefined ? [] : [grpcCluster("sds-grpc", { pipe: { path: secretSocket } })]),
       ],
     },
@@ -104,11 +109,15 @@ function nodeOf(node: EnvoyNode): JsonObject {
 function grpcCluster(name: string, address: JsonObject): JsonObject {
   return {
     name,
-    type: "STATIC",
+    type: isName(address) ? "STRICT_DNS" : "STATIC",
     connect_timeout: "2s",
     typed_extension_protocol_options: http2Options,
     load_assignment: { cluster_name: name, endpoints: [{ lb_endpoints: [{ endpoint: { address } }] }] },
   };
+}
+
+function isName({ socket_address: socket }: JsonObject): boolean {
+  return isIP(String((socket as JsonObject | undefined)?.["address"] ?? "127.0.0.1")) === 0;
 }
 
 function hostAndPort(text: string): JsonObject {

@@ -37,25 +37,42 @@ export interface PilotAgent extends AsyncDisposable {
   ready(withinMs: number): Promise<void>;
 }
 
-export async function startPilotAgent(options: PilotAgentOptions): Promise<PilotAgent> {
-  const { binary, directory, node, rootFile, token, adminPort, statusPort } = options;
+/** What an agent is started with, its files being in place. */
+export interface PreparedAgent extends Disposable {
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** It is read again for each renewal of the certificate. */
+  readonly tokenFile: string;
+}
+
+/** Writes the agent's files; its copy of the roots follows until it is disposed of. */
+export async function preparePilotAgent(options: Omit<PilotAgentOptions, "binary">): Promise<PreparedAgent> {
+  const { directory, node, rootFile, token } = options;
   const secrets = join(directory, "var/run/secrets");
   const configPath = join(directory, "etc/istio/proxy");
   for (const place of [configPath, join(secrets, "tokens"), join(secrets, "istio")])
     await mkdir(place, { recursive: true });
-  await writeFile(join(secrets, "tokens/istio-token"), token);
+  const tokenFile = join(secrets, "tokens/istio-token");
+  await writeFile(tokenFile, token, { mode: 0o600 });
   const unmount = mountRoot(rootFile, join(secrets, "istio/root-cert.pem"));
   const templateFile = join(directory, "bootstrap.json.tmpl");
   await writeFile(templateFile, bootstrapTemplate(options, configPath));
-  const logFile = join(directory, "pilot-agent.log");
-  const log = openSync(logFile, "w");
   const domain = `${node.namespace}.svc.cluster.local`;
   const args = ["proxy", node.type ?? "sidecar", "--domain", domain, "--templateFile", templateFile];
-  const child = spawn(binary, [...args, "--proxyLogLevel", "warning"], {
-    cwd: directory,
+  return {
+    args: [...args, "--proxyLogLevel", "warning"],
     env: environmentOf(options, configPath),
-    stdio: ["ignore", log, log],
-  });
+    tokenFile,
+    [Symbol.dispose]: unmount,
+  };
+}
+
+export async function startPilotAgent(options: PilotAgentOptions): Promise<PilotAgent> {
+  const { binary, directory, node, adminPort, statusPort } = options;
+  const { args, env, [Symbol.dispose]: unmount } = await preparePilotAgent(options);
+  const logFile = join(directory, "pilot-agent.log");
+  const log = openSync(logFile, "w");
+  const child = spawn(binary, args, { cwd: directory, env, stdio: ["ignore", log, log] });
   closeSync(log);
   child.on("error", () => undefined);
   const read = () => readFileSync(logFile, "utf8");
@@ -98,7 +115,10 @@ function mountRoot(rootFile: string, target: string): () => void {
 }
 
 /** What the agent knows of its node comes in by template variables, the rest is as for any Envoy. */
-function bootstrapTemplate({ node, directory, adminPort }: PilotAgentOptions, configPath: string): string {
+function bootstrapTemplate(
+  { node, directory, adminPort }: Pick<PilotAgentOptions, "node" | "directory" | "adminPort">,
+  configPath: string,
+): string {
   const bootstrap: JsonObject = envoyBootstrap({
     node,
     discoveryAddress: `unix:${join(configPath, "XDS")}`,
@@ -111,7 +131,10 @@ function bootstrapTemplate({ node, directory, adminPort }: PilotAgentOptions, co
   return JSON.stringify({ ...bootstrap, node: known }, undefined, 1).replace(`"${metadata}"`, "{{ .meta_json_str }}");
 }
 
-function environmentOf(options: PilotAgentOptions, configPath: string): Readonly<Record<string, string>> {
+function environmentOf(
+  options: Omit<PilotAgentOptions, "binary">,
+  configPath: string,
+): Readonly<Record<string, string>> {
   const { envoy, node, discoveryAddress, discoveryName, certificateTtl, adminPort, statusPort } = options;
   const drain = { terminationDrainDuration: "1s", drainDuration: "1s" };
   const ports = { proxyAdminPort: adminPort, statusPort };

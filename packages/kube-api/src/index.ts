@@ -21,6 +21,7 @@ export type {
   Service,
   TokenReview,
 } from "./objects.ts";
+export { type ForwardedPod, type ForwardedPods, forwardPods, type PodTarget } from "./port-forward.ts";
 export {
   type FollowRemoteOptions,
   followRemoteClusters,

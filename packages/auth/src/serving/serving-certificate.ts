@@ -22,6 +22,8 @@ export interface ServingCertificateOptions {
   readonly log: Logger;
   readonly keyType?: KeyAlgorithm;
   readonly ttlMs?: number;
+  /** Rejects at once when the CA answers that the caller may not have the certificate; else it asks again, for rules may change. */
+  readonly endWhenRefused?: boolean;
   /** Called with each certificate after the first. */
   readonly onRenewed?: (material: TlsMaterial) => void;
   readonly nowMs?: () => number;
@@ -122,6 +124,7 @@ async function attemptUntilGood(
       return await attempt(options, current);
     } catch (error) {
       if (!(error instanceof AuthError)) throw error;
+      if (options.endWhenRefused === true && isRefusal(error)) throw error;
       // The same trouble is told once, not at each attempt.
       if (error.message !== last)
         log.warn("waiting for a serving certificate", { ca: caAddress, reason: error.message });
@@ -130,6 +133,12 @@ async function attemptUntilGood(
     await delay(waitMs, stop);
   }
   throw stop.reason;
+}
+
+/** PERMISSION_DENIED and INVALID_ARGUMENT: asking again gets the same answer. */
+function isRefusal({ cause }: AuthError): boolean {
+  const { code } = (cause ?? {}) as { readonly code?: unknown };
+  return code === 7 || code === 3;
 }
 
 async function attempt(options: ServingCertificateOptions, current: TlsMaterial | undefined): Promise<TlsMaterial> {

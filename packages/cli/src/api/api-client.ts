@@ -69,7 +69,7 @@ async function findApi(connection: Connection): Promise<string> {
   if (typeof url === "string") return url;
   throw new CliError(
     "CLI_NOT_RUNNING",
-    "config-controller serves no API, or not yet: see API_PORT and its readiness page",
+    "config-controller serves no API, or not yet: see API_PORT and its readiness page; in a cluster objects are written by kubectl",
   );
 }
 

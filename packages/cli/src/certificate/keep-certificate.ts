@@ -4,6 +4,7 @@
  */
 import { rm, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
+import { AuthError } from "@flotilla/auth";
 import {
   obtainServingCertificate,
   serviceToken,
@@ -12,6 +13,7 @@ import {
 } from "@flotilla/auth/serving";
 import type { SdsServer } from "@flotilla/dataplane";
 import { aborted, type Logger } from "@flotilla/runtime";
+import { CliError } from "../errors.ts";
 import { reloadServer } from "./reload-server.ts";
 import { notAfterMsOf, untilServed } from "./served-certificate.ts";
 
@@ -46,13 +48,16 @@ export async function keepCertificate(options: KeepCertificateOptions, stop: Abo
   await using delivery = new Delivery(options, stop);
   await using serving = await obtainServingCertificate(
     {
-      ...{ caAddress: ca, caServerName: caName, rootFile, names, log },
+      ...{ caAddress: ca, caServerName: caName, rootFile, names, log, endWhenRefused: options.once },
       instance: `${hostname()}:${out ?? sdsSocket}`,
       token: () => serviceToken({ tokenFile, workDir, namespace, serviceAccount }),
       onRenewed: (material) => delivery.start(material),
     },
     stop,
-  );
+  ).catch((error: unknown) => {
+    if (!(error instanceof AuthError)) throw error;
+    throw new CliError("CLI_REFUSED", error.message.replace(/^\[[A-Z_]+\] /, ""), { cause: error });
+  });
   delivery.start(serving.material);
   await delivery.settled();
   if (!options.once) await aborted(stop);

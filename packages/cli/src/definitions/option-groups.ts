@@ -2,7 +2,7 @@
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import type { OptionSpec } from "../parse/definition.ts";
-import { choice, existing, flag, list, path, text } from "../parse/option-kinds.ts";
+import { choice, existing, flag, list, path, text, textOr } from "../parse/option-kinds.ts";
 
 const where = "Control plane:";
 
@@ -21,6 +21,21 @@ export const connection = {
   workDir,
   url: {
     ...list("--url <URL>", "http://HOST of a control plane at its default ports, or SERVICE=URL, api=URL"),
+    group: where,
+  },
+  context: {
+    ...text(
+      "--context <CONTEXT>",
+      "control plane in a cluster: context of a kubeconfig, its pods reached by port-forward",
+    ),
+    group: where,
+  },
+  kubeconfig: {
+    ...existing("--kubeconfig <FILE>", "kubeconfig; else KUBECONFIG or ~/.kube/config", "file"),
+    group: where,
+  },
+  meshNamespace: {
+    ...textOr("--mesh-namespace <NAMESPACE>", "namespace of the control plane in the cluster", "istio-system"),
     group: where,
   },
 } as const;

@@ -27,6 +27,8 @@ export interface PilotAgentOptions {
   readonly certificateTtl: string;
   readonly adminPort: number;
   readonly statusPort: number;
+  /** It subscribes to the roots that the mesh trusts (PCDS), and renews its certificate when they change. */
+  readonly followsRoots?: boolean;
 }
 
 export interface PilotAgent extends AsyncDisposable {
@@ -152,6 +154,7 @@ function environmentOf(
     ISTIOD_SAN: discoveryName,
     SECRET_TTL: certificateTtl,
     SECRET_GRACE_PERIOD_RATIO: "0.5",
+    ...(options.followsRoots === true && { PROXY_CONFIG_XDS_AGENT: "true" }),
     PROXY_CONFIG: JSON.stringify({
       ...{ discoveryAddress, binaryPath: envoy, configPath, concurrency: 1 },
       ...ports,

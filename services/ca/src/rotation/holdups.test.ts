@@ -199,6 +199,19 @@ describe("the ledger", () => {
     assert.deepEqual(liveOf(holding({ place, notAfterMs: nowMs })), []);
   });
 
+  it("a certificate that was renewed by the one before is in the pod of the first", () => {
+    const pod = { cluster: "c", namespace: "shop", name: "web-1", uid: "u1" };
+    const [first, renewed] = [
+      holding({ place: "instance web-1", pod }),
+      holding({ place: "instance web-1", issuedMs: nowMs }),
+    ];
+    for (const order of [
+      [first, renewed],
+      [renewed, first],
+    ])
+      assert.deepEqual(liveOf(...order), [{ ...renewed, pod }]);
+  });
+
   it("replicas that tell each other agree, in whatever order", () => {
     const all = Array.from({ length: 300 }, (_, i) =>
       holding({ place: `pod shop/web-${i % 100} u`, issuedMs: nowMs - (i % 7), issuer: i % 2 === 0 ? "old" : "new" }),

@@ -72,7 +72,14 @@ export class Ledger {
   #put(shard: Shard, holding: Holding): void {
     const key = keyOf(holding);
     const known = shard.get(key);
-    if (known === undefined || isNewer(holding, known)) shard.set(key, holding);
+    if (known === undefined) {
+      shard.set(key, holding);
+      return;
+    }
+    const [newest, other] = isNewer(holding, known) ? [holding, known] : [known, holding];
+    // Who renews by the certificate in use names no pod, and is in the one of its first token.
+    const isPodLost = newest.pod === undefined && other.pod !== undefined;
+    shard.set(key, isPodLost ? { ...newest, pod: other.pod } : newest);
   }
 }
 

@@ -1,4 +1,4 @@
-/** Two workloads whose agents do not subscribe to PCDS: pilot-agents with Envoys, or agents of ours that behave as those do. */
+/** Two workloads: pilot-agents with Envoys, or agents of ours that behave as those do and do not subscribe to PCDS. */
 import { existsSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -24,6 +24,8 @@ export interface WorkloadOptions {
   readonly ttlMs: number;
   readonly owned: AsyncDisposableStack;
 }
+
+type Start = (options: WorkloadOptions) => Promise<Workloads>;
 
 const namespace = "shop";
 
@@ -67,7 +69,11 @@ export const noPilotAgents: false | string = ((binary: string | undefined) => {
 })(process.env["PILOT_AGENT"]);
 
 /** In the sample mesh. */
-export async function pilotAgents({ layout, ttlMs, owned }: WorkloadOptions): Promise<Workloads> {
+export const pilotAgents: Start = (options) => startPilotAgents(options, false);
+/** The same, with PROXY_CONFIG_XDS_AGENT. */
+export const pilotAgentsWithPcds: Start = (options) => startPilotAgents(options, true);
+
+async function startPilotAgents({ layout, ttlMs, owned }: WorkloadOptions, followsRoots: boolean): Promise<Workloads> {
   const { workDir, ports } = layout;
   await startBackends(owned);
   const [firstPort, envoy, issuer] = await Promise.all([
@@ -79,6 +85,7 @@ export async function pilotAgents({ layout, ttlMs, owned }: WorkloadOptions): Pr
     const agent = await startPilotAgent({
       ...{ binary: process.env["PILOT_AGENT"] ?? "", envoy, node, directory: join(workDir, node.name) },
       ...{ discoveryAddress: `127.0.0.1:${ports.xdsTls}`, discoveryName: "istiod.istio-system.svc" },
+      followsRoots,
       certificateTtl: `${ttlMs / 1000}s`,
       rootFile: join(workDir, "root-cert.pem"),
       token: await issuer.mintToken({ namespace, serviceAccount: node.serviceAccount }),

@@ -12,6 +12,8 @@ export interface NatsCluster extends AsyncDisposable {
   /** All servers, separated by commas. */
   readonly url: string;
   readonly servers: readonly RunningServer[];
+  /** Where each server describes itself over HTTP. */
+  readonly pages: readonly string[];
   /** Starts server `i` again on the port and the data that it had. */
   restart(i: number): Promise<void>;
 }
@@ -19,6 +21,7 @@ export interface NatsCluster extends AsyncDisposable {
 interface Member {
   readonly directory: string;
   readonly port: number;
+  readonly httpPort: number;
   readonly plan: Plan;
 }
 
@@ -30,13 +33,15 @@ export async function startNatsCluster({ size, directory, ...options }: NatsClus
   for (let i = 0; i < size; i++) {
     const own = join(directory, `nats-${i}`);
     mkdirSync(own, { recursive: true });
-    members.push({ directory: own, port: await freePort(), plan: planOf(`nats-${i}`, routes, i) });
+    const [port, httpPort] = [await freePort(), await freePort()];
+    members.push({ directory: own, port, httpPort, plan: planOf(`nats-${i}`, httpPort, routes, i) });
   }
   const startMember = ({ directory: own, port, plan }: Member) => start(plan, { ...options, directory: own, port });
   const servers = await Promise.all(members.map(startMember));
   return {
     url: servers.map(({ url }) => url).join(","),
     servers,
+    pages: members.map(({ httpPort }) => `http://127.0.0.1:${httpPort}`),
     restart: async (i) => {
       const member = members[i];
       if (member !== undefined) servers[i] = await startMember(member);
@@ -47,13 +52,14 @@ export async function startNatsCluster({ size, directory, ...options }: NatsClus
   };
 }
 
-function planOf(serverName: string, routes: readonly number[], own: number): Plan {
+function planOf(serverName: string, httpPort: number, routes: readonly number[], own: number): Plan {
   const args = (directory: string, port: number) => {
     const file = join(directory, "nats.conf");
     const urls = routes.map((route) => `"nats://127.0.0.1:${route}"`).join(", ");
     const lines = [
       `server_name: ${serverName}`,
       "max_payload: 8388608",
+      `http: "127.0.0.1:${httpPort}"`,
       `jetstream { store_dir: ${JSON.stringify(join(directory, "nats"))}, sync_interval: always }`,
       `cluster { name: flotilla, listen: "127.0.0.1:${routes[own]}", no_advertise: true, routes: [${urls}] }`,
     ];

@@ -6,6 +6,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { delay, until } from "@flotilla/runtime";
+import { streamsOf } from "../src/replicas/nats-streams.ts";
 import { ChangeWatcher } from "./failover/change-watcher.ts";
 import { startChanges } from "./failover/changes.ts";
 
@@ -23,19 +24,11 @@ const inPod = (pod: string, container: string, ...command: readonly string[]) =>
 const redis = (pod: string, ...command: readonly string[]) =>
   inPod(pod, "redis", "redis-cli", "-s", "/certificates/redis.sock", ...command);
 
-interface Jetstream {
-  readonly account_details?: readonly {
-    readonly stream_detail?: readonly { readonly name: string; readonly cluster?: { readonly leader?: string } }[];
-  }[];
-}
-
 /** The pod that leads the stream of all changes. */
 async function streamLeader(): Promise<string> {
   const ip = await kubectl("-n", namespace, "get", "pod", "flotilla-nats-0", "-o", "jsonpath={.status.podIP}");
-  const response = await fetch(`http://${ip}:8222/jsz?accounts=true&streams=true`);
-  const { account_details: accounts = [] } = (await response.json()) as Jetstream;
-  const streams = accounts.flatMap(({ stream_detail: all = [] }) => all);
-  return streams.find(({ name }) => name === "FLOTILLA")?.cluster?.leader ?? "";
+  const streams = await streamsOf([`http://${ip}:8222`]);
+  return streams.find(({ name }) => name === "FLOTILLA")?.leader ?? "";
 }
 
 /** After a kill the pod that was the primary may be it again: a pod that is back before a failover keeps its data. */

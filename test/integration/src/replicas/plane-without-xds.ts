@@ -12,11 +12,14 @@ export interface PlaneWithoutXds extends AsyncDisposable {
   readonly firstPorts: readonly number[];
 }
 
-/** Resolves when everything was ready and its xds-server is stopped. */
-export async function startPlaneWithoutXds(workDir: string): Promise<PlaneWithoutXds> {
+/** Resolves when everything was ready and its xds-server is stopped. `given`: settings of the services, such as servers of the test's own. */
+export async function startPlaneWithoutXds(
+  workDir: string,
+  given: Readonly<Record<string, string>> = {},
+): Promise<PlaneWithoutXds> {
   const mesh = copySample(workDir);
   const firstPort = await freePorts(40);
-  const settings = { ...process.env } as Record<string, string>;
+  const settings = { ...process.env, ...given } as Record<string, string>;
   const more = { embedded: false, mesh: undefined, networks: undefined };
   const options = { ...more, config: mesh.path, settings, firstPort, workDir };
   const plane = await startControlPlane({ options, logs: "files", onProgress: () => undefined });

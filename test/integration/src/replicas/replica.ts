@@ -39,7 +39,12 @@ export async function startReplica({ plane, name, firstPort, env = {} }: Replica
     logFile: join(plane.layout.workDir, "logs", `${name}.log`),
   });
   const isReady = async () => (await healthOf({ healthUrl })).state === "ready";
-  await Promise.race([until(isReady, { withinMs: 20_000, what: `${name} to be ready` }), service.ended]);
+  try {
+    await Promise.race([until(isReady, { withinMs: 45_000, what: `${name} to be ready` }), service.ended]);
+  } catch (error) {
+    await service[Symbol.asyncDispose]();
+    throw error;
+  }
   return {
     service,
     port: firstPort,

@@ -79,7 +79,9 @@ async function main(): Promise<void> {
     process.stdout.write(`| ${row.join(" | ")} |\n`);
   };
 
-  process.stdout.write("| | changes | p50 to all clients | slowest | lost | streams opened again | |\n|---|---|---|---|---|---|---|\n");
+  process.stdout.write(
+    "| | changes | p50 to all clients | slowest | lost | streams opened again | |\n|---|---|---|---|---|---|---|\n",
+  );
   await during("nothing", () => Promise.resolve(""), 15_000);
   await during(
     "the NATS server that leads the stream killed",

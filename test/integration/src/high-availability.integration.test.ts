@@ -1,7 +1,6 @@
 /** All services over three NATS servers and three Redis with Sentinels: the leader of the stream and the primary are killed under load. */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -57,23 +56,28 @@ describe("services over replicated NATS and Redis", () => {
     }
   };
 
-  before(async () => {
-    const servers = { env: process.env, size: 3 };
-    nats = owned.use(await startNatsCluster({ ...servers, directory: join(workDir, "nats") }));
-    redis = owned.use(await startRedisSentinel({ ...servers, directory: join(workDir, "redis"), downAfterMs: 1_000 }));
-    // With a leader of the cluster there, so that the services need no patience.
-    await using bus = await connectBus(
-      { url: nats.url, clientName: "test", log: noopLogger, replicas: 3 },
-      AbortSignal.timeout(60_000),
-    );
-    assert.ok(bus.state.connected);
-    const settings = { BUS_URL: nats.url, BUS_REPLICAS: "3", STORE_URL: redis.url };
-    const started = owned.use(await startPlaneWithoutXds(join(workDir, "plane"), settings));
-    ({ plane, mesh, firstPorts: ports } = started);
-    replica = owned.use(await startReplica({ plane, name: "replica-0", firstPort: ports[0] ?? 0 }));
-    for (let i = 0; i < watcherCount; i++) watchers.push(owned.use(new Watcher(`127.0.0.1:${replica.port}`, i)));
-    await until(() => watchers.every(({ isSynced }) => isSynced), soon("all proxies to be synced"));
-  }, { timeout: 180_000 });
+  before(
+    async () => {
+      const servers = { env: process.env, size: 3 };
+      nats = owned.use(await startNatsCluster({ ...servers, directory: join(workDir, "nats") }));
+      redis = owned.use(
+        await startRedisSentinel({ ...servers, directory: join(workDir, "redis"), downAfterMs: 1_000 }),
+      );
+      // With a leader of the cluster there, so that the services need no patience.
+      await using bus = await connectBus(
+        { url: nats.url, clientName: "test", log: noopLogger, replicas: 3 },
+        AbortSignal.timeout(60_000),
+      );
+      assert.ok(bus.state.connected);
+      const settings = { BUS_URL: nats.url, BUS_REPLICAS: "3", STORE_URL: redis.url };
+      const started = owned.use(await startPlaneWithoutXds(join(workDir, "plane"), settings));
+      ({ plane, mesh, firstPorts: ports } = started);
+      replica = owned.use(await startReplica({ plane, name: "replica-0", firstPort: ports[0] ?? 0 }));
+      for (let i = 0; i < watcherCount; i++) watchers.push(owned.use(new Watcher(`127.0.0.1:${replica.port}`, i)));
+      await until(() => watchers.every(({ isSynced }) => isSynced), soon("all proxies to be synced"));
+    },
+    { timeout: 180_000 },
+  );
   after(async () => {
     await owned.disposeAsync();
     rmSync(workDir, { recursive: true, force: true });
@@ -124,11 +128,8 @@ describe("services over replicated NATS and Redis", () => {
       return text.includes('"v2"') && !text.includes('"v1"');
     };
     await until(holdsLastEdit, { ...soon("the last edit in the snapshot"), everyMs: 250 });
-    // A port that is taken and answers nothing: this replica never reaches NATS.
-    const silent = createServer().listen(await freePort(), "127.0.0.1");
-    const port = (silent.address() as { readonly port: number } | null)?.port;
-    owned.defer(() => void silent.close());
-    const env = { BUS_URL: `nats://127.0.0.1:${port}` };
+    // Nothing listens there: this replica has no NATS.
+    const env = { BUS_URL: `nats://127.0.0.1:${await freePort()}` };
     await using alone = await startReplica({ plane, name: "replica-1", firstPort: ports[1] ?? 0, env });
     await using watcher = new Watcher(`127.0.0.1:${alone.port}`, 1_000);
     await until(() => watcher.routesTo("v2"), soon("the last edit, from the snapshot"));

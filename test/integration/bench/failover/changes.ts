@@ -32,7 +32,10 @@ const objects = [
 
 export async function startChanges(): Promise<Changes> {
   for (const object of objects)
-    execFileSync("kubectl", ["apply", "-f", "-"], { input: JSON.stringify(object), stdio: ["pipe", "ignore", "inherit"] });
+    execFileSync("kubectl", ["apply", "-f", "-"], {
+      input: JSON.stringify(object),
+      stdio: ["pipe", "ignore", "inherit"],
+    });
   const proxy = spawn("kubectl", ["proxy", "--port=0"], { stdio: ["ignore", "pipe", "inherit"] });
   const [line] = (await once(proxy.stdout, "data")) as [Buffer];
   const port = /:(\d+)/.exec(String(line))?.[1];

@@ -16,8 +16,8 @@ interface Parts {
   readonly log: Logger;
 }
 
-/** The server's word for "somebody else was faster". */
-const wrongLastSequence = 10_071;
+/** Another write was first: stored already, or, in a cluster, on its way. */
+const wrongLastSequence: readonly (number | undefined)[] = [10_071, 10_164];
 /** How long a request waits for a new leader of its bucket, which takes 4 to 9 s after a crash. */
 const electionMs = 15_000;
 const electionRetryMs = 100;
@@ -70,12 +70,12 @@ export async function openNatsKeyValue(bucket: string, { ttlMs }: KeyValueOption
           revision === 0 ? kv.create(token(key), value) : kv.update(token(key), value, revision),
         );
       } catch (error) {
-        if (error instanceof NatsError && error.api_error?.err_code === wrongLastSequence) return undefined;
+        if (error instanceof NatsError && wrongLastSequence.includes(error.api_error?.err_code)) return undefined;
         throw error;
       }
     },
     delete: (key) => use((kv) => kv.delete(token(key))),
-    entries: () => use(() => entries(name, parts)),
+    entries: () => use(() => entries(name, parts), unanswered),
     watch: (stop) => watch(name, parts, stop),
   };
 }

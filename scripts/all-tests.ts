@@ -3,6 +3,7 @@
  * failed one does not stop the others; the last line counts tests in a form CI reads.
  */
 import { spawn } from "node:child_process";
+import { constants } from "node:os";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -34,6 +35,12 @@ interface Outcome {
   readonly seconds: number;
 }
 
+/** The step that runs, in a process group of its own: it ends with this process when a signal or its launcher ends that. */
+let running: number | undefined;
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => endWith(signal));
+process.on("disconnect", () => endWith("SIGTERM"));
+process.channel?.unref();
+
 const wanted = process.argv.slice(2);
 const outcomes: Outcome[] = [];
 for (const step of steps) {
@@ -51,6 +58,7 @@ async function runStep({ name, command, minutes }: Step): Promise<Outcome> {
     process.stdout.write(chunk);
     output = (output + chunk.toString()).slice(-4000);
   });
+  running = child.pid;
   const killAll = () => child.pid !== undefined && process.kill(-child.pid, "SIGKILL");
   const timer = setTimeout(() => {
     process.stdout.write(`step ${name} did not end within ${minutes} minutes\n`);
@@ -64,11 +72,17 @@ async function runStep({ name, command, minutes }: Step): Promise<Outcome> {
     child.once("close", resolve);
   });
   clearTimeout(timer);
+  running = undefined;
   const counts = /^(\d+) passed, (\d+) failed/m.exec(output);
   const [passed, failed] =
     counts === null ? [code === 0 ? 1 : 0, code === 0 ? 0 : 1] : [Number(counts[1]), Number(counts[2])];
   const ok = code === 0;
   return { name, ok, passed, failed: ok ? failed : Math.max(failed, 1), seconds: (performance.now() - started) / 1000 };
+}
+
+function endWith(signal: "SIGINT" | "SIGTERM" | "SIGHUP"): never {
+  if (running !== undefined) process.kill(-running, "SIGKILL");
+  process.exit(128 + constants.signals[signal]);
 }
 
 function report(all: readonly Outcome[]): void {

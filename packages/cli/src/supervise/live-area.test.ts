@@ -64,7 +64,11 @@ const table = (round: number) =>
   ].join("\n");
 
 /** As LiveArea leaves it: the words of all lines, whatever the width wrapped. */
-const words = (lines: readonly string[]) => lines.join(" ").split(/\s+/).filter((word) => word !== "");
+const words = (lines: readonly string[]) =>
+  lines
+    .join(" ")
+    .split(/\s+/)
+    .filter((word) => word !== "");
 
 describe("the live area", () => {
   for (const columns of [60, 80, 100, 132, 160, 220])

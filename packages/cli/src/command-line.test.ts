@@ -80,10 +80,11 @@ describe("definitions of commands", () => {
 
   it("give equal options equal meanings", () => {
     const meanings = new Map<string, string>();
-    // -n is required where it names a service account, -o has no names of things that are not objects; --once ends two things.
+    // -n and the account are required where a token names them, -o has no names of things that are not objects; --once ends two things.
     const known = new Set([
       "-n, --namespace <NAMESPACE>",
       "-o, --output <FORMAT>",
+      "--service-account <NAME>",
       "--token-file <FILE>",
       "--root-file <FILE>",
       "--once",

@@ -62,7 +62,9 @@ async function presentedBy(url: string, { keyPem, chainPem }: TlsMaterial): Prom
     const secured = connectTls({ socket, servername: host, key: keyPem, cert: chainPem, rejectUnauthorized: false });
     await once(secured, "secureConnect", { signal });
     const certificate = secured.getPeerX509Certificate();
-    secured.destroy();
+    // A clean end: the server's log would call anything else a failed handshake.
+    secured.end();
+    await once(secured, "close", { signal });
     if (certificate === undefined) throw new Error("it presents no certificate");
     return certificate.raw;
   } finally {

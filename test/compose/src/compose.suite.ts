@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { delay, until } from "@flotilla/runtime";
 import { parse } from "yaml";
-import { containerSeconds, engineSeconds } from "./cpu.ts";
+import { containerSeconds, engineDifference, engineSeconds } from "./cpu.ts";
 import { commandsOf } from "./documented.ts";
 import { figure, seconds, timed } from "./figures.ts";
 import { provideImages } from "./images.ts";
@@ -224,15 +224,16 @@ describe("Docker Compose", () => {
     await project.compose(["restart", "nats-certificate"]);
   });
 
-  it("idle, health checks cost less than the services", { timeout: 300_000 }, async () => {
+  it("idle, its CPU time is measured", { timeout: 300_000 }, async () => {
     await until(allHealthy, { withinMs: 120_000, everyMs: 1_000, what: "everything healthy" });
     const ids = (await project.containers()).filter(({ running }) => running).map(({ id }) => id);
     const [containers, engine] = [containerSeconds(ids), engineSeconds()];
     await delay(idleMs);
-    const perSecond = (from: number | undefined, to: number | undefined) =>
-      from === undefined || to === undefined ? "unknown" : `${(((to - from) / idleMs) * 1e6).toFixed(0)} ms/s`;
-    figure("CPU of idle containers, health checks with them", perSecond(containers, containerSeconds(ids)));
-    figure("CPU of the engine meanwhile", perSecond(engine, engineSeconds()));
+    const perSecond = (taken: number) => `${((taken / idleMs) * 1e6).toFixed(0)} ms/s`;
+    const containersNow = containerSeconds(ids);
+    if (containers !== undefined && containersNow !== undefined)
+      figure("CPU of idle containers, health checks with them", perSecond(containersNow - containers));
+    figure("CPU of the engine meanwhile", perSecond(engineDifference(engine, engineSeconds())));
   });
 
   it("`restart`, and `down` with `up`, keep roots and what was applied; `down -v` keeps nothing", {

@@ -1,8 +1,7 @@
 /** CPU time that containers, and the engine for them, have taken so far. Linux only. */
-import { existsSync, globSync, readdirSync, readFileSync } from "node:fs";
+import { globSync, readdirSync, readFileSync } from "node:fs";
 
 const ticksPerSecond = 100;
-const engineProcess = /^(dockerd|containerd|containerd-shim.*)$/;
 
 /** Seconds; undefined where the engine keeps its groups elsewhere. */
 export function containerSeconds(ids: readonly string[]): number | undefined {
@@ -16,22 +15,41 @@ export function containerSeconds(ids: readonly string[]): number | undefined {
   return usages.every((usage) => usage !== undefined) ? usages.reduce((sum, usage) => sum + usage, 0) : undefined;
 }
 
-/** Of the engine's processes and of the children they have waited for: what starts a health check counts here. */
-export function engineSeconds(): number {
+/** By process: Docker's daemon, its containerd and the shims of its containers, each with the children that it has waited for. */
+export function engineSeconds(): ReadonlyMap<string, number> {
   const processes = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
-  const ticks = processes.map((pid) => {
-    const file = `/proc/${pid}/stat`;
-    if (!existsSync(file)) return 0;
-    try {
-      const [, name = "", rest = ""] = /^\d+ \((.*)\) (.*)$/s.exec(readFileSync(file, "utf8")) ?? [];
-      // utime, stime, cutime and cstime.
-      const times = rest.split(" ").slice(11, 15).map(Number);
-      return engineProcess.test(name) ? times.reduce((sum, time) => sum + time, 0) : 0;
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === "ESRCH" || (error as NodeJS.ErrnoException).code === "ENOENT")
-        return 0;
-      throw error;
-    }
-  });
+  return new Map(processes.flatMap((pid) => (isOfEngine(pid) ? [[pid, secondsOf(pid)]] : [])));
+}
+
+/** What those processes have taken that ran both times. */
+export function engineDifference(from: ReadonlyMap<string, number>, to: ReadonlyMap<string, number>): number {
+  return [...from].reduce((sum, [pid, before]) => sum + Math.max(0, (to.get(pid) ?? before) - before), 0);
+}
+
+function isOfEngine(pid: string): boolean {
+  const words = read(`/proc/${pid}/cmdline`).split("\0");
+  const [program = ""] = words;
+  if (/(^|\/)containerd-shim/.test(program)) return words.includes("moby");
+  return (
+    /(^|\/)dockerd$/.test(program) ||
+    (/(^|\/)containerd$/.test(program) && words.some((word) => word.endsWith("/containerd/containerd.toml")))
+  );
+}
+
+/** utime, stime, cutime and cstime. */
+function secondsOf(pid: string): number {
+  const [, rest = ""] = /^\d+ \(.*\) (.*)$/s.exec(read(`/proc/${pid}/stat`)) ?? [];
+  const ticks = rest.split(" ").slice(11, 15).map(Number);
   return ticks.reduce((sum, time) => sum + time, 0) / ticksPerSecond;
+}
+
+/** Empty for a process that has ended meanwhile. */
+function read(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ESRCH") return "";
+    throw error;
+  }
 }

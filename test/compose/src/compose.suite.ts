@@ -220,7 +220,7 @@ describe("Docker Compose", () => {
   it("a renewal that fails makes its container unhealthy", async () => {
     await project.exec("nats-certificate", "bash", "-c", "echo 0 > /tmp/renew-by");
     const isUnhealthy = async () => (await project.containersOf("nats-certificate"))[0]?.health === "unhealthy";
-    await until(isUnhealthy, { withinMs: 120_000, everyMs: 1_000, what: "unhealthy" });
+    await until(isUnhealthy, { withinMs: 240_000, everyMs: 1_000, what: "unhealthy" });
     await project.compose(["restart", "nats-certificate"]);
   });
 

@@ -80,11 +80,13 @@ describe("definitions of commands", () => {
 
   it("give equal options equal meanings", () => {
     const meanings = new Map<string, string>();
-    // -n and the account are required where a token names them, -o has no names of things that are not objects; --once ends two things.
+    // What `proxy` has defaults for is required elsewhere, -o has no names of things that are not objects; --once ends two things.
     const known = new Set([
       "-n, --namespace <NAMESPACE>",
       "-o, --output <FORMAT>",
       "--service-account <NAME>",
+      "--ca <HOST:PORT>",
+      "--out <DIR>",
       "--token-file <FILE>",
       "--root-file <FILE>",
       "--once",

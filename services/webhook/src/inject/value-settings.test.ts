@@ -10,19 +10,28 @@ const values = {
 };
 const parsed = parseInjectionConfig(JSON.stringify({ templates: { sidecar: "x" } }), JSON.stringify(values));
 const globalOf = (settings: Partial<ValueSettings>): Json => {
-  const adjust = valueOverrides({ proxyImage: undefined, rootConfigMap: undefined, ...settings });
+  const adjust = valueOverrides({
+    proxyImage: undefined,
+    rootConfigMap: undefined,
+    namespace: "istio-system",
+    ...settings,
+  });
   return adjust(parsed).values["global"] as Json;
 };
 
 describe("settings that replace values of the injection configuration", () => {
   it("leave them as they are when they are not set", () => {
-    assert.deepEqual(globalOf({}), values.global);
+    assert.deepEqual(globalOf({}), { ...values.global, istioNamespace: "istio-system" });
   });
 
   it("PROXY_IMAGE is the image that pods get, and other values of the proxy stay", () => {
     const global = globalOf({ proxyImage: "registry.example:5000/mesh/istio-proxy:1.2.3" });
     assert.equal(proxyImage({ global }, {}, {}, "istio-proxy"), "registry.example:5000/mesh/istio-proxy:1.2.3");
     assert.deepEqual(global["proxy"], { image: "istio-proxy", logLevel: "info" });
+  });
+
+  it("POD_NAMESPACE is where proxies find ca", () => {
+    assert.equal(globalOf({ namespace: "flotilla-system" })["istioNamespace"], "flotilla-system");
   });
 
   it("PILOT_CA_CERT_CONFIGMAP is what pods mount the roots from", () => {

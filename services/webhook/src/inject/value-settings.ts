@@ -8,6 +8,8 @@ export interface ValueSettings {
   readonly proxyImage: string | undefined;
   /** Name of the ConfigMap. */
   readonly rootConfigMap: string | undefined;
+  /** Of the control plane, from where proxies get their certificates. */
+  readonly namespace: string;
 }
 
 const image = /^(?<hub>.+)\/(?<name>[^/:@]+):(?<tag>[^/:@]+)$/;
@@ -16,6 +18,7 @@ const image = /^(?<hub>.+)\/(?<name>[^/:@]+):(?<tag>[^/:@]+)$/;
 export function valueOverrides({
   proxyImage,
   rootConfigMap,
+  namespace: istioNamespace,
 }: ValueSettings): (config: InjectionConfig) => InjectionConfig {
   const parts = proxyImage === undefined ? undefined : image.exec(proxyImage)?.groups;
   if (proxyImage !== undefined && parts === undefined)
@@ -30,6 +33,6 @@ export function valueOverrides({
       proxy_init: { ...(global["proxy_init"] as Json | undefined), image: parts["name"] },
     };
     const bundle = rootConfigMap !== undefined && { trustBundleName: rootConfigMap };
-    return { ...config, values: { ...config.values, global: { ...global, ...proxy, ...bundle } } };
+    return { ...config, values: { ...config.values, global: { ...global, ...proxy, ...bundle, istioNamespace } } };
   };
 }

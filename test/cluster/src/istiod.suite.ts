@@ -15,6 +15,7 @@ const skip = command === undefined && "CLUSTER_ISTIO names no command that insta
 
 interface Proxies {
   readonly items: readonly {
+    readonly metadata: { readonly deletionTimestamp?: string };
     readonly spec: {
       readonly initContainers?: readonly Container[];
       readonly containers: readonly Container[];
@@ -29,7 +30,8 @@ interface Container {
 /** Addresses from which the proxies of shop have their certificates. */
 async function authorities(): Promise<readonly string[]> {
   const { items } = await getJson<Proxies>("pods", "-n", "shop", "--field-selector=status.phase=Running");
-  const proxies = items.flatMap(({ spec }) => [...(spec.initContainers ?? []), ...spec.containers]);
+  const staying = items.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+  const proxies = staying.flatMap(({ spec }) => [...(spec.initContainers ?? []), ...spec.containers]);
   const values = proxies.filter(({ name }) => name === "istio-proxy").flatMap(({ env = [] }) => env);
   return [...new Set(values.filter(({ name }) => name === "CA_ADDR").map(({ value = "" }) => value))];
 }
@@ -78,7 +80,7 @@ describe("Flotilla and an istiod", { skip }, () => {
     await restartOrders();
     assert.deepEqual(await authorities(), ["istiod.istio-system.svc:15012"], "what is not moved is istiod's");
     await runSection("Beside an istiod/Move a namespace over");
-    assert.deepEqual(await authorities(), ["istiod.flotilla-system.svc:15012"]);
+    assert.deepEqual(await authorities(), ["flotilla-ca.flotilla-system.svc:15013"]);
     await untilAnswered("an answer", ({ last }) => last?.certificate?.includes("sa/web") === true);
     await routeArrives("beside");
     await runSection("Beside an istiod/Move it back");

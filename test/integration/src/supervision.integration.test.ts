@@ -58,10 +58,10 @@ describe("a supervised control plane with replicas", { timeout: 400_000 }, () =>
   });
 
   it("lists every replica, and explains and dumps a proxy wherever it is connected", async () => {
-    const table = await flotilla("status");
+    const table = await flotilla("status", "--output", "wide");
     for (const replica of ["xds-server-1", "xds-server-2", "ca"]) {
       const { pid, healthUrl } = service(replica);
-      assert.match(table, new RegExp(`^${replica} +ready +${pid} +0 +${healthUrl} `, "m"));
+      assert.match(table, new RegExp(`^${replica} +ready +${pid} +0 +${healthUrl}$`, "m"));
     }
     const { healthUrl } = service("xds-server-1");
     const dump = async (proxy: string) => (await fetch(`${healthUrl}/debug/config_dump?proxyID=${proxy}`)).status;

@@ -13,7 +13,7 @@ export interface StopRequests extends Disposable {
 
 const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-/** `env`: of this process; it tells whether npm started it. */
+/** `env`: of this process; npm sets variables in it. */
 export function untilSignal(env: NodeJS.ProcessEnv): StopRequests {
   const controller = new AbortController();
   const { promise: fired, resolve } = Promise.withResolvers<void>();

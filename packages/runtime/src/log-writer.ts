@@ -1,6 +1,5 @@
 /**
- * Writes log lines without ever waiting for whoever takes them: a full disk or a reader that stands still costs log lines, not the
- * service. Lines that find no room are dropped and counted; the count is logged when writing goes on.
+ * Writes log lines without ever blocking: a full disk or a reader that stands still costs log lines, not the service. Lines that find no room are dropped and counted; the count is logged when writing goes on.
  */
 import { write, writeSync } from "node:fs";
 

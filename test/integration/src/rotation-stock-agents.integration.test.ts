@@ -106,7 +106,7 @@ for (const { name, start, skip, ttlMs, hasPcds } of [
       return JSON.parse(stdout) as Status;
     }
 
-    it("waits for the renewal of each, tells when it is expected, and names who is gone", {
+    it("waits for the renewal of each, reports when it is expected, and names those that are gone", {
       timeout: 90_000,
     }, async () => {
       const begun = await flotilla("rotate");

@@ -1,6 +1,6 @@
 /**
- * Obtains a certificate of ca, delivers it to whoever uses it (files, a running server, Envoys that ask by SDS) and does so again
- * with each that follows. A file tells health checks until when the next one must have been delivered.
+ * Obtains a certificate of ca, delivers it to its users (files, a running server, Envoys that ask by SDS) and does so again
+ * with each that follows. A file has the time by which the next one must be delivered, for health checks.
  */
 import { rm, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";

@@ -40,7 +40,7 @@ export interface StartControlPlaneOptions {
   readonly onProgress: (text: string) => void;
   /** A process ended, or was started again. */
   readonly onEvent?: (event: SupervisionEvent) => void;
-  /** The command of `flotilla` that starts it, for whoever finds the work directory in use. */
+  /** The command of `flotilla` that starts it, shown when the work directory is in use. */
   readonly command?: string;
   /** Runs once it is certain that the work directory and the ports are ours. */
   readonly prepare?: () => Promise<void>;

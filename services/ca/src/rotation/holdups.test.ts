@@ -152,7 +152,7 @@ describe("what holds a rotation up", () => {
       ...more,
     })[0];
 
-  it("an agent without PCDS is waited for until it renews, and the time of that is told", () => {
+  it("waits for an agent without PCDS until it renews, and reports when that is due", () => {
     assert.equal(
       reasonOf({ proxies: [proxy()] })?.reason,
       "is connected and takes the new root with its next certificate; its renewal is expected at 1970-01-01T00:16:41.000Z",

@@ -140,7 +140,7 @@ function at(paths: readonly NamedPath[], index: number): NamedPath {
   return path;
 }
 
-/** What is wrong with any of them is told of all of them at once, by their places in the list. */
+/** Reports all problems of all of them at once, by their places in the list. */
 function forEach<Result>(entries: readonly Entry[], work: (entry: Entry, index: number) => Result): readonly Result[] {
   const failures: ApiError[] = [];
   const causes: Cause[] = [];

@@ -2,15 +2,22 @@
 import { getJson, kubectl } from "./process.ts";
 
 export interface Pod {
-  readonly metadata: { readonly name: string; readonly labels: Readonly<Record<string, string>> };
+  readonly metadata: {
+    readonly name: string;
+    readonly labels: Readonly<Record<string, string>>;
+    /** Set while it ends. */
+    readonly deletionTimestamp?: string;
+  };
   readonly spec: { readonly containers: readonly { readonly image: string }[] };
   readonly status: { readonly containerStatuses?: readonly { readonly restartCount: number }[] };
 }
 
 const ours = "app.kubernetes.io/part-of=flotilla";
 
+/** Those that do not end at the moment. */
 export async function pods(namespace = "istio-system"): Promise<readonly Pod[]> {
-  return (await getJson<{ readonly items: readonly Pod[] }>("pods", "-n", namespace, "-l", ours)).items;
+  const { items } = await getJson<{ readonly items: readonly Pod[] }>("pods", "-n", namespace, "-l", ours);
+  return items.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
 }
 
 /** All replicas of everything, ready. */

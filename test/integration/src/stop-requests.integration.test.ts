@@ -4,8 +4,9 @@
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { isAlive } from "@flotilla/cli/src/supervise/processes.ts";
 import { until } from "@flotilla/runtime";
-import { isAlive, launch, nothingLeft, program } from "./local/flotilla.ts";
+import { launch, nothingLeft, program } from "./local/flotilla.ts";
 import { type Chain, type LauncherName, launchChain } from "./local/launchers.ts";
 
 interface Case {

@@ -12,8 +12,9 @@ import { promisify } from "node:util";
 import { copySample, type MeshFolder } from "@flotilla/cli/src/demo/mesh-folder.ts";
 import type { RunningReplica } from "@flotilla/cli/src/running.ts";
 import { healthOf } from "@flotilla/cli/src/supervise/health.ts";
+import { isAlive } from "@flotilla/cli/src/supervise/processes.ts";
 import { until } from "@flotilla/runtime";
-import { allPids, isAlive, type Launched, launch, nothingLeft, program, serverPid } from "./local/flotilla.ts";
+import { allPids, type Launched, launch, nothingLeft, program, serverPid } from "./local/flotilla.ts";
 import { Watcher } from "./replicas/watcher.ts";
 
 const execute = promisify(execFile);

@@ -11,9 +11,9 @@ import type { Run } from "../parse/definition.ts";
 import { untilSignal } from "../signals.ts";
 import { allReady } from "../supervise/all-ready.ts";
 import { type ControlPlane, startControlPlane } from "../supervise/control-plane.ts";
-import { eventText } from "../supervise/event-text.ts";
 import { addressesFree } from "../supervise/ports-free.ts";
 import { formatTable, tableRows } from "../supervise/service-table.ts";
+import { eventText } from "../supervise/supervised.ts";
 
 type Say = (text: string) => void;
 

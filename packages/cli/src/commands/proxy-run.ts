@@ -11,8 +11,7 @@ import { type ProxyPlan, planProxy } from "../proxy/proxy-plan.ts";
 import { startProxyProcess } from "../proxy/proxy-process.ts";
 import { keepEnvoyCertificate, prepareEnvoy } from "../proxy/stock-envoy.ts";
 import { untilSignal } from "../signals.ts";
-import { eventText } from "../supervise/event-text.ts";
-import { type Run, Supervised } from "../supervise/supervised.ts";
+import { eventText, type Run, Supervised } from "../supervise/supervised.ts";
 
 const caName = "flotilla-ca.istio-system.svc";
 

@@ -6,9 +6,9 @@ import type { Run } from "../parse/definition.ts";
 import { untilSignal } from "../signals.ts";
 import { allReady } from "../supervise/all-ready.ts";
 import { startControlPlane } from "../supervise/control-plane.ts";
-import { eventText } from "../supervise/event-text.ts";
 import { LiveArea } from "../supervise/live-area.ts";
 import { formatTable, tableRows } from "../supervise/service-table.ts";
+import { eventText } from "../supervise/supervised.ts";
 
 const readyWithinMs = 60_000;
 

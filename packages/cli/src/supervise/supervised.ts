@@ -33,6 +33,13 @@ export type SupervisionEvent =
     }
   | { readonly kind: "started"; readonly name: string; readonly pid: number | undefined; readonly restarts: number };
 
+/** A line for people. */
+export function eventText(event: SupervisionEvent): string {
+  const { name } = event;
+  if (event.kind === "started") return `${name} started again (process ${event.pid}, restart ${event.restarts})`;
+  return `${name} ended: ${event.reason}; next start in ${event.afterMs / 1_000} s`;
+}
+
 export interface SupervisedOptions<R extends Run> {
   readonly name: string;
   /** Runs already. */

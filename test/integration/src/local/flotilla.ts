@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Running, readRunning } from "@flotilla/cli/src/running.ts";
 import { healthOf } from "@flotilla/cli/src/supervise/health.ts";
+import { isAlive } from "@flotilla/cli/src/supervise/processes.ts";
 import { until } from "@flotilla/runtime";
 import { freePorts } from "@flotilla/servers";
 
@@ -95,14 +96,5 @@ export function serverPid(workDir: string, name: string): number | undefined {
   } catch {
     // Not started yet, or ended.
     return undefined;
-  }
-}
-
-export function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
   }
 }

@@ -64,6 +64,7 @@ export function openEmbedded(name: string, nowMs: () => number, lockMs: number):
       shared.replicas.set(id, { summary: structuredClone(summary), parts: all, untilMs: nowMs() + ttlMs });
       return all.size;
     },
+    removeReplica: async (id) => void shared.replicas.delete(id),
     replicas: async () => new Map(living().map(([id, { summary }]) => [id, summary])),
     replicaParts: async () => new Map(living().map(([id, { parts }]) => [id, parts])),
     [Symbol.asyncDispose]: async () => {

@@ -25,6 +25,10 @@ export class RedisReports {
     return Number(results?.at(-1)?.[1] ?? 0);
   }
 
+  async remove(id: string): Promise<void> {
+    await this.#link.use((redis) => redis.del(keys.replica(id), keys.parts(id)));
+  }
+
   async summaries(): Promise<ReadonlyMap<string, unknown>> {
     const found = await this.#ids();
     if (found.length === 0) return new Map();

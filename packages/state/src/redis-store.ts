@@ -108,6 +108,10 @@ class RedisStore implements SnapshotStore {
     return this.#reports.put(id, report, ttlMs);
   }
 
+  removeReplica(id: string): Promise<void> {
+    return this.#reports.remove(id);
+  }
+
   replicas(): Promise<ReadonlyMap<string, unknown>> {
     return this.#reports.summaries();
   }

@@ -133,6 +133,15 @@ export function storeConformance(open: () => Promise<SnapshotStore>): void {
     assert.equal(await store.putReplica("short", { summary: {}, parts: new Map(), isWhole: false }, 30), 0);
   });
 
+  it("the record of a replica that ended is gone at once", async () => {
+    await using store = await open();
+    await store.putReplica("ended", { summary: {}, parts: new Map([["a", 1]]), isWhole: true }, 60_000);
+    await store.removeReplica("ended");
+    assert.ok(!(await store.replicas()).has("ended"));
+    assert.ok(!(await store.replicaParts()).has("ended"));
+    await store.removeReplica("ended");
+  });
+
   it("disposing twice is legal", async () => {
     const store = await open();
     await store[Symbol.asyncDispose]();

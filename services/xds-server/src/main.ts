@@ -142,7 +142,8 @@ async function run(config: Config, log: Logger, stop: AbortSignal): Promise<void
   inBackground(serveSecure({ config, ads, authenticator, cluster, health, metrics, log }, stop));
   const id = randomUUID();
   const streams = () => ads.streams();
-  inBackground(publishReplica({ id, replica, pages: config.debugUrl, streams, store, log }, stop));
+  const recorded = publishReplica({ id, replica, pages: config.debugUrl, streams, store, log }, stop);
+  inBackground(recorded);
   const { handOffPerSecond: perSecond } = config;
   const onHandedOff = () => streamMetrics.handedOff();
   const disconnect = (stream: string) => void ads.disconnect(stream);
@@ -153,6 +154,8 @@ async function run(config: Config, log: Logger, stop: AbortSignal): Promise<void
   http.markReady();
   log.info("serving", { port: config.port });
   await Promise.race([failed.promise, stopped]);
+  // Before the streams end: other replicas must not hand theirs off to this one.
+  await recorded;
 }
 
 function limitsOf(config: Config): AdsOptions["limits"] {

@@ -18,7 +18,7 @@ export interface FleetStatus {
   own(): readonly ProxyStatus[];
   /** Every proxy once; without the store, those connected here. */
   all(): Promise<readonly ProxyStatus[]>;
-  /** The replica that last reported a proxy which is not connected here. */
+  /** The replica that a proxy which is not connected here connected to last. */
   elsewhere(proxy: string): Promise<ReplicaSummary | undefined>;
 }
 
@@ -44,10 +44,12 @@ export function createFleetStatus(
       return [...byProxy.values()];
     },
     elsewhere: async (proxy) => {
-      const has = (proxies: readonly ProxyStatus[]) => proxies.some((status) => status.proxy === proxy);
-      const id = [...(await told())].find(([, proxies]) => has(proxies))?.[0];
-      if (id === undefined) return undefined;
-      return ((await store.replicas()) as ReadonlyMap<string, ReplicaSummary>).get(id);
+      const connections = [...(await told())].flatMap(([id, proxies]) =>
+        proxies.filter((status) => status.proxy === proxy).map(({ connectedAtMs }) => ({ id, connectedAtMs })),
+      );
+      const [last] = connections.toSorted((a, b) => b.connectedAtMs - a.connectedAtMs);
+      if (last === undefined) return undefined;
+      return ((await store.replicas()) as ReadonlyMap<string, ReplicaSummary>).get(last.id);
     },
   };
 }

@@ -15,13 +15,13 @@ export interface ReplicaOptions {
   /** Where callers reach our debug pages. */
   readonly pages?: string | undefined;
   readonly streams: () => readonly StreamRecord[];
-  readonly store: Pick<SnapshotStore, "putReplica" | "state">;
+  readonly store: Pick<SnapshotStore, "putReplica" | "removeReplica" | "state">;
   readonly log: Logger;
   /** Between two records. */
   readonly everyMs?: number;
 }
 
-/** Runs until `stop` fires. The record outlives a crash by a few seconds only. */
+/** Runs until `stop` fires, and takes the record away then. It outlives a crash by a few seconds. */
 export async function publishReplica(
   { id, replica, pages, streams, store, log, everyMs = defaultEveryMs }: ReplicaOptions,
   stop: AbortSignal,
@@ -46,6 +46,8 @@ export async function publishReplica(
     }
     await delay(everyMs, stop);
   }
+  if (!store.state.connected) return;
+  await store.removeReplica(id).catch((error: unknown) => log.debug("the record of this replica stays", { error }));
 }
 
 function changedSince(

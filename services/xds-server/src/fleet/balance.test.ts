@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { surplus } from "./balance.ts";
+import { noopLogger, until } from "@flotilla/runtime";
+import type { StreamRecord } from "../serve/stream-record.ts";
+import { balanceStreams, surplus } from "./balance.ts";
 
 test("a replica alone, with its share or a little more keeps all", () => {
   assert.equal(surplus(500, []), 0);
@@ -39,4 +41,30 @@ test("hand-offs that a balancer sends anywhere end within a fifth of the mean", 
     }
   }
   assert.ok(Math.max(...counts) / (1_000 / 3) < 1.2, counts.join());
+});
+
+test("a surplus is handed off when it is there twice: records of others are of a moment ago", async () => {
+  const seen: number[] = [];
+  const disconnected: string[] = [];
+  const stop = new AbortController();
+  // The record of the other replica: first that of before its proxies connected, then as many as ours, then none.
+  const others = [0, 4, 4, 0, 0];
+  const record = () => {
+    const streams = others[Math.min(seen.length, others.length - 1)] ?? 0;
+    seen.push(streams);
+    return new Map([["b", { replica: "b", streams }]]);
+  };
+  const streams = ["1", "2", "3", "4"].map((id) => ({ id, isIdle: () => false }) as StreamRecord);
+  const running = balanceStreams(
+    {
+      ...{ id: "a", streams: () => streams, perSecond: 1_000_000, random: () => 0, log: noopLogger, everyMs: 1 },
+      disconnect: (id) => disconnected.push(`${id} after ${seen.length} looks`),
+      onHandedOff: () => stop.abort(),
+      store: { state: { connected: true }, replicas: async () => record() },
+    },
+    stop.signal,
+  );
+  await until(() => stop.signal.aborted, { withinMs: 5_000, what: "a hand-off" });
+  await running;
+  assert.deepEqual(disconnected, ["1 after 5 looks"]);
 });

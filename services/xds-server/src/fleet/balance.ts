@@ -39,13 +39,19 @@ export function surplus(own: number, others: readonly number[]): number {
   return own - mean < 1 || own <= mean * (1 + tolerance) ? 0 : Math.ceil((own - mean) / 2);
 }
 
-/** Runs until `stop` fires. */
+/**
+ * Runs until `stop` fires. A surplus counts when it was there at the look before, too: what others have is known from records
+ * of a moment ago, and while proxies connect to all replicas each would take its own for more than its share.
+ */
 export async function balanceStreams(options: BalanceOptions, stop: AbortSignal): Promise<void> {
   const { perSecond, log, everyMs = defaultEveryMs } = options;
+  let before = 0;
   while (!stop.aborted && perSecond > 0) {
     await delay(everyMs, stop);
     const streams = options.streams().filter((stream) => !stream.isIdle());
-    const count = Math.min(surplus(streams.length, await streamsOfOthers(options)), (perSecond * everyMs) / 1000);
+    const now = surplus(streams.length, await streamsOfOthers(options));
+    const count = Math.min(before, now, (perSecond * everyMs) / 1000);
+    before = now;
     if (count === 0) continue;
     log.info("handing streams off", { count, streams: streams.length });
     for (const { id } of sample(streams, count, options.random)) {

@@ -58,6 +58,7 @@ it("the record of a replica is written whole after a store that failed while con
           whole.push(isWhole);
           return store.answer(0);
         },
+        removeReplica: () => store.answer(undefined),
       },
     },
     stop.signal,

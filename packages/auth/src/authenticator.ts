@@ -33,6 +33,8 @@ export interface Refused {
   readonly authenticated: false;
   /** For our log. The sender is told nothing of it. */
   readonly reason: string;
+  /** What was proven where none of it is of this mesh. */
+  readonly foreign?: readonly string[];
 }
 
 export type Verdict = Authenticated | Refused;

@@ -31,6 +31,13 @@ export {
   type TokenRequest,
 } from "./local-issuer.ts";
 export { type PageAccessOptions, pageAccess } from "./page-access.ts";
+export {
+  type ImpersonationRules,
+  impersonationRefusal,
+  type NodePod,
+  type NodePods,
+} from "./peer/impersonation.ts";
+export { anyTrustDomain, type PeerIdentity, type PeerRules, peerIdentity } from "./peer/peer-identity.ts";
 export { createFile, replaceFile } from "./private-file.ts";
 export {
   type ReviewToken,
@@ -38,6 +45,7 @@ export {
   type TokenReviewStatus,
   tokenReviewAuthenticator,
 } from "./token-review.ts";
+export { RevocationLists } from "./trust/revocation-lists.ts";
 export { type TrustBundleSpec, type TrustedRoot, trustBundleKind, trustBundleOf } from "./trust/trust-bundle.ts";
 export {
   decodeTrustReport,

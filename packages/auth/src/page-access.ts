@@ -5,8 +5,8 @@
 import { forOwnHost, type HttpHandler, type HttpRequest, isOwnHost, type Logger } from "@flotilla/runtime";
 import type { Authenticator } from "./authenticator.ts";
 import { parseIdentity } from "./identity.ts";
-import { jwtAuthenticator } from "./jwt/jwt-authenticator.ts";
 import { localIssuerRule } from "./local-issuer.ts";
+import { anyTrustDomain, peerIdentity } from "./peer/peer-identity.ts";
 
 export interface PageAccessOptions {
   /** False: the pages are for everybody. */
@@ -24,9 +24,8 @@ export function pageAccess({
   namespace,
   log,
 }: PageAccessOptions): (handler: HttpHandler) => HttpHandler {
-  const rule = localIssuerRule(workDir);
-  // Callers are known by their service accounts here: the trust domain has no part in it.
-  const authenticator = jwtAuthenticator({ rule, trustDomain: () => "cluster.local", nowMs: Date.now, log });
+  const jwtRules = [localIssuerRule(workDir)];
+  const { authenticator } = peerIdentity({ jwtRules, trustDomains: anyTrustDomain, nowMs: Date.now, log });
   return (handler) => {
     const guarded = forOwnHost(isOn, handler);
     return async (request) => {

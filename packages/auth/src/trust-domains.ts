@@ -8,10 +8,14 @@ export function ofTrustDomains(trustDomains: () => readonly string[], inner: Aut
     authenticate: async (caller) => {
       const verdict = await inner.authenticate(caller);
       if (!verdict.authenticated) return verdict;
-      const own = trustDomains();
+      // As identities have them: cloud providers name a trust domain like a mail address.
+      const own = trustDomains().map((name) => name.replaceAll("@", "."));
       const identities = verdict.identities.filter((identity) => own.includes(trustDomainOf(identity) ?? ""));
       if (identities.length === 0)
-        return refused(`${verdict.identities.join(", ")}: not of the trust domains ${own.join(", ")}`);
+        return {
+          ...refused(`${verdict.identities.join(", ")}: not of the trust domains ${own.join(", ")}`),
+          foreign: verdict.identities,
+        };
       const { principal, ...rest } = verdict;
       return { ...rest, identities, ...(principal !== undefined && identities.includes(principal) && { principal }) };
     },

@@ -1,9 +1,8 @@
 /**
  * The CA's service on the secure port: each request goes on to ca as it came, so that a client needs one address only. A
- * caller's token is handed on unchanged, over a channel that shows no certificate; a caller with a client certificate is
- * named to ca over a channel that shows ours. Neither channel can give an unproven caller our identity.
+ * caller's token is passed on unchanged, over a channel that shows no certificate; a caller's client certificate is sent to ca over a
+ * channel that shows ours, and judged there again. Neither channel can give an unproven caller our identity.
  */
-import { createHash } from "node:crypto";
 import { type Authenticator, type Caller, formatXfcc } from "@flotilla/auth";
 import type { TlsMaterial } from "@flotilla/auth/serving";
 import { certificateService, channelOptions } from "@flotilla/proto";
@@ -46,8 +45,10 @@ export function createCaPassthrough(options: PassthroughOptions): CaPassthrough 
     const caller = callerOf(call);
     const verdict = await certificates.authenticate(caller);
     const metadata = handedOn(caller);
-    if (verdict.authenticated) metadata.set("x-forwarded-client-cert", elementOf(caller, verdict.identities));
-    const client = verdict.authenticated ? channels.named : channels.plain;
+    const { peerCertificate } = caller;
+    const isNamed = verdict.authenticated && peerCertificate !== undefined;
+    if (isNamed) metadata.set("x-forwarded-client-cert", formatXfcc(peerCertificate, verdict.identities));
+    const client = isNamed ? channels.named : channels.plain;
     const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
     const done = (error: ServiceError | null, response?: Buffer): void => {
       forwarded.add(1, { code: status[error?.code ?? status.OK] ?? "UNKNOWN" });
@@ -112,13 +113,6 @@ function handedOn({ metadata, remoteAddress }: Caller): Metadata {
   for (const value of metadata.get("clusterid") ?? []) headers.add("clusterid", value);
   headers.set("x-forwarded-for", remoteAddress.replace(/:\d+$/, "").replace(/^\[(.*)\]$/, "$1"));
   return headers;
-}
-
-function elementOf({ peerCertificate }: Caller, identities: readonly string[]): string {
-  const hash = createHash("sha256")
-    .update(peerCertificate ?? "")
-    .digest("hex");
-  return formatXfcc({ hash, uris: identities });
 }
 
 /** The words of ca as they are; what the channel says of itself stays here. */

@@ -34,7 +34,8 @@ import { Distribution, publishDistribution } from "./fleet/distribution.ts";
 import { Machines, publishMachines } from "./fleet/machines.ts";
 import { Ingest } from "./ingest/ingest.ts";
 import { createIngestMetrics } from "./ingest/ingest-metrics.ts";
-import { createAuthenticator, plaintextAuthentication, serveSecure } from "./secure-port.ts";
+import { Revocations } from "./revocations.ts";
+import { createIdentity, plaintextAuthentication, serveSecure } from "./secure-port.ts";
 import { defaultAdsLimits } from "./serve/ads-limits.ts";
 import { type AdsOptions, AdsServer } from "./serve/ads-server.ts";
 import { joinObservers } from "./serve/observers.ts";
@@ -62,7 +63,9 @@ async function run(config: Config, log: Logger, stop: AbortSignal): Promise<void
   const source = createCoreSource(core);
   const trustDomains = () => trustDomainsOf(config, core.mesh);
   using cluster = await openOwnCluster(config);
-  const authenticator = createAuthenticator(config, { trustDomains, log, cluster });
+  const revocations = new Revocations({ log, onChange: () => ads.endStreamsOf(peers.isRevoked) });
+  const peers = createIdentity(config, { trustDomains, crls: () => revocations.crls, log, cluster });
+  const { authenticator } = peers;
   await using _certificate = keepClientCertificate(config, { namespace: config.namespace, serviceAccount, log });
   const seal = config.sealKeyFile === undefined ? undefined : createSeal(await readFile(config.sealKeyFile));
   await using store = openStore({ url: config.storeUrl, log });
@@ -82,7 +85,13 @@ async function run(config: Config, log: Logger, stop: AbortSignal): Promise<void
   const ingestMetrics = createIngestMetrics(metrics);
   const streamMetrics = createStreamMetrics(metrics);
   using flow = createChangeFlow({
-    ...{ source: distribution.watched(debug.watched(source)), config, metrics, streamMetrics, log },
+    ...{
+      source: revocations.watched(distribution.watched(debug.watched(source))),
+      config,
+      metrics,
+      streamMetrics,
+      log,
+    },
     refused: ingestMetrics.refused,
   });
   const complete = Promise.withResolvers<void>();
@@ -139,7 +148,7 @@ async function run(config: Config, log: Logger, stop: AbortSignal): Promise<void
     { host: config.host, port: config.port, setting: "XDS_PORT" },
     plaintextAuthentication(config, authenticator),
   );
-  inBackground(serveSecure({ config, ads, authenticator, cluster, health, metrics, log }, stop));
+  inBackground(serveSecure({ config, ads, peers, cluster, health, metrics, log }, stop));
   const id = randomUUID();
   const streams = () => ads.streams();
   const recorded = publishReplica({ id, replica, pages: config.debugUrl, streams, store, log }, stop);

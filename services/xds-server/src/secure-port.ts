@@ -1,12 +1,5 @@
 /** Who calls on which port, and the TLS port. */
-import {
-  type Authenticator,
-  clientCertificateAuthenticator,
-  firstOf,
-  jwtAuthenticator,
-  ofTrustDomains,
-  tokenReviewAuthenticator,
-} from "@flotilla/auth";
+import { type Authenticator, type PeerIdentity, type PeerRules, peerIdentity } from "@flotilla/auth";
 import type { OwnCluster } from "@flotilla/auth/cluster";
 import { aborted, type Health, type Logger, type Metrics } from "@flotilla/runtime";
 import { createCaPassthrough } from "./ca-passthrough.ts";
@@ -25,8 +18,8 @@ export function plaintextAuthentication(
 export interface SecurePortOptions {
   readonly config: Config;
   readonly ads: AdsServer;
-  /** Who may open a stream. */
-  readonly authenticator: Authenticator;
+  /** Who calls. */
+  readonly peers: PeerIdentity;
   /** Where a signer can be asked. */
   readonly cluster: OwnCluster | undefined;
   readonly health: Health;
@@ -36,11 +29,11 @@ export interface SecurePortOptions {
 
 /** xDS and the CA's service. Runs until `stop` fires; waits for ca as long as it takes. */
 export async function serveSecure(options: SecurePortOptions, stop: AbortSignal): Promise<void> {
-  const { config, ads, authenticator, metrics, log } = options;
+  const { config, ads, peers, metrics, log } = options;
+  const { authenticator, certificates } = peers;
   const { caAddress, caServerName } = config;
   if (caAddress === undefined) return;
   await using material = await openServingMaterial({ ...options, caAddress }, stop);
-  const certificates = clientCertificateAuthenticator({ nowMs: Date.now });
   const { identity } = material;
   using ca = createCaPassthrough({ caAddress, caServerName, material: identity, certificates, metrics, log });
   const at = { host: config.host, port: config.tlsPort, setting: "XDS_TLS_PORT", material: material.shown };
@@ -53,25 +46,13 @@ export async function serveSecure(options: SecurePortOptions, stop: AbortSignal)
   await aborted(stop);
 }
 
-export interface AuthenticatorParts {
-  /** Of the mesh, the first the one that tokens prove an identity of. */
-  readonly trustDomains: () => readonly [string, ...string[]];
-  readonly log: Logger;
+export interface IdentityParts extends Required<Pick<PeerRules, "trustDomains" | "crls" | "log">> {
   /** The cluster that confirms Kubernetes tokens. */
   readonly cluster: OwnCluster | undefined;
 }
 
 /** The proofs that xds-server takes: a client certificate or a token, for an identity of this mesh. */
-export function createAuthenticator(
-  { jwtRules, audiences }: Config,
-  { trustDomains, log, cluster }: AuthenticatorParts,
-): Authenticator {
-  const nowMs = Date.now;
-  const trustDomain = () => trustDomains()[0];
-  const proofs = firstOf([
-    clientCertificateAuthenticator({ nowMs }),
-    ...jwtRules.map((rule) => jwtAuthenticator({ rule, trustDomain, nowMs, log })),
-    ...(cluster === undefined ? [] : [tokenReviewAuthenticator({ ...cluster.review, audiences, trustDomain, nowMs })]),
-  ]);
-  return ofTrustDomains(trustDomains, proofs);
+export function createIdentity({ jwtRules, audiences }: Config, { cluster, ...parts }: IdentityParts): PeerIdentity {
+  const review = cluster && { ...cluster.review, audiences };
+  return peerIdentity({ ...parts, jwtRules, review, nowMs: Date.now });
 }

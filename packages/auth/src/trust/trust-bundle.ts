@@ -14,11 +14,13 @@ export interface TrustBundleSpec {
    * that goes over to the next root is followed at once.
    */
   readonly roots: readonly TrustedRoot[];
+  /** PEM of the revocation lists of the CAs that sign; absent where there are none. */
+  readonly crls?: string;
 }
 
 /** @throws PkiError when a block is not a certificate. */
-export function trustBundleOf(pem: string): TrustBundleSpec {
+export function trustBundleOf(pem: string, crlPem = ""): TrustBundleSpec {
   const byId = new Map(parseCertificatesPem(pem).map((root) => [rootId(root), certificatePem(root)]));
   const roots = [...byId].map(([id, text]) => ({ id, pem: text }));
-  return { roots };
+  return { roots, ...(crlPem !== "" && { crls: crlPem }) };
 }

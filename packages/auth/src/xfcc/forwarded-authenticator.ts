@@ -1,20 +1,24 @@
 /**
- * Requests that a service of ours hands on: it has ended the caller's mTLS and says in `x-forwarded-client-cert` who the
- * caller was. Its own certificate proves that it may say so, and never proves the caller.
+ * Requests that a service of ours passes on: it has ended the caller's mTLS and sends the caller's certificate in
+ * `x-forwarded-client-cert`. Its own certificate proves that it may do so, and never proves the caller. The caller's is judged as if it
+ * had been shown here, so that a revoked one is refused by whichever of the two services has the newer list.
  */
 import { type Authenticator, type Caller, refused, type Verdict } from "../authenticator.ts";
-import { readElements, xfccOf } from "./xfcc-authenticator.ts";
+import { certificateOf, xfccOf } from "./xfcc-authenticator.ts";
 import { parseXfcc } from "./xfcc-header.ts";
 
 export interface ForwardedOptions {
   /** Proves who is at the other end of the connection. */
   readonly hop: Authenticator;
-  /** Whether one of these identities may hand on requests of others. */
+  /** Whether one of these identities may pass on requests of others. */
   readonly isForwarder: (identities: readonly string[]) => boolean;
+  /** Judges the caller's certificate. */
+  readonly certificates: Authenticator;
 }
 
-/** Asks `direct` about every request that was not handed on. */
-export function forwardedAuthenticator({ hop, isForwarder }: ForwardedOptions, direct: Authenticator): Authenticator {
+/** Asks `direct` about every request that was not passed on. */
+export function forwardedAuthenticator(options: ForwardedOptions, direct: Authenticator): Authenticator {
+  const { hop, isForwarder, certificates } = options;
   const name = "forwarded";
   return {
     name: `${name}, ${direct.name}`,
@@ -23,8 +27,10 @@ export function forwardedAuthenticator({ hop, isForwarder }: ForwardedOptions, d
       if (header === undefined || caller.peerCertificate === undefined) return direct.authenticate(caller);
       const sender = await hop.authenticate(caller);
       if (!sender.authenticated || !isForwarder(sender.identities)) return direct.authenticate(caller);
-      const elements = parseXfcc(header);
-      return elements === undefined ? refused(`${name}: the header is malformed`) : readElements(elements, name);
+      const peerCertificate = certificateOf(parseXfcc(header)?.at(-1));
+      if (peerCertificate === undefined) return refused(`${name}: the header holds no certificate of the caller`);
+      const verdict = await certificates.authenticate({ ...caller, peerCertificate });
+      return verdict.authenticated ? { ...verdict, authenticator: name } : refused(`${name}: ${verdict.reason}`);
     },
   };
 }

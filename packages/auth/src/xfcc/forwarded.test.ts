@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { generatePrivateKey, issueLeaf, issueRoot, issuerOf, spkiOf } from "@flotilla/pki";
 import { type Authenticator, type Caller, refused } from "../authenticator.ts";
+import { clientCertificateAuthenticator } from "../client-certificate.ts";
 import { ofTrustDomains } from "../trust-domains.ts";
 import { forwardedAuthenticator } from "./forwarded-authenticator.ts";
+import { certificateOf } from "./xfcc-authenticator.ts";
 import { formatXfcc, parseXfcc } from "./xfcc-header.ts";
 
 const forwarder = "spiffe://td/ns/istio-system/sa/flotilla-xds-server";
@@ -17,7 +20,18 @@ const hop: Authenticator = {
     return { authenticated: true, authenticator: "hop", identities: [identity], principal: identity };
   },
 };
-const authenticator = forwardedAuthenticator({ hop, isForwarder: (ids) => ids.includes(forwarder) }, hop);
+const isForwarder = (ids: readonly string[]): boolean => ids.includes(forwarder);
+/** A real certificate proves its SPIFFE identity. */
+const certificates = clientCertificateAuthenticator({ nowMs: Date.now });
+const authenticator = forwardedAuthenticator({ hop, isForwarder, certificates }, hop);
+const key = await generatePrivateKey("ecdsa-p256");
+const lifetime = { notBeforeMs: Date.now() - 1_000, notAfterMs: Date.now() + 60_000 };
+const root = issueRoot({ serial: Buffer.of(1), subject: { organization: "x" }, ...lifetime }, key);
+const leaf = issueLeaf(
+  { serial: Buffer.of(2), spki: spkiOf(key), sans: [{ type: "uri", value: workload }], ...lifetime },
+  issuerOf(root, key),
+);
+const named = formatXfcc(leaf, ["spiffe://td/ns/shop/sa/other"]);
 
 const callerWith = (certificate: string | undefined, header?: string): Caller => ({
   metadata: new Map(header === undefined ? [] : [["x-forwarded-client-cert", [header]]]),
@@ -26,7 +40,13 @@ const callerWith = (certificate: string | undefined, header?: string): Caller =>
 });
 
 const cases: readonly (readonly [string, Caller, string | undefined])[] = [
-  ["a forwarder names the caller", callerWith(forwarder, `Hash=h;URI=${workload}`), workload],
+  ["a forwarder sends the caller's certificate, which alone counts", callerWith(forwarder, named), workload],
+  [
+    "a forwarder's word without the certificate is no proof",
+    callerWith(forwarder, `Hash=h;URI=${workload}`),
+    undefined,
+  ],
+  ["a forwarder's header with no certificate in its place", callerWith(forwarder, "Cert=x"), undefined],
   ["a forwarder without a name speaks for itself", callerWith(forwarder), forwarder],
   ["a forwarder whose header names nobody does not get its own identity", callerWith(forwarder, "Hash=h"), undefined],
   ["a forwarder's malformed header is no proof", callerWith(forwarder, "nonsense"), undefined],
@@ -44,7 +64,9 @@ describe("forwarded requests", () => {
 
   it("a header is read as it was written, whatever the URI holds", () => {
     const uris = [workload, 'spiffe://td/x;y,z="q"'];
-    assert.deepEqual(parseXfcc(formatXfcc({ hash: "ab", uris }))?.[0], { by: [], dns: [], hash: "ab", uris });
+    const [element] = parseXfcc(formatXfcc(leaf, uris)) ?? [];
+    assert.deepEqual(element?.uris, uris);
+    assert.ok(certificateOf(element)?.equals(leaf));
   });
 });
 

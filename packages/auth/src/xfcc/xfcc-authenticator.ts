@@ -1,4 +1,5 @@
-/** Proof by a gateway that ended the caller's mTLS and says, in `x-forwarded-client-cert`, who the caller was. */
+/** Proof by a gateway that ended the caller's mTLS and names the caller in `x-forwarded-client-cert`. */
+import { PkiError, parseCertificatesPem } from "@flotilla/pki";
 import { type Authenticator, type Caller, refused, type Verdict } from "../authenticator.ts";
 import { trustedNetworks } from "../trusted-networks.ts";
 import { commonNameOf, parseXfcc, type XfccElement } from "./xfcc-header.ts";
@@ -6,6 +7,8 @@ import { commonNameOf, parseXfcc, type XfccElement } from "./xfcc-header.ts";
 export interface XfccOptions {
   /** Beside this host. */
   readonly trustedNetworks: readonly string[];
+  /** Judges the certificate of the last hop where the gateway sends it along. */
+  readonly certificates?: Authenticator;
 }
 
 /** @throws AuthError AUTH_BAD_NETWORK */
@@ -20,7 +23,13 @@ export function xfccAuthenticator(options: XfccOptions): Authenticator {
       if (header === undefined) return refused("no header");
       if (!isTrusted(remoteAddress)) return refused(`${remoteAddress} is not in a trusted network`);
       const elements = parseXfcc(header);
-      return elements === undefined ? refused("the header is malformed") : readElements(elements, name);
+      if (elements === undefined) return refused("the header is malformed");
+      const peerCertificate = certificateOf(elements.at(-1));
+      if (peerCertificate !== undefined && options.certificates !== undefined) {
+        const judged = await options.certificates.authenticate({ ...caller, peerCertificate });
+        if (!judged.authenticated) return judged;
+      }
+      return readElements(elements, name);
     },
   };
 }
@@ -30,8 +39,19 @@ export function xfccOf({ metadata }: Caller): string | undefined {
   return metadata.get("x-forwarded-client-cert")?.join(",") || undefined;
 }
 
+/** DER of the certificate in an element; undefined if there is none, or not one. */
+export function certificateOf(element: XfccElement | undefined): Buffer | undefined {
+  if (element?.certificate === undefined) return undefined;
+  try {
+    return parseCertificatesPem(element.certificate)[0]?.der;
+  } catch (error) {
+    if (error instanceof PkiError) return undefined;
+    throw error;
+  }
+}
+
 /** What a header proves that a trusted sender has written. */
-export function readElements(elements: readonly XfccElement[], authenticator: string): Verdict {
+function readElements(elements: readonly XfccElement[], authenticator: string): Verdict {
   const identities = elements.flatMap(({ uris, dns, subject }) => {
     const commonName = subject === undefined ? undefined : commonNameOf(subject);
     return [...uris, ...dns, ...(commonName === undefined ? [] : [commonName])];

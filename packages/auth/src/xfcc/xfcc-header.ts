@@ -2,6 +2,8 @@
  * The header `x-forwarded-client-cert` as Envoy writes it: one element for each hop, separated by commas; in an element
  * `Key=value` pairs separated by semicolons; values in quotes, with backslashes, where they hold any of `,;=`.
  */
+import { createHash } from "node:crypto";
+import { encodePem } from "@flotilla/pki";
 
 export interface XfccElement {
   readonly by: readonly string[];
@@ -9,6 +11,8 @@ export interface XfccElement {
   readonly subject?: string;
   readonly uris: readonly string[];
   readonly dns: readonly string[];
+  /** PEM of the certificate that the hop has verified. */
+  readonly certificate?: string;
 }
 
 /** Undefined if the header is malformed: a half-read one would name half of the hops. */
@@ -28,6 +32,7 @@ function parseElement(text: string): XfccElement | undefined {
   const dns: string[] = [];
   let hash: string | undefined;
   let subject: string | undefined;
+  let certificate: string | undefined;
   for (const pair of splitOutsideQuotes(text, ";")) {
     const at = pair.indexOf("=");
     const value = at < 0 ? undefined : unquote(pair.slice(at + 1).trim());
@@ -49,13 +54,30 @@ function parseElement(text: string): XfccElement | undefined {
         dns.push(value);
         break;
       case "cert":
+        certificate = decodedPem(value);
+        if (certificate === undefined) return undefined;
+        break;
       case "chain":
         break;
       default:
         return undefined;
     }
   }
-  return { by, uris, dns, ...(hash !== undefined && { hash }), ...(subject !== undefined && { subject }) };
+  return {
+    ...{ by, uris, dns },
+    ...(hash !== undefined && { hash }),
+    ...(subject !== undefined && { subject }),
+    ...(certificate !== undefined && { certificate }),
+  };
+}
+
+/** Envoy encodes the PEM as in a URL. */
+function decodedPem(value: string): string | undefined {
+  try {
+    return decodeURIComponent(value);
+  } catch {
+    return undefined;
+  }
 }
 
 function splitOutsideQuotes(text: string, separator: string): readonly string[] {
@@ -81,9 +103,11 @@ function unquote(value: string): string | undefined {
   return value.slice(1, -1).replaceAll(/\\(.)/g, "$1");
 }
 
-/** One element that names a caller by the hash of its certificate (hex, SHA-256) and its URIs. */
-export function formatXfcc({ hash, uris }: Required<Pick<XfccElement, "hash" | "uris">>): string {
-  return [`Hash=${hash}`, ...uris.map((uri) => `URI=${quote(uri)}`)].join(";");
+/** One element that names a caller by its certificate (DER) and the URIs in it. */
+export function formatXfcc(certificate: Buffer, uris: readonly string[]): string {
+  const hash = createHash("sha256").update(certificate).digest("hex");
+  const pem = encodeURIComponent(encodePem("CERTIFICATE", certificate));
+  return [`Hash=${hash}`, `Cert="${pem}"`, ...uris.map((uri) => `URI=${quote(uri)}`)].join(";");
 }
 
 function quote(value: string): string {

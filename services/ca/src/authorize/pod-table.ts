@@ -1,5 +1,5 @@
 /** Pods by cluster, in the form that node authorization asks. */
-import type { NodePod, NodePods } from "./node-authorization.ts";
+import type { NodePod, NodePods } from "@flotilla/auth";
 
 export class PodTable implements NodePods {
   readonly #clusters = new Map<string, Map<string, NodePod>>();

@@ -1,9 +1,9 @@
 /** The cluster that ca works for, if there is one: it reviews tokens, keeps the self-signed root, and has signers of its own. */
 import { readFile } from "node:fs/promises";
+import type { NodePods } from "@flotilla/auth";
 import { AuthError } from "@flotilla/auth";
 import { type OwnCluster, openOwnCluster, requestFromSigner, type SignerCall } from "@flotilla/auth/cluster";
 import type { Health, Logger } from "@flotilla/runtime";
-import type { NodePods } from "../authorize/node-authorization.ts";
 import { PodTable } from "../authorize/pod-table.ts";
 import type { Config } from "../config.ts";
 import type { DelegateOptions } from "../delegate/registration-authority.ts";

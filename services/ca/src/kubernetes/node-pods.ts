@@ -2,9 +2,10 @@
  * Pods of the clusters that ca works for, for the authorization of node proxies. Those without a node, and those that have
  * ended, prove nothing and are not read.
  */
+
+import type { NodePod } from "@flotilla/auth";
 import { type KubeApi, mirror, type Pod } from "@flotilla/kube-api";
 import type { Logger } from "@flotilla/runtime";
-import type { NodePod } from "../authorize/node-authorization.ts";
 import type { PodTable } from "../authorize/pod-table.ts";
 
 export interface NodePodsOptions {

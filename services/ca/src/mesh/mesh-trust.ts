@@ -43,8 +43,10 @@ export class MeshTrust {
   }
 
   /** The mesh's own first. */
-  get all(): readonly string[] {
-    return [...new Set([this.trustDomain, ...this.#options.aliases, ...(this.#mesh.trustDomainAliases ?? [])])];
+  get all(): readonly [string, ...string[]] {
+    const others = new Set([...this.#options.aliases, ...(this.#mesh.trustDomainAliases ?? [])]);
+    others.delete(this.trustDomain);
+    return [this.trustDomain, ...others];
   }
 
   /** Roots that the mesh trusts besides those of its CA. */

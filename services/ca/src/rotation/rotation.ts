@@ -58,7 +58,7 @@ export class Rotation {
   /** What was read must not be overtaken by what was written meanwhile. */
   readonly #turns = new Turns();
   #applied = "";
-  #tell: ((rootsPem: string) => Promise<void>) | undefined;
+  #tell: ReturnType<typeof createTrustPublisher> | undefined;
   #heldUpBy = "";
 
   constructor(options: RotationOptions) {
@@ -202,7 +202,8 @@ export class Rotation {
       return;
     }
     this.#tell ??= createTrustPublisher({ ...this.#options, bus: shared.bus });
-    if (active.current !== undefined) await this.#tell(bundleOf(active.current.rootsPem));
+    const { current } = active;
+    if (current !== undefined) await this.#tell(bundleOf(current.rootsPem), current.crlPem);
     await this.#moveOn(shared);
   }
 

@@ -1,4 +1,4 @@
-/** Tells the roots that the mesh trusts on the bus, from where xds-server sends them to the proxies. */
+/** Publishes the roots that the mesh trusts, which xds-server sends to the proxies, and the revocation lists, which it applies. */
 import { trustBundleKind, trustBundleOf } from "@flotilla/auth";
 import { type Bus, createPublisher } from "@flotilla/bus";
 import type { Logger } from "@flotilla/runtime";
@@ -10,15 +10,30 @@ export interface TrustPublisherOptions {
   readonly log: Logger;
 }
 
+/** What a change has beside its lists: roots, keys, headers. */
+const otherBytes = 64 * 1024;
+
 /** One for each time that this replica becomes the one that tells: what others told meanwhile is read again. */
 export function createTrustPublisher({ bus, namespace, nowMs, log }: TrustPublisherOptions) {
   const publisher = createPublisher({ bus, publisher: "ca", seal: undefined, log, nowMs });
   let told = "";
-  return async (rootsPem: string): Promise<void> => {
-    if (rootsPem === told) return;
+  return async (rootsPem: string, crlPem: string): Promise<void> => {
+    if (rootsPem + crlPem === told) return;
+    const fits = crlPem.length + otherBytes <= bus.maxMessageBytes;
+    if (!fits)
+      log.error("revocation lists are larger than a message: only ca refuses the certificates in them", {
+        bytes: crlPem.length,
+        maxBytes: bus.maxMessageBytes,
+      });
     const key = { kind: trustBundleKind, namespace, name: "mesh" };
-    const value = { key, labels: {}, annotations: {}, creationTimeMs: 0, spec: trustBundleOf(rootsPem) };
+    const value = {
+      key,
+      labels: {},
+      annotations: {},
+      creationTimeMs: 0,
+      spec: trustBundleOf(rootsPem, fits ? crlPem : ""),
+    };
     await publisher.synchronize([{ type: "config", op: "put", key, value }]);
-    told = rootsPem;
+    told = rootsPem + crlPem;
   };
 }

@@ -3,11 +3,17 @@
  * authenticator; nothing of it comes from the request.
  */
 import { isIP } from "node:net";
-import { type Authenticated, type Authenticator, type Caller, parseIdentity } from "@flotilla/auth";
+import {
+  type Authenticated,
+  type Authenticator,
+  type Caller,
+  type ImpersonationRules,
+  impersonationRefusal,
+  parseIdentity,
+} from "@flotilla/auth";
 import type { Csr, San } from "@flotilla/pki";
 import type { IstioCertificateRequest } from "@flotilla/proto/security/v1alpha1/ca_pb";
 import type { Logger } from "@flotilla/runtime";
-import { authorizeNode, type NodeRules } from "../authorize/node-authorization.ts";
 import { grantedNames, type ServingRules } from "../authorize/serving-names.ts";
 import { type DelegateOptions, issueByDelegate, signerOf } from "../delegate/registration-authority.ts";
 import { CaError } from "../errors.ts";
@@ -26,8 +32,7 @@ export interface IssuerParts {
   readonly delegate: DelegateOptions;
   readonly ttl: TtlRules;
   readonly serving: ServingRules;
-  readonly node: NodeRules;
-  readonly trustDomains: () => readonly string[];
+  readonly node: ImpersonationRules;
   /** Where requests wait to be authenticated, by the host they come from. */
   readonly intake: FairQueue;
   /** Where requests wait to be signed, by identity. */
@@ -81,25 +86,28 @@ export async function createCertificate(
 }
 
 async function authorize(request: IstioCertificateRequest, caller: Caller, parts: IssuerParts): Promise<Order | Reply> {
-  const { authenticator, metrics, log, trustDomains, node, intake } = parts;
+  const { authenticator, metrics, log, node, intake } = parts;
   const proof = await (await intake.run(hostOf(caller), () => ({ verdict: authenticator.authenticate(caller) })))
     .verdict;
+  if (!proof.authenticated && proof.foreign !== undefined) return notOfMesh(caller, proof.foreign, parts);
   if (!proof.authenticated) {
     metrics.authenticationFailures.add(1);
     log.warn("caller not authenticated", { caller: caller.remoteAddress, reason: proof.reason });
     return unauthenticated;
   }
-  const identity = parseIdentity(proof.principal ?? "");
-  if (proof.principal === undefined || identity === undefined || !trustDomains().includes(identity.trustDomain)) {
-    metrics.identityFailures.add(1);
-    log.warn("caller has no identity of this mesh", { caller: caller.remoteAddress, identities: proof.identities });
-    return unauthenticated;
-  }
+  if (proof.principal === undefined || parseIdentity(proof.principal) === undefined)
+    return notOfMesh(caller, proof.identities, parts);
   const impersonated = request.metadata?.["ImpersonatedIdentity"];
   if (impersonated === undefined || impersonated === "") return { caller, proof, identity: proof.principal };
-  const wanted = String(impersonated);
-  authorizeNode(proof.kubernetes, wanted, node);
-  return { caller, proof, identity: wanted };
+  const refusal = impersonationRefusal(proof.kubernetes, impersonated, node);
+  if (refusal !== undefined) throw new CaError("CA_NODE_REFUSED", refusal);
+  return { caller, proof, identity: String(impersonated) };
+}
+
+function notOfMesh({ remoteAddress }: Caller, identities: readonly string[], { metrics, log }: IssuerParts): Reply {
+  metrics.identityFailures.add(1);
+  log.warn("caller has no identity of this mesh", { caller: remoteAddress, identities });
+  return unauthenticated;
 }
 
 /** By a signer of Kubernetes where one is meant, else by ourselves. @throws CaError */

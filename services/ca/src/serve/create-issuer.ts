@@ -1,7 +1,7 @@
 /** Wires what a request passes: proof, lines, rules, signing; and the pages that show it. */
+import type { NodePods } from "@flotilla/auth";
 import type { Health, Logger, Metrics } from "@flotilla/runtime";
-import { createAuthenticator } from "../authenticate/authenticators.ts";
-import type { NodePods } from "../authorize/node-authorization.ts";
+import { createIdentity } from "../authenticate/authenticators.ts";
 import type { ServingRules } from "../authorize/serving-names.ts";
 import type { Config } from "../config.ts";
 import { changeRotation, rotationPage } from "../debug/rotation-page.ts";
@@ -36,7 +36,7 @@ export function createIssuer(
   { trust, anchors, active, rotation, metrics, health, log, cluster, pods, delegate }: IssuingStages,
 ): IssuerParts {
   const nowMs = Date.now;
-  const trustDomains = (): readonly string[] => trust.all;
+  const trustDomains = () => trust.all;
   const queue = new FairQueue(config);
   // A gateway or a node may speak for many identities: its line may be as long as all of them together.
   const intake = new FairQueue({ maxPending: config.maxPending, maxPendingPerIdentity: config.maxPending });
@@ -48,7 +48,6 @@ export function createIssuer(
   health.route("GET", "/debug/rotation", () => rotationPage(rotation));
   health.route("POST", "/debug/rotation", (request) => changeRotation(rotation, request));
   const proof = {
-    trustDomain: () => trust.trustDomain,
     trustDomains,
     nowMs,
     review: cluster?.review,
@@ -56,7 +55,7 @@ export function createIssuer(
   };
   const part = { ...proof, log: log.child({ part: "authenticate" }) };
   return {
-    authenticator: createAuthenticator(config, part),
+    authenticator: createIdentity(config, part).authenticator,
     material,
     delegate,
     ttl: config,
@@ -67,7 +66,6 @@ export function createIssuer(
       trustDomains,
       pods,
     },
-    trustDomains,
     intake,
     queue,
     // differs: istiod hands over its own roots and leaves the others to PCDS, which not every agent asks for.

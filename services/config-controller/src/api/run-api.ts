@@ -1,6 +1,6 @@
 /** The API for meshes without Kubernetes: its store on the bus, and its server once there is a certificate. */
 import { randomUUID } from "node:crypto";
-import { firstOf, jwtAuthenticator, localIssuerRule, pageAccess, parseJwtRule } from "@flotilla/auth";
+import { anyTrustDomain, localIssuerRule, pageAccess, parseJwtRule, peerIdentity } from "@flotilla/auth";
 import type { Bus, Seal } from "@flotilla/bus";
 import { type ConfigStore, StoreError } from "@flotilla/model";
 import { delay, type Health, type Logger, orAborted } from "@flotilla/runtime";
@@ -135,11 +135,9 @@ function createRoute({ settings, durable, view, order, log }: ApiOptions, histor
 }
 
 function authenticatorOf({ workDir, apiAudience, apiJwtRule }: ApiSettings, log: Logger) {
-  const rules = [
+  const jwtRules = [
     localIssuerRule(workDir, [apiAudience]),
     ...(apiJwtRule === undefined ? [] : [{ ...parseJwtRule(apiJwtRule), audiences: [apiAudience] }]),
   ];
-  // Callers are known by their service accounts here: the trust domain has no part in it.
-  const common = { trustDomain: () => "cluster.local", nowMs: Date.now, log };
-  return firstOf(rules.map((rule) => jwtAuthenticator({ rule, ...common })));
+  return peerIdentity({ jwtRules, trustDomains: anyTrustDomain, nowMs: Date.now, log }).authenticator;
 }

@@ -91,6 +91,15 @@ export class AdsServer implements AsyncDisposable {
     return true;
   }
 
+  /** Ends the streams of callers whose client certificate (DER) is one of these. */
+  endStreamsOf(isRevoked: (certificate: Buffer) => boolean): void {
+    for (const { stream, call } of [...this.#streams.values()]) {
+      if (call.peerCertificate === undefined || !isRevoked(call.peerCertificate)) continue;
+      stream.end(streamEnd.unauthenticated("the client certificate is revoked"));
+      call.retireConnection();
+    }
+  }
+
   async servePlaintext(at: ListenOptions, authentication?: StreamAuthentication): Promise<AdsPort> {
     const port: Port = { authentication, streams: new Set() };
     const listening = await servePlaintext({

@@ -15,7 +15,8 @@ export const trustBundle = createGenerator({
   names: (view) => (view.all("TrustBundle").length === 0 ? [] : [""]),
   select: (view) => {
     const [bundle] = view.all<TrustBundleSpec>("TrustBundle");
-    return bundle && { spec: bundle.spec };
+    // Revocation lists are for xds-server itself.
+    return bundle && { roots: bundle.spec.roots };
   },
-  build: ({ spec }) => create(ProxyConfigSchema, { caCertificatesPem: spec.roots.map(({ pem }) => pem) }),
+  build: ({ roots }) => create(ProxyConfigSchema, { caCertificatesPem: roots.map(({ pem }) => pem) }),
 });

@@ -1,13 +1,14 @@
 /** Who is calling: tokens, headers, networks, and node proxies. */
 import {
   type Authenticator,
+  impersonationRefusal,
   jwtAuthenticator,
   parseJwtRule,
   tokenReviewAuthenticator,
   trustedNetworks,
   xfccAuthenticator,
 } from "@flotilla/auth";
-import { authorizeNode, CaError, PodTable } from "@flotilla/ca/core";
+import { PodTable } from "@flotilla/ca/core";
 import { noopLogger } from "@flotilla/runtime";
 import { type Judge, nowMs, type PkiCase } from "./judge.ts";
 
@@ -108,17 +109,7 @@ function judgeNode(one: PkiCase): string | undefined {
     trustDomains: () => ["cluster.local"],
     pods,
   };
-  const reason = refusalOf(() => authorizeNode(info, String(one["requestedIdentity"]), rules));
+  const reason = impersonationRefusal(info, String(one["requestedIdentity"]), rules);
   if ((reason === undefined) === one.expected["allowed"]) return undefined;
   return reason === undefined ? `allowed, but ${one.expected["error"]}` : `refused: ${reason}`;
-}
-
-function refusalOf(work: () => void): string | undefined {
-  try {
-    work();
-    return undefined;
-  } catch (error) {
-    if (error instanceof CaError) return error.reason;
-    throw error;
-  }
 }

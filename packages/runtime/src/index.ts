@@ -52,3 +52,4 @@ export {
   untilStopped,
   Wakeup,
 } from "./wait.ts";
+export { mainThreadStalls, startWatchdog, type WatchdogOptions, watchdogSettings } from "./watchdog.ts";

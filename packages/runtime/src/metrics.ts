@@ -7,6 +7,7 @@ import { collectDefaultMetrics, Counter as PromCounter, Gauge as PromGauge, Regi
 import { RuntimeError } from "./errors.ts";
 import { PlainHistogram } from "./histogram.ts";
 import { LabelTable } from "./label-table.ts";
+import { mainThreadStalls } from "./watchdog.ts";
 
 export type LabelValues<L extends string> = Readonly<Record<L, string | number>>;
 
@@ -69,6 +70,7 @@ export function createMetrics(options: MetricsOptions = {}): Metrics {
       throw new RuntimeError("METRIC_INVALID", `metric ${name} cannot be declared`, { cause });
     }
   };
+  declareStalls(registry);
   return {
     contentType: registry.contentType,
     text: () => registry.metrics(),
@@ -76,6 +78,21 @@ export function createMetrics(options: MetricsOptions = {}): Metrics {
     gauge: (o) => register(o.name, () => createGauge(registry, o)),
     histogram: (o) => register(o.name, () => createHistogram(registry, o)),
   };
+}
+
+/** Of the process, which five services may share: each shows them. */
+function declareStalls(registry: Registry): void {
+  let shown = 0;
+  const counter = new PromCounter({
+    name: "flotilla_main_thread_stalls_total",
+    help: "Times that the main thread did not run for WATCHDOG_REPORT_AFTER or longer.",
+    registers: [registry],
+    collect: () => {
+      const count = mainThreadStalls();
+      counter.inc(count - shown);
+      shown = count;
+    },
+  });
 }
 
 /** Gathers what is added, and hands it over when the metrics are read. */

@@ -1,10 +1,14 @@
 /** The life of a process: a main that runs until it is told to stop, and an exit code that says how it went. */
 import type { Logger } from "./logger.ts";
+import { parseSettings } from "./settings.ts";
+import { startWatchdog, watchdogSettings } from "./watchdog.ts";
 
 export interface RunOptions {
   readonly log: Logger;
   /** How long releasing may take after the signal. */
   readonly graceMs?: number;
+  /** A watchdog runs as long as `main` where this is given: the name in its log lines, and the environment with its settings. */
+  readonly watchdog?: { readonly service: string; readonly env: Readonly<Record<string, string | undefined>> };
 }
 
 /** Sent over the channel to the parent before a process ends because of a failure. */
@@ -19,7 +23,7 @@ export interface FailureReport {
  */
 export async function runUntilSignal(
   main: (stop: AbortSignal) => Promise<void>,
-  { log, graceMs = 15_000 }: RunOptions,
+  { log, graceMs = 15_000, watchdog }: RunOptions,
 ): Promise<void> {
   const stop = new AbortController();
   const end = (cause: string): void => {
@@ -42,7 +46,7 @@ export async function runUntilSignal(
   process.on("disconnect", onOrphaned);
   process.channel?.unref();
   try {
-    await main(stop.signal);
+    await watched(() => main(stop.signal), watchdog);
     log.info("stopped");
   } catch (error) {
     // The reason of the signal that comes back as a rejection is a normal end.
@@ -58,6 +62,15 @@ export async function runUntilSignal(
     process.off("disconnect", onOrphaned);
     setTimeout(() => endLingering(log, 1_000, 0), 1_000).unref();
   }
+}
+
+/** @throws RuntimeError SETTINGS_INVALID */
+async function watched(main: () => Promise<void>, watchdog: RunOptions["watchdog"]): Promise<void> {
+  await using _watchdog =
+    watchdog === undefined
+      ? undefined
+      : startWatchdog({ service: watchdog.service, ...parseSettings(watchdogSettings, watchdog.env) });
+  await main();
 }
 
 function reportFailure(error: unknown): void {

@@ -1,4 +1,8 @@
 import { createLogger, runUntilSignal } from "@flotilla/runtime";
 import { main } from "../src/main.ts";
 
-await runUntilSignal((stop) => main(process.env, stop), { log: createLogger("ca") });
+const service = "ca";
+await runUntilSignal((stop) => main(process.env, stop), {
+  log: createLogger(service),
+  watchdog: { service, env: process.env },
+});

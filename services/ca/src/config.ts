@@ -13,6 +13,7 @@ import {
   port,
   type SettingsOf,
   text,
+  watchdogSettings,
 } from "@flotilla/runtime";
 import { callerSettings } from "./authorize/caller-settings.ts";
 import { CaError } from "./errors.ts";
@@ -21,6 +22,7 @@ import { rootSettings } from "./roots/root-settings.ts";
 
 export const settings = {
   ...logSettings,
+  ...watchdogSettings,
   host: text({ env: "CA_HOST", default: "0.0.0.0", sentence: "Address on which certificates are issued." }),
   port: port({
     env: "CA_PORT",

@@ -12,11 +12,13 @@ import {
   port,
   type SettingsOf,
   text,
+  watchdogSettings,
 } from "@flotilla/runtime";
 import { apiSettings } from "./api/api-settings.ts";
 
 export const settings = {
   ...logSettings,
+  ...watchdogSettings,
   healthHost: text({ env: "HEALTH_HOST", default: "0.0.0.0", sentence: "Address of the health and debug pages." }),
   ...ownHostSettings,
   healthPort: port({

@@ -11,6 +11,7 @@ import {
   port,
   type SettingsOf,
   text,
+  watchdogSettings,
 } from "@flotilla/runtime";
 import { conversionSettings } from "./registry/conversion-settings.ts";
 import { consulSettings } from "./watch/consul-settings.ts";
@@ -19,6 +20,7 @@ import { multiClusterSettings } from "./watch/multi-cluster-settings.ts";
 
 export const settings = {
   ...logSettings,
+  ...watchdogSettings,
   healthHost: text({ env: "HEALTH_HOST", default: "0.0.0.0", sentence: "Address of the health and debug pages." }),
   ...ownHostSettings,
   healthPort: port({

@@ -1,4 +1,8 @@
 import { createLogger, runUntilSignal } from "@flotilla/runtime";
 import { main } from "../src/main.ts";
 
-await runUntilSignal((stop) => main(process.env, stop), { log: createLogger("webhook") });
+const service = "webhook";
+await runUntilSignal((stop) => main(process.env, stop), {
+  log: createLogger(service),
+  watchdog: { service, env: process.env },
+});

@@ -2,10 +2,22 @@
 import { apiServerSettings } from "@flotilla/auth/cluster";
 import { caSettings, clientCertificateSettings, keyPairSettings } from "@flotilla/auth/serving";
 import { busReplicasSetting } from "@flotilla/bus";
-import { defaultPorts, duration, flag, list, logSettings, oneOf, port, type SettingsOf, text } from "@flotilla/runtime";
+import {
+  defaultPorts,
+  duration,
+  flag,
+  list,
+  logSettings,
+  oneOf,
+  port,
+  type SettingsOf,
+  text,
+  watchdogSettings,
+} from "@flotilla/runtime";
 
 export const settings = {
   ...logSettings,
+  ...watchdogSettings,
   host: text({
     env: "WEBHOOK_HOST",
     default: "0.0.0.0",

@@ -14,11 +14,13 @@ import {
   port,
   type SettingsOf,
   text,
+  watchdogSettings,
 } from "@flotilla/runtime";
 import { debugSettings } from "./debug/debug-settings.ts";
 
 export const settings = {
   ...logSettings,
+  ...watchdogSettings,
   host: text({ env: "XDS_HOST", default: "0.0.0.0", sentence: "Address of the xDS ports." }),
   port: port({ env: "XDS_PORT", default: defaultPorts.xdsServer.xds, sentence: "Port of xDS without TLS." }),
   tlsPort: port({ env: "XDS_TLS_PORT", default: defaultPorts.xdsServer.xdsTls, sentence: "Port of xDS with TLS." }),

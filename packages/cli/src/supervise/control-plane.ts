@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { until } from "@flotilla/runtime";
+import { parseSettings, startWatchdog, until, watchdogSettings } from "@flotilla/runtime";
 import { environmentOf, type Shared } from "../environment.ts";
 import { CliError } from "../errors.ts";
 import { healthPort, type Layout, paths, portsFrom, type ServiceName } from "../layout.ts";
@@ -69,6 +69,9 @@ export async function startControlPlane(given: StartControlPlaneOptions): Promis
     await given.prepare?.();
     const running: RunningService[] = [];
     const record = openRunning(layout);
+    // Each process of a service has one of its own.
+    if (options.embedded)
+      owned.use(startWatchdog({ service: "flotilla", ...parseSettings(watchdogSettings, options.settings) }));
     const onEvent = (event: SupervisionEvent) => {
       record.write(running);
       given.onEvent?.(event);

@@ -1,0 +1,49 @@
+/** A service whose main thread is blocked for good is ended by its watchdog. */
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
+
+/** Blocks the main thread as soon as the service handles signals, which is when its watchdog starts. */
+const blocking = `data:text/javascript,${encodeURIComponent(`
+  function blocked() { for (;;); }
+  const timer = setInterval(() => { if (process.listenerCount("SIGTERM") > 0) setTimeout(blocked, 300); }, 50);
+`)}`;
+const limits = { WATCHDOG_REPORT_AFTER: "300ms", WATCHDOG_END_AFTER: "900ms" };
+const freePorts = {
+  HEALTH_PORT: "0",
+  HTTP_PORT: "0",
+  CA_PORT: "0",
+  XDS_PORT: "0",
+  XDS_TLS_PORT: "0",
+  WEBHOOK_PORT: "0",
+};
+
+describe("watchdogs of services", { concurrency: 2 }, () => {
+  for (const service of ["ca", "config-controller", "service-controller", "xds-server", "webhook"])
+    it(`end ${service}`, { timeout: 30_000 }, async () => {
+      const directory = mkdtempSync(join(tmpdir(), "flotilla-watchdog-"));
+      const program = fileURLToPath(new URL(`../../../services/${service}/bin/main.ts`, import.meta.url));
+      const child = spawn(process.execPath, ["--import", blocking, program], {
+        stdio: ["ignore", "pipe", "ignore"],
+        env: { ...process.env, ...limits, ...freePorts, WORK_DIR: directory },
+      });
+      try {
+        let output = "";
+        child.stdout.on("data", (chunk: Buffer) => {
+          output += chunk.toString();
+        });
+        const [exitCode] = (await once(child, "close")) as [number | null];
+        assert.equal(exitCode, 70, output);
+        const report = output.split("\n").find((line) => line.includes("main thread stands still")) ?? "";
+        assert.ok(report.includes(`"service":"${service}"`) && report.includes("blocked ("), output);
+      } finally {
+        child.kill("SIGKILL");
+        rmSync(directory, { recursive: true });
+      }
+    });
+});

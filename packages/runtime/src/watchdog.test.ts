@@ -1,0 +1,116 @@
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+
+interface Line {
+  readonly level: string;
+  readonly msg: string;
+  readonly service: string;
+  readonly stalledMs?: number;
+  readonly stack?: readonly string[];
+}
+
+const limits = { WATCHDOG_REPORT_AFTER: "300ms", WATCHDOG_END_AFTER: "1200ms" };
+const standsStill = "main thread stands still";
+const ending = "main thread stood still for too long, ending the process";
+
+/** A process whose main is `body` under a watchdog; `flags` are Node's. */
+function startMain(body: string, settings: NodeJS.ProcessEnv = limits, flags: readonly string[] = []): ChildProcess {
+  const code = `
+    import { createLogger, createMetrics, delay, runUntilSignal } from ${JSON.stringify(new URL("./index.ts", import.meta.url).href)};
+    import { readFileSync } from "node:fs";
+    const spin = (ms) => { for (const end = performance.now() + ms; performance.now() < end; ); };
+    const log = createLogger("test");
+    const watchdog = { service: "test", env: process.env };
+    await runUntilSignal(async (stop) => { const alive = setInterval(() => {}, 1000); await delay(300); ${body}; clearInterval(alive); }, { log, watchdog });`;
+  return spawn(process.execPath, [...flags, "--input-type=module", "-e", code], {
+    stdio: ["ignore", "pipe", "ignore"],
+    env: { ...process.env, ...settings },
+  });
+}
+
+async function resultOf(child: ChildProcess) {
+  let output = "";
+  child.stdout?.on("data", (chunk: Buffer) => {
+    output += chunk.toString();
+  });
+  const [exitCode, signal] = (await once(child, "close")) as [number | null, NodeJS.Signals | null];
+  const lines = output.split("\n").filter((line) => line.startsWith("{"));
+  return { exitCode, signal, output, lines: lines.map((line) => JSON.parse(line) as Line) };
+}
+
+describe("watchdog", { concurrency: 2 }, () => {
+  it("reports a main thread that stands still with its stack, counts it, and goes on when it runs again", async () => {
+    const body = `(function busy() { spin(800); })(); await delay(300);
+      log.info(/^flotilla_main_thread_stalls_total (\\d+)$/m.exec(await createMetrics().text())[1])`;
+    const { exitCode, lines } = await resultOf(startMain(body));
+    assert.equal(exitCode, 0);
+    const report = lines.find(({ msg }) => msg === standsStill);
+    assert.equal(report?.level, "error");
+    assert.equal(report?.service, "test");
+    assert.match(report?.stack?.join(" ") ?? "", /\bspin \(.*\bbusy \(/);
+    assert.ok(lines.some(({ msg, stalledMs = 0 }) => msg === "main thread runs again" && stalledMs >= 300));
+    assert.ok(lines.some(({ msg }) => msg === "1"));
+  });
+
+  for (const [name, blocked, place] of [
+    ["a loop", "spin(60_000)", /\bspin \(/],
+    ["a regular expression", "(function match() { /^(a+)+$/.test('a'.repeat(64) + 'b'); })()", /\bmatch \(/],
+  ] as const)
+    it(`ends a process that stands still in ${name}, with its last lines and exit code 70`, async () => {
+      const { exitCode, lines } = await resultOf(startMain(`log.info("last line"); ${blocked}`));
+      assert.equal(exitCode, 70);
+      assert.ok(lines.some(({ msg }) => msg === "last line"));
+      assert.match(lines.find(({ msg }) => msg === ending)?.stack?.join(" ") ?? "", place);
+    });
+
+  it("ends a process that stands still in native code", async () => {
+    const directory = mkdtempSync(join(tmpdir(), "flotilla-watchdog-"));
+    const pipe = join(directory, "pipe");
+    try {
+      assert.equal(spawnSync("mkfifo", [pipe]).status, 0);
+      const { signal, lines } = await resultOf(startMain(`readFileSync(${JSON.stringify(pipe)})`));
+      assert.equal(signal, "SIGKILL");
+      assert.deepEqual(lines.find(({ msg }) => msg === ending)?.stack, ["(in native code: no stack)"]);
+    } finally {
+      rmSync(directory, { recursive: true });
+    }
+  });
+
+  it("takes a process that was stopped for no stall", async () => {
+    const child = startMain(`log.info("up"); await delay(1000)`);
+    const result = resultOf(child);
+    await new Promise<void>((resolve) =>
+      child.stdout?.on("data", (chunk: Buffer) => {
+        if (chunk.toString().includes('"up"')) resolve();
+      }),
+    );
+    child.kill("SIGSTOP");
+    // Longer than it takes to report and to end a stall.
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    child.kill("SIGCONT");
+    const { exitCode, lines } = await result;
+    assert.equal(exitCode, 0);
+    assert.deepEqual(
+      lines.filter(({ level }) => level === "error"),
+      [],
+    );
+  });
+
+  for (const [name, settings, flags] of [
+    ["where the settings turn it off", { WATCHDOG_REPORT_AFTER: "0s" }, []],
+    ["while an inspector is open", limits, ["--inspect=127.0.0.1:0"]],
+  ] as const)
+    it(`does nothing ${name}`, async () => {
+      const { exitCode, lines } = await resultOf(startMain("spin(1800)", settings, flags));
+      assert.equal(exitCode, 0);
+      assert.deepEqual(
+        lines.filter(({ level }) => level === "error"),
+        [],
+      );
+    });
+});

@@ -171,8 +171,9 @@ describe("Docker Compose", () => {
       const counts = async () =>
         (await hosts()).filter(({ name }) => name === "cx_active").map(({ value }) => Number(value));
       const isBalanced = async () => (await counts()).filter((count) => count >= 2).length === 3;
-      await until(isBalanced, { withinMs: 20_000, everyMs: 500, what: "connections at each replica" });
-      figure("12 connections over three replicas", (await counts()).join(", "));
+      await until(isBalanced, { withinMs: 20_000, everyMs: 500, what: "connections at each replica" }).finally(
+        async () => figure("12 connections over three replicas", (await counts()).join(", ")),
+      );
     } finally {
       for (const socket of sockets) socket.destroy();
     }

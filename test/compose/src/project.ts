@@ -77,7 +77,8 @@ export class Project implements AsyncDisposable {
       id: Id,
       service: Config.Labels["com.docker.compose.service"] ?? "",
       pid: State.Pid,
-      running: State.Running,
+      // An engine that starts a container anew calls it running before it has a process.
+      running: State.Running && State.Pid > 0,
       health: State.Health?.Status ?? "none",
       exitCode: State.ExitCode,
       user: Config.User,

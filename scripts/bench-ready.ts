@@ -50,8 +50,8 @@ try {
 }
 
 /** Resolves when the snapshot has as many ServiceEntries as there are services. */
-async function snapshotHolds({ shared }: ControlPlane, count: number): Promise<void> {
-  await using store = openStore({ url: shared.storeUrl, log: noopLogger });
+async function snapshotHolds(plane: ControlPlane, count: number): Promise<void> {
+  await using store = openStore({ url: plane.environment("xds-server")["STORE_URL"] ?? "", log: noopLogger });
   await until(() => store.state.connected, { withinMs: 10_000, what: "the connection to Redis" });
   const isWhole = async () => {
     const keys = [...((await store.load())?.entries.keys() ?? [])];

@@ -20,7 +20,11 @@ for await (const page of glob("**/*.md", { cwd: root, exclude: (name) => name ==
     if (!existsSync(join(root, path))) problems.push(`${page}: there is no ${path}`);
   }
 }
-const generated = { "docs/settings.md": "scripts/write-settings.ts", "docs/cli.md": "scripts/write-cli.ts" };
+const generated = {
+  "docs/settings.md": "scripts/write-settings.ts",
+  "docs/cli.md": "scripts/write-cli.ts",
+  "docs/security/who-writes.md": "scripts/write-access.ts",
+};
 for (const [page, script] of Object.entries(generated)) {
   const check = spawnSync(process.execPath, [join(root, script), "--check"], { encoding: "utf8" });
   if (check.status !== 0) problems.push(`${page}: ${check.stdout}${check.stderr}`);

@@ -19,7 +19,7 @@ export const busSettings = {
     env: "BUS_URL",
     default: `nats://127.0.0.1:${defaultPorts.nats.client}`,
     sentence:
-      "NATS: nats://host:port or tls://host:port, several servers separated by commas, or embedded:NAME within one process. Options after ?: certificates=DIRECTORY, ca=FILE, credentials=FILE.",
+      "NATS: nats://host:port or tls://host:port, several servers separated by commas, or embedded:NAME within one process. Options after ?: certificates=DIRECTORY, ca=FILE, credentials=FILE, nkey=FILE.",
   }),
 } as const;
 

@@ -9,7 +9,7 @@ export interface TellingOptions extends ConnectOptions {
 
 /** Waits for servers that are away. @throws BusError BUS_CONNECT when the URL is of no bus; the reason of `stop` */
 export async function connectTelling({ health, ...options }: TellingOptions, stop: AbortSignal): Promise<Bus> {
-  health.setCondition("bus", `waiting for ${options.url}`);
+  health.setCondition("bus", `waiting for ${options.url.replaceAll(/\/\/[^/,]*@/g, "//")}`);
   const bus = await connectBus(options, stop);
   const tell = () => health.setCondition("bus", bus.state.connected ? undefined : `away: ${bus.state.reason}`);
   bus.onState(tell);

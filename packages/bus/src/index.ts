@@ -1,5 +1,14 @@
+export {
+  type BusPermissions,
+  type BusService,
+  type BusUser,
+  busServices,
+  natsAuthorization,
+  permissionsOf,
+} from "./access.ts";
 export { type AttestOptions, attestEvery } from "./attest.ts";
 export type { Bus, BusItem, BusState, FollowOptions, OutgoingMessage, StoredMessage } from "./bus.ts";
+export { type BusCredentials, createBusCredentials } from "./bus-credentials.ts";
 export { attestSettings, busReplicasSetting, busSettings } from "./bus-settings.ts";
 export { type CompareOptions, differences, keyState } from "./compare.ts";
 export { type ConnectOptions, connectBus } from "./connect.ts";

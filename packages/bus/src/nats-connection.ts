@@ -3,17 +3,26 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { delay, type Logger } from "@flotilla/runtime";
-import { type Authenticator, type ConnectionOptions, connect, credsAuthenticator, type NatsConnection } from "nats";
+import {
+  type Authenticator,
+  type ConnectionOptions,
+  connect,
+  credsAuthenticator,
+  type NatsConnection,
+  nkeyAuthenticator,
+} from "nats";
+import { inboxPrefix } from "./access.ts";
 import { BusError } from "./errors.ts";
 
 export interface NatsConnectOptions {
   /**
    * `nats://host:port` or `tls://…`, with `user:password@` or `token@` before the host; several servers separated by commas.
    * Options after `?`, of any of them: `certificates=DIRECTORY` (tls.crt, tls.key and ca.crt: a client certificate, and the root of
-   * the servers), `ca=FILE` (the root alone), `credentials=FILE` (a NATS credentials file). Files are read for each connection.
+   * the servers), `ca=FILE` (the root alone), `credentials=FILE` (a NATS credentials file), `nkey=FILE` (the seed of an NKey). Files are
+   * read for each connection.
    */
   readonly url: string;
-  /** Name of this connection on the server's pages. */
+  /** Name of this connection on the server's pages, and of the subjects below which it gets its answers. */
   readonly clientName: string;
   readonly log: Logger;
 }
@@ -34,6 +43,11 @@ export async function connectPatiently(options: NatsConnectOptions, stop: AbortS
 export async function closeConnection(connection: NatsConnection): Promise<void> {
   await nextTurn();
   await connection.close();
+}
+
+/** The client library keeps the options of a connection, and does not show them in its types. */
+export function inboxPrefixOf(connection: NatsConnection): string | undefined {
+  return (connection as NatsConnection & { readonly options?: ConnectionOptions }).options?.inboxPrefix;
 }
 
 /** Tries until it succeeds; tells the first failure and then one in a while. */
@@ -65,11 +79,12 @@ function connectionOptions({
   const user = decodeURIComponent(username);
   const option = (name: string): string | undefined =>
     addresses.map(({ searchParams }) => searchParams.get(name)).find((value) => value !== null) ?? undefined;
-  const credentials = option("credentials");
+  const [credentials, nkey] = [option("credentials"), option("nkey")];
   const files = { directory: option("certificates"), root: option("ca") };
   return {
     servers: addresses.map(({ host }) => host),
     name: clientName,
+    inboxPrefix: inboxPrefix(clientName),
     maxReconnectAttempts: -1,
     reconnectTimeWait: retryMs,
     reconnectJitter: 100,
@@ -80,7 +95,12 @@ function connectionOptions({
     ...(protocol === "tls:" && { tls: tlsOf(files) }),
     ...(password !== "" ? { user, pass: decodeURIComponent(password) } : user !== "" && { token: user }),
     ...(credentials !== undefined && { authenticator: credentialsIn(credentials) }),
+    ...(nkey !== undefined && { authenticator: nkeyAuthenticator(() => readSeed(nkey)) }),
   };
+}
+
+function readSeed(file: string): Uint8Array {
+  return new TextEncoder().encode(readFileSync(file, "utf8").trim());
 }
 
 /** Read for each connection, since the file may be replaced by one with another key. */

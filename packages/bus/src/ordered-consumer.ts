@@ -15,11 +15,13 @@ import {
   type Msg,
   type NatsConnection,
   nanos,
+  nuid,
   type Subscription,
 } from "nats";
 import type { StoredMessage } from "./bus.ts";
 import { BusError } from "./errors.ts";
 import { lastSequence } from "./last-sequence.ts";
+import { inboxPrefixOf } from "./nats-connection.ts";
 
 export interface ConsumerOptions {
   readonly connection: NatsConnection;
@@ -43,7 +45,7 @@ const missedHeartbeats = 3;
 /** Ends when `stop` fires or the reading must begin again. */
 export async function* deliveries(options: ConsumerOptions, stop: AbortSignal): AsyncGenerator<Delivery, void> {
   const { connection, manager, stream, start } = options;
-  const inbox = createInbox();
+  const inbox = createInbox(inboxPrefixOf(connection));
   const subscription = connection.subscribe(inbox);
   const end = (): void => subscription.unsubscribe();
   stop.addEventListener("abort", end, { once: true });
@@ -111,7 +113,10 @@ function configuration(inbox: string, { filters, start }: ConsumerOptions): Part
     ...from,
     deliver_subject: inbox,
     // One as a text, for a list of one is an error to some servers.
-    ...(filters.length === 1 ? { filter_subject: filters[0] ?? ">" } : { filter_subjects: [...filters] }),
+    // With a name the subject of the request has the filter too, by which NATS decides whether a service may read it.
+    ...(filters.length === 1
+      ? { name: nuid.next(), filter_subject: filters[0] ?? ">" }
+      : { filter_subjects: [...filters] }),
     ack_policy: AckPolicy.None,
     max_deliver: 1,
     mem_storage: true,

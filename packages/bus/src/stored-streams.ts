@@ -7,6 +7,8 @@ export interface StoredStream {
   /** Of JetStream; that of a bucket begins with KV_. */
   readonly stream: string;
   readonly writers: readonly string[];
+  /** Others that read it. The one stream is read by all. */
+  readonly readers?: readonly string[];
   readonly holds: string;
   /**
    * - `truth`: kept nowhere else; what was acknowledged must survive.
@@ -58,7 +60,7 @@ export const storedStreams: readonly StoredStream[] = [
   },
   {
     stream: bucket("duties"),
-    writers: ["config-controller", "service-controller", "ca"],
+    writers: ["service-controller"],
     holds: "leases of duties that one replica has, without Kubernetes",
     kind: "lease",
     afterLoss: "another replica may take over",
@@ -87,6 +89,7 @@ export const storedStreams: readonly StoredStream[] = [
   {
     stream: bucket("progress"),
     writers: ["service-controller"],
+    readers: ["config-controller"],
     holds: "how far service-controller has processed the configuration",
     kind: "report",
     afterLoss: "written again with the next change",
@@ -94,6 +97,7 @@ export const storedStreams: readonly StoredStream[] = [
   {
     stream: bucket("distribution"),
     writers: ["xds-server"],
+    readers: ["config-controller"],
     holds: "how far each change has come on the proxies of a replica",
     kind: "report",
     afterLoss: "written again within seconds",
@@ -101,6 +105,7 @@ export const storedStreams: readonly StoredStream[] = [
   {
     stream: bucket("trust-reports"),
     writers: ["xds-server"],
+    readers: ["ca"],
     holds: "roots that connected proxies have accepted",
     kind: "report",
     afterLoss: "written again within seconds; a rotation waits for it",
@@ -108,6 +113,7 @@ export const storedStreams: readonly StoredStream[] = [
   {
     stream: bucket("machines"),
     writers: ["xds-server"],
+    readers: ["service-controller"],
     holds: "machines that are connected to a replica",
     kind: "report",
     afterLoss: "written again within seconds",

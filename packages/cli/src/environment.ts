@@ -1,5 +1,5 @@
 /** The settings each service is started with, on one host. */
-import { healthPort, paths } from "./layout.ts";
+import { healthPort, paths, type ServiceName } from "./layout.ts";
 import type { RunOptions } from "./options.ts";
 import type { Instance } from "./supervise/instances.ts";
 
@@ -8,6 +8,8 @@ export interface Shared {
   readonly busUrl: string;
   /** Redis, or the embedded store. */
   readonly storeUrl: string;
+  /** The same addresses with the credentials of a service, which has those that it needs. */
+  settingsOf(service: ServiceName): Readonly<Record<string, string>>;
 }
 
 export function environmentOf(
@@ -20,8 +22,7 @@ export function environmentOf(
   const common = {
     HEALTH_HOST: "127.0.0.1",
     HEALTH_PORT: String(healthPort(name, ports)),
-    BUS_URL: shared.busUrl,
-    STORE_URL: shared.storeUrl,
+    ...shared.settingsOf(name),
     SEAL_KEY_FILE: paths({ workDir }).sealKey,
     WORK_DIR: workDir,
     CA_ADDRESS: `127.0.0.1:${ports.ca}`,

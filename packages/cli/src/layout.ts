@@ -80,6 +80,8 @@ export function paths({ workDir }: Pick<Layout, "workDir">) {
     sealKey: join(workDir, "seal.key"),
     logs: join(workDir, "logs"),
     servers: join(workDir, "servers"),
+    /** What each service proves itself to NATS and Redis with. */
+    credentials: join(workDir, "credentials"),
     /** What a running control plane tells other commands. */
     state: join(workDir, "flotilla.json"),
   };

@@ -8,4 +8,11 @@ export { endGroup, endWithThisProcess } from "./held-directory.ts";
 export { type NatsCluster, type NatsClusterOptions, startNatsCluster } from "./nats-cluster.ts";
 export { type RedisSentinel, type RedisSentinelOptions, startRedisSentinel } from "./redis-sentinel.ts";
 export { type ConsulOptions, startConsul } from "./start-consul.ts";
-export { type RunningServer, type StartOptions, startNats, startRedis } from "./start-server.ts";
+export {
+  type NatsOptions,
+  type RedisOptions,
+  type RunningServer,
+  type StartOptions,
+  startNats,
+  startRedis,
+} from "./start-server.ts";

@@ -1,6 +1,7 @@
 /** A real server as a child process, for `flotilla up` and for tests. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
+import { randomBytes } from "node:crypto";
+import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join, resolve } from "node:path";
 import { delay } from "@flotilla/runtime";
@@ -15,6 +16,16 @@ export interface StartOptions extends FetchOptions {
   readonly directory: string;
   /** A free one when absent. */
   readonly port?: number;
+}
+
+export interface NatsOptions extends StartOptions {
+  /** Text for its configuration: who may connect, and what each may do. Everybody may do everything without it. */
+  readonly authorization?: string;
+}
+
+export interface RedisOptions extends StartOptions {
+  /** Lines for its configuration, one a user. Everybody may do everything without them. */
+  readonly users?: readonly string[];
 }
 
 export interface RunningServer extends AsyncDisposable {
@@ -34,47 +45,64 @@ export interface Plan {
   readonly scheme: string;
   /** What it is started with; may prepare files in the directory. */
   readonly args: (directory: string, port: number) => readonly string[] | Promise<readonly string[]>;
-  /** What it answers to `question` when it can be used: one that reads its data back listens before that. */
+  /** Its answer to `question` holds `answer` when it can be used: one that reads its data back listens before that. */
   readonly ready?: { readonly question: string; readonly answer: string };
 }
 
 /** Large enough for the endpoints of the largest service, packed; the server's own limit is 64 MB. */
 const maxPayloadBytes = 8 * 1024 * 1024;
 
-const nats: Plan = {
-  name: "nats",
-  scheme: "nats",
-  args: (directory, port) => {
-    const file = join(directory, "nats.conf");
-    const store = JSON.stringify(join(directory, "nats"));
-    writeFileSync(file, `max_payload: ${maxPayloadBytes}\njetstream { store_dir: ${store} }\n`);
-    return ["--config", file, "--addr", "127.0.0.1", "--port", String(port)];
-  },
-};
+/** Files with secrets are for the user that runs the server alone; nothing of them is on its command line. */
+function writePrivately(file: string, lines: readonly string[]): void {
+  rmSync(file, { force: true });
+  writeFileSync(file, `${lines.join("\n")}\n`, { mode: 0o600 });
+}
 
-const redis: Plan = {
-  name: "redis",
-  scheme: "redis",
-  ready: { question: "PING\r\n", answer: "+PONG" },
-  args: (directory, port) => {
-    const data = join(directory, "redis");
-    mkdirSync(data, { recursive: true });
-    return ["--bind", "127.0.0.1", "--port", String(port), "--dir", data, "--appendonly", "yes", "--save", ""];
-  },
-};
+function natsPlan({ authorization = "" }: NatsOptions): Plan {
+  return {
+    name: "nats",
+    scheme: "nats",
+    args: (directory, port) => {
+      const file = join(directory, "nats.conf");
+      const store = JSON.stringify(join(directory, "nats"));
+      writePrivately(file, [`max_payload: ${maxPayloadBytes}`, `jetstream { store_dir: ${store} }`, authorization]);
+      return ["--config", file, "--addr", "127.0.0.1", "--port", String(port)];
+    },
+  };
+}
+
+/** A user of our own asks whether a server with users is ready: to a stranger it answers the same while it reads its data. */
+function redisPlan({ users }: RedisOptions): Plan {
+  const password = randomBytes(16).toString("hex");
+  const probe = `user probe reset on >${password} +ping`;
+  return {
+    name: "redis",
+    scheme: "redis",
+    ready: { question: users === undefined ? "PING\r\n" : `AUTH probe ${password}\r\nPING\r\n`, answer: "+PONG" },
+    args: (directory, port) => {
+      const data = join(directory, "redis");
+      mkdirSync(data, { recursive: true });
+      const given = ["--bind", "127.0.0.1", "--port", String(port), "--dir", data, "--appendonly", "yes", "--save", ""];
+      if (users === undefined) return given;
+      const file = join(directory, "redis.conf");
+      writePrivately(file, ["user default reset off", probe, ...users]);
+      return [file, ...given];
+    },
+  };
+}
 
 const attemptsWithFreePort = 3;
 const readyWithinMs = 15_000;
 const stopWithinMs = 5_000;
 
 /** JetStream on, data in the directory. @throws ServersError */
-export function startNats(options: StartOptions): Promise<RunningServer> {
-  return start(nats, options);
+export function startNats(options: NatsOptions): Promise<RunningServer> {
+  return start(natsPlan(options), options);
 }
 
 /** Redis or Valkey, append-only file in the directory. @throws ServersError */
-export function startRedis(options: StartOptions): Promise<RunningServer> {
-  return start(redis, options);
+export function startRedis(options: RedisOptions): Promise<RunningServer> {
+  return start(redisPlan(options), options);
 }
 
 /** Starts what a plan says, on a port of its own. @throws ServersError */
@@ -184,7 +212,12 @@ function answers(port: number, { question, answer }: NonNullable<Plan["ready"]>)
     };
     socket.setTimeout(500, () => end(false));
     socket.once("connect", () => socket.write(question));
-    socket.once("data", (bytes) => end(bytes.toString("latin1").startsWith(answer)));
+    let text = "";
+    socket.on("data", (bytes) => {
+      text += bytes.toString("latin1");
+      if (text.includes(answer)) end(true);
+      else if (/^-|\r\n-/.test(text)) end(false);
+    });
     socket.once("error", () => end(false));
     socket.once("close", () => done(false));
   });

@@ -1,7 +1,7 @@
 /**
  * URLs of a Redis or Valkey: one server (`redis://`, `rediss://` with TLS), or the primary that Sentinels name
  * (`redis+sentinel://host1:26379,host2,host3/NAME`, `rediss+sentinel://…`). Options after `?`: `certificates=DIRECTORY`, `ca=FILE`,
- * `sentinelUser`, `sentinelPassword`.
+ * `passwordFile=FILE` for the user before the host, `sentinelUser`, `sentinelPassword`, `sentinelPasswordFile=FILE`.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -30,7 +30,7 @@ function serverOptions(url: string): Options {
   return {
     host: hostname.replace(/^\[|\]$/g, ""),
     port: port === "" ? 6_379 : Number(port),
-    ...credentials(username, password),
+    ...credentials(username, password, searchParams.get("passwordFile")),
     ...(database !== "" && { db: Number(database) }),
     ...(protocol === "rediss:" && { tls: tlsOf(searchParams) }),
   };
@@ -48,7 +48,8 @@ function sentinelOptions(url: string, isSecure: boolean): Options {
   const name = decodeURIComponent(pathname.slice(1));
   if (name === "") throw bad(url, "names no primary: redis+sentinel://host:26379/NAME");
   const user = searchParams.get("sentinelUser") ?? undefined;
-  const secret = searchParams.get("sentinelPassword") ?? undefined;
+  const secretFile = searchParams.get("sentinelPasswordFile");
+  const secret = secretFile === null ? searchParams.get("sentinelPassword") : passwordIn(secretFile);
   const tls = tlsOf(searchParams);
   return {
     sentinels: addresses.map(({ hostname, port }) => ({
@@ -56,9 +57,9 @@ function sentinelOptions(url: string, isSecure: boolean): Options {
       port: port === "" ? sentinelPort : Number(port),
     })),
     name,
-    ...credentials(username, password),
+    ...credentials(username, password, searchParams.get("passwordFile")),
     ...(user !== undefined && { sentinelUsername: user }),
-    ...(secret !== undefined && { sentinelPassword: secret }),
+    ...(secret !== null && { sentinelPassword: secret }),
     ...(isSecure && { tls, sentinelTLS: tls, enableTLSForSentinelMode: true }),
     // A failover is followed when Sentinel announces it, also while the old primary still answers.
     failoverDetector: true,
@@ -70,11 +71,20 @@ function sentinelOptions(url: string, isSecure: boolean): Options {
   };
 }
 
-function credentials(username: string, password: string): Options {
+function credentials(username: string, password: string, file: string | null): Options {
+  const secret = file === null ? decodeURIComponent(password) : passwordIn(file);
   return {
     ...(username !== "" && { username: decodeURIComponent(username) }),
-    ...(password !== "" && { password: decodeURIComponent(password) }),
+    ...(secret !== "" && { password: secret }),
   };
+}
+
+function passwordIn(file: string): string {
+  try {
+    return readFileSync(file, "utf8").trim();
+  } catch (cause) {
+    throw new StateError("STATE_CONNECT", `the password in ${file} cannot be read`, { cause });
+  }
 }
 
 /**

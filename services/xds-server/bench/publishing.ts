@@ -9,9 +9,10 @@ export interface Publishing extends AsyncDisposable {
   times(of: "config" | "endpoints"): readonly number[];
 }
 
+/** With the credentials of xds-server in the URL, which it reads the stream with. */
 export async function watchPublishing(busUrl: string): Promise<Publishing> {
   const stop = new AbortController();
-  const bus = await connectBus({ url: busUrl, clientName: "bench", log: noopLogger }, stop.signal);
+  const bus = await connectBus({ url: busUrl, clientName: "xds-server", log: noopLogger }, stop.signal);
   const times = { config: [] as number[], endpoints: [] as number[] };
   const read = async (of: "config" | "endpoints"): Promise<void> => {
     for await (const item of bus.follow({ filters: [filters[of]], afterSequence: 0 }, stop.signal))

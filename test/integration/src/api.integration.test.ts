@@ -170,7 +170,8 @@ describe("a mesh that is written over the API", () => {
     timeout: 180_000,
   }, async () => {
     const reading = new AbortController();
-    await using bus = await connectBus({ url: plane.shared.busUrl, clientName: "t", log: noopLogger }, reading.signal);
+    const url = plane.environment("xds-server")["BUS_URL"] ?? "";
+    await using bus = await connectBus({ url, clientName: "xds-server", log: noopLogger }, reading.signal);
     const groups: string[] = [];
     const items = subscribe(
       { bus, filter: filters.config, afterSequence: 0, seal: undefined, log: noopLogger },

@@ -54,6 +54,7 @@ describe("the transport as it is deployed", () => {
     const expected = services.map((service) => `flotilla-${service}.istio-system.svc`).sort();
     assert.deepEqual(await users(), expected);
     for (const { tls_version } of await connections()) assert.equal(tls_version, "1.3");
+    assert.doesNotMatch(deployed.log("nats"), /Violation/, "no service asks for what it may not");
   });
 
   it("a certificate of the mesh that is none of the control plane's does not open NATS", async () => {

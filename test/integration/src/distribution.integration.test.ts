@@ -231,7 +231,8 @@ describe("how far a change has come", () => {
     timeout: 120_000,
   }, async () => {
     const stored = async () => {
-      await using bus = await connectBus({ url: plane.shared.busUrl, clientName: "t", log: noopLogger }, stop.signal);
+      const url = plane.environment("xds-server")["BUS_URL"] ?? "";
+      await using bus = await connectBus({ url, clientName: "xds-server", log: noopLogger }, stop.signal);
       const values = await bus.lastValues("flotilla.v1.config.>");
       return values.map(({ subject, sequence }) => `${subject} ${sequence}`);
     };

@@ -141,8 +141,7 @@ for (const form of ["delta", "state of the world"] as const) {
     it("follows a changed file after everything is back", { timeout: 60_000 }, async () => {
       const { nats } = plane.servers;
       assert.ok(nats !== undefined);
-      const { startNats } = await import("@flotilla/servers");
-      owned.use(await startNats({ directory: join(workDir, "servers"), env: process.env, port: nats.port }));
+      owned.use(await nats.startAgain());
       for (const name of ["config-controller", "service-controller"] as const) {
         const healthUrl = plane.services.find((service) => service.name === name)?.healthUrl ?? "";
         owned.use(

@@ -13,7 +13,7 @@ import type { MeshFolder } from "@flotilla/cli/src/demo/mesh-folder.ts";
 import { call, countVersions } from "@flotilla/cli/src/demo/requests.ts";
 import type { ControlPlane } from "@flotilla/cli/src/supervise/control-plane.ts";
 import { delay, until } from "@flotilla/runtime";
-import { findServer, startNats, startRedis } from "@flotilla/servers";
+import { findServer } from "@flotilla/servers";
 import { type Balancer, startBalancer } from "./replicas/balancer.ts";
 import { startLossyNats } from "./replicas/lossy-nats.ts";
 import { startPlaneWithoutXds } from "./replicas/plane-without-xds.ts";
@@ -138,7 +138,6 @@ describe("replicas of xds-server", () => {
   }, async () => {
     const { nats, redis } = plane.servers;
     assert.ok(nats !== undefined && redis !== undefined);
-    const directory = join(workDir, "servers");
     const crashes: readonly (() => Promise<unknown>)[] = [
       async () => {
         process.kill(replicas[0]?.service.pid ?? 0, "SIGKILL");
@@ -147,12 +146,12 @@ describe("replicas of xds-server", () => {
       async () => {
         await nats.kill();
         await delay(300);
-        owned.use(await startNats({ directory, env: process.env, port: nats.port }));
+        owned.use(await nats.startAgain());
       },
       async () => {
         await redis.kill();
         await delay(300);
-        owned.use(await startRedis({ directory, env: process.env, port: redis.port }));
+        owned.use(await redis.startAgain());
       },
     ];
     for (const [i, crash] of crashes.entries()) {
@@ -172,7 +171,8 @@ describe("replicas of xds-server", () => {
 
   it("repair what is lost or comes late on the way from NATS, and count it", { timeout: 90_000 }, async () => {
     await using lossy = await startLossyNats({ port: plane.servers.nats?.port ?? 0 });
-    const replica = await start(2, { BUS_URL: lossy.url });
+    const { search } = new URL(plane.environment("xds-server")["BUS_URL"] ?? "");
+    const replica = await start(2, { BUS_URL: `${lossy.url}${search}` });
     await using watcher = new Watcher(`127.0.0.1:${replica.port}`, 2_000);
     await until(() => watcher.isSynced, soon("the proxy to be synced"));
     // Each edit waits for its effect behind the other replicas, so that none is merged with the next on its way into the stream.

@@ -1,7 +1,10 @@
 /** NATS and Redis of a control plane: kept running on their ports and data, or those that the settings name. */
+import { join } from "node:path";
+import { createBusCredentials, natsAuthorization } from "@flotilla/bus";
 import { type RunningServer, type StartOptions, startNats, startRedis } from "@flotilla/servers";
+import { createStoreCredentials } from "@flotilla/state";
 import type { Shared } from "../environment.ts";
-import { type Layout, paths } from "../layout.ts";
+import { type Layout, paths, type ServiceName } from "../layout.ts";
 import type { RunOptions } from "../options.ts";
 import { type Run, Supervised, type SupervisionEvent } from "./supervised.ts";
 
@@ -13,6 +16,8 @@ export interface SharedServer extends AsyncDisposable {
   readonly supervised: Supervised<Run>;
   /** Ends it as a crash would, and for good. */
   kill(): Promise<void>;
+  /** After `kill`: on the port, with the data and the users that it had, and not supervised. */
+  startAgain(): Promise<RunningServer>;
 }
 
 export interface Servers {
@@ -35,15 +40,34 @@ export async function openShared(
 ): Promise<{ readonly shared: Shared; readonly servers: Servers }> {
   const { embedded, settings } = given.options;
   const { workDir } = given.layout;
-  if (embedded) return { shared: { busUrl: `embedded:${workDir}`, storeUrl: `embedded:${workDir}` }, servers: {} };
-  const nats = settings["BUS_URL"] === undefined ? owned.use(await keepServer("nats", startNats, given)) : undefined;
+  const { BUS_URL: givenBus, STORE_URL: givenStore } = settings;
+  if (embedded) return { shared: sameForAll(`embedded:${workDir}`, `embedded:${workDir}`), servers: {} };
+  const { credentials } = paths(given.layout);
+  const bus = createBusCredentials(join(credentials, "nats"));
+  const store = createStoreCredentials(join(credentials, "redis"));
+  const authorization = natsAuthorization(bus.users);
+  const nats =
+    givenBus === undefined
+      ? owned.use(await keepServer("nats", (find) => startNats({ ...find, authorization }), given))
+      : undefined;
   const redis =
-    settings["STORE_URL"] === undefined ? owned.use(await keepServer("redis", startRedis, given)) : undefined;
+    givenStore === undefined
+      ? owned.use(await keepServer("redis", (find) => startRedis({ ...find, users: store.users }), given))
+      : undefined;
   const shared = {
-    busUrl: settings["BUS_URL"] ?? nats?.url ?? "",
-    storeUrl: settings["STORE_URL"] ?? redis?.url ?? "",
+    ...sameForAll(givenBus ?? nats?.url ?? "", givenStore ?? redis?.url ?? ""),
+    settingsOf: (service: ServiceName) => ({
+      BUS_URL: nats === undefined ? (givenBus ?? "") : bus.urlFor(service, nats.url),
+      ...(service === "xds-server" && {
+        STORE_URL: redis === undefined ? (givenStore ?? "") : store.urlFor(service, redis.url),
+      }),
+    }),
   };
   return { shared, servers: { ...(nats && { nats }), ...(redis && { redis }) } };
+}
+
+function sameForAll(busUrl: string, storeUrl: string): Shared {
+  return { busUrl, storeUrl, settingsOf: () => ({ BUS_URL: busUrl, STORE_URL: storeUrl }) };
 }
 
 /** Started again it gets the port and the directory of the first time: its clients connect again. */
@@ -55,10 +79,11 @@ async function keepServer(
   const find = { env: options.settings, directory: paths(layout).servers, onProgress, stop };
   const first = await start(find);
   const { url, port } = first;
-  const again = async () => runOf(await start({ ...find, port }));
+  const startAgain = () => start({ ...find, port });
+  const again = async () => runOf(await startAgain());
   const supervised = new Supervised({ name, first: runOf(first), start: again, onEvent });
   return {
-    ...{ name, url, port, supervised },
+    ...{ name, url, port, supervised, startAgain },
     get pid() {
       return supervised.run?.pid;
     },

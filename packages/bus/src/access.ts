@@ -1,0 +1,116 @@
+/**
+ * What each service may do on NATS, made of the table of stored streams and of the subjects that each publishes. The servers of
+ * `flotilla up` and the files below k8s/ get their users from here; docs/security/who-writes.md shows the result.
+ */
+import { horizonSubject, subjectRoot } from "./bus.ts";
+import { storedStreams } from "./stored-streams.ts";
+import { token } from "./subject.ts";
+
+export const busServices = ["ca", "config-controller", "service-controller", "webhook", "xds-server"] as const;
+export type BusService = (typeof busServices)[number];
+
+/** Subjects with NATS' wildcards. What is not allowed is refused. */
+export interface BusPermissions {
+  readonly publish: readonly string[];
+  /** Refused although `publish` allows it. */
+  readonly deny: readonly string[];
+  readonly subscribe: readonly string[];
+}
+
+interface Part {
+  /** Of the one stream, below `flotilla.v1`. */
+  readonly subjects: readonly string[];
+  readonly deny?: readonly string[];
+  /** The only subjects of the one stream that are read; all unless given. */
+  readonly reads?: string;
+}
+
+const mainStream = "FLOTILLA";
+/** ca publishes the roots that the mesh trusts as a configuration object of this kind (`trustBundleKind` in packages/auth). */
+const trustBundles = "config.TrustBundle.>";
+
+const parts: Readonly<Record<BusService, Part>> = {
+  ca: { subjects: [trustBundles, "sync.ca"] },
+  "config-controller": { subjects: ["config.>", "sync.config-controller"], deny: [trustBundles] },
+  "service-controller": { subjects: ["service.>", "endpoints.>", "sync.service-controller"] },
+  webhook: { subjects: [], reads: "config.>" },
+  "xds-server": { subjects: [] },
+};
+
+export function permissionsOf(service: BusService): BusPermissions {
+  const { subjects, deny = [], reads } = parts[service];
+  const used = storedStreams.filter(({ writers, readers = [] }) => [...writers, ...readers].includes(service));
+  const publish = [
+    "$JS.API.INFO",
+    ...(subjects.length === 0 ? [] : [horizonSubject, ...below(subjects)]),
+    ...readingOf(mainStream, reads),
+    ...(subjects.length === 0
+      ? []
+      : [`$JS.API.STREAM.UPDATE.${mainStream}`, `$JS.API.STREAM.MSG.DELETE.${mainStream}`]),
+    ...used.flatMap(({ stream, writers }) => {
+      if (stream === mainStream) return [];
+      const isWriter = writers.includes(service);
+      return [...readingOf(stream), ...(isWriter ? [`$JS.API.STREAM.UPDATE.${stream}`, `${keysOf(stream)}.>`] : [])];
+    }),
+  ];
+  return { publish: publish.toSorted(), deny: below(deny), subscribe: [`${inboxPrefix(service)}.>`] };
+}
+
+/** Answers and deliveries come below this prefix, where no other service may listen. */
+export function inboxPrefix(clientName: string): string {
+  return `_INBOX.${token(clientName)}`;
+}
+
+export interface BusUser {
+  readonly service: BusService;
+  /** How NATS knows the user: a public key, or a name in its certificate. */
+  readonly identity: { readonly nkey: string } | { readonly user: string };
+}
+
+/** The block `authorization` of a configuration file of NATS. */
+export function natsAuthorization(users: readonly BusUser[]): string {
+  return `authorization {\n  users: [\n${users.map(userText).join("")}  ]\n}\n`;
+}
+
+function userText({ service, identity }: BusUser): string {
+  const [[key, value] = []] = Object.entries(identity);
+  const { publish, deny, subscribe } = permissionsOf(service);
+  const list = (subjects: readonly string[]): string =>
+    `[\n${subjects.map((subject) => `            ${JSON.stringify(subject)}\n`).join("")}          ]`;
+  return `    {
+      ${key}: ${JSON.stringify(value)}
+      permissions: {
+        publish: {
+          allow: ${list(publish)}${deny.length === 0 ? "" : `\n          deny: ${list(deny)}`}
+        }
+        subscribe: { allow: [${subscribe.map((subject) => JSON.stringify(subject)).join(", ")}] }
+      }
+    }
+`;
+}
+
+/**
+ * Creating the stream where it is missing, and reading it. A consumer is created by a subject with its name and its filter, which
+ * the server compares with the request.
+ */
+function readingOf(stream: string, only?: string): readonly string[] {
+  const consumer = `$JS.API.CONSUMER.CREATE.${stream}`;
+  return [
+    `$JS.API.STREAM.INFO.${stream}`,
+    `$JS.API.STREAM.CREATE.${stream}`,
+    `$JS.API.STREAM.MSG.GET.${stream}`,
+    only === undefined ? `${consumer}.>` : `${consumer}.*.${subjectRoot}.${only}`,
+    // Several filters at once are asked for without a name, and the subject has none of them.
+    ...(stream === mainStream && only === undefined ? [consumer] : []),
+    // Answers to flow control.
+    `$JS.FC.${stream}.>`,
+  ];
+}
+
+function keysOf(stream: string): string {
+  return `$KV.${stream.slice("KV_".length)}`;
+}
+
+function below(subjects: readonly string[]): readonly string[] {
+  return subjects.map((subject) => `${subjectRoot}.${subject}`);
+}

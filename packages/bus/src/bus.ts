@@ -3,6 +3,7 @@
  * subject kept. Two implementations, one conformance suite (bus.conformance.ts).
  */
 import type { KeyValue, KeyValueOptions } from "./key-value.ts";
+import type { SetAside } from "./set-aside.ts";
 
 export interface OutgoingMessage {
   readonly subject: string;
@@ -63,6 +64,8 @@ export interface Bus extends AsyncDisposable {
   onEpoch(listener: (epoch: string) => void): () => void;
   /** The largest payload and headers of one message. */
   readonly maxMessageBytes: number;
+  /** What could not be read, by whoever reads it over this bus. */
+  readonly setAside: SetAside;
   readonly state: BusState;
   /** Called at every change of `state`. Returns a function that ends that. */
   onState(listener: (state: BusState) => void): () => void;

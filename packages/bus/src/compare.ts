@@ -2,7 +2,7 @@
 import type { Change } from "@flotilla/model";
 import type { Bus } from "./bus.ts";
 import { type KeyState, topicOf } from "./digest.ts";
-import { contentOf, isDelete, prepare, storedFingerprint } from "./envelope.ts";
+import { contentOf, prepare, stateOf } from "./envelope.ts";
 import type { Seal } from "./seal.ts";
 import { deleteOf, filters, subjectOf } from "./topics.ts";
 
@@ -16,7 +16,7 @@ export interface CompareOptions {
   readonly topics: ReadonlySet<string>;
 }
 
-/** @throws BusError BUS_BAD_EVENT, BUS_SEALED when what differs cannot be read */
+/** What cannot be read is set aside and no difference. @throws BusError BUS_SEALED when what differs is sealed and there is no key */
 export async function differences(options: CompareOptions): Promise<readonly Change[]> {
   const { bus, seal, position, topics } = options;
   const held = new Map([...options.held].map(({ subject, fingerprint }) => [subject, fingerprint]));
@@ -27,9 +27,12 @@ export async function differences(options: CompareOptions): Promise<readonly Cha
     const own = held.get(subject);
     held.delete(subject);
     if (sequence > position) continue;
-    if (isDelete(message)) {
+    const state = stateOf(message, seal);
+    // What is in force stays until something good stands there.
+    if (state.kind === "unreadable") bus.setAside.note(subject, state.error);
+    else if (state.kind === "delete") {
       if (own !== undefined) found.push(...deletesOf(subject));
-    } else if (own !== storedFingerprint(message)) found.push(contentOf(message, seal));
+    } else if (own !== state.fingerprint) found.push(contentOf(message, seal));
   }
   // Of what is left the stream knows nothing any more, not even that it was deleted.
   for (const subject of held.keys()) if (topics.has(topicOf(subject))) found.push(...deletesOf(subject));

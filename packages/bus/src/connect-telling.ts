@@ -1,18 +1,37 @@
 /** The bus of a service, whose readiness page tells how it stands with it. */
-import type { Health } from "@flotilla/runtime";
+import type { Health, Metrics } from "@flotilla/runtime";
 import type { Bus } from "./bus.ts";
 import { type ConnectOptions, connectBus } from "./connect.ts";
+import { SetAside } from "./set-aside.ts";
 
 export interface TellingOptions extends ConnectOptions {
   readonly health: Pick<Health, "setCondition">;
+  readonly metrics: Pick<Metrics, "counter" | "gauge">;
 }
 
 /** Waits for servers that are away. @throws BusError BUS_CONNECT when the URL is of no bus; the reason of `stop` */
-export async function connectTelling({ health, ...options }: TellingOptions, stop: AbortSignal): Promise<Bus> {
+export async function connectTelling({ health, metrics, ...options }: TellingOptions, stop: AbortSignal): Promise<Bus> {
+  const { log, nowMs = Date.now } = options;
+  const setAside = options.setAside ?? new SetAside({ log, nowMs });
+  tellSetAside(setAside, { health, metrics });
   health.setCondition("bus", `waiting for ${options.url.replaceAll(/\/\/[^/,]*@/g, "//")}`);
-  const bus = await connectBus(options, stop);
+  const bus = await connectBus({ ...options, setAside }, stop);
   const tell = () => health.setCondition("bus", bus.state.connected ? undefined : `away: ${bus.state.reason}`);
   bus.onState(tell);
   tell();
   return bus;
+}
+
+/** By name on the readiness page, which does not turn unready for it, and by number in the metrics. */
+function tellSetAside(setAside: SetAside, { health, metrics }: Pick<TellingOptions, "health" | "metrics">): void {
+  const tell = () => health.setCondition("values", setAside.summary());
+  setAside.onChange(tell);
+  tell();
+  metrics.gauge({
+    name: "flotilla_values_set_aside",
+    help: "Values of the bus and the snapshot that are set aside now: malformed or not authenticated.",
+    collect: (gauge) => gauge.set(setAside.list().length),
+  });
+  const noted = metrics.counter({ name: "flotilla_values_set_aside_total", help: "Values set aside since the start." });
+  setAside.onNote(() => noted.add(1));
 }

@@ -4,6 +4,7 @@ import type { Bus } from "./bus.ts";
 import { connectEmbedded } from "./embedded-bus.ts";
 import { BusError } from "./errors.ts";
 import { connectNats } from "./nats-bus.ts";
+import { SetAside } from "./set-aside.ts";
 
 export interface ConnectOptions {
   readonly url: string;
@@ -14,15 +15,18 @@ export interface ConnectOptions {
   readonly replicas?: number;
   /** Told whenever following goes on where it was, after deliveries were missing or the servers were away. */
   readonly onResumed?: () => void;
+  /** Where values are noted that cannot be read; one of its own unless given. */
+  readonly setAside?: SetAside;
 }
 
 /** Waits for servers that are away. @throws BusError BUS_CONNECT when the URL is neither; the reason of `stop` */
 export async function connectBus(
-  { url, clientName, log, nowMs = Date.now, replicas = 1, onResumed = () => undefined }: ConnectOptions,
+  { url, clientName, log, nowMs = Date.now, replicas = 1, onResumed = () => undefined, ...given }: ConnectOptions,
   stop: AbortSignal,
 ): Promise<Bus> {
+  const setAside = given.setAside ?? new SetAside({ log, nowMs });
   const embedded = /^embedded:(.+)$/.exec(url)?.[1];
-  if (embedded !== undefined) return connectEmbedded(embedded, nowMs);
+  if (embedded !== undefined) return connectEmbedded(embedded, nowMs, setAside);
   if (!url.includes("://")) throw new BusError("BUS_CONNECT", `"${url}" is neither nats://host:port nor embedded:NAME`);
-  return connectNats({ url, clientName, log, nowMs, replicas, onResumed }, stop);
+  return connectNats({ url, clientName, log, nowMs, replicas, onResumed, setAside }, stop);
 }

@@ -1,6 +1,6 @@
 /** The bus within one process: `embedded:NAME` is the same sequence for all who connect to that name. */
 import { randomUUID } from "node:crypto";
-import { Wakeup } from "@flotilla/runtime";
+import { noopLogger, Wakeup } from "@flotilla/runtime";
 import {
   type Bus,
   type BusItem,
@@ -13,6 +13,7 @@ import {
 } from "./bus.ts";
 import { Bucket, openEmbeddedKeyValue } from "./embedded-key-value.ts";
 import { BusError } from "./errors.ts";
+import { SetAside } from "./set-aside.ts";
 import { matchesFilter } from "./subject.ts";
 
 class Sequence {
@@ -50,13 +51,18 @@ const sequences = new Map<string, { readonly sequence: Sequence; users: number }
 
 const connected: BusState = { connected: true };
 
-export function connectEmbedded(name: string, nowMs: () => number): Bus {
+export function connectEmbedded(
+  name: string,
+  nowMs: () => number,
+  setAside: SetAside = new SetAside({ log: noopLogger, nowMs }),
+): Bus {
   const shared = sequences.get(name) ?? { sequence: new Sequence(), users: 0 };
   sequences.set(name, shared);
   shared.users++;
   const { sequence } = shared;
   const closing = new AbortController();
   return {
+    setAside,
     state: connected,
     onState: () => () => undefined,
     epoch: sequence.epoch,
@@ -74,7 +80,7 @@ export function connectEmbedded(name: string, nowMs: () => number): Bus {
     keyValue: async (bucketName, options = {}) => {
       const bucket = sequence.buckets.get(bucketName) ?? new Bucket();
       sequence.buckets.set(bucketName, bucket);
-      return openEmbeddedKeyValue(bucket, options, nowMs);
+      return openEmbeddedKeyValue(bucket, { ...options, bucket: bucketName, setAside, nowMs });
     },
     [Symbol.asyncDispose]: async () => {
       if (closing.signal.aborted) return;

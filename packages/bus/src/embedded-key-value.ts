@@ -26,9 +26,17 @@ export class Bucket {
   }
 }
 
-export function openEmbeddedKeyValue(bucket: Bucket, { ttlMs }: KeyValueOptions, nowMs: () => number): KeyValue {
+export function openEmbeddedKeyValue(
+  bucket: Bucket,
+  {
+    ttlMs,
+    nowMs,
+    ...named
+  }: KeyValueOptions & Pick<KeyValue, "bucket" | "setAside"> & { readonly nowMs: () => number },
+): KeyValue {
   const untilMs = () => (ttlMs === undefined ? Number.POSITIVE_INFINITY : nowMs() + ttlMs);
   return {
+    ...named,
     get: async (key) => {
       const { value, revision } = bucket.live(key, nowMs()) ?? {};
       return value === undefined || revision === undefined ? undefined : { key, value, revision };

@@ -5,7 +5,7 @@ import type { Cause, Change } from "@flotilla/model";
 import type { OutgoingMessage, StoredMessage } from "./bus.ts";
 import { BusError } from "./errors.ts";
 import type { Seal } from "./seal.ts";
-import { decodeChange, encodeChange, subjectOf } from "./topics.ts";
+import { decodeChange, encodeChange, keyText, subjectOf } from "./topics.ts";
 
 /** Changes that were written together have one id and know how many they are. */
 export interface GroupMark {
@@ -34,6 +34,12 @@ const names = {
 
 /** Below this, packing costs more than it saves. */
 const worthPackingBytes = 4_096;
+/** Of one change, unpacked: 65 kB of zstd may become gigabytes. More than this is not published, and not unpacked. */
+export const maxPlainBytes = 64 * 1024 * 1024;
+/** More than a publisher writes together. */
+const maxGroupSize = 10_000_000;
+/** The last moment that a Date can hold. */
+const maxTimeMs = 8.64e15;
 
 /** A change encoded once, for comparing it and for sending it. */
 export interface Prepared {
@@ -104,22 +110,52 @@ export function contentOf(message: StoredMessage, seal: Seal | undefined): Chang
   const { payload, headers, subject } = message;
   if (isSealed(message) && seal === undefined) throw new BusError("BUS_SEALED", "a sealed payload needs the seal key");
   const opened = isSealed(message) && seal !== undefined ? seal.open(payload, subject) : payload;
-  return decodeChange(headers[names.packed] === "zstd" ? unpack(opened) : opened);
+  const change = decodeChange(headers[names.packed] === "zstd" ? unpack(opened) : opened);
+  if (subjectOf(change) !== subject)
+    throw new BusError(
+      "BUS_BAD_EVENT",
+      `it is a change of ${keyText(change).slice(0, 200)}, which has another subject`,
+    );
+  return change;
 }
 
-/** Whose a change is and with which others it was written: told even where the content cannot be read. */
+/** What a message is in a comparison of states; its own account of that (headers) is not believed. */
+export type MessageState =
+  | { readonly kind: "put"; readonly fingerprint: string }
+  | { readonly kind: "delete" }
+  /** It is as if there were nothing. */
+  | { readonly kind: "unreadable"; readonly error: unknown };
+
+/** Of the bytes received. Only where a sealed one cannot be opened here, its header has to do. */
+export function stateOf(message: StoredMessage, seal: Seal | undefined): MessageState {
+  if (isSealed(message) && seal === undefined) return { kind: "put", fingerprint: storedFingerprint(message) };
+  try {
+    const change = contentOf(message, seal);
+    return change.op === "delete"
+      ? { kind: "delete" }
+      : { kind: "put", fingerprint: prepare(change, seal).fingerprint };
+  } catch (error) {
+    if (!(error instanceof BusError)) throw error;
+    return { kind: "unreadable", error };
+  }
+}
+
+/**
+ * Whose a change is and with which others it was written: told even where the content cannot be read.
+ * @throws BusError BUS_BAD_EVENT
+ */
 export function marksOf({ headers, sequence }: StoredMessage): Omit<Envelope, "change"> {
   const cause: Cause = {
     publisher: headers[names.publisher] ?? "",
     epoch: headers[names.epoch] ?? "",
-    revision: Number(headers[names.revision] ?? 0),
-    eventTimeMs: Number(headers[names.eventTime] ?? 0),
+    revision: natural(headers, names.revision, 0, Number.MAX_SAFE_INTEGER),
+    eventTimeMs: natural(headers, names.eventTime, 0, maxTimeMs),
     ...(headers[names.source] !== undefined && { source: decoded(headers[names.source] ?? "") }),
     ...(headers[names.caller] !== undefined && { caller: decoded(headers[names.caller] ?? "") }),
     ...(headers[names.urgent] === "1" && { urgent: true }),
   };
-  const size = Number(headers[names.groupSize] ?? 1);
-  const sizeInTopic = Number(headers[names.groupSizeInTopic] ?? size);
+  const size = natural(headers, names.groupSize, 1, maxGroupSize);
+  const sizeInTopic = natural(headers, names.groupSizeInTopic, size, size);
   return { cause, group: { id: headers[names.group] ?? `single-${sequence}`, size, sizeInTopic } };
 }
 
@@ -135,8 +171,14 @@ export function publisherOf({ headers }: StoredMessage): string {
   return headers[names.publisher] ?? "";
 }
 
-export function storedFingerprint({ headers }: StoredMessage): string {
+function storedFingerprint({ headers }: StoredMessage): string {
   return headers[names.fingerprint] ?? "";
+}
+
+function natural(headers: StoredMessage["headers"], name: string, fallback: number, max: number): number {
+  const value = headers[name] === undefined ? fallback : Number(headers[name]);
+  if (Number.isFinite(value) && value >= 0 && value <= max) return value;
+  throw new BusError("BUS_BAD_EVENT", `header ${name} is no number from 0 to ${max}`);
 }
 
 function decoded(text: string): string {
@@ -150,7 +192,7 @@ function decoded(text: string): string {
 
 function unpack(packed: Uint8Array): Uint8Array {
   try {
-    return zstdDecompressSync(packed);
+    return zstdDecompressSync(packed, { maxOutputLength: maxPlainBytes });
   } catch (cause) {
     throw new BusError("BUS_BAD_EVENT", "a packed payload cannot be unpacked", { cause });
   }

@@ -3,9 +3,8 @@
  * to be told again should the stream be lost, unless the source can be asked for them.
  */
 import type { Change } from "@flotilla/model";
-import type { StoredMessage } from "./bus.ts";
 import { type Digests, RunningDigests } from "./digest.ts";
-import { type Prepared, storedFingerprint } from "./envelope.ts";
+import type { Prepared } from "./envelope.ts";
 import { subjectOf } from "./topics.ts";
 
 interface Held {
@@ -41,8 +40,8 @@ export class HeldChanges {
   }
 
   /** Read in the stream. */
-  read(message: StoredMessage): void {
-    this.#set(message.subject, { fingerprint: storedFingerprint(message) });
+  read(subject: string, fingerprint: string): void {
+    this.#set(subject, { fingerprint });
   }
 
   /** Also remembers the change of an equal one, for the stream may be lost. */

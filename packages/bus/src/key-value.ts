@@ -1,4 +1,6 @@
 /** Small things that services share, each with a revision: who holds a lease, which token is in use. */
+import type { SetAside } from "./set-aside.ts";
+
 export interface KeyValueOptions {
   /** Values vanish after this time unless they are written again. */
   readonly ttlMs?: number;
@@ -13,6 +15,10 @@ export interface KeyValueEntry {
 }
 
 export interface KeyValue {
+  /** Its name, for messages. */
+  readonly bucket: string;
+  /** Where `readValue` notes what it cannot read. */
+  readonly setAside: Pick<SetAside, "note" | "heal">;
   get(key: string): Promise<KeyValueEntry | undefined>;
   /** Writes whatever is there. Resolves to the new revision. */
   put(key: string, value: Uint8Array): Promise<number>;
@@ -23,4 +29,25 @@ export interface KeyValue {
   entries(): Promise<readonly KeyValueEntry[]>;
   /** What is there, then what changes. Values that vanish by age are not told. */
   watch(stop: AbortSignal): AsyncIterable<KeyValueEntry>;
+}
+
+/**
+ * What stands in an entry, decoded where it enters. Undefined when there is nothing, or nothing that can be read: that is set aside by
+ * name, and healed by the next good value.
+ */
+export function readValue<T>(
+  { bucket, setAside }: Pick<KeyValue, "bucket" | "setAside">,
+  entry: Pick<KeyValueEntry, "key" | "value"> | undefined,
+  decode: (value: Uint8Array) => T,
+): T | undefined {
+  if (entry === undefined) return undefined;
+  const place = `${bucket}/${entry.key}`;
+  try {
+    const value = entry.value === undefined ? undefined : decode(entry.value);
+    setAside.heal(place);
+    return value;
+  } catch (error) {
+    setAside.note(place, error);
+    return undefined;
+  }
 }

@@ -1,7 +1,7 @@
 /** What the stream holds now, each change with its own place in the sequence and its cause. */
 import type { Cause, Change } from "@flotilla/model";
-import { Breather, type Logger } from "@flotilla/runtime";
-import type { Bus } from "./bus.ts";
+import { Breather } from "@flotilla/runtime";
+import type { Bus, StoredMessage } from "./bus.ts";
 import { contentOf, isSealed, marksOf } from "./envelope.ts";
 import type { Seal } from "./seal.ts";
 import { deleteOf } from "./topics.ts";
@@ -17,23 +17,31 @@ export interface LastChangesOptions {
   /** One of `filters`. */
   readonly filter: string;
   readonly seal: Seal | undefined;
-  readonly log: Logger;
 }
 
 /**
- * In order of the sequence, read some at a time. What cannot be read is left out and logged; sealed ones too where there is no
+ * In order of the sequence, read some at a time. What cannot be read is set aside by name; sealed ones are left out where there is no
  * key.
  */
 export async function* lastChanges(options: LastChangesOptions): AsyncGenerator<LastChange, void, undefined> {
-  const { bus, filter, seal, log } = options;
+  const { bus, filter, seal } = options;
   const breather = new Breather();
   for (const message of await bus.lastValues(filter)) {
     if (breather.isDue) await breather.rest();
     if (deleteOf(message.subject) === undefined || (seal === undefined && isSealed(message))) continue;
-    try {
-      yield { change: contentOf(message, seal), sequence: message.sequence, cause: marksOf(message).cause };
-    } catch (error) {
-      log.error("a change cannot be read", { subject: message.subject, sequence: message.sequence, error });
-    }
+    const found = read(message, options);
+    if (found !== undefined) yield found;
+  }
+}
+
+function read(message: StoredMessage, { bus, seal }: LastChangesOptions): LastChange | undefined {
+  const { subject, sequence } = message;
+  try {
+    const found = { change: contentOf(message, seal), sequence, cause: marksOf(message).cause };
+    bus.setAside.heal(subject);
+    return found;
+  } catch (error) {
+    bus.setAside.note(subject, error);
+    return undefined;
   }
 }

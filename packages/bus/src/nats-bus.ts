@@ -11,12 +11,14 @@ import { NatsLink } from "./nats-link.ts";
 import { NatsPublishing } from "./nats-publishing.ts";
 import { horizonOf, openStream, removeMessage, streamName } from "./nats-stream.ts";
 import { deliveries } from "./ordered-consumer.ts";
+import type { SetAside } from "./set-aside.ts";
 
 export interface NatsOptions extends NatsConnectOptions {
   readonly nowMs: () => number;
   /** Copies of streams and buckets in a cluster of servers, at least. */
   readonly replicas: number;
   readonly onResumed: () => void;
+  readonly setAside: SetAside;
 }
 
 /** Waits for the servers when they are away, telling so; never gives up unless `stop` fires. */
@@ -42,14 +44,16 @@ class NatsBus implements Bus {
   readonly #replicas: number;
   readonly #onResumed: () => void;
   readonly #log: Logger;
+  readonly setAside: SetAside;
 
-  constructor(link: NatsLink, client: JetStreamClient, { replicas, onResumed, log }: NatsOptions) {
+  constructor(link: NatsLink, client: JetStreamClient, { replicas, onResumed, log, setAside }: NatsOptions) {
     this.#link = link;
     this.#client = client;
     this.#publishing = new NatsPublishing(link, client, log);
     this.#replicas = replicas;
     this.#onResumed = onResumed;
     this.#log = log;
+    this.setAside = setAside;
   }
 
   get state(): BusState {
@@ -119,7 +123,7 @@ class NatsBus implements Bus {
 
   keyValue(bucket: string, options: KeyValueOptions = {}): Promise<KeyValue> {
     const parts = { link: this.#link, client: this.#client, replicas: this.#replicas, log: this.#log };
-    return openNatsKeyValue(bucket, options, parts);
+    return openNatsKeyValue(bucket, options, { ...parts, setAside: this.setAside });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

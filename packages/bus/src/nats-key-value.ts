@@ -6,6 +6,7 @@ import type { KeyValue, KeyValueEntry, KeyValueOptions } from "./key-value.ts";
 import { retryMs } from "./nats-connection.ts";
 import type { NatsLink } from "./nats-link.ts";
 import { type Delivery, deliveries } from "./ordered-consumer.ts";
+import type { SetAside } from "./set-aside.ts";
 import { updateStream } from "./stream-replicas.ts";
 import { token, untoken } from "./subject.ts";
 
@@ -14,6 +15,7 @@ interface Parts {
   readonly client: JetStreamClient;
   readonly replicas: number;
   readonly log: Logger;
+  readonly setAside: SetAside;
 }
 
 /** Another write was first: stored already, or, in a cluster, on its way. */
@@ -58,6 +60,8 @@ export async function openNatsKeyValue(bucket: string, { ttlMs }: KeyValueOption
     }, codes);
   };
   return {
+    bucket,
+    setAside: parts.setAside,
     get: async (key) => {
       const entry = await use((kv) => kv.get(token(key)), unanswered);
       if (entry === null || entry.operation !== "PUT") return undefined;

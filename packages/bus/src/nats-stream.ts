@@ -43,10 +43,11 @@ export async function openStream(options: ReplicaOptions): Promise<StreamLook> {
   return { epoch: String(info.created), last: info.state.last_seq };
 }
 
-/** The highest sequence that was forgotten, 0 when none was. */
+/** The highest sequence that was forgotten, 0 when none was. One that cannot be true would make every reader begin again for ever. */
 export async function horizonOf(manager: JetStreamManager): Promise<number> {
   const message = await lastMessage(manager, streamName, horizonSubject);
-  return message === undefined ? 0 : Number(new TextDecoder().decode(message.data));
+  const horizon = message === undefined ? 0 : Number(new TextDecoder().decode(message.data));
+  return Number.isSafeInteger(horizon) && horizon >= 0 && horizon < (message?.seq ?? 0) ? horizon : 0;
 }
 
 /** For good. One that is gone already is no failure. */

@@ -25,10 +25,7 @@ async function take(
 ) {
   const stop = new AbortController();
   const items: SubscriberItem[] = [];
-  for await (const item of subscribe(
-    { bus, filter: filters.everything, afterSequence, seal, log: noopLogger },
-    stop.signal,
-  )) {
+  for await (const item of subscribe({ bus, filter: filters.everything, afterSequence, seal }, stop.signal)) {
     items.push(item);
     if (until(items)) stop.abort();
   }
@@ -107,10 +104,7 @@ describe("publisher and subscriber", () => {
     const one = publisher();
     await one.synchronize([]);
     const stop = new AbortController();
-    const items = subscribe(
-      { bus, filter: filters.config, afterSequence: 0, seal: undefined, log: noopLogger },
-      stop.signal,
-    );
+    const items = subscribe({ bus, filter: filters.config, afterSequence: 0, seal: undefined }, stop.signal);
     assert.equal((await items.next()).value?.kind, "caught-up");
     await one.publish([config("only", {}, "Secret")]);
     await one.publish([config("a", {}), config("hidden", {}, "Secret")]);
@@ -135,7 +129,7 @@ describe("publisher and subscriber", () => {
     await publisher("one").synchronize([config("a", {})]);
     const stop = new AbortController();
     const publishers = ["one", "two"];
-    const options = { bus, filter: filters.config, afterSequence: 0, publishers, seal, log: noopLogger };
+    const options = { bus, filter: filters.config, afterSequence: 0, publishers, seal };
     const items = subscribe(options, stop.signal);
     const next = async () => (await items.next()).value?.kind;
     assert.deepEqual([await next(), await next()], ["group", "synced"]);

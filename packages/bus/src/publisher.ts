@@ -7,7 +7,7 @@ import type { Cause, Change } from "@flotilla/model";
 import { Breather, type Logger, Turns } from "@flotilla/runtime";
 import { type Bus, messageBytes } from "./bus.ts";
 import { digestsOf } from "./digest.ts";
-import { isDelete, type Prepared, pack, prepare, publisherOf } from "./envelope.ts";
+import { maxPlainBytes, type Prepared, pack, prepare, publisherOf, stateOf } from "./envelope.ts";
 import { BusError } from "./errors.ts";
 import { dayMs, forgetDeletes } from "./forget-deletes.ts";
 import { groupMessages, type Packed } from "./group-messages.ts";
@@ -201,15 +201,18 @@ class KeyedPublisher implements Publisher {
 
   #pack(prepared: Prepared): Packed | undefined {
     const { bus, log, seal, onRefused } = this.#options;
-    const { change, subject, fingerprint } = prepared;
+    const { change, subject, fingerprint, plain } = prepared;
     const message = { subject, ...pack(prepared, seal) };
     const bytes = messageBytes(message) + headerBytes;
-    if (bytes <= bus.maxMessageBytes && subject.length <= maxSubjectBytes)
-      return { told: { change: this.#remembered(change), subject, fingerprint }, ...message };
     const reason =
       subject.length > maxSubjectBytes
         ? `a key of ${subject.length} bytes is more than the bus takes, ${maxSubjectBytes}`
-        : `${bytes} bytes are more than the bus takes, ${bus.maxMessageBytes}`;
+        : plain.length > maxPlainBytes
+          ? `${plain.length} bytes before packing are more than readers unpack, ${maxPlainBytes}`
+          : bytes > bus.maxMessageBytes
+            ? `${bytes} bytes are more than the bus takes, ${bus.maxMessageBytes}`
+            : undefined;
+    if (reason === undefined) return { told: { change: this.#remembered(change), subject, fingerprint }, ...message };
     log.error("change is too large for the bus, what was published before stays", {
       key: keyText(change).slice(0, maxLoggedKey),
       reason,
@@ -255,10 +258,16 @@ class KeyedPublisher implements Publisher {
 
   async #read(): Promise<void> {
     if (this.#state !== "unread") return;
-    const { bus, publisher, nowMs } = this.#options;
+    const { bus, publisher, seal, nowMs } = this.#options;
     const messages = await bus.lastValues(filters.everything);
-    for (const message of messages.filter((one) => publisherOf(one) === publisher && !isDelete(one)))
-      this.#held.read(message);
+    const breather = new Breather();
+    for (const message of messages.filter((one) => publisherOf(one) === publisher)) {
+      if (breather.isDue) await breather.rest();
+      const state = stateOf(message, seal);
+      if (state.kind === "put") this.#held.read(message.subject, state.fingerprint);
+      // As if it were not there: what we have for its place is published again.
+      else if (state.kind === "unreadable") bus.setAside.note(message.subject, state.error);
+    }
     this.#isMarked = messages.some(({ subject }) => subject === syncSubject(publisher));
     this.#state = "read";
     this.#sweptAtMs = nowMs();

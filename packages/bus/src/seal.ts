@@ -1,5 +1,17 @@
-/** Secrets travel and rest encrypted: AES-256-GCM with a key that the services share. */
-import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes } from "node:crypto";
+/**
+ * Secrets travel and rest encrypted: AES-256-GCM with a key that the services share. Keys derived from it (HKDF) authenticate
+ * everything else.
+ */
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  createHmac,
+  createSecretKey,
+  hkdfSync,
+  type KeyObject,
+  randomBytes,
+} from "node:crypto";
 import { BusError } from "./errors.ts";
 
 export interface Seal {
@@ -9,15 +21,28 @@ export interface Seal {
   open(sealed: Uint8Array, place?: string): Uint8Array;
   /** Equal for equal contents; tells nothing about them to who has no key. */
   fingerprint(plain: Uint8Array): string;
+  /** HMAC-SHA256 of the parts, with a key derived for `purpose`: what is authentic for one purpose is not for another. */
+  mac(purpose: MacPurpose, parts: readonly (string | Uint8Array)[]): Buffer;
 }
+
+export type MacPurpose = "bus message" | "shared value" | "snapshot entry" | "snapshot";
 
 const algorithm = "aes-256-gcm";
 const ivBytes = 12;
 const tagBytes = 16;
+const macKeyBytes = 32;
 
 /** @param key any secret text or bytes; 32 random bytes or more */
 export function createSeal(key: Uint8Array | string): Seal {
   const secret = createHash("sha256").update("flotilla seal").update(key).digest();
+  const derived = new Map<MacPurpose, KeyObject>();
+  const keyFor = (purpose: MacPurpose): KeyObject => {
+    const made =
+      derived.get(purpose) ??
+      createSecretKey(Buffer.from(hkdfSync("sha256", secret, "", `flotilla ${purpose}`, macKeyBytes)));
+    derived.set(purpose, made);
+    return made;
+  };
   return {
     seal: (plain, place = "") => {
       const iv = randomBytes(ivBytes);
@@ -36,5 +61,15 @@ export function createSeal(key: Uint8Array | string): Seal {
       }
     },
     fingerprint: (plain) => createHmac("sha256", secret).update(plain).digest("hex").slice(0, 32),
+    mac: (purpose, parts) => {
+      const hmac = createHmac("sha256", keyFor(purpose));
+      const length = Buffer.alloc(4);
+      for (const part of parts) {
+        // With its length before it, so that no two lists of parts give the same bytes.
+        length.writeUInt32BE(Buffer.byteLength(part));
+        hmac.update(length).update(part);
+      }
+      return hmac.digest();
+    },
   };
 }

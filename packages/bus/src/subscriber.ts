@@ -3,7 +3,6 @@
  * with what is stored, groups may have lost members to newer values; then everything comes as one.
  */
 import type { ChangeGroup } from "@flotilla/model";
-import type { Logger } from "@flotilla/runtime";
 import { type Bus, horizonSubject, type StoredMessage } from "./bus.ts";
 import type { Digests } from "./digest.ts";
 import { contentOf, isSealed, marksOf } from "./envelope.ts";
@@ -21,7 +20,6 @@ export interface SubscribeOptions {
   /** `caught-up` is said when these have told their whole state, not before; after a `reset` again. */
   readonly publishers?: readonly string[];
   readonly seal: Seal | undefined;
-  readonly log: Logger;
 }
 
 export type SubscriberItem =
@@ -86,8 +84,9 @@ class Reading {
       yield* this.#onMarker(publisher, message);
       return;
     }
-    const { subject, sequence, storedAtMs } = message;
-    const member: Member = { subject, sequence, storedAtMs, ...marksOf(message), change: this.#read(message) };
+    const member = this.#member(message);
+    if (member === undefined) return;
+    const { subject } = member;
     if (this.#backlog !== undefined) {
       // Deleted first: the last value of each key, in the order of the sequence.
       this.#backlog.delete(subject);
@@ -104,9 +103,11 @@ class Reading {
     yield* this.#sayCaughtUp(sequence);
   }
 
-  *#onMarker(publisher: string, { sequence: position, payload }: StoredMessage): Generator<SubscriberItem> {
+  *#onMarker(publisher: string, { sequence: position, subject, payload }: StoredMessage): Generator<SubscriberItem> {
     this.#missing.delete(publisher);
-    const digests = this.#backlog === undefined ? markedDigests(payload) : {};
+    // Without digests that can be read nothing is compared; that the publisher has told all holds nevertheless.
+    const marked = this.#attempt(subject, () => markedDigests(payload)) ?? {};
+    const digests = this.#backlog === undefined ? marked : {};
     if (this.#backlog === undefined) {
       for (const group of this.#groups.flush(publisher, position)) yield { kind: "group", group };
     } else yield* this.#handOutBacklog(position);
@@ -132,14 +133,31 @@ class Reading {
       yield { kind: "group", group: { changes, cause: { ...cause, eventTimeMs: 0, urgent: false }, position } };
   }
 
-  /** One unreadable message stops nothing but itself; without the key, sealed ones are for others. */
-  #read(message: StoredMessage): Member["change"] {
-    const { seal, log } = this.#options;
-    if (seal === undefined && isSealed(message)) return undefined;
+  /**
+   * Undefined: even whose it is cannot be read. A member whose content cannot be read counts, lest its group be waited for; without the
+   * key, sealed ones are for others.
+   */
+  #member(message: StoredMessage): Member | undefined {
+    const { seal } = this.#options;
+    const { subject, sequence, storedAtMs } = message;
+    const isForOthers = seal === undefined && isSealed(message);
+    let place: Omit<Member, "change"> | undefined;
+    const change = this.#attempt(subject, () => {
+      place = { subject, sequence, storedAtMs, ...marksOf(message) };
+      return isForOthers ? undefined : contentOf(message, seal);
+    });
+    return place && { ...place, change };
+  }
+
+  /** One unreadable message stops nothing but itself. */
+  #attempt<T>(subject: string, read: () => T): T | undefined {
+    const { setAside } = this.#options.bus;
     try {
-      return contentOf(message, seal);
+      const found = read();
+      setAside.heal(subject);
+      return found;
     } catch (error) {
-      log.error("a change cannot be read", { subject: message.subject, sequence: message.sequence, error });
+      setAside.note(subject, error);
       return undefined;
     }
   }

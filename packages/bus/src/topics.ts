@@ -9,7 +9,18 @@
  *
  * The `v1` token is the version of the payloads: an incompatible change gets a new one.
  */
-import { type Change, configKeyText, endpointsKeyText, serviceKeyText } from "@flotilla/model";
+import {
+  type Change,
+  changeShape,
+  configKeyText,
+  decodeShape,
+  endpointsKeyText,
+  integer,
+  number,
+  objectOf,
+  recordOf,
+  serviceKeyText,
+} from "@flotilla/model";
 import { subjectRoot } from "./bus.ts";
 import type { Digests } from "./digest.ts";
 import { BusError } from "./errors.ts";
@@ -70,15 +81,11 @@ export function encodeMarker(marker: Marker): Uint8Array {
   return new TextEncoder().encode(JSON.stringify(marker));
 }
 
-/** The digests of a marker; none when it has none that can be read. */
+const digestsShape = objectOf({}, { digests: recordOf(objectOf({ count: integer, sum: number })) });
+
+/** The digests of a marker. @throws RangeError, SyntaxError, TypeError when it is none */
 export function markedDigests(payload: Uint8Array): Digests {
-  try {
-    const { digests = {} } = JSON.parse(new TextDecoder().decode(payload)) as Partial<Marker>;
-    return digests;
-  } catch {
-    // A marker's word stands without them: nothing is compared.
-    return {};
-  }
+  return decodeShape<Partial<Marker>>(payload, digestsShape).digests ?? {};
 }
 
 /** What a change is about, for logs and snapshots: equal for a put and a delete of one key. */
@@ -97,24 +104,14 @@ export function encodeChange(change: Change): Uint8Array {
   return new TextEncoder().encode(JSON.stringify(change));
 }
 
-/** @throws BusError BUS_BAD_EVENT when the payload is not a change */
+/** The one decoder of changes, from the bus and from the snapshot. @throws BusError BUS_BAD_EVENT that names the field */
 export function decodeChange(payload: Uint8Array): Change {
-  let value: unknown;
   try {
-    value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(payload));
+    return decodeShape<Change>(payload, changeShape);
   } catch (cause) {
-    throw new BusError("BUS_BAD_EVENT", "a payload is not JSON", { cause });
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new BusError("BUS_BAD_EVENT", `a payload is no change: ${reason}`, { cause });
   }
-  if (!isChange(value)) throw new BusError("BUS_BAD_EVENT", "a payload is not a change");
-  return value;
-}
-
-function isChange(value: unknown): value is Change {
-  if (typeof value !== "object" || value === null) return false;
-  const { type, op, key, value: content } = value as Record<string, unknown>;
-  const isKnown = type === "config" || type === "service" || type === "endpoints";
-  const hasKey = typeof key === "object" && key !== null && "namespace" in key;
-  return isKnown && hasKey && (op === "delete" || (op === "put" && typeof content === "object" && content !== null));
 }
 
 function join(...parts: readonly string[]): string {

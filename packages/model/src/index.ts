@@ -9,6 +9,7 @@ export {
   type EndpointsChange,
   type ServiceChange,
 } from "./change/change.ts";
+export { causeShape, changeShape, configKeyShape, configShape } from "./change/change-shape.ts";
 export {
   type Config,
   type ConfigKey,
@@ -50,6 +51,21 @@ export {
 } from "./distribution/report.ts";
 export { type Endpoint, type EndpointHealth, type EndpointsKey, endpointsKeyText } from "./endpoint/endpoint.ts";
 export { type Difference, jsonDifferences } from "./json/json-differences.ts";
+export {
+  anything,
+  decodeShape,
+  flag,
+  integer,
+  listOf,
+  number,
+  objectOf,
+  oneOfTexts,
+  parseShape,
+  recordOf,
+  type Shape,
+  shaped,
+  text,
+} from "./json/shape.ts";
 export {
   type ClusterLocalInputs,
   type ClusterLocalRule,

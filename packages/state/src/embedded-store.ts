@@ -1,5 +1,5 @@
 /** The store within one process: `embedded:NAME` is the same for all who open that name. */
-import { entryHash } from "./entry-codec.ts";
+import { checksumOnly, entryTag } from "./entry-codec.ts";
 import type { Snapshot, SnapshotStore, StoreState } from "./snapshot-store.ts";
 
 interface Shared {
@@ -39,11 +39,12 @@ export function openEmbedded(name: string, nowMs: () => number, lockMs: number):
     state: connected,
     onState: () => () => undefined,
     load: async (): Promise<Snapshot | undefined> =>
-      shared.place === undefined ? undefined : { ...shared.place, entries: new Map(shared.entries) },
+      shared.place === undefined ? undefined : { ...shared.place, entries: new Map(shared.entries), setAside: [] },
     claim: async () => {
       if (isHeld() && shared.writer?.handle !== handle) return undefined;
       renew();
-      return { stored: new Map([...shared.entries].map(([key, value]) => [key, entryHash(key, value)])) };
+      const tagOf = (key: string, value: Uint8Array) => entryTag(checksumOnly, key, value);
+      return { stored: new Map([...shared.entries].map(([key, value]) => [key, tagOf(key, value)])), tagOf };
     },
     write: async ({ entries, position, epoch }) => {
       if (!isHeld() || shared.writer?.handle !== handle) return false;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { combine, emptyChecksum, entryHash, packEntry, unpackEntry } from "./entry-codec.ts";
+import { checksumOnly, combine, emptyChecksum, entryTag, packEntry, unpackEntry } from "./entry-codec.ts";
 
 describe("entry codec", () => {
   for (const [form, length] of [
@@ -27,12 +27,13 @@ describe("entry codec", () => {
   });
 
   it("a checksum carried forward is that of the whole", () => {
-    const [a, b, changed] = ["1", "2", "3"].map((value, i) => entryHash(i === 2 ? "k1" : `k${i}`, Buffer.from(value)));
+    const tagOf = (key: string, value: string) => entryTag(checksumOnly, key, Buffer.from(value));
+    const [a, b, changed] = ["1", "2", "3"].map((value, i) => tagOf(i === 2 ? "k1" : `k${i}`, value));
     assert.ok(a !== undefined && b !== undefined && changed !== undefined);
     const first = combine(emptyChecksum, a, b);
     assert.equal(first, combine(emptyChecksum, b, a));
     assert.equal(combine(first, b, changed), combine(emptyChecksum, a, changed));
     assert.equal(combine(first, a, b), emptyChecksum);
-    assert.notEqual(entryHash("k", Buffer.from("v")), entryHash("kv", Buffer.from("")));
+    assert.notEqual(tagOf("k", "v"), tagOf("kv", ""));
   });
 });

@@ -1,5 +1,5 @@
-/** Entries at rest: compressed when that pays, and covered by a checksum that a change can carry forward. */
-import { hash } from "node:crypto";
+/** Entries at rest: compressed when that pays, each with a tag, and covered together by a sum that a change can carry forward. */
+import { createHash } from "node:crypto";
 import { constants, deflateRawSync, inflateRawSync, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 
 const forms = { raw: 0, zstd: 1, deflate: 2 } as const;
@@ -24,24 +24,60 @@ function deflate(value: Uint8Array): Buffer {
   return deflateRawSync(value, { level: 1, memLevel: 4, windowBits });
 }
 
+/** Of one entry, unpacked: a few bytes may become gigabytes. */
+const maxEntryBytes = 64 * 1024 * 1024;
+
 /** @throws when the bytes are not an entry */
-export function unpackEntry(packed: Buffer): Uint8Array {
+export function unpackEntry(packed: Uint8Array): Uint8Array {
   const [form] = packed;
   const body = packed.subarray(1);
   switch (form) {
     case forms.raw:
       return body;
     case forms.zstd:
-      return zstdDecompressSync(body);
+      return zstdDecompressSync(body, { maxOutputLength: maxEntryBytes });
     case forms.deflate:
-      return inflateRawSync(body);
+      return inflateRawSync(body, { maxOutputLength: maxEntryBytes });
     default:
       throw new RangeError(`an entry of form ${form}`);
   }
 }
 
-export function entryHash(key: string, value: Uint8Array): string {
-  return hash("sha256", Buffer.concat([Buffer.from(`${key}\0`), value])).slice(0, 32);
+/** Authenticates with a key that the writers of the store share, or, without a key, only finds damage. */
+export type Mac = (purpose: "snapshot entry" | "snapshot", parts: readonly (string | Uint8Array)[]) => Uint8Array;
+
+export const checksumOnly: Mac = (purpose, parts) => {
+  const digest = createHash("sha256").update(purpose);
+  for (const part of parts) digest.update(`\0${Buffer.byteLength(part)}\0`).update(part);
+  return digest.digest();
+};
+
+const tagBytes = 16;
+
+/** Of an entry at its key; in hex. */
+export function entryTag(mac: Mac, key: string, value: Uint8Array): string {
+  return Buffer.from(mac("snapshot entry", [key, value])).toString("hex", 0, tagBytes);
+}
+
+/** Tag and content as they rest. */
+export function taggedEntry(tag: string, value: Uint8Array): Buffer {
+  return Buffer.concat([Buffer.from(tag, "hex"), packEntry(value)]);
+}
+
+/** The content of an entry. @throws when it has no content, or one of another tag */
+export function readEntry(mac: Mac, key: string, stored: Buffer): Uint8Array {
+  const value = unpackEntry(stored.subarray(tagBytes));
+  if (entryTag(mac, key, value) !== storedTag(stored)) throw new RangeError("its content is not what was written");
+  return value;
+}
+
+export function storedTag(stored: Buffer): string {
+  return stored.toString("hex", 0, tagBytes).padEnd(2 * tagBytes, "0");
+}
+
+/** Covers all entries by their tags, and the position they hold for. */
+export function snapshotSum(mac: Mac, tags: string, position: string, epoch: string): string {
+  return Buffer.from(mac("snapshot", [tags, position, epoch])).toString("hex");
 }
 
 /** Independent of order: replacing an entry is taking its old hash out and putting the new one in. */

@@ -5,7 +5,15 @@ export {
   storeRulesOf,
   storeServices,
 } from "./access.ts";
-export { entryHash } from "./entry-codec.ts";
+export type { Mac } from "./entry-codec.ts";
 export { StateError, type StateErrorCode } from "./errors.ts";
 export { type OpenOptions, openStore } from "./open-store.ts";
-export type { ReplicaReport, Snapshot, SnapshotChange, SnapshotStore, StoreState } from "./snapshot-store.ts";
+export type {
+  Claim,
+  ReplicaReport,
+  Snapshot,
+  SnapshotChange,
+  SnapshotStore,
+  StoreState,
+  UnreadableValues,
+} from "./snapshot-store.ts";

@@ -1,13 +1,15 @@
 /** What replicas tell of themselves, in Redis: a summary each, and parts that are replaced one by one. Both end with their writer. */
 import type { RedisLink } from "./redis-link.ts";
 import { keys } from "./redis-scripts.ts";
-import type { ReplicaReport } from "./snapshot-store.ts";
+import type { ReplicaReport, UnreadableValues } from "./snapshot-store.ts";
 
 export class RedisReports {
   readonly #link: RedisLink;
+  readonly #unreadable: UnreadableValues;
 
-  constructor(link: RedisLink) {
+  constructor(link: RedisLink, unreadable: UnreadableValues) {
     this.#link = link;
+    this.#unreadable = unreadable;
   }
 
   /** Resolves to the number of parts that stand there. */
@@ -36,7 +38,8 @@ export class RedisReports {
     return new Map(
       found.flatMap((id, i): readonly (readonly [string, unknown])[] => {
         const text = texts[i] ?? undefined;
-        return text === undefined ? [] : [[id, JSON.parse(text)]];
+        const found = text === undefined ? undefined : this.#parse(keys.replica(id), text);
+        return found === undefined ? [] : [[id, found]];
       }),
     );
   }
@@ -45,9 +48,25 @@ export class RedisReports {
     const all = new Map<string, ReadonlyMap<string, unknown>>();
     for (const id of await this.#ids()) {
       const parts = await this.#link.use((redis) => redis.hgetall(keys.parts(id)));
-      all.set(id, new Map(Object.entries(parts).map(([name, text]) => [name, JSON.parse(text)])));
+      const found = Object.entries(parts).flatMap(([name, text]): readonly (readonly [string, unknown])[] => {
+        const part = this.#parse(`${keys.parts(id)} ${name}`, text);
+        return part === undefined ? [] : [[name, part]];
+      });
+      all.set(id, new Map(found));
     }
     return all;
+  }
+
+  /** Undefined: it is no JSON, and as if it were not there. The replica that it is of writes it anew. */
+  #parse(place: string, text: string): unknown {
+    try {
+      const found: unknown = JSON.parse(text);
+      this.#unreadable.heal(place);
+      return found;
+    } catch (error) {
+      this.#unreadable.note(place, error);
+      return undefined;
+    }
   }
 
   async #ids(): Promise<readonly string[]> {

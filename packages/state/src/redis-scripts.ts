@@ -11,14 +11,15 @@ export const keys = {
 
 /**
  * Writes only while the lock is ours and the snapshot is as we left it: a server that was killed may have
- * come back with less. KEYS: lock, entries, about. ARGV: token, life, checksum before, number of puts,
- * then key and value of each, number of removals, then their keys, then pairs of what is said.
+ * come back with less, or somebody may have taken entries away. KEYS: lock, entries, about. ARGV: token, life, checksum
+ * and number of entries before, number of puts, then key and value of each, number of removals, then their keys, then pairs of what is said.
  */
 export const writeScript = `
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 if (redis.call('HGET', KEYS[3], 'checksum') or '') ~= ARGV[3] then return 0 end
+if redis.call('HLEN', KEYS[2]) ~= tonumber(ARGV[4]) then return 0 end
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
-local at = 4
+local at = 5
 local puts = tonumber(ARGV[at]); at = at + 1
 for i = 1, puts do redis.call('HSET', KEYS[2], ARGV[at], ARGV[at + 1]); at = at + 2 end
 local gone = tonumber(ARGV[at]); at = at + 1

@@ -1,21 +1,23 @@
 /** The store on a real Redis (or Valkey), with damage done to it and with the server gone. */
 import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { zstdCompressSync } from "node:zlib";
 import { noopLogger, until } from "@flotilla/runtime";
 import { type RunningServer, startRedis } from "@flotilla/servers";
 import { Redis } from "ioredis";
-import { openStore, type SnapshotChange, type SnapshotStore, StateError } from "./index.ts";
+import { type Mac, type OpenOptions, openStore, type SnapshotChange, type SnapshotStore, StateError } from "./index.ts";
 import { storeConformance } from "./store.conformance.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "flotilla-state-"));
 let server: RunningServer;
 const lockMs = 1_000;
 
-async function open(): Promise<SnapshotStore> {
-  const store = openStore({ url: server.url, log: noopLogger, lockMs });
+async function open(more: Partial<OpenOptions> = {}): Promise<SnapshotStore> {
+  const store = openStore({ url: server.url, log: noopLogger, lockMs, ...more });
   await until(() => store.state.connected, { withinMs: 8_000, what: "the connection" });
   return store;
 }
@@ -29,7 +31,7 @@ after(async () => {
 });
 
 describe("store in Redis", () => {
-  storeConformance(open);
+  storeConformance(() => open());
 
   it("refuses a damaged snapshot and one of another form by name", async () => {
     await using store = await open();
@@ -49,6 +51,86 @@ describe("store in Redis", () => {
     const gone = [...(claimed?.stored.keys() ?? [])].map((key) => [key, undefined] as const);
     await store.write({ position: 21, entries: new Map([...gone, ["k", new TextEncoder().encode("v")]]) });
     assert.equal((await store.load())?.position, 21);
+  });
+
+  it("a position that is no number, or another one, is refused by name, and the next writer writes a right one", async () => {
+    await using store = await open();
+    await until(() => store.claim(), { withinMs: 5_000, what: "the lock" });
+    await using redis = disposable(new Redis(server.url));
+    for (const position of ["abc", "7", "1e3", "-1"]) {
+      assert.ok(await store.write({ position: 20, entries: new Map([["k", new TextEncoder().encode("v")]]) }));
+      await redis.client.hset("flotilla:v1:snapshot:about", "position", position);
+      await assert.rejects(store.load(), { code: "STATE_DAMAGED" });
+      assert.ok(await store.write({ position: 21, entries: new Map() }));
+      assert.equal((await store.load())?.position, 21);
+    }
+  });
+
+  it("an entry whose content was exchanged is set aside by name, and the rest is loaded", async () => {
+    const noted: string[] = [];
+    const unreadable = { note: (place: string) => void noted.push(place), heal: () => undefined };
+    await using store = await open({ unreadable });
+    await until(() => store.claim(), { withinMs: 5_000, what: "the lock" });
+    const entries = new Map(["good", "bad", "bomb"].map((key) => [key, new TextEncoder().encode(key)] as const));
+    assert.ok(await store.write({ position: 21, entries }));
+    await using redis = disposable(new Redis(server.url));
+    const exchange = async (key: string, content: Buffer) => {
+      const stored = await redis.client.hgetBuffer("flotilla:v1:snapshot:entries", key);
+      const tag = stored?.subarray(0, 16) ?? Buffer.alloc(0);
+      await redis.client.hset("flotilla:v1:snapshot:entries", key, Buffer.concat([tag, content]));
+    };
+    await exchange("bad", Buffer.concat([Buffer.of(0), Buffer.from("forged")]));
+    await exchange("bomb", Buffer.concat([Buffer.of(1), zstdCompressSync(Buffer.alloc(1e8))]));
+    const snapshot = await store.load();
+    assert.deepEqual([...(snapshot?.setAside ?? [])].sort(), ["bad", "bomb"]);
+    assert.deepEqual(noted.sort(), ["snapshot bad", "snapshot bomb"]);
+    assert.ok(snapshot?.entries.has("good") === true && !snapshot.entries.has("bad"));
+    const claimed = await store.claim();
+    for (const [key, value] of entries)
+      assert.equal(claimed?.stored.get(key) === claimed?.tagOf(key, value), key === "good");
+    assert.ok(
+      await store.write({ position: 21, entries: new Map([...entries.keys()].map((key) => [key, undefined])) }),
+    );
+  });
+
+  it("entries that were taken away are noticed by the next write", async () => {
+    await using store = await open();
+    await until(() => store.claim(), { withinMs: 5_000, what: "the lock" });
+    assert.ok(await store.write({ position: 21, entries: new Map([["taken", new TextEncoder().encode("v")]]) }));
+    await using redis = disposable(new Redis(server.url));
+    await redis.client.hdel("flotilla:v1:snapshot:entries", "taken");
+    await assert.rejects(store.load(), { code: "STATE_DAMAGED" });
+    assert.equal(await store.write({ position: 21, entries: new Map() }), false);
+    assert.equal((await store.claim())?.stored.has("taken"), false);
+    assert.ok(await store.write({ position: 21, entries: new Map() }));
+  });
+
+  it("what is written without the key is refused where there is one", async () => {
+    const macOf =
+      (key: string): Mac =>
+      (purpose, parts) => {
+        const hmac = createHmac("sha256", `${key} ${purpose}`);
+        for (const part of parts) hmac.update(`${Buffer.byteLength(part)} `).update(part);
+        return hmac.digest();
+      };
+    await using honest = await open({ mac: macOf("ours") });
+    const entries = new Map([["k", new TextEncoder().encode("v")]]);
+    for (const mac of [macOf("theirs"), undefined]) {
+      await using stranger = await open({ mac });
+      await until(() => stranger.claim(), { withinMs: 5_000, what: "the lock" });
+      assert.ok(await stranger.write({ position: 99_999, entries }));
+      await assert.rejects(honest.load(), { code: "STATE_DAMAGED" });
+    }
+    const claimed = await until(() => honest.claim(), { withinMs: 5_000, what: "the lock" });
+    assert.notEqual(claimed.stored.get("k"), claimed.tagOf("k", new TextEncoder().encode("v")));
+    const gone = [...claimed.stored.keys()].map((key) => [key, undefined] as const);
+    assert.ok(await honest.write({ position: 21, entries: new Map([...gone, ...entries]) }));
+    assert.equal((await honest.load())?.position, 21);
+    assert.ok(await honest.write({ position: 21, entries: new Map([["k", undefined]]) }));
+    await using plain = await open();
+    await honest[Symbol.asyncDispose]();
+    await until(() => plain.claim(), { withinMs: 5_000, what: "the lock" });
+    assert.ok(await plain.write({ position: 21, entries: new Map() }));
   });
 
   it("says that Redis is gone, and goes on when it is back", async () => {

@@ -1,20 +1,41 @@
 /** The store in Redis: one hash of entries, one of what is said about them, a lock with a limited life. */
 import { randomUUID } from "node:crypto";
 import { Breather } from "@flotilla/runtime";
-import { combine, emptyChecksum, entryHash, packEntry, unpackEntry } from "./entry-codec.ts";
+import {
+  checksumOnly,
+  combine,
+  emptyChecksum,
+  entryTag,
+  type Mac,
+  readEntry,
+  snapshotSum,
+  storedTag,
+  taggedEntry,
+} from "./entry-codec.ts";
 import { StateError } from "./errors.ts";
 import { RedisLink, type RedisLinkOptions } from "./redis-link.ts";
 import { RedisReports } from "./redis-reports.ts";
 import { claimScript, keys, releaseScript, writeScript } from "./redis-scripts.ts";
-import type { ReplicaReport, Snapshot, SnapshotChange, SnapshotStore, StoreState } from "./snapshot-store.ts";
+import type {
+  Claim,
+  ReplicaReport,
+  Snapshot,
+  SnapshotChange,
+  SnapshotStore,
+  StoreState,
+  UnreadableValues,
+} from "./snapshot-store.ts";
 
 export interface RedisStoreOptions extends RedisLinkOptions {
   readonly lockMs: number;
+  /** With it, what others write into the store is refused; without it only damage is found. */
+  readonly mac: Mac | undefined;
+  readonly unreadable: UnreadableValues;
 }
 
 /** Changes with the form of the entries; others are refused by name. */
-const format = "1";
-/** A hash that no entry has: what cannot be read is written anew. */
+const format = "2";
+/** A tag that no entry has: what cannot be read is written anew. */
 const unreadable = "f".repeat(32);
 
 export function openRedis(options: RedisStoreOptions): SnapshotStore {
@@ -24,17 +45,19 @@ export function openRedis(options: RedisStoreOptions): SnapshotStore {
 class RedisStore implements SnapshotStore {
   readonly #link: RedisLink;
   readonly #reports: RedisReports;
-  readonly #lockMs: number;
+  readonly #options: RedisStoreOptions;
+  readonly #mac: Mac;
   readonly #token = randomUUID();
-  /** Hash of each stored entry, while we are the writer. */
-  #hashes = new Map<string, string>();
-  /** What the store says, and what its entries have: they differ when it is damaged. */
-  #checksum = { said: "", found: emptyChecksum };
+  /** Tag of each stored entry, while we are the writer. */
+  #tags = new Map<string, string>();
+  /** The sum that the store says, and what its entries' tags combine to. */
+  #sum = { said: "", tags: emptyChecksum };
 
   constructor(options: RedisStoreOptions) {
     this.#link = new RedisLink(options);
-    this.#reports = new RedisReports(this.#link);
-    this.#lockMs = options.lockMs;
+    this.#reports = new RedisReports(this.#link, options.unreadable);
+    this.#options = options;
+    this.#mac = options.mac ?? checksumOnly;
   }
 
   get state(): StoreState {
@@ -46,61 +69,75 @@ class RedisStore implements SnapshotStore {
   }
 
   async load(): Promise<Snapshot | undefined> {
-    const { about, packed } = await this.#read();
-    const { position, epoch } = about;
+    const { about, stored } = await this.#read();
+    const { position, epoch = "" } = about;
     if (position === undefined) return undefined;
     checkFormat(about);
+    const tags = combine(emptyChecksum, ...[...stored.values()].map(storedTag));
+    if (snapshotSum(this.#mac, tags, position, epoch) !== about["checksum"])
+      throw new StateError("STATE_DAMAGED", "entries or position of the snapshot are not what its writer left");
+    if (!/^\d{1,15}$/.test(position))
+      throw new StateError("STATE_DAMAGED", `the snapshot's position is "${position.slice(0, 40)}"`);
     const entries = new Map<string, Uint8Array>();
-    const hashes: string[] = [];
-    for (const [key, value] of packed) {
-      const entry = unpack(key, value);
-      entries.set(key, entry);
-      hashes.push(entryHash(key, entry));
+    const setAside: string[] = [];
+    const breather = new Breather();
+    for (const [key, bytes] of stored) {
+      if (breather.isDue) await breather.rest();
+      const entry = this.#entry(key, bytes);
+      if (entry === undefined) setAside.push(key);
+      else entries.set(key, entry);
     }
-    const checksum = combine(emptyChecksum, ...hashes);
-    if (checksum !== about["checksum"])
-      throw new StateError("STATE_DAMAGED", `the snapshot's checksum is ${checksum}, it says ${about["checksum"]}`);
-    return { position: Number(position), entries, ...(epoch !== undefined && epoch !== "" && { epoch }) };
+    return { position: Number(position), entries, setAside, ...(epoch !== "" && { epoch }) };
   }
 
-  async claim(): Promise<{ readonly stored: ReadonlyMap<string, string> } | undefined> {
-    const taken = await this.#link.use((redis) => redis.eval(claimScript, 1, keys.writer, this.#token, this.#lockMs));
+  async claim(): Promise<Claim | undefined> {
+    const { lockMs } = this.#options;
+    const taken = await this.#link.use((redis) => redis.eval(claimScript, 1, keys.writer, this.#token, lockMs));
     if (taken !== 1) return undefined;
-    const { about, packed } = await this.#read();
+    const { about, stored } = await this.#read();
     const isReadable = (about["format"] ?? format) === format;
-    this.#hashes = new Map([...packed].map(([key, value]) => [key, isReadable ? hashOf(key, value) : unreadable]));
-    this.#checksum = { said: about["checksum"] ?? "", found: combine(emptyChecksum, ...this.#hashes.values()) };
-    return { stored: new Map(this.#hashes) };
+    const tags = new Map<string, string>();
+    const breather = new Breather();
+    for (const [key, bytes] of stored) {
+      if (breather.isDue) await breather.rest();
+      // Told by `load`; here it only has to be replaced.
+      tags.set(key, isReadable && isIntact(this.#mac, key, bytes) ? storedTag(bytes) : unreadable);
+    }
+    this.#tags = tags;
+    this.#sum = { said: about["checksum"] ?? "", tags: combine(emptyChecksum, ...tags.values()) };
+    return { stored: new Map(tags), tagOf: (key, value) => entryTag(this.#mac, key, value) };
   }
 
   async write({ entries, position, epoch = "" }: SnapshotChange): Promise<boolean> {
     const puts: (string | Buffer)[] = [];
     const gone: string[] = [];
     const replaced: string[] = [];
-    const hashes = new Map<string, string>();
+    const written = new Map<string, string>();
     // The first snapshot of a large mesh is much to pack, and streams are served meanwhile.
     const breather = new Breather();
     for (const [key, value] of entries) {
       if (breather.isDue) await breather.rest();
-      const before = this.#hashes.get(key);
+      const before = this.#tags.get(key);
       if (before !== undefined) replaced.push(before);
       if (value === undefined) gone.push(key);
       else {
-        puts.push(key, packEntry(value));
-        hashes.set(key, entryHash(key, value));
+        const tag = entryTag(this.#mac, key, value);
+        puts.push(key, taggedEntry(tag, value));
+        written.set(key, tag);
       }
     }
-    const checksum = combine(this.#checksum.found, ...replaced, ...hashes.values());
+    const tags = combine(this.#sum.tags, ...replaced, ...written.values());
+    const checksum = snapshotSum(this.#mac, tags, String(position), epoch);
     const about = { format, position: String(position), epoch, checksum };
-    const head = [this.#token, this.#lockMs, this.#checksum.said, puts.length / 2];
+    const head = [this.#token, this.#options.lockMs, this.#sum.said, this.#tags.size, puts.length / 2];
     const args = [...head, ...puts, gone.length, ...gone, ...Object.entries(about).flat()];
-    const written = await this.#link.use((redis) =>
+    const done = await this.#link.use((redis) =>
       redis.eval(writeScript, 3, keys.writer, keys.entries, keys.about, ...args),
     );
-    if (written !== 1) return false;
-    for (const key of gone) this.#hashes.delete(key);
-    for (const [key, hash] of hashes) this.#hashes.set(key, hash);
-    this.#checksum = { said: checksum, found: checksum };
+    if (done !== 1) return false;
+    for (const key of gone) this.#tags.delete(key);
+    for (const [key, tag] of written) this.#tags.set(key, tag);
+    this.#sum = { said: checksum, tags };
     return true;
   }
 
@@ -125,21 +162,35 @@ class RedisStore implements SnapshotStore {
     await this.#link.close((redis) => redis.eval(releaseScript, 1, keys.writer, this.#token));
   }
 
+  /** Undefined: set aside by its name. */
+  #entry(key: string, bytes: Buffer): Uint8Array | undefined {
+    const { unreadable: values } = this.#options;
+    const place = `snapshot ${key}`;
+    try {
+      const entry = readEntry(this.#mac, key, bytes);
+      values.heal(place);
+      return entry;
+    } catch (error) {
+      values.note(place, error);
+      return undefined;
+    }
+  }
+
   /** In one step, for a writer may be at work. */
   async #read(): Promise<{
     readonly about: Readonly<Record<string, string>>;
-    readonly packed: ReadonlyMap<string, Buffer>;
+    readonly stored: ReadonlyMap<string, Buffer>;
   }> {
     const results = await this.#link.use((redis) =>
       redis.multi().hgetall(keys.about).hgetallBuffer(keys.entries).exec(),
     );
-    const [about, packed] = (results ?? []).map(([error, value]) => {
-      if (error !== null) throw error;
+    const [about, stored] = (results ?? []).map(([error, value]) => {
+      if (error !== null) throw new StateError("STATE_DAMAGED", "the snapshot is of another type", { cause: error });
       return value;
     });
     return {
       about: (about ?? {}) as Readonly<Record<string, string>>,
-      packed: new Map(Object.entries((packed ?? {}) as Readonly<Record<string, Buffer>>)),
+      stored: new Map(Object.entries((stored ?? {}) as Readonly<Record<string, Buffer>>)),
     };
   }
 }
@@ -149,19 +200,11 @@ function checkFormat(about: Readonly<Record<string, string>>): void {
   throw new StateError("STATE_FORMAT", `the snapshot has form ${about["format"]}, this version reads form ${format}`);
 }
 
-function unpack(key: string, value: Buffer): Uint8Array {
+function isIntact(mac: Mac, key: string, bytes: Buffer): boolean {
   try {
-    return unpackEntry(value);
-  } catch (cause) {
-    throw new StateError("STATE_DAMAGED", `the snapshot's entry ${key} cannot be read`, { cause });
-  }
-}
-
-function hashOf(key: string, value: Buffer): string {
-  try {
-    return entryHash(key, unpackEntry(value));
+    readEntry(mac, key, bytes);
+    return true;
   } catch {
-    // Told by `load`; here it only has to be replaced.
-    return unreadable;
+    return false;
   }
 }

@@ -7,6 +7,16 @@ export interface Snapshot {
   /** The sequence that `position` belongs to; absent when its writer named none. */
   readonly epoch?: string;
   readonly entries: ReadonlyMap<string, Uint8Array>;
+  /** Keys of entries that cannot be read or are not authentic, in a snapshot that is complete otherwise. */
+  readonly setAside: readonly string[];
+}
+
+/** What is stored, for a writer to write the differences only. */
+export interface Claim {
+  /** Tag of each entry. */
+  readonly stored: ReadonlyMap<string, string>;
+  /** The tag that an entry would have: equal for equal entries. */
+  readonly tagOf: (key: string, value: Uint8Array) => string;
 }
 
 export interface SnapshotChange {
@@ -26,6 +36,12 @@ export interface ReplicaReport {
   readonly isWhole: boolean;
 }
 
+/** Where values are noted that cannot be read, by their place. */
+export interface UnreadableValues {
+  note(place: string, error: unknown): void;
+  heal(place: string): void;
+}
+
 export type StoreState =
   | { readonly connected: true }
   | { readonly connected: false; readonly sinceMs: number; readonly reason: string };
@@ -33,15 +49,15 @@ export type StoreState =
 export interface SnapshotStore extends AsyncDisposable {
   /**
    * Undefined when there is none.
-   * @throws StateError STATE_FORMAT when another version wrote it, STATE_DAMAGED when its checksum is wrong,
-   * STATE_AWAY
+   * @throws StateError STATE_FORMAT when another version wrote it, STATE_DAMAGED when entries were taken away or exchanged or the
+   * position was changed, STATE_AWAY
    */
   load(): Promise<Snapshot | undefined>;
   /**
    * Tries to become the writer, or stays it. A new writer is told what is stored, to write only the
    * differences. Undefined when another one is.
    */
-  claim(): Promise<{ readonly stored: ReadonlyMap<string, string> } | undefined>;
+  claim(): Promise<Claim | undefined>;
   /**
    * Writes in one step. False when another writer has taken over, or the store is not as it was left:
    * claim again. @throws StateError STATE_AWAY

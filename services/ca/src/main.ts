@@ -89,6 +89,7 @@ export async function main(env: NodeJS.ProcessEnv, stop: AbortSignal, options: M
     hasBusCertificate,
     replicas: config.busReplicas,
     health,
+    metrics,
     log: log.child({ part: "bus" }),
     onBus,
   };

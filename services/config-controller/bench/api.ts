@@ -46,7 +46,7 @@ const agent = new Agent({ keepAlive: true, maxSockets: atOnce, ca: rootPem });
 /** By name: when its change came over the bus. */
 const published = new Map<string, number>();
 const reading = (async () => {
-  const options = { bus, filter: filters.config, afterSequence: 0, seal: undefined, log: noopLogger };
+  const options = { bus, filter: filters.config, afterSequence: 0, seal: undefined };
   for await (const item of subscribe(options, stop.signal))
     if (item.kind === "group")
       for (const { key } of item.group.changes) if ("name" in key) published.set(key.name, performance.now());

@@ -172,7 +172,7 @@ async function end({ child: running }: Running): Promise<void> {
 }
 
 async function follow(): Promise<void> {
-  const options = { bus, filter: filters.everything, afterSequence: 0, seal: undefined, log: noopLogger };
+  const options = { bus, filter: filters.everything, afterSequence: 0, seal: undefined };
   for await (const item of subscribe(options, stop.signal)) {
     if (item.kind !== "group") continue;
     const now = { wall: Date.now(), steady: performance.now() };

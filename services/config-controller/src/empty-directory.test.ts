@@ -22,10 +22,7 @@ test("an emptied directory stays in force, over a restart too, until its marker 
   const busUrl = "embedded:config-controller-empty";
   const reader = new AbortController();
   await using bus = await connectBus({ url: busUrl, clientName: "t", log: noopLogger }, reader.signal);
-  const items = subscribe(
-    { bus, filter: filters.config, afterSequence: 0, seal: undefined, log: noopLogger },
-    reader.signal,
-  );
+  const items = subscribe({ bus, filter: filters.config, afterSequence: 0, seal: undefined }, reader.signal);
   const next = async (): Promise<readonly string[]> => {
     for (;;) {
       const { value } = await items.next();

@@ -37,7 +37,7 @@ test("the service publishes a directory, follows it, tells problems, and a resta
   const reader = new AbortController();
   const busUrl = "embedded:config-controller-main";
   await using bus = await connectBus({ url: busUrl, clientName: "t", log: noopLogger }, reader.signal);
-  const items = subscribe({ bus, filter: filters.config, afterSequence: 0, seal, log: noopLogger }, reader.signal);
+  const items = subscribe({ bus, filter: filters.config, afterSequence: 0, seal }, reader.signal);
   const next = async (): Promise<readonly string[]> => {
     for (;;) {
       const { value } = await items.next();

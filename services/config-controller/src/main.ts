@@ -70,7 +70,7 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
   const seal = await readSeal(config, health);
   await using _certificate = keepClientCertificate(config, { namespace: config.namespace, serviceAccount, log });
   const { busUrl: url, busReplicas: replicas } = config;
-  await using bus = await connectTelling({ url, replicas, clientName: name, log, health }, stop);
+  await using bus = await connectTelling({ url, replicas, clientName: name, log, health, metrics: registry }, stop);
   await using opened = new AsyncDisposableStack();
 
   let report = (): void => undefined;
@@ -91,7 +91,7 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
   declareObjectsGauge(registry, () => store.counts());
   const lastGood = new LastGood({ sources, view: store, published, nowMs: Date.now });
   const status = openStatus({
-    ...{ bus, published, log, conflicts: () => store.conflicts() },
+    ...{ bus, published, conflicts: () => store.conflicts() },
     refused: () => sources.flatMap((source) => source.problems()),
   });
   const problems = () => listProblems(sources, store);

@@ -94,7 +94,7 @@ try {
 }
 
 async function follow(): Promise<void> {
-  const options = { bus, filter: filters.everything, afterSequence: 0, seal: undefined, log: noopLogger };
+  const options = { bus, filter: filters.everything, afterSequence: 0, seal: undefined };
   for await (const item of subscribe(options, stop.signal)) {
     if (item.kind !== "group") continue;
     for (const { type, key, ...change } of item.group.changes) {

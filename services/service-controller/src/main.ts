@@ -73,11 +73,11 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
   const namespace = config.systemNamespace;
   await using _certificate = keepClientCertificate(config, { namespace, serviceAccount: `flotilla-${name}`, log });
   const { busUrl: url, busReplicas: replicas } = config;
-  await using bus = await connectTelling({ url, replicas, clientName: name, log, health }, stop);
+  await using bus = await connectTelling({ url, replicas, clientName: name, log, health, metrics: pages }, stop);
   await using opened = new AsyncDisposableStack();
 
   const registry = new ClusterRegistries(config);
-  for (const service of await publishedAddresses({ bus, log }, stop)) registry.remember(service);
+  for (const service of await publishedAddresses(bus, stop)) registry.remember(service);
   const publisher = createPublisher({ bus, publisher: name, seal: undefined, log, nowMs: Date.now });
   const onRepaired = (count: number) => metrics.publishedAgain.add(count);
   const attesting = { publisher, everyMs: config.digestIntervalMs, log, nowMs: Date.now, onRepaired };
@@ -100,7 +100,7 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
     const text = refused.length === 0 ? undefined : `${refused.length} objects or files, see /debug/problems`;
     health.setCondition("refused", text);
   };
-  const events = configEvents({ bus, log, nowMs: Date.now });
+  const events = configEvents({ bus, nowMs: Date.now });
   const audit = {
     ownCluster: config.clusterId,
     everyMs: config.auditEveryMs,

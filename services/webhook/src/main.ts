@@ -11,6 +11,7 @@ import {
   createMetrics,
   type Health,
   type Logger,
+  type Metrics,
   orAborted,
   parseSettings,
   serveHealth,
@@ -73,7 +74,7 @@ async function run(config: Settings, outer: AbortSignal, options: MainOptions): 
   try {
     await Promise.all([
       injection.following,
-      followMesh(config, mesh, health, log, stop),
+      followMesh(config, mesh, { pages, health, log }, stop),
       keepCaBundles(config, { version: manifest.version, log: log.child({ part: "configurations" }) }, stop),
       serve(config, { answer, injection, metrics, health, log, options }, stop),
     ]);
@@ -144,12 +145,11 @@ function createAnswer(
 async function followMesh(
   { busUrl, busReplicas }: Settings,
   mesh: MeshState,
-  health: Health,
-  log: Logger,
+  { pages, health, log }: Pick<Parts, "health" | "log"> & { readonly pages: Metrics },
   stop: AbortSignal,
 ): Promise<void> {
   await using bus = await connectTelling(
-    { url: busUrl, replicas: busReplicas, clientName: name, log: log.child({ part: "bus" }), health },
+    { url: busUrl, replicas: busReplicas, clientName: name, log: log.child({ part: "bus" }), health, metrics: pages },
     stop,
   );
   await mesh.follow(bus, () => health.setCondition("mesh", undefined), stop);

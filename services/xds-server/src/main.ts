@@ -9,12 +9,13 @@ import { readFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { openOwnCluster } from "@flotilla/auth/cluster";
 import { keepClientCertificate } from "@flotilla/auth/serving";
-import { connectTelling, createSeal } from "@flotilla/bus";
+import { connectTelling, createSeal, SetAside } from "@flotilla/bus";
 import {
   createLogger,
   createMetrics,
   type Health,
   type Logger,
+  type Metrics,
   releaseMemory,
   serveHealth,
   untilStopped,
@@ -68,7 +69,8 @@ async function run(config: Config, log: Logger, stop: AbortSignal): Promise<void
   const { authenticator } = peers;
   await using _certificate = keepClientCertificate(config, { namespace: config.namespace, serviceAccount, log });
   const seal = config.sealKeyFile === undefined ? undefined : createSeal(await readFile(config.sealKeyFile));
-  await using store = openStore({ url: config.storeUrl, log });
+  const setAside = new SetAside({ log, nowMs: Date.now });
+  await using store = openStore({ url: config.storeUrl, log, mac: seal?.mac, unreadable: setAside });
   store.onState((state) => health.setCondition("store", state.connected ? undefined : `away: ${state.reason}`));
 
   const debug = createDebug({
@@ -100,6 +102,7 @@ async function run(config: Config, log: Logger, stop: AbortSignal): Promise<void
     source: flow,
     store,
     seal,
+    setAside,
     log,
     metrics: ingestMetrics,
     nowMs: Date.now,
@@ -139,7 +142,9 @@ async function run(config: Config, log: Logger, stop: AbortSignal): Promise<void
   if (cluster !== undefined) inBackground(cluster.followRemotes({ log, onProblem }, stop));
   const trust: TrustReportOptions = { core, streams: () => ads.streams(), log };
   const onResumed = () => ingestMetrics.resumed.add(1);
-  inBackground(followBus(config, { ingest, trust, machines, distribution, health, onResumed, log }, stop));
+  inBackground(
+    followBus(config, { ingest, trust, machines, distribution, health, metrics, setAside, onResumed, log }, stop),
+  );
   inBackground(ingest.persist(stop));
   await Promise.race([complete.promise, failed.promise, stopped]);
   if (stop.aborted) return;
@@ -207,17 +212,22 @@ interface Following {
   readonly machines: Machines;
   readonly distribution: Distribution;
   readonly health: Health;
+  readonly metrics: Metrics;
+  readonly setAside: SetAside;
   readonly onResumed: () => void;
   readonly log: Logger;
 }
 
 async function followBus(
   config: Config,
-  { ingest, trust, machines, distribution, health, onResumed, log }: Following,
+  { ingest, trust, machines, distribution, health, metrics, setAside, onResumed, log }: Following,
   stop: AbortSignal,
 ): Promise<void> {
   const { busUrl: url, busReplicas: replicas } = config;
-  await using bus = await connectTelling({ url, replicas, clientName: name, onResumed, log, health }, stop);
+  await using bus = await connectTelling(
+    { url, replicas, clientName: name, onResumed, log, health, metrics, setAside },
+    stop,
+  );
   await Promise.all([
     ingest.follow(bus, stop),
     publishTrustReports(bus, trust, stop),

@@ -173,10 +173,7 @@ describe("a mesh that is written over the API", () => {
     const url = plane.environment("xds-server")["BUS_URL"] ?? "";
     await using bus = await connectBus({ url, clientName: "xds-server", log: noopLogger }, reading.signal);
     const groups: string[] = [];
-    const items = subscribe(
-      { bus, filter: filters.config, afterSequence: 0, seal: undefined, log: noopLogger },
-      reading.signal,
-    );
+    const items = subscribe({ bus, filter: filters.config, afterSequence: 0, seal: undefined }, reading.signal);
     const following = (async () => {
       for await (const item of items)
         if (item.kind === "group")

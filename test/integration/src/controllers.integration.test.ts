@@ -79,7 +79,7 @@ test("files become endpoints over NATS, also after the server was killed, and re
   const reading = new AbortController();
   cleanup.defer(() => reading.abort());
   const seen = follow(
-    subscribe({ bus, filter: filters.everything, afterSequence: 0, seal: undefined, log: noopLogger }, reading.signal),
+    subscribe({ bus, filter: filters.everything, afterSequence: 0, seal: undefined }, reading.signal),
   );
   const reach = (address: string) => async () => seen.get(ofService) === address && seen.get(ofEntry) === address;
 

@@ -2,6 +2,8 @@
  * What xds-server knows of the roots that connected proxies have accepted, told to ca in a shared bucket: each replica writes
  * its own value, which vanishes with it.
  */
+import { decodeShape, listOf, objectOf, text } from "@flotilla/model";
+
 export const trustReportBucket = "trust-reports";
 /** A report that was not written again after this is of a replica that is gone. */
 export const trustReportTtlMs = 15_000;
@@ -23,8 +25,11 @@ export function encodeTrustReport(proxies: readonly ProxyTrust[]): Uint8Array {
   return new TextEncoder().encode(JSON.stringify(proxies));
 }
 
-/** @throws SyntaxError when it is not JSON. */
+const shape = listOf(
+  objectOf({ proxy: text, identities: listOf(text), pod: text, host: text }, { roots: listOf(text) }),
+);
+
+/** @throws RangeError that names the field, SyntaxError, TypeError */
 export function decodeTrustReport(bytes: Uint8Array): readonly ProxyTrust[] {
-  const value: unknown = JSON.parse(new TextDecoder().decode(bytes));
-  return Array.isArray(value) ? (value as readonly ProxyTrust[]) : [];
+  return decodeShape(bytes, shape);
 }

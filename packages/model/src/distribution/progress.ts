@@ -1,4 +1,5 @@
 /** How far service-controller has come with the configuration that it makes services and endpoints of; for config-controller. */
+import { decodeShape, integer, objectOf, text } from "../json/shape.ts";
 
 export interface ServiceProgress {
   /** The sequence that the positions are of. */
@@ -20,7 +21,9 @@ export function encodeProgress(progress: ServiceProgress): Uint8Array {
   return new TextEncoder().encode(JSON.stringify(progress));
 }
 
-/** @throws SyntaxError */
+const shape = objectOf({ epoch: text, read: integer, told: integer });
+
+/** @throws RangeError that names the field, SyntaxError, TypeError */
 export function decodeProgress(value: Uint8Array): ServiceProgress {
-  return JSON.parse(new TextDecoder().decode(value)) as ServiceProgress;
+  return decodeShape(value, shape);
 }

@@ -2,6 +2,7 @@
  * How far the configuration has come: what each replica of xds-server tells config-controller of the proxies that are
  * connected to it. Positions are places in the fleet's sequence of changes.
  */
+import { decodeShape, integer, listOf, number, objectOf, recordOf, type Shape, text } from "../json/shape.ts";
 
 export interface DistributionReport {
   /** Its pod or host name. */
@@ -60,7 +61,31 @@ export function encodeDistribution(report: DistributionReport): Uint8Array {
   return new TextEncoder().encode(JSON.stringify(report));
 }
 
-/** @throws SyntaxError */
+const pair: Shape = (value) =>
+  Array.isArray(value) && value.length === 2 ? listOf(integer)(value) : " is no pair of numbers";
+
+const shape = objectOf({
+  replica: text,
+  epoch: text,
+  position: integer,
+  answered: listOf(pair),
+  behind: listOf(text),
+  objects: recordOf(objectOf({ position: integer, reached: integer, waiting: integer })),
+  refusals: listOf(
+    objectOf({
+      proxy: text,
+      typeUrl: text,
+      resources: listOf(text),
+      objects: listOf(text),
+      message: text,
+      position: integer,
+      atMs: number,
+    }),
+  ),
+  findings: listOf(objectOf({ object: text, message: text })),
+});
+
+/** @throws RangeError that names the field, SyntaxError, TypeError */
 export function decodeDistribution(value: Uint8Array): DistributionReport {
-  return JSON.parse(new TextDecoder().decode(value)) as DistributionReport;
+  return decodeShape(value, shape);
 }

@@ -1,5 +1,6 @@
 /** Machines outside of Kubernetes that ask to be registered, as replicas of xds-server tell service-controller of them. */
 import type { Labels } from "../config/selector.ts";
+import { decodeShape, flag, listOf, number, objectOf, recordOf, text } from "../json/shape.ts";
 
 /** A workload, whatever its address and whichever replica it is connected to. */
 export interface MachineKey {
@@ -41,7 +42,21 @@ export function encodeMachines(machines: readonly Machine[]): Uint8Array {
   return new TextEncoder().encode(JSON.stringify(machines));
 }
 
-/** @throws SyntaxError */
+const shape = listOf(
+  objectOf(
+    {
+      key: objectOf({ namespace: text, group: text, network: text, instance: text }),
+      address: text,
+      locality: text,
+      labels: recordOf(text),
+      identities: listOf(text),
+      connectedAtMs: number,
+    },
+    { entry: text, health: objectOf({ healthy: flag, message: text, atMs: number }) },
+  ),
+);
+
+/** @throws RangeError that names the field, SyntaxError, TypeError */
 export function decodeMachines(value: Uint8Array): readonly Machine[] {
-  return JSON.parse(new TextDecoder().decode(value)) as readonly Machine[];
+  return decodeShape(value, shape);
 }

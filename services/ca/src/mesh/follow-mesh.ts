@@ -1,6 +1,6 @@
 /** Hears of the mesh over the bus, which may be away at the start and later: what is known holds meanwhile. */
 import { type Bus, connectTelling } from "@flotilla/bus";
-import { delay, type Health, type Logger } from "@flotilla/runtime";
+import { delay, type Health, type Logger, type Metrics } from "@flotilla/runtime";
 import type { MeshTrust } from "./mesh-trust.ts";
 
 export interface FollowedMesh extends AsyncDisposable {
@@ -21,6 +21,7 @@ export interface FollowMeshOptions {
   /** False where the bus takes only callers with a certificate of this ca and there is none yet: nobody waits for it. */
   readonly hasBusCertificate: boolean;
   readonly health: Health;
+  readonly metrics: Metrics;
   readonly log: Logger;
   /** What else needs the bus; ends with the signal. */
   readonly onBus: (bus: Bus, stop: AbortSignal) => Promise<void>;
@@ -28,7 +29,7 @@ export interface FollowMeshOptions {
 
 export function followMesh(
   url: string | undefined,
-  { trust, isRestored, hasBusCertificate, replicas, health, log, onBus }: FollowMeshOptions,
+  { trust, isRestored, hasBusCertificate, replicas, health, metrics, log, onBus }: FollowMeshOptions,
   stop: AbortSignal,
 ): FollowedMesh {
   if (url === undefined)
@@ -42,7 +43,7 @@ export function followMesh(
     heard.resolve();
   };
   const follow = async (): Promise<void> => {
-    await using bus = await connectTelling({ url, replicas, clientName: "ca", log, health }, signal);
+    await using bus = await connectTelling({ url, replicas, clientName: "ca", log, health, metrics }, signal);
     await Promise.all([trust.follow(bus, onHeard, signal), onBus(bus, signal)]);
   };
   const following = follow().catch((error: unknown) => {

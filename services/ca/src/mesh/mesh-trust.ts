@@ -79,9 +79,8 @@ export class MeshTrust {
 
   /** Runs until `stop`; calls `onHeard` when config-controller has told all it knows. */
   async follow(bus: Bus, onHeard: () => void, stop: AbortSignal): Promise<void> {
-    const { log } = this.#options;
     const publishers = ["config-controller"];
-    const options = { bus, filter: filters.meshConfig, afterSequence: 0, publishers, seal: undefined, log };
+    const options = { bus, filter: filters.meshConfig, afterSequence: 0, publishers, seal: undefined };
     for await (const item of subscribe(options, stop)) {
       if (item.kind === "caught-up") onHeard();
       if (item.kind !== "group") continue;

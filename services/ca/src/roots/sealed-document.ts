@@ -3,6 +3,7 @@
  * share, so that who reads the bus, its disk or a copy of it has no key of the mesh.
  */
 import { BusError, type KeyValue, type Seal } from "@flotilla/bus";
+import { decodeShape, recordOf, text } from "@flotilla/model";
 import { CaError } from "../errors.ts";
 import type { DocumentData, SharedDocument } from "./document-store.ts";
 
@@ -16,7 +17,7 @@ export function sealedDocument(values: () => Promise<KeyValue>, seal: Seal): Sha
   const name = "the self-signed root on the bus";
   const open = (sealed: Uint8Array): DocumentData => {
     try {
-      return JSON.parse(Buffer.from(seal.open(sealed, place)).toString()) as DocumentData;
+      return decodeShape(seal.open(sealed, place), recordOf(text));
     } catch (cause) {
       // Never replaced by another one: that would end the trust of the whole mesh.
       throw trouble("does not open with the key in SEAL_KEY_FILE", cause);

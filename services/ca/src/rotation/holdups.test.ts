@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { ProxyTrust } from "@flotilla/auth";
 import { appliedText, type Evidence, holdupsOf } from "./holdups.ts";
-import { type Holding, Ledger, shardCount } from "./ledger.ts";
+import { type Holding, Ledger, parseHoldings, shardCount } from "./ledger.ts";
 import { idle, type Phase, type RotationState, rotate } from "./rotation-state.ts";
 
 const roots = { old: "old", next: "new", origin: "self-signed" } as const;
@@ -220,8 +220,8 @@ describe("the ledger", () => {
     for (const [i, one] of all.entries()) (i % 2 === 0 ? a : b).record(one);
     for (let shard = 0; shard < shardCount; shard++) {
       const [textA, textB] = [a.text(shard, nowMs), b.text(shard, nowMs)];
-      a.merge(shard, textB);
-      b.merge(shard, textA);
+      a.merge(shard, parseHoldings(textB));
+      b.merge(shard, parseHoldings(textA));
     }
     const sorted = (ledger: Ledger) =>
       ledger

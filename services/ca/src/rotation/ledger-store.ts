@@ -1,6 +1,6 @@
 /** The ledger of all replicas, in the shared bucket: each shard one value, merged on writing. */
-import type { KeyValue } from "@flotilla/bus";
-import { type Ledger, shardCount } from "./ledger.ts";
+import { type KeyValue, type KeyValueEntry, readValue } from "@flotilla/bus";
+import { type Ledger, parseHoldings, shardCount } from "./ledger.ts";
 
 const keyOf = (shard: number): string => `ledger/${shard}`;
 const attempts = 20;
@@ -20,16 +20,21 @@ export async function flushLedger(ledger: Ledger, values: KeyValue, nowMs: () =>
 /** Reads what other replicas wrote. @throws what the bus throws */
 export async function loadLedger(ledger: Ledger, values: KeyValue): Promise<void> {
   const entries = await Promise.all(Array.from({ length: shardCount }, (_, shard) => values.get(keyOf(shard))));
-  for (const [shard, entry] of entries.entries())
-    if (entry?.value !== undefined) ledger.merge(shard, new TextDecoder().decode(entry.value));
+  for (const [shard, entry] of entries.entries()) merge(ledger, shard, values, entry);
 }
 
 async function flush(ledger: Ledger, shard: number, values: KeyValue, nowMs: () => number): Promise<void> {
   for (let attempt = 0; attempt < attempts; attempt++) {
     const found = await values.get(keyOf(shard));
-    if (found?.value !== undefined) ledger.merge(shard, new TextDecoder().decode(found.value));
+    merge(ledger, shard, values, found);
     const text = new TextEncoder().encode(ledger.text(shard, nowMs()));
     if ((await values.update(keyOf(shard), text, found?.revision ?? 0)) !== undefined) return;
   }
   throw new Error(`shard ${shard} of the ledger is written by others all the time`);
+}
+
+/** A shard that cannot be read adds nothing; every replica still has what it issued itself, and writes it with its next certificate. */
+function merge(ledger: Ledger, shard: number, values: KeyValue, entry: KeyValueEntry | undefined): void {
+  const holdings = readValue(values, entry, (value) => parseHoldings(new TextDecoder().decode(value)));
+  if (holdings !== undefined) ledger.merge(shard, holdings);
 }

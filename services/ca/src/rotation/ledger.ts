@@ -2,6 +2,7 @@
  * Who holds which certificate of ours, as far as a rotation must know: until when, from which root, and which roots were
  * handed over with it. Entries of several replicas are merged: the merge does not depend on their order.
  */
+import { listOf, number, objectOf, parseShape, text } from "@flotilla/model";
 
 export interface Holding {
   readonly identity: string;
@@ -20,6 +21,14 @@ export interface Holding {
 export const shardCount = 64;
 
 type Shard = Map<string, Holding>;
+
+const pod = objectOf({ cluster: text, namespace: text, name: text, uid: text });
+const holdings = listOf(
+  objectOf(
+    { identity: text, place: text, issuer: text, roots: listOf(text), issuedMs: number, notAfterMs: number },
+    { pod },
+  ),
+);
 
 export class Ledger {
   readonly #shards: readonly Shard[] = Array.from({ length: shardCount }, () => new Map());
@@ -44,8 +53,8 @@ export class Ledger {
   }
 
   /** What another replica knows of a shard. */
-  merge(index: number, text: string): void {
-    for (const holding of JSON.parse(text) as readonly Holding[]) this.#put(this.#shard(index), holding);
+  merge(index: number, others: readonly Holding[]): void {
+    for (const holding of others) this.#put(this.#shard(index), holding);
   }
 
   /** The live entries of a shard; those that have ended are forgotten. */
@@ -95,6 +104,11 @@ function keyOf({ identity, place, issuer, roots }: Holding): string {
 function isNewer(a: Holding, b: Holding): boolean {
   const order = a.place.startsWith("host ") ? a.notAfterMs - b.notAfterMs : a.issuedMs - b.issuedMs;
   return order > 0 || (order === 0 && JSON.stringify(a) > JSON.stringify(b));
+}
+
+/** What `text` wrote. @throws RangeError that names the field, SyntaxError */
+export function parseHoldings(json: string): readonly Holding[] {
+  return parseShape(json, holdings);
 }
 
 /** Any spread does; it must be equal in all replicas. */

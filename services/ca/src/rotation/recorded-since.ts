@@ -1,5 +1,5 @@
 /** Since when the ledger has every certificate that was issued. */
-import type { KeyValue } from "@flotilla/bus";
+import { type KeyValue, readValue } from "@flotilla/bus";
 
 const key = "recorded-since";
 /** A root that is younger than this when the first ledger is begun has issued nothing that the ledger missed. */
@@ -14,6 +14,14 @@ export async function readRecordedSince(
   const mine = nowMs - rootNotBeforeMs < youngMs ? 0 : nowMs;
   await values.update(key, new TextEncoder().encode(String(mine)), 0);
   const found = await values.get(key);
-  const sinceMs = Number(new TextDecoder().decode(found?.value ?? new Uint8Array()));
+  // Of a value that cannot be read the careful meaning holds: nothing from before now is recorded.
+  const sinceMs = readValue(values, found, decode) ?? nowMs;
   return sinceMs > 0 ? sinceMs : undefined;
+}
+
+/** @throws RangeError */
+function decode(value: Uint8Array): number {
+  const text = new TextDecoder().decode(value);
+  if (/^\d{1,16}$/.test(text)) return Number(text);
+  throw new RangeError(`"${text.slice(0, 40)}" is no moment`);
 }

@@ -8,6 +8,7 @@
  *
  * Pure: what holds it up, the time and what an operator wants come in, the next state comes out.
  */
+import { listOf, number, objectOf, oneOfTexts, parseShape, text } from "@flotilla/model";
 import { CaError } from "../errors.ts";
 
 export type Phase = "idle" | "trusting" | "issuing" | "reverting" | "finishing";
@@ -102,16 +103,29 @@ function end({ id }: RotationState, outcome: "rotated" | "aborted", nowMs: numbe
   return { ...idle, id, phaseSinceMs: nowMs, last: { id, outcome, atMs: nowMs } };
 }
 
+const roots = objectOf({ old: text, next: text, origin: oneOfTexts("self-signed", "plugged-in") });
+const stateShape = objectOf(
+  {
+    phase: oneOfTexts("idle", "trusting", "issuing", "reverting", "finishing"),
+    id: text,
+    phaseSinceMs: number,
+    without: listOf(text),
+  },
+  {
+    clearSinceMs: number,
+    roots,
+    last: objectOf({ id: text, outcome: oneOfTexts("rotated", "aborted"), atMs: number }),
+  },
+);
+
 /** @throws CaError CA_ROTATION when the text is not a state. */
-export function parseState(text: string): RotationState {
+export function parseState(json: string): RotationState {
   try {
-    const state = JSON.parse(text) as RotationState;
-    const phases: readonly string[] = ["idle", "trusting", "issuing", "reverting", "finishing"];
-    const hasRoots = typeof state.roots?.old === "string" && typeof state.roots.next === "string";
-    if (phases.includes(state.phase) && Array.isArray(state.without) && (state.phase === "idle" || hasRoots))
-      return state;
+    const state = parseShape<RotationState>(json, stateShape);
+    if (state.phase === "idle" || state.roots !== undefined) return state;
   } catch (cause) {
-    throw new CaError("CA_ROTATION", "the state of the rotation cannot be read", { cause });
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new CaError("CA_ROTATION", `the state of the rotation cannot be read: ${reason}`, { cause });
   }
-  throw new CaError("CA_ROTATION", `no state of a rotation: ${text.slice(0, 200)}`);
+  throw new CaError("CA_ROTATION", `no state of a rotation: it has no roots`);
 }

@@ -1,6 +1,7 @@
 /** What other processes tell in shared buckets, as it is now: replicas of ca, and proxies by the xds-server that serves them. */
 import { decodeTrustReport, type ProxyTrust, trustReportTtlMs } from "@flotilla/auth";
-import type { KeyValue } from "@flotilla/bus";
+import { type KeyValue, readValue } from "@flotilla/bus";
+import { decodeShape, number, objectOf, text } from "@flotilla/model";
 import type { Replica } from "./holdups.ts";
 
 interface Report {
@@ -12,6 +13,10 @@ interface Report {
 const forgottenMs = 86_400_000;
 const replicaPrefix = "replica/";
 
+const replicaShape = objectOf({ name: text, seenMs: number, applied: text, root: text });
+const decodeReplica = (value: Uint8Array): Replica => decodeShape(value, replicaShape);
+
+/** Of a value that cannot be read the one before holds, for as long as it would have. */
 export class SharedView {
   readonly #nowMs: () => number;
   readonly #replicas = new Map<string, Replica>();
@@ -31,17 +36,21 @@ export class SharedView {
   }
 
   async followReplicas(values: KeyValue, stop: AbortSignal): Promise<void> {
-    for await (const { key, value } of values.watch(stop)) {
+    for await (const entry of values.watch(stop)) {
+      const { key, value } = entry;
       if (!key.startsWith(replicaPrefix)) continue;
-      if (value === undefined) this.#replicas.delete(key);
-      else this.#replicas.set(key, JSON.parse(new TextDecoder().decode(value)) as Replica);
+      const replica = readValue(values, entry, decodeReplica);
+      if (replica !== undefined) this.#replicas.set(key, replica);
+      else if (value === undefined) this.#replicas.delete(key);
     }
   }
 
   async followReports(values: KeyValue, stop: AbortSignal): Promise<void> {
-    for await (const { key, value } of values.watch(stop)) {
-      if (value === undefined) this.#reports.delete(key);
-      else this.#reports.set(key, { proxies: decodeTrustReport(value), heardMs: this.#nowMs() });
+    for await (const entry of values.watch(stop)) {
+      const { key, value } = entry;
+      const proxies = readValue(values, entry, decodeTrustReport);
+      if (proxies !== undefined) this.#reports.set(key, { proxies, heardMs: this.#nowMs() });
+      else if (value === undefined) this.#reports.delete(key);
     }
   }
 }

@@ -5,7 +5,7 @@
 import { mkdir, readFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { replaceFile } from "@flotilla/auth";
-import type { KeyValue } from "@flotilla/bus";
+import { type KeyValue, readValue } from "@flotilla/bus";
 import type { Logger } from "@flotilla/runtime";
 import { idle, parseState, type RotationState } from "./rotation-state.ts";
 
@@ -26,13 +26,18 @@ export class StateStore {
     return this.#state;
   }
 
-  /** From the copy, before the bus is there. @throws CaError CA_ROTATION when the copy cannot be read */
+  /** From the copy, before the bus is there. Without one that can be read, the bucket has to tell. */
   async restore(): Promise<void> {
     const text = await readFile(this.#file, "utf8").catch((error: { code?: unknown }) => {
       if (error.code === "ENOENT") return undefined;
       throw error;
     });
-    if (text !== undefined) this.#state = parseState(text);
+    if (text === undefined) return;
+    try {
+      this.#state = parseState(text);
+    } catch (error) {
+      this.#log.error("the copy of the rotation's state is not used", { file: this.#file, error });
+    }
   }
 
   /** The state in the bucket; the copy where there is none. True when it is another than before. */
@@ -44,7 +49,12 @@ export class StateStore {
       return false;
     }
     if (found.revision === this.#revision) return false;
-    return this.#take(parseState(new TextDecoder().decode(found.value)), found.revision);
+    const state = readValue(values, found, (value) => parseState(new TextDecoder().decode(value)));
+    if (state !== undefined) return this.#take(state, found.revision);
+    this.#revision = found.revision;
+    // What this replica works by is what a good value held last: it replaces the one that cannot be read.
+    if (this.#state !== idle) await this.write(values, this.#state);
+    return false;
   }
 
   /** False: somebody else was faster, read again. */

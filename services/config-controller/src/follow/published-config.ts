@@ -110,11 +110,11 @@ export class PublishedConfig {
 
   /** Follows what comes after that, until `stop` fires. */
   async follow(stop: AbortSignal): Promise<void> {
-    const { bus, seal, log } = this.#options;
+    const { bus, seal } = this.#options;
     for (let isFirst = true; !stop.aborted; isFirst = false) {
       if (!isFirst) await this.#readBaseline();
       const from = { afterSequence: this.#position, epoch: this.#epoch };
-      for await (const item of subscribe({ bus, seal, log, filter: filters.config, ...from }, stop)) {
+      for await (const item of subscribe({ bus, seal, filter: filters.config, ...from }, stop)) {
         if (item.kind === "reset") break;
         if (item.kind === "group") this.#apply(item.group.changes.filter(isConfig), item.group);
       }

@@ -1,6 +1,21 @@
 /** One generation of the configuration as the ledger keeps it: enough to take it back, and to say who caused it. */
 import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
-import { type Cause, type Config, type ConfigKey, configKeyText } from "@flotilla/model";
+import {
+  type Cause,
+  type Config,
+  type ConfigKey,
+  causeShape,
+  configKeyShape,
+  configKeyText,
+  configShape,
+  decodeShape,
+  integer,
+  listOf,
+  objectOf,
+  oneOfTexts,
+  type Shape,
+  text,
+} from "@flotilla/model";
 import type { Generation, GenerationChange } from "../follow/published-config.ts";
 
 export interface LedgerRecord {
@@ -33,6 +48,8 @@ const partBytes = 256 * 1024;
 const partChanges = 500;
 
 const worthPackingBytes = 4_096;
+/** A single change may have as much as the bus carries. */
+const maxPlainBytes = 64 * 1024 * 1024;
 /** JSON of a record begins with it, and what is compressed never does. */
 const openingBrace = 0x7b;
 
@@ -63,10 +80,22 @@ export function encodeRecord(record: LedgerRecord): Uint8Array {
   return zstdCompressSync(plain, { params: { [constants.ZSTD_c_compressionLevel]: 1 } });
 }
 
-/** @throws Error when it is none */
+const withheld = objectOf({ withheld: text });
+const before: Shape = (value) => (value === null || withheld(value) === undefined ? undefined : configShape(value));
+const recordShape = objectOf({
+  number: integer,
+  epoch: text,
+  position: integer,
+  part: integer,
+  parts: integer,
+  cause: causeShape,
+  changes: listOf(objectOf({ key: configKeyShape, op: oneOfTexts("created", "changed", "deleted"), before })),
+});
+
+/** @throws Error that tells why it is none */
 export function decodeRecord(value: Uint8Array): LedgerRecord {
-  const plain = value[0] === openingBrace ? value : zstdDecompressSync(value);
-  return JSON.parse(Buffer.from(plain.buffer, plain.byteOffset, plain.byteLength).toString()) as LedgerRecord;
+  const plain = value[0] === openingBrace ? value : zstdDecompressSync(value, { maxOutputLength: maxPlainBytes });
+  return decodeShape(plain, recordShape);
 }
 
 export function isWithheld(content: LedgerContent): content is { readonly withheld: string } {

@@ -3,8 +3,7 @@
  * turn comes round, so that nothing has to be cleared away. A place is written only by who has seen what stood there: of
  * replicas that keep the same generation one succeeds, and the others find it done.
  */
-import type { KeyValue } from "@flotilla/bus";
-import type { Logger } from "@flotilla/runtime";
+import { type KeyValue, readValue } from "@flotilla/bus";
 import { decodeRecord, encodeRecord, type LedgerChange, type LedgerRecord } from "./ledger-record.ts";
 
 /** What is known of a record without its content. */
@@ -22,7 +21,6 @@ export interface LedgerRingOptions {
   readonly values: KeyValue;
   /** How many records are kept. */
   readonly size: number;
-  readonly log: Logger;
 }
 
 export class LedgerRing {
@@ -68,9 +66,8 @@ export class LedgerRing {
 
   /** Undefined when its place was written anew meanwhile. @throws what the bus throws */
   async read({ number }: Pick<RecordSummary, "number">): Promise<LedgerRecord | undefined> {
-    const { values, log } = this.#options;
-    const found = await values.get(this.#placeOf(number));
-    const record = found?.value === undefined ? undefined : parse(found.value, log);
+    const { values } = this.#options;
+    const record = readValue(values, await values.get(this.#placeOf(number)), decodeRecord);
     return record?.number === number ? record : undefined;
   }
 
@@ -97,22 +94,13 @@ export class LedgerRing {
 
   #note(key: string, value: Uint8Array | undefined, revision: number): void {
     if ((this.#places.get(key)?.revision ?? 0) >= revision) return;
-    this.#places.set(key, { revision, summary: value && this.#summaryIn(value) });
+    this.#places.set(key, { revision, summary: value && this.#summaryIn(key, value) });
   }
 
-  #summaryIn(value: Uint8Array): RecordSummary | undefined {
+  #summaryIn(key: string, value: Uint8Array): RecordSummary | undefined {
     if (this.#own !== undefined && Buffer.compare(this.#own.value, value) === 0) return this.#own.summary;
-    const record = parse(value, this.#options.log);
+    const record = readValue(this.#options.values, { key, value }, decodeRecord);
     return record && summaryOf(record);
-  }
-}
-
-function parse(value: Uint8Array, log: Logger): LedgerRecord | undefined {
-  try {
-    return decodeRecord(value);
-  } catch (error) {
-    log.error("a record of the ledger cannot be read", { error });
-    return undefined;
   }
 }
 

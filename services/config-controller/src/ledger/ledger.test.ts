@@ -21,7 +21,7 @@ const gone = ({ key }: Change): Change => ({ type: "config", op: "delete", key }
 /** A process that keeps the ledger on a bus of its own. */
 async function keeper(bus: Bus, size = 100) {
   const stop = new AbortController();
-  const ring = new LedgerRing({ values: await bus.keyValue("ledger"), size, log });
+  const ring = new LedgerRing({ values: await bus.keyValue("ledger"), size });
   await ring.load();
   const published = new PublishedConfig({ bus, seal, log });
   const ledger = new Ledger({ published, ring, maxBytes: 10_000, log });

@@ -25,7 +25,7 @@ const spareBytes = 4_096;
 
 /** @throws what the bus throws */
 export async function openLedger({ bus, published, size, log }: OpenLedgerOptions): Promise<RunningLedger> {
-  const ring = new LedgerRing({ values: await bus.keyValue("ledger"), size, log });
+  const ring = new LedgerRing({ values: await bus.keyValue("ledger"), size });
   await ring.load();
   const ledger = new Ledger({ published, ring, maxBytes: bus.maxMessageBytes - spareBytes, log });
   const run = async (stop: AbortSignal) => void (await Promise.all([ledger.run(stop), ring.watch(stop)]));

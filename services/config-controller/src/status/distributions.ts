@@ -1,5 +1,5 @@
 /** What the replicas of xds-server tell of how far the configuration has come, put together for one object. */
-import type { Bus } from "@flotilla/bus";
+import { type Bus, type KeyValue, readValue } from "@flotilla/bus";
 import {
   type DistributionReport,
   decodeDistribution,
@@ -7,7 +7,7 @@ import {
   distributionTtlMs,
   type ProxyRefusal,
 } from "@flotilla/model";
-import { delay, type Logger } from "@flotilla/runtime";
+import { delay } from "@flotilla/runtime";
 
 /** How far one change of an object has come. */
 export interface ObjectDistribution {
@@ -42,20 +42,18 @@ const sweepMs = 1_000;
 const maxBehind = 5;
 
 export class Distributions {
-  readonly #log: Logger;
   readonly #nowMs: () => number;
   readonly #told = new Map<string, Told>();
   readonly #listeners = new Set<() => void>();
 
-  constructor({ log, nowMs }: { readonly log: Logger; readonly nowMs: () => number }) {
-    this.#log = log;
+  constructor({ nowMs }: { readonly nowMs: () => number }) {
     this.#nowMs = nowMs;
   }
 
   /** Runs until `stop` fires. */
   async watch(bus: Bus, stop: AbortSignal): Promise<void> {
     const values = await bus.keyValue(distributionBucket, { ttlMs: distributionTtlMs });
-    await Promise.all([this.#follow(values.watch(stop)), this.#sweep(stop)]);
+    await Promise.all([this.#follow(values, stop), this.#sweep(stop)]);
   }
 
   /** Called when something may be different. */
@@ -105,13 +103,11 @@ export class Distributions {
     };
   }
 
-  async #follow(entries: AsyncIterable<{ readonly key: string; readonly value?: Uint8Array }>): Promise<void> {
-    for await (const { key, value } of entries) {
-      try {
-        this.note(key, value && decodeDistribution(value));
-      } catch (error) {
-        this.#log.error("a report of a replica cannot be read", { replica: key, error });
-      }
+  /** Of a replica whose report cannot be read the one before holds, for as long as a report does. */
+  async #follow(values: KeyValue, stop: AbortSignal): Promise<void> {
+    for await (const entry of values.watch(stop)) {
+      const report = readValue(values, entry, decodeDistribution);
+      if (report !== undefined || entry.value === undefined) this.note(entry.key, report);
     }
   }
 

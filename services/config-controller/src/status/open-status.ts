@@ -1,6 +1,6 @@
 /** The parts that know the status of objects, put together. */
 import type { Bus } from "@flotilla/bus";
-import type { HttpHandler, Logger } from "@flotilla/runtime";
+import type { HttpHandler } from "@flotilla/runtime";
 import type { SourceProblem } from "@flotilla/sources";
 import type { Conflict } from "../aggregate/aggregate-store.ts";
 import type { PublishedConfig } from "../follow/published-config.ts";
@@ -16,7 +16,6 @@ export interface OpenStatusOptions {
   readonly published: PublishedConfig;
   readonly refused: () => readonly SourceProblem[];
   readonly conflicts: () => readonly Conflict[];
-  readonly log: Logger;
 }
 
 /** What has to be known of objects to write their status somewhere. */
@@ -31,9 +30,9 @@ export interface RunningStatus {
   run(stop: AbortSignal): Promise<void>;
 }
 
-export function openStatus({ bus, published, refused, conflicts, log }: OpenStatusOptions): RunningStatus {
-  const distributions = new Distributions({ log, nowMs: Date.now });
-  const progress = new RegistryProgress(log);
+export function openStatus({ bus, published, refused, conflicts }: OpenStatusOptions): RunningStatus {
+  const distributions = new Distributions({ nowMs: Date.now });
+  const progress = new RegistryProgress();
   const statuses = new ObjectStatuses({ published, distributions, progress, refused, conflicts });
   const changed = new ChangedObjects({ published, distributions, refused });
   return {

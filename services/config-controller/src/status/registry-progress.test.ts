@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { noopLogger } from "@flotilla/runtime";
 import { RegistryProgress } from "./registry-progress.ts";
 
 test("a change takes effect where what follows from it was first published", () => {
-  const progress = new RegistryProgress(noopLogger);
+  const progress = new RegistryProgress();
   const steps = [
     { epoch: "e", read: 5, told: 7 },
     { epoch: "e", read: 9, told: 8 },

@@ -2,31 +2,22 @@
  * Where in the fleet's sequence the effect of a configuration object lies that service-controller makes services of: after
  * it has read the object's change, and published what follows.
  */
-import type { Bus } from "@flotilla/bus";
+import { type Bus, readValue } from "@flotilla/bus";
 import { decodeProgress, progressBucket, type ServiceProgress } from "@flotilla/model";
-import type { Logger } from "@flotilla/runtime";
 
 const maxSteps = 1_000;
 
 export class RegistryProgress {
-  readonly #log: Logger;
   #steps: ServiceProgress[] = [];
-
-  constructor(log: Logger) {
-    this.#log = log;
-  }
 
   /** Runs until `stop` fires. `onStep` is called when something may be different. */
   async watch(bus: Bus, onStep: () => void, stop: AbortSignal): Promise<void> {
     const values = await bus.keyValue(progressBucket);
-    for await (const { value } of values.watch(stop)) {
-      if (value === undefined) continue;
-      try {
-        this.note(decodeProgress(value));
-        onStep();
-      } catch (error) {
-        this.#log.error("the progress of service-controller cannot be read", { error });
-      }
+    for await (const entry of values.watch(stop)) {
+      const step = readValue(values, entry, decodeProgress);
+      if (step === undefined) continue;
+      this.note(step);
+      onStep();
     }
   }
 

@@ -26,7 +26,7 @@ test("the first group waits for config-controller's word and holds what concerns
   await using bus = await connectBus({ url: "embedded:config-events", clientName: "t", log: noopLogger }, stop.signal);
   const publisher = createPublisher({ bus, publisher: "config-controller", seal, log: noopLogger, nowMs: () => 1 });
   await publisher.publish([put("early", "early.example")]);
-  const source = configEvents({ bus, log: noopLogger, nowMs: () => 1 });
+  const source = configEvents({ bus, nowMs: () => 1 });
   const groups = source.groups(stop.signal)[Symbol.asyncIterator]();
   const next = async () => short((await groups.next()).value as InputGroup | undefined);
 

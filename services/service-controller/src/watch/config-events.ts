@@ -6,22 +6,20 @@
  */
 import { type Bus, filters, type SubscriberItem, subscribe } from "@flotilla/bus";
 import { type Change, type ConfigChange, type ConfigKey, configKeyText } from "@flotilla/model";
-import type { Logger } from "@flotilla/runtime";
 import type { InputGroup, InputSource } from "./input-source.ts";
 
 export interface ConfigEventOptions {
   readonly bus: Bus;
-  readonly log: Logger;
   readonly nowMs: () => number;
 }
 
 /** The publisher whose word is awaited. */
 const publisher = "config-controller";
 
-export function configEvents({ bus, log, nowMs }: ConfigEventOptions): InputSource {
+export function configEvents({ bus, nowMs }: ConfigEventOptions): InputSource {
   // Without the key of Secrets: they are of no use here.
   const follow = (stop: AbortSignal) =>
-    subscribe({ bus, filter: filters.config, afterSequence: 0, publishers: [publisher], seal: undefined, log }, stop);
+    subscribe({ bus, filter: filters.config, afterSequence: 0, publishers: [publisher], seal: undefined }, stop);
   return {
     name: "configuration",
     problems: () => [],

@@ -2,7 +2,7 @@
  * Machines that are connected to any replica of xds-server. One that is on no report stays for the grace, so that it may connect
  * to another replica, or the replica may come back; then it is gone.
  */
-import type { Bus } from "@flotilla/bus";
+import { type Bus, readValue } from "@flotilla/bus";
 import {
   decodeMachines,
   equalJson,
@@ -47,8 +47,11 @@ async function* followMachines(
   let failure: { readonly cause: unknown } | undefined;
   const values = await bus.keyValue(machineReportBucket, { ttlMs: machineReportTtlMs });
   const reading = (async () => {
-    for await (const { key, value } of values.watch(running)) {
-      registered.report(key, value);
+    for await (const entry of values.watch(running)) {
+      const machines = readValue(values, entry, decodeMachines);
+      // One that cannot be read: the one before holds.
+      if (machines === undefined && entry.value !== undefined) continue;
+      registered.report(entry.key, machines);
       wakeup.wake();
     }
   })().catch((cause: unknown) => {
@@ -90,16 +93,9 @@ class RegisteredMachines {
     this.#options = options;
   }
 
-  report(replica: string, value: Uint8Array | undefined): void {
-    if (value === undefined) {
-      this.#reports.delete(replica);
-      return;
-    }
-    try {
-      this.#reports.set(replica, { machines: decodeMachines(value), atMs: this.#options.nowMs() });
-    } catch (error) {
-      this.#options.log.warn("a report of machines cannot be read, the one before holds", { replica, error });
-    }
+  report(replica: string, machines: readonly Machine[] | undefined): void {
+    if (machines === undefined) this.#reports.delete(replica);
+    else this.#reports.set(replica, { machines, atMs: this.#options.nowMs() });
   }
 
   /** What has changed since the last call. */

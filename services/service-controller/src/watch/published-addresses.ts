@@ -1,15 +1,11 @@
 /** Services that have got an address of the mesh's own, as the fleet knows them: what was given once is not given anew. */
 import { type Bus, filters, subscribe } from "@flotilla/bus";
 import { type Service, serviceKeyText } from "@flotilla/model";
-import type { Logger } from "@flotilla/runtime";
 
 /** Waits for a bus that is away. */
-export async function publishedAddresses(
-  { bus, log }: { readonly bus: Bus; readonly log: Logger },
-  stop: AbortSignal,
-): Promise<readonly Service[]> {
+export async function publishedAddresses(bus: Bus, stop: AbortSignal): Promise<readonly Service[]> {
   const services = new Map<string, Service>();
-  const options = { bus, filter: filters.services, afterSequence: 0, seal: undefined, log };
+  const options = { bus, filter: filters.services, afterSequence: 0, seal: undefined };
   for await (const item of subscribe(options, stop)) {
     if (item.kind === "caught-up") break;
     if (item.kind === "reset") services.clear();

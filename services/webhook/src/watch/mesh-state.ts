@@ -44,7 +44,7 @@ export class MeshState {
 
   /** Runs until `stop`; calls `onHeard` when the stored events have been told. */
   async follow(bus: Bus, onHeard: () => void, stop: AbortSignal): Promise<void> {
-    const options = { bus, filter: filters.config, afterSequence: 0, seal: undefined, log: this.#log };
+    const options = { bus, filter: filters.config, afterSequence: 0, seal: undefined };
     for await (const item of subscribe(options, stop)) {
       if (item.kind === "caught-up") onHeard();
       if (item.kind !== "group") continue;

@@ -1,4 +1,5 @@
 /** The proxies of the whole fleet: those connected here as they are now, others as their replicas last told. */
+import { integer, objectOf, text } from "@flotilla/model";
 import type { SnapshotStore } from "@flotilla/state";
 import type { StreamRecord } from "../serve/stream-record.ts";
 import { type ProxyStatus, proxyStatus } from "./proxy-status.ts";
@@ -11,6 +12,16 @@ export interface ReplicaSummary {
   /** Where callers reach its debug pages, where it has such an address. */
   readonly pages?: string;
   readonly streams: number;
+}
+
+const summaryShape = objectOf({ replica: text, streams: integer }, { pages: text });
+
+/** Those of other replicas that are summaries: what else stands in the store is written anew by its replica, or vanishes. */
+export async function readSummaries(
+  store: Pick<SnapshotStore, "replicas">,
+): Promise<ReadonlyMap<string, ReplicaSummary>> {
+  const found = [...(await store.replicas())].filter(([, summary]) => summaryShape(summary) === undefined);
+  return new Map(found as readonly (readonly [string, ReplicaSummary])[]);
 }
 
 export interface FleetStatus {
@@ -49,7 +60,7 @@ export function createFleetStatus(
       );
       const [last] = connections.toSorted((a, b) => b.connectedAtMs - a.connectedAtMs);
       if (last === undefined) return undefined;
-      return ((await store.replicas()) as ReadonlyMap<string, ReplicaSummary>).get(last.id);
+      return (await readSummaries(store)).get(last.id);
     },
   };
 }

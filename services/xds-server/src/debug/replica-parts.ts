@@ -2,6 +2,7 @@
  * What a replica tells of its proxies, in parts of which only those that changed are written: each connection once, and what
  * proxies have by groups of those that have the same, so that a push to a thousand equal ones is a change of one part.
  */
+import { listOf, number, objectOf, recordOf, text } from "@flotilla/model";
 import type { StreamRecord } from "../serve/stream-record.ts";
 import {
   type ProxyConnection,
@@ -47,13 +48,26 @@ export class ReplicaParts {
   }
 }
 
-/** The proxies that a replica told of. */
+const typeShape = objectOf(
+  {},
+  {
+    ...{ sent: text, acked: text, version: text, cause: text, error: text },
+    ...{ sentAtMs: number, sentPosition: number, ackedPosition: number },
+  },
+);
+const groupShape = objectOf({ types: recordOf(typeShape), members: listOf(text) });
+const connectionShape = objectOf({
+  ...{ proxy: text, type: text, namespace: text, clusterId: text, istioVersion: text, connectionId: text, peer: text },
+  connectedAtMs: number,
+});
+
+/** The proxies that a replica told of. Parts that are none are left out: their replica writes them anew, or they vanish. */
 export function proxiesOf(parts: ReadonlyMap<string, unknown>): readonly ProxyStatus[] {
-  const groups = [...parts.values()].filter((part): part is Group => "members" in (part as Part));
+  const groups = [...parts.values()].filter((part): part is Group => groupShape(part) === undefined);
   return groups.flatMap(({ types, members }) =>
     members.flatMap((id) => {
-      const connection = parts.get(`connection ${id}`) as ProxyConnection | undefined;
-      return connection === undefined ? [] : [{ ...connection, types }];
+      const connection = parts.get(`connection ${id}`);
+      return connectionShape(connection) === undefined ? [{ ...(connection as ProxyConnection), types }] : [];
     }),
   );
 }

@@ -4,7 +4,7 @@
  */
 import { delay, type Logger } from "@flotilla/runtime";
 import { type SnapshotStore, StateError } from "@flotilla/state";
-import type { ReplicaSummary } from "../debug/fleet-status.ts";
+import { readSummaries } from "../debug/fleet-status.ts";
 import type { StreamRecord } from "../serve/stream-record.ts";
 
 export interface BalanceOptions {
@@ -68,7 +68,7 @@ export async function balanceStreams(options: BalanceOptions, stop: AbortSignal)
 async function streamsOfOthers({ id, store, log }: BalanceOptions): Promise<readonly number[]> {
   if (!store.state.connected) return [];
   try {
-    const records = (await store.replicas()) as ReadonlyMap<string, ReplicaSummary>;
+    const records = await readSummaries(store);
     return [...records].filter(([key]) => key !== id).map(([, { streams }]) => streams);
   } catch (error) {
     if (!(error instanceof StateError)) throw error;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type Bus, type BusItem, connectBus, createPublisher } from "@flotilla/bus";
+import { type Bus, type BusItem, connectBus, createPublisher, SetAside } from "@flotilla/bus";
 import type { Change } from "@flotilla/model";
 import { createMetrics, noopLogger, until } from "@flotilla/runtime";
 import { openStore } from "@flotilla/state";
@@ -41,6 +41,7 @@ function replica(storeUrl: string) {
     source: { apply },
     store,
     seal: undefined,
+    setAside: new SetAside({ log: noopLogger, nowMs: Date.now }),
     log: noopLogger,
     metrics: createIngestMetrics(createMetrics()),
     nowMs: Date.now,

@@ -2,7 +2,7 @@
  * Brings the changes of the fleet into the core: first the shared snapshot, if there is one, then the
  * stream from the snapshot's position. Either one alone makes this replica ready.
  */
-import { type Bus, filters, keyText, type Seal, type SubscriberItem, subscribe } from "@flotilla/bus";
+import { type Bus, filters, keyText, type Seal, type SetAside, type SubscriberItem, subscribe } from "@flotilla/bus";
 import type { Cause, Change, ChangeGroup } from "@flotilla/model";
 import { aborted, type Logger } from "@flotilla/runtime";
 import { type SnapshotStore, StateError } from "@flotilla/state";
@@ -20,6 +20,7 @@ export interface IngestOptions {
   readonly source: ChangeSink;
   readonly store: SnapshotStore;
   readonly seal: Seal | undefined;
+  readonly setAside: Pick<SetAside, "note" | "heal">;
   readonly log: Logger;
   readonly metrics: IngestMetrics;
   readonly nowMs: () => number;
@@ -77,19 +78,24 @@ export class Ingest {
 
   /** A snapshot that cannot be read is refused by name and built anew from the stream. */
   async loadSnapshot(): Promise<void> {
-    const { store, seal, log } = this.#options;
+    const { store, seal, setAside, log } = this.#options;
     try {
       const snapshot = await store.load();
       if (snapshot === undefined) return;
       const started = performance.now();
+      const { changes, unreadable } = snapshotChanges(snapshot, seal);
+      for (const [key, error] of unreadable) setAside.note(`snapshot ${key}`, error);
+      const missing = snapshot.setAside.length + unreadable.size;
       this.#epoch = snapshot.epoch;
-      this.#apply(snapshotChanges(snapshot, seal), snapshot.position, this.#ownCause("snapshot"));
+      this.#apply(changes, snapshot.position, this.#ownCause("snapshot"));
       log.info("the snapshot is loaded", {
         entries: snapshot.entries.size,
+        setAside: missing,
         position: snapshot.position,
         ms: Math.round(performance.now() - started),
       });
       this.#complete("snapshot");
+      if (missing > 0) this.#beginAgain();
     } catch (error) {
       if (error instanceof StateError) log.error("the snapshot is refused, the stream rebuilds it", { error });
       else log.warn("no snapshot can be loaded", { error });
@@ -100,16 +106,14 @@ export class Ingest {
   async follow(bus: Bus, stop: AbortSignal): Promise<void> {
     const { seal, log, metrics, publishers } = this.#options;
     const from = { afterSequence: this.#position, epoch: this.#epoch };
-    for await (const item of subscribe({ bus, seal, log, filter: filters.everything, publishers, ...from }, stop)) {
+    for await (const item of subscribe({ bus, seal, filter: filters.everything, publishers, ...from }, stop)) {
       if (item.kind === "group") this.#applyGroup(item.group);
       else if (item.kind === "caught-up") this.#caughtUp(item.position, item.epoch);
       else if (item.kind === "synced") await this.#compare(bus, item);
       else if (item.kind === "reset") {
         log.warn("the stream began anew, everything is compared again", { reason: item.reason });
         metrics.resyncs.add(1);
-        this.#inputs.beginAgain();
-        this.#position = 0;
-        this.#isWhole = false;
+        this.#beginAgain();
       }
     }
   }
@@ -118,6 +122,13 @@ export class Ingest {
   async persist(stop: AbortSignal): Promise<void> {
     await Promise.race([this.#completed.promise, aborted(stop)]);
     await this.#writer.run(stop);
+  }
+
+  /** Everything that the stream holds is read; what is in force stays until then, and is no snapshot. */
+  #beginAgain(): void {
+    this.#inputs.beginAgain();
+    this.#position = 0;
+    this.#isWhole = false;
   }
 
   #applyGroup({ changes, cause, position }: ChangeGroup): void {

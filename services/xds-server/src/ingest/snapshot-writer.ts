@@ -2,10 +2,10 @@
  * Keeps the shared snapshot up to date: one replica at a time writes, what changed only. While Redis
  * is away changes gather; when it is back, or another writer is gone, the differences are written.
  */
-import { decodeChange, encodeChange, type Seal } from "@flotilla/bus";
+import { BusError, decodeChange, encodeChange, keyText, type Seal } from "@flotilla/bus";
 import type { Change } from "@flotilla/model";
 import { delay, type Logger, Wakeup } from "@flotilla/runtime";
-import { entryHash, type Snapshot, type SnapshotStore } from "@flotilla/state";
+import type { Claim, Snapshot, SnapshotStore } from "@flotilla/state";
 import type { Inputs } from "./inputs.ts";
 
 export interface SnapshotWriterOptions {
@@ -65,7 +65,7 @@ export class SnapshotWriter {
       if (claimed === undefined) return;
       this.#isWriter = true;
       log.info("writing the snapshot", { stored: claimed.stored.size, inputs: inputs.size });
-      this.#differences(claimed.stored);
+      this.#differences(claimed);
     }
     const pending = new Map(this.#pending);
     this.#pending.clear();
@@ -75,11 +75,11 @@ export class SnapshotWriter {
     this.#isWriter = false;
   }
 
-  #differences(stored: ReadonlyMap<string, string>): void {
+  #differences({ stored, tagOf }: Claim): void {
     for (const key of stored.keys()) this.#pending.set(key, undefined);
     for (const [key, change] of this.#options.inputs.entries()) {
       // Sealed entries differ each time they are sealed, so they are written anew.
-      if (!isSecret(key) && stored.get(key) === entryHash(key, encodeChange(change))) this.#pending.delete(key);
+      if (!isSecret(key) && stored.get(key) === tagOf(key, encodeChange(change))) this.#pending.delete(key);
       else this.#pending.set(key, change);
     }
   }
@@ -91,11 +91,27 @@ export class SnapshotWriter {
   }
 }
 
-/** The changes a snapshot holds. @throws BusError when an entry cannot be read */
-export function snapshotChanges({ entries }: Snapshot, seal: Seal | undefined): readonly Change[] {
-  return [...entries].map(([key, bytes]) =>
-    decodeChange(isSecret(key) && seal !== undefined ? seal.open(bytes) : bytes),
-  );
+export interface SnapshotChanges {
+  readonly changes: readonly Change[];
+  /** Keys of entries that are no changes of their key, with the reasons. */
+  readonly unreadable: ReadonlyMap<string, unknown>;
+}
+
+/** The changes a snapshot holds. */
+export function snapshotChanges({ entries }: Snapshot, seal: Seal | undefined): SnapshotChanges {
+  const changes: Change[] = [];
+  const unreadable = new Map<string, unknown>();
+  for (const [key, bytes] of entries) {
+    try {
+      const change = decodeChange(isSecret(key) && seal !== undefined ? seal.open(bytes) : bytes);
+      if (keyText(change) !== key) throw new BusError("BUS_BAD_EVENT", "it is a change of another key");
+      changes.push(change);
+    } catch (error) {
+      if (!(error instanceof BusError)) throw error;
+      unreadable.set(key, error);
+    }
+  }
+  return { changes, unreadable };
 }
 
 function isSecret(key: string): boolean {

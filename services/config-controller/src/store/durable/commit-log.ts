@@ -4,11 +4,11 @@
  * their own; should the writer end before that is done, whoever writes next does it before replacing the head.
  */
 import { randomUUID } from "node:crypto";
-import type { KeyValueEntry } from "@flotilla/bus";
-import { type Config, type ConfigKey, StoreError } from "@flotilla/model";
+import { type KeyValueEntry, readValue } from "@flotilla/bus";
+import { type Config, type ConfigKey, configKeyText, StoreError } from "@flotilla/model";
 import { delay, type Logger, Turns } from "@flotilla/runtime";
 import type { ConfigTable } from "../config-table.ts";
-import { away, bounded, reasonOf } from "./bus-failures.ts";
+import { away, bounded } from "./bus-failures.ts";
 import { ObjectValues, type ObjectValuesOptions } from "./object-values.ts";
 import { StoredState } from "./stored-state.ts";
 import { decodeTransaction, encodeTransaction, type StoredObject, type Transaction } from "./transaction.ts";
@@ -27,6 +27,8 @@ export interface Edit {
 const head = "head";
 /** How often a writer begins again because another replica was faster. */
 const maxAttempts = 100;
+/** Of those that were lost, in the log. */
+const namedObjects = 20;
 const maxReadings = 20;
 const readingMs = 50;
 
@@ -36,6 +38,7 @@ export class CommitLog {
   readonly #objects: ObjectValues;
   readonly #state = new StoredState();
   #headRevision = 0;
+  #headId: string | undefined;
   /** Not yet known to be written to its objects' own keys. */
   #unwritten: Transaction | undefined;
   readonly #turns = new Turns();
@@ -93,6 +96,50 @@ export class CommitLog {
     }
   }
 
+  /**
+   * Compares what is stored with what is held, and writes again what is missing, older or unreadable there: the servers may have come
+   * back with less than they acknowledged, or somebody may have taken values away. Resolves to the objects that were lost.
+   * @throws StoreError STORE_AWAY
+   */
+  compare(): Promise<readonly string[]> {
+    return this.#turns.take(() => this.#compare());
+  }
+
+  async #compare(): Promise<readonly string[]> {
+    const { version } = this.#state;
+    if (version === 0) return [];
+    await this.#writeOut();
+    const entries = await away(() => this.#options.values.entries());
+    const last = entries.find(({ key }) => key === head);
+    const transaction = last && this.#decode(last);
+    const stored = this.#objects.read(entries);
+    const storedVersion = Math.max(transaction?.version ?? 0, ...stored.map((object) => object.version));
+    // Another replica held more.
+    if (storedVersion > version) {
+      await this.#load();
+      return [];
+    }
+    this.#headRevision = last?.revision ?? 0;
+    // Written by another replica over values that were lost: what it wrote stays.
+    const isForeign = transaction?.version === version && transaction.id !== this.#headId;
+    const lost = this.#state.lostIn(stored, isForeign);
+    if (lost.length > 0 || transaction?.version !== version) await this.#writeAgain(lost, storedVersion);
+    if (isForeign) await this.#load();
+    return lost.map(({ key }) => configKeyText(key));
+  }
+
+  async #writeAgain(lost: readonly StoredObject[], storedVersion: number): Promise<void> {
+    const { log, nowMs } = this.#options;
+    const { version } = this.#state;
+    await this.#objects.writeAll(lost);
+    // The head last: until it stands, this is done again.
+    const again = { version, id: randomUUID(), timeMs: nowMs(), puts: [], deletes: [], closed: [] };
+    if (await this.#replaceHead(again)) this.#headId = again.id;
+    const objects = lost.slice(0, namedObjects).map(({ key }) => configKeyText(key));
+    const details = { objects, count: lost.length, version, storedVersion };
+    log.error("the bus lost acknowledged writes, they are written again", details);
+  }
+
   async #commit(edit: () => Edit, caller: string | undefined): Promise<void> {
     const { nowMs, random } = this.#options;
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
@@ -138,7 +185,7 @@ export class CommitLog {
   /** Is it our own that is there? Then it was stored although the answer was lost, or at a first attempt of the bus client. */
   async #stands({ id }: Transaction, failure?: unknown): Promise<boolean> {
     const found = await away(() => this.#options.values.get(head), failure);
-    if (found?.value === undefined || this.#decode(found.value).id !== id) return false;
+    if (found === undefined || this.#decode(found)?.id !== id) return false;
     this.#headRevision = found.revision;
     return true;
   }
@@ -146,21 +193,19 @@ export class CommitLog {
   /** The head that is there now is not the one we know. */
   async #catchUp(): Promise<void> {
     const entry = await away(() => this.#options.values.get(head));
-    if (entry?.value === undefined) {
-      if (this.#state.version > 0) await this.#restore();
-      return;
-    }
-    const { version } = this.#decode(entry.value);
-    // Older than ours: the values were lost, and another replica that knew less has stored what it knew.
-    if (version <= this.#state.version && entry.revision !== this.#headRevision) await this.#load();
+    if (entry?.value === undefined) return void (await this.#compare());
+    const transaction = this.#decode(entry);
+    // One that cannot be read is replaced by the next transaction.
+    if (transaction === undefined) this.#headRevision = entry.revision;
+    else if (transaction.version <= this.#state.version && entry.revision !== this.#headRevision) await this.#compare();
     else await this.#hear(entry);
   }
 
   /** Takes over a head that may be ours, or an old one. */
   async #hear(entry: KeyValueEntry): Promise<void> {
     if (entry.revision === this.#headRevision || entry.value === undefined) return;
-    const transaction = this.#decode(entry.value);
-    if (transaction.version <= this.#state.version) return;
+    const transaction = this.#decode(entry);
+    if (transaction === undefined || transaction.version <= this.#state.version) return;
     if (transaction.version > this.#state.version + 1) return this.#load();
     this.#headRevision = entry.revision;
     this.#apply(transaction);
@@ -169,23 +214,8 @@ export class CommitLog {
   #apply(transaction: Transaction): void {
     this.#state.apply(transaction);
     this.#unwritten = transaction;
+    this.#headId = transaction.id;
     for (const listener of this.#listeners) listener(transaction);
-  }
-
-  /** The values were lost with their server: what we hold is all there is of them, unless another replica held more. */
-  async #restore(): Promise<void> {
-    const entries = await away(() => this.#options.values.entries());
-    if (this.#objects.read(entries).length > 0) return this.#load();
-    this.#options.log.warn("the stored objects were lost, they are stored again", { version: this.#state.version });
-    this.#objects.forget();
-    this.#headRevision = 0;
-    this.#unwritten = {
-      version: this.#state.version,
-      id: randomUUID(),
-      timeMs: this.#options.nowMs(),
-      ...this.#state.all(),
-    };
-    await this.#writeOut();
   }
 
   /** Gives the objects of the last transaction values of their own. @throws StoreError STORE_AWAY */
@@ -193,12 +223,11 @@ export class CommitLog {
     const transaction = this.#unwritten;
     if (transaction === undefined) return;
     const { version, puts, deletes, closed } = transaction;
-    const objects: readonly StoredObject[] = [
+    await this.#objects.writeAll([
       ...puts.map((config) => ({ version, key: config.key, config })),
       ...deletes.map((key) => ({ version, key })),
       ...closed.map((one) => ({ version, key: one.key, closed: one })),
-    ];
-    await Promise.all(objects.map((object) => this.#objects.write(object)));
+    ]);
     this.#unwritten = undefined;
   }
 
@@ -208,7 +237,8 @@ export class CommitLog {
     for (let attempt = 1; ; attempt++) {
       const entries = await away(() => values.entries());
       const last = entries.find(({ key }) => key === head);
-      const transaction = last?.value === undefined ? undefined : this.#decode(last.value);
+      // Without a head that can be read, its objects are as they were written out, one by one.
+      const transaction = last && this.#decode(last);
       const objects = this.#objects.read(entries);
       const newest = Math.max(transaction?.version ?? 0, ...objects.map((object) => object.version));
       // Written while we read: the head that belongs to it comes with the next reading. It never comes after a loss of the values.
@@ -217,6 +247,7 @@ export class CommitLog {
         continue;
       }
       this.#headRevision = last?.revision ?? 0;
+      this.#headId = transaction?.id;
       const changed = this.#state.replace(objects, transaction, newest);
       this.#unwritten = transaction;
       if (changed !== undefined) for (const listener of this.#listeners) listener(changed);
@@ -224,12 +255,9 @@ export class CommitLog {
     }
   }
 
-  /** Without the head nothing can be told of what is true. @throws StoreError STORE_AWAY */
-  #decode(bytes: Uint8Array): Transaction {
-    try {
-      return decodeTransaction(bytes, this.#options.seal);
-    } catch (cause) {
-      throw new StoreError("STORE_AWAY", undefined, `the head is damaged: ${reasonOf(cause)}`, { cause });
-    }
+  /** Undefined: set aside. What is known stays. */
+  #decode(entry: KeyValueEntry): Transaction | undefined {
+    const { values, seal } = this.#options;
+    return readValue(values, entry, (bytes) => decodeTransaction(bytes, seal));
   }
 }

@@ -32,6 +32,8 @@ export interface DurableStore {
   transact<T>(write: (draft: Draft) => T, options?: TransactOptions): Promise<T>;
   /** Told of each transaction after the store shows it. Returns a function that ends that. */
   onCommit(listener: (transaction: Transaction) => void): () => void;
+  /** Writes again what the bus has lost. Resolves to its objects, as `Kind/namespace/name`. @throws StoreError STORE_AWAY */
+  compare(): Promise<readonly string[]>;
   /** Hears what other replicas write. Runs until `stop`. */
   follow(stop: AbortSignal): Promise<void>;
 }
@@ -47,6 +49,7 @@ export function onBehalfOf(store: DurableStore, caller: string): DurableStore {
     problems: () => store.problems(),
     transact: (write, options) => store.transact(write, { ...options, caller }),
     onCommit: (listener) => store.onCommit(listener),
+    compare: () => store.compare(),
     follow: (stop) => store.follow(stop),
   };
 }
@@ -101,6 +104,7 @@ export async function openDurableStore(options: DurableStoreOptions): Promise<Du
     problems: () => log.problems(),
     transact,
     onCommit: (listener) => log.onCommit(listener),
+    compare: () => log.compare(),
     follow: (stop) => log.follow(stop),
   };
 }

@@ -42,9 +42,9 @@ export class ObjectValues {
     });
   }
 
-  /** They were lost. */
-  forget(): void {
-    this.#revisions.clear();
+  /** @throws StoreError STORE_AWAY */
+  async writeAll(objects: readonly StoredObject[]): Promise<void> {
+    await Promise.all(objects.map((object) => this.write(object)));
   }
 
   /** Leaves one that is newer. @throws StoreError STORE_AWAY */

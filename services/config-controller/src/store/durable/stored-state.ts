@@ -1,5 +1,5 @@
 /** What is true as of a version of the store; knows nothing of where it rests. */
-import { type Config, type ConfigKeyText, configKeyText, equalJson } from "@flotilla/model";
+import { type Config, type ConfigKey, type ConfigKeyText, configKeyText, equalJson } from "@flotilla/model";
 import { ConfigTable } from "../config-table.ts";
 import type { Sealed, StoredObject, Transaction } from "./transaction.ts";
 
@@ -53,6 +53,33 @@ export class StoredState {
     if (puts.length + deletes.length === 0) return undefined;
     const { id = "", timeMs = 0 } = last ?? {};
     return { version, id, timeMs, puts, deletes, closed: [] };
+  }
+
+  /**
+   * Of what is held: what is not stored, or an older version of it only; and what is stored although it was deleted. `isForeign`: the
+   * last version was written by a replica that did not know ours.
+   */
+  lostIn(stored: readonly StoredObject[], isForeign: boolean): readonly StoredObject[] {
+    const version = this.#version;
+    const found = new Map(stored.map((object) => [configKeyText(object.key), object]));
+    const isLost = (key: ConfigKey, heldVersion: number) => {
+      const there = found.get(configKeyText(key));
+      return there === undefined || there.version < heldVersion || (there.config ?? there.closed) === undefined;
+    };
+    const puts = allOf(this.#table).filter(({ key, resourceVersion }) => isLost(key, Number(resourceVersion ?? 0)));
+    const closed = [...this.#closed.values()].filter(({ key }) => isLost(key, 0));
+    const deletes = stored.filter(
+      (object) =>
+        (object.config ?? object.closed) !== undefined &&
+        !this.#table.has(object.key) &&
+        !this.#closed.has(configKeyText(object.key)) &&
+        !(isForeign && object.version === version),
+    );
+    return [
+      ...puts.map((config) => ({ version, key: config.key, config })),
+      ...closed.map((one) => ({ version, key: one.key, closed: one })),
+      ...deletes.map(({ key }) => ({ version, key })),
+    ];
   }
 
   #write({ puts, deletes, closed }: Transaction): void {

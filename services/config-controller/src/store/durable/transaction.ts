@@ -1,7 +1,20 @@
 /** What is written to the durable store at once, and how that and each object rest in the bus's shared values. */
 import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import { BusError, type Seal } from "@flotilla/bus";
-import { type Config, type ConfigKey, configKeyText } from "@flotilla/model";
+import {
+  type Config,
+  type ConfigKey,
+  configKeyShape,
+  configKeyText,
+  configShape,
+  decodeShape,
+  integer,
+  listOf,
+  number,
+  objectOf,
+  type Shape,
+  text,
+} from "@flotilla/model";
 
 export interface Transaction {
   /** Counts the transactions of the store; the resourceVersion of what it writes. */
@@ -34,6 +47,17 @@ export interface Sealed {
 
 type Resting = Config | Sealed;
 
+const sealedShape = objectOf({ key: configKeyShape, sealed: text });
+const restingShape: Shape = (value) =>
+  typeof value === "object" && value !== null && "sealed" in value ? sealedShape(value) : configShape(value);
+const transactionShape = objectOf(
+  { version: integer, id: text, timeMs: number, puts: listOf(restingShape), deletes: listOf(configKeyShape) },
+  { caller: text },
+);
+const objectShape = objectOf({ version: integer, key: configKeyShape }, { value: restingShape });
+/** Of one value, unpacked: what is written at once fits into a message packed. */
+const maxPlainBytes = 256 * 1024 * 1024;
+
 /** @throws RangeError when there is a Secret and no seal */
 export function encodeTransaction({ puts, closed, ...rest }: Transaction, seal: Seal | undefined): Uint8Array {
   return pack({ ...rest, puts: [...puts.map((config) => rests(config, seal)), ...closed] });
@@ -41,7 +65,10 @@ export function encodeTransaction({ puts, closed, ...rest }: Transaction, seal: 
 
 /** @throws Error when the bytes are no transaction */
 export function decodeTransaction(bytes: Uint8Array, seal: Seal | undefined): Transaction {
-  const { puts, ...rest } = unpack<Omit<Transaction, "puts" | "closed"> & { readonly puts: readonly Resting[] }>(bytes);
+  const { puts, ...rest } = unpack<Omit<Transaction, "puts" | "closed"> & { readonly puts: readonly Resting[] }>(
+    bytes,
+    transactionShape,
+  );
   const opened = puts.map((one) => open(one, seal));
   const closed = opened.filter(isSealed);
   return { ...rest, puts: opened.filter((one) => !isSealed(one)) as readonly Config[], closed };
@@ -55,7 +82,10 @@ export function encodeObject({ version, key, config, closed }: StoredObject, sea
 
 /** @throws Error when the bytes are no object */
 export function decodeObject(bytes: Uint8Array, seal: Seal | undefined): StoredObject {
-  const { version, key, value } = unpack<Pick<StoredObject, "version" | "key"> & { readonly value?: Resting }>(bytes);
+  const { version, key, value } = unpack<Pick<StoredObject, "version" | "key"> & { readonly value?: Resting }>(
+    bytes,
+    objectShape,
+  );
   if (value === undefined) return { version, key };
   const opened = open(value, seal);
   return isSealed(opened) ? { version, key, closed: opened } : { version, key, config: opened };
@@ -73,7 +103,7 @@ function open(value: Resting, seal: Seal | undefined): Resting {
   if (!isSealed(value) || seal === undefined) return value;
   try {
     const plain = seal.open(Buffer.from(value.sealed, "base64"), configKeyText(value.key));
-    return JSON.parse(Buffer.from(plain).toString()) as Config;
+    return decodeShape<Config>(plain, configShape);
   } catch (error) {
     if (!(error instanceof BusError)) throw error;
     return value;
@@ -88,6 +118,6 @@ function pack(value: unknown): Uint8Array {
   return zstdCompressSync(JSON.stringify(value), { params: { [constants.ZSTD_c_compressionLevel]: 1 } });
 }
 
-function unpack<T>(bytes: Uint8Array): T {
-  return JSON.parse(zstdDecompressSync(bytes).toString()) as T;
+function unpack<T>(bytes: Uint8Array, shape: Shape): T {
+  return decodeShape(zstdDecompressSync(bytes, { maxOutputLength: maxPlainBytes }), shape);
 }

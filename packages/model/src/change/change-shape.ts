@@ -1,0 +1,126 @@
+/** The shape of a change as it travels: what readers rely on without looking. */
+import { anything, flag, integer, listOf, number, objectOf, recordOf, type Shape, text } from "../json/shape.ts";
+
+const texts = listOf(text);
+const labels = recordOf(text);
+/** Keys are joined to texts and taken apart again at the slashes. */
+const part: Shape = (value) =>
+  typeof value !== "string" ? " is no text" : value.includes("/") ? " holds a slash" : undefined;
+
+const configKey = objectOf({ kind: part, namespace: part, name: part });
+const serviceKey = objectOf({ shard: text, namespace: part, hostname: text, name: text });
+const endpointsKey = objectOf({ shard: text, namespace: part, hostname: text });
+
+const config = objectOf(
+  { key: configKey, labels, annotations: labels, creationTimeMs: number, spec: anything },
+  {
+    resourceVersion: text,
+    generation: number,
+    status: anything,
+    provenance: objectOf({ source: text }, { location: text, eventTimeMs: number }),
+  },
+);
+
+/** `Kind/namespace/name`: it is taken apart to find the object. */
+const definedBy: Shape = (value) => {
+  if (typeof value !== "string") return " is no text";
+  return value.startsWith("ServiceEntry/") && value.split("/").length !== 3 ? " is not Kind/namespace/name" : undefined;
+};
+
+const service = objectOf(
+  {
+    hostname: text,
+    namespace: text,
+    name: text,
+    registry: text,
+    ports: listOf(objectOf({ name: text, number: integer, protocol: text })),
+    resolution: text,
+    meshExternal: flag,
+    defaultAddress: text,
+    clusterVips: recordOf(texts),
+    creationTimeMs: number,
+    labels,
+    exportTo: texts,
+    serviceAccounts: texts,
+    definedBy,
+  },
+  {
+    addresses: texts,
+    autoAllocatedIpv4: text,
+    autoAllocatedIpv6: text,
+    labelSelectors: labels,
+    kubernetes: objectOf(
+      {
+        type: text,
+        nodeLocal: flag,
+        publishNotReadyAddresses: flag,
+        headless: flag,
+        targetPorts: recordOf(text),
+      },
+      { externalName: text, externalTrafficPolicyLocal: flag, annotations: labels },
+    ),
+    clusterExternalAddresses: recordOf(texts),
+    clusterExternalPorts: recordOf(recordOf(integer)),
+    passthroughTargetPorts: recordOf(integer),
+    trafficDistribution: text,
+    resourceVersion: text,
+  },
+);
+
+const endpoint = objectOf(
+  {
+    addresses: texts,
+    servicePortName: text,
+    port: integer,
+    labels,
+    serviceAccount: text,
+    network: text,
+    locality: text,
+    clusterId: text,
+    weight: number,
+    tlsMode: text,
+    namespace: text,
+    workloadName: text,
+    health: text,
+  },
+  {
+    servicePort: integer,
+    hostname: text,
+    subdomain: text,
+    nodeName: text,
+    sendUnhealthy: flag,
+    isClusterOnly: flag,
+    definedBy: text,
+  },
+);
+
+const puts: Readonly<Record<string, { readonly key: Shape; readonly value: Shape }>> = {
+  config: { key: configKey, value: config },
+  service: { key: serviceKey, value: service },
+  endpoints: { key: endpointsKey, value: listOf(endpoint) },
+};
+
+const header = objectOf({ type: text, op: text });
+
+/** A put or a delete of any type. */
+export const changeShape: Shape = (change) => {
+  const problem = header(change);
+  if (problem !== undefined) return problem;
+  const { type, op, key, value } = change as Readonly<Record<string, unknown>>;
+  const shapes = typeof type === "string" && Object.hasOwn(puts, type) ? puts[type] : undefined;
+  if (shapes === undefined) return ".type is no type of change";
+  if (op !== "put" && op !== "delete") return ".op is neither put nor delete";
+  const atKey = shapes.key(key);
+  if (atKey !== undefined) return `.key${atKey}`;
+  const atValue = op === "put" ? shapes.value(value) : undefined;
+  return atValue && `.value${atValue}`;
+};
+
+/** A configuration object at rest. */
+export const configShape: Shape = config;
+export const configKeyShape: Shape = configKey;
+
+export const causeShape: Shape = objectOf(
+  { publisher: text, epoch: text, revision: number, eventTimeMs: number },
+  { source: text, caller: text, urgent: flag },
+);

@@ -197,6 +197,14 @@ describe("verdict cache", () => {
     at += 1000;
     assert.equal(cache.get("c", "d"), undefined);
   });
+
+  it("forgets what was judged by a clock that has been set back since", () => {
+    let at = nowMs;
+    const cache = new VerdictCache({ maxEntries: 2, maxAgeMs: 1000, nowMs: () => at });
+    cache.put("c", "a", verdict, Number.POSITIVE_INFINITY);
+    at -= 172_800_000;
+    assert.equal(cache.get("c", "a"), undefined);
+  });
 });
 
 describe("order of authenticators", () => {

@@ -1,6 +1,6 @@
 /**
  * Verdicts on tokens, kept until the token expires or `maxAgeMs` has passed: a token that is revoked is refused after that
- * time at the latest. Bounded; the one that was used longest ago leaves first. Tokens are kept as hashes.
+ * time at the latest, also when the clock is set back. Bounded; the one that was used longest ago leaves first. Tokens are kept as hashes.
  */
 import { createHash } from "node:crypto";
 import type { Authenticated } from "./authenticator.ts";
@@ -13,6 +13,7 @@ export interface VerdictCacheOptions {
 
 interface Entry {
   readonly verdict: Authenticated;
+  readonly putMs: number;
   readonly untilMs: number;
 }
 
@@ -34,7 +35,8 @@ export class VerdictCache {
     const entry = this.#entries.get(key);
     if (entry === undefined) return undefined;
     this.#entries.delete(key);
-    if (this.#options.nowMs() >= entry.untilMs) return undefined;
+    const now = this.#options.nowMs();
+    if (now < entry.putMs || now >= entry.untilMs) return undefined;
     this.#entries.set(key, entry);
     return entry.verdict;
   }
@@ -49,7 +51,7 @@ export class VerdictCache {
       if (oldest === undefined) break;
       this.#entries.delete(oldest);
     }
-    this.#entries.set(keyOf(scope, token), { verdict, untilMs });
+    this.#entries.set(keyOf(scope, token), { verdict, putMs: now, untilMs });
   }
 }
 

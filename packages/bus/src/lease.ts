@@ -8,12 +8,15 @@ export interface LeaseOptions {
   /** Names this process among all that ask. */
   readonly holder: string;
   readonly ttlMs: number;
+  /** Grows evenly: what is measured is time that passed. */
   readonly nowMs: () => number;
+  /** A machine that slept has lost its lease, though `nowMs` may not have gone on. */
+  readonly wallClockMs: () => number;
 }
 
 export class Lease {
   readonly #options: LeaseOptions;
-  #until = Number.NEGATIVE_INFINITY;
+  #until = { steadyMs: Number.NEGATIVE_INFINITY, wallMs: Number.NEGATIVE_INFINITY };
 
   constructor(options: LeaseOptions) {
     this.#options = options;
@@ -21,20 +24,22 @@ export class Lease {
 
   /** As far as is known here: false well before somebody else can have it. */
   get isHeld(): boolean {
-    return this.#options.nowMs() < this.#until;
+    const { nowMs, wallClockMs } = this.#options;
+    return nowMs() < this.#until.steadyMs && wallClockMs() < this.#until.wallMs;
   }
 
   /** Takes or keeps it; to be called several times in `ttlMs`. False when somebody else has it. @throws what the bus throws */
   async hold(): Promise<boolean> {
-    const { values, key, holder, ttlMs, nowMs } = this.#options;
-    const askedMs = nowMs();
+    const { values, key, holder, ttlMs, nowMs, wallClockMs } = this.#options;
+    const [askedMs, askedWallMs] = [nowMs(), wallClockMs()];
     const found = await values.get(key);
     const isOurs = found?.value !== undefined && new TextDecoder().decode(found.value) === holder;
     if (found !== undefined && !isOurs) return this.#lose();
     // Two thirds: our clock may run slower than that of the server.
     const revision = await values.update(key, new TextEncoder().encode(holder), found?.revision ?? 0);
     if (revision === undefined) return this.#lose();
-    this.#until = askedMs + (ttlMs * 2) / 3;
+    const heldMs = (ttlMs * 2) / 3;
+    this.#until = { steadyMs: askedMs + heldMs, wallMs: askedWallMs + heldMs };
     return true;
   }
 
@@ -46,7 +51,7 @@ export class Lease {
   }
 
   #lose(): false {
-    this.#until = Number.NEGATIVE_INFINITY;
+    this.#until = { steadyMs: Number.NEGATIVE_INFINITY, wallMs: Number.NEGATIVE_INFINITY };
     return false;
   }
 }

@@ -41,5 +41,6 @@ export function leaseOfCluster({ ttlMs = usualTtlMs, ...options }: ClusterLeaseO
 export async function dutyLease({ name, candidate, cluster, bus, ttlMs }: DutyLeaseOptions): Promise<DutyLease> {
   if (cluster !== undefined) return leaseOfCluster({ ...cluster, name, candidate, ...(ttlMs && { ttlMs }) });
   const values = await bus.keyValue("duties", { ttlMs: ttlMs ?? usualTtlMs });
-  return new Lease({ values, key: name, holder: candidate.holder, ttlMs: ttlMs ?? usualTtlMs, nowMs });
+  const clocks = { nowMs, wallClockMs: Date.now };
+  return new Lease({ values, key: name, holder: candidate.holder, ttlMs: ttlMs ?? usualTtlMs, ...clocks });
 }

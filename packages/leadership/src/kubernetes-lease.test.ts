@@ -8,6 +8,8 @@ function world() {
   let stored: Lease | undefined;
   let version = 0;
   let nowMs = 0;
+  /** How far the wall clock has gone on more than the other one. */
+  let sleptMs = 0;
   const conflict = () => Promise.reject(new KubeError("KUBE_CONFLICT", "changed", { status: 409 }));
   const write = (object: unknown) => {
     const lease = object as Lease;
@@ -23,7 +25,7 @@ function world() {
   const candidate = (holder: string, version = "1.0.0", isDefaultRevision = false) =>
     new KubernetesLease({
       ...{ api, namespace: "istio-system", name: "lock", ttlMs: 30_000, nowMs: () => nowMs },
-      ...{ wallClockMs: () => nowMs, candidate: { holder, version, isDefaultRevision } },
+      ...{ wallClockMs: () => nowMs + sleptMs, candidate: { holder, version, isDefaultRevision } },
     });
   return {
     candidate,
@@ -31,6 +33,9 @@ function world() {
     put: (lease: Lease) => write(lease),
     pass: (ms: number) => {
       nowMs += ms;
+    },
+    sleep: (ms: number) => {
+      sleptMs += ms;
     },
   };
 }
@@ -49,6 +54,17 @@ test("the first that asks has it until it is silent for its time", async () => {
   assert.deepEqual([await b.hold(), await a.hold()], [true, false]);
   assert.equal(stored()?.spec?.leaseTransitions, 1);
   assert.match(stored()?.spec?.renewTime ?? "", /\.\d{6}Z$/);
+});
+
+test("a machine that slept has lost it, and takes nothing from a holder for the time it slept", async () => {
+  const { candidate, sleep } = world();
+  const [a, b] = [candidate("a"), candidate("b")];
+  assert.deepEqual([await a.hold(), await b.hold(), a.isHeld], [true, false, true]);
+  sleep(16_000);
+  assert.deepEqual([a.isHeld, await b.hold()], [false, false]);
+  assert.equal(await a.hold(), true);
+  sleep(-172_800_000);
+  assert.deepEqual([a.isHeld, await b.hold()], [true, false], "a clock that was set back changes nothing");
 });
 
 test("what is released is taken at once", async () => {

@@ -16,7 +16,10 @@ export interface KubernetesLeaseOptions {
   readonly ttlMs: number;
   /** Grows evenly: what is measured is time that passed. */
   readonly nowMs: () => number;
-  /** Written for people and for client-go, which shows but does not trust it. */
+  /**
+   * Written for people and for client-go, which shows but does not trust it. A machine that slept has lost its lease, though `nowMs`
+   * may not have gone on.
+   */
   readonly wallClockMs: () => number;
 }
 
@@ -24,7 +27,7 @@ export class KubernetesLease {
   readonly #options: KubernetesLeaseOptions;
   readonly #path: string;
   readonly #nominee = new Nominee();
-  #until = Number.NEGATIVE_INFINITY;
+  #until = { steadyMs: Number.NEGATIVE_INFINITY, wallMs: Number.NEGATIVE_INFINITY };
   /** What was last seen, and since when: it is silent for that long. */
   #seen: { readonly record: string; readonly sinceMs: number } | undefined;
   #isYielding = false;
@@ -36,7 +39,8 @@ export class KubernetesLease {
 
   /** As far as is known here: false well before somebody else can have it. */
   get isHeld(): boolean {
-    return this.#options.nowMs() < this.#until;
+    const { nowMs, wallClockMs } = this.#options;
+    return nowMs() < this.#until.steadyMs && wallClockMs() < this.#until.wallMs;
   }
 
   /**
@@ -80,14 +84,14 @@ export class KubernetesLease {
   }
 
   async #write(lease: Lease | undefined): Promise<boolean> {
-    const { nowMs, ttlMs } = this.#options;
-    const askedMs = nowMs();
+    const { nowMs, wallClockMs, ttlMs } = this.#options;
+    const [askedMs, askedWallMs] = [nowMs(), wallClockMs()];
     if (!(await this.#put(renewed(lease, this.#options), lease)))
       // A nominee may have been faster with its annotation: what is held is held until then.
       return lease?.spec?.holderIdentity === this.#options.candidate.holder ? this.isHeld : this.#lose();
     this.#isYielding = false;
     // Half: whoever cannot renew it has ended its duties long before another begins them.
-    this.#until = askedMs + ttlMs / 2;
+    this.#until = { steadyMs: askedMs + ttlMs / 2, wallMs: askedWallMs + ttlMs / 2 };
     return true;
   }
 
@@ -129,7 +133,7 @@ export class KubernetesLease {
   }
 
   #lose(): false {
-    this.#until = Number.NEGATIVE_INFINITY;
+    this.#until = { steadyMs: Number.NEGATIVE_INFINITY, wallMs: Number.NEGATIVE_INFINITY };
     return false;
   }
 }

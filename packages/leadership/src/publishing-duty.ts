@@ -77,7 +77,7 @@ export class PublishingDuty implements ChangePublisher {
     if (stop.aborted) return;
     const values = await bus.keyValue(controller, { ttlMs: leaseMs });
     const nowMs = () => performance.now();
-    const lease = new Lease({ values, key: "publishing", holder, ttlMs: leaseMs, nowMs });
+    const lease = new Lease({ values, key: "publishing", holder, ttlMs: leaseMs, nowMs, wallClockMs: Date.now });
     this.#lease = lease;
     const hold = async () => {
       const isHeld = await lease.hold();

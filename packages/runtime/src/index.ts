@@ -52,4 +52,5 @@ export {
   untilStopped,
   Wakeup,
 } from "./wait.ts";
+export { ageMs, delayByWallClock } from "./wall-clock.ts";
 export { mainThreadStalls, startWatchdog, type WatchdogOptions, watchdogSettings } from "./watchdog.ts";

@@ -37,7 +37,7 @@ import type { Rotation } from "./rotation/rotation.ts";
 import { ownTtlMs, writeFirstClientCertificate } from "./serve/client-certificate.ts";
 import { createIssuer } from "./serve/create-issuer.ts";
 import { createGrpcServer } from "./serve/grpc-service.ts";
-import { ownCertificate, renewByHalf } from "./serve/own-certificate.ts";
+import { OwnCertificate, ownCertificate } from "./serve/own-certificate.ts";
 import { Anchors } from "./trust/anchors.ts";
 import { fetchText } from "./trust/bundle-endpoint.ts";
 
@@ -130,16 +130,18 @@ export async function main(env: NodeJS.ProcessEnv, stop: AbortSignal, options: M
     setting: "CA_PORT",
     log: log.child({ part: "tls" }),
   });
-  const renew = async (): Promise<void> => {
-    const next = await ownCertificate(active.current ?? material, own);
-    tls.reload(next);
-    if (config.clientCertificateDir !== undefined) await writeCertificateFiles(config.clientCertificateDir, next);
-  };
-  const renewOrTell = (): void =>
-    void renew().catch((error: unknown) => log.error("own certificate not renewed", { error }));
-  trust.onChange(renewOrTell);
+  const certificate = new OwnCertificate(first, {
+    issue: () => ownCertificate(active.current ?? material, own),
+    use: async (next) => {
+      tls.reload(next);
+      if (config.clientCertificateDir !== undefined) await writeCertificateFiles(config.clientCertificateDir, next);
+    },
+    log: log.child({ part: "tls" }),
+    nowMs: own.nowMs,
+  });
+  trust.onChange(() => void certificate.renew());
   active.onChange(({ rootsPem }) => {
-    renewOrTell();
+    void certificate.renew();
     writeRootFile(config.rootFile, rootsPem).catch((error: unknown) => log.error("roots not written", { error }));
   });
   health.markReady();
@@ -152,7 +154,7 @@ export async function main(env: NodeJS.ProcessEnv, stop: AbortSignal, options: M
           { config, api: cluster.api, active, version: manifest.version, log: log.child({ part: "kubernetes" }) },
           stop,
         );
-  await Promise.all([sealing, mesh.following, source.follow(stop), renewByHalf(ownTtlMs, renew, stop), distributing]);
+  await Promise.all([sealing, mesh.following, source.follow(stop), certificate.follow(stop), distributing]);
 }
 
 /** The other services start when the Secret is there, so it comes before all else. */

@@ -3,7 +3,7 @@
  * a key that is not among them; the last good set stays in force while loading fails.
  */
 import { readFile } from "node:fs/promises";
-import type { Logger } from "@flotilla/runtime";
+import { ageMs, type Logger } from "@flotilla/runtime";
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from "jose";
 import { AuthError } from "../errors.ts";
 
@@ -52,10 +52,10 @@ export function createKeySource(options: KeySourceOptions): JWTVerifyGetKey {
     });
     return loading;
   };
-  const mayTry = (): boolean => loading !== undefined || nowMs() - triedMs >= cooldownMs;
+  const mayTry = (): boolean => loading !== undefined || ageMs(triedMs, nowMs()) >= cooldownMs;
 
   return async (header, token) => {
-    const isOld = nowMs() - loadedMs >= maxAgeMs;
+    const isOld = ageMs(loadedMs, nowMs()) >= maxAgeMs;
     if (isOld && mayTry()) await loadOnce();
     if (keys === undefined) throw new AuthError("AUTH_BAD_JWKS", `no keys from ${from}`);
     try {

@@ -129,13 +129,14 @@ async function followSigner(
   let waits = backoff({ firstMs: 1000, maxMs: 60_000, random });
   while (!stop.aborted) {
     try {
-      const { keyPair, notAfterMs } = await requestPair(source, nowMs);
+      const { keyPair, notBeforeMs, notAfterMs } = await requestPair(source, nowMs);
       waits = backoff({ firstMs: 1000, maxMs: 60_000, random });
       log.info("serving certificate signed", { names, notAfter: new Date(notAfterMs).toISOString() });
       onKeyPair(keyPair);
       onTrouble(undefined);
       const renewMs = nowMs() + (notAfterMs - nowMs()) * (0.45 + 0.1 * random());
-      while (nowMs() < renewMs && !stop.aborted) await delay(Math.min(renewMs - nowMs(), lookMs), stop);
+      while (nowMs() < renewMs && nowMs() >= notBeforeMs && !stop.aborted)
+        await delay(Math.min(renewMs - nowMs(), lookMs), stop);
     } catch (error) {
       if (!(error instanceof AuthError)) throw error;
       log.warn("serving certificate not signed, trying again", { reason: error.message });
@@ -148,7 +149,7 @@ async function followSigner(
 async function requestPair(
   { names, ttlMs, sign }: SignerSource,
   nowMs: () => number,
-): Promise<{ readonly keyPair: KeyPair; readonly notAfterMs: number }> {
+): Promise<{ readonly keyPair: KeyPair; readonly notBeforeMs: number; readonly notAfterMs: number }> {
   const key = await generatePrivateKey("ecdsa-p256");
   const keyPem = privateKeyPem(key);
   const chainPem = await sign(csrPem(buildCsr({ key, sans: names.map(sanOf) })), ttlMs);
@@ -157,10 +158,11 @@ async function requestPair(
   const leaf = readLeaf(chainPem, wrong);
   if (!isSameKey(parsePrivateKey(keyPem), leaf.publicKey)) throw wrong("is not for our key");
   if (leaf.notAfterMs <= nowMs()) throw wrong("is over already");
+  if (leaf.notBeforeMs > nowMs()) throw wrong("is not valid yet");
   const shown = new Set(leaf.sans.map(({ value }) => value));
   const missing = names.find((name) => !shown.has(name));
   if (missing !== undefined) throw wrong(`lacks the name ${missing}`);
-  return { keyPair: { keyPem, chainPem }, notAfterMs: leaf.notAfterMs };
+  return { keyPair: { keyPem, chainPem }, notBeforeMs: leaf.notBeforeMs, notAfterMs: leaf.notAfterMs };
 }
 
 function readLeaf(

@@ -90,12 +90,12 @@ async function renewForEver(
   const { nowMs = Date.now, random = Math.random } = options;
   let roots = rootsBefore;
   for (;;) {
-    const { notAfterMs } = parseCertificatePem(current().chainPem);
+    const { notBeforeMs, notAfterMs } = parseCertificatePem(current().chainPem);
     const obtainedMs = nowMs();
     // Between 45 and 55 % of what it has left (it is back-dated): replicas that started together drift apart.
     const renewMs = obtainedMs + (notAfterMs - obtainedMs) * (0.45 + 0.1 * random());
-    // A timer takes 24 days at most; looking often, clock changes count too.
-    while (nowMs() < renewMs && !stop.aborted) {
+    // A timer takes 24 days at most; looking often, clock changes count too, those back before its life as well.
+    while (nowMs() < renewMs && nowMs() >= notBeforeMs && !stop.aborted) {
       await delay(Math.min(renewMs - nowMs(), lookMs), stop);
       // The CA goes over to another root: it waits for those who have not taken it.
       if ((await rootText(options.rootFile)) !== roots) break;

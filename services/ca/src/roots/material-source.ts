@@ -3,7 +3,7 @@
  * its reason, told as a condition, and the last good material stays.
  */
 import { PkiError } from "@flotilla/pki";
-import { delay, type Logger } from "@flotilla/runtime";
+import { delay, delayByWallClock, type Logger } from "@flotilla/runtime";
 import { CaError } from "../errors.ts";
 import { cacertsVersion, readCacerts } from "./cacerts.ts";
 import { checkSuccessor, readMaterial, type SigningMaterial } from "./material.ts";
@@ -104,10 +104,10 @@ export class MaterialSource {
   }
 
   async #followRoot(stop: AbortSignal): Promise<void> {
-    const { rootCheckMs, random } = this.#options;
+    const { rootCheckMs, random, nowMs } = this.#options;
     while (!stop.aborted) {
       // Spread, so that replicas do not renew at once.
-      await delay(Math.min(rootCheckMs * (0.9 + 0.2 * random()), 2 ** 31 - 1), stop);
+      await delayByWallClock(rootCheckMs * (0.9 + 0.2 * random()), stop, nowMs);
       if (!stop.aborted) await this.#guarded(() => this.#renewIfDue());
     }
   }

@@ -99,7 +99,14 @@ export class Rotation {
     const values = await bus.keyValue("ca");
     const leases = await bus.keyValue("ca-lease", { ttlMs: leaseMs });
     const reports = await bus.keyValue(trustReportBucket, { ttlMs: trustReportTtlMs });
-    const lease = new Lease({ values: leases, key: "lead", holder: `${name} ${randomUUID()}`, ttlMs: leaseMs, nowMs });
+    const clocks = { nowMs: () => performance.now(), wallClockMs: nowMs };
+    const lease = new Lease({
+      values: leases,
+      key: "lead",
+      holder: `${name} ${randomUUID()}`,
+      ttlMs: leaseMs,
+      ...clocks,
+    });
     const recordedSinceMs = await readRecordedSince(values, source.current?.certificate.notBeforeMs ?? 0, nowMs());
     this.#shared = { bus, values, lease, recordedSinceMs };
     const ticking = async (): Promise<void> => {

@@ -1,8 +1,17 @@
-/** The serving certificate of ca: issued by itself, made again for new signing material and in the middle of its life. */
+/** The serving certificate of ca: issued by itself, made again for new signing material, in the middle of its life, and after the clock jumped. */
 import { formatIdentity } from "@flotilla/auth";
 import type { TlsMaterial } from "@flotilla/auth/serving";
-import { encodePem, generatePrivateKey, issueLeaf, leafValidity, privateKeyPem, sanOf, spkiOf } from "@flotilla/pki";
-import { delay } from "@flotilla/runtime";
+import {
+  encodePem,
+  generatePrivateKey,
+  issueLeaf,
+  leafValidity,
+  parseCertificatePem,
+  privateKeyPem,
+  sanOf,
+  spkiOf,
+} from "@flotilla/pki";
+import { delay, type Logger, Turns } from "@flotilla/runtime";
 import { type ServingRules, servingNames } from "../authorize/serving-names.ts";
 import type { SigningMaterial } from "../roots/material.ts";
 
@@ -40,10 +49,72 @@ export async function ownCertificate(material: SigningMaterial, options: OwnCert
   };
 }
 
-/** Calls `renew` in the middle of each certificate's life until `stop` fires. */
-export async function renewByHalf(ttlMs: number, renew: () => Promise<void>, stop: AbortSignal): Promise<void> {
-  while (!stop.aborted) {
-    await delay(Math.min(ttlMs / 2, 2 ** 31 - 1), stop);
-    if (!stop.aborted) await renew();
+export interface KeepOwnCertificateOptions {
+  /** With the signing material of now. @throws CaError, PkiError */
+  readonly issue: () => Promise<TlsMaterial>;
+  /** Begins to use it; may reject, then it is called again with another one. */
+  readonly use: (material: TlsMaterial) => Promise<void>;
+  readonly log: Logger;
+  readonly nowMs: () => number;
+}
+
+const lookMs = 1_000;
+
+/**
+ * Keeps ca's own certificate valid by the wall clock: whoever needs a certificate proves nothing to a ca whose own has ended, so
+ * that a clock that jumps must be noticed here first.
+ */
+export class OwnCertificate {
+  readonly #options: KeepOwnCertificateOptions;
+  readonly #turns = new Turns();
+  #renewAtMs: number;
+  #notBeforeMs: number;
+  #failure: string | undefined;
+
+  /** `first`: in use already. */
+  constructor(first: TlsMaterial, options: KeepOwnCertificateOptions) {
+    this.#options = options;
+    const { notBeforeMs, renewAtMs } = lifeOf(first, options.nowMs());
+    this.#notBeforeMs = notBeforeMs;
+    this.#renewAtMs = renewAtMs;
   }
+
+  /** At once: the signing material or the names have changed. A failure is logged, and tried again by `follow`. */
+  renew(): Promise<void> {
+    return this.#turns.take(() => this.#renew());
+  }
+
+  /** Renews it in the middle of its life, and when the clock was set to a time outside of it, until `stop` fires. */
+  async follow(stop: AbortSignal): Promise<void> {
+    while (!stop.aborted) {
+      await delay(lookMs, stop);
+      if (!stop.aborted && this.#isDue()) await this.renew();
+    }
+  }
+
+  #isDue(): boolean {
+    const now = this.#options.nowMs();
+    return this.#failure !== undefined || now >= this.#renewAtMs || now < this.#notBeforeMs;
+  }
+
+  async #renew(): Promise<void> {
+    const { issue, use, log, nowMs } = this.#options;
+    try {
+      const next = await issue();
+      await use(next);
+      const { notBeforeMs, notAfterMs, renewAtMs } = lifeOf(next, nowMs());
+      [this.#notBeforeMs, this.#renewAtMs, this.#failure] = [notBeforeMs, renewAtMs, undefined];
+      log.debug("own certificate renewed", { notAfter: new Date(notAfterMs).toISOString() });
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      // The same trouble is logged once, not at each attempt.
+      if (reason !== this.#failure) log.error("own certificate not renewed, trying again", { error });
+      this.#failure = reason;
+    }
+  }
+}
+
+function lifeOf({ chainPem }: TlsMaterial, nowMs: number) {
+  const { notBeforeMs, notAfterMs } = parseCertificatePem(chainPem);
+  return { notBeforeMs, notAfterMs, renewAtMs: nowMs + (notAfterMs - nowMs) / 2 };
 }

@@ -1,6 +1,6 @@
 /** One SPIFFE bundle endpoint, asked again and again: what it said last holds while it is away or says nonsense. */
 import { certificatePem, PkiError } from "@flotilla/pki";
-import { delay, type Logger } from "@flotilla/runtime";
+import { delayByWallClock, type Logger } from "@flotilla/runtime";
 import { CaError } from "../errors.ts";
 import { parseSpiffeBundle } from "./spiffe-bundle.ts";
 
@@ -39,7 +39,7 @@ export async function followBundleEndpoint(options: BundleEndpointOptions, stop:
       onProblem(reason);
       retryMs = Math.min(retryMs * 2, refreshMs);
     }
-    await delay(waitMs, stop);
+    await delayByWallClock(waitMs, stop);
   }
 }
 

@@ -1,32 +1,20 @@
-/** `pnpm conformance`: the pure core held against captured configurations and Istio's own test cases. */
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+/**
+ * `pnpm conformance`: the pure core held against what istiod sends, and Istio's own test cases where they are at hand. Fails when
+ * nothing was compared or a name is unknown, and with `--floors` when a result is under its floor.
+ */
+import { existsSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { isClaimed, printUnclaimed, summarizeUnclaimed } from "./claims.ts";
 import type { CorpusResult } from "./corpora/corpus.ts";
 import { corpora } from "./corpora/index.ts";
 import { readFloors, underFloor } from "./floors.ts";
 import { type Options, parseOptions, usage } from "./options.ts";
 import { isWhole, printReport, summarize } from "./report.ts";
-import { parseRules } from "./scenarios/compare.ts";
+import { readRules } from "./scenarios/load.ts";
 import { runScenario, type ScenarioResult } from "./scenarios/run.ts";
-import { loadScenarios } from "./scenarios/scenario.ts";
-
-/** Scenario groups that the project claims; others run when they are named. */
-const claimedGroups = [
-  "services",
-  "serviceentry",
-  "virtualservice",
-  "destinationrule",
-  "sidecar-resource",
-  "locality",
-  "mesh",
-  "large",
-  "security",
-  "telemetry",
-  "gateway-api",
-];
-/** Until gateways are claimed too. */
-const claimedProxyTypes = ["sidecar"];
+import type { ScenarioProxy } from "./scenarios/scenario.ts";
+import { type Selection, select } from "./selection.ts";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const write = (line: string) => process.stdout.write(`${line}\n`);
@@ -35,44 +23,66 @@ if (process.argv.includes("--help")) write(usage);
 else await main(parseOptions(process.argv.slice(2), join(here, "../../..")));
 
 async function main(options: Options): Promise<void> {
-  const scenarios = runScenarios(options);
-  const cases = await runCorpora(options);
-  const report = summarize(scenarios, cases);
-  if (options.verbose) printDetails(scenarios, cases);
+  const selection = select(options);
+  for (const problem of selection.problems) write(problem);
+  const { claimed, others } = runScenarios(options, selection);
+  const cases = await runCorpora(options, selection);
+  const report = summarize(claimed, cases);
+  if (options.verbose) printDetails(claimed, cases);
   printReport(report, write);
-  if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(report, null, 2)}\n`);
-  const fallen = options.floors ? underFloor(report, readFloors(join(here, "../floors.json"))) : [];
-  for (const sentence of fallen) write(sentence);
-  if (options.floors)
-    write(
-      `${scenarios.length + cases.length - Math.min(fallen.length, scenarios.length)} passed, ${fallen.length} failed`,
-    );
-  if (fallen.length > 0) process.exitCode = 1;
+  const unclaimed = summarizeUnclaimed(others);
+  printUnclaimed(unclaimed, write);
+  if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify({ ...report, unclaimed }, null, 2)}\n`);
+  const failures = [
+    ...selection.problems,
+    ...(options.floors ? underFloor(report, readFloors(join(here, "../floors.json")), options.names.length === 0) : []),
+    ...(compared(claimed, cases) === 0 ? ["nothing was compared"] : []),
+  ];
+  for (const sentence of failures) write(sentence);
+  if (options.floors) {
+    const count = claimed.length + cases.length;
+    write(`${count - Math.min(failures.length, count)} passed, ${failures.length} failed`);
+  }
+  if (failures.length > 0) process.exitCode = 1;
 }
 
-function runScenarios({ names, scenarios, proxyTypes }: Options): readonly ScenarioResult[] {
-  if (!existsSync(scenarios)) {
-    write(`skipped: no scenarios in ${scenarios}`);
-    return [];
-  }
-  const wanted = names.length === 0 ? claimedGroups : names.filter((name) => corpora[name] === undefined);
-  if (wanted.length === 0) return [];
-  const types = proxyTypes.length === 0 && names.length === 0 ? claimedProxyTypes : proxyTypes;
-  const wants = (proxy: { readonly type: string }) => types.length === 0 || types.includes(proxy.type);
-  const rules = parseRules(readFileSync(join(scenarios, "ignore.txt"), "utf8"));
-  return loadScenarios(scenarios, wanted)
-    .filter(({ proxies }) => proxies.some(wants))
-    .map((scenario) => runScenario(scenario, wants, rules));
+function compared(scenarios: readonly ScenarioResult[], cases: readonly CorpusResult[]): number {
+  return (
+    scenarios.reduce((sum, { resources }) => sum + resources.length, 0) +
+    cases.reduce((sum, { cases: all }) => sum + all.length, 0)
+  );
 }
 
-async function runCorpora({ names, corpus }: Options): Promise<readonly CorpusResult[]> {
-  const wanted = Object.keys(corpora).filter((name) => names.length === 0 || names.includes(name));
-  if (wanted.length > 0 && !existsSync(corpus)) {
-    write(`skipped: no corpora in ${corpus}`);
-    return [];
-  }
+interface Runs {
+  readonly claimed: readonly ScenarioResult[];
+  /** What else the same scenarios hold: listed with its numbers, and no failure. */
+  readonly others: readonly ScenarioResult[];
+}
+
+/** Names and proxy types that are given are compared whether they are claimed or not. */
+function runScenarios({ names, scenarios, proxyTypes }: Options, selection: Selection): Runs {
+  const rules = readRules(scenarios);
+  const isNamed = names.length > 0 || proxyTypes.length > 0;
+  const results = selection.scenarios.map((scenario) => {
+    const wants = (proxy: ScenarioProxy) =>
+      isNamed ? proxyTypes.length === 0 || proxyTypes.includes(proxy.type) : isClaimed(scenario, proxy);
+    const [wanted, rest] = [scenario.proxies.filter(wants), scenario.proxies.filter((proxy) => !wants(proxy))];
+    return {
+      claimed: wanted.length === 0 ? [] : [runScenario(scenario, wants, rules)],
+      others: isNamed || rest.length === 0 ? [] : [runScenario(scenario, (proxy) => !wants(proxy), rules)],
+    };
+  });
+  return {
+    claimed: results.flatMap(({ claimed }) => claimed),
+    others: results.flatMap(({ others }) => others),
+  };
+}
+
+async function runCorpora({ corpus, names }: Options, selection: Selection): Promise<readonly CorpusResult[]> {
+  if (selection.corpora.length === 0 && !existsSync(corpus) && names.every((name) => corpora[name] !== undefined))
+    write(`skipped: Istio's own test cases, which are no part of the project: no folder ${corpus} (--corpus DIR)`);
   const results: CorpusResult[] = [];
-  for (const name of wanted) {
+  for (const name of selection.corpora) {
     const driver = await corpora[name]?.();
     if (driver !== undefined) results.push({ name, cases: await driver(join(corpus, name)) });
   }

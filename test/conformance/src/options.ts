@@ -15,7 +15,9 @@ export interface Options {
 
 export const usage = `pnpm conformance [NAME…] [--scenarios DIR] [--corpus DIR] [--proxy-type TYPE…] [--json FILE] [--verbose] [--floors]
 
-NAME is a scenario group, GROUP/NAME of a scenario, or a corpus; without one, everything that the project claims runs.`;
+NAME is a scenario group, GROUP/NAME of a scenario, or a corpus; without one, everything that the project claims is compared, and the
+rest is listed with its numbers. --scenarios DIR takes the project's form and folders of captures. --corpus DIR has Istio's own test
+cases, one folder a corpus.`;
 
 /** @throws when an option is unknown. */
 export function parseOptions(args: readonly string[], root: string): Options {
@@ -23,7 +25,7 @@ export function parseOptions(args: readonly string[], root: string): Options {
     args: [...args],
     allowPositionals: true,
     options: {
-      scenarios: { type: "string", default: `${root}/../shared/scenarios` },
+      scenarios: { type: "string", default: `${root}/test/conformance/scenarios` },
       corpus: { type: "string", default: `${root}/../shared/corpus` },
       "proxy-type": { type: "string", multiple: true, default: [] },
       json: { type: "string" },

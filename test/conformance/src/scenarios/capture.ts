@@ -3,10 +3,7 @@ import { type Locality, parseLocality, parseNode } from "@flotilla/model";
 import { bytesToJson, type JsonObject, type JsonValue, typeUrl } from "@flotilla/proto";
 import { nameSet } from "@flotilla/xds";
 import type { Core } from "@flotilla/xds-server/core";
-import type { ScenarioProxy } from "./scenario.ts";
-
-/** Resources by short type (`cds`) and name, as canonical JSON. */
-export type Capture = ReadonlyMap<string, ReadonlyMap<string, JsonObject>>;
+import type { Capture, ScenarioProxy } from "./scenario.ts";
 
 export function captureEnvoy(core: Core, proxy: ScenarioProxy): Capture {
   const node = parseNode({

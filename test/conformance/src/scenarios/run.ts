@@ -1,12 +1,9 @@
 /** Runs one scenario through the pure core and counts identical resources. */
-import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
-import type { JsonObject } from "@flotilla/proto";
 import { createMesh } from "@flotilla/registry";
 import { Core } from "@flotilla/xds-server/core";
-import { type Capture, captureEnvoy } from "./capture.ts";
+import { captureEnvoy } from "./capture.ts";
 import { compareResources, type Difference, type Rules } from "./compare.ts";
-import type { Scenario, ScenarioProxy } from "./scenario.ts";
+import type { Capture, Scenario, ScenarioProxy } from "./scenario.ts";
 
 export interface ResourceResult {
   readonly proxy: string;
@@ -24,6 +21,8 @@ export interface ScenarioResult {
   readonly error?: unknown;
 }
 
+const noCapture: Capture = new Map();
+
 export function runScenario(
   scenario: Scenario,
   wants: (proxy: ScenarioProxy) => boolean,
@@ -33,12 +32,12 @@ export function runScenario(
   try {
     const core = new Core({ features: scenario.env });
     const mesh = createMesh(scenario.env);
-    for (const { title, step, golden } of scenario.stages) {
+    for (const { title, step, expected } of scenario.stages) {
       const [refusal] = core.apply(mesh.apply(step));
       if (refusal !== undefined) throw refusal.error;
       for (const proxy of scenario.proxies.filter(wants)) {
-        const captured = captureEnvoy(core, proxy);
-        resources.push(...compareCapture(proxy.name, title, join(golden, proxy.name), captured, rules));
+        const want = expected.get(proxy.name) ?? noCapture;
+        resources.push(...compareCapture({ proxy: proxy.name, stage: title }, want, captureEnvoy(core, proxy), rules));
       }
     }
     return { scenario, resources };
@@ -47,29 +46,22 @@ export function runScenario(
   }
 }
 
-function compareCapture(
-  proxy: string,
-  stage: string,
-  golden: string,
+/** Types that istiod did not answer are not compared. */
+export function compareCapture(
+  place: { readonly proxy: string; readonly stage: string },
+  expected: Capture,
   captured: Capture,
   rules: Rules,
 ): readonly ResourceResult[] {
-  if (!existsSync(golden)) return [];
-  return readdirSync(golden)
-    .filter((file) => file.endsWith(".json") && file !== "meta.json")
-    .flatMap((file) => {
-      const type = file.slice(0, -".json".length);
-      const { resources: wanted } = JSON.parse(readFileSync(join(golden, file), "utf8")) as {
-        resources: Record<string, JsonObject>;
-      };
-      const got = captured.get(type) ?? new Map<string, JsonObject>();
-      return [...new Set([...Object.keys(wanted), ...got.keys()])].map((name): ResourceResult => {
-        const place = { proxy, stage, type, name };
-        const [want, have] = [wanted[name], got.get(name)];
-        if (want === undefined) return { ...place, outcome: "extra", differences: [] };
-        if (have === undefined) return { ...place, outcome: "missing", differences: [] };
-        const differences = compareResources(type, want, have, rules);
-        return { ...place, outcome: differences.length === 0 ? "equal" : "different", differences };
-      });
+  return [...expected].flatMap(([type, wanted]) => {
+    const got = captured.get(type) ?? new Map<string, never>();
+    return [...new Set([...wanted.keys(), ...got.keys()])].map((name): ResourceResult => {
+      const [want, have] = [wanted.get(name), got.get(name)];
+      const found = { ...place, type, name };
+      if (want === undefined) return { ...found, outcome: "extra", differences: [] };
+      if (have === undefined) return { ...found, outcome: "missing", differences: [] };
+      const differences = compareResources(type, want, have, rules);
+      return { ...found, outcome: differences.length === 0 ? "equal" : "different", differences };
     });
+  });
 }

@@ -1,9 +1,11 @@
 /** A publisher's word from time to time: what the stream holds is what it told. */
-import { delay, type Logger } from "@flotilla/runtime";
+import { type Logger, Wakeup } from "@flotilla/runtime";
+import type { Bus } from "./bus.ts";
 import { BusError } from "./errors.ts";
 import type { Publisher } from "./publisher.ts";
 
 export interface AttestOptions {
+  readonly bus: Pick<Bus, "onState">;
   readonly publisher: Pick<Publisher, "attest">;
   readonly everyMs: number;
   readonly log: Logger;
@@ -12,12 +14,22 @@ export interface AttestOptions {
   readonly onRepaired: (count: number) => void;
 }
 
-/** Runs until `stop` fires. */
+/** Runs until `stop` fires. Servers that come back may have less than they acknowledged: they are compared with at once. */
 export async function attestEvery(options: AttestOptions, stop: AbortSignal): Promise<void> {
+  const wakeup = new Wakeup();
+  const end = options.bus.onState(({ connected }) => connected && wakeup.wake());
+  try {
+    await attestWhenDue(options, wakeup, stop);
+  } finally {
+    end();
+  }
+}
+
+async function attestWhenDue(options: AttestOptions, wakeup: Wakeup, stop: AbortSignal): Promise<void> {
   const { publisher, everyMs, log, nowMs, onRepaired } = options;
   let agreedAtMs = nowMs();
   while (!stop.aborted) {
-    await delay(everyMs, stop);
+    await wakeup.wait(stop, everyMs);
     if (stop.aborted) return;
     try {
       const count = await publisher.attest();

@@ -5,13 +5,14 @@
 import { randomUUID } from "node:crypto";
 import type { Cause, Change } from "@flotilla/model";
 import { Breather, type Logger, Turns } from "@flotilla/runtime";
-import { type Bus, messageBytes } from "./bus.ts";
+import type { Bus } from "./bus.ts";
 import { digestsOf } from "./digest.ts";
-import { maxPlainBytes, type Prepared, pack, prepare, publisherOf, stateOf } from "./envelope.ts";
+import { type Prepared, pack, prepare, publisherOf, stateOf } from "./envelope.ts";
 import { BusError } from "./errors.ts";
 import { dayMs, forgetDeletes } from "./forget-deletes.ts";
 import { groupMessages, type Packed } from "./group-messages.ts";
 import { HeldChanges, type Remembered } from "./held-changes.ts";
+import { whyRefused } from "./message-bounds.ts";
 import type { Seal } from "./seal.ts";
 import { deleteOf, encodeMarker, filters, keyText, subjectOf, syncSubject } from "./topics.ts";
 
@@ -72,12 +73,9 @@ export interface Publisher {
   retire(): Promise<void>;
 }
 
-/** What headers add to a payload, at most. */
-const headerBytes = 2_048;
-
-/** A message's control line holds its subject twice at most, and NATS takes 4,096 bytes: what is longer would be sent for ever. */
-const maxSubjectBytes = 2_000;
 const maxLoggedKey = 300;
+/** Of differences, in the log. */
+const namedKeys = 20;
 
 export function createPublisher(options: PublisherOptions): Publisher {
   return new KeyedPublisher(options);
@@ -203,15 +201,7 @@ class KeyedPublisher implements Publisher {
     const { bus, log, seal, onRefused } = this.#options;
     const { change, subject, fingerprint, plain } = prepared;
     const message = { subject, ...pack(prepared, seal) };
-    const bytes = messageBytes(message) + headerBytes;
-    const reason =
-      subject.length > maxSubjectBytes
-        ? `a key of ${subject.length} bytes is more than the bus takes, ${maxSubjectBytes}`
-        : plain.length > maxPlainBytes
-          ? `${plain.length} bytes before packing are more than readers unpack, ${maxPlainBytes}`
-          : bytes > bus.maxMessageBytes
-            ? `${bytes} bytes are more than the bus takes, ${bus.maxMessageBytes}`
-            : undefined;
+    const reason = whyRefused(message, plain.length, bus.maxMessageBytes);
     if (reason === undefined) return { told: { change: this.#remembered(change), subject, fingerprint }, ...message };
     log.error("change is too large for the bus, what was published before stays", {
       key: keyText(change).slice(0, maxLoggedKey),
@@ -232,7 +222,12 @@ class KeyedPublisher implements Publisher {
     await this.#read();
     const lost = this.#held.missingOf(told);
     const strange = this.#held.subjects.filter((subject) => !told.has(subject)).flatMap((s) => deleteOf(s) ?? []);
-    const count = await this.#publish([...lost, ...strange]);
+    const differing = [...lost, ...strange];
+    if (differing.length > 0) {
+      const keys = differing.slice(0, namedKeys).map((change) => keyText(change).slice(0, maxLoggedKey));
+      this.#options.log.warn("the bus does not hold what was published", { count: differing.length, keys });
+    }
+    const count = await this.#publish(differing);
     await this.#mark();
     this.#state = "told";
     return count;

@@ -65,7 +65,11 @@ function natsPlan({ authorization = "" }: NatsOptions): Plan {
     args: (directory, port) => {
       const file = join(directory, "nats.conf");
       const store = JSON.stringify(join(directory, "nats"));
-      writePrivately(file, [`max_payload: ${maxPayloadBytes}`, `jetstream { store_dir: ${store} }`, authorization]);
+      writePrivately(file, [
+        `max_payload: ${maxPayloadBytes}`,
+        `jetstream { store_dir: ${store}, sync_interval: always }`,
+        authorization,
+      ]);
       return ["--config", file, "--addr", "127.0.0.1", "--port", String(port)];
     },
   };

@@ -132,7 +132,7 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
     current: () => sendable(puts(store), seal !== undefined),
   });
   const onRepaired = (count: number) => metrics.publishedAgain.add(count);
-  const attesting = { publisher, everyMs: config.digestIntervalMs, log, nowMs: Date.now, onRepaired };
+  const attesting = { bus, publisher, everyMs: config.digestIntervalMs, log, nowMs: Date.now, onRepaired };
   const duty = new PublishingDuty({
     ...{ bus, publisher, controller: name, holder: config.podName, log },
     whilePublishing: (until) => attestEvery(attesting, until),
@@ -151,8 +151,8 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
     ...{ publisher: duty, metrics, log, canSeal: seal !== undefined, nowMs: Date.now, onSnapshot },
     isInView: (key: ConfigKey) => store.has(key),
   };
-  const api =
-    durable && runApi({ settings: config, durable, view: store, order, health, metrics: metrics.api, log }, stop);
+  const serving = { settings: config, bus, compareEveryMs: config.digestIntervalMs, view: store, order, health, log };
+  const api = durable && runApi({ ...serving, durable, metrics: metrics.api }, stop);
   const duties = {
     ...{ settings: config, version: manifest.version, mesh: () => meshOf(store), status: status.feed, log },
     onStatusWritten: () => metrics.statusWrites.add(1),

@@ -80,7 +80,7 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
   for (const service of await publishedAddresses(bus, stop)) registry.remember(service);
   const publisher = createPublisher({ bus, publisher: name, seal: undefined, log, nowMs: Date.now });
   const onRepaired = (count: number) => metrics.publishedAgain.add(count);
-  const attesting = { publisher, everyMs: config.digestIntervalMs, log, nowMs: Date.now, onRepaired };
+  const attesting = { bus, publisher, everyMs: config.digestIntervalMs, log, nowMs: Date.now, onRepaired };
   const progress = new Progress();
   const duty = new PublishingDuty({
     ...{ bus, publisher, controller: name, holder: config.podName, log },

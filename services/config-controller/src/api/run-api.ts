@@ -7,6 +7,7 @@ import { delay, type Health, type Logger, orAborted } from "@flotilla/runtime";
 import { createValidator } from "@flotilla/validation";
 import manifest from "../../package.json" with { type: "json" };
 import type { AggregateStore } from "../aggregate/aggregate-store.ts";
+import { compareStored } from "../store/durable/compare-stored.ts";
 import { type DurableStore, openDurableStore } from "../store/durable/durable-store.ts";
 import { layeredStore } from "../store/layered-store.ts";
 import { readOnlyStore } from "../store/source-store.ts";
@@ -59,6 +60,9 @@ export async function openApiStore(
 }
 
 export interface ApiOptions {
+  readonly bus: Bus;
+  /** How often what is stored is compared with what is held. */
+  readonly compareEveryMs: number;
   readonly settings: ApiSettings;
   readonly durable: DurableStore;
   readonly view: AggregateStore;
@@ -75,7 +79,12 @@ export async function runApi(options: ApiOptions, stop: AbortSignal): Promise<vo
   const ended = new AbortController();
   const running = AbortSignal.any([stop, ended.signal]);
   try {
-    await Promise.all([durable.follow(running), serve({ ...options, log: log.child({ part: "api" }) }, running)]);
+    const comparing = { ...options, everyMs: options.compareEveryMs, nowMs: Date.now };
+    await Promise.all([
+      durable.follow(running),
+      compareStored(comparing, running),
+      serve({ ...options, log: log.child({ part: "api" }) }, running),
+    ]);
   } finally {
     ended.abort();
   }

@@ -205,7 +205,12 @@ export class CommitLog {
   async #hear(entry: KeyValueEntry): Promise<void> {
     if (entry.revision === this.#headRevision || entry.value === undefined) return;
     const transaction = this.#decode(entry);
-    if (transaction === undefined || transaction.version <= this.#state.version) return;
+    if (transaction === undefined || transaction.version < this.#state.version) return;
+    // Another replica has written again what was lost.
+    if (transaction.version === this.#state.version) {
+      if (transaction.id !== this.#headId) await this.#compare();
+      return;
+    }
     if (transaction.version > this.#state.version + 1) return this.#load();
     this.#headRevision = entry.revision;
     this.#apply(transaction);

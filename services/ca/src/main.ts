@@ -6,7 +6,7 @@
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { serveGrpcTls, writeCertificateFiles } from "@flotilla/auth/serving";
+import { droppedConnections, serveGrpcTls, writeCertificateFiles } from "@flotilla/auth/serving";
 import { type Bus, createSeal } from "@flotilla/bus";
 import {
   createLogger,
@@ -129,6 +129,7 @@ export async function main(env: NodeJS.ProcessEnv, stop: AbortSignal, options: M
     port: config.port,
     setting: "CA_PORT",
     log: log.child({ part: "tls" }),
+    dropped: droppedConnections(metrics),
   });
   const certificate = new OwnCertificate(first, {
     issue: () => ownCertificate(active.current ?? material, own),

@@ -1,6 +1,7 @@
 /** Who calls on which port, and the TLS port. */
 import { type Authenticator, type PeerIdentity, type PeerRules, peerIdentity } from "@flotilla/auth";
 import type { OwnCluster } from "@flotilla/auth/cluster";
+import { droppedConnections } from "@flotilla/auth/serving";
 import { aborted, type Health, type Logger, type Metrics } from "@flotilla/runtime";
 import { createCaPassthrough } from "./ca-passthrough.ts";
 import type { Config } from "./config.ts";
@@ -36,7 +37,8 @@ export async function serveSecure(options: SecurePortOptions, stop: AbortSignal)
   await using material = await openServingMaterial({ ...options, caAddress }, stop);
   const { identity } = material;
   using ca = createCaPassthrough({ caAddress, caServerName, material: identity, certificates, metrics, log });
-  const at = { host: config.host, port: config.tlsPort, setting: "XDS_TLS_PORT", material: material.shown };
+  const listening = { host: config.host, port: config.tlsPort, setting: "XDS_TLS_PORT" };
+  const at = { ...listening, material: material.shown, dropped: droppedConnections(metrics) };
   await using port = await ads.serveTls(at, { authenticator, mode: "required" }, ca.methods);
   material.onChange(() => {
     port.reload(material.shown);

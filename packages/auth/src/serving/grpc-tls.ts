@@ -4,16 +4,19 @@
  */
 import type { AddressInfo, Socket } from "node:net";
 import { createServer, type PeerCertificate, type TLSSocket } from "node:tls";
-import { type ListenOptions, type Logger, listen } from "@flotilla/runtime";
+import { type Counter, type ListenOptions, type Logger, listen, type Metrics } from "@flotilla/runtime";
 import { type Server, ServerCredentials } from "@grpc/grpc-js";
 import type { TlsMaterial } from "./material.ts";
-import { createPacedListener } from "./paced-listener.ts";
+import { createPacedListener, type HandshakeLimits } from "./paced-listener.ts";
 
 export interface GrpcTlsOptions extends ListenOptions {
   /** Of grpc-js, or of packages/raw-grpc. */
   readonly server: Pick<Server, "createConnectionInjector">;
   readonly material: TlsMaterial;
   readonly log: Logger;
+  /** Counts connections that were closed before their handshake was finished. */
+  readonly dropped?: Counter<"reason"> | undefined;
+  readonly limits?: Partial<HandshakeLimits>;
   /** How long calls may go on after the end was asked for. */
   readonly drainMs?: number;
 }
@@ -25,13 +28,31 @@ export interface GrpcTls extends AsyncDisposable {
 }
 
 const handshakeMs = 10_000;
-/** One costs about a millisecond. */
-const maxHandshakes = 8;
-const maxWaitingHandshakes = 20_000;
+/** Drops are logged once in this time. */
+const quietMs = 10_000;
+
+/** A handshake costs about a millisecond and, while it is under way, about 50 kB: 3,200 of them that go no further cost 160 MB. */
+export const defaultHandshakeLimits: HandshakeLimits = {
+  startsPerTurn: 4,
+  maxStarting: 32,
+  startingMs: 100,
+  helloMs: 10_000,
+  maxSilent: 16_384,
+  maxSilentPerAddress: 4_096,
+  maxWaiting: 20_000,
+};
+
+export function droppedConnections(metrics: Metrics): Counter<"reason"> {
+  return metrics.counter({
+    name: "flotilla_tls_connections_dropped_total",
+    help: "TLS connections closed before their handshake was finished, by reason",
+    labels: ["reason"],
+  });
+}
 
 /** @throws RuntimeError PORT_IN_USE, PORT_REFUSED */
 export async function serveGrpcTls(options: GrpcTlsOptions): Promise<GrpcTls> {
-  const { server, material, log, drainMs = 2000 } = options;
+  const { server, material, log, limits, dropped, drainMs = 2000 } = options;
   const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
   const sockets = new Set<Socket>();
   /** The TLS server does not tell which socket a connection came from; its two ends do. */
@@ -58,21 +79,26 @@ export async function serveGrpcTls(options: GrpcTlsOptions): Promise<GrpcTls> {
   tls.on("tlsClientError", (error, { remoteAddress }) =>
     log.debug("handshake failed", { remoteAddress, reason: error.message }),
   );
+  let quietUntil = 0;
   const listener = createPacedListener({
-    maxStarting: maxHandshakes,
-    startingMs: 100,
-    maxWaiting: maxWaitingHandshakes,
-    onConnection: (socket, started) => {
+    ...defaultHandshakeLimits,
+    ...limits,
+    onConnection: (socket, finished) => {
       const name = nameOf(socket);
       sockets.add(socket);
-      handshakes.set(name, started);
+      handshakes.set(name, finished);
       socket.once("close", () => {
         sockets.delete(socket);
         handshakes.delete(name);
       });
       tls.emit("connection", socket);
     },
-    onOverflow: (remoteAddress) => log.warn("too many handshakes wait, connection closed", { remoteAddress }),
+    onDropped: (remoteAddress, reason) => {
+      dropped?.add(1, { reason });
+      if (performance.now() < quietUntil) return;
+      quietUntil = performance.now() + quietMs;
+      log.warn("connection closed before its TLS handshake", { remoteAddress, reason });
+    },
   });
   await listen(listener.server, options);
   return {

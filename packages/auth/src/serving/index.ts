@@ -10,7 +10,7 @@ export {
 } from "./ca-settings.ts";
 export { type KeepOptions, keepClientCertificate, writeCertificateFiles } from "./certificate-files.ts";
 export { callerOf } from "./grpc-caller.ts";
-export { type GrpcTls, type GrpcTlsOptions, serveGrpcTls } from "./grpc-tls.ts";
+export { droppedConnections, type GrpcTls, type GrpcTlsOptions, serveGrpcTls } from "./grpc-tls.ts";
 export {
   type FollowKeyPairOptions,
   followKeyPair,

@@ -1,68 +1,132 @@
+import assert from "node:assert/strict";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { describe, it } from "node:test";
+import { promisify } from "node:util";
 import { until } from "@flotilla/runtime";
-import { createPacedListener } from "./paced-listener.ts";
+import { createPacedListener, type DropReason, type HandshakeLimits } from "./paced-listener.ts";
 
-async function setUp(limits: {
-  readonly maxStarting: number;
-  readonly startingMs: number;
-  readonly maxWaiting: number;
-}) {
-  const begun: { readonly socket: Socket; readonly started: () => void }[] = [];
-  const overflow: string[] = [];
-  const { server: listener, closeWaiting } = createPacedListener({
-    ...limits,
-    onConnection: (socket, started) => void begun.push({ socket, started }),
-    onOverflow: (address) => void overflow.push(address),
+const limits: HandshakeLimits = {
+  ...{ helloMs: 60_000, maxSilent: 100, maxSilentPerAddress: 100 },
+  ...{ startsPerTurn: 2, maxStarting: 100, startingMs: 60_000, maxWaiting: 100 },
+};
+/** As short as a ClientHello may be. */
+const hello = Buffer.from("1603010006010000020303", "hex");
+const within = { withinMs: 3_000 };
+
+async function setUp(more: Partial<HandshakeLimits> = {}) {
+  const begun: { readonly socket: Socket; readonly finished: () => void }[] = [];
+  const dropped: DropReason[] = [];
+  const { server, closeWaiting } = createPacedListener({
+    ...{ ...limits, ...more },
+    onConnection: (socket, finished) => void begun.push({ socket, finished }),
+    onDropped: (_, reason) => void dropped.push(reason),
   });
-  await new Promise<void>((resolve) => listener.listen(0, "127.0.0.1", resolve));
-  const { port } = listener.address() as AddressInfo;
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
   const clients: Socket[] = [];
-  const dial = async (count: number): Promise<void> => {
-    const more = Array.from({ length: count }, () => connect(port, "127.0.0.1"));
-    clients.push(...more);
-    for (const client of more) client.on("error", () => undefined);
-    await Promise.all(more.map((client) => new Promise((resolve) => client.once("connect", resolve))));
+  /** `localAddress`: any of 127.0.0.0/8. */
+  const dial = async (bytes = Buffer.alloc(0), localAddress = "127.0.0.1"): Promise<Socket> => {
+    const client = connect({ port, host: "127.0.0.1", localAddress });
+    clients.push(client);
+    client.on("error", () => undefined);
+    await new Promise((resolve) => client.once("connect", resolve));
+    if (bytes.length > 0) client.write(bytes);
+    return client;
   };
   return {
-    begun,
-    overflow,
-    clients,
-    dial,
+    ...{ begun, dropped, dial },
+    accepted: promisify<number>((done) => server.getConnections(done)),
+    froms: () => begun.map(({ socket }) => socket.remoteAddress),
     [Symbol.asyncDispose]: async () => {
       closeWaiting();
       for (const socket of [...clients, ...begun.map((one) => one.socket)]) socket.destroy();
-      await new Promise((resolve) => listener.close(resolve));
+      await new Promise((resolve) => server.close(resolve));
     },
   };
 }
 
-const within = { withinMs: 3000 };
-
 describe("paced listener", () => {
-  it("starts as many as may, the next when one has started or is gone", async () => {
-    await using it = await setUp({ maxStarting: 2, startingMs: 60_000, maxWaiting: 10 });
-    await it.dial(5);
+  it("starts a connection whose hello is there, however many are silent, and the hello is still to be read", async () => {
+    await using it = await setUp();
+    for (let i = 0; i < 50; i++) await it.dial(i % 2 === 0 ? Buffer.alloc(0) : hello.subarray(0, 8));
+    await it.dial(hello);
+    await until(() => it.begun.length === 1, { ...within, what: "the honest one" });
+    const bytes = it.begun[0]?.socket.read() as Buffer;
+    assert.ok(bytes.equals(hello));
+    assert.deepEqual(it.dropped, []);
+  });
+
+  it("starts a connection whose hello came in parts", async () => {
+    await using it = await setUp();
+    const client = await it.dial(hello.subarray(0, 3));
+    await it.dial(hello);
+    await until(() => it.begun.length === 1, { ...within, what: "the one behind it" });
+    client.write(hello.subarray(3));
+    await until(() => it.begun.length === 2, { ...within, what: "both" });
+    const bytes = it.begun[1]?.socket.read() as Buffer;
+    assert.ok(bytes.equals(hello));
+  });
+
+  it("closes a connection that is silent for too long, and one that speaks another protocol", async () => {
+    await using it = await setUp({ helloMs: 20 });
+    const silent = await it.dial();
+    await until(() => silent.destroyed, { ...within, what: "the end of the silent one" });
+    const other = await it.dial(Buffer.from("GET / HTTP/1.1\r\n\r\n"));
+    await until(() => other.destroyed, { ...within, what: "the end of the other one" });
+    assert.deepEqual(it.dropped, ["silent", "not_tls"]);
+  });
+
+  it("closes the oldest silent one of an address for its next, and leaves other addresses alone", async () => {
+    await using it = await setUp({ maxSilentPerAddress: 2 });
+    const [elsewhere, oldest, next] = [await it.dial(undefined, "127.0.0.2"), await it.dial(), await it.dial()];
+    await it.dial();
+    await until(() => oldest.destroyed, { ...within, what: "the end of the oldest" });
+    assert.deepEqual([it.dropped, elsewhere.destroyed, next.destroyed], [["crowded"], false, false]);
+  });
+
+  it("closes the oldest silent one of all for the next where too many are", async () => {
+    await using it = await setUp({ maxSilent: 2 });
+    const [oldest] = [await it.dial(undefined, "127.0.0.2"), await it.dial()];
+    await it.dial(undefined, "127.0.0.3");
+    await until(() => oldest.destroyed, { ...within, what: "the end of the oldest" });
+    assert.deepEqual(it.dropped, ["crowded"]);
+  });
+
+  it("starts as many as may, the next when one has finished or is gone", async () => {
+    await using it = await setUp({ maxStarting: 2 });
+    for (let i = 0; i < 4; i++) await it.dial(hello);
     await until(() => it.begun.length === 2, { ...within, what: "two" });
-    it.begun[0]?.started();
-    it.begun[0]?.started(); // twice is once
+    it.begun[0]?.finished();
+    it.begun[0]?.finished(); // twice is once
     await until(() => it.begun.length === 3, { ...within, what: "the third" });
     it.begun[1]?.socket.destroy();
     await until(() => it.begun.length === 4, { ...within, what: "the fourth" });
-    for (const { started } of it.begun.slice(2)) started();
-    await until(() => it.begun.length === 5, { ...within, what: "the fifth" });
   });
 
-  it("silent callers do not keep the others out", async () => {
-    await using it = await setUp({ maxStarting: 1, startingMs: 5, maxWaiting: 100 });
-    await it.dial(8);
+  it("a handshake that goes no further makes room", async () => {
+    await using it = await setUp({ maxStarting: 1, startingMs: 5 });
+    for (let i = 0; i < 8; i++) await it.dial(hello);
     await until(() => it.begun.length === 8, { ...within, what: "all of them" });
+    assert.deepEqual(it.dropped, []);
   });
 
-  it("those beyond the line are closed at once, and the line can be closed", async () => {
-    await using it = await setUp({ maxStarting: 1, startingMs: 60_000, maxWaiting: 2 });
-    await it.dial(4);
-    await until(() => it.overflow.length === 1, { ...within, what: "the overflow" });
-    await until(() => it.clients.filter((client) => client.destroyed).length === 1, { ...within, what: "one closed" });
+  it("an address with one connection does not stand behind another's many", async () => {
+    await using it = await setUp({ startsPerTurn: 1 });
+    const clients: Socket[] = [];
+    for (let i = 0; i < 40; i++) clients.push(await it.dial());
+    clients.push(await it.dial(undefined, "127.0.0.2"));
+    await until(async () => (await it.accepted()) === 41, { ...within, what: "all connections" });
+    // In one turn: the event loop finds all of them readable at once.
+    for (const client of clients) client.write(hello);
+    await until(() => it.begun.length === 41, { ...within, what: "all of them" });
+    assert.equal(it.froms().indexOf("127.0.0.2"), 1);
+  });
+
+  it("the address with the longest line loses its oldest where too many wait", async () => {
+    await using it = await setUp({ startsPerTurn: 0, maxWaiting: 2 });
+    const [oldest, second] = [await it.dial(hello), await it.dial(hello)];
+    await it.dial(hello, "127.0.0.2");
+    await until(() => oldest.destroyed, { ...within, what: "the end of the oldest" });
+    assert.deepEqual([it.dropped, second.destroyed], [["overload"], false]);
   });
 });

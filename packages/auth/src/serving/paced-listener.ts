@@ -1,79 +1,140 @@
 /**
- * Accepts connections a few at a time. When thousands of proxies come back at once, their handshakes would otherwise run in
- * one turn of the event loop, and probes and open streams would wait for all of them.
+ * Accepts TLS connections so that honest handshakes come first. A connection counts for nothing until its ClientHello is there; those
+ * with one start a few in each turn of the event loop, the addresses in turns. When thousands of proxies come back at once, probes and
+ * open streams have their share of every turn.
  */
 import { createServer, type Server, type Socket } from "node:net";
+import { addressOf, type HelloLimits, HelloWait, type SilentEnd } from "./hello-wait.ts";
 
-export interface PacedListenerOptions {
-  /** Connections that may be starting at a time. */
+export interface HandshakeLimits extends HelloLimits {
+  /** Handshakes that start in one turn of the event loop. */
+  readonly startsPerTurn: number;
+  /** Handshakes under way at a time. */
   readonly maxStarting: number;
-  /** A connection that has not started by then makes room: silent callers do not keep the others out. */
+  /** A handshake that takes longer makes room: clients that go no further do not keep the others out. */
   readonly startingMs: number;
-  /** Connections that may wait; more are closed at once, and their callers come back. */
+  /** Connections that may wait to start; the address with most of them loses its oldest. */
   readonly maxWaiting: number;
-  /** `started` tells that the expensive part is over. */
-  readonly onConnection: (socket: Socket, started: () => void) => void;
-  readonly onOverflow: (remoteAddress: string) => void;
+}
+
+/** `overload`: too many wait to start. */
+export type DropReason = SilentEnd | "overload";
+
+export interface PacedListenerOptions extends HandshakeLimits {
+  /** `finished` is called when the handshake has succeeded. */
+  readonly onConnection: (socket: Socket, finished: () => void) => void;
+  readonly onDropped: (address: string, reason: DropReason) => void;
 }
 
 export interface PacedListener {
   readonly server: Server;
-  /** Closes those that wait: as nobody reads from them, they would not be seen to end. */
+  /** Closes those that have not started. */
   closeWaiting(): void;
 }
 
 export function createPacedListener(options: PacedListenerOptions): PacedListener {
-  const { maxStarting, maxWaiting, onOverflow } = options;
-  const waiting = new Set<Socket>();
-  let starting = 0;
-
-  const handOn = (): void => {
-    for (const socket of waiting) {
-      if (starting >= maxStarting) return;
-      waiting.delete(socket);
-      socket.off("error", ignore);
-      if (socket.destroyed) continue;
-      starting++;
-      start(socket, options, () => {
-        starting--;
-        // In a turn of its own: this one is spent on the connection that has just started.
-        setImmediate(handOn);
-      });
-    }
-  };
+  const starts = new Starts(options);
+  const silent = new HelloWait({ ...options, onHello: (socket) => starts.add(socket) });
   const server = createServer({ pauseOnConnect: true }, (socket) => {
-    if (waiting.size >= maxWaiting) {
-      onOverflow(String(socket.remoteAddress));
-      socket.destroy();
-      return;
-    }
-    // A caller that gives up while it waits is no failure of ours.
+    // A caller that gives up before its turn is no failure of ours.
     socket.on("error", ignore);
-    socket.once("close", () => waiting.delete(socket));
-    waiting.add(socket);
-    handOn();
+    silent.add(socket);
   });
   return {
     server,
     closeWaiting: () => {
-      for (const socket of waiting) socket.destroy();
+      silent[Symbol.dispose]();
+      starts.closeWaiting();
     },
   };
 }
 
-function start(socket: Socket, { onConnection, startingMs }: PacedListenerOptions, onStarted: () => void): void {
-  let isOver = false;
-  const started = (): void => {
-    if (isOver) return;
-    isOver = true;
-    clearTimeout(timer);
-    onStarted();
-  };
-  const timer = setTimeout(started, startingMs);
-  socket.once("close", started);
-  onConnection(socket, started);
+/** Connections whose hello is there. */
+class Starts {
+  readonly #options: PacedListenerOptions;
+  /** Those that wait by address, in the order of the addresses' turns. */
+  readonly #lines = new Map<string, Set<Socket>>();
+  #waiting = 0;
+  #starting = 0;
+  #isDue = false;
+
+  constructor(options: PacedListenerOptions) {
+    this.#options = options;
+  }
+
+  add(socket: Socket): void {
+    const address = addressOf(socket);
+    const line = this.#lines.get(address) ?? new Set();
+    this.#lines.set(address, line.add(socket));
+    this.#waiting++;
+    socket.once("close", () => this.#leave(address, socket));
+    if (this.#waiting > this.#options.maxWaiting) this.#dropOne();
+    this.#startSoon();
+  }
+
+  closeWaiting(): void {
+    for (const line of [...this.#lines.values()]) for (const socket of [...line]) socket.destroy();
+  }
+
+  /** In a turn of its own: this one is spent on those that have just started. */
+  #startSoon(): void {
+    if (this.#isDue || this.#waiting === 0 || this.#starting >= this.#options.maxStarting) return;
+    this.#isDue = true;
+    setImmediate(() => {
+      this.#isDue = false;
+      this.#startSome();
+      this.#startSoon();
+    });
+  }
+
+  #startSome(): void {
+    const { startsPerTurn, maxStarting } = this.#options;
+    for (let left = Math.min(startsPerTurn, maxStarting - this.#starting); left > 0; left--) {
+      const [[address, line] = []] = this.#lines;
+      const [socket] = line ?? [];
+      if (address === undefined || line === undefined || socket === undefined) return;
+      this.#leave(address, socket);
+      // Behind the other addresses.
+      if (this.#lines.delete(address)) this.#lines.set(address, line);
+      this.#start(socket);
+    }
+  }
+
+  #start(socket: Socket): void {
+    const { startingMs, onConnection } = this.#options;
+    let isOver = false;
+    const over = (): void => {
+      if (isOver) return;
+      isOver = true;
+      clearTimeout(timer);
+      this.#starting--;
+      this.#startSoon();
+    };
+    const timer = setTimeout(over, startingMs);
+    this.#starting++;
+    socket.once("close", over);
+    onConnection(socket, over);
+  }
+
+  #dropOne(): void {
+    let [longest, most] = ["", 0];
+    for (const [address, { size }] of this.#lines) if (size > most) [longest, most] = [address, size];
+    const [oldest] = this.#lines.get(longest) ?? [];
+    if (oldest === undefined) return;
+    this.#options.onDropped(longest, "overload");
+    oldest.destroy();
+    this.#leave(longest, oldest);
+  }
+
+  /** Safe to call twice. */
+  #leave(address: string, socket: Socket): void {
+    const line = this.#lines.get(address);
+    if (line?.delete(socket) !== true) return;
+    this.#waiting--;
+    if (line.size === 0) this.#lines.delete(address);
+  }
 }
 
 function ignore(): void {
-  // Its turn finds it destroyed.
+  // The close of the connection follows.
 }

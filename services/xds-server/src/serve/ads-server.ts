@@ -2,7 +2,7 @@
  * The aggregated discovery service, in both forms, on a plaintext and a TLS port. A call becomes a stream when it was
  * admitted, its caller is proven and its first request carries a node that the caller may be.
  */
-import { serveGrpcTls, type TlsMaterial } from "@flotilla/auth/serving";
+import { type GrpcTlsOptions, serveGrpcTls, type TlsMaterial } from "@flotilla/auth/serving";
 import { metadataText } from "@flotilla/model";
 import { aggregatedDiscoveryService } from "@flotilla/proto";
 import { GrpcError, grpcStatus, type Handler, type RawCall, RawGrpcServer } from "@flotilla/raw-grpc";
@@ -112,7 +112,7 @@ export class AdsServer implements AsyncDisposable {
 
   /** `further`: methods of other services on the same port. */
   async serveTls(
-    at: ListenOptions & { readonly material: TlsMaterial },
+    at: Pick<GrpcTlsOptions, keyof ListenOptions | "material" | "dropped">,
     authentication: StreamAuthentication | undefined,
     further: ReadonlyMap<string, Handler> = new Map(),
   ): Promise<AdsTlsPort> {

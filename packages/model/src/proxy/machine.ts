@@ -38,6 +38,13 @@ export function machineKeyText({ namespace, group, network, instance }: MachineK
   return `${namespace}/${group}/${network}/${instance}`;
 }
 
+/** One key may be claimed by callers of different proofs, of which only one can be the machine. */
+export type MachineClaim = Pick<Machine, "key" | "identities">;
+
+export function machineClaimText({ key, identities }: MachineClaim): string {
+  return [machineKeyText(key), ...[...identities].sort()].join(" ");
+}
+
 export function encodeMachines(machines: readonly Machine[]): Uint8Array {
   return new TextEncoder().encode(JSON.stringify(machines));
 }

@@ -84,12 +84,12 @@ test("the registration is the machine's, not its address's: one that moves has o
     one.problems().map(({ object, reason }) => `${object}: ${reason}`),
     ["Machine/n/m2: 10.9.0.2 is Machine/n/m1's too: both are kept"],
   );
-  one.apply([{ type: "machine", op: "delete", key: machine("m1").key }]);
+  one.apply([{ type: "machine", op: "delete", machine: machine("m1") }]);
   assert.deepEqual(
     endpointsOf(one).map(({ addresses }) => addresses[0]),
     ["10.9.0.2"],
   );
-  one.apply([{ type: "machine", op: "delete", key: machine("m2").key }]);
+  one.apply([{ type: "machine", op: "delete", machine: machine("m2") }]);
   assert.equal(endpointsOf(one).length, 0);
 });
 
@@ -162,7 +162,7 @@ test("what a machine says of its health is said of the WorkloadEntry it stands f
   });
   one.apply([written]);
   assert.equal(endpointsOf(one).length, 0, "the entry was written again");
-  one.apply([{ type: "machine", op: "delete", key: standsFor("by-hand").key }]);
+  one.apply([{ type: "machine", op: "delete", machine: standsFor("by-hand") }]);
   assert.equal(endpointsOf(one).length, 1);
 });
 
@@ -182,7 +182,7 @@ test("entries that were written for registered machines are no machines of their
   assert.equal(image.key.name, "vms-10.9.0.1");
   one.apply([{ type: "config", op: "put", key: image.key, value: image }]);
   assert.equal(endpointsOf(one).length, 1);
-  one.apply([{ type: "machine", op: "delete", key: machine("m1").key }]);
+  one.apply([{ type: "machine", op: "delete", machine: machine("m1") }]);
   assert.equal(endpointsOf(one).length, 0);
 });
 
@@ -192,4 +192,55 @@ test("two machines of one address have entries of different names", () => {
   const [first, second] = one.machineRecords().registered.map(({ key }) => key.name);
   assert.equal(first, "vms-10.9.0.1");
   assert.match(second ?? "", /^vms-10\.9\.0\.1-[0-9a-z]+$/);
+});
+
+const stranger = "spiffe://cluster.local/ns/n/sa/other";
+
+for (const [proof, identities] of [
+  ["without a proof", []],
+  ["with another identity", [stranger]],
+] as const) {
+  test(`a machine with a proven identity is not displaced by a newer claim ${proof}, and the clash is reported`, () => {
+    const claim = machine("m1", { identities, address: "10.9.6.6", connectedAtMs: 9_000 });
+    for (const inputs of [
+      [put(machine("m1")), put(claim)],
+      [put(claim), put(machine("m1"))],
+    ]) {
+      const one = registry();
+      one.apply([entry, group(), ...inputs]);
+      assert.deepEqual(
+        endpointsOf(one).map(({ addresses }) => addresses[0]),
+        ["10.9.0.1"],
+      );
+      const [problem, ...others] = one.problems();
+      assert.match(problem?.reason ?? "", /^claimed by 10\.9\.6\.6 too, .*: that of 10\.9\.0\.1, .*sa\/vm, stays$/);
+      assert.equal(others.length, 0);
+      one.apply([{ type: "machine", op: "delete", machine: claim }]);
+      assert.deepEqual([endpointsOf(one).length, one.problems().length], [1, 0]);
+    }
+  });
+
+  test(`the health of an entry is said by its proven machine, not by a newer claim ${proof}`, () => {
+    const one = registry();
+    const health = { healthy: false, message: "503", atMs: 2_000 };
+    const claim = standsFor("by-hand", { identities, connectedAtMs: 9_000, health: { ...health, healthy: true } });
+    const elsewhere = { ...claim, key: { ...claim.key, instance: "m2" } };
+    one.apply([entry, written, put(standsFor("by-hand", { health })), put(claim), put(elsewhere)]);
+    assert.equal(endpointsOf(one).length, 0, "the proven machine is not healthy");
+    assert.equal(one.problems().filter(({ reason }) => /^claimed by/.test(reason)).length, 2);
+  });
+}
+
+test("where identities are not validated, a proven machine still is not displaced by one without a proof", () => {
+  const one = new Registry({ ...defaultRegistrySettings, validateMachines: false });
+  one.apply([
+    entry,
+    group(),
+    put(machine("m1")),
+    put(machine("m1", { identities: [], address: "10.9.6.6", connectedAtMs: 9_000 })),
+  ]);
+  assert.deepEqual(
+    endpointsOf(one).map(({ addresses }) => addresses[0]),
+    ["10.9.0.1"],
+  );
 });

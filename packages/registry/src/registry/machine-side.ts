@@ -1,5 +1,13 @@
 /** Machines that are connected now: which WorkloadEntries stand for them, and what they say of those that somebody wrote. */
-import { type Config, compareText, type Machine, type MachineKey, machineKeyText } from "@flotilla/model";
+import {
+  type Config,
+  compareText,
+  type Machine,
+  type MachineClaim,
+  type MachineKey,
+  machineClaimText,
+  machineKeyText,
+} from "@flotilla/model";
 import { fnv1a } from "../convert/fnv1a.ts";
 import {
   entryWithHealth,
@@ -18,7 +26,7 @@ import type { RegistryProblem } from "./problem.ts";
 /** A machine is connected, has changed, or is gone for longer than the grace. */
 export type MachineChange =
   | { readonly type: "machine"; readonly op: "put"; readonly machine: Machine }
-  | { readonly type: "machine"; readonly op: "delete"; readonly key: MachineKey };
+  | { readonly type: "machine"; readonly op: "delete"; readonly machine: MachineClaim };
 
 export interface MachineEntry {
   readonly name: ObjectName;
@@ -35,9 +43,11 @@ export interface MachineRecords {
 
 export class MachineSide {
   readonly #settings: RegistrySettings;
-  readonly #machines = new Map<string, Machine>();
-  /** Keys of machines by the WorkloadEntry they stand for. */
-  readonly #machinesOfEntry = new MultiMap<string>();
+  /** By text of the claim. */
+  readonly #claims = new Map<string, Machine>();
+  /** Texts of claims by key of the machine, and by the WorkloadEntry they stand for. */
+  readonly #claimsOfKey = new MultiMap<string>();
+  readonly #claimsOfEntry = new MultiMap<string>();
   readonly #groups = new Map<ObjectName, Config>();
   /** WorkloadEntries as they are written. */
   readonly #written = new Map<ObjectName, Config>();
@@ -50,29 +60,32 @@ export class MachineSide {
   /** What another trust domain changes. */
   applyTrustDomain(trustDomain: string): readonly MachineEntry[] {
     this.#trustDomain = trustDomain;
-    return [...this.#machines.values()].flatMap((machine) => this.#entriesOf(machine.key, machine));
+    return this.#machines().flatMap((machine) => this.#entriesOf(machine.key, machine));
   }
 
   applyMachine(change: MachineChange): readonly MachineEntry[] {
-    const key = change.op === "put" ? change.machine.key : change.key;
-    const text = machineKeyText(key);
-    const before = this.#machines.get(text);
+    const { key } = change.machine;
+    const text = machineClaimText(change.machine);
+    const before = this.#claims.get(text);
     const entryBefore = before && writtenNameOf(before);
-    if (entryBefore !== undefined) this.#machinesOfEntry.remove(entryBefore, text);
-    if (change.op === "delete") this.#machines.delete(text);
-    else {
-      this.#machines.set(text, change.machine);
+    if (entryBefore !== undefined) this.#claimsOfEntry.remove(entryBefore, text);
+    if (change.op === "delete") {
+      this.#claims.delete(text);
+      this.#claimsOfKey.remove(machineKeyText(key), text);
+    } else {
+      this.#claims.set(text, change.machine);
+      this.#claimsOfKey.add(machineKeyText(key), text);
       const entry = writtenNameOf(change.machine);
-      if (entry !== undefined) this.#machinesOfEntry.add(entry, text);
+      if (entry !== undefined) this.#claimsOfEntry.add(entry, text);
     }
     const left = entryBefore === undefined ? [] : [this.#writtenEntry(entryBefore)];
-    return [...left, ...this.#entriesOf(key, change.op === "put" ? change.machine : undefined)];
+    return [...left, ...this.#entriesOf(key, this.#machineOfKey(key))];
   }
 
   applyGroup(name: ObjectName, group: Config | undefined): readonly MachineEntry[] {
     if (group === undefined) this.#groups.delete(name);
     else this.#groups.set(name, group);
-    return [...this.#machines.values()]
+    return this.#machines()
       .filter(({ key }) => groupOf(key) === name)
       .flatMap((machine) => this.#entriesOf(machine.key, machine));
   }
@@ -87,7 +100,7 @@ export class MachineSide {
   records(): MachineRecords {
     const rules = this.#rules();
     const registered = new Map<string, Config>();
-    for (const machine of [...this.#machines.values()].sort(byConnection)) {
+    for (const machine of [...this.#machines()].sort(byConnection)) {
       const entry = this.#registration(machine);
       if (entry === undefined) continue;
       const { namespace, name } = entry.key;
@@ -99,7 +112,7 @@ export class MachineSide {
       registered.set(`${namespace}/${own}`, own === name ? entry : { ...entry, key: { ...entry.key, name: own } });
     }
     const reported = [...this.#written].flatMap(([name, entry]) => {
-      const said = entryWithHealth(entry, this.#machineOf(name), rules);
+      const said = entryWithHealth(entry, this.#machineOfEntry(name), rules);
       return said === entry ? [] : [said];
     });
     return { registered: [...registered.values()], reported };
@@ -108,12 +121,13 @@ export class MachineSide {
   problems(): readonly RegistryProblem[] {
     const problems: RegistryProblem[] = [];
     const owners = new Map<string, string>();
-    for (const machine of [...this.#machines.values()].sort((a, b) => compareText(objectText(a), objectText(b)))) {
+    for (const machine of this.#machines().sort((a, b) => compareText(objectText(a), objectText(b)))) {
       const { key, address, entry } = machine;
       const object = objectText(machine);
       const reason = this.#refusal(machine);
       const field = entry === undefined ? "AUTO_REGISTER_GROUP" : "WORKLOAD_ENTRY";
       if (reason !== undefined) problems.push({ object, field, reason });
+      problems.push(...this.#clashes(machine, object, field));
       const place = `${key.network}/${address}`;
       const owner = owners.get(place);
       if (owner === undefined) owners.set(place, object);
@@ -136,17 +150,58 @@ export class MachineSide {
 
   #writtenEntry(name: ObjectName): MachineEntry {
     const entry = this.#written.get(name);
-    return { name, entry: entry && entryWithHealth(entry, this.#machineOf(name), this.#rules()) };
+    return { name, entry: entry && entryWithHealth(entry, this.#machineOfEntry(name), this.#rules()) };
   }
 
-  /** Of several that stand for one entry the newest connection counts. */
-  #machineOf(name: ObjectName): Machine | undefined {
-    let newest: Machine | undefined;
-    for (const text of this.#machinesOfEntry.get(name)) {
-      const machine = this.#machines.get(text);
-      if (machine !== undefined && (newest === undefined || byConnection(newest, machine) < 0)) newest = machine;
-    }
-    return newest;
+  /** Callers that claim to be the machine, or to stand for its entry, without being it. */
+  #clashes(machine: Machine, object: string, field: string): readonly RegistryProblem[] {
+    const written = writtenNameOf(machine);
+    const rivals =
+      written === undefined
+        ? this.#claimsOf(this.#claimsOfKey.get(machineKeyText(machine.key)))
+        : this.#claimsOf(this.#claimsOfEntry.get(written));
+    const owner = written === undefined ? machine : (this.#machineOfEntry(written) ?? machine);
+    // Of an entry that is claimed by several machines, its owner reports.
+    if (owner !== machine) return [];
+    return rivals
+      .filter((rival) => rival !== owner && this.#strength(rival) < this.#strength(owner))
+      .map((rival) => ({
+        object,
+        field,
+        reason: `claimed by ${rival.address} too, ${proofText(rival)}: that of ${owner.address}, ${proofText(owner)}, stays`,
+      }));
+  }
+
+  /** Each machine once, by its strongest claim. */
+  #machines(): Machine[] {
+    const keys = new Map([...this.#claims.values()].map(({ key }) => [machineKeyText(key), key]));
+    return [...keys.values()].flatMap((key) => this.#machineOfKey(key) ?? []);
+  }
+
+  /** The strongest claim; of equally strong ones the one that was there first. */
+  #machineOfKey(key: MachineKey): Machine | undefined {
+    return this.#strongest(this.#claimsOfKey.get(machineKeyText(key)), (a, b) => byConnection(a, b));
+  }
+
+  /** The strongest claim; of equally strong ones the newest connection. */
+  #machineOfEntry(name: ObjectName): Machine | undefined {
+    return this.#strongest(this.#claimsOfEntry.get(name), (a, b) => byConnection(b, a));
+  }
+
+  #strongest(texts: ReadonlySet<string>, order: (a: Machine, b: Machine) => number): Machine | undefined {
+    const isAway = ({ disconnectedAtMs }: Machine): number => (disconnectedAtMs === undefined ? 0 : 1);
+    return this.#claimsOf(texts).sort(
+      (a, b) => this.#strength(b) - this.#strength(a) || isAway(a) - isAway(b) || order(a, b),
+    )[0];
+  }
+
+  #claimsOf(texts: ReadonlySet<string>): Machine[] {
+    return [...texts].flatMap((text) => this.#claims.get(text) ?? []);
+  }
+
+  /** The proof that is asked for, another one, none: a weaker claim never displaces a stronger one. */
+  #strength(machine: Machine): number {
+    return (this.#refusal(machine) === undefined ? 2 : 0) + (machine.identities.length > 0 ? 1 : 0);
   }
 
   #refusal(machine: Machine): string | undefined {
@@ -178,6 +233,10 @@ function nameOf(key: MachineKey): ObjectName {
 
 function objectText({ key }: Machine): string {
   return `Machine/${key.namespace}/${key.instance}`;
+}
+
+function proofText({ identities }: Machine): string {
+  return identities.length === 0 ? "not proven" : identities.join(", ");
 }
 
 function isRegistrationOf({ annotations }: Config, { key }: Machine): boolean {

@@ -182,7 +182,7 @@ describe("machines in a real API server", { skip: server === undefined && whyNoA
     const now = new Date(Date.now() + 600_000).toISOString();
     await server.api.create(`${base}/workloadentries`, orphan("just-left", "istiod-7", now));
     await server.api.create(`${base}/workloadentries`, orphan("long-left", "istiod-7", "2026-01-02T03:04:05Z"));
-    registry.apply([{ type: "machine", op: "delete", key: machine("m1").key }]);
+    registry.apply([{ type: "machine", op: "delete", machine: machine("m1") }]);
     await until(async () => (await entry(name)) === undefined, soon("the entry to go"));
     await until(async () => (await entry(`${name}-orphan`)) === undefined, soon("the orphan to go"));
     await until(async () => (await entry(`${name}-long-left`)) === undefined, soon("what istiod left behind to go"));

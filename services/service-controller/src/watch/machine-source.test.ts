@@ -24,10 +24,10 @@ async function world(name: string) {
         for (const input of inputs) {
           if (input.type !== "machine") continue;
           const isLost = input.op === "put" && input.machine.disconnectedAtMs !== undefined;
-          const { instance } = input.op === "put" ? input.machine.key : input.key;
+          const { instance } = input.machine.key;
           history.push(`${isLost ? "lost" : input.op} ${instance}`);
           if (input.op === "put") state.set(input.machine.key.instance, input.machine.address);
-          else state.delete(input.key.instance);
+          else state.delete(instance);
         }
       }
     })();
@@ -87,4 +87,22 @@ test("a replica that died takes its machines with it after its report is too old
     ["put m1", "put m1"],
   );
   await end(done);
+});
+
+test("claims of one machine with different proofs are handed on side by side", async () => {
+  const stop = new AbortController();
+  const bus = await connectBus({ url: "embedded:machines-claims", clientName: "t", log: noopLogger }, stop.signal);
+  const values = await bus.keyValue(machineReportBucket);
+  const proven = { ...machine("m1", 1), identities: ["spiffe://cluster.local/ns/n/sa/vm"] };
+  await values.put("one", encodeMachines([proven, machine("m1", 2)]));
+  const source = machineSource({ bus, graceMs: 10_000, log: noopLogger, nowMs: Date.now });
+  const groups = source.groups(stop.signal)[Symbol.asyncIterator]();
+  try {
+    const { value } = (await groups.next()) as { readonly value: { readonly inputs: readonly unknown[] } };
+    assert.equal(value.inputs.length, 2);
+  } finally {
+    stop.abort();
+    await groups.return?.();
+    await bus[Symbol.asyncDispose]();
+  }
 });

@@ -7,7 +7,7 @@ import {
   decodeMachines,
   equalJson,
   type Machine,
-  machineKeyText,
+  machineClaimText,
   machineReportBucket,
   machineReportTtlMs,
 } from "@flotilla/model";
@@ -118,13 +118,13 @@ class RegisteredMachines {
         changes.push({ type: "machine", op: "put", machine: lost });
       } else if (now - lostAtMs >= graceMs) {
         this.#known.delete(text);
-        changes.push({ type: "machine", op: "delete", key: machine.key });
+        changes.push({ type: "machine", op: "delete", machine });
       }
     }
     return changes;
   }
 
-  /** On several reports while it moves: the newest connection counts. */
+  /** On several reports while it moves: the newest connection counts, of those with the same proof. */
   #connected(now: number): ReadonlyMap<string, Machine> {
     const connected = new Map<string, Machine>();
     for (const [replica, { machines, atMs }] of this.#reports) {
@@ -133,7 +133,7 @@ class RegisteredMachines {
         continue;
       }
       for (const machine of machines) {
-        const text = machineKeyText(machine.key);
+        const text = machineClaimText(machine);
         const other = connected.get(text);
         if (other === undefined || other.connectedAtMs < machine.connectedAtMs) connected.set(text, machine);
       }

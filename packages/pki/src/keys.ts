@@ -1,6 +1,9 @@
 /** Keys: the few kinds that a mesh uses, their sizes, and how they sign. */
 import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject, sign, verify } from "node:crypto";
 import { promisify } from "node:util";
+import { DerReader } from "./der/reader.ts";
+import { tag } from "./der/tags.ts";
+import { parseOid } from "./der/values.ts";
 import { derNull, oid, sequence } from "./der/writer.ts";
 import { PkiError } from "./errors.ts";
 import { encodePem, parseOnePem } from "./pem.ts";
@@ -76,6 +79,22 @@ const signatureAlgorithms: Readonly<Record<string, SignatureAlgorithm>> = {
   "1.2.840.10045.4.3.3": { hash: "sha384", keyType: "ec" },
   "1.2.840.10045.4.3.4": { hash: "sha512", keyType: "ec" },
 };
+
+/**
+ * The object identifier in an AlgorithmIdentifier of a signature. Parameters are none, or NULL with RSA (RFC 4055, 5; RFC 5758, 3.2).
+ * @throws PkiError PKI_BAD_DER
+ */
+export function parseSignatureAlgorithm(body: Buffer): string {
+  const reader = new DerReader(body, "the signature algorithm");
+  const id = parseOid(reader.next(tag.oid));
+  const known = signatureAlgorithms[id];
+  if (known === undefined) return id;
+  const parameters = known.keyType === "rsa" ? reader.optional(tag.null) : undefined;
+  if (parameters !== undefined && parameters.body.length > 0)
+    throw new PkiError("PKI_BAD_DER", "the signature algorithm has a NULL that is not empty");
+  reader.end();
+  return id;
+}
 
 const rsaWithSha256 = sequence(oid("1.2.840.113549.1.1.11"), derNull);
 const ecdsaWithSha256 = sequence(oid("1.2.840.10045.4.3.2"));

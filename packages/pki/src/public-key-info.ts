@@ -27,10 +27,16 @@ export function parsePublicKeyInfo(spki: Buffer): PublicKeyInfo {
   const id = parseOid(algorithm.next(tag.oid));
   const bits = parseBitString(info.next(tag.bitString));
   info.end();
-  if (id === oids.rsaEncryption) return rsaInfo(bits);
+  if (id === oids.rsaEncryption) {
+    if ((algorithm.optional(tag.null)?.body.length ?? 0) > 0)
+      throw new PkiError("PKI_BAD_DER", "the public key has a NULL that is not empty");
+    algorithm.end();
+    return rsaInfo(bits);
+  }
   if (id !== oids.ecPublicKey) return { family: "other", name: id };
   // A curve may also be written out in numbers, which has been used to smuggle in weak ones.
   const curve = algorithm.optional(tag.oid);
+  if (curve !== undefined) algorithm.end();
   const curveId = curve === undefined ? "explicit curve" : parseOid(curve);
   return { family: "ec", name: curves.get(curveId) ?? `ecdsa ${curveId}` };
 }

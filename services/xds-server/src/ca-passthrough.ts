@@ -74,6 +74,14 @@ export function createCaPassthrough(options: PassthroughOptions): CaPassthrough 
   };
 }
 
+/** On a port without TLS, as in istiod: no token that was sent in clear gets a certificate. */
+export const refusedCertificates: ReadonlyMap<string, Handler> = new Map([
+  [
+    certificateService.createCertificate.path,
+    (call) => call.end({ code: status.UNAUTHENTICATED, details: "request authenticate failure" }),
+  ],
+]);
+
 interface Channels extends Disposable {
   /** Shows no certificate. */
   readonly plain: Client;

@@ -70,7 +70,8 @@ export const settings = {
   authenticatePlaintext: flag({
     env: "XDS_AUTH_PLAINTEXT",
     default: false,
-    sentence: "The plaintext port takes a token, if one is sent, for the caller's identity.",
+    sentence:
+      "The plaintext port takes a token, if one is sent, for the caller's identity; Secrets are sent over TLS only.",
   }),
   ...debugSettings,
   apiAuth: flag({

@@ -48,6 +48,11 @@ export function createCoreSource(core: Core): CoreSource {
   };
 }
 
+/** Callers who have proven who they are, over TLS: on a plaintext port anybody on the way reads along. */
+function mayHaveSecrets({ identities, isPlaintext }: ClientIdentity): boolean {
+  return identities.length > 0 && isPlaintext !== true;
+}
+
 const secretTypeUrl: string = typeUrls.secret;
 
 interface Watch {
@@ -83,8 +88,7 @@ class Session implements ProxySession {
   }
 
   resources(typeUrl: string, names: NameSet | undefined): ResourceSet | undefined {
-    // Secrets are for callers who have proven who they are: on a plaintext port anybody could claim to be the proxy.
-    if (typeUrl === secretTypeUrl && this.#client.identities.length === 0) return undefined;
+    if (typeUrl === secretTypeUrl && !mayHaveSecrets(this.#client)) return undefined;
     this.#refreshSubject();
     const before = this.#watches.get(typeUrl);
     const subject = this.#subject.value;

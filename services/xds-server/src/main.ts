@@ -22,6 +22,7 @@ import {
 } from "@flotilla/runtime";
 import { openStore } from "@flotilla/state";
 import manifest from "../package.json" with { type: "json" };
+import { refusedCertificates } from "./ca-passthrough.ts";
 import { createChangeFlow } from "./change-flow.ts";
 import { type Config, parseConfig } from "./config.ts";
 import { Core } from "./core.ts";
@@ -152,6 +153,7 @@ async function run(config: Config, log: Logger, stop: AbortSignal): Promise<void
   await using _plain = await ads.servePlaintext(
     { host: config.host, port: config.port, setting: "XDS_PORT" },
     plaintextAuthentication(config, authenticator),
+    refusedCertificates,
   );
   inBackground(serveSecure({ config, ads, peers, cluster, health, metrics, log }, stop));
   const id = randomUUID();

@@ -8,7 +8,7 @@ import { contextConstructed, tag } from "../der/tags.ts";
 import { parseBitString, parseOid, parseSmallInteger } from "../der/values.ts";
 import { bitString, element, oid, sequence, setOf, smallInteger } from "../der/writer.ts";
 import { PkiError } from "../errors.ts";
-import { signatureAlgorithmOf, signBytes, spkiOf, verifyBytes } from "../keys.ts";
+import { parseSignatureAlgorithm, signatureAlgorithmOf, signBytes, spkiOf, verifyBytes } from "../keys.ts";
 import { oids } from "../oids.ts";
 import { encodePem, parseOnePem } from "../pem.ts";
 import { checkKeyPolicy, type PublicKeyInfo, parsePublicKeyInfo } from "../public-key-info.ts";
@@ -33,10 +33,10 @@ export function parseCsr(der: Buffer): Csr {
   try {
     const request = readWhole(der, tag.sequence, "the request");
     const tbs = request.next(tag.sequence);
-    const algorithm = request.enter(tag.sequence);
+    const signatureAlgorithm = parseSignatureAlgorithm(request.next(tag.sequence).body);
     const signature = parseBitString(request.next(tag.bitString));
     request.end();
-    return { tbs: tbs.raw, ...readInfo(tbs.body), signatureAlgorithm: parseOid(algorithm.next(tag.oid)), signature };
+    return { tbs: tbs.raw, ...readInfo(tbs.body), signatureAlgorithm, signature };
   } catch (cause) {
     if (!(cause instanceof PkiError) || cause.code === "PKI_BAD_CSR") throw cause;
     throw new PkiError("PKI_BAD_CSR", `malformed: ${cause.message}`, { cause });

@@ -17,6 +17,7 @@ import { grpcTransport } from "@flotilla/xds/grpc";
 import { Client, credentials, Metadata, type ServiceError } from "@grpc/grpc-js";
 import { Core } from "../core.ts";
 import { createCoreSource } from "../core-source.ts";
+import { certificatePem, keyPem } from "../serve/testing/test-certificate.ts";
 import { startTestServer, type TestServer } from "../serve/testing/test-server.ts";
 import { aConfig, aService, put } from "../testing/mesh.ts";
 import { occasionOf } from "../testing/occasion.ts";
@@ -56,6 +57,14 @@ const server: TestServer = await startTestServer({
   options: { source, debug: debug.answers, observer: debug.observer, server: JSON.stringify({ ID: "replica-1" }) },
   authentication: { authenticator, mode: "offered" },
 });
+const secure = await server.ads.serveTls(
+  {
+    ...{ host: "127.0.0.1", port: 0, setting: "TEST_TLS_PORT" },
+    material: { keyPem, chainPem: certificatePem, rootsPem: certificatePem },
+  },
+  { authenticator, mode: "required" },
+);
+const tls = credentials.createSsl(Buffer.from(certificatePem), null, null, { checkServerIdentity: () => undefined });
 const stop = new AbortController();
 const soon = (what: string) => ({ withinMs: 5_000, what, everyMs: 2 });
 
@@ -131,7 +140,7 @@ describe("debug pages", () => {
         id: "sidecar~10.0.0.1~web.shop~shop.svc.cluster.local",
         metadata: { NAMESPACE: "shop", CLUSTER_ID: "Kubernetes", ISTIO_VERSION: "1.27.0", LABELS: { app: "web" } },
       }),
-      transport: grpcTransport({ address: server.address, token: "shop" }),
+      transport: grpcTransport({ address: `localhost:${secure.port}`, tls, token: "shop" }),
       backoffMs: () => 1,
       onUpdate: () => undefined,
     });
@@ -143,6 +152,7 @@ describe("debug pages", () => {
   });
   after(async () => {
     stop.abort();
+    await secure[Symbol.asyncDispose]();
     await server[Symbol.asyncDispose]();
   });
 

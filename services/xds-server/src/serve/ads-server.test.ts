@@ -194,6 +194,33 @@ describe("ads server", () => {
     assert.match(error.details, /too many new streams/);
   });
 
+  it("callers without a proof use up nothing of what those with one have", async () => {
+    await using server = await startTestServer({
+      limits: { newStreamsPerSecond: 0.001, newStreamsBurst: 1, newStreamMaxWaitMs: 10 },
+      authentication: { authenticator: tokens, mode: "required" },
+    });
+    server.source.put(types.cluster, []);
+    for (let i = 0; i < 5; i++) assert.equal((await endOf(server, { form: "delta" })).code, 16);
+    await using honest = startClient(server, { form: "delta", token: "good", metadata: { NAMESPACE: "shop" } });
+    honest.client.subscribe(types.cluster);
+    await until(() => honest.updates.length === 1, soon("the honest one's answer"));
+  });
+
+  it("anonymous callers have a budget of their own", async () => {
+    await using server = await startTestServer({
+      limits: { newStreamsPerSecond: 0.001, newStreamsBurst: 1, newStreamMaxWaitMs: 10 },
+      authentication: { authenticator: tokens, mode: "offered" },
+    });
+    server.source.put(types.cluster, []);
+    await using first = startClient(server, { form: "delta" });
+    first.client.subscribe(types.cluster);
+    await until(() => first.updates.length === 1, soon("the first answer"));
+    assert.equal((await endOf(server, { form: "delta" })).code, 8);
+    await using honest = startClient(server, { form: "delta", token: "good", metadata: { NAMESPACE: "shop" } });
+    honest.client.subscribe(types.cluster);
+    await until(() => honest.updates.length === 1, soon("the honest one's answer"));
+  });
+
   it("ends all streams when it goes, with a status that says so", async () => {
     const server = await startTestServer();
     server.source.put(types.cluster, []);

@@ -1,6 +1,6 @@
 /**
- * The aggregated discovery service, in both forms, on a plaintext and a TLS port. A call becomes a stream when it was
- * admitted, its caller is proven and its first request carries a node that the caller may be.
+ * The aggregated discovery service, in both forms, on a plaintext and a TLS port. A call becomes a stream when its caller is
+ * proven, it was admitted and its first request carries a node that the caller may be.
  */
 import { type GrpcTlsOptions, serveGrpcTls, type TlsMaterial } from "@flotilla/auth/serving";
 import { metadataText } from "@flotilla/model";
@@ -100,11 +100,16 @@ export class AdsServer implements AsyncDisposable {
     }
   }
 
-  async servePlaintext(at: ListenOptions, authentication?: StreamAuthentication): Promise<AdsPort> {
-    const port: Port = { authentication, streams: new Set() };
+  /** `further`: methods of other services on the same port. */
+  async servePlaintext(
+    at: ListenOptions,
+    authentication?: StreamAuthentication,
+    further: ReadonlyMap<string, Handler> = new Map(),
+  ): Promise<AdsPort> {
+    const port: Port = { authentication, isPlaintext: true, streams: new Set() };
     const listening = await servePlaintext({
       ...at,
-      server: this.#server(port),
+      server: this.#server(port, further),
       drainMs: this.#options.limits.drainMs,
     });
     return endingFirst(listening, port.streams);
@@ -117,7 +122,7 @@ export class AdsServer implements AsyncDisposable {
     further: ReadonlyMap<string, Handler> = new Map(),
   ): Promise<AdsTlsPort> {
     const { log, limits } = this.#options;
-    const port: Port = { authentication, streams: new Set() };
+    const port: Port = { authentication, isPlaintext: false, streams: new Set() };
     const tls = await serveGrpcTls({ ...at, server: this.#server(port, further), log, drainMs: limits.drainMs });
     return { ...endingFirst(tls, port.streams), reload: (material) => tls.reload(material) };
   }
@@ -154,7 +159,8 @@ export class AdsServer implements AsyncDisposable {
         onMessage: (bytes) => {
           try {
             const { request, node } = this.#requests.decode(form, bytes);
-            stream ??= this.#start(form, this.#entrance.clientOf(node, proven), call, port);
+            const { isPlaintext } = port;
+            stream ??= this.#start(form, { ...this.#entrance.clientOf(node, proven), isPlaintext }, call, port);
             stream.receive(request);
           } catch (error) {
             fail(error);
@@ -212,6 +218,7 @@ export class AdsServer implements AsyncDisposable {
 
 interface Port {
   readonly authentication: StreamAuthentication | undefined;
+  readonly isPlaintext: boolean;
   readonly streams: Set<Stream>;
 }
 

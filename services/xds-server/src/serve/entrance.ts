@@ -1,6 +1,6 @@
 /**
- * How a call becomes a stream: it is admitted, its caller is proven, and its first request carries a node that the caller may be.
- * Whoever fails at one of these is told so by the status that the call ends with.
+ * How a call becomes a stream: its caller is proven, it is admitted, and its first request carries a node that the caller may be.
+ * The status that the call ends with names the step that failed.
  */
 import { NodeError, type Proxy } from "@flotilla/model";
 import type { Node } from "@flotilla/proto/envoy/config/core/v3/base_pb";
@@ -23,6 +23,7 @@ import { streamEnd } from "./stream-end.ts";
 import type { RefusalReason } from "./stream-metrics.ts";
 
 export interface EntranceOptions {
+  /** For callers who have proven who they are, and once more for those who have not: neither uses up what the others have. */
   readonly admission: AdmissionOptions;
   /** Before the first complete snapshot streams are turned away. */
   readonly isReady: () => boolean;
@@ -33,13 +34,15 @@ export interface EntranceOptions {
 
 export class Entrance {
   readonly #options: EntranceOptions;
-  readonly #admission: Admission;
+  readonly #proven: Admission;
+  readonly #anonymous: Admission;
   readonly #nodes = new NodeReader();
   #isClosed = false;
 
   constructor(options: EntranceOptions) {
     this.#options = options;
-    this.#admission = new Admission(options.admission);
+    this.#proven = new Admission(options.admission);
+    this.#anonymous = new Admission(options.admission);
   }
 
   /** Nobody is let in any more. */
@@ -52,17 +55,18 @@ export class Entrance {
     const { isReady, log } = this.#options;
     if (this.#isClosed) throw streamEnd.shutdown();
     if (!isReady()) throw streamEnd.notReady();
-    const waitMs = this.#admission.reserve();
+    // First: callers who prove nothing where it is needed take nobody's place.
+    const onRefused = (reason: string) => log.warn("caller not authenticated", { peer: call.peer, reason });
+    const proven =
+      authentication === undefined ? anonymous : await authenticate(callerOf(call), authentication, onRefused);
+    const waitMs = (proven.identities.length > 0 ? this.#proven : this.#anonymous).reserve();
     if (waitMs === undefined) throw streamEnd.tooMany();
     if (waitMs > 0) await delay(waitMs);
-    if (authentication === undefined) return anonymous;
-    return authenticate(callerOf(call), authentication, (reason) =>
-      log.warn("caller not authenticated", { peer: call.peer, reason }),
-    );
+    return proven;
   }
 
   /** `node`: of the first request. @throws GrpcError */
-  clientOf(node: Node | undefined, proven: Proven): ClientIdentity {
+  clientOf(node: Node | undefined, proven: Proven): Omit<ClientIdentity, "isPlaintext"> {
     if (node === undefined) throw streamEnd.invalid("the first request of a stream must carry a node");
     const proxy = this.#read(node);
     checkNodeIdentity(proven, proxy);

@@ -25,6 +25,8 @@ export interface ClientIdentity {
   readonly proxy: Proxy;
   /** The caller's proven SPIFFE identities; empty on a plaintext port that asks for no proof. */
   readonly identities: readonly string[];
+  /** The port has no TLS: nothing secret is sent. */
+  readonly isPlaintext?: boolean;
 }
 
 /** Sessions of proxies with equal views return the identical sets: streams share messages by that. */

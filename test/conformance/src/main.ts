@@ -15,6 +15,8 @@ import { readRules } from "./scenarios/load.ts";
 import { runScenario, type ScenarioResult } from "./scenarios/run.ts";
 import type { ScenarioProxy } from "./scenarios/scenario.ts";
 import { type Selection, select } from "./selection.ts";
+import type { OpenPlane } from "./wire/plane.ts";
+import { runOverWire, type WireResult, wireLimits } from "./wire/run-wire.ts";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const write = (line: string) => process.stdout.write(`${line}\n`);
@@ -25,6 +27,7 @@ else await main(parseOptions(process.argv.slice(2), join(here, "../../..")));
 async function main(options: Options): Promise<void> {
   const selection = select(options);
   for (const problem of selection.problems) write(problem);
+  if (options.wire !== undefined) return compareOverWire(options, options.wire, selection);
   const { claimed, others } = runScenarios(options, selection);
   const cases = await runCorpora(options, selection);
   const report = summarize(claimed, cases);
@@ -44,6 +47,32 @@ async function main(options: Options): Promise<void> {
     write(`${count - Math.min(failures.length, count)} passed, ${failures.length} failed`);
   }
   if (failures.length > 0) process.exitCode = 1;
+}
+
+/** In the order of their names, one after the other: a control plane takes a processor of its own. */
+async function compareOverWire(options: Options, open: OpenPlane, selection: Selection): Promise<void> {
+  const { names, proxyTypes, forms, scenarios } = options;
+  const isNamed = names.length > 0 || proxyTypes.length > 0;
+  const rules = readRules(scenarios);
+  const results: WireResult[] = [];
+  for (const scenario of selection.scenarios) {
+    const wants = (proxy: ScenarioProxy) =>
+      isNamed ? proxyTypes.length === 0 || proxyTypes.includes(proxy.type) : isClaimed(scenario, proxy);
+    if (!scenario.proxies.some(wants)) continue;
+    const result = await runOverWire(scenario, { ...wireLimits, open, forms, wants, rules });
+    results.push(result);
+    if (!isWhole(result) || result.resent.length > 0) printDetails([result], []);
+    for (const what of result.resent) write(`  sent again unchanged: ${what}`);
+  }
+  const report = summarize(results, []);
+  printReport(report, write);
+  const count = (pick: (result: WireResult) => number) => results.reduce((sum, result) => sum + pick(result), 0);
+  const [resent, stages] = [count((result) => result.resent.length), count((result) => result.stages)];
+  write(`stages: ${stages}  sent again unchanged: ${resent}`);
+  if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify({ ...report, resent }, null, 2)}\n`);
+  const isGood = resent === 0 && results.every(isWhole) && compared(results, []) > 0 && selection.problems.length === 0;
+  if (!isGood) process.exitCode = 1;
+  if (compared(results, []) === 0) write("nothing was compared");
 }
 
 function compared(scenarios: readonly ScenarioResult[], cases: readonly CorpusResult[]): number {

@@ -77,7 +77,7 @@ export function writeRequest(request: ClientRequest, node: Node | undefined): Ui
 }
 
 /** Every resource of Envoy's API has its name in field 1. */
-function nameWithin(bytes: Uint8Array): string {
+export function nameWithin(bytes: Uint8Array): string {
   if (bytes[0] !== 0x0a) return "";
   let at = 1;
   let length = 0;

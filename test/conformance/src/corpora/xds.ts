@@ -7,8 +7,8 @@ import { join } from "node:path";
 import type { Proxy } from "@flotilla/model";
 import { bytesToJson, type JsonObject, typeUrl } from "@flotilla/proto";
 import { nameSet } from "@flotilla/xds";
+import { compareResources, parseRules } from "@flotilla/xds/compare";
 import type { Core } from "@flotilla/xds-server/core";
-import { compareResources, parseRules } from "../scenarios/compare.ts";
 import type { CaseResult } from "./corpus.ts";
 import { clusterOrders, isClaimed, loadCore, type MeshCase, proxyOf, type Rename } from "./mesh-case.ts";
 

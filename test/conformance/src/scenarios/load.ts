@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { JsonObject, KubeObject } from "@flotilla/model";
-import { parseRules, type Rules } from "./compare.ts";
+import { parseRules, type Rules } from "@flotilla/xds/compare";
 import { readCapturedStage } from "./form/captured-folders.ts";
 import { readDocuments } from "./form/documents.ts";
 import { isTree, openTree, readStandardMetadata } from "./form/tree.ts";

@@ -1,8 +1,8 @@
 /** Runs one scenario through the pure core and counts identical resources. */
 import { createMesh } from "@flotilla/registry";
+import { compareResources, type Difference, type Rules } from "@flotilla/xds/compare";
 import { Core } from "@flotilla/xds-server/core";
 import { captureEnvoy } from "./capture.ts";
-import { compareResources, type Difference, type Rules } from "./compare.ts";
 import type { Capture, Scenario, ScenarioProxy } from "./scenario.ts";
 
 export interface ResourceResult {

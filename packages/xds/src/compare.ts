@@ -1,4 +1,4 @@
-/** Compares resources with golden ones by the rules of a scenario folder's ignore file. */
+/** Compares two resources of one name field by field, in the words of Envoy's fields. */
 import type { JsonObject, JsonValue } from "@flotilla/proto";
 
 export interface Difference {
@@ -10,7 +10,7 @@ export interface Difference {
 export interface Rules {
   /** Paths that are left out. */
   readonly ignored: readonly PathPattern[];
-  /** Lists whose order says nothing. */
+  /** Lists whose order makes no difference. */
   readonly unordered: readonly PathPattern[];
 }
 

@@ -1,0 +1,61 @@
+/** The names that a client learns from what it has: endpoints of clusters, routes of listeners, extensions, secrets. */
+import type { JsonObject, JsonValue } from "@flotilla/proto";
+
+/** Endpoints of clusters that discover them. */
+export function endpointNames(clusters: Iterable<JsonObject>): readonly string[] {
+  return [...clusters].filter((cluster) => cluster["type"] === "EDS").map(endpointNameOf);
+}
+
+function endpointNameOf(cluster: JsonObject): string {
+  const { serviceName } = (cluster["edsClusterConfig"] ?? {}) as { readonly serviceName?: string };
+  return serviceName ?? String(cluster["name"]);
+}
+
+export function routeNames(listeners: readonly JsonObject[]): readonly string[] {
+  return distinct(listeners, (object) => {
+    const rds = object["rds"];
+    return isObject(rds) ? rds["routeConfigName"] : undefined;
+  });
+}
+
+/** Extension configurations are named by the filter that refers to them. */
+export function extensionNames(resources: readonly JsonObject[]): readonly string[] {
+  return distinct(resources, (object) => (isObject(object["configDiscovery"]) ? object["name"] : undefined));
+}
+
+/** Secrets that are fetched over ADS; others come from the agent beside the proxy. */
+export function secretNames(resources: readonly JsonObject[]): readonly string[] {
+  return distinct(resources, (object) => {
+    const config = object["sdsConfig"];
+    return isObject(config) && isObject(config["ads"]) ? object["name"] : undefined;
+  });
+}
+
+/** Clusters that routes and TCP filters send requests to, for clients that ask for clusters by name. */
+export function clusterNames(resources: readonly JsonObject[]): readonly string[] {
+  return distinct(resources, ({ cluster }) => cluster);
+}
+
+function distinct(
+  roots: readonly JsonObject[],
+  nameOf: (object: JsonObject) => JsonValue | undefined,
+): readonly string[] {
+  const names = new Set<string>();
+  walk(roots, (object) => {
+    const name = nameOf(object);
+    if (typeof name === "string" && name !== "") names.add(name);
+  });
+  return [...names];
+}
+
+function walk(value: JsonValue | readonly JsonObject[], visit: (object: JsonObject) => void): void {
+  if (Array.isArray(value)) for (const item of value) walk(item, visit);
+  else if (isObject(value)) {
+    visit(value);
+    for (const item of Object.values(value)) walk(item, visit);
+  }
+}
+
+function isObject(value: JsonValue | readonly JsonObject[] | undefined): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

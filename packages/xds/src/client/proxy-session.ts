@@ -1,0 +1,159 @@
+/**
+ * A proxy's place on a stream: subscribes as an Envoy, a gRPC client or a ztunnel does, follows the names that it finds, and keeps what it
+ * has as JSON. For comparing control planes; it sends no traffic and takes whatever comes.
+ */
+import { bytesToJson, type JsonObject, typeUrl } from "@flotilla/proto";
+import type { Node } from "@flotilla/proto/envoy/config/core/v3/base_pb";
+import type { Form } from "../plan.ts";
+import { type ClientTransport, XdsClient } from "./client.ts";
+import type { ClientUpdate } from "./client-state.ts";
+import { clusterNames, endpointNames, extensionNames, routeNames, secretNames } from "./followed-names.ts";
+import { nameWithin } from "./response.ts";
+
+export type ProxyKind = "envoy" | "grpc" | "ztunnel";
+
+export interface ProxySessionOptions {
+  readonly transport: ClientTransport;
+  readonly form: Form;
+  readonly node: Node;
+  readonly kind: ProxyKind;
+  /** Listeners that a gRPC client asks for. */
+  readonly targets?: readonly string[];
+}
+
+/** Short names of the types, with what is subscribed to. */
+const shortNames: Readonly<Record<string, string>> = {
+  [typeUrl.cluster]: "cds",
+  [typeUrl.endpoint]: "eds",
+  [typeUrl.listener]: "lds",
+  [typeUrl.route]: "rds",
+  [typeUrl.nameTable]: "nds",
+  [typeUrl.extensionConfig]: "ecds",
+  [typeUrl.secret]: "sds",
+  [typeUrl.address]: "wds",
+  [typeUrl.authorization]: "wads",
+};
+
+const wildcards: Readonly<Record<ProxyKind, readonly string[]>> = {
+  envoy: [typeUrl.cluster, typeUrl.listener, typeUrl.nameTable],
+  grpc: [],
+  ztunnel: [typeUrl.address, typeUrl.authorization],
+};
+
+const reconnectAfterMs = 200;
+
+export class ProxySession implements AsyncDisposable {
+  readonly #client: XdsClient;
+  readonly #kind: ProxyKind;
+  readonly #stop = new AbortController();
+  readonly #running: Promise<void>;
+  readonly #held = new Map<string, Map<string, JsonObject>>();
+  #received: ReceivedUpdate[] = [];
+  #waiting: (() => void)[] = [];
+  #lastError: unknown;
+
+  constructor({ transport, form, node, kind, targets = [] }: ProxySessionOptions) {
+    this.#kind = kind;
+    this.#client = new XdsClient({
+      ...{ transport, form, node },
+      backoffMs: () => reconnectAfterMs,
+      keepBytes: false,
+      nameOf: (bytes, type) => (type === typeUrl.nameTable ? "" : nameWithin(bytes)),
+      onUpdate: (update) => this.#receive(update),
+      onConnection: (event, error) => {
+        if (event === "ended") this.#lastError = error;
+      },
+    });
+    for (const type of wildcards[kind]) this.#client.subscribe(type);
+    if (targets.length > 0) this.#client.subscribe(typeUrl.listener, targets);
+    this.#running = this.#client.run(this.#stop.signal);
+  }
+
+  /** Resources by short type (`cds`) and name; types that were not answered, or are not asked for any more, have no entry. */
+  capture(): ReadonlyMap<string, ReadonlyMap<string, JsonObject>> {
+    const isAsked = (type: string) =>
+      wildcards[this.#kind].includes(type) || this.#client.state.subscribed(type).size > 0;
+    return new Map(
+      [...this.#held].filter(([type]) => isAsked(type)).map(([type, held]) => [shortNames[type] ?? type, held]),
+    );
+  }
+
+  /** What arrived since the last call. */
+  takeReceived(): readonly ReceivedUpdate[] {
+    const received = this.#received;
+    this.#received = [];
+    return received;
+  }
+
+  /** Why the last stream ended, if one did. */
+  get lastError(): unknown {
+    return this.#lastError;
+  }
+
+  /** Resolves to whether something arrived in time. */
+  nextUpdate(withinMs: number): Promise<boolean> {
+    return new Promise((resolve) => {
+      const arrived = () => {
+        clearTimeout(timer);
+        resolve(true);
+      };
+      const timer = setTimeout(() => {
+        this.#waiting = this.#waiting.filter((one) => one !== arrived);
+        resolve(false);
+      }, withinMs);
+      this.#waiting.push(arrived);
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+  }
+
+  #receive({ typeUrl: type, changed, removed }: ClientUpdate): void {
+    const held = this.#held.get(type) ?? new Map<string, JsonObject>();
+    this.#held.set(type, held);
+    const resources = changed.map(({ name, typeUrl: own, bytes }) => {
+      // A name table has no name in state of the world, and any in delta.
+      const place = type === typeUrl.nameTable ? "" : name;
+      const value = bytesToJson(own, bytes) as JsonObject;
+      const isSame = JSON.stringify(held.get(place)) === JSON.stringify(value);
+      held.set(place, value);
+      return { name: place, isSame };
+    });
+    for (const name of removed) held.delete(name);
+    this.#received.push({ type: shortNames[type] ?? type, resources, removed });
+    this.#follow();
+    for (const arrived of this.#waiting.splice(0)) arrived();
+  }
+
+  #follow(): void {
+    const of = (...types: readonly string[]) => types.flatMap((type) => [...(this.#held.get(type)?.values() ?? [])]);
+    const found = of(typeUrl.cluster, typeUrl.listener);
+    if (this.#kind === "ztunnel") return;
+    if (this.#kind === "grpc") this.#ask(typeUrl.cluster, clusterNames(of(typeUrl.listener, typeUrl.route)));
+    this.#ask(typeUrl.endpoint, endpointNames(of(typeUrl.cluster)));
+    this.#ask(typeUrl.route, routeNames(found));
+    this.#ask(typeUrl.extensionConfig, extensionNames(found));
+    this.#ask(typeUrl.secret, secretNames(found));
+  }
+
+  #ask(type: string, names: readonly string[]): void {
+    const before = this.#client.state.subscribed(type);
+    const wanted = new Set(names);
+    const added = names.filter((name) => !before.has(name));
+    const gone = [...before].filter((name) => !wanted.has(name));
+    if (gone.length > 0) {
+      this.#client.unsubscribe(type, gone);
+      for (const name of gone) this.#held.get(type)?.delete(name);
+    }
+    if (added.length > 0) this.#client.subscribe(type, added);
+  }
+}
+
+export interface ReceivedUpdate {
+  readonly type: string;
+  /** `isSame`: the client had it already. */
+  readonly resources: readonly { readonly name: string; readonly isSame: boolean }[];
+  readonly removed: readonly string[];
+}

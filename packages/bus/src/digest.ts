@@ -2,7 +2,9 @@
  * Digests of what a publisher has told: who follows it compares them with what he holds, and knows that nothing was lost on
  * the way. A number that does not depend on the order, one for each topic.
  */
+
 import { hash } from "node:crypto";
+import { ownValue } from "@flotilla/model";
 import { subjectRoot } from "./bus.ts";
 
 /** What there is of a topic; equal for equal states. */
@@ -24,14 +26,14 @@ const modulus = 2 ** 48;
 
 /** @param topics that are told even when nothing is left of them */
 export function digestsOf(states: Iterable<KeyState>, topics: Iterable<string> = []): Digests {
-  const digests: Record<string, TopicDigest> = {};
-  for (const topic of topics) digests[topic] = { count: 0, sum: 0 };
+  const digests = new Map<string, TopicDigest>();
+  for (const topic of topics) digests.set(topic, { count: 0, sum: 0 });
   for (const { subject, fingerprint } of states) {
     const topic = topicOf(subject);
-    const { count, sum } = digests[topic] ?? { count: 0, sum: 0 };
-    digests[topic] = { count: count + 1, sum: (sum + weight(subject, fingerprint)) % modulus };
+    const { count, sum } = digests.get(topic) ?? { count: 0, sum: 0 };
+    digests.set(topic, { count: count + 1, sum: (sum + weight(subject, fingerprint)) % modulus });
   }
-  return digests;
+  return Object.fromEntries(digests);
 }
 
 /** The digests of what comes and goes: each change costs the same, however much there is. */
@@ -61,7 +63,7 @@ export function topicOf(subject: string): string {
 export function differingTopics(told: Digests, held: Digests): readonly string[] {
   return Object.entries(told)
     .filter(([topic, { count, sum }]) => {
-      const own = held[topic] ?? { count: 0, sum: 0 };
+      const own = ownValue(held, topic) ?? { count: 0, sum: 0 };
       return own.count !== count || own.sum !== sum;
     })
     .map(([topic]) => topic);

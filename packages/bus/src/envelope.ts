@@ -176,6 +176,7 @@ function storedFingerprint({ headers }: StoredMessage): string {
 }
 
 function natural(headers: StoredMessage["headers"], name: string, fallback: number, max: number): number {
+  // own key: one of our names
   const value = headers[name] === undefined ? fallback : Number(headers[name]);
   if (Number.isFinite(value) && value >= 0 && value <= max) return value;
   throw new BusError("BUS_BAD_EVENT", `header ${name} is no number from 0 to ${max}`);

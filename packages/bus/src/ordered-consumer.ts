@@ -158,8 +158,7 @@ function heartbeat(message: Msg, connection: NatsConnection, delivered: number):
 
 function delivery(message: Msg): Delivery & { readonly kind: "message"; readonly number: number } {
   const { sequence, number, storedAtMs, pending } = parsePlace(message.reply ?? "");
-  const headers: Record<string, string> = {};
-  for (const [name, values] of message.headers ?? []) headers[name] = values[0] ?? "";
+  const headers = Object.fromEntries([...(message.headers ?? [])].map(([name, values]) => [name, values[0] ?? ""]));
   const { subject, data: payload } = message;
   return { kind: "message", message: { subject, sequence, payload, headers, storedAtMs }, pending, number };
 }

@@ -67,16 +67,18 @@ function sprint(values: readonly unknown[]): string {
   }, "");
 }
 
-const htmlEntities: Readonly<Record<string, string>> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&#34;",
-  "'": "&#39;",
-};
+const htmlEntities: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    "&": "&amp;",
+    "<": "&lt;",
+    ">": "&gt;",
+    '"': "&#34;",
+    "'": "&#39;",
+  }),
+);
 
 function escapeHtml(text: string): string {
-  return text.replaceAll(/[&<>"']/g, (character) => htmlEntities[character] ?? character);
+  return text.replaceAll(/[&<>"']/g, (character) => htmlEntities.get(character) ?? character);
 }
 
 /** Ends the execution; the evaluator adds the place. */

@@ -104,6 +104,7 @@ class Writer {
     if (Array.isArray(list)) return list.map((value, index) => [index, value] as const);
     if (typeof list === "number")
       return Array.from({ length: Math.max(0, list) }, (_, index) => [index, index] as const);
+    // own key: of the list
     if (isMap(list)) return sortedKeys(list).map((key) => [key, list[key]] as const);
     throw new TemplateError(
       "TEMPLATE_EXECUTION",

@@ -21,7 +21,7 @@ export function sprintf(format: string, ...values: readonly unknown[]): string {
 }
 
 function formatOne(verb: string, value: unknown, flags: string, precision: number | undefined): string {
-  const format = verbs[verb];
+  const format = Object.hasOwn(verbs, verb) ? verbs[verb] : undefined;
   const shown = format?.(value, precision);
   if (shown === undefined) return `%!${verb}(${typeName(value)}=${formatValue(value)})`;
   return flags.includes("+") && typeof value === "number" && value >= 0 ? `+${shown}` : shown;

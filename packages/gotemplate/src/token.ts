@@ -80,8 +80,9 @@ function unescape(text: string): string | undefined {
       const hex = u ?? long ?? x;
       if (hex !== undefined) return String.fromCodePoint(Number.parseInt(hex, 16));
       if (octal !== undefined) return String.fromCodePoint(Number.parseInt(octal, 8));
-      isWrong ||= escapes[one] === undefined;
-      return escapes[one] ?? "";
+      const escaped = Object.hasOwn(escapes, one) ? escapes[one] : undefined;
+      isWrong ||= escaped === undefined;
+      return escaped ?? "";
     },
   );
   return isWrong ? undefined : value;

@@ -55,6 +55,7 @@ export function formatValue(value: unknown): string {
   if (typeof value === "number") return formatNumber(value);
   if (Array.isArray(value)) return `[${value.map(formatValue).join(" ")}]`;
   if (isMap(value)) {
+    // own key: of the value
     const parts = sortedKeys(value).map((key) => `${key}:${formatValue(value[key])}`);
     return `map[${parts.join(" ")}]`;
   }

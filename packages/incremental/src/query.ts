@@ -57,6 +57,8 @@ export function shallowEqual(a: unknown, b: unknown): boolean {
   if (Object.getPrototypeOf(a) !== Object.prototype || Object.getPrototypeOf(b) !== Object.prototype) return false;
   const left = Object.entries(a);
   return (
-    left.length === Object.keys(b).length && left.every(([k, v]) => Object.is(v, (b as Record<string, unknown>)[k]))
+    left.length === Object.keys(b).length &&
+    // own key: what both inherit is the same
+    left.every(([k, v]) => Object.is(v, (b as Record<string, unknown>)[k]))
   );
 }

@@ -49,6 +49,7 @@ export function currentContext(content: string, file: string): KubeContext {
   const clusterFields = fieldsOf(lists, "cluster", context?.cluster);
   const userFields = fieldsOf(lists, "user", context?.user);
   const text = (kind: string, name: string | undefined, fields: Fields) => (field: string) => {
+    // own key: one of our names
     const value = fields[field];
     if (value !== undefined && value !== null && typeof value !== "string")
       throw wrong(`: ${field} of the ${kind} ${name} is no text`);

@@ -41,7 +41,7 @@ export async function forwardPods(
     });
   const running = listed.items.flatMap(({ metadata, status }) => {
     const app = metadata?.labels?.["app.kubernetes.io/name"] ?? "";
-    const [pod, target] = [metadata?.name, ports[app]];
+    const [pod, target] = [metadata?.name, Object.hasOwn(ports, app) ? ports[app] : undefined];
     return pod === undefined || target === undefined || status?.phase !== "Running" ? [] : [{ app, pod, target }];
   });
   const forward = new PortForward(config);

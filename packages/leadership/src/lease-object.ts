@@ -1,5 +1,7 @@
 /** What stands in a Lease: the holder's claim in its spec, versions and the nominee in annotations. */
+
 import type { Lease } from "@flotilla/kube-api";
+import { ownValue } from "@flotilla/model";
 import type { Candidate } from "./candidate.ts";
 
 const annotations = { holder: "flotilla.dev/lease-holder", nominee: "flotilla.dev/lease-nominee" } as const;
@@ -70,7 +72,7 @@ export class Nominee {
 
 /** What is no candidate was written by somebody else and says nothing. */
 function candidateIn({ metadata }: Lease, annotation: string): Candidate | undefined {
-  const text = metadata.annotations?.[annotation];
+  const text = ownValue(metadata.annotations, annotation);
   if (text === undefined) return undefined;
   let found: unknown;
   try {

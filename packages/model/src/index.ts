@@ -51,6 +51,7 @@ export {
 } from "./distribution/report.ts";
 export { type Endpoint, type EndpointHealth, type EndpointsKey, endpointsKeyText } from "./endpoint/endpoint.ts";
 export { type Difference, jsonDifferences } from "./json/json-differences.ts";
+export { ownValue } from "./json/own-value.ts";
 export {
   anything,
   decodeShape,

@@ -113,7 +113,7 @@ export function signBytes(bytes: Uint8Array, key: KeyObject): Buffer {
  * @throws PkiError PKI_UNSUPPORTED_ALGORITHM, PKI_BAD_SIGNATURE, PKI_BAD_KEY
  */
 export function verifyBytes(bytes: Uint8Array, signature: Uint8Array, algorithm: string, spki: Buffer): void {
-  const known = signatureAlgorithms[algorithm];
+  const known = Object.hasOwn(signatureAlgorithms, algorithm) ? signatureAlgorithms[algorithm] : undefined;
   if (known === undefined) throw new PkiError("PKI_UNSUPPORTED_ALGORITHM", `signature algorithm ${algorithm}`);
   if (known.keyType !== parsePublicKeyInfo(spki).family)
     throw new PkiError("PKI_BAD_SIGNATURE", `signature algorithm ${algorithm} with a key of another kind`);

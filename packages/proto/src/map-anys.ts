@@ -14,14 +14,17 @@ export function mapAnys(desc: DescMessage, message: Message, change: (any: Any) 
   const before = message as unknown as Fields;
   let after: Fields | undefined;
   const put = (key: string, value: unknown) => {
+    // own key: a field of the message's descriptor
     if (value === before[key]) return;
     // Outside of proto3 the prototype holds defaults.
     after ??= Object.assign(Object.create(Object.getPrototypeOf(before)) as Fields, before);
+    // own key: a field of the message's descriptor
     after[key] = value;
   };
   for (const field of desc.fields) {
     const inner = field.message;
     if (inner === undefined || !canHoldAny(inner)) continue;
+    // own key: a field of the message's descriptor
     const value = before[field.oneof?.localName ?? field.localName];
     if (value === undefined) continue;
     if (field.oneof !== undefined) {

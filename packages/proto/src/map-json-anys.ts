@@ -46,6 +46,7 @@ function mapItems(items: readonly JsonValue[], map: (item: JsonValue) => JsonVal
 
 function mapEntries(json: JsonObject, map: (key: string, value: JsonValue) => JsonValue): JsonObject {
   const entries = Object.entries(json).map(([key, value]) => [key, map(key, value)] as const);
+  // own key: of the object
   return entries.some(([key, value]) => value !== json[key]) ? Object.fromEntries(entries) : json;
 }
 

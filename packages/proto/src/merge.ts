@@ -29,7 +29,9 @@ export function merge<Desc extends DescMessage>(
 function mergeMessage(desc: DescMessage, into: Fields, from: Fields, replace: ReadonlySet<string>): void {
   for (const member of desc.members) {
     const name = member.localName;
+    // own key: a field of the message's descriptor
     if (member.kind === "oneof") mergeChoice(member, into[name] as Choice, from[name] as Choice, replace);
+    // own key: likewise
     else if (isSet(member, from)) into[name] = merged(member, into[name], from[name], replace);
   }
   const unknown = from["$unknown"] as readonly unknown[] | undefined;
@@ -62,6 +64,7 @@ function isSet(field: DescField, fields: Fields): boolean {
   if (field.fieldKind === "list" || field.fieldKind === "map") return true;
   // Outside of proto3, defaults lie on the prototype and count as unset.
   if (field.presence !== 2) return Object.hasOwn(fields, name) && fields[name] !== undefined;
+  // own key: a field of the message's descriptor
   return fields[name] !== undefined && !isZero(fields[name]);
 }
 

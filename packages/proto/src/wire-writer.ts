@@ -130,6 +130,7 @@ export class WireWriter {
       const key = keys[i] as string;
       const entry = this.mark();
       const content = this.mark();
+      // own key: of the struct
       this.#json(value[key] ?? null);
       this.length(content);
       this.uint32((2 << 3) | 2);

@@ -1,5 +1,5 @@
 /** Do the fields that the registry reads have the types it counts on? An API server checks that; a file does not. */
-import { apiGroup, type KubeObject } from "@flotilla/model";
+import { apiGroup, type KubeObject, ownValue } from "@flotilla/model";
 
 export interface KubeFinding {
   readonly field: string;
@@ -105,7 +105,7 @@ const shapes: Readonly<Record<string, Fields>> = {
 
 /** Findings refuse the object; fields that are not read are not looked at. */
 export function checkKubeObject(object: KubeObject): readonly KubeFinding[] {
-  const shape = shapes[`${apiGroup(object.apiVersion)}/${object.kind}`];
+  const shape = ownValue(shapes, `${apiGroup(object.apiVersion)}/${object.kind}`);
   return shape === undefined ? [] : check(object, shape, "");
 }
 
@@ -120,7 +120,7 @@ function check(value: unknown, shape: Shape, path: string): readonly KubeFinding
   const at = (name: string) => (path === "" ? name : `${path}.${name}`);
   if ("map" in shape) return Object.entries(value).flatMap(([name, item]) => check(item, shape.map, at(name)));
   const record = value as Readonly<Record<string, unknown>>;
-  return Object.entries(shape.fields).flatMap(([name, field]) => check(record[name], field, at(name)));
+  return Object.entries(shape.fields).flatMap(([name, field]) => check(ownValue(record, name), field, at(name)));
 }
 
 function isOf(shape: "text" | "number" | "flag" | "number or text", value: unknown): boolean {

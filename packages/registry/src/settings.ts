@@ -64,7 +64,9 @@ export const defaultRegistrySettings: RegistrySettings = {
 /** Istio's names of the settings above, as they stand in the environment of its control plane. */
 export function registrySettingsFromEnv(env: Readonly<Record<string, string | undefined>>): RegistrySettings {
   const flag = (name: string, otherwise: boolean) =>
+    // own key: one of our settings
     env[name] === undefined || env[name] === "" ? otherwise : /^(true|1|t)$/i.test(env[name]);
+  // own key: one of our settings
   const text = (name: string, otherwise: string) => env[name] || otherwise;
   const base = defaultRegistrySettings;
   return {

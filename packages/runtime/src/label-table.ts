@@ -31,7 +31,9 @@ export class LabelTable<Value> {
   #keyOf(labels: Labels): string {
     const [first, ...others] = this.#names;
     if (first === undefined) return "";
+    // own key: labels of one metric have the declared names
     let key = String(labels[first]);
+    // own key: likewise
     for (const name of others) key += `\n${labels[name]}`;
     return key;
   }

@@ -36,6 +36,7 @@ export function parseSettings<Table extends SettingsTable>(
 ): SettingsOf<Table> {
   const problems: string[] = [];
   const values = Object.entries(table).map(([name, setting]): readonly [string, unknown] => {
+    // own key: one of our settings
     const text = env[setting.env];
     if (text === undefined || text === "") return [name, setting.default];
     try {

@@ -1,5 +1,5 @@
 /** The objects of a file: what each document is, or why it is refused. */
-import { apiGroup, type KubeObject, maxNamespaceLength, problemOfName } from "@flotilla/model";
+import { apiGroup, type KubeObject, maxNamespaceLength, ownValue, problemOfName } from "@flotilla/model";
 import { parseDocumentText, splitDocuments } from "./documents.ts";
 import { type ObjectKey, objectKeyText, objectText, type SourceProblem } from "./source.ts";
 
@@ -139,7 +139,7 @@ function readObject(value: unknown, line: number, admission: Admission): readonl
   // As kubectl has it: an object that names no namespace is meant for the default one.
   const own = known.namespaced ? namespace || "default" : "";
   const key: ObjectKey = { group: apiGroup(apiVersion), kind, namespace: own, name };
-  const wrong = ["labels", "annotations"].find((field) => !isTextMap(metadata[field]));
+  const wrong = ["labels", "annotations"].find((field) => !isTextMap(ownValue(metadata, field)));
   if (wrong !== undefined) return refuse(`metadata.${wrong}`, "has a value that is no text; put it in quotes", key);
   const object = normalized(value as unknown as KubeObject, own);
   const findings = checked(object, admission);

@@ -1,7 +1,7 @@
 /** For tests: CreateCertificate with every part of the call chosen by the test. */
 import type { TlsMaterial } from "@flotilla/auth/serving";
 import { buildCsr, csrPem, generatePrivateKey, parseCertificatePem } from "@flotilla/pki";
-import { certificateService, channelOptions, create } from "@flotilla/proto";
+import { certificateService, channelOptions, create, type JsonObject } from "@flotilla/proto";
 import { IstioCertificateRequestSchema } from "@flotilla/proto/security/v1alpha1/ca_pb";
 import { Client, credentials, Metadata, type ServiceError, status } from "@grpc/grpc-js";
 import { type RunningCa, serverName } from "./main.fixture.ts";
@@ -10,7 +10,7 @@ export interface Asked {
   readonly token?: string;
   readonly csr?: string;
   readonly ttl?: bigint;
-  readonly metadata?: Record<string, string>;
+  readonly metadata?: JsonObject;
   readonly headers?: Record<string, string>;
   readonly material?: TlsMaterial;
 }

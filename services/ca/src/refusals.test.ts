@@ -100,6 +100,18 @@ const cases: readonly Case[] = [
     counter: "signer",
   },
   {
+    name: "a signer that is no text, and whose text is none",
+    make: async () => ({ token: await token(), metadata: { CertSigner: { toString: 1 } } }),
+    told: { code: status.INVALID_ARGUMENT, details: "CSR signing error (unknown signer)" },
+    counter: "signer",
+  },
+  {
+    name: "an identity that is no text, and whose text is none",
+    make: async () => ({ token: await token(), metadata: { ImpersonatedIdentity: { toString: 1 } } }),
+    told: notImpersonated,
+    counter: "authentication",
+  },
+  {
     name: "a name of the control plane that does not exist",
     make: async () => ({
       token: await ca.mint("istio-system", "flotilla-webhook"),

@@ -23,8 +23,10 @@ export const dictFunctions: TemplateFunctions = {
     dicts
       .map(map)
       .filter((dict) => Object.hasOwn(dict, text(key)))
+      // own key: filtered above
       .map((dict) => dict[text(key)]),
   keys: (...dicts) => dicts.flatMap((dict) => sortedKeys(map(dict))),
+  // own key: of the map
   values: (dict) => sortedKeys(map(dict)).map((key) => map(dict)[key]),
   pick: (dict, ...keys) => select(map(dict), (key) => keys.includes(key)),
   omit: (dict, ...keys) => select(map(dict), (key) => !keys.includes(key)),
@@ -45,6 +47,7 @@ export const dictFunctions: TemplateFunctions = {
     let value: unknown = dict;
     for (const key of parts.slice(0, -2)) {
       if (!isMap(value) || !Object.hasOwn(value, text(key))) return otherwise;
+      // own key: checked above
       value = value[text(key)];
     }
     return value;
@@ -57,13 +60,13 @@ function select(dict: MapLike, wanted: (key: string) => boolean): MapLike {
 
 /** `over` wins, save where it is empty. */
 function mergeMaps(under: MapLike, over: MapLike): MapLike {
-  const merged: Record<string, unknown> = { ...under };
+  const merged = new Map(Object.entries(under));
   for (const [key, value] of Object.entries(over)) {
-    const below = merged[key];
-    if (isMap(value) && isMap(below)) merged[key] = mergeMaps(below, value);
-    else if (isTrue(value) || !Object.hasOwn(merged, key)) merged[key] = value;
+    const below = merged.get(key);
+    if (isMap(value) && isMap(below)) merged.set(key, mergeMaps(below, value));
+    else if (isTrue(value) || !merged.has(key)) merged.set(key, value);
   }
-  return merged;
+  return Object.fromEntries(merged);
 }
 
 function writable(dict: unknown): Record<string, unknown> {

@@ -29,5 +29,6 @@ export const encodingFunctions: TemplateFunctions = {
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
   if (isStruct(value) || !isMap(value)) return typeof value === "symbol" ? null : value;
+  // own key: of the value
   return Object.fromEntries(sortedKeys(value).map((key) => [key, sorted(value[key])]));
 }

@@ -1,4 +1,5 @@
 /** Kubernetes' label selectors. */
+import { ownValue } from "../json/own-value.ts";
 import type { Labels } from "./selector.ts";
 
 export interface LabelSelector {
@@ -16,9 +17,9 @@ export function isEmptySelector({ matchLabels = {}, matchExpressions = [] }: Lab
 
 /** Every part must hold, so an empty one matches everything; an unknown operator holds never. */
 export function matchesSelector({ matchLabels = {}, matchExpressions = [] }: LabelSelector, labels: Labels): boolean {
-  if (Object.entries(matchLabels).some(([name, value]) => labels[name] !== value)) return false;
+  if (Object.entries(matchLabels).some(([name, value]) => ownValue(labels, name) !== value)) return false;
   return matchExpressions.every(({ key, operator, values = [] }) => {
-    const value = labels[key];
+    const value = ownValue(labels, key);
     switch (operator) {
       case "In":
         return value !== undefined && values.includes(value);

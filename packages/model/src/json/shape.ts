@@ -2,6 +2,7 @@
  * Shapes of JSON that comes from another process: one check where it enters, so that nothing behind it meets a value of another type.
  * Fields that a shape does not name are left alone: a newer version of the sender may add some.
  */
+import { ownValue } from "./own-value.ts";
 
 /** What is wrong with a value, beginning with the field; undefined when it has the shape. */
 export type Shape = (value: unknown) => string | undefined;
@@ -58,7 +59,7 @@ export function objectOf(
   return (value) => {
     if (!isRecord(value)) return " is no object";
     for (const [name, shape] of fields) {
-      const found = value[name];
+      const found = ownValue(value, name);
       if (found === undefined && Object.hasOwn(optional, name)) continue;
       const problem = shape(found);
       if (problem !== undefined) return `.${name}${problem}`;
@@ -91,6 +92,7 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
 function isDeeper(value: unknown, levels: number): boolean {
   if (typeof value !== "object" || value === null) return false;
   if (levels === 0) return true;
-  for (const key in value) if (isDeeper((value as Readonly<Record<string, unknown>>)[key], levels - 1)) return true;
+  for (const key in value)
+    if (isDeeper(ownValue(value as Readonly<Record<string, unknown>>, key), levels - 1)) return true;
   return false;
 }

@@ -6,35 +6,37 @@ import { compareText } from "../config/config.ts";
 import type { Json, JsonObject } from "./mesh-config.ts";
 
 export function applyMeshConfig(base: JsonObject, document: JsonObject): JsonObject {
-  const result: Record<string, Json> = { ...base };
-  for (const [name, value] of presentFields(document)) {
-    const before = result[name];
-    result[name] = merges[name]?.(before, value) ?? value;
-  }
+  const result = new Map(Object.entries(base));
+  for (const [name, value] of presentFields(document))
+    result.set(name, merges.get(name)?.(result.get(name), value) ?? value);
   // A set in fixed order, whichever document its members came from.
-  const aliases = result["trustDomainAliases"];
-  return aliases === undefined ? result : { ...result, trustDomainAliases: sortedSet(aliases) };
+  const aliases = result.get("trustDomainAliases");
+  if (aliases !== undefined) result.set("trustDomainAliases", sortedSet(aliases));
+  return Object.fromEntries(result);
 }
 
 /** Values of `proxyMetadata` add to the ones before; every other field replaces. */
 export function applyProxyConfig(base: JsonObject, document: JsonObject): JsonObject {
-  const result: Record<string, Json> = { ...base };
+  const result = new Map(Object.entries(base));
   for (const [name, value] of presentFields(document)) {
-    const before = result[name];
-    result[name] = name === "proxyMetadata" && isObject(before) && isObject(value) ? { ...before, ...value } : value;
+    const before = result.get(name);
+    const adds = name === "proxyMetadata" && isObject(before) && isObject(value);
+    result.set(name, adds ? { ...before, ...value } : value);
   }
-  return result;
+  return Object.fromEntries(result);
 }
 
 type Merge = (before: Json | undefined, value: Json) => Json | undefined;
 
-const merges: Readonly<Record<string, Merge>> = {
-  defaultConfig: (before, value) =>
-    isObject(value) ? applyProxyConfig(isObject(before) ? before : {}, value) : undefined,
-  defaultProviders: (before, value) => (isObject(before) && isObject(value) ? { ...before, ...value } : undefined),
-  extensionProviders: (before, value) => (isList(before) && isList(value) ? mergeByName(before, value) : undefined),
-  trustDomainAliases: (before, value) => [...(isList(before) ? before : []), ...(isList(value) ? value : [])],
-};
+const merges: ReadonlyMap<string, Merge> = new Map(
+  Object.entries<Merge>({
+    defaultConfig: (before, value) =>
+      isObject(value) ? applyProxyConfig(isObject(before) ? before : {}, value) : undefined,
+    defaultProviders: (before, value) => (isObject(before) && isObject(value) ? { ...before, ...value } : undefined),
+    extensionProviders: (before, value) => (isList(before) && isList(value) ? mergeByName(before, value) : undefined),
+    trustDomainAliases: (before, value) => [...(isList(before) ? before : []), ...(isList(value) ? value : [])],
+  }),
+);
 
 function sortedSet(value: Json): readonly string[] {
   const texts = isList(value) ? value.filter((item) => typeof item === "string") : [];

@@ -2,6 +2,8 @@
  * The metadata of an Envoy node as pilot-agent writes it. Values arrive as JSON of a protobuf Struct:
  * booleans may be text, lists may be comma text, and some values are JSON within text.
  */
+import { ownValue } from "../json/own-value.ts";
+
 export type NodeMetadata = Readonly<Record<string, unknown>>;
 
 export interface PodPort {
@@ -11,7 +13,7 @@ export interface PodPort {
 }
 
 export function metadataText(metadata: NodeMetadata, key: string): string {
-  const value = metadata[key];
+  const value = ownValue(metadata, key);
   return typeof value === "string"
     ? value
     : typeof value === "number" || typeof value === "boolean"
@@ -20,19 +22,19 @@ export function metadataText(metadata: NodeMetadata, key: string): string {
 }
 
 export function metadataFlag(metadata: NodeMetadata, key: string): boolean {
-  const value = metadata[key];
+  const value = ownValue(metadata, key);
   return value === true || value === "true" || value === "1" || value === 1;
 }
 
 /** A list of text, or text with commas. */
 export function metadataList(metadata: NodeMetadata, key: string): readonly string[] {
-  const value = metadata[key];
+  const value = ownValue(metadata, key);
   if (Array.isArray(value)) return value.filter((item) => typeof item === "string");
   return typeof value === "string" && value !== "" ? value.split(",").map((item) => item.trim()) : [];
 }
 
 export function metadataMap(metadata: NodeMetadata, key: string): Readonly<Record<string, string>> {
-  const value = metadata[key];
+  const value = ownValue(metadata, key);
   if (typeof value !== "object" || value === null || Array.isArray(value)) return {};
   return Object.fromEntries(
     Object.entries(value).filter((entry): entry is [string, string] => typeof entry[1] === "string"),
@@ -41,7 +43,7 @@ export function metadataMap(metadata: NodeMetadata, key: string): Readonly<Recor
 
 /** A nested object such as PROXY_CONFIG; undefined when absent or of another form. */
 export function metadataObject(metadata: NodeMetadata, key: string): Readonly<Record<string, unknown>> | undefined {
-  const value = parsed(metadata[key]);
+  const value = parsed(ownValue(metadata, key));
   return typeof value === "object" && value !== null && !Array.isArray(value)
     ? (value as Record<string, unknown>)
     : undefined;

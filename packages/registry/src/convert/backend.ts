@@ -1,5 +1,7 @@
 /** A Backend of Gateway API's experimental channel that names a host outside: short for a ServiceEntry. */
+
 import type { Config } from "@flotilla/model";
+import { ownValue } from "@flotilla/model";
 import type { ServiceEntrySpec } from "../kube.ts";
 
 interface BackendSpec {
@@ -21,7 +23,7 @@ const protocols: Readonly<Record<string, string>> = {
 
 /** The protocol of the ServiceEntry's port; what is not known is opaque. */
 export function backendProtocol(protocol: string): string {
-  return protocols[protocol] ?? "TCP";
+  return ownValue(protocols, protocol) ?? "TCP";
 }
 
 /** Undefined for Backends of other types, and for hosts that belong to the cluster: those have Services. */

@@ -109,16 +109,14 @@ export function consulEndpoints(
 
 /** Tags win over meta data: the adapter of 1.7 knew only them. */
 export function consulLabels({ tags, meta }: ConsulInstance): Labels {
-  const labels: Record<string, string> = {};
-  for (const [name, value] of Object.entries(meta)) {
-    if (name !== "protocol" && name !== "external") labels[name] = value;
-  }
+  const own = Object.entries(meta).filter(([name]) => name !== "protocol" && name !== "external");
+  const labels = new Map(own);
   for (const tag of tags) {
     const pair = /^([^|=]+)[|=](.*)$/s.exec(tag);
-    if (pair === null) labels[`${tagLabelPrefix}${tag}`] = "true";
-    else labels[pair[1] ?? ""] = pair[2] ?? "";
+    if (pair === null) labels.set(`${tagLabelPrefix}${tag}`, "true");
+    else labels.set(pair[1] ?? "", pair[2] ?? "");
   }
-  return labels;
+  return Object.fromEntries(labels);
 }
 
 /** An unknown one is carried as TCP. */

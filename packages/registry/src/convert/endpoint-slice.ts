@@ -1,5 +1,7 @@
 /** The endpoints of one EndpointSlice, with what their pods and nodes say of them. */
+
 import type { Endpoint, EndpointHealth, Service } from "@flotilla/model";
+import { ownValue } from "@flotilla/model";
 import type { KubeEndpointConditions, KubeEndpointSlice, KubePod } from "../kube.ts";
 import { type EndpointContext, podWorkload, unknownWorkload } from "./pod.ts";
 
@@ -73,7 +75,7 @@ function endpointHealth(
   if (ready ?? true) return "healthy";
   if (!(terminating ?? true)) return "unhealthy";
   // Clients with a session may still finish it there.
-  const drains = persistentSessionLabel !== "" && (labels[persistentSessionLabel] ?? "") !== "";
+  const drains = persistentSessionLabel !== "" && (ownValue(labels, persistentSessionLabel) ?? "") !== "";
   return drains && (serving ?? true) ? "draining" : "terminating";
 }
 
@@ -85,7 +87,7 @@ function endpointAddresses(
   { clusterId, dualStack }: EndpointContext,
 ): readonly string[] {
   const all = pod?.status?.podIPs?.map(({ ip }) => ip) ?? [];
-  const hasBoth = dualStack && (service.clusterVips[clusterId]?.length ?? 0) > 1;
+  const hasBoth = dualStack && (ownValue(service.clusterVips, clusterId)?.length ?? 0) > 1;
   return hasBoth && all.length > 1 && all.includes(address) ? all : [address];
 }
 

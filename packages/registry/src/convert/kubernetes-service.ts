@@ -1,5 +1,5 @@
 /** A Kubernetes Service as a service of the mesh. */
-import { creationTimeMs, type Service, type ServicePort } from "@flotilla/model";
+import { creationTimeMs, ownValue, type Service, type ServicePort } from "@flotilla/model";
 import type { KubeNode, KubeService, KubeServicePort } from "../kube.ts";
 import { spiffeId } from "./identity.ts";
 import { portProtocol } from "./port-protocol.ts";
@@ -129,7 +129,7 @@ function nodeAddresses(nodes: Iterable<KubeNode>, selector: Readonly<Record<stri
   const addresses: string[] = [];
   for (const { metadata, status } of nodes) {
     const labels = metadata.labels ?? {};
-    if (!Object.entries(selector).every(([key, value]) => labels[key] === value)) continue;
+    if (!Object.entries(selector).every(([key, value]) => ownValue(labels, key) === value)) continue;
     const found = status?.addresses?.find(({ type, address }) => type === "ExternalIP" && address !== "");
     if (found !== undefined) addresses.push(found.address);
   }

@@ -1,5 +1,7 @@
 /** The endpoints that a ServiceEntry brings itself, and those of the workloads it selects. */
+
 import type { Config, Endpoint } from "@flotilla/model";
+import { ownValue } from "@flotilla/model";
 import type { ServiceEntryPort, ServiceEntrySpec, WorkloadEntrySpec } from "../kube.ts";
 import type { EndpointContext } from "./pod.ts";
 import { entryAddress, entryWorkload, isUnixAddress, type SelectableWorkload } from "./workload-entry.ts";
@@ -49,7 +51,8 @@ export function selectedByServiceEntry(
     weight,
     servicePortName: port.name ?? "",
     servicePort: port.number,
-    port: isSocket === true ? 0 : (positive(own[port.name ?? ""]) ?? positive(port.targetPort) ?? port.number),
+    port:
+      isSocket === true ? 0 : (positive(ownValue(own, port.name ?? "")) ?? positive(port.targetPort) ?? port.number),
     health: kind === "Pod" ? "healthy" : "unknown",
     definedBy,
   }));
@@ -66,7 +69,7 @@ function endpointPort(
   return {
     servicePortName,
     servicePort,
-    port: positive(endpoint?.ports?.[servicePortName]) ?? positive(port.targetPort) ?? port.number,
+    port: positive(ownValue(endpoint?.ports, servicePortName)) ?? positive(port.targetPort) ?? port.number,
   };
 }
 

@@ -1,5 +1,5 @@
 /** What is wrong with a service of a registry file: the first thing, with its field. */
-import { isIpAddress, isUnsupported, parseCidr, parseProtocol } from "@flotilla/model";
+import { isIpAddress, isUnsupported, ownValue, parseCidr, parseProtocol } from "@flotilla/model";
 
 export interface FileFinding {
   readonly field: string;
@@ -120,11 +120,11 @@ function fieldsOf(required: Readonly<Record<string, Check>>, optional: Readonly<
   return (value, at) => {
     if (!isMap(value)) return { field: at, reason: "is no map of fields" };
     const path = (name: string) => (at === "" ? name : `${at}.${name}`);
-    const missing = Object.keys(required).find((name) => value[name] === undefined);
+    const missing = Object.keys(required).find((name) => ownValue(value, name) === undefined);
     if (missing !== undefined) return { field: path(missing), reason: "is missing" };
     return first(
       Object.entries(value).map(([name, one]) => () => {
-        const check = known[name];
+        const check = ownValue(known, name);
         if (check === undefined)
           return { field: path(name), reason: `is not known; there are ${Object.keys(known).join(", ")}` };
         return check(one, path(name));

@@ -100,6 +100,7 @@ export function selects(selector: Labels | undefined, labels: Labels): boolean {
   if (selector === undefined) return false;
   let some = false;
   for (const key in selector) {
+    // own key: what is inherited equals no text
     if (labels[key] !== selector[key]) return false;
     some = true;
   }

@@ -1,5 +1,5 @@
 /** What the registry is fed with. */
-import { apiGroup, type ConfigChange, type ConfigKey, type KubeObject } from "@flotilla/model";
+import { apiGroup, type ConfigChange, type ConfigKey, type KubeObject, ownValue } from "@flotilla/model";
 import type { ConsulChange } from "../consul.ts";
 import type { FileChange } from "../file/file-service.ts";
 import type { MachineChange } from "./machine-side.ts";
@@ -40,5 +40,5 @@ export function isGatewayObject({ apiVersion, kind }: KubeObject): boolean {
 
 /** Kinds of other groups may share a name: Knative has Services too. */
 export function isRegistryObject({ apiVersion, kind }: KubeObject): boolean {
-  return registryKinds[kind] === apiGroup(apiVersion);
+  return ownValue(registryKinds, kind) === apiGroup(apiVersion);
 }

@@ -1,5 +1,7 @@
 /** What a change leads to, gathered while it is computed: only what differs from what was said before. */
+
 import type { Endpoint, EndpointsKey, Service, ServiceKey } from "@flotilla/model";
+import { ownValue } from "@flotilla/model";
 import { losesEndpoints, type Published, type RegistryChange } from "./published.ts";
 
 export interface RegistryUpdate {
@@ -38,7 +40,7 @@ export class UpdateInProgress {
 
 /** Whatever else is known of their health; observed at a running istiod. */
 function withDraining(endpoints: readonly Endpoint[], label: string): readonly Endpoint[] {
-  const drains = ({ labels }: Endpoint) => label !== "" && Boolean(labels[label]);
+  const drains = ({ labels }: Endpoint) => label !== "" && Boolean(ownValue(labels, label));
   if (!endpoints.some(drains)) return endpoints;
   return endpoints.map((endpoint) => (drains(endpoint) ? { ...endpoint, health: "draining" } : endpoint));
 }

@@ -3,12 +3,12 @@
 /** What is wrong, in the API server's words; undefined when the value has the format. */
 export function formatProblem(format: string, value: string | number): string | undefined {
   if (typeof value === "number") {
-    const range = ranges[format];
+    const range = Object.hasOwn(ranges, format) ? ranges[format] : undefined;
     return range === undefined || (value >= range[0] && value <= range[1])
       ? undefined
       : `must be of type ${format}: "number"`;
   }
-  const check = checks[format];
+  const check = Object.hasOwn(checks, format) ? checks[format] : undefined;
   return check === undefined || check(value) ? undefined : `must be of type ${format}: ${JSON.stringify(value)}`;
 }
 

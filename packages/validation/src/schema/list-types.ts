@@ -35,5 +35,6 @@ function duplicates(schema: Schema, items: readonly unknown[], path: string): re
 /** Only the key fields that are there: two items without a key are the same. */
 function identify(item: unknown, keys: readonly string[]): unknown {
   if (!isObject(item)) return item;
-  return Object.fromEntries(keys.filter((key) => item[key] !== undefined).map((key) => [key, item[key]]));
+  const wanted = new Set(keys);
+  return Object.fromEntries(Object.entries(item).filter(([key, value]) => wanted.has(key) && value !== undefined));
 }

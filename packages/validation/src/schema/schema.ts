@@ -60,6 +60,7 @@ export function childPath(path: string, name: string): string {
 /** The schema of an object's field: its own, or the one for all further fields; undefined when it has none. */
 export function fieldSchema(schema: Schema, name: string): Schema | undefined {
   const own = schema.properties !== undefined && Object.hasOwn(schema.properties, name);
+  // own key: checked above
   if (own) return schema.properties[name];
   return typeof schema.additionalProperties === "object" ? schema.additionalProperties : undefined;
 }

@@ -37,10 +37,11 @@ function schemaOf({
 }: JsonObject): { readonly schema: Schema } | { readonly reason: string } | undefined {
   if (typeof apiVersion !== "string" || typeof kind !== "string") return undefined;
   const row = kindOf({ apiVersion, kind });
+  // own key: one of our kinds
   const entry = row === undefined ? undefined : schemasByKind[row.name];
   if (entry === undefined) return undefined;
   const version = apiVersion.slice(apiVersion.indexOf("/") + 1);
-  const index = entry.versions[version];
+  const index = Object.hasOwn(entry.versions, version) ? entry.versions[version] : undefined;
   const schema = index === undefined ? undefined : entry.schemas[index];
   if (schema !== undefined) return { schema };
   const served = Object.keys(entry.versions).join(", ");

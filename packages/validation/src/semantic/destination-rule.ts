@@ -1,4 +1,5 @@
 /** What the schema of a DestinationRule cannot tell. A hash without a name makes Envoy refuse all routes of a port. */
+import { ownValue } from "@flotilla/model";
 import type { Problem } from "../problem.ts";
 import { isObject, type JsonObject } from "../schema/schema.ts";
 import { hostLengthProblems } from "./hosts.ts";
@@ -34,7 +35,9 @@ function hashProblems(balancer: unknown, path: string): readonly Problem[] {
   const at = `${path}.consistentHash`;
   const cookie = hash["httpCookie"];
   return [
-    ...["httpHeaderName", "httpQueryParameterName"].flatMap((name) => nameProblems(hash[name], `${at}.${name}`)),
+    ...["httpHeaderName", "httpQueryParameterName"].flatMap((name) =>
+      nameProblems(ownValue(hash, name), `${at}.${name}`),
+    ),
     ...(isObject(cookie) ? cookieProblems(cookie, `${at}.httpCookie`) : []),
   ];
 }
@@ -54,7 +57,7 @@ function nameProblems(name: unknown, field: string): readonly Problem[] {
 function percentProblems(detection: unknown, path: string): readonly Problem[] {
   if (!isObject(detection)) return [];
   return ["maxEjectionPercent", "minHealthPercent"].flatMap((name) => {
-    const value = detection[name];
+    const value = ownValue(detection, name);
     if (typeof value !== "number" || (value >= 0 && value <= 100)) return [];
     return [refuse(`${path}.${name}`, `percentage ${value} is not in range 0..100`)];
   });

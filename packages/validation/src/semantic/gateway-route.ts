@@ -1,4 +1,5 @@
 /** Routes of the Gateway API: their form, and what Envoy would refuse with everything beside it. */
+import { ownValue } from "@flotilla/model";
 import type { Problem } from "../problem.ts";
 import { isObject, type JsonObject } from "../schema/schema.ts";
 import { headerNameProblems, headerValueProblems, lineProblems } from "./http-headers.ts";
@@ -54,7 +55,7 @@ const shapes: Readonly<Record<string, Shape>> = {
 };
 
 export function validateGatewayRoute({ kind, spec }: JsonObject): readonly Problem[] {
-  const form = shapeProblems(spec, shapes[String(kind)] ?? { fields: {} }, "spec");
+  const form = shapeProblems(spec, ownValue(shapes, String(kind)) ?? { fields: {} }, "spec");
   if (form.length > 0 || !isObject(spec)) return form;
   return each(spec, "rules", "spec").flatMap(([rule, at]) => [
     ...each(rule, "matches", at).flatMap(([match, matchAt]) => matchProblems(match, matchAt)),
@@ -71,7 +72,7 @@ function matchProblems(match: JsonObject, at: string): readonly Problem[] {
   return [
     ...(isObject(match["path"]) ? valueProblems(match["path"], `${at}.path`) : []),
     ...["service", "method"].flatMap((name) =>
-      isExpression && method[name] ? expressionProblems(method[name], `${at}.method.${name}`) : [],
+      isExpression && ownValue(method, name) ? expressionProblems(ownValue(method, name), `${at}.method.${name}`) : [],
     ),
     ...["headers", "queryParams"].flatMap((name) =>
       each(match, name, at).flatMap(([one, oneAt]) => [
@@ -96,7 +97,7 @@ function filterProblems(filter: JsonObject, at: string): readonly Problem[] {
   const { urlRewrite, requestRedirect } = filter;
   return [
     ...["requestHeaderModifier", "responseHeaderModifier"].flatMap((name) => {
-      const modifier = filter[name];
+      const modifier = ownValue(filter, name);
       return isObject(modifier) ? modifierProblems(modifier, `${at}.${name}`) : [];
     }),
     ...(isObject(urlRewrite) ? lineProblems(urlRewrite["hostname"], `${at}.urlRewrite.hostname`) : []),

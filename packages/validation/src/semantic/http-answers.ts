@@ -1,4 +1,5 @@
 /** What a route answers itself: direct responses, injected aborts, redirects. */
+import { ownValue } from "@flotilla/model";
 import type { Problem } from "../problem.ts";
 import { isObject, type JsonObject } from "../schema/schema.ts";
 import { lineProblems } from "./http-headers.ts";
@@ -25,12 +26,14 @@ const targets = ["uri", "prefixRewrite", "authority", "scheme", "port", "deriveP
 function redirectProblems(redirect: JsonObject, path: string): readonly Problem[] {
   const { redirectCode } = redirect;
   return [
-    ...(targets.some((name) => redirect[name] !== undefined && redirect[name] !== "")
+    ...(targets.some((name) => ownValue(redirect, name) !== undefined && ownValue(redirect, name) !== "")
       ? []
       : [refuse(path, "must specify URI, authority, scheme, or port")]),
     ...(redirectCodes.includes(redirectCode)
       ? []
       : [refuse(`${path}.redirectCode`, `${redirectCode} is none of 301, 302, 303, 307, 308`)]),
-    ...["uri", "authority", "prefixRewrite"].flatMap((name) => lineProblems(redirect[name], `${path}.${name}`)),
+    ...["uri", "authority", "prefixRewrite"].flatMap((name) =>
+      lineProblems(ownValue(redirect, name), `${path}.${name}`),
+    ),
   ];
 }

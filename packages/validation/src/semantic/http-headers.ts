@@ -1,4 +1,5 @@
 /** Names and values of headers that Envoy refuses, and with them the whole route configuration. */
+import { ownValue } from "@flotilla/model";
 import type { Problem } from "../problem.ts";
 import { isObject, type JsonObject } from "../schema/schema.ts";
 import { eachText, refuse } from "./path.ts";
@@ -7,14 +8,14 @@ import { eachText, refuse } from "./path.ts";
 export function headerProblems(headers: unknown, path: string): readonly Problem[] {
   if (!isObject(headers)) return [];
   return ["request", "response"].flatMap((way) => {
-    const operations = headers[way];
+    const operations = ownValue(headers, way);
     return isObject(operations) ? operationProblems(operations, `${path}.${way}`) : [];
   });
 }
 
 function operationProblems(operations: JsonObject, path: string): readonly Problem[] {
   const changed = ["set", "add"].flatMap((name) => {
-    const values = operations[name];
+    const values = ownValue(operations, name);
     if (!isObject(values)) return [];
     return Object.entries(values).flatMap(([key, value]) => [
       ...headerNameProblems(key, `${path}.${name}[${key}]`),

@@ -1,4 +1,5 @@
 /** Walking objects of unknown shape: what is not there, or not what is expected, is skipped. */
+import { ownValue } from "@flotilla/model";
 import type { Problem } from "../problem.ts";
 import { isObject, type JsonObject } from "../schema/schema.ts";
 
@@ -8,7 +9,7 @@ export function each(
   name: string,
   path: string,
 ): readonly (readonly [value: JsonObject, path: string])[] {
-  return listOf(parent[name]).flatMap((value, index) =>
+  return listOf(ownValue(parent, name)).flatMap((value, index) =>
     isObject(value) ? [[value, `${path}.${name}[${index}]`] as const] : [],
   );
 }
@@ -23,7 +24,7 @@ export function eachText(
   name: string,
   path: string,
 ): readonly (readonly [text: string, path: string])[] {
-  return listOf(parent[name]).flatMap((value, index) =>
+  return listOf(ownValue(parent, name)).flatMap((value, index) =>
     typeof value === "string" ? [[value, `${path}.${name}[${index}]`] as const] : [],
   );
 }

@@ -1,4 +1,5 @@
 /** Whether plain data has the form that its readers count on, for kinds whose schema is not at hand. */
+import { ownValue } from "@flotilla/model";
 import type { Problem } from "../problem.ts";
 import { isObject } from "../schema/schema.ts";
 import { refuse } from "./path.ts";
@@ -21,5 +22,7 @@ export function shapeProblems(value: unknown, shape: Shape, path: string): reado
     );
   }
   if (!isObject(value)) return [refuse(path, "must be an object")];
-  return Object.entries(shape.fields).flatMap(([name, inner]) => shapeProblems(value[name], inner, `${path}.${name}`));
+  return Object.entries(shape.fields).flatMap(([name, inner]) =>
+    shapeProblems(ownValue(value, name), inner, `${path}.${name}`),
+  );
 }

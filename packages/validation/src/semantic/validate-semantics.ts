@@ -1,4 +1,5 @@
 /** What objects mean, beyond what the schema of their kind demands. Kinds without rules of their own pass. */
+import { ownValue } from "@flotilla/model";
 import type { Problem } from "../problem.ts";
 import type { JsonObject } from "../schema/schema.ts";
 import { validateAuthorizationPolicy } from "./authorization-policy.ts";
@@ -23,5 +24,5 @@ const validators: Readonly<Record<string, (object: JsonObject) => readonly Probl
 export function validateSemantics(object: JsonObject): readonly Problem[] {
   const { apiVersion, kind } = object;
   const [group = ""] = typeof apiVersion === "string" ? apiVersion.split("/") : [];
-  return validators[`${group}/${String(kind)}`]?.(object) ?? [];
+  return ownValue(validators, `${group}/${String(kind)}`)?.(object) ?? [];
 }

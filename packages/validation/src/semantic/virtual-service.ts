@@ -1,4 +1,5 @@
 /** What the schema of a VirtualService cannot tell, and Envoy would refuse with everything beside it. */
+import { ownValue } from "@flotilla/model";
 import type { Problem } from "../problem.ts";
 import { isObject, type JsonObject } from "../schema/schema.ts";
 import { destinationProblems } from "./destinations.ts";
@@ -25,7 +26,7 @@ export function validateVirtualService({ spec }: JsonObject): readonly Problem[]
 const actions = ["redirect", "directResponse", "delegate"];
 
 function httpProblems(route: JsonObject, path: string): readonly Problem[] {
-  const acts = listOf(route["route"]).length > 0 || actions.some((name) => route[name] !== undefined);
+  const acts = listOf(route["route"]).length > 0 || actions.some((name) => ownValue(route, name) !== undefined);
   return [
     ...each(route, "match", path).flatMap(([match, at]) => matchProblems(match, at)),
     ...(acts ? [] : [refuse(path, "HTTP route, redirect or direct_response is required")]),
@@ -40,12 +41,12 @@ function httpProblems(route: JsonObject, path: string): readonly Problem[] {
 
 function matchProblems(match: JsonObject, path: string): readonly Problem[] {
   const single = ["uri", "scheme", "method", "authority"].flatMap((name) =>
-    textMatchProblems(match[name], `${path}.${name}`),
+    textMatchProblems(ownValue(match, name), `${path}.${name}`),
   );
   const uri = match["uri"];
   if (isObject(uri)) single.push(...emptyProblems(uri, ["regex"], `${path}.uri`));
   const named = ["headers", "withoutHeaders", "queryParams"].flatMap((name) => {
-    const matches = match[name];
+    const matches = ownValue(match, name);
     if (!isObject(matches)) return [];
     return Object.entries(matches).flatMap(([key, value]) => [
       ...headerNameProblems(key, `${path}.${name}[${key}]`),
@@ -68,7 +69,7 @@ function rewriteProblems(rewrite: unknown, path: string): readonly Problem[] {
   if (!isObject(rewrite)) return [];
   const expression = rewrite["uriRegexRewrite"];
   return [
-    ...["uri", "authority"].flatMap((name) => lineProblems(rewrite[name], `${path}.${name}`)),
+    ...["uri", "authority"].flatMap((name) => lineProblems(ownValue(rewrite, name), `${path}.${name}`)),
     ...(isObject(expression) ? expressionProblems(expression["match"], `${path}.uriRegexRewrite.match`) : []),
     ...emptyProblems(expression, ["match"], `${path}.uriRegexRewrite`),
   ];
@@ -77,7 +78,9 @@ function rewriteProblems(rewrite: unknown, path: string): readonly Problem[] {
 /** Envoy takes these for a mistake. */
 function emptyProblems(match: unknown, names: readonly string[], path: string): readonly Problem[] {
   if (!isObject(match)) return [];
-  return names.filter((name) => match[name] === "").map((name) => refuse(`${path}.${name}`, "must not be empty"));
+  return names
+    .filter((name) => ownValue(match, name) === "")
+    .map((name) => refuse(`${path}.${name}`, "must not be empty"));
 }
 
 function textMatchProblems(match: unknown, path: string): readonly Problem[] {

@@ -43,11 +43,9 @@ export interface DelegatedRequest {
  * differs: istiod with its own CA ignores the wish, and the workload gets a certificate of another root than it asked for.
  * @throws CaError CA_UNKNOWN_SIGNER
  */
-export function signerOf(
-  wish: string | undefined,
-  { defaultSigner, signerDomain }: DelegateOptions,
-): string | undefined {
+export function signerOf(wish: unknown, { defaultSigner, signerDomain }: DelegateOptions): string | undefined {
   if (wish === undefined || wish === "") return defaultSigner;
+  if (typeof wish !== "string") throw new CaError("CA_UNKNOWN_SIGNER", "the signer is not a text");
   if (signerDomain === undefined)
     throw new CaError("CA_UNKNOWN_SIGNER", `signer ${JSON.stringify(wish)}: CERT_SIGNER_DOMAIN is not set`);
   if (!/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/i.test(wish))

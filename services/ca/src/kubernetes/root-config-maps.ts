@@ -2,7 +2,9 @@
  * The roots in a ConfigMap of every namespace, from where pods mount them: made when a namespace appears, made again when
  * it is deleted, corrected when it is edited.
  */
+
 import { type ConfigMap, follow, type KubeApi, KubeError } from "@flotilla/kube-api";
+import { ownValue } from "@flotilla/model";
 import { type Logger, Wakeup } from "@flotilla/runtime";
 
 export interface RootConfigMapsOptions {
@@ -75,7 +77,7 @@ export class RootConfigMaps {
     if (this.#namespaces === undefined || this.#maps === undefined) return [];
     return this.#namespaces.filter((namespace) => {
       const map = this.#maps?.get(namespace);
-      return Object.entries(wanted).some(([key, text]) => map?.data?.[key] !== text);
+      return Object.entries(wanted).some(([key, text]) => ownValue(map?.data, key) !== text);
     });
   }
 

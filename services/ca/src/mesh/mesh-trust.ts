@@ -2,11 +2,13 @@
  * The trust domain and its aliases: set by the environment, else as the MeshConfig says, which comes with config-controller's
  * events. The last one heard is kept in a file, so that a ca that starts while everything else is down knows whom it serves.
  */
+
 import { mkdir, readFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { replaceFile } from "@flotilla/auth";
 import { type Bus, filters, subscribe } from "@flotilla/bus";
 import type { ConfigChange } from "@flotilla/model";
+import { ownValue } from "@flotilla/model";
 import type { Logger } from "@flotilla/runtime";
 
 interface MeshValues {
@@ -56,7 +58,7 @@ export class MeshTrust {
 
   /** PEM of the roots of a Kubernetes signer, as caCertificates have them. */
   rootsOfSigner(signer: string): string | undefined {
-    return this.#mesh.signerPems?.[signer];
+    return ownValue(this.#mesh.signerPems, signer);
   }
 
   /** Called when something of it is other from now on. */
@@ -110,19 +112,19 @@ function valuesOf(spec: unknown): MeshValues {
   const entries = Array.isArray(caCertificates) ? (caCertificates as readonly unknown[]) : [];
   const textsOf = (field: string): readonly string[] =>
     entries.flatMap((entry) => {
-      const value = (entry as Readonly<Record<string, unknown>> | null)?.[field];
+      const value = ownValue(entry as Readonly<Record<string, unknown>> | null, field);
       return typeof value === "string" && value !== "" ? [value] : [];
     });
   const [pems, bundleUrls] = [textsOf("pem"), textsOf("spiffeBundleUrl")];
-  const signerPems: Record<string, string> = {};
+  const signerPems = new Map<string, string>();
   for (const entry of entries) {
     const { pem, certSigners } = (entry ?? {}) as { readonly pem?: unknown; readonly certSigners?: unknown };
     if (typeof pem !== "string" || !Array.isArray(certSigners)) continue;
     for (const signer of certSigners as readonly unknown[])
-      signerPems[String(signer)] = (signerPems[String(signer)] ?? "") + pem;
+      signerPems.set(String(signer), (signerPems.get(String(signer)) ?? "") + pem);
   }
   return {
-    ...(Object.keys(signerPems).length > 0 && { signerPems }),
+    ...(signerPems.size > 0 && { signerPems: Object.fromEntries(signerPems) }),
     ...(pems.length > 0 && { pems }),
     ...(bundleUrls.length > 0 && { bundleUrls }),
     ...(typeof trustDomain === "string" && trustDomain !== "" && { trustDomain }),

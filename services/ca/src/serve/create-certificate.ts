@@ -115,7 +115,7 @@ function issue(request: IstioCertificateRequest, order: Order, parts: IssuerPart
   const { delegate, ttl, serving } = parts;
   const { identity, proof } = order;
   const wish = request.metadata?.["CertSigner"];
-  const signer = signerOf(wish === undefined ? undefined : String(wish), delegate);
+  const signer = signerOf(wish, delegate);
   const namesFor = (csr: Csr): readonly San[] =>
     identity === proof.principal ? grantedNames(identity, csr.sans, serving) : [];
   const asked = { csrPem: request.csr, identity, namesFor, ttlMs: ttlOf(request.validityDuration, ttl) };

@@ -27,7 +27,7 @@ export function metadataProblems({ metadata }: KubeObject): readonly Problem[] {
         "must be lower case letters, digits and '-', beginning and ending with a letter or digit, 63 at most",
       ),
     );
-  const kept = notKept.filter((field) => field in metadata);
+  const kept = notKept.filter((field) => Object.hasOwn(metadata, field));
   return [
     ...own,
     ...mapProblems("labels", labels, (value) => value === "" || labelName.test(value)),

@@ -1,5 +1,5 @@
 /** Patches of JSON documents: merge patches (RFC 7386) and JSON patches (RFC 6902). Nothing given is changed. */
-import { equalJson } from "@flotilla/model";
+import { equalJson, ownValue } from "@flotilla/model";
 import { ApiError } from "./api-error.ts";
 import { isRecord } from "./manifest.ts";
 
@@ -9,7 +9,7 @@ export function applyMergePatch(target: unknown, patch: unknown): unknown {
   const merged: Record<string, unknown> = isRecord(target) ? { ...target } : {};
   for (const [name, value] of Object.entries(patch)) {
     if (value === null) delete merged[name];
-    else setOwn(merged, name, applyMergePatch(merged[name], value));
+    else setOwn(merged, name, applyMergePatch(ownValue(merged, name), value));
   }
   return merged;
 }
@@ -94,7 +94,7 @@ function edit(document: unknown, [name, ...rest]: readonly string[], change: Cha
   const isThere = Object.hasOwn(document, name);
   if (!isThere && (rest.length > 0 || change.op === "remove")) return fail(`there is no ${JSON.stringify(name)}`);
   const copy = { ...document };
-  if (rest.length > 0) setOwn(copy, name, edit(document[name], rest, change, fail));
+  if (rest.length > 0) setOwn(copy, name, edit(ownValue(document, name), rest, change, fail));
   else if (change.op === "remove") delete copy[name];
   else setOwn(copy, name, change.value);
   return copy;

@@ -1,5 +1,7 @@
 /** Which objects of a collection a request means: labelSelector and fieldSelector. */
+
 import type { Config } from "@flotilla/model";
+import { ownValue } from "@flotilla/model";
 import { ApiError } from "./api-error.ts";
 
 export type Selects = (config: Config) => boolean;
@@ -24,18 +26,18 @@ function parseLabel(text: string): Selects {
   if (set !== null) {
     const [, name = "", operator, list = ""] = set;
     const values = list.split(",").map((value) => value.trim());
-    return ({ labels }) => values.includes(labels[name] ?? "\0") === (operator === "in");
+    return ({ labels }) => values.includes(ownValue(labels, name) ?? "\0") === (operator === "in");
   }
   const equality = /^([^\s=!]+)\s*(==|=|!=)\s*([^\s=!]*)$/.exec(text);
   if (equality !== null) {
     const [, name = "", operator, value] = equality;
-    return ({ labels }) => (labels[name] === value) === (operator !== "!=");
+    return ({ labels }) => (ownValue(labels, name) === value) === (operator !== "!=");
   }
   const existence = /^(!?)\s*([^\s=!()]+)$/.exec(text);
   if (existence === null)
     throw new ApiError(400, "BadRequest", `labelSelector: ${JSON.stringify(text)} cannot be read`);
   const [, not, name = ""] = existence;
-  return ({ labels }) => (labels[name] !== undefined) === (not === "");
+  return ({ labels }) => (ownValue(labels, name) !== undefined) === (not === "");
 }
 
 function parseField(text: string): Selects {

@@ -4,7 +4,7 @@
  *
  * differs: a Kubernetes API keeps the fields of each manager in managedFields, and knows lists whose items have keys.
  */
-import { equalJson, type KubeObject } from "@flotilla/model";
+import { equalJson, type KubeObject, ownValue } from "@flotilla/model";
 import { ApiError, type Cause } from "./api-error.ts";
 import { isRecord } from "./manifest.ts";
 import { applyMergePatch } from "./patches.ts";
@@ -25,7 +25,7 @@ export function applyServerSide(
 ): KubeObject {
   const intent = intentOf(applied);
   const annotations = current?.metadata.annotations ?? {};
-  const before = remembered(annotations[`${appliedPrefix}${manager}`]);
+  const before = remembered(ownValue(annotations, `${appliedPrefix}${manager}`));
   const others = Object.entries(annotations).flatMap(([name, text]) => {
     const isOther = name.startsWith(appliedPrefix) && name !== `${appliedPrefix}${manager}`;
     return isOther ? [{ manager: name.slice(appliedPrefix.length), intent: remembered(text) }] : [];
@@ -37,10 +37,10 @@ export function applyServerSide(
   const kept = others.map(({ intent: theirs }) => theirs);
   const removed = removals(before, intent, kept);
   const merged = applyMergePatch(applyMergePatch(current ?? {}, removed), intent) as unknown as KubeObject;
-  const memory: Record<string, string> = { [`${appliedPrefix}${manager}`]: JSON.stringify(intent) };
-  for (const other of others) {
-    if (force) memory[`${appliedPrefix}${other.manager}`] = JSON.stringify(without(other.intent, intent));
-  }
+  const left = force ? others.map((other) => ({ ...other, intent: without(other.intent, intent) })) : [];
+  const memory = Object.fromEntries(
+    [{ manager, intent }, ...left].map((one) => [`${appliedPrefix}${one.manager}`, JSON.stringify(one.intent)]),
+  );
   const { apiVersion, kind, metadata } = applied;
   const { annotations: shown = {}, ...rest } = merged.metadata;
   const version = metadata.resourceVersion === undefined ? {} : { resourceVersion: metadata.resourceVersion };
@@ -78,7 +78,9 @@ function conflict(causes: readonly Cause[]): ApiError {
 function disagreements(theirs: unknown, ours: unknown, manager: string, path = ""): readonly Cause[] {
   if (isRecord(theirs) && isRecord(ours)) {
     return Object.keys(ours).flatMap((name) =>
-      name in theirs ? disagreements(theirs[name], ours[name], manager, `${path}.${name}`) : [],
+      Object.hasOwn(theirs, name)
+        ? disagreements(ownValue(theirs, name), ownValue(ours, name), manager, `${path}.${name}`)
+        : [],
     );
   }
   return equalJson(theirs, ours) ? [] : [{ field: path, message: `applied by ${manager}` }];
@@ -87,26 +89,28 @@ function disagreements(theirs: unknown, ours: unknown, manager: string, path = "
 /** A merge patch that removes what was wanted before and is wanted by nobody now. */
 function removals(before: unknown, now: unknown, others: readonly unknown[]): Record<string, unknown> {
   if (!isRecord(before)) return {};
-  const patch: Record<string, unknown> = {};
+  const patch = new Map<string, unknown>();
   for (const [name, value] of Object.entries(before)) {
     const [next, theirs] = [
-      isRecord(now) ? now[name] : undefined,
-      others.flatMap((one) => (isRecord(one) && name in one ? [one[name]] : [])),
+      isRecord(now) ? ownValue(now, name) : undefined,
+      others.flatMap((one) => (isRecord(one) && Object.hasOwn(one, name) ? [ownValue(one, name)] : [])),
     ];
     if (isRecord(value)) {
       const inner = removals(value, next, theirs);
-      if (Object.keys(inner).length > 0) patch[name] = inner;
-    } else if (next === undefined && theirs.length === 0) patch[name] = null;
+      if (Object.keys(inner).length > 0) patch.set(name, inner);
+    } else if (next === undefined && theirs.length === 0) patch.set(name, null);
   }
-  return patch;
+  return Object.fromEntries(patch);
 }
 
 /** What `theirs` wants beyond `taken`. */
 function without(theirs: unknown, taken: unknown): unknown {
   if (!isRecord(theirs) || !isRecord(taken)) return theirs;
   const rest = Object.entries(theirs).flatMap(([name, value]) => {
-    if (!(name in taken)) return [[name, value] as const];
-    return isRecord(value) && isRecord(taken[name]) ? [[name, without(value, taken[name])] as const] : [];
+    if (!Object.hasOwn(taken, name)) return [[name, value] as const];
+    return isRecord(value) && isRecord(ownValue(taken, name))
+      ? [[name, without(value, ownValue(taken, name))] as const]
+      : [];
   });
   return Object.fromEntries(rest);
 }

@@ -5,6 +5,7 @@ import {
   decodeDistribution,
   distributionBucket,
   distributionTtlMs,
+  ownValue,
   type ProxyRefusal,
 } from "@flotilla/model";
 import { delay } from "@flotilla/runtime";
@@ -130,7 +131,7 @@ interface Reach {
 function reachOf({ epoch, answered, objects }: DistributionReport, change: Change): Reach {
   const all = answered.reduce((sum, [, proxies]) => sum + proxies, 0);
   if (epoch !== change.epoch) return { reached: 0, waiting: all, isPrecise: all === 0 };
-  const known = objects[change.object];
+  const known = ownValue(objects, change.object);
   if (known !== undefined && known.position >= change.position) return { ...known, isPrecise: true };
   const reached = answered.reduce((sum, [at, proxies]) => sum + (at >= change.position ? proxies : 0), 0);
   return { reached, waiting: all - reached, isPrecise: all === 0 };

@@ -31,16 +31,17 @@ export function endpointsPage(
 /** What each workload is an endpoint of, by the object that it comes from; `?object=Pod/namespace/name` picks one. */
 export function instancesPage(registry: ClusterRegistries, { query }: HttpRequest): HttpReply {
   const only = query.get("object");
-  const instances: Record<string, object[]> = {};
+  const instances = new Map<string, object[]>();
   for (const change of registry.state()) {
     if (change.type !== "endpoints" || change.op === "delete") continue;
     for (const { definedBy = "", addresses, port, servicePortName, health } of change.value) {
       if (only !== null && definedBy !== only) continue;
-      instances[definedBy] ??= [];
-      instances[definedBy].push({ ...change.key, addresses, port, servicePortName, health });
+      const held = instances.get(definedBy) ?? [];
+      instances.set(definedBy, held);
+      held.push({ ...change.key, addresses, port, servicePortName, health });
     }
   }
-  return { json: { instances } };
+  return { json: { instances: Object.fromEntries(instances) } };
 }
 
 /** Each cluster as istiod's page of this name has it, and how old what is known of it is. */

@@ -1,5 +1,5 @@
 /** Services, EndpointSlices, Pods, Nodes and Namespaces of a directory. */
-import { apiGroup } from "@flotilla/model";
+import { apiGroup, ownValue } from "@flotilla/model";
 import { checkKubeObject, type RegistryInput, registryKinds } from "@flotilla/registry";
 import { type Admission, directorySource, type SourceChange } from "@flotilla/sources";
 import type { InputGroup, InputSource } from "./input-source.ts";
@@ -26,7 +26,7 @@ export function objectDirectory({ path, onProblems }: DirectoryOptions): InputSo
 /** Kinds of others are known to others: config-controller reads the same directory and reports what nobody knows. */
 const kindOf: Admission["kindOf"] = (apiVersion, kind) => ({
   namespaced: kind !== "Node" && kind !== "Namespace",
-  wanted: registryKinds[kind] === apiGroup(apiVersion),
+  wanted: ownValue(registryKinds, kind) === apiGroup(apiVersion),
 });
 
 function toInput(change: SourceChange): RegistryInput {

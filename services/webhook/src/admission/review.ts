@@ -1,5 +1,7 @@
 /** AdmissionReviews: what the Kubernetes API asks and how it is answered. Both versions differ in nothing that matters here. */
+
 import type { KubeObject } from "@flotilla/model";
+import { ownValue } from "@flotilla/model";
 import { WebhookError } from "../errors.ts";
 import type { PatchOperation } from "../patch/json-patch.ts";
 
@@ -84,7 +86,7 @@ function parseJson(body: Uint8Array): JsonObject {
 }
 
 function textOf(object: unknown, field: string): string {
-  const value = isObject(object) ? object[field] : undefined;
+  const value = isObject(object) ? ownValue(object, field) : undefined;
   return typeof value === "string" ? value : "";
 }
 

@@ -1,5 +1,7 @@
 /** The annotations and labels that steer injection, and whether their values can be followed. */
+
 import { isIP } from "node:net";
+import { ownValue } from "@flotilla/model";
 import type { Problem } from "@flotilla/validation";
 import type { Texts } from "./pod.ts";
 
@@ -21,7 +23,7 @@ export const names = {
 /** Findings refuse the pod: a proxy that captures other traffic than was meant is worse than none. */
 export function checkAnnotations(annotations: Texts): readonly Problem[] {
   return Object.entries(checks).flatMap(([name, check]): readonly Problem[] => {
-    const value = annotations[name];
+    const value = ownValue(annotations, name);
     const reason = value === undefined ? undefined : check(value);
     return reason === undefined ? [] : [{ field: name, reason, severity: "error" }];
   });

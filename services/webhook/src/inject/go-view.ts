@@ -2,7 +2,9 @@
  * Kubernetes objects and protobuf messages as templates see them: as Go structs, whose fields are named `APIVersion` where
  * JSON has `apiVersion`, and of which every field exists.
  */
+
 import { type Struct, zero } from "@flotilla/gotemplate";
+import { ownValue } from "@flotilla/model";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -31,7 +33,7 @@ export class GoView implements Struct {
   }
 
   field(name: string): unknown {
-    const value = this.raw[jsonName(name)];
+    const value = ownValue(this.raw, jsonName(name));
     return value === undefined || value === null ? zero : view(jsonName(name), value);
   }
 }
@@ -54,8 +56,8 @@ export class MessageView extends GoView {
 
   override field(name: string): unknown {
     const own = jsonName(name.replace(/^Get(?=[A-Z])/, ""));
-    const value = this.raw[own];
-    const initial = this.#enums[own];
+    const value = ownValue(this.raw, own);
+    const initial = ownValue(this.#enums, own);
     if (initial !== undefined) return new EnumView(typeof value === "string" ? value : initial);
     if (wrappedFields.has(own)) return new WrappedView(value);
     if (value === undefined || value === null) return zero;

@@ -1,5 +1,5 @@
 /** The ProxyConfig of one pod: the mesh's, with what the pod's annotation says over it. */
-import { applyProxyConfig, defaultMeshConfig, equalJson, type JsonObject } from "@flotilla/model";
+import { applyProxyConfig, defaultMeshConfig, equalJson, type JsonObject, ownValue } from "@flotilla/model";
 import { parse } from "yaml";
 import { WebhookError } from "../errors.ts";
 import { names } from "./annotations.ts";
@@ -30,6 +30,8 @@ function parseAnnotation(text: string): Json {
 /** Only what differs from the defaults, which the agent knows: the pod's text stays short and old agents understand it. */
 export function cleanProxyConfig(config: Json): Json {
   const defaults = (defaultMeshConfig["defaultConfig"] ?? {}) as Json;
-  const own = Object.entries(config).filter(([name, value]) => value !== null && !equalJson(value, defaults[name]));
+  const own = Object.entries(config).filter(
+    ([name, value]) => value !== null && !equalJson(value, ownValue(defaults, name)),
+  );
   return Object.fromEntries(own.sort(([a], [b]) => (a < b ? -1 : 1)));
 }

@@ -1,5 +1,7 @@
 /** The pod with the templates laid over it, and what the templates alone say. */
+
 import { isNothing, type Template, TemplateError } from "@flotilla/gotemplate";
+import { ownValue } from "@flotilla/model";
 import { parse } from "yaml";
 import { WebhookError } from "../errors.ts";
 import { names } from "./annotations.ts";
@@ -51,7 +53,7 @@ function selectTemplates({ defaultTemplates, aliases }: InjectionConfig, annotat
           .split(",")
           .map((name) => name.trim())
           .filter((name) => name !== "");
-  return [...new Set(chosen.flatMap((name) => aliases[name] ?? [name]))];
+  return [...new Set(chosen.flatMap((name) => ownValue(aliases, name) ?? [name]))];
 }
 
 function renderOne({ templates }: InjectionConfig, name: string, data: Json): Json {

@@ -2,6 +2,7 @@
  * A partial pod laid over a pod, with the meaning of Kubernetes' strategic merge patch: objects merge field by field, null
  * takes a field away, lists with a merge key merge item by item, other lists are replaced.
  */
+import { ownValue } from "@flotilla/model";
 import type { Json } from "./pod.ts";
 
 /** Field → the item's field that tells items apart, for the lists within pods. Source: the Kubernetes API reference. */
@@ -28,19 +29,19 @@ export function mergeStrategically<T extends Json>(base: T, overlay: Json): T {
 
 function mergeObjects(base: Json, overlay: Json): Json {
   if (overlay["$patch"] === "replace") return withoutDirectives(overlay);
-  const merged: Record<string, unknown> = { ...base };
+  const merged = new Map<string, unknown>(Object.entries(base));
   for (const [name, value] of Object.entries(overlay)) {
     if (name.startsWith("$")) continue;
-    if (value === null) delete merged[name];
-    else merged[name] = mergeValues(name, merged[name], value);
+    if (value === null) merged.delete(name);
+    else merged.set(name, mergeValues(name, merged.get(name), value));
   }
-  return merged;
+  return Object.fromEntries(merged);
 }
 
 function mergeValues(name: string, base: unknown, overlay: unknown): unknown {
   if (isObject(overlay)) return mergeObjects(isObject(base) ? base : {}, overlay);
   if (!Array.isArray(overlay)) return overlay;
-  const key = mergeKeys[name];
+  const key = ownValue(mergeKeys, name);
   return key === undefined ? overlay : mergeLists(key, Array.isArray(base) ? base : [], overlay);
 }
 
@@ -73,7 +74,7 @@ function mergeLists(key: string, base: readonly unknown[], overlay: readonly unk
 }
 
 function keyOf(item: unknown, key: string): unknown {
-  return isObject(item) ? item[key] : item;
+  return isObject(item) ? ownValue(item, key) : item;
 }
 
 function isDirective(item: unknown): boolean {

@@ -1,5 +1,7 @@
 /** What templates see of a pod. The names are Istio's: users' templates refer to them. */
+
 import { zero } from "@flotilla/gotemplate";
+import { ownValue } from "@flotilla/model";
 import { GoView, MessageView } from "./go-view.ts";
 import { proxyIds } from "./openshift.ts";
 import type { Workload } from "./owner.ts";
@@ -26,7 +28,7 @@ export function templateData(
   const { metadata, spec } = pod;
   const annotations = metadata.annotations ?? {};
   const images = (values["global"] ?? {}) as Json;
-  const imageOf = (part: string): string => String((images[part] as Json | undefined)?.["image"] ?? "");
+  const imageOf = (part: string): string => String((ownValue(images, part) as Json | undefined)?.["image"] ?? "");
   const ids = proxyIds(environment.platform, request.namespaceAnnotations);
   return {
     TypeMeta: new GoView({ apiVersion: workload.apiVersion, kind: workload.kind }),

@@ -1,5 +1,7 @@
 /** The functions of injection templates beside those of sprig. Users' templates call them too: their names are Istio's. */
+
 import { formatValue, isNothing, isTrue, type TemplateFunctions } from "@flotilla/gotemplate";
+import { ownValue } from "@flotilla/model";
 import { stringify } from "yaml";
 import { GoView, rawOf } from "./go-view.ts";
 import { otelResourceAttributes } from "./otel-attributes.ts";
@@ -8,7 +10,8 @@ import { cleanProxyConfig } from "./proxy-config.ts";
 
 export const templateFunctions: TemplateFunctions = {
   /** The pod's annotation, or else the given value as a text. */
-  annotation: (metadata, name, otherwise) => metadataOf(metadata).annotations?.[String(name)] ?? formatValue(otherwise),
+  annotation: (metadata, name, otherwise) =>
+    ownValue(metadataOf(metadata).annotations, String(name)) ?? formatValue(otherwise),
   isset: (map, key) => Object.hasOwn(asObject(map), String(key)),
   valueOrDefault: (value, otherwise) => (isTrue(value) && value !== "" ? value : otherwise),
   toYaml: (value) => toYaml(rawOf(value)),

@@ -1,5 +1,6 @@
 /** Injection into workloads as files have them: whatever holds a pod's template, lists included. */
 
+import { ownValue } from "@flotilla/model";
 import type { Workload } from "./owner.ts";
 import type { Json, Pod } from "./pod.ts";
 
@@ -27,13 +28,13 @@ function injectCronJob(object: Json, inject: WorkloadInjection): Json {
 }
 
 function at(object: Json, field: string): Json {
-  const value = object[field];
+  const value = ownValue(object, field);
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Json) : {};
 }
 
 function injectAt(object: Json, [step, ...path]: readonly string[], owner: Json, inject: WorkloadInjection): Json {
   if (step !== undefined) {
-    const inner = object[step];
+    const inner = ownValue(object, step);
     if (typeof inner !== "object" || inner === null || Array.isArray(inner)) return object;
     return { ...object, [step]: injectAt(inner as Json, path, owner, inject) };
   }

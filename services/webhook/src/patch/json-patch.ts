@@ -1,4 +1,5 @@
 /** The difference of two JSON values as a JSON patch (RFC 6902). */
+import { ownValue } from "@flotilla/model";
 
 export type PatchOperation =
   | { readonly op: "add" | "replace"; readonly path: string; readonly value: unknown }
@@ -15,7 +16,7 @@ export function diffJson(before: unknown, after: unknown, path = ""): readonly P
 function diffObjects(before: JsonObject, after: JsonObject, path: string): readonly PatchOperation[] {
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
   return names.flatMap((name): readonly PatchOperation[] => {
-    const [old, next, own] = [before[name], after[name], `${path}/${escapePointer(name)}`];
+    const [old, next, own] = [ownValue(before, name), ownValue(after, name), `${path}/${escapePointer(name)}`];
     if (next === undefined) return old === undefined ? [] : [{ op: "remove", path: own }];
     return old === undefined ? [{ op: "add", path: own, value: next }] : diffJson(old, next, own);
   });

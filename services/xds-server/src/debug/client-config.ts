@@ -1,4 +1,5 @@
 /** The sync state of a proxy as Envoy's client status service has it: what `istioctl proxy-status` reads. */
+import { ownValue } from "@flotilla/model";
 import { create, encode, typeUrlOf } from "@flotilla/proto";
 import { type ClientConfig, ClientConfigSchema, ConfigStatus } from "@flotilla/proto/envoy/service/status/v3/csds_pb";
 import type { Resource } from "@flotilla/xds";
@@ -10,7 +11,7 @@ export function clientConfig({ proxy, clusterId, namespace, istioVersion, types 
   const genericXdsConfigs = Object.keys(types)
     .sort()
     .map((typeUrl) => {
-      const status = types[typeUrl] ?? {};
+      const status = ownValue(types, typeUrl) ?? {};
       const lastUpdated = timestamp(status.sentAtMs);
       return {
         typeUrl,

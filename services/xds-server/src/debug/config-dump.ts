@@ -1,4 +1,5 @@
 /** `/debug/config_dump`: what a proxy gets, in the shape of Envoy's own config_dump, without secrets. */
+import { ownValue } from "@flotilla/model";
 import { bytesToJson, type JsonObject, type JsonValue, typeUrl } from "@flotilla/proto";
 import type { Core, ResourceSet } from "../core.ts";
 import type { StreamRecord } from "../serve/stream-record.ts";
@@ -58,7 +59,9 @@ const always: readonly Part[] = ["clusters", "listeners", "scopedRoutes", "route
 /** `types`: names of parts such as `cds` or type URLs, separated by commas; those asked for by nobody are left out. */
 export function configDump(core: Core, stream: StreamRecord, types?: string | null): readonly JsonObject[] {
   const dump = new Dump(core, stream);
-  const wanted = types ? types.split(",").flatMap((name) => partNames[name] ?? partNames[shortOf(name)] ?? []) : always;
+  const wanted = types
+    ? types.split(",").flatMap((name) => ownValue(partNames, name) ?? ownValue(partNames, shortOf(name)) ?? [])
+    : always;
   const bootstrap = types ? [] : [{ "@type": `${admin}.BootstrapConfigDump` }];
   return [...bootstrap, ...wanted.map((name) => parts[name](dump))];
 }

@@ -2,7 +2,7 @@
  * `/debug/explain`: why a proxy has a resource as it is. Which objects it was made from and when each changed last, since
  * which change of the fleet it is what it is, and what that change made different.
  */
-import { appliedText, causeText, type Difference, jsonDifferences } from "@flotilla/model";
+import { appliedText, causeText, type Difference, jsonDifferences, ownValue } from "@flotilla/model";
 import { bytesToJson, typeUrl as urls } from "@flotilla/proto";
 import type { HttpReply } from "@flotilla/runtime";
 import type { Resource } from "@flotilla/xds";
@@ -61,7 +61,9 @@ export function explainPage(sources: ExplainSources): DebugPage {
       const [type, name] = [question.query.get("type"), question.query.get("name")];
       if (type === null || name === null)
         return plain(400, "explain needs proxyID, type (cds, lds, rds, eds or a type URL) and name");
-      return aboutProxy(sources, question, (stream) => explain(sources, stream, shortTypes[type] ?? type, name));
+      return aboutProxy(sources, question, (stream) =>
+        explain(sources, stream, ownValue(shortTypes, type) ?? type, name),
+      );
     },
   };
 }

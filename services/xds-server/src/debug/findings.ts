@@ -5,13 +5,13 @@ import type { Finding } from "@flotilla/incremental";
 export function byMetric(
   findings: readonly Finding[],
 ): Readonly<Record<string, Readonly<Record<string, { readonly message: string }>>>> {
-  const status: Record<string, Record<string, { message: string }>> = {};
+  const status = new Map<string, Map<string, { readonly message: string }>>();
   for (const { metric, object, message } of findings) {
-    status[metric] ??= {};
-    const objects = status[metric] ?? {};
-    const known = objects[object]?.message;
-    if (known === undefined) objects[object] = { message };
-    else if (!known.split("; ").includes(message)) objects[object] = { message: `${known}; ${message}` };
+    const objects = status.get(metric) ?? new Map<string, { readonly message: string }>();
+    status.set(metric, objects);
+    const known = objects.get(object)?.message;
+    if (known === undefined) objects.set(object, { message });
+    else if (!known.split("; ").includes(message)) objects.set(object, { message: `${known}; ${message}` });
   }
-  return status;
+  return Object.fromEntries([...status].map(([metric, objects]) => [metric, Object.fromEntries(objects)]));
 }

@@ -1,6 +1,6 @@
 /** Pages about the mesh as it came in: configuration, services, endpoints, settings. */
 import { apiVersionOf, type Kind, kindNamed } from "@flotilla/kinds";
-import { type Change, type Config, compareText, type Endpoint, type Service } from "@flotilla/model";
+import { type Change, type Config, compareText, type Endpoint, type EndpointsKey, type Service } from "@flotilla/model";
 import { type JsonObject, type JsonValue, toJson } from "@flotilla/proto";
 import { MeshConfigSchema } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import type { Core } from "../core.ts";
@@ -162,25 +162,32 @@ export function servicesOf(inputs: Iterable<Change>, viewer: Viewer): readonly S
 }
 
 interface Shards {
-  readonly [namespace: string]: { Shards: Record<string, JsonValue>; ServiceAccounts: Record<string, JsonObject> };
+  readonly Shards: Readonly<Record<string, JsonValue>>;
+  readonly ServiceAccounts: Readonly<Record<string, JsonObject>>;
 }
 
-function endpointShards(inputs: Iterable<Change>, viewer: Viewer): Readonly<Record<string, Shards>> {
-  const byHost: Record<string, Record<string, Shards[string]>> = {};
+/** By host name and namespace. */
+function endpointShards(inputs: Iterable<Change>, viewer: Viewer) {
   const found = [...inputs].flatMap((change) =>
     change.type === "endpoints" && change.op === "put" && maySee(viewer, change.key.namespace) ? [change] : [],
   );
   const text = ({ key }: (typeof found)[number]) => `${key.hostname}/${key.namespace}/${key.shard}`;
-  for (const { key, value } of found.sort((a, b) => compareText(text(a), text(b)))) {
-    byHost[key.hostname] ??= {};
-    const namespaces = byHost[key.hostname] ?? {};
-    namespaces[key.namespace] ??= { Shards: {}, ServiceAccounts: {} };
-    const place = namespaces[key.namespace];
-    if (place === undefined) continue;
-    place.Shards[key.shard] = value.map(endpointJson);
-    for (const account of accountsOf(value)) place.ServiceAccounts[account] = {};
-  }
-  return byHost;
+  const sorted = found.sort((a, b) => compareText(text(a), text(b)));
+  const byHost = Map.groupBy(sorted, ({ key }) => key.hostname);
+  return Object.fromEntries(
+    [...byHost].map(([host, changes]) => {
+      const byNamespace = Map.groupBy(changes, ({ key }) => key.namespace);
+      return [host, Object.fromEntries([...byNamespace].map(([namespace, shards]) => [namespace, shardsOf(shards)]))];
+    }),
+  );
+}
+
+function shardsOf(changes: readonly { readonly key: EndpointsKey; readonly value: readonly Endpoint[] }[]): Shards {
+  const accounts = changes.flatMap(({ value }) => accountsOf(value));
+  return {
+    Shards: Object.fromEntries(changes.map(({ key, value }) => [key.shard, value.map(endpointJson)])),
+    ServiceAccounts: Object.fromEntries(accounts.map((account) => [account, {}])),
+  };
 }
 
 function accountsOf(endpoints: readonly Endpoint[]): readonly string[] {

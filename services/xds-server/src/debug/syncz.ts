@@ -1,4 +1,5 @@
 /** `/debug/syncz`: per proxy and type, what was sent and what was acknowledged. */
+import { ownValue } from "@flotilla/model";
 import { typeUrl } from "@flotilla/proto";
 import type { ProxyStatus, TypeStatus } from "./proxy-status.ts";
 
@@ -35,7 +36,7 @@ const fields: Readonly<Record<string, string>> = {
 export function syncz(proxies: readonly ProxyStatus[]): readonly SyncStatus[] {
   return proxies.map(({ proxy, type, clusterId, istioVersion, types }) => {
     const noncesOf = ([field, url]: readonly [string, string]) => {
-      const { sent, acked } = types[url] ?? {};
+      const { sent, acked } = ownValue(types, url) ?? {};
       return [
         ...(sent === undefined ? [] : ([[`${field}_sent`, sent]] as const)),
         ...(acked === undefined ? [] : ([[`${field}_acked`, acked]] as const)),

@@ -1,6 +1,6 @@
 /** Objects that are meant for selected workloads, and select none that is known. */
 import type { Finding } from "@flotilla/incremental";
-import { type Change, type Config, type Labels, matchesLabels } from "@flotilla/model";
+import { type Change, type Config, type Labels, matchesLabels, ownValue } from "@flotilla/model";
 
 export const selectsNothing = "flotilla_selects_no_workload";
 
@@ -39,7 +39,7 @@ export function findUnselected(
   const workloads = [...distinct([...proxies, ...endpoints])];
   return changes.flatMap((change) => {
     if (change.type !== "config" || change.op !== "put") return [];
-    const selector = selectorOf[change.key.kind]?.((change.value as Config<Spec>).spec) ?? {};
+    const selector = ownValue(selectorOf, change.key.kind)?.((change.value as Config<Spec>).spec) ?? {};
     if (Object.keys(selector).length === 0) return [];
     const { kind, namespace, name } = change.key;
     const isForAll = namespace === rootNamespace && kind !== "Sidecar";

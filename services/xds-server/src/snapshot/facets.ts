@@ -13,6 +13,7 @@ import {
   matchesLabels,
   metadataFlag,
   metadataText,
+  ownValue,
   type PodPort,
   type ProxyType,
   podPorts,
@@ -39,7 +40,10 @@ export const facets = {
   labels: facet<Readonly<Record<string, string>>>("labels", ({ proxy }) => proxy.labels),
   podPorts: facet<readonly PodPort[]>("pod-ports", ({ proxy }) => podPorts(proxy.metadata)),
   targets: facet<readonly ServiceTarget[]>("targets", ({ targets }) => targets),
-  label: { name: "label", read: ({ proxy }, key) => proxy.labels[key] } as ProxyFacet<string, string | undefined>,
+  label: { name: "label", read: ({ proxy }, key) => ownValue(proxy.labels, key) } as ProxyFacet<
+    string,
+    string | undefined
+  >,
   matches: {
     name: "matches",
     read: ({ proxy }, selector) => matchesLabels(selector, proxy.labels),
@@ -55,7 +59,10 @@ export const facets = {
       selectors.flatMap((selector, i) => (matchesLabels(selector, proxy.labels) ? [i] : [])),
   } as ProxyFacet<readonly Labels[], readonly number[]>,
   /** The raw metadata value, whatever its type. */
-  metadata: { name: "metadata", read: ({ proxy }, key) => proxy.metadata[key] } as ProxyFacet<string, unknown>,
+  metadata: { name: "metadata", read: ({ proxy }, key) => ownValue(proxy.metadata, key) } as ProxyFacet<
+    string,
+    unknown
+  >,
   metadataText: { name: "text", read: ({ proxy }, key) => metadataText(proxy.metadata, key) } as ProxyFacet<
     string,
     string
@@ -91,7 +98,10 @@ function facet<Value>(name: string, read: (subject: Subject) => Value): ProxyFac
 function valueAt(object: unknown, path: string): unknown {
   return path
     .split(".")
-    .reduce<unknown>((value, key) => (value as Readonly<Record<string, unknown>> | null | undefined)?.[key], object);
+    .reduce<unknown>(
+      (value, key) => ownValue(value as Readonly<Record<string, unknown>> | null | undefined, key),
+      object,
+    );
 }
 
 function ipModeOf(addresses: readonly string[]): IpMode {

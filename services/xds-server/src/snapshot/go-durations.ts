@@ -1,4 +1,5 @@
 /** Configuration may write durations as Go does (`1h30m`, `750ms`); protobuf JSON knows seconds only (`5400s`). */
+import { ownValue } from "@flotilla/model";
 import type { GenMessage, JsonObject, JsonValue, Message } from "@flotilla/proto";
 
 type Descriptor = Pick<GenMessage<Message>, "typeName" | "fields">;
@@ -13,8 +14,8 @@ export function withSeconds(message: Descriptor, json: JsonValue): JsonValue {
   if (message.typeName.startsWith("google.protobuf.") || !isObject(json)) return json;
   let changed: JsonObject | undefined;
   for (const field of message.fields) {
-    const key = json[field.jsonName] === undefined ? field.name : field.jsonName;
-    const value = json[key];
+    const key = ownValue(json, field.jsonName) === undefined ? field.name : field.jsonName;
+    const value = ownValue(json, key);
     const inner = field.message;
     if (value === undefined || value === null || inner === undefined) continue;
     const mapped = mapValues(field.fieldKind, value, (one) => withSeconds(inner, one));
@@ -31,7 +32,7 @@ function mapValues(kind: string, value: JsonValue, change: (one: JsonValue) => J
   }
   if (kind === "map" && isObject(value)) {
     const mapped = Object.entries(value).map(([key, one]) => [key, change(one)] as const);
-    return mapped.some(([key, one]) => one !== value[key]) ? Object.fromEntries(mapped) : value;
+    return mapped.some(([key, one]) => one !== ownValue(value, key)) ? Object.fromEntries(mapped) : value;
   }
   return change(value);
 }
@@ -41,7 +42,7 @@ function inSeconds(text: string): string {
   if (parts === "") return text;
   let nanos = 0n;
   for (const [, amount = "", unit = ""] of parts.matchAll(/(\d+(?:\.\d*)?)(ns|us|µs|ms|s|m|h)/g)) {
-    nanos += BigInt(Math.round(Number(amount) * (unitNanos[unit] ?? 0)));
+    nanos += BigInt(Math.round(Number(amount) * (ownValue(unitNanos, unit) ?? 0)));
   }
   const fraction = (nanos % 1_000_000_000n).toString().padStart(9, "0").replace(/0+$/, "");
   return `${sign}${nanos / 1_000_000_000n}${fraction === "" ? "" : `.${fraction}`}s`;

@@ -1,6 +1,8 @@
 /** Which kinds of configuration an API server serves now, and where: CRDs come and go while it runs. */
+
 import { type Kind, kinds } from "@flotilla/kinds";
 import type { KubeApi } from "@flotilla/kube-api";
+import { ownValue } from "@flotilla/model";
 import { configKind } from "@flotilla/registry/config";
 
 /** What of all there is shall be read. */
@@ -50,7 +52,7 @@ export async function servedKinds(
       const version = kind.versions.find((one) => plurals.get(one)?.has(kind.plural) === true);
       if (version === undefined) continue;
       const root = group === "" ? `/api/${version}` : `/apis/${group}/${version}`;
-      const selector = selectors[kind.name];
+      const selector = ownValue(selectors, kind.name);
       const query = selector === undefined ? "" : `?fieldSelector=${encodeURIComponent(selector)}`;
       if (!kind.namespaced || namespaces.length === 0)
         served.set(kind.name, { kind, namespace: undefined, path: `${root}/${kind.plural}${query}` });

@@ -1,5 +1,7 @@
 /** An entry of MeshConfig's configSources: where configuration comes from, and how much depends on it. */
+
 import type { JsonObject } from "@flotilla/model";
+import { ownValue } from "@flotilla/model";
 
 export type SourceAddress =
   | { readonly type: "directory"; readonly path: string }
@@ -99,7 +101,12 @@ function kindsOf(url: URL, entry: JsonObject): readonly string[] {
 }
 
 function readTls(settings: JsonObject): TlsSettings | SourceFinding {
-  const at = (name: string) => settings[name] ?? settings[name.replaceAll(/[A-Z]/g, (c) => `_${c.toLowerCase()}`)];
+  const at = (name: string) =>
+    ownValue(settings, name) ??
+    ownValue(
+      settings,
+      name.replaceAll(/[A-Z]/g, (c) => `_${c.toLowerCase()}`),
+    );
   const text = (name: string): string | undefined => {
     const value = at(name);
     return typeof value === "string" && value !== "" ? value : undefined;
@@ -124,5 +131,5 @@ function readTls(settings: JsonObject): TlsSettings | SourceFinding {
 
 function durationMs(text: string): number {
   const [, amount, unit] = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(text) ?? [];
-  return Number(amount) * (unitsMs[unit ?? ""] ?? Number.NaN);
+  return Number(amount) * (ownValue(unitsMs, unit ?? "") ?? Number.NaN);
 }

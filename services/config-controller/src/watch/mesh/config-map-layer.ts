@@ -2,8 +2,10 @@
  * A document under a key of a ConfigMap, followed while running. A wrong text keeps the last good version, and so does a
  * ConfigMap that is deleted: a mesh does not change its trust domain because somebody removed an object.
  */
+
 import { follow, type KubeApi, type KubeObject } from "@flotilla/kube-api";
 import type { JsonObject } from "@flotilla/model";
+import { ownValue } from "@flotilla/model";
 import type { Logger } from "@flotilla/runtime";
 import { type DocumentCheck, readDocument, type SourceProblem } from "@flotilla/sources";
 import type { DocumentLayer, LayerVersion } from "./document-layer.ts";
@@ -66,7 +68,7 @@ function configMapsPath(namespace: string): string {
 
 function textOf(object: KubeObject | undefined, key: string): string {
   const data = (object as { readonly data?: Readonly<Record<string, unknown>> } | undefined)?.data;
-  const text = data?.[key];
+  const text = ownValue(data, key);
   return typeof text === "string" ? text : "";
 }
 

@@ -1,4 +1,5 @@
 /** Environment of the proxy that the webhook's address carries: which cluster and network a remote pod is in. */
+import { ownValue } from "@flotilla/model";
 import { changeContainer, type Pod, proxyName, type Texts } from "../pod.ts";
 
 export const networkLabel = "topology.istio.io/network";
@@ -26,7 +27,8 @@ export function environmentOfPath(path: string): Texts {
   const entries: [string, string][] = [];
   for (let index = 0; index + 1 < parts.length; index += 2) {
     const [key = "", value = ""] = [parts[index], parts[index + 1]];
-    if (key !== "") entries.push([knownKeys[key] ?? key.toUpperCase(), decode(value).replaceAll("--slash--", "/")]);
+    if (key !== "")
+      entries.push([ownValue(knownKeys, key) ?? key.toUpperCase(), decode(value).replaceAll("--slash--", "/")]);
   }
   return Object.fromEntries(entries);
 }

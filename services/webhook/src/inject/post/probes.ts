@@ -41,6 +41,7 @@ function rewrite(container: Container, statusPort: number, probers: Record<strin
     const address = `/app-health/${container.name}/${path}`;
     const prober = probe === undefined ? undefined : proberOf(probe, container, statusPort);
     if (probe === undefined || prober === undefined) return [];
+    // own key: begins with a slash
     probers[address] = prober;
     return [[field, redirected(probe, address, statusPort)]];
   });
@@ -61,6 +62,7 @@ function rewriteLifecycle(container: Container, statusPort: number, probers: Rec
     const address = `/app-lifecycle/${container.name}/${path}`;
     const prober = hook === undefined ? undefined : proberOf(hook, container, statusPort);
     if (hook === undefined || prober === undefined) return [];
+    // own key: begins with a slash
     probers[address] = prober;
     return [[field, redirected(hook, address, statusPort)]];
   });

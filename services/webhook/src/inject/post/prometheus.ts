@@ -1,4 +1,5 @@
 /** Prometheus is sent to the proxy's agent, which merges the application's metrics with the proxy's. */
+import { ownValue } from "@flotilla/model";
 import { names } from "../annotations.ts";
 import { annotate, changeContainer, findProxy, type Json, type Pod, proxyName, type Texts } from "../pod.ts";
 
@@ -7,11 +8,14 @@ const [scrape, path, port] = ["prometheus.io/scrape", "prometheus.io/path", "pro
 export function mergePrometheus(pod: Pod, mesh: Json, statusPort: number): Pod {
   const annotations = pod.metadata.annotations ?? {};
   // Both spellings are in use. Source: corpus inject, prometheus-scrape2.
-  if ([annotations[scrape], annotations["prometheus.io.scrape"]].includes("false") || !isMerging(annotations, mesh))
+  if (
+    [ownValue(annotations, scrape), annotations["prometheus.io.scrape"]].includes("false") ||
+    !isMerging(annotations, mesh)
+  )
     return pod;
   const own = String(statusPort);
   // It was done in an earlier injection, or the author does it himself.
-  if (annotations[port] === own) return pod;
+  if (ownValue(annotations, port) === own) return pod;
   const target = scrapeTarget(annotations);
   const told = annotate(withoutTargets(pod), { [port]: own, [path]: "/stats/prometheus", [scrape]: "true" });
   if (target === undefined || findProxy(pod.spec) === undefined) return told;
@@ -39,9 +43,9 @@ function scrapeTarget(annotations: Texts): Json | undefined {
   const targets = parseTargets(annotations[names.scrapeTargets]);
   const [first] = targets;
   const target = {
-    scrape: annotations[scrape] ?? "",
-    path: annotations[path] ?? first?.path ?? "",
-    port: annotations[port] ?? first?.port ?? "",
+    scrape: ownValue(annotations, scrape) ?? "",
+    path: ownValue(annotations, path) ?? first?.path ?? "",
+    port: ownValue(annotations, port) ?? first?.port ?? "",
   };
   if (target.scrape === "" && target.path === "" && target.port === "") return undefined;
   return { ...target, ...(targets.length === 0 ? {} : { targets }) };

@@ -1,5 +1,5 @@
 /** EDS: the endpoints of one cluster, grouped by locality. */
-import { compareText, type Endpoint, type Labels, parseLocality } from "@flotilla/model";
+import { compareText, type Endpoint, type Labels, ownValue, parseLocality } from "@flotilla/model";
 import { create, type MessageInitShape, typeUrl } from "@flotilla/proto";
 import type { LocalityLbEndpointsSchema } from "@flotilla/proto/envoy/config/endpoint/v3/endpoint_components_pb";
 import {
@@ -61,7 +61,7 @@ function prioritized<Member extends Parameters<typeof groupByLocality>[0][number
   if (setting.distribute.length > 0) return distribute(groups, setting.distribute, own) ?? groups;
   if (setting.failoverPriority.length > 0) {
     const values = JSON.parse(ownLabels) as Labels;
-    const byLabels = failoverByLabels(groups, setting.failoverPriority, (name) => values[name]);
+    const byLabels = failoverByLabels(groups, setting.failoverPriority, (name) => ownValue(values, name));
     return failsOverByDistance ? failover(byLabels, setting.failover, own) : byLabels;
   }
   return own.region === "" ? groups : failover(groups, setting.failover, own);

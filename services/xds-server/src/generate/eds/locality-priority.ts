@@ -1,5 +1,5 @@
 /** Which localities of a cluster come first for a proxy, or which share of its requests each gets. */
-import { type Labels, type Locality, parseLocality } from "@flotilla/model";
+import { type Labels, type Locality, ownValue, parseLocality } from "@flotilla/model";
 import type { LocalityLoadBalancerSetting } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
 
 export interface Member {
@@ -141,7 +141,7 @@ function topologyLabel({ locality, labels, network, clusterId, nodeName }: Membe
     case "kubernetes.io/hostname":
       return nodeName;
     default:
-      return labels[name];
+      return ownValue(labels, name);
   }
 }
 

@@ -1,4 +1,5 @@
 /** Istio's own metrics: a filter that only proxies with Istio's extensions have. */
+import { ownValue } from "@flotilla/model";
 import { type Any, create, pack } from "@flotilla/proto";
 import { PluginConfigSchema } from "@flotilla/proto/contrib/envoy/extensions/filters/http/istio_stats/v3/istio_stats_pb";
 import type { Filter } from "@flotilla/proto/envoy/config/listener/v3/listener_components_pb";
@@ -28,7 +29,7 @@ export const statsFilters = query<StatsFilters, TrafficSide>("stats-filters", (v
     disableHostHeaderFallback: side === "inbound",
     ...(seconds !== undefined && { tcpReportingDuration: { seconds: BigInt(seconds), nanos: nanos ?? 0 } }),
     metrics: found.metrics.map(({ key, isDropped, tags, removedTags }) => ({
-      name: names[key] ?? key,
+      name: ownValue(names, key) ?? key,
       drop: isDropped,
       dimensions: { ...tags },
       tagsToRemove: [...removedTags],

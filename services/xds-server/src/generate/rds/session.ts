@@ -1,5 +1,7 @@
 /** Sessions that stay with one endpoint, as a service's labels ask for. Source: scenario services/persistent-session. */
+
 import type { Labels } from "@flotilla/model";
+import { ownValue } from "@flotilla/model";
 import { type Any, create, type GenMessage, type Message, pack } from "@flotilla/proto";
 import { StatefulSessionPerRouteSchema } from "@flotilla/proto/envoy/extensions/filters/http/stateful_session/v3/stateful_session_pb";
 import { CookieBasedSessionStateSchema } from "@flotilla/proto/envoy/extensions/http/stateful_session/cookie/v3/cookie_pb";
@@ -15,8 +17,11 @@ export function sessionsAreKept(view: View): boolean {
 /** The filter's configuration for what leads to the service; a cookie (`name` or `name:/path`) counts more than a header. */
 export function sessionConfig(view: View, labels: Labels): Any | undefined {
   if (!sessionsAreKept(view)) return undefined;
-  const cookie = labels[view.setting("PILOT_PERSISTENT_SESSION_LABEL", "istio.io/persistent-session")];
-  const header = labels[view.setting("PILOT_PERSISTENT_SESSION_HEADER_LABEL", "istio.io/persistent-session-header")];
+  const cookie = ownValue(labels, view.setting("PILOT_PERSISTENT_SESSION_LABEL", "istio.io/persistent-session"));
+  const header = ownValue(
+    labels,
+    view.setting("PILOT_PERSISTENT_SESSION_HEADER_LABEL", "istio.io/persistent-session-header"),
+  );
   if (!cookie && header) {
     const state = create(HeaderBasedSessionStateSchema, { name: header });
     return statefulSession("envoy.http.stateful_session.header", HeaderBasedSessionStateSchema, state);

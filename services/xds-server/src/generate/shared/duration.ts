@@ -1,4 +1,5 @@
 /** Durations as protobuf has them. */
+import { ownValue } from "@flotilla/model";
 import { create, type Duration, DurationSchema } from "@flotilla/proto";
 
 export const zeroDuration: Duration = create(DurationSchema);
@@ -10,7 +11,7 @@ export function parseDuration(text: string): Duration | undefined {
   if (text === "" || !/^(?:\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h))+$/.test(text)) return undefined;
   let nanos = 0;
   for (const [, amount = "", unit = ""] of text.matchAll(/(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)/g)) {
-    nanos += Number(amount) * (unitNanos[unit] ?? 0);
+    nanos += Number(amount) * (ownValue(unitNanos, unit) ?? 0);
   }
   return create(DurationSchema, { seconds: BigInt(Math.floor(nanos / 1e9)), nanos: Math.round(nanos % 1e9) });
 }

@@ -1,5 +1,7 @@
 /** Which locality settings hold for a cluster: of its traffic policy, of its service, or of the mesh. */
+
 import type { Service } from "@flotilla/model";
+import { ownValue } from "@flotilla/model";
 import { create } from "@flotilla/proto";
 import {
   type LocalityLoadBalancerSetting,
@@ -29,7 +31,7 @@ function distribution(levels: readonly string[]): LocalityChoice {
     subzone: "topology.istio.io/subzone",
     node: "kubernetes.io/hostname",
   };
-  const failoverPriority = levels.map((level) => labels[level] ?? level);
+  const failoverPriority = levels.map((level) => ownValue(labels, level) ?? level);
   return {
     setting: create(LocalityLoadBalancerSettingSchema, { enabled: true, failoverPriority }),
     isForced: true,

@@ -1,5 +1,7 @@
 /** Names of statistics by the patterns of MeshConfig (`outboundClusterStatName`, `inboundClusterStatName`). */
+
 import type { Service } from "@flotilla/model";
+import { ownValue } from "@flotilla/model";
 
 export interface StatNameParts {
   readonly hostname: string;
@@ -24,5 +26,5 @@ export function statName(pattern: string, otherwise: string, parts: StatNamePart
     TARGET_PORT: targetPort === "unknown" ? undefined : `${targetPort}`,
     SUBSET_NAME: subset,
   };
-  return pattern.replace(/%([A-Z_]+)%/g, (text, name: string) => values[name] ?? text);
+  return pattern.replace(/%([A-Z_]+)%/g, (text, name: string) => ownValue(values, name) ?? text);
 }

@@ -2,6 +2,7 @@
  * Routes of a delegate in the place of the root's route that names it: the delegate narrows the root's
  * match and inherits what it does not set itself.
  */
+import { ownValue } from "@flotilla/model";
 import { create } from "@flotilla/proto";
 import {
   type HTTPMatchRequest,
@@ -89,7 +90,7 @@ export function conflicts(root: HTTPMatchRequest, leaf: HTTPMatchRequest): boole
     mapsConflict(root.queryParams, leaf.queryParams),
     root.ignoreUriCase !== leaf.ignoreUriCase,
     root.port > 0 && leaf.port > 0 && root.port !== leaf.port,
-    Object.entries(root.sourceLabels).some(([key, value]) => (leaf.sourceLabels[key] ?? value) !== value),
+    Object.entries(root.sourceLabels).some(([key, value]) => (ownValue(leaf.sourceLabels, key) ?? value) !== value),
     root.sourceNamespace !== "" && leaf.sourceNamespace !== "" && root.sourceNamespace !== leaf.sourceNamespace,
     root.gateways.length > 0 && leaf.gateways.some((gateway) => !root.gateways.includes(gateway)),
   ].includes(true);
@@ -99,7 +100,7 @@ function mapsConflict(
   root: Readonly<Record<string, StringMatch>>,
   leaf: Readonly<Record<string, StringMatch>>,
 ): boolean {
-  return Object.entries(root).some(([key, match]) => textsConflict(match, leaf[key]));
+  return Object.entries(root).some(([key, match]) => textsConflict(match, ownValue(leaf, key)));
 }
 
 /** A regular expression cannot be compared with anything; a prefix can only be made longer. */

@@ -1,5 +1,5 @@
 /** Gateways through which a network is reached from others: of MeshNetworks, and services and Gateways labelled with their network. */
-import { compareText, type GatewayApiSpec, gatewayOfNetwork, type Service } from "@flotilla/model";
+import { compareText, type GatewayApiSpec, gatewayOfNetwork, ownValue, type Service } from "@flotilla/model";
 import { query, type View } from "../view.ts";
 
 export interface NetworkGateway {
@@ -80,7 +80,7 @@ function addressesOf(
   servicePort: number,
 ): readonly NetworkGateway[] {
   return Object.entries(clusterExternalAddresses).flatMap(([clusterId, addresses]) => {
-    const port = clusterExternalPorts[clusterId]?.[servicePort] ?? servicePort;
+    const port = ownValue(clusterExternalPorts, clusterId)?.[servicePort] ?? servicePort;
     return addresses.map((address) => ({ network, clusterId, address, port }));
   });
 }

@@ -1,5 +1,5 @@
 /** The addresses under which a proxy's workload reaches a service as such, whatever its endpoints. */
-import { isIpAddress, isIpv6, type Service } from "@flotilla/model";
+import { isIpAddress, isIpv6, ownValue, type Service } from "@flotilla/model";
 import type { View } from "../view.ts";
 
 /**
@@ -7,7 +7,7 @@ import type { View } from "../view.ts";
  * Ranges are left out, and so are addresses of a family the proxy does not have.
  */
 export function reachableAddresses(view: View, service: Service): readonly string[] {
-  const inCluster = (service.clusterVips[view.proxy.clusterId] ?? []).filter(isSpecific);
+  const inCluster = (ownValue(service.clusterVips, view.proxy.clusterId) ?? []).filter(isSpecific);
   if (inCluster.length > 0) return reachableInCluster(view, inCluster);
   const own = [service.defaultAddress, ...(service.addresses ?? [])].filter(isSpecific);
   if (own.length > 0) return own.slice(0, 1);

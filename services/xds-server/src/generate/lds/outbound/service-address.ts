@@ -1,5 +1,5 @@
 /** The addresses under which a proxy's workload calls a TCP service. */
-import { isIpAddress, isIpv4, type Service, type ServicePort } from "@flotilla/model";
+import { isIpAddress, isIpv4, ownValue, type Service, type ServicePort } from "@flotilla/model";
 import { discoverableEndpoints } from "../../../snapshot/scope/discoverable-endpoints.ts";
 import { allocatedAddresses, hasFamily } from "../../../snapshot/scope/service-addresses.ts";
 import type { View } from "../../../snapshot/view.ts";
@@ -13,7 +13,7 @@ export function isUnspecified(address: string): boolean {
 export function serviceAddresses(view: View, service: Service, port: ServicePort): readonly string[] {
   // Each address of a ServiceEntry is a service of its own to callers.
   const { addresses: several = [] } = service;
-  if (several.length > 1 && service.clusterVips[view.proxy.clusterId] === undefined) return several;
+  if (several.length > 1 && ownValue(service.clusterVips, view.proxy.clusterId) === undefined) return several;
   const address = serviceAddress(view, service);
   if (!isUnspecified(address)) return [address];
   if (service.resolution !== "passthrough") return [view.read(listenerTraits).wildcardAddress];
@@ -33,13 +33,13 @@ export function furtherAddresses(view: View, service: Service, bind: string): re
   if (view.proxy.ipMode !== "dual") return [];
   if (bind === "0.0.0.0") return ["::"];
   if (view.read(listenerTraits).extraAddresses.length === 0) return [];
-  const inCluster = service.clusterVips[view.proxy.clusterId] ?? [];
+  const inCluster = ownValue(service.clusterVips, view.proxy.clusterId) ?? [];
   return inCluster[0] === bind ? inCluster.slice(1) : [];
 }
 
 /** The address in the proxy's cluster, an allocated one, or the default. */
 export function serviceAddress(view: View, service: Service): string {
-  const all = service.clusterVips[view.proxy.clusterId] ?? [];
+  const all = ownValue(service.clusterVips, view.proxy.clusterId) ?? [];
   const inCluster = all.find((address) => hasFamily(view, address)) ?? all[0];
   if (inCluster !== undefined && !isUnspecified(inCluster)) return inCluster;
   if (!isUnspecified(service.defaultAddress)) return service.defaultAddress;

@@ -1,0 +1,7 @@
+/**
+ * The value of a record's own key. For keys from outside: `record[key]` finds what every object inherits, such as `toString`, too.
+ * scripts/check-code.ts finds the places.
+ */
+export function ownValue<T>(record: Readonly<Record<string, T>> | null | undefined, key: string): T | undefined {
+  return record !== undefined && record !== null && Object.hasOwn(record, key) ? record[key] : undefined;
+}

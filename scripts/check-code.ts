@@ -1,0 +1,25 @@
+/** Rules on code that linters do not have, each with a file in scripts/code. */
+import { dirname, join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { openProject, recordLookups } from "./code/record-lookups.ts";
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const fewestFiles = 800;
+const isProduct = (file: string): boolean =>
+  /^(packages|services)\/[^/]+\/(src|bin)\//.test(relative(root, file)) &&
+  !/\.test\.ts$|\.fixture\.ts$|\.conformance\.ts$|\/gen\/|\/testing\/|\/bin\/gen|\/kube-assets\.ts$/.test(file) &&
+  // What a user starts for himself.
+  !/^packages\/(cli|servers|dataplane)\//.test(relative(root, file));
+
+const project = openProject(join(root, "tsconfig.json"), isProduct);
+const problems = recordLookups(project).map(
+  ({ file, line, kind, text }) =>
+    `${relative(root, file)}:${line}: ${kind} by a key from outside: ${text}\n  use a Map, ownValue() of packages/model, or Object.hasOwn`,
+);
+if (project.files.length < fewestFiles)
+  problems.push(`only ${project.files.length} files were read, at least ${fewestFiles} exist`);
+for (const problem of problems) process.stdout.write(`${problem}\n`);
+process.stdout.write(
+  `${project.files.length} files\n${problems.length === 0 ? 1 : 0} passed, ${problems.length} failed\n`,
+);
+process.exitCode = problems.length === 0 ? 0 : 1;

@@ -15,6 +15,8 @@ export interface ConnectOptions {
   readonly replicas?: number;
   /** Told whenever following goes on where it was, after deliveries were missing or the servers were away. */
   readonly onResumed?: () => void;
+  /** Told of the first attempt to connect that failed; others follow. */
+  readonly onAway?: () => void;
   /** Where values are noted that cannot be read; one of its own unless given. */
   readonly setAside?: SetAside;
 }
@@ -28,5 +30,6 @@ export async function connectBus(
   const embedded = /^embedded:(.+)$/.exec(url)?.[1];
   if (embedded !== undefined) return connectEmbedded(embedded, nowMs, setAside);
   if (!url.includes("://")) throw new BusError("BUS_CONNECT", `"${url}" is neither nats://host:port nor embedded:NAME`);
-  return connectNats({ url, clientName, log, nowMs, replicas, onResumed, setAside }, stop);
+  const { onAway } = given;
+  return connectNats({ url, clientName, log, nowMs, replicas, onResumed, onAway, setAside }, stop);
 }

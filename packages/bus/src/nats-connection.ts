@@ -25,6 +25,8 @@ export interface NatsConnectOptions {
   /** Name of this connection on the server's pages, and of the subjects below which it gets its answers. */
   readonly clientName: string;
   readonly log: Logger;
+  /** Told of the first attempt that failed. */
+  readonly onAway?: (() => void) | undefined;
 }
 
 export const retryMs = 250;
@@ -33,7 +35,8 @@ const tellAgainMs = 30_000;
 /** @throws BusError BUS_CONNECT when the URL cannot be read; the reason of `stop` */
 export async function connectPatiently(options: NatsConnectOptions, stop: AbortSignal): Promise<NatsConnection> {
   const settings = connectionOptions(options);
-  return patiently(() => connect(settings), { what: `nats at ${settings.servers.join(", ")}`, log: options.log }, stop);
+  const { log, onAway } = options;
+  return patiently(() => connect(settings), { what: `nats at ${settings.servers.join(", ")}`, log, onAway }, stop);
 }
 
 /**
@@ -53,7 +56,7 @@ export function inboxPrefixOf(connection: NatsConnection): string | undefined {
 /** Tries until it succeeds; tells the first failure and then one in a while. */
 export async function patiently<T>(
   attempt: () => Promise<T>,
-  { what, log }: { readonly what: string; readonly log: Logger },
+  { what, log, onAway }: { readonly what: string } & Pick<NatsConnectOptions, "log" | "onAway">,
   stop: AbortSignal,
 ): Promise<T> {
   for (let toldAt = Number.NEGATIVE_INFINITY; ; ) {
@@ -61,6 +64,7 @@ export async function patiently<T>(
     try {
       return await attempt();
     } catch (error) {
+      if (toldAt === Number.NEGATIVE_INFINITY) onAway?.();
       if (performance.now() - toldAt > tellAgainMs) {
         toldAt = performance.now();
         log.warn(`${what} is away, waiting for it`, { reason: error instanceof Error ? error.message : String(error) });

@@ -108,7 +108,7 @@ export async function main(env: NodeJS.ProcessEnv, stop: AbortSignal, options: M
   loaded.resolve(rotation);
   // Replicas that share a disk have the state there; in a cluster others may be in the middle of a rotation.
   if (config.busUrl !== undefined && cluster !== undefined)
-    await Promise.race([rotation.known, mesh.following, delay(patienceMs, stop)]);
+    await Promise.race([rotation.known, mesh.following, mesh.away, delay(patienceMs, stop)]);
   const material = active.current;
   if (material === undefined || stop.aborted) return;
   await writeRootFile(config.rootFile, material.rootsPem);

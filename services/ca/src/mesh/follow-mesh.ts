@@ -6,12 +6,16 @@ import type { MeshTrust } from "./mesh-trust.ts";
 export interface FollowedMesh extends AsyncDisposable {
   /** The mesh is known: heard, or as it was in an earlier life, or nobody has told anything for some seconds. */
   readonly known: Promise<void>;
+  /** Resolves when the bus has been away for a second, as at the first start, when NATS waits for a certificate of this ca. */
+  readonly away: Promise<void>;
   /** Ends with `stop`. */
   readonly following: Promise<void>;
 }
 
 /** Long enough for config-controller to tell when all services start together. */
 const patienceMs = 5000;
+/** A bus that refuses connections is given less: it may just be starting, too. */
+const awayMs = 1000;
 
 export interface FollowMeshOptions {
   readonly trust: MeshTrust;
@@ -20,7 +24,7 @@ export interface FollowMeshOptions {
   readonly replicas: number;
   /** False where the bus takes only callers with a certificate of this ca and there is none yet: nobody waits for it. */
   readonly hasBusCertificate: boolean;
-  readonly health: Health;
+  readonly health: Pick<Health, "setCondition">;
   readonly metrics: Metrics;
   readonly log: Logger;
   /** What else needs the bus; ends with the signal. */
@@ -33,17 +37,30 @@ export function followMesh(
   stop: AbortSignal,
 ): FollowedMesh {
   if (url === undefined)
-    return { known: Promise.resolve(), following: Promise.resolve(), [Symbol.asyncDispose]: () => Promise.resolve() };
+    return {
+      known: Promise.resolve(),
+      away: Promise.resolve(),
+      following: Promise.resolve(),
+      [Symbol.asyncDispose]: () => Promise.resolve(),
+    };
   const ended = new AbortController();
   const signal = AbortSignal.any([stop, ended.signal]);
   const heard = Promise.withResolvers<void>();
+  const away = Promise.withResolvers<void>();
+  let isConnected = false;
+  const onAway = (): void =>
+    void delay(awayMs, signal).then(() => {
+      if (!isConnected) away.resolve();
+    });
   if (!isRestored) health.setCondition("mesh", "no mesh configuration heard yet: the defaults hold");
   const onHeard = (): void => {
     health.setCondition("mesh", undefined);
     heard.resolve();
   };
   const follow = async (): Promise<void> => {
-    await using bus = await connectTelling({ url, replicas, clientName: "ca", log, health, metrics }, signal);
+    const options = { url, replicas, clientName: "ca", log, health, metrics, onAway };
+    await using bus = await connectTelling(options, signal);
+    isConnected = true;
     await Promise.all([trust.follow(bus, onHeard, signal), onBus(bus, signal)]);
   };
   const following = follow().catch((error: unknown) => {
@@ -51,9 +68,10 @@ export function followMesh(
   });
   // It is awaited later; failing before that must not end the process as a failure that nobody looks at.
   following.catch(() => undefined);
-  const first = Promise.race([heard.promise, following, delay(patienceMs, signal)]);
+  const first = Promise.race([heard.promise, following, away.promise, delay(patienceMs, signal)]);
   return {
     known: isRestored || !hasBusCertificate ? Promise.resolve() : first,
+    away: away.promise,
     following,
     [Symbol.asyncDispose]: async () => {
       ended.abort();

@@ -9,6 +9,7 @@ import {
   duration,
   list,
   logSettings,
+  ownHostSettings,
   parseSettings,
   port,
   type SettingsOf,
@@ -31,6 +32,7 @@ export const settings = {
   }),
   healthHost: text({ env: "HEALTH_HOST", default: "0.0.0.0", sentence: "Address of the health pages." }),
   healthPort: port({ env: "HEALTH_PORT", default: defaultPorts.ca.health, sentence: "Port of the health pages." }),
+  ...ownHostSettings,
   workDir: text({
     env: "WORK_DIR",
     default: ".flotilla",

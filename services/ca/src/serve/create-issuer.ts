@@ -1,6 +1,6 @@
 /** Wires what a request passes: proof, lines, rules, signing; and the pages that show it. */
-import type { NodePods } from "@flotilla/auth";
-import type { Health, Logger, Metrics } from "@flotilla/runtime";
+import { type NodePods, pageAccess } from "@flotilla/auth";
+import type { Health, HttpHandler, Logger, Metrics } from "@flotilla/runtime";
 import { createIdentity } from "../authenticate/authenticators.ts";
 import type { ServingRules } from "../authorize/serving-names.ts";
 import type { Config } from "../config.ts";
@@ -42,11 +42,9 @@ export function createIssuer(
   const intake = new FairQueue({ maxPending: config.maxPending, maxPendingPerIdentity: config.maxPending });
   const waiting = (): number => intake.pending + queue.pending;
   const material = (): SigningMaterial | undefined => active.current;
-  health.route("GET", "/debug/caz", () =>
-    statusPage({ material: material(), trustDomains: trust.all, waiting: waiting(), nowMs: nowMs() }),
-  );
-  health.route("GET", "/debug/rotation", () => rotationPage(rotation));
-  health.route("POST", "/debug/rotation", (request) => changeRotation(rotation, request));
+  const status = () =>
+    statusPage({ material: material(), trustDomains: trust.all, waiting: waiting(), nowMs: nowMs() });
+  addPages(config, { health, rotation, status, log });
   const proof = {
     trustDomains,
     nowMs,
@@ -78,6 +76,20 @@ export function createIssuer(
     nowMs,
     randomSerial: serialSource(),
   };
+}
+
+interface PageParts extends Pick<IssuingStages, "health" | "rotation" | "log"> {
+  readonly status: HttpHandler;
+}
+
+/** A rotation is started and aborted from ca's own host only; who may look is decided as in the other services. */
+function addPages(config: Config, { health, rotation, status, log }: PageParts): void {
+  const { debugAuth: isOn, workDir, namespace } = config;
+  const guarded = pageAccess({ isOn, workDir, namespace, log });
+  const rotationStatus = guarded(() => rotationPage(rotation));
+  health.route("GET", "/debug/caz", guarded(status));
+  health.route("GET", "/debug/rotation", rotationStatus);
+  health.route("POST", "/debug/rotation", (request) => changeRotation(rotation, request));
 }
 
 export function servingRules(config: Config, trustDomains: () => readonly string[]): ServingRules {

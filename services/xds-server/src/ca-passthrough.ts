@@ -7,7 +7,7 @@ import { type Authenticator, type Caller, formatXfcc } from "@flotilla/auth";
 import type { TlsMaterial } from "@flotilla/auth/serving";
 import { certificateService, channelOptions } from "@flotilla/proto";
 import { GrpcError, type Handler, type RawCall, unary } from "@flotilla/raw-grpc";
-import type { Logger, Metrics } from "@flotilla/runtime";
+import { delay, type Logger, type Metrics } from "@flotilla/runtime";
 import { Client, credentials, Metadata, type ServiceError, status } from "@grpc/grpc-js";
 import { callerOf } from "./serve/authenticate.ts";
 
@@ -20,6 +20,8 @@ export interface PassthroughOptions {
   readonly certificates: Authenticator;
   readonly metrics: Metrics;
   readonly log: Logger;
+  /** How long a request is kept while ca is away. */
+  readonly holdMs?: number;
 }
 
 export interface CaPassthrough extends Disposable {
@@ -30,17 +32,60 @@ export interface CaPassthrough extends Disposable {
 
 /** A little longer than clients wait by themselves. */
 const deadlineMs = 30_000;
+/** While ca is away a request is kept for this long before it fails, and is tried again in between. */
+const heldMs = 5_000;
+const retryMs = 250;
+/** Requests that may be kept; more fail at once. */
+const maxHeld = 1_000;
 const raw = (bytes: Buffer): Buffer => bytes;
 
 export function createCaPassthrough(options: PassthroughOptions): CaPassthrough {
-  const { certificates, log } = options;
-  let channels = openChannels(options, options.material);
+  const { certificates, log, holdMs = heldMs } = options;
+  const channels = new RenewedChannels(options);
   const forwarded = options.metrics.counter({
     name: "flotilla_ca_requests_forwarded_total",
     help: "Certificate requests passed on to ca, by what ca answered",
     labels: ["code"],
   });
   const { path } = certificateService.createCertificate;
+  let [held, isAway] = [0, false];
+  const noteAnswer = (error: ServiceError | null): void => {
+    forwarded.add(1, { code: status[error?.code ?? status.OK] ?? "UNKNOWN" });
+    if (isAway === (error?.code === status.UNAVAILABLE)) return;
+    isAway = !isAway;
+    if (isAway) log.warn("ca does not answer", { ca: options.caAddress, reason: error?.details });
+    else log.info("ca answers again", { ca: options.caAddress });
+  };
+  const send = (client: Client, request: Buffer, metadata: Metadata, cancelled: AbortSignal) => {
+    const { promise, resolve } = Promise.withResolvers<Buffer | ServiceError | null>();
+    const deadline = Date.now() + deadlineMs;
+    const asked = client.makeUnaryRequest(path, raw, raw, request, metadata, { deadline }, (error, response) => {
+      noteAnswer(error);
+      resolve(response ?? error);
+    });
+    const cancel = (): void => asked.cancel();
+    cancelled.addEventListener("abort", cancel, { once: true });
+    return promise.finally(() => cancelled.removeEventListener("abort", cancel));
+  };
+  /** Until ca answers, or the time of a kept request is over. */
+  const sendUntilAnswered = async (
+    kind: keyof Channels,
+    request: Buffer,
+    metadata: Metadata,
+    cancelled: AbortSignal,
+  ) => {
+    const until = performance.now() + holdMs;
+    for (;;) {
+      const answer = await send(channels.current[kind], request, metadata, cancelled);
+      if (Buffer.isBuffer(answer)) return answer;
+      const isOver = performance.now() + retryMs > until || held >= maxHeld || cancelled.aborted;
+      if (answer?.code !== status.UNAVAILABLE || isOver) throw refusalOf(answer);
+      held++;
+      await delay(retryMs, cancelled);
+      held--;
+      channels.renew();
+    }
+  };
   const forward = async (request: Buffer, call: RawCall, cancelled: AbortSignal): Promise<Buffer> => {
     const caller = callerOf(call);
     const verdict = await certificates.authenticate(caller);
@@ -48,28 +93,12 @@ export function createCaPassthrough(options: PassthroughOptions): CaPassthrough 
     const { peerCertificate } = caller;
     const isNamed = verdict.authenticated && peerCertificate !== undefined;
     if (isNamed) metadata.set("x-forwarded-client-cert", formatXfcc(peerCertificate, verdict.identities));
-    const client = isNamed ? channels.named : channels.plain;
-    const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
-    const done = (error: ServiceError | null, response?: Buffer): void => {
-      forwarded.add(1, { code: status[error?.code ?? status.OK] ?? "UNKNOWN" });
-      if (error?.code === status.UNAVAILABLE)
-        log.warn("ca does not answer", { ca: options.caAddress, reason: error.details });
-      if (response !== undefined) resolve(response);
-      else reject(refusalOf(error));
-    };
-    const deadline = Date.now() + deadlineMs;
-    const asked = client.makeUnaryRequest(path, raw, raw, request, metadata, { deadline }, done);
-    cancelled.addEventListener("abort", () => asked.cancel(), { once: true });
-    return promise;
+    return sendUntilAnswered(isNamed ? "named" : "plain", request, metadata, cancelled);
   };
   const onFailure = (error: unknown): void => log.error("certificate request failed", { error });
   return {
     methods: new Map([[path, unary(forward, onFailure)]]),
-    reload: (material) => {
-      const before = channels;
-      channels = openChannels(options, material);
-      before[Symbol.dispose]();
-    },
+    reload: (material) => channels.reload(material),
     [Symbol.dispose]: () => channels[Symbol.dispose](),
   };
 }
@@ -82,11 +111,46 @@ export const refusedCertificates: ReadonlyMap<string, Handler> = new Map([
   ],
 ]);
 
-interface Channels extends Disposable {
+interface Channels {
   /** Shows no certificate. */
   readonly plain: Client;
   /** Shows ours. */
   readonly named: Client;
+}
+
+/** Channels to ca. A failed one is replaced rather than waited for: gRPC's own back-off may outlast the outage. */
+class RenewedChannels implements Disposable {
+  readonly #options: PassthroughOptions;
+  #material: TlsMaterial;
+  #openedAtMs = performance.now();
+  current: Channels;
+
+  constructor(options: PassthroughOptions) {
+    this.#options = options;
+    this.#material = options.material;
+    this.current = openChannels(options, options.material);
+  }
+
+  reload(material: TlsMaterial): void {
+    this.#material = material;
+    this.#replace();
+  }
+
+  /** After a failure; no more than one attempt a second. */
+  renew(): void {
+    if (performance.now() - this.#openedAtMs >= 1_000) this.#replace();
+  }
+
+  [Symbol.dispose](): void {
+    close(this.current);
+  }
+
+  #replace(): void {
+    const before = this.current;
+    this.current = openChannels(this.#options, this.#material);
+    this.#openedAtMs = performance.now();
+    close(before);
+  }
 }
 
 function openChannels({ caAddress, caServerName }: PassthroughOptions, material: TlsMaterial): Channels {
@@ -97,21 +161,16 @@ function openChannels({ caAddress, caServerName }: PassthroughOptions, material:
       "grpc.ssl_target_name_override": caServerName,
       "grpc.default_authority": caServerName,
       "grpc.use_local_subchannel_pool": 1,
-      // A ca that comes back is used at once, not after gRPC's two minutes.
       "grpc.initial_reconnect_backoff_ms": 100,
-      "grpc.max_reconnect_backoff_ms": 2_000,
+      "grpc.max_reconnect_backoff_ms": 1_000,
     });
-  const plain = open(credentials.createSsl(roots));
-  const named = open(credentials.createSsl(roots, key, chain));
-  return {
-    plain,
-    named,
-    // Calls under way end as they would have.
-    [Symbol.dispose]: () => {
-      plain.close();
-      named.close();
-    },
-  };
+  return { plain: open(credentials.createSsl(roots)), named: open(credentials.createSsl(roots, key, chain)) };
+}
+
+/** Calls under way end as they would have. */
+function close({ plain, named }: Channels): void {
+  plain.close();
+  named.close();
 }
 
 /** What ca may see of the caller's headers: its tokens. A name that the caller gives itself counts for nothing. */

@@ -63,6 +63,27 @@ const cases: readonly {
     problem: /redis is on backbone, which is not internal/,
   },
   {
+    name: "a container with the key of the token issuer",
+    file: "docker-compose.yml",
+    change: [
+      '"token-webhook:/var/run/secrets/tokens:ro"]',
+      '"token-webhook:/var/run/secrets/tokens:ro", "issuer:/issuer"]',
+    ],
+    problem: /webhook sees the volume issuer/,
+  },
+  {
+    name: "a container with another's token",
+    file: "docker-compose.yml",
+    change: ["token-webhook:/var/run/secrets/tokens:ro", "token-xds-server:/var/run/secrets/tokens:ro"],
+    problem: /webhook sees the tokens token-xds-server/,
+  },
+  {
+    name: "a service that may write what all see",
+    file: "docker-compose.yml",
+    change: ["state:/var/lib/flotilla:ro", "state:/var/lib/flotilla"],
+    problem: /may write what all see/,
+  },
+  {
     name: "a path of configuration that the engine may make",
     file: "docker-compose.yml",
     change: ["create_host_path: false", "create_host_path: true"],

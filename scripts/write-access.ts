@@ -6,7 +6,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { busServices, natsAuthorization, permissionsOf, storedStreams } from "../packages/bus/src/index.ts";
-import { storeRulesOf, storeServices } from "../packages/state/src/index.ts";
+import { type StoreUser, storeRulesOf, storeServices, storeUsers } from "../packages/state/src/access.ts";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const natsFiles: Readonly<Record<string, string>> = {
@@ -15,10 +15,15 @@ const natsFiles: Readonly<Record<string, string>> = {
   "k8s/components/replicated-servers/nats.conf": "istio-system",
 };
 
-for (const [file, text] of [
-  ...Object.entries(natsFiles).map(natsFile),
-  ["docs/security/who-writes.md", page()] as const,
-]) {
+/** Which users of Redis a file has. A single server has no replicas and no Sentinels. */
+const redisFiles: readonly (readonly [file: string, text: string])[] = [
+  ["k8s/base/redis-users.txt", redisUsers(storeServices, "server")],
+  ["k8s/components/replicated-servers/redis-users.txt", redisUsers(storeUsers, "server")],
+  ["k8s/components/replicated-servers/sentinel-users.txt", redisUsers(storeUsers, "sentinel")],
+];
+
+const page = ["docs/security/who-writes.md", pageText()] as const;
+for (const [file, text] of [...Object.entries(natsFiles).map(natsFile), ...redisFiles, page]) {
   const path = join(root, file);
   if (!process.argv.includes("--check")) writeFileSync(path, text);
   else if (readFileSync(path, "utf8") !== text) {
@@ -27,6 +32,16 @@ for (const [file, text] of [
     );
     process.exitCode = 1;
   }
+}
+
+/** A line a user: its name, and its rules but for the password. */
+function redisUsers(users: readonly StoreUser[], on: "server" | "sentinel"): string {
+  return users
+    .flatMap((user) => {
+      const rules = storeRulesOf(user, on);
+      return rules === undefined ? [] : [`${user} ${rules}\n`];
+    })
+    .join("");
 }
 
 /** The users stand at the end of the file, below a line that says where they come from. */
@@ -42,7 +57,7 @@ function natsFile([file, namespace]: readonly [string, string]): readonly [strin
   ];
 }
 
-function page(): string {
+function pageText(): string {
   const streams = storedStreams.map(
     ({ stream, writers, readers = [] }) =>
       `| ${stream} | ${writers.join(", ")} | ${stream === "FLOTILLA" ? "all" : [...writers, ...readers].join(", ")} |`,
@@ -54,17 +69,23 @@ function page(): string {
     const writes = own.length === 0 ? "Publishes nothing." : `Publishes ${code(own)}.`;
     return `### ${service}\n\n${writes}\n${refused}\nHears ${code(subscribe)}.\n`;
   });
-  const store = storeServices.map((service) => `### ${service}\n\n    ${storeRulesOf(service)}\n`);
+  const store = storeUsers.map((user) => {
+    const onSentinel = storeRulesOf(user, "sentinel");
+    const more = onSentinel === undefined ? "" : `\nOn Sentinels:\n\n    ${onSentinel}\n`;
+    return `### ${user}\n\n    ${storeRulesOf(user)}\n${more}`;
+  });
   return `# Who writes what
 
 Written by \`node scripts/write-access.ts\` from the tables in \`packages/bus/src/stored-streams.ts\`, \`packages/bus/src/access.ts\` and
-\`packages/state/src/access.ts\`; decision 0144 has the reasons. Tests try every subject and key as every service, on real servers:
+\`packages/state/src/access.ts\`; decisions 0144 and 0145 have the reasons. Tests try every subject and key as every service, on real servers:
 \`packages/bus/src/access.integration.test.ts\`, \`packages/state/src/access.integration.test.ts\`.
 
 | way of running | NATS | Redis |
 |---|---|---|
 | \`flotilla up\`, \`serve\`, \`npm start\` | an NKey for each service, made at each start: files of mode 0600 below \`credentials\` in the work directory | a password for xds-server, in the same place |
 | Docker Compose, Kubernetes | the name in the client certificate that ca issues to the service's account | the client certificate, and a password for xds-server |
+
+In Compose the container \`issuer\` alone has the key of the token issuer (decision 0146).
 
 ## Streams and buckets of NATS
 
@@ -81,6 +102,9 @@ streams above; the webhook reads configuration only. Nobody may delete, purge, b
 
 ${users.join("\n")}
 ## Users of Redis
+
+The user \`default\` is off, and in Compose and Kubernetes may \`PING\`, for probes. There the container that renews the certificate has a user
+\`certificate\` for \`CONFIG SET\`. \`replica\` and \`sentinel\` exist where servers are replicated.
 
 ${store.join("\n")}`;
 }

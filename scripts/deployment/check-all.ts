@@ -1,7 +1,7 @@
 /** Every check of the deployment files. */
 import { settings as ca } from "../../services/ca/src/config.ts";
 import { settingsTables } from "../settings-tables.ts";
-import { checkCompose, checkComposeImages } from "./compose.ts";
+import { checkCompose, checkComposeImages, checkComposeSecrets } from "./compose.ts";
 import { type Read, readCompose } from "./files.ts";
 import { checkKubernetes } from "./kubernetes.ts";
 import { checkReplicated } from "./replicated.ts";
@@ -28,6 +28,7 @@ export function checkAll(read: Read): Outcome {
   const transport = { read, check, serverAccounts: ca.serverAccounts.default, readersOf };
   checkCompose(readCompose(read), known, check);
   const { version } = JSON.parse(read("package.json")) as { readonly version: string };
+  checkComposeSecrets(readCompose(read), check);
   checkComposeImages(readCompose(read), version, read("Dockerfile"), check);
   checkComposeTransport(readCompose(read), transport);
   checkKubernetes(read, known, check);

@@ -28,6 +28,39 @@ export function checkCompose(compose: Compose, known: ReadonlySet<string>, check
   }
 }
 
+/** What only some may see, by volume: each holds a key. `setup` makes what is in all of them. */
+const holders: Readonly<Record<string, (name: string, service: ComposeService) => boolean>> = {
+  issuer: (name) => name === "issuer",
+  ca: (name) => name === "ca",
+  seal: (_, { environment = {} }) => environment["SEAL_KEY_FILE"] !== undefined,
+  "redis-passwords": (name, { environment = {} }) => name === "redis" || environment["STORE_URL"] !== undefined,
+};
+
+/** Each container has the secrets that it needs, and no other's; what all see, they do not change. */
+export function checkComposeSecrets({ services }: Compose, check: Check): void {
+  for (const [name, service] of Object.entries(services).filter(([other]) => other !== "setup")) {
+    const mounts = (service.volumes ?? [])
+      .filter((mount) => typeof mount === "string")
+      .map((mount) => mount.split(":"));
+    const volumes = mounts.map(([source = ""]) => source);
+    for (const [volume, isHolder] of Object.entries(holders))
+      check(
+        volumes.includes(volume) === isHolder(name, service),
+        `${file}: ${name} ${volumes.includes(volume) ? "sees" : "does not see"} the volume ${volume}`,
+      );
+    const tokens = volumes.filter((volume) => volume.startsWith("token-"));
+    const proves = service.environment?.["TOKEN_FILE"] !== undefined && name !== "ca";
+    const args = service.command ?? [];
+    const own = args.includes("certificate") ? name.replace(/-certificate$/, "") : name;
+    const expected = proves || args.includes("certificate") ? [`token-${own}`] : [];
+    if (name !== "issuer")
+      check(tokens.join() === expected.join(), `${file}: ${name} sees the tokens ${tokens.join(", ") || "of nobody"}`);
+    for (const [source, target = "", mode = ""] of mounts)
+      if (source === "state" && name !== "ca" && !(name === "issuer" && target.startsWith("/volumes/")))
+        check(mode === "ro", `${file}: ${name} may write what all see`);
+  }
+}
+
 /** One service builds the image, under the project's version; the others take it. */
 export function checkComposeImages({ services }: Compose, version: string, dockerfile: string, check: Check): void {
   const builders = Object.entries(services).filter(([, { build }]) => build !== undefined);

@@ -8,7 +8,8 @@ ROOT_CA_DIR: /etc/cacerts
 ROOT_CA_NEXT_DIR: /etc/cacerts-next
 SEAL_KEY_FILE: /var/run/secrets/flotilla/seal.key
 SEAL_KEY_SECRET: flotilla-seal
-STORE_URL: rediss://flotilla-redis.{{ .Release.Namespace }}.svc:6379?certificates=/var/lib/flotilla/client
+STORE_PASSWORDS_SECRET: flotilla-redis
+STORE_URL: rediss://xds-server@flotilla-redis.{{ .Release.Namespace }}.svc:6379?certificates=/var/lib/flotilla/client&passwordFile=/var/run/secrets/redis/xds-server
 TOKEN_FILE: /var/run/secrets/tokens/istio-token
 WORK_DIR: /var/lib/flotilla
 {{- end }}
@@ -16,7 +17,7 @@ WORK_DIR: /var/lib/flotilla
 {{- if .Values.highAvailability }}
 BUS_REPLICAS: "3"
 BUS_URL: tls://flotilla-nats-0.flotilla-nats.{{ .Release.Namespace }}.svc:4222?certificates=/var/lib/flotilla/client,tls://flotilla-nats-1.flotilla-nats.{{ .Release.Namespace }}.svc:4222,tls://flotilla-nats-2.flotilla-nats.{{ .Release.Namespace }}.svc:4222
-STORE_URL: rediss+sentinel://flotilla-redis-0.flotilla-redis.{{ .Release.Namespace }}.svc:26379,flotilla-redis-1.flotilla-redis.{{ .Release.Namespace }}.svc:26379,flotilla-redis-2.flotilla-redis.{{ .Release.Namespace }}.svc:26379/flotilla?certificates=/var/lib/flotilla/client
+STORE_URL: rediss+sentinel://xds-server@flotilla-redis-0.flotilla-redis.{{ .Release.Namespace }}.svc:26379,flotilla-redis-1.flotilla-redis.{{ .Release.Namespace }}.svc:26379,flotilla-redis-2.flotilla-redis.{{ .Release.Namespace }}.svc:26379/flotilla?certificates=/var/lib/flotilla/client&passwordFile=/var/run/secrets/redis/xds-server&sentinelUser=xds-server&sentinelPasswordFile=/var/run/secrets/redis/xds-server
 {{- end }}
 {{- end }}
 {{- define "flotilla.settings.ValuesinstallCrds" }}

@@ -25,6 +25,21 @@ sentinel failover-timeout $primary_name 10000
 sentinel parallel-syncs $primary_name 2
 EOF
 fi
+# Users and passwords are those of now, whatever the file had.
+hash() { tr -d '\n' <"$1" | sha256sum | cut -d ' ' -f 1; }
+{
+  sed '/^user /d; /^sentinel auth-/d; /^sentinel sentinel-/d' /data/sentinel.conf
+  echo "user default reset on nopass +ping"
+  while read -r user rules; do
+    echo "user $user reset on #$(hash "$passwords/$user") $rules"
+  done </etc/redis/sentinel-users.txt
+  password=$(cat "$passwords/sentinel")
+  echo "sentinel auth-user $primary_name sentinel"
+  echo "sentinel auth-pass $primary_name $password"
+  echo "sentinel sentinel-user sentinel"
+  echo "sentinel sentinel-pass $password"
+} >/data/sentinel.conf.new
+mv /data/sentinel.conf.new /data/sentinel.conf
 child=
 trap 'kill -TERM "$child" 2>/dev/null; wait "$child"; exit 0' TERM INT
 while :; do

@@ -33,5 +33,6 @@ export const commands: readonly Command[] = [
   command(identity.caAbort, async () => (await import("./commands/ca.ts")).caAbort),
   command(identity.certificate, async () => (await import("./commands/certificate.ts")).certificate),
   command(identity.token, async () => (await import("./commands/token.ts")).token),
+  command(identity.keepTokens, async () => (await import("./commands/keep-tokens.ts")).keepTokens),
   command(version, async () => (await import("./commands/version.ts")).version),
 ];

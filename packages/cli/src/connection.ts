@@ -133,7 +133,7 @@ export async function authorizationFor(
   base: string,
   { workDir, url }: Connection,
 ): Promise<{ readonly authorization?: string }> {
-  if (url.length > 0 || /^(127\.|\[::1\]$|localhost$)/.test(new URL(base).hostname)) return {};
+  if (url.length > 0 || isOwnHost(base)) return {};
   const issuer = await openLocalIssuer(workDir);
   const token = await issuer.mintToken({
     namespace: "istio-system",
@@ -141,6 +141,10 @@ export async function authorizationFor(
     ttlMs: tokenTtlMs,
   });
   return { authorization: `Bearer ${token}` };
+}
+
+export function isOwnHost(url: string): boolean {
+  return /^(127\.|\[::1\]$|localhost$)/.test(new URL(url).hostname);
 }
 
 function errorOf(text: string): string {

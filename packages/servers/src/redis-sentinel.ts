@@ -1,14 +1,30 @@
 /** A Redis or Valkey primary with replicas and Sentinels on this host, for tests of a failover. */
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { freePort } from "./free-port.ts";
-import { type Plan, type RunningServer, type StartOptions, start } from "./start-server.ts";
+import { type Plan, type RunningServer, type StartOptions, start, writePrivately } from "./start-server.ts";
 
 export interface RedisSentinelOptions extends Omit<StartOptions, "port"> {
   /** Servers, and as many Sentinels. */
   readonly size: number;
   /** How long a silent primary counts as alive. */
   readonly downAfterMs: number;
+  readonly access?: SentinelAccess;
+}
+
+/** Who may do what. Everybody may do everything without it. */
+export interface SentinelAccess {
+  /** Lines for the configuration of servers and of Sentinels, one a user. The default user has to be allowed to PING. */
+  readonly servers: readonly string[];
+  readonly sentinels: readonly string[];
+  /** What replicas prove themselves with to their primary, and Sentinels to servers and to each other. */
+  readonly replica: Account;
+  readonly sentinel: Account;
+}
+
+interface Account {
+  readonly user: string;
+  readonly password: string;
 }
 
 export interface RedisSentinel extends AsyncDisposable {
@@ -26,7 +42,7 @@ const ready = { question: "PING\r\n", answer: "+PONG" };
 
 /** @throws ServersError */
 export async function startRedisSentinel(options: RedisSentinelOptions): Promise<RedisSentinel> {
-  const { size, downAfterMs, directory, ...find } = options;
+  const { size, downAfterMs, directory, access, ...find } = options;
   const folder = (name: string): string => {
     const own = join(directory, name);
     mkdirSync(own, { recursive: true });
@@ -37,10 +53,10 @@ export async function startRedisSentinel(options: RedisSentinelOptions): Promise
   const [primary = 0] = ports;
   const startServer = (i: number): Promise<RunningServer> => {
     const port = ports[i] ?? 0;
-    return start(serverPlan(i === 0 ? undefined : primary), { ...find, directory: folder(`redis-${i}`), port });
+    return start(serverPlan(i === 0 ? undefined : primary, access), { ...find, directory: folder(`redis-${i}`), port });
   };
   const servers = await Promise.all(ports.map((_, i) => startServer(i)));
-  const plan = sentinelPlan(primary, { quorum: Math.floor(size / 2) + 1, downAfterMs });
+  const plan = sentinelPlan(primary, { quorum: Math.floor(size / 2) + 1, downAfterMs, access });
   const sentinels = await Promise.all(
     ports.map((_, i) => start(plan, { ...find, directory: folder(`sentinel-${i}`) })),
   );
@@ -59,18 +75,31 @@ export async function startRedisSentinel(options: RedisSentinelOptions): Promise
   };
 }
 
-function serverPlan(primary: number | undefined): Plan {
+function serverPlan(primary: number | undefined, access: SentinelAccess | undefined): Plan {
   const args = (directory: string, port: number) => {
+    const file = join(directory, "redis.conf");
+    const { user = "", password = "" } = access?.replica ?? {};
+    if (access !== undefined) writePrivately(file, [...access.servers, `masteruser ${user}`, `masterauth ${password}`]);
     const common = ["--bind", "127.0.0.1", "--port", String(port), "--dir", directory, "--appendonly", "yes"];
     const quick = ["--save", "", "--repl-diskless-sync-delay", "0"];
-    return [...common, ...quick, ...(primary === undefined ? [] : ["--replicaof", "127.0.0.1", String(primary)])];
+    const configured = access === undefined ? [] : [file];
+    return [
+      ...configured,
+      ...common,
+      ...quick,
+      ...(primary === undefined ? [] : ["--replicaof", "127.0.0.1", String(primary)]),
+    ];
   };
   return { name: "redis", scheme: "redis", ready, args };
 }
 
 function sentinelPlan(
   primary: number,
-  { quorum, downAfterMs }: { readonly quorum: number; readonly downAfterMs: number },
+  {
+    quorum,
+    downAfterMs,
+    access,
+  }: { readonly quorum: number; readonly downAfterMs: number; readonly access: SentinelAccess | undefined },
 ): Plan {
   const args = (directory: string, port: number) => {
     const file = join(directory, "sentinel.conf");
@@ -82,8 +111,18 @@ function sentinelPlan(
       `sentinel down-after-milliseconds ${primaryName} ${downAfterMs}`,
       `sentinel failover-timeout ${primaryName} 5000`,
     ];
-    writeFileSync(file, `${lines.join("\n")}\n`);
+    writePrivately(file, [...lines, ...(access === undefined ? [] : accessLines(access))]);
     return [file, "--sentinel"];
   };
   return { name: "redis", scheme: "redis", ready, args };
+}
+
+function accessLines({ sentinels, sentinel: { user, password } }: SentinelAccess): readonly string[] {
+  return [
+    ...sentinels,
+    `sentinel auth-user ${primaryName} ${user}`,
+    `sentinel auth-pass ${primaryName} ${password}`,
+    `sentinel sentinel-user ${user}`,
+    `sentinel sentinel-pass ${password}`,
+  ];
 }

@@ -53,7 +53,7 @@ export interface Plan {
 const maxPayloadBytes = 8 * 1024 * 1024;
 
 /** Files with secrets are for the user that runs the server alone; nothing of them is on its command line. */
-function writePrivately(file: string, lines: readonly string[]): void {
+export function writePrivately(file: string, lines: readonly string[]): void {
   rmSync(file, { force: true });
   writeFileSync(file, `${lines.join("\n")}\n`, { mode: 0o600 });
 }

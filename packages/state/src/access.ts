@@ -10,20 +10,65 @@ import { keys } from "./redis-scripts.ts";
 export const storeServices = ["xds-server"] as const;
 export type StoreService = (typeof storeServices)[number];
 
-const commands = [
+/** Users with a password: services, replicas that copy from the primary, and Sentinels. */
+export const storeUsers = [...storeServices, "replica", "sentinel"] as const;
+export type StoreUser = (typeof storeUsers)[number];
+
+const commandsOfServices = [
   ...["get", "mget", "set", "del", "scan", "pexpire", "hget", "hgetall", "hset", "hdel", "hlen"],
-  ...["multi", "exec", "eval", "ping", "info", "select", "client|setinfo", "client|setname"],
+  ...["multi", "exec", "eval", "ping", "info", "select", "client|setname"],
 ];
 
 const patterns = [keys.entries, keys.about, keys.writer, keys.replica("*"), keys.parts("*")];
 
-/** The rules of a user, without its password, as Redis' ACL has them. */
-export function storeRulesOf(service: StoreService): string {
-  const allowed: Readonly<Record<StoreService, readonly string[]>> = { "xds-server": commands };
+interface Rules {
+  readonly keys?: readonly string[];
+  readonly channels?: readonly string[];
+  readonly commands: readonly string[];
+}
+
+/** As Redis' documentation lists them for replicas and Sentinels. */
+const onServers: Readonly<Record<StoreUser, Rules>> = {
+  "xds-server": { keys: patterns, commands: commandsOfServices },
+  replica: { commands: ["psync", "replconf", "ping"] },
+  sentinel: {
+    channels: ["*"],
+    commands: [
+      ...["multi", "exec", "slaveof", "replicaof", "ping", "subscribe", "publish", "role", "info", "config|rewrite"],
+      ...["client|setname", "client|kill", "script|kill"],
+    ],
+  },
+};
+
+const sentinelQuestions = ["get-master-addr-by-name", "sentinels", "replicas", "slaves", "master", "masters"];
+
+/** Of the Sentinels themselves: whoever may configure one of them decides which server is the primary. */
+const onSentinels: Readonly<Partial<Record<StoreUser, Rules>>> = {
+  "xds-server": {
+    channels: ["*"],
+    commands: [
+      ...["ping", "info", "subscribe", "psubscribe", "client|setname"],
+      ...sentinelQuestions.map((question) => `sentinel|${question}`),
+    ],
+  },
+  sentinel: {
+    channels: ["*"],
+    commands: [
+      ...["ping", "info", "subscribe", "publish", "role", "client|setname"],
+      ...["is-master-down-by-addr", ...sentinelQuestions].map((question) => `sentinel|${question}`),
+    ],
+  },
+};
+
+/** The rules of a user, without its password, as Redis' ACL has them; undefined where there is no such user. */
+export function storeRulesOf(user: StoreUser, on: "server" | "sentinel" = "server"): string | undefined {
+  const rules = (on === "server" ? onServers : onSentinels)[user];
+  if (rules === undefined) return undefined;
   return [
     ...["resetkeys", "resetchannels", "-@all"],
-    ...patterns.map((pattern) => `~${pattern}`),
-    ...allowed[service].map((command) => `+${command}`),
+    ...(rules.keys ?? []).map((pattern) => `~${pattern}`),
+    ...(rules.channels ?? []).map((pattern) => `&${pattern}`),
+    ...rules.commands.map((command) => `+${command}`),
   ].join(" ");
 }
 

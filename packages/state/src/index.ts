@@ -1,10 +1,4 @@
-export {
-  createStoreCredentials,
-  type StoreCredentials,
-  type StoreService,
-  storeRulesOf,
-  storeServices,
-} from "./access.ts";
+export { createStoreCredentials, type StoreCredentials } from "./access.ts";
 export type { Mac } from "./entry-codec.ts";
 export { StateError, type StateErrorCode } from "./errors.ts";
 export { type OpenOptions, openStore } from "./open-store.ts";

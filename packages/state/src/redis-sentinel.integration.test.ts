@@ -1,4 +1,7 @@
-/** The store on three Redis servers with Sentinels: the primary is killed, and comes back as a replica. */
+/**
+ * The store on three Redis servers with Sentinels, with the users of the overlay `high-availability`: the primary is killed, and comes back
+ * as a replica.
+ */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,6 +10,7 @@ import { after, before, describe, it } from "node:test";
 import { noopLogger, until } from "@flotilla/runtime";
 import { type RedisSentinel, startRedisSentinel } from "@flotilla/servers";
 import { Redis } from "ioredis";
+import { type StoreUser, storeRulesOf, storeUsers } from "./access.ts";
 import { openStore, type SnapshotStore } from "./index.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "flotilla-sentinel-"));
@@ -15,14 +19,35 @@ const failoverMs = 90_000;
 const bytes = (value: string) => new TextEncoder().encode(value);
 let fleet: RedisSentinel;
 
+const passwordOf = (user: string): string => `password-of-${user}`;
+const account = (user: StoreUser) => ({ user, password: passwordOf(user) });
+/** `admin` is the test's own. */
+const usersOn = (on: "server" | "sentinel"): readonly string[] => [
+  "user default reset on nopass +ping",
+  `user admin reset on >${passwordOf("admin")} ~* &* +@all`,
+  ...storeUsers.flatMap((user) => {
+    const rules = storeRulesOf(user, on);
+    return rules === undefined ? [] : [`user ${user} reset on >${passwordOf(user)} ${rules}`];
+  }),
+];
+
 async function open(): Promise<SnapshotStore> {
-  const store = openStore({ url: fleet.url, log: noopLogger, lockMs: 1_000 });
+  const store = openStore({ url: storeUrl(), log: noopLogger, lockMs: 1_000 });
   await until(() => store.state.connected, { withinMs: 10_000, what: "the connection" });
   return store;
 }
 
-async function ask(port: number, work: (redis: Redis) => Promise<unknown>): Promise<unknown> {
-  const client = new Redis(port, "127.0.0.1");
+function storeUrl(): string {
+  const sentinel = `sentinelUser=xds-server&sentinelPassword=${passwordOf("xds-server")}`;
+  return `${fleet.url.replace("//", `//xds-server:${passwordOf("xds-server")}@`)}?${sentinel}`;
+}
+
+async function ask(
+  port: number,
+  work: (redis: Redis) => Promise<unknown>,
+  username: StoreUser | "admin" = "admin",
+): Promise<unknown> {
+  const client = new Redis(port, "127.0.0.1", { username, password: passwordOf(username) });
   try {
     return await work(client);
   } finally {
@@ -41,7 +66,13 @@ async function known(): Promise<string> {
 }
 
 before(async () => {
-  fleet = await startRedisSentinel({ directory, env: process.env, size: 3, downAfterMs: 1_000 });
+  fleet = await startRedisSentinel({
+    ...{ directory, env: process.env, size: 3, downAfterMs: 1_000 },
+    access: {
+      ...{ servers: usersOn("server"), sentinels: usersOn("sentinel") },
+      ...{ replica: account("replica"), sentinel: account("sentinel") },
+    },
+  });
   await until(async () => /slaves=2,sentinels=3/.test(await known()), { withinMs: 30_000, what: "Sentinels" });
 });
 after(async () => {
@@ -50,6 +81,26 @@ after(async () => {
 });
 
 describe("store behind Redis Sentinel", () => {
+  const [server, sentinel] = [() => fleet.servers[0]?.port ?? 0, () => fleet.sentinels[0]?.port ?? 0];
+  for (const [user, place, port, command] of [
+    ["xds-server", "a Sentinel", sentinel, ["SENTINEL", "FAILOVER", "flotilla"]],
+    ["xds-server", "a Sentinel", sentinel, ["SENTINEL", "SET", "flotilla", "quorum", "1"]],
+    ["xds-server", "a Sentinel", sentinel, ["SENTINEL", "MONITOR", "other", "127.0.0.1", "1", "1"]],
+    ["xds-server", "a Sentinel", sentinel, ["SENTINEL", "REMOVE", "flotilla"]],
+    ["xds-server", "a Sentinel", sentinel, ["PUBLISH", "__sentinel__:hello", "x"]],
+    ["sentinel", "a Sentinel", sentinel, ["SENTINEL", "SET", "flotilla", "quorum", "1"]],
+    ["sentinel", "a server", server, ["GET", "flotilla:v1:snapshot:about"]],
+    ["replica", "a server", server, ["GET", "flotilla:v1:snapshot:about"]],
+    ["replica", "a server", server, ["REPLICAOF", "127.0.0.1", "1"]],
+  ] as const)
+    it(`${user} may not on ${place}: ${command.join(" ")}`, async () => {
+      const [name, ...args] = command;
+      await assert.rejects(
+        ask(port(), (redis) => redis.call(name, ...args), user),
+        /NOPERM/,
+      );
+    });
+
   it("goes on with the new primary after the old one was killed", { timeout: 300_000 }, async (t) => {
     await using store = await open();
     await until(() => store.claim(), { withinMs: 5_000, what: "the lock" });

@@ -23,7 +23,7 @@ import { type Config, parseConfig } from "./config.ts";
 import { CaError } from "./errors.ts";
 import { type Cluster, delegateOf, followClusters, openCluster } from "./kubernetes/cluster.ts";
 import { distributeRoots } from "./kubernetes/distribute-roots.ts";
-import { ensureSealKey } from "./kubernetes/seal-key.ts";
+import { ensureSecret, sealKey, storePasswords } from "./kubernetes/initial-secret.ts";
 import { followMesh } from "./mesh/follow-mesh.ts";
 import { MeshTrust } from "./mesh/mesh-trust.ts";
 import { documentStore } from "./roots/document-store.ts";
@@ -72,7 +72,7 @@ export async function main(env: NodeJS.ProcessEnv, stop: AbortSignal, options: M
   });
   const isRestored = await trust.restore();
   using cluster = await openCluster(config, log.child({ part: "kubernetes" }));
-  const sealing = sealKey(config, { cluster, health, log: log.child({ part: "kubernetes" }) }, stop);
+  const creatingSecrets = createSecrets(config, { cluster, health, log: log.child({ part: "kubernetes" }) }, stop);
   const loaded = Promise.withResolvers<Rotation>();
   const connected = Promise.withResolvers<Bus>();
   const onBus = async (bus: Bus, ended: AbortSignal): Promise<void> => {
@@ -155,17 +155,21 @@ export async function main(env: NodeJS.ProcessEnv, stop: AbortSignal, options: M
           { config, api: cluster.api, active, version: manifest.version, log: log.child({ part: "kubernetes" }) },
           stop,
         );
-  await Promise.all([sealing, mesh.following, source.follow(stop), certificate.follow(stop), distributing]);
+  await Promise.all([creatingSecrets, mesh.following, source.follow(stop), certificate.follow(stop), distributing]);
 }
 
-/** The other services start when the Secret is there, so it comes before all else. */
-async function sealKey(
-  { sealKeySecret: name, namespace }: Config,
+/** The other services and Redis start when these Secrets are there, so they come before all else. */
+async function createSecrets(
+  { sealKeySecret, storeSecret, namespace }: Config,
   { cluster, health, log }: { readonly cluster: Cluster | undefined; readonly health: Health; readonly log: Logger },
   stop: AbortSignal,
 ): Promise<void> {
-  if (cluster === undefined || name === undefined) return;
-  await ensureSealKey({ api: cluster.api, namespace, name, health, log }, stop);
+  if (cluster === undefined) return;
+  const common = { api: cluster.api, namespace, health, log };
+  await Promise.all([
+    sealKeySecret !== undefined && ensureSecret({ ...common, ...sealKey, name: sealKeySecret }, stop),
+    storeSecret !== undefined && ensureSecret({ ...common, ...storePasswords, name: storeSecret }, stop),
+  ]);
 }
 
 /** Without a cluster. @throws CaError CA_BAD_MATERIAL for settings that do not go together */

@@ -46,7 +46,7 @@ describe("Docker Compose", () => {
       "reviews-app": ["test", "-S", "/sockets/app.sock"],
     };
     const proxy = ["bash", "/usr/local/bin/ready", "15000"];
-    const check = checks[service] ?? (service.endsWith("-certificate") ? ["fresh", "/tmp/renew-by"] : proxy);
+    const check = checks[service] ?? (/^issuer$|-certificate$/.test(service) ? ["fresh", "/tmp/renew-by"] : proxy);
     return project.exec(service, ...check).then(
       () => true,
       () => false,
@@ -116,7 +116,7 @@ describe("Docker Compose", () => {
   });
 
   it("`flotilla status` shows every service from within a container", async () => {
-    const text = await project.exec("service-controller", "flotilla", "status");
+    const text = await project.exec("issuer", "flotilla", "status");
     for (const service of ["ca", "config-controller", "service-controller", "xds-server", "webhook"])
       assert.match(text, new RegExp(`${service} .*ready`));
     assert.match(text, /2 proxies/);
@@ -139,7 +139,7 @@ describe("Docker Compose", () => {
     mkdirSync(join(project.directory, "samples/empty"));
     await project.compose(["up", "-d", "--no-deps", "config-controller"], { FLOTILLA_CONFIG: "./samples/empty" });
     const isShown = async () =>
-      /has become empty/.test(await project.exec("config-controller", "flotilla", "status").catch(String));
+      /has become empty/.test(await project.exec("issuer", "flotilla", "status").catch(String));
     await until(isShown, { withinMs: 60_000, everyMs: 1_000, what: "the condition in status" });
     await using load = startLoad();
     await delay(3_000);
@@ -248,7 +248,7 @@ describe("Docker Compose", () => {
   }, async () => {
     const root = async () => (await project.exec("ca", "cat", "/var/lib/flotilla/root-cert.pem")).trim();
     const applied = () =>
-      project.exec("config-controller", "flotilla", "get", "destinationrule", "reviews", "-n", "shop", "-o", "name");
+      project.exec("issuer", "flotilla", "get", "destinationrule", "reviews", "-n", "shop", "-o", "name");
     const kept = [await root(), await applied()];
     const isKept = async () =>
       [await root().catch(String), await applied().catch(String)].every((value, i) => value === kept[i]);

@@ -51,6 +51,8 @@ describe("credentials of a control plane on one host", { timeout: 120_000 }, () 
     const stranger = { url: plane.shared.busUrl, clientName: "config-controller", log: noopLogger };
     await assert.rejects(connectBus(stranger, AbortSignal.timeout(1_500)), /abort|timeout/i);
     await using store = openStore({ url: plane.shared.storeUrl, log: noopLogger });
+    const refusal = () => (store.state.connected ? "" : store.state.reason);
+    await until(() => /NOAUTH/.test(refusal()), { withinMs: 5_000, what: "the refusal of Redis" });
     await assert.rejects(store.load(), { code: "STATE_AWAY" });
     assert.deepEqual(await objects(), before);
   });

@@ -76,6 +76,17 @@ describe("the transport as it is deployed", () => {
     );
   });
 
+  it("a certificate of the mesh alone reads nothing of Redis", async () => {
+    const url = `rediss://flotilla-redis.istio-system.svc:${deployed.ports.redis}?certificates=${deployed.certificates("nats")}`;
+    await using workload = openStore({ url, log: noopLogger });
+    await until(() => workload.state.connected, { withinMs: 5_000, what: "the connection" });
+    await assert.rejects(workload.load(), /NOPERM|EXECABORT/);
+    await assert.rejects(workload.claim(), /NOPERM/);
+    await using guessing = openStore({ url: url.replace("//", "//xds-server:guessed@"), log: noopLogger });
+    const refusal = () => (guessing.state.connected ? "" : guessing.state.reason);
+    await until(() => /WRONGPASS/.test(refusal()), { withinMs: 5_000, what: "the refusal" });
+  });
+
   it("renewed certificates are served at once, and no connection ends for it", { timeout: 60_000 }, async () => {
     const before = { nats: serialIn("nats"), redis: await servedByRedis(), reloads: reloads() };
     const open = (await connections()).map(({ cid }) => cid).sort();

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { request } from "node:https";
 import { openLocalIssuer } from "@flotilla/auth";
-import { ask, type Connection, givenApiUrl } from "../connection.ts";
+import { ask, type Connection, givenApiUrl, isOwnHost, pagesUrls } from "../connection.ts";
 import { CliError } from "../errors.ts";
 import { paths } from "../layout.ts";
 
@@ -59,14 +59,18 @@ export async function openApi(connection: ApiConnection): Promise<ApiClient> {
 }
 
 async function findApi(connection: Connection): Promise<string> {
-  const { url } = await ask<{ readonly url?: string | null }>("config-controller", connection, "/debug/api").catch(
-    (error: unknown) => {
-      // There is no such page where the API is not served.
-      if (error instanceof CliError && error.code === "CLI_ABSENT") return { url: null };
-      throw error;
-    },
-  );
-  if (typeof url === "string") return url;
+  interface Page {
+    readonly url?: string | null;
+    /** Its name on other hosts. */
+    readonly service?: string;
+  }
+  const { url, service } = await ask<Page>("config-controller", connection, "/debug/api").catch((error: unknown) => {
+    // There is no such page where the API is not served.
+    if (error instanceof CliError && error.code === "CLI_ABSENT") return { url: null, service: "" };
+    throw error;
+  });
+  const [pages] = pagesUrls("config-controller", connection);
+  if (typeof url === "string") return isOwnHost(pages) ? url : `https://${service}:${new URL(url).port}`;
   throw new CliError(
     "CLI_NOT_RUNNING",
     "config-controller serves no API, or not yet: see API_PORT and its readiness page; in a cluster objects are written by kubectl",

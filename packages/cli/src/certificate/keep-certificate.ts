@@ -33,6 +33,7 @@ export interface KeepCertificateOptions {
   readonly sdsSocket: string | undefined;
   readonly reloadPidFile: string | undefined;
   readonly reloadRedis: string | undefined;
+  readonly redisPasswordFile: string | undefined;
   /** Address of the server that must present it: `tls://HOST:PORT` or `nats://HOST:PORT`. */
   readonly servedBy: string | undefined;
   /** Holds the time, in seconds since 1970, until which the certificate need not have been renewed; 0 while a delivery fails. */
@@ -103,6 +104,7 @@ class Delivery implements AsyncDisposable {
       out: directory,
       reloadPidFile: pidFile,
       reloadRedis: redisSocket,
+      redisPasswordFile,
       servedBy,
       sdsSocket,
       log,
@@ -111,7 +113,7 @@ class Delivery implements AsyncDisposable {
     if (directory !== undefined) {
       await writeCertificateFiles(directory, material);
       log.info("certificate written", { directory });
-      await reloadServer({ pidFile, redisSocket, directory, log }, stop);
+      await reloadServer({ pidFile, redisSocket, redisPasswordFile, directory, log }, stop);
     }
     const onOverdue = () => this.#setRenewBy(0);
     if (servedBy !== undefined) await untilServed({ url: servedBy, material, log, onOverdue }, stop);

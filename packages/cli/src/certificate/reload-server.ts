@@ -14,6 +14,8 @@ export interface ReloadOptions {
   readonly pidFile?: string | undefined;
   /** Unix socket of a Redis. */
   readonly redisSocket?: string | undefined;
+  /** Password of its user `certificate`. */
+  readonly redisPasswordFile?: string | undefined;
   /** Of the certificate, as the server sees it. */
   readonly directory: string;
   readonly log: Logger;
@@ -23,11 +25,11 @@ const answerMs = 5_000;
 
 /** Until it has worked or `stop` fires. A server that does not run reads the files when it starts. */
 export async function reloadServer(options: ReloadOptions, stop: AbortSignal): Promise<void> {
-  const { pidFile, redisSocket, directory, log } = options;
+  const { pidFile, redisSocket, redisPasswordFile, directory, log } = options;
   for (const waitMs of backoff({ firstMs: 250, maxMs: 30_000, random: Math.random })) {
     try {
       if (pidFile !== undefined) await hangUp(pidFile);
-      if (redisSocket !== undefined) await setFiles(redisSocket, directory);
+      if (redisSocket !== undefined) await setFiles(redisSocket, redisPasswordFile, directory);
       if (pidFile !== undefined || redisSocket !== undefined) log.info("server told of its certificate", { directory });
       return;
     } catch (error) {
@@ -51,25 +53,29 @@ async function hangUp(pidFile: string): Promise<void> {
 }
 
 /** The paths stay: Redis reads the files of a setting whenever it is set. */
-async function setFiles(socketPath: string, directory: string): Promise<void> {
+async function setFiles(socketPath: string, passwordFile: string | undefined, directory: string): Promise<void> {
+  const login =
+    passwordFile === undefined ? [] : [["AUTH", "certificate", (await readFile(passwordFile, "utf8")).trim()]];
   const files = { "tls-cert-file": "tls.crt", "tls-key-file": "tls.key", "tls-ca-cert-file": "ca.crt" };
   const pairs = Object.entries(files).flatMap(([setting, file]) => [setting, join(directory, file)]);
-  const answer = await ask(socketPath, ["CONFIG", "SET", ...pairs]);
-  if (answer !== "+OK") throw new CliError("CLI_REFUSED", `redis at ${socketPath} does not take its files: ${answer}`);
+  for (const answer of await ask(socketPath, [...login, ["CONFIG", "SET", ...pairs]]))
+    if (answer !== "+OK")
+      throw new CliError("CLI_REFUSED", `redis at ${socketPath} does not take its files: ${answer}`);
 }
 
-/** One command; resolves to the first line of the answer. */
-async function ask(socketPath: string, words: readonly string[]): Promise<string> {
+/** Commands whose answers have one line each; resolves to those lines. */
+async function ask(socketPath: string, commands: readonly (readonly string[])[]): Promise<readonly string[]> {
   const socket = connect({ path: socketPath, signal: AbortSignal.timeout(answerMs) });
   try {
     await once(socket, "connect");
-    socket.write(`*${words.length}\r\n${words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join("")}`);
+    for (const words of commands)
+      socket.write(`*${words.length}\r\n${words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join("")}`);
     let text = "";
     for await (const chunk of socket) {
       text += String(chunk);
-      if (text.includes("\r\n")) break;
+      if (text.split("\r\n").length > commands.length) break;
     }
-    return text.split("\r\n")[0] ?? "";
+    return text.split("\r\n").slice(0, commands.length);
   } finally {
     socket.destroy();
   }

@@ -65,6 +65,10 @@ export const certificate = define({
       "--reload-redis <SOCKET>",
       "set the files of the Redis behind this Unix socket after each renewal",
     ),
+    redisPasswordFile: path(
+      "--redis-password-file <FILE>",
+      "password of the user `certificate` of that Redis; without it, it is asked as everybody may",
+    ),
     servedBy: text("--served-by <URL>", "wait until the server at tls://HOST:PORT or nats://HOST:PORT presents it"),
     renewByFile: path(
       "--renew-by-file <FILE>",
@@ -95,4 +99,24 @@ export const token = define({
     workDir,
   },
   examples: [["token -n shop --service-account web", "for a proxy of the account"]],
+});
+
+export const keepTokens = define({
+  name: "keep-tokens",
+  group,
+  summary: "keep tokens of the local issuer in files, for workloads that must not have its key",
+  details:
+    "Below the directory each account has one of its own, NAMESPACE/ACCOUNT, in which its file `token` is renewed three times in its life.",
+  operands: {},
+  options: {
+    directory: path("--directory <DIR>", "directory of the accounts' directories (required)"),
+    jwksFile: path("--jwks-file <FILE>", "where the keys that prove the tokens are copied to"),
+    renewByFile: path(
+      "--renew-by-file <FILE>",
+      "write the time by which they must have been renewed, in seconds since 1970",
+    ),
+    once: flag("--once", "end after the first tokens"),
+    workDir,
+  },
+  examples: [["keep-tokens --directory /tokens", "for the accounts whose volumes are mounted there"]],
 });

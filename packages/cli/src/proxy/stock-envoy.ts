@@ -71,7 +71,13 @@ export async function keepEnvoyCertificate(
   stop: AbortSignal,
 ): Promise<void> {
   const { namespace, serviceAccount } = node;
-  const unused = { out: undefined, reloadPidFile: undefined, reloadRedis: undefined, servedBy: undefined };
+  const unused = {
+    out: undefined,
+    reloadPidFile: undefined,
+    reloadRedis: undefined,
+    redisPasswordFile: undefined,
+    servedBy: undefined,
+  };
   await keepCertificate(
     {
       ...{ namespace, serviceAccount, ca: caAddress, caName, rootFile, tokenFile, names: [], workDir },

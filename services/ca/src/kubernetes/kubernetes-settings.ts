@@ -12,6 +12,12 @@ export const kubernetesSettings = {
     default: undefined,
     sentence: "Secret in POD_NAMESPACE that is created with a random seal key (seal.key) where there is none.",
   }),
+  storeSecret: text({
+    env: "STORE_PASSWORDS_SECRET",
+    default: undefined,
+    sentence:
+      "Secret in POD_NAMESPACE that is created with a random password for each user of Redis where there is none.",
+  }),
   rootConfigMap: text({
     env: "PILOT_CA_CERT_CONFIGMAP",
     default: "istio-ca-root-cert",

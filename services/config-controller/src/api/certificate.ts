@@ -54,13 +54,17 @@ async function followFiles(
   }
 }
 
+/** By this name the certificate that ca issues knows the API on other hosts. */
+export function serviceName({ namespace }: Pick<ApiSettings, "namespace">): string {
+  return `${serviceAccount}.${namespace}.svc`;
+}
+
 /** The service's own identity. `instance` names the use among those of this account. Runs until `stop`. */
 export async function followCa(
   { settings, log, onCertificate, onTrouble, instance }: CertificateOptions & { readonly instance: string },
   stop: AbortSignal,
 ): Promise<void> {
-  const { caAddress, caServerName, namespace } = settings;
-  const service = `${serviceAccount}.${namespace}.svc`;
+  const { caAddress, caServerName } = settings;
   await using certificate = await obtainServingCertificate(
     {
       caAddress,
@@ -68,7 +72,7 @@ export async function followCa(
       instance,
       rootFile: caRootFileOf(settings),
       token: () => serviceToken({ ...settings, serviceAccount }),
-      names: [service, "localhost"],
+      names: [serviceName(settings), "localhost"],
       log,
       onRenewed: onCertificate,
     },

@@ -13,7 +13,7 @@ import { layeredStore } from "../store/layered-store.ts";
 import { readOnlyStore } from "../store/source-store.ts";
 import { createAccess } from "./access.ts";
 import type { ApiSettings } from "./api-settings.ts";
-import { followCertificate, type KeyPair } from "./certificate.ts";
+import { followCertificate, type KeyPair, serviceName } from "./certificate.ts";
 import { EventHistory } from "./event-history.ts";
 import { type ApiServer, serveApi } from "./https-server.ts";
 import { Objects } from "./objects.ts";
@@ -105,7 +105,7 @@ async function serve(options: ApiOptions, stop: AbortSignal): Promise<void> {
   health.route(
     "GET",
     "/debug/api",
-    guarded(() => ({ json: { url: url ?? null } })),
+    guarded(() => ({ json: { url: url ?? null, service: serviceName(settings) } })),
   );
   const onCertificate = (keyPair: KeyPair): void => {
     newest = keyPair;

@@ -1,11 +1,12 @@
 /** The control plane with its NATS and Redis as k8s/base starts them, as processes: other ports and directories, all else the same. */
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openLocalIssuer } from "@flotilla/auth";
 import { until } from "@flotilla/runtime";
 import { findServer, freePort } from "@flotilla/servers";
+import { storeUsers } from "@flotilla/state/access";
 import type { Cluster } from "./cluster.ts";
 import { argsOf, configOf, repository, settings } from "./manifests.ts";
 import { startRedisFront } from "./redis-front.ts";
@@ -42,6 +43,8 @@ export class Deployed implements AsyncDisposable {
   static async in(directory: string, cluster?: Cluster): Promise<Deployed> {
     const [ca, nats, natsPages, redis] = [await freePort(), await freePort(), await freePort(), await freePort()];
     writeFileSync(join(directory, "seal.key"), Buffer.alloc(32, 7));
+    mkdirSync(join(directory, "passwords"));
+    for (const user of storeUsers) writeFileSync(join(directory, "passwords", user), `password of ${user}`);
     return new Deployed(directory, { ca, nats, natsPages, redis }, cluster);
   }
 
@@ -127,6 +130,7 @@ export class Deployed implements AsyncDisposable {
       writeFileSync(config, withoutTls);
       process.stderr.write(`NOTE: ${binary} has no TLS, a front stands for it. REDIS_SERVER_BIN names another.\n`);
     }
+    execFileSync("sh", ["-c", this.#placed(configOf("redis-users.sh"), "redis")]);
     this.#spawn("redis", binary, [config]);
     const socketPath = join(this.certificates("redis"), "redis.sock");
     await until(() => existsSync(socketPath), { withinMs: 20_000, what: "Redis" });
@@ -196,6 +200,8 @@ export class Deployed implements AsyncDisposable {
       .replaceAll("/var/run/secrets/tokens/istio-token", join(this.#directory, program, "token"))
       .replaceAll("/var/run/secrets/istio/root-cert.pem", this.rootFile)
       .replaceAll("/var/run/secrets/flotilla/seal.key", join(this.#directory, "seal.key"))
+      .replaceAll("/var/run/secrets/redis", join(this.#directory, "passwords"))
+      .replaceAll("/etc/redis/redis-users.txt", join(repository, "k8s/base/redis-users.txt"))
       .replaceAll("/var/lib/flotilla", join(this.#directory, program))
       .replaceAll("/certificates", this.certificates(program))
       .replace("flotilla-ca.istio-system.svc:15013", `127.0.0.1:${this.ports.ca}`)

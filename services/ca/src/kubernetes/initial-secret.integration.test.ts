@@ -1,4 +1,4 @@
-/** The seal key as a Secret of a real kube-apiserver. */
+/** The seal key and the passwords of Redis as Secrets of a real kube-apiserver. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { KubeApi, Secret } from "@flotilla/kube-api";
@@ -8,7 +8,7 @@ import {
   whyNoApiserver,
 } from "@flotilla/kube-api/src/kube-apiserver.fixture.ts";
 import { noopLogger } from "@flotilla/runtime";
-import { ensureSealKey } from "./seal-key.ts";
+import { ensureSecret, sealKey, storePasswords } from "./initial-secret.ts";
 
 const server: RunningApiserver | undefined = await startKubeApiserver(process.env);
 after(() => server?.[Symbol.asyncDispose]());
@@ -18,8 +18,8 @@ describe("the seal key", { skip: server === undefined && whyNoApiserver }, () =>
   const conditions: (string | undefined)[] = [];
   const health = { setCondition: (_name: string, detail: string | undefined) => void conditions.push(detail) };
   const stop = new AbortController();
-  const ensure = (name: string) =>
-    ensureSealKey({ api: api(), namespace: "istio-system", name, health, log: noopLogger, retryMs: 20 }, stop.signal);
+  const ensure = (name: string) => ensureSecret({ ...sealKey, ...common(), name }, stop.signal);
+  const common = () => ({ api: api(), namespace: "istio-system", health, log: noopLogger, retryMs: 20 });
   const keyOf = async (name: string) => (await api().get<Secret>(`${secrets}/${name}`))?.data?.["seal.key"];
 
   function api(): KubeApi {
@@ -44,5 +44,17 @@ describe("the seal key", { skip: server === undefined && whyNoApiserver }, () =>
     await api().create(secrets, { metadata: { name: "own" }, data });
     await ensure("own");
     assert.equal(await keyOf("own"), data["seal.key"]);
+  });
+
+  it("passwords are different for each user, and stay", async () => {
+    const read = async () => (await api().get<Secret>(`${secrets}/flotilla-redis`))?.data ?? {};
+    await ensureSecret({ ...storePasswords, ...common(), name: "flotilla-redis" }, stop.signal);
+    const passwords = await read();
+    assert.deepEqual(Object.keys(passwords).sort(), ["replica", "sentinel", "xds-server"]);
+    assert.equal(new Set(Object.values(passwords)).size, 3);
+    for (const password of Object.values(passwords))
+      assert.match(Buffer.from(password, "base64").toString(), /^[0-9a-f]{64}$/);
+    await ensureSecret({ ...storePasswords, ...common(), name: "flotilla-redis" }, stop.signal);
+    assert.deepEqual(await read(), passwords);
   });
 });

@@ -61,6 +61,7 @@ describe("credentials of a control plane on one host", { timeout: 120_000 }, () 
     const before = await objects();
     const [subject = ""] = before.find((one) => one.includes(".ServiceEntry."))?.split(" ") ?? [];
     await using bus = await asXdsServer();
+    assert.notEqual(subject, "");
     const refused = (): number => natsLog().split(`Publish Violation - Subject "${subject}"`).length - 1;
     // The bus tries again until it is closed.
     const publishing = bus.publish([{ subject, payload: new TextEncoder().encode("{}") }]);

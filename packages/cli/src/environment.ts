@@ -20,7 +20,6 @@ export function environmentOf(
 ): Readonly<Record<string, string>> {
   const { name, ports } = instance;
   const common = {
-    HEALTH_HOST: "127.0.0.1",
     HEALTH_PORT: String(healthPort(name, ports)),
     ...shared.settingsOf(name),
     SEAL_KEY_FILE: paths({ workDir }).sealKey,
@@ -31,7 +30,8 @@ export function environmentOf(
     // After a crash a replica need not wait for what it held itself under its name.
     ...(name === "ca" || name === "webhook" ? {} : { POD_NAME: instance.replica }),
   };
-  return { ...options.settings, ...common, ...own(instance, options) };
+  // Pages are for this host unless a setting opens them.
+  return { HEALTH_HOST: "127.0.0.1", ...options.settings, ...common, ...own(instance, options) };
 }
 
 function own({ name, ports }: Instance, { config, mesh, networks }: RunOptions): Readonly<Record<string, string>> {

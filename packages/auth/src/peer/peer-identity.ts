@@ -1,6 +1,6 @@
 /**
  * The one decision on who calls, for every port of every service: which proofs count, which certificates are revoked, which trust
- * domains are the mesh's, and who may name another caller. Ports differ in their rules only.
+ * domains are the mesh's, and who may name another caller. Ports differ in their rules only (docs/security/ports.md).
  */
 import { type Crl, isRevoked, PkiError, parseCertificate } from "@flotilla/pki";
 import type { Logger } from "@flotilla/runtime";

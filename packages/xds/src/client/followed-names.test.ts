@@ -46,9 +46,10 @@ describe("names that a client follows", () => {
       found: clusterNames([
         { route: { cluster: "one" } },
         { typedConfig: { cluster: "two" } },
+        { route: { weightedClusters: { clusters: [{ name: "three", weight: 1 }] } } },
         { route: { cluster: "" } },
       ] satisfies JsonObject[]),
-      names: ["one", "two"],
+      names: ["one", "two", "three"],
     },
   ];
   for (const { name, found, names } of cases) it(name, () => assert.deepEqual(found, names));

@@ -33,7 +33,12 @@ export function secretNames(resources: readonly JsonObject[]): readonly string[]
 
 /** Clusters that routes and TCP filters send requests to, for clients that ask for clusters by name. */
 export function clusterNames(resources: readonly JsonObject[]): readonly string[] {
-  return distinct(resources, ({ cluster }) => cluster);
+  const weighted: JsonValue[] = [];
+  walk(resources, ({ weightedClusters }) => {
+    if (isObject(weightedClusters)) weighted.push(weightedClusters["clusters"] ?? []);
+  });
+  const shares = weighted.flat().filter(isObject);
+  return [...new Set([...distinct(resources, ({ cluster }) => cluster), ...distinct(shares, ({ name }) => name)])];
 }
 
 function distinct(

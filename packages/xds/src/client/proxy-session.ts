@@ -8,7 +8,7 @@ import type { Form } from "../plan.ts";
 import { type ClientTransport, XdsClient } from "./client.ts";
 import type { ClientUpdate } from "./client-state.ts";
 import { clusterNames, endpointNames, extensionNames, routeNames, secretNames } from "./followed-names.ts";
-import { nameWithin } from "./response.ts";
+import { nameWithin, type ReceivedResource } from "./response.ts";
 
 export type ProxyKind = "envoy" | "grpc" | "ztunnel";
 
@@ -59,6 +59,10 @@ export class ProxySession implements AsyncDisposable {
       backoffMs: () => reconnectAfterMs,
       keepBytes: false,
       nameOf: (bytes, type) => (type === typeUrl.nameTable ? "" : nameWithin(bytes)),
+      check: ({ typeUrl: type, resources }) => {
+        if (kind === "grpc") this.#keepUnasked(type, resources);
+        return undefined;
+      },
       onUpdate: (update) => this.#receive(update),
       onConnection: (event, error) => {
         if (event === "ended") this.#lastError = error;
@@ -125,6 +129,15 @@ export class ProxySession implements AsyncDisposable {
     this.#received.push({ type: shortNames[type] ?? type, resources, removed });
     this.#follow();
     for (const arrived of this.#waiting.splice(0)) arrived();
+  }
+
+  /** istiod sends gRPC clients listeners of other ports of a host too. A client takes no notice; a comparison does. */
+  #keepUnasked(type: string, resources: readonly ReceivedResource[]): void {
+    const asked = this.#client.state.subscribed(type);
+    const held = this.#held.get(type) ?? new Map<string, JsonObject>();
+    this.#held.set(type, held);
+    for (const { name, typeUrl: own, bytes } of resources)
+      if (!asked.has(name)) held.set(name, bytesToJson(own, bytes) as JsonObject);
   }
 
   #follow(): void {

@@ -1,8 +1,9 @@
 /** Runs one scenario through the pure core and counts identical resources. */
+import { captureFromCore } from "@flotilla/cli/src/compare/core-capture.ts";
+import { type NodeInfo, parseLocality } from "@flotilla/model";
 import { createMesh } from "@flotilla/registry";
 import { compareResources, type Difference, type Rules } from "@flotilla/xds/compare";
 import { Core } from "@flotilla/xds-server/core";
-import { captureEnvoy } from "./capture.ts";
 import type { Capture, Scenario, ScenarioProxy } from "./scenario.ts";
 
 export interface ResourceResult {
@@ -37,13 +38,19 @@ export function runScenario(
       if (refusal !== undefined) throw refusal.error;
       for (const proxy of scenario.proxies.filter(wants)) {
         const want = expected.get(proxy.name) ?? noCapture;
-        resources.push(...compareCapture({ proxy: proxy.name, stage: title }, want, captureEnvoy(core, proxy), rules));
+        resources.push(
+          ...compareCapture({ proxy: proxy.name, stage: title }, want, captureFromCore(core, nodeOf(proxy)), rules),
+        );
       }
     }
     return { scenario, resources };
   } catch (error) {
     return { scenario, resources, error };
   }
+}
+
+function nodeOf({ id, cluster, metadata, locality = "" }: ScenarioProxy): NodeInfo {
+  return { id, cluster, metadata, locality: parseLocality(locality) };
 }
 
 /** Types that istiod did not answer are not compared. */

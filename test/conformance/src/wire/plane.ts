@@ -19,9 +19,15 @@ import type { Scenario, ScenarioProxy } from "../scenarios/scenario.ts";
 import { inputFolder } from "./input-folder.ts";
 import { unsignedToken } from "./unsigned-token.ts";
 
+export interface PlanePort {
+  readonly connect: (proxy: ScenarioProxy) => Promise<ClientTransport>;
+  /** False: it must not send any, whatever token a proxy has. */
+  readonly sendsSecrets: boolean;
+}
+
 export interface Plane extends AsyncDisposable {
-  /** By name (`15010`): how a proxy connects. */
-  readonly ports: Readonly<Record<string, (proxy: ScenarioProxy) => Promise<ClientTransport>>>;
+  /** By name, such as `15010`. */
+  readonly ports: Readonly<Record<string, PlanePort>>;
   /** Undefined where the input is somebody else's: then only the first stage can be compared. */
   readonly apply: ((step: MeshStep) => void) | undefined;
 }
@@ -54,9 +60,15 @@ export const openEmbedded: OpenPlane = async (scenario) => {
   const all = owned.move();
   return {
     ports: {
-      "15010": async (proxy) => grpcTransport({ address: `127.0.0.1:${xds}`, token: await token(proxy) }),
-      "15012": async (proxy) =>
-        grpcTransport({ address: `127.0.0.1:${xdsTls}`, token: await token(proxy), tls, serverName }),
+      "15010": {
+        connect: async (proxy) => grpcTransport({ address: `127.0.0.1:${xds}`, token: await token(proxy) }),
+        sendsSecrets: false,
+      },
+      "15012": {
+        connect: async (proxy) =>
+          grpcTransport({ address: `127.0.0.1:${xdsTls}`, token: await token(proxy), tls, serverName }),
+        sendsSecrets: true,
+      },
     },
     apply,
     [Symbol.asyncDispose]: () => all.disposeAsync(),
@@ -80,7 +92,10 @@ export function openRunning({ address, root, input }: RunningPlaneOptions): Open
   const tls = root === undefined ? {} : { tls: credentials.createSsl(readFileSync(root)), serverName };
   return async (scenario) => ({
     ports: {
-      [address]: async (proxy) => grpcTransport({ address, token: unsignedToken(accountOf(proxy)), ...tls }),
+      [address]: {
+        connect: async (proxy) => grpcTransport({ address, token: unsignedToken(accountOf(proxy)), ...tls }),
+        sendsSecrets: true,
+      },
     },
     apply: input === undefined ? undefined : startInput(input, scenario, scenario.env, true).apply,
     [Symbol.asyncDispose]: async () => undefined,
@@ -112,7 +127,12 @@ export function openStarted(command: string): OpenPlane {
     const all = owned.move();
     const address = `127.0.0.1:${port}`;
     return {
-      ports: { "15010": async (proxy) => grpcTransport({ address, token: unsignedToken(accountOf(proxy)) }) },
+      ports: {
+        [address]: {
+          connect: async (proxy) => grpcTransport({ address, token: unsignedToken(accountOf(proxy)) }),
+          sendsSecrets: true,
+        },
+      },
       apply,
       [Symbol.asyncDispose]: () => all.disposeAsync(),
     };

@@ -5,7 +5,7 @@ import type { Form } from "@flotilla/xds";
 import { endpointNames, ProxySession, type ReceivedUpdate, routeNames } from "@flotilla/xds/client";
 import type { Rules } from "@flotilla/xds/compare";
 import { compareCapture, type ResourceResult, type ScenarioResult } from "../scenarios/run.ts";
-import type { Capture, Scenario, ScenarioProxy, Stage } from "../scenarios/scenario.ts";
+import type { Capture, Resources, Scenario, ScenarioProxy, Stage } from "../scenarios/scenario.ts";
 import type { OpenPlane, Plane } from "./plane.ts";
 
 export interface WireOptions {
@@ -58,6 +58,7 @@ export interface Stream {
   readonly name: string;
   readonly proxy: ScenarioProxy;
   readonly form: Form;
+  readonly sendsSecrets: boolean;
   readonly session: ProxySession;
 }
 
@@ -69,9 +70,9 @@ export async function openStreams(
   const streams: Stream[] = [];
   for (const proxy of proxies.filter(wants)) {
     const kind = proxy.type === "grpc" || proxy.type === "ztunnel" ? proxy.type : "envoy";
-    for (const [port, transportOf] of Object.entries(plane.ports)) {
+    for (const [port, { connect, sendsSecrets }] of Object.entries(plane.ports)) {
       for (const form of forms) {
-        const transport = await transportOf(proxy);
+        const transport = await connect(proxy);
         const session = new ProxySession({
           transport,
           form,
@@ -79,7 +80,7 @@ export async function openStreams(
           node: nodeOf(proxy),
           targets: proxy.grpcTargets ?? [],
         });
-        streams.push({ name: `${port} ${form} ${proxy.name}`, proxy, form, session });
+        streams.push({ name: `${port} ${form} ${proxy.name}`, proxy, form, sendsSecrets, session });
       }
     }
   }
@@ -106,11 +107,13 @@ const burstMs = 50;
 const noCapture: Capture = new Map();
 
 async function observe(
-  { name, proxy, form, session }: Stream,
+  { name, proxy, form, sendsSecrets, session }: Stream,
   { title, expected }: Stage,
   { rules, settleMs, quietMs }: WireOptions,
 ): Promise<Observed> {
-  const want = expected.get(proxy.name) ?? noCapture;
+  const all = expected.get(proxy.name) ?? noCapture;
+  // A Secret on a port that must not send any is one too many.
+  const want = sendsSecrets || !all.has("sds") ? all : new Map<string, Resources>([...all, ["sds", new Map()]]);
   const compare = () => compareCapture({ proxy: name, stage: title }, want, session.capture(), rules);
   let resources = compare();
   while (resources.some(({ outcome }) => outcome !== "equal") && (await session.nextUpdate(settleMs))) {

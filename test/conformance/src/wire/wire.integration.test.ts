@@ -5,7 +5,9 @@ import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { isClaimed } from "../claims.ts";
 import { loadScenarios, readRules } from "../scenarios/load.ts";
+import { compareCapture } from "../scenarios/run.ts";
 import { openEmbedded } from "./plane.ts";
+import { recordOverWire } from "./record-wire.ts";
 import { runOverWire, wireLimits } from "./run-wire.ts";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "../../scenarios");
@@ -33,6 +35,28 @@ const quarter = [
   "virtualservice/match-uri-headers",
   "virtualservice/rollout",
 ];
+
+describe("a recording", () => {
+  it("writes down what is expected of each stage", async () => {
+    const [scenario] = loadScenarios(root, ["virtualservice/rollout"]);
+    assert.ok(scenario !== undefined);
+    const recorded = await recordOverWire(scenario, openEmbedded, 200);
+    const rules = readRules(root);
+    const compared = scenario.stages.flatMap(({ title: stage, expected }, index) =>
+      compareCapture(
+        { proxy: "web", stage },
+        expected.get("web") ?? new Map(),
+        recorded[index]?.get("web") ?? new Map(),
+        rules,
+      ),
+    );
+    assert.equal(compared.length, 72);
+    assert.deepEqual(
+      compared.filter(({ outcome }) => outcome !== "equal"),
+      [],
+    );
+  });
+});
 
 describe("a running control plane", () => {
   const rules = readRules(root);

@@ -1,19 +1,16 @@
-/** Asks the pure core what a client would ask a control plane, in the order in which a client learns the names. */
-import { type Locality, parseLocality, parseNode } from "@flotilla/model";
+/** What the control plane's pure core sends to a proxy, in the order in which a client learns the names. */
+import { type NodeInfo, parseNode } from "@flotilla/model";
 import { bytesToJson, type JsonObject, typeUrl } from "@flotilla/proto";
 import { nameSet } from "@flotilla/xds";
 import { endpointNames, extensionNames, routeNames, secretNames } from "@flotilla/xds/client";
 import type { Core } from "@flotilla/xds-server/core";
-import type { Capture, ScenarioProxy } from "./scenario.ts";
 
-export function captureEnvoy(core: Core, proxy: ScenarioProxy): Capture {
-  const node = parseNode({
-    id: proxy.id,
-    cluster: proxy.cluster,
-    metadata: proxy.metadata,
-    locality: localityOf(proxy),
-  });
-  const subject = core.subjectOf(node);
+/** Resources by short type (`cds`) and name, as canonical JSON. A type that is not answered has no entry. */
+export type Capture = ReadonlyMap<string, ReadonlyMap<string, JsonObject>>;
+
+/** @throws NodeError */
+export function captureFromCore(core: Core, info: NodeInfo): Capture {
+  const subject = core.subjectOf(parseNode(info));
   const captured = new Map<string, ReadonlyMap<string, JsonObject>>();
   const ask = (short: string, type: string, names?: readonly string[]) => {
     if (names !== undefined && names.length === 0) return new Map<string, JsonObject>();
@@ -33,8 +30,4 @@ export function captureEnvoy(core: Core, proxy: ScenarioProxy): Capture {
   ask("ecds", typeUrl.extensionConfig, extensionNames(everything));
   ask("sds", typeUrl.secret, secretNames(everything));
   return captured;
-}
-
-function localityOf({ locality = "" }: ScenarioProxy): Locality {
-  return parseLocality(locality);
 }

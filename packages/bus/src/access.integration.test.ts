@@ -6,9 +6,10 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { noopLogger, until } from "@flotilla/runtime";
-import { type RunningServer, startNats } from "@flotilla/servers";
+import { type RunningServer, startNats, startNatsCluster } from "@flotilla/servers";
 import { connect, type NatsConnection, nkeyAuthenticator } from "nats";
 import { type BusService, busServices, natsAuthorization } from "./access.ts";
+import type { Bus } from "./bus.ts";
 import { type BusCredentials, createBusCredentials } from "./bus-credentials.ts";
 import { connectBus } from "./connect.ts";
 import { storedStreams } from "./stored-streams.ts";
@@ -248,22 +249,19 @@ describe("permissions on NATS", () => {
     assert.ok((await (await bus.keyValue("config")).get("object")) !== undefined);
   });
 
-  it("services work with their permissions: the stream, buckets of their own, buckets of others", async () => {
-    await using writer = await opened("xds-server");
-    await using reader = await opened("config-controller");
-    const values = await reader.keyValue("distribution");
-    await (await writer.keyValue("distribution")).put("replica", new TextEncoder().encode("1"));
-    assert.equal((await values.entries()).filter(({ key }) => key === "replica").length, 1);
-    const payload = new TextEncoder().encode("{}");
-    const [sequence] = await reader.publish([{ subject: "flotilla.v1.config.Gateway.shop.g", payload }]);
-    await using webhook = await opened("webhook");
-    const found = (await webhook.lastValues("flotilla.v1.config.>")).filter(({ subject }) => /Gateway/.test(subject));
-    assert.deepEqual(
-      found.map((message) => message.sequence),
-      [sequence],
-    );
-    await reader.forget([sequence ?? 0]);
-    assert.deepEqual(await webhook.lastValues("flotilla.v1.config.Gateway.>"), []);
+  it("services work with their permissions: the stream, buckets of their own, buckets of others", () => works(opened));
+
+  it("and on a cluster of servers", { timeout: 90_000 }, async () => {
+    const authorization = natsAuthorization(credentials.users);
+    const options = { directory: join(directory, "cluster"), env: process.env, size: 3, authorization };
+    await using cluster = await startNatsCluster(options);
+    const [first = "", ...others] = cluster.url.split(",");
+    await works((service) => {
+      const url = [credentials.urlFor(service, first), ...others].join(",");
+      const common = { url, clientName: service, log: noopLogger, replicas: 3 };
+      return connectBus(common, AbortSignal.any([stop.signal, AbortSignal.timeout(60_000)]));
+    });
+    for (const { logFile } of cluster.servers) assert.doesNotMatch(readFileSync(logFile, "utf8"), /Violation/);
   });
 
   it("files of seeds are their owner's alone", () => {
@@ -276,5 +274,24 @@ describe("permissions on NATS", () => {
   function opened(service: BusService) {
     const url = credentials.urlFor(service, server.url);
     return connectBus({ url, clientName: service, log: noopLogger }, stop.signal);
+  }
+
+  /** What services do with the bus: each as itself. */
+  async function works(open: (service: BusService) => Promise<Bus>): Promise<void> {
+    await using writer = await open("xds-server");
+    await using reader = await open("config-controller");
+    const values = await reader.keyValue("distribution");
+    await (await writer.keyValue("distribution")).put("replica", new TextEncoder().encode("1"));
+    assert.equal((await values.entries()).filter(({ key }) => key === "replica").length, 1);
+    const payload = new TextEncoder().encode("{}");
+    const [sequence] = await reader.publish([{ subject: "flotilla.v1.config.Gateway.shop.g", payload }]);
+    await using webhook = await open("webhook");
+    const found = (await webhook.lastValues("flotilla.v1.config.>")).filter(({ subject }) => /Gateway/.test(subject));
+    assert.deepEqual(
+      found.map((message) => message.sequence),
+      [sequence],
+    );
+    await reader.forget([sequence ?? 0]);
+    assert.deepEqual(await webhook.lastValues("flotilla.v1.config.Gateway.>"), []);
   }
 });

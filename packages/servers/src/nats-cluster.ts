@@ -1,10 +1,10 @@
 /** Several NATS servers as one JetStream cluster on this host, for tests of what a lost server does. */
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { freePort } from "./free-port.ts";
-import { type Plan, type RunningServer, type StartOptions, start } from "./start-server.ts";
+import { type NatsOptions, type Plan, type RunningServer, start, writePrivately } from "./start-server.ts";
 
-export interface NatsClusterOptions extends Omit<StartOptions, "port"> {
+export interface NatsClusterOptions extends Omit<NatsOptions, "port"> {
   readonly size: number;
 }
 
@@ -26,7 +26,12 @@ interface Member {
 }
 
 /** JetStream is not ready before a leader is elected, some seconds later. @throws ServersError */
-export async function startNatsCluster({ size, directory, ...options }: NatsClusterOptions): Promise<NatsCluster> {
+export async function startNatsCluster({
+  size,
+  directory,
+  authorization = "",
+  ...options
+}: NatsClusterOptions): Promise<NatsCluster> {
   const routes: number[] = [];
   for (let i = 0; i < size; i++) routes.push(await freePort());
   const members: Member[] = [];
@@ -34,7 +39,7 @@ export async function startNatsCluster({ size, directory, ...options }: NatsClus
     const own = join(directory, `nats-${i}`);
     mkdirSync(own, { recursive: true });
     const [port, httpPort] = [await freePort(), await freePort()];
-    members.push({ directory: own, port, httpPort, plan: planOf(`nats-${i}`, httpPort, routes, i) });
+    members.push({ directory: own, port, httpPort, plan: planOf({ authorization, httpPort, routes, own: i }) });
   }
   const startMember = ({ directory: own, port, plan }: Member) => start(plan, { ...options, directory: own, port });
   const servers = await Promise.all(members.map(startMember));
@@ -52,18 +57,27 @@ export async function startNatsCluster({ size, directory, ...options }: NatsClus
   };
 }
 
-function planOf(serverName: string, httpPort: number, routes: readonly number[], own: number): Plan {
+interface PlanOptions {
+  readonly authorization: string;
+  readonly httpPort: number;
+  readonly routes: readonly number[];
+  /** Place of this one among them. */
+  readonly own: number;
+}
+
+function planOf({ authorization, httpPort, routes, own }: PlanOptions): Plan {
   const args = (directory: string, port: number) => {
     const file = join(directory, "nats.conf");
     const urls = routes.map((route) => `"nats://127.0.0.1:${route}"`).join(", ");
     const lines = [
-      `server_name: ${serverName}`,
+      `server_name: nats-${own}`,
       "max_payload: 8388608",
       `http: "127.0.0.1:${httpPort}"`,
       `jetstream { store_dir: ${JSON.stringify(join(directory, "nats"))}, sync_interval: always }`,
       `cluster { name: flotilla, listen: "127.0.0.1:${routes[own]}", no_advertise: true, routes: [${urls}] }`,
+      authorization,
     ];
-    writeFileSync(file, `${lines.join("\n")}\n`);
+    writePrivately(file, lines);
     return ["--config", file, "--addr", "127.0.0.1", "--port", String(port)];
   };
   return { name: "nats", scheme: "nats", args };

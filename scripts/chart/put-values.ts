@@ -162,14 +162,22 @@ function putServers({ containers, volumes }: PodSpec, values: string, text: Temp
   container?.env?.push(
     text.lines(`{{- include "flotilla.env" (dict "root" . "values" .Values.${values}) | nindent INDENT }}`),
   );
+  // Of one service, in a Secret with the name of its Deployment, which need not exist.
+  const own = `flotilla-${values.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
   container?.volumeMounts?.push(
     text.lines(
-      "{{- if .Values.servers.secret }}\n- {name: servers, mountPath: /var/run/secrets/servers, readOnly: true}\n{{- end }}",
+      `{{- if .Values.servers.secret }}
+- {name: servers, mountPath: /var/run/secrets/servers, readOnly: true}
+- {name: credentials, mountPath: /var/run/secrets/credentials, readOnly: true}
+{{- end }}`,
     ),
   );
   volumes.push(
     text.lines(
-      "{{- if .Values.servers.secret }}\n- {name: servers, secret: {secretName: {{ .Values.servers.secret }}}}\n{{- end }}",
+      `{{- if .Values.servers.secret }}
+- {name: servers, secret: {secretName: {{ .Values.servers.secret }}}}
+- {name: credentials, secret: {secretName: ${own}, optional: true}}
+{{- end }}`,
     ),
   );
 }

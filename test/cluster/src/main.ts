@@ -3,7 +3,13 @@ import { spawnSync } from "node:child_process";
 import { after } from "node:test";
 import { figuresTable } from "./figures.ts";
 
-const suites = { install: "./install.suite.ts", upgrade: "./upgrade.suite.ts", istiod: "./istiod.suite.ts" } as const;
+const suites = {
+  install: "./install.suite.ts",
+  upgrade: "./upgrade.suite.ts",
+  "high-availability": "./high-availability.suite.ts",
+  helm: "./helm.suite.ts",
+  istiod: "./istiod.suite.ts",
+} as const;
 
 /** Why nothing can be tested. */
 function missing(): string | undefined {

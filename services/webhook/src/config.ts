@@ -74,6 +74,17 @@ export const settings = {
     default: undefined,
     sentence: "ConfigMap from where injected pods mount the roots; that of the injection values if not set.",
   }),
+  clientCaFile: text({
+    env: "WEBHOOK_CLIENT_CA_FILE",
+    default: undefined,
+    sentence:
+      "File with the CAs of client certificates; with it, only callers who show one are answered (the API server, by its admission configuration), readiness excepted.",
+  }),
+  clientNames: list({
+    env: "WEBHOOK_CLIENT_NAMES",
+    default: [],
+    sentence: "Common or DNS names, one of which such a certificate must have; any will do if not set.",
+  }),
   injectionConfigFile: text({
     env: "INJECTION_CONFIG_FILE",
     default: undefined,

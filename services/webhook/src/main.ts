@@ -24,6 +24,7 @@ import { createInjectionHandler } from "./inject/answer.ts";
 import { valueOverrides } from "./inject/value-settings.ts";
 import { declareMetrics, type WebhookMetrics } from "./metrics.ts";
 import { followCertificate, serviceAccount } from "./serve/certificate.ts";
+import { followClientRule } from "./serve/client-certificate.ts";
 import { type HttpsServer, type KeyPair, serveHttps } from "./serve/https-server.ts";
 import { createRouter } from "./serve/router.ts";
 import { createValidationHandler } from "./validate/answer.ts";
@@ -181,6 +182,9 @@ async function serve(config: Settings, parts: ServeParts, stop: AbortSignal): Pr
     },
     stop,
   );
+  const { clientCaFile: caFile, clientNames: names, filePollMs: pollMs } = config;
+  const onChange = (): void => void (newest && server?.reload(newest));
+  const clients = caFile === undefined ? undefined : followClientRule({ caFile, names, pollMs, log, onChange }, stop);
   const serving = async (): Promise<void> => {
     await injection.first;
     const keyPair = await orAborted(first, stop);
@@ -189,6 +193,7 @@ async function serve(config: Settings, parts: ServeParts, stop: AbortSignal): Pr
       ...at,
       keyPair: newest ?? keyPair,
       log: log.child({ part: "https" }),
+      clients: clients?.rule,
       answer,
     });
     server = open;
@@ -197,5 +202,5 @@ async function serve(config: Settings, parts: ServeParts, stop: AbortSignal): Pr
     options.onReady?.({ https: open.port, health: health.port });
     await following;
   };
-  await Promise.all([serving(), following]);
+  await Promise.all([serving(), following, clients?.following]);
 }

@@ -37,12 +37,14 @@ export interface ApiServer extends AsyncDisposable {
 
 const maxBodyBytes = 8 * 1024 * 1024;
 const maxConnections = 2_000;
+/** A connection that is silent for longer makes room. */
+const handshakeMs = 10_000;
 
 /** @throws RuntimeError PORT_IN_USE, PORT_REFUSED */
 export async function serveApi(options: ApiServerOptions): Promise<ApiServer> {
   const { keyPair, log, answer } = options;
   const closing = new AbortController();
-  const server = createServer(contextOf(keyPair), (request, response) => {
+  const server = createServer({ ...contextOf(keyPair), handshakeTimeout: handshakeMs }, (request, response) => {
     respond(request, response, answer, closing.signal).catch((error: unknown) => {
       log.error("request failed", { path: request.url, error });
       if (response.headersSent) response.destroy();

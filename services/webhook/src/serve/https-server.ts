@@ -1,7 +1,9 @@
 /** The HTTPS server: bodies with a bound, a certificate that is replaced while connections stay open, an end that waits for answers. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
+import type { TLSSocket } from "node:tls";
 import { type ListenOptions, type Logger, listen } from "@flotilla/runtime";
+import { type ClientRule, clientRefusal } from "./client-certificate.ts";
 
 export interface KeyPair {
   readonly keyPem: string;
@@ -26,6 +28,8 @@ export interface HttpsReply {
 export interface HttpsOptions extends ListenOptions {
   readonly keyPair: KeyPair;
   readonly log: Logger;
+  /** Who is answered, /ready excepted; undefined: everybody. */
+  readonly clients?: ClientRule | undefined;
   readonly answer: (request: HttpsRequest) => HttpsReply | Promise<HttpsReply>;
   /** How long answers may take after the end was asked for. */
   readonly drainMs?: number;
@@ -40,10 +44,21 @@ export interface HttpsServer extends AsyncDisposable {
 /** An AdmissionReview holds an object twice, and the Kubernetes API takes objects of 3 MiB. */
 const maxBodyBytes = 8 * 1024 * 1024;
 
+/** A connection that is silent for longer is closed. */
+const handshakeMs = 10_000;
+
 /** @throws RuntimeError PORT_IN_USE, PORT_REFUSED */
 export async function serveHttps(options: HttpsOptions): Promise<HttpsServer> {
-  const { keyPair, log, answer, drainMs = 5000 } = options;
-  const server = createServer(contextOf(keyPair), (request, response) => {
+  const { keyPair, log, clients, answer, drainMs = 5000 } = options;
+  const tls = { ...contextOf(keyPair, clients), requestCert: clients !== undefined, handshakeTimeout: handshakeMs };
+  // Who shows none, or a bad one, is told so by the answer.
+  const server = createServer({ ...tls, rejectUnauthorized: false }, (request, response) => {
+    const refusal = clients && request.url !== "/ready" && clientRefusal(request.socket as TLSSocket, clients);
+    if (typeof refusal === "string") {
+      log.warn("caller refused", { remoteAddress: request.socket.remoteAddress, reason: refusal });
+      send(response, plain(403, refusal));
+      return;
+    }
     handle(request, answer).then(
       (reply) => send(response, reply),
       (error: unknown) => {
@@ -58,7 +73,7 @@ export async function serveHttps(options: HttpsOptions): Promise<HttpsServer> {
   const port = await listen(server, options);
   return {
     port,
-    reload: (next) => server.setSecureContext(contextOf(next)),
+    reload: (next) => server.setSecureContext(contextOf(next, clients)),
     [Symbol.asyncDispose]: async () => {
       const { promise, resolve } = Promise.withResolvers<void>();
       server.close(() => resolve());
@@ -101,6 +116,8 @@ function send(response: ServerResponse, { status, contentType, text }: HttpsRepl
   response.end(text);
 }
 
-function contextOf({ keyPem, chainPem }: KeyPair) {
-  return { key: keyPem, cert: chainPem, minVersion: "TLSv1.2", honorCipherOrder: true } as const;
+function contextOf({ keyPem, chainPem }: KeyPair, clients: ClientRule | undefined) {
+  const own = { key: keyPem, cert: chainPem, minVersion: "TLSv1.2", honorCipherOrder: true } as const;
+  const ca = clients?.caPem();
+  return ca === undefined ? own : { ...own, ca };
 }

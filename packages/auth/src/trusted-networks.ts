@@ -25,7 +25,7 @@ export function trustedNetworks(cidrs: readonly string[]): (remoteAddress: strin
 /** The address in `ip:port`; without a port it is not an address of a connection. */
 function hostOf(remoteAddress: string): string | undefined {
   const match = /^(?:\[([^\]]+)\]|([^:]+)|((?:[0-9a-f]*:){2,}[0-9a-f.]*)):(\d+)$/i.exec(remoteAddress);
-  const host = (match?.[1] ?? match?.[2] ?? match?.[3] ?? "").replace(/%.*$/, "");
+  const [host = ""] = (match?.[1] ?? match?.[2] ?? match?.[3] ?? "").split("%", 1);
   if (isIP(host) === 0) return undefined;
   // A dual-stack socket shows IPv4 callers as ::ffff:a.b.c.d.
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(host)?.[1];

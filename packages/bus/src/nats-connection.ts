@@ -136,6 +136,12 @@ function tlsOf({ directory, root }: { readonly directory: string | undefined; re
 
 function parse(address: string): URL {
   if (!URL.canParse(address) || new URL(address).host === "")
-    throw new BusError("BUS_CONNECT", `"${address.replace(/\/\/.*@/, "//")}" is not nats://host:port`);
+    throw new BusError("BUS_CONNECT", `"${withoutUser(address)}" is not nats://host:port`);
   return new URL(address);
+}
+
+/** For messages: what stands before the host may be a password. */
+function withoutUser(address: string): string {
+  const [from, to] = [address.indexOf("//"), address.lastIndexOf("@")];
+  return from === -1 || to < from ? address : `${address.slice(0, from + 2)}${address.slice(to + 1)}`;
 }

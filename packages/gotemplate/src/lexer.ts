@@ -7,7 +7,6 @@ export type Piece =
   | { readonly kind: "action"; readonly tokens: readonly Token[]; readonly line: number };
 
 const leadingSpace = /^[ \t\r\n]+/;
-const trailingSpace = /[ \t\r\n]+$/;
 
 /** @throws TemplateError TEMPLATE_SYNTAX */
 export function splitPieces(name: string, source: string): readonly Piece[] {
@@ -24,7 +23,7 @@ export function splitPieces(name: string, source: string): readonly Piece[] {
     const trimsBefore = open !== -1 && source[open + 2] === "-" && isSpace(source[open + 3]);
     let text = source.slice(position, end);
     if (trimNext) text = text.replace(leadingSpace, "");
-    if (trimsBefore) text = text.replace(trailingSpace, "");
+    if (trimsBefore) text = withoutTrailingSpace(text);
     if (text !== "") pieces.push({ kind: "text", text, line });
     if (open === -1) break;
     advance(trimsBefore ? open + 3 : open + 2);
@@ -34,6 +33,12 @@ export function splitPieces(name: string, source: string): readonly Piece[] {
     advance(action.end);
   }
   return pieces;
+}
+
+function withoutTrailingSpace(text: string): string {
+  let end = text.length;
+  while (end > 0 && isSpace(text[end - 1])) end -= 1;
+  return text.slice(0, end);
 }
 
 interface Action {

@@ -1,7 +1,7 @@
 /** Go's fmt.Sprintf, as far as templates use it: %s %v %q %d %t %f %g %e %x %X %o %b %c %U %T %%, with flags, width, precision. */
 import { formatNumber, formatValue, isNothing, isTrue, typeName } from "./values.ts";
 
-const directive = /%([-+# 0]*)(\*|\d+)?(?:\.(\d+))?([a-zA-Z%])/g;
+const directive = /%([-+# 0]*)(\*|[1-9]\d*)?(?:\.(\d+))?([a-zA-Z%])/g;
 
 export function sprintf(format: string, ...values: readonly unknown[]): string {
   let next = 0;

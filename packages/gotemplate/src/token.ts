@@ -16,7 +16,7 @@ export type Scanned =
   | { readonly reason: string };
 
 const patterns: readonly (readonly [TokenKind, RegExp])[] = [
-  ["number", /[+-]?(?:0[xX][0-9a-fA-F_]+|0[bB][01_]+|0[oO][0-7_]+|(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)/y],
+  ["number", /[+-]?(?:0[xX][0-9a-fA-F_]+|0[bB][01_]+|0[oO][0-7_]+|(?:\d[\d_]*(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)/y],
   ["field", /\.([\p{L}_][\p{L}\p{N}_]*)/uy],
   ["variable", /(\$[\p{L}\p{N}_]*)/uy],
   ["identifier", /([\p{L}_][\p{L}\p{N}_]*)/uy],

@@ -23,6 +23,7 @@ export async function generatePrivateKey(algorithm: KeyAlgorithm): Promise<KeyOb
   return pair.privateKey;
 }
 
+const endOfParameters = "-----END EC PARAMETERS-----";
 const privateLabels = ["PRIVATE KEY", "RSA PRIVATE KEY", "EC PRIVATE KEY"];
 
 /**
@@ -31,8 +32,9 @@ const privateLabels = ["PRIVATE KEY", "RSA PRIVATE KEY", "EC PRIVATE KEY"];
  */
 export function parsePrivateKey(pem: string): KeyObject {
   // OpenSSL's tools write the curve as a block of its own before the key.
+  const [begin, end] = [pem.indexOf("-----BEGIN EC PARAMETERS-----"), pem.indexOf(endOfParameters)];
   const { label, der } = parseOnePem(
-    pem.replace(/-----BEGIN EC PARAMETERS-----[\s\S]*?-----END EC PARAMETERS-----/, ""),
+    begin === -1 || end < begin ? pem : pem.slice(0, begin) + pem.slice(end + endOfParameters.length),
     privateLabels,
   );
   try {
@@ -87,7 +89,7 @@ const signatureAlgorithms: Readonly<Record<string, SignatureAlgorithm>> = {
 export function parseSignatureAlgorithm(body: Buffer): string {
   const reader = new DerReader(body, "the signature algorithm");
   const id = parseOid(reader.next(tag.oid));
-  const known = signatureAlgorithms[id];
+  const known = Object.hasOwn(signatureAlgorithms, id) ? signatureAlgorithms[id] : undefined;
   if (known === undefined) return id;
   const parameters = known.keyType === "rsa" ? reader.optional(tag.null) : undefined;
   if (parameters !== undefined && parameters.body.length > 0)

@@ -6,11 +6,23 @@ export interface PemBlock {
   readonly der: Buffer;
 }
 
-const block = /-----BEGIN ([A-Z0-9 ]+)-----\r?\n([\s\S]*?)-----END \1-----/g;
+const marker = /-----(BEGIN|END) ([A-Z0-9 ]+)-----/g;
 
-/** Every block, in order; text between blocks is comment. @throws PkiError PKI_BAD_PEM if a block holds no base64. */
+/**
+ * Every block, in order; text between blocks is comment, and so is a beginning whose end does not follow.
+ * @throws PkiError PKI_BAD_PEM if a block holds no base64.
+ */
 export function parsePem(text: string): readonly PemBlock[] {
-  return [...text.matchAll(block)].map(([, label = "", inside = ""]) => ({ label, der: decodeBody(label, inside) }));
+  const blocks: PemBlock[] = [];
+  let begun: { readonly label: string; readonly at: number } | undefined;
+  for (const { 0: found, 1: kind, 2: label = "", index } of text.matchAll(marker)) {
+    if (kind === "BEGIN") begun = { label, at: index + found.length };
+    else if (begun?.label === label && /^\r?\n/.test(text.slice(begun.at, begun.at + 2))) {
+      blocks.push({ label, der: decodeBody(label, text.slice(begun.at, index).trimStart()) });
+      begun = undefined;
+    }
+  }
+  return blocks;
 }
 
 /**

@@ -71,7 +71,7 @@ export function duration<T extends number | undefined>(options: SettingOptions<T
     bounds,
     parse: (value) => {
       if (!/^(\d+(\.\d+)?(ms|s|m|h|d))+$/.test(value)) throw new Error(`is not ${bounds}`);
-      const parts = [...value.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/g)];
+      const parts = [...value.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/gy)];
       const ms = parts.reduce((sum, [, count, unit]) => sum + Number(count) * (unitsMs.get(unit ?? "") ?? 0), 0);
       return within(ms, min, max, `between ${min} and ${max} ms`);
     },

@@ -53,7 +53,9 @@ export function compareResources(type: string, want: JsonObject, got: JsonObject
       const [left, right] = matches(rules.unordered, path) ? [sorted(a), sorted(b)] : [a, b];
       for (let i = 0; i < Math.max(left.length, right.length); i++) visit(`${path}[${i}]`, left[i], right[i]);
     } else if (isObject(a) && isObject(b)) {
-      for (const key of new Set([...Object.keys(a), ...Object.keys(b)])) visit(join(path, key), a[key], b[key]);
+      const [left, right] = [new Map(Object.entries(a)), new Map(Object.entries(b))];
+      for (const key of new Set([...left.keys(), ...right.keys()]))
+        visit(join(path, key), left.get(key), right.get(key));
     } else if (a !== b) {
       differences.push({ path, want: a, got: b });
     }

@@ -29,6 +29,7 @@ function textsOf(metadata: Metadata): ReadonlyMap<string, readonly string[]> {
 
 /** gRPC writes IPv6 addresses without brackets, which leaves open where the port begins. */
 function addressOf(peer: string): string {
-  const match = /^([0-9a-f:.]*:[0-9a-f:.]*):(\d+)$/i.exec(peer);
-  return match?.[1]?.includes(":") === true ? `[${match[1]}]:${match[2]}` : peer;
+  const colon = peer.lastIndexOf(":");
+  const [host, port] = [peer.slice(0, colon), peer.slice(colon + 1)];
+  return host.includes(":") && /^[0-9a-f:.]+$/i.test(host) && /^\d+$/.test(port) ? `[${host}]:${port}` : peer;
 }

@@ -91,3 +91,9 @@ export function parseText(value: DerValue): string {
 function bad(message: string): PkiError {
   return new PkiError("PKI_BAD_DER", message);
 }
+
+/** A serial number, in hexadecimal without leading zero bytes. */
+export function serialText(body: Buffer): string {
+  const first = body.findIndex((byte) => byte !== 0);
+  return body.subarray(first === -1 ? body.length - 1 : first).toString("hex");
+}

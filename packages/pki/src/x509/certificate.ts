@@ -2,7 +2,7 @@
 import { createHash, type KeyObject } from "node:crypto";
 import { DerReader, type DerValue, readWhole } from "../der/reader.ts";
 import { context, contextConstructed, tag } from "../der/tags.ts";
-import { parseBitString, parseOid, parseSmallInteger, parseTime } from "../der/values.ts";
+import { parseBitString, parseOid, parseSmallInteger, parseTime, serialText } from "../der/values.ts";
 import { PkiError } from "../errors.ts";
 import { publicKeyOf, verifyBytes } from "../keys.ts";
 import { oids } from "../oids.ts";
@@ -84,10 +84,7 @@ function readTbs(body: Buffer) {
   const version =
     tbs.peek() === contextConstructed(0) ? parseSmallInteger(tbs.enter(contextConstructed(0)).next(tag.integer)) : 0;
   if (version > 2) throw new PkiError("PKI_BAD_CERTIFICATE", `version ${version + 1} is unknown`);
-  const serial = tbs
-    .next(tag.integer)
-    .body.toString("hex")
-    .replace(/^(?:00)+(?=.)/, "");
+  const serial = serialText(tbs.next(tag.integer).body);
   const algorithm: DerValue = tbs.next(tag.sequence);
   const issuer = tbs.next(tag.sequence);
   const validity = tbs.enter(tag.sequence, "the validity");

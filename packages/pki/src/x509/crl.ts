@@ -1,7 +1,7 @@
 /** Certificate revocation lists (RFC 5280, 5): which serials an issuer has taken back. */
 import { DerReader, type DerValue, readWhole } from "../der/reader.ts";
 import { contextConstructed, tag } from "../der/tags.ts";
-import { parseBitString, parseOid, parseSmallInteger, parseTime } from "../der/values.ts";
+import { parseBitString, parseOid, parseSmallInteger, parseTime, serialText } from "../der/values.ts";
 import { PkiError } from "../errors.ts";
 import { verifyBytes } from "../keys.ts";
 import { oids } from "../oids.ts";
@@ -72,7 +72,7 @@ function readEntries(body: Buffer): ReadonlySet<string> {
     const { body: serial } = entry.next(tag.integer);
     parseTime(entry.next());
     if (!entry.isAtEnd) refuseUnknown(entry.next(tag.sequence).body);
-    serials.add(serial.toString("hex").replace(/^(?:00)+(?=.)/, ""));
+    serials.add(serialText(serial));
   }
   return serials;
 }

@@ -40,9 +40,9 @@ function refusal(text: string): string | undefined {
   if (!rest.startsWith("/") && scheme === undefined) return "invalid URI for request";
   const { 1: authority = "" } = /^\/\/([^/?]*)/.exec(scheme === undefined ? "" : rest) ?? [];
   const host = authority.slice(authority.lastIndexOf("@") + 1);
-  const badPort = /:([^\]]*)$/.exec(host.startsWith("[") ? host.slice(host.lastIndexOf("]") + 1) : host)?.[1];
-  if (badPort !== undefined && !/^\d*$/.test(badPort))
-    return `invalid port ${JSON.stringify(`:${badPort}`)} after host`;
+  const afterBrackets = host.slice(host.lastIndexOf("]") + 1);
+  const badPort = afterBrackets.includes(":") ? afterBrackets.slice(afterBrackets.indexOf(":")) : ":";
+  if (!/^:\d*$/.test(badPort)) return `invalid port ${JSON.stringify(badPort)} after host`;
   const badHost = /[\s"<>\\^`{|}]/.exec(host)?.[0];
   if (badHost !== undefined) return `invalid character ${JSON.stringify(badHost)} in host name`;
   const badEscape = /%(?![0-9A-Fa-f]{2}).{0,2}/.exec(rest.split("?", 1)[0] ?? "")?.[0];

@@ -22,17 +22,19 @@ export interface ProxySessionOptions {
 }
 
 /** Short names of the types, with what is subscribed to. */
-const shortNames: Readonly<Record<string, string>> = {
-  [typeUrl.cluster]: "cds",
-  [typeUrl.endpoint]: "eds",
-  [typeUrl.listener]: "lds",
-  [typeUrl.route]: "rds",
-  [typeUrl.nameTable]: "nds",
-  [typeUrl.extensionConfig]: "ecds",
-  [typeUrl.secret]: "sds",
-  [typeUrl.address]: "wds",
-  [typeUrl.authorization]: "wads",
-};
+const shortNames: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    [typeUrl.cluster]: "cds",
+    [typeUrl.endpoint]: "eds",
+    [typeUrl.listener]: "lds",
+    [typeUrl.route]: "rds",
+    [typeUrl.nameTable]: "nds",
+    [typeUrl.extensionConfig]: "ecds",
+    [typeUrl.secret]: "sds",
+    [typeUrl.address]: "wds",
+    [typeUrl.authorization]: "wads",
+  }),
+);
 
 const wildcards: Readonly<Record<ProxyKind, readonly string[]>> = {
   envoy: [typeUrl.cluster, typeUrl.listener, typeUrl.nameTable],
@@ -78,7 +80,7 @@ export class ProxySession implements AsyncDisposable {
     const isAsked = (type: string) =>
       wildcards[this.#kind].includes(type) || this.#client.state.subscribed(type).size > 0;
     return new Map(
-      [...this.#held].filter(([type]) => isAsked(type)).map(([type, held]) => [shortNames[type] ?? type, held]),
+      [...this.#held].filter(([type]) => isAsked(type)).map(([type, held]) => [shortNames.get(type) ?? type, held]),
     );
   }
 
@@ -126,7 +128,7 @@ export class ProxySession implements AsyncDisposable {
       return { name: place, isSame };
     });
     for (const name of removed) held.delete(name);
-    this.#received.push({ type: shortNames[type] ?? type, resources, removed });
+    this.#received.push({ type: shortNames.get(type) ?? type, resources, removed });
     this.#follow();
     for (const arrived of this.#waiting.splice(0)) arrived();
   }

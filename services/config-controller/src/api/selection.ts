@@ -15,10 +15,15 @@ export function parseSelection(query: URLSearchParams): Selects {
 
 /** At commas outside of parentheses. */
 function splitRequirements(text: string): readonly string[] {
-  return text
-    .split(/,(?![^(]*\))/)
-    .map((part) => part.trim())
-    .filter((part) => part !== "");
+  const parts: string[] = [];
+  let [begin, isInside] = [0, false];
+  for (let at = 0; at <= text.length; at++) {
+    if (text[at] === "(" || text[at] === ")") isInside = text[at] === "(";
+    if (at < text.length && (isInside || text[at] !== ",")) continue;
+    parts.push(text.slice(begin, at));
+    begin = at + 1;
+  }
+  return parts.map((part) => part.trim()).filter((part) => part !== "");
 }
 
 function parseLabel(text: string): Selects {

@@ -116,6 +116,8 @@ export function rawOf(value: unknown): unknown {
 
 /** `APIVersion` → `apiVersion`, `HTTPGet` → `httpGet`, `UID` → `uid`: the leading capitals, but not the next word's first. */
 export function jsonName(name: string): string {
-  const capitals = /^[A-Z]+(?=[A-Z][a-z]|[^A-Za-z]|$)|^[A-Z]/.exec(name)?.[0] ?? "";
-  return capitals.toLowerCase() + name.slice(capitals.length);
+  const [capitals = ""] = /^[A-Z]*/.exec(name) ?? [];
+  const startsWord = /^[a-z]/.test(name.slice(capitals.length));
+  const count = startsWord ? Math.max(capitals.length - 1, Math.min(capitals.length, 1)) : capitals.length;
+  return name.slice(0, count).toLowerCase() + name.slice(count);
 }

@@ -41,11 +41,13 @@ function inSeconds(text: string): string {
   const [, sign = "", parts = ""] = seconds.test(text) ? [] : (goDuration.exec(text) ?? []);
   if (parts === "") return text;
   let nanos = 0n;
-  for (const [, amount = "", unit = ""] of parts.matchAll(/(\d+(?:\.\d*)?)(ns|us|µs|ms|s|m|h)/g)) {
+  for (const [, amount = "", unit = ""] of parts.matchAll(/(\d+(?:\.\d*)?)(ns|us|µs|ms|s|m|h)/gy)) {
     nanos += BigInt(Math.round(Number(amount) * (ownValue(unitNanos, unit) ?? 0)));
   }
-  const fraction = (nanos % 1_000_000_000n).toString().padStart(9, "0").replace(/0+$/, "");
-  return `${sign}${nanos / 1_000_000_000n}${fraction === "" ? "" : `.${fraction}`}s`;
+  const fraction = (nanos % 1_000_000_000n).toString().padStart(9, "0");
+  const digits = fraction.length - [...fraction].reverse().findIndex((digit) => digit !== "0");
+  const isWhole = nanos % 1_000_000_000n === 0n;
+  return `${sign}${nanos / 1_000_000_000n}${isWhole ? "" : `.${fraction.slice(0, digits)}`}s`;
 }
 
 function isObject(value: JsonValue): value is JsonObject {

@@ -32,8 +32,9 @@ function failure(
 
 /** `… cannot decode field istio.mesh.v1alpha1.MeshConfig.trust_domain from JSON: expected string, got 5` */
 function finding(message: string): Finding {
-  const found = /cannot decode (?:field|enum|message) (\S+) from JSON: (.*)$/.exec(message);
+  const found = /cannot decode (?:field|enum|message) (\S+) from JSON: /.exec(message);
   if (found === null) return { field: "", reason: message };
-  const [, field = "", reason = ""] = found;
+  const [text, field = ""] = found;
+  const reason = message.slice(found.index + text.length);
   return { field: field.replace(/^istio\.mesh\.v1alpha1\./, ""), reason: `cannot be read: ${reason}` };
 }

@@ -10,7 +10,7 @@ const unitNanos: Readonly<Record<string, number>> = { ns: 1, us: 1e3, µs: 1e3, 
 export function parseDuration(text: string): Duration | undefined {
   if (text === "" || !/^(?:\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h))+$/.test(text)) return undefined;
   let nanos = 0;
-  for (const [, amount = "", unit = ""] of text.matchAll(/(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)/g)) {
+  for (const [, amount = "", unit = ""] of text.matchAll(/(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)/gy)) {
     nanos += Number(amount) * (ownValue(unitNanos, unit) ?? 0);
   }
   return create(DurationSchema, { seconds: BigInt(Math.floor(nanos / 1e9)), nanos: Math.round(nanos % 1e9) });

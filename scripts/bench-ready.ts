@@ -3,9 +3,10 @@
  * (2,000 services unless told otherwise) is brought there by the whole control plane; then NATS, the controllers and the first
  * xds-server are stopped, and new ones are started one after the other. Time counts from the start of the process.
  */
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
+import { createSeal } from "../packages/bus/src/index.ts";
 import { allReady } from "../packages/cli/src/supervise/all-ready.ts";
 import { startChild } from "../packages/cli/src/supervise/child-service.ts";
 import { type ControlPlane, startControlPlane } from "../packages/cli/src/supervise/control-plane.ts";
@@ -51,7 +52,8 @@ try {
 
 /** Resolves when the snapshot has as many ServiceEntries as there are services. */
 async function snapshotHolds(plane: ControlPlane, count: number): Promise<void> {
-  await using store = openStore({ url: plane.environment("xds-server")["STORE_URL"] ?? "", log: noopLogger });
+  const { STORE_URL: url = "", SEAL_KEY_FILE: keyFile = "" } = plane.environment("xds-server");
+  await using store = openStore({ url, log: noopLogger, mac: createSeal(readFileSync(keyFile)).mac });
   await until(() => store.state.connected, { withinMs: 10_000, what: "the connection to Redis" });
   const isWhole = async () => {
     const keys = [...((await store.load())?.entries.keys() ?? [])];

@@ -65,10 +65,7 @@ const cases: readonly {
   {
     name: "a container with the key of the token issuer",
     file: "docker-compose.yml",
-    change: [
-      '"token-webhook:/var/run/secrets/tokens:ro"]',
-      '"token-webhook:/var/run/secrets/tokens:ro", "issuer:/issuer"]',
-    ],
+    change: ['- "webhook:/var/lib/flotilla/webhook"', '- "issuer:/var/lib/flotilla/webhook"'],
     problem: /webhook sees the volume issuer/,
   },
   {

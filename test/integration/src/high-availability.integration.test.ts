@@ -1,10 +1,10 @@
 /** All services over three NATS servers and three Redis with Sentinels: the leader of the stream and the primary are killed under load. */
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { connectBus, storedStreams } from "@flotilla/bus";
+import { connectBus, createSeal, storedStreams } from "@flotilla/bus";
 import type { MeshFolder } from "@flotilla/cli/src/demo/mesh-folder.ts";
 import type { ControlPlane } from "@flotilla/cli/src/supervise/control-plane.ts";
 import { delay, noopLogger, until } from "@flotilla/runtime";
@@ -115,7 +115,8 @@ describe("services over replicated NATS and Redis", () => {
   it("go on when the Redis primary is killed, and a new replica is ready from the snapshot alone", {
     timeout: 120_000,
   }, async () => {
-    await using store = openStore({ url: redis.url, log: noopLogger });
+    const { mac } = createSeal(readFileSync(join(workDir, "plane", "seal.key")));
+    await using store = openStore({ url: redis.url, log: noopLogger, mac });
     const positionOf = async () => (await store.load().catch(() => undefined))?.position ?? 0;
     await until(async () => (await positionOf()) > 0, soon("a snapshot"));
     let before = 0;

@@ -1,5 +1,7 @@
 /** The TLS port: a client certificate or a token proves the caller, and the certificate changes while streams go on. */
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { connect as tcp } from "node:net";
 import { after, before, describe, it } from "node:test";
 import type { Authenticator } from "@flotilla/auth";
 import { create, typeUrl as types } from "@flotilla/proto";
@@ -90,6 +92,20 @@ describe("tls port", () => {
     const { answered, error } = await connect("nothing");
     assert.equal(answered, false);
     assert.equal((error as { code: number }).code, 16);
+  });
+
+  it("silent connections keep no honest caller waiting", { timeout: 20_000 }, async () => {
+    const silent = Array.from({ length: 300 }, () => tcp(port.port, "127.0.0.1").on("error", () => undefined));
+    try {
+      await Promise.all(silent.map((socket) => once(socket, "connect")));
+      const since = performance.now();
+      assert.equal((await connect("token")).answered, true);
+      const waitedMs = performance.now() - since;
+      // Eight at a time that make room after 100 ms would keep it waiting for 3.7 s.
+      assert.ok(waitedMs < 2_000, `it waited for ${Math.round(waitedMs)} ms`);
+    } finally {
+      for (const socket of silent) socket.destroy();
+    }
   });
 
   it("goes on with a new certificate", async () => {

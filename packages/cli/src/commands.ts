@@ -2,6 +2,7 @@
 import * as identity from "./definitions/identity.ts";
 import * as insight from "./definitions/insight.ts";
 import * as local from "./definitions/local.ts";
+import * as migration from "./definitions/migration.ts";
 import * as objects from "./definitions/objects.ts";
 import * as proxy from "./definitions/proxy.ts";
 import { version } from "./definitions/version.ts";
@@ -22,6 +23,7 @@ export const commands: readonly Command[] = [
   command(insight.wait, async () => (await import("./commands/wait.ts")).wait),
   command(insight.history, async () => (await import("./commands/history.ts")).history),
   command(insight.explain, async () => (await import("./commands/explain.ts")).explain),
+  command(migration.compare, async () => (await import("./commands/compare.ts")).compare),
   command(objects.apply, async () => (await import("./commands/apply.ts")).apply),
   command(objects.get, async () => (await import("./commands/get.ts")).get),
   command(objects.deleteObjects, async () => (await import("./commands/delete.ts")).deleteObjects),

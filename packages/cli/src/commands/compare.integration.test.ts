@@ -1,0 +1,122 @@
+/** `flotilla compare` against a control plane that runs: equal meshes are identical, each planted difference is found. */
+import assert from "node:assert/strict";
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
+import { freePorts } from "@flotilla/servers";
+import { recordRun } from "../recorded-run.ts";
+import { allReady } from "../supervise/all-ready.ts";
+import { type ControlPlane, startControlPlane } from "../supervise/control-plane.ts";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const input = join(here, "../../../../test/conformance/scenarios/virtualservice/rollout/input");
+const metadata = {
+  NAMESPACE: "shop",
+  LABELS: { app: "web", version: "v1" },
+  INSTANCE_IPS: "10.244.25.15",
+  CLUSTER_ID: "Kubernetes",
+};
+
+describe("flotilla compare", () => {
+  const root = mkdtempSync(join(tmpdir(), "compare-"));
+  const [nodes, types] = [join(root, "adsz.json"), join(root, "syncz.json")];
+  let plane: ControlPlane;
+  let address: string;
+
+  before(async () => {
+    const settings = { ...process.env, LOG_LEVEL: "error" } as Readonly<Record<string, string>>;
+    plane = await startControlPlane({
+      options: {
+        ...{ embedded: true, config: input, mesh: undefined, networks: undefined, settings },
+        firstPort: await freePorts(10),
+        workDir: join(root, "work"),
+      },
+      logs: "files",
+      onProgress: () => undefined,
+    });
+    await allReady(plane, 30_000, () => undefined, new AbortController().signal);
+    address = `127.0.0.1:${plane.layout.ports.xds}`;
+    const clients = ["web.shop", "gateway.shop"].map((name) => ({ connectionId: `${name}-1`, metadata }));
+    writeFileSync(nodes, JSON.stringify({ totalClients: 2, clients }));
+    const status = [
+      { proxy: "web.shop", proxy_type: "sidecar" },
+      { proxy: "gateway.shop", proxy_type: "router" },
+    ];
+    writeFileSync(types, JSON.stringify(status));
+  });
+  after(async () => {
+    await plane?.[Symbol.asyncDispose]();
+    rmSync(root, { recursive: true, force: true });
+  });
+
+  const compare = (...args: readonly string[]) =>
+    recordRun(["compare", "--istiod", address, "--proxies", nodes, "--proxies", types, ...args]);
+
+  it("finds nothing where both hold the same, from files and over the wire", async () => {
+    for (const side of [
+      ["-f", input],
+      ["--flotilla", address],
+    ]) {
+      const { code, out, err } = await compare("--all", ...side);
+      assert.equal(err, "");
+      assert.match(out, /1 of 1 proxies identical, (\d+) of \1 resources\nnot compared: 1 of type router/);
+      assert.equal(code, 0);
+    }
+  });
+
+  const planted = [
+    {
+      name: "a weight",
+      from: "weight: 100",
+      to: "weight: 60",
+      finds: /rds 80 differs: VirtualService\/reviews\.shop\n.*weight/,
+    },
+    {
+      name: "a subset",
+      from: "name: v2,",
+      to: "name: v3,",
+      finds: /cds outbound\|80\|v3\|reviews\S+ is sent by flotilla alone/,
+    },
+    { name: "a host", from: "hosts: [reviews]", to: "hosts: [ratings]", finds: /rds 80 differs: / },
+  ];
+  for (const { name, from, to, finds } of planted) {
+    it(`finds ${name} that differs`, async () => {
+      const folder = join(root, name.replaceAll(" ", "-"));
+      cpSync(input, folder, { recursive: true });
+      const text = readFileSync(join(folder, "config.yaml"), "utf8");
+      assert.ok(text.includes(from));
+      writeFileSync(join(folder, "config.yaml"), text.replace(from, to));
+      const { code, out } = await compare("--proxy", "web.shop", "-f", folder);
+      assert.match(out, finds);
+      assert.equal(code, 1);
+      const sarif = JSON.parse((await compare("--all", "-f", folder, "-o", "sarif")).out);
+      assert.ok(sarif.runs[0].results.length > 0);
+    });
+  }
+
+  const wrong = [
+    { name: "without a side of its own", args: ["--all"], code: 2, says: /one of -f DIR, --kube and --flotilla/ },
+    { name: "without proxies", args: ["-f", input], code: 2, says: /--all or --proxy/ },
+    {
+      name: "for a proxy that is not connected",
+      args: ["--proxy", "api.shop", "-f", input],
+      code: 1,
+      says: /no proxy api\.shop/,
+    },
+  ];
+  for (const { name, args, code, says } of wrong) {
+    it(`says what is wrong ${name}`, async () => {
+      const found = await compare(...args);
+      assert.match(found.err, says);
+      assert.equal(found.code, code);
+    });
+  }
+
+  it("says that nothing answers", async () => {
+    const { code, err } = await recordRun(["compare", "--istiod", "127.0.0.1:1", "--all", "-f", input]);
+    assert.match(err, /127\.0\.0\.1:1 does not list its proxies: .*ECONNREFUSED/);
+    assert.equal(code, 4);
+  });
+});

@@ -1,0 +1,124 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { JsonObject } from "@flotilla/proto";
+import type { Capture } from "./core-capture.ts";
+import { differencesOf } from "./differences.ts";
+import { describeComparison, sarifOf } from "./report.ts";
+
+const config = (name: string) => ({
+  metadata: {
+    filterMetadata: { istio: { config: `/apis/networking.istio.io/v1/namespaces/shop/virtual-service/${name}` } },
+  },
+});
+const routes = (timeout: string): JsonObject => ({
+  name: "80",
+  virtualHosts: [
+    { name: "ratings", routes: [{ ...config("ratings"), route: { timeout: "0s" } }] },
+    { name: "reviews", routes: [{ ...config("reviews"), route: { timeout } }] },
+  ],
+});
+const policies = (action: string): JsonObject => ({
+  name: "virtualInbound",
+  rules: { policies: { "ns[shop]-policy[allow-get]-rule[0]": { action } } },
+});
+const capture = (type: string, ...resources: readonly JsonObject[]): Capture =>
+  new Map([[type, new Map(resources.map((resource) => [String(resource["name"]), resource]))]]);
+const cluster = { name: "outbound|80||api.pay.svc.cluster.local" };
+
+describe("differences between two control planes", () => {
+  const cases: readonly {
+    readonly name: string;
+    readonly istiod: Capture;
+    readonly flotilla: Capture;
+    readonly found: readonly string[];
+  }[] = [
+    {
+      name: "none where resources are equal",
+      istiod: capture("rds", routes("1s")),
+      flotilla: capture("rds", routes("1s")),
+      found: [],
+    },
+    {
+      name: "name the object around the field that differs",
+      istiod: capture("rds", routes("1s")),
+      flotilla: capture("rds", routes("2s")),
+      found: ["rds 80 different VirtualService/reviews.shop virtualHosts[1].routes[0].route.timeout"],
+    },
+    {
+      name: "name the policy of a rule",
+      istiod: capture("lds", policies("ALLOW")),
+      flotilla: capture("lds", policies("DENY")),
+      found: [
+        'lds virtualInbound different AuthorizationPolicy/allow-get.shop rules.policies["ns[shop]-policy[allow-get]-rule[0]"].action',
+      ],
+    },
+    {
+      name: "name the host of a cluster that one side has alone",
+      istiod: capture("cds", cluster),
+      flotilla: capture("cds"),
+      found: ["cds outbound|80||api.pay.svc.cluster.local only istiod host api.pay.svc.cluster.local"],
+    },
+    {
+      name: "count what only Flotilla sends",
+      istiod: capture("cds"),
+      flotilla: capture("cds", cluster),
+      found: ["cds outbound|80||api.pay.svc.cluster.local only flotilla host api.pay.svc.cluster.local"],
+    },
+    {
+      name: "leave out types that istiod does not answer",
+      istiod: capture("cds", cluster),
+      flotilla: new Map([...capture("cds", cluster), ...capture("rds", routes("1s"))]),
+      found: [],
+    },
+  ];
+  for (const { name, istiod, flotilla, found } of cases) {
+    it(name, () => {
+      const { differences, identical, resources } = differencesOf("web.shop", istiod, flotilla);
+      assert.deepEqual(
+        differences.map(({ type, name: of, outcome, object, fields }) =>
+          [type, of, outcome, object, ...fields.map(({ path }) => path)].join(" "),
+        ),
+        found,
+      );
+      assert.equal(identical, resources - found.length);
+    });
+  }
+
+  const proxies = [differencesOf("web.shop", capture("rds", routes("1s")), capture("rds", routes("2s")))];
+  const comparison = { proxies, notCompared: { router: 2 } };
+
+  it("are shown by proxy and resource, with both values", () => {
+    assert.deepEqual(describeComparison(comparison).split("\n"), [
+      "PROXY      IDENTICAL   DIFFERENT",
+      "web.shop   0/1         1",
+      "",
+      "web.shop rds 80 differs: VirtualService/reviews.shop",
+      "  virtualHosts[1].routes[0].route.timeout",
+      '    istiod   "1s"',
+      '    flotilla "2s"',
+      "",
+      "0 of 1 proxies identical, 0 of 1 resources",
+      "not compared: 2 of type router",
+    ]);
+  });
+
+  it("are results of SARIF at the place of the resource", () => {
+    const [run] = (sarifOf(comparison) as { readonly runs: readonly { readonly results: readonly object[] }[] }).runs;
+    assert.deepEqual(run?.results, [
+      {
+        ruleId: "resource-differs",
+        level: "error",
+        message: {
+          text: [
+            "rds 80 differs: VirtualService/reviews.shop",
+            "  virtualHosts[1].routes[0].route.timeout",
+            '    istiod   "1s"',
+            '    flotilla "2s"',
+          ].join("\n"),
+        },
+        locations: [{ logicalLocations: [{ name: "80", kind: "resource", fullyQualifiedName: "web.shop/rds/80" }] }],
+        properties: { proxy: "web.shop", object: "VirtualService/reviews.shop" },
+      },
+    ]);
+  });
+});

@@ -1,0 +1,91 @@
+/** What Flotilla sends for a mesh: from files, from the objects of a cluster, or by a control plane that runs. Nothing is written. */
+import { readFileSync } from "node:fs";
+import { isReadKind, kindOf, kinds } from "@flotilla/kinds";
+import { type KubeObject as ApiObject, type KubeApi, listAll, loadKubeConfig, openKubeApi } from "@flotilla/kube-api";
+import type { JsonObject, KubeObject } from "@flotilla/model";
+import { createMesh } from "@flotilla/registry";
+import { Core } from "@flotilla/xds-server/core";
+import { parse } from "yaml";
+import { describe, readManifests } from "../api/manifests.ts";
+import { CliError } from "../errors.ts";
+import { parseEnvFile } from "../options.ts";
+
+export interface MeshOptions {
+  readonly mesh: string | undefined;
+  readonly networks: string | undefined;
+  readonly envFile: string | undefined;
+}
+
+/** @throws CliError CLI_USAGE, CLI_REFUSED */
+export function coreFromFiles(files: readonly string[], options: MeshOptions): Core {
+  const objects = readManifests(files).map((manifest) => {
+    const { apiVersion, kind, metadata } = manifest.object;
+    if (typeof apiVersion !== "string" || typeof kind !== "string" || typeof metadata !== "object")
+      throw new CliError("CLI_REFUSED", `${manifest.place}: ${describe(manifest)} is no object of Kubernetes`);
+    return manifest.object as unknown as KubeObject;
+  });
+  return coreOf(objects, document(options.mesh), options);
+}
+
+/** Kinds that the cluster does not serve have no objects. @throws CliError CLI_USAGE; KubeError */
+export async function coreFromCluster(
+  kubeconfig: string | undefined,
+  env: NodeJS.ProcessEnv,
+  options: MeshOptions,
+): Promise<Core> {
+  const config = await loadKubeConfig(kubeconfig === undefined ? env : { ...env, KUBECONFIG: kubeconfig });
+  if (config === undefined) throw new CliError("CLI_USAGE", "--kube needs KUBECONFIG or --kubeconfig FILE");
+  using api = openKubeApi(config);
+  const objects: KubeObject[] = [];
+  for (const { name, group, versions, plural, kind } of kinds) {
+    if (!isReadKind(name)) continue;
+    for (const version of versions) {
+      const root = group === "" ? `/api/${version}` : `/apis/${group}/${version}`;
+      const found = await listed(api, `${root}/${plural}`);
+      if (found === undefined) continue;
+      const apiVersion = group === "" ? version : `${group}/${version}`;
+      objects.push(...found.map((object) => ({ ...object, apiVersion, kind }) as unknown as KubeObject));
+      break;
+    }
+  }
+  const mesh = options.mesh === undefined ? meshOfCluster(objects) : document(options.mesh);
+  return coreOf(objects, mesh, options);
+}
+
+async function listed(api: KubeApi, path: string): Promise<readonly ApiObject[] | undefined> {
+  if ((await api.get(`${path}?limit=1`)) === undefined) return undefined;
+  return (await listAll<ApiObject>(api, path)).objects;
+}
+
+/** `istio-system/istio`, as istiod reads it. */
+function meshOfCluster(objects: readonly KubeObject[]): JsonObject {
+  const found = objects.find(
+    ({ kind, metadata }) => kind === "ConfigMap" && metadata.namespace === "istio-system" && metadata.name === "istio",
+  ) as { readonly data?: { readonly mesh?: string } } | undefined;
+  return (parse(found?.data?.mesh ?? "") ?? {}) as JsonObject;
+}
+
+/** @throws CliError CLI_REFUSED with the objects that the core does not take */
+function coreOf(objects: readonly KubeObject[], mesh: JsonObject, { networks, envFile }: MeshOptions): Core {
+  const features = envFile === undefined ? {} : parseEnvFile(readFileSync(envFile, "utf8"));
+  const core = new Core({ features });
+  const put = objects.filter((object) => kindOf(object) !== undefined).map(withAge);
+  const refused = core.apply(createMesh(features).apply({ put, mesh, networks: document(networks) }));
+  if (refused.length > 0) {
+    const reasons = refused.map(({ error }) => (error instanceof Error ? error.message : String(error)));
+    throw new CliError("CLI_REFUSED", reasons.join("\n"));
+  }
+  return core;
+}
+
+/** Objects of files that tell no age are equally old, and ordered by name. */
+function withAge(object: KubeObject): KubeObject {
+  const { metadata } = object;
+  return metadata.creationTimestamp === undefined
+    ? { ...object, metadata: { ...metadata, creationTimestamp: "2026-01-01T00:00:00Z" } }
+    : object;
+}
+
+function document(file: string | undefined): JsonObject {
+  return file === undefined ? {} : ((parse(readFileSync(file, "utf8")) ?? {}) as JsonObject);
+}

@@ -39,5 +39,6 @@ const checks: Readonly<Record<string, (text: string) => boolean>> = {
 /** `2026-02-30` is none. */
 function isDate(text: string): boolean {
   const time = Date.parse(`${text}T00:00:00Z`);
-  return !Number.isNaN(time);
+  // Date.parse takes it, as March 2.
+  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text);
 }

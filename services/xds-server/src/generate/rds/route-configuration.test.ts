@@ -106,6 +106,18 @@ test("a VirtualService whose matches all mean others leaves the service its own 
   assert.equal(summary(hosts)[0], "a.shop.svc.cluster.local:80 → outbound|80||a.shop.svc.cluster.local");
 });
 
+for (const { gateways, destination } of [
+  { gateways: ["mesh"], destination: "v1.example" },
+  { gateways: ["mesh", "shop/edge"], destination: "v1.example" },
+  { gateways: ["shop/edge"], destination: "a.shop.svc.cluster.local" },
+])
+  test(`a match for gateways ${gateways.join(", ")} is judged by these, not by labels or namespace`, () => {
+    const match = [{ gateways, sourceLabels: { app: "other" }, sourceNamespace: "depot" }];
+    const spec = { hosts: ["a"], gateways, http: [{ match, route: [{ destination: { host: "v1.example" } }] }] };
+    const hosts = virtualHosts([aService("a", "shop"), aConfig("VirtualService", "shop", "vs", spec)]);
+    assert.equal(summary(hosts)[0], `a.shop.svc.cluster.local:80 → outbound|80||${destination}`);
+  });
+
 test("a shared address goes to the first service only: Envoy refuses a domain that occurs twice", () => {
   const address = { clusterVips: { Kubernetes: ["10.1.0.1"] } };
   const hosts = virtualHosts([aService("a", "shop", address), aService("b", "shop", address)]);

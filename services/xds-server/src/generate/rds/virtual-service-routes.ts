@@ -51,8 +51,9 @@ export function concernsProxy(view: View, head: VirtualServiceHead, port: number
   );
 }
 
+/** As in istiod, a match that names gateways is judged by these alone: its source labels and namespace are not looked at. */
 function matchConcernsProxy(view: View, match: MatchHead): boolean {
-  if (match.gateways.length > 0 && !match.gateways.includes(meshGateway)) return false;
+  if (match.gateways.length > 0) return match.gateways.includes(meshGateway);
   if (match.sourceNamespace !== "" && match.sourceNamespace !== view.proxy.namespace) return false;
   return Object.keys(match.sourceLabels).length === 0 || view.proxy.matches(match.sourceLabels);
 }

@@ -22,7 +22,7 @@ RUN rm -rf /usr/local/lib/node_modules /usr/local/include /usr/local/share /opt/
   && groupadd --gid 1337 flotilla && useradd --uid 1337 --gid 1337 --no-create-home --home-dir /var/lib/flotilla flotilla \
   # A volume that is mounted for the first time takes its owner from the directory in the image.
   && cd / && install -d -o 1337 -g 1337 var/lib/flotilla var/lib/flotilla/ca volumes tokens tokens/istio-system tokens/shop \
-  && cd /volumes && install -d -o 1337 -g 1337 state issuer seal ca webhook nats nats-certificates redis redis-certificates \
+  && cd /volumes && install -d -o 1337 -g 1337 state issuer seal ca config-controller webhook nats nats-certificates redis redis-certificates \
     redis-passwords web reviews \
   && cd /tokens/istio-system && install -d -o 1337 -g 1337 flotilla-nats flotilla-redis flotilla-config-controller \
     flotilla-service-controller flotilla-xds-server flotilla-webhook ../shop/web ../shop/reviews

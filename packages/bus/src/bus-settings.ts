@@ -13,8 +13,19 @@ export const busReplicasSetting = {
   }),
 } as const;
 
+/** For all that open the bus, equal for all services. */
+export const sealKeySetting = {
+  sealKeyFile: text({
+    env: "SEAL_KEY_FILE",
+    default: undefined,
+    sentence:
+      "File with the key, equal for all services, that authenticates values of bus and snapshot and seals Secrets; without it Secrets are held back and nothing is authenticated.",
+  }),
+} as const;
+
 export const busSettings = {
   ...busReplicasSetting,
+  ...sealKeySetting,
   busUrl: text({
     env: "BUS_URL",
     default: `nats://127.0.0.1:${defaultPorts.nats.client}`,

@@ -19,6 +19,8 @@ export interface StoredMessage {
   readonly headers: Readonly<Record<string, string>>;
   /** When it was stored, by the server's clock. */
   readonly storedAtMs: number;
+  /** Why it does not count, where messages are authenticated. */
+  readonly refused?: string;
 }
 
 export type BusItem =

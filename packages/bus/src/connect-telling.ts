@@ -12,6 +12,8 @@ export interface TellingOptions extends ConnectOptions {
 /** Waits for servers that are away. @throws BusError BUS_CONNECT when the URL is of no bus; the reason of `stop` */
 export async function connectTelling({ health, metrics, ...options }: TellingOptions, stop: AbortSignal): Promise<Bus> {
   const { log, nowMs = Date.now } = options;
+  if (options.seal === undefined && !options.url.startsWith("embedded:"))
+    log.warn("SEAL_KEY_FILE is not set: values of the bus are not authenticated");
   const setAside = options.setAside ?? new SetAside({ log, nowMs });
   tellSetAside(setAside, { health, metrics });
   health.setCondition("bus", `waiting for ${options.url.replaceAll(/\/\/[^/,]*@/g, "//")}`);

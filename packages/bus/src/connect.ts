@@ -1,9 +1,11 @@
 /** Chooses the implementation by the URL: `nats://…` or `embedded:NAME`. */
 import type { Logger } from "@flotilla/runtime";
+import { authenticatedBus } from "./authentication.ts";
 import type { Bus } from "./bus.ts";
 import { connectEmbedded } from "./embedded-bus.ts";
 import { BusError } from "./errors.ts";
 import { connectNats } from "./nats-bus.ts";
+import type { Seal } from "./seal.ts";
 import { SetAside } from "./set-aside.ts";
 
 export interface ConnectOptions {
@@ -19,10 +21,18 @@ export interface ConnectOptions {
   readonly onAway?: () => void;
   /** Where values are noted that cannot be read; one of its own unless given. */
   readonly setAside?: SetAside;
+  /** With it, messages and values are authenticated; others are set aside. */
+  readonly seal?: Seal | undefined;
 }
 
 /** Waits for servers that are away. @throws BusError BUS_CONNECT when the URL is neither; the reason of `stop` */
-export async function connectBus(
+export async function connectBus(options: ConnectOptions, stop: AbortSignal): Promise<Bus> {
+  const { seal, nowMs = Date.now } = options;
+  const bus = await connectPlain(options, stop);
+  return seal === undefined ? bus : authenticatedBus(bus, seal, nowMs);
+}
+
+async function connectPlain(
   { url, clientName, log, nowMs = Date.now, replicas = 1, onResumed = () => undefined, ...given }: ConnectOptions,
   stop: AbortSignal,
 ): Promise<Bus> {

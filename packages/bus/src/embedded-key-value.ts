@@ -11,11 +11,12 @@ export class Bucket {
   readonly watchers = new Set<() => void>();
   revision = 0;
 
-  write(key: string, value: Uint8Array | undefined, untilMs: number): number {
+  write(key: string, value: Uint8Array | undefined, untilMs: number, code?: string): number {
     const revision = ++this.revision;
     // Deleted first: the map's order is then the order of the revisions.
     this.cells.delete(key);
-    this.cells.set(key, { key, revision, untilMs, ...(value !== undefined && { value }) });
+    const content = { ...(value !== undefined && { value }), ...(code !== undefined && { code }) };
+    this.cells.set(key, { key, revision, untilMs, ...content });
     for (const wake of this.watchers) wake();
     return revision;
   }
@@ -38,13 +39,13 @@ export function openEmbeddedKeyValue(
   return {
     ...named,
     get: async (key) => {
-      const { value, revision } = bucket.live(key, nowMs()) ?? {};
-      return value === undefined || revision === undefined ? undefined : { key, value, revision };
+      const { untilMs: _, ...entry } = bucket.live(key, nowMs()) ?? { untilMs: 0 };
+      return "key" in entry ? entry : undefined;
     },
-    put: async (key, value) => bucket.write(key, value, untilMs()),
-    update: async (key, value, revision) => {
+    put: async (key, value, code) => bucket.write(key, value, untilMs(), code),
+    update: async (key, value, revision, code) => {
       if ((bucket.live(key, nowMs())?.revision ?? 0) !== revision) return undefined;
-      return bucket.write(key, value, untilMs());
+      return bucket.write(key, value, untilMs(), code);
     },
     delete: async (key) => void bucket.write(key, undefined, Number.POSITIVE_INFINITY),
     entries: async () =>

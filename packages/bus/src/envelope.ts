@@ -105,8 +105,9 @@ export interface Envelope {
   readonly group: GroupMark;
 }
 
-/** @throws BusError BUS_BAD_EVENT, BUS_SEALED */
+/** @throws BusError BUS_BAD_EVENT, BUS_SEALED, BUS_FORGED */
 export function contentOf(message: StoredMessage, seal: Seal | undefined): Change {
+  expectAuthentic(message);
   const { payload, headers, subject } = message;
   if (isSealed(message) && seal === undefined) throw new BusError("BUS_SEALED", "a sealed payload needs the seal key");
   const opened = isSealed(message) && seal !== undefined ? seal.open(payload, subject) : payload;
@@ -128,8 +129,9 @@ export type MessageState =
 
 /** Of the bytes received. Only where a sealed one cannot be opened here, its header has to do. */
 export function stateOf(message: StoredMessage, seal: Seal | undefined): MessageState {
-  if (isSealed(message) && seal === undefined) return { kind: "put", fingerprint: storedFingerprint(message) };
   try {
+    expectAuthentic(message);
+    if (isSealed(message) && seal === undefined) return { kind: "put", fingerprint: storedFingerprint(message) };
     const change = contentOf(message, seal);
     return change.op === "delete"
       ? { kind: "delete" }
@@ -142,9 +144,11 @@ export function stateOf(message: StoredMessage, seal: Seal | undefined): Message
 
 /**
  * Whose a change is and with which others it was written: told even where the content cannot be read.
- * @throws BusError BUS_BAD_EVENT
+ * @throws BusError BUS_BAD_EVENT, BUS_FORGED
  */
-export function marksOf({ headers, sequence }: StoredMessage): Omit<Envelope, "change"> {
+export function marksOf(message: StoredMessage): Omit<Envelope, "change"> {
+  expectAuthentic(message);
+  const { headers, sequence } = message;
   const cause: Cause = {
     publisher: headers[names.publisher] ?? "",
     epoch: headers[names.epoch] ?? "",
@@ -157,6 +161,11 @@ export function marksOf({ headers, sequence }: StoredMessage): Omit<Envelope, "c
   const size = natural(headers, names.groupSize, 1, maxGroupSize);
   const sizeInTopic = natural(headers, names.groupSizeInTopic, size, size);
   return { cause, group: { id: headers[names.group] ?? `single-${sequence}`, size, sizeInTopic } };
+}
+
+/** @throws BusError BUS_FORGED */
+export function expectAuthentic({ refused }: StoredMessage): void {
+  if (refused !== undefined) throw new BusError("BUS_FORGED", refused);
 }
 
 export function isSealed({ headers }: StoredMessage): boolean {

@@ -1,5 +1,5 @@
 /** Errors of this package. */
-export type BusErrorCode = "BUS_PUBLISH" | "BUS_CLOSED" | "BUS_CONNECT" | "BUS_BAD_EVENT" | "BUS_SEALED";
+export type BusErrorCode = "BUS_PUBLISH" | "BUS_CLOSED" | "BUS_CONNECT" | "BUS_BAD_EVENT" | "BUS_SEALED" | "BUS_FORGED";
 
 export class BusError extends Error {
   override readonly name = "BusError";

@@ -9,7 +9,7 @@ export {
 export { type AttestOptions, attestEvery } from "./attest.ts";
 export type { Bus, BusItem, BusState, FollowOptions, OutgoingMessage, StoredMessage } from "./bus.ts";
 export { type BusCredentials, createBusCredentials } from "./bus-credentials.ts";
-export { attestSettings, busReplicasSetting, busSettings } from "./bus-settings.ts";
+export { attestSettings, busReplicasSetting, busSettings, sealKeySetting } from "./bus-settings.ts";
 export { type CompareOptions, differences, keyState } from "./compare.ts";
 export { type ConnectOptions, connectBus } from "./connect.ts";
 export { connectTelling, type TellingOptions } from "./connect-telling.ts";
@@ -19,7 +19,7 @@ export { type KeyValue, type KeyValueEntry, type KeyValueOptions, readValue } fr
 export { type LastChange, type LastChangesOptions, lastChanges } from "./last-changes.ts";
 export { Lease, type LeaseOptions } from "./lease.ts";
 export { createPublisher, type Kept, type Occasion, type Publisher, type PublisherOptions } from "./publisher.ts";
-export { createSeal, type Seal } from "./seal.ts";
+export { createSeal, readSeal, type Seal } from "./seal.ts";
 export { SetAside, type SetAsideValue } from "./set-aside.ts";
 export { type StoredStream, storedStreams } from "./stored-streams.ts";
 export { type SubscribeOptions, type SubscriberItem, subscribe } from "./subscriber.ts";

@@ -4,12 +4,18 @@ import type { SetAside } from "./set-aside.ts";
 export interface KeyValueOptions {
   /** Values vanish after this time unless they are written again. */
   readonly ttlMs?: number;
+  /** Its values are sealed for their place by who writes them, which authenticates them. */
+  readonly isSealed?: boolean;
+  /** Values without a code, or with that of another key, are taken while it returns true. */
+  readonly acceptsAny?: () => boolean;
 }
 
 export interface KeyValueEntry {
   readonly key: string;
   /** Absent: it was deleted. */
   readonly value?: Uint8Array;
+  /** Authenticates the value, where values are authenticated; in base64url. */
+  readonly code?: string;
   /** Grows with each write in the bucket. */
   readonly revision: number;
 }
@@ -21,9 +27,9 @@ export interface KeyValue {
   readonly setAside: Pick<SetAside, "note" | "heal">;
   get(key: string): Promise<KeyValueEntry | undefined>;
   /** Writes whatever is there. Resolves to the new revision. */
-  put(key: string, value: Uint8Array): Promise<number>;
+  put(key: string, value: Uint8Array, code?: string): Promise<number>;
   /** Writes if the last revision is this one, 0 for "there is none". Undefined: somebody else was faster. */
-  update(key: string, value: Uint8Array, revision: number): Promise<number | undefined>;
+  update(key: string, value: Uint8Array, revision: number, code?: string): Promise<number | undefined>;
   delete(key: string): Promise<void>;
   /** All that is there, in order of revision. */
   entries(): Promise<readonly KeyValueEntry[]>;

@@ -1,8 +1,9 @@
 /** Shared values over a JetStream key-value bucket. */
 import { delay, type Logger } from "@flotilla/runtime";
-import { ErrorCode, type JetStreamClient, type KV, NatsError, StorageType } from "nats";
+import { ErrorCode, headers, type JetStreamClient, type KV, type MsgHdrs, NatsError, StorageType } from "nats";
 import { BusError } from "./errors.ts";
 import type { KeyValue, KeyValueEntry, KeyValueOptions } from "./key-value.ts";
+import { lastMessage } from "./last-sequence.ts";
 import { retryMs } from "./nats-connection.ts";
 import type { NatsLink } from "./nats-link.ts";
 import { type Delivery, deliveries } from "./ordered-consumer.ts";
@@ -18,6 +19,8 @@ interface Parts {
   readonly setAside: SetAside;
 }
 
+/** Authenticates a value. */
+const codeHeader = "Flotilla-Mac";
 /** Another write was first: stored already, or, in a cluster, on its way. */
 const wrongLastSequence: readonly (number | undefined)[] = [10_071, 10_164];
 /** How long a request waits for a new leader of its bucket, which takes 4 to 9 s after a crash. */
@@ -46,6 +49,32 @@ export async function openNatsKeyValue(bucket: string, { ttlMs }: KeyValueOption
   };
   const retried = <T>(work: () => Promise<T>, codes: readonly string[]): Promise<T> =>
     retryWhile((error) => error instanceof NatsError && codes.includes(error.code), work, parts);
+  const subjectOf = (key: string): string => `$KV.${name}.${token(key)}`;
+  /** Of the leader. What was deleted has no value. */
+  const last = async (key: string): Promise<KeyValueEntry | undefined> => {
+    const found = await lastMessage(link.manager, `KV_${name}`, subjectOf(key));
+    return found && entryWith({ key, revision: found.seq, payload: found.data, headers: recordOf(found.header) });
+  };
+  const store = async (
+    key: string,
+    value: Uint8Array,
+    { code, after }: { readonly code?: string | undefined; readonly after?: number },
+  ): Promise<number> => {
+    const all = headers();
+    if (code !== undefined) all.set(codeHeader, code);
+    if (after !== undefined) all.set("Nats-Expected-Last-Subject-Sequence", String(after));
+    return (await client.publish(subjectOf(key), value, { headers: all })).seq;
+  };
+  /** Where there is none, there may be the mark of a deleted one. */
+  const storeOver = async (key: string, value: Uint8Array, revision: number, code: string | undefined) => {
+    try {
+      return await store(key, value, { code, after: revision });
+    } catch (error) {
+      const found = revision === 0 && isOvertaken(error) ? await last(key) : undefined;
+      if (found === undefined || found.value !== undefined) throw error;
+      return store(key, value, { code, after: found.revision });
+    }
+  };
   let values = await retried(open, unanswered);
   /** A bucket that was lost with its server is made anew, empty; one without a leader is waited for. */
   const use = async <T>(work: (kv: KV) => Promise<T>, codes: readonly string[] = notReceived): Promise<T> => {
@@ -63,18 +92,15 @@ export async function openNatsKeyValue(bucket: string, { ttlMs }: KeyValueOption
     bucket,
     setAside: parts.setAside,
     get: async (key) => {
-      const entry = await use((kv) => kv.get(token(key)), unanswered);
-      if (entry === null || entry.operation !== "PUT") return undefined;
-      return { key, value: entry.value, revision: entry.revision };
+      const entry = await use(() => last(key), unanswered);
+      return entry?.value === undefined ? undefined : entry;
     },
-    put: (key, value) => use((kv) => kv.put(token(key), value)),
-    update: async (key, value, revision) => {
+    put: (key, value, code) => use(() => store(key, value, { code })),
+    update: async (key, value, revision, code) => {
       try {
-        return await use((kv) =>
-          revision === 0 ? kv.create(token(key), value) : kv.update(token(key), value, revision),
-        );
+        return await use(() => storeOver(key, value, revision, code));
       } catch (error) {
-        if (error instanceof NatsError && wrongLastSequence.includes(error.api_error?.err_code)) return undefined;
+        if (isOvertaken(error)) return undefined;
         throw error;
       }
     },
@@ -103,9 +129,28 @@ async function entries(name: string, { link }: Parts): Promise<readonly KeyValue
 
 function entryOf(name: string, { message }: Delivery & { readonly kind: "message" }): KeyValueEntry {
   const { subject, sequence: revision, payload, headers } = message;
-  const key = untoken(subject.slice(`$KV.${name}.`.length));
+  return entryWith({ key: untoken(subject.slice(`$KV.${name}.`.length)), revision, payload, headers });
+}
+
+interface StoredValue {
+  readonly key: string;
+  readonly revision: number;
+  readonly payload: Uint8Array;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+function entryWith({ key, revision, payload: value, headers }: StoredValue): KeyValueEntry {
   const isGone = (headers["KV-Operation"] ?? "PUT") !== "PUT";
-  return isGone ? { key, revision } : { key, revision, value: payload };
+  const code = headers[codeHeader];
+  return isGone ? { key, revision } : { key, revision, value, ...(code !== undefined && { code }) };
+}
+
+function recordOf(found: MsgHdrs): Readonly<Record<string, string>> {
+  return Object.fromEntries([...found].map(([name, values]) => [name, values[0] ?? ""]));
+}
+
+function isOvertaken(error: unknown): boolean {
+  return error instanceof NatsError && wrongLastSequence.includes(error.api_error?.err_code);
 }
 
 async function* watch(name: string, { link, log }: Parts, stop: AbortSignal): AsyncGenerator<KeyValueEntry> {

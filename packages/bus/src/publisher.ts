@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 import type { Cause, Change } from "@flotilla/model";
 import { Breather, type Logger, Turns } from "@flotilla/runtime";
 import type { Bus } from "./bus.ts";
-import { digestsOf } from "./digest.ts";
+import { digestsOf, topicOf } from "./digest.ts";
 import { type Prepared, pack, prepare, publisherOf, stateOf } from "./envelope.ts";
 import { BusError } from "./errors.ts";
 import { dayMs, forgetDeletes } from "./forget-deletes.ts";
@@ -74,6 +74,8 @@ export interface Publisher {
 }
 
 const maxLoggedKey = 300;
+/** A fingerprint that nothing has. */
+const unreadable = "unreadable";
 /** Of differences, in the log. */
 const namedKeys = 20;
 
@@ -259,9 +261,12 @@ class KeyedPublisher implements Publisher {
     for (const message of messages.filter((one) => publisherOf(one) === publisher)) {
       if (breather.isDue) await breather.rest();
       const state = stateOf(message, seal);
-      if (state.kind === "put") this.#held.read(message.subject, state.fingerprint);
-      // As if it were not there: what we have for its place is published again.
-      else if (state.kind === "unreadable") bus.setAside.note(message.subject, state.error);
+      const { subject } = message;
+      if (state.kind !== "unreadable") bus.setAside.heal(subject);
+      else bus.setAside.note(subject, state.error);
+      if (state.kind === "put") this.#held.read(subject, state.fingerprint);
+      // Differs from all that we have for its place, and is deleted when we have nothing.
+      else if (state.kind === "unreadable" && this.#topics.has(topicOf(subject))) this.#held.read(subject, unreadable);
     }
     this.#isMarked = messages.some(({ subject }) => subject === syncSubject(publisher));
     this.#state = "read";

@@ -12,6 +12,7 @@ import {
   type KeyObject,
   randomBytes,
 } from "node:crypto";
+import { readFile } from "node:fs/promises";
 import { BusError } from "./errors.ts";
 
 export interface Seal {
@@ -31,6 +32,11 @@ const algorithm = "aes-256-gcm";
 const ivBytes = 12;
 const tagBytes = 16;
 const macKeyBytes = 32;
+
+/** Undefined without a file. @throws when it cannot be read */
+export async function readSeal(file: string | undefined): Promise<Seal | undefined> {
+  return file === undefined ? undefined : createSeal(await readFile(file));
+}
 
 /** @param key any secret text or bytes; 32 random bytes or more */
 export function createSeal(key: Uint8Array | string): Seal {

@@ -5,7 +5,7 @@
 import type { ChangeGroup } from "@flotilla/model";
 import { type Bus, horizonSubject, type StoredMessage } from "./bus.ts";
 import type { Digests } from "./digest.ts";
-import { contentOf, isSealed, marksOf } from "./envelope.ts";
+import { contentOf, expectAuthentic, isSealed, marksOf } from "./envelope.ts";
 import { GroupGathering, type Member, type SizeOf } from "./group-gathering.ts";
 import type { Seal } from "./seal.ts";
 import { filters, markedDigests, syncPublisher } from "./topics.ts";
@@ -103,11 +103,17 @@ class Reading {
     yield* this.#sayCaughtUp(sequence);
   }
 
-  *#onMarker(publisher: string, { sequence: position, subject, payload }: StoredMessage): Generator<SubscriberItem> {
+  *#onMarker(publisher: string, message: StoredMessage): Generator<SubscriberItem> {
+    const { sequence: position, subject, payload } = message;
+    const marked = this.#attempt(subject, () => {
+      expectAuthentic(message);
+      return markedDigests(payload);
+    });
+    // That the publisher has told all must not be somebody else's word.
+    if (message.refused !== undefined) return;
     this.#missing.delete(publisher);
     // Without digests that can be read nothing is compared; that the publisher has told all holds nevertheless.
-    const marked = this.#attempt(subject, () => markedDigests(payload)) ?? {};
-    const digests = this.#backlog === undefined ? marked : {};
+    const digests = this.#backlog === undefined ? (marked ?? {}) : {};
     if (this.#backlog === undefined) {
       for (const group of this.#groups.flush(publisher, position)) yield { kind: "group", group };
     } else yield* this.#handOutBacklog(position);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { issuerSettings, type JwtRule, jwtRulesOf } from "@flotilla/auth";
 import { clusterSettings } from "@flotilla/auth/cluster";
 import { clientCertificateSettings } from "@flotilla/auth/serving";
-import { busReplicasSetting } from "@flotilla/bus";
+import { busReplicasSetting, sealKeySetting } from "@flotilla/bus";
 import {
   defaultPorts,
   duration,
@@ -45,6 +45,7 @@ export const settings = {
     sentence: "The bus, from which the MeshConfig comes; without one the settings and their defaults hold.",
   }),
   ...busReplicasSetting,
+  ...sealKeySetting,
   trustDomain: text({
     env: "TRUST_DOMAIN",
     default: undefined,

@@ -7,7 +7,7 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { droppedConnections, serveGrpcTls, writeCertificateFiles } from "@flotilla/auth/serving";
-import { type Bus, createSeal } from "@flotilla/bus";
+import { type Bus, createSeal, readSeal, type Seal } from "@flotilla/bus";
 import {
   createLogger,
   createMetrics,
@@ -23,7 +23,7 @@ import { type Config, parseConfig } from "./config.ts";
 import { CaError } from "./errors.ts";
 import { type Cluster, delegateOf, followClusters, openCluster } from "./kubernetes/cluster.ts";
 import { distributeRoots } from "./kubernetes/distribute-roots.ts";
-import { ensureSecret, sealKey, storePasswords } from "./kubernetes/initial-secret.ts";
+import { ensureSecret, readSecret, sealKey, storePasswords } from "./kubernetes/initial-secret.ts";
 import { followMesh } from "./mesh/follow-mesh.ts";
 import { MeshTrust } from "./mesh/mesh-trust.ts";
 import { documentStore } from "./roots/document-store.ts";
@@ -72,7 +72,9 @@ export async function main(env: NodeJS.ProcessEnv, stop: AbortSignal, options: M
   });
   const isRestored = await trust.restore();
   using cluster = await openCluster(config, log.child({ part: "kubernetes" }));
-  const creatingSecrets = createSecrets(config, { cluster, health, log: log.child({ part: "kubernetes" }) }, stop);
+  const sealing = createSecrets(config, { cluster, health, log: log.child({ part: "kubernetes" }) }, stop);
+  // Awaited with all that runs; failing before that is no failure that nobody looks at.
+  sealing.catch(() => undefined);
   const loaded = Promise.withResolvers<Rotation>();
   const connected = Promise.withResolvers<Bus>();
   const onBus = async (bus: Bus, ended: AbortSignal): Promise<void> => {
@@ -90,6 +92,7 @@ export async function main(env: NodeJS.ProcessEnv, stop: AbortSignal, options: M
     replicas: config.busReplicas,
     health,
     metrics,
+    seal: sealing,
     log: log.child({ part: "bus" }),
     onBus,
   };
@@ -155,21 +158,26 @@ export async function main(env: NodeJS.ProcessEnv, stop: AbortSignal, options: M
           { config, api: cluster.api, active, version: manifest.version, log: log.child({ part: "kubernetes" }) },
           stop,
         );
-  await Promise.all([creatingSecrets, mesh.following, source.follow(stop), certificate.follow(stop), distributing]);
+  await Promise.all([sealing, mesh.following, source.follow(stop), certificate.follow(stop), distributing]);
 }
 
-/** The other services and Redis start when these Secrets are there, so they come before all else. */
+/** The other services and Redis start when these Secrets are there, so they come before all else. Resolves to the seal key. */
 async function createSecrets(
-  { sealKeySecret, storeSecret, namespace }: Config,
+  { sealKeySecret, sealKeyFile, storeSecret, namespace }: Config,
   { cluster, health, log }: { readonly cluster: Cluster | undefined; readonly health: Health; readonly log: Logger },
   stop: AbortSignal,
-): Promise<void> {
-  if (cluster === undefined) return;
+): Promise<Seal | undefined> {
+  if (cluster === undefined) return readSeal(sealKeyFile);
   const common = { api: cluster.api, namespace, health, log };
+  const key = sealKeySecret === undefined ? undefined : { ...common, ...sealKey, name: sealKeySecret };
   await Promise.all([
-    sealKeySecret !== undefined && ensureSecret({ ...common, ...sealKey, name: sealKeySecret }, stop),
+    key && ensureSecret(key, stop),
     storeSecret !== undefined && ensureSecret({ ...common, ...storePasswords, name: storeSecret }, stop),
   ]);
+  if (key === undefined) return readSeal(sealKeyFile);
+  // Its own pod starts before there is one to be mounted.
+  const value = await readSecret({ ...key, field: "seal.key" }, stop);
+  return value && createSeal(value);
 }
 
 /** Without a cluster. @throws CaError CA_BAD_MATERIAL for settings that do not go together */
@@ -184,7 +192,7 @@ async function selfSignedStore(config: Config, bus: () => Promise<Bus>): Promise
       "CA_SELF_SIGNED_STORE=bus: BUS_URL asks for a certificate of the root that lies behind it",
     );
   const document = sealedDocument(
-    async () => (await bus()).keyValue(rootsBucket),
+    async () => (await bus()).keyValue(rootsBucket, { isSealed: true }),
     createSeal(await readFile(sealKeyFile)),
   );
   return documentStore(document, () => rootOnDisk(selfSignedDir));

@@ -28,11 +28,6 @@ export const settings = {
   }),
   ...busSettings,
   ...clientCertificateSettings,
-  sealKeyFile: text({
-    env: "SEAL_KEY_FILE",
-    default: undefined,
-    sentence: "File with the key that Secrets are sealed with on the bus; without it they are held back.",
-  }),
   ...attestSettings,
   writesStatus: flag({
     env: "PILOT_ENABLE_STATUS",

@@ -5,10 +5,9 @@
  * interface. Resources are acquired top to bottom and released bottom to top.
  */
 
-import { readFile } from "node:fs/promises";
 import { pageAccess } from "@flotilla/auth";
 import { keepClientCertificate } from "@flotilla/auth/serving";
-import { attestEvery, connectTelling, createPublisher, createSeal, type Seal } from "@flotilla/bus";
+import { attestEvery, connectTelling, createPublisher, readSeal } from "@flotilla/bus";
 import { PublishingDuty } from "@flotilla/leadership";
 import type { Config, ConfigKey } from "@flotilla/model";
 import { meshConfigKey } from "@flotilla/registry/config";
@@ -16,7 +15,6 @@ import {
   createLogger,
   createMetrics,
   delay,
-  type Health,
   type HttpHandler,
   parseSettings,
   releaseMemory,
@@ -67,10 +65,14 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
     log,
     metrics: registry,
   });
-  const seal = await readSeal(config, health);
+  const seal = await readSeal(config.sealKeyFile);
+  if (seal === undefined) health.setCondition("seal", "SEAL_KEY_FILE is not set: Secrets are held back");
   await using _certificate = keepClientCertificate(config, { namespace: config.namespace, serviceAccount, log });
   const { busUrl: url, busReplicas: replicas } = config;
-  await using bus = await connectTelling({ url, replicas, clientName: name, log, health, metrics: registry }, stop);
+  await using bus = await connectTelling(
+    { url, replicas, clientName: name, seal, log, health, metrics: registry },
+    stop,
+  );
   await using opened = new AsyncDisposableStack();
 
   let report = (): void => undefined;
@@ -167,12 +169,6 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
     api,
     runDuties(duties, stop),
   ]);
-}
-
-async function readSeal({ sealKeyFile }: Settings, health: Health): Promise<Seal | undefined> {
-  if (sealKeyFile !== undefined) return createSeal(await readFile(sealKeyFile));
-  health.setCondition("seal", "SEAL_KEY_FILE is not set: Secrets are held back");
-  return undefined;
 }
 
 /** For the readiness page: the first of them, and how many more there are. */

@@ -6,7 +6,7 @@
 
 import { pageAccess } from "@flotilla/auth";
 import { keepClientCertificate } from "@flotilla/auth/serving";
-import { attestEvery, connectTelling, createPublisher } from "@flotilla/bus";
+import { attestEvery, connectTelling, createPublisher, readSeal } from "@flotilla/bus";
 import { clusterOf, openKubeApi } from "@flotilla/kube-api";
 import { PublishingDuty } from "@flotilla/leadership";
 import type { Change } from "@flotilla/model";
@@ -73,7 +73,8 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
   const namespace = config.systemNamespace;
   await using _certificate = keepClientCertificate(config, { namespace, serviceAccount: `flotilla-${name}`, log });
   const { busUrl: url, busReplicas: replicas } = config;
-  await using bus = await connectTelling({ url, replicas, clientName: name, log, health, metrics: pages }, stop);
+  const seal = await readSeal(config.sealKeyFile);
+  await using bus = await connectTelling({ url, replicas, clientName: name, seal, log, health, metrics: pages }, stop);
   await using opened = new AsyncDisposableStack();
 
   const registry = new ClusterRegistries(config);

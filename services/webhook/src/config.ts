@@ -1,7 +1,7 @@
 /** The settings of webhook. Those that Istio has too carry its names. */
 import { apiServerSettings } from "@flotilla/auth/cluster";
 import { caSettings, clientCertificateSettings, keyPairSettings } from "@flotilla/auth/serving";
-import { busReplicasSetting } from "@flotilla/bus";
+import { busReplicasSetting, sealKeySetting } from "@flotilla/bus";
 import {
   defaultPorts,
   duration,
@@ -36,6 +36,7 @@ export const settings = {
     sentence: "The bus, from which the MeshConfig comes: nats://host:port, or embedded:NAME within one process.",
   }),
   ...busReplicasSetting,
+  ...sealKeySetting,
   ...caSettings,
   workDir: text({
     env: "WORK_DIR",

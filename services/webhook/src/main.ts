@@ -5,7 +5,7 @@
  */
 import { join } from "node:path";
 import { keepClientCertificate } from "@flotilla/auth/serving";
-import { connectTelling } from "@flotilla/bus";
+import { connectTelling, readSeal } from "@flotilla/bus";
 import {
   createLogger,
   createMetrics,
@@ -144,13 +144,22 @@ function createAnswer(
 
 /** The bus may be away at the start and later: what is known holds meanwhile. */
 async function followMesh(
-  { busUrl, busReplicas }: Settings,
+  { busUrl, busReplicas, sealKeyFile }: Settings,
   mesh: MeshState,
   { pages, health, log }: Pick<Parts, "health" | "log"> & { readonly pages: Metrics },
   stop: AbortSignal,
 ): Promise<void> {
+  const seal = await readSeal(sealKeyFile);
   await using bus = await connectTelling(
-    { url: busUrl, replicas: busReplicas, clientName: name, log: log.child({ part: "bus" }), health, metrics: pages },
+    {
+      url: busUrl,
+      replicas: busReplicas,
+      clientName: name,
+      seal,
+      log: log.child({ part: "bus" }),
+      health,
+      metrics: pages,
+    },
     stop,
   );
   await mesh.follow(bus, () => health.setCondition("mesh", undefined), stop);

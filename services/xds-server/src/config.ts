@@ -42,11 +42,6 @@ export const settings = {
     sentence:
       "The snapshot: redis://host:port or rediss://host:port, the primary that Sentinels name by redis+sentinel://host1:26379,host2,host3/NAME, or embedded:NAME within one process. Options after ?: certificates=DIRECTORY, ca=FILE, sentinelUser, sentinelPassword.",
   }),
-  sealKeyFile: text({
-    env: "SEAL_KEY_FILE",
-    default: undefined,
-    sentence: "File with the key that Secrets are sealed with on the bus and in the snapshot.",
-  }),
   publishers: list({
     env: "REQUIRED_PUBLISHERS",
     default: ["config-controller", "service-controller"],

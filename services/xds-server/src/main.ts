@@ -5,11 +5,10 @@
  * bottom and released bottom to top.
  */
 import { randomUUID } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { openOwnCluster } from "@flotilla/auth/cluster";
 import { keepClientCertificate } from "@flotilla/auth/serving";
-import { connectTelling, createSeal, SetAside } from "@flotilla/bus";
+import { connectTelling, readSeal, type Seal, SetAside } from "@flotilla/bus";
 import {
   createLogger,
   createMetrics,
@@ -69,7 +68,7 @@ async function run(config: Config, log: Logger, stop: AbortSignal): Promise<void
   const peers = createIdentity(config, { trustDomains, crls: () => revocations.crls, log, cluster });
   const { authenticator } = peers;
   await using _certificate = keepClientCertificate(config, { namespace: config.namespace, serviceAccount, log });
-  const seal = config.sealKeyFile === undefined ? undefined : createSeal(await readFile(config.sealKeyFile));
+  const seal = await readSeal(config.sealKeyFile);
   const setAside = new SetAside({ log, nowMs: Date.now });
   await using store = openStore({ url: config.storeUrl, log, mac: seal?.mac, unreadable: setAside });
   store.onState((state) => health.setCondition("store", state.connected ? undefined : `away: ${state.reason}`));
@@ -144,7 +143,7 @@ async function run(config: Config, log: Logger, stop: AbortSignal): Promise<void
   const trust: TrustReportOptions = { core, streams: () => ads.streams(), log };
   const onResumed = () => ingestMetrics.resumed.add(1);
   inBackground(
-    followBus(config, { ingest, trust, machines, distribution, health, metrics, setAside, onResumed, log }, stop),
+    followBus(config, { ingest, trust, machines, distribution, health, metrics, seal, setAside, onResumed, log }, stop),
   );
   inBackground(ingest.persist(stop));
   await Promise.race([complete.promise, failed.promise, stopped]);
@@ -215,6 +214,7 @@ interface Following {
   readonly distribution: Distribution;
   readonly health: Health;
   readonly metrics: Metrics;
+  readonly seal: Seal | undefined;
   readonly setAside: SetAside;
   readonly onResumed: () => void;
   readonly log: Logger;
@@ -222,12 +222,12 @@ interface Following {
 
 async function followBus(
   config: Config,
-  { ingest, trust, machines, distribution, health, metrics, setAside, onResumed, log }: Following,
+  { ingest, trust, machines, distribution, health, metrics, seal, setAside, onResumed, log }: Following,
   stop: AbortSignal,
 ): Promise<void> {
   const { busUrl: url, busReplicas: replicas } = config;
   await using bus = await connectTelling(
-    { url, replicas, clientName: name, onResumed, log, health, metrics, setAside },
+    { url, replicas, clientName: name, seal, onResumed, log, health, metrics, setAside },
     stop,
   );
   await Promise.all([

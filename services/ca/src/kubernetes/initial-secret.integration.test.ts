@@ -8,7 +8,7 @@ import {
   whyNoApiserver,
 } from "@flotilla/kube-api/src/kube-apiserver.fixture.ts";
 import { noopLogger } from "@flotilla/runtime";
-import { ensureSecret, sealKey, storePasswords } from "./initial-secret.ts";
+import { ensureSecret, readSecret, sealKey, storePasswords } from "./initial-secret.ts";
 
 const server: RunningApiserver | undefined = await startKubeApiserver(process.env);
 after(() => server?.[Symbol.asyncDispose]());
@@ -37,6 +37,8 @@ describe("the seal key", { skip: server === undefined && whyNoApiserver }, () =>
     assert.equal(conditions.at(-1), undefined);
     await ensure("flotilla-seal");
     assert.equal(await keyOf("flotilla-seal"), key.toString("base64"), "a restart keeps it");
+    const read = await readSecret({ ...sealKey, ...common(), name: "flotilla-seal", field: "seal.key" }, stop.signal);
+    assert.deepEqual(Buffer.from(read ?? []), key);
   });
 
   it("of one's own is left as it is", async () => {

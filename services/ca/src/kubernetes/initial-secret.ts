@@ -1,9 +1,9 @@
 /**
  * Secrets that the other services and Redis mount: ca creates each with random values where there is none. One that exists is never
- * read or changed.
+ * changed.
  */
 import { randomBytes } from "node:crypto";
-import { type KubeApi, KubeError } from "@flotilla/kube-api";
+import { type KubeApi, KubeError, type Secret } from "@flotilla/kube-api";
 import { delay, type Health, type Logger } from "@flotilla/runtime";
 import { storeUsers } from "@flotilla/state/access";
 
@@ -31,18 +31,34 @@ export const storePasswords = {
 
 /** Resolves when the Secret exists, or when `stop` fires. An API server that is away or refuses is asked again. */
 export async function ensureSecret(options: InitialSecretOptions, stop: AbortSignal): Promise<void> {
+  await untilDone(options, () => create(options), stop);
+}
+
+/** The value of a field, or nothing when `stop` fires. An API server that is away or refuses is asked again. */
+export function readSecret(
+  options: InitialSecretOptions & { readonly field: string },
+  stop: AbortSignal,
+): Promise<Uint8Array | undefined> {
+  return untilDone(options, () => read(options), stop);
+}
+
+async function untilDone<T>(
+  options: InitialSecretOptions,
+  work: () => Promise<T>,
+  stop: AbortSignal,
+): Promise<T | undefined> {
   const { namespace, name, what, health, log, retryMs = 2_000 } = options;
   let reported = "";
   while (!stop.aborted) {
     try {
-      await create(options);
+      const result = await work();
       health.setCondition(what, undefined);
-      return;
+      return result;
     } catch (error) {
       if (!(error instanceof KubeError)) throw error;
       health.setCondition(what, error.message, { blocks: false });
       if (error.message !== reported)
-        log.warn("secret cannot be created, trying again", {
+        log.warn("secret cannot be created or read, trying again", {
           what,
           secret: `${namespace}/${name}`,
           reason: error.message,
@@ -51,6 +67,20 @@ export async function ensureSecret(options: InitialSecretOptions, stop: AbortSig
     }
     await delay(retryMs, stop);
   }
+  return undefined;
+}
+
+/** @throws KubeError when it cannot be read, or has no such field */
+async function read({
+  api,
+  namespace,
+  name,
+  field,
+}: InitialSecretOptions & { readonly field: string }): Promise<Uint8Array> {
+  const found = await api.get<Secret>(`/api/v1/namespaces/${namespace}/secrets/${name}`);
+  const text = found?.data?.[field];
+  if (text !== undefined && text !== "") return Buffer.from(text, "base64");
+  throw new KubeError("KUBE_REFUSED", `Secret ${namespace}/${name} has no ${field}`);
 }
 
 async function create({ api, namespace, name, data, what, log }: InitialSecretOptions): Promise<void> {

@@ -1,6 +1,6 @@
 /** Hears of the mesh over the bus, which may be away at the start and later: what is known holds meanwhile. */
-import { type Bus, connectTelling } from "@flotilla/bus";
-import { delay, type Health, type Logger, type Metrics } from "@flotilla/runtime";
+import { type Bus, connectTelling, type Seal } from "@flotilla/bus";
+import { delay, type Health, type Logger, type Metrics, orAborted } from "@flotilla/runtime";
 import type { MeshTrust } from "./mesh-trust.ts";
 
 export interface FollowedMesh extends AsyncDisposable {
@@ -26,6 +26,8 @@ export interface FollowMeshOptions {
   readonly hasBusCertificate: boolean;
   readonly health: Pick<Health, "setCondition">;
   readonly metrics: Metrics;
+  /** The bus is followed when it is known; undefined where there is none. */
+  readonly seal: Promise<Seal | undefined>;
   readonly log: Logger;
   /** What else needs the bus; ends with the signal. */
   readonly onBus: (bus: Bus, stop: AbortSignal) => Promise<void>;
@@ -33,7 +35,7 @@ export interface FollowMeshOptions {
 
 export function followMesh(
   url: string | undefined,
-  { trust, isRestored, hasBusCertificate, replicas, health, metrics, log, onBus }: FollowMeshOptions,
+  { trust, isRestored, hasBusCertificate, replicas, health, metrics, seal, log, onBus }: FollowMeshOptions,
   stop: AbortSignal,
 ): FollowedMesh {
   if (url === undefined)
@@ -59,7 +61,7 @@ export function followMesh(
   };
   const follow = async (): Promise<void> => {
     const options = { url, replicas, clientName: "ca", log, health, metrics, onAway };
-    await using bus = await connectTelling(options, signal);
+    await using bus = await connectTelling({ ...options, seal: await orAborted(seal, signal) }, signal);
     isConnected = true;
     await Promise.all([trust.follow(bus, onHeard, signal), onBus(bus, signal)]);
   };

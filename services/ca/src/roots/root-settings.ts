@@ -48,11 +48,6 @@ export const rootSettings = {
     sentence:
       "Where a self-signed root lies without a cluster: in WORK_DIR, or sealed on the bus, which replicas share.",
   }),
-  sealKeyFile: text({
-    env: "SEAL_KEY_FILE",
-    default: undefined,
-    sentence: "File with the key that a root on the bus is sealed with, as config-controller has it.",
-  }),
   rootCheckMs: duration({
     env: "CITADEL_SELF_SIGNED_ROOT_CERT_CHECK_INTERVAL",
     default: 3_600_000,

@@ -19,6 +19,7 @@ import { type ApiServer, serveApi } from "./https-server.ts";
 import { Objects } from "./objects.ts";
 import { type ApiMetrics, observed } from "./observe.ts";
 import { createRouter } from "./router.ts";
+import { SignedValues } from "./signed-values.ts";
 
 /** Whom problems and provenance name. */
 const storeName = "api";
@@ -30,7 +31,7 @@ const retryMs = 1_000;
 
 /** Undefined when there is to be no API. Waits for a bus that is away. Rejects with the reason of `stop`. */
 export async function openApiStore(
-  { apiPort, apiMaxObjects, apiMaxWaiting }: ApiSettings,
+  { apiPort, apiMaxObjects, apiMaxWaiting, workDir }: ApiSettings,
   {
     bus,
     seal,
@@ -40,7 +41,9 @@ export async function openApiStore(
   stop: AbortSignal,
 ): Promise<DurableStore | undefined> {
   if (apiPort === undefined) return undefined;
-  const values = await orAborted(bus.keyValue(bucket), stop);
+  const signed = new SignedValues(workDir);
+  const { acceptsAny } = signed;
+  const values = await orAborted(bus.keyValue(bucket, { acceptsAny }), stop);
   for (;;) {
     try {
       const bounds = {
@@ -49,7 +52,10 @@ export async function openApiStore(
         maxWaiting: apiMaxWaiting,
       };
       const clock = { nowMs: Date.now, random: Math.random };
-      return await orAborted(openDurableStore({ name: storeName, values, seal, log, ...bounds, ...clock }), stop);
+      const opened = openDurableStore({ name: storeName, values, seal, log, ...bounds, ...clock });
+      const durable = await orAborted(opened, stop);
+      if (seal !== undefined) await orAborted(signed.migrate(durable), stop);
+      return durable;
     } catch (error) {
       if (!(error instanceof StoreError && error.code === "STORE_AWAY")) throw error;
       log.warn("what was written over the api cannot be read, trying again", { error });

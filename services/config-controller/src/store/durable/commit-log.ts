@@ -105,10 +105,27 @@ export class CommitLog {
     return this.#turns.take(() => this.#compare());
   }
 
+  /** Writes everything as it is, for values that were written before values were authenticated. @throws StoreError STORE_AWAY */
+  writeAgain(): Promise<void> {
+    return this.#turns.take(async () => {
+      const { version } = this.#state;
+      if (version === 0) return;
+      await this.#writeOut();
+      await this.#objects.writeAll(this.#state.lostIn([], false));
+      await this.#renewHead();
+    });
+  }
+
+  /** A head of the same version, of which everything is written out. */
+  async #renewHead(): Promise<void> {
+    const { version } = this.#state;
+    const again = { version, id: randomUUID(), timeMs: this.#options.nowMs(), puts: [], deletes: [], closed: [] };
+    if (await this.#replaceHead(again)) this.#headId = again.id;
+  }
+
   async #compare(): Promise<readonly string[]> {
     const { version } = this.#state;
     if (version === 0) return [];
-    await this.#writeOut();
     const entries = await away(() => this.#options.values.entries());
     const last = entries.find(({ key }) => key === head);
     const transaction = last && this.#decode(last);
@@ -122,19 +139,27 @@ export class CommitLog {
     this.#headRevision = last?.revision ?? 0;
     // Written by another replica over values that were lost: what it wrote stays.
     const isForeign = transaction?.version === version && transaction.id !== this.#headId;
-    const lost = this.#state.lostIn(stored, isForeign);
+    const inFlight = this.#inFlightOf(transaction);
+    const lost = this.#state.lostIn(stored, isForeign).filter(({ key }) => !inFlight.has(configKeyText(key)));
     if (lost.length > 0 || transaction?.version !== version) await this.#writeAgain(lost, storedVersion);
     if (isForeign) await this.#load();
     return lost.map(({ key }) => configKeyText(key));
   }
 
+  /** Objects of the head that its writer may be about to give values of their own. */
+  #inFlightOf(last: Transaction | undefined): ReadonlySet<string> {
+    if (last === undefined || this.#unwritten?.id !== last.id) return new Set();
+    const { puts, deletes, closed } = this.#unwritten;
+    return new Set([...puts.map(({ key }) => key), ...deletes, ...closed.map(({ key }) => key)].map(configKeyText));
+  }
+
   async #writeAgain(lost: readonly StoredObject[], storedVersion: number): Promise<void> {
-    const { log, nowMs } = this.#options;
+    const { log } = this.#options;
     const { version } = this.#state;
     await this.#objects.writeAll(lost);
+    this.#unwritten = undefined;
     // The head last: until it stands, this is done again.
-    const again = { version, id: randomUUID(), timeMs: nowMs(), puts: [], deletes: [], closed: [] };
-    if (await this.#replaceHead(again)) this.#headId = again.id;
+    await this.#renewHead();
     const objects = lost.slice(0, namedObjects).map(({ key }) => configKeyText(key));
     const details = { objects, count: lost.length, version, storedVersion };
     log.error("the bus lost acknowledged writes, they are written again", details);

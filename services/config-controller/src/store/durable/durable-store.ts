@@ -34,6 +34,8 @@ export interface DurableStore {
   onCommit(listener: (transaction: Transaction) => void): () => void;
   /** Writes again what the bus has lost. Resolves to its objects, as `Kind/namespace/name`. @throws StoreError STORE_AWAY */
   compare(): Promise<readonly string[]>;
+  /** Writes everything as it is. @throws StoreError STORE_AWAY */
+  writeAgain(): Promise<void>;
   /** Hears what other replicas write. Runs until `stop`. */
   follow(stop: AbortSignal): Promise<void>;
 }
@@ -50,6 +52,7 @@ export function onBehalfOf(store: DurableStore, caller: string): DurableStore {
     transact: (write, options) => store.transact(write, { ...options, caller }),
     onCommit: (listener) => store.onCommit(listener),
     compare: () => store.compare(),
+    writeAgain: () => store.writeAgain(),
     follow: (stop) => store.follow(stop),
   };
 }
@@ -105,6 +108,7 @@ export async function openDurableStore(options: DurableStoreOptions): Promise<Du
     transact,
     onCommit: (listener) => log.onCommit(listener),
     compare: () => log.compare(),
+    writeAgain: () => log.writeAgain(),
     follow: (stop) => log.follow(stop),
   };
 }

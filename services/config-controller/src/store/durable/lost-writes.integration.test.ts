@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, beforeEach, describe, it } from "node:test";
 import { attestEvery, type Bus, connectBus, createPublisher, filters } from "@flotilla/bus";
-import { type Change, configKeyText } from "@flotilla/model";
+import { type Change, configKeyText, StoreError } from "@flotilla/model";
 import { noopLogger, until } from "@flotilla/runtime";
 import { type RunningServer, startNats } from "@flotilla/servers";
 import { aSidecar } from "../config-store.conformance.ts";
@@ -50,14 +50,34 @@ const names = (durable: DurableStore) =>
     .map(({ key }) => key.name)
     .sort();
 const create = (durable: DurableStore, ...all: readonly string[]) =>
-  durable.transact((draft) => void all.map((name) => draft.create(aSidecar("shop", name))));
+  acknowledged(() => durable.transact((draft) => void all.map((name) => draft.create(aSidecar("shop", name)))));
 const remove = (durable: DurableStore, name: string) =>
-  durable.transact((draft) => void draft.delete(aSidecar("shop", name).key));
+  acknowledged(() => durable.transact((draft) => void draft.delete(aSidecar("shop", name).key)));
+
+/** On a busy machine a server that just started may not answer in time, and whether it stored is not known then. */
+async function acknowledged(write: () => Promise<void>): Promise<void> {
+  for (let isDoubtful = false; ; isDoubtful = true) {
+    try {
+      return await write();
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+      const isDone = isDoubtful && ["STORE_ALREADY_EXISTS", "STORE_NOT_FOUND"].includes(error.code);
+      if (isDone) return;
+      if (error.code !== "STORE_AWAY") throw error;
+    }
+  }
+}
 const soon = (what: string) => ({ withinMs: 30_000, what });
 
+/** As a replica that starts now finds it; nothing while the server does not answer. */
 async function stored(): Promise<readonly string[]> {
-  await using fresh = await replica();
-  return names(fresh.durable);
+  try {
+    await using fresh = await replica();
+    return names(fresh.durable);
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    return [];
+  }
 }
 
 /** The server's disk as it is now. */
@@ -101,8 +121,8 @@ describe("a bus that loses acknowledged writes", { timeout: 120_000 }, () => {
     await create(one.durable, "c");
     await until(() => names(two.durable).length === 4, soon("both replicas to know all"));
     await comeBackWithCopy();
-    await until(async () => one.bus.state.connected && (await stored()).length === 4, soon("all to be stored again"));
-    assert.deepEqual(await stored(), ["a", "b", "c", "kept"]);
+    const all = "a b c kept";
+    await until(async () => (await stored()).join(" ") === all, soon("all to be stored again"));
     const told = [...one.conditions, ...two.conditions].map(([name, detail]) => `${name} ${detail}`).join("\n");
     for (const name of ["a", "b", "c", "deleted"])
       assert.match(told, new RegExp(`lost writes .*${configKeyText(aSidecar("shop", name).key)}`));

@@ -13,6 +13,7 @@ it("a bus that refuses connections holds the start up for less than one that say
     `nats://127.0.0.1:${await freePort()}`,
     {
       ...{ trust, isRestored: false, hasBusCertificate: true, replicas: 1, log: noopLogger },
+      seal: Promise.resolve(undefined),
       ...{ health, metrics: createMetrics(), onBus: () => Promise.resolve() },
     },
     new AbortController().signal,

@@ -61,21 +61,22 @@ function differenceOf(
   const place = { type, name };
   if (want === undefined || got === undefined) {
     const outcome = got === undefined ? "only istiod" : "only flotilla";
-    return { ...place, outcome, object: objectAt(present, "") ?? hostOf(name), fields: [] };
+    return { ...place, outcome, object: firstObject(present) ?? hostOf(name), fields: [] };
   }
   const found = compareResources(type, want, got, rules);
-  const [first] = found;
-  if (first === undefined) return undefined;
+  if (found.length === 0) return undefined;
   const fields = found.map(({ path, want: istiod, got: flotilla }) => ({
     path,
     ...(istiod !== undefined && { istiod }),
     ...(flotilla !== undefined && { flotilla }),
   }));
-  const object = objectAt(want, first.path) ?? objectAt(got, first.path) ?? hostOf(name);
+  const around = found.map(({ path }) => objectAt(want, path) ?? objectAt(got, path) ?? policyOf(path));
+  const inside = found.map(({ want: istiod, got: flotilla }) => policyOf(JSON.stringify([istiod, flotilla])));
+  const object = [...around, ...inside].find((one) => one !== undefined) ?? firstObject(want) ?? hostOf(name);
   return { ...place, outcome: "different", object, fields };
 }
 
-/** The object that the innermost message around the path names, else the first that is named anywhere. */
+/** The object that the innermost message around the path names. */
 function objectAt(resource: JsonObject, path: string): string | undefined {
   const around: JsonValue[] = [resource];
   for (const key of path.match(/\["[^"]*"\]|[^.[\]]+/g) ?? []) {
@@ -89,7 +90,7 @@ function objectAt(resource: JsonObject, path: string): string | undefined {
     const named = ownObject(message);
     if (named !== undefined) return named;
   }
-  return policyOf(path) ?? firstObject(resource);
+  return undefined;
 }
 
 function ownObject(message: JsonValue): string | undefined {

@@ -1,5 +1,7 @@
 /** What Flotilla sends for a mesh: from files, from the objects of a cluster, or by a control plane that runs. Nothing is written. */
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
 import { isReadKind, kindOf, kinds } from "@flotilla/kinds";
 import { type KubeObject as ApiObject, type KubeApi, listAll, loadKubeConfig, openKubeApi } from "@flotilla/kube-api";
 import type { JsonObject, KubeObject } from "@flotilla/model";
@@ -33,8 +35,9 @@ export async function coreFromCluster(
   env: NodeJS.ProcessEnv,
   options: MeshOptions,
 ): Promise<Core> {
-  const config = await loadKubeConfig(kubeconfig === undefined ? env : { ...env, KUBECONFIG: kubeconfig });
-  if (config === undefined) throw new CliError("CLI_USAGE", "--kube needs KUBECONFIG or --kubeconfig FILE");
+  const file = kubeconfig ?? (env["KUBECONFIG"] || join(homedir(), ".kube/config"));
+  const config = existsSync(file) ? await loadKubeConfig({ KUBECONFIG: file }) : undefined;
+  if (config === undefined) throw new CliError("CLI_USAGE", `--kube needs a kubeconfig: there is no file ${file}`);
   using api = openKubeApi(config);
   const objects: KubeObject[] = [];
   for (const { name, group, versions, plural, kind } of kinds) {

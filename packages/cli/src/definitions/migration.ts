@@ -1,7 +1,7 @@
 /** Commands for meshes that come from an istiod. */
 import { define } from "../parse/definition.ts";
 import { choice, existing, flag, list, text, textOr } from "../parse/option-kinds.ts";
-import { file } from "./option-groups.ts";
+import { connection, file } from "./option-groups.ts";
 
 export const compare = define({
   name: "compare",
@@ -27,7 +27,7 @@ export const compare = define({
     tokenFile: existing("--token-file <FILE>", "token of a service account in istiod's namespace", "file"),
     file,
     kube: flag("--kube", "Flotilla's side from the objects of the cluster of KUBECONFIG"),
-    kubeconfig: existing("--kubeconfig <FILE>", "kubeconfig for --kube; else KUBECONFIG", "file"),
+    kubeconfig: connection.kubeconfig,
     flotilla: text(
       "--flotilla <HOST:PORT>",
       "Flotilla's side from a control plane that runs: its xDS port in plain text",

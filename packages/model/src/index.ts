@@ -53,6 +53,7 @@ export { type Endpoint, type EndpointHealth, type EndpointsKey, endpointsKeyText
 export { type Difference, jsonDifferences } from "./json/json-differences.ts";
 export { ownValue } from "./json/own-value.ts";
 export {
+  anyObject,
   anything,
   decodeShape,
   flag,

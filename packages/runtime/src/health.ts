@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { listen } from "./listen.ts";
 import type { Logger } from "./logger.ts";
 import type { Metrics } from "./metrics.ts";
+import { readBody } from "./read-body.ts";
 import { Readiness } from "./readiness.ts";
 import { type HttpHandler, type HttpMethod, type HttpReply, RouteTable } from "./routes.ts";
 
@@ -82,7 +83,7 @@ async function answer(routes: RouteTable, request: IncomingMessage): Promise<Htt
   const url = new URL(request.url ?? "/", "http://localhost");
   const route = routes.find(request.method ?? "GET", url.pathname);
   if (route === undefined) return { status: 404, json: { error: `no page ${url.pathname}`, pages: routes.paths() } };
-  const body = await readBody(request);
+  const body = await readBody(request, maxBodyBytes);
   if (body === undefined) return { status: 413, json: { error: `the body is larger than ${maxBodyBytes} bytes` } };
   return route.handler({
     method: request.method ?? "GET",
@@ -92,17 +93,6 @@ async function answer(routes: RouteTable, request: IncomingMessage): Promise<Htt
     body,
     remoteAddress: request.socket.remoteAddress ?? "",
   });
-}
-
-async function readBody(request: IncomingMessage): Promise<Uint8Array | undefined> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    size += chunk.byteLength;
-    if (size > maxBodyBytes) return undefined;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
 }
 
 function send(response: ServerResponse, method: string, reply: HttpReply): void {

@@ -26,6 +26,7 @@ export {
   type MetricsOptions,
 } from "./metrics.ts";
 export { forOwnHost, isOwnHost, ownHostSettings } from "./own-host.ts";
+export { readBody } from "./read-body.ts";
 export { type Condition, Readiness, type ReadyReport } from "./readiness.ts";
 export type { HttpHandler, HttpMethod, HttpReply, HttpRequest } from "./routes.ts";
 export { type FailureReport, type RunOptions, runUntilSignal } from "./run.ts";

@@ -58,6 +58,8 @@ interface Answer {
   readonly status: number;
   readonly text: string;
   readonly fingerprint: string;
+  /** The connection of the request before was used. */
+  readonly reused: boolean;
 }
 
 function post(path: string, body: string, contentType = "application/json", agent?: Agent): Promise<Answer> {
@@ -80,6 +82,7 @@ function post(path: string, body: string, contentType = "application/json", agen
         status: response.statusCode ?? 0,
         text: Buffer.concat(chunks).toString(),
         fingerprint: fingerprint256,
+        reused: asked.reusedSocket,
       }),
     );
   });
@@ -213,6 +216,20 @@ describe("requests that are no question", () => {
   for (const [name, path, body, contentType, status] of cases) {
     it(`${name}: ${status}`, async () => assert.equal((await post(path, body, contentType)).status, status));
   }
+
+  it("answers on a connection whose last body was too large", async () => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    try {
+      const large = JSON.stringify({ padding: "x".repeat(20 * 1024 * 1024) });
+      for (let times = 0; times < 3; times++) {
+        assert.equal((await post("/inject", large, "application/json", agent)).status, 413);
+        const { status, reused } = await post("/inject", review(pod(), podKind), "application/json", agent);
+        assert.deepEqual([status, reused], [200, true]);
+      }
+    } finally {
+      agent.destroy();
+    }
+  });
 
   it("tells what is wrong with a review", async () => {
     const { response } = await ask(

@@ -139,7 +139,8 @@ function createAnswer(
     metrics: metrics.validation,
   });
   const isReady = () => health.readiness.report().ready;
-  return createRouter({ inject, validate, isReady, onHttpError: (status) => metrics.httpErrors.add(1, { status }) });
+  const onHttpError = (status: number): void => metrics.httpErrors.add(1, { status });
+  return createRouter({ inject, validate, isReady, onHttpError, log });
 }
 
 /** The bus may be away at the start and later: what is known holds meanwhile. */

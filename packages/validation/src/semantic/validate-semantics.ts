@@ -23,6 +23,7 @@ const validators: Readonly<Record<string, (object: JsonObject) => readonly Probl
 /** For objects that fit their schema: what does not is taken for absent. */
 export function validateSemantics(object: JsonObject): readonly Problem[] {
   const { apiVersion, kind } = object;
-  const [group = ""] = typeof apiVersion === "string" ? apiVersion.split("/") : [];
-  return ownValue(validators, `${group}/${String(kind)}`)?.(object) ?? [];
+  if (typeof apiVersion !== "string" || typeof kind !== "string") return [];
+  const [group = ""] = apiVersion.split("/");
+  return ownValue(validators, `${group}/${kind}`)?.(object) ?? [];
 }

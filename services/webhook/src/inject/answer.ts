@@ -8,6 +8,7 @@ import type { InjectionConfig } from "./config.ts";
 import { decide } from "./decision.ts";
 import { injectPod } from "./inject.ts";
 import type { Json, Pod, Texts } from "./pod.ts";
+import { checkPodShape } from "./pod-shape.ts";
 import { environmentOfPath } from "./post/cluster-environment.ts";
 import type { InjectionEnvironment } from "./request.ts";
 
@@ -87,8 +88,10 @@ function asPod(object: unknown): Pod {
   if (typeof spec !== "object" || spec === null) {
     throw new WebhookError(
       "INJECT_BAD_POD",
-      `could not unmarshal raw object: a ${String(kind ?? "missing object")} has no spec`,
+      `could not unmarshal raw object: a ${typeof kind === "string" ? kind : "missing object"} has no spec`,
     );
   }
-  return { ...(object as Json), metadata: metadata ?? {}, spec } as Pod;
+  const pod = { ...(object as Json), metadata: metadata ?? {}, spec };
+  checkPodShape(pod);
+  return pod;
 }

@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import type { TLSSocket } from "node:tls";
-import { type ListenOptions, type Logger, listen } from "@flotilla/runtime";
+import { type ListenOptions, type Logger, listen, readBody } from "@flotilla/runtime";
 import { type ClientRule, clientRefusal } from "./client-certificate.ts";
 
 export interface KeyPair {
@@ -94,21 +94,10 @@ export function json(value: unknown): HttpsReply {
 }
 
 async function handle(request: IncomingMessage, answer: HttpsOptions["answer"]): Promise<HttpsReply> {
-  const body = await readBody(request);
+  const body = await readBody(request, maxBodyBytes);
   if (body === undefined) return plain(413, `the body is larger than ${maxBodyBytes} bytes`);
   const [path = "/"] = (request.url ?? "/").split("?", 1);
   return answer({ method: request.method ?? "GET", path, contentType: request.headers["content-type"] ?? "", body });
-}
-
-async function readBody(request: IncomingMessage): Promise<Uint8Array | undefined> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    size += chunk.byteLength;
-    if (size > maxBodyBytes) return undefined;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
 }
 
 function send(response: ServerResponse, { status, contentType, text }: HttpsReply): void {

@@ -1,4 +1,6 @@
 /** The pages of the HTTPS server: /inject and /validate with anything behind them, and /ready. */
+
+import type { Logger } from "@flotilla/runtime";
 import { type AdmissionAnswer, type AdmissionRequest, formatReview, parseReview } from "../admission/review.ts";
 import { WebhookError } from "../errors.ts";
 import { type HttpsReply, type HttpsRequest, json, plain } from "./https-server.ts";
@@ -11,6 +13,7 @@ export interface RouterOptions {
   readonly validate: AdmissionHandler;
   readonly isReady: () => boolean;
   readonly onHttpError: (status: number) => void;
+  readonly log: Logger;
 }
 
 export function createRouter(options: RouterOptions): (request: HttpsRequest) => HttpsReply {
@@ -21,16 +24,17 @@ export function createRouter(options: RouterOptions): (request: HttpsRequest) =>
   };
 }
 
-function route({ inject, validate, isReady }: RouterOptions, request: HttpsRequest): HttpsReply {
+function route(options: RouterOptions, request: HttpsRequest): HttpsReply {
+  const { inject, validate, isReady, log } = options;
   const { path } = request;
   if (path === "/ready") return isReady() ? plain(200, "ready") : plain(503, "not ready");
-  if (isBelow("/inject", path)) return review(inject, request);
-  if (isBelow("/validate", path)) return review(validate, request);
+  if (isBelow("/inject", path)) return review(inject, request, log);
+  if (isBelow("/validate", path)) return review(validate, request, log);
   return plain(404, `no page ${path}`);
 }
 
 /** Failures of a well-formed question are answers, not HTTP errors: only those reach whoever made the object. */
-function review(handler: AdmissionHandler, { body, contentType, path }: HttpsRequest): HttpsReply {
+function review(handler: AdmissionHandler, { body, contentType, path }: HttpsRequest, log: Logger): HttpsReply {
   if (body.byteLength === 0) return plain(400, "no body found");
   const [mediaType = ""] = contentType.split(";", 1);
   if (mediaType.trim().toLowerCase() !== "application/json") {
@@ -38,10 +42,21 @@ function review(handler: AdmissionHandler, { body, contentType, path }: HttpsReq
   }
   try {
     const { apiVersion, request } = parseReview(body);
-    return json(formatReview(apiVersion, request.uid, handler(request, path)));
+    return json(formatReview(apiVersion, request.uid, judge(handler, request, path, log)));
   } catch (error) {
     if (!(error instanceof WebhookError) || error.code !== "ADMISSION_MALFORMED") throw error;
     return json(formatReview("admission.k8s.io/v1", "", { allowed: false, message: error.reason }));
+  }
+}
+
+/** A fault of ours refuses the object with its reason: a status of 500 would tell the user nothing. */
+function judge(handler: AdmissionHandler, request: AdmissionRequest, path: string, log: Logger): AdmissionAnswer {
+  try {
+    return handler(request, path);
+  } catch (error) {
+    const { namespace, name, kind } = request;
+    log.error("admission request failed", { path, namespace, name, kind: kind.kind, error });
+    return { allowed: false, message: `internal error: ${error instanceof Error ? error.message : String(error)}` };
   }
 }
 

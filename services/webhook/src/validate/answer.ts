@@ -1,9 +1,17 @@
 /** An admission request for configuration, answered with what is wrong with it. */
 import { kindOf, noEffectReason } from "@flotilla/kinds";
+import { anything, objectOf, recordOf, text } from "@flotilla/model";
 import type { Logger } from "@flotilla/runtime";
 import { hasErrors, type Problem, problemText, type SchemaValidator } from "@flotilla/validation";
 import type { AdmissionAnswer, AdmissionRequest } from "../admission/review.ts";
 import type { WebhookMetrics } from "../metrics.ts";
+
+/** What is read of every object before its schema is known. */
+const header = objectOf(
+  { apiVersion: text, kind: text, metadata: objectOf({}, { name: text, namespace: text, labels: recordOf(text) }) },
+  { spec: anything },
+);
+const objectProblem = (object: unknown): string | undefined => anything(object) ?? header(object);
 
 export interface ValidationOptions {
   readonly validate: SchemaValidator;
@@ -39,6 +47,9 @@ export function createValidationHandler({
       return refuse("unknown_kind", `unrecognized type ${asked.group}/${asked.version} ${asked.kind}`);
     if (object === undefined)
       return refuse("yaml_decode_error", `cannot decode configuration: ${asked.kind} has no object`);
+    const undecodable = objectProblem(object) ?? (kindOf(object) === row ? undefined : ` is no ${row.kind}`);
+    if (undecodable !== undefined)
+      return refuse("yaml_decode_error", `cannot decode configuration: the object${undecodable}`);
     const problems = validate(object);
     if (hasErrors(problems))
       return refuse("invalid_resource", `configuration is invalid: ${describe(problems, "error")}`);

@@ -5,6 +5,7 @@ export {
   type DocumentVersion,
   documentSource,
 } from "./document-source.ts";
+export { type ParsedDocument, parseDocumentText } from "./documents.ts";
 export { SourceError, type SourceErrorCode } from "./errors.ts";
 export { type GroupSource, mergeGroups, type NamedGroup } from "./merge-groups.ts";
 export { PendingChanges, type PendingOptions } from "./pending-changes.ts";

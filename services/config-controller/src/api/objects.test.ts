@@ -93,6 +93,22 @@ describe("objects over the API", () => {
     assert.equal(made.body.kind, "VirtualService");
   });
 
+  for (const { name, text } of [
+    {
+      name: "aliases of aliases",
+      text: `a0: &a0 [x,x]\n${Array.from({ length: 60 }, (_, i) => `a${i + 1}: &a${i + 1} [${`*a${i},`.repeat(9)}]\n`).join("")}`,
+    },
+    { name: "an alias without an anchor", text: "spec: {hosts: [*.example.com]}\n" },
+    { name: "a hundred thousand levels", text: "[".repeat(100_000) },
+    { name: "a thousand levels", text: `${"[".repeat(1_000)}${"]".repeat(1_000)}` },
+  ])
+    it(`YAML with ${name} is refused`, async () => {
+      await using api = await openTestApi();
+      const { status, body } = await api.call("POST", collection, text, "application/yaml");
+      assert.deepEqual([status, body.reason], [400, "BadRequest"]);
+      assert.match(body.message, /^the body cannot be read: /);
+    });
+
   it("the status is written by itself", async () => {
     await using api = await openTestApi();
     const made = await api.call("POST", collection, {

@@ -111,6 +111,22 @@ describe("patches", () => {
       assert.deepEqual(from, before);
     });
 
+  it("a JSON patch that doubles the document again and again is refused", async () => {
+    await using api = await openTestApi();
+    await api.call("POST", `${root}/virtualservices`, virtualService("web", "one"));
+    const doubling = Array.from({ length: 60 }, (_, i) => ({ op: "copy", from: "/spec", path: `/spec/x${i}` }));
+    const startedMs = performance.now();
+    const type = "application/json-patch+json";
+    const refused = await api.call("PATCH", `${root}/virtualservices/web`, doubling, type);
+    assert.equal(refused.status, 422);
+    assert.match(refused.body.message, /the patch copies more than 4194304 bytes/);
+    assert.ok(performance.now() - startedMs < 5_000);
+    const odd = await api.call("PATCH", `${root}/virtualservices/web`, [{ op: { toString: 1 }, path: "/a" }], type);
+    assert.equal(odd.status, 422);
+    const many = Array.from({ length: 10_001 }, () => ({ op: "test", path: "/kind", value: "VirtualService" }));
+    assert.equal((await api.call("PATCH", `${root}/virtualservices/web`, many, type)).status, 400);
+  });
+
   it("change objects of the API, judged as a whole, in the forms that a Kubernetes API takes", async () => {
     await using api = await openTestApi();
     const url = `${root}/virtualservices/web`;

@@ -17,13 +17,27 @@ export function applyMergePatch(target: unknown, patch: unknown): unknown {
 /** @throws ApiError 400 when it is no patch, 422 when it does not fit the document */
 export function applyJsonPatch(document: unknown, patch: unknown): unknown {
   if (!Array.isArray(patch)) throw new ApiError(400, "BadRequest", "a JSON patch is a list of operations");
-  return patch.reduce((current: unknown, operation: unknown, index) => apply(current, operation, index), document);
+  if (patch.length > maxOperations)
+    throw new ApiError(400, "BadRequest", `a JSON patch has ${maxOperations} operations at most`);
+  const budget = { bytes: maxCopiedBytes };
+  const next = (current: unknown, operation: unknown, index: number) => apply(current, operation, index, budget);
+  return patch.reduce(next, document);
 }
 
-function apply(document: unknown, operation: unknown, index: number): unknown {
+/** As of Kubernetes' API server. */
+const maxOperations = 10_000;
+/** Of all values that one patch copies: each copy may double the document. */
+const maxCopiedBytes = 4 * 1024 * 1024;
+
+interface Budget {
+  bytes: number;
+}
+
+function apply(document: unknown, operation: unknown, index: number, budget: Budget): unknown {
   const { op, path, from, value } = isRecord(operation) ? operation : {};
   const fail = (reason: string): never => {
-    throw new ApiError(422, "Invalid", `operation ${index} of the patch, ${String(op)} ${String(path)}: ${reason}`);
+    const [what, where] = [op, path].map((one) => (typeof one === "string" ? one : "?"));
+    throw new ApiError(422, "Invalid", `operation ${index} of the patch, ${what} ${where}: ${reason}`);
   };
   if (typeof path !== "string") return fail("has no path");
   const needed = (): string => (typeof from === "string" ? from : fail("has no from"));
@@ -41,7 +55,7 @@ function apply(document: unknown, operation: unknown, index: number): unknown {
       return edit(
         document,
         parsePointer(path, fail),
-        { op: "add", value: find(document, parsePointer(needed(), fail), fail) },
+        { op: "add", value: copied(find(document, parsePointer(needed(), fail), fail), budget, fail) },
         fail,
       );
     case "move": {
@@ -60,6 +74,22 @@ function apply(document: unknown, operation: unknown, index: number): unknown {
 }
 
 type Fail = (reason: string) => never;
+
+/** The same value: its size counts, as it will be written out. */
+function copied(value: unknown, budget: Budget, fail: Fail): unknown {
+  const count = (one: unknown): void => {
+    budget.bytes -= typeof one === "string" ? one.length + 2 : 8;
+    if (budget.bytes < 0) fail(`the patch copies more than ${maxCopiedBytes} bytes`);
+    if (Array.isArray(one)) one.forEach(count);
+    else if (isRecord(one))
+      for (const [name, inner] of Object.entries(one)) {
+        budget.bytes -= name.length + 3;
+        count(inner);
+      }
+  };
+  count(value);
+  return value;
+}
 
 function parsePointer(pointer: string, fail: Fail): readonly string[] {
   if (pointer === "") return [];

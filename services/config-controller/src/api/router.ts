@@ -1,6 +1,7 @@
 /** Which request is answered by what, after the caller has proven that it may ask. */
-import { type ConfigStore, StoreError } from "@flotilla/model";
-import { parse as parseYaml, YAMLParseError } from "yaml";
+
+import { anything, type ConfigStore, StoreError } from "@flotilla/model";
+import { parseDocumentText } from "@flotilla/sources";
 import { type DurableStore, onBehalfOf } from "../store/durable/durable-store.ts";
 import type { Access } from "./access.ts";
 import { ApiError, fromStore } from "./api-error.ts";
@@ -157,11 +158,36 @@ async function bodyOf({ body, contentType }: ApiRequest, whenEmpty?: unknown): P
     throw new ApiError(415, "UnsupportedMediaType", "objects are taken as JSON or YAML");
   const text = new TextDecoder().decode(await body());
   if (text === "" && whenEmpty !== undefined) return whenEmpty;
+  const { value, reason } = contentType.endsWith("yaml") ? yamlOf(text) : jsonOf(text);
+  const problem = reason ?? anything(value);
+  if (problem !== undefined) throw new ApiError(400, "BadRequest", `the body cannot be read: ${problem.trim()}`);
+  return value;
+}
+
+interface Read {
+  readonly value?: unknown;
+  readonly reason?: string;
+}
+
+function jsonOf(text: string): Read {
   try {
-    return contentType.endsWith("yaml") ? parseYaml(text) : JSON.parse(text);
+    return { value: JSON.parse(text) };
   } catch (error) {
-    if (!(error instanceof SyntaxError || error instanceof YAMLParseError)) throw error;
-    throw new ApiError(400, "BadRequest", `the body cannot be read: ${error.message}`);
+    if (!(error instanceof SyntaxError)) throw error;
+    return { reason: error.message };
+  }
+}
+
+/** By the parser of files: its work on a text is bounded. */
+function yamlOf(text: string): Read {
+  try {
+    const parsed = parseDocumentText(text);
+    if (parsed.ok) return { value: parsed.value };
+    return { reason: parsed.problems.map(({ line, reason }) => `line ${line}: ${reason}`).join("; ") };
+  } catch (error) {
+    // The parser calls itself for each level.
+    if (!(error instanceof RangeError)) throw error;
+    return { reason: "it has too many levels" };
   }
 }
 

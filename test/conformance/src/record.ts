@@ -8,8 +8,8 @@ import { parseArgs } from "node:util";
 import { openerOf, wireOptions } from "./options.ts";
 import { writeExpectations } from "./scenarios/form/tree.ts";
 import { loadScenarios, readRules, scenarioNames } from "./scenarios/load.ts";
-import { compareCapture } from "./scenarios/run.ts";
-import type { Capture, Expected, Scenario } from "./scenarios/scenario.ts";
+import { mergeCapture } from "./scenarios/merge-capture.ts";
+import type { Capture, Scenario } from "./scenarios/scenario.ts";
 import type { OpenPlane } from "./wire/plane.ts";
 import { recordOverWire } from "./wire/record-wire.ts";
 
@@ -61,7 +61,6 @@ async function main(): Promise<void> {
   if (check && changed > 0) process.exitCode = 1;
 }
 
-/** Stages without a difference keep their expectation as it is, in the order that istiod had then for what it does not order. */
 async function record(
   scenario: Scenario,
   open: OpenPlane,
@@ -75,45 +74,12 @@ async function record(
     if (now === undefined) return stage;
     const expected = new Map<string, Capture>();
     for (const { name: proxy } of scenario.proxies) {
-      const [before, after] = [stage.expected.get(proxy) ?? new Map(), now.get(proxy) ?? new Map()];
-      const merged = mergeCapture(before, after, (type) =>
-        compareCapture({ proxy, stage: stage.title }, only(before, type), only(after, type), rules),
-      );
+      const merged = mergeCapture(stage.expected.get(proxy) ?? new Map(), now.get(proxy) ?? new Map(), rules);
       changed += merged.changed;
       expected.set(proxy, merged.capture);
     }
-    return { ...stage, expected: expected satisfies Expected };
+    return { ...stage, expected };
   });
   write(`${scenario.group}/${scenario.name}: ${changed === 0 ? "as before" : `${changed} resources differ`}`);
   return { scenario: { ...scenario, stages }, changed };
-}
-
-function mergeCapture(
-  before: Capture,
-  after: Capture,
-  compare: (type: string) => ReturnType<typeof compareCapture>,
-): { readonly capture: Capture; readonly changed: number } {
-  let changed = 0;
-  const capture = new Map<string, Capture extends ReadonlyMap<string, infer Resources> ? Resources : never>();
-  for (const type of new Set([...before.keys(), ...after.keys()])) {
-    const [old, now] = [before.get(type), after.get(type)];
-    if (now === undefined) {
-      changed += Math.max(old?.size ?? 0, 1);
-      continue;
-    }
-    const same = new Set(
-      old === undefined ? [] : compare(type).flatMap(({ name, outcome }) => (outcome === "equal" ? [name] : [])),
-    );
-    const names = new Set([...(old?.keys() ?? []), ...now.keys()]);
-    changed += old === undefined ? Math.max(now.size, 1) : names.size - same.size;
-    const kept = [...now].map(
-      ([name, value]) => [name, (same.has(name) ? old?.get(name) : undefined) ?? value] as const,
-    );
-    capture.set(type, new Map(kept));
-  }
-  return { capture, changed };
-}
-
-function only(capture: Capture, type: string): Capture {
-  return new Map([...capture].filter(([one]) => one === type));
 }

@@ -69,13 +69,24 @@ export function duration<T extends number | undefined>(options: SettingOptions<T
   return {
     ...rest,
     bounds,
+    show: (ms) => (ms === undefined ? "" : durationText(ms)),
     parse: (value) => {
       if (!/^(\d+(\.\d+)?(ms|s|m|h|d))+$/.test(value)) throw new Error(`is not ${bounds}`);
       const parts = [...value.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/gy)];
       const ms = parts.reduce((sum, [, count, unit]) => sum + Number(count) * (unitsMs.get(unit ?? "") ?? 0), 0);
-      return within(ms, min, max, `between ${min} and ${max} ms`);
+      const to = max === Number.MAX_SAFE_INTEGER ? "" : ` to ${durationText(max)}`;
+      return within(ms, min, max, `a duration from ${durationText(min)}${to}`);
     },
   };
+}
+
+/** As `duration` reads it: `24h`, `1h30m`, `1.5s`, `250ms`. */
+function durationText(ms: number): string {
+  if (ms < 1_000) return ms === 0 ? "0s" : `${ms}ms`;
+  const [hours, minutes, seconds] = [Math.floor(ms / 3_600_000), Math.floor(ms / 60_000) % 60, (ms % 60_000) / 1_000];
+  return [hours > 0 && `${hours}h`, minutes > 0 && `${minutes}m`, seconds > 0 && `${seconds}s`]
+    .filter(Boolean)
+    .join("");
 }
 
 export function oneOf<T extends string>(options: SettingOptions<T> & { readonly values: readonly T[] }): Setting<T> {

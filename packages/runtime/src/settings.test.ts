@@ -99,4 +99,19 @@ describe("settings", () => {
     });
     assert.equal(rows.at(-1)?.default, "(hidden)");
   });
+
+  for (const [ms, shown] of [
+    [0, "0s"],
+    [250, "250ms"],
+    [1_500, "1.5s"],
+    [90_000, "1m30s"],
+    [5_400_000, "1h30m"],
+    [86_400_000, "24h"],
+    [90_061_001, "25h1m1.001s"],
+  ] as const)
+    it(`show ${ms} ms as ${shown}, and take that`, () => {
+      const table = { ms: duration({ env: "MS", default: ms, sentence: "x" }) };
+      assert.equal(describeSettings(table)[0]?.default, shown);
+      assert.equal(parseSettings(table, { MS: shown }).ms, ms);
+    });
 });

@@ -15,6 +15,8 @@ export interface Setting<T> {
   readonly secret?: boolean;
   /** @throws Error with the reason, without the value. */
   parse(text: string): T;
+  /** A value as `parse` takes it and a person writes it; as text unless given. */
+  show?(value: T): string;
 }
 
 export interface SettingOptions<T> {
@@ -60,13 +62,17 @@ export interface SettingRow {
 
 /** The rows of docs/settings.md. */
 export function describeSettings(table: SettingsTable): readonly SettingRow[] {
-  return Object.values(table).map(({ env, default: value, bounds, sentence, secret }) => ({
-    env,
-    default:
-      value === undefined ? "" : secret === true ? "(hidden)" : Array.isArray(value) ? value.join(",") : `${value}`,
-    bounds,
-    sentence,
-  }));
+  return Object.values(table).map((setting) => {
+    const { env, bounds, sentence } = setting;
+    return { env, default: shownDefault(setting), bounds, sentence };
+  });
+}
+
+function shownDefault({ default: value, secret, show }: Setting<unknown>): string {
+  if (value === undefined) return "";
+  if (secret === true) return "(hidden)";
+  if (show !== undefined) return show(value);
+  return Array.isArray(value) ? value.join(",") : `${value}`;
 }
 
 export function deepFreeze<T>(value: T): T {

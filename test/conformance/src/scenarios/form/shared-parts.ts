@@ -43,7 +43,8 @@ export function foldPlaces(places: readonly Place[], before: FoldedPlaces): Fold
   const interner = new Interner();
   const roots = new Map(places.map(({ key, label, value }) => [key, interner.add(value, label)]));
   for (const root of roots.values()) if (root !== undefined) root.uses += 1;
-  const names = nameParts(interner, roots, before);
+  const kept = keptParts(interner, roots, before);
+  const names = nameParts(interner, roots, kept, before);
   const fold = (node: Node, isPart = false): Folded => {
     const name = names.get(node);
     if (name !== undefined && !isPart) return new SharedPart(name);
@@ -55,9 +56,54 @@ export function foldPlaces(places: readonly Place[], before: FoldedPlaces): Fold
       ? node.value.map((value, index) => child(index, value))
       : Object.fromEntries(entriesOf(node.value).map(([key, value]) => [key, child(String(key), value)]));
   };
+  const foldPart = (node: Node, name: string) => (kept.parts.has(node) ? before.parts.get(name) : fold(node, true));
   return {
-    values: new Map(places.map(({ key, value }) => [key, foldOr(roots.get(key), fold, value)])),
-    parts: new Map([...names].sort(([, a], [, b]) => (a < b ? -1 : 1)).map(([node, name]) => [name, fold(node, true)])),
+    values: new Map(
+      places.map(({ key, value }) => [
+        key,
+        kept.places.has(key) ? before.values.get(key) : foldOr(roots.get(key), fold, value),
+      ]),
+    ),
+    parts: new Map(
+      [...names].sort(([, a], [, b]) => (a < b ? -1 : 1)).map(([node, name]) => [name, foldPart(node, name)]),
+    ),
+  };
+}
+
+interface Kept {
+  /** Keys of places whose text stays, as their value does. */
+  readonly places: ReadonlySet<string>;
+  /** Parts with their old name and text. */
+  readonly parts: ReadonlyMap<Node, string>;
+}
+
+function keptParts(interner: Interner, roots: ReadonlyMap<string, Node | undefined>, before: FoldedPlaces): Kept {
+  const unfold = unfolder(before.parts);
+  const places = new Set<string>();
+  const needed = new Set<string>();
+  const need = (folded: Folded): void => {
+    if (folded instanceof SharedPart) {
+      if (needed.has(folded.name)) return;
+      needed.add(folded.name);
+      need(before.parts.get(folded.name));
+    } else if (typeof folded === "object" && folded !== null) for (const item of Object.values(folded)) need(item);
+  };
+  for (const [key, folded] of before.values) {
+    const root = roots.get(key);
+    if (root === undefined || interner.find(unfold(folded)) !== root) continue;
+    places.add(key);
+    need(folded);
+  }
+  const present = new Map<string, Node>();
+  for (const [name, part] of before.parts) {
+    const node = interner.find(unfold(part));
+    if (node === undefined) continue;
+    present.set(name, node);
+    if (node.length >= leastLength && node.uses >= leastUsesOfKnown) need(new SharedPart(name));
+  }
+  return {
+    places,
+    parts: new Map([...present].filter(([name]) => needed.has(name)).map(([name, node]) => [node, name])),
   };
 }
 
@@ -142,17 +188,11 @@ function lengthOf(value: JsonValue, children: ReadonlyMap<string | number, Node>
 function nameParts(
   interner: Interner,
   roots: ReadonlyMap<string, Node | undefined>,
+  kept: Kept,
   before: FoldedPlaces,
 ): ReadonlyMap<Node, string> {
-  const unfold = unfolder(before.parts);
-  const kept = new Map<Node, string>();
-  for (const [name, part] of before.parts) {
-    const node = interner.find(unfold(part));
-    if (node !== undefined) kept.set(node, name);
-  }
   const isLong = (node: Node) => node.length >= leastLength;
-  const names = new Map<Node, string>();
-  for (const [node, name] of kept) if (isLong(node) && node.uses >= leastUsesOfKnown) names.set(node, name);
+  const names = new Map<Node, string>(kept.parts);
   const taken = new Set(names.values());
   for (const [node, name] of replacements(roots, before)) {
     if (names.has(node) || taken.has(name) || !isLong(node) || node.uses < leastUsesOfKnown) continue;

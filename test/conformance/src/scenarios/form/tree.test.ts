@@ -117,4 +117,13 @@ describe("a tree of expectations", () => {
     assert.match(read("g/a/expected.yaml"), /!shared circuitBreakers\}/);
     assert.match(read("g/c/expected.yaml"), /!shared circuitBreakers~2\}/);
   });
+
+  it("leaves what did not change as it is written", () => {
+    const before = read("g/a/expected.yaml");
+    // Now too few use the part for a new one.
+    writeExpectations(root, [...scenarios(2).slice(0, 1), ...scenarios(3).slice(1)]);
+    assert.equal(read("g/a/expected.yaml"), before);
+    const expected = openTree(root).readStage(join(root, "g/b"), new Map());
+    assert.deepEqual(expected, scenarios(3)[1]?.stages[0]?.expected);
+  });
 });

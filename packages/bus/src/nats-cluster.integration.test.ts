@@ -111,7 +111,7 @@ describe("bus over three NATS servers", () => {
           const stored = Number(new TextDecoder().decode(entry?.value ?? text("0")));
           return stored < counter ? undefined : { entry, stored };
         },
-        { withinMs: 10_000, what: `the counter at ${counter}` },
+        { withinMs: 30_000, what: `the counter at ${counter}` },
       );
     const counting = (async () => {
       while (!isOver) {
@@ -127,7 +127,7 @@ describe("bus over three NATS servers", () => {
         if (!isInDoubt) counter++;
       }
     })();
-    await until(() => published > 20 && counter > 20, { withinMs: 10_000, what: "load" });
+    await until(() => published > 20 && counter > 20, { withinMs: 30_000, what: "load" });
     const victim = await leaderOf("FLOTILLA");
     await cluster.servers[victim]?.kill();
     const reached = { published: published + 20, counter: counter + 20 };

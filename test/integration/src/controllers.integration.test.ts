@@ -83,10 +83,10 @@ test("files become endpoints over NATS, also after the server was killed, and re
   );
   const reach = (address: string) => async () => seen.get(ofService) === address && seen.get(ofEntry) === address;
 
-  await until(bothReady, { withinMs: 10_000, what: "both controllers" });
-  await until(reach("192.0.2.1"), { withinMs: 5_000, what: "the first endpoints" });
+  await until(bothReady, { withinMs: 30_000, what: "both controllers" });
+  await until(reach("192.0.2.1"), { withinMs: 30_000, what: "the first endpoints" });
   await writeFile(join(config, "entries.yaml"), entries("192.0.2.2"));
-  await until(reach("192.0.2.2"), { withinMs: 5_000, what: "the changed endpoints" });
+  await until(reach("192.0.2.2"), { withinMs: 30_000, what: "the changed endpoints" });
 
   await first.kill();
   await writeFile(join(config, "entries.yaml"), entries("192.0.2.3"));
@@ -98,7 +98,7 @@ test("files become endpoints over NATS, also after the server was killed, and re
   const before = (await bus.lastValues(filters.everything)).filter(({ subject }) => !subject.includes(".sync."));
   const again = new AbortController();
   running = start(again.signal);
-  await until(bothReady, { withinMs: 10_000, what: "both controllers again" });
+  await until(bothReady, { withinMs: 30_000, what: "both controllers again" });
   const after = (await bus.lastValues(filters.everything)).filter(({ subject }) => !subject.includes(".sync."));
   assert.deepEqual(
     after.map(({ sequence }) => sequence),

@@ -153,7 +153,7 @@ describe("the root is replaced under load", () => {
     await reach("issuing", 20_000);
     const batchIsNamed = async () =>
       (await flotilla("status")).holdups.some(({ name }) => name.startsWith(identity("batch")));
-    await until(batchIsNamed, { withinMs: 5_000, what: "its old certificate to be waited for" });
+    await until(batchIsNamed, { withinMs: 30_000, what: "its old certificate to be waited for" });
   });
 
   it("ends when no certificate of the old root is left", { timeout: 90_000 }, async () => {

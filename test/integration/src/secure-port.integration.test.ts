@@ -43,7 +43,7 @@ describe("the secure port", () => {
           () => true,
           () => false,
         ),
-      { withinMs: 10_000, what: "the secure port to open" },
+      { withinMs: 30_000, what: "the secure port to open" },
     );
   });
   after(async () => {

@@ -82,7 +82,7 @@ describe("a serving certificate from files", () => {
         () => true,
         () => false,
       );
-    await until(isOpen, { withinMs: 10_000, what: "the secure port to open" });
+    await until(isOpen, { withinMs: 30_000, what: "the secure port to open" });
   });
   after(async () => {
     await owned.disposeAsync();
@@ -113,7 +113,7 @@ describe("a serving certificate from files", () => {
     });
     write(3);
     const isNew = async () => Number.parseInt(await shownSerial(), 16) === 3;
-    await until(isNew, { withinMs: 10_000, what: "the new certificate" });
+    await until(isNew, { withinMs: 30_000, what: "the new certificate" });
     assert.equal(isClosed, false);
     open.destroy();
   });

@@ -95,7 +95,7 @@ describe("certificates of ca for NATS and Redis", () => {
     assert.equal(Buffer.from((await values.get("a"))?.value ?? []).toString(), "b");
     await obtain("flotilla-xds-server");
     nats?.kill("SIGKILL");
-    await until(() => !bus.state.connected, { withinMs: 10_000, what: "the loss" });
+    await until(() => !bus.state.connected, { withinMs: 30_000, what: "the loss" });
     await startNatsWithTls();
     await until(() => bus.state.connected, { withinMs: 20_000, what: "the bus to be back" });
     assert.equal(Buffer.from((await values.get("a"))?.value ?? []).toString(), "b");
@@ -190,7 +190,7 @@ describe("certificates of ca for NATS and Redis", () => {
       url: `${url}?certificates=${certificates("flotilla-xds-server")}`,
       log: noopLogger,
     });
-    await until(() => store.state.connected, { withinMs: 10_000, what: "the store" });
+    await until(() => store.state.connected, { withinMs: 30_000, what: "the store" });
     await using stranger = openStore({ url, log: noopLogger });
     await delay(1_000);
     assert.equal(stranger.state.connected, false);

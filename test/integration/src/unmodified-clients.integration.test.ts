@@ -88,7 +88,7 @@ describe("unmodified clients", { skip: noAgent }, () => {
       agents.push(owned.use(agent));
     }
     await Promise.all(agents.map((agent) => agent.ready(30_000)));
-    await until(async () => (await call(host)).status === 200, { withinMs: 10_000, what: "a first answer" });
+    await until(async () => (await call(host)).status === 200, { withinMs: 30_000, what: "a first answer" });
   });
   after(async () => {
     stop.abort();
@@ -139,7 +139,7 @@ describe("unmodified clients", { skip: noAgent }, () => {
         const { reply } = await call(host);
         return reply?.version === "v1" ? reply : undefined;
       },
-      { withinMs: 5_000, what: "an answer of v1", everyMs: 1 },
+      { withinMs: 30_000, what: "an answer of v1", everyMs: 1 },
     );
     assert.match(String(seen.headers["x-forwarded-client-cert"]), /URI=spiffe:\/\/cluster\.local\/ns\/shop\/sa\/web/);
   });
@@ -174,7 +174,7 @@ describe("unmodified clients", { skip: noAgent }, () => {
       });
       mesh.routeAllTo("v2");
       await until(async () => (await countVersions(host, 20)).get("v2") === 20, {
-        withinMs: 10_000,
+        withinMs: 30_000,
         what: "the new route",
       });
     });

@@ -184,7 +184,7 @@ describe("ca in a cluster", { skip: server === undefined && whyNoApiserver }, ()
       return map?.data["root-cert.pem"] === ca.rootsPem && map.metadata.labels?.["istio.io/config"] === "true";
     };
     const right = (namespace: string) =>
-      until(() => isRight(namespace), { withinMs: 10_000, what: `the roots in ${namespace}`, everyMs: 50 });
+      until(() => isRight(namespace), { withinMs: 30_000, what: `the roots in ${namespace}`, everyMs: 50 });
     await right("shop");
     await api().create("/api/v1/namespaces", { metadata: { name: "later" } });
     await right("later");

@@ -113,13 +113,13 @@ describe("a real Consul", { skip: missing }, () => {
       await write(url, "/v1/agent/check/update/c", { Status: "critical" });
       await followed.are("r1@dc1:9080 unhealthy 3, r2@dc1:9081 healthy 1");
       await consul.kill();
-      await until(() => followed.source.problems().length > 0, { withinMs: 10_000, what: "a word that it is away" });
+      await until(() => followed.source.problems().length > 0, { withinMs: 30_000, what: "a word that it is away" });
       assert.match(followed.source.problems()[0]?.reason ?? "", /away since .*, what was known is kept/);
       assert.equal(followed.endpoints(), "r1@dc1:9080 unhealthy 3, r2@dc1:9081 healthy 1");
       consul = await startConsul({ env, directory, port });
       await write(url, "/v1/agent/service/deregister/r1", {});
       await followed.are("r2@dc1:9081 healthy 1");
-      await until(() => followed.source.problems().length === 0, { withinMs: 15_000, what: "no problem" });
+      await until(() => followed.source.problems().length === 0, { withinMs: 30_000, what: "no problem" });
       await write(url, "/v1/agent/service/deregister/r2", {});
       await followed.are("");
       const fresh = (await followed.source.list?.(AbortSignal.timeout(10_000))) ?? [];
@@ -143,7 +143,7 @@ describe("a real Consul", { skip: missing }, () => {
     writeFileSync(tokenFile, "22222222-2222-4222-8222-222222222222\n");
     await using followed = follow(consul.url, { tokenFile, syncTimeoutMs: 100 });
     await until(() => /ACL not found/.test(followed.source.problems()[0]?.reason ?? ""), {
-      withinMs: 10_000,
+      withinMs: 30_000,
       what: "the refusal of the token",
     });
     writeFileSync(tokenFile, `${management}\n`);

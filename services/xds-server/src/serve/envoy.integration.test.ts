@@ -20,7 +20,7 @@ import { cluster, endpoints, listener, route, secret } from "./testing/envoy-res
 import { certificatePem, keyPem } from "./testing/test-certificate.ts";
 import { startTestServer, type TestServer } from "./testing/test-server.ts";
 
-const soon = (what: string) => ({ withinMs: 10_000, what });
+const soon = (what: string) => ({ withinMs: 30_000, what });
 
 async function freePort(): Promise<number> {
   const server = createServer();

@@ -244,7 +244,10 @@ describe("permissions on NATS", () => {
       connection.publish("$JS.API.STREAM.INFO.FLOTILLA", "", { reply });
     await connection.flush();
     // differs: NATS does not ask who may publish where an answer goes. Its own text arrives there, which is no change.
-    const stored = await until(async () => (await bus.lastValues(subject))[0], { withinMs: 30_000, what: "the answer" });
+    const stored = await until(async () => (await bus.lastValues(subject))[0], {
+      withinMs: 30_000,
+      what: "the answer",
+    });
     assert.throws(() => decodeChange(stored.payload), { code: "BUS_BAD_EVENT" });
     assert.ok((await (await bus.keyValue("config")).get("object")) !== undefined);
   });

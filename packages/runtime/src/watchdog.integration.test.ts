@@ -25,7 +25,7 @@ const freePorts = {
 
 describe("watchdogs of services", { concurrency: 2 }, () => {
   for (const service of ["ca", "config-controller", "service-controller", "xds-server", "webhook"])
-    it(`end ${service}`, { timeout: 30_000 }, async () => {
+    it(`end ${service}`, { timeout: 120_000 }, async () => {
       const directory = mkdtempSync(join(tmpdir(), "flotilla-watchdog-"));
       const program = fileURLToPath(new URL(`../../../services/${service}/bin/main.ts`, import.meta.url));
       const child = spawn(process.execPath, ["--import", blocking, program], {

@@ -184,7 +184,7 @@ describe("certificates of ca for NATS and Redis", () => {
     }
   });
 
-  it("the store works over mutual TLS, and not without a certificate", { timeout: 30_000 }, async () => {
+  it("the store works over mutual TLS, and not without a certificate", { timeout: 120_000 }, async () => {
     const url = `rediss://localhost:${ports.redis}`;
     await using store = openStore({
       url: `${url}?certificates=${certificates("flotilla-xds-server")}`,

@@ -13,6 +13,7 @@ import {
   createMetrics,
   delay,
   type Health,
+  keepRunning,
   type Logger,
   type LogLevel,
   orAborted,
@@ -79,7 +80,9 @@ export async function main(env: NodeJS.ProcessEnv, stop: AbortSignal, options: M
   const connected = Promise.withResolvers<Bus>();
   const onBus = async (bus: Bus, ended: AbortSignal): Promise<void> => {
     connected.resolve(bus);
-    await (await orAborted(loaded.promise, ended)).run(bus, ended);
+    const running = await orAborted(loaded.promise, ended);
+    const options = { what: "rotation", log: log.child({ part: "rotation" }), random: Math.random };
+    await keepRunning(() => running.run(bus, ended), options, ended);
   };
   const store = cluster?.store ?? (await selfSignedStore(config, () => orAborted(connected.promise, stop)));
   await writeFirstClientCertificate(config, { trust, store, log: log.child({ part: "bus" }) });

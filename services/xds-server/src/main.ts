@@ -13,6 +13,7 @@ import {
   createLogger,
   createMetrics,
   type Health,
+  keepRunning,
   type Logger,
   type Metrics,
   releaseMemory,
@@ -230,10 +231,12 @@ async function followBus(
     { url, replicas, clientName: name, seal, onResumed, log, health, metrics, setAside },
     stop,
   );
+  // What the bus does to a report is no reason to end streams.
+  const keep = (what: string, work: () => Promise<void>) => keepRunning(work, { what, log, random: Math.random }, stop);
   await Promise.all([
-    ingest.follow(bus, stop),
-    publishTrustReports(bus, trust, stop),
-    publishDistribution(bus, { distribution, log }, stop),
-    publishMachines(bus, { machines, log }, stop),
+    keep("following the bus", () => ingest.follow(bus, stop)),
+    keep("trust reports", () => publishTrustReports(bus, trust, stop)),
+    keep("distribution reports", () => publishDistribution(bus, { distribution, log }, stop)),
+    keep("reports of machines", () => publishMachines(bus, { machines, log }, stop)),
   ]);
 }

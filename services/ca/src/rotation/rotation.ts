@@ -93,8 +93,18 @@ export class Rotation {
     await this.#follow();
   }
 
-  /** Runs until `stop` fires. */
-  async run(bus: Bus, stop: AbortSignal): Promise<void> {
+  /** Runs until `stop` fires; may be called again when it has failed. */
+  async run(bus: Bus, outer: AbortSignal): Promise<void> {
+    const ended = new AbortController();
+    const stop = AbortSignal.any([outer, ended.signal]);
+    try {
+      await this.#run(bus, stop);
+    } finally {
+      ended.abort();
+    }
+  }
+
+  async #run(bus: Bus, stop: AbortSignal): Promise<void> {
     const { name, nowMs, source, log } = this.#options;
     const values = await bus.keyValue("ca");
     const leases = await bus.keyValue("ca-lease", { ttlMs: leaseMs });

@@ -1,0 +1,39 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { keepRunning } from "./keep-running.ts";
+import { noopLogger } from "./logger.ts";
+
+const options = (warnings: unknown[] = []) => ({
+  what: "reports",
+  log: { ...noopLogger, warn: (_: string, fields?: unknown) => warnings.push(fields) },
+  random: () => 0,
+  firstMs: 1,
+  maxMs: 2,
+});
+
+describe("work that is kept running", () => {
+  it("begins again when it fails, and the same failure is logged once", async () => {
+    let attempts = 0;
+    const warnings: unknown[] = [];
+    const work = async (): Promise<void> => {
+      attempts++;
+      if (attempts < 5) throw new Error(attempts < 4 ? "no answer" : "another");
+    };
+    await keepRunning(work, options(warnings), new AbortController().signal);
+    assert.deepEqual([attempts, warnings.length], [5, 2]);
+  });
+
+  it("a mistake in the code is not hidden", async () => {
+    const work = () => Promise.reject(new TypeError("x is not a function"));
+    await assert.rejects(keepRunning(work, options(), new AbortController().signal), TypeError);
+  });
+
+  it("ends when it is stopped between two attempts", async () => {
+    const stop = new AbortController();
+    const work = (): Promise<void> => {
+      setImmediate(() => stop.abort());
+      return Promise.reject(new Error("no answer"));
+    };
+    await keepRunning(work, { ...options(), firstMs: 60_000, maxMs: 60_000 }, stop.signal);
+  });
+});

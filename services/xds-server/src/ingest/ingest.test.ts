@@ -37,11 +37,12 @@ function replica(storeUrl: string) {
     }
     return [];
   };
+  const setAside = new SetAside({ log: noopLogger, nowMs: Date.now });
   const ingest = new Ingest({
     source: { apply },
     store,
     seal: undefined,
-    setAside: new SetAside({ log: noopLogger, nowMs: Date.now }),
+    setAside,
     log: noopLogger,
     metrics: createIngestMetrics(createMetrics()),
     nowMs: Date.now,
@@ -56,7 +57,7 @@ function replica(storeUrl: string) {
     await Promise.all(running);
     await store[Symbol.asyncDispose]();
   };
-  return { held, history, completed, store, ingest, follow, [Symbol.asyncDispose]: end };
+  return { held, history, completed, store, ingest, setAside, follow, [Symbol.asyncDispose]: end };
 }
 
 const connect = (name: string) =>
@@ -106,6 +107,43 @@ describe("ingest", () => {
     two.follow(bus);
     await until(() => two.held.get("b") === 2, soon("the change"));
     assert.deepEqual(two.history, ["put a", "put b", "put b"]);
+  });
+
+  it("entries of the snapshot that cannot be read are set aside: the rest is served, and the stream heals them", async () => {
+    const storeUrl = "embedded:ingest-poison";
+    await using held = openStore({ url: storeUrl, log: noopLogger });
+    await using bus = await connect("ingest-poison");
+    await publisherOn(bus).synchronize([config("a", 1), config("b", 1), config("c", 1)]);
+    await publisherOn(bus, "service-controller").synchronize([]);
+    {
+      await using one = replica(storeUrl);
+      one.follow(bus);
+      await until(async () => (await held.load())?.entries.size === 3, soon("the snapshot"));
+    }
+    const { position = 0, epoch, entries } = (await held.load()) ?? {};
+    const [keyB = "", keyC = ""] = ["b", "c"].map((name) => `config VirtualService/shop/${name}`);
+    const poisoned = new Map([
+      [keyB, Buffer.from("{")],
+      [keyC, Buffer.from(entries?.get(keyB) ?? [])],
+    ] as const);
+    await until(() => held.claim(), soon("the lock"));
+    assert.ok(await held.write({ entries: poisoned, position, epoch }));
+    await using two = replica(storeUrl);
+    await held[Symbol.asyncDispose]();
+    await two.ingest.loadSnapshot();
+    assert.deepEqual(two.completed, ["snapshot with a"]);
+    assert.deepEqual(
+      two.setAside
+        .list()
+        .map(({ place }) => place)
+        .sort(),
+      [`snapshot ${keyB}`, `snapshot ${keyC}`],
+    );
+    two.follow(bus);
+    await until(() => two.held.size === 3, soon("the stream"));
+    const isWhole = async () => (await two.store.load())?.entries.get(keyB)?.at(-1) === entries?.get(keyB)?.at(-1);
+    await until(isWhole, soon("the snapshot to be written again"));
+    await until(() => two.setAside.list().length === 0, soon("both to be off the list"));
   });
 
   it("a snapshot of another stream is compared with this one: nothing is taken back that is still there", async () => {

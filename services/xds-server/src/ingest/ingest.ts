@@ -44,6 +44,8 @@ export class Ingest {
   #isComplete = false;
   /** False while a stream that began anew is told again: old and new are mixed then. */
   #isWhole = false;
+  /** Keys of entries of the snapshot that could not be read. */
+  #missing: readonly string[] = [];
 
   constructor(options: IngestOptions) {
     this.#options = options;
@@ -84,8 +86,9 @@ export class Ingest {
       if (snapshot === undefined) return;
       const started = performance.now();
       const { changes, unreadable } = snapshotChanges(snapshot, seal);
-      for (const [key, error] of unreadable) setAside.note(`snapshot ${key}`, error);
-      const missing = snapshot.setAside.length + unreadable.size;
+      for (const [key, error] of unreadable) setAside.note(placeOf(key), error);
+      this.#missing = [...snapshot.setAside, ...unreadable.keys()];
+      const missing = this.#missing.length;
       this.#epoch = snapshot.epoch;
       this.#apply(changes, snapshot.position, this.#ownCause("snapshot"));
       log.info("the snapshot is loaded", {
@@ -175,6 +178,9 @@ export class Ingest {
     // Also without changes: everything up to here has come.
     this.#apply(vanished, position, cause);
     this.#complete("stream");
+    // The stream had them.
+    for (const key of this.#missing) this.#options.setAside.heal(placeOf(key));
+    this.#missing = [];
     this.#writer.note([], this.#position, epoch);
   }
 
@@ -190,4 +196,9 @@ export class Ingest {
     this.#completed.resolve();
     this.#options.onComplete(from);
   }
+}
+
+/** As the store names them. */
+function placeOf(key: string): string {
+  return `snapshot ${key}`;
 }

@@ -1,0 +1,110 @@
+/**
+ * `pnpm mutants [PATH…] [--sample N] [--seed N] [--changed [REV]] [--jobs N] [--near N] [--far N] [--json] [--list]`: makes small
+ * wrong changes to source files, one at a time, and runs the unit tests nearest to each. A change that no test notices survives and is
+ * printed. docs/mutants.md explains.
+ */
+import { readFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { excuseOf, parseExcuses, staleExcuses } from "./mutants/excuses.ts";
+import { openImportGraph } from "./mutants/import-graph.ts";
+import { type Mutant, mutantsOf } from "./mutants/operators.ts";
+import { formatResult, formatTable, type Result, rowsOf } from "./mutants/report.ts";
+import { drawSample } from "./mutants/sample.ts";
+import { changedLines, findSourceFiles, folderOf } from "./mutants/source-files.ts";
+import { tryMutants } from "./mutants/try-mutants.ts";
+import { findTestFiles, root } from "./tests/find-files.ts";
+
+const { values, positionals } = parseArgs({
+  args: withRevision(process.argv.slice(2)),
+  allowPositionals: true,
+  options: {
+    sample: { type: "string" },
+    seed: { type: "string", default: "1" },
+    changed: { type: "string" },
+    jobs: { type: "string", default: String(availableParallelism()) },
+    near: { type: "string", default: "4" },
+    far: { type: "string", default: "8" },
+    json: { type: "boolean", default: false },
+    list: { type: "boolean", default: false },
+  },
+});
+const excusesFile = join(root, "scripts/mutants/excuses.yaml");
+const excuses = parseExcuses(readFileSync(excusesFile, "utf8"));
+const texts = new Map<string, string>();
+const all = await collect();
+const chosen = drawSample(all, values.sample === undefined ? all.length : Number(values.sample), Number(values.seed));
+const stale = staleExcuses(excuses, all);
+const results: Result[] = [];
+if (values.list) for (const { file, line, before, after } of chosen) say(`${file}:${line}: ${before} → ${after}`);
+else {
+  await run();
+  report();
+}
+
+/** `--changed` alone compares with main. */
+function withRevision(args: readonly string[]): string[] {
+  return args.flatMap((arg, at) =>
+    arg === "--changed" && (args[at + 1] ?? "--").startsWith("--") ? ["--changed", "main"] : [arg],
+  );
+}
+
+async function collect(): Promise<readonly Mutant[]> {
+  const changed = values.changed === undefined ? undefined : changedLines(root, values.changed);
+  const mutants: Mutant[] = [];
+  for (const file of await findSourceFiles(root, positionals)) {
+    const ranges = changed?.get(file);
+    if (changed !== undefined && ranges === undefined) continue;
+    const text = readFileSync(join(root, file), "utf8");
+    texts.set(file, text);
+    const isChanged = ({ line }: Mutant): boolean =>
+      ranges === undefined || ranges.some(({ first, last }) => first <= line && line <= last);
+    mutants.push(...mutantsOf(file, text).filter(isChanged));
+  }
+  return mutants;
+}
+
+async function run(): Promise<void> {
+  const graph = openImportGraph(root, await findTestFiles("unit"));
+  const waiting = [...Map.groupBy(chosen, ({ file }) => file)];
+  const limits = { near: Number(values.near), far: Number(values.far), withinMs: 20_000 };
+  await Promise.all(
+    Array.from({ length: Number(values.jobs) }, async () => {
+      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+        const [file, mutants] = next;
+        const tests = graph.testsOf(join(root, file));
+        const trial = { file: join(root, file), text: texts.get(file) ?? "", mutants, tests };
+        for await (const { mutant, outcome, detail } of tryMutants(trial, limits)) {
+          const excuse = outcome === "survived" ? excuseOf(excuses, mutant) : undefined;
+          const result = {
+            mutant,
+            outcome,
+            detail,
+            folder: folderOf(root, file),
+            ...(excuse && { reason: excuse.reason }),
+          };
+          results.push(result);
+          if (!values.json) say(formatResult(result));
+        }
+      }
+    }),
+  );
+}
+
+function report(): void {
+  const survivors = results.filter(({ outcome, reason }) => outcome !== "noticed" && reason === undefined);
+  if (values.json)
+    say(JSON.stringify({ seed: Number(values.seed), results, rows: rowsOf(results), stale }, undefined, 2));
+  else {
+    say(`\nsurvivors:\n${survivors.map((one) => `  ${formatResult(one)}\n`).join("")}`);
+    for (const { file, before } of stale) say(`${file}: no change fits the excuse for "${before}" any more`);
+    say(formatTable(results));
+  }
+  if (values.changed !== undefined || stale.length > 0)
+    process.exitCode = survivors.length + stale.length === 0 ? 0 : 1;
+}
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`);
+}

@@ -1,0 +1,73 @@
+/** Which mutants are tried: samples that a seed draws again, lines of a diff, excuses and their end. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { excuseOf, parseExcuses, staleExcuses } from "./excuses.ts";
+import { mutantsOf } from "./operators.ts";
+import { formatTable, type Result } from "./report.ts";
+import { drawSample } from "./sample.ts";
+import { folderOf, parseDiff } from "./source-files.ts";
+
+const many = ["a", "b", "c", "d"].flatMap((file) => [1, 2, 3].map((line) => ({ file, line })));
+
+describe("a sample", () => {
+  it("is drawn again by its seed, and another by another seed", () => {
+    assert.deepEqual(drawSample(many, 6, 7), drawSample(many, 6, 7));
+    assert.notDeepEqual(drawSample(many, 6, 7), drawSample(many, 6, 8));
+  });
+  it("takes one of each file before a second of any", () => {
+    assert.equal(new Set(drawSample(many, 4, 3).map(({ file }) => file)).size, 4);
+    assert.equal(drawSample(many, 6, 3).length, 6);
+  });
+  it("is everything when it is not smaller", () => assert.deepEqual(drawSample(many, 12, 1), many));
+});
+
+describe("changed lines", () => {
+  it("are those a diff adds, by file", () => {
+    const diff = [
+      ...["--- a/one.ts", "+++ b/one.ts", "@@ -3,2 +3,4 @@ f", "+x", "@@ -9 +12 @@", "+y", "@@ -20,2 +22,0 @@", "-z"],
+      ...["--- a/gone.ts", "+++ /dev/null", "@@ -1,2 +0,0 @@"],
+    ].join("\n");
+    const ranges = [
+      { first: 3, last: 6 },
+      { first: 12, last: 12 },
+    ];
+    assert.deepEqual([...parseDiff(diff)], [["one.ts", ranges]]);
+  });
+});
+
+describe("an excuse", () => {
+  const mutants = mutantsOf("a.ts", "if (a === b) f();");
+  const entry = { file: "a.ts", before: "a === b", after: "true", reason: "both sides are the same object" };
+  const [excuse] = parseExcuses(JSON.stringify([entry]));
+  assert.ok(excuse);
+
+  it("fits the change it names", () => {
+    const excused = mutants.filter((mutant) => excuseOf([excuse], mutant) !== undefined);
+    assert.deepEqual(
+      excused.map(({ after }) => after),
+      ["true"],
+    );
+  });
+  it("is stale when its file has no such change any more, and not when the file was not read", () => {
+    assert.deepEqual(staleExcuses([excuse], mutants), []);
+    assert.deepEqual(staleExcuses([excuse], mutantsOf("a.ts", "if (a !== b) f();")), [excuse]);
+    assert.deepEqual(staleExcuses([excuse], mutantsOf("b.ts", "if (a) f();")), []);
+  });
+  for (const reason of [undefined, "", "equal"])
+    it(`is refused with the reason ${JSON.stringify(reason)}`, () =>
+      assert.throws(() => parseExcuses(JSON.stringify([{ ...entry, reason }])), /reason/));
+});
+
+describe("the table", () => {
+  it("counts by folder and leaves excused and not run out of the share", () => {
+    const [mutant] = mutantsOf("a.ts", "f();");
+    assert.ok(mutant);
+    const result = (outcome: Result["outcome"], reason?: string): Result => ({
+      ...{ mutant, outcome, detail: "", folder: folderOf("/", "packages/pki/src/a.ts") },
+      ...(reason !== undefined && { reason }),
+    });
+    const results = [result("noticed"), result("noticed"), result("noticed"), result("survived")];
+    const table = formatTable([...results, result("survived", "makes no difference"), result("not run")]);
+    assert.match(table, /^\| packages\/pki \| 6 \| 3 \| 1 \| 1 \| 1 \| 75 % \|$/m);
+  });
+});

@@ -1,0 +1,85 @@
+/** Mutants of a small project: noticed, run but not noticed, never run, endless, and beside a test that fails by itself. */
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, it } from "node:test";
+import { openImportGraph } from "./import-graph.ts";
+import { mutantsOf } from "./operators.ts";
+import { tryMutants } from "./try-mutants.ts";
+
+const directory = mkdtempSync(join(tmpdir(), "flotilla-mutants-test-"));
+after(() => rmSync(directory, { recursive: true, force: true }));
+const at = (name: string): string => join(directory, name);
+
+const source = `export const isAdult = (age: number): boolean => age >= 18;
+export function unused(a: number): boolean { return a === 1; }
+export function count(to: number): number {
+  let n = 0;
+  while (n < to) n++;
+  return n;
+}
+`;
+writeFileSync(at("age.ts"), source);
+writeFileSync(at("index.ts"), `export { isAdult, count } from "./age.ts"; export * from "./other.ts";`);
+writeFileSync(
+  at("middle.ts"),
+  `import { count, isAdult } from "./index.ts"; export const adult = (age) => isAdult(age); export const counted = (to) => count(to);`,
+);
+writeFileSync(at("other.ts"), "export const other = 1;");
+const head = `import assert from "node:assert/strict"; import { it } from "node:test";\n`;
+writeFileSync(
+  at("near.test.ts"),
+  `${head}import { isAdult } from "./age.ts"; it("is adult", () => assert.ok(isAdult(20)));`,
+);
+writeFileSync(
+  at("far.test.ts"),
+  `${head}import { adult, counted } from "./middle.ts"; it("is no adult", () => assert.ok(!adult(3)));
+it("counts", () => assert.equal(counted(2), 2));`,
+);
+writeFileSync(
+  at("elsewhere.test.ts"),
+  `${head}import { other } from "./index.ts"; it("is one", () => assert.equal(other, 1));`,
+);
+writeFileSync(
+  at("typed.test.ts"),
+  `${head}import type { isAdult } from "./age.ts"; it("is typed", () => assert.ok(true));`,
+);
+writeFileSync(at("bad.test.ts"), `${head}import "./age.ts"; it("fails", () => assert.ok(false));`);
+
+const limits = { near: 1, far: 3, withinMs: 5_000 };
+
+async function outcomes(tests: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const found = new Map<string, string>();
+  const mutants = mutantsOf("age.ts", source).filter(({ after }) => !after.includes("true") && after !== "undefined");
+  const trial = { file: at("age.ts"), text: source, mutants, tests: tests.map(at) };
+  for await (const { mutant, outcome, detail } of tryMutants(trial, limits))
+    found.set(`${mutant.before} → ${mutant.after}`, outcome === "survived" ? detail : outcome);
+  return found;
+}
+
+describe("unit tests of a file", () => {
+  it("are found by imports of values, nearest first", () => {
+    const files = ["elsewhere", "far", "near", "typed"].map((name) => at(`${name}.test.ts`));
+    assert.deepEqual(openImportGraph(directory, files).testsOf(at("age.ts")), [at("near.test.ts"), at("far.test.ts")]);
+  });
+});
+
+describe("mutants of a file", () => {
+  it("are noticed by near tests, by far ones, or survive; the file stays as it is", async () => {
+    assert.deepEqual(Object.fromEntries(await outcomes(["near.test.ts", "far.test.ts"])), {
+      "age >= 18 → age < 18": "noticed",
+      "age >= 18 → age > 18": "tests run it",
+      "age >= 18 → !(age >= 18)": "noticed",
+      "a === 1 → a !== 1": "no unit test runs it",
+      "a === 1 → !(a === 1)": "no unit test runs it",
+      "n < to → false": "noticed",
+      "n < to → n >= to": "noticed",
+      "n < to → n <= to": "noticed",
+    });
+    assert.equal(readFileSync(at("age.ts"), "utf8"), source);
+  });
+  it("are not run where the only tests fail without a change", async () => {
+    assert.deepEqual(new Set((await outcomes(["bad.test.ts"])).values()), new Set(["not run"]));
+  });
+});

@@ -70,6 +70,7 @@ class MessageCodes {
 
   #code({ subject, headers = {}, payload }: Pick<OutgoingMessage, "subject" | "headers" | "payload">): string {
     const covered = Object.keys(headers).filter((name) => name.startsWith(ours) && name !== names.code);
+    // own key: of the headers
     const parts = covered.sort().flatMap((name) => [name, headers[name] ?? ""]);
     return this.#seal.mac("bus message", [subject, ...parts, payload]).toString("base64url");
   }

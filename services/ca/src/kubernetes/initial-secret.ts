@@ -78,6 +78,7 @@ async function read({
   field,
 }: InitialSecretOptions & { readonly field: string }): Promise<Uint8Array> {
   const found = await api.get<Secret>(`/api/v1/namespaces/${namespace}/secrets/${name}`);
+  // own key: one of our fields
   const text = found?.data?.[field];
   if (text !== undefined && text !== "") return Buffer.from(text, "base64");
   throw new KubeError("KUBE_REFUSED", `Secret ${namespace}/${name} has no ${field}`);

@@ -58,7 +58,7 @@ export function shallowEqual(a: unknown, b: unknown): boolean {
   const left = Object.entries(a);
   return (
     left.length === Object.keys(b).length &&
-    // own key: what both inherit is the same
-    left.every(([k, v]) => Object.is(v, (b as Record<string, unknown>)[k]))
+    // own key: asked for right before
+    left.every(([k, v]) => Object.hasOwn(b, k) && Object.is(v, (b as Record<string, unknown>)[k]))
   );
 }

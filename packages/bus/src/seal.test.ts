@@ -59,7 +59,7 @@ describe("an authentication code", () => {
   it("is another for another purpose, key, or split of the same bytes", () => {
     assert.notEqual(seal.mac("shared value", ["ab", "c"]).toString("hex"), code);
     assert.notEqual(createSeal("another").mac("bus message", ["ab", "c"]).toString("hex"), code);
-    for (const parts of [["a", "bc"], ["abc"], ["ab"], ["ab", "c", ""], ["c", "ab"]])
+    for (const parts of [["a", "bc"], ["abc"], ["ab"], ["ab\0\0\0\0c"], ["ab", "c", ""], ["c", "ab"]])
       assert.notEqual(seal.mac("bus message", parts).toString("hex"), code);
   });
 });

@@ -70,6 +70,38 @@ describe("forwarded requests", () => {
   });
 });
 
+describe("a caller without a certificate", () => {
+  it("passes on nothing, even if it is proven to be a forwarder by something else", async () => {
+    const byToken: Authenticator = {
+      name: "token",
+      authenticate: () => Promise.resolve({ authenticated: true, authenticator: "token", identities: [forwarder] }),
+    };
+    const both = forwardedAuthenticator({ hop: byToken, isForwarder, certificates }, byToken);
+    const verdict = await both.authenticate(callerWith(undefined, named));
+    assert.deepEqual(verdict.authenticated && verdict.identities, [forwarder]);
+  });
+});
+
+describe("a header of a hop", () => {
+  for (const [header, read] of [
+    [
+      'By=a;Hash=h;Subject="CN=x,O=y";URI=u;DNS=d',
+      { by: ["a"], hash: "h", subject: "CN=x,O=y", uris: ["u"], dns: ["d"] },
+    ],
+    ["By=a;By=b;DNS=d;DNS=e", { by: ["a", "b"], uris: [], dns: ["d", "e"] }],
+    ["Cert=a%20b;Chain=c", { by: [], uris: [], dns: [], certificate: "a b" }],
+  ] as const)
+    it(`is read: ${header}`, () => assert.deepEqual(parseXfcc(header), [read]));
+  for (const header of ["Hash", 'Hash=a"b', 'Hash="a', "Cert=%", "Color=red"])
+    it(`is refused: ${header}`, () => assert.equal(parseXfcc(header), undefined));
+  it("has one element for each", () => {
+    assert.deepEqual(
+      parseXfcc('Hash="a,b",Hash=c')?.map(({ hash }) => hash),
+      ["a,b", "c"],
+    );
+  });
+});
+
 describe("trust domains", () => {
   const own = ofTrustDomains(() => ["td", "old-td"], hop);
   for (const [identity, isOwn] of [

@@ -57,8 +57,10 @@ describe("access to the API", () => {
           await assert.rejects(asked, (error) => {
             assert.ok(error instanceof ApiError);
             assert.equal(error.status, status);
-            if (status === 403)
-              assert.match(error.message, new RegExp(` may not ${wish === "write Secrets" ? "write" : wish} here$`));
+            const account = verdict.authenticated ? verdict.kubernetes : undefined;
+            const named = account === undefined ? "the caller" : `${account.namespace}/${account.serviceAccount}`;
+            const what = write ? "write" : wish;
+            if (status === 403) assert.equal(error.message, `${named} may not ${what} here`);
             return true;
           });
       });

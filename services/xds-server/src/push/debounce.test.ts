@@ -128,6 +128,20 @@ describe("debounce", () => {
     });
   }
 
+  it("what waits leaves when it is asked to, once, and nothing leaves where nothing waits", async () => {
+    const clock = new FakeClock();
+    const sizes: number[] = [];
+    const flush = (items: readonly number[]): boolean => sizes.push(items.length) > 0;
+    using debouncer = new Debouncer<number>({ ...limits, clock, isBusy: () => false, flush });
+    debouncer.flushNow();
+    assert.deepEqual(sizes, []);
+    debouncer.offer(1, "normal");
+    debouncer.flushNow();
+    debouncer.flushNow();
+    await clock.advance(1_000);
+    assert.deepEqual(sizes, [1]);
+  });
+
   it("what ends drops what waits", async () => {
     const clock = new FakeClock();
     let flushes = 0;

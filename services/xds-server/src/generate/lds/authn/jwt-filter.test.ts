@@ -48,3 +48,11 @@ test("keys are fetched from services of the mesh; of unknown hosts no token is t
   const unknown = jwtFilter({ issuer: "a", jwksUri: "https://elsewhere.example/keys" })?.providers["origins-0"];
   assert.match(JSON.stringify(unknown?.["localJwks"]), /inlineString/);
 });
+
+test("claims that hold several values in one text are split, those of Istio and those of the rule", () => {
+  const { providers } = jwtFilter({ issuer: "a", jwks: "{}", spaceDelimitedClaims: ["groups", "scope"] }) ?? {
+    providers: {} as Found,
+  };
+  const normalized = providers["origins-0"]?.["normalizePayloadInMetadata"];
+  assert.deepEqual(normalized, { spaceDelimitedClaims: ["groups", "permission", "scope"] });
+});

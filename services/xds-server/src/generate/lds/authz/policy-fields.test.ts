@@ -40,6 +40,7 @@ const operations: readonly Case[] = [
   { key: "connection.sni", values: ["*.a.com"], asked: "or(sni suffix .a.com)" },
   { key: "unknown", values: ["a"], asked: "" },
   { key: "experimental.envoy.filters.a.b[key]", values: ["v"], asked: "envoy.filters.a.b[key] exact v" },
+  { key: "experimental.envoy.filters.a.b[key]", notValues: ["v"], asked: "not(envoy.filters.a.b[key] exact v)" },
   { key: "experimental.envoy.filters.a.b[key]", values: ["[v]"], asked: "envoy.filters.a.b[key] list(exact v)" },
   {
     key: "experimental.envoy.filters.a.b[key]",

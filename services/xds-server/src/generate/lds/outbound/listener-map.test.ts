@@ -18,3 +18,14 @@ test("TCP shares a port with HTTP; protocols in which the server speaks first do
   assert.equal(fallback("MYSQL"), "PassthroughCluster");
   assert.equal(fallback("MONGO"), "PassthroughCluster");
 });
+
+test("a listener inspects what its ports need: HTTP on redirected connections, server names of TLS", () => {
+  const inspectors = (protocol: string) => {
+    const service = aService("a", "shop", { ports: [aPort("p", 9000, protocol)], addresses: [] });
+    const text = JSON.stringify(resourceOf(aMesh(service), aSidecar("shop"), typeUrl.listener, "0.0.0.0_9000"));
+    return ["http_inspector", "tls_inspector"].filter((name) => text.includes(`listener.${name}`));
+  };
+  assert.deepEqual(inspectors("HTTP"), ["http_inspector"]);
+  assert.deepEqual(inspectors("TCP"), []);
+  assert.deepEqual(inspectors("TLS"), ["tls_inspector"]);
+});

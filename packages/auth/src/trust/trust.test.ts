@@ -1,0 +1,75 @@
+/** Trust domains of callers, bundles of roots, and the revocation lists that come with them. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { certificatePem, generatePrivateKey, issueRoot, rootId } from "@flotilla/pki";
+import { noopLogger } from "@flotilla/runtime";
+import type { Authenticator, Verdict } from "../authenticator.ts";
+import { ofTrustDomains } from "../trust-domains.ts";
+import { RevocationLists } from "./revocation-lists.ts";
+import { trustBundleOf } from "./trust-bundle.ts";
+
+const [own, other] = ["spiffe://td/ns/a/sa/b", "spiffe://other/ns/a/sa/b"];
+const proves = (identities: readonly string[], principal?: string): Authenticator => ({
+  name: "test",
+  authenticate: () =>
+    Promise.resolve({
+      ...{ authenticated: true, authenticator: "test", identities },
+      ...(principal !== undefined && { principal }),
+    }),
+});
+const caller = { metadata: new Map<string, readonly string[]>(), remoteAddress: "10.0.0.1:1" };
+const judged = (inner: Authenticator, domains = ["td"]): Promise<Verdict> =>
+  ofTrustDomains(() => domains, inner).authenticate(caller);
+
+describe("identities of the mesh's trust domains", () => {
+  it("count, with the principal that is among them", async () => {
+    const verdict = { authenticated: true, authenticator: "test", identities: [own], principal: own };
+    assert.deepEqual(await judged(proves([own], own)), verdict);
+    assert.deepEqual(await judged(proves([other, own], own)), verdict);
+  });
+  it("count without a principal where there is none, or it is of another domain", async () => {
+    const verdict = { authenticated: true, authenticator: "test", identities: [own] };
+    assert.deepEqual(await judged(proves([own])), verdict);
+    assert.deepEqual(await judged(proves([own, other], other)), verdict);
+  });
+  it("may be those of a provider's mail address", async () => {
+    const verdict = await judged(proves(["spiffe://project.iam/ns/a/sa/b"]), ["project@iam"]);
+    assert.equal(verdict.authenticated, true);
+  });
+  for (const identity of [other, "spiffe://td", "td/ns/a/sa/b", "spiffe://tdx/ns/a/sa/b"])
+    it(`are not ${identity}`, async () => {
+      const verdict = await judged(proves([identity], identity));
+      assert.deepEqual([verdict.authenticated, !verdict.authenticated && verdict.foreign], [false, [identity]]);
+    });
+  it("are not looked for where nothing was proven", async () => {
+    const refused = { authenticated: false, reason: "no token" } as const;
+    assert.deepEqual(await judged({ name: "test", authenticate: () => Promise.resolve(refused) }), refused);
+  });
+});
+
+const key = await generatePrivateKey("ecdsa-p256");
+const rootNamed = (organization: string) =>
+  issueRoot({ serial: Buffer.of(1), subject: { organization }, notBeforeMs: 0, notAfterMs: 1_000_000 }, key);
+
+describe("a trust bundle", () => {
+  const root = rootNamed("a");
+  const pem = certificatePem(root);
+  it("holds each root once, by its key", () => {
+    assert.deepEqual(trustBundleOf(pem + pem), { roots: [{ id: rootId(root), pem }] });
+    assert.match(rootId(root), /^[0-9a-f]{16}$/);
+    assert.equal(rootId(rootNamed("b")), rootId(root));
+  });
+  it("holds revocation lists where there are some", () => {
+    assert.equal(trustBundleOf(pem, "lists").crls, "lists");
+    assert.equal("crls" in trustBundleOf(pem), false);
+  });
+});
+
+describe("revocation lists", () => {
+  it("stay in force when others cannot be read, and end with an empty text", () => {
+    const lists = new RevocationLists(noopLogger);
+    assert.equal(lists.replace("a", ""), false);
+    assert.equal(lists.replace("a", "-----BEGIN X509 CRL-----\nAAAA\n-----END X509 CRL-----\n"), false);
+    assert.deepEqual(lists.crls, []);
+  });
+});

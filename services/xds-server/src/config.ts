@@ -117,7 +117,7 @@ export const settings = {
   }),
   maxNames: integer({
     env: "XDS_MAX_NAMES_PER_STREAM",
-    default: 200_000,
+    default: 50_000,
     min: 1_000,
     sentence:
       "Resource names that one stream may subscribe to, of all types together; a stream that asks for more is closed.",

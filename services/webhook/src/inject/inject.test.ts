@@ -114,6 +114,11 @@ describe("the built-in template", () => {
       { annotations: { "proxy.istio.io/config": `a: ${"x".repeat(300_000)}` } },
       /metadata\.annotations: \d+ bytes, at most 262144/,
     ],
+    [
+      "bytes of a ProxyConfig",
+      { annotations: { "proxy.istio.io/config": `a: ${"x".repeat(70_000)}` } },
+      /annotation proxy\.istio\.io\/config: 70003 bytes, at most 65536/,
+    ],
   ] as const)
     it(`refuses too many ${name} with the field and the bound`, () => {
       assert.throws(() => inject(pod), reason);
@@ -164,6 +169,17 @@ describe("after the templates", () => {
       "/app-health/web/readyz": { httpGet: { path: "/ok", port: 8080, scheme: "HTTPS" }, timeoutSeconds: 2 },
     });
   });
+
+  for (const value of ["{", "[]", "7"])
+    it(`a pod whose proxy says ${value} of its probes is refused`, () => {
+      const env = [{ name: "ISTIO_KUBE_APP_PROBERS", value }];
+      const probe = { httpGet: { path: "/ok", port: 8080 } };
+      const containers = [
+        { ...web, readinessProbe: probe },
+        { name: "istio-proxy", env },
+      ];
+      assert.throws(() => inject({ containers, native: false }), { code: "INJECT_BAD_POD" });
+    });
 
   it("metrics are merged by the agent, which learns where the application's are", () => {
     const pod = inject({ annotations: { "prometheus.io/scrape": "true", "prometheus.io/port": "9090" } });

@@ -3,10 +3,13 @@
  * them, and rendering and merging grow with what they hold.
  */
 import { WebhookError } from "../errors.ts";
+import { names } from "./annotations.ts";
 import type { Pod } from "./pod.ts";
 
 /** Kubernetes' own bound on all annotations of an object, in bytes. */
 const maxAnnotationBytes = 262_144;
+/** Of the annotation with a ProxyConfig, which is parsed: some thousand keys. */
+const maxProxyConfigBytes = 65_536;
 /** Far beyond what a kubelet starts. */
 const maxContainers = 500;
 const maxVolumes = 2_000;
@@ -26,6 +29,8 @@ export function checkPodLimits({ metadata, spec }: Pod): void {
     0,
   );
   atMost("metadata.annotations", bytes, maxAnnotationBytes, "bytes");
+  const proxyConfigBytes = Buffer.byteLength(String(metadata.annotations?.[names.proxyConfig] ?? ""));
+  atMost(`annotation ${names.proxyConfig}`, proxyConfigBytes, maxProxyConfigBytes, "bytes");
 }
 
 function atMost(field: string, count: number, most: number, unit: string): void {

@@ -44,5 +44,5 @@ export const defaultStreamLimits: StreamLimits = {
   retryMs: 1_000,
   // Envoy subscribes to ten at most.
   maxTypes: 64,
-  maxNames: 200_000,
+  maxNames: 50_000,
 };

@@ -2,6 +2,7 @@
  * Kubernetes probes an application from outside of the mesh, which mutual TLS refuses: probes go to the proxy's agent, which
  * asks the application from within the pod. What it asks stands in an environment variable of the proxy.
  */
+import { WebhookError } from "../../errors.ts";
 import { names } from "../annotations.ts";
 import { type Container, changeContainer, findProxy, type Json, type Pod, proxyName, type Texts } from "../pod.ts";
 
@@ -102,7 +103,7 @@ function tell(pod: Pod, probers: Readonly<Record<string, Json>>): Pod {
   return changeContainer(pod, proxyName, (container) => {
     const env = container.env ?? [];
     const before = env.find(({ name }) => name === environmentName)?.value;
-    const all = { ...(before === undefined ? {} : (JSON.parse(before) as Json)), ...probers };
+    const all = { ...(before === undefined ? {} : readProbers(before)), ...probers };
     const sorted = Object.fromEntries(Object.entries(all).sort(([a], [b]) => (a < b ? -1 : 1)));
     const value = JSON.stringify(sorted);
     return {
@@ -110,4 +111,15 @@ function tell(pod: Pod, probers: Readonly<Record<string, Json>>): Pod {
       env: [...env.filter(({ name }) => name !== environmentName), { name: environmentName, value }],
     };
   });
+}
+
+/** @throws WebhookError INJECT_BAD_POD */
+function readProbers(text: string): Json {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Json;
+  } catch (cause) {
+    throw new WebhookError("INJECT_BAD_POD", `${environmentName} of container ${proxyName} is no JSON`, { cause });
+  }
+  throw new WebhookError("INJECT_BAD_POD", `${environmentName} of container ${proxyName} is no object`);
 }

@@ -11,7 +11,7 @@ import { parsePublicKeyInfo } from "../public-key-info.ts";
 import { certificatePem, parseCertificate } from "./certificate.ts";
 import { verifyChain } from "./chain.ts";
 import { buildCsr, csrPem, parseCsrPem, verifyCsr } from "./csr.ts";
-import { issueCa, issueLeaf, issueRoot, issuerOf, leafValidity } from "./issue.ts";
+import { issueCa, issueLeaf, issueRoot, issuerOf, leafValidity, renewRoot } from "./issue.ts";
 
 const nowMs = Date.now();
 const hourMs = 3_600_000;
@@ -168,4 +168,21 @@ describe("requests", () => {
       assert.ok(theirs.spki.equals(spkiOf(key)));
     });
   }
+});
+
+describe("a renewed root", () => {
+  it("has the key, the name and the usages of the root, and verifies what it signed", () => {
+    const root = rootOf("ecdsa-p256");
+    const key = keyOf("ecdsa-p256");
+    const times = { notBeforeMs: nowMs - hourMs, notAfterMs: nowMs + 2 * hourMs };
+    const renewed = renewRoot(root, key, { ...times, serial: Buffer.of(7) });
+    assert.deepEqual([renewed.spki, renewed.subject, renewed.keyUsage], [root.spki, root.subject, root.keyUsage]);
+    assert.equal(renewed.notAfterMs, Math.floor(times.notAfterMs / 1_000) * 1_000);
+    const leaf = issueLeaf(
+      { serial, spki: spkiOf(keyOf("ecdsa-p256")), sans: [{ type: "uri", value: identity }], ...times },
+      issuerOf(root, key),
+    );
+    const path = verifyChain({ leaf: parseCertificate(leaf), intermediates: [], roots: [renewed], nowMs });
+    assert.equal(path.at(-1)?.serial, renewed.serial);
+  });
 });

@@ -7,6 +7,7 @@ import type { Authenticator, Verdict } from "../authenticator.ts";
 import { ofTrustDomains } from "../trust-domains.ts";
 import { RevocationLists } from "./revocation-lists.ts";
 import { trustBundleOf } from "./trust-bundle.ts";
+import { decodeTrustReport, encodeTrustReport } from "./trust-report.ts";
 
 const [own, other] = ["spiffe://td/ns/a/sa/b", "spiffe://other/ns/a/sa/b"];
 const proves = (identities: readonly string[], principal?: string): Authenticator => ({
@@ -72,4 +73,15 @@ describe("revocation lists", () => {
     assert.equal(lists.replace("a", "-----BEGIN X509 CRL-----\nAAAA\n-----END X509 CRL-----\n"), false);
     assert.deepEqual(lists.crls, []);
   });
+});
+
+describe("a report of the roots that proxies trust", () => {
+  const proxy = { proxy: "a.shop", identities: [own], pod: "shop/a", host: "10.0.0.1" };
+  it("is read as it was written, with and without roots", () => {
+    const report = [proxy, { ...proxy, roots: ["1"] }];
+    assert.deepEqual(decodeTrustReport(encodeTrustReport(report)), report);
+  });
+  for (const other of [{}, [{}], [{ ...proxy, host: 1 }], [{ ...proxy, roots: "1" }]])
+    it(`is refused: ${JSON.stringify(other)}`, () =>
+      assert.throws(() => decodeTrustReport(Buffer.from(JSON.stringify(other)))));
 });

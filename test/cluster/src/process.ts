@@ -22,6 +22,8 @@ export interface RunOptions {
 export async function run(program: string, args: readonly string[], options: RunOptions = {}): Promise<string> {
   const { cwd, input = "", env } = options;
   const child = spawn(program, args, { cwd, env: { ...process.env, ...env }, stdio: ["pipe", "pipe", "pipe"] });
+  // A program that ends without reading it says by its status how it went.
+  child.stdin.on("error", () => undefined);
   child.stdin.end(input);
   const ended = new Promise<number | null>((resolve, reject) => {
     child.once("error", reject);

@@ -15,6 +15,7 @@ describe("PEM", () => {
       [27, 64, 64, 8, 25, 0],
     );
     assert.deepEqual(parsePem(block), [{ label: "CERTIFICATE", der }]);
+    assert.equal(encodePem("A", Buffer.alloc(48)), `-----BEGIN A-----\n${"A".repeat(64)}\n-----END A-----\n`);
   });
   for (const [name, text, labels] of [
     ["comment around blocks", `a\n${block}b\n${block}c`, ["CERTIFICATE", "CERTIFICATE"]],

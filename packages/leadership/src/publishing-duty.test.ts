@@ -96,3 +96,16 @@ test("who cannot renew publishes nothing more, and begins with all it knows when
   await until(() => said.includes("one all a"), { withinMs: 5_000, what: "all to be told again" });
   await one.stop();
 });
+
+test("a bucket that cannot be opened is tried again", async () => {
+  await using bus = await opened("duty-refused");
+  let attempts = 0;
+  const keyValue: Bus["keyValue"] = (...given) =>
+    ++attempts < 2 ? Promise.reject(new Error("maximum number of streams reached")) : bus.keyValue(...given);
+  const said: string[] = [];
+  const one = replica(Object.assign(Object.create(bus) as Bus, { keyValue }), "one", said);
+  await one.duty.know(() => [[change("a")]]);
+  await one.duty.settled;
+  await one.stop();
+  assert.deepEqual([attempts, said], [2, ["one all a"]]);
+});

@@ -5,7 +5,7 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { type Bus, Lease, type Publisher } from "@flotilla/bus";
-import { aborted, type Logger } from "@flotilla/runtime";
+import { aborted, keepRunning, type Logger } from "@flotilla/runtime";
 import { Leadership } from "./leadership.ts";
 
 /** What a controller hands its changes to. */
@@ -71,10 +71,17 @@ export class PublishingDuty implements ChangePublisher {
 
   /** Runs until `stop` fires, and lets the next one begin at once then. */
   async run(stop: AbortSignal): Promise<void> {
-    const { bus, controller, holder = `${hostname()}/${randomUUID()}`, log, leaseMs = usualLeaseMs } = this.#options;
-    const renewMs = leaseMs / 6;
+    const { controller, log } = this.#options;
     await Promise.race([this.#isKnown.promise, aborted(stop)]);
     if (stop.aborted) return;
+    const what = `publishing of ${controller}`;
+    await keepRunning((until) => this.#contend(what, until), { what, log, random: Math.random }, stop);
+  }
+
+  /** Asks for the lease and publishes while it is held, until `stop` fires. @throws BusError when the bucket cannot be opened */
+  async #contend(duty: string, stop: AbortSignal): Promise<void> {
+    const { bus, controller, holder = `${hostname()}/${randomUUID()}`, log, leaseMs = usualLeaseMs } = this.#options;
+    const renewMs = leaseMs / 6;
     const values = await bus.keyValue(controller, { ttlMs: leaseMs });
     const nowMs = () => performance.now();
     const lease = new Lease({ values, key: "publishing", holder, ttlMs: leaseMs, nowMs, wallClockMs: Date.now });
@@ -91,7 +98,7 @@ export class PublishingDuty implements ChangePublisher {
         return lease.isHeld;
       },
     };
-    const leadership = { lease: asked, duty: `publishing of ${controller}`, log, everyMs: renewMs, awayMs: renewMs };
+    const leadership = { lease: asked, duty, log, everyMs: renewMs, awayMs: renewMs };
     await new Leadership(leadership).run((until) => this.#publishUntil(until), stop);
   }
 

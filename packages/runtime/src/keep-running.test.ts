@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { keepRunning } from "./keep-running.ts";
+import { keepRunning, keepTrying } from "./keep-running.ts";
 import { noopLogger } from "./logger.ts";
 
 const options = (warnings: unknown[] = []) => ({
@@ -23,6 +23,19 @@ describe("work that is kept running", () => {
     assert.deepEqual([attempts, warnings.length], [5, 2]);
   });
 
+  it("what ran beside the part that failed ends before the next attempt", async () => {
+    const attempts: AbortSignal[] = [];
+    const work = async (attempt: AbortSignal): Promise<void> => {
+      attempts.push(attempt);
+      if (attempts.length === 1) throw new Error("no answer");
+    };
+    await keepRunning(work, options(), new AbortController().signal);
+    assert.deepEqual(
+      attempts.map(({ aborted }) => aborted),
+      [true, false],
+    );
+  });
+
   it("a mistake in the code is not hidden", async () => {
     const work = () => Promise.reject(new TypeError("x is not a function"));
     await assert.rejects(keepRunning(work, options(), new AbortController().signal), TypeError);
@@ -35,5 +48,28 @@ describe("work that is kept running", () => {
       return Promise.reject(new Error("no answer"));
     };
     await keepRunning(work, { ...options(), firstMs: 60_000, maxMs: 60_000 }, stop.signal);
+  });
+});
+
+describe("work that is tried until it succeeds", () => {
+  it("resolves to its result", async () => {
+    let attempts = 0;
+    const open = async (): Promise<string> => {
+      if (++attempts < 3) throw new Error("no answer");
+      return "bucket";
+    };
+    assert.equal(await keepTrying(open, options(), new AbortController().signal), "bucket");
+    assert.equal(attempts, 3);
+  });
+
+  it("rejects with the reason of the stop", async () => {
+    const stop = new AbortController();
+    const reason = new Error("stopped");
+    const work = (): Promise<void> => {
+      setImmediate(() => stop.abort(reason));
+      return Promise.reject(new Error("no answer"));
+    };
+    const trying = keepTrying(work, { ...options(), firstMs: 60_000, maxMs: 60_000 }, stop.signal);
+    await assert.rejects(trying, (error) => error === reason);
   });
 });

@@ -16,6 +16,9 @@ import {
   createMetrics,
   delay,
   type HttpHandler,
+  keepRunning,
+  keepTrying,
+  orAborted,
   parseSettings,
   releaseMemory,
   serveHealth,
@@ -121,7 +124,12 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
     guarded(() => ({ json: { objects: store.all().filter(isOpen) } })),
   );
 
-  const { ledger, run: keepLedger } = await openLedger({ bus, published, size: config.ledgerGenerations, log });
+  const history = { bus, published, size: config.ledgerGenerations, log };
+  const { ledger, run: keepLedger } = await keepTrying(
+    () => orAborted(openLedger(history), stop),
+    { what: "opening the history", log, random: Math.random },
+    stop,
+  );
   await published.begin();
   const page = (path: string, handler: HttpHandler) => health.route("GET", `/debug/${path}`, guarded(handler));
   page("objects", status.page);
@@ -159,13 +167,16 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
     ...{ settings: config, version: manifest.version, mesh: () => meshOf(store), status: status.feed, log },
     onStatusWritten: () => metrics.statusWrites.add(1),
   };
+  // What the bus does to these is no reason to stop publishing.
+  const keep = (what: string, work: (until: AbortSignal) => Promise<void>) =>
+    keepRunning(work, { what, log, random: Math.random }, stop);
   await Promise.all([
     publishChanges(mergeSources([...sources, lastGood], store, stop), options, stop),
     duty.run(stop),
     watchConditions(sources, health, stop),
-    published.follow(stop),
-    keepLedger(stop),
-    status.run(stop),
+    keep("following the published configuration", (until) => published.follow(until)),
+    keep("the history", keepLedger),
+    keep("reports of proxies and registries", (until) => status.run(until)),
     api,
     runDuties(duties, stop),
   ]);

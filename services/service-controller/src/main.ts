@@ -16,6 +16,7 @@ import {
   createLogger,
   createMetrics,
   type HttpHandler,
+  keepRunning,
   parseSettings,
   serveHealth,
   untilStopped,
@@ -86,7 +87,9 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
   const duty = new PublishingDuty({
     ...{ bus, publisher, controller: name, holder: config.podName, log },
     whilePublishing: async (until) => {
-      await Promise.all([attestEvery(attesting, until), progress.tell({ bus, publisher, log }, until)]);
+      const tell = (attempt: AbortSignal) => progress.tell({ bus, publisher, log }, attempt);
+      const telling = keepRunning(tell, { what: "progress reports", log, random: Math.random }, until);
+      await Promise.all([attestEvery(attesting, until), telling]);
     },
   });
   declareDutyGauge(pages, () => duty.isOurs);

@@ -10,6 +10,7 @@ import {
   createLogger,
   createMetrics,
   type Health,
+  keepRunning,
   type Logger,
   type Metrics,
   orAborted,
@@ -163,7 +164,8 @@ async function followMesh(
     },
     stop,
   );
-  await mesh.follow(bus, () => health.setCondition("mesh", undefined), stop);
+  const follow = (until: AbortSignal) => mesh.follow(bus, () => health.setCondition("mesh", undefined), until);
+  await keepRunning(follow, { what: "following the mesh", log: log.child({ part: "bus" }), random: Math.random }, stop);
 }
 
 interface ServeParts extends Parts {

@@ -3,7 +3,7 @@
  * name what they set aside, and what was written over comes back.
  */
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,35 +11,16 @@ import { after, before, describe, it } from "node:test";
 import { type Bus, connectBus, filters } from "@flotilla/bus";
 import { allReady } from "@flotilla/cli/src/supervise/all-ready.ts";
 import { type ControlPlane, startControlPlane } from "@flotilla/cli/src/supervise/control-plane.ts";
-import { bytesToJson, create, typeUrl } from "@flotilla/proto";
-import { NodeSchema } from "@flotilla/proto/envoy/config/core/v3/base_pb";
 import { noopLogger, until } from "@flotilla/runtime";
 import { freePorts, type RunningServer, startNats, startRedis } from "@flotilla/servers";
-import { XdsClient } from "@flotilla/xds/client";
-import { grpcTransport } from "@flotilla/xds/grpc";
+import { expectServed, writeTimeout } from "./served-timeout.ts";
 
 const workDir = mkdtempSync(join(tmpdir(), "flotilla-hostile-"));
 const config = join(workDir, "config");
 const stop = new AbortController();
 const soon = (what: string) => ({ withinMs: 60_000, what });
 
-const service = {
-  apiVersion: "v1",
-  kind: "Service",
-  metadata: { name: "web", namespace: "shop" },
-  spec: { clusterIP: "10.0.0.1", ports: [{ name: "http", port: 80 }], selector: { app: "web" } },
-};
-const virtualService = (timeout: string) => ({
-  apiVersion: "networking.istio.io/v1",
-  kind: "VirtualService",
-  metadata: { name: "web", namespace: "shop" },
-  spec: { hosts: ["web"], http: [{ timeout: `${timeout}s`, route: [{ destination: { host: "web" } }] }] },
-});
-const configure = (timeout: string) =>
-  writeFileSync(
-    join(config, "mesh.json"),
-    JSON.stringify({ apiVersion: "v1", kind: "List", items: [service, virtualService(timeout)] }),
-  );
+const configure = (timeout: string) => writeTimeout(config, timeout);
 
 let nats: RunningServer;
 let redis: RunningServer;
@@ -126,30 +107,6 @@ async function poisonRedis(): Promise<void> {
   await ask("HSET", "flotilla:v1:replica-parts:other", "group 1", '{"members":7}', "connection x", "{");
 }
 
-function openClient(name: string) {
-  const metadata = { NAMESPACE: "shop", LABELS: { app: "web" }, INSTANCE_IPS: "127.0.1.11", CLUSTER_ID: "Kubernetes" };
-  const client = new XdsClient({
-    form: "delta",
-    transport: grpcTransport({ address: `127.0.0.1:${plane.layout.ports.xds}` }),
-    node: create(NodeSchema, { id: `sidecar~127.0.1.11~${name}.shop~shop.svc.cluster.local`, metadata }),
-    backoffMs: () => 200,
-  });
-  for (const type of [typeUrl.cluster, typeUrl.listener]) client.subscribe(type);
-  client.subscribe(typeUrl.route, ["80"]);
-  const ended = new AbortController();
-  const running = client.run(AbortSignal.any([stop.signal, ended.signal]));
-  const timeout = (): string => {
-    const found = client.state.held(typeUrl.route).get("80");
-    const text = found === undefined ? "" : JSON.stringify(bytesToJson(typeUrl.route, found.bytes));
-    return /"timeout":"(\d+)s"/.exec(text)?.[1] ?? "";
-  };
-  const close = async () => {
-    ended.abort();
-    await running;
-  };
-  return { timeout, [Symbol.asyncDispose]: close };
-}
-
 const pids = () => plane.services.map(({ replica, pid }) => `${replica} ${pid}`);
 const readyPage = async (name: string) => {
   const { healthUrl } = plane.services.find((one) => one.name === name) ?? { healthUrl: "" };
@@ -157,14 +114,7 @@ const readyPage = async (name: string) => {
   return { status: response.status, text: await response.text() };
 };
 
-/** A change of the configuration reaches a proxy that is connected, and one that connects now. */
-async function expectServing(timeout: string): Promise<void> {
-  await using connected = openClient("connected");
-  configure(timeout);
-  await until(() => connected.timeout() === timeout, soon(`timeout ${timeout} on a connected proxy`));
-  await using late = openClient("late");
-  await until(() => late.timeout() === timeout, soon(`timeout ${timeout} on a new proxy`));
-}
+const expectServing = (timeout: string) => expectServed({ plane, config, timeout }, stop.signal);
 
 describe("stores that strangers write into, that hang and that refuse", { timeout: 400_000 }, () => {
   before(async () => {

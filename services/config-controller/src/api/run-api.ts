@@ -2,8 +2,8 @@
 import { randomUUID } from "node:crypto";
 import { anyTrustDomain, localIssuerRule, pageAccess, parseJwtRule, peerIdentity } from "@flotilla/auth";
 import type { Bus, Seal } from "@flotilla/bus";
-import { type ConfigStore, StoreError } from "@flotilla/model";
-import { delay, type Health, type Logger, orAborted } from "@flotilla/runtime";
+import type { ConfigStore } from "@flotilla/model";
+import { type Health, keepRunning, keepTrying, type Logger, orAborted } from "@flotilla/runtime";
 import { createValidator } from "@flotilla/validation";
 import manifest from "../../package.json" with { type: "json" };
 import type { AggregateStore } from "../aggregate/aggregate-store.ts";
@@ -27,7 +27,6 @@ const bucket = "config";
 /** What a message has beside its payload. */
 const headerBytes = 1_024;
 const keptEvents = 10_000;
-const retryMs = 1_000;
 
 /** Undefined when there is to be no API. Waits for a bus that is away. Rejects with the reason of `stop`. */
 export async function openApiStore(
@@ -43,26 +42,28 @@ export async function openApiStore(
   if (apiPort === undefined) return undefined;
   const signed = new SignedValues(workDir);
   const { acceptsAny } = signed;
-  const values = await orAborted(bus.keyValue(bucket, { acceptsAny }), stop);
-  for (;;) {
+  const open = async (): Promise<DurableStore> => {
+    const values = await bus.keyValue(bucket, { acceptsAny });
+    const bounds = {
+      maxBytes: bus.maxMessageBytes - headerBytes,
+      maxObjects: apiMaxObjects,
+      maxWaiting: apiMaxWaiting,
+    };
+    const clock = { nowMs: Date.now, random: Math.random };
+    const durable = await openDurableStore({ name: storeName, values, seal, log, ...bounds, ...clock });
+    if (seal !== undefined) await signed.migrate(durable);
+    return durable;
+  };
+  const telling = async (): Promise<DurableStore> => {
     try {
-      const bounds = {
-        maxBytes: bus.maxMessageBytes - headerBytes,
-        maxObjects: apiMaxObjects,
-        maxWaiting: apiMaxWaiting,
-      };
-      const clock = { nowMs: Date.now, random: Math.random };
-      const opened = openDurableStore({ name: storeName, values, seal, log, ...bounds, ...clock });
-      const durable = await orAborted(opened, stop);
-      if (seal !== undefined) await orAborted(signed.migrate(durable), stop);
-      return durable;
+      return await orAborted(open(), stop);
     } catch (error) {
-      if (!(error instanceof StoreError && error.code === "STORE_AWAY")) throw error;
-      log.warn("what was written over the api cannot be read, trying again", { error });
-      health.setCondition("api", `what was written over it cannot be read: ${error.message}`);
-      await delay(retryMs, stop);
+      const reason = error instanceof Error ? error.message : String(error);
+      health.setCondition("api", `what was written over it cannot be read: ${reason}`);
+      throw error;
     }
-  }
+  };
+  return keepTrying(telling, { what: "reading what was written over the api", log, random: Math.random }, stop);
 }
 
 export interface ApiOptions {
@@ -86,9 +87,11 @@ export async function runApi(options: ApiOptions, stop: AbortSignal): Promise<vo
   const running = AbortSignal.any([stop, ended.signal]);
   try {
     const comparing = { ...options, everyMs: options.compareEveryMs, nowMs: Date.now };
+    const keep = (what: string, work: (until: AbortSignal) => Promise<void>) =>
+      keepRunning(work, { what, log, random: Math.random }, running);
     await Promise.all([
-      durable.follow(running),
-      compareStored(comparing, running),
+      keep("following what is written over the api", (until) => durable.follow(until)),
+      keep("comparing what was written over the api", (until) => compareStored(comparing, until)),
       serve({ ...options, log: log.child({ part: "api" }) }, running),
     ]);
   } finally {

@@ -106,3 +106,27 @@ test("claims of one machine with different proofs are handed on side by side", a
     await bus[Symbol.asyncDispose]();
   }
 });
+
+test("a bucket that cannot be opened is tried again, and its machines come then", async () => {
+  const stop = new AbortController();
+  await using bus = await connectBus(
+    { url: "embedded:machines-refused", clientName: "t", log: noopLogger },
+    stop.signal,
+  );
+  const reports = await bus.keyValue(machineReportBucket);
+  await reports.put("one", encodeMachines([machine("m1", 1)]));
+  let attempts = 0;
+  const keyValue: typeof bus.keyValue = (...given) =>
+    ++attempts < 2 ? Promise.reject(new Error("maximum number of streams reached")) : bus.keyValue(...given);
+  const refusing = Object.assign(Object.create(bus) as typeof bus, { keyValue });
+  const source = machineSource({ bus: refusing, graceMs: 10_000, log: noopLogger, nowMs: () => 0 });
+  for await (const { inputs } of source.groups(stop.signal)) {
+    assert.deepEqual(
+      inputs.map((input) => input.type === "machine" && input.machine.key.instance),
+      ["m1"],
+    );
+    break;
+  }
+  stop.abort();
+  assert.equal(attempts, 2);
+});

@@ -12,7 +12,7 @@ import {
   machineReportTtlMs,
 } from "@flotilla/model";
 import type { MachineChange } from "@flotilla/registry";
-import { type Logger, Wakeup } from "@flotilla/runtime";
+import { keepTrying, type Logger, orAborted, Wakeup } from "@flotilla/runtime";
 import type { InputGroup, InputSource } from "./input-source.ts";
 
 export interface MachineSourceOptions {
@@ -38,14 +38,19 @@ export function machineSource(options: MachineSourceOptions): InputSource {
 
 async function* followMachines(
   registered: RegisteredMachines,
-  { bus, nowMs }: MachineSourceOptions,
+  { bus, nowMs, log }: MachineSourceOptions,
   stop: AbortSignal,
 ): AsyncGenerator<InputGroup, void, undefined> {
+  // A bucket that cannot be opened yet is waited for: the other sources would be published without the machines.
+  const values = await keepTrying(
+    () => orAborted(bus.keyValue(machineReportBucket, { ttlMs: machineReportTtlMs }), stop),
+    { what: "reports of machines", log, random: Math.random },
+    stop,
+  );
   const wakeup = new Wakeup();
   const ended = new AbortController();
   const running = AbortSignal.any([stop, ended.signal]);
   let failure: { readonly cause: unknown } | undefined;
-  const values = await bus.keyValue(machineReportBucket, { ttlMs: machineReportTtlMs });
   const reading = (async () => {
     for await (const entry of values.watch(running)) {
       const machines = readValue(values, entry, decodeMachines);

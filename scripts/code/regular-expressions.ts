@@ -18,7 +18,7 @@ export interface ExpressionProblem extends Pick<Expression, "file" | "line"> {
   readonly reason: string;
 }
 
-const timeoutMs = 20_000;
+const timeoutMs = 120_000;
 
 export async function expressionProblems(project: Project): Promise<readonly ExpressionProblem[]> {
   const { literals, made } = expressionsOf(project);

@@ -31,6 +31,13 @@ export class Cluster {
     for (const object of objectsIn("k8s/base").filter(isRight)) await this.#server.api.create(pathOf(object), object);
   }
 
+  /** ca reads it through the API; the files of the other services are what a kubelet mounts of it. */
+  async createSealKey(key: Buffer): Promise<void> {
+    const metadata = { name: "flotilla-seal", namespace: "istio-system" };
+    const data = { "seal.key": key.toString("base64") };
+    await this.#server.api.create("/api/v1/namespaces/istio-system/secrets", { metadata, data });
+  }
+
   async token(account: string, audiences: readonly string[] = []): Promise<string> {
     const path = `/api/v1/namespaces/istio-system/serviceaccounts/${account}/token`;
     const request = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: { audiences } };

@@ -42,7 +42,9 @@ export class Deployed implements AsyncDisposable {
   /** Without a cluster ca has its root on disk and takes tokens of an issuer beside it. */
   static async in(directory: string, cluster?: Cluster): Promise<Deployed> {
     const [ca, nats, natsPages, redis] = [await freePort(), await freePort(), await freePort(), await freePort()];
-    writeFileSync(join(directory, "seal.key"), Buffer.alloc(32, 7));
+    const sealKey = Buffer.alloc(32, 7);
+    writeFileSync(join(directory, "seal.key"), sealKey);
+    await cluster?.createSealKey(sealKey);
     mkdirSync(join(directory, "passwords"));
     for (const user of storeUsers) writeFileSync(join(directory, "passwords", user), `password of ${user}`);
     return new Deployed(directory, { ca, nats, natsPages, redis }, cluster);

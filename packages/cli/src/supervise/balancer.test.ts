@@ -63,4 +63,19 @@ describe("the balancer before replicas", () => {
     await once(socket, "close");
     assert.deepEqual([...balancer.connections().values()], [0]);
   });
+
+  it("closes while a replica has not accepted a connection yet", { timeout: 5_000 }, async () => {
+    const target = await startTarget("slow");
+    const balancer = await startBalancer({ port: 0, targets: [target.port] });
+    const socket = connect({ host: "127.0.0.1", port: balancer.port });
+    const closed = once(socket, "close");
+    while (balancer.connections().get(target.port) === 0) await new Promise(setImmediate);
+    await balancer[Symbol.asyncDispose]();
+    await closed;
+    target.close();
+    await until(() => balancer.connections().get(target.port) === 0, {
+      withinMs: 2_000,
+      what: "its connection to end",
+    });
+  });
 });

@@ -17,15 +17,18 @@ const host = "127.0.0.1";
 /** @throws RuntimeError PORT_IN_USE */
 export async function startBalancer({ port, targets }: Pick<Front, "port" | "targets">): Promise<Balancer> {
   const open = new Map<number, Set<Socket>>(targets.map((target) => [target, new Set<Socket>()]));
+  const downstreams = new Set<Socket>();
   const server = createServer({ noDelay: true, pauseOnConnect: true }, (downstream) => {
+    downstreams.add(downstream);
     downstream.on("error", () => downstream.destroy());
+    downstream.once("close", () => downstreams.delete(downstream));
     forward(downstream, byLoad(open), open);
   });
   const bound = await listen(server, { port, host, setting: "--xds-port" });
   return {
     port: bound,
     connections: () => new Map([...open].map(([target, sockets]) => [target, sockets.size])),
-    [Symbol.asyncDispose]: () => close(server, open),
+    [Symbol.asyncDispose]: () => close(server, downstreams),
   };
 }
 
@@ -48,20 +51,22 @@ function forward(
   // Counted while it connects: of many that come together each counts for the next.
   open.get(target)?.add(upstream);
   upstream.once("close", () => open.get(target)?.delete(upstream));
+  // Also while it connects: a client that gave up, and a balancer that closes, leave nothing behind.
+  downstream.once("close", () => upstream.destroy());
   const onRefused = () => forward(downstream, others, open);
   upstream.once("error", onRefused);
   upstream.once("connect", () => {
     upstream.off("error", onRefused);
     upstream.on("error", () => upstream.destroy());
     upstream.once("close", () => downstream.destroy());
-    downstream.once("close", () => upstream.destroy());
     downstream.pipe(upstream).pipe(downstream);
   });
 }
 
-async function close(server: Server, open: ReadonlyMap<number, ReadonlySet<Socket>>): Promise<void> {
+/** A server is closed when its last connection is: those whose replica has not accepted yet count too. */
+async function close(server: Server, downstreams: ReadonlySet<Socket>): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   server.close(() => resolve());
-  for (const sockets of open.values()) for (const socket of sockets) socket.destroy();
+  for (const socket of downstreams) socket.destroy();
   await promise;
 }

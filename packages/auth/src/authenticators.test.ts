@@ -50,6 +50,7 @@ describe("client certificate", () => {
       ]),
       [uri, "spiffe://x/y"],
     ],
+    ["the last moment of its life", leaf([{ type: "uri", value: uri }], nowMs), [uri]],
     ["none", undefined, /no certificate/],
     ["no identity in it", leaf([{ type: "dns", value: "a" }]), /no SPIFFE/],
     ["expired while connected", leaf([{ type: "uri", value: uri }], nowMs - 1000), /expired/],

@@ -5,6 +5,7 @@ import { generatePrivateKey } from "@flotilla/pki";
 import { noopLogger } from "@flotilla/runtime";
 import { type JWTPayload, SignJWT } from "jose";
 import type { Caller } from "../authenticator.ts";
+import { jwtRulesOf } from "./issuer-settings.ts";
 import { jwtAuthenticator } from "./jwt-authenticator.ts";
 import { parseJwtRule } from "./jwt-rule.ts";
 
@@ -116,6 +117,7 @@ describe("jwt", () => {
     assert.deepEqual([await ask(old), await ask(fresh)], [true, false]);
     set = { keys: [jwk(ec, { kid: "e", alg: "ES256" })] };
     assert.equal(await ask(fresh), true);
+    assert.equal(await ask(old), true); // its verdict is remembered
     at += 61_000; // the verdict is forgotten
     assert.equal(await ask(old), false);
   });
@@ -150,6 +152,35 @@ describe("jwt", () => {
     assert.equal(loads, 0);
   });
 
+  it("a token without key id may be of any key of the issuer", async () => {
+    const twoKeys = { keys: [jwk(rsa), jwk(stranger), jwk(ec)] };
+    const unnamed = (claims: JWTPayload, key = ec) => sign(claims, key, { alg: "ES256" });
+    const other = await generatePrivateKey("ecdsa-p256");
+    for (const [token, reason] of [
+      [await unnamed(good), undefined],
+      [await unnamed(good, stranger), undefined],
+      [await unnamed({ ...good, exp: now - 40 }), /exp/],
+      [await unnamed({ ...good, exp: now - 40 }, stranger), /exp/],
+      [await unnamed(good, other), /signature/],
+    ] as const) {
+      const verdict = await authenticator(async () => twoKeys as never).authenticate(callerWith(`Bearer ${token}`));
+      assert.equal(verdict.authenticated, reason === undefined, JSON.stringify(verdict));
+      if (!verdict.authenticated) assert.match(verdict.reason, reason ?? /none/);
+    }
+  });
+
+  for (const [name, pod, shown] of [
+    ["is bound to", { name: "p", uid: "u" }, { podName: "p", podUid: "u" }],
+    ["of which it names no UID", { name: "p" }, {}],
+    ["of which it names no name", { uid: "u" }, {}],
+  ] as const)
+    it(`shows the pod that a token ${name}`, async () => {
+      const token = await sign({ ...good, "kubernetes.io": { pod } });
+      const verdict = await authenticator().authenticate(callerWith(`Bearer ${token}`));
+      const account = { namespace: "shop", serviceAccount: "reviews" };
+      assert.deepEqual(verdict.authenticated && verdict.kubernetes, { ...account, ...shown });
+    });
+
   it("refuses all while there are no keys", async () => {
     const under = authenticator(async () => Promise.reject(new Error("away")));
     const verdict = await under.authenticate(callerWith(`Bearer ${await sign(good)}`));
@@ -170,15 +201,32 @@ describe("JWT rule", () => {
       audiences: ["istio-ca"],
     });
   });
-  for (const bad of [
-    "",
-    "[1",
-    "1",
-    "{}",
-    '{"issuer":1}',
-    '{"issuer":"i","audiences":"a"}',
-    '{"issuer":"i","jwksUri":1}',
-  ]) {
-    it(`refuses ${JSON.stringify(bad)}`, () => assert.throws(() => parseJwtRule(bad), { code: "AUTH_BAD_RULE" }));
-  }
+  for (const [bad, reason] of [
+    ["", /is not JSON/],
+    ["[1", /is not JSON/],
+    ["1", /is not an object/],
+    ["null", /is not an object/],
+    ["{}", /issuer is missing/],
+    ['{"issuer":""}', /issuer is missing/],
+    ['{"issuer":1}', /issuer is missing/],
+    ['{"issuer":"i","audiences":"a"}', /audiences/],
+    ['{"issuer":"i","audiences":["a",1]}', /audiences/],
+    ['{"issuer":"i","jwksUri":1}', /jwksUri/],
+    ['{"issuer":"i","jwks_file":1}', /jwksFile/],
+  ] as const)
+    it(`refuses ${JSON.stringify(bad)}`, () =>
+      assert.throws(() => parseJwtRule(bad), { code: "AUTH_BAD_RULE", message: reason }));
+
+  it("stands beside the local issuer's, unless that one is off", () => {
+    const settings = { jwtRule: '{"issuer":"i"}', localIssuer: true, audiences: ["a"], workDir: "/w" };
+    const issuers = (more: Partial<typeof settings>) =>
+      jwtRulesOf({ ...settings, ...more }).map(({ issuer, audiences }) => [issuer, ...audiences]);
+    const local = ["https://issuer.flotilla.local", "a"];
+    assert.deepEqual(issuers({}), [["i", "istio-ca"], local]);
+    assert.deepEqual(issuers({ localIssuer: false }), [["i", "istio-ca"]]);
+    assert.deepEqual(
+      jwtRulesOf({ ...settings, jwtRule: undefined }).map(({ issuer }) => issuer),
+      [local[0]],
+    );
+  });
 });

@@ -34,11 +34,14 @@ function receiveSotw(state: StreamState, request: SotwRequest): Step {
   const isRepeat =
     known !== undefined && nonce === "" && known.nonce === "" && (known.sent === undefined || version !== "");
   if (known === undefined || (nonce === "" && !isRepeat)) {
-    // The first request of the type here: what the client has is as old as its version says.
+    // The first request of the type here: what the client has is as old as its version says, unless it gave up the type on this
+    // stream: then it forgot all of it, but neither version nor nonce.
     const due = mergeDue(known?.due, { asked: "all", dropped: nothing, mustAnswer: true });
     const { next: subscription } = change;
-    const next = { ...(known ?? newType), subscription, due, claim: version === "" ? undefined : { version } };
-    return [withType(state, typeUrl, next), [{ type: "due", typeUrl }]];
+    const claim = version === "" || state.givenUp.has(typeUrl) ? undefined : { version };
+    const next = { ...(known ?? { ...newType, nonce }), subscription, due, claim };
+    const givenUp = new Set([...state.givenUp].filter((other) => other !== typeUrl));
+    return [withType({ ...state, givenUp }, typeUrl, next), [{ type: "due", typeUrl }]];
   }
   if (nonce !== known.nonce) return passOver(state, request, known);
   const [accepted, effects] = isRepeat ? [state, []] : acknowledge(state, typeUrl, known);
@@ -110,8 +113,9 @@ function subscribe(state: StreamState, typeUrl: string, { next, asked, dropped }
 }
 
 function forget(state: StreamState, typeUrl: string): Step {
-  if (!state.types.has(typeUrl)) return [state, []];
+  const given = state.givenUp.has(typeUrl) ? state : { ...state, givenUp: new Set([...state.givenUp, typeUrl]) };
+  if (!state.types.has(typeUrl)) return [given, []];
   const remaining = new Map(state.types);
   remaining.delete(typeUrl);
-  return [{ ...state, types: remaining }, [{ type: "forgotten", typeUrl }]];
+  return [{ ...given, types: remaining }, [{ type: "forgotten", typeUrl }]];
 }

@@ -6,9 +6,9 @@ import type { StreamState, TypeState } from "./stream-types.ts";
 const identities = new Identities();
 
 /** Undefined while something is due, unanswered or refused. */
-export function restKey({ types, awaitedEndpoints, waitingSinceMs }: StreamState): string | undefined {
+export function restKey({ types, givenUp, awaitedEndpoints, waitingSinceMs }: StreamState): string | undefined {
   if (awaitedEndpoints.size > 0 || waitingSinceMs !== undefined) return undefined;
-  let key = "";
+  let key = `${[...givenUp].sort().join(" ")}\n`;
   for (const [typeUrl, type] of types) {
     if (!isAtRest(type)) return undefined;
     const { subscription, sent, nonce } = type;

@@ -199,6 +199,28 @@ const cases: Readonly<Record<Form, readonly { readonly name: string; readonly li
       ],
     },
     {
+      name: "a type asked for again on its stream is answered though nothing changed, and names added before the answer are",
+      lines: [
+        [put(endpoint, { a: "1" })],
+        [sotw(endpoint, { names: ["a"] }), "endpoint: a=1"],
+        [sotw(endpoint, { nonce: "1", version: versionOf(endpoint, { a: "1" }) }), "forgotten"],
+        [sotw(endpoint, { names: ["a"], nonce: "1", version: versionOf(endpoint, { a: "1" }) }), "endpoint: a=1"],
+        [sotw(endpoint, { nonce: "2" }), "forgotten"],
+        [put(endpoint, {})],
+        [sotw(route, { names: ["a"], nonce: "1" })],
+        [sotw(route, { names: ["a", "b"], nonce: "1" })],
+        [put(route, { b: "1" }), "route: b=1"],
+      ],
+    },
+    {
+      name: "the version of a type that a new stream asked nothing of is that of what the client had once",
+      lines: [
+        [put(endpoint, { a: "1" })],
+        [sotw(endpoint, { version: versionOf(endpoint, { a: "1" }) })],
+        [sotw(endpoint, { names: ["a"], version: versionOf(endpoint, { a: "1" }) }), "endpoint: a=1"],
+      ],
+    },
+    {
       name: "a named type that only lost names is not answered; added ones are, alone",
       lines: [
         [put(endpoint, ab)],

@@ -9,7 +9,12 @@ import { receive } from "./receive.ts";
 import type { Step, StreamEvent, StreamState } from "./stream-types.ts";
 import { markStale, nothing, withType } from "./type-state.ts";
 
-export const newStream: StreamState = { types: new Map(), awaitedEndpoints: nothing, waitingSinceMs: undefined };
+export const newStream: StreamState = {
+  types: new Map(),
+  givenUp: nothing,
+  awaitedEndpoints: nothing,
+  waitingSinceMs: undefined,
+};
 
 export function step(state: StreamState, event: StreamEvent): Step {
   switch (event.type) {

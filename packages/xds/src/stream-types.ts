@@ -6,6 +6,8 @@ import type { Subscription } from "./subscription.ts";
 
 export interface StreamState {
   readonly types: ReadonlyMap<string, TypeState>;
+  /** State of the world: types of which the client asked for nothing, so that it has nothing of them either. */
+  readonly givenUp: ReadonlySet<string>;
   /** Clusters just sent whose endpoints the client has yet to ask for: routes to them wait. */
   readonly awaitedEndpoints: ReadonlySet<string>;
   /** Since when something due waits for the client. */

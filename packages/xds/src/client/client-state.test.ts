@@ -41,3 +41,19 @@ describe("a client that refuses single names", () => {
     }
   });
 });
+
+describe("a state-of-the-world client that reconnects", () => {
+  it("shows the version of what it has, and none after it gave up names, as that was the version of more", () => {
+    const state = new ClientState({ form: "sotw" });
+    const shown = () => state.connected().map((request) => ("version" in request ? request.version : "delta"));
+    state.subscribe(typeUrl, ["a", "b"]);
+    const resources = [resource("a", "1"), resource("b", "1")];
+    state.receive({ typeUrl, version: "1", nonce: "n1", resources, removed: [] });
+    assert.deepEqual(shown(), ["1"]);
+    state.unsubscribe(typeUrl, ["b"]);
+    state.subscribe(typeUrl, ["b"]);
+    assert.deepEqual(shown(), [""]);
+    state.receive({ typeUrl, version: "1", nonce: "n1", resources, removed: [] });
+    assert.deepEqual(shown(), ["1"]);
+  });
+});

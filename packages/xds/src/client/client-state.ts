@@ -32,6 +32,8 @@ interface TypeView {
   readonly held: Map<string, ReceivedResource>;
   version: string;
   nonce: string;
+  /** State of the world: names were given up since the stream began, so that the version is one of more than what is held. */
+  hasGivenUp: boolean;
 }
 
 const noBytes = new Uint8Array();
@@ -70,6 +72,7 @@ export class ClientState {
   /** What is given up is forgotten at once. */
   unsubscribe(typeUrl: string, names: readonly string[]): ClientRequest {
     const view = this.#view(typeUrl);
+    view.hasGivenUp = true;
     for (const name of names) {
       view.names.delete(name);
       if (!view.wildcard) view.held.delete(name);
@@ -82,6 +85,8 @@ export class ClientState {
   connected(): readonly ClientRequest[] {
     return [...this.#types].map(([typeUrl, view]) => {
       view.nonce = "";
+      if (view.hasGivenUp) view.version = "";
+      view.hasGivenUp = false;
       return this.form === "sotw" ? this.#sotw(typeUrl, view, "") : this.#firstDelta(typeUrl, view);
     });
   }
@@ -151,7 +156,7 @@ export class ClientState {
   #view(typeUrl: string): TypeView {
     let view = this.#types.get(typeUrl);
     if (view === undefined) {
-      view = { wildcard: false, names: new Set(), held: new Map(), version: "", nonce: "" };
+      view = { wildcard: false, names: new Set(), held: new Map(), version: "", nonce: "", hasGivenUp: false };
       this.#types.set(typeUrl, view);
     }
     return view;

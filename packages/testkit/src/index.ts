@@ -1,0 +1,2 @@
+export { default as fc } from "fast-check";
+export { checkAsyncProperty, checkProperty, type PropertyOptions, propertyParameters } from "./property.ts";

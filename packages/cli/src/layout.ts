@@ -79,6 +79,8 @@ export function paths({ workDir }: Pick<Layout, "workDir">) {
     serviceToken: (service: ServiceName) => join(workDir, "tokens", `${service}.jwt`),
     sealKey: join(workDir, "seal.key"),
     logs: join(workDir, "logs"),
+    /** Compiled code of the services, so that a restart does not compile again. */
+    compiledCode: join(workDir, "compiled-code"),
     servers: join(workDir, "servers"),
     /** What each service proves itself to NATS and Redis with. */
     credentials: join(workDir, "credentials"),

@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -77,6 +77,14 @@ describe("a supervised control plane with replicas", { timeout: 240_000 }, () =>
         async () => (await flotilla("explain", proxy, "cds", cluster)).includes(` of ${proxy}, version`),
         soon(`the explanation of ${proxy}`),
       );
+  });
+
+  it("keeps compiled code for restarts, for its own user", async () => {
+    const directory = join(plane.workDir, "compiled-code");
+    assert.equal(statSync(directory).mode & 0o777, 0o700);
+    const files = () =>
+      readdirSync(directory, { recursive: true, withFileTypes: true }).filter((file) => file.isFile());
+    await until(() => files().length > 0, soon("compiled code to be saved"));
   });
 
   for (const name of ["xds-server-2", "ca", "config-controller", "service-controller", "webhook"]) {

@@ -22,6 +22,8 @@ export interface ChildOptions {
   readonly healthUrl: string;
   /** A file, or this process's own output. */
   readonly logFile: string | undefined;
+  /** Where Node keeps compiled code between runs; only the own user may write there. */
+  readonly compiledCodeDir?: string;
 }
 
 const stopWithinMs = 8_000;
@@ -59,11 +61,15 @@ export function startChild(options: ChildOptions): ChildService {
   };
 }
 
-function spawnService({ name, env, logFile }: ChildOptions): ChildProcess {
+function spawnService({ name, env, logFile, compiledCodeDir }: ChildOptions): ChildProcess {
   const script = fileURLToPath(new URL(`../../../../services/${name}/bin/main.ts`, import.meta.url));
   const output = logFile === undefined ? "inherit" : openSync(logFile, "a");
   const child = spawn(process.execPath, [script], {
-    env: { ...memoryEnvironment, ...env },
+    env: {
+      ...memoryEnvironment,
+      ...(compiledCodeDir !== undefined && { NODE_COMPILE_CACHE: compiledCodeDir }),
+      ...env,
+    },
     // A service ends when its channel closes, so that none outlives a process that was killed.
     stdio: ["ignore", output, output, "ipc"],
     // In a process group of its own: a Ctrl-C reaches this process only, which stops the services in order.

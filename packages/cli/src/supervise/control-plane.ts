@@ -102,6 +102,7 @@ function prepareDirectory(layout: Layout): void {
   const place = paths(layout);
   mkdirSync(layout.workDir, { recursive: true, mode: 0o700 });
   mkdirSync(place.logs, { recursive: true });
+  mkdirSync(place.compiledCode, { recursive: true, mode: 0o700 });
   if (!existsSync(place.sealKey)) writeFileSync(place.sealKey, randomBytes(32), { mode: 0o600 });
 }
 
@@ -137,9 +138,12 @@ async function startService(
   const { name, replica, ports } = instance;
   const env = environmentOf(instance, options, layout.workDir, shared);
   const healthUrl = `http://127.0.0.1:${healthPort(name, ports)}`;
-  const logFile = logs === "files" ? join(paths(layout).logs, `${replica}.log`) : undefined;
+  const { logs: logDir, compiledCode: compiledCodeDir } = paths(layout);
+  const logFile = logs === "files" ? join(logDir, `${replica}.log`) : undefined;
   const start = async () =>
-    options.embedded ? startInProcess({ name, env, healthUrl }) : startChild({ name, env, healthUrl, logFile });
+    options.embedded
+      ? startInProcess({ name, env, healthUrl })
+      : startChild({ name, env, healthUrl, logFile, compiledCodeDir });
   const supervised = new Supervised({ name: replica, first: await start(), start, onEvent });
   return runningService({ name, replica, healthUrl, ports, supervised });
 }

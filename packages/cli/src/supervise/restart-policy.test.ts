@@ -18,13 +18,14 @@ const cases: readonly Case[] = [
     decisions: [200, 400, 800, 1_000],
   },
   {
-    name: "after a steady run the wait is the first again",
+    name: "after a steady run it starts at once, and the waits begin anew",
     ends: [
       { atMs: 0, readySinceMs: -10 },
       { atMs: 1_000, readySinceMs: 900 },
       { atMs: 30_000, readySinceMs: 20_000 },
+      { atMs: 31_000, readySinceMs: 30_900 },
     ],
-    decisions: [200, 400, 200],
+    decisions: [200, 400, 0, 200],
   },
   {
     name: "ends without having been ready are a crash loop",

@@ -4,7 +4,7 @@ import { backoff } from "@flotilla/runtime";
 export interface RestartPolicy {
   readonly firstMs: number;
   readonly maxMs: number;
-  /** A process that was ready for this long is restarted as if it had never ended. */
+  /** A process that was ready for this long is restarted at once, and the waits begin anew. */
   readonly steadyMs: number;
   /** So many ends within `withinMs` without having been ready are a crash loop. */
   readonly maxFailures: number;
@@ -44,7 +44,10 @@ export class RestartHistory {
     const { steadyMs, maxFailures, withinMs } = this.#policy;
     if (readySinceMs !== undefined) {
       this.#failures = [];
-      if (atMs - readySinceMs >= steadyMs) this.#waits = this.#newWaits();
+      if (atMs - readySinceMs >= steadyMs) {
+        this.#waits = this.#newWaits();
+        return { kind: "restart", afterMs: 0 };
+      }
     } else {
       this.#failures = [...this.#failures.filter((at) => atMs - at < withinMs), atMs];
       if (this.#failures.length >= maxFailures) return { kind: "give up", failures: this.#failures.length, withinMs };

@@ -37,7 +37,8 @@ export type SupervisionEvent =
 export function eventText(event: SupervisionEvent): string {
   const { name } = event;
   if (event.kind === "started") return `${name} started again (process ${event.pid}, restart ${event.restarts})`;
-  return `${name} ended: ${event.reason}; next start in ${event.afterMs / 1_000} s`;
+  const next = event.afterMs === 0 ? "now" : `in ${event.afterMs / 1_000} s`;
+  return `${name} ended: ${event.reason}; next start ${next}`;
 }
 
 export interface SupervisedOptions<R extends Run> {

@@ -1,16 +1,32 @@
-/** Writes docs/settings.md from the services' settings tables; `--check` only tells whether it is up to date. */
+/**
+ * Writes docs/settings.md and the list of all settings' names from the services' settings tables; `--check` only compares them.
+ */
 import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describeSettings } from "@flotilla/runtime";
 import { settingsTables } from "./settings-tables.ts";
 
-const file = join(dirname(dirname(fileURLToPath(import.meta.url))), "docs/settings.md");
-const text = page();
-if (!process.argv.includes("--check")) writeFileSync(file, text);
-else if (readFileSync(file, "utf8") !== text) {
-  process.stdout.write("docs/settings.md is not what the settings tables say: run pnpm settings\n");
-  process.exitCode = 1;
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+/** Read by the command `flotilla` itself. */
+const commandLine = ["PILOT_AGENT"];
+const files = new Map([
+  ["docs/settings.md", page()],
+  ["packages/runtime/src/settings/known-settings.json", names()],
+]);
+for (const [file, text] of files) {
+  const path = join(root, file);
+  if (!process.argv.includes("--check")) writeFileSync(path, text);
+  else if (readFileSync(path, "utf8") !== text) {
+    process.stdout.write(`${file} is not what the settings tables say: run pnpm settings\n`);
+    process.exitCode = 1;
+  }
+}
+
+/** One a line, so that a new one is a line of a diff. */
+function names(): string {
+  const all = Object.values(settingsTables).flatMap((table) => Object.values(table).map(({ env }) => env));
+  return `${JSON.stringify([...new Set([...all, ...commandLine])].sort(), undefined, 2)}\n`;
 }
 
 function page(): string {

@@ -21,4 +21,4 @@ export {
   type RegistryInput,
   registryKinds,
 } from "./registry/registry-input.ts";
-export { defaultRegistrySettings, type RegistrySettings, registrySettingsFromEnv } from "./settings.ts";
+export { defaultRegistrySettings, parseRegistrySettings, type RegistrySettings, registrySettings } from "./settings.ts";

@@ -6,7 +6,7 @@ import { meshConfigOf, meshNetworksOf } from "./config/mesh-documents.ts";
 import { DiscoveryFilter } from "./discovery/discovery-filter.ts";
 import { Registry } from "./registry/registry.ts";
 import { isRegistryObject, type RegistryInput } from "./registry/registry-input.ts";
-import { type RegistrySettings, registrySettingsFromEnv } from "./settings.ts";
+import { parseRegistrySettings, type RegistrySettings } from "./settings.ts";
 
 export interface MeshStep {
   readonly put?: readonly KubeObject[];
@@ -24,7 +24,7 @@ export interface Mesh {
 
 /** `env` holds the control plane's settings by Istio's names. */
 export function createMesh(env: Readonly<Record<string, string | undefined>> = {}): Mesh {
-  return meshOf(registrySettingsFromEnv(env));
+  return meshOf(parseRegistrySettings(env));
 }
 
 /** Everything at once. */

@@ -1,95 +1,127 @@
-/** What of a mesh's settings the conversion of services and endpoints depends on. */
+/** What of a mesh's settings the conversion of services and endpoints depends on, by Istio's names where it has them. */
+import {
+  flag,
+  parseSettings,
+  type Setting,
+  type SettingOptions,
+  type SettingsOf,
+  text,
+} from "@flotilla/runtime/settings";
+import { addressRange } from "./convert/index.ts";
 
-export interface RegistrySettings {
-  /** Name of the cluster whose objects are read; shards are named after it. */
-  readonly clusterId: string;
-  /** DNS suffix of Kubernetes services. */
-  readonly domain: string;
-  /** The namespace whose network label holds for endpoints that say nothing themselves. */
-  readonly systemNamespace: string;
-  /** Endpoints carry all addresses of their pod. */
-  readonly dualStack: boolean;
-  /** Services with this label keep endpoints that drain. */
-  readonly persistentSessionLabel: string;
-  /** Workloads with this label, and some value, drain: they are left out, or told so to callers with sessions. Empty: none. */
-  readonly drainingLabel: string;
-  /**
-   * ServiceEntries without address and without one in their status get one of the two ranges and keep it; without, they get
-   * one by hash for proxies that ask for it (DNS_AUTO_ALLOCATE).
-   */
-  readonly autoAllocate: boolean;
-  readonly autoAllocateIpv4: string;
-  readonly autoAllocateIpv6: string;
-  /** Services of Kubernetes select WorkloadEntries too. */
-  readonly servicesSelectWorkloadEntries: boolean;
-  /** ServiceEntries select pods too. */
-  readonly serviceEntriesSelectPods: boolean;
-  /** Endpoints are for callers of their own cluster unless a ServiceExport of their cluster names the service. */
-  readonly exportedOnly: boolean;
-  /** Services that are imported from the cluster set get a second host of it. */
-  readonly clusterSetHosts: boolean;
-  /** ServiceEntries outside of the mesh get canonical-name labels. */
-  readonly canonicalExternalServices: boolean;
-  /** Services of Consul get a second host that names their datacenter. */
-  readonly consulDatacenterHosts: boolean;
-  /** Sidecars and gateways of Consul's own mesh are services too. */
-  readonly consulMeshProxies: boolean;
-  /** A machine is registered only with the proven identity of its group's service account. */
-  readonly validateMachines: boolean;
-  /** What machines say of their health counts. */
-  readonly machineHealthChecks: boolean;
+export const registrySettings = {
+  clusterId: text({
+    env: "CLUSTER_ID",
+    default: "Kubernetes",
+    sentence: "Name of the cluster whose objects are read.",
+  }),
+  domain: text({
+    env: "DOMAIN_SUFFIX",
+    default: "cluster.local",
+    sentence: "DNS suffix of Kubernetes services.",
+  }),
+  systemNamespace: text({
+    env: "POD_NAMESPACE",
+    default: "istio-system",
+    sentence: "The namespace whose network label holds for endpoints that name no network themselves.",
+  }),
+  dualStack: flag({
+    env: "ISTIO_DUAL_STACK",
+    default: false,
+    sentence: "Endpoints carry all addresses of their pod.",
+  }),
+  persistentSessionLabel: text({
+    env: "PILOT_PERSISTENT_SESSION_LABEL",
+    default: "istio.io/persistent-session",
+    sentence: "Services with this label keep endpoints that drain.",
+  }),
+  drainingLabel: text({
+    env: "PILOT_DRAINING_LABEL",
+    default: "istio.io/draining",
+    sentence: "Workloads with this label, and some value, drain: only callers with sessions hear of them.",
+  }),
+  autoAllocate: flag({
+    env: "PILOT_ENABLE_IP_AUTOALLOCATE",
+    default: true,
+    sentence:
+      "ServiceEntries without an address get one that they keep; otherwise one by hash, for proxies with DNS_AUTO_ALLOCATE.",
+  }),
+  autoAllocateIpv4: range({
+    env: "PILOT_IP_AUTOALLOCATE_IPV4_PREFIX",
+    default: "240.240.0.0/16",
+    family: 4,
+    sentence: "The range of the addresses that ServiceEntries get.",
+  }),
+  autoAllocateIpv6: range({
+    env: "PILOT_IP_AUTOALLOCATE_IPV6_PREFIX",
+    default: "2001:2::/48",
+    family: 6,
+    sentence: "The range of the IPv6 addresses that ServiceEntries get.",
+  }),
+  servicesSelectWorkloadEntries: flag({
+    env: "PILOT_ENABLE_K8S_SELECT_WORKLOAD_ENTRIES",
+    default: true,
+    sentence: "Services of Kubernetes select WorkloadEntries by their labels, as they select pods.",
+  }),
+  serviceEntriesSelectPods: flag({
+    env: "PILOT_ENABLE_SERVICEENTRY_SELECT_PODS",
+    default: true,
+    sentence: "ServiceEntries select pods by their labels, as they select WorkloadEntries.",
+  }),
+  exportedOnly: flag({
+    env: "ENABLE_MCS_SERVICE_DISCOVERY",
+    default: false,
+    sentence:
+      "Services are for callers of their own cluster unless a ServiceExport names them; xds-server needs it too.",
+  }),
+  clusterSetHosts: flag({
+    env: "ENABLE_MCS_HOST",
+    default: false,
+    sentence: "Services that are imported from the cluster set get a second host of it.",
+  }),
+  canonicalExternalServices: flag({
+    env: "LABEL_CANONICAL_SERVICES_FOR_MESH_EXTERNAL_SERVICE_ENTRIES",
+    default: false,
+    sentence: "ServiceEntries outside of the mesh get canonical-name labels.",
+  }),
+  consulDatacenterHosts: flag({
+    env: "CONSUL_DATACENTER_HOSTS",
+    default: true,
+    sentence: "Services of Consul get a second host that names their datacenter.",
+  }),
+  consulMeshProxies: flag({
+    env: "CONSUL_MESH_PROXIES",
+    default: false,
+    sentence: "Sidecars and gateways of Consul's own mesh are services too.",
+  }),
+  validateMachines: flag({
+    env: "ISTIO_WORKLOAD_ENTRY_VALIDATE_IDENTITY",
+    default: true,
+    sentence: "A machine is registered only with the proven identity of its group's service account.",
+  }),
+  machineHealthChecks: flag({
+    env: "PILOT_ENABLE_WORKLOAD_ENTRY_HEALTHCHECKS",
+    default: true,
+    sentence: "What machines say of their health counts, of registered ones and of those with WORKLOAD_ENTRY.",
+  }),
+} as const;
+
+export type RegistrySettings = SettingsOf<typeof registrySettings>;
+
+/** @throws RuntimeError SETTINGS_INVALID that lists all wrong ones */
+export function parseRegistrySettings(env: Readonly<Record<string, string | undefined>>): RegistrySettings {
+  return parseSettings(registrySettings, env);
 }
 
-export const defaultRegistrySettings: RegistrySettings = {
-  clusterId: "Kubernetes",
-  domain: "cluster.local",
-  systemNamespace: "istio-system",
-  dualStack: false,
-  persistentSessionLabel: "istio.io/persistent-session",
-  drainingLabel: "istio.io/draining",
-  autoAllocate: true,
-  autoAllocateIpv4: "240.240.0.0/16",
-  autoAllocateIpv6: "2001:2::/48",
-  servicesSelectWorkloadEntries: true,
-  serviceEntriesSelectPods: true,
-  exportedOnly: false,
-  clusterSetHosts: false,
-  canonicalExternalServices: false,
-  consulDatacenterHosts: true,
-  consulMeshProxies: false,
-  validateMachines: true,
-  machineHealthChecks: true,
-};
+export const defaultRegistrySettings = parseRegistrySettings({});
 
-/** Istio's names of the settings above, as they stand in the environment of its control plane. */
-export function registrySettingsFromEnv(env: Readonly<Record<string, string | undefined>>): RegistrySettings {
-  const flag = (name: string, otherwise: boolean) =>
-    // own key: one of our settings
-    env[name] === undefined || env[name] === "" ? otherwise : /^(true|1|t)$/i.test(env[name]);
-  // own key: one of our settings
-  const text = (name: string, otherwise: string) => env[name] || otherwise;
-  const base = defaultRegistrySettings;
+function range({ family, ...options }: SettingOptions<string> & { readonly family: 4 | 6 }): Setting<string> {
   return {
-    clusterId: text("CLUSTER_ID", base.clusterId),
-    domain: text("DOMAIN_SUFFIX", base.domain),
-    systemNamespace: text("POD_NAMESPACE", base.systemNamespace),
-    dualStack: flag("ISTIO_DUAL_STACK", base.dualStack),
-    drainingLabel: env["PILOT_DRAINING_LABEL"] ?? base.drainingLabel,
-    persistentSessionLabel: text("PILOT_PERSISTENT_SESSION_LABEL", base.persistentSessionLabel),
-    autoAllocate: flag("PILOT_ENABLE_IP_AUTOALLOCATE", base.autoAllocate),
-    autoAllocateIpv4: text("PILOT_IP_AUTOALLOCATE_IPV4_PREFIX", base.autoAllocateIpv4),
-    autoAllocateIpv6: text("PILOT_IP_AUTOALLOCATE_IPV6_PREFIX", base.autoAllocateIpv6),
-    servicesSelectWorkloadEntries: flag("PILOT_ENABLE_K8S_SELECT_WORKLOAD_ENTRIES", base.servicesSelectWorkloadEntries),
-    serviceEntriesSelectPods: flag("PILOT_ENABLE_SERVICEENTRY_SELECT_PODS", base.serviceEntriesSelectPods),
-    exportedOnly: flag("ENABLE_MCS_SERVICE_DISCOVERY", base.exportedOnly),
-    clusterSetHosts: flag("ENABLE_MCS_HOST", base.clusterSetHosts),
-    canonicalExternalServices: flag(
-      "LABEL_CANONICAL_SERVICES_FOR_MESH_EXTERNAL_SERVICE_ENTRIES",
-      base.canonicalExternalServices,
-    ),
-    consulDatacenterHosts: flag("CONSUL_DATACENTER_HOSTS", base.consulDatacenterHosts),
-    consulMeshProxies: flag("CONSUL_MESH_PROXIES", base.consulMeshProxies),
-    validateMachines: flag("ISTIO_WORKLOAD_ENTRY_VALIDATE_IDENTITY", base.validateMachines),
-    machineHealthChecks: flag("PILOT_ENABLE_WORKLOAD_ENTRY_HEALTHCHECKS", base.machineHealthChecks),
+    ...options,
+    bounds: `a range of IPv${family} addresses`,
+    parse: (value) => {
+      addressRange(value, family);
+      return value;
+    },
   };
 }

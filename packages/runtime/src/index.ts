@@ -31,17 +31,7 @@ export { readBody } from "./read-body.ts";
 export { type Condition, Readiness, type ReadyReport } from "./readiness.ts";
 export type { HttpHandler, HttpMethod, HttpReply, HttpRequest } from "./routes.ts";
 export { type FailureReport, type RunOptions, runUntilSignal } from "./run.ts";
-export { decimal, duration, flag, integer, list, oneOf, port, text, url } from "./setting-kinds.ts";
-export {
-  deepFreeze,
-  describeSettings,
-  parseSettings,
-  type Setting,
-  type SettingOptions,
-  type SettingRow,
-  type SettingsOf,
-  type SettingsTable,
-} from "./settings.ts";
+export * from "./settings/index.ts";
 export { Turns } from "./turns.ts";
 export {
   aborted,

@@ -1,6 +1,6 @@
 /** What every service may be told of its log. */
 import { logLevels } from "./logger.ts";
-import { oneOf } from "./setting-kinds.ts";
+import { oneOf } from "./settings/kinds.ts";
 
 export const logSettings = {
   logLevel: oneOf({

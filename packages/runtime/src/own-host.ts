@@ -1,7 +1,7 @@
 /** Pages that only callers of this host may see: whoever may run a program here, or forward a port to here. */
 import { BlockList, isIPv6 } from "node:net";
 import type { HttpHandler } from "./routes.ts";
-import { flag } from "./setting-kinds.ts";
+import { flag } from "./settings/kinds.ts";
 
 /** For services all of whose debug pages are such. */
 export const ownHostSettings = {

@@ -1,15 +1,19 @@
 /** The life of a process: a main that runs until it is told to stop, and an exit code that says how it went. */
 import { flushCompileCache } from "node:module";
 import type { Logger } from "./logger.ts";
-import { parseSettings } from "./settings.ts";
+import { parseSettings } from "./settings/settings.ts";
+import { unknownSettings } from "./settings/unknown-settings.ts";
 import { startWatchdog, watchdogSettings } from "./watchdog.ts";
 
 export interface RunOptions {
   readonly log: Logger;
   /** How long releasing may take after the signal. */
   readonly graceMs?: number;
-  /** A watchdog runs as long as `main` where this is given: the name in its log lines, and the environment with its settings. */
-  readonly watchdog?: { readonly service: string; readonly env: Readonly<Record<string, string | undefined>> };
+  /**
+   * Of a service: its name and its environment. A watchdog runs as long as `main`, and variables that look like settings and are none
+   * are logged.
+   */
+  readonly service?: { readonly name: string; readonly env: Readonly<Record<string, string | undefined>> };
 }
 
 /** Sent over the channel to the parent before a process ends because of a failure. */
@@ -27,7 +31,7 @@ const saveCompiledCodeMs = 5_000;
  */
 export async function runUntilSignal(
   main: (stop: AbortSignal) => Promise<void>,
-  { log, graceMs = 15_000, watchdog }: RunOptions,
+  { log, graceMs = 15_000, service }: RunOptions,
 ): Promise<void> {
   const stop = new AbortController();
   const end = (cause: string): void => {
@@ -52,7 +56,8 @@ export async function runUntilSignal(
   // Where NODE_COMPILE_CACHE names a directory, Node saves compiled code at a regular exit only, and a crash is none.
   const saving = setTimeout(flushCompileCache, saveCompiledCodeMs).unref();
   try {
-    await watched(() => main(stop.signal), watchdog);
+    if (service !== undefined) warnOfUnknownSettings(service.env, log);
+    await watched(() => main(stop.signal), service);
     log.info("stopped");
   } catch (error) {
     // The reason of the signal that comes back as a rejection is a normal end.
@@ -72,12 +77,18 @@ export async function runUntilSignal(
 }
 
 /** @throws RuntimeError SETTINGS_INVALID */
-async function watched(main: () => Promise<void>, watchdog: RunOptions["watchdog"]): Promise<void> {
+async function watched(main: () => Promise<void>, service: RunOptions["service"]): Promise<void> {
   await using _watchdog =
-    watchdog === undefined
+    service === undefined
       ? undefined
-      : startWatchdog({ service: watchdog.service, ...parseSettings(watchdogSettings, watchdog.env) });
+      : startWatchdog({ service: service.name, ...parseSettings(watchdogSettings, service.env) });
   await main();
+}
+
+/** Once at the start of a process. */
+export function warnOfUnknownSettings(env: Readonly<Record<string, string | undefined>>, log: Logger): void {
+  for (const { name, nearest } of unknownSettings(env))
+    log.warn("variable has no effect: it is a setting of no service", { name, ...(nearest && { nearest }) });
 }
 
 function reportFailure(error: unknown): void {

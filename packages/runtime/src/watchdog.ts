@@ -4,8 +4,8 @@
  */
 import inspector from "node:inspector";
 import { Worker } from "node:worker_threads";
-import { duration } from "./setting-kinds.ts";
-import type { SettingsOf } from "./settings.ts";
+import { duration } from "./settings/kinds.ts";
+import type { SettingsOf } from "./settings/settings.ts";
 import { WatchdogThread, type WatchdogThreadData } from "./watchdog-thread.ts";
 
 export const watchdogSettings = {

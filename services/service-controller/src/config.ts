@@ -2,6 +2,7 @@
 import { caSettings, clientCertificateSettings } from "@flotilla/auth/serving";
 import { attestSettings, busSettings } from "@flotilla/bus";
 import { apiServerSettings } from "@flotilla/kube-api";
+import { registrySettings } from "@flotilla/registry";
 import {
   defaultPorts,
   duration,
@@ -13,7 +14,6 @@ import {
   text,
   watchdogSettings,
 } from "@flotilla/runtime";
-import { conversionSettings } from "./registry/conversion-settings.ts";
 import { consulSettings } from "./watch/consul-settings.ts";
 import { kubernetesSettings } from "./watch/kubernetes-settings.ts";
 import { multiClusterSettings } from "./watch/multi-cluster-settings.ts";
@@ -48,7 +48,7 @@ export const settings = {
     default: undefined,
     sentence: "Name of this replica among those of which one publishes; made up when not set.",
   }),
-  ...conversionSettings,
+  ...registrySettings,
   ...apiServerSettings,
   ...kubernetesSettings,
   ...multiClusterSettings,

@@ -4,5 +4,5 @@ import { main } from "../src/main.ts";
 const service = "webhook";
 await runUntilSignal((stop) => main(process.env, stop), {
   log: createLogger(service),
-  watchdog: { service, env: process.env },
+  service: { name: service, env: process.env },
 });

@@ -17,6 +17,7 @@ import {
   watchdogSettings,
 } from "@flotilla/runtime";
 import { debugSettings } from "./debug/debug-settings.ts";
+import { featureSettings } from "./snapshot/features.ts";
 
 export const settings = {
   ...logSettings,
@@ -146,25 +147,18 @@ export const settings = {
     min: 1_000,
     sentence: "A connection is told to come again after this, give or take a tenth; never if not set.",
   }),
-  clusterIpMatching: flag({
-    env: "ENABLE_CLUSTER_IP_MATCHING",
-    default: false,
-    sentence:
-      "HTTP requests to the ClusterIP of a Kubernetes service are that service's, whatever host they name, as the Gateway API has it for meshes; otherwise the host decides, as in istiod.",
-  }),
   stuckClientMs: duration({
     env: "PILOT_XDS_SEND_TIMEOUT",
     default: 30_000,
     min: 100,
     sentence: "A client that takes no byte for this long is closed.",
   }),
+  ...featureSettings,
 } as const;
 
 export interface Config extends SettingsOf<typeof settings> {
   readonly rootFile: string;
   readonly jwtRules: readonly JwtRule[];
-  /** Istio's switches, as they stand in the environment: they reach the generators. */
-  readonly features: Readonly<Record<string, string>>;
 }
 
 /** @throws RuntimeError SETTINGS_INVALID naming every wrong setting */
@@ -174,16 +168,5 @@ export function parseConfig(env: Readonly<Record<string, string | undefined>>): 
     ...values,
     rootFile: caRootFileOf(values),
     jwtRules: jwtRulesOf(values),
-    features: featuresOf(env),
   };
-}
-
-/** Names that are Istio's: the generators ask for those they know. */
-function featuresOf(env: Readonly<Record<string, string | undefined>>): Readonly<Record<string, string>> {
-  const isFeature = /^(?:PILOT_|ISTIO_|ENABLE_|DOMAIN_SUFFIX$|METADATA_EXCHANGE_|LABEL_|MIXED_|USE_)/;
-  return Object.fromEntries(
-    Object.entries(env).filter(
-      (entry): entry is [string, string] => entry[1] !== undefined && isFeature.test(entry[0]),
-    ),
-  );
 }

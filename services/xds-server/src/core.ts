@@ -12,6 +12,7 @@ import { createGeneratorRegistry } from "./generate/registry.ts";
 import { type ResourceSetQueries, resourceSetQueries } from "./generate/resource-set.ts";
 import { type InputObject, inputObjects } from "./input-objects.ts";
 import { decodeSpec } from "./snapshot/config-specs.ts";
+import { type Features, featureNames } from "./snapshot/features.ts";
 import { rowIndexes } from "./snapshot/indexes/index.ts";
 import { keys } from "./snapshot/keys.ts";
 import { defaultMesh } from "./snapshot/mesh.ts";
@@ -26,8 +27,8 @@ export type { Generator } from "./generate/generator.ts";
 export type { Refusal } from "./snapshot/world.ts";
 
 export interface CoreOptions {
-  /** Settings by Istio's names, where they differ from the defaults. */
-  readonly features?: Readonly<Record<string, string>>;
+  /** Those that are not given have their defaults. */
+  readonly features?: Partial<Features>;
 }
 
 export class Core {
@@ -37,7 +38,10 @@ export class Core {
   readonly #sets = new Map<object, ResourceSetQueries>();
 
   constructor({ features = {} }: CoreOptions = {}) {
-    for (const [name, value] of Object.entries(features)) this.#graph.set(keys.feature(name), value);
+    for (const name of featureNames) {
+      const value = features[name];
+      if (value !== undefined) this.#graph.set(keys.feature(name), value);
+    }
   }
 
   /** Applies changes in order; those that cannot be applied leave their object as it was. */

@@ -61,7 +61,7 @@ async function run(config: Config, log: Logger, stop: AbortSignal): Promise<void
   await using http = await serveHealth({ ...page, port: config.httpPort, setting: "HTTP_PORT" });
 
   const replica = config.podName ?? hostname();
-  const core = new Core({ features: config.features });
+  const core = new Core({ features: config });
   const source = createCoreSource(core);
   const trustDomains = () => trustDomainsOf(config, core.mesh);
   using cluster = await openOwnCluster(config);

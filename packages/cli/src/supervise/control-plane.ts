@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { parseSettings, startWatchdog, until, watchdogSettings } from "@flotilla/runtime";
+import { parseSettings, startWatchdog, unknownSettings, until, watchdogSettings } from "@flotilla/runtime";
 import { environmentOf, type Shared } from "../environment.ts";
 import { CliError } from "../errors.ts";
 import { healthPort, type Layout, paths, portsFrom, type ServiceName } from "../layout.ts";
@@ -66,6 +66,8 @@ export async function startControlPlane(given: StartControlPlaneOptions): Promis
     await untilOthersEnded(layout.workDir);
     await portsFree(layout.ports);
     stop.throwIfAborted();
+    for (const { name, nearest } of unknownSettings(options.settings))
+      given.onProgress(`${name} has no effect: it is a setting of no service${nearest ? `; ${nearest} is one` : ""}`);
     await given.prepare?.();
     const running: RunningService[] = [];
     const record = openRunning(layout);

@@ -4,6 +4,7 @@ import type { InputKey } from "@flotilla/incremental";
 import { type Config, type ConfigKey, configKeyText, type Endpoint, type Service } from "@flotilla/model";
 import type { MeshConfig } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import type { MeshNetworks } from "@flotilla/proto/mesh/v1alpha1/network_pb";
+import type { FeatureName, Features } from "./features.ts";
 
 /** A service as the registries have it, one element a shard and defining object (`shard|name`), in order of these. */
 export type ServiceShards = ReadonlyMap<string, Service>;
@@ -35,6 +36,6 @@ export const keys = {
   /** Which services have an endpoint at an address. */
   address: (address: string): InputKey<readonly AddressUse[]> => `address/${address}`,
   mesh: "mesh" as InputKey<MeshConfig>,
-  feature: (name: string): InputKey<string> => `feature/${name}`,
+  feature: <Name extends FeatureName>(name: Name): InputKey<Features[Name]> => `feature/${name}`,
   networks: "networks" as InputKey<MeshNetworks>,
 };

@@ -8,6 +8,7 @@ import type { Config, Labels, Locality, PodPort, ProxyType } from "@flotilla/mod
 import type { MeshConfig } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import type { MeshNetworks } from "@flotilla/proto/mesh/v1alpha1/network_pb";
 import { facets, type IpMode } from "./facets.ts";
+import { defaultFeatures, type FeatureName, type Features } from "./features.ts";
 import { type AddressUse, type EndpointShards, keys, type ServiceName, type ServiceShards } from "./keys.ts";
 import type { RowIndex } from "./row-index.ts";
 import type { ServiceTarget, Subject } from "./subject.ts";
@@ -55,15 +56,9 @@ export class View {
     return mesh;
   }
 
-  /** A switch by Istio's name (`PILOT_…`); `otherwise` is its default. */
-  flag(name: string, otherwise: boolean): boolean {
-    const text = this.#context.input(keys.feature(name));
-    return text === undefined || text === "" ? otherwise : /^(?:1|t|true)$/i.test(text);
-  }
-
-  /** A setting by Istio's name, as text. */
-  setting(name: string, otherwise: string): string {
-    return this.#context.input(keys.feature(name)) || otherwise;
+  /** A feature switch of the control plane; its default unless it was set. */
+  feature<Name extends FeatureName>(name: Name): Features[Name] {
+    return this.#context.input(keys.feature(name)) ?? defaultFeatures[name];
   }
 
   get networks(): MeshNetworks | undefined {

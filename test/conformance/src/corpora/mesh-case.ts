@@ -5,6 +5,7 @@ import { type Change, type KubeObject, type Locality, type Proxy, parseLocality,
 import type { JsonObject } from "@flotilla/proto";
 import { createMesh } from "@flotilla/registry";
 import { Core } from "@flotilla/xds-server/core";
+import { parseFeatures } from "@flotilla/xds-server/features";
 import { parseAllDocuments } from "yaml";
 
 export interface MeshCase {
@@ -54,7 +55,7 @@ export function clusterOrders({ inputs: { kubernetes = {} } }: MeshCase): readon
 
 /** @throws when an object is refused. */
 export async function loadCore(directory: string, one: MeshCase, rename: Rename = (text) => text): Promise<Core> {
-  const core = new Core({ features: textsOf(one.features) });
+  const core = new Core({ features: parseFeatures(textsOf(one.features)) });
   for (const changes of await loadChanges(directory, one, rename)) {
     const [refusal] = core.apply(changes);
     if (refusal !== undefined) throw refusal.error;

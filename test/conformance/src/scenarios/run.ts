@@ -4,6 +4,7 @@ import { type NodeInfo, parseLocality } from "@flotilla/model";
 import { createMesh } from "@flotilla/registry";
 import { compareResources, type Difference, type Rules } from "@flotilla/xds/compare";
 import { Core } from "@flotilla/xds-server/core";
+import { parseFeatures } from "@flotilla/xds-server/features";
 import type { Capture, Scenario, ScenarioProxy } from "./scenario.ts";
 
 export interface ResourceResult {
@@ -31,7 +32,7 @@ export function runScenario(
 ): ScenarioResult {
   const resources: ResourceResult[] = [];
   try {
-    const core = new Core({ features: scenario.env });
+    const core = new Core({ features: parseFeatures(scenario.env) });
     const mesh = createMesh(scenario.env);
     for (const { title, step, expected } of scenario.stages) {
       const [refusal] = core.apply(mesh.apply(step));

@@ -1,8 +1,7 @@
 /** What all clusters of a proxy have in common: settings of the control plane and of the mesh, decided once a view. */
 import type { MeshConfig_TLSConfig as TlsDefaults } from "@flotilla/proto/mesh/v1alpha1/config_pb";
-import { query, type View } from "../../snapshot/view.ts";
+import { query } from "../../snapshot/view.ts";
 import { compliesWithFips } from "../shared/cipher-suites.ts";
-import { parseDuration } from "../shared/duration.ts";
 import { istioExtensions } from "../shared/istio-extensions.ts";
 import { proxyHeaders } from "../shared/proxy-headers.ts";
 
@@ -29,24 +28,19 @@ export interface ClusterTraits {
 }
 
 export const clusterTraits = query<ClusterTraits>("cluster-traits", (view) => {
-  const exchanges = view.flag("PILOT_ENABLE_METADATA_EXCHANGE", true);
+  const exchanges = view.feature("metadataExchange");
   const exchangesMetadata = exchanges && view.proxy.supports(istioExtensions.networkMetadataExchange);
   return {
     exchangesMetadata,
-    offersPeerExchange: exchangesMetadata && !view.flag("PILOT_DISABLE_MX_ALPN", false),
-    namesServices: view.flag("PILOT_ENABLE_TELEMETRY_LABEL", true),
-    weighsLocalities: view.flag("ENABLE_LOCALITY_WEIGHTED_LB_CONFIG", false),
-    hashesRedis: view.flag("PILOT_ENABLE_REDIS_FILTER", false),
-    neverPanics: view.flag("PILOT_SEND_UNHEALTHY_ENDPOINTS", false),
-    udpMaxQueries: Number(view.setting("PILOT_DNS_CARES_UDP_MAX_QUERIES", "100")),
-    dnsJitterNanos: nanosOf(view, "PILOT_DNS_JITTER_DURATION", "100ms"),
+    offersPeerExchange: exchangesMetadata && !view.feature("disableMetadataExchangeAlpn"),
+    namesServices: view.feature("telemetryLabel"),
+    weighsLocalities: view.feature("localityWeightedLb"),
+    hashesRedis: view.feature("redisFilter"),
+    neverPanics: view.feature("sendUnhealthyEndpoints"),
+    udpMaxQueries: view.feature("dnsUdpMaxQueries"),
+    dnsJitterNanos: BigInt(Math.round(view.feature("dnsJitterMs") * 1_000_000)),
     preservesCase: view.read(proxyHeaders)?.preserveHttp1HeaderCase === true,
     isFips: compliesWithFips(view),
     tlsDefaults: view.mesh.tlsDefaults,
   };
 });
-
-function nanosOf(view: View, name: string, otherwise: string): bigint {
-  const { seconds = 0n, nanos = 0 } = parseDuration(view.setting(name, otherwise)) ?? parseDuration(otherwise) ?? {};
-  return seconds * 1_000_000_000n + BigInt(nanos);
-}

@@ -12,7 +12,7 @@ export function followsOriginalDestination(view: View, target: ClusterTarget): b
   if (subset !== "" && rule !== undefined && isPassthrough(trafficPolicyOf(rule.spec, port.number, "")?.loadBalancer))
     return true;
   if (service.resolution !== "passthrough") return false;
-  return !(service.registry === "Kubernetes" && view.flag("PILOT_ENABLE_EDS_FOR_HEADLESS_SERVICES", false));
+  return !(service.registry === "Kubernetes" && view.feature("edsForHeadlessServices"));
 }
 
 export function isByDns({ resolution }: Service): boolean {

@@ -61,7 +61,7 @@ function inTrustDomains(identities: readonly string[], domains: readonly string[
  * services outside of the mesh: there a rule's own TLS holds. Source: Istio's setting of the name below.
  */
 export function clientFiles(view: View, service: Service): string {
-  if (service.meshExternal && view.flag("PREFER_DESTINATIONRULE_TLS_FOR_EXTERNAL_SERVICES", true)) return "";
+  if (service.meshExternal && view.feature("preferDestinationRuleTls")) return "";
   const files = ["TLS_CLIENT_CERT_CHAIN", "TLS_CLIENT_KEY", "TLS_CLIENT_ROOT_CERT"].map((key) =>
     view.proxy.metadataText(key),
   );

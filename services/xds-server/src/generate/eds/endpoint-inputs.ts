@@ -58,13 +58,12 @@ export function endpointInputs(view: View, target: ClusterTarget, portNumber = 0
     portName: port.name,
     portNumber,
     subset: JSON.stringify(subsetLabels(rule, subset)),
-    sendsUnhealthy: view.flag("PILOT_SEND_UNHEALTHY_ENDPOINTS", true) && !mayPanic(policy),
+    sendsUnhealthy: sendsUnhealthy(view, service, policy),
     keepsSessions: keepsSessions(view, service.labels),
-    namesWorkloads:
-      view.flag("PILOT_ENDPOINT_TELEMETRY_LABEL", true) && view.flag("PILOT_ENABLE_TELEMETRY_LABEL", true),
+    namesWorkloads: view.feature("endpointTelemetryLabel") && view.feature("telemetryLabel"),
     node: service.kubernetes?.nodeLocal === true ? view.proxy.metadataText("NODE_NAME") : "",
     ...meshTls(view, target),
-    isDualStack: view.flag("ISTIO_DUAL_STACK", false),
+    isDualStack: view.feature("dualStack"),
     network: gateways.size === 0 ? "" : view.proxy.network,
     gateways,
     ...localityInputs(view, service, policy),
@@ -79,9 +78,13 @@ export function hasEndpoint(view: View, { service, port, subset, rule }: Cluster
     .some((endpoint) => endpoint.servicePortName === port.name && matchesLabels(labels, endpoint.labels));
 }
 
-/** Envoy may call any endpoint once too few are healthy: then it is not told of those that are not ready. */
-function mayPanic(policy: TrafficPolicy | undefined): boolean {
-  return (policy?.outlierDetection?.minHealthPercent ?? 0) > 0;
+/**
+ * Whether endpoints that are not ready are sent, as istiod does it: always when the switch or a traffic distribution asks for it;
+ * otherwise not where Envoy may call any endpoint once too few are healthy.
+ */
+function sendsUnhealthy(view: View, service: Service, policy: TrafficPolicy | undefined): boolean {
+  if (view.feature("sendUnhealthyEndpoints") || service.trafficDistribution !== undefined) return true;
+  return view.feature("autoSendUnhealthyEndpoints") && (policy?.outlierDetection?.minHealthPercent ?? 0) === 0;
 }
 
 function subsetLabels(rule: ClusterTarget["rule"], subset: string): Labels {

@@ -1,14 +1,22 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Change, clusterName, type Endpoint } from "@flotilla/model";
+import { type Change, clusterName, type Endpoint, type Service } from "@flotilla/model";
 import { type JsonObject, typeUrl } from "@flotilla/proto";
-import { aConfig, aMesh, anEndpoint, aService, aSidecar, resourceOf } from "../../testing/mesh.ts";
+import { Core } from "../../core.ts";
+import type { Features } from "../../snapshot/features.ts";
+import { aConfig, anEndpoint, apply, aService, aSidecar, resourceOf } from "../../testing/mesh.ts";
+
+interface Given {
+  readonly features?: Partial<Features>;
+  readonly service?: Partial<Service>;
+}
 
 /** The groups of a service's assignment, as a proxy of its namespace with the rule is told of them. */
-function groups(policy: JsonObject, endpoints: readonly Endpoint[]): readonly JsonObject[] {
-  const service = aService("a", "shop");
+function groups(policy: JsonObject, endpoints: readonly Endpoint[], given: Given = {}): readonly JsonObject[] {
+  const service = aService("a", "shop", given.service ?? {});
   const { namespace, hostname } = service;
-  const core = aMesh(service, aConfig("DestinationRule", "shop", "a", { host: hostname, trafficPolicy: policy }));
+  const core = new Core({ features: given.features ?? {} });
+  apply(core, service, aConfig("DestinationRule", "shop", "a", { host: hostname, trafficPolicy: policy }));
   const key = { shard: "Kubernetes/Kubernetes", namespace, hostname };
   const change: Change = { type: "endpoints", op: "put", key, value: endpoints };
   assert.deepEqual(core.apply([change]), []);
@@ -28,13 +36,23 @@ test("pods and machines of one place are two groups: their localities are writte
   );
 });
 
-test("with a panic threshold, endpoints that are not ready are left out", () => {
-  const endpoints = [anEndpoint("10.0.0.1"), anEndpoint("10.0.0.2", { health: "unhealthy" })];
-  const count = (policy: JsonObject) =>
-    ((groups(policy, endpoints)[0]?.["lbEndpoints"] ?? []) as readonly unknown[]).length;
-  assert.equal(count({ outlierDetection: {} }), 2);
-  assert.equal(count({ outlierDetection: { minHealthPercent: 30 } }), 1);
-});
+const unready: readonly (Given & {
+  readonly name: string;
+  readonly minHealthPercent: number;
+  readonly sent: number;
+})[] = [
+  { name: "without a panic threshold", minHealthPercent: 0, sent: 2 },
+  { name: "with one", minHealthPercent: 30, sent: 1 },
+  { name: "with one, always", minHealthPercent: 30, features: { sendUnhealthyEndpoints: true }, sent: 2 },
+  { name: "with one, near first", minHealthPercent: 30, service: { trafficDistribution: "PreferSameZone" }, sent: 2 },
+  { name: "without one, never", minHealthPercent: 0, features: { autoSendUnhealthyEndpoints: false }, sent: 1 },
+];
+for (const { name, minHealthPercent, sent, ...given } of unready)
+  test(`endpoints that are not ready, ${name}: ${sent - 1} of 1 is sent`, () => {
+    const endpoints = [anEndpoint("10.0.0.1"), anEndpoint("10.0.0.2", { health: "unhealthy" })];
+    const all = groups({ outlierDetection: { minHealthPercent } }, endpoints, given);
+    assert.equal(all.flatMap(({ lbEndpoints }) => (lbEndpoints ?? []) as readonly unknown[]).length, sent);
+  });
 
 test("settings for a port that say nothing of TLS leave what the rule says of it for all ports", () => {
   const portLevelSettings = [{ port: { number: 80 }, loadBalancer: { simple: "RANDOM" } }];

@@ -150,7 +150,7 @@ const trustDomains = query<readonly string[]>("trust-domains", ({ mesh }) => [
 
 /** The trust domains that callers must belong to; any will do where that is not checked. */
 const callersDomains = query<readonly string[]>("callers-domains", (view) =>
-  view.flag("PILOT_SKIP_VALIDATE_TRUST_DOMAIN", false) ? [] : view.read(trustDomains),
+  view.feature("skipValidateTrustDomain") ? [] : view.read(trustDomains),
 );
 
 function build(inputs: ListenerInputs): Listener {

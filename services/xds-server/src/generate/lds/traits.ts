@@ -64,31 +64,31 @@ export interface ListenerTraits {
 
 export const listenerTraits = query<ListenerTraits>("listener-traits", (view) => {
   const { mesh, proxy } = view;
-  const exchanges = view.flag("PILOT_ENABLE_METADATA_EXCHANGE", true);
+  const exchanges = view.feature("metadataExchange");
   const normalization = mesh.pathNormalization?.normalization ?? Normalization.DEFAULT;
   const decodes = normalization === Normalization.DECODE_AND_MERGE_SLASHES;
   const { ipMode } = proxy;
   return {
     networkMetadata: exchanges && proxy.supports(istioExtensions.networkMetadataExchange),
     httpMetadata: exchanges && proxy.supports(istioExtensions.httpPeerMetadata),
-    exchangesMetadata: exchanges && !view.flag("PILOT_DISABLE_MX_ALPN", false),
-    alpn: view.flag("PILOT_ENABLE_ALPN_FILTER", true) && proxy.supports(istioExtensions.alpn),
-    acceptHttp10: view.flag("PILOT_HTTP10", false) || proxy.metadataText("HTTP10") === "1",
-    plainHttpProtocols: view.flag("PILOT_HTTP10", false) ? sniffedWithHttp10 : sniffed,
+    exchangesMetadata: exchanges && !view.feature("disableMetadataExchangeAlpn"),
+    alpn: view.feature("alpnFilter") && proxy.supports(istioExtensions.alpn),
+    acceptHttp10: view.feature("http10") || proxy.metadataText("HTTP10") === "1",
+    plainHttpProtocols: view.feature("http10") ? sniffedWithHttp10 : sniffed,
     normalizePath: normalization !== Normalization.NONE,
     mergeSlashes: decodes || normalization === Normalization.MERGE_SLASHES,
     unescapeSlashes: decodes,
     idleTimeout: proxy.metadataText("IDLE_TIMEOUT"),
     exactBalance: view.read(exactBalance),
     transparent: proxy.metadataText("INTERCEPTION_MODE") === "TPROXY",
-    useRemoteAddress: view.flag("PILOT_SIDECAR_USE_REMOTE_ADDRESS", false),
+    useRemoteAddress: view.feature("sidecarUseRemoteAddress"),
     headers: view.read(proxyHeaders),
     protocolFilters: view.read(protocolFilters),
     tracing: view.read(tracings),
     samplesByRequestId: view.read(requestIds),
     stats: view.read(statsOfBothSides),
     accessLogs: view.read(logsOfBothSides),
-    sessions: view.flag("PILOT_ENABLE_PERSISTENT_SESSION_FILTER", false),
+    sessions: view.feature("persistentSessionFilter"),
     ...view.read(fallback),
     wildcardAddress: ipMode === "ipv6" ? "::" : "0.0.0.0",
     loopbackAddress: ipMode === "ipv6" ? "::1" : "127.0.0.1",
@@ -114,7 +114,7 @@ const exactBalance = query("exact-balance", ({ proxy }) => ({
 }));
 
 const dualStackWildcards = query<readonly string[]>("dual-stack-wildcards", (view) =>
-  view.flag("ISTIO_DUAL_STACK", false) && view.proxy.ipMode === "dual" ? ["::"] : [],
+  view.feature("dualStack") && view.proxy.ipMode === "dual" ? ["::"] : [],
 );
 
 const dualStackLoopbacks = query<readonly string[]>("dual-stack-loopbacks", (view) =>
@@ -127,9 +127,9 @@ const tracings = query("tracings", (view) => ({
 }));
 
 const protocolFilters = query<ProtocolFilters>("protocol-filters", (view) => ({
-  mongo: view.flag("PILOT_ENABLE_MONGO_FILTER", true),
-  mysql: view.flag("PILOT_ENABLE_MYSQL_FILTER", false),
-  redis: view.flag("PILOT_ENABLE_REDIS_FILTER", false),
+  mongo: view.feature("mongoFilter"),
+  mysql: view.feature("mysqlFilter"),
+  redis: view.feature("redisFilter"),
 }));
 
 const statsOfBothSides = query("stats-of-both-sides", (view) => ({
@@ -183,6 +183,6 @@ const proxyTracing = query<ProxyTracing | undefined>("proxy-tracing", ({ mesh, p
 
 /** What nobody says is the setting's; what makes no sense is 1. */
 function samplingPercent(view: View, own: ProxyTracing | undefined): number {
-  const percent = Number(own?.sampling || view.setting("PILOT_TRACE_SAMPLING", "1"));
+  const percent = Number(own?.sampling || view.feature("traceSamplingPercent"));
   return percent >= 0 && percent <= 100 ? percent : 1;
 }

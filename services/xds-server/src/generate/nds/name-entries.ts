@@ -38,7 +38,7 @@ function headlessEndpoints(view: View, service: Service): readonly Endpoint[] {
 }
 
 function serviceIps(view: View, endpoints: readonly Endpoint[]): readonly string[] {
-  const allClusters = view.flag("ENABLE_MULTICLUSTER_HEADLESS", true);
+  const allClusters = view.feature("multiclusterHeadless");
   return endpoints
     .filter((endpoint) => allClusters || isInCluster(view, endpoint))
     .map(({ addresses: [first = ""] }) => first);

@@ -24,7 +24,7 @@ export function hostDomains(view: View, host: Host, service: Service | undefined
             hostname,
             aliases,
             addresses: addressesOf(view, service),
-            mayEndInDot: view.flag("PILOT_ENABLE_ABSOLUTE_FQDN_VHOST_DOMAIN", true),
+            mayEndInDot: view.feature("absoluteFqdnDomains"),
             hasPodNames: service.resolution === "passthrough" && service.registry === "Kubernetes",
           },
           proxyDomain,

@@ -200,7 +200,7 @@ test("an ExternalName stands for its host only where a listener of the proxy imp
 });
 
 test("a route keeps sessions as the first of its destinations that asks for it", () => {
-  const core = new Core({ features: { PILOT_ENABLE_PERSISTENT_SESSION_FILTER: "true" } });
+  const core = new Core({ features: { persistentSessionFilter: true } });
   apply(
     core,
     aService("a", "shop"),

@@ -11,17 +11,14 @@ import type { View } from "../../snapshot/view.ts";
 export const sessionFilter = "envoy.filters.http.stateful_session";
 
 export function sessionsAreKept(view: View): boolean {
-  return view.flag("PILOT_ENABLE_PERSISTENT_SESSION_FILTER", false);
+  return view.feature("persistentSessionFilter");
 }
 
 /** The filter's configuration for what leads to the service; a cookie (`name` or `name:/path`) counts more than a header. */
 export function sessionConfig(view: View, labels: Labels): Any | undefined {
   if (!sessionsAreKept(view)) return undefined;
-  const cookie = ownValue(labels, view.setting("PILOT_PERSISTENT_SESSION_LABEL", "istio.io/persistent-session"));
-  const header = ownValue(
-    labels,
-    view.setting("PILOT_PERSISTENT_SESSION_HEADER_LABEL", "istio.io/persistent-session-header"),
-  );
+  const cookie = ownValue(labels, view.feature("persistentSessionLabel"));
+  const header = ownValue(labels, view.feature("persistentSessionHeaderLabel"));
   if (!cookie && header) {
     const state = create(HeaderBasedSessionStateSchema, { name: header });
     return statefulSession("envoy.http.stateful_session.header", HeaderBasedSessionStateSchema, state);

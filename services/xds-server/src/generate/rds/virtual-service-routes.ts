@@ -33,7 +33,7 @@ export const encodedVirtualServiceRoutes = query<Uint8Array, string>(
       serviceOf: (host) => destinationService(view, host, Number(port)),
       sessionOf: (host) => destinationSession(view, host, Number(port)),
       hashOf: (destination) => consistentHashFor(view, destination),
-      marksMirrored: !view.flag("DISABLE_SHADOW_HOST_SUFFIX", true),
+      marksMirrored: !view.feature("disableShadowHostSuffix"),
       defaultRetries: view.mesh.defaultHttpRetryPolicy,
     });
     return encode(VirtualHostSchema, create(VirtualHostSchema, { routes: [...routes] }));

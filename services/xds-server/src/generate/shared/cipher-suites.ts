@@ -13,7 +13,7 @@ export const fipsCipherSuites: readonly string[] = [
 export const defaultCipherSuites: readonly string[] = [...fipsCipherSuites, "AES256-GCM-SHA384", "AES128-GCM-SHA256"];
 
 export function compliesWithFips(view: View): boolean {
-  return view.setting("COMPLIANCE_POLICY", "") === "fips-140-2";
+  return view.feature("compliancePolicy") === "fips-140-2";
 }
 
 const known: ReadonlySet<string> = new Set([

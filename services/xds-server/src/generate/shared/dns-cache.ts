@@ -30,7 +30,7 @@ export const lookupFamilies: Readonly<Record<IpMode, LookupFamily>> = {
 /** Proxies of two families resolve names to both only where the control plane knows of dual stack. */
 export function resolvedFamilies(view: View): IpMode {
   const { ipMode } = view.proxy;
-  return ipMode === "dual" && !view.flag("ISTIO_DUAL_STACK", false) ? "ipv4" : ipMode;
+  return ipMode === "dual" && !view.feature("dualStack") ? "ipv4" : ipMode;
 }
 
 /** Nobody bounds the names that callers ask for: the cache does. */

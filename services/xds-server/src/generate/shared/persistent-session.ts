@@ -5,8 +5,8 @@ import { ownValue } from "@flotilla/model";
 import type { View } from "../../snapshot/view.ts";
 
 export function keepsSessions(view: View, labels: Labels): boolean {
-  if (!view.flag("PILOT_ENABLE_PERSISTENT_SESSION_FILTER", false)) return false;
-  const cookie = view.setting("PILOT_PERSISTENT_SESSION_LABEL", "istio.io/persistent-session");
-  const header = view.setting("PILOT_PERSISTENT_SESSION_HEADER_LABEL", "istio.io/persistent-session-header");
+  if (!view.feature("persistentSessionFilter")) return false;
+  const cookie = view.feature("persistentSessionLabel");
+  const header = view.feature("persistentSessionHeaderLabel");
   return Boolean(ownValue(labels, cookie) || ownValue(labels, header));
 }

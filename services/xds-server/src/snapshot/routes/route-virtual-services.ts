@@ -176,7 +176,7 @@ function specOf(view: View, { host, port, layer, routes, key: { namespace } }: R
 }
 
 function domainOf(view: View): string {
-  return view.setting("DOMAIN_SUFFIX", "cluster.local");
+  return view.feature("domainSuffix");
 }
 
 function report(view: View, key: ConfigKey, message: string): void {

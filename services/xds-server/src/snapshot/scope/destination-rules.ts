@@ -159,7 +159,7 @@ function isMergeable(view: View, a: DestinationRule, b: DestinationRule): boolea
     workloadSelector && Object.entries(workloadSelector.matchLabels).sort().join();
   const reach = ({ exportTo }: DestinationRule) => [...exportTo].sort().join();
   if (selector(a) !== selector(b)) return false;
-  if (a.workloadSelector !== undefined || !view.flag("ENABLE_ENHANCED_DESTINATIONRULE_MERGE", true)) return true;
+  if (a.workloadSelector !== undefined || !view.feature("enhancedDestinationRuleMerge")) return true;
   return reach(a) === reach(b);
 }
 

@@ -33,7 +33,7 @@ interface Case {
   readonly name: string;
   readonly host: string;
   readonly serviceSettings?: readonly JsonObject[];
-  readonly features?: Readonly<Record<string, string>>;
+  readonly features?: readonly ("mcsServiceDiscovery" | "mcsClusterLocal")[];
   /** Clusters that do not export the service. */
   readonly clusterOnly?: readonly string[];
   /** Clusters whose endpoints a proxy of `east` sees. */
@@ -45,7 +45,7 @@ const local = (clusterLocal: boolean, ...hosts: readonly string[]): JsonObject =
   hosts: [...hosts],
 });
 const web = "web.shop.svc.cluster.local";
-const mcs = { ENABLE_MCS_SERVICE_DISCOVERY: "true" };
+const mcs = ["mcsServiceDiscovery"] as const;
 const cases: readonly Case[] = [
   { name: "all clusters by default", host: web, want: "east,own" },
   { name: "a service that is set to be local", host: web, serviceSettings: [local(true, web)], want: "east" },
@@ -71,21 +71,21 @@ const cases: readonly Case[] = [
   {
     name: "hosts of clusters where those of the cluster set mean all",
     host: web,
-    features: { ...mcs, ENABLE_MCS_CLUSTER_LOCAL: "true" },
+    features: [...mcs, "mcsClusterLocal"],
     want: "east",
   },
   {
     name: "hosts of the cluster set",
     host: "web.shop.svc.clusterset.local",
-    features: { ...mcs, ENABLE_MCS_CLUSTER_LOCAL: "true" },
+    features: [...mcs, "mcsClusterLocal"],
     want: "east,own",
   },
 ];
 
-for (const { name, host, serviceSettings = [], features = {}, clusterOnly = [], want } of cases) {
+for (const { name, host, serviceSettings = [], features = [], clusterOnly = [], want } of cases) {
   test(`endpoints that a proxy sees: ${name}`, () => {
     const graph = new Graph<Subject>();
-    for (const [feature, value] of Object.entries(features)) graph.set(keys.feature(feature), value);
+    for (const feature of features) graph.set(keys.feature(feature), true);
     const world = new World(graph, { indexes: rowIndexes, decode: decodeSpec });
     const [, namespace = ""] = host.split(".");
     const endpoints = ["own", "east"].map(

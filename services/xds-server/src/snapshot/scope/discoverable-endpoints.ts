@@ -15,7 +15,7 @@ const localRules = query<readonly ClusterLocalRule[]>(
     clusterLocalRules({
       serviceSettings: view.mesh.serviceSettings,
       discoveryAddress: view.mesh.defaultConfig?.discoveryAddress ?? "",
-      domain: view.setting("DOMAIN_SUFFIX", "cluster.local"),
+      domain: view.feature("domainSuffix"),
     }),
   (a, b) => JSON.stringify(a) === JSON.stringify(b),
 );
@@ -27,7 +27,7 @@ const isLocalHost = query<boolean, string>("is-cluster-local", (view, hostname) 
 /** By shard, of the service under this host. */
 export function discoverableEndpoints(view: View, service: Pick<Service, "namespace" | "hostname">): EndpointShards {
   const { namespace, hostname } = service;
-  const isPerCluster = view.flag("ENABLE_MCS_SERVICE_DISCOVERY", false);
+  const isPerCluster = view.feature("mcsServiceDiscovery");
   if (!isPerCluster && !view.read(isLocalHost, hostname)) return view.endpoints(service);
   return view.read(endpointsForCluster, `${namespace}/${hostname}`);
 }
@@ -47,7 +47,7 @@ const endpointsForCluster = query<EndpointShards, string>(
 
 /** With ENABLE_MCS_CLUSTER_LOCAL the other host, of the cluster set, means the services of all clusters. */
 function isLocalByMcs(view: View, hostname: string): boolean {
-  return view.flag("ENABLE_MCS_CLUSTER_LOCAL", false) && !hostname.endsWith(clusterSetSuffix);
+  return view.feature("mcsClusterLocal") && !hostname.endsWith(clusterSetSuffix);
 }
 
 function kept(endpoints: readonly Endpoint[], isSeen: (endpoint: Endpoint) => boolean): readonly Endpoint[] {

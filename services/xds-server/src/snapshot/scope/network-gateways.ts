@@ -32,7 +32,7 @@ export const networkGateways = query<ReadonlyMap<string, readonly NetworkGateway
     }
     for (const name of view.serviceNames)
       found.push(...view.read(labelledGateways, `${name.namespace}/${name.hostname}`));
-    if (view.flag("PILOT_MULTI_NETWORK_DISCOVER_GATEWAY_API", true)) found.push(...view.read(gatewayApiGateways));
+    if (view.feature("discoverGatewayApiNetworkGateways")) found.push(...view.read(gatewayApiGateways));
     found.sort((a, b) => compareText(a.address, b.address) || a.port - b.port);
     return Map.groupBy(distinct(found), ({ network }) => network);
   },

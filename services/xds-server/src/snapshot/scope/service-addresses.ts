@@ -21,14 +21,14 @@ export function reachableAddresses(view: View, service: Service): readonly strin
 export function allocatedAddresses(view: View, service: Service): readonly string[] {
   const { proxy } = view;
   if (!proxy.metadataFlag("DNS_CAPTURE")) return [];
-  if (!view.flag("PILOT_ENABLE_IP_AUTOALLOCATE", true) && !proxy.metadataFlag("DNS_AUTO_ALLOCATE")) return [];
+  if (!view.feature("ipAutoAllocate") && !proxy.metadataFlag("DNS_AUTO_ALLOCATE")) return [];
   return [service.autoAllocatedIpv4, service.autoAllocatedIpv6].filter((address) => address !== undefined);
 }
 
 /** Both families only where the control plane knows of dual stack; else the first one that the proxy has. */
 function reachableInCluster(view: View, addresses: readonly string[]): readonly string[] {
   const found = addresses.filter((address) => hasFamily(view, address));
-  return view.flag("ISTIO_DUAL_STACK", false) ? found : found.slice(0, 1);
+  return view.feature("dualStack") ? found : found.slice(0, 1);
 }
 
 function isSpecific(address: string): boolean {

@@ -120,7 +120,7 @@ function serviceMeant(view: View, hostname: string, namespace: string): Service 
     .flatMap((name) => serviceIn(view, name.namespace, hostname) ?? [])
     .filter((service) => isServiceVisible(view, service, namespace));
   const [first] = visible;
-  if (first === undefined || !view.flag("PILOT_SIDECAR_PICK_BEST_SERVICE_NAMESPACE", true)) return first;
+  if (first === undefined || !view.feature("pickBestServiceNamespace")) return first;
   return visible.reduce((best, service) => (isPreferred(service, best) ? service : best), first);
 }
 

@@ -67,7 +67,7 @@ export interface Names {
 
 /** How short names in an object of a namespace are meant. */
 export function completeNames(view: View, namespace: string): Names {
-  const domain = view.setting("DOMAIN_SUFFIX", "cluster.local");
+  const domain = view.feature("domainSuffix");
   return {
     host: (host) => resolveShortName(host, namespace, domain),
     gateway: (gateway) => (gateway === "mesh" || gateway.includes("/") ? gateway : gatewayName(gateway, namespace)),

@@ -16,7 +16,7 @@ export function keySource(view: View, { jwks, jwksUri, timeout }: JWTRule): KeyS
   const uri = jwksUri === "" ? undefined : URL.parse(jwksUri);
   if (uri === null || uri === undefined) return local(noKeys);
   const isKnown = view.servicesByHost(uri.hostname).length > 0;
-  const leavesIt = view.setting("PILOT_JWT_ENABLE_REMOTE_JWKS", "false") === "envoy";
+  const leavesIt = view.feature("remoteJwks") === "envoy";
   if (!isKnown && !leavesIt) return local(noKeys);
   const port = Number(uri.port) || (uri.protocol === "https:" ? 443 : 80);
   return {

@@ -37,7 +37,7 @@ export const inboundPorts = query<readonly InboundPort[]>(
     const sidecar = view.read(sidecarOf);
     if (sidecar === undefined || sidecar.spec.ingress.length === 0) return servicePorts(view);
     const own = sidecar.spec.ingress.flatMap((listener) => sidecarPort(view, sidecar.key, listener) ?? []);
-    if (!view.flag("PILOT_ALLOW_SIDECAR_SERVICE_INBOUND_LISTENER_MERGE", false)) return own;
+    if (!view.feature("sidecarInboundListenerMerge")) return own;
     const taken = new Set(own.map(({ port }) => port));
     return [...own, ...servicePorts(view).filter(({ port }) => !taken.has(port))].sort((a, b) => a.port - b.port);
   },
@@ -84,7 +84,7 @@ function sidecarPort(
   return {
     port: port.number,
     address: bind === "" ? ownAddress : bind,
-    ...ownTlsOf(parseProtocol(port.protocol), view.flag("ENABLE_TLS_ON_SIDECAR_INGRESS", false) ? tls : undefined),
+    ...ownTlsOf(parseProtocol(port.protocol), view.feature("tlsOnSidecarIngress") ? tls : undefined),
     mode: modes.ports.get(port.number) ?? modes.workload,
     servicePort: port.number,
     hostname: `${name}.${namespace}`,

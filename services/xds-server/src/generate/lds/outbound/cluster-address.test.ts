@@ -4,6 +4,7 @@ import { describe, it } from "node:test";
 import type { Service } from "@flotilla/model";
 import { type JsonObject, typeUrl } from "@flotilla/proto";
 import { Core } from "../../../core.ts";
+import type { Features } from "../../../snapshot/features.ts";
 import { aPort, apply, aService, aSidecar, resourceOf } from "../../../testing/mesh.ts";
 
 const at = (name: string, address: string, more: Partial<Service> = {}): Service =>
@@ -15,12 +16,12 @@ const services = [
   at("external", "10.96.0.9", { registry: "External", hostname: "external.example" }),
 ];
 
-function mesh(features: Readonly<Record<string, string>>): Core {
+function mesh(features: Partial<Features>): Core {
   const core = new Core({ features });
   apply(core, ...services);
   return core;
 }
-const on = mesh({ ENABLE_CLUSTER_IP_MATCHING: "true" });
+const on = mesh({ clusterIpMatching: true });
 const off = mesh({});
 const listener = (core: Core, name: string) => resourceOf(core, aSidecar("shop"), typeUrl.listener, name);
 

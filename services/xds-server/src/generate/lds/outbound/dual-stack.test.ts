@@ -9,7 +9,7 @@ const mesh = aConfig("MeshConfig", "istio-system", "istio", { proxyHttpPort: 150
 const dual = { INSTANCE_IPS: "10.0.0.1,fd00::1" };
 
 function aDualMesh(): Core {
-  const core = new Core({ features: { ISTIO_DUAL_STACK: "true" } });
+  const core = new Core({ features: { dualStack: true } });
   apply(core, mesh);
   return core;
 }

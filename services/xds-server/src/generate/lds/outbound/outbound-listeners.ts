@@ -93,7 +93,7 @@ function addServicePorts(view: View, map: ListenerMap, listener: EgressListener)
   const ownBind = listener.spec.bind !== "" ? listener.spec.bind : bindToPort ? traits.loopbackAddress : undefined;
   const extraAddresses = listener.spec.bind === "" && bindToPort ? traits.extraLoopbacks : undefined;
   const virtualServices = layer4VirtualServices(view, listener.name);
-  const matchesAddress = view.flag("ENABLE_CLUSTER_IP_MATCHING", false);
+  const matchesAddress = view.feature("clusterIpMatching");
   for (const service of view.read(listenerServices, listener.name)) {
     if (service.resolution === "alias") continue;
     for (const port of service.ports) {

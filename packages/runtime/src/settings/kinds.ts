@@ -15,8 +15,8 @@ export function flag(options: SettingOptions<boolean>): Setting<boolean> {
     ...options,
     bounds: "true or false",
     parse: (value) => {
-      if (/^(true|1|yes|on)$/i.test(value)) return true;
-      if (/^(false|0|no|off)$/i.test(value)) return false;
+      if (/^(true|t|1|yes|on)$/i.test(value)) return true;
+      if (/^(false|f|0|no|off)$/i.test(value)) return false;
       throw new Error("is neither true nor false");
     },
   };

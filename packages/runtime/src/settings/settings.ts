@@ -3,7 +3,7 @@
  *
  *   const config = parseSettings({ healthPort: port({ env: "HEALTH_PORT", default: 15024, sentence: "…" }) }, env);
  */
-import { RuntimeError } from "./errors.ts";
+import { RuntimeError } from "../errors.ts";
 
 export interface Setting<T> {
   readonly env: string;

@@ -1,0 +1,13 @@
+/** Tables of settings alone, for code that needs neither logs nor metrics. */
+export { decimal, duration, flag, integer, list, oneOf, port, text, url } from "./kinds.ts";
+export {
+  deepFreeze,
+  describeSettings,
+  parseSettings,
+  type Setting,
+  type SettingOptions,
+  type SettingRow,
+  type SettingsOf,
+  type SettingsTable,
+} from "./settings.ts";
+export { type UnknownSetting, unknownSettings } from "./unknown-settings.ts";

@@ -1,0 +1,236 @@
+/**
+ * Istio's feature switches that decide what proxies get, by the names that istiod reads them under. This table is the one place
+ * for their defaults; a generator asks the view for one by its name here. docs/settings.md is written from it.
+ */
+import {
+  decimal,
+  duration,
+  flag,
+  integer,
+  oneOf,
+  parseSettings,
+  type SettingsOf,
+  text,
+} from "@flotilla/runtime/settings";
+
+const scopeFeatures = {
+  domainSuffix: text({
+    env: "DOMAIN_SUFFIX",
+    default: "cluster.local",
+    sentence: "DNS suffix of Kubernetes services.",
+  }),
+  dualStack: flag({
+    env: "ISTIO_DUAL_STACK",
+    default: false,
+    sentence: "Proxies with addresses of both families listen on both and resolve names to both.",
+  }),
+  ipAutoAllocate: flag({
+    env: "PILOT_ENABLE_IP_AUTOALLOCATE",
+    default: true,
+    sentence: "Proxies use the addresses that ServiceEntries without an own one were given.",
+  }),
+  mcsServiceDiscovery: flag({
+    env: "ENABLE_MCS_SERVICE_DISCOVERY",
+    default: false,
+    sentence: "Endpoints serve callers of their own cluster only, unless a ServiceExport names the service.",
+  }),
+  mcsClusterLocal: flag({
+    env: "ENABLE_MCS_CLUSTER_LOCAL",
+    default: false,
+    sentence: "Hosts of the cluster's own domain lead to endpoints of the caller's cluster only.",
+  }),
+  pickBestServiceNamespace: flag({
+    env: "PILOT_SIDECAR_PICK_BEST_SERVICE_NAMESPACE",
+    default: true,
+    sentence:
+      "Of services with one hostname a Kubernetes service is used, or else the oldest; otherwise the first by namespace.",
+  }),
+  enhancedDestinationRuleMerge: flag({
+    env: "ENABLE_ENHANCED_DESTINATIONRULE_MERGE",
+    default: true,
+    sentence: "DestinationRules of one host are merged only when their exportTo is equal.",
+  }),
+  discoverGatewayApiNetworkGateways: flag({
+    env: "PILOT_MULTI_NETWORK_DISCOVER_GATEWAY_API",
+    default: true,
+    sentence: "Labelled Gateways of the Gateway API are gateways of their network.",
+  }),
+} as const;
+
+const endpointFeatures = {
+  autoSendUnhealthyEndpoints: flag({
+    env: "PILOT_AUTO_SEND_UNHEALTHY_ENDPOINTS",
+    default: true,
+    sentence: "Endpoints that are not ready are sent unless outlier detection sets minHealthPercent.",
+  }),
+  sendUnhealthyEndpoints: flag({
+    env: "PILOT_SEND_UNHEALTHY_ENDPOINTS",
+    default: false,
+    sentence: "Endpoints that are not ready are always sent, and Envoy's panic threshold is off.",
+  }),
+  endpointTelemetryLabel: flag({
+    env: "PILOT_ENDPOINT_TELEMETRY_LABEL",
+    default: true,
+    sentence: "Endpoints carry metadata of their workload for telemetry.",
+  }),
+  telemetryLabel: flag({
+    env: "PILOT_ENABLE_TELEMETRY_LABEL",
+    default: true,
+    sentence: "Clusters and endpoints carry metadata for telemetry.",
+  }),
+  multiclusterHeadless: flag({
+    env: "ENABLE_MULTICLUSTER_HEADLESS",
+    default: true,
+    sentence: "Names of headless services resolve to pods of every cluster, otherwise of the proxy's own.",
+  }),
+  edsForHeadlessServices: flag({
+    env: "PILOT_ENABLE_EDS_FOR_HEADLESS_SERVICES",
+    default: false,
+    sentence: "Proxies balance the load of headless services; otherwise they connect to the address that was called.",
+  }),
+  persistentSessionFilter: flag({
+    env: "PILOT_ENABLE_PERSISTENT_SESSION_FILTER",
+    default: false,
+    sentence: "Services with a label of a persistent session get it.",
+  }),
+  persistentSessionLabel: text({
+    env: "PILOT_PERSISTENT_SESSION_LABEL",
+    default: "istio.io/persistent-session",
+    sentence: "Label of services whose sessions are kept by a cookie.",
+  }),
+  persistentSessionHeaderLabel: text({
+    env: "PILOT_PERSISTENT_SESSION_HEADER_LABEL",
+    default: "istio.io/persistent-session-header",
+    sentence: "Label of services whose sessions are kept by a header.",
+  }),
+} as const;
+
+const filterFeatures = {
+  metadataExchange: flag({
+    env: "PILOT_ENABLE_METADATA_EXCHANGE",
+    default: true,
+    sentence: "Proxies exchange metadata of their workloads for telemetry.",
+  }),
+  disableMetadataExchangeAlpn: flag({
+    env: "PILOT_DISABLE_MX_ALPN",
+    default: false,
+    sentence: "TLS handshakes do not offer the ALPN of the metadata exchange.",
+  }),
+  alpnFilter: flag({
+    env: "PILOT_ENABLE_ALPN_FILTER",
+    default: true,
+    sentence: "Listeners carry Istio's ALPN filter, for callers whose protocol is detected.",
+  }),
+  mongoFilter: flag({ env: "PILOT_ENABLE_MONGO_FILTER", default: true, sentence: "Envoy's filter for MongoDB." }),
+  mysqlFilter: flag({ env: "PILOT_ENABLE_MYSQL_FILTER", default: false, sentence: "Envoy's filter for MySQL." }),
+  redisFilter: flag({ env: "PILOT_ENABLE_REDIS_FILTER", default: false, sentence: "Envoy's filter for Redis." }),
+  http10: flag({ env: "PILOT_HTTP10", default: false, sentence: "Outbound listeners take HTTP/1.0." }),
+  sidecarUseRemoteAddress: flag({
+    env: "PILOT_SIDECAR_USE_REMOTE_ADDRESS",
+    default: false,
+    sentence: "Outbound listeners of sidecars add the caller's address to X-Forwarded-For.",
+  }),
+  traceSamplingPercent: decimal({
+    env: "PILOT_TRACE_SAMPLING",
+    default: 1,
+    min: 0,
+    max: 100,
+    sentence: "Percentage of requests that are traced where no Telemetry says otherwise.",
+  }),
+  sidecarInboundListenerMerge: flag({
+    env: "PILOT_ALLOW_SIDECAR_SERVICE_INBOUND_LISTENER_MERGE",
+    default: false,
+    sentence: "Ports of services get inbound listeners beside the ingress listeners of a Sidecar.",
+  }),
+  tlsOnSidecarIngress: flag({
+    env: "ENABLE_TLS_ON_SIDECAR_INGRESS",
+    default: false,
+    sentence: "The TLS settings of a Sidecar's ingress listeners take effect.",
+  }),
+} as const;
+
+const routeFeatures = {
+  absoluteFqdnDomains: flag({
+    env: "PILOT_ENABLE_ABSOLUTE_FQDN_VHOST_DOMAIN",
+    default: true,
+    sentence: "Requests may name a host with the final dot.",
+  }),
+  disableShadowHostSuffix: flag({
+    env: "DISABLE_SHADOW_HOST_SUFFIX",
+    default: true,
+    sentence: "The host of mirrored requests is left as it is; otherwise it gets the suffix -shadow.",
+  }),
+  clusterIpMatching: flag({
+    env: "ENABLE_CLUSTER_IP_MATCHING",
+    default: false,
+    sentence:
+      "HTTP requests to the ClusterIP of a Kubernetes service are that service's, whatever host they name, as the Gateway API has it for meshes; otherwise the host decides, as in istiod.",
+  }),
+} as const;
+
+const clusterFeatures = {
+  localityWeightedLb: flag({
+    env: "ENABLE_LOCALITY_WEIGHTED_LB_CONFIG",
+    default: false,
+    sentence: "Every cluster weighs localities, otherwise those with a locality setting.",
+  }),
+  dnsUdpMaxQueries: integer({
+    env: "PILOT_DNS_CARES_UDP_MAX_QUERIES",
+    default: 100,
+    min: 0,
+    max: 0xffff_ffff,
+    sentence: "Queries after which Envoy's DNS resolver opens a new socket; 0 for never.",
+  }),
+  dnsJitterMs: duration({
+    env: "PILOT_DNS_JITTER_DURATION",
+    default: 100,
+    min: 0,
+    sentence: "Jitter of periodic DNS resolution.",
+  }),
+} as const;
+
+const securityFeatures = {
+  compliancePolicy: oneOf<"" | "fips-140-2">({
+    env: "COMPLIANCE_POLICY",
+    default: "",
+    values: ["fips-140-2"],
+    sentence: "fips-140-2: TLS of proxies ends with version 1.2 and has certified cipher suites only.",
+  }),
+  preferDestinationRuleTls: flag({
+    env: "PREFER_DESTINATIONRULE_TLS_FOR_EXTERNAL_SERVICES",
+    default: true,
+    sentence: "TLS settings of a DestinationRule count more for external services than what their endpoints say.",
+  }),
+  skipValidateTrustDomain: flag({
+    env: "PILOT_SKIP_VALIDATE_TRUST_DOMAIN",
+    default: false,
+    sentence: "Callers of any trust domain whose certificate is trusted are let in.",
+  }),
+  remoteJwks: oneOf({
+    env: "PILOT_JWT_ENABLE_REMOTE_JWKS",
+    default: "false",
+    values: ["false", "istiod", "true", "hybrid", "envoy"],
+    sentence:
+      "envoy: proxies fetch the keys of any issuer themselves, otherwise of issuers whose host is a service of the mesh.",
+  }),
+} as const;
+
+export const featureSettings = {
+  ...scopeFeatures,
+  ...endpointFeatures,
+  ...filterFeatures,
+  ...routeFeatures,
+  ...clusterFeatures,
+  ...securityFeatures,
+} as const;
+
+export type Features = SettingsOf<typeof featureSettings>;
+export type FeatureName = keyof Features;
+export const featureNames = Object.keys(featureSettings) as readonly FeatureName[];
+
+/** @throws RuntimeError SETTINGS_INVALID that lists all wrong ones */
+export function parseFeatures(env: Readonly<Record<string, string | undefined>>): Features {
+  return parseSettings(featureSettings, env);
+}
+
+export const defaultFeatures: Features = parseFeatures({});

@@ -1,8 +1,14 @@
 /** Requests of either form: what they want of a type, and what they say of the messages before. */
 import { acknowledge, expire, reject } from "./answers.ts";
 import { type ClientRequest, type DeltaRequest, isDelta, type SotwRequest } from "./request.ts";
-import type { Rejection, Step, StreamState, TypeState } from "./stream-types.ts";
-import { deltaSubscription, type SubscriptionChange, sameSubscription, sotwSubscription } from "./subscription.ts";
+import type { Claim, Rejection, Step, StreamState, TypeState } from "./stream-types.ts";
+import {
+  deltaSubscription,
+  type Subscription,
+  type SubscriptionChange,
+  sameSubscription,
+  sotwSubscription,
+} from "./subscription.ts";
 import { healthType, isDebugType, rulesOf } from "./type-rules.ts";
 import { mergeDue, newType, nothing, withType } from "./type-state.ts";
 
@@ -108,8 +114,17 @@ function subscribe(state: StreamState, typeUrl: string, { next, asked, dropped }
   // Names that were only given up change what is watched, and need no answer.
   const due = isAsking ? mergeDue(known.due, { asked, dropped, mustAnswer: false }) : known.due;
   if (subscription === known.subscription && due === known.due) return [state, []];
-  const changed = withType(state, typeUrl, { ...known, subscription, due });
+  const claim = subscription === known.subscription ? known.claim : claimWithin(known, next);
+  const changed = withType(state, typeUrl, { ...known, subscription, due, claim });
   return [changed, isAsking ? [{ type: "due", typeUrl }] : []];
+}
+
+/** Names given up before the claim was looked at: the client has forgotten what it claimed of them. */
+function claimWithin({ claim, subscription }: TypeState, next: Subscription): Claim | undefined {
+  const gone = [...subscription.names].filter((name) => !next.names.has(name));
+  if (claim === undefined || gone.length === 0) return claim;
+  if ("version" in claim) return undefined;
+  return { held: new Map([...claim.held].filter(([name]) => !gone.includes(name))) };
 }
 
 function forget(state: StreamState, typeUrl: string): Step {

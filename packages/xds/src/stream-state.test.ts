@@ -13,14 +13,16 @@ import { takeTurn } from "./turn.ts";
 
 /** What happens, and what goes out because of it: `type: name=content … -removed`. */
 type Line = readonly [event: Event, ...out: string[]];
-type Event =
+/** `together`: before the server takes its turn. */
+type Event = SingleEvent | { readonly together: readonly SingleEvent[] };
+type SingleEvent =
   | { readonly sotw: Partial<SotwRequest> & { readonly typeUrl: string } }
   | { readonly delta: Partial<DeltaRequest> & { readonly typeUrl: string } }
   | { readonly put: ResourceSet };
 
 const { cluster, endpoint, listener, route, secret } = types;
-const sotw = (typeUrl: string, more: Partial<SotwRequest> = {}): Event => ({ sotw: { typeUrl, ...more } });
-const delta = (typeUrl: string, more: Partial<DeltaRequest> = {}): Event => ({ delta: { typeUrl, ...more } });
+const sotw = (typeUrl: string, more: Partial<SotwRequest> = {}): SingleEvent => ({ sotw: { typeUrl, ...more } });
+const delta = (typeUrl: string, more: Partial<DeltaRequest> = {}): SingleEvent => ({ delta: { typeUrl, ...more } });
 const put = (typeUrl: string, contents: Readonly<Record<string, string>>): Event => ({
   put: resourceSet(typeUrl, contents),
 });
@@ -42,12 +44,16 @@ class Server {
 
   run(event: Event): readonly string[] {
     this.log.length = 0;
+    for (const one of "together" in event ? event.together : [event]) this.#meet(one);
+    this.#write();
+    return [...this.log];
+  }
+
+  #meet(event: SingleEvent): void {
     if ("put" in event) {
       this.#world.set(event.put.typeUrl, event.put);
       this.#step({ type: "stale", typeUrl: event.put.typeUrl });
     } else this.#step({ type: "request", request: complete(event) });
-    this.#write();
-    return [...this.log];
   }
 
   #write(): void {
@@ -87,7 +93,7 @@ class Server {
   }
 }
 
-function complete(event: Exclude<Event, { put: ResourceSet }>): ClientRequest {
+function complete(event: Exclude<SingleEvent, { put: ResourceSet }>): ClientRequest {
   const common = { nonce: "", error: undefined };
   return "sotw" in event
     ? { ...common, names: [], version: "", ...event.sotw }
@@ -218,6 +224,20 @@ const cases: Readonly<Record<Form, readonly { readonly name: string; readonly li
         [put(endpoint, { a: "1" })],
         [sotw(endpoint, { version: versionOf(endpoint, { a: "1" }) })],
         [sotw(endpoint, { names: ["a"], version: versionOf(endpoint, { a: "1" }) }), "endpoint: a=1"],
+      ],
+    },
+    {
+      name: "what a reconnect shows does not count for names that were given up before it was looked at",
+      lines: [
+        [put(route, ab)],
+        [
+          {
+            together: [["a", "b"], ["a"], ["a", "b"]].map((names) =>
+              sotw(route, { names, version: versionOf(route, ab) }),
+            ),
+          },
+          "route: a=1 b=1",
+        ],
       ],
     },
     {
@@ -404,6 +424,22 @@ const cases: Readonly<Record<Form, readonly { readonly name: string; readonly li
         [put(route, ab)],
         [delta(route, { subscribe: ["a", "b"], held: heldAs(resourceSet(route, ab)) })],
         [put(route, { a: "2", b: "1" }), "route: a=2"],
+      ],
+    },
+    {
+      name: "what a reconnect shows does not count for names that were given up before it was looked at",
+      lines: [
+        [put(route, ab)],
+        [
+          {
+            together: [
+              delta(route, { subscribe: ["a", "b"], held: heldAs(resourceSet(route, ab)) }),
+              delta(route, { unsubscribe: ["b"] }),
+              delta(route, { subscribe: ["b"] }),
+            ],
+          },
+          "route: b=1",
+        ],
       ],
     },
     {

@@ -174,6 +174,16 @@ test("a cluster imports what only another has, also one that comes later", () =>
   assert.deepEqual(clusterSetAddresses(all), {});
 });
 
+test("what a cluster imports does not depend on what came first of those that come in one group", () => {
+  const all = new ClusterRegistries({ ...defaultRegistrySettings, clusterSetHosts: true });
+  all.apply([
+    ...of("east", serviceImport("243.0.0.1"), gone("ServiceImport", "a")),
+    ...of("west", serviceImport("244.0.0.1")),
+    ...of("east", put(service("a")), put(pod("p", "10.2.0.1")), put(slice("s", "a", { p: "10.2.0.1" }))),
+  ]);
+  assert.deepEqual(clusterSetEndpoints(all), ["Kubernetes/east"]);
+});
+
 test("what the first object of a cluster imports is told", () => {
   const all = new ClusterRegistries({ ...defaultRegistrySettings, clusterSetHosts: true });
   all.apply([put(service("a")), put(pod("p", "10.3.0.1")), put(slice("s", "a", { p: "10.3.0.1" }))]);

@@ -55,6 +55,8 @@ export class ClusterRegistries {
       if (group === undefined) groups.set(cluster, [input]);
       else group.push(input);
     };
+    // Clusters that come with this group are imported for too.
+    const clusters = (...more: readonly string[]) => new Set([...this.#clusters(), ...groups.keys(), ...more]);
     const addImports = (imports: readonly ImportOfCluster[]) => {
       for (const { cluster, change } of imports) add(cluster, change);
     };
@@ -62,14 +64,13 @@ export class ClusterRegistries {
       if (input.type === "cluster") {
         groups.delete(input.cluster);
         updates.push(this.#remove(input.cluster));
-        addImports(this.#imports.remove(input.cluster, this.#clusters()));
+        addImports(this.#imports.remove(input.cluster, clusters()));
       } else if (input.type === "object") {
         const cluster = input.cluster ?? this.#settings.clusterId;
-        const clusters = [...this.#clusters(), ...(this.#isKnown(cluster) ? [] : [cluster])];
-        if (isServiceImport(input)) addImports(this.#imports.ofCluster(cluster, input, clusters));
+        if (isServiceImport(input)) addImports(this.#imports.ofCluster(cluster, input, clusters(cluster)));
         else add(cluster, input);
       } else if (input.type === "config" && input.key.kind === "ServiceImport") {
-        addImports(this.#imports.configured(input, this.#clusters()));
+        addImports(this.#imports.configured(input, clusters()));
       } else {
         add(this.#settings.clusterId, input);
         if (input.type !== "config" || !forAll.has(input.key.kind)) continue;
@@ -142,10 +143,6 @@ export class ClusterRegistries {
 
   #clusters(): readonly string[] {
     return [this.#settings.clusterId, ...this.#others.keys()];
-  }
-
-  #isKnown(cluster: string): boolean {
-    return cluster === this.#settings.clusterId || this.#others.has(cluster);
   }
 
   /** As the mesh knows it: of the own cluster before that of the others. */

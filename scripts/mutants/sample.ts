@@ -1,4 +1,7 @@
-/** A sample that the same seed draws again: files by chance, of each a mutant, and again until there are enough. */
+/**
+ * A sample that the same seed draws again: files by chance, of each a mutant, and again until there are enough. In the order of
+ * the draw, so that a run that is stopped has measured a fair sample too.
+ */
 
 export function drawSample<T extends { readonly file: string }>(
   all: readonly T[],
@@ -16,7 +19,7 @@ export function drawSample<T extends { readonly file: string }>(
       const one = ofFile[round];
       if (one !== undefined && drawn.size < size) drawn.add(one);
     }
-  return all.filter((one) => drawn.has(one));
+  return [...drawn];
 }
 
 function shuffle<T>(list: readonly T[], random: () => number): readonly T[] {

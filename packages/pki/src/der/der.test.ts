@@ -2,7 +2,16 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { DerReader, readWhole } from "./reader.ts";
 import { tag } from "./tags.ts";
-import { parseBoolean, parseNamedBits, parseOid, parseSmallInteger, parseTime } from "./values.ts";
+import {
+  parseBitString,
+  parseBoolean,
+  parseNamedBits,
+  parseOid,
+  parseSmallInteger,
+  parseText,
+  parseTime,
+  serialText,
+} from "./values.ts";
 import { element, integer, namedBits, oid, sequence, setOf, smallInteger, time } from "./writer.ts";
 
 const hex = (text: string): Buffer => Buffer.from(text.replaceAll(" ", ""), "hex");
@@ -88,12 +97,59 @@ describe("DER values", () => {
 
   it("takes the two booleans of DER only", () => {
     assert.equal(parseBoolean(read(hex("01 01 ff"))), true);
-    assert.throws(() => parseBoolean(read(hex("01 01 01"))), /boolean/);
+    assert.equal(parseBoolean(read(hex("01 01 00"))), false);
+    for (const bad of ["01 01 01", "01 00", "01 02 ff ff"])
+      assert.throws(() => parseBoolean(read(hex(bad))), /boolean/, bad);
   });
+
+  it("takes small integers of up to five bytes", () => {
+    assert.equal(parseSmallInteger(read(hex("02 05 00 ff ff ff ff"))), 0xffff_ffff);
+    assert.equal(parseSmallInteger(read(hex("02 01 00"))), 0);
+    for (const bad of ["02 00", "02 06 01 00 00 00 00 00"])
+      assert.throws(() => parseSmallInteger(read(hex(bad))), /too large/, bad);
+  });
+
+  it("takes bit strings of whole bytes, and refuses malformed lists of bits", () => {
+    assert.equal(parseBitString(read(hex("03 02 00 ff"))).toString("hex"), "ff");
+    for (const bad of ["03 02 01 fe", "03 00"]) assert.throws(() => parseBitString(read(hex(bad))), /bit string/, bad);
+    for (const bad of ["03 00", "03 02 08 00", "03 01 01"])
+      assert.throws(() => parseNamedBits(read(hex(bad))), /list of bits/, bad);
+    assert.deepEqual(parseNamedBits(read(hex("03 02 07 80"))), [0]);
+  });
+
+  it("reads texts of every kind", () => {
+    assert.equal(parseText(read(hex("0c 02 c3 a4"))), "\u00e4");
+    assert.equal(parseText(read(hex("1e 04 00 41 00 e4"))), "A\u00e4");
+    assert.equal(parseText(read(hex("14 01 e4"))), "\u00e4");
+    assert.throws(() => parseText(read(hex("1e 01 41"))), { code: "PKI_BAD_DER", message: /odd number of bytes/ });
+  });
+
+  it("shows serial numbers without leading zero bytes", () =>
+    assert.deepEqual(
+      ["00", "0000", "00ff", "0a0b", "0100"].map((bytes) => serialText(hex(bytes))),
+      ["00", "00", "ff", "0a0b", "0100"],
+    ));
+
+  it("refuses what is too long, too large, or of another kind", () => {
+    const long = (bytes: number) => element(tag.oid, Buffer.alloc(bytes, 1));
+    assert.equal(parseOid(read(long(64))).split(".").length, 65);
+    assert.throws(() => parseOid(read(long(65))), /too many bytes/);
+    assert.throws(() => parseTime(read(hex("0c 00"))), /unknown form/);
+    for (const text of ["20260230000000Z", "20261121240000Z", "20261121006000Z", "20261121000060Z", "261121000000Z"])
+      assert.throws(() => parseTime(read(element(tag.generalizedTime, Buffer.from(text)))), /PKI_BAD_DER/, text);
+  });
+
+  it("writes the year 1949 with four digits", () =>
+    assert.equal(
+      time(Date.UTC(1949, 11, 31))
+        .subarray(2)
+        .toString(),
+      "19491231000000Z",
+    ));
 
   it("sorts a set and takes lengths of every size", () => {
     assert.equal(setOf(hex("0202"), hex("0201")).toString("hex"), "310402010202");
-    for (const size of [0, 127, 128, 255, 256, 65_535, 65_536]) {
+    for (const size of [0, 127, 128, 255, 256, 65_535, 65_536, 0xff_ffff, 0x100_0000]) {
       const whole = sequence(Buffer.alloc(size));
       assert.equal(new DerReader(whole, "x").next(tag.sequence).body.length, size);
     }

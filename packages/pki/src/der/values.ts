@@ -76,12 +76,13 @@ export function parseBoolean({ body }: DerValue): boolean {
   return body[0] === 0xff;
 }
 
-/** Any of the string types of a name. */
+/** Any of the string types of a name. @throws PkiError PKI_BAD_DER */
 export function parseText(value: DerValue): string {
   switch (value.tag) {
     case tag.utf8String:
       return value.body.toString("utf8");
     case tag.bmpString:
+      if (value.body.length % 2 !== 0) throw bad("a text of two-byte characters has an odd number of bytes");
       return Buffer.from(value.body).swap16().toString("utf16le");
     default:
       return value.body.toString("latin1");

@@ -2,8 +2,10 @@ import assert from "node:assert/strict";
 import type { KeyObject } from "node:crypto";
 import { describe, it } from "node:test";
 import { generatePrivateKey, spkiOf } from "../keys.ts";
+import { oids } from "../oids.ts";
 import { type Certificate, parseCertificate } from "./certificate.ts";
-import { verifyChain } from "./chain.ts";
+import { describe as describeCertificate, verifyChain } from "./chain.ts";
+import { basicConstraints, type Extension, extKeyUsage } from "./extensions.ts";
 import { type CaRequest, issueCa, issueLeaf, issueRoot, issuerOf, signCertificate } from "./issue.ts";
 
 const serial = Buffer.alloc(16, 7);
@@ -15,6 +17,8 @@ const rsaKey = await generatePrivateKey("rsa-2048");
 
 const root = issueRoot({ serial, ...times, subject: { commonName: "root" } }, key);
 const sameNameOtherKey = issueRoot({ serial, ...times, subject: { commonName: "root" } }, otherKey);
+
+const renamed = issueRoot({ serial, ...times, notAfterMs: 1, subject: { commonName: "root" } }, otherKey);
 
 function ca(name: string, below: Certificate, signer: KeyObject, more: Partial<CaRequest> = {}): Certificate {
   const request = { serial, ...times, subject: { commonName: name }, spki: spkiOf(key), ...more };
@@ -42,19 +46,32 @@ interface Case {
   readonly result: number | RegExp;
 }
 
-const withCritical = parseCertificate(
-  signCertificate(
-    {
-      serial,
-      ...times,
-      subject: { commonName: "x" },
-      spki: spkiOf(rsaKey),
-      sans: [],
-      extensions: [{ id: "1.2.3.4", critical: true, value: Buffer.of(5, 0) }],
-    },
-    issuerOf(root, key),
-  ),
-);
+function signed(
+  extensions: readonly Extension[],
+  more: Partial<Parameters<typeof signCertificate>[0]> = {},
+): Certificate {
+  const template = { serial, ...times, subject: { commonName: "x" }, spki: spkiOf(key), sans: [], extensions, ...more };
+  return parseCertificate(signCertificate(template, issuerOf(root, key)));
+}
+
+function withExtension(critical: boolean): Certificate {
+  return signed([{ id: "1.2.3.4", critical, value: Buffer.of(5, 0) }]);
+}
+
+function withUse(id: string): Certificate {
+  return signed([extKeyUsage([id])]);
+}
+
+const withoutKeyUsage = signed([basicConstraints({ isCa: true })], { subject: { commonName: "plain" } });
+const shortCa = ca("short", root, key, { pathLength: 0 });
+const selfIssued = ca("short", shortCa, key, { serial: Buffer.of(9) });
+
+/** CAs below each other, the lowest first. */
+function lineOf(count: number): readonly Certificate[] {
+  let line: readonly Certificate[] = [];
+  for (let i = 0; i < count; i++) line = [ca(`ca-${i}`, line[0] ?? root, key), ...line];
+  return line;
+}
 
 const cases: readonly Case[] = [
   { name: "directly below a root", leaf: leafOf(root), result: 2 },
@@ -116,7 +133,40 @@ const cases: readonly Case[] = [
     usage: "server",
     result: /server/,
   },
-  { name: "an unknown critical extension", leaf: withCritical, result: /1\.2\.3\.4/ },
+  { name: "an unknown critical extension", leaf: withExtension(true), result: /1\.2\.3\.4/ },
+  { name: "an unknown extension that is not critical", leaf: withExtension(false), result: 2 },
+  { name: "the last moment of the leaf", leaf: leafOf(root), nowMs: 2_000_000_000, result: 2 },
+  { name: "the first moment of the leaf", leaf: leafOf(root, key, { notBeforeMs: nowMs }), result: 2 },
+  { name: "a leaf that may serve", leaf: leafOf(root, key, { usages: ["server"] }), usage: "server", result: 2 },
+  {
+    name: "a leaf that may only serve",
+    leaf: leafOf(root, key, { usages: ["server"] }),
+    usage: "client",
+    result: /client/,
+  },
+  { name: "a leaf that names no use", leaf: leafOf(root, key, { usages: [] }), usage: "client", result: 2 },
+  { name: "a leaf for any use", leaf: withUse(oids.anyExtendedKeyUsage), usage: "server", result: 2 },
+  {
+    name: "a leaf for another use",
+    leaf: withUse("1.3.6.1.5.5.7.3.4"),
+    usage: "server",
+    result: /not for use as server/,
+  },
+  { name: "a leaf for another use where none is asked for", leaf: withUse("1.3.6.1.5.5.7.3.4"), result: 2 },
+  {
+    name: "an issuer whose certificate names no use of its key",
+    leaf: leafOf(withoutKeyUsage),
+    intermediates: [withoutKeyUsage],
+    result: 3,
+  },
+  {
+    name: "a self-issued CA, which counts for no path length",
+    leaf: leafOf(selfIssued),
+    intermediates: [selfIssued, shortCa],
+    result: 4,
+  },
+  { name: "as many as eight", leaf: leafOf(lineOf(6)[0] ?? root), intermediates: lineOf(6), result: 8 },
+  { name: "more than eight", leaf: leafOf(lineOf(7)[0] ?? root), intermediates: lineOf(7), result: /no trusted root/ },
 ];
 
 describe("chain", () => {
@@ -143,5 +193,22 @@ describe("chain", () => {
   it("a renewed root with the same key verifies what the old one signed", () => {
     const renewed = issueRoot({ serial, ...times, notAfterMs: 9_000_000_000, subject: { commonName: "root" } }, key);
     assert.equal(verifyChain({ leaf: leafOf(root), intermediates: [], roots: [renewed], nowMs }).length, 2);
+  });
+
+  it("the first issuer that does not do is named", () => {
+    const request = { leaf: leafOf(root), intermediates: [], roots: [sameNameOtherKey, renamed], nowMs };
+    assert.throws(() => verifyChain(request), /certificate spiffe:\/\/td\/ns\/a\/sa\/b: issuer root: .*signature/);
+  });
+
+  it("a certificate is named by what says most of it", () => {
+    const named = {
+      sans: [{ type: "dns", value: "a.test" }],
+      subject: { commonName: "cn", organization: "o" },
+    } as const;
+    const of = (more: object) => describeCertificate({ ...root, ...named, ...more });
+    assert.deepEqual(
+      [of({}), of({ sans: [] }), of({ sans: [], subject: { organization: "o" } }), of({ sans: [], subject: {} })],
+      ["a.test", "cn", "o", `serial ${root.serial}`],
+    );
   });
 });

@@ -5,10 +5,13 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
-import { generatePrivateKey, privateKeyPem } from "../keys.ts";
+import { contextConstructed } from "../der/tags.ts";
+import { bitString, element, integer, oid, sequence, smallInteger, time } from "../der/writer.ts";
+import { generatePrivateKey, privateKeyPem, signatureAlgorithmOf, signBytes } from "../keys.ts";
 import { parseOnePem } from "../pem.ts";
 import { certificatePem, parseCertificatesPem } from "./certificate.ts";
 import { isRevoked, parseCrl, parseCrlsPem, verifyCrl } from "./crl.ts";
+import { encodeExtension } from "./extensions.ts";
 import { issueRoot } from "./issue.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "crl-"));
@@ -87,5 +90,60 @@ describe("revocation lists", () => {
       }
       assert.throws(() => parseCrl(der.subarray(0, at)), { code: "PKI_BAD_CRL" });
     }
+  });
+});
+
+describe("the parts of a revocation list", () => {
+  const unknown = (critical: boolean) =>
+    sequence(encodeExtension({ id: "2.5.29.27", critical, value: Buffer.of(5, 0) }));
+  const known = sequence(encodeExtension({ id: "2.5.29.21", critical: true, value: Buffer.of(10, 1, 1) }));
+  const entry = (...extensions: readonly Buffer[]) => sequence(integer(Buffer.of(7)), time(0), ...extensions);
+  const extensionsOf = (list: Buffer) => element(contextConstructed(0), list);
+  const algorithm = signatureAlgorithmOf(key);
+  const [version, thisUpdate, nextUpdate] = [smallInteger(1), time(1_000_000), time(2_000_000)];
+
+  /** In the order of RFC 5280, 5.1. */
+  function signed(...parts: readonly Buffer[]): Buffer {
+    const tbs = sequence(...parts);
+    return sequence(tbs, algorithm, bitString(signBytes(tbs, key)));
+  }
+  const head = [version, algorithm, root.subjectDer, thisUpdate];
+
+  const good: readonly (readonly [string, Buffer, readonly string[], number?])[] = [
+    ["entries", signed(...head, nextUpdate, sequence(entry(), entry(known))), ["07"], 2_000_000],
+    ["no next update", signed(...head, sequence(entry())), ["07"]],
+    ["a next update after 2050", signed(...head, time(Date.UTC(2051, 0)), sequence()), [], Date.UTC(2051, 0)],
+    ["no entries", signed(...head, nextUpdate), [], 2_000_000],
+    ["the first version", signed(...head.slice(1), nextUpdate), [], 2_000_000],
+    ["an unknown extension that is not critical", signed(...head, sequence(entry(unknown(false)))), ["07"]],
+    ["extensions", signed(...head, nextUpdate, extensionsOf(known)), [], 2_000_000],
+  ];
+  for (const [name, der, serials, nextUpdateMs] of good)
+    it(`are read: ${name}`, () => {
+      const crl = parseCrl(der);
+      verifyCrl(crl, [root]);
+      assert.deepEqual([[...crl.revoked], crl.thisUpdateMs, crl.nextUpdateMs], [serials, 1_000_000, nextUpdateMs]);
+    });
+
+  const otherAlgorithm = sequence(oid("1.2.840.10045.4.3.3"));
+  const bad: readonly (readonly [string, Buffer, RegExp])[] = [
+    ["another version", signed(smallInteger(0), ...head.slice(1)), /version is unknown/],
+    ["two algorithms", signed(version, otherAlgorithm, ...head.slice(2)), /two signature algorithms/],
+    ["an unknown critical extension", signed(...head, extensionsOf(unknown(true))), /critical extension 2\.5\.29\.27/],
+    ["an entry with such a one", signed(...head, sequence(entry(unknown(true)))), /critical extension 2\.5\.29\.27/],
+    ["more behind it", signed(...head, extensionsOf(known), nextUpdate), /too many/],
+  ];
+  for (const [name, der, message] of bad)
+    it(`are refused: ${name}`, () => assert.throws(() => parseCrl(der), { code: "PKI_BAD_CRL", message }));
+
+  it("are signed by a CA that may sign lists", () => {
+    const crl = parseCrl(signed(...head));
+    const request = { serial: Buffer.of(1), subject: { organization: "root" }, ...times };
+    assert.throws(() => verifyCrl(crl, [issueRoot({ ...request, keyUsages: ["keyCertSign"] }, key)]), {
+      code: "PKI_UNTRUSTED",
+    });
+    const { keyUsage: _, ...anyUse } = root;
+    verifyCrl(crl, [anyUse]);
+    assert.throws(() => verifyCrl(crl, [{ ...root, subjectDer: Buffer.of(0x30, 0) }]), { code: "PKI_UNTRUSTED" });
   });
 });

@@ -82,6 +82,18 @@ describe("the client certificate of a service", () => {
     assert.deepEqual(errors, ["client certificate not written"]);
   });
 
+  it("that nobody can ask for is logged", async () => {
+    await using it = await setUp();
+    await writeFile(join(it.directory, "root-cert.pem"), authority.rootPem);
+    const errors: string[] = [];
+    const log: Logger = { ...noopLogger, error: (event) => void errors.push(event) };
+    const settings = settingsOf(it.directory, { caAddress: "127.0.0.1:1" });
+    await writeFile(join(it.directory, "token"), "t");
+    await using _ = keepClientCertificate(settings, { ...account, serviceAccount: "\u00e4", log });
+    await until(() => errors.length > 0, { ...within, what: "the error" });
+    assert.deepEqual(errors, ["client certificate cannot be kept"]);
+  });
+
   it("that never came is no error when the service ends", async () => {
     await using it = await setUp();
     const errors: string[] = [];

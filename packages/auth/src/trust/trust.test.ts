@@ -66,12 +66,55 @@ describe("a trust bundle", () => {
   });
 });
 
+/** By OpenSSL: the serials 0a and 0b of one issuer, and 0c. */
+const listPems = [
+  `-----BEGIN X509 CRL-----
+MIHMMHUCAQEwCgYIKoZIzj0EAwIwDDEKMAgGA1UECgwBeBcNMjYxMTIyMTk1MTAx
+WhcNMjYxMjIyMTk1MTAxWjAoMBICAQoXDTI2MDEwMTAwMDAwMFowEgIBCxcNMjYw
+MTAxMDAwMDAwWqAOMAwwCgYDVR0UBAMCAQEwCgYIKoZIzj0EAwIDRwAwRAIgUt59
+aQXhsHSLHVJb1ZY/C9DHEX8SoiI2UmfkOKdk9kYCIGLowpWtmOQ65YZmTKczBGc7
+tHIHXOEIAFZEpWNIsF27
+-----END X509 CRL-----
+`,
+  `-----BEGIN X509 CRL-----
+MIG4MGECAQEwCgYIKoZIzj0EAwIwDDEKMAgGA1UECgwBeBcNMjYxMTIyMTk1MTAx
+WhcNMjYxMjIyMTk1MTAxWjAUMBICAQwXDTI2MDEwMTAwMDAwMFqgDjAMMAoGA1Ud
+FAQDAgEBMAoGCCqGSM49BAMCA0cAMEQCIBE/bIhwZux2T5O7n9IN5xBYVd0RGzAR
+RX/D6F2Vddl6AiAffT4yq2E1DNm1wyXvM0OHPmYEPqLW+dq3pIR/YjAuPA==
+-----END X509 CRL-----
+`,
+] as const;
+
 describe("revocation lists", () => {
-  it("stay in force when others cannot be read, and end with an empty text", () => {
-    const lists = new RevocationLists(noopLogger);
+  function setUp() {
+    const lines: unknown[] = [];
+    const note = (event: string, fields?: object): void => void lines.push([event, fields]);
+    const lists = new RevocationLists({ ...noopLogger, info: note, error: note });
+    const serials = (): string => lists.crls.flatMap(({ revoked }) => [...revoked]).join();
+    return { lists, lines, serials };
+  }
+
+  it("are in force by bundle, each in the place of the bundle's last one", () => {
+    const { lists, lines, serials } = setUp();
     assert.equal(lists.replace("a", ""), false);
+    assert.equal(lists.replace("a", listPems[0]), true);
+    assert.equal(lists.replace("a", listPems[0]), false);
+    assert.equal(lists.replace("b", listPems[1]), true);
+    assert.equal(serials(), "0a,0b,0c");
+    assert.equal(lists.replace("a", listPems[1]), true);
+    assert.equal(serials(), "0c,0c");
+    assert.equal(lists.replace("a", ""), true);
+    assert.equal(serials(), "0c");
+    const counts = lines.map((line) => (line as [string, { certificates: number }])[1].certificates);
+    assert.deepEqual(counts, [2, 3, 2, 1]);
+  });
+
+  it("stay in force when others cannot be read", () => {
+    const { lists, lines, serials } = setUp();
+    lists.replace("a", listPems[0]);
     assert.equal(lists.replace("a", "-----BEGIN X509 CRL-----\nAAAA\n-----END X509 CRL-----\n"), false);
-    assert.deepEqual(lists.crls, []);
+    assert.equal(serials(), "0a,0b");
+    assert.match(JSON.stringify(lines.at(-1)), /refused, those before stay in force.*"bundle":"a"/);
   });
 });
 

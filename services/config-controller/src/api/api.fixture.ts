@@ -1,4 +1,4 @@
-/** For tests: the API over a store on an embedded bus, without sockets and with callers that may do everything. */
+/** For tests: the API over a store on an embedded bus, without sockets and, unless said otherwise, with callers that may do everything. */
 import { connectBus } from "@flotilla/bus";
 import { noopLogger } from "@flotilla/runtime";
 import { createValidator } from "@flotilla/validation";
@@ -6,6 +6,7 @@ import { ConfigTable } from "../store/config-table.ts";
 import { type DurableStore, openDurableStore } from "../store/durable/durable-store.ts";
 import { layeredStore } from "../store/layered-store.ts";
 import { readOnlyStore } from "../store/source-store.ts";
+import type { Access } from "./access.ts";
 import { ApiError, statusOf } from "./api-error.ts";
 import { EventHistory } from "./event-history.ts";
 import { Objects } from "./objects.ts";
@@ -36,7 +37,7 @@ export interface WatchLine {
 
 let count = 0;
 
-export async function openTestApi(keptEvents = 1_000): Promise<TestApi> {
+export async function openTestApi(keptEvents = 1_000, access: Access = async () => "test"): Promise<TestApi> {
   const url = `embedded:api-${++count}`;
   const bus = await connectBus({ url, clientName: "t", log: noopLogger }, new AbortController().signal);
   const values = await bus.keyValue("config");
@@ -53,7 +54,6 @@ export async function openTestApi(keptEvents = 1_000): Promise<TestApi> {
     randomName: () => "x7",
   });
   const inForce = layeredStore("in force", [readOnlyStore("file:mesh", files), durable.store]);
-  const access = async () => "test";
   const route = createRouter({ durable, objects, history, inForce, access, maxWatches: 2, version: "1" });
   const request = (method: string, target: string, body?: unknown, contentType = "application/json") => {
     const { pathname, searchParams } = new URL(target, "https://api");

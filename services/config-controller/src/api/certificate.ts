@@ -1,15 +1,16 @@
 /** The certificate that the API is served with: from files, or from ca. */
-import { readFile } from "node:fs/promises";
 import { hostname } from "node:os";
-import { caRootFileOf, obtainServingCertificate, serviceToken } from "@flotilla/auth/serving";
-import { aborted, delay, type Logger } from "@flotilla/runtime";
+import {
+  caRootFileOf,
+  followKeyPair,
+  type KeyPair,
+  obtainServingCertificate,
+  serviceToken,
+} from "@flotilla/auth/serving";
+import { aborted, type Logger } from "@flotilla/runtime";
 import type { ApiSettings } from "./api-settings.ts";
 
-export interface KeyPair {
-  readonly keyPem: string;
-  /** The certificate first, then those that lead to the root. */
-  readonly chainPem: string;
-}
+export type { KeyPair };
 
 export interface CertificateOptions {
   readonly settings: ApiSettings;
@@ -22,36 +23,19 @@ export interface CertificateOptions {
 
 /** The service account that ca knows this service by. */
 export const serviceAccount = "flotilla-config-controller";
-const lookMs = 10_000;
+const pollMs = 10_000;
 
 /** Runs until `stop`. */
 export async function followCertificate(options: CertificateOptions, stop: AbortSignal): Promise<void> {
   const { apiCertFile, apiKeyFile } = options.settings;
-  if (apiCertFile !== undefined && apiKeyFile !== undefined) return followFiles(options, apiCertFile, apiKeyFile, stop);
+  if (apiCertFile !== undefined && apiKeyFile !== undefined) {
+    const { log, onCertificate: onKeyPair, onTrouble } = options;
+    const source = { type: "files", certFile: apiCertFile, keyFile: apiKeyFile, pollMs } as const;
+    return followKeyPair(source, { log, onKeyPair, onTrouble }, stop);
+  }
   const { apiPort, caAddress } = options.settings;
   options.onTrouble(`waiting for ca at ${caAddress}`);
   return followCa({ ...options, instance: `${hostname()}:${apiPort}` }, stop);
-}
-
-async function followFiles(
-  { log, onCertificate, onTrouble }: CertificateOptions,
-  certFile: string,
-  keyFile: string,
-  stop: AbortSignal,
-): Promise<void> {
-  for (let last = ""; !stop.aborted; ) {
-    try {
-      const [chainPem, keyPem] = await Promise.all([readFile(certFile, "utf8"), readFile(keyFile, "utf8")]);
-      if (chainPem + keyPem !== last) onCertificate({ chainPem, keyPem });
-      last = chainPem + keyPem;
-      onTrouble(undefined);
-    } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      log.warn("certificate of the api cannot be used, the one before stays", { certFile, keyFile, reason });
-      onTrouble(reason);
-    }
-    await delay(lookMs, stop);
-  }
 }
 
 /** By this name the certificate that ca issues knows the API on other hosts. */

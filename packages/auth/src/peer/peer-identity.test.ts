@@ -173,6 +173,18 @@ const cases: readonly (readonly [string, PeerRules, Caller, string | RegExp])[] 
     callerOf(forwarder, forwarded(web)),
     /is revoked/,
   ],
+  [
+    "the header of a forwarder with a revoked certificate",
+    { ...bare, crls: () => [listOf(web)], forwarders },
+    callerOf(forwarder, forwarded(web)),
+    /^forwarded: .*is revoked/,
+  ],
+  [
+    "the header of a forwarder without a certificate",
+    { ...withCertificates, forwarders },
+    callerOf(forwarder, { "x-forwarded-client-cert": "Hash=h" }),
+    /^forwarded: the header holds no certificate/,
+  ],
 ];
 
 function shown(verdict: Verdict): string {

@@ -59,6 +59,8 @@ describe("TLS in front of gRPC", () => {
     const shown = it.injected.map((socket) => socket.getPeerCertificate().raw);
     assert.deepEqual(shown, [parseCertificatePem(cert).der, undefined]);
     assert.deepEqual(it.lines, []);
+    const [first = assert.fail()] = it.injected;
+    assert.equal(first.getPeerCertificate(), first.getPeerCertificate(), "parsed once");
   });
 
   it("closes a connection whose certificate leads to another root, or is over", async () => {

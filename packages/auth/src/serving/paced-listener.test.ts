@@ -34,7 +34,7 @@ async function setUp(more: Partial<HandshakeLimits> = {}) {
     return client;
   };
   return {
-    ...{ begun, dropped, dial },
+    ...{ begun, dropped, dial, closeWaiting },
     accepted: promisify<number>((done) => server.getConnections(done)),
     froms: () => begun.map(({ socket }) => socket.remoteAddress),
     [Symbol.asyncDispose]: async () => {
@@ -82,6 +82,27 @@ describe("paced listener", () => {
     await it.dial();
     await until(() => oldest.destroyed, { ...within, what: "the end of the oldest" });
     assert.deepEqual([it.dropped, elsewhere.destroyed, next.destroyed], [["crowded"], false, false]);
+  });
+
+  it("counts those of an address on when one of them has left", async () => {
+    await using it = await setUp({ maxSilentPerAddress: 2 });
+    const [gone, oldest] = [await it.dial(), await it.dial()];
+    gone.end();
+    await until(async () => (await it.accepted()) === 1, { ...within, what: "the end of the first" });
+    assert.deepEqual(it.dropped, []);
+    await it.dial();
+    await it.dial();
+    await until(() => oldest.destroyed, { ...within, what: "the end of the oldest" });
+    assert.deepEqual(it.dropped, ["crowded"]);
+  });
+
+  it("closes those that have not started when it ends", async () => {
+    await using it = await setUp({ startsPerTurn: 0 });
+    const clients = [await it.dial(), await it.dial(hello)];
+    await until(async () => (await it.accepted()) === 2, { ...within, what: "both" });
+    it.closeWaiting();
+    await until(() => clients.every(({ destroyed }) => destroyed), { ...within, what: "their end" });
+    assert.deepEqual([it.dropped, it.begun], [[], []]);
   });
 
   it("closes the oldest silent one of all for the next where too many are", async () => {

@@ -53,7 +53,7 @@ export function certificateOf(element: XfccElement | undefined): Buffer | undefi
 /** What a header proves that a trusted sender has written. */
 function readElements(elements: readonly XfccElement[], authenticator: string): Verdict {
   const identities = elements.flatMap(({ uris, dns, subject }) => {
-    const commonName = subject === undefined ? undefined : commonNameOf(subject);
+    const commonName = commonNameOf(subject ?? "");
     return [...uris, ...dns, ...(commonName === undefined ? [] : [commonName])];
   });
   if (identities.length === 0) return refused("the header names nobody");

@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { generatePrivateKey, issueRoot } from "@flotilla/pki";
+import type { Authenticator } from "../authenticator.ts";
 import { trustedNetworks } from "../trusted-networks.ts";
 import { xfccAuthenticator } from "./xfcc-authenticator.ts";
+import { formatXfcc } from "./xfcc-header.ts";
 
 const uri = "spiffe://td/ns/a/sa/b";
 const cases: readonly (readonly [string, string, readonly string[] | RegExp, string?])[] = [
@@ -38,6 +41,33 @@ describe("xfcc", () => {
       else assert.deepEqual(verdict.authenticated && [verdict.identities, verdict.principal], [expected, principal]);
     });
   }
+
+  it("is needed", async () => {
+    const authenticator = xfccAuthenticator({ trustedNetworks: [] });
+    const verdict = await authenticator.authenticate({ metadata: new Map(), remoteAddress: "127.0.0.1:5" });
+    assert.deepEqual(verdict, { authenticated: false, reason: "no header" });
+  });
+
+  it("counts as it is where the certificate in it is good, missing, or judged by nobody", async () => {
+    const key = await generatePrivateKey("ecdsa-p256");
+    const der = issueRoot({ serial: Buffer.of(1), subject: {}, notBeforeMs: 0, notAfterMs: 1 }, key).der;
+    const headers = [formatXfcc(der, [uri]), `Hash=h;URI=${uri}`, `Cert="no PEM";URI=${uri}`];
+    const judged: (Buffer | undefined)[] = [];
+    const certificates: Authenticator = {
+      name: "judge",
+      authenticate: async ({ peerCertificate }) => {
+        judged.push(peerCertificate);
+        return { authenticated: true, authenticator: "judge", identities: ["the certificate's"] };
+      },
+    };
+    for (const options of [{}, { certificates }])
+      for (const header of headers) {
+        const caller = { metadata: new Map([["x-forwarded-client-cert", [header]]]), remoteAddress: "127.0.0.1:5" };
+        const verdict = await xfccAuthenticator({ trustedNetworks: [], ...options }).authenticate(caller);
+        assert.deepEqual(verdict, { authenticated: true, authenticator: "xfcc", identities: [uri], principal: uri });
+      }
+    assert.deepEqual(judged, [der]);
+  });
 
   it("is not believed from elsewhere", async () => {
     const verdict = await ask(`URI=${uri}`, "10.2.2.3:55");

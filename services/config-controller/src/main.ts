@@ -6,7 +6,7 @@
  */
 
 import { pageAccess } from "@flotilla/auth";
-import { keepClientCertificate } from "@flotilla/auth/serving";
+import { keepOwnCertificate } from "@flotilla/auth/serving";
 import { attestEvery, connectTelling, createPublisher, readSeal } from "@flotilla/bus";
 import { PublishingDuty } from "@flotilla/leadership";
 import type { Config, ConfigKey } from "@flotilla/model";
@@ -70,7 +70,11 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
   });
   const seal = await readSeal(config.sealKeyFile);
   if (seal === undefined) health.setCondition("seal", "SEAL_KEY_FILE is not set: Secrets are held back");
-  await using _certificate = keepClientCertificate(config, { namespace: config.namespace, serviceAccount, log });
+  const account = { namespace: config.namespace, serviceAccount };
+  await using certificate = keepOwnCertificate({
+    ...{ settings: config, ...account, port: config.healthPort, log },
+    names: config.apiPort === undefined ? [] : ["localhost"],
+  });
   const { busUrl: url, busReplicas: replicas } = config;
   await using bus = await connectTelling(
     { url, replicas, clientName: name, seal, log, health, metrics: registry },
@@ -87,7 +91,7 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
     onHeld: (directory: string, objects: number) => metrics.held.set(objects, { directory }),
   };
   const sources: readonly ConfigSource[] = await openSources(
-    { settings: config, log, onProblems: () => report(), durable, holding },
+    { settings: config, certificate, log, onProblems: () => report(), durable, holding },
     stop,
   );
   for (const source of sources) opened.use(source);
@@ -161,7 +165,16 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
     ...{ publisher: duty, metrics, log, canSeal: seal !== undefined, nowMs: Date.now, onSnapshot },
     isInView: (key: ConfigKey) => store.has(key),
   };
-  const serving = { settings: config, bus, compareEveryMs: config.digestIntervalMs, view: store, order, health, log };
+  const serving = {
+    settings: config,
+    certificate,
+    bus,
+    compareEveryMs: config.digestIntervalMs,
+    view: store,
+    order,
+    health,
+    log,
+  };
   const api = durable && runApi({ ...serving, durable, metrics: metrics.api }, stop);
   const duties = {
     ...{ settings: config, version: manifest.version, mesh: () => meshOf(store), status: status.feed, log },

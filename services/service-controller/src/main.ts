@@ -5,7 +5,7 @@
  */
 
 import { pageAccess } from "@flotilla/auth";
-import { keepClientCertificate } from "@flotilla/auth/serving";
+import { keepOwnCertificate } from "@flotilla/auth/serving";
 import { attestEvery, connectTelling, createPublisher, readSeal } from "@flotilla/bus";
 import { clusterOf, openKubeApi } from "@flotilla/kube-api";
 import { PublishingDuty } from "@flotilla/leadership";
@@ -72,7 +72,8 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
     metrics: pages,
   });
   const namespace = config.systemNamespace;
-  await using _certificate = keepClientCertificate(config, { namespace, serviceAccount: `flotilla-${name}`, log });
+  const account = { namespace, serviceAccount: `flotilla-${name}` };
+  await using _certificate = keepOwnCertificate({ settings: config, ...account, port: config.healthPort, log });
   const { busUrl: url, busReplicas: replicas } = config;
   const seal = await readSeal(config.sealKeyFile);
   await using bus = await connectTelling({ url, replicas, clientName: name, seal, log, health, metrics: pages }, stop);

@@ -4,7 +4,7 @@
  * The composition root. It keeps all it needs to answer, so that it goes on when every other service is away.
  */
 import { join } from "node:path";
-import { keepClientCertificate } from "@flotilla/auth/serving";
+import { keepOwnCertificate, type OwnCertificate } from "@flotilla/auth/serving";
 import { connectTelling, readSeal } from "@flotilla/bus";
 import {
   createLogger,
@@ -24,7 +24,7 @@ import { type Settings, settings, usesNativeSidecars } from "./config.ts";
 import { createInjectionHandler } from "./inject/answer.ts";
 import { valueOverrides } from "./inject/value-settings.ts";
 import { declareMetrics, type WebhookMetrics } from "./metrics.ts";
-import { followCertificate, serviceAccount } from "./serve/certificate.ts";
+import { followCertificate, issuedNames, serviceAccount } from "./serve/certificate.ts";
 import { followClientRule } from "./serve/client-certificate.ts";
 import { type HttpsServer, type KeyPair, serveHttps } from "./serve/https-server.ts";
 import { createRouter } from "./serve/router.ts";
@@ -67,7 +67,11 @@ async function run(config: Settings, outer: AbortSignal, options: MainOptions): 
     log,
     metrics: pages,
   });
-  await using _certificate = keepClientCertificate(config, { namespace: config.namespace, serviceAccount, log });
+  const account = { namespace: config.namespace, serviceAccount };
+  await using certificate = keepOwnCertificate({
+    ...{ settings: config, ...account, port: config.port, log: log.child({ part: "certificate" }) },
+    names: issuedNames(config),
+  });
   const mesh = new MeshState(join(config.workDir, "webhook", "mesh.json"), log.child({ part: "mesh" }));
   if (!(await mesh.restore())) health.setCondition("mesh", "no mesh configuration heard yet: the defaults hold");
   const injection = followInjection(config, metrics, health, log, stop);
@@ -78,7 +82,7 @@ async function run(config: Settings, outer: AbortSignal, options: MainOptions): 
       injection.following,
       followMesh(config, mesh, { pages, health, log }, stop),
       keepCaBundles(config, { version: manifest.version, log: log.child({ part: "configurations" }) }, stop),
-      serve(config, { answer, injection, metrics, health, log, options }, stop),
+      serve(config, { answer, certificate, injection, metrics, health, log, options }, stop),
     ]);
   } finally {
     ended.abort(stop.reason);
@@ -170,17 +174,19 @@ async function followMesh(
 
 interface ServeParts extends Parts {
   readonly answer: ReturnType<typeof createRouter>;
+  readonly certificate: OwnCertificate;
   readonly options: MainOptions;
 }
 
 async function serve(config: Settings, parts: ServeParts, stop: AbortSignal): Promise<void> {
-  const { answer, injection, metrics, health, log, options } = parts;
+  const { answer, certificate, injection, metrics, health, log, options } = parts;
   const { promise: first, resolve } = Promise.withResolvers<KeyPair>();
   let server: HttpsServer | undefined;
   let newest: KeyPair | undefined;
   const following = followCertificate(
     {
       config,
+      certificate,
       log: log.child({ part: "certificate" }),
       onCertificate: (keyPair) => {
         newest = keyPair;

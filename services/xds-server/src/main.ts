@@ -7,7 +7,7 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { openOwnCluster } from "@flotilla/auth/cluster";
-import { keepClientCertificate } from "@flotilla/auth/serving";
+import { keepOwnCertificate } from "@flotilla/auth/serving";
 import { connectTelling, readSeal, type Seal, SetAside } from "@flotilla/bus";
 import {
   createLogger,
@@ -43,7 +43,7 @@ import { type AdsOptions, AdsServer } from "./serve/ads-server.ts";
 import { joinObservers } from "./serve/observers.ts";
 import { defaultStreamLimits } from "./serve/stream.ts";
 import { createStreamMetrics } from "./serve/stream-metrics.ts";
-import { serviceAccount } from "./serving-material.ts";
+import { serviceAccount, servingNames } from "./serving-material.ts";
 
 const name = "xds-server";
 
@@ -63,12 +63,23 @@ async function run(config: Config, log: Logger, stop: AbortSignal): Promise<void
   const replica = config.podName ?? hostname();
   const core = new Core({ features: config });
   const source = createCoreSource(core);
+  let isComplete = false;
   const trustDomains = () => trustDomainsOf(config, core.mesh);
   using cluster = await openOwnCluster(config);
   const revocations = new Revocations({ log, onChange: () => ads.endStreamsOf(peers.isRevoked) });
   const peers = createIdentity(config, { trustDomains, crls: () => revocations.crls, log, cluster });
   const { authenticator } = peers;
-  await using _certificate = keepClientCertificate(config, { namespace: config.namespace, serviceAccount, log });
+  await using certificate = keepOwnCertificate({
+    ...{
+      settings: config,
+      namespace: config.namespace,
+      serviceAccount,
+      names: servingNames(config),
+      port: config.tlsPort,
+    },
+    trustDomain: () => (isComplete ? trustDomains()[0] : undefined),
+    log,
+  });
   const seal = await readSeal(config.sealKeyFile);
   const setAside = new SetAside({ log, nowMs: Date.now });
   await using store = openStore({ url: config.storeUrl, log, mac: seal?.mac, unreadable: setAside });
@@ -98,7 +109,6 @@ async function run(config: Config, log: Logger, stop: AbortSignal): Promise<void
     refused: ingestMetrics.refused,
   });
   const complete = Promise.withResolvers<void>();
-  let isComplete = false;
   const ingest: Ingest = new Ingest({
     source: flow,
     store,
@@ -155,7 +165,7 @@ async function run(config: Config, log: Logger, stop: AbortSignal): Promise<void
     plaintextAuthentication(config, authenticator),
     refusedCertificates,
   );
-  inBackground(serveSecure({ config, ads, peers, cluster, health, metrics, log }, stop));
+  inBackground(serveSecure({ config, ads, peers, certificate, cluster, health, metrics, log }, stop));
   const id = randomUUID();
   const streams = () => ads.streams();
   const recorded = publishReplica({ id, replica, pages: config.debugUrl, streams, store, log }, stop);

@@ -1,7 +1,7 @@
 /** Who calls on which port, and the TLS port. */
 import { type Authenticator, type PeerIdentity, type PeerRules, peerIdentity } from "@flotilla/auth";
 import type { OwnCluster } from "@flotilla/auth/cluster";
-import { droppedConnections } from "@flotilla/auth/serving";
+import { droppedConnections, type OwnCertificate } from "@flotilla/auth/serving";
 import { aborted, type Health, type Logger, type Metrics } from "@flotilla/runtime";
 import { createCaPassthrough } from "./ca-passthrough.ts";
 import type { Config } from "./config.ts";
@@ -21,6 +21,8 @@ export interface SecurePortOptions {
   readonly ads: AdsServer;
   /** Who calls. */
   readonly peers: PeerIdentity;
+  /** From ca. */
+  readonly certificate: OwnCertificate;
   /** Where a signer can be asked. */
   readonly cluster: OwnCluster | undefined;
   readonly health: Health;

@@ -2,18 +2,15 @@
  * What the TLS port shows and trusts. ca issues an identity, with which requests are passed on to it; the port shows that too,
  * or a certificate from files or from a signer of the cluster, beside the same roots.
  */
-import { hostname } from "node:os";
 import { type OwnCluster, requestFromSigner, type SignerCall } from "@flotilla/auth/cluster";
 import {
   followKeyPair,
   type KeyPair,
   keyPairSourceOf,
-  obtainServingCertificate,
-  type ServingCertificate,
-  serviceToken,
+  type OwnCertificate,
   type TlsMaterial,
 } from "@flotilla/auth/serving";
-import { type Health, type Logger, orAborted } from "@flotilla/runtime";
+import { type Health, type Logger, orAborted, untilStopped } from "@flotilla/runtime";
 import type { Config } from "./config.ts";
 
 /** The service account that ca knows this service by. */
@@ -23,6 +20,8 @@ const pollMs = 1000;
 export interface ServingMaterialOptions {
   readonly config: Config;
   readonly caAddress: string;
+  /** From ca. */
+  readonly certificate: OwnCertificate;
   readonly cluster: OwnCluster | undefined;
   readonly health: Health;
   readonly log: Logger;
@@ -42,32 +41,42 @@ export async function openServingMaterial(
   options: ServingMaterialOptions,
   stop: AbortSignal,
 ): Promise<ServingMaterial> {
-  const { config, cluster, health, log } = options;
-  const names = [`istiod.${config.namespace}.svc`, `istiod.${config.namespace}.svc.cluster.local`];
+  const { config, caAddress, certificate, cluster, health, log } = options;
   const sign = cluster && ((call: SignerCall) => requestFromSigner(cluster.api, call, log));
-  const source = keyPairSourceOf(config, { names, pollMs, sign });
+  const source = keyPairSourceOf(config, { names: servingNames(config), pollMs, sign });
   let changed = (): void => undefined;
-  let pair: KeyPair | undefined;
-  const first = Promise.withResolvers<void>();
-  const ended = new AbortController();
+  let [identity, pair]: [TlsMaterial | undefined, KeyPair | undefined] = [undefined, undefined];
+  const first = Promise.withResolvers<TlsMaterial>();
+  const take = (): void => {
+    if (identity !== undefined && (source === undefined || pair !== undefined)) first.resolve(identity);
+    changed();
+  };
+  const onIdentity = (next: TlsMaterial): void => {
+    identity = next;
+    health.setCondition("identity", undefined);
+    take();
+  };
   const onKeyPair = (next: KeyPair): void => {
     pair = next;
-    first.resolve();
-    changed();
+    take();
   };
   const onTrouble = (reason: string | undefined) => health.setCondition("certificate", reason, { blocks: false });
   if (source?.type === "signer") onTrouble(`waiting for the signer of ${config.certProvider}`);
+  health.setCondition("identity", `waiting for ca at ${caAddress}`, { blocks: false });
+  const ended = new AbortController();
   const signal = AbortSignal.any([stop, ended.signal]);
-  const following = source && followKeyPair(source, { log, onKeyPair, onTrouble }, signal);
-  following?.catch(first.reject);
-  const identity = await obtainIdentity(options, names, () => changed(), stop);
-  if (source !== undefined) await orAborted(first.promise, stop);
+  const following = Promise.all([
+    source && followKeyPair(source, { log, onKeyPair, onTrouble }, signal),
+    untilStopped(() => certificate.follow(onIdentity, signal), signal),
+  ]);
+  following.catch(first.reject);
+  const firstIdentity = await orAborted(first.promise, stop);
   return {
     get identity() {
-      return identity.material;
+      return identity ?? firstIdentity;
     },
     get shown() {
-      return { ...identity.material, ...pair };
+      return { ...(identity ?? firstIdentity), ...pair };
     },
     onChange: (listener) => {
       changed = listener;
@@ -75,28 +84,11 @@ export async function openServingMaterial(
     [Symbol.asyncDispose]: async () => {
       ended.abort();
       await following;
-      await identity[Symbol.asyncDispose]();
     },
   };
 }
 
-async function obtainIdentity(
-  { config, caAddress, health, log }: ServingMaterialOptions,
-  names: readonly string[],
-  onRenewed: () => void,
-  stop: AbortSignal,
-): Promise<ServingCertificate> {
-  const { caServerName, rootFile, tlsPort } = config;
-  health.setCondition("identity", `waiting for ca at ${caAddress}`, { blocks: false });
-  const token = () => serviceToken({ ...config, serviceAccount });
-  const instance = `${hostname()}:${tlsPort}`;
-  const certificate = await obtainServingCertificate(
-    {
-      ...{ caAddress, caServerName, rootFile, instance, token, names, log },
-      onRenewed,
-    },
-    stop,
-  );
-  health.setCondition("identity", undefined);
-  return certificate;
+/** Of the TLS port. */
+export function servingNames({ namespace }: Pick<Config, "namespace">): readonly string[] {
+  return [`istiod.${namespace}.svc`, `istiod.${namespace}.svc.cluster.local`];
 }

@@ -57,6 +57,17 @@ describe("the transport as it is deployed", () => {
     assert.doesNotMatch(deployed.log("nats"), /Violation/, "no service asks for what it may not");
   });
 
+  it("each service was given one certificate, for its port and its connections", () => {
+    const issued = deployed
+      .log("ca")
+      .split("\n")
+      .filter((line) => line.includes('"msg":"certificate issued"'))
+      .map((line) => (JSON.parse(line) as { readonly identity: string }).identity.replace(/.*\//, ""));
+    // ca issues its own itself.
+    for (const account of services.slice(1).map((service) => `flotilla-${service}`))
+      assert.deepEqual([account, issued.filter((one) => one === account).length], [account, 1]);
+  });
+
   it("a certificate of the mesh that is none of the control plane's does not open NATS", async () => {
     // Of the same CA, for another account.
     const url = `tls://flotilla-nats.istio-system.svc:${deployed.ports.nats}?certificates=${deployed.certificates("redis")}`;

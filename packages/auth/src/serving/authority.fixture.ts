@@ -9,6 +9,7 @@ import {
   parseCertificate,
   parseCsrPem,
   privateKeyPem,
+  type San,
   sanOf,
   spkiOf,
 } from "@flotilla/pki";
@@ -30,8 +31,8 @@ export interface Life {
 
 export interface Authority {
   readonly rootPem: string;
-  /** PEM of a certificate for the key and the names of a request. */
-  sign(csr: string, life?: Life): string;
+  /** PEM of a certificate for the key of a request, and for its names unless others are given. */
+  sign(csr: string, life?: Life, sans?: readonly San[]): string;
   material(names: readonly string[], life?: Life): Promise<TlsMaterial>;
 }
 
@@ -46,7 +47,10 @@ export async function createAuthority(organization = "test"): Promise<Authority>
   };
   return {
     rootPem: certificatePem(root),
-    sign: (csr, life) => issue(parseCsrPem(csr), life),
+    sign: (csr, life, sans) => {
+      const asked = parseCsrPem(csr);
+      return issue({ spki: asked.spki, sans: sans ?? asked.sans }, life);
+    },
     material: async (names, life) => {
       const own = await generatePrivateKey("ecdsa-p256");
       const chainPem = issue({ spki: spkiOf(own), sans: names.map(sanOf) }, life);

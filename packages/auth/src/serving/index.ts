@@ -8,7 +8,7 @@ export {
   type KeyPairSettings,
   keyPairSettings,
 } from "./ca-settings.ts";
-export { type KeepOptions, keepClientCertificate, writeCertificateFiles } from "./certificate-files.ts";
+export { writeCertificateFiles } from "./certificate-files.ts";
 export { callerOf } from "./grpc-caller.ts";
 export { droppedConnections, type GrpcTls, type GrpcTlsOptions, serveGrpcTls } from "./grpc-tls.ts";
 export {
@@ -20,6 +20,7 @@ export {
   type SignCsr,
 } from "./key-pair-source.ts";
 export { checkMaterial, type TlsMaterial } from "./material.ts";
+export { accountName, keepOwnCertificate, type OwnCertificate, type OwnCertificateOptions } from "./own-certificate.ts";
 export { type ServiceTokenOptions, serviceToken } from "./service-token.ts";
 export {
   obtainServingCertificate,

@@ -3,9 +3,10 @@
  * certificate in use; renewed in good time and handed to whoever serves with it.
  */
 import { readFile } from "node:fs/promises";
-import { type KeyAlgorithm, parseCertificatePem, parseCertificatesPem } from "@flotilla/pki";
+import { type KeyAlgorithm, parseCertificatePem, parseCertificatesPem, type San } from "@flotilla/pki";
 import { backoff, delay, type Logger } from "@flotilla/runtime";
 import { AuthError } from "../errors.ts";
+import { parseIdentity } from "../identity.ts";
 import { requestCertificate } from "./ca-client.ts";
 import { checkMaterial, type TlsMaterial } from "./material.ts";
 
@@ -14,6 +15,8 @@ export interface ServingCertificateOptions {
   readonly caServerName: string;
   /** Read for each attempt: it may appear late. When it changes, a certificate is obtained at once. */
   readonly rootFile: string;
+  /** Of the mesh, undefined while it is not known: a certificate for an identity of another one is replaced, with back-off. */
+  readonly trustDomain?: () => string | undefined;
   /** Names this process among those of its account, over restarts. */
   readonly instance?: string;
   readonly token: () => Promise<string>;
@@ -87,10 +90,11 @@ async function renewForEver(
   stop: AbortSignal,
   take: (material: TlsMaterial) => void,
 ): Promise<void> {
-  const { nowMs = Date.now, random = Math.random } = options;
-  let roots = rootsBefore;
+  const { nowMs = Date.now, random = Math.random, trustDomain } = options;
+  const replacements = backoff({ firstMs: lookMs, maxMs: 600_000, random });
+  let [roots, replaceAgainMs] = [rootsBefore, 0];
   for (;;) {
-    const { notBeforeMs, notAfterMs } = parseCertificatePem(current().chainPem);
+    const { notBeforeMs, notAfterMs, sans } = parseCertificatePem(current().chainPem);
     const obtainedMs = nowMs();
     // Between 45 and 55 % of what it has left (it is back-dated): replicas that started together drift apart.
     const renewMs = obtainedMs + (notAfterMs - obtainedMs) * (0.45 + 0.1 * random());
@@ -99,6 +103,11 @@ async function renewForEver(
       await delay(Math.min(renewMs - nowMs(), lookMs), stop);
       // The CA goes over to another root: it waits for those who have not taken it.
       if ((await rootText(options.rootFile)) !== roots) break;
+      if (isForeign(sans, trustDomain?.()) && nowMs() >= replaceAgainMs) {
+        // The CA may hear of another trust domain later than the caller.
+        replaceAgainMs = nowMs() + replacements.next().value;
+        break;
+      }
     }
     if (stop.aborted) return;
     roots = await rootText(options.rootFile);
@@ -109,6 +118,11 @@ async function renewForEver(
       return;
     }
   }
+}
+
+function isForeign(sans: readonly San[], trustDomain: string | undefined): boolean {
+  const identities = sans.flatMap(({ type, value }) => (type === "uri" ? [parseIdentity(value)] : []));
+  return trustDomain !== undefined && identities.some((identity) => identity && identity.trustDomain !== trustDomain);
 }
 
 async function attemptUntilGood(

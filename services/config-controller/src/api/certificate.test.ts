@@ -4,11 +4,12 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
+import { keepOwnCertificate } from "@flotilla/auth/serving";
 import { createAuthority, serverName, startCa } from "@flotilla/auth/src/serving/authority.fixture.ts";
 import { parseCsrPem } from "@flotilla/pki";
 import { noopLogger, until } from "@flotilla/runtime";
 import type { ApiSettings } from "./api-settings.ts";
-import { followCertificate, type KeyPair } from "./certificate.ts";
+import { followCertificate, type KeyPair, serviceAccount } from "./certificate.ts";
 
 const authority = await createAuthority();
 const within = { withinMs: 10_000, everyMs: 5 };
@@ -20,11 +21,16 @@ async function setUp(settingsOf: (directory: string) => Partial<ApiSettings>) {
     ...{ workDir: directory, namespace: "mesh", apiPort: 8443, apiCertFile: undefined, apiKeyFile: undefined },
     ...{ caRootFile: undefined, tokenFile: undefined, caServerName: serverName, ...settingsOf(directory) },
   } as ApiSettings;
+  const account = { namespace: settings.namespace, serviceAccount };
+  const certificate = keepOwnCertificate({
+    ...{ settings: { ...settings, clientCertificateDir: undefined }, ...account, port: 8443 },
+    ...{ names: ["localhost"], log: noopLogger },
+  });
   const stop = new AbortController();
   const [pairs, troubles]: [KeyPair[], (string | undefined)[]] = [[], []];
   const following = followCertificate(
     {
-      ...{ settings, log: noopLogger, onCertificate: (pair) => void pairs.push(pair) },
+      ...{ settings, certificate, log: noopLogger, onCertificate: (pair) => void pairs.push(pair) },
       onTrouble: (reason) => void troubles.push(reason),
     },
     stop.signal,
@@ -35,6 +41,7 @@ async function setUp(settingsOf: (directory: string) => Partial<ApiSettings>) {
     [Symbol.asyncDispose]: async () => {
       stop.abort();
       await following.catch((error: unknown) => assert.equal(error, stop.signal.reason));
+      await certificate[Symbol.asyncDispose]();
       await rm(directory, { recursive: true });
     },
   };

@@ -1,19 +1,14 @@
 /** The certificate that the API is served with: from files, or from ca. */
-import { hostname } from "node:os";
-import {
-  caRootFileOf,
-  followKeyPair,
-  type KeyPair,
-  obtainServingCertificate,
-  serviceToken,
-} from "@flotilla/auth/serving";
-import { aborted, type Logger } from "@flotilla/runtime";
+import { followKeyPair, type KeyPair, type OwnCertificate } from "@flotilla/auth/serving";
+import type { Logger } from "@flotilla/runtime";
 import type { ApiSettings } from "./api-settings.ts";
 
 export type { KeyPair };
 
 export interface CertificateOptions {
   readonly settings: ApiSettings;
+  /** From ca. */
+  readonly certificate: OwnCertificate;
   readonly log: Logger;
   /** Called with the first one and with each that follows. */
   readonly onCertificate: (keyPair: KeyPair) => void;
@@ -27,42 +22,15 @@ const pollMs = 10_000;
 
 /** Runs until `stop`. */
 export async function followCertificate(options: CertificateOptions, stop: AbortSignal): Promise<void> {
-  const { apiCertFile, apiKeyFile } = options.settings;
-  if (apiCertFile !== undefined && apiKeyFile !== undefined) {
-    const { log, onCertificate: onKeyPair, onTrouble } = options;
-    const source = { type: "files", certFile: apiCertFile, keyFile: apiKeyFile, pollMs } as const;
-    return followKeyPair(source, { log, onKeyPair, onTrouble }, stop);
+  const { settings, certificate, log, onCertificate, onTrouble } = options;
+  const { apiCertFile: certFile, apiKeyFile: keyFile, caAddress } = settings;
+  if (certFile !== undefined && keyFile !== undefined) {
+    const source = { type: "files", certFile, keyFile, pollMs } as const;
+    return followKeyPair(source, { log, onKeyPair: onCertificate, onTrouble }, stop);
   }
-  const { apiPort, caAddress } = options.settings;
-  options.onTrouble(`waiting for ca at ${caAddress}`);
-  return followCa({ ...options, instance: `${hostname()}:${apiPort}` }, stop);
-}
-
-/** By this name the certificate that ca issues knows the API on other hosts. */
-export function serviceName({ namespace }: Pick<ApiSettings, "namespace">): string {
-  return `${serviceAccount}.${namespace}.svc`;
-}
-
-/** The service's own identity. `instance` names the use among those of this account. Runs until `stop`. */
-export async function followCa(
-  { settings, log, onCertificate, onTrouble, instance }: CertificateOptions & { readonly instance: string },
-  stop: AbortSignal,
-): Promise<void> {
-  const { caAddress, caServerName } = settings;
-  await using certificate = await obtainServingCertificate(
-    {
-      caAddress,
-      caServerName,
-      instance,
-      rootFile: caRootFileOf(settings),
-      token: () => serviceToken({ ...settings, serviceAccount }),
-      names: [serviceName(settings), "localhost"],
-      log,
-      onRenewed: onCertificate,
-    },
-    stop,
-  );
-  onCertificate(certificate.material);
-  onTrouble(undefined);
-  await aborted(stop);
+  onTrouble(`waiting for ca at ${caAddress}`);
+  await certificate.follow((material) => {
+    onCertificate(material);
+    onTrouble(undefined);
+  }, stop);
 }

@@ -1,6 +1,7 @@
 /** The API for meshes without Kubernetes: its store on the bus, and its server once there is a certificate. */
 import { randomUUID } from "node:crypto";
 import { anyTrustDomain, localIssuerRule, pageAccess, parseJwtRule, peerIdentity } from "@flotilla/auth";
+import { accountName, type OwnCertificate } from "@flotilla/auth/serving";
 import type { Bus, Seal } from "@flotilla/bus";
 import type { ConfigStore } from "@flotilla/model";
 import { type Health, keepRunning, keepTrying, type Logger, orAborted } from "@flotilla/runtime";
@@ -13,7 +14,7 @@ import { layeredStore } from "../store/layered-store.ts";
 import { readOnlyStore } from "../store/source-store.ts";
 import { createAccess } from "./access.ts";
 import type { ApiSettings } from "./api-settings.ts";
-import { followCertificate, type KeyPair, serviceName } from "./certificate.ts";
+import { followCertificate, type KeyPair, serviceAccount } from "./certificate.ts";
 import { EventHistory } from "./event-history.ts";
 import { type ApiServer, serveApi } from "./https-server.ts";
 import { Objects } from "./objects.ts";
@@ -71,6 +72,7 @@ export interface ApiOptions {
   /** How often what is stored is compared with what is held. */
   readonly compareEveryMs: number;
   readonly settings: ApiSettings;
+  readonly certificate: OwnCertificate;
   readonly durable: DurableStore;
   readonly view: AggregateStore;
   /** Names of the sources in the view, the one that wins first. */
@@ -100,7 +102,7 @@ export async function runApi(options: ApiOptions, stop: AbortSignal): Promise<vo
 }
 
 async function serve(options: ApiOptions, stop: AbortSignal): Promise<void> {
-  const { settings, durable, health, log } = options;
+  const { settings, certificate, durable, health, log } = options;
   using history = new EventHistory(durable, keptEvents);
   const answer = observed(createRoute(options, history), {
     metrics: options.metrics,
@@ -114,7 +116,7 @@ async function serve(options: ApiOptions, stop: AbortSignal): Promise<void> {
   health.route(
     "GET",
     "/debug/api",
-    guarded(() => ({ json: { url: url ?? null, service: serviceName(settings) } })),
+    guarded(() => ({ json: { url: url ?? null, service: accountName({ ...settings, serviceAccount }) } })),
   );
   const onCertificate = (keyPair: KeyPair): void => {
     newest = keyPair;
@@ -122,7 +124,7 @@ async function serve(options: ApiOptions, stop: AbortSignal): Promise<void> {
     resolve(keyPair);
   };
   const onTrouble = (reason: string | undefined) => health.setCondition("api", reason);
-  const following = followCertificate({ settings, log, onCertificate, onTrouble }, stop);
+  const following = followCertificate({ settings, certificate, log, onCertificate, onTrouble }, stop);
   const serving = async (): Promise<void> => {
     const keyPair = await orAborted(first, stop);
     const at = { host: settings.apiHost, port: settings.apiPort ?? 0, setting: "API_PORT" };

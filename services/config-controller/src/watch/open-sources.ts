@@ -2,6 +2,7 @@
  * The sources that the settings ask for, the one that wins first. MeshConfig's configSources name them where it has some, as in
  * istiod; else they are CONFIG_DIR and the cluster. What was written over the API comes last of the objects.
  */
+import type { OwnCertificate } from "@flotilla/auth/serving";
 import { isIstioKind, kindNamed } from "@flotilla/kinds";
 import { clusterOf, type KubeApi, openKubeApi } from "@flotilla/kube-api";
 import type { Config, JsonObject } from "@flotilla/model";
@@ -24,6 +25,7 @@ import { problemsOnly } from "./problems-only.ts";
 
 export interface SourcesOptions {
   readonly settings: Settings;
+  readonly certificate: OwnCertificate;
   readonly log: Logger;
   readonly onProblems: () => void;
   readonly durable?: DurableStore | undefined;
@@ -75,11 +77,11 @@ function ownSources(options: SourcesOptions, openApi: (() => KubeApi) | undefine
 }
 
 function namedSources(named: readonly SourceAddress[], options: NamedOptions): readonly ConfigSource[] {
-  const { settings, openApi, log, onProblems, remote } = options;
+  const { settings, openApi, log, remote } = options;
   if (settings.configDir !== undefined) log.warn("CONFIG_DIR is not read: MeshConfig's configSources name the sources");
   const openNamed = (at: SourceAddress): readonly ConfigSource[] => {
     if (at.type === "directory") return [directory(at.path, options)];
-    if (at.type === "xds") return [mcp(at, { settings, log, onProblems }, remote.get(at))];
+    if (at.type === "xds") return [mcp(at, options, remote.get(at))];
     const reason = "configSources name it, and there is none: set CLUSTER_KUBECONFIG";
     return openApi === undefined
       ? [problemsOnly("kubernetes", [{ file: "", line: 0, object: "k8s://", reason }])]
@@ -110,11 +112,12 @@ function directory(path: string, { settings: { revision }, log, onProblems, hold
 
 function mcp(
   at: McpAddress,
-  { settings, log, onProblems }: SourcesOptions,
+  { settings, certificate, log, onProblems }: SourcesOptions,
   mesh: RemoteLayer | undefined,
 ): ConfigSource {
   const document = mesh && { typeUrl: typeUrl.meshConfig, onDocument: mesh.tell };
-  return openMcp(at, { settings, admission: configAdmission(), log, onProblems, ...(document && { document }) });
+  const common = { settings, certificate, log, onProblems };
+  return openMcp(at, { ...common, admission: configAdmission(), ...(document && { document }) });
 }
 
 function kubernetes(

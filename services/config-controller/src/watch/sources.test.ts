@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { keepOwnCertificate } from "@flotilla/auth/serving";
 import { noopLogger, parseSettings } from "@flotilla/runtime";
 import { AggregateStore } from "../aggregate/aggregate-store.ts";
 import { type AggregateGroup, mergeSources } from "../aggregate/merge-sources.ts";
@@ -56,8 +57,10 @@ test("a directory and mesh documents become one view, and each change of a file 
   const mesh = join(path, "mesh.txt");
   await writeFile(mesh, "trustDomain: one\n");
   const config = parseSettings(settings, { CONFIG_DIR: path, MESH_CONFIG_FILE: mesh });
+  const account = { namespace: config.namespace, serviceAccount: "flotilla-config-controller" };
+  const certificate = cleanup.use(keepOwnCertificate({ settings: config, ...account, port: 0, log: noopLogger }));
   const sources = await openSources(
-    { settings: config, log: noopLogger, onProblems: () => undefined },
+    { settings: config, certificate, log: noopLogger, onProblems: () => undefined },
     AbortSignal.timeout(10_000),
   );
   for (const source of sources) cleanup.use(source);

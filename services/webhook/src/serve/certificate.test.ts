@@ -6,11 +6,12 @@ import type { AddressInfo } from "node:net";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
+import { keepOwnCertificate } from "@flotilla/auth/serving";
 import { createAuthority, type Life, serverName, startCa } from "@flotilla/auth/src/serving/authority.fixture.ts";
 import { parseCsrPem } from "@flotilla/pki";
 import { type Logger, noopLogger, parseSettings, until } from "@flotilla/runtime";
 import { settings } from "../config.ts";
-import { followCertificate } from "./certificate.ts";
+import { followCertificate, issuedNames, serviceAccount } from "./certificate.ts";
 import type { KeyPair } from "./https-server.ts";
 
 const authority = await createAuthority();
@@ -24,6 +25,7 @@ async function setUp() {
   const stop = new AbortController();
   const log: Logger = { ...noopLogger, info: (event, fields) => void lines.push(`${event} ${fields?.["reason"]}`) };
   let following: Promise<unknown> = Promise.resolve();
+  const owned = new AsyncDisposableStack();
   return {
     ...{ directory, pairs, troubles, lines, kept: join(directory, "webhook", "serving.json") },
     follow: (env: Readonly<Record<string, string>>): void => {
@@ -31,13 +33,16 @@ async function setUp() {
       const config = parseSettings(settings, { ...common, POD_NAMESPACE: "mesh", DOMAIN_SUFFIX: "test.local", ...env });
       const onCertificate = (pair: KeyPair): void => void pairs.push(pair);
       const onTrouble = (reason: string | undefined): void => void troubles.push(reason);
-      following = followCertificate({ config, log, onCertificate, onTrouble }, stop.signal);
+      const account = { namespace: config.namespace, serviceAccount, names: issuedNames(config) };
+      const certificate = owned.use(keepOwnCertificate({ settings: config, ...account, port: config.port, log }));
+      following = followCertificate({ config, certificate, log, onCertificate, onTrouble }, stop.signal);
       following.catch(() => undefined);
     },
     ended: () => following,
     [Symbol.asyncDispose]: async () => {
       stop.abort();
       await following.catch(() => undefined);
+      await owned.disposeAsync();
       await rm(directory, { recursive: true });
     },
   };
@@ -66,7 +71,7 @@ describe("the serving certificate from ca", () => {
     const [{ request } = assert.fail()] = ca.calls;
     assert.deepEqual(
       parseCsrPem(request.csr).sans.map(({ value }) => value),
-      ["a.test", "b.test"],
+      ["flotilla-webhook.mesh.svc", "a.test", "b.test"],
     );
   });
 

@@ -3,28 +3,28 @@
  * that starts while ca is down serves at once as long as it is valid.
  */
 import { mkdir, readFile } from "node:fs/promises";
-import { hostname } from "node:os";
 import { dirname, join } from "node:path";
 import { replaceFile } from "@flotilla/auth";
 import { openApiServer, requestFromSigner, type SignerCall } from "@flotilla/auth/cluster";
 import {
-  caRootFileOf,
   checkMaterial,
   followKeyPair,
   type KeyPair,
   keyPairSourceOf,
-  obtainServingCertificate,
-  serviceToken,
+  type OwnCertificate,
   type TlsMaterial,
 } from "@flotilla/auth/serving";
-import { aborted, type Logger } from "@flotilla/runtime";
+import type { Logger } from "@flotilla/runtime";
 import type { Settings } from "../config.ts";
 
 /** The service account that ca knows this service by. */
 export const serviceAccount = "flotilla-webhook";
+const signerPrefix = "k8s.io/";
 
 export interface CertificateOptions {
   readonly config: Settings;
+  /** From ca. */
+  readonly certificate: OwnCertificate;
   readonly log: Logger;
   /** Called with the first one and with each that follows. */
   readonly onCertificate: (keyPair: KeyPair) => void;
@@ -35,7 +35,7 @@ export interface CertificateOptions {
 /** Runs until `stop`. @throws AuthError AUTH_BAD_PROVIDER */
 export async function followCertificate(options: CertificateOptions, stop: AbortSignal): Promise<void> {
   const { config, log, onCertificate: onKeyPair, onTrouble } = options;
-  using api = config.certProvider.startsWith("k8s.io/") ? await openApiServer(config) : undefined;
+  using api = config.certProvider.startsWith(signerPrefix) ? await openApiServer(config) : undefined;
   const sign = api && ((call: SignerCall) => requestFromSigner(api, call, log));
   const source = keyPairSourceOf(config, { names: servingNames(config), pollMs: config.filePollMs, sign });
   if (source === undefined) {
@@ -47,10 +47,10 @@ export async function followCertificate(options: CertificateOptions, stop: Abort
 }
 
 async function followCa(
-  { config, log, onCertificate, onTrouble }: CertificateOptions,
+  { config, certificate, log, onCertificate, onTrouble }: CertificateOptions,
   stop: AbortSignal,
 ): Promise<void> {
-  const { caAddress, caServerName, workDir } = config;
+  const { caAddress, workDir } = config;
   const file = join(workDir, "webhook", "serving.json");
   const kept = await readKept(file, log);
   if (kept !== undefined) onCertificate(kept);
@@ -59,22 +59,17 @@ async function followCa(
     onCertificate(material);
     keep(file, material, log).catch((error: unknown) => log.warn("serving certificate not kept", { file, error }));
   };
-  await using certificate = await obtainServingCertificate(
-    {
-      caAddress,
-      caServerName,
-      instance: `${hostname()}:${config.port}`,
-      rootFile: caRootFileOf(config),
-      token: () => serviceToken({ ...config, serviceAccount }),
-      names: servingNames(config),
-      log,
-      onRenewed: take,
-    },
-    stop,
-  );
-  take(certificate.material);
-  onTrouble(undefined);
-  await aborted(stop);
+  await certificate.follow((material) => {
+    take(material);
+    onTrouble(undefined);
+  }, stop);
+}
+
+/** Those that ca is asked for: none where the port has its certificate from elsewhere. */
+export function issuedNames(config: Settings): readonly string[] {
+  const { certProvider, tlsCertFile, tlsKeyFile } = config;
+  const hasFiles = tlsCertFile !== undefined && tlsKeyFile !== undefined;
+  return hasFiles || certProvider.startsWith(signerPrefix) ? [] : servingNames(config);
 }
 
 function servingNames({ servingNames: given, namespace, domain }: Settings): readonly string[] {

@@ -78,7 +78,7 @@ module.exports = {
       name: "test-only",
       comment: "testkit is for tests.",
       severity: "error",
-      from: { pathNot: "(^test/|\\.test\\.ts$|^packages/testkit/)" },
+      from: { pathNot: "(/testing/|^test/|\\.test\\.ts$|^packages/testkit/)" },
       to: { path: "^packages/testkit/" },
     },
   ],

@@ -14,6 +14,8 @@ export interface Answer {
 }
 
 export interface CallOptions {
+  /** An address of this machine; 127.0.0.1 when absent. */
+  readonly host?: string;
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -76,11 +78,11 @@ export class Client {
 export function httpCall(
   port: number,
   path: string,
-  { method = "GET", headers = {} }: CallOptions = {},
+  { host = "127.0.0.1", method = "GET", headers = {} }: CallOptions = {},
 ): Promise<Answer> {
   const started = performance.now();
   return new Promise((resolve, reject) => {
-    const sent = request({ host: "127.0.0.1", port, path, method, agent, headers, timeout: answerWithinMs });
+    const sent = request({ host, port, path, method, agent, headers, timeout: answerWithinMs });
     sent.on("response", (response) => {
       let body = "";
       response.setEncoding("utf8");

@@ -5,7 +5,7 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { type Bus, Lease, type Publisher } from "@flotilla/bus";
-import { aborted, keepRunning, type Logger } from "@flotilla/runtime";
+import { aborted, type FailingWork, keepRunning, type Logger } from "@flotilla/runtime";
 import { Leadership } from "./leadership.ts";
 
 /** What a controller hands its changes to. */
@@ -19,6 +19,7 @@ export interface PublishingDutyOptions {
   /** The same after a restart, where the environment has a name. */
   readonly holder: string | undefined;
   readonly log: Logger;
+  readonly failures?: FailingWork;
   /** After a crash others begin so much later; it is renewed six times in this. */
   readonly leaseMs?: number;
   /** Runs while we publish, after what differed is published. */
@@ -71,11 +72,11 @@ export class PublishingDuty implements ChangePublisher {
 
   /** Runs until `stop` fires, and lets the next one begin at once then. */
   async run(stop: AbortSignal): Promise<void> {
-    const { controller, log } = this.#options;
+    const { controller, log, failures } = this.#options;
     await Promise.race([this.#isKnown.promise, aborted(stop)]);
     if (stop.aborted) return;
     const what = `publishing of ${controller}`;
-    await keepRunning((until) => this.#contend(what, until), { what, log, random: Math.random }, stop);
+    await keepRunning((until) => this.#contend(what, until), { what, log, failures, random: Math.random }, stop);
   }
 
   /** Asks for the lease and publishes while it is held, until `stop` fires. @throws BusError when the bucket cannot be opened */

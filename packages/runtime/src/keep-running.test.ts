@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { FailingWork } from "./failing-work.ts";
 import { keepRunning, keepTrying } from "./keep-running.ts";
 import { noopLogger } from "./logger.ts";
+import { createMetrics } from "./metrics.ts";
+import { Readiness } from "./readiness.ts";
+import { aborted, delay, until } from "./wait.ts";
 
 const options = (warnings: unknown[] = []) => ({
   what: "reports",
@@ -21,6 +25,40 @@ describe("work that is kept running", () => {
     };
     await keepRunning(work, options(warnings), new AbortController().signal);
     assert.deepEqual([attempts, warnings.length], [5, 2]);
+  });
+
+  it("each failure is counted by name and shown until an attempt goes on for a while, and readiness stays", async () => {
+    const [metrics, readiness] = [createMetrics(), new Readiness()];
+    readiness.markReady();
+    const details = () => readiness.report().conditions.map(({ name, detail }) => `${name}: ${detail}`);
+    const seen: (readonly string[])[] = [];
+    const stop = new AbortController();
+    const work = async (attempt: AbortSignal): Promise<void> => {
+      seen.push(details());
+      if (seen.length < 3) throw new Error("no answer");
+      await aborted(attempt);
+    };
+    const failures = new FailingWork(metrics, readiness);
+    const running = keepRunning(work, { ...options(), failures, steadyMs: 20 }, stop.signal);
+    await until(() => seen.length === 3 && details().length === 0, { withinMs: 10_000, what: "the recovery" });
+    const failing = ['background work "reports": fails and is tried again: no answer'];
+    assert.deepEqual(seen, [[], failing, failing]);
+    assert.equal(readiness.report().ready, true);
+    assert.match(await metrics.text(), /^flotilla_background_failures_total\{work="reports"\} 2$/m);
+    stop.abort();
+    await running;
+  });
+
+  it("a failure after a recovery is logged again, and waits for the first time only", async () => {
+    const warnings: unknown[] = [];
+    let attempts = 0;
+    const work = async (): Promise<void> => {
+      attempts++;
+      if (attempts === 2) await delay(50);
+      if (attempts < 4) throw new Error("no answer");
+    };
+    await keepRunning(work, { ...options(warnings), steadyMs: 5 }, new AbortController().signal);
+    assert.deepEqual([attempts, warnings.length], [4, 2]);
   });
 
   it("what ran beside the part that failed ends before the next attempt", async () => {

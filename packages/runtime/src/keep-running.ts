@@ -1,4 +1,5 @@
 /** Work beside serving that needs a server of others: what that server does never ends the service. */
+import type { FailingWork } from "./failing-work.ts";
 import type { Logger } from "./logger.ts";
 import { backoff, delay } from "./wait.ts";
 
@@ -8,12 +9,19 @@ export interface KeepRunningOptions {
   readonly log: Logger;
   /** In [0, 1). */
   readonly random: () => number;
+  /** Told of each failure, and once the work goes on. */
+  readonly failures?: FailingWork | undefined;
   readonly firstMs?: number;
   readonly maxMs?: number;
+  /** An attempt that goes on for so long has recovered: longer than a dependency may take to answer. */
+  readonly steadyMs?: number;
 }
 
+const usualSteadyMs = 30_000;
+
 /**
- * Runs `work` until it ends by itself or `stop` fires, and begins it again with back-off when it fails; the same failure is logged once.
+ * Runs `work` until it ends by itself or `stop` fires, and begins it again with back-off when it fails; the same failure is logged once,
+ * and counted each time.
  * The signal it gets fires with `stop`, and when the attempt has failed: what runs beside the part that failed ends.
  * @throws what `work` throws when it is a mistake in the code (TypeError, ReferenceError)
  */
@@ -35,24 +43,42 @@ export async function keepRunning(
  */
 export async function keepTrying<T>(
   work: (attempt: AbortSignal) => Promise<T>,
-  { what, log, random, firstMs = 500, maxMs = 10_000 }: KeepRunningOptions,
+  { what, log, random, failures, firstMs = 500, maxMs = 10_000, steadyMs = usualSteadyMs }: KeepRunningOptions,
   stop: AbortSignal,
 ): Promise<T> {
-  const waits = backoff({ firstMs, maxMs, random });
-  for (let last = ""; ; ) {
+  let waits = backoff({ firstMs, maxMs, random });
+  let last: string | undefined;
+  const recover = (): void => {
+    if (last === undefined) return;
+    last = undefined;
+    waits = backoff({ firstMs, maxMs, random });
+    failures?.noteRecovery(what);
+    log.info("background work goes on", { what });
+  };
+  for (;;) {
     const failed = new AbortController();
+    const steady = setTimeout(recover, steadyMs).unref();
     try {
-      return await work(AbortSignal.any([stop, failed.signal]));
+      const result = await work(AbortSignal.any([stop, failed.signal]));
+      recover();
+      return result;
     } catch (error) {
       failed.abort();
       const reason = error instanceof Error ? error.message : String(error);
-      if (stop.aborted) log.debug("background work ended", { what, reason });
+      if (stop.aborted) {
+        log.debug("background work ended", { what, reason });
+        failures?.noteRecovery(what);
+      }
       stop.throwIfAborted();
       if (error instanceof TypeError || error instanceof ReferenceError) throw error;
       if (reason !== last) log.warn("background work failed, trying again", { what, error });
+      failures?.noteFailure(what, reason);
       last = reason;
+    } finally {
+      clearTimeout(steady);
     }
     await delay(waits.next().value, stop);
+    if (stop.aborted) failures?.noteRecovery(what);
     stop.throwIfAborted();
   }
 }

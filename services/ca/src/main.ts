@@ -12,6 +12,7 @@ import {
   createLogger,
   createMetrics,
   delay,
+  FailingWork,
   type Health,
   keepRunning,
   type Logger,
@@ -71,6 +72,7 @@ export async function main(env: NodeJS.ProcessEnv, stop: AbortSignal, options: M
     file: join(config.selfSignedDir, "mesh.json"),
     log: log.child({ part: "mesh" }),
   });
+  const failures = new FailingWork(metrics, health);
   const isRestored = await trust.restore();
   using cluster = await openCluster(config, log.child({ part: "kubernetes" }));
   const sealing = createSecrets(config, { cluster, health, log: log.child({ part: "kubernetes" }) }, stop);
@@ -81,7 +83,7 @@ export async function main(env: NodeJS.ProcessEnv, stop: AbortSignal, options: M
   const onBus = async (bus: Bus, ended: AbortSignal): Promise<void> => {
     connected.resolve(bus);
     const running = await orAborted(loaded.promise, ended);
-    const options = { what: "rotation", log: log.child({ part: "rotation" }), random: Math.random };
+    const options = { what: "rotation", log: log.child({ part: "rotation" }), failures, random: Math.random };
     await keepRunning(() => running.run(bus, ended), options, ended);
   };
   const store = cluster?.store ?? (await selfSignedStore(config, () => orAborted(connected.promise, stop)));

@@ -15,6 +15,7 @@ import {
   createLogger,
   createMetrics,
   delay,
+  FailingWork,
   type HttpHandler,
   keepRunning,
   keepTrying,
@@ -68,6 +69,7 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
     log,
     metrics: registry,
   });
+  const failures = new FailingWork(registry, health);
   const seal = await readSeal(config.sealKeyFile);
   if (seal === undefined) health.setCondition("seal", "SEAL_KEY_FILE is not set: Secrets are held back");
   const account = { namespace: config.namespace, serviceAccount };
@@ -83,7 +85,7 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
   await using opened = new AsyncDisposableStack();
 
   let report = (): void => undefined;
-  const durable = await openApiStore(config, { bus, seal, health, log }, stop);
+  const durable = await openApiStore(config, { bus, seal, health, failures, log }, stop);
   const published = new PublishedConfig({ bus, seal, log });
   const holding = {
     published: (isWanted: (config: Config) => boolean) =>
@@ -131,7 +133,7 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
   const history = { bus, published, size: config.ledgerGenerations, log };
   const { ledger, run: keepLedger } = await keepTrying(
     () => orAborted(openLedger(history), stop),
-    { what: "opening the history", log, random: Math.random },
+    { what: "opening the history", log, failures, random: Math.random },
     stop,
   );
   await published.begin();
@@ -148,7 +150,7 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
   const onRepaired = (count: number) => metrics.publishedAgain.add(count);
   const attesting = { bus, publisher, everyMs: config.digestIntervalMs, log, nowMs: Date.now, onRepaired };
   const duty = new PublishingDuty({
-    ...{ bus, publisher, controller: name, holder: config.podName, log },
+    ...{ bus, publisher, controller: name, holder: config.podName, log, failures },
     whilePublishing: (until) => attestEvery(attesting, until),
   });
   declareDutyGauge(registry, () => duty.isOurs);
@@ -173,6 +175,7 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
     view: store,
     order,
     health,
+    failures,
     log,
   };
   const api = durable && runApi({ ...serving, durable, metrics: metrics.api }, stop);
@@ -182,7 +185,7 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
   };
   // What the bus does to these is no reason to stop publishing.
   const keep = (what: string, work: (until: AbortSignal) => Promise<void>) =>
-    keepRunning(work, { what, log, random: Math.random }, stop);
+    keepRunning(work, { what, log, failures, random: Math.random }, stop);
   await Promise.all([
     publishChanges(mergeSources([...sources, lastGood], store, stop), options, stop),
     duty.run(stop),

@@ -15,6 +15,7 @@ import {
   aborted,
   createLogger,
   createMetrics,
+  FailingWork,
   type HttpHandler,
   keepRunning,
   parseSettings,
@@ -71,6 +72,7 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
     log,
     metrics: pages,
   });
+  const failures = new FailingWork(pages, health);
   const namespace = config.systemNamespace;
   const account = { namespace, serviceAccount: `flotilla-${name}` };
   await using _certificate = keepOwnCertificate({ settings: config, ...account, port: config.healthPort, log });
@@ -86,10 +88,10 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
   const attesting = { bus, publisher, everyMs: config.digestIntervalMs, log, nowMs: Date.now, onRepaired };
   const progress = new Progress();
   const duty = new PublishingDuty({
-    ...{ bus, publisher, controller: name, holder: config.podName, log },
+    ...{ bus, publisher, controller: name, holder: config.podName, log, failures },
     whilePublishing: async (until) => {
       const tell = (attempt: AbortSignal) => progress.tell({ bus, publisher, log }, attempt);
-      const telling = keepRunning(tell, { what: "progress reports", log, random: Math.random }, until);
+      const telling = keepRunning(tell, { what: "progress reports", log, failures, random: Math.random }, until);
       await Promise.all([attestEvery(attesting, until), telling]);
     },
   });
@@ -123,7 +125,9 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
     ...(config.configDir === undefined ? [] : [objectDirectory({ path: config.configDir, onProblems: report })]),
     ...(config.registryFile === undefined ? [] : [registryFile({ path: config.registryFile, onProblems: report })]),
     ...audited,
-    ...(config.autoRegistration ? [machineSource({ bus, graceMs: config.machineGraceMs, log, nowMs: Date.now })] : []),
+    ...(config.autoRegistration
+      ? [machineSource({ bus, graceMs: config.machineGraceMs, log, failures, nowMs: Date.now })]
+      : []),
     events,
   ];
   for (const source of sources) opened.use(source);

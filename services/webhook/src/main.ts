@@ -9,6 +9,7 @@ import { connectTelling, readSeal } from "@flotilla/bus";
 import {
   createLogger,
   createMetrics,
+  FailingWork,
   type Health,
   keepRunning,
   type Logger,
@@ -169,7 +170,9 @@ async function followMesh(
     stop,
   );
   const follow = (until: AbortSignal) => mesh.follow(bus, () => health.setCondition("mesh", undefined), until);
-  await keepRunning(follow, { what: "following the mesh", log: log.child({ part: "bus" }), random: Math.random }, stop);
+  const failures = new FailingWork(pages, health);
+  const options = { what: "following the mesh", log: log.child({ part: "bus" }), failures, random: Math.random };
+  await keepRunning(follow, options, stop);
 }
 
 interface ServeParts extends Parts {

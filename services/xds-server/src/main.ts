@@ -12,6 +12,7 @@ import { connectTelling, readSeal, type Seal, SetAside } from "@flotilla/bus";
 import {
   createLogger,
   createMetrics,
+  FailingWork,
   type Health,
   keepRunning,
   type Logger,
@@ -241,8 +242,10 @@ async function followBus(
     { url, replicas, clientName: name, seal, onResumed, log, health, metrics, setAside },
     stop,
   );
+  const failures = new FailingWork(metrics, health);
   // What the bus does to a report is no reason to end streams.
-  const keep = (what: string, work: () => Promise<void>) => keepRunning(work, { what, log, random: Math.random }, stop);
+  const keep = (what: string, work: () => Promise<void>) =>
+    keepRunning(work, { what, log, failures, random: Math.random }, stop);
   await Promise.all([
     keep("following the bus", () => ingest.follow(bus, stop)),
     keep("trust reports", () => publishTrustReports(bus, trust, stop)),

@@ -89,6 +89,8 @@ describe("a NATS that fails after the services have connected", { timeout: 240_0
     for (const service of using) {
       const texts = failures(service).map((line) => (JSON.parse(line) as { readonly what: string }).what);
       assert.deepEqual(texts, [...new Set(texts)], service);
+      // `flotilla status` shows the conditions of this page.
+      assert.match(await page(world, service), /background work .*"fails and is tried again: /s, service);
     }
     assert.deepEqual(world.events, []);
     const file = join(servers, "nats.conf");

@@ -4,7 +4,7 @@ import { anyTrustDomain, localIssuerRule, pageAccess, parseJwtRule, peerIdentity
 import { accountName, type OwnCertificate } from "@flotilla/auth/serving";
 import type { Bus, Seal } from "@flotilla/bus";
 import type { ConfigStore } from "@flotilla/model";
-import { type Health, keepRunning, keepTrying, type Logger, orAborted } from "@flotilla/runtime";
+import { type FailingWork, type Health, keepRunning, keepTrying, type Logger, orAborted } from "@flotilla/runtime";
 import { createValidator } from "@flotilla/validation";
 import manifest from "../../package.json" with { type: "json" };
 import type { AggregateStore } from "../aggregate/aggregate-store.ts";
@@ -36,8 +36,9 @@ export async function openApiStore(
     bus,
     seal,
     health,
+    failures,
     log,
-  }: Pick<ApiOptions, "health" | "log"> & { readonly bus: Bus; readonly seal: Seal | undefined },
+  }: Pick<ApiOptions, "health" | "failures" | "log"> & { readonly bus: Bus; readonly seal: Seal | undefined },
   stop: AbortSignal,
 ): Promise<DurableStore | undefined> {
   if (apiPort === undefined) return undefined;
@@ -64,7 +65,11 @@ export async function openApiStore(
       throw error;
     }
   };
-  return keepTrying(telling, { what: "reading what was written over the api", log, random: Math.random }, stop);
+  return keepTrying(
+    telling,
+    { what: "reading what was written over the api", log, failures, random: Math.random },
+    stop,
+  );
 }
 
 export interface ApiOptions {
@@ -78,19 +83,20 @@ export interface ApiOptions {
   /** Names of the sources in the view, the one that wins first. */
   readonly order: readonly string[];
   readonly health: Health;
+  readonly failures: FailingWork;
   readonly metrics: ApiMetrics;
   readonly log: Logger;
 }
 
 /** Runs until `stop`. */
 export async function runApi(options: ApiOptions, stop: AbortSignal): Promise<void> {
-  const { durable, log } = options;
+  const { durable, failures, log } = options;
   const ended = new AbortController();
   const running = AbortSignal.any([stop, ended.signal]);
   try {
     const comparing = { ...options, everyMs: options.compareEveryMs, nowMs: Date.now };
     const keep = (what: string, work: (until: AbortSignal) => Promise<void>) =>
-      keepRunning(work, { what, log, random: Math.random }, running);
+      keepRunning(work, { what, log, failures, random: Math.random }, running);
     await Promise.all([
       keep("following what is written over the api", (until) => durable.follow(until)),
       keep("comparing what was written over the api", (until) => compareStored(comparing, until)),

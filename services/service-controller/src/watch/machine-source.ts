@@ -12,13 +12,14 @@ import {
   machineReportTtlMs,
 } from "@flotilla/model";
 import type { MachineChange } from "@flotilla/registry";
-import { keepTrying, type Logger, orAborted, Wakeup } from "@flotilla/runtime";
+import { type FailingWork, keepTrying, type Logger, orAborted, Wakeup } from "@flotilla/runtime";
 import type { InputGroup, InputSource } from "./input-source.ts";
 
 export interface MachineSourceOptions {
   readonly bus: Bus;
   readonly graceMs: number;
   readonly log: Logger;
+  readonly failures?: FailingWork;
   readonly nowMs: () => number;
 }
 
@@ -38,13 +39,13 @@ export function machineSource(options: MachineSourceOptions): InputSource {
 
 async function* followMachines(
   registered: RegisteredMachines,
-  { bus, nowMs, log }: MachineSourceOptions,
+  { bus, nowMs, failures, log }: MachineSourceOptions,
   stop: AbortSignal,
 ): AsyncGenerator<InputGroup, void, undefined> {
   // A bucket that cannot be opened yet is waited for: the other sources would be published without the machines.
   const values = await keepTrying(
     () => orAborted(bus.keyValue(machineReportBucket, { ttlMs: machineReportTtlMs }), stop),
-    { what: "reports of machines", log, random: Math.random },
+    { what: "reports of machines", log, failures, random: Math.random },
     stop,
   );
   const wakeup = new Wakeup();

@@ -14,6 +14,7 @@ export interface RedisLinkOptions {
 
 /** Longer than loading the largest snapshot takes; a server that hangs is as good as away. */
 const commandTimeoutMs = 15_000;
+const againAfterMs = 500;
 
 export class RedisLink {
   readonly #redis: Redis;
@@ -38,6 +39,7 @@ export class RedisLink {
     this.#redis.on("ready", () => this.#setState({ connected: true }));
     this.#redis.on("error", (error: Error) => this.#away(error.message));
     this.#redis.on("close", () => this.#away("connection closed"));
+    this.#redis.on("end", () => this.#connectAgain());
   }
 
   get state(): StoreState {
@@ -81,6 +83,16 @@ export class RedisLink {
       this.#options.log.debug("redis went away at the end", { error });
     }
     this.#redis.disconnect();
+  }
+
+  /** The client gives up for good after an exception in its attempt, as with a certificate and a key of two renewals. */
+  #connectAgain(): void {
+    if (this.#isClosed) return;
+    const timer = setTimeout(() => {
+      // A failure is an `error` event too.
+      if (!this.#isClosed) this.#redis.connect().catch(() => undefined);
+    }, againAfterMs);
+    timer.unref();
   }
 
   #away(reason: string): void {

@@ -245,7 +245,7 @@ describe("permissions on NATS", () => {
     await connection.flush();
     // differs: NATS does not ask who may publish where an answer goes. Its own text arrives there, which is no change.
     const stored = await until(async () => (await bus.lastValues(subject))[0], {
-      withinMs: 30_000,
+      withinMs: 60_000,
       what: "the answer",
     });
     assert.throws(() => decodeChange(stored.payload), { code: "BUS_BAD_EVENT" });
@@ -254,7 +254,7 @@ describe("permissions on NATS", () => {
 
   it("services work with their permissions: the stream, buckets of their own, buckets of others", () => works(opened));
 
-  it("and on a cluster of servers", { timeout: 90_000 }, async () => {
+  it("and on a cluster of servers", { timeout: 180_000 }, async () => {
     const authorization = natsAuthorization(credentials.users);
     const options = { directory: join(directory, "cluster"), env: process.env, size: 3, authorization };
     await using cluster = await startNatsCluster(options);

@@ -46,7 +46,7 @@ const openWithoutKey = (): Promise<Bus> =>
   connectBus({ url: server.url, clientName: "test", log: noopLogger }, stop.signal);
 const publisherOn = (bus: Bus): Publisher =>
   createPublisher({ bus, publisher: "c", seal: undefined, log: noopLogger, nowMs: Date.now });
-const soon = (what: string) => ({ withinMs: 30_000, what });
+const soon = (what: string) => ({ withinMs: 60_000, what });
 
 async function write(subject: string, payload: string | Uint8Array, given: Readonly<Record<string, string>> = {}) {
   const all = headers();

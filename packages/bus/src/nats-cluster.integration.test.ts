@@ -36,7 +36,7 @@ before(async () => {
     await manager.getAccountInfo();
     return true;
   };
-  await until(() => asked().catch(() => false), { withinMs: 30_000, what: "a leader of the cluster" });
+  await until(() => asked().catch(() => false), { withinMs: 60_000, what: "a leader of the cluster" });
 });
 after(async () => {
   stop.abort();
@@ -59,7 +59,7 @@ describe("bus over three NATS servers", () => {
     }
   });
 
-  it("raises the copies of what is there, and lowers none", { timeout: 60_000 }, async () => {
+  it("raises the copies of what is there, and lowers none", { timeout: 180_000 }, async () => {
     {
       await using bus = await open(1);
       await (await bus.keyValue("raised")).put("a", text("1"));
@@ -73,13 +73,13 @@ describe("bus over three NATS servers", () => {
     }
   });
 
-  it("keeps what it has when there are fewer servers than copies", { timeout: 60_000 }, async () => {
+  it("keeps what it has when there are fewer servers than copies", { timeout: 180_000 }, async () => {
     await using bus = await open(5);
     assert.equal((await bus.publish([{ subject: "flotilla.v1.few.a", payload: text("1") }])).length, 1);
     assert.equal(await replicasOf("FLOTILLA"), 3);
   });
 
-  it("loses nothing when the leader of the stream is killed under load", { timeout: 60_000 }, async (t) => {
+  it("loses nothing when the leader of the stream is killed under load", { timeout: 180_000 }, async (t) => {
     await using bus = await open(3);
     await using reader = await open(3);
     const epoch = bus.epoch;
@@ -111,7 +111,7 @@ describe("bus over three NATS servers", () => {
           const stored = Number(new TextDecoder().decode(entry?.value ?? text("0")));
           return stored < counter ? undefined : { entry, stored };
         },
-        { withinMs: 30_000, what: `the counter at ${counter}` },
+        { withinMs: 60_000, what: `the counter at ${counter}` },
       );
     const counting = (async () => {
       while (!isOver) {
@@ -127,20 +127,20 @@ describe("bus over three NATS servers", () => {
         if (!isInDoubt) counter++;
       }
     })();
-    await until(() => published > 20 && counter > 20, { withinMs: 30_000, what: "load" });
+    await until(() => published > 20 && counter > 20, { withinMs: 60_000, what: "load" });
     const victim = await leaderOf("FLOTILLA");
     await cluster.servers[victim]?.kill();
     const reached = { published: published + 20, counter: counter + 20 };
     const goesOn = () => published > reached.published && counter > reached.counter;
     await Promise.race([
-      until(goesOn, { withinMs: 40_000, what: "publishing and counting to go on" }),
+      until(goesOn, { withinMs: 60_000, what: "publishing and counting to go on" }),
       Promise.all([publishing, counting]),
     ]);
     await cluster.restart(victim);
     isOver = true;
     await Promise.all([publishing, counting]);
     const last = () => [0, 1, 2].every((k) => seen.get(`flotilla.v1.load.${k}`) === published - 1);
-    await until(last, { withinMs: 20_000, what: "the reader to have the last values" });
+    await until(last, { withinMs: 60_000, what: "the reader to have the last values" });
     done.abort();
     await reading;
     assert.deepEqual(resets, []);

@@ -71,7 +71,7 @@ describe("bus over NATS with faults", () => {
     const publisher = publisherOn(bus);
     await publisher.synchronize([config("a", { x: 1 }), config("b", { x: 1 })]);
     await using seen = read(reader, ["c"]);
-    await until(() => seen.held.size === 2, { withinMs: 30_000, what: "both objects" });
+    await until(() => seen.held.size === 2, { withinMs: 60_000, what: "both objects" });
     const epoch = bus.epoch;
 
     await server.kill();
@@ -80,7 +80,7 @@ describe("bus over NATS with faults", () => {
     server = await start(server.port);
     await change;
     await until(() => seen.kinds().filter((kind) => kind === "caught-up").length === 2, {
-      withinMs: 30_000,
+      withinMs: 60_000,
       what: "everything to be told again",
     });
     assert.deepEqual(Object.fromEntries(seen.held), { a: { x: 1 }, b: { x: 2 } });
@@ -96,13 +96,13 @@ describe("bus over NATS with faults", () => {
     const publisher = publisherOn(bus);
     await publisher.synchronize([config("a", { x: 1 })]);
     await using seen = read(reader);
-    await until(() => seen.held.size === 1, { withinMs: 30_000, what: "the object" });
+    await until(() => seen.held.size === 1, { withinMs: 60_000, what: "the object" });
     const admin = await connect({ servers: server.url });
     await (await admin.jetstreamManager()).streams.delete("FLOTILLA");
     await admin.close();
     await publisher.publish([config("b", { x: 1 })]);
     await until(() => seen.kinds().includes("reset") && seen.held.size === 2, {
-      withinMs: 20_000,
+      withinMs: 60_000,
       what: "both objects after the reset",
     });
   });
@@ -113,18 +113,18 @@ describe("bus over NATS with faults", () => {
     const publisher = publisherOn(bus);
     await publisher.synchronize([]);
     await using seen = read(reader);
-    await until(() => seen.kinds().includes("caught-up"), { withinMs: 30_000, what: "the reader" });
+    await until(() => seen.kinds().includes("caught-up"), { withinMs: 60_000, what: "the reader" });
     const publishing = (async () => {
       for (let n = 0; n < 60; n++) await publisher.publish([1, 2, 3, 4, 5].map((k) => config(`${n}-${k}`, { n })));
     })();
     for (let crash = 0; crash < 3; crash++) {
       const reached = seen.held.size + 25;
-      await until(() => seen.held.size >= Math.min(reached, 300), { withinMs: 30_000, what: "some groups" });
+      await until(() => seen.held.size >= Math.min(reached, 300), { withinMs: 60_000, what: "some groups" });
       await server.kill();
       server = await start(server.port);
     }
     await publishing;
-    await until(() => seen.held.size === 300, { withinMs: 30_000, what: "all groups" });
+    await until(() => seen.held.size === 300, { withinMs: 60_000, what: "all groups" });
     const sizes = seen.items.flatMap((item) => (item.kind === "group" ? item.group.changes.length : []));
     assert.deepEqual(sizes, Array(60).fill(5));
     const positions = seen.items.flatMap((item) => (item.kind === "group" ? item.group.position : []));
@@ -146,7 +146,7 @@ describe("bus over NATS with faults", () => {
     await new Promise((resolve) => setTimeout(resolve, 7_000));
     process.kill(server.pid, "SIGCONT");
     assert.equal(await change, 1);
-    await until(() => JSON.stringify(seen.held.get("a")) === '{"x":2}', { withinMs: 30_000, what: "the change" });
+    await until(() => JSON.stringify(seen.held.get("a")) === '{"x":2}', { withinMs: 60_000, what: "the change" });
     assert.ok(!seen.kinds().includes("reset"));
   });
 
@@ -158,7 +158,7 @@ describe("bus over NATS with faults", () => {
     const published = performance.now();
     await using reader = await open();
     await using seen = read(reader);
-    await until(() => seen.kinds().includes("caught-up"), { withinMs: 20_000, what: "all keys", everyMs: 2 });
+    await until(() => seen.kinds().includes("caught-up"), { withinMs: 60_000, what: "all keys", everyMs: 2 });
     const caughtUp = performance.now();
     assert.equal(seen.held.size, 10_000);
     assert.equal(await publisherOn(bus).synchronize(many), 0);

@@ -94,17 +94,17 @@ describe("poisoned values on NATS", () => {
     const publisher = createPublisher({ bus, publisher: "c", seal: undefined, log: noopLogger, nowMs: Date.now });
     await publisher.synchronize([object("good", { n: 0 })]);
     await using seen = read(reader);
-    await until(seen.isCaughtUp, { withinMs: 30_000, what: "the reader" });
+    await until(seen.isCaughtUp, { withinMs: 60_000, what: "the reader" });
     for (const [, name, payload, given] of poisons) await poison(subjectOf(name), payload, given);
     await publisher.publish([object("good", { n: 1 })]);
     await until(() => seen.held.get("good") !== undefined && (seen.held.get("good") as { n: number }).n === 1, {
-      withinMs: 30_000,
+      withinMs: 60_000,
       what: "the change after the poison",
     });
     assert.deepEqual([...seen.held.keys()], ["good"]);
     assert.deepEqual([...named(reader)].sort(), poisons.map(([, name]) => name).sort());
     await publisher.publish(poisons.map(([, name]) => object(name, { healed: true })));
-    await until(() => named(reader).length === 0, { withinMs: 30_000, what: "all to be healed" });
+    await until(() => named(reader).length === 0, { withinMs: 60_000, what: "all to be healed" });
     assert.equal(seen.held.size, 1 + poisons.length);
   });
 
@@ -116,10 +116,10 @@ describe("poisoned values on NATS", () => {
     await poison("flotilla.v1.nothing.we.know", "{");
     await using reader = await open();
     await using seen = read(reader);
-    await until(seen.isCaughtUp, { withinMs: 30_000, what: "the reader" });
+    await until(seen.isCaughtUp, { withinMs: 60_000, what: "the reader" });
     const publisher = createPublisher({ bus, publisher: "c", seal: undefined, log: noopLogger, nowMs: Date.now });
     await publisher.synchronize([object("good", { n: 1 })]);
-    await until(() => seen.held.has("good"), { withinMs: 30_000, what: "the object" });
+    await until(() => seen.held.has("good"), { withinMs: 60_000, what: "the object" });
     const found: string[] = [];
     for await (const { change } of lastChanges({ bus: reader, filter: filters.config, seal: undefined }))
       if ("name" in change.key) found.push(change.key.name);
@@ -168,7 +168,7 @@ describe("poisoned values on NATS", () => {
     await publisher.publish([object("b", { n: 1 }), object("y".repeat(4_000), {})]);
     await using reader = await open();
     await using seen = read(reader);
-    await until(() => seen.held.size === 2, { withinMs: 30_000, what: "both objects" });
+    await until(() => seen.held.size === 2, { withinMs: 60_000, what: "both objects" });
     // Withdrawn with its object: nothing is left to be sent.
     assert.equal(await publisher.synchronize([object("a", { n: 1 }), object("b", { n: 1 })]), 0);
   });

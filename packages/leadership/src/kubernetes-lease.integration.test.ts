@@ -37,11 +37,11 @@ function ask(kubeconfig: string, holder: string, version: string): Asking {
   });
   return { child, said: () => said.trim().split("\n").join(", ") };
 }
-const soon = (what: string) => ({ withinMs: 30_000, what });
+const soon = (what: string) => ({ withinMs: 60_000, what });
 
 describe("one Lease of a real API server", { skip: server === undefined && whyNoApiserver }, () => {
   it("a killed holder is followed by the other, a newer version takes over, a stopped one lets go at once", {
-    timeout: 120_000,
+    timeout: 180_000,
   }, async () => {
     assert.ok(server !== undefined);
     const { api, kubeconfig } = server;

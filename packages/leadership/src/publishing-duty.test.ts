@@ -67,7 +67,7 @@ test("one of two publishes; the other begins with all that it knows when the fir
   known = [change("a"), change("b")];
   assert.deepEqual(said, ["one all a", "one b"]);
   await one.stop();
-  await until(() => two.duty.isOurs, { withinMs: 5_000, what: "two to publish" });
+  await until(() => two.duty.isOurs, { withinMs: 30_000, what: "two to publish" });
   assert.equal(await two.duty.publish([change("c")]), 1);
   assert.deepEqual(said, ["one all a", "one b", "two all a,b", "two c"]);
   await two.stop();
@@ -90,10 +90,10 @@ test("who cannot renew publishes nothing more, and begins with all it knows when
   await one.duty.settled;
   isAway = true;
   const isRefused = async () => (await one.duty.publish([change("b")])) === 0;
-  await until(isRefused, { withinMs: 5_000, what: "the lease to run out", everyMs: 50 });
+  await until(isRefused, { withinMs: 30_000, what: "the lease to run out", everyMs: 50 });
   said.length = 0;
   isAway = false;
-  await until(() => said.includes("one all a"), { withinMs: 5_000, what: "all to be told again" });
+  await until(() => said.includes("one all a"), { withinMs: 30_000, what: "all to be told again" });
   await one.stop();
 });
 

@@ -13,7 +13,7 @@ import { GrpcError } from "./status.ts";
 import { unary } from "./unary.ts";
 
 const raw = (bytes: Buffer): Buffer => bytes;
-const soon = (what: string) => ({ withinMs: 5_000, what, everyMs: 2 });
+const soon = (what: string) => ({ withinMs: 30_000, what, everyMs: 2 });
 const calls: RawCall[] = [];
 const ends: string[] = [];
 const failures: unknown[] = [];

@@ -15,13 +15,13 @@ function output() {
     write: (bytes: Uint8Array, done: Done) => void calls.push({ text: Buffer.from(bytes).toString(), done }),
     /** Takes `bytes` of the next write, all of it unless given. */
     take: async (bytes?: number) => {
-      await until(() => calls.length > 0, { withinMs: 5_000, what: "a write" });
+      await until(() => calls.length > 0, { withinMs: 30_000, what: "a write" });
       const { text = "", done } = calls.shift() ?? {};
       taken.push(text.slice(0, bytes));
       done?.(null, bytes ?? text.length);
     },
     fail: async () => {
-      await until(() => calls.length > 0, { withinMs: 5_000, what: "a write" });
+      await until(() => calls.length > 0, { withinMs: 30_000, what: "a write" });
       calls.shift()?.done(Object.assign(new Error("ENOSPC: no space left on device"), { code: "ENOSPC" }), 0);
     },
   };

@@ -13,7 +13,8 @@ const blocking = `data:text/javascript,${encodeURIComponent(`
   function blocked() { for (;;); }
   const timer = setInterval(() => { if (process.listenerCount("SIGTERM") > 0) setTimeout(blocked, 300); }, 50);
 `)}`;
-const limits = { WATCHDOG_REPORT_AFTER: "300ms", WATCHDOG_END_AFTER: "900ms" };
+// Loading may take the thread for longer than a service would be blocked: on a busy machine it must not be ended for that.
+const limits = { WATCHDOG_REPORT_AFTER: "500ms", WATCHDOG_END_AFTER: "3s" };
 const freePorts = {
   HEALTH_PORT: "0",
   HTTP_PORT: "0",
@@ -25,7 +26,7 @@ const freePorts = {
 
 describe("watchdogs of services", { concurrency: 2 }, () => {
   for (const service of ["ca", "config-controller", "service-controller", "xds-server", "webhook"])
-    it(`end ${service}`, { timeout: 120_000 }, async () => {
+    it(`end ${service}`, { timeout: 180_000 }, async () => {
       const directory = mkdtempSync(join(tmpdir(), "flotilla-watchdog-"));
       const program = fileURLToPath(new URL(`../../../services/${service}/bin/main.ts`, import.meta.url));
       const child = spawn(process.execPath, ["--import", blocking, program], {
@@ -39,8 +40,9 @@ describe("watchdogs of services", { concurrency: 2 }, () => {
         });
         const [exitCode] = (await once(child, "close")) as [number | null];
         assert.equal(exitCode, 70, output);
-        const report = output.split("\n").find((line) => line.includes("main thread stands still")) ?? "";
-        assert.ok(report.includes(`"service":"${service}"`) && report.includes("blocked ("), output);
+        const reports = output.split("\n").filter((line) => line.includes("main thread stands still"));
+        const isReported = (line: string) => line.includes(`"service":"${service}"`) && line.includes("blocked (");
+        assert.ok(reports.some(isReported), output);
       } finally {
         child.kill("SIGKILL");
         rmSync(directory, { recursive: true });

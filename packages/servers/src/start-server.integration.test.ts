@@ -102,7 +102,7 @@ describe("real servers", () => {
     });
     owner.kill("SIGKILL");
     await once(owner, "exit");
-    await until(() => !isAlive(left), { withinMs: 30_000, what: "the server to end with its owner" });
+    await until(() => !isAlive(left), { withinMs: 60_000, what: "the server to end with its owner" });
     await using _server = await startNats({ directory, env });
   });
 

@@ -98,7 +98,7 @@ describe("users of Redis", () => {
 
   it("the store works with the credentials of xds-server, and not without", async () => {
     await using store = openStore({ url: credentials.urlFor("xds-server", server.url), log: noopLogger });
-    await until(() => store.state.connected, { withinMs: 30_000, what: "the store" });
+    await until(() => store.state.connected, { withinMs: 60_000, what: "the store" });
     await client.del("flotilla:v1:snapshot:entries", "flotilla:v1:snapshot:writer");
     assert.ok((await store.claim()) !== undefined);
     assert.ok(await store.write({ entries: new Map([["k", new Uint8Array([1])]]), position: 7 }));
@@ -108,7 +108,7 @@ describe("users of Redis", () => {
     const lines: string[] = [];
     const log = createLogger("test", "info", { write: (line) => void lines.push(line) });
     await using stranger = openStore({ url: server.url, log });
-    await until(() => /NOAUTH/.test(lines.join("")), { withinMs: 30_000, what: "the refusal" });
+    await until(() => /NOAUTH/.test(lines.join("")), { withinMs: 60_000, what: "the refusal" });
     await assert.rejects(stranger.load(), { code: "STATE_AWAY" });
   });
 

@@ -33,7 +33,7 @@ const usersOn = (on: "server" | "sentinel"): readonly string[] => [
 
 async function open(): Promise<SnapshotStore> {
   const store = openStore({ url: storeUrl(), log: noopLogger, lockMs: 1_000 });
-  await until(() => store.state.connected, { withinMs: 30_000, what: "the connection" });
+  await until(() => store.state.connected, { withinMs: 60_000, what: "the connection" });
   return store;
 }
 
@@ -73,7 +73,7 @@ before(async () => {
       ...{ replica: account("replica"), sentinel: account("sentinel") },
     },
   });
-  await until(async () => /slaves=2,sentinels=3/.test(await known()), { withinMs: 30_000, what: "Sentinels" });
+  await until(async () => /slaves=2,sentinels=3/.test(await known()), { withinMs: 60_000, what: "Sentinels" });
 });
 after(async () => {
   await fleet[Symbol.asyncDispose]();
@@ -101,9 +101,9 @@ describe("store behind Redis Sentinel", () => {
       );
     });
 
-  it("goes on with the new primary after the old one was killed", { timeout: 300_000 }, async (t) => {
+  it("goes on with the new primary after the old one was killed", { timeout: 240_000 }, async (t) => {
     await using store = await open();
-    await until(() => store.claim(), { withinMs: 30_000, what: "the lock" });
+    await until(() => store.claim(), { withinMs: 60_000, what: "the lock" });
     const held = new Map<string, string>();
     let [position, refused] = [0, 0];
     /** As xds-server does: what it holds is written when it is refused, or the store has less than it left there. */
@@ -117,7 +117,7 @@ describe("store behind Redis Sentinel", () => {
       await store.claim().catch(() => undefined);
     };
     const writeUntil = (done: () => boolean, what: string) =>
-      until(async () => (await write().then(() => done())) === true, { withinMs: 30_000, what });
+      until(async () => (await write().then(() => done())) === true, { withinMs: 60_000, what });
     await writeUntil(() => position > 50, "writes");
     const [primary] = fleet.servers;
     const began = performance.now();
@@ -146,14 +146,14 @@ describe("store behind Redis Sentinel", () => {
       withinMs: failoverMs,
       what: "the old primary to follow",
     });
-    await until(() => store.claim(), { withinMs: 30_000, what: "the lock" });
+    await until(() => store.claim(), { withinMs: 60_000, what: "the lock" });
     assert.ok(await store.write({ position: position + 1, entries: new Map([["after", bytes("1")]]) }));
     const isCopied = async () =>
       (await ask(old, (redis) => redis.hexists("flotilla:v1:snapshot:entries", "after"))) === 1;
-    await until(isCopied, { withinMs: 30_000, what: "the old primary to have the write" });
+    await until(isCopied, { withinMs: 60_000, what: "the old primary to have the write" });
   });
 
-  it("follows a failover that an operator asks for, while the old primary answers", { timeout: 300_000 }, async () => {
+  it("follows a failover that an operator asks for, while the old primary answers", { timeout: 240_000 }, async () => {
     await using store = await open();
     const port = await primaryPort();
     const isFailedOver = async () => {

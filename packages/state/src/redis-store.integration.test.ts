@@ -18,7 +18,7 @@ const lockMs = 1_000;
 
 async function open(more: Partial<OpenOptions> = {}): Promise<SnapshotStore> {
   const store = openStore({ url: server.url, log: noopLogger, lockMs, ...more });
-  await until(() => store.state.connected, { withinMs: 30_000, what: "the connection" });
+  await until(() => store.state.connected, { withinMs: 60_000, what: "the connection" });
   return store;
 }
 
@@ -55,7 +55,7 @@ describe("store in Redis", () => {
 
   it("a position that is no number, or another one, is refused by name, and the next writer writes a right one", async () => {
     await using store = await open();
-    await until(() => store.claim(), { withinMs: 30_000, what: "the lock" });
+    await until(() => store.claim(), { withinMs: 60_000, what: "the lock" });
     await using redis = disposable(new Redis(server.url));
     for (const position of ["abc", "7", "1e3", "-1"]) {
       assert.ok(await store.write({ position: 20, entries: new Map([["k", new TextEncoder().encode("v")]]) }));
@@ -70,7 +70,7 @@ describe("store in Redis", () => {
     const noted: string[] = [];
     const unreadable = { note: (place: string) => void noted.push(place), heal: () => undefined };
     await using store = await open({ unreadable });
-    await until(() => store.claim(), { withinMs: 30_000, what: "the lock" });
+    await until(() => store.claim(), { withinMs: 60_000, what: "the lock" });
     const entries = new Map(["good", "bad", "bomb"].map((key) => [key, new TextEncoder().encode(key)] as const));
     assert.ok(await store.write({ position: 21, entries }));
     await using redis = disposable(new Redis(server.url));
@@ -95,7 +95,7 @@ describe("store in Redis", () => {
 
   it("entries that were taken away are noticed by the next write", async () => {
     await using store = await open();
-    await until(() => store.claim(), { withinMs: 30_000, what: "the lock" });
+    await until(() => store.claim(), { withinMs: 60_000, what: "the lock" });
     assert.ok(await store.write({ position: 21, entries: new Map([["taken", new TextEncoder().encode("v")]]) }));
     await using redis = disposable(new Redis(server.url));
     await redis.client.hdel("flotilla:v1:snapshot:entries", "taken");
@@ -117,11 +117,11 @@ describe("store in Redis", () => {
     const entries = new Map([["k", new TextEncoder().encode("v")]]);
     for (const mac of [macOf("theirs"), undefined]) {
       await using stranger = await open({ mac });
-      await until(() => stranger.claim(), { withinMs: 30_000, what: "the lock" });
+      await until(() => stranger.claim(), { withinMs: 60_000, what: "the lock" });
       assert.ok(await stranger.write({ position: 99_999, entries }));
       await assert.rejects(honest.load(), { code: "STATE_DAMAGED" });
     }
-    const claimed = await until(() => honest.claim(), { withinMs: 30_000, what: "the lock" });
+    const claimed = await until(() => honest.claim(), { withinMs: 60_000, what: "the lock" });
     assert.notEqual(claimed.stored.get("k"), claimed.tagOf("k", new TextEncoder().encode("v")));
     const gone = [...claimed.stored.keys()].map((key) => [key, undefined] as const);
     assert.ok(await honest.write({ position: 21, entries: new Map([...gone, ...entries]) }));
@@ -129,24 +129,24 @@ describe("store in Redis", () => {
     assert.ok(await honest.write({ position: 21, entries: new Map([["k", undefined]]) }));
     await using plain = await open();
     await honest[Symbol.asyncDispose]();
-    await until(() => plain.claim(), { withinMs: 30_000, what: "the lock" });
+    await until(() => plain.claim(), { withinMs: 60_000, what: "the lock" });
     assert.ok(await plain.write({ position: 21, entries: new Map() }));
   });
 
   it("says that Redis is gone, and goes on when it is back", async () => {
     await using store = await open();
     await server.kill();
-    await until(() => !store.state.connected, { withinMs: 30_000, what: "the loss of the connection" });
+    await until(() => !store.state.connected, { withinMs: 60_000, what: "the loss of the connection" });
     await assert.rejects(store.load(), { code: "STATE_AWAY" });
     server = await startRedis({ directory, env: process.env, port: server.port });
-    await until(() => store.state.connected, { withinMs: 30_000, what: "the connection" });
+    await until(() => store.state.connected, { withinMs: 60_000, what: "the connection" });
     assert.equal((await store.load())?.position, 21);
   });
 
   it("a snapshot is whole whenever it is read", async () => {
     await using writer = await open();
     await using reader = await open();
-    await until(() => writer.claim(), { withinMs: 30_000, what: "the lock" });
+    await until(() => writer.claim(), { withinMs: 60_000, what: "the lock" });
     let isWriting = true;
     const writing = (async () => {
       for (let n = 0; n < 300; n++) {
@@ -165,7 +165,7 @@ describe("store in Redis", () => {
 
   it("a writer notices that the store has lost what it wrote, and a new claim repairs it", async () => {
     await using store = await open();
-    await until(() => store.claim(), { withinMs: 30_000, what: "the lock" });
+    await until(() => store.claim(), { withinMs: 60_000, what: "the lock" });
     const value = new TextEncoder().encode("v");
     assert.ok(
       await store.write({
@@ -189,7 +189,7 @@ describe("store in Redis", () => {
 
   it("10,000 entries are loaded soon, ten changed ones are written at once", async (t) => {
     await using store = await open();
-    await until(() => store.claim(), { withinMs: 30_000, what: "the lock" });
+    await until(() => store.claim(), { withinMs: 60_000, what: "the lock" });
     const body = JSON.stringify({ hosts: ["a.example.com"], http: [{ route: [{ destination: { host: "b" } }] }] });
     const entry = (i: number) => new TextEncoder().encode(`${i} ${body.repeat(10)}`);
     const many = new Map(Array.from({ length: 10_000 }, (_, i) => [`config VirtualService/shop/vs-${i}`, entry(i)]));
@@ -210,20 +210,20 @@ describe("store in Redis", () => {
 
   it("a crash in the middle of writing leaves a snapshot that can be read and written", async () => {
     await using store = await open();
-    await until(() => store.claim(), { withinMs: 30_000, what: "the lock" });
+    await until(() => store.claim(), { withinMs: 60_000, what: "the lock" });
     const writing = (async () => {
       for (let n = 0; n < 10_000; n++)
         await store.write({ position: 4_000 + n, entries: new Map([[`crash-${n % 50}`, Buffer.from(`${n}`)]]) });
     })();
-    await until(async () => ((await store.load())?.position ?? 0) > 4_050, { withinMs: 30_000, what: "some writes" });
+    await until(async () => ((await store.load())?.position ?? 0) > 4_050, { withinMs: 60_000, what: "some writes" });
     // Listened to before the crash: the refusal comes while the server is still ending.
     const refused = assert.rejects(writing, { code: "STATE_AWAY" });
     await server.kill();
     await refused;
     server = await startRedis({ directory, env: process.env, port: server.port });
-    await until(() => store.state.connected, { withinMs: 30_000, what: "the connection" });
+    await until(() => store.state.connected, { withinMs: 60_000, what: "the connection" });
     assert.ok(((await store.load())?.position ?? 0) > 4_000);
-    await until(() => store.claim(), { withinMs: 30_000, what: "the lock" });
+    await until(() => store.claim(), { withinMs: 60_000, what: "the lock" });
     assert.ok(await store.write({ position: 20_000, entries: new Map([["after", Buffer.from("1")]]) }));
     assert.equal((await store.load())?.position, 20_000);
   });
@@ -232,7 +232,7 @@ describe("store in Redis", () => {
 /** On a busy machine the lock may expire while much is packed: then it is claimed again, as a writer does. */
 function write(store: SnapshotStore, change: SnapshotChange): Promise<unknown> {
   const attempt = async () => (await store.write(change)) || (await store.claim().then(() => false));
-  return until(attempt, { withinMs: 30_000, what: "the snapshot to be written" });
+  return until(attempt, { withinMs: 60_000, what: "the snapshot to be written" });
 }
 
 function disposable(client: Redis) {

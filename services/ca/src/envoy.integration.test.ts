@@ -120,7 +120,7 @@ before(async () => {
     stdio: ["ignore", "inherit", "inherit"],
   });
   await until(async () => (await ask(ports.good)).status === 200, {
-    withinMs: 20_000,
+    withinMs: 60_000,
     everyMs: 100,
     what: "the first request",
   });

@@ -37,7 +37,7 @@ describe("serving certificates", () => {
     await until(
       () =>
         lines.some(({ msg, reason }) => msg === "waiting for a serving certificate" && /no token/.test(String(reason))),
-      { withinMs: 3000, what: "the wait" },
+      { withinMs: 30_000, what: "the wait" },
     );
     await writeFile(tokenFile, await mint("istio-system", "flotilla-xds-server"));
     await using certificate = await obtaining;
@@ -72,7 +72,7 @@ describe("serving certificates", () => {
     };
     const first = dial();
     const firstSerial = await first.serial;
-    await until(() => serials.length > 0, { withinMs: 5000, what: "a renewal" });
+    await until(() => serials.length > 0, { withinMs: 30_000, what: "a renewal" });
     const second = dial();
     const secondSerial = await second.serial;
     assert.notEqual(firstSerial, secondSerial);

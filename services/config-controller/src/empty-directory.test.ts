@@ -37,7 +37,7 @@ test("an emptied directory stays in force, over a restart too, until its marker 
     const stop = new AbortController();
     const health = { HEALTH_HOST: "127.0.0.1", HEALTH_PORT: String(port) };
     const running = main({ BUS_URL: busUrl, CONFIG_DIR: directory, LOG_LEVEL: "silent", ...health }, stop.signal);
-    await until(shows("/ready", /"ready": ?true/), { withinMs: 10_000, what: "readiness" });
+    await until(shows("/ready", /"ready": ?true/), { withinMs: 30_000, what: "readiness" });
     return async () => {
       stop.abort(new Error("the test is over"));
       await running;
@@ -48,15 +48,15 @@ test("an emptied directory stays in force, over a restart too, until its marker 
   assert.deepEqual(await next(), ["put a", "put b"]);
   await rm(file);
   const isShown = shows("/ready", /has become empty: its 2 objects stay in force/);
-  await until(isShown, { withinMs: 10_000, what: "the condition" });
+  await until(isShown, { withinMs: 30_000, what: "the condition" });
   assert.match(await page("/debug/problems"), /has become empty/);
   assert.match(await page("/metrics"), /^flotilla_config_held_objects\{directory="[^"]+"[^}]*\} 2$/m);
   await end();
 
   const endAgain = await start();
-  await until(isShown, { withinMs: 10_000, what: "the condition after a restart" });
+  await until(isShown, { withinMs: 30_000, what: "the condition after a restart" });
   const isAdopted = shows("/debug/configz", /"name": ?"b"/);
-  await until(isAdopted, { withinMs: 5_000, what: "what is published, in force" });
+  await until(isAdopted, { withinMs: 30_000, what: "what is published, in force" });
   await writeFile(join(directory, ".flotilla-empty"), "");
   // Nothing else has been published meanwhile.
   assert.deepEqual(await next(), ["delete a", "delete b"]);

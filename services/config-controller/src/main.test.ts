@@ -60,12 +60,12 @@ test("the service publishes a directory, follows it, tells problems, and a resta
   const stop = new AbortController();
   const running = main(env, stop.signal);
   assert.deepEqual(await next(), ["put MeshConfig/mesh", "put MeshNetworks/mesh", "put Sidecar/a"]);
-  await until(isReady, { withinMs: 5_000, what: "readiness" });
+  await until(isReady, { withinMs: 30_000, what: "readiness" });
   await writeFile(join(directory, "a.yaml"), `${sidecar("a")}---\n${sidecar("b")}`);
   assert.deepEqual(await next(), ["put Sidecar/b"]);
   await writeFile(join(directory, "a.yaml"), `${sidecar("a")}---\n${sidecar("b").replace("egress", "egres")}`);
   const hasProblem = async () => JSON.stringify(await page("/debug/problems")).includes("spec.egres");
-  await until(hasProblem, { withinMs: 5_000, what: "the refusal on the page" });
+  await until(hasProblem, { withinMs: 30_000, what: "the refusal on the page" });
   const history = JSON.stringify(await page("/debug/history?object=sidecar/b.shop"));
   assert.match(history, /"by":"config-controller [^"]* from [^"]*".*"object":"Sidecar\/shop\/b","op":"created"/);
   assert.match(JSON.stringify(await page("/ready")), /Sidecar\/shop\/b: spec.egres/);
@@ -77,10 +77,10 @@ test("the service publishes a directory, follows it, tells problems, and a resta
   const before = (await bus.lastValues(filters.config)).map(({ sequence }) => sequence);
   const again = new AbortController();
   const restarted = main(env, again.signal);
-  await until(isReady, { withinMs: 5_000, what: "readiness after the restart" });
-  await until(hasProblem, { withinMs: 5_000, what: "the refusal after the restart" });
+  await until(isReady, { withinMs: 30_000, what: "readiness after the restart" });
+  await until(hasProblem, { withinMs: 30_000, what: "the refusal after the restart" });
   const isAdopted = async () => JSON.stringify(await page("/debug/configz")).includes('"name":"b"');
-  await until(isAdopted, { withinMs: 5_000, what: "the last good version of what is refused" });
+  await until(isAdopted, { withinMs: 30_000, what: "the last good version of what is refused" });
   assert.deepEqual(
     (await bus.lastValues(filters.config)).map(({ sequence }) => sequence),
     before,
@@ -115,7 +115,7 @@ test("a slip in one document refuses that one with file, line and reason; the se
   try {
     const page = async (path: string) => (await fetch(`http://127.0.0.1:${port}${path}`)).text();
     const isReady = async () => /"ready": ?true/.test(await page("/ready"));
-    await until(isReady, { withinMs: 10_000, what: "readiness" });
+    await until(isReady, { withinMs: 30_000, what: "readiness" });
     const { problems } = JSON.parse(await page("/debug/problems")) as {
       readonly problems: readonly {
         readonly file: string;

@@ -38,7 +38,7 @@ async function start(busUrl: string, config: string): Promise<Replica> {
       ({ ok }) => ok,
       () => false,
     );
-  await until(isReady, { withinMs: 30_000, what: "a replica to be ready", everyMs: 50 });
+  await until(isReady, { withinMs: 60_000, what: "a replica to be ready", everyMs: 50 });
   return {
     child,
     publishes: async () => /^flotilla_config_publishes(\{.*\})? 1$/m.test(await (await page("/metrics")).text()),
@@ -51,7 +51,7 @@ metadata: {name: ${name}, namespace: shop}
 spec: {egress: [{hosts: ["${host}"]}]}
 `;
 
-test("a killed replica is followed by the other, which publishes the differences", { timeout: 120_000 }, async () => {
+test("a killed replica is followed by the other, which publishes the differences", { timeout: 180_000 }, async () => {
   await using nats = await startNats({ env: process.env, directory });
   await using bus = await connectBus(
     { url: nats.url, clientName: "test", log: noopLogger },
@@ -69,7 +69,7 @@ test("a killed replica is followed by the other, which publishes the differences
   one.child.kill("SIGKILL");
   await writeFile(join(config, "b.yaml"), sidecar("b", "./*"));
   const changed = async () => [...(await sequences())].filter(([subject, at]) => before.get(subject) !== at);
-  await until(async () => (await changed()).length > 0, { withinMs: 30_000, what: "the change", everyMs: 100 });
+  await until(async () => (await changed()).length > 0, { withinMs: 60_000, what: "the change", everyMs: 100 });
   assert.deepEqual(
     (await changed()).map(([subject]) => subject.split(".").at(-1)),
     ["b"],

@@ -64,14 +64,14 @@ test("the service joins a directory and configuration events, and publishes what
   const stop = new AbortController();
   const running = main(env, stop.signal);
   const first = next();
-  await until(async () => (await page("/ready")).includes("starting"), { withinMs: 5_000, what: "the page" });
+  await until(async () => (await page("/ready")).includes("starting"), { withinMs: 30_000, what: "the page" });
   await configuration.synchronize([entry("one.example")]);
   assert.deepEqual(await first, [
     "endpoints put one.example",
     "service put one.example",
     "service put web.shop.svc.cluster.local",
   ]);
-  await until(async () => (await page("/ready")).includes('"ready": true'), { withinMs: 5_000, what: "readiness" });
+  await until(async () => (await page("/ready")).includes('"ready": true'), { withinMs: 30_000, what: "readiness" });
 
   await configuration.publish([entry("two.example")]);
   assert.deepEqual(await next(), [

@@ -269,7 +269,7 @@ describe("the service", () => {
     await publisher.publish([{ type: "config", op: "put", key, value }], { eventTimeMs: Date.now() });
     const isThere = async (): Promise<boolean> =>
       JSON.stringify(patchOf(await ask("/inject", review(pod(), podKind)))).includes("from.bus");
-    assert.ok(await until(isThere, { withinMs: 2000, what: "the trust domain in the patch" }));
+    assert.ok(await until(isThere, { withinMs: 30_000, what: "the trust domain in the patch" }));
   });
 
   it("shows a new certificate on new connections and keeps the open ones", async () => {
@@ -277,7 +277,7 @@ describe("the service", () => {
     const before = await post("/ready", "", "", kept);
     await writePair(1);
     const isNew = async (): Promise<boolean> => (await post("/ready", "")).fingerprint !== before.fingerprint;
-    assert.ok(await until(isNew, { withinMs: 2000, what: "the new certificate" }));
+    assert.ok(await until(isNew, { withinMs: 30_000, what: "the new certificate" }));
     const after = await post("/ready", "", "", kept);
     assert.equal(after.fingerprint, before.fingerprint);
     kept.destroy();

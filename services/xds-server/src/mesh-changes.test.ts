@@ -80,7 +80,7 @@ describe("a MeshConfig that changes", () => {
     sent = [];
     const changes = put(meshConfigOf(document));
     assert.deepEqual(source.apply(changes, occasionOf(changes, ++position)), []);
-    await until(isQuiet, { withinMs: 5_000, what: "all to be answered" });
+    await until(isQuiet, { withinMs: 30_000, what: "all to be answered" });
     return [...new Set(sent)].sort();
   }
 
@@ -110,8 +110,8 @@ describe("a MeshConfig that changes", () => {
     });
     for (const type of wildcards) client.subscribe(type);
     running = client.run(stop.signal);
-    await until(() => sent.includes("RouteConfiguration"), { withinMs: 5_000, what: "the first answers" });
-    await until(isQuiet, { withinMs: 5_000, what: "the first answers to be taken" });
+    await until(() => sent.includes("RouteConfiguration"), { withinMs: 30_000, what: "the first answers" });
+    await until(isQuiet, { withinMs: 30_000, what: "the first answers to be taken" });
   });
   after(async () => {
     stop.abort();

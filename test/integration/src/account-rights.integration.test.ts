@@ -57,7 +57,7 @@ describe("the accounts of k8s/base", { skip: server === undefined && whyNoApiser
       if (definition.contents !== null)
         await api().create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition.toJS());
     await until(async () => (await discover()).some(({ name }) => name === "virtualservices"), {
-      withinMs: 30_000,
+      withinMs: 60_000,
       what: "Istio's kinds",
       everyMs: 200,
     });

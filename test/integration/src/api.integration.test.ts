@@ -63,7 +63,7 @@ async function start(): Promise<ControlPlane> {
   };
   const started = await startControlPlane({ options, logs: "files", onProgress: () => undefined });
   try {
-    await allReady(started, 60_000, () => undefined, stop.signal);
+    await allReady(started, 90_000, () => undefined, stop.signal);
     return started;
   } catch (error) {
     await started[Symbol.asyncDispose]();

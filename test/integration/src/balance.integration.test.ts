@@ -33,7 +33,7 @@ describe("three replicas of xds-server", () => {
     });
     balancer.targets.add(replicas[i].port);
   };
-  const soon = (what: string, withinMs = 30_000) => ({ withinMs, what, everyMs: 200 });
+  const soon = (what: string, withinMs = 60_000) => ({ withinMs, what, everyMs: 200 });
   const counts = () => Promise.all(replicas.map((replica) => replica.metric("pilot_xds")));
   const sum = (of: (one: Watcher) => number) => watchers.reduce((total, one) => total + of(one), 0);
   const isEven = async () => {
@@ -76,11 +76,11 @@ describe("three replicas of xds-server", () => {
     const perSecond: number[] = [];
     let isOver = false;
     const counting = (async () => {
-      for (let seen = connectsBefore; !isOver; ) {
+      for (let [seen, since] = [connectsBefore, performance.now()]; !isOver; ) {
         await delay(1_000);
-        const now = sum(({ connects }) => connects);
-        perSecond.push(now - seen);
-        seen = now;
+        const [now, at] = [sum(({ connects }) => connects), performance.now()];
+        perSecond.push(Math.round(((now - seen) * 1_000) / (at - since)));
+        [seen, since] = [now, at];
       }
     })();
     try {
@@ -106,7 +106,7 @@ describe("three replicas of xds-server", () => {
     assert.ok(moved < 2 * watcherCount, `${moved}`);
   });
 
-  it("come to rest", { timeout: 90_000 }, async () => {
+  it("come to rest", { timeout: 180_000 }, async () => {
     const isAtRest = async () => {
       const connects = sum((one) => one.connects);
       await delay(5_000);

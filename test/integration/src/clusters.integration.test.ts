@@ -49,7 +49,7 @@ describe("several clusters", { skip: own === undefined && whyNoApiserver }, () =
         if (has.join() === addresses.map((address) => `${address}:8080`).join()) return true;
         throw new Error(`it has ${has}`);
       },
-      { withinMs: 30_000, what: `the proxy to have ${addresses}` },
+      { withinMs: 60_000, what: `the proxy to have ${addresses}` },
     );
 
   before(async () => {
@@ -90,7 +90,7 @@ describe("several clusters", { skip: own === undefined && whyNoApiserver }, () =
     await east[Symbol.asyncDispose]();
     const status = async () =>
       (await controller.page<readonly ClusterPage[]>("/debug/clusterz")).find(({ id }) => id === "east");
-    await until(async () => ((await status())?.awaySeconds ?? 0) > 1, { withinMs: 30_000, what: "the age of east" });
+    await until(async () => ((await status())?.awaySeconds ?? 0) > 1, { withinMs: 60_000, what: "the age of east" });
     const { away } = await controller.page<{ readonly away: readonly { readonly shard: string }[] }>(
       "/debug/endpointz",
     );

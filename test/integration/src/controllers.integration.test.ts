@@ -83,22 +83,22 @@ test("files become endpoints over NATS, also after the server was killed, and re
   );
   const reach = (address: string) => async () => seen.get(ofService) === address && seen.get(ofEntry) === address;
 
-  await until(bothReady, { withinMs: 30_000, what: "both controllers" });
-  await until(reach("192.0.2.1"), { withinMs: 30_000, what: "the first endpoints" });
+  await until(bothReady, { withinMs: 60_000, what: "both controllers" });
+  await until(reach("192.0.2.1"), { withinMs: 60_000, what: "the first endpoints" });
   await writeFile(join(config, "entries.yaml"), entries("192.0.2.2"));
-  await until(reach("192.0.2.2"), { withinMs: 30_000, what: "the changed endpoints" });
+  await until(reach("192.0.2.2"), { withinMs: 60_000, what: "the changed endpoints" });
 
   await first.kill();
   await writeFile(join(config, "entries.yaml"), entries("192.0.2.3"));
   await using second = await startNats({ directory, port, env: process.env });
-  await until(reach("192.0.2.3"), { withinMs: 30_000, what: "the endpoints written while NATS was away" });
+  await until(reach("192.0.2.3"), { withinMs: 60_000, what: "the endpoints written while NATS was away" });
 
   stop.abort(new Error("stopped"));
   await running;
   const before = (await bus.lastValues(filters.everything)).filter(({ subject }) => !subject.includes(".sync."));
   const again = new AbortController();
   running = start(again.signal);
-  await until(bothReady, { withinMs: 30_000, what: "both controllers again" });
+  await until(bothReady, { withinMs: 60_000, what: "both controllers again" });
   const after = (await bus.lastValues(filters.everything)).filter(({ subject }) => !subject.includes(".sync."));
   assert.deepEqual(
     after.map(({ sequence }) => sequence),

@@ -22,7 +22,7 @@ async function startPlane(): Promise<ControlPlane> {
   const settings = process.env as Record<string, string>;
   const options = { ...common, settings, config: join(repository, "samples/demo") };
   const started = await startControlPlane({ options, logs: "files", onProgress: () => undefined });
-  await allReady(started, 60_000, () => undefined, stop.signal);
+  await allReady(started, 90_000, () => undefined, stop.signal);
   return started;
 }
 
@@ -34,7 +34,7 @@ function filesBelow(directory: string): readonly (readonly [path: string, mode: 
     .map((path) => [path, statSync(path).mode & 0o777]);
 }
 
-describe("credentials of a control plane on one host", { timeout: 120_000 }, () => {
+describe("credentials of a control plane on one host", () => {
   const credentials = join(workDir, "credentials");
   before(async () => {
     plane = await startPlane();
@@ -53,7 +53,7 @@ describe("credentials of a control plane on one host", { timeout: 120_000 }, () 
     const lines: string[] = [];
     const log = createLogger("test", "info", { write: (line) => void lines.push(line) });
     await using store = openStore({ url: plane.shared.storeUrl, log });
-    await until(() => /NOAUTH/.test(lines.join("")), { withinMs: 30_000, what: "the refusal of Redis" });
+    await until(() => /NOAUTH/.test(lines.join("")), { withinMs: 60_000, what: "the refusal of Redis" });
     await assert.rejects(store.load(), { code: "STATE_AWAY" });
     assert.deepEqual(await objects(), before);
   });
@@ -67,7 +67,7 @@ describe("credentials of a control plane on one host", { timeout: 120_000 }, () 
     // The bus tries again until it is closed.
     const publishing = bus.publish([{ subject, payload: new TextEncoder().encode("{}") }]);
     publishing.catch(() => undefined);
-    await until(() => refused() > 0, { withinMs: 30_000, what: "the refusal" });
+    await until(() => refused() > 0, { withinMs: 60_000, what: "the refusal" });
     assert.deepEqual(await objects(), before);
   });
 

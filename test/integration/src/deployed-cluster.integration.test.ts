@@ -48,13 +48,13 @@ describe("the deployment in a cluster", { skip: server === undefined && whyNoApi
     for (const service of services) assert.doesNotMatch(deployed.log(service), /forbidden/);
   });
 
-  it("ca comes back in an empty pod, and knows the mesh before it issues", { timeout: 90_000 }, async () => {
+  it("ca comes back in an empty pod, and knows the mesh before it issues", { timeout: 180_000 }, async () => {
     await deployed.stop("ca");
     rmSync(join(directory, "ca"), { recursive: true });
     const before = deployed.log("ca").length;
     await deployed.startService("ca");
     const issues = () => deployed.log("ca").slice(before).includes("certificates are issued");
-    await until(issues, { withinMs: 30_000, what: "ca" });
+    await until(issues, { withinMs: 60_000, what: "ca" });
     await deployed.allReady();
     const lines = deployed.log("ca").slice(before);
     const heard = lines.indexOf("trust domain taken from the mesh");

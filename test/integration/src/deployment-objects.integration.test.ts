@@ -77,7 +77,7 @@ describe("the objects of k8s", { skip: server === undefined && whyNoApiserver },
   }
 
   it("xds-server and webhook may ask the signer that is named, and no other; others may ask none", {
-    timeout: 60_000,
+    timeout: 180_000,
   }, async () => {
     for (const object of all.filter(isRight)) await api().create(pathOf(object), object);
     const csr = csrPem(buildCsr({ key: await generatePrivateKey("ecdsa-p256"), sans: [] }));

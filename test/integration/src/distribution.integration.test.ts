@@ -27,7 +27,7 @@ const workDir = mkdtempSync(join(tmpdir(), "flotilla-distribution-"));
 const config = join(workDir, "config");
 const stop = new AbortController();
 const owned = new AsyncDisposableStack();
-const soon = (what: string) => ({ withinMs: 20_000, what });
+const soon = (what: string) => ({ withinMs: 60_000, what });
 let plane: ControlPlane;
 let clients: readonly XdsClient[];
 
@@ -112,7 +112,7 @@ async function startPlane(): Promise<ControlPlane> {
   const shared = { embedded: false, config, mesh: undefined, networks: undefined, settings, workDir };
   const options = { ...shared, firstPort: await freePorts(10) };
   const started = await startControlPlane({ options, logs: "files", onProgress: () => undefined });
-  await allReady(started, 60_000, () => undefined, stop.signal);
+  await allReady(started, 90_000, () => undefined, stop.signal);
   return started;
 }
 
@@ -137,13 +137,13 @@ describe("how far a change has come", () => {
     rmSync(workDir, { recursive: true, force: true });
   });
 
-  it("wait returns when the proxies have it, and tells the generation", { timeout: 60_000 }, async () => {
+  it("wait returns when the proxies have it, and tells the generation", { timeout: 180_000 }, async () => {
     const first = await command("wait", "--for=distribution", "vs/web.shop");
     assert.equal(first.code, 0, first.out);
     assert.match(first.out, /^VirtualService\/shop\/web {2}live on 3 of 3 proxies it concerns {2}generation \d+\n$/);
   });
 
-  it("counts only the proxies that an object concerns", { timeout: 60_000 }, async () => {
+  it("counts only the proxies that an object concerns", { timeout: 180_000 }, async () => {
     save("policies", policy("bank"));
     const isThere = async () => (await command("status", "AuthorizationPolicy/none.bank")).code === 0;
     await until(isThere, { ...soon("the policy"), everyMs: 200 });
@@ -151,7 +151,7 @@ describe("how far a change has come", () => {
     assert.match(waited.out, /live on 1 of 1 proxies it concerns/);
   });
 
-  it("waits for what service-controller makes of an object", { timeout: 60_000 }, async () => {
+  it("waits for what service-controller makes of an object", { timeout: 180_000 }, async () => {
     for (const round of [1, 2, 3]) {
       const host = `entry-${round}.example`;
       save("entries", {
@@ -169,7 +169,7 @@ describe("how far a change has come", () => {
     }
   });
 
-  it("says what there is not, and what was refused before it was told", { timeout: 60_000 }, async () => {
+  it("says what there is not, and what was refused before it was told", { timeout: 180_000 }, async () => {
     const absent = await command("wait", "vs/nothing.shop", "--timeout=300ms");
     assert.deepEqual([absent.code, absent.out], [1, "not live after 300ms: there is no vs/nothing.shop\n"]);
     assert.equal((await command("wait", "virtualservce/web.shop")).code, 2);
@@ -183,7 +183,7 @@ describe("how far a change has come", () => {
     await until(async () => (await command("wait", "vs/web.shop")).code === 0, soon("the good one"));
   });
 
-  it("lists what changed, by whom, and what differs", { timeout: 60_000 }, async () => {
+  it("lists what changed, by whom, and what differs", { timeout: 180_000 }, async () => {
     const listed = await command("history", "vs/web.shop", "--json");
     const { generations } = JSON.parse(listed.out) as { generations: { generation: number; by: string }[] };
     assert.equal(generations.length, 2, listed.out);
@@ -195,7 +195,7 @@ describe("how far a change has come", () => {
     assert.match(diff.out, /^-.* timeout: 1s\n\+.* timeout: 2s$/m);
   });
 
-  it("names the object behind what a real Envoy refuses, with Envoy's words", { timeout: 120_000 }, async () => {
+  it("names the object behind what a real Envoy refuses, with Envoy's words", { timeout: 180_000 }, async () => {
     const discoveryAddress = `127.0.0.1:${plane.layout.ports.xds}`;
     const node = { name: "envoy", namespace: "shop", serviceAccount: "e", labels: {}, address: "127.0.0.1" };
     const bootstrap = envoyBootstrap({ node, discoveryAddress, delta: true, adminPort: 0 }) as {
@@ -228,7 +228,7 @@ describe("how far a change has come", () => {
   });
 
   it("a restart of everything with nothing changed publishes nothing and keeps the history", {
-    timeout: 120_000,
+    timeout: 180_000,
   }, async () => {
     const stored = async () => {
       const url = plane.environment("xds-server")["BUS_URL"] ?? "";

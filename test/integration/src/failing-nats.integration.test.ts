@@ -60,7 +60,7 @@ async function expectAllServing(world: World): Promise<void> {
   assert.deepEqual(world.events, []);
 }
 
-describe("a NATS that fails after the services have connected", { timeout: 240_000 }, () => {
+describe("a NATS that fails after the services have connected", () => {
   before(async () => {
     redis = await startRedis({ directory: join(directory, "servers"), env: process.env });
   });

@@ -22,7 +22,7 @@ import { type Replica, startReplica } from "./replicas/replica.ts";
 import { Watcher } from "./replicas/watcher.ts";
 
 const watcherCount = 20;
-const soon = (what: string, withinMs = 45_000) => ({ withinMs, what });
+const soon = (what: string, withinMs = 60_000) => ({ withinMs, what });
 
 describe("services over replicated NATS and Redis", () => {
   const workDir = mkdtempSync(join(tmpdir(), "flotilla-ha-"));
@@ -95,7 +95,7 @@ describe("services over replicated NATS and Redis", () => {
     }
   });
 
-  it("go on when the NATS server that leads the stream is killed", { timeout: 120_000 }, async (t) => {
+  it("go on when the NATS server that leads the stream is killed", { timeout: 180_000 }, async (t) => {
     const leader = (await streamsOf(nats.pages)).find(({ name }) => name === "FLOTILLA")?.leader ?? "";
     const victim = Number(leader.replace("nats-", ""));
     const began = performance.now();
@@ -113,7 +113,7 @@ describe("services over replicated NATS and Redis", () => {
   });
 
   it("go on when the Redis primary is killed, and a new replica is ready from the snapshot alone", {
-    timeout: 120_000,
+    timeout: 180_000,
   }, async () => {
     const { mac } = createSeal(readFileSync(join(workDir, "plane", "seal.key")));
     await using store = openStore({ url: redis.url, log: noopLogger, mac });

@@ -116,7 +116,7 @@ const readyPage = async (name: string) => {
 
 const expectServing = (timeout: string) => expectServed({ plane, config, timeout }, stop.signal);
 
-describe("stores that strangers write into, that hang and that refuse", { timeout: 400_000 }, () => {
+describe("stores that strangers write into, that hang and that refuse", () => {
   before(async () => {
     mkdirSync(config, { recursive: true });
     configure("1");

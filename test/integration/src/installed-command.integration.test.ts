@@ -110,7 +110,7 @@ describe("the installed command", () => {
     assert.match((await flotilla("gte")).err, /Did you mean get\?/);
   });
 
-  it("serves in one process, and ends by a signal", { timeout: 120_000 }, async () => {
+  it("serves in one process, and ends by a signal", { timeout: 180_000 }, async () => {
     const directory = ["--work-dir", join(home, "embedded")];
     const firstPort = await freePorts(10);
     const up = start("up", "--embedded", "--xds-port", String(firstPort), ...directory);
@@ -134,12 +134,12 @@ describe("the installed command", () => {
         const firstPort = await freePorts(10);
         await untilPrinted(start("up", "--config", "mesh", "--xds-port", String(firstPort)), /ready after/, 120_000);
       },
-      { timeout: 150_000 },
+      { timeout: 180_000 },
     );
 
-    it("writes objects, and names the file of those that it may not delete", { timeout: 60_000 }, async () => {
+    it("writes objects, and names the file of those that it may not delete", { timeout: 180_000 }, async () => {
       const isOpen = async () => (await flotilla("get", "vs", "-A")).code === 0;
-      await until(isOpen, { withinMs: 30_000, what: "the API" });
+      await until(isOpen, { withinMs: 60_000, what: "the API" });
       assert.equal((await flotilla("apply", "-f", "b.json")).out, "VirtualService shop/b created\n");
       assert.match(
         (await flotilla("get", "vs", "a", "b", "-n", "shop", "-o", "name")).out,
@@ -157,7 +157,7 @@ describe("the installed command", () => {
       );
     });
 
-    it("shows who wrote, and what differs", { timeout: 60_000 }, async () => {
+    it("shows who wrote, and what differs", { timeout: 180_000 }, async () => {
       const listed = await flotilla("history", "VirtualService/b.shop");
       const [, generation = ""] = /^(\d+) .*istio-system\/flotilla-admin \(API\) +created/m.exec(listed.out) ?? [];
       assert.notEqual(generation, "", listed.out);
@@ -166,16 +166,16 @@ describe("the installed command", () => {
       assert.match(diff.out, /^--- \/dev\/null.*\n\+\+\+ b\/VirtualService\/shop\/b\tgeneration/);
     });
 
-    it("ends quietly when its reader does", { timeout: 60_000 }, async () => {
+    it("ends quietly when its reader does", { timeout: 180_000 }, async () => {
       const { stdout, stderr } = await execute("/bin/sh", ["-c", `"${program}" get vs -A -o yaml | head -1`], { env });
       assert.deepEqual([stdout, stderr], ["apiVersion: v1\n", ""]);
     });
 
-    it("has exit codes for refused objects and a certificate that it may not have", { timeout: 60_000 }, async () => {
+    it("has exit codes for refused objects and a certificate that it may not have", { timeout: 180_000 }, async () => {
       const file = join(home, "mesh/wrong.json");
       writeFileSync(file, JSON.stringify(route("wrong", "1s", "web")));
       const isRefused = async () => (await flotilla("status")).code === 3;
-      await until(isRefused, { withinMs: 20_000, what: "the refusal", everyMs: 300 });
+      await until(isRefused, { withinMs: 60_000, what: "the refusal", everyMs: 300 });
       const { problems } = JSON.parse((await flotilla("status", "-o", "json")).out) as {
         problems: { field: string }[];
       };
@@ -188,18 +188,18 @@ describe("the installed command", () => {
       assert.equal(refused.code, 3, refused.err);
     });
 
-    it("keeps a stock Envoy in the mesh, by its certificate", { timeout: 120_000 }, async () => {
+    it("keeps a stock Envoy in the mesh, by its certificate", { timeout: 180_000 }, async () => {
       const proxy = start("proxy", "run", "--name", "web", "-n", "shop", "--label", "app=web");
       const pid = Number((await untilPrinted(proxy, /pid (\d+)/, 60_000))[1]);
-      await until(() => isSynced("web.shop"), { withinMs: 30_000, what: "the proxy", everyMs: 300 });
+      await until(() => isSynced("web.shop"), { withinMs: 60_000, what: "the proxy", everyMs: 300 });
       process.kill(pid, "SIGKILL");
       const again = Number((await untilPrinted(proxy, /started again \(process (\d+)/, 20_000))[1]);
       assert.notEqual(again, pid);
       proxy.child.kill("SIGKILL");
-      await until(() => !isAlive(again), { withinMs: 20_000, what: "the end of Envoy with its launcher" });
+      await until(() => !isAlive(again), { withinMs: 60_000, what: "the end of Envoy with its launcher" });
     });
 
-    it("writes a bootstrap with which a stock Envoy connects by its token", { timeout: 120_000 }, async () => {
+    it("writes a bootstrap with which a stock Envoy connects by its token", { timeout: 180_000 }, async () => {
       const adminPort = await freePort();
       const out = join(home, "till");
       const account = ["--name", "till", "-n", "shop", "--service-account", "till"];
@@ -219,7 +219,7 @@ describe("the installed command", () => {
       const child = spawn(envoy, args, { stdio: "ignore" });
       owned.defer(() => void child.kill("SIGKILL"));
       await until(async () => /till\.shop +synced/.test((await flotilla("status")).out), {
-        ...{ withinMs: 30_000, what: "the proxy", everyMs: 300 },
+        ...{ withinMs: 60_000, what: "the proxy", everyMs: 300 },
       });
     });
 

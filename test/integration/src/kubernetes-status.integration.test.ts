@@ -31,7 +31,7 @@ after(() => server?.[Symbol.asyncDispose]());
 const crds = fileURLToPath(new URL("../../../packages/kinds/crds/istio.yaml", import.meta.url));
 const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const virtualServices = "/apis/networking.istio.io/v1/namespaces/default/virtualservices";
-const soon = (what: string) => ({ withinMs: 30_000, what, everyMs: 50 });
+const soon = (what: string) => ({ withinMs: 60_000, what, everyMs: 50 });
 
 interface Stored {
   readonly metadata: {
@@ -173,7 +173,7 @@ describe("the status of objects in Kubernetes", { skip: server === undefined && 
   });
 
   it("says that an object is accepted and live, by our field manager on the status alone", {
-    timeout: 90_000,
+    timeout: 180_000,
   }, async () => {
     const entry = {
       ...{
@@ -196,7 +196,7 @@ describe("the status of objects in Kubernetes", { skip: server === undefined && 
     );
   });
 
-  it("says why an object is refused, although the last good one stays in force", { timeout: 90_000 }, async () => {
+  it("says why an object is refused, although the last good one stays in force", { timeout: 180_000 }, async () => {
     // The API server takes it, as only the meaning of the field is wrong.
     const wrong = { hosts: ["web.example"], http: [{ route: [{ destination: { host: "a" }, weight: -1 }] }] };
     await replace({ ...route("1s"), spec: wrong });
@@ -206,7 +206,7 @@ describe("the status of objects in Kubernetes", { skip: server === undefined && 
     await become("Accepted", "True", /^$/);
   });
 
-  it("writes nothing while nothing changes, nor when a predecessor has written it", { timeout: 90_000 }, async () => {
+  it("writes nothing while nothing changes, nor when a predecessor has written it", { timeout: 180_000 }, async () => {
     const isTold = async () => {
       const { metadata, status } = (await stored()) ?? {};
       const all = status?.conditions ?? [];

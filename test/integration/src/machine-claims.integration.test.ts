@@ -33,7 +33,7 @@ spec:
   location: MESH_INTERNAL
   workloadSelector: {labels: {app: vm}}
 `;
-const soon = (what: string) => ({ withinMs: 20_000, what, everyMs: 50 });
+const soon = (what: string) => ({ withinMs: 60_000, what, everyMs: 50 });
 
 describe("claims of a registered machine", () => {
   const workDir = mkdtempSync(join(tmpdir(), "flotilla-claims-"));
@@ -51,7 +51,7 @@ describe("claims of a registered machine", () => {
       settings: { LOG_LEVEL: "silent" },
     };
     plane = owned.use(await startControlPlane({ options, logs: "files", onProgress: () => undefined }));
-    await allReady(plane, 30_000, () => undefined, stop.signal);
+    await allReady(plane, 90_000, () => undefined, stop.signal);
   });
   after(async () => {
     stop.abort();

@@ -45,9 +45,9 @@ for (const form of ["delta", "state of the world"] as const) {
           onProgress: () => undefined,
         }),
       );
-      await allReady(plane, 30_000, () => undefined, stop.signal);
+      await allReady(plane, 90_000, () => undefined, stop.signal);
       fleet = owned.use(await startFleet(envoy, plane.layout, delta));
-      await Promise.all([fleet.client.ready(20_000), fleet.server.ready(20_000)]);
+      await Promise.all([fleet.client.ready(60_000), fleet.server.ready(60_000)]);
     });
 
     after(async () => {
@@ -65,7 +65,7 @@ for (const form of ["delta", "state of the world"] as const) {
 
     it("proves the caller by mutual TLS and refuses plain text in STRICT mode", async () => {
       const reply = await until(async () => (await call(host)).reply, {
-        withinMs: 30_000,
+        withinMs: 60_000,
         what: "an answer of v1",
         everyMs: 1,
       });
@@ -122,7 +122,7 @@ for (const form of ["delta", "state of the world"] as const) {
         address: "127.0.1.12",
       };
       const fresh = await startProxy(envoy, node, plane.layout, owned, delta);
-      await fresh.ready(20_000);
+      await fresh.ready(60_000);
       const { status } = await call("quotes.example.com:8080", {}, "/", secondClient);
       assert.equal(status, 200, "a new Envoy gets its whole configuration");
 
@@ -130,7 +130,7 @@ for (const form of ["delta", "state of the world"] as const) {
         async () =>
           (await fleet.client.stats(/control_plane.connected_state/)).get("control_plane.connected_state") === 1,
         {
-          withinMs: 20_000,
+          withinMs: 60_000,
           what: "the old Envoy to be connected again",
         },
       );
@@ -138,7 +138,7 @@ for (const form of ["delta", "state of the world"] as const) {
       assert.deepEqual(await updates(fleet.client), before);
     });
 
-    it("follows a changed file after everything is back", { timeout: 60_000 }, async () => {
+    it("follows a changed file after everything is back", { timeout: 180_000 }, async () => {
       const { nats } = plane.servers;
       assert.ok(nats !== undefined);
       owned.use(await nats.startAgain());
@@ -153,13 +153,13 @@ for (const form of ["delta", "state of the world"] as const) {
           }),
         );
         await until(async () => (await healthOf({ healthUrl })).state === "ready", {
-          withinMs: 20_000,
+          withinMs: 60_000,
           what: `${name} to be ready`,
         });
       }
       mesh.routeAllTo("v2");
       await until(async () => (await countVersions(host, 20)).get("v2") === 20, {
-        withinMs: 20_000,
+        withinMs: 60_000,
         what: "all requests to follow the new route",
       });
       const counts = await countVersions(host, 200);

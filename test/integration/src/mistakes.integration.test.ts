@@ -63,7 +63,7 @@ const cases: readonly Case[] = [
   },
 ];
 
-describe("a mistake", { timeout: 400_000 }, () => {
+describe("a mistake", () => {
   const directory = mkdtempSync(join(tmpdir(), "flotilla-mistakes-"));
   const owned = new AsyncDisposableStack();
   let plane: Launched;

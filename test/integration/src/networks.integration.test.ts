@@ -74,7 +74,7 @@ describe("clusters on several networks", { skip: own === undefined && whyNoApise
         if (endpoints.join() === expected.join()) return true;
         throw new Error(`it has ${endpoints}`);
       },
-      { withinMs: 30_000, what: `${cluster} to see ${expected} of ${target}` },
+      { withinMs: 60_000, what: `${cluster} to see ${expected} of ${target}` },
     );
   }
 

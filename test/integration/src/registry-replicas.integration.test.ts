@@ -32,7 +32,7 @@ describe("replicas of service-controller", { skip: server === undefined && whyNo
   };
   const proxyHas = (...addresses: readonly string[]) =>
     until(() => proxy.endpointsOf(web).join() === addresses.map((address) => `${address}:8080`).join(), {
-      withinMs: 30_000,
+      withinMs: 60_000,
       what: `the proxy to have ${addresses}`,
     });
 
@@ -53,7 +53,7 @@ describe("replicas of service-controller", { skip: server === undefined && whyNo
   it("one publishes; when it is killed the other tells what was missed and nothing else, and no endpoint goes away", async () => {
     assert.ok(server !== undefined);
     await proxyHas("10.1.0.1", "10.1.0.2");
-    await until(async () => (await publishing()).join() === "one", { withinMs: 30_000, what: "one to publish" });
+    await until(async () => (await publishing()).join() === "one", { withinMs: 60_000, what: "one to publish" });
     await setAddresses(server.api, ["10.1.0.1", "10.1.0.3"]);
     await proxyHas("10.1.0.1", "10.1.0.3");
 

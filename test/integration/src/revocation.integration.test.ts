@@ -17,7 +17,7 @@ import { grpcTransport } from "@flotilla/xds/grpc";
 import { credentials, status } from "@grpc/grpc-js";
 import { type PluggedInRoot, plugInRoot } from "./ports/plugged-in-root.ts";
 
-const soon = (what: string) => ({ withinMs: 20_000, what, everyMs: 50 });
+const soon = (what: string) => ({ withinMs: 60_000, what, everyMs: 50 });
 const codeOf = (error: unknown): unknown => (error as { cause?: { code?: unknown } }).cause?.code;
 
 describe("a revoked certificate", () => {
@@ -39,7 +39,7 @@ describe("a revoked certificate", () => {
       settings: { LOG_LEVEL: "silent", ROOT_CA_DIR: directory, CA_MATERIAL_POLL_INTERVAL: "50ms" },
     };
     plane = owned.use(await startControlPlane({ options, logs: "files", onProgress: () => undefined }));
-    await allReady(plane, 30_000, () => undefined, stop.signal);
+    await allReady(plane, 90_000, () => undefined, stop.signal);
     token = await (await openLocalIssuer(workDir)).mintToken({ namespace: "shop", serviceAccount: "web" });
     await until(() => ask({ token }).then(Boolean, () => false), soon("the secure port to open"));
     stolen = await ask({ token });

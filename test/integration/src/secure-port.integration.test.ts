@@ -34,7 +34,7 @@ describe("the secure port", () => {
       settings: { LOG_LEVEL: "silent" },
     };
     plane = owned.use(await startControlPlane({ options, logs: "files", onProgress: () => undefined }));
-    await allReady(plane, 30_000, () => undefined, stop.signal);
+    await allReady(plane, 90_000, () => undefined, stop.signal);
     rootsPem = readFileSync(join(workDir, "root-cert.pem"), "utf8");
     token = await (await openLocalIssuer(workDir)).mintToken({ namespace: "shop", serviceAccount: "web" });
     await until(
@@ -43,7 +43,7 @@ describe("the secure port", () => {
           () => true,
           () => false,
         ),
-      { withinMs: 30_000, what: "the secure port to open" },
+      { withinMs: 60_000, what: "the secure port to open" },
     );
   });
   after(async () => {

@@ -76,13 +76,13 @@ describe("a serving certificate from files", () => {
       settings: { LOG_LEVEL: "silent", TLS_CERT_FILE: files.cert, TLS_KEY_FILE: files.key },
     };
     plane = owned.use(await startControlPlane({ options, logs: "files", onProgress: () => undefined }));
-    await allReady(plane, 30_000, () => undefined, new AbortController().signal);
+    await allReady(plane, 90_000, () => undefined, new AbortController().signal);
     const isOpen = () =>
       shownSerial().then(
         () => true,
         () => false,
       );
-    await until(isOpen, { withinMs: 30_000, what: "the secure port to open" });
+    await until(isOpen, { withinMs: 60_000, what: "the secure port to open" });
   });
   after(async () => {
     await owned.disposeAsync();
@@ -113,7 +113,7 @@ describe("a serving certificate from files", () => {
     });
     write(3);
     const isNew = async () => Number.parseInt(await shownSerial(), 16) === 3;
-    await until(isNew, { withinMs: 30_000, what: "the new certificate" });
+    await until(isNew, { withinMs: 60_000, what: "the new certificate" });
     assert.equal(isClosed, false);
     open.destroy();
   });

@@ -30,7 +30,7 @@ const cases: readonly Case[] = [
   { chain: ["flotilla"], signal: "SIGHUP", to: "flotilla", exitCode: 0 },
 ];
 
-describe("a control plane ends", { timeout: 900_000 }, () => {
+describe("a control plane ends", () => {
   for (const { chain, signal, to, exitCode } of cases)
     it(`with ${signal} to ${to} of ${chain.join(", ")}${chain[0] === "flotilla" ? "" : ", flotilla"}`, async () => {
       await using launched = await launchChain(chain);

@@ -21,7 +21,7 @@ const execute = promisify(execFile);
 const watcherCount = 6;
 const proxies = Array.from({ length: watcherCount }, (_, i) => `watcher-${i}.shop`);
 
-describe("a supervised control plane with replicas", { timeout: 240_000 }, () => {
+describe("a supervised control plane with replicas", () => {
   const owned = new AsyncDisposableStack();
   const watchers: Watcher[] = [];
   let plane: Launched;

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { type AddressInfo, connect as connectPlain, createServer as createPlainServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -87,7 +87,9 @@ async function startRedisWithTls(): Promise<RunningServer> {
 }
 
 describe("certificates of ca for NATS and Redis", () => {
-  it("the bus works over mutual TLS, and reads renewed files when it connects again", { timeout: 60_000 }, async () => {
+  it("the bus works over mutual TLS, and reads renewed files when it connects again", {
+    timeout: 180_000,
+  }, async () => {
     const url = `tls://localhost:${ports.nats}?certificates=${certificates("flotilla-xds-server")}`;
     await using bus = await connectBus({ url, clientName: "test", log: noopLogger }, AbortSignal.timeout(20_000));
     const values = await bus.keyValue("tls");
@@ -95,14 +97,14 @@ describe("certificates of ca for NATS and Redis", () => {
     assert.equal(Buffer.from((await values.get("a"))?.value ?? []).toString(), "b");
     await obtain("flotilla-xds-server");
     nats?.kill("SIGKILL");
-    await until(() => !bus.state.connected, { withinMs: 30_000, what: "the loss" });
+    await until(() => !bus.state.connected, { withinMs: 60_000, what: "the loss" });
     await startNatsWithTls();
-    await until(() => bus.state.connected, { withinMs: 20_000, what: "the bus to be back" });
+    await until(() => bus.state.connected, { withinMs: 60_000, what: "the bus to be back" });
     assert.equal(Buffer.from((await values.get("a"))?.value ?? []).toString(), "b");
   });
 
   it("a service holds its own certificate, obtained from ca while it waits for the bus", {
-    timeout: 60_000,
+    timeout: 180_000,
   }, async () => {
     const own = certificates("own");
     const end = new AbortController();
@@ -125,7 +127,7 @@ describe("certificates of ca for NATS and Redis", () => {
       return response.text();
     };
     const isThere = async () => existsSync(join(own, "tls.crt")) && !/bus/.test(await troubles());
-    await until(isThere, { withinMs: 30_000, what: "the bus over mutual TLS" });
+    await until(isThere, { withinMs: 60_000, what: "the bus over mutual TLS" });
     const { sans } = parseCertificatePem(readFileSync(join(own, "tls.crt"), "utf8"));
     assert.deepEqual(
       sans.map(({ value }) => value),
@@ -160,7 +162,7 @@ describe("certificates of ca for NATS and Redis", () => {
     assert.ok(connections > 16, `${connections} connections`);
   });
 
-  it("a bus may be closed in the moment its NATS goes", { timeout: 60_000 }, async () => {
+  it("a bus may be closed in the moment its NATS goes", { timeout: 180_000 }, async () => {
     for (let turns = 0; turns < 40; turns++) {
       let client: Socket | undefined;
       const relay = createPlainServer((socket) => {
@@ -184,16 +186,30 @@ describe("certificates of ca for NATS and Redis", () => {
     }
   });
 
-  it("the store works over mutual TLS, and not without a certificate", { timeout: 120_000 }, async () => {
+  it("the store works over mutual TLS, and not without a certificate", { timeout: 180_000 }, async () => {
     const url = `rediss://localhost:${ports.redis}`;
     await using store = openStore({
       url: `${url}?certificates=${certificates("flotilla-xds-server")}`,
       log: noopLogger,
     });
-    await until(() => store.state.connected, { withinMs: 30_000, what: "the store" });
+    await until(() => store.state.connected, { withinMs: 60_000, what: "the store" });
     await using stranger = openStore({ url, log: noopLogger });
     await delay(1_000);
     assert.equal(stranger.state.connected, false);
+  });
+
+  it("the store connects once certificate and key in its files belong together", async () => {
+    const mixed = certificates("mixed");
+    mkdirSync(mixed);
+    const copy = (from: string, name: string) => copyFileSync(join(certificates(from), name), join(mixed, name));
+    for (const name of ["ca.crt", "tls.crt"]) copy("flotilla-xds-server", name);
+    copy("flotilla-nats", "tls.key");
+    const url = `rediss://localhost:${ports.redis}?certificates=${mixed}`;
+    await using store = openStore({ url, log: noopLogger });
+    const isRefused = () => !store.state.connected && /mismatch/.test(store.state.reason);
+    await until(isRefused, { withinMs: 60_000, what: "the client to refuse the files" });
+    copy("flotilla-xds-server", "tls.key");
+    await until(() => store.state.connected, { withinMs: 60_000, what: "the store" });
   });
 
   it("a server gets the names of its own Service only", async () => {

@@ -68,7 +68,7 @@ describe("unmodified clients", { skip: noAgent }, () => {
     };
     plane = owned.use(await startControlPlane({ options, logs: "files", onProgress: () => undefined }));
     plane.ended.catch(() => undefined);
-    await allReady(plane, 30_000, () => undefined, stop.signal);
+    await allReady(plane, 90_000, () => undefined, stop.signal);
     await startBackends(owned);
     const firstPort = await freePorts(2 * nodes.length);
     const envoy = await findServer("envoy", { env: process.env });
@@ -87,8 +87,8 @@ describe("unmodified clients", { skip: noAgent }, () => {
       });
       agents.push(owned.use(agent));
     }
-    await Promise.all(agents.map((agent) => agent.ready(30_000)));
-    await until(async () => (await call(host)).status === 200, { withinMs: 30_000, what: "a first answer" });
+    await Promise.all(agents.map((agent) => agent.ready(60_000)));
+    await until(async () => (await call(host)).status === 200, { withinMs: 60_000, what: "a first answer" });
   });
   after(async () => {
     stop.abort();
@@ -139,7 +139,7 @@ describe("unmodified clients", { skip: noAgent }, () => {
         const { reply } = await call(host);
         return reply?.version === "v1" ? reply : undefined;
       },
-      { withinMs: 30_000, what: "an answer of v1", everyMs: 1 },
+      { withinMs: 60_000, what: "an answer of v1", everyMs: 1 },
     );
     assert.match(String(seen.headers["x-forwarded-client-cert"]), /URI=spiffe:\/\/cluster\.local\/ns\/shop\/sa\/web/);
   });
@@ -148,7 +148,7 @@ describe("unmodified clients", { skip: noAgent }, () => {
     const before = agents.map(issued);
     const { sent, failed } = await failuresDuring(() =>
       until(() => agents.every((agent, index) => issued(agent) >= (before[index] ?? 0) + 2), {
-        withinMs: 25_000,
+        withinMs: 60_000,
         what: "two more certificates each",
         everyMs: 100,
       }).then(() => undefined),
@@ -168,13 +168,13 @@ describe("unmodified clients", { skip: noAgent }, () => {
       const env = plane.environment("xds-server");
       owned.use(startChild({ name: "xds-server", env, healthUrl: health(), logFile }));
       await until(async () => (await synced()).length === nodes.length, {
-        withinMs: 30_000,
+        withinMs: 60_000,
         what: "both agents to be back",
         everyMs: 100,
       });
       mesh.routeAllTo("v2");
       await until(async () => (await countVersions(host, 20)).get("v2") === 20, {
-        withinMs: 30_000,
+        withinMs: 60_000,
         what: "the new route",
       });
     });

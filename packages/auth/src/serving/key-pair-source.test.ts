@@ -55,7 +55,7 @@ async function take(source: KeyPairSource, isEnough: (pairs: number, troubles: n
     },
     stop.signal,
   );
-  await until(() => isEnough(pairs.length, troubles.length), { withinMs: 10_000, what: "the pairs", everyMs: 5 });
+  await until(() => isEnough(pairs.length, troubles.length), { withinMs: 30_000, what: "the pairs", everyMs: 5 });
   stop.abort();
   await following;
   return { pairs, troubles };
@@ -128,7 +128,7 @@ describe("a serving certificate from files", () => {
       { log: noopLogger, onKeyPair: () => void pairs++, onTrouble },
       stop.signal,
     );
-    const soon = (what: string, isSo: () => boolean) => until(isSo, { withinMs: 5000, what, everyMs: 5 });
+    const soon = (what: string, isSo: () => boolean) => until(isSo, { withinMs: 30_000, what, everyMs: 5 });
     await soon("the missing files", () => /ENOENT/.test(trouble ?? ""));
     await writeFile(certFile, certificatePem(root));
     await writeFile(keyFile, privateKeyPem(key));

@@ -51,7 +51,7 @@ describe("a server is told of its certificate", () => {
       const stop = new AbortController();
       const { log, text } = listening();
       const telling = reloadServer({ pidFile, directory, log }, stop.signal);
-      await until(() => reason.test(text()), { withinMs: 5_000, what: "the reason" });
+      await until(() => reason.test(text()), { withinMs: 30_000, what: "the reason" });
       stop.abort();
       await telling;
     });

@@ -36,7 +36,7 @@ describe("flotilla compare", () => {
       logs: "files",
       onProgress: () => undefined,
     });
-    await allReady(plane, 30_000, () => undefined, new AbortController().signal);
+    await allReady(plane, 90_000, () => undefined, new AbortController().signal);
     address = `127.0.0.1:${plane.layout.ports.xds}`;
     const clients = ["web.shop", "gateway.shop"].map((name) => ({ connectionId: `${name}-1`, metadata }));
     writeFileSync(nodes, JSON.stringify({ totalClients: 2, clients }));

@@ -33,10 +33,10 @@ export function expect(condition: boolean, message: string): void {
 }
 
 /**
- * The bounds within which `count` successes of `n` tries with probability `p` lie in 99.9 % of all runs
+ * The bounds within which the successes of `n` tries with probability `p` lie in all but one of a million runs
  * (normal approximation, which holds for the demo's numbers).
  */
 export function binomialBounds(n: number, p: number): readonly [number, number] {
-  const spread = 3.29 * Math.sqrt(n * p * (1 - p));
+  const spread = 4.89 * Math.sqrt(n * p * (1 - p));
   return [Math.floor(n * p - spread), Math.ceil(n * p + spread)];
 }

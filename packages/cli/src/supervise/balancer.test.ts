@@ -40,7 +40,7 @@ describe("the balancer before replicas", () => {
       a.close();
       for (const socket of sockets.splice(0)) socket.destroy();
       await until(() => [...balancer.connections().values()].every((count) => count === 0), {
-        withinMs: 5_000,
+        withinMs: 30_000,
         what: "all connections to be closed",
       });
       const { socket, greeting } = await open(balancer.port);
@@ -74,7 +74,7 @@ describe("the balancer before replicas", () => {
     await closed;
     target.close();
     await until(() => balancer.connections().get(target.port) === 0, {
-      withinMs: 2_000,
+      withinMs: 30_000,
       what: "its connection to end",
     });
   });

@@ -30,7 +30,7 @@ function supervise(begin: (pid: number) => FakeRun) {
   return { supervised, runs, events };
 }
 
-const soon = (what: string) => ({ withinMs: 5_000, what });
+const soon = (what: string) => ({ withinMs: 30_000, what });
 
 describe("a supervised process", () => {
   it("is started again when it ends, with the reason and the count of restarts", async () => {

@@ -31,7 +31,7 @@ describe("the ClusterTrustBundle", { skip: server === undefined && whyNoApiserve
       const bundle = await api.get<Bundle>(path);
       return bundle?.spec.trustBundle === ca.rootsPem && bundle.spec.signerName === "istio.io/istiod-ca";
     };
-    const right = (what: string) => until(isRight, { withinMs: 20_000, what, everyMs: 100 });
+    const right = (what: string) => until(isRight, { withinMs: 60_000, what, everyMs: 100 });
     await right("the bundle");
     await api.delete(path);
     await right("the bundle again");

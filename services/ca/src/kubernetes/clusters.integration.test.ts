@@ -60,7 +60,7 @@ const ask = (token: string, more: Partial<Asked> = {}) => askAs(ca, { token, ...
 const askFor = (token: string, account: string, more: Partial<Asked> = {}) =>
   ask(token, { metadata: { ImpersonatedIdentity: spiffe(account) }, ...more });
 const eventually = (what: string, isSo: () => Promise<boolean>) =>
-  until(isSo, { withinMs: 30_000, what, everyMs: 100 });
+  until(isSo, { withinMs: 60_000, what, everyMs: 100 });
 
 before(async () => {
   if (own === undefined || remote === undefined) return;

@@ -184,7 +184,7 @@ describe("ca in a cluster", { skip: server === undefined && whyNoApiserver }, ()
       return map?.data["root-cert.pem"] === ca.rootsPem && map.metadata.labels?.["istio.io/config"] === "true";
     };
     const right = (namespace: string) =>
-      until(() => isRight(namespace), { withinMs: 30_000, what: `the roots in ${namespace}`, everyMs: 50 });
+      until(() => isRight(namespace), { withinMs: 60_000, what: `the roots in ${namespace}`, everyMs: 50 });
     await right("shop");
     await api().create("/api/v1/namespaces", { metadata: { name: "later" } });
     await right("later");
@@ -243,7 +243,7 @@ describe("ca in a cluster", { skip: server === undefined && whyNoApiserver }, ()
     const onKeyPair = (pair: KeyPair) => void pairs.push(pair);
     const onTrouble = (reason: string | undefined) => void troubles.push(reason);
     const following = followKeyPair(source, { log: noopLogger, onKeyPair, onTrouble }, end.signal);
-    await until(() => pairs.length >= 2, { withinMs: 20_000, what: "two certificates" });
+    await until(() => pairs.length >= 2, { withinMs: 60_000, what: "two certificates" });
     end.abort();
     await Promise.all([following, signing]);
     const [first, second] = pairs.map(({ chainPem }) => parseCertificatePem(chainPem));

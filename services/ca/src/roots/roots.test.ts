@@ -186,7 +186,7 @@ describe("material on disk", () => {
     const stop = new AbortController();
     const following = made.follow(stop.signal);
     at += 90 * hourMs;
-    await until(() => made.current !== before, { withinMs: 3000, what: "a renewed root" });
+    await until(() => made.current !== before, { withinMs: 30_000, what: "a renewed root" });
     stop.abort();
     await following;
     assert.ok(made.current?.certificate.spki.equals(before?.certificate.spki ?? Buffer.alloc(0)));
@@ -217,18 +217,18 @@ describe("material on disk", () => {
     made.onChange(({ certificate }) => changes.push(certificate.serial));
     await plugIn({ "ca-key.pem": privateKeyPem(otherKey) });
     await until(() => /key does not belong.*last good one stays/.test(problems.at(-1) ?? ""), {
-      withinMs: 3000,
+      withinMs: 30_000,
       what: "the refusal",
     });
     assert.ok(made.current?.rootsPem === good.rootsPem && changes.length === 0);
     const next = intermediate({ serial: Buffer.alloc(16, 6) });
     await plugIn({ "ca-cert.pem": pem(next), "ca-key.pem": good.keyPem });
     await until(() => changes.length === 1 && problems.at(-1) === undefined, {
-      withinMs: 3000,
+      withinMs: 30_000,
       what: "the new intermediate",
     });
     await rm(join(directory, "cacerts"), { recursive: true });
-    await until(() => /is gone/.test(problems.at(-1) ?? ""), { withinMs: 3000, what: "the loss" });
+    await until(() => /is gone/.test(problems.at(-1) ?? ""), { withinMs: 30_000, what: "the loss" });
     assert.equal(made.current?.certificate.serial, next.serial);
     stop.abort();
     await following;

@@ -60,7 +60,7 @@ async function look(ca: RunningCa, query = ""): Promise<Status> {
 }
 const rotate = (ca: RunningCa, more = "") => look(ca, `?action=rotate${more}`);
 const inPhase = (ca: RunningCa, phase: string) =>
-  until(async () => (await look(ca)).phase === phase, { withinMs: 8000, what: phase, everyMs: 20 });
+  until(async () => (await look(ca)).phase === phase, { withinMs: 30_000, what: phase, everyMs: 20 });
 
 async function certificate(ca: RunningCa, name: string, ttlMs = 3_600_000): Promise<TlsMaterial> {
   return requestCertificate({
@@ -80,7 +80,7 @@ function heldUpBy(ca: RunningCa, account: string): Promise<Status> {
   const name = `spiffe://cluster.local/ns/shop/sa/${account}@instance/${account}`;
   const isAlone = ({ holdups }: Status) => holdups.length === 1 && holdups[0]?.name === name;
   return until(() => look(ca).then((status) => isAlone(status) && status), {
-    withinMs: 3000,
+    withinMs: 30_000,
     what: `${account} alone`,
   });
 }
@@ -159,7 +159,7 @@ describe("rotation of the root", () => {
     const old = rootsOf(await certificate(a, "web"));
     assert.deepEqual(rootsOf(await certificate(b, "other")), old);
     await rotate(a);
-    await until(async () => rootsOf(await certificate(b, "web")).trusted.length === 2, { withinMs: 3000, what: "b" });
+    await until(async () => rootsOf(await certificate(b, "web")).trusted.length === 2, { withinMs: 30_000, what: "b" });
     for (const ca of running.splice(0)) await ca[Symbol.asyncDispose]();
     const c = await start();
     assert.equal((await look(c)).phase, "trusting");
@@ -189,7 +189,7 @@ describe("rotation of the root", () => {
     await certificate(ca, "web");
     assert.equal((await look(ca, "?action=abort")).phase, "reverting");
     await until(async () => (await look(ca)).holdups.some(({ name }) => /web/.test(name)), {
-      withinMs: 3000,
+      withinMs: 30_000,
       what: "web",
     });
     const back = rootsOf(await certificate(ca, "web"));
@@ -216,7 +216,7 @@ describe("rotation of the root", () => {
     await plugIn("next");
     await rotate(ca);
     await until(async () => (await look(ca)).holdups.some(({ reason }) => /ROOT_CA_NEXT_DIR/.test(reason)), {
-      withinMs: 8000,
+      withinMs: 30_000,
       what: "the operator being asked",
     });
     assert.deepEqual(rootsOf(await certificate(ca, "web")), { issuer: rootId(root), trusted: [rootId(root)] });

@@ -43,7 +43,7 @@ interface Place {
   remove(): Promise<unknown>;
 }
 
-const options = { skip: server === undefined && whyNoApiserver, timeout: 180_000 };
+const options = { skip: server === undefined && whyNoApiserver };
 
 describe("one object in several real sources", options, () => {
   it("is that of the first, in every mix, and is gone for nobody in between", async () => {
@@ -60,7 +60,7 @@ describe("one object in several real sources", options, () => {
       const definition: unknown = document.toJS();
       if (definition !== null) await api.create(definitions, definition);
     }
-    await until(() => api.get(sidecars), { withinMs: 30_000, what: "the CRD", everyMs: 200 });
+    await until(() => api.get(sidecars), { withinMs: 60_000, what: "the CRD", everyMs: 200 });
     const bounds = { maxBytes: 1_000_000, maxObjects: 10, maxWaiting: 10, seal: undefined };
     const clock = { nowMs: Date.now, random: Math.random };
     const durable = await openDurableStore({
@@ -116,11 +116,11 @@ describe("one object in several real sources", options, () => {
         );
         const told = () => listProblems(sources, view).map(({ source, reason }) => `${source}: ${reason}`);
         const isSo = () => isOf(place.name) && JSON.stringify(told()) === JSON.stringify(expected);
-        await until(isSo, { withinMs: 20_000, what: `${names.join(", ")}: that of ${place.name}` });
+        await until(isSo, { withinMs: 60_000, what: `${names.join(", ")}: that of ${place.name}` });
         assert.equal(deletes, 0);
         await place.remove();
       }
-      await until(() => deletes === 1, { withinMs: 20_000, what: "the object to go" });
+      await until(() => deletes === 1, { withinMs: 60_000, what: "the object to go" });
       assert.equal(view.get(key), undefined);
       deletes = 0;
     }

@@ -166,6 +166,6 @@ describe("answers of the API", () => {
     assert.equal(String(chunk), '{"line":1}\n');
     assert.equal(openWatches, 1);
     response.destroy();
-    await until(() => openWatches === 0, { withinMs: 5_000, what: "the watch to end" });
+    await until(() => openWatches === 0, { withinMs: 30_000, what: "the watch to end" });
   });
 });

@@ -26,7 +26,7 @@ function ingress(name: string, annotations: Readonly<Record<string, string>>): o
 }
 
 describe("the status of Ingresses", { skip: server === undefined && whyNoApiserver }, () => {
-  it("has the gateway's addresses as they change, of the mesh's Ingresses only", { timeout: 60_000 }, async () => {
+  it("has the gateway's addresses as they change, of the mesh's Ingresses only", { timeout: 180_000 }, async () => {
     assert.ok(server !== undefined);
     const { api } = server;
     await api.create(ingresses, ingress("ours", { "kubernetes.io/ingress.class": "istio" }));
@@ -44,7 +44,7 @@ describe("the status of Ingresses", { skip: server === undefined && whyNoApiserv
       return status?.loadBalancer?.ingress?.map(({ ip, hostname }) => ip ?? hostname);
     };
     const become = (name: string, wanted: string | undefined) =>
-      until(async () => (await addresses(name))?.join() === wanted, { withinMs: 20_000, what: `${name} at ${wanted}` });
+      until(async () => (await addresses(name))?.join() === wanted, { withinMs: 60_000, what: `${name} at ${wanted}` });
 
     const stop = new AbortController();
     const mesh = () => ({ ingressService: "istio-ingressgateway" });

@@ -13,10 +13,10 @@ const server: RunningApiserver | undefined = await startKubeApiserver(process.en
 after(() => server?.[Symbol.asyncDispose]());
 
 const path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-const soon = (what: string) => ({ withinMs: 30_000, what, everyMs: 50 });
+const soon = (what: string) => ({ withinMs: 60_000, what, everyMs: 50 });
 
 describe("definitions of kinds", { skip: server === undefined && whyNoApiserver }, () => {
-  it("are made, healed and brought up to date; those of others are left alone", { timeout: 120_000 }, async () => {
+  it("are made, healed and brought up to date; those of others are left alone", { timeout: 180_000 }, async () => {
     assert.ok(server !== undefined);
     const { api } = server;
     const shipped = await shippedDefinitions();

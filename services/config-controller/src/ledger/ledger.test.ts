@@ -28,12 +28,12 @@ async function keeper(bus: Bus, size = 100) {
   await published.begin();
   const running = Promise.all([published.follow(stop.signal), ledger.run(stop.signal), ring.watch(stop.signal)]);
   const kept = () =>
-    until(() => ring.last?.position === published.position, { withinMs: 5_000, what: "the generation to be kept" });
+    until(() => ring.last?.position === published.position, { withinMs: 30_000, what: "the generation to be kept" });
   /** What comes while following begins comes as one. */
   const seen = async (publishing: Promise<unknown>) => {
     const before = published.position;
     await publishing;
-    await until(() => published.position > before, { withinMs: 5_000, what: "the generation" });
+    await until(() => published.position > before, { withinMs: 30_000, what: "the generation" });
     await kept();
   };
   const end = async () => {
@@ -125,7 +125,7 @@ describe("ledger", () => {
       await using one = await keeper(bus, 5);
       for (let i = 1; i <= 12; i++) await one.seen(publisher.publish([put("a", i)]));
       await until(() => one.ledger.history().length === 5 && one.ring.last?.number === 13, {
-        ...{ withinMs: 5_000, what: "twelve generations and the beginning" },
+        ...{ withinMs: 30_000, what: "twelve generations and the beginning" },
       });
       const [oldest] = one.ledger.history();
       assert.equal(
@@ -154,7 +154,7 @@ describe("ledger", () => {
     await two.seen(one.seen(publisher.publish([put("a", 1)])));
     for (let i = 2; i <= 30; i++) await publisher.publish([put(`a${i}`, i)]);
     await until(() => one.ring.last?.number === 31 && two.ring.last?.number === 31, {
-      ...{ withinMs: 5_000, what: "thirty generations in both" },
+      ...{ withinMs: 30_000, what: "thirty generations in both" },
     });
     const positions = one.ledger.history().map(({ position }) => position);
     assert.equal(new Set(positions).size, 31);

@@ -36,7 +36,7 @@ async function clear(): Promise<void> {
     for (const { key } of await all.list(kind, "")) await all.delete(key);
 }
 
-const options = { skip: server === undefined && whyNoApiserver, timeout: 120_000 };
+const options = { skip: server === undefined && whyNoApiserver };
 
 describe("a Kubernetes API as a store", options, () => {
   before(async () => {
@@ -50,7 +50,7 @@ describe("a Kubernetes API as a store", options, () => {
       for (const { name } of kinds) await store().list(name, "");
       return true;
     };
-    await until(isServed, { withinMs: 30_000, what: "the CRDs to be served", everyMs: 200 });
+    await until(isServed, { withinMs: 60_000, what: "the CRDs to be served", everyMs: 200 });
   });
 
   configStoreConformance(async (): Promise<StoreUnderTest> => ({ store: store(), [Symbol.asyncDispose]: clear }));

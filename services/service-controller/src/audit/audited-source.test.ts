@@ -78,7 +78,8 @@ function follow(source: InputSource) {
     audited,
     repairs,
     text,
-    is: (expected: string) => until(() => text() === expected, { withinMs: 5_000, what: `${expected}, not ${text()}` }),
+    is: (expected: string) =>
+      until(() => text() === expected, { withinMs: 30_000, what: `${expected}, not ${text()}` }),
     async end() {
       stop.abort();
       await done;
@@ -95,7 +96,7 @@ test("lost puts, changes and deletes are found, repaired and counted", async () 
   truth.set("a", 2).set("c", 3).delete("b");
   await followed.is("a 2, c 3");
   assert.deepEqual(followed.repairs, ["Kubernetes/Kubernetes 3"]);
-  await until(() => followed.audited.shards()[0]?.agreedAtMs !== undefined, { withinMs: 5_000, what: "agreement" });
+  await until(() => followed.audited.shards()[0]?.agreedAtMs !== undefined, { withinMs: 30_000, what: "agreement" });
   const [shard] = followed.audited.shards();
   assert.deepEqual([shard?.objects, shard?.repaired], [2, 3]);
   await followed.end();

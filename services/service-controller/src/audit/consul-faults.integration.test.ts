@@ -19,7 +19,7 @@ const missing = await findServer("consul", { env }).then(
 );
 if (missing !== undefined) process.stderr.write(`SKIPPED: ${missing}\n`);
 const random = seeded(7);
-const equality = { withinMs: 40_000, what: "what is known to equal the catalog", everyMs: 200 };
+const equality = { withinMs: 60_000, what: "what is known to equal the catalog", everyMs: 200 };
 
 const told: readonly AnswerFault[] = ["cut", "delay", "repeat", "rewind"];
 const cases: readonly { readonly name: string; readonly faults: readonly AnswerFault[]; readonly share: number }[] = [
@@ -33,7 +33,7 @@ const cases: readonly { readonly name: string; readonly faults: readonly AnswerF
 ];
 
 describe("a real Consul", { skip: missing }, () => {
-  it("that crashes under changes of its services is in the end as its catalog", { timeout: 120_000 }, async (test) => {
+  it("that crashes under changes of its services is in the end as its catalog", { timeout: 180_000 }, async (test) => {
     const directory = join(root, "one");
     let consul = await startConsul({ env, directory });
     const { url, port } = consul;
@@ -53,7 +53,7 @@ describe("a real Consul", { skip: missing }, () => {
   });
 
   for (const [i, { name, faults, share }] of cases.entries()) {
-    it(`behind ${name} is in the end as its catalog`, { timeout: 120_000 }, async (test) => {
+    it(`behind ${name} is in the end as its catalog`, { timeout: 180_000 }, async (test) => {
       await using consul = await startConsul({ env, directory: join(root, `faults-${i}`) });
       await using proxy = await startFaultyAnswers(consul.url, random);
       await churn(consul.url, 100, random);
@@ -74,7 +74,7 @@ describe("a real Consul", { skip: missing }, () => {
     });
   }
 
-  it("keeps what was known of a datacenter that is away, and says so", { timeout: 120_000 }, async () => {
+  it("keeps what was known of a datacenter that is away, and says so", { timeout: 180_000 }, async () => {
     const wanPort = await freePort();
     await using one = await startConsul({ env, directory: join(root, "dc1"), wanPort });
     const more = { datacenter: "dc2", wanPort: await freePort(), joinWan: [wanPort] };
@@ -84,13 +84,13 @@ describe("a real Consul", { skip: missing }, () => {
     const service = (port: number) => ({ Name: "far", ID: "far", Address: "10.2.0.1", Port: port });
     await write(two.url, "/v1/agent/service/register", service(7_001));
     await until(async () => (await fetch(`${one.url}/v1/catalog/services?dc=dc2`)).ok, {
-      withinMs: 30_000,
+      withinMs: 60_000,
       what: "the datacenters to know each other",
       everyMs: 200,
     });
     await using followed = followConsul(proxy.url, ["dc1", "dc2"]);
     const knows = (port: number) => followed.state().includes(`"port":${port}`);
-    const soon = (what: string) => ({ withinMs: 40_000, what, everyMs: 100 });
+    const soon = (what: string) => ({ withinMs: 60_000, what, everyMs: 100 });
     await until(() => knows(7_001), soon("the service of the other datacenter"));
     proxy.away = "dc2";
     await write(two.url, "/v1/agent/service/register", service(7_002));

@@ -60,7 +60,7 @@ async function churn(api: KubeApi, count: number): Promise<void> {
     // What the server that goes away has done of it is not known: the next write of the slice finds out.
     await write(name, 1_000 + index).catch(async () => {
       const found = await until(async () => [(await api.get(`${slices}/${name}`)) !== undefined], {
-        withinMs: 30_000,
+        withinMs: 60_000,
         what: "the API server",
         everyMs: 200,
       });
@@ -118,7 +118,7 @@ describe("faults before a real API server", { skip: server === undefined && whyN
     };
     const equalsSource = () =>
       until(async () => registry.state().length > services && text(registry.state()) === (await fresh()), {
-        withinMs: 30_000,
+        withinMs: 60_000,
         what: "what is known to equal the source",
         everyMs: 200,
       });

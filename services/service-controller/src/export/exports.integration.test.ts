@@ -24,7 +24,7 @@ after(async () => {
 const group = "sets.example.com";
 const version = "v1beta1";
 const at = `/apis/${group}/${version}`;
-const soon = (what: string) => ({ withinMs: 30_000, what, everyMs: 100 });
+const soon = (what: string) => ({ withinMs: 60_000, what, everyMs: 100 });
 
 async function define(api: KubeApi, kind: string): Promise<void> {
   const plural = `${kind.toLowerCase()}s`;
@@ -58,7 +58,7 @@ async function exported(api: KubeApi): Promise<readonly string[]> {
   return objects.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`).sort();
 }
 
-describe("services of two clusters", { skip: own === undefined && whyNoApiserver, timeout: 180_000 }, () => {
+describe("services of two clusters", { skip: own === undefined && whyNoApiserver }, () => {
   const stop = new AbortController();
   let serving: Promise<void> = Promise.resolve();
   let url = "";

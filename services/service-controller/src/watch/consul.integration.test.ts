@@ -27,7 +27,7 @@ async function write(url: string, path: string, body: unknown, token = ""): Prom
     return true;
   };
   // A server that listens may not have elected itself yet.
-  await until(send, { withinMs: 20_000, what: `${path} to be taken`, everyMs: 50 });
+  await until(send, { withinMs: 60_000, what: `${path} to be taken`, everyMs: 50 });
 }
 
 const register = (url: string, id: string, more: Readonly<Record<string, unknown>> = {}, token = "") =>
@@ -77,7 +77,7 @@ function follow(url: string, over: Partial<ConsulSourceOptions> = {}) {
     endpoints,
     are: (expected: string, host?: string) =>
       until(() => endpoints(host) === expected, {
-        withinMs: 20_000,
+        withinMs: 60_000,
         what: `${expected}; there is: ${endpoints(host)}`,
       }),
     async [Symbol.asyncDispose]() {
@@ -113,13 +113,13 @@ describe("a real Consul", { skip: missing }, () => {
       await write(url, "/v1/agent/check/update/c", { Status: "critical" });
       await followed.are("r1@dc1:9080 unhealthy 3, r2@dc1:9081 healthy 1");
       await consul.kill();
-      await until(() => followed.source.problems().length > 0, { withinMs: 30_000, what: "a word that it is away" });
+      await until(() => followed.source.problems().length > 0, { withinMs: 60_000, what: "a word that it is away" });
       assert.match(followed.source.problems()[0]?.reason ?? "", /away since .*, what was known is kept/);
       assert.equal(followed.endpoints(), "r1@dc1:9080 unhealthy 3, r2@dc1:9081 healthy 1");
       consul = await startConsul({ env, directory, port });
       await write(url, "/v1/agent/service/deregister/r1", {});
       await followed.are("r2@dc1:9081 healthy 1");
-      await until(() => followed.source.problems().length === 0, { withinMs: 30_000, what: "no problem" });
+      await until(() => followed.source.problems().length === 0, { withinMs: 60_000, what: "no problem" });
       await write(url, "/v1/agent/service/deregister/r2", {});
       await followed.are("");
       const fresh = (await followed.source.list?.(AbortSignal.timeout(10_000))) ?? [];
@@ -143,7 +143,7 @@ describe("a real Consul", { skip: missing }, () => {
     writeFileSync(tokenFile, "22222222-2222-4222-8222-222222222222\n");
     await using followed = follow(consul.url, { tokenFile, syncTimeoutMs: 100 });
     await until(() => /ACL not found/.test(followed.source.problems()[0]?.reason ?? ""), {
-      withinMs: 30_000,
+      withinMs: 60_000,
       what: "the refusal of the token",
     });
     writeFileSync(tokenFile, `${management}\n`);
@@ -168,7 +168,7 @@ describe("a real Consul", { skip: missing }, () => {
       await followed.are("r2@dc2:9080 healthy 1", "reviews.service.dc2.consul");
       await two.kill();
       await until(() => followed.source.problems().some(({ object }) => object === "Consul/dc2"), {
-        withinMs: 20_000,
+        withinMs: 60_000,
         what: "a word that dc2 is away",
       });
       await register(one.url, "r3");

@@ -115,7 +115,7 @@ async function follow(
             );
           return there.join() === expected.join();
         },
-        { withinMs: 30_000, what: `${hostname} to have ${expected.join() || "none"}` },
+        { withinMs: 60_000, what: `${hostname} to have ${expected.join() || "none"}` },
       ),
     are: (...expected: readonly string[]) =>
       until(
@@ -193,7 +193,7 @@ describe("real API servers", { skip: own === undefined && whyNoApiserver }, () =
     assert.ok(own !== undefined);
     for (const watchedNamespaces of [["view"], ["view", "other"]]) {
       await using followed = await follow(own.kubeconfig, { watchedNamespaces });
-      await until(() => followed.hosts().length > 0, { withinMs: 30_000, what: "a service" });
+      await until(() => followed.hosts().length > 0, { withinMs: 60_000, what: "a service" });
       assert.deepEqual(followed.hosts(), ["old.view.svc.cluster.local"]);
     }
   });
@@ -207,7 +207,7 @@ describe("real API servers", { skip: own === undefined && whyNoApiserver }, () =
     await change(own.api, `${slices}/web-1`, (object) => withAddresses(object, "10.1.0.1", "10.1.0.2"));
     await followed.are("Kubernetes 10.1.0.1", "Kubernetes 10.1.0.2");
     await own.api.create(secrets, secret("broken", { a: "{", b: "users: [{name: x}]", Kubernetes: "x" }));
-    await until(() => followed.source.problems().length === 3, { withinMs: 30_000, what: "three problems" });
+    await until(() => followed.source.problems().length === 3, { withinMs: 60_000, what: "three problems" });
     assert.deepEqual(
       followed.source.problems().map(({ object, field }) => `${object} ${field}`),
       [
@@ -250,7 +250,7 @@ describe("real API servers", { skip: own === undefined && whyNoApiserver }, () =
     await followed.are("Kubernetes 10.1.0.1", "Kubernetes 10.1.0.2", "east 10.2.0.9");
     const said = () => followed.source.problems().find(({ object }) => object === "Cluster/east")?.reason ?? "";
     await until(() => /new credentials do not work.*Unauthorized/.test(said()), {
-      withinMs: 30_000,
+      withinMs: 60_000,
       what: "a word on them",
     });
 

@@ -44,7 +44,8 @@ async function world(name: string) {
     pass: (ms: number) => {
       now += ms;
     },
-    is: (expected: string) => until(() => text() === expected, { withinMs: 8_000, what: `${expected}, not ${text()}` }),
+    is: (expected: string) =>
+      until(() => text() === expected, { withinMs: 30_000, what: `${expected}, not ${text()}` }),
     async end(done: Promise<void>) {
       stop.abort();
       await done;

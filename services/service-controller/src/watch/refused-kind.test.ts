@@ -38,7 +38,7 @@ test("a cluster whose Gateways may not be read goes without them, and that is to
     for await (const _ of source.groups(stop.signal));
   })();
   const statusOfEast = () => source.clusters().find(({ id }) => id === "east")?.syncStatus;
-  await until(() => statusOfEast() === "synced", { withinMs: 5_000, what: "the other cluster to be read" });
+  await until(() => statusOfEast() === "synced", { withinMs: 30_000, what: "the other cluster to be read" });
   assert.equal(source.clusters().find(({ id }) => id === "east")?.away, undefined);
   assert.ok(source.problems().some(({ object, reason }) => object === "Cluster/east" && reason.includes("forbidden")));
   stop.abort();

@@ -32,7 +32,7 @@ test("the file is followed; what is wrong in it is told of, and the rest goes on
       .flatMap((one) => (one.type === "endpoints" && one.op === "put" ? one.value.flatMap((e) => e.addresses) : []))
       .join();
   const problems = () => [...source.problems(), ...registry.problems()];
-  const soon = (what: string) => ({ withinMs: 10_000, what });
+  const soon = (what: string) => ({ withinMs: 30_000, what });
   await until(() => addresses() === "192.0.2.1", soon("the endpoint"));
 
   await writeFile(path, `${good}- host: b.example\n  ports: [{name: http, number: 0}]\n`);

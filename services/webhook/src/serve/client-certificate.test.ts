@@ -77,7 +77,7 @@ describe("client certificates", () => {
     const api = await cluster?.issue("kube-apiserver");
     assert.equal(await statusOf(api), 403);
     writeFileSync(caFile, cluster?.pem ?? "");
-    await until(async () => (await statusOf(api)) === 200, { withinMs: 5_000, what: "an answer" });
+    await until(async () => (await statusOf(api)) === 200, { withinMs: 30_000, what: "an answer" });
   });
 
   it("refuses callers without a certificate, of another CA, of another name; readiness is for everybody", async () => {

@@ -72,7 +72,7 @@ describe("caBundle of webhook configurations", { skip: server === undefined && w
   }
   const holds = (name: string, expected: readonly (string | undefined)[]) =>
     until(async () => JSON.stringify(await bundlesOf(name)) === JSON.stringify(expected), {
-      withinMs: 30_000,
+      withinMs: 60_000,
       what: `caBundle of ${name}`,
     });
 
@@ -102,7 +102,7 @@ describe("caBundle of webhook configurations", { skip: server === undefined && w
     } catch (error) {
       assert.ok(error instanceof KubeError && error.code === "KUBE_CONFLICT", String(error));
     }
-    await until(async () => (await bundlesOf("mixed"))[0] === root, { withinMs: 30_000, what: "the repair" });
+    await until(async () => (await bundlesOf("mixed"))[0] === root, { withinMs: 60_000, what: "the repair" });
     await api().create(collection, configuration("late", [ours]));
     await holds("late", [root]);
   });
@@ -111,7 +111,7 @@ describe("caBundle of webhook configurations", { skip: server === undefined && w
     const version = async () => (await api().metadata(`${collection}/late`))?.metadata.resourceVersion;
     const before = await version();
     await api().create(collection, configuration("last", [ours]));
-    await until(async () => (await bundlesOf("last"))[0] !== undefined, { withinMs: 30_000, what: "the last one" });
+    await until(async () => (await bundlesOf("last"))[0] !== undefined, { withinMs: 60_000, what: "the last one" });
     assert.equal(await version(), before);
   });
 });

@@ -66,7 +66,7 @@ const secure = await server.ads.serveTls(
 );
 const tls = credentials.createSsl(Buffer.from(certificatePem), null, null, { checkServerIdentity: () => undefined });
 const stop = new AbortController();
-const soon = (what: string) => ({ withinMs: 5_000, what, everyMs: 2 });
+const soon = (what: string) => ({ withinMs: 30_000, what, everyMs: 2 });
 
 function apply(...values: readonly (Service | Config)[]): void {
   const changes = put(...values);

@@ -7,7 +7,7 @@ import { startTestServer } from "../serve/testing/test-server.ts";
 import { proxyStatus } from "./proxy-status.ts";
 import { proxiesOf, ReplicaParts } from "./replica-parts.ts";
 
-const soon = (what: string) => ({ withinMs: 5_000, what, everyMs: 2 });
+const soon = (what: string) => ({ withinMs: 30_000, what, everyMs: 2 });
 const names = (parts: ReadonlyMap<string, unknown>) => [...parts.keys()].map((name) => name.split(" ")[0]);
 
 describe("replica parts", () => {

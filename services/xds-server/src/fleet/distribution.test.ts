@@ -58,7 +58,7 @@ const report = () => {
   last = distribution.next() ?? last;
   return last;
 };
-const soon = (what: string) => ({ withinMs: 5_000, what, everyMs: 2 });
+const soon = (what: string) => ({ withinMs: 30_000, what, everyMs: 2 });
 const allAnswered = () => {
   const { answered = [] } = report() ?? {};
   return answered.length === 1 && answered[0]?.[0] === position && answered[0]?.[1] === 3;

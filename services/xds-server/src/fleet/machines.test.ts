@@ -31,7 +31,7 @@ test("machines that ask to be registered are told with what they say of their he
   const reading = (async () => {
     for await (const { value } of values.watch(stop.signal)) if (value !== undefined) told = decodeMachines(value);
   })();
-  await until(() => told?.length === 1, { withinMs: 5_000, what: "one machine" });
+  await until(() => told?.length === 1, { withinMs: 30_000, what: "one machine" });
   assert.deepEqual(told?.[0], {
     key: { namespace: "n", group: "vms", network: "net", instance: "vm.n" },
     address: "10.9.0.1",
@@ -41,9 +41,9 @@ test("machines that ask to be registered are told with what they say of their he
     connectedAtMs: 7,
   });
   machines.observer.health?.(vm, false, "503");
-  await until(() => told?.[0]?.health?.message === "503", { withinMs: 5_000, what: "its health" });
+  await until(() => told?.[0]?.health?.message === "503", { withinMs: 30_000, what: "its health" });
   machines.observer.closed?.(vm, "gone");
-  await until(() => told?.length === 0, { withinMs: 5_000, what: "no machine" });
+  await until(() => told?.length === 0, { withinMs: 30_000, what: "no machine" });
   stop.abort();
   await Promise.all([done, reading]);
 });

@@ -25,7 +25,7 @@ function failingStore() {
   return store;
 }
 
-const soon = (what: string) => ({ withinMs: 5_000, what });
+const soon = (what: string) => ({ withinMs: 30_000, what });
 
 it("balancing goes on after a store that fails while connected", async () => {
   const store = failingStore();

@@ -62,7 +62,7 @@ function replica(storeUrl: string) {
 
 const connect = (name: string) =>
   connectBus({ url: `embedded:${name}`, clientName: "test", log: noopLogger }, new AbortController().signal);
-const soon = (what: string) => ({ withinMs: 5_000, what });
+const soon = (what: string) => ({ withinMs: 30_000, what });
 
 describe("ingest", () => {
   it("is complete with what came after the publishers' marks, not at the marks", async () => {

@@ -10,7 +10,7 @@ import { startTestServer, type TestServer } from "./testing/test-server.ts";
 
 const forms: readonly Form[] = ["sotw", "delta"];
 
-const soon = (what: string) => ({ withinMs: 5_000, what, everyMs: 2 });
+const soon = (what: string) => ({ withinMs: 30_000, what, everyMs: 2 });
 
 async function endOf(server: TestServer, options: TestClientOptions): Promise<{ code: number; details: string }> {
   await using client = startClient(server, options);

@@ -15,7 +15,7 @@ import type { StreamObserver } from "./stream-record.ts";
 import { startTestServer, type TestServer } from "./testing/test-server.ts";
 
 const raw = (bytes: Uint8Array): Buffer => Buffer.from(bytes);
-const soon = (what: string) => ({ withinMs: 5_000, what, everyMs: 2 });
+const soon = (what: string) => ({ withinMs: 30_000, what, everyMs: 2 });
 
 function big(name: string, content: string, bytes = 2_000_000): Resource {
   return { name, typeUrl: types.cluster, version: checksum(content), bytes: Buffer.alloc(bytes, content) };
@@ -292,7 +292,7 @@ describe("bad clients", () => {
     await until(() => versions.length === 2, soon("a change at the good stream"));
     for (const call of calls) call.cancel();
     client.close();
-    await until(() => server.ads.streams().length === 1, { withinMs: 20_000, what: "the good one alone", everyMs: 20 });
+    await until(() => server.ads.streams().length === 1, { withinMs: 30_000, what: "the good one alone", everyMs: 20 });
     assert.equal(source.sessions, 1);
   });
 

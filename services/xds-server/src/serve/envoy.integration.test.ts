@@ -20,7 +20,7 @@ import { cluster, endpoints, listener, route, secret } from "./testing/envoy-res
 import { certificatePem, keyPem } from "./testing/test-certificate.ts";
 import { startTestServer, type TestServer } from "./testing/test-server.ts";
 
-const soon = (what: string) => ({ withinMs: 30_000, what });
+const soon = (what: string) => ({ withinMs: 60_000, what });
 
 async function freePort(): Promise<number> {
   const server = createServer();
@@ -71,7 +71,7 @@ for (const form of ["sotw", "delta"] as const satisfies readonly Form[]) {
         bootstrap: envoyBootstrap({ node, discoveryAddress: server.address, delta: form === "delta", adminPort: 0 }),
       });
       try {
-        await envoy.ready(10_000);
+        await envoy.ready(60_000);
         assert.equal(await versionBehind(port), "v1");
 
         source.put(types.route, [route("r", "b")]);
@@ -166,7 +166,7 @@ for (const form of ["sotw", "delta"] as const satisfies readonly Form[]) {
         name: "envoy",
         bootstrap: envoyBootstrap({ node, discoveryAddress: server.address, delta: form === "delta", adminPort: 0 }),
       });
-      await envoy.ready(10_000);
+      await envoy.ready(60_000);
       const warming = async () => (await envoy.stats(/warming_clusters/)).get("cluster_manager.warming_clusters");
       // The server loses its endpoints for as long as it takes to lose the stream, too.
       source.failing = types.endpoint;

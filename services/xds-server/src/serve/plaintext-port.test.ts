@@ -17,7 +17,7 @@ import type { AdsPort } from "./ads-server.ts";
 import { certificatePem, keyPem } from "./testing/test-certificate.ts";
 import { startTestServer, type TestServer } from "./testing/test-server.ts";
 
-const soon = (what: string) => ({ withinMs: 5_000, what, everyMs: 2 });
+const soon = (what: string) => ({ withinMs: 30_000, what, everyMs: 2 });
 const secretName = "kubernetes://pair";
 const root = Buffer.from(certificatePem);
 

@@ -16,7 +16,7 @@ import { startTestServer, type TestServer } from "./testing/test-server.ts";
 
 const material = { keyPem, chainPem: certificatePem, rootsPem: certificatePem };
 const pem = { key: Buffer.from(keyPem), certificate: Buffer.from(certificatePem) };
-const soon = (what: string) => ({ withinMs: 5_000, what, everyMs: 2 });
+const soon = (what: string) => ({ withinMs: 30_000, what, everyMs: 2 });
 
 const authenticator: Authenticator = {
   name: "test",

@@ -35,7 +35,7 @@ export interface Plane extends AsyncDisposable {
 /** Starts or names the control plane of one scenario, with the input of its first stage. */
 export type OpenPlane = (scenario: Scenario) => Promise<Plane>;
 
-const readyWithinMs = 40_000;
+const readyWithinMs = 60_000;
 
 /** Flotilla in this process, on free ports: 15010 in plain text, 15012 with TLS. */
 export const openEmbedded: OpenPlane = async (scenario) => {

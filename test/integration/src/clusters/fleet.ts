@@ -59,7 +59,7 @@ export async function startFleet(xdsSettings: Readonly<Record<string, string>> =
     const logFile = join(directory, `${alias}.log`);
     const service = owned.use(startChild({ name, env: { ...shared, ...texts, ...env }, healthUrl, logFile }));
     const isReady = async () => (await healthOf({ healthUrl })).state === "ready";
-    await Promise.race([until(isReady, { withinMs: 30_000, what: `${alias} to be ready` }), service.ended]);
+    await Promise.race([until(isReady, { withinMs: 60_000, what: `${alias} to be ready` }), service.ended]);
     return { service, firstPort };
   };
   try {

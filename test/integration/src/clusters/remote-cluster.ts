@@ -121,7 +121,7 @@ export async function gatewayOfNetwork(
     listeners: [{ name: "cross", port: 15443, protocol: "TLS", tls: { mode: "Passthrough" } }],
   };
   const isMade = () => created(api, gateways, { apiVersion: `${group}/v1`, kind: "Gateway", metadata, spec });
-  await until(isMade, { withinMs: 30_000, what: "the API server to know Gateways", everyMs: 100 });
+  await until(isMade, { withinMs: 60_000, what: "the API server to know Gateways", everyMs: 100 });
   return () => api.delete(`${gateways}/by-hand`);
 }
 
@@ -152,7 +152,7 @@ export async function exportService(api: KubeApi, name: string): Promise<void> {
   const path = `/apis/${group}/v1alpha1/namespaces/shop/serviceexports`;
   const object = { apiVersion: `${group}/v1alpha1`, kind: "ServiceExport", metadata: { name, namespace: "shop" } };
   const isMade = () => created(api, path, object);
-  await until(isMade, { withinMs: 30_000, what: "the API server to know ServiceExport", everyMs: 100 });
+  await until(isMade, { withinMs: 60_000, what: "the API server to know ServiceExport", everyMs: 100 });
 }
 
 function created(api: KubeApi, path: string, object: unknown): Promise<boolean> {

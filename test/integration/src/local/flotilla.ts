@@ -80,7 +80,7 @@ export async function launch({ command, args = [], env = {} }: LaunchOptions): P
 /** Resolves when no service, NATS or Redis of the work directory runs any more. */
 export async function nothingLeft(workDir: string): Promise<void> {
   const left = () => allPids(workDir).filter(isAlive);
-  await until(() => left().length === 0, { withinMs: 40_000, what: `processes of ${workDir} to end`, everyMs: 50 });
+  await until(() => left().length === 0, { withinMs: 60_000, what: `processes of ${workDir} to end`, everyMs: 50 });
 }
 
 /** Services and servers as they are recorded; records of those that ended in order are gone. */

@@ -48,7 +48,7 @@ export async function openCallers(workDir: string, address: string): Promise<Cal
       settings: { LOG_LEVEL: "silent", HEALTH_HOST: "0.0.0.0" },
     };
     const plane = owned.use(await startControlPlane({ options, logs: "files", onProgress: () => undefined }));
-    await allReady(plane, 30_000, () => undefined, new AbortController().signal);
+    await allReady(plane, 90_000, () => undefined, new AbortController().signal);
     const rootsPem = readFileSync(join(workDir, "root-cert.pem"), "utf8");
     const issuer = await openLocalIssuer(workDir);
     const stranger = await openLocalIssuer(join(workDir, "another"));
@@ -97,7 +97,7 @@ function portsInUse({ layout: { ports } }: ControlPlane, api: number): ReadonlyM
 async function apiPortOf({ layout }: ControlPlane): Promise<number> {
   const page = `http://127.0.0.1:${layout.ports.configHealth}/debug/api`;
   const url = await until(async () => ((await (await fetch(page)).json()) as { readonly url: string | null }).url, {
-    withinMs: 20_000,
+    withinMs: 60_000,
     what: "the API",
   });
   return Number(new URL(url).port);

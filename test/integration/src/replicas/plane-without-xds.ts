@@ -24,7 +24,7 @@ export async function startPlaneWithoutXds(
   const options = { ...more, config: mesh.path, settings, firstPort, workDir };
   const plane = await startControlPlane({ options, logs: "files", onProgress: () => undefined });
   try {
-    await allReady(plane, 30_000, () => undefined, new AbortController().signal);
+    await allReady(plane, 90_000, () => undefined, new AbortController().signal);
     await plane.services.find(({ name }) => name === "xds-server")?.[Symbol.asyncDispose]();
   } catch (error) {
     await plane[Symbol.asyncDispose]();

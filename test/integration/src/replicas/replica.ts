@@ -40,7 +40,7 @@ export async function startReplica({ plane, name, firstPort, env = {} }: Replica
   });
   const isReady = async () => (await healthOf({ healthUrl })).state === "ready";
   try {
-    await Promise.race([until(isReady, { withinMs: 45_000, what: `${name} to be ready` }), service.ended]);
+    await Promise.race([until(isReady, { withinMs: 60_000, what: `${name} to be ready` }), service.ended]);
   } catch (error) {
     await service[Symbol.asyncDispose]();
     throw error;

@@ -93,7 +93,7 @@ async function startPilotAgents({ layout, ttlMs, owned }: WorkloadOptions, follo
       statusPort: firstPort + 2 * index + 1,
     });
     owned.use(agent);
-    await agent.ready(30_000);
+    await agent.ready(60_000);
   }
   const host = "reviews.shop.svc.cluster.local:8080";
   return {

@@ -119,7 +119,7 @@ export class Deployed implements AsyncDisposable {
     const listen = ["--addr", "127.0.0.1", "--port", String(this.ports.nats)];
     this.#spawn("nats", binary, [...args, ...listen]);
     const answers = async () => (await this.natsPage("healthz")) !== undefined;
-    await until(answers, { withinMs: 20_000, what: "NATS" });
+    await until(answers, { withinMs: 60_000, what: "NATS" });
   }
 
   /** False: this Redis was built without TLS, and a front stands for it. */
@@ -135,7 +135,7 @@ export class Deployed implements AsyncDisposable {
     execFileSync("sh", ["-c", this.#placed(configOf("redis-users.sh"), "redis")]);
     this.#spawn("redis", binary, [config]);
     const socketPath = join(this.certificates("redis"), "redis.sock");
-    await until(() => existsSync(socketPath), { withinMs: 20_000, what: "Redis" });
+    await until(() => existsSync(socketPath), { withinMs: 60_000, what: "Redis" });
     const front = { certificates: this.certificates("redis"), socketPath, port: this.ports.redis };
     if (!ownTls) this.#owned.use(await startRedisFront(front));
     return ownTls;

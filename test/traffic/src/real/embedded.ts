@@ -4,7 +4,7 @@ import { allReady } from "@flotilla/cli/src/supervise/all-ready.ts";
 import { type ControlPlane, startControlPlane } from "@flotilla/cli/src/supervise/control-plane.ts";
 import { freePorts } from "@flotilla/servers";
 
-const readyWithinMs = 20_000;
+const readyWithinMs = 60_000;
 
 /** Ready when it resolves; `config` is the directory of its mesh. */
 export async function startEmbedded(workDir: string, config: string): Promise<ControlPlane> {

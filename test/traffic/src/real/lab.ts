@@ -15,7 +15,7 @@ import type { Check, Feature } from "./feature.ts";
 import { MeshBuilder, namespace } from "./mesh-builder.ts";
 import { Plane } from "./plane.ts";
 
-const readyWithinMs = 20_000;
+const readyWithinMs = 60_000;
 
 export class Lab implements AsyncDisposable {
   readonly checks: readonly Check[];

@@ -30,7 +30,7 @@ async function open(): Promise<{ readonly durable: DurableStore } & AsyncDisposa
 }
 
 describe("the durable store while NATS is killed", () => {
-  it("keeps every pair that was acknowledged, and no half of any", { timeout: 120_000 }, async () => {
+  it("keeps every pair that was acknowledged, and no half of any", { timeout: 180_000 }, async () => {
     await using one = await open();
     await using two = await open();
     const ended = new AbortController();
@@ -56,12 +56,12 @@ describe("the durable store while NATS is killed", () => {
     const writing = [write(one, "one"), write(two, "two")];
     for (let kills = 0; kills < 3; kills++) {
       const before = acknowledged.size;
-      await until(() => acknowledged.size >= before + 20, { withinMs: 30_000, what: "writes to go on" });
+      await until(() => acknowledged.size >= before + 20, { withinMs: 60_000, what: "writes to go on" });
       await server.kill();
       server = await startNats({ directory, env: process.env, port: server.port });
     }
     const before = acknowledged.size;
-    await until(() => acknowledged.size >= before + 10, { withinMs: 30_000, what: "writes after the last kill" });
+    await until(() => acknowledged.size >= before + 10, { withinMs: 60_000, what: "writes after the last kill" });
     isOver = true;
     await Promise.all(writing);
 
@@ -72,7 +72,7 @@ describe("the durable store while NATS is killed", () => {
     for (const name of stored)
       assert.ok(stored.has(name.replace(/(left|right)$/, (half) => (half === "left" ? "right" : "left"))), name);
     for (const { durable } of [one, two]) {
-      await until(() => durable.version === fresh.durable.version, { withinMs: 20_000, what: "the replicas to agree" });
+      await until(() => durable.version === fresh.durable.version, { withinMs: 60_000, what: "the replicas to agree" });
       assert.deepEqual([...names(durable)].sort(), [...stored].sort());
     }
     console.log(`      ${acknowledged.size} pairs acknowledged, ${refusals} refused while NATS was away`);

@@ -107,7 +107,7 @@ describe("a real API server in trouble", { skip: server === undefined && whyNoAp
     await createSoon(`${networking}/virtualservices`, virtualService("first"));
   });
 
-  it("its restart takes nothing away, and what changes afterwards is seen", { timeout: 120_000 }, async () => {
+  it("its restart takes nothing away, and what changes afterwards is seen", { timeout: 180_000 }, async () => {
     assert.ok(server !== undefined);
     await following(server.kubeconfig, {}, async ({ source, held, deleted }) => {
       assert.ok(held.has("VirtualService/first"));
@@ -124,7 +124,7 @@ describe("a real API server in trouble", { skip: server === undefined && whyNoAp
   });
 
   it("refused kinds hold up nothing; a token that is replaced and revoked is not missed", {
-    timeout: 120_000,
+    timeout: 180_000,
   }, async () => {
     assert.ok(server !== undefined);
     const tokens = await reader();
@@ -149,7 +149,7 @@ describe("a real API server in trouble", { skip: server === undefined && whyNoAp
     });
   });
 
-  it("a tag that points elsewhere takes its objects, and gives them back", { timeout: 120_000 }, async () => {
+  it("a tag that points elsewhere takes its objects, and gives them back", { timeout: 180_000 }, async () => {
     assert.ok(server !== undefined);
     const webhooks = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
     const tag = (revision: string, metadata: object = {}) => ({
@@ -174,7 +174,7 @@ describe("a real API server in trouble", { skip: server === undefined && whyNoAp
   });
 
   it("a definition that is replaced takes nothing away; one that stays away does, after a while", {
-    timeout: 120_000,
+    timeout: 180_000,
   }, async () => {
     assert.ok(server !== undefined);
     const options = { vanishedKindMs: 8_000 };

@@ -89,7 +89,7 @@ interface Told {
   readonly asked: ReadonlySet<string>;
   readonly pass: (ms: number) => void;
 }
-const soon = (what: string) => ({ withinMs: 10_000, what });
+const soon = (what: string) => ({ withinMs: 30_000, what });
 const key = (kind: string, namespace = "shop") => ({ kind, namespace, name: "x" });
 
 test("a kind that is refused is named, holds up nothing, and what the mesh has of it stays until it can be read", async () => {

@@ -22,7 +22,7 @@ const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const virtualServices = "/apis/networking.istio.io/v1/namespaces/default/virtualservices";
 
 describe("configuration from a real API server", { skip: server === undefined && whyNoApiserver }, () => {
-  it("CRDs that appear, objects that come, change and go", { timeout: 120_000 }, async () => {
+  it("CRDs that appear, objects that come, change and go", { timeout: 180_000 }, async () => {
     assert.ok(server !== undefined);
     const { api, kubeconfig } = server;
     const config = await loadKubeConfig({ KUBECONFIG: kubeconfig });
@@ -44,7 +44,7 @@ describe("configuration from a real API server", { skip: server === undefined &&
         }
       }
     })();
-    const soon = (what: string) => ({ withinMs: 30_000, what });
+    const soon = (what: string) => ({ withinMs: 60_000, what });
     await until(() => isRead, soon("what Kubernetes itself has"));
     assert.ok(held.has("Namespace/default"));
 

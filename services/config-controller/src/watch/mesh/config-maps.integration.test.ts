@@ -17,8 +17,8 @@ import { bootMesh, type MeshOptions, openMeshConfig, openMeshNetworks } from "./
 const server: RunningApiserver | undefined = await startKubeApiserver(process.env);
 after(() => server?.[Symbol.asyncDispose]());
 const path = "/api/v1/namespaces/istio-system/configmaps";
-const options = { skip: server === undefined && whyNoApiserver, timeout: 120_000 };
-const soon = (what: string) => ({ withinMs: 30_000, what });
+const options = { skip: server === undefined && whyNoApiserver };
+const soon = (what: string) => ({ withinMs: 60_000, what });
 const checkMesh = (value: unknown) => checkMeshDocument(meshConfigOf(value as JsonObject));
 const checkNetworks = (value: unknown) => checkMeshDocument(meshNetworksOf(value as JsonObject));
 

@@ -45,7 +45,7 @@ const node = {
 } as const;
 const binary = await findServer("envoy", { env: process.env });
 const envoy = await startProxy(binary, node, layout, owned, process.argv[2] === "delta");
-await envoy.ready(20_000);
+await envoy.ready(60_000);
 
 /** Writes an object for the time of the checks, which wait until it has taken effect. */
 async function withObject(yaml: string, checks: () => Promise<void>): Promise<void> {

@@ -28,8 +28,7 @@ export interface WatchdogOptions extends SettingsOf<typeof watchdogSettings> {
 
 /** As sysexits.h has it: an internal software error. */
 const exitCode = 70;
-/** On a busy machine a service with a thousand scripts needs more than half a second for it. */
-const stackWithinMs = 2_000;
+const stackWithinMs = 500;
 const [beatCell, stallsCell, inspectorCell] = [0, 1, 2];
 /** One for the process, as the main thread is. */
 const shared = new Int32Array(new SharedArrayBuffer(3 * Int32Array.BYTES_PER_ELEMENT));

@@ -132,8 +132,8 @@ test("more services than connections: all are followed, and no more connections 
   await followed.is(all("1"));
   for (const name of names) consul.set(name, [fakeInstance("2")]);
   await followed.is(all("2"));
-  // The list of services has a connection of its own.
-  assert.ok(consul.asked.mostAtOnce <= 5, `${consul.asked.mostAtOnce} at once`);
+  // The list of services has a connection of its own, and the agent may see a question before the end of the one it replaces.
+  assert.ok(consul.asked.mostAtOnce <= 9, `${consul.asked.mostAtOnce} at once`);
   await followed.end();
 });
 

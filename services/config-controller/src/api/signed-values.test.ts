@@ -50,3 +50,21 @@ it("objects of a version that did not authenticate are taken once and written ag
     assert.ok(bus.setAside.list().some(({ place }) => place === "config/object/Sidecar/shop/forged"));
   }
 });
+
+it("what was written again once is not written again at the next start", async () => {
+  const directory = mkdtempSync(join(tmpdir(), "flotilla-signed-once-"));
+  try {
+    let count = 0;
+    const durable = { writeAgain: async () => void count++ };
+    const first = new SignedValues(directory);
+    const accepted = [first.acceptsAny()];
+    await first.migrate(durable);
+    await first.migrate(durable);
+    const next = new SignedValues(directory);
+    accepted.push(first.acceptsAny(), next.acceptsAny());
+    await next.migrate(durable);
+    assert.deepEqual([accepted, count], [[true, false, false], 1]);
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+});

@@ -14,8 +14,8 @@ const extensionProviders = [
 const policy = (name: string, provider: string) =>
   aConfig("AuthorizationPolicy", "shop", name, { action: "CUSTOM", provider: { name: provider }, rules: [{}] });
 
-/** Names of the filters that decide about requests. */
-function filtersOf(...providers: readonly string[]): readonly string[] {
+/** The filters that decide about requests. */
+function configsOf(extensionProviders: readonly JsonObject[], ...providers: readonly string[]) {
   const core = aMesh(
     aService("guard", "shop"),
     aConfig("MeshConfig", "istio-system", "istio", { rootNamespace: "istio-system", extensionProviders }),
@@ -25,9 +25,14 @@ function filtersOf(...providers: readonly string[]): readonly string[] {
   const chains = JSON.parse(listener)["filterChains"] as { filters: { typedConfig: JsonObject }[] }[];
   const manager = chains.flatMap(({ filters }) => filters).find(({ typedConfig }) => "httpFilters" in typedConfig);
   const filters = (manager?.typedConfig["httpFilters"] ?? []) as { name: string; typedConfig: JsonObject }[];
-  return filters
-    .filter(({ name }) => /rbac|ext_authz/.test(name))
-    .map(({ name, typedConfig }) => `${name.split(".").at(-1)}${"shadowRules" in typedConfig ? " marks" : ""}`);
+  return filters.filter(({ name }) => /rbac|ext_authz/.test(name));
+}
+
+/** Their names. */
+function filtersOf(...providers: readonly string[]): readonly string[] {
+  return configsOf(extensionProviders, ...providers).map(
+    ({ name, typedConfig }) => `${name.split(".").at(-1)}${"shadowRules" in typedConfig ? " marks" : ""}`,
+  );
 }
 
 const cases = [
@@ -38,3 +43,15 @@ const cases = [
 ];
 
 for (const { name, ask, http } of cases) test(name, () => assert.deepEqual(filtersOf(...ask), http));
+
+for (const [statusOnError, expected] of [
+  [undefined, undefined],
+  ["", undefined],
+  ["503", { code: "ServiceUnavailable" }],
+] as const)
+  test(`a service that is away is answered for with ${statusOnError || "Envoy's own status"}`, () => {
+    const provider = { ...guard, failOpen: true, ...(statusOnError !== undefined && { statusOnError }) };
+    const found = configsOf([{ name: "http", envoyExtAuthzHttp: provider }], "http");
+    const config = found.find(({ name }) => /ext_authz/.test(name))?.typedConfig;
+    assert.deepEqual([config?.["statusOnError"], config?.["failureModeAllow"]], [expected, true]);
+  });

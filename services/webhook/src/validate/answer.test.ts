@@ -1,0 +1,96 @@
+/** What is answered about configuration, by what the validation finds. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { noopLogger } from "@flotilla/runtime";
+import type { Problem } from "@flotilla/validation";
+import type { AdmissionRequest } from "../admission/review.ts";
+import { createValidationHandler } from "./answer.ts";
+
+const kind = { group: "networking.istio.io", version: "v1", kind: "VirtualService" };
+const object = {
+  ...{ apiVersion: "networking.istio.io/v1", kind: "VirtualService" },
+  ...{ metadata: { name: "a", namespace: "shop" }, spec: { hosts: ["a"] } },
+};
+const problem = (field: string, severity: Problem["severity"]): Problem => ({ field, reason: "is wrong", severity });
+const request = { uid: "u", kind, namespace: "shop", name: "a", operation: "CREATE", dryRun: false, object };
+
+function ask(more: Partial<AdmissionRequest>, ...problems: readonly Problem[]) {
+  const counted: string[] = [];
+  const counter = (name: string) => ({
+    add: (_: number, labels: { readonly resource: string; readonly version: string; readonly reason?: string }) =>
+      void counted.push([name, labels.resource, labels.version, labels.reason].join(" ").trim()),
+  });
+  const metrics = { passed: counter("passed"), failed: counter("failed") };
+  const handler = createValidationHandler({ validate: () => problems, log: noopLogger, metrics });
+  return { ...handler({ ...request, ...more } as AdmissionRequest), counted };
+}
+
+describe("configuration", () => {
+  it("passes without problems, and with warnings", () => {
+    assert.deepEqual(ask({}), { allowed: true, counted: ["passed virtualservices v1"] });
+    const { allowed, warnings } = ask(
+      { operation: "UPDATE" },
+      problem("spec.a", "warning"),
+      problem("spec.b", "warning"),
+    );
+    assert.deepEqual([allowed, warnings?.length], [true, 2]);
+    assert.match(warnings?.[1] ?? "", /^spec\.b.* is wrong/);
+  });
+
+  it("is refused with its errors alone", () => {
+    const { allowed, message, counted } = ask(
+      {},
+      problem("spec.w", "warning"),
+      problem("spec.a", "error"),
+      problem("spec.b", "error"),
+    );
+    assert.deepEqual([allowed, counted], [false, ["failed virtualservices v1 invalid_resource"]]);
+    assert.match(message ?? "", /^configuration is invalid: spec\.a.* is wrong; spec\.b.* is wrong$/);
+  });
+
+  for (const operation of ["DELETE", "CONNECT"])
+    it(`is not judged by ${operation}`, () =>
+      assert.deepEqual(ask({ operation, object: undefined }, problem("spec", "error")), {
+        allowed: true,
+        counted: [],
+      }));
+
+  const refused: readonly (readonly [string, Partial<AdmissionRequest>, RegExp, string])[] = [
+    [
+      "of an unknown kind",
+      { kind: { ...kind, kind: "Thing" } },
+      /unrecognized type .* Thing$/,
+      "unknown unknown unknown_kind",
+    ],
+    [
+      "without an object",
+      { object: undefined },
+      /VirtualService has no object$/,
+      "virtualservices v1 yaml_decode_error",
+    ],
+    [
+      "of a kind that is not its own",
+      { object: { ...object, kind: "Gateway" } },
+      /the object is no VirtualService$/,
+      "virtualservices v1 yaml_decode_error",
+    ],
+    [
+      "whose labels are no texts",
+      { object: { ...object, metadata: { labels: { a: 1 } } } as never },
+      /cannot decode configuration: the object/,
+      "virtualservices v1 yaml_decode_error",
+    ],
+    [
+      "of a dry run",
+      { object: undefined, dryRun: true },
+      /has no object \(dry run\)$/,
+      "virtualservices v1 yaml_decode_error",
+    ],
+  ];
+  for (const [name, more, message, labels] of refused)
+    it(`is refused ${name}`, () => {
+      const answer = ask(more);
+      assert.deepEqual([answer.allowed, answer.counted], [false, [`failed ${labels}`]]);
+      assert.match(answer.message ?? "", message);
+    });
+});

@@ -33,6 +33,7 @@ const edits: readonly {
   readonly patch: unknown;
   readonly to: unknown;
 }[] = [
+  { name: "replaces the whole", from: { a: 1 }, patch: [{ op: "replace", path: "", value: { b: 2 } }], to: { b: 2 } },
   { name: "adds a member", from: { a: 1 }, patch: [{ op: "add", path: "/b", value: 2 }], to: { a: 1, b: 2 } },
   {
     name: "adds into a list",

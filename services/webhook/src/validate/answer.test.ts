@@ -14,10 +14,12 @@ const object = {
 const problem = (field: string, severity: Problem["severity"]): Problem => ({ field, reason: "is wrong", severity });
 const request = { uid: "u", kind, namespace: "shop", name: "a", operation: "CREATE", dryRun: false, object };
 
+type Labels = Readonly<Record<"resource" | "version", string | number>> & { readonly reason?: string | number };
+
 function ask(more: Partial<AdmissionRequest>, ...problems: readonly Problem[]) {
   const counted: string[] = [];
   const counter = (name: string) => ({
-    add: (_: number, labels: { readonly resource: string; readonly version: string; readonly reason?: string }) =>
+    add: (_: number, labels: Labels) =>
       void counted.push([name, labels.resource, labels.version, labels.reason].join(" ").trim()),
   });
   const metrics = { passed: counter("passed"), failed: counter("failed") };

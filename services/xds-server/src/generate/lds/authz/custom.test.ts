@@ -15,7 +15,7 @@ const policy = (name: string, provider: string) =>
   aConfig("AuthorizationPolicy", "shop", name, { action: "CUSTOM", provider: { name: provider }, rules: [{}] });
 
 /** The filters that decide about requests. */
-function configsOf(extensionProviders: readonly JsonObject[], ...providers: readonly string[]) {
+function configsOf(extensionProviders: JsonObject[], ...providers: readonly string[]) {
   const core = aMesh(
     aService("guard", "shop"),
     aConfig("MeshConfig", "istio-system", "istio", { rootNamespace: "istio-system", extensionProviders }),

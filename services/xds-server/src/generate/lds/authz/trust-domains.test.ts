@@ -17,3 +17,8 @@ for (const [given, wanted] of [
     assert.deepEqual(inTrustDomains([given], mesh), wanted);
   });
 }
+
+test("without trust domains a principal is meant as it is written", () => {
+  const principals = ["cluster.local/ns/a/sa/b", "td/ns/a/sa/b"];
+  assert.deepEqual(inTrustDomains(principals, []), principals);
+});

@@ -26,6 +26,7 @@ describe("properties", () => {
     assert.deepEqual(propertyParameters({}, runs), { seed: 24, numRuns: 5 });
     const env = { PROPERTY_SEED: "-3", PROPERTY_PATH: "4:0", PROPERTY_RUNS: "1000" };
     assert.deepEqual(propertyParameters(env, runs), { seed: -3, numRuns: 1000, path: "4:0" });
+    assert.deepEqual(propertyParameters({}, { runs: 1, shrinks: false }), { seed: 24, numRuns: 1, endOnFailure: true });
     const seeds = Array.from({ length: 8 }, () => propertyParameters({ PROPERTY_SEED: "random" }, runs).seed);
     assert.ok(new Set(seeds).size > 1 && seeds.every((seed) => Number.isInteger(seed) && seed >= 0));
     for (const name of ["PROPERTY_SEED", "PROPERTY_RUNS"])

@@ -7,6 +7,8 @@ import fc from "fast-check";
 export interface PropertyOptions {
   /** Inputs that are tried where PROPERTY_RUNS is not set. */
   readonly runs: number;
+  /** False for checks that take too long to look for a smaller input: the failure itself must say enough. */
+  readonly shrinks?: boolean;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -39,12 +41,13 @@ export async function checkAsyncProperty<Input>(
 }
 
 /** @throws RangeError when a setting is no whole number. */
-export function propertyParameters(env: Environment, { runs }: PropertyOptions): Parameters {
+export function propertyParameters(env: Environment, { runs, shrinks = true }: PropertyOptions): Parameters {
   const { PROPERTY_SEED: seed = String(defaultSeed), PROPERTY_PATH: path, PROPERTY_RUNS: asked } = env;
   return {
     seed: seed === "random" ? Math.floor(Math.random() * 0x7fffffff) : wholeNumber("PROPERTY_SEED", seed),
     numRuns: asked === undefined ? runs : wholeNumber("PROPERTY_RUNS", asked),
     ...(path !== undefined && { path }),
+    ...(!shrinks && { endOnFailure: true }),
   };
 }
 

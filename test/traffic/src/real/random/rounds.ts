@@ -110,8 +110,11 @@ const request: fc.Arbitrary<RandomRequest> = fc.record({
   headers: fc.dictionary(headerName, fc.constantFrom("1", "2", "12", "ab", "b"), { noNullPrototype: true }),
 });
 
-export const round: fc.Arbitrary<Round> = fc.record({
-  routes: fc.array(route, { minLength: 1, maxLength: 3 }),
-  policies: fc.array(policy, { maxLength: 3 }),
-  requests: fc.array(request, { minLength: 4, maxLength: 4 }),
-});
+export const round: fc.Arbitrary<Round> = fc
+  .record({
+    routes: fc.array(route, { minLength: 1, maxLength: 3 }),
+    policies: fc.array(policy, { maxLength: 3 }),
+    requests: fc.array(request, { minLength: 4, maxLength: 4 }),
+  })
+  // As objects read from YAML: with the usual prototype.
+  .map((value) => JSON.parse(JSON.stringify(value)) as Round);

@@ -57,6 +57,18 @@ const cases: readonly Case[] = [
     ],
   },
   {
+    name: "a path is compared without case where that is asked for, an expression is not",
+    config: virtualService(
+      `[{ match: [{ uri: { prefix: /New }, ignoreUriCase: true }, { uri: { regex: "/Old.*" }, ignoreUriCase: true }], route: [${to("v2")}] }, { route: [${to("v1")}] }]`,
+    ),
+    calls: [
+      ["http://reviews/new/book", v2],
+      ["http://reviews/NEW", v2],
+      ["http://reviews/Old", v2],
+      ["http://reviews/old", v1],
+    ],
+  },
+  {
     name: "an absent header is taken by a match without it",
     config: virtualService(
       `[{ match: [{ withoutHeaders: { x-old: {} } }], route: [${to("v2")}] }, { route: [${to("v1")}] }]`,

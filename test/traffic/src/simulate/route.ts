@@ -64,11 +64,14 @@ function takesText(matcher: JsonValue, text: string): boolean {
   return new RegExp(`^(?:${textAt(matcher, "safeRegex", "regex")})$`).test(text);
 }
 
+/** Envoy compares without case where it is told to, but for expressions. */
 function takesPath(match: JsonValue | undefined, path: string): boolean {
-  const [exact, regex] = [textAt(match, "path"), textAt(match, "safeRegex", "regex")];
-  if (exact !== "") return path === exact;
+  const regex = textAt(match, "safeRegex", "regex");
   if (regex !== "") return new RegExp(`^(?:${regex})$`).test(path);
-  const separated = textAt(match, "pathSeparatedPrefix");
-  if (separated !== "") return path === separated || path.startsWith(`${separated}/`);
-  return path.startsWith(textAt(match, "prefix"));
+  const folded = (text: string) => (at(match, "caseSensitive") === false ? text.toLowerCase() : text);
+  const [exact, separated, prefix] = ["path", "pathSeparatedPrefix", "prefix"].map((key) => folded(textAt(match, key)));
+  const asked = folded(path);
+  if (exact) return asked === exact;
+  if (separated) return asked === separated || asked.startsWith(`${separated}/`);
+  return asked.startsWith(prefix ?? "");
 }

@@ -39,6 +39,15 @@ describe("judges of other clusters", () => {
     assert.deepEqual(told, ["east a", "west b", "east undefined"]);
   });
 
+  it("are told of to a listener that comes later", async () => {
+    const { judges } = setUp();
+    using _ = judges;
+    judges.apply(named({ east: "a" }));
+    const told: string[] = [];
+    judges.onChange((cluster, api) => void told.push(`${cluster} ${api?.server}`));
+    assert.deepEqual(told, ["east a"]);
+  });
+
   it("new credentials are used at once, the old connection ends later", async () => {
     const { judges, ask, closed } = setUp();
     judges.apply(named({ east: "a" }));

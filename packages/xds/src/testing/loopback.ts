@@ -7,7 +7,7 @@ import {
 import type { ClientState } from "../client/client-state.ts";
 import { readResponse, writeRequest } from "../client/response.ts";
 import { encodeDeltaBody, encodeDeltaTail, readDeltaRequest } from "../delta.ts";
-import type { Bodies, MessageBody } from "../message-body.ts";
+import { type Bodies, checksum, type MessageBody } from "../message-body.ts";
 import { nameSet } from "../name-set.ts";
 import type { ClientRequest } from "../request.ts";
 import type { ResourceSet } from "../resource-set.ts";
@@ -127,7 +127,7 @@ export function picker(): (set: ResourceSet, names: string) => ResourceSet {
       const names = nameSet(key.split("\n"));
       const byName = new Map([...set.byName].filter(([name]) => names.has(name)));
       const version = [...byName.values()].map((r) => r.version).join("");
-      part = { typeUrl: set.typeUrl, byName, version: `p${version}` };
+      part = { typeUrl: set.typeUrl, byName, version: `p${checksum(version)}` };
       known.set(key, part);
     }
     return part;

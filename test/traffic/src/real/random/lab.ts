@@ -85,7 +85,8 @@ export class RandomLab implements AsyncDisposable {
       for (const type of types) for (const one of of.get(type) ?? []) all.get(type)?.set(one.name, one);
     for (const type of types) this.#server.source.put(type, [...(all.get(type)?.values() ?? [])]);
     const clientAddress = address(200);
-    const marker = { headers: { host: "marker" } };
+    // Listeners of all batches have one route configuration: a host of this batch alone shows that it is there.
+    const marker = { headers: { host: this.#marker } };
     await until(async () => (await answered(clientAddress, this.#port, marker)) === 299, {
       withinMs: 30_000,
       what: `batch ${this.#batches} at Envoy (${this.#envoy.logFile})`,
@@ -113,6 +114,10 @@ export class RandomLab implements AsyncDisposable {
     return this.#owned.disposeAsync();
   }
 
+  get #marker(): string {
+    return `marker${this.#batches}`;
+  }
+
   #objects(rounds: readonly Round[], address: (last: number) => string): readonly KubeObject[] {
     const port = { number: this.#port, name: "http", protocol: "HTTP" };
     const service = (name: string, endpoints: readonly object[]) =>
@@ -134,8 +139,8 @@ export class RandomLab implements AsyncDisposable {
         workloadSelector: { labels: { app: "client" } },
         egress: [{ port, bind: address(200), captureMode: "NONE", hosts: ["./*"] }],
       }),
-      service("marker", [{ address: "127.0.0.1" }]),
-      routes("marker", [{ directResponse: { status: 299 } }]),
+      service(this.#marker, [{ address: "127.0.0.1" }]),
+      routes(this.#marker, [{ directResponse: { status: 299 } }]),
       ...rounds.flatMap((round, index) => [
         service(`s${index}`, [{ address: "127.0.0.1" }]),
         routes(`s${index}`, round.routes),

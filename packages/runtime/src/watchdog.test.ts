@@ -25,8 +25,8 @@ function startMain(body: string, settings: NodeJS.ProcessEnv = limits, flags: re
     import { readFileSync } from "node:fs";
     const spin = (ms) => { for (const end = performance.now() + ms; performance.now() < end; ); };
     const log = createLogger("test");
-    const watchdog = { service: "test", env: process.env };
-    await runUntilSignal(async (stop) => { const alive = setInterval(() => {}, 1000); await delay(300); ${body}; clearInterval(alive); }, { log, watchdog });`;
+    const service = { name: "test", env: process.env };
+    await runUntilSignal(async (stop) => { const alive = setInterval(() => {}, 1000); await delay(300); ${body}; clearInterval(alive); }, { log, service });`;
   return spawn(process.execPath, [...flags, "--input-type=module", "-e", code], {
     stdio: ["ignore", "pipe", "ignore"],
     env: { ...process.env, ...settings },

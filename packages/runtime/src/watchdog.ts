@@ -28,7 +28,8 @@ export interface WatchdogOptions extends SettingsOf<typeof watchdogSettings> {
 
 /** As sysexits.h has it: an internal software error. */
 const exitCode = 70;
-const stackWithinMs = 500;
+/** On a busy machine half a second is not enough. */
+const stackWithinMs = 2_000;
 const [beatCell, stallsCell, inspectorCell] = [0, 1, 2];
 /** One for the process, as the main thread is. */
 const shared = new Int32Array(new SharedArrayBuffer(3 * Int32Array.BYTES_PER_ELEMENT));

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { parseCertificatePem, sanOf } from "@flotilla/pki";
 import { type Logger, noopLogger, until } from "@flotilla/runtime";
+import { replaceFile } from "../private-file.ts";
 import { createAuthority, serverName, startCa } from "./authority.fixture.ts";
 import type { ClientCertificateSettings } from "./ca-settings.ts";
 import { keepOwnCertificate } from "./own-certificate.ts";
@@ -115,7 +116,8 @@ describe("the client certificate of a service", () => {
       parseCertificatePem(taken[0][0] ?? "").sans.map(({ value }) => value),
       ["flotilla-ca.istio-system.svc", "istiod.istio-system.svc"],
     );
-    await writeFile(join(it.directory, "root-cert.pem"), authority.rootPem.repeat(2));
+    // In one step: half a file would be a change of its own.
+    await replaceFile(join(it.directory, "root-cert.pem"), authority.rootPem.repeat(2), 0o644);
     await until(() => taken.every(({ length }) => length === 2), { ...within, what: "the next certificate" });
     await until(async () => (await inFile()) === taken[0][1], { ...within, what: "its file" });
     assert.deepEqual(taken[0], taken[1]);

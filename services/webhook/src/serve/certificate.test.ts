@@ -67,7 +67,7 @@ describe("the serving certificate from ca", () => {
     await using ca = await startCa(authority, ({ request }) => [authority.sign(request.csr), authority.rootPem]);
     await using it = await setUp();
     it.follow({ CA_ADDRESS: ca.address, WEBHOOK_SERVING_NAMES: "a.test,b.test" });
-    await until(() => it.pairs.length === 1, { ...within, what: "the certificate" });
+    await until(() => readFile(it.kept, "utf8"), { ...within, what: "the file" });
     const [{ request } = assert.fail()] = ca.calls;
     assert.deepEqual(
       parseCsrPem(request.csr).sans.map(({ value }) => value),

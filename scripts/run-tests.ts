@@ -2,37 +2,29 @@
  * Runs the tests of one kind: `run-tests.ts unit|integration [NAME…]`, where a NAME is a part of a file's path. Lists at the end what
  * failed and what was skipped with the reason, and closes with `N passed, N failed, N skipped`.
  */
-import { relative } from "node:path";
-import { findTestFiles, root, type TestKind } from "./tests/find-files.ts";
+import { availableParallelism } from "node:os";
+import { join, relative } from "node:path";
+import { findTestFiles, root } from "./tests/find-files.ts";
+import { limits, runPlanned } from "./tests/plan.ts";
 import { type FileOutcome, runTestFile } from "./tests/run-file.ts";
-
-// Integration tests share two cores with the servers they start: one file at a time.
-const kinds: Readonly<Record<TestKind, { readonly atOnce: number; readonly withinMs: number }>> = {
-  unit: { atOnce: 2, withinMs: 120_000 },
-  integration: { atOnce: 1, withinMs: 300_000 },
-};
 
 const [kind = "unit", ...names] = process.argv.slice(2);
 if (kind !== "unit" && kind !== "integration") {
   process.stderr.write(`run-tests.ts unit|integration [NAME…]: "${kind}" is neither\n`);
   process.exit(2);
 }
-const { atOnce, withinMs } = kinds[kind];
-const waiting = [...(await findTestFiles(kind, names))];
+const { atOnce, ...fileLimits } = limits(kind, availableParallelism());
+const files = (await findTestFiles(kind, names)).map((file) => relative(root, file));
 const outcomes: FileOutcome[] = [];
-await Promise.all(
-  Array.from({ length: atOnce }, async () => {
-    for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
-      const outcome = await runTestFile(file, { withinMs });
-      outcomes.push(outcome);
-      process.stdout.write(`${relative(root, file)} (${outcome.seconds.toFixed(1)} s)\n${outcome.output}`);
-    }
-  }),
-);
+await runPlanned(files, atOnce, async (file) => {
+  const outcome = await runTestFile(join(root, file), fileLimits);
+  outcomes.push(outcome);
+  process.stdout.write(`${file} (${outcome.seconds.toFixed(1)} s)\n${outcome.output}`);
+});
 report(outcomes);
 
-function report(files: readonly FileOutcome[]): void {
-  const tests = files.flatMap(({ file, tests: all }) => all.map((test) => ({ ...test, file: relative(root, file) })));
+function report(all: readonly FileOutcome[]): void {
+  const tests = all.flatMap(({ file, tests: some }) => some.map((test) => ({ ...test, file: relative(root, file) })));
   const of = (outcome: string) => tests.filter((test) => test.outcome === outcome);
   for (const outcome of ["skipped", "failed"]) {
     if (of(outcome).length > 0) process.stdout.write(`\n${outcome}:\n`);

@@ -1,6 +1,8 @@
 /** One run of a service as a child process: its log in a file, its end and the reason of it noticed. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, statSync } from "node:fs";
+import { getCompileCacheDir } from "node:module";
+import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type FailureReport, memoryEnvironment } from "@flotilla/runtime";
 import { CliError } from "../errors.ts";
@@ -62,12 +64,13 @@ export function startChild(options: ChildOptions): ChildService {
 }
 
 function spawnService({ name, env, logFile, compiledCodeDir }: ChildOptions): ChildProcess {
+  const compiledIn = ownCompiledCodeDir() ?? compiledCodeDir;
   const script = fileURLToPath(new URL(`../../../../services/${name}/bin/main.ts`, import.meta.url));
   const output = logFile === undefined ? "inherit" : openSync(logFile, "a");
   const child = spawn(process.execPath, [script], {
     env: {
       ...memoryEnvironment,
-      ...(compiledCodeDir !== undefined && { NODE_COMPILE_CACHE: compiledCodeDir }),
+      ...(compiledIn !== undefined && { NODE_COMPILE_CACHE: compiledIn }),
       ...env,
     },
     // A service ends when its channel closes, so that none outlives a process that was killed.
@@ -77,6 +80,13 @@ function spawnService({ name, env, logFile, compiledCodeDir }: ChildOptions): Ch
   });
   if (typeof output === "number") closeSync(output);
   return child;
+}
+
+/** Where this process keeps compiled code, as tests do for all that they start: services load the same modules. */
+function ownCompiledCodeDir(): string | undefined {
+  const directory = getCompileCacheDir();
+  // Node adds a directory for its version to the one it is given.
+  return directory === undefined ? undefined : dirname(directory);
 }
 
 /** How the child ended, with the failure that it reported, or else the last event of its log. */

@@ -1,0 +1,72 @@
+/** Which test files run beside each other, and that the lists of those that may not name files that there are. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { relative } from "node:path";
+import { describe, it } from "node:test";
+import { findTestFiles, root } from "./find-files.ts";
+import { limits, type Rules, rules, runPlanned } from "./plan.ts";
+
+/** The files that ran, each with those that ran beside it when it began. */
+async function runs(files: readonly string[], atOnce: number, given: Rules): Promise<readonly (readonly string[])[]> {
+  const running = new Set<string>();
+  const seen: (readonly string[])[] = [];
+  const run = async (file: string) => {
+    seen.push([file, ...running]);
+    running.add(file);
+    for (let turn = 0; turn < 5; turn++) await Promise.resolve();
+    running.delete(file);
+  };
+  await runPlanned(files, atOnce, run, given);
+  return seen;
+}
+
+const none: Rules = { shared: {}, alone: {} };
+const cases: readonly {
+  readonly name: string;
+  readonly files: readonly string[];
+  readonly atOnce: number;
+  readonly rules: Rules;
+  readonly runs: readonly (readonly string[])[];
+}[] = [
+  { name: "no file", files: [], atOnce: 2, rules: none, runs: [] },
+  { name: "one at a time, the last first", files: ["a", "b"], atOnce: 1, rules: none, runs: [["b"], ["a"]] },
+  {
+    name: "two at a time",
+    files: ["a", "b", "c"],
+    atOnce: 2,
+    rules: none,
+    runs: [["c"], ["b", "c"], ["a"]],
+  },
+  {
+    name: "those that share something are not beside each other, and hold up no others",
+    files: ["a", "b", "c"],
+    atOnce: 2,
+    rules: { shared: { port: ["b", "c"] }, alone: {} },
+    runs: [["c"], ["a", "c"], ["b"]],
+  },
+  {
+    name: "one that measures has nothing beside it, and comes last",
+    files: ["a", "b", "c"],
+    atOnce: 3,
+    rules: { shared: {}, alone: { c: "time" } },
+    runs: [["b"], ["a", "b"], ["c"]],
+  },
+];
+
+describe("the plan of a run", () => {
+  for (const { name, files, atOnce, rules: given, runs: expected } of cases)
+    it(name, async () => assert.deepEqual(await runs(files, atOnce, given), expected));
+
+  it("names files that there are", async () => {
+    const files = (await findTestFiles("integration")).map((file) => relative(root, file));
+    for (const file of [...Object.values(rules.shared).flat(), ...Object.keys(rules.alone)])
+      assert.ok(files.includes(file), file);
+  });
+
+  it("ends no file before the tests in it", async () => {
+    for (const kind of ["unit", "integration"] as const)
+      for (const file of await findTestFiles(kind))
+        for (const [text, digits = ""] of readFileSync(file, "utf8").matchAll(/\btimeout: ([\d_]+)/g))
+          assert.ok(Number(digits.replaceAll("_", "")) < limits(kind, 2).withinMs, `${relative(root, file)}: ${text}`);
+  });
+});

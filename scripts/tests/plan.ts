@@ -1,0 +1,67 @@
+/**
+ * How test files run beside each other; those that would disturb each other are listed here, and only here.
+ */
+import type { TestKind } from "./find-files.ts";
+
+export interface Limits {
+  readonly atOnce: number;
+  /** Of a file. */
+  readonly withinMs: number;
+  /** Of a test without a time-out of its own; less than a file's, so that the test is named that hangs. */
+  readonly testMs: number;
+}
+
+export function limits(kind: TestKind, processors: number): Limits {
+  const cores = Math.min(Math.max(processors, 2), 8);
+  if (kind === "unit") return { atOnce: cores, withinMs: 180_000, testMs: 120_000 };
+  // Two at once passed beside load, but no whole run of it was measured yet (docs/gaps.md).
+  return { atOnce: 1, withinMs: 420_000, testMs: 180_000 };
+}
+
+/** Paths from the root of the repository. */
+export interface Rules {
+  /** What a host has once: of the files that use it one runs at a time. */
+  readonly shared: Readonly<Record<string, readonly string[]>>;
+  /** Files that measure, and what: no other file runs meanwhile. */
+  readonly alone: Readonly<Record<string, string>>;
+}
+
+export const rules: Rules = {
+  shared: {
+    "the addresses of the sample mesh, 127.0.1.x, and the ports of pilot-agent": [
+      "test/integration/src/installed-command.integration.test.ts",
+      "test/integration/src/mesh.integration.test.ts",
+      "test/integration/src/replicas.integration.test.ts",
+      "test/integration/src/rotation-stock-agents.integration.test.ts",
+      "test/integration/src/unmodified-clients.integration.test.ts",
+    ],
+  },
+  alone: {},
+};
+
+/**
+ * Runs each file once, at most `atOnce` beside each other. Those that run alone come last. The others go from the last to the first:
+ * the files of test/ take longest, and one that begins late would run by itself at the end.
+ */
+export async function runPlanned(
+  files: readonly string[],
+  atOnce: number,
+  run: (file: string) => Promise<void>,
+  { shared, alone }: Rules = rules,
+): Promise<void> {
+  const isAlone = (file: string) => alone[file] !== undefined;
+  const disturb = (one: string, two: string) =>
+    isAlone(one) || isAlone(two) || Object.values(shared).some((some) => some.includes(one) && some.includes(two));
+  const waiting = [...files.filter((file) => !isAlone(file)).toReversed(), ...files.filter(isAlone)];
+  const running = new Map<string, Promise<string>>();
+  while (waiting.length + running.size > 0) {
+    const at = waiting.findIndex((file) => ![...running.keys()].some((other) => disturb(file, other)));
+    if (at !== -1 && running.size < atOnce) {
+      for (const file of waiting.splice(at, 1))
+        running.set(
+          file,
+          run(file).then(() => file),
+        );
+    } else running.delete(await Promise.race(running.values()));
+  }
+}

@@ -104,14 +104,17 @@ async function keepFiles(
   log: Logger,
   stop: AbortSignal,
 ): Promise<void> {
+  // One after the other: the files of two certificates must not mix.
+  let written = Promise.resolve();
   const write = (material: TlsMaterial): void => {
-    writeCertificateFiles(directory, material).catch((error: unknown) =>
-      log.error("client certificate not written", { directory, error }),
-    );
+    written = written
+      .then(() => writeCertificateFiles(directory, material))
+      .catch((error: unknown) => log.error("client certificate not written", { directory, error }));
   };
   try {
     await follow(write, stop);
   } catch (error) {
     if (!stop.aborted) log.error("client certificate cannot be kept", { directory, error });
   }
+  await written;
 }

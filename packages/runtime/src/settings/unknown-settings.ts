@@ -13,7 +13,7 @@ export interface UnknownSetting {
 
 const istioSetting = /^(?:PILOT|ISTIO|ENABLE|CITADEL)_/;
 /** Kubernetes names the Services of the namespace to every container. */
-const serviceLink = /_(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT(?:_\d+_(?:TCP|UDP|SCTP)(?:_\w+)?)?)$/;
+const serviceLink = /_(?:SERVICE_HOST|SERVICE_PORT|PORT)$|_SERVICE_PORT_|_PORT_\d+_(?:TCP|UDP|SCTP)/;
 
 /** `known`: the settings of all services; one environment is often given to several. */
 export function unknownSettings(

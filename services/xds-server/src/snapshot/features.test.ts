@@ -23,9 +23,10 @@ describe("feature switches", () => {
   });
 
   it("are refused with all that is wrong", () => {
-    assert.throws(() => parseFeatures({ COMPLIANCE_POLICY: "fips-140-9", PILOT_TRACE_SAMPLING: "101" }), {
+    assert.throws(() => parseFeatures({ COMPLIANCE_POLICY: "fips-140-9", PILOT_DNS_CARES_UDP_MAX_QUERIES: "-1" }), {
       code: "SETTINGS_INVALID",
-      message: /PILOT_TRACE_SAMPLING="101": is not a number .*COMPLIANCE_POLICY="fips-140-9": is not one of fips-140-2/,
+      message:
+        /PILOT_DNS_CARES_UDP_MAX_QUERIES="-1": is not a whole number .*COMPLIANCE_POLICY="fips-140-9": is not one of fips-140-2/,
     });
   });
 

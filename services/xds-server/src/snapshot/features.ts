@@ -133,9 +133,8 @@ const filterFeatures = {
   traceSamplingPercent: decimal({
     env: "PILOT_TRACE_SAMPLING",
     default: 1,
-    min: 0,
-    max: 100,
-    sentence: "Percentage of requests that are traced where no Telemetry says otherwise.",
+    sentence:
+      "Percentage of requests that are traced where no Telemetry says otherwise, from 0 to 100; any other number is 1.",
   }),
   sidecarInboundListenerMerge: flag({
     env: "PILOT_ALLOW_SIDECAR_SERVICE_INBOUND_LISTENER_MERGE",

@@ -47,7 +47,7 @@ describe("a supervised control plane with replicas", () => {
         command: [process.execPath, program, "serve"],
         args: ["--replicas", "xds-server=2"],
         // As users run it: the runner of these tests keeps compiled code elsewhere, for all that they start.
-        env: { NODE_COMPILE_CACHE: "" },
+        env: { NODE_COMPILE_CACHE: undefined },
       }),
     );
     await plane.ready();

@@ -34,7 +34,8 @@ export interface LaunchOptions {
   /** Command line without `--work-dir` and `--xds-port`, from the program on. */
   readonly command: readonly string[];
   readonly args?: readonly string[];
-  readonly env?: Readonly<Record<string, string>>;
+  /** Beside those of this process; undefined takes one away. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
 export async function launch({ command, args = [], env = {} }: LaunchOptions): Promise<Launched> {

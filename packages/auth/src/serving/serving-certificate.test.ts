@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { parseCsrPem } from "@flotilla/pki";
-import { type Logger, noopLogger, until } from "@flotilla/runtime";
+import { delay, type Logger, noopLogger, until } from "@flotilla/runtime";
 import { type Answer, type Call, createAuthority, type Life, serverName, startCa } from "./authority.fixture.ts";
 import type { TlsMaterial } from "./material.ts";
 import { obtainServingCertificate, type ServingCertificateOptions } from "./serving-certificate.ts";
@@ -92,6 +92,18 @@ describe("a serving certificate from ca", () => {
       await assert.rejects(obtaining, /the end/);
       assert.deepEqual(it.ca.calls, []);
     });
+
+  it("is asked for once when the root appears late", async () => {
+    await using it = await setUp((call) => signed(call));
+    await rm(it.rootFile);
+    const obtaining = it.obtain();
+    await until(() => it.lines.length === 1, { ...within, what: "the wait for the root" });
+    await writeFile(it.rootFile, authority.rootPem);
+    await using _ = await obtaining;
+    // The file is looked at every second.
+    await delay(1_500, it.stop.signal);
+    assert.equal(it.ca.calls.length, 1);
+  });
 
   it("is not used when it leads to a root that the answer does not bring", async () => {
     await using it = await setUp(({ request }, count) =>

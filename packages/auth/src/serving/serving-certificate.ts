@@ -50,8 +50,8 @@ export async function obtainServingCertificate(
   const { log, nowMs = Date.now } = options;
   const ended = new AbortController();
   const signal = AbortSignal.any([stop, ended.signal]);
-  const rootsBefore = await rootText(options.rootFile);
-  let material = await attemptUntilGood(options, undefined, signal);
+  const first = await attemptUntilGood(options, undefined, signal);
+  let { material } = first;
   let times = checkMaterial(material, nowMs());
   log.info("serving certificate obtained", {
     names: options.names,
@@ -60,7 +60,7 @@ export async function obtainServingCertificate(
   const renewing = renewForEver(
     options,
     () => material,
-    rootsBefore,
+    first.rootsPem,
     signal,
     (next) => {
       material = next;
@@ -86,13 +86,13 @@ export async function obtainServingCertificate(
 async function renewForEver(
   options: ServingCertificateOptions,
   current: () => TlsMaterial,
-  rootsBefore: string | undefined,
+  rootsOfFirst: string,
   stop: AbortSignal,
   take: (material: TlsMaterial) => void,
 ): Promise<void> {
   const { nowMs = Date.now, random = Math.random, trustDomain } = options;
   const replacements = backoff({ firstMs: lookMs, maxMs: 600_000, random });
-  let [roots, replaceAgainMs] = [rootsBefore, 0];
+  let [roots, replaceAgainMs]: [string, number] = [rootsOfFirst, 0];
   for (;;) {
     const { notBeforeMs, notAfterMs, sans } = parseCertificatePem(current().chainPem);
     const obtainedMs = nowMs();
@@ -110,9 +110,10 @@ async function renewForEver(
       }
     }
     if (stop.aborted) return;
-    roots = await rootText(options.rootFile);
     try {
-      take(await attemptUntilGood(options, current(), stop));
+      const next = await attemptUntilGood(options, current(), stop);
+      roots = next.rootsPem;
+      take(next.material);
     } catch (error) {
       if (!stop.aborted) throw error;
       return;
@@ -125,11 +126,17 @@ function isForeign(sans: readonly San[], trustDomain: string | undefined): boole
   return trustDomain !== undefined && identities.some((identity) => identity && identity.trustDomain !== trustDomain);
 }
 
+interface Obtained {
+  readonly material: TlsMaterial;
+  /** By which ca was trusted: what the file holds may have appeared, or changed, while ca was waited for. */
+  readonly rootsPem: string;
+}
+
 async function attemptUntilGood(
   options: ServingCertificateOptions,
   current: TlsMaterial | undefined,
   stop: AbortSignal,
-): Promise<TlsMaterial> {
+): Promise<Obtained> {
   const { log, caAddress, random = Math.random } = options;
   let last = "";
   for (const waitMs of backoff({ firstMs: 50, maxMs: 10_000, random })) {
@@ -155,7 +162,7 @@ function isRefusal({ cause }: AuthError): boolean {
   return code === 7 || code === 3;
 }
 
-async function attempt(options: ServingCertificateOptions, current: TlsMaterial | undefined): Promise<TlsMaterial> {
+async function attempt(options: ServingCertificateOptions, current: TlsMaterial | undefined): Promise<Obtained> {
   const {
     caAddress: address,
     caServerName: serverName,
@@ -166,18 +173,19 @@ async function attempt(options: ServingCertificateOptions, current: TlsMaterial 
     ttlMs = dayMs,
   } = options;
   const nowMs = (options.nowMs ?? Date.now)();
+  const rootsPem = await readRoot(rootFile);
   const call = {
     address,
     serverName,
-    rootsPem: await readRoot(rootFile),
+    rootsPem,
     names,
     keyType,
     ttlMs,
     ...(instance !== undefined && { instance }),
   };
-  const good = (material: TlsMaterial): TlsMaterial => {
+  const good = (material: TlsMaterial): Obtained => {
     checkMaterial(material, nowMs);
-    return material;
+    return { material, rootsPem };
   };
   if (current !== undefined && checkMaterialQuietly(current, nowMs)) {
     try {

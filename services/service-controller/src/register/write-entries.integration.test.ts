@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { connectBus, createPublisher } from "@flotilla/bus";
-import type { KubeObject as ApiObject } from "@flotilla/kube-api";
+import { type KubeObject as ApiObject, KubeError } from "@flotilla/kube-api";
 import {
   type RunningApiserver,
   startKubeApiserver,
@@ -143,9 +143,18 @@ describe("machines in a real API server", { skip: server === undefined && whyNoA
     assert.ok(server !== undefined);
     await server.api.delete(`${base}/workloadentries/${name}`);
     await until(async () => (await entry(name)) !== undefined, soon("the entry again"));
-    const stored = (await entry(name)) as KubeObject;
-    const changed = { ...stored, spec: { ...(stored["spec"] as object), address: "10.1.1.1" } };
-    await server.api.replace(`${base}/workloadentries/${name}`, changed);
+    const change = async () => {
+      const stored = (await entry(name)) as KubeObject;
+      const changed = { ...stored, spec: { ...(stored["spec"] as object), address: "10.1.1.1" } };
+      await server?.api.replace(`${base}/workloadentries/${name}`, changed);
+      return true;
+    };
+    // The service may write the status of the new entry in between: the version read is not the last one then.
+    const orConflict = (error: unknown) => {
+      if (error instanceof KubeError && error.code === "KUBE_CONFLICT") return false;
+      throw error;
+    };
+    await until(() => change().catch(orConflict), soon("the change by somebody"));
     const address = async () => ((await entry(name))?.["spec"] as { readonly address?: string } | undefined)?.address;
     await until(async () => (await address()) === "fd00::9", soon("the address again"));
   });

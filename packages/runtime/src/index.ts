@@ -2,10 +2,9 @@ export { BoundedQueue } from "./bounded-queue.ts";
 export { Breather } from "./breather.ts";
 export { defaultPorts } from "./default-ports.ts";
 export { RuntimeError, type RuntimeErrorCode } from "./errors.ts";
-export { FailingWork } from "./failing-work.ts";
 export { type FilesVersion, followFiles } from "./follow-files.ts";
 export { type Health, type HealthOptions, serveHealth } from "./health.ts";
-export { type KeepRunningOptions, keepRunning, keepTrying } from "./keep-running.ts";
+export { FailingWork, type KeepRunningOptions, keepRunning, keepTrying } from "./keep-running.ts";
 export { type ListenOptions, listen, listenError } from "./listen.ts";
 export { logSettings } from "./log-settings.ts";
 export {

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { FailingWork } from "./failing-work.ts";
-import { keepRunning, keepTrying } from "./keep-running.ts";
+import { FailingWork, keepRunning, keepTrying } from "./keep-running.ts";
 import { noopLogger } from "./logger.ts";
 import { createMetrics } from "./metrics.ts";
 import { Readiness } from "./readiness.ts";

@@ -1,7 +1,39 @@
 /** Work beside serving that needs a server of others: what that server does never ends the service. */
-import type { FailingWork } from "./failing-work.ts";
 import type { Logger } from "./logger.ts";
+import type { Metrics } from "./metrics.ts";
+import type { Readiness } from "./readiness.ts";
 import { backoff, delay } from "./wait.ts";
+
+/** Failures of background work by its name: counted, and shown on /ready while they last. They never make a service unready. */
+export class FailingWork {
+  readonly #failures;
+  readonly #readiness: Pick<Readiness, "setCondition">;
+
+  /** One for each service. */
+  constructor(metrics: Metrics, readiness: Pick<Readiness, "setCondition">) {
+    this.#readiness = readiness;
+    this.#failures = metrics.counter({
+      name: "flotilla_background_failures_total",
+      help: "Failures of background work, which is begun again with back-off, by the name of the work",
+      labels: ["work"],
+    });
+  }
+
+  /** `work` is one of a closed set of names. */
+  noteFailure(work: string, reason: string): void {
+    this.#failures.add(1, { work });
+    this.#readiness.setCondition(conditionOf(work), `fails and is tried again: ${reason}`, { blocks: false });
+  }
+
+  noteRecovery(work: string): void {
+    this.#readiness.setCondition(conditionOf(work), undefined);
+  }
+}
+
+/** Apart from the conditions that the work sets itself. */
+function conditionOf(work: string): string {
+  return `background work "${work}"`;
+}
 
 export interface KeepRunningOptions {
   /** For the log: "trust reports". */
@@ -9,7 +41,7 @@ export interface KeepRunningOptions {
   readonly log: Logger;
   /** In [0, 1). */
   readonly random: () => number;
-  /** Told of each failure, and once the work goes on. */
+  /** Notified of each failure, and of the recovery. */
   readonly failures?: FailingWork | undefined;
   readonly firstMs?: number;
   readonly maxMs?: number;

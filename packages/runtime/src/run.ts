@@ -86,7 +86,7 @@ async function watched(main: () => Promise<void>, service: RunOptions["service"]
 }
 
 /** Once at the start of a process. */
-export function warnOfUnknownSettings(env: Readonly<Record<string, string | undefined>>, log: Logger): void {
+function warnOfUnknownSettings(env: Readonly<Record<string, string | undefined>>, log: Logger): void {
   for (const { name, nearest } of unknownSettings(env))
     log.warn("variable has no effect: it is a setting of no service", { name, ...(nearest && { nearest }) });
 }

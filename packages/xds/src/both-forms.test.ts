@@ -140,8 +140,10 @@ class History {
     });
     for (const url of typeUrls) {
       const all = [...(this.world.get(url)?.byName.values() ?? [])];
-      const mended = all.filter(({ bytes }) => contentOf(bytes) === bad).map(({ name }) => [name, "mended"] as const);
-      this.change(url, { ...Object.fromEntries(mended), last: "of all" });
+      const repaired = all
+        .filter(({ bytes }) => contentOf(bytes) === bad)
+        .map(({ name }) => [name, "repaired"] as const);
+      this.change(url, { ...Object.fromEntries(repaired), last: "of all" });
       this.each((peer) => {
         if (peer.client.subscribed(url).size > 0) peer.subscribe(url, ["last"]);
       });

@@ -14,7 +14,7 @@ function named(all: Readonly<Record<string, string | undefined>>): RemoteCluster
 
 function setUp() {
   const closed: string[] = [];
-  const told: string[] = [];
+  const changes: string[] = [];
   const open = ({ server }: KubeConfig) =>
     ({
       server,
@@ -22,30 +22,30 @@ function setUp() {
       [Symbol.dispose]: () => void closed.push(server),
     }) as unknown as KubeApi;
   const judges = new RemoteJudges({ maxReviews: 1, open });
-  judges.onChange((cluster, api) => void told.push(`${cluster} ${api?.server}`));
+  judges.onChange((cluster, api) => void changes.push(`${cluster} ${api?.server}`));
   const ask = async (cluster: string) => (await judges.reviewerOf(cluster)?.("token", []))?.user?.username;
-  return { judges, ask, told, closed };
+  return { judges, ask, changes, closed };
 }
 
 describe("judges of other clusters", () => {
   it("come with their Secret and go with it", async () => {
-    const { judges, ask, told } = setUp();
+    const { judges, ask, changes } = setUp();
     using _ = judges;
     assert.equal(await ask("east"), undefined);
     judges.apply(named({ east: "a", west: "b" }));
     assert.deepEqual([await ask("east"), await ask("west")], ["a", "b"]);
     judges.apply(named({ west: "b" }));
     assert.deepEqual([await ask("east"), await ask("west")], [undefined, "b"]);
-    assert.deepEqual(told, ["east a", "west b", "east undefined"]);
+    assert.deepEqual(changes, ["east a", "west b", "east undefined"]);
   });
 
-  it("are told of to a listener that comes later", async () => {
+  it("are announced to a listener that comes later", async () => {
     const { judges } = setUp();
     using _ = judges;
     judges.apply(named({ east: "a" }));
-    const told: string[] = [];
-    judges.onChange((cluster, api) => void told.push(`${cluster} ${api?.server}`));
-    assert.deepEqual(told, ["east a"]);
+    const changes: string[] = [];
+    judges.onChange((cluster, api) => void changes.push(`${cluster} ${api?.server}`));
+    assert.deepEqual(changes, ["east a"]);
   });
 
   it("new credentials are used at once, the old connection ends later", async () => {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
@@ -8,6 +8,7 @@ import { type Logger, noopLogger, until } from "@flotilla/runtime";
 import { replaceFile } from "../private-file.ts";
 import { createAuthority, serverName, startCa } from "./authority.fixture.ts";
 import type { ClientCertificateSettings } from "./ca-settings.ts";
+import { writeCertificateFiles } from "./certificate-files.ts";
 import { keepOwnCertificate } from "./own-certificate.ts";
 
 const authority = await createAuthority();
@@ -23,6 +24,19 @@ async function setUp() {
     [Symbol.asyncDispose]: () => rm(directory, { recursive: true }),
   };
 }
+
+describe("a certificate in files", () => {
+  it("has the names of a Secret, and a key for its owner alone", async () => {
+    await using it = await setUp();
+    await writeCertificateFiles(it.certificates, { keyPem: "k", chainPem: "c", rootsPem: "r" });
+    const names = ["ca.crt", "tls.crt", "tls.key"];
+    assert.deepEqual((await readdir(it.certificates)).toSorted(), names);
+    assert.deepEqual(await Promise.all(names.map(it.read)), ["r", "c", "k"]);
+    const modes = names.map(async (name) => (await stat(join(it.certificates, name))).mode & 0o777);
+    assert.deepEqual(await Promise.all(modes), [0o644, 0o644, 0o600]);
+    assert.equal((await stat(it.certificates)).mode & 0o777, 0o700);
+  });
+});
 
 describe("the client certificate of a service", () => {
   const settingsOf = (directory: string, more: Partial<ClientCertificateSettings> = {}): ClientCertificateSettings => ({

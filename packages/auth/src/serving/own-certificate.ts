@@ -17,7 +17,7 @@ export interface OwnCertificateOptions {
   readonly serviceAccount: string;
   /** DNS names of the service's port, beside that of its account. */
   readonly names?: readonly string[];
-  /** Of the service: tells replicas on one host apart. */
+  /** Of the service: distinguishes replicas on one host. */
   readonly port: number;
   /** Of the mesh, undefined while it is not known: a certificate for an identity of another one is replaced. */
   readonly trustDomain?: () => string | undefined;

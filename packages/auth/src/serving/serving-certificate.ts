@@ -92,7 +92,8 @@ async function renewForEver(
 ): Promise<void> {
   const { nowMs = Date.now, random = Math.random, trustDomain } = options;
   const replacements = backoff({ firstMs: lookMs, maxMs: 600_000, random });
-  let [roots, replaceAgainMs]: [string, number] = [rootsOfFirst, 0];
+  let roots = rootsOfFirst;
+  let replaceAgainMs = 0;
   for (;;) {
     const { notBeforeMs, notAfterMs, sans } = parseCertificatePem(current().chainPem);
     const obtainedMs = nowMs();

@@ -1,6 +1,6 @@
 /**
  * Registries and clusters are merged by what their objects are now: whatever came before, in any order of keys and any batches, the
- * merged state is that of registries that start with the last values, and the changes told on the way lead to it.
+ * merged state is that of registries that start with the last values, and the changes published on the way lead to it.
  */
 import assert from "node:assert/strict";
 import { it } from "node:test";
@@ -205,14 +205,14 @@ function lastOf(events: readonly Event[]): readonly Event[] {
 
 function checkMerge(batches: readonly (readonly Event[])[]): void {
   const merged = new ClusterRegistries(settings);
-  const told = new Map<string, RegistryChange>();
+  const published = new Map<string, RegistryChange>();
   for (const batch of batches)
-    for (const change of merged.apply(batch.map(inputOf)).changes) told.set(keyOf(change), change);
+    for (const change of merged.apply(batch.map(inputOf)).changes) published.set(keyOf(change), change);
   const fresh = new ClusterRegistries(settings);
   fresh.apply(lastOf(batches.flat()).map(inputOf));
   const expected = sorted(fresh.state());
   assert.deepEqual(sorted(merged.state()), expected, "the merged state");
-  assert.deepEqual(sorted([...told.values()].filter(({ op }) => op === "put")), expected, "the changes told");
+  assert.deepEqual(sorted([...published.values()].filter(({ op }) => op === "put")), expected, "the changes published");
   assert.deepEqual(merged.machineRecords(), fresh.machineRecords(), "the records of machines");
 }
 

@@ -56,7 +56,7 @@ export async function openApiStore(
     if (seal !== undefined) await signed.migrate(durable);
     return durable;
   };
-  const telling = async (): Promise<DurableStore> => {
+  const readStored = async (): Promise<DurableStore> => {
     try {
       return await orAborted(open(), stop);
     } catch (error) {
@@ -66,7 +66,7 @@ export async function openApiStore(
     }
   };
   return keepTrying(
-    telling,
+    readStored,
     { what: "reading what was written over the api", log, failures, random: Math.random },
     stop,
   );

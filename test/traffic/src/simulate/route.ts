@@ -64,7 +64,7 @@ function takesText(matcher: JsonValue, text: string): boolean {
   return new RegExp(`^(?:${textAt(matcher, "safeRegex", "regex")})$`).test(text);
 }
 
-/** Envoy compares without case where it is told to, but for expressions. */
+/** `caseSensitive: false` holds for exact paths and prefixes, not for expressions. */
 function takesPath(match: JsonValue | undefined, path: string): boolean {
   const regex = textAt(match, "safeRegex", "regex");
   if (regex !== "") return new RegExp(`^(?:${regex})$`).test(path);

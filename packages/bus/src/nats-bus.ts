@@ -152,15 +152,27 @@ class NatsBus implements Bus {
     }
   }
 
+  /** Goes on behind a gap rather than from the start: a line that loses some deliveries of every read would never let one end. */
   async #readLastValues(filter: string): Promise<readonly StoredMessage[]> {
     await this.#link.whenBack();
     const { connection, manager, lost } = this.#link;
-    const options = { connection, manager, stream: streamName, filters: [filter], start: "last-per-subject" } as const;
     const found = new Map<string, StoredMessage>();
-    for await (const item of deliveries(options, lost)) {
-      if (item.kind === "message") found.set(item.message.subject, item.message);
-      if (item.kind !== "idle" && item.pending > 0) continue;
-      return [...found.values()].sort((a, b) => a.sequence - b.sequence);
+    let reached = 0;
+    while (!lost.aborted) {
+      // The stream keeps one message of each subject: those after a sequence are last values, too.
+      const start = reached === 0 ? "last-per-subject" : reached;
+      for await (const item of deliveries(
+        { connection, manager, stream: streamName, filters: [filter], start },
+        lost,
+      )) {
+        if (item.kind === "message") {
+          found.set(item.message.subject, item.message);
+          reached = item.message.sequence;
+        }
+        if (item.kind !== "idle" && item.pending > 0) continue;
+        return [...found.values()].sort((a, b) => a.sequence - b.sequence);
+      }
+      await delay(retryMs / 5, lost);
     }
     throw new BusError("BUS_CONNECT", `reading ${filter} was interrupted`);
   }

@@ -1,6 +1,6 @@
 /**
- * Stands between a service and NATS and drops, or swaps with the next, deliveries of the stream by a fixed schedule: what a bad
- * network and a server that fails over do. Everything else passes.
+ * Stands between a service and NATS and drops, or swaps with the next, deliveries of the stream, the same ones in every run: what
+ * a bad network and a server that fails over do. Everything else passes.
  */
 import { connect, createServer, type Socket } from "node:net";
 
@@ -10,8 +10,17 @@ export interface LossyNats extends AsyncDisposable {
   readonly counts: { lost: number; late: number };
 }
 
-/** Of this many deliveries in a row the second is dropped and the fourth swapped with the one that follows. */
-const cycle = 6;
+/**
+ * One delivery of six is dropped and one swapped with the next. Not by turns: a reader that is sent as many deliveries each time it
+ * begins again would lose the same one for ever.
+ */
+function* fates(): Generator<"passes" | "is lost" | "is late", never> {
+  // The generator of "Numerical Recipes": its high bits are even enough.
+  for (let state = 1; ; state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0) {
+    const side = Math.floor((state / 2 ** 32) * 6);
+    yield side === 1 ? "is lost" : side === 3 ? "is late" : "passes";
+  }
+}
 
 export interface LossyOptions {
   /** Of the real server. */
@@ -21,7 +30,7 @@ export interface LossyOptions {
 export async function startLossyNats({ port }: LossyOptions): Promise<LossyNats> {
   const counts = { lost: 0, late: 0 };
   const sockets = new Set<Socket>();
-  let deliveries = 0;
+  const schedule = fates();
   const server = createServer((client) => {
     const upstream = connect({ host: "127.0.0.1", port });
     for (const socket of [client, upstream]) {
@@ -40,9 +49,10 @@ export async function startLossyNats({ port }: LossyOptions): Promise<LossyNats>
       const read = frames(Buffer.concat([rest, bytes]));
       rest = read.rest;
       for (const { frame, isDelivery } of read.frames) {
-        const place = isDelivery ? deliveries++ % cycle : undefined;
-        if (place === 1) counts.lost++;
-        else if (place === 3) late = frame;
+        const fate = isDelivery ? schedule.next().value : "passes";
+        if (fate === "is lost") counts.lost++;
+        // One that waits is not replaced by another that comes late.
+        else if (fate === "is late" && late === undefined) late = frame;
         else {
           client.write(frame);
           if (late === undefined || !isDelivery) continue;

@@ -1,12 +1,13 @@
 /**
  * Runs the tests of one kind: `run-tests.ts unit|integration [NAME…]`, where a NAME is a part of a file's path. Lists at the end what
- * failed and what was skipped with the reason, and closes with `N passed, N failed, N skipped`.
+ * failed, what was skipped and what passed only in a second run, each with the reason, and closes with `N passed, N failed, N skipped`.
  */
 import { availableParallelism } from "node:os";
 import { join, relative } from "node:path";
 import { findTestFiles, root } from "./tests/find-files.ts";
 import { limits, runPlanned } from "./tests/plan.ts";
 import { type FileOutcome, runTestFile } from "./tests/run-file.ts";
+import { runFailedAgain, type SecondRuns } from "./tests/second-run.ts";
 
 const [kind = "unit", ...names] = process.argv.slice(2);
 if (kind !== "unit" && kind !== "integration") {
@@ -15,22 +16,31 @@ if (kind !== "unit" && kind !== "integration") {
 }
 const { atOnce, ...fileLimits } = limits(kind, availableParallelism());
 const files = (await findTestFiles(kind, names)).map((file) => relative(root, file));
-const outcomes: FileOutcome[] = [];
-await runPlanned(files, atOnce, async (file) => {
-  const outcome = await runTestFile(join(root, file), fileLimits);
-  outcomes.push(outcome);
-  process.stdout.write(`${file} (${outcome.seconds.toFixed(1)} s)\n${outcome.output}`);
-});
-report(outcomes);
+const first: FileOutcome[] = [];
+await runPlanned(files, atOnce, async (file) => void first.push(await run(file)));
+// Unit tests depend on no clock and no other process: what fails there is a defect at once.
+const again = kind === "integration" ? await runFailedAgain(first, (file) => run(relative(root, file))) : undefined;
+report(again ?? { outcomes: first, unsteady: [] });
 
-function report(all: readonly FileOutcome[]): void {
-  const tests = all.flatMap(({ file, tests: some }) => some.map((test) => ({ ...test, file: relative(root, file) })));
+async function run(file: string): Promise<FileOutcome> {
+  const outcome = await runTestFile(join(root, file), fileLimits);
+  process.stdout.write(`${file} (${outcome.seconds.toFixed(1)} s)\n${outcome.output}`);
+  return outcome;
+}
+
+function report({ outcomes, unsteady }: SecondRuns): void {
+  const tests = outcomes.flatMap(({ file, tests: some }) =>
+    some.map((test) => ({ ...test, file: relative(root, file) })),
+  );
   const of = (outcome: string) => tests.filter((test) => test.outcome === outcome);
   for (const outcome of ["skipped", "failed"]) {
     if (of(outcome).length > 0) process.stdout.write(`\n${outcome}:\n`);
     for (const { file, name, reason = "no reason given" } of of(outcome))
       process.stdout.write(`  ${file}: ${name}: ${reason.split("\n", 1)[0]}\n`);
   }
+  if (unsteady.length > 0) process.stdout.write("\nunsteady, passed when run again:\n");
+  for (const { file, name, reason = "no reason given" } of unsteady)
+    process.stdout.write(`  ${relative(root, file)}: ${name}: ${reason.split("\n", 1)[0]}\n`);
   process.exitCode = of("failed").length === 0 && of("passed").length > 0 ? 0 : 1;
   process.stdout.write(
     `\n${of("passed").length} passed, ${of("failed").length} failed, ${of("skipped").length} skipped\n`,

@@ -13,7 +13,7 @@ import { type Mutant, mutantsOf } from "./mutants/operators.ts";
 import { formatResult, formatTable, type Result, rowsOf } from "./mutants/report.ts";
 import { drawSample } from "./mutants/sample.ts";
 import { changedLines, findSourceFiles, folderOf } from "./mutants/source-files.ts";
-import { tryMutants } from "./mutants/try-mutants.ts";
+import { type Outcome, tryMutants } from "./mutants/try-mutants.ts";
 import { findTestFiles, root } from "./tests/find-files.ts";
 
 const { values, positionals } = parseArgs({
@@ -93,11 +93,14 @@ async function run(): Promise<void> {
 }
 
 function report(): void {
-  const survivors = results.filter(({ outcome, reason }) => outcome !== "noticed" && reason === undefined);
+  const isOpen = new Set<Outcome>(["survived", "not run"]);
+  const survivors = results.filter(({ outcome, reason }) => isOpen.has(outcome) && reason === undefined);
+  const late = results.filter(({ outcome }) => outcome === "time limit");
   if (values.json)
     say(JSON.stringify({ seed: Number(values.seed), results, rows: rowsOf(results), stale }, undefined, 2));
   else {
     say(`\nsurvivors:\n${survivors.map((one) => `  ${formatResult(one)}\n`).join("")}`);
+    if (late.length > 0) say(`past the time limit:\n${late.map((one) => `  ${formatResult(one)}\n`).join("")}`);
     for (const { file, before } of stale) say(`${file}: no change fits the excuse for "${before}" any more`);
     say(formatTable(results));
   }

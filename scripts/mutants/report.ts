@@ -11,6 +11,7 @@ export interface Row {
   readonly folder: string;
   readonly mutants: number;
   readonly noticed: number;
+  readonly timeLimit: number;
   readonly survived: number;
   readonly excused: number;
   readonly notRun: number;
@@ -33,20 +34,24 @@ export function rowOf(folder: string, results: readonly Result[]): Row {
     folder,
     mutants: results.length,
     noticed: count("noticed", false),
+    timeLimit: count("time limit", false),
     survived: count("survived", false),
     excused: count("survived", true),
     notRun: count("not run", false),
   };
 }
 
+/** The share is of those noticed and survived: a mutant past its time limit is in neither. */
 export function formatTable(results: readonly Result[]): string {
   const lines = [...rowsOf(results), rowOf("all", results)].map((row) => {
-    const { folder, mutants, noticed, survived, excused, notRun } = row;
+    const { folder, mutants, noticed, timeLimit, survived, excused, notRun } = row;
     const counted = noticed + survived;
     const share = counted === 0 ? "" : `${((100 * noticed) / counted).toFixed(0)} %`;
-    return `| ${[folder, mutants, noticed, survived, excused, notRun, share].join(" | ")} |\n`;
+    return `| ${[folder, mutants, noticed, timeLimit, survived, excused, notRun, share].join(" | ")} |\n`;
   });
-  return `| folder | mutants | noticed | survived | excused | not run | noticed of counted |\n|---|---|---|---|---|---|---|\n${lines.join("")}`;
+  const head =
+    "| folder | mutants | noticed | past the time limit | survived | excused | not run | noticed of noticed and survived |";
+  return `${head}\n|---|---|---|---|---|---|---|---|\n${lines.join("")}`;
 }
 
 export function formatResult({ mutant, outcome, detail, reason }: Result): string {

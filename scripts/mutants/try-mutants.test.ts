@@ -45,6 +45,12 @@ writeFileSync(
   at("typed.test.ts"),
   `${head}import type { isAdult } from "./age.ts"; it("is typed", () => assert.ok(true));`,
 );
+const endless = "export function settled(a: number): number { while (a !== 3) Number(a); return a; }";
+writeFileSync(at("endless.ts"), endless);
+writeFileSync(
+  at("endless.test.ts"),
+  `${head}import { settled } from "./endless.ts"; it("ends", () => assert.equal(settled(3), 3));`,
+);
 writeFileSync(at("bad.test.ts"), `${head}import "./age.ts"; it("fails", () => assert.ok(false));`);
 
 const limits = { near: 1, far: 3, withinMs: 5_000 };
@@ -78,6 +84,15 @@ describe("mutants of a file", () => {
       "n < to → n <= to": "noticed",
     });
     assert.equal(readFileSync(at("age.ts"), "utf8"), source);
+  });
+  it("are past the time limit where the tests do not end", async () => {
+    const mutants = mutantsOf("endless.ts", endless).filter(({ after }) => after === "a === 3");
+    const trial = { file: at("endless.ts"), text: endless, mutants, tests: [at("endless.test.ts")] };
+    const found = await Array.fromAsync(tryMutants(trial, { ...limits, withinMs: 1_000 }));
+    assert.deepEqual(
+      found.map(({ mutant, outcome }) => [mutant.operator, outcome]),
+      [["comparison", "time limit"]],
+    );
   });
   it("are not run where the only tests fail without a change", async () => {
     assert.deepEqual(new Set((await outcomes(["bad.test.ts"])).values()), new Set(["not run"]));

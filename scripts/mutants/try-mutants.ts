@@ -5,7 +5,8 @@
 import { applyMutant, type Mutant } from "./operators.ts";
 import { type Coverage, runWithCoverage, runWithReplacement } from "./test-process.ts";
 
-export type Outcome = "noticed" | "survived" | "not run";
+/** `time limit`: the tests did not end in their time, in which a busy machine may have a part. */
+export type Outcome = "noticed" | "time limit" | "survived" | "not run";
 
 export interface Trial {
   readonly mutant: Mutant;
@@ -50,9 +51,9 @@ export async function* tryMutants({ file, text, mutants, tests }: FileToTry, lim
     for (const mutant of open) {
       const covering = groups.filter(({ covers }) => covers(mutant.at));
       if (covering.length > 0) ran.add(mutant);
-      const detail = await notice(covering, mutant, { file, text });
-      if (detail === undefined) survivors.push(mutant);
-      else yield { mutant, outcome: "noticed", detail };
+      const end = await notice(covering, mutant, { file, text });
+      if (end === undefined) survivors.push(mutant);
+      else yield { mutant, ...end };
     }
     open = survivors;
   }
@@ -91,11 +92,12 @@ async function notice(
   groups: readonly Group[],
   mutant: Mutant,
   { file, text }: Pick<FileToTry, "file" | "text">,
-): Promise<string | undefined> {
+): Promise<Omit<Trial, "mutant"> | undefined> {
   for (const { tests, withinMs } of groups) {
     const replacement = { file, text: applyMutant(text, mutant) };
     const { end, errors } = await runWithReplacement(tests, replacement, withinMs);
-    if (end !== "passed") return end === "failed" ? (/failed: .*/.exec(errors)?.[0] ?? "failed") : end;
+    if (end === "failed") return { outcome: "noticed", detail: /failed: .*/.exec(errors)?.[0] ?? "failed" };
+    if (end === "time limit") return { outcome: end, detail: `${(withinMs / 1_000).toFixed(0)} s` };
   }
   return undefined;
 }

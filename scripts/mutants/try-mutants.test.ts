@@ -88,11 +88,9 @@ describe("mutants of a file", () => {
   it("are past the time limit where the tests do not end", async () => {
     const mutants = mutantsOf("endless.ts", endless).filter(({ after }) => after === "a === 3");
     const trial = { file: at("endless.ts"), text: endless, mutants, tests: [at("endless.test.ts")] };
-    const found = await Array.fromAsync(tryMutants(trial, { ...limits, withinMs: 1_000 }));
-    assert.deepEqual(
-      found.map(({ mutant, outcome }) => [mutant.operator, outcome]),
-      [["comparison", "time limit"]],
-    );
+    const found: string[] = [];
+    for await (const { outcome } of tryMutants(trial, { ...limits, withinMs: 1_000 })) found.push(outcome);
+    assert.deepEqual(found, ["time limit"]);
   });
   it("are not run where the only tests fail without a change", async () => {
     assert.deepEqual(new Set((await outcomes(["bad.test.ts"])).values()), new Set(["not run"]));

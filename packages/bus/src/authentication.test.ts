@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { noopLogger, until } from "@flotilla/runtime";
 import { authenticatedBus } from "./authentication.ts";
-import { type Bus, horizonSubject, type OutgoingMessage, type StoredMessage } from "./bus.ts";
+import { type Bus, type BusItem, horizonSubject, type OutgoingMessage, type StoredMessage } from "./bus.ts";
 import { connectBus } from "./connect.ts";
 import { createSeal } from "./seal.ts";
 
@@ -144,6 +144,26 @@ describe("stamps of messages", () => {
     await following;
     assert.deepEqual(found.slice(0, 4), [undefined, undefined, undefined, undefined]);
     assert.match(found[4] ?? "counts", /older than what was read before it/);
+  });
+
+  it("begin again with the servers' state: what they have then may be older", async () => {
+    await using it = await setUp();
+    const stored: StoredMessage[] = [];
+    for (const _ of ["old", "new"]) {
+      await it.bus.publish([{ subject, payload }]);
+      stored.push(await lastOf(it.plain));
+    }
+    const [old = assert.fail(), next = assert.fail()] = stored;
+    async function* follow(): AsyncGenerator<BusItem> {
+      yield* [next, old].map((message) => ({ kind: "message", message }) as const);
+      yield { kind: "reset", reason: "the servers have another state" } as BusItem;
+      yield { kind: "message", message: old };
+    }
+    const reader = authenticatedBus({ follow } as unknown as Bus, seal, () => 1);
+    const refused: boolean[] = [];
+    for await (const item of reader.follow({ filters: [], afterSequence: 0 }, new AbortController().signal))
+      if (item.kind === "message") refused.push(item.message.refused !== undefined);
+    assert.deepEqual(refused, [false, true, false]);
   });
 
   it("that are no numbers count as the oldest", async () => {

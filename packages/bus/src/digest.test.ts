@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { digestsOf, RunningDigests } from "./digest.ts";
+import { differingTopics, digestsOf, RunningDigests } from "./digest.ts";
 
 const state = (name: string, fingerprint: string) => ({
   subject: `flotilla.v1.config.Sidecar.shop.${name}`,
@@ -21,4 +21,28 @@ test("a topic of which nothing is left is told as empty", () => {
   running.note(state("a", "1"), 1);
   running.note(state("a", "1"), -1);
   assert.deepEqual(running.read(), digestsOf([], ["config.Sidecar"]));
+});
+
+test("digests differ by content, by name and by count", () => {
+  const one = digestsOf([state("a", "1")]);
+  for (const other of [[state("a", "2")], [state("b", "1")], [state("a", "1"), state("a", "1")], []])
+    assert.notDeepEqual(digestsOf(other, ["config.Sidecar"]), one);
+  assert.deepEqual(digestsOf([state("b", "2"), state("a", "1")]), digestsOf([state("a", "1"), state("b", "2")]));
+});
+
+test("topics differ by count or by sum, and one that is not held counts as empty", () => {
+  const [service, sidecar, empty] = [
+    { count: 1, sum: 7 },
+    { count: 2, sum: 7 },
+    { count: 0, sum: 0 },
+  ];
+  const cases = [
+    [{ service }, { service }, []],
+    [{ service }, { service: sidecar }, ["service"]],
+    [{ service }, { service: { ...service, sum: 8 } }, ["service"]],
+    [{ service, endpoints: empty }, {}, ["service"]],
+    [{ service, "config.Sidecar": sidecar }, { service }, ["config.Sidecar"]],
+    [{}, { service }, []],
+  ] as const;
+  for (const [told, held, expected] of cases) assert.deepEqual(differingTopics(told, held), expected);
 });

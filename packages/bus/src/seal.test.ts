@@ -42,6 +42,7 @@ describe("sealed bytes", () => {
 });
 
 describe("a fingerprint", () => {
+  it("has 128 bits", () => assert.match(seal.fingerprint(plain), /^[0-9a-f]{32}$/));
   it("is equal for equal contents and one key", () => {
     assert.equal(seal.fingerprint(plain), seal.fingerprint(Buffer.from(plain)));
     assert.notEqual(seal.fingerprint(plain), seal.fingerprint(Buffer.from("another key")));

@@ -2,7 +2,7 @@
 import { type Proxy, parseNode } from "@flotilla/model";
 import { typeUrl } from "@flotilla/proto";
 import { type NameSet, nameSet, type Resource, type ResourceSet } from "@flotilla/xds";
-import type { CoreSource } from "../src/core-source.ts";
+import type { CoreSource } from "../src/app/core-source.ts";
 import type { ProxySession } from "../src/serve/resource-source.ts";
 
 const routes = nameSet(["80"]);

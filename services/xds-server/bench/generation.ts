@@ -6,8 +6,8 @@
 import { loadavg } from "node:os";
 import type { Change } from "@flotilla/model";
 import { loadMesh } from "@flotilla/registry";
-import { Core } from "../src/core.ts";
-import { createCoreSource } from "../src/core-source.ts";
+import { Core } from "../src/app/core.ts";
+import { createCoreSource } from "../src/app/core-source.ts";
 import { occasionOf } from "../src/testing/occasion.ts";
 import { BenchView } from "./bench-view.ts";
 import { meshObjects, virtualServiceOf } from "./mesh-objects.ts";

@@ -23,11 +23,14 @@ import {
 } from "@flotilla/runtime";
 import { openStore } from "@flotilla/state";
 import manifest from "../package.json" with { type: "json" };
-import { refusedCertificates } from "./ca-passthrough.ts";
-import { createChangeFlow } from "./change-flow.ts";
+import { refusedCertificates } from "./app/ca-passthrough.ts";
+import { createChangeFlow } from "./app/change-flow.ts";
+import { Core } from "./app/core.ts";
+import { createCoreSource } from "./app/core-source.ts";
+import { Revocations } from "./app/revocations.ts";
+import { createIdentity, plaintextAuthentication, serveSecure } from "./app/secure-port.ts";
+import { serviceAccount, servingNames } from "./app/serving-material.ts";
 import { type Config, parseConfig } from "./config.ts";
-import { Core } from "./core.ts";
-import { createCoreSource } from "./core-source.ts";
 import { createDebug } from "./debug/debug.ts";
 import { serveDebugPages } from "./debug/pages.ts";
 import { publishReplica } from "./debug/replica-record.ts";
@@ -37,14 +40,11 @@ import { Distribution, publishDistribution } from "./fleet/distribution.ts";
 import { Machines, publishMachines } from "./fleet/machines.ts";
 import { Ingest } from "./ingest/ingest.ts";
 import { createIngestMetrics } from "./ingest/ingest-metrics.ts";
-import { Revocations } from "./revocations.ts";
-import { createIdentity, plaintextAuthentication, serveSecure } from "./secure-port.ts";
 import { defaultAdsLimits } from "./serve/ads-limits.ts";
 import { type AdsOptions, AdsServer } from "./serve/ads-server.ts";
 import { joinObservers } from "./serve/observers.ts";
 import { defaultStreamLimits } from "./serve/stream.ts";
 import { createStreamMetrics } from "./serve/stream-metrics.ts";
-import { serviceAccount, servingNames } from "./serving-material.ts";
 
 const name = "xds-server";
 

@@ -1,7 +1,7 @@
 /** `/debug/config_dump`: what a proxy gets, in the shape of Envoy's own config_dump, without secrets. */
 import { ownValue } from "@flotilla/model";
 import { bytesToJson, type JsonObject, type JsonValue, typeUrl } from "@flotilla/proto";
-import type { Core, ResourceSet } from "../core.ts";
+import type { Core, ResourceSet } from "../app/core.ts";
 import type { StreamRecord } from "../serve/stream-record.ts";
 import { withoutSecrets } from "./without-secrets.ts";
 

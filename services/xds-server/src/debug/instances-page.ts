@@ -1,7 +1,7 @@
 /** `/debug/instancesz`: the services that stand before each proxy's workload, with the port that it receives on. */
 import { type Change, compareText, type Service } from "@flotilla/model";
 import type { JsonObject, JsonValue } from "@flotilla/proto";
-import type { Core } from "../core.ts";
+import type { Core } from "../app/core.ts";
 import type { StreamRecord } from "../serve/stream-record.ts";
 import { servicesOf } from "./mesh-pages.ts";
 import type { DebugPage } from "./page.ts";

@@ -3,7 +3,7 @@ import { apiVersionOf, type Kind, kindNamed } from "@flotilla/kinds";
 import { type Change, type Config, compareText, type Endpoint, type EndpointsKey, type Service } from "@flotilla/model";
 import { type JsonObject, type JsonValue, toJson } from "@flotilla/proto";
 import { MeshConfigSchema } from "@flotilla/proto/mesh/v1alpha1/config_pb";
-import type { Core } from "../core.ts";
+import type { Core } from "../app/core.ts";
 import type { DebugPage } from "./page.ts";
 import { endpointJson, serviceJson } from "./registry-json.ts";
 import { maySee, type Viewer } from "./viewer.ts";

@@ -1,7 +1,7 @@
 /** Pages about connected proxies: their streams, what they were sent, what they get. */
 import type { JsonObject, JsonValue } from "@flotilla/proto";
 import type { HttpReply } from "@flotilla/runtime";
-import type { Core } from "../core.ts";
+import type { Core } from "../app/core.ts";
 import type { StreamRecord } from "../serve/stream-record.ts";
 import { configDump, resourcesOf } from "./config-dump.ts";
 import { findStream } from "./find-stream.ts";

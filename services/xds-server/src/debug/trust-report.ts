@@ -5,7 +5,7 @@ import type { Bus } from "@flotilla/bus";
 import { decode, typeUrl } from "@flotilla/proto";
 import { ProxyConfigSchema } from "@flotilla/proto/mesh/v1alpha1/proxy_pb";
 import { delay, type Logger } from "@flotilla/runtime";
-import type { Core } from "../core.ts";
+import type { Core } from "../app/core.ts";
 import type { StreamRecord } from "../serve/stream-record.ts";
 
 export interface TrustReportOptions {

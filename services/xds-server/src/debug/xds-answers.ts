@@ -5,7 +5,7 @@
 import { AnySchema, debugTypeUrl, fromJson, type JsonObject } from "@flotilla/proto";
 import type { HttpReply } from "@flotilla/runtime";
 import type { Resource } from "@flotilla/xds";
-import type { Core } from "../core.ts";
+import type { Core } from "../app/core.ts";
 import type { DebugAnswers } from "../serve/debug-answers.ts";
 import type { StreamRecord } from "../serve/stream-record.ts";
 import { clientConfigResource } from "./client-config.ts";

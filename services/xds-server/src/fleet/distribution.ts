@@ -9,8 +9,8 @@ import {
   type ObjectFinding,
 } from "@flotilla/model";
 import { delay, type Logger } from "@flotilla/runtime";
-import type { Core } from "../core.ts";
-import type { CoreSource } from "../core-source.ts";
+import type { Core } from "../app/core.ts";
+import type { CoreSource } from "../app/core-source.ts";
 import type { StreamObserver, StreamRecord } from "../serve/stream-record.ts";
 import { ObjectReaches, type Remaining } from "./object-reach.ts";
 import { Refusals } from "./refusals.ts";

@@ -10,7 +10,7 @@ import {
   parseConfigKey,
   registryKinds,
 } from "@flotilla/model";
-import type { Core } from "../core.ts";
+import type { Core } from "../app/core.ts";
 import type { Standing } from "./standing.ts";
 
 /**

@@ -4,7 +4,7 @@
  */
 import type { ProxyRefusal } from "@flotilla/model";
 import type { Rejection } from "@flotilla/xds";
-import type { Core } from "../core.ts";
+import type { Core } from "../app/core.ts";
 import type { StreamObserver, StreamRecord } from "../serve/stream-record.ts";
 
 export interface RefusalOptions {

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { type Change, type Config, configKeyText, type Proxy, type Service, serviceKeyText } from "@flotilla/model";
 import { type JsonObject, typeUrl } from "@flotilla/proto";
 import { nameSet } from "@flotilla/xds";
-import { Core } from "../core.ts";
+import { Core } from "../app/core.ts";
 import { aConfig, aPort, aService, aSidecar, put } from "../testing/mesh.ts";
 
 const namespaces = ["shop", "depot", "istio-system"];

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { typeUrl } from "@flotilla/proto";
-import { Core } from "../core.ts";
+import { Core } from "../app/core.ts";
 import { aPort, apply, aService, aSidecar, resourceOf } from "../testing/mesh.ts";
 
 const core = new Core();

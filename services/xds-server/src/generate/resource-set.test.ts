@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { Proxy } from "@flotilla/model";
 import { typeUrl } from "@flotilla/proto";
 import { nameSet } from "@flotilla/xds";
-import type { Core } from "../core.ts";
+import type { Core } from "../app/core.ts";
 import { aConfig, aMesh, apply, aService, aSidecar } from "../testing/mesh.ts";
 
 const hosts = Array.from({ length: 200 }, (_, i) => `svc-${i}.example`);

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { typeUrl } from "@flotilla/proto";
+import { Core } from "../app/core.ts";
 import { parseConfig } from "../config.ts";
-import { Core } from "../core.ts";
 import { apply, aService, aSidecar, resourceOf } from "../testing/mesh.ts";
 import { defaultFeatures, parseFeatures } from "./features.ts";
 

@@ -10,7 +10,7 @@ import {
 } from "@flotilla/model";
 import { bytesToJson, type JsonObject, type TypeUrl } from "@flotilla/proto";
 import { nameSet } from "@flotilla/xds";
-import { Core } from "../core.ts";
+import { Core } from "../app/core.ts";
 
 /** A service `name.namespace` on HTTP port 80, unless said otherwise. */
 export function aService(name: string, namespace: string, more: Partial<Service> = {}): Service {

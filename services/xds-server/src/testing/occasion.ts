@@ -1,6 +1,6 @@
 /** For tests and benches that apply changes themselves: the occasion of one group. */
 import type { Change } from "@flotilla/model";
-import type { ApplyOccasion } from "../core-source.ts";
+import type { ApplyOccasion } from "../app/core-source.ts";
 
 export function occasionOf(changes: readonly Change[], position: number): ApplyOccasion {
   const cause = { publisher: "test", epoch: "epoch", revision: position, eventTimeMs: 0 };

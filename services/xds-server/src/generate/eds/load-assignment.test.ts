@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Change, clusterName, type Endpoint, type Service } from "@flotilla/model";
 import { type JsonObject, typeUrl } from "@flotilla/proto";
-import { Core } from "../../core.ts";
+import { Core } from "../../app/core.ts";
 import type { Features } from "../../snapshot/features.ts";
 import { aConfig, anEndpoint, apply, aService, aSidecar, resourceOf } from "../../testing/mesh.ts";
 

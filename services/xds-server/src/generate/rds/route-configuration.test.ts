@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { Config, Service } from "@flotilla/model";
 import { type JsonObject, typeUrl } from "@flotilla/proto";
 import { nameSet } from "@flotilla/xds";
-import { Core } from "../../core.ts";
+import { Core } from "../../app/core.ts";
 import { aConfig, aMesh, aPort, apply, aService, aSidecar, resourceOf } from "../../testing/mesh.ts";
 
 interface VirtualHost {

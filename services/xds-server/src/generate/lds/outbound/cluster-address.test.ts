@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Service } from "@flotilla/model";
 import { type JsonObject, typeUrl } from "@flotilla/proto";
-import { Core } from "../../../core.ts";
+import { Core } from "../../../app/core.ts";
 import type { Features } from "../../../snapshot/features.ts";
 import { aPort, apply, aService, aSidecar, resourceOf } from "../../../testing/mesh.ts";
 

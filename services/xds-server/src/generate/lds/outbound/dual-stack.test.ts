@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Change } from "@flotilla/model";
 import { typeUrl } from "@flotilla/proto";
-import { Core } from "../../../core.ts";
+import { Core } from "../../../app/core.ts";
 import { aConfig, anEndpoint, aPort, apply, aService, aSidecar, namesOf, resourceOf } from "../../../testing/mesh.ts";
 
 const mesh = aConfig("MeshConfig", "istio-system", "istio", { proxyHttpPort: 15007 });

@@ -9,7 +9,7 @@ import { certificateService, channelOptions } from "@flotilla/proto";
 import { GrpcError, type Handler, type RawCall, unary } from "@flotilla/raw-grpc";
 import { delay, type Logger, type Metrics } from "@flotilla/runtime";
 import { Client, credentials, Metadata, type ServiceError, status } from "@grpc/grpc-js";
-import { callerOf } from "./serve/authenticate.ts";
+import { callerOf } from "../serve/authenticate.ts";
 
 export interface PassthroughOptions {
   /** `host:port` of ca. */

@@ -3,15 +3,15 @@ import { keyText } from "@flotilla/bus";
 import type { AppliedSet, Change } from "@flotilla/model";
 import { causeText } from "@flotilla/model";
 import type { Counter, Logger, Metrics } from "@flotilla/runtime";
-import type { Config } from "./config.ts";
+import type { Config } from "../config.ts";
+import type { ChangeSink } from "../ingest/ingest.ts";
+import { type Batch, ChangePipeline } from "../push/change-pipeline.ts";
+import { systemClock } from "../push/clock.ts";
+import { defaultDebounce } from "../push/debounce.ts";
+import { createPushMetrics, type PushMetrics } from "../push/push-metrics.ts";
+import { defaultPushLimits, PushQueue } from "../push/push-queue.ts";
+import { Deliveries, type DeliveryMetrics } from "../serve/deliveries.ts";
 import type { CoreSource } from "./core-source.ts";
-import type { ChangeSink } from "./ingest/ingest.ts";
-import { type Batch, ChangePipeline } from "./push/change-pipeline.ts";
-import { systemClock } from "./push/clock.ts";
-import { defaultDebounce } from "./push/debounce.ts";
-import { createPushMetrics, type PushMetrics } from "./push/push-metrics.ts";
-import { defaultPushLimits, PushQueue } from "./push/push-queue.ts";
-import { Deliveries, type DeliveryMetrics } from "./serve/deliveries.ts";
 
 export interface ChangeFlowOptions {
   readonly source: Pick<CoreSource, "apply">;

@@ -11,7 +11,7 @@ import {
   type TlsMaterial,
 } from "@flotilla/auth/serving";
 import { type Health, type Logger, orAborted, untilStopped } from "@flotilla/runtime";
-import type { Config } from "./config.ts";
+import type { Config } from "../config.ts";
 
 /** The service account that ca knows this service by. */
 export const serviceAccount = "flotilla-xds-server";

@@ -3,10 +3,10 @@ import { type Authenticator, type PeerIdentity, type PeerRules, peerIdentity } f
 import type { OwnCluster } from "@flotilla/auth/cluster";
 import { droppedConnections, type OwnCertificate } from "@flotilla/auth/serving";
 import { aborted, type Health, type Logger, type Metrics } from "@flotilla/runtime";
+import type { Config } from "../config.ts";
+import type { AdsServer } from "../serve/ads-server.ts";
+import type { StreamAuthentication } from "../serve/authenticate.ts";
 import { createCaPassthrough } from "./ca-passthrough.ts";
-import type { Config } from "./config.ts";
-import type { AdsServer } from "./serve/ads-server.ts";
-import type { StreamAuthentication } from "./serve/authenticate.ts";
 import { openServingMaterial } from "./serving-material.ts";
 
 export function plaintextAuthentication(

@@ -6,9 +6,9 @@ import type { Observation } from "@flotilla/incremental";
 import type { AppliedSet, Cause, Change } from "@flotilla/model";
 import { typeUrl as typeUrls } from "@flotilla/proto";
 import { Identities, Interner, type NameSet, type ResourceSet } from "@flotilla/xds";
+import type { ClientIdentity, ProxySession, ResourceSource, Urgency } from "../serve/resource-source.ts";
+import type { Subject } from "../snapshot/subject.ts";
 import type { Core, Refusal } from "./core.ts";
-import type { ClientIdentity, ProxySession, ResourceSource, Urgency } from "./serve/resource-source.ts";
-import type { Subject } from "./snapshot/subject.ts";
 
 export interface ApplyOccasion {
   readonly applied: AppliedSet;

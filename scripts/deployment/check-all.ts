@@ -1,5 +1,5 @@
 /** Every check of the deployment files. */
-import { settings as ca } from "../../services/ca/src/config.ts";
+import { settings as ca } from "../../services/ca/src/settings.ts";
 import { settingsTables } from "../settings-tables.ts";
 import { checkCompose, checkComposeImages, checkComposeSecrets } from "./compose.ts";
 import { type Read, readCompose } from "./files.ts";

@@ -21,7 +21,6 @@ import {
   serveHealth,
 } from "@flotilla/runtime";
 import manifest from "../package.json" with { type: "json" };
-import { type Config, parseConfig } from "./config.ts";
 import { CaError } from "./errors.ts";
 import { type Cluster, delegateOf, followClusters, openCluster } from "./kubernetes/cluster.ts";
 import { distributeRoots } from "./kubernetes/distribute-roots.ts";
@@ -40,6 +39,7 @@ import { ownTtlMs, writeFirstClientCertificate } from "./serve/client-certificat
 import { createIssuer } from "./serve/create-issuer.ts";
 import { createGrpcServer } from "./serve/grpc-service.ts";
 import { OwnCertificate, ownCertificate } from "./serve/own-certificate.ts";
+import { readSettings, type Settings } from "./settings.ts";
 import { Anchors } from "./trust/anchors.ts";
 import { fetchText } from "./trust/bundle-endpoint.ts";
 
@@ -54,7 +54,7 @@ export interface MainOptions {
 
 /** Resolves after `stop` fires and everything is released; rejects with the first failure. */
 export async function main(env: NodeJS.ProcessEnv, stop: AbortSignal, options: MainOptions = {}): Promise<void> {
-  const config = parseConfig(env);
+  const config = readSettings(env);
   const log = options.log ?? createLogger("ca", config.logLevel as LogLevel);
   const metrics = createMetrics({ process: true });
   await using health = await serveHealth({
@@ -121,7 +121,7 @@ export async function main(env: NodeJS.ProcessEnv, stop: AbortSignal, options: M
   if (material === undefined || stop.aborted) return;
   await writeRootFile(config.rootFile, material.rootsPem);
 
-  const inCluster = { config, health, log: log.child({ part: "kubernetes" }) };
+  const inCluster = { settings: config, health, log: log.child({ part: "kubernetes" }) };
   await using clusters = followClusters(cluster, inCluster, stop);
   await Promise.race([clusters.known, delay(patienceMs, stop)]);
   const delegate = await delegateOf(config, cluster, trust, log.child({ part: "signer" }));
@@ -160,7 +160,13 @@ export async function main(env: NodeJS.ProcessEnv, stop: AbortSignal, options: M
     cluster === undefined
       ? undefined
       : distributeRoots(
-          { config, api: cluster.api, active, version: manifest.version, log: log.child({ part: "kubernetes" }) },
+          {
+            settings: config,
+            api: cluster.api,
+            active,
+            version: manifest.version,
+            log: log.child({ part: "kubernetes" }),
+          },
           stop,
         );
   await Promise.all([sealing, mesh.following, source.follow(stop), certificate.follow(stop), distributing]);
@@ -168,7 +174,7 @@ export async function main(env: NodeJS.ProcessEnv, stop: AbortSignal, options: M
 
 /** The other services and Redis start when these Secrets are there, so they come before all else. Resolves to the seal key. */
 async function createSecrets(
-  { sealKeySecret, sealKeyFile, storeSecret, namespace }: Config,
+  { sealKeySecret, sealKeyFile, storeSecret, namespace }: Settings,
   { cluster, health, log }: { readonly cluster: Cluster | undefined; readonly health: Health; readonly log: Logger },
   stop: AbortSignal,
 ): Promise<Seal | undefined> {
@@ -186,7 +192,7 @@ async function createSecrets(
 }
 
 /** Without a cluster. @throws CaError CA_BAD_MATERIAL for settings that do not go together */
-async function selfSignedStore(config: Config, bus: () => Promise<Bus>): Promise<SelfSignedStore> {
+async function selfSignedStore(config: Settings, bus: () => Promise<Bus>): Promise<SelfSignedStore> {
   const { selfSignedStore: place, selfSignedDir, busUrl, sealKeyFile } = config;
   if (place === "disk") return diskStore(selfSignedDir);
   if (busUrl === undefined || sealKeyFile === undefined)

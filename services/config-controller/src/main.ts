@@ -31,7 +31,6 @@ import { AggregateStore } from "./aggregate/aggregate-store.ts";
 import { mergeSources, puts } from "./aggregate/merge-sources.ts";
 import { serviceAccount } from "./api/certificate.ts";
 import { openApiStore, runApi } from "./api/run-api.ts";
-import { type Settings, settings } from "./config.ts";
 import { listIgnored, listProblems } from "./debug/problems.ts";
 import { ignoredReporter, oncePerTurn, problemReporter } from "./debug/report-problems.ts";
 import { watchConditions } from "./debug/source-conditions.ts";
@@ -42,6 +41,7 @@ import { diffPage, generationPage, historyPage } from "./ledger/ledger-pages.ts"
 import { openLedger } from "./ledger/open-ledger.ts";
 import { declareDutyGauge, declareMetrics, declareObjectsGauge } from "./metrics.ts";
 import { publishChanges, sendable } from "./publish/publish-changes.ts";
+import { type Settings, settings } from "./settings.ts";
 import { openStatus } from "./status/open-status.ts";
 import type { ConfigSource } from "./watch/config-source.ts";
 import { LastGood, lastGoodName } from "./watch/last-good.ts";

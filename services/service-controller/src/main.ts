@@ -26,7 +26,6 @@ import { ProblemLog } from "@flotilla/sources";
 import manifest from "../package.json" with { type: "json" };
 import { auditedSource } from "./audit/audited-source.ts";
 import { declareClusterGauges } from "./cluster-metrics.ts";
-import { type Settings, settings } from "./config.ts";
 import {
   clustersPage,
   digestsPage,
@@ -42,6 +41,7 @@ import { Progress } from "./publish/progress.ts";
 import { isUnread, publishChanges } from "./publish/publish-changes.ts";
 import { entryWriter, writeEntries } from "./register/show-machines.ts";
 import { runRegistry } from "./registry/run-registry.ts";
+import { type Settings, settings } from "./settings.ts";
 import { configEvents } from "./watch/config-events.ts";
 import { objectDirectory } from "./watch/directory-source.ts";
 import type { InputSource } from "./watch/input-source.ts";

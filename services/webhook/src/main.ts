@@ -21,7 +21,6 @@ import {
 } from "@flotilla/runtime";
 import { createValidator } from "@flotilla/validation";
 import manifest from "../package.json" with { type: "json" };
-import { type Settings, settings, usesNativeSidecars } from "./config.ts";
 import { createInjectionHandler } from "./inject/answer.ts";
 import { valueOverrides } from "./inject/value-settings.ts";
 import { declareMetrics, type WebhookMetrics } from "./metrics.ts";
@@ -29,6 +28,7 @@ import { followCertificate, issuedNames, serviceAccount } from "./serve/certific
 import { followClientRule } from "./serve/client-certificate.ts";
 import { type HttpsServer, type KeyPair, serveHttps } from "./serve/https-server.ts";
 import { createRouter } from "./serve/router.ts";
+import { type Settings, settings, usesNativeSidecars } from "./settings.ts";
 import { createValidationHandler } from "./validate/answer.ts";
 import { type InjectionConfigSource, injectionConfigSource } from "./watch/injection-config.ts";
 import { keepCaBundles } from "./watch/keep-ca-bundles.ts";
@@ -188,7 +188,7 @@ async function serve(config: Settings, parts: ServeParts, stop: AbortSignal): Pr
   let newest: KeyPair | undefined;
   const following = followCertificate(
     {
-      config,
+      settings: config,
       certificate,
       log: log.child({ part: "certificate" }),
       onCertificate: (keyPair) => {

@@ -30,7 +30,6 @@ import { createCoreSource } from "./app/core-source.ts";
 import { Revocations } from "./app/revocations.ts";
 import { createIdentity, plaintextAuthentication, serveSecure } from "./app/secure-port.ts";
 import { serviceAccount, servingNames } from "./app/serving-material.ts";
-import { type Config, parseConfig } from "./config.ts";
 import { createDebug } from "./debug/debug.ts";
 import { serveDebugPages } from "./debug/pages.ts";
 import { publishReplica } from "./debug/replica-record.ts";
@@ -45,17 +44,18 @@ import { type AdsOptions, AdsServer } from "./serve/ads-server.ts";
 import { joinObservers } from "./serve/observers.ts";
 import { defaultStreamLimits } from "./serve/stream.ts";
 import { createStreamMetrics } from "./serve/stream-metrics.ts";
+import { readSettings, type Settings } from "./settings.ts";
 
 const name = "xds-server";
 
 /** Resolves after `stop` fires and everything is released; rejects with the first failure. */
 export async function main(env: Readonly<Record<string, string | undefined>>, stop: AbortSignal): Promise<void> {
-  const config = parseConfig(env);
+  const config = readSettings(env);
   const log = createLogger(name, config.logLevel);
   await untilStopped(() => run(config, log, stop), stop);
 }
 
-async function run(config: Config, log: Logger, stop: AbortSignal): Promise<void> {
+async function run(config: Settings, log: Logger, stop: AbortSignal): Promise<void> {
   const metrics = createMetrics({ process: true });
   const page = { service: name, version: manifest.version, host: config.healthHost, log, metrics };
   await using health = await serveHealth({ ...page, port: config.healthPort, setting: "HEALTH_PORT" });
@@ -102,7 +102,7 @@ async function run(config: Config, log: Logger, stop: AbortSignal): Promise<void
   using flow = createChangeFlow({
     ...{
       source: revocations.watched(distribution.watched(debug.watched(source))),
-      config,
+      settings: config,
       metrics,
       streamMetrics,
       log,
@@ -166,7 +166,7 @@ async function run(config: Config, log: Logger, stop: AbortSignal): Promise<void
     plaintextAuthentication(config, authenticator),
     refusedCertificates,
   );
-  inBackground(serveSecure({ config, ads, peers, certificate, cluster, health, metrics, log }, stop));
+  inBackground(serveSecure({ settings: config, ads, peers, certificate, cluster, health, metrics, log }, stop));
   const id = randomUUID();
   const streams = () => ads.streams();
   const recorded = publishReplica({ id, replica, pages: config.debugUrl, streams, store, log }, stop);
@@ -185,7 +185,7 @@ async function run(config: Config, log: Logger, stop: AbortSignal): Promise<void
   await recorded;
 }
 
-function limitsOf(config: Config): AdsOptions["limits"] {
+function limitsOf(config: Settings): AdsOptions["limits"] {
   const { maxRequestBytes, maxStreams, keepaliveMs, keepaliveTimeoutMs, maxConnectionAgeMs } = config;
   return {
     ...defaultStreamLimits,
@@ -198,7 +198,7 @@ function limitsOf(config: Config): AdsOptions["limits"] {
   };
 }
 
-function trustDomainsOf({ trustDomain }: Config, mesh: Core["mesh"]): readonly [string, ...string[]] {
+function trustDomainsOf({ trustDomain }: Settings, mesh: Core["mesh"]): readonly [string, ...string[]] {
   return [trustDomain ?? (mesh.trustDomain || "cluster.local"), ...mesh.trustDomainAliases];
 }
 
@@ -233,7 +233,7 @@ interface Following {
 }
 
 async function followBus(
-  config: Config,
+  config: Settings,
   { ingest, trust, machines, distribution, health, metrics, seal, setAside, onResumed, log }: Following,
   stop: AbortSignal,
 ): Promise<void> {

@@ -1,16 +1,16 @@
 /** The proofs that ca takes, and from whom. */
 import { type PeerIdentity, type PeerRules, peerIdentity } from "@flotilla/auth";
 import type { OwnCluster } from "@flotilla/auth/cluster";
-import type { Config } from "../config.ts";
+import type { Settings } from "../settings.ts";
 
 export interface AuthenticatorParts extends Required<Pick<PeerRules, "trustDomains" | "crls" | "nowMs" | "log">> {
   /** Where a Kubernetes API can be asked. */
   readonly review?: OwnCluster["review"] | undefined;
 }
 
-export function createIdentity(config: Config, { review, ...parts }: AuthenticatorParts): PeerIdentity {
-  const { jwtRules, clockToleranceMs, audiences, trustedNetworks: gatewayNetworks } = config;
-  const { namespace, forwardingAccounts: accounts } = config;
+export function createIdentity(settings: Settings, { review, ...parts }: AuthenticatorParts): PeerIdentity {
+  const { jwtRules, clockToleranceMs, audiences, trustedNetworks: gatewayNetworks } = settings;
+  const { namespace, forwardingAccounts: accounts } = settings;
   return peerIdentity({
     ...parts,
     ...{ jwtRules, clockToleranceMs, gatewayNetworks },

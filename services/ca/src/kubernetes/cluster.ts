@@ -5,11 +5,11 @@ import { AuthError } from "@flotilla/auth";
 import { type OwnCluster, openOwnCluster, requestFromSigner, type SignerCall } from "@flotilla/auth/cluster";
 import type { Health, Logger } from "@flotilla/runtime";
 import { PodTable } from "../authorize/pod-table.ts";
-import type { Config } from "../config.ts";
 import type { DelegateOptions } from "../delegate/registration-authority.ts";
 import { CaError } from "../errors.ts";
 import type { MeshTrust } from "../mesh/mesh-trust.ts";
 import { rootOnDisk, type SelfSignedStore } from "../roots/self-signed-store.ts";
+import type { Settings } from "../settings.ts";
 import { NodePodsFollower } from "./node-pods.ts";
 import { secretStore } from "./secret-store.ts";
 
@@ -18,7 +18,7 @@ export interface Cluster extends OwnCluster {
 }
 
 export interface ClusterParts {
-  readonly config: Config;
+  readonly settings: Settings;
   readonly health: Health;
   readonly log: Logger;
 }
@@ -33,7 +33,7 @@ export interface Clusters {
 /** Other clusters, and, where node proxies are trusted, the pods of all. Runs until `stop` fires. */
 export function followClusters(
   cluster: Cluster | undefined,
-  { config, health, log }: ClusterParts,
+  { settings, health, log }: ClusterParts,
   stop: AbortSignal,
 ): Clusters & AsyncDisposable {
   const pods = new PodTable();
@@ -46,7 +46,7 @@ export function followClusters(
     health.setCondition("pods", first && `${first[0]}: ${first[1]}`, { blocks: false });
   };
   const follower = new NodePodsFollower({ table: pods, log, random: Math.random, onState });
-  const areRead = config.trustedNodeAccounts.length > 0;
+  const areRead = settings.trustedNodeAccounts.length > 0;
   if (areRead)
     cluster.onRemote((name, api) => {
       if (api === undefined) follower.leave(name);
@@ -55,7 +55,7 @@ export function followClusters(
   const onProblem = (reason: string | undefined) => health.setCondition("remote clusters", reason, { blocks: false });
   const ended = new AbortController();
   const remotes = cluster.followRemotes({ log, onProblem }, AbortSignal.any([stop, ended.signal]));
-  const known = areRead ? follower.follow(config.clusterId, cluster.api) : Promise.resolve();
+  const known = areRead ? follower.follow(settings.clusterId, cluster.api) : Promise.resolve();
   return {
     pods,
     known,
@@ -68,22 +68,22 @@ export function followClusters(
 }
 
 /** Undefined when nothing names a cluster. @throws KubeError KUBE_CONFIG */
-export async function openCluster(config: Config, log: Logger): Promise<Cluster | undefined> {
-  const { namespace, rootSecret: name, selfSignedDir } = config;
-  const own = await openOwnCluster(config);
+export async function openCluster(settings: Settings, log: Logger): Promise<Cluster | undefined> {
+  const { namespace, rootSecret: name, selfSignedDir } = settings;
+  const own = await openOwnCluster(settings);
   if (own === undefined) return undefined;
-  log.info("works for a cluster", { server: own.api.server, cluster: config.clusterId });
+  log.info("works for a cluster", { server: own.api.server, cluster: settings.clusterId });
   return { ...own, store: secretStore({ api: own.api, namespace, name, seed: () => rootOnDisk(selfSignedDir) }) };
 }
 
 /** Signers of the cluster; without one, or without EXTERNAL_CA and CERT_SIGNER_DOMAIN, ca signs everything itself. */
 export async function delegateOf(
-  config: Config,
+  settings: Settings,
   cluster: Cluster | undefined,
   trust: MeshTrust,
   log: Logger,
 ): Promise<DelegateOptions> {
-  const { externalCa, kubeSigner, signerDomain, signerRootFile } = config;
+  const { externalCa, kubeSigner, signerDomain, signerRootFile } = settings;
   const isDelegating = externalCa === "ISTIOD_RA_KUBERNETES_API";
   const fallback = isDelegating && kubeSigner !== undefined ? await rootsIn(signerRootFile, log) : undefined;
   return {

@@ -4,13 +4,13 @@ import { hostname } from "node:os";
 import type { KubeApi } from "@flotilla/kube-api";
 import { duties, Leadership, leaseOfCluster } from "@flotilla/leadership";
 import type { Logger } from "@flotilla/runtime";
-import type { Config } from "../config.ts";
 import type { ActiveMaterial } from "../rotation/active-material.ts";
+import type { Settings } from "../settings.ts";
 import { keepClusterTrustBundle } from "./cluster-trust-bundle.ts";
 import { RootConfigMaps } from "./root-config-maps.ts";
 
 export interface DistributeOptions {
-  readonly config: Config;
+  readonly settings: Settings;
   readonly api: KubeApi;
   readonly active: ActiveMaterial;
   /** Of this program: the newest one that runs has the duty. */
@@ -20,8 +20,8 @@ export interface DistributeOptions {
 
 /** Runs until `stop` fires. */
 export async function distributeRoots(options: DistributeOptions, stop: AbortSignal): Promise<void> {
-  const { config, api, active, version, log } = options;
-  const { namespace, revision } = config;
+  const { settings, api, active, version, log } = options;
+  const { namespace, revision } = settings;
   const holder = `${hostname()}-${randomUUID()}`;
   const candidate = { holder, version, isDefaultRevision: revision === "default" };
   const lead = (duty: string, work: (end: AbortSignal) => Promise<void>): Promise<void> => {
@@ -32,16 +32,17 @@ export async function distributeRoots(options: DistributeOptions, stop: AbortSig
   const rootsPem = () => active.current?.rootsPem;
   await Promise.all([
     lead(duties.namespaces, async (end) => void (await Promise.all(maps.map((map) => map.run(end))))),
-    config.clusterTrustBundle && lead(duties.trustBundle, (end) => keepClusterTrustBundle({ api, rootsPem, log }, end)),
+    settings.clusterTrustBundle &&
+      lead(duties.trustBundle, (end) => keepClusterTrustBundle({ api, rootsPem, log }, end)),
   ]);
 }
 
-function configMaps({ config, api, active, log }: DistributeOptions): readonly RootConfigMaps[] {
+function configMaps({ settings, api, active, log }: DistributeOptions): readonly RootConfigMaps[] {
   const common = { api, log, random: Math.random };
   const roots = () => active.current && { "root-cert.pem": active.current.rootsPem };
   const lists = () => (active.current?.crlPem ? { "ca-crl.pem": active.current.crlPem } : undefined);
   return [
-    new RootConfigMaps({ ...common, name: config.rootConfigMap, data: roots }),
-    ...(config.distributeCrl ? [new RootConfigMaps({ ...common, name: config.crlConfigMap, data: lists })] : []),
+    new RootConfigMaps({ ...common, name: settings.rootConfigMap, data: roots }),
+    ...(settings.distributeCrl ? [new RootConfigMaps({ ...common, name: settings.crlConfigMap, data: lists })] : []),
   ];
 }

@@ -2,12 +2,12 @@
 import { hostname } from "node:os";
 import { join } from "node:path";
 import type { Health, Logger } from "@flotilla/runtime";
-import type { Config } from "../config.ts";
 import type { Cluster } from "../kubernetes/cluster.ts";
 import { endedPods } from "../kubernetes/ended-pods.ts";
 import type { MeshTrust } from "../mesh/mesh-trust.ts";
 import { MaterialSource } from "../roots/material-source.ts";
 import type { SelfSignedStore } from "../roots/self-signed-store.ts";
+import type { Settings } from "../settings.ts";
 import type { Anchors } from "../trust/anchors.ts";
 import { ActiveMaterial } from "./active-material.ts";
 import { Rotation } from "./rotation.ts";
@@ -28,9 +28,9 @@ export interface RootParts {
   readonly log: Logger;
 }
 
-export function createRoots(config: Config, { trust, anchors, store, cluster, health, log }: RootParts): Roots {
-  const { rootCaDir, multiRoot, pollMs, rootCheckMs, rootGracePercent, namespace } = config;
-  const selfSigned = { keyType: config.selfSignedKey, ttlMs: config.selfSignedTtlMs };
+export function createRoots(settings: Settings, { trust, anchors, store, cluster, health, log }: RootParts): Roots {
+  const { rootCaDir, multiRoot, pollMs, rootCheckMs, rootGracePercent, namespace } = settings;
+  const selfSigned = { keyType: settings.selfSignedKey, ttlMs: settings.selfSignedTtlMs };
   const [trustDomains, nowMs] = [() => trust.all, Date.now];
   const source: MaterialSource = new MaterialSource({
     ...{ rootCaDir, multiRoot, pollMs, rootCheckMs, rootGracePercent, selfSigned, store, trustDomains, nowMs },
@@ -43,21 +43,21 @@ export function createRoots(config: Config, { trust, anchors, store, cluster, he
   });
   const active: ActiveMaterial = new ActiveMaterial({
     ...{ source, store, trustDomains, nowMs },
-    nextDir: config.rootCaNextDir,
+    nextDir: settings.rootCaNextDir,
     rootOptions: () => ({ ...selfSigned, trustDomain: trust.trustDomain }),
     log: log.child({ part: "roots" }),
   });
   const rotation: Rotation = new Rotation({
     ...{ source, store, active, namespace, nowMs },
-    name: `${hostname()}:${config.port}`,
-    stateFile: join(config.selfSignedDir, "rotation.json"),
-    checkMs: config.rotationCheckMs,
-    settleMs: config.rotationSettleMs,
-    maxTtlMs: config.maxTtlMs,
+    name: `${hostname()}:${settings.port}`,
+    stateFile: join(settings.selfSignedDir, "rotation.json"),
+    checkMs: settings.rotationCheckMs,
+    settleMs: settings.rotationSettleMs,
+    maxTtlMs: settings.maxTtlMs,
     endedOf:
       cluster === undefined
         ? () => Promise.resolve(new Set())
-        : endedPods({ api: cluster.api, clusterId: config.clusterId, nowMs, log: log.child({ part: "rotation" }) }),
+        : endedPods({ api: cluster.api, clusterId: settings.clusterId, nowMs, log: log.child({ part: "rotation" }) }),
     bundleOf: (rootsPem) => rootsPem + anchors.pem,
     log: log.child({ part: "rotation" }),
     onProblem: (reason) => health.setCondition("rotation", reason),

@@ -12,10 +12,10 @@ import {
   verifyChain,
 } from "@flotilla/pki";
 import { createLogger, noopLogger } from "@flotilla/runtime";
-import { parseConfig } from "../config.ts";
 import { main } from "../main.ts";
 import { MeshTrust } from "../mesh/mesh-trust.ts";
 import { diskStore } from "../roots/self-signed-store.ts";
+import { readSettings } from "../settings.ts";
 import { writeFirstClientCertificate } from "./client-certificate.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "ca-client-"));
@@ -24,7 +24,7 @@ after(() => rmSync(directory, { recursive: true }));
 function setup(name: string) {
   const own = join(directory, name);
   mkdirSync(join(own, "cacerts"), { recursive: true });
-  const config = parseConfig({
+  const config = readSettings({
     ...{ WORK_DIR: own, ROOT_CA_DIR: join(own, "cacerts"), ROOT_CA_NEXT_DIR: join(own, "next") },
     ...{ CLIENT_CERTIFICATE_DIR: join(own, "client"), CA_SELF_SIGNED_KEY: "ecdsa-p256" },
   });

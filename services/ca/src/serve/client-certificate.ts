@@ -4,12 +4,12 @@
  */
 import { writeCertificateFiles } from "@flotilla/auth/serving";
 import type { Logger } from "@flotilla/runtime";
-import type { Config } from "../config.ts";
 import type { MeshTrust } from "../mesh/mesh-trust.ts";
 import { readCacerts } from "../roots/cacerts.ts";
 import { combine } from "../roots/combine.ts";
 import { type MaterialFiles, readMaterial, type SigningMaterial } from "../roots/material.ts";
 import type { SelfSignedStore } from "../roots/self-signed-store.ts";
+import type { Settings } from "../settings.ts";
 import { serialSource } from "../sign/serials.ts";
 import { servingRules } from "./create-issuer.ts";
 import { ownCertificate } from "./own-certificate.ts";
@@ -27,14 +27,14 @@ export const ownTtlMs = 86_400_000;
  * Into CLIENT_CERTIFICATE_DIR; nothing where none is set. Without good signing material there is none yet: the reason is told
  * where the material is loaded, and the certificate follows then.
  */
-export async function writeFirstClientCertificate(config: Config, parts: ClientCertificateParts): Promise<void> {
-  const { clientCertificateDir } = config;
+export async function writeFirstClientCertificate(settings: Settings, parts: ClientCertificateParts): Promise<void> {
+  const { clientCertificateDir } = settings;
   if (clientCertificateDir === undefined) return;
   const { trust, log } = parts;
   try {
-    const material = await knownMaterial(config, parts);
+    const material = await knownMaterial(settings, parts);
     const certificate = await ownCertificate(material, {
-      serving: servingRules(config, () => trust.all),
+      serving: servingRules(settings, () => trust.all),
       trustDomain: () => trust.trustDomain,
       ttlMs: ownTtlMs,
       nowMs: Date.now,
@@ -47,8 +47,8 @@ export async function writeFirstClientCertificate(config: Config, parts: ClientC
 }
 
 /** NATS may have got its certificate from the root to come, if a rotation runs: that one is trusted too. */
-async function knownMaterial(config: Config, { trust, store }: ClientCertificateParts): Promise<SigningMaterial> {
-  const { rootCaDir, rootCaNextDir, selfSignedKey: keyType, selfSignedTtlMs: ttlMs } = config;
+async function knownMaterial(settings: Settings, { trust, store }: ClientCertificateParts): Promise<SigningMaterial> {
+  const { rootCaDir, rootCaNextDir, selfSignedKey: keyType, selfSignedTtlMs: ttlMs } = settings;
   const root = { keyType, ttlMs, trustDomain: trust.trustDomain };
   const nowMs = Date.now();
   const read = (files: MaterialFiles): SigningMaterial => readMaterial(files, undefined, nowMs);

@@ -3,7 +3,6 @@ import { type NodePods, pageAccess } from "@flotilla/auth";
 import type { Health, HttpHandler, Logger, Metrics } from "@flotilla/runtime";
 import { createIdentity } from "../authenticate/authenticators.ts";
 import type { ServingRules } from "../authorize/serving-names.ts";
-import type { Config } from "../config.ts";
 import { changeRotation, rotationPage } from "../debug/rotation-page.ts";
 import { statusPage } from "../debug/status-page.ts";
 import type { DelegateOptions } from "../delegate/registration-authority.ts";
@@ -13,6 +12,7 @@ import { declareMetrics } from "../metrics.ts";
 import type { SigningMaterial } from "../roots/material.ts";
 import type { ActiveMaterial } from "../rotation/active-material.ts";
 import type { Rotation } from "../rotation/rotation.ts";
+import type { Settings } from "../settings.ts";
 import { FairQueue } from "../sign/fair-queue.ts";
 import { serialSource } from "../sign/serials.ts";
 import type { Anchors } from "../trust/anchors.ts";
@@ -32,19 +32,19 @@ export interface IssuingStages {
 }
 
 export function createIssuer(
-  config: Config,
+  settings: Settings,
   { trust, anchors, active, rotation, metrics, health, log, cluster, pods, delegate }: IssuingStages,
 ): IssuerParts {
   const nowMs = Date.now;
   const trustDomains = () => trust.all;
-  const queue = new FairQueue(config);
+  const queue = new FairQueue(settings);
   // A gateway or a node may speak for many identities: its line may be as long as all of them together.
-  const intake = new FairQueue({ maxPending: config.maxPending, maxPendingPerIdentity: config.maxPending });
+  const intake = new FairQueue({ maxPending: settings.maxPending, maxPendingPerIdentity: settings.maxPending });
   const waiting = (): number => intake.pending + queue.pending;
   const material = (): SigningMaterial | undefined => active.current;
   const status = () =>
     statusPage({ material: material(), trustDomains: trust.all, waiting: waiting(), nowMs: nowMs() });
-  addPages(config, { health, rotation, status, log });
+  addPages(settings, { health, rotation, status, log });
   const proof = {
     trustDomains,
     nowMs,
@@ -53,23 +53,23 @@ export function createIssuer(
   };
   const part = { ...proof, log: log.child({ part: "authenticate" }) };
   return {
-    authenticator: createIdentity(config, part).authenticator,
+    authenticator: createIdentity(settings, part).authenticator,
     material,
     delegate,
-    ttl: config,
-    serving: servingRules(config, trustDomains),
+    ttl: settings,
+    serving: servingRules(settings, trustDomains),
     node: {
-      clusterId: config.clusterId,
-      trustedAccounts: config.trustedNodeAccounts,
+      clusterId: settings.clusterId,
+      trustedAccounts: settings.trustedNodeAccounts,
       trustDomains,
       pods,
     },
     intake,
     queue,
     // differs: istiod hands over its own roots and leaves the others to PCDS, which not every agent asks for.
-    moreRootsPem: () => (config.multiRoot ? anchors.pem : ""),
+    moreRootsPem: () => (settings.multiRoot ? anchors.pem : ""),
     // Agents that take the new root with a certificate come back for one of the new root within half of its life.
-    longestTtlMs: () => (rotation.phase === "trusting" ? config.rotationTtlMs : Number.POSITIVE_INFINITY),
+    longestTtlMs: () => (rotation.phase === "trusting" ? settings.rotationTtlMs : Number.POSITIVE_INFINITY),
     record: (holding) => rotation.ledger.record(holding),
     metrics: declareMetrics(metrics, { material, waiting, nowMs }),
     log: log.child({ part: "issue" }),
@@ -83,8 +83,8 @@ interface PageParts extends Pick<IssuingStages, "health" | "rotation" | "log"> {
 }
 
 /** A rotation is started and aborted from ca's own host only; who may look is decided as in the other services. */
-function addPages(config: Config, { health, rotation, status, log }: PageParts): void {
-  const { debugAuth: isOn, workDir, namespace } = config;
+function addPages(settings: Settings, { health, rotation, status, log }: PageParts): void {
+  const { debugAuth: isOn, workDir, namespace } = settings;
   const guarded = pageAccess({ isOn, workDir, namespace, log });
   const rotationStatus = guarded(() => rotationPage(rotation));
   health.route("GET", "/debug/caz", guarded(status));
@@ -92,7 +92,7 @@ function addPages(config: Config, { health, rotation, status, log }: PageParts):
   health.route("POST", "/debug/rotation", (request) => changeRotation(rotation, request));
 }
 
-export function servingRules(config: Config, trustDomains: () => readonly string[]): ServingRules {
-  const { namespace, domain, revision, customHost: customHosts, servingAccounts: accounts, serverAccounts } = config;
+export function servingRules(settings: Settings, trustDomains: () => readonly string[]): ServingRules {
+  const { namespace, domain, revision, customHost: customHosts, servingAccounts: accounts, serverAccounts } = settings;
   return { namespace, domain, revision, customHosts, accounts, serverAccounts, trustDomains };
 }

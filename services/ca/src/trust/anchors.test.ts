@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { describe, it } from "node:test";
 import { certificatePem, generatePrivateKey, issueRoot } from "@flotilla/pki";
 import { noopLogger, until } from "@flotilla/runtime";
-import { parseConfig } from "../config.ts";
+import { readSettings } from "../settings.ts";
 import { Anchors } from "./anchors.ts";
 import { fetchText } from "./bundle-endpoint.ts";
 import { parseSpiffeBundle } from "./spiffe-bundle.ts";
@@ -88,7 +88,7 @@ describe("roots besides our own", () => {
   });
 
   it("endpoints in the settings are written as istiod has them", () => {
-    const urlsOf = (text: string) => parseConfig({ SPIFFE_BUNDLE_ENDPOINTS: text }).bundleUrls;
+    const urlsOf = (text: string) => readSettings({ SPIFFE_BUNDLE_ENDPOINTS: text }).bundleUrls;
     assert.deepEqual(urlsOf("a|https://a.test/b||b|https://b.test"), ["https://a.test/b", "https://b.test"]);
     assert.deepEqual(urlsOf(""), []);
     for (const text of ["a", "a|ftp://b", "|https://a", "a|https://a|b"])

@@ -4,7 +4,7 @@ import { hostname } from "node:os";
 import { clusterOf, openKubeApi } from "@flotilla/kube-api";
 import { duties, Leadership, leaseOfCluster } from "@flotilla/leadership";
 import type { Logger } from "@flotilla/runtime";
-import type { Settings } from "../config.ts";
+import type { Settings } from "../settings.ts";
 import { StatusWriter } from "../status/kubernetes/status-writer.ts";
 import type { StatusFeed } from "../status/open-status.ts";
 import type { IngressSettings } from "./ingress-rules.ts";

@@ -9,7 +9,7 @@ import type { Config, JsonObject } from "@flotilla/model";
 import { typeUrl } from "@flotilla/proto";
 import { meshConfigOf, meshNetworksOf } from "@flotilla/registry/config";
 import type { Logger } from "@flotilla/runtime";
-import type { Settings } from "../config.ts";
+import type { Settings } from "../settings.ts";
 import type { DurableStore } from "../store/durable/durable-store.ts";
 import { configAdmission } from "./admission.ts";
 import { apiSource } from "./api-source.ts";

@@ -7,8 +7,8 @@ import { keepOwnCertificate } from "@flotilla/auth/serving";
 import { noopLogger, parseSettings } from "@flotilla/runtime";
 import { AggregateStore } from "../aggregate/aggregate-store.ts";
 import { type AggregateGroup, mergeSources } from "../aggregate/merge-sources.ts";
-import { settings } from "../config.ts";
 import { listIgnored, listProblems } from "../debug/problems.ts";
+import { settings } from "../settings.ts";
 import { openSources } from "./open-sources.ts";
 
 const virtualService = (host: string) => `apiVersion: networking.istio.io/v1

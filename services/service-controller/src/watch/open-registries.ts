@@ -2,8 +2,8 @@
 import { readFile } from "node:fs/promises";
 import type { KubeConfig } from "@flotilla/kube-api";
 import type { Logger } from "@flotilla/runtime";
-import type { Settings } from "../config.ts";
 import type { RegistryMetrics } from "../metrics.ts";
+import type { Settings } from "../settings.ts";
 import type { MultiClusterApi } from "./cluster-connection.ts";
 import { consulSource } from "./consul-source.ts";
 import type { InputSource } from "./input-source.ts";
@@ -12,21 +12,21 @@ import { type KubernetesSource, kubernetesSource } from "./kubernetes-source.ts"
 /** None when nothing names a cluster. */
 export function kubernetes(
   cluster: KubeConfig | undefined,
-  config: Settings,
+  settings: Settings,
   { clusters }: RegistryMetrics,
   log: Logger,
   onProblems: () => void,
 ): readonly KubernetesSource[] {
   if (cluster === undefined) return [];
-  const { clusterId, systemNamespace, kubeSyncTimeoutMs: syncTimeoutMs } = config;
+  const { clusterId, systemNamespace, kubeSyncTimeoutMs: syncTimeoutMs } = settings;
   const common = { log, nowMs: Date.now, random: Math.random, onProblems };
   const onSecret = (event: "add" | "update" | "delete") => clusters.secretEvents.add(1, { event });
   const onSyncTimeout = (one: string) => clusters.syncTimeouts.add(1, { cluster: one });
-  const allowedOptions = new Set(config.insecureKubeconfigs);
-  const { exportedOnly, clusterSetHosts, discoverGateways } = config;
-  const sets = { exportedOnly, clusterSetHosts, discoverGateways, multiClusterApi: multiClusterApi(config) };
+  const allowedOptions = new Set(settings.insecureKubeconfigs);
+  const { exportedOnly, clusterSetHosts, discoverGateways } = settings;
+  const sets = { exportedOnly, clusterSetHosts, discoverGateways, multiClusterApi: multiClusterApi(settings) };
   const told = { ...common, ...sets, onSecret, onSyncTimeout, allowedOptions };
-  const read = { endpointsObjects: !config.endpointSlices, watchedNamespaces: config.watchedNamespaces };
+  const read = { endpointsObjects: !settings.endpointSlices, watchedNamespaces: settings.watchedNamespaces };
   return [kubernetesSource({ config: cluster, clusterId, systemNamespace, syncTimeoutMs, ...read, ...told })];
 }
 
@@ -34,19 +34,19 @@ export function multiClusterApi({ multiClusterGroup: group, multiClusterVersion:
   return { group, version };
 }
 
-export async function consul(config: Settings, log: Logger, onProblems: () => void): Promise<readonly InputSource[]> {
-  const { consulUrl: url, consulCaFile } = config;
+export async function consul(settings: Settings, log: Logger, onProblems: () => void): Promise<readonly InputSource[]> {
+  const { consulUrl: url, consulCaFile } = settings;
   if (url === undefined) return [];
   const source = consulSource({
     url,
-    token: config.consulToken,
-    tokenFile: config.consulTokenFile,
+    token: settings.consulToken,
+    tokenFile: settings.consulTokenFile,
     certificateAuthorities: consulCaFile === undefined ? undefined : await readFile(consulCaFile, "utf8"),
-    datacenters: config.consulDatacenters,
-    namespaces: config.consulNamespaces,
-    partition: config.consulPartition,
-    connections: config.consulConnections,
-    syncTimeoutMs: config.consulSyncTimeoutMs,
+    datacenters: settings.consulDatacenters,
+    namespaces: settings.consulNamespaces,
+    partition: settings.consulPartition,
+    connections: settings.consulConnections,
+    syncTimeoutMs: settings.consulSyncTimeoutMs,
     log,
     nowMs: Date.now,
     random: Math.random,

@@ -10,7 +10,7 @@ import { keepOwnCertificate } from "@flotilla/auth/serving";
 import { createAuthority, type Life, serverName, startCa } from "@flotilla/auth/src/serving/authority.fixture.ts";
 import { parseCsrPem } from "@flotilla/pki";
 import { type Logger, noopLogger, parseSettings, until } from "@flotilla/runtime";
-import { settings } from "../config.ts";
+import { settings } from "../settings.ts";
 import { followCertificate, issuedNames, serviceAccount } from "./certificate.ts";
 import type { KeyPair } from "./https-server.ts";
 
@@ -35,7 +35,7 @@ async function setUp() {
       const onTrouble = (reason: string | undefined): void => void troubles.push(reason);
       const account = { namespace: config.namespace, serviceAccount, names: issuedNames(config) };
       const certificate = owned.use(keepOwnCertificate({ settings: config, ...account, port: config.port, log }));
-      following = followCertificate({ config, certificate, log, onCertificate, onTrouble }, stop.signal);
+      following = followCertificate({ settings: config, certificate, log, onCertificate, onTrouble }, stop.signal);
       following.catch(() => undefined);
     },
     ended: () => following,

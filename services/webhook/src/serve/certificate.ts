@@ -15,14 +15,14 @@ import {
   type TlsMaterial,
 } from "@flotilla/auth/serving";
 import type { Logger } from "@flotilla/runtime";
-import type { Settings } from "../config.ts";
+import type { Settings } from "../settings.ts";
 
 /** The service account that ca knows this service by. */
 export const serviceAccount = "flotilla-webhook";
 const signerPrefix = "k8s.io/";
 
 export interface CertificateOptions {
-  readonly config: Settings;
+  readonly settings: Settings;
   /** From ca. */
   readonly certificate: OwnCertificate;
   readonly log: Logger;
@@ -34,23 +34,23 @@ export interface CertificateOptions {
 
 /** Runs until `stop`. @throws AuthError AUTH_BAD_PROVIDER */
 export async function followCertificate(options: CertificateOptions, stop: AbortSignal): Promise<void> {
-  const { config, log, onCertificate: onKeyPair, onTrouble } = options;
-  using api = config.certProvider.startsWith(signerPrefix) ? await openApiServer(config) : undefined;
+  const { settings, log, onCertificate: onKeyPair, onTrouble } = options;
+  using api = settings.certProvider.startsWith(signerPrefix) ? await openApiServer(settings) : undefined;
   const sign = api && ((call: SignerCall) => requestFromSigner(api, call, log));
-  const source = keyPairSourceOf(config, { names: servingNames(config), pollMs: config.filePollMs, sign });
+  const source = keyPairSourceOf(settings, { names: servingNames(settings), pollMs: settings.filePollMs, sign });
   if (source === undefined) {
     await followCa(options, stop);
     return;
   }
-  if (source.type === "signer") onTrouble(`waiting for the signer of ${config.certProvider}`);
+  if (source.type === "signer") onTrouble(`waiting for the signer of ${settings.certProvider}`);
   await followKeyPair(source, { log, onKeyPair, onTrouble }, stop);
 }
 
 async function followCa(
-  { config, certificate, log, onCertificate, onTrouble }: CertificateOptions,
+  { settings, certificate, log, onCertificate, onTrouble }: CertificateOptions,
   stop: AbortSignal,
 ): Promise<void> {
-  const { caAddress, workDir } = config;
+  const { caAddress, workDir } = settings;
   const file = join(workDir, "webhook", "serving.json");
   const kept = await readKept(file, log);
   if (kept !== undefined) onCertificate(kept);
@@ -66,10 +66,10 @@ async function followCa(
 }
 
 /** Those that ca is asked for: none where the port has its certificate from elsewhere. */
-export function issuedNames(config: Settings): readonly string[] {
-  const { certProvider, tlsCertFile, tlsKeyFile } = config;
+export function issuedNames(settings: Settings): readonly string[] {
+  const { certProvider, tlsCertFile, tlsKeyFile } = settings;
   const hasFiles = tlsCertFile !== undefined && tlsKeyFile !== undefined;
-  return hasFiles || certProvider.startsWith(signerPrefix) ? [] : servingNames(config);
+  return hasFiles || certProvider.startsWith(signerPrefix) ? [] : servingNames(settings);
 }
 
 function servingNames({ servingNames: given, namespace, domain }: Settings): readonly string[] {

@@ -5,20 +5,20 @@ import { openApiServer } from "@flotilla/auth/cluster";
 import { caRootFileOf } from "@flotilla/auth/serving";
 import { duties, Leadership, leaseOfCluster } from "@flotilla/leadership";
 import type { Logger } from "@flotilla/runtime";
-import type { Settings } from "../config.ts";
 import { serviceAccount } from "../serve/certificate.ts";
+import type { Settings } from "../settings.ts";
 import { CaBundles } from "./ca-bundles.ts";
 
 /** Runs until `stop` fires; nothing to do without a cluster. @throws KubeError KUBE_CONFIG */
 export async function keepCaBundles(
-  config: Settings,
+  settings: Settings,
   { version, log }: { readonly version: string; readonly log: Logger },
   stop: AbortSignal,
 ): Promise<void> {
-  const { namespace, revision, filePollMs: pollMs } = config;
-  using api = await openApiServer(config);
+  const { namespace, revision, filePollMs: pollMs } = settings;
+  using api = await openApiServer(settings);
   if (api === undefined) return;
-  const rootFile = rootFileOf(config);
+  const rootFile = rootFileOf(settings);
   if (rootFile === undefined) {
     log.info("caBundle of webhook configurations is not filled in: set WEBHOOK_CA_BUNDLE_FILE");
     return;
@@ -32,7 +32,7 @@ export async function keepCaBundles(
 }
 
 /** What the serving certificate leads to; undefined when it is not ca's and nobody says. */
-function rootFileOf(config: Settings): string | undefined {
-  const isFromCa = config.tlsCertFile === undefined && config.certProvider === "istiod";
-  return config.caBundleFile ?? (isFromCa ? caRootFileOf(config) : undefined);
+function rootFileOf(settings: Settings): string | undefined {
+  const isFromCa = settings.tlsCertFile === undefined && settings.certProvider === "istiod";
+  return settings.caBundleFile ?? (isFromCa ? caRootFileOf(settings) : undefined);
 }

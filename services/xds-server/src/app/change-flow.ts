@@ -3,7 +3,6 @@ import { keyText } from "@flotilla/bus";
 import type { AppliedSet, Change } from "@flotilla/model";
 import { causeText } from "@flotilla/model";
 import type { Counter, Logger, Metrics } from "@flotilla/runtime";
-import type { Config } from "../config.ts";
 import type { ChangeSink } from "../ingest/ingest.ts";
 import { type Batch, ChangePipeline } from "../push/change-pipeline.ts";
 import { systemClock } from "../push/clock.ts";
@@ -11,11 +10,12 @@ import { defaultDebounce } from "../push/debounce.ts";
 import { createPushMetrics, type PushMetrics } from "../push/push-metrics.ts";
 import { defaultPushLimits, PushQueue } from "../push/push-queue.ts";
 import { Deliveries, type DeliveryMetrics } from "../serve/deliveries.ts";
+import type { Settings } from "../settings.ts";
 import type { CoreSource } from "./core-source.ts";
 
 export interface ChangeFlowOptions {
   readonly source: Pick<CoreSource, "apply">;
-  readonly config: Pick<Config, "debounceAfterMs" | "debounceMaxMs" | "concurrentPushes">;
+  readonly settings: Pick<Settings, "debounceAfterMs" | "debounceMaxMs" | "concurrentPushes">;
   readonly metrics: Metrics;
   readonly streamMetrics: DeliveryMetrics;
   readonly refused: Counter;
@@ -31,7 +31,7 @@ export interface ChangeFlow extends ChangeSink, Disposable {
 
 export function createChangeFlow({
   source,
-  config,
+  settings,
   metrics,
   streamMetrics,
   refused,
@@ -42,14 +42,14 @@ export function createChangeFlow({
   const queue = new PushQueue({
     clock: systemClock,
     ...defaultPushLimits,
-    maxConcurrent: config.concurrentPushes,
+    maxConcurrent: settings.concurrentPushes,
     onTurn: (waitedMs) => pushMetrics.queued(waitedMs / 1000),
   });
   const pipeline = new ChangePipeline<Change>({
     clock: systemClock,
-    minGapMs: config.debounceAfterMs,
-    maxGapMs: config.debounceMaxMs,
-    urgentGapMs: Math.min(defaultDebounce.urgentGapMs, config.debounceAfterMs),
+    minGapMs: settings.debounceAfterMs,
+    maxGapMs: settings.debounceMaxMs,
+    urgentGapMs: Math.min(defaultDebounce.urgentGapMs, settings.debounceAfterMs),
     isBusy: () => queue.depth.waiting > 0 || queue.depth.inFlight > 0,
     keyOf: keyText,
     kindOf: (change) => (change.type === "config" ? change.key.kind : change.type),

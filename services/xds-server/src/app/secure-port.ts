@@ -3,21 +3,21 @@ import { type Authenticator, type PeerIdentity, type PeerRules, peerIdentity } f
 import type { OwnCluster } from "@flotilla/auth/cluster";
 import { droppedConnections, type OwnCertificate } from "@flotilla/auth/serving";
 import { aborted, type Health, type Logger, type Metrics } from "@flotilla/runtime";
-import type { Config } from "../config.ts";
 import type { AdsServer } from "../serve/ads-server.ts";
 import type { StreamAuthentication } from "../serve/authenticate.ts";
+import type { Settings } from "../settings.ts";
 import { createCaPassthrough } from "./ca-passthrough.ts";
 import { openServingMaterial } from "./serving-material.ts";
 
 export function plaintextAuthentication(
-  config: Config,
+  settings: Settings,
   authenticator: Authenticator,
 ): StreamAuthentication | undefined {
-  return config.authenticatePlaintext ? { authenticator, mode: "offered" } : undefined;
+  return settings.authenticatePlaintext ? { authenticator, mode: "offered" } : undefined;
 }
 
 export interface SecurePortOptions {
-  readonly config: Config;
+  readonly settings: Settings;
   readonly ads: AdsServer;
   /** Who calls. */
   readonly peers: PeerIdentity;
@@ -32,14 +32,14 @@ export interface SecurePortOptions {
 
 /** xDS and the CA's service. Runs until `stop` fires; waits for ca as long as it takes. */
 export async function serveSecure(options: SecurePortOptions, stop: AbortSignal): Promise<void> {
-  const { config, ads, peers, metrics, log } = options;
+  const { settings, ads, peers, metrics, log } = options;
   const { authenticator, certificates } = peers;
-  const { caAddress, caServerName } = config;
+  const { caAddress, caServerName } = settings;
   if (caAddress === undefined) return;
   await using material = await openServingMaterial({ ...options, caAddress }, stop);
   const { identity } = material;
   using ca = createCaPassthrough({ caAddress, caServerName, material: identity, certificates, metrics, log });
-  const listening = { host: config.host, port: config.tlsPort, setting: "XDS_TLS_PORT" };
+  const listening = { host: settings.host, port: settings.tlsPort, setting: "XDS_TLS_PORT" };
   const at = { ...listening, material: material.shown, dropped: droppedConnections(metrics) };
   await using port = await ads.serveTls(at, { authenticator, mode: "required" }, ca.methods);
   material.onChange(() => {
@@ -56,7 +56,7 @@ export interface IdentityParts extends Required<Pick<PeerRules, "trustDomains" |
 }
 
 /** The proofs that xds-server takes: a client certificate or a token, for an identity of this mesh. */
-export function createIdentity({ jwtRules, audiences }: Config, { cluster, ...parts }: IdentityParts): PeerIdentity {
+export function createIdentity({ jwtRules, audiences }: Settings, { cluster, ...parts }: IdentityParts): PeerIdentity {
   const review = cluster && { ...cluster.review, audiences };
   return peerIdentity({ ...parts, jwtRules, review, nowMs: Date.now });
 }

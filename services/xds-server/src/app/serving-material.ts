@@ -11,14 +11,14 @@ import {
   type TlsMaterial,
 } from "@flotilla/auth/serving";
 import { type Health, type Logger, orAborted, untilStopped } from "@flotilla/runtime";
-import type { Config } from "../config.ts";
+import type { Settings } from "../settings.ts";
 
 /** The service account that ca knows this service by. */
 export const serviceAccount = "flotilla-xds-server";
 const pollMs = 1000;
 
 export interface ServingMaterialOptions {
-  readonly config: Config;
+  readonly settings: Settings;
   readonly caAddress: string;
   /** From ca. */
   readonly certificate: OwnCertificate;
@@ -41,9 +41,9 @@ export async function openServingMaterial(
   options: ServingMaterialOptions,
   stop: AbortSignal,
 ): Promise<ServingMaterial> {
-  const { config, caAddress, certificate, cluster, health, log } = options;
+  const { settings, caAddress, certificate, cluster, health, log } = options;
   const sign = cluster && ((call: SignerCall) => requestFromSigner(cluster.api, call, log));
-  const source = keyPairSourceOf(config, { names: servingNames(config), pollMs, sign });
+  const source = keyPairSourceOf(settings, { names: servingNames(settings), pollMs, sign });
   let changed = (): void => undefined;
   let [identity, pair]: [TlsMaterial | undefined, KeyPair | undefined] = [undefined, undefined];
   const first = Promise.withResolvers<TlsMaterial>();
@@ -61,7 +61,7 @@ export async function openServingMaterial(
     take();
   };
   const onTrouble = (reason: string | undefined) => health.setCondition("certificate", reason, { blocks: false });
-  if (source?.type === "signer") onTrouble(`waiting for the signer of ${config.certProvider}`);
+  if (source?.type === "signer") onTrouble(`waiting for the signer of ${settings.certProvider}`);
   health.setCondition("identity", `waiting for ca at ${caAddress}`, { blocks: false });
   const ended = new AbortController();
   const signal = AbortSignal.any([stop, ended.signal]);
@@ -89,6 +89,6 @@ export async function openServingMaterial(
 }
 
 /** Of the TLS port. */
-export function servingNames({ namespace }: Pick<Config, "namespace">): readonly string[] {
+export function servingNames({ namespace }: Pick<Settings, "namespace">): readonly string[] {
   return [`istiod.${namespace}.svc`, `istiod.${namespace}.svc.cluster.local`];
 }

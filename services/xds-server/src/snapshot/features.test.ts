@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { typeUrl } from "@flotilla/proto";
 import { Core } from "../app/core.ts";
-import { parseConfig } from "../config.ts";
+import { readSettings } from "../settings.ts";
 import { apply, aService, aSidecar, resourceOf } from "../testing/mesh.ts";
 import { defaultFeatures, parseFeatures } from "./features.ts";
 
@@ -33,7 +33,7 @@ describe("feature switches", () => {
   it("reach what is generated from the environment of the service", () => {
     const service = aService("a", "shop");
     const maximumVersion = (env: Readonly<Record<string, string>>) => {
-      const core = new Core({ features: parseConfig(env) });
+      const core = new Core({ features: readSettings(env) });
       apply(core, service);
       const cluster = resourceOf(core, aSidecar("shop"), typeUrl.cluster, `outbound|80||${service.hostname}`);
       return /"tlsMaximumProtocolVersion":"(\w+)"/.exec(JSON.stringify(cluster))?.[1];

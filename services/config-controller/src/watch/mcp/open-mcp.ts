@@ -6,7 +6,7 @@ import type { Logger } from "@flotilla/runtime";
 import type { Admission } from "@flotilla/sources";
 import { grpcTransport } from "@flotilla/xds/grpc";
 import manifest from "../../../package.json" with { type: "json" };
-import type { Settings } from "../../config.ts";
+import type { Settings } from "../../settings.ts";
 import { mcpNode } from "./mcp-client.ts";
 import { type McpOptions, type McpSource, mcpSource } from "./mcp-source.ts";
 import type { McpAddress } from "./source-address.ts";

@@ -9,7 +9,7 @@ import {
 import type { JsonObject } from "@flotilla/model";
 import { meshConfigOf, meshNetworksOf } from "@flotilla/registry/config";
 import { noopLogger, parseSettings, until } from "@flotilla/runtime";
-import { settings } from "../../config.ts";
+import { settings } from "../../settings.ts";
 import type { ConfigSource } from "../config-source.ts";
 import { checkMeshDocument } from "./mesh-check.ts";
 import { bootMesh, type MeshOptions, openMeshConfig, openMeshNetworks } from "./open-mesh.ts";

@@ -3,7 +3,7 @@
  * `istio-REVISION`, of the control plane's namespace; under it, of MeshConfig, in the ConfigMap that SHARED_MESH_CONFIG names.
  */
 import { existsSync } from "node:fs";
-import type { Settings } from "../../config.ts";
+import type { Settings } from "../../settings.ts";
 
 export type MeshPlace =
   | { readonly type: "file"; readonly path: string }

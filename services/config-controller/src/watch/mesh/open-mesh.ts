@@ -5,7 +5,7 @@ import { type Config, equalJson, type JsonObject } from "@flotilla/model";
 import { meshConfigKey, meshConfigOf, meshNetworksKey, meshNetworksOf } from "@flotilla/registry/config";
 import { backoff, delay, type Logger } from "@flotilla/runtime";
 import { type DocumentCheck, readDocument, type SourceProblem } from "@flotilla/sources";
-import type { Settings } from "../../config.ts";
+import type { Settings } from "../../settings.ts";
 import type { ConfigSource } from "../config-source.ts";
 import { configMapDocument, configMapLayer } from "./config-map-layer.ts";
 import type { DocumentLayer } from "./document-layer.ts";

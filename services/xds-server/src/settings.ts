@@ -156,13 +156,13 @@ export const settings = {
   ...featureSettings,
 } as const;
 
-export interface Config extends SettingsOf<typeof settings> {
+export interface Settings extends SettingsOf<typeof settings> {
   readonly rootFile: string;
   readonly jwtRules: readonly JwtRule[];
 }
 
 /** @throws RuntimeError SETTINGS_INVALID naming every wrong setting */
-export function parseConfig(env: Readonly<Record<string, string | undefined>>): Config {
+export function readSettings(env: Readonly<Record<string, string | undefined>>): Settings {
   const values = parseSettings(settings, env);
   return {
     ...values,

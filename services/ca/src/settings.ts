@@ -87,7 +87,7 @@ export const settings = {
   ...issuerSettings,
 } as const;
 
-export interface Config extends SettingsOf<typeof settings> {
+export interface Settings extends SettingsOf<typeof settings> {
   readonly rootFile: string;
   readonly selfSignedDir: string;
   readonly jwtRules: readonly JwtRule[];
@@ -95,7 +95,7 @@ export interface Config extends SettingsOf<typeof settings> {
 }
 
 /** @throws RuntimeError SETTINGS_INVALID; AuthError AUTH_BAD_RULE; CaError CA_BAD_BUNDLE */
-export function parseConfig(env: Readonly<Record<string, string | undefined>>): Config {
+export function readSettings(env: Readonly<Record<string, string | undefined>>): Settings {
   const parsed = parseSettings(settings, env);
   const { workDir, rootCertFile, bundleEndpoints } = parsed;
   return {

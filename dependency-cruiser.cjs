@@ -1,5 +1,5 @@
 /** Layer rules of docs/architecture/overview.md. Each message says what to use instead. */
-const pure = "^(packages/model|packages/incremental|packages/registry|packages/validation/src|packages/xds/src/(?!client))";
+const pure = "^(packages/model|packages/gateway-api|packages/incremental|packages/registry|packages/validation/src|packages/xds/src/(?!client))";
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 module.exports = {
@@ -52,6 +52,13 @@ module.exports = {
       severity: "error",
       from: { path: pure, pathNot: "\\.test\\.ts$" },
       to: { dependencyTypes: ["core"] },
+    },
+    {
+      name: "gateway-api-on-model",
+      comment: "packages/gateway-api turns objects into messages: it needs packages/model and packages/proto only.",
+      severity: "error",
+      from: { path: "^packages/gateway-api/", pathNot: "\\.test\\.ts$" },
+      to: { pathNot: "^packages/(gateway-api|model|proto)/" },
     },
     {
       name: "pure-core",

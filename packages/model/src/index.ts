@@ -96,6 +96,7 @@ export {
   resolveShortName,
 } from "./names/host.ts";
 export { maxNameLength, maxNamespaceLength, problemOfName } from "./names/object-name.ts";
+export { quoteRegex } from "./names/regex.ts";
 export {
   decodeMachines,
   encodeMachines,

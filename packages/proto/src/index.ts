@@ -21,6 +21,7 @@ export { pack, unpack, unpackAs } from "./any.ts";
 export { decode } from "./decode.ts";
 export { encode } from "./encode.ts";
 export { ProtoError, type ProtoErrorCode } from "./errors.ts";
+export { withSeconds } from "./go-durations.ts";
 export {
   aggregatedDiscoveryService,
   certificateService,

@@ -1,6 +1,7 @@
 /** Decodes the specs of configuration objects: protobuf JSON as sources have it → messages, once. */
+import { isRoute, readRoute } from "@flotilla/gateway-api";
 import type { Config, JsonObject } from "@flotilla/model";
-import { fromJson, type GenMessage, type JsonValue, type Message } from "@flotilla/proto";
+import { fromJson, type GenMessage, type JsonValue, type Message, withSeconds } from "@flotilla/proto";
 import { TrafficExtensionSchema } from "@flotilla/proto/extensions/v1alpha1/traffic_extension_pb";
 import { WasmPluginSchema } from "@flotilla/proto/extensions/v1alpha1/wasm_pb";
 import { DestinationRuleSchema } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
@@ -16,8 +17,6 @@ import { AuthorizationPolicySchema } from "@flotilla/proto/security/v1beta1/auth
 import { PeerAuthenticationSchema } from "@flotilla/proto/security/v1beta1/peer_authentication_pb";
 import { RequestAuthenticationSchema } from "@flotilla/proto/security/v1beta1/request_authentication_pb";
 import { TelemetrySchema } from "@flotilla/proto/telemetry/v1alpha1/telemetry_pb";
-import { withSeconds } from "./go-durations.ts";
-import { isRoute, readRoute } from "./routes/read-route.ts";
 
 const schemas: ReadonlyMap<string, GenMessage<Message>> = new Map<string, GenMessage<Message>>([
   ["AuthorizationPolicy", AuthorizationPolicySchema],

@@ -1,9 +1,8 @@
 /** MeshConfig and MeshNetworks as inputs: published like configuration, one object each. */
 import { type Config, defaultMeshConfig, defaultProxyConfig, type JsonObject } from "@flotilla/model";
-import { fromJson, type JsonValue } from "@flotilla/proto";
+import { fromJson, type JsonValue, withSeconds } from "@flotilla/proto";
 import { type MeshConfig, MeshConfigSchema } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import { type MeshNetworks, MeshNetworksSchema } from "@flotilla/proto/mesh/v1alpha1/network_pb";
-import { withSeconds } from "./go-durations.ts";
 
 /** The publisher has merged the defaults already. @throws when the document is not a MeshConfig. */
 export function decodeMesh(config: Config): MeshConfig {

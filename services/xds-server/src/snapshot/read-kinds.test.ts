@@ -6,8 +6,8 @@ import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
+import { routeKinds } from "@flotilla/gateway-api";
 import { kindUses } from "@flotilla/kinds";
-import { routeKinds } from "./routes/route-spec.ts";
 
 const root = join(import.meta.dirname, "..");
 const sources = globSync("{snapshot,generate}/**/*.ts", { cwd: root })

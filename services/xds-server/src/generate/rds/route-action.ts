@@ -1,5 +1,5 @@
 /** Where a route of a VirtualService sends a request, and how. */
-import { clusterName } from "@flotilla/model";
+import { clusterName, quoteRegex } from "@flotilla/model";
 import { create, type MessageInitShape } from "@flotilla/proto";
 import {
   type RouteAction,
@@ -20,7 +20,6 @@ import type {
   HTTPRouteDestination,
   Percent,
 } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
-import { quoteRegex } from "../../snapshot/routes/http-filters.ts";
 import { zeroDuration } from "../shared/duration.ts";
 import { unknownCluster } from "../shared/unknown-cluster.ts";
 import { hundredths, millionths } from "./fraction.ts";
@@ -31,7 +30,7 @@ import { retryPolicy } from "./retry.ts";
 export interface ActionContext {
   /** 0 on listeners that take requests for any port. */
   readonly listenPort: number;
-  /** See snapshot/scope/gateway-semantics.ts. */
+  /** See `hasGatewaySemantics`. */
   readonly hasGatewaySemantics: boolean;
   /** The host that stands behind a destination's host, and its only port if it has just one; undefined: unknown. */
   readonly serviceOf: (

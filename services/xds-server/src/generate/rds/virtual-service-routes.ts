@@ -2,9 +2,9 @@
  * The routes of a VirtualService for one port, encoded. They hardly depend on who calls, so most proxies share
  * them: labels and namespace are asked only where a match does, the scope only where a port has to be inferred.
  */
+import { hasGatewaySemantics } from "@flotilla/gateway-api";
 import { create, encode } from "@flotilla/proto";
 import { VirtualHostSchema } from "@flotilla/proto/envoy/config/route/v3/route_components_pb";
-import { hasGatewaySemantics } from "../../snapshot/scope/gateway-semantics.ts";
 import { servicesOfName } from "../../snapshot/scope/services.ts";
 import { importedService } from "../../snapshot/scope/sidecar-scope.ts";
 import { unknownDestinations } from "../../snapshot/scope/unknown-destinations.ts";

@@ -1,5 +1,5 @@
 /** All row indexes of the world. A new one is defined beside the queries that read it and added here. */
-import { meshRouteIndexes } from "../routes/mesh-route-index.ts";
+
 import type { RowIndex } from "../row-index.ts";
 import { peerAuthenticationsByNamespace } from "../scope/authn.ts";
 import { authorizationPoliciesByNamespace } from "../scope/authz.ts";
@@ -7,6 +7,7 @@ import { destinationRulesByHost } from "../scope/destination-rules.ts";
 import { grantingDestinationRules } from "../scope/granted-secrets.ts";
 import { hashingDestinationRules } from "../scope/hashed-hosts.ts";
 import { requestAuthenticationsByNamespace } from "../scope/request-authn.ts";
+import { meshRouteIndexes } from "../scope/route-virtual-services.ts";
 import { ruledHosts } from "../scope/ruled-hosts.ts";
 import { sidecarsByNamespace } from "../scope/sidecar.ts";
 import { telemetriesByNamespace } from "../scope/telemetry.ts";

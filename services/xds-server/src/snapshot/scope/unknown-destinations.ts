@@ -2,8 +2,8 @@
  * Destinations of a VirtualService that lead nowhere: the route is sent all the same, as istiod does, and requests for
  * it are answered with 503. Judged from the VirtualService's own namespace, so that all proxies share the answer.
  */
+import { routesBehind } from "@flotilla/gateway-api";
 import type { Destination, VirtualService } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
-import { routesBehind } from "../routes/route-virtual-services.ts";
 import { query, type View } from "../view.ts";
 import { destinationRulesFor } from "./destination-rules.ts";
 import { isServiceVisible, serviceIn } from "./services.ts";

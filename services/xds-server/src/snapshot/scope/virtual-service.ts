@@ -9,9 +9,9 @@ import {
   type VirtualService,
   VirtualServiceSchema,
 } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
-import { routeVirtualService } from "../routes/route-virtual-services.ts";
 import { query, type View } from "../view.ts";
 import { mergeDelegateRoutes } from "./delegate.ts";
+import { routeVirtualService } from "./route-virtual-services.ts";
 import { reachOf } from "./services.ts";
 
 /** `namespace/name`. */

@@ -2,12 +2,12 @@
  * Which VirtualServices a proxy follows. What the selection depends on (hosts, gateways, exportTo, and who is meant by
  * matches) is indexed apart from the rest of the routes, so that a change of routes does not touch the selection.
  */
+import { hasGatewaySemantics, type RouteVirtualService } from "@flotilla/gateway-api";
 import { type Config, compareByAge, hostCovers, hostsOverlap } from "@flotilla/model";
 import type { VirtualService } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
-import { type RouteVirtualService, routeVirtualServices } from "../routes/route-virtual-services.ts";
 import type { RowIndex } from "../row-index.ts";
 import { query, type View } from "../view.ts";
-import { hasGatewaySemantics } from "./gateway-semantics.ts";
+import { routeVirtualServices } from "./route-virtual-services.ts";
 import { reachOf } from "./services.ts";
 import { importsByNamespace, type ListenerName, listenerOf } from "./sidecar.ts";
 import { unknownDestinations } from "./unknown-destinations.ts";
@@ -35,7 +35,7 @@ export interface VirtualServiceHead {
   readonly hasDelegates: boolean;
   /** Has TCP or TLS routes. */
   readonly isLayer4: boolean;
-  /** See gateway-semantics.ts. */
+  /** See `hasGatewaySemantics`. */
   readonly hasGatewaySemantics: boolean;
 }
 

@@ -1,4 +1,6 @@
 /** Functions about routes, virtual hosts and delegates. */
+
+import { hasGatewaySemantics } from "@flotilla/gateway-api";
 import { type JsonObject, matchesLabels, resolveShortName } from "@flotilla/model";
 import { create, fromJson, type JsonValue, toJson } from "@flotilla/proto";
 import { RouteSchema } from "@flotilla/proto/envoy/config/route/v3/route_components_pb";
@@ -23,7 +25,6 @@ import {
 import { isCatchAll } from "@flotilla/xds-server/src/generate/rds/route-match.ts";
 import { virtualServiceRoutes } from "@flotilla/xds-server/src/generate/rds/virtual-service-route.ts";
 import { conflicts, mergeDelegateRoutes, mergeMatches } from "@flotilla/xds-server/src/snapshot/scope/delegate.ts";
-import { hasGatewaySemantics } from "@flotilla/xds-server/src/snapshot/scope/gateway-semantics.ts";
 import type { Counterparts } from "./counterpart.ts";
 
 interface GoService {

@@ -1,4 +1,5 @@
 /** What a rule asks of the caller, as Envoy's principals. */
+import { quoteRegex } from "@flotilla/model";
 import { create } from "@flotilla/proto";
 import { type Principal, PrincipalSchema } from "@flotilla/proto/envoy/config/rbac/v3/rbac_pb";
 import type { StringMatcher } from "@flotilla/proto/envoy/type/matcher/v3/string_pb";
@@ -11,7 +12,6 @@ import {
   headerMatcher,
   listHolding,
   metadataMatcher,
-  quoted,
   regex,
   stringMatcher,
   valueMatcher,
@@ -61,7 +61,7 @@ function single(key: string, value: string, { namespace }: Matching): Principal 
     case "source.principal":
       return authenticated(stringMatcher(value, "spiffe://"));
     case "source.namespace":
-      return authenticated(regex(`.*/ns/${quoted(value).replaceAll("\\*", ".*")}/.*`));
+      return authenticated(regex(`.*/ns/${quoteRegex(value).replaceAll("\\*", ".*")}/.*`));
     case "trustDomains":
       return authenticated(trustDomain(value));
     case "remote.ip":
@@ -78,12 +78,12 @@ function single(key: string, value: string, { namespace }: Matching): Principal 
 function serviceAccount(value: string, policyNamespace: string): StringMatcher {
   const [first = "", second] = value.split("/");
   const [namespace, name] = second === undefined ? [policyNamespace, first] : [first, second];
-  return regex(`spiffe://.+/ns/${quoted(namespace)}/(.+/|)sa/${quoted(name)}(/.+)?`);
+  return regex(`spiffe://.+/ns/${quoteRegex(namespace)}/(.+/|)sa/${quoteRegex(name)}(/.+)?`);
 }
 
 function trustDomain(value: string): StringMatcher {
   return value.includes("*")
-    ? regex(`spiffe://${quoted(value).replaceAll("\\*", "[^/]*")}/.*`)
+    ? regex(`spiffe://${quoteRegex(value).replaceAll("\\*", "[^/]*")}/.*`)
     : stringMatcher(`spiffe://${value}/*`);
 }
 

@@ -1,5 +1,5 @@
 /** Values of policies as Envoy's matchers: exact, `prefix*`, `*suffix`, or `*` for anything there is. */
-import { parseCidr } from "@flotilla/model";
+import { parseCidr, quoteRegex } from "@flotilla/model";
 import { create } from "@flotilla/proto";
 import { type CidrRange, CidrRangeSchema } from "@flotilla/proto/envoy/config/core/v3/address_pb";
 import { type HeaderMatcher, HeaderMatcherSchema } from "@flotilla/proto/envoy/config/route/v3/route_components_pb";
@@ -9,10 +9,6 @@ import { type ValueMatcher, ValueMatcherSchema } from "@flotilla/proto/envoy/typ
 
 export function regex(text: string): StringMatcher {
   return create(StringMatcherSchema, { matchPattern: { case: "safeRegex", value: { regex: text } } });
-}
-
-export function quoted(text: string): string {
-  return text.replace(/[\\.+*?()|[\]{}^$]/g, "\\$&");
 }
 
 /** @param before stands before every exact value and prefix */
@@ -26,7 +22,7 @@ export function stringMatcher(value: string, before = "", ignoreCase = false): S
   if (value.startsWith("*")) {
     return before === ""
       ? create(StringMatcherSchema, { matchPattern: { case: "suffix", value: value.slice(1) }, ignoreCase })
-      : regex(`${before}.*${quoted(value.slice(1))}`);
+      : regex(`${before}.*${quoteRegex(value.slice(1))}`);
   }
   return create(StringMatcherSchema, { matchPattern: { case: "exact", value: before + value }, ignoreCase });
 }

@@ -1,6 +1,6 @@
 /** Configuration may write durations as Go does (`1h30m`, `750ms`); protobuf JSON knows seconds only (`5400s`). */
-import { ownValue } from "@flotilla/model";
-import type { GenMessage, JsonObject, JsonValue, Message } from "@flotilla/proto";
+import type { JsonObject, JsonValue, Message } from "@bufbuild/protobuf";
+import type { GenMessage } from "@bufbuild/protobuf/codegenv2";
 
 type Descriptor = Pick<GenMessage<Message>, "typeName" | "fields">;
 
@@ -48,6 +48,11 @@ function inSeconds(text: string): string {
   const digits = fraction.length - [...fraction].reverse().findIndex((digit) => digit !== "0");
   const isWhole = nanos % 1_000_000_000n === 0n;
   return `${sign}${nanos / 1_000_000_000n}${isWhole ? "" : `.${fraction.slice(0, digits)}`}s`;
+}
+
+/** Only what the record holds itself, never what every object inherits. */
+function ownValue<T>(record: Readonly<Record<string, T>>, key: string): T | undefined {
+  return Object.hasOwn(record, key) ? record[key] : undefined;
 }
 
 function isObject(value: JsonValue): value is JsonObject {

@@ -1,19 +1,19 @@
 /** Rules of HTTPRoutes and GRPCRoutes as HTTP routes of a VirtualService: one for each match, since each is ordered on its own. */
 import type { ConfigKey } from "@flotilla/model";
-import { create, type Duration, DurationSchema, fromJson } from "@flotilla/proto";
+import { create, type Duration, DurationSchema, fromJson, type MessageInitShape, withSeconds } from "@flotilla/proto";
 import {
   type HTTPMatchRequest,
   HTTPMatchRequestSchema,
   type HTTPRetry,
   HTTPRetrySchema,
   type HTTPRoute,
+  HTTPRouteDestinationSchema,
   HTTPRouteSchema,
 } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
-import { withSeconds } from "../go-durations.ts";
-import { httpDestinations, type RouteContext } from "./backends.ts";
-import { filterFields } from "./http-filters.ts";
+import { destinationOf, type RouteContext, weighted } from "./backends.ts";
+import { filterFields, headersOf } from "./http-filters.ts";
 import { grpcMatch, httpMatch } from "./http-matches.ts";
-import type { GrpcRouteSpec, GrpcRule, HttpRouteSpec, HttpRule } from "./route-spec.ts";
+import type { BackendRef, GrpcRouteSpec, GrpcRule, HttpRouteSpec, HttpRule } from "./route-spec.ts";
 
 /** `port` of the parent, 0 for all of its ports. @throws when a duration is none. */
 export function httpRoutes(
@@ -46,7 +46,7 @@ export function grpcRoutes(
   });
 }
 
-/** What a rule without matches takes is told by the port alone. */
+/** A rule without matches takes every request of the port. */
 function eachMatch(matches: readonly HTTPMatchRequest[], port: number): readonly HTTPMatchRequest[][] {
   if (matches.length > 0) return matches.map((match) => [match]);
   return [port === 0 ? [] : [create(HTTPMatchRequestSchema, { port })]];
@@ -56,12 +56,27 @@ function nameOf({ namespace, name }: ConfigKey, rule: HttpRule | GrpcRule, index
   return rule.name ?? `${namespace}.${name}.${index}`;
 }
 
-/** Requests that no backend gets are answered with 500. */
+/** Requests without a backend are answered with 500. */
 function actionOf({ backendRefs = [], filters = [] }: HttpRule | GrpcRule, context: RouteContext) {
   const fields = filterFields(filters, context);
   if (fields.redirect !== undefined) return fields;
   const route = httpDestinations(backendRefs, context);
   return route.length === 0 ? { ...fields, directResponse: { status: 500 } } : { ...fields, route };
+}
+
+/** Empty when nothing gets traffic. */
+function httpDestinations(
+  refs: readonly BackendRef[],
+  context: RouteContext,
+): MessageInitShape<typeof HTTPRouteDestinationSchema>[] {
+  return weighted(refs).map(({ ref, weight }) => {
+    const headers = headersOf(ref.filters ?? []);
+    return create(HTTPRouteDestinationSchema, {
+      destination: destinationOf(ref, context),
+      weight,
+      ...(headers && { headers }),
+    });
+  });
 }
 
 /** With retries `backendRequest` limits each try, else the one there is. */

@@ -1,18 +1,9 @@
-/** Routes of the Gateway API that have a Service or a ServiceEntry as parent: what tells which hosts they are for, in one row a kind. */
-import type { Config, ConfigKey } from "@flotilla/model";
-import { DurationSchema, fromJson } from "@flotilla/proto";
-import { withSeconds } from "../go-durations.ts";
-import type { RowIndex } from "../row-index.ts";
+/** The part of a route that decides which hosts of the mesh it is for: its parents that are a Service or a ServiceEntry. */
+import type { ConfigKey } from "@flotilla/model";
+import { DurationSchema, fromJson, withSeconds } from "@flotilla/proto";
 import { backendProblem } from "./backends.ts";
 import { backendFilters, ruleFilters } from "./http-filters.ts";
-import {
-  type HttpRouteSpec,
-  type HttpRule,
-  type ParentRef,
-  type RouteFilter,
-  type RouteKind,
-  routeKinds,
-} from "./route-spec.ts";
+import type { HttpRouteSpec, HttpRule, ParentRef, RouteFilter } from "./route-spec.ts";
 
 export interface MeshParent {
   readonly kind: "Service" | "ServiceEntry";
@@ -29,20 +20,6 @@ export interface MeshRouteHead {
   readonly problem: string;
 }
 
-/** Rules change more often than parents: the rest of the object is read apart. */
-export const meshRouteIndexes: readonly RowIndex<HttpRouteSpec>[] = routeKinds.map((kind) => ({
-  name: indexName(kind),
-  kind,
-  keysOf: ({ key, spec }) => (meshParents(spec.parentRefs, key.namespace).length === 0 ? [] : ["all"]),
-  project: ({ key, creationTimeMs, spec }): Config => ({
-    key,
-    creationTimeMs,
-    labels: {},
-    annotations: {},
-    spec: meshRouteHead(key, spec),
-  }),
-}));
-
 export function meshRouteHead({ namespace }: ConfigKey, { parentRefs, rules = [] }: HttpRouteSpec): MeshRouteHead {
   return {
     parents: meshParents(parentRefs, namespace),
@@ -51,16 +28,7 @@ export function meshRouteHead({ namespace }: ConfigKey, { parentRefs, rules = []
   };
 }
 
-/** For reading one of the rows (`all`). */
-export function meshRouteHeads(kind: RouteKind): RowIndex<MeshRouteHead> {
-  return { name: indexName(kind), kind, keysOf: () => ["all"] };
-}
-
-function indexName(kind: RouteKind): string {
-  return `mesh-routes-${kind}`;
-}
-
-function meshParents(refs: readonly ParentRef[] = [], home: string): readonly MeshParent[] {
+export function meshParents(refs: readonly ParentRef[] = [], home: string): readonly MeshParent[] {
   return refs.flatMap(({ group, kind, namespace = home, name = "", port = 0 }) => {
     if (group === "" && kind === "Service") return { kind, namespace, name, port };
     return group === "networking.istio.io" && kind === "ServiceEntry" ? { kind, namespace, name, port } : [];

@@ -1,14 +1,15 @@
 /** Rules of TCPRoutes and TLSRoutes as routes of a VirtualService for one host. */
 import { hostCovers } from "@flotilla/model";
-import { create } from "@flotilla/proto";
+import { create, type MessageInitShape } from "@flotilla/proto";
 import {
+  RouteDestinationSchema,
   type TCPRoute,
   TCPRouteSchema,
   type TLSRoute,
   TLSRouteSchema,
 } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
-import { layer4Destinations, type RouteContext } from "./backends.ts";
-import type { Layer4RouteSpec } from "./route-spec.ts";
+import { destinationOf, type RouteContext, weighted } from "./backends.ts";
+import type { BackendRef, Layer4RouteSpec } from "./route-spec.ts";
 
 /** `port` of the parent, 0 for all of its ports. */
 export function tcpRoutes({ rules = [] }: Layer4RouteSpec, port: number, context: RouteContext): readonly TCPRoute[] {
@@ -37,3 +38,16 @@ function serverNames(hostnames: readonly string[], host: string): string[] {
   if (hostnames.length === 0) return [host];
   return hostnames.length === 1 ? [...hostnames] : hostnames.filter((name) => hostCovers(host, name));
 }
+
+/** Without a backend that gets traffic, connections go to a cluster that does not exist. */
+function layer4Destinations(
+  refs: readonly BackendRef[],
+  context: RouteContext,
+): MessageInitShape<typeof RouteDestinationSchema>[] {
+  const used = weighted(refs).map(({ ref, weight }) =>
+    create(RouteDestinationSchema, { destination: destinationOf(ref, context), weight }),
+  );
+  return used.length > 0 ? used : [create(RouteDestinationSchema, { destination: nowhere })];
+}
+
+const nowhere = { host: "internal.cluster.local", subset: "zero-weight", port: { number: 65535 } };

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { JsonObject } from "@flotilla/proto";
+import type { JsonObject } from "@bufbuild/protobuf";
 import { VirtualServiceSchema } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
 import { withSeconds } from "./go-durations.ts";
 

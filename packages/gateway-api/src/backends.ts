@@ -1,12 +1,6 @@
 /** Where a rule of a route sends traffic: references to Services, hosts and ServiceImports, in Istio's words. */
-import { create, type MessageInitShape } from "@flotilla/proto";
-import {
-  type Destination,
-  DestinationSchema,
-  HTTPRouteDestinationSchema,
-  RouteDestinationSchema,
-} from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
-import { headersOf } from "./header-filters.ts";
+import { create } from "@flotilla/proto";
+import { type Destination, DestinationSchema } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
 import type { BackendRef, ObjectRef } from "./route-spec.ts";
 
 /** What a reference depends on besides itself. */
@@ -48,35 +42,9 @@ export function destinationOf(ref: ObjectRef, { namespace, domain }: RouteContex
 }
 
 /** Those that get traffic; weights only where there are several. */
-function weighted(refs: readonly BackendRef[]): readonly { readonly ref: BackendRef; readonly weight: number }[] {
+export function weighted(
+  refs: readonly BackendRef[],
+): readonly { readonly ref: BackendRef; readonly weight: number }[] {
   const used = refs.map((ref) => ({ ref, weight: ref.weight ?? 1 })).filter(({ weight }) => weight > 0);
   return used.length === 1 ? used.map(({ ref }) => ({ ref, weight: 0 })) : used;
 }
-
-/** Empty when nothing gets traffic. */
-export function httpDestinations(
-  refs: readonly BackendRef[],
-  context: RouteContext,
-): MessageInitShape<typeof HTTPRouteDestinationSchema>[] {
-  return weighted(refs).map(({ ref, weight }) => {
-    const headers = headersOf(ref.filters ?? []);
-    return create(HTTPRouteDestinationSchema, {
-      destination: destinationOf(ref, context),
-      weight,
-      ...(headers && { headers }),
-    });
-  });
-}
-
-/** Where nothing gets traffic connections go to a cluster that does not exist. */
-export function layer4Destinations(
-  refs: readonly BackendRef[],
-  context: RouteContext,
-): MessageInitShape<typeof RouteDestinationSchema>[] {
-  const used = weighted(refs).map(({ ref, weight }) =>
-    create(RouteDestinationSchema, { destination: destinationOf(ref, context), weight }),
-  );
-  return used.length > 0 ? used : [create(RouteDestinationSchema, { destination: nowhere })];
-}
-
-const nowhere = { host: "internal.cluster.local", subset: "zero-weight", port: { number: 65535 } };

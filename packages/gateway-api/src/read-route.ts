@@ -4,7 +4,7 @@ import { create, encode } from "@flotilla/proto";
 import { VirtualServiceSchema } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
 import { grpcRoutes, httpRoutes } from "./http-rules.ts";
 import { tcpRoutes, tlsRoutes } from "./layer4-rules.ts";
-import { meshRouteHead } from "./mesh-route-index.ts";
+import { meshRouteHead } from "./mesh-route-head.ts";
 import { type HttpRouteSpec, type Layer4RouteSpec, routeKinds } from "./route-spec.ts";
 
 const kinds: ReadonlySet<string> = new Set(routeKinds);

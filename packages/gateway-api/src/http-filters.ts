@@ -1,9 +1,12 @@
 /** Filters of HTTPRoute and GRPCRoute rules in Istio's words. Of several of one kind the last counts, but all mirrors do. */
+import { quoteRegex } from "@flotilla/model";
 import { create, DurationSchema } from "@flotilla/proto";
 import {
   type CorsPolicy,
   CorsPolicy_UnmatchedPreflights,
   CorsPolicySchema,
+  type Headers,
+  HeadersSchema,
   type HTTPMirrorPolicy,
   HTTPMirrorPolicySchema,
   type HTTPRedirect,
@@ -14,8 +17,7 @@ import {
   type HTTPRoute,
 } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
 import { backendProblem, destinationOf, type RouteContext } from "./backends.ts";
-import { headersOf } from "./header-filters.ts";
-import type { RouteFilter } from "./route-spec.ts";
+import type { HeaderModifier, NamedValue, RouteFilter } from "./route-spec.ts";
 
 /** Filters that sidecars follow; any other refuses its route, as the Gateway API asks. */
 export const ruleFilters: ReadonlySet<string> = new Set([
@@ -44,6 +46,26 @@ export function filterFields(filters: readonly RouteFilter[], context: RouteCont
     ...(cors && { corsPolicy: corsOf(cors) }),
     mirrors: filters.flatMap((filter) => (filter.type === "RequestMirror" ? mirrorOf(filter, context) : [])),
   };
+}
+
+/** Header modifiers of a rule or of a backend. */
+export function headersOf(filters: readonly RouteFilter[]): Headers | undefined {
+  const request = filters.findLast(({ type }) => type === "RequestHeaderModifier")?.requestHeaderModifier;
+  const response = filters.findLast(({ type }) => type === "ResponseHeaderModifier")?.responseHeaderModifier;
+  if (request === undefined && response === undefined) return undefined;
+  return create(HeadersSchema, {
+    ...(request && { request: operations(request) }),
+    ...(response && { response: operations(response) }),
+  });
+}
+
+function operations({ set = [], add = [], remove = [] }: HeaderModifier) {
+  return { set: byName(set), add: byName(add), remove: [...remove] };
+}
+
+/** Names in lower case, as istiod has them; of equal names the first counts. */
+function byName(values: readonly NamedValue[]): Record<string, string> {
+  return Object.fromEntries(values.toReversed().map(({ name, value = "" }) => [name.toLowerCase(), value]));
 }
 
 /** Mirrors to what does not exist are left out: nobody would notice their failure. */
@@ -111,9 +133,4 @@ function originMatch(origin: string) {
   if (origin === "*") return { case: "regex", value: "^[a-zA-Z][a-zA-Z0-9+.-]*://[^/\\s?#]+$" } as const;
   if (!origin.includes("*")) return { case: "exact", value: origin } as const;
   return { case: "regex", value: `^${origin.split("*").map(quoteRegex).join(".*")}$` } as const;
-}
-
-/** Text that a regular expression takes literally. */
-export function quoteRegex(text: string): string {
-  return text.replace(/[\\.+*?()|[\]{}^$]/g, "\\$&");
 }

@@ -42,6 +42,10 @@ describe("flotilla", () => {
     { args: ["diff", "12"], says: ["two generations"] },
     { args: ["token"], says: ["--namespace NS"] },
     { args: ["certificate"], says: ["--ca HOST:PORT"] },
+    ...["--namespace=a", "--service-account=b", "--ca=127.0.0.1:1", "--out=/nowhere/out"].map((left, _, all) => ({
+      args: ["certificate", ...all.filter((one) => one !== left)],
+      says: ["certificate needs --namespace NS", "--out DIRECTORY or --sds-socket SOCKET"],
+    })),
     { args: ["history", "--limit", "many"], says: ["at least 1", "10000"].slice(1) },
   ];
   for (const { args, says } of mistakes)

@@ -27,13 +27,14 @@ const settings = { certProvider: "istiod", tlsCertFile: undefined, tlsKeyFile: u
 
 interface Signing {
   readonly sans?: readonly San[];
+  readonly notBeforeMs?: number;
   readonly notAfterMs?: number;
   readonly otherKey?: boolean;
 }
 
-function signed(csr: string, { sans = [name], notAfterMs = times.notAfterMs, otherKey = false }: Signing = {}): string {
+function signed(csr: string, { sans = [name], otherKey = false, ...life }: Signing = {}): string {
   const spki = otherKey ? root.spki : parseCsrPem(csr).spki;
-  const leaf = { serial: Buffer.of(2), spki, sans, ...times, notAfterMs };
+  const leaf = { serial: Buffer.of(2), spki, sans, ...times, ...life };
   return certificatePem(parseCertificateDer(issueLeaf(leaf, issuerOf(root, key))));
 }
 
@@ -96,6 +97,69 @@ describe("a serving certificate from a signer", () => {
     const [first, second] = pairs.map(({ chainPem }) => parseCertificatePem(chainPem));
     assert.deepEqual(first?.sans, [name]);
     assert.notDeepEqual(first?.spki, second?.spki);
+  });
+
+  /** A signer whose certificates are valid for a second, and a clock that the test sets. */
+  async function ofASecond(startMs: (notBeforeMs: number) => number) {
+    const notBeforeMs = Math.floor(Date.now() / 1_000) * 1_000;
+    const life = { notBeforeMs, notAfterMs: notBeforeMs + 1_000 };
+    let [clockMs, reads, signatures] = [startMs(notBeforeMs), 0, 0];
+    const nowMs = (): number => {
+      reads++;
+      return clockMs;
+    };
+    const source = from((csr) => {
+      signatures++;
+      return Promise.resolve(signed(csr, life));
+    });
+    assert.ok(source.type === "signer");
+    const [stop, troubles]: [AbortController, (string | undefined)[]] = [new AbortController(), []];
+    const onTrouble = (reason: string | undefined): void => void troubles.push(reason);
+    const options = { log: noopLogger, onKeyPair: () => undefined, onTrouble };
+    const following = followKeyPair({ ...source, nowMs }, options, stop.signal);
+    const soon = (what: string, isSo: () => boolean) => until(isSo, { withinMs: 30_000, what, everyMs: 1 });
+    return {
+      ...{ life, troubles, soon, signatures: () => signatures },
+      set: (ms: number): void => {
+        clockMs = ms;
+      },
+      /** The clock is read in each look at the certificate. */
+      looked: async (): Promise<void> => {
+        const before = reads;
+        await soon("some looks", () => reads > before + 10);
+      },
+      [Symbol.asyncDispose]: async () => {
+        stop.abort();
+        await following;
+      },
+    };
+  }
+
+  it("is renewed after 45 % of what is left of its life, by the clock", async () => {
+    await using it = await ofASecond((notBeforeMs) => notBeforeMs + 900);
+    await it.soon("the first", () => it.signatures() === 1);
+    await it.looked();
+    it.set(it.life.notBeforeMs + 944);
+    await it.looked();
+    assert.equal(it.signatures(), 1);
+    it.set(it.life.notBeforeMs + 945);
+    await it.soon("the next", () => it.signatures() === 2);
+  });
+
+  it("is asked for again when the clock is set back to before it", async () => {
+    await using it = await ofASecond((notBeforeMs) => notBeforeMs);
+    await it.soon("the first", () => it.troubles.length === 1);
+    await new Promise(setImmediate);
+    assert.equal(it.signatures(), 1);
+    it.set(it.life.notBeforeMs - 1);
+    await it.soon("the refusal", () => it.troubles.length === 2);
+    assert.match(it.troubles[1] ?? "", /is not valid yet/);
+  });
+
+  it("is not used in the moment in which it ends", async () => {
+    await using it = await ofASecond((notBeforeMs) => notBeforeMs + 1_000);
+    await it.soon("the refusal", () => it.troubles.length === 1);
+    assert.match(it.troubles[0] ?? "", /is over already/);
   });
 
   const bad: readonly (readonly [string, (csr: string) => Promise<string>, RegExp])[] = [

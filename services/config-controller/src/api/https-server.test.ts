@@ -43,6 +43,8 @@ let issuer: LocalIssuer;
 let server: ApiServer;
 let root: Served;
 let openWatches = 0;
+let isReadingCut = false;
+let cutReason: unknown;
 
 before(async () => {
   workDir = await mkdtemp(join(tmpdir(), "api-"));
@@ -55,6 +57,13 @@ before(async () => {
     ...{ host: "127.0.0.1", port: 0, setting: "API_PORT", keyPair: root, log: noopLogger },
     answer: async ({ method, path, caller, body }): Promise<ApiReply> => {
       await access(caller, { write: method !== "GET", secrets: path === "/secrets" });
+      if (path === "/cut") {
+        isReadingCut = true;
+        await body().catch((error: unknown) => {
+          cutReason = error;
+          throw error;
+        });
+      }
       await body();
       if (path === "/busy") throw new ApiError(429, "TooManyRequests", "later");
       if (path === "/broken") throw new RangeError("a fault of ours, with a secret in it");
@@ -156,6 +165,22 @@ describe("answers of the API", () => {
     assert.equal(large.status, 413);
     const stranger = await call("/", "", { method: "POST", body: "x".repeat(9 * 1024 * 1024) });
     assert.equal(stranger.status, 401, "what a stranger sends is not read");
+  });
+
+  it("are none to a body that ends too early, which is the caller's fault", async () => {
+    const headers = { authorization: `Bearer ${await mint("writer")}`, "content-length": "10" };
+    const at = { host: "localhost", port: server.port, path: "/cut", method: "POST", ca: root.rootPem, agent: false };
+    const sent = request({ ...at, headers });
+    sent.on("error", (error: NodeJS.ErrnoException) => assert.equal(error.code, "ECONNRESET"));
+    sent.write("12345");
+    await until(() => isReadingCut, { withinMs: 30_000, what: "the request", everyMs: 1 });
+    sent.destroy();
+    await until(() => cutReason !== undefined, { withinMs: 30_000, what: "the reason", everyMs: 1 });
+    assert.ok(cutReason instanceof ApiError);
+    assert.deepEqual(
+      [cutReason.status, cutReason.reason, cutReason.message],
+      [400, "BadRequest", "the body ended too early"],
+    );
   });
 
   it("that have no end do end with their reader", async () => {

@@ -4,9 +4,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { defaultMeshConfig } from "@flotilla/model";
-import type { Logger } from "@flotilla/runtime";
-import { noopLogger } from "@flotilla/runtime";
+import { connectBus, createPublisher } from "@flotilla/bus";
+import { type Change, defaultMeshConfig } from "@flotilla/model";
+import { type Logger, noopLogger, until } from "@flotilla/runtime";
 import { MeshState } from "./mesh-state.ts";
 
 async function restored(text: string | undefined) {
@@ -42,5 +42,72 @@ describe("the kept MeshConfig", () => {
   it("comes without annotations of namespaces", async () => {
     const { state } = await restored(undefined);
     assert.deepEqual(state.namespaceAnnotations("shop"), {});
+  });
+});
+
+describe("events of the bus", () => {
+  const put = (kind: string, name: string, value: object): Change => {
+    const key = { kind, namespace: "", name };
+    return {
+      type: "config",
+      op: "put",
+      key,
+      value: { key, labels: {}, annotations: {}, creationTimeMs: 0, spec: {}, ...value },
+    };
+  };
+  const mesh = put("MeshConfig", "default", { spec: { trustDomain: "td" } });
+  const shop = put("Namespace", "shop", { annotations: { a: "1" } });
+
+  async function following(file: string) {
+    const stop = new AbortController();
+    const bus = await connectBus({ url: `embedded:${file}`, clientName: "t", log: noopLogger }, stop.signal);
+    const publisher = createPublisher({ bus, publisher: "p", seal: undefined, log: noopLogger, nowMs: () => 1 });
+    const warnings: string[] = [];
+    const state = new MeshState(file, { ...noopLogger, warn: (event) => void warnings.push(event) });
+    let heard = 0;
+    await publisher.synchronize([mesh, shop]);
+    const running = state.follow(bus, () => void heard++, stop.signal);
+    await until(() => heard === 1, { withinMs: 10_000, what: "the stored events", everyMs: 1 });
+    return {
+      ...{ state, warnings, heard: () => heard },
+      publish: (changes: readonly Change[], isSo: () => boolean) =>
+        publisher.synchronize(changes).then(() => until(isSo, { withinMs: 10_000, what: "the change", everyMs: 1 })),
+      [Symbol.asyncDispose]: async () => {
+        stop.abort();
+        await running;
+        await bus[Symbol.asyncDispose]();
+      },
+    };
+  }
+
+  it("change the mesh and the annotations of namespaces, and deletions take them away", async () => {
+    const directory = mkdtempSync(join(tmpdir(), "flotilla-mesh-state-"));
+    try {
+      const file = join(directory, "new", "mesh.json");
+      await using it = await following(file);
+      assert.deepEqual([it.state.mesh, it.state.namespaceAnnotations("shop")], [{ trustDomain: "td" }, { a: "1" }]);
+      assert.deepEqual(it.state.namespaceAnnotations("default"), {});
+      assert.equal(readFileSync(file, "utf8"), '{"trustDomain":"td"}');
+      await it.publish([mesh], () => Object.keys(it.state.namespaceAnnotations("shop")).length === 0);
+      assert.deepEqual(it.state.mesh, { trustDomain: "td" });
+      await it.publish([], () => it.state.mesh === defaultMeshConfig);
+      await until(() => readFileSync(file, "utf8") === JSON.stringify(defaultMeshConfig), {
+        ...{ withinMs: 10_000, what: "the kept defaults", everyMs: 1 },
+      });
+      assert.deepEqual([it.heard(), it.warnings], [1, []]);
+    } finally {
+      rmSync(directory, { recursive: true, force: true });
+    }
+  });
+
+  it("count also when the MeshConfig cannot be kept, with a warning", async () => {
+    const directory = mkdtempSync(join(tmpdir(), "flotilla-mesh-state-"));
+    try {
+      writeFileSync(join(directory, "file"), "");
+      await using it = await following(join(directory, "file", "mesh.json"));
+      assert.deepEqual([it.state.mesh, it.warnings], [{ trustDomain: "td" }, ["mesh configuration not kept"]]);
+    } finally {
+      rmSync(directory, { recursive: true, force: true });
+    }
   });
 });

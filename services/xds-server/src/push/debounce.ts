@@ -118,7 +118,7 @@ export class Debouncer<Item> implements Disposable {
     this.#urgency = "normal";
     const before = this.#flushedAt;
     this.#flushedAt = now;
-    if (items.length > 0 && !flush(items, urgency)) this.#flushedAt = before;
+    if (!flush(items, urgency)) this.#flushedAt = before;
   }
 }
 

@@ -62,7 +62,7 @@ module.exports = {
     },
     {
       name: "pure-core",
-      comment: "snapshot/ and generate/ are pure; hashing is the one exception (generate/shared/content-hash.ts).",
+      comment: "snapshot/ and generate/ are pure; hashing is the one exception (generate/encode/content-hash.ts).",
       severity: "error",
       from: { path: "^services/xds-server/src/(snapshot|generate)/", pathNot: "(\\.test\\.ts|content-hash\\.ts|snapshot/persist.*\\.ts)$" },
       to: { dependencyTypes: ["core"] },

@@ -1,14 +1,14 @@
 /** Every generator of the control plane, by the key under which it is looked up (registry.ts). */
 import { typeUrl } from "@flotilla/proto";
-import { sidecarClusters } from "./cds/sidecar-clusters.ts";
-import { loadAssignments } from "./eds/load-assignment.ts";
-import type { Generator } from "./generator.ts";
-import { sidecarListeners } from "./lds/sidecar-listeners.ts";
-import { mcpGenerators } from "./mcp/mcp-generators.ts";
-import { nameTable } from "./nds/name-table.ts";
-import { trustBundle } from "./pcds/trust-bundle.ts";
-import { sidecarRoutes } from "./rds/route-configuration.ts";
-import { sidecarSecrets } from "./sds/secret.ts";
+import type { Generator } from "./encode/generator.ts";
+import { loadAssignments } from "./every-proxy/load-assignments.ts";
+import { mcpGenerators } from "./every-proxy/mcp-generators.ts";
+import { nameTable } from "./every-proxy/name-table.ts";
+import { sidecarSecrets } from "./every-proxy/secrets.ts";
+import { trustBundle } from "./every-proxy/trust-bundle.ts";
+import { sidecarClusters } from "./sidecar/clusters.ts";
+import { sidecarListeners } from "./sidecar/listeners.ts";
+import { sidecarRoutes } from "./sidecar/routes.ts";
 
 export const generators: ReadonlyMap<string, Generator> = new Map([
   [`sidecar/${typeUrl.cluster}`, sidecarClusters],

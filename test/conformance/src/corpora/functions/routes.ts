@@ -14,16 +14,16 @@ import {
   StringMatchSchema,
   VirtualServiceSchema,
 } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
-import { claimMatcher } from "@flotilla/xds-server/src/generate/rds/claim-match.ts";
-import { inUrl, serviceDomains } from "@flotilla/xds-server/src/generate/rds/domains.ts";
-import { consistentHashOf } from "@flotilla/xds-server/src/generate/rds/hash-policy.ts";
+import { claimMatcher } from "@flotilla/xds-server/src/generate/envoy/routes/claim-match.ts";
+import { inUrl, serviceDomains } from "@flotilla/xds-server/src/generate/envoy/routes/domains.ts";
+import { consistentHashOf } from "@flotilla/xds-server/src/generate/envoy/routes/hash-policy.ts";
 import {
   type ActionContext,
   destinationCluster,
   routeAction,
-} from "@flotilla/xds-server/src/generate/rds/route-action.ts";
-import { isCatchAll } from "@flotilla/xds-server/src/generate/rds/route-match.ts";
-import { virtualServiceRoutes } from "@flotilla/xds-server/src/generate/rds/virtual-service-route.ts";
+} from "@flotilla/xds-server/src/generate/envoy/routes/route-action.ts";
+import { isCatchAll } from "@flotilla/xds-server/src/generate/envoy/routes/route-match.ts";
+import { virtualServiceRoutes } from "@flotilla/xds-server/src/generate/envoy/routes/virtual-service-route.ts";
 import { conflicts, mergeDelegateRoutes, mergeMatches } from "@flotilla/xds-server/src/snapshot/scope/delegate.ts";
 import type { Counterparts } from "./counterpart.ts";
 

@@ -1,0 +1,56 @@
+/** Parts that clusters of several kinds have in common. */
+import { create, type JsonObject } from "@flotilla/proto";
+import { type Filter, FilterSchema } from "@flotilla/proto/envoy/config/cluster/v3/filter_pb";
+import { type Metadata, MetadataSchema } from "@flotilla/proto/envoy/config/core/v3/base_pb";
+import { istioExtensions } from "../istio-extensions.ts";
+import { typedStruct } from "../typed-struct.ts";
+
+export const metadataExchangeFilter: Filter = create(FilterSchema, {
+  name: "istio.metadata_exchange",
+  typedConfig: typedStruct(istioExtensions.networkMetadataExchange, {
+    enable_discovery: true,
+    protocol: "istio-peer-exchange",
+  }),
+});
+
+export interface ServiceLabel {
+  readonly hostname: string;
+  readonly name: string;
+  readonly namespace: string;
+  readonly registry?: string;
+}
+
+export interface MetadataInputs {
+  readonly services: readonly ServiceLabel[];
+  /** The DestinationRule, as a path of the Kubernetes API. */
+  readonly rule?: string | undefined;
+  readonly subset?: string;
+  readonly isExternal?: boolean;
+  /** The callers' ALPN stays as it is: the rule's TLS is not the mesh's. */
+  readonly keepsAlpn?: boolean;
+}
+
+/** Names the services behind a cluster, and the rule and subset that made it; nothing when there is nothing to say. */
+export function clusterMetadata(inputs: MetadataInputs): { metadata?: Metadata } {
+  const { services, rule, subset = "", isExternal = false, keepsAlpn = false } = inputs;
+  const istio: JsonObject = {
+    ...(services.length > 0 && {
+      services: services.map(({ hostname: host, name, namespace, registry }) => ({
+        host,
+        // A ServiceEntry has a name for all of its hosts; each is a service of its own.
+        name: registry === "External" ? host : name,
+        namespace,
+      })),
+    }),
+    ...(rule !== undefined && { config: rule }),
+    ...(rule !== undefined && subset !== "" && { subset }),
+    ...(isExternal && { external: true }),
+    ...(keepsAlpn && { alpn_override: "false" }),
+  };
+  return Object.keys(istio).length === 0 ? {} : { metadata: create(MetadataSchema, { filterMetadata: { istio } }) };
+}
+
+/** Where a rule stands in the Kubernetes API. */
+export function rulePath({ namespace, name }: { readonly namespace: string; readonly name: string }): string {
+  return `/apis/networking.istio.io/v1/namespaces/${namespace}/destination-rule/${name}`;
+}

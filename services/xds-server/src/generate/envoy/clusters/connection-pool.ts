@@ -1,0 +1,155 @@
+/** Connection pools: limits, keepalive and the HTTP protocol spoken upstream. */
+import { isHttp, isHttp2, isUnsupported, type Protocol } from "@flotilla/model";
+import { type Any, create, type MessageInitShape, pack } from "@flotilla/proto";
+import {
+  type CircuitBreakers,
+  CircuitBreakersSchema,
+} from "@flotilla/proto/envoy/config/cluster/v3/circuit_breaker_pb";
+import type { UpstreamConnectionOptions } from "@flotilla/proto/envoy/config/cluster/v3/cluster_pb";
+import { UpstreamConnectionOptionsSchema } from "@flotilla/proto/envoy/config/cluster/v3/cluster_pb";
+import { HttpProtocolOptionsSchema } from "@flotilla/proto/envoy/extensions/upstreams/http/v3/http_protocol_options_pb";
+import {
+  type ConnectionPoolSettings,
+  type ConnectionPoolSettings_TCPSettings_TcpKeepalive as TcpKeepalive,
+  type TrafficPolicy,
+  ConnectionPoolSettings_HTTPSettings_H2UpgradePolicy as Upgrade,
+} from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
+import { headerCase } from "../header-case.ts";
+
+/** Istio bounds nothing unless it is asked to. */
+const unlimited = 0xffff_ffff;
+export const httpOptionsKey = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions";
+
+export function circuitBreakers(
+  pool?: ConnectionPoolSettings,
+  retryBudget?: TrafficPolicy["retryBudget"],
+): CircuitBreakers {
+  const { tcp, http } = pool ?? {};
+  const or = (value: number | undefined) => (value === undefined || value === 0 ? unlimited : value);
+  return create(CircuitBreakersSchema, {
+    thresholds: [
+      {
+        maxConnections: or(tcp?.maxConnections),
+        maxPendingRequests: or(http?.http1MaxPendingRequests),
+        maxRequests: or(http?.http2MaxRequests),
+        maxRetries: or(http?.maxRetries),
+        ...(retryBudget && {
+          retryBudget: {
+            budgetPercent: { value: retryBudget.percent ?? 20 },
+            minRetryConcurrency: retryBudget.minRetryConcurrency || 3,
+          },
+        }),
+      },
+    ],
+  });
+}
+
+/** The mesh's keepalive, each value replaced by the rule's where it has one. */
+export function connectionOptions(
+  mesh: TcpKeepalive | undefined,
+  rule?: TcpKeepalive,
+): { upstreamConnectionOptions?: UpstreamConnectionOptions } {
+  if (mesh === undefined && rule === undefined) return {};
+  const probes = rule?.probes || mesh?.probes;
+  const time = rule?.time ?? mesh?.time;
+  const interval = rule?.interval ?? mesh?.interval;
+  const upstreamConnectionOptions = create(UpstreamConnectionOptionsSchema, {
+    tcpKeepalive: {
+      ...(probes && { keepaliveProbes: probes }),
+      ...(time && { keepaliveTime: Number(time.seconds) }),
+      ...(interval && { keepaliveInterval: Number(interval.seconds) }),
+    },
+  });
+  return { upstreamConnectionOptions };
+}
+
+export interface ProtocolInputs {
+  readonly protocol: Protocol;
+  readonly pool?: ConnectionPoolSettings | undefined;
+  /** Towards the workload itself the protocol stays as it is. */
+  readonly mayUpgrade?: boolean;
+  /** MeshConfig's h2UpgradePolicy is UPGRADE. */
+  readonly meshUpgrades: boolean;
+}
+
+/**
+ * A rule's UPGRADE counts for every port whose protocol is known; the mesh's only for those that speak HTTP. Where the
+ * protocol is found out, the caller's stays.
+ */
+export function speaksHttp2({ protocol, pool, mayUpgrade = true, meshUpgrades }: ProtocolInputs): boolean {
+  if (pool?.http?.useClientProtocol || isUnsupported(protocol)) return false;
+  if (isHttp2(protocol)) return true;
+  if (!mayUpgrade) return false;
+  const policy = pool?.http?.h2UpgradePolicy ?? Upgrade.DEFAULT;
+  if (policy !== Upgrade.DEFAULT) return policy === Upgrade.UPGRADE;
+  return meshUpgrades && isHttp(protocol);
+}
+
+export interface HttpOptionsInputs extends ProtocolInputs {
+  /** The proxy finds out what callers speak, and speaks the same. */
+  readonly sniffs: boolean;
+  /** HTTP/1.1 headers keep the case that callers wrote them in. */
+  readonly preservesCase?: boolean;
+  readonly autoSni?: boolean;
+  readonly autoSanValidation?: boolean;
+}
+
+/** Nothing when Envoy's defaults are meant: HTTP/1.1 without limits. */
+export function httpOptions(inputs: HttpOptionsInputs): { typedExtensionProtocolOptions?: { [key: string]: Any } } {
+  const { protocol, pool, sniffs, preservesCase = false, autoSni = false, autoSanValidation = false } = inputs;
+  const common = commonOptions(pool);
+  const isHttp2Spoken = speaksHttp2(inputs);
+  const followsCaller = pool?.http?.useClientProtocol === true || (sniffs && protocol === "Unsupported");
+  const keepsCase = preservesCase && isHttp(protocol) && !isHttp2Spoken;
+  const namesItself = autoSni || autoSanValidation;
+  if (common === undefined && !isHttp2Spoken && !followsCaller && !namesItself && !keepsCase) return {};
+  const httpProtocolOptions = headerCase(preservesCase && (followsCaller || isHttp(protocol)));
+  const streams = pool?.http?.maxConcurrentStreams ?? 0;
+  const http2ProtocolOptions = streams > 0 ? { maxConcurrentStreams: streams } : {};
+  const options: MessageInitShape<typeof HttpProtocolOptionsSchema> = {
+    ...(common && { commonHttpProtocolOptions: common }),
+    ...(namesItself && { upstreamHttpProtocolOptions: { autoSni, autoSanValidation } }),
+    upstreamProtocolOptions:
+      followsCaller && !isHttp2Spoken
+        ? { case: "useDownstreamProtocolConfig", value: { httpProtocolOptions, http2ProtocolOptions: {} } }
+        : {
+            case: "explicitHttpConfig",
+            value: {
+              protocolConfig: isHttp2Spoken
+                ? { case: "http2ProtocolOptions", value: http2ProtocolOptions }
+                : { case: "httpProtocolOptions", value: httpProtocolOptions },
+            },
+          },
+  };
+  const packed = pack(HttpProtocolOptionsSchema, create(HttpProtocolOptionsSchema, options));
+  return { typedExtensionProtocolOptions: { [httpOptionsKey]: packed } };
+}
+
+function commonOptions(pool: ConnectionPoolSettings | undefined) {
+  const requests = pool?.http?.maxRequestsPerConnection ?? 0;
+  const streams = pool?.http?.maxConcurrentStreams ?? 0;
+  const idleTimeout = pool?.http?.idleTimeout ?? pool?.tcp?.idleTimeout;
+  const maxConnectionDuration = pool?.tcp?.maxConnectionDuration;
+  if (requests + streams === 0 && idleTimeout === undefined && maxConnectionDuration === undefined) return undefined;
+  return {
+    ...(requests > 0 && { maxRequestsPerConnection: requests }),
+    ...(idleTimeout && { idleTimeout }),
+    ...(maxConnectionDuration && { maxConnectionDuration }),
+  };
+}
+
+/** Traffic that passes through keeps the protocol it came with. */
+export const passthroughHttpOptions: Any = passthroughOptions(false);
+
+export const casePreservingPassthrough: Any = passthroughOptions(true);
+
+function passthroughOptions(preservesCase: boolean): Any {
+  const options = create(HttpProtocolOptionsSchema, {
+    commonHttpProtocolOptions: { idleTimeout: { seconds: 300n, nanos: 0 } },
+    upstreamProtocolOptions: {
+      case: "useDownstreamProtocolConfig",
+      value: { httpProtocolOptions: headerCase(preservesCase), http2ProtocolOptions: {} },
+    },
+  });
+  return pack(HttpProtocolOptionsSchema, options);
+}

@@ -1,0 +1,112 @@
+/** The cluster of one port, or subset, of a service in scope. */
+import { create } from "@flotilla/proto";
+import {
+  type Cluster,
+  ClusterSchema,
+  Cluster_DiscoveryType as Discovery,
+  Cluster_LbPolicy as LbPolicy,
+} from "@flotilla/proto/envoy/config/cluster/v3/cluster_pb";
+import {
+  type ClientTLSSettings,
+  ClientTLSSettings_TLSmode as TlsMode,
+} from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
+import type { OutboundClusterInputs } from "../../select/outbound-cluster.ts";
+import { zeroDuration } from "../duration.ts";
+import { clusterMetadata, metadataExchangeFilter } from "./cluster-parts.ts";
+import { circuitBreakers, connectionOptions, httpOptions, speaksHttp2 } from "./connection-pool.ts";
+import { dnsDiscovery, resolution } from "./dns-discovery.ts";
+import { dynamicDiscovery } from "./dynamic-dns.ts";
+import { canWeighLocalities, commonLbConfig, loadBalancer } from "./load-balancer.ts";
+import { outlierDetection } from "./outlier-detection.ts";
+import { mayUseSecret, transportSockets } from "./transport-sockets.ts";
+
+export function buildOutboundCluster(inputs: OutboundClusterInputs): Cluster {
+  const { name, altStatName, service, port, subset, policy, rule, isOriginalDestination, isDynamic, traits } = inputs;
+  const pool = policy?.connectionPool;
+  const protocol = { protocol: port.protocol, pool, meshUpgrades: inputs.meshUpgrades };
+  const sockets = transportSockets(inputs, speaksHttp2(protocol));
+  return create(ClusterSchema, {
+    name,
+    altStatName,
+    ...discovery(inputs),
+    ...(isOriginalDestination || isDynamic
+      ? { lbPolicy: LbPolicy.CLUSTER_PROVIDED, ...originalDestination(inputs) }
+      : loadBalancer(policy?.loadBalancer, traits.hashesRedis && port.protocol === "Redis")),
+    connectTimeout: inputs.connectTimeout ?? { seconds: 10n, nanos: 0 },
+    circuitBreakers: circuitBreakers(pool, policy?.retryBudget),
+    ...connectionOptions(inputs.keepalive, pool?.tcp?.tcpKeepalive),
+    ...(!isDynamic && {
+      commonLbConfig: commonLbConfig({
+        minHealthPercent:
+          traits.neverPanics || inputs.isDistributedSubset ? 0 : (policy?.outlierDetection?.minHealthPercent ?? 0),
+        keepsSessions: inputs.keepsSessions && subset === "",
+        weightsLocalities:
+          inputs.hasLocality ||
+          (traits.weighsLocalities && !isOriginalDestination && canWeighLocalities(policy?.loadBalancer)),
+      }),
+    }),
+    ...outlierDetection(policy?.outlierDetection),
+    ...(traits.exchangesMetadata && { filters: [metadataExchangeFilter] }),
+    ...clusterMetadata({
+      services: isDynamic || !traits.namesServices ? [] : [service],
+      rule,
+      subset,
+      isExternal: service.meshExternal && subset === "",
+      keepsAlpn: sockets.isStated,
+    }),
+    ...httpOptions({ ...protocol, sniffs: true, preservesCase: traits.preservesCase, ...automaticNames(inputs) }),
+    ...sockets.fields,
+  });
+}
+
+/** Without a name of its own in the rule, TLS is opened for the host of the request. */
+function automaticNames({ policy, isDynamic, automaticTls, selectsWorkloads }: OutboundClusterInputs) {
+  const { mode, sni, subjectAltNames, insecureSkipVerify, credentialName = "" } = policy?.tls ?? {};
+  if (policy?.tls === undefined && isDynamic && automaticTls === "by-endpoint")
+    return { autoSni: true, autoSanValidation: true };
+  if (!mayUseSecret(credentialName, selectsWorkloads)) return {};
+  const isMeshTls = mode === TlsMode.ISTIO_MUTUAL && isDynamic;
+  if (mode !== TlsMode.SIMPLE && mode !== TlsMode.MUTUAL && !isMeshTls) return {};
+  const autoSni = sni === "";
+  const isChecked = subjectAltNames?.length === 0 && insecureSkipVerify !== true;
+  return { autoSni, autoSanValidation: (autoSni || isDynamic) && isChecked };
+}
+
+function hasOwnName(tls: ClientTLSSettings | undefined): boolean {
+  return tls !== undefined && tls.mode !== TlsMode.DISABLE && tls.sni !== "";
+}
+
+function discovery(inputs: OutboundClusterInputs) {
+  const { name, service, policy, endpoints, ipMode, dnsRefreshRate, traits } = inputs;
+  if (inputs.isOriginalDestination)
+    return {
+      ...(inputs.keepsResolution && resolution({ ipMode, refreshRate: dnsRefreshRate, traits })),
+      ...type(Discovery.ORIGINAL_DST),
+    };
+  if (inputs.isDynamic) {
+    const cache = { hostname: service.hostname, ipMode, resolver: "" };
+    // A name of its own or none to check: what Envoy would not accept of such a cluster otherwise.
+    return dynamicDiscovery(cache, policy?.tls?.insecureSkipVerify === true || hasOwnName(policy?.tls));
+  }
+  if (endpoints !== undefined) {
+    const isLogical = service.resolution === "dns-round-robin";
+    return dnsDiscovery({ clusterName: name, endpoints, isLogical, ipMode, refreshRate: dnsRefreshRate, traits });
+  }
+  const edsConfig = {
+    configSourceSpecifier: { case: "ads" as const, value: {} },
+    initialFetchTimeout: zeroDuration,
+    resourceApiVersion: 2,
+  };
+  return { ...type(Discovery.EDS), edsClusterConfig: { serviceName: name, edsConfig } };
+}
+
+/** The address that the caller chose, at another port of it. */
+function originalDestination({ service, port, isOriginalDestination }: OutboundClusterInputs) {
+  const upstreamPortOverride = service.passthroughTargetPorts?.[port.number];
+  if (!isOriginalDestination || upstreamPortOverride === undefined) return {};
+  return { lbConfig: { case: "originalDstLbConfig" as const, value: { upstreamPortOverride } } };
+}
+
+function type(value: Discovery) {
+  return { clusterDiscoveryType: { case: "type" as const, value } };
+}

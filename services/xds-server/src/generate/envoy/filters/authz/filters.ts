@@ -1,0 +1,130 @@
+/** The filters that carry out AuthorizationPolicies, in the order in which they decide: CUSTOM, AUDIT, DENY, ALLOW. */
+import type { Config } from "@flotilla/model";
+import { create, pack } from "@flotilla/proto";
+import type { Filter } from "@flotilla/proto/envoy/config/listener/v3/listener_components_pb";
+import { RBAC_Action } from "@flotilla/proto/envoy/config/rbac/v3/rbac_pb";
+import { RBACSchema as HttpRbacSchema } from "@flotilla/proto/envoy/extensions/filters/http/rbac/v3/rbac_pb";
+import type { HttpFilter } from "@flotilla/proto/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb";
+import { HttpFilterSchema } from "@flotilla/proto/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb";
+import { RBACSchema as NetworkRbacSchema } from "@flotilla/proto/envoy/extensions/filters/network/rbac/v3/rbac_pb";
+import {
+  AuthorizationPolicy_Action as Action,
+  type AuthorizationPolicy,
+} from "@flotilla/proto/security/v1beta1/authorization_policy_pb";
+import { networkFilter } from "../network-filters.ts";
+import { type Authorizer, httpExtAuthz, networkExtAuthz, shadowPrefix } from "./ext-authz.ts";
+import { rbacRules } from "./rbac.ts";
+
+export interface AuthorizationInputs {
+  readonly policies: readonly Config<AuthorizationPolicy>[];
+  readonly trustDomains: readonly string[];
+  /** Who is asked about CUSTOM policies; undefined where nobody can be. */
+  readonly authorizer: Authorizer | undefined;
+}
+
+/** Policies of several providers exclude each other: then there is none. */
+export function customProvider(policies: readonly Config<AuthorizationPolicy>[]): string | undefined {
+  const [only, ...others] = new Set(customPolicies(policies).map(providerOf));
+  return others.length > 0 ? undefined : only;
+}
+
+type RbacParts = Pick<ReturnType<typeof create<typeof HttpRbacSchema>>, "shadowRulesStatPrefix"> & {
+  readonly rules?: ReturnType<typeof rbacRules>;
+  readonly shadowRules?: ReturnType<typeof rbacRules>;
+};
+
+/** @param authentication the filters that check tokens: others are asked before, policies decide afterwards */
+export function authorizationHttpFilters(
+  inputs: AuthorizationInputs,
+  authentication: readonly HttpFilter[],
+): readonly HttpFilter[] {
+  const asked =
+    inputs.authorizer && customPolicies(inputs.policies).length > 0 ? [httpExtAuthz(inputs.authorizer)] : [];
+  return [
+    ...customParts(inputs, false).map(httpRbac),
+    ...asked,
+    ...authentication,
+    ...decidedParts(inputs, false).map(httpRbac),
+  ];
+}
+
+export function authorizationNetworkFilters(inputs: AuthorizationInputs): readonly Filter[] {
+  const asked = inputs.authorizer && networkExtAuthz(inputs.authorizer);
+  const isAsked = asked !== undefined && customPolicies(inputs.policies).length > 0;
+  // What can be asked about requests only passes as a connection.
+  const custom = inputs.authorizer === undefined || isAsked ? customParts(inputs, true) : [];
+  return [...custom.map(networkRbac), ...(isAsked ? [asked] : []), ...decidedParts(inputs, true).map(networkRbac)];
+}
+
+function httpRbac(parts: RbacParts): HttpFilter {
+  return create(HttpFilterSchema, {
+    name: "envoy.filters.http.rbac",
+    configType: { case: "typedConfig", value: pack(HttpRbacSchema, create(HttpRbacSchema, parts)) },
+  });
+}
+
+function networkRbac(parts: RbacParts): Filter {
+  const config = create(NetworkRbacSchema, { ...parts, statPrefix: "tcp." });
+  return networkFilter("envoy.filters.network.rbac", pack(NetworkRbacSchema, config));
+}
+
+function decidedParts(inputs: AuthorizationInputs, tcp: boolean): readonly RbacParts[] {
+  return [
+    ...partsOf(inputs, tcp, Action.AUDIT, RBAC_Action.LOG),
+    ...partsOf(inputs, tcp, Action.DENY, RBAC_Action.DENY),
+    ...partsOf(inputs, tcp, Action.ALLOW, RBAC_Action.ALLOW),
+  ];
+}
+
+/** Enforced rules and those on trial, of one action in one filter. */
+function partsOf(
+  { policies, trustDomains }: AuthorizationInputs,
+  tcp: boolean,
+  of: Action,
+  action: RBAC_Action,
+): readonly RbacParts[] {
+  const concerned = policies.filter(({ spec }) => spec.action === of);
+  if (concerned.length === 0) return [];
+  const rulesOf = (some: readonly Config<AuthorizationPolicy>[]) =>
+    some.length === 0 ? undefined : rbacRules({ policies: some, action, tcp, trustDomains });
+  const rules = rulesOf(concerned.filter((policy) => !isDryRun(policy)));
+  const shadowRules = rulesOf(concerned.filter(isDryRun));
+  const isDenied = shadowRules !== undefined && action === RBAC_Action.DENY;
+  return [
+    {
+      ...(rules && { rules }),
+      ...(shadowRules && { shadowRules }),
+      shadowRulesStatPrefix: isDenied ? "istio_dry_run_deny_" : "istio_dry_run_allow_",
+    },
+  ];
+}
+
+function isDryRun({ annotations }: Config): boolean {
+  return annotations["istio.io/dry-run"] === "true";
+}
+
+/** What is marked for the one provider; where nobody can be asked, what was to be decided is denied. */
+function customParts({ policies, trustDomains, authorizer }: AuthorizationInputs, tcp: boolean): readonly RbacParts[] {
+  const custom = customPolicies(policies);
+  return [...new Set(custom.map(providerOf))].sort().map((provider) => {
+    const rules = rbacRules({
+      policies: custom.filter((policy) => providerOf(policy) === provider),
+      action: RBAC_Action.DENY,
+      tcp,
+      trustDomains,
+      prefix: `istio-ext-authz-${provider}-`,
+      suffix: authorizer === undefined ? "-deny-due-to-bad-CUSTOM-action" : "",
+    });
+    return authorizer === undefined
+      ? { rules, shadowRulesStatPrefix: "" }
+      : { shadowRules: rules, shadowRulesStatPrefix: shadowPrefix };
+  });
+}
+
+function customPolicies(policies: readonly Config<AuthorizationPolicy>[]): readonly Config<AuthorizationPolicy>[] {
+  return policies.filter((policy) => policy.spec.action === Action.CUSTOM && !isDryRun(policy));
+}
+
+function providerOf({ spec }: Config<AuthorizationPolicy>): string {
+  return spec.actionDetail.case === "provider" ? spec.actionDetail.value.name : "";
+}

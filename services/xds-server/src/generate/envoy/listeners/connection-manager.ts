@@ -1,0 +1,110 @@
+/** Envoy's HTTP connection manager in Istio's form. */
+import { type Any, create, pack } from "@flotilla/proto";
+import { type Filter, FilterSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_components_pb";
+import type { RouteConfiguration } from "@flotilla/proto/envoy/config/route/v3/route_pb";
+import {
+  HttpConnectionManager_PathWithEscapedSlashesAction as EscapedSlashes,
+  type HttpConnectionManager,
+  HttpConnectionManagerSchema,
+  type HttpFilter,
+} from "@flotilla/proto/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb";
+import { UuidRequestIdConfigSchema } from "@flotilla/proto/envoy/extensions/request_id/uuid/v3/uuid_pb";
+import type { ListenerTraits } from "../../select/listener-traits.ts";
+import { parseDuration, zeroDuration } from "../duration.ts";
+import { httpFilters } from "../filters/http-filters.ts";
+import { buildTracing } from "../filters/tracing.ts";
+import { headerCase } from "../header-case.ts";
+import { headerFields, staysInMesh, suppressesEnvoyHeaders } from "./proxy-header-fields.ts";
+
+export interface ConnectionManagerInputs {
+  readonly traits: ListenerTraits;
+  readonly direction: "inbound" | "outbound";
+  readonly statPrefix: string;
+  /** A name to ask for by RDS, or routes in place. */
+  readonly routes: string | RouteConfiguration;
+  readonly grpcWeb: boolean;
+  readonly http2?: boolean;
+  readonly early?: readonly HttpFilter[];
+  readonly late?: readonly HttpFilter[];
+  /** An explicit forward proxy takes absolute URLs. */
+  readonly allowAbsoluteUrl?: boolean;
+}
+
+export function connectionManager(inputs: ConnectionManagerInputs): Filter {
+  const value = pack(HttpConnectionManagerSchema, buildConnectionManager(inputs));
+  return create(FilterSchema, {
+    name: "envoy.filters.network.http_connection_manager",
+    configType: { case: "typedConfig", value },
+  });
+}
+
+function buildConnectionManager(inputs: ConnectionManagerInputs): HttpConnectionManager {
+  const { traits, direction, statPrefix, routes, grpcWeb, early = [], late = [] } = inputs;
+  const tracing = traits.tracing[direction];
+  return create(HttpConnectionManagerSchema, {
+    // The semicolon ends the prefix for stats tags whose values may hold dots.
+    statPrefix: `${statPrefix};`,
+    routeSpecifier: typeof routes === "string" ? byRds(routes) : { case: "routeConfig" as const, value: routes },
+    httpFilters: httpFilters({
+      direction,
+      suppressesEnvoyHeaders: suppressesEnvoyHeaders(traits.headers),
+      staysInMesh: staysInMesh(traits.headers),
+      peerMetadata: traits.httpMetadata,
+      alpn: traits.alpn,
+      grpcWeb,
+      early,
+      late: [...traits.stats[direction].http, ...late],
+    }),
+    ...(tracing && { tracing: buildTracing(tracing) }),
+    accessLog: [...traits.accessLogs[direction].connection],
+    useRemoteAddress: direction === "outbound" && traits.useRemoteAddress,
+    normalizePath: traits.normalizePath,
+    mergeSlashes: traits.mergeSlashes,
+    pathWithEscapedSlashesAction: traits.unescapeSlashes
+      ? EscapedSlashes.UNESCAPE_AND_FORWARD
+      : EscapedSlashes.KEEP_UNCHANGED,
+    proxy100Continue: true,
+    streamIdleTimeout: zeroDuration,
+    upgradeConfigs: [{ upgradeType: "websocket" }],
+    requestIdExtension: { typedConfig: requestId(traits.samplesByRequestId[direction]) },
+    ...(inputs.http2 && { http2ProtocolOptions: {} }),
+    ...http1(inputs),
+    ...idleTimeout(traits.idleTimeout),
+    ...headerFields(traits.headers, direction),
+  });
+}
+
+function http1({ traits, allowAbsoluteUrl = false }: ConnectionManagerInputs) {
+  const preserves = traits.headers?.preserveHttp1HeaderCase === true;
+  if (!allowAbsoluteUrl && !traits.acceptHttp10 && !preserves) return {};
+  return {
+    httpProtocolOptions: {
+      ...(allowAbsoluteUrl && { allowAbsoluteUrl: true }),
+      ...(traits.acceptHttp10 && { acceptHttp10: true }),
+      ...headerCase(preserves),
+    },
+  };
+}
+
+function requestId(useRequestIdForTraceSampling: boolean): Any {
+  return pack(UuidRequestIdConfigSchema, create(UuidRequestIdConfigSchema, { useRequestIdForTraceSampling }));
+}
+
+function byRds(routeConfigName: string) {
+  return {
+    case: "rds" as const,
+    value: {
+      routeConfigName,
+      configSource: {
+        configSourceSpecifier: { case: "ads" as const, value: {} },
+        initialFetchTimeout: zeroDuration,
+        resourceApiVersion: 2,
+      },
+    },
+  };
+}
+
+function idleTimeout(text: string) {
+  const duration = parseDuration(text);
+  return duration === undefined ? {} : { commonHttpProtocolOptions: { idleTimeout: duration } };
+}

@@ -1,0 +1,158 @@
+/** Where a route of a VirtualService sends a request, and how. */
+import { clusterName, quoteRegex } from "@flotilla/model";
+import { create, type MessageInitShape } from "@flotilla/proto";
+import {
+  type RouteAction,
+  RouteAction_ClusterNotFoundResponseCode,
+  type RouteAction_RequestMirrorPolicy,
+  RouteAction_RequestMirrorPolicySchema,
+  RouteActionSchema,
+  type WeightedCluster_ClusterWeight,
+  WeightedCluster_ClusterWeightSchema,
+  WeightedClusterSchema,
+} from "@flotilla/proto/envoy/config/route/v3/route_components_pb";
+import type { LoadBalancerSettings_ConsistentHashLB } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
+import type {
+  Destination,
+  HTTPRetry,
+  HTTPRewrite,
+  HTTPRoute,
+  HTTPRouteDestination,
+  Percent,
+} from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
+import { zeroDuration } from "../duration.ts";
+import { unknownCluster } from "../unknown-cluster.ts";
+import { hundredths, millionths } from "./fraction.ts";
+import { hashPolicy } from "./hash-policy.ts";
+import { authority, type HeaderMutations, headerMutations } from "./headers.ts";
+import { retryPolicy } from "./retry.ts";
+
+export interface ActionContext {
+  /** 0 on listeners that take requests for any port. */
+  readonly listenPort: number;
+  /** See `hasGatewaySemantics`. */
+  readonly hasGatewaySemantics: boolean;
+  /** The host that stands behind a destination's host, and its only port if it has just one; undefined: unknown. */
+  readonly serviceOf: (
+    host: string,
+  ) => { readonly hostname: string; readonly onlyPort: number | undefined } | undefined;
+  readonly hashOf: (destination: Destination) => LoadBalancerSettings_ConsistentHashLB | undefined;
+  /** Mirrored requests get a host name that tells them apart. */
+  readonly marksMirrored: boolean;
+  /** The mesh's retries for routes that say nothing. */
+  readonly defaultRetries: HTTPRetry | undefined;
+}
+
+export function routeAction(route: HTTPRoute, context: ActionContext): RouteAction {
+  const { retries, timeout, rewrite } = route;
+  const hashes = route.route.flatMap(({ destination }) => (destination && context.hashOf(destination)) ?? []);
+  // A retry would break the affinity that a hash gives; several destinations give none.
+  const avoidsPreviousHosts = hashes.length === 0 || route.route.length > 1;
+  const retry = retryPolicy(retries ?? context.defaultRetries, avoidsPreviousHosts);
+  const host = rewrite?.authority || authority(route.headers) || singleAuthority(route.route);
+  return create(RouteActionSchema, {
+    clusterSpecifier: clusterSpecifier(route.route, context),
+    timeout: timeout ?? zeroDuration,
+    maxGrpcTimeout: timeout ?? zeroDuration,
+    ...(retry && { retryPolicy: retry }),
+    ...pathRewrite(rewrite, context.hasGatewaySemantics ? prefixOf(route) : undefined),
+    ...(host !== "" && { hostRewriteSpecifier: { case: "hostRewriteLiteral", value: host } }),
+    requestMirrorPolicies: mirrors(route, context),
+    hashPolicy: hashes.flatMap((hash) => hashPolicy(hash) ?? []),
+    ...(context.hasGatewaySemantics && {
+      clusterNotFoundResponseCode: RouteAction_ClusterNotFoundResponseCode.INTERNAL_SERVER_ERROR,
+    }),
+  });
+}
+
+/** With one destination its headers are the route's. */
+export function singleDestinationHeaders({ route }: HTTPRoute): HeaderMutations | undefined {
+  const [only, ...others] = route;
+  return only === undefined || others.length > 0 ? undefined : headerMutations(only.headers);
+}
+
+export function destinationCluster(destination: Destination, { listenPort, serviceOf }: ActionContext): string {
+  if (destination.host === "") return unknownCluster;
+  const service = serviceOf(destination.host);
+  const port = destination.port?.number ?? service?.onlyPort ?? listenPort;
+  return clusterName("outbound", port, destination.subset, service?.hostname ?? destination.host);
+}
+
+function singleAuthority(routes: readonly HTTPRouteDestination[]): string {
+  const [only, ...others] = routes;
+  return others.length > 0 ? "" : authority(only?.headers);
+}
+
+/** Those that get requests: a weight counts where there are several. */
+export function weighty(routes: readonly HTTPRouteDestination[]): readonly HTTPRouteDestination[] {
+  return routes.length > 1 ? routes.filter(({ weight }) => weight > 0) : routes;
+}
+
+function clusterSpecifier(
+  routes: readonly HTTPRouteDestination[],
+  context: ActionContext,
+): RouteAction["clusterSpecifier"] {
+  const [only, ...others] = routes;
+  if (only?.destination !== undefined && others.length === 0) {
+    return { case: "cluster", value: destinationCluster(only.destination, context) };
+  }
+  const clusters = weighty(routes).map((one) => clusterWeight(one, context));
+  return { case: "weightedClusters", value: create(WeightedClusterSchema, { clusters }) };
+}
+
+function clusterWeight(one: HTTPRouteDestination, context: ActionContext): WeightedCluster_ClusterWeight {
+  const host = authority(one.headers);
+  return create(WeightedCluster_ClusterWeightSchema, {
+    name: one.destination === undefined ? "" : destinationCluster(one.destination, context),
+    weight: one.weight,
+    ...headerMutations(one.headers),
+    ...(host !== "" && { hostRewriteSpecifier: { case: "hostRewriteLiteral", value: host } }),
+  });
+}
+
+/** The prefix that a route of the Gateway API replaces, without the slash at its end. */
+function prefixOf({ match: [match] }: HTTPRoute): string {
+  const path = match?.uri?.matchType;
+  return path?.case === "prefix" ? path.value.replace(/\/$/, "") : "";
+}
+
+/** `prefix` is given where it ends at a path segment: its slash must not stay behind when it is taken away. */
+function pathRewrite(
+  rewrite: HTTPRewrite | undefined,
+  prefix: string | undefined,
+): MessageInitShape<typeof RouteActionSchema> {
+  if (rewrite === undefined) return {};
+  const { uri, uriRegexRewrite } = rewrite;
+  if (uri === "/" && prefix !== undefined) {
+    return { regexRewrite: { pattern: { regex: `^${quoteRegex(prefix)}(/?)(.*)` }, substitution: "/\\2" } };
+  }
+  if (uriRegexRewrite !== undefined) {
+    return { regexRewrite: { pattern: { regex: uriRegexRewrite.match }, substitution: uriRegexRewrite.rewrite } };
+  }
+  return { prefixRewrite: uri };
+}
+
+function mirrors(route: HTTPRoute, context: ActionContext): RouteAction_RequestMirrorPolicy[] {
+  const { mirror, mirrorPercentage, mirrorPercent } = route;
+  const single = mirror && mirrorPolicy(mirror, mirrorPercentage, mirrorPercent, context);
+  const several = route.mirrors.map(
+    ({ destination, percentage }) => destination && mirrorPolicy(destination, percentage, undefined, context),
+  );
+  return [single, ...several].filter((policy) => policy !== undefined);
+}
+
+/** Everything is mirrored unless a share is set; a share of zero means no mirror. */
+function mirrorPolicy(
+  destination: Destination,
+  percentage: Percent | undefined,
+  percent: number | undefined,
+  context: ActionContext,
+): RouteAction_RequestMirrorPolicy | undefined {
+  if (percentage !== undefined ? percentage.value <= 0 : percent === 0) return undefined;
+  return create(RouteAction_RequestMirrorPolicySchema, {
+    cluster: destinationCluster(destination, context),
+    runtimeFraction: { defaultValue: percentage === undefined ? hundredths(percent ?? 100) : millionths(percentage) },
+    traceSampled: false,
+    disableShadowHostSuffixAppend: !context.marksMirrored,
+  });
+}

@@ -1,0 +1,41 @@
+/** A secret that the agent beside the proxy serves (`default`, `ROOTCA`), not the control plane. */
+import { create } from "@flotilla/proto";
+import { ApiConfigSource_ApiType, ApiVersion } from "@flotilla/proto/envoy/config/core/v3/config_source_pb";
+import {
+  type SdsSecretConfig,
+  SdsSecretConfigSchema,
+} from "@flotilla/proto/envoy/extensions/transport_sockets/tls/v3/secret_pb";
+import { zeroDuration } from "../duration.ts";
+
+/** A file that the agent watches, under the name it knows it by (`file-cert:`, `file-root:`). */
+export function fileSecret(name: string): SdsSecretConfig {
+  const { sdsConfig } = agentSecret(name);
+  return create(SdsSecretConfigSchema, {
+    name,
+    ...(sdsConfig && {
+      sdsConfig: {
+        configSourceSpecifier: sdsConfig.configSourceSpecifier,
+        resourceApiVersion: sdsConfig.resourceApiVersion,
+      },
+    }),
+  });
+}
+
+export function agentSecret(name: string): SdsSecretConfig {
+  return create(SdsSecretConfigSchema, {
+    name,
+    sdsConfig: {
+      configSourceSpecifier: {
+        case: "apiConfigSource",
+        value: {
+          apiType: ApiConfigSource_ApiType.GRPC,
+          transportApiVersion: ApiVersion.V3,
+          setNodeOnFirstMessageOnly: true,
+          grpcServices: [{ targetSpecifier: { case: "envoyGrpc", value: { clusterName: "sds-grpc" } } }],
+        },
+      },
+      initialFetchTimeout: zeroDuration,
+      resourceApiVersion: ApiVersion.V3,
+    },
+  });
+}

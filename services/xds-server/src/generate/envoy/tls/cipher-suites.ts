@@ -1,0 +1,45 @@
+/** Cipher suites that Envoy's TLS library knows; Istio leaves out all others, since one unknown name makes Envoy refuse the whole listener. */
+import type { View } from "../../../snapshot/view.ts";
+
+/** Of FIPS 140-2: what is certified ends with TLS 1.2. */
+export const fipsCipherSuites: readonly string[] = [
+  "ECDHE-ECDSA-AES256-GCM-SHA384",
+  "ECDHE-RSA-AES256-GCM-SHA384",
+  "ECDHE-ECDSA-AES128-GCM-SHA256",
+  "ECDHE-RSA-AES128-GCM-SHA256",
+];
+
+/** Of the mesh's own TLS. */
+export const defaultCipherSuites: readonly string[] = [...fipsCipherSuites, "AES256-GCM-SHA384", "AES128-GCM-SHA256"];
+
+export function compliesWithFips(view: View): boolean {
+  return view.feature("compliancePolicy") === "fips-140-2";
+}
+
+const known: ReadonlySet<string> = new Set([
+  "ECDHE-ECDSA-AES128-GCM-SHA256",
+  "ECDHE-RSA-AES128-GCM-SHA256",
+  "ECDHE-ECDSA-AES256-GCM-SHA384",
+  "ECDHE-RSA-AES256-GCM-SHA384",
+  "ECDHE-ECDSA-CHACHA20-POLY1305",
+  "ECDHE-RSA-CHACHA20-POLY1305",
+  "ECDHE-PSK-CHACHA20-POLY1305",
+  "ECDHE-ECDSA-AES128-SHA",
+  "ECDHE-RSA-AES128-SHA",
+  "ECDHE-PSK-AES128-CBC-SHA",
+  "ECDHE-ECDSA-AES256-SHA",
+  "ECDHE-RSA-AES256-SHA",
+  "ECDHE-PSK-AES256-CBC-SHA",
+  "AES128-GCM-SHA256",
+  "AES256-GCM-SHA384",
+  "AES128-SHA",
+  "PSK-AES128-CBC-SHA",
+  "AES256-SHA",
+  "PSK-AES256-CBC-SHA",
+  "DES-CBC3-SHA",
+]);
+
+/** In the order given, each once. */
+export function knownCipherSuites(suites: readonly string[]): string[] {
+  return [...new Set(suites)].filter((suite) => known.has(suite));
+}

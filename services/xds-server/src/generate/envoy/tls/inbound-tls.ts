@@ -1,0 +1,64 @@
+/** TLS that a sidecar terminates for its workload: the mesh's certificates, fetched from the agent beside it. */
+import { create, pack } from "@flotilla/proto";
+import { type TransportSocket, TransportSocketSchema } from "@flotilla/proto/envoy/config/core/v3/base_pb";
+import type { TlsParameters_TlsProtocol as Protocol } from "@flotilla/proto/envoy/extensions/transport_sockets/tls/v3/common_pb";
+import { DownstreamTlsContextSchema } from "@flotilla/proto/envoy/extensions/transport_sockets/tls/v3/tls_pb";
+import { agentSecret, fileSecret } from "./agent-secret.ts";
+
+/** Files that the workload's certificates come from instead; empty for none. */
+export interface ServerFiles {
+  readonly certificate: string;
+  readonly key: string;
+  readonly root: string;
+}
+
+/** `meshMTLS` of MeshConfig. */
+export interface MeshTlsParameters {
+  readonly minimumVersion: Protocol;
+  readonly maximumVersion: Protocol;
+  readonly cipherSuites: readonly string[];
+}
+
+export interface InboundTlsInputs {
+  /** Peers may negotiate the exchange of metadata before the first byte. */
+  readonly exchangesMetadata: boolean;
+  /** Callers must belong to one of these. */
+  readonly trustDomains: readonly string[];
+  readonly parameters: MeshTlsParameters;
+  readonly files: ServerFiles;
+}
+
+export function inboundTls({ exchangesMetadata, trustDomains, parameters, files }: InboundTlsInputs): TransportSocket {
+  const context = create(DownstreamTlsContextSchema, {
+    requireClientCertificate: true,
+    commonTlsContext: {
+      alpnProtocols: [...(exchangesMetadata ? ["istio-peer-exchange"] : []), "h2", "http/1.1"],
+      tlsCertificateSdsSecretConfigs: [
+        files.certificate !== "" && files.key !== ""
+          ? fileSecret(`file-cert:${files.certificate}~${files.key}`)
+          : agentSecret("default"),
+      ],
+      validationContextType: {
+        case: "combinedValidationContext",
+        value: {
+          defaultValidationContext: {
+            matchSubjectAltNames: trustDomains.map((domain) => ({
+              matchPattern: { case: "prefix" as const, value: `spiffe://${domain}/` },
+            })),
+          },
+          validationContextSdsSecretConfig:
+            files.root === "" ? agentSecret("ROOTCA") : fileSecret(`file-root:${files.root}`),
+        },
+      },
+      tlsParams: {
+        cipherSuites: [...parameters.cipherSuites],
+        tlsMinimumProtocolVersion: parameters.minimumVersion,
+        tlsMaximumProtocolVersion: parameters.maximumVersion,
+      },
+    },
+  });
+  return create(TransportSocketSchema, {
+    name: "envoy.transport_sockets.tls",
+    configType: { case: "typedConfig", value: pack(DownstreamTlsContextSchema, context) },
+  });
+}

@@ -1,0 +1,189 @@
+/** TLS that a proxy opens towards a service: the mesh's own, or as a DestinationRule says. */
+import { create, type MessageInitShape, pack } from "@flotilla/proto";
+import {
+  type Cluster_TransportSocketMatch,
+  Cluster_TransportSocketMatchSchema,
+} from "@flotilla/proto/envoy/config/cluster/v3/cluster_pb";
+import { type TransportSocket, TransportSocketSchema } from "@flotilla/proto/envoy/config/core/v3/base_pb";
+import { ApiVersion } from "@flotilla/proto/envoy/config/core/v3/config_source_pb";
+import { ProxyProtocolUpstreamTransportSchema } from "@flotilla/proto/envoy/extensions/transport_sockets/proxy_protocol/v3/upstream_proxy_protocol_pb";
+import { RawBufferSchema } from "@flotilla/proto/envoy/extensions/transport_sockets/raw_buffer/v3/raw_buffer_pb";
+import { TlsParameters_TlsProtocol as Protocol } from "@flotilla/proto/envoy/extensions/transport_sockets/tls/v3/common_pb";
+import type { SdsSecretConfigSchema } from "@flotilla/proto/envoy/extensions/transport_sockets/tls/v3/secret_pb";
+import {
+  type CommonTlsContextSchema,
+  type UpstreamTlsContext,
+  UpstreamTlsContextSchema,
+} from "@flotilla/proto/envoy/extensions/transport_sockets/tls/v3/tls_pb";
+import type { MeshConfig_TLSConfig as TlsDefaults } from "@flotilla/proto/mesh/v1alpha1/config_pb";
+import {
+  type ClientTLSSettings,
+  ClientTLSSettings_TLSmode as TlsMode,
+} from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
+import { secretName } from "../../../snapshot/scope/granted-secrets.ts";
+import { agentSecret, fileSecret } from "./agent-secret.ts";
+
+type Secret = MessageInitShape<typeof SdsSecretConfigSchema>;
+type CommonTls = MessageInitShape<typeof CommonTlsContextSchema>;
+
+/** Files that the proxy was started with instead of the agent's certificates; empty texts for none. */
+export interface ClientFiles {
+  readonly certificate: string;
+  readonly key: string;
+  readonly root: string;
+}
+
+export interface MutualTlsInputs {
+  readonly sni: string;
+  /** Identities of which the server must have one; empty accepts any of the mesh. */
+  readonly subjectAltNames: readonly string[];
+  readonly http2: boolean;
+  readonly files?: ClientFiles | undefined;
+  /** For certificates that are not the mesh's. */
+  readonly defaults: TlsDefaults | undefined;
+  /** Callers and servers tell each other who they are before the first byte. */
+  readonly offersPeerExchange: boolean;
+  readonly isFips: boolean;
+}
+
+function tlsParams(isFips: boolean) {
+  const tlsMaximumProtocolVersion = isFips ? Protocol.TLSv1_2 : Protocol.TLSv1_3;
+  return { tlsMinimumProtocolVersion: Protocol.TLSv1_2, tlsMaximumProtocolVersion };
+}
+
+/** The mesh's mutual TLS: certificates come from the agent beside the proxy. */
+export function mutualTls({
+  sni,
+  subjectAltNames,
+  http2,
+  files,
+  offersPeerExchange,
+  isFips,
+  defaults,
+}: MutualTlsInputs): TransportSocket {
+  const own = files && files.certificate !== "" && files.key !== "" ? files : undefined;
+  const inMesh = offersPeerExchange ? ["istio-peer-exchange", "istio"] : ["istio"];
+  return tlsSocket(
+    create(UpstreamTlsContextSchema, {
+      sni,
+      commonTlsContext: {
+        // "istio" tells the server's sidecar that the peer is one too; foreign certificates make the caller a stranger.
+        alpnProtocols: [...(own === undefined ? inMesh : []), ...(http2 ? ["h2"] : [])],
+        tlsCertificateSdsSecretConfigs: [
+          own === undefined ? agentSecret("default") : fileSecret(`file-cert:${own.certificate}~${own.key}`),
+        ],
+        ...validation(
+          subjectAltNames,
+          files && files.root !== "" ? fileSecret(`file-root:${files.root}`) : agentSecret("ROOTCA"),
+        ),
+        tlsParams: { ...tlsParams(isFips), ...(own !== undefined && meshDefaults(defaults)) },
+      },
+    }),
+  );
+}
+
+export interface StatedTlsInputs {
+  readonly settings: ClientTLSSettings;
+  readonly http2: boolean;
+  readonly subjectAltNames: readonly string[];
+  readonly defaults: TlsDefaults | undefined;
+  readonly isFips: boolean;
+}
+
+/** SIMPLE and MUTUAL as a rule says. */
+export function statedTls({ settings, http2, subjectAltNames, defaults, isFips }: StatedTlsInputs): TransportSocket {
+  const { mode, sni, credentialName: credential, clientCertificate, privateKey, insecureSkipVerify = false } = settings;
+  const root =
+    credential !== ""
+      ? credentialSecret(`${credential}-cacert`)
+      : fileSecret(`file-root:${settings.caCertificates || "system"}`);
+  const own =
+    mode !== TlsMode.MUTUAL
+      ? []
+      : [credential !== "" ? credentialSecret(credential) : fileSecret(`file-cert:${clientCertificate}~${privateKey}`)];
+  return tlsSocket(
+    create(UpstreamTlsContextSchema, {
+      sni,
+      commonTlsContext: {
+        ...(http2 && { alpnProtocols: ["h2"] }),
+        tlsCertificateSdsSecretConfigs: own,
+        ...(insecureSkipVerify
+          ? { validationContextType: { case: "validationContext" as const, value: {} } }
+          : validation(subjectAltNames, root, settings.caCrl)),
+        tlsParams: { ...tlsParams(isFips), ...meshDefaults(defaults) },
+      },
+    }),
+  );
+}
+
+/** The smallest version of `tlsDefaults` is for servers. */
+function meshDefaults(defaults: TlsDefaults | undefined): CommonTls["tlsParams"] {
+  return defaults && { cipherSuites: defaults.cipherSuites, ecdhCurves: defaults.ecdhCurves };
+}
+
+function validation(names: readonly string[], root: Secret, revoked = ""): Pick<CommonTls, "validationContextType"> {
+  const matchSubjectAltNames = names.map((value) => ({ matchPattern: { case: "exact" as const, value } }));
+  return {
+    validationContextType: {
+      case: "combinedValidationContext",
+      value: {
+        defaultValidationContext: {
+          matchSubjectAltNames,
+          ...(revoked !== "" && { crl: { specifier: { case: "filename" as const, value: revoked } } }),
+        },
+        validationContextSdsSecretConfig: root,
+      },
+    },
+  };
+}
+
+/** A Secret that the control plane itself serves. */
+function credentialSecret(name: string): Secret {
+  return {
+    name: secretName(name),
+    sdsConfig: { configSourceSpecifier: { case: "ads", value: {} }, resourceApiVersion: ApiVersion.V3 },
+  };
+}
+
+function tlsSocket(context: UpstreamTlsContext): TransportSocket {
+  return create(TransportSocketSchema, {
+    name: "envoy.transport_sockets.tls",
+    configType: { case: "typedConfig", value: pack(UpstreamTlsContextSchema, context) },
+  });
+}
+
+/** Mutual TLS to endpoints that take it, plain text to the others. */
+export function automaticTls(tls: TransportSocket, plain: TransportSocket): Cluster_TransportSocketMatch[] {
+  return [
+    create(Cluster_TransportSocketMatchSchema, {
+      name: "tlsMode-istio",
+      match: { tlsMode: "istio" },
+      transportSocket: tls,
+    }),
+    create(Cluster_TransportSocketMatchSchema, { name: "tlsMode-disabled", match: {}, transportSocket: plain }),
+  ];
+}
+
+export const plainText: TransportSocket = rawBuffer("envoy.transport_sockets.raw_buffer");
+
+/** What a header of the caller's address is put before where no endpoint is asked for TLS. */
+export const unencrypted: TransportSocket = rawBuffer("raw_buffer");
+
+function rawBuffer(name: string): TransportSocket {
+  const value = pack(RawBufferSchema, create(RawBufferSchema));
+  return create(TransportSocketSchema, { name, configType: { case: "typedConfig", value } });
+}
+
+/** Tells the server the caller's address in a header before the connection's own bytes. */
+export function withProxyProtocol(transportSocket: TransportSocket, version: number): TransportSocket {
+  return create(TransportSocketSchema, {
+    name: "envoy.transport_sockets.upstream_proxy_protocol",
+    configType: {
+      case: "typedConfig",
+      value: pack(
+        ProxyProtocolUpstreamTransportSchema,
+        create(ProxyProtocolUpstreamTransportSchema, { config: { version }, transportSocket }),
+      ),
+    },
+  });
+}

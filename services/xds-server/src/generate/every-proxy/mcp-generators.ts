@@ -1,0 +1,90 @@
+/**
+ * Configuration for other control planes (node metadata GENERATOR "api"): every object of Istio's kinds in MCP's envelope, under
+ * each version that is served, and the MeshConfig as it is.
+ */
+import { isIstioKind, type Kind, kinds, mcpTypeUrls } from "@flotilla/kinds";
+import { type Config, compareText } from "@flotilla/model";
+import { create, encode, type Message, pack, registry, typeUrl } from "@flotilla/proto";
+import { MetadataSchema } from "@flotilla/proto/mcp/v1alpha1/metadata_pb";
+import { ResourceSchema } from "@flotilla/proto/mcp/v1alpha1/resource_pb";
+import { MeshConfigSchema } from "@flotilla/proto/mesh/v1alpha1/config_pb";
+import { query } from "../../snapshot/view.ts";
+import { contentHash } from "../encode/content-hash.ts";
+import { type Encoded, encoded, sameVersion } from "../encode/encoded.ts";
+import type { EncodedResource } from "../encode/encoded-resource.ts";
+import type { Generator } from "../encode/generator.ts";
+
+const envelopeTypeUrl = `type.googleapis.com/${ResourceSchema.typeName}`;
+const meshTypeUrl = `type.googleapis.com/${MeshConfigSchema.typeName}`;
+
+/** One encoding of an object, whatever version of its kind it is asked for under. */
+const encodedObject = query<Encoded | undefined, string>(
+  "mcp object",
+  (view, text) => {
+    const [kind = "", namespace = "", name = ""] = text.split("/");
+    const config = view.configOfAnyKind<Message>(kind, namespace, name);
+    return config && encoded(encode(ResourceSchema, envelopeOf(config)));
+  },
+  sameVersion,
+);
+
+const namesOfKind = query<readonly string[], string>("mcp names", (view, kind) =>
+  view
+    .allOfAnyKind(kind)
+    .map(({ key }) => `${key.namespace}/${key.name}`)
+    .sort(compareText),
+);
+
+export const mcpGenerators: readonly (readonly [string, Generator])[] = [
+  ...kinds
+    .filter(isIstioKind)
+    .flatMap((kind) => mcpTypeUrls(kind).map((url) => [`api/${url}`, kindGenerator(kind, url)] as const)),
+  [`api/${typeUrl.meshConfig}`, meshGenerator()],
+];
+
+function kindGenerator({ name: kind }: Kind, url: string): Generator {
+  return {
+    typeUrl: url,
+    names: query(`mcp ${url} names`, (view) => view.read(namesOfKind, kind)),
+    resource: query<EncodedResource | undefined, string>(
+      `mcp ${url}`,
+      (view, name) => {
+        const found = view.read(encodedObject, `${kind}/${name}`);
+        return found && { ...found, name, typeUrl: envelopeTypeUrl };
+      },
+      sameVersion,
+    ),
+  };
+}
+
+/** The only resource has no name. */
+function meshGenerator(): Generator {
+  return {
+    typeUrl: typeUrl.meshConfig,
+    names: query<readonly string[]>("mcp mesh names", () => [""]),
+    resource: query<EncodedResource | undefined, string>(
+      "mcp mesh",
+      (view, name) =>
+        name === "" ? { ...encoded(encode(MeshConfigSchema, view.mesh)), name, typeUrl: meshTypeUrl } : undefined,
+      sameVersion,
+    ),
+  };
+}
+
+/** The version follows from the contents, so that it is the same on every replica. */
+function envelopeOf({ key, labels, annotations, creationTimeMs, spec }: Config<Message>) {
+  const schema = registry.getMessage(spec.$typeName);
+  if (schema === undefined) throw new RangeError(spec.$typeName);
+  const body = pack(schema, spec);
+  const texts = JSON.stringify([labels, annotations]);
+  const metadata = create(MetadataSchema, {
+    name: `${key.namespace}/${key.name}`,
+    version: contentHash(`${contentHash(body.value)}${texts}`),
+    labels: { ...labels },
+    annotations: { ...annotations },
+    ...(creationTimeMs > 0 && {
+      createTime: { seconds: BigInt(Math.floor(creationTimeMs / 1000)), nanos: (creationTimeMs % 1000) * 1_000_000 },
+    }),
+  });
+  return create(ResourceSchema, { metadata, body });
+}

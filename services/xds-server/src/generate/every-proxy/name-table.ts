@@ -1,0 +1,42 @@
+/** The name table: what a sidecar's own DNS server answers. Joined from entries that are encoded once a service. */
+import { compareText, type Service } from "@flotilla/model";
+import { create, encode, typeUrl } from "@flotilla/proto";
+import { NameTableSchema } from "@flotilla/proto/istio/networking/nds/v1/nds_pb";
+import { servicesOfName } from "../../snapshot/scope/services.ts";
+import { scopeName } from "../../snapshot/scope/sidecar.ts";
+import { importedServices } from "../../snapshot/scope/sidecar-scope.ts";
+import { query } from "../../snapshot/view.ts";
+import { type Encoded, encoded, sameVersion, slicedParts } from "../encode/encoded.ts";
+import { createContainerGenerator } from "../encode/generator.ts";
+import { nameEntries } from "./name-entries.ts";
+
+/** The only resource has no name; other proxies than sidecars get an empty table. */
+export const nameTable = createContainerGenerator({
+  typeUrl: typeUrl.nameTable,
+  names: () => [""],
+  select: (view) => ({ entries: view.proxy.type === "sidecar" ? view.read(tableEntries, view.read(scopeName)) : [] }),
+  parts: ({ entries }) => entries,
+});
+
+/** The services of a scope by name, as texts that do not depend on who sees them. */
+const tableServices = query<readonly string[], string>("name-table-services", (view, scope) =>
+  [...view.read(importedServices, scope)].sort((a, b) => compareText(a.hostname, b.hostname)).map(serviceText),
+);
+
+/** The part of the table that one service contributes. */
+const encodedEntries = query<Encoded, string>(
+  "name-table-entries",
+  (view, text) => {
+    const [name = ""] = text.split(" ");
+    const service = view.read(servicesOfName, name).find((one) => serviceText(one) === text);
+    const table = service === undefined ? {} : Object.fromEntries(nameEntries(view, service));
+    return encoded(encode(NameTableSchema, create(NameTableSchema, { table })));
+  },
+  sameVersion,
+);
+
+const tableEntries = slicedParts("name-table", tableServices, encodedEntries);
+
+function serviceText({ namespace, hostname, registry, name }: Service): string {
+  return `${namespace}/${hostname} ${registry} ${name}`;
+}

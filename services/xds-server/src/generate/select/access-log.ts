@@ -1,0 +1,75 @@
+/** Access logs of a proxy: as Telemetry says, else the mesh's own file. */
+import { create, type MessageInitShape, pack } from "@flotilla/proto";
+import {
+  type AccessLog,
+  AccessLogFilterSchema,
+  AccessLogSchema,
+} from "@flotilla/proto/envoy/config/accesslog/v3/accesslog_pb";
+import { ExpressionFilterSchema } from "@flotilla/proto/envoy/extensions/access_loggers/filters/cel/v3/cel_pb";
+import { effectiveAccessLogging, type LogProvider } from "../../snapshot/scope/access-logging.ts";
+import type { TrafficSide } from "../../snapshot/scope/telemetry.ts";
+import { query, type View } from "../../snapshot/view.ts";
+import { fileLog, type Log } from "../envoy/filters/file-log.ts";
+import { providerLog } from "./log-provider.ts";
+
+export interface AccessLogs {
+  /** For connection managers and TCP proxies. */
+  readonly connection: readonly AccessLog[];
+  /** For whole listeners: only connections that no filter chain matched. */
+  readonly listener: readonly AccessLog[];
+}
+
+export const accessLogs = query<AccessLogs, TrafficSide>("access-logs", (view, side) => {
+  const logs = logsOf(view, view.read(effectiveAccessLogging, side));
+  return {
+    connection: logs.map(({ log, filter }) => accessLog(log, filter === "" ? undefined : expression(filter))),
+    listener: (view.mesh.disableEnvoyListenerLog ? [] : logs).map(({ log, filter }) =>
+      accessLog(log, filter === "" ? noRoute : both(noRoute, expression(filter))),
+    ),
+  };
+});
+
+function logsOf(
+  view: View,
+  providers: readonly LogProvider[] | undefined,
+): readonly { readonly log: Log; readonly filter: string }[] {
+  const { mesh } = view;
+  if (providers !== undefined) {
+    return providers.flatMap(({ name, filter }) => {
+      const log = providerLog(view, name);
+      return log === undefined ? [] : [{ log, filter }];
+    });
+  }
+  return mesh.accessLogFile === "" ? [] : [{ log: fileLog(mesh, mesh.accessLogFile), filter: "" }];
+}
+
+type Filter = NonNullable<AccessLog["filter"]>;
+
+function accessLog({ name, config }: Log, filter: Filter | undefined): AccessLog {
+  return create(AccessLogSchema, {
+    name,
+    configType: { case: "typedConfig", value: config },
+    ...(filter && { filter }),
+  });
+}
+
+const noRoute = filterOf({ filterSpecifier: { case: "responseFlagFilter", value: { flags: ["NR"] } } });
+
+function expression(text: string): Filter {
+  const typedConfig = pack(ExpressionFilterSchema, create(ExpressionFilterSchema, { expression: text }));
+  const name = "envoy.access_loggers.extension_filters.cel";
+  return filterOf({
+    filterSpecifier: {
+      case: "extensionFilter",
+      value: { name, configType: { case: "typedConfig", value: typedConfig } },
+    },
+  });
+}
+
+function both(first: Filter, second: Filter): Filter {
+  return filterOf({ filterSpecifier: { case: "andFilter", value: { filters: [first, second] } } });
+}
+
+function filterOf(filter: MessageInitShape<typeof AccessLogFilterSchema>): Filter {
+  return create(AccessLogFilterSchema, filter);
+}

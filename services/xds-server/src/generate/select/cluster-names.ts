@@ -1,0 +1,48 @@
+/** Which outbound clusters a proxy has: one a port of each service in scope, one more a subset. */
+import { clusterName, isHttp, parseClusterName, type Service, type ServicePort } from "@flotilla/model";
+import { destinationRuleOf } from "../../snapshot/scope/destination-rules.ts";
+import { visibleService, visibleServices } from "../../snapshot/scope/sidecar-scope.ts";
+import { query, type View } from "../../snapshot/view.ts";
+import { type ClusterTarget, identicalTarget } from "./cluster-target.ts";
+import { isResolvedByProxy } from "./discovery-type.ts";
+import { hasEndpoint } from "./endpoint-inputs.ts";
+
+/** In order of the services in scope. */
+export const outboundClusterNames = query<readonly string[]>("outbound-cluster-names", (view) =>
+  visibleServices(view).flatMap((service) => namesOfService(view, service)),
+);
+
+function namesOfService(view: View, service: Service): readonly string[] {
+  if (service.resolution === "alias") return [];
+  const rule = destinationRuleOf(view, service);
+  // Names that are resolved as requests come have no endpoints that a subset could choose from.
+  const named = service.resolution === "dynamic-dns" ? [] : (rule?.spec.subsets ?? []);
+  const subsets = ["", ...named.map(({ name }) => name)];
+  return service.ports
+    .filter((port) => hasCluster(service, port))
+    .flatMap((port) =>
+      subsets
+        .map((subset) => {
+          const name = clusterName("outbound", port.number, subset, service.hostname);
+          return identicalTarget({ name, service, port, subset, rule });
+        })
+        .filter((target) => !isResolvedByProxy(view, target) || hasEndpoint(view, target))
+        .map(({ name }) => name),
+    );
+}
+
+/** Names below a wildcard can be told from what callers say only: by a Host header or a server name. */
+function hasCluster({ resolution }: Service, { protocol }: ServicePort): boolean {
+  return resolution === "dynamic-dns" ? isHttp(protocol) || protocol === "TLS" : protocol !== "UDP";
+}
+
+/** What a cluster's name means to the proxy; undefined when it has no such cluster. */
+export function clusterTarget(view: View, name: string): ClusterTarget | undefined {
+  const parts = parseClusterName(name);
+  if (parts === undefined || parts.direction !== "outbound") return undefined;
+  const service = visibleService(view, parts.hostname);
+  // DNS has one number for UDP and TCP.
+  const port = service?.ports.find((one) => one.number === parts.port && hasCluster(service, one));
+  if (service === undefined || port === undefined) return undefined;
+  return identicalTarget({ name, service, port, subset: parts.subset, rule: destinationRuleOf(view, service) });
+}

@@ -1,0 +1,169 @@
+/** What the endpoints of one cluster are chosen and ordered by. */
+import { type Labels, matchesLabels, type Service } from "@flotilla/model";
+import {
+  type LocalityLoadBalancerSetting,
+  ClientTLSSettings_TLSmode as TlsMode,
+  type TrafficPolicy,
+} from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
+import type { EndpointShards } from "../../snapshot/keys.ts";
+import { type NamespaceMutualTls, namespaceMutualTls } from "../../snapshot/scope/authn.ts";
+import { discoverableEndpoints } from "../../snapshot/scope/discoverable-endpoints.ts";
+import { networkGateways } from "../../snapshot/scope/network-gateways.ts";
+import type { View } from "../../snapshot/view.ts";
+import type { GatewaysByNetwork } from "../envoy/endpoints/split-horizon.ts";
+import type { ClusterTarget } from "./cluster-target.ts";
+import { localityChoice } from "./locality-setting.ts";
+import { keepsSessions } from "./persistent-session.ts";
+import { clusterPolicy } from "./traffic-policy.ts";
+
+export interface EndpointInputs {
+  readonly clusterName: string;
+  readonly shards: EndpointShards;
+  readonly portName: string;
+  /** The service's port where endpoints are part of the cluster; 0 where they are told apart by the port's name. */
+  readonly portNumber: number;
+  /** JSON of the labels an endpoint must have. */
+  readonly subset: string;
+  readonly sendsUnhealthy: boolean;
+  readonly keepsSessions: boolean;
+  /** Endpoints name their workloads, for telemetry of callers. */
+  readonly namesWorkloads: boolean;
+  /** The node to which an `internalTrafficPolicy: Local` keeps requests; empty for all nodes. */
+  readonly node: string;
+  /** Endpoints may be called by the mesh's TLS, as far as their PeerAuthentications let them. */
+  readonly takesMeshTls: boolean;
+  /** Undefined where a DestinationRule decides alone. */
+  readonly peers: NamespaceMutualTls | undefined;
+  readonly isDualStack: boolean;
+  readonly network: string;
+  readonly gateways: GatewaysByNetwork;
+  /** What decides about priorities and shares of localities, if anything does. */
+  readonly setting: LocalityLoadBalancerSetting | undefined;
+  /** Endpoints that are alike by `failoverPriority` are told apart by distance. */
+  readonly failsOverByDistance: boolean;
+  /** The proxy's: `region/zone/subzone`. */
+  readonly locality: string;
+  /** JSON of the proxy's values of the labels in `failoverPriority`. */
+  readonly ownLabels: string;
+}
+
+/** @param portNumber of the service, for endpoints that are part of the cluster */
+export function endpointInputs(view: View, target: ClusterTarget, portNumber = 0): EndpointInputs {
+  const { name: clusterName, service, port, subset, rule } = target;
+  const policy = clusterPolicy(view, target);
+  const gateways = view.read(networkGateways);
+  return {
+    clusterName,
+    shards: discoverableEndpoints(view, service),
+    portName: port.name,
+    portNumber,
+    subset: JSON.stringify(subsetLabels(rule, subset)),
+    sendsUnhealthy: sendsUnhealthy(view, service, policy),
+    keepsSessions: keepsSessions(view, service.labels),
+    namesWorkloads: view.feature("endpointTelemetryLabel") && view.feature("telemetryLabel"),
+    node: service.kubernetes?.nodeLocal === true ? view.proxy.metadataText("NODE_NAME") : "",
+    ...meshTls(view, target),
+    isDualStack: view.feature("dualStack"),
+    network: gateways.size === 0 ? "" : view.proxy.network,
+    gateways,
+    ...localityInputs(view, service, policy),
+  };
+}
+
+/** Whether any endpoint stands for the target, ready or not. */
+export function hasEndpoint(view: View, { service, port, subset, rule }: ClusterTarget): boolean {
+  const labels = subsetLabels(rule, subset);
+  return [...view.endpoints(service).values()]
+    .flat()
+    .some((endpoint) => endpoint.servicePortName === port.name && matchesLabels(labels, endpoint.labels));
+}
+
+/**
+ * Whether endpoints that are not ready are sent, as istiod does it: always when the switch or a traffic distribution asks for it;
+ * otherwise not where Envoy may call any endpoint once too few are healthy.
+ */
+function sendsUnhealthy(view: View, service: Service, policy: TrafficPolicy | undefined): boolean {
+  if (view.feature("sendUnhealthyEndpoints") || service.trafficDistribution !== undefined) return true;
+  return view.feature("autoSendUnhealthyEndpoints") && (policy?.outlierDetection?.minHealthPercent ?? 0) === 0;
+}
+
+function subsetLabels(rule: ClusterTarget["rule"], subset: string): Labels {
+  return subset === "" ? {} : (rule?.spec.subsets.find(({ name }) => name === subset)?.labels ?? {});
+}
+
+/** Unknown clusters have an assignment too: an empty one, so that a client does not wait for it. */
+export function unknownCluster(clusterName: string): EndpointInputs {
+  return { ...nothing, clusterName };
+}
+
+const noLocality = { setting: undefined, failsOverByDistance: false, locality: "", ownLabels: "{}" };
+
+const nothing: Omit<EndpointInputs, "clusterName"> = {
+  shards: new Map(),
+  portName: "",
+  portNumber: 0,
+  subset: "{}",
+  sendsUnhealthy: false,
+  keepsSessions: false,
+  namesWorkloads: true,
+  node: "",
+  takesMeshTls: true,
+  peers: undefined,
+  isDualStack: false,
+  network: "",
+  gateways: new Map(),
+  ...noLocality,
+};
+
+function meshTls(view: View, target: ClusterTarget) {
+  const { service } = target;
+  const mode = statedTlsMode(target);
+  if (mode !== undefined) return { takesMeshTls: mode === TlsMode.ISTIO_MUTUAL, peers: undefined };
+  return { takesMeshTls: true, peers: view.read(namespaceMutualTls, service.namespace) };
+}
+
+/** What a rule says of TLS for a port; here settings for a port that say nothing of it leave what is said for all. */
+function statedTlsMode({ rule, port, subset }: ClusterTarget): TlsMode | undefined {
+  const ofSubset = subset === "" ? undefined : rule?.spec.subsets.find(({ name }) => name === subset)?.trafficPolicy;
+  const modes = [ofSubset, rule?.spec.trafficPolicy].map((policy) => {
+    const ofPort = policy?.portLevelSettings.find((one) => one.port?.number === port.number && one.tls !== undefined);
+    return (ofPort?.tls ?? policy?.tls)?.mode;
+  });
+  return modes.find((mode) => mode !== undefined);
+}
+
+/** Failover needs a reason to leave an endpoint; shares do not. The proxy is asked only where there is something to do. */
+function localityInputs(view: View, service: Service, policy: TrafficPolicy | undefined) {
+  const { setting, isForced } = localityChoice(policy, service, view.mesh.localityLbSetting);
+  const isUsed = isForced || policy?.outlierDetection !== undefined || (setting?.distribute.length ?? 0) > 0;
+  if (setting === undefined || !isUsed) return noLocality;
+  const { region, zone, subzone } = view.proxy.locality;
+  const own = setting.failoverPriority
+    .filter((text) => !text.includes("="))
+    .map((name) => [name, ownLabel(view, name)] as const);
+  return {
+    setting,
+    failsOverByDistance: isForced || setting.failover.length > 0,
+    locality: [region, zone, subzone].join("/"),
+    ownLabels: JSON.stringify(Object.fromEntries(own)),
+  };
+}
+
+function ownLabel({ proxy }: View, name: string): string {
+  switch (name) {
+    case "topology.kubernetes.io/region":
+      return proxy.locality.region;
+    case "topology.kubernetes.io/zone":
+      return proxy.locality.zone;
+    case "topology.istio.io/subzone":
+      return proxy.locality.subzone;
+    case "topology.istio.io/network":
+      return proxy.network;
+    case "topology.istio.io/cluster":
+      return proxy.clusterId;
+    case "kubernetes.io/hostname":
+      return proxy.metadataText("NODE_NAME");
+    default:
+      return proxy.label(name) ?? "";
+  }
+}

@@ -1,0 +1,188 @@
+/** What all listeners of a proxy have in common, decided once a view. */
+import { fromJson, type JsonValue } from "@flotilla/proto";
+import { MeshConfig_ProxyPathNormalization_NormalizationType as Normalization } from "@flotilla/proto/mesh/v1alpha1/config_pb";
+import {
+  type ProxyConfig_ProxyHeaders,
+  type Tracing as ProxyTracing,
+  TracingSchema as ProxyTracingSchema,
+} from "@flotilla/proto/mesh/v1alpha1/proxy_pb";
+import { fallbackCluster } from "../../snapshot/scope/sidecar.ts";
+import type { TrafficSide } from "../../snapshot/scope/telemetry.ts";
+import { effectiveTracing } from "../../snapshot/scope/tracing.ts";
+import { query, type View } from "../../snapshot/view.ts";
+import { type DnsCache, unknownHostsDnsCache } from "../envoy/clusters/dns-cache.ts";
+import { unknownHostsCluster } from "../envoy/clusters/dynamic-dns.ts";
+import type { ProtocolFilters } from "../envoy/filters/network-filters.ts";
+import type { TracingTraits } from "../envoy/filters/tracing.ts";
+import { istioExtensions } from "../envoy/istio-extensions.ts";
+import { type AccessLogs, accessLogs } from "./access-log.ts";
+import { proxyHeaders } from "./proxy-headers.ts";
+import { type StatsFilters, statsFilters } from "./stats.ts";
+import { tracingProvider } from "./tracing-provider.ts";
+
+export interface ListenerTraits {
+  /** Proxies exchange metadata of their workloads on TCP, respectively HTTP. */
+  readonly networkMetadata: boolean;
+  readonly httpMetadata: boolean;
+  /** Peers offer each other the exchange on TCP. */
+  readonly exchangesMetadata: boolean;
+  readonly alpn: boolean;
+  readonly acceptHttp10: boolean;
+  /** What marks plain HTTP when the first bytes of a connection are looked at. */
+  readonly plainHttpProtocols: readonly string[];
+  readonly normalizePath: boolean;
+  readonly mergeSlashes: boolean;
+  readonly unescapeSlashes: boolean;
+  /** Text of a duration, empty for Envoy's default. */
+  readonly idleTimeout: string;
+  /** Spread connections evenly over the proxy's threads. */
+  readonly exactBalance: { readonly inbound: boolean; readonly outbound: boolean };
+  /** Redirection keeps the caller's address (TPROXY). */
+  readonly transparent: boolean;
+  /** Callers are known by their address, not by x-forwarded-for. */
+  readonly useRemoteAddress: boolean;
+  readonly headers: ProxyConfig_ProxyHeaders | undefined;
+  /** Which filters look into protocols. */
+  readonly protocolFilters: ProtocolFilters;
+  /** Undefined where spans are switched off. */
+  readonly tracing: Readonly<Record<"inbound" | "outbound", TracingTraits | undefined>>;
+  /** The decision to trace is part of the request's id. */
+  readonly samplesByRequestId: Readonly<Record<"inbound" | "outbound", boolean>>;
+  readonly stats: Readonly<Record<"inbound" | "outbound", StatsFilters>>;
+  readonly accessLogs: Readonly<Record<"inbound" | "outbound", AccessLogs>>;
+  /** Sessions may be kept with one endpoint. */
+  readonly sessions: boolean;
+  /** Resolves the hosts of requests to nowhere known, where the mesh asks for that. */
+  readonly unknownHosts: DnsCache | undefined;
+  /** Where connections to nowhere known go: PassthroughCluster, BlackHoleCluster, or an egress proxy. */
+  readonly fallbackCluster: string;
+  readonly wildcardAddress: string;
+  readonly loopbackAddress: string;
+  readonly extraAddresses: readonly string[];
+  readonly extraLoopbacks: readonly string[];
+}
+
+export const listenerTraits = query<ListenerTraits>("listener-traits", (view) => {
+  const { mesh, proxy } = view;
+  const exchanges = view.feature("metadataExchange");
+  const normalization = mesh.pathNormalization?.normalization ?? Normalization.DEFAULT;
+  const decodes = normalization === Normalization.DECODE_AND_MERGE_SLASHES;
+  const { ipMode } = proxy;
+  return {
+    networkMetadata: exchanges && proxy.supports(istioExtensions.networkMetadataExchange),
+    httpMetadata: exchanges && proxy.supports(istioExtensions.httpPeerMetadata),
+    exchangesMetadata: exchanges && !view.feature("disableMetadataExchangeAlpn"),
+    alpn: view.feature("alpnFilter") && proxy.supports(istioExtensions.alpn),
+    acceptHttp10: view.feature("http10") || proxy.metadataText("HTTP10") === "1",
+    plainHttpProtocols: view.feature("http10") ? sniffedWithHttp10 : sniffed,
+    normalizePath: normalization !== Normalization.NONE,
+    mergeSlashes: decodes || normalization === Normalization.MERGE_SLASHES,
+    unescapeSlashes: decodes,
+    idleTimeout: proxy.metadataText("IDLE_TIMEOUT"),
+    exactBalance: view.read(exactBalance),
+    transparent: proxy.metadataText("INTERCEPTION_MODE") === "TPROXY",
+    useRemoteAddress: view.feature("sidecarUseRemoteAddress"),
+    headers: view.read(proxyHeaders),
+    protocolFilters: view.read(protocolFilters),
+    tracing: view.read(tracings),
+    samplesByRequestId: view.read(requestIds),
+    stats: view.read(statsOfBothSides),
+    accessLogs: view.read(logsOfBothSides),
+    sessions: view.feature("persistentSessionFilter"),
+    ...view.read(fallback),
+    wildcardAddress: ipMode === "ipv6" ? "::" : "0.0.0.0",
+    loopbackAddress: ipMode === "ipv6" ? "::1" : "127.0.0.1",
+    extraAddresses: view.read(dualStackWildcards),
+    extraLoopbacks: view.read(dualStackLoopbacks),
+  };
+});
+
+/** Only a request tells the host it is meant for: other connections pass to their original destination. */
+const fallback = query("listener-fallback", (view) => {
+  const cluster = view.read(fallbackCluster);
+  return cluster === unknownHostsCluster
+    ? { fallbackCluster: "PassthroughCluster", unknownHosts: view.read(unknownHostsDnsCache) }
+    : { fallbackCluster: cluster, unknownHosts: undefined };
+});
+
+const sniffed: readonly string[] = ["http/1.1", "h2c"];
+const sniffedWithHttp10: readonly string[] = ["http/1.0", ...sniffed];
+
+const exactBalance = query("exact-balance", ({ proxy }) => ({
+  inbound: proxy.metadataFlag("INBOUND_LISTENER_EXACT_BALANCE"),
+  outbound: proxy.metadataFlag("OUTBOUND_LISTENER_EXACT_BALANCE"),
+}));
+
+const dualStackWildcards = query<readonly string[]>("dual-stack-wildcards", (view) =>
+  view.feature("dualStack") && view.proxy.ipMode === "dual" ? ["::"] : [],
+);
+
+const dualStackLoopbacks = query<readonly string[]>("dual-stack-loopbacks", (view) =>
+  view.read(dualStackWildcards).length > 0 ? ["::1"] : [],
+);
+
+const tracings = query("tracings", (view) => ({
+  inbound: view.read(tracingTraits, "inbound"),
+  outbound: view.read(tracingTraits, "outbound"),
+}));
+
+const protocolFilters = query<ProtocolFilters>("protocol-filters", (view) => ({
+  mongo: view.feature("mongoFilter"),
+  mysql: view.feature("mysqlFilter"),
+  redis: view.feature("redisFilter"),
+}));
+
+const statsOfBothSides = query("stats-of-both-sides", (view) => ({
+  inbound: view.read(statsFilters, "inbound"),
+  outbound: view.read(statsFilters, "outbound"),
+}));
+
+const logsOfBothSides = query("logs-of-both-sides", (view) => ({
+  inbound: view.read(accessLogs, "inbound"),
+  outbound: view.read(accessLogs, "outbound"),
+}));
+
+const requestIds = query("request-ids", (view) => ({
+  inbound: view.read(effectiveTracing, "inbound").samplesByRequestId,
+  outbound: view.read(effectiveTracing, "outbound").samplesByRequestId,
+}));
+
+const tracingTraits = query<TracingTraits | undefined, TrafficSide>("tracing-traits", (view, side) => {
+  const { disabled, isStated, provider, sampling, customTags, istioTags } = view.read(effectiveTracing, side);
+  const isWanted = provider === "" ? !isStated && view.mesh.enableTracing : true;
+  const collector = provider === "" ? undefined : tracingProvider(view, provider);
+  if (disabled || !isWanted || (provider !== "" && collector === undefined)) return undefined;
+  const own = view.read(proxyTracing);
+  return {
+    provider: collector?.http,
+    maxTagLength: collector?.maxTagLength || (own?.maxPathTagLength ?? 0),
+    // Where Telemetry speaks of tracing, it decides about the tags too.
+    istioTags: istioTags ?? (isStated ? true : (own?.enableIstioTags ?? true)),
+    customTags: customTags ?? own?.customTags,
+    sampling: collector?.samples ? 100 : (sampling ?? samplingPercent(view, own)),
+    spawnsUpstreamSpan: collector?.spawnsUpstreamSpan ?? false,
+    canonicalService: canonicalService(view),
+    canonicalRevision: view.proxy.label("service.istio.io/canonical-revision") ?? "latest",
+    clusterId: view.proxy.metadataText("CLUSTER_ID") || "unknown",
+    meshId: view.proxy.metadataText("MESH_ID") || "unknown",
+    namespace: view.proxy.namespace,
+  };
+});
+
+function canonicalService({ proxy }: View): string {
+  return proxy.label("service.istio.io/canonical-name") ?? "unknown";
+}
+
+/** Of the ProxyConfig that the proxy was started with, else of the mesh's. */
+const proxyTracing = query<ProxyTracing | undefined>("proxy-tracing", ({ mesh, proxy }) => {
+  const own = proxy.proxyConfig("tracing");
+  if (own === undefined) return mesh.defaultConfig?.tracing;
+  if (typeof own.value !== "object" || own.value === null) return undefined;
+  return fromJson(ProxyTracingSchema, own.value as JsonValue, { ignoreUnknownFields: true });
+});
+
+/** What nobody says is the setting's; what makes no sense is 1. */
+function samplingPercent(view: View, own: ProxyTracing | undefined): number {
+  const percent = Number(own?.sampling || view.feature("traceSamplingPercent"));
+  return percent >= 0 && percent <= 100 ? percent : 1;
+}

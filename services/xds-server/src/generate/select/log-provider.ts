@@ -1,0 +1,121 @@
+/** Access logs of the mesh's extension providers: files, and services that take them by gRPC. */
+import { create, type GenMessage, type Message, type MessageInitShape, pack } from "@flotilla/proto";
+import { ApiVersion } from "@flotilla/proto/envoy/config/core/v3/config_source_pb";
+import {
+  type CommonGrpcAccessLogConfigSchema,
+  HttpGrpcAccessLogConfigSchema,
+  TcpGrpcAccessLogConfigSchema,
+} from "@flotilla/proto/envoy/extensions/access_loggers/grpc/v3/als_pb";
+import { OpenTelemetryAccessLogConfigSchema } from "@flotilla/proto/envoy/extensions/access_loggers/open_telemetry/v3/logs_service_pb";
+import type {
+  MeshConfig_ExtensionProvider_EnvoyFileAccessLogProvider as FileProvider,
+  MeshConfig_ExtensionProvider_EnvoyHttpGrpcV3LogProvider as HttpProvider,
+  MeshConfig_ExtensionProvider_EnvoyOpenTelemetryLogProvider as OpenTelemetryProvider,
+  MeshConfig_ExtensionProvider_EnvoyTcpGrpcV3LogProvider as TcpProvider,
+} from "@flotilla/proto/mesh/v1alpha1/config_pb";
+import type { View } from "../../snapshot/view.ts";
+import {
+  defaultJsonFormat,
+  defaultTextFormat,
+  fileLog,
+  jsonLog,
+  type Log,
+  textLog,
+} from "../envoy/filters/file-log.ts";
+import { type TelemetryService, telemetryService } from "./telemetry-service.ts";
+
+/** Undefined for names that no provider of logs has, and for services that are unknown. */
+export function providerLog(view: View, name: string): Log | undefined {
+  const provider = view.mesh.extensionProviders.find((one) => one.name === name)?.provider;
+  switch (provider?.case) {
+    case "envoyFileAccessLog":
+      return fileOf(view, name, provider.value);
+    case "envoyHttpAls":
+      return withService(view, provider.value, httpLog);
+    case "envoyTcpAls":
+      return withService(view, provider.value, tcpLog);
+    case "envoyOtelAls":
+      return withService(view, provider.value, openTelemetryLog);
+    default:
+      return undefined;
+  }
+}
+
+/** The provider that every mesh has from the start stands for the mesh's own file. */
+const builtIn = "envoy";
+
+function fileOf({ mesh }: View, name: string, { path, logFormat, omitEmptyValues }: FileProvider): Log {
+  const format = logFormat?.logFormat;
+  if (format?.case === "text") return textLog(path, format.value, omitEmptyValues);
+  if (format?.case === "labels")
+    return jsonLog(path, Object.keys(format.value).length > 0 ? format.value : defaultJsonFormat, omitEmptyValues);
+  return name === builtIn ? fileLog(mesh, path, omitEmptyValues) : textLog(path, "", omitEmptyValues);
+}
+
+function withService<Provider extends { readonly service: string; readonly port: number }>(
+  view: View,
+  provider: Provider,
+  logOf: (provider: Provider, service: TelemetryService) => Log,
+): Log | undefined {
+  const service = telemetryService(view, provider.service, provider.port);
+  return service && logOf(provider, service);
+}
+
+/** What filters leave behind of the workloads on both ends. */
+const peers = ["upstream_peer", "downstream_peer"];
+const wasmPeers = ["wasm.upstream_peer", "wasm.upstream_peer_id", "wasm.downstream_peer", "wasm.downstream_peer_id"];
+
+function httpLog(provider: HttpProvider, service: TelemetryService): Log {
+  const { additionalRequestHeadersToLog, additionalResponseHeadersToLog, additionalResponseTrailersToLog } = provider;
+  return log("envoy.access_loggers.http_grpc", HttpGrpcAccessLogConfigSchema, {
+    commonConfig: common(service, provider.logName || "http_envoy_accesslog", provider.filterStateObjectsToLog),
+    additionalRequestHeadersToLog,
+    additionalResponseHeadersToLog,
+    additionalResponseTrailersToLog,
+  });
+}
+
+function tcpLog({ logName, filterStateObjectsToLog }: TcpProvider, service: TelemetryService): Log {
+  return log("envoy.tcp_grpc_access_log", TcpGrpcAccessLogConfigSchema, {
+    commonConfig: common(service, logName || "tcp_envoy_accesslog", filterStateObjectsToLog),
+  });
+}
+
+function openTelemetryLog({ logName, logFormat }: OpenTelemetryProvider, service: TelemetryService): Log {
+  // A label that is no text is sent empty, as by istiod.
+  const labels = Object.entries(logFormat?.labels ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
+  return log("envoy.access_loggers.open_telemetry", OpenTelemetryAccessLogConfigSchema, {
+    commonConfig: common(service, logName || "otel_envoy_accesslog", [...peers, ...wasmPeers]),
+    disableBuiltinLabels: true,
+    body: { value: { case: "stringValue", value: logFormat?.text || defaultTextFormat } },
+    ...(labels.length > 0 && {
+      attributes: {
+        values: labels.map(([key, value]) => ({
+          key,
+          value: { value: { case: "stringValue" as const, value: typeof value === "string" ? value : "" } },
+        })),
+      },
+    }),
+  });
+}
+
+function common(
+  { hostname, cluster }: TelemetryService,
+  logName: string,
+  filterState: readonly string[],
+): MessageInitShape<typeof CommonGrpcAccessLogConfigSchema> {
+  return {
+    logName,
+    transportApiVersion: ApiVersion.V3,
+    grpcService: { targetSpecifier: { case: "envoyGrpc", value: { clusterName: cluster, authority: hostname } } },
+    filterStateObjectsToLog: [...(filterState.length > 0 ? filterState : peers)],
+  };
+}
+
+function log<Config extends Message>(
+  name: string,
+  schema: GenMessage<Config>,
+  config: MessageInitShape<GenMessage<Config>>,
+): Log {
+  return { name, config: pack(schema, create(schema, config)) };
+}

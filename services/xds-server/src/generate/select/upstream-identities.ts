@@ -1,0 +1,69 @@
+/** What decides about the mesh's own TLS towards a service. */
+import type { Service } from "@flotilla/model";
+import { namespaceMode } from "../../snapshot/scope/authn.ts";
+import { servicesOfName } from "../../snapshot/scope/services.ts";
+import { query, type View } from "../../snapshot/view.ts";
+import { isPassthrough } from "../envoy/clusters/load-balancer.ts";
+import type { ClusterTarget } from "./cluster-target.ts";
+
+/**
+ * Automatic mutual TLS, where no rule says otherwise. With the caller's original destination the choice cannot be made by
+ * endpoint: all of them have to take it. So it is for headless services even when their endpoints are known.
+ */
+export function automaticTlsMode(
+  view: View,
+  { service, port, rule, subset }: ClusterTarget,
+  isOriginalDestination: boolean,
+): "none" | "every-endpoint" | "by-endpoint" {
+  if (view.mesh.enableAutoMtls === false || service.meshExternal) return "none";
+  if (namespaceMode(view, service.namespace) === "DISABLE") return "none";
+  // As in istiod, subsets do not ask whether the endpoints of a PASSTHROUGH take it.
+  const asksAll = subset === "" && isPassthrough(rule?.spec.trafficPolicy?.loadBalancer);
+  const isWhole = service.resolution === "passthrough" || asksAll;
+  if (isWhole && !view.read(everyEndpointTakesTls, `${service.namespace}/${service.hostname}/${port.name}`))
+    return "none";
+  return isOriginalDestination ? "every-endpoint" : "by-endpoint";
+}
+
+const everyEndpointTakesTls = query<boolean, string>("every-endpoint-takes-tls", (view, text) => {
+  const [namespace = "", hostname = "", portName] = text.split("/");
+  const endpoints = [...view.endpoints({ namespace, hostname }).values()]
+    .flat()
+    .filter(({ servicePortName }) => servicePortName === portName);
+  return endpoints.length > 0 && endpoints.every(({ tlsMode }) => tlsMode === "istio");
+});
+
+/** Who may stand behind a service: what it declares and the identities of its endpoints. */
+export function upstreamIdentities(view: View, service: Service): readonly string[] {
+  const endpoints = [...view.endpoints(service).values()].flat();
+  const found = endpoints.map(({ serviceAccount }) => serviceAccount).filter((identity) => identity !== "");
+  // Of several ServiceEntries for a host the youngest speaks for all. Source: scenario serviceentry/sans-and-overlap.
+  const youngest = view
+    .read(servicesOfName, `${service.namespace}/${service.hostname}`)
+    .reduce((latest, other) => (other.creationTimeMs >= latest.creationTimeMs ? other : latest), service);
+  const { trustDomain, trustDomainAliases } = view.mesh;
+  const identities = inTrustDomains([...youngest.serviceAccounts, ...found], [trustDomain, ...trustDomainAliases]);
+  return [...new Set(identities)].sort();
+}
+
+/** A workload of one of the mesh's trust domains may show a certificate of any other of them. */
+function inTrustDomains(identities: readonly string[], domains: readonly string[]): readonly string[] {
+  if (domains.length < 2) return identities;
+  return identities.flatMap((identity) => {
+    const [, domain, rest] = /^spiffe:\/\/([^/]+)(\/.*)$/.exec(identity) ?? [];
+    const isOwn = domain !== undefined && domains.includes(domain);
+    return isOwn ? domains.map((other) => `spiffe://${other}${rest}`) : [identity];
+  });
+}
+
+/**
+ * Client certificate, key and root that the proxy has as files, one a line; empty when it has none. They do not count towards
+ * services outside of the mesh: there a rule's own TLS holds. Source: Istio's setting of the name below.
+ */
+export function clientFiles(view: View, service: Service): string {
+  if (service.meshExternal && view.feature("preferDestinationRuleTls")) return "";
+  const files = ["TLS_CLIENT_CERT_CHAIN", "TLS_CLIENT_KEY", "TLS_CLIENT_ROOT_CERT"].map((key) =>
+    view.proxy.metadataText(key),
+  );
+  return files.some((file) => file !== "") ? files.join("\n") : "";
+}

@@ -1,0 +1,145 @@
+/** CDS of a sidecar: what it may call, what its workload serves, and where all other traffic goes. */
+import { create, type Duration, typeUrl } from "@flotilla/proto";
+import {
+  type Cluster,
+  ClusterSchema,
+  Cluster_DiscoveryType as Discovery,
+  Cluster_LbPolicy as LbPolicy,
+} from "@flotilla/proto/envoy/config/cluster/v3/cluster_pb";
+import type {
+  ConnectionPoolSettings,
+  ConnectionPoolSettings_TCPSettings_TcpKeepalive as TcpKeepalive,
+} from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
+import type { IpMode } from "../../snapshot/facets.ts";
+import { fallbackCluster } from "../../snapshot/scope/sidecar.ts";
+import type { View } from "../../snapshot/view.ts";
+import { createGenerator, sharedSelection } from "../encode/generator.ts";
+import { metadataExchangeFilter } from "../envoy/clusters/cluster-parts.ts";
+import {
+  casePreservingPassthrough,
+  circuitBreakers,
+  connectionOptions,
+  httpOptionsKey,
+  passthroughHttpOptions,
+} from "../envoy/clusters/connection-pool.ts";
+import { unknownHostsDnsCache } from "../envoy/clusters/dns-cache.ts";
+import { buildUnknownHosts, type UnknownHostsInputs, unknownHostsCluster } from "../envoy/clusters/dynamic-dns.ts";
+import { buildOutboundCluster } from "../envoy/clusters/outbound-cluster.ts";
+import { clusterTarget, outboundClusterNames } from "../select/cluster-names.ts";
+import { clusterTraits } from "../select/cluster-traits.ts";
+import { type OutboundClusterInputs, selectOutboundCluster } from "../select/outbound-cluster.ts";
+import { meshPool } from "../select/traffic-policy.ts";
+import {
+  buildInboundCluster,
+  type InboundClusterInputs,
+  inboundClusterNames,
+  selectInboundCluster,
+} from "./inbound-cluster.ts";
+import { sourceOfInbound } from "./inbound-source.ts";
+
+interface FixedClusterInputs {
+  readonly kind: "fixed";
+  readonly name: "BlackHoleCluster" | "PassthroughCluster" | "InboundPassthroughCluster";
+  readonly connectTimeout: Duration | undefined;
+  readonly keepalive: TcpKeepalive | undefined;
+  readonly exchangesMetadata: boolean;
+  readonly ipMode: IpMode;
+  readonly pool: ConnectionPoolSettings | undefined;
+  readonly preservesCase: boolean;
+}
+
+type ClusterInputs =
+  | OutboundClusterInputs
+  | InboundClusterInputs
+  | FixedClusterInputs
+  | ({ readonly kind: "unknown-hosts" } & UnknownHostsInputs);
+
+const fixedNames = ["BlackHoleCluster", "PassthroughCluster", "InboundPassthroughCluster"] as const;
+
+export const sidecarClusters = createGenerator<ClusterInputs, Cluster>({
+  typeUrl: typeUrl.cluster,
+  schema: ClusterSchema,
+  names: (view) => [
+    ...view.read(outboundClusterNames),
+    ...fixedNames,
+    ...(view.read(fallbackCluster) === unknownHostsCluster ? [unknownHostsCluster] : []),
+    ...view.read(inboundClusterNames),
+  ],
+  select,
+  shared: sharedSelection({ target: clusterTarget, select: selectOutboundCluster }),
+  build,
+});
+
+function select(view: View, name: string): ClusterInputs | undefined {
+  const { exchangesMetadata, preservesCase } = view.read(clusterTraits);
+  if (name === unknownHostsCluster) {
+    const { connectTimeout, tcpKeepalive: keepalive } = view.mesh;
+    return {
+      kind: "unknown-hosts",
+      cache: view.read(unknownHostsDnsCache),
+      connectTimeout,
+      keepalive,
+      exchangesMetadata,
+    };
+  }
+  const fixed = fixedNames.find((one) => one === name);
+  if (fixed === undefined) return name.startsWith("inbound|") ? selectInboundCluster(view, name) : undefined;
+  return {
+    kind: "fixed",
+    name: fixed,
+    connectTimeout: view.mesh.connectTimeout,
+    keepalive: view.mesh.tcpKeepalive,
+    exchangesMetadata,
+    ipMode: view.proxy.ipMode,
+    pool: meshPool(view),
+    preservesCase,
+  };
+}
+
+function build(inputs: ClusterInputs): Cluster {
+  switch (inputs.kind) {
+    case "outbound":
+      return buildOutboundCluster(inputs);
+    case "inbound":
+      return buildInboundCluster(inputs);
+    case "unknown-hosts":
+      return buildUnknownHosts(inputs);
+    case "fixed":
+      return buildFixed(inputs);
+  }
+}
+
+function buildFixed({
+  name,
+  exchangesMetadata,
+  ipMode,
+  keepalive,
+  pool,
+  preservesCase,
+  ...inputs
+}: FixedClusterInputs): Cluster {
+  const connectTimeout = inputs.connectTimeout ?? { seconds: 10n, nanos: 0 };
+  if (name === "BlackHoleCluster") {
+    return create(ClusterSchema, {
+      name,
+      altStatName: `${name};`,
+      connectTimeout,
+      clusterDiscoveryType: { case: "type", value: Discovery.STATIC },
+    });
+  }
+  const isInbound = name === "InboundPassthroughCluster";
+  return create(ClusterSchema, {
+    name,
+    altStatName: "PassthroughCluster;",
+    connectTimeout,
+    clusterDiscoveryType: { case: "type", value: Discovery.ORIGINAL_DST },
+    lbPolicy: LbPolicy.CLUSTER_PROVIDED,
+    circuitBreakers: circuitBreakers(pool),
+    typedExtensionProtocolOptions: {
+      [httpOptionsKey]: preservesCase ? casePreservingPassthrough : passthroughHttpOptions,
+    },
+    ...connectionOptions(keepalive, pool?.tcp?.tcpKeepalive),
+    ...(isInbound && { upstreamBindConfig: sourceOfInbound(ipMode) }),
+    ...(!isInbound && exchangesMetadata && { filters: [metadataExchangeFilter] }),
+  });
+}

@@ -1,0 +1,172 @@
+/** The clusters towards the workload behind a sidecar, one a port. */
+import { create, type Duration } from "@flotilla/proto";
+import {
+  type Cluster,
+  ClusterSchema,
+  Cluster_DiscoveryType as Discovery,
+  Cluster_LbPolicy as LbPolicy,
+} from "@flotilla/proto/envoy/config/cluster/v3/cluster_pb";
+import { MeshConfig_InboundTrafficPolicy_Mode } from "@flotilla/proto/mesh/v1alpha1/config_pb";
+import type {
+  ConnectionPoolSettings,
+  TrafficPolicy_RetryBudget as RetryBudget,
+  ConnectionPoolSettings_TCPSettings_TcpKeepalive as TcpKeepalive,
+} from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
+import type { IpMode } from "../../snapshot/facets.ts";
+import { inboundRuleOf } from "../../snapshot/scope/destination-rules.ts";
+import { sidecarOf } from "../../snapshot/scope/sidecar.ts";
+import { visibleService } from "../../snapshot/scope/sidecar-scope.ts";
+import { query, type View } from "../../snapshot/view.ts";
+import { pipeAddress, socketAddress } from "../envoy/address.ts";
+import { clusterMetadata, rulePath, type ServiceLabel } from "../envoy/clusters/cluster-parts.ts";
+import { circuitBreakers, connectionOptions, httpOptions } from "../envoy/clusters/connection-pool.ts";
+import { resolvedFamilies } from "../envoy/clusters/dns-cache.ts";
+import { clusterTraits } from "../select/cluster-traits.ts";
+import { meshPool, trafficPolicyOf } from "../select/traffic-policy.ts";
+import { type InboundPort, inboundPorts } from "./inbound/inbound-ports.ts";
+import { sourceOfInbound } from "./inbound-source.ts";
+
+export interface InboundClusterInputs {
+  readonly kind: "inbound";
+  readonly name: string;
+  readonly port: InboundPort;
+  readonly connectTimeout: Duration | undefined;
+  readonly keepalive: TcpKeepalive | undefined;
+  readonly pool: ConnectionPoolSettings | undefined;
+  readonly retryBudget: RetryBudget | undefined;
+  /** Path of the DestinationRule of the workload's service, which bounds connections on this side too. */
+  readonly rule: string | undefined;
+  readonly services: readonly ServiceLabel[];
+  /** Where the Sidecar says that the workload listens; empty: where the connection was going. */
+  readonly endpoint: string;
+  readonly ipMode: IpMode;
+  readonly preservesCase: boolean;
+}
+
+/** A proxy that captures nothing serves only what a Sidecar opens: its workload holds the services' ports itself. */
+export const inboundClusterNames = query<readonly string[]>("inbound-cluster-names", (view) => {
+  const capturesNothing = view.proxy.metadataText("INTERCEPTION_MODE") === "NONE";
+  return view
+    .read(inboundPorts)
+    .filter(({ origin }) => origin !== undefined || !capturesNothing)
+    .map(({ port }) => `inbound|${port}||`);
+});
+
+interface OwnService extends ServiceLabel {
+  readonly isExternal: boolean;
+}
+
+/** The services that share a workload port under the same port of their own as the first. */
+const servicesOfPort = query<readonly OwnService[], number>(
+  "services-of-port",
+  (view, targetPort) => {
+    const targets = view.proxy.targets.filter((target) => target.targetPort === targetPort);
+    const hostnames = new Set(targets.filter(({ port }) => port === targets[0]?.port).map(({ hostname }) => hostname));
+    return [...hostnames].map((hostname) => {
+      const { namespace } = view.proxy;
+      const service = [...view.serviceShards({ namespace, hostname }).values()][0];
+      const { name = "", registry = "", meshExternal: isExternal = false } = service ?? {};
+      return { hostname, namespace, name, registry, isExternal };
+    });
+  },
+  (a, b) => JSON.stringify(a) === JSON.stringify(b),
+);
+
+export function selectInboundCluster(view: View, name: string): InboundClusterInputs | undefined {
+  const port = view.read(inboundPorts).find((one) => `inbound|${one.port}||` === name);
+  if (port === undefined) return undefined;
+  const sidecar = view.read(sidecarOf)?.spec;
+  const ingress =
+    port.origin === undefined ? undefined : sidecar?.ingress.find((one) => one.port?.number === port.port);
+  const services = view.read(servicesOfPort, port.port);
+  const [service] = services;
+  // Rules are known of services in scope only, even where the service is the workload's own.
+  const isRuled = service && visibleService(view, service.hostname) !== undefined;
+  const rule = isRuled ? inboundRuleOf(view, service) : undefined;
+  const policy = rule && trafficPolicyOf(rule.spec, port.servicePort, "");
+  const pool = ingress?.connectionPool ?? sidecar?.inboundConnectionPool ?? policy?.connectionPool ?? meshPool(view);
+  return {
+    kind: "inbound",
+    name,
+    port,
+    connectTimeout: pool?.tcp?.connectTimeout ?? view.mesh.connectTimeout,
+    keepalive: view.mesh.tcpKeepalive,
+    pool,
+    retryBudget: policy?.retryBudget,
+    rule: rule?.spec.trafficPolicy && rulePath(rule.key),
+    // What the mesh takes for foreign is told of by its callers, not by itself. Source: corpus xds, TestServiceScoping.
+    services: view.read(clusterTraits).namesServices && service?.isExternal !== true ? services : [],
+    endpoint: ingress === undefined ? ownEndpoint(view, port.port) : reachableEndpoint(view, ingress.defaultEndpoint),
+    ipMode: resolvedFamilies(view),
+    preservesCase: view.read(clusterTraits).preservesCase,
+  };
+}
+
+/** Where the connection was going, unless the mesh wants workloads that listen at their loopback address only. */
+function ownEndpoint({ mesh, proxy }: View, port: number): string {
+  if (mesh.inboundTrafficPolicy?.mode !== MeshConfig_InboundTrafficPolicy_Mode.LOCALHOST) return "";
+  return `${proxy.ipMode === "ipv6" ? "[::1]" : "127.0.0.1"}:${port}`;
+}
+
+/** The wildcard stands for the workload's own address, either loopback for that of the workload's family. */
+function reachableEndpoint(view: View, endpoint: string): string {
+  const [, host = "", port = ""] = /^(.*):(\d+)$/.exec(endpoint) ?? [];
+  if (host === "127.0.0.1" || host === "[::1]")
+    return `${view.proxy.ipMode === "ipv6" ? "[::1]" : "127.0.0.1"}:${port}`;
+  if (host !== "0.0.0.0" && host !== "[::]") return endpoint;
+  const [address = ""] = view.proxy.addresses;
+  return address.includes(":") ? `[${address}]:${port}` : `${address}:${port}`;
+}
+
+export function buildInboundCluster(inputs: InboundClusterInputs): Cluster {
+  const { name, port, pool, rule, services, endpoint, keepalive } = inputs;
+  return create(ClusterSchema, {
+    name,
+    altStatName: `${port.statName || name};`,
+    connectTimeout: inputs.connectTimeout ?? { seconds: 10n, nanos: 0 },
+    circuitBreakers: circuitBreakers(pool, inputs.retryBudget),
+    ...connectionOptions(keepalive, pool?.tcp?.tcpKeepalive),
+    commonLbConfig: {},
+    ...clusterMetadata({ services, rule }),
+    ...httpOptions({
+      protocol: port.protocol,
+      pool,
+      mayUpgrade: false,
+      meshUpgrades: false,
+      sniffs: true,
+      preservesCase: inputs.preservesCase,
+    }),
+    ...(isLoopback(endpoint) ? {} : { upstreamBindConfig: sourceOfInbound(inputs.ipMode) }),
+    ...(endpoint === "" ? originalDestination : staticEndpoint(name, endpoint)),
+  });
+}
+
+/** Connections inside of the workload's host are not redirected, whatever their source. */
+function isLoopback(endpoint: string): boolean {
+  return endpoint.startsWith("127.0.0.1:") || endpoint.startsWith("[::1]:");
+}
+
+const originalDestination = {
+  clusterDiscoveryType: { case: "type" as const, value: Discovery.ORIGINAL_DST },
+  lbPolicy: LbPolicy.CLUSTER_PROVIDED,
+  // Each destination is the workload itself: there is nothing to clean up.
+  cleanupInterval: { seconds: 9223372035n, nanos: 0 },
+};
+
+function staticEndpoint(clusterName: string, endpoint: string) {
+  const address = endpoint.startsWith("unix://")
+    ? pipeAddress(endpoint.slice("unix://".length))
+    : hostAndPort(endpoint);
+  return {
+    clusterDiscoveryType: { case: "type" as const, value: Discovery.STATIC },
+    loadAssignment: {
+      clusterName,
+      endpoints: [{ lbEndpoints: [{ hostIdentifier: { case: "endpoint" as const, value: { address } } }] }],
+    },
+  };
+}
+
+function hostAndPort(text: string) {
+  const colon = text.lastIndexOf(":");
+  return socketAddress(text.slice(0, colon).replace(/^\[(.*)\]$/, "$1"), Number(text.slice(colon + 1)));
+}

@@ -1,0 +1,36 @@
+/** A listener of its own for a port that the Sidecar opens, where nothing is redirected. */
+import { isUnsupported } from "@flotilla/model";
+import { create, type Duration } from "@flotilla/proto";
+import { TrafficDirection } from "@flotilla/proto/envoy/config/core/v3/base_pb";
+import { type Listener, ListenerSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_pb";
+import { socketAddress } from "../../envoy/address.ts";
+import { exactBalance } from "../../envoy/listeners/connection-balance.ts";
+import { httpInspector, tlsInspector } from "../../envoy/listeners/listener-filters.ts";
+import { portChainOptions } from "./chain-options.ts";
+import { destinationOf, type InboundChainInputs, inboundChains } from "./inbound-chains.ts";
+import type { InboundPort } from "./inbound-ports.ts";
+
+export interface BoundInboundInputs extends InboundChainInputs {
+  readonly port: InboundPort;
+  readonly detectionTimeout: Duration | undefined;
+}
+
+export function buildBoundInbound(inputs: BoundInboundInputs): Listener {
+  const { port, detectionTimeout } = inputs;
+  const options = portChainOptions(port);
+  const looksAtTls = options.some(({ transportProtocol }) => transportProtocol === "tls");
+  return create(ListenerSchema, {
+    name: `${port.address}_${port.port}`,
+    trafficDirection: TrafficDirection.INBOUND,
+    address: socketAddress(port.address, port.port),
+    filterChains: [...inboundChains(inputs, options, destinationOf(port))],
+    listenerFilters: [
+      ...(looksAtTls ? [tlsInspector({ onlyPorts: [port.port] })] : []),
+      ...(isUnsupported(port.protocol) && port.mode !== "STRICT" ? [httpInspector()] : []),
+    ],
+    listenerFiltersTimeout: detectionTimeout ?? { seconds: 0n, nanos: 0 },
+    continueOnListenerFiltersTimeout: true,
+    maxConnectionsToAcceptPerSocketEvent: 1,
+    ...(inputs.traits.exactBalance.inbound && { connectionBalanceConfig: exactBalance }),
+  });
+}

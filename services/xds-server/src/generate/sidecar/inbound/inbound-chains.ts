@@ -1,0 +1,135 @@
+/** The filter chains of one inbound destination: what callers may send, and what happens to it. */
+import { isHttp2 } from "@flotilla/model";
+import { create } from "@flotilla/proto";
+import {
+  type Filter,
+  type FilterChain,
+  FilterChainSchema,
+} from "@flotilla/proto/envoy/config/listener/v3/listener_components_pb";
+import type { HttpFilter } from "@flotilla/proto/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb";
+import type { MeshConfig_TLSConfig as TlsDefaults } from "@flotilla/proto/mesh/v1alpha1/config_pb";
+import { metadataExchange, protocolProxy } from "../../envoy/filters/network-filters.ts";
+import { connectionManager } from "../../envoy/listeners/connection-manager.ts";
+import { originMetadata } from "../../envoy/listeners/origin-metadata.ts";
+import { inboundTls, type MeshTlsParameters, type ServerFiles } from "../../envoy/tls/inbound-tls.ts";
+import { ownTls } from "../../envoy/tls/own-tls.ts";
+import type { ListenerTraits } from "../../select/listener-traits.ts";
+import type { ChainOption } from "./chain-options.ts";
+import type { InboundPort } from "./inbound-ports.ts";
+import { inboundRoute } from "./inbound-route.ts";
+
+/** What carries out the workload's policies, on requests and on connections. */
+export interface AuthorizationFilters {
+  readonly http: readonly HttpFilter[];
+  readonly network: readonly Filter[];
+}
+
+export interface InboundChainInputs {
+  readonly traits: ListenerTraits;
+  readonly trustDomains: readonly string[];
+  readonly serverFiles: ServerFiles;
+  readonly meshTls: MeshTlsParameters;
+  /** What a Sidecar's own TLS does not say. */
+  readonly tlsDefaults: TlsDefaults | undefined;
+  readonly authorization: AuthorizationFilters;
+}
+
+/** What one group of filter chains leads to. */
+export interface InboundDestination {
+  readonly name: string;
+  readonly cluster: string;
+  /** Of connection managers. */
+  readonly statPrefix: string;
+  /** Of TCP proxies. */
+  readonly tcpStatPrefix: string;
+  /** Absent for connections to ports that nobody names. */
+  readonly port?: InboundPort;
+  /** The only port that is meant of those that nobody names. */
+  readonly unnamedPort?: number;
+}
+
+export function destinationOf(port: InboundPort): InboundDestination {
+  const place = `${port.address}_${port.port}`;
+  const cluster = `inbound|${port.port}||`;
+  return {
+    name: place,
+    cluster,
+    statPrefix: `inbound_${place}`,
+    tcpStatPrefix: port.listenerStatName || cluster,
+    port,
+  };
+}
+
+export function inboundChains(
+  inputs: InboundChainInputs,
+  options: readonly ChainOption[],
+  destination: InboundDestination,
+): readonly FilterChain[] {
+  return options.map((option) => {
+    const { carries, tls, transportProtocol = "", applicationProtocols = [] } = option;
+    const isCatchAllHttp = destination.port === undefined && carries === "http";
+    const protocols =
+      option.tls || transportProtocol !== "raw_buffer" || applicationProtocols.length === 0
+        ? applicationProtocols
+        : inputs.traits.plainHttpProtocols;
+    const destinationPort = destination.port?.port ?? destination.unnamedPort;
+    const filterChainMatch = {
+      ...(destinationPort !== undefined && { destinationPort }),
+      transportProtocol,
+      applicationProtocols: [...protocols],
+    };
+    const { trustDomains, serverFiles: files, meshTls: parameters } = inputs;
+    return create(FilterChainSchema, {
+      name: isCatchAllHttp ? `${destination.name}-catchall-http` : destination.name,
+      filterChainMatch,
+      filters: carries === "http" ? httpFiltersOf(inputs, destination) : tcpFiltersOf(inputs, destination),
+      ...(destination.port?.origin !== undefined && { metadata: originMetadata(destination.port.origin) }),
+      ...(tls && {
+        transportSocket: option.ownTls
+          ? ownTls(option.ownTls, inputs.tlsDefaults)
+          : inboundTls({
+              exchangesMetadata: carries === "tcp" && inputs.traits.exchangesMetadata,
+              trustDomains,
+              parameters,
+              files,
+            }),
+      }),
+    });
+  });
+}
+
+function httpFiltersOf(
+  { traits, authorization }: InboundChainInputs,
+  { cluster, statPrefix, port }: InboundDestination,
+): FilterChain["filters"] {
+  const operation = port === undefined ? ":0" : `${port.hostname}:${port.servicePort}`;
+  const retries = port === undefined || !["GRPC", "GRPC-Web"].includes(port.protocol);
+  const manager = connectionManager({
+    traits,
+    direction: "inbound",
+    statPrefix,
+    routes: inboundRoute({ cluster, operation, servicePort: port?.servicePort ?? 0, retries }),
+    grpcWeb: port?.protocol === "GRPC-Web",
+    http2: port !== undefined && isHttp2(port.protocol),
+    early: authorization.http,
+  });
+  return [...(traits.networkMetadata ? [metadataExchange] : []), manager];
+}
+
+function tcpFiltersOf(
+  { traits, authorization }: InboundChainInputs,
+  { cluster, port, tcpStatPrefix }: InboundDestination,
+): FilterChain["filters"] {
+  const accessLog = traits.accessLogs.inbound.connection;
+  return [
+    ...(traits.networkMetadata ? [metadataExchange] : []),
+    ...authorization.network,
+    ...traits.stats.inbound.network,
+    ...protocolProxy(port?.protocol ?? "TCP", traits.protocolFilters, {
+      statPrefix: tcpStatPrefix,
+      clusters: cluster,
+      accessLog,
+      idleTimeout: traits.idleTimeout,
+    }),
+  ];
+}

@@ -1,0 +1,114 @@
+/** The ports on which a proxy receives for its workload, one entry a workload port. */
+import { type ConfigKey, type Protocol, parseProtocol, type ServicePort } from "@flotilla/model";
+import type { ServerTLSSettings } from "@flotilla/proto/networking/v1alpha3/gateway_pb";
+import { CaptureMode, type IstioIngressListener } from "@flotilla/proto/networking/v1alpha3/sidecar_pb";
+import { inboundMutualTls, type MutualTlsMode } from "../../../snapshot/scope/authn.ts";
+import { sidecarOf } from "../../../snapshot/scope/sidecar.ts";
+import type { ServiceTarget } from "../../../snapshot/subject.ts";
+import { query, type View } from "../../../snapshot/view.ts";
+import { statName } from "../../envoy/stat-name.ts";
+import { listenerTraits } from "../../select/listener-traits.ts";
+
+export interface InboundPort {
+  /** The port that callers connect to: the workload's, or one that the Sidecar opens. */
+  readonly port: number;
+  /** The address part of names and stats. */
+  readonly address: string;
+  readonly protocol: Protocol;
+  readonly mode: MutualTlsMode;
+  readonly servicePort: number;
+  readonly hostname: string;
+  /** By MeshConfig's pattern; empty without one. */
+  readonly statName: string;
+  /** The same for listeners, which do not know of workload ports. */
+  readonly listenerStatName: string;
+  /** The proxy listens itself, at `address`. */
+  readonly bindToPort: boolean;
+  /** TLS that the Sidecar asks for; it counts where the mesh's own is off. */
+  readonly ownTls?: ServerTLSSettings;
+  /** The Sidecar that names the port, as a path of the Kubernetes API. */
+  readonly origin?: string;
+}
+
+/** The ports of the Sidecar's ingress listeners; without any, those of the workload's services. */
+export const inboundPorts = query<readonly InboundPort[]>(
+  "inbound-ports",
+  (view) => {
+    const sidecar = view.read(sidecarOf);
+    if (sidecar === undefined || sidecar.spec.ingress.length === 0) return servicePorts(view);
+    const own = sidecar.spec.ingress.flatMap((listener) => sidecarPort(view, sidecar.key, listener) ?? []);
+    if (!view.feature("sidecarInboundListenerMerge")) return own;
+    const taken = new Set(own.map(({ port }) => port));
+    return [...own, ...servicePorts(view).filter(({ port }) => !taken.has(port))].sort((a, b) => a.port - b.port);
+  },
+  (a, b) => JSON.stringify(a) === JSON.stringify(b),
+);
+
+/** Ordered by workload port. Of several services on one workload port the first counts. */
+function servicePorts(view: View): readonly InboundPort[] {
+  const modes = view.read(inboundMutualTls);
+  const address = view.read(listenerTraits).wildcardAddress;
+  const ports = new Map<number, InboundPort>();
+  for (const target of view.proxy.targets) {
+    const service = [...view.serviceShards(target).values()][0];
+    const port = service?.ports.find(({ number }) => number === target.port);
+    if (port === undefined) continue;
+    const taken = ports.get(target.targetPort);
+    if (taken !== undefined) {
+      reportConflict(view, target, port, taken);
+      continue;
+    }
+    const mode = modes.ports.get(target.targetPort) ?? modes.workload;
+    const { hostname, targetPort } = target;
+    const { protocol, number: servicePort } = port;
+    const pattern = view.mesh.inboundClusterStatName;
+    const stat = statName(pattern, "", { hostname, service, port, targetPort });
+    const listenerStat = statName(pattern, "", { hostname, service, port, targetPort: "unknown" });
+    const place = { port: targetPort, address, servicePort, hostname, bindToPort: false };
+    ports.set(targetPort, { ...place, protocol, mode, statName: stat, listenerStatName: listenerStat });
+  }
+  return [...ports.values()].sort((a, b) => a.port - b.port);
+}
+
+function sidecarPort(
+  view: View,
+  { namespace, name }: ConfigKey,
+  { port, bind, captureMode, tls }: IstioIngressListener,
+): InboundPort | undefined {
+  if (port === undefined) return undefined;
+  const modes = view.read(inboundMutualTls);
+  const capturesNothing = view.proxy.metadataText("INTERCEPTION_MODE") === "NONE";
+  const bindToPort = captureMode === CaptureMode.DEFAULT ? capturesNothing : captureMode === CaptureMode.NONE;
+  // Redirected connections are told apart by port alone; the proxy's own address only names them.
+  const [ownAddress = ""] = bind === "" ? view.proxy.addresses : [];
+  return {
+    port: port.number,
+    address: bind === "" ? ownAddress : bind,
+    ...ownTlsOf(parseProtocol(port.protocol), view.feature("tlsOnSidecarIngress") ? tls : undefined),
+    mode: modes.ports.get(port.number) ?? modes.workload,
+    servicePort: port.number,
+    hostname: `${name}.${namespace}`,
+    statName: statName(view.mesh.inboundClusterStatName, "", { hostname: `${name}.${namespace}`, port }),
+    listenerStatName: statName(view.mesh.inboundClusterStatName, "", {
+      hostname: `${name}.${namespace}`,
+      port,
+      targetPort: "unknown",
+    }),
+    bindToPort,
+    origin: `/apis/networking.istio.io/v1/namespaces/${namespace}/sidecar/${name}`,
+  };
+}
+
+/** What arrives over HTTPS is HTTP once the sidecar has taken the TLS off. */
+function ownTlsOf(protocol: Protocol, ownTls: ServerTLSSettings | undefined) {
+  return ownTls === undefined ? { protocol } : { protocol: protocol === "HTTPS" ? "HTTP" : protocol, ownTls };
+}
+
+function reportConflict(view: View, target: ServiceTarget, port: ServicePort, taken: InboundPort): void {
+  if (port.protocol === taken.protocol) return;
+  view.report({
+    metric: "pilot_conflict_inbound_listener",
+    object: target.hostname,
+    message: `port ${target.targetPort} is ${taken.protocol} for ${taken.hostname} already, ${port.protocol} is left out`,
+  });
+}

@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type JsonObject, typeUrl } from "@flotilla/proto";
+import { aConfig, aMesh, aService, aSidecar, resourceOf } from "../../testing/mesh.ts";
+
+type Found = Readonly<Record<string, JsonObject>>;
+
+/** The filter's configuration on requests that arrive for the workload. */
+function jwtFilter(
+  ...rules: readonly JsonObject[]
+): { readonly providers: Found; readonly rules: unknown } | undefined {
+  const core = aMesh(
+    aService("idp", "shop"),
+    aConfig("RequestAuthentication", "shop", "tokens", { jwtRules: [...rules] }),
+  );
+  const listener = resourceOf(core, aSidecar("shop"), typeUrl.listener, "virtualInbound");
+  const text = JSON.stringify(listener);
+  const managers = JSON.parse(text)["filterChains"] as { filters: { typedConfig: { httpFilters?: JsonObject[] } }[] }[];
+  const filters = managers.flatMap(({ filters }) =>
+    filters.flatMap(({ typedConfig }) => typedConfig.httpFilters ?? []),
+  );
+  return filters.find(({ name }) => name === "envoy.filters.http.jwt_authn")?.["typedConfig"] as never;
+}
+
+test("issuers are told apart in order of their names", () => {
+  const { providers } = jwtFilter({ issuer: "b", jwks: "{}" }, { issuer: "a", jwks: "{}" }) ?? {
+    providers: {} as Found,
+  };
+  assert.deepEqual(
+    Object.entries(providers).map(([name, { issuer }]) => `${name} ${issuer}`),
+    ["origins-0 a", "origins-1 b"],
+  );
+});
+
+test("a request without a token passes, one with a wrong token does not", () => {
+  const rules = jwtFilter({ issuer: "a", jwks: "{}" })?.rules;
+  const requirements = [{ providerName: "origins-0" }, { allowMissing: {} }];
+  assert.deepEqual(rules, [{ match: { prefix: "/" }, requires: { requiresAny: { requirements } } }]);
+});
+
+test("without rules there is no filter", () => {
+  assert.equal(jwtFilter(), undefined);
+});
+
+test("keys are fetched from services of the mesh; of unknown hosts no token is taken", () => {
+  const known = jwtFilter({ issuer: "a", jwksUri: "http://idp.shop.svc.cluster.local/keys" })?.providers["origins-0"];
+  assert.match(JSON.stringify(known?.["remoteJwks"]), /outbound\|80\|\|idp.shop.svc.cluster.local/);
+  const unknown = jwtFilter({ issuer: "a", jwksUri: "https://elsewhere.example/keys" })?.providers["origins-0"];
+  assert.match(JSON.stringify(unknown?.["localJwks"]), /inlineString/);
+});
+
+test("claims that hold several values in one text are split, those of Istio and those of the rule", () => {
+  const { providers } = jwtFilter({ issuer: "a", jwks: "{}", spaceDelimitedClaims: ["groups", "scope"] }) ?? {
+    providers: {} as Found,
+  };
+  const normalized = providers["origins-0"]?.["normalizePayloadInMetadata"];
+  assert.deepEqual(normalized, { spaceDelimitedClaims: ["groups", "permission", "scope"] });
+});

@@ -1,0 +1,171 @@
+/** LDS of a sidecar: which listeners there are, and what each is made of. */
+import { typeUrl } from "@flotilla/proto";
+import type { Listener } from "@flotilla/proto/envoy/config/listener/v3/listener_pb";
+import { ListenerSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_pb";
+import { TlsParameters_TlsProtocol } from "@flotilla/proto/envoy/extensions/transport_sockets/tls/v3/common_pb";
+import { MeshConfig_TLSConfig_TLSProtocol } from "@flotilla/proto/mesh/v1alpha1/config_pb";
+import { inboundMutualTls } from "../../snapshot/scope/authn.ts";
+import { authorizationPolicies } from "../../snapshot/scope/authz.ts";
+import { query, type View } from "../../snapshot/view.ts";
+import { createGenerator } from "../encode/generator.ts";
+import { authorizer } from "../envoy/filters/authz/ext-authz.ts";
+import {
+  authorizationHttpFilters,
+  authorizationNetworkFilters,
+  customProvider,
+} from "../envoy/filters/authz/filters.ts";
+import { jwtFilters } from "../envoy/filters/jwt-filter.ts";
+import { statName } from "../envoy/stat-name.ts";
+import { compliesWithFips, defaultCipherSuites, fipsCipherSuites } from "../envoy/tls/cipher-suites.ts";
+import type { MeshTlsParameters, ServerFiles } from "../envoy/tls/inbound-tls.ts";
+import { tellsAttempts } from "../select/attempt-count.ts";
+import { listenerTraits } from "../select/listener-traits.ts";
+import { type BoundInboundInputs, buildBoundInbound } from "./inbound/bound-inbound.ts";
+import type { AuthorizationFilters, InboundChainInputs } from "./inbound/inbound-chains.ts";
+import { type InboundPort, inboundPorts } from "./inbound/inbound-ports.ts";
+import { buildVirtualInbound, type UnnamedPort, type VirtualInboundInputs } from "./inbound/virtual-inbound.ts";
+import { buildOutboundListener, type OutboundListenerInputs } from "./outbound/build.ts";
+import { outboundListener, outboundListeners } from "./outbound/outbound-listeners.ts";
+import { buildVirtualOutbound, type VirtualOutboundInputs } from "./virtual-outbound.ts";
+
+type ListenerInputs =
+  | ({ readonly kind: "bound-inbound" } & BoundInboundInputs)
+  | ({ readonly kind: "outbound" } & OutboundListenerInputs)
+  | ({ readonly kind: "virtual-inbound" } & VirtualInboundInputs)
+  | ({ readonly kind: "virtual-outbound" } & VirtualOutboundInputs);
+
+export const sidecarListeners = createGenerator<ListenerInputs, Listener>({
+  typeUrl: typeUrl.listener,
+  schema: ListenerSchema,
+  names: (view) => [
+    ...view.read(outboundListeners).keys(),
+    ...view.read(inboundPorts).filter(isBound).map(boundName),
+    ...(capturesTraffic(view) ? ["virtualOutbound", "virtualInbound"] : []),
+  ],
+  select,
+  build,
+});
+
+function select(view: View, name: string): ListenerInputs | undefined {
+  const traits = view.read(listenerTraits);
+  if (name === "virtualOutbound") {
+    const { proxyListenPort: listenPort } = view.mesh;
+    return { kind: "virtual-outbound", traits, listenPort, tellsAttempts: view.read(tellsAttempts) };
+  }
+  if (name === "virtualInbound") return { kind: "virtual-inbound", ...selectVirtualInbound(view) };
+  const port = view.read(inboundPorts).find((one) => isBound(one) && boundName(one) === name);
+  if (port !== undefined) {
+    return { kind: "bound-inbound", port, detectionTimeout: view.mesh.protocolDetectionTimeout, ...selectChains(view) };
+  }
+  const plan = view.read(outboundListener, name);
+  return plan && { kind: "outbound", traits, plan, detectionTimeout: view.mesh.protocolDetectionTimeout };
+}
+
+/** Without redirection nothing would arrive at the virtual listeners. */
+function capturesTraffic(view: View): boolean {
+  return view.proxy.metadataText("INTERCEPTION_MODE") !== "NONE";
+}
+
+function isBound({ bindToPort }: InboundPort): boolean {
+  return bindToPort;
+}
+
+function boundName({ address, port }: InboundPort): string {
+  return `${address}_${port}`;
+}
+
+function selectVirtualInbound(view: View): VirtualInboundInputs {
+  return {
+    ...selectChains(view),
+    listenPort: view.mesh.proxyInboundListenPort,
+    ports: view.read(redirectedPorts),
+    passthroughStatName: statName(view.mesh.inboundClusterStatName, "", passthroughPort),
+    unnamedPorts: view.read(unnamedPorts),
+    passthroughMode: view.read(inboundMutualTls).workload,
+    detectionTimeout: view.mesh.protocolDetectionTimeout,
+  };
+}
+
+const unnamedPorts = query<readonly UnnamedPort[]>(
+  "unnamed-ports",
+  (view) => {
+    const named = new Set(view.read(redirectedPorts).map(({ port }) => port));
+    return [...view.read(inboundMutualTls).ports]
+      .filter(([port]) => !named.has(port))
+      .map(([port, mode]) => ({ port, mode }))
+      .sort((a, b) => a.port - b.port);
+  },
+  (a, b) => JSON.stringify(a) === JSON.stringify(b),
+);
+
+/** A pattern has little to say of a port that nobody names. */
+const passthroughPort = { targetPort: "unknown" as const, hostname: "", port: { number: 0, name: "virtualInbound" } };
+
+const redirectedPorts = query<readonly InboundPort[]>("redirected-ports", (view) => {
+  return view.read(inboundPorts).filter((port) => !isBound(port));
+});
+
+function selectChains(view: View): InboundChainInputs {
+  return {
+    traits: view.read(listenerTraits),
+    trustDomains: view.read(callersDomains),
+    serverFiles: view.read(serverFiles),
+    meshTls: view.read(meshTls),
+    tlsDefaults: view.mesh.tlsDefaults,
+    authorization: view.read(authorizationFilters),
+  };
+}
+
+const meshTls = query<MeshTlsParameters>(
+  "mesh-tls",
+  (view) => {
+    const { meshMTLS } = view.mesh;
+    const isNewest = meshMTLS?.minProtocolVersion === MeshConfig_TLSConfig_TLSProtocol.TLSV1_3;
+    const isFips = compliesWithFips(view);
+    const ownSuites = isFips ? fipsCipherSuites : defaultCipherSuites;
+    return {
+      minimumVersion: isNewest && !isFips ? TlsParameters_TlsProtocol.TLSv1_3 : TlsParameters_TlsProtocol.TLSv1_2,
+      maximumVersion: isFips ? TlsParameters_TlsProtocol.TLSv1_2 : TlsParameters_TlsProtocol.TLSv1_3,
+      cipherSuites: meshMTLS?.cipherSuites.length && !isFips ? meshMTLS.cipherSuites : ownSuites,
+    };
+  },
+  (a, b) => JSON.stringify(a) === JSON.stringify(b),
+);
+
+const authorizationFilters = query<AuthorizationFilters>("authorization-filters", (view) => {
+  const policies = view.read(authorizationPolicies);
+  const provider = customProvider(policies);
+  const asked = provider === undefined ? undefined : authorizer(view, provider);
+  const inputs = { policies, trustDomains: view.read(trustDomains), authorizer: asked };
+  // Policies may ask for what a token says.
+  const http = authorizationHttpFilters(inputs, jwtFilters(view));
+  return { http, network: authorizationNetworkFilters(inputs) };
+});
+
+const serverFiles = query<ServerFiles>("server-files", ({ proxy }) => ({
+  certificate: proxy.metadataText("TLS_SERVER_CERT_CHAIN"),
+  key: proxy.metadataText("TLS_SERVER_KEY"),
+  root: proxy.metadataText("TLS_SERVER_ROOT_CERT"),
+}));
+
+const trustDomains = query<readonly string[]>("trust-domains", ({ mesh }) => [
+  ...new Set([mesh.trustDomain, ...mesh.trustDomainAliases]),
+]);
+
+/** The trust domains that callers must belong to; any will do where that is not checked. */
+const callersDomains = query<readonly string[]>("callers-domains", (view) =>
+  view.feature("skipValidateTrustDomain") ? [] : view.read(trustDomains),
+);
+
+function build(inputs: ListenerInputs): Listener {
+  switch (inputs.kind) {
+    case "bound-inbound":
+      return buildBoundInbound(inputs);
+    case "virtual-inbound":
+      return buildVirtualInbound(inputs);
+    case "virtual-outbound":
+      return buildVirtualOutbound(inputs);
+    case "outbound":
+      return buildOutboundListener(inputs);
+  }
+}

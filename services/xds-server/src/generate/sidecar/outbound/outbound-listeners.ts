@@ -1,0 +1,171 @@
+/** The outbound listeners of a sidecar: one an address and port that it may call. */
+import {
+  type Config,
+  isHttp,
+  isIpAddress,
+  isTcp,
+  isUnsupported,
+  parseProtocol,
+  type Service,
+  type ServicePort,
+} from "@flotilla/model";
+import { CaptureMode, type IstioEgressListener } from "@flotilla/proto/networking/v1alpha3/sidecar_pb";
+import type { VirtualService } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
+import { type EgressListener, proxyEgressListeners } from "../../../snapshot/scope/sidecar.ts";
+import { listenerServices } from "../../../snapshot/scope/sidecar-scope.ts";
+import { layer4VirtualServices } from "../../../snapshot/scope/virtual-services.ts";
+import { query, type View } from "../../../snapshot/view.ts";
+import { listenerTraits } from "../../select/listener-traits.ts";
+import { ListenerMap, listenerName } from "./listener-map.ts";
+import type { OutboundListenerPlan } from "./plan.ts";
+import { furtherAddresses, isUnspecified, serviceAddress, serviceAddresses } from "./service-address.ts";
+import { tcpChains } from "./tcp-chains.ts";
+
+/** Every outbound listener by name. */
+export const outboundListeners = query<ReadonlyMap<string, OutboundListenerPlan>>("outbound-listeners", (view) => {
+  const map = new ListenerMap(view);
+  for (const listener of proxyEgressListeners(view)) {
+    if (hasPort(listener.spec)) addOwnListener(view, map, listener);
+    else addServicePorts(view, map, listener);
+    map.lock();
+  }
+  const plans = [...map.plans(), ...forwardProxy(view)];
+  return new Map(plans.map((plan) => [plan.name, plan]));
+});
+
+/** Where the workload itself calls the sidecar as an HTTP proxy: at a port its metadata or the mesh names. */
+function forwardProxy(view: View): readonly OutboundListenerPlan[] {
+  const port = Number(view.proxy.metadataText("HTTP_PROXY_PORT")) || view.mesh.proxyHttpPort;
+  if (port === 0) return [];
+  const { loopbackAddress: bind, extraLoopbacks: extraAddresses } = view.read(listenerTraits);
+  const chain = { carries: "http", sniffed: false, routeName: "http_proxy", grpcWeb: false } as const;
+  const place = { bind, port, bindToPort: true, extraAddresses, isForwardProxy: true };
+  return [{ name: listenerName(bind, port), ...place, chains: [chain] }];
+}
+
+/** One listener's plan; equal plans go no further. */
+export const outboundListener = query<OutboundListenerPlan | undefined, string>(
+  "outbound-listener",
+  (view, name) => view.read(outboundListeners).get(name),
+  (a, b) => JSON.stringify(a) === JSON.stringify(b),
+);
+
+/**
+ * A Sidecar's listener with a port of its own: all its services behind one address. Where connections are redirected and
+ * no address is given, what is not HTTP is told by the address of its service.
+ */
+function addOwnListener(view: View, map: ListenerMap, listener: EgressListener): void {
+  const { spec } = listener;
+  const { number = 0, name = "", protocol = "" } = spec.port ?? {};
+  const listenPort: ServicePort = { number, name, protocol: parseProtocol(protocol) };
+  const traits = view.read(listenerTraits);
+  const bindToPort = number === 0 || bindsToPort(view, spec);
+  const bind = spec.bind !== "" ? spec.bind : bindToPort ? traits.loopbackAddress : undefined;
+  const extraAddresses = spec.bind === "" && bindToPort ? traits.extraLoopbacks : undefined;
+  const virtualServices = layer4VirtualServices(view, listener.name);
+  for (const service of view.read(listenerServices, listener.name)) {
+    const port =
+      service.ports.find((one) => one.number === number) ??
+      (service.ports.length === 1 ? service.ports[0] : undefined) ??
+      listenPort;
+    addAtAddresses(view, map, { service, port, listenPort, bindToPort, extraAddresses, virtualServices }, bind);
+  }
+}
+
+/** At the address given; without one, at those of the service, which HTTP shares with all others. */
+function addAtAddresses(view: View, map: ListenerMap, part: Omit<Part, "bind" | "cidr">, bind?: string): void {
+  const { service, port, listenPort } = part;
+  const { wildcardAddress } = view.read(listenerTraits);
+  if (bind !== undefined || !(isTcp(listenPort.protocol) || isUnsupported(listenPort.protocol))) {
+    addService(view, map, { ...part, bind: bind ?? wildcardAddress, cidr: undefined });
+    return;
+  }
+  for (const address of serviceAddresses(view, service, port)) {
+    const cidr = address.includes("/") ? address : undefined;
+    addService(view, map, { ...part, bind: cidr === undefined ? address : wildcardAddress, cidr });
+  }
+}
+
+/** The catch-all: a listener for every port of every service. */
+function addServicePorts(view: View, map: ListenerMap, listener: EgressListener): void {
+  const traits = view.read(listenerTraits);
+  const bindToPort = bindsToPort(view, listener.spec);
+  const ownBind = listener.spec.bind !== "" ? listener.spec.bind : bindToPort ? traits.loopbackAddress : undefined;
+  const extraAddresses = listener.spec.bind === "" && bindToPort ? traits.extraLoopbacks : undefined;
+  const virtualServices = layer4VirtualServices(view, listener.name);
+  const matchesAddress = view.feature("clusterIpMatching");
+  for (const service of view.read(listenerServices, listener.name)) {
+    if (service.resolution === "alias") continue;
+    for (const port of service.ports) {
+      if (port.protocol === "UDP") continue;
+      const part = { service, port, listenPort: port, bindToPort, extraAddresses, virtualServices };
+      addAtAddresses(view, map, part, ownBind);
+      const hasClusterAddress = service.registry === "Kubernetes" && isHttp(port.protocol);
+      if (matchesAddress && ownBind === undefined && hasClusterAddress) addAtClusterAddress(view, map, part);
+    }
+  }
+}
+
+/**
+ * Requests to a service's address are its, whatever host they name (GEP-1324 of the Gateway API); requests to other addresses are
+ * told by their host, in the listener of the port. differs: istiod knows the host only (decision 0137).
+ */
+function addAtClusterAddress(view: View, map: ListenerMap, part: Omit<Part, "bind" | "cidr">): void {
+  const bind = serviceAddress(view, part.service);
+  if (isIpAddress(bind) && !isUnspecified(bind))
+    addService(view, map, { ...part, bind, cidr: undefined, hasOwnRoutes: true });
+}
+
+interface Part {
+  readonly service: Service;
+  readonly port: ServicePort;
+  readonly listenPort: ServicePort;
+  readonly bind: string;
+  readonly bindToPort: boolean;
+  /** Of the proxy's own choice of a loopback address; undefined: those of the service. */
+  readonly extraAddresses: readonly string[] | undefined;
+  readonly cidr: string | undefined;
+  /** Its HTTP routes are not those of the whole port. */
+  readonly hasOwnRoutes?: boolean;
+  readonly virtualServices: readonly Config<VirtualService>[];
+}
+
+function addService(view: View, map: ListenerMap, part: Part): void {
+  const { service, port, listenPort, bind, bindToPort, cidr, virtualServices } = part;
+  const { protocol, number } = listenPort;
+  const isWildcard = isUnspecified(bind);
+  const isAlone = part.hasOwnRoutes === true || (isUnsupported(protocol) && !isWildcard);
+  // A port whose protocol is unknown has routes of its own: its listener serves one service only.
+  const routeName = number === 0 ? bind : isAlone ? `${service.hostname}:${number}` : `${number}`;
+  map.add({
+    bind,
+    port: number,
+    bindToPort,
+    isWildcard,
+    extraAddresses: part.extraAddresses ?? furtherAddresses(view, service, bind),
+    protocol,
+    owner: service.hostname,
+    http: isTcp(protocol)
+      ? undefined
+      : {
+          routeName,
+          grpcWeb: protocol === "GRPC-Web",
+          ...(service.resolution === "dynamic-dns" && {
+            dnsCache: { hostname: service.hostname, ipMode: view.proxy.ipMode, resolver: "" },
+          }),
+        },
+    tcp:
+      isTcp(protocol) || isUnsupported(protocol)
+        ? tcpChains(view, { service, port, listenPort, cidr, isWildcard, virtualServices })
+        : [],
+  });
+}
+
+function hasPort({ port, bind }: IstioEgressListener): boolean {
+  return port !== undefined && (port.number !== 0 || bind.startsWith("unix://"));
+}
+
+function bindsToPort(view: View, { captureMode }: IstioEgressListener): boolean {
+  if (captureMode !== CaptureMode.DEFAULT) return captureMode === CaptureMode.NONE;
+  return view.proxy.metadataText("INTERCEPTION_MODE") === "NONE";
+}

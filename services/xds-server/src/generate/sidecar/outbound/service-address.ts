@@ -1,0 +1,47 @@
+/** The addresses under which a proxy's workload calls a TCP service. */
+import { isIpAddress, isIpv4, ownValue, type Service, type ServicePort } from "@flotilla/model";
+import { discoverableEndpoints } from "../../../snapshot/scope/discoverable-endpoints.ts";
+import { allocatedAddresses, hasFamily } from "../../../snapshot/scope/service-addresses.ts";
+import type { View } from "../../../snapshot/view.ts";
+import { listenerTraits } from "../../select/listener-traits.ts";
+
+export function isUnspecified(address: string): boolean {
+  return address === "0.0.0.0" || address === "::";
+}
+
+/** The service's own address; without one, those of its endpoints if callers see them, else the wildcard. */
+export function serviceAddresses(view: View, service: Service, port: ServicePort): readonly string[] {
+  // Each address of a ServiceEntry is a service of its own to callers.
+  const { addresses: several = [] } = service;
+  if (several.length > 1 && ownValue(service.clusterVips, view.proxy.clusterId) === undefined) return several;
+  const address = serviceAddress(view, service);
+  if (!isUnspecified(address)) return [address];
+  if (service.resolution !== "passthrough") return [view.read(listenerTraits).wildcardAddress];
+  const [own] = view.proxy.addresses;
+  const endpoints = [...discoverableEndpoints(view, service).values()]
+    .flat()
+    .filter((endpoint) => endpoint.servicePortName === port.name);
+  const addresses = endpoints.map(({ addresses: [first = ""] }) => first).filter(isIpAddress);
+  if (addresses.length === 0)
+    return service.registry === "Kubernetes" ? [] : [view.read(listenerTraits).wildcardAddress];
+  // A workload that calls its own first address does not pass this listener. Source: istiod asked, a proxy of both families.
+  return [...new Set(addresses)].filter((one) => one !== own);
+}
+
+/** The service's other addresses in the proxy's cluster, which share the listener of the first. */
+export function furtherAddresses(view: View, service: Service, bind: string): readonly string[] {
+  if (view.proxy.ipMode !== "dual") return [];
+  if (bind === "0.0.0.0") return ["::"];
+  if (view.read(listenerTraits).extraAddresses.length === 0) return [];
+  const inCluster = ownValue(service.clusterVips, view.proxy.clusterId) ?? [];
+  return inCluster[0] === bind ? inCluster.slice(1) : [];
+}
+
+/** The address in the proxy's cluster, an allocated one, or the default. */
+export function serviceAddress(view: View, service: Service): string {
+  const all = ownValue(service.clusterVips, view.proxy.clusterId) ?? [];
+  const inCluster = all.find((address) => hasFamily(view, address)) ?? all[0];
+  if (inCluster !== undefined && !isUnspecified(inCluster)) return inCluster;
+  if (!isUnspecified(service.defaultAddress)) return service.defaultAddress;
+  return allocatedAddresses(view, service).find(isIpv4) ?? service.defaultAddress;
+}

@@ -1,0 +1,171 @@
+/** Filter chains of TCP and TLS services: by VirtualService routes, else straight to the service. */
+import { type Config, clusterName, isTls, parseCidr, type Service, type ServicePort } from "@flotilla/model";
+import type {
+  L4MatchAttributes,
+  RouteDestination,
+  TLSMatchAttributes,
+  VirtualService,
+} from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
+import { visibleService } from "../../../snapshot/scope/sidecar-scope.ts";
+import { meshGateway, mostSpecificHost } from "../../../snapshot/scope/virtual-services.ts";
+import type { View } from "../../../snapshot/view.ts";
+import { statName } from "../../envoy/stat-name.ts";
+import { unknownCluster } from "../../envoy/unknown-cluster.ts";
+import type { TcpChain } from "./plan.ts";
+import { type TcpDestination, tcpPolicy } from "./tcp-policy.ts";
+
+export interface TcpTarget {
+  readonly service: Service;
+  readonly port: ServicePort;
+  /** The port the listener has; differs from the service's for a Sidecar's own listener. */
+  readonly listenPort: ServicePort;
+  /** The service's address range, when that is what it has. */
+  readonly cidr: string | undefined;
+  /** The listener takes connections to any address: a TLS service is told by its server name. */
+  readonly isWildcard: boolean;
+  readonly virtualServices: readonly Config<VirtualService>[];
+}
+
+export function tcpChains(view: View, target: TcpTarget): readonly TcpChain[] {
+  const isRouted = view.proxy.type !== "router";
+  if (isTls(target.listenPort.protocol)) {
+    const chains = isRouted ? tlsRouteChains(view, target) : [];
+    return chains.length > 0
+      ? chains
+      : [defaultChain(view, target, target.isWildcard ? [target.service.hostname] : [])];
+  }
+  const chains = isRouted ? tcpRouteChains(view, target) : [];
+  return chains.some(({ prefixes }) => sameList(prefixes, cidrs(target)))
+    ? chains
+    : [...chains, defaultChain(view, target, [])];
+}
+
+function defaultChain(view: View, target: TcpTarget, serverNames: readonly string[]): TcpChain {
+  const { service, port, listenPort } = target;
+  const cluster = clusterName("outbound", port.number, "", service.hostname);
+  return {
+    carries: "tcp",
+    serverNames,
+    prefixes: cidrs(target),
+    statPrefix: outboundStatName(view, target, cluster, { host: service.hostname, subset: "" }),
+    clusters: cluster,
+    protocol: listenPort.protocol,
+    policy: tcpPolicy(view, { host: service.hostname, subset: "" }),
+    ...(service.resolution === "dynamic-dns" && {
+      byServerName: {
+        dnsCache: { hostname: service.hostname, ipMode: view.proxy.ipMode, resolver: "" },
+        port: port.number,
+      },
+    }),
+  };
+}
+
+function cidrs({ cidr }: TcpTarget): readonly string[] {
+  return cidr === undefined ? [] : [cidr];
+}
+
+/** Every VirtualService that has a host for the service, in order of precedence. */
+function virtualServicesFor({ service, virtualServices }: TcpTarget): readonly Config<VirtualService>[] {
+  return virtualServices.filter(({ spec }) => mostSpecificHost(spec.hosts, service.hostname) !== undefined);
+}
+
+function tlsRouteChains(view: View, target: TcpTarget): readonly TcpChain[] {
+  const seen = new Set<string>();
+  return virtualServicesFor(target).flatMap((config) =>
+    config.spec.tls.flatMap((route) =>
+      route.match
+        .filter((match) => applies(view, target, match))
+        .filter(({ sniHosts, destinationSubnets }) => isNew(seen, `${sniHosts.join()}|${destinationSubnets.join()}`))
+        .map((match) => chain(view, target, config, route.route, match.sniHosts, ranges(target, match))),
+    ),
+  );
+}
+
+/** Routes count up to the first that takes everything. */
+function tcpRouteChains(view: View, target: TcpTarget): readonly TcpChain[] {
+  const chains: TcpChain[] = [];
+  const seen = new Set<string>();
+  for (const config of virtualServicesFor(target)) {
+    for (const route of config.spec.tcp) {
+      const everything = () => chain(view, target, config, route.route, [], cidrs(target));
+      if (route.match.length === 0) return [...chains, everything()];
+      for (const match of route.match.filter((one) => applies(view, target, one))) {
+        if (match.destinationSubnets.length === 0) return [...chains, everything()];
+        if (!isNew(seen, match.destinationSubnets.join())) continue;
+        // As istiod has it, such a chain does not say where it comes from.
+        const { origin: _, ...anonymous } = chain(view, target, config, route.route, [], match.destinationSubnets);
+        chains.push(anonymous);
+      }
+    }
+  }
+  return chains;
+}
+
+function isNew(seen: Set<string>, key: string): boolean {
+  if (seen.has(key)) return false;
+  seen.add(key);
+  return true;
+}
+
+function applies(view: View, { listenPort }: TcpTarget, match: L4MatchAttributes | TLSMatchAttributes): boolean {
+  if (match.port !== 0 && match.port !== listenPort.number) return false;
+  if (match.sourceNamespace !== "" && match.sourceNamespace !== view.proxy.namespace) return false;
+  if (match.gateways.length > 0 && !match.gateways.includes(meshGateway)) return false;
+  return view.proxy.matches(match.sourceLabels);
+}
+
+function ranges(
+  target: TcpTarget,
+  { destinationSubnets }: { readonly destinationSubnets: readonly string[] },
+): readonly string[] {
+  return destinationSubnets.length > 0 ? destinationSubnets : cidrs(target);
+}
+
+function chain(
+  view: View,
+  target: TcpTarget,
+  { key }: Config<VirtualService>,
+  destinations: readonly RouteDestination[],
+  serverNames: readonly string[],
+  prefixes: readonly string[],
+): TcpChain {
+  const all = destinations.map((route) => ({ name: destinationCluster(view, target, route), weight: route.weight }));
+  const [only] = all;
+  const single = all.length === 1 && only !== undefined;
+  const clusters = all.filter(({ weight }) => weight > 0);
+  const { host = "", subset = "" } = destinations[0]?.destination ?? {};
+  return {
+    carries: "tcp",
+    serverNames,
+    prefixes: prefixes.filter((prefix) => parseCidr(prefix) !== undefined),
+    statPrefix: single ? outboundStatName(view, target, only.name, { host, subset }) : `${key.name}.${key.namespace}`,
+    clusters: single ? only.name : clusters,
+    protocol: target.listenPort.protocol,
+    policy: tcpPolicy(view, { host, subset: single ? subset : "" }),
+    origin: `/apis/networking.istio.io/v1/namespaces/${key.namespace}/virtual-service/${key.name}`,
+  };
+}
+
+/** Without a port of its own the destination has its service's only one, else that of the service that was called. */
+function destinationCluster(view: View, { port }: TcpTarget, { destination }: RouteDestination): string {
+  const { host = "", subset = "" } = destination ?? {};
+  if (host === "") return unknownCluster;
+  const [only, ...more] = visibleService(view, host)?.ports ?? [];
+  const implied = only !== undefined && more.length === 0 ? only.number : port.number;
+  return clusterName("outbound", destination?.port?.number || implied, subset, host);
+}
+
+function outboundStatName(
+  view: View,
+  { service, port }: TcpTarget,
+  cluster: string,
+  { host, subset }: TcpDestination,
+): string {
+  // A listener does not know its ports by name.
+  const number = { number: port.number, name: "" };
+  return statName(view.mesh.outboundClusterStatName, cluster, { hostname: host, service, subset, port: number });
+}
+
+function sameList(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((item, i) => item === b[i]);
+}

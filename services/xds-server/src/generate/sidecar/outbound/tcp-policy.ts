@@ -1,0 +1,39 @@
+/** What DestinationRules say of TCP connections to a destination, as far as its listener carries it out. */
+import type { DestinationRule, TrafficPolicy } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
+import { destinationRuleOf } from "../../../snapshot/scope/destination-rules.ts";
+import { visibleService } from "../../../snapshot/scope/sidecar-scope.ts";
+import type { View } from "../../../snapshot/view.ts";
+import { durationText } from "../../envoy/duration.ts";
+import type { TcpPolicy } from "./plan.ts";
+
+export interface TcpDestination {
+  readonly host: string;
+  readonly subset: string;
+}
+
+/** Of several destinations the first one's rule counts, without a subset. */
+export function tcpPolicy(view: View, { host, subset }: TcpDestination): TcpPolicy {
+  const service = visibleService(view, host);
+  const rule = service === undefined ? undefined : destinationRuleOf(view, service)?.spec;
+  if (rule === undefined) return {};
+  const policy = policyOf(rule, subset);
+  // Times are the rule's own, whatever its subsets say.
+  const pool = rule.trafficPolicy?.connectionPool?.tcp;
+  const tunnel = policy("tunnel");
+  const balancer = policy("loadBalancer")?.lbPolicy;
+  const hashKey = balancer?.case === "consistentHash" ? balancer.value.hashKey : undefined;
+  return {
+    ...(pool?.idleTimeout && { idleTimeout: durationText(pool.idleTimeout) }),
+    ...(pool?.maxConnectionDuration && { maxDuration: durationText(pool.maxConnectionDuration) }),
+    ...(hashKey?.case === "useSourceIp" && hashKey.value && { hashSourceIp: true }),
+    ...(tunnel && {
+      tunnel: { target: `${tunnel.targetHost}:${tunnel.targetPort}`, usePost: tunnel.protocol === "POST" },
+    }),
+  };
+}
+
+/** The subset's settings come before the rule's. */
+function policyOf(rule: DestinationRule, subset: string) {
+  const ofSubset = rule.subsets.find(({ name }) => subset !== "" && name === subset)?.trafficPolicy;
+  return <Part extends keyof TrafficPolicy>(part: Part) => ofSubset?.[part] ?? rule.trafficPolicy?.[part];
+}

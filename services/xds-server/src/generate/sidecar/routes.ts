@@ -1,0 +1,64 @@
+/**
+ * Route configurations of sidecars: one a port, one a service whose protocol is found out by sniffing. They are
+ * joined from virtual hosts that are encoded once each, so that a change costs what it touches.
+ */
+import { create, encode, typeUrl } from "@flotilla/proto";
+import { type Route, VirtualHostSchema } from "@flotilla/proto/envoy/config/route/v3/route_components_pb";
+import { RouteConfigurationSchema } from "@flotilla/proto/envoy/config/route/v3/route_pb";
+import { fallbackCluster } from "../../snapshot/scope/sidecar.ts";
+import { query, type View } from "../../snapshot/view.ts";
+import { type Encoded, encoded, sameVersion, slicedParts } from "../encode/encoded.ts";
+import { createContainerGenerator } from "../encode/generator.ts";
+import { lengthDelimited } from "../encode/wire.ts";
+import { tellsAttempts } from "../select/attempt-count.ts";
+import { proxyHeaders } from "../select/proxy-headers.ts";
+import { parseRouteName } from "./routes/listener-route.ts";
+import { blockedRoute, passthroughRoute } from "./routes/service-routes.ts";
+import { encodedVirtualHost, virtualHostsField } from "./routes/virtual-host.ts";
+import { virtualHostPlan } from "./routes/virtual-host-plan.ts";
+
+export const maxDirectResponseBodyBytes = 1_048_576;
+
+export const sidecarRoutes = createContainerGenerator({
+  typeUrl: typeUrl.route,
+  label: "sidecar ",
+  select: (view, name) => {
+    const route = parseRouteName(name);
+    const fallback = route === undefined || route.isOfOneService ? undefined : view.read(fallbackHost);
+    return { name, virtualHosts: view.read(virtualHosts, name), fallback };
+  },
+  parts: ({ name, virtualHosts, fallback }) => {
+    const head = encode(RouteConfigurationSchema, create(RouteConfigurationSchema, { name }));
+    const tail = create(RouteConfigurationSchema, {
+      validateClusters: false,
+      maxDirectResponseBodySizeBytes: maxDirectResponseBodyBytes,
+      ignorePortInHostMatching: true,
+    });
+    const hosts = fallback === undefined ? virtualHosts : [...virtualHosts, fallback];
+    return [encoded(head), ...hosts, encoded(encode(RouteConfigurationSchema, tail))];
+  },
+});
+
+const virtualHosts = slicedParts("virtual-hosts", virtualHostPlan, encodedVirtualHost);
+
+/** What becomes of requests for hosts that are not in scope. */
+const fallbackHost = query<Encoded>(
+  "fallback-virtual-host",
+  (view) => {
+    const route = fallbackRoute(view);
+    const host = create(VirtualHostSchema, {
+      name: route.name,
+      domains: ["*"],
+      routes: [route],
+      includeRequestAttemptCount: view.read(tellsAttempts),
+    });
+    return encoded(lengthDelimited(virtualHostsField, encode(VirtualHostSchema, host)));
+  },
+  sameVersion,
+);
+
+function fallbackRoute(view: View): Route {
+  const cluster = view.read(fallbackCluster);
+  if (cluster === "BlackHoleCluster") return blockedRoute();
+  return passthroughRoute(cluster, view.read(proxyHeaders)?.xForwardedHost?.enabled === true);
+}

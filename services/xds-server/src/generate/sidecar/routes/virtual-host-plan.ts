@@ -1,0 +1,130 @@
+/**
+ * Which virtual hosts a route configuration of a sidecar has: one for each service and for each other host of a
+ * VirtualService, with the domains that are left to it. Names and reach only, no routes: those change more often.
+ */
+import {
+  compareText,
+  hostCovers,
+  isHttp,
+  isUnsupported,
+  isWildcard,
+  type Service,
+  type ServicePort,
+} from "@flotilla/model";
+import type { ListenerName } from "../../../snapshot/scope/sidecar.ts";
+import { listenerServices } from "../../../snapshot/scope/sidecar-scope.ts";
+import { listenerHeads, type VirtualServiceHead } from "../../../snapshot/scope/virtual-services.ts";
+import { query, type View } from "../../../snapshot/view.ts";
+import { concernsProxy } from "../../select/virtual-service-routes.ts";
+import { assignDomains, hostName } from "./assign-domains.ts";
+import { egressListenerFor, parseRouteName, routedPort } from "./listener-route.ts";
+import { type PlannedHost, planText } from "./planned-host.ts";
+
+/** The virtual hosts of a route configuration, ordered by name, as texts that `encodedVirtualHost` understands. */
+export const virtualHostPlan = query<readonly string[], string>("virtual-host-plan", (view, routeName) => {
+  const route = parseRouteName(routeName);
+  const listener = route === undefined ? undefined : egressListenerFor(view, routeName, route.port);
+  if (route === undefined || listener === undefined) return [];
+  const port = routedPort(listener, route);
+  const hosts = assignDomains(view, plannedHosts(view, listener.name, port), port);
+  if (!route.isOfOneService) return hosts.map(planText);
+  const own = hosts.filter((host) => hostName(host) === routeName);
+  const sniffed = own.length > 0 ? own : hosts;
+  return sniffed.map((host) => planText({ ...host, takesAll: sniffed.length === 1 }));
+});
+
+/** VirtualServices in order of precedence first, then the services they leave. */
+function plannedHosts(view: View, listener: ListenerName, port: number): readonly PlannedHost[] {
+  const services = new Map<string, Service>();
+  for (const service of view.read(listenerServices, listener)) {
+    const isServed = ({ number, protocol }: ServicePort) => number === port && protocol !== "UDP";
+    if (port === 0 || service.ports.some(isServed)) services.set(service.hostname, service);
+  }
+  const heads = view.read(listenerHeads, listener);
+  const owners = wildcardOwners(heads, services);
+  const planned: PlannedHost[] = [];
+  const taken = new Set<string>();
+  for (const head of heads) {
+    const { owned, others } = hostsOf(head, services, owners);
+    // On port 80 alone a host is routed that no service stands for. Source: scenario virtualservice/hosts-and-conflicts.
+    if (port !== 80 && owned.length === 0) continue;
+    if (!concernsProxy(view, head, port)) continue;
+    const pairs = owned.flatMap((service) => httpPorts(service, port).map((number) => ({ service, number })));
+    for (const { service, number } of pairs) {
+      planned.push({ hostname: service.hostname, port: number, service, virtualService: head.name });
+      taken.add(service.hostname);
+    }
+    const ports = new Set(pairs.length === 0 && port === 80 ? [80] : pairs.map(({ number }) => number));
+    for (const number of ports) {
+      // Where requests for any port arrive, a host that no service stands for is called without a port, which means 80.
+      if (port === 0 && number !== 80) continue;
+      planned.push(
+        ...others.map((hostname) => ({ hostname, port: number, service: undefined, virtualService: head.name })),
+      );
+    }
+  }
+  const left = [...services.values()].filter(
+    (service) => !taken.has(service.hostname) && service.resolution !== "alias",
+  );
+  for (const service of left.sort((a, b) => compareText(a.hostname, b.hostname))) {
+    for (const number of httpPorts(service, port)) {
+      planned.push({ hostname: service.hostname, port: number, service, virtualService: undefined });
+    }
+  }
+  return planned;
+}
+
+/** The services and the other hosts that a VirtualService speaks for. */
+function hostsOf(
+  head: VirtualServiceHead,
+  services: ReadonlyMap<string, Service>,
+  owners: ReadonlyMap<string, VirtualServiceHead>,
+): { readonly owned: readonly Service[]; readonly others: readonly string[] } {
+  const owned: Service[] = [];
+  const others: string[] = [];
+  for (const host of head.hosts) {
+    // Of routes only hosts count that a service has by the same name. Source: corpus xds, core/TestSidecarRoutes/httproute.
+    if (head.hasGatewaySemantics && (isWildcard(host) || !services.has(host))) continue;
+    const exact = isWildcard(host) ? undefined : services.get(host);
+    const matched = isWildcard(host)
+      ? [...services.values()].filter(({ hostname }) => hostCovers(host, hostname) && owners.get(hostname) === head)
+      : exact === undefined
+        ? []
+        : [exact];
+    owned.push(...matched);
+    if (matched.length === 0) others.push(host);
+  }
+  return { owned, others };
+}
+
+/** Of all VirtualServices that cover a service by wildcard or by name, the one with the most specific host. */
+function wildcardOwners(
+  heads: readonly VirtualServiceHead[],
+  services: ReadonlyMap<string, Service>,
+): ReadonlyMap<string, VirtualServiceHead> {
+  const exact = new Map<string, VirtualServiceHead>();
+  const wildcards = new Map<string, VirtualServiceHead>();
+  for (const head of heads) {
+    for (const host of head.hosts) {
+      if (head.hasGatewaySemantics && isWildcard(host)) continue;
+      const index = isWildcard(host) ? wildcards : exact;
+      if (!index.has(host)) index.set(host, head);
+    }
+  }
+  const owners = new Map<string, VirtualServiceHead>();
+  if (wildcards.size === 0) return owners;
+  const longestFirst = [...wildcards].sort(([a], [b]) => b.length - a.length);
+  for (const hostname of services.keys()) {
+    const owner = exact.get(hostname) ?? longestFirst.find(([host]) => hostCovers(host, hostname))?.[1];
+    if (owner !== undefined) owners.set(hostname, owner);
+  }
+  return owners;
+}
+
+/** The ports that can carry HTTP, of those the listener serves. */
+function httpPorts(service: Service, port: number): readonly number[] {
+  const carriesHttp = ({ protocol }: ServicePort) => isHttp(protocol) || isUnsupported(protocol);
+  return service.ports
+    .filter((one) => (port === 0 || one.number === port) && carriesHttp(one))
+    .map(({ number }) => number);
+}

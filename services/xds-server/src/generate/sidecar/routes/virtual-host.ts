@@ -1,0 +1,40 @@
+/** One virtual host of a sidecar's route configuration, encoded; proxies that see it alike share it. */
+import { create, encode } from "@flotilla/proto";
+import { VirtualHostSchema } from "@flotilla/proto/envoy/config/route/v3/route_components_pb";
+import { query } from "../../../snapshot/view.ts";
+import { type Encoded, encoded, sameVersion } from "../../encode/encoded.ts";
+import { concatBytes, lengthDelimited } from "../../encode/wire.ts";
+import { sessionConfig, sessionFilter } from "../../envoy/routes/session.ts";
+import { encodedVirtualServiceRoutes } from "../../select/virtual-service-routes.ts";
+import { hostName } from "./assign-domains.ts";
+import { hostDomains } from "./host-domains.ts";
+import { parsePlan, plannedService } from "./planned-host.ts";
+import { encodedServiceRoutes } from "./service-routes.ts";
+
+/** RouteConfiguration.virtual_hosts */
+export const virtualHostsField = 2;
+
+/** By the text of its plan: an element of its route configuration's field. */
+export const encodedVirtualHost = query<Encoded, string>(
+  "virtual-host",
+  (view, text) => {
+    const plan = parsePlan(text);
+    const { hostname, port, listenPort, virtualService, takesAll, countsAttempts, withoutDomains } = plan;
+    const service = plannedService(view, plan);
+    const dropped = new Set(withoutDomains);
+    const domains = takesAll ? ["*"] : hostDomains(view, plan, service).all.filter((domain) => !dropped.has(domain));
+    const routes =
+      virtualService === undefined
+        ? view.read(encodedServiceRoutes, `${hostname}|${port}`)
+        : view.read(encodedVirtualServiceRoutes, `${virtualService}|${listenPort}`);
+    const session = service === undefined ? undefined : sessionConfig(view, service.labels);
+    const head = create(VirtualHostSchema, { name: hostName(plan).toLowerCase(), domains: [...new Set(domains)] });
+    const tail = create(VirtualHostSchema, {
+      includeRequestAttemptCount: countsAttempts,
+      ...(session && { typedPerFilterConfig: { [sessionFilter]: session } }),
+    });
+    const parts = [encode(VirtualHostSchema, head), routes, encode(VirtualHostSchema, tail)];
+    return encoded(lengthDelimited(virtualHostsField, concatBytes(parts)));
+  },
+  sameVersion,
+);

@@ -18,8 +18,6 @@ import {
   FailingWork,
   type HttpHandler,
   keepRunning,
-  keepTrying,
-  orAborted,
   parseSettings,
   releaseMemory,
   serveHealth,
@@ -130,12 +128,10 @@ async function run(config: Settings, stop: AbortSignal): Promise<void> {
     guarded(() => ({ json: { objects: store.all().filter(isOpen) } })),
   );
 
-  const history = { bus, published, size: config.ledgerGenerations, log };
-  const { ledger, run: keepLedger } = await keepTrying(
-    () => orAborted(openLedger(history), stop),
-    { what: "opening the history", log, failures, random: Math.random },
-    stop,
-  );
+  const { ledger, run: keepLedger } = openLedger({
+    ...{ bus, published, size: config.ledgerGenerations, health, failures, log },
+    compareEveryMs: config.digestIntervalMs,
+  });
   await published.begin();
   const page = (path: string, handler: HttpHandler) => health.route("GET", `/debug/${path}`, guarded(handler));
   page("objects", status.page);

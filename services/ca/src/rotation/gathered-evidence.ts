@@ -3,7 +3,7 @@ import type { KeyValue } from "@flotilla/bus";
 import { isAt } from "./holders.ts";
 import { type Holdup, holdupsOf, type Replica } from "./holdups.ts";
 import { type Holding, Ledger } from "./ledger.ts";
-import { flushLedger, loadLedger } from "./ledger-store.ts";
+import { compareLedger, flushLedger, loadLedger } from "./ledger-store.ts";
 import type { RotationState } from "./rotation-state.ts";
 import { replicaKey, SharedView } from "./shared-view.ts";
 
@@ -45,6 +45,11 @@ export class GatheredEvidence {
     await flushLedger(this.ledger, values, nowMs);
     const record: Replica = { name, seenMs: nowMs(), ...state };
     await values.put(replicaKey(name), new TextEncoder().encode(JSON.stringify(record)));
+  }
+
+  /** Certificates that the bus lost are told again by the next `tell`; resolves to their number. @throws what the bus throws */
+  compare(values: KeyValue): Promise<number> {
+    return compareLedger(this.ledger, values, this.#options.nowMs);
   }
 
   /** Nobody waits for this replica any more. */

@@ -1,6 +1,6 @@
 /** The ledger of all replicas, in the shared bucket: each shard one value, merged on writing. */
 import { type KeyValue, type KeyValueEntry, readValue } from "@flotilla/bus";
-import { type Ledger, parseHoldings, shardCount } from "./ledger.ts";
+import { type Holding, type Ledger, parseHoldings, shardCount } from "./ledger.ts";
 
 const keyOf = (shard: number): string => `ledger/${shard}`;
 const attempts = 20;
@@ -15,6 +15,21 @@ export async function flushLedger(ledger: Ledger, values: KeyValue, nowMs: () =>
   }
   const failed = results.find((result) => result.status === "rejected");
   if (failed !== undefined) throw failed.reason;
+}
+
+/**
+ * Looks for entries that were told and are not stored any more: they are written with the next flush. Resolves to their number.
+ * @throws what the bus throws
+ */
+export async function compareLedger(ledger: Ledger, values: KeyValue, nowMs: () => number): Promise<number> {
+  let missing = 0;
+  for (let shard = 0; shard < shardCount; shard++) {
+    const stored = merge(ledger, shard, values, await values.get(keyOf(shard)));
+    const count = ledger.missingIn(shard, stored ?? [], nowMs());
+    if (count > 0) ledger.markDirty(shard);
+    missing += count;
+  }
+  return missing;
 }
 
 /** Reads what other replicas wrote. @throws what the bus throws */
@@ -34,7 +49,13 @@ async function flush(ledger: Ledger, shard: number, values: KeyValue, nowMs: () 
 }
 
 /** A shard that cannot be read adds nothing; every replica still has what it issued itself, and writes it with its next certificate. */
-function merge(ledger: Ledger, shard: number, values: KeyValue, entry: KeyValueEntry | undefined): void {
+function merge(
+  ledger: Ledger,
+  shard: number,
+  values: KeyValue,
+  entry: KeyValueEntry | undefined,
+): readonly Holding[] | undefined {
   const holdings = readValue(values, entry, (value) => parseHoldings(new TextDecoder().decode(value)));
   if (holdings !== undefined) ledger.merge(shard, holdings);
+  return holdings;
 }

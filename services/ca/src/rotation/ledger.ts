@@ -52,6 +52,13 @@ export class Ledger {
     this.#dirty.add(index);
   }
 
+  /** How many live entries of a shard are not among those stored, though they were told. */
+  missingIn(index: number, stored: readonly Holding[], nowMs: number): number {
+    if (this.#dirty.has(index)) return 0;
+    const known = new Set(stored.map(nameOf));
+    return this.#live(this.#shard(index), nowMs).filter((holding) => !known.has(nameOf(holding))).length;
+  }
+
   /** What another replica knows of a shard. */
   merge(index: number, others: readonly Holding[]): void {
     for (const holding of others) this.#put(this.#shard(index), holding);
@@ -99,6 +106,11 @@ export class Ledger {
 function keyOf({ identity, place, issuer, roots }: Holding): string {
   const who = `${identity} ${place}`;
   return place.startsWith("host ") ? `${who} ${issuer} ${roots.join(" ")}` : who;
+}
+
+/** One certificate. */
+function nameOf(holding: Holding): string {
+  return `${keyOf(holding)} ${holding.issuer} ${holding.issuedMs} ${holding.notAfterMs}`;
 }
 
 function isNewer(a: Holding, b: Holding): boolean {

@@ -33,6 +33,8 @@ export interface RotationState {
   /** Names of holders that the operator does not want to wait for. */
   readonly without: readonly string[];
   readonly last?: { readonly id: string; readonly outcome: "rotated" | "aborted"; readonly atMs: number };
+  /** Grows with each change that is stored, over all rotations; absent in states of a version that did not count. */
+  readonly serial?: number;
 }
 
 export const idle: RotationState = { phase: "idle", id: "", phaseSinceMs: 0, without: [] };
@@ -113,6 +115,7 @@ const stateShape = objectOf(
   },
   {
     clearSinceMs: number,
+    serial: number,
     roots,
     last: objectOf({ id: text, outcome: oneOfTexts("rotated", "aborted"), atMs: number }),
   },

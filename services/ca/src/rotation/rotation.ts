@@ -5,7 +5,7 @@
 import { randomUUID } from "node:crypto";
 import { trustReportBucket, trustReportTtlMs } from "@flotilla/auth";
 import { type Bus, type KeyValue, Lease } from "@flotilla/bus";
-import { delay, type Logger, Turns } from "@flotilla/runtime";
+import { delay, type Logger, Turns, Wakeup } from "@flotilla/runtime";
 import { CaError } from "../errors.ts";
 import type { MaterialSource } from "../roots/material-source.ts";
 import type { SelfSignedStore } from "../roots/self-signed-store.ts";
@@ -48,6 +48,7 @@ interface Shared {
 
 const leaseMs = 15_000;
 const attempts = 10;
+const compareMs = 60_000;
 
 export class Rotation {
   readonly #options: RotationOptions;
@@ -131,7 +132,27 @@ export class Rotation {
         log.debug("could not say goodbye", { error });
       }
     };
-    await Promise.all([ticking(), this.#evidence.follow(values, reports, stop)]);
+    await Promise.all([ticking(), this.#evidence.follow(values, reports, stop), this.#compare(bus, values, stop)]);
+  }
+
+  /** Whenever the servers of the bus come back, and from time to time: they may have lost what they had acknowledged. */
+  async #compare(bus: Bus, values: KeyValue, stop: AbortSignal): Promise<void> {
+    const { log } = this.#options;
+    const wakeup = new Wakeup();
+    const end = bus.onState(({ connected }) => connected && wakeup.wake());
+    try {
+      while (!stop.aborted) {
+        await wakeup.wait(stop, compareMs);
+        if (stop.aborted || !bus.state.connected) continue;
+        const missing = await this.#evidence.compare(values).catch((error: unknown) => {
+          log.warn("recorded certificates cannot be compared with those stored, trying again later", { error });
+          return 0;
+        });
+        if (missing > 0) log.error("the bus lost records of certificates, which are written again", { missing });
+      }
+    } finally {
+      end();
+    }
   }
 
   /** Begins, or goes on without some that hold it up. @throws CaError CA_ROTATION, CA_BAD_MATERIAL */

@@ -1,6 +1,7 @@
 /**
  * The state of the rotation in the shared bucket, written only over the revision that was read, and a copy on disk: a ca that
- * starts without the bus, or after the bus has lost it, goes on where it was.
+ * starts without the bus, or after the bus has lost it, goes on where it was. States are counted: an older one than was known here,
+ * after the bus lost writes or because somebody stored it again, is not taken, but replaced.
  */
 import { mkdir, readFile } from "node:fs/promises";
 import { dirname } from "node:path";
@@ -45,20 +46,35 @@ export class StateStore {
     const found = await values.get(key);
     if (found?.value === undefined) {
       this.#revision = 0;
-      if (this.#state !== idle) await this.write(values, this.#state);
+      await this.#writeAgain(values, "the bus lost the state of the rotation, which is written again");
       return false;
     }
     if (found.revision === this.#revision) return false;
     const state = readValue(values, found, (value) => parseState(new TextDecoder().decode(value)));
-    if (state !== undefined) return this.#take(state, found.revision);
+    const isOlder = state?.serial !== undefined && state.serial < (this.#state.serial ?? 0);
+    if (state !== undefined && !isOlder) return this.#take(state, found.revision);
     this.#revision = found.revision;
-    // What this replica works by is what a good value held last: it replaces the one that cannot be read.
-    if (this.#state !== idle) await this.write(values, this.#state);
+    await this.#writeAgain(
+      values,
+      "the bus has no state of the rotation that can be read, or an older one than was known: it is replaced",
+    );
     return false;
   }
 
   /** False: somebody else was faster, read again. */
-  async write(values: KeyValue, state: RotationState): Promise<boolean> {
+  write(values: KeyValue, state: RotationState): Promise<boolean> {
+    return this.#put(values, { ...state, serial: (this.#state.serial ?? 0) + 1 });
+  }
+
+  /** What this replica works by is what a good value held last. */
+  async #writeAgain(values: KeyValue, message: string): Promise<void> {
+    if (this.#state === idle) return;
+    const { id, phase, serial } = this.#state;
+    this.#log.error(message, { id, phase, serial });
+    await this.#put(values, this.#state);
+  }
+
+  async #put(values: KeyValue, state: RotationState): Promise<boolean> {
     const revision = await values.update(key, new TextEncoder().encode(JSON.stringify(state)), this.#revision);
     if (revision === undefined) return false;
     await this.#take(state, revision);

@@ -88,13 +88,18 @@ export interface ApiOptions {
   readonly log: Logger;
 }
 
+const lostWrites = {
+  condition: "lost writes",
+  lossText: (names: string) => `the bus lost what it had acknowledged, written again: ${names}`,
+};
+
 /** Runs until `stop`. */
 export async function runApi(options: ApiOptions, stop: AbortSignal): Promise<void> {
   const { durable, failures, log } = options;
   const ended = new AbortController();
   const running = AbortSignal.any([stop, ended.signal]);
   try {
-    const comparing = { ...options, everyMs: options.compareEveryMs, nowMs: Date.now };
+    const comparing = { ...options, stored: durable, everyMs: options.compareEveryMs, nowMs: Date.now, ...lostWrites };
     const keep = (what: string, work: (until: AbortSignal) => Promise<void>) =>
       keepRunning(work, { what, log, failures, random: Math.random }, running);
     await Promise.all([

@@ -1,9 +1,11 @@
 /**
  * The last generations, in a bucket that all replicas share: as many places as records are kept, each written anew when its
  * turn comes round, so that nothing has to be cleared away. A place is written only by who has seen what stood there: of
- * replicas that keep the same generation one succeeds, and the others find it done.
+ * replicas that keep the same generation one succeeds, and the others find it done. A bucket that went back, for its server lost
+ * writes, is noticed: numbers go on behind the last one that was known, and what is before the gap is not read any more.
  */
 import { type KeyValue, readValue } from "@flotilla/bus";
+import { Turns } from "@flotilla/runtime";
 import { decodeRecord, encodeRecord, type LedgerChange, type LedgerRecord } from "./ledger-record.ts";
 
 /** What is known of a record without its content. */
@@ -26,6 +28,12 @@ export interface LedgerRingOptions {
 export class LedgerRing {
   readonly #options: LedgerRingOptions;
   readonly #places = new Map<string, Place>();
+  /** What was read must not be overtaken by what was written meanwhile. */
+  readonly #turns = new Turns();
+  /** The highest that was ever known here, lost or not. */
+  #newest = 0;
+  /** Lost ones that `compare` has not named yet. */
+  #lost: number[] = [];
   /** What is being written: it comes back by the watch, and need not be read for that. */
   #own: { readonly value: Uint8Array; readonly summary: RecordSummary } | undefined;
 
@@ -48,13 +56,12 @@ export class LedgerRing {
     for await (const { key, value, revision } of this.#options.values.watch(stop)) this.#note(key, value, revision);
   }
 
-  /** Oldest first, without a gap. */
+  /** Oldest first, without a gap: none when the newest one was lost. */
   summaries(): readonly RecordSummary[] {
     const found = [...this.#places.values()]
       .flatMap(({ summary }) => summary ?? [])
       .sort((a, b) => b.number - a.number);
-    const newest = found[0]?.number ?? 0;
-    return found.filter(({ number }, at) => number === newest - at).reverse();
+    return found.filter(({ number }, at) => number === this.#newest - at).reverse();
   }
 
   get last(): RecordSummary | undefined {
@@ -71,21 +78,50 @@ export class LedgerRing {
     return record?.number === number ? record : undefined;
   }
 
-  /** Adds a record after the last one. False: another replica has written there, and what it wrote is known now. */
-  async append(record: Omit<LedgerRecord, "number">): Promise<boolean> {
+  /** Adds a record after the last one. False: something else stands there than was known, and is known now. */
+  append(record: Omit<LedgerRecord, "number">): Promise<boolean> {
+    return this.#turns.take(() => this.#append(record));
+  }
+
+  /** Names the records that were known and are not stored any more, each once. @throws what the bus throws */
+  async compare(): Promise<readonly string[]> {
+    await this.#turns.take(() => this.#compare());
+    const lost = this.#lost.sort((a, b) => a - b);
+    this.#lost = [];
+    return lost.map((number) => `record ${number}`);
+  }
+
+  async #append(record: Omit<LedgerRecord, "number">): Promise<boolean> {
     const { values } = this.#options;
-    const number = (this.last?.number ?? 0) + 1;
+    const number = this.#newest + 1;
     const key = this.#placeOf(number);
     const value = encodeRecord({ ...record, number });
     this.#own = { value, summary: summaryOf({ ...record, number }) };
-    const revision = await values.update(key, value, this.#places.get(key)?.revision ?? 0);
+    const known = this.#places.get(key)?.revision ?? 0;
+    const revision = await values.update(key, value, known);
     if (revision !== undefined) {
       this.#note(key, value, revision);
       return true;
     }
     const found = await values.get(key);
-    if (found !== undefined) this.#note(key, found.value, found.revision);
+    if (found !== undefined && found.revision > known) this.#note(key, found.value, found.revision);
+    else await this.#compare();
     return false;
+  }
+
+  async #compare(): Promise<void> {
+    const before = new Map(this.#places);
+    const stored = new Map((await this.#options.values.entries()).map((entry) => [entry.key, entry]));
+    for (const [key, place] of before) {
+      const entry = stored.get(key);
+      const summary = entry?.value && this.#summaryIn(key, entry.value);
+      if (place.summary === undefined || isKeptBy(place.summary, summary)) continue;
+      this.#lost.push(place.summary.number);
+      // What came by the watch meanwhile is newer than what was read.
+      if (this.#places.get(key) !== place) continue;
+      if (entry === undefined) this.#places.delete(key);
+      else this.#places.set(key, { revision: entry.revision, summary });
+    }
   }
 
   #placeOf(number: number): string {
@@ -94,7 +130,9 @@ export class LedgerRing {
 
   #note(key: string, value: Uint8Array | undefined, revision: number): void {
     if ((this.#places.get(key)?.revision ?? 0) >= revision) return;
-    this.#places.set(key, { revision, summary: value && this.#summaryIn(key, value) });
+    const summary = value && this.#summaryIn(key, value);
+    this.#places.set(key, { revision, summary });
+    this.#newest = Math.max(this.#newest, summary?.number ?? 0);
   }
 
   #summaryIn(key: string, value: Uint8Array): RecordSummary | undefined {
@@ -102,6 +140,13 @@ export class LedgerRing {
     const record = readValue(this.#options.values, { key, value }, decodeRecord);
     return record && summaryOf(record);
   }
+}
+
+/** The same record stands there, or one that came after it when its turn came round. */
+function isKeptBy(known: RecordSummary, stored: RecordSummary | undefined): boolean {
+  if (stored === undefined || stored.number < known.number) return false;
+  if (stored.number > known.number) return true;
+  return stored.epoch === known.epoch && stored.position === known.position && stored.part === known.part;
 }
 
 function summaryOf({ changes, ...record }: LedgerRecord): RecordSummary {

@@ -24,9 +24,13 @@ async function keeper(bus: Bus, size = 100) {
   const ring = new LedgerRing({ values: await bus.keyValue("ledger"), size });
   await ring.load();
   const published = new PublishedConfig({ bus, seal, log });
-  const ledger = new Ledger({ published, ring, maxBytes: 10_000, log });
+  const ledger = new Ledger({ published, maxBytes: 10_000, log });
   await published.begin();
-  const running = Promise.all([published.follow(stop.signal), ledger.run(stop.signal), ring.watch(stop.signal)]);
+  const running = Promise.all([
+    published.follow(stop.signal),
+    ledger.keepIn(ring, stop.signal),
+    ring.watch(stop.signal),
+  ]);
   const kept = () =>
     until(() => ring.last?.position === published.position, { withinMs: 30_000, what: "the generation to be kept" });
   /** What comes while following begins comes as one. */

@@ -4,13 +4,12 @@
  */
 import { type Cause, type Config, type ConfigKey, type ConfigKeyText, configKeyText } from "@flotilla/model";
 import { delay, type Logger, Wakeup } from "@flotilla/runtime";
-import type { DeletedObject, GenerationChange, PublishedConfig } from "../follow/published-config.ts";
+import type { DeletedObject, GenerationChange, PublishedConfig, PublishedObject } from "../follow/published-config.ts";
 import { type LedgerChange, type LedgerContent, type LedgerRecord, recordsOf, secretContent } from "./ledger-record.ts";
 import type { LedgerRing, RecordSummary } from "./ledger-ring.ts";
 
 export interface LedgerOptions {
   readonly published: PublishedConfig;
-  readonly ring: LedgerRing;
   /** The largest record that can be written. */
   readonly maxBytes: number;
   readonly log: Logger;
@@ -19,29 +18,43 @@ export interface LedgerOptions {
 /** What changed between two generations, by key: how it was in the first and how it is in the second. */
 export type Changed = ReadonlyMap<ConfigKeyText, { readonly before: LedgerContent; readonly after: LedgerContent }>;
 
+/** What is there when following begins, until it is known what was kept of it. */
+interface Baseline {
+  readonly position: number;
+  readonly epoch: string;
+  readonly present: readonly Known[];
+  readonly deleted: readonly DeletedObject[];
+}
+type Known = Omit<PublishedObject, "config">;
+
 const retryMs = 1_000;
 
 export class Ledger {
   readonly #options: LedgerOptions;
   readonly #wakeup = new Wakeup();
+  /** Absent until its bucket could be opened. */
+  #ring: LedgerRing | undefined;
+  #baseline: Baseline | undefined;
   #pending: Omit<LedgerRecord, "number">[] = [];
 
   constructor(options: LedgerOptions) {
     this.#options = options;
     const { published, maxBytes } = options;
     published.listen({
-      onBaseline: (deleted) => this.#catchUp(deleted),
+      onBaseline: (deleted) => this.#begin(deleted),
       onGeneration: (generation) => this.#add(recordsOf(generation, published.epoch, maxBytes)),
     });
   }
 
-  /** Writes what comes, until `stop` fires. */
-  async run(stop: AbortSignal): Promise<void> {
-    const { ring, log } = this.#options;
+  /** Writes what comes, until `stop` fires. @param ring what is kept has been loaded */
+  async keepIn(ring: LedgerRing, stop: AbortSignal): Promise<void> {
+    const { log } = this.#options;
+    this.#ring = ring;
+    this.#catchUp(ring);
     while (!stop.aborted) {
       try {
         for (let next = this.#pending[0]; next !== undefined && !stop.aborted; next = this.#pending[0]) {
-          if (isKept(next, ring.last) || (await ring.append(next))) this.#pending.shift();
+          if (isKept(next, ring.last) || (await ring.append(next))) this.#done(next);
         }
         await this.#wakeup.wait(stop);
       } catch (error) {
@@ -54,8 +67,8 @@ export class Ledger {
 
   /** Of this sequence, oldest first. What is before the first cannot be read back. */
   history(): readonly RecordSummary[] {
-    const { ring, published } = this.#options;
-    return ring.summaries().filter(({ epoch }) => epoch === published.epoch);
+    const { published } = this.#options;
+    return this.#ring?.summaries().filter(({ epoch }) => epoch === published.epoch) ?? [];
   }
 
   /**
@@ -109,8 +122,8 @@ export class Ledger {
 
   /** Oldest first, up to the present state: what is not written yet is part of it. */
   async #recordsAfter(position: number): Promise<readonly Omit<LedgerRecord, "number">[]> {
-    const { ring } = this.#options;
     this.#expectKept(position);
+    const ring = this.#ring;
     const found: Omit<LedgerRecord, "number">[] = [];
     let read = 0;
     // More may come while these are read.
@@ -118,13 +131,13 @@ export class Ledger {
       const fresh = this.history().filter((summary) => summary.position > position && summary.number > read);
       if (fresh.length === 0) break;
       for (const summary of fresh) {
-        const record = await ring.read(summary);
+        const record = await ring?.read(summary);
         if (record === undefined) throw new RangeError(`generation ${position} is not kept any more`);
         found.push(record);
         read = record.number;
       }
     }
-    const unwritten = this.#pending.filter((record) => record.position > position && !isKept(record, ring.last));
+    const unwritten = this.#pending.filter((record) => record.position > position && !isKept(record, ring?.last));
     return [...found, ...unwritten];
   }
 
@@ -135,24 +148,36 @@ export class Ledger {
     throw new RangeError(`generation ${position} is not kept, those from ${oldest} to ${newest} are`);
   }
 
+  /** Following may have begun anew meanwhile: then it is not there. */
+  #done(record: Omit<LedgerRecord, "number">): void {
+    const at = this.#pending.indexOf(record);
+    if (at !== -1) this.#pending.splice(at, 1);
+  }
+
   #add(records: readonly Omit<LedgerRecord, "number">[]): void {
     this.#pending.push(...records);
     this.#wakeup.wake();
   }
 
-  /**
-   * Following begins: what is there is the state that earlier ones are computed from. What changed since the last record
-   * is one generation, whose objects are known as they are but not as they were.
-   */
-  #catchUp(deleted: readonly DeletedObject[]): void {
-    const { published, ring, maxBytes } = this.#options;
-    const { position, epoch } = published;
-    const { last } = ring;
+  /** Following begins: what is there is the state that earlier ones are computed from. */
+  #begin(deleted: readonly DeletedObject[]): void {
+    const { position, epoch } = this.#options.published;
     this.#pending = [];
+    this.#baseline = { position, epoch, present: [...this.#options.published.changedAfter(0)], deleted };
+    if (this.#ring !== undefined) this.#catchUp(this.#ring);
+  }
+
+  /** What changed since the last record is one generation, whose objects are known as they are but not as they were. */
+  #catchUp({ last }: LedgerRing): void {
+    const { maxBytes } = this.#options;
+    if (this.#baseline === undefined) return;
+    const { position, epoch, present, deleted } = this.#baseline;
+    this.#baseline = undefined;
     if (last?.epoch === epoch && last.position >= position) return;
     // A history that begins here needs nothing but its place.
     const since = last?.epoch === epoch ? last.position : Number.POSITIVE_INFINITY;
-    const fresh = [...published.changedAfter(since), ...deleted.filter((object) => object.position > since)];
+    const fresh = [...present, ...deleted].filter((object) => object.position > since);
+    const gone = new Set(deleted.map(({ key }) => key));
     const { cause } = fresh.reduce<{ readonly cause: Cause; readonly position: number }>(
       (latest, object) => (object.position > latest.position ? object : latest),
       { cause: nobody, position: 0 },
@@ -161,11 +186,15 @@ export class Ledger {
     const records = recordsOf({ position, cause, changes }, epoch, maxBytes);
     const asUnseen = ({ key }: LedgerChange): LedgerChange => ({
       key,
-      op: published.get(key) === undefined ? "deleted" : "changed",
+      op: gone.has(key) ? "deleted" : "changed",
       before: { withheld: "it changed while nobody kept the history" },
     });
     const unknown = records.map((record) => ({ ...record, changes: record.changes.map(asUnseen) }));
-    this.#add(unknown.length > 0 ? unknown : [{ epoch, position, part: 0, parts: 1, cause, changes: [] }]);
+    // Before what came while the history was not open yet.
+    this.#pending.unshift(
+      ...(unknown.length > 0 ? unknown : [{ epoch, position, part: 0, parts: 1, cause, changes: [] }]),
+    );
+    this.#wakeup.wake();
   }
 }
 

@@ -1,7 +1,9 @@
-/** The ledger over its bucket on the bus. */
+/** The ledger over its bucket on the bus, which may be opened later: nothing else waits for the history. */
 import type { Bus } from "@flotilla/bus";
-import type { Logger } from "@flotilla/runtime";
+import { type FailingWork, type Health, keepRunning, keepTrying, type Logger } from "@flotilla/runtime";
 import type { PublishedConfig } from "../follow/published-config.ts";
+import { away } from "../store/durable/bus-failures.ts";
+import { compareStored } from "../store/durable/compare-stored.ts";
 import { Ledger } from "./ledger.ts";
 import { LedgerRing } from "./ledger-ring.ts";
 
@@ -11,6 +13,9 @@ export interface OpenLedgerOptions {
   readonly published: PublishedConfig;
   /** How many records are kept. */
   readonly size: number;
+  readonly compareEveryMs: number;
+  readonly health: Pick<Health, "setCondition">;
+  readonly failures: FailingWork;
   readonly log: Logger;
 }
 
@@ -23,11 +28,36 @@ export interface RunningLedger {
 /** Headers and what NATS itself adds. */
 const spareBytes = 4_096;
 
-/** @throws what the bus throws */
-export async function openLedger({ bus, published, size, log }: OpenLedgerOptions): Promise<RunningLedger> {
-  const ring = new LedgerRing({ values: await bus.keyValue("ledger"), size });
-  await ring.load();
-  const ledger = new Ledger({ published, ring, maxBytes: bus.maxMessageBytes - spareBytes, log });
-  const run = async (stop: AbortSignal) => void (await Promise.all([ledger.run(stop), ring.watch(stop)]));
-  return { ledger, run };
+export function openLedger(options: OpenLedgerOptions): RunningLedger {
+  const { bus, published, log } = options;
+  const ledger = new Ledger({ published, maxBytes: bus.maxMessageBytes - spareBytes, log });
+  return { ledger, run: (stop) => run(ledger, options, stop) };
+}
+
+async function run(ledger: Ledger, options: OpenLedgerOptions, stop: AbortSignal): Promise<void> {
+  const { bus, size, compareEveryMs, health, failures, log } = options;
+  const retrying = { log, failures, random: Math.random };
+  const open = async (): Promise<LedgerRing> => {
+    const ring = new LedgerRing({ values: await bus.keyValue("ledger"), size });
+    await ring.load();
+    return ring;
+  };
+  const ring = await keepTrying(open, { what: "opening the history", ...retrying }, stop);
+  const compare = async (): Promise<readonly string[]> => {
+    const lost = await away(() => ring.compare());
+    if (lost.length > 0) log.error("the bus lost records of the history, which begins anew", { lost });
+    return lost;
+  };
+  const comparing = {
+    ...{ stored: { compare }, bus, everyMs: compareEveryMs, health, log, nowMs: Date.now },
+    condition: "lost history",
+    lossText: (records: string) => `the bus lost ${records} of the history, which begins anew`,
+  };
+  const keep = (what: string, work: (until: AbortSignal) => Promise<void>) =>
+    keepRunning(work, { what, ...retrying }, stop);
+  await Promise.all([
+    ledger.keepIn(ring, stop),
+    keep("following the history", (until) => ring.watch(until)),
+    keep("comparing the history", (until) => compareStored(comparing, until)),
+  ]);
 }

@@ -1,14 +1,18 @@
 /**
- * What was acknowledged over the API is kept nowhere but on the bus: what the bus holds is compared with what this replica holds,
- * whenever its servers come back and from time to time.
+ * What is kept nowhere but on the bus, as objects written over the API and the history: what the bus holds is compared with what this
+ * replica holds, whenever its servers come back and from time to time. A loss stands on the readiness page by name.
  */
 import type { Bus } from "@flotilla/bus";
 import { StoreError } from "@flotilla/model";
 import { type Health, type Logger, Wakeup } from "@flotilla/runtime";
-import type { DurableStore } from "./durable-store.ts";
 
 export interface CompareStoredOptions {
-  readonly durable: Pick<DurableStore, "compare">;
+  /** Names what was lost. @throws StoreError STORE_AWAY */
+  readonly stored: { compare(): Promise<readonly string[]> };
+  /** On the readiness page. */
+  readonly condition: string;
+  /** Says what the loss of the named ones means. */
+  readonly lossText: (names: string) => string;
   readonly bus: Pick<Bus, "onState" | "state">;
   readonly everyMs: number;
   readonly health: Pick<Health, "setCondition">;
@@ -16,14 +20,13 @@ export interface CompareStoredOptions {
   readonly nowMs: () => number;
 }
 
-const condition = "lost writes";
 /** For how long a loss stays on the readiness page. */
 const reportedMs = 3_600_000;
-const namedObjects = 5;
+const namedAtMost = 5;
 
 /** Runs until `stop` fires. */
 export async function compareStored(options: CompareStoredOptions, stop: AbortSignal): Promise<void> {
-  const { bus, everyMs, health, nowMs } = options;
+  const { bus, everyMs, health, nowMs, condition } = options;
   const wakeup = new Wakeup();
   const end = bus.onState(({ connected }) => connected && wakeup.wake());
   let reportedAtMs: number | undefined;
@@ -34,7 +37,8 @@ export async function compareStored(options: CompareStoredOptions, stop: AbortSi
       const lost = await compare(options);
       if (lost.length > 0) {
         reportedAtMs = nowMs();
-        health.setCondition(condition, lossText(lost, reportedAtMs));
+        const text = `${options.lossText(namesOf(lost))} (noticed at ${new Date(reportedAtMs).toISOString()})`;
+        health.setCondition(condition, text);
       } else if (reportedAtMs !== undefined && nowMs() - reportedAtMs > reportedMs) {
         reportedAtMs = undefined;
         health.setCondition(condition, undefined);
@@ -45,9 +49,9 @@ export async function compareStored(options: CompareStoredOptions, stop: AbortSi
   }
 }
 
-async function compare({ durable, log }: CompareStoredOptions): Promise<readonly string[]> {
+async function compare({ stored, log }: CompareStoredOptions): Promise<readonly string[]> {
   try {
-    return await durable.compare();
+    return await stored.compare();
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
     log.warn("what is stored cannot be compared with what is held, trying again later", { error });
@@ -55,8 +59,7 @@ async function compare({ durable, log }: CompareStoredOptions): Promise<readonly
   }
 }
 
-function lossText(objects: readonly string[], atMs: number): string {
-  const more = objects.length > namedObjects ? ` and ${objects.length - namedObjects} more` : "";
-  const names = objects.slice(0, namedObjects).join(", ");
-  return `the bus lost what it had acknowledged, written again at ${new Date(atMs).toISOString()}: ${names}${more}`;
+function namesOf(lost: readonly string[]): string {
+  const more = lost.length > namedAtMost ? ` and ${lost.length - namedAtMost} more` : "";
+  return lost.slice(0, namedAtMost).join(", ") + more;
 }

@@ -34,7 +34,10 @@ async function replica(): Promise<Replica> {
   const ended = new AbortController();
   const conditions = new Map<string, string>();
   const setCondition = (name: string, detail: string | undefined) => void (detail && conditions.set(name, detail));
-  const options = { durable, bus, everyMs: hour, health: { setCondition }, log: noopLogger, nowMs: Date.now };
+  const options = {
+    ...{ stored: durable, bus, everyMs: hour, health: { setCondition }, log: noopLogger, nowMs: Date.now },
+    ...{ condition: "lost writes", lossText: (names: string) => names },
+  };
   const running = Promise.all([durable.follow(ended.signal), compareStored(options, ended.signal)]);
   const close = async () => {
     ended.abort();

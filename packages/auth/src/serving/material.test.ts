@@ -17,7 +17,7 @@ describe("material of a TLS server", () => {
     assert.ok(checkMaterial({ ...good, rootsPem }, Date.now()).notAfterMs > Date.now());
   });
   for (const [name, material, reason] of [
-    ["another key", { ...good, keyPem: otherKey }, /the key does not belong/],
+    ["another key", { ...good, keyPem: otherKey }, /^\[AUTH_BAD_MATERIAL\] the key does not belong/],
     ["another root", { ...good, rootsPem: other.rootPem }, /no trusted root/],
     ["no chain", { ...good, chainPem: "" }, /PEM/],
     ["a certificate that is not valid yet", late, /not valid before/],

@@ -68,6 +68,8 @@ describe("who issues a serving certificate", () => {
     const files = { ...settings, tlsCertFile: "c", tlsKeyFile: "k" };
     assert.equal(keyPairSourceOf(settings, parts), undefined);
     assert.equal(keyPairSourceOf({ ...settings, certProvider: "" }, parts), undefined);
+    for (const one of ["tlsCertFile", "tlsKeyFile"])
+      assert.equal(keyPairSourceOf({ ...settings, [one]: "f" }, parts), undefined, `${one} alone`);
     assert.equal(keyPairSourceOf({ ...files, certProvider: "k8s.io/a.b/c" }, { ...parts, sign })?.type, "files");
     assert.equal(keyPairSourceOf({ ...settings, certProvider: "k8s.io/a.b/c" }, { ...parts, sign })?.type, "signer");
   });

@@ -83,6 +83,21 @@ describe("a request", () => {
       assert.deepEqual([status, patched.spec.hosts], [200, [host]]);
     });
 
+  it("takes a field of another manager only by force", async () => {
+    await using api = await openTestApi();
+    const apply = async (host: string, query: string): Promise<number> => {
+      const body = { ...manifest, spec: { hosts: [host] } };
+      return (await api.call("PATCH", `${collection}/a?${query}`, body, "application/apply-patch+yaml")).status;
+    };
+    assert.equal(await apply("b", "fieldManager=one"), 201);
+    for (const [query, status] of [
+      ["fieldManager=two", 409],
+      ["fieldManager=two&force=false", 409],
+      ["fieldManager=two&force=true", 200],
+    ] as const)
+      assert.equal(await apply("c", query), status, query);
+  });
+
   it("patches a kind of Kubernetes as kubectl does", async () => {
     await using api = await openTestApi();
     const configMaps = "/api/v1/namespaces/shop/configmaps";

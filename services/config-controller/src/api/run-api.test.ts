@@ -1,0 +1,166 @@
+/** The API as it runs: over a store on an embedded bus, with a certificate of files, for tokens of the local and of another issuer. */
+import assert from "node:assert/strict";
+import { createPublicKey, sign } from "node:crypto";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { request } from "node:https";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { openLocalIssuer } from "@flotilla/auth";
+import type { OwnCertificate } from "@flotilla/auth/serving";
+import { createAuthority } from "@flotilla/auth/src/serving/authority.fixture.ts";
+import { type Bus, connectBus } from "@flotilla/bus";
+import { generatePrivateKey } from "@flotilla/pki";
+import {
+  createMetrics,
+  FailingWork,
+  type Health,
+  type HttpHandler,
+  noopLogger,
+  parseSettings,
+  until,
+} from "@flotilla/runtime";
+import { AggregateStore } from "../aggregate/aggregate-store.ts";
+import { root, virtualService } from "./api.fixture.ts";
+import { type ApiSettings, apiSettings } from "./api-settings.ts";
+import { declareApiMetrics } from "./observe.ts";
+import { type ApiOptions, openApiStore, runApi } from "./run-api.ts";
+
+const authority = await createAuthority();
+const within = { withinMs: 20_000, everyMs: 2 };
+const otherKey = await generatePrivateKey("ecdsa-p256");
+let workDir: string;
+let count = 0;
+
+before(async () => {
+  workDir = await mkdtemp(join(tmpdir(), "run-api-"));
+  const { keyPem, chainPem } = await authority.material(["localhost"]);
+  await writeFile(join(workDir, "tls.crt"), chainPem);
+  await writeFile(join(workDir, "tls.key"), keyPem);
+  const { kty, crv, x, y } = createPublicKey(otherKey).export({ format: "jwk" });
+  const keys = [{ ...{ kty, crv, x, y }, alg: "ES256", use: "sig", kid: "1" }];
+  await writeFile(join(workDir, "other.json"), JSON.stringify({ keys }));
+});
+after(() => rm(workDir, { recursive: true }));
+
+const files = () => ({ API_CERT_FILE: join(workDir, "tls.crt"), API_KEY_FILE: join(workDir, "tls.key") });
+const otherIssuer = "https://issuer.test";
+const otherRule = () => ({
+  API_JWT_RULE: JSON.stringify({ issuer: otherIssuer, jwksFile: join(workDir, "other.json") }),
+});
+
+/** A token of the other issuer for the account that may write. */
+async function otherToken(audience: string): Promise<string> {
+  const account = { namespace: "istio-system", serviceaccount: { name: "flotilla-admin" } };
+  const nowSeconds = Math.floor(Date.now() / 1_000);
+  const claims = {
+    ...{ iss: otherIssuer, sub: "system:serviceaccount:istio-system:flotilla-admin", aud: [audience] },
+    ...{ iat: nowSeconds, exp: nowSeconds + 3_600, "kubernetes.io": account },
+  };
+  const encoded = [{ alg: "ES256", kid: "1" }, claims].map((part) =>
+    Buffer.from(JSON.stringify(part)).toString("base64url"),
+  );
+  const signature = sign("sha256", Buffer.from(encoded.join(".")), { key: otherKey, dsaEncoding: "ieee-p1363" });
+  return [...encoded, signature.toString("base64url")].join(".");
+}
+
+async function localToken(audience: string): Promise<string> {
+  const issuer = await openLocalIssuer(workDir);
+  return issuer.mintToken({ namespace: "istio-system", serviceAccount: "flotilla-admin", audience });
+}
+
+async function running(env: Readonly<Record<string, string>> = {}) {
+  const settings: ApiSettings = parseSettings(apiSettings, { WORK_DIR: workDir, ...files(), ...env });
+  const stop = new AbortController();
+  const bus = await connectBus({ url: `embedded:run-api-${++count}`, clientName: "t", log: noopLogger }, stop.signal);
+  const conditions = new Map<string, string | undefined>();
+  const pages = new Map<string, HttpHandler>();
+  const health = {
+    setCondition: (name: string, detail: string | undefined) => void conditions.set(name, detail),
+    route: (_: string, path: string, handler: HttpHandler) => void pages.set(path, handler),
+  } as unknown as Health;
+  const metrics = createMetrics();
+  const common = { bus, seal: undefined, health, failures: new FailingWork(metrics, health), log: noopLogger };
+  const durable = (await openApiStore({ ...settings, apiPort: 1 }, common, stop.signal)) ?? assert.fail("no store");
+  const options: ApiOptions = {
+    ...{ ...common, settings, durable, compareEveryMs: 60_000, order: ["api"], view: new AggregateStore(["api"]) },
+    ...{ metrics: declareApiMetrics(metrics), certificate: {} as OwnCertificate },
+  };
+  const serving = runApi(options, stop.signal);
+  serving.catch(() => undefined);
+  const pageOf = async (remoteAddress: string) => {
+    const handler = pages.get("/debug/api") ?? assert.fail("no page");
+    const asked = { method: "GET", path: "/debug/api", query: new URLSearchParams(), headers: {} } as const;
+    const reply = await handler({ ...asked, body: new Uint8Array(), remoteAddress });
+    return { status: reply.status, json: "json" in reply ? reply.json : undefined };
+  };
+  const url = await until(
+    async () => ((await pageOf("127.0.0.1")).json as { readonly url: string | null }).url ?? undefined,
+    { ...within, what: "the address" },
+  );
+  const call = async (token: string, method = "GET", body?: object): Promise<number | undefined> => {
+    const { promise, resolve, reject } = Promise.withResolvers<number | undefined>();
+    const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+    const options = { method, headers, ca: authority.rootPem, agent: false };
+    const sent = request(`${url}${root}/virtualservices`, options, (reply) => {
+      reply.resume().once("end", () => resolve(reply.statusCode));
+    });
+    sent.once("error", reject);
+    sent.end(body && JSON.stringify(body));
+    return promise;
+  };
+  return {
+    ...{ call, conditions, durable, pageOf, url, serving },
+    stop: () => stop.abort(new Error("the end of the test")),
+    [Symbol.asyncDispose]: async () => {
+      stop.abort(new Error("the end of the test"));
+      await serving.catch(() => undefined);
+      await (bus as Bus)[Symbol.asyncDispose]();
+    },
+  };
+}
+
+describe("the API", () => {
+  const audience = "flotilla-api";
+  const cases = [
+    { name: "a token of the local issuer", token: () => localToken(audience), env: () => ({}), status: 200 },
+    { name: "one beside another issuer", token: () => localToken(audience), env: otherRule, status: 200 },
+    { name: "one for another audience", token: () => localToken("istio-ca"), env: () => ({}), status: 401 },
+    { name: "a token of the issuer that is set", token: () => otherToken(audience), env: otherRule, status: 200 },
+    { name: "one of it for another audience", token: () => otherToken("istio-ca"), env: otherRule, status: 401 },
+    { name: "one of an issuer that is not set", token: () => otherToken(audience), env: () => ({}), status: 401 },
+  ];
+  for (const { name, token, env, status } of cases)
+    it(`answers ${name} with ${status}`, async () => {
+      await using it = await running(env());
+      assert.equal(await it.call(await token()), status);
+    });
+
+  it("stores what is written, once it is valid", async () => {
+    await using it = await running();
+    const token = await localToken(audience);
+    assert.equal(await it.call(token, "POST", { ...virtualService("a", "a.test"), spec: { hosts: 1 } }), 422);
+    assert.equal(await it.call(token, "POST", virtualService("a", "a.test")), 201);
+    assert.equal(await it.call(token, "POST", virtualService("a", "a.test")), 409);
+    const stored = await it.durable.store.list("VirtualService", "");
+    assert.deepEqual(
+      stored.map(({ key }) => key.name),
+      ["a"],
+    );
+  });
+
+  it("shows its address and its account on a page for this host alone", async () => {
+    await using it = await running();
+    const account = "flotilla-config-controller.istio-system.svc";
+    assert.deepEqual((await it.pageOf("127.0.0.1")).json, { url: it.url, service: account });
+    assert.equal((await it.pageOf("10.0.0.7")).status, 403);
+    assert.equal(it.conditions.get("api"), undefined);
+  });
+
+  it("ends with its reason", async () => {
+    await using it = await running();
+    it.stop();
+    await it.serving;
+    await assert.rejects(it.call("t"), { code: "ECONNREFUSED" });
+  });
+});

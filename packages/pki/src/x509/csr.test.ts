@@ -1,7 +1,8 @@
-/** The parameters of a request's signature algorithm, which no signature covers. */
+/** What a request may have beside its names: parameters of its signature algorithm, which no signature covers, and attributes. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { bitString, element, oid, sequence } from "../der/writer.ts";
+import { DerReader } from "../der/reader.ts";
+import { bitString, element, oid, sequence, setOf } from "../der/writer.ts";
 import { generatePrivateKey, type KeyAlgorithm, signBytes } from "../keys.ts";
 import { buildCsr, parseCsr, verifyCsr } from "./csr.ts";
 
@@ -29,4 +30,32 @@ describe("the signature algorithm of a request", () => {
       else assert.throws(() => parseCsr(request), { code: "PKI_BAD_CSR" });
     });
   }
+});
+
+describe("the attributes of a request", () => {
+  const challenge = sequence(oid("1.2.840.113549.1.9.7"), setOf(element(0x0c, Buffer.from("secret"))));
+
+  /** The request of `buildCsr` with these attributes in place of its own. */
+  async function requestWith(attributesOf: (own: Buffer) => readonly Buffer[]) {
+    const key = await generatePrivateKey("ecdsa-p256");
+    const sans = [{ type: "dns", value: "a.test" }] as const;
+    const info = new DerReader(parseCsr(buildCsr({ key, sans })).tbs, "the request").enter(0x30);
+    const parts = [info.next(0x02).raw, info.next(0x30).raw, info.next(0x30).raw];
+    const own = info.next(0xa0).body;
+    const tbs = sequence(...parts, element(0xa0, ...attributesOf(own)));
+    return sequence(tbs, sequence(oid(algorithms["ecdsa-p256"])), bitString(signBytes(tbs, key)));
+  }
+
+  it("may be others than extensions, which are passed over", async () => {
+    for (const attributes of [(own: Buffer) => [challenge, own], (own: Buffer) => [own, challenge]]) {
+      const { sans, extensions } = parseCsr(await requestWith(attributes));
+      assert.deepEqual([sans, extensions.length], [[{ type: "dns", value: "a.test" }], 1]);
+    }
+    const { sans, extensions } = parseCsr(await requestWith(() => [challenge]));
+    assert.deepEqual([sans, extensions], [[], []]);
+  });
+  it("ask for extensions once", async () => {
+    const twice = await requestWith((own) => [own, own]);
+    assert.throws(() => parseCsr(twice), { code: "PKI_BAD_CSR", message: /asked for twice/ });
+  });
 });

@@ -1,6 +1,7 @@
 /** The API's server as its callers meet it: certificates, tokens, bounds, watches that stay open. */
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
+import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
@@ -45,6 +46,7 @@ let root: Served;
 let openWatches = 0;
 let isReadingCut = false;
 let cutReason: unknown;
+let callerAddress = "";
 
 before(async () => {
   workDir = await mkdtemp(join(tmpdir(), "api-"));
@@ -67,6 +69,7 @@ before(async () => {
       await body();
       if (path === "/busy") throw new ApiError(429, "TooManyRequests", "later");
       if (path === "/broken") throw new RangeError("a fault of ours, with a secret in it");
+      callerAddress = caller.remoteAddress;
       if (path !== "/watch") return { status: 200, body: {}, warnings: ['say "so"\r\nx-evil: ü'] };
       return {
         lines: async function* (stop) {
@@ -149,6 +152,11 @@ describe("callers of the API", () => {
 });
 
 describe("answers of the API", () => {
+  it("are for callers by their address and port", async () => {
+    await call("/", await mint("writer"));
+    assert.match(callerAddress, /^127\.0\.0\.1:\d+$/);
+  });
+
   it("carry warnings that cannot break out of their header", async () => {
     const { headers } = await call("/", await mint("writer"));
     assert.equal(headers["warning"], '299 - "say \\"so\\"??x-evil: ?"');
@@ -192,5 +200,24 @@ describe("answers of the API", () => {
     assert.equal(openWatches, 1);
     response.destroy();
     await until(() => openWatches === 0, { withinMs: 30_000, what: "the watch to end" });
+  });
+
+  it("that have no end are completed when the server ends", async () => {
+    const own = await serveApi({
+      ...{ host: "127.0.0.1", port: 0, setting: "API_PORT", keyPair: root, log: noopLogger },
+      answer: async () => ({
+        lines: async function* (stop) {
+          yield 1;
+          await new Promise<void>((resolve) => stop.addEventListener("abort", () => resolve(), { once: true }));
+        },
+      }),
+    });
+    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+    request({ host: "localhost", port: own.port, ca: root.rootPem, agent: false }, resolve).once("error", reject).end();
+    const response = await promise;
+    await once(response, "data");
+    const ended = once(response, "end");
+    await Promise.all([own[Symbol.asyncDispose](), ended]);
+    assert.equal(response.complete, true);
   });
 });

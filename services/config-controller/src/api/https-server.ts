@@ -63,7 +63,6 @@ export async function serveApi(options: ApiServerOptions): Promise<ApiServer> {
       closing.abort();
       const { promise, resolve } = Promise.withResolvers<void>();
       server.close(() => resolve());
-      server.closeIdleConnections();
       const timer = setTimeout(() => server.closeAllConnections(), 2_000);
       await promise;
       clearTimeout(timer);

@@ -2,9 +2,11 @@
 import assert from "node:assert/strict";
 import { createPublicKey, sign } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { json } from "node:stream/consumers";
 import { after, before, describe, it } from "node:test";
 import { openLocalIssuer } from "@flotilla/auth";
 import type { OwnCertificate } from "@flotilla/auth/serving";
@@ -69,7 +71,20 @@ async function localToken(audience: string): Promise<string> {
   return issuer.mintToken({ namespace: "istio-system", serviceAccount: "flotilla-admin", audience });
 }
 
+/** A source of files before the API has one object. */
+function viewWithFile() {
+  const order = ["file:mesh", "api"];
+  const store = new AggregateStore(order);
+  const { spec } = virtualService("f", "f.test");
+  const key = { kind: "VirtualService", namespace: "shop", name: "f" };
+  store.apply("file:mesh", [
+    { type: "config", op: "put", key, value: { key, labels: {}, annotations: {}, creationTimeMs: 0, spec } },
+  ]);
+  return { order, store };
+}
+
 async function running(env: Readonly<Record<string, string>> = {}) {
+  const view = viewWithFile();
   const settings: ApiSettings = parseSettings(apiSettings, { WORK_DIR: workDir, ...files(), ...env });
   const stop = new AbortController();
   const bus = await connectBus({ url: `embedded:run-api-${++count}`, clientName: "t", log: noopLogger }, stop.signal);
@@ -83,7 +98,7 @@ async function running(env: Readonly<Record<string, string>> = {}) {
   const common = { bus, seal: undefined, health, failures: new FailingWork(metrics, health), log: noopLogger };
   const durable = (await openApiStore({ ...settings, apiPort: 1 }, common, stop.signal)) ?? assert.fail("no store");
   const options: ApiOptions = {
-    ...{ ...common, settings, durable, compareEveryMs: 60_000, order: ["api"], view: new AggregateStore(["api"]) },
+    ...{ ...common, settings, durable, compareEveryMs: 60_000, order: view.order, view: view.store },
     ...{ metrics: declareApiMetrics(metrics), certificate: {} as OwnCertificate },
   };
   const serving = runApi(options, stop.signal);
@@ -98,19 +113,21 @@ async function running(env: Readonly<Record<string, string>> = {}) {
     async () => ((await pageOf("127.0.0.1")).json as { readonly url: string | null }).url ?? undefined,
     { ...within, what: "the address" },
   );
-  const call = async (token: string, method = "GET", body?: object): Promise<number | undefined> => {
-    const { promise, resolve, reject } = Promise.withResolvers<number | undefined>();
+  const ask = async (token: string, path: string, method = "GET", body?: object) => {
+    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
     const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
     const options = { method, headers, ca: authority.rootPem, agent: false };
-    const sent = request(`${url}${root}/virtualservices`, options, (reply) => {
-      reply.resume().once("end", () => resolve(reply.statusCode));
-    });
-    sent.once("error", reject);
-    sent.end(body && JSON.stringify(body));
-    return promise;
+    request(`${url}${path}`, options, resolve)
+      .once("error", reject)
+      .end(body && JSON.stringify(body));
+    const reply = await promise;
+    // biome-ignore lint/suspicious/noExplicitAny: answers have all shapes.
+    return { status: reply.statusCode, body: (await json(reply)) as any };
   };
+  const call = async (token: string, method?: string, body?: object): Promise<number | undefined> =>
+    (await ask(token, `${root}/virtualservices`, method, body)).status;
   return {
-    ...{ call, conditions, durable, pageOf, url, serving },
+    ...{ ask, call, conditions, durable, pageOf, url, serving },
     stop: () => stop.abort(new Error("the end of the test")),
     [Symbol.asyncDispose]: async () => {
       stop.abort(new Error("the end of the test"));
@@ -147,6 +164,26 @@ describe("the API", () => {
       stored.map(({ key }) => key.name),
       ["a"],
     );
+  });
+
+  it("makes up the end of a name, five characters of it", async () => {
+    await using it = await running();
+    const { metadata, ...rest } = virtualService("a", "a.test");
+    const named = { ...rest, metadata: { namespace: metadata.namespace, generateName: "web-" } };
+    const { status, body } = await it.ask(await localToken(audience), `${root}/virtualservices`, "POST", named);
+    assert.equal(status, 201);
+    assert.match(body.metadata.name, /^web-[0-9a-f]{5}$/);
+  });
+
+  it("shows what is in force of each source, the first of which wins", async () => {
+    await using it = await running();
+    const token = await localToken(audience);
+    assert.equal(await it.call(token, "POST", virtualService("a", "a.test")), 201);
+    const written = await it.ask(token, `${root}/virtualservices`, "POST", virtualService("f", "other.test"));
+    assert.equal(written.status, 201);
+    const { body } = await it.ask(token, "/flotilla/v1/in-force/VirtualService");
+    const hosts = body.items.map(({ object }: { object: { spec: { hosts: string[] } } }) => object.spec.hosts[0]);
+    assert.deepEqual(hosts.toSorted(), ["a.test", "f.test"]);
   });
 
   it("shows its address and its account on a page for this host alone", async () => {

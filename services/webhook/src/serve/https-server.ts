@@ -77,7 +77,6 @@ export async function serveHttps(options: HttpsOptions): Promise<HttpsServer> {
     [Symbol.asyncDispose]: async () => {
       const { promise, resolve } = Promise.withResolvers<void>();
       server.close(() => resolve());
-      server.closeIdleConnections();
       const timer = setTimeout(() => server.closeAllConnections(), drainMs);
       await promise;
       clearTimeout(timer);

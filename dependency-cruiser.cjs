@@ -1,6 +1,8 @@
 /** Layer rules of docs/architecture/overview.md. Each message says what to use instead. */
 const pure = "^(packages/model|packages/gateway-api|packages/incremental|packages/registry|packages/validation/src|packages/xds/src/(?!client))";
 
+const generate = "services/xds-server/src/generate";
+
 /** @type {import('dependency-cruiser').IConfiguration} */
 module.exports = {
   forbidden: [
@@ -80,6 +82,34 @@ module.exports = {
       severity: "error",
       from: { path: "^services/xds-server/src/snapshot/" },
       to: { path: "^services/xds-server/src/generate/" },
+    },
+    {
+      name: "envoy-is-plain",
+      comment: "generate/envoy makes messages of plain inputs: pass the data in, leave reading a View to generate/select or a proxy type.",
+      severity: "error",
+      from: { path: `^${generate}/envoy/`, pathNot: "\\.test\\.ts$" },
+      to: { path: "^services/xds-server/src/", pathNot: `^${generate}/envoy/` },
+    },
+    {
+      name: "select-below-proxy-types",
+      comment: "generate/select is shared by proxy types and knows none: pass what differs as a parameter.",
+      severity: "error",
+      from: { path: `^${generate}/select/`, pathNot: "\\.test\\.ts$" },
+      to: { path: `^${generate}/`, pathNot: `^${generate}/(select|envoy|encode)/` },
+    },
+    {
+      name: "encode-alone",
+      comment: "generate/encode turns any message into shared bytes: it knows views, not what is generated.",
+      severity: "error",
+      from: { path: `^${generate}/encode/`, pathNot: "\\.test\\.ts$" },
+      to: { path: `^${generate}/`, pathNot: `^${generate}/encode/` },
+    },
+    {
+      name: "proxy-types-apart",
+      comment: "One proxy type must not know another: what they share belongs in generate/select or generate/envoy.",
+      severity: "error",
+      from: { path: `^${generate}/(?!envoy|select|encode)([^/]+)/`, pathNot: "\\.test\\.ts$" },
+      to: { path: `^${generate}/`, pathNot: `^${generate}/(envoy|select|encode|$1)/` },
     },
     {
       name: "test-only",

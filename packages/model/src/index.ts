@@ -77,7 +77,18 @@ export {
 export { type DiscoverySelectors, discoverySelectors, isDiscovered } from "./mesh/discovery.ts";
 export { applyMeshConfig, applyProxyConfig } from "./mesh/merge.ts";
 export { defaultMeshConfig, defaultProxyConfig, type Json, type JsonObject } from "./mesh/mesh-config.ts";
-export { type GatewayApiSpec, type GatewayOfNetwork, gatewayOfNetwork } from "./mesh/network-gateway.ts";
+export {
+  type MutualTlsMode,
+  type NamespaceMutualTls,
+  type SelectedMutualTls,
+  workloadMode,
+} from "./mesh/mutual-tls.ts";
+export {
+  type GatewayApiSpec,
+  type GatewayOfNetwork,
+  gatewayOfNetwork,
+  type NetworkGateway,
+} from "./mesh/network-gateway.ts";
 export { addressNumber, addressText, isIpAddress, isIpv4, isIpv6, parseCidr, rangeBits } from "./names/address.ts";
 export {
   type ClusterName,
@@ -95,7 +106,7 @@ export {
   isWildcard,
   resolveShortName,
 } from "./names/host.ts";
-export { maxNameLength, maxNamespaceLength, problemOfName } from "./names/object-name.ts";
+export { maxNameLength, maxNamespaceLength, problemOfName, secretName } from "./names/object-name.ts";
 export { quoteRegex } from "./names/regex.ts";
 export {
   decodeMachines,
@@ -121,6 +132,7 @@ export {
 } from "./proxy/node-metadata.ts";
 export {
   compareIstioVersions,
+  type IpMode,
   type IstioVersion,
   type Locality,
   localityText,

@@ -10,6 +10,15 @@ export interface GatewayApiSpec {
   }[];
 }
 
+/** An address through which a network is reached from others. */
+export interface NetworkGateway {
+  readonly network: string;
+  /** Empty for gateways of MeshNetworks that name no service. */
+  readonly clusterId: string;
+  readonly address: string;
+  readonly port: number;
+}
+
 export interface GatewayOfNetwork {
   readonly network: string;
   readonly addresses: readonly string[];

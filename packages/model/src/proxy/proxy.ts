@@ -4,6 +4,9 @@ import type { NodeMetadata } from "./node-metadata.ts";
 
 export type ProxyType = "sidecar" | "router" | "waypoint" | "ztunnel" | "agentgateway";
 
+/** The families of a proxy's addresses. */
+export type IpMode = "ipv4" | "ipv6" | "dual";
+
 export interface Locality {
   readonly region: string;
   readonly zone: string;

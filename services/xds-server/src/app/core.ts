@@ -6,7 +6,7 @@ import { type Finding, Graph, type Observation } from "@flotilla/incremental";
 import type { Change, ConfigKey, Proxy } from "@flotilla/model";
 import type { MeshConfig } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import type { NameSet, ResourceSet } from "@flotilla/xds";
-import type { EncodedResource } from "../generate/encode/encoded-resource.ts";
+import type { EncodedResource } from "../generate/encode/encoded.ts";
 import { type ResourceSetQueries, resourceSetQueries } from "../generate/encode/resource-set.ts";
 import { generators } from "../generate/index.ts";
 import { createGeneratorRegistry } from "../generate/registry.ts";
@@ -22,7 +22,7 @@ import { type Refusal, World } from "../snapshot/world.ts";
 import { type InputObject, inputObjects } from "./input-objects.ts";
 
 export type { ResourceSet } from "@flotilla/xds";
-export type { EncodedResource } from "../generate/encode/encoded-resource.ts";
+export type { EncodedResource } from "../generate/encode/encoded.ts";
 export type { Generator } from "../generate/encode/generator.ts";
 export type { Refusal } from "../snapshot/world.ts";
 

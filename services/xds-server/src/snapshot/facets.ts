@@ -5,6 +5,7 @@
 import type { Facet } from "@flotilla/incremental";
 import {
   compareIstioVersions,
+  type IpMode,
   type IstioVersion,
   isIpv4,
   isIpv6,
@@ -21,7 +22,6 @@ import {
 import type { ServiceTarget, Subject } from "./subject.ts";
 
 type ProxyFacet<Arg, Value> = Facet<Subject, Arg, Value>;
-export type IpMode = "ipv4" | "ipv6" | "dual";
 
 export const facets = {
   type: facet<ProxyType>("type", ({ proxy }) => proxy.type),

@@ -4,10 +4,10 @@
  */
 import type { Context, Facet, Finding, Query, QueryArg } from "@flotilla/incremental";
 import type { KindReadBy } from "@flotilla/kinds";
-import type { Config, Labels, Locality, PodPort, ProxyType } from "@flotilla/model";
+import type { Config, IpMode, Labels, Locality, PodPort, ProxyType } from "@flotilla/model";
 import type { MeshConfig } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import type { MeshNetworks } from "@flotilla/proto/mesh/v1alpha1/network_pb";
-import { facets, type IpMode } from "./facets.ts";
+import { facets } from "./facets.ts";
 import { defaultFeatures, type FeatureName, type Features } from "./features.ts";
 import { type AddressUse, type EndpointShards, keys, type ServiceName, type ServiceShards } from "./keys.ts";
 import type { RowIndex } from "./row-index.ts";

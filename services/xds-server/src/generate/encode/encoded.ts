@@ -2,6 +2,8 @@
  * Encoded messages and parts of messages. A large container (a route configuration, a name table) is a list of parts
  * that are encoded once each; its bytes are joined when they are sent, its version comes from those of its parts.
  */
+
+import type { TypeUrl } from "@flotilla/proto";
 import { query, type ViewQuery } from "../../snapshot/view.ts";
 import { contentHash } from "./content-hash.ts";
 import { sliceKeys, sliceTexts } from "./slices.ts";
@@ -58,4 +60,14 @@ export function slicedParts(
   return query<readonly Encoded[], string>(`${name}-slices`, (view, argument) =>
     view.read(texts, argument).map((text) => view.read(slice, text)),
   );
+}
+
+/** A resource as it travels: its bytes once, its version a hash of them. */
+export interface EncodedResource extends Encoded {
+  readonly name: string;
+  readonly typeUrl: TypeUrl;
+  /** Hash of the contents: equal contents have equal versions on every replica, after every restart. */
+  readonly version: string;
+  /** The resource's message (not wrapped in Any); containers join theirs anew each time it is asked for. */
+  readonly bytes: Uint8Array;
 }

@@ -11,8 +11,8 @@ import type { GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { encode, type TypeUrl } from "@flotilla/proto";
 import { query, type View, type ViewQuery } from "../../snapshot/view.ts";
 import { BuildCache } from "./build-cache.ts";
+import type { EncodedResource } from "./encoded.ts";
 import { type Encoded, encoded, Joined, sameVersion } from "./encoded.ts";
-import type { EncodedResource } from "./encoded-resource.ts";
 
 export interface Generator {
   readonly typeUrl: TypeUrl;

@@ -6,7 +6,7 @@
 import { Interner, type ResourceSet } from "@flotilla/xds";
 import { query, type ViewQuery } from "../../snapshot/view.ts";
 import { contentHash } from "./content-hash.ts";
-import type { EncodedResource } from "./encoded-resource.ts";
+import type { EncodedResource } from "./encoded.ts";
 import type { Generator } from "./generator.ts";
 import { sliceKeys, sliceTexts } from "./slices.ts";
 

@@ -1,7 +1,17 @@
-/** Type URLs of Istio's own extensions: a stock Envoy has none of them. */
+/** Istio's own extensions of Envoy. */
+import type { JsonObject } from "@flotilla/proto";
+import { type Any, create, pack } from "@flotilla/proto";
+import { TypedStructSchema } from "@flotilla/proto/udpa/type/v1/typed_struct_pb";
+
+/** Type URLs; a stock Envoy has none of them. */
 export const istioExtensions = {
   networkMetadataExchange: "type.googleapis.com/envoy.tcp.metadataexchange.config.MetadataExchange",
   httpPeerMetadata: "type.googleapis.com/io.istio.http.peer_metadata.Config",
   alpn: "type.googleapis.com/istio.envoy.config.filter.http.alpn.v2alpha1.FilterConfig",
   stats: "type.googleapis.com/stats.PluginConfig",
 } as const;
+
+/** They travel as TypedStruct, so that proxies without their protobuf types can still parse them. */
+export function typedStruct(typeUrl: string, value: JsonObject): Any {
+  return pack(TypedStructSchema, create(TypedStructSchema, { typeUrl, value }));
+}

@@ -1,25 +1,14 @@
-/** EDS: the endpoints of one cluster, grouped by locality. */
-import { compareText, type Endpoint, type Labels, ownValue, parseLocality } from "@flotilla/model";
-import { create, type MessageInitShape, typeUrl } from "@flotilla/proto";
-import type { LocalityLbEndpointsSchema } from "@flotilla/proto/envoy/config/endpoint/v3/endpoint_components_pb";
+/** EDS: the endpoints of the clusters that a proxy asks for. */
+import { create, typeUrl } from "@flotilla/proto";
 import {
   type ClusterLoadAssignment,
   ClusterLoadAssignmentSchema,
 } from "@flotilla/proto/envoy/config/endpoint/v3/endpoint_pb";
-import { workloadMode } from "../../snapshot/scope/authn.ts";
 import { createGenerator, sharedSelection } from "../encode/generator.ts";
-import { isServed, lbEndpoint } from "../envoy/endpoints/lb-endpoint.ts";
-import {
-  distribute,
-  failover,
-  failoverByLabels,
-  type Group,
-  groupByLocality,
-  withMembers,
-} from "../envoy/endpoints/locality-priority.ts";
-import { splitHorizon } from "../envoy/endpoints/split-horizon.ts";
+import { type EndpointInputs, unknownCluster } from "../envoy/endpoints/endpoint-inputs.ts";
+import { assignmentEndpoints } from "../envoy/endpoints/load-assignment.ts";
 import { clusterTarget } from "../select/cluster-names.ts";
-import { type EndpointInputs, endpointInputs, unknownCluster } from "../select/endpoint-inputs.ts";
+import { endpointInputs } from "../select/endpoint-inputs.ts";
 
 export const loadAssignments = createGenerator<EndpointInputs, ClusterLoadAssignment>({
   typeUrl: typeUrl.endpoint,
@@ -29,46 +18,3 @@ export const loadAssignments = createGenerator<EndpointInputs, ClusterLoadAssign
   build: (inputs) =>
     create(ClusterLoadAssignmentSchema, { clusterName: inputs.clusterName, endpoints: assignmentEndpoints(inputs) }),
 });
-
-export function assignmentEndpoints(inputs: EndpointInputs): MessageInitShape<typeof LocalityLbEndpointsSchema>[] {
-  const labels = JSON.parse(inputs.subset) as Labels;
-  const served = [...inputs.shards.values()]
-    .flat()
-    .filter((endpoint) => isServed(endpoint, inputs, labels))
-    .map((endpoint) => withTlsMode(endpoint, inputs));
-  const groups = groupByLocality(served).map((group) =>
-    withMembers(group, splitHorizon(group.members, inputs.network, inputs.gateways)),
-  );
-  return prioritized(groups, inputs)
-    .sort((a, b) => compareText(a.locality, b.locality) || a.priority - b.priority)
-    .map(({ locality, members, weight, priority }) => {
-      const { region, zone, subzone } = parseLocality(locality);
-      return {
-        locality: { region, zone, subZone: subzone },
-        lbEndpoints: members.map((endpoint) => lbEndpoint(endpoint, inputs)),
-        ...(weight > 0 && { loadBalancingWeight: weight }),
-        priority,
-      };
-    });
-}
-
-function prioritized<Member extends Parameters<typeof groupByLocality>[0][number]>(
-  groups: Group<Member>[],
-  { setting, failsOverByDistance, locality, ownLabels }: EndpointInputs,
-): Group<Member>[] {
-  if (setting === undefined) return groups;
-  const own = parseLocality(locality);
-  if (setting.distribute.length > 0) return distribute(groups, setting.distribute, own) ?? groups;
-  if (setting.failoverPriority.length > 0) {
-    const values = JSON.parse(ownLabels) as Labels;
-    const byLabels = failoverByLabels(groups, setting.failoverPriority, (name) => ownValue(values, name));
-    return failsOverByDistance ? failover(byLabels, setting.failover, own) : byLabels;
-  }
-  return own.region === "" ? groups : failover(groups, setting.failover, own);
-}
-
-/** Endpoints that the caller must not call by the mesh's TLS are marked as those that cannot. */
-function withTlsMode(endpoint: Endpoint, { takesMeshTls, peers }: EndpointInputs): Endpoint {
-  const isTaken = takesMeshTls && (!peers || workloadMode(peers, endpoint.labels, endpoint.port) !== "DISABLE");
-  return isTaken || endpoint.tlsMode !== "istio" ? endpoint : { ...endpoint, tlsMode: "disabled" };
-}

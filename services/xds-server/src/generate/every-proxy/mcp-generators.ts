@@ -10,8 +10,8 @@ import { ResourceSchema } from "@flotilla/proto/mcp/v1alpha1/resource_pb";
 import { MeshConfigSchema } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import { query } from "../../snapshot/view.ts";
 import { contentHash } from "../encode/content-hash.ts";
+import type { EncodedResource } from "../encode/encoded.ts";
 import { type Encoded, encoded, sameVersion } from "../encode/encoded.ts";
-import type { EncodedResource } from "../encode/encoded-resource.ts";
 import type { Generator } from "../encode/generator.ts";
 
 const envelopeTypeUrl = `type.googleapis.com/${ResourceSchema.typeName}`;

@@ -3,7 +3,7 @@
  * synced only when every kind that it asked for was answered (nacos#5301).
  */
 import { query } from "../../snapshot/view.ts";
-import type { EncodedResource } from "../encode/encoded-resource.ts";
+import type { EncodedResource } from "../encode/encoded.ts";
 import type { Generator } from "../encode/generator.ts";
 
 /** What can be asked for is up to clients: no more than this many are remembered. */

@@ -1,4 +1,5 @@
 /** Access logs of a proxy: as Telemetry says, else the mesh's own file. */
+
 import { create, type MessageInitShape, pack } from "@flotilla/proto";
 import {
   type AccessLog,
@@ -10,14 +11,8 @@ import { effectiveAccessLogging, type LogProvider } from "../../snapshot/scope/a
 import type { TrafficSide } from "../../snapshot/scope/telemetry.ts";
 import { query, type View } from "../../snapshot/view.ts";
 import { fileLog, type Log } from "../envoy/filters/file-log.ts";
+import type { AccessLogs } from "../envoy/listeners/listener-traits.ts";
 import { providerLog } from "./log-provider.ts";
-
-export interface AccessLogs {
-  /** For connection managers and TCP proxies. */
-  readonly connection: readonly AccessLog[];
-  /** For whole listeners: only connections that no filter chain matched. */
-  readonly listener: readonly AccessLog[];
-}
 
 export const accessLogs = query<AccessLogs, TrafficSide>("access-logs", (view, side) => {
   const logs = logsOf(view, view.read(effectiveAccessLogging, side));

@@ -1,51 +1,18 @@
 /** What the endpoints of one cluster are chosen and ordered by. */
 import { type Labels, matchesLabels, type Service } from "@flotilla/model";
 import {
-  type LocalityLoadBalancerSetting,
   ClientTLSSettings_TLSmode as TlsMode,
   type TrafficPolicy,
 } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
-import type { EndpointShards } from "../../snapshot/keys.ts";
-import { type NamespaceMutualTls, namespaceMutualTls } from "../../snapshot/scope/authn.ts";
+import { namespaceMutualTls } from "../../snapshot/scope/authn.ts";
 import { discoverableEndpoints } from "../../snapshot/scope/discoverable-endpoints.ts";
 import { networkGateways } from "../../snapshot/scope/network-gateways.ts";
 import type { View } from "../../snapshot/view.ts";
-import type { GatewaysByNetwork } from "../envoy/endpoints/split-horizon.ts";
+import { type EndpointInputs, noLocality } from "../envoy/endpoints/endpoint-inputs.ts";
 import type { ClusterTarget } from "./cluster-target.ts";
 import { localityChoice } from "./locality-setting.ts";
 import { keepsSessions } from "./persistent-session.ts";
 import { clusterPolicy } from "./traffic-policy.ts";
-
-export interface EndpointInputs {
-  readonly clusterName: string;
-  readonly shards: EndpointShards;
-  readonly portName: string;
-  /** The service's port where endpoints are part of the cluster; 0 where they are told apart by the port's name. */
-  readonly portNumber: number;
-  /** JSON of the labels an endpoint must have. */
-  readonly subset: string;
-  readonly sendsUnhealthy: boolean;
-  readonly keepsSessions: boolean;
-  /** Endpoints name their workloads, for telemetry of callers. */
-  readonly namesWorkloads: boolean;
-  /** The node to which an `internalTrafficPolicy: Local` keeps requests; empty for all nodes. */
-  readonly node: string;
-  /** Endpoints may be called by the mesh's TLS, as far as their PeerAuthentications let them. */
-  readonly takesMeshTls: boolean;
-  /** Undefined where a DestinationRule decides alone. */
-  readonly peers: NamespaceMutualTls | undefined;
-  readonly isDualStack: boolean;
-  readonly network: string;
-  readonly gateways: GatewaysByNetwork;
-  /** What decides about priorities and shares of localities, if anything does. */
-  readonly setting: LocalityLoadBalancerSetting | undefined;
-  /** Endpoints that are alike by `failoverPriority` are told apart by distance. */
-  readonly failsOverByDistance: boolean;
-  /** The proxy's: `region/zone/subzone`. */
-  readonly locality: string;
-  /** JSON of the proxy's values of the labels in `failoverPriority`. */
-  readonly ownLabels: string;
-}
 
 /** @param portNumber of the service, for endpoints that are part of the cluster */
 export function endpointInputs(view: View, target: ClusterTarget, portNumber = 0): EndpointInputs {
@@ -90,30 +57,6 @@ function sendsUnhealthy(view: View, service: Service, policy: TrafficPolicy | un
 function subsetLabels(rule: ClusterTarget["rule"], subset: string): Labels {
   return subset === "" ? {} : (rule?.spec.subsets.find(({ name }) => name === subset)?.labels ?? {});
 }
-
-/** Unknown clusters have an assignment too: an empty one, so that a client does not wait for it. */
-export function unknownCluster(clusterName: string): EndpointInputs {
-  return { ...nothing, clusterName };
-}
-
-const noLocality = { setting: undefined, failsOverByDistance: false, locality: "", ownLabels: "{}" };
-
-const nothing: Omit<EndpointInputs, "clusterName"> = {
-  shards: new Map(),
-  portName: "",
-  portNumber: 0,
-  subset: "{}",
-  sendsUnhealthy: false,
-  keepsSessions: false,
-  namesWorkloads: true,
-  node: "",
-  takesMeshTls: true,
-  peers: undefined,
-  isDualStack: false,
-  network: "",
-  gateways: new Map(),
-  ...noLocality,
-};
 
 function meshTls(view: View, target: ClusterTarget) {
   const { service } = target;

@@ -2,7 +2,6 @@
 import { fromJson, type JsonValue } from "@flotilla/proto";
 import { MeshConfig_ProxyPathNormalization_NormalizationType as Normalization } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import {
-  type ProxyConfig_ProxyHeaders,
   type Tracing as ProxyTracing,
   TracingSchema as ProxyTracingSchema,
 } from "@flotilla/proto/mesh/v1alpha1/proxy_pb";
@@ -10,57 +9,16 @@ import { fallbackCluster } from "../../snapshot/scope/sidecar.ts";
 import type { TrafficSide } from "../../snapshot/scope/telemetry.ts";
 import { effectiveTracing } from "../../snapshot/scope/tracing.ts";
 import { query, type View } from "../../snapshot/view.ts";
-import { type DnsCache, unknownHostsDnsCache } from "../envoy/clusters/dns-cache.ts";
 import { unknownHostsCluster } from "../envoy/clusters/dynamic-dns.ts";
 import type { ProtocolFilters } from "../envoy/filters/network-filters.ts";
 import type { TracingTraits } from "../envoy/filters/tracing.ts";
 import { istioExtensions } from "../envoy/istio-extensions.ts";
-import { type AccessLogs, accessLogs } from "./access-log.ts";
+import type { ListenerTraits } from "../envoy/listeners/listener-traits.ts";
+import { accessLogs } from "./access-log.ts";
+import { unknownHostsDnsCache } from "./dns.ts";
 import { proxyHeaders } from "./proxy-headers.ts";
-import { type StatsFilters, statsFilters } from "./stats.ts";
+import { statsFilters } from "./stats.ts";
 import { tracingProvider } from "./tracing-provider.ts";
-
-export interface ListenerTraits {
-  /** Proxies exchange metadata of their workloads on TCP, respectively HTTP. */
-  readonly networkMetadata: boolean;
-  readonly httpMetadata: boolean;
-  /** Peers offer each other the exchange on TCP. */
-  readonly exchangesMetadata: boolean;
-  readonly alpn: boolean;
-  readonly acceptHttp10: boolean;
-  /** What marks plain HTTP when the first bytes of a connection are looked at. */
-  readonly plainHttpProtocols: readonly string[];
-  readonly normalizePath: boolean;
-  readonly mergeSlashes: boolean;
-  readonly unescapeSlashes: boolean;
-  /** Text of a duration, empty for Envoy's default. */
-  readonly idleTimeout: string;
-  /** Spread connections evenly over the proxy's threads. */
-  readonly exactBalance: { readonly inbound: boolean; readonly outbound: boolean };
-  /** Redirection keeps the caller's address (TPROXY). */
-  readonly transparent: boolean;
-  /** Callers are known by their address, not by x-forwarded-for. */
-  readonly useRemoteAddress: boolean;
-  readonly headers: ProxyConfig_ProxyHeaders | undefined;
-  /** Which filters look into protocols. */
-  readonly protocolFilters: ProtocolFilters;
-  /** Undefined where spans are switched off. */
-  readonly tracing: Readonly<Record<"inbound" | "outbound", TracingTraits | undefined>>;
-  /** The decision to trace is part of the request's id. */
-  readonly samplesByRequestId: Readonly<Record<"inbound" | "outbound", boolean>>;
-  readonly stats: Readonly<Record<"inbound" | "outbound", StatsFilters>>;
-  readonly accessLogs: Readonly<Record<"inbound" | "outbound", AccessLogs>>;
-  /** Sessions may be kept with one endpoint. */
-  readonly sessions: boolean;
-  /** Resolves the hosts of requests to nowhere known, where the mesh asks for that. */
-  readonly unknownHosts: DnsCache | undefined;
-  /** Where connections to nowhere known go: PassthroughCluster, BlackHoleCluster, or an egress proxy. */
-  readonly fallbackCluster: string;
-  readonly wildcardAddress: string;
-  readonly loopbackAddress: string;
-  readonly extraAddresses: readonly string[];
-  readonly extraLoopbacks: readonly string[];
-}
 
 export const listenerTraits = query<ListenerTraits>("listener-traits", (view) => {
   const { mesh, proxy } = view;

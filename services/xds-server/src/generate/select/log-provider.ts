@@ -22,7 +22,8 @@ import {
   type Log,
   textLog,
 } from "../envoy/filters/file-log.ts";
-import { type TelemetryService, telemetryService } from "./telemetry-service.ts";
+import type { OutsideService } from "../envoy/filters/outside-service.ts";
+import { outsideService } from "./outside-service.ts";
 
 /** Undefined for names that no provider of logs has, and for services that are unknown. */
 export function providerLog(view: View, name: string): Log | undefined {
@@ -55,9 +56,9 @@ function fileOf({ mesh }: View, name: string, { path, logFormat, omitEmptyValues
 function withService<Provider extends { readonly service: string; readonly port: number }>(
   view: View,
   provider: Provider,
-  logOf: (provider: Provider, service: TelemetryService) => Log,
+  logOf: (provider: Provider, service: OutsideService) => Log,
 ): Log | undefined {
-  const service = telemetryService(view, provider.service, provider.port);
+  const service = outsideService(view, provider.service, provider.port);
   return service && logOf(provider, service);
 }
 
@@ -65,7 +66,7 @@ function withService<Provider extends { readonly service: string; readonly port:
 const peers = ["upstream_peer", "downstream_peer"];
 const wasmPeers = ["wasm.upstream_peer", "wasm.upstream_peer_id", "wasm.downstream_peer", "wasm.downstream_peer_id"];
 
-function httpLog(provider: HttpProvider, service: TelemetryService): Log {
+function httpLog(provider: HttpProvider, service: OutsideService): Log {
   const { additionalRequestHeadersToLog, additionalResponseHeadersToLog, additionalResponseTrailersToLog } = provider;
   return log("envoy.access_loggers.http_grpc", HttpGrpcAccessLogConfigSchema, {
     commonConfig: common(service, provider.logName || "http_envoy_accesslog", provider.filterStateObjectsToLog),
@@ -75,13 +76,13 @@ function httpLog(provider: HttpProvider, service: TelemetryService): Log {
   });
 }
 
-function tcpLog({ logName, filterStateObjectsToLog }: TcpProvider, service: TelemetryService): Log {
+function tcpLog({ logName, filterStateObjectsToLog }: TcpProvider, service: OutsideService): Log {
   return log("envoy.tcp_grpc_access_log", TcpGrpcAccessLogConfigSchema, {
     commonConfig: common(service, logName || "tcp_envoy_accesslog", filterStateObjectsToLog),
   });
 }
 
-function openTelemetryLog({ logName, logFormat }: OpenTelemetryProvider, service: TelemetryService): Log {
+function openTelemetryLog({ logName, logFormat }: OpenTelemetryProvider, service: OutsideService): Log {
   // A label that is no text is sent empty, as by istiod.
   const labels = Object.entries(logFormat?.labels ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
   return log("envoy.access_loggers.open_telemetry", OpenTelemetryAccessLogConfigSchema, {
@@ -100,7 +101,7 @@ function openTelemetryLog({ logName, logFormat }: OpenTelemetryProvider, service
 }
 
 function common(
-  { hostname, cluster }: TelemetryService,
+  { hostname, cluster }: OutsideService,
   logName: string,
   filterState: readonly string[],
 ): MessageInitShape<typeof CommonGrpcAccessLogConfigSchema> {

@@ -18,10 +18,11 @@ import {
   type MeshConfig_ExtensionProvider_OpenTelemetryTracingProvider_DynatraceSampler as Sampler,
 } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import type { View } from "../../snapshot/view.ts";
-import { collectorHttpService } from "../envoy/filters/collector-http.ts";
-import { type TelemetryService, telemetryService } from "./telemetry-service.ts";
+import type { OutsideService } from "../envoy/filters/outside-service.ts";
+import { collectorHttpService } from "../envoy/filters/outside-service.ts";
+import { outsideService } from "./outside-service.ts";
 
-export function openTelemetryConfig(view: View, provider: Provider, service: TelemetryService): OpenTelemetryConfig {
+export function openTelemetryConfig(view: View, provider: Provider, service: OutsideService): OpenTelemetryConfig {
   const { http, grpc, resourceDetectors, sampling, serviceAttributeEnrichment } = provider;
   const isSemantic = serviceAttributeEnrichment === Enrichment.OTEL_SEMANTIC_CONVENTIONS;
   const sampler = sampling.case === "dynatraceSampler" ? dynatraceSampler(view, sampling.value, service) : undefined;
@@ -40,7 +41,7 @@ export function openTelemetryConfig(view: View, provider: Provider, service: Tel
   });
 }
 
-function grpcService(grpc: GrpcSettings | undefined, { hostname, cluster }: TelemetryService) {
+function grpcService(grpc: GrpcSettings | undefined, { hostname, cluster }: OutsideService) {
   const metadata = grpc?.initialMetadata ?? [];
   return {
     targetSpecifier: { case: "envoyGrpc" as const, value: { clusterName: cluster, authority: hostname } },
@@ -71,9 +72,9 @@ function detector<Config extends Message>(name: string, schema: GenMessage<Confi
 }
 
 /** It may ask another service than the one that takes the spans. */
-function dynatraceSampler(view: View, sampler: Sampler, collector: TelemetryService): TypedExtensionConfig {
+function dynatraceSampler(view: View, sampler: Sampler, collector: OutsideService): TypedExtensionConfig {
   const { tenant, clusterId, rootSpansPerMinute, httpService: api } = sampler;
-  const service = api === undefined ? collector : telemetryService(view, api.service, api.port);
+  const service = api === undefined ? collector : outsideService(view, api.service, api.port);
   const httpService = api?.http && service && collectorHttpService(api.http, service);
   const config = create(DynatraceSamplerConfigSchema, {
     tenant,

@@ -9,7 +9,7 @@ import type { MeshConfig_ExtensionProvider } from "@flotilla/proto/mesh/v1alpha1
 import type { View } from "../../snapshot/view.ts";
 import { zipkinConfig } from "../envoy/filters/zipkin.ts";
 import { openTelemetryConfig } from "./opentelemetry.ts";
-import { telemetryService } from "./telemetry-service.ts";
+import { outsideService } from "./outside-service.ts";
 
 export interface TracingProvider {
   readonly http: Tracing_Http;
@@ -40,7 +40,7 @@ type Traced = Extract<
 >;
 
 function ofService(view: View, provider: Traced): TracingProvider | undefined {
-  const service = telemetryService(view, provider.value.service, provider.value.port);
+  const service = outsideService(view, provider.value.service, provider.value.port);
   if (service === undefined) return undefined;
   const { hostname, cluster } = service;
   const plain = { maxTagLength: 0, samples: false, spawnsUpstreamSpan: false };

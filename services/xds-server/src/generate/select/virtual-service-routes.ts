@@ -12,10 +12,10 @@ import { virtualService } from "../../snapshot/scope/virtual-service.ts";
 import { type MatchHead, meshGateway, type VirtualServiceHead } from "../../snapshot/scope/virtual-services.ts";
 import { query, type View } from "../../snapshot/view.ts";
 import { sameBytes } from "../encode/wire.ts";
-import { consistentHashFor } from "../envoy/routes/hash-policy.ts";
 import type { ActionContext } from "../envoy/routes/route-action.ts";
-import { sessionConfig, sessionsAreKept } from "../envoy/routes/session.ts";
 import { type RouteContext, virtualServiceRoutes } from "../envoy/routes/virtual-service-route.ts";
+import { sessionConfig, sessionsAreKept } from "./persistent-session.ts";
+import { consistentHashFor } from "./traffic-policy.ts";
 
 /** By `namespace/name|port`: the `routes` field of a virtual host; empty when no route concerns the proxy. */
 export const encodedVirtualServiceRoutes = query<Uint8Array, string>(

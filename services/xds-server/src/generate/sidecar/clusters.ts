@@ -1,4 +1,6 @@
 /** CDS of a sidecar: what it may call, what its workload serves, and where all other traffic goes. */
+
+import type { IpMode } from "@flotilla/model";
 import { create, type Duration, typeUrl } from "@flotilla/proto";
 import {
   type Cluster,
@@ -10,7 +12,6 @@ import type {
   ConnectionPoolSettings,
   ConnectionPoolSettings_TCPSettings_TcpKeepalive as TcpKeepalive,
 } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
-import type { IpMode } from "../../snapshot/facets.ts";
 import { fallbackCluster } from "../../snapshot/scope/sidecar.ts";
 import type { View } from "../../snapshot/view.ts";
 import { createGenerator, sharedSelection } from "../encode/generator.ts";
@@ -22,20 +23,21 @@ import {
   httpOptionsKey,
   passthroughHttpOptions,
 } from "../envoy/clusters/connection-pool.ts";
-import { unknownHostsDnsCache } from "../envoy/clusters/dns-cache.ts";
 import { buildUnknownHosts, type UnknownHostsInputs, unknownHostsCluster } from "../envoy/clusters/dynamic-dns.ts";
 import { buildOutboundCluster } from "../envoy/clusters/outbound-cluster.ts";
+import type { OutboundClusterInputs } from "../envoy/clusters/outbound-inputs.ts";
 import { clusterTarget, outboundClusterNames } from "../select/cluster-names.ts";
 import { clusterTraits } from "../select/cluster-traits.ts";
-import { type OutboundClusterInputs, selectOutboundCluster } from "../select/outbound-cluster.ts";
+import { unknownHostsDnsCache } from "../select/dns.ts";
+import { selectOutboundCluster } from "../select/outbound-cluster.ts";
 import { meshPool } from "../select/traffic-policy.ts";
 import {
   buildInboundCluster,
   type InboundClusterInputs,
   inboundClusterNames,
   selectInboundCluster,
+  sourceOfInbound,
 } from "./inbound-cluster.ts";
-import { sourceOfInbound } from "./inbound-source.ts";
 
 interface FixedClusterInputs {
   readonly kind: "fixed";

@@ -1,4 +1,6 @@
 /** The clusters towards the workload behind a sidecar, one a port. */
+
+import type { IpMode } from "@flotilla/model";
 import { create, type Duration } from "@flotilla/proto";
 import {
   type Cluster,
@@ -6,13 +8,13 @@ import {
   Cluster_DiscoveryType as Discovery,
   Cluster_LbPolicy as LbPolicy,
 } from "@flotilla/proto/envoy/config/cluster/v3/cluster_pb";
+import { type BindConfig, BindConfigSchema } from "@flotilla/proto/envoy/config/core/v3/address_pb";
 import { MeshConfig_InboundTrafficPolicy_Mode } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import type {
   ConnectionPoolSettings,
   TrafficPolicy_RetryBudget as RetryBudget,
   ConnectionPoolSettings_TCPSettings_TcpKeepalive as TcpKeepalive,
 } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
-import type { IpMode } from "../../snapshot/facets.ts";
 import { inboundRuleOf } from "../../snapshot/scope/destination-rules.ts";
 import { sidecarOf } from "../../snapshot/scope/sidecar.ts";
 import { visibleService } from "../../snapshot/scope/sidecar-scope.ts";
@@ -20,11 +22,10 @@ import { query, type View } from "../../snapshot/view.ts";
 import { pipeAddress, socketAddress } from "../envoy/address.ts";
 import { clusterMetadata, rulePath, type ServiceLabel } from "../envoy/clusters/cluster-parts.ts";
 import { circuitBreakers, connectionOptions, httpOptions } from "../envoy/clusters/connection-pool.ts";
-import { resolvedFamilies } from "../envoy/clusters/dns-cache.ts";
 import { clusterTraits } from "../select/cluster-traits.ts";
+import { resolvedFamilies } from "../select/dns.ts";
 import { meshPool, trafficPolicyOf } from "../select/traffic-policy.ts";
 import { type InboundPort, inboundPorts } from "./inbound/inbound-ports.ts";
-import { sourceOfInbound } from "./inbound-source.ts";
 
 export interface InboundClusterInputs {
   readonly kind: "inbound";
@@ -169,4 +170,13 @@ function staticEndpoint(clusterName: string, endpoint: string) {
 function hostAndPort(text: string) {
   const colon = text.lastIndexOf(":");
   return socketAddress(text.slice(0, colon).replace(/^\[(.*)\]$/, "$1"), Number(text.slice(colon + 1)));
+}
+
+/** Where connections to the workload seem to come from, so that they are not redirected again. */
+export function sourceOfInbound(ipMode: IpMode): BindConfig {
+  const of = (address: string) => ({ address, portSpecifier: { case: "portValue" as const, value: 0 } });
+  return create(BindConfigSchema, {
+    sourceAddress: of(ipMode === "ipv6" ? "::6" : "127.0.0.6"),
+    ...(ipMode === "dual" && { extraSourceAddresses: [{ address: of("::6") }] }),
+  });
 }

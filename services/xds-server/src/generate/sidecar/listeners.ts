@@ -2,24 +2,22 @@
 import { typeUrl } from "@flotilla/proto";
 import type { Listener } from "@flotilla/proto/envoy/config/listener/v3/listener_pb";
 import { ListenerSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_pb";
-import { TlsParameters_TlsProtocol } from "@flotilla/proto/envoy/extensions/transport_sockets/tls/v3/common_pb";
-import { MeshConfig_TLSConfig_TLSProtocol } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import { inboundMutualTls } from "../../snapshot/scope/authn.ts";
 import { authorizationPolicies } from "../../snapshot/scope/authz.ts";
 import { query, type View } from "../../snapshot/view.ts";
 import { createGenerator } from "../encode/generator.ts";
-import { authorizer } from "../envoy/filters/authz/ext-authz.ts";
 import {
   authorizationHttpFilters,
   authorizationNetworkFilters,
   customProvider,
 } from "../envoy/filters/authz/filters.ts";
-import { jwtFilters } from "../envoy/filters/jwt-filter.ts";
 import { statName } from "../envoy/stat-name.ts";
-import { compliesWithFips, defaultCipherSuites, fipsCipherSuites } from "../envoy/tls/cipher-suites.ts";
-import type { MeshTlsParameters, ServerFiles } from "../envoy/tls/inbound-tls.ts";
-import { tellsAttempts } from "../select/attempt-count.ts";
+import type { ServerFiles } from "../envoy/tls/inbound-tls.ts";
+import { jwtFilters } from "../select/jwt.ts";
 import { listenerTraits } from "../select/listener-traits.ts";
+import { meshTls } from "../select/mesh-tls.ts";
+import { authorizer } from "../select/outside-service.ts";
+import { tellsAttempts } from "../select/proxy-headers.ts";
 import { type BoundInboundInputs, buildBoundInbound } from "./inbound/bound-inbound.ts";
 import type { AuthorizationFilters, InboundChainInputs } from "./inbound/inbound-chains.ts";
 import { type InboundPort, inboundPorts } from "./inbound/inbound-ports.ts";
@@ -115,22 +113,6 @@ function selectChains(view: View): InboundChainInputs {
     authorization: view.read(authorizationFilters),
   };
 }
-
-const meshTls = query<MeshTlsParameters>(
-  "mesh-tls",
-  (view) => {
-    const { meshMTLS } = view.mesh;
-    const isNewest = meshMTLS?.minProtocolVersion === MeshConfig_TLSConfig_TLSProtocol.TLSV1_3;
-    const isFips = compliesWithFips(view);
-    const ownSuites = isFips ? fipsCipherSuites : defaultCipherSuites;
-    return {
-      minimumVersion: isNewest && !isFips ? TlsParameters_TlsProtocol.TLSv1_3 : TlsParameters_TlsProtocol.TLSv1_2,
-      maximumVersion: isFips ? TlsParameters_TlsProtocol.TLSv1_2 : TlsParameters_TlsProtocol.TLSv1_3,
-      cipherSuites: meshMTLS?.cipherSuites.length && !isFips ? meshMTLS.cipherSuites : ownSuites,
-    };
-  },
-  (a, b) => JSON.stringify(a) === JSON.stringify(b),
-);
 
 const authorizationFilters = query<AuthorizationFilters>("authorization-filters", (view) => {
   const policies = view.read(authorizationPolicies);

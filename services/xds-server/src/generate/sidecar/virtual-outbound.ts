@@ -11,7 +11,7 @@ import { dynamicForwardProxy } from "../envoy/filters/dynamic-forward-proxy.ts";
 import { tcpProxy } from "../envoy/filters/network-filters.ts";
 import { connectionManager } from "../envoy/listeners/connection-manager.ts";
 import { httpInspector } from "../envoy/listeners/listener-filters.ts";
-import type { ListenerTraits } from "../select/listener-traits.ts";
+import type { ListenerTraits } from "../envoy/listeners/listener-traits.ts";
 import { passthroughRoute } from "./routes/service-routes.ts";
 import { maxDirectResponseBodyBytes } from "./routes.ts";
 

@@ -2,7 +2,7 @@
  * Mutual TLS of inbound connections: PeerAuthentication of the mesh, the namespace and the workload.
  * The narrower one wins, UNSET inherits, and at one level the oldest object counts.
  */
-import { type Config, type Labels, matchesLabels } from "@flotilla/model";
+import type { Config, MutualTlsMode, NamespaceMutualTls } from "@flotilla/model";
 import {
   PeerAuthentication_MutualTLS_Mode as Mode,
   type PeerAuthentication,
@@ -10,8 +10,6 @@ import {
 } from "@flotilla/proto/security/v1beta1/peer_authentication_pb";
 import { byNamespace } from "../row-index.ts";
 import { query, type View } from "../view.ts";
-
-export type MutualTlsMode = "STRICT" | "PERMISSIVE" | "DISABLE";
 
 export interface InboundMutualTls {
   /** For ports that say nothing of their own. */
@@ -39,15 +37,13 @@ export const inboundMutualTls = query<InboundMutualTls>(
   (a, b) => a.workload === b.workload && sameModes(a.ports, b.ports),
 );
 
-/** What decides about workloads of a namespace as others see them. */
-export interface NamespaceMutualTls {
+interface SelectingConfigs {
   readonly mode: MutualTlsMode;
-  /** Objects that select workloads. */
   readonly selecting: readonly Config<PeerAuthentication>[];
 }
 
-export const namespaceMutualTls = query<NamespaceMutualTls, string>(
-  "namespace-mutual-tls",
+const selectingConfigs = query<SelectingConfigs, string>(
+  "namespace-mutual-tls-objects",
   (view, namespace) => ({
     mode: namespaceMode(view, namespace),
     selecting: view.row(peerAuthenticationsByNamespace, namespace).filter(({ spec }) => hasSelector(spec)),
@@ -58,11 +54,18 @@ export const namespaceMutualTls = query<NamespaceMutualTls, string>(
     a.selecting.every((config, i) => config === b.selecting[i]),
 );
 
-/** The mode of one port of a workload. */
-export function workloadMode({ mode, selecting }: NamespaceMutualTls, labels: Labels, port: number): MutualTlsMode {
-  const own = selecting.find(({ spec }) => matchesLabels(spec.selector?.matchLabels ?? {}, labels));
-  return own === undefined ? mode : modeOf(own.spec.portLevelMtls[port], modeOf(own.spec.mtls, mode));
-}
+/** The modes of a namespace's workloads as others see them. */
+export const namespaceMutualTls = query<NamespaceMutualTls, string>("namespace-mutual-tls", (view, namespace) => {
+  const { mode, selecting } = view.read(selectingConfigs, namespace);
+  return {
+    mode,
+    selecting: selecting.map(({ spec }) => {
+      const own = modeOf(spec.mtls, mode);
+      const ports = Object.entries(spec.portLevelMtls).map(([port, tls]) => [Number(port), modeOf(tls, own)] as const);
+      return { selector: spec.selector?.matchLabels ?? {}, mode: own, ports: new Map(ports) };
+    }),
+  };
+});
 
 /** The mode of workloads of `namespace` that no object selects. */
 export function namespaceMode(view: View, namespace: string): MutualTlsMode {

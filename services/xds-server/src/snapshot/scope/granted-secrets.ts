@@ -2,6 +2,7 @@
  * Which Secrets a sidecar may be handed: those that a DestinationRule of its namespace names for workloads it selects. A
  * rule without a selector hands out nothing, since every workload of the namespace could ask then.
  */
+import { secretName } from "@flotilla/model";
 import type { DestinationRule, TrafficPolicy } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
 import type { RowIndex } from "../row-index.ts";
 import type { View } from "../view.ts";
@@ -21,11 +22,6 @@ export function isGranted(view: View, name: string): boolean {
     .some(
       ({ spec }) => namedSecrets(spec).includes(name) && view.proxy.matches(spec.workloadSelector?.matchLabels ?? {}),
     );
-}
-
-/** The resource's name for a `credentialName`; one without a scheme is a Secret. */
-export function secretName(credentialName: string): string {
-  return credentialName.includes("://") ? credentialName : `kubernetes://${credentialName}`;
 }
 
 function namedSecrets(spec: DestinationRule): readonly string[] {

@@ -1,14 +1,13 @@
 /** Gateways through which a network is reached from others: of MeshNetworks, and services and Gateways labelled with their network. */
-import { compareText, type GatewayApiSpec, gatewayOfNetwork, ownValue, type Service } from "@flotilla/model";
+import {
+  compareText,
+  type GatewayApiSpec,
+  gatewayOfNetwork,
+  type NetworkGateway,
+  ownValue,
+  type Service,
+} from "@flotilla/model";
 import { query, type View } from "../view.ts";
-
-export interface NetworkGateway {
-  readonly network: string;
-  /** Empty for gateways of MeshNetworks that name no service. */
-  readonly clusterId: string;
-  readonly address: string;
-  readonly port: number;
-}
 
 const networkLabel = "topology.istio.io/network";
 const portLabel = "networking.istio.io/gatewayPort";

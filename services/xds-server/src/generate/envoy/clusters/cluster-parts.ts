@@ -2,8 +2,7 @@
 import { create, type JsonObject } from "@flotilla/proto";
 import { type Filter, FilterSchema } from "@flotilla/proto/envoy/config/cluster/v3/filter_pb";
 import { type Metadata, MetadataSchema } from "@flotilla/proto/envoy/config/core/v3/base_pb";
-import { istioExtensions } from "../istio-extensions.ts";
-import { typedStruct } from "../typed-struct.ts";
+import { istioExtensions, typedStruct } from "../istio-extensions.ts";
 
 export const metadataExchangeFilter: Filter = create(FilterSchema, {
   name: "istio.metadata_exchange",
@@ -54,3 +53,6 @@ export function clusterMetadata(inputs: MetadataInputs): { metadata?: Metadata }
 export function rulePath({ namespace, name }: { readonly namespace: string; readonly name: string }): string {
   return `/apis/networking.istio.io/v1/namespaces/${namespace}/destination-rule/${name}`;
 }
+
+/** The cluster of destinations that have no host: backends of routes that are of an unknown kind. No cluster has the name. */
+export const unknownCluster = "UnknownService";

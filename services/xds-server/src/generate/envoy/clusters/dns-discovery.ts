@@ -1,12 +1,12 @@
 /** Clusters whose endpoints Envoy finds by DNS. */
+import type { IpMode } from "@flotilla/model";
 import { create, type Duration, pack } from "@flotilla/proto";
 import { Cluster_DiscoveryType as Discovery } from "@flotilla/proto/envoy/config/cluster/v3/cluster_pb";
 import { CaresDnsResolverConfigSchema } from "@flotilla/proto/envoy/extensions/network/dns_resolver/cares/v3/cares_dns_resolver_pb";
-import type { IpMode } from "../../../snapshot/facets.ts";
-import { assignmentEndpoints } from "../../every-proxy/load-assignments.ts";
-import type { ClusterTraits } from "../../select/cluster-traits.ts";
-import type { EndpointInputs } from "../../select/endpoint-inputs.ts";
+import type { EndpointInputs } from "../endpoints/endpoint-inputs.ts";
+import { assignmentEndpoints } from "../endpoints/load-assignment.ts";
 import { lookupFamilies } from "./dns-cache.ts";
+import type { ClusterTraits } from "./outbound-inputs.ts";
 
 /** How names are resolved, whatever names. */
 export interface ResolutionInputs {

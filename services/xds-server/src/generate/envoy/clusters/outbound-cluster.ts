@@ -10,13 +10,13 @@ import {
   type ClientTLSSettings,
   ClientTLSSettings_TLSmode as TlsMode,
 } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
-import type { OutboundClusterInputs } from "../../select/outbound-cluster.ts";
 import { zeroDuration } from "../duration.ts";
 import { clusterMetadata, metadataExchangeFilter } from "./cluster-parts.ts";
 import { circuitBreakers, connectionOptions, httpOptions, speaksHttp2 } from "./connection-pool.ts";
 import { dnsDiscovery, resolution } from "./dns-discovery.ts";
 import { dynamicDiscovery } from "./dynamic-dns.ts";
 import { canWeighLocalities, commonLbConfig, loadBalancer } from "./load-balancer.ts";
+import type { OutboundClusterInputs } from "./outbound-inputs.ts";
 import { outlierDetection } from "./outlier-detection.ts";
 import { mayUseSecret, transportSockets } from "./transport-sockets.ts";
 

@@ -9,8 +9,8 @@ import {
   ClientTLSSettings_TLSmode as TlsMode,
   type TrafficPolicy_ProxyProtocol,
 } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
-import type { OutboundClusterInputs } from "../../select/outbound-cluster.ts";
 import { automaticTls, mutualTls, plainText, statedTls, unencrypted, withProxyProtocol } from "../tls/upstream-tls.ts";
+import type { OutboundClusterInputs } from "./outbound-inputs.ts";
 
 type TlsInputs = Pick<
   OutboundClusterInputs,

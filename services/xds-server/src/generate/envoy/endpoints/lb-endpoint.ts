@@ -2,8 +2,8 @@
 import { type Endpoint, type Labels, matchesLabels } from "@flotilla/model";
 import type { JsonObject } from "@flotilla/proto";
 import { HealthStatus } from "@flotilla/proto/envoy/config/core/v3/health_check_pb";
-import type { EndpointInputs } from "../../select/endpoint-inputs.ts";
 import { pipeAddress, socketAddress } from "../address.ts";
+import type { EndpointInputs } from "./endpoint-inputs.ts";
 
 type ServedInputs = Pick<EndpointInputs, "portName" | "portNumber" | "node" | "sendsUnhealthy" | "keepsSessions">;
 

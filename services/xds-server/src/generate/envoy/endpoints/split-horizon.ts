@@ -1,6 +1,5 @@
 /** Endpoints of other networks are reached through those networks' gateways, by mutual TLS only. */
-import type { Endpoint } from "@flotilla/model";
-import type { NetworkGateway } from "../../../snapshot/scope/network-gateways.ts";
+import type { Endpoint, NetworkGateway } from "@flotilla/model";
 
 export type GatewaysByNetwork = ReadonlyMap<string, readonly NetworkGateway[]>;
 

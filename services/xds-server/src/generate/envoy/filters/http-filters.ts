@@ -11,8 +11,7 @@ import {
   type HttpFilter,
   HttpFilterSchema,
 } from "@flotilla/proto/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb";
-import { istioExtensions } from "../istio-extensions.ts";
-import { typedStruct } from "../typed-struct.ts";
+import { istioExtensions, typedStruct } from "../istio-extensions.ts";
 
 /** What decides which filters a connection manager has. */
 export interface HttpFilterChoice {

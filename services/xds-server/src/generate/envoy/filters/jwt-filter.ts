@@ -1,5 +1,5 @@
 /** The filter that checks the tokens of requests; a request without any passes, for policies to decide about. */
-import { create, pack } from "@flotilla/proto";
+import { create, type MessageInitShape, pack } from "@flotilla/proto";
 import {
   JwtAuthenticationSchema,
   type JwtProvider,
@@ -15,30 +15,29 @@ import {
   type JWTRule,
   JWTRule_JWTRequirement as Presence,
 } from "@flotilla/proto/security/v1beta1/request_authentication_pb";
-import { tokenRules } from "../../../snapshot/scope/request-authn.ts";
-import type { View } from "../../../snapshot/view.ts";
-import { keySource } from "../../select/key-source.ts";
 
-/** None where no RequestAuthentication has a rule for the workload. */
-export function jwtFilters(view: View): readonly HttpFilter[] {
-  const rules = view.read(tokenRules);
-  if (rules.length === 0) return [];
-  const providers = rules.map((rule, index) => [`origins-${index}`, provider(view, rule)] as const);
-  const config = create(JwtAuthenticationSchema, {
-    providers: Object.fromEntries(providers),
-    rules: [requirementRule(rules)],
-    bypassCorsPreflight: true,
-  });
-  const value = pack(JwtAuthenticationSchema, config);
-  return [
-    create(HttpFilterSchema, {
-      name: "envoy.filters.http.jwt_authn",
-      configType: { case: "typedConfig", value },
-    }),
-  ];
+export type KeySource = NonNullable<MessageInitShape<typeof JwtProviderSchema>["jwksSourceSpecifier"]>;
+
+export interface TokenRule {
+  readonly rule: JWTRule;
+  /** Where the proxy takes the issuer's public keys from. */
+  readonly keys: KeySource;
 }
 
-function provider(view: View, rule: JWTRule): JwtProvider {
+export function jwtFilter(rules: readonly TokenRule[]): HttpFilter {
+  const providers = rules.map((rule, index) => [`origins-${index}`, provider(rule)] as const);
+  const config = create(JwtAuthenticationSchema, {
+    providers: Object.fromEntries(providers),
+    rules: [requirementRule(rules.map(({ rule }) => rule))],
+    bypassCorsPreflight: true,
+  });
+  return create(HttpFilterSchema, {
+    name: "envoy.filters.http.jwt_authn",
+    configType: { case: "typedConfig", value: pack(JwtAuthenticationSchema, config) },
+  });
+}
+
+function provider({ rule, keys }: TokenRule): JwtProvider {
   return create(JwtProviderSchema, {
     issuer: rule.issuer,
     audiences: rule.audiences,
@@ -50,7 +49,7 @@ function provider(view: View, rule: JWTRule): JwtProvider {
     claimToHeaders: rule.outputClaimToHeaders.map(({ header, claim }) => ({ headerName: header, claimName: claim })),
     payloadInMetadata: "payload",
     normalizePayloadInMetadata: { spaceDelimitedClaims: spaceDelimited(rule) },
-    jwksSourceSpecifier: keySource(view, rule),
+    jwksSourceSpecifier: keys,
   });
 }
 

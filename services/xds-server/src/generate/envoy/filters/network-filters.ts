@@ -8,8 +8,7 @@ import { MongoProxySchema } from "@flotilla/proto/envoy/extensions/filters/netwo
 import { RedisProxySchema } from "@flotilla/proto/envoy/extensions/filters/network/redis_proxy/v3/redis_proxy_pb";
 import { TcpProxySchema } from "@flotilla/proto/envoy/extensions/filters/network/tcp_proxy/v3/tcp_proxy_pb";
 import { parseDuration } from "../duration.ts";
-import { istioExtensions } from "../istio-extensions.ts";
-import { typedStruct } from "../typed-struct.ts";
+import { istioExtensions, typedStruct } from "../istio-extensions.ts";
 
 export interface WeightedCluster {
   readonly name: string;

@@ -6,10 +6,9 @@ import {
   ZipkinConfigSchema,
 } from "@flotilla/proto/envoy/config/trace/v3/zipkin_pb";
 import type { MeshConfig_ExtensionProvider_ZipkinTracingProvider as ZipkinProvider } from "@flotilla/proto/mesh/v1alpha1/config_pb";
-import type { TelemetryService } from "../../select/telemetry-service.ts";
-import { headersToAdd } from "./collector-http.ts";
+import { headersToAdd, type OutsideService } from "./outside-service.ts";
 
-export function zipkinConfig(provider: ZipkinProvider, { hostname, cluster }: TelemetryService): ZipkinConfig {
+export function zipkinConfig(provider: ZipkinProvider, { hostname, cluster }: OutsideService): ZipkinConfig {
   const { path, timeout, enable64bitTraceId, traceContextOption, headers } = provider;
   return create(ZipkinConfigSchema, {
     collectorEndpointVersion: ZipkinConfig_CollectorEndpointVersion.HTTP_JSON,

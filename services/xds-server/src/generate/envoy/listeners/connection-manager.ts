@@ -9,11 +9,11 @@ import {
   type HttpFilter,
 } from "@flotilla/proto/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb";
 import { UuidRequestIdConfigSchema } from "@flotilla/proto/envoy/extensions/request_id/uuid/v3/uuid_pb";
-import type { ListenerTraits } from "../../select/listener-traits.ts";
 import { parseDuration, zeroDuration } from "../duration.ts";
 import { httpFilters } from "../filters/http-filters.ts";
 import { buildTracing } from "../filters/tracing.ts";
 import { headerCase } from "../header-case.ts";
+import type { ListenerTraits } from "./listener-traits.ts";
 import { headerFields, staysInMesh, suppressesEnvoyHeaders } from "./proxy-header-fields.ts";
 
 export interface ConnectionManagerInputs {

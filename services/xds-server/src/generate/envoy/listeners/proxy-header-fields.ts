@@ -8,7 +8,7 @@ import {
   ForwardClientCertDetails,
   type ProxyConfig_ProxyHeaders as ProxyHeaders,
 } from "@flotilla/proto/mesh/v1alpha1/proxy_pb";
-import type { TrafficSide } from "../../../snapshot/scope/telemetry.ts";
+import type { TrafficSide } from "./listener-traits.ts";
 
 /** Fields of the connection manager. */
 export function headerFields(headers: ProxyHeaders | undefined, side: TrafficSide) {

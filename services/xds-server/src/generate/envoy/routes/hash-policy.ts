@@ -9,21 +9,6 @@ import type {
   LoadBalancerSettings_ConsistentHashLB,
   TrafficPolicy,
 } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
-import type { Destination } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
-import { destinationRuleOf } from "../../../snapshot/scope/destination-rules.ts";
-import { mayBeHashed } from "../../../snapshot/scope/hashed-hosts.ts";
-import { visibleService } from "../../../snapshot/scope/sidecar-scope.ts";
-import type { View } from "../../../snapshot/view.ts";
-
-/** What holds for requests to a destination, if its DestinationRule hashes them. */
-export function consistentHashFor(
-  view: View,
-  { host, subset, port }: Destination,
-): LoadBalancerSettings_ConsistentHashLB | undefined {
-  const service = mayBeHashed(view, host) ? visibleService(view, host) : undefined;
-  const rule = service === undefined ? undefined : destinationRuleOf(view, service);
-  return rule === undefined ? undefined : consistentHashOf(rule.spec, subset, port?.number ?? 0);
-}
 
 /** The closest of: the subset's port, the subset, the rule's port, the rule. */
 export function consistentHashOf(

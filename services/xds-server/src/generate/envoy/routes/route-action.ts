@@ -20,8 +20,8 @@ import type {
   HTTPRouteDestination,
   Percent,
 } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
+import { unknownCluster } from "../clusters/cluster-parts.ts";
 import { zeroDuration } from "../duration.ts";
-import { unknownCluster } from "../unknown-cluster.ts";
 import { hundredths, millionths } from "./fraction.ts";
 import { hashPolicy } from "./hash-policy.ts";
 import { authority, type HeaderMutations, headerMutations } from "./headers.ts";

@@ -1,24 +1,13 @@
 /** Sessions that stay with one endpoint, as a service's labels ask for. Source: scenario services/persistent-session. */
-
-import type { Labels } from "@flotilla/model";
-import { ownValue } from "@flotilla/model";
 import { type Any, create, type GenMessage, type Message, pack } from "@flotilla/proto";
 import { StatefulSessionPerRouteSchema } from "@flotilla/proto/envoy/extensions/filters/http/stateful_session/v3/stateful_session_pb";
 import { CookieBasedSessionStateSchema } from "@flotilla/proto/envoy/extensions/http/stateful_session/cookie/v3/cookie_pb";
 import { HeaderBasedSessionStateSchema } from "@flotilla/proto/envoy/extensions/http/stateful_session/header/v3/header_pb";
-import type { View } from "../../../snapshot/view.ts";
 
 export const sessionFilter = "envoy.filters.http.stateful_session";
 
-export function sessionsAreKept(view: View): boolean {
-  return view.feature("persistentSessionFilter");
-}
-
-/** The filter's configuration for what leads to the service; a cookie (`name` or `name:/path`) counts more than a header. */
-export function sessionConfig(view: View, labels: Labels): Any | undefined {
-  if (!sessionsAreKept(view)) return undefined;
-  const cookie = ownValue(labels, view.feature("persistentSessionLabel"));
-  const header = ownValue(labels, view.feature("persistentSessionHeaderLabel"));
+/** The filter's configuration for requests that keep to one endpoint; a cookie (`name` or `name:/path`) counts more than a header. */
+export function sessionState(cookie: string | undefined, header: string | undefined): Any | undefined {
   if (!cookie && header) {
     const state = create(HeaderBasedSessionStateSchema, { name: header });
     return statefulSession("envoy.http.stateful_session.header", HeaderBasedSessionStateSchema, state);

@@ -1,5 +1,4 @@
 /** Cipher suites that Envoy's TLS library knows; Istio leaves out all others, since one unknown name makes Envoy refuse the whole listener. */
-import type { View } from "../../../snapshot/view.ts";
 
 /** Of FIPS 140-2: what is certified ends with TLS 1.2. */
 export const fipsCipherSuites: readonly string[] = [
@@ -11,10 +10,6 @@ export const fipsCipherSuites: readonly string[] = [
 
 /** Of the mesh's own TLS. */
 export const defaultCipherSuites: readonly string[] = [...fipsCipherSuites, "AES256-GCM-SHA384", "AES128-GCM-SHA256"];
-
-export function compliesWithFips(view: View): boolean {
-  return view.feature("compliancePolicy") === "fips-140-2";
-}
 
 const known: ReadonlySet<string> = new Set([
   "ECDHE-ECDSA-AES128-GCM-SHA256",

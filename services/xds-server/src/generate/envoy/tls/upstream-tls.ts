@@ -1,4 +1,5 @@
 /** TLS that a proxy opens towards a service: the mesh's own, or as a DestinationRule says. */
+import { secretName } from "@flotilla/model";
 import { create, type MessageInitShape, pack } from "@flotilla/proto";
 import {
   type Cluster_TransportSocketMatch,
@@ -20,7 +21,6 @@ import {
   type ClientTLSSettings,
   ClientTLSSettings_TLSmode as TlsMode,
 } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
-import { secretName } from "../../../snapshot/scope/granted-secrets.ts";
 import { agentSecret, fileSecret } from "./agent-secret.ts";
 
 type Secret = MessageInitShape<typeof SdsSecretConfigSchema>;

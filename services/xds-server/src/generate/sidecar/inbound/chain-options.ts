@@ -2,9 +2,10 @@
  * Which filter chains one inbound port needs, by its protocol and mutual TLS mode: each chain takes one
  * kind of connection, so that together they take all that the mode allows.
  */
+
+import type { MutualTlsMode } from "@flotilla/model";
 import { isHttp, isUnsupported, type Protocol } from "@flotilla/model";
 import type { ServerTLSSettings } from "@flotilla/proto/networking/v1alpha3/gateway_pb";
-import type { MutualTlsMode } from "../../../snapshot/scope/authn.ts";
 import type { InboundPort } from "./inbound-ports.ts";
 
 export interface ChainOption {

@@ -10,10 +10,10 @@ import type { HttpFilter } from "@flotilla/proto/envoy/extensions/filters/networ
 import type { MeshConfig_TLSConfig as TlsDefaults } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import { metadataExchange, protocolProxy } from "../../envoy/filters/network-filters.ts";
 import { connectionManager } from "../../envoy/listeners/connection-manager.ts";
-import { originMetadata } from "../../envoy/listeners/origin-metadata.ts";
+import { originMetadata } from "../../envoy/listeners/listener-parts.ts";
+import type { ListenerTraits } from "../../envoy/listeners/listener-traits.ts";
 import { inboundTls, type MeshTlsParameters, type ServerFiles } from "../../envoy/tls/inbound-tls.ts";
 import { ownTls } from "../../envoy/tls/own-tls.ts";
-import type { ListenerTraits } from "../../select/listener-traits.ts";
 import type { ChainOption } from "./chain-options.ts";
 import type { InboundPort } from "./inbound-ports.ts";
 import { inboundRoute } from "./inbound-route.ts";

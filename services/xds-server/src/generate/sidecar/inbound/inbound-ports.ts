@@ -1,8 +1,10 @@
 /** The ports on which a proxy receives for its workload, one entry a workload port. */
+
+import type { MutualTlsMode } from "@flotilla/model";
 import { type ConfigKey, type Protocol, parseProtocol, type ServicePort } from "@flotilla/model";
 import type { ServerTLSSettings } from "@flotilla/proto/networking/v1alpha3/gateway_pb";
 import { CaptureMode, type IstioIngressListener } from "@flotilla/proto/networking/v1alpha3/sidecar_pb";
-import { inboundMutualTls, type MutualTlsMode } from "../../../snapshot/scope/authn.ts";
+import { inboundMutualTls } from "../../../snapshot/scope/authn.ts";
 import { sidecarOf } from "../../../snapshot/scope/sidecar.ts";
 import type { ServiceTarget } from "../../../snapshot/subject.ts";
 import { query, type View } from "../../../snapshot/view.ts";

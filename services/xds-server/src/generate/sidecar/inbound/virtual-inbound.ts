@@ -1,20 +1,20 @@
 /** The listener that receives everything redirected to the sidecar: one group of filter chains a workload port. */
 
+import type { MutualTlsMode } from "@flotilla/model";
 import { isUnsupported } from "@flotilla/model";
 import { create, type Duration } from "@flotilla/proto";
 import { TrafficDirection } from "@flotilla/proto/envoy/config/core/v3/base_pb";
 import { type FilterChain, FilterChainSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_components_pb";
 import { type Listener, ListenerSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_pb";
-import type { MutualTlsMode } from "../../../snapshot/scope/authn.ts";
 import { socketAddress } from "../../envoy/address.ts";
 import { metadataExchange, tcpProxy } from "../../envoy/filters/network-filters.ts";
-import { exactBalance } from "../../envoy/listeners/connection-balance.ts";
 import {
   httpInspector,
   originalDestination,
   originalSource,
   tlsInspector,
 } from "../../envoy/listeners/listener-filters.ts";
+import { exactBalance } from "../../envoy/listeners/listener-parts.ts";
 import { chainOptions, portChainOptions } from "./chain-options.ts";
 import { destinationOf, type InboundChainInputs, type InboundDestination, inboundChains } from "./inbound-chains.ts";
 import type { InboundPort } from "./inbound-ports.ts";

@@ -10,11 +10,10 @@ import { zeroDuration } from "../../envoy/duration.ts";
 import { dynamicForwardProxy, dynamicForwardProxyBySni } from "../../envoy/filters/dynamic-forward-proxy.ts";
 import { statefulSession } from "../../envoy/filters/http-filters.ts";
 import { protocolProxy, tcpProxy } from "../../envoy/filters/network-filters.ts";
-import { exactBalance } from "../../envoy/listeners/connection-balance.ts";
 import { connectionManager } from "../../envoy/listeners/connection-manager.ts";
 import { httpInspector, tlsInspector } from "../../envoy/listeners/listener-filters.ts";
-import { originMetadata } from "../../envoy/listeners/origin-metadata.ts";
-import type { ListenerTraits } from "../../select/listener-traits.ts";
+import { exactBalance, originMetadata } from "../../envoy/listeners/listener-parts.ts";
+import type { ListenerTraits } from "../../envoy/listeners/listener-traits.ts";
 import type { HttpChain, OutboundChain, OutboundListenerPlan, TcpChain } from "./plan.ts";
 
 export interface OutboundListenerInputs {

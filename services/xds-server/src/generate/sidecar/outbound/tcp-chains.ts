@@ -9,8 +9,8 @@ import type {
 import { visibleService } from "../../../snapshot/scope/sidecar-scope.ts";
 import { meshGateway, mostSpecificHost } from "../../../snapshot/scope/virtual-services.ts";
 import type { View } from "../../../snapshot/view.ts";
+import { unknownCluster } from "../../envoy/clusters/cluster-parts.ts";
 import { statName } from "../../envoy/stat-name.ts";
-import { unknownCluster } from "../../envoy/unknown-cluster.ts";
 import type { TcpChain } from "./plan.ts";
 import { type TcpDestination, tcpPolicy } from "./tcp-policy.ts";
 

@@ -3,7 +3,7 @@ import { compareText } from "@flotilla/model";
 import { aliasesOf } from "../../../snapshot/scope/aliases.ts";
 import type { View } from "../../../snapshot/view.ts";
 import { inUrl } from "../../envoy/routes/domains.ts";
-import { tellsAttempts } from "../../select/attempt-count.ts";
+import { tellsAttempts } from "../../select/proxy-headers.ts";
 import { hostDomains, relevantDomain } from "./host-domains.ts";
 import type { HostPlan, PlannedHost } from "./planned-host.ts";
 

@@ -7,8 +7,9 @@ import { query } from "../../../snapshot/view.ts";
 import { sameBytes } from "../../encode/wire.ts";
 import { zeroDuration } from "../../envoy/duration.ts";
 import { inUrl } from "../../envoy/routes/domains.ts";
-import { consistentHashFor, hashPolicy } from "../../envoy/routes/hash-policy.ts";
+import { hashPolicy } from "../../envoy/routes/hash-policy.ts";
 import { retryPolicy } from "../../envoy/routes/retry.ts";
+import { consistentHashFor } from "../../select/traffic-policy.ts";
 
 const everyPath = { pathSpecifier: { case: "prefix", value: "/" } } as const;
 

@@ -4,7 +4,8 @@ import { VirtualHostSchema } from "@flotilla/proto/envoy/config/route/v3/route_c
 import { query } from "../../../snapshot/view.ts";
 import { type Encoded, encoded, sameVersion } from "../../encode/encoded.ts";
 import { concatBytes, lengthDelimited } from "../../encode/wire.ts";
-import { sessionConfig, sessionFilter } from "../../envoy/routes/session.ts";
+import { sessionFilter } from "../../envoy/routes/session.ts";
+import { sessionConfig } from "../../select/persistent-session.ts";
 import { encodedVirtualServiceRoutes } from "../../select/virtual-service-routes.ts";
 import { hostName } from "./assign-domains.ts";
 import { hostDomains } from "./host-domains.ts";

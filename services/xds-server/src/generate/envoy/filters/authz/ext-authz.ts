@@ -13,12 +13,8 @@ import type {
   MeshConfig_ExtensionProvider_EnvoyExternalAuthorizationGrpcProvider as GrpcProvider,
   MeshConfig_ExtensionProvider_EnvoyExternalAuthorizationHttpProvider as HttpProvider,
 } from "@flotilla/proto/mesh/v1alpha1/config_pb";
-import type { View } from "../../../../snapshot/view.ts";
-import {
-  type TelemetryService as OutsideService,
-  telemetryService as outsideService,
-} from "../../../select/telemetry-service.ts";
 import { networkFilter } from "../network-filters.ts";
+import type { OutsideService } from "../outside-service.ts";
 import { metadataMatcher, stringMatcher, valueMatcher } from "./values.ts";
 
 /** A service that can be asked. */
@@ -32,14 +28,6 @@ export interface Authorizer {
 
 /** What shadow rules leave behind for the filter after them. */
 export const shadowPrefix = "istio_ext_authz_";
-
-/** Undefined for names that no provider has, or whose service is unknown: nothing can be asked then. */
-export function authorizer(view: View, name: string): Authorizer | undefined {
-  const settings = view.mesh.extensionProviders.find((one) => one.name === name)?.provider;
-  if (settings?.case !== "envoyExtAuthzHttp" && settings?.case !== "envoyExtAuthzGrpc") return undefined;
-  const service = outsideService(view, settings.value.service, settings.value.port);
-  return service && { name, service, settings };
-}
 
 export function httpExtAuthz({ name, service, settings }: Authorizer): HttpFilter {
   const { failOpen, statusOnError, includeRequestBodyInCheck: body } = settings.value;

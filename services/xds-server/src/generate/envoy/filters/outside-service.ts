@@ -1,4 +1,4 @@
-/** Requests that the proxy itself sends to a collector. */
+/** Services that a proxy itself calls: collectors of spans and logs, external authorization. */
 import { create } from "@flotilla/proto";
 import {
   type HeaderValueOption,
@@ -10,7 +10,11 @@ import type {
   MeshConfig_ExtensionProvider_HttpHeader as HttpHeader,
   MeshConfig_ExtensionProvider_HttpService as HttpSettings,
 } from "@flotilla/proto/mesh/v1alpha1/config_pb";
-import type { TelemetryService } from "../../select/telemetry-service.ts";
+
+export interface OutsideService {
+  readonly hostname: string;
+  readonly cluster: string;
+}
 
 /** A header from the environment of the control plane stays empty: that environment is not the mesh's. */
 export function headersToAdd(headers: readonly HttpHeader[]): HeaderValueOption[] {
@@ -24,7 +28,7 @@ export function headersToAdd(headers: readonly HttpHeader[]): HeaderValueOption[
 
 export function collectorHttpService(
   { path, timeout, headers }: HttpSettings,
-  { hostname, cluster }: TelemetryService,
+  { hostname, cluster }: OutsideService,
 ): HttpService {
   return create(HttpServiceSchema, {
     httpUri: {

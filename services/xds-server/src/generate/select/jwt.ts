@@ -1,17 +1,22 @@
-/** Where the proxy takes the public keys of an issuer from: the rule itself, or the service that its URI names. */
+/** The filter that checks tokens, and where the proxy takes an issuer's public keys from: the rule itself, or the service of its URI. */
 import { clusterName } from "@flotilla/model";
-import type { MessageInitShape } from "@flotilla/proto";
-import type { JwtProviderSchema } from "@flotilla/proto/envoy/extensions/filters/http/jwt_authn/v3/config_pb";
+import type { HttpFilter } from "@flotilla/proto/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb";
 import type { JWTRule } from "@flotilla/proto/security/v1beta1/request_authentication_pb";
+import { tokenRules } from "../../snapshot/scope/request-authn.ts";
 import type { View } from "../../snapshot/view.ts";
+import { jwtFilter, type KeySource } from "../envoy/filters/jwt-filter.ts";
 
-type KeySource = NonNullable<MessageInitShape<typeof JwtProviderSchema>["jwksSourceSpecifier"]>;
+/** None where no RequestAuthentication has a rule for the workload. */
+export function jwtFilters(view: View): readonly HttpFilter[] {
+  const rules = view.read(tokenRules).map((rule) => ({ rule, keys: keySource(view, rule) }));
+  return rules.length === 0 ? [] : [jwtFilter(rules)];
+}
 
 /**
  * istiod fetches keys by URI itself unless PILOT_JWT_ENABLE_REMOTE_JWKS says otherwise; here the proxy always fetches
  * them where it knows the service. `envoy` leaves unknown services to it, too.
  */
-export function keySource(view: View, { jwks, jwksUri, timeout }: JWTRule): KeySource {
+function keySource(view: View, { jwks, jwksUri, timeout }: JWTRule): KeySource {
   if (jwks !== "") return local(jwks);
   const uri = jwksUri === "" ? undefined : URL.parse(jwksUri);
   if (uri === null || uri === undefined) return local(noKeys);

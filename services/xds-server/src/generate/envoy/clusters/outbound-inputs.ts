@@ -1,0 +1,66 @@
+/** The plain data that an outbound cluster is made of, and what all clusters of a proxy have in common. */
+import type { IpMode, Service, ServicePort } from "@flotilla/model";
+import type { Duration } from "@flotilla/proto";
+import type { MeshConfig_TLSConfig as TlsDefaults } from "@flotilla/proto/mesh/v1alpha1/config_pb";
+import type {
+  ConnectionPoolSettings_TCPSettings_TcpKeepalive as TcpKeepalive,
+  TrafficPolicy,
+} from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
+import type { EndpointInputs } from "../endpoints/endpoint-inputs.ts";
+
+export interface OutboundClusterInputs {
+  readonly kind: "outbound";
+  readonly name: string;
+  readonly altStatName: string;
+  readonly service: Service;
+  readonly port: ServicePort;
+  readonly subset: string;
+  readonly policy: TrafficPolicy | undefined;
+  /** Path of the DestinationRule in the Kubernetes API. */
+  readonly rule: string | undefined;
+  readonly selectsWorkloads: boolean;
+  readonly connectTimeout: Duration | undefined;
+  readonly keepalive: TcpKeepalive | undefined;
+  readonly meshUpgrades: boolean;
+  readonly dnsRefreshRate: Duration | undefined;
+  readonly ipMode: IpMode;
+  readonly isOriginalDestination: boolean;
+  /** A service found by DNS, whose rule says to go where the connection was going: it keeps how names are resolved. */
+  readonly keepsResolution: boolean;
+  /** Hosts below a wildcard, resolved as requests for them come. */
+  readonly isDynamic: boolean;
+  readonly automaticTls: "none" | "every-endpoint" | "by-endpoint";
+  readonly traits: ClusterTraits;
+  readonly subjectAltNames: string;
+  /** Files of client certificates, one a line; empty for the agent's. */
+  readonly files: string;
+  readonly keepsSessions: boolean;
+  readonly hasLocality: boolean;
+  /** A subset of a service with a traffic distribution of its own: istiod forgets its panic threshold. */
+  readonly isDistributedSubset: boolean;
+  /** For services found by DNS: their endpoints are part of the cluster. */
+  readonly endpoints: EndpointInputs | undefined;
+}
+
+/** Settings of the control plane and of the mesh. */
+export interface ClusterTraits {
+  /** Proxies exchange metadata of their workloads on TCP. */
+  readonly exchangesMetadata: boolean;
+  /** The handshake says so: a server that agrees sends bytes which only a proxy with the filter takes out again. */
+  readonly offersPeerExchange: boolean;
+  /** Clusters name the services behind them, for telemetry. */
+  readonly namesServices: boolean;
+  readonly weighsLocalities: boolean;
+  /** Keys of Redis stay with their server. */
+  readonly hashesRedis: boolean;
+  /** Endpoints that are not ready are told of whatever a rule says, and must never be called. */
+  readonly neverPanics: boolean;
+  /** Queries after which the resolver takes a fresh socket; 0 for never. */
+  readonly udpMaxQueries: number;
+  readonly dnsJitterNanos: bigint;
+  readonly preservesCase: boolean;
+  /** Only certified TLS. */
+  readonly isFips: boolean;
+  /** Of TLS that rules ask for. */
+  readonly tlsDefaults: TlsDefaults | undefined;
+}

@@ -1,0 +1,60 @@
+/** The plain data by which the endpoints of one cluster are chosen and ordered. */
+import type { Endpoint, NamespaceMutualTls } from "@flotilla/model";
+import type { LocalityLoadBalancerSetting } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
+import type { GatewaysByNetwork } from "./split-horizon.ts";
+
+export interface EndpointInputs {
+  readonly clusterName: string;
+  /** By shard (`registry/cluster`). */
+  readonly shards: ReadonlyMap<string, readonly Endpoint[]>;
+  readonly portName: string;
+  /** The service's port where endpoints are part of the cluster; 0 where they are told apart by the port's name. */
+  readonly portNumber: number;
+  /** JSON of the labels an endpoint must have. */
+  readonly subset: string;
+  readonly sendsUnhealthy: boolean;
+  readonly keepsSessions: boolean;
+  /** Endpoints name their workloads, for telemetry of callers. */
+  readonly namesWorkloads: boolean;
+  /** The node to which an `internalTrafficPolicy: Local` keeps requests; empty for all nodes. */
+  readonly node: string;
+  /** Endpoints may be called by the mesh's TLS, as far as their PeerAuthentications let them. */
+  readonly takesMeshTls: boolean;
+  /** Undefined where a DestinationRule decides alone. */
+  readonly peers: NamespaceMutualTls | undefined;
+  readonly isDualStack: boolean;
+  readonly network: string;
+  readonly gateways: GatewaysByNetwork;
+  /** What decides about priorities and shares of localities, if anything does. */
+  readonly setting: LocalityLoadBalancerSetting | undefined;
+  /** Endpoints that are alike by `failoverPriority` are told apart by distance. */
+  readonly failsOverByDistance: boolean;
+  /** The proxy's: `region/zone/subzone`. */
+  readonly locality: string;
+  /** JSON of the proxy's values of the labels in `failoverPriority`. */
+  readonly ownLabels: string;
+}
+
+export const noLocality = { setting: undefined, failsOverByDistance: false, locality: "", ownLabels: "{}" };
+
+/** Unknown clusters have an assignment too: an empty one, so that a client does not wait for it. */
+export function unknownCluster(clusterName: string): EndpointInputs {
+  return { ...nothing, clusterName };
+}
+
+const nothing: Omit<EndpointInputs, "clusterName"> = {
+  shards: new Map(),
+  portName: "",
+  portNumber: 0,
+  subset: "{}",
+  sendsUnhealthy: false,
+  keepsSessions: false,
+  namesWorkloads: true,
+  node: "",
+  takesMeshTls: true,
+  peers: undefined,
+  isDualStack: false,
+  network: "",
+  gateways: new Map(),
+  ...noLocality,
+};

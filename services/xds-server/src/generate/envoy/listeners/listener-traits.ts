@@ -1,0 +1,64 @@
+/** What all listeners of a proxy have in common: plain data, decided once a view. */
+import type { AccessLog } from "@flotilla/proto/envoy/config/accesslog/v3/accesslog_pb";
+import type { Filter } from "@flotilla/proto/envoy/config/listener/v3/listener_components_pb";
+import type { HttpFilter } from "@flotilla/proto/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb";
+import type { ProxyConfig_ProxyHeaders } from "@flotilla/proto/mesh/v1alpha1/proxy_pb";
+import type { DnsCache } from "../clusters/dns-cache.ts";
+import type { ProtocolFilters } from "../filters/network-filters.ts";
+import type { TracingTraits } from "../filters/tracing.ts";
+
+export type TrafficSide = "inbound" | "outbound";
+
+export interface AccessLogs {
+  /** For connection managers and TCP proxies. */
+  readonly connection: readonly AccessLog[];
+  /** For whole listeners: only connections that no filter chain matched. */
+  readonly listener: readonly AccessLog[];
+}
+
+export interface StatsFilters {
+  readonly http: readonly HttpFilter[];
+  readonly network: readonly Filter[];
+}
+
+export interface ListenerTraits {
+  /** Proxies exchange metadata of their workloads on TCP, respectively HTTP. */
+  readonly networkMetadata: boolean;
+  readonly httpMetadata: boolean;
+  /** Peers offer each other the exchange on TCP. */
+  readonly exchangesMetadata: boolean;
+  readonly alpn: boolean;
+  readonly acceptHttp10: boolean;
+  /** What marks plain HTTP when the first bytes of a connection are looked at. */
+  readonly plainHttpProtocols: readonly string[];
+  readonly normalizePath: boolean;
+  readonly mergeSlashes: boolean;
+  readonly unescapeSlashes: boolean;
+  /** Text of a duration, empty for Envoy's default. */
+  readonly idleTimeout: string;
+  /** Spread connections evenly over the proxy's threads. */
+  readonly exactBalance: { readonly inbound: boolean; readonly outbound: boolean };
+  /** Redirection keeps the caller's address (TPROXY). */
+  readonly transparent: boolean;
+  /** Callers are known by their address, not by x-forwarded-for. */
+  readonly useRemoteAddress: boolean;
+  readonly headers: ProxyConfig_ProxyHeaders | undefined;
+  /** Which filters look into protocols. */
+  readonly protocolFilters: ProtocolFilters;
+  /** Undefined where spans are switched off. */
+  readonly tracing: Readonly<Record<"inbound" | "outbound", TracingTraits | undefined>>;
+  /** The decision to trace is part of the request's id. */
+  readonly samplesByRequestId: Readonly<Record<"inbound" | "outbound", boolean>>;
+  readonly stats: Readonly<Record<"inbound" | "outbound", StatsFilters>>;
+  readonly accessLogs: Readonly<Record<"inbound" | "outbound", AccessLogs>>;
+  /** Sessions may be kept with one endpoint. */
+  readonly sessions: boolean;
+  /** Resolves the hosts of requests to nowhere known, where the mesh asks for that. */
+  readonly unknownHosts: DnsCache | undefined;
+  /** Where connections to nowhere known go: PassthroughCluster, BlackHoleCluster, or an egress proxy. */
+  readonly fallbackCluster: string;
+  readonly wildcardAddress: string;
+  readonly loopbackAddress: string;
+  readonly extraAddresses: readonly string[];
+  readonly extraLoopbacks: readonly string[];
+}

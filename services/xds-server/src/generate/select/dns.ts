@@ -1,0 +1,23 @@
+/** How a proxy resolves host names. */
+import type { IpMode } from "@flotilla/model";
+import { query, type View } from "../../snapshot/view.ts";
+import type { DnsCache } from "../envoy/clusters/dns-cache.ts";
+
+/** Proxies of two families resolve names to both only where the control plane knows of dual stack. */
+export function resolvedFamilies(view: View): IpMode {
+  const { ipMode } = view.proxy;
+  return ipMode === "dual" && !view.feature("dualStack") ? "ipv4" : ipMode;
+}
+
+/** For names of no service: by the agent where it captures DNS, so that it answers what the mesh knows. */
+export const unknownHostsDnsCache = query<DnsCache>("unknown-hosts-dns-cache", ({ proxy }) => {
+  const captures = proxy.metadataFlag("DNS_CAPTURE");
+  const resolver = captures ? agentAddress(proxy.metadataText("DNS_PROXY_ADDR")) : "";
+  return { hostname: "", ipMode: proxy.ipMode, resolver };
+});
+
+const defaultAgentAddress = "127.0.0.1:15053";
+
+function agentAddress(text: string): string {
+  return /^.+:\d+$/.test(text) ? text : defaultAgentAddress;
+}

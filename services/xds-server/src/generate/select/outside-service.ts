@@ -1,0 +1,22 @@
+/** Services of the mesh's extension providers: where a proxy sends spans and logs, and whom it asks about requests. */
+import { clusterName } from "@flotilla/model";
+import type { View } from "../../snapshot/view.ts";
+import type { Authorizer } from "../envoy/filters/authz/ext-authz.ts";
+import type { OutsideService } from "../envoy/filters/outside-service.ts";
+
+/** `namespace/host` or `host`; undefined when no such service is known. */
+export function outsideService(view: View, service: string, port: number): OutsideService | undefined {
+  const slash = service.indexOf("/");
+  const [namespace, hostname] = slash < 0 ? ["", service] : [service.slice(0, slash), service.slice(slash + 1)];
+  const known = view.servicesByHost(hostname);
+  const isKnown = namespace === "" ? known.length > 0 : known.some((name) => name.namespace === namespace);
+  return isKnown ? { hostname, cluster: clusterName("outbound", port, "", hostname) } : undefined;
+}
+
+/** Undefined for names that no provider has, or whose service is unknown: nothing can be asked then. */
+export function authorizer(view: View, name: string): Authorizer | undefined {
+  const settings = view.mesh.extensionProviders.find((one) => one.name === name)?.provider;
+  if (settings?.case !== "envoyExtAuthzHttp" && settings?.case !== "envoyExtAuthzGrpc") return undefined;
+  const service = outsideService(view, settings.value.service, settings.value.port);
+  return service && { name, service, settings };
+}

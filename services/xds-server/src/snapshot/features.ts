@@ -136,6 +136,12 @@ const filterFeatures = {
     sentence:
       "Percentage of requests that are traced where no Telemetry says otherwise, from 0 to 100; any other number is 1.",
   }),
+  headlessFilterChains: flag({
+    env: "PILOT_ENABLE_HEADLESS_FILTER_CHAIN_LISTENER",
+    default: false,
+    sentence:
+      "TCP ports of headless services have one listener with a filter chain for each pod, otherwise a listener for each pod.",
+  }),
   sidecarInboundListenerMerge: flag({
     env: "PILOT_ALLOW_SIDECAR_SERVICE_INBOUND_LISTENER_MERGE",
     default: false,

@@ -10,49 +10,53 @@ import type { View } from "../../snapshot/view.ts";
 export function nameEntries(view: View, service: Service): ReadonlyMap<string, NameTable_NameInfo> {
   const entries = new Map<string, NameTable_NameInfo>();
   const own = reachableAddresses(view, service);
-  const isHeadless = service.registry === "Kubernetes" && service.resolution === "passthrough";
-  const endpoints = own.length > 0 || !isHeadless ? [] : headlessEndpoints(view, service);
-  for (const endpoint of endpoints) addPod(view, service, endpoint, entries);
+  const endpoints = own.length > 0 || !hasHeadlessNames(view, service) ? [] : headlessEndpoints(view, service);
+  // A pod of one name may run in several clusters; those of the proxy's own win.
+  const [ownCluster, others] = [endpoints.filter((one) => isInCluster(view, one)), endpoints].map((some) =>
+    podEntries(service, some),
+  );
+  for (const [host, entry] of [...(others ?? []), ...(ownCluster ?? [])]) entries.set(host, entry);
   const ips = own.length > 0 ? own : serviceIps(view, endpoints);
   if (ips.length > 0) entries.set(service.hostname, nameInfo(service, ips, service.name));
   return entries;
 }
 
-/** Ready endpoints of the first port that the proxy can reach directly. */
+/** A proxy without IPv4 leaves the names of headless services to the cluster's DNS, as in istiod. */
+function hasHeadlessNames({ proxy }: View, { registry, resolution }: Service): boolean {
+  return registry === "Kubernetes" && resolution === "passthrough" && proxy.ipMode !== "ipv6";
+}
+
+/** Ready endpoints that the proxy can reach directly, of all ports: each address once. */
 function headlessEndpoints(view: View, service: Service): readonly Endpoint[] {
-  const [port] = service.ports;
   const network = view.proxy.network;
   const isReady = ({ health }: Endpoint) =>
-    health === "healthy" ||
-    health === "unknown" ||
-    (health === "unhealthy" && service.kubernetes?.publishNotReadyAddresses === true);
-  return [...discoverableEndpoints(view, service).values()]
-    .flat()
-    .filter(
-      (endpoint) =>
-        endpoint.servicePortName === port?.name &&
-        isReady(endpoint) &&
-        isIpAddress(endpoint.addresses[0] ?? "") &&
-        (network === "" || endpoint.network === "" || endpoint.network === network),
-    );
+    health === "healthy" || health === "unknown" || service.kubernetes?.publishNotReadyAddresses === true;
+  const byAddress = new Map<string, Endpoint>();
+  for (const endpoint of [...discoverableEndpoints(view, service).values()].flat()) {
+    const [first = ""] = endpoint.addresses;
+    const isNear = network === "" || endpoint.network === "" || endpoint.network === network;
+    if (isNear && isReady(endpoint) && endpoint.addresses.every(isIpAddress) && first !== "" && !byAddress.has(first))
+      byAddress.set(first, endpoint);
+  }
+  return [...byAddress.values()];
 }
 
 function serviceIps(view: View, endpoints: readonly Endpoint[]): readonly string[] {
   const allClusters = view.feature("multiclusterHeadless");
   return endpoints
     .filter((endpoint) => allClusters || isInCluster(view, endpoint))
-    .map(({ addresses: [first = ""] }) => first);
+    .flatMap(({ addresses }) => addresses);
 }
 
-/** A pod of one name may run in several clusters; the proxy's own wins. */
-function addPod(view: View, service: Service, endpoint: Endpoint, entries: Map<string, NameTable_NameInfo>): void {
-  const { hostname = "", subdomain = "" } = endpoint;
-  const dot = service.hostname.indexOf(".");
-  if (subdomain === "" || dot < 0) return;
-  const shortName = `${hostname}.${subdomain}`;
-  const host = `${shortName}${service.hostname.slice(dot)}`;
-  if (entries.has(host) && !isInCluster(view, endpoint)) return;
-  entries.set(host, nameInfo(service, endpoint.addresses, shortName));
+function podEntries(service: Service, endpoints: readonly Endpoint[]): ReadonlyMap<string, NameTable_NameInfo> {
+  const ips = new Map<string, readonly string[]>();
+  for (const { hostname = "", subdomain = "", addresses } of endpoints) {
+    if (subdomain === "" || !service.hostname.includes(".")) continue;
+    const shortName = `${hostname}.${subdomain}`;
+    ips.set(shortName, [...(ips.get(shortName) ?? []), ...addresses]);
+  }
+  const domain = service.hostname.slice(service.hostname.indexOf("."));
+  return new Map([...ips].map(([shortName, all]) => [`${shortName}${domain}`, nameInfo(service, all, shortName)]));
 }
 
 function nameInfo(service: Service, ips: readonly string[], shortname: string): NameTable_NameInfo {

@@ -63,3 +63,17 @@ test("an allocated address is for proxies that answer DNS queries", () => {
   assert.deepEqual(table(service), {});
   assert.deepEqual(table(service, [], { DNS_CAPTURE: "true" }), { "x.example": ["240.240.0.1"] });
 });
+
+test("addresses of a pod in several slices are one name's, and a proxy without IPv4 has no headless names", () => {
+  const endpoints = [
+    anEndpoint("10.0.0.1", { hostname: "db-0", subdomain: "db" }),
+    anEndpoint("fd00::1", { hostname: "db-0", subdomain: "db" }),
+    anEndpoint("10.0.0.1", { hostname: "db-0", subdomain: "db", servicePortName: "other" }),
+  ];
+  const all = ["10.0.0.1", "fd00::1"];
+  assert.deepEqual(table(aService("db", "shop", headless), endpoints), {
+    "db.shop.svc.cluster.local": all,
+    "db-0.db.shop.svc.cluster.local": all,
+  });
+  assert.deepEqual(table(aService("db", "shop", headless), endpoints, { INSTANCE_IPS: "fd00::9" }), {});
+});

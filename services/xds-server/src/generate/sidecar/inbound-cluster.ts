@@ -1,6 +1,5 @@
 /** The clusters towards the workload behind a sidecar, one a port. */
-
-import type { IpMode } from "@flotilla/model";
+import { type IpMode, isIpv4, isIpv6 } from "@flotilla/model";
 import { create, type Duration } from "@flotilla/proto";
 import {
   type Cluster,
@@ -109,14 +108,26 @@ function ownEndpoint({ mesh, proxy }: View, port: number): string {
   return `${proxy.ipMode === "ipv6" ? "[::1]" : "127.0.0.1"}:${port}`;
 }
 
-/** The wildcard stands for the workload's own address, either loopback for that of the workload's family. */
-function reachableEndpoint(view: View, endpoint: string): string {
+/**
+ * A wildcard stands for the workload's own address of its family, or for loopback where the workload has none. Loopback is
+ * that of the other family where the proxy lacks the one. Empty, where the connection was going, for all else that is no socket's path.
+ */
+function reachableEndpoint({ proxy }: View, endpoint: string): string {
+  if (endpoint.startsWith("unix://")) return endpoint;
   const [, host = "", port = ""] = /^(.*):(\d+)$/.exec(endpoint) ?? [];
-  if (host === "127.0.0.1" || host === "[::1]")
-    return `${view.proxy.ipMode === "ipv6" ? "[::1]" : "127.0.0.1"}:${port}`;
-  if (host !== "0.0.0.0" && host !== "[::]") return endpoint;
-  const [address = ""] = view.proxy.addresses;
-  return address.includes(":") ? `[${address}]:${port}` : `${address}:${port}`;
+  const at = (address: string) => (address.includes(":") ? `[${address}]:${port}` : `${address}:${port}`);
+  switch (host) {
+    case "0.0.0.0":
+      return at(proxy.addresses.find(isIpv4) ?? "127.0.0.1");
+    case "[::]":
+      return at(proxy.addresses.find(isIpv6) ?? "::1");
+    case "127.0.0.1":
+      return at(proxy.ipMode === "ipv6" ? "::1" : "127.0.0.1");
+    case "[::1]":
+      return at(proxy.ipMode === "ipv4" ? "127.0.0.1" : "::1");
+    default:
+      return "";
+  }
 }
 
 export function buildInboundCluster(inputs: InboundClusterInputs): Cluster {

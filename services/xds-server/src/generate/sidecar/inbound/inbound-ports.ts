@@ -32,16 +32,20 @@ export interface InboundPort {
   readonly origin?: string;
 }
 
-/** The ports of the Sidecar's ingress listeners; without any, those of the workload's services. */
+/** The ports of the Sidecar's ingress listeners, of two with one port the first; without any, those of the workload's services. */
 export const inboundPorts = query<readonly InboundPort[]>(
   "inbound-ports",
   (view) => {
     const sidecar = view.read(sidecarOf);
     if (sidecar === undefined || sidecar.spec.ingress.length === 0) return servicePorts(view);
-    const own = sidecar.spec.ingress.flatMap((listener) => sidecarPort(view, sidecar.key, listener) ?? []);
-    if (!view.feature("sidecarInboundListenerMerge")) return own;
-    const taken = new Set(own.map(({ port }) => port));
-    return [...own, ...servicePorts(view).filter(({ port }) => !taken.has(port))].sort((a, b) => a.port - b.port);
+    const own = new Map<number, InboundPort>();
+    for (const listener of sidecar.spec.ingress) {
+      const port = sidecarPort(view, sidecar.key, listener);
+      if (port !== undefined && !own.has(port.port)) own.set(port.port, port);
+    }
+    const merged = view.feature("sidecarInboundListenerMerge") ? servicePorts(view) : [];
+    const all = [...own.values(), ...merged.filter(({ port }) => !own.has(port))];
+    return all.sort((a, b) => a.port - b.port);
   },
   (a, b) => JSON.stringify(a) === JSON.stringify(b),
 );

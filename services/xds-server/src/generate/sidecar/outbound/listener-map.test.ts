@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { typeUrl } from "@flotilla/proto";
-import { aMesh, aPort, aService, aSidecar, resourceOf } from "../../../testing/mesh.ts";
+import { aConfig, aMesh, aPort, aService, aSidecar, resourceOf } from "../../../testing/mesh.ts";
 
 /** The cluster of what is no HTTP on a port of two services, the first of them for HTTP. */
 function fallback(protocol: string): string | undefined {
@@ -28,4 +28,18 @@ test("a listener inspects what its ports need: HTTP on redirected connections, s
   assert.deepEqual(inspectors("HTTP"), ["http_inspector"]);
   assert.deepEqual(inspectors("TCP"), []);
   assert.deepEqual(inspectors("TLS"), ["tls_inspector"]);
+});
+
+test("an HTTP_PROXY listener of a Sidecar is HTTP alone, any other has a chain for each protocol", () => {
+  const services = [
+    aService("a", "shop", { ports: [aPort("tcp", 7000, "TCP")], creationTimeMs: 1 }),
+    aService("b", "shop", { ports: [aPort("http", 7000, "HTTP")], creationTimeMs: 2 }),
+  ];
+  const chains = (protocol: string) => {
+    const egress = [{ port: { number: 7000, protocol, name: "own" }, bind: "0.0.0.0", hosts: ["*/*"] }];
+    const mesh = aMesh(...services, aConfig("Sidecar", "shop", "own", { egress }));
+    const listener = resourceOf(mesh, aSidecar("shop"), typeUrl.listener, "0.0.0.0_7000");
+    return JSON.stringify(listener).match(/envoy\.filters\.network\.(?:http_connection_manager|tcp_proxy)"/g)?.length;
+  };
+  assert.deepEqual(["HTTP_PROXY", "HTTP"].map(chains), [1, 2]);
 });

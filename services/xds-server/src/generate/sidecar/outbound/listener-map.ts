@@ -1,18 +1,16 @@
 /** Collects the services of each address and port into one listener, and decides what happens when they clash. */
-import { isHttp, isTcp, type Protocol } from "@flotilla/model";
+import { isHttp, isTcp, isUnsupported, type Protocol } from "@flotilla/model";
 import type { View } from "../../../snapshot/view.ts";
 import { chainMatchKey, type HttpChain, type OutboundChain, type OutboundListenerPlan, type TcpChain } from "./plan.ts";
 
-type Kind = "http" | "tcp" | "auto";
-
 interface Entry {
-  kind: Kind;
-  readonly protocol: Protocol;
+  /** Of the first service; `Unsupported` once connections are told apart by their first bytes. */
+  protocol: Protocol;
   readonly bind: string;
   readonly port: number;
   readonly bindToPort: boolean;
   readonly extraAddresses: readonly string[];
-  chains: OutboundChain[];
+  chains: readonly OutboundChain[];
   /** Belongs to an earlier egress listener, which alone says what it takes. */
   locked: boolean;
   readonly owner: string;
@@ -40,16 +38,12 @@ export class ListenerMap {
   }
 
   add(addition: Addition): void {
-    const { bind, port, protocol, bindToPort, extraAddresses, owner } = addition;
-    const name = listenerName(bind, port);
-    const kind: Kind = isHttp(protocol) ? "http" : isTcp(protocol) || protocol === "UDP" ? "tcp" : "auto";
+    if (addition.protocol === "UDP") return;
+    const name = listenerName(addition.bind, addition.port);
     const existing = this.#entries.get(name);
-    if (existing === undefined) {
-      const chains = chainsOf(addition, kind);
-      this.#entries.set(name, { kind, protocol, bind, port, bindToPort, extraAddresses, chains, locked: false, owner });
-    } else if (!existing.locked) {
-      this.#merge(existing, addition, kind);
-    }
+    if (existing?.locked) return;
+    if (existing === undefined || addition.protocol === "HTTP_PROXY") this.#entries.set(name, entryOf(addition));
+    else this.#merge(name, existing, addition);
   }
 
   /** Later egress listeners add nothing to the listeners there are. */
@@ -60,67 +54,74 @@ export class ListenerMap {
   /** TCP listeners first, each group in order of addition. */
   plans(): readonly OutboundListenerPlan[] {
     const all = [...this.#entries.values()];
-    const ordered = [...all.filter(({ kind }) => kind === "tcp"), ...all.filter(({ kind }) => kind !== "tcp")];
-    return ordered.map(({ bind, port, bindToPort, extraAddresses, chains }) => {
+    const [ofTcp, others] = [all.filter(({ protocol }) => isTcp(protocol)), all.filter((one) => !isTcp(one.protocol))];
+    return [...ofTcp, ...others].map(({ bind, port, bindToPort, extraAddresses, chains }) => {
       return { name: listenerName(bind, port), bind, port, bindToPort, extraAddresses, chains };
     });
   }
 
   /** New chains come last; of two that take the same connections the first stays. */
-  #merge(entry: Entry, addition: Addition, kind: Kind): void {
+  #merge(name: string, entry: Entry, addition: Addition): void {
+    const { protocol } = addition;
     // All HTTP services of a port share one route configuration.
-    if (entry.kind === "http" && kind === "http") return;
-    const isMixed = entry.kind !== kind;
-    const isKnown = kind !== "auto" && entry.kind !== "auto";
-    const isApart =
-      entry.protocol !== addition.protocol && [entry, addition].some(({ protocol }) => speaksFirst(protocol));
-    if (isApart || (isMixed && isKnown && !maySniff(addition))) {
+    if (isHttp(protocol) && !isTcp(entry.protocol)) return;
+    const speaksFirst = [entry.protocol, protocol].some(isServerFirst);
+    if (speaksFirst && entry.protocol !== protocol) {
       this.#conflict(entry, addition);
       return;
     }
     // Where requests of one service were expected, the service whose protocol is found out has routes of its own.
-    if (isMixed && !maySniff(addition) && entry.kind === "http") entry.chains = [];
+    if (isUnsupported(protocol) && isHttp(entry.protocol)) {
+      this.#entries.set(name, entryOf(addition));
+      return;
+    }
+    // A listener that detects HTTP has its chain for it from the first service.
+    const added = isUnsupported(protocol) && isUnsupported(entry.protocol) ? addition.tcp : chainsOf(addition);
     const taken = new Set(entry.chains.map(chainMatchKey));
-    const added = chainsOf(addition, kind === "tcp" ? "tcp" : "auto");
-    const fresh = added.filter((chain) => !taken.has(chainMatchKey(chain)));
-    const isRefused = added.some((chain) => chain.carries === "tcp" && taken.has(chainMatchKey(chain)));
-    if (isRefused) this.#conflict(entry, addition);
-    if (fresh.length === 0) return;
-    entry.chains = [...entry.chains.map(sniffed), ...fresh];
-    if (entry.kind !== kind) entry.kind = "auto";
+    const fresh = added.filter((chain) => isNew(taken, chainMatchKey(chain)));
+    if (fresh.length < added.length) this.#conflict(entry, addition);
+    entry.chains = [...entry.chains, ...fresh];
+    if (isTcp(protocol) !== isTcp(entry.protocol)) entry.protocol = "Unsupported";
   }
 
   #conflict(entry: Entry, { owner, protocol }: Addition): void {
     this.#view.report({
-      metric: `pilot_conflict_outbound_listener_${entry.kind === "http" ? "http_over_current_tcp" : "tcp_over_current_tcp"}`,
+      metric: `pilot_conflict_outbound_listener_${isHttp(entry.protocol) ? "http_over_current_tcp" : "tcp_over_current_tcp"}`,
       object: owner,
       message: `listener ${listenerName(entry.bind, entry.port)} belongs to ${entry.owner}, ${protocol} of ${owner} is left out`,
     });
   }
 }
 
-/** Protocols in which servers speak first share a port with nothing else: a connection tells nothing before. */
-function speaksFirst(protocol: Protocol): boolean {
-  return protocol === "Mongo" || protocol === "MySQL";
-}
-
 export function listenerName(bind: string, port: number): string {
   return `${bind}_${port}`;
 }
 
-/** A listener that is handed redirected connections of any address must not take for HTTP what is none. */
-function maySniff({ bindToPort, isWildcard }: Addition): boolean {
-  return isWildcard && !bindToPort;
+function entryOf(addition: Addition): Entry {
+  const { bind, port, bindToPort, extraAddresses, owner } = addition;
+  const protocol = detectsHttp(addition) ? "Unsupported" : addition.protocol;
+  return { protocol, bind, port, bindToPort, extraAddresses, chains: chainsOf(addition), locked: false, owner };
 }
 
-function chainsOf(addition: Addition, kind: Kind): OutboundChain[] {
-  const { http, tcp } = addition;
-  const mustSniff = kind === "auto" || (kind === "http" && maySniff(addition));
-  const httpChains: OutboundChain[] =
-    http === undefined || kind === "tcp" ? [] : [{ carries: "http", ...http, sniffed: mustSniff }];
-  return [...(kind === "http" ? [] : tcp), ...httpChains];
+/** In protocols in which servers speak first a connection shows nothing to detect: they share a port with no other protocol. */
+function isServerFirst(protocol: Protocol): boolean {
+  return protocol === "Mongo" || protocol === "MySQL";
 }
 
-function sniffed(chain: OutboundChain): OutboundChain {
-  return chain.carries === "http" ? { ...chain, sniffed: true } : chain;
+/** A listener for any address may receive what is not HTTP, except one that the workload calls as its proxy. */
+function detectsHttp({ protocol, isWildcard }: Addition): boolean {
+  return isUnsupported(protocol) || (isHttp(protocol) && protocol !== "HTTP_PROXY" && isWildcard);
+}
+
+function chainsOf(addition: Addition): readonly OutboundChain[] {
+  const { http, tcp, protocol } = addition;
+  const httpChains: readonly OutboundChain[] =
+    http === undefined || isTcp(protocol) ? [] : [{ carries: "http", ...http, sniffed: detectsHttp(addition) }];
+  return [...(isHttp(protocol) ? [] : tcp), ...httpChains];
+}
+
+function isNew(seen: Set<string>, key: string): boolean {
+  if (seen.has(key)) return false;
+  seen.add(key);
+  return true;
 }

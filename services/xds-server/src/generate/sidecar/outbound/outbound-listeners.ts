@@ -18,16 +18,19 @@ import { query, type View } from "../../../snapshot/view.ts";
 import { listenerTraits } from "../../select/listener-traits.ts";
 import { ListenerMap, listenerName } from "./listener-map.ts";
 import type { OutboundListenerPlan } from "./plan.ts";
-import { furtherAddresses, isUnspecified, serviceAddress, serviceAddresses } from "./service-address.ts";
+import { furtherAddresses, isUnspecified, podAddresses, serviceAddress, serviceAddresses } from "./service-address.ts";
 import { tcpChains } from "./tcp-chains.ts";
 
 /** Every outbound listener by name. */
 export const outboundListeners = query<ReadonlyMap<string, OutboundListenerPlan>>("outbound-listeners", (view) => {
   const map = new ListenerMap(view);
   for (const listener of proxyEgressListeners(view)) {
-    if (hasPort(listener.spec)) addOwnListener(view, map, listener);
-    else addServicePorts(view, map, listener);
+    if (hasPort(listener.spec)) {
+      addOwnListener(view, map, listener);
+      continue;
+    }
     map.lock();
+    addServicePorts(view, map, listener);
   }
   const plans = [...map.plans(), ...forwardProxy(view)];
   return new Map(plans.map((plan) => [plan.name, plan]));
@@ -80,10 +83,18 @@ function addAtAddresses(view: View, map: ListenerMap, part: Omit<Part, "bind" | 
     addService(view, map, { ...part, bind: bind ?? wildcardAddress, cidr: undefined });
     return;
   }
+  const pods = isTcp(listenPort.protocol) ? filteredPods(view, service, port) : undefined;
+  for (const cidr of pods ?? []) addService(view, map, { ...part, bind: wildcardAddress, cidr, isPod: true });
+  if (pods !== undefined) return;
   for (const address of serviceAddresses(view, service, port)) {
     const cidr = address.includes("/") ? address : undefined;
     addService(view, map, { ...part, bind: cidr === undefined ? address : wildcardAddress, cidr });
   }
+}
+
+/** The pods of a headless service, where one listener of its port tells them apart by filter chains. */
+function filteredPods(view: View, service: Service, port: ServicePort): readonly string[] | undefined {
+  return view.feature("headlessFilterChains") ? podAddresses(view, service, port) : undefined;
 }
 
 /** The catch-all: a listener for every port of every service. */
@@ -125,6 +136,8 @@ interface Part {
   /** Of the proxy's own choice of a loopback address; undefined: those of the service. */
   readonly extraAddresses: readonly string[] | undefined;
   readonly cidr: string | undefined;
+  /** `cidr` is the address of a pod, which identifies the service without a server name. */
+  readonly isPod?: boolean;
   /** Its HTTP routes are not those of the whole port. */
   readonly hasOwnRoutes?: boolean;
   readonly virtualServices: readonly Config<VirtualService>[];
@@ -133,7 +146,7 @@ interface Part {
 function addService(view: View, map: ListenerMap, part: Part): void {
   const { service, port, listenPort, bind, bindToPort, cidr, virtualServices } = part;
   const { protocol, number } = listenPort;
-  const isWildcard = isUnspecified(bind);
+  const isWildcard = bind === view.read(listenerTraits).wildcardAddress;
   const isAlone = part.hasOwnRoutes === true || (isUnsupported(protocol) && !isWildcard);
   // A port whose protocol is unknown has routes of its own: its listener serves one service only.
   const routeName = number === 0 ? bind : isAlone ? `${service.hostname}:${number}` : `${number}`;
@@ -156,9 +169,21 @@ function addService(view: View, map: ListenerMap, part: Part): void {
         },
     tcp:
       isTcp(protocol) || isUnsupported(protocol)
-        ? tcpChains(view, { service, port, listenPort, cidr, isWildcard, virtualServices })
+        ? tcpChains(view, {
+            ...{ service, port, listenPort, cidr, virtualServices },
+            needsServerName: part.isPod !== true && needsServerName(view, part),
+          })
         : [],
   });
+}
+
+/** Whether the address of a connection does not identify the service. */
+function needsServerName(view: View, { service, bind, cidr }: Part): boolean {
+  const { wildcardAddress } = view.read(listenerTraits);
+  if (cidr !== undefined || (service.resolution === "dynamic-dns" && service.hostname.startsWith("*"))) return true;
+  const address = serviceAddress(view, service);
+  const isNowhere = isUnspecified(address) && (service.registry === "External" || address === wildcardAddress);
+  return bind === wildcardAddress && (isNowhere || address.includes("/"));
 }
 
 function hasPort({ port, bind }: IstioEgressListener): boolean {

@@ -52,8 +52,12 @@ export interface TcpChain {
   readonly origin?: string;
 }
 
-/** Whether two TCP chains would take the same connections. */
+/** Equal for two chains that take the same connections. */
 export function chainMatchKey(chain: OutboundChain): string {
-  if (chain.carries === "http") return "http";
-  return `${chain.serverNames.join()}|${chain.prefixes.map((prefix) => rangeBits(prefix) ?? prefix).join()}`;
+  if (chain.carries === "http") return chain.sniffed ? "http" : "|";
+  const names = chain.serverNames.filter((name) => name !== "*").sort();
+  return `${names.join()}|${chain.prefixes
+    .map((prefix) => rangeBits(prefix) ?? prefix)
+    .sort()
+    .join()}`;
 }

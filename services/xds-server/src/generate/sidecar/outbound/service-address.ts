@@ -16,14 +16,21 @@ export function serviceAddresses(view: View, service: Service, port: ServicePort
   if (several.length > 1 && ownValue(service.clusterVips, view.proxy.clusterId) === undefined) return several;
   const address = serviceAddress(view, service);
   if (!isUnspecified(address)) return [address];
-  if (service.resolution !== "passthrough") return [view.read(listenerTraits).wildcardAddress];
+  return podAddresses(view, service, port) ?? [view.read(listenerTraits).wildcardAddress];
+}
+
+/** The addresses of endpoints that callers see, where a service has no address of its own; undefined for other services. */
+export function podAddresses(view: View, service: Service, port: ServicePort): readonly string[] | undefined {
+  if (service.resolution !== "passthrough" || !isUnspecified(serviceAddress(view, service))) return undefined;
   const [own] = view.proxy.addresses;
   const endpoints = [...discoverableEndpoints(view, service).values()]
     .flat()
     .filter((endpoint) => endpoint.servicePortName === port.name);
-  const addresses = endpoints.map(({ addresses: [first = ""] }) => first).filter(isIpAddress);
-  if (addresses.length === 0)
-    return service.registry === "Kubernetes" ? [] : [view.read(listenerTraits).wildcardAddress];
+  const mayHaveEndpoints = service.registry === "Kubernetes" || service.labelSelectors !== undefined;
+  if (endpoints.length === 0 && !mayHaveEndpoints) return undefined;
+  const addresses = endpoints
+    .filter((one) => one.addresses.every(isIpAddress))
+    .flatMap(({ addresses: [first] }) => first ?? []);
   // A workload that calls its own first address does not pass this listener. Source: istiod asked, a proxy of both families.
   return [...new Set(addresses)].filter((one) => one !== own);
 }

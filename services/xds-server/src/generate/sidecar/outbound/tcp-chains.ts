@@ -21,8 +21,8 @@ export interface TcpTarget {
   readonly listenPort: ServicePort;
   /** The service's address range, when that is what it has. */
   readonly cidr: string | undefined;
-  /** The listener takes connections to any address: a TLS service is told by its server name. */
-  readonly isWildcard: boolean;
+  /** The listener takes connections to other addresses too: a TLS service is identified by its server name. */
+  readonly needsServerName: boolean;
   readonly virtualServices: readonly Config<VirtualService>[];
 }
 
@@ -32,7 +32,7 @@ export function tcpChains(view: View, target: TcpTarget): readonly TcpChain[] {
     const chains = isRouted ? tlsRouteChains(view, target) : [];
     return chains.length > 0
       ? chains
-      : [defaultChain(view, target, target.isWildcard ? [target.service.hostname] : [])];
+      : [defaultChain(view, target, target.needsServerName ? [target.service.hostname] : [])];
   }
   const chains = isRouted ? tcpRouteChains(view, target) : [];
   return chains.some(({ prefixes }) => sameList(prefixes, cidrs(target)))

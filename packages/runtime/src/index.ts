@@ -32,6 +32,7 @@ export { type Condition, Readiness, type ReadyReport } from "./readiness.ts";
 export type { HttpHandler, HttpMethod, HttpReply, HttpRequest } from "./routes.ts";
 export { type FailureReport, type RunOptions, runUntilSignal } from "./run.ts";
 export * from "./settings/index.ts";
+export { type Service, type ServiceOptions, type ServiceSettings, startService } from "./start-service.ts";
 export { Turns } from "./turns.ts";
 export {
   aborted,

@@ -1,0 +1,122 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { noopLogger } from "./logger.ts";
+import { type Service, startService } from "./start-service.ts";
+import { aborted, orAborted } from "./wait.ts";
+
+const settings = { logLevel: "silent", healthHost: "127.0.0.1", healthPort: 0, answer: 42 } as const;
+const options = { name: "example", version: "1.2.3", settings, log: noopLogger };
+type Example = Service<typeof settings>;
+
+describe("a service", () => {
+  it("has its settings and an open page, and is released when it has ended", async () => {
+    let url = "";
+    await startService(
+      options,
+      async ({ settings: { answer }, health }: Example) => {
+        assert.equal(answer, 42);
+        url = health.url;
+        health.markReady();
+        const ready = await fetch(`${url}/ready`);
+        assert.equal(((await ready.json()) as { readonly service: string }).service, "example");
+      },
+      new AbortController().signal,
+    );
+    await assert.rejects(fetch(`${url}/ready`), TypeError);
+  });
+
+  it("ends without a failure when what it waits for ends with the reason of the signal", async () => {
+    const stop = new AbortController();
+    const running = startService(
+      options,
+      async (service) => {
+        service.inBackground(orAborted(new Promise<never>(() => undefined), service.stop));
+        stop.abort(new Error("stopped by SIGTERM"));
+        await orAborted(new Promise<never>(() => undefined), service.stop);
+      },
+      stop.signal,
+    );
+    await running;
+  });
+
+  it("ends with the failure of a part, which ends the others first", async () => {
+    const { promise: otherEnded, resolve } = Promise.withResolvers<unknown>();
+    const failing = Promise.withResolvers<never>();
+    const running = startService(
+      options,
+      async ({ stop, inBackground }) => {
+        inBackground(failing.promise);
+        inBackground(aborted(stop).then(() => resolve(stop.reason)));
+        failing.reject(new Error("no port"));
+        await aborted(stop);
+      },
+      new AbortController().signal,
+    );
+    await assert.rejects(running, /no port/);
+    assert.match(String(await otherEnded), /no port/);
+  });
+
+  it("runs parts until all have ended, and fails with the first that fails", async () => {
+    const ended: string[] = [];
+    const run = (last: () => Promise<void>) =>
+      startService(
+        options,
+        async ({ runParts }) => {
+          await runParts([Promise.resolve().then(() => void ended.push("first")), undefined, last()]);
+          ended.push("all");
+        },
+        new AbortController().signal,
+      );
+    await run(() => Promise.resolve());
+    assert.deepEqual(ended, ["first", "all"]);
+    await assert.rejects(
+      run(() => Promise.reject(new Error("no bus"))),
+      /no bus/,
+    );
+    assert.deepEqual(ended, ["first", "all", "first"]);
+  });
+
+  it("fails with the failure of its wiring, and ends the parts that run already", async () => {
+    const { promise: partEnded, resolve } = Promise.withResolvers<void>();
+    const running = startService(
+      options,
+      ({ stop, inBackground }) => {
+        inBackground(aborted(stop).then(resolve));
+        return Promise.reject(new Error("no root"));
+      },
+      new AbortController().signal,
+    );
+    await assert.rejects(running, /no root/);
+    await partEnded;
+  });
+
+  it("begins work again that failed, and counts it", async () => {
+    let attempts = 0;
+    await startService(
+      options,
+      async ({ keepRunning, metrics }) => {
+        await keepRunning("reports", () => (++attempts < 2 ? Promise.reject(new Error("away")) : Promise.resolve()));
+        assert.match(await metrics.text(), /flotilla_background_failures_total\{work="reports"\} 1/);
+      },
+      new AbortController().signal,
+    );
+    assert.equal(attempts, 2);
+  });
+
+  it("logs what fails while it ends", async () => {
+    const warnings: unknown[] = [];
+    const stop = new AbortController();
+    const late = Promise.withResolvers<never>();
+    await startService(
+      { ...options, log: { ...noopLogger, warn: (event, fields) => warnings.push(event, fields?.["error"]) } },
+      async ({ inBackground }) => {
+        inBackground(late.promise);
+        stop.abort(new Error("stopped by SIGTERM"));
+        late.reject(new Error("cannot close"));
+        await late.promise.catch(() => undefined);
+      },
+      stop.signal,
+    );
+    assert.deepEqual(warnings.map(String), ["a part failed while the service ended", "Error: cannot close"]);
+  });
+});

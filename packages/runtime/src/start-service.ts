@@ -1,0 +1,112 @@
+/**
+ * The frame of a service: its log, metrics and health page stand before its parts start and are released after them. The first
+ * part that fails ends the others and the service: there is no half-dead process.
+ */
+import { type Health, serveHealth } from "./health.ts";
+import { FailingWork, keepRunning } from "./keep-running.ts";
+import { createLogger, type Logger, type LogLevel } from "./logger.ts";
+import { createMetrics, type Metrics } from "./metrics.ts";
+
+export interface ServiceSettings {
+  readonly logLevel: LogLevel;
+  readonly healthHost: string;
+  readonly healthPort: number;
+}
+
+export interface ServiceOptions<Settings extends ServiceSettings> {
+  readonly name: string;
+  readonly version: string;
+  readonly settings: Settings;
+  /** Used instead of one with the level of the settings. */
+  readonly log?: Logger | undefined;
+  /** Memory, CPU and event loop of the process are among the metrics. */
+  readonly processMetrics?: boolean;
+}
+
+export interface Service<Settings extends ServiceSettings = ServiceSettings> {
+  readonly name: string;
+  readonly version: string;
+  readonly settings: Settings;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly health: Health;
+  readonly failures: FailingWork;
+  /** Fires when the service is to stop, and when a part of it has failed. */
+  readonly stop: AbortSignal;
+  /** Watches a part that runs beside the others: its failure ends the service. */
+  inBackground(part: Promise<unknown>): void;
+  /** Resolves when all parts have ended. @throws the first failure, which ends the service */
+  runParts(parts: readonly (Promise<unknown> | undefined)[]): Promise<void>;
+  /** Runs work that depends on a server of others, as `keepRunning` does: its failure never ends the service. `what` is one of a closed set. */
+  keepRunning(what: string, work: (attempt: AbortSignal) => Promise<void>, log?: Logger): Promise<void>;
+}
+
+/**
+ * Opens the health page and runs `run` until it ends or `stop` fires, and everything is released.
+ * @throws the first failure of `run` or of a part; RuntimeError PORT_IN_USE, PORT_REFUSED
+ */
+export async function startService<Settings extends ServiceSettings>(
+  options: ServiceOptions<Settings>,
+  run: (service: Service<Settings>) => Promise<void>,
+  stop: AbortSignal,
+): Promise<void> {
+  const { name, version, settings } = options;
+  const { healthHost: host, healthPort: port } = settings;
+  const log = options.log ?? createLogger(name, settings.logLevel);
+  const metrics = createMetrics({ process: options.processMetrics === true });
+  await using health = await serveHealth({ service: name, version, host, port, setting: "HEALTH_PORT", log, metrics });
+  const parts = new Parts(stop, log);
+  const failures = new FailingWork(metrics, health);
+  const service: Service<Settings> = {
+    ...{ name, version, settings, log, metrics, health, failures, stop: parts.stop },
+    inBackground: (part) => parts.watch(part),
+    runParts: async (all) => {
+      for (const part of all) if (part !== undefined) parts.watch(part);
+      await Promise.all(all);
+    },
+    keepRunning: (what, work, own = log) =>
+      keepRunning(work, { what, log: own, failures, random: Math.random }, parts.stop),
+  };
+  await parts.during(() => run(service));
+}
+
+/** What runs side by side within a service, and the signal that ends it all. */
+class Parts {
+  readonly stop: AbortSignal;
+  readonly #log: Logger;
+  readonly #ended = new AbortController();
+  #failure: { readonly error: unknown } | undefined;
+
+  constructor(stop: AbortSignal, log: Logger) {
+    this.stop = AbortSignal.any([stop, this.#ended.signal]);
+    this.#log = log;
+  }
+
+  watch(part: Promise<unknown>): void {
+    part.catch((error: unknown) => {
+      if (this.stop.aborted) this.#noteLate(error);
+      else {
+        this.#failure = { error };
+        this.#ended.abort(error);
+      }
+    });
+  }
+
+  async during(run: () => Promise<void>): Promise<void> {
+    try {
+      await run();
+    } catch (error) {
+      // What waited when the signal fired ends with its reason, which is no failure.
+      if (!this.stop.aborted) throw error;
+      if (this.#failure === undefined && error !== this.stop.reason) throw error;
+      this.#noteLate(error);
+    } finally {
+      this.#ended.abort(new Error("the service has ended"));
+    }
+    if (this.#failure !== undefined) throw this.#failure.error;
+  }
+
+  #noteLate(error: unknown): void {
+    if (error !== this.stop.reason) this.#log.warn("a part failed while the service ended", { error });
+  }
+}

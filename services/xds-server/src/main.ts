@@ -1,255 +1,86 @@
 /**
  * xds-server: follows the changes of the fleet and streams to every proxy what it gets.
  *
- * The composition root, the one place that knows more than one stage. Resources are acquired top to
- * bottom and released bottom to top.
+ * The composition root: what is acquired from top to bottom is released from bottom to top. `app/` has the wiring of each area.
  */
-import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
-import { openOwnCluster } from "@flotilla/auth/cluster";
-import { keepOwnCertificate } from "@flotilla/auth/serving";
-import { connectTelling, readSeal, type Seal, SetAside } from "@flotilla/bus";
-import {
-  createLogger,
-  createMetrics,
-  FailingWork,
-  type Health,
-  keepRunning,
-  type Logger,
-  type Metrics,
-  releaseMemory,
-  serveHealth,
-  untilStopped,
-} from "@flotilla/runtime";
-import { openStore } from "@flotilla/state";
+import { aborted, type Health, orAborted, serveHealth, startService } from "@flotilla/runtime";
 import manifest from "../package.json" with { type: "json" };
+import { createAdsServer } from "./app/ads.ts";
 import { refusedCertificates } from "./app/ca-passthrough.ts";
-import { createChangeFlow } from "./app/change-flow.ts";
-import { Core } from "./app/core.ts";
-import { createCoreSource } from "./app/core-source.ts";
+import { createChangeFlow, createIngest } from "./app/change-flow.ts";
+import { followBus, joinReplicas } from "./app/fleet.ts";
+import { openIdentity } from "./app/identity.ts";
+import { ServedMesh } from "./app/mesh.ts";
+import { createObservers } from "./app/observers.ts";
 import { Revocations } from "./app/revocations.ts";
-import { createIdentity, plaintextAuthentication, serveSecure } from "./app/secure-port.ts";
-import { serviceAccount, servingNames } from "./app/serving-material.ts";
-import { createDebug } from "./debug/debug.ts";
+import { serveSecure } from "./app/secure-port.ts";
+import { loadSnapshot, openSnapshot } from "./app/snapshot.ts";
 import { serveDebugPages } from "./debug/pages.ts";
-import { publishReplica } from "./debug/replica-record.ts";
-import { publishTrustReports, type TrustReportOptions } from "./debug/trust-report.ts";
-import { balanceStreams } from "./fleet/balance.ts";
-import { Distribution, publishDistribution } from "./fleet/distribution.ts";
-import { Machines, publishMachines } from "./fleet/machines.ts";
-import { Ingest } from "./ingest/ingest.ts";
 import { createIngestMetrics } from "./ingest/ingest-metrics.ts";
-import { defaultAdsLimits } from "./serve/ads-limits.ts";
-import { type AdsOptions, AdsServer } from "./serve/ads-server.ts";
-import { joinObservers } from "./serve/observers.ts";
-import { defaultStreamLimits } from "./serve/stream.ts";
+import type { AdsPort, AdsServer } from "./serve/ads-server.ts";
+import type { StreamAuthentication } from "./serve/authenticate.ts";
+import { ConnectedStreams } from "./serve/connected-streams.ts";
 import { createStreamMetrics } from "./serve/stream-metrics.ts";
-import { readSettings, type Settings } from "./settings.ts";
-
-const name = "xds-server";
+import { readSettings, type XdsService } from "./settings.ts";
 
 /** Resolves after `stop` fires and everything is released; rejects with the first failure. */
 export async function main(env: Readonly<Record<string, string | undefined>>, stop: AbortSignal): Promise<void> {
-  const config = readSettings(env);
-  const log = createLogger(name, config.logLevel);
-  await untilStopped(() => run(config, log, stop), stop);
+  const { version } = manifest;
+  await startService({ name: "xds-server", version, settings: readSettings(env), processMetrics: true }, run, stop);
 }
 
-async function run(config: Settings, log: Logger, stop: AbortSignal): Promise<void> {
-  const metrics = createMetrics({ process: true });
-  const page = { service: name, version: manifest.version, host: config.healthHost, log, metrics };
-  await using health = await serveHealth({ ...page, port: config.healthPort, setting: "HEALTH_PORT" });
-  await using http = await serveHealth({ ...page, port: config.httpPort, setting: "HTTP_PORT" });
+async function run(service: XdsService): Promise<void> {
+  const { settings, health, metrics, log, stop, inBackground } = service;
+  const replica = settings.podName ?? hostname();
+  await using http = await serveHttp(service);
 
-  const replica = config.podName ?? hostname();
-  const core = new Core({ features: config });
-  const source = createCoreSource(core);
-  let isComplete = false;
-  const trustDomains = () => trustDomainsOf(config, core.mesh);
-  using cluster = await openOwnCluster(config);
-  const revocations = new Revocations({ log, onChange: () => ads.endStreamsOf(peers.isRevoked) });
-  const peers = createIdentity(config, { trustDomains, crls: () => revocations.crls, log, cluster });
-  const { authenticator } = peers;
-  await using certificate = keepOwnCertificate({
-    ...{
-      settings: config,
-      namespace: config.namespace,
-      serviceAccount,
-      names: servingNames(config),
-      port: config.tlsPort,
-    },
-    trustDomain: () => (isComplete ? trustDomains()[0] : undefined),
-    log,
-  });
-  const seal = await readSeal(config.sealKeyFile);
-  const setAside = new SetAside({ log, nowMs: Date.now });
-  await using store = openStore({ url: config.storeUrl, log, mac: seal?.mac, unreadable: setAside });
-  store.onState((state) => health.setCondition("store", state.connected ? undefined : `away: ${state.reason}`));
+  const mesh = new ServedMesh(settings);
+  const connected = new ConnectedStreams();
+  const revocations = new Revocations(log);
+  await using identity = await openIdentity(service, { mesh, revocations });
+  await using snapshot = await openSnapshot(service);
 
-  const debug = createDebug({
-    ...{ core, store, authenticator, metrics, version: manifest.version, settings: config },
-    latest: () => source.latest,
-    ingest: () => ingest,
-    ads: () => ads,
-  });
-  const distribution = new Distribution({
-    ...{ replica, core, streams: () => ads.streams(), position: () => source.position },
-    ...{ epoch: () => ingest.epoch, lastChange: debug.lastChange, nowMs: Date.now },
-    isSettling: () => flow.deliveries.open > 0,
-  });
   const ingestMetrics = createIngestMetrics(metrics);
   const streamMetrics = createStreamMetrics(metrics);
-  using flow = createChangeFlow({
-    ...{
-      source: revocations.watched(distribution.watched(debug.watched(source))),
-      settings: config,
-      metrics,
-      streamMetrics,
-      log,
-    },
-    refused: ingestMetrics.refused,
-  });
-  const complete = Promise.withResolvers<void>();
-  const ingest: Ingest = new Ingest({
-    source: flow,
-    store,
-    seal,
-    setAside,
-    log,
-    metrics: ingestMetrics,
-    nowMs: Date.now,
-    publishers: config.publishers,
-    onComplete: (from) => {
-      flow.flush();
-      log.info("the mesh is complete", { from, position: ingest.position });
-      isComplete = true;
-      complete.resolve();
-    },
-  });
-  const machines = new Machines();
-  await using ads: AdsServer = new AdsServer({
-    source,
-    scheduler: flow.queue,
-    deliveries: flow.deliveries,
-    debug: debug.answers,
-    observer: joinObservers(debug.observer, machines.observer, distribution.observer),
-    metrics: streamMetrics,
-    log,
-    limits: limitsOf(config),
-    now: () => performance.now(),
-    isReady: () => isComplete,
-    noncePrefix: randomUUID().slice(0, 8),
-    server: serverIdentifier(replica),
-    apiNamespace: () => (config.apiAuth ? core.mesh.rootNamespace || config.namespace : undefined),
-    onEbb: releaseMemory,
-  });
-  for (const port of config.debugOnHttp ? [health, http] : [health]) serveDebugPages(port, debug.pages, debug.rules);
+  const { refused } = ingestMetrics;
+  using flow = createChangeFlow(service, { source: mesh.source, deliveryMetrics: streamMetrics, refused });
+  const ingest = createIngest(service, { mesh, snapshot, flow, metrics: ingestMetrics });
+  const observers = createObservers(service, { replica, mesh, identity, snapshot, flow, ingest, connected });
+  mesh.source.listen(revocations.follow(() => connected.endStreamsOf(identity.peers.isRevoked)));
+  await using ads = createAdsServer(service, { replica, mesh, flow, observers, connected, metrics: streamMetrics });
+  const { pages, rules } = observers.debug;
+  for (const port of settings.debugOnHttp ? [health, http] : [health]) serveDebugPages(port, pages, rules);
 
-  const failed = Promise.withResolvers<never>();
-  const inBackground = (part: Promise<unknown>) => void part.catch((error: unknown) => failed.reject(error));
-  const stopped = new Promise<void>((resolve) => stop.addEventListener("abort", () => resolve(), { once: true }));
-
-  await loadFirst(store, ingest, log);
+  await loadSnapshot(service, snapshot, ingest);
   const onProblem = (reason: string | undefined) => health.setCondition("remote clusters", reason, { blocks: false });
-  if (cluster !== undefined) inBackground(cluster.followRemotes({ log, onProblem }, stop));
-  const trust: TrustReportOptions = { core, streams: () => ads.streams(), log };
-  const onResumed = () => ingestMetrics.resumed.add(1);
-  inBackground(
-    followBus(config, { ingest, trust, machines, distribution, health, metrics, seal, setAside, onResumed, log }, stop),
-  );
+  if (identity.cluster !== undefined) inBackground(identity.cluster.followRemotes({ log, onProblem }, stop));
+  inBackground(followBus(service, { mesh, snapshot, ingest, observers, connected, metrics: ingestMetrics }));
   inBackground(ingest.persist(stop));
-  await Promise.race([complete.promise, failed.promise, stopped]);
-  if (stop.aborted) return;
+  await orAborted(mesh.completed, stop);
 
-  await using _plain = await ads.servePlaintext(
-    { host: config.host, port: config.port, setting: "XDS_PORT" },
-    plaintextAuthentication(config, authenticator),
-    refusedCertificates,
-  );
-  inBackground(serveSecure({ settings: config, ads, peers, certificate, cluster, health, metrics, log }, stop));
-  const id = randomUUID();
-  const streams = () => ads.streams();
-  const recorded = publishReplica({ id, replica, pages: config.debugUrl, streams, store, log }, stop);
-  inBackground(recorded);
-  const { handOffPerSecond: perSecond } = config;
+  const { authenticator } = identity.peers;
+  await using _plain = await servePlain(service, ads, { authenticator, mode: "offered" });
+  inBackground(serveSecure(service, { ads, identity }));
   const onHandedOff = () => streamMetrics.handedOff();
-  const disconnect = (stream: string) => void ads.disconnect(stream);
-  inBackground(
-    balanceStreams({ id, streams, disconnect, store, perSecond, random: Math.random, onHandedOff, log }, stop),
-  );
+  const left = joinReplicas(service, { replica, snapshot, connected, onHandedOff });
   health.markReady();
   http.markReady();
-  log.info("serving", { port: config.port });
-  await Promise.race([failed.promise, stopped]);
+  log.info("serving", { port: settings.port });
+  await aborted(stop);
   // Before the streams end: other replicas must not hand theirs off to this one.
-  await recorded;
+  await left;
 }
 
-function limitsOf(config: Settings): AdsOptions["limits"] {
-  const { maxRequestBytes, maxStreams, keepaliveMs, keepaliveTimeoutMs, maxConnectionAgeMs } = config;
-  return {
-    ...defaultStreamLimits,
-    ...defaultAdsLimits,
-    ...{ maxRequestBytes, keepaliveMs, keepaliveTimeoutMs, maxConnectionAgeMs },
-    maxStreamsPerConnection: maxStreams,
-    newStreamsPerSecond: config.streamsPerSecond,
-    stuckMs: config.stuckClientMs,
-    maxNames: config.maxNames,
-  };
+/** A second port of readiness, metrics and debug pages, as istiod has one. */
+function serveHttp({ name, version, settings, log, metrics }: XdsService): Promise<Health> {
+  const { healthHost: host, httpPort: port } = settings;
+  return serveHealth({ service: name, version, host, port, setting: "HTTP_PORT", log, metrics });
 }
 
-function trustDomainsOf({ trustDomain }: Settings, mesh: Core["mesh"]): readonly [string, ...string[]] {
-  return [trustDomain ?? (mesh.trustDomain || "cluster.local"), ...mesh.trustDomainAliases];
-}
-
-/** As istiod names itself to its clients: tools read the id and the version out of it. */
-function serverIdentifier(replica: string): string {
-  return JSON.stringify({ Component: "istiod", ID: replica, Info: { version: manifest.version } });
-}
-
-/** A store that is there has the snapshot at once; one that is away holds nothing up. */
-async function loadFirst(store: ReturnType<typeof openStore>, ingest: Ingest, log: Logger): Promise<void> {
-  const deadline = performance.now() + 2_000;
-  while (!store.state.connected && performance.now() < deadline)
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  if (!store.state.connected) {
-    log.warn("redis is away, going on without a snapshot");
-    return;
-  }
-  await ingest.loadSnapshot();
-}
-
-interface Following {
-  readonly ingest: Ingest;
-  readonly trust: TrustReportOptions;
-  readonly machines: Machines;
-  readonly distribution: Distribution;
-  readonly health: Health;
-  readonly metrics: Metrics;
-  readonly seal: Seal | undefined;
-  readonly setAside: SetAside;
-  readonly onResumed: () => void;
-  readonly log: Logger;
-}
-
-async function followBus(
-  config: Settings,
-  { ingest, trust, machines, distribution, health, metrics, seal, setAside, onResumed, log }: Following,
-  stop: AbortSignal,
-): Promise<void> {
-  const { busUrl: url, busReplicas: replicas } = config;
-  await using bus = await connectTelling(
-    { url, replicas, clientName: name, seal, onResumed, log, health, metrics, setAside },
-    stop,
-  );
-  const failures = new FailingWork(metrics, health);
-  // What the bus does to a report is no reason to end streams.
-  const keep = (what: string, work: () => Promise<void>) =>
-    keepRunning(work, { what, log, failures, random: Math.random }, stop);
-  await Promise.all([
-    keep("following the bus", () => ingest.follow(bus, stop)),
-    keep("trust reports", () => publishTrustReports(bus, trust, stop)),
-    keep("distribution reports", () => publishDistribution(bus, { distribution, log }, stop)),
-    keep("reports of machines", () => publishMachines(bus, { machines, log }, stop)),
-  ]);
+/** xDS without TLS. A token is looked at where the settings say so; certificates are refused there. */
+function servePlain({ settings }: XdsService, ads: AdsServer, offered: StreamAuthentication): Promise<AdsPort> {
+  const { host, port, authenticatePlaintext } = settings;
+  const at = { host, port, setting: "XDS_PORT" };
+  return ads.servePlaintext(at, authenticatePlaintext ? offered : undefined, refusedCertificates);
 }

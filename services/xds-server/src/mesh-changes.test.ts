@@ -72,8 +72,8 @@ describe("a MeshConfig that changes", () => {
   let position = 0;
 
   const isQuiet = () =>
-    server.ads.streams().length === 1 &&
-    server.ads.streams().every(({ answeredPosition }) => answeredPosition() === position);
+    server.connected.list().length === 1 &&
+    server.connected.list().every(({ answeredPosition }) => answeredPosition() === position);
 
   /** The types that a proxy is sent something of by a document. */
   async function sentBy(document: JsonObject): Promise<readonly string[]> {

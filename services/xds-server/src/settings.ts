@@ -12,6 +12,7 @@ import {
   logSettings,
   parseSettings,
   port,
+  type Service,
   type SettingsOf,
   text,
   watchdogSettings,
@@ -155,6 +156,9 @@ export const settings = {
   }),
   ...featureSettings,
 } as const;
+
+/** The frame that its parts run in. */
+export type XdsService = Service<Settings>;
 
 export interface Settings extends SettingsOf<typeof settings> {
   readonly rootFile: string;

@@ -2,24 +2,25 @@
 import { keyText } from "@flotilla/bus";
 import type { AppliedSet, Change } from "@flotilla/model";
 import { causeText } from "@flotilla/model";
-import type { Counter, Logger, Metrics } from "@flotilla/runtime";
-import type { ChangeSink } from "../ingest/ingest.ts";
+import type { Counter, Logger } from "@flotilla/runtime";
+import { type ChangeSink, Ingest } from "../ingest/ingest.ts";
+import type { IngestMetrics } from "../ingest/ingest-metrics.ts";
 import { type Batch, ChangePipeline } from "../push/change-pipeline.ts";
 import { systemClock } from "../push/clock.ts";
 import { defaultDebounce } from "../push/debounce.ts";
 import { createPushMetrics, type PushMetrics } from "../push/push-metrics.ts";
 import { defaultPushLimits, PushQueue } from "../push/push-queue.ts";
 import { Deliveries, type DeliveryMetrics } from "../serve/deliveries.ts";
-import type { Settings } from "../settings.ts";
+import type { XdsService } from "../settings.ts";
 import type { CoreSource } from "./core-source.ts";
+import type { ServedMesh } from "./mesh.ts";
+import type { Snapshot } from "./snapshot.ts";
 
 export interface ChangeFlowOptions {
   readonly source: Pick<CoreSource, "apply">;
-  readonly settings: Pick<Settings, "debounceAfterMs" | "debounceMaxMs" | "concurrentPushes">;
-  readonly metrics: Metrics;
-  readonly streamMetrics: DeliveryMetrics;
+  readonly deliveryMetrics: DeliveryMetrics;
+  /** Of changes that cannot be applied. */
   readonly refused: Counter;
-  readonly log: Logger;
 }
 
 export interface ChangeFlow extends ChangeSink, Disposable {
@@ -29,16 +30,12 @@ export interface ChangeFlow extends ChangeSink, Disposable {
   flush(): void;
 }
 
-export function createChangeFlow({
-  source,
-  settings,
-  metrics,
-  streamMetrics,
-  refused,
-  log,
-}: ChangeFlowOptions): ChangeFlow {
+export function createChangeFlow(
+  { settings, metrics, log }: XdsService,
+  { source, deliveryMetrics, refused }: ChangeFlowOptions,
+): ChangeFlow {
   const pushMetrics = createPushMetrics(metrics);
-  const deliveries = new Deliveries({ metrics: streamMetrics, nowMs: Date.now });
+  const deliveries = new Deliveries({ metrics: deliveryMetrics, nowMs: Date.now });
   const queue = new PushQueue({
     clock: systemClock,
     ...defaultPushLimits,
@@ -69,7 +66,29 @@ export function createChangeFlow({
   };
 }
 
-interface Applying extends Pick<ChangeFlowOptions, "source" | "refused" | "log"> {
+export interface IngestParts {
+  readonly mesh: ServedMesh;
+  readonly snapshot: Snapshot;
+  readonly flow: ChangeFlow;
+  readonly metrics: IngestMetrics;
+}
+
+/** The source of the flow. The mesh is complete once what came with its first whole state is applied. */
+export function createIngest({ settings, log }: XdsService, { mesh, snapshot, flow, metrics }: IngestParts): Ingest {
+  const { store, seal, setAside } = snapshot;
+  return new Ingest({
+    ...{ source: flow, store, seal, setAside, log, metrics, nowMs: Date.now },
+    publishers: settings.publishers,
+    onComplete: (from, position) => {
+      flow.flush();
+      log.info("the mesh is complete", { from, position });
+      mesh.complete();
+    },
+  });
+}
+
+interface Applying extends Pick<ChangeFlowOptions, "source" | "refused"> {
+  readonly log: Logger;
   readonly deliveries: Deliveries;
   readonly pushMetrics: PushMetrics;
 }

@@ -17,9 +17,16 @@ export interface ApplyOccasion {
   readonly urgency: Urgency;
 }
 
+/** Notified of all changes, in the order of their registration. */
+export interface ChangeListener {
+  beforeApply?(changes: readonly Change[], occasion: ApplyOccasion): void;
+  afterApply?(changes: readonly Change[], occasion: ApplyOccasion): void;
+}
+
 export interface CoreSource extends ResourceSource {
-  /** Applies changes and tells the sessions they concern. */
+  /** Applies changes and notifies the sessions they concern. */
   apply(changes: readonly Change[], occasion: ApplyOccasion): readonly Refusal[];
+  listen(listener: ChangeListener): void;
 }
 
 export function createCoreSource(core: Core): CoreSource {
@@ -27,6 +34,7 @@ export function createCoreSource(core: Core): CoreSource {
   let latest: AppliedSet | undefined;
   let urgency: Urgency = "normal";
   const lists = new ResultLists();
+  const listeners: ChangeListener[] = [];
   return {
     get position() {
       return position;
@@ -35,15 +43,20 @@ export function createCoreSource(core: Core): CoreSource {
       return latest;
     },
     open: (client, onStale) => new Session({ core, lists, client }, (typeUrl) => onStale(typeUrl, urgency)),
+    listen: (listener) => void listeners.push(listener),
     apply: (changes, occasion) => {
+      for (const listener of listeners) listener.beforeApply?.(changes, occasion);
       position = Math.max(position, occasion.applied.position);
       if (changes.length > 0) latest = occasion.applied;
       urgency = occasion.urgency;
+      let refusals: readonly Refusal[];
       try {
-        return core.apply(changes);
+        refusals = core.apply(changes);
       } finally {
         urgency = "normal";
       }
+      for (const listener of listeners) listener.afterApply?.(changes, occasion);
+      return refusals;
     },
   };
 }

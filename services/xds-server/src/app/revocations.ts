@@ -5,37 +5,28 @@
 import { RevocationLists, type TrustBundleSpec, trustBundleKind } from "@flotilla/auth";
 import type { Change } from "@flotilla/model";
 import type { Logger } from "@flotilla/runtime";
-import type { CoreSource } from "./core-source.ts";
-
-export interface RevocationsOptions {
-  readonly log: Logger;
-  /** Other lists are in force. */
-  readonly onChange: () => void;
-}
-
-type Source = Pick<CoreSource, "apply">;
+import type { ChangeListener } from "./core-source.ts";
 
 export class Revocations {
-  readonly #options: RevocationsOptions;
   readonly #lists: RevocationLists;
 
-  constructor(options: RevocationsOptions) {
-    this.#options = options;
-    this.#lists = new RevocationLists(options.log);
+  constructor(log: Logger) {
+    this.#lists = new RevocationLists(log);
   }
 
   get crls(): RevocationLists["crls"] {
     return this.#lists.crls;
   }
 
-  /** Reads the lists in the changes that are applied. */
-  watched(source: Source): Source {
+  /** Reads the lists in the changes; `onNewLists` is called once other lists and the changes around them are in force. */
+  follow(onNewLists: () => void): ChangeListener {
+    let isNew = false;
     return {
-      apply: (changes, occasion) => {
-        const isNew = changes.map((change) => this.#note(change)).includes(true);
-        const refusals = source.apply(changes, occasion);
-        if (isNew) this.#options.onChange();
-        return refusals;
+      beforeApply: (changes) => {
+        isNew = changes.map((change) => this.#note(change)).includes(true);
+      },
+      afterApply: () => {
+        if (isNew) onNewLists();
       },
     };
   }

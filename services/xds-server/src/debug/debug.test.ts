@@ -17,6 +17,7 @@ import { grpcTransport } from "@flotilla/xds/grpc";
 import { Client, credentials, Metadata, type ServiceError } from "@grpc/grpc-js";
 import { Core } from "../app/core.ts";
 import { createCoreSource } from "../app/core-source.ts";
+import { ConnectedStreams } from "../serve/connected-streams.ts";
 import { certificatePem, keyPem } from "../serve/testing/test-certificate.ts";
 import { startTestServer, type TestServer } from "../serve/testing/test-server.ts";
 import { aConfig, aService, put } from "../testing/mesh.ts";
@@ -45,16 +46,26 @@ const inputs = new Map<string, Change>();
 const settings = { debugAuth: true, debugNamespaces: [], unsafePages: false };
 let position = 0;
 const metrics = createMetrics();
-const debug: Debug = createDebug({
-  ...{ core, store, authenticator, settings, metrics, version: "1.2.3" },
-  latest: () => source.latest,
-  ingest: () => ({ position, changes: () => inputs.values() }),
-  ads: () => server.ads,
-});
 const source = createCoreSource(core);
-const watched = debug.watched(source);
+const connected = new ConnectedStreams();
+const ingest = {
+  get position() {
+    return position;
+  },
+  changes: () => inputs.values(),
+};
+const debug: Debug = createDebug({
+  ...{ core, source, store, authenticator, settings, metrics, version: "1.2.3", ingest, connected },
+});
+source.listen(debug.changes);
 const server: TestServer = await startTestServer({
-  options: { source, debug: debug.answers, observer: debug.observer, server: JSON.stringify({ ID: "replica-1" }) },
+  options: {
+    source,
+    connected,
+    debug: debug.answers,
+    observer: debug.observer,
+    server: JSON.stringify({ ID: "replica-1" }),
+  },
   authentication: { authenticator, mode: "offered" },
 });
 const secure = await server.ads.serveTls(
@@ -71,7 +82,7 @@ const soon = (what: string) => ({ withinMs: 30_000, what, everyMs: 2 });
 function apply(...values: readonly (Service | Config)[]): void {
   const changes = put(...values);
   for (const change of changes) inputs.set(JSON.stringify(change.key), change);
-  const refusals = watched.apply(changes, occasionOf(changes, ++position));
+  const refusals = source.apply(changes, occasionOf(changes, ++position));
   assert.deepEqual(refusals, []);
 }
 
@@ -148,7 +159,7 @@ describe("debug pages", () => {
     client.subscribe(routes, ["80"]);
     client.subscribe(typeUrl.secret, [secretName]);
     void client.run(stop.signal);
-    await until(() => server.ads.streams()[0]?.types().get(routes)?.acknowledged !== undefined, soon("routes"));
+    await until(() => server.connected.list()[0]?.types().get(routes)?.acknowledged !== undefined, soon("routes"));
   });
   after(async () => {
     stop.abort();
@@ -187,7 +198,7 @@ describe("debug pages", () => {
 
   it("no page shows a key", async () => {
     await until(
-      () => server.ads.streams()[0]?.types().get(typeUrl.secret)?.acknowledged !== undefined,
+      () => server.connected.list()[0]?.types().get(typeUrl.secret)?.acknowledged !== undefined,
       soon("the secret"),
     );
     const dump = JSON.stringify(await json("config_dump?proxyID=web.shop"));
@@ -238,7 +249,7 @@ describe("debug pages", () => {
     };
     const change: Change = { type: "endpoints", op: "put", key, value: [endpoint] };
     inputs.set(JSON.stringify(key), change);
-    watched.apply([change], occasionOf([change], ++position));
+    source.apply([change], occasionOf([change], ++position));
     type Target = { readonly Service: { readonly hostname: string }; readonly Port: object };
     const { "web.shop": targets = [] } = await json<Readonly<Record<string, readonly Target[]>>>("instancesz");
     assert.deepEqual(
@@ -257,7 +268,7 @@ describe("debug pages", () => {
   it("explain names the object that changed a resource, and what became different", async () => {
     apply(split(70));
     await until(
-      () => server.ads.streams()[0]?.types().get(routes)?.acknowledged?.position === position,
+      () => server.connected.list()[0]?.types().get(routes)?.acknowledged?.position === position,
       soon("the new routes"),
     );
     const told = await json<{
@@ -297,7 +308,7 @@ describe("debug pages", () => {
         "explain?proxyID=web.shop&type=rds&name=80",
       );
     const caught = (what: string) =>
-      until(() => server.ads.streams()[0]?.types().get(routes)?.acknowledged?.position === position, soon(what));
+      until(() => server.connected.list()[0]?.types().get(routes)?.acknowledged?.position === position, soon(what));
     apply(split(60));
     apply(aConfig("AuthorizationPolicy", "bank", "another", {}));
     await caught("routes after two changes");
@@ -305,7 +316,7 @@ describe("debug pages", () => {
     const { key } = split(60);
     inputs.delete(JSON.stringify(key));
     const removal: readonly Change[] = [{ type: "config", op: "delete", key }];
-    watched.apply(removal, occasionOf(removal, ++position));
+    source.apply(removal, occasionOf(removal, ++position));
     await caught("routes without the rule");
     assert.deepEqual((await told()).change.causedBy, ["VirtualService/shop/reviews (removed)"]);
     apply(split(60));
@@ -361,14 +372,14 @@ describe("debug pages", () => {
   });
 
   it("a proxy that connected again and had everything is synced", async () => {
-    const [before] = server.ads.streams();
-    assert.ok(before !== undefined && server.ads.disconnect(before.id));
+    const [before] = server.connected.list();
+    assert.ok(before !== undefined && server.connected.disconnect(before.id));
     await until(() => {
-      const [now] = server.ads.streams();
+      const [now] = server.connected.list();
       return now !== undefined && now.id !== before.id && now.types().get(routes)?.isDue === false;
     }, soon("the proxy to be back"));
     const [proxy = {}] = await json<readonly Record<string, string | object>[]>("syncz");
-    assert.equal(server.ads.streams()[0]?.types().get(routes)?.sent, undefined, "nothing was sent");
+    assert.equal(server.connected.list()[0]?.types().get(routes)?.sent, undefined, "nothing was sent");
     assert.ok(proxy["route_sent"] !== undefined && proxy["route_sent"] === proxy["route_acked"]);
     const { resources } = await ask("istio.io/debug/syncz", [], "istio-system");
     const [config] = resources.map(({ value }) => decode(ClientConfigSchema, value));

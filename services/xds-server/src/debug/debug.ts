@@ -4,9 +4,9 @@ import type { AppliedSet } from "@flotilla/model";
 import type { Metrics } from "@flotilla/runtime";
 import type { SnapshotStore } from "@flotilla/state";
 import type { Core } from "../app/core.ts";
-import type { CoreSource } from "../app/core-source.ts";
+import type { ChangeListener, CoreSource } from "../app/core-source.ts";
 import type { Ingest } from "../ingest/ingest.ts";
-import type { AdsServer } from "../serve/ads-server.ts";
+import type { ConnectedStreams } from "../serve/connected-streams.ts";
 import type { DebugAnswers } from "../serve/debug-answers.ts";
 import type { StreamObserver } from "../serve/stream-record.ts";
 import { ChangeLedger } from "./change-ledger.ts";
@@ -27,10 +27,9 @@ export interface DebugOptions {
   readonly metrics: Metrics;
   /** Of this program. */
   readonly version: string;
-  /** Stages that are made after this one. */
-  readonly latest: () => AppliedSet | undefined;
-  readonly ingest: () => Pick<Ingest, "changes" | "position">;
-  readonly ads: () => Pick<AdsServer, "streams" | "disconnect">;
+  readonly source: Pick<CoreSource, "latest">;
+  readonly ingest: Pick<Ingest, "changes" | "position">;
+  readonly connected: Pick<ConnectedStreams, "list" | "disconnect">;
   readonly settings: {
     readonly debugAuth: boolean;
     readonly debugNamespaces: readonly string[];
@@ -46,14 +45,14 @@ export interface Debug {
   readonly observer: StreamObserver;
   /** Place in the fleet's sequence of the last change of an input of the core. */
   lastChange(input: string): number | undefined;
-  /** Applies changes as `source` does, and remembers when. */
-  watched(source: CoreSource): Pick<CoreSource, "apply">;
+  /** Records when changes are applied. */
+  readonly changes: ChangeListener;
 }
 
 export function createDebug(options: DebugOptions): Debug {
-  const { core, store, authenticator, metrics, version, latest, ingest, ads, settings } = options;
+  const { core, source, store, authenticator, metrics, version, ingest, connected, settings } = options;
   const [ledger, history] = [new ChangeLedger(), new ResourceHistory()];
-  const streams = () => ads().streams();
+  const streams = () => connected.list();
   const fleet = createFleetStatus(streams, store);
   const rules: AccessRules = {
     required: settings.debugAuth,
@@ -61,8 +60,8 @@ export function createDebug(options: DebugOptions): Debug {
     rootNamespace: () => core.mesh.rootNamespace,
     allowedNamespaces: settings.debugNamespaces,
   };
-  const position = () => ingest().position;
-  const inputs = () => ingest().changes();
+  const position = () => ingest.position;
+  const inputs = () => ingest.changes();
   const unselected = () =>
     findUnselected(
       inputs(),
@@ -71,8 +70,11 @@ export function createDebug(options: DebugOptions): Debug {
     );
   declareMeshMetrics(metrics, { inputs, findings: () => core.findings(), unselected, version, nowMs: Date.now });
   const pages = debugPages(
-    { core, streams, fleet, disconnect: (id) => ads().disconnect(id), inputs, unselected },
-    [explainPage({ core, streams, fleet, ledger, history, position }), positionPage(core, position, latest)],
+    { core, streams, fleet, disconnect: (id) => connected.disconnect(id), inputs, unselected },
+    [
+      explainPage({ core, streams, fleet, ledger, history, position }),
+      positionPage(core, position, () => source.latest),
+    ],
     { allowUnsafe: settings.unsafePages },
   );
   return {
@@ -86,17 +88,16 @@ export function createDebug(options: DebugOptions): Debug {
       },
     },
     lastChange: (input) => ledger.of(input)?.position,
-    watched: (source) => ({
-      apply: (changes, occasion) => {
+    changes: {
+      beforeApply: (_changes, { groups, applied }) => {
         const atMs = Date.now();
-        for (const group of occasion.groups) {
+        for (const group of groups) {
           // One that was overtaken by what is urgent counts as of where it is applied.
-          const position = Math.min(group.position, occasion.applied.position);
-          ledger.note(group.changes, { position, atMs, cause: group.cause });
+          const at = Math.min(group.position, applied.position);
+          ledger.note(group.changes, { position: at, atMs, cause: group.cause });
         }
-        return source.apply(changes, occasion);
       },
-    }),
+    },
   };
 }
 

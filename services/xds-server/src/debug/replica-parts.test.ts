@@ -13,7 +13,7 @@ const names = (parts: ReadonlyMap<string, unknown>) => [...parts.keys()].map((na
 describe("replica parts", () => {
   it("tell what equal proxies have once, and hold what each of them has", async () => {
     await using server = await startTestServer();
-    const streams = () => server.ads.streams();
+    const streams = () => server.connected.list();
     const acknowledged = (position: number) => async () =>
       streams().length === 3 && streams().every((stream) => stream.answeredPosition() === position);
     const replica = new ReplicaParts();

@@ -8,6 +8,7 @@ import { XdsClient } from "@flotilla/xds/client";
 import { grpcTransport } from "@flotilla/xds/grpc";
 import { Core } from "../app/core.ts";
 import { createCoreSource } from "../app/core-source.ts";
+import { ConnectedStreams } from "../serve/connected-streams.ts";
 import { startTestServer, type TestServer } from "../serve/testing/test-server.ts";
 import { aConfig, aService, put } from "../testing/mesh.ts";
 import { occasionOf } from "../testing/occasion.ts";
@@ -15,15 +16,16 @@ import { Distribution } from "./distribution.ts";
 
 const core = new Core();
 const source = createCoreSource(core);
+const connected = new ConnectedStreams();
 const changedAt = new Map<string, number>();
 let position = 0;
 const distribution = new Distribution({
-  ...{ replica: "r", core, streams: () => server.ads.streams(), position: () => source.position },
+  ...{ replica: "r", core, streams: () => connected.list(), position: () => source.position },
   ...{ epoch: () => "e", lastChange: (input) => changedAt.get(input), nowMs: () => 0 },
   isSettling: () => false,
 });
-const watched = distribution.watched(source);
-const server: TestServer = await startTestServer({ options: { source, observer: distribution.observer } });
+source.listen(distribution.changes);
+const server: TestServer = await startTestServer({ options: { source, connected, observer: distribution.observer } });
 const stop = new AbortController();
 /** What clients refuse: the words for the message, or undefined. */
 let refusal: string | undefined;
@@ -33,7 +35,7 @@ function apply(...values: readonly (Service | Config)[]): number {
   position++;
   for (const { key, type } of changes)
     if (type === "config") changedAt.set(`config/${key.kind}/${key.namespace}/${key.name}`, position);
-  assert.deepEqual(watched.apply(changes, occasionOf(changes, position)), []);
+  assert.deepEqual(source.apply(changes, occasionOf(changes, position)), []);
   return position;
 }
 
@@ -70,7 +72,7 @@ describe("distribution", () => {
     connect("web", "shop");
     connect("cart", "shop");
     connect("till", "bank");
-    await until(() => server.ads.streams().length === 3, soon("three streams"));
+    await until(() => server.connected.list().length === 3, soon("three streams"));
     await until(allAnswered, soon("all to answer"));
   });
   after(async () => {

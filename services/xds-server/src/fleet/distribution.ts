@@ -10,7 +10,7 @@ import {
 } from "@flotilla/model";
 import { delay, type Logger } from "@flotilla/runtime";
 import type { Core } from "../app/core.ts";
-import type { CoreSource } from "../app/core-source.ts";
+import type { ChangeListener } from "../app/core-source.ts";
 import type { StreamObserver, StreamRecord } from "../serve/stream-record.ts";
 import { ObjectReaches, type Remaining } from "./object-reach.ts";
 import { Refusals } from "./refusals.ts";
@@ -36,6 +36,8 @@ export class Distribution {
   readonly #reaches: ObjectReaches;
   readonly #refusals: Refusals;
   readonly observer: StreamObserver;
+  /** Records which objects the changes are about. */
+  readonly changes: ChangeListener;
   #streamsVersion = 0;
   #isDirty = true;
   #remaining: Remaining = "nothing";
@@ -45,6 +47,12 @@ export class Distribution {
     this.#options = options;
     this.#reaches = new ObjectReaches(options.core);
     this.#refusals = new Refusals(options);
+    this.changes = {
+      afterApply: (_changes, { groups }) => {
+        for (const group of groups) this.#reaches.note(group.changes, group.position);
+        this.#noteChange();
+      },
+    };
     const refusals = this.#refusals.observer;
     this.observer = {
       opened: () => this.#noteStreams(),
@@ -60,18 +68,6 @@ export class Distribution {
       closed: (stream, reason) => {
         refusals.closed?.(stream, reason);
         this.#noteStreams();
-      },
-    };
-  }
-
-  /** Applies changes as `source` does, and remembers which objects they were about. */
-  watched(source: Pick<CoreSource, "apply">): Pick<CoreSource, "apply"> {
-    return {
-      apply: (changes, occasion) => {
-        const refusals = source.apply(changes, occasion);
-        for (const group of occasion.groups) this.#reaches.note(group.changes, group.position);
-        this.#noteChange();
-        return refusals;
       },
     };
   }

@@ -27,7 +27,7 @@ export interface IngestOptions {
   /** The publishers whose whole state makes a complete mesh. */
   readonly publishers: readonly string[];
   /** Called once, when the whole of the first complete mesh has gone on. */
-  readonly onComplete: (from: "snapshot" | "stream") => void;
+  readonly onComplete: (from: "snapshot" | "stream", position: number) => void;
 }
 
 type Synced = Extract<SubscriberItem, { readonly kind: "synced" }>;
@@ -194,7 +194,7 @@ export class Ingest {
     if (this.#isComplete) return;
     this.#isComplete = true;
     this.#completed.resolve();
-    this.#options.onComplete(from);
+    this.#options.onComplete(from, this.#position);
   }
 }
 

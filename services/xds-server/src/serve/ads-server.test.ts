@@ -33,7 +33,7 @@ describe("ads server", () => {
 
       assert.deepEqual([...client.client.state.held(types.cluster).keys()], ["b"]);
       assert.deepEqual(client.updates[1]?.removed, ["a"]);
-      const record = await until(() => server.ads.streams()[0], soon("the record"));
+      const record = await until(() => server.connected.list()[0], soon("the record"));
       const type = () => record.types().get(types.cluster);
       await until(() => type()?.acknowledged?.position === 2, soon("the acknowledgement"));
       assert.equal(type()?.sent?.nonce, type()?.acknowledged?.nonce);
@@ -54,7 +54,7 @@ describe("ads server", () => {
 
       client.client.disconnect();
       await until(
-        () => server.ads.streams()[0]?.types().size === 2 && client.ends.length === 1,
+        () => server.connected.list()[0]?.types().size === 2 && client.ends.length === 1,
         soon("the second stream"),
       );
       server.source.put(types.listener, [resource(types.listener, "l", "1")]);
@@ -74,11 +74,11 @@ describe("ads server", () => {
       await using client = startClient(server, { form, check: () => "no such filter" });
       client.client.subscribe(types.listener);
       const rejection = await until(
-        () => server.ads.streams()[0]?.types().get(types.listener)?.rejection,
+        () => server.connected.list()[0]?.types().get(types.listener)?.rejection,
         soon("the refusal"),
       );
       assert.equal(rejection.message, "no such filter");
-      assert.equal(server.ads.streams()[0]?.answeredPosition(), 1, "refusing is an answer");
+      assert.equal(server.connected.list()[0]?.answeredPosition(), 1, "refusing is an answer");
       assert.match(await server.metrics.text(), /pilot_xds_lds_reject 1/);
     });
   }
@@ -91,7 +91,7 @@ describe("ads server", () => {
     one.client.subscribe(types.cluster);
     two.client.subscribe(types.cluster);
     await until(() => one.updates.length + two.updates.length === 2, soon("both answers"));
-    const nonces = server.ads.streams().map((record) => record.types().get(types.cluster)?.sent?.nonce);
+    const nonces = server.connected.list().map((record) => record.types().get(types.cluster)?.sent?.nonce);
     assert.equal(nonces.length, 2);
     assert.equal(nonces[0], nonces[1]);
   });
@@ -129,7 +129,7 @@ describe("ads server", () => {
     });
     client.client.subscribe(types.cluster);
     await until(() => client.updates.length === 1, soon("an empty answer"));
-    assert.deepEqual(server.ads.streams()[0]?.identities, ["spiffe://td/ns/shop/sa/web"]);
+    assert.deepEqual(server.connected.list()[0]?.identities, ["spiffe://td/ns/shop/sa/web"]);
   });
 
   const callers: readonly {

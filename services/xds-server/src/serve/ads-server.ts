@@ -10,6 +10,7 @@ import type { ListenOptions } from "@flotilla/runtime";
 import { Bodies, type Form, SharedStates } from "@flotilla/xds";
 import { type AdsLimits, connectionLimits } from "./ads-limits.ts";
 import type { StreamAuthentication } from "./authenticate.ts";
+import type { ConnectedStreams } from "./connected-streams.ts";
 import { RequestDecoder } from "./decode-request.ts";
 import { Ebb } from "./ebb.ts";
 import { Entrance, type EntranceOptions, refusalReason } from "./entrance.ts";
@@ -20,7 +21,6 @@ import { SharedRecords } from "./shared-records.ts";
 import { Stream } from "./stream.ts";
 import type { StreamContext } from "./stream-context.ts";
 import { streamEnd } from "./stream-end.ts";
-import type { StreamRecord } from "./stream-record.ts";
 import { writeDeadlines } from "./writer.ts";
 
 const ebb = { quietMs: 3_000, minHeight: 50 } as const;
@@ -29,6 +29,8 @@ export interface AdsOptions
   extends Omit<StreamContext, "cache" | "bodies" | "states" | "records" | "writes" | "limits">,
     Omit<EntranceOptions, "admission"> {
   readonly limits: StreamContext["limits"] & AdsLimits;
+  /** Kept up to date with the streams of this server. */
+  readonly connected: ConnectedStreams;
   /** Starts every nonce: unique among the processes a client may meet. */
   readonly noncePrefix: string;
   /** Most streams have left and their messages are dropped: memory may be given back. */
@@ -50,7 +52,7 @@ export class AdsServer implements AsyncDisposable {
   readonly #context: StreamContext;
   readonly #entrance: Entrance;
   readonly #requests = new RequestDecoder();
-  readonly #streams = new Map<string, { readonly stream: Stream; readonly call: RawCall }>();
+  readonly #connected: ConnectedStreams;
   readonly #sweeper: NodeJS.Timeout;
   readonly #ebb: Ebb;
   #count = 0;
@@ -58,6 +60,7 @@ export class AdsServer implements AsyncDisposable {
   constructor(options: AdsOptions) {
     const { limits, now, noncePrefix, server } = options;
     this.#options = options;
+    this.#connected = options.connected;
     const cache = new MessageCache({ maxBytes: limits.cacheBytes, now, noncePrefix, ...(server && { server }) });
     const states = new SharedStates();
     const shared = { cache, states, bodies: new Bodies(), records: new SharedRecords() };
@@ -74,30 +77,6 @@ export class AdsServer implements AsyncDisposable {
       options.onEbb?.();
     };
     this.#ebb = new Ebb({ ...ebb, onEbb });
-  }
-
-  /** Connected streams, as debug pages and the fleet's state show them. */
-  streams(): readonly StreamRecord[] {
-    return [...this.#streams.values()].map(({ stream }) => stream.record);
-  }
-
-  /** Asks the client to connect again, here or elsewhere; false when there is no such stream. */
-  disconnect(streamId: string): boolean {
-    const entry = this.#streams.get(streamId);
-    if (entry === undefined) return false;
-    entry.stream.end(streamEnd.moved());
-    // A client would open its next stream on the same connection, and so on the same replica.
-    entry.call.retireConnection();
-    return true;
-  }
-
-  /** Ends the streams of callers whose client certificate (DER) is one of these. */
-  endStreamsOf(isRevoked: (certificate: Buffer) => boolean): void {
-    for (const { stream, call } of [...this.#streams.values()]) {
-      if (call.peerCertificate === undefined || !isRevoked(call.peerCertificate)) continue;
-      stream.end(streamEnd.unauthenticated("the client certificate is revoked"));
-      call.retireConnection();
-    }
   }
 
   /** `further`: methods of other services on the same port. */
@@ -131,7 +110,7 @@ export class AdsServer implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#entrance.close();
     clearInterval(this.#sweeper);
-    for (const { stream } of [...this.#streams.values()]) stream.end(streamEnd.shutdown());
+    this.#connected.endAll();
     this.#ebb[Symbol.dispose]();
   }
 
@@ -183,15 +162,15 @@ export class AdsServer implements AsyncDisposable {
     const id = `${client.proxy.id}-${++this.#count}`;
     const version = metadataText(client.proxy.metadata, "ISTIO_VERSION") || "unknown";
     const onClosed = (reason: string): void => {
-      this.#streams.delete(id);
-      this.#ebb.count(this.#streams.size);
+      this.#connected.remove(id);
+      this.#ebb.count(this.#connected.size);
       port.streams.delete(stream);
       metrics.connected(version, -1);
       log.info("disconnected", { stream: id, reason });
     };
     const stream = new Stream({ id, form, client, wire: call, onClosed }, this.#context);
-    this.#streams.set(id, { stream, call });
-    this.#ebb.count(this.#streams.size);
+    this.#connected.add({ stream, call });
+    this.#ebb.count(this.#connected.size);
     port.streams.add(stream);
     metrics.connected(version, 1);
     log.info("connected", { stream: id, form, peer: call.peer });

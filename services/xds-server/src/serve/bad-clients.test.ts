@@ -103,16 +103,16 @@ describe("bad clients", () => {
         encode(DeltaDiscoveryRequestSchema, create(DeltaDiscoveryRequestSchema, { typeUrl, responseNonce })),
       );
     });
-    await until(() => versions.length === 1 && server.ads.streams().length === 2, soon("both streams"));
+    await until(() => versions.length === 1 && server.connected.list().length === 2, soon("both streams"));
     for (const content of ["1", "2", "3", "4"]) {
       const before = versions.length;
       source.put(types.cluster, [big("c", content)]);
       await until(() => versions.length > before, soon(`change ${content}`));
     }
-    const sentToStuck = server.ads.streams().map((stream) => stream.types().get(types.cluster)?.sent?.position);
+    const sentToStuck = server.connected.list().map((stream) => stream.types().get(types.cluster)?.sent?.position);
     assert.ok(sentToStuck.includes(1), `only the first was written to the one that does not read: ${sentToStuck}`);
 
-    await until(() => server.ads.streams().length === 1, soon("the end of the stuck stream"));
+    await until(() => server.connected.list().length === 1, soon("the end of the stuck stream"));
     await until(() => deaf.isClosed, soon("its client to notice"));
     assert.match(await server.metrics.text(), /pilot_xds_write_timeout 1/);
     assert.equal(source.sessions, 1);
@@ -130,11 +130,11 @@ describe("bad clients", () => {
 
     using later = new RawClient(server).ask(types.cluster);
     later.call.resume();
-    await until(() => server.ads.streams().length === 1, soon("a stream"));
+    await until(() => server.connected.list().length === 1, soon("a stream"));
     later.call.write(Buffer.from([0xff, 0xff, 0xff, 0xff]));
     await until(() => later.errors.length === 1, soon("the end"));
     assert.equal(later.errors[0]?.code, 3);
-    assert.equal(server.ads.streams().length, 0);
+    assert.equal(server.connected.list().length, 0);
     assert.match(await server.metrics.text(), /flotilla_xds_streams_refused_total{reason="node"} 1/);
     assert.match(await server.metrics.text(), /flotilla_xds_streams_refused_total{reason="request"} 1/);
   });
@@ -186,7 +186,7 @@ describe("bad clients", () => {
       await until(() => bad.errors.length === 1, soon("the end"));
       assert.equal(bad.errors[0]?.code, 8);
       assert.match(bad.errors[0]?.details ?? "", reason);
-      await until(() => server.ads.streams().length === 1, soon("the good one alone"));
+      await until(() => server.connected.list().length === 1, soon("the good one alone"));
       assert.match(await server.metrics.text(), /flotilla_xds_streams_refused_total{reason="limit"} 1/);
     });
 
@@ -212,13 +212,13 @@ describe("bad clients", () => {
         call.resume();
         call.write(request(version));
       }
-      await until(() => server.ads.streams().length === 2, soon("both streams"));
+      await until(() => server.connected.list().length === 2, soon("both streams"));
       const page = await server.metrics.text();
       assert.match(page, /^pilot_xds\{version="1\.30\.3"\} 1$/m);
       assert.match(page, /^pilot_xds\{version="other"\} 1$/m);
       assert.ok(page.length < 100_000);
     }
-    await until(() => server.ads.streams().length === 0, soon("no stream"));
+    await until(() => server.connected.list().length === 0, soon("no stream"));
     assert.doesNotMatch(await server.metrics.text(), /^pilot_xds\{/m);
   });
 
@@ -254,7 +254,7 @@ describe("bad clients", () => {
     worse.call.resume();
     worse.call.write(Buffer.alloc(20 * 1024 * 1024));
     await until(() => worse.errors.length === 1, soon("the end of the worse one"));
-    await until(() => server.ads.streams().length === 1, soon("the good stream"));
+    await until(() => server.connected.list().length === 1, soon("the good stream"));
   });
 
   it("one that opens 5,000 streams is served what the pace allows, and delays nobody", async () => {
@@ -281,9 +281,9 @@ describe("bad clients", () => {
       call.write(firstRequest(types.cluster));
       return call;
     });
-    const settled = () => server.ads.streams().length - 1 + ended.count;
+    const settled = () => server.connected.list().length - 1 + ended.count;
     await until(() => settled() === many, { withinMs: 30_000, what: "all to be served or refused", everyMs: 20 });
-    const served = server.ads.streams().length - 1;
+    const served = server.connected.list().length - 1;
     assert.ok(served >= 500 && served < many, `${served} were served`);
     const refused = /refused_total{reason="rate"} (\d+)/.exec(await server.metrics.text())?.[1];
     assert.equal(Number(refused), many - served);
@@ -292,7 +292,11 @@ describe("bad clients", () => {
     await until(() => versions.length === 2, soon("a change at the good stream"));
     for (const call of calls) call.cancel();
     client.close();
-    await until(() => server.ads.streams().length === 1, { withinMs: 30_000, what: "the good one alone", everyMs: 20 });
+    await until(() => server.connected.list().length === 1, {
+      withinMs: 30_000,
+      what: "the good one alone",
+      everyMs: 20,
+    });
     assert.equal(source.sessions, 1);
   });
 
@@ -320,9 +324,9 @@ describe("bad clients", () => {
       client.call.resume();
       if (i % 2 === 0) client.ask(types.cluster);
     }
-    await until(() => server.ads.streams().length === 25, soon("half of them"));
+    await until(() => server.connected.list().length === 25, soon("half of them"));
     for (const client of clients) client[Symbol.dispose]();
-    await until(() => server.ads.streams().length === 0, soon("none"));
+    await until(() => server.connected.list().length === 0, soon("none"));
     assert.equal(server.source.sessions, 0);
     assert.deepEqual(server.queue.depth, { waiting: 0, inFlight: 0, stalled: 0 });
   });

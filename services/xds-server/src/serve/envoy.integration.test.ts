@@ -108,9 +108,9 @@ for (const form of ["sotw", "delta"] as const satisfies readonly Form[]) {
         await server[Symbol.asyncDispose]();
         sent.length = 0;
         server = await startTestServer({ source, port: discoveryPort, options: { observer } });
-        await until(() => server.ads.streams()[0]?.types().size === 5, soon("all five subscriptions"));
+        await until(() => server.connected.list()[0]?.types().size === 5, soon("all five subscriptions"));
         await until(
-          () => [...(server.ads.streams()[0]?.types().values() ?? [])].every(({ isDue }) => !isDue),
+          () => [...(server.connected.list()[0]?.types().values() ?? [])].every(({ isDue }) => !isDue),
           soon("rest"),
         );
         assert.deepEqual(sent, []);
@@ -172,7 +172,7 @@ for (const form of ["sotw", "delta"] as const satisfies readonly Form[]) {
       source.failing = types.endpoint;
       source.put(types.cluster, [cluster("a", 3)]);
       await until(async () => (await warming()) === 1, soon("a warming cluster"));
-      server.ads.disconnect(server.ads.streams()[0]?.id ?? "");
+      server.connected.disconnect(server.connected.list()[0]?.id ?? "");
       source.failing = undefined;
       await until(async () => (await warming()) === 0, soon("warm"));
       assert.equal(await versionBehind(port), "v1");

@@ -73,12 +73,12 @@ describe("a port without TLS", () => {
     client.subscribe(typeUrl.secret, [secretName]);
     client.subscribe(typeUrl.cluster);
     const running = client.run(stop.signal);
-    const types = () => server.ads.streams()[0]?.types();
+    const types = () => server.connected.list()[0]?.types();
     await until(() => types()?.get(typeUrl.cluster)?.acknowledged !== undefined, soon("clusters"));
     const sent = (types()?.get(typeUrl.secret)?.sent?.resources ?? 0) > 0;
     stop.abort();
     await running;
-    await until(() => server.ads.streams().length === 0, soon("the stream to end"));
+    await until(() => server.connected.list().length === 0, soon("the stream to end"));
     return sent;
   }
 

@@ -73,10 +73,10 @@ describe("tls port", () => {
     client.subscribe(types.cluster);
     const running = client.run(stop.signal);
     await until(() => answered || error !== undefined, soon("an answer or an end"));
-    const identities = server.ads.streams()[0]?.identities ?? [];
+    const identities = server.connected.list()[0]?.identities ?? [];
     stop.abort();
     await running;
-    await until(() => server.ads.streams().length === 0, soon("the stream to end"));
+    await until(() => server.connected.list().length === 0, soon("the stream to end"));
     return { answered, error, identities };
   }
 

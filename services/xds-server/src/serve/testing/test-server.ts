@@ -5,6 +5,7 @@ import { defaultPushLimits, PushQueue } from "../../push/push-queue.ts";
 import { defaultAdsLimits } from "../ads-limits.ts";
 import { type AdsOptions, AdsServer } from "../ads-server.ts";
 import type { StreamAuthentication } from "../authenticate.ts";
+import { ConnectedStreams } from "../connected-streams.ts";
 import { Deliveries } from "../deliveries.ts";
 import { defaultStreamLimits } from "../stream-context.ts";
 import { createStreamMetrics } from "../stream-metrics.ts";
@@ -15,6 +16,7 @@ export interface TestServer extends AsyncDisposable {
   readonly port: number;
   readonly source: StaticSource;
   readonly ads: AdsServer;
+  readonly connected: ConnectedStreams;
   readonly queue: PushQueue;
   readonly deliveries: Deliveries;
   readonly metrics: Metrics;
@@ -34,7 +36,9 @@ export async function startTestServer(given: TestServerOptions = {}): Promise<Te
   const queue = new PushQueue({ ...defaultPushLimits, clock: systemClock });
   const streamMetrics = createStreamMetrics(metrics);
   const deliveries = new Deliveries({ metrics: streamMetrics, nowMs: Date.now });
+  const { connected = new ConnectedStreams() } = options;
   const ads = new AdsServer({
+    connected,
     source,
     scheduler: queue,
     debug: undefined,
@@ -54,6 +58,7 @@ export async function startTestServer(given: TestServerOptions = {}): Promise<Te
     port: listening.port,
     source,
     ads,
+    connected,
     queue,
     deliveries,
     metrics,

@@ -1,0 +1,60 @@
+/** The aggregated discovery service, with its settings. */
+import { randomUUID } from "node:crypto";
+import { releaseMemory } from "@flotilla/runtime";
+import manifest from "../../package.json" with { type: "json" };
+import { defaultAdsLimits } from "../serve/ads-limits.ts";
+import { type AdsOptions, AdsServer } from "../serve/ads-server.ts";
+import type { ConnectedStreams } from "../serve/connected-streams.ts";
+import { defaultStreamLimits } from "../serve/stream-context.ts";
+import type { StreamMetrics } from "../serve/stream-metrics.ts";
+import type { Settings, XdsService } from "../settings.ts";
+import type { ChangeFlow } from "./change-flow.ts";
+import type { ServedMesh } from "./mesh.ts";
+import type { Observers } from "./observers.ts";
+
+export interface AdsParts {
+  /** Pod or host name of this replica. */
+  readonly replica: string;
+  readonly mesh: ServedMesh;
+  readonly flow: ChangeFlow;
+  readonly observers: Observers;
+  readonly connected: ConnectedStreams;
+  readonly metrics: StreamMetrics;
+}
+
+export function createAdsServer({ settings, log }: XdsService, parts: AdsParts): AdsServer {
+  const { replica, mesh, flow, observers, connected, metrics } = parts;
+  return new AdsServer({
+    ...{ connected, metrics, log },
+    source: mesh.source,
+    scheduler: flow.queue,
+    deliveries: flow.deliveries,
+    debug: observers.debug.answers,
+    observer: observers.streams,
+    limits: limitsOf(settings),
+    now: () => performance.now(),
+    isReady: () => mesh.isComplete,
+    noncePrefix: randomUUID().slice(0, 8),
+    server: serverIdentifier(replica),
+    apiNamespace: () => (settings.apiAuth ? mesh.core.mesh.rootNamespace || settings.namespace : undefined),
+    onEbb: releaseMemory,
+  });
+}
+
+function limitsOf(settings: Settings): AdsOptions["limits"] {
+  const { maxRequestBytes, maxStreams, keepaliveMs, keepaliveTimeoutMs, maxConnectionAgeMs } = settings;
+  return {
+    ...defaultStreamLimits,
+    ...defaultAdsLimits,
+    ...{ maxRequestBytes, keepaliveMs, keepaliveTimeoutMs, maxConnectionAgeMs },
+    maxStreamsPerConnection: maxStreams,
+    newStreamsPerSecond: settings.streamsPerSecond,
+    stuckMs: settings.stuckClientMs,
+    maxNames: settings.maxNames,
+  };
+}
+
+/** As istiod names itself to its clients: tools read the id and the version out of it. */
+function serverIdentifier(replica: string): string {
+  return JSON.stringify({ Component: "istiod", ID: replica, Info: { version: manifest.version } });
+}

@@ -1,0 +1,74 @@
+/** What this replica takes from the bus and reports over it, and its part among the other replicas. */
+import { randomUUID } from "node:crypto";
+import { connectTelling } from "@flotilla/bus";
+import { publishReplica } from "../debug/replica-record.ts";
+import { publishTrustReports } from "../debug/trust-report.ts";
+import { balanceStreams } from "../fleet/balance.ts";
+import { publishDistribution } from "../fleet/distribution.ts";
+import { publishMachines } from "../fleet/machines.ts";
+import type { Ingest } from "../ingest/ingest.ts";
+import type { IngestMetrics } from "../ingest/ingest-metrics.ts";
+import type { ConnectedStreams } from "../serve/connected-streams.ts";
+import type { XdsService } from "../settings.ts";
+import type { ServedMesh } from "./mesh.ts";
+import type { Observers } from "./observers.ts";
+import type { Snapshot } from "./snapshot.ts";
+
+export interface BusParts {
+  readonly mesh: ServedMesh;
+  readonly snapshot: Snapshot;
+  readonly ingest: Ingest;
+  readonly observers: Observers;
+  readonly connected: ConnectedStreams;
+  readonly metrics: IngestMetrics;
+}
+
+/** Runs until the service stops; waits for a bus that is away. */
+export async function followBus(service: XdsService, parts: BusParts): Promise<void> {
+  const { name, settings, health, metrics, log, stop } = service;
+  const { mesh, snapshot, ingest, observers, connected } = parts;
+  const { busUrl: url, busReplicas: replicas } = settings;
+  const { seal, setAside } = snapshot;
+  const onResumed = () => parts.metrics.resumed.add(1);
+  await using bus = await connectTelling(
+    { url, replicas, clientName: name, seal, onResumed, log, health, metrics, setAside },
+    stop,
+  );
+  const trust = { core: mesh.core, streams: () => connected.list(), log };
+  const { distribution, machines } = observers;
+  // What the bus does to a report is no reason to end streams.
+  await Promise.all([
+    service.keepRunning("following the bus", () => ingest.follow(bus, stop)),
+    service.keepRunning("trust reports", () => publishTrustReports(bus, trust, stop)),
+    service.keepRunning("distribution reports", () => publishDistribution(bus, { distribution, log }, stop)),
+    service.keepRunning("reports of machines", () => publishMachines(bus, { machines, log }, stop)),
+  ]);
+}
+
+export interface ReplicaParts {
+  /** Pod or host name of this replica. */
+  readonly replica: string;
+  readonly snapshot: Snapshot;
+  readonly connected: ConnectedStreams;
+  readonly onHandedOff: () => void;
+}
+
+/**
+ * Shares the streams with the other replicas until the service stops. Resolves when the other replicas are not to hand their
+ * streams off to this one any more.
+ */
+export function joinReplicas(
+  { settings, log, stop, inBackground }: XdsService,
+  { replica, snapshot, connected, onHandedOff }: ReplicaParts,
+): Promise<void> {
+  const { debugUrl: pages, handOffPerSecond: perSecond } = settings;
+  const { store } = snapshot;
+  const [id, streams] = [randomUUID(), () => connected.list()];
+  const disconnect = (stream: string) => void connected.disconnect(stream);
+  const recorded = publishReplica({ id, replica, pages, streams, store, log }, stop);
+  inBackground(recorded);
+  inBackground(
+    balanceStreams({ id, streams, disconnect, store, perSecond, random: Math.random, onHandedOff, log }, stop),
+  );
+  return recorded;
+}

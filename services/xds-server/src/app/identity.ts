@@ -1,0 +1,42 @@
+/** Who this replica is, and how the callers of its ports prove who they are. */
+import { type PeerIdentity, peerIdentity } from "@flotilla/auth";
+import { type OwnCluster, openOwnCluster } from "@flotilla/auth/cluster";
+import { keepOwnCertificate, type OwnCertificate } from "@flotilla/auth/serving";
+import type { XdsService } from "../settings.ts";
+import type { ServedMesh } from "./mesh.ts";
+import type { Revocations } from "./revocations.ts";
+import { serviceAccount, servingNames } from "./serving-material.ts";
+
+export interface Identity extends AsyncDisposable {
+  /** The cluster that confirms Kubernetes tokens and has signers, if there is one. */
+  readonly cluster: OwnCluster | undefined;
+  /** A client certificate or a token, for an identity of this mesh. */
+  readonly peers: PeerIdentity;
+  /** From ca. */
+  readonly certificate: OwnCertificate;
+}
+
+/** @throws KubeError KUBE_CONFIG; AuthError AUTH_BAD_PROVIDER */
+export async function openIdentity(
+  { settings, log }: XdsService,
+  { mesh, revocations }: { readonly mesh: ServedMesh; readonly revocations: Revocations },
+): Promise<Identity> {
+  const { jwtRules, audiences, namespace, tlsPort: port } = settings;
+  await using opened = new AsyncDisposableStack();
+  const cluster = opened.use(await openOwnCluster(settings));
+  const trustDomains = () => mesh.trustDomains();
+  const review = cluster && { ...cluster.review, audiences };
+  const peers = peerIdentity({
+    ...{ trustDomains, jwtRules, review, log, nowMs: Date.now },
+    crls: () => revocations.crls,
+  });
+  const certificate = opened.use(
+    keepOwnCertificate({
+      ...{ settings, namespace, serviceAccount, port, log },
+      names: servingNames(settings),
+      trustDomain: () => (mesh.isComplete ? trustDomains()[0] : undefined),
+    }),
+  );
+  const owned = opened.move();
+  return { cluster, peers, certificate, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}

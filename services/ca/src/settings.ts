@@ -12,6 +12,7 @@ import {
   ownHostSettings,
   parseSettings,
   port,
+  type Service,
   type SettingsOf,
   text,
   watchdogSettings,
@@ -86,6 +87,9 @@ export const settings = {
   ...kubernetesSettings,
   ...issuerSettings,
 } as const;
+
+/** The frame that its parts run in. */
+export type CaService = Service<Settings>;
 
 export interface Settings extends SettingsOf<typeof settings> {
   readonly rootFile: string;

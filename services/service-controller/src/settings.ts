@@ -9,7 +9,9 @@ import {
   flag,
   logSettings,
   ownHostSettings,
+  parseSettings,
   port,
+  type Service,
   type SettingsOf,
   text,
   watchdogSettings,
@@ -77,3 +79,10 @@ export const settings = {
 } as const;
 
 export type Settings = SettingsOf<typeof settings>;
+/** The frame that its parts run in. */
+export type RegistryService = Service<Settings>;
+
+/** @throws RuntimeError SETTINGS_INVALID naming every wrong setting */
+export function readSettings(env: Readonly<Record<string, string | undefined>>): Settings {
+  return parseSettings(settings, env);
+}

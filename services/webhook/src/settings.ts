@@ -9,7 +9,9 @@ import {
   list,
   logSettings,
   oneOf,
+  parseSettings,
   port,
+  type Service,
   type SettingsOf,
   text,
   watchdogSettings,
@@ -121,6 +123,13 @@ export const settings = {
 } as const;
 
 export type Settings = SettingsOf<typeof settings>;
+/** The frame that its parts run in. */
+export type WebhookService = Service<Settings>;
+
+/** @throws RuntimeError SETTINGS_INVALID naming every wrong setting */
+export function readSettings(env: Readonly<Record<string, string | undefined>>): Settings {
+  return parseSettings(settings, env);
+}
 
 /** Native sidecars are stable since Kubernetes 1.33; before, a proxy that ends early could end its pod. */
 export function usesNativeSidecars({ nativeSidecars, kubernetesVersion }: Settings): boolean {

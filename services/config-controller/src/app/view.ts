@@ -1,0 +1,61 @@
+/** The configuration in force: the sources, the view of them all, and what was in force before the start. */
+import type { OwnCertificate } from "@flotilla/auth/serving";
+import type { Config } from "@flotilla/model";
+import { meshConfigKey } from "@flotilla/registry/config";
+import { AggregateStore } from "../aggregate/aggregate-store.ts";
+import { type AggregateGroup, mergeSources } from "../aggregate/merge-sources.ts";
+import type { IngressSettings } from "../duties/ingress-rules.ts";
+import type { PublishedConfig } from "../follow/published-config.ts";
+import { type ConfigMetrics, declareObjectsGauge } from "../metrics.ts";
+import type { ConfigService } from "../settings.ts";
+import type { DurableStore } from "../store/durable/durable-store.ts";
+import type { ConfigSource } from "../watch/config-source.ts";
+import { LastGood, lastGoodName } from "../watch/last-good.ts";
+import { openSources } from "../watch/open-sources.ts";
+
+export interface ViewOptions {
+  readonly certificate: OwnCertificate;
+  /** What was written over the API, where there is one. */
+  readonly durable: DurableStore | undefined;
+  readonly published: PublishedConfig;
+  /** Called when the sources or the view may have other problems. */
+  readonly onProblems: () => void;
+  readonly metrics: ConfigMetrics;
+}
+
+export interface View extends AsyncDisposable {
+  readonly sources: readonly ConfigSource[];
+  /** Names of the sources in the view, the one that wins first. */
+  readonly order: readonly string[];
+  readonly store: AggregateStore;
+  readonly lastGood: LastGood;
+  /** Runs the sources until the service stops. */
+  groups(): AsyncIterable<AggregateGroup>;
+  mesh(): IngressSettings | undefined;
+}
+
+/** Waits for what MeshConfig is read from. @throws the reason of the service's signal */
+export async function openView(
+  { settings, log, metrics: registry, stop }: ConfigService,
+  { certificate, durable, published, onProblems, metrics }: ViewOptions,
+): Promise<View> {
+  const holding = {
+    published: (isWanted: (config: Config) => boolean) =>
+      [...published.all()].map((one) => one.config).filter(isWanted),
+    onHeld: (directory: string, objects: number) => metrics.held.set(objects, { directory }),
+  };
+  await using opened = new AsyncDisposableStack();
+  const sources = await openSources({ settings, certificate, log, onProblems, durable, holding }, stop);
+  for (const source of sources) opened.use(source);
+  const order = [...sources.map((source) => source.name), lastGoodName];
+  const store = new AggregateStore(order, onProblems);
+  declareObjectsGauge(registry, () => store.counts());
+  const lastGood = new LastGood({ sources, view: store, published, nowMs: Date.now });
+  const owned = opened.move();
+  return {
+    ...{ sources, order, store, lastGood },
+    groups: () => mergeSources([...sources, lastGood], store, stop),
+    mesh: () => store.get(meshConfigKey)?.spec as IngressSettings | undefined,
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}

@@ -76,7 +76,7 @@ const dualStackWildcards = query<readonly string[]>("dual-stack-wildcards", (vie
 );
 
 const dualStackLoopbacks = query<readonly string[]>("dual-stack-loopbacks", (view) =>
-  view.read(dualStackWildcards).length > 0 ? ["::1"] : [],
+  view.proxy.ipMode === "dual" ? ["::1"] : [],
 );
 
 const tracings = query("tracings", (view) => ({

@@ -64,8 +64,8 @@ function capturesTraffic(view: View): boolean {
   return view.proxy.metadataText("INTERCEPTION_MODE") !== "NONE";
 }
 
-function isBound({ bindToPort }: InboundPort): boolean {
-  return bindToPort;
+function isBound({ bindToPort, hasListener }: InboundPort): boolean {
+  return bindToPort && hasListener;
 }
 
 function boundName({ address, port }: InboundPort): string {
@@ -100,7 +100,7 @@ const unnamedPorts = query<readonly UnnamedPort[]>(
 const passthroughPort = { targetPort: "unknown" as const, hostname: "", port: { number: 0, name: "virtualInbound" } };
 
 const redirectedPorts = query<readonly InboundPort[]>("redirected-ports", (view) => {
-  return view.read(inboundPorts).filter((port) => !isBound(port));
+  return view.read(inboundPorts).filter(({ bindToPort, hasListener }) => !bindToPort && hasListener);
 });
 
 function selectChains(view: View): InboundChainInputs {

@@ -10,6 +10,7 @@ import type { ServiceTarget } from "../../../snapshot/subject.ts";
 import { query, type View } from "../../../snapshot/view.ts";
 import { statName } from "../../envoy/stat-name.ts";
 import { listenerTraits } from "../../select/listener-traits.ts";
+import { mayListen, mayListenBesideVirtual } from "../reserved-ports.ts";
 
 export interface InboundPort {
   /** The port that callers connect to: the workload's, or one that the Sidecar opens. */
@@ -26,6 +27,8 @@ export interface InboundPort {
   readonly listenerStatName: string;
   /** The proxy listens itself, at `address`. */
   readonly bindToPort: boolean;
+  /** False where the proxy cannot listen: there is a cluster alone. */
+  readonly hasListener: boolean;
   /** TLS that the Sidecar asks for; it counts where the mesh's own is off. */
   readonly ownTls?: ServerTLSSettings;
   /** The Sidecar that names the port, as a path of the Kubernetes API. */
@@ -70,7 +73,8 @@ function servicePorts(view: View): readonly InboundPort[] {
     const pattern = view.mesh.inboundClusterStatName;
     const stat = statName(pattern, "", { hostname, service, port, targetPort });
     const listenerStat = statName(pattern, "", { hostname, service, port, targetPort: "unknown" });
-    const place = { port: targetPort, address, servicePort, hostname, bindToPort: false };
+    const hasListener = mayListenBesideVirtual(view, { bind: address, port: targetPort, protocol, bindToPort: false });
+    const place = { port: targetPort, address, servicePort, hostname, bindToPort: false, hasListener };
     ports.set(targetPort, { ...place, protocol, mode, statName: stat, listenerStatName: listenerStat });
   }
   return [...ports.values()].sort((a, b) => a.port - b.port);
@@ -101,6 +105,7 @@ function sidecarPort(
       targetPort: "unknown",
     }),
     bindToPort,
+    hasListener: mayListen(view, { bind, port: port.number, protocol: parseProtocol(port.protocol), bindToPort }),
     origin: `/apis/networking.istio.io/v1/namespaces/${namespace}/sidecar/${name}`,
   };
 }

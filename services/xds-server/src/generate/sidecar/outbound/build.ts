@@ -14,7 +14,7 @@ import { connectionManager } from "../../envoy/listeners/connection-manager.ts";
 import { httpInspector, tlsInspector } from "../../envoy/listeners/listener-filters.ts";
 import { exactBalance, originMetadata } from "../../envoy/listeners/listener-parts.ts";
 import type { ListenerTraits } from "../../envoy/listeners/listener-traits.ts";
-import type { HttpChain, OutboundChain, OutboundListenerPlan, TcpChain } from "./plan.ts";
+import { type HttpChain, isMatched, type OutboundChain, type OutboundListenerPlan, type TcpChain } from "./plan.ts";
 
 export interface OutboundListenerInputs {
   readonly traits: ListenerTraits;
@@ -118,7 +118,10 @@ function tcpChain(traits: ListenerTraits, chain: TcpChain): FilterChain {
   const hasMatch = serverNames.length > 0 || prefixes.length > 0;
   return create(FilterChainSchema, {
     ...(hasMatch && {
-      filterChainMatch: { serverNames: [...serverNames].sort(), prefixRanges: prefixes.map(prefixRange) },
+      filterChainMatch: {
+        serverNames: [...serverNames].sort(),
+        prefixRanges: prefixes.filter(isMatched).map(prefixRange),
+      },
     }),
     transportSocketConnectTimeout: connectTimeout,
     filters: [

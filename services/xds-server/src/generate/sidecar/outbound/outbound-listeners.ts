@@ -16,9 +16,17 @@ import { listenerServices } from "../../../snapshot/scope/sidecar-scope.ts";
 import { layer4VirtualServices } from "../../../snapshot/scope/virtual-services.ts";
 import { query, type View } from "../../../snapshot/view.ts";
 import { listenerTraits } from "../../select/listener-traits.ts";
+import { mayListenBesideVirtual } from "../reserved-ports.ts";
 import { ListenerMap, listenerName } from "./listener-map.ts";
 import type { OutboundListenerPlan } from "./plan.ts";
-import { furtherAddresses, isUnspecified, podAddresses, serviceAddress, serviceAddresses } from "./service-address.ts";
+import {
+  furtherAddresses,
+  isUnspecified,
+  ownAddresses,
+  podAddresses,
+  serviceAddress,
+  serviceAddresses,
+} from "./service-address.ts";
 import { tcpChains } from "./tcp-chains.ts";
 
 /** Every outbound listener by name. */
@@ -64,32 +72,42 @@ function addOwnListener(view: View, map: ListenerMap, listener: EgressListener):
   const traits = view.read(listenerTraits);
   const bindToPort = number === 0 || bindsToPort(view, spec);
   const bind = spec.bind !== "" ? spec.bind : bindToPort ? traits.loopbackAddress : undefined;
-  const extraAddresses = spec.bind === "" && bindToPort ? traits.extraLoopbacks : undefined;
+  if (!mayListenBesideVirtual(view, { bind, port: number, protocol: listenPort.protocol, bindToPort })) return;
+  const extraAddresses = spec.bind !== "" ? [] : bindToPort ? traits.extraLoopbacks : undefined;
   const virtualServices = layer4VirtualServices(view, listener.name);
   for (const service of view.read(listenerServices, listener.name)) {
     const port =
       service.ports.find((one) => one.number === number) ??
       (service.ports.length === 1 ? service.ports[0] : undefined) ??
       listenPort;
-    addAtAddresses(view, map, { service, port, listenPort, bindToPort, extraAddresses, virtualServices }, bind);
+    const part = { service, port, listenPort, bindToPort, extraAddresses, virtualServices };
+    addAtAddresses(view, map, part, { bind, perPod: false });
   }
 }
 
 /** At the address given; without one, at those of the service, which HTTP shares with all others. */
-function addAtAddresses(view: View, map: ListenerMap, part: Omit<Part, "bind" | "cidr">, bind?: string): void {
+function addAtAddresses(view: View, map: ListenerMap, part: Omit<Part, "bind" | "cidr">, { bind, perPod }: At): void {
   const { service, port, listenPort } = part;
   const { wildcardAddress } = view.read(listenerTraits);
   if (bind !== undefined || !(isTcp(listenPort.protocol) || isUnsupported(listenPort.protocol))) {
     addService(view, map, { ...part, bind: bind ?? wildcardAddress, cidr: undefined });
     return;
   }
-  const pods = isTcp(listenPort.protocol) ? filteredPods(view, service, port) : undefined;
+  const pods = perPod && isTcp(listenPort.protocol) ? filteredPods(view, service, port) : undefined;
   for (const cidr of pods ?? []) addService(view, map, { ...part, bind: wildcardAddress, cidr, isPod: true });
   if (pods !== undefined) return;
-  for (const address of serviceAddresses(view, service, port)) {
+  for (const address of perPod ? serviceAddresses(view, service, port) : ownAddresses(view, service)) {
     const cidr = address.includes("/") ? address : undefined;
-    addService(view, map, { ...part, bind: cidr === undefined ? address : wildcardAddress, cidr });
+    const isNowhere = service.registry === "Kubernetes" && isUnspecified(address);
+    const extraAddresses = isNowhere ? [] : part.extraAddresses;
+    addService(view, map, { ...part, extraAddresses, bind: cidr === undefined ? address : wildcardAddress, cidr });
   }
+}
+
+interface At {
+  readonly bind: string | undefined;
+  /** Each pod of a headless service has a place of its own. */
+  readonly perPod: boolean;
 }
 
 /** The pods of a headless service, where one listener of its port tells them apart by filter chains. */
@@ -102,15 +120,16 @@ function addServicePorts(view: View, map: ListenerMap, listener: EgressListener)
   const traits = view.read(listenerTraits);
   const bindToPort = bindsToPort(view, listener.spec);
   const ownBind = listener.spec.bind !== "" ? listener.spec.bind : bindToPort ? traits.loopbackAddress : undefined;
-  const extraAddresses = listener.spec.bind === "" && bindToPort ? traits.extraLoopbacks : undefined;
+  const extraAddresses = listener.spec.bind !== "" ? [] : bindToPort ? traits.extraLoopbacks : undefined;
   const virtualServices = layer4VirtualServices(view, listener.name);
   const matchesAddress = view.feature("clusterIpMatching");
   for (const service of view.read(listenerServices, listener.name)) {
     if (service.resolution === "alias") continue;
     for (const port of service.ports) {
-      if (port.protocol === "UDP") continue;
+      const place = { bind: ownBind, port: port.number, protocol: port.protocol, bindToPort };
+      if (port.protocol === "UDP" || !mayListenBesideVirtual(view, place)) continue;
       const part = { service, port, listenPort: port, bindToPort, extraAddresses, virtualServices };
-      addAtAddresses(view, map, part, ownBind);
+      addAtAddresses(view, map, part, { bind: ownBind, perPod: true });
       const hasClusterAddress = service.registry === "Kubernetes" && isHttp(port.protocol);
       if (matchesAddress && ownBind === undefined && hasClusterAddress) addAtClusterAddress(view, map, part);
     }
@@ -183,7 +202,7 @@ function needsServerName(view: View, { service, bind, cidr }: Part): boolean {
   if (cidr !== undefined || (service.resolution === "dynamic-dns" && service.hostname.startsWith("*"))) return true;
   const address = serviceAddress(view, service);
   const isNowhere = isUnspecified(address) && (service.registry === "External" || address === wildcardAddress);
-  return bind === wildcardAddress && (isNowhere || address.includes("/"));
+  return address.includes("/") || (bind === wildcardAddress && isNowhere);
 }
 
 function hasPort({ port, bind }: IstioEgressListener): boolean {

@@ -1,5 +1,5 @@
 /** What an outbound listener is made of: plain data, so that equal plans are recognised and not built again. */
-import { type Protocol, rangeBits } from "@flotilla/model";
+import { type Protocol, parseCidr, rangeBits } from "@flotilla/model";
 import type { DnsCache } from "../../envoy/clusters/dns-cache.ts";
 import type { WeightedCluster } from "../../envoy/filters/network-filters.ts";
 
@@ -60,4 +60,9 @@ export function chainMatchKey(chain: OutboundChain): string {
     .map((prefix) => rangeBits(prefix) ?? prefix)
     .sort()
     .join()}`;
+}
+
+/** A range that begins at 0.0.0.0 matches nothing: it is left out of a chain's match, as in istiod. */
+export function isMatched(prefix: string): boolean {
+  return parseCidr(prefix)?.address !== "0.0.0.0";
 }

@@ -9,19 +9,25 @@ export function isUnspecified(address: string): boolean {
   return address === "0.0.0.0" || address === "::";
 }
 
-/** The service's own address; without one, those of its endpoints if callers see them, else the wildcard. */
+/** The service's own addresses; without one, those of its endpoints if callers see them, else the wildcard. */
 export function serviceAddresses(view: View, service: Service, port: ServicePort): readonly string[] {
+  return podAddresses(view, service, port) ?? ownAddresses(view, service);
+}
+
+/** The service's own addresses, else the wildcard: of the proxy's family where it is known. */
+export function ownAddresses(view: View, service: Service): readonly string[] {
   // Each address of a ServiceEntry is a service of its own to callers.
   const { addresses: several = [] } = service;
   if (several.length > 1 && ownValue(service.clusterVips, view.proxy.clusterId) === undefined) return several;
   const address = serviceAddress(view, service);
-  if (!isUnspecified(address)) return [address];
-  return podAddresses(view, service, port) ?? [view.read(listenerTraits).wildcardAddress];
+  const isHeadless = service.registry === "Kubernetes" && service.resolution === "passthrough";
+  return [isUnspecified(address) && !isHeadless ? view.read(listenerTraits).wildcardAddress : address];
 }
 
 /** The addresses of endpoints that callers see, where a service has no address of its own; undefined for other services. */
 export function podAddresses(view: View, service: Service, port: ServicePort): readonly string[] | undefined {
   if (service.resolution !== "passthrough" || !isUnspecified(serviceAddress(view, service))) return undefined;
+  if ((service.addresses ?? []).length > 1) return undefined;
   const [own] = view.proxy.addresses;
   const endpoints = [...discoverableEndpoints(view, service).values()]
     .flat()

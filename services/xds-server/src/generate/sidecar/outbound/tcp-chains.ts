@@ -6,10 +6,12 @@ import type {
   TLSMatchAttributes,
   VirtualService,
 } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
+import { aliasesOf } from "../../../snapshot/scope/aliases.ts";
 import { visibleService } from "../../../snapshot/scope/sidecar-scope.ts";
 import { meshGateway, mostSpecificHost } from "../../../snapshot/scope/virtual-services.ts";
 import type { View } from "../../../snapshot/view.ts";
 import { unknownCluster } from "../../envoy/clusters/cluster-parts.ts";
+import { serviceDomains } from "../../envoy/routes/domains.ts";
 import { statName } from "../../envoy/stat-name.ts";
 import type { TcpChain } from "./plan.ts";
 import { type TcpDestination, tcpPolicy } from "./tcp-policy.ts";
@@ -32,7 +34,7 @@ export function tcpChains(view: View, target: TcpTarget): readonly TcpChain[] {
     const chains = isRouted ? tlsRouteChains(view, target) : [];
     return chains.length > 0
       ? chains
-      : [defaultChain(view, target, target.needsServerName ? [target.service.hostname] : [])];
+      : [defaultChain(view, target, target.needsServerName ? serverNamesOf(view, target.service) : [])];
   }
   const chains = isRouted ? tcpRouteChains(view, target) : [];
   return chains.some(({ prefixes }) => sameList(prefixes, cidrs(target)))
@@ -58,6 +60,17 @@ function defaultChain(view: View, target: TcpTarget, serverNames: readonly strin
       },
     }),
   };
+}
+
+/** The host itself, and each form of the names that stand for it. */
+function serverNamesOf(view: View, { hostname }: Service): readonly string[] {
+  const mayEndInDot = view.feature("absoluteFqdnDomains");
+  const formsOf = (alias: string) =>
+    serviceDomains(
+      { hostname: alias, aliases: [], addresses: [], hasPodNames: false, mayEndInDot },
+      view.proxy.dnsDomain,
+    ).all;
+  return [hostname, ...aliasesOf(view, hostname).flatMap(formsOf)];
 }
 
 function cidrs({ cidr }: TcpTarget): readonly string[] {

@@ -1,0 +1,51 @@
+/** What is written into Kubernetes, by one replica each: WorkloadEntries of machines, ServiceExports. */
+import type { Bus } from "@flotilla/bus";
+import { openKubeApi } from "@flotilla/kube-api";
+import type { ClusterRegistries } from "@flotilla/registry";
+import { exportServices } from "../export/export-services.ts";
+import { ServiceExporter } from "../export/service-exporter.ts";
+import { entryWriter, writeEntries } from "../register/show-machines.ts";
+import type { RegistryService } from "../settings.ts";
+import { multiClusterApi } from "../watch/open-registries.ts";
+import type { Inputs } from "./inputs.ts";
+import type { ProblemReports } from "./problem-reports.ts";
+
+export interface WriterOptions {
+  readonly bus: Bus;
+  readonly registry: ClusterRegistries;
+  readonly inputs: Inputs;
+  readonly problems: ProblemReports;
+}
+
+export interface KubernetesWriters extends Disposable {
+  /** Runs until the service stops. */
+  run(): Promise<void>;
+}
+
+/** Undefined where there is no cluster, or nothing to write. */
+export function openWriters(service: RegistryService, options: WriterOptions): KubernetesWriters | undefined {
+  const { settings, version, log, stop } = service;
+  const { bus, registry, inputs, problems } = options;
+  const { autoRegistration, autoExport, systemNamespace: namespace } = settings;
+  if (inputs.cluster === undefined || !(autoRegistration || autoExport)) return undefined;
+  const api = openKubeApi(inputs.cluster);
+  const writer = autoRegistration ? entryWriter(api, () => registry.machineRecords(), settings, log) : undefined;
+  const exporter = autoExport
+    ? new ServiceExporter({
+        services: () => registry.exportable(),
+        apis: () => new Map(inputs.kubernetes.flatMap((source) => [...source.apis()])),
+        ...{ multiClusterApi: multiClusterApi(settings), log, nowMs: Date.now },
+      })
+    : undefined;
+  problems.add(writer, exporter);
+  const common = { api, version, namespace, log };
+  return {
+    run: async () => {
+      await Promise.all([
+        writer && writeEntries({ ...common, writer, bus }, stop),
+        exporter && exportServices({ ...common, exporter }, stop),
+      ]);
+    },
+    [Symbol.dispose]: () => api[Symbol.dispose](),
+  };
+}

@@ -1,0 +1,29 @@
+/** The debug pages of service-controller, for callers who may see them. */
+import { pageAccess } from "@flotilla/auth";
+import type { ClusterRegistries } from "@flotilla/registry";
+import type { HttpHandler } from "@flotilla/runtime";
+import { clustersPage, digestsPage, endpointsPage, instancesPage, servicesPage } from "../debug/registry-pages.ts";
+import type { RegistryService } from "../settings.ts";
+import type { Inputs } from "./inputs.ts";
+import type { ProblemReports } from "./problem-reports.ts";
+
+export interface PageParts {
+  readonly registry: ClusterRegistries;
+  readonly inputs: Inputs;
+  readonly problems: ProblemReports;
+}
+
+export function serveDebugPages(
+  { settings, health, log }: RegistryService,
+  { registry, inputs, problems }: PageParts,
+): void {
+  const { debugAuth: isOn, workDir, systemNamespace: namespace } = settings;
+  const guarded = pageAccess({ isOn, workDir, namespace, log });
+  const page = (path: string, answer: HttpHandler) => health.route("GET", `/debug/${path}`, guarded(answer));
+  page("registryz", (request) => servicesPage(registry, request));
+  page("endpointz", (request) => endpointsPage(registry, inputs.clusters(), Date.now(), request));
+  page("instancesz", (request) => instancesPage(registry, request));
+  page("clusterz", () => clustersPage(inputs.clusters(), Date.now()));
+  page("digestz", () => digestsPage(inputs.audited));
+  page("problems", () => ({ json: { problems: problems.list() } }));
+}

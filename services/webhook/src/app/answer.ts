@@ -1,0 +1,61 @@
+/** What an admission request is answered from: the injection configuration, the mesh, the rules of validation. */
+import { createValidator } from "@flotilla/validation";
+import { createInjectionHandler } from "../inject/answer.ts";
+import { valueOverrides } from "../inject/value-settings.ts";
+import type { WebhookMetrics } from "../metrics.ts";
+import { createRouter } from "../serve/router.ts";
+import { usesNativeSidecars, type WebhookService } from "../settings.ts";
+import { createValidationHandler } from "../validate/answer.ts";
+import { type InjectionConfigSource, injectionConfigSource } from "../watch/injection-config.ts";
+import type { MeshState } from "../watch/mesh-state.ts";
+
+export function followInjection(
+  { settings, health, log, stop }: WebhookService,
+  metrics: WebhookMetrics,
+): InjectionConfigSource {
+  return injectionConfigSource(
+    {
+      configFile: settings.injectionConfigFile,
+      valuesFile: settings.injectionValuesFile,
+      adjust: valueOverrides(settings),
+      pollMs: settings.filePollMs,
+      log: log.child({ part: "injection" }),
+      onStale: (reason) => {
+        health.setCondition("injection configuration", reason);
+        metrics.staleFiles.set(reason === undefined ? 0 : 1, { part: "injection" });
+      },
+    },
+    stop,
+  );
+}
+
+export interface AnswerParts {
+  readonly mesh: MeshState;
+  readonly injection: InjectionConfigSource;
+  readonly metrics: WebhookMetrics;
+}
+
+export function createAnswer(
+  { settings, health, log }: WebhookService,
+  { mesh, injection, metrics }: AnswerParts,
+): ReturnType<typeof createRouter> {
+  const { revision, platform, compliancePolicy } = settings;
+  const inject = createInjectionHandler({
+    enabled: settings.injectEnabled,
+    config: injection.current,
+    environment: { revision, nativeSidecars: usesNativeSidecars(settings), platform, compliancePolicy },
+    mesh: () => mesh.mesh,
+    namespaceAnnotations: (namespace) => mesh.namespaceAnnotations(namespace),
+    log: log.child({ part: "inject" }),
+    metrics: metrics.injection,
+    nowMs: () => performance.now(),
+  });
+  const validate = createValidationHandler({
+    validate: createValidator(),
+    log: log.child({ part: "validate" }),
+    metrics: metrics.validation,
+  });
+  const isReady = () => health.readiness.report().ready;
+  const onHttpError = (status: number): void => metrics.httpErrors.add(1, { status });
+  return createRouter({ inject, validate, isReady, onHttpError, log });
+}

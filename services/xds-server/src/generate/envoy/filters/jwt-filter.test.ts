@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type JsonObject, typeUrl } from "@flotilla/proto";
-import { aConfig, aMesh, aService, aSidecar, resourceOf } from "../../testing/mesh.ts";
+import { aConfig, aMesh, aService, aSidecar, resourceOf } from "../../../testing/mesh.ts";
 
 type Found = Readonly<Record<string, JsonObject>>;
 
@@ -55,4 +55,33 @@ test("claims that hold several values in one text are split, those of Istio and 
   };
   const normalized = providers["origins-0"]?.["normalizePayloadInMetadata"];
   assert.deepEqual(normalized, { spaceDelimitedClaims: ["groups", "permission", "scope"] });
+});
+
+test("a provider has what its rule says of tokens and of what becomes of them", () => {
+  const rule = {
+    ...{ issuer: "a", jwks: "{}", audiences: ["x"], forwardOriginalToken: true, outputPayloadToHeader: "x-p" },
+    ...{ fromHeaders: [{ name: "x-t", prefix: "T " }], fromParams: ["t"], fromCookies: ["c"] },
+    outputClaimToHeaders: [{ header: "x-sub", claim: "sub" }],
+  };
+  const { jwksUri: _, ...found } = jwtFilter(rule)?.providers["origins-0"] ?? assert.fail("no provider");
+  const { localJwks, normalizePayloadInMetadata, ...rest } = found as Record<string, unknown>;
+  assert.ok(localJwks && normalizePayloadInMetadata);
+  assert.deepEqual(rest, {
+    ...{ issuer: "a", audiences: ["x"], forward: true, forwardPayloadHeader: "x-p", payloadInMetadata: "payload" },
+    ...{ fromHeaders: [{ name: "x-t", valuePrefix: "T " }], fromParams: ["t"], fromCookies: ["c"] },
+    claimToHeaders: [{ headerName: "x-sub", claimName: "sub" }],
+  });
+});
+
+test("of several issuers one must be right, and none may be wrong", () => {
+  const rules = jwtFilter({ issuer: "a", jwks: "{}" }, { issuer: "b", jwks: "{}" })?.rules;
+  const names = [{ providerName: "origins-0" }, { providerName: "origins-1" }];
+  const requirements = names.map((name) => ({ requiresAny: { requirements: [name, { allowMissing: {} }] } }));
+  const requires = { requiresAny: { requirements: [...names, { requiresAll: { requirements } }] } };
+  assert.deepEqual(rules, [{ match: { prefix: "/" }, requires }]);
+});
+
+test("a rule may demand its token", () => {
+  const rules = jwtFilter({ issuer: "a", jwks: "{}", presence: "REQUIRED" })?.rules;
+  assert.deepEqual(rules, [{ match: { prefix: "/" }, requires: { providerName: "origins-0" } }]);
 });

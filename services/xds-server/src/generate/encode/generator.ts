@@ -8,11 +8,12 @@
  */
 import type { Message, MessageShape } from "@bufbuild/protobuf";
 import type { GenMessage } from "@bufbuild/protobuf/codegenv2";
-import { encode, type TypeUrl } from "@flotilla/proto";
+import type { TypeUrl } from "@flotilla/proto";
 import { query, type View, type ViewQuery } from "../../snapshot/view.ts";
 import { BuildCache } from "./build-cache.ts";
 import type { EncodedResource } from "./encoded.ts";
-import { type Encoded, encoded, Joined, sameVersion } from "./encoded.ts";
+import { type Encoded, Joined, sameVersion } from "./encoded.ts";
+import { encodedMessage } from "./message.ts";
 
 export interface Generator {
   readonly typeUrl: TypeUrl;
@@ -56,7 +57,11 @@ export interface GeneratorSpec<Inputs extends object, Resource extends Message> 
 }
 
 /** For large resources that are joined from parts which are encoded already. */
-export interface ContainerSpec<Inputs extends object> extends Selection<Inputs> {
+export interface ContainerSpec<Inputs extends object, Resource extends Message> extends Selection<Inputs> {
+  readonly schema: GenMessage<Resource>;
+  /** Fields whose numbers are lower, or higher, than that of the parts. */
+  readonly before?: (inputs: Inputs) => MessageShape<GenMessage<Resource>>;
+  readonly behind?: (inputs: Inputs) => MessageShape<GenMessage<Resource>>;
   readonly parts: (inputs: Inputs) => readonly Encoded[];
 }
 
@@ -64,12 +69,23 @@ export function createGenerator<Inputs extends object, Resource extends Message>
   spec: GeneratorSpec<Inputs, Resource>,
 ): Generator {
   const { schema, build } = spec;
-  const built = new BuildCache<Inputs, Encoded>((inputs) => encoded(encode(schema, build(inputs))));
+  const built = new BuildCache<Inputs, Encoded>((inputs) => encodedMessage(schema, build(inputs)));
   return generatorOf(spec, (inputs) => built.get(inputs));
 }
 
-export function createContainerGenerator<Inputs extends object>(spec: ContainerSpec<Inputs>): Generator {
-  return generatorOf(spec, (inputs) => new Joined(spec.parts(inputs)));
+export function createContainerGenerator<Inputs extends object, Resource extends Message>(
+  spec: ContainerSpec<Inputs, Resource>,
+): Generator {
+  const { schema, before, parts, behind } = spec;
+  return generatorOf(
+    spec,
+    (inputs) =>
+      new Joined([
+        ...(before === undefined ? [] : [encodedMessage(schema, before(inputs))]),
+        ...parts(inputs),
+        ...(behind === undefined ? [] : [encodedMessage(schema, behind(inputs))]),
+      ]),
+  );
 }
 
 function generatorOf<Inputs extends object>(

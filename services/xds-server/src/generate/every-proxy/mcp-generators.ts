@@ -4,15 +4,16 @@
  */
 import { isIstioKind, type Kind, kinds, mcpTypeUrls } from "@flotilla/kinds";
 import { type Config, compareText } from "@flotilla/model";
-import { create, encode, type Message, pack, registry, typeUrl } from "@flotilla/proto";
+import { create, type Message, pack, registry, typeUrl } from "@flotilla/proto";
 import { MetadataSchema } from "@flotilla/proto/mcp/v1alpha1/metadata_pb";
 import { ResourceSchema } from "@flotilla/proto/mcp/v1alpha1/resource_pb";
 import { MeshConfigSchema } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import { query } from "../../snapshot/view.ts";
 import { contentHash } from "../encode/content-hash.ts";
 import type { EncodedResource } from "../encode/encoded.ts";
-import { type Encoded, encoded, sameVersion } from "../encode/encoded.ts";
+import { type Encoded, sameVersion } from "../encode/encoded.ts";
 import type { Generator } from "../encode/generator.ts";
+import { encodedMessage } from "../encode/message.ts";
 
 const envelopeTypeUrl = `type.googleapis.com/${ResourceSchema.typeName}`;
 const meshTypeUrl = `type.googleapis.com/${MeshConfigSchema.typeName}`;
@@ -23,7 +24,7 @@ const encodedObject = query<Encoded | undefined, string>(
   (view, text) => {
     const [kind = "", namespace = "", name = ""] = text.split("/");
     const config = view.configOfAnyKind<Message>(kind, namespace, name);
-    return config && encoded(encode(ResourceSchema, envelopeOf(config)));
+    return config && encodedMessage(ResourceSchema, envelopeOf(config));
   },
   sameVersion,
 );
@@ -65,7 +66,7 @@ function meshGenerator(): Generator {
     resource: query<EncodedResource | undefined, string>(
       "mcp mesh",
       (view, name) =>
-        name === "" ? { ...encoded(encode(MeshConfigSchema, view.mesh)), name, typeUrl: meshTypeUrl } : undefined,
+        name === "" ? { ...encodedMessage(MeshConfigSchema, view.mesh), name, typeUrl: meshTypeUrl } : undefined,
       sameVersion,
     ),
   };

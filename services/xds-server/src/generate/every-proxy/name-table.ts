@@ -1,13 +1,14 @@
 /** The name table: what a sidecar's own DNS server answers. Joined from entries that are encoded once a service. */
 import { compareText, type Service } from "@flotilla/model";
-import { create, encode, typeUrl } from "@flotilla/proto";
+import { create, typeUrl } from "@flotilla/proto";
 import { NameTableSchema } from "@flotilla/proto/istio/networking/nds/v1/nds_pb";
 import { servicesOfName } from "../../snapshot/scope/services.ts";
 import { scopeName } from "../../snapshot/scope/sidecar.ts";
 import { importedServices } from "../../snapshot/scope/sidecar-scope.ts";
 import { query } from "../../snapshot/view.ts";
-import { type Encoded, encoded, sameVersion, slicedParts } from "../encode/encoded.ts";
+import { type Encoded, sameVersion, slicedParts } from "../encode/encoded.ts";
 import { createContainerGenerator } from "../encode/generator.ts";
+import { encodedMessage } from "../encode/message.ts";
 import { nameEntries } from "./name-entries.ts";
 
 /** The only resource has no name; other proxies than sidecars get an empty table. */
@@ -15,6 +16,7 @@ export const nameTable = createContainerGenerator({
   typeUrl: typeUrl.nameTable,
   names: () => [""],
   select: (view) => ({ entries: view.proxy.type === "sidecar" ? view.read(tableEntries, view.read(scopeName)) : [] }),
+  schema: NameTableSchema,
   parts: ({ entries }) => entries,
 });
 
@@ -30,7 +32,7 @@ const encodedEntries = query<Encoded, string>(
     const [name = ""] = text.split(" ");
     const service = view.read(servicesOfName, name).find((one) => serviceText(one) === text);
     const table = service === undefined ? {} : Object.fromEntries(nameEntries(view, service));
-    return encoded(encode(NameTableSchema, create(NameTableSchema, { table })));
+    return encodedMessage(NameTableSchema, create(NameTableSchema, { table }));
   },
   sameVersion,
 );

@@ -3,25 +3,26 @@
  * them: labels and namespace are asked only where a match does, the scope only where a port has to be inferred.
  */
 import { hasGatewaySemantics } from "@flotilla/gateway-api";
-import { create, encode } from "@flotilla/proto";
+import { create } from "@flotilla/proto";
 import { VirtualHostSchema } from "@flotilla/proto/envoy/config/route/v3/route_components_pb";
 import { servicesOfName } from "../../snapshot/scope/services.ts";
 import { importedService } from "../../snapshot/scope/sidecar-scope.ts";
 import { unknownDestinations } from "../../snapshot/scope/unknown-destinations.ts";
-import { virtualService } from "../../snapshot/scope/virtual-service.ts";
-import { type MatchHead, meshGateway, type VirtualServiceHead } from "../../snapshot/scope/virtual-services.ts";
+import { type VirtualServiceName, virtualService } from "../../snapshot/scope/virtual-service.ts";
+import type { MatchHead, VirtualServiceHead } from "../../snapshot/scope/virtual-services.ts";
 import { query, type View } from "../../snapshot/view.ts";
+import { encodedFields } from "../encode/message.ts";
 import { sameBytes } from "../encode/wire.ts";
 import type { ActionContext } from "../envoy/routes/route-action.ts";
 import { type RouteContext, virtualServiceRoutes } from "../envoy/routes/virtual-service-route.ts";
 import { sessionConfig, sessionsAreKept } from "./persistent-session.ts";
 import { consistentHashFor } from "./traffic-policy.ts";
 
-/** By `namespace/name|port`: the `routes` field of a virtual host; empty when no route concerns the proxy. */
+/** By `routesKey`: the `routes` field of a virtual host; empty when no route concerns the proxy. */
 export const encodedVirtualServiceRoutes = query<Uint8Array, string>(
   "virtual-service-routes",
   (view, argument) => {
-    const [name = "", port] = argument.split("|");
+    const [name = "", port, gateway = ""] = argument.split("|");
     const config = view.read(virtualService, name);
     if (config === undefined) return new Uint8Array();
     // For what it reports: the routes are the same.
@@ -29,31 +30,36 @@ export const encodedVirtualServiceRoutes = query<Uint8Array, string>(
     const routes = virtualServiceRoutes(config.key, config.spec, {
       listenPort: Number(port),
       hasGatewaySemantics: hasGatewaySemantics(config.annotations),
-      concerns: (match) => matchConcernsProxy(view, match),
+      concerns: (match) => matchConcernsProxy(view, match, gateway),
       serviceOf: (host) => destinationService(view, host, Number(port)),
       sessionOf: (host) => destinationSession(view, host, Number(port)),
       hashOf: (destination) => consistentHashFor(view, destination),
       marksMirrored: !view.feature("disableShadowHostSuffix"),
       defaultRetries: view.mesh.defaultHttpRetryPolicy,
     });
-    return encode(VirtualHostSchema, create(VirtualHostSchema, { routes: [...routes] }));
+    return encodedFields(VirtualHostSchema, create(VirtualHostSchema, { routes: [...routes] }));
   },
   sameBytes,
 );
 
+/** @param gateway for which the routes are: that of a router, or the one that means all sidecars */
+export function routesKey(name: VirtualServiceName, port: number, gateway: string): string {
+  return `${name}|${port}|${gateway}`;
+}
+
 /** Whether a VirtualService has any route for the proxy on a port. Delegates decide about matches of their own. */
-export function concernsProxy(view: View, head: VirtualServiceHead, port: number): boolean {
-  if (head.hasDelegates) return view.read(encodedVirtualServiceRoutes, `${head.name}|${port}`).length > 0;
+export function concernsProxy(view: View, head: VirtualServiceHead, port: number, gateway: string): boolean {
+  if (head.hasDelegates) return view.read(encodedVirtualServiceRoutes, routesKey(head.name, port, gateway)).length > 0;
   return head.http.some(
     (matches) =>
       matches.length === 0 ||
-      matches.some((match) => (match.port === 0 || match.port === port) && matchConcernsProxy(view, match)),
+      matches.some((match) => (match.port === 0 || match.port === port) && matchConcernsProxy(view, match, gateway)),
   );
 }
 
 /** As in istiod, a match that names gateways is judged by these alone: its source labels and namespace are not looked at. */
-function matchConcernsProxy(view: View, match: MatchHead): boolean {
-  if (match.gateways.length > 0) return match.gateways.includes(meshGateway);
+function matchConcernsProxy(view: View, match: MatchHead, gateway: string): boolean {
+  if (match.gateways.length > 0) return match.gateways.includes(gateway);
   if (match.sourceNamespace !== "" && match.sourceNamespace !== view.proxy.namespace) return false;
   return Object.keys(match.sourceLabels).length === 0 || view.proxy.matches(match.sourceLabels);
 }

@@ -2,14 +2,14 @@
  * Route configurations of sidecars: one a port, one a service whose protocol is found out by sniffing. They are
  * joined from virtual hosts that are encoded once each, so that a change costs what it touches.
  */
-import { create, encode, typeUrl } from "@flotilla/proto";
+import { create, typeUrl } from "@flotilla/proto";
 import { type Route, VirtualHostSchema } from "@flotilla/proto/envoy/config/route/v3/route_components_pb";
 import { RouteConfigurationSchema } from "@flotilla/proto/envoy/config/route/v3/route_pb";
 import { fallbackCluster } from "../../snapshot/scope/sidecar.ts";
 import { query, type View } from "../../snapshot/view.ts";
-import { type Encoded, encoded, sameVersion, slicedParts } from "../encode/encoded.ts";
+import { type Encoded, sameVersion, slicedParts } from "../encode/encoded.ts";
 import { createContainerGenerator } from "../encode/generator.ts";
-import { lengthDelimited } from "../encode/wire.ts";
+import { encodedElement } from "../encode/message.ts";
 import { proxyHeaders, tellsAttempts } from "../select/proxy-headers.ts";
 import { parseRouteName } from "./routes/listener-route.ts";
 import { blockedRoute, passthroughRoute } from "./routes/service-routes.ts";
@@ -26,16 +26,15 @@ export const sidecarRoutes = createContainerGenerator({
     const fallback = route === undefined || route.isOfOneService ? undefined : view.read(fallbackHost);
     return { name, virtualHosts: view.read(virtualHosts, name), fallback };
   },
-  parts: ({ name, virtualHosts, fallback }) => {
-    const head = encode(RouteConfigurationSchema, create(RouteConfigurationSchema, { name }));
-    const tail = create(RouteConfigurationSchema, {
+  schema: RouteConfigurationSchema,
+  before: ({ name }) => create(RouteConfigurationSchema, { name }),
+  parts: ({ virtualHosts, fallback }) => (fallback === undefined ? virtualHosts : [...virtualHosts, fallback]),
+  behind: () =>
+    create(RouteConfigurationSchema, {
       validateClusters: false,
       maxDirectResponseBodySizeBytes: maxDirectResponseBodyBytes,
       ignorePortInHostMatching: true,
-    });
-    const hosts = fallback === undefined ? virtualHosts : [...virtualHosts, fallback];
-    return [encoded(head), ...hosts, encoded(encode(RouteConfigurationSchema, tail))];
-  },
+    }),
 });
 
 const virtualHosts = slicedParts("virtual-hosts", virtualHostPlan, encodedVirtualHost);
@@ -51,7 +50,7 @@ const fallbackHost = query<Encoded>(
       routes: [route],
       includeRequestAttemptCount: view.read(tellsAttempts),
     });
-    return encoded(lengthDelimited(virtualHostsField, encode(VirtualHostSchema, host)));
+    return encodedElement(virtualHostsField, VirtualHostSchema, [host]);
   },
   sameVersion,
 );

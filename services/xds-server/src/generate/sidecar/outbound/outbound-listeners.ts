@@ -13,7 +13,7 @@ import { CaptureMode, type IstioEgressListener } from "@flotilla/proto/networkin
 import type { VirtualService } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
 import { type EgressListener, proxyEgressListeners } from "../../../snapshot/scope/sidecar.ts";
 import { listenerServices } from "../../../snapshot/scope/sidecar-scope.ts";
-import { layer4VirtualServices } from "../../../snapshot/scope/virtual-services.ts";
+import { layer4VirtualServices, meshGateway } from "../../../snapshot/scope/virtual-services.ts";
 import { query, type View } from "../../../snapshot/view.ts";
 import { listenerTraits } from "../../select/listener-traits.ts";
 import { mayListenBesideVirtual } from "../reserved-ports.ts";
@@ -189,7 +189,7 @@ function addService(view: View, map: ListenerMap, part: Part): void {
     tcp:
       isTcp(protocol) || isUnsupported(protocol)
         ? tcpChains(view, {
-            ...{ service, port, listenPort, cidr, virtualServices },
+            ...{ service, port, listenPort, cidr, virtualServices, gateway: meshGateway },
             needsServerName: part.isPod !== true && needsServerName(view, part),
           })
         : [],

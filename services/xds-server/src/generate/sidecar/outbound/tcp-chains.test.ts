@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { typeUrl } from "@flotilla/proto";
+import { virtualService } from "../../../snapshot/scope/virtual-service.ts";
+import { query } from "../../../snapshot/view.ts";
 import { aConfig, aMesh, aPort, aService, aSidecar, resourceOf } from "../../../testing/mesh.ts";
+import { tcpChains } from "./tcp-chains.ts";
 
 /** The cluster to which connections to `db:5432` go when a VirtualService sends them to `other` without a port. */
 function destination(...ports: readonly number[]): string | undefined {
@@ -16,4 +19,26 @@ function destination(...ports: readonly number[]): string | undefined {
 test("a TCP destination without a port means its service's only one, else the port that was called", () => {
   assert.equal(destination(6000), "outbound|6000||other.shop.svc.cluster.local");
   assert.equal(destination(6000, 6001), "outbound|5432||other.shop.svc.cluster.local");
+});
+
+test("TCP routes count for the gateway that a match names", () => {
+  const match = [{ gateways: ["public"] }];
+  const rule = aConfig("VirtualService", "shop", "v", {
+    hosts: ["db"],
+    gateways: ["mesh", "public"],
+    tcp: [{ match, route: [{ destination: { host: "other", port: { number: 6000 } } }] }],
+  });
+  const [service, port] = [aService("db", "shop"), aPort("tcp", 5432, "TCP")];
+  const core = aMesh(service, rule);
+  const clusterFor = (gateway: string) => {
+    const chains = query(`chains of ${gateway}`, (view) => {
+      const config = view.read(virtualService, "shop/v");
+      const virtualServices = config === undefined ? [] : [config];
+      const place = { service, port, listenPort: port, cidr: undefined, needsServerName: false };
+      return tcpChains(view, { ...place, virtualServices, gateway }).map(({ clusters }) => clusters);
+    });
+    return core.read(chains, core.subjectOf(aSidecar("shop")));
+  };
+  assert.deepEqual(clusterFor("mesh"), ["outbound|5432||db.shop.svc.cluster.local"]);
+  assert.deepEqual(clusterFor("shop/public"), ["outbound|6000||other.shop.svc.cluster.local"]);
 });

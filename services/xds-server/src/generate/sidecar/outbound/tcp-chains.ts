@@ -8,7 +8,7 @@ import type {
 } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
 import { aliasesOf } from "../../../snapshot/scope/aliases.ts";
 import { visibleService } from "../../../snapshot/scope/sidecar-scope.ts";
-import { meshGateway, mostSpecificHost } from "../../../snapshot/scope/virtual-services.ts";
+import { mostSpecificHost } from "../../../snapshot/scope/virtual-services.ts";
 import type { View } from "../../../snapshot/view.ts";
 import { unknownCluster } from "../../envoy/clusters/cluster-parts.ts";
 import { serviceDomains } from "../../envoy/routes/domains.ts";
@@ -26,17 +26,18 @@ export interface TcpTarget {
   /** The listener takes connections to other addresses too: a TLS service is identified by its server name. */
   readonly needsServerName: boolean;
   readonly virtualServices: readonly Config<VirtualService>[];
+  /** For which routes of them count: that of a router, or the one that means all sidecars. */
+  readonly gateway: string;
 }
 
 export function tcpChains(view: View, target: TcpTarget): readonly TcpChain[] {
-  const isRouted = view.proxy.type !== "router";
   if (isTls(target.listenPort.protocol)) {
-    const chains = isRouted ? tlsRouteChains(view, target) : [];
+    const chains = tlsRouteChains(view, target);
     return chains.length > 0
       ? chains
       : [defaultChain(view, target, target.needsServerName ? serverNamesOf(view, target.service) : [])];
   }
-  const chains = isRouted ? tcpRouteChains(view, target) : [];
+  const chains = tcpRouteChains(view, target);
   return chains.some(({ prefixes }) => sameList(prefixes, cidrs(target)))
     ? chains
     : [...chains, defaultChain(view, target, [])];
@@ -120,10 +121,14 @@ function isNew(seen: Set<string>, key: string): boolean {
   return true;
 }
 
-function applies(view: View, { listenPort }: TcpTarget, match: L4MatchAttributes | TLSMatchAttributes): boolean {
+function applies(
+  view: View,
+  { listenPort, gateway }: TcpTarget,
+  match: L4MatchAttributes | TLSMatchAttributes,
+): boolean {
   if (match.port !== 0 && match.port !== listenPort.number) return false;
   if (match.sourceNamespace !== "" && match.sourceNamespace !== view.proxy.namespace) return false;
-  if (match.gateways.length > 0 && !match.gateways.includes(meshGateway)) return false;
+  if (match.gateways.length > 0 && !match.gateways.includes(gateway)) return false;
   return view.proxy.matches(match.sourceLabels);
 }
 

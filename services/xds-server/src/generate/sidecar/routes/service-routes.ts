@@ -1,9 +1,10 @@
 /** The route of a service that no VirtualService speaks of, and those of requests for hosts nobody knows. */
 import { clusterName } from "@flotilla/model";
-import { create, encode } from "@flotilla/proto";
+import { create } from "@flotilla/proto";
 import { type Route, RouteSchema, VirtualHostSchema } from "@flotilla/proto/envoy/config/route/v3/route_components_pb";
 import { DestinationSchema } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
 import { query } from "../../../snapshot/view.ts";
+import { encodedFields } from "../../encode/message.ts";
 import { sameBytes } from "../../encode/wire.ts";
 import { zeroDuration } from "../../envoy/duration.ts";
 import { inUrl } from "../../envoy/routes/domains.ts";
@@ -38,7 +39,7 @@ export const encodedServiceRoutes = query<Uint8Array, string>(
         },
       },
     });
-    return encode(VirtualHostSchema, create(VirtualHostSchema, { routes: [route] }));
+    return encodedFields(VirtualHostSchema, create(VirtualHostSchema, { routes: [route] }));
   },
   sameBytes,
 );

@@ -13,7 +13,7 @@ import {
 } from "@flotilla/model";
 import type { ListenerName } from "../../../snapshot/scope/sidecar.ts";
 import { listenerServices } from "../../../snapshot/scope/sidecar-scope.ts";
-import { listenerHeads, type VirtualServiceHead } from "../../../snapshot/scope/virtual-services.ts";
+import { listenerHeads, meshGateway, type VirtualServiceHead } from "../../../snapshot/scope/virtual-services.ts";
 import { query, type View } from "../../../snapshot/view.ts";
 import { concernsProxy } from "../../select/virtual-service-routes.ts";
 import { assignDomains, hostName } from "./assign-domains.ts";
@@ -48,7 +48,7 @@ function plannedHosts(view: View, listener: ListenerName, port: number): readonl
     const { owned, others } = hostsOf(head, services, owners);
     // On port 80 alone a host is routed that no service stands for. Source: scenario virtualservice/hosts-and-conflicts.
     if (port !== 80 && owned.length === 0) continue;
-    if (!concernsProxy(view, head, port)) continue;
+    if (!concernsProxy(view, head, port, meshGateway)) continue;
     const pairs = owned.flatMap((service) => httpPorts(service, port).map((number) => ({ service, number })));
     for (const { service, number } of pairs) {
       planned.push({ hostname: service.hostname, port: number, service, virtualService: head.name });

@@ -1,12 +1,13 @@
 /** One virtual host of a sidecar's route configuration, encoded; proxies that see it alike share it. */
-import { create, encode } from "@flotilla/proto";
+import { create } from "@flotilla/proto";
 import { VirtualHostSchema } from "@flotilla/proto/envoy/config/route/v3/route_components_pb";
+import { meshGateway } from "../../../snapshot/scope/virtual-services.ts";
 import { query } from "../../../snapshot/view.ts";
-import { type Encoded, encoded, sameVersion } from "../../encode/encoded.ts";
-import { concatBytes, lengthDelimited } from "../../encode/wire.ts";
+import { type Encoded, sameVersion } from "../../encode/encoded.ts";
+import { encodedElement } from "../../encode/message.ts";
 import { sessionFilter } from "../../envoy/routes/session.ts";
 import { sessionConfig } from "../../select/persistent-session.ts";
-import { encodedVirtualServiceRoutes } from "../../select/virtual-service-routes.ts";
+import { encodedVirtualServiceRoutes, routesKey } from "../../select/virtual-service-routes.ts";
 import { hostName } from "./assign-domains.ts";
 import { hostDomains } from "./host-domains.ts";
 import { parsePlan, plannedService } from "./planned-host.ts";
@@ -27,15 +28,14 @@ export const encodedVirtualHost = query<Encoded, string>(
     const routes =
       virtualService === undefined
         ? view.read(encodedServiceRoutes, `${hostname}|${port}`)
-        : view.read(encodedVirtualServiceRoutes, `${virtualService}|${listenPort}`);
+        : view.read(encodedVirtualServiceRoutes, routesKey(virtualService, listenPort, meshGateway));
     const session = service === undefined ? undefined : sessionConfig(view, service.labels);
     const head = create(VirtualHostSchema, { name: hostName(plan).toLowerCase(), domains: [...new Set(domains)] });
     const tail = create(VirtualHostSchema, {
       includeRequestAttemptCount: countsAttempts,
       ...(session && { typedPerFilterConfig: { [sessionFilter]: session } }),
     });
-    const parts = [encode(VirtualHostSchema, head), routes, encode(VirtualHostSchema, tail)];
-    return encoded(lengthDelimited(virtualHostsField, concatBytes(parts)));
+    return encodedElement(virtualHostsField, VirtualHostSchema, [head, routes, tail]);
   },
   sameVersion,
 );

@@ -100,7 +100,8 @@ function addAtAddresses(view: View, map: ListenerMap, part: Omit<Part, "bind" | 
     const cidr = address.includes("/") ? address : undefined;
     const isNowhere = service.registry === "Kubernetes" && isUnspecified(address);
     const extraAddresses = isNowhere ? [] : part.extraAddresses;
-    addService(view, map, { ...part, extraAddresses, bind: cidr === undefined ? address : wildcardAddress, cidr });
+    const at = { address, bind: cidr === undefined ? address : wildcardAddress, cidr };
+    addService(view, map, { ...part, extraAddresses, ...at });
   }
 }
 
@@ -155,6 +156,8 @@ interface Part {
   /** Of the proxy's own choice of a loopback address; undefined: those of the service. */
   readonly extraAddresses: readonly string[] | undefined;
   readonly cidr: string | undefined;
+  /** The one of the service's addresses that is added; undefined: its first. */
+  readonly address?: string;
   /** `cidr` is the address of a pod, which identifies the service without a server name. */
   readonly isPod?: boolean;
   /** Its HTTP routes are not those of the whole port. */
@@ -197,10 +200,9 @@ function addService(view: View, map: ListenerMap, part: Part): void {
 }
 
 /** Whether the address of a connection does not identify the service. */
-function needsServerName(view: View, { service, bind, cidr }: Part): boolean {
+function needsServerName(view: View, { service, bind, cidr, address = serviceAddress(view, service) }: Part): boolean {
   const { wildcardAddress } = view.read(listenerTraits);
   if (cidr !== undefined || (service.resolution === "dynamic-dns" && service.hostname.startsWith("*"))) return true;
-  const address = serviceAddress(view, service);
   const isNowhere = isUnspecified(address) && (service.registry === "External" || address === wildcardAddress);
   return address.includes("/") || (bind === wildcardAddress && isNowhere);
 }

@@ -19,7 +19,7 @@ export interface Container {
   readonly readinessProbe?: Probe;
   readonly livenessProbe?: Probe;
 }
-export interface Probe {
+interface Probe {
   readonly httpGet?: { readonly port: number };
   readonly exec?: { readonly command: readonly string[] };
   readonly timeoutSeconds?: number;

@@ -4,7 +4,7 @@
  */
 import ts from "typescript-6";
 
-export const operators = ["comparison", "boundary", "logic", "condition", "return value", "removed call"] as const;
+const operators = ["comparison", "boundary", "logic", "condition", "return value", "removed call"] as const;
 export type Operator = (typeof operators)[number];
 
 export interface Mutant {

@@ -27,7 +27,7 @@ export function rowsOf(results: readonly Result[]): readonly Row[] {
   );
 }
 
-export function rowOf(folder: string, results: readonly Result[]): Row {
+function rowOf(folder: string, results: readonly Result[]): Row {
   const count = (outcome: Outcome, isExcused: boolean): number =>
     results.filter((result) => result.outcome === outcome && (result.reason !== undefined) === isExcused).length;
   return {

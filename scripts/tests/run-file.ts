@@ -39,7 +39,7 @@ const reporter = fileURLToPath(new URL("results-reporter.mjs", import.meta.url))
  * Compiled modules are kept from one process to the next: test files and the services that they start load the same modules, and
  * compiling TypeScript is most of what a short process does.
  */
-export function withCompileCache(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+function withCompileCache(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return { NODE_COMPILE_CACHE: join(root, "node_modules/.cache/compiled"), ...env };
 }
 

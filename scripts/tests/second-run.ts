@@ -7,7 +7,7 @@ import type { FileOutcome, TestOutcome } from "./run-file.ts";
 /** More failed files than this are a defect of the change, not chance: none is run again. */
 export const mostFiles = 2;
 
-export interface UnsteadyTest {
+interface UnsteadyTest {
   readonly file: string;
   readonly name: string;
   /** Of the first run. */

@@ -1,35 +1,13 @@
-export {
-  type Authenticated,
-  type Authenticator,
-  type Caller,
-  firstOf,
-  type KubernetesInfo,
-  type Refused,
-  refused,
-  type Verdict,
-} from "./authenticator.ts";
-export { bearerToken, isForAudience } from "./bearer-token.ts";
-export { type ClientCertificateOptions, clientCertificateAuthenticator } from "./client-certificate.ts";
+export type { Authenticated, Authenticator, Caller, KubernetesInfo, Refused, Verdict } from "./authenticator.ts";
+export { isForAudience } from "./bearer-token.ts";
+export type { ClientCertificateOptions } from "./client-certificate.ts";
 export { AuthError, type AuthErrorCode } from "./errors.ts";
-export {
-  expandTrustDomains,
-  formatIdentity,
-  type Identity,
-  parseIdentity,
-  parseServiceAccount,
-  serviceAccountSubject,
-} from "./identity.ts";
+export { expandTrustDomains, formatIdentity, type Identity, parseIdentity } from "./identity.ts";
 export { type IssuerSettings, issuerSettings, jwtRulesOf } from "./jwt/issuer-settings.ts";
 export { type JwtOptions, jwtAuthenticator } from "./jwt/jwt-authenticator.ts";
-export { defaultAudience, type JwtRule, parseJwtRule } from "./jwt/jwt-rule.ts";
+export { type JwtRule, parseJwtRule } from "./jwt/jwt-rule.ts";
 export type { LoadKeys } from "./jwt/key-source.ts";
-export {
-  type LocalIssuer,
-  localIssuerName,
-  localIssuerRule,
-  openLocalIssuer,
-  type TokenRequest,
-} from "./local-issuer.ts";
+export { type LocalIssuer, localIssuerRule, openLocalIssuer, type TokenRequest } from "./local-issuer.ts";
 export { type PageAccessOptions, pageAccess } from "./page-access.ts";
 export {
   type ImpersonationRules,
@@ -54,8 +32,7 @@ export {
   trustReportBucket,
   trustReportTtlMs,
 } from "./trust/trust-report.ts";
-export { ofTrustDomains } from "./trust-domains.ts";
 export { trustedNetworks } from "./trusted-networks.ts";
-export { type ForwardedOptions, forwardedAuthenticator } from "./xfcc/forwarded-authenticator.ts";
+export type { ForwardedOptions } from "./xfcc/forwarded-authenticator.ts";
 export { type XfccOptions, xfccAuthenticator } from "./xfcc/xfcc-authenticator.ts";
-export { commonNameOf, formatXfcc, parseXfcc, type XfccElement } from "./xfcc/xfcc-header.ts";
+export { formatXfcc, type XfccElement } from "./xfcc/xfcc-header.ts";

@@ -26,7 +26,7 @@ export interface Seal {
   mac(purpose: MacPurpose, parts: readonly (string | Uint8Array)[]): Buffer;
 }
 
-export type MacPurpose = "bus message" | "shared value" | "snapshot entry" | "snapshot";
+type MacPurpose = "bus message" | "shared value" | "snapshot entry" | "snapshot";
 
 const algorithm = "aes-256-gcm";
 const ivBytes = 12;

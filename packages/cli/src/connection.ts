@@ -129,7 +129,7 @@ const tokenTtlMs = 300_000;
  * Services on other hosts that the work directory records, as containers of one network have it, take a token of its issuer. A
  * service that `--url` names gets none: nobody knows who answers there.
  */
-export async function authorizationFor(
+async function authorizationFor(
   base: string,
   { workDir, url }: Connection,
 ): Promise<{ readonly authorization?: string }> {

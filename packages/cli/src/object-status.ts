@@ -39,7 +39,7 @@ export function summarize({ object, state, noEffect, inForce }: ObjectStatus): s
   return [object, before, reachText(distribution), `generation ${generation}`].filter((part) => part !== "").join("  ");
 }
 
-export function reachText({ live, concerned, isPrecise, replicas }: Distribution): string {
+function reachText({ live, concerned, isPrecise, replicas }: Distribution): string {
   if (replicas === 0) return "no xds-server tells how far it has come";
   if (concerned === 0) return "concerns no connected proxy";
   return `live on ${live} of ${concerned}${isPrecise ? " proxies it concerns" : " proxies (all are counted)"}`;

@@ -68,7 +68,7 @@ export function runningIn(workDir: string): Running {
 }
 
 /** Where the replicas of a service answer questions about themselves. @throws CliError CLI_NOT_RUNNING */
-export function healthUrlsOf(name: string, workDir: string): readonly [string, ...string[]] {
+function healthUrlsOf(name: string, workDir: string): readonly [string, ...string[]] {
   const [first, ...others] = runningIn(workDir)
     .services.filter((service) => service.name === name)
     .map(({ healthUrl }) => healthUrl);

@@ -6,6 +6,6 @@ export {
   type CatalogScope,
 } from "./catalog-follower.ts";
 export { type ConsulAnswer, ConsulClient, type ConsulClientOptions, type ConsulQuestion } from "./consul-client.ts";
-export { ConsulError, type ConsulErrorCode } from "./errors.ts";
+export type { ConsulErrorCode } from "./errors.ts";
 export { readCatalog, readDatacenters } from "./read-catalog.ts";
 export { Slots } from "./slots.ts";

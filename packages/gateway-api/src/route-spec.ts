@@ -41,7 +41,7 @@ export interface NamedValue {
   readonly value?: string;
 }
 
-export interface PathModifier {
+interface PathModifier {
   readonly type?: string;
   readonly replaceFullPath?: string;
   readonly replacePrefixMatch?: string;

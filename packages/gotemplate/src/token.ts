@@ -1,6 +1,6 @@
 /** One token of an action. */
 
-export type TokenKind = "dot" | "field" | "variable" | "identifier" | "number" | "text" | "punctuation";
+type TokenKind = "dot" | "field" | "variable" | "identifier" | "number" | "text" | "punctuation";
 
 export interface Token {
   readonly kind: TokenKind;

@@ -4,7 +4,7 @@ import type { Finding, Query, QueryArg } from "./query.ts";
 import type { Trace } from "./trace.ts";
 
 /** `check`: something below may have changed; `dirty`: something read directly has. */
-export type CellState = "new" | "clean" | "check" | "dirty" | "disposed";
+type CellState = "new" | "clean" | "check" | "dirty" | "disposed";
 
 export interface InputCell {
   readonly kind: "input";
@@ -44,7 +44,7 @@ export type AnyCell<Subject> = InputCell | QueryCell<Subject>;
 /** Most cells have exactly one dependent, and a Set costs 200 bytes. */
 // biome-ignore lint/suspicious/noExplicitAny: the graph checks the subject's type once, at its own border
 type Dependent = QueryCell<any>;
-export type Dependents = Dependent | Set<Dependent> | undefined;
+type Dependents = Dependent | Set<Dependent> | undefined;
 
 export function addDependent<S>(cell: AnyCell<S>, dependent: QueryCell<S>): void {
   const current = cell.dependents;

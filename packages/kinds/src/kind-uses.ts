@@ -4,7 +4,7 @@
  */
 
 /** Services that make something of objects for proxies or for other objects. */
-export type KindReader = "xds-server" | "service-controller" | "config-controller";
+type KindReader = "xds-server" | "service-controller" | "config-controller";
 
 /** The part of an object that decides whether it has an effect. */
 export interface UsedObject {

@@ -3,11 +3,7 @@ export type { KubeCredentials } from "./credentials.ts";
 export { KubeError, type KubeErrorCode } from "./errors.ts";
 export { type FollowOptions, follow } from "./follow.ts";
 export { type KubeApi, type KubeObject, openKubeApi } from "./kube-api.ts";
-export {
-  type KubeConfig,
-  loadKubeConfig,
-  parseKubeConfig,
-} from "./kube-config.ts";
+export { type KubeConfig, loadKubeConfig } from "./kube-config.ts";
 export { listAll, listPages, type MirrorEvent, type MirrorOptions, mirror } from "./mirror.ts";
 export type {
   CertificateSigningRequest,

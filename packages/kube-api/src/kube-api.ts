@@ -39,7 +39,7 @@ export interface KubeApi extends Disposable {
   lines(path: string, stop: AbortSignal, onOpen?: () => void): AsyncIterable<unknown>;
 }
 
-export interface ApplyOptions {
+interface ApplyOptions {
   /** Who owns the fields that are applied. */
   readonly fieldManager: string;
   readonly force: boolean;

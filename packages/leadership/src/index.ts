@@ -7,6 +7,6 @@ export {
   dutyLease,
   leaseOfCluster,
 } from "./duty-lease.ts";
-export { KubernetesLease, type KubernetesLeaseOptions } from "./kubernetes-lease.ts";
+export type { KubernetesLeaseOptions } from "./kubernetes-lease.ts";
 export { Leadership, type LeadershipOptions } from "./leadership.ts";
 export { type ChangePublisher, PublishingDuty, type PublishingDutyOptions } from "./publishing-duty.ts";

@@ -65,7 +65,6 @@ export {
   parseShape,
   recordOf,
   type Shape,
-  shaped,
   text,
 } from "./json/shape.ts";
 export {
@@ -106,7 +105,7 @@ export {
   isWildcard,
   resolveShortName,
 } from "./names/host.ts";
-export { maxNameLength, maxNamespaceLength, problemOfName, secretName } from "./names/object-name.ts";
+export { maxNamespaceLength, problemOfName, secretName } from "./names/object-name.ts";
 export { quoteRegex } from "./names/regex.ts";
 export {
   decodeMachines,
@@ -120,16 +119,7 @@ export {
   machineReportTtlMs,
 } from "./proxy/machine.ts";
 export { NodeError, type NodeInfo, parseNode } from "./proxy/node.ts";
-export {
-  metadataFlag,
-  metadataList,
-  metadataMap,
-  metadataObject,
-  metadataText,
-  type NodeMetadata,
-  type PodPort,
-  podPorts,
-} from "./proxy/node-metadata.ts";
+export { metadataFlag, metadataText, type NodeMetadata, type PodPort, podPorts } from "./proxy/node-metadata.ts";
 export {
   compareIstioVersions,
   type IpMode,

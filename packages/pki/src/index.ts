@@ -6,24 +6,21 @@ export {
   keyAlgorithms,
   parsePrivateKey,
   privateKeyPem,
-  publicKeyOf,
   spkiOf,
 } from "./keys.ts";
 export { oids } from "./oids.ts";
-export { appendPem, encodePem, type PemBlock, parseOnePem, parsePem } from "./pem.ts";
+export { appendPem, encodePem, type PemBlock, parsePem } from "./pem.ts";
 export { checkKeyPolicy, type PublicKeyInfo, parsePublicKeyInfo } from "./public-key-info.ts";
 export {
   type Certificate,
   certificatePem,
   fingerprint,
-  isSelfIssued,
   parseCertificate,
   parseCertificatePem,
   parseCertificatesPem,
-  verifySignature,
 } from "./x509/certificate.ts";
 export { type ChainRequest, describe, verifyChain } from "./x509/chain.ts";
-export { type Crl, isRevoked, parseCrl, parseCrlsPem, verifyCrl } from "./x509/crl.ts";
+export { type Crl, isRevoked, parseCrlsPem, verifyCrl } from "./x509/crl.ts";
 export { buildCsr, type Csr, type CsrRequest, csrPem, parseCsr, parseCsrPem, verifyCsr } from "./x509/csr.ts";
 export type { Extension, KeyUsage } from "./x509/extensions.ts";
 export {

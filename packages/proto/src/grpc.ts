@@ -21,7 +21,7 @@ type MethodOf<Input extends DescMessage, Output extends DescMessage> = DescMetho
 };
 
 /** Requests and responses are messages. */
-export function grpcMethod<Input extends DescMessage, Output extends DescMessage>(
+function grpcMethod<Input extends DescMessage, Output extends DescMessage>(
   method: MethodOf<Input, Output>,
 ): GrpcMethod<MessageShape<Input>, MessageShape<Output>> {
   return {
@@ -32,7 +32,7 @@ export function grpcMethod<Input extends DescMessage, Output extends DescMessage
 }
 
 /** Responses are bytes already, for resources that are encoded once and sent on many streams. */
-export function rawGrpcMethod<Input extends DescMessage>(
+function rawGrpcMethod<Input extends DescMessage>(
   method: MethodOf<Input, DescMessage>,
 ): GrpcMethod<MessageShape<Input>, Uint8Array> {
   return { ...requestHalf(method), responseSerialize: asBuffer, responseDeserialize: (bytes) => bytes };

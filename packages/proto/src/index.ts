@@ -1,7 +1,5 @@
 export {
-  clone,
   create,
-  equals,
   type JsonObject,
   type JsonValue,
   type Message,
@@ -9,27 +7,13 @@ export {
   type MessageShape,
 } from "@bufbuild/protobuf";
 export type { GenMessage } from "@bufbuild/protobuf/codegenv2";
-export {
-  type Any,
-  AnySchema,
-  type Duration,
-  DurationSchema,
-  StructSchema,
-  type Timestamp,
-} from "@bufbuild/protobuf/wkt";
+export { type Any, AnySchema, type Duration, DurationSchema, type Timestamp } from "@bufbuild/protobuf/wkt";
 export { pack, unpack, unpackAs } from "./any.ts";
 export { decode } from "./decode.ts";
 export { encode } from "./encode.ts";
 export { ProtoError, type ProtoErrorCode } from "./errors.ts";
 export { withSeconds } from "./go-durations.ts";
-export {
-  aggregatedDiscoveryService,
-  certificateService,
-  channelOptions,
-  type GrpcMethod,
-  grpcMethod,
-  rawGrpcMethod,
-} from "./grpc.ts";
+export { aggregatedDiscoveryService, certificateService, channelOptions, type GrpcMethod } from "./grpc.ts";
 export { anyToJson, bytesToJson, type FromJsonOptions, fromJson, toJson } from "./json.ts";
 export { type MergeOptions, merge } from "./merge.ts";
 export { registry } from "./registry.ts";

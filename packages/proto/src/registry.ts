@@ -8,7 +8,6 @@ import {
   createFileRegistry,
   type DescEnum,
   type DescExtension,
-  type DescFile,
   type DescMessage,
   type DescService,
   fromBinary,
@@ -35,10 +34,6 @@ export function service(typeName: string): DescService {
 
 export function extension(typeName: string): DescExtension {
   return found(registry.getExtension(typeName), typeName);
-}
-
-export function file(name: string): DescFile {
-  return found(registry.getFile(name), name);
 }
 
 function found<D>(descriptor: D | undefined, name: string): D {

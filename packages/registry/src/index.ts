@@ -11,14 +11,12 @@ export { ClusterRegistries } from "./registry/clusters.ts";
 export type { MachineChange, MachineRecords } from "./registry/machine-side.ts";
 export type { RegistryProblem } from "./registry/problem.ts";
 export type { RegistryChange } from "./registry/published.ts";
-export { losesEndpoints } from "./registry/published.ts";
 export { Registry } from "./registry/registry.ts";
 export {
   type ClusterChange,
-  isRegistryObject,
   multiClusterGroup,
   type ObjectChange,
   type RegistryInput,
   registryKinds,
 } from "./registry/registry-input.ts";
-export { defaultRegistrySettings, parseRegistrySettings, type RegistrySettings, registrySettings } from "./settings.ts";
+export { defaultRegistrySettings, type RegistrySettings, registrySettings } from "./settings.ts";

@@ -5,17 +5,9 @@ export { RuntimeError, type RuntimeErrorCode } from "./errors.ts";
 export { type FilesVersion, followFiles } from "./follow-files.ts";
 export { type Health, type HealthOptions, serveHealth } from "./health.ts";
 export { FailingWork, type KeepRunningOptions, keepRunning, keepTrying } from "./keep-running.ts";
-export { type ListenOptions, listen, listenError } from "./listen.ts";
+export { type ListenOptions, listen } from "./listen.ts";
 export { logSettings } from "./log-settings.ts";
-export {
-  createLogger,
-  type LogDestination,
-  type LogFields,
-  type Logger,
-  type LogLevel,
-  logLevels,
-  noopLogger,
-} from "./logger.ts";
+export { createLogger, type LogDestination, type LogFields, type Logger, type LogLevel, noopLogger } from "./logger.ts";
 export { memoryEnvironment, releaseMemory } from "./memory.ts";
 export {
   type Counter,
@@ -28,7 +20,7 @@ export {
 } from "./metrics.ts";
 export { forOwnHost, isOwnHost, ownHostSettings } from "./own-host.ts";
 export { readBody } from "./read-body.ts";
-export { type Condition, Readiness, type ReadyReport } from "./readiness.ts";
+export type { Condition, ReadyReport } from "./readiness.ts";
 export type { HttpHandler, HttpMethod, HttpReply, HttpRequest } from "./routes.ts";
 export { type FailureReport, type RunOptions, runUntilSignal } from "./run.ts";
 export * from "./settings/index.ts";
@@ -46,4 +38,4 @@ export {
   Wakeup,
 } from "./wait.ts";
 export { ageMs, delayByWallClock } from "./wall-clock.ts";
-export { mainThreadStalls, startWatchdog, type WatchdogOptions, watchdogSettings } from "./watchdog.ts";
+export { startWatchdog, type WatchdogOptions, watchdogSettings } from "./watchdog.ts";

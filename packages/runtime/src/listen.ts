@@ -23,7 +23,7 @@ export function listen(server: Server, { port, host, setting }: ListenOptions): 
 }
 
 /** For servers that bind by themselves: what their error means for whoever set the port. */
-export function listenError(error: unknown, { port, host, setting }: ListenOptions): RuntimeError {
+function listenError(error: unknown, { port, host, setting }: ListenOptions): RuntimeError {
   const text = error instanceof Error ? error.message : String(error);
   const code = (error as { code?: unknown } | null)?.code;
   if (code === "EADDRINUSE" || /EADDRINUSE|address already in use/i.test(text)) {

@@ -9,7 +9,7 @@ import { PlainHistogram } from "./histogram.ts";
 import { LabelTable } from "./label-table.ts";
 import { mainThreadStalls } from "./watchdog.ts";
 
-export type LabelValues<L extends string> = Readonly<Record<L, string | number>>;
+type LabelValues<L extends string> = Readonly<Record<L, string | number>>;
 
 export interface Counter<L extends string = never> {
   add(value: number, ...labels: LabelArguments<L>): void;
@@ -26,18 +26,18 @@ export interface Histogram<L extends string = never> {
 }
 
 /** A metric without labels takes none, one with labels takes all of them. */
-export type LabelArguments<L extends string> = [L] extends [never] ? [] : [labels: LabelValues<L>];
+type LabelArguments<L extends string> = [L] extends [never] ? [] : [labels: LabelValues<L>];
 
-export interface MetricOptions<L extends string> {
+interface MetricOptions<L extends string> {
   readonly name: string;
   readonly help: string;
   readonly labels?: readonly L[];
 }
-export interface GaugeOptions<L extends string> extends MetricOptions<L> {
+interface GaugeOptions<L extends string> extends MetricOptions<L> {
   /** Called when the metrics are read, for values that are cheaper to look up than to keep. */
   readonly collect?: (gauge: Gauge<L>) => void;
 }
-export interface HistogramOptions<L extends string> extends MetricOptions<L> {
+interface HistogramOptions<L extends string> extends MetricOptions<L> {
   readonly buckets?: readonly number[];
 }
 

@@ -1,5 +1,5 @@
 export { cacheFolder } from "./cache.ts";
-export { catalog, type ServerKind } from "./catalog.ts";
+export type { ServerKind } from "./catalog.ts";
 export { ServersError, type ServersErrorCode } from "./errors.ts";
 export type { FetchOptions } from "./fetch-server.ts";
 export { findServer } from "./find-server.ts";

@@ -13,7 +13,7 @@ export interface RedisSentinelOptions extends Omit<StartOptions, "port"> {
 }
 
 /** Who may do what. Everybody may do everything without it. */
-export interface SentinelAccess {
+interface SentinelAccess {
   /** Lines for the configuration of servers and of Sentinels, one a user. The default user has to be allowed to PING. */
   readonly servers: readonly string[];
   readonly sentinels: readonly string[];

@@ -6,18 +6,10 @@ export {
   documentSource,
 } from "./document-source.ts";
 export { type ParsedDocument, parseDocumentText } from "./documents.ts";
-export { SourceError, type SourceErrorCode } from "./errors.ts";
+export type { SourceErrorCode } from "./errors.ts";
 export { type GroupSource, mergeGroups, type NamedGroup } from "./merge-groups.ts";
 export { PendingChanges, type PendingOptions } from "./pending-changes.ts";
 export { ProblemLog, type ProblemNews } from "./problem-log.ts";
 export { type DocumentCheck, type DocumentReading, readDocument } from "./read-document.ts";
-export { type Admission, type FileReading, type KnownKind, readObjects } from "./read-objects.ts";
-export {
-  type ObjectKey,
-  type ObjectSource,
-  objectKeyText,
-  objectText,
-  type SourceChange,
-  type SourceGroup,
-  type SourceProblem,
-} from "./source.ts";
+export type { Admission, FileReading, KnownKind } from "./read-objects.ts";
+export type { ObjectKey, ObjectSource, SourceChange, SourceGroup, SourceProblem } from "./source.ts";

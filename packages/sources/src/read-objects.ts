@@ -42,7 +42,7 @@ export interface FileReading {
 }
 
 /** Lines count from 1 within the document. */
-export interface DocumentReading {
+interface DocumentReading {
   readonly syntax: readonly { readonly line: number; readonly reason: string }[];
   readonly objects: readonly ObjectReading[];
   /** `apiVersion kind` of each object of a foreign kind. */

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { keys } from "./redis-scripts.ts";
 
 export const storeServices = ["xds-server"] as const;
-export type StoreService = (typeof storeServices)[number];
+type StoreService = (typeof storeServices)[number];
 
 /** Users with a password: services, replicas that copy from the primary, and Sentinels. */
 export const storeUsers = [...storeServices, "replica", "sentinel"] as const;

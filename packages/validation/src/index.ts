@@ -1,5 +1,4 @@
 /** Validation of configuration: what the kinds' schemas demand, and what only the meaning of the fields can tell. */
 export { hasErrors, type Problem, problemText, type Severity } from "./problem.ts";
 export { createSchemaValidator, type SchemaOptions, type SchemaValidator } from "./schema/validate-schema.ts";
-export { validateSemantics } from "./semantic/validate-semantics.ts";
 export { createValidator } from "./validate-object.ts";

@@ -63,7 +63,7 @@ export class Bodies {
  * the same ones for the cluster's old form (consul#10381, istio's EDS after CDS). So a load assignment is versioned
  * together with its cluster: whoever gets the one anew gets the other anew, on this stream or the next.
  */
-export function bindVersions(endpoints: ResourceSet, clusters: ResourceSet): ResourceSet {
+function bindVersions(endpoints: ResourceSet, clusters: ResourceSet): ResourceSet {
   const byName = new Map<string, Resource>();
   let bindings = "";
   for (const [name, resource] of endpoints.byName) {

@@ -43,7 +43,7 @@ export function plan(form: Form, known: TypeState, set: ResourceSet, bodies: Bod
 }
 
 /** Also tells which of the names asked for there are none: a client that waits for one must be answered when it comes. */
-export function sotwVersion({ wildcard, names }: Subscription, { byName, version }: ResourceSet): string {
+function sotwVersion({ wildcard, names }: Subscription, { byName, version }: ResourceSet): string {
   if (wildcard && names.size === 0) return version;
   const absent = [...names].filter((name) => !byName.has(name));
   return absent.length === 0 ? version : `${version}-${checksum(absent.join("\n"))}`;

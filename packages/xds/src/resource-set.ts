@@ -18,7 +18,3 @@ export interface ResourceSet {
   /** In the order in which they are sent. */
   readonly byName: ReadonlyMap<string, Resource>;
 }
-
-export function emptySet(typeUrl: string): ResourceSet {
-  return { typeUrl, version: "0", byName: new Map() };
-}

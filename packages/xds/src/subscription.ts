@@ -17,7 +17,7 @@ export interface SubscriptionChange {
 }
 
 const nothing: ReadonlySet<string> = new Set();
-export const wildcardName = "*";
+const wildcardName = "*";
 
 export function wants(subscription: Subscription, name: string): boolean {
   return subscription.wildcard || subscription.names.has(name);

@@ -6,7 +6,7 @@ export function textBytes(text: string): Uint8Array {
   return encoder.encode(text);
 }
 
-export function varintSize(value: number): number {
+function varintSize(value: number): number {
   return value < 128 ? 1 : value < 16_384 ? 2 : value < 2_097_152 ? 3 : value < 268_435_456 ? 4 : 5;
 }
 

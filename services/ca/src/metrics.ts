@@ -2,7 +2,7 @@
 import type { Counter, Histogram, Metrics } from "@flotilla/runtime";
 import { firstToExpire, type SigningMaterial } from "./roots/material.ts";
 
-export const refusalKinds = ["csr", "ttl", "signer", "name", "not_ready", "busy", "internal"] as const;
+const refusalKinds = ["csr", "ttl", "signer", "name", "not_ready", "busy", "internal"] as const;
 export type RefusalKind = (typeof refusalKinds)[number];
 
 export interface CaMetrics {

@@ -24,7 +24,7 @@ export interface Answer {
 }
 
 const { createCertificate } = certificateService;
-export const goodCsr = csrPem(buildCsr({ key: await generatePrivateKey("ecdsa-p256") }));
+const goodCsr = csrPem(buildCsr({ key: await generatePrivateKey("ecdsa-p256") }));
 
 type Target = Pick<RunningCa, "grpc" | "rootsPem">;
 

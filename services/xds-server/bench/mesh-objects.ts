@@ -19,7 +19,7 @@ export function virtualServiceOf(service: number, mark: string): KubeObject {
   };
 }
 
-export function hostOf(i: number): string {
+function hostOf(i: number): string {
   return `svc-${i}.mesh.example`;
 }
 

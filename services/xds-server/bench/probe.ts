@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-export interface Quantiles {
+interface Quantiles {
   readonly p50Ms: number;
   readonly p99Ms: number;
 }

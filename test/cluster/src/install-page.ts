@@ -29,7 +29,7 @@ function allSections(): ReadonlyMap<string, readonly string[]> {
 }
 
 /** The blocks of commands (```sh) of each section of the second and third level. */
-export function sections(page: string): ReadonlyMap<string, readonly string[]> {
+function sections(page: string): ReadonlyMap<string, readonly string[]> {
   const found = new Map<string, string[]>();
   let chapter = "";
   let section = "";

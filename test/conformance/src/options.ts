@@ -85,7 +85,7 @@ export function openerOf({ serve = false, target, start, ca: root, input }: Wire
 }
 
 /** @throws RangeError */
-export function formsOf(names: readonly string[]): readonly Form[] {
+function formsOf(names: readonly string[]): readonly Form[] {
   if (names.length === 0) return ["sotw", "delta"];
   return names.map((name) => {
     if (name !== "sotw" && name !== "delta") throw new RangeError(`--form is sotw or delta, not ${name}`);

@@ -2,7 +2,7 @@
 import type { CorpusResult } from "./corpora/corpus.ts";
 import type { ScenarioResult } from "./scenarios/run.ts";
 
-export interface Tally {
+interface Tally {
   readonly equal: number;
   readonly total: number;
   /** Scenarios in which every proxy, type and step is identical. */

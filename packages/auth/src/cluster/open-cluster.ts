@@ -16,7 +16,7 @@ export interface OwnCluster extends Disposable {
   followRemotes(options: FollowOptions, stop: AbortSignal): Promise<void>;
 }
 
-export interface FollowOptions {
+interface FollowOptions {
   readonly log: Logger;
   /** What is wrong with the Secrets; undefined: nothing. */
   readonly onProblem: (reason: string | undefined) => void;

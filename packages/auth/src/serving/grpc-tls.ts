@@ -32,7 +32,7 @@ const handshakeMs = 10_000;
 const quietMs = 10_000;
 
 /** A handshake costs about a millisecond and, while it is under way, about 50 kB: 3,200 of them that go no further cost 160 MB. */
-export const defaultHandshakeLimits: HandshakeLimits = {
+const defaultHandshakeLimits: HandshakeLimits = {
   startsPerTurn: 4,
   maxStarting: 32,
   startingMs: 100,

@@ -23,7 +23,7 @@ export interface KeyPair {
   readonly chainPem: string;
 }
 
-export interface SignerSource {
+interface SignerSource {
   readonly type: "signer";
   readonly names: readonly string[];
   readonly ttlMs: number;

@@ -16,7 +16,7 @@ export function describe({ object }: Manifest): string {
   return `${String(object["kind"] ?? "")} ${namespace === undefined ? "" : `${namespace}/`}${name}`;
 }
 
-export function metadataOf(object: Readonly<Record<string, unknown>>): {
+function metadataOf(object: Readonly<Record<string, unknown>>): {
   readonly name?: string;
   readonly namespace?: string;
 } {

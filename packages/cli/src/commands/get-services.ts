@@ -86,7 +86,7 @@ function show(services: readonly MeshService[], { all, endpoints, format }: Show
   );
 }
 
-export function servicesTable(services: readonly MeshService[], { all, endpoints, format }: Shown): string {
+function servicesTable(services: readonly MeshService[], { all, endpoints, format }: Shown): string {
   const isWide = format === "wide";
   const head = [
     "NAMESPACE",

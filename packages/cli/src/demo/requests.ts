@@ -3,7 +3,7 @@ import { Agent, request } from "node:http";
 import type { EchoReply } from "@flotilla/dataplane";
 
 /** The client's proxy listens here for what its workload calls. */
-export const clientProxy = { host: "127.0.1.11", port: 8080 } as const;
+const clientProxy = { host: "127.0.1.11", port: 8080 } as const;
 
 export interface Answer {
   readonly status: number;

@@ -78,10 +78,6 @@ export function duration(flags: string, help: string, initial: string): OptionSp
   return { flags, help, initial: durationMs(initial), initialText: initial, parse: durationMs };
 }
 
-export function optionalDuration(flags: string, help: string): OptionSpec<number | undefined> {
-  return { flags, help, initial: undefined, parse: durationMs };
-}
-
 export function required(name: string, help: string): OperandSpec<string> {
   return { syntax: `<${name}>`, help, initial: "" };
 }

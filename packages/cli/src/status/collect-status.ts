@@ -37,7 +37,7 @@ export interface Sync {
 }
 
 /** What `/debug/objects` of config-controller answers. */
-export interface ObjectsPage {
+interface ObjectsPage {
   readonly generation: number;
   readonly total: number;
   readonly objects: readonly ObjectStatus[];

@@ -1,10 +1,9 @@
 /** The table of what runs: every replica and server, with its process, its restarts and where it listens. */
 import stringWidth from "string-width";
 import { type Ports, portsOf } from "../layout.ts";
-import type { Running } from "../running.ts";
 import { healthOfService } from "./all-ready.ts";
 import type { ControlPlane } from "./control-plane.ts";
-import { type Health, healthOf } from "./health.ts";
+import type { Health } from "./health.ts";
 import type { RunningService } from "./running-service.ts";
 import type { SharedServer } from "./shared-servers.ts";
 import type { Run, Supervised } from "./supervised.ts";
@@ -35,17 +34,6 @@ export async function tableRows({ services, servers, layout }: ControlPlane): Pr
     ...Object.values(servers).map(serverRow),
     ...services.map((service, i) => serviceRow(service, layout.ports, health[i] ?? { state: "away", detail: "" })),
   ];
-}
-
-/** Of a control plane that another process keeps running. */
-export async function replicaRows({ services }: Running): Promise<readonly TableRow[]> {
-  return Promise.all(
-    services.map(async ({ replica, healthUrl, pid, restarts }) => {
-      const health = pid === undefined ? undefined : await healthOf({ healthUrl, pid });
-      const { state = "restarting", detail = "" } = health ?? {};
-      return { ...{ name: replica, state, pid, restarts, detail }, listens: `${healthUrl} (health)` };
-    }),
-  );
 }
 
 function serviceRow(service: RunningService, ports: Ports, health: Health): TableRow {

@@ -79,7 +79,7 @@ export function parseShape<T>(json: string, shape: Shape): T {
 }
 
 /** @throws RangeError that names the field */
-export function shaped<T>(value: unknown, shape: Shape): T {
+function shaped<T>(value: unknown, shape: Shape): T {
   const problem = shape(value);
   if (problem === undefined) return value as T;
   throw new RangeError(problem.startsWith(".") ? problem.slice(1) : `the value${problem}`);

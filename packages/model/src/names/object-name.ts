@@ -4,7 +4,7 @@
  */
 
 /** Of names, in characters; those of namespaces may have 63. */
-export const maxNameLength = 253;
+const maxNameLength = 253;
 export const maxNamespaceLength = 63;
 
 /** Why a text is no name of an object or namespace; undefined for a good one. */

@@ -41,14 +41,6 @@ export function metadataMap(metadata: NodeMetadata, key: string): Readonly<Recor
   );
 }
 
-/** A nested object such as PROXY_CONFIG; undefined when absent or of another form. */
-export function metadataObject(metadata: NodeMetadata, key: string): Readonly<Record<string, unknown>> | undefined {
-  const value = parsed(ownValue(metadata, key));
-  return typeof value === "object" && value !== null && !Array.isArray(value)
-    ? (value as Record<string, unknown>)
-    : undefined;
-}
-
 /** POD_PORTS: a JSON list within text. */
 export function podPorts(metadata: NodeMetadata): readonly PodPort[] {
   const value = parsed(metadata["POD_PORTS"]);

@@ -12,7 +12,7 @@ export interface Extension {
   readonly value: Buffer;
 }
 
-export const keyUsages = [
+const keyUsages = [
   "digitalSignature",
   "nonRepudiation",
   "keyEncipherment",

@@ -1,4 +1,3 @@
-export { DiscoveryFilter } from "../discovery/discovery-filter.ts";
 export { configOf } from "./config-of.ts";
 export { configKind } from "./kinds.ts";
 export { meshConfigKey, meshConfigOf, meshNetworksKey, meshNetworksOf } from "./mesh-documents.ts";

@@ -7,7 +7,7 @@ import type { WorkloadEntrySpec } from "../kube.ts";
 import { spiffeId } from "./identity.ts";
 import { localityLabel } from "./labels.ts";
 
-export interface WorkloadGroupSpec {
+interface WorkloadGroupSpec {
   readonly metadata?: {
     readonly labels?: Readonly<Record<string, string>>;
     readonly annotations?: Readonly<Record<string, string>>;
@@ -89,7 +89,7 @@ export function entryWithHealth(entry: Config, machine: Machine | undefined, rul
   };
 }
 
-export function healthCondition({ healthy, message, atMs }: NonNullable<Machine["health"]>): HealthCondition {
+function healthCondition({ healthy, message, atMs }: NonNullable<Machine["health"]>): HealthCondition {
   return {
     type: "Healthy",
     status: healthy ? "True" : "False",

@@ -74,7 +74,7 @@ export function endpointNetwork(address: string, labels: Labels, context: Endpoi
   return labels[networkLabel] || context.systemNetwork || context.networkOf(address);
 }
 
-export function tlsMode(labels: Labels): string {
+function tlsMode(labels: Labels): string {
   return labels[tlsModeLabel] ?? "disabled";
 }
 

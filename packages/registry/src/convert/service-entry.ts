@@ -73,7 +73,7 @@ function passthroughTargetPorts({ ports = [], resolution = "NONE" }: ServiceEntr
   return resolution === "NONE" && targets.length > 0 ? { passthroughTargetPorts: Object.fromEntries(targets) } : {};
 }
 
-export function convertEntryPort({ name = "", number, protocol = "" }: ServiceEntryPort): Service["ports"][number] {
+function convertEntryPort({ name = "", number, protocol = "" }: ServiceEntryPort): Service["ports"][number] {
   return { name, number, protocol: parseProtocol(protocol) };
 }
 

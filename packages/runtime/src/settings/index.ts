@@ -1,7 +1,6 @@
 /** Tables of settings alone, for code that needs neither logs nor metrics. */
 export { decimal, duration, flag, integer, list, oneOf, port, text, url } from "./kinds.ts";
 export {
-  deepFreeze,
   describeSettings,
   parseSettings,
   type Setting,

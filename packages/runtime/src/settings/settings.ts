@@ -75,7 +75,7 @@ function shownDefault({ default: value, secret, show }: Setting<unknown>): strin
   return Array.isArray(value) ? value.join(",") : `${value}`;
 }
 
-export function deepFreeze<T>(value: T): T {
+function deepFreeze<T>(value: T): T {
   if (typeof value === "object" && value !== null && !ArrayBuffer.isView(value) && !Object.isFrozen(value)) {
     Object.freeze(value);
     for (const part of Object.values(value)) deepFreeze(part);

@@ -10,7 +10,7 @@ import type { RootOptions, SelfSignedStore } from "./self-signed-store.ts";
 
 export type DocumentData = Readonly<Record<string, string>>;
 
-export interface DocumentVersion {
+interface DocumentVersion {
   readonly data: DocumentData;
   /** Writes over this version only. False: somebody else was faster. */
   write(data: DocumentData): Promise<boolean>;

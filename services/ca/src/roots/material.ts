@@ -7,7 +7,6 @@ import {
   type Issuer,
   isRevoked,
   isSameKey,
-  isSelfIssued,
   issuerOf,
   PkiError,
   parseCertificatesPem,
@@ -147,10 +146,6 @@ export function checkSuccessor(old: SigningMaterial, next: SigningMaterial, mult
 export function firstToExpire({ certificate, chain, roots }: SigningMaterial): Certificate {
   const all = [certificate, ...chain.flatMap(parseCertificatesPem), ...roots];
   return all.reduce((first, next) => (next.notAfterMs < first.notAfterMs ? next : first));
-}
-
-export function isSelfSigned({ certificate }: SigningMaterial): boolean {
-  return isSelfIssued(certificate);
 }
 
 function bad(reason: string): CaError {

@@ -3,7 +3,7 @@ import { CaError } from "../errors.ts";
 import type { Holdup } from "./holdups.ts";
 
 /** Stands for all holders without a connected proxy. */
-export const disconnected = "disconnected";
+const disconnected = "disconnected";
 
 const maxListed = 20;
 

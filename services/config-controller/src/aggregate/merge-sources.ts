@@ -7,7 +7,7 @@ import type { AggregateStore } from "./aggregate-store.ts";
 
 export type AggregateGroup = Snapshot | ChangedGroup;
 
-export interface ChangedGroup {
+interface ChangedGroup {
   readonly snapshot: false;
   /** Handed over: whoever takes the group empties it when it is done. */
   readonly changes: ConfigChange[];
@@ -19,7 +19,7 @@ export interface ChangedGroup {
 }
 
 /** Everything that all sources have: what is not in it is gone, unless a source cannot tell. The first group always is. */
-export interface Snapshot {
+interface Snapshot {
   readonly snapshot: true;
   readonly changes: Iterable<ConfigChange>;
   /** By kind, how many objects. */

@@ -20,7 +20,7 @@ export interface TestApi extends AsyncDisposable {
   watch(url: string, stop: AbortSignal): Promise<AsyncIterator<WatchLine>>;
 }
 
-export interface TestReply {
+interface TestReply {
   readonly status: number;
   readonly warnings: readonly string[];
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of all shapes.

@@ -19,7 +19,7 @@ export function readOnlyStore(name: string, table: ConfigTable): ConfigStore {
   });
 }
 
-export function applyGroup(table: ConfigTable, { changes, eventTimeMs }: ConfigGroup): void {
+function applyGroup(table: ConfigTable, { changes, eventTimeMs }: ConfigGroup): void {
   for (const change of changes) {
     if (change.op === "put") table.put(change.value, eventTimeMs);
     else table.delete(change.key);

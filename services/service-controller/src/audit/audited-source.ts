@@ -21,7 +21,7 @@ export interface AuditOptions {
   readonly onRepair: (shard: string, count: number) => void;
 }
 
-export interface AuditedShard {
+interface AuditedShard {
   readonly shard: string;
   readonly objects: number;
   /** Equal when the same objects are held in the same versions, whatever the order in which they came. */

@@ -5,7 +5,7 @@ import { delay, noopLogger, until } from "@flotilla/runtime";
 import { consulSource } from "../watch/consul-source.ts";
 import { auditedSource } from "./audited-source.ts";
 
-export const serviceNames = 20;
+const serviceNames = 20;
 
 /** To the agent itself. */
 export async function write(url: string, path: string, body: unknown): Promise<void> {

@@ -14,7 +14,7 @@ export interface FaultyWatches extends AsyncDisposable {
   readonly counts: Readonly<Record<Fault, number>>;
 }
 
-export type Fault = "drop" | "delay" | "repeat" | "swap";
+type Fault = "drop" | "delay" | "repeat" | "swap";
 const faults: readonly Fault[] = ["drop", "delay", "repeat", "swap"];
 const delayMs = 200;
 

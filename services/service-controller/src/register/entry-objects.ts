@@ -8,7 +8,7 @@ import {
   machineController,
 } from "@flotilla/registry/convert";
 
-export const apiVersion = "networking.istio.io/v1";
+const apiVersion = "networking.istio.io/v1";
 const base = `/apis/${apiVersion}`;
 export const allEntries = `${base}/workloadentries`;
 

@@ -13,20 +13,20 @@ export interface Metadata {
   readonly [field: string]: unknown;
 }
 
-export interface OwnerReference {
+interface OwnerReference {
   readonly apiVersion: string;
   readonly kind: string;
   readonly name: string;
   readonly controller?: boolean;
 }
 
-export interface EnvVar {
+interface EnvVar {
   readonly name: string;
   readonly value?: string;
   readonly [field: string]: unknown;
 }
 
-export interface ContainerPort {
+interface ContainerPort {
   readonly name?: string;
   readonly containerPort: number;
   readonly [field: string]: unknown;

@@ -6,7 +6,7 @@ import { WebhookError } from "../errors.ts";
 import { type HttpsReply, type HttpsRequest, json, plain } from "./https-server.ts";
 
 /** `path` is the request's: the injection reads environment of the proxy from it. */
-export type AdmissionHandler = (request: AdmissionRequest, path: string) => AdmissionAnswer;
+type AdmissionHandler = (request: AdmissionRequest, path: string) => AdmissionAnswer;
 
 export interface RouterOptions {
   readonly inject: AdmissionHandler;

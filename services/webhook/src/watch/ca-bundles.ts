@@ -15,7 +15,7 @@ interface Webhook {
     readonly service?: { readonly name: string; readonly namespace: string };
   };
 }
-export interface ServiceName {
+interface ServiceName {
   readonly name: string;
   readonly namespace: string;
 }
@@ -103,7 +103,7 @@ export class CaBundles {
 }
 
 /** The configuration with `caBundle` in those of its webhooks that lead to `service`; undefined when they have it. */
-export function withCaBundle(
+function withCaBundle(
   configuration: WebhookConfiguration,
   service: ServiceName,
   caBundle: string,

@@ -5,7 +5,7 @@ import { type ClientConfig, ClientConfigSchema, ConfigStatus } from "@flotilla/p
 import type { Resource } from "@flotilla/xds";
 import type { ProxyStatus, TypeStatus } from "./proxy-status.ts";
 
-export function clientConfig({ proxy, clusterId, namespace, istioVersion, types }: ProxyStatus): ClientConfig {
+function clientConfig({ proxy, clusterId, namespace, istioVersion, types }: ProxyStatus): ClientConfig {
   const known = { CLUSTER_ID: clusterId, NAMESPACE: namespace, ISTIO_VERSION: istioVersion };
   const metadata = Object.fromEntries(Object.entries(known).filter(([, text]) => text !== ""));
   const genericXdsConfigs = Object.keys(types)

@@ -12,7 +12,7 @@ export interface SyncStatus {
   readonly [field: `${string}_sent` | `${string}_acked`]: string;
 }
 
-export interface ResourceStatus {
+interface ResourceStatus {
   readonly sent?: string;
   readonly acked?: string;
   readonly sentTime?: string;

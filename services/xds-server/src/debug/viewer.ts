@@ -26,7 +26,7 @@ export interface AccessRules {
   readonly allowedNamespaces: readonly string[];
 }
 
-export const unauthenticated: Refusal = { refused: "unauthenticated", message: "authentication required" };
+const unauthenticated: Refusal = { refused: "unauthenticated", message: "authentication required" };
 
 /** Of an HTTP page: a token in the `authorization` header proves the caller. */
 export async function viewerOfRequest(request: HttpRequest, rules: AccessRules): Promise<Viewer | Refusal> {

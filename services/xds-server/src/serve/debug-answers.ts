@@ -3,7 +3,7 @@ import type { Resource } from "@flotilla/xds";
 import type { ClientIdentity } from "./resource-source.ts";
 
 /** A question that is not answered ends the stream, with this as its status. */
-export interface DebugRefusal {
+interface DebugRefusal {
   readonly refused: "unauthenticated" | "denied" | "invalid";
   readonly message: string;
 }

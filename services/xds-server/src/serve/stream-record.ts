@@ -53,7 +53,7 @@ export interface Receipt {
 }
 
 /** Streams that make the same step share the sets. */
-export interface SentChange {
+interface SentChange {
   readonly before: ResourceSet;
   /** Position that `before` reflected when it was sent. */
   readonly from: number;

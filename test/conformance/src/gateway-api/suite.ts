@@ -11,7 +11,7 @@ import { promisify } from "node:util";
 
 const run = promisify(execFile);
 
-export const version = "v1.6.1";
+const version = "v1.6.1";
 
 /** With the sums under which the modules are published: what is run is what others run. */
 const modules = [

@@ -19,7 +19,7 @@ import type { Scenario, ScenarioProxy } from "../scenarios/scenario.ts";
 import { inputFolder } from "./input-folder.ts";
 import { unsignedToken } from "./unsigned-token.ts";
 
-export interface PlanePort {
+interface PlanePort {
   readonly connect: (proxy: ScenarioProxy) => Promise<ClientTransport>;
   /** False: it must not send any, whatever token a proxy has. */
   readonly sendsSecrets: boolean;
@@ -153,7 +153,7 @@ function temporary(owned: AsyncDisposableStack): string {
   return root;
 }
 
-export interface Account {
+interface Account {
   readonly namespace: string;
   readonly serviceAccount: string;
 }

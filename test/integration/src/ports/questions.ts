@@ -8,7 +8,7 @@ import { grpcTransport } from "@flotilla/xds/grpc";
 import { type ChannelCredentials, Client, credentials, Metadata, type ServiceError, status } from "@grpc/grpc-js";
 import { type Callers, type Proof, serverName, type Who } from "./callers.ts";
 
-export interface Asked {
+interface Asked {
   /** The default port; another one is in use. */
   readonly port: number;
   readonly who: Who;

@@ -34,7 +34,7 @@ export interface Operation {
 }
 
 /** Of a request header: `request.headers[NAME]`. */
-export interface Condition {
+interface Condition {
   readonly key: string;
   readonly values?: Values;
   readonly notValues?: Values;

@@ -12,7 +12,7 @@ export interface DurableStoreOptions extends CommitLogOptions {
   readonly maxWaiting: number;
 }
 
-export interface TransactOptions {
+interface TransactOptions {
   readonly dryRun?: boolean;
   /** Account that asks for it, kept with the transaction. */
   readonly caller?: string | undefined;

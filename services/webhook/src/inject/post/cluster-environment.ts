@@ -2,7 +2,7 @@
 import { ownValue } from "@flotilla/model";
 import { changeContainer, type Pod, proxyName, type Texts } from "../pod.ts";
 
-export const networkLabel = "topology.istio.io/network";
+const networkLabel = "topology.istio.io/network";
 
 /** What the address says replaces what the template says; the control plane learns the network by a label too. */
 export function applyProxyEnvironment(pod: Pod, proxyEnv: Texts): Pod {

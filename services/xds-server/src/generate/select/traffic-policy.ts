@@ -70,7 +70,7 @@ function policyOfPort(policy: TrafficPolicy | undefined, port: number): TrafficP
 }
 
 /** A subset's settings over the rule's; its settings for a port leave only what ports cannot say. */
-export function subsetPolicy(
+function subsetPolicy(
   rule: TrafficPolicy | undefined,
   subset: TrafficPolicy | undefined,
   port: number,

@@ -36,7 +36,7 @@ export const listenerServices = query<readonly Service[], ListenerName>("listene
 });
 
 /** Every service in scope, one a host name, with the ports that some listener imports. */
-export const scopeServices = query<readonly Service[], ScopeName>("scope-services", (view, scope) => {
+const scopeServices = query<readonly Service[], ScopeName>("scope-services", (view, scope) => {
   const services = new Map<string, Service>();
   for (const index of egressListeners(view, scope).keys()) {
     const listener = `${scope}#${index}`;

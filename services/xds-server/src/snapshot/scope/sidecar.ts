@@ -38,7 +38,7 @@ export const scopeName = query<ScopeName>("scope-name", (view) => {
   return sidecar === undefined ? namespace : `${namespace}|${sidecar.key.namespace}/${sidecar.key.name}`;
 });
 
-export function scopeNamespace(scope: ScopeName): string {
+function scopeNamespace(scope: ScopeName): string {
   return scope.split("|", 1)[0] ?? "";
 }
 
@@ -110,7 +110,7 @@ export function listenerPort(spec: IstioEgressListener): number | undefined {
 }
 
 /** What happens to traffic for hosts that are not in scope: the Sidecar's word, else the mesh's. */
-export const outboundTrafficPolicy = query<OutboundTrafficPolicy | undefined>("outbound-traffic-policy", (view) => {
+const outboundTrafficPolicy = query<OutboundTrafficPolicy | undefined>("outbound-traffic-policy", (view) => {
   const own = view.read(sidecarOf)?.spec.outboundTrafficPolicy;
   if (own !== undefined) return own;
   const mode: MeshConfig_OutboundTrafficPolicy_Mode | undefined = view.mesh.outboundTrafficPolicy?.mode;

@@ -68,7 +68,7 @@ function matchHead({ port, gateways, sourceLabels, sourceNamespace }: MatchHead)
 }
 
 /** All VirtualServices that are no delegates and all that routes stand for, oldest first. */
-export const virtualServiceHeads = query<readonly VirtualServiceHead[]>("virtual-service-heads", (view) => {
+const virtualServiceHeads = query<readonly VirtualServiceHead[]>("virtual-service-heads", (view) => {
   const objects = view.read(virtualServiceObjects);
   const routes = [...view.read(routeVirtualServices).values()];
   if (routes.length === 0) return objects.map(({ spec }) => spec);
@@ -123,22 +123,19 @@ function routeHead(route: RouteVirtualService, defaultExportTo: readonly string[
  * The VirtualServices that concern a gateway and are visible to a namespace (`namespace gateway`): private ones and
  * routes of its own, those exported to it, those of everybody; each oldest first.
  */
-export const virtualServicesFor = query<readonly VirtualServiceHead[], string>(
-  "virtual-services-for",
-  (view, argument) => {
-    const [namespace = "", gateway = ""] = argument.split(" ");
-    const [own, named, everyone]: [VirtualServiceHead[], VirtualServiceHead[], VirtualServiceHead[]] = [[], [], []];
-    for (const head of view.read(virtualServiceHeads)) {
-      if (!head.gateways.includes(gateway)) continue;
-      const reach = reachOf(head.exportTo, head.namespace, namespace);
-      const isOwnRoute = head.hasGatewaySemantics && head.namespace === namespace && reach !== "hidden";
-      if (reach === "own" || isOwnRoute) own.push(head);
-      else if (reach === "named") named.push(head);
-      else if (reach === "everyone") everyone.push(head);
-    }
-    return [...own, ...named, ...everyone];
-  },
-);
+const virtualServicesFor = query<readonly VirtualServiceHead[], string>("virtual-services-for", (view, argument) => {
+  const [namespace = "", gateway = ""] = argument.split(" ");
+  const [own, named, everyone]: [VirtualServiceHead[], VirtualServiceHead[], VirtualServiceHead[]] = [[], [], []];
+  for (const head of view.read(virtualServiceHeads)) {
+    if (!head.gateways.includes(gateway)) continue;
+    const reach = reachOf(head.exportTo, head.namespace, namespace);
+    const isOwnRoute = head.hasGatewaySemantics && head.namespace === namespace && reach !== "hidden";
+    if (reach === "own" || isOwnRoute) own.push(head);
+    else if (reach === "named") named.push(head);
+    else if (reach === "everyone") everyone.push(head);
+  }
+  return [...own, ...named, ...everyone];
+});
 
 /** The heads of the VirtualServices an egress listener imports, in order of precedence. */
 export const listenerHeads = query<readonly VirtualServiceHead[], ListenerName>("listener-heads", (view, listener) => {

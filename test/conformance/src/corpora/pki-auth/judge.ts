@@ -19,7 +19,7 @@ export type Counterpart = (...args: never[]) => unknown | Promise<unknown>;
 export const nowMs = Date.parse("2026-11-21T02:40:00Z");
 
 /** `{"$object": type}`: something, and it was checked while it was made. */
-export const isSomething = (want: unknown): boolean => typeof want === "object" && want !== null && "$object" in want;
+const isSomething = (want: unknown): boolean => typeof want === "object" && want !== null && "$object" in want;
 const isError = (want: unknown): boolean => typeof want === "object" && want !== null && "$error" in want;
 
 /** Any refusal counts as the expected error; without one, the results must be equal. */

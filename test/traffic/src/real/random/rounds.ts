@@ -2,7 +2,7 @@
 import { fc } from "@flotilla/testkit";
 import type { Operation, Policy, Rule, Source } from "../../simulate/policy.ts";
 
-export interface RandomRequest {
+interface RandomRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;

@@ -27,7 +27,7 @@ type Secret = MessageInitShape<typeof SdsSecretConfigSchema>;
 type CommonTls = MessageInitShape<typeof CommonTlsContextSchema>;
 
 /** Files that the proxy was started with instead of the agent's certificates; empty texts for none. */
-export interface ClientFiles {
+interface ClientFiles {
   readonly certificate: string;
   readonly key: string;
   readonly root: string;

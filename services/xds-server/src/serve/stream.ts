@@ -27,8 +27,6 @@ import type { StreamRecord } from "./stream-record.ts";
 import { TurnTimer } from "./turn-timer.ts";
 import { type Wire, Writer } from "./writer.ts";
 
-export { defaultStreamLimits } from "./stream-context.ts";
-
 export interface StreamOptions {
   /** Unique within the process. */
   readonly id: string;

@@ -19,6 +19,7 @@ const steps: readonly Step[] = [
   { name: "lint", command: ["biome", "check", "--error-on-warnings", "."], minutes: 3 },
   { name: "code", command: ["node", "scripts/check-code.ts"], minutes: 3 },
   { name: "unused", command: ["knip", "--no-progress", "--no-config-hints"], minutes: 3 },
+  { name: "house", command: ["node", "scripts/house.ts"], minutes: 2 },
   { name: "boundaries", command: ["node", "scripts/check-boundaries.ts"], minutes: 3 },
   { name: "generated code", command: ["node", "scripts/check-generated.ts"], minutes: 10 },
   { name: "docs", command: ["node", "scripts/check-docs.ts"], minutes: 1 },

@@ -11,6 +11,7 @@ import {
 import { until } from "@flotilla/runtime";
 import { checksum, type Resource } from "@flotilla/xds";
 import { Client, type ClientDuplexStream, credentials } from "@grpc/grpc-js";
+import { maxOpenQuestions } from "./debug-answers.ts";
 import type { StreamObserver } from "./stream-record.ts";
 import { startTestServer, type TestServer } from "./testing/test-server.ts";
 
@@ -116,6 +117,51 @@ describe("bad clients", () => {
     await until(() => deaf.isClosed, soon("its client to notice"));
     assert.match(await server.metrics.text(), /pilot_xds_write_timeout 1/);
     assert.equal(source.sessions, 1);
+  });
+
+  it("one that asks debug questions and does not read the answers is closed in the end", async () => {
+    const typeUrl = "istio.io/debug/syncz";
+    const answer = { name: "all", typeUrl, version: "1", bytes: Buffer.alloc(5_000_000, "x") };
+    await using server = await startTestServer({
+      limits: { stuckMs: 1_000 },
+      options: { debug: () => Promise.resolve([answer]) },
+    });
+    using deaf = new DeafClient(server, firstRequest(typeUrl));
+    await until(() => deaf.isClosed, soon("the end of the client that does not read"));
+    assert.equal(server.connected.list().length, 0);
+    assert.match(await server.metrics.text(), /pilot_xds_write_timeout 1/);
+  });
+
+  it("one that asks more than it waits for is closed, one that reads gets every answer", async () => {
+    const typeUrl = "istio.io/debug/syncz";
+    let isHeld = true;
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    const debug = async () => {
+      if (isHeld) await released;
+      return [{ name: "all", typeUrl, version: "1", bytes: Buffer.alloc(100_000, "x") }];
+    };
+    await using server = await startTestServer({ options: { debug } });
+    using greedy = new RawClient(server);
+    greedy.call.resume();
+    for (let question = 0; question <= maxOpenQuestions; question++) greedy.ask(typeUrl);
+    await until(() => greedy.errors.length === 1, soon("the end of the client that asks too much"));
+    assert.match(greedy.errors[0]?.details ?? "", /more than 16 debug questions/);
+
+    isHeld = false;
+    release();
+    using reader = new RawClient(server);
+    let answers = 0;
+    const atOnce = maxOpenQuestions / 2;
+    const askSome = (): void => {
+      for (let question = 0; question < atOnce; question++) reader.ask(typeUrl);
+    };
+    reader.call.on("data", () => {
+      answers++;
+      if (answers % atOnce === 0) askSome();
+    });
+    askSome();
+    await until(() => answers >= 6 * atOnce, soon("all answers"));
+    assert.deepEqual(reader.errors, []);
   });
 
   it("garbage instead of a request is refused by name, first or later", async () => {

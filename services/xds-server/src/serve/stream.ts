@@ -19,6 +19,7 @@ import {
   type TurnMessage,
 } from "@flotilla/xds";
 import type { Pushable, Urgency } from "../push/push-queue.ts";
+import { AnswerQueue, maxOpenQuestions } from "./debug-answers.ts";
 import { Progress } from "./progress.ts";
 import type { ClientIdentity, ProxySession } from "./resource-source.ts";
 import type { StreamContext } from "./stream-context.ts";
@@ -51,6 +52,7 @@ export class Stream implements Pushable {
   readonly #progress: Progress;
   readonly #retries = new Set<string>();
   readonly #writer: Writer;
+  readonly #answers: AnswerQueue;
   readonly #timer: TurnTimer;
   readonly record: StreamRecord;
   #state: StreamState = newStream;
@@ -73,9 +75,11 @@ export class Stream implements Pushable {
       onFailed: (reason) => this.close(`cannot write: ${reason}`),
       // What became due meanwhile, or waited for this message: one turn finds out.
       onDone: () => {
+        if (!this.#isClosed && this.#answers.writeNext()) return;
         if (this.#isDue()) this.#wantTurn(this.#urgency);
       },
     });
+    this.#answers = new AnswerQueue(this.#writer);
     this.#session = context.source.open(client, (typeUrl, urgency) => this.#onStale(typeUrl, urgency));
     const { proxy, identities } = client;
     this.record = {
@@ -130,6 +134,7 @@ export class Stream implements Pushable {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#timer.clear();
+    this.#answers.clear();
     this.#context.scheduler.remove(this);
     this.#session.close();
     this.#progress.end();
@@ -203,7 +208,8 @@ export class Stream implements Pushable {
         observer.health?.(this.record, effect.healthy, effect.message);
         return;
       case "question":
-        void this.#answer(effect.typeUrl, effect.names);
+        if (this.#answers.ask()) void this.#answer(effect.typeUrl, effect.names);
+        else this.end(streamEnd.overLimit(`more than ${maxOpenQuestions} debug questions wait for their answer`));
         return;
     }
   }
@@ -215,8 +221,9 @@ export class Stream implements Pushable {
       if ("refused" in resources) return this.end(streamEnd[resources.refused](resources.message));
       const body = { typeUrl, resources, removed: [] };
       const { frame } = this.#context.cache.encode(this.#form, body, "", 0);
-      this.#wire.write(frame, () => undefined);
+      this.#answers.answer(frame);
     } catch (error) {
+      this.#answers.drop();
       this.#log.error("a debug question failed", { typeUrl, error });
     }
   }

@@ -32,6 +32,8 @@ export interface PublisherOptions {
   readonly current?: () => Iterable<Change>;
   /** Told of a change that is too large to travel; what was published of its key before stays in force. */
   readonly onRefused?: (change: Change, reason: string) => void;
+  /** Called with what the stream has taken, repairs included. */
+  readonly onPublished?: (changes: readonly Pick<Change, "type" | "op">[]) => void;
 }
 
 export interface Occasion {
@@ -194,6 +196,7 @@ class KeyedPublisher implements Publisher {
     const sequences = await bus.publish(groupMessages(packed, cause));
     this.#told = Math.max(this.#told, ...sequences.slice(-1));
     for (const { told } of packed) this.#held.remember(told);
+    this.#options.onPublished?.(packed.map(({ told }) => told.change));
     log.debug("published", { changes: packed.length, revision, urgent });
     await this.#sweepDaily();
     return packed.length;

@@ -69,8 +69,9 @@ test("the service publishes a directory, follows it, tells problems, and a resta
   const history = JSON.stringify(await page("/debug/history?object=sidecar/b.shop"));
   assert.match(history, /"by":"config-controller [^"]* from [^"]*".*"object":"Sidecar\/shop\/b","op":"created"/);
   assert.match(JSON.stringify(await page("/ready")), /Sidecar\/shop\/b: spec.egres/);
-  const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
-  assert.match(metrics, /^flotilla_config_objects\{kind="Sidecar"[^}]*\} 2$/m);
+  const metrics = async () => (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+  assert.match(await metrics(), /^flotilla_config_objects\{kind="Sidecar"[^}]*\} 2$/m);
+  assert.match(await metrics(), /^flotilla_config_published_total\{op="put"[^}]*\} 4$/m);
   stop.abort(new Error("the test is over"));
   await running;
 
@@ -85,8 +86,11 @@ test("the service publishes a directory, follows it, tells problems, and a resta
     (await bus.lastValues(filters.config)).map(({ sequence }) => sequence),
     before,
   );
+  assert.doesNotMatch(await metrics(), /^flotilla_config_published_total\{/m, "an unchanged restart publishes nothing");
   await writeFile(join(directory, "a.yaml"), sidecar("a"));
   assert.deepEqual(await next(), ["delete Sidecar/b"]);
+  const isCounted = async () => /^flotilla_config_published_total\{op="delete"[^}]*\} 1$/m.test(await metrics());
+  await until(isCounted, { withinMs: 30_000, what: "the count of what was published" });
   again.abort(new Error("the test is over"));
   await restarted;
 

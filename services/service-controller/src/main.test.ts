@@ -88,8 +88,20 @@ test("the service joins a directory and configuration events, and publishes what
   const [instance] = instances["ServiceEntry/shop/ext"];
   assert.deepEqual([instance.shard, instance.hostname, instance.port], ["External/Kubernetes", "two.example", 80]);
 
+  assert.match(await page("/metrics"), /^flotilla_registry_published_total\{type="service",op="put"[^}]*\} 4$/m);
   stop.abort(new Error("the test is over"));
   await running;
+
+  const again = new AbortController();
+  const restarted = main(env, again.signal);
+  await until(async () => (await page("/ready")).includes('"ready": true'), { withinMs: 30_000, what: "the restart" });
+  assert.doesNotMatch(
+    await page("/metrics"),
+    /^flotilla_registry_published_total\{/m,
+    "an unchanged restart publishes nothing",
+  );
+  again.abort(new Error("the test is over"));
+  await restarted;
   reader.abort();
   await items.return?.(undefined);
   await rm(directory, { recursive: true });

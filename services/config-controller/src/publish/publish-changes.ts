@@ -8,7 +8,7 @@ import type { ConfigMetrics } from "../metrics.ts";
 export interface PublishOptions {
   /** Publishes, or waits for its turn: then 0 are told. */
   readonly publisher: ChangePublisher;
-  readonly metrics: ConfigMetrics;
+  readonly metrics: Pick<ConfigMetrics, "publishSeconds">;
   readonly log: Logger;
   /** False: Secrets are held back, for they may not travel in the open. */
   readonly canSeal: boolean;
@@ -34,7 +34,6 @@ export async function publishChanges(
         publisher.prune((key) => "kind" in key && isThere(key)),
         stop,
       );
-      if (deletes > 0) metrics.published.add(deletes, { op: "delete" });
       if (deletes > 0) log.info("published", { deletes });
       continue;
     }
@@ -43,7 +42,6 @@ export async function publishChanges(
       await orAborted(onSnapshot(group.keep), stop);
       const kinds = [...group.counts].filter(([kind]) => isSendable(kind, canSeal));
       const objects = kinds.reduce((sum, [, objectsOfKind]) => sum + objectsOfKind, 0);
-      metrics.published.add(objects, { op: "put" });
       log.info("everything is known", { objects });
       continue;
     }
@@ -53,9 +51,10 @@ export async function publishChanges(
       publisher.publish(sent, { eventTimeMs, source, ...(caller !== undefined && { caller }) }),
       stop,
     );
-    count(sent, metrics);
-    metrics.publishSeconds.observe((nowMs() - eventTimeMs) / 1000);
-    if (published > 0) log.info("published", { changes: published, source, first: keyOf(sent[0]) });
+    if (published > 0) {
+      metrics.publishSeconds.observe((nowMs() - eventTimeMs) / 1000);
+      log.info("published", { changes: published, source, first: keyOf(sent[0]) });
+    }
     for (const done of [changes, sent]) done.length = 0;
   }
 }
@@ -68,12 +67,6 @@ export function* sendable(changes: Iterable<ConfigChange>, canSeal: boolean): Ge
 /** Secrets travel only where they can be sealed. */
 function isSendable(kind: string, canSeal: boolean): boolean {
   return canSeal || kind !== "Secret";
-}
-
-function count(changes: readonly ConfigChange[], metrics: ConfigMetrics): void {
-  const puts = changes.filter(({ op }) => op === "put").length;
-  if (puts > 0) metrics.published.add(puts, { op: "put" });
-  if (puts < changes.length) metrics.published.add(changes.length - puts, { op: "delete" });
 }
 
 function keyOf(change: ConfigChange | undefined): string | undefined {

@@ -1,10 +1,10 @@
 /** Publishes the registry, as the one replica that has the duty. */
-import { attestEvery, type Bus, createPublisher } from "@flotilla/bus";
+import { attestEvery, type Bus, createPublisher, type PublisherOptions } from "@flotilla/bus";
 import { PublishingDuty } from "@flotilla/leadership";
 import type { Change } from "@flotilla/model";
 import type { ClusterRegistries } from "@flotilla/registry";
 import { aborted, keepRunning } from "@flotilla/runtime";
-import { declareDutyGauge, type RegistryMetrics } from "../metrics.ts";
+import { countPublished, declareDutyGauge, type RegistryMetrics } from "../metrics.ts";
 import { Progress } from "../publish/progress.ts";
 import { isUnread, publishChanges } from "../publish/publish-changes.ts";
 import { runRegistry } from "../registry/run-registry.ts";
@@ -54,7 +54,8 @@ function createDuty(
   { bus, metrics }: PublishingOptions,
   progress: Progress,
 ): PublishingDuty {
-  const publisher = createPublisher({ bus, publisher: name, seal: undefined, log, nowMs: Date.now });
+  const onPublished: PublisherOptions["onPublished"] = (changes) => countPublished(metrics, changes);
+  const publisher = createPublisher({ bus, publisher: name, seal: undefined, log, nowMs: Date.now, onPublished });
   const onRepaired = (count: number) => metrics.publishedAgain.add(count);
   const attesting = { bus, publisher, everyMs: settings.digestIntervalMs, log, nowMs: Date.now, onRepaired };
   const duty = new PublishingDuty({

@@ -1,7 +1,6 @@
 /** Hands services and endpoints to the bus, group by group; the snapshot first. */
 import type { ChangePublisher } from "@flotilla/leadership";
 import type { Change } from "@flotilla/model";
-import type { RegistryChange } from "@flotilla/registry";
 import { type Logger, orAborted } from "@flotilla/runtime";
 import type { RegistryMetrics } from "../metrics.ts";
 import type { RegistryGroup } from "../registry/run-registry.ts";
@@ -13,7 +12,7 @@ export interface PublishOptions {
   readonly onSnapshot: (unread: readonly string[]) => Promise<void>;
   /** What follows from the configuration up to this place in the fleet's sequence is published, or another's to publish. */
   readonly onRead: (position: number) => void;
-  readonly metrics: RegistryMetrics;
+  readonly metrics: Pick<RegistryMetrics, "urgent" | "publishSeconds">;
   readonly log: Logger;
   readonly nowMs: () => number;
 }
@@ -26,7 +25,6 @@ export async function publishChanges(
   for await (const { changes, eventTimeMs, source, read, urgent, snapshot, unread } of groups) {
     if (snapshot) {
       await orAborted(onSnapshot(unread), stop);
-      count(changes, metrics);
       if (read !== undefined) onRead(read);
       log.info("everything is known", { values: changes.length });
       continue;
@@ -35,7 +33,6 @@ export async function publishChanges(
     const published = changes.length === 0 ? 0 : await orAborted(publisher.publish(changes, occasion), stop);
     if (read !== undefined) onRead(read);
     if (published === 0) continue;
-    count(changes, metrics);
     if (urgent) metrics.urgent.add(1);
     metrics.publishSeconds.observe((nowMs() - eventTimeMs) / 1000);
     log.debug("published", { changes: published, urgent, source });
@@ -47,14 +44,4 @@ export function isUnread(key: Change["key"], unread: readonly string[]): boolean
   if (!("shard" in key)) return false;
   const [registry = ""] = key.shard.split("/");
   return unread.includes(key.shard) || unread.includes(`${registry}/*`);
-}
-
-function count(changes: readonly RegistryChange[], metrics: RegistryMetrics): void {
-  const sums = new Map<string, { readonly type: string; readonly op: string; value: number }>();
-  for (const { type, op } of changes) {
-    const sum = sums.get(`${type} ${op}`) ?? { type, op, value: 0 };
-    sum.value += 1;
-    sums.set(`${type} ${op}`, sum);
-  }
-  for (const { type, op, value } of sums.values()) metrics.published.add(value, { type, op });
 }

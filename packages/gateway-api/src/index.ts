@@ -1,3 +1,4 @@
+export { type BackendTlsSpec, backendTlsRules, isIgnoredPolicy, parentsAnnotation } from "./backend-tls.ts";
 export type { RouteContext } from "./backends.ts";
 export { type MeshParent, type MeshRouteHead, meshParents, meshRouteHead } from "./mesh-route-head.ts";
 export { isRoute, readRoute } from "./read-route.ts";

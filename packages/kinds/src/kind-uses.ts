@@ -21,6 +21,7 @@ export interface KindUse {
 /** Names as `Kind.name` has them. TrustBundle is no object of an API: ca publishes it. */
 export const kindUses = {
   AuthorizationPolicy: { by: ["xds-server"], gap: targetGap },
+  BackendTLSPolicy: { by: ["xds-server"] },
   ConfigMap: { by: ["xds-server", "config-controller"] },
   DestinationRule: { by: ["xds-server"] },
   EndpointSlice: { by: ["service-controller"] },

@@ -3,6 +3,7 @@
 import type { RowIndex } from "../row-index.ts";
 import { peerAuthenticationsByNamespace } from "../scope/authn.ts";
 import { authorizationPoliciesByNamespace } from "../scope/authz.ts";
+import { backendTlsPolicies } from "../scope/backend-tls.ts";
 import { destinationRulesByHost } from "../scope/destination-rules.ts";
 import { grantingDestinationRules } from "../scope/granted-secrets.ts";
 import { hashingDestinationRules } from "../scope/hashed-hosts.ts";
@@ -15,6 +16,7 @@ import { virtualServiceIndex } from "../scope/virtual-services.ts";
 
 export const rowIndexes: readonly RowIndex<never>[] = [
   authorizationPoliciesByNamespace,
+  backendTlsPolicies,
   destinationRulesByHost,
   grantingDestinationRules,
   hashingDestinationRules,

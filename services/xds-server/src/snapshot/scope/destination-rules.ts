@@ -2,11 +2,17 @@
  * The DestinationRule of a service, as a namespace sees it: its own rule, else an exported one of the service's
  * namespace, else one of the root namespace. Rules of one namespace for one host are merged.
  */
+import { parentsAnnotation } from "@flotilla/gateway-api";
 import { type Config, compareByAge, hostCovers, isWildcard } from "@flotilla/model";
 import { create } from "@flotilla/proto";
-import { type DestinationRule, DestinationRuleSchema } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
+import {
+  type DestinationRule,
+  DestinationRuleSchema,
+  type TrafficPolicy,
+} from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
 import type { RowIndex } from "../row-index.ts";
 import { query, type View } from "../view.ts";
+import { backendTlsRulesByHost } from "./backend-tls.ts";
 import { mayHaveRule } from "./ruled-hosts.ts";
 import { completeNames } from "./virtual-service.ts";
 
@@ -89,7 +95,7 @@ const rulesOfHost = query<readonly MergedRule[], string>(
     const isMeant = (config: Config<DestinationRule>) => audiencesOf(view, config).includes(audience as Audience);
     const exact = exactRules(view, namespace, hostname).filter(isMeant);
     if (exact.length > 0) return mergeRules(view, exact);
-    const wildcards = view.row(destinationRulesByHost, `${namespace}|*`).filter(isMeant);
+    const wildcards = rulesOfRow(view, `${namespace}|*`).filter(isMeant);
     const covering = wildcards.map(({ spec }) => spec.host).filter((host) => hostCovers(host, hostname));
     const [longest] = covering.sort((a, b) => b.length - a.length);
     return mergeRules(
@@ -104,9 +110,14 @@ function sameSources(a: MergedRule, b: MergedRule | undefined): boolean {
   return a.sources.length === b?.sources.length && a.sources.every((source, i) => source === b.sources[i]);
 }
 
+/** Rules of backend policies come first, as in istiod: the merged rule has their name. */
+function rulesOfRow(view: View, row: string): readonly Config<DestinationRule>[] {
+  return [...view.read(backendTlsRulesByHost, row), ...view.row(destinationRulesByHost, row)];
+}
+
 /** A rule may name the host in full or, in the host's own namespace, by its short name. */
 function exactRules(view: View, namespace: string, hostname: string): readonly Config<DestinationRule>[] {
-  const inFull = view.row(destinationRulesByHost, `${namespace}|${hostname}`);
+  const inFull = rulesOfRow(view, `${namespace}|${hostname}`);
   const [short = ""] = hostname.split(".", 1);
   if (short === hostname || completeNames(view, namespace).host(short) !== hostname) return inFull;
   return [...inFull, ...view.row(destinationRulesByHost, `${namespace}|${short}`)].sort(compareByAge);
@@ -174,10 +185,31 @@ function mergeInto(view: View, into: Config<DestinationRule>, rule: Config<Desti
   }
   const spec = create(DestinationRuleSchema, {
     ...into.spec,
-    ...((into.spec.trafficPolicy ?? rule.spec.trafficPolicy) && {
-      trafficPolicy: into.spec.trafficPolicy ?? rule.spec.trafficPolicy,
-    }),
+    ...mergedPolicy(into, rule),
     subsets: [...into.spec.subsets, ...rule.spec.subsets.filter(({ name }) => !names.has(name))],
   });
   return { ...into, spec };
+}
+
+/** The first policy counts; one of a user counts field by field before that of a backend policy, which comes first. */
+function mergedPolicy(into: Config<DestinationRule>, rule: Config<DestinationRule>): Partial<DestinationRule> {
+  const [first, second] = [into.spec.trafficPolicy, rule.spec.trafficPolicy];
+  if (first === undefined || second === undefined)
+    return first || second ? { trafficPolicy: (first ?? second) as TrafficPolicy } : {};
+  const isOfPolicy = ({ annotations }: Config<DestinationRule>) => annotations[parentsAnnotation] !== undefined;
+  if (!isOfPolicy(into) || isOfPolicy(rule)) return { trafficPolicy: first };
+  return { trafficPolicy: { ...first, ...setFields(second), portLevelSettings: mergedPorts(first, second) } };
+}
+
+function mergedPorts(ofPolicy: TrafficPolicy, ofUser: TrafficPolicy): TrafficPolicy["portLevelSettings"] {
+  const ports = new Map(ofPolicy.portLevelSettings.map((one) => [one.port?.number, one]));
+  for (const one of ofUser.portLevelSettings) {
+    const base = ports.get(one.port?.number);
+    ports.set(one.port?.number, base === undefined ? one : { ...base, ...setFields(one) });
+  }
+  return [...ports.values()];
+}
+
+function setFields<T extends object>(message: T): Partial<T> {
+  return Object.fromEntries(Object.entries(message).filter(([, value]) => value !== undefined)) as Partial<T>;
 }

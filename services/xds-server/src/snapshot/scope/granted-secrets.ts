@@ -6,6 +6,7 @@ import { secretName } from "@flotilla/model";
 import type { DestinationRule, TrafficPolicy } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
 import type { RowIndex } from "../row-index.ts";
 import type { View } from "../view.ts";
+import { isBackendTlsRoot } from "./backend-tls.ts";
 
 /** Rules that select workloads and name Secrets, by namespace. */
 export const grantingDestinationRules: RowIndex<DestinationRule> = {
@@ -17,6 +18,7 @@ export const grantingDestinationRules: RowIndex<DestinationRule> = {
 
 /** @param name as the clusters of the rule ask for it, without `-cacert` */
 export function isGranted(view: View, name: string): boolean {
+  if (name.startsWith("configmap://") && view.read(isBackendTlsRoot, name)) return true;
   return view
     .row(grantingDestinationRules, view.proxy.namespace)
     .some(

@@ -6,6 +6,7 @@ import { hostCovers, isWildcard } from "@flotilla/model";
 import type { DestinationRule } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
 import type { RowIndex } from "../row-index.ts";
 import type { View } from "../view.ts";
+import { mayHaveBackendTls } from "./backend-tls.ts";
 
 interface RuledHost {
   readonly host: string;
@@ -25,6 +26,7 @@ export function mayHaveRule(view: View, hostname: string): boolean {
   const index = ruledHosts as RowIndex<unknown> as RowIndex<RuledHost>;
   return (
     view.row(index, firstLabel(hostname)).length > 0 ||
+    mayHaveBackendTls(view, hostname) ||
     view.row(index, "*").some(({ spec: { host } }) => hostCovers(host, hostname))
   );
 }

@@ -77,9 +77,9 @@ function withFiles({ mode, sni, subjectAltNames }: ClientTLSSettings, files: str
   return create(ClientTLSSettingsSchema, { mode, sni, subjectAltNames, clientCertificate, privateKey, caCertificates });
 }
 
-/** Only rules that select their workloads may hand out Secrets; without its Secret TLS is left out altogether. */
+/** Only rules that select their workloads may hand out Secrets; without its Secret TLS is left out. Roots are no secrets. */
 export function mayUseSecret(credentialName: string, selectsWorkloads: boolean): boolean {
-  return credentialName === "" || selectsWorkloads;
+  return credentialName === "" || credentialName.startsWith("configmap://") || selectsWorkloads;
 }
 
 function meshTls(

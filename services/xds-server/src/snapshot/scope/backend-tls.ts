@@ -1,0 +1,77 @@
+/** The DestinationRules that BackendTLSPolicies stand for (`@flotilla/gateway-api`), as queries. */
+import { type BackendTlsSpec, backendTlsRules, isIgnoredPolicy } from "@flotilla/gateway-api";
+import { type Config, hostCovers, isWildcard, type JsonObject } from "@flotilla/model";
+import type { DestinationRule } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
+import type { ServiceEntry } from "@flotilla/proto/networking/v1alpha3/service_entry_pb";
+import type { RowIndex } from "../row-index.ts";
+import { query, type View } from "../view.ts";
+
+/** All that count, in one row. */
+export const backendTlsPolicies: RowIndex<BackendTlsSpec> = {
+  name: "backend-tls-policies",
+  kind: "BackendTLSPolicy",
+  keysOf: (policy) => (isIgnoredPolicy(policy) ? [] : ["all"]),
+};
+
+const policyRules = query<readonly Config<DestinationRule>[]>(
+  "backend-tls-rules",
+  (view) =>
+    backendTlsRules(view.row(backendTlsPolicies, "all"), {
+      targetOf: (kind, namespace, name) =>
+        kind === "Service" ? serviceTarget(view, namespace, name) : entryTarget(view, namespace, name),
+      hasRoot: (namespace, name) => hasRoot(view, namespace, name),
+    }),
+  (a, b) => JSON.stringify(a) === JSON.stringify(b),
+);
+
+/** By `namespace|host`, as a policy's own namespace has them; those for wildcards by `namespace|*`. */
+export const backendTlsRulesByHost = query<readonly Config<DestinationRule>[], string>(
+  "backend-tls-rules-by-host",
+  (view, argument) =>
+    view
+      .read(policyRules)
+      .filter(({ key, spec }) => `${key.namespace}|${isWildcard(spec.host) ? "*" : spec.host}` === argument),
+  (a, b) => a?.length === b.length && a.every((rule, index) => rule === b[index]),
+);
+
+/** Asked first: in most meshes nothing of a host depends on these policies. */
+const hasBackendTls = query<boolean>("has-backend-tls", (view) => view.read(policyRules).length > 0);
+
+export function mayHaveBackendTls(view: View, hostname: string): boolean {
+  return view.read(hasBackendTls) && view.read(isBackendTlsHost, hostname);
+}
+
+const isBackendTlsHost = query<boolean, string>("is-backend-tls-host", (view, hostname) =>
+  view
+    .read(policyRules)
+    .some(({ spec: { host } }) => (isWildcard(host) ? hostCovers(host, hostname) : host === hostname)),
+);
+
+/** Whether a policy names the root: it is no secret, so every proxy may have it. */
+export const isBackendTlsRoot = query<boolean, string>("is-backend-tls-root", (view, name) =>
+  view
+    .read(policyRules)
+    .flatMap(({ spec: { trafficPolicy } }) => [
+      trafficPolicy?.tls,
+      ...(trafficPolicy?.portLevelSettings ?? []).map(({ tls }) => tls),
+    ])
+    .some((tls) => tls?.credentialName === name),
+);
+
+function serviceTarget(view: View, namespace: string, name: string) {
+  const hostname = `${name}.${namespace}.svc.${view.feature("domainSuffix")}`;
+  const service = [...view.serviceShards({ namespace, hostname }).values()].find(
+    (one) => one.registry === "Kubernetes",
+  );
+  return service && { hosts: [hostname], ports: service.ports };
+}
+
+function entryTarget(view: View, namespace: string, name: string) {
+  const entry = view.config<ServiceEntry>("ServiceEntry", namespace, name)?.spec;
+  return entry && { hosts: entry.hosts, ports: entry.ports };
+}
+
+function hasRoot(view: View, namespace: string, name: string): boolean {
+  const data = view.config<JsonObject>("ConfigMap", namespace, name)?.spec?.["data"] as JsonObject | undefined;
+  return [data?.["ca.crt"], data?.["cacert"]].some((root) => typeof root === "string" && root !== "");
+}

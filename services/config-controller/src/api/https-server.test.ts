@@ -197,9 +197,25 @@ describe("answers of the API", () => {
       response.once("data", (...data) => resolve(data)),
     );
     assert.equal(String(chunk), '{"line":1}\n');
+    assert.equal(response.headers["content-type"], "application/json");
     assert.equal(openWatches, 1);
     response.destroy();
     await until(() => openWatches === 0, { withinMs: 30_000, what: "the watch to end" });
+  });
+
+  it("that fail by a fault of ours are logged with it", async () => {
+    const [fault, logged]: [Error, unknown[]] = [new RangeError("a fault of ours"), []];
+    await using own = await serveApi({
+      ...{ host: "127.0.0.1", port: 0, setting: "API_PORT", keyPair: root },
+      log: { ...noopLogger, error: (event, fields) => void logged.push(event, fields?.["path"], fields?.["error"]) },
+      answer: () => Promise.reject(fault),
+    });
+    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+    const at = { host: "localhost", port: own.port, path: "/a", ca: root.rootPem, agent: false };
+    request(at, resolve).once("error", reject).end();
+    const response = await promise;
+    response.resume();
+    assert.deepEqual([response.statusCode, ...logged], [500, "request failed", "/a", fault]);
   });
 
   it("that have no end are completed when the server ends", async () => {

@@ -1,6 +1,7 @@
 /** The API as it runs: over a store on an embedded bus, with a certificate of files, for tokens of the local and of another issuer. */
 import assert from "node:assert/strict";
 import { createPublicKey, sign } from "node:crypto";
+import { existsSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
@@ -11,7 +12,7 @@ import { after, before, describe, it } from "node:test";
 import { openLocalIssuer } from "@flotilla/auth";
 import type { OwnCertificate } from "@flotilla/auth/serving";
 import { createAuthority } from "@flotilla/auth/src/serving/authority.fixture.ts";
-import { type Bus, connectBus } from "@flotilla/bus";
+import { type Bus, connectBus, createSeal, type Seal } from "@flotilla/bus";
 import { generatePrivateKey } from "@flotilla/pki";
 import {
   createMetrics,
@@ -83,7 +84,7 @@ function viewWithFile() {
   return { order, store };
 }
 
-async function running(env: Readonly<Record<string, string>> = {}) {
+async function running(env: Readonly<Record<string, string>> = {}, seal: Seal | undefined = undefined) {
   const view = viewWithFile();
   const settings: ApiSettings = parseSettings(apiSettings, { WORK_DIR: workDir, ...files(), ...env });
   const stop = new AbortController();
@@ -95,7 +96,7 @@ async function running(env: Readonly<Record<string, string>> = {}) {
     route: (_: string, path: string, handler: HttpHandler) => void pages.set(path, handler),
   } as unknown as Health;
   const metrics = createMetrics();
-  const common = { bus, seal: undefined, health, failures: new FailingWork(metrics, health), log: noopLogger };
+  const common = { bus, seal, health, failures: new FailingWork(metrics, health), log: noopLogger };
   const durable = (await openApiStore({ ...settings, apiPort: 1 }, common, stop.signal)) ?? assert.fail("no store");
   const options: ApiOptions = {
     ...{ ...common, settings, durable, compareEveryMs: 60_000, order: view.order, view: view.store },
@@ -184,6 +185,16 @@ describe("the API", () => {
     const { body } = await it.ask(token, "/flotilla/v1/in-force/VirtualService");
     const hosts = body.items.map(({ object }: { object: { spec: { hosts: string[] } } }) => object.spec.hosts[0]);
     assert.deepEqual(hosts.toSorted(), ["a.test", "f.test"]);
+  });
+
+  it("writes what was stored before again, with codes, where there is a seal key, and marks that", async () => {
+    const marked = join(workDir, "config-controller", "signed-values");
+    for (const seal of [undefined, createSeal("a key")]) {
+      assert.equal(existsSync(marked), false);
+      await using it = await running({}, seal);
+      assert.equal(await it.call(await localToken(audience)), 200);
+    }
+    assert.equal(existsSync(marked), true);
   });
 
   it("shows its address and its account on a page for this host alone", async () => {

@@ -15,7 +15,7 @@ import {
   privateKeyPem,
   spkiOf,
 } from "@flotilla/pki";
-import { noopLogger, until } from "@flotilla/runtime";
+import { type Logger, noopLogger, until } from "@flotilla/runtime";
 import { followClientRule } from "./client-certificate.ts";
 import { type HttpsServer, type KeyPair, plain, serveHttps } from "./https-server.ts";
 
@@ -40,6 +40,7 @@ describe("client certificates", () => {
   const caFile = join(directory, "ca.crt");
   const stop = new AbortController();
   const owned = new AsyncDisposableStack();
+  const errors: string[] = [];
   let server: HttpsServer;
   let [cluster, other]: Awaited<ReturnType<typeof authority>>[] = [];
   let serving: KeyPair;
@@ -49,7 +50,8 @@ describe("client certificates", () => {
     serving = await cluster.issue("localhost");
     const names = ["kube-apiserver"];
     const onChange = () => server?.reload(serving);
-    const clients = followClientRule({ caFile, names, pollMs: 20, log: noopLogger, onChange }, stop.signal);
+    const log: Logger = { ...noopLogger, error: (event, fields) => void errors.push(`${event} ${fields?.["caFile"]}`) };
+    const clients = followClientRule({ caFile, names, pollMs: 20, log, onChange }, stop.signal);
     owned.defer(() => clients.following);
     owned.defer(() => stop.abort());
     const at = { host: "127.0.0.1", port: 0, setting: "TEST_PORT" };
@@ -77,7 +79,8 @@ describe("client certificates", () => {
     const api = await cluster?.issue("kube-apiserver");
     assert.equal(await statusOf(api), 403);
     writeFileSync(caFile, cluster?.pem ?? "");
-    await until(async () => (await statusOf(api)) === 200, { withinMs: 30_000, what: "an answer" });
+    await until(async () => (await statusOf(api)) === 200, { withinMs: 10_000, what: "an answer" });
+    assert.deepEqual(errors, [`file with the CAs of clients cannot be read, nobody is answered ${caFile}`]);
   });
 
   it("refuses callers without a certificate, of another CA, of another name; readiness is for everybody", async () => {

@@ -70,6 +70,12 @@ describe("the local issuer", () => {
     assert.equal(readFileSync(file, "utf8"), text);
   });
 
+  it("fails where what it published cannot be read", async () => {
+    const broken = join(parent, "broken");
+    mkdirSync(join(broken, "issuer", "jwks.json"), { recursive: true });
+    await assert.rejects(openLocalIssuer(broken), { code: "EISDIR", syscall: "read" });
+  });
+
   it("refuses a file with another key, or without one, and keeps it", async () => {
     const directory = join(parent, "other", "issuer");
     mkdirSync(directory, { recursive: true });

@@ -1,7 +1,7 @@
 /** Which generator answers a proxy for a type: by GENERATOR metadata, then by proxy type, then for all. */
 import type { Proxy } from "@flotilla/model";
 import type { Generator } from "./encode/generator.ts";
-import { unknownKinds } from "./every-proxy/unknown-kinds.ts";
+import { unknownKinds } from "./every-proxy/mcp-generators.ts";
 
 export interface GeneratorRegistry {
   find(proxy: Pick<Proxy, "generator" | "type">, typeUrl: string): Generator | undefined;

@@ -10,8 +10,7 @@ import { ResourceSchema } from "@flotilla/proto/mcp/v1alpha1/resource_pb";
 import { MeshConfigSchema } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import { query } from "../../snapshot/view.ts";
 import { contentHash } from "../encode/content-hash.ts";
-import type { EncodedResource } from "../encode/encoded.ts";
-import { type Encoded, sameVersion } from "../encode/encoded.ts";
+import { type Encoded, type EncodedResource, sameVersion } from "../encode/encoded.ts";
 import type { Generator } from "../encode/generator.ts";
 import { encodedMessage } from "../encode/message.ts";
 
@@ -88,4 +87,27 @@ function envelopeOf({ key, labels, annotations, creationTimeMs, spec }: Config<M
     }),
   });
   return create(ResourceSchema, { metadata, body });
+}
+
+/** What can be asked for is up to clients: no more than this many are remembered. */
+const maxKinds = 200;
+const form = /^[\w.-]+\/v[\w.-]+\/\w+$/;
+
+/**
+ * A generator of nothing for a type of the form `group/version/Kind`, for kinds that this control plane does not know: istiod counts a
+ * source as synced only when every kind that it asked for was answered (nacos#5301).
+ */
+export function unknownKinds(): (typeUrl: string) => Generator | undefined {
+  const known = new Map<string, Generator>();
+  return (typeUrl) => {
+    const before = known.get(typeUrl);
+    if (before !== undefined || !form.test(typeUrl) || known.size >= maxKinds) return before;
+    const made: Generator = {
+      typeUrl,
+      names: query<readonly string[]>(`mcp ${typeUrl} names`, () => []),
+      resource: query<EncodedResource | undefined, string>(`mcp ${typeUrl}`, () => undefined),
+    };
+    known.set(typeUrl, made);
+    return made;
+  };
 }

@@ -2,7 +2,7 @@
 import { type Labels, ownValue } from "@flotilla/model";
 import type { Any } from "@flotilla/proto";
 import type { View } from "../../snapshot/view.ts";
-import { sessionState } from "../envoy/routes/session.ts";
+import { sessionState } from "../envoy/routes/route-filters.ts";
 
 export function sessionsAreKept(view: View): boolean {
   return view.feature("persistentSessionFilter");

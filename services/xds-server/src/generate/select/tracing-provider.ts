@@ -7,7 +7,7 @@ import { SkyWalkingConfigSchema } from "@flotilla/proto/envoy/config/trace/v3/sk
 import { ZipkinConfigSchema } from "@flotilla/proto/envoy/config/trace/v3/zipkin_pb";
 import type { MeshConfig_ExtensionProvider } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import type { View } from "../../snapshot/view.ts";
-import { zipkinConfig } from "../envoy/filters/zipkin.ts";
+import { zipkinConfig } from "../envoy/filters/tracing.ts";
 import { openTelemetryConfig } from "./opentelemetry.ts";
 import { outsideService } from "./outside-service.ts";
 

@@ -10,8 +10,7 @@ import {
   RouteMatchSchema,
 } from "@flotilla/proto/envoy/config/route/v3/route_components_pb";
 import type { HTTPMatchRequest, StringMatch } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
-import { claimMatcher, isClaim } from "./claim-match.ts";
-import { matchesAnything, stringMatcher } from "./string-match.ts";
+import { claimMatcher, isClaim, matchesAnything, stringMatcher } from "./string-match.ts";
 
 /** Without a match the route takes every request. */
 export function routeMatch(match: HTTPMatchRequest | undefined, hasGatewaySemantics = false): RouteMatch {

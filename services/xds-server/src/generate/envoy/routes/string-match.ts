@@ -1,5 +1,6 @@
-/** Istio's string matches in Envoy's form. */
+/** Istio's string matches in Envoy's form, of texts and of claims of a request's token (`@request.auth.claims.group`, `@request.auth.claims[group][sub]`). */
 import { create } from "@flotilla/proto";
+import { type MetadataMatcher, MetadataMatcherSchema } from "@flotilla/proto/envoy/type/matcher/v3/metadata_pb";
 import { type StringMatcher, StringMatcherSchema } from "@flotilla/proto/envoy/type/matcher/v3/string_pb";
 import type { StringMatch } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
 
@@ -15,4 +16,49 @@ export function stringMatcher({ matchType }: StringMatch): StringMatcher | undef
 /** Whether everything matches: no value, or an expression for anything. */
 export function matchesAnything({ matchType }: StringMatch): boolean {
   return matchType.case === undefined || (matchType.case === "regex" && ["", "*"].includes(matchType.value));
+}
+
+const prefix = "@request.auth.claims";
+
+export function isClaim(name: string): boolean {
+  return name.toLowerCase().startsWith(prefix) && claimPath(name) !== undefined;
+}
+
+/** The claim's value, or any of its values if it is a list, must match; undefined when `name` is no claim. */
+export function claimMatcher(name: string, match: StringMatch, invert: boolean): MetadataMatcher | undefined {
+  const path = isClaim(name) ? claimPath(name) : undefined;
+  if (path === undefined) return undefined;
+  const value = stringMatcher(match) ?? stringMatcher({ ...match, matchType: { case: "regex", value: ".+" } });
+  if (value === undefined) return undefined;
+  const one = { matchPattern: { case: "stringMatch", value } } as const;
+  return create(MetadataMatcherSchema, {
+    filter: "envoy.filters.http.jwt_authn",
+    path: ["payload", ...path].map((key) => ({ segment: { case: "key" as const, value: key } })),
+    value: {
+      matchPattern: {
+        case: "orMatch",
+        value: {
+          valueMatchers: [
+            { matchPattern: { case: "listMatch", value: { matchPattern: { case: "oneOf", value: one } } } },
+            one,
+          ],
+        },
+      },
+    },
+    invert,
+  });
+}
+
+function claimPath(name: string): readonly string[] | undefined {
+  const rest = name.slice(prefix.length);
+  if (rest.startsWith(".")) return rest.length === 1 ? undefined : rest.slice(1).split(".");
+  // Not by an expression, which would look for the end of each bracket of a name that closes none.
+  const keys: string[] = [];
+  for (let at = 0; at < rest.length; ) {
+    const end = rest[at] === "[" ? rest.indexOf("]", at) : -1;
+    if (end <= at + 1) return undefined;
+    keys.push(rest.slice(at + 1, end));
+    at = end + 1;
+  }
+  return keys.length > 0 ? keys : undefined;
 }

@@ -7,13 +7,11 @@ import type {
   HTTPRoute,
   VirtualService,
 } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
-import { corsFilter, corsPolicy } from "./cors.ts";
-import { faultFilter, httpFault } from "./fault.ts";
 import { type HeaderMutations, headerMutations } from "./headers.ts";
 import { directResponseAction, redirectAction } from "./redirect.ts";
 import { type ActionContext, routeAction, singleDestinationHeaders, weighty } from "./route-action.ts";
+import { corsFilter, corsPolicy, faultFilter, httpFault, sessionFilter } from "./route-filters.ts";
 import { isCatchAll, routeMatch } from "./route-match.ts";
-import { sessionFilter } from "./session.ts";
 
 export interface RouteContext extends ActionContext {
   /** Whether a match is meant for this proxy (gateway, labels, namespace). */

@@ -5,7 +5,7 @@ import { meshGateway } from "../../../snapshot/scope/virtual-services.ts";
 import { query } from "../../../snapshot/view.ts";
 import { type Encoded, sameVersion } from "../../encode/encoded.ts";
 import { encodedElement } from "../../encode/message.ts";
-import { sessionFilter } from "../../envoy/routes/session.ts";
+import { sessionFilter } from "../../envoy/routes/route-filters.ts";
 import { sessionConfig } from "../../select/persistent-session.ts";
 import { encodedVirtualServiceRoutes, routesKey } from "../../select/virtual-service-routes.ts";
 import { hostName } from "./assign-domains.ts";

@@ -2,8 +2,8 @@
 import { create, pack } from "@flotilla/proto";
 import { type Permission, PermissionSchema } from "@flotilla/proto/envoy/config/rbac/v3/rbac_pb";
 import { UriTemplateMatchConfigSchema } from "@flotilla/proto/envoy/extensions/path/match/uri_template/v3/uri_template_match_pb";
-import { isHttpOnly, type Matching, NotForTcp } from "./matching.ts";
 import type { Field } from "./rule.ts";
+import { isHttpOnly, type Matching, NotForTcp } from "./rule.ts";
 import {
   anyOf,
   cidrRange,

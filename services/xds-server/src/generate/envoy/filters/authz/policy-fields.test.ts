@@ -6,10 +6,10 @@ import type { HeaderMatcher } from "@flotilla/proto/envoy/config/route/v3/route_
 import type { MetadataMatcher } from "@flotilla/proto/envoy/type/matcher/v3/metadata_pb";
 import type { StringMatcher } from "@flotilla/proto/envoy/type/matcher/v3/string_pb";
 import type { ValueMatcher } from "@flotilla/proto/envoy/type/matcher/v3/value_pb";
-import { type Matching, NotForTcp } from "./matching.ts";
 import { neverPermission, permission } from "./permissions.ts";
 import { neverPrincipal, principal } from "./principals.ts";
 import type { Field } from "./rule.ts";
+import { type Matching, NotForTcp } from "./rule.ts";
 
 const http: Matching = { tcp: false, widens: false, namespace: "shop", trustDomains: ["cluster.local"] };
 

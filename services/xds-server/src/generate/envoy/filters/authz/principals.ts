@@ -1,11 +1,9 @@
-/** What a rule asks of the caller, as Envoy's principals. */
+/** What a rule asks of the caller, as Envoy's principals. Principals of the mesh's trust domain are meant under its aliases too. */
 import { quoteRegex } from "@flotilla/model";
 import { create } from "@flotilla/proto";
 import { type Principal, PrincipalSchema } from "@flotilla/proto/envoy/config/rbac/v3/rbac_pb";
 import type { StringMatcher } from "@flotilla/proto/envoy/type/matcher/v3/string_pb";
-import { isHttpOnly, type Matching, NotForTcp } from "./matching.ts";
-import type { Field } from "./rule.ts";
-import { inTrustDomains } from "./trust-domains.ts";
+import { type Field, isHttpOnly, type Matching, NotForTcp } from "./rule.ts";
 import {
   anyOf,
   cidrRange,
@@ -134,4 +132,22 @@ function or(ids: Principal[]): Principal {
 
 function not(id: Principal): Principal {
   return create(PrincipalSchema, { identifier: { case: "notId", value: id } });
+}
+
+/** Stands for the mesh's own trust domain, whatever it is called. */
+const localDomain = "cluster.local";
+
+export function inTrustDomains(principals: readonly string[], trustDomains: readonly string[]): readonly string[] {
+  if (trustDomains.length === 0) return principals;
+  return principals.flatMap((principal) => [...new Set(spellings(principal, trustDomains))]);
+}
+
+function spellings(principal: string, trustDomains: readonly string[]): readonly string[] {
+  const slash = principal.indexOf("/");
+  const named = principal.slice(0, Math.max(slash, 0));
+  // Only what is an identity in full: `domain/ns/NAMESPACE/sa/ACCOUNT`.
+  if (named === "*" || principal.split("/").length !== 5) return [principal];
+  const isNamed = (domain: string) => (named.startsWith("*") ? domain.endsWith(named.slice(1)) : domain === named);
+  if (named !== localDomain && !trustDomains.some(isNamed)) return [principal];
+  return trustDomains.map((domain) => (isNamed(domain) ? principal : domain + principal.slice(slash)));
 }

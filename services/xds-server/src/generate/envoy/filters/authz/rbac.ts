@@ -9,10 +9,9 @@ import {
   RBACSchema,
 } from "@flotilla/proto/envoy/config/rbac/v3/rbac_pb";
 import type { AuthorizationPolicy, Rule } from "@flotilla/proto/security/v1beta1/authorization_policy_pb";
-import { type Matching, NotForTcp } from "./matching.ts";
 import { neverPermission, permission } from "./permissions.ts";
 import { neverPrincipal, principal } from "./principals.ts";
-import { ruleFields } from "./rule.ts";
+import { type Matching, NotForTcp, ruleFields } from "./rule.ts";
 
 export interface RbacInputs {
   readonly policies: readonly Config<AuthorizationPolicy>[];

@@ -1,4 +1,4 @@
-/** A rule of a policy as lists of fields, all of which must hold; of the values of a field one is enough. */
+/** A rule of a policy as lists of fields, all of which must hold (of the values of a field one is enough), and how it is read. */
 import type { Condition, Operation, Rule, Source } from "@flotilla/proto/security/v1beta1/authorization_policy_pb";
 
 export interface Field {
@@ -62,4 +62,24 @@ function sourceFields(source: Source | undefined): readonly Field[] {
 
 function present(fields: readonly Field[]): readonly Field[] {
   return fields.filter(({ values, notValues }) => values.length + notValues.length > 0);
+}
+
+export interface Matching {
+  /** For connections that carry bytes: nothing is known of requests. */
+  readonly tcp: boolean;
+  /** A field that cannot be asked is left out, which makes the rule match more; otherwise the rule is left out. */
+  readonly widens: boolean;
+  /** The policy's namespace. */
+  readonly namespace: string;
+  /** The mesh's trust domain and its aliases. */
+  readonly trustDomains: readonly string[];
+}
+
+/** The field asks for something of an HTTP request. */
+export class NotForTcp extends Error {}
+
+const httpOnly = new Set(["hosts", "methods", "paths"]);
+
+export function isHttpOnly(key: string): boolean {
+  return httpOnly.has(key) || key.startsWith("request.");
 }

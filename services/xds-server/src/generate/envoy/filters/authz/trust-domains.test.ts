@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { inTrustDomains } from "./trust-domains.ts";
+import { inTrustDomains } from "./principals.ts";
 
 const mesh = ["new-td", "old-td", "else"];
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { isClaim } from "./claim-match.ts";
+import { isClaim } from "./string-match.ts";
 
 const cases: readonly (readonly [name: string, expected: boolean])[] = [
   ["@request.auth.claims.group", true],

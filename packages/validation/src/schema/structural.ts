@@ -32,10 +32,25 @@ function typeFindings(schema: Schema, value: unknown, path: string): readonly Fi
   if (schema["x-kubernetes-int-or-string"] === true) {
     return found === "integer" || found === "string" ? [] : [typeFinding(path, "integer,string", found)];
   }
-  const { type } = schema;
+  const { type, format } = schema;
   if (type === undefined || type === found || (type === "number" && found === "integer")) return [];
-  return [typeFinding(path, type, found)];
+  // The API server names the format of a field, where it has one, and what the value is to Go: nothing for an object.
+  const goFormat = goFormats[found];
+  return [
+    format === undefined || goFormat === undefined
+      ? typeFinding(path, type, found)
+      : typeFinding(path, format, goFormat),
+  ];
 }
+
+const goFormats: Readonly<Partial<Record<JsonType, string>>> = {
+  number: "float64",
+  integer: "int64",
+  boolean: "",
+  object: "",
+};
+
+type JsonType = "null" | "array" | "integer" | "number" | "string" | "boolean" | "object";
 
 function typeFinding(path: string, wanted: string, found: string): Finding {
   return {
@@ -44,11 +59,11 @@ function typeFinding(path: string, wanted: string, found: string): Finding {
   };
 }
 
-function jsonType(value: unknown): string {
+function jsonType(value: unknown): JsonType {
   if (value === null) return "null";
   if (Array.isArray(value)) return "array";
   if (typeof value === "number") return Number.isInteger(value) ? "integer" : "number";
-  return typeof value;
+  return typeof value as JsonType;
 }
 
 /** `allOf`, `anyOf`, `oneOf` and `not`; the findings of a branch that was not taken are of no use to a reader. */

@@ -40,6 +40,26 @@ const cases: readonly {
     object: entry({ hosts: "a.example" }),
     problems: ['spec.hosts: Invalid value: "string": spec.hosts in body must be of type array: "string"'],
   },
+  ...(
+    [
+      ["a number where an integer belongs", 1.5, "int32", "float64"],
+      ["a boolean where an integer belongs", true, "int32", ""],
+      ["an empty object where an integer belongs", {}, "int32", ""],
+      ["a text where an integer belongs", "2", "integer", "string"],
+      ["a list where an integer belongs", [1], "integer", "array"],
+    ] as const
+  ).map(([name, attempts, wanted, found]) => ({
+    name,
+    object: route({ hosts: ["a"], http: [{ retries: { attempts } }] }),
+    problems: [
+      `spec.http[0].retries.attempts: Invalid value: "${found}": spec.http[0].retries.attempts in body must be of type ${wanted}: "${found}"`,
+    ],
+  })),
+  {
+    name: "a number without a format where a text belongs",
+    object: route({ hosts: [1.5] }),
+    problems: ['spec.hosts[0]: Invalid value: "number": spec.hosts[0] in body must be of type string: "number"'],
+  },
   {
     name: "an unknown field, deep inside",
     object: route({ hosts: ["a"], http: [{ rout: [] }] }),

@@ -43,6 +43,7 @@ const refused: readonly {
     caller: { ...caller, namespace: "shop" },
     reason: /shop\/ztunnel is not a trusted node account/,
   },
+  { name: "an empty list of trusted accounts", rules: rules(node, { trustedAccounts: [] }), reason: /not a trusted/ },
   { name: "a text that is no identity", requested: "web", reason: /not an identity of this mesh/ },
   { name: "another mesh", requested: "spiffe://other/ns/shop/sa/web", reason: /not an identity of this mesh/ },
   { name: "a pod of another cluster", caller: { ...caller, cluster: "c2" }, reason: /not found in cluster c2/ },

@@ -105,7 +105,8 @@ function judgeNode(one: PkiCase): string | undefined {
   };
   const rules = {
     clusterId: "primary",
-    trustedAccounts: one["trustedNodeAccounts"] as readonly string[],
+    // An empty list is null in a recording.
+    trustedAccounts: (one["trustedNodeAccounts"] as readonly string[] | null | undefined) ?? [],
     trustDomains: () => ["cluster.local"],
     pods,
   };

@@ -1,6 +1,8 @@
 /** Rules on code that linters do not have, each with a file in scripts/code. */
+import { readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
+import { flaggedWords } from "./code/flagged-words.ts";
 import { openProject, recordLookups } from "./code/record-lookups.ts";
 import { expressionProblems } from "./code/regular-expressions.ts";
 
@@ -22,7 +24,12 @@ const lookups = recordLookups(project).map(
 const expressions = (await expressionProblems(project)).map(
   ({ file, line, text, reason }) => `${relative(root, file)}:${line}: ${text}: ${reason}`,
 );
-const problems = [...lookups, ...expressions];
+const words = project.files.flatMap((file) =>
+  flaggedWords(readFileSync(file, "utf8")).map(
+    ({ line, text, instead }) => `${relative(root, file)}:${line}: "${text}" is no term of the field: write ${instead}`,
+  ),
+);
+const problems = [...lookups, ...expressions, ...words];
 if (project.files.length < fewestFiles)
   problems.push(`only ${project.files.length} files were read, at least ${fewestFiles} exist`);
 for (const problem of problems) process.stdout.write(`${problem}\n`);

@@ -29,7 +29,7 @@ export class VerdictCache {
     return this.#entries.size;
   }
 
-  /** `scope` keeps verdicts of different judges apart, such as clusters. */
+  /** `scope` keeps verdicts of different reviewers apart, such as clusters. */
   get(scope: string, token: string): Authenticated | undefined {
     const key = keyOf(scope, token);
     const entry = this.#entries.get(key);

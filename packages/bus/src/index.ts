@@ -12,13 +12,13 @@ export { type BusCredentials, createBusCredentials } from "./bus-credentials.ts"
 export { attestSettings, busReplicasSetting, busSettings, sealKeySetting } from "./bus-settings.ts";
 export { type CompareOptions, differences, keyState } from "./compare.ts";
 export { type ConnectOptions, connectBus } from "./connect.ts";
-export { connectTelling, type TellingOptions } from "./connect-telling.ts";
+export { type ConnectWithHealthOptions, connectWithHealth } from "./connect-with-health.ts";
 export { type Digests, differingTopics, digestsOf, type KeyState, type TopicDigest } from "./digest.ts";
 export { BusError, type BusErrorCode } from "./errors.ts";
 export { type KeyValue, type KeyValueEntry, type KeyValueOptions, readValue } from "./key-value.ts";
 export { type LastChange, type LastChangesOptions, lastChanges } from "./last-changes.ts";
 export { Lease, type LeaseOptions } from "./lease.ts";
-export { createPublisher, type Kept, type Occasion, type Publisher, type PublisherOptions } from "./publisher.ts";
+export { createPublisher, type Kept, type Publisher, type PublisherOptions, type PublishOptions } from "./publisher.ts";
 export { createSeal, readSeal, type Seal } from "./seal.ts";
 export { SetAside, type SetAsideValue } from "./set-aside.ts";
 export { type StoredStream, storedStreams } from "./stored-streams.ts";

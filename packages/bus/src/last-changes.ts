@@ -1,6 +1,6 @@
 /** What the stream holds now, each change with its own place in the sequence and its cause. */
 import type { Cause, Change } from "@flotilla/model";
-import { Breather } from "@flotilla/runtime";
+import { TimeSlice } from "@flotilla/runtime";
 import type { Bus, StoredMessage } from "./bus.ts";
 import { contentOf, isSealed, marksOf } from "./envelope.ts";
 import type { Seal } from "./seal.ts";
@@ -25,9 +25,9 @@ export interface LastChangesOptions {
  */
 export async function* lastChanges(options: LastChangesOptions): AsyncGenerator<LastChange, void, undefined> {
   const { bus, filter, seal } = options;
-  const breather = new Breather();
+  const timeSlice = new TimeSlice();
   for (const message of await bus.lastValues(filter)) {
-    if (breather.isDue) await breather.rest();
+    if (timeSlice.isDue) await timeSlice.yield();
     if (deleteOf(message.subject) === undefined || (seal === undefined && isSealed(message))) continue;
     const found = read(message, options);
     if (found !== undefined) yield found;

@@ -5,7 +5,13 @@ import type { Bus, BusItem, BusState, FollowOptions, OutgoingMessage, StoredMess
 import { horizonSubject, whyReset } from "./bus.ts";
 import { BusError } from "./errors.ts";
 import type { KeyValue, KeyValueOptions } from "./key-value.ts";
-import { closeConnection, connectPatiently, type NatsConnectOptions, patiently, retryMs } from "./nats-connection.ts";
+import {
+  closeConnection,
+  connectPatiently,
+  type NatsConnectOptions,
+  retryMs,
+  retryUntilAborted,
+} from "./nats-connection.ts";
 import { openNatsKeyValue } from "./nats-key-value.ts";
 import { NatsLink } from "./nats-link.ts";
 import { NatsPublishing } from "./nats-publishing.ts";
@@ -29,7 +35,7 @@ export async function connectNats(options: NatsOptions, stop: AbortSignal): Prom
       const manager = await connection.jetstreamManager();
       return new NatsLink({ ...options, connection, manager }, await openStream({ ...options, manager }));
     };
-    const link = await patiently(open, { what: "jetstream", log: options.log }, stop);
+    const link = await retryUntilAborted(open, { what: "jetstream", log: options.log }, stop);
     return new NatsBus(link, connection.jetstream(), options);
   } catch (error) {
     await closeConnection(connection);
@@ -81,7 +87,7 @@ class NatsBus implements Bus {
   }
 
   lastValues(filter: string): Promise<readonly StoredMessage[]> {
-    return patiently(() => this.#readLastValues(filter), { what: "nats", log: this.#log }, this.#link.closed);
+    return retryUntilAborted(() => this.#readLastValues(filter), { what: "nats", log: this.#log }, this.#link.closed);
   }
 
   async *follow({ filters, afterSequence, epoch }: FollowOptions, stop: AbortSignal): AsyncGenerator<BusItem> {

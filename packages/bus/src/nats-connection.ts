@@ -36,7 +36,11 @@ const tellAgainMs = 30_000;
 export async function connectPatiently(options: NatsConnectOptions, stop: AbortSignal): Promise<NatsConnection> {
   const settings = connectionOptions(options);
   const { log, onAway } = options;
-  return patiently(() => connect(settings), { what: `nats at ${settings.servers.join(", ")}`, log, onAway }, stop);
+  return retryUntilAborted(
+    () => connect(settings),
+    { what: `nats at ${settings.servers.join(", ")}`, log, onAway },
+    stop,
+  );
 }
 
 /**
@@ -54,7 +58,7 @@ export function inboxPrefixOf(connection: NatsConnection): string | undefined {
 }
 
 /** Tries until it succeeds; tells the first failure and then one in a while. */
-export async function patiently<T>(
+export async function retryUntilAborted<T>(
   attempt: () => Promise<T>,
   { what, log, onAway }: { readonly what: string } & Pick<NatsConnectOptions, "log" | "onAway">,
   stop: AbortSignal,

@@ -6,7 +6,7 @@ import { type Logger, orAborted } from "@flotilla/runtime";
 import { Events, type JetStreamManager, type NatsConnection } from "nats";
 import type { BusState } from "./bus.ts";
 import { BusError } from "./errors.ts";
-import { closeConnection, patiently } from "./nats-connection.ts";
+import { closeConnection, retryUntilAborted } from "./nats-connection.ts";
 import { horizonOf, openStream, type StreamLook } from "./nats-stream.ts";
 
 export interface LinkOptions {
@@ -116,7 +116,7 @@ export class NatsLink {
     this.#lost = new AbortController();
     const until = AbortSignal.any([this.closed, this.lost]);
     try {
-      await patiently(() => this.look(), { what: "jetstream", log }, until);
+      await retryUntilAborted(() => this.look(), { what: "jetstream", log }, until);
     } catch (error) {
       log.debug("away again before the stream answered", { error });
       return;

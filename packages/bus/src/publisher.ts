@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import type { Cause, Change } from "@flotilla/model";
-import { Breather, type Logger, Turns } from "@flotilla/runtime";
+import { type Logger, TimeSlice, Turns } from "@flotilla/runtime";
 import type { Bus } from "./bus.ts";
 import { digestsOf, topicOf } from "./digest.ts";
 import { type Prepared, pack, prepare, publisherOf, stateOf } from "./envelope.ts";
@@ -36,7 +36,7 @@ export interface PublisherOptions {
   readonly onPublished?: (changes: readonly Pick<Change, "type" | "op">[]) => void;
 }
 
-export interface Occasion {
+export interface PublishOptions {
   /** When the source changed; now, when the source cannot tell. */
   readonly eventTimeMs?: number;
   readonly urgent?: boolean;
@@ -61,11 +61,11 @@ export interface Publisher {
    * the source no longer has, then says that everything is told. Resolves to the number of changes. The state is asked for
    * some at a time, with turns for others between, and nothing of it is held that the stream holds already.
    */
-  synchronize(state: Iterable<Change>, occasion?: Occasion & Kept): Promise<number>;
+  synchronize(state: Iterable<Change>, options?: PublishOptions & Kept): Promise<number>;
   /** Deletes what this publisher published of keys that nobody has any more. Resolves to the number of deletes. */
   prune(isThere: (key: Change["key"]) => boolean): Promise<number>;
   /** Changes that belong together; equal ones are left out. Resolves to the number published. */
-  publish(changes: readonly Change[], occasion?: Occasion): Promise<number>;
+  publish(changes: readonly Change[], options?: PublishOptions): Promise<number>;
   /**
    * Compares what the stream holds of ours with what we told it, publishes what differs, and tells the digests of all, for
    * those who follow to compare. Resolves to the number of differences; before the whole state was told nothing is done.
@@ -111,12 +111,12 @@ class KeyedPublisher implements Publisher {
     return this.#told;
   }
 
-  synchronize(state: Iterable<Change>, occasion?: Occasion & Kept): Promise<number> {
-    return this.#turns.take(() => this.#synchronize(state, occasion));
+  synchronize(state: Iterable<Change>, options?: PublishOptions & Kept): Promise<number> {
+    return this.#turns.take(() => this.#synchronize(state, options));
   }
 
-  publish(changes: readonly Change[], occasion?: Occasion): Promise<number> {
-    return this.#turns.take(() => this.#publish(changes, occasion));
+  publish(changes: readonly Change[], options?: PublishOptions): Promise<number> {
+    return this.#turns.take(() => this.#publish(changes, options));
   }
 
   prune(isThere: (key: Change["key"]) => boolean): Promise<number> {
@@ -133,17 +133,17 @@ class KeyedPublisher implements Publisher {
     });
   }
 
-  async #synchronize(state: Iterable<Change>, occasion: (Occasion & Kept) | undefined): Promise<number> {
+  async #synchronize(state: Iterable<Change>, options: (PublishOptions & Kept) | undefined): Promise<number> {
     await this.#read();
     const vanished = new Set(this.#held.subjects);
-    const isOld = (change: Change) => occasion?.isOld?.(change.key) === true && this.#held.has(subjectOf(change));
+    const isOld = (change: Change) => options?.isOld?.(change.key) === true && this.#held.has(subjectOf(change));
     const fresh = await this.#differing(state, (change) => {
       vanished.delete(subjectOf(change));
       return !isOld(change);
     });
     const deletes = [...vanished].flatMap((subject) => deleteOf(subject) ?? []);
-    const gone = await this.#differing(deletes, ({ key }) => occasion?.keep?.(key) !== true);
-    const count = await this.#send([...fresh, ...gone], occasion);
+    const gone = await this.#differing(deletes, ({ key }) => options?.keep?.(key) !== true);
+    const count = await this.#send([...fresh, ...gone], options);
     if (!this.#isMarked || count > 0) await this.#mark();
     this.#state = "told";
     return count;
@@ -157,9 +157,9 @@ class KeyedPublisher implements Publisher {
     return count;
   }
 
-  async #publish(changes: readonly Change[], occasion?: Occasion): Promise<number> {
+  async #publish(changes: readonly Change[], options?: PublishOptions): Promise<number> {
     await this.#read();
-    return this.#send(await this.#differing(changes), occasion);
+    return this.#send(await this.#differing(changes), options);
   }
 
   /** Of those that are wanted: what differs from what the stream holds, ready to travel. */
@@ -168,10 +168,10 @@ class KeyedPublisher implements Publisher {
     isWanted: (change: Change) => boolean = () => true,
   ): Promise<readonly Packed[]> {
     const { seal } = this.#options;
-    const breather = new Breather();
+    const timeSlice = new TimeSlice();
     const found: Packed[] = [];
     for (const change of changes) {
-      if (breather.isDue) await breather.rest();
+      if (timeSlice.isDue) await timeSlice.yield();
       if (!isWanted(change)) continue;
       const prepared = prepare(change, seal);
       const packed = this.#held.differs(prepared) ? this.#pack(prepared) : undefined;
@@ -182,7 +182,7 @@ class KeyedPublisher implements Publisher {
 
   async #send(
     packed: readonly Packed[],
-    { eventTimeMs, urgent = false, source, caller }: Occasion = {},
+    { eventTimeMs, urgent = false, source, caller }: PublishOptions = {},
   ): Promise<number> {
     const { bus, publisher, log, nowMs } = this.#options;
     if (packed.length === 0) return 0;
@@ -260,9 +260,9 @@ class KeyedPublisher implements Publisher {
     if (this.#state !== "unread") return;
     const { bus, publisher, seal, nowMs } = this.#options;
     const messages = await bus.lastValues(filters.everything);
-    const breather = new Breather();
+    const timeSlice = new TimeSlice();
     for (const message of messages.filter((one) => publisherOf(one) === publisher)) {
-      if (breather.isDue) await breather.rest();
+      if (timeSlice.isDue) await timeSlice.yield();
       const state = stateOf(message, seal);
       const { subject } = message;
       if (state.kind !== "unreadable") bus.setAside.heal(subject);

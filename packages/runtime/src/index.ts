@@ -1,5 +1,4 @@
 export { BoundedQueue } from "./bounded-queue.ts";
-export { Breather } from "./breather.ts";
 export { defaultPorts } from "./default-ports.ts";
 export { RuntimeError, type RuntimeErrorCode } from "./errors.ts";
 export { type FilesVersion, followFiles } from "./follow-files.ts";
@@ -25,6 +24,7 @@ export type { HttpHandler, HttpMethod, HttpReply, HttpRequest } from "./routes.t
 export { type FailureReport, type RunOptions, runUntilSignal } from "./run.ts";
 export * from "./settings/index.ts";
 export { type Service, type ServiceOptions, type ServiceSettings, startService } from "./start-service.ts";
+export { TimeSlice } from "./time-slice.ts";
 export { Turns } from "./turns.ts";
 export {
   aborted,

@@ -1,6 +1,6 @@
 /** A directory of YAML and JSON files as a source of objects. */
 import { join, relative } from "node:path";
-import { Breather } from "@flotilla/runtime";
+import { TimeSlice } from "@flotilla/runtime";
 import { SourceError } from "./errors.ts";
 import { FileTable } from "./file-table.ts";
 import { type FileBatch, FileWatcher } from "./file-watcher.ts";
@@ -79,14 +79,14 @@ class DirectorySource implements ObjectSource {
 
   async #readAll({ texts }: FileBatch): Promise<ReadonlyMap<string, FileReading | undefined>> {
     const readings = new Map<string, FileReading | undefined>();
-    const breather = new Breather();
+    const timeSlice = new TimeSlice();
     for (const [path, text] of texts) {
       const reading = this.#read(path, text);
       readings.set(this.#label(path), reading);
       if (reading !== undefined && reading.documents.size >= manyDocuments)
         this.#documents.set(path, reading.documents);
       else this.#documents.delete(path);
-      if (breather.isDue) await breather.rest();
+      if (timeSlice.isDue) await timeSlice.yield();
     }
     this.#readings.clear();
     return readings;

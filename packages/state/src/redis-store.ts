@@ -1,6 +1,6 @@
 /** The store in Redis: one hash of entries, one of what is said about them, a lock with a limited life. */
 import { randomUUID } from "node:crypto";
-import { Breather } from "@flotilla/runtime";
+import { TimeSlice } from "@flotilla/runtime";
 import {
   checksumOnly,
   combine,
@@ -80,9 +80,9 @@ class RedisStore implements SnapshotStore {
       throw new StateError("STATE_DAMAGED", `the snapshot's position is "${position.slice(0, 40)}"`);
     const entries = new Map<string, Uint8Array>();
     const setAside: string[] = [];
-    const breather = new Breather();
+    const timeSlice = new TimeSlice();
     for (const [key, bytes] of stored) {
-      if (breather.isDue) await breather.rest();
+      if (timeSlice.isDue) await timeSlice.yield();
       const entry = this.#entry(key, bytes);
       if (entry === undefined) setAside.push(key);
       else entries.set(key, entry);
@@ -97,9 +97,9 @@ class RedisStore implements SnapshotStore {
     const { about, stored } = await this.#read();
     const isReadable = (about["format"] ?? format) === format;
     const tags = new Map<string, string>();
-    const breather = new Breather();
+    const timeSlice = new TimeSlice();
     for (const [key, bytes] of stored) {
-      if (breather.isDue) await breather.rest();
+      if (timeSlice.isDue) await timeSlice.yield();
       // Told by `load`; here it only has to be replaced.
       tags.set(key, isReadable && isIntact(this.#mac, key, bytes) ? storedTag(bytes) : unreadable);
     }
@@ -114,9 +114,9 @@ class RedisStore implements SnapshotStore {
     const replaced: string[] = [];
     const written = new Map<string, string>();
     // The first snapshot of a large mesh is much to pack, and streams are served meanwhile.
-    const breather = new Breather();
+    const timeSlice = new TimeSlice();
     for (const [key, value] of entries) {
-      if (breather.isDue) await breather.rest();
+      if (timeSlice.isDue) await timeSlice.yield();
       const before = this.#tags.get(key);
       if (before !== undefined) replaced.push(before);
       if (value === undefined) gone.push(key);

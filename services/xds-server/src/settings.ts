@@ -134,7 +134,7 @@ export const settings = {
     env: "XDS_KEEPALIVE_INTERVAL",
     default: 30_000,
     min: 1_000,
-    sentence: "A connection that is silent for this long is asked whether it lives.",
+    sentence: "Interval of HTTP/2 keepalive pings on a connection that receives nothing.",
   }),
   keepaliveTimeoutMs: duration({
     env: "XDS_KEEPALIVE_TIMEOUT",

@@ -3,4 +3,4 @@ export { apiServerSettings } from "@flotilla/kube-api";
 export { requestFromSigner, type SignerCall } from "./certificate-request.ts";
 export { type ClusterSettings, clusterSettings } from "./cluster-settings.ts";
 export { type OwnCluster, type OwnClusterSettings, openApiServer, openOwnCluster } from "./open-cluster.ts";
-export type { ClusterListener, RemoteJudgesOptions } from "./remote-judges.ts";
+export type { ClusterListener, RemoteTokenReviewersOptions } from "./remote-token-reviewers.ts";

@@ -51,7 +51,7 @@ describe("the own cluster", () => {
     assert.equal(await openOwnCluster(settings), undefined);
   });
 
-  it("judges the tokens of its own name alone, under the policy and aliases that are set", async () => {
+  it("reviews the tokens of its own name alone, under the policy and aliases that are set", async () => {
     await using server = await startApi();
     const at = { ...settings, kubeconfig: server.kubeconfig };
     using cluster = await openOwnCluster(at);

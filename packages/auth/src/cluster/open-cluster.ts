@@ -1,9 +1,9 @@
-/** The own cluster, and those that its Secrets name, as judges of tokens. */
+/** The own cluster, and those that its Secrets name, as reviewers of tokens. */
 import { type ApiServerSettings, clusterOf, followRemoteClusters, type KubeApi, openKubeApi } from "@flotilla/kube-api";
 import type { Logger } from "@flotilla/runtime";
 import type { TokenReviewOptions } from "../token-review.ts";
 import type { ClusterSettings } from "./cluster-settings.ts";
-import { type ClusterListener, RemoteJudges } from "./remote-judges.ts";
+import { type ClusterListener, RemoteTokenReviewers } from "./remote-token-reviewers.ts";
 import { tokenReviewer } from "./token-reviewer.ts";
 
 export interface OwnCluster extends Disposable {
@@ -39,7 +39,7 @@ export async function openOwnCluster(settings: OwnClusterSettings): Promise<OwnC
   const api = await openApiServer(settings);
   if (api === undefined) return undefined;
   const reviewer = tokenReviewer(api, maxReviews);
-  const remotes = new RemoteJudges({ maxReviews });
+  const remotes = new RemoteTokenReviewers({ maxReviews });
   return {
     api,
     review: {
@@ -59,7 +59,7 @@ export async function openOwnCluster(settings: OwnClusterSettings): Promise<OwnC
 
 async function follow(
   api: KubeApi,
-  remotes: RemoteJudges,
+  remotes: RemoteTokenReviewers,
   { settings, log, onProblem }: FollowOptions & { readonly settings: OwnClusterSettings },
   stop: AbortSignal,
 ): Promise<void> {

@@ -12,7 +12,7 @@ export interface ForwardedOptions {
   readonly hop: Authenticator;
   /** Whether one of these identities may pass on requests of others. */
   readonly isForwarder: (identities: readonly string[]) => boolean;
-  /** Judges the caller's certificate. */
+  /** Authenticates the caller's certificate. */
   readonly certificates: Authenticator;
 }
 

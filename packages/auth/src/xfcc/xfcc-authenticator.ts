@@ -7,7 +7,7 @@ import { commonNameOf, parseXfcc, type XfccElement } from "./xfcc-header.ts";
 export interface XfccOptions {
   /** Beside this host. */
   readonly trustedNetworks: readonly string[];
-  /** Judges the certificate of the last hop where the gateway sends it along. */
+  /** Authenticates the certificate of the last hop where the gateway sends it along. */
   readonly certificates?: Authenticator;
 }
 

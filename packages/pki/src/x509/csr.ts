@@ -1,6 +1,6 @@
 /**
  * Certification requests (PKCS #10). Of a request the CA takes the public key, once its owner has proven to hold the private
- * one; names in it are a wish that the caller's identity decides about.
+ * one; names in it are a request that the caller's identity decides about.
  */
 import type { KeyObject } from "node:crypto";
 import { DerReader, readWhole } from "../der/reader.ts";
@@ -101,8 +101,8 @@ export interface CsrRequest {
 export function buildCsr({ key, subject = {}, sans = [] }: CsrRequest): Buffer {
   const critical = subject.commonName === undefined && subject.organization === undefined;
   const extension = { id: oids.subjectAltName, critical };
-  const wishes = sans.length === 0 ? [] : [sequence(encodeExtension({ ...extension, value: encodeSans(sans) }))];
-  const attributes = wishes.map((wish) => sequence(oid(oids.extensionRequest), setOf(wish)));
+  const requested = sans.length === 0 ? [] : [sequence(encodeExtension({ ...extension, value: encodeSans(sans) }))];
+  const attributes = requested.map((extensions) => sequence(oid(oids.extensionRequest), setOf(extensions)));
   const tbs = sequence(
     smallInteger(0),
     encodeName(subject),

@@ -15,7 +15,7 @@ export interface SchemaOptions {
   readonly dropNulls?: boolean;
 }
 
-/** Judges objects of Istio's kinds; those of other kinds have no schema here and pass. */
+/** Checks objects of Istio's kinds; those of other kinds have no schema here and pass. */
 export type SchemaValidator = (object: JsonObject, options?: SchemaOptions) => readonly Problem[];
 
 const schemasByKind = schemas as unknown as Readonly<Record<string, KindSchemas>>;

@@ -27,7 +27,7 @@ export function servingNames({ namespace, domain, revision, customHosts }: Servi
   return [...names, ...customHosts, "localhost"];
 }
 
-/** What is asked for and allowed. A workload's wishes are ignored, those of our own services granted or refused. @throws CaError CA_NAME_REFUSED */
+/** What is asked for and allowed. What a workload asks for is ignored, what our own services ask for is granted or refused. @throws CaError CA_NAME_REFUSED */
 export function grantedNames(identity: string, asked: readonly San[], rules: ServingRules): readonly San[] {
   const isAllowed = allowedNames(identity, rules);
   if (isAllowed === undefined) return [];

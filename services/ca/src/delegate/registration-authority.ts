@@ -40,17 +40,17 @@ export interface DelegatedRequest {
 
 /**
  * Which signer is meant: `domain/name`. Undefined: we sign ourselves.
- * differs: istiod with its own CA ignores the wish, and the workload gets a certificate of another root than it asked for.
+ * differs: istiod with its own CA ignores the name, and the workload gets a certificate of another root than it asked for.
  * @throws CaError CA_UNKNOWN_SIGNER
  */
-export function signerOf(wish: unknown, { defaultSigner, signerDomain }: DelegateOptions): string | undefined {
-  if (wish === undefined || wish === "") return defaultSigner;
-  if (typeof wish !== "string") throw new CaError("CA_UNKNOWN_SIGNER", "the signer is not a text");
+export function signerOf(signer: unknown, { defaultSigner, signerDomain }: DelegateOptions): string | undefined {
+  if (signer === undefined || signer === "") return defaultSigner;
+  if (typeof signer !== "string") throw new CaError("CA_UNKNOWN_SIGNER", "the signer is not a text");
   if (signerDomain === undefined)
-    throw new CaError("CA_UNKNOWN_SIGNER", `signer ${JSON.stringify(wish)}: CERT_SIGNER_DOMAIN is not set`);
-  if (!/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/i.test(wish))
-    throw new CaError("CA_UNKNOWN_SIGNER", `signer ${JSON.stringify(wish)}`);
-  return `${signerDomain}/${wish}`;
+    throw new CaError("CA_UNKNOWN_SIGNER", `signer ${JSON.stringify(signer)}: CERT_SIGNER_DOMAIN is not set`);
+  if (!/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/i.test(signer))
+    throw new CaError("CA_UNKNOWN_SIGNER", `signer ${JSON.stringify(signer)}`);
+  return `${signerDomain}/${signer}`;
 }
 
 /** @throws CaError CA_BAD_CSR, CA_NAME_REFUSED, CA_SIGNER_FAILED, CA_UNKNOWN_SIGNER */
@@ -78,7 +78,7 @@ export async function issueByDelegate(
   }
 }
 
-/** What a request may wish for: names and ends of a connection. */
+/** What a request may ask for: names and ends of a connection. */
 const harmless: ReadonlySet<string> = new Set([oids.subjectAltName, oids.keyUsage, oids.extKeyUsage]);
 
 /** The signer takes names and more from the request. @throws CaError CA_NAME_REFUSED, CA_BAD_CSR */
@@ -87,8 +87,8 @@ function checkRequest({ sans, extensions, subject }: Csr, allowed: readonly San[
     throw new CaError("CA_NAME_REFUSED", "the names in the request are not those of the caller");
   if (subject.commonName !== undefined && !allowed.some(({ value }) => value === subject.commonName))
     throw new CaError("CA_NAME_REFUSED", "the subject of the request is not a name of the caller");
-  const wish = extensions.find(({ id }) => !harmless.has(id));
-  if (wish !== undefined) throw new CaError("CA_BAD_CSR", `the request wishes for the extension ${wish.id}`);
+  const refused = extensions.find(({ id }) => !harmless.has(id));
+  if (refused !== undefined) throw new CaError("CA_BAD_CSR", `the request asks for the extension ${refused.id}`);
 }
 
 function checkAnswer(leaf: Certificate, csr: Csr, sans: readonly San[], signer: string): void {

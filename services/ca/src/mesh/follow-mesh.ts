@@ -1,5 +1,5 @@
 /** Hears of the mesh over the bus, which may be away at the start and later: what is known holds meanwhile. */
-import { type Bus, connectTelling, type Seal } from "@flotilla/bus";
+import { type Bus, connectWithHealth, type Seal } from "@flotilla/bus";
 import { delay, type Health, type Logger, type Metrics, orAborted } from "@flotilla/runtime";
 import type { MeshTrust } from "./mesh-trust.ts";
 
@@ -61,7 +61,7 @@ export function followMesh(
   };
   const follow = async (): Promise<void> => {
     const options = { url, replicas, clientName: "ca", log, health, metrics, onAway };
-    await using bus = await connectTelling({ ...options, seal: await orAborted(seal, signal) }, signal);
+    await using bus = await connectWithHealth({ ...options, seal: await orAborted(seal, signal) }, signal);
     isConnected = true;
     await Promise.all([trust.follow(bus, onHeard, signal), onBus(bus, signal)]);
   };

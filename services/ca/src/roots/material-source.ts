@@ -80,7 +80,7 @@ export class MaterialSource {
     const { rootCaDir, selfSigned, store, trustDomains, trustDomain, nowMs } = this.#options;
     return this.#guarded(async () => {
       this.#version = await cacertsVersion(rootCaDir);
-      // A directory that becomes empty is a mistake, not the wish for a new root.
+      // A directory that becomes empty is a mistake, not a request for a new root.
       const files =
         (await readCacerts(rootCaDir)) ??
         (this.#isPluggedIn ? undefined : await store.open({ ...selfSigned, trustDomain: trustDomain() }, nowMs()));

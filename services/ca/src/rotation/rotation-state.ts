@@ -39,7 +39,7 @@ export interface RotationState {
 
 export const idle: RotationState = { phase: "idle", id: "", phaseSinceMs: 0, without: [] };
 
-export interface Wish {
+export interface RotationRequest {
   readonly id: string;
   readonly roots: Roots;
   readonly without: readonly string[];
@@ -47,7 +47,7 @@ export interface Wish {
 }
 
 /** Begins a rotation; while one runs, only adds to those it does not wait for. @throws CaError CA_ROTATION */
-export function rotate(state: RotationState, { id, roots, without, nowMs }: Wish): RotationState {
+export function rotate(state: RotationState, { id, roots, without, nowMs }: RotationRequest): RotationState {
   if (state.phase !== "idle") return { ...state, without: [...new Set([...state.without, ...without])].sort() };
   if (roots.old === roots.next) throw new CaError("CA_ROTATION", "the next signing material leads to the root in use");
   return { ...enter(state, "trusting", nowMs), id, roots, without: [...without].sort() };
@@ -69,7 +69,7 @@ export function abort(state: RotationState, nowMs: number): RotationState {
   }
 }
 
-export interface Outlook {
+export interface TransitionInput {
   /** Something still holds the phase up. */
   readonly isHeldUp: boolean;
   readonly nowMs: number;
@@ -78,7 +78,7 @@ export interface Outlook {
 }
 
 /** The next state; the same object when nothing changes. */
-export function step(state: RotationState, { isHeldUp, nowMs, settleMs }: Outlook): RotationState {
+export function step(state: RotationState, { isHeldUp, nowMs, settleMs }: TransitionInput): RotationState {
   if (state.phase === "idle") return state;
   const { clearSinceMs, ...held } = state;
   if (isHeldUp) return clearSinceMs === undefined ? state : held;

@@ -51,8 +51,8 @@ export interface IssuerParts {
 
 export type Outcome = { readonly chain: readonly string[] } | Reply;
 
-/** What is to be done once it is known who calls. */
-interface Order {
+/** A request whose caller may have what it asks for. */
+interface AuthorizedRequest {
   readonly caller: Caller;
   readonly proof: Authenticated;
   readonly identity: string;
@@ -67,9 +67,11 @@ export async function createCertificate(
   const startMs = nowMs();
   metrics.requests.add(1);
   try {
-    const order = await authorize(request, caller, parts);
-    if ("code" in order) return order;
-    const issued = await parts.queue.run(order.proof.principal ?? order.identity, () => issue(request, order, parts));
+    const authorized = await authorize(request, caller, parts);
+    if ("code" in authorized) return authorized;
+    const issued = await parts.queue.run(authorized.proof.principal ?? authorized.identity, () =>
+      issue(request, authorized, parts),
+    );
     return { chain: issued.chain };
   } catch (error) {
     if (!(error instanceof CaError)) {
@@ -85,7 +87,11 @@ export async function createCertificate(
   }
 }
 
-async function authorize(request: IstioCertificateRequest, caller: Caller, parts: IssuerParts): Promise<Order | Reply> {
+async function authorize(
+  request: IstioCertificateRequest,
+  caller: Caller,
+  parts: IssuerParts,
+): Promise<AuthorizedRequest | Reply> {
   const { authenticator, metrics, log, node, intake } = parts;
   const proof = await (await intake.run(hostOf(caller), () => ({ verdict: authenticator.authenticate(caller) })))
     .verdict;
@@ -111,22 +117,26 @@ function notOfMesh({ remoteAddress }: Caller, identities: readonly string[], { m
 }
 
 /** By a signer of Kubernetes where one is meant, else by ourselves. @throws CaError */
-function issue(request: IstioCertificateRequest, order: Order, parts: IssuerParts): Issued | Promise<Issued> {
+function issue(
+  request: IstioCertificateRequest,
+  authorized: AuthorizedRequest,
+  parts: IssuerParts,
+): Issued | Promise<Issued> {
   const { delegate, ttl, serving } = parts;
-  const { identity, proof } = order;
-  const wish = request.metadata?.["CertSigner"];
-  const signer = signerOf(wish, delegate);
+  const { identity, proof } = authorized;
+  const requested = request.metadata?.["CertSigner"];
+  const signer = signerOf(requested, delegate);
   const namesFor = (csr: Csr): readonly San[] =>
     identity === proof.principal ? grantedNames(identity, csr.sans, serving) : [];
   const asked = { csrPem: request.csr, identity, namesFor, ttlMs: ttlOf(request.validityDuration, ttl) };
-  if (signer === undefined) return sign(asked, request, order, parts);
-  return issueByDelegate(asked, signer, delegate).then((issued) => tell(issued, order, parts, { signer }));
+  if (signer === undefined) return sign(asked, request, authorized, parts);
+  return issueByDelegate(asked, signer, delegate).then((issued) => auditIssued(issued, authorized, parts, { signer }));
 }
 
 function sign(
   asked: Pick<WorkloadRequest, "csrPem" | "identity" | "namesFor" | "ttlMs">,
   request: IstioCertificateRequest,
-  order: Order,
+  authorized: AuthorizedRequest,
   parts: IssuerParts,
 ): Issued {
   const { material, nowMs, randomSerial, moreRootsPem, record, longestTtlMs } = parts;
@@ -134,23 +144,23 @@ function sign(
   if (signing === undefined) throw new CaError("CA_NOT_READY", "there is no signing material");
   const more = { nowMs: nowMs(), serial: randomSerial(), moreRootsPem: moreRootsPem() };
   const issued = issueWorkload({ ...asked, ttlMs: Math.min(asked.ttlMs, longestTtlMs()), ...more }, signing);
-  const pod = podOf(order.proof);
+  const pod = podOf(authorized.proof);
   record({
     ...(pod !== undefined && { pod }),
     identity: asked.identity,
-    place: placeOf(order.caller, order.proof, request.metadata?.["Instance"]),
+    place: placeOf(authorized.caller, authorized.proof, request.metadata?.["Instance"]),
     issuer: signing.rootId,
     roots: signing.rootIds,
     issuedMs: nowMs(),
     notAfterMs: issued.notAfterMs,
   });
-  return tell(issued, order, parts, {});
+  return auditIssued(issued, authorized, parts, {});
 }
 
 /** The line for the audit. */
-function tell(
+function auditIssued(
   issued: Issued,
-  { caller, proof, identity }: Order,
+  { caller, proof, identity }: AuthorizedRequest,
   { metrics, log }: IssuerParts,
   more: { readonly signer?: string },
 ): Issued {

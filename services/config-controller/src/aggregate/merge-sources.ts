@@ -1,6 +1,6 @@
 /** Runs all sources side by side and gives what changes in the view of them all. */
 import type { Config, ConfigChange, ConfigKey } from "@flotilla/model";
-import { Breather } from "@flotilla/runtime";
+import { TimeSlice } from "@flotilla/runtime";
 import { mergeGroups } from "@flotilla/sources";
 import type { ConfigGroup, ConfigSource } from "../watch/config-source.ts";
 import type { AggregateStore } from "./aggregate-store.ts";
@@ -60,10 +60,10 @@ async function applySlices(
   source: string,
   { changes, eventTimeMs }: ConfigGroup,
 ): Promise<void> {
-  const breather = new Breather();
+  const timeSlice = new TimeSlice();
   for (let from = 0; from < changes.length; from += sliceSize) {
     store.apply(source, changes.slice(from, from + sliceSize), eventTimeMs);
-    if (breather.isDue) await breather.rest();
+    if (timeSlice.isDue) await timeSlice.yield();
   }
 }
 

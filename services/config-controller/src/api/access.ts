@@ -11,7 +11,10 @@ export interface AccessOptions {
   readonly log: Logger;
 }
 
-export type Access = (caller: Caller, wish: { readonly write: boolean; readonly secrets: boolean }) => Promise<string>;
+export type Access = (
+  caller: Caller,
+  wanted: { readonly write: boolean; readonly secrets: boolean },
+) => Promise<string>;
 
 /** Gives the caller's name. @throws ApiError 401, 403 */
 export function createAccess({ authenticator, writers, readers, log }: AccessOptions): Access {
@@ -26,7 +29,7 @@ export function createAccess({ authenticator, writers, readers, log }: AccessOpt
     if (writers.includes(name)) return name;
     if (!write && !secrets && readers.includes(name)) return name;
     const what = write ? "write" : secrets ? "read Secrets" : "read";
-    log.warn("caller refused", { account: name, wish: what });
+    log.warn("caller refused", { account: name, wanted: what });
     throw new ApiError(403, "Forbidden", `${name || "the caller"} may not ${what} here`);
   };
 }

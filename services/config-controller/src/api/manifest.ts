@@ -14,7 +14,7 @@ export interface Admitted {
   readonly warnings: readonly string[];
 }
 
-/** What was sent, judged as the webhook judges it. @throws ApiError 400, 422 with all causes */
+/** What was sent, checked as the webhook checks it. @throws ApiError 400, 422 with all causes */
 export function admit(body: unknown, path: ResourcePath, validate: Validate): Admitted {
   const object = placed(body, path);
   const problems = [...metadataProblems(object), ...validate(object)];

@@ -52,8 +52,8 @@ export function createRouter(options: RouterOptions): Route {
   return async (request, onCaller) => {
     try {
       const { method, path } = request;
-      const wish = { write: !reading.includes(method), secrets: isAboutSecrets(path) };
-      const caller = await options.access(request.caller, wish);
+      const wanted = { write: !reading.includes(method), secrets: isAboutSecrets(path) };
+      const caller = await options.access(request.caller, wanted);
       onCaller(caller);
       const durable = onBehalfOf(options.durable, caller);
       return await route({ ...options, durable, objects: options.objects.through(durable) }, request, watch);

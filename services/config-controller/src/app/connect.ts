@@ -1,6 +1,6 @@
 /** What connects config-controller with the fleet: the seal of Secrets, its certificate, and the bus. */
 import { keepOwnCertificate, type OwnCertificate } from "@flotilla/auth/serving";
-import { type Bus, connectTelling, readSeal, type Seal } from "@flotilla/bus";
+import { type Bus, connectWithHealth, readSeal, type Seal } from "@flotilla/bus";
 import { serviceAccount } from "../api/certificate.ts";
 import type { ConfigService } from "../settings.ts";
 
@@ -19,7 +19,9 @@ export async function connect({ name, settings, health, metrics, log, stop }: Co
   if (seal === undefined) health.setCondition("seal", "SEAL_KEY_FILE is not set: Secrets are held back");
   const names = settings.apiPort === undefined ? [] : ["localhost"];
   const certificate = opened.use(keepOwnCertificate({ settings, namespace, serviceAccount, port, log, names }));
-  const bus = opened.use(await connectTelling({ url, replicas, clientName: name, seal, log, health, metrics }, stop));
+  const bus = opened.use(
+    await connectWithHealth({ url, replicas, clientName: name, seal, log, health, metrics }, stop),
+  );
   const owned = opened.move();
   return { seal, certificate, bus, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }

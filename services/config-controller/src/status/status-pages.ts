@@ -1,7 +1,7 @@
 /** The status of objects over HTTP: of one, or of all that are wanted. */
 
 import { configKeyText } from "@flotilla/model";
-import { Breather, type HttpHandler } from "@flotilla/runtime";
+import { type HttpHandler, TimeSlice } from "@flotilla/runtime";
 import { parseObjectName } from "./object-name.ts";
 import type { ObjectStatus, ObjectStatuses } from "./object-status.ts";
 
@@ -23,10 +23,10 @@ export function objectsPage(statuses: ObjectStatuses, generation: () => number):
 /** Thousands of objects take a second: others have their turn meanwhile. */
 async function gather<T>(items: Iterable<T>): Promise<readonly T[]> {
   const all: T[] = [];
-  const breather = new Breather(sliceMs);
+  const timeSlice = new TimeSlice(sliceMs);
   for (const item of items) {
     all.push(item);
-    if (breather.isDue) await breather.rest();
+    if (timeSlice.isDue) await timeSlice.yield();
   }
   return all;
 }

@@ -1,5 +1,5 @@
 /**
- * A directory that has lost all of its objects at once is more often a mistake (a mount of the wrong path, a failed checkout) than a wish:
+ * A directory that has lost all of its objects at once is more often a mistake (a mount of the wrong path, a failed checkout) than intended:
  * what was in force stays in force until objects come back or the empty directory is confirmed by a file in it.
  *
  * While it runs, the deletes are held back here. After a restart only the bus knows the objects: the problem that is reported then names

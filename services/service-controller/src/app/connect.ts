@@ -1,6 +1,6 @@
 /** What connects service-controller with the fleet: its certificate and the bus. */
 import { keepOwnCertificate } from "@flotilla/auth/serving";
-import { type Bus, connectTelling, readSeal } from "@flotilla/bus";
+import { type Bus, connectWithHealth, readSeal } from "@flotilla/bus";
 import type { RegistryService } from "../settings.ts";
 
 export interface Connection extends AsyncDisposable {
@@ -13,7 +13,9 @@ export async function connect({ name, settings, health, metrics, log, stop }: Re
   await using opened = new AsyncDisposableStack();
   opened.use(keepOwnCertificate({ settings, namespace, serviceAccount: `flotilla-${name}`, port, log }));
   const seal = await readSeal(settings.sealKeyFile);
-  const bus = opened.use(await connectTelling({ url, replicas, clientName: name, seal, log, health, metrics }, stop));
+  const bus = opened.use(
+    await connectWithHealth({ url, replicas, clientName: name, seal, log, health, metrics }, stop),
+  );
   const owned = opened.move();
   return { bus, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }

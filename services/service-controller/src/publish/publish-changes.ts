@@ -29,8 +29,8 @@ export async function publishChanges(
       log.info("everything is known", { values: changes.length });
       continue;
     }
-    const occasion = { eventTimeMs, urgent, ...(source !== undefined && { source }) };
-    const published = changes.length === 0 ? 0 : await orAborted(publisher.publish(changes, occasion), stop);
+    const options = { eventTimeMs, urgent, ...(source !== undefined && { source }) };
+    const published = changes.length === 0 ? 0 : await orAborted(publisher.publish(changes, options), stop);
     if (read !== undefined) onRead(read);
     if (published === 0) continue;
     if (urgent) metrics.urgent.add(1);

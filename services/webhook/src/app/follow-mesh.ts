@@ -1,5 +1,5 @@
 /** Follows the MeshConfig on the bus, which may be away at the start and later: what is known holds meanwhile. */
-import { connectTelling, readSeal } from "@flotilla/bus";
+import { connectWithHealth, readSeal } from "@flotilla/bus";
 import type { WebhookService } from "../settings.ts";
 import type { MeshState } from "../watch/mesh-state.ts";
 
@@ -9,7 +9,7 @@ export async function followMesh(service: WebhookService, mesh: MeshState): Prom
   const { busUrl: url, busReplicas: replicas, sealKeyFile } = settings;
   const log = service.log.child({ part: "bus" });
   const seal = await readSeal(sealKeyFile);
-  await using bus = await connectTelling({ url, replicas, clientName: name, seal, log, health, metrics }, stop);
+  await using bus = await connectWithHealth({ url, replicas, clientName: name, seal, log, health, metrics }, stop);
   const onFirst = () => health.setCondition("mesh", undefined);
   await service.keepRunning("following the mesh", (until) => mesh.follow(bus, onFirst, until), log);
 }

@@ -37,7 +37,7 @@ export function createAdsServer({ settings, log }: XdsService, parts: AdsParts):
     noncePrefix: randomUUID().slice(0, 8),
     server: serverIdentifier(replica),
     apiNamespace: () => (settings.apiAuth ? mesh.core.mesh.rootNamespace || settings.namespace : undefined),
-    onEbb: releaseMemory,
+    onMassDisconnect: releaseMemory,
   });
 }
 

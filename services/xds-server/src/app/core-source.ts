@@ -10,7 +10,7 @@ import type { ClientIdentity, ProxySession, ResourceSource, Urgency } from "../s
 import type { Subject } from "../snapshot/subject.ts";
 import type { Core, Refusal } from "./core.ts";
 
-export interface ApplyOccasion {
+export interface ApplyOptions {
   readonly applied: AppliedSet;
   /** What the changes came in, each with its own place in the sequence. */
   readonly groups: readonly { readonly changes: readonly Change[]; readonly position: number; readonly cause: Cause }[];
@@ -19,13 +19,13 @@ export interface ApplyOccasion {
 
 /** Notified of all changes, in the order of their registration. */
 export interface ChangeListener {
-  beforeApply?(changes: readonly Change[], occasion: ApplyOccasion): void;
-  afterApply?(changes: readonly Change[], occasion: ApplyOccasion): void;
+  beforeApply?(changes: readonly Change[], options: ApplyOptions): void;
+  afterApply?(changes: readonly Change[], options: ApplyOptions): void;
 }
 
 export interface CoreSource extends ResourceSource {
   /** Applies changes and notifies the sessions they concern. */
-  apply(changes: readonly Change[], occasion: ApplyOccasion): readonly Refusal[];
+  apply(changes: readonly Change[], options: ApplyOptions): readonly Refusal[];
   listen(listener: ChangeListener): void;
 }
 
@@ -44,18 +44,18 @@ export function createCoreSource(core: Core): CoreSource {
     },
     open: (client, onStale) => new Session({ core, lists, client }, (typeUrl) => onStale(typeUrl, urgency)),
     listen: (listener) => void listeners.push(listener),
-    apply: (changes, occasion) => {
-      for (const listener of listeners) listener.beforeApply?.(changes, occasion);
-      position = Math.max(position, occasion.applied.position);
-      if (changes.length > 0) latest = occasion.applied;
-      urgency = occasion.urgency;
+    apply: (changes, options) => {
+      for (const listener of listeners) listener.beforeApply?.(changes, options);
+      position = Math.max(position, options.applied.position);
+      if (changes.length > 0) latest = options.applied;
+      urgency = options.urgency;
       let refusals: readonly Refusal[];
       try {
         refusals = core.apply(changes);
       } finally {
         urgency = "normal";
       }
-      for (const listener of listeners) listener.afterApply?.(changes, occasion);
+      for (const listener of listeners) listener.afterApply?.(changes, options);
       return refusals;
     },
   };

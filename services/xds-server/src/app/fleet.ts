@@ -1,6 +1,6 @@
 /** What this replica takes from the bus and reports over it, and its part among the other replicas. */
 import { randomUUID } from "node:crypto";
-import { connectTelling } from "@flotilla/bus";
+import { connectWithHealth } from "@flotilla/bus";
 import { publishReplica } from "../debug/replica-record.ts";
 import { publishTrustReports } from "../debug/trust-report.ts";
 import { balanceStreams } from "../fleet/balance.ts";
@@ -30,7 +30,7 @@ export async function followBus(service: XdsService, parts: BusParts): Promise<v
   const { busUrl: url, busReplicas: replicas } = settings;
   const { seal, setAside } = snapshot;
   const onResumed = () => parts.metrics.resumed.add(1);
-  await using bus = await connectTelling(
+  await using bus = await connectWithHealth(
     { url, replicas, clientName: name, seal, onResumed, log, health, metrics, setAside },
     stop,
   );

@@ -7,7 +7,7 @@ export interface IngestMetrics {
   readonly resyncs: Counter;
   /** Deliveries were missing, or the bus was away: read again from where it was. */
   readonly resumed: Counter;
-  /** Objects that the exchange of digests mended. */
+  /** Objects repaired after a digest mismatch. */
   readonly repaired: Counter;
   /** From the source's event to its application here. */
   readonly lag: Histogram;
@@ -24,7 +24,7 @@ export function createIngestMetrics(metrics: Metrics): IngestMetrics {
     }),
     repaired: metrics.counter({
       name: "flotilla_repairs_total",
-      help: "Objects that were not as their controller told them, and were mended",
+      help: "Objects repaired after a digest mismatch",
     }),
     lag: metrics.histogram({
       name: "flotilla_change_lag_seconds",

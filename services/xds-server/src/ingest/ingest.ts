@@ -6,9 +6,9 @@ import { type Bus, filters, keyText, type Seal, type SetAside, type SubscriberIt
 import type { Cause, Change, ChangeGroup } from "@flotilla/model";
 import { aborted, type Logger } from "@flotilla/runtime";
 import { type SnapshotStore, StateError } from "@flotilla/state";
+import { DigestCheck } from "./digest-check.ts";
 import type { IngestMetrics } from "./ingest-metrics.ts";
 import { Inputs } from "./inputs.ts";
-import { Proof } from "./proof.ts";
 import { SnapshotWriter, snapshotChanges } from "./snapshot-writer.ts";
 
 export interface ChangeSink {
@@ -35,7 +35,7 @@ type Synced = Extract<SubscriberItem, { readonly kind: "synced" }>;
 export class Ingest {
   readonly #options: IngestOptions;
   readonly #inputs = new Inputs();
-  readonly #proof: Proof;
+  readonly #digestCheck: DigestCheck;
   readonly #writer: SnapshotWriter;
   readonly #completed = Promise.withResolvers<void>();
   #position = 0;
@@ -50,7 +50,7 @@ export class Ingest {
   constructor(options: IngestOptions) {
     this.#options = options;
     const { store, seal, log, nowMs } = options;
-    this.#proof = new Proof({ inputs: this.#inputs, seal, log, nowMs });
+    this.#digestCheck = new DigestCheck({ inputs: this.#inputs, seal, log, nowMs });
     const isWhole = () => this.#isWhole;
     this.#writer = new SnapshotWriter({
       store,
@@ -161,7 +161,7 @@ export class Ingest {
     // so a snapshot is not.
     this.#options.source.apply([], position, this.#ownCause(publisher));
     try {
-      const found = await this.#proof.check(bus, publisher, digests, position);
+      const found = await this.#digestCheck.check(bus, publisher, digests, position);
       if (found.length === 0) return;
       metrics.repaired.add(found.length);
       this.#apply(found, this.#position, { ...this.#ownCause(publisher), source: "a comparison of digests" });

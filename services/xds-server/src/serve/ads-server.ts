@@ -12,29 +12,29 @@ import { type AdsLimits, connectionLimits } from "./ads-limits.ts";
 import type { StreamAuthentication } from "./authenticate.ts";
 import type { ConnectedStreams } from "./connected-streams.ts";
 import { RequestDecoder } from "./decode-request.ts";
-import { Ebb } from "./ebb.ts";
-import { Entrance, type EntranceOptions, refusalReason } from "./entrance.ts";
+import { MassDisconnectDetector } from "./mass-disconnect-detector.ts";
 import { MessageCache } from "./message-cache.ts";
 import { servePlaintext } from "./plaintext-port.ts";
 import type { ClientIdentity } from "./resource-source.ts";
 import { SharedRecords } from "./shared-records.ts";
 import { Stream } from "./stream.ts";
+import { refusalReason, StreamAdmission, type StreamAdmissionOptions } from "./stream-admission.ts";
 import type { StreamContext } from "./stream-context.ts";
 import { streamEnd } from "./stream-end.ts";
 import { writeDeadlines } from "./writer.ts";
 
-const ebb = { quietMs: 3_000, minHeight: 50 } as const;
+const massDisconnect = { quietMs: 3_000, minPeak: 50 } as const;
 
 export interface AdsOptions
   extends Omit<StreamContext, "cache" | "bodies" | "states" | "records" | "writes" | "limits">,
-    Omit<EntranceOptions, "admission"> {
+    Omit<StreamAdmissionOptions, "admission"> {
   readonly limits: StreamContext["limits"] & AdsLimits;
   /** Kept up to date with the streams of this server. */
   readonly connected: ConnectedStreams;
   /** Starts every nonce: unique among the processes a client may meet. */
   readonly noncePrefix: string;
   /** Most streams have left and their messages are dropped: memory may be given back. */
-  readonly onEbb?: () => void;
+  readonly onMassDisconnect?: () => void;
   /** Who answers: the identifier that clients show of their control plane. */
   readonly server?: string;
 }
@@ -50,11 +50,11 @@ export interface AdsTlsPort extends AdsPort {
 export class AdsServer implements AsyncDisposable {
   readonly #options: AdsOptions;
   readonly #context: StreamContext;
-  readonly #entrance: Entrance;
+  readonly #admission: StreamAdmission;
   readonly #requests = new RequestDecoder();
   readonly #connected: ConnectedStreams;
   readonly #sweeper: NodeJS.Timeout;
-  readonly #ebb: Ebb;
+  readonly #massDisconnects: MassDisconnectDetector;
   #count = 0;
 
   constructor(options: AdsOptions) {
@@ -66,17 +66,17 @@ export class AdsServer implements AsyncDisposable {
     const shared = { cache, states, bodies: new Bodies(), records: new SharedRecords() };
     this.#context = { ...options, ...shared, writes: writeDeadlines(limits.stuckMs) };
     const { newStreamsPerSecond: perSecond, newStreamsBurst: burst, newStreamMaxWaitMs: maxWaitMs } = limits;
-    this.#entrance = new Entrance({ ...options, admission: { perSecond, burst, maxWaitMs, now } });
+    this.#admission = new StreamAdmission({ ...options, admission: { perSecond, burst, maxWaitMs, now } });
     const sweep = (idleMs: number): void => {
       cache.sweep(idleMs);
       states.sweep();
     };
     this.#sweeper = setInterval(() => sweep(limits.cacheIdleMs), limits.cacheIdleMs).unref();
-    const onEbb = (): void => {
-      sweep(ebb.quietMs);
-      options.onEbb?.();
+    const onMassDisconnect = (): void => {
+      sweep(massDisconnect.quietMs);
+      options.onMassDisconnect?.();
     };
-    this.#ebb = new Ebb({ ...ebb, onEbb });
+    this.#massDisconnects = new MassDisconnectDetector({ ...massDisconnect, onMassDisconnect });
   }
 
   /** `further`: methods of other services on the same port. */
@@ -108,10 +108,10 @@ export class AdsServer implements AsyncDisposable {
 
   /** Ends every stream that is left. The ports are their owner's. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#entrance.close();
+    this.#admission.close();
     clearInterval(this.#sweeper);
     this.#connected.endAll();
-    this.#ebb[Symbol.dispose]();
+    this.#massDisconnects[Symbol.dispose]();
   }
 
   #server(port: Port, further: ReadonlyMap<string, Handler> = new Map()): RawGrpcServer {
@@ -132,14 +132,14 @@ export class AdsServer implements AsyncDisposable {
       else this.#fail(stream, error);
     };
     try {
-      const proven = await this.#entrance.admit(call, port.authentication);
+      const proven = await this.#admission.admit(call, port.authentication);
       if (call.isClosed) return;
       call.listen({
         onMessage: (bytes) => {
           try {
             const { request, node } = this.#requests.decode(form, bytes);
             const { isPlaintext } = port;
-            stream ??= this.#start(form, { ...this.#entrance.clientOf(node, proven), isPlaintext }, call, port);
+            stream ??= this.#start(form, { ...this.#admission.clientOf(node, proven), isPlaintext }, call, port);
             stream.receive(request);
           } catch (error) {
             fail(error);
@@ -163,14 +163,14 @@ export class AdsServer implements AsyncDisposable {
     const version = metadataText(client.proxy.metadata, "ISTIO_VERSION") || "unknown";
     const onClosed = (reason: string): void => {
       this.#connected.remove(id);
-      this.#ebb.count(this.#connected.size);
+      this.#massDisconnects.count(this.#connected.size);
       port.streams.delete(stream);
       metrics.connected(version, -1);
       log.info("disconnected", { stream: id, reason });
     };
     const stream = new Stream({ id, form, client, wire: call, onClosed }, this.#context);
     this.#connected.add({ stream, call });
-    this.#ebb.count(this.#connected.size);
+    this.#massDisconnects.count(this.#connected.size);
     port.streams.add(stream);
     metrics.connected(version, 1);
     log.info("connected", { stream: id, form, peer: call.peer });

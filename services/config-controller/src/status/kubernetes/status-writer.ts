@@ -5,7 +5,7 @@
 import { isIstioKind, type Kind } from "@flotilla/kinds";
 import { type KubeApi, KubeError, listPages } from "@flotilla/kube-api";
 import { parseConfigKey } from "@flotilla/model";
-import { Breather, delay, type Logger, Wakeup } from "@flotilla/runtime";
+import { delay, type Logger, TimeSlice, Wakeup } from "@flotilla/runtime";
 import { type ServedKind, servedKinds, wantedKinds } from "../../watch/kubernetes/served-kinds.ts";
 import type { ObjectStatus } from "../object-status.ts";
 import { type Condition, conditionsOf, ownConditions, verdictOf } from "./conditions.ts";
@@ -100,7 +100,7 @@ export class StatusWriter {
     const { api, namespaces, statusOf } = this.#options;
     const served = await servedKinds(api, kindsWithStatus, namespaces);
     this.#notePlaces(served.values());
-    const breather = new Breather();
+    const timeSlice = new TimeSlice();
     for (const { kind, path } of served.values()) {
       for await (const { objects } of listPages<StoredObject>(api, path, stop)) {
         for (const stored of objects) {
@@ -110,7 +110,7 @@ export class StatusWriter {
           if (status === undefined) continue;
           this.#noteTold(object, ownOf(stored), stored);
           if (!isTold(status, stored)) this.#note(object);
-          if (breather.isDue) await breather.rest();
+          if (timeSlice.isDue) await timeSlice.yield();
         }
       }
     }

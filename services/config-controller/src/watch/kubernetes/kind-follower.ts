@@ -1,7 +1,7 @@
 /** Follows one list of objects, and knows whether what is known of it is all there is. */
 import { type KubeApi, mirror } from "@flotilla/kube-api";
 import type { ConfigChange, KubeObject } from "@flotilla/model";
-import { Breather } from "@flotilla/runtime";
+import { TimeSlice } from "@flotilla/runtime";
 import { Definition } from "./definition.ts";
 import { KindTable, type KindTableOptions, nameOf } from "./kind-table.ts";
 import type { ServedKind } from "./served-kinds.ts";
@@ -107,13 +107,13 @@ export class KindFollower {
 
   async #onList(objects: readonly KubeObject[], until: AbortSignal): Promise<void> {
     const { onChange } = this.#options;
-    const breather = new Breather();
+    const timeSlice = new TimeSlice();
     for (const object of objects) this.#spared.delete(nameOf(object));
     this.#isTaking = true;
     try {
       for (const changes of this.#table.replace(objects, this.#spared)) {
         onChange(changes);
-        if (breather.isDue) await breather.rest();
+        if (timeSlice.isDue) await timeSlice.yield();
         if (until.aborted) return;
       }
       this.#isListed = true;

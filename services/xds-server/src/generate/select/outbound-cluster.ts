@@ -42,7 +42,7 @@ export function selectOutboundCluster(view: View, target: ClusterTarget): Outbou
     isOriginalDestination,
     keepsResolution: byDns && isOriginalDestination && subset === "",
     isDynamic,
-    automaticTls: automaticTlsMode(view, target, isOriginalDestination),
+    autoMtlsMatches: automaticTlsMode(view, target, isOriginalDestination),
     traits,
     // Names that are resolved as requests come are whoever answers to them. Source: istiod asked.
     subjectAltNames: isDynamic ? "" : upstreamIdentities(view, service).join("\n"),

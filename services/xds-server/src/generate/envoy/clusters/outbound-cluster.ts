@@ -60,9 +60,9 @@ export function buildOutboundCluster(inputs: OutboundClusterInputs): Cluster {
 }
 
 /** Without a name of its own in the rule, TLS is opened for the host of the request. */
-function automaticNames({ policy, isDynamic, automaticTls, selectsWorkloads }: OutboundClusterInputs) {
+function automaticNames({ policy, isDynamic, autoMtlsMatches, selectsWorkloads }: OutboundClusterInputs) {
   const { mode, sni, subjectAltNames, insecureSkipVerify, credentialName = "" } = policy?.tls ?? {};
-  if (policy?.tls === undefined && isDynamic && automaticTls === "by-endpoint")
+  if (policy?.tls === undefined && isDynamic && autoMtlsMatches === "by-endpoint")
     return { autoSni: true, autoSanValidation: true };
   if (!mayUseSecret(credentialName, selectsWorkloads)) return {};
   const isMeshTls = mode === TlsMode.ISTIO_MUTUAL && isDynamic;

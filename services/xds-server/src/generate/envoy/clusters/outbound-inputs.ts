@@ -29,7 +29,7 @@ export interface OutboundClusterInputs {
   readonly keepsResolution: boolean;
   /** Hosts below a wildcard, resolved as requests for them come. */
   readonly isDynamic: boolean;
-  readonly automaticTls: "none" | "every-endpoint" | "by-endpoint";
+  readonly autoMtlsMatches: "none" | "every-endpoint" | "by-endpoint";
   readonly traits: ClusterTraits;
   readonly subjectAltNames: string;
   /** Files of client certificates, one a line; empty for the agent's. */

@@ -9,7 +9,14 @@ import {
   ClientTLSSettings_TLSmode as TlsMode,
   type TrafficPolicy_ProxyProtocol,
 } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
-import { automaticTls, mutualTls, plainText, statedTls, unencrypted, withProxyProtocol } from "../tls/upstream-tls.ts";
+import {
+  autoMtlsMatches,
+  destinationRuleTls,
+  mutualTls,
+  plainText,
+  unencrypted,
+  withProxyProtocol,
+} from "../tls/upstream-tls.ts";
 import type { OutboundClusterInputs } from "./outbound-inputs.ts";
 
 type TlsInputs = Pick<
@@ -18,7 +25,7 @@ type TlsInputs = Pick<
   | "port"
   | "subset"
   | "policy"
-  | "automaticTls"
+  | "autoMtlsMatches"
   | "subjectAltNames"
   | "files"
   | "selectsWorkloads"
@@ -33,11 +40,11 @@ export interface TransportSockets {
 }
 
 export function transportSockets(inputs: TlsInputs, http2: boolean): TransportSockets {
-  const { policy, automaticTls: mode } = inputs;
+  const { policy, autoMtlsMatches: mode } = inputs;
   const prefixed = proxyProtocolWrapper(policy?.proxyProtocol);
   const settings = policy?.tls;
   if (settings === undefined && mode === "by-endpoint" && inputs.files === "") {
-    const matches = automaticTls(prefixed(meshTls(inputs, http2)), prefixed(plainText));
+    const matches = autoMtlsMatches(prefixed(meshTls(inputs, http2)), prefixed(plainText));
     return { fields: { transportSocketMatches: matches }, isStated: false };
   }
   const isMesh = settings === undefined ? mode !== "none" : settings.mode === TlsMode.ISTIO_MUTUAL;
@@ -51,7 +58,7 @@ export function transportSockets(inputs: TlsInputs, http2: boolean): TransportSo
     return {
       fields: {
         transportSocket: prefixed(
-          statedTls({
+          destinationRuleTls({
             settings: usesFiles ? withFiles(settings, inputs.files) : settings,
             http2,
             subjectAltNames,

@@ -82,7 +82,7 @@ export function mutualTls({
   );
 }
 
-export interface StatedTlsInputs {
+export interface DestinationRuleTlsInputs {
   readonly settings: ClientTLSSettings;
   readonly http2: boolean;
   readonly subjectAltNames: readonly string[];
@@ -91,7 +91,13 @@ export interface StatedTlsInputs {
 }
 
 /** SIMPLE and MUTUAL as a rule says. */
-export function statedTls({ settings, http2, subjectAltNames, defaults, isFips }: StatedTlsInputs): TransportSocket {
+export function destinationRuleTls({
+  settings,
+  http2,
+  subjectAltNames,
+  defaults,
+  isFips,
+}: DestinationRuleTlsInputs): TransportSocket {
   const { mode, sni, credentialName: credential, clientCertificate, privateKey, insecureSkipVerify = false } = settings;
   const root =
     credential !== ""
@@ -153,7 +159,7 @@ function tlsSocket(context: UpstreamTlsContext): TransportSocket {
 }
 
 /** Mutual TLS to endpoints that take it, plain text to the others. */
-export function automaticTls(tls: TransportSocket, plain: TransportSocket): Cluster_TransportSocketMatch[] {
+export function autoMtlsMatches(tls: TransportSocket, plain: TransportSocket): Cluster_TransportSocketMatch[] {
   return [
     create(Cluster_TransportSocketMatchSchema, {
       name: "tlsMode-istio",

@@ -1,10 +1,10 @@
-/** Long work on many things lets others on the event loop have their turn. */
+/** Long work that yields the event loop to others after each slice of time. */
 import { setImmediate } from "node:timers/promises";
 
 const usualSliceMs = 8;
 
-/** `for (…) { work(one); if (breather.isDue) await breather.rest(); }` */
-export class Breather {
+/** `for (…) { work(one); if (timeSlice.isDue) await timeSlice.yield(); }` */
+export class TimeSlice {
   readonly #sliceMs: number;
   #dueAtMs: number;
 
@@ -19,7 +19,7 @@ export class Breather {
   }
 
   /** Resolves when everything else that is ready has had its turn; another slice begins then. */
-  async rest(): Promise<void> {
+  async yield(): Promise<void> {
     await setImmediate();
     this.#dueAtMs = performance.now() + this.#sliceMs;
   }

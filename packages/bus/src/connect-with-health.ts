@@ -4,13 +4,16 @@ import type { Bus } from "./bus.ts";
 import { type ConnectOptions, connectBus } from "./connect.ts";
 import { SetAside } from "./set-aside.ts";
 
-export interface TellingOptions extends ConnectOptions {
+export interface ConnectWithHealthOptions extends ConnectOptions {
   readonly health: Pick<Health, "setCondition">;
   readonly metrics: Pick<Metrics, "counter" | "gauge">;
 }
 
 /** Waits for servers that are away. @throws BusError BUS_CONNECT when the URL is of no bus; the reason of `stop` */
-export async function connectTelling({ health, metrics, ...options }: TellingOptions, stop: AbortSignal): Promise<Bus> {
+export async function connectWithHealth(
+  { health, metrics, ...options }: ConnectWithHealthOptions,
+  stop: AbortSignal,
+): Promise<Bus> {
   const { log, nowMs = Date.now } = options;
   if (options.seal === undefined && !options.url.startsWith("embedded:"))
     log.warn("SEAL_KEY_FILE is not set: values of the bus are not authenticated");
@@ -25,7 +28,10 @@ export async function connectTelling({ health, metrics, ...options }: TellingOpt
 }
 
 /** By name on the readiness page, which does not turn unready for it, and by number in the metrics. */
-function tellSetAside(setAside: SetAside, { health, metrics }: Pick<TellingOptions, "health" | "metrics">): void {
+function tellSetAside(
+  setAside: SetAside,
+  { health, metrics }: Pick<ConnectWithHealthOptions, "health" | "metrics">,
+): void {
   const tell = () => health.setCondition("values", setAside.summary());
   setAside.onChange(tell);
   tell();

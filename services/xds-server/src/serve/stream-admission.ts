@@ -22,7 +22,7 @@ import type { ClientIdentity } from "./resource-source.ts";
 import { streamEnd } from "./stream-end.ts";
 import type { RefusalReason } from "./stream-metrics.ts";
 
-export interface EntranceOptions {
+export interface StreamAdmissionOptions {
   /** For callers who have proven who they are, and once more for those who have not: neither uses up what the others have. */
   readonly admission: AdmissionOptions;
   /** Before the first complete snapshot streams are turned away. */
@@ -32,14 +32,14 @@ export interface EntranceOptions {
   readonly log: Logger;
 }
 
-export class Entrance {
-  readonly #options: EntranceOptions;
+export class StreamAdmission {
+  readonly #options: StreamAdmissionOptions;
   readonly #proven: Admission;
   readonly #anonymous: Admission;
   readonly #nodes = new NodeReader();
   #isClosed = false;
 
-  constructor(options: EntranceOptions) {
+  constructor(options: StreamAdmissionOptions) {
     this.#options = options;
     this.#proven = new Admission(options.admission);
     this.#anonymous = new Admission(options.admission);

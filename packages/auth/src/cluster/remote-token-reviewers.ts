@@ -1,12 +1,12 @@
 /**
- * API servers of other clusters as judges of tokens, one for each cluster that a Secret names. They come, change their
+ * API servers of other clusters as reviewers of tokens, one for each cluster that a Secret names. They come, change their
  * credentials and go while calls are made.
  */
 import { type KubeApi, type KubeConfig, openKubeApi, type RemoteClusters } from "@flotilla/kube-api";
 import type { ReviewToken } from "../token-review.ts";
 import { tokenReviewer } from "./token-reviewer.ts";
 
-interface Judge {
+interface Reviewer {
   readonly kubeconfig: string;
   readonly api: KubeApi;
   readonly review: ReviewToken;
@@ -15,7 +15,7 @@ interface Judge {
 /** Told of the API server of each cluster that is known from now on, and of undefined for one that is left. */
 export type ClusterListener = (cluster: string, api: KubeApi | undefined) => void;
 
-export interface RemoteJudgesOptions {
+export interface RemoteTokenReviewersOptions {
   readonly maxReviews: number;
   readonly open?: (config: KubeConfig) => KubeApi;
 }
@@ -23,53 +23,53 @@ export interface RemoteJudgesOptions {
 /** A review that has begun may end over the old connection. */
 const goodbyeMs = 30_000;
 
-export class RemoteJudges implements Disposable {
-  readonly #options: RemoteJudgesOptions;
-  readonly #judges = new Map<string, Judge>();
+export class RemoteTokenReviewers implements Disposable {
+  readonly #options: RemoteTokenReviewersOptions;
+  readonly #reviewers = new Map<string, Reviewer>();
   readonly #leaving = new Map<KubeApi, NodeJS.Timeout>();
   #listener: ClusterListener = () => undefined;
 
-  constructor(options: RemoteJudgesOptions) {
+  constructor(options: RemoteTokenReviewersOptions) {
     this.#options = options;
   }
 
   /** Undefined for a cluster that is not known, or not any more. */
   reviewerOf(cluster: string): ReviewToken | undefined {
-    return this.#judges.get(cluster)?.review;
+    return this.#reviewers.get(cluster)?.review;
   }
 
   /** One listener; it is told of those that are known already. */
   onChange(listener: ClusterListener): void {
     this.#listener = listener;
-    for (const [cluster, { api }] of this.#judges) listener(cluster, api);
+    for (const [cluster, { api }] of this.#reviewers) listener(cluster, api);
   }
 
-  /** A cluster whose kubeconfig cannot be used keeps the judge it had; one that nobody names any more has none. */
+  /** A cluster whose kubeconfig cannot be used keeps the reviewer it had; one that nobody names any more has none. */
   apply({ clusters }: RemoteClusters): void {
     const { open = openKubeApi, maxReviews } = this.#options;
     for (const { cluster, config, kubeconfig } of clusters.values()) {
-      const before = this.#judges.get(cluster);
+      const before = this.#reviewers.get(cluster);
       if (config === undefined || before?.kubeconfig === kubeconfig) continue;
       const api = open(config);
-      this.#judges.set(cluster, { kubeconfig, api, review: tokenReviewer(api, maxReviews) });
+      this.#reviewers.set(cluster, { kubeconfig, api, review: tokenReviewer(api, maxReviews) });
       this.#listener(cluster, api);
       if (before !== undefined) this.#leave(before.api);
     }
-    for (const [cluster, { api }] of this.#judges) {
+    for (const [cluster, { api }] of this.#reviewers) {
       if (clusters.has(cluster)) continue;
-      this.#judges.delete(cluster);
+      this.#reviewers.delete(cluster);
       this.#listener(cluster, undefined);
       this.#leave(api);
     }
   }
 
   [Symbol.dispose](): void {
-    for (const { api } of this.#judges.values()) api[Symbol.dispose]();
+    for (const { api } of this.#reviewers.values()) api[Symbol.dispose]();
     for (const [api, timer] of this.#leaving) {
       clearTimeout(timer);
       api[Symbol.dispose]();
     }
-    this.#judges.clear();
+    this.#reviewers.clear();
     this.#leaving.clear();
   }
 

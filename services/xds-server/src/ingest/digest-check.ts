@@ -13,10 +13,10 @@ import {
   type Seal,
 } from "@flotilla/bus";
 import type { Change } from "@flotilla/model";
-import { Breather, type Logger } from "@flotilla/runtime";
+import { type Logger, TimeSlice } from "@flotilla/runtime";
 import type { Inputs } from "./inputs.ts";
 
-export interface ProofOptions {
+export interface DigestCheckOptions {
   readonly inputs: Inputs;
   readonly seal: Seal | undefined;
   readonly log: Logger;
@@ -26,15 +26,15 @@ export interface ProofOptions {
 /** Work of this length makes room for others. */
 const sliceMs = 5;
 
-export class Proof {
-  readonly #options: ProofOptions;
+export class DigestCheck {
+  readonly #options: DigestCheckOptions;
   /** Changes are never altered: what was computed of one stays. */
   readonly #states = new WeakMap<Change, KeyState>();
   /** Who tells of a topic: one that several tell of has no digest to compare with. */
   readonly #tellers = new Map<string, Set<string>>();
   readonly #agreedAtMs = new Map<string, number>();
 
-  constructor(options: ProofOptions) {
+  constructor(options: DigestCheckOptions) {
     this.#options = options;
   }
 
@@ -69,12 +69,12 @@ export class Proof {
   async #keyStates(): Promise<readonly KeyState[]> {
     const { inputs, seal } = this.#options;
     const states: KeyState[] = [];
-    const breather = new Breather(sliceMs);
+    const timeSlice = new TimeSlice(sliceMs);
     for (const [, change] of inputs.entries()) {
       const state = this.#states.get(change) ?? keyState(change, seal);
       this.#states.set(change, state);
       states.push(state);
-      if (breather.isDue) await breather.rest();
+      if (timeSlice.isDue) await timeSlice.yield();
     }
     return states;
   }

@@ -1,0 +1,22 @@
+/** Which words are found, and which are not. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { flaggedWords } from "./flagged-words.ts";
+
+const cases: readonly { readonly name: string; readonly text: string; readonly found: readonly string[] }[] = [
+  { name: "plain text", text: "const slice = new TimeSlice();", found: [] },
+  { name: "a name", text: "import { Breather } from 'x';", found: ["1 Breather"] },
+  { name: "a word of a comment, on its line", text: "const a = 1;\n// retried patiently", found: ["2 patiently"] },
+  { name: "a part of another word", text: "const webbing = 1;", found: [] },
+  { name: "two on a line", text: "// the ebb, an occasion", found: ["1 ebb", "1 occasion"] },
+];
+
+describe("flagged words", () => {
+  for (const { name, text, found } of cases)
+    it(name, () =>
+      assert.deepEqual(
+        flaggedWords(text).map((one) => `${one.line} ${one.text}`),
+        found,
+      ),
+    );
+});

@@ -1,0 +1,37 @@
+/** Words that only their author understood, with what to write instead: names and comments of the product keep to the field's terms. */
+
+interface FlaggedWord {
+  readonly word: RegExp;
+  readonly instead: string;
+}
+
+const flagged: readonly FlaggedWord[] = [
+  { word: /\bbreathers?\b/i, instead: "TimeSlice" },
+  { word: /\bebb\b/i, instead: "mass disconnect" },
+  { word: /\bentrance\b/i, instead: "stream admission" },
+  { word: /\boccasion\b/i, instead: "publish options" },
+  { word: /\bpatiently\b/i, instead: "retryUntilAborted" },
+  { word: /\bconnectTelling\b/, instead: "connectWithHealth" },
+  { word: /\boutlook\b/i, instead: "transition input" },
+  { word: /\bwish(es)?\b/i, instead: "request" },
+  { word: /\bjudges\b/i, instead: "reviewers, decides" },
+  { word: /\bstatedTls\b/, instead: "destinationRuleTls" },
+  { word: /\bautomaticTls\b/, instead: "autoMtlsMatches" },
+  { word: /whether it lives\b/i, instead: "keepalive" },
+  { word: /\bmended\b/i, instead: "repaired" },
+];
+
+export interface FoundWord {
+  readonly line: number;
+  readonly text: string;
+  readonly instead: string;
+}
+
+export function flaggedWords(text: string): readonly FoundWord[] {
+  return text.split("\n").flatMap((line, at) =>
+    flagged.flatMap(({ word, instead }) => {
+      const found = word.exec(line)?.[0];
+      return found === undefined ? [] : [{ line: at + 1, text: found, instead }];
+    }),
+  );
+}

@@ -147,3 +147,19 @@ describe("the serving certificate of others", () => {
     await assert.rejects(it.ended(), { code: "AUTH_BAD_PROVIDER" });
   });
 });
+
+describe("the names that ca is asked for", () => {
+  const cases = [
+    ["nothing else is set", {}, [...names, "localhost"]],
+    ["a file alone is set, which is none without its key", { TLS_CERT_FILE: "c" }, [...names, "localhost"]],
+    ["a key alone is set", { TLS_KEY_FILE: "k" }, [...names, "localhost"]],
+    ["names are set", { WEBHOOK_SERVING_NAMES: "a.test" }, ["a.test"]],
+    ["both files are set", { TLS_CERT_FILE: "c", TLS_KEY_FILE: "k" }, []],
+    ["a signer is set", { PILOT_CERT_PROVIDER: "k8s.io/a.b/c" }, []],
+  ] as const;
+  for (const [name, env, expected] of cases)
+    it(`are ${expected.length === 0 ? "none" : expected.join(", ")} where ${name}`, () => {
+      const config = parseSettings(settings, { POD_NAMESPACE: "mesh", DOMAIN_SUFFIX: "test.local", ...env });
+      assert.deepEqual(issuedNames(config), expected);
+    });
+});

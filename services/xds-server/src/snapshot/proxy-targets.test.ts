@@ -27,5 +27,7 @@ test("of a host that a ServiceEntry has too, a pod stands for the ports of the S
   const change: Change = { type: "endpoints", op: "put", key, value: [endpoint] };
   core.apply([change]);
   const { targets } = core.subjectOf(aSidecar("n"));
-  assert.deepEqual(targets, [{ namespace: "n", hostname: service.hostname, port: 80, targetPort: 8080 }]);
+  assert.deepEqual(targets, [
+    { namespace: "n", hostname: service.hostname, port: 80, portName: "http", targetPort: 8080 },
+  ]);
 });

@@ -16,8 +16,9 @@ export const proxyTargets = query<readonly ServiceTarget[]>(
     const selected = found.some(({ isMachine }) => isMachine) ? [] : selectedTargets(view);
     const targets =
       selected.length === 0 ? found : [...selected, ...found.filter(({ shard }) => !shard.startsWith("Kubernetes/"))];
+    // Of equal ones the first stays: a Service comes before ServiceEntries of its host.
     const distinct = new Map(
-      targets.map((target) => [`${target.hostname}|${target.port}|${target.targetPort}`, target]),
+      targets.toReversed().map((target) => [`${target.hostname}|${target.port}|${target.targetPort}`, target]),
     );
     return [...distinct.values()]
       .sort(
@@ -27,7 +28,9 @@ export const proxyTargets = query<readonly ServiceTarget[]>(
           a.position - b.position ||
           a.targetPort - b.targetPort,
       )
-      .map(({ namespace, hostname, port, targetPort }) => ({ namespace, hostname, port, targetPort }));
+      .map(({ namespace, hostname, port, portName, targetPort }) => {
+        return { namespace, hostname, port, portName, targetPort };
+      });
   },
   (a, b) => JSON.stringify(a) === JSON.stringify(b),
 );
@@ -45,16 +48,27 @@ function endpointTargets(view: View): readonly EndpointTarget[] {
     for (const use of view.address(address)) {
       if (use.namespace !== namespace) continue;
       // A ServiceEntry may have the host of a Service: endpoints belong to what their own registry says of it.
-      const shards = [...view.serviceShards(use)];
-      const [, service] = shards.find(([text]) => text.startsWith(`${use.shard}|`)) ?? shards[0] ?? [];
+      const all = [...view.serviceShards(use)];
+      const own = all.filter(([text]) => text.startsWith(`${use.shard}|`));
+      const services = (own.length > 0 ? own : all.slice(0, 1)).map(([, one]) => one);
       for (const { servicePortName, addresses, port: targetPort, definedBy } of view.endpoints(use).get(use.shard) ??
         []) {
+        const service = services.find(({ ports }) => ports.some(({ name }) => name === servicePortName));
         const port = service?.ports.find(({ name }) => name === servicePortName);
         if (port === undefined || !addresses.includes(address)) continue;
         const place = { age: service?.creationTimeMs ?? 0, position: service?.ports.indexOf(port) ?? 0 };
         const isMachine = definedBy?.startsWith("WorkloadEntry/") ?? false;
         const { hostname, shard } = use;
-        targets.push({ namespace, hostname, port: port.number, targetPort, ...place, shard, isMachine });
+        targets.push({
+          namespace,
+          hostname,
+          port: port.number,
+          portName: port.name,
+          targetPort,
+          ...place,
+          shard,
+          isMachine,
+        });
       }
     }
   }

@@ -12,7 +12,7 @@ const app = { app: "web" };
 
 test("a service that selects a workload counts before it has an endpoint", () => {
   const core = aMesh(selecting("a", app, { 80: "8080" }));
-  const target = { namespace: "n", hostname: "a.n.svc.cluster.local", port: 80, targetPort: 8080 };
+  const target = { namespace: "n", hostname: "a.n.svc.cluster.local", port: 80, portName: "http", targetPort: 8080 };
   assert.deepEqual(core.subjectOf(aSidecar("n")).targets, [target]);
   assert.deepEqual(core.subjectOf(aSidecar("other")).targets, [], "of another namespace");
   assert.deepEqual(core.subjectOf(aSidecar("n", { CLUSTER_ID: "far" })).targets, [], "of another cluster");

@@ -32,12 +32,12 @@ function isOf(shard: string, text: string): boolean {
 function targetsOf(service: Service, podPorts: readonly PodPort[]): readonly DatedTarget[] {
   const { namespace, hostname, creationTimeMs: age, ports } = service;
   const taken = new Set<string>();
-  return ports.flatMap(({ number, protocol }, position) => {
+  return ports.flatMap(({ number, name: portName, protocol }, position) => {
     const targetPort = workloadPort(service.kubernetes?.targetPorts[number], number, protocol === "UDP", podPorts);
     const key = `${targetPort}/${protocol}`;
     if (targetPort === undefined || taken.has(key)) return [];
     taken.add(key);
-    return [{ namespace, hostname, port: number, targetPort, age, position }];
+    return [{ namespace, hostname, port: number, portName, targetPort, age, position }];
   });
 }
 

@@ -13,6 +13,7 @@ export interface ServiceTarget {
   readonly hostname: string;
   /** The service's port number. */
   readonly port: number;
+  readonly portName: string;
   /** The workload's port number. */
   readonly targetPort: number;
 }

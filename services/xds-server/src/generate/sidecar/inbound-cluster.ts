@@ -15,6 +15,7 @@ import type {
   ConnectionPoolSettings_TCPSettings_TcpKeepalive as TcpKeepalive,
 } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
 import { inboundRuleOf } from "../../snapshot/scope/destination-rules.ts";
+import { targetService } from "../../snapshot/scope/services.ts";
 import { sidecarOf } from "../../snapshot/scope/sidecar.ts";
 import { visibleService } from "../../snapshot/scope/sidecar-scope.ts";
 import { query, type View } from "../../snapshot/view.ts";
@@ -61,10 +62,13 @@ const servicesOfPort = query<readonly OwnService[], number>(
   "services-of-port",
   (view, targetPort) => {
     const targets = view.proxy.targets.filter((target) => target.targetPort === targetPort);
-    const hostnames = new Set(targets.filter(({ port }) => port === targets[0]?.port).map(({ hostname }) => hostname));
+    const [first] = targets;
+    if (first === undefined) return [];
+    const { port, portName } = first;
+    const hostnames = new Set(targets.filter((target) => target.port === port).map(({ hostname }) => hostname));
     return [...hostnames].map((hostname) => {
       const { namespace } = view.proxy;
-      const service = [...view.serviceShards({ namespace, hostname }).values()][0];
+      const service = targetService(view, { namespace, hostname, port, portName });
       const { name = "", registry = "", meshExternal: isExternal = false } = service ?? {};
       return { hostname, namespace, name, registry, isExternal };
     });

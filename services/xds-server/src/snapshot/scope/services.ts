@@ -3,6 +3,7 @@
  * here; two ServiceEntries of one host are two, because istiod decides between them by age.
  */
 import { compareText, type Service } from "@flotilla/model";
+import type { ServiceTarget } from "../subject.ts";
 import { query, type View } from "../view.ts";
 
 /** What one name of a namespace stands for, by `namespace/hostname`: services of one registry merged over clusters. */
@@ -98,4 +99,20 @@ function mergeClusters(first: Service, other: Service): Service {
       clusterExternalPorts: { ...other.clusterExternalPorts, ...first.clusterExternalPorts },
     }),
   };
+}
+
+/** Of the services that have one host and a port of this name, a Service of Kubernetes is the workload's before ServiceEntries are. */
+export function targetService(
+  view: View,
+  { namespace, hostname, port, portName }: Omit<ServiceTarget, "targetPort">,
+): Service | undefined {
+  const all = [...view.serviceShards({ namespace, hostname }).values()];
+  const ordered = [...all.filter(isOfKubernetes), ...all.filter((service) => !isOfKubernetes(service))];
+  return (
+    ordered.find(({ ports }) => ports.some(({ number, name }) => number === port && name === portName)) ?? ordered[0]
+  );
+}
+
+function isOfKubernetes({ registry }: Service): boolean {
+  return registry === "Kubernetes";
 }

@@ -5,6 +5,7 @@ import { type ConfigKey, type Protocol, parseProtocol, type ServicePort } from "
 import type { ServerTLSSettings } from "@flotilla/proto/networking/v1alpha3/gateway_pb";
 import { CaptureMode, type IstioIngressListener } from "@flotilla/proto/networking/v1alpha3/sidecar_pb";
 import { inboundMutualTls } from "../../../snapshot/scope/authn.ts";
+import { targetService } from "../../../snapshot/scope/services.ts";
 import { sidecarOf } from "../../../snapshot/scope/sidecar.ts";
 import type { ServiceTarget } from "../../../snapshot/subject.ts";
 import { query, type View } from "../../../snapshot/view.ts";
@@ -59,8 +60,8 @@ function servicePorts(view: View): readonly InboundPort[] {
   const address = view.read(listenerTraits).wildcardAddress;
   const ports = new Map<number, InboundPort>();
   for (const target of view.proxy.targets) {
-    const service = [...view.serviceShards(target).values()][0];
-    const port = service?.ports.find(({ number }) => number === target.port);
+    const service = targetService(view, target);
+    const port = service?.ports.find(({ number, name }) => number === target.port && name === target.portName);
     if (port === undefined) continue;
     const taken = ports.get(target.targetPort);
     if (taken !== undefined) {

@@ -1,6 +1,7 @@
 /** The parts of a certificate, one of them wrong at a time. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { DerReader } from "../der/reader.ts";
 import { context, contextConstructed } from "../der/tags.ts";
 import { bitString, element, integer, oid, sequence, smallInteger, time } from "../der/writer.ts";
 import { generatePrivateKey, spkiOf } from "../keys.ts";
@@ -53,6 +54,11 @@ describe("a certificate", () => {
   ] as const)
     it(`${what} is refused`, () =>
       assert.throws(() => parseCertificate(encoded(parts)), { code: "PKI_BAD_CERTIFICATE", message }));
+
+  it("with more behind its signature is refused", () => {
+    const { body } = new DerReader(encoded({}), "the certificate").next(0x30);
+    assert.throws(() => parseCertificate(sequence(body, name)), { code: "PKI_BAD_CERTIFICATE", message: /too many/ });
+  });
 
   it("names the key of its issuer", () => {
     const times = { notBeforeMs: 0, notAfterMs: 1_000 };

@@ -47,7 +47,7 @@ export class GatheredEvidence {
     await values.put(replicaKey(name), new TextEncoder().encode(JSON.stringify(record)));
   }
 
-  /** Certificates that the bus lost are told again by the next `tell`; resolves to their number. @throws what the bus throws */
+  /** Marks certificates that the bus lost, so that the next `tell` writes them again. Resolves to their number. @throws what the bus throws */
   compare(values: KeyValue): Promise<number> {
     return compareLedger(this.ledger, values, this.#options.nowMs);
   }

@@ -18,7 +18,7 @@ export async function flushLedger(ledger: Ledger, values: KeyValue, nowMs: () =>
 }
 
 /**
- * Looks for entries that were told and are not stored any more: they are written with the next flush. Resolves to their number.
+ * Looks for entries that were written and are not stored any more: the next flush writes them again. Resolves to their number.
  * @throws what the bus throws
  */
 export async function compareLedger(ledger: Ledger, values: KeyValue, nowMs: () => number): Promise<number> {

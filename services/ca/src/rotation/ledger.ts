@@ -52,7 +52,7 @@ export class Ledger {
     this.#dirty.add(index);
   }
 
-  /** How many live entries of a shard are not among those stored, though they were told. */
+  /** How many live entries of a shard are not among those stored, although they were written. */
   missingIn(index: number, stored: readonly Holding[], nowMs: number): number {
     if (this.#dirty.has(index)) return 0;
     const known = new Set(stored.map(nameOf));

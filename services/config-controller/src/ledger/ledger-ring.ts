@@ -115,10 +115,12 @@ export class LedgerRing {
     for (const [key, place] of before) {
       const entry = stored.get(key);
       const summary = entry?.value && this.#summaryIn(key, entry.value);
-      if (place.summary === undefined || isKeptBy(place.summary, summary)) continue;
-      this.#lost.push(place.summary.number);
+      const isLost = place.summary !== undefined && !isKeptBy(place.summary, summary);
+      if (isLost) this.#lost.push(place.summary.number);
+      // A bucket that was made anew counts from 1: what stands there can be replaced by the revision that it has there only.
+      const isOutdated = isLost || (entry?.revision ?? 0) < place.revision;
       // What came by the watch meanwhile is newer than what was read.
-      if (this.#places.get(key) !== place) continue;
+      if (!isOutdated || this.#places.get(key) !== place) continue;
       if (entry === undefined) this.#places.delete(key);
       else this.#places.set(key, { revision: entry.revision, summary });
     }

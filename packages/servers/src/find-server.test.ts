@@ -1,21 +1,30 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 import { after, describe, it } from "node:test";
 import { cacheFolder, findServer } from "./index.ts";
 
 const root = mkdtempSync(join(tmpdir(), "flotilla-find-"));
 after(() => rmSync(root, { recursive: true, force: true }));
 
-/** A machine of its own: `bin` is all that is on PATH. */
+/** The tools that the scripts below need, and nothing else: a server installed on this machine must not be found. */
+const tools = join(root, "tools");
+mkdirSync(tools);
+for (const tool of ["chmod", "dirname", "mkdir", "sleep"]) {
+  const found = (process.env["PATH"] ?? "").split(delimiter).find((folder) => existsSync(join(folder, tool)));
+  assert.ok(found, `${tool} is on PATH`);
+  symlinkSync(join(found, tool), join(tools, tool));
+}
+
+/** A machine of its own: PATH has `programs` and the tools above, nothing of the machine that runs the test. */
 function machine(name: string, programs: Readonly<Record<string, string>> = {}) {
   const bin = join(root, name, "bin");
   mkdirSync(bin, { recursive: true });
   for (const [program, body] of Object.entries(programs))
     writeFileSync(join(bin, program), `#!/bin/sh\n${body}\n`, { mode: 0o755 });
   const progress: string[] = [];
-  const env = { PATH: `${bin}:/usr/bin:/bin`, HOME: join(root, name), FLOTILLA_CACHE: join(root, name, "cache") };
+  const env = { PATH: `${bin}${delimiter}${tools}`, HOME: join(root, name), FLOTILLA_CACHE: join(root, name, "cache") };
   return { bin, env, progress, onProgress: (text: string) => void progress.push(text), isRoot: false };
 }
 
@@ -75,7 +84,7 @@ describe("finding a server", () => {
     assert.match(progress.at(-1) ?? "", /installing the package redis-server/);
   });
 
-  it("tells all that was tried", async () => {
+  it("names everything that was tried in the error", async () => {
     const broken = {
       "redis-server": "echo Redis server v=6.2.1",
       "valkey-server": "exit 1",

@@ -34,10 +34,7 @@ describe("the bundle of the image", () => {
   it("runs, and reads what lies beside the code", () => {
     const program = join(first, "packages/cli/bin/flotilla.js");
     assert.match(execFileSync(process.execPath, [program, "version"], { cwd: "/", encoding: "utf8" }), /^flotilla \d/);
-    for (const file of [
-      "packages/proto/src/descriptors.binpb.gz",
-      "services/webhook/src/inject/templates/sidecar.yaml",
-    ])
+    for (const file of ["packages/proto/src/descriptors.binpb.gz", "packages/injection/src/templates/sidecar.yaml"])
       assert.deepEqual(readFileSync(join(first, file)), readFileSync(file));
   });
 

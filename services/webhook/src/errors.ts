@@ -1,14 +1,8 @@
-/** Failures of webhook. Those of one request become its answer; others end the service. */
+/** Failures of webhook's own: they become the answer to one request. Those of an injection are InjectionError. */
 
 export type WebhookErrorCode =
   /** A request that is no AdmissionReview. */
-  | "ADMISSION_MALFORMED"
-  /** The pod says something that cannot be followed. */
-  | "INJECT_BAD_POD"
-  /** The injection configuration cannot be used. */
-  | "INJECT_BAD_CONFIG"
-  /** A template fails on this pod. */
-  | "INJECT_TEMPLATE_FAILED";
+  "ADMISSION_MALFORMED";
 
 export class WebhookError extends Error {
   override readonly name = "WebhookError";

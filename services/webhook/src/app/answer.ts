@@ -1,12 +1,11 @@
 /** What an admission request is answered from: the injection configuration, the mesh, the rules of validation. */
+import { type InjectionConfigSource, injectionConfigSource, valueOverrides } from "@flotilla/injection";
 import { createValidator } from "@flotilla/validation";
 import { createInjectionHandler } from "../inject/answer.ts";
-import { valueOverrides } from "../inject/value-settings.ts";
 import type { WebhookMetrics } from "../metrics.ts";
 import { createRouter } from "../serve/router.ts";
 import { usesNativeSidecars, type WebhookService } from "../settings.ts";
 import { createValidationHandler } from "../validate/answer.ts";
-import { type InjectionConfigSource, injectionConfigSource } from "../watch/injection-config.ts";
 import type { MeshState } from "../watch/mesh-state.ts";
 
 export function followInjection(

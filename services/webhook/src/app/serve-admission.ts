@@ -1,5 +1,6 @@
 /** The HTTPS port: it opens when there is a certificate and a configuration to inject from, and takes new certificates as they come. */
 import type { OwnCertificate } from "@flotilla/auth/serving";
+import type { InjectionConfigSource } from "@flotilla/injection";
 import { orAborted } from "@flotilla/runtime";
 import type { WebhookMetrics } from "../metrics.ts";
 import { followCertificate } from "../serve/certificate.ts";
@@ -7,7 +8,6 @@ import { followClientRule } from "../serve/client-certificate.ts";
 import { type HttpsServer, type KeyPair, serveHttps } from "../serve/https-server.ts";
 import type { createRouter } from "../serve/router.ts";
 import type { WebhookService } from "../settings.ts";
-import type { InjectionConfigSource } from "../watch/injection-config.ts";
 
 export interface AdmissionParts {
   readonly answer: ReturnType<typeof createRouter>;

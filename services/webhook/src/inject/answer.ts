@@ -1,16 +1,20 @@
 /** An admission request for a pod, answered with the patch that injects it. */
+import {
+  checkPodShape,
+  decide,
+  environmentOfPath,
+  type InjectionConfig,
+  type InjectionEnvironment,
+  InjectionError,
+  injectPod,
+  type Json,
+  type Pod,
+  type Texts,
+} from "@flotilla/injection";
 import type { Logger } from "@flotilla/runtime";
 import type { AdmissionAnswer, AdmissionRequest } from "../admission/review.ts";
-import { WebhookError } from "../errors.ts";
 import type { WebhookMetrics } from "../metrics.ts";
 import { diffJson } from "../patch/json-patch.ts";
-import type { InjectionConfig } from "./config.ts";
-import { decide } from "./decision.ts";
-import { injectPod } from "./inject.ts";
-import type { Json, Pod, Texts } from "./pod.ts";
-import { checkPodShape } from "./pod-shape.ts";
-import { environmentOfPath } from "./post/cluster-environment.ts";
-import type { InjectionEnvironment } from "./request.ts";
 
 export interface InjectionState {
   readonly config: () => InjectionConfig;
@@ -39,7 +43,7 @@ export function createInjectionHandler(
       else metrics.successes.add(1);
       return answer;
     } catch (error) {
-      if (!(error instanceof WebhookError)) throw error;
+      if (!(error instanceof InjectionError)) throw error;
       metrics.failures.add(1);
       log.warn("pod not injected", {
         namespace: request.namespace,
@@ -54,7 +58,7 @@ export function createInjectionHandler(
   };
 }
 
-/** Without a patch: the pod stays as it is. @throws WebhookError INJECT_BAD_POD, INJECT_TEMPLATE_FAILED */
+/** Without a patch: the pod stays as it is. @throws InjectionError INJECT_BAD_POD, INJECT_TEMPLATE_FAILED */
 export function answerPod(
   state: InjectionState & { readonly log?: Logger },
   request: AdmissionRequest,
@@ -86,7 +90,7 @@ function asPod(object: unknown): Pod {
     readonly spec?: unknown;
   };
   if (typeof spec !== "object" || spec === null) {
-    throw new WebhookError(
+    throw new InjectionError(
       "INJECT_BAD_POD",
       `could not unmarshal raw object: a ${typeof kind === "string" ? kind : "missing object"} has no spec`,
     );

@@ -6,9 +6,9 @@ import { mkdir, readFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { replaceFile } from "@flotilla/auth";
 import { type Bus, filters, subscribe } from "@flotilla/bus";
+import type { Json, Texts } from "@flotilla/injection";
 import { type ConfigChange, defaultMeshConfig } from "@flotilla/model";
 import type { Logger } from "@flotilla/runtime";
-import type { Json, Texts } from "../inject/pod.ts";
 
 export class MeshState {
   readonly #file: string;

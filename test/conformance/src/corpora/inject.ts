@@ -8,7 +8,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { decide, injectPod, injectWorkload, type Pod, parseInjectionConfig } from "@flotilla/webhook/inject";
+import { decide, injectPod, injectWorkload, type Pod, parseInjectionConfig } from "@flotilla/injection";
 import { parseAllDocuments } from "yaml";
 import type { CaseResult } from "./corpus.ts";
 import { canonical } from "./inject/canonical.ts";

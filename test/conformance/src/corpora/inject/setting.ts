@@ -1,4 +1,4 @@
-import type { InjectionConfig, InjectionEnvironment } from "@flotilla/webhook/inject";
+import type { InjectionConfig, InjectionEnvironment } from "@flotilla/injection";
 
 export type Json = Readonly<Record<string, unknown>>;
 

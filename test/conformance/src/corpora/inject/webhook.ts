@@ -1,5 +1,6 @@
 /** One pod through the webhook: an admission request in, the patch of its answer applied. */
-import { answerPod, type PatchOperation, type Pod } from "@flotilla/webhook/inject";
+import type { Pod } from "@flotilla/injection";
+import { answerPod, type PatchOperation } from "@flotilla/webhook/inject";
 import type { Json, Setting } from "./setting.ts";
 
 /** Undefined when the answer has no patch. */

@@ -2,8 +2,9 @@
  * Bounds of a pod that is injected, checked before anything is computed from it. Whoever may create pods reaches the webhook with
  * them, and rendering and merging grow with what they hold.
  */
-import { WebhookError } from "../errors.ts";
+
 import { names } from "./annotations.ts";
+import { InjectionError } from "./errors.ts";
 import type { Pod } from "./pod.ts";
 
 /** Kubernetes' own bound on all annotations of an object, in bytes. */
@@ -15,7 +16,7 @@ const maxContainers = 500;
 const maxVolumes = 2_000;
 const maxEnvironment = 5_000;
 
-/** @throws WebhookError INJECT_BAD_POD naming the field and its bound */
+/** @throws InjectionError INJECT_BAD_POD naming the field and its bound */
 export function checkPodLimits({ metadata, spec }: Pod): void {
   const { containers = [], initContainers = [], volumes = [] } = spec;
   const all = [...initContainers, ...containers];
@@ -34,5 +35,6 @@ export function checkPodLimits({ metadata, spec }: Pod): void {
 }
 
 function atMost(field: string, count: number, most: number, unit: string): void {
-  if (count > most) throw new WebhookError("INJECT_BAD_POD", `${field}: ${count} ${unit}, at most ${most} are allowed`);
+  if (count > most)
+    throw new InjectionError("INJECT_BAD_POD", `${field}: ${count} ${unit}, at most ${most} are allowed`);
 }

@@ -5,7 +5,7 @@
 import { parseTemplate, sprigFunctions, type Template, TemplateError } from "@flotilla/gotemplate";
 import type { LabelSelector } from "@flotilla/model";
 import { parse } from "yaml";
-import { WebhookError } from "../errors.ts";
+import { InjectionError } from "./errors.ts";
 import type { Json, Texts } from "./pod.ts";
 import { templateFunctions } from "./template-functions.ts";
 
@@ -31,12 +31,13 @@ interface Document {
   readonly injectedAnnotations?: Texts | null;
 }
 
-/** @throws WebhookError INJECT_BAD_CONFIG with document and reason; template errors with their line */
+/** @throws InjectionError INJECT_BAD_CONFIG with document and reason; template errors with their line */
 export function parseInjectionConfig(configText: string, valuesText: string): InjectionConfig {
   const document: Document = parseObject("the injection configuration", configText);
   const values = parseObject("the values", valuesText);
   const sources = Object.entries(document.templates ?? {});
-  if (sources.length === 0) throw new WebhookError("INJECT_BAD_CONFIG", "the injection configuration has no templates");
+  if (sources.length === 0)
+    throw new InjectionError("INJECT_BAD_CONFIG", "the injection configuration has no templates");
   return {
     policy: document.policy ?? "enabled",
     defaultTemplates: document.defaultTemplates ?? [],
@@ -55,7 +56,9 @@ function compile(name: string, source: string): Template {
   } catch (cause) {
     if (!(cause instanceof TemplateError)) throw cause;
     const { place, reason } = cause;
-    throw new WebhookError("INJECT_BAD_CONFIG", `template ${place.template}, line ${place.line}: ${reason}`, { cause });
+    throw new InjectionError("INJECT_BAD_CONFIG", `template ${place.template}, line ${place.line}: ${reason}`, {
+      cause,
+    });
   }
 }
 
@@ -64,8 +67,8 @@ function parseObject(what: string, text: string): Json {
   try {
     value = parse(text);
   } catch (cause) {
-    throw new WebhookError("INJECT_BAD_CONFIG", `${what}: ${(cause as Error).message.split("\n", 1)[0]}`, { cause });
+    throw new InjectionError("INJECT_BAD_CONFIG", `${what}: ${(cause as Error).message.split("\n", 1)[0]}`, { cause });
   }
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Json;
-  throw new WebhookError("INJECT_BAD_CONFIG", `${what}: is no object`);
+  throw new InjectionError("INJECT_BAD_CONFIG", `${what}: is no object`);
 }

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import { defaultMeshConfig } from "@flotilla/model";
-import { WebhookError } from "../errors.ts";
 import { parseInjectionConfig } from "./config.ts";
+import { InjectionError } from "./errors.ts";
 import { injectPod } from "./inject.ts";
 import type { Container, Json, Pod, Texts } from "./pod.ts";
 
@@ -236,7 +236,7 @@ describe("templates of the user", () => {
     it(`${name} is told with its place`, () => {
       assert.throws(
         () => run(source),
-        (error) => error instanceof WebhookError && error.code === code && message.test(error.message),
+        (error) => error instanceof InjectionError && error.code === code && message.test(error.message),
       );
     });
   }

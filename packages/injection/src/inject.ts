@@ -3,9 +3,9 @@
  * is laid over that, and then come the changes that need to see the whole pod.
  */
 import { problemText } from "@flotilla/validation";
-import { WebhookError } from "../errors.ts";
 import { checkAnnotations, names } from "./annotations.ts";
 import type { InjectionConfig } from "./config.ts";
+import { InjectionError } from "./errors.ts";
 import { withoutGivenIds } from "./openshift.ts";
 import { reapplyOverrides, withoutInjection } from "./overrides.ts";
 import { workloadOf } from "./owner.ts";
@@ -23,7 +23,7 @@ import { templateData } from "./template-data.ts";
 
 const defaultStatusPort = 15_020;
 
-/** @throws WebhookError INJECT_BAD_POD, INJECT_TEMPLATE_FAILED */
+/** @throws InjectionError INJECT_BAD_POD, INJECT_TEMPLATE_FAILED */
 export function injectPod(request: InjectionRequest, config: InjectionConfig, environment: InjectionEnvironment): Pod {
   const { mesh, namespace, namespaceAnnotations } = request;
   checkPodLimits(request.pod);
@@ -32,7 +32,7 @@ export function injectPod(request: InjectionRequest, config: InjectionConfig, en
   const problems = checkAnnotations(annotations);
   if (problems.length > 0) {
     const reasons = problems.map(problemText).join("; ");
-    throw new WebhookError("INJECT_BAD_POD", `injection failed due to invalid annotations: ${reasons}`);
+    throw new InjectionError("INJECT_BAD_POD", `injection failed due to invalid annotations: ${reasons}`);
   }
   const { values } = config;
   const proxyConfig = proxyConfigOf(mesh, annotations);

@@ -3,9 +3,9 @@
 import { isNothing, type Template, TemplateError } from "@flotilla/gotemplate";
 import { ownValue } from "@flotilla/model";
 import { parse } from "yaml";
-import { WebhookError } from "../errors.ts";
 import { names } from "./annotations.ts";
 import type { InjectionConfig } from "./config.ts";
+import { InjectionError } from "./errors.ts";
 import type { Container, Json, Pod, Texts } from "./pod.ts";
 import { mergeStrategically } from "./strategic-merge.ts";
 
@@ -16,7 +16,7 @@ export interface Rendering {
   readonly template: Pod;
 }
 
-/** @throws WebhookError INJECT_BAD_POD, INJECT_TEMPLATE_FAILED */
+/** @throws InjectionError INJECT_BAD_POD, INJECT_TEMPLATE_FAILED */
 export function render(config: InjectionConfig, pod: Pod, data: Json): Rendering {
   const overlays = selectTemplates(config, pod.metadata.annotations ?? {}).map((name) => renderOne(config, name, data));
   const template = overlays.reduce<Pod>(mergeStrategically, { metadata: {}, spec: {} });
@@ -60,7 +60,7 @@ function renderOne({ templates }: InjectionConfig, name: string, data: Json): Js
   const template = templates.get(name);
   if (template === undefined) {
     const known = [...templates.keys()].sort().join(", ");
-    throw new WebhookError("INJECT_BAD_POD", `requested template ${JSON.stringify(name)} not found; have ${known}`);
+    throw new InjectionError("INJECT_BAD_POD", `requested template ${JSON.stringify(name)} not found; have ${known}`);
   }
   const text = execute(template, name, data);
   let value: unknown;
@@ -68,11 +68,11 @@ function renderOne({ templates }: InjectionConfig, name: string, data: Json): Js
     value = parse(text, { merge: true });
   } catch (cause) {
     const reason = (cause as Error).message.split("\n", 1)[0];
-    throw new WebhookError("INJECT_TEMPLATE_FAILED", `template ${name} gives no YAML: ${reason}`, { cause });
+    throw new InjectionError("INJECT_TEMPLATE_FAILED", `template ${name} gives no YAML: ${reason}`, { cause });
   }
   if (isNothing(value)) return {};
   if (typeof value === "object" && !Array.isArray(value)) return dropNulls(value as Json) as Json;
-  throw new WebhookError("INJECT_TEMPLATE_FAILED", `template ${name} gives no object`);
+  throw new InjectionError("INJECT_TEMPLATE_FAILED", `template ${name} gives no object`);
 }
 
 function execute(template: Template, name: string, data: Json): string {
@@ -81,7 +81,7 @@ function execute(template: Template, name: string, data: Json): string {
   } catch (cause) {
     if (!(cause instanceof TemplateError)) throw cause;
     const { place, reason } = cause;
-    throw new WebhookError("INJECT_TEMPLATE_FAILED", `template ${name}, line ${place.line}: ${reason}`, { cause });
+    throw new InjectionError("INJECT_TEMPLATE_FAILED", `template ${name}, line ${place.line}: ${reason}`, { cause });
   }
 }
 

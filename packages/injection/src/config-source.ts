@@ -1,8 +1,8 @@
 /** The injection configuration from files, or the built-in one; a version that cannot be used leaves the one before in force. */
 import { readFile } from "node:fs/promises";
 import { followFiles, type Logger, orAborted } from "@flotilla/runtime";
-import { WebhookError } from "../errors.ts";
-import { type InjectionConfig, parseInjectionConfig } from "../inject/config.ts";
+import { type InjectionConfig, parseInjectionConfig } from "./config.ts";
+import { InjectionError } from "./errors.ts";
 
 export interface InjectionConfigOptions {
   readonly configFile: string | undefined;
@@ -23,7 +23,7 @@ export interface InjectionConfigSource {
   readonly following: Promise<void>;
 }
 
-const builtIn = (name: string): URL => new URL(`../inject/templates/${name}`, import.meta.url);
+const builtIn = (name: string): URL => new URL(`templates/${name}`, import.meta.url);
 
 export function injectionConfigSource(options: InjectionConfigOptions, stop: AbortSignal): InjectionConfigSource {
   const { promise: first, resolve } = Promise.withResolvers<void>();
@@ -37,7 +37,7 @@ export function injectionConfigSource(options: InjectionConfigOptions, stop: Abo
     following: follow(options, take, stop),
     current: () => {
       if (current === undefined)
-        throw new WebhookError("INJECT_BAD_CONFIG", "the injection configuration has not been read yet");
+        throw new InjectionError("INJECT_BAD_CONFIG", "the injection configuration has not been read yet");
       return current;
     },
   };
@@ -57,14 +57,14 @@ async function follow(
   }
   for await (const { texts, reason } of followFiles(paths, pollMs, stop)) {
     try {
-      if (texts === undefined) throw new WebhookError("INJECT_BAD_CONFIG", reason);
+      if (texts === undefined) throw new InjectionError("INJECT_BAD_CONFIG", reason);
       const [config = own.config] = configFile === undefined ? [] : texts;
       const values = valuesFile === undefined ? own.values : (texts.at(-1) ?? own.values);
       take(parseInjectionConfig(config, values));
       log.info("injection configuration read", { files: paths });
       onStale(undefined);
     } catch (error) {
-      if (!(error instanceof WebhookError)) throw error;
+      if (!(error instanceof InjectionError)) throw error;
       log.warn("injection configuration refused, the one before stays in force", {
         files: paths,
         reason: error.reason,

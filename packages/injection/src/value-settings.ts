@@ -1,6 +1,7 @@
 /** Settings of the webhook that replace values of the injection configuration, from wherever that one comes. */
-import { WebhookError } from "../errors.ts";
+
 import type { InjectionConfig } from "./config.ts";
+import { InjectionError } from "./errors.ts";
 import type { Json } from "./pod.ts";
 
 export interface ValueSettings {
@@ -14,7 +15,7 @@ export interface ValueSettings {
 
 const image = /^(?<hub>.+)\/(?<name>[^/:@]+):(?<tag>[^/:@]+)$/;
 
-/** @throws WebhookError INJECT_BAD_CONFIG for an image that is not hub/name:tag */
+/** @throws InjectionError INJECT_BAD_CONFIG for an image that is not hub/name:tag */
 export function valueOverrides({
   proxyImage,
   rootConfigMap,
@@ -22,7 +23,7 @@ export function valueOverrides({
 }: ValueSettings): (config: InjectionConfig) => InjectionConfig {
   const parts = proxyImage === undefined ? undefined : image.exec(proxyImage)?.groups;
   if (proxyImage !== undefined && parts === undefined)
-    throw new WebhookError("INJECT_BAD_CONFIG", `PROXY_IMAGE: ${proxyImage} is not hub/name:tag`);
+    throw new InjectionError("INJECT_BAD_CONFIG", `PROXY_IMAGE: ${proxyImage} is not hub/name:tag`);
   return (config) => {
     const global = (config.values["global"] ?? {}) as Json;
     const proxy = parts && {

@@ -3,7 +3,7 @@
  * anything, and gets a refusal that names the field.
  */
 import { anyObject, anything, flag, integer, listOf, objectOf, recordOf, type Shape, text } from "@flotilla/model";
-import { WebhookError } from "../errors.ts";
+import { InjectionError } from "./errors.ts";
 import type { Pod } from "./pod.ts";
 
 const textOrInteger: Shape = (value) =>
@@ -64,8 +64,9 @@ const pod = objectOf(
   {},
 );
 
-/** @throws WebhookError INJECT_BAD_POD naming the field */
+/** @throws InjectionError INJECT_BAD_POD naming the field */
 export function checkPodShape(object: unknown): asserts object is Pod {
   const problem = anything(object) ?? pod(object);
-  if (problem !== undefined) throw new WebhookError("INJECT_BAD_POD", `could not unmarshal raw object: pod${problem}`);
+  if (problem !== undefined)
+    throw new InjectionError("INJECT_BAD_POD", `could not unmarshal raw object: pod${problem}`);
 }

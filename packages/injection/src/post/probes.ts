@@ -2,8 +2,9 @@
  * Kubernetes probes an application from outside of the mesh, which mutual TLS refuses: probes go to the proxy's agent, which
  * asks the application from within the pod. What it asks stands in an environment variable of the proxy.
  */
-import { WebhookError } from "../../errors.ts";
+
 import { names } from "../annotations.ts";
+import { InjectionError } from "../errors.ts";
 import { type Container, changeContainer, findProxy, type Json, type Pod, proxyName, type Texts } from "../pod.ts";
 
 const environmentName = "ISTIO_KUBE_APP_PROBERS";
@@ -113,13 +114,13 @@ function tell(pod: Pod, probers: Readonly<Record<string, Json>>): Pod {
   });
 }
 
-/** @throws WebhookError INJECT_BAD_POD */
+/** @throws InjectionError INJECT_BAD_POD */
 function readProbers(text: string): Json {
   try {
     const value: unknown = JSON.parse(text);
     if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Json;
   } catch (cause) {
-    throw new WebhookError("INJECT_BAD_POD", `${environmentName} of container ${proxyName} is no JSON`, { cause });
+    throw new InjectionError("INJECT_BAD_POD", `${environmentName} of container ${proxyName} is no JSON`, { cause });
   }
-  throw new WebhookError("INJECT_BAD_POD", `${environmentName} of container ${proxyName} is no object`);
+  throw new InjectionError("INJECT_BAD_POD", `${environmentName} of container ${proxyName} is no object`);
 }

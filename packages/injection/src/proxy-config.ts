@@ -1,11 +1,11 @@
 /** The ProxyConfig of one pod: the mesh's, with what the pod's annotation says over it. */
 import { applyProxyConfig, defaultMeshConfig, equalJson, type JsonObject, ownValue } from "@flotilla/model";
 import { parse } from "yaml";
-import { WebhookError } from "../errors.ts";
 import { names } from "./annotations.ts";
+import { InjectionError } from "./errors.ts";
 import type { Json, Texts } from "./pod.ts";
 
-/** @throws WebhookError INJECT_BAD_POD when the annotation is no YAML object */
+/** @throws InjectionError INJECT_BAD_POD when the annotation is no YAML object */
 export function proxyConfigOf(mesh: Json, annotations: Texts): Json {
   const base = (mesh["defaultConfig"] ?? {}) as JsonObject;
   const text = annotations[names.proxyConfig];
@@ -21,10 +21,10 @@ function parseAnnotation(text: string): Json {
     value = parse(text, { uniqueKeys: false });
   } catch (cause) {
     const reason = (cause as Error).message.split("\n", 1)[0];
-    throw new WebhookError("INJECT_BAD_POD", `annotation ${names.proxyConfig} is no YAML: ${reason}`, { cause });
+    throw new InjectionError("INJECT_BAD_POD", `annotation ${names.proxyConfig} is no YAML: ${reason}`, { cause });
   }
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Json;
-  throw new WebhookError("INJECT_BAD_POD", `annotation ${names.proxyConfig} is no object`);
+  throw new InjectionError("INJECT_BAD_POD", `annotation ${names.proxyConfig} is no object`);
 }
 
 /** Only what differs from the defaults, which the agent knows: the pod's text stays short and old agents understand it. */

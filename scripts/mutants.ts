@@ -1,7 +1,7 @@
 /**
- * `pnpm mutants [PATH…] [--sample N] [--seed N] [--changed [REV]] [--jobs N] [--near N] [--far N] [--json] [--list]`: makes small
- * wrong changes to source files, one at a time, and runs the unit tests nearest to each. A change that no test notices survives and is
- * printed. docs/mutants.md explains.
+ * `pnpm mutants [PATH…] [--sample N] [--from N] [--count N] [--seed N] [--changed [REV]] [--jobs N] [--near N] [--far-seconds N]
+ * [--json] [--list]`: makes small wrong changes to source files, one at a time, and runs the unit tests that run the changed place. A
+ * change that no test notices survives and is printed. docs/mutants.md explains.
  */
 import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
@@ -13,6 +13,7 @@ import { type Mutant, mutantsOf } from "./mutants/operators.ts";
 import { formatResult, formatTable, type Result, rowsOf } from "./mutants/report.ts";
 import { drawSample } from "./mutants/sample.ts";
 import { changedLines, findSourceFiles, folderOf } from "./mutants/source-files.ts";
+import { openTestRecords } from "./mutants/test-records.ts";
 import { type Outcome, tryMutants } from "./mutants/try-mutants.ts";
 import { findTestFiles, root } from "./tests/find-files.ts";
 
@@ -24,8 +25,10 @@ const { values, positionals } = parseArgs({
     seed: { type: "string", default: "1" },
     changed: { type: "string" },
     jobs: { type: "string", default: String(availableParallelism()) },
-    near: { type: "string", default: "4" },
-    far: { type: "string", default: "8" },
+    near: { type: "string", default: "3" },
+    "far-seconds": { type: "string", default: "60" },
+    from: { type: "string", default: "0" },
+    count: { type: "string" },
     json: { type: "boolean", default: false },
     list: { type: "boolean", default: false },
   },
@@ -34,7 +37,9 @@ const excusesFile = join(root, "scripts/mutants/excuses.yaml");
 const excuses = parseExcuses(readFileSync(excusesFile, "utf8"));
 const texts = new Map<string, string>();
 const all = await collect();
-const chosen = drawSample(all, values.sample === undefined ? all.length : Number(values.sample), Number(values.seed));
+const drawn = drawSample(all, values.sample === undefined ? all.length : Number(values.sample), Number(values.seed));
+const from = Number(values.from);
+const chosen = drawn.slice(from, values.count === undefined ? undefined : from + Number(values.count));
 const stale = staleExcuses(excuses, all);
 const results: Result[] = [];
 if (values.list) for (const { file, line, before, after } of chosen) say(`${file}:${line}: ${before} → ${after}`);
@@ -67,27 +72,32 @@ async function collect(): Promise<readonly Mutant[]> {
 
 async function run(): Promise<void> {
   const graph = openImportGraph(root, await findTestFiles("unit"));
-  const waiting = [...Map.groupBy(chosen, ({ file }) => file)];
-  const limits = { near: Number(values.near), far: Number(values.far), withinMs: 20_000 };
+  const ofFile = [...Map.groupBy(chosen, ({ file }) => file)].map(([file, mutants]) => {
+    const tests = graph.testsOf(join(root, file));
+    return { path: file, file: join(root, file), text: texts.get(file) ?? "", mutants, tests };
+  });
+  const cache = join(root, "node_modules/.cache/mutants/records");
+  const records = openTestRecords({ root, directory: cache, withinMs: 180_000 });
+  // Recorded before the first mutant, so that all jobs have something to do.
+  await inJobs([...new Set(ofFile.flatMap(({ tests }) => tests))], (test) => records.of(test));
+  const far = { together: 8, farSeconds: Number(values["far-seconds"]) };
+  const limits = { root, records, near: Number(values.near), ...far, withinMs: 10_000 };
+  await inJobs(ofFile, async (trial) => {
+    for await (const { mutant, outcome, detail } of tryMutants(trial, limits)) {
+      const excuse = outcome === "survived" ? excuseOf(excuses, mutant) : undefined;
+      const folder = folderOf(root, trial.path);
+      const result = { mutant, outcome, detail, folder, ...(excuse && { reason: excuse.reason }) };
+      results.push(result);
+      if (!values.json) say(formatResult(result));
+    }
+  });
+}
+
+async function inJobs<T>(list: readonly T[], work: (one: T) => Promise<unknown>): Promise<void> {
+  const waiting = [...list];
   await Promise.all(
     Array.from({ length: Number(values.jobs) }, async () => {
-      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-        const [file, mutants] = next;
-        const tests = graph.testsOf(join(root, file));
-        const trial = { file: join(root, file), text: texts.get(file) ?? "", mutants, tests };
-        for await (const { mutant, outcome, detail } of tryMutants(trial, limits)) {
-          const excuse = outcome === "survived" ? excuseOf(excuses, mutant) : undefined;
-          const result = {
-            mutant,
-            outcome,
-            detail,
-            folder: folderOf(root, file),
-            ...(excuse && { reason: excuse.reason }),
-          };
-          results.push(result);
-          if (!values.json) say(formatResult(result));
-        }
-      }
+      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) await work(next);
     }),
   );
 }

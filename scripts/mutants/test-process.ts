@@ -1,13 +1,17 @@
 /** Runs unit test files in one process, with one module replaced or with V8's coverage. */
 import { spawn } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { root } from "../tests/find-files.ts";
+import { type RanRanges, readCoverage } from "./coverage.ts";
 
 export interface TestRun {
   readonly end: "passed" | "failed" | "time limit";
   readonly seconds: number;
+  /** Of a failed run the file whose test failed first. */
+  readonly failedFile?: string;
   /** The last lines of standard error. */
   readonly errors: string;
 }
@@ -15,18 +19,6 @@ export interface TestRun {
 export interface Replacement {
   readonly file: string;
   readonly text: string;
-}
-
-/** True for a place of the file that ran. */
-export type Coverage = (at: number) => boolean;
-
-interface V8Coverage {
-  readonly result: readonly {
-    readonly url: string;
-    readonly functions: readonly {
-      readonly ranges: readonly { readonly startOffset: number; readonly endOffset: number; readonly count: number }[];
-    }[];
-  }[];
 }
 
 const path = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
@@ -39,18 +31,25 @@ export async function runWithReplacement(
   using directory = temporaryDirectory();
   const source = join(directory.path, "module.ts");
   writeFileSync(source, text);
-  const env = { FLOTILLA_MUTANT_URL: pathToFileURL(file).href, FLOTILLA_MUTANT_SOURCE: source };
+  const env = {
+    FLOTILLA_MUTANT_URL: pathToFileURL(file).href,
+    FLOTILLA_MUTANT_SOURCE: source,
+    // Most of a short process is compiling; every mutant's tests load the same modules but one.
+    NODE_COMPILE_CACHE: join(root, "node_modules/.cache/mutants/compiled"),
+  };
   return await run(tests, { env, withinMs });
 }
 
+/** @param isWanted of a module's URL */
 export async function runWithCoverage(
-  tests: readonly string[],
-  file: string,
+  test: string,
+  isWanted: (url: string) => boolean,
   withinMs: number,
-): Promise<TestRun & { readonly covers: Coverage }> {
+): Promise<TestRun & { readonly coverage: ReadonlyMap<string, readonly RanRanges[]> }> {
   using directory = temporaryDirectory();
-  const outcome = await run(tests, { env: { NODE_V8_COVERAGE: directory.path }, withinMs });
-  return { ...outcome, covers: readCoverage(directory.path, pathToFileURL(file).href) };
+  // Coverage of functions out of a cache is less precise: no compile cache here.
+  const outcome = await run([test], { env: { NODE_V8_COVERAGE: directory.path }, withinMs });
+  return { ...outcome, coverage: readCoverage(directory.path, isWanted) };
 }
 
 async function run(
@@ -94,21 +93,9 @@ async function run(
   // Children of a test that failed before it could stop them.
   endGroup(child.pid);
   const end = isLate ? "time limit" : isPassed ? "passed" : "failed";
-  return { end, seconds: (performance.now() - started) / 1000, errors };
-}
-
-function readCoverage(directory: string, url: string): Coverage {
-  const reports = readdirSync(directory)
-    .map((name) => JSON.parse(readFileSync(join(directory, name), "utf8")) as V8Coverage)
-    .flatMap(({ result }) => result.filter((script) => script.url === url));
-  return (at) =>
-    reports.some(({ functions }) => {
-      const around = functions
-        .flatMap(({ ranges }) => ranges)
-        .filter(({ startOffset, endOffset }) => startOffset <= at && at < endOffset)
-        .toSorted((a, b) => a.endOffset - a.startOffset - (b.endOffset - b.startOffset));
-      return (around[0]?.count ?? 0) > 0;
-    });
+  const failedFile = end === "failed" ? /^failed in (.*)$/m.exec(errors)?.[1] : undefined;
+  const seconds = (performance.now() - started) / 1000;
+  return { end, seconds, errors, ...(failedFile !== undefined && { failedFile }) };
 }
 
 function temporaryDirectory() {

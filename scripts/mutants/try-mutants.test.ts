@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { openImportGraph } from "./import-graph.ts";
 import { mutantsOf } from "./operators.ts";
-import { tryMutants } from "./try-mutants.ts";
+import { openTestRecords } from "./test-records.ts";
+import { type Limits, type Trial, tryMutants } from "./try-mutants.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "flotilla-mutants-test-"));
 after(() => rmSync(directory, { recursive: true, force: true }));
@@ -53,7 +54,8 @@ writeFileSync(
 );
 writeFileSync(at("bad.test.ts"), `${head}import "./age.ts"; it("fails", () => assert.ok(false));`);
 
-const limits = { near: 1, far: 3, withinMs: 5_000 };
+const records = openTestRecords({ root: directory, directory: at("records"), withinMs: 60_000 });
+const limits = { root: directory, records, near: 1, together: 2, farSeconds: 60, withinMs: 5_000 };
 
 async function outcomes(tests: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const found = new Map<string, string>();
@@ -61,6 +63,14 @@ async function outcomes(tests: readonly string[]): Promise<ReadonlyMap<string, s
   const trial = { file: at("age.ts"), text: source, mutants, tests: tests.map(at) };
   for await (const { mutant, outcome, detail } of tryMutants(trial, limits))
     found.set(`${mutant.before} → ${mutant.after}`, outcome === "survived" ? detail : outcome);
+  return found;
+}
+
+async function endlessOutcomes(given: Limits): Promise<readonly Trial[]> {
+  const mutants = mutantsOf("endless.ts", endless).filter(({ after }) => after === "a === 3");
+  const trial = { file: at("endless.ts"), text: endless, mutants, tests: [at("endless.test.ts")] };
+  const found: Trial[] = [];
+  for await (const one of tryMutants(trial, given)) found.push(one);
   return found;
 }
 
@@ -75,7 +85,7 @@ describe("mutants of a file", () => {
   it("are noticed by near tests, by far ones, or survive; the file stays as it is", async () => {
     assert.deepEqual(Object.fromEntries(await outcomes(["near.test.ts", "far.test.ts"])), {
       "age >= 18 → age < 18": "noticed",
-      "age >= 18 → age > 18": "tests run it",
+      "age >= 18 → age > 18": "2 test files run it",
       "age >= 18 → !(age >= 18)": "noticed",
       "a === 1 → a !== 1": "no unit test runs it",
       "a === 1 → !(a === 1)": "no unit test runs it",
@@ -85,12 +95,15 @@ describe("mutants of a file", () => {
     });
     assert.equal(readFileSync(at("age.ts"), "utf8"), source);
   });
-  it("are past the time limit where the tests do not end", async () => {
-    const mutants = mutantsOf("endless.ts", endless).filter(({ after }) => after === "a === 3");
-    const trial = { file: at("endless.ts"), text: endless, mutants, tests: [at("endless.test.ts")] };
-    const found: string[] = [];
-    for await (const { outcome } of tryMutants(trial, { ...limits, withinMs: 1_000 })) found.push(outcome);
-    assert.deepEqual(found, ["time limit"]);
+  it("are noticed where the tests end without the change only", async () => {
+    const [found] = await endlessOutcomes(limits);
+    assert.equal(found?.outcome, "noticed");
+    assert.match(found.detail, /^did not end within 5 s, without the change in /);
+  });
+  it("are past the time limit where the tests do not end in it without the change either", async () => {
+    const instantly = { of: async (test: string) => ({ ...(await records.of(test)), seconds: 0 }) };
+    const [found] = await endlessOutcomes({ ...limits, records: instantly, withinMs: 10 });
+    assert.equal(found?.outcome, "time limit");
   });
   it("are not run where the only tests fail without a change", async () => {
     assert.deepEqual(new Set((await outcomes(["bad.test.ts"])).values()), new Set(["not run"]));

@@ -1,11 +1,13 @@
 /**
- * Tries the mutants of one file: the nearest unit test files first, the farther ones for what these did not notice. A baseline run of
- * each group, with the file as it is, shows that its tests pass and which places of the file they run.
+ * Tries the mutants of one file with the unit test files that run the changed place: the nearest ones one by one, then the others, the
+ * fastest first, several in a process. A mutant is noticed when a test file fails by itself.
  */
+import { relative } from "node:path";
 import { applyMutant, type Mutant } from "./operators.ts";
-import { type Coverage, runWithCoverage, runWithReplacement } from "./test-process.ts";
+import { runWithReplacement, type TestRun } from "./test-process.ts";
+import { runsPlace, type TestRecord, type TestRecords } from "./test-records.ts";
 
-/** `time limit`: the tests did not end in their time, in which a busy machine may have a part. */
+/** `time limit`: the tests did not end in their time, and it cannot be told from a slow machine. */
 export type Outcome = "noticed" | "time limit" | "survived" | "not run";
 
 export interface Trial {
@@ -24,80 +26,95 @@ export interface FileToTry {
 }
 
 export interface Limits {
-  /** Files of the first group, and of the second. */
+  readonly root: string;
+  readonly records: TestRecords;
+  /** Test files that run by themselves, and of the others the most that run in one process. */
   readonly near: number;
-  readonly far: number;
-  /** Lower bound for a group; a slow group has five times the time of its baseline. */
+  readonly together: number;
+  /** Of the others, those that together took no longer than this by themselves. */
+  readonly farSeconds: number;
+  /** Lower bound for a process; slow tests have five times what they took. */
   readonly withinMs: number;
 }
 
-interface Group {
-  readonly tests: readonly string[];
-  readonly covers: Coverage;
-  readonly withinMs: number;
-}
+type End = Omit<Trial, "mutant">;
 
-const baselineWithinMs = 180_000;
-
-export async function* tryMutants({ file, text, mutants, tests }: FileToTry, limits: Limits): AsyncIterable<Trial> {
-  const stages = [tests.slice(0, limits.near), tests.slice(limits.near, limits.near + limits.far)];
-  let open = mutants;
-  const ran = new Set<Mutant>();
-  const failing: string[] = [];
-  for (const stage of stages) {
-    if (stage.length === 0 || open.length === 0) continue;
-    const groups = await baseline(stage, file, limits, failing);
-    const survivors: Mutant[] = [];
-    for (const mutant of open) {
-      const covering = groups.filter(({ covers }) => covers(mutant.at));
-      if (covering.length > 0) ran.add(mutant);
-      const end = await notice(covering, mutant, { file, text });
-      if (end === undefined) survivors.push(mutant);
-      else yield { mutant, ...end };
+export async function* tryMutants(trial: FileToTry, limits: Limits): AsyncIterable<Trial> {
+  const records = await Promise.all(trial.tests.map((test) => limits.records.of(test)));
+  const failing = records.filter(({ isPassed }) => !isPassed).map(({ test }) => relative(limits.root, test));
+  const path = relative(limits.root, trial.file);
+  for (const mutant of trial.mutants) {
+    const covering = records.filter((record) => record.isPassed && runsPlace(record, path, mutant.at));
+    const end = await notice(covering, { ...trial, mutant }, limits);
+    if (end !== undefined) yield { mutant, ...end };
+    else if (failing.length > 0)
+      yield { mutant, outcome: "not run", detail: `${failing.length} test files fail without a change: ${failing[0]}` };
+    else {
+      const detail = covering.length > 0 ? `${covering.length} test files run it` : "no unit test runs it";
+      yield { mutant, outcome: "survived", detail };
     }
-    open = survivors;
-  }
-  for (const mutant of open) {
-    const detail = ran.has(mutant) ? "tests run it" : "no unit test runs it";
-    if (failing.length > 0)
-      yield {
-        mutant,
-        outcome: "not run",
-        detail: `${failing.length} test files fail without a change, first ${failing[0]}`,
-      };
-    else yield { mutant, outcome: "survived", detail };
   }
 }
 
-/** Tests that fail together may pass alone; a file that fails alone takes no part. */
-async function baseline(
-  stage: readonly string[],
-  file: string,
-  { withinMs }: Limits,
-  failing: string[],
-): Promise<readonly Group[]> {
-  const { end, seconds, covers } = await runWithCoverage(stage, file, baselineWithinMs);
-  if (end === "passed") return [{ tests: stage, covers, withinMs: Math.max(withinMs, seconds * 5_000) }];
-  const [only] = stage;
-  if (stage.length === 1 && only !== undefined) {
-    failing.push(only);
-    return [];
-  }
-  const groups: Group[] = [];
-  for (const test of stage) groups.push(...(await baseline([test], file, { withinMs, near: 1, far: 0 }, failing)));
-  return groups;
+interface MutantOfFile extends Pick<FileToTry, "file" | "text"> {
+  readonly mutant: Mutant;
 }
 
-async function notice(
-  groups: readonly Group[],
-  mutant: Mutant,
-  { file, text }: Pick<FileToTry, "file" | "text">,
-): Promise<Omit<Trial, "mutant"> | undefined> {
-  for (const { tests, withinMs } of groups) {
-    const replacement = { file, text: applyMutant(text, mutant) };
-    const { end, errors } = await runWithReplacement(tests, replacement, withinMs);
-    if (end === "failed") return { outcome: "noticed", detail: /failed: .*/.exec(errors)?.[0] ?? "failed" };
-    if (end === "time limit") return { outcome: end, detail: `${(withinMs / 1_000).toFixed(0)} s` };
+async function notice(covering: readonly TestRecord[], change: MutantOfFile, limits: Limits): Promise<End | undefined> {
+  for (const group of groupsOf(covering, limits)) {
+    const end = await runGroup(group, change, limits);
+    if (end !== undefined) return end;
   }
   return undefined;
+}
+
+function groupsOf(covering: readonly TestRecord[], limits: Limits): readonly (readonly TestRecord[])[] {
+  const near = covering.slice(0, limits.near).map((record) => [record]);
+  const far: TestRecord[][] = [];
+  let seconds = 0;
+  for (const record of covering.slice(limits.near).toSorted((a, b) => a.seconds - b.seconds)) {
+    seconds += record.seconds;
+    if (seconds > limits.farSeconds) break;
+    const last = far.at(-1);
+    if (last === undefined || last.length === limits.together) far.push([record]);
+    else last.push(record);
+  }
+  return [...near, ...far];
+}
+
+/** Tests that pass by themselves may fail in one process with others: of several each is asked again. */
+async function runGroup(group: readonly TestRecord[], change: MutantOfFile, limits: Limits): Promise<End | undefined> {
+  const { file, text, mutant } = change;
+  const withinMs = limitOf(group, limits);
+  const run = await runWithReplacement(testsOf(group), { file, text: applyMutant(text, mutant) }, withinMs);
+  if (run.end === "passed") return undefined;
+  if (group.length === 1) return run.end === "failed" ? noticed(run) : await judgeLate(group, change, limits);
+  const first = group.filter(({ test }) => test === run.failedFile);
+  for (const record of [...first, ...group.filter((one) => !first.includes(one))]) {
+    const end = await runGroup([record], change, limits);
+    if (end !== undefined) return end;
+  }
+  return undefined;
+}
+
+/** Tests that end without the change, at once after it and in a third of the time, end because of it. */
+async function judgeLate(group: readonly TestRecord[], { file, text }: MutantOfFile, limits: Limits): Promise<End> {
+  const withinMs = limitOf(group, limits);
+  const { end, seconds } = await runWithReplacement(testsOf(group), { file, text }, withinMs);
+  const detail = `${(withinMs / 1_000).toFixed(0)} s`;
+  if (end !== "passed" || seconds * 3_000 > withinMs) return { outcome: "time limit", detail };
+  return { outcome: "noticed", detail: `did not end within ${detail}, without the change in ${seconds.toFixed(1)} s` };
+}
+
+function limitOf(group: readonly TestRecord[], { withinMs }: Limits): number {
+  const seconds = group.reduce((sum, record) => sum + record.seconds, 0);
+  return Math.max(withinMs, seconds * 5_000);
+}
+
+function testsOf(group: readonly TestRecord[]): readonly string[] {
+  return group.map(({ test }) => test);
+}
+
+function noticed({ errors }: TestRun): End {
+  return { outcome: "noticed", detail: /failed: .*/.exec(errors)?.[0] ?? "failed" };
 }

@@ -27,6 +27,7 @@ export const kindUses = {
   EndpointSlice: { by: ["service-controller"] },
   Endpoints: { by: ["service-controller"] },
   GRPCRoute: { by: ["xds-server"], gap: parentGap },
+  Gateway: { by: ["xds-server"] },
   HTTPRoute: { by: ["xds-server"], gap: parentGap },
   Ingress: {
     by: ["config-controller"],
@@ -52,7 +53,7 @@ export const kindUses = {
   TLSRoute: { by: ["xds-server"], gap: parentGap },
   Telemetry: { by: ["xds-server"], gap: targetGap },
   TrustBundle: { by: ["xds-server"] },
-  VirtualService: { by: ["xds-server"], gap: gatewaysGap },
+  VirtualService: { by: ["xds-server"] },
   WorkloadEntry: { by: ["service-controller"] },
   WorkloadGroup: { by: ["service-controller"] },
   XBackend: { by: ["service-controller"] },
@@ -97,12 +98,6 @@ function targetGap({ spec }: UsedObject): string | undefined {
   };
   if (targetRef === undefined && targetRefs.length === 0) return undefined;
   return "is for the gateways or waypoints of its targetRefs, and neither is configured yet";
-}
-
-function gatewaysGap({ spec }: UsedObject): string | undefined {
-  const { gateways = [] } = (spec ?? {}) as { readonly gateways?: readonly string[] };
-  if (gateways.length === 0 || gateways.includes("mesh")) return undefined;
-  return `is for the gateways ${gateways.join(", ")} only, and gateways are not configured yet`;
 }
 
 /** The label that says which network is reached through a gateway. */

@@ -16,6 +16,7 @@ export interface MeshMetricSources {
 /** Findings are counted by object; with none the gauge says 0. */
 const findingGauges = {
   pilot_vservice_dup_domain: "VirtualServices and services whose domain has routes already",
+  pilot_total_rejected_configs: "Gateways of which a server conflicts with an older one",
   pilot_destrule_subsets: "DestinationRules with subsets that another rule of the host has",
   pilot_conflict_inbound_listener: "Service ports of one workload port that need listeners of different kinds",
   pilot_conflict_outbound_listener_tcp_over_current_tcp: "TCP services on an address and port that is taken by another",

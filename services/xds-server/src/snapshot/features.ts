@@ -55,6 +55,11 @@ const scopeFeatures = {
     default: true,
     sentence: "Labelled Gateways of the Gateway API are gateways of their network.",
   }),
+  scopeGatewayToNamespace: flag({
+    env: "PILOT_SCOPE_GATEWAY_TO_NAMESPACE",
+    default: false,
+    sentence: "Gateways select workloads of their own namespace only.",
+  }),
 } as const;
 
 const endpointFeatures = {

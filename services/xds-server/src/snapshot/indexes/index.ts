@@ -5,6 +5,7 @@ import { peerAuthenticationsByNamespace } from "../scope/authn.ts";
 import { authorizationPoliciesByNamespace } from "../scope/authz.ts";
 import { backendTlsPolicies } from "../scope/backend-tls.ts";
 import { destinationRulesByHost } from "../scope/destination-rules.ts";
+import { gatewayIndex } from "../scope/gateways.ts";
 import { grantingDestinationRules } from "../scope/granted-secrets.ts";
 import { hashingDestinationRules } from "../scope/hashed-hosts.ts";
 import { requestAuthenticationsByNamespace } from "../scope/request-authn.ts";
@@ -18,6 +19,7 @@ export const rowIndexes: readonly RowIndex<never>[] = [
   authorizationPoliciesByNamespace,
   backendTlsPolicies,
   destinationRulesByHost,
+  gatewayIndex,
   grantingDestinationRules,
   hashingDestinationRules,
   ...meshRouteIndexes,

@@ -1,0 +1,127 @@
+/**
+ * Merges the servers of several Gateways into what one workload listens on: a listener for each address and port, a route
+ * configuration for each group of HTTP servers. A server that conflicts with an older one is left out and reported.
+ */
+import { isHttp, parseProtocol } from "@flotilla/model";
+import {
+  type Server,
+  type ServerTLSSettings,
+  ServerTLSSettings_TLSmode as TlsMode,
+} from "@flotilla/proto/networking/v1alpha3/gateway_pb";
+
+/** `namespace/name` of a Gateway. */
+export type GatewayName = string & { readonly __gateway?: true };
+
+/** A server as its Gateway has it. One object per Gateway and server, as long as the Gateway stays the same. */
+export interface GatewayServer {
+  readonly gateway: GatewayName;
+  /** Whose hosts are meant: `host` of any namespace, `namespace/host` of one. */
+  readonly hosts: readonly string[];
+  readonly server: Server;
+}
+
+export interface GatewayListener {
+  /** Empty where the workload listens on all of its addresses. */
+  readonly bind: string;
+  /** The workload's port. */
+  readonly port: number;
+  readonly servers: readonly GatewayServer[];
+}
+
+export interface MergedGateways {
+  /** By `port|bind`, in the order of their oldest servers. */
+  readonly listeners: ReadonlyMap<string, GatewayListener>;
+  /** The HTTP servers of each route configuration, once a workload port. */
+  readonly routes: ReadonlyMap<string, readonly GatewayServer[]>;
+}
+
+export interface PlacedServer {
+  readonly server: GatewayServer;
+  /** The workload's ports that stand for the server's. */
+  readonly ports: readonly number[];
+}
+
+/** @param servers those of the oldest Gateway first */
+export function mergeGateways(
+  servers: readonly PlacedServer[],
+  report: (server: GatewayServer, message: string) => void,
+): MergedGateways {
+  const listeners = new Map<string, { bind: string; port: number; servers: GatewayServer[] }>();
+  const routes = new Map<string, GatewayServer[]>();
+  const tlsHosts = new Map<string, Set<string>>();
+  for (const { server, ports } of servers) {
+    for (const port of ports) {
+      const { bind } = server.server;
+      const key = listenerKey(port, bind);
+      const listener = listeners.get(key) ?? { bind, port, servers: [] };
+      const conflict = hostConflict(tlsHosts, key, server) ?? serverConflict(listener.servers, server);
+      if (conflict !== undefined) {
+        report(server, `${bind === "" ? "" : `${bind}:`}${port} ${conflict}`);
+        continue;
+      }
+      listener.servers.push(server);
+      listeners.set(key, listener);
+      const route = routeConfigurationName(server, port);
+      if (route !== "") routes.set(route, [...(routes.get(route) ?? []), server]);
+    }
+  }
+  return { listeners, routes };
+}
+
+function listenerKey(port: number, bind: string): string {
+  return `${port}|${bind}`;
+}
+
+/** Hosts become the matches of filter chains, which Envoy refuses twice on one listener. */
+function hostConflict(tlsHosts: Map<string, Set<string>>, key: string, { server, hosts }: GatewayServer) {
+  if (server.tls === undefined) return undefined;
+  const taken = tlsHosts.get(key) ?? new Set();
+  tlsHosts.set(key, taken);
+  const twice = hosts.filter((host) => {
+    const isTaken = taken.has(host);
+    taken.add(host);
+    return isTaken;
+  });
+  return twice.length === 0 ? undefined : `has ${twice.join(", ")} already`;
+}
+
+/** One listener has TLS servers, or plain HTTP ones, or one plain TCP server. */
+function serverConflict([first]: readonly GatewayServer[], server: GatewayServer): string | undefined {
+  if (first === undefined) return undefined;
+  const [known, added] = [sharing(first.server), sharing(server.server)];
+  return known === added && known !== "alone" ? undefined : `is taken by a server of Gateway ${first.gateway}`;
+}
+
+function sharing(server: Server): "tls" | "http" | "alone" {
+  if (isTlsServer(server)) return "tls";
+  return isHttp(parseProtocol(server.port?.protocol ?? "")) ? "http" : "alone";
+}
+
+/** A server whose connections begin with TLS: on a plain HTTP server `tls` asks for a redirect only. */
+function isTlsServer({ port, tls }: Server): boolean {
+  return tls !== undefined && !isHttp(parseProtocol(port?.protocol ?? ""));
+}
+
+function passesTlsThrough(tls: ServerTLSSettings | undefined): boolean {
+  return tls?.mode === TlsMode.PASSTHROUGH || tls?.mode === TlsMode.AUTO_PASSTHROUGH;
+}
+
+/** A server that terminates TLS, whatever it carries. */
+function terminatesTls(server: Server): boolean {
+  return isTlsServer(server) && !passesTlsThrough(server.tls);
+}
+
+/** Servers whose requests are routed: plain HTTP, and HTTPS that ends here. */
+function isHttpServer(server: Server): boolean {
+  const protocol = parseProtocol(server.port?.protocol ?? "");
+  return isHttp(protocol) || (protocol === "HTTPS" && terminatesTls(server));
+}
+
+/** Plain HTTP shares one a port and address; each HTTPS port of a Gateway has its own. Empty for servers without HTTP. */
+function routeConfigurationName({ server, gateway }: GatewayServer, workloadPort: number): string {
+  if (!isHttpServer(server)) return "";
+  const { number = 0, name = "" } = server.port ?? {};
+  if (!isTlsServer(server)) return `http.${workloadPort}${server.bind === "" ? "" : `.${server.bind}`}`;
+  const [namespace = "", gatewayName = ""] = gateway.split("/");
+  return `https.${number}.${name}.${gatewayName}.${namespace}`;
+}

@@ -1,0 +1,113 @@
+/**
+ * The Gateways of a router, merged: which of them select it, the workload's ports that their servers mean, and the listeners and
+ * route configurations that follow (gateway-merge.ts).
+ */
+import { type Config, compareByAge, ownValue } from "@flotilla/model";
+import type { Gateway } from "@flotilla/proto/networking/v1alpha3/gateway_pb";
+import type { RowIndex } from "../row-index.ts";
+import type { ServiceTarget } from "../subject.ts";
+import { query, type View } from "../view.ts";
+import { type GatewayName, type GatewayServer, type MergedGateways, mergeGateways } from "./gateway-merge.ts";
+import { targetService } from "./services.ts";
+
+/** Names the services, by host and separated by commas, whose workloads a Gateway is for instead of a selector. */
+const serviceAnnotation = "internal.istio.io/gateway-service";
+const sameNumbersLabel = "experimental.istio.io/disable-gateway-port-translation";
+
+interface GatewayHead {
+  readonly name: GatewayName;
+  readonly namespace: string;
+  readonly selector: Readonly<Record<string, string>>;
+  readonly services: readonly string[] | undefined;
+}
+
+/** Heads of all Gateways in one row: servers change without touching the selection. */
+export const gatewayIndex: RowIndex<Gateway> = {
+  name: "gateway-heads",
+  kind: "Gateway",
+  keysOf: () => ["all"],
+  project: (config) => headConfig(config),
+};
+
+function headConfig({ key, creationTimeMs, annotations, spec }: Config<Gateway>): Config<GatewayHead> {
+  const services = ownValue(annotations, serviceAnnotation);
+  return {
+    key,
+    creationTimeMs,
+    labels: {},
+    annotations: {},
+    spec: {
+      name: `${key.namespace}/${key.name}`,
+      namespace: key.namespace,
+      selector: spec.selector,
+      services: services?.split(","),
+    },
+  };
+}
+
+/** The Gateways that select the proxy, oldest first. One without a selector is for every router. */
+const selectedGateways = query<readonly GatewayHead[]>("selected-gateways", (view) => {
+  const heads = view
+    .row(gatewayIndex as RowIndex<unknown> as RowIndex<GatewayHead>, "all")
+    .toSorted(compareByAge)
+    .map(({ spec }) => spec);
+  const within = view.feature("scopeGatewayToNamespace")
+    ? heads.filter(({ namespace }) => namespace === view.proxy.namespace)
+    : heads;
+  const selecting = new Set(view.proxy.selecting(within.filter(isSelecting), ({ selector }) => selector));
+  return within.filter((head) => selecting.has(head) || targetsOf(view, head).length > 0);
+});
+
+function isSelecting({ services }: GatewayHead): boolean {
+  return services === undefined;
+}
+
+/** The proxy's service ports that a Gateway with services means: those of its own namespace. */
+function targetsOf(view: View, { services, namespace }: GatewayHead): readonly ServiceTarget[] {
+  if (services === undefined) return [];
+  return view.proxy.targets.filter((one) => one.namespace === namespace && services.includes(one.hostname));
+}
+
+/** By name: the servers of a Gateway, the same objects until it changes. */
+const gatewayServers = query<readonly GatewayServer[], GatewayName>("gateway-servers", (view, gateway) => {
+  const [namespace = "", name = ""] = gateway.split("/");
+  const servers = view.config<Gateway>("Gateway", namespace, name)?.spec.servers ?? [];
+  return servers
+    .filter(({ port }) => port !== undefined)
+    .map((server) => ({ gateway, server, hosts: server.hosts.map((host) => hostOf(host, namespace)) }));
+});
+
+/** `./host` is of the Gateway's own namespace, host and `*`/host of any. */
+function hostOf(text: string, namespace: string): string {
+  const [home, host] = text.split("/");
+  if (host === undefined || home === undefined) return text;
+  return home === "*" ? host : `${home === "." ? namespace : home}/${host}`;
+}
+
+/** What the proxy listens on; nothing where no Gateway selects it. */
+export const mergedGateways = query<MergedGateways>("merged-gateways", (view) => {
+  const placed = view.read(selectedGateways).flatMap((head) =>
+    view.read(gatewayServers, head.name).map((server) => ({
+      server,
+      ports: workloadPorts(view, head, server.server.port?.number ?? 0),
+    })),
+  );
+  return mergeGateways(placed, ({ gateway, server }, message) =>
+    view.report({
+      metric: "pilot_total_rejected_configs",
+      object: `Gateway/${gateway}`,
+      message: `server ${server.port?.name || server.port?.number} is left out: ${message}`,
+    }),
+  );
+});
+
+/** A server names the port of a Service before the workload; without such a Service, the workload's own. */
+function workloadPorts(view: View, head: GatewayHead, number: number): readonly number[] {
+  const own = head.services !== undefined;
+  const targets = (own ? targetsOf(view, head) : view.proxy.targets).filter(({ port }) => port === number);
+  const translated = targets.filter(
+    (target) => own || ownValue(targetService(view, target)?.labels, sameNumbersLabel) === undefined,
+  );
+  const ports = [...new Set(translated.map(({ targetPort }) => targetPort))].sort((a, b) => a - b);
+  return ports.length > 0 || own ? ports : [number];
+}

@@ -49,7 +49,13 @@ export {
   type ObjectReach,
   type ProxyRefusal,
 } from "./distribution/report.ts";
-export { type Endpoint, type EndpointHealth, type EndpointsKey, endpointsKeyText } from "./endpoint/endpoint.ts";
+export {
+  type Endpoint,
+  type EndpointHealth,
+  type EndpointsKey,
+  endpointsKeyText,
+  parseShard,
+} from "./endpoint/endpoint.ts";
 export { type Difference, jsonDifferences } from "./json/json-differences.ts";
 export { ownValue } from "./json/own-value.ts";
 export {
@@ -107,6 +113,7 @@ export {
 } from "./names/host.ts";
 export { maxNamespaceLength, problemOfName, secretName } from "./names/object-name.ts";
 export { quoteRegex } from "./names/regex.ts";
+export { type Branded, type TextCodec, type TextOf, textCodec } from "./names/text-codec.ts";
 export {
   decodeMachines,
   encodeMachines,

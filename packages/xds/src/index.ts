@@ -3,7 +3,7 @@ export { encodeDeltaBody, encodeDeltaTail, readDeltaRequest } from "./delta.ts";
 export { Identities } from "./identities.ts";
 export { Interner } from "./interner.ts";
 export { Bodies, checksum, type MessageBody } from "./message-body.ts";
-export { type NameSet, nameSet } from "./name-set.ts";
+export { type NameSet, type NameSetKey, nameSet, namesOfKey } from "./name-set.ts";
 export type { Form, Plan } from "./plan.ts";
 export type { ClientRequest, DeltaRequest, RequestError, SotwRequest } from "./request.ts";
 export { overLimit, type RequestLimits } from "./request-limits.ts";

@@ -1,4 +1,5 @@
 /** Configuration objects: Istio's kinds, Gateway API kinds, and the core Kubernetes kinds that configuration refers to. */
+import type { Branded } from "../names/text-codec.ts";
 
 /** `namespace` is "" for cluster-scoped kinds. `kind` is unambiguous: Gateway API's Gateway is `KubernetesGateway`. */
 export interface ConfigKey {
@@ -8,7 +9,7 @@ export interface ConfigKey {
 }
 
 /** `Kind/namespace/name`; neither part can hold a slash. */
-export type ConfigKeyText = string & { readonly __configKey?: true };
+export type ConfigKeyText = Branded<"ConfigKey">;
 
 /** An object as its source has it; `Spec` is plain protobuf JSON on the wire and a decoded message in xds-server. */
 export interface Config<Spec = unknown> {
@@ -37,11 +38,11 @@ export interface Provenance {
 }
 
 export function configKeyText({ kind, namespace, name }: ConfigKey): ConfigKeyText {
-  return `${kind}/${namespace}/${name}`;
+  return `${kind}/${namespace}/${name}` as ConfigKeyText;
 }
 
 /** @throws RangeError when `text` does not have three parts. */
-export function parseConfigKey(text: ConfigKeyText): ConfigKey {
+export function parseConfigKey(text: string): ConfigKey {
   const [kind, namespace, name, rest] = text.split("/");
   if (kind === undefined || namespace === undefined || name === undefined || rest !== undefined) {
     throw new RangeError(`"${text}" is not Kind/namespace/name`);

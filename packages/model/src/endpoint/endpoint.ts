@@ -47,3 +47,9 @@ export interface EndpointsKey {
 export function endpointsKeyText({ shard, namespace, hostname }: EndpointsKey): string {
   return `${shard}|${namespace}|${hostname}`;
 }
+
+/** A shard is named `registry/cluster`. */
+export function parseShard(shard: string): { readonly registry: string; readonly clusterId: string } {
+  const slash = shard.indexOf("/");
+  return { registry: slash < 0 ? shard : shard.slice(0, slash), clusterId: shard.slice(slash + 1) };
+}

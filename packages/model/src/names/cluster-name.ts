@@ -1,7 +1,8 @@
 /** Names of Envoy clusters in Istio's form: `direction|port|subset|host`. */
+import type { Branded } from "./text-codec.ts";
 
 export type Direction = "outbound" | "inbound" | "inbound-vip" | "inbound-pod" | "outbound_" | "connect_originate";
-export type ClusterName = string & { readonly __clusterName?: true };
+export type ClusterName = Branded<"ClusterName">;
 
 export interface ClusterNameParts {
   readonly direction: string;
@@ -11,11 +12,11 @@ export interface ClusterNameParts {
 }
 
 export function clusterName(direction: Direction, port: number, subset: string, hostname: string): ClusterName {
-  return `${direction}|${port}|${subset}|${hostname}`;
+  return `${direction}|${port}|${subset}|${hostname}` as ClusterName;
 }
 
 /** Undefined when `name` does not have the form. */
-export function parseClusterName(name: ClusterName): ClusterNameParts | undefined {
+export function parseClusterName(name: string): ClusterNameParts | undefined {
   const parts = name.split("|");
   const [direction, port, subset, hostname] = parts;
   if (
@@ -26,7 +27,7 @@ export function parseClusterName(name: ClusterName): ClusterNameParts | undefine
     hostname === undefined
   )
     return undefined;
-  if (!/^\d+$/.test(port)) return undefined;
+  if (!/^(?:0|[1-9]\d*)$/.test(port)) return undefined;
   return { direction, port: Number(port), subset, hostname };
 }
 

@@ -72,7 +72,7 @@ describe("cluster names", () => {
     assert.equal(sniName("outbound_", 80, "", "a.com"), "outbound__.80_._.a.com");
   });
 
-  for (const name of ["PassthroughCluster", "outbound|x||a", "outbound|80|a", "a|1|b|c|d"]) {
+  for (const name of ["PassthroughCluster", "outbound|x||a", "outbound|80|a", "outbound|080||a", "a|1|b|c|d"]) {
     it(`${name} is none`, () => assert.equal(parseClusterName(name), undefined));
   }
 });

@@ -8,7 +8,7 @@ import type { ClientState } from "../client/client-state.ts";
 import { readResponse, writeRequest } from "../client/response.ts";
 import { encodeDeltaBody, encodeDeltaTail, readDeltaRequest } from "../delta.ts";
 import { type Bodies, checksum, type MessageBody } from "../message-body.ts";
-import { nameSet } from "../name-set.ts";
+import { type NameSetKey, nameSet, namesOfKey } from "../name-set.ts";
 import type { ClientRequest } from "../request.ts";
 import type { ResourceSet } from "../resource-set.ts";
 import { SharedStates } from "../shared-states.ts";
@@ -21,7 +21,7 @@ export interface LoopbackOptions {
   readonly bodies: Bodies;
   /** All resources of a type; the loopback picks the names asked for. */
   readonly world: (typeUrl: string) => ResourceSet | undefined;
-  readonly pick: (set: ResourceSet, names: string) => ResourceSet;
+  readonly pick: (set: ResourceSet, names: NameSetKey) => ResourceSet;
 }
 
 /** One for all streams, as a server has it. */
@@ -117,14 +117,14 @@ export class Loopback {
 }
 
 /** The named part of a set; the identical object for the same names, as a server's memo gives it. */
-export function picker(): (set: ResourceSet, names: string) => ResourceSet {
-  const memo = new WeakMap<ResourceSet, Map<string, ResourceSet>>();
+export function picker(): (set: ResourceSet, names: NameSetKey) => ResourceSet {
+  const memo = new WeakMap<ResourceSet, Map<NameSetKey, ResourceSet>>();
   return (set, key) => {
-    const known = memo.get(set) ?? new Map<string, ResourceSet>();
+    const known = memo.get(set) ?? new Map<NameSetKey, ResourceSet>();
     memo.set(set, known);
     let part = known.get(key);
     if (part === undefined) {
-      const names = nameSet(key.split("\n"));
+      const names = nameSet(namesOfKey(key));
       const byName = new Map([...set.byName].filter(([name]) => names.has(name)));
       const version = [...byName.values()].map((r) => r.version).join("");
       part = { typeUrl: set.typeUrl, byName, version: `p${checksum(version)}` };

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type Bus, connectBus, createPublisher, createSeal } from "@flotilla/bus";
-import type { Change, Config } from "@flotilla/model";
+import { type Change, type Config, configKeyText } from "@flotilla/model";
 import { noopLogger, until } from "@flotilla/runtime";
 import { PublishedConfig } from "../follow/published-config.ts";
 import { Ledger } from "./ledger.ts";
@@ -16,6 +16,7 @@ const put = (name: string, weight: number, kind = "VirtualService", more = ""): 
   const spec = { http: [{ name: "main", weight }], more };
   return { type: "config", op: "put", key, value: { key, labels: {}, annotations: {}, creationTimeMs: 0, spec } };
 };
+const virtualService = (name: string) => configKeyText({ kind: "VirtualService", namespace: "shop", name });
 const gone = ({ key }: Change): Change => ({ type: "config", op: "delete", key }) as Change;
 
 /** A process that keeps the ledger on a bus of its own. */
@@ -83,7 +84,7 @@ describe("ledger", () => {
     assert.deepEqual(await at(first), ["VirtualService/shop/a"]);
     assert.deepEqual(await at(second), ["VirtualService/shop/a", "VirtualService/shop/b"]);
     assert.deepEqual(await at(third), ["Secret/shop/s", "VirtualService/shop/b"]);
-    const before = (await one.ledger.at(first)).get("VirtualService/shop/a");
+    const before = (await one.ledger.at(first)).get(virtualService("a"));
     assert.equal(weightOf(before).http[0]?.weight, 1);
     assert.doesNotMatch(JSON.stringify([...(await one.ledger.at(third))]), /main.*Secret|Secret.*weight.*Virtual/);
 
@@ -132,10 +133,7 @@ describe("ledger", () => {
         ...{ withinMs: 30_000, what: "twelve generations and the beginning" },
       });
       const [oldest] = one.ledger.history();
-      assert.equal(
-        weightOf((await one.ledger.at(oldest?.position ?? 0)).get("VirtualService/shop/a")).http[0]?.weight,
-        8,
-      );
+      assert.equal(weightOf((await one.ledger.at(oldest?.position ?? 0)).get(virtualService("a"))).http[0]?.weight, 8);
       await assert.rejects(one.ledger.at((oldest?.position ?? 0) - 1), RangeError);
     }
     await publisher.publish([put("a", 13), gone(put("b", 0))]);
@@ -146,7 +144,7 @@ describe("ledger", () => {
       { object: "VirtualService/shop/b", op: "deleted" },
     ]);
     const oldest = two.ledger.history()[0]?.position ?? 0;
-    assert.match(JSON.stringify((await two.ledger.at(oldest)).get("VirtualService/shop/b")), /nobody kept the history/);
+    assert.match(JSON.stringify((await two.ledger.at(oldest)).get(virtualService("b"))), /nobody kept the history/);
   });
 
   it("replicas keep each generation once", async () => {
@@ -180,9 +178,9 @@ describe("ledger", () => {
     assert.equal((await one.ledger.at(one.published.position)).size, 0);
     const state = await one.ledger.at(full);
     assert.equal(state.size, 201);
-    assert.match(JSON.stringify(state.get("VirtualService/shop/huge")), /too many to be kept/);
+    assert.match(JSON.stringify(state.get(virtualService("huge"))), /too many to be kept/);
     const changed = await one.ledger.between(first, full);
     assert.equal(changed.size, 201);
-    assert.deepEqual(changed.get("VirtualService/shop/a7")?.after, state.get("VirtualService/shop/a7"));
+    assert.deepEqual(changed.get(virtualService("a7"))?.after, state.get(virtualService("a7")));
   });
 });

@@ -1,6 +1,7 @@
 /** The registries and other inputs that the settings ask for. */
 import type { Bus } from "@flotilla/bus";
 import { clusterOf, type KubeConfig } from "@flotilla/kube-api";
+import { parseShard } from "@flotilla/model";
 import { type AuditedSource, auditedSource } from "../audit/audited-source.ts";
 import { declareClusterGauges } from "../cluster-metrics.ts";
 import type { RegistryMetrics } from "../metrics.ts";
@@ -60,6 +61,6 @@ export async function openInputs(service: RegistryService, options: InputOptions
 
 function auditOptions({ settings, log }: RegistryService, { repaired }: RegistryMetrics) {
   const { clusterId: ownCluster, auditEveryMs: everyMs, auditSettleMs: settleMs } = settings;
-  const onRepair = (shard: string, count: number) => repaired.add(count, { registry: shard.split("/", 1)[0] ?? "" });
+  const onRepair = (shard: string, count: number) => repaired.add(count, { registry: parseShard(shard).registry });
   return { ownCluster, everyMs, settleMs, log, nowMs: Date.now, onRepair };
 }

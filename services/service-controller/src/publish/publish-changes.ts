@@ -1,6 +1,6 @@
 /** Hands services and endpoints to the bus, group by group; the snapshot first. */
 import type { ChangePublisher } from "@flotilla/leadership";
-import type { Change } from "@flotilla/model";
+import { type Change, parseShard } from "@flotilla/model";
 import { type Logger, orAborted } from "@flotilla/runtime";
 import type { RegistryMetrics } from "../metrics.ts";
 import type { RegistryGroup } from "../registry/run-registry.ts";
@@ -42,6 +42,6 @@ export async function publishChanges(
 /** What a registry that could not be read has published before is the best there is to know. */
 export function isUnread(key: Change["key"], unread: readonly string[]): boolean {
   if (!("shard" in key)) return false;
-  const [registry = ""] = key.shard.split("/");
+  const { registry } = parseShard(key.shard);
   return unread.includes(key.shard) || unread.includes(`${registry}/*`);
 }

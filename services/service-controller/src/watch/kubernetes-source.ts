@@ -3,6 +3,7 @@
  * Secrets labelled `istio/multiCluster=true`, a cluster a data key. Secrets may come, change and go while running.
  */
 import { type KubeApi, type KubeConfig, openKubeApi, type RemoteCluster, remoteClusters } from "@flotilla/kube-api";
+import { parseShard } from "@flotilla/model";
 import type { ObjectChange } from "@flotilla/registry";
 import type { Logger } from "@flotilla/runtime";
 import type { SourceProblem } from "@flotilla/sources";
@@ -198,7 +199,7 @@ class Clusters implements KubernetesSource {
   #noteLate(unread: readonly string[]): void {
     const { log, onSyncTimeout } = this.#options;
     log.warn("clusters are not read in time, what was published of them stays", { unread: unread.join(", ") });
-    this.#late = new Set(unread.map((shard) => shard.slice(shard.indexOf("/") + 1)));
+    this.#late = new Set(unread.map((shard) => parseShard(shard).clusterId));
     for (const cluster of this.#late) onSyncTimeout?.(cluster);
   }
 

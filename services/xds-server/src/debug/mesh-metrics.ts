@@ -1,6 +1,6 @@
 /** Gauges of the mesh as it is: its size, and conflicts found in what is generated. Names are istiod's where it has one. */
 import type { Finding } from "@flotilla/incremental";
-import type { Change } from "@flotilla/model";
+import { type Change, parseShard } from "@flotilla/model";
 import type { Metrics } from "@flotilla/runtime";
 import { selectsNothing } from "./unselected.ts";
 
@@ -89,7 +89,7 @@ function countOf(inputs: Iterable<Change>): Counts {
     }
     const { hostname, namespace, shard } = change.key;
     const name = `${namespace}/${hostname}`;
-    clusters.add(shard.slice(shard.indexOf("/") + 1));
+    clusters.add(parseShard(shard).clusterId);
     if (change.type === "service") services.set(name, { isDns: change.value.resolution.startsWith("dns") });
     else if (change.value.length > 0) withEndpoints.add(name);
     if (change.type !== "endpoints") continue;

@@ -1,6 +1,14 @@
 /** Pages about the mesh as it came in: configuration, services, endpoints, settings. */
 import { apiVersionOf, type Kind, kindNamed } from "@flotilla/kinds";
-import { type Change, type Config, compareText, type Endpoint, type EndpointsKey, type Service } from "@flotilla/model";
+import {
+  type Change,
+  type Config,
+  compareText,
+  type Endpoint,
+  type EndpointsKey,
+  parseShard,
+  type Service,
+} from "@flotilla/model";
 import { type JsonObject, type JsonValue, toJson } from "@flotilla/proto";
 import { MeshConfigSchema } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import type { Core } from "../app/core.ts";
@@ -194,12 +202,11 @@ function accountsOf(endpoints: readonly Endpoint[]): readonly string[] {
   return endpoints.map(({ serviceAccount }) => serviceAccount).filter((account) => account !== "");
 }
 
-/** A shard is named `registry/cluster`. */
 function clustersOf(inputs: Iterable<Change>): readonly string[] {
   const ids = new Set<string>();
   for (const change of inputs) {
     if (change.type === "config") continue;
-    ids.add(change.key.shard.slice(change.key.shard.indexOf("/") + 1));
+    ids.add(parseShard(change.key.shard).clusterId);
   }
   return [...ids].filter((id) => id !== "").sort();
 }

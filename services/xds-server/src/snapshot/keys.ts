@@ -1,7 +1,15 @@
 /** The graph's input keys. No other module spells one. */
 
 import type { InputKey } from "@flotilla/incremental";
-import { type Config, type ConfigKey, configKeyText, type Endpoint, type Service } from "@flotilla/model";
+import {
+  type Config,
+  type ConfigKey,
+  configKeyText,
+  type Endpoint,
+  type Service,
+  type TextOf,
+  textCodec,
+} from "@flotilla/model";
 import type { MeshConfig } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import type { MeshNetworks } from "@flotilla/proto/mesh/v1alpha1/network_pb";
 import type { FeatureName, Features } from "./features.ts";
@@ -15,6 +23,14 @@ export interface ServiceName {
   readonly namespace: string;
   readonly hostname: string;
 }
+
+/** The name of a service as an argument. */
+export const serviceText = textCodec("ServiceName", "/", ["namespace", "hostname"]);
+export type ServiceText = TextOf<typeof serviceText>;
+
+/** A host name and a port as an argument. */
+export const hostAndPort = textCodec("HostAndPort", "|", ["hostname", "port"]);
+export type HostAndPort = TextOf<typeof hostAndPort>;
 
 export interface AddressUse extends ServiceName {
   readonly shard: string;

@@ -6,7 +6,7 @@
 import type { TypeUrl } from "@flotilla/proto";
 import { query, type ViewQuery } from "../../snapshot/view.ts";
 import { contentHash } from "./content-hash.ts";
-import { sliceKeys, sliceTexts } from "./slices.ts";
+import { type SliceText, sliceKeys, sliceTexts } from "./slices.ts";
 import { concatBytes } from "./wire.ts";
 
 export interface Encoded {
@@ -44,20 +44,20 @@ export class Joined implements Encoded {
  * The parts of a container whose keys `list` gives, joined in slices: a change of one part costs its slice and a look
  * at the others, not a look at every part. Views whose lists are alike in a slice share it.
  */
-export function slicedParts(
+export function slicedParts<Arg extends string, Key extends string>(
   name: string,
-  list: ViewQuery<string, readonly string[]>,
-  part: ViewQuery<string, Encoded>,
-): ViewQuery<string, readonly Encoded[]> {
-  const texts = query<readonly string[], string>(`${name}-slice-texts`, (view, argument) =>
+  list: ViewQuery<Arg, readonly Key[]>,
+  part: ViewQuery<Key, Encoded>,
+): ViewQuery<Arg, readonly Encoded[]> {
+  const texts = query<readonly SliceText<Key>[], Arg>(`${name}-slice-texts`, (view, argument) =>
     sliceTexts(view.read(list, argument)),
   );
-  const slice = query<Encoded, string>(
+  const slice = query<Encoded, SliceText<Key>>(
     `${name}-slice`,
     (view, text) => new Joined(sliceKeys(text).map((key) => view.read(part, key))),
     sameVersion,
   );
-  return query<readonly Encoded[], string>(`${name}-slices`, (view, argument) =>
+  return query<readonly Encoded[], Arg>(`${name}-slices`, (view, argument) =>
     view.read(texts, argument).map((text) => view.read(slice, text)),
   );
 }

@@ -3,18 +3,18 @@
  * change of one resource costs its slice; equal sets of different views are the identical one, and so are the
  * differences and messages that follow from them.
  */
-import { Interner, type ResourceSet } from "@flotilla/xds";
+import { Interner, type NameSetKey, namesOfKey, type ResourceSet } from "@flotilla/xds";
 import { query, type ViewQuery } from "../../snapshot/view.ts";
 import { contentHash } from "./content-hash.ts";
 import type { EncodedResource } from "./encoded.ts";
 import type { Generator } from "./generator.ts";
-import { sliceKeys, sliceTexts } from "./slices.ts";
+import { type SliceText, sliceKeys, sliceTexts } from "./slices.ts";
 
 export interface ResourceSetQueries {
   /** Every resource there is: for wildcard subscriptions. */
   readonly all: ViewQuery<undefined, ResourceSet>;
-  /** The resources of the names asked for that exist; by the key of a NameSet. */
-  readonly named: ViewQuery<string, ResourceSet>;
+  /** The resources of the names asked for that exist. */
+  readonly named: ViewQuery<NameSetKey, ResourceSet>;
 }
 
 interface Slice {
@@ -24,7 +24,7 @@ interface Slice {
 
 export function resourceSetQueries({ typeUrl, names, resource }: Generator): ResourceSetQueries {
   const sets = new Interner<ResourceSet>();
-  const slice = query<Slice, string>(
+  const slice = query<Slice, SliceText>(
     `${typeUrl} slice`,
     (view, text) => {
       const resources = sliceKeys(text).flatMap((name) => view.read(resource, name) ?? []);
@@ -41,11 +41,11 @@ export function resourceSetQueries({ typeUrl, names, resource }: Generator): Res
       return { typeUrl, byName, version };
     });
   };
-  const allTexts = query<readonly string[]>(`${typeUrl} slices of all`, (view) =>
+  const allTexts = query<readonly SliceText[]>(`${typeUrl} slices of all`, (view) =>
     names === undefined ? [] : sliceTexts(view.read(names)),
   );
-  const namedTexts = query<readonly string[], string>(`${typeUrl} slices`, (_, key) =>
-    key === "" ? [] : sliceTexts(sliceKeys(key)),
+  const namedTexts = query<readonly SliceText[], NameSetKey>(`${typeUrl} slices`, (_, key) =>
+    sliceTexts(namesOfKey(key)),
   );
   return {
     all: query(
@@ -53,7 +53,7 @@ export function resourceSetQueries({ typeUrl, names, resource }: Generator): Res
       (view) => joined(view.read(allTexts).map((text) => view.read(slice, text))),
       sameVersion,
     ),
-    named: query<ResourceSet, string>(
+    named: query<ResourceSet, NameSetKey>(
       `${typeUrl} named`,
       (view, key) => joined(view.read(namedTexts, key).map((text) => view.read(slice, text))),
       sameVersion,

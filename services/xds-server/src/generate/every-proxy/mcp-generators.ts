@@ -3,7 +3,7 @@
  * each version that is served, and the MeshConfig as it is.
  */
 import { isIstioKind, type Kind, kinds, mcpTypeUrls } from "@flotilla/kinds";
-import { type Config, compareText } from "@flotilla/model";
+import { type Config, type ConfigKeyText, compareText, configKeyText, parseConfigKey } from "@flotilla/model";
 import { create, type Message, pack, registry, typeUrl } from "@flotilla/proto";
 import { MetadataSchema } from "@flotilla/proto/mcp/v1alpha1/metadata_pb";
 import { ResourceSchema } from "@flotilla/proto/mcp/v1alpha1/resource_pb";
@@ -18,10 +18,10 @@ const envelopeTypeUrl = `type.googleapis.com/${ResourceSchema.typeName}`;
 const meshTypeUrl = `type.googleapis.com/${MeshConfigSchema.typeName}`;
 
 /** One encoding of an object, whatever version of its kind it is asked for under. */
-const encodedObject = query<Encoded | undefined, string>(
+const encodedObject = query<Encoded | undefined, ConfigKeyText>(
   "mcp object",
   (view, text) => {
-    const [kind = "", namespace = "", name = ""] = text.split("/");
+    const { kind, namespace, name } = parseConfigKey(text);
     const config = view.configOfAnyKind<Message>(kind, namespace, name);
     return config && encodedMessage(ResourceSchema, envelopeOf(config));
   },
@@ -49,7 +49,9 @@ function kindGenerator({ name: kind }: Kind, url: string): Generator {
     resource: query<EncodedResource | undefined, string>(
       `mcp ${url}`,
       (view, name) => {
-        const found = view.read(encodedObject, `${kind}/${name}`);
+        const [namespace = "", object, rest] = name.split("/");
+        if (object === undefined || rest !== undefined) return undefined;
+        const found = view.read(encodedObject, configKeyText({ kind, namespace, name: object }));
         return found && { ...found, name, typeUrl: envelopeTypeUrl };
       },
       sameVersion,

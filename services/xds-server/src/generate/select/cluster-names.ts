@@ -37,12 +37,14 @@ function hasCluster({ resolution }: Service, { protocol }: ServicePort): boolean
 }
 
 /** What a cluster's name means to the proxy; undefined when it has no such cluster. */
-export function clusterTarget(view: View, name: string): ClusterTarget | undefined {
-  const parts = parseClusterName(name);
+export function clusterTarget(view: View, text: string): ClusterTarget | undefined {
+  const parts = parseClusterName(text);
   if (parts === undefined || parts.direction !== "outbound") return undefined;
   const service = visibleService(view, parts.hostname);
   // DNS has one number for UDP and TCP.
   const port = service?.ports.find((one) => one.number === parts.port && hasCluster(service, one));
   if (service === undefined || port === undefined) return undefined;
-  return identicalTarget({ name, service, port, subset: parts.subset, rule: destinationRuleOf(view, service) });
+  const { subset } = parts;
+  const name = clusterName("outbound", port.number, subset, parts.hostname);
+  return identicalTarget({ name, service, port, subset, rule: destinationRuleOf(view, service) });
 }

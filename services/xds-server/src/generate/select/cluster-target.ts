@@ -1,9 +1,9 @@
 /** What the name of an outbound cluster means to a proxy. */
-import type { Config, Service, ServicePort } from "@flotilla/model";
+import type { ClusterName, Config, Service, ServicePort } from "@flotilla/model";
 import type { DestinationRule } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
 
 export interface ClusterTarget {
-  readonly name: string;
+  readonly name: ClusterName;
   readonly service: Service;
   readonly port: ServicePort;
   readonly subset: string;

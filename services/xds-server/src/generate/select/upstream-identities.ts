@@ -1,5 +1,6 @@
 /** What decides about the mesh's own TLS towards a service. */
-import type { Service } from "@flotilla/model";
+import { type Service, type TextOf, textCodec } from "@flotilla/model";
+import { serviceText } from "../../snapshot/keys.ts";
 import { namespaceMode } from "../../snapshot/scope/authn.ts";
 import { servicesOfName } from "../../snapshot/scope/services.ts";
 import { query, type View } from "../../snapshot/view.ts";
@@ -20,16 +21,24 @@ export function automaticTlsMode(
   // As in istiod, subsets do not ask whether the endpoints of a PASSTHROUGH take it.
   const asksAll = subset === "" && isPassthrough(rule?.spec.trafficPolicy?.loadBalancer);
   const isWhole = service.resolution === "passthrough" || asksAll;
-  if (isWhole && !view.read(everyEndpointTakesTls, `${service.namespace}/${service.hostname}/${port.name}`))
+  if (
+    isWhole &&
+    !view.read(
+      everyEndpointTakesTls,
+      portText.write({ namespace: service.namespace, hostname: service.hostname, port: port.name }),
+    )
+  )
     return "none";
   return isOriginalDestination ? "every-endpoint" : "by-endpoint";
 }
 
-const everyEndpointTakesTls = query<boolean, string>("every-endpoint-takes-tls", (view, text) => {
-  const [namespace = "", hostname = "", portName] = text.split("/");
-  const endpoints = [...view.endpoints({ namespace, hostname }).values()]
+const portText = textCodec("ServicePort", "/", ["namespace", "hostname", "port"]);
+
+const everyEndpointTakesTls = query<boolean, TextOf<typeof portText>>("every-endpoint-takes-tls", (view, text) => {
+  const service = portText.read(text);
+  const endpoints = [...view.endpoints(service).values()]
     .flat()
-    .filter(({ servicePortName }) => servicePortName === portName);
+    .filter(({ servicePortName }) => servicePortName === service.port);
   return endpoints.length > 0 && endpoints.every(({ tlsMode }) => tlsMode === "istio");
 });
 
@@ -39,7 +48,7 @@ export function upstreamIdentities(view: View, service: Service): readonly strin
   const found = endpoints.map(({ serviceAccount }) => serviceAccount).filter((identity) => identity !== "");
   // Of several ServiceEntries for a host the youngest speaks for all. Source: scenario serviceentry/sans-and-overlap.
   const youngest = view
-    .read(servicesOfName, `${service.namespace}/${service.hostname}`)
+    .read(servicesOfName, serviceText.write(service))
     .reduce((latest, other) => (other.creationTimeMs >= latest.creationTimeMs ? other : latest), service);
   const { trustDomain, trustDomainAliases } = view.mesh;
   const identities = inTrustDomains([...youngest.serviceAccounts, ...found], [trustDomain, ...trustDomainAliases]);

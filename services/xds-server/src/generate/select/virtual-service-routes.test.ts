@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it, test } from "node:test";
 import { decode } from "@flotilla/proto";
 import { VirtualHostSchema } from "@flotilla/proto/envoy/config/route/v3/route_components_pb";
+import { virtualServiceName } from "../../snapshot/scope/virtual-service.ts";
 import { query } from "../../snapshot/view.ts";
 import { aConfig, aMesh, aService, aSidecar } from "../../testing/mesh.ts";
 import { encodedVirtualServiceRoutes, routesKey } from "./virtual-service-routes.ts";
@@ -23,7 +24,10 @@ const core = aMesh(
 /** The names of the routes that a gateway has of the VirtualService. */
 function routesOf(gateway: string): readonly string[] {
   const found = query(`routes of ${gateway}`, (view) =>
-    view.read(encodedVirtualServiceRoutes, routesKey("shop/web", 80, gateway)),
+    view.read(
+      encodedVirtualServiceRoutes,
+      routesKey(virtualServiceName.write({ namespace: "shop", name: "web" }), 80, gateway),
+    ),
   );
   const bytes = core.read(found, core.subjectOf(aSidecar("shop")));
   return decode(VirtualHostSchema, bytes).routes.map(({ name }) => name);
@@ -41,7 +45,10 @@ describe("routes of a VirtualService by gateway", () => {
 
 test("a VirtualService that does not exist has no routes", () => {
   const found = query("routes of nothing", (view) =>
-    view.read(encodedVirtualServiceRoutes, routesKey("shop/nothing", 80, "mesh")),
+    view.read(
+      encodedVirtualServiceRoutes,
+      routesKey(virtualServiceName.write({ namespace: "shop", name: "nothing" }), 80, "mesh"),
+    ),
   );
   assert.equal(core.read(found, core.subjectOf(aSidecar("shop"))).length, 0);
 });

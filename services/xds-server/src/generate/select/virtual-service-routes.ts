@@ -3,8 +3,10 @@
  * them: labels and namespace are asked only where a match does, the scope only where a port has to be inferred.
  */
 import { hasGatewaySemantics } from "@flotilla/gateway-api";
+import { type TextOf, textCodec } from "@flotilla/model";
 import { create } from "@flotilla/proto";
 import { VirtualHostSchema } from "@flotilla/proto/envoy/config/route/v3/route_components_pb";
+import { type HostAndPort, hostAndPort, serviceText } from "../../snapshot/keys.ts";
 import { servicesOfName } from "../../snapshot/scope/services.ts";
 import { importedService } from "../../snapshot/scope/sidecar-scope.ts";
 import { unknownDestinations } from "../../snapshot/scope/unknown-destinations.ts";
@@ -18,11 +20,17 @@ import { type RouteContext, virtualServiceRoutes } from "../envoy/routes/virtual
 import { sessionConfig, sessionsAreKept } from "./persistent-session.ts";
 import { consistentHashFor } from "./traffic-policy.ts";
 
-/** By `routesKey`: the `routes` field of a virtual host; empty when no route concerns the proxy. */
-export const encodedVirtualServiceRoutes = query<Uint8Array, string>(
+/** Whose routes, for which port of a listener, and for which gateway: that of a router, or the one that means all sidecars. */
+const routesText = textCodec<
+  "RoutesKey",
+  { readonly name: VirtualServiceName; readonly port: string; readonly gateway: string }
+>("RoutesKey", "|", ["name", "port", "gateway"]);
+
+/** The `routes` field of a virtual host; empty when no route concerns the proxy. */
+export const encodedVirtualServiceRoutes = query<Uint8Array, TextOf<typeof routesText>>(
   "virtual-service-routes",
   (view, argument) => {
-    const [name = "", port, gateway = ""] = argument.split("|");
+    const { name, port, gateway } = routesText.read(argument);
     const config = view.read(virtualService, name);
     if (config === undefined) return new Uint8Array();
     // For what it reports: the routes are the same.
@@ -43,8 +51,8 @@ export const encodedVirtualServiceRoutes = query<Uint8Array, string>(
 );
 
 /** @param gateway for which the routes are: that of a router, or the one that means all sidecars */
-export function routesKey(name: VirtualServiceName, port: number, gateway: string): string {
-  return `${name}|${port}|${gateway}`;
+export function routesKey(name: VirtualServiceName, port: number, gateway: string): TextOf<typeof routesText> {
+  return routesText.write({ name, port, gateway });
 }
 
 /** Whether a VirtualService has any route for the proxy on a port. Delegates decide about matches of their own. */
@@ -69,7 +77,7 @@ function matchConcernsProxy(view: View, match: MatchHead, gateway: string): bool
  * in scope only because a VirtualService leads to them nothing more is known than their name.
  */
 function destinationService(view: View, host: string, listenPort: number): ReturnType<ActionContext["serviceOf"]> {
-  const concrete = view.read(concreteHost, `${host}|${listenPort}`);
+  const concrete = view.read(concreteHost, hostAndPort.write({ hostname: host, port: listenPort }));
   const hostname = concrete !== host && importedService(view, host) === undefined ? host : concrete;
   if (listenPort !== 0) return { hostname, onlyPort: undefined };
   const [port, ...others] = importedService(view, host)?.ports ?? [];
@@ -83,12 +91,10 @@ function destinationSession(view: View, host: string, listenPort: number): Retur
   return service === undefined || isOnPort !== true ? undefined : sessionConfig(view, service.labels);
 }
 
-/** By `host|port`: the service that an ExternalName stands for on the ports it has; any other host stands for itself. */
-const concreteHost = query<string, string>("concrete-host", (view, argument) => {
-  const [host = "", port] = argument.split("|");
-  const services = view
-    .servicesByHost(host)
-    .flatMap(({ namespace, hostname }) => view.read(servicesOfName, `${namespace}/${hostname}`));
+/** The service that an ExternalName stands for on the ports it has; any other host stands for itself. */
+const concreteHost = query<string, HostAndPort>("concrete-host", (view, argument) => {
+  const { hostname: host, port } = hostAndPort.read(argument);
+  const services = view.servicesByHost(host).flatMap((name) => view.read(servicesOfName, serviceText.write(name)));
   const alias = services.find(({ resolution }) => resolution === "alias");
   const isOnPort = port === "0" || alias?.ports.some(({ number }) => number === Number(port));
   return (isOnPort ? alias?.kubernetes?.externalName : undefined) ?? host;

@@ -6,21 +6,21 @@ import { compareText, type Service } from "@flotilla/model";
 import { query, type View } from "../view.ts";
 import { allServices } from "./services.ts";
 
-const aliases = query<ReadonlyMap<string, string>>("aliases", (view) => {
+const aliases = query<ReadonlyMap<string, readonly string[]>>("aliases", (view) => {
   const found = view.read(allServices).filter(({ resolution }) => resolution === "alias");
   const targets = new Map(found.map(({ hostname, kubernetes }) => [hostname, kubernetes?.externalName ?? ""]));
   const names = Map.groupBy(found.sort(byNamespace), ({ hostname }) => lastOf(targets, hostname));
-  return new Map([...names].map(([target, services]) => [target, services.map(({ hostname }) => hostname).join(" ")]));
+  return new Map([...names].map(([target, services]) => [target, services.map(({ hostname }) => hostname)]));
 });
 
-const aliasesOfHost = query<string, string>("aliases-of-host", (view, hostname) => {
-  return view.read(aliases).get(hostname) ?? "";
-});
+const aliasesOfHost = query<readonly string[], string>(
+  "aliases-of-host",
+  (view, hostname) => view.read(aliases).get(hostname) ?? [],
+);
 
 /** By namespace and name. */
 export function aliasesOf(view: View, hostname: string): readonly string[] {
-  const names = view.read(aliasesOfHost, hostname);
-  return names === "" ? [] : names.split(" ");
+  return view.read(aliasesOfHost, hostname);
 }
 
 /** What a chain of names ends in; names in a circle stand for nothing. */

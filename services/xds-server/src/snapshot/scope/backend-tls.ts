@@ -1,6 +1,6 @@
 /** The DestinationRules that BackendTLSPolicies stand for (`@flotilla/gateway-api`), as queries. */
 import { type BackendTlsSpec, backendTlsRules, isIgnoredPolicy } from "@flotilla/gateway-api";
-import { type Config, hostCovers, isWildcard, type JsonObject } from "@flotilla/model";
+import { type Config, hostCovers, isWildcard, type JsonObject, type TextOf, textCodec } from "@flotilla/model";
 import type { DestinationRule } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
 import type { ServiceEntry } from "@flotilla/proto/networking/v1alpha3/service_entry_pb";
 import type { RowIndex } from "../row-index.ts";
@@ -24,13 +24,19 @@ const policyRules = query<readonly Config<DestinationRule>[]>(
   (a, b) => JSON.stringify(a) === JSON.stringify(b),
 );
 
-/** By `namespace|host`, as a policy's own namespace has them; those for wildcards by `namespace|*`. */
-export const backendTlsRulesByHost = query<readonly Config<DestinationRule>[], string>(
+/** Where the rules of a namespace for a host are found; those for wildcards all stand in the row of `*`. */
+export const ruledHostRow = textCodec("RuledHostRow", "|", ["namespace", "host"]);
+export type RuledHostRow = TextOf<typeof ruledHostRow>;
+
+/** The row of a rule. */
+export function rowOfRule(namespace: string, host: string): RuledHostRow {
+  return ruledHostRow.write({ namespace, host: isWildcard(host) ? "*" : host });
+}
+
+/** As a policy's own namespace has them. */
+export const backendTlsRulesByHost = query<readonly Config<DestinationRule>[], RuledHostRow>(
   "backend-tls-rules-by-host",
-  (view, argument) =>
-    view
-      .read(policyRules)
-      .filter(({ key, spec }) => `${key.namespace}|${isWildcard(spec.host) ? "*" : spec.host}` === argument),
+  (view, row) => view.read(policyRules).filter(({ key, spec }) => rowOfRule(key.namespace, spec.host) === row),
   (a, b) => a?.length === b.length && a.every((rule, index) => rule === b[index]),
 );
 

@@ -3,7 +3,7 @@
  * namespace, else one of the root namespace. Rules of one namespace for one host are merged.
  */
 import { parentsAnnotation } from "@flotilla/gateway-api";
-import { type Config, compareByAge, hostCovers, isWildcard } from "@flotilla/model";
+import { type Config, compareByAge, hostCovers, type TextOf, textCodec } from "@flotilla/model";
 import { create } from "@flotilla/proto";
 import {
   type DestinationRule,
@@ -12,15 +12,15 @@ import {
 } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
 import type { RowIndex } from "../row-index.ts";
 import { query, type View } from "../view.ts";
-import { backendTlsRulesByHost } from "./backend-tls.ts";
+import { backendTlsRulesByHost, type RuledHostRow, rowOfRule, ruledHostRow } from "./backend-tls.ts";
 import { mayHaveRule } from "./ruled-hosts.ts";
 import { completeNames } from "./virtual-service.ts";
 
-/** Rules by `namespace|host` as they are written; those for wildcards by `namespace|*`. */
+/** Rules by namespace and host as they are written. */
 export const destinationRulesByHost: RowIndex<DestinationRule> = {
   name: "destination-rules-by-host",
   kind: "DestinationRule",
-  keysOf: ({ key, spec }) => [`${key.namespace}|${isWildcard(spec.host) ? "*" : spec.host}`],
+  keysOf: ({ key, spec }) => [rowOfRule(key.namespace, spec.host)],
 };
 
 /** One rule, or several merged into one. */
@@ -68,34 +68,44 @@ function rulesFor(
   service: { readonly hostname: string; readonly namespace: string },
 ): readonly MergedRule[] {
   if (!mayHaveRule(view, service.hostname)) return [];
-  return view.read(destinationRulesFor, `${view.proxy.namespace}|${service.namespace}|${service.hostname}`);
+  const { namespace: home, hostname } = service;
+  return view.read(destinationRulesFor, ruleRequest.write({ namespace: view.proxy.namespace, home, hostname }));
 }
 
-/** By `namespace|service's namespace|host`: the rules that may hold, which differ in the workloads they select. */
-export const destinationRulesFor = query<readonly MergedRule[], string>("destination-rules-for", (view, argument) => {
-  const [namespace = "", home = "", hostname = ""] = argument.split("|");
-  const { rootNamespace } = view.mesh;
-  // Rules of the root namespace are meant for everybody: a service's own come first even for proxies there.
-  const own = view.read(rulesOfHost, `${namespace}|${namespace === rootNamespace ? "root-only" : "own"}|${hostname}`);
-  if (own.length > 0) return own;
-  for (const from of home === "" ? [rootNamespace] : [home, rootNamespace]) {
-    const exported = view
-      .read(rulesOfHost, `${from}|others|${hostname}`)
-      .filter(({ config }) => isExportedTo(view, config, namespace));
-    if (exported.length > 0) return exported;
-  }
-  return [];
-});
+/** Who looks, and for a host of which namespace (empty: of any). */
+export const ruleRequest = textCodec("RuleRequest", "|", ["namespace", "home", "hostname"]);
 
-/** By `namespace|audience|host`: the namespace's rules for the most specific host, merged. */
-const rulesOfHost = query<readonly MergedRule[], string>(
+/** The rules that may hold, which differ in the workloads they select. */
+export const destinationRulesFor = query<readonly MergedRule[], TextOf<typeof ruleRequest>>(
+  "destination-rules-for",
+  (view, request) => {
+    const { namespace, home, hostname } = ruleRequest.read(request);
+    const { rootNamespace } = view.mesh;
+    // Rules of the root namespace are meant for everybody: a service's own come first even for proxies there.
+    const audience = namespace === rootNamespace ? "root-only" : "own";
+    const own = view.read(rulesOfHost, audienceText.write({ namespace, audience, hostname }));
+    if (own.length > 0) return own;
+    for (const from of home === "" ? [rootNamespace] : [home, rootNamespace]) {
+      const exported = view
+        .read(rulesOfHost, audienceText.write({ namespace: from, audience: "others", hostname }))
+        .filter(({ config }) => isExportedTo(view, config, namespace));
+      if (exported.length > 0) return exported;
+    }
+    return [];
+  },
+);
+
+const audienceText = textCodec("RuleAudience", "|", ["namespace", "audience", "hostname"]);
+
+/** The namespace's rules for the most specific host, merged. */
+const rulesOfHost = query<readonly MergedRule[], TextOf<typeof audienceText>>(
   "destination-rules-of-host",
   (view, argument) => {
-    const [namespace = "", audience, hostname = ""] = argument.split("|");
+    const { namespace, audience, hostname } = audienceText.read(argument);
     const isMeant = (config: Config<DestinationRule>) => audiencesOf(view, config).includes(audience as Audience);
     const exact = exactRules(view, namespace, hostname).filter(isMeant);
     if (exact.length > 0) return mergeRules(view, exact);
-    const wildcards = rulesOfRow(view, `${namespace}|*`).filter(isMeant);
+    const wildcards = rulesOfRow(view, ruledHostRow.write({ namespace, host: "*" })).filter(isMeant);
     const covering = wildcards.map(({ spec }) => spec.host).filter((host) => hostCovers(host, hostname));
     const [longest] = covering.sort((a, b) => b.length - a.length);
     return mergeRules(
@@ -111,16 +121,18 @@ function sameSources(a: MergedRule, b: MergedRule | undefined): boolean {
 }
 
 /** Rules of backend policies come first, as in istiod: the merged rule has their name. */
-function rulesOfRow(view: View, row: string): readonly Config<DestinationRule>[] {
+function rulesOfRow(view: View, row: RuledHostRow): readonly Config<DestinationRule>[] {
   return [...view.read(backendTlsRulesByHost, row), ...view.row(destinationRulesByHost, row)];
 }
 
 /** A rule may name the host in full or, in the host's own namespace, by its short name. */
 function exactRules(view: View, namespace: string, hostname: string): readonly Config<DestinationRule>[] {
-  const inFull = rulesOfRow(view, `${namespace}|${hostname}`);
+  const inFull = rulesOfRow(view, ruledHostRow.write({ namespace, host: hostname }));
   const [short = ""] = hostname.split(".", 1);
   if (short === hostname || completeNames(view, namespace).host(short) !== hostname) return inFull;
-  return [...inFull, ...view.row(destinationRulesByHost, `${namespace}|${short}`)].sort(compareByAge);
+  return [...inFull, ...view.row(destinationRulesByHost, ruledHostRow.write({ namespace, host: short }))].sort(
+    compareByAge,
+  );
 }
 
 /** A rule for selected workloads stays in its namespace, whatever it says of export. */

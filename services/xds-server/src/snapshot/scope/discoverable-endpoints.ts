@@ -4,7 +4,7 @@
  * Source: Istio's MeshConfig reference (serviceSettings), Kubernetes' multi-cluster services API.
  */
 import { type ClusterLocalRule, clusterLocalRules, type Endpoint, isClusterLocal, type Service } from "@flotilla/model";
-import type { EndpointShards } from "../keys.ts";
+import { type EndpointShards, type ServiceText, serviceText } from "../keys.ts";
 import { query, type View } from "../view.ts";
 
 const clusterSetSuffix = ".svc.clusterset.local";
@@ -26,20 +26,20 @@ const isLocalHost = query<boolean, string>("is-cluster-local", (view, hostname) 
 
 /** By shard, of the service under this host. */
 export function discoverableEndpoints(view: View, service: Pick<Service, "namespace" | "hostname">): EndpointShards {
-  const { namespace, hostname } = service;
   const isPerCluster = view.feature("mcsServiceDiscovery");
-  if (!isPerCluster && !view.read(isLocalHost, hostname)) return view.endpoints(service);
-  return view.read(endpointsForCluster, `${namespace}/${hostname}`);
+  if (!isPerCluster && !view.read(isLocalHost, service.hostname)) return view.endpoints(service);
+  return view.read(endpointsForCluster, serviceText.write(service));
 }
 
-const endpointsForCluster = query<EndpointShards, string>(
+const endpointsForCluster = query<EndpointShards, ServiceText>(
   "endpoints-for-cluster",
   (view, text) => {
-    const [namespace = "", hostname = ""] = text.split("/");
+    const service = serviceText.read(text);
+    const { hostname } = service;
     const isLocal = view.read(isLocalHost, hostname) || isLocalByMcs(view, hostname);
     const isSeen = ({ clusterId, isClusterOnly }: Endpoint) =>
       clusterId === view.proxy.clusterId || !(isLocal || isClusterOnly === true);
-    const shards = [...view.endpoints({ namespace, hostname })];
+    const shards = [...view.endpoints(service)];
     return new Map(shards.map(([shard, endpoints]) => [shard, kept(endpoints, isSeen)]));
   },
   sameShards,

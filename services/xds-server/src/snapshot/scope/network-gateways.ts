@@ -7,6 +7,7 @@ import {
   ownValue,
   type Service,
 } from "@flotilla/model";
+import { type ServiceText, serviceText } from "../keys.ts";
 import { query, type View } from "../view.ts";
 
 const networkLabel = "topology.istio.io/network";
@@ -29,8 +30,7 @@ export const networkGateways = query<ReadonlyMap<string, readonly NetworkGateway
         }
       }
     }
-    for (const name of view.serviceNames)
-      found.push(...view.read(labelledGateways, `${name.namespace}/${name.hostname}`));
+    for (const name of view.serviceNames) found.push(...view.read(labelledGateways, serviceText.write(name)));
     if (view.feature("discoverGatewayApiNetworkGateways")) found.push(...view.read(gatewayApiGateways));
     found.sort((a, b) => compareText(a.address, b.address) || a.port - b.port);
     return Map.groupBy(distinct(found), ({ network }) => network);
@@ -59,12 +59,11 @@ const gatewayApiGateways = query<readonly NetworkGateway[]>(
   (a, b) => JSON.stringify(a) === JSON.stringify(b),
 );
 
-/** By `namespace/hostname`: each cluster labels its own part of a service. */
-const labelledGateways = query<readonly NetworkGateway[], string>(
+/** Each cluster labels its own part of a service. */
+const labelledGateways = query<readonly NetworkGateway[], ServiceText>(
   "labelled-gateways",
   (view, text) => {
-    const [namespace = "", hostname = ""] = text.split("/");
-    return [...view.serviceShards({ namespace, hostname }).values()].flatMap((service) => {
+    return [...view.serviceShards(serviceText.read(text)).values()].flatMap((service) => {
       const network = service.labels[networkLabel] ?? "";
       return network === "" ? [] : addressesOf(service, network, Number(service.labels[portLabel] ?? defaultPort));
     });

@@ -13,7 +13,7 @@ import {
   routeName,
   routeVirtualServiceConfig,
 } from "@flotilla/gateway-api";
-import type { Config, ConfigKey } from "@flotilla/model";
+import { type Config, type ConfigKey, type TextOf, textCodec } from "@flotilla/model";
 import type { ServiceEntry } from "@flotilla/proto/networking/v1alpha3/service_entry_pb";
 import type { VirtualService } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
 import type { RowIndex } from "../row-index.ts";
@@ -81,13 +81,18 @@ const plannedVirtualService = query<RouteVirtualService | undefined, string>(
 function hostsOf(view: View, { kind, namespace, name }: MeshParent): readonly string[] {
   return kind === "Service"
     ? [`${name}.${namespace}.svc.${view.feature("domainSuffix")}`]
-    : view.read(serviceEntryHosts, `${namespace}/${name}`);
+    : view.read(serviceEntryHosts, serviceEntryName.write({ namespace, name }));
 }
 
-const serviceEntryHosts = query<readonly string[], string>("service-entry-hosts", (view, text) => {
-  const [namespace = "", name = ""] = text.split("/");
-  return view.config<ServiceEntry>("ServiceEntry", namespace, name)?.spec.hosts ?? [];
-});
+const serviceEntryName = textCodec("ServiceEntryName", "/", ["namespace", "name"]);
+
+const serviceEntryHosts = query<readonly string[], TextOf<typeof serviceEntryName>>(
+  "service-entry-hosts",
+  (view, text) => {
+    const { namespace, name } = serviceEntryName.read(text);
+    return view.config<ServiceEntry>("ServiceEntry", namespace, name)?.spec.hosts ?? [];
+  },
+);
 
 function report(view: View, route: ConfigKey, message: string): void {
   view.report({ metric: "flotilla_refused_route", object: routeName(route), message });

@@ -3,13 +3,13 @@
  * here; two ServiceEntries of one host are two, because istiod decides between them by age.
  */
 import { compareText, type Service } from "@flotilla/model";
+import { type ServiceText, serviceText } from "../keys.ts";
 import type { ServiceTarget } from "../subject.ts";
 import { query, type View } from "../view.ts";
 
-/** What one name of a namespace stands for, by `namespace/hostname`: services of one registry merged over clusters. */
-export const servicesOfName = query<readonly Service[], string>("services-of-name", (view, text) => {
-  const [namespace = "", hostname = ""] = text.split("/");
-  const shards = [...view.serviceShards({ namespace, hostname }).values()];
+/** What one name of a namespace stands for: services of one registry merged over clusters. */
+export const servicesOfName = query<readonly Service[], ServiceText>("services-of-name", (view, text) => {
+  const shards = [...view.serviceShards(serviceText.read(text)).values()];
   const kubernetes = shards.filter(({ registry }) => registry === "Kubernetes");
   const consul = shards.filter(({ registry }) => registry === "Consul");
   const others = shards.filter(({ registry }) => registry !== "Kubernetes" && registry !== "Consul");
@@ -19,7 +19,7 @@ export const servicesOfName = query<readonly Service[], string>("services-of-nam
 /** Every service, oldest first. */
 export const allServices = query<readonly Service[]>("all-services", (view) =>
   view.serviceNames
-    .flatMap(({ namespace, hostname }) => view.read(servicesOfName, `${namespace}/${hostname}`))
+    .flatMap((name) => view.read(servicesOfName, serviceText.write(name)))
     .sort(
       (a, b) =>
         a.creationTimeMs - b.creationTimeMs ||
@@ -47,7 +47,7 @@ export const servicesExportedTo = query<readonly Service[], string>("services-ex
 
 /** The one service that a host name means in a namespace; of several the oldest, but Kubernetes before all others. */
 export function serviceIn(view: View, namespace: string, hostname: string): Service | undefined {
-  const found = view.read(servicesOfName, `${namespace}/${hostname}`);
+  const found = view.read(servicesOfName, serviceText.write({ namespace, hostname }));
   return found[0]?.registry === "Kubernetes" ? found[0] : oldest(found);
 }
 

@@ -2,7 +2,8 @@
  * What a proxy may call. Each egress listener imports services; all together, and the services that the
  * imported VirtualServices send traffic to, are what clusters are made of.
  */
-import { hostCovers, type Service } from "@flotilla/model";
+import { hostCovers, type Service, type TextOf, textCodec } from "@flotilla/model";
+import { type ServiceText, serviceText } from "../keys.ts";
 import { query, type View, type ViewQuery } from "../view.ts";
 import { allServices, isServiceVisible, serviceIn, servicesExportedTo, servicesOfName } from "./services.ts";
 import {
@@ -38,10 +39,9 @@ export const listenerServices = query<readonly Service[], ListenerName>("listene
 /** Every service in scope, one a host name, with the ports that some listener imports. */
 const scopeServices = query<readonly Service[], ScopeName>("scope-services", (view, scope) => {
   const services = new Map<string, Service>();
-  for (const index of egressListeners(view, scope).keys()) {
-    const listener = `${scope}#${index}`;
-    for (const service of view.read(listenerServices, listener)) addService(services, service);
-    for (const service of view.read(routedServices, listener)) addService(services, service);
+  for (const { name } of egressListeners(view, scope)) {
+    for (const service of view.read(listenerServices, name)) addService(services, service);
+    for (const service of view.read(routedServices, name)) addService(services, service);
   }
   return [...services.values()];
 });
@@ -49,8 +49,8 @@ const scopeServices = query<readonly Service[], ScopeName>("scope-services", (vi
 /** The services that listeners import themselves, one a host name: names of others are not answered. */
 export const importedServices = query<readonly Service[], ScopeName>("imported-services", (view, scope) => {
   const services = new Map<string, Service>();
-  for (const index of egressListeners(view, scope).keys())
-    for (const service of view.read(listenerServices, `${scope}#${index}`)) addService(services, service);
+  for (const { name } of egressListeners(view, scope))
+    for (const service of view.read(listenerServices, name)) addService(services, service);
   return [...services.values()];
 });
 
@@ -65,16 +65,23 @@ export function visibleServices(view: View): readonly Service[] {
 /** The service in scope that a host name means. */
 export const visibleService = oneOf("scope-services", scopeServices);
 
+/** A host name in a scope. */
+const scopedHost = textCodec<"ScopedHost", { readonly scope: ScopeName; readonly hostname: string }>(
+  "ScopedHost",
+  "\n",
+  ["scope", "hostname"],
+);
+
 function oneOf(title: string, services: ViewQuery<ScopeName, readonly Service[]>) {
   const byHost = query<ReadonlyMap<string, Service>, ScopeName>(`${title}-by-host`, (view, scope) => {
     return new Map(view.read(services, scope).map((service) => [service.hostname, service]));
   });
-  const ofHost = query<Service | undefined, string>(`${title}-of-host`, (view, text) => {
-    const [scope = "", hostname = ""] = text.split("\n");
+  const ofHost = query<Service | undefined, TextOf<typeof scopedHost>>(`${title}-of-host`, (view, text) => {
+    const { scope, hostname } = scopedHost.read(text);
     return view.read(byHost, scope).get(hostname);
   });
   return (view: View, hostname: string): Service | undefined =>
-    view.read(ofHost, `${view.read(scopeName)}\n${hostname}`);
+    view.read(ofHost, scopedHost.write({ scope: view.read(scopeName), hostname }));
 }
 
 /**
@@ -89,10 +96,9 @@ const routedServices = query<readonly Service[], ListenerName>("routed-services"
   const listenPort = listenerPort(spec);
   const ports = new Map<string, Set<number>>();
   for (const { name } of view.read(listenerHeads, listener)) {
-    for (const text of view.read(virtualServiceDestinations, name)) {
-      const [hostname = "", port, namespaces = ""] = text.split("|");
-      if (namespaces !== "" && !namespaces.split(",").includes(namespace)) continue;
-      ports.set(hostname, (ports.get(hostname) ?? new Set()).add(Number(port)));
+    for (const { host, port, namespaces } of view.read(virtualServiceDestinations, name)) {
+      if (namespaces.length > 0 && !namespaces.includes(namespace)) continue;
+      ports.set(host, (ports.get(host) ?? new Set()).add(port ?? 0));
     }
   }
   return [...ports].flatMap(([hostname, wanted]) => {
@@ -165,13 +171,21 @@ function withPorts(view: View, service: Service, wanted: readonly number[]): Ser
   const ports = service.ports.map(({ number }) => number).filter((number) => wanted.includes(number));
   if (ports.length === service.ports.length) return service;
   if (ports.length === 0) return undefined;
-  const { namespace, hostname, registry, name } = service;
-  return view.read(servicePart, [`${namespace}/${hostname}`, registry, name, ports.join(",")].join(" "));
+  const { registry, name } = service;
+  return view.read(
+    servicePart,
+    partText.write({ service: serviceText.write(service), registry, name, ports: ports.join() }),
+  );
 }
 
+const partText = textCodec<
+  "ServicePart",
+  Record<"registry" | "name" | "ports", string> & { readonly service: ServiceText }
+>("ServicePart", " ", ["service", "registry", "name", "ports"]);
+
 /** Memoised, so that the part of an unchanged service is the identical object. */
-const servicePart = query<Service | undefined, string>("service-part", (view, text) => {
-  const [service = "", registry, name, ports = ""] = text.split(" ");
+const servicePart = query<Service | undefined, TextOf<typeof partText>>("service-part", (view, text) => {
+  const { service, registry, name, ports } = partText.read(text);
   const found = view.read(servicesOfName, service).find((one) => one.registry === registry && one.name === name);
   if (found === undefined) return undefined;
   const wanted = new Set(ports.split(",").map(Number));

@@ -1,5 +1,5 @@
 /** Which Sidecar resource applies to a proxy, and what it says, whatever services there are. */
-import { type Config, clusterName, parseProtocol } from "@flotilla/model";
+import { type Config, clusterName, parseProtocol, type TextOf, textCodec } from "@flotilla/model";
 import { create } from "@flotilla/proto";
 import { MeshConfig_OutboundTrafficPolicy_Mode } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import {
@@ -27,38 +27,37 @@ export const sidecarOf = query<Config<Sidecar> | undefined>("sidecar", (view) =>
 });
 
 /**
- * Names what decides the scope: `namespace`, or `namespace|Sidecar's namespace/name`. As an argument it lets
- * proxies of different kinds share whatever follows from it.
+ * Names what decides the scope: a namespace and the Sidecar with its own namespace, which are empty where there is none. As an
+ * argument it lets proxies of different kinds share whatever follows from it.
  */
-export type ScopeName = string & { readonly __scope?: true };
+const scopeText = textCodec("ScopeName", "|", ["namespace", "home", "sidecar"]);
+export type ScopeName = TextOf<typeof scopeText>;
 
 export const scopeName = query<ScopeName>("scope-name", (view) => {
   const sidecar = view.read(sidecarOf);
-  const { namespace } = view.proxy;
-  return sidecar === undefined ? namespace : `${namespace}|${sidecar.key.namespace}/${sidecar.key.name}`;
+  const { namespace: home = "", name = "" } = sidecar?.key ?? {};
+  return scopeText.write({ namespace: view.proxy.namespace, home, sidecar: name });
 });
 
-function scopeNamespace(scope: ScopeName): string {
-  return scope.split("|", 1)[0] ?? "";
-}
-
 export function scopeSidecar(view: View, scope: ScopeName): Config<Sidecar> | undefined {
-  const [, sidecar] = scope.split("|");
-  if (sidecar === undefined) return undefined;
-  const [namespace = "", name = ""] = sidecar.split("/");
-  return view.config<Sidecar>("Sidecar", namespace, name);
+  const { home, sidecar } = scopeText.read(scope);
+  return sidecar === "" ? undefined : view.config<Sidecar>("Sidecar", home, sidecar);
 }
 
 const everything: readonly IstioEgressListener[] = [create(IstioEgressListenerSchema, { hosts: ["*/*"] })];
 
-/** The egress listeners of a scope, in order; one that imports everything when nothing else is said. */
-export function egressListeners(view: View, scope: ScopeName): readonly IstioEgressListener[] {
+function egressSpecs(view: View, scope: ScopeName): readonly IstioEgressListener[] {
   const egress = scopeSidecar(view, scope)?.spec.egress ?? [];
   return egress.length === 0 ? everything : egress;
 }
 
-/** One egress listener of a scope as an argument: `scope#index`. */
-export type ListenerName = string & { readonly __listener?: true };
+/** One egress listener of a scope, by its place in it. */
+const listenerText = textCodec<"ListenerName", { readonly scope: ScopeName; readonly index: string }>(
+  "ListenerName",
+  "#",
+  ["scope", "index"],
+);
+export type ListenerName = TextOf<typeof listenerText>;
 
 export interface EgressListener {
   readonly name: ListenerName;
@@ -66,15 +65,19 @@ export interface EgressListener {
   readonly spec: IstioEgressListener;
 }
 
+/** The egress listeners of a scope, in order; one that imports everything when nothing else is said. */
+export function egressListeners(view: View, scope: ScopeName): readonly EgressListener[] {
+  return egressSpecs(view, scope).map((spec, index) => ({ name: listenerText.write({ scope, index }), spec }));
+}
+
 /** The egress listeners of the proxy, in order. */
 export function proxyEgressListeners(view: View): readonly EgressListener[] {
-  const scope = view.read(scopeName);
-  return egressListeners(view, scope).map((spec, index) => ({ name: `${scope}#${index}`, spec }));
+  return egressListeners(view, view.read(scopeName));
 }
 
 /** The scope that a listener is part of. */
 export function scopeOf(listener: ListenerName): ScopeName {
-  return listener.split("#", 1)[0] ?? "";
+  return listenerText.read(listener).scope;
 }
 
 /** The listener of a name, and whose scope it is part of. */
@@ -82,8 +85,8 @@ export function listenerOf(
   view: View,
   listener: ListenerName,
 ): { readonly namespace: string; readonly spec: IstioEgressListener | undefined } {
-  const [scope = "", index] = listener.split("#");
-  return { namespace: scopeNamespace(scope), spec: egressListeners(view, scope)[Number(index)] };
+  const { scope, index } = listenerText.read(listener);
+  return { namespace: scopeText.read(scope).namespace, spec: egressSpecs(view, scope)[Number(index)] };
 }
 
 /** The hosts a listener imports, by the namespace they are imported from (`*`: any). */

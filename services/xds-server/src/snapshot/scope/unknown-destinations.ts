@@ -5,7 +5,7 @@
 import { routesBehind } from "@flotilla/gateway-api";
 import type { Destination, VirtualService } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
 import { query, type View } from "../view.ts";
-import { destinationRulesFor } from "./destination-rules.ts";
+import { destinationRulesFor, ruleRequest } from "./destination-rules.ts";
 import { isServiceVisible, serviceIn } from "./services.ts";
 import { type VirtualServiceName, virtualService } from "./virtual-service.ts";
 
@@ -49,7 +49,7 @@ function whatIsMissing(view: View, namespace: string, { host, subset }: Destinat
   if (subset === "") return undefined;
   const hasSubset = services.some((service) =>
     view
-      .read(destinationRulesFor, `${namespace}|${service.namespace}|${host}`)
+      .read(destinationRulesFor, ruleRequest.write({ namespace, home: service.namespace, hostname: host }))
       .some(({ config }) => config.spec.subsets.some(({ name }) => name === subset)),
   );
   return hasSubset ? undefined : `subset ${subset} of ${host}`;

@@ -1,5 +1,5 @@
 /** One VirtualService as it is meant: host names completed, delegates put in their place, or what routes stand for. */
-import { type Config, resolveShortName } from "@flotilla/model";
+import { type Config, resolveShortName, type TextOf, textCodec } from "@flotilla/model";
 import { create } from "@flotilla/proto";
 import {
   type Destination,
@@ -14,8 +14,8 @@ import { mergeDelegateRoutes } from "./delegate.ts";
 import { routeVirtualService } from "./route-virtual-services.ts";
 import { reachOf } from "./services.ts";
 
-/** `namespace/name`. */
-export type VirtualServiceName = string & { readonly __virtualService?: true };
+export const virtualServiceName = textCodec("VirtualServiceName", "/", ["namespace", "name"]);
+export type VirtualServiceName = TextOf<typeof virtualServiceName>;
 
 /** Undefined for one that does not exist. */
 export const virtualService = query<Config<VirtualService> | undefined, VirtualServiceName>(
@@ -32,7 +32,8 @@ export const virtualService = query<Config<VirtualService> | undefined, VirtualS
 function expandDelegate(view: View, root: Config<VirtualService>, route: HTTPRoute): readonly HTTPRoute[] {
   if (route.delegate === undefined) return [route];
   const { namespace, name } = route.delegate;
-  const delegate = view.read(completed, `${namespace || root.key.namespace}/${name}`);
+  const place = { namespace: namespace || root.key.namespace, name };
+  const delegate = view.read(completed, virtualServiceName.write(place));
   if (delegate === undefined || delegate.spec.hosts.length > 0) return [];
   const { exportTo } = delegate.spec;
   const reach = exportTo.length > 0 ? exportTo : view.mesh.defaultVirtualServiceExportTo;
@@ -43,7 +44,7 @@ function expandDelegate(view: View, root: Config<VirtualService>, route: HTTPRou
 const completed = query<Config<VirtualService> | undefined, VirtualServiceName>(
   "completed-virtual-service",
   (view, text) => {
-    const [namespace = "", name = ""] = text.split("/");
+    const { namespace, name } = virtualServiceName.read(text);
     const config = view.config<VirtualService>("VirtualService", namespace, name);
     if (config === undefined) return view.read(routeVirtualService, text);
     const names = completeNames(view, namespace);

@@ -3,7 +3,15 @@
  * matches) is indexed apart from the rest of the routes, so that a change of routes does not touch the selection.
  */
 import { hasGatewaySemantics, type RouteVirtualService } from "@flotilla/gateway-api";
-import { type Config, compareByAge, hostCovers, hostsOverlap } from "@flotilla/model";
+import {
+  type Config,
+  compareByAge,
+  equalJson,
+  hostCovers,
+  hostsOverlap,
+  type TextOf,
+  textCodec,
+} from "@flotilla/model";
 import type { VirtualService } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
 import type { RowIndex } from "../row-index.ts";
 import { query, type View } from "../view.ts";
@@ -11,7 +19,7 @@ import { routeVirtualServices } from "./route-virtual-services.ts";
 import { reachOf } from "./services.ts";
 import { importsByNamespace, type ListenerName, listenerOf } from "./sidecar.ts";
 import { unknownDestinations } from "./unknown-destinations.ts";
-import { completeNames, type VirtualServiceName, virtualService } from "./virtual-service.ts";
+import { completeNames, type VirtualServiceName, virtualService, virtualServiceName } from "./virtual-service.ts";
 
 /** The gateway name that means all sidecars. */
 export const meshGateway = "mesh";
@@ -50,7 +58,7 @@ export const virtualServiceIndex: RowIndex<VirtualService> = {
     labels: {},
     annotations: {},
     spec: {
-      name: `${key.namespace}/${key.name}`,
+      name: virtualServiceName.write(key),
       namespace: key.namespace,
       hosts: spec.hosts,
       gateways: spec.gateways.length === 0 ? [meshGateway] : spec.gateways,
@@ -107,7 +115,7 @@ function routeHead(route: RouteVirtualService, defaultExportTo: readonly string[
   const { key, host, port, layer, hasRules, isConsumer } = route;
   const match = { port, gateways: [], sourceLabels: {}, sourceNamespace: "" };
   return {
-    name: `${key.namespace}/${key.name}`,
+    name: virtualServiceName.write(key),
     namespace: key.namespace,
     hosts: [host],
     gateways: [meshGateway],
@@ -119,23 +127,28 @@ function routeHead(route: RouteVirtualService, defaultExportTo: readonly string[
   };
 }
 
+const gatewayAudience = textCodec("GatewayAudience", " ", ["namespace", "gateway"]);
+
 /**
- * The VirtualServices that concern a gateway and are visible to a namespace (`namespace gateway`): private ones and
+ * The VirtualServices that concern a gateway and are visible to a namespace: private ones and
  * routes of its own, those exported to it, those of everybody; each oldest first.
  */
-const virtualServicesFor = query<readonly VirtualServiceHead[], string>("virtual-services-for", (view, argument) => {
-  const [namespace = "", gateway = ""] = argument.split(" ");
-  const [own, named, everyone]: [VirtualServiceHead[], VirtualServiceHead[], VirtualServiceHead[]] = [[], [], []];
-  for (const head of view.read(virtualServiceHeads)) {
-    if (!head.gateways.includes(gateway)) continue;
-    const reach = reachOf(head.exportTo, head.namespace, namespace);
-    const isOwnRoute = head.hasGatewaySemantics && head.namespace === namespace && reach !== "hidden";
-    if (reach === "own" || isOwnRoute) own.push(head);
-    else if (reach === "named") named.push(head);
-    else if (reach === "everyone") everyone.push(head);
-  }
-  return [...own, ...named, ...everyone];
-});
+const virtualServicesFor = query<readonly VirtualServiceHead[], TextOf<typeof gatewayAudience>>(
+  "virtual-services-for",
+  (view, audience) => {
+    const { namespace, gateway } = gatewayAudience.read(audience);
+    const [own, named, everyone]: [VirtualServiceHead[], VirtualServiceHead[], VirtualServiceHead[]] = [[], [], []];
+    for (const head of view.read(virtualServiceHeads)) {
+      if (!head.gateways.includes(gateway)) continue;
+      const reach = reachOf(head.exportTo, head.namespace, namespace);
+      const isOwnRoute = head.hasGatewaySemantics && head.namespace === namespace && reach !== "hidden";
+      if (reach === "own" || isOwnRoute) own.push(head);
+      else if (reach === "named") named.push(head);
+      else if (reach === "everyone") everyone.push(head);
+    }
+    return [...own, ...named, ...everyone];
+  },
+);
 
 /** The heads of the VirtualServices an egress listener imports, in order of precedence. */
 export const listenerHeads = query<readonly VirtualServiceHead[], ListenerName>("listener-heads", (view, listener) => {
@@ -143,7 +156,7 @@ export const listenerHeads = query<readonly VirtualServiceHead[], ListenerName>(
   if (spec === undefined) return [];
   const imports = importsByNamespace(spec, namespace);
   return view
-    .read(virtualServicesFor, `${namespace} ${meshGateway}`)
+    .read(virtualServicesFor, gatewayAudience.write({ namespace, gateway: meshGateway }))
     .filter((head) =>
       [head.namespace, "*"].some((home) =>
         imports.get(home)?.some((host) => head.hosts.some((other) => isImported(head, host, other))),
@@ -168,20 +181,25 @@ export function layer4VirtualServices(view: View, listener: ListenerName): reado
     .filter((config) => config !== undefined);
 }
 
-/**
- * Where a VirtualService sends traffic, as `host|ports|namespaces`: the ports are separated by commas, none means
- * all; the namespaces are those whose proxies are meant, none means everybody's.
- */
-export const virtualServiceDestinations = query<readonly string[], VirtualServiceName>(
+interface RoutedHost {
+  readonly host: string;
+  /** Undefined: any that the host has. */
+  readonly port: number | undefined;
+  /** Whose proxies are meant; none: everybody's. */
+  readonly namespaces: readonly string[];
+}
+
+/** Where a VirtualService sends traffic. */
+export const virtualServiceDestinations = query<readonly RoutedHost[], VirtualServiceName>(
   "virtual-service-destinations",
   (view, name) => {
     const spec = view.read(virtualService, name)?.spec;
-    const found = spec === undefined ? [] : destinations(spec);
-    return [...new Set(found.map(({ host, port, namespaces }) => `${host}|${port}|${namespaces.join(",")}`))];
+    return spec === undefined ? [] : destinations(spec);
   },
+  equalJson,
 );
 
-function destinations(spec: VirtualService) {
+function destinations(spec: VirtualService): readonly RoutedHost[] {
   const http = spec.http.map(({ match, route, mirror, mirrors }) => {
     return { match, to: [...route, ...mirrors, { destination: mirror }] };
   });
@@ -190,7 +208,7 @@ function destinations(spec: VirtualService) {
     const sources = match.map(({ sourceNamespace }) => sourceNamespace);
     const namespaces = sources.includes("") ? [] : sources;
     return to.flatMap(({ destination }) =>
-      destination === undefined ? [] : [{ host: destination.host, port: destination.port?.number ?? "", namespaces }],
+      destination === undefined ? [] : [{ host: destination.host, port: destination.port?.number, namespaces }],
     );
   });
 }

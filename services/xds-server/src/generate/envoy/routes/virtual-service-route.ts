@@ -1,5 +1,5 @@
 /** One HTTP route of a VirtualService in Envoy's form, once a match. */
-import type { ConfigKey } from "@flotilla/model";
+import { type ConfigKey, parseClusterName } from "@flotilla/model";
 import { type Any, create } from "@flotilla/proto";
 import { type Route, type RouteMatch, RouteSchema } from "@flotilla/proto/envoy/config/route/v3/route_components_pb";
 import type {
@@ -77,8 +77,8 @@ function actionOf(http: HTTPRoute, context: RouteContext): Route["action"] | und
 function operationOf(action: Route["action"], match: RouteMatch, key: ConfigKey, listenPort: number): string {
   const path = pathText(match);
   if (action.case === "route" && action.value.clusterSpecifier.case === "cluster") {
-    const [, port, , host] = action.value.clusterSpecifier.value.split("|");
-    if (host !== undefined) return `${host}:${port}${path}`;
+    const cluster = parseClusterName(action.value.clusterSpecifier.value);
+    if (cluster !== undefined) return `${cluster.hostname}:${cluster.port}${path}`;
   }
   return `${key.name}:${listenPort}${path}`;
 }

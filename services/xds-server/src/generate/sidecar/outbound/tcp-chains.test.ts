@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { typeUrl } from "@flotilla/proto";
-import { virtualService } from "../../../snapshot/scope/virtual-service.ts";
+import { virtualService, virtualServiceName } from "../../../snapshot/scope/virtual-service.ts";
 import { query } from "../../../snapshot/view.ts";
 import { aConfig, aMesh, aPort, aService, aSidecar, resourceOf } from "../../../testing/mesh.ts";
 import { tcpChains } from "./tcp-chains.ts";
@@ -32,7 +32,7 @@ test("TCP routes count for the gateway that a match names", () => {
   const core = aMesh(service, rule);
   const clusterFor = (gateway: string) => {
     const chains = query(`chains of ${gateway}`, (view) => {
-      const config = view.read(virtualService, "shop/v");
+      const config = view.read(virtualService, virtualServiceName.write({ namespace: "shop", name: "v" }));
       const virtualServices = config === undefined ? [] : [config];
       const place = { service, port, listenPort: port, cidr: undefined, needsServerName: false };
       return tcpChains(view, { ...place, virtualServices, gateway }).map(({ clusters }) => clusters);

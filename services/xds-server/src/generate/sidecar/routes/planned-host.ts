@@ -1,5 +1,6 @@
 /** A virtual host but for its content, as a short text: equal texts stand for equal hosts, whichever proxy asks. */
-import type { Service } from "@flotilla/model";
+import type { Branded, Service } from "@flotilla/model";
+import { serviceText } from "../../../snapshot/keys.ts";
 import { servicesOfName } from "../../../snapshot/scope/services.ts";
 import type { VirtualServiceName } from "../../../snapshot/scope/virtual-service.ts";
 import type { View } from "../../../snapshot/view.ts";
@@ -38,15 +39,17 @@ interface ServiceReference {
   readonly name: string;
 }
 
-export function planText(plan: HostPlan): string {
+export type PlanText = Branded<"HostPlan">;
+
+export function planText(plan: HostPlan): PlanText {
   const { service, takesAll, countsAttempts, aliases, withoutDomains } = plan;
   const from = service === undefined ? 0 : [service.namespace, service.registry, service.name];
   const parts = [plan.hostname, plan.port, plan.listenPort, from, plan.virtualService ?? 0, plan.proxyDomain];
   const isPlain = !takesAll && countsAttempts && aliases.length + withoutDomains.length === 0;
-  return JSON.stringify(isPlain ? parts : [...parts, takesAll, countsAttempts, aliases, withoutDomains]);
+  return JSON.stringify(isPlain ? parts : [...parts, takesAll, countsAttempts, aliases, withoutDomains]) as PlanText;
 }
 
-export function parsePlan(text: string): HostPlan {
+export function parsePlan(text: PlanText): HostPlan {
   const [
     hostname,
     port,
@@ -79,7 +82,7 @@ type PlanTuple = [
   port: number,
   listenPort: number,
   service: 0 | [namespace: string, registry: string, name: string],
-  virtualService: 0 | string,
+  virtualService: 0 | VirtualServiceName,
   proxyDomain: string,
   takesAll?: boolean,
   countsAttempts?: boolean,
@@ -91,6 +94,6 @@ type PlanTuple = [
 export function plannedService(view: View, { hostname, service }: HostPlan): Service | undefined {
   if (service === undefined) return undefined;
   return view
-    .read(servicesOfName, `${service.namespace}/${hostname}`)
+    .read(servicesOfName, serviceText.write({ namespace: service.namespace, hostname }))
     .find(({ registry, name }) => registry === service.registry && name === service.name);
 }

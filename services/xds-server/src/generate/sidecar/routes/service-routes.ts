@@ -3,6 +3,7 @@ import { clusterName } from "@flotilla/model";
 import { create } from "@flotilla/proto";
 import { type Route, RouteSchema, VirtualHostSchema } from "@flotilla/proto/envoy/config/route/v3/route_components_pb";
 import { DestinationSchema } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
+import { type HostAndPort, hostAndPort } from "../../../snapshot/keys.ts";
 import { query } from "../../../snapshot/view.ts";
 import { encodedFields } from "../../encode/message.ts";
 import { sameBytes } from "../../encode/wire.ts";
@@ -14,11 +15,11 @@ import { consistentHashFor } from "../../select/traffic-policy.ts";
 
 const everyPath = { pathSpecifier: { case: "prefix", value: "/" } } as const;
 
-/** By `hostname|port`: the `routes` field of a virtual host. */
-export const encodedServiceRoutes = query<Uint8Array, string>(
+/** The `routes` field of a virtual host. */
+export const encodedServiceRoutes = query<Uint8Array, HostAndPort>(
   "service-routes",
   (view, argument) => {
-    const [hostname = "", port = ""] = argument.split("|");
+    const { hostname, port } = hostAndPort.read(argument);
     // As everywhere in routes, hosts are in lower case. Source: corpus xds, TestMeshNetworking.
     const host = hostname.toLowerCase();
     const hash = consistentHashFor(view, create(DestinationSchema, { host: hostname, port: { number: Number(port) } }));

@@ -18,10 +18,10 @@ import { query, type View } from "../../../snapshot/view.ts";
 import { concernsProxy } from "../../select/virtual-service-routes.ts";
 import { assignDomains, hostName } from "./assign-domains.ts";
 import { egressListenerFor, parseRouteName, routedPort } from "./listener-route.ts";
-import { type PlannedHost, planText } from "./planned-host.ts";
+import { type PlannedHost, type PlanText, planText } from "./planned-host.ts";
 
 /** The virtual hosts of a route configuration, ordered by name, as texts that `encodedVirtualHost` understands. */
-export const virtualHostPlan = query<readonly string[], string>("virtual-host-plan", (view, routeName) => {
+export const virtualHostPlan = query<readonly PlanText[], string>("virtual-host-plan", (view, routeName) => {
   const route = parseRouteName(routeName);
   const listener = route === undefined ? undefined : egressListenerFor(view, routeName, route.port);
   if (route === undefined || listener === undefined) return [];

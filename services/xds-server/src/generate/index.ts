@@ -6,12 +6,14 @@ import { mcpGenerators } from "./every-proxy/mcp-generators.ts";
 import { nameTable } from "./every-proxy/name-table.ts";
 import { sidecarSecrets } from "./every-proxy/secrets.ts";
 import { trustBundle } from "./every-proxy/trust-bundle.ts";
+import { routerClusters } from "./router/clusters.ts";
 import { sidecarClusters } from "./sidecar/clusters.ts";
 import { sidecarListeners } from "./sidecar/listeners.ts";
 import { sidecarRoutes } from "./sidecar/routes.ts";
 
 export const generators: ReadonlyMap<string, Generator> = new Map([
   [`sidecar/${typeUrl.cluster}`, sidecarClusters],
+  [`router/${typeUrl.cluster}`, routerClusters],
   [typeUrl.endpoint, loadAssignments],
   [`sidecar/${typeUrl.listener}`, sidecarListeners],
   [`sidecar/${typeUrl.route}`, sidecarRoutes],

@@ -56,6 +56,19 @@ export function aSidecar(
   });
 }
 
+/** A gateway `app: gateway`, as `aSidecar` otherwise. */
+export function aRouter(
+  namespace: string,
+  metadata: Readonly<Record<string, unknown>> = {},
+  address = "10.0.0.9",
+): Proxy {
+  return parseNode({
+    id: `router~${address}~gateway.${namespace}~${namespace}.svc.cluster.local`,
+    locality: { region: "", zone: "", subzone: "" },
+    metadata: { NAMESPACE: namespace, CLUSTER_ID: "Kubernetes", LABELS: { app: "gateway" }, ...metadata },
+  });
+}
+
 export function put(...values: readonly (Service | Config)[]): readonly Change[] {
   return values.map((value): Change => {
     if ("key" in value) return { type: "config", op: "put", key: value.key, value };

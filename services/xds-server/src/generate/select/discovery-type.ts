@@ -5,13 +5,16 @@ import { isPassthrough } from "../envoy/clusters/load-balancer.ts";
 import type { ClusterTarget } from "./cluster-target.ts";
 import { clusterPolicy, trafficPolicyOf } from "./traffic-policy.ts";
 
-/** Where the connection was going; subsets follow the whole service in this, whatever their own policy says. */
+/**
+ * Where the connection was going; subsets follow the whole service in this, whatever their own policy says. Callers of a router
+ * were going to the router itself.
+ */
 export function followsOriginalDestination(view: View, target: ClusterTarget): boolean {
   const { service, port, subset, rule } = target;
   if (isPassthrough(clusterPolicy(view, target)?.loadBalancer)) return true;
   if (subset !== "" && rule !== undefined && isPassthrough(trafficPolicyOf(rule.spec, port.number, "")?.loadBalancer))
     return true;
-  if (service.resolution !== "passthrough") return false;
+  if (service.resolution !== "passthrough" || view.proxy.type === "router") return false;
   return !(service.registry === "Kubernetes" && view.feature("edsForHeadlessServices"));
 }
 

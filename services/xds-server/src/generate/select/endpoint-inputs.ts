@@ -7,7 +7,7 @@ import {
 import { namespaceMutualTls } from "../../snapshot/scope/authn.ts";
 import { discoverableEndpoints } from "../../snapshot/scope/discoverable-endpoints.ts";
 import { networkGateways } from "../../snapshot/scope/network-gateways.ts";
-import type { View } from "../../snapshot/view.ts";
+import { query, type View } from "../../snapshot/view.ts";
 import { type EndpointInputs, noLocality } from "../envoy/endpoints/endpoint-inputs.ts";
 import type { ClusterTarget } from "./cluster-target.ts";
 import { localityChoice } from "./locality-setting.ts";
@@ -32,10 +32,14 @@ export function endpointInputs(view: View, target: ClusterTarget, portNumber = 0
     ...meshTls(view, target),
     isDualStack: view.feature("dualStack"),
     network: gateways.size === 0 ? "" : view.proxy.network,
+    networkView: view.read(networkView),
     gateways,
     ...localityInputs(view, service, policy),
   };
 }
+
+/** Gateways between networks lead to their own network only. */
+const networkView = query<string>("network-view", (view) => view.proxy.metadataText("REQUESTED_NETWORK_VIEW"));
 
 /** Whether any endpoint stands for the target, ready or not. */
 export function hasEndpoint(view: View, { service, port, subset, rule }: ClusterTarget): boolean {

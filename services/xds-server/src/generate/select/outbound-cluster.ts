@@ -33,9 +33,10 @@ export function selectOutboundCluster(view: View, target: ClusterTarget): Outbou
     subset,
     policy,
     rule: rule && rulePath(rule.key),
-    selectsWorkloads: rule?.spec.workloadSelector !== undefined,
+    mayUseSecrets: namesSecret(policy) && (selectsWorkloads(rule) || view.proxy.type === "router"),
     connectTimeout: policy?.connectionPool?.tcp?.connectTimeout ?? mesh.connectTimeout,
     keepalive: mesh.tcpKeepalive,
+    followsCallers: port.protocol === "Unsupported" && view.proxy.type !== "router",
     meshUpgrades: mesh.h2UpgradePolicy === MeshUpgrade.UPGRADE,
     dnsRefreshRate: byDns ? mesh.dnsRefreshRate : undefined,
     ipMode: byDns || isDynamic ? resolvedFamilies(view) : "ipv4",
@@ -51,6 +52,15 @@ export function selectOutboundCluster(view: View, target: ClusterTarget): Outbou
     ...localityInputs(view, target, policy),
     endpoints: byDns && !isOriginalDestination ? endpointInputs(view, target, port.number) : undefined,
   };
+}
+
+/** The proxy's type is asked for only where it makes a difference: other clusters are shared by routers and sidecars. */
+function namesSecret(policy: TrafficPolicy | undefined): boolean {
+  return (policy?.tls?.credentialName ?? "") !== "";
+}
+
+function selectsWorkloads(rule: ClusterTarget["rule"]): boolean {
+  return rule?.spec.workloadSelector !== undefined;
 }
 
 /** Localities are weighed where traffic may leave its own by some rule, wherever the proxy is. */

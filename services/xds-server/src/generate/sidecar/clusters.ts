@@ -15,7 +15,7 @@ import type {
 import { fallbackCluster } from "../../snapshot/scope/sidecar.ts";
 import type { View } from "../../snapshot/view.ts";
 import { createGenerator, sharedSelection } from "../encode/generator.ts";
-import { metadataExchangeFilter } from "../envoy/clusters/cluster-parts.ts";
+import { blackHoleCluster, metadataExchangeFilter } from "../envoy/clusters/cluster-parts.ts";
 import {
   casePreservingPassthrough,
   circuitBreakers,
@@ -120,20 +120,12 @@ function buildFixed({
   preservesCase,
   ...inputs
 }: FixedClusterInputs): Cluster {
-  const connectTimeout = inputs.connectTimeout ?? { seconds: 10n, nanos: 0 };
-  if (name === "BlackHoleCluster") {
-    return create(ClusterSchema, {
-      name,
-      altStatName: `${name};`,
-      connectTimeout,
-      clusterDiscoveryType: { case: "type", value: Discovery.STATIC },
-    });
-  }
+  if (name === "BlackHoleCluster") return blackHoleCluster(inputs.connectTimeout);
   const isInbound = name === "InboundPassthroughCluster";
   return create(ClusterSchema, {
     name,
     altStatName: "PassthroughCluster;",
-    connectTimeout,
+    connectTimeout: inputs.connectTimeout ?? { seconds: 10n, nanos: 0 },
     clusterDiscoveryType: { case: "type", value: Discovery.ORIGINAL_DST },
     lbPolicy: LbPolicy.CLUSTER_PROVIDED,
     circuitBreakers: circuitBreakers(pool),

@@ -1,5 +1,6 @@
 /** Parts that clusters of several kinds have in common. */
-import { create, type JsonObject } from "@flotilla/proto";
+import { create, type Duration, type JsonObject } from "@flotilla/proto";
+import { type Cluster, Cluster_DiscoveryType, ClusterSchema } from "@flotilla/proto/envoy/config/cluster/v3/cluster_pb";
 import { type Filter, FilterSchema } from "@flotilla/proto/envoy/config/cluster/v3/filter_pb";
 import { type Metadata, MetadataSchema } from "@flotilla/proto/envoy/config/core/v3/base_pb";
 import { istioExtensions, typedStruct } from "../istio-extensions.ts";
@@ -47,6 +48,16 @@ export function clusterMetadata(inputs: MetadataInputs): { metadata?: Metadata }
     ...(keepsAlpn && { alpn_override: "false" }),
   };
   return Object.keys(istio).length === 0 ? {} : { metadata: create(MetadataSchema, { filterMetadata: { istio } }) };
+}
+
+/** Has no endpoint: traffic that is sent to it is refused. */
+export function blackHoleCluster(connectTimeout: Duration | undefined): Cluster {
+  return create(ClusterSchema, {
+    name: "BlackHoleCluster",
+    altStatName: "BlackHoleCluster;",
+    connectTimeout: connectTimeout ?? { seconds: 10n, nanos: 0 },
+    clusterDiscoveryType: { case: "type", value: Cluster_DiscoveryType.STATIC },
+  });
 }
 
 /** Where a rule stands in the Kubernetes API. */

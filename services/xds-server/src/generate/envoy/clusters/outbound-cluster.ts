@@ -54,17 +54,22 @@ export function buildOutboundCluster(inputs: OutboundClusterInputs): Cluster {
       isExternal: service.meshExternal && subset === "",
       keepsAlpn: sockets.isStated,
     }),
-    ...httpOptions({ ...protocol, sniffs: true, preservesCase: traits.preservesCase, ...automaticNames(inputs) }),
+    ...httpOptions({
+      ...protocol,
+      sniffs: inputs.followsCallers,
+      preservesCase: traits.preservesCase,
+      ...automaticNames(inputs),
+    }),
     ...sockets.fields,
   });
 }
 
 /** Without a name of its own in the rule, TLS is opened for the host of the request. */
-function automaticNames({ policy, isDynamic, autoMtlsMatches, selectsWorkloads }: OutboundClusterInputs) {
+function automaticNames({ policy, isDynamic, autoMtlsMatches, mayUseSecrets }: OutboundClusterInputs) {
   const { mode, sni, subjectAltNames, insecureSkipVerify, credentialName = "" } = policy?.tls ?? {};
   if (policy?.tls === undefined && isDynamic && autoMtlsMatches === "by-endpoint")
     return { autoSni: true, autoSanValidation: true };
-  if (!mayUseSecret(credentialName, selectsWorkloads)) return {};
+  if (!mayUseSecret(credentialName, mayUseSecrets)) return {};
   const isMeshTls = mode === TlsMode.ISTIO_MUTUAL && isDynamic;
   if (mode !== TlsMode.SIMPLE && mode !== TlsMode.MUTUAL && !isMeshTls) return {};
   const autoSni = sni === "";

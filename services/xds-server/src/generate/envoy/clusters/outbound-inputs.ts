@@ -18,9 +18,12 @@ export interface OutboundClusterInputs {
   readonly policy: TrafficPolicy | undefined;
   /** Path of the DestinationRule in the Kubernetes API. */
   readonly rule: string | undefined;
-  readonly selectsWorkloads: boolean;
+  /** Credentials that the rule names are served to the proxy: to routers, and to sidecars that the rule selects. */
+  readonly mayUseSecrets: boolean;
   readonly connectTimeout: Duration | undefined;
   readonly keepalive: TcpKeepalive | undefined;
+  /** The proxy finds out what callers speak, and speaks the same. Routers do not: their servers have a protocol. */
+  readonly followsCallers: boolean;
   readonly meshUpgrades: boolean;
   readonly dnsRefreshRate: Duration | undefined;
   readonly ipMode: IpMode;

@@ -28,7 +28,7 @@ type TlsInputs = Pick<
   | "autoMtlsMatches"
   | "subjectAltNames"
   | "files"
-  | "selectsWorkloads"
+  | "mayUseSecrets"
   | "isDynamic"
   | "traits"
 >;
@@ -51,7 +51,7 @@ export function transportSockets(inputs: TlsInputs, http2: boolean): TransportSo
   if (isMesh) return { fields: { transportSocket: prefixed(meshTls(inputs, http2)) }, isStated: false };
   if (settings !== undefined && settings.mode !== TlsMode.DISABLE) {
     const usesFiles = inputs.files !== "" && settings.mode === TlsMode.MUTUAL;
-    const isPlain = !usesFiles && !mayUseSecret(settings.credentialName, inputs.selectsWorkloads);
+    const isPlain = !usesFiles && !mayUseSecret(settings.credentialName, inputs.mayUseSecrets);
     if (isPlain) return { fields: plainFields(policy?.proxyProtocol), isStated: true };
     const declared = inputs.service.registry === "External" ? identities(inputs) : [];
     const subjectAltNames = settings.subjectAltNames.length > 0 ? settings.subjectAltNames : declared;
@@ -85,8 +85,8 @@ function withFiles({ mode, sni, subjectAltNames }: ClientTLSSettings, files: str
 }
 
 /** Only rules that select their workloads may hand out Secrets; without its Secret TLS is left out. Roots are no secrets. */
-export function mayUseSecret(credentialName: string, selectsWorkloads: boolean): boolean {
-  return credentialName === "" || credentialName.startsWith("configmap://") || selectsWorkloads;
+export function mayUseSecret(credentialName: string, mayUseSecrets: boolean): boolean {
+  return credentialName === "" || credentialName.startsWith("configmap://") || mayUseSecrets;
 }
 
 function meshTls(

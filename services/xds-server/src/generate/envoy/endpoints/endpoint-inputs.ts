@@ -24,6 +24,8 @@ export interface EndpointInputs {
   readonly peers: NamespaceMutualTls | undefined;
   readonly isDualStack: boolean;
   readonly network: string;
+  /** Networks whose endpoints the proxy asks for, separated by commas; empty for all. */
+  readonly networkView: string;
   readonly gateways: GatewaysByNetwork;
   /** What decides about priorities and shares of localities, if anything does. */
   readonly setting: LocalityLoadBalancerSetting | undefined;
@@ -55,6 +57,7 @@ const nothing: Omit<EndpointInputs, "clusterName"> = {
   peers: undefined,
   isDualStack: false,
   network: "",
+  networkView: "",
   gateways: new Map(),
   ...noLocality,
 };

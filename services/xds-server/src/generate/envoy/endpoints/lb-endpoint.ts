@@ -5,16 +5,24 @@ import { HealthStatus } from "@flotilla/proto/envoy/config/core/v3/health_check_
 import { pipeAddress, socketAddress } from "../address.ts";
 import type { EndpointInputs } from "./endpoint-inputs.ts";
 
-type ServedInputs = Pick<EndpointInputs, "portName" | "portNumber" | "node" | "sendsUnhealthy" | "keepsSessions">;
+type ServedInputs = Pick<
+  EndpointInputs,
+  "portName" | "portNumber" | "node" | "networkView" | "sendsUnhealthy" | "keepsSessions"
+>;
 
 export function isServed(endpoint: Endpoint, inputs: ServedInputs, labels: Labels): boolean {
   const { health, sendUnhealthy, servicePortName, servicePort = 0, nodeName } = endpoint;
   if (inputs.portNumber !== 0 && servicePort !== 0 && servicePort !== inputs.portNumber) return false;
   if (servicePortName !== inputs.portName || !matchesLabels(labels, endpoint.labels)) return false;
   if (inputs.node !== "" && nodeName !== inputs.node) return false;
+  if (!isInView(endpoint.network, inputs.networkView)) return false;
   if (health === "healthy" || health === "unknown" || sendUnhealthy === true) return true;
   if (health === "draining") return inputs.keepsSessions;
   return health === "unhealthy" && inputs.sendsUnhealthy;
+}
+
+function isInView(network: string, networkView: string): boolean {
+  return networkView === "" || network === "" || networkView.split(",").includes(network);
 }
 
 const healthStatus: Readonly<Record<Endpoint["health"], HealthStatus>> = {

@@ -1,6 +1,7 @@
 /**
  * Runs the tests of one kind: `run-tests.ts unit|integration [NAME…]`, where a NAME is a part of a file's path. Lists at the end what
- * failed, what was skipped and what passed only in a second run, each with the reason, and closes with `N passed, N failed, N skipped`.
+ * failed, what was skipped and what passed only in a second run, each with the reason, and the files that took longest, and closes with
+ * `N passed, N failed, N skipped`.
  */
 import { availableParallelism } from "node:os";
 import { join, relative } from "node:path";
@@ -41,8 +42,15 @@ function report({ outcomes, unsteady }: SecondRuns): void {
   if (unsteady.length > 0) process.stdout.write("\nunsteady, passed when run again:\n");
   for (const { file, name, reason = "no reason given" } of unsteady)
     process.stdout.write(`  ${relative(root, file)}: ${name}: ${reason.split("\n", 1)[0]}\n`);
+  process.stdout.write("\nslowest files:\n");
+  for (const { file, seconds } of slowest(outcomes))
+    process.stdout.write(`  ${seconds.toFixed(1).padStart(6)} s  ${relative(root, file)}\n`);
   process.exitCode = of("failed").length === 0 && of("passed").length > 0 ? 0 : 1;
   process.stdout.write(
     `\n${of("passed").length} passed, ${of("failed").length} failed, ${of("skipped").length} skipped\n`,
   );
+}
+
+function slowest(outcomes: readonly FileOutcome[]): readonly FileOutcome[] {
+  return outcomes.toSorted((a, b) => b.seconds - a.seconds).slice(0, 10);
 }

@@ -121,3 +121,20 @@ test("a list that comes after the end is not told", async () => {
   const options = { path: "/p", random: () => 0, onState: () => undefined };
   for await (const event of mirror(late, options, stop.signal)) assert.fail(event.type);
 });
+
+test("a kind that the server does not know is empty, and asked for after waits that double", async () => {
+  const missing = new KubeError("KUBE_REFUSED", "no such kind", { status: 404 });
+  const { api, asked } = server([missing, missing, missing, ["a"]], []);
+  const stop = new AbortController();
+  // Waits of 10, 20 and 40 ms instead of 1, 2 and 4 s.
+  const options = { path: "/p", random: () => -0.99, onState: () => undefined, mayBeAbsent: true };
+  const events = mirror(api, options, stop.signal);
+  assert.deepEqual((await events.next()).value, { type: "list", objects: [], version: "" });
+  const started = performance.now();
+  const listed = (await events.next()).value;
+  assert.ok(listed?.type === "list" && listed.objects.length === 1);
+  assert.equal(asked.length, 4);
+  // Timers may fire a millisecond early.
+  assert.ok(performance.now() - started >= 10 + 20 + 40 - 3);
+  stop.abort();
+});

@@ -46,8 +46,8 @@ const watchMs = 300_000;
 const usualSilenceMs = 100_000;
 /** A watch that nobody has answered is given up after this. */
 const answerMs = 30_000;
-/** How often at least a kind is asked for that the server does not know. */
-const absentMs = 10_000;
+/** Waits before a kind is asked for again that the server does not know: definitions are often added one after the other. */
+const absentWaits = { firstMs: 2_000, maxMs: 20_000 };
 /** At most, before the next watch after one that said nothing. */
 const emptyWatchMs = 200;
 
@@ -61,6 +61,7 @@ export async function* mirror<T extends KubeObject>(
   let version: string | undefined;
   let isAbsent = false;
   let waits = backoff({ firstMs: 100, maxMs: 30_000, random });
+  let absences = backoff({ ...absentWaits, random });
   while (!stop.aborted) {
     let hasHeard = false;
     try {
@@ -69,6 +70,7 @@ export async function* mirror<T extends KubeObject>(
         // Who has given up this connection must not hear of it again.
         if (stop.aborted) return;
         isAbsent = false;
+        absences = backoff({ ...absentWaits, random });
         yield { type: "list", ...listing };
         version = listing.version;
         // A loop holds its last event until the next one comes, which may take for ever.
@@ -97,7 +99,7 @@ export async function* mirror<T extends KubeObject>(
         if (!isAbsent) yield { type: "list", objects: [], version: "" };
         isAbsent = true;
         onState(undefined);
-        await delay(absentMs * (1 + random()), stop);
+        await delay(absences.next().value, stop);
         continue;
       }
       if (error.status === 410) version = undefined;

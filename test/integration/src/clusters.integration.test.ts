@@ -6,7 +6,7 @@ import {
   startKubeApiserver,
   whyNoApiserver,
 } from "@flotilla/kube-api/src/kube-apiserver.fixture.ts";
-import { delay, until } from "@flotilla/runtime";
+import { until } from "@flotilla/runtime";
 import { EndpointWatcher } from "./clusters/endpoint-watcher.ts";
 import { type Controller, type Fleet, startFleet } from "./clusters/fleet.ts";
 import {
@@ -21,7 +21,7 @@ import {
 
 const own: RunningApiserver | undefined = await startKubeApiserver(process.env);
 const remote: RunningApiserver | undefined = own && (await startKubeApiserver(process.env));
-/** A second apart. */
+/** Each begins when the proxy has the change of the one before. */
 const rotations = 60;
 const web = "outbound|80||web.shop.svc.cluster.local";
 
@@ -67,21 +67,18 @@ describe("several clusters", { skip: own === undefined && whyNoApiserver }, () =
     await remote?.[Symbol.asyncDispose]();
   });
 
-  it("credentials that change every second, the old ones revoked, take no endpoint from a connected proxy", async () => {
+  it("credentials that change again and again, the old ones revoked, take no endpoint from a connected proxy", async () => {
     const [home, east] = servers();
     await setRemoteSecret(home.api, "east", await credentials(east, "reader-0"));
     await proxyHas("10.1.0.1", "10.2.0.1", "10.2.0.2");
     proxy.forget();
-    const start = performance.now();
     for (let round = 1; round <= rotations; round++) {
       await setRemoteSecret(home.api, "east", await credentials(east, `reader-${round}`));
       await revoke(east.api, `reader-${round - 1}`);
       await setAddresses(east.api, ["10.2.0.1", `10.2.1.${round}`]);
-      await delay(Math.max(0, start + round * 1_000 - performance.now()));
+      await proxyHas("10.1.0.1", "10.2.0.1", `10.2.1.${round}`);
     }
-    await proxyHas("10.1.0.1", "10.2.0.1", `10.2.1.${rotations}`);
     assert.equal(proxy.fewest.get(web), 3, "the count never dipped");
-    assert.ok(proxy.received >= rotations / 2, `changes went on arriving: ${proxy.received}`);
   });
 
   it("a cluster that cannot be reached keeps its endpoints, with their age on pages and as a metric, then goes with its Secret", async () => {

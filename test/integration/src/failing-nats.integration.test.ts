@@ -60,7 +60,8 @@ async function expectAllServing(world: World): Promise<void> {
   assert.deepEqual(world.events, []);
 }
 
-describe("a NATS that fails after the services have connected", () => {
+// Each has a control plane of its own, and waits most of its time.
+describe("a NATS that fails after the services have connected", { concurrency: true }, () => {
   before(async () => {
     redis = await startRedis({ directory: join(directory, "servers"), env: process.env });
   });

@@ -74,8 +74,10 @@ async function follow(
   }
 }
 
-/** The built-in configuration is one template and nothing that a user would have to know. */
+/** The built-in configuration is a template for pods, one for Gateways, and nothing that a user would have to know. */
 async function readBuiltIn(): Promise<string> {
   const sidecar = await readFile(builtIn("sidecar.yaml"), "utf8");
-  return JSON.stringify({ policy: "enabled", defaultTemplates: ["sidecar"], templates: { sidecar } });
+  const gateway = await readFile(builtIn("kube-gateway.yaml"), "utf8");
+  const templates = { sidecar, "kube-gateway": gateway };
+  return JSON.stringify({ policy: "enabled", defaultTemplates: ["sidecar"], templates });
 }

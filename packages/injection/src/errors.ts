@@ -3,6 +3,8 @@
 export type InjectionErrorCode =
   /** The pod says something that cannot be followed. */
   | "INJECT_BAD_POD"
+  /** What a user changes of a Gateway's deployment cannot be followed. */
+  | "INJECT_BAD_GATEWAY"
   /** The injection configuration cannot be used. */
   | "INJECT_BAD_CONFIG"
   /** A template fails on this object. */

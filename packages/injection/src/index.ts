@@ -4,6 +4,13 @@ export { type InjectionConfigSource, injectionConfigSource } from "./config-sour
 export { type Decision, decide } from "./decision.ts";
 export { InjectionError, type InjectionErrorCode } from "./errors.ts";
 export { injectPod } from "./inject.ts";
+export { type KubeGateway, ownershipOf, parametersOf, versionMark } from "./managed-gateway/gateway.ts";
+export {
+  keepSelector,
+  type ManagedGatewayInputs,
+  type ManagedGatewaySettings,
+  renderGateway,
+} from "./managed-gateway/render.ts";
 export type { Json, Pod, Texts } from "./pod.ts";
 export { checkPodShape } from "./pod-shape.ts";
 export { environmentOfPath } from "./post/cluster-environment.ts";

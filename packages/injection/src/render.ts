@@ -19,8 +19,9 @@ export interface Rendering {
 /** @throws InjectionError INJECT_BAD_POD, INJECT_TEMPLATE_FAILED */
 export function render(config: InjectionConfig, pod: Pod, data: Json): Rendering {
   const overlays = selectTemplates(config, pod.metadata.annotations ?? {}).map((name) => renderOne(config, name, data));
-  const template = overlays.reduce<Pod>(mergeStrategically, { metadata: {}, spec: {} });
-  return { merged: overlays.reduce<Pod>(mergeStrategically, relocated(pod, template)), template };
+  const layOver = (base: Pod, overlay: Json): Pod => mergeStrategically(base, overlay);
+  const template = overlays.reduce(layOver, { metadata: {}, spec: {} });
+  return { merged: overlays.reduce(layOver, relocated(pod, template)), template };
 }
 
 /** The pod's containers in the lists where the templates have them: a native sidecar is an init container. */
@@ -75,7 +76,8 @@ function renderOne({ templates }: InjectionConfig, name: string, data: Json): Js
   throw new InjectionError("INJECT_TEMPLATE_FAILED", `template ${name} gives no object`);
 }
 
-function execute(template: Template, name: string, data: Json): string {
+/** @throws InjectionError INJECT_TEMPLATE_FAILED with line and reason */
+export function execute(template: Template, name: string, data: Json): string {
   try {
     return template.execute(data);
   } catch (cause) {

@@ -1,12 +1,15 @@
 /**
- * A partial pod laid over a pod, with the meaning of Kubernetes' strategic merge patch: objects merge field by field, null
+ * A partial object laid over an object (a pod, or what is deployed for a Gateway), with the meaning of Kubernetes' strategic merge patch: objects merge field by field, null
  * takes a field away, lists with a merge key merge item by item, other lists are replaced.
  */
 import { ownValue } from "@flotilla/model";
 import type { Json } from "./pod.ts";
 
-/** Field → the item's field that tells items apart, for the lists within pods. Source: the Kubernetes API reference. */
-const mergeKeys: Readonly<Record<string, string>> = {
+/** Field → the item's field that tells items apart. Source: the Kubernetes API reference. */
+type MergeKeys = Readonly<Record<string, string>>;
+
+/** For the lists within pods. */
+const podKeys: MergeKeys = {
   containers: "name",
   initContainers: "name",
   ephemeralContainers: "name",
@@ -23,30 +26,37 @@ const mergeKeys: Readonly<Record<string, string>> = {
   ownerReferences: "uid",
 };
 
-export function mergeStrategically<T extends Json>(base: T, overlay: Json): T {
-  return mergeObjects(base, overlay) as T;
+/** Within a Service. */
+export const serviceKeys: MergeKeys = { ...podKeys, ports: "port" };
+
+export function mergeStrategically<T extends Json>(base: T, overlay: Json, keys: MergeKeys = podKeys): T {
+  return mergeObjects(base, overlay, keys) as T;
 }
 
-function mergeObjects(base: Json, overlay: Json): Json {
+function mergeObjects(base: Json, overlay: Json, keys: MergeKeys): Json {
   if (overlay["$patch"] === "replace") return withoutDirectives(overlay);
   const merged = new Map<string, unknown>(Object.entries(base));
   for (const [name, value] of Object.entries(overlay)) {
     if (name.startsWith("$")) continue;
     if (value === null) merged.delete(name);
-    else merged.set(name, mergeValues(name, merged.get(name), value));
+    else merged.set(name, mergeValues(name, [merged.get(name), value], keys));
   }
   return Object.fromEntries(merged);
 }
 
-function mergeValues(name: string, base: unknown, overlay: unknown): unknown {
-  if (isObject(overlay)) return mergeObjects(isObject(base) ? base : {}, overlay);
+function mergeValues(name: string, [base, overlay]: readonly [unknown, unknown], keys: MergeKeys): unknown {
+  if (isObject(overlay)) return mergeObjects(isObject(base) ? base : {}, overlay, keys);
   if (!Array.isArray(overlay)) return overlay;
-  const key = ownValue(mergeKeys, name);
-  return key === undefined ? overlay : mergeLists(key, Array.isArray(base) ? base : [], overlay);
+  const key = ownValue(keys, name);
+  return key === undefined ? overlay : mergeLists(key, [Array.isArray(base) ? base : [], overlay], keys);
 }
 
 /** The overlay's items come first, save where the base has an item of the overlay and says which of two stands before. */
-function mergeLists(key: string, base: readonly unknown[], overlay: readonly unknown[]): readonly unknown[] {
+function mergeLists(
+  key: string,
+  [base, overlay]: readonly [readonly unknown[], readonly unknown[]],
+  keys: MergeKeys,
+): readonly unknown[] {
   if (overlay.some((item) => isObject(item) && item["$patch"] === "replace"))
     return overlay.filter((item) => !isDirective(item));
   const deleted = new Set(
@@ -59,7 +69,7 @@ function mergeLists(key: string, base: readonly unknown[], overlay: readonly unk
     if (deleted.has(own)) continue;
     const place = places.get(own);
     const before = wanted.get(own) ?? (place === undefined ? {} : base[place]);
-    wanted.set(own, isObject(item) && isObject(before) ? mergeObjects(before, item) : item);
+    wanted.set(own, isObject(item) && isObject(before) ? mergeObjects(before, item, keys) : item);
   }
   const left = base.filter((item) => !wanted.has(keyOf(item, key)) && !deleted.has(keyOf(item, key)));
   const merged: unknown[] = [];

@@ -20,6 +20,14 @@ export interface TemplateInputs {
 const proxyConfigEnums = { interceptionMode: "REDIRECT", controlPlaneAuthPolicy: "NONE" };
 const meshConfigEnums = { accessLogEncoding: "TEXT", ingressControllerMode: "DEFAULT" };
 
+export function proxyConfigView(proxyConfig: Json): MessageView {
+  return new MessageView(proxyConfig, proxyConfigEnums);
+}
+
+export function meshConfigView(mesh: Json): MessageView {
+  return new MessageView(mesh, meshConfigEnums);
+}
+
 export function templateData(
   { pod, workload, proxyConfig, values }: TemplateInputs,
   request: InjectionRequest,
@@ -35,8 +43,8 @@ export function templateData(
     DeploymentMeta: new GoView({ name: workload.name, namespace: workload.namespace }),
     ObjectMeta: new GoView({ ...metadata, namespace: workload.namespace, labels: metadata.labels ?? {}, annotations }),
     Spec: new GoView(spec),
-    ProxyConfig: new MessageView(proxyConfig, proxyConfigEnums),
-    MeshConfig: new MessageView(request.mesh, meshConfigEnums),
+    ProxyConfig: proxyConfigView(proxyConfig),
+    MeshConfig: meshConfigView(request.mesh),
     Values: values,
     Revision: environment.revision,
     NativeSidecars: environment.nativeSidecars,

@@ -4,6 +4,7 @@ import type { CorpusDriver } from "./corpus.ts";
 /** Loaded on demand: a run of one group should not pay for all of them. */
 export const corpora: Readonly<Record<string, () => Promise<CorpusDriver>>> = {
   functions: async () => (await import("./functions.ts")).run,
+  "gateway-deployment": async () => (await import("./gateway-deployment.ts")).run,
   crds: async () => (await import("./crds.ts")).run,
   inject: async () => (await import("./inject.ts")).run,
   "mesh-config": async () => (await import("./mesh-config.ts")).run,

@@ -1,0 +1,75 @@
+/**
+ * Classes of Gateways that Istio's controllers serve: which controller has a Gateway, and what follows from it.
+ * Names and meaning are those of istiod (gateway.networking.k8s.io support, `istio.io/gateway-controller` and its siblings).
+ */
+
+export interface GatewayClassRules {
+  /** `spec.controllerName` of its GatewayClasses. */
+  readonly controller: string;
+  /** Value of the label `gateway.istio.io/managed` on what is deployed for a Gateway. */
+  readonly managedLabel: string;
+  /** Of the GatewayClass that is made when there is none. */
+  readonly description: string;
+  /** Injection template of the workload; undefined: nothing is deployed. */
+  readonly template: string | undefined;
+  readonly serviceType: "LoadBalancer" | "ClusterIP";
+  /** Names of deployed objects are the Gateway's, without `-CLASS` behind it. */
+  readonly keepsName: boolean;
+  /** False: its Gateways are described elsewhere, no routes are made from them. */
+  readonly routes: boolean;
+  readonly listenerSets: boolean;
+  /** Type of the addresses in the status; undefined: all that are known. */
+  readonly addressType: "Hostname" | undefined;
+}
+
+export interface GatewayClassSettings {
+  /** PILOT_GATEWAY_API_DEFAULT_GATEWAYCLASS_NAME */
+  readonly defaultClass: string;
+  /** PILOT_GATEWAY_API_CONTROLLER_NAME */
+  readonly defaultController: string;
+  /** PILOT_MULTI_NETWORK_DISCOVER_GATEWAY_API */
+  readonly multiNetwork: boolean;
+  /** PILOT_ENABLE_AMBIENT_WAYPOINTS */
+  readonly waypoints: boolean;
+  /** AMBIENT_ENABLE_MULTI_NETWORK */
+  readonly ambientMultiNetwork: boolean;
+}
+
+/** Class name → rules of its controller. A GatewayClass object of the same name decides first (rulesOfController). */
+export function builtInClasses(settings: GatewayClassSettings): ReadonlyMap<string, GatewayClassRules> {
+  const { defaultClass, defaultController, multiNetwork, waypoints, ambientMultiNetwork } = settings;
+  const gateway: GatewayClassRules = {
+    ...{ controller: defaultController, managedLabel: defaultController.replaceAll("/", "-") },
+    ...{ description: "The default Istio GatewayClass", template: "kube-gateway", serviceType: "LoadBalancer" },
+    ...{ keepsName: false, routes: true, listenerSets: true, addressType: "Hostname" },
+  };
+  const remote: GatewayClassRules = {
+    ...{ controller: "istio.io/unmanaged-gateway", managedLabel: "istio.io-unmanaged-gateway", template: undefined },
+    ...{ description: "Remote to this cluster. Does not deploy or affect configuration.", serviceType: "LoadBalancer" },
+    ...{ keepsName: false, routes: false, listenerSets: false, addressType: "Hostname" },
+  };
+  const waypoint: GatewayClassRules = {
+    ...{ controller: "istio.io/mesh-controller", managedLabel: "istio.io-mesh-controller", template: "waypoint" },
+    ...{ description: "The default Istio waypoint GatewayClass", serviceType: "ClusterIP" },
+    ...{ keepsName: true, routes: true, listenerSets: false, addressType: undefined },
+  };
+  const eastWest: GatewayClassRules = {
+    ...waypoint,
+    ...{ controller: "istio.io/eastwest-controller", managedLabel: "istio.io-eastwest-controller" },
+    ...{ description: "The default GatewayClass for Istio East West Gateways", serviceType: "LoadBalancer" },
+  };
+  return new Map([
+    [defaultClass, gateway],
+    ...(multiNetwork ? [["istio-remote", remote] as const] : []),
+    ...(waypoints ? [["istio-waypoint", waypoint] as const] : []),
+    ...(ambientMultiNetwork ? [["istio-east-west", eastWest] as const] : []),
+  ]);
+}
+
+/** What a GatewayClass with that `spec.controllerName` means; undefined: it is somebody else's. */
+export function rulesOfController(
+  classes: ReadonlyMap<string, GatewayClassRules>,
+  controller: string,
+): GatewayClassRules | undefined {
+  return [...classes.values()].find((rules) => rules.controller === controller);
+}

@@ -41,6 +41,7 @@ export const kindUses = {
   Node: { by: ["service-controller"] },
   PeerAuthentication: { by: ["xds-server"] },
   Pod: { by: ["service-controller"] },
+  ReferenceGrant: { by: ["xds-server"] },
   RequestAuthentication: { by: ["xds-server"], gap: targetGap },
   Secret: { by: ["xds-server"] },
   Service: { by: ["service-controller"] },

@@ -104,6 +104,14 @@ export {
   sniName,
 } from "./names/cluster-name.ts";
 export {
+  type CredentialName,
+  type CredentialReference,
+  credentialReferences,
+  parseCredentialName,
+  secretName,
+  withoutRootSuffix,
+} from "./names/credential-name.ts";
+export {
   compareSpecificity,
   type Hostname,
   hostCovers,
@@ -111,7 +119,7 @@ export {
   isWildcard,
   resolveShortName,
 } from "./names/host.ts";
-export { maxNamespaceLength, problemOfName, secretName } from "./names/object-name.ts";
+export { maxNamespaceLength, problemOfName } from "./names/object-name.ts";
 export { quoteRegex } from "./names/regex.ts";
 export { type Branded, type TextCodec, type TextOf, textCodec } from "./names/text-codec.ts";
 export {

@@ -14,6 +14,7 @@ import { openIdentity } from "./app/identity.ts";
 import { ServedMesh } from "./app/mesh.ts";
 import { createObservers } from "./app/observers.ts";
 import { Revocations } from "./app/revocations.ts";
+import { decideSecrets } from "./app/secret-access.ts";
 import { serveSecure } from "./app/secure-port.ts";
 import { loadSnapshot, openSnapshot } from "./app/snapshot.ts";
 import { serveDebugPages } from "./debug/pages.ts";
@@ -39,6 +40,7 @@ async function run(service: XdsService): Promise<void> {
   const connected = new ConnectedStreams();
   const revocations = new Revocations(log);
   await using identity = await openIdentity(service, { mesh, revocations });
+  using _secretReviews = decideSecrets(service, { mesh, identity });
   await using snapshot = await openSnapshot(service);
 
   const ingestMetrics = createIngestMetrics(metrics);

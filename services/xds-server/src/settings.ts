@@ -70,6 +70,12 @@ export const settings = {
     sentence:
       "The plaintext port takes a token, if one is sent, for the caller's identity; Secrets are sent over TLS only.",
   }),
+  secretReaders: list({
+    env: "SECRET_READERS",
+    default: [],
+    sentence:
+      "Where there is no Kubernetes API to ask: the accounts that may have the key pairs of their namespace, as namespace/account, namespace/* or *; if not set, routers and those that a DestinationRule selects.",
+  }),
   ...debugSettings,
   apiAuth: flag({
     env: "ENABLE_XDS_API_GENERATOR_AUTH",

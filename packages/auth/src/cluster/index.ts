@@ -4,3 +4,4 @@ export { requestFromSigner, type SignerCall } from "./certificate-request.ts";
 export { type ClusterSettings, clusterSettings } from "./cluster-settings.ts";
 export { type OwnCluster, type OwnClusterSettings, openApiServer, openOwnCluster } from "./open-cluster.ts";
 export type { ClusterListener, RemoteTokenReviewersOptions } from "./remote-token-reviewers.ts";
+export type { Account, ReviewSecretAccess } from "./secret-reviewer.ts";

@@ -4,12 +4,15 @@ import type { Logger } from "@flotilla/runtime";
 import type { TokenReviewOptions } from "../token-review.ts";
 import type { ClusterSettings } from "./cluster-settings.ts";
 import { type ClusterListener, RemoteTokenReviewers } from "./remote-token-reviewers.ts";
+import { type ReviewSecretAccess, secretReviewer } from "./secret-reviewer.ts";
 import { tokenReviewer } from "./token-reviewer.ts";
 
 export interface OwnCluster extends Disposable {
   readonly api: KubeApi;
   /** For tokenReviewAuthenticator. */
   readonly review: Pick<TokenReviewOptions, "clusterId" | "aliases" | "reviewerOf" | "policy">;
+  /** Whether accounts may read the Secrets of their namespaces. */
+  readonly reviewSecretAccess: ReviewSecretAccess;
   /** Told of other clusters. */
   onRemote(listener: ClusterListener): void;
   /** Reads the Secrets of other clusters until `stop` fires. */
@@ -48,6 +51,7 @@ export async function openOwnCluster(settings: OwnClusterSettings): Promise<OwnC
       reviewerOf: (cluster) => (cluster === clusterId ? reviewer : remotes.reviewerOf(cluster)),
       policy: jwtPolicy === "first-party-jwt" ? "first-party" : "third-party",
     },
+    reviewSecretAccess: secretReviewer(api, maxReviews),
     onRemote: (listener) => remotes.onChange(listener),
     followRemotes: ({ log, onProblem }, stop) => follow(api, remotes, { settings, log, onProblem }, stop),
     [Symbol.dispose]: () => {

@@ -15,8 +15,3 @@ export function problemOfName(name: string, maxLength = maxNameLength): string |
   const [wrong] = /[/%\s\p{Cc}]/u.exec(name) ?? [];
   return wrong === undefined ? undefined : `must not contain ${JSON.stringify(wrong)}`;
 }
-
-/** The name of the SDS resource for a `credentialName`; one without a scheme is a Secret. */
-export function secretName(credentialName: string): string {
-  return credentialName.includes("://") ? credentialName : `kubernetes://${credentialName}`;
-}

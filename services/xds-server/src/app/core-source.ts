@@ -2,12 +2,14 @@
  * The streams' source of resources, over the pure core. Sessions of proxies with equal views get the
  * identical sets, because the graph finds the same results for them.
  */
+import { parseIdentity } from "@flotilla/auth";
+import type { Account } from "@flotilla/auth/cluster";
 import type { Observation } from "@flotilla/incremental";
 import type { AppliedSet, Cause, Change } from "@flotilla/model";
 import { typeUrl as typeUrls } from "@flotilla/proto";
 import { Identities, Interner, type NameSet, type ResourceSet } from "@flotilla/xds";
 import type { ClientIdentity, ProxySession, ResourceSource, Urgency } from "../serve/resource-source.ts";
-import type { Subject } from "../snapshot/subject.ts";
+import type { SecretAccess, Subject } from "../snapshot/subject.ts";
 import type { Core, Refusal } from "./core.ts";
 
 export interface ApplyOptions {
@@ -23,10 +25,23 @@ export interface ChangeListener {
   afterApply?(changes: readonly Change[], options: ApplyOptions): void;
 }
 
+/** The verdict on one account, as long as it is followed. */
+export interface FollowedAccount extends Disposable {
+  /** Undefined until it is known. */
+  readonly verdict: SecretAccess | undefined;
+}
+
+export interface SecretReviews {
+  /** `onVerdict` is called when the verdict becomes known and when it changes. */
+  follow(account: Account, onVerdict: () => void): FollowedAccount;
+}
+
 export interface CoreSource extends ResourceSource {
   /** Applies changes and notifies the sessions they concern. */
   apply(changes: readonly Change[], options: ApplyOptions): readonly Refusal[];
   listen(listener: ChangeListener): void;
+  /** From now on the account of a caller decides on Secrets; to be called before streams are opened. */
+  decideSecrets(reviews: SecretReviews): void;
 }
 
 export function createCoreSource(core: Core): CoreSource {
@@ -35,6 +50,7 @@ export function createCoreSource(core: Core): CoreSource {
   let urgency: Urgency = "normal";
   const lists = new ResultLists();
   const listeners: ChangeListener[] = [];
+  let reviews: SecretReviews | undefined;
   return {
     get position() {
       return position;
@@ -42,8 +58,11 @@ export function createCoreSource(core: Core): CoreSource {
     get latest() {
       return latest;
     },
-    open: (client, onStale) => new Session({ core, lists, client }, (typeUrl) => onStale(typeUrl, urgency)),
+    open: (client, onStale) => new Session({ core, lists, client, reviews }, (typeUrl) => onStale(typeUrl, urgency)),
     listen: (listener) => void listeners.push(listener),
+    decideSecrets: (by) => {
+      reviews = by;
+    },
     apply: (changes, options) => {
       for (const listener of listeners) listener.beforeApply?.(changes, options);
       position = Math.max(position, options.applied.position);
@@ -66,6 +85,13 @@ function mayHaveSecrets({ identities, isPlaintext }: ClientIdentity): boolean {
   return identities.length > 0 && isPlaintext !== true;
 }
 
+/** The account that the caller proved and that its node is: connections are refused where there is none. */
+function accountOf({ identities, proxy: { namespace, serviceAccount } }: ClientIdentity): Account | undefined {
+  return identities
+    .map(parseIdentity)
+    .find((one) => one?.namespace === namespace && (serviceAccount === "" || one.serviceAccount === serviceAccount));
+}
+
 const secretTypeUrl: string = typeUrls.secret;
 
 interface Watch {
@@ -80,6 +106,7 @@ interface SessionOptions {
   readonly core: Core;
   readonly lists: ResultLists;
   readonly client: ClientIdentity;
+  readonly reviews: SecretReviews | undefined;
 }
 
 class Session implements ProxySession {
@@ -91,11 +118,15 @@ class Session implements ProxySession {
   #subject: Observation<Subject>;
   #subjectIsStale = false;
   #watched: readonly object[] | undefined;
+  readonly #reviews: SecretReviews | undefined;
+  #account: FollowedAccount | undefined;
+  #reviewed: Subject | undefined;
 
-  constructor({ core, lists, client }: SessionOptions, onStale: (typeUrl: string) => void) {
+  constructor({ core, lists, client, reviews }: SessionOptions, onStale: (typeUrl: string) => void) {
     this.#core = core;
     this.#lists = lists;
     this.#client = client;
+    this.#reviews = reviews;
     this.#onStale = onStale;
     this.#subject = this.#observeSubject();
   }
@@ -104,7 +135,8 @@ class Session implements ProxySession {
     if (typeUrl === secretTypeUrl && !mayHaveSecrets(this.#client)) return undefined;
     this.#refreshSubject();
     const before = this.#watches.get(typeUrl);
-    const subject = this.#subject.value;
+    const subject = typeUrl === secretTypeUrl ? this.#reviewedSubject() : this.#subject.value;
+    if (subject === undefined) return undefined;
     if (before !== undefined && sameNames(before.names, names)) {
       if (!before.isStale) return before.observation.value;
       if (before.subject === subject && before.observation.again()) {
@@ -139,13 +171,39 @@ class Session implements ProxySession {
 
   forget(typeUrl: string): void {
     this.#watched = undefined;
+    if (typeUrl === secretTypeUrl) {
+      this.#account?.[Symbol.dispose]();
+      this.#account = undefined;
+    }
     this.#watches.get(typeUrl)?.observation.release();
     this.#watches.delete(typeUrl);
   }
 
   close(): void {
-    for (const typeUrl of [...this.#watches.keys()]) this.forget(typeUrl);
+    for (const typeUrl of [...this.#watches.keys(), secretTypeUrl]) this.forget(typeUrl);
     this.#subject.release();
+  }
+
+  /** The subject with the verdict on its account; undefined while that is not known. */
+  #reviewedSubject(): Subject | undefined {
+    const subject = this.#subject.value;
+    if (this.#reviews === undefined) return subject;
+    const account = accountOf(this.#client);
+    if (account === undefined) return undefined;
+    this.#account ??= this.#reviews.follow(account, () => this.#secretsAreStale());
+    const { verdict } = this.#account;
+    if (verdict === undefined) return undefined;
+    const known = this.#reviewed;
+    const isSame = known?.proxy === subject.proxy && known.targets === subject.targets;
+    if (isSame && known.secretAccess === verdict) return known;
+    this.#reviewed = { ...subject, secretAccess: verdict };
+    return this.#reviewed;
+  }
+
+  #secretsAreStale(): void {
+    const watch = this.#watches.get(secretTypeUrl);
+    if (watch !== undefined) watch.isStale = true;
+    this.#onStale(secretTypeUrl);
   }
 
   #observeSubject(): Observation<Subject> {

@@ -4,7 +4,7 @@ import type { Generator } from "./encode/generator.ts";
 import { loadAssignments } from "./every-proxy/load-assignments.ts";
 import { mcpGenerators } from "./every-proxy/mcp-generators.ts";
 import { nameTable } from "./every-proxy/name-table.ts";
-import { sidecarSecrets } from "./every-proxy/secrets.ts";
+import { secrets } from "./every-proxy/secrets.ts";
 import { trustBundle } from "./every-proxy/trust-bundle.ts";
 import { routerClusters } from "./router/clusters.ts";
 import { sidecarClusters } from "./sidecar/clusters.ts";
@@ -17,7 +17,7 @@ export const generators: ReadonlyMap<string, Generator> = new Map([
   [typeUrl.endpoint, loadAssignments],
   [`sidecar/${typeUrl.listener}`, sidecarListeners],
   [`sidecar/${typeUrl.route}`, sidecarRoutes],
-  [`sidecar/${typeUrl.secret}`, sidecarSecrets],
+  [typeUrl.secret, secrets],
   [typeUrl.nameTable, nameTable],
   [typeUrl.proxyConfig, trustBundle],
   ...mcpGenerators,

@@ -19,7 +19,7 @@ import {
   type ProxyType,
   podPorts,
 } from "@flotilla/model";
-import type { ServiceTarget, Subject } from "./subject.ts";
+import type { SecretAccess, ServiceTarget, Subject } from "./subject.ts";
 
 type ProxyFacet<Arg, Value> = Facet<Subject, Arg, Value>;
 
@@ -31,6 +31,7 @@ export const facets = {
   clusterId: facet<string>("cluster-id", ({ proxy }) => proxy.clusterId),
   nodeCluster: facet<string>("node-cluster", ({ proxy }) => proxy.nodeCluster),
   network: facet<string>("network", ({ proxy }) => proxy.network),
+  secretAccess: facet<SecretAccess | undefined>("secret-access", ({ secretAccess }) => secretAccess),
   serviceAccount: facet<string>("service-account", ({ proxy }) => proxy.serviceAccount),
   locality: facet<Locality>("locality", ({ proxy }) => proxy.locality),
   id: facet<string>("id", ({ proxy }) => proxy.id),

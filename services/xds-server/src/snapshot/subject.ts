@@ -5,7 +5,11 @@ export interface Subject {
   readonly proxy: Proxy;
   /** The service ports this proxy answers, in the order in which inbound configuration is built. */
   readonly targets: readonly ServiceTarget[];
+  /** Whether the account that the caller proved may read Secrets of its namespace; undefined where nobody decides that. */
+  readonly secretAccess?: SecretAccess;
 }
+
+export type SecretAccess = "granted" | "refused";
 
 /** One port of a service for which the proxy is an instance. */
 export interface ServiceTarget {

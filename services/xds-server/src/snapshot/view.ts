@@ -11,7 +11,7 @@ import { facets } from "./facets.ts";
 import { defaultFeatures, type FeatureName, type Features } from "./features.ts";
 import { type AddressUse, type EndpointShards, keys, type ServiceName, type ServiceShards } from "./keys.ts";
 import type { RowIndex } from "./row-index.ts";
-import type { ServiceTarget, Subject } from "./subject.ts";
+import type { SecretAccess, ServiceTarget, Subject } from "./subject.ts";
 
 type ReadKind = KindReadBy<"xds-server">;
 
@@ -148,6 +148,9 @@ export class ProxyAnswers {
   }
   get serviceAccount(): string {
     return this.#ask(facets.serviceAccount);
+  }
+  get secretAccess(): SecretAccess | undefined {
+    return this.#ask(facets.secretAccess);
   }
   get locality(): Locality {
     return this.#ask(facets.locality);

@@ -1,5 +1,5 @@
 /** SDS: certificates, keys and roots that rules name, out of Secrets and ConfigMaps. */
-import type { JsonObject } from "@flotilla/model";
+import { type JsonObject, parseCredentialName, withoutRootSuffix } from "@flotilla/model";
 import { create, typeUrl } from "@flotilla/proto";
 import { type Secret, SecretSchema } from "@flotilla/proto/envoy/extensions/transport_sockets/tls/v3/secret_pb";
 import { isGranted } from "../../snapshot/scope/granted-secrets.ts";
@@ -16,15 +16,19 @@ interface SecretInputs {
   readonly revoked: string;
 }
 
-/** What is not there, not complete or not meant for the proxy has no resource: its clusters wait for it. */
-export const sidecarSecrets = createGenerator<SecretInputs, Secret>({
+/** A resource that does not exist, is not complete or not granted is left out: listeners and clusters wait for it. */
+export const secrets = createGenerator<SecretInputs, Secret>({
   typeUrl: typeUrl.secret,
-  label: "sidecar ",
   schema: SecretSchema,
   select: (view, name) => {
-    const place = parseName(name, view.proxy.namespace);
-    if (place === undefined || !isGranted(view, name.replace(rootSuffix, ""))) return undefined;
-    return place.isRoot ? rootOf(view, name, place) : keyPairOf(view, name, place);
+    const asked = parseCredentialName(name);
+    if (asked === undefined) return undefined;
+    const { scheme, kind, object, isRoot } = asked;
+    const namespace = asked.namespace || view.proxy.namespace;
+    if (scheme === "kubernetes" && namespace !== view.proxy.namespace) return undefined;
+    if (!isGranted(view, asked, name)) return undefined;
+    const place = { kind, namespace, object };
+    return isRoot ? rootOf(view, name, place) : keyPairOf(view, name, place);
   },
   build: ({ name, certificate, key, staple, root, revoked }) =>
     create(SecretSchema, {
@@ -50,50 +54,35 @@ interface Place {
   readonly kind: "Secret" | "ConfigMap";
   readonly namespace: string;
   readonly object: string;
-  readonly isRoot: boolean;
-}
-
-const rootSuffix = /-cacert$/;
-
-/** `kubernetes://[namespace/]name[-cacert]`, of the proxy's own namespace; `configmap://namespace/name[-cacert]`, roots only. */
-function parseName(name: string, ownNamespace: string): Place | undefined {
-  const [, scheme, namespace, object = ""] = /^(kubernetes|configmap):\/\/(?:([^/]+)\/)?([^/]+)$/.exec(name) ?? [];
-  if (scheme === "kubernetes") {
-    const isOwn = namespace === undefined || namespace === ownNamespace;
-    return isOwn ? { kind: "Secret", namespace: ownNamespace, object, isRoot: rootSuffix.test(object) } : undefined;
-  }
-  if (scheme !== "configmap" || namespace === undefined) return undefined;
-  return { kind: "ConfigMap", namespace, object: object.replace(rootSuffix, ""), isRoot: true };
 }
 
 const nothing = { certificate: "", key: "", staple: "", root: "", revoked: "" };
 
-/** Keys of the type `kubernetes.io/tls` or of generic Secrets. */
+/** Keys of generic Secrets, or of the type `kubernetes.io/tls`, which alone have a staple. */
 function keyPairOf(view: View, name: string, { namespace, object }: Place): SecretInputs | undefined {
-  const data = dataOf(view, "Secret", namespace, object);
-  for (const [cert, key] of [
-    ["cert", "key"],
-    ["tls.crt", "tls.key"],
+  const data = dataOf(view, "Secret", namespace, object) ?? {};
+  for (const [cert, key, ocsp] of [
+    ["cert", "key", ""],
+    ["tls.crt", "tls.key", "tls.ocsp-staple"],
   ] as const) {
     const [certificate, secretKey] = [data[cert] ?? "", data[key] ?? ""];
     if (certificate !== "" && secretKey !== "")
-      return { ...nothing, name, certificate, key: secretKey, staple: data["tls.ocsp-staple"] ?? "" };
+      return { ...nothing, name, certificate, key: secretKey, staple: data[ocsp] ?? "" };
   }
   return undefined;
 }
 
-/** A Secret of its own, whose name ends in `-cacert`, comes before the one with the key pair. */
+/** A Secret of its own, whose name ends in `-cacert`, hides the one with the key pair. */
 function rootOf(view: View, name: string, { kind, namespace, object }: Place): SecretInputs | undefined {
-  for (const one of new Set([object, object.replace(rootSuffix, "")])) {
-    const data = dataOf(view, kind, namespace, one);
-    for (const [ca, crl] of [
-      ["cacert", "crl"],
-      ["ca.crt", "ca.crl"],
-    ] as const) {
-      const root = data[ca] ?? "";
-      const encode = (text: string) => (kind === "ConfigMap" ? btoa(text) : text);
-      if (root !== "") return { ...nothing, name, root: encode(root), revoked: encode(data[crl] ?? "") };
-    }
+  const own = kind === "Secret" ? dataOf(view, kind, namespace, object) : undefined;
+  const data = own ?? dataOf(view, kind, namespace, withoutRootSuffix(object)) ?? {};
+  for (const [ca, crl] of [
+    ["cacert", "crl"],
+    ["ca.crt", "ca.crl"],
+  ] as const) {
+    const root = data[ca] ?? "";
+    const encode = (text: string) => (kind === "ConfigMap" ? encodeText(text) : text);
+    if (root !== "") return { ...nothing, name, root: encode(root), revoked: encode(data[crl] ?? "") };
   }
   return undefined;
 }
@@ -103,9 +92,14 @@ function dataOf(
   kind: "Secret" | "ConfigMap",
   namespace: string,
   name: string,
-): Readonly<Record<string, string>> {
-  const spec = view.config<JsonObject>(kind, namespace, name)?.spec;
-  return (spec?.["data"] ?? {}) as Readonly<Record<string, string>>;
+): Readonly<Record<string, string>> | undefined {
+  const config = view.config<JsonObject>(kind, namespace, name);
+  return config && ((config.spec["data"] ?? {}) as Readonly<Record<string, string>>);
+}
+
+/** ConfigMaps hold text, which may be more than ASCII in comments between PEM blocks. */
+function encodeText(text: string): string {
+  return btoa(Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join(""));
 }
 
 function inline(base64: string) {

@@ -6,7 +6,7 @@ import { authorizationPoliciesByNamespace } from "../scope/authz.ts";
 import { backendTlsPolicies } from "../scope/backend-tls.ts";
 import { destinationRulesByHost } from "../scope/destination-rules.ts";
 import { gatewayIndex } from "../scope/gateways.ts";
-import { grantingDestinationRules } from "../scope/granted-secrets.ts";
+import { gatewaysBySecret, grantingDestinationRules, referenceGrants } from "../scope/granted-secrets.ts";
 import { hashingDestinationRules } from "../scope/hashed-hosts.ts";
 import { requestAuthenticationsByNamespace } from "../scope/request-authn.ts";
 import { meshRouteIndexes } from "../scope/route-virtual-services.ts";
@@ -20,10 +20,12 @@ export const rowIndexes: readonly RowIndex<never>[] = [
   backendTlsPolicies,
   destinationRulesByHost,
   gatewayIndex,
+  gatewaysBySecret,
   grantingDestinationRules,
   hashingDestinationRules,
   ...meshRouteIndexes,
   peerAuthenticationsByNamespace,
+  referenceGrants,
   requestAuthenticationsByNamespace,
   ruledHosts,
   sidecarsByNamespace,

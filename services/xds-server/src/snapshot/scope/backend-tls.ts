@@ -53,17 +53,6 @@ const isBackendTlsHost = query<boolean, string>("is-backend-tls-host", (view, ho
     .some(({ spec: { host } }) => (isWildcard(host) ? hostCovers(host, hostname) : host === hostname)),
 );
 
-/** Whether a policy names the root: it is no secret, so every proxy may have it. */
-export const isBackendTlsRoot = query<boolean, string>("is-backend-tls-root", (view, name) =>
-  view
-    .read(policyRules)
-    .flatMap(({ spec: { trafficPolicy } }) => [
-      trafficPolicy?.tls,
-      ...(trafficPolicy?.portLevelSettings ?? []).map(({ tls }) => tls),
-    ])
-    .some((tls) => tls?.credentialName === name),
-);
-
 function serviceTarget(view: View, namespace: string, name: string) {
   const hostname = `${name}.${namespace}.svc.${view.feature("domainSuffix")}`;
   const service = [...view.serviceShards({ namespace, hostname }).values()].find(

@@ -1,0 +1,91 @@
+/** Names of SDS resources that are Secrets or ConfigMaps, and the fields of objects that refer to these. */
+import { maxNamespaceLength, problemOfName } from "./object-name.ts";
+
+export interface CredentialName {
+  /** `kubernetes`: of the caller's namespace. `kubernetes-gateway`: where a gateway refers to it. `configmap`: roots only. */
+  readonly scheme: "kubernetes" | "kubernetes-gateway" | "configmap";
+  readonly kind: "Secret" | "ConfigMap";
+  /** Empty when the name has none, which is the caller's then. */
+  readonly namespace: string;
+  /** Of the object, as the resource has it: with `-cacert`, if it ends so. */
+  readonly object: string;
+  /** Roots (and revocations) are asked for, not a key pair. */
+  readonly isRoot: boolean;
+}
+
+const rootSuffix = "-cacert";
+const schemes = /^(kubernetes|kubernetes-gateway|configmap):\/\//;
+const form = /^(kubernetes|kubernetes-gateway|configmap):\/\/(?:([^/]*)\/)?([^/]*)$/;
+
+/** `kubernetes://[NAMESPACE/]NAME`, `kubernetes-gateway://NAMESPACE/NAME`, `configmap://NAMESPACE/NAME`; undefined for any other text. */
+export function parseCredentialName(resource: string): CredentialName | undefined {
+  const [, scheme, namespace, object = ""] = form.exec(resource) ?? [];
+  if (problemOfName(object) !== undefined) return undefined;
+  if (namespace !== undefined && problemOfName(namespace, maxNamespaceLength) !== undefined) return undefined;
+  const isRoot = object.endsWith(rootSuffix);
+  if (scheme === "kubernetes") return { scheme, kind: "Secret", namespace: namespace ?? "", object, isRoot };
+  if (namespace === undefined) return undefined;
+  if (scheme === "kubernetes-gateway") return { scheme, kind: "Secret", namespace, object, isRoot };
+  return { scheme: "configmap", kind: "ConfigMap", namespace, object, isRoot: true };
+}
+
+/** The name of the SDS resource for a `credentialName`: one without a scheme is a Secret. */
+export function secretName(credentialName: string): string {
+  if (credentialName.startsWith("builtin://")) return "default";
+  if (credentialName.startsWith("invalid://")) return "invalid://";
+  return schemes.test(credentialName) ? credentialName : `kubernetes://${credentialName}`;
+}
+
+/** The name without `-cacert`, which the Secret of the key pair has. */
+export function withoutRootSuffix(name: string): string {
+  return name.endsWith(rootSuffix) ? name.slice(0, -rootSuffix.length) : name;
+}
+
+/** An object that a field refers to. */
+export interface CredentialReference {
+  readonly kind: "Secret" | "ConfigMap";
+  /** Undefined: that of the proxy that asks, which the field does not name. */
+  readonly namespace: string | undefined;
+  readonly name: string;
+}
+
+/** Fields of Gateways, DestinationRules, Ingresses, WasmPlugins. */
+const nameFields: ReadonlySet<string> = new Set([
+  ...["credentialName", "credentialNames", "caCertCredentialName", "secretName", "imagePullSecret"],
+]);
+/** Fields of the Gateway API, whose namespace is the object's own unless they name one. */
+const objectFields: ReadonlySet<string> = new Set([
+  ...["certificateRefs", "caCertificateRefs", "clientCertificateRef"],
+]);
+
+/** Secrets and ConfigMaps that an object refers to, by fields of these names or by texts that are SDS names (EnvoyFilters have such). */
+export function credentialReferences(namespace: string, spec: unknown): readonly CredentialReference[] {
+  const found: CredentialReference[] = [];
+  const visit = (value: unknown, field: string): void => {
+    if (typeof value === "string") {
+      const reference = referenceOf(value, nameFields.has(field));
+      if (reference !== undefined) found.push(reference);
+    } else if (Array.isArray(value)) for (const item of value) visit(item, field);
+    else if (typeof value === "object" && value !== null) {
+      if (objectFields.has(field)) found.push(...objectReference(namespace, value));
+      for (const [name, inner] of Object.entries(value)) visit(inner, name);
+    }
+  };
+  visit(spec, "");
+  return found;
+}
+
+function referenceOf(text: string, isName: boolean): CredentialReference | undefined {
+  const parsed = parseCredentialName(text);
+  if (parsed !== undefined)
+    return { kind: parsed.kind, namespace: parsed.namespace || undefined, name: withoutRootSuffix(parsed.object) };
+  if (!isName || problemOfName(text) !== undefined) return undefined;
+  return { kind: "Secret", namespace: undefined, name: withoutRootSuffix(text) };
+}
+
+function objectReference(own: string, value: object): readonly CredentialReference[] {
+  const { kind = "Secret", namespace = own, name } = value as { kind?: unknown; namespace?: unknown; name?: unknown };
+  if ((kind !== "Secret" && kind !== "ConfigMap") || typeof namespace !== "string" || typeof name !== "string")
+    return [];
+  return [{ kind, namespace, name }];
+}

@@ -1,0 +1,152 @@
+/** Accounts that may read Secrets: what is asked, how long a verdict counts, and what a session is sent meanwhile. */
+import assert from "node:assert/strict";
+import { describe, it, mock } from "node:test";
+import type { Account } from "@flotilla/auth/cluster";
+import { typeUrl } from "@flotilla/proto";
+import { createLogger } from "@flotilla/runtime";
+import { nameSet } from "@flotilla/xds";
+import type { ClientIdentity } from "../serve/resource-source.ts";
+import { aConfig, aSidecar, put } from "../testing/mesh.ts";
+import { occasionOf } from "../testing/occasion.ts";
+import { Core } from "./core.ts";
+import { createCoreSource } from "./core-source.ts";
+import { AccountReviews, reviewByList } from "./secret-access.ts";
+
+const log = createLogger("test", "error");
+const web: Account = { namespace: "shop", serviceAccount: "web" };
+
+/** Answers of an API server, one after the other, each when it is released. */
+function answering() {
+  const asked: string[] = [];
+  const waiting: PromiseWithResolvers<boolean>[] = [];
+  const review = ({ namespace, serviceAccount }: Account): Promise<boolean> => {
+    asked.push(`${namespace}/${serviceAccount}`);
+    const next = Promise.withResolvers<boolean>();
+    waiting.push(next);
+    return next.promise;
+  };
+  const settled = () => new Promise((resolve) => setImmediate(resolve));
+  return {
+    asked,
+    review,
+    answer: async (allowed: boolean) => {
+      waiting.shift()?.resolve(allowed);
+      await settled();
+    },
+    fail: async () => {
+      waiting.shift()?.reject(new Error("away"));
+      await settled();
+    },
+  };
+}
+
+describe("reviews of accounts", () => {
+  it("ask once for all who follow an account, and no more when nobody does", async () => {
+    mock.timers.enable({ apis: ["setTimeout"] });
+    const api = answering();
+    using reviews = new AccountReviews({ review: api.review, log });
+    const heard: string[] = [];
+    const first = reviews.follow(web, () => heard.push("first"));
+    const second = reviews.follow(web, () => heard.push("second"));
+    assert.equal(first.verdict, undefined);
+    await api.answer(true);
+    assert.deepEqual([api.asked, heard, first.verdict], [["shop/web"], ["first", "second"], "granted"]);
+    first[Symbol.dispose]();
+    mock.timers.tick(300_000);
+    await api.answer(false);
+    assert.deepEqual([heard.slice(2), second.verdict], [["second"], "refused"]);
+    second[Symbol.dispose]();
+    mock.timers.tick(600_000);
+    assert.equal(api.asked.length, 2);
+    mock.timers.reset();
+  });
+
+  it("keep a verdict while the API server does not answer, and give none without one", async () => {
+    mock.timers.enable({ apis: ["setTimeout"] });
+    const api = answering();
+    using reviews = new AccountReviews({ review: api.review, log, refusedMs: 4_000, retryMs: 1_000 });
+    using followed = reviews.follow(web, () => undefined);
+    await api.fail();
+    assert.equal(followed.verdict, undefined);
+    mock.timers.tick(1_000);
+    await api.answer(true);
+    mock.timers.tick(300_000);
+    await api.fail();
+    assert.deepEqual([api.asked.length, followed.verdict], [3, "granted"]);
+    mock.timers.reset();
+  });
+
+  it("go by a list where there is no API server", async () => {
+    const asked = (list: readonly string[]) => reviewByList(list)(web);
+    const answers = [["shop/web"], ["shop/*"], ["*"], ["shop/batch"], ["other/*"], []].map(asked);
+    assert.deepEqual(await Promise.all(answers), [true, true, true, false, false, false]);
+  });
+});
+
+describe("a session whose account is reviewed", () => {
+  const pair = { "tls.crt": btoa("THE CHAIN"), "tls.key": btoa("THE KEY"), "ca.crt": btoa("THE ROOT") };
+  const [key, root] = ["kubernetes://pair", "kubernetes://pair-cacert"];
+  const changes = put(aConfig("Secret", "shop", "pair", { data: pair }));
+  const identity = (account: string) => `spiffe://td/ns/shop/sa/${account}`;
+
+  function aSession(client: Partial<ClientIdentity> = {}) {
+    const api = answering();
+    const source = createCoreSource(new Core());
+    source.decideSecrets(new AccountReviews({ review: api.review, log }));
+    source.apply(changes, occasionOf(changes, 1));
+    let stale = 0;
+    const whole = { proxy: aSidecar("shop"), identities: [identity("web")], ...client };
+    const session = source.open(whole, () => stale++);
+    const names = () => [...(session.resources(typeUrl.secret, nameSet([key, root]))?.byName.keys() ?? ["nothing"])];
+    return { api, session, names, stale: () => stale };
+  }
+
+  it("is not answered before the verdict, and is sent key pair and root after it", async () => {
+    const { api, session, names, stale } = aSession();
+    assert.deepEqual([names(), stale()], [["nothing"], 0]);
+    await api.answer(true);
+    assert.deepEqual([names(), stale(), api.asked], [[key, root], 1, ["shop/web"]]);
+    session.close();
+  });
+
+  it("is sent roots only where its account may not read Secrets", async () => {
+    const { api, session, names } = aSession();
+    names();
+    await api.answer(false);
+    assert.deepEqual(names(), [root]);
+    session.close();
+  });
+
+  it("loses a key pair with the right to it", async () => {
+    mock.timers.enable({ apis: ["setTimeout"] });
+    const { api, session, names, stale } = aSession();
+    names();
+    await api.answer(true);
+    assert.deepEqual(names(), [key, root]);
+    mock.timers.tick(300_000);
+    await api.answer(false);
+    assert.deepEqual([names(), stale()], [[root], 2]);
+    session.close();
+    mock.timers.reset();
+  });
+
+  it("is reviewed for the account that it proved, of several the one that its node is", async () => {
+    const proxy = aSidecar("shop", { SERVICE_ACCOUNT: "web" });
+    const { api, session, names } = aSession({ proxy, identities: [identity("admin"), identity("web")] });
+    names();
+    assert.deepEqual(api.asked, ["shop/web"]);
+    session.close();
+  });
+
+  for (const [what, client] of [
+    ["without an identity", { identities: [] }],
+    ["of another namespace", { identities: ["spiffe://td/ns/other/sa/web"] }],
+    ["with an identity that is no account", { identities: ["spiffe://td/workload"] }],
+    ["in plain text", { isPlaintext: true }],
+  ] as const)
+    it(`${what} is not even asked about`, () => {
+      const { api, session, names } = aSession(client);
+      assert.deepEqual([names(), api.asked], [["nothing"], []]);
+      session.close();
+    });
+});

@@ -16,6 +16,7 @@ interface LoadedFile {
 }
 
 export interface TestRecord {
+  /** Absolute. */
   readonly test: string;
   /** Without a change; one that fails so takes no part. */
   readonly isPassed: boolean;
@@ -51,7 +52,8 @@ export function openTestRecords({ root, directory, withinMs }: RecordOptions): T
     const kept = join(directory, `${sha256(relative(root, test)).slice(0, 24)}.json`);
     if (existsSync(kept)) {
       const record = JSON.parse(readFileSync(kept, "utf8")) as TestRecord;
-      if (Object.entries(record.files).every(([path, { digest }]) => digestOf(path) === digest)) return record;
+      if (Object.entries(record.files).every(([path, { digest }]) => digestOf(path) === digest))
+        return { ...record, test };
     }
     const record = await take(test);
     mkdirSync(directory, { recursive: true });

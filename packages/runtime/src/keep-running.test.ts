@@ -48,6 +48,19 @@ describe("work that is kept running", () => {
     await running;
   });
 
+  it("work that ends well after failures has recovered", async () => {
+    const readiness = new Readiness();
+    let attempts = 0;
+    const work = async (): Promise<string> => {
+      attempts++;
+      if (attempts < 3) throw new Error("no answer");
+      return "done";
+    };
+    const failures = new FailingWork(createMetrics(), readiness);
+    assert.equal(await keepTrying(work, { ...options(), failures }, new AbortController().signal), "done");
+    assert.deepEqual(readiness.report().conditions, []);
+  });
+
   it("a failure after a recovery is logged again, and waits for the first time only", async () => {
     const warnings: unknown[] = [];
     let attempts = 0;

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { commands } from "../packages/cli/src/commands.ts";
 import type { CommandDefinition } from "../packages/cli/src/parse/definition.ts";
-import { exitCodes } from "../packages/cli/src/parse/exit-codes.ts";
+import { exitCodes } from "../packages/cli/src/parse/terminal.ts";
 
 const file = join(dirname(dirname(fileURLToPath(import.meta.url))), "docs/cli.md");
 const installation = `## Installation

@@ -1,13 +1,20 @@
 export type { Authenticated, Authenticator, Caller, KubernetesInfo, Refused, Verdict } from "./authenticator.ts";
-export { isForAudience } from "./bearer-token.ts";
+export { isForAudience } from "./authenticator.ts";
 export type { ClientCertificateOptions } from "./client-certificate.ts";
 export { AuthError, type AuthErrorCode } from "./errors.ts";
 export { expandTrustDomains, formatIdentity, type Identity, parseIdentity } from "./identity.ts";
-export { type IssuerSettings, issuerSettings, jwtRulesOf } from "./jwt/issuer-settings.ts";
 export { type JwtOptions, jwtAuthenticator } from "./jwt/jwt-authenticator.ts";
 export { type JwtRule, parseJwtRule } from "./jwt/jwt-rule.ts";
 export type { LoadKeys } from "./jwt/key-source.ts";
-export { type LocalIssuer, localIssuerRule, openLocalIssuer, type TokenRequest } from "./local-issuer.ts";
+export {
+  type IssuerSettings,
+  issuerSettings,
+  jwtRulesOf,
+  type LocalIssuer,
+  localIssuerRule,
+  openLocalIssuer,
+  type TokenRequest,
+} from "./local-issuer.ts";
 export { type PageAccessOptions, pageAccess } from "./page-access.ts";
 export {
   type ImpersonationRules,
@@ -23,8 +30,13 @@ export {
   type TokenReviewStatus,
   tokenReviewAuthenticator,
 } from "./token-review.ts";
-export { RevocationLists } from "./trust/revocation-lists.ts";
-export { type TrustBundleSpec, type TrustedRoot, trustBundleKind, trustBundleOf } from "./trust/trust-bundle.ts";
+export {
+  RevocationLists,
+  type TrustBundleSpec,
+  type TrustedRoot,
+  trustBundleKind,
+  trustBundleOf,
+} from "./trust/trust-bundle.ts";
 export {
   decodeTrustReport,
   encodeTrustReport,
@@ -32,7 +44,6 @@ export {
   trustReportBucket,
   trustReportTtlMs,
 } from "./trust/trust-report.ts";
-export { trustedNetworks } from "./trusted-networks.ts";
-export type { ForwardedOptions } from "./xfcc/forwarded-authenticator.ts";
-export { type XfccOptions, xfccAuthenticator } from "./xfcc/xfcc-authenticator.ts";
+export type { ForwardedOptions } from "./xfcc/xfcc-authenticator.ts";
+export { trustedNetworks, type XfccOptions, xfccAuthenticator } from "./xfcc/xfcc-authenticator.ts";
 export { formatXfcc, type XfccElement } from "./xfcc/xfcc-header.ts";

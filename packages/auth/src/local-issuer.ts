@@ -6,10 +6,11 @@ import { createHash, createPublicKey, type KeyObject } from "node:crypto";
 import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { generatePrivateKey, parsePrivateKey, privateKeyPem } from "@flotilla/pki";
+import { flag, list, type SettingsOf, text } from "@flotilla/runtime";
 import { SignJWT } from "jose";
 import { AuthError } from "./errors.ts";
 import { formatIdentity, serviceAccountSubject } from "./identity.ts";
-import { defaultAudience, type JwtRule } from "./jwt/jwt-rule.ts";
+import { defaultAudience, type JwtRule, parseJwtRule } from "./jwt/jwt-rule.ts";
 import { createFile, replaceFile } from "./private-file.ts";
 
 /** The `iss` of its tokens: there is one local issuer to a work directory. */
@@ -99,4 +100,35 @@ async function readIfThere(file: string): Promise<string | undefined> {
     if ((error as { code?: unknown }).code === "ENOENT") return undefined;
     throw error;
   }
+}
+
+/** The settings by which ca and xds-server know whose tokens prove an identity. */
+export const issuerSettings = {
+  jwtRule: text({
+    env: "JWT_RULE",
+    default: undefined,
+    sentence: "Issuer whose tokens prove an identity, as JSON: issuer, jwks_uri or jwks_file, audiences.",
+  }),
+  localIssuer: flag({
+    env: "LOCAL_ISSUER",
+    default: true,
+    sentence: "Tokens of the issuer in WORK_DIR prove an identity.",
+  }),
+  audiences: list({
+    env: "TOKEN_AUDIENCES",
+    default: [defaultAudience],
+    sentence: "Audiences of tokens for the control plane.",
+  }),
+} as const;
+
+export interface IssuerSettings extends SettingsOf<typeof issuerSettings> {
+  readonly workDir: string;
+}
+
+/** @throws AuthError AUTH_BAD_RULE */
+export function jwtRulesOf({ jwtRule, localIssuer, audiences, workDir }: IssuerSettings): readonly JwtRule[] {
+  return [
+    ...(jwtRule === undefined ? [] : [parseJwtRule(jwtRule)]),
+    ...(localIssuer ? [localIssuerRule(workDir, audiences)] : []),
+  ];
 }

@@ -1,7 +1,13 @@
 /** Proof by a token that the API server of the caller's cluster confirms (TokenReview). */
 import { decodeJwt, errors } from "jose";
-import { type Authenticator, type Caller, type KubernetesInfo, refused, type Verdict } from "./authenticator.ts";
-import { bearerToken } from "./bearer-token.ts";
+import {
+  type Authenticator,
+  bearerToken,
+  type Caller,
+  type KubernetesInfo,
+  refused,
+  type Verdict,
+} from "./authenticator.ts";
 import { formatIdentity, parseServiceAccount } from "./identity.ts";
 import { VerdictCache } from "./verdict-cache.ts";
 

@@ -8,9 +8,14 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { noopLogger, until } from "@flotilla/runtime";
 import { type RunningServer, startNats, startNatsCluster } from "@flotilla/servers";
 import { connect, type NatsConnection, nkeyAuthenticator } from "nats";
-import { type BusService, busServices, natsAuthorization } from "./access.ts";
+import {
+  type BusCredentials,
+  type BusService,
+  busServices,
+  createBusCredentials,
+  natsAuthorization,
+} from "./access.ts";
 import type { Bus } from "./bus.ts";
-import { type BusCredentials, createBusCredentials } from "./bus-credentials.ts";
 import { connectBus } from "./connect.ts";
 import { storedStreams } from "./stored-streams.ts";
 import { decodeChange } from "./topics.ts";

@@ -1,11 +1,19 @@
 /**
+ * Users of the NATS server: what each service may publish and subscribe to, and the credentials of servers started beside
+ * the services.
+ */
+
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { nkeys } from "nats";
+import { horizonSubject, subjectRoot } from "./bus.ts";
+import { storedStreams } from "./stored-streams.ts";
+import { token } from "./topics.ts";
+
+/**
  * What each service may do on NATS, made of the table of stored streams and of the subjects that each publishes. The servers of
  * `flotilla up` and the files below k8s/ get their users from here; docs/security/who-writes.md shows the result.
  */
-import { horizonSubject, subjectRoot } from "./bus.ts";
-import { storedStreams } from "./stored-streams.ts";
-import { token } from "./subject.ts";
-
 export const busServices = ["ca", "config-controller", "service-controller", "webhook", "xds-server"] as const;
 export type BusService = (typeof busServices)[number];
 
@@ -113,4 +121,26 @@ function keysOf(stream: string): string {
 
 function below(subjects: readonly string[]): readonly string[] {
   return subjects.map((subject) => `${subjectRoot}.${subject}`);
+}
+
+export interface BusCredentials {
+  /** For the server's configuration: public keys. */
+  readonly users: readonly BusUser[];
+  /** The server's address for a service, which names the file of its seed. */
+  urlFor(service: BusService, url: string): string;
+}
+
+/**
+ * Credentials of the services for a NATS server that is started beside them: an NKey each, whose seed only its service has.
+ * New ones, in place of those that the directory had.
+ */
+export function createBusCredentials(directory: string): BusCredentials {
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const fileOf = (service: BusService): string => join(directory, `${service}.nkey`);
+  const users = busServices.map((service) => {
+    const pair = nkeys.createUser();
+    writeFileSync(fileOf(service), pair.getSeed(), { mode: 0o600 });
+    return { service, identity: { nkey: pair.getPublicKey() } };
+  });
+  return { users, urlFor: (service, url) => `${url}?nkey=${encodeURIComponent(fileOf(service))}` };
 }

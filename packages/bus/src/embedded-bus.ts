@@ -14,7 +14,7 @@ import {
 import { Bucket, openEmbeddedKeyValue } from "./embedded-key-value.ts";
 import { BusError } from "./errors.ts";
 import { SetAside } from "./set-aside.ts";
-import { matchesFilter } from "./subject.ts";
+import { matchesFilter } from "./topics.ts";
 
 class Sequence {
   readonly epoch = randomUUID();

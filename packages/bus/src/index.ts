@@ -1,14 +1,15 @@
 export {
+  type BusCredentials,
   type BusPermissions,
   type BusService,
   type BusUser,
   busServices,
+  createBusCredentials,
   natsAuthorization,
   permissionsOf,
 } from "./access.ts";
 export { type AttestOptions, attestEvery } from "./attest.ts";
 export type { Bus, BusItem, BusState, FollowOptions, OutgoingMessage, StoredMessage } from "./bus.ts";
-export { type BusCredentials, createBusCredentials } from "./bus-credentials.ts";
 export { attestSettings, busReplicasSetting, busSettings, sealKeySetting } from "./bus-settings.ts";
 export { type CompareOptions, differences, keyState } from "./compare.ts";
 export { type ConnectOptions, connectBus } from "./connect.ts";

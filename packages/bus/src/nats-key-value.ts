@@ -2,14 +2,13 @@
 import { delay, type Logger } from "@flotilla/runtime";
 import { ErrorCode, headers, type JetStreamClient, type KV, type MsgHdrs, NatsError, StorageType } from "nats";
 import { BusError } from "./errors.ts";
+import { lastMessage, updateStream } from "./jetstream.ts";
 import type { KeyValue, KeyValueEntry, KeyValueOptions } from "./key-value.ts";
-import { lastMessage } from "./last-sequence.ts";
 import { retryMs } from "./nats-connection.ts";
 import type { NatsLink } from "./nats-link.ts";
 import { type Delivery, deliveries } from "./ordered-consumer.ts";
 import type { SetAside } from "./set-aside.ts";
-import { updateStream } from "./stream-replicas.ts";
-import { token, untoken } from "./subject.ts";
+import { token, untoken } from "./topics.ts";
 
 interface Parts {
   readonly link: NatsLink;

@@ -10,8 +10,7 @@ import {
   type StreamInfo,
 } from "nats";
 import { horizonSubject, subjectRoot } from "./bus.ts";
-import { isNotFound, lastMessage } from "./last-sequence.ts";
-import { type ReplicaOptions, updateStream } from "./stream-replicas.ts";
+import { isNotFound, lastMessage, type ReplicaOptions, updateStream } from "./jetstream.ts";
 
 export const streamName = "FLOTILLA";
 

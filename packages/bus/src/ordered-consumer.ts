@@ -20,7 +20,7 @@ import {
 } from "nats";
 import type { StoredMessage } from "./bus.ts";
 import { BusError } from "./errors.ts";
-import { lastSequence } from "./last-sequence.ts";
+import { lastSequence } from "./jetstream.ts";
 import { inboxPrefixOf } from "./nats-connection.ts";
 
 export interface ConsumerOptions {

@@ -1,10 +1,9 @@
 /** `flotilla`: parses the command line, runs the command, turns failures into one line and an exit code. */
 import { CommanderError } from "commander";
-import { reachCluster } from "./cluster-connection.ts";
 import { commands, groups } from "./commands.ts";
-import { type ExitCode, explainError } from "./parse/exit-codes.ts";
+import { reachCluster } from "./connection.ts";
 import { buildProgram, type Chosen } from "./parse/program.ts";
-import { processTerminal, type Terminal } from "./parse/terminal.ts";
+import { type ExitCode, explainError, processTerminal, type Terminal } from "./parse/terminal.ts";
 
 /** Resolves to the exit code, also for wrong usage: it throws for nothing that a user can cause. */
 export async function run(

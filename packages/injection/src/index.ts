@@ -1,5 +1,5 @@
 /** Injection without a service around it: pods get their sidecar, Gateways get the workload that serves them. */
-export { type InjectionConfig, parseInjectionConfig } from "./config.ts";
+export { type InjectionConfig, parseInjectionConfig, valueOverrides } from "./config.ts";
 export { type InjectionConfigSource, injectionConfigSource } from "./config-source.ts";
 export { type Decision, decide } from "./decision.ts";
 export { InjectionError, type InjectionErrorCode } from "./errors.ts";
@@ -15,5 +15,4 @@ export type { Json, Pod, Texts } from "./pod.ts";
 export { checkPodShape } from "./pod-shape.ts";
 export { environmentOfPath } from "./post/cluster-environment.ts";
 export type { InjectionEnvironment, InjectionRequest } from "./request.ts";
-export { valueOverrides } from "./value-settings.ts";
 export { injectWorkload, type WorkloadInjection } from "./workload.ts";

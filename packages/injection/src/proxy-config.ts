@@ -1,4 +1,4 @@
-/** The ProxyConfig of one pod: the mesh's, with what the pod's annotation says over it. */
+/** ProxyConfig and image of the proxy of one pod: those of the mesh, overridden by the pod's annotations. */
 import { applyProxyConfig, defaultMeshConfig, equalJson, type JsonObject, ownValue } from "@flotilla/model";
 import { parse } from "yaml";
 import { names } from "./annotations.ts";
@@ -34,4 +34,29 @@ export function cleanProxyConfig(config: Json): Json {
     ([name, value]) => value !== null && !equalJson(value, ownValue(defaults, name)),
   );
   return Object.fromEntries(own.sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+interface Global {
+  readonly hub?: unknown;
+  readonly tag?: unknown;
+  readonly variant?: unknown;
+}
+
+const variants = ["debug", "distroless"];
+
+/** Which image the proxy of a pod runs: hub, name, tag and variant, from the values, the mesh and the pod. */
+export function proxyImage(values: Json, proxyConfig: Json, annotations: Texts, image: string): string {
+  const { hub = "", tag = "", variant = "" } = (values["global"] ?? {}) as Global;
+  const configured = (proxyConfig["image"] as Json | undefined)?.["imageType"];
+  const wanted = annotations[names.proxyImageType] ?? (configured as string | undefined) ?? String(variant ?? "");
+  const name = image === "" ? "proxyv2" : image;
+  return `${hub}/${name}:${withVariant(String(tag), wanted)}`;
+}
+
+/** `default` is the image without a variant, so that a pod can leave the mesh's. */
+function withVariant(tag: string, wanted: string): string {
+  if (wanted === "") return tag;
+  const known = variants.find((variant) => tag.endsWith(`-${variant}`));
+  const plain = known === undefined ? tag : tag.slice(0, -known.length - 1);
+  return wanted === "default" ? plain : `${plain}-${wanted}`;
 }

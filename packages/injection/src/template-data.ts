@@ -4,10 +4,9 @@ import { zero } from "@flotilla/gotemplate";
 import { ownValue } from "@flotilla/model";
 import { GoView, MessageView } from "./go-view.ts";
 import { proxyIds } from "./openshift.ts";
-import type { Workload } from "./owner.ts";
 import type { Json, Pod } from "./pod.ts";
-import { proxyImage } from "./proxy-image.ts";
-import type { InjectionEnvironment, InjectionRequest } from "./request.ts";
+import { proxyImage } from "./proxy-config.ts";
+import type { InjectionEnvironment, InjectionRequest, Workload } from "./request.ts";
 
 export interface TemplateInputs {
   /** Without what an earlier injection left. */

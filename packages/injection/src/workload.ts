@@ -1,8 +1,8 @@
 /** Injection into workloads as files have them: whatever holds a pod's template, lists included. */
 
 import { ownValue } from "@flotilla/model";
-import type { Workload } from "./owner.ts";
 import type { Json, Pod } from "./pod.ts";
+import type { Workload } from "./request.ts";
 
 /** Injects one pod; undefined leaves it as it is. */
 export type WorkloadInjection = (pod: Pod, workload: Workload) => Pod | undefined;

@@ -5,8 +5,8 @@ import { isReadKind } from "./kind-uses.ts";
 import { kubernetesKinds } from "./kubernetes-kinds.ts";
 
 export type { Kind } from "./kind.ts";
+export { mcpTypeUrls } from "./kind.ts";
 export { isReadKind, type KindReadBy, kindUses, noEffectReason, type UsedObject } from "./kind-uses.ts";
-export { mcpTypeUrls } from "./mcp.ts";
 
 /** Istio's kinds first, then those of Kubernetes and the Gateway API. */
 export const kinds: readonly Kind[] = [...istioKinds, ...kubernetesKinds];

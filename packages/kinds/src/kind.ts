@@ -15,3 +15,11 @@ export interface Kind {
   /** Protobuf message of `spec`; absent for kinds that are none. */
   readonly message?: string;
 }
+
+/**
+ * How kinds are called where configuration travels over xDS (MCP): `group/version/Kind`. In the preferred version, as
+ * istiod asks for it; then in the others that are served. All mean the same objects.
+ */
+export function mcpTypeUrls({ group, versions, kind }: Kind): readonly string[] {
+  return versions.map((version) => `${group === "" ? "core" : group}/${version}/${kind}`);
+}

@@ -1,3 +1,5 @@
+/** Credentials of a connection to an API server, and their renewal. */
+
 /** What a connection to an API server proves itself with, and whom it trusts. */
 export interface KubeCredentials {
   readonly ca?: string;
@@ -12,4 +14,46 @@ export interface KubeCredentials {
   /** The user to act as. */
   readonly impersonate?: string;
   readonly isInsecure?: boolean;
+}
+
+export interface RenewedCredentials {
+  get(): Promise<KubeCredentials>;
+  /** They are fetched again: the API server refused them. */
+  forget(): void;
+}
+
+interface FetchedCredentials {
+  readonly credentials: KubeCredentials;
+  /** Undefined: they hold until they are refused. */
+  readonly expiryMs: number | undefined;
+}
+
+/** Credentials are fetched anew this long before they expire. */
+const earlyMs = 10_000;
+
+/** Credentials that are fetched, used until they expire or the API server refuses them, and fetched anew. */
+export function renewedCredentials(
+  fetch: () => Promise<FetchedCredentials>,
+  nowMs: () => number = Date.now,
+): RenewedCredentials {
+  let held: { readonly credentials: Promise<KubeCredentials>; untilMs: number } | undefined;
+  return {
+    get: () => {
+      if (held !== undefined && nowMs() < held.untilMs) return held.credentials;
+      // Several requests at once wait for one answer.
+      const fetching = fetch().then(({ credentials, expiryMs }) => {
+        fresh.untilMs = expiryMs === undefined ? Number.POSITIVE_INFINITY : expiryMs - earlyMs;
+        return credentials;
+      });
+      const fresh = { credentials: fetching, untilMs: Number.POSITIVE_INFINITY };
+      held = fresh;
+      fetching.catch(() => {
+        if (held === fresh) held = undefined;
+      });
+      return fetching;
+    },
+    forget: () => {
+      held = undefined;
+    },
+  };
 }

@@ -4,8 +4,8 @@
 import { execFile } from "node:child_process";
 import { env as ownEnvironment } from "node:process";
 import type { KubeCredentials } from "./credentials.ts";
+import { type RenewedCredentials, renewedCredentials } from "./credentials.ts";
 import { KubeError } from "./errors.ts";
-import { type RenewedCredentials, renewedCredentials } from "./renewed-credentials.ts";
 
 /** The fields `exec` of a user. */
 export interface ExecFields {

@@ -1,10 +1,22 @@
-export { type ApiServerSettings, apiServerSettings, clusterOf } from "./api-server-settings.ts";
 export type { KubeCredentials } from "./credentials.ts";
 export { KubeError, type KubeErrorCode } from "./errors.ts";
-export { type FollowOptions, follow } from "./follow.ts";
 export { type KubeApi, type KubeObject, openKubeApi } from "./kube-api.ts";
-export { type KubeConfig, loadKubeConfig } from "./kube-config.ts";
-export { listAll, listPages, type MirrorEvent, type MirrorOptions, mirror } from "./mirror.ts";
+export {
+  type ApiServerSettings,
+  apiServerSettings,
+  clusterOf,
+  type KubeConfig,
+  loadKubeConfig,
+} from "./kube-config.ts";
+export {
+  type FollowOptions,
+  follow,
+  listAll,
+  listPages,
+  type MirrorEvent,
+  type MirrorOptions,
+  mirror,
+} from "./mirror.ts";
 export type {
   CertificateSigningRequest,
   ClusterTrustBundle,

@@ -1,14 +1,14 @@
 /** Which API server to ask, and as whom: from a kubeconfig file, or as a pod finds it. */
 import { readFile } from "node:fs/promises";
-import type { Agent } from "node:https";
+import type { Agent, RequestOptions } from "node:https";
 import { dirname, resolve } from "node:path";
-import type { KubeCredentials } from "./credentials.ts";
+import { type SettingsOf, text } from "@flotilla/runtime";
+import type { Cluster } from "@kubernetes/client-node";
+import type { KubeCredentials, RenewedCredentials } from "./credentials.ts";
 import { KubeError } from "./errors.ts";
 import { type ExecFields, execCredentials } from "./exec-credentials.ts";
 import { currentContext, type KubeContext } from "./kubeconfig-document.ts";
 import { oidcCredentials } from "./oidc-credentials.ts";
-import { proxyAgents } from "./proxy-agent.ts";
-import type { RenewedCredentials } from "./renewed-credentials.ts";
 
 export interface KubeConfig {
   /** Without a slash at its end. */
@@ -28,14 +28,15 @@ const mounted = "/var/run/secrets/kubernetes.io/serviceaccount";
 /** Undefined when the environment names no cluster. @throws KubeError KUBE_CONFIG */
 export async function loadKubeConfig(env: Env): Promise<KubeConfig | undefined> {
   const file = env["KUBECONFIG"];
-  if (file !== undefined && file !== "") return configOf(currentContext(await text(file), file), file, dirname(file));
+  if (file !== undefined && file !== "")
+    return configOf(currentContext(await readText(file), file), file, dirname(file));
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port = "443" } = env;
   if (host === undefined || host === "") return undefined;
   return {
     server: `https://${host.includes(":") ? `[${host}]` : host}:${port}`,
     credentials: async () => ({
-      ca: await text(`${mounted}/ca.crt`),
-      token: (await text(`${mounted}/token`)).trim(),
+      ca: await readText(`${mounted}/ca.crt`),
+      token: (await readText(`${mounted}/token`)).trim(),
     }),
   };
 }
@@ -55,7 +56,7 @@ function configOf({ cluster, user }: KubeContext, file: string, directory: strin
   const renewed = renewedOf({ cluster, user }, file, directory);
   // The content itself goes before the file that is named beside it, as with Kubernetes' own client.
   const content = async (data: string | undefined, path: string | undefined) =>
-    data ? Buffer.from(data, "base64").toString() : path ? text(resolve(directory, path)) : undefined;
+    data ? Buffer.from(data, "base64").toString() : path ? readText(resolve(directory, path)) : undefined;
   return {
     server: cluster.server,
     ...(renewed && { onRefused: () => renewed.forget() }),
@@ -134,10 +135,67 @@ function refuseInsecure({ cluster, user }: KubeContext, file: string, allowed: R
     refuse("idp-certificate-authority names a file", undefined);
 }
 
-async function text(file: string): Promise<string> {
+async function readText(file: string): Promise<string> {
   try {
     return await readFile(file, "utf8");
   } catch (cause) {
     throw new KubeError("KUBE_CONFIG", `${file} cannot be read: ${(cause as Error).message}`, { cause });
   }
+}
+
+/**
+ * Connections to an API server through the proxy that its kubeconfig names (`proxy-url`: http, https, socks5). Holds one
+ * agent, until the certificates change.
+ */
+function proxyAgents({ server, proxyUrl = "" }: Cluster): (credentials: KubeCredentials) => Promise<Agent> {
+  let held: { readonly tls: string; readonly agent: Promise<Agent> } | undefined;
+  return ({ ca, cert, key, servername, isInsecure = false }) => {
+    const tls = { ca, cert, key, servername, rejectUnauthorized: !isInsecure };
+    const text = JSON.stringify(tls);
+    if (held?.tls !== text) held = { tls: text, agent: openAgent({ server, proxyUrl, isInsecure }, tls) };
+    return held.agent;
+  };
+}
+
+interface Way {
+  readonly server: string;
+  readonly proxyUrl: string;
+  readonly isInsecure: boolean;
+}
+
+async function openAgent({ server, proxyUrl, isInsecure }: Way, tls: object): Promise<Agent> {
+  const { KubeConfig } = await import("@kubernetes/client-node");
+  const kubeConfig = new KubeConfig();
+  const cluster = { name: "cluster", server, proxyUrl, skipTLSVerify: isInsecure };
+  kubeConfig.loadFromClusterAndUser(cluster, { name: "user" });
+  // What the agent has goes before what a request has: it must hold the certificates itself.
+  const options: RequestOptions = { ...tls };
+  await kubeConfig.applyToHTTPSOptions(options);
+  return options.agent as Agent;
+}
+
+/** The settings by which a service finds the API server of its cluster. */
+export const apiServerSettings = {
+  kubeconfig: text({
+    env: "CLUSTER_KUBECONFIG",
+    default: undefined,
+    sentence: "A kubeconfig file of the cluster to work for; in a pod of the cluster none is needed.",
+  }),
+  kubeHost: text({
+    env: "KUBERNETES_SERVICE_HOST",
+    default: undefined,
+    sentence: "Address of the API server, as Kubernetes tells it to pods.",
+  }),
+  kubePort: text({ env: "KUBERNETES_SERVICE_PORT", default: "443", sentence: "Port of the API server, likewise." }),
+} as const;
+
+export type ApiServerSettings = SettingsOf<typeof apiServerSettings>;
+
+/** Undefined when nothing names a cluster. @throws KubeError KUBE_CONFIG */
+export function clusterOf({ kubeconfig, kubeHost, kubePort }: ApiServerSettings): Promise<KubeConfig | undefined> {
+  return loadKubeConfig({
+    KUBECONFIG: kubeconfig,
+    KUBERNETES_SERVICE_HOST: kubeHost,
+    KUBERNETES_SERVICE_PORT: kubePort,
+  });
 }

@@ -3,7 +3,7 @@
  * version seen; when that is too old everything is listed anew, and until that list is complete what is known stands. A watch
  * that says nothing for long is given up for another from the same version: nobody can tell a quiet one from one that is lost.
  */
-import { backoff, delay } from "@flotilla/runtime";
+import { backoff, delay, type Logger } from "@flotilla/runtime";
 import { KubeError } from "./errors.ts";
 import type { KubeApi, KubeObject } from "./kube-api.ts";
 
@@ -186,4 +186,37 @@ async function* watch<T extends KubeObject>(
     clearTimeout(silence);
     stop.removeEventListener("abort", end);
   }
+}
+
+export interface FollowOptions {
+  readonly log: Logger;
+  readonly random: () => number;
+}
+
+/**
+ * A small collection as a whole, again after each change of it. `path` may carry selectors. Runs until `stop` fires; an API
+ * server that is away is waited for.
+ */
+export async function* follow<T extends KubeObject>(
+  api: KubeApi,
+  path: string,
+  { log, random }: FollowOptions,
+  stop: AbortSignal,
+): AsyncGenerator<readonly T[]> {
+  const onState = (reason: string | undefined) => {
+    if (reason !== undefined) log.warn("kubernetes objects cannot be followed, trying again", { path, reason });
+  };
+  const objects = new Map<string, T>();
+  for await (const event of mirror<T>(api, { path, random, onState }, stop)) {
+    if (event.type === "list") {
+      objects.clear();
+      for (const object of event.objects) objects.set(keyOf(object), object);
+    } else if (event.type === "put") objects.set(keyOf(event.object), event.object);
+    else objects.delete(keyOf(event.object));
+    yield [...objects.values()];
+  }
+}
+
+function keyOf({ metadata: { namespace = "", name = "" } }: KubeObject): string {
+  return `${namespace}/${name}`;
 }

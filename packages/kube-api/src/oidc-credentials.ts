@@ -4,9 +4,9 @@
  * server's to judge.
  */
 import { readFile } from "node:fs/promises";
+import { type RenewedCredentials, renewedCredentials } from "./credentials.ts";
 import { KubeError } from "./errors.ts";
 import { postForm, readJson } from "./json-over-https.ts";
-import { type RenewedCredentials, renewedCredentials } from "./renewed-credentials.ts";
 
 /** `config` of the auth-provider. */
 export interface OidcFields {

@@ -3,9 +3,9 @@
  * kubeconfig.
  */
 import type { Logger } from "@flotilla/runtime";
-import { follow } from "./follow.ts";
 import type { KubeApi, KubeObject } from "./kube-api.ts";
 import { type KubeConfig, parseKubeConfig } from "./kube-config.ts";
+import { follow } from "./mirror.ts";
 
 export interface RemoteCluster {
   readonly cluster: string;

@@ -18,6 +18,7 @@ export {
   parseCertificate,
   parseCertificatePem,
   parseCertificatesPem,
+  rootId,
 } from "./x509/certificate.ts";
 export { type ChainRequest, describe, verifyChain } from "./x509/chain.ts";
 export { type Crl, isRevoked, parseCrlsPem, verifyCrl } from "./x509/crl.ts";
@@ -36,5 +37,4 @@ export {
   type Validity,
 } from "./x509/issue.ts";
 export type { Name } from "./x509/name.ts";
-export { rootId } from "./x509/root-id.ts";
 export { encodeSans, parseSans, type San, sanOf, spiffeIds } from "./x509/san.ts";

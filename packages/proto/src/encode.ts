@@ -2,7 +2,7 @@
  * Deterministic binary encoding: fields by number, map entries by key, so that equal messages give
  * equal bytes. Each message type is compiled once, when it is first written (see encode-compiler.ts).
  */
-import type { DescMessage, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
+import { type DescMessage, fromBinary, type MessageInitShape, type MessageShape } from "@bufbuild/protobuf";
 import { compileWriter } from "./encode-compiler.ts";
 import { ProtoError } from "./errors.ts";
 import { WireWriter } from "./wire-writer.ts";
@@ -29,4 +29,13 @@ export function encode<Desc extends DescMessage>(
     throw new ProtoError("PROTO_ENCODE", `cannot encode ${schema.typeName}`, cause);
   }
   return shared.finish();
+}
+
+/** @throws ProtoError when `bytes` are not of the message's form. */
+export function decode<Desc extends DescMessage>(schema: Desc, bytes: Uint8Array): MessageShape<Desc> {
+  try {
+    return fromBinary(schema, bytes);
+  } catch (cause) {
+    throw new ProtoError("PROTO_DECODE", `cannot decode ${schema.typeName} from ${bytes.length} bytes`, cause);
+  }
 }

@@ -2,8 +2,7 @@
 import type { DescMessage, DescMethod, MessageShape } from "@bufbuild/protobuf";
 import { AggregatedDiscoveryService } from "@flotilla/proto/envoy/service/discovery/v3/ads_pb";
 import { IstioCertificateService } from "@flotilla/proto/security/v1alpha1/ca_pb";
-import { decode } from "./decode.ts";
-import { encode } from "./encode.ts";
+import { decode, encode } from "./encode.ts";
 
 export interface GrpcMethod<Request, Response> {
   readonly path: string;

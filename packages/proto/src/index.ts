@@ -8,13 +8,11 @@ export {
 } from "@bufbuild/protobuf";
 export type { GenMessage } from "@bufbuild/protobuf/codegenv2";
 export { type Any, AnySchema, type Duration, DurationSchema, type Timestamp } from "@bufbuild/protobuf/wkt";
-export { pack, unpack, unpackAs } from "./any.ts";
-export { decode } from "./decode.ts";
-export { encode } from "./encode.ts";
+export { decode, encode } from "./encode.ts";
 export { ProtoError, type ProtoErrorCode } from "./errors.ts";
 export { withSeconds } from "./go-durations.ts";
 export { aggregatedDiscoveryService, certificateService, channelOptions, type GrpcMethod } from "./grpc.ts";
 export { anyToJson, bytesToJson, type FromJsonOptions, fromJson, toJson } from "./json.ts";
 export { type MergeOptions, merge } from "./merge.ts";
 export { registry } from "./registry.ts";
-export { debugTypeUrl, type TypeUrl, typeNameOf, typeUrl, typeUrlOf } from "./type-url.ts";
+export { debugTypeUrl, pack, type TypeUrl, typeNameOf, typeUrl, typeUrlOf, unpack, unpackAs } from "./type-url.ts";

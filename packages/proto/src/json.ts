@@ -12,8 +12,7 @@ import {
   type MessageShape,
 } from "@bufbuild/protobuf";
 import { type Any, AnySchema, BytesValueSchema, hasCustomJsonRepresentation } from "@bufbuild/protobuf/wkt";
-import { decode } from "./decode.ts";
-import { encode } from "./encode.ts";
+import { decode, encode } from "./encode.ts";
 import { ProtoError } from "./errors.ts";
 import { mapAnys } from "./map-anys.ts";
 import { mapJsonAnys } from "./map-json-anys.ts";

@@ -1,8 +1,7 @@
 /** Rewrites every Any of a message, at every depth; parts without one are shared with the original. */
 import type { DescMessage, Message } from "@bufbuild/protobuf";
 import type { Any } from "@bufbuild/protobuf/wkt";
-import { decode } from "./decode.ts";
-import { encode } from "./encode.ts";
+import { decode, encode } from "./encode.ts";
 import { registry } from "./registry.ts";
 import { typeNameOf } from "./type-url.ts";
 

@@ -1,3 +1,9 @@
+/** Type URLs of the resources that a control plane serves and reads, and google.protobuf.Any through the registry. */
+import { create, type DescMessage, type Message, type MessageInitShape, type MessageShape } from "@bufbuild/protobuf";
+import { type Any, AnySchema } from "@bufbuild/protobuf/wkt";
+import { decode, encode } from "./encode.ts";
+import { registry } from "./registry.ts";
+
 const prefix = "type.googleapis.com/";
 
 /** Type URLs of what a control plane serves and reads. */
@@ -32,4 +38,23 @@ export function typeUrlOf(typeName: string): TypeUrl {
 /** The message's full name: what follows the last slash. */
 export function typeNameOf(url: TypeUrl): string {
   return url.slice(url.lastIndexOf("/") + 1);
+}
+
+/** google.protobuf.Any through the registry. Like `encode`, takes plain objects too. */
+export function pack<Desc extends DescMessage>(
+  schema: Desc,
+  message: MessageShape<Desc> | MessageInitShape<Desc>,
+): Any {
+  return create(AnySchema, { typeUrl: typeUrlOf(schema.typeName), value: encode(schema, message) });
+}
+
+/** The message inside; undefined when its type is unknown. @throws ProtoError when the bytes are not of that type. */
+export function unpack(any: Any): Message | undefined {
+  const desc = registry.getMessage(typeNameOf(any.typeUrl));
+  return desc === undefined ? undefined : decode(desc, any.value);
+}
+
+/** The message inside, when it is of this type. @throws ProtoError when the bytes are not of that type. */
+export function unpackAs<Desc extends DescMessage>(schema: Desc, any: Any): MessageShape<Desc> | undefined {
+  return typeNameOf(any.typeUrl) === schema.typeName ? decode(schema, any.value) : undefined;
 }

@@ -1,8 +1,6 @@
 /** A whole mesh in one process: objects and mesh documents in, the changes both controllers would publish out. */
 import type { Change, ConfigChange, ConfigKey, JsonObject, KubeObject } from "@flotilla/model";
-import { configOf } from "./config/config-of.ts";
-import { configKind } from "./config/kinds.ts";
-import { meshConfigOf, meshNetworksOf } from "./config/mesh-documents.ts";
+import { configKind, configOf, meshConfigOf, meshNetworksOf } from "./config.ts";
 import { DiscoveryFilter } from "./discovery/discovery-filter.ts";
 import { Registry } from "./registry/registry.ts";
 import { isRegistryObject, type RegistryInput } from "./registry/registry-input.ts";

@@ -5,8 +5,15 @@ export { type FilesVersion, followFiles } from "./follow-files.ts";
 export { type Health, type HealthOptions, serveHealth } from "./health.ts";
 export { FailingWork, type KeepRunningOptions, keepRunning, keepTrying } from "./keep-running.ts";
 export { type ListenOptions, listen } from "./listen.ts";
-export { logSettings } from "./log-settings.ts";
-export { createLogger, type LogDestination, type LogFields, type Logger, type LogLevel, noopLogger } from "./logger.ts";
+export {
+  createLogger,
+  type LogDestination,
+  type LogFields,
+  type Logger,
+  type LogLevel,
+  logSettings,
+  noopLogger,
+} from "./logger.ts";
 export { memoryEnvironment, releaseMemory } from "./memory.ts";
 export {
   type Counter,
@@ -24,18 +31,18 @@ export type { HttpHandler, HttpMethod, HttpReply, HttpRequest } from "./routes.t
 export { type FailureReport, type RunOptions, runUntilSignal } from "./run.ts";
 export * from "./settings/index.ts";
 export { type Service, type ServiceOptions, type ServiceSettings, startService } from "./start-service.ts";
-export { TimeSlice } from "./time-slice.ts";
-export { Turns } from "./turns.ts";
+export { TimeSlice, Turns } from "./turns.ts";
 export {
   aborted,
+  ageMs,
   type BackoffOptions,
   backoff,
   delay,
+  delayByWallClock,
   orAborted,
   type UntilOptions,
   until,
   untilStopped,
   Wakeup,
 } from "./wait.ts";
-export { ageMs, delayByWallClock } from "./wall-clock.ts";
 export { startWatchdog, type WatchdogOptions, watchdogSettings } from "./watchdog.ts";

@@ -1,7 +1,7 @@
 /** Structured logs behind a narrow interface: an event in lower case, its values as fields. */
-
 import { type DestinationStream, type LevelWithSilent, pino, stdSerializers } from "pino";
 import { LogWriter } from "./log-writer.ts";
+import { oneOf } from "./settings/kinds.ts";
 
 export type LogLevel = "debug" | "info" | "warn" | "error" | "silent";
 export type LogFields = Readonly<Record<string, unknown>>;
@@ -20,7 +20,7 @@ export interface LogDestination {
   write(line: string): void;
 }
 
-export const logLevels: readonly LogLevel[] = ["debug", "info", "warn", "error", "silent"];
+const logLevels: readonly LogLevel[] = ["debug", "info", "warn", "error", "silent"];
 
 /**
  * One JSON object a line; standard output unless `destination` is given, which is never waited for. A field `error` is written with its
@@ -70,3 +70,13 @@ function wrap(inner: pino.Logger): Logger {
     child: (fields) => wrap(inner.child(fields)),
   };
 }
+
+/** What every service may be told of its log. */
+export const logSettings = {
+  logLevel: oneOf({
+    env: "LOG_LEVEL",
+    default: "info",
+    values: logLevels,
+    sentence: "The least severe lines that are logged.",
+  }),
+} as const;

@@ -1,8 +1,7 @@
 /** The life of a process: a main that runs until it is told to stop, and an exit code that says how it went. */
 import { flushCompileCache } from "node:module";
 import type { Logger } from "./logger.ts";
-import { parseSettings } from "./settings/settings.ts";
-import { unknownSettings } from "./settings/unknown-settings.ts";
+import { parseSettings, unknownSettings } from "./settings/settings.ts";
 import { startWatchdog, watchdogSettings } from "./watchdog.ts";
 
 export interface RunOptions {

@@ -1,6 +1,18 @@
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
-import { Turns } from "./turns.ts";
+import { describe, it, test } from "node:test";
+import { TimeSlice, Turns } from "./turns.ts";
+
+test("others have their turn when a slice is used up, and a slice begins anew", async () => {
+  const timeSlice = new TimeSlice(2);
+  let turns = 0;
+  setImmediate(() => turns++);
+  for (const end = performance.now() + 3; performance.now() < end; );
+  assert.equal(timeSlice.isDue, true);
+  assert.equal(turns, 0);
+  await timeSlice.yield();
+  assert.equal(turns, 1);
+  assert.equal(new TimeSlice(60_000).isDue, false);
+});
 
 describe("turns", () => {
   it("begins each piece of work when those before have ended, also badly", async () => {

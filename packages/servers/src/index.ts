@@ -1,7 +1,7 @@
 export { cacheFolder } from "./cache.ts";
 export type { ServerKind } from "./catalog.ts";
 export { ServersError, type ServersErrorCode } from "./errors.ts";
-export type { FetchOptions } from "./fetch-server.ts";
+export type { FetchOptions } from "./find-server.ts";
 export { findServer } from "./find-server.ts";
 export { freePort, freePorts } from "./free-port.ts";
 export { endGroup, endWithThisProcess } from "./held-directory.ts";

@@ -6,7 +6,7 @@ import { connect } from "node:net";
 import { join, resolve } from "node:path";
 import { delay } from "@flotilla/runtime";
 import { ServersError } from "./errors.ts";
-import type { FetchOptions } from "./fetch-server.ts";
+import type { FetchOptions } from "./find-server.ts";
 import { findServer } from "./find-server.ts";
 import { freePort } from "./free-port.ts";
 import { endGroup, endWithThisProcess, noteHolder, releaseDirectory, takeDirectory } from "./held-directory.ts";

@@ -2,10 +2,10 @@
 import { join, relative } from "node:path";
 import { TimeSlice } from "@flotilla/runtime";
 import { SourceError } from "./errors.ts";
+import type { FileText } from "./file-scan.ts";
 import { FileTable } from "./file-table.ts";
 import { type FileBatch, FileWatcher } from "./file-watcher.ts";
 import { type Admission, type FileReading, readObjects, unreadableFile } from "./read-objects.ts";
-import type { FileText } from "./read-texts.ts";
 import type { ObjectSource, SourceGroup, SourceProblem } from "./source.ts";
 
 export interface DirectorySourceOptions extends Admission {

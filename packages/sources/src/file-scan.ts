@@ -1,5 +1,5 @@
 /** What files there are below a path, through symbolic links, with what tells whether one has changed. */
-import { readdir, realpath, stat } from "node:fs/promises";
+import { readdir, readFile, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
 export interface FileStamp {
@@ -8,7 +8,7 @@ export interface FileStamp {
   readonly inode: number;
 }
 
-export interface FileScan {
+interface FileScan {
   readonly files: ReadonlyMap<string, FileStamp>;
   /** Real paths of the directories in which changes can happen. */
   readonly directories: ReadonlySet<string>;
@@ -84,4 +84,32 @@ async function scanEntry(path: string, isLink: boolean, scan: Scan): Promise<voi
 
 function stampOf({ mtimeMs, size, ino }: { mtimeMs: number; size: number; ino: number }): FileStamp {
   return { mtimeMs, size, inode: ino };
+}
+
+/** A file's text; undefined when it is gone, an error when it cannot be read. */
+export type FileText = string | undefined | Error;
+
+const concurrentReads = 32;
+
+/** The texts of files, several at a time. Of those that have a stamp; the others are gone. */
+export async function readTexts(
+  changed: ReadonlyMap<string, FileStamp | undefined>,
+): Promise<ReadonlyMap<string, FileText>> {
+  const texts = new Map<string, FileText>();
+  const paths = [...changed.keys()].sort();
+  for (let from = 0; from < paths.length; from += concurrentReads) {
+    const slice = paths.slice(from, from + concurrentReads);
+    const read = await Promise.all(slice.map((path) => (changed.get(path) === undefined ? undefined : readText(path))));
+    for (const [index, path] of slice.entries()) texts.set(path, read[index]);
+  }
+  return texts;
+}
+
+async function readText(path: string): Promise<FileText> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (cause) {
+    // Gone after the look, or not for us to read: that is said of this file alone.
+    return isGone(cause) ? undefined : (cause as Error);
+  }
 }

@@ -8,8 +8,15 @@
 import { join } from "node:path";
 import { Wakeup } from "@flotilla/runtime";
 import { DirectoryWatches } from "./directory-watches.ts";
-import { type FileStamp, isConfigFile, sameStamp, scanFiles, stampFile } from "./file-scan.ts";
-import { type FileText, readTexts } from "./read-texts.ts";
+import {
+  type FileStamp,
+  type FileText,
+  isConfigFile,
+  readTexts,
+  sameStamp,
+  scanFiles,
+  stampFile,
+} from "./file-scan.ts";
 
 export interface FileBatch {
   readonly texts: ReadonlyMap<string, FileText>;

@@ -49,3 +49,28 @@ export function objectKeyText({ group, kind, namespace, name }: ObjectKey): stri
 export function objectText({ kind, namespace, name }: ObjectKey): string {
   return `${kind}/${namespace}/${name}`;
 }
+
+export interface ProblemNews {
+  readonly appeared: readonly SourceProblem[];
+  readonly over: readonly SourceProblem[];
+}
+
+/** Which problems are new and which are over since the last look: what a log and a counter need. */
+export class ProblemLog {
+  #known: ReadonlyMap<string, SourceProblem> = new Map();
+
+  update(problems: readonly SourceProblem[]): ProblemNews {
+    const before = this.#known;
+    const now = new Map(problems.map((problem) => [problemText(problem), problem]));
+    this.#known = now;
+    return {
+      appeared: [...now].filter(([text]) => !before.has(text)).map(([, problem]) => problem),
+      over: [...before].filter(([text]) => !now.has(text)).map(([, problem]) => problem),
+    };
+  }
+}
+
+/** The line does not count: an object that moves within its file has the same problem still. */
+function problemText({ file, object = "", field = "", reason }: SourceProblem): string {
+  return [file, object, field, reason].join("\n");
+}

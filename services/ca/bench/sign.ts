@@ -13,8 +13,7 @@ import {
   privateKeyPem,
 } from "@flotilla/pki";
 import { readMaterial, type SigningMaterial } from "../src/roots/material.ts";
-import { issueWorkload } from "../src/sign/issue-workload.ts";
-import { serialSource } from "../src/sign/serials.ts";
+import { issueWorkload, serialSource } from "../src/sign/issue-workload.ts";
 
 const serial = serialSource();
 const seconds = Number(process.argv[2] ?? 2);

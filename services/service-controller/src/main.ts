@@ -6,7 +6,7 @@
 import { ClusterRegistries } from "@flotilla/registry";
 import { startService } from "@flotilla/runtime";
 import manifest from "../package.json" with { type: "json" };
-import { connect } from "./app/connect.ts";
+import { connect, publishedAddresses } from "./app/connect.ts";
 import { openInputs } from "./app/inputs.ts";
 import { openWriters } from "./app/kubernetes-writers.ts";
 import { serveDebugPages } from "./app/pages.ts";
@@ -14,7 +14,6 @@ import { ProblemReports } from "./app/problem-reports.ts";
 import { createPublishing } from "./app/publishing.ts";
 import { declareMetrics } from "./metrics.ts";
 import { type RegistryService, readSettings } from "./settings.ts";
-import { publishedAddresses } from "./watch/published-addresses.ts";
 
 /** Resolves after `stop` fires and everything is released; rejects with the first failure. */
 export async function main(env: Readonly<Record<string, string | undefined>>, stop: AbortSignal): Promise<void> {

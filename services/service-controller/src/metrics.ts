@@ -1,6 +1,6 @@
 /** The metrics of service-controller. */
 import type { Counter, Gauge, Histogram, Metrics } from "@flotilla/runtime";
-import { type ClusterCounters, declareClusterCounters } from "./cluster-metrics.ts";
+import { type ClusterCounters, declareClusterCounters } from "./watch/cluster-status.ts";
 
 export interface RegistryMetrics {
   readonly refused: Gauge;

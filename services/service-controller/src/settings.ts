@@ -16,9 +16,8 @@ import {
   text,
   watchdogSettings,
 } from "@flotilla/runtime";
+import { kubernetesSettings, multiClusterSettings } from "./watch/cluster-settings.ts";
 import { consulSettings } from "./watch/consul-settings.ts";
-import { kubernetesSettings } from "./watch/kubernetes-settings.ts";
-import { multiClusterSettings } from "./watch/multi-cluster-settings.ts";
 
 export const settings = {
   ...logSettings,

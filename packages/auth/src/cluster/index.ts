@@ -1,7 +1,13 @@
 /** `apiServerSettings` are those that `openApiServer` takes, for services that ask the API server nothing else. */
 export { apiServerSettings } from "@flotilla/kube-api";
 export { requestFromSigner, type SignerCall } from "./certificate-request.ts";
-export { type ClusterSettings, clusterSettings } from "./cluster-settings.ts";
-export { type OwnCluster, type OwnClusterSettings, openApiServer, openOwnCluster } from "./open-cluster.ts";
-export type { ClusterListener, RemoteTokenReviewersOptions } from "./remote-token-reviewers.ts";
+export {
+  type ClusterSettings,
+  clusterSettings,
+  type OwnCluster,
+  type OwnClusterSettings,
+  openApiServer,
+  openOwnCluster,
+} from "./open-cluster.ts";
 export type { Account, ReviewSecretAccess } from "./secret-reviewer.ts";
+export type { ClusterListener, RemoteTokenReviewersOptions } from "./token-reviewers.ts";

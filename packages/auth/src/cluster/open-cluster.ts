@@ -1,11 +1,18 @@
-/** The own cluster, and those that its Secrets name, as reviewers of tokens. */
-import { type ApiServerSettings, clusterOf, followRemoteClusters, type KubeApi, openKubeApi } from "@flotilla/kube-api";
-import type { Logger } from "@flotilla/runtime";
+/**
+ * The own cluster, and those that its Secrets name, as reviewers of tokens, with the settings by which they are found.
+ */
+import {
+  type ApiServerSettings,
+  apiServerSettings,
+  clusterOf,
+  followRemoteClusters,
+  type KubeApi,
+  openKubeApi,
+} from "@flotilla/kube-api";
+import { integer, type Logger, list, oneOf, type SettingsOf, text } from "@flotilla/runtime";
 import type { TokenReviewOptions } from "../token-review.ts";
-import type { ClusterSettings } from "./cluster-settings.ts";
-import { type ClusterListener, RemoteTokenReviewers } from "./remote-token-reviewers.ts";
 import { type ReviewSecretAccess, secretReviewer } from "./secret-reviewer.ts";
-import { tokenReviewer } from "./token-reviewer.ts";
+import { type ClusterListener, RemoteTokenReviewers, tokenReviewer } from "./token-reviewers.ts";
 
 export interface OwnCluster extends Disposable {
   readonly api: KubeApi;
@@ -77,3 +84,34 @@ async function follow(
     onProblem(problems[0] && `${problems[0].object} ${problems[0].field}: ${problems[0].reason}`);
   }
 }
+
+/** The settings by which ca and xds-server find the cluster that confirms Kubernetes tokens. */
+export const clusterSettings = {
+  ...apiServerSettings,
+  clusterId: text({ env: "CLUSTER_ID", default: "Kubernetes", sentence: "Name of the own cluster." }),
+  clusterAliases: list({
+    env: "CLUSTER_ALIASES",
+    default: [],
+    sentence: "Other names of clusters, as alias=cluster.",
+  }),
+  jwtPolicy: oneOf({
+    env: "JWT_POLICY",
+    default: "third-party-jwt",
+    values: ["third-party-jwt", "first-party-jwt"],
+    sentence: "With first-party-jwt, Kubernetes tokens without an audience are taken too.",
+  }),
+  insecureKubeconfigs: list({
+    env: "PILOT_INSECURE_MULTICLUSTER_KUBECONFIG_OPTIONS",
+    default: [],
+    sentence:
+      "What kubeconfigs in Secrets may do that others do not: exec (run programs), clientKey, clientCertificate, tokenFile (name files).",
+  }),
+  maxReviews: integer({
+    env: "MAX_TOKEN_REVIEWS",
+    default: 16,
+    min: 1,
+    sentence: "Tokens that the API server is asked about at a time.",
+  }),
+} as const;
+
+export type ClusterSettings = SettingsOf<typeof clusterSettings>;

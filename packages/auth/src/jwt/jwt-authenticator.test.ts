@@ -5,7 +5,7 @@ import { generatePrivateKey } from "@flotilla/pki";
 import { noopLogger } from "@flotilla/runtime";
 import { type JWTPayload, SignJWT } from "jose";
 import type { Caller } from "../authenticator.ts";
-import { jwtRulesOf } from "./issuer-settings.ts";
+import { jwtRulesOf } from "../local-issuer.ts";
 import { jwtAuthenticator } from "./jwt-authenticator.ts";
 import { parseJwtRule } from "./jwt-rule.ts";
 

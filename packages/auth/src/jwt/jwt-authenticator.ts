@@ -1,8 +1,14 @@
 /** Proof by a signed token (OpenID Connect): the subject is a service account, the issuer one that is trusted. */
 import type { Logger } from "@flotilla/runtime";
 import { decodeJwt, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from "jose";
-import { type Authenticator, type KubernetesInfo, refused, type Verdict } from "../authenticator.ts";
-import { bearerToken, isForAudience } from "../bearer-token.ts";
+import {
+  type Authenticator,
+  bearerToken,
+  isForAudience,
+  type KubernetesInfo,
+  refused,
+  type Verdict,
+} from "../authenticator.ts";
 import { AuthError } from "../errors.ts";
 import { formatIdentity, parseServiceAccount } from "../identity.ts";
 import { VerdictCache } from "../verdict-cache.ts";

@@ -4,15 +4,13 @@
  */
 import { type Crl, isRevoked, PkiError, parseCertificate } from "@flotilla/pki";
 import type { Logger } from "@flotilla/runtime";
-import { type Authenticator, firstOf } from "../authenticator.ts";
+import { type Authenticator, firstOf, refused } from "../authenticator.ts";
 import { clientCertificateAuthenticator } from "../client-certificate.ts";
 import { parseIdentity } from "../identity.ts";
 import { jwtAuthenticator } from "../jwt/jwt-authenticator.ts";
 import type { JwtRule } from "../jwt/jwt-rule.ts";
 import { type TokenReviewOptions, tokenReviewAuthenticator } from "../token-review.ts";
-import { ofTrustDomains } from "../trust-domains.ts";
-import { forwardedAuthenticator } from "../xfcc/forwarded-authenticator.ts";
-import { xfccAuthenticator } from "../xfcc/xfcc-authenticator.ts";
+import { forwardedAuthenticator, xfccAuthenticator } from "../xfcc/xfcc-authenticator.ts";
 
 export interface PeerRules {
   /** Of the mesh, the first the one that tokens prove an identity of. */
@@ -97,4 +95,32 @@ function isListed(der: Buffer, crls: readonly Crl[]): boolean {
     if (error instanceof PkiError) return false;
     throw error;
   }
+}
+
+/**
+ * Only identities of the mesh's own trust domains count: a shared root may sign for others too. Identities of other trust
+ * domains are left out of what was proven; with none left the caller is refused.
+ */
+export function ofTrustDomains(trustDomains: () => readonly string[], inner: Authenticator): Authenticator {
+  return {
+    name: inner.name,
+    authenticate: async (caller) => {
+      const verdict = await inner.authenticate(caller);
+      if (!verdict.authenticated) return verdict;
+      // As identities have them: cloud providers name a trust domain like a mail address.
+      const own = trustDomains().map((name) => name.replaceAll("@", "."));
+      const identities = verdict.identities.filter((identity) => own.includes(trustDomainOf(identity) ?? ""));
+      if (identities.length === 0)
+        return {
+          ...refused(`${verdict.identities.join(", ")}: not of the trust domains ${own.join(", ")}`),
+          foreign: verdict.identities,
+        };
+      const { principal, ...rest } = verdict;
+      return { ...rest, identities, ...(principal !== undefined && identities.includes(principal) && { principal }) };
+    },
+  };
+}
+
+function trustDomainOf(identity: string): string | undefined {
+  return /^spiffe:\/\/([^/]+)\//.exec(identity)?.[1];
 }

@@ -3,7 +3,6 @@
  * are bounded, by address and in all. The oldest is closed for the newest: an honest client sends its hello right after connecting.
  */
 import type { Socket } from "node:net";
-import { readHello } from "./client-hello.ts";
 
 export interface HelloLimits {
   /** From accept until the whole ClientHello is there. */
@@ -14,7 +13,7 @@ export interface HelloLimits {
 
 export type SilentEnd = "silent" | "crowded" | "not_tls";
 
-export interface HelloWaitOptions extends HelloLimits {
+interface HelloWaitOptions extends HelloLimits {
   /** The hello is still to be read from the socket. */
   readonly onHello: (socket: Socket) => void;
   readonly onDropped: (address: string, reason: SilentEnd) => void;
@@ -90,4 +89,25 @@ export function addressOf({ remoteAddress = "" }: Socket): string {
 function firstOf(sockets: Iterable<Socket>): Socket | undefined {
   for (const socket of sockets) return socket;
   return undefined;
+}
+
+const headBytes = 6;
+const handshakeRecord = 22;
+const clientHello = 1;
+/** Of a record. */
+const maxBytes = 16_384;
+
+/**
+ * Whether the bytes that a connection begins with are a TLS ClientHello, and whether all of it has come (RFC 8446, 5.1 and
+ * 4.1.2). `more`: it may become one. A ClientHello in several records counts as whole with the first of them.
+ */
+export function readHello(bytes: Buffer): "more" | "whole" | "other" {
+  const [type, major, , high, low, message] = bytes;
+  if (type !== undefined && type !== handshakeRecord) return "other";
+  if (major !== undefined && major !== 3) return "other";
+  if (high === undefined || low === undefined) return "more";
+  const length = high * 256 + low;
+  if (length < headBytes || length > maxBytes) return "other";
+  if (message !== undefined && message !== clientHello) return "other";
+  return bytes.length >= headBytes - 1 + length ? "whole" : "more";
 }

@@ -8,7 +8,6 @@ export {
   type KeyPairSettings,
   keyPairSettings,
 } from "./ca-settings.ts";
-export { writeCertificateFiles } from "./certificate-files.ts";
 export { callerOf } from "./grpc-caller.ts";
 export { droppedConnections, type GrpcTls, type GrpcTlsOptions, serveGrpcTls } from "./grpc-tls.ts";
 export {
@@ -19,9 +18,15 @@ export {
   keyPairSourceOf,
   type SignCsr,
 } from "./key-pair-source.ts";
-export { checkMaterial, type TlsMaterial } from "./material.ts";
-export { accountName, keepOwnCertificate, type OwnCertificate, type OwnCertificateOptions } from "./own-certificate.ts";
-export { type ServiceTokenOptions, serviceToken } from "./service-token.ts";
+export { checkMaterial, type TlsMaterial, writeCertificateFiles } from "./material.ts";
+export {
+  accountName,
+  keepOwnCertificate,
+  type OwnCertificate,
+  type OwnCertificateOptions,
+  type ServiceTokenOptions,
+  serviceToken,
+} from "./own-certificate.ts";
 export {
   obtainServingCertificate,
   type ServingCertificate,

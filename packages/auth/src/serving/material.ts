@@ -1,6 +1,10 @@
-/** What a TLS server of the control plane shows and trusts. */
+/** Key, chain and roots of a TLS server or client of the control plane, in memory and in files. */
+
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
 import { isSameKey, PkiError, parseCertificatesPem, parsePrivateKey, verifyChain } from "@flotilla/pki";
 import { AuthError } from "../errors.ts";
+import { replaceFile } from "../private-file.ts";
 
 export interface TlsMaterial {
   readonly keyPem: string;
@@ -26,4 +30,18 @@ export function checkMaterial(
     if (cause instanceof PkiError) throw new AuthError("AUTH_BAD_MATERIAL", cause.message, { cause });
     throw cause;
   }
+}
+
+/**
+ * A certificate in files, named as in a Secret of type kubernetes.io/tls, for whoever reads files: NATS, Redis, and their
+ * clients. The key first: who reads while it is written finds a key without its certificate and tries again.
+ */
+export async function writeCertificateFiles(
+  directory: string,
+  { keyPem, chainPem, rootsPem }: TlsMaterial,
+): Promise<void> {
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  await replaceFile(join(directory, "tls.key"), keyPem, 0o600);
+  await replaceFile(join(directory, "tls.crt"), chainPem, 0o644);
+  await replaceFile(join(directory, "ca.crt"), rootsPem, 0o644);
 }

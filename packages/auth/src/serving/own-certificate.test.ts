@@ -5,11 +5,12 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { parseCertificatePem, sanOf } from "@flotilla/pki";
 import { type Logger, noopLogger, until } from "@flotilla/runtime";
+import { decodeJwt } from "jose";
 import { replaceFile } from "../private-file.ts";
 import { createAuthority, serverName, startCa } from "./authority.fixture.ts";
 import type { ClientCertificateSettings } from "./ca-settings.ts";
-import { writeCertificateFiles } from "./certificate-files.ts";
-import { keepOwnCertificate } from "./own-certificate.ts";
+import { writeCertificateFiles } from "./material.ts";
+import { keepOwnCertificate, serviceToken } from "./own-certificate.ts";
 
 const authority = await createAuthority();
 const within = { withinMs: 10_000, everyMs: 5 };
@@ -159,4 +160,18 @@ describe("the client certificate of a service", () => {
     await until(async () => (await it.read("tls.crt")) === signed.get(identity()), { ...within, what: "the next" });
     assert.equal(ca.calls.length, 2);
   });
+});
+
+it("a service's token is that of its file, else one of the local issuer for its account", async () => {
+  const workDir = await mkdtemp(join(tmpdir(), "token-"));
+  try {
+    const account = { namespace: "istio-system", serviceAccount: "flotilla-webhook" };
+    const tokenFile = join(workDir, "token");
+    await writeFile(tokenFile, " abc\n");
+    assert.equal(await serviceToken({ ...account, workDir, tokenFile }), "abc");
+    const { sub } = decodeJwt(await serviceToken({ ...account, workDir, tokenFile: undefined }));
+    assert.equal(sub, "system:serviceaccount:istio-system:flotilla-webhook");
+  } finally {
+    await rm(workDir, { recursive: true });
+  }
 });

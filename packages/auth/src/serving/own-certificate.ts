@@ -2,13 +2,14 @@
  * The one certificate that a service has of ca: for its port, and as a client of ca, NATS and Redis. Its files are named as in a Secret
  * of type kubernetes.io/tls, for clients that read files. See docs/decisions/0170-one-certificate-of-a-service.md.
  */
+
+import { readFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { aborted, type Logger, orAborted } from "@flotilla/runtime";
 import { AuthError } from "../errors.ts";
+import { openLocalIssuer } from "../local-issuer.ts";
 import { type ClientCertificateSettings, caRootFileOf } from "./ca-settings.ts";
-import { writeCertificateFiles } from "./certificate-files.ts";
-import type { TlsMaterial } from "./material.ts";
-import { serviceToken } from "./service-token.ts";
+import { type TlsMaterial, writeCertificateFiles } from "./material.ts";
 import { obtainServingCertificate, type ServingCertificate } from "./serving-certificate.ts";
 
 export interface OwnCertificateOptions {
@@ -117,4 +118,22 @@ async function keepFiles(
     if (!stop.aborted) log.error("client certificate cannot be kept", { directory, error });
   }
   await written;
+}
+
+export interface ServiceTokenOptions {
+  readonly tokenFile: string | undefined;
+  readonly workDir: string;
+  readonly namespace: string;
+  readonly serviceAccount: string;
+}
+
+/**
+ * What one of our own services proves itself to ca with, before it has a certificate. From a file (in Kubernetes, a
+ * projected token), else from the local issuer.
+ */
+export async function serviceToken(options: ServiceTokenOptions): Promise<string> {
+  const { tokenFile, workDir, namespace, serviceAccount } = options;
+  if (tokenFile !== undefined) return (await readFile(tokenFile, "utf8")).trim();
+  const issuer = await openLocalIssuer(workDir);
+  return issuer.mintToken({ namespace, serviceAccount });
 }

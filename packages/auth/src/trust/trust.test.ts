@@ -4,9 +4,8 @@ import { describe, it } from "node:test";
 import { certificatePem, generatePrivateKey, issueRoot, rootId } from "@flotilla/pki";
 import { noopLogger } from "@flotilla/runtime";
 import type { Authenticator, Verdict } from "../authenticator.ts";
-import { ofTrustDomains } from "../trust-domains.ts";
-import { RevocationLists } from "./revocation-lists.ts";
-import { trustBundleOf } from "./trust-bundle.ts";
+import { ofTrustDomains } from "../peer/peer-identity.ts";
+import { RevocationLists, trustBundleOf } from "./trust-bundle.ts";
 import { decodeTrustReport, encodeTrustReport } from "./trust-report.ts";
 
 const [own, other] = ["spiffe://td/ns/a/sa/b", "spiffe://other/ns/a/sa/b"];

@@ -3,9 +3,8 @@ import { describe, it } from "node:test";
 import { generatePrivateKey, issueLeaf, issueRoot, issuerOf, spkiOf } from "@flotilla/pki";
 import { type Authenticator, type Caller, refused } from "../authenticator.ts";
 import { clientCertificateAuthenticator } from "../client-certificate.ts";
-import { ofTrustDomains } from "../trust-domains.ts";
-import { forwardedAuthenticator } from "./forwarded-authenticator.ts";
-import { certificateOf } from "./xfcc-authenticator.ts";
+import { ofTrustDomains } from "../peer/peer-identity.ts";
+import { certificateOf, forwardedAuthenticator } from "./xfcc-authenticator.ts";
 import { formatXfcc, parseXfcc } from "./xfcc-header.ts";
 
 const forwarder = "spiffe://td/ns/istio-system/sa/flotilla-xds-server";

@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { generatePrivateKey, issueRoot } from "@flotilla/pki";
 import type { Authenticator } from "../authenticator.ts";
-import { trustedNetworks } from "../trusted-networks.ts";
-import { xfccAuthenticator } from "./xfcc-authenticator.ts";
+import { trustedNetworks, xfccAuthenticator } from "./xfcc-authenticator.ts";
 import { formatXfcc } from "./xfcc-header.ts";
 
 const uri = "spiffe://td/ns/a/sa/b";

@@ -1,7 +1,6 @@
 /** `flotilla apply -f FILE`: objects into the mesh, all of them at once or none. */
-import { openApi } from "../api/api-client.ts";
+import { type IgnoredKind, ignoredText, openApi, withPlaces } from "../api/api-client.ts";
 import { type Manifest, readManifests } from "../api/manifests.ts";
-import { type IgnoredKind, ignoredText, withPlaces } from "../api/refusals.ts";
 import type { apply as definition } from "../definitions/objects.ts";
 import { CliError } from "../errors.ts";
 import type { Run } from "../parse/definition.ts";

@@ -1,9 +1,8 @@
 /** `flotilla delete -f FILE`, `flotilla delete KIND NAME…`: objects out of the mesh, all at once. */
 import { apiVersionOf } from "@flotilla/kinds";
-import { openApi } from "../api/api-client.ts";
+import { type IgnoredKind, ignoredText, openApi, withPlaces } from "../api/api-client.ts";
 import { kindArgument } from "../api/kind-argument.ts";
 import { type Manifest, readManifests } from "../api/manifests.ts";
-import { type IgnoredKind, ignoredText, withPlaces } from "../api/refusals.ts";
 import type { deleteObjects as definition } from "../definitions/objects.ts";
 import { CliError } from "../errors.ts";
 import type { Invocation, Run } from "../parse/definition.ts";

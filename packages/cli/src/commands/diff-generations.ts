@@ -1,5 +1,5 @@
 /** `flotilla diff GENERATION GENERATION`: what differs in the configuration between two generations. */
-import { unifiedDiff } from "../api/manifest-diff.ts";
+import { unifiedDiff } from "../api/manifests.ts";
 import { ask } from "../connection.ts";
 import type { diff as definition } from "../definitions/objects.ts";
 import { CliError } from "../errors.ts";

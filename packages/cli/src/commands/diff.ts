@@ -1,9 +1,7 @@
 /** `flotilla diff -f FILE`: what `apply` would change; `flotilla diff GENERATION GENERATION`: what differs between the two. */
 import { kindOf } from "@flotilla/kinds";
-import { type ApiClient, ApiRefusal, openApi } from "../api/api-client.ts";
-import { unifiedDiff } from "../api/manifest-diff.ts";
-import { type Manifest, readManifests } from "../api/manifests.ts";
-import { withPlaces } from "../api/refusals.ts";
+import { type ApiClient, ApiRefusal, openApi, withPlaces } from "../api/api-client.ts";
+import { type Manifest, readManifests, unifiedDiff } from "../api/manifests.ts";
 import type { diff as definition } from "../definitions/objects.ts";
 import { CliError } from "../errors.ts";
 import { formatOf, render } from "../output.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { JsonObject } from "@flotilla/proto";
-import type { Capture } from "./core-capture.ts";
 import { differencesOf } from "./differences.ts";
+import type { Capture } from "./own-side.ts";
 import { describeComparison, sarifOf } from "./report.ts";
 
 const config = (name: string) => ({

@@ -1,7 +1,7 @@
 /** What differs between what two control planes send to a proxy, with the object that it comes from. Pure. */
 import type { JsonObject, JsonValue } from "@flotilla/proto";
 import { compareResources, parseRules } from "@flotilla/xds/compare";
-import type { Capture } from "./core-capture.ts";
+import type { Capture } from "./own-side.ts";
 
 export interface FieldDifference {
   /** As Envoy's protojson has it: `virtualHosts[0].routes[1].route.timeout`. */

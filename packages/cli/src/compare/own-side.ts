@@ -4,15 +4,18 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { isReadKind, kindOf, kinds } from "@flotilla/kinds";
 import { type KubeObject as ApiObject, type KubeApi, listAll, loadKubeConfig, openKubeApi } from "@flotilla/kube-api";
-import type { JsonObject, KubeObject } from "@flotilla/model";
+import { type JsonObject, type KubeObject, type NodeInfo, parseNode } from "@flotilla/model";
+import { bytesToJson, type JsonObject as ResourceJson, typeUrl } from "@flotilla/proto";
 import { createMesh } from "@flotilla/registry";
+import { nameSet } from "@flotilla/xds";
+import { endpointNames, extensionNames, routeNames, secretNames } from "@flotilla/xds/client";
 import { Core } from "@flotilla/xds-server/core";
 import { parse } from "yaml";
 import { describe, readManifests } from "../api/manifests.ts";
 import { CliError } from "../errors.ts";
 import { parseEnvFile } from "../options.ts";
 
-export interface MeshOptions {
+interface MeshOptions {
   readonly mesh: string | undefined;
   readonly networks: string | undefined;
   readonly envFile: string | undefined;
@@ -91,4 +94,33 @@ function withAge(object: KubeObject): KubeObject {
 
 function document(file: string | undefined): JsonObject {
   return file === undefined ? {} : ((parse(readFileSync(file, "utf8")) ?? {}) as JsonObject);
+}
+
+/** Resources by short type (`cds`) and name, as canonical JSON. A type that is not answered has no entry. */
+export type Capture = ReadonlyMap<string, ReadonlyMap<string, ResourceJson>>;
+
+/**
+ * What the control plane's pure core sends to a proxy, in the order in which a client learns the names. @throws NodeError
+ */
+export function captureFromCore(core: Core, info: NodeInfo): Capture {
+  const subject = core.subjectOf(parseNode(info));
+  const captured = new Map<string, ReadonlyMap<string, ResourceJson>>();
+  const ask = (short: string, type: string, names?: readonly string[]) => {
+    if (names !== undefined && names.length === 0) return new Map<string, ResourceJson>();
+    const set = core.resources(subject, type, names && nameSet(names));
+    const found = new Map(
+      [...(set?.byName ?? [])].map(([name, { bytes }]) => [name, bytesToJson(type, bytes) as ResourceJson]),
+    );
+    if (set !== undefined) captured.set(short, found);
+    return found;
+  };
+  const clusters = [...ask("cds", typeUrl.cluster).values()];
+  ask("eds", typeUrl.endpoint, endpointNames(clusters));
+  const listeners = [...ask("lds", typeUrl.listener).values()];
+  ask("nds", typeUrl.nameTable);
+  const everything = [...clusters, ...listeners];
+  ask("rds", typeUrl.route, routeNames(everything));
+  ask("ecds", typeUrl.extensionConfig, extensionNames(everything));
+  ask("sds", typeUrl.secret, secretNames(everything));
+  return captured;
 }

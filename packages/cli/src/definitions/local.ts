@@ -1,7 +1,6 @@
 /** Commands that run a control plane on this host. */
 import { define } from "../parse/definition.ts";
-import { existing, flag, optionalCount } from "../parse/option-kinds.ts";
-import { replicaCounts } from "../parse/replica-counts.ts";
+import { existing, flag, optionalCount, replicaCounts } from "../parse/option-kinds.ts";
 import { workDir } from "./option-groups.ts";
 
 const group = "Run a control plane:";

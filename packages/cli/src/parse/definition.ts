@@ -1,6 +1,5 @@
 /** Definitions of commands as data: commander parses by them, help and docs/cli.md are written from them. */
-import type { ExitCode } from "./exit-codes.ts";
-import type { Terminal } from "./terminal.ts";
+import type { ExitCode, Terminal } from "./terminal.ts";
 
 /** An option of a command; `Value` is the type of the parsed value. */
 export interface OptionSpec<Value> {

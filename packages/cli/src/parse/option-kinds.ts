@@ -2,6 +2,7 @@
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { InvalidArgumentError } from "commander";
+import { type ReplicaCounts, services } from "../layout.ts";
 import type { OperandSpec, OptionSpec } from "./definition.ts";
 
 export function flag(flags: string, help: string): OptionSpec<boolean> {
@@ -106,4 +107,21 @@ function durationMs(given: string): number {
   const [, amount, unit = "s"] = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/.exec(given) ?? [];
   if (amount === undefined) throw new InvalidArgumentError("It must be a duration such as 30s, 500ms or 2m.");
   return Number(amount) * unitsMs[unit as keyof typeof unitsMs];
+}
+
+/** As many processes as one host is used for. */
+const most = 16;
+
+/** `--replicas SERVICE=COUNT`, of as many services as are named. */
+export function replicaCounts(flags: string, help: string): OptionSpec<ReplicaCounts> {
+  return { flags, help, initial: {}, initialText: "one of each", parse: addCount };
+}
+
+function addCount(text: string, previous: ReplicaCounts): ReplicaCounts {
+  const [, word = "", digits = ""] = /^([^=]*)=(\d+)$/.exec(text) ?? [];
+  const service = services.find((name) => name === word);
+  const count = Number(digits);
+  if (service === undefined || count < 1 || count > most)
+    throw new InvalidArgumentError(`It is no SERVICE=COUNT with a service of ${services.join(", ")} and 1 to ${most}.`);
+  return { ...previous, [service]: count };
 }

@@ -1,9 +1,9 @@
 /** Builds commander's program from the definitions of the commands. */
+
+import { readFileSync } from "node:fs";
 import { Command as Commander, Option } from "commander";
 import type { Command, CommandDefinition, OptionSpec } from "./definition.ts";
-import { exitCodes } from "./exit-codes.ts";
-import { packageVersion } from "./package-version.ts";
-import type { Terminal } from "./terminal.ts";
+import { exitCodes, type Terminal } from "./terminal.ts";
 
 /** A command with the values that the command line gives it. */
 export interface Chosen {
@@ -12,7 +12,7 @@ export interface Chosen {
   readonly operands: Readonly<Record<string, unknown>>;
 }
 
-export interface ProgramOptions {
+interface ProgramOptions {
   readonly commands: readonly Command[];
   /** Sentences for words that only group commands: `ca`. */
   readonly groups: Readonly<Record<string, string>>;
@@ -118,4 +118,12 @@ function examplesText({ examples }: CommandDefinition): string {
 function exitCodeText(own: CommandDefinition["exitCodes"]): string {
   const lines = Object.entries(own ?? exitCodes).map(([code, meaning]) => `  ${code.padEnd(2)}  ${meaning}`);
   return ["", "Exit codes:", ...lines].join("\n");
+}
+
+/** The version of the package, beside every command because help shows it. */
+export function packageVersion(): string {
+  const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {
+    readonly version: string;
+  };
+  return version;
 }

@@ -1,3 +1,6 @@
+/** How a command prints and how it ends: output streams, and exit codes that have one meaning in every command. */
+import { CliError, type CliErrorCode } from "../errors.ts";
+
 /** Output of a command: the process's own streams, or those of a test. */
 export interface Terminal {
   /** Writes a line to the standard output. */
@@ -23,4 +26,39 @@ export function endWithReader(): void {
       if (error.code === "EPIPE") process.exit(0);
       throw error;
     });
+}
+
+export type ExitCode = 0 | 1 | 2 | 3 | 4 | 70;
+
+/** Exit codes of `flotilla`: one meaning in every command. */
+export const exitCodes: Readonly<Record<ExitCode, string>> = {
+  0: "done; of `status`: every service is ready and every object accepted",
+  1: "failed, or the answer is no: not found, not in time, files differ",
+  2: "wrong usage: an unknown command or option, a value that is not valid, a file that is not there, a port or work directory in use",
+  3: "refused or not ready: objects refused by validation or by proxies, services that are not ready, a caller without permission",
+  4: "no answer: no control plane runs in the work directory, or it does not answer at the given address",
+  70: "a defect of flotilla, with its stack",
+};
+
+const ofErrors: Readonly<Record<CliErrorCode, ExitCode>> = {
+  CLI_USAGE: 2,
+  CLI_PORT_TAKEN: 2,
+  CLI_IN_USE: 2,
+  CLI_REFUSED: 3,
+  CLI_NOT_RUNNING: 4,
+  CLI_ABSENT: 1,
+  CLI_FAILED: 1,
+  CLI_SERVICE_ENDED: 1,
+};
+
+/** The exit code for an error, and the text for the user: a stack only for what nobody expected. */
+export function explainError(error: unknown): { readonly code: ExitCode; readonly text: string } {
+  if (error instanceof CliError) return { code: ofErrors[error.code], text: error.message };
+  if (!(error instanceof Error)) return { code: 70, text: String(error) };
+  return isCoded(error) ? { code: 1, text: error.message } : { code: 70, text: error.stack ?? error.message };
+}
+
+/** Errors of our packages name what failed: a stack would hide it. */
+function isCoded(error: Error): boolean {
+  return /^\[[A-Z_]+\] /.test(error.message);
 }

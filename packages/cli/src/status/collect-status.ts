@@ -1,6 +1,6 @@
 /** Everything that `flotilla status` shows, from the pages of the services. */
 
-import type { IgnoredKind } from "../api/refusals.ts";
+import type { IgnoredKind } from "../api/api-client.ts";
 import { type Connection, pages, type ServiceAddress, serviceAddresses } from "../connection.ts";
 import type { ObjectStatus } from "../object-status.ts";
 import { type Health, healthOf } from "../supervise/health.ts";

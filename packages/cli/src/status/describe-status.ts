@@ -1,5 +1,5 @@
 /** The text of `flotilla status`. */
-import { ignoredText } from "../api/refusals.ts";
+import { ignoredText } from "../api/api-client.ts";
 import { describeObject } from "../object-status.ts";
 import { columns, type Format } from "../output.ts";
 import type { Problem, ServiceState, Status, Sync } from "./collect-status.ts";

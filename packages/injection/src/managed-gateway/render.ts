@@ -7,7 +7,7 @@ import { InjectionError } from "../errors.ts";
 import { GoView } from "../go-view.ts";
 import { proxyIds } from "../openshift.ts";
 import type { Json, Texts } from "../pod.ts";
-import { proxyImage } from "../proxy-image.ts";
+import { proxyImage } from "../proxy-config.ts";
 import { execute } from "../render.ts";
 import type { InjectionEnvironment } from "../request.ts";
 import { meshConfigView, proxyConfigView } from "../template-data.ts";

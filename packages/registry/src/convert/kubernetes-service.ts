@@ -1,9 +1,19 @@
 /** A Kubernetes Service as a service of the mesh. */
-import { creationTimeMs, ownValue, type Service, type ServicePort } from "@flotilla/model";
+import {
+  type Config,
+  compareText,
+  creationTimeMs,
+  type Endpoint,
+  isIpAddress,
+  ownValue,
+  type Protocol,
+  parseProtocol,
+  type Service,
+  type ServicePort,
+} from "@flotilla/model";
 import type { KubeNode, KubeService, KubeServicePort } from "../kube.ts";
-import { spiffeId } from "./identity.ts";
-import { portProtocol } from "./port-protocol.ts";
-import { trafficDistribution } from "./traffic-distribution.ts";
+import { spiffeId } from "./endpoint-traits.ts";
+import type { SelectableWorkload } from "./workload-entry.ts";
 
 /** What a service without an address of its own has instead. */
 export const unspecifiedAddress = "0.0.0.0";
@@ -138,4 +148,96 @@ function nodeAddresses(nodes: Iterable<KubeNode>, selector: Readonly<Record<stri
 
 function portMap(ports: readonly KubeServicePort[]): Readonly<Record<number, number>> {
   return Object.fromEntries(ports.map((port) => [port.port, port.nodePort ?? 0]));
+}
+
+/** Values of appProtocol that Kubernetes itself defines. */
+const standardProtocols: ReadonlyMap<string, Protocol> = new Map([
+  ["kubernetes.io/h2c", "HTTP2"],
+  ["kubernetes.io/ws", "HTTP"],
+  ["kubernetes.io/wss", "HTTPS"],
+]);
+
+/** SMTP, DNS, MySQL, MongoDB: their servers speak first, so a proxy that waits to sniff would stall them. */
+const serverFirstPorts: ReadonlySet<number> = new Set([25, 53, 3306, 27017]);
+
+export interface PortTraits {
+  readonly port: number;
+  readonly name?: string;
+  /** The transport: TCP, UDP or SCTP. */
+  readonly protocol?: string;
+  readonly appProtocol?: string;
+}
+
+/** Which application protocol a Kubernetes Service port carries. Source: Istio's protocol selection page. */
+export function portProtocol({ port, name = "", protocol, appProtocol }: PortTraits): Protocol {
+  if (protocol === "UDP") return "UDP";
+  const standard = appProtocol === undefined ? undefined : standardProtocols.get(appProtocol);
+  if (standard !== undefined) return standard;
+  const text = appProtocol ?? name;
+  if (/^grpc-web/i.test(text)) return "GRPC-Web";
+  const [prefix = ""] = text.split("-", 1);
+  const found = parseProtocol(prefix);
+  return found === "Unsupported" && serverFirstPorts.has(port) ? "TCP" : found;
+}
+
+const annotation = "networking.istio.io/traffic-distribution";
+type Distribution = NonNullable<Service["trafficDistribution"]>;
+type Annotations = Readonly<Record<string, string>>;
+
+const byName: ReadonlyMap<string, Distribution> = new Map([
+  ["preferclose", "PreferSameZone"],
+  ["prefersamezone", "PreferSameZone"],
+  ["prefersamenode", "PreferSameNode"],
+]);
+
+/** The field of the Service wins over its annotation, and that over the annotation of its namespace. */
+export function trafficDistribution(
+  field: string | undefined,
+  own: Annotations = {},
+  ofNamespace: Annotations = {},
+): Distribution | undefined {
+  return (
+    byName.get(field?.toLowerCase() ?? "") ??
+    byName.get((own[annotation] || ofNamespace[annotation] || "").toLowerCase())
+  );
+}
+
+/**
+ * A Service under the host it has in the whole cluster set. Source: scenario locality/mcs-hosts. The domain of hosts that
+ * mean a service of all clusters; source: Kubernetes' multi-cluster services API.
+ */
+export const clusterSetDomain = "clusterset.local";
+
+/** Undefined for headless imports: without an address of the cluster set there is nothing to call. */
+export function importedService(
+  service: Service,
+  serviceImport: Config,
+  hostname: string,
+  clusterId: string,
+): Service | undefined {
+  const addresses = clusterSetAddresses(serviceImport);
+  const [first] = addresses;
+  if (first === undefined) return undefined;
+  return { ...service, hostname, defaultAddress: first, clusterVips: { [clusterId]: addresses } };
+}
+
+/** In order of text, as istiod has them; what is no address is told of by the registry's problems. */
+function clusterSetAddresses({ spec }: Config): readonly string[] {
+  const { ips = [] } = spec as { readonly ips?: readonly string[] };
+  return ips.filter((ip) => isIpAddress(ip)).toSorted(compareText);
+}
+
+/** The endpoints that a Kubernetes Service gets from the WorkloadEntries its selector matches. */
+export function selectedByService(
+  { workload, addresses, weight, ports, definedBy }: SelectableWorkload,
+  service: Service,
+): readonly Endpoint[] {
+  return service.ports.flatMap(({ name, number }) => {
+    const target = service.kubernetes?.targetPorts[number];
+    const numeric = target === undefined ? number : Number(target);
+    // A target port by name is a promise that the workload has a port of that name.
+    const port = Number.isNaN(numeric) ? ownValue(ports, target ?? "") : (ownValue(ports, name) ?? numeric);
+    if (port === undefined || port === 0) return [];
+    return [{ ...workload, addresses, weight, servicePortName: name, port, health: "unknown" as const, definedBy }];
+  });
 }

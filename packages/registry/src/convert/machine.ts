@@ -4,8 +4,7 @@
  */
 import type { Config, Machine } from "@flotilla/model";
 import type { WorkloadEntrySpec } from "../kube.ts";
-import { spiffeId } from "./identity.ts";
-import { localityLabel } from "./labels.ts";
+import { localityLabel, spiffeId } from "./endpoint-traits.ts";
 
 interface WorkloadGroupSpec {
   readonly metadata?: {

@@ -1,8 +1,15 @@
 /** What an endpoint inherits from the pod behind it. */
 import type { Endpoint, Labels } from "@flotilla/model";
 import type { KubeNode, KubePod } from "../kube.ts";
-import { spiffeId } from "./identity.ts";
-import { localityLabel, localityOfLabel, networkLabel, placedLabels, subzoneLabel, tlsModeLabel } from "./labels.ts";
+import {
+  localityLabel,
+  localityOfLabel,
+  networkLabel,
+  placedLabels,
+  spiffeId,
+  subzoneLabel,
+  tlsModeLabel,
+} from "./endpoint-traits.ts";
 
 /** What of the mesh endpoints depend on. */
 export interface EndpointContext {

@@ -9,8 +9,7 @@ import {
   type Service,
 } from "@flotilla/model";
 import type { ServiceEntryPort, ServiceEntrySpec, ServiceEntryStatus } from "../kube.ts";
-import { isValidPort, unspecifiedAddress } from "./kubernetes-service.ts";
-import { trafficDistribution } from "./traffic-distribution.ts";
+import { isValidPort, trafficDistribution, unspecifiedAddress } from "./kubernetes-service.ts";
 
 export interface ServiceEntryContext {
   readonly namespaceAnnotations?: Readonly<Record<string, string>>;

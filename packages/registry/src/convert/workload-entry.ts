@@ -1,8 +1,7 @@
 /** WorkloadEntries, standing alone or within a ServiceEntry: machines outside of Kubernetes. */
 import { type Config, isIpAddress, type Labels } from "@flotilla/model";
 import type { WorkloadEntrySpec } from "../kube.ts";
-import { spiffeId } from "./identity.ts";
-import { localityLabel, localityOfLabel, placedLabels, tlsModeLabel } from "./labels.ts";
+import { localityLabel, localityOfLabel, placedLabels, spiffeId, tlsModeLabel } from "./endpoint-traits.ts";
 import type { EndpointContext, Workload } from "./pod.ts";
 
 /** A pod or a WorkloadEntry that services may select by its labels. */

@@ -1,7 +1,7 @@
 /** What has to be computed again after a change, and who that is for a given object. */
 import type { Config, ConfigKey, KubeObject, Labels } from "@flotilla/model";
 import type { ConsulServiceKey } from "../consul.ts";
-import { networkLabel } from "../convert/labels.ts";
+import { networkLabel } from "../convert/endpoint-traits.ts";
 import type { FileKey } from "../file/file-service.ts";
 import type { KubeEndpointSlice, KubePod, ServiceEntrySpec } from "../kube.ts";
 import { addressesOf, namespaceOf, type ObjectName, type Objects, serviceOfSlice } from "./objects.ts";

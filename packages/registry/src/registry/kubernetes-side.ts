@@ -1,10 +1,8 @@
 /** Services of Kubernetes and their endpoints, from the objects as they are now. */
 import type { Endpoint, Service } from "@flotilla/model";
 import { convertEndpointSlice, distinctEndpoints } from "../convert/endpoint-slice.ts";
-import { importedService } from "../convert/imported-service.ts";
-import { convertKubernetesService } from "../convert/kubernetes-service.ts";
+import { convertKubernetesService, importedService, selectedByService } from "../convert/kubernetes-service.ts";
 import { type EndpointContext, isPodReady, podWorkload } from "../convert/pod.ts";
-import { selectedByService } from "../convert/selected-by-service.ts";
 import { convertWorkloadEntry, isHealthyEntry, type SelectableWorkload } from "../convert/workload-entry.ts";
 import type { RegistrySettings } from "../settings.ts";
 import { selects } from "./dirty.ts";

@@ -19,8 +19,8 @@ import {
   registrationRefusal,
 } from "../convert/machine.ts";
 import type { RegistrySettings } from "../settings.ts";
-import { MultiMap } from "./multi-map.ts";
 import type { ObjectName } from "./objects.ts";
+import { MultiMap } from "./objects.ts";
 import type { RegistryProblem } from "./problem.ts";
 
 /** A machine is connected, has changed, or is gone for longer than the grace. */

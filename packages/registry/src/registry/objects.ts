@@ -2,7 +2,6 @@
 import type { Config, KubeObject } from "@flotilla/model";
 import type { PodLookup } from "../convert/endpoint-slice.ts";
 import type { KubeEndpointSlice, KubeNode, KubePod, KubeService, ServiceEntrySpec } from "../kube.ts";
-import { MultiMap } from "./multi-map.ts";
 
 /** `namespace/name`. */
 export type ObjectName = string;
@@ -121,3 +120,25 @@ export function setOrDelete<Value>(map: Map<string, Value>, key: string, value: 
   if (value === undefined) map.delete(key);
   else map.set(key, value);
 }
+
+/** Many values for one key; keys without values take no room. */
+export class MultiMap<Value> {
+  readonly #sets = new Map<string, Set<Value>>();
+
+  add(key: string, value: Value): void {
+    const set = this.#sets.get(key);
+    if (set === undefined) this.#sets.set(key, new Set([value]));
+    else set.add(value);
+  }
+
+  remove(key: string, value: Value): void {
+    const set = this.#sets.get(key);
+    if (set?.delete(value) && set.size === 0) this.#sets.delete(key);
+  }
+
+  get(key: string): ReadonlySet<Value> {
+    return this.#sets.get(key) ?? empty;
+  }
+}
+
+const empty: ReadonlySet<never> = new Set();

@@ -5,9 +5,8 @@
 import type { KindReadBy } from "@flotilla/kinds";
 import { type Config, type ConfigKey, type KubeObject, objectKey, type Service } from "@flotilla/model";
 import { backendServiceEntry } from "../convert/backend.ts";
-import { clusterSetDomain } from "../convert/imported-service.ts";
-import { serviceHostname } from "../convert/kubernetes-service.ts";
-import { networkLabel } from "../convert/labels.ts";
+import { networkLabel } from "../convert/endpoint-traits.ts";
+import { clusterSetDomain, serviceHostname } from "../convert/kubernetes-service.ts";
 import { type MeshNetworksSpec, networkLookup } from "../convert/network.ts";
 import type { EndpointContext } from "../convert/pod.ts";
 import { DiscoveryFilter } from "../discovery/discovery-filter.ts";

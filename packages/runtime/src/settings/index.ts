@@ -8,5 +8,6 @@ export {
   type SettingRow,
   type SettingsOf,
   type SettingsTable,
+  type UnknownSetting,
+  unknownSettings,
 } from "./settings.ts";
-export { type UnknownSetting, unknownSettings } from "./unknown-settings.ts";

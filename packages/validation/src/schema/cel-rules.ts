@@ -1,6 +1,6 @@
 /** The CEL rules of a schema, evaluated over a value that has the schema's structure. */
-import type { Environment } from "@marcbachmann/cel-js";
-import { createCelEnvironment, RuleFailure } from "./cel-environment.ts";
+import { Environment } from "@marcbachmann/cel-js";
+import { parseUrl, type UrlParts } from "./go-url.ts";
 import { childPath, fieldSchema, isObject, type Rule, type Schema } from "./schema.ts";
 import type { Finding } from "./structural.ts";
 
@@ -106,4 +106,38 @@ function failureText(error: unknown): string {
   if (code === "int_conversion_error") return "type conversion error from 'string' to 'int'";
   if (code === "invalid_duration") return "type conversion error from 'string' to 'google.protobuf.Duration'";
   return text;
+}
+
+/** What `url(text)` gives; a class, because CEL tells types by it. */
+class CelUrl {
+  readonly parts: UrlParts;
+
+  constructor(parts: UrlParts) {
+    this.parts = parts;
+  }
+}
+
+/**
+ * CEL as the API server speaks it: the standard library, and of the Kubernetes extensions those that CRDs use. A rule that
+ * could not be evaluated, in the API server's words.
+ */
+class RuleFailure extends Error {
+  override readonly name = "RuleFailure";
+}
+
+function createCelEnvironment(): Environment {
+  return new Environment({ homogeneousAggregateLiterals: false })
+    .registerVariable("self", "dyn")
+    .registerType("kubernetes.URL", CelUrl)
+    .registerFunction("isURL(string): bool", (text: string) => !("failure" in parseUrl(text)))
+    .registerFunction("url(string): kubernetes.URL", (text: string) => {
+      const parsed = parseUrl(text);
+      if (!("failure" in parsed)) return new CelUrl(parsed);
+      throw new RuleFailure(`URL parse error during conversion from string: ${parsed.failure}`);
+    })
+    .registerFunction("kubernetes.URL.getScheme(): string", ({ parts }: CelUrl) => parts.scheme)
+    .registerFunction("kubernetes.URL.getHost(): string", ({ parts }: CelUrl) => parts.host)
+    .registerFunction("kubernetes.URL.getHostname(): string", ({ parts }: CelUrl) => parts.hostname)
+    .registerFunction("kubernetes.URL.getPort(): string", ({ parts }: CelUrl) => parts.port)
+    .registerFunction("kubernetes.URL.getEscapedPath(): string", ({ parts }: CelUrl) => parts.path);
 }

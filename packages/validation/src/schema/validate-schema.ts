@@ -4,9 +4,8 @@ import schemas from "../gen/schemas.json" with { type: "json" };
 import type { Problem } from "../problem.ts";
 import { CelRules } from "./cel-rules.ts";
 import { validateListTypes } from "./list-types.ts";
-import { isObject, type JsonObject, type KindSchemas, type Schema } from "./schema.ts";
+import { childPath, fieldSchema, isObject, type JsonObject, type KindSchemas, type Schema } from "./schema.ts";
 import { type Finding, validateStructure } from "./structural.ts";
-import { unknownFields, withoutNulls } from "./unknown-fields.ts";
 
 export interface SchemaOptions {
   /** The API server's three answers to a field that the schema lacks; `Strict` refuses it. */
@@ -71,4 +70,37 @@ function stray(field: string, severity: Problem["severity"]): Problem {
 function sorted(findings: readonly Finding[]): readonly Finding[] {
   const once = new Map(findings.map((finding) => [`${finding.field}: ${finding.reason}`, finding]));
   return [...once.values()].sort((a, b) => (a.field < b.field ? -1 : a.field > b.field ? 1 : 0));
+}
+
+/**
+ * Fields that the schema does not have: the API server drops them, and whoever wrote them meant something by them. Paths of
+ * all unknown fields.
+ */
+function unknownFields(schema: Schema, value: unknown, path = ""): readonly string[] {
+  if (Array.isArray(value)) {
+    const { items } = schema;
+    return items === undefined ? [] : value.flatMap((item, index) => unknownFields(items, item, `${path}[${index}]`));
+  }
+  if (!isObject(value) || schema.additionalProperties === true) return [];
+  return Object.entries(value).flatMap(([name, part]) => {
+    const own = fieldSchema(schema, name);
+    if (own !== undefined) return unknownFields(own, part, childPath(path, name));
+    const isOpen = schema["x-kubernetes-preserve-unknown-fields"] === true || schema.properties === undefined;
+    return isOpen ? [] : [childPath(path, name)];
+  });
+}
+
+/** Nulls of fields that may not be null mean that the field is absent, as the API server has it. */
+function withoutNulls(schema: Schema, value: unknown): unknown {
+  if (Array.isArray(value)) {
+    const { items } = schema;
+    return items === undefined ? value : value.map((item) => withoutNulls(items, item));
+  }
+  if (!isObject(value)) return value;
+  const parts = Object.entries(value).flatMap(([name, part]): readonly (readonly [string, unknown])[] => {
+    const own = fieldSchema(schema, name);
+    if (own === undefined) return [[name, part]];
+    return part === null && own.nullable !== true ? [] : [[name, withoutNulls(own, part)]];
+  });
+  return Object.fromEntries(parts);
 }

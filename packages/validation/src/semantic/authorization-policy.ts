@@ -4,7 +4,7 @@
  */
 import type { Problem } from "../problem.ts";
 import { isObject, type JsonObject } from "../schema/schema.ts";
-import { each, eachText, refuse } from "./path.ts";
+import { each, eachText, refuse } from "./checks.ts";
 
 export function validateAuthorizationPolicy({ spec }: JsonObject): readonly Problem[] {
   if (!isObject(spec)) return [];

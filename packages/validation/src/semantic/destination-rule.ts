@@ -2,9 +2,8 @@
 import { ownValue } from "@flotilla/model";
 import type { Problem } from "../problem.ts";
 import { isObject, type JsonObject } from "../schema/schema.ts";
-import { hostLengthProblems } from "./hosts.ts";
+import { each, hostLengthProblems, refuse } from "./checks.ts";
 import { headerNameProblems } from "./http-headers.ts";
-import { each, refuse } from "./path.ts";
 
 export function validateDestinationRule({ spec }: JsonObject): readonly Problem[] {
   if (!isObject(spec)) return [];

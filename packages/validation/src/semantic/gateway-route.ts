@@ -2,10 +2,8 @@
 import { ownValue } from "@flotilla/model";
 import type { Problem } from "../problem.ts";
 import { isObject, type JsonObject } from "../schema/schema.ts";
+import { each, eachText, expressionProblem, refuse } from "./checks.ts";
 import { headerNameProblems, headerValueProblems, lineProblems } from "./http-headers.ts";
-import { each, eachText, refuse } from "./path.ts";
-import { expressionProblem } from "./regular-expression.ts";
-import { type Fields, type Shape, shapeProblems } from "./shape.ts";
 
 const listOf = (fields: Fields): Shape => ({ list: { fields } });
 const reference = { group: "text", kind: "text", namespace: "text", name: "text", port: "integer" } as const;
@@ -115,4 +113,28 @@ function modifierProblems(modifier: JsonObject, at: string): readonly Problem[] 
     ),
     ...eachText(modifier, "remove", at).flatMap(([name, nameAt]) => headerNameProblems(name, nameAt)),
   ];
+}
+
+/** Fields that are not named may be anything. Every field may be absent or null. */
+type Shape = "text" | "integer" | "boolean" | { readonly list: Shape } | { readonly fields: Fields };
+type Fields = Readonly<Record<string, Shape>>;
+
+/** Whether plain data has the form that its readers count on, for kinds whose schema is not at hand. */
+function shapeProblems(value: unknown, shape: Shape, path: string): readonly Problem[] {
+  if (value === undefined || value === null) return [];
+  if (shape === "text") return typeof value === "string" ? [] : [refuse(path, "must be a string")];
+  if (shape === "integer") return Number.isInteger(value) ? [] : [refuse(path, "must be an integer")];
+  if (shape === "boolean") return typeof value === "boolean" ? [] : [refuse(path, "must be true or false")];
+  if ("list" in shape) {
+    if (!Array.isArray(value)) return [refuse(path, "must be a list")];
+    return value.flatMap((one, index) =>
+      one === null
+        ? [refuse(`${path}[${index}]`, "must not be null")]
+        : shapeProblems(one, shape.list, `${path}[${index}]`),
+    );
+  }
+  if (!isObject(value)) return [refuse(path, "must be an object")];
+  return Object.entries(shape.fields).flatMap(([name, inner]) =>
+    shapeProblems(ownValue(value, name), inner, `${path}.${name}`),
+  );
 }

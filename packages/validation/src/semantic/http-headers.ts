@@ -2,7 +2,7 @@
 import { ownValue } from "@flotilla/model";
 import type { Problem } from "../problem.ts";
 import { isObject, type JsonObject } from "../schema/schema.ts";
-import { eachText, refuse } from "./path.ts";
+import { eachText, refuse } from "./checks.ts";
 
 /** Headers that a route sets, adds and removes. */
 export function headerProblems(headers: unknown, path: string): readonly Problem[] {

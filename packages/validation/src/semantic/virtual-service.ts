@@ -2,12 +2,8 @@
 import { ownValue } from "@flotilla/model";
 import type { Problem } from "../problem.ts";
 import { isObject, type JsonObject } from "../schema/schema.ts";
-import { destinationProblems } from "./destinations.ts";
-import { hostListProblems } from "./hosts.ts";
-import { answerProblems } from "./http-answers.ts";
+import { each, expressionProblem, hostLengthProblems, hostListProblems, listOf, refuse } from "./checks.ts";
 import { headerNameProblems, headerProblems, lineProblems } from "./http-headers.ts";
-import { each, listOf, refuse } from "./path.ts";
-import { expressionProblem } from "./regular-expression.ts";
 
 export function validateVirtualService({ spec }: JsonObject): readonly Problem[] {
   if (!isObject(spec)) return [];
@@ -90,4 +86,70 @@ function textMatchProblems(match: unknown, path: string): readonly Problem[] {
 function expressionProblems(expression: unknown, field: string): readonly Problem[] {
   const reason = typeof expression === "string" ? expressionProblem(expression) : undefined;
   return reason === undefined ? [] : [refuse(field, reason)];
+}
+
+/** Envoy adds weights up in 32 bits. */
+const maxTotalWeight = 4_294_967_295;
+
+/** Where routes send traffic: somewhere, and by shares that can be added up. */
+function destinationProblems(route: JsonObject, path: string): readonly Problem[] {
+  const destinations = each(route, "route", path);
+  return [
+    ...destinations.flatMap(([one, at]) => hostProblems(one["destination"], `${at}.destination`)),
+    ...hostProblems(route["mirror"], `${path}.mirror`),
+    ...each(route, "mirrors", path).flatMap(([one, at]) => hostProblems(one["destination"], `${at}.destination`)),
+    ...weightProblems(
+      destinations.map(([{ weight }]) => (typeof weight === "number" ? weight : 0)),
+      `${path}.route`,
+    ),
+  ];
+}
+
+function hostProblems(destination: unknown, path: string): readonly Problem[] {
+  if (!isObject(destination)) return [];
+  if ((destination["host"] ?? "") === "") return [refuse(`${path}.host`, "a destination has a host")];
+  return hostLengthProblems(destination["host"], `${path}.host`);
+}
+
+/** Weights are shares of their sum, whatever it is; of several destinations one must get something. */
+function weightProblems(weights: readonly number[], path: string): readonly Problem[] {
+  const negative = weights.findIndex((weight) => weight < 0);
+  if (negative >= 0) return [refuse(`${path}[${negative}].weight`, `weight ${weights[negative]} < 0`)];
+  const total = weights.reduce((sum, weight) => sum + weight, 0);
+  if (total > maxTotalWeight) return [refuse(path, `the weights make ${total}, more than ${maxTotalWeight}`)];
+  return weights.length > 1 && total === 0 ? [refuse(path, "no destination has a weight above 0")] : [];
+}
+
+/** What a route answers itself: direct responses, injected aborts, redirects. */
+function answerProblems(route: JsonObject, path: string): readonly Problem[] {
+  const { directResponse, fault, redirect } = route;
+  const abort = isObject(fault) ? fault["abort"] : undefined;
+  return [
+    ...(isObject(directResponse) ? statusProblems(directResponse["status"] ?? 0, `${path}.directResponse.status`) : []),
+    ...(isObject(abort) ? statusProblems(abort["httpStatus"] ?? 200, `${path}.fault.abort.httpStatus`) : []),
+    ...(isObject(redirect) ? redirectProblems(redirect, `${path}.redirect`) : []),
+  ];
+}
+
+function statusProblems(status: unknown, field: string): readonly Problem[] {
+  if (typeof status !== "number" || (status >= 200 && status <= 599)) return [];
+  return [refuse(field, `HTTP status ${status} is not in range 200-599`)];
+}
+
+const redirectCodes: readonly unknown[] = [undefined, 0, 301, 302, 303, 307, 308];
+const targets = ["uri", "prefixRewrite", "authority", "scheme", "port", "derivePort"];
+
+function redirectProblems(redirect: JsonObject, path: string): readonly Problem[] {
+  const { redirectCode } = redirect;
+  return [
+    ...(targets.some((name) => ownValue(redirect, name) !== undefined && ownValue(redirect, name) !== "")
+      ? []
+      : [refuse(path, "must specify URI, authority, scheme, or port")]),
+    ...(redirectCodes.includes(redirectCode)
+      ? []
+      : [refuse(`${path}.redirectCode`, `${redirectCode} is none of 301, 302, 303, 307, 308`)]),
+    ...["uri", "authority", "prefixRewrite"].flatMap((name) =>
+      lineProblems(ownValue(redirect, name), `${path}.${name}`),
+    ),
+  ];
 }

@@ -1,10 +1,13 @@
 /** What ca signs with, from the first look at its source on. */
+
+import { mkdir, readFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import { replaceFile } from "@flotilla/auth";
 import { delay } from "@flotilla/runtime";
 import type { FollowedMesh } from "../mesh/follow-mesh.ts";
 import type { MeshTrust } from "../mesh/mesh-trust.ts";
 import type { SigningMaterial } from "../roots/material.ts";
 import type { MaterialSource } from "../roots/material-source.ts";
-import { writeRootFile } from "../roots/root-file.ts";
 import type { Roots } from "../rotation/create-roots.ts";
 import type { CaService } from "../settings.ts";
 import { Anchors } from "../trust/anchors.ts";
@@ -25,7 +28,7 @@ export function openAnchors({ settings, health, log }: CaService, trust: MeshTru
   return Object.assign(anchors, { [Symbol.asyncDispose]: () => anchors.stop() });
 }
 
-export interface MaterialParts {
+interface MaterialParts {
   readonly roots: Roots;
   readonly mesh: FollowedMesh;
   readonly link: BusLink;
@@ -62,4 +65,14 @@ async function firstMaterial(
     await delay(Math.max(pollMs, 1000), stop);
   }
   return undefined;
+}
+
+/** The roots in a file, for other services of ours and for whoever wants to trust the mesh. */
+export async function writeRootFile(file: string, rootsPem: string): Promise<void> {
+  await mkdir(dirname(file), { recursive: true });
+  const found = await readFile(file, "utf8").catch((error: { code?: unknown }) => {
+    if (error.code === "ENOENT") return undefined;
+    throw error;
+  });
+  if (found !== rootsPem) await replaceFile(file, rootsPem, 0o644);
 }

@@ -2,17 +2,16 @@
  * What the CA works with now: the material in use and, while a rotation runs, the one to come, combined as its phase says.
  * The material to come stands in ROOT_CA_NEXT_DIR or is made and kept beside a self-signed root.
  */
-import { PkiError } from "@flotilla/pki";
+import { appendPem, certificatePem, PkiError } from "@flotilla/pki";
 import type { Logger } from "@flotilla/runtime";
 import { CaError } from "../errors.ts";
 import { readCacerts } from "../roots/cacerts.ts";
-import { combine } from "../roots/combine.ts";
-import { readMaterial, type SigningMaterial } from "../roots/material.ts";
+import { idsOf, readMaterial, type SigningMaterial } from "../roots/material.ts";
 import type { MaterialSource } from "../roots/material-source.ts";
 import type { SelfSignedStore } from "../roots/self-signed-store.ts";
-import { idle, type RotationState } from "./rotation-state.ts";
+import { idle, type Phase, type RotationState } from "./rotation-state.ts";
 
-export interface ActiveMaterialOptions {
+interface ActiveMaterialOptions {
   readonly source: MaterialSource;
   readonly store: SelfSignedStore;
   readonly nextDir: string;
@@ -111,4 +110,28 @@ export class ActiveMaterial {
       });
     for (const listener of this.#listeners) listener(material);
   }
+}
+
+/** What is signed with and what is trusted in each phase of a rotation, from the material in use and the one to come. */
+export function combine(phase: Phase, base: SigningMaterial, next: SigningMaterial | undefined): SigningMaterial {
+  if (next === undefined) return base;
+  switch (phase) {
+    case "idle":
+      return base;
+    case "trusting":
+    case "reverting":
+      return trusting(base, next);
+    case "issuing":
+      return trusting(next, base);
+    case "finishing":
+      return next;
+  }
+}
+
+/** Signs as before, and hands over the other's roots too. The signer's come first. */
+function trusting(signer: SigningMaterial, other: SigningMaterial): SigningMaterial {
+  const more = other.roots.filter(({ der }) => !signer.roots.some((root) => root.der.equals(der)));
+  const roots = [...signer.roots, ...more];
+  const lists = { crls: [...signer.crls, ...other.crls], crlPem: appendPem(signer.crlPem, other.crlPem) };
+  return { ...signer, roots, rootsPem: roots.map(certificatePem).join(""), rootIds: idsOf(roots), ...lists };
 }

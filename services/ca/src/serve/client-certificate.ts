@@ -6,11 +6,11 @@ import { writeCertificateFiles } from "@flotilla/auth/serving";
 import type { Logger } from "@flotilla/runtime";
 import type { MeshTrust } from "../mesh/mesh-trust.ts";
 import { readCacerts } from "../roots/cacerts.ts";
-import { combine } from "../roots/combine.ts";
 import { type MaterialFiles, readMaterial, type SigningMaterial } from "../roots/material.ts";
 import type { SelfSignedStore } from "../roots/self-signed-store.ts";
+import { combine } from "../rotation/active-material.ts";
 import type { Settings } from "../settings.ts";
-import { serialSource } from "../sign/serials.ts";
+import { serialSource } from "../sign/issue-workload.ts";
 import { servingRules } from "./create-issuer.ts";
 import { ownCertificate } from "./own-certificate.ts";
 

@@ -21,8 +21,7 @@ import type { CaMetrics } from "../metrics.ts";
 import type { SigningMaterial } from "../roots/material.ts";
 import type { Holding } from "../rotation/ledger.ts";
 import type { FairQueue } from "../sign/fair-queue.ts";
-import { type Issued, issueWorkload, type WorkloadRequest } from "../sign/issue-workload.ts";
-import { type TtlRules, ttlOf } from "../sign/ttl.ts";
+import { type Issued, issueWorkload, type TtlRules, ttlOf, type WorkloadRequest } from "../sign/issue-workload.ts";
 import { internal, kindOf, type Reply, replyOf, unauthenticated } from "./status.ts";
 
 export interface IssuerParts {

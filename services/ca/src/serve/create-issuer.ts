@@ -1,10 +1,9 @@
 /** Wires what a request passes: proof, lines, rules, signing; and the pages that show it. */
-import { type NodePods, pageAccess } from "@flotilla/auth";
+import { type NodePods, type PeerIdentity, type PeerRules, pageAccess, peerIdentity } from "@flotilla/auth";
+import type { OwnCluster } from "@flotilla/auth/cluster";
 import type { Health, HttpHandler, Logger, Metrics } from "@flotilla/runtime";
-import { createIdentity } from "../authenticate/authenticators.ts";
 import type { ServingRules } from "../authorize/serving-names.ts";
-import { changeRotation, rotationPage } from "../debug/rotation-page.ts";
-import { statusPage } from "../debug/status-page.ts";
+import { changeRotation, rotationPage, statusPage } from "../debug/pages.ts";
 import type { DelegateOptions } from "../delegate/registration-authority.ts";
 import type { Cluster } from "../kubernetes/cluster.ts";
 import type { MeshTrust } from "../mesh/mesh-trust.ts";
@@ -14,11 +13,11 @@ import type { ActiveMaterial } from "../rotation/active-material.ts";
 import type { Rotation } from "../rotation/rotation.ts";
 import type { Settings } from "../settings.ts";
 import { FairQueue } from "../sign/fair-queue.ts";
-import { serialSource } from "../sign/serials.ts";
+import { serialSource } from "../sign/issue-workload.ts";
 import type { Anchors } from "../trust/anchors.ts";
 import type { IssuerParts } from "./create-certificate.ts";
 
-export interface IssuingStages {
+interface IssuingStages {
   readonly trust: MeshTrust;
   readonly anchors: Anchors;
   readonly active: ActiveMaterial;
@@ -95,4 +94,22 @@ function addPages(settings: Settings, { health, rotation, status, log }: PagePar
 export function servingRules(settings: Settings, trustDomains: () => readonly string[]): ServingRules {
   const { namespace, domain, revision, customHost: customHosts, servingAccounts: accounts, serverAccounts } = settings;
   return { namespace, domain, revision, customHosts, accounts, serverAccounts, trustDomains };
+}
+
+interface AuthenticatorParts extends Required<Pick<PeerRules, "trustDomains" | "crls" | "nowMs" | "log">> {
+  /** Where a Kubernetes API can be asked. */
+  readonly review?: OwnCluster["review"] | undefined;
+}
+
+/** The proofs that ca takes, and from whom. */
+function createIdentity(settings: Settings, { review, ...parts }: AuthenticatorParts): PeerIdentity {
+  const { jwtRules, clockToleranceMs, audiences, trustedNetworks: gatewayNetworks } = settings;
+  const { namespace, forwardingAccounts: accounts } = settings;
+  return peerIdentity({
+    ...parts,
+    ...{ jwtRules, clockToleranceMs, gatewayNetworks },
+    review: review && { ...review, audiences },
+    // Services of ours that pass requests on, as xds-server does on its secure port.
+    forwarders: { namespace, accounts },
+  });
 }

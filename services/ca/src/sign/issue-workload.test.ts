@@ -11,8 +11,7 @@ import {
   spkiOf,
 } from "@flotilla/pki";
 import { readMaterial, type SigningMaterial } from "../roots/material.ts";
-import { issueWorkload } from "./issue-workload.ts";
-import { ttlOf } from "./ttl.ts";
+import { issueWorkload, ttlOf } from "./issue-workload.ts";
 
 const nowMs = 1_700_000_000_000;
 const hourMs = 3_600_000;

@@ -1,4 +1,6 @@
 /** From a request and a proven identity to a chain. Pure but for the randomness of ECDSA signatures. */
+
+import { randomFillSync } from "node:crypto";
 import {
   type Csr,
   encodePem,
@@ -70,4 +72,41 @@ export function readCsr(pem: string): Csr {
     if (cause instanceof PkiError) throw new CaError("CA_BAD_CSR", cause.message, { cause });
     throw cause;
   }
+}
+
+export interface TtlRules {
+  readonly defaultTtlMs: number;
+  readonly maxTtlMs: number;
+}
+
+/** How long a certificate may live. @throws CaError CA_BAD_TTL above the maximum. */
+export function ttlOf(requestedSeconds: bigint, { defaultTtlMs, maxTtlMs }: TtlRules): number {
+  if (requestedSeconds <= 0n) return defaultTtlMs;
+  if (requestedSeconds * 1000n > BigInt(Math.floor(maxTtlMs))) {
+    const [asked, most] = [requestedSeconds, BigInt(Math.floor(maxTtlMs / 1000))].map(durationText);
+    throw new CaError("CA_BAD_TTL", `requested TTL ${asked} is greater than the max allowed TTL ${most}`);
+  }
+  return Number(requestedSeconds) * 1000;
+}
+
+function durationText(seconds: bigint): string {
+  return `${seconds / 3600n}h${(seconds / 60n) % 60n}m${seconds % 60n}s`;
+}
+
+const size = 16;
+const batch = 256;
+
+/** Serial numbers: 16 random bytes each, fetched from the system for many at once. */
+export function serialSource(): () => Uint8Array {
+  const pool = Buffer.alloc(size * batch);
+  let at = pool.length;
+  return () => {
+    if (at === pool.length) {
+      randomFillSync(pool);
+      at = 0;
+    }
+    at += size;
+    // A copy: the pool is filled again while serials of it are still in use.
+    return Uint8Array.prototype.slice.call(pool, at - size, at);
+  };
 }

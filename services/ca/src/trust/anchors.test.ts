@@ -7,8 +7,7 @@ import { certificatePem, generatePrivateKey, issueRoot } from "@flotilla/pki";
 import { noopLogger, until } from "@flotilla/runtime";
 import { readSettings } from "../settings.ts";
 import { Anchors } from "./anchors.ts";
-import { fetchText } from "./bundle-endpoint.ts";
-import { parseSpiffeBundle } from "./spiffe-bundle.ts";
+import { fetchText, parseSpiffeBundle } from "./bundle-endpoint.ts";
 
 const times = { notBeforeMs: Date.now() - 1000, notAfterMs: Date.now() + 3_600_000 };
 const [first, second] = await Promise.all(

@@ -1,14 +1,15 @@
 /** The debug pages of config-controller, for callers who may see them. */
 import { pageAccess } from "@flotilla/auth";
-import type { HttpHandler } from "@flotilla/runtime";
+import { delay, type Health, type HttpHandler } from "@flotilla/runtime";
 import { listIgnored, listProblems } from "../debug/problems.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { diffPage, generationPage, historyPage } from "../ledger/ledger-pages.ts";
 import type { ConfigService } from "../settings.ts";
 import type { RunningStatus } from "../status/open-status.ts";
+import type { ConfigSource } from "../watch/config-source.ts";
 import type { View } from "./view.ts";
 
-export interface PageParts {
+interface PageParts {
   readonly view: View;
   readonly status: RunningStatus;
   readonly ledger: Ledger;
@@ -32,4 +33,22 @@ export function serveDebugPages(
 /** Debug pages show no keys. */
 function isOpen({ key }: { readonly key: { readonly kind: string } }): boolean {
   return key.kind !== "Secret";
+}
+
+const lookMs = 500;
+
+/** Tells readiness how the sources are: some count only while they are near. Runs until `stop`. */
+export async function watchConditions(
+  sources: readonly ConfigSource[],
+  health: Pick<Health, "setCondition">,
+  stop: AbortSignal,
+): Promise<void> {
+  const watched = sources.filter(({ condition }) => condition !== undefined);
+  while (watched.length > 0 && !stop.aborted) {
+    for (const source of watched) {
+      const condition = source.condition?.();
+      health.setCondition(source.name, condition?.detail, { blocks: condition?.blocks ?? false });
+    }
+    await delay(lookMs, stop);
+  }
 }

@@ -10,7 +10,7 @@ import {
   type KubeObject,
 } from "@flotilla/model";
 import type { HttpHandler, HttpReply, HttpRequest } from "@flotilla/runtime";
-import { parseObjectName } from "../status/object-name.ts";
+import { parseObjectName } from "../status/status-pages.ts";
 import { contentOf, manifestOf } from "../store/manifest-of.ts";
 import type { Ledger } from "./ledger.ts";
 import { isWithheld, type LedgerContent } from "./ledger-record.ts";

@@ -2,8 +2,8 @@
 import type { Bus } from "@flotilla/bus";
 import { type FailingWork, type Health, keepRunning, keepTrying, type Logger } from "@flotilla/runtime";
 import type { PublishedConfig } from "../follow/published-config.ts";
-import { away } from "../store/durable/bus-failures.ts";
 import { compareStored } from "../store/durable/compare-stored.ts";
+import { away } from "../store/durable/object-values.ts";
 import { Ledger } from "./ledger.ts";
 import { LedgerRing } from "./ledger-ring.ts";
 

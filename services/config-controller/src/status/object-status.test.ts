@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import { describe, it, test } from "node:test";
 import type { Config, ConfigKey } from "@flotilla/model";
 import type { PublishedObject } from "../follow/published-config.ts";
-import { ObjectStatuses } from "./object-status.ts";
+import { ObjectStatuses, RegistryProgress } from "./object-status.ts";
 import { isSettled } from "./status-pages.ts";
 
 const distribution = { live: 2, concerned: 2, refusals: [], isPrecise: true, behind: [], replicas: 1 };
@@ -36,4 +36,22 @@ describe("the status of an object", () => {
     assert.equal(status?.noEffect, undefined);
     assert.equal(status && isSettled(status), true);
   });
+});
+
+test("a change takes effect where what follows from it was first published", () => {
+  const progress = new RegistryProgress();
+  const steps = [
+    { epoch: "e", read: 5, told: 7 },
+    { epoch: "e", read: 9, told: 8 },
+    { epoch: "e", read: 9, told: 30 },
+  ];
+  assert.equal(progress.effectOf(1, "e"), undefined);
+  for (const step of steps) progress.note(step);
+  assert.deepEqual(
+    [3, 5, 6, 9, 10].map((position) => progress.effectOf(position, "e")),
+    [7, 7, 8, 9, undefined],
+  );
+  assert.equal(progress.effectOf(3, "another"), undefined);
+  progress.note({ epoch: "another", read: 2, told: 3 });
+  assert.deepEqual([progress.effectOf(1, "another"), progress.effectOf(3, "e")], [3, undefined]);
 });

@@ -1,13 +1,23 @@
 /** What is known of an object: whether it is accepted, since which generation, what is doubtful in it, and how far it has come. */
+
+import { type Bus, readValue } from "@flotilla/bus";
 import { apiVersionOf, isIstioKind, kindNamed, noEffectReason } from "@flotilla/kinds";
-import { type Config, type ConfigKey, causeText, configKeyText, registryKinds } from "@flotilla/model";
+import {
+  type Config,
+  type ConfigKey,
+  causeText,
+  configKeyText,
+  decodeProgress,
+  progressBucket,
+  registryKinds,
+  type ServiceProgress,
+} from "@flotilla/model";
 import type { SourceProblem } from "@flotilla/sources";
 import { createValidator } from "@flotilla/validation";
 import type { Conflict } from "../aggregate/aggregate-store.ts";
 import type { PublishedConfig, PublishedObject } from "../follow/published-config.ts";
 import { manifestOf } from "../store/manifest-of.ts";
 import type { Distributions, ObjectDistribution } from "./distributions.ts";
-import type { RegistryProgress } from "./registry-progress.ts";
 
 export interface ObjectStatus {
   /** `Kind/namespace/name`. */
@@ -38,7 +48,7 @@ export interface Finding {
   readonly reason: string;
 }
 
-export interface StatusSources {
+interface StatusSources {
   readonly published: Pick<PublishedConfig, "get" | "all" | "epoch" | "position">;
   /** What sources refuse now. */
   readonly refused: () => readonly SourceProblem[];
@@ -162,5 +172,39 @@ export class ObjectStatuses {
     return this.#validate({ ...manifest })
       .filter(({ severity }) => severity === "warning")
       .map(({ field, reason }) => ({ field, reason }));
+  }
+}
+
+const maxSteps = 1_000;
+
+/**
+ * Where in the fleet's sequence the effect of a configuration object lies that service-controller makes services of: after
+ * it has read the object's change, and published what follows.
+ */
+export class RegistryProgress {
+  #steps: ServiceProgress[] = [];
+
+  /** Runs until `stop` fires. `onStep` is called when something may be different. */
+  async watch(bus: Bus, onStep: () => void, stop: AbortSignal): Promise<void> {
+    const values = await bus.keyValue(progressBucket);
+    for await (const entry of values.watch(stop)) {
+      const step = readValue(values, entry, decodeProgress);
+      if (step === undefined) continue;
+      this.note(step);
+      onStep();
+    }
+  }
+
+  note(step: ServiceProgress): void {
+    const last = this.#steps.at(-1);
+    if (last !== undefined && last.epoch !== step.epoch) this.#steps = [];
+    if (this.#steps.length === 0 || step.read > (last?.read ?? 0)) this.#steps.push(step);
+    if (this.#steps.length > 2 * maxSteps) this.#steps = this.#steps.slice(-maxSteps);
+  }
+
+  /** Undefined while it has not been read. */
+  effectOf(position: number, epoch: string): number | undefined {
+    const step = this.#steps.find(({ read, epoch: of }) => of === epoch && read >= position);
+    return step && Math.max(position, step.told);
   }
 }

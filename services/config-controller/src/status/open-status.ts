@@ -7,8 +7,7 @@ import type { PublishedConfig } from "../follow/published-config.ts";
 import { ChangedObjects } from "./changed-objects.ts";
 import { Distributions } from "./distributions.ts";
 import type { StatusWriterOptions } from "./kubernetes/status-writer.ts";
-import { ObjectStatuses, statusKey } from "./object-status.ts";
-import { RegistryProgress } from "./registry-progress.ts";
+import { ObjectStatuses, RegistryProgress, statusKey } from "./object-status.ts";
 import { objectsPage } from "./status-pages.ts";
 
 export interface OpenStatusOptions {

@@ -1,8 +1,9 @@
 /** The status of objects over HTTP: of one, or of all that are wanted. */
 
-import { configKeyText } from "@flotilla/model";
+import { type Kind, kinds } from "@flotilla/kinds";
+import { type ConfigKey, configKeyText } from "@flotilla/model";
+import { meshConfigKey, meshNetworksKey } from "@flotilla/registry/config";
 import { type HttpHandler, TimeSlice } from "@flotilla/runtime";
-import { parseObjectName } from "./object-name.ts";
 import type { ObjectStatus, ObjectStatuses } from "./object-status.ts";
 
 const sliceMs = 5;
@@ -48,4 +49,29 @@ export function isSettled({ state, warnings, inForce }: ObjectStatus): boolean {
   if (state === "refused" || warnings.length > 0 || inForce === undefined) return false;
   const { live, concerned, refusals } = inForce.distribution;
   return refusals.length === 0 && live === concerned;
+}
+
+const meshDocuments: readonly ConfigKey[] = [meshConfigKey, meshNetworksKey];
+
+/**
+ * Objects as people name them: `VirtualService/reviews.shop`, `vs/reviews.shop`, `Namespace/shop`, `MeshConfig`, or
+ * `Kind/namespace/name`. Names may have dots, namespaces have none. @throws RangeError saying what is wrong
+ */
+export function parseObjectName(text: string): ConfigKey {
+  const [kindText = "", first = "", second, ...more] = text.split("/");
+  const document = meshDocuments.find((key) => key.kind.toLowerCase() === text.toLowerCase());
+  if (document !== undefined) return document;
+  const kind = kinds.find((row) => isCalled(row, kindText.toLowerCase()));
+  if (kind === undefined) throw new RangeError(`"${kindText}" in "${text}" is no kind of configuration`);
+  if (first === "" || more.length > 0) throw new RangeError(`"${text}" is not KIND/NAME.NAMESPACE`);
+  if (second !== undefined) return { kind: kind.name, namespace: first, name: second };
+  if (!kind.namespaced) return { kind: kind.name, namespace: "", name: first };
+  const dot = first.lastIndexOf(".");
+  if (dot <= 0) throw new RangeError(`"${text}" names no namespace: ${kind.name}/${first}.NAMESPACE`);
+  return { kind: kind.name, namespace: first.slice(dot + 1), name: first.slice(0, dot) };
+}
+
+/** Of Gateways, Istio's comes first; `KubernetesGateway` is the Gateway API's. */
+function isCalled({ name, kind, plural, shortNames }: Kind, text: string): boolean {
+  return [name, kind, plural, ...shortNames].some((one) => one.toLowerCase() === text);
 }

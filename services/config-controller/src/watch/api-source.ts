@@ -4,9 +4,9 @@ import { Wakeup } from "@flotilla/runtime";
 import { withoutMemory } from "../api/server-side-apply.ts";
 import type { DurableStore } from "../store/durable/durable-store.ts";
 import type { Transaction } from "../store/durable/transaction.ts";
-import { configChangeOf } from "./config-change.ts";
 import type { ConfigGroup, ConfigSource } from "./config-source.ts";
-import { leanAnnotations, leanStatus } from "./kubernetes/lean-object.ts";
+import { configChangeOf } from "./config-source.ts";
+import { leanAnnotations, leanStatus } from "./kubernetes/kind-table.ts";
 
 /** Transactions that come faster than they are published are joined: what waits is one change a key at most. */
 export function apiSource(durable: DurableStore, revision: string): ConfigSource {

@@ -1,11 +1,14 @@
 /** The objects of a directory as configuration. */
+
+import { isForeignKind, kindOf } from "@flotilla/kinds";
 import type { ConfigChange } from "@flotilla/model";
 import { configKind } from "@flotilla/registry/config";
 import { type Admission, directorySource, type SourceChange } from "@flotilla/sources";
-import { configPut } from "./config-change.ts";
+import { createValidator } from "@flotilla/validation";
 import type { ConfigGroup, ConfigSource } from "./config-source.ts";
+import { configPut } from "./config-source.ts";
 
-export interface DirectoryOptions {
+interface DirectoryOptions {
   readonly path: string;
   readonly admission: Admission;
   /** Objects labelled for other revisions are not for this mesh; those without the label are for all. */
@@ -33,4 +36,22 @@ function configChange(change: SourceChange, revision: string): readonly ConfigCh
   const { group, namespace, name } = change.key;
   const kind = configKind(`${group}/`, change.key.kind);
   return kind === undefined ? [] : [{ type: "config", op: "delete", key: { kind, namespace, name } }];
+}
+
+/** What a directory may hold: configuration that fits its schema and makes sense, and kinds of no concern here. */
+export function configAdmission(): Admission {
+  const validate = createValidator();
+  return {
+    kindOf(apiVersion, kind) {
+      const row = kindOf({ apiVersion, kind });
+      const isForeign = isForeignKind({ apiVersion, kind });
+      if (row === undefined) return isForeign ? { namespaced: true, wanted: false, isForeign } : undefined;
+      if (configKind(apiVersion, kind) !== undefined) return { namespaced: row.namespaced, wanted: true };
+      return { namespaced: row.namespaced, wanted: false, isForeign };
+    },
+    check: (object) =>
+      validate({ ...object }).flatMap(({ field, reason, severity }) =>
+        severity === "error" ? [{ field, reason }] : [],
+      ),
+  };
 }

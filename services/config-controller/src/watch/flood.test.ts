@@ -12,10 +12,9 @@ import { AggregateStore } from "../aggregate/aggregate-store.ts";
 import { mergeSources } from "../aggregate/merge-sources.ts";
 import { aSidecar } from "../store/config-store.conformance.ts";
 import { openDurableStore } from "../store/durable/durable-store.ts";
-import { configAdmission } from "./admission.ts";
 import { apiSource } from "./api-source.ts";
 import type { ConfigGroup, ConfigSource } from "./config-source.ts";
-import { configDirectory } from "./directory-source.ts";
+import { configAdmission, configDirectory } from "./directory-source.ts";
 import { kubernetesConfig } from "./kubernetes/kubernetes-source.ts";
 
 function labelled(config: Config, count: number): Config {

@@ -9,21 +9,20 @@ import type { Config, JsonObject } from "@flotilla/model";
 import { typeUrl } from "@flotilla/proto";
 import { meshConfigOf, meshNetworksOf } from "@flotilla/registry/config";
 import type { Logger } from "@flotilla/runtime";
+import type { SourceProblem } from "@flotilla/sources";
 import type { Settings } from "../settings.ts";
 import type { DurableStore } from "../store/durable/durable-store.ts";
-import { configAdmission } from "./admission.ts";
 import { apiSource } from "./api-source.ts";
-import type { ConfigSource } from "./config-source.ts";
-import { configDirectory } from "./directory-source.ts";
+import type { ConfigGroup, ConfigSource } from "./config-source.ts";
+import { configAdmission, configDirectory } from "./directory-source.ts";
 import { HeldSource, type HeldSourceOptions } from "./held-source.ts";
 import { kubernetesConfig } from "./kubernetes/kubernetes-source.ts";
 import { openMcp } from "./mcp/open-mcp.ts";
 import { type McpAddress, readSourceAddresses, type SourceAddress } from "./mcp/source-address.ts";
+import { type RemoteLayer, remoteLayer } from "./mesh/document-layers.ts";
 import { bootMesh, type MeshOptions, openMeshConfig, openMeshNetworks } from "./mesh/open-mesh.ts";
-import { type RemoteLayer, remoteLayer } from "./mesh/remote-layer.ts";
-import { problemsOnly } from "./problems-only.ts";
 
-export interface SourcesOptions {
+interface SourcesOptions {
   readonly settings: Settings;
   readonly certificate: OwnCertificate;
   readonly log: Logger;
@@ -148,4 +147,16 @@ async function loadMeshCheck(
 ): Promise<(config: Config) => readonly { field: string; reason: string }[]> {
   if (place === undefined) return () => [];
   return (await import("./mesh/mesh-check.ts")).checkMeshDocument;
+}
+
+/** Stands for a source that cannot be opened: it has nothing, and tells why. */
+function problemsOnly(name: string, problems: readonly SourceProblem[]): ConfigSource {
+  return {
+    name,
+    problems: () => problems,
+    async *groups(): AsyncGenerator<ConfigGroup, void, undefined> {
+      yield { changes: [], eventTimeMs: Date.now() };
+    },
+    [Symbol.asyncDispose]: async () => undefined,
+  };
 }

@@ -1,9 +1,10 @@
 /** What connects service-controller with the fleet: its certificate and the bus. */
 import { keepOwnCertificate } from "@flotilla/auth/serving";
-import { type Bus, connectWithHealth, readSeal } from "@flotilla/bus";
+import { type Bus, connectWithHealth, filters, readSeal, subscribe } from "@flotilla/bus";
+import { type Service, serviceKeyText } from "@flotilla/model";
 import type { RegistryService } from "../settings.ts";
 
-export interface Connection extends AsyncDisposable {
+interface Connection extends AsyncDisposable {
   readonly bus: Bus;
 }
 
@@ -18,4 +19,25 @@ export async function connect({ name, settings, health, metrics, log, stop }: Re
   );
   const owned = opened.move();
   return { bus, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+/**
+ * Services that have got an address of the mesh's own, as the fleet knows them: what was given once is not given anew.
+ * Waits for a bus that is away.
+ */
+export async function publishedAddresses(bus: Bus, stop: AbortSignal): Promise<readonly Service[]> {
+  const services = new Map<string, Service>();
+  const options = { bus, filter: filters.services, afterSequence: 0, seal: undefined };
+  for await (const item of subscribe(options, stop)) {
+    if (item.kind === "caught-up") break;
+    if (item.kind === "reset") services.clear();
+    if (item.kind !== "group") continue;
+    for (const change of item.group.changes) {
+      if (change.type !== "service") continue;
+      const text = serviceKeyText(change.key);
+      if (change.op === "put" && change.value.autoAllocatedIpv4 !== undefined) services.set(text, change.value);
+      else services.delete(text);
+    }
+  }
+  return [...services.values()];
 }

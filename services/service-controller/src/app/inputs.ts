@@ -3,17 +3,16 @@ import type { Bus } from "@flotilla/bus";
 import { clusterOf, type KubeConfig } from "@flotilla/kube-api";
 import { parseShard } from "@flotilla/model";
 import { type AuditedSource, auditedSource } from "../audit/audited-source.ts";
-import { declareClusterGauges } from "../cluster-metrics.ts";
 import type { RegistryMetrics } from "../metrics.ts";
 import type { RegistryService } from "../settings.ts";
 import type { ClusterStatus } from "../watch/cluster-status.ts";
+import { declareClusterGauges } from "../watch/cluster-status.ts";
 import { configEvents } from "../watch/config-events.ts";
-import { objectDirectory } from "../watch/directory-source.ts";
+import { objectDirectory, registryFile } from "../watch/file-sources.ts";
 import type { InputSource } from "../watch/input-source.ts";
 import type { KubernetesSource } from "../watch/kubernetes-source.ts";
 import { machineSource } from "../watch/machine-source.ts";
 import { consul, kubernetes } from "../watch/open-registries.ts";
-import { registryFile } from "../watch/registry-file.ts";
 import type { ProblemReports } from "./problem-reports.ts";
 
 export interface InputOptions {

@@ -1,8 +1,11 @@
 /** What is written into Kubernetes, by one replica each: WorkloadEntries of machines, ServiceExports. */
+
+import { randomUUID } from "node:crypto";
 import type { Bus } from "@flotilla/bus";
-import { openKubeApi } from "@flotilla/kube-api";
+import { type KubeApi, openKubeApi } from "@flotilla/kube-api";
+import { duties, Leadership, leaseOfCluster } from "@flotilla/leadership";
 import type { ClusterRegistries } from "@flotilla/registry";
-import { exportServices } from "../export/export-services.ts";
+import type { Logger } from "@flotilla/runtime";
 import { ServiceExporter } from "../export/service-exporter.ts";
 import { entryWriter, writeEntries } from "../register/show-machines.ts";
 import type { RegistryService } from "../settings.ts";
@@ -10,14 +13,14 @@ import { multiClusterApi } from "../watch/open-registries.ts";
 import type { Inputs } from "./inputs.ts";
 import type { ProblemReports } from "./problem-reports.ts";
 
-export interface WriterOptions {
+interface WriterOptions {
   readonly bus: Bus;
   readonly registry: ClusterRegistries;
   readonly inputs: Inputs;
   readonly problems: ProblemReports;
 }
 
-export interface KubernetesWriters extends Disposable {
+interface KubernetesWriters extends Disposable {
   /** Runs until the service stops. */
   run(): Promise<void>;
 }
@@ -48,4 +51,28 @@ export function openWriters(service: RegistryService, options: WriterOptions): K
     },
     [Symbol.dispose]: () => api[Symbol.dispose](),
   };
+}
+
+interface ExportServicesOptions {
+  /** Of the own cluster, where the lock is. */
+  readonly api: KubeApi;
+  readonly exporter: ServiceExporter;
+  readonly version: string;
+  readonly namespace: string;
+  readonly log: Logger;
+}
+
+/**
+ * ServiceExports of all clusters, written by one replica; istiods of the own cluster respect the same lock. Runs until
+ * `stop` fires.
+ */
+async function exportServices(
+  { api, exporter, version, namespace, log }: ExportServicesOptions,
+  stop: AbortSignal,
+): Promise<void> {
+  if (stop.aborted) return;
+  const candidate = { holder: `service-controller-${randomUUID()}`, version, isDefaultRevision: true };
+  const duty = duties.serviceExports;
+  const lease = leaseOfCluster({ name: duty, candidate, api, namespace });
+  await new Leadership({ lease, duty, log }).run((until) => exporter.run(until), stop);
 }

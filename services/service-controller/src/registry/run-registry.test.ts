@@ -6,7 +6,7 @@ import { test } from "node:test";
 import type { ConfigChange } from "@flotilla/model";
 import { ClusterRegistries, defaultRegistrySettings } from "@flotilla/registry";
 import { BoundedQueue } from "@flotilla/runtime";
-import { objectDirectory } from "../watch/directory-source.ts";
+import { objectDirectory } from "../watch/file-sources.ts";
 import type { InputGroup, InputSource } from "../watch/input-source.ts";
 import { type RegistryGroup, runRegistry } from "./run-registry.ts";
 

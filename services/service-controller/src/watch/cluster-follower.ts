@@ -6,9 +6,9 @@
 import { type KubeApi, type KubeConfig, openKubeApi } from "@flotilla/kube-api";
 import type { ObjectChange } from "@flotilla/registry";
 import type { SourceProblem } from "@flotilla/sources";
-import { type Away, awayText } from "./away.ts";
 import { ClusterConnection, type ClusterEvent, type FollowedKind, type Positions } from "./cluster-connection.ts";
 import { ClusterObjects, listObjects } from "./cluster-objects.ts";
+import { type Away, awayText } from "./cluster-status.ts";
 
 export interface ClusterFollowerOptions {
   readonly cluster: string;

@@ -1,9 +1,10 @@
-/** How it stands with each cluster, for pages and metrics. */
-import type { Away } from "./away.ts";
+/** State of each cluster and registry that is followed, for pages, problems and metrics. */
+import type { Counter, Gauge, Metrics } from "@flotilla/runtime";
 
 /** Words of istiod's `/debug/clusterz`. `timeout`: it was not read in full when the first snapshot could wait no longer. */
-export type SyncStatus = "synced" | "syncing" | "timeout";
-export const syncStatuses: readonly SyncStatus[] = ["synced", "syncing", "timeout"];
+type SyncStatus = "synced" | "syncing" | "timeout";
+/** How it stands with each cluster, for pages and metrics. */
+const syncStatuses: readonly SyncStatus[] = ["synced", "syncing", "timeout"];
 
 export interface ClusterStatus {
   readonly id: string;
@@ -13,4 +14,95 @@ export interface ClusterStatus {
   readonly syncStatus: SyncStatus;
   /** What is known is as old as this: it cannot be followed now. */
   readonly away: Away | undefined;
+}
+
+/** Since when something that is followed cannot be followed, and why. */
+export interface Away {
+  readonly sinceMs: number;
+  readonly reason: string;
+}
+
+/** For the list of problems. @param isComplete it was read in full at least once */
+export function awayText({ sinceMs, reason }: Away, isComplete: boolean): string {
+  const kept = isComplete ? "what was known is kept" : "it was never read in full";
+  return `away since ${new Date(sinceMs).toISOString()}, ${kept}: ${reason}`;
+}
+
+export interface ClusterCounters {
+  readonly secretEvents: Counter<"event">;
+  readonly syncTimeouts: Counter<"cluster">;
+}
+
+/** The metrics of clusters, with istiod's names where it has them. */
+export function declareClusterCounters(metrics: Metrics): ClusterCounters {
+  return {
+    secretEvents: metrics.counter({
+      name: "remote_cluster_secret_events_total",
+      help: "Changes of Secrets that name other clusters, by event (add, update, delete).",
+      labels: ["event"],
+    }),
+    syncTimeouts: metrics.counter({
+      name: "remote_cluster_sync_timeouts_total",
+      help: "Clusters that the first snapshot did not wait for any longer.",
+      labels: ["cluster"],
+    }),
+  };
+}
+
+/** Looked up when they are read. */
+export function declareClusterGauges(
+  metrics: Metrics,
+  clusters: () => readonly ClusterStatus[],
+  nowMs: () => number,
+): void {
+  metrics.gauge({
+    name: "istiod_managed_clusters",
+    help: "Clusters whose services are read, by cluster_type (local, remote).",
+    labels: ["cluster_type"],
+    collect: replacing(() =>
+      (["local", "remote"] as const).map((one) => ({
+        labels: { cluster_type: one },
+        value: clusters().filter(({ type }) => type === one).length,
+      })),
+    ),
+  });
+  metrics.gauge({
+    name: "istiod_remote_cluster_sync_status",
+    help: "1 for the state (synced, syncing, timeout) that a cluster is in, 0 for the others.",
+    labels: ["cluster", "cluster_type", "status"],
+    collect: replacing(() =>
+      clusters().flatMap(({ id, type, syncStatus }) =>
+        syncStatuses.map((status) => ({
+          labels: { cluster: id, cluster_type: type, status },
+          value: status === syncStatus ? 1 : 0,
+        })),
+      ),
+    ),
+  });
+  metrics.gauge({
+    name: "flotilla_cluster_away_seconds",
+    help: "How old what is known of a cluster is that cannot be followed now; 0 while it is followed.",
+    labels: ["cluster"],
+    collect: replacing(() =>
+      clusters().map(({ id, away }) => ({
+        labels: { cluster: id },
+        value: away === undefined ? 0 : (nowMs() - away.sinceMs) / 1_000,
+      })),
+    ),
+  });
+}
+
+interface Sample {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+/** Samples that are gone are reported no longer. */
+function replacing(samples: () => readonly Sample[]): (gauge: Gauge<string>) => void {
+  let before: readonly Sample[] = [];
+  return (gauge) => {
+    for (const { labels } of before) gauge.remove(labels);
+    before = samples();
+    for (const { labels, value } of before) gauge.set(value, labels);
+  };
 }

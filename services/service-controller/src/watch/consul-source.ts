@@ -6,7 +6,7 @@ import { CatalogFollower, type CatalogScope, ConsulClient, readCatalog, Slots } 
 import { type ConsulServiceKey, consulKeyText } from "@flotilla/registry";
 import type { Logger } from "@flotilla/runtime";
 import type { SourceProblem } from "@flotilla/sources";
-import { awayText } from "./away.ts";
+import { awayText } from "./cluster-status.ts";
 import { ConsulScopes, type ConsulScopesOptions, scopeText } from "./consul-scopes.ts";
 import { GatheredGroups } from "./gathered-groups.ts";
 import type { InputGroup, InputSource, ShardListing } from "./input-source.ts";

@@ -8,8 +8,7 @@ import { type KeyValueEntry, readValue } from "@flotilla/bus";
 import { type Config, type ConfigKey, configKeyText, StoreError } from "@flotilla/model";
 import { delay, type Logger, Turns } from "@flotilla/runtime";
 import type { ConfigTable } from "../config-table.ts";
-import { away, bounded } from "./bus-failures.ts";
-import { ObjectValues, type ObjectValuesOptions } from "./object-values.ts";
+import { away, bounded, ObjectValues, type ObjectValuesOptions } from "./object-values.ts";
 import { StoredState } from "./stored-state.ts";
 import { decodeTransaction, encodeTransaction, type StoredObject, type Transaction } from "./transaction.ts";
 

@@ -1,7 +1,6 @@
 /** The values of single objects, each written only over an older one. What cannot be read is left as it is, and told. */
 import type { KeyValue, KeyValueEntry, Seal } from "@flotilla/bus";
-import { configKeyText } from "@flotilla/model";
-import { away, bounded, reasonOf } from "./bus-failures.ts";
+import { configKeyText, StoreError } from "@flotilla/model";
 import { decodeObject, encodeObject, type StoredObject } from "./transaction.ts";
 
 export interface ObjectValuesOptions {
@@ -72,5 +71,39 @@ export class ObjectValues {
     } catch {
       return 0;
     }
+  }
+}
+
+/**
+ * Failures of the bus, and of what rests there, as a store tells them. A bus that fails gives no answer. @throws StoreError
+ * STORE_AWAY; `before`: what failed already, and may have been done nevertheless
+ */
+export async function away<T>(ask: () => Promise<T>, before?: unknown): Promise<T> {
+  try {
+    return await ask();
+  } catch (cause) {
+    const doubt = before === undefined ? "" : "; whether it is stored is not known";
+    throw new StoreError("STORE_AWAY", undefined, `the bus does not answer: ${reasonOf(cause)}${doubt}`, { cause });
+  }
+}
+
+/** @throws StoreError STORE_INVALID when `encode` throws a RangeError, STORE_TOO_LARGE */
+export function bounded(maxBytes: number, encode: () => Uint8Array): Uint8Array {
+  const bytes = encodeOrRefuse(encode);
+  if (bytes.length <= maxBytes) return bytes;
+  const reason = `what is written at once has ${bytes.length} bytes packed, the bus takes ${maxBytes}`;
+  throw new StoreError("STORE_TOO_LARGE", undefined, reason);
+}
+
+function reasonOf(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause);
+}
+
+function encodeOrRefuse(encode: () => Uint8Array): Uint8Array {
+  try {
+    return encode();
+  } catch (cause) {
+    if (!(cause instanceof RangeError)) throw cause;
+    throw new StoreError("STORE_INVALID", undefined, cause.message, { cause });
   }
 }

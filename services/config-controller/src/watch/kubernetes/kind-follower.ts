@@ -1,12 +1,13 @@
 /** Follows one list of objects, and knows whether what is known of it is all there is. */
-import { type KubeApi, mirror } from "@flotilla/kube-api";
+
+import type { Kind } from "@flotilla/kinds";
+import { type KubeApi, KubeError, mirror } from "@flotilla/kube-api";
 import type { ConfigChange, KubeObject } from "@flotilla/model";
 import { TimeSlice } from "@flotilla/runtime";
-import { Definition } from "./definition.ts";
 import { KindTable, type KindTableOptions, nameOf } from "./kind-table.ts";
 import type { ServedKind } from "./served-kinds.ts";
 
-export interface KindFollowerOptions extends KindTableOptions {
+interface KindFollowerOptions extends KindTableOptions {
   readonly api: KubeApi;
   readonly random: () => number;
   readonly nowMs: () => number;
@@ -148,5 +149,36 @@ export class KindFollower {
     if (status === undefined) this.#refusedSinceMs = undefined;
     else this.#refusedSinceMs ??= this.#options.nowMs();
     this.#options.onState(reason);
+  }
+}
+
+/** Kubernetes' own, which have none. */
+const builtIn: ReadonlySet<string> = new Set(["", "networking.k8s.io"]);
+const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+/** An answer holds for this long: the API server takes longer to begin with the objects. */
+const holdsMs = 20;
+
+/** The CustomResourceDefinition of a kind: when it is deleted, the API server first deletes every object of the kind. */
+class Definition {
+  readonly #api: KubeApi;
+  readonly #nowMs: () => number;
+  #staysUntilMs = Number.NEGATIVE_INFINITY;
+
+  constructor(api: KubeApi, nowMs: () => number) {
+    this.#api = api;
+    this.#nowMs = nowMs;
+  }
+
+  /** True: what is deleted now was not deleted by itself. False too where that is not to be known. */
+  async isGoing({ plural, group }: Kind): Promise<boolean> {
+    if (builtIn.has(group) || this.#nowMs() < this.#staysUntilMs) return false;
+    try {
+      const definition = await this.#api.metadata(`${definitions}/${plural}.${group}`);
+      if (definition === undefined || definition.metadata.deletionTimestamp !== undefined) return true;
+    } catch (error) {
+      if (!(error instanceof KubeError)) throw error;
+    }
+    this.#staysUntilMs = this.#nowMs() + holdsMs;
+    return false;
   }
 }

@@ -1,8 +1,7 @@
 /** The objects of one kind as they were last good: what an object is refused for changes nothing of what is in force. */
-import type { ConfigChange, KubeObject } from "@flotilla/model";
+import type { ConfigChange, KubeObject, Labels } from "@flotilla/model";
 import type { Admission, SourceProblem } from "@flotilla/sources";
-import { configPut } from "../config-change.ts";
-import { leanObject } from "./lean-object.ts";
+import { configPut } from "../config-source.ts";
 import { revisionLabel } from "./revision-tags.ts";
 
 export interface KindTableOptions {
@@ -111,4 +110,34 @@ export class KindTable {
 /** `namespace/name` */
 export function nameOf({ metadata: { namespace = "", name } }: KubeObject): string {
   return `${namespace}/${name}`;
+}
+
+/** Written by kubectl for itself; as large as the object. */
+const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
+/** Reports about the object: nothing is generated from them. */
+const reports: ReadonlySet<string> = new Set([
+  ...["conditions", "validationMessages", "observedGeneration", "parents"],
+  // Of Ingresses.
+  "loadBalancer",
+]);
+
+/** An object without what others wrote into it for themselves: it may be larger than the object, and changes without it. */
+function leanObject(object: KubeObject): KubeObject {
+  const { status, ...rest } = object;
+  const told = leanStatus(status);
+  return {
+    ...rest,
+    metadata: { ...object.metadata, annotations: leanAnnotations(object.metadata.annotations ?? {}) },
+    ...(told !== undefined && { status: told }),
+  } as KubeObject;
+}
+
+export function leanAnnotations({ [lastApplied]: _, ...annotations }: Labels): Labels {
+  return annotations;
+}
+
+/** Undefined when nothing is left of it. */
+export function leanStatus(status: unknown): unknown {
+  const told = Object.entries(status ?? {}).filter(([field]) => !reports.has(field));
+  return told.length > 0 ? Object.fromEntries(told) : undefined;
 }

@@ -13,7 +13,7 @@ import {
 } from "@flotilla/kube-api/src/kube-apiserver.fixture.ts";
 import { noopLogger, until } from "@flotilla/runtime";
 import { parseAllDocuments } from "yaml";
-import { configAdmission } from "../admission.ts";
+import { configAdmission } from "../directory-source.ts";
 import { type KubernetesOptions, kubernetesConfig } from "./kubernetes-source.ts";
 
 const server: RunningApiserver | undefined = await startKubeApiserver(process.env);

@@ -5,8 +5,8 @@ import type { AddressInfo } from "node:net";
 import { after, test } from "node:test";
 import { openKubeApi } from "@flotilla/kube-api";
 import { noopLogger, until } from "@flotilla/runtime";
-import { configAdmission } from "../admission.ts";
 import type { ConfigGroup } from "../config-source.ts";
+import { configAdmission } from "../directory-source.ts";
 import { kubernetesConfig } from "./kubernetes-source.ts";
 
 const root = "/apis/networking.istio.io/v1";

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type KubeApi, KubeError } from "@flotilla/kube-api";
 import { aborted, delay, noopLogger, until } from "@flotilla/runtime";
-import { configAdmission } from "../admission.ts";
 import type { ConfigGroup } from "../config-source.ts";
+import { configAdmission } from "../directory-source.ts";
 import { kubernetesConfig } from "./kubernetes-source.ts";
 import type { Scope } from "./served-kinds.ts";
 

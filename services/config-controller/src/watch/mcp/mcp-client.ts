@@ -5,7 +5,7 @@
  */
 import { create } from "@flotilla/proto";
 import { type Node, NodeSchema } from "@flotilla/proto/envoy/config/core/v3/base_pb";
-import type { Form } from "@flotilla/xds";
+import type { ClientRequest, Form } from "@flotilla/xds";
 import {
   type ClientOptions,
   type ClientResponse,
@@ -13,10 +13,9 @@ import {
   type NameReader,
   XdsClient,
 } from "@flotilla/xds/client";
-import { answerHolder } from "./hold-answers.ts";
 import { resourceName } from "./read-resource.ts";
 
-export interface McpClientOptions extends Pick<ClientOptions, "onUpdate"> {
+interface McpClientOptions extends Pick<ClientOptions, "onUpdate"> {
   readonly transport: ClientTransport;
   readonly node: Node;
   readonly typeUrls: readonly string[];
@@ -33,7 +32,7 @@ const unimplemented = 12;
 const backoffFromMs = 500;
 const backoffToMs = 30_000;
 
-export interface McpNode {
+interface McpNode {
   readonly namespace: string;
   readonly instance: string;
   readonly revision: string;
@@ -104,4 +103,25 @@ function failureText(error: unknown): string {
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null;
+}
+
+const firstMs = 1_000;
+const maxMs = 60_000;
+
+/**
+ * Refusals of the same thing again and again wait longer each time: some servers take a refusal for a question. How long to
+ * wait before an answer is sent.
+ */
+export function answerHolder(): (answer: ClientRequest) => number {
+  const refusals = new Map<string, { readonly message: string; readonly waitMs: number }>();
+  return ({ typeUrl, error }) => {
+    if (error === undefined) {
+      refusals.delete(typeUrl);
+      return 0;
+    }
+    const before = refusals.get(typeUrl);
+    const waitMs = before?.message === error.message ? Math.min(Math.max(before.waitMs * 2, firstMs), maxMs) : 0;
+    refusals.set(typeUrl, { message: error.message, waitMs });
+    return waitMs;
+  };
 }

@@ -13,7 +13,6 @@ import type { ClientResponse, ClientTransport, ClientUpdate, ReceivedResource } 
 import type { ConfigGroup, ConfigSource, SourceCondition } from "../config-source.ts";
 import { followServer } from "./mcp-client.ts";
 import { McpTable } from "./mcp-table.ts";
-import { conditionOf, type McpState, type ReadinessPolicy } from "./readiness-policy.ts";
 import { ToldKinds } from "./told-kinds.ts";
 
 export interface McpOptions {
@@ -223,4 +222,28 @@ class Mcp implements McpSource {
 
 function bytesOf([resource]: readonly ReceivedResource[]): Uint8Array | undefined {
   return resource?.bytes;
+}
+
+interface ReadinessPolicy {
+  /** The service is not ready before the source has told all it was asked for. */
+  readonly isRequired: boolean;
+  /** A required source that is away for longer makes the service not ready; undefined: never. */
+  readonly maxAgeMs: number | undefined;
+}
+
+/** Whether a source has told all it was asked for, and if it is away since when and why. */
+interface McpState {
+  readonly isSynced: boolean;
+  readonly away: { readonly sinceMs: number; readonly reason: string } | undefined;
+}
+
+/** How the state of a source counts for the readiness of the service. Undefined: nothing is to be said. */
+function conditionOf(
+  { isSynced, away }: McpState,
+  { isRequired, maxAgeMs }: ReadinessPolicy,
+  nowMs: number,
+): SourceCondition | undefined {
+  if (away === undefined) return isSynced ? undefined : { detail: "has not told everything yet", blocks: isRequired };
+  const isTooOld = maxAgeMs !== undefined && nowMs - away.sinceMs > maxAgeMs;
+  return { detail: `is away: ${away.reason}`, blocks: isRequired && (!isSynced || isTooOld) };
 }

@@ -4,7 +4,7 @@ import type { Kind } from "@flotilla/kinds";
 import type { ConfigChange, ConfigKey } from "@flotilla/model";
 import type { Admission, SourceProblem } from "@flotilla/sources";
 import type { ReceivedResource } from "@flotilla/xds/client";
-import { configPut } from "../config-change.ts";
+import { configPut } from "../config-source.ts";
 import { readResource } from "./read-resource.ts";
 
 export interface McpTableOptions {

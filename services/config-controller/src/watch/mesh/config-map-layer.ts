@@ -8,7 +8,7 @@ import type { JsonObject } from "@flotilla/model";
 import { ownValue } from "@flotilla/model";
 import type { Logger } from "@flotilla/runtime";
 import { type DocumentCheck, readDocument, type SourceProblem } from "@flotilla/sources";
-import type { DocumentLayer, LayerVersion } from "./document-layer.ts";
+import type { DocumentLayer, LayerVersion } from "./document-layers.ts";
 
 export interface ConfigMapLayerOptions {
   /** Released with the layer. */

@@ -6,7 +6,7 @@ import { it } from "node:test";
 import type { JsonObject } from "@flotilla/model";
 import { meshConfigKey, meshConfigOf } from "@flotilla/registry/config";
 import type { ConfigGroup } from "../config-source.ts";
-import { fileLayer } from "./file-layer.ts";
+import { fileLayer } from "./document-layers.ts";
 import { checkMeshDocument } from "./mesh-check.ts";
 import { meshSource } from "./mesh-source.ts";
 

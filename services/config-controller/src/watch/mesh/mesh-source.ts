@@ -4,7 +4,7 @@ import { configKeyText } from "@flotilla/model";
 import { BoundedQueue, delay } from "@flotilla/runtime";
 import type { SourceProblem } from "@flotilla/sources";
 import type { ConfigGroup, ConfigSource } from "../config-source.ts";
-import type { DocumentLayer, LayerVersion } from "./document-layer.ts";
+import type { DocumentLayer, LayerVersion } from "./document-layers.ts";
 
 export interface MeshSourceOptions {
   readonly name: string;

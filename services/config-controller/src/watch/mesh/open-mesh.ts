@@ -8,8 +8,8 @@ import { type DocumentCheck, readDocument, type SourceProblem } from "@flotilla/
 import type { Settings } from "../../settings.ts";
 import type { ConfigSource } from "../config-source.ts";
 import { configMapDocument, configMapLayer } from "./config-map-layer.ts";
-import type { DocumentLayer } from "./document-layer.ts";
-import { fileLayer } from "./file-layer.ts";
+import type { DocumentLayer } from "./document-layers.ts";
+import { fileLayer } from "./document-layers.ts";
 import { type MeshPlace, meshConfigPlaces, meshNetworksPlaces } from "./mesh-places.ts";
 import { meshSource } from "./mesh-source.ts";
 

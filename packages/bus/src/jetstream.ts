@@ -1,0 +1,62 @@
+/** Streams of a JetStream server as their leader has them: last messages, and the number of replicas. */
+
+import type { Logger } from "@flotilla/runtime";
+import { type JetStreamManager, NatsError, type StoredMsg, type StreamConfig, type StreamInfo } from "nats";
+
+/** The sequence of the last message under any of the filters, 0 when there is none. */
+export async function lastSequence(
+  manager: JetStreamManager,
+  stream: string,
+  filters: readonly string[],
+): Promise<number> {
+  const messages = await Promise.all(filters.map((filter) => lastMessage(manager, stream, filter)));
+  return Math.max(0, ...messages.map((message) => message?.seq ?? 0));
+}
+
+/** The last message under a filter; undefined when there is none. */
+export async function lastMessage(
+  manager: JetStreamManager,
+  stream: string,
+  filter: string,
+): Promise<StoredMsg | undefined> {
+  try {
+    return await manager.streams.getMessage(stream, { last_by_subj: filter });
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
+/** There is no such message or stream. */
+export function isNotFound(error: unknown): boolean {
+  return error instanceof NatsError && (error.api_error?.code === 404 || error.code === "404");
+}
+
+export interface ReplicaOptions {
+  readonly manager: JetStreamManager;
+  /** The smallest number of copies; BUS_REPLICAS. */
+  readonly replicas: number;
+  readonly log: Logger;
+}
+
+/**
+ * Copies of streams in a cluster of NATS servers: raised to the setting, never lowered below what an operator chose. Brings
+ * a stream to the wanted settings and number of copies. A cluster that cannot hold that many copies now keeps the stream as
+ * it is, with a warning: a service that works with fewer copies is better than none. The next reconnect tries again.
+ */
+export async function updateStream(
+  { config }: Pick<StreamInfo, "config">,
+  wanted: Partial<StreamConfig>,
+  { manager, replicas, log }: ReplicaOptions,
+): Promise<void> {
+  const { name, num_replicas: existing } = config;
+  const hasWantedSettings = Object.entries(wanted).every(([key, value]) => config[key as keyof StreamConfig] === value);
+  if (!hasWantedSettings) await manager.streams.update(name, { ...config, ...wanted });
+  if (existing >= replicas) return;
+  try {
+    await manager.streams.update(name, { ...config, ...wanted, num_replicas: replicas });
+    log.info("stream replicas raised", { stream: name, from: existing, to: replicas });
+  } catch (error) {
+    log.warn("stream replicas not raised", { stream: name, from: existing, to: replicas, error });
+  }
+}

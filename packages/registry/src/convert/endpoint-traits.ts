@@ -1,0 +1,42 @@
+/**
+ * Traits that endpoints of every origin get: labels by place, so that subsets can select by them, and identities as SPIFFE
+ * ids.
+ */
+import type { Labels } from "@flotilla/model";
+
+/** Labels that endpoints get beside those of their workload, so that subsets can select by place. */
+export const networkLabel = "topology.istio.io/network";
+export const subzoneLabel = "topology.istio.io/subzone";
+export const localityLabel = "istio-locality";
+export const tlsModeLabel = "security.istio.io/tlsMode";
+
+interface Placement {
+  readonly clusterId: string;
+  readonly locality: string;
+  readonly network: string;
+  readonly nodeName?: string;
+}
+
+export function placedLabels(own: Labels, { clusterId, locality, network, nodeName = "" }: Placement): Labels {
+  const [region = "", zone = "", subzone = ""] = locality.split("/");
+  const labels: Record<string, string> = { ...own };
+  if (region !== "") labels["topology.kubernetes.io/region"] = region;
+  if (zone !== "") labels["topology.kubernetes.io/zone"] = zone;
+  if (subzone !== "") labels[subzoneLabel] = subzone;
+  if (clusterId !== "") labels["topology.istio.io/cluster"] = clusterId;
+  if (nodeName !== "") labels["kubernetes.io/hostname"] = nodeName;
+  if (network !== "" && !labels[networkLabel]) labels[networkLabel] = network;
+  return labels;
+}
+
+/** Label values hold no slash: a locality label may have dots instead. */
+export function localityOfLabel(value: string | undefined): string {
+  if (value === undefined) return "";
+  return value.includes("/") ? value : value.replaceAll(".", "/");
+}
+
+/** The SPIFFE id of a workload, `spiffe://TRUST_DOMAIN/ns/NAMESPACE/sa/SERVICE_ACCOUNT`. */
+export function spiffeId(trustDomain: string, namespace: string, serviceAccount: string): string {
+  // SPIFFE allows no "@" in a trust domain, but trust domains taken from cloud projects have one.
+  return `spiffe://${trustDomain.replaceAll("@", ".")}/ns/${namespace}/sa/${serviceAccount}`;
+}

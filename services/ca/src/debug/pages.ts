@@ -1,0 +1,65 @@
+/**
+ * Debug pages of ca: /debug/rotation, which also starts and aborts a rotation, and /debug/caz. Nothing in them is secret.
+ */
+
+import { type Certificate, describe, fingerprint } from "@flotilla/pki";
+import { type HttpReply, type HttpRequest, isOwnHost } from "@flotilla/runtime";
+import { CaError } from "../errors.ts";
+import type { SigningMaterial } from "../roots/material.ts";
+import type { Rotation, RotationStatus } from "../rotation/rotation.ts";
+
+/** GET, POST /debug/rotation: how far a rotation of the root is, what holds it up; start it, go on without some, go back. */
+export async function rotationPage(rotation: Rotation): Promise<HttpReply> {
+  return answered(() => rotation.status());
+}
+
+/** `?action=rotate&without=NAME…` or `?action=abort`; from this host only. */
+export async function changeRotation(
+  rotation: Rotation,
+  { query, remoteAddress, headers }: HttpRequest,
+): Promise<HttpReply> {
+  // A page in a browser of this host is not its operator.
+  if (!isOwnHost(remoteAddress) || headers["origin"] !== undefined)
+    return { status: 403, json: { error: "a rotation is started and aborted from ca's own host only" } };
+  const action = query.get("action");
+  if (action === "rotate") return answered(() => rotation.rotate(query.getAll("without")));
+  if (action === "abort") return answered(() => rotation.abort());
+  return { status: 400, json: { error: `action ${JSON.stringify(action)} is neither rotate nor abort` } };
+}
+
+async function answered(work: () => Promise<RotationStatus>): Promise<HttpReply> {
+  try {
+    const { state, ...more } = await work();
+    return { json: { ...state, ...more } };
+  } catch (error) {
+    if (!(error instanceof CaError)) throw error;
+    return { status: 409, json: { error: error.reason } };
+  }
+}
+
+interface CaStatus {
+  readonly material: SigningMaterial | undefined;
+  readonly trustDomains: readonly string[];
+  /** Requests that wait. */
+  readonly waiting: number;
+  readonly nowMs: number;
+}
+
+/** /debug/caz: what the CA signs with and whom it serves. Nothing in it is secret. */
+export function statusPage({ material, trustDomains, waiting, nowMs }: CaStatus): HttpReply {
+  const signing = material && { origin: material.origin, ...summary(material.certificate, nowMs) };
+  const roots = material?.roots.map((root) => summary(root, nowMs)) ?? [];
+  return { json: { trustDomains, waiting, signing: signing ?? null, roots } };
+}
+
+function summary(certificate: Certificate, nowMs: number): object {
+  const { serial, notBeforeMs, notAfterMs } = certificate;
+  return {
+    name: describe(certificate),
+    serial,
+    sha256: fingerprint(certificate),
+    notBefore: new Date(notBeforeMs).toISOString(),
+    notAfter: new Date(notAfterMs).toISOString(),
+    daysLeft: Math.floor((notAfterMs - nowMs) / 86_400_000),
+  };
+}

@@ -1,0 +1,53 @@
+/** Settings of the clusters that are read, and of what several clusters have of each other. */
+import { duration, flag, list, text } from "@flotilla/runtime";
+import { usualMultiClusterApi } from "./cluster-connection.ts";
+
+/** What is read of API servers. */
+export const kubernetesSettings = {
+  watchedNamespaces: list({
+    env: "ISTIO_WATCH_NAMESPACE",
+    default: [],
+    sentence:
+      "Namespaces whose services, endpoints and pods are read of clusters, separated by commas; none means all.",
+  }),
+  endpointSlices: flag({
+    env: "PILOT_USE_ENDPOINT_SLICE",
+    default: true,
+    sentence: "Endpoints come from EndpointSlices; otherwise from the older Endpoints objects.",
+  }),
+  kubeSyncTimeoutMs: duration({
+    env: "PILOT_REMOTE_CLUSTER_TIMEOUT",
+    default: 30_000,
+    sentence: "How long the first snapshot waits for clusters; what was published of one that is away stays then.",
+  }),
+  insecureKubeconfigs: list({
+    env: "PILOT_INSECURE_MULTICLUSTER_KUBECONFIG_OPTIONS",
+    default: [],
+    sentence:
+      "What kubeconfigs in Secrets may do that others do not: exec (run programs), clientKey, clientCertificate, tokenFile (name files).",
+  }),
+} as const;
+
+/** What several clusters have of each other: ways into their networks, and multi-cluster services. */
+export const multiClusterSettings = {
+  discoverGateways: flag({
+    env: "PILOT_MULTI_NETWORK_DISCOVER_GATEWAY_API",
+    default: true,
+    sentence: "Gateways of other clusters' Gateway API that name addresses and their network lead into it.",
+  }),
+  autoExport: flag({
+    env: "ENABLE_MCS_AUTO_EXPORT",
+    default: false,
+    sentence: "ServiceExports are written for the services of each cluster, those left out that are cluster-local.",
+  }),
+  multiClusterGroup: text({
+    env: "MCS_API_GROUP",
+    default: usualMultiClusterApi.group,
+    sentence: "The API group of ServiceExports and ServiceImports.",
+  }),
+  multiClusterVersion: text({
+    env: "MCS_API_VERSION",
+    default: usualMultiClusterApi.version,
+    sentence: "Its version.",
+  }),
+} as const;

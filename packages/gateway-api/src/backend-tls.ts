@@ -1,5 +1,5 @@
 /** The DestinationRules that BackendTLSPolicies of Services and ServiceEntries stand for: TLS that callers open. */
-import { type Config, compareText } from "@flotilla/model";
+import { type Config, type ConfigKey, compareText } from "@flotilla/model";
 import { create } from "@flotilla/proto";
 import {
   ClientTLSSettings_TLSmode,
@@ -8,7 +8,7 @@ import {
 } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
 import type { ObjectRef } from "./route-spec.ts";
 
-interface TargetRef extends ObjectRef {
+export interface TargetRef extends ObjectRef {
   /** The name of a port. */
   readonly sectionName?: string;
 }
@@ -89,17 +89,25 @@ function attachmentsOf(
     if (kind === undefined || target === undefined) return [];
     const { sectionName = "" } = ref;
     if (sectionName !== "" && !target.ports.some(({ name }) => name === sectionName)) return [];
-    const isBeaten = all.some(
-      (other) =>
-        other.key.namespace === namespace &&
-        byPriority(other, policy) < 0 &&
-        other.spec.targetRefs?.some((one) => refText(one) === refText(ref)),
-    );
-    return isBeaten ? [] : [{ policy, ref, kind, target }];
+    return beatingPolicy(policy, ref, all) === undefined ? [{ policy, ref, kind, target }] : [];
   });
 }
 
-function targetKind({ group = "", kind }: TargetRef): "Service" | "ServiceEntry" | undefined {
+/** The policy that counts for a target of another one. */
+export function beatingPolicy(
+  policy: Config<BackendTlsSpec>,
+  ref: TargetRef,
+  all: readonly Config<BackendTlsSpec>[],
+): Config<BackendTlsSpec> | undefined {
+  return all.find(
+    (other) =>
+      other.key.namespace === policy.key.namespace &&
+      byPriority(other, policy) < 0 &&
+      other.spec.targetRefs?.some((one) => refText(one) === refText(ref)),
+  );
+}
+
+export function targetKind({ group = "", kind }: TargetRef): "Service" | "ServiceEntry" | undefined {
   if (group === "" && kind === "Service") return kind;
   return group === "networking.istio.io" && kind === "ServiceEntry" ? kind : undefined;
 }
@@ -116,13 +124,11 @@ function ruleOf(host: string, attachments: readonly Attachment[], sources: Backe
     const number = attachment.target.ports.find(({ name }) => name === attachment.ref.sectionName)?.number;
     if (number !== undefined && !ports.has(number)) ports.set(number, attachment);
   }
-  const { namespace } = first.policy.key;
-  const place = first.kind === "Service" ? first.ref.name : `${first.ref.name}~${host.replaceAll(".", "-")}`;
   return {
-    key: { kind: "DestinationRule", namespace, name: `${place}~${ruleSuffix}` },
+    key: policyRuleKey(first.policy.key.namespace, first.ref, host),
     creationTimeMs: 0,
     labels: {},
-    annotations: { [parentsAnnotation]: attachments.map(({ policy }) => policy.key.name).join() },
+    annotations: { [parentsAnnotation]: parentsText(attachments) },
     spec: create(DestinationRuleSchema, {
       host,
       trafficPolicy: {
@@ -133,6 +139,16 @@ function ruleOf(host: string, attachments: readonly Attachment[], sources: Backe
       },
     }),
   };
+}
+
+/** Of the rule that stands for the policies of a target. */
+export function policyRuleKey(namespace: string, { kind, name = "" }: TargetRef, host: string): ConfigKey {
+  const place = kind === "Service" ? name : `${name}~${host.replaceAll(".", "-")}`;
+  return { kind: "DestinationRule", namespace, name: `${place}~${ruleSuffix}` };
+}
+
+function parentsText(attachments: readonly Attachment[]): string {
+  return [...new Set(attachments.map(({ policy: { key } }) => `${key.kind}/${key.namespace}.${key.name}`))].join(",");
 }
 
 function tlsOf({ policy }: Attachment, sources: BackendTlsSources) {
@@ -148,7 +164,10 @@ function tlsOf({ policy }: Attachment, sources: BackendTlsSources) {
 }
 
 /** Empty: the system's roots. Only the first root counts, and only in a ConfigMap. */
-function credentialOf({ key, spec }: Config<BackendTlsSpec>, { hasRoot }: BackendTlsSources): string {
+export function credentialOf(
+  { key, spec }: Pick<Config<BackendTlsSpec>, "key" | "spec">,
+  { hasRoot }: Pick<BackendTlsSources, "hasRoot">,
+): string {
   const { wellKnownCACertificates, caCertificateRefs: [ref] = [] } = spec.validation ?? {};
   if (wellKnownCACertificates !== undefined || ref === undefined) return "";
   const { group = "", kind, name = "" } = ref;

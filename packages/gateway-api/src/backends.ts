@@ -1,44 +1,117 @@
-/** Where a rule of a route sends traffic: references to Services, hosts and ServiceImports, in Istio's words. */
+/** Where a rule of a route sends traffic: references to Services, hosts, ServiceImports, InferencePools and XBackends, in Istio's words. */
+import type { Config } from "@flotilla/model";
 import { create } from "@flotilla/proto";
 import { type Destination, DestinationSchema } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
+import type { Problem } from "./conditions.ts";
+import type { ReferenceGrantSpec } from "./gateway-spec.ts";
+import { isGranted, notGranted } from "./reference-grants.ts";
 import type { BackendRef, ObjectRef } from "./route-spec.ts";
 
-/** What a reference depends on besides itself. */
-export interface RouteContext {
-  readonly namespace: string;
+/** What references depend on besides themselves. */
+export interface BackendLookups {
   readonly domain: string;
   /** Whether the mesh has a service of this host name. */
   readonly hasService: (hostname: string) => boolean;
+  /** The Service in front of an InferencePool, and its port; `port` is undefined where it does not exist. */
+  readonly poolService?: (namespace: string, name: string) => { readonly host: string; readonly port: number | undefined };
+  /** The host and port of an XBackend; undefined where there is none. */
+  readonly externalBackend?: (namespace: string, name: string) => ExternalBackend | undefined;
 }
 
-const istioGroup = "networking.istio.io";
-const multiClusterGroup = "multicluster.x-k8s.io";
+export interface ExternalBackend {
+  readonly host: string;
+  readonly port: number;
+}
 
-type Target = "service" | "host" | "unknown";
+export interface RouteContext extends BackendLookups {
+  readonly namespace: string;
+  /** Of the route, with the ReferenceGrants of a namespace; undefined: references need none, as within the mesh. */
+  readonly grants?: {
+    readonly kind: string;
+    readonly grantsIn: (namespace: string) => readonly Config<ReferenceGrantSpec>[];
+  };
+}
 
-function targetOf({ group = "", kind = "Service" }: ObjectRef): Target {
-  if (group === "" && kind === "Service") return "service";
-  if (group === multiClusterGroup && kind === "ServiceImport") return "service";
-  return group === istioGroup && kind === "Hostname" ? "host" : "unknown";
+const targets = {
+  Service: "",
+  ServiceImport: "multicluster.x-k8s.io",
+  Hostname: "networking.istio.io",
+  InferencePool: "inference.networking.k8s.io",
+  XBackend: "gateway.networking.x-k8s.io",
+} as const;
+
+type TargetKind = keyof typeof targets;
+
+function targetOf({ group = "", kind = "Service" }: ObjectRef): TargetKind | undefined {
+  return Object.hasOwn(targets, kind) && targets[kind as TargetKind] === group ? (kind as TargetKind) : undefined;
 }
 
 /** Why a reference cannot be followed at all; undefined when it can, if only to an error. */
-export function backendProblem(ref: ObjectRef): string | undefined {
+export function backendProblem(ref: ObjectRef): Problem | undefined {
   const target = targetOf(ref);
-  if (target === "unknown") return undefined;
-  if (ref.port === undefined) return `backendRef ${ref.name ?? ""} has no port`;
-  if (target === "host" && ref.namespace !== undefined)
-    return `backendRef ${ref.name ?? ""} is a Hostname, which has no namespace`;
+  if (target === undefined || target === "XBackend") return undefined;
+  if (ref.port === undefined) return { reason: "InvalidDestination", message: "port is required in backendRef" };
+  if (target === "Hostname" && ref.namespace !== undefined)
+    return { reason: "InvalidDestination", message: "namespace may not be set with Hostname type" };
   return undefined;
 }
 
-/** A kind that is not known has no host: requests for it fail. */
-export function destinationOf(ref: ObjectRef, { namespace, domain }: RouteContext): Destination {
+export interface ResolvedBackend {
+  /** Without a host: requests for it fail. */
+  readonly destination: Destination;
+  readonly problem?: Problem;
+}
+
+export function resolveBackend(ref: ObjectRef, context: RouteContext): ResolvedBackend {
   const target = targetOf(ref);
-  const { name = "", port = 0 } = ref;
-  if (target === "unknown") return create(DestinationSchema);
-  const host = target === "host" ? name : `${name}.${ref.namespace ?? namespace}.svc.${domain}`;
-  return create(DestinationSchema, { host, port: { number: port } });
+  const { group = "", kind = "Service", name = "", port = 0 } = ref;
+  if (target === undefined) {
+    const message = `referencing unsupported backendRef: group "${group}" kind "${kind}"`;
+    return failing({ reason: "InvalidKind", message });
+  }
+  if (target === "Hostname") return toHost(name, port, context);
+  const denied = grantProblem(ref, context);
+  if (denied !== undefined) return failing(denied);
+  const namespace = ref.namespace ?? context.namespace;
+  if (target === "InferencePool") return toPool(namespace, name, context);
+  if (target === "XBackend") return toExternal(ref, context.externalBackend?.(namespace, name));
+  return toHost(`${name}.${namespace}.svc.${context.domain}`, port, context);
+}
+
+function toHost(host: string, port: number, { hasService }: RouteContext): ResolvedBackend {
+  const destination = create(DestinationSchema, { host, port: { number: port } });
+  return hasService(host) ? { destination } : { destination, problem: notFound(host) };
+}
+
+/** The pool's Service has one port, whatever the reference names. */
+function toPool(namespace: string, name: string, { poolService }: RouteContext): ResolvedBackend {
+  const service = poolService?.(namespace, name);
+  if (service?.port === undefined) return failing(notFound(service?.host ?? name));
+  return { destination: create(DestinationSchema, { host: service.host, port: { number: service.port } }) };
+}
+
+function toExternal({ name = "", port }: ObjectRef, backend: ExternalBackend | undefined): ResolvedBackend {
+  if (backend === undefined) return failing(notFound(name));
+  if (port !== undefined && port !== backend.port) {
+    const message = `backend(${name}) does not expose port ${port}, expected ${backend.port}`;
+    return failing({ reason: "BackendNotFound", message });
+  }
+  return { destination: create(DestinationSchema, { host: backend.host, port: { number: backend.port } }) };
+}
+
+function failing(problem: Problem): ResolvedBackend {
+  return { destination: create(DestinationSchema), problem };
+}
+
+function notFound(what: string): Problem {
+  return { reason: "BackendNotFound", message: `backend(${what}) not found` };
+}
+
+function grantProblem(ref: ObjectRef, { namespace: home, grants }: RouteContext): Problem | undefined {
+  if (grants === undefined) return undefined;
+  const { group = "", kind = "Service", namespace = home, name = "" } = ref;
+  const reference = { from: { kind: grants.kind, namespace: home }, to: { group, kind, namespace, name } };
+  return isGranted(reference, grants.grantsIn) ? undefined : notGranted(`backendRef ${name}/${namespace}`, reference);
 }
 
 /** Those that get traffic; weights only where there are several. */

@@ -35,6 +35,14 @@ export interface GatewayClassSettings {
   readonly ambientMultiNetwork: boolean;
 }
 
+export const defaultClassSettings: GatewayClassSettings = {
+  defaultClass: "istio",
+  defaultController: "istio.io/gateway-controller",
+  multiNetwork: true,
+  waypoints: true,
+  ambientMultiNetwork: true,
+};
+
 /** Class name → rules of its controller. A GatewayClass object of the same name decides first (rulesOfController). */
 export function builtInClasses(settings: GatewayClassSettings): ReadonlyMap<string, GatewayClassRules> {
   const { defaultClass, defaultController, multiNetwork, waypoints, ambientMultiNetwork } = settings;
@@ -72,4 +80,29 @@ export function rulesOfController(
   controller: string,
 ): GatewayClassRules | undefined {
   return [...classes.values()].find((rules) => rules.controller === controller);
+}
+
+/** The class of a Gateway. */
+export interface ServedClass extends GatewayClassRules {
+  readonly name: string;
+  readonly role: "ingress" | "remote" | "waypoint" | "east-west";
+}
+
+export interface ClassLookups {
+  readonly classes: ReadonlyMap<string, GatewayClassRules>;
+  /** The `controllerName` of a GatewayClass; undefined where there is none of that name. */
+  readonly controllerOf: (className: string) => string | undefined;
+}
+
+/** Undefined: Gateways of the class are another controller's. */
+export function servedClass(name: string, { classes, controllerOf }: ClassLookups): ServedClass | undefined {
+  const controller = controllerOf(name);
+  const rules = controller === undefined ? classes.get(name) : rulesOfController(classes, controller);
+  return rules && { ...rules, name, role: roleOf(rules.controller) };
+}
+
+function roleOf(controller: string): ServedClass["role"] {
+  if (controller === "istio.io/unmanaged-gateway") return "remote";
+  if (controller === "istio.io/mesh-controller") return "waypoint";
+  return controller === "istio.io/eastwest-controller" ? "east-west" : "ingress";
 }

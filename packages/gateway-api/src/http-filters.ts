@@ -16,10 +16,10 @@ import {
   HTTPRewriteSchema,
   type HTTPRoute,
 } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
-import { backendProblem, destinationOf, type RouteContext } from "./backends.ts";
+import { backendProblem, type RouteContext, resolveBackend } from "./backends.ts";
 import type { HeaderModifier, NamedValue, RouteFilter } from "./route-spec.ts";
 
-/** Filters that sidecars follow; any other refuses its route, as the Gateway API asks. */
+/** Filters that proxies follow; any other refuses its route, as the Gateway API asks. */
 export const ruleFilters: ReadonlySet<string> = new Set([
   "RequestHeaderModifier",
   "ResponseHeaderModifier",
@@ -72,8 +72,8 @@ function byName(values: readonly NamedValue[]): Record<string, string> {
 function mirrorOf({ requestMirror }: RouteFilter, context: RouteContext): readonly HTTPMirrorPolicy[] {
   const { backendRef, percent, fraction } = requestMirror ?? {};
   if (backendRef === undefined || backendProblem(backendRef) !== undefined) return [];
-  const destination = destinationOf(backendRef, context);
-  if (!context.hasService(destination.host)) return [];
+  const { destination, problem } = resolveBackend(backendRef, context);
+  if (problem !== undefined) return [];
   const share = fraction === undefined ? percent : (fraction.numerator * 100) / (fraction.denominator ?? 100);
   if (share === 0) return [];
   return [

@@ -10,7 +10,7 @@ import {
   HTTPRouteDestinationSchema,
   HTTPRouteSchema,
 } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
-import { destinationOf, type RouteContext, weighted } from "./backends.ts";
+import { type RouteContext, resolveBackend, weighted } from "./backends.ts";
 import { filterFields, headersOf } from "./http-filters.ts";
 import { grpcMatch, httpMatch } from "./http-matches.ts";
 import type { BackendRef, GrpcRouteSpec, GrpcRule, HttpRouteSpec, HttpRule } from "./route-spec.ts";
@@ -72,7 +72,7 @@ function httpDestinations(
   return weighted(refs).map(({ ref, weight }) => {
     const headers = headersOf(ref.filters ?? []);
     return create(HTTPRouteDestinationSchema, {
-      destination: destinationOf(ref, context),
+      destination: resolveBackend(ref, context).destination,
       weight,
       ...(headers && { headers }),
     });

@@ -1,20 +1,56 @@
-export { type BackendTlsSpec, backendTlsRules, isIgnoredPolicy, parentsAnnotation } from "./backend-tls.ts";
-export type { RouteContext } from "./backends.ts";
+export {
+  type BackendTarget,
+  type BackendTlsSpec,
+  backendTlsRules,
+  isIgnoredPolicy,
+  parentsAnnotation,
+} from "./backend-tls.ts";
+export { type BackendTrafficSpec, withTrafficPolicies } from "./backend-traffic.ts";
+export type { BackendLookups, RouteContext } from "./backends.ts";
+export { type Condition, gatewayController, meshController } from "./conditions.ts";
+export { type CredentialData, certificateProblem, rootsProblem } from "./credentials.ts";
+export {
+  type ExternalBackendSpec,
+  externalBackendOf,
+  externalBackendRules,
+  externalBackendStatus,
+} from "./external-backend.ts";
 export {
   builtInClasses,
+  defaultClassSettings,
   type GatewayClassRules,
   type GatewayClassSettings,
   rulesOfController,
 } from "./gateway-classes.ts";
-export { type MeshParent, type MeshRouteHead, meshParents, meshRouteHead } from "./mesh-route-head.ts";
-export { isRoute, readRoute } from "./read-route.ts";
-export { type HttpRouteSpec, type RouteKind, routeKinds } from "./route-spec.ts";
+export { type GatewayLookups, type GatewayPlan, gatewayConfigs, listenerGatewayName, planGateway } from "./gateway-plan.ts";
+export type {
+  GatewayClassSpec,
+  KubernetesGatewaySpec,
+  ListenerSetSpec,
+  NamespaceHead,
+  ReferenceGrantSpec,
+} from "./gateway-spec.ts";
 export {
+  type GatewayService,
+  gatewayClassStatus,
+  gatewayStatus,
+  listenerSetStatus,
+  type StatusLookups,
+} from "./gateway-status.ts";
+export type { ListenerPlan } from "./listener-plan.ts";
+export { backendTlsStatus, backendTrafficStatus, type PolicyLookups } from "./policy-status.ts";
+export { isRoute, readRoute } from "./read-route.ts";
+export { type AttachedParent, type AttachmentLookups, attachRoute, meshGateway } from "./route-attachments.ts";
+export { type RouteHead, type RouteParent, routeHead, routeParents } from "./route-head.ts";
+export { type HttpRouteSpec, type RouteKind, routeKinds } from "./route-spec.ts";
+export { routeParentStatuses } from "./route-status.ts";
+export {
+  type AttachedRoute,
   hasGatewaySemantics,
   planRouteVirtualServices,
-  type RouteSelection,
   type RouteVirtualService,
   routeName,
   routesBehind,
   routeVirtualServiceConfig,
 } from "./route-virtual-services.ts";
+export { withForeignEntries } from "./status-entries.ts";

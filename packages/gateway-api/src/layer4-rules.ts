@@ -1,4 +1,4 @@
-/** Rules of TCPRoutes and TLSRoutes as routes of a VirtualService for one host. */
+/** Rules of TCPRoutes and TLSRoutes as routes of a VirtualService for some hosts. */
 import { hostCovers } from "@flotilla/model";
 import { create, type MessageInitShape } from "@flotilla/proto";
 import {
@@ -8,7 +8,7 @@ import {
   type TLSRoute,
   TLSRouteSchema,
 } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
-import { destinationOf, type RouteContext, weighted } from "./backends.ts";
+import { type RouteContext, resolveBackend, weighted } from "./backends.ts";
 import type { BackendRef, Layer4RouteSpec } from "./route-spec.ts";
 
 /** `port` of the parent, 0 for all of its ports. */
@@ -23,20 +23,21 @@ export function tcpRoutes({ rules = [] }: Layer4RouteSpec, port: number, context
 
 export function tlsRoutes(
   { rules = [], hostnames = [] }: Layer4RouteSpec,
-  host: string,
+  hosts: readonly string[],
   port: number,
   context: RouteContext,
 ): readonly TLSRoute[] {
-  const sniHosts = serverNames(hostnames, host);
+  const sniHosts = serverNames(hostnames, hosts);
   return rules.map(({ backendRefs = [] }) =>
     create(TLSRouteSchema, { match: [{ sniHosts, port }], route: layer4Destinations(backendRefs, context) }),
   );
 }
 
-/** Of several names those count that are the host's; one alone counts in any case. As istiod has it. */
-function serverNames(hostnames: readonly string[], host: string): string[] {
-  if (hostnames.length === 0) return [host];
-  return hostnames.length === 1 ? [...hostnames] : hostnames.filter((name) => hostCovers(host, name));
+/** Of several names those count that are one of the hosts'; one alone counts in any case. As istiod has it. */
+function serverNames(hostnames: readonly string[], hosts: readonly string[]): string[] {
+  if (hostnames.length === 0) return [...hosts];
+  if (hostnames.length === 1) return [...hostnames];
+  return hostnames.filter((name) => hosts.some((host) => hostCovers(host, name)));
 }
 
 /** Without a backend that gets traffic, connections go to a cluster that does not exist. */
@@ -45,7 +46,7 @@ function layer4Destinations(
   context: RouteContext,
 ): MessageInitShape<typeof RouteDestinationSchema>[] {
   const used = weighted(refs).map(({ ref, weight }) =>
-    create(RouteDestinationSchema, { destination: destinationOf(ref, context), weight }),
+    create(RouteDestinationSchema, { destination: resolveBackend(ref, context).destination, weight }),
   );
   return used.length > 0 ? used : [create(RouteDestinationSchema, { destination: nowhere })];
 }

@@ -4,7 +4,7 @@ import { create, encode } from "@flotilla/proto";
 import { VirtualServiceSchema } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
 import { grpcRoutes, httpRoutes } from "./http-rules.ts";
 import { tcpRoutes, tlsRoutes } from "./layer4-rules.ts";
-import { meshRouteHead } from "./mesh-route-head.ts";
+import { routeHead } from "./route-head.ts";
 import { type HttpRouteSpec, type Layer4RouteSpec, routeKinds } from "./route-spec.ts";
 
 const kinds: ReadonlySet<string> = new Set(routeKinds);
@@ -20,8 +20,8 @@ export function isRoute({ kind }: ConfigKey): boolean {
 export function readRoute(config: Config): Config {
   const spec = withoutNulls(config.spec ?? {}) as HttpRouteSpec;
   const { key } = config;
-  const head = meshRouteHead(key, spec);
-  if (head.parents.length > 0 && head.problem === "") tryRules(key, spec);
+  const head = routeHead(key, spec);
+  if (head.parents.length > 0 && head.problem === undefined) tryRules(key, spec);
   return { ...config, spec };
 }
 
@@ -34,7 +34,7 @@ function tryRules(key: ConfigKey, spec: HttpRouteSpec): void {
       ...(key.kind === "HTTPRoute" && { http: [...httpRoutes(key, spec, 0, context)] }),
       ...(key.kind === "GRPCRoute" && { http: [...grpcRoutes(key, layer4, 0, context)] }),
       ...(key.kind === "TCPRoute" && { tcp: [...tcpRoutes(layer4, 0, context)] }),
-      ...(key.kind === "TLSRoute" && { tls: [...tlsRoutes(layer4, "", 0, context)] }),
+      ...(key.kind === "TLSRoute" && { tls: [...tlsRoutes(layer4, [], 0, context)] }),
     }),
   );
 }

@@ -12,6 +12,7 @@ export interface ParentRef {
   readonly kind?: string;
   readonly namespace?: string;
   readonly name?: string;
+  readonly sectionName?: string;
   readonly port?: number;
 }
 

@@ -1,16 +1,17 @@
 /**
- * Routes of the Gateway API for hosts of the mesh, as the VirtualServices that they stand for. HTTPRoutes and GRPCRoutes of a
- * namespace that are for the same host and port are one VirtualService; each TCPRoute and TLSRoute is one for each of its
- * hosts. Names are istiod's: proxies see them. Source: scenario gateway-api/mesh-routes, corpora xds
+ * Routes of the Gateway API as the VirtualServices that they stand for. HTTPRoutes and GRPCRoutes for the same host of a listener are
+ * one, as are those of a namespace for the same host and port of the mesh; each TCPRoute and TLSRoute is one for each listener, and
+ * for each host of the mesh. Names are istiod's: proxies see them. Source: scenario gateway-api/mesh-routes, corpora xds
  * (core/TestSidecarRoutes/httproute) and gateway-api (serviceentry, invalid).
  */
-import { type Config, type ConfigKey, compareByAge } from "@flotilla/model";
+import { type Config, type ConfigKey, compareByAge, compareText } from "@flotilla/model";
 import { create } from "@flotilla/proto";
 import { type VirtualService, VirtualServiceSchema } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
 import type { RouteContext } from "./backends.ts";
 import { grpcRoutes, httpRoutes } from "./http-rules.ts";
 import { tcpRoutes, tlsRoutes } from "./layer4-rules.ts";
-import type { MeshParent, MeshRouteHead } from "./mesh-route-head.ts";
+import { type AttachedParent, meshGateway } from "./route-attachments.ts";
+import type { RouteHead, RouteParent } from "./route-head.ts";
 import type { GrpcRouteSpec, HttpRouteSpec, Layer4RouteSpec, RouteKind } from "./route-spec.ts";
 import { inOrder } from "./rule-order.ts";
 
@@ -19,7 +20,10 @@ export interface RouteVirtualService {
   readonly key: ConfigKey;
   /** The oldest route's. */
   readonly creationTimeMs: number;
-  readonly host: string;
+  /** `mesh`, or `namespace/name` of the Gateway of Istio's API that a listener stands for. */
+  readonly gateway: string;
+  /** One for HTTP and in the mesh. */
+  readonly hosts: readonly string[];
   /** 0: all ports. */
   readonly port: number;
   readonly layer: "http" | "tcp" | "tls";
@@ -30,20 +34,24 @@ export interface RouteVirtualService {
   readonly routes: readonly ConfigKey[];
 }
 
+/** A route with all of its parents that it attaches to. */
+export interface AttachedRoute {
+  readonly route: Config<RouteHead>;
+  readonly parents: readonly AttachedParent[];
+}
+
 export interface RouteSelection {
-  /** The heads of all routes of a kind that have a parent in the mesh. */
-  readonly headsOf: (kind: RouteKind) => readonly Config<MeshRouteHead>[];
-  /** The hosts that a parent stands for; none where there is no such object. */
-  readonly hostsOf: (parent: MeshParent) => readonly string[];
+  readonly routesOf: (kind: RouteKind) => readonly AttachedRoute[];
   /** Receives the reason why a route, or one of its hosts, is not followed. */
   readonly report: (route: ConfigKey, message: string) => void;
 }
 
-interface Attachment {
-  readonly route: Config<MeshRouteHead>;
-  readonly parent: MeshParent;
-  readonly host: string;
-  /** Of all hosts of the route. */
+interface Placed {
+  readonly route: Config<RouteHead>;
+  readonly parent: RouteParent;
+  readonly gateway: string;
+  readonly hosts: readonly string[];
+  /** Of all places of the route. */
   readonly index: number;
 }
 
@@ -58,31 +66,42 @@ export function planRouteVirtualServices(selection: RouteSelection): ReadonlyMap
 }
 
 function httpVirtualServices(selection: RouteSelection): readonly RouteVirtualService[] {
-  const attachments = attachmentsOf(selection, "HTTPRoute");
-  // istiod names the VirtualService of a route by the route's name and a count, whichever kind it is: of an HTTPRoute and a
-  // GRPCRoute of one name it keeps the first.
-  const taken = new Set(attachments.map(countedName));
-  for (const one of attachmentsOf(selection, "GRPCRoute")) {
-    if (!taken.has(countedName(one))) attachments.push(one);
-    else selection.report(one.route.key, `not followed for ${one.host}: there is an HTTPRoute of the same name`);
+  const places = placesOf(selection, "HTTPRoute");
+  // istiod names the VirtualService of a route of the mesh by the route's name and a count, whichever kind it is: of an HTTPRoute
+  // and a GRPCRoute of one name it keeps the first.
+  const taken = new Set(places.filter(isInMesh).map(countedName));
+  for (const one of placesOf(selection, "GRPCRoute")) {
+    if (!isInMesh(one) || !taken.has(countedName(one))) places.push(one);
+    else selection.report(one.route.key, `not followed for ${one.hosts}: there is an HTTPRoute of the same name`);
   }
-  const groups = Map.groupBy(attachments, ({ route, parent, host }) =>
-    [route.key.namespace, ...(parent.port === 0 ? [] : [parent.port]), host].join("~"),
+  const single = places.flatMap((place) => place.hosts.map((host) => ({ ...place, host })));
+  const groups = Map.groupBy(single, (place) =>
+    isInMesh(place) ? meshGroup(place, place.host) : `${place.gateway}|${place.host}`,
   );
-  return [...groups].flatMap(([name, members]) => {
+  return [...groups.values()].flatMap((members) => {
     const routes = members.map(({ route }) => route).sort(compareByAge);
     const [[first], [oldest]] = [members, routes];
     if (first === undefined || oldest === undefined) return [];
     const { namespace } = oldest.key;
+    const name = isInMesh(first) ? meshGroup(first, first.host) : `${first.gateway.replace("/", "~")}~${first.host}`;
     return {
       key: { kind: "VirtualService", namespace, name },
       creationTimeMs: oldest.creationTimeMs,
-      ...{ host: first.host, port: first.parent.port, layer: "http" as const },
+      gateway: first.gateway,
+      ...{ hosts: [first.host], port: isInMesh(first) ? first.parent.port : 0, layer: "http" as const },
       hasRules: routes.some(({ spec }) => spec.hasRules),
-      isConsumer: first.parent.namespace !== namespace,
+      isConsumer: isInMesh(first) && first.parent.namespace !== namespace,
       routes: [...new Set(routes.map(({ key }) => key))],
     };
   });
+}
+
+function meshGroup({ route, parent: { port } }: Placed, host: string): string {
+  return [route.key.namespace, ...(port === 0 ? [] : [port]), host].join("~");
+}
+
+function isInMesh({ gateway }: Placed): boolean {
+  return gateway === meshGateway;
 }
 
 function layer4VirtualServices(
@@ -90,30 +109,35 @@ function layer4VirtualServices(
   kind: "TCPRoute" | "TLSRoute",
 ): readonly RouteVirtualService[] {
   const layer = kind === "TCPRoute" ? "tcp" : "tls";
-  return attachmentsOf(selection, kind).map(({ route: { key, creationTimeMs, spec }, parent, host, index }) => ({
-    key: { ...key, kind: "VirtualService", name: `${key.name}~${layer}~${index}~istio-autogenerated-k8s-gateway` },
-    creationTimeMs,
-    ...{ host, port: parent.port, layer },
-    hasRules: spec.hasRules,
-    isConsumer: false,
-    routes: [key],
-  }));
-}
-
-/** Routes with their hosts; a route with a problem is reported and left out. */
-function attachmentsOf({ headsOf, hostsOf, report }: RouteSelection, kind: RouteKind): Attachment[] {
-  return headsOf(kind).flatMap((route) => {
-    if (route.spec.problem !== "") {
-      report(route.key, `not followed: ${route.spec.problem}`);
-      return [];
-    }
-    return route.spec.parents
-      .flatMap((parent) => hostsOf(parent).map((host) => ({ route, parent, host })))
-      .map((one, index) => ({ ...one, index }));
+  return placesOf(selection, kind).map((place) => {
+    const { key, creationTimeMs, spec } = place.route;
+    return {
+      key: { ...key, kind: "VirtualService", name: `${key.name}~${layer}~${place.index}~istio-autogenerated-k8s-gateway` },
+      creationTimeMs,
+      gateway: place.gateway,
+      ...{ hosts: place.hosts, port: isInMesh(place) ? place.parent.port : 0, layer },
+      hasRules: spec.hasRules,
+      isConsumer: false,
+      routes: [key],
+    };
   });
 }
 
-function countedName({ route: { key }, index }: Attachment): string {
+/** A route with a problem is reported and left out. */
+function placesOf({ routesOf, report }: RouteSelection, kind: RouteKind): Placed[] {
+  return routesOf(kind).flatMap(({ route, parents }) => {
+    const attachments = parents.flatMap((parent) => parent.attachments);
+    if (route.spec.problem !== undefined) {
+      if (attachments.length > 0) report(route.key, `not followed: ${route.spec.problem.message}`);
+      return [];
+    }
+    return attachments
+      .toSorted((a, b) => compareText(a.gateway, b.gateway))
+      .map((one, index) => ({ ...one, route, index }));
+  });
+}
+
+function countedName({ route: { key }, index }: Placed): string {
   return `${key.namespace}/${key.name}~${index}`;
 }
 
@@ -121,31 +145,32 @@ function countedName({ route: { key }, index }: Attachment): string {
 export function routeVirtualServiceConfig(
   planned: RouteVirtualService,
   routes: readonly Config[],
-  context: RouteContext,
+  contextOf: (route: ConfigKey) => RouteContext,
 ): Config<VirtualService> {
   const { key, creationTimeMs } = planned;
-  const annotations = { ...gatewaySemantics, [parents]: planned.routes.map(routeName).join(",") };
-  return { key, creationTimeMs, labels: {}, annotations, spec: specOf(planned, routes, context) };
+  const annotations = { ...gatewaySemantics, [parents]: planned.routes.map(parentOf).join(",") };
+  return { key, creationTimeMs, labels: {}, annotations, spec: specOf(planned, routes, contextOf) };
 }
 
 function specOf(
-  { host, port, layer }: RouteVirtualService,
+  { gateway, hosts, port, layer }: RouteVirtualService,
   routes: readonly Config[],
-  context: RouteContext,
+  contextOf: (route: ConfigKey) => RouteContext,
 ): VirtualService {
+  const common = { hosts: [...hosts], gateways: [gateway] };
   if (layer === "http") {
     const http = routes.flatMap(({ key, spec }) =>
       key.kind === "HTTPRoute"
-        ? httpRoutes(key, spec as HttpRouteSpec, port, context)
-        : grpcRoutes(key, spec as GrpcRouteSpec, port, context),
+        ? httpRoutes(key, spec as HttpRouteSpec, port, contextOf(key))
+        : grpcRoutes(key, spec as GrpcRouteSpec, port, contextOf(key)),
     );
-    return create(VirtualServiceSchema, { hosts: [host], http: [...inOrder(http)] });
+    return create(VirtualServiceSchema, { ...common, http: [...inOrder(http)] });
   }
-  const specs = routes.map(({ spec }) => spec as Layer4RouteSpec);
+  const specs = routes.map(({ key, spec }) => ({ spec: spec as Layer4RouteSpec, context: contextOf(key) }));
   return create(VirtualServiceSchema, {
-    hosts: [host],
-    ...(layer === "tcp" && { tcp: specs.flatMap((spec) => tcpRoutes(spec, port, context)) }),
-    ...(layer === "tls" && { tls: specs.flatMap((spec) => tlsRoutes(spec, host, port, context)) }),
+    ...common,
+    ...(layer === "tcp" && { tcp: specs.flatMap(({ spec, context }) => tcpRoutes(spec, port, context)) }),
+    ...(layer === "tls" && { tls: specs.flatMap(({ spec, context }) => tlsRoutes(spec, hosts, port, context)) }),
   });
 }
 
@@ -153,9 +178,15 @@ const parents = "internal.istio.io/parents";
 const semantics = "internal.istio.io/route-semantics";
 const gatewaySemantics: Readonly<Record<string, string>> = { [semantics]: "gateway" };
 
+/** As istiod writes it: `HTTPRoute/name.namespace`. Namespaces have no dots. */
+function parentOf({ kind, namespace, name }: ConfigKey): string {
+  return `${kind}/${name}.${namespace}`;
+}
+
 /** The routes that a VirtualService stands for, as `Kind/namespace/name`; none for one that is an object itself. */
 export function routesBehind({ annotations }: Pick<Config, "annotations">): readonly string[] {
-  return annotations[parents]?.split(",") ?? [];
+  const texts = annotations[parents]?.split(",") ?? [];
+  return texts.map((text) => text.replace(/^([^/]+)\/(.+)\.([^.]+)$/, "$1/$3/$2"));
 }
 
 /**

@@ -95,6 +95,7 @@ export {
   type NetworkGateway,
 } from "./mesh/network-gateway.ts";
 export { addressNumber, addressText, isIpAddress, isIpv4, isIpv6, parseCidr, rangeBits } from "./names/address.ts";
+export { knownCipherSuites } from "./names/cipher-suites.ts";
 export {
   type ClusterName,
   type ClusterNameParts,

@@ -1,4 +1,5 @@
 /** TLS of an ingress port by the files that a Sidecar names; the agent beside the proxy serves them. Source: corpus xds, TestInboundSidecarTLSModes. */
+import { knownCipherSuites } from "@flotilla/model";
 import { create, pack } from "@flotilla/proto";
 import { type TransportSocket, TransportSocketSchema } from "@flotilla/proto/envoy/config/core/v3/base_pb";
 import { TlsParameters_TlsProtocol as Protocol } from "@flotilla/proto/envoy/extensions/transport_sockets/tls/v3/common_pb";
@@ -13,7 +14,6 @@ import {
   ServerTLSSettings_TLSProtocol as Version,
 } from "@flotilla/proto/networking/v1alpha3/gateway_pb";
 import { fileSecret } from "./agent-secret.ts";
-import { knownCipherSuites } from "./cipher-suites.ts";
 
 /** @param defaults `tlsDefaults` of MeshConfig, for what the Sidecar leaves open */
 export function ownTls(settings: ServerTLSSettings, defaults: TlsDefaults | undefined): TransportSocket {

@@ -64,11 +64,11 @@ function merged(rule: Rule, { key, spec }: Config<BackendTrafficSpec>): Rule {
     annotations: { ...rule.annotations, [parentsAnnotation]: parents.join(",") },
     spec: create(DestinationRuleSchema, {
       host,
-      trafficPolicy: create(TrafficPolicySchema, {
-        ...trafficPolicy,
+      trafficPolicy: {
+        ...(trafficPolicy ?? create(TrafficPolicySchema)),
         loadBalancer: create(LoadBalancerSettingsSchema),
         ...(budget && { retryBudget: budget }),
-      }),
+      },
     }),
   };
 }

@@ -13,7 +13,10 @@ export interface BackendLookups {
   /** Whether the mesh has a service of this host name. */
   readonly hasService: (hostname: string) => boolean;
   /** The Service in front of an InferencePool, and its port; `port` is undefined where it does not exist. */
-  readonly poolService?: (namespace: string, name: string) => { readonly host: string; readonly port: number | undefined };
+  readonly poolService?: (
+    namespace: string,
+    name: string,
+  ) => { readonly host: string; readonly port: number | undefined };
   /** The host and port of an XBackend; undefined where there is none. */
   readonly externalBackend?: (namespace: string, name: string) => ExternalBackend | undefined;
 }

@@ -44,7 +44,10 @@ export function externalBackendRules(
       creationTimeMs: 0,
       labels: {},
       annotations: { [parentsAnnotation]: `XBackend/${key.namespace}.${key.name}` },
-      spec: create(DestinationRuleSchema, { host, trafficPolicy: { portLevelSettings: [{ port: { number: port }, tls }] } }),
+      spec: create(DestinationRuleSchema, {
+        host,
+        trafficPolicy: { portLevelSettings: [{ port: { number: port }, tls }] },
+      }),
     },
   ];
 }

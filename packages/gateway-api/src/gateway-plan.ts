@@ -170,7 +170,8 @@ function problemOfClientCertificate({ key, spec }: Config<KubernetesGatewaySpec>
   const invalid = (why: string): Problem => ({ reason: "InvalidClientCertificateRef", message: `${text}${why}` });
   if (group !== "" || kind !== "Secret") return invalid("only secret is allowed");
   const reference = { from: { kind: "Gateway", namespace: key.namespace }, to: { group, kind, namespace, name } };
-  if (!isGranted(reference, lookups.grantsIn)) return notGranted(`clientCertificateRef ${namespace}/${name}`, reference);
+  if (!isGranted(reference, lookups.grantsIn))
+    return notGranted(`clientCertificateRef ${namespace}/${name}`, reference);
   const problem = lookups.certificateProblem(namespace, name);
   return problem === undefined ? undefined : invalid(problem);
 }

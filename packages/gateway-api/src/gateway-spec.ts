@@ -49,7 +49,10 @@ export interface KubernetesGatewaySpec {
   readonly tls?: {
     readonly frontend?: {
       readonly default?: { readonly validation?: ClientValidation };
-      readonly perPort?: readonly { readonly port: number; readonly tls?: { readonly validation?: ClientValidation } }[];
+      readonly perPort?: readonly {
+        readonly port: number;
+        readonly tls?: { readonly validation?: ClientValidation };
+      }[];
     };
     readonly backend?: { readonly clientCertificateRef?: ObjectRef };
   };

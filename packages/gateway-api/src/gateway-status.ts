@@ -1,8 +1,8 @@
 /** Status of GatewayClasses, Gateways and ListenerSets. Source: corpus gateway-api. */
 import { compareText, isIpAddress } from "@flotilla/model";
 import { type Condition, condition, enumerated, type Problem } from "./conditions.ts";
-import { gatewayGroup } from "./gateway-spec.ts";
 import type { GatewayPlan, ListenerSetPlan } from "./gateway-plan.ts";
+import { gatewayGroup } from "./gateway-spec.ts";
 import type { ListenerPlan } from "./listener-plan.ts";
 
 /** A Service in front of a Gateway's workloads. */
@@ -171,12 +171,19 @@ interface Reach {
 
 /** Through which of its services a Gateway is reached at each of its ports. */
 function reach(hosts: readonly string[], ports: readonly number[], { serviceOf }: StatusLookups): Reach {
-  const [services, external, pending, problems] = [[], [], [], []] as string[][] as [string[], string[], string[], string[]];
+  const [services, external, pending, problems] = [[], [], [], []] as string[][] as [
+    string[],
+    string[],
+    string[],
+    string[],
+  ];
   let isUsable = true;
   for (const host of hosts) {
     const service = serviceOf(host);
     if (service === undefined || service.portsByTarget.size === 0) {
-      problems.push(service === undefined ? `hostname "${host}" not found` : `no instances found for hostname "${host}"`);
+      problems.push(
+        service === undefined ? `hostname "${host}" not found` : `no instances found for hostname "${host}"`,
+      );
       if (service === undefined) isUsable = false;
       continue;
     }
@@ -221,7 +228,5 @@ function programmedCondition(problem: Problem | undefined, { services, problems,
 function addressesOf({ externalAddresses, services, pending }: Reach): readonly Address[] {
   const hosts = services.map((text) => text.slice(0, text.lastIndexOf(":"))).filter((host) => !pending.includes(host));
   const told = externalAddresses.length > 0 ? externalAddresses : [...new Set(hosts)];
-  return told
-    .slice(0, maxAddresses)
-    .map((value) => ({ type: isIpAddress(value) ? "IPAddress" : "Hostname", value }));
+  return told.slice(0, maxAddresses).map((value) => ({ type: isIpAddress(value) ? "IPAddress" : "Hostname", value }));
 }

@@ -22,7 +22,13 @@ export {
   type GatewayClassSettings,
   rulesOfController,
 } from "./gateway-classes.ts";
-export { type GatewayLookups, type GatewayPlan, gatewayConfigs, listenerGatewayName, planGateway } from "./gateway-plan.ts";
+export {
+  type GatewayLookups,
+  type GatewayPlan,
+  gatewayConfigs,
+  listenerGatewayName,
+  planGateway,
+} from "./gateway-plan.ts";
 export type {
   GatewayClassSpec,
   KubernetesGatewaySpec,

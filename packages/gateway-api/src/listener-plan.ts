@@ -1,9 +1,14 @@
 /** One listener of a Gateway or a ListenerSet: who may attach to it, the server of Istio that it stands for, and what is wrong with it. */
 import { type ConfigKey, hostsOverlap, matchesSelector, ownValue } from "@flotilla/model";
 import { create } from "@flotilla/proto";
-import { ServerSchema, type Server } from "@flotilla/proto/networking/v1alpha3/gateway_pb";
-import { ServerTLSSettings_TLSmode as Mode, type ServerTLSSettings } from "@flotilla/proto/networking/v1alpha3/gateway_pb";
+import {
+  ServerTLSSettings_TLSmode as Mode,
+  type Server,
+  ServerSchema,
+  type ServerTLSSettings,
+} from "@flotilla/proto/networking/v1alpha3/gateway_pb";
 import type { Problem } from "./conditions.ts";
+import type { ServedClass } from "./gateway-classes.ts";
 import {
   type ClientValidation,
   gatewayGroup,
@@ -11,7 +16,6 @@ import {
   type NamespaceHead,
   type NamespaceSelection,
 } from "./gateway-spec.ts";
-import type { ServedClass } from "./gateway-classes.ts";
 import { type CredentialLookups, listenerTls } from "./listener-tls.ts";
 import type { RouteKind } from "./route-spec.ts";
 
@@ -68,7 +72,9 @@ export function planListener(listener: ListenerSpec, owner: ListenerOwner, looku
   const accepted = unserved ?? found.accepted;
   const resolvedRefs =
     found.resolvedRefs ??
-    (kinds.length < (allowedRoutes.kinds?.length ?? 0) ? { reason: "InvalidRouteKinds", message: "Invalid route kinds" } : undefined);
+    (kinds.length < (allowedRoutes.kinds?.length ?? 0)
+      ? { reason: "InvalidRouteKinds", message: "Invalid route kinds" }
+      : undefined);
   const isServing = servesRoutes(owner.served, protocol) && accepted === undefined && found.isUsable;
   return {
     owner: owner.key,
@@ -102,7 +108,11 @@ function tlsOf(listener: ListenerSpec, owner: ListenerOwner, lookups: ListenerLo
     return { accepted, isUsable: false, isBroken: true, isInsecure: false };
   }
   const place = { kind: owner.kind, namespace: owner.key.namespace };
-  const { tls, problem, isInsecure = false } = listenerTls(listener, place, owner.validationOf(listener.port ?? 0), lookups);
+  const {
+    tls,
+    problem,
+    isInsecure = false,
+  } = listenerTls(listener, place, owner.validationOf(listener.port ?? 0), lookups);
   if (problem !== undefined) return { ...problem, isUsable: false, isBroken: true, isInsecure: false };
   const isNetworkPort = ownValue(owner.labels, networkPortLabel) === String(listener.port);
   const isAuto = tls?.mode === Mode.PASSTHROUGH && isNetworkPort;
@@ -167,7 +177,8 @@ export function allowedNamespaces(
   const { matchLabels = {}, matchExpressions = [] } = selector;
   const [[label, only] = []] = Object.entries(matchLabels);
   // A name needs no Namespace to be known.
-  if (label === nameLabel && Object.keys(matchLabels).length === 1 && matchExpressions.length === 0) return [only ?? ""];
+  if (label === nameLabel && Object.keys(matchLabels).length === 1 && matchExpressions.length === 0)
+    return [only ?? ""];
   return namespaces()
     .filter(({ name, labels }) => matchesSelector(selector, { [nameLabel]: name, ...labels }))
     .map(({ name }) => name)

@@ -5,8 +5,8 @@
 import { type Config, knownCipherSuites, ownValue } from "@flotilla/model";
 import { create } from "@flotilla/proto";
 import {
-  type ServerTLSSettings,
   ServerTLSSettings_TLSmode as Mode,
+  type ServerTLSSettings,
   ServerTLSSettingsSchema,
 } from "@flotilla/proto/networking/v1alpha3/gateway_pb";
 import type { Problem } from "./conditions.ts";
@@ -59,7 +59,8 @@ export function listenerTls(
     return { tls: create(ServerTLSSettingsSchema, { mode: passthrough, cipherSuites }) };
   }
   const asked = option(options, "tls-terminate-mode");
-  if (asked === "ISTIO_MUTUAL") return { tls: create(ServerTLSSettingsSchema, { mode: Mode.ISTIO_MUTUAL, cipherSuites }) };
+  if (asked === "ISTIO_MUTUAL")
+    return { tls: create(ServerTLSSettingsSchema, { mode: Mode.ISTIO_MUTUAL, cipherSuites }) };
   if (asked === "ISTIO_SIMPLE") {
     const builtIn = { mode: Mode.SIMPLE, credentialName: "builtin://", cipherSuites };
     return { tls: create(ServerTLSSettingsSchema, builtIn) };
@@ -121,7 +122,10 @@ function certificateOf(ref: ObjectRef, place: ListenerPlace, lookups: Credential
   const { group = "", kind = "Secret", namespace = place.namespace, name = "" } = ref;
   const broken = (why: string): Credential => ({
     problem: {
-      resolvedRefs: { reason: "InvalidCertificateRef", message: `invalid certificate reference ${refText(ref)}, ${why}` },
+      resolvedRefs: {
+        reason: "InvalidCertificateRef",
+        message: `invalid certificate reference ${refText(ref)}, ${why}`,
+      },
     },
   });
   if (group !== "" || kind !== "Secret") return broken("only secret is allowed");

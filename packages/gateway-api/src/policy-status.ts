@@ -1,12 +1,6 @@
 /** Status of BackendTLSPolicies and XBackendTrafficPolicies: one entry for each target, and one for each Gateway that reaches it. */
 import type { Config } from "@flotilla/model";
-import {
-  type BackendTarget,
-  type BackendTlsSpec,
-  beatingPolicy,
-  type TargetRef,
-  targetKind,
-} from "./backend-tls.ts";
+import { type BackendTarget, type BackendTlsSpec, beatingPolicy, type TargetRef, targetKind } from "./backend-tls.ts";
 import type { BackendTrafficSpec } from "./backend-traffic.ts";
 import { type Condition, condition, gatewayController, meshController, type Problem } from "./conditions.ts";
 import { gatewayGroup } from "./gateway-spec.ts";

@@ -17,8 +17,7 @@ export function isGranted(
   return grantsIn(to.namespace).some(
     ({ spec }) =>
       spec.from?.some(
-        ({ group, kind, namespace }) =>
-          group === gatewayGroup && kind === from.kind && namespace === from.namespace,
+        ({ group, kind, namespace }) => group === gatewayGroup && kind === from.kind && namespace === from.namespace,
       ) === true &&
       spec.to?.some(
         ({ group = "", kind, name }) =>

@@ -4,8 +4,8 @@
  */
 import { type Config, compareText, hostCovers } from "@flotilla/model";
 import type { Problem } from "./conditions.ts";
-import { gatewayGroup } from "./gateway-spec.ts";
 import { listenerGatewayName } from "./gateway-plan.ts";
+import { gatewayGroup } from "./gateway-spec.ts";
 import { isHostOf, type ListenerPlan } from "./listener-plan.ts";
 import { isMeshParent, parentText, type RouteHead, type RouteParent } from "./route-head.ts";
 import type { RouteKind } from "./route-spec.ts";

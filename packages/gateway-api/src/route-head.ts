@@ -1,6 +1,7 @@
 /** The part of a route that decides which hosts it is for: its parents and host names, but not its rules. */
-import { DurationSchema, fromJson, withSeconds } from "@flotilla/proto";
+
 import type { ConfigKey } from "@flotilla/model";
+import { DurationSchema, fromJson, withSeconds } from "@flotilla/proto";
 import { backendProblem } from "./backends.ts";
 import type { Problem } from "./conditions.ts";
 import { gatewayGroup } from "./gateway-spec.ts";
@@ -27,7 +28,10 @@ export interface RouteHead {
   readonly problem?: Problem;
 }
 
-export function routeHead({ namespace }: ConfigKey, { parentRefs, hostnames = [], rules = [] }: HttpRouteSpec): RouteHead {
+export function routeHead(
+  { namespace }: ConfigKey,
+  { parentRefs, hostnames = [], rules = [] }: HttpRouteSpec,
+): RouteHead {
   const problem = problemOf(rules);
   return {
     parents: routeParents(parentRefs, namespace),
@@ -47,7 +51,14 @@ const groups = {
 /** References to anything else are another controller's. One that is there twice counts once. */
 export function routeParents(refs: readonly ParentRef[] = [], home: string): readonly RouteParent[] {
   const parents = refs.flatMap((ref): RouteParent[] => {
-    const { group = gatewayGroup, kind = "Gateway", namespace = home, name = "", sectionName: section = "", port = 0 } = ref;
+    const {
+      group = gatewayGroup,
+      kind = "Gateway",
+      namespace = home,
+      name = "",
+      sectionName: section = "",
+      port = 0,
+    } = ref;
     return isParentKind(kind) && groups[kind] === group ? [{ kind, namespace, name, section, port, ref }] : [];
   });
   return [...new Map(parents.map((parent) => [parentText(parent), parent])).values()];

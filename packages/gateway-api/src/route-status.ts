@@ -24,7 +24,11 @@ export function routeParentStatuses(
     controllerName: gatewayController,
     parentRef: parent.ref,
     conditions: [
-      condition("Accepted", { reason: "Accepted", message: acceptedMessage(isMeshParent(parent) ? 1 : attachments.length) }, refused),
+      condition(
+        "Accepted",
+        { reason: "Accepted", message: acceptedMessage(isMeshParent(parent) ? 1 : attachments.length) },
+        refused,
+      ),
       condition(
         "ResolvedRefs",
         { reason: "ResolvedRefs", message: "All references resolved" },

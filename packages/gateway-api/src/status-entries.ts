@@ -8,6 +8,9 @@ interface Entry {
 const own: ReadonlySet<string> = new Set([gatewayController, meshController]);
 
 /** What others have written, then what is ours. */
-export function withForeignEntries<Own extends Entry>(before: readonly Entry[] = [], ours: readonly Own[]): readonly Entry[] {
+export function withForeignEntries<Own extends Entry>(
+  before: readonly Entry[] = [],
+  ours: readonly Own[],
+): readonly Entry[] {
   return [...before.filter(({ controllerName }) => !own.has(controllerName)), ...ours];
 }

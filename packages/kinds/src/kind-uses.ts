@@ -28,16 +28,18 @@ export const kindUses = {
   Endpoints: { by: ["service-controller"] },
   GRPCRoute: { by: ["xds-server"], gap: parentGap },
   Gateway: { by: ["xds-server"] },
+  GatewayClass: { by: ["xds-server"] },
   HTTPRoute: { by: ["xds-server"], gap: parentGap },
   Ingress: {
     by: ["config-controller"],
     gap: () => "has its status written only: no gateway is configured from it yet",
   },
   IngressClass: { by: ["config-controller"] },
-  KubernetesGateway: { by: ["xds-server"], gap: gatewayGap },
+  KubernetesGateway: { by: ["xds-server"] },
+  ListenerSet: { by: ["xds-server"] },
   MeshConfig: { by: ["xds-server", "service-controller"] },
   MeshNetworks: { by: ["xds-server", "service-controller"] },
-  Namespace: { by: ["config-controller", "service-controller"] },
+  Namespace: { by: ["xds-server", "config-controller", "service-controller"] },
   Node: { by: ["service-controller"] },
   PeerAuthentication: { by: ["xds-server"] },
   Pod: { by: ["service-controller"] },
@@ -57,7 +59,8 @@ export const kindUses = {
   VirtualService: { by: ["xds-server"] },
   WorkloadEntry: { by: ["service-controller"] },
   WorkloadGroup: { by: ["service-controller"] },
-  XBackend: { by: ["service-controller"] },
+  XBackend: { by: ["xds-server", "service-controller"] },
+  XBackendTrafficPolicy: { by: ["xds-server"] },
 } as const satisfies Readonly<Record<string, KindUse>>;
 
 type Uses = typeof kindUses;
@@ -84,11 +87,13 @@ interface GatewayApiSpec {
   readonly parentRefs?: readonly { readonly kind?: string }[];
 }
 
-/** Only Services and ServiceEntries are parents within the mesh. */
+/** What a route may attach to. */
+const parentKinds: ReadonlySet<string> = new Set(["Gateway", "ListenerSet", "Service", "ServiceEntry"]);
+
 function parentGap({ spec }: UsedObject): string | undefined {
   const parents = (spec as GatewayApiSpec | undefined)?.parentRefs ?? [];
-  if (parents.some(({ kind }) => kind === "Service" || kind === "ServiceEntry")) return undefined;
-  return "has no Service or ServiceEntry among its parentRefs, and gateways are not configured yet";
+  if (parents.some(({ kind = "Gateway" }) => parentKinds.has(kind))) return undefined;
+  return "has no Gateway, ListenerSet, Service or ServiceEntry among its parentRefs";
 }
 
 /** Objects with targets are for gateways and waypoints. */
@@ -99,12 +104,4 @@ function targetGap({ spec }: UsedObject): string | undefined {
   };
   if (targetRef === undefined && targetRefs.length === 0) return undefined;
   return "is for the gateways or waypoints of its targetRefs, and neither is configured yet";
-}
-
-/** The label that says which network is reached through a gateway. */
-const networkLabel = "topology.istio.io/network";
-
-function gatewayGap({ labels = {} }: UsedObject): string | undefined {
-  if (labels[networkLabel] !== undefined) return undefined;
-  return `stands for no other network (label ${networkLabel}), and gateways are not configured yet`;
 }

@@ -17,7 +17,7 @@ const sources = globSync("{snapshot,generate}/**/*.ts", { cwd: root })
 
 /** How indexes and queries name the kind they read. */
 const named = new Set([
-  ...[...sources.matchAll(/(?:\bkind: |byNamespace<\w+>\(|\.(?:config|all)(?:<\w+>)?\()"(\w+)"/g)].map(
+  ...[...sources.matchAll(/(?:\bkind: |byNamespace(?:<\w+>)?\(|\.(?:config|all)(?:<\w+>)?\()"(\w+)"/g)].map(
     ([, kind]) => kind,
   ),
   ...[...sources.matchAll(/kind: "(Secret)" \| "(ConfigMap)"/g)].flatMap(([, ...kinds]) => kinds),

@@ -8,8 +8,9 @@ import { destinationRulesByHost } from "../scope/destination-rules.ts";
 import { gatewayIndex } from "../scope/gateways.ts";
 import { gatewaysBySecret, grantingDestinationRules, referenceGrants } from "../scope/granted-secrets.ts";
 import { hashingDestinationRules } from "../scope/hashed-hosts.ts";
+import { kubernetesGatewayIndex, listenerSetsByParent, namespaceLabels } from "../scope/kubernetes-gateways.ts";
 import { requestAuthenticationsByNamespace } from "../scope/request-authn.ts";
-import { meshRouteIndexes } from "../scope/route-virtual-services.ts";
+import { routeIndexes } from "../scope/route-virtual-services.ts";
 import { ruledHosts } from "../scope/ruled-hosts.ts";
 import { sidecarsByNamespace } from "../scope/sidecar.ts";
 import { telemetriesByNamespace } from "../scope/telemetry.ts";
@@ -23,10 +24,13 @@ export const rowIndexes: readonly RowIndex<never>[] = [
   gatewaysBySecret,
   grantingDestinationRules,
   hashingDestinationRules,
-  ...meshRouteIndexes,
+  kubernetesGatewayIndex,
+  listenerSetsByParent,
+  namespaceLabels,
   peerAuthenticationsByNamespace,
   referenceGrants,
   requestAuthenticationsByNamespace,
+  ...routeIndexes,
   ruledHosts,
   sidecarsByNamespace,
   telemetriesByNamespace,

@@ -1,5 +1,13 @@
-/** The DestinationRules that BackendTLSPolicies stand for (`@flotilla/gateway-api`), as queries. */
-import { type BackendTlsSpec, backendTlsRules, isIgnoredPolicy } from "@flotilla/gateway-api";
+/** The DestinationRules that policies of the Gateway API and XBackends stand for (`@flotilla/gateway-api`), as queries. */
+import {
+  type BackendTlsSpec,
+  type BackendTrafficSpec,
+  backendTlsRules,
+  type ExternalBackendSpec,
+  externalBackendRules,
+  isIgnoredPolicy,
+  withTrafficPolicies,
+} from "@flotilla/gateway-api";
 import { type Config, hostCovers, isWildcard, type JsonObject, type TextOf, textCodec } from "@flotilla/model";
 import type { DestinationRule } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
 import type { ServiceEntry } from "@flotilla/proto/networking/v1alpha3/service_entry_pb";
@@ -15,12 +23,16 @@ export const backendTlsPolicies: RowIndex<BackendTlsSpec> = {
 
 const policyRules = query<readonly Config<DestinationRule>[]>(
   "backend-tls-rules",
-  (view) =>
-    backendTlsRules(view.row(backendTlsPolicies, "all"), {
-      targetOf: (kind, namespace, name) =>
-        kind === "Service" ? serviceTarget(view, namespace, name) : entryTarget(view, namespace, name),
-      hasRoot: (namespace, name) => hasRoot(view, namespace, name),
-    }),
+  (view) => {
+    const targetOf = (kind: "Service" | "ServiceEntry", namespace: string, name: string) =>
+      kind === "Service" ? serviceTarget(view, namespace, name) : entryTarget(view, namespace, name);
+    const sources = { targetOf, hasRoot: (namespace: string, name: string) => hasRoot(view, namespace, name) };
+    const rules = backendTlsRules(view.row(backendTlsPolicies, "all"), sources);
+    return [
+      ...withTrafficPolicies(rules, view.all<BackendTrafficSpec>("XBackendTrafficPolicy"), sources),
+      ...view.all<ExternalBackendSpec>("XBackend").flatMap((backend) => externalBackendRules(backend, sources.hasRoot)),
+    ];
+  },
   (a, b) => JSON.stringify(a) === JSON.stringify(b),
 );
 

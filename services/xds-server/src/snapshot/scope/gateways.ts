@@ -8,15 +8,21 @@ import type { RowIndex } from "../row-index.ts";
 import type { ServiceTarget } from "../subject.ts";
 import { query, type View } from "../view.ts";
 import { type GatewayName, type GatewayServer, type MergedGateways, mergeGateways } from "./gateway-merge.ts";
+import { listenerGateways } from "./kubernetes-gateways.ts";
 import { targetService } from "./services.ts";
 
 /** Names the services, by host and separated by commas, whose workloads a Gateway is for instead of a selector. */
 const serviceAnnotation = "internal.istio.io/gateway-service";
 const sameNumbersLabel = "experimental.istio.io/disable-gateway-port-translation";
 
+/** Of a ListenerSet's Gateway: the services are those of its parent's namespace. */
+const parentNamespaceAnnotation = "internal.istio.io/parent-namespace";
+
 interface GatewayHead {
   readonly name: GatewayName;
   readonly namespace: string;
+  /** Of the services. */
+  readonly servicesNamespace: string;
   readonly selector: Readonly<Record<string, string>>;
   readonly services: readonly string[] | undefined;
 }
@@ -39,6 +45,7 @@ function headConfig({ key, creationTimeMs, annotations, spec }: Config<Gateway>)
     spec: {
       name: `${key.namespace}/${key.name}`,
       namespace: key.namespace,
+      servicesNamespace: ownValue(annotations, parentNamespaceAnnotation) ?? key.namespace,
       selector: spec.selector,
       services: services?.split(","),
     },
@@ -47,10 +54,8 @@ function headConfig({ key, creationTimeMs, annotations, spec }: Config<Gateway>)
 
 /** The Gateways that select the proxy, oldest first. One without a selector is for every router. */
 const selectedGateways = query<readonly GatewayHead[]>("selected-gateways", (view) => {
-  const heads = view
-    .row(gatewayIndex as RowIndex<unknown> as RowIndex<GatewayHead>, "all")
-    .toSorted(compareByAge)
-    .map(({ spec }) => spec);
+  const written = view.row(gatewayIndex as RowIndex<unknown> as RowIndex<GatewayHead>, "all");
+  const heads = [...written, ...view.read(listenerGatewayHeads)].sort(compareByAge).map(({ spec }) => spec);
   const within = view.feature("scopeGatewayToNamespace")
     ? heads.filter(({ namespace }) => namespace === view.proxy.namespace)
     : heads;
@@ -58,20 +63,32 @@ const selectedGateways = query<readonly GatewayHead[]>("selected-gateways", (vie
   return within.filter((head) => selecting.has(head) || targetsOf(view, head).length > 0);
 });
 
+/** Of the Gateways that listeners of the Gateway API stand for. */
+const listenerGatewayHeads = query<readonly Config<GatewayHead>[]>(
+  "listener-gateway-heads",
+  (view) => [...view.read(listenerGateways).values()].map(headConfig),
+  (a, b) => JSON.stringify(a) === JSON.stringify(b),
+);
+
 function isSelecting({ services }: GatewayHead): boolean {
   return services === undefined;
 }
 
 /** The proxy's service ports that a Gateway with services means: those of its own namespace. */
-function targetsOf(view: View, { services, namespace }: GatewayHead): readonly ServiceTarget[] {
+function targetsOf(view: View, { services, servicesNamespace }: GatewayHead): readonly ServiceTarget[] {
   if (services === undefined) return [];
-  return view.proxy.targets.filter((one) => one.namespace === namespace && services.includes(one.hostname));
+  return view.proxy.targets.filter((one) => one.namespace === servicesNamespace && services.includes(one.hostname));
 }
+
+const listenerGateway = query<Config<Gateway> | undefined, GatewayName>("listener-gateway", (view, name) =>
+  view.read(listenerGateways).get(name),
+);
 
 /** By name: the servers of a Gateway, the same objects until it changes. */
 const gatewayServers = query<readonly GatewayServer[], GatewayName>("gateway-servers", (view, gateway) => {
   const [namespace = "", name = ""] = gateway.split("/");
-  const servers = view.config<Gateway>("Gateway", namespace, name)?.spec.servers ?? [];
+  const config = view.config<Gateway>("Gateway", namespace, name) ?? view.read(listenerGateway, gateway);
+  const servers = config?.spec.servers ?? [];
   return servers
     .filter(({ port }) => port !== undefined)
     .map((server) => ({ gateway, server, hosts: server.hosts.map((host) => hostOf(host, namespace)) }));

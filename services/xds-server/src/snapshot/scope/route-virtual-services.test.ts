@@ -115,9 +115,9 @@ test("a route that cannot be followed is told of, and nothing else is lost", () 
       .sort(),
     [
       "GRPCRoute/shop/same: not followed for web.shop.svc.cluster.local: there is an HTTPRoute of the same name",
-      "HTTPRoute/shop/extended: not followed: rule 0: filter ExtensionRef is not supported here",
-      'HTTPRoute/shop/late: not followed: rule 0: "soon" is not a duration',
-      "HTTPRoute/shop/portless: not followed: rule 1: backendRef v2 has no port",
+      'HTTPRoute/shop/extended: not followed: unsupported filter type "ExtensionRef"',
+      'HTTPRoute/shop/late: not followed: "soon" is not a duration',
+      "HTTPRoute/shop/portless: not followed: port is required in backendRef",
       "HTTPRoute/shop/same: routes lead nowhere: there is no host nobody.shop.svc.cluster.local",
     ],
   );

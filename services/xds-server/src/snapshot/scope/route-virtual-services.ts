@@ -1,14 +1,19 @@
 /** The VirtualServices that routes of the Gateway API stand for (`@flotilla/gateway-api`), as queries. */
 import {
+  type AttachedRoute,
+  attachRoute,
+  type ExternalBackendSpec,
+  externalBackendOf,
   type HttpRouteSpec,
-  type MeshParent,
-  type MeshRouteHead,
-  meshParents,
-  meshRouteHead,
+  type ListenerPlan,
+  meshGateway,
   planRouteVirtualServices,
   type RouteContext,
+  type RouteHead,
   type RouteKind,
+  type RouteParent,
   type RouteVirtualService,
+  routeHead,
   routeKinds,
   routeName,
   routeVirtualServiceConfig,
@@ -18,28 +23,30 @@ import type { ServiceEntry } from "@flotilla/proto/networking/v1alpha3/service_e
 import type { VirtualService } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
 import type { RowIndex } from "../row-index.ts";
 import { query, type View } from "../view.ts";
+import { referenceGrants } from "./granted-secrets.ts";
+import { listenersOf } from "./kubernetes-gateways.ts";
 
 /** Rules change more often than parents: the rest of a route is read apart. One row a kind. */
-export const meshRouteIndexes: readonly RowIndex<HttpRouteSpec>[] = routeKinds.map((kind) => ({
+export const routeIndexes: readonly RowIndex<HttpRouteSpec>[] = routeKinds.map((kind) => ({
   name: indexName(kind),
   kind,
-  keysOf: ({ key, spec }) => (meshParents(spec.parentRefs, key.namespace).length === 0 ? [] : ["all"]),
+  keysOf: ({ key, spec }) => (routeHead(key, spec).parents.length === 0 ? [] : ["all"]),
   project: ({ key, creationTimeMs, spec }): Config => ({
     key,
     creationTimeMs,
     labels: {},
     annotations: {},
-    spec: meshRouteHead(key, spec),
+    spec: routeHead(key, spec),
   }),
 }));
 
 /** For reading the row `all`. */
-function meshRouteHeads(kind: RouteKind): RowIndex<MeshRouteHead> {
+function routeHeads(kind: RouteKind): RowIndex<RouteHead> {
   return { name: indexName(kind), kind, keysOf: () => ["all"] };
 }
 
 function indexName(kind: RouteKind): string {
-  return `mesh-routes-${kind}`;
+  return `route-heads-${kind}`;
 }
 
 /** All of them, by `namespace/name`. */
@@ -47,12 +54,25 @@ export const routeVirtualServices = query<ReadonlyMap<string, RouteVirtualServic
   "route-virtual-services",
   (view) =>
     planRouteVirtualServices({
-      headsOf: (kind) => view.row(meshRouteHeads(kind), "all"),
-      hostsOf: (parent) => hostsOf(view, parent),
+      routesOf: (kind) => attachedRoutes(view, kind),
       report: (route, message) => report(view, route, message),
     }),
   (a, b) => JSON.stringify([...a]) === JSON.stringify([...b]),
 );
+
+/** Routes with what they attach to; parents are looked up once for all of them. */
+function attachedRoutes(view: View, kind: RouteKind): readonly AttachedRoute[] {
+  const listeners = new Map<string, readonly ListenerPlan[] | undefined>();
+  const lookups = {
+    hostsOf: (parent: RouteParent) => hostsOf(view, parent),
+    listenersOf: (parent: RouteParent) => {
+      const name = `${parent.kind}/${parent.namespace}/${parent.name}`;
+      if (!listeners.has(name)) listeners.set(name, listenersOf(view, parent));
+      return listeners.get(name);
+    },
+  };
+  return view.row(routeHeads(kind), "all").map((route) => ({ route, parents: attachRoute(route, lookups) }));
+}
 
 /** By `namespace/name`. */
 export const routeVirtualService = query<Config<VirtualService> | undefined, string>(
@@ -60,17 +80,27 @@ export const routeVirtualService = query<Config<VirtualService> | undefined, str
   (view, name) => {
     const planned = view.read(plannedVirtualService, name);
     if (planned === undefined) return undefined;
-    const context: RouteContext = {
-      namespace: planned.key.namespace,
-      domain: view.feature("domainSuffix"),
-      hasService: (hostname) => view.servicesByHost(hostname).length > 0,
-    };
     const routes = planned.routes.flatMap(
       ({ kind, namespace, name }) => view.config<never>(kind as RouteKind, namespace, name) ?? [],
     );
-    return routeVirtualServiceConfig(planned, routes, context);
+    return routeVirtualServiceConfig(planned, routes, (route) => contextOf(view, route, planned.gateway));
   },
 );
+
+/** Gateways follow a reference to another namespace only where it is granted; callers in the mesh need no grant. */
+function contextOf(view: View, { kind, namespace }: ConfigKey, gateway: string): RouteContext {
+  const grantsIn = (home: string) => view.row(referenceGrants, home);
+  return {
+    namespace,
+    domain: view.feature("domainSuffix"),
+    hasService: (hostname) => view.servicesByHost(hostname).length > 0,
+    externalBackend: (home, name) => {
+      const spec = view.config<ExternalBackendSpec>("XBackend", home, name)?.spec;
+      return spec && externalBackendOf(spec);
+    },
+    ...(gateway !== meshGateway && { grants: { kind, grantsIn } }),
+  };
+}
 
 const plannedVirtualService = query<RouteVirtualService | undefined, string>(
   "planned-route-virtual-service",
@@ -78,7 +108,7 @@ const plannedVirtualService = query<RouteVirtualService | undefined, string>(
   (a, b) => JSON.stringify(a) === JSON.stringify(b),
 );
 
-function hostsOf(view: View, { kind, namespace, name }: MeshParent): readonly string[] {
+function hostsOf(view: View, { kind, namespace, name }: RouteParent): readonly string[] {
   return kind === "Service"
     ? [`${name}.${namespace}.svc.${view.feature("domainSuffix")}`]
     : view.read(serviceEntryHosts, serviceEntryName.write({ namespace, name }));

@@ -2,7 +2,7 @@
  * Which VirtualServices a proxy follows. What the selection depends on (hosts, gateways, exportTo, and who is meant by
  * matches) is indexed apart from the rest of the routes, so that a change of routes does not touch the selection.
  */
-import { hasGatewaySemantics, type RouteVirtualService } from "@flotilla/gateway-api";
+import { hasGatewaySemantics, meshGateway, type RouteVirtualService } from "@flotilla/gateway-api";
 import {
   type Config,
   compareByAge,
@@ -21,8 +21,7 @@ import { importsByNamespace, type ListenerName, listenerOf } from "./sidecar.ts"
 import { unknownDestinations } from "./unknown-destinations.ts";
 import { completeNames, type VirtualServiceName, virtualService, virtualServiceName } from "./virtual-service.ts";
 
-/** The gateway name that means all sidecars. */
-export const meshGateway = "mesh";
+export { meshGateway };
 
 /** Whom a match concerns, whatever else it asks of a request. */
 export interface MatchHead {
@@ -112,13 +111,13 @@ function headConfig(
 }
 
 function routeHead(route: RouteVirtualService, defaultExportTo: readonly string[]): VirtualServiceHead {
-  const { key, host, port, layer, hasRules, isConsumer } = route;
+  const { key, gateway, hosts, port, layer, hasRules, isConsumer } = route;
   const match = { port, gateways: [], sourceLabels: {}, sourceNamespace: "" };
   return {
     name: virtualServiceName.write(key),
     namespace: key.namespace,
-    hosts: [host],
-    gateways: [meshGateway],
+    hosts,
+    gateways: [gateway],
     exportTo: isConsumer ? ["."] : defaultExportTo,
     http: layer === "http" && hasRules ? [[match]] : [],
     hasDelegates: false,

@@ -105,7 +105,8 @@ export class CaseWorld {
   portsOf(hostname: string): readonly { readonly name: string; readonly number: number }[] | undefined {
     const [name = "", namespace = ""] = hostname.split(".");
     const written = this.get<{ ports?: { name: string; port: number }[] }>("Service", namespace, name);
-    if (written !== undefined) return (written.spec.ports ?? []).map((port) => ({ name: port.name, number: port.port }));
+    if (written !== undefined)
+      return (written.spec.ports ?? []).map((port) => ({ name: port.name, number: port.port }));
     return this.#services.get(hostname)?.Ports.map((port) => ({ name: port.Name, number: port.Port }));
   }
 

@@ -23,9 +23,9 @@ import {
   listenerSetStatus,
   planGateway,
   planRouteVirtualServices,
-  readRoute,
   type RouteContext,
   type RouteParent,
+  readRoute,
   routeHead,
   routeKinds,
   routeName,
@@ -48,7 +48,9 @@ type Entries = { readonly parents?: never[]; readonly ancestors?: never[] } | un
 
 export function convert(world: CaseWorld): Converted {
   const plans = plansOf(world);
-  const routes = routeKinds.flatMap((kind) => world.all<HttpRouteSpec>(kind)).map((route) => readRoute(route) as Config<HttpRouteSpec>);
+  const routes = routeKinds
+    .flatMap((kind) => world.all<HttpRouteSpec>(kind))
+    .map((route) => readRoute(route) as Config<HttpRouteSpec>);
   const attached = routes.map((route) => attachedRoute(world, plans, route));
   const status = new Map<string, unknown>();
   const tell = ({ key }: Pick<Config, "key">, value: unknown) => status.set(configKeyText(key), value);
@@ -82,14 +84,21 @@ function plansOf(world: CaseWorld): ReadonlyMap<string, GatewayPlan> {
   return new Map(plans.map((plan) => [`${plan.key.namespace}/${plan.key.name}`, plan]));
 }
 
-function attachedRoute(world: CaseWorld, plans: ReadonlyMap<string, GatewayPlan>, route: Config<HttpRouteSpec>): AttachedRoute {
+function attachedRoute(
+  world: CaseWorld,
+  plans: ReadonlyMap<string, GatewayPlan>,
+  route: Config<HttpRouteSpec>,
+): AttachedRoute {
   const head = { ...route, spec: routeHead(route.key, route.spec) };
   const listenersOf = ({ kind, namespace, name }: RouteParent): readonly ListenerPlan[] | undefined => {
     if (kind === "Gateway") return plans.get(`${namespace}/${name}`)?.listeners;
     const sets = [...plans.values()].flatMap((plan) => plan.sets);
     return sets.find(({ key }) => key.namespace === namespace && key.name === name)?.listeners;
   };
-  return { route: head, parents: attachRoute(head, { listenersOf, hostsOf: (parent) => hostsOf(world, plans, parent) }) };
+  return {
+    route: head,
+    parents: attachRoute(head, { listenersOf, hostsOf: (parent) => hostsOf(world, plans, parent) }),
+  };
 }
 
 function hostsOf(world: CaseWorld, plans: ReadonlyMap<string, GatewayPlan>, { kind, namespace, name }: RouteParent) {
@@ -133,7 +142,8 @@ function tellGateways(
   tell: Tell,
 ): void {
   const attachedRoutes = (listener: ListenerPlan) =>
-    attached.filter(({ parents }) => parents.some((one) => one.attachments.some((at) => at.listener === listener))).length;
+    attached.filter(({ parents }) => parents.some((one) => one.attachments.some((at) => at.listener === listener)))
+      .length;
   const lookups = { serviceOf: world.gatewayService, attachedRoutes };
   for (const plan of plans.values()) {
     tell(plan, gatewayStatus(plan, lookups));
@@ -141,7 +151,12 @@ function tellGateways(
   }
 }
 
-function tellRoute(world: CaseWorld, route: Config<HttpRouteSpec>, { route: head, parents }: AttachedRoute, tell: Tell): void {
+function tellRoute(
+  world: CaseWorld,
+  route: Config<HttpRouteSpec>,
+  { route: head, parents }: AttachedRoute,
+  tell: Tell,
+): void {
   const ours = routeParentStatuses(route, head.spec.problem, parents, (place) => contextOf(world, route.key, place));
   tell(route, { parents: withForeignEntries((route.status as Entries)?.parents, ours) });
 }

@@ -7,7 +7,7 @@ export {
 } from "./backend-tls.ts";
 export { type BackendTrafficSpec, withTrafficPolicies } from "./backend-traffic.ts";
 export type { BackendLookups, RouteContext } from "./backends.ts";
-export { type Condition, gatewayController, meshController } from "./conditions.ts";
+export type { Condition } from "./conditions.ts";
 export { type CredentialData, certificateProblem, rootsProblem } from "./credentials.ts";
 export {
   type ExternalBackendSpec,
@@ -26,7 +26,6 @@ export {
   type GatewayLookups,
   type GatewayPlan,
   gatewayConfigs,
-  listenerGatewayName,
   planGateway,
 } from "./gateway-plan.ts";
 export type {
@@ -47,7 +46,7 @@ export type { ListenerPlan } from "./listener-plan.ts";
 export { backendTlsStatus, backendTrafficStatus, type PolicyLookups } from "./policy-status.ts";
 export { isRoute, readRoute } from "./read-route.ts";
 export { type AttachedParent, type AttachmentLookups, attachRoute, meshGateway } from "./route-attachments.ts";
-export { type RouteHead, type RouteParent, routeHead, routeParents } from "./route-head.ts";
+export { type RouteHead, type RouteParent, routeHead } from "./route-head.ts";
 export { type HttpRouteSpec, type RouteKind, routeKinds } from "./route-spec.ts";
 export { routeParentStatuses } from "./route-status.ts";
 export {

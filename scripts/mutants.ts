@@ -1,6 +1,6 @@
 /**
- * `pnpm mutants [PATH…] [--sample N] [--from N] [--count N] [--seed N] [--changed [REV]] [--jobs N] [--near N] [--far-seconds N]
- * [--json] [--list]`: makes small wrong changes to source files, one at a time, and runs the unit tests that run the changed place. A
+ * `pnpm mutants [PATH…] [--sample N] [--from N] [--count N] [--seed N] [--changed [REV]] [--jobs N] [--tests N] [--near N]
+ * [--far-seconds N] [--json] [--list]`: makes small wrong changes to source files, one at a time, and runs the unit tests that run the changed place. A
  * change that no test notices survives and is printed. docs/mutants.md explains.
  */
 import { readFileSync } from "node:fs";
@@ -26,6 +26,7 @@ const { values, positionals } = parseArgs({
     changed: { type: "string" },
     jobs: { type: "string", default: String(availableParallelism()) },
     near: { type: "string", default: "3" },
+    tests: { type: "string", default: "1000" },
     "far-seconds": { type: "string", default: "60" },
     from: { type: "string", default: "0" },
     count: { type: "string" },
@@ -73,7 +74,7 @@ async function collect(): Promise<readonly Mutant[]> {
 async function run(): Promise<void> {
   const graph = openImportGraph(root, await findTestFiles("unit"));
   const ofFile = [...Map.groupBy(chosen, ({ file }) => file)].map(([file, mutants]) => {
-    const tests = graph.testsOf(join(root, file));
+    const tests = graph.testsOf(join(root, file)).slice(0, Number(values.tests));
     return { path: file, file: join(root, file), text: texts.get(file) ?? "", mutants, tests };
   });
   const cache = join(root, "node_modules/.cache/mutants/records");

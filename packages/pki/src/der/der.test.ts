@@ -93,6 +93,7 @@ describe("DER values", () => {
     assert.equal(namedBits([0, 2]).toString("hex"), "030205a0");
     assert.deepEqual(parseNamedBits(read(namedBits([5, 6, 8]))), [5, 6, 8]);
     assert.deepEqual(parseNamedBits(read(namedBits([]))), []);
+    assert.equal(namedBits([]).toString("hex"), "030100");
   });
 
   it("takes the two booleans of DER only", () => {

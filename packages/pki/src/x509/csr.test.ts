@@ -2,12 +2,14 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { DerReader } from "../der/reader.ts";
-import { bitString, element, oid, sequence, setOf } from "../der/writer.ts";
+import { bitString, element, oid, sequence, setOf, smallInteger } from "../der/writer.ts";
 import { generatePrivateKey, type KeyAlgorithm, signBytes } from "../keys.ts";
 import { buildCsr, parseCsr, verifyCsr } from "./csr.ts";
+import type { Name } from "./name.ts";
 
 const algorithms = { "rsa-2048": "1.2.840.113549.1.1.11", "ecdsa-p256": "1.2.840.10045.4.3.2" } as const;
 const nothing = element(0x05);
+const ownKey = await generatePrivateKey("ecdsa-p256");
 const cases: readonly (readonly [keyof typeof algorithms, string, readonly Buffer[], boolean])[] = [
   ["rsa-2048", "NULL", [nothing], true],
   ["rsa-2048", "no", [], true],
@@ -30,6 +32,34 @@ describe("the signature algorithm of a request", () => {
       else assert.throws(() => parseCsr(request), { code: "PKI_BAD_CSR" });
     });
   }
+});
+
+describe("a request", () => {
+  const sans = [{ type: "dns", value: "a.test" }] as const;
+  const isCritical = (subject: Name) => parseCsr(buildCsr({ key: ownKey, subject, sans })).extensions[0]?.critical;
+
+  it("marks its names as critical where its subject is empty (RFC 5280, 4.1.2.6)", () => {
+    assert.equal(isCritical({}), true);
+    assert.equal(isCritical({ organization: "o" }), false);
+    assert.equal(isCritical({ commonName: "c" }), false);
+  });
+  it("of another version is refused", () => {
+    const info = new DerReader(parseCsr(buildCsr({ key: ownKey })).tbs, "the request").enter(0x30);
+    info.next(0x02);
+    const rest = [info.next(0x30).raw, info.next(0x30).raw, info.next(0xa0).raw];
+    const tbs = sequence(smallInteger(1), ...rest);
+    const request = sequence(tbs, sequence(oid(algorithms["ecdsa-p256"])), bitString(signBytes(tbs, ownKey)));
+    assert.throws(() => parseCsr(request), { code: "PKI_BAD_CSR", message: /version 2 is unknown/ });
+  });
+  it("with a name that has more than a type and a value is refused", () => {
+    const info = new DerReader(parseCsr(buildCsr({ key: ownKey })).tbs, "the request").enter(0x30);
+    const [version] = [info.next(0x02).raw, info.next(0x30)];
+    const rest = [info.next(0x30).raw, info.next(0xa0).raw];
+    const attribute = sequence(oid("2.5.4.3"), element(0x0c, Buffer.from("c")), element(0x0c, Buffer.from("d")));
+    const tbs = sequence(version, sequence(setOf(attribute)), ...rest);
+    const request = sequence(tbs, sequence(oid(algorithms["ecdsa-p256"])), bitString(signBytes(tbs, ownKey)));
+    assert.throws(() => parseCsr(request), { code: "PKI_BAD_CSR" });
+  });
 });
 
 describe("the attributes of a request", () => {

@@ -1,0 +1,117 @@
+/** TLS of an ingress port by files: modes, versions and suites, of the Sidecar or by default of the mesh. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { create, decode, type MessageInitShape } from "@flotilla/proto";
+import { TlsParameters_TlsProtocol as Protocol } from "@flotilla/proto/envoy/extensions/transport_sockets/tls/v3/common_pb";
+import { DownstreamTlsContextSchema } from "@flotilla/proto/envoy/extensions/transport_sockets/tls/v3/tls_pb";
+import {
+  MeshConfig_TLSConfig_TLSProtocol as DefaultVersion,
+  MeshConfig_TLSConfigSchema,
+} from "@flotilla/proto/mesh/v1alpha1/config_pb";
+import {
+  ServerTLSSettings_TLSmode as Mode,
+  ServerTLSSettingsSchema,
+  ServerTLSSettings_TLSProtocol as Version,
+} from "@flotilla/proto/networking/v1alpha3/gateway_pb";
+import { ownTls } from "./own-tls.ts";
+
+type Settings = MessageInitShape<typeof ServerTLSSettingsSchema>;
+type Defaults = MessageInitShape<typeof MeshConfig_TLSConfigSchema>;
+
+const files = { serverCertificate: "/cert", privateKey: "/key", caCertificates: "/ca" };
+
+function contextOf(settings: Settings, defaults?: Defaults) {
+  const of = create(ServerTLSSettingsSchema, { mode: Mode.SIMPLE, ...files, ...settings });
+  const { name, configType } = ownTls(of, defaults && create(MeshConfig_TLSConfigSchema, defaults));
+  assert.equal(name, "envoy.transport_sockets.tls");
+  assert.ok(configType.case === "typedConfig");
+  return decode(DownstreamTlsContextSchema, configType.value.value);
+}
+
+const suite = "ECDHE-RSA-AES128-GCM-SHA256";
+const parameters: readonly {
+  readonly name: string;
+  readonly settings?: Settings;
+  readonly defaults?: Defaults;
+  /** Minimum, maximum, suites, curves. */
+  readonly want?: readonly unknown[];
+}[] = [
+  { name: "Envoy's defaults" },
+  { name: "Envoy's defaults where the mesh states nothing", defaults: {} },
+  {
+    name: "the versions of the Sidecar",
+    settings: { minProtocolVersion: Version.TLSV1_2, maxProtocolVersion: Version.TLSV1_3 },
+    defaults: { minProtocolVersion: DefaultVersion.TLSV1_3 },
+    want: [Protocol.TLSv1_2, Protocol.TLSv1_3, [], []],
+  },
+  {
+    name: "a largest version alone",
+    settings: { maxProtocolVersion: Version.TLSV1_2 },
+    want: [Protocol.TLS_AUTO, Protocol.TLSv1_2, [], []],
+  },
+  {
+    name: "the smallest version of the mesh, 1.2",
+    defaults: { minProtocolVersion: DefaultVersion.TLSV1_2 },
+    want: [Protocol.TLSv1_2, Protocol.TLS_AUTO, [], []],
+  },
+  {
+    name: "the smallest version of the mesh, 1.3",
+    defaults: { minProtocolVersion: DefaultVersion.TLSV1_3 },
+    want: [Protocol.TLSv1_3, Protocol.TLS_AUTO, [], []],
+  },
+  {
+    name: "suites and curves of the Sidecar, unknown suites left out",
+    settings: { cipherSuites: [suite, "NONSENSE"], ecdhCurves: ["P-256"] },
+    defaults: { cipherSuites: ["ECDHE-RSA-AES256-GCM-SHA384"], ecdhCurves: ["P-521"] },
+    want: [Protocol.TLS_AUTO, Protocol.TLS_AUTO, [suite], ["P-256"]],
+  },
+  {
+    name: "suites and curves of the mesh",
+    defaults: { cipherSuites: [suite], ecdhCurves: ["P-521"] },
+    want: [Protocol.TLS_AUTO, Protocol.TLS_AUTO, [suite], ["P-521"]],
+  },
+];
+
+describe("TLS of an ingress port", () => {
+  it("serves the certificate of the files and asks for none", () => {
+    const { requireClientCertificate, commonTlsContext } = contextOf({});
+    assert.equal(requireClientCertificate, false);
+    assert.deepEqual(commonTlsContext?.alpnProtocols, ["h2", "http/1.1"]);
+    const [secret] = commonTlsContext.tlsCertificateSdsSecretConfigs;
+    assert.equal(secret?.name, "file-cert:/cert~/key");
+    assert.equal(commonTlsContext.validationContextType.case, undefined);
+  });
+  it("asks for a certificate of the files' authority, with names and revocations", () => {
+    const settings = { mode: Mode.MUTUAL, subjectAltNames: ["spiffe://a", "b"], caCrl: "/crl" };
+    const { requireClientCertificate, commonTlsContext } = contextOf(settings);
+    assert.equal(requireClientCertificate, true);
+    const validation = commonTlsContext?.validationContextType;
+    assert.ok(validation?.case === "combinedValidationContext");
+    const { defaultValidationContext: own, validationContextSdsSecretConfig: secret } = validation.value;
+    assert.equal(secret?.name, "file-root:/ca");
+    assert.deepEqual(
+      own?.matchSubjectAltNames.map(({ matchPattern }) => [matchPattern.case, matchPattern.value]),
+      [
+        ["exact", "spiffe://a"],
+        ["exact", "b"],
+      ],
+    );
+    assert.deepEqual(own.crl?.specifier, { case: "filename", value: "/crl" });
+  });
+  it("has no list of revocations that was not given", () => {
+    const validation = contextOf({ mode: Mode.MUTUAL }).commonTlsContext?.validationContextType;
+    assert.ok(validation?.case === "combinedValidationContext");
+    assert.equal(validation.value.defaultValidationContext?.crl, undefined);
+  });
+  for (const { name, settings = {}, defaults, want } of parameters)
+    it(`has ${name}`, () => {
+      const tls = contextOf(settings, defaults).commonTlsContext?.tlsParams;
+      const found = tls && [
+        tls.tlsMinimumProtocolVersion,
+        tls.tlsMaximumProtocolVersion,
+        tls.cipherSuites,
+        tls.ecdhCurves,
+      ];
+      assert.deepEqual(found, want);
+    });
+});

@@ -30,6 +30,11 @@ apiVersion: v1
 kind: Secret
 metadata: {name: key, namespace: shop}
 stringData: {address: ${address}}
+---
+apiVersion: networking.istio.io/v1
+kind: Gateway
+metadata: {name: edge, namespace: shop}
+spec: {servers: [{port: {number: 443, name: https, protocol: HTTPS}, hosts: [web.example], tls: {mode: SIMPLE, credentialName: key}}]}
 `;
 
 const key = (registry: string, hostname: string) =>
@@ -104,7 +109,10 @@ test("files become endpoints over NATS, also after the server was killed, and re
     after.map(({ sequence }) => sequence),
     before.map(({ sequence }) => sequence),
   );
-  assert.ok(!after.some(({ payload }) => Buffer.from(payload).includes("stringData")));
+  const secrets = after.filter(({ subject }) => subject.includes(".Secret."));
+  assert.equal(secrets.length, 1);
+  const plain = Buffer.from("192.0.2.3").toString("base64");
+  assert.ok(!secrets.some(({ payload }) => Buffer.from(payload).includes(plain)));
   again.abort(new Error("stopped"));
   await running;
   reading.abort();

@@ -81,11 +81,17 @@ function snapshotOf(store: AggregateStore, keep: Snapshot["keep"]): Snapshot {
   };
 }
 
-/** Everything in the view as it is now, as changes: some at a time, as they are asked for. */
-export function puts(store: Pick<AggregateStore, "snapshot">): Iterable<ConfigChange> {
-  return putsOf(store.snapshot());
+/** What is wanted of the view as it is now, as changes: some at a time, as they are asked for. */
+export function puts(
+  store: Pick<AggregateStore, "snapshot">,
+  isWanted: (key: ConfigKey) => boolean = () => true,
+): Iterable<ConfigChange> {
+  return putsOf(store.snapshot(), isWanted);
 }
 
-function* putsOf(configs: Iterable<Config>): Generator<ConfigChange, void, undefined> {
-  for (const value of configs) yield { type: "config", op: "put", key: value.key, value };
+function* putsOf(
+  configs: Iterable<Config>,
+  isWanted: (key: ConfigKey) => boolean,
+): Generator<ConfigChange, void, undefined> {
+  for (const value of configs) if (isWanted(value.key)) yield { type: "config", op: "put", key: value.key, value };
 }

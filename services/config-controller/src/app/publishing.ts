@@ -24,13 +24,14 @@ export async function publishView(service: ConfigService, parts: PublishingParts
   const { log, stop } = service;
   const { connection, view, metrics } = parts;
   const canSeal = connection.seal !== undefined;
-  const known = () => sendable(puts(view.store), canSeal);
+  const { isPublished } = view.credentials;
+  const known = () => sendable(puts(view.store, isPublished), canSeal);
   const duty = createDuty(service, parts, known);
   const options = {
     ...{ publisher: duty, metrics, log, canSeal, nowMs: Date.now },
     onSnapshot: (keep: (key: ConfigKey) => boolean) =>
       duty.know(() => [known(), { keep: (key) => "kind" in key && keep(key) }]),
-    isInView: (key: ConfigKey) => view.store.has(key),
+    isInView: (key: ConfigKey) => view.store.has(key) && isPublished(key),
   };
   await Promise.all([publishChanges(view.groups(), options, stop), duty.run(stop), markReady(service, duty)]);
 }

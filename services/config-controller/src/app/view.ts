@@ -7,6 +7,7 @@ import { type AggregateGroup, mergeSources } from "../aggregate/merge-sources.ts
 import type { IngressSettings } from "../duties/ingress-rules.ts";
 import type { PublishedConfig } from "../follow/published-config.ts";
 import { type ConfigMetrics, declareObjectsGauge } from "../metrics.ts";
+import { Credentials, credentialsName } from "../publish/credentials.ts";
 import type { ConfigService } from "../settings.ts";
 import type { DurableStore } from "../store/durable/durable-store.ts";
 import type { ConfigSource } from "../watch/config-source.ts";
@@ -29,7 +30,8 @@ export interface View extends AsyncDisposable {
   readonly order: readonly string[];
   readonly store: AggregateStore;
   readonly lastGood: LastGood;
-  /** Runs the sources until the service stops. */
+  readonly credentials: Credentials;
+  /** What is to be published. Runs the sources until the service stops. */
   groups(): AsyncIterable<AggregateGroup>;
   mesh(): IngressSettings | undefined;
 }
@@ -45,16 +47,18 @@ export async function openView(
     onHeld: (directory: string, objects: number) => metrics.held.set(objects, { directory }),
   };
   await using opened = new AsyncDisposableStack();
-  const sources = await openSources({ settings, certificate, log, onProblems, durable, holding }, stop);
-  for (const source of sources) opened.use(source);
-  const order = [...sources.map((source) => source.name), lastGoodName];
+  const opening = await openSources({ settings, certificate, log, onProblems, durable, holding }, stop);
+  for (const source of opening) opened.use(source);
+  const order = [...opening.map((source) => source.name), credentialsName, lastGoodName];
   const store = new AggregateStore(order, onProblems);
+  const credentials = new Credentials({ store, nowMs: Date.now, onProblems });
+  const sources = [...opening, credentials.asSource()];
   declareObjectsGauge(registry, () => store.counts());
   const lastGood = new LastGood({ sources, view: store, published, nowMs: Date.now });
   const owned = opened.move();
   return {
-    ...{ sources, order, store, lastGood },
-    groups: () => mergeSources([...sources, lastGood], store, stop),
+    ...{ sources, order, store, lastGood, credentials },
+    groups: () => credentials.published(mergeSources([...sources, lastGood], store, stop)),
     mesh: () => store.get(meshConfigKey)?.spec as IngressSettings | undefined,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };

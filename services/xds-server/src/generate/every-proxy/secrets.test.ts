@@ -148,6 +148,7 @@ describe("layouts of Secrets", () => {
     ["generic", generic, { certificateChain: "c", privateKey: "k" }, { crl: "l", trustedCa: "r" }],
     ["both", { ...tls, ...generic }, { certificateChain: "c", privateKey: "k" }, { crl: "l", trustedCa: "r" }],
     ["roots only", { "ca.crt": pem("R") }, {}, { trustedCa: "R" }],
+    ["a key that is not base64", { ...tls, "tls.key": "not base64!" }, {}, { crl: "L", trustedCa: "R" }],
     ["empty fields", { ...tls, "tls.key": "", "ca.crt": "" }, {}, {}],
   ] as const)
     it(`${what}: key pair and root`, () => {

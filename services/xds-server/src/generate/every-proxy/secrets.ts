@@ -94,7 +94,15 @@ function dataOf(
   name: string,
 ): Readonly<Record<string, string>> | undefined {
   const config = view.config<JsonObject>(kind, namespace, name);
-  return config && ((config.spec["data"] ?? {}) as Readonly<Record<string, string>>);
+  if (config === undefined) return undefined;
+  const isText = kind === "Secret" ? isBase64 : (value: unknown) => typeof value === "string";
+  const entries = Object.entries((config.spec["data"] ?? {}) as Readonly<Record<string, unknown>>);
+  return Object.fromEntries(entries.filter((entry): entry is [string, string] => isText(entry[1])));
+}
+
+/** What is not is as if it were not there: nobody has checked the objects of every source. */
+function isBase64(value: unknown): value is string {
+  return typeof value === "string" && value.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(value);
 }
 
 /** ConfigMaps hold text, which may be more than ASCII in comments between PEM blocks. */

@@ -33,7 +33,7 @@ const sum = (pick: (one: FileFigures) => number) => packages.reduce((total, one)
 
 const figures: readonly Figure[] = [
   {
-    ...{ name: "files under 40 lines", unit: "%", limit: 27.5, wanted: 15, isBest: "low" },
+    ...{ name: "files under 40 lines", unit: "%", limit: 17.5, wanted: 15, isBest: "low" },
     value: percent(lengths.filter((lines) => lines < 40).length, lengths.length),
   },
   { name: "median length of a file", unit: "lines", value: quantile(0.5), limit: 120, wanted: 120, isBest: "low" },
@@ -48,7 +48,7 @@ const figures: readonly Figure[] = [
   { name: "longest file", unit: "lines", value: lengths.at(-1) ?? 0, limit: 320, wanted: 320, isBest: "low" },
   { name: `functions over ${longLines} lines`, unit: "", value: long.length, limit: 7, wanted: 0, isBest: "low" },
   {
-    ...{ name: "documented exports of packages", unit: "%", limit: 45, wanted: 65, isBest: "high" },
+    ...{ name: "documented exports of packages", unit: "%", limit: 67, wanted: 65, isBest: "high" },
     value: percent(
       sum(({ documented }) => documented),
       sum(({ exports }) => exports),

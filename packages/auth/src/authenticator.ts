@@ -19,6 +19,7 @@ export interface KubernetesInfo {
   readonly podUid?: string;
 }
 
+/** A caller whose proof was accepted, and what it proved. */
 export interface Authenticated {
   readonly authenticated: true;
   readonly authenticator: string;
@@ -29,6 +30,7 @@ export interface Authenticated {
   readonly kubernetes?: KubernetesInfo;
 }
 
+/** A caller that proved nothing. Its request is answered with UNAUTHENTICATED or 401. */
 export interface Refused {
   readonly authenticated: false;
   /** For our log. The sender is told nothing of it. */
@@ -37,13 +39,18 @@ export interface Refused {
   readonly foreign?: readonly string[];
 }
 
+/** The outcome of an authentication: refusals are ordinary results, not errors. */
 export type Verdict = Authenticated | Refused;
 
+/**
+ * Checks one kind of proof. `authenticate` rejects only when the check itself failed, such as an API server that is away.
+ */
 export interface Authenticator {
   readonly name: string;
   authenticate(caller: Caller): Promise<Verdict>;
 }
 
+/** A refusal with the reason for the log of this service. */
 export function refused(reason: string): Refused {
   return { authenticated: false, reason };
 }

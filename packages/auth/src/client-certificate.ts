@@ -2,12 +2,17 @@
 import { type Certificate, PkiError, parseCertificate, spiffeIds } from "@flotilla/pki";
 import { type Authenticator, refused, type Verdict } from "./authenticator.ts";
 
+/** The clock, and the revocation lists in force. */
 export interface ClientCertificateOptions {
   readonly nowMs: () => number;
   /** Taken back by its issuer. */
   readonly isRevoked?: (certificate: Certificate) => boolean;
 }
 
+/**
+ * Accepts a verified client certificate that is in its validity period, not revoked, and has a SPIFFE URI; the first URI
+ * is the principal.
+ */
 export function clientCertificateAuthenticator({ nowMs, isRevoked }: ClientCertificateOptions): Authenticator {
   const name = "client-certificate";
   /** A connection shows the same bytes with each call. */

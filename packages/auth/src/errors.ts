@@ -13,6 +13,7 @@ export type AuthErrorCode =
   /** PILOT_CERT_PROVIDER names none, or one that cannot be asked. */
   | "AUTH_BAD_PROVIDER";
 
+/** A failure of this package, with a stable code; the message is `[CODE] what failed, with which value`. */
 export class AuthError extends Error {
   override readonly name = "AuthError";
   readonly code: AuthErrorCode;

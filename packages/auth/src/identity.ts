@@ -1,6 +1,7 @@
 /** Identities of workloads: `spiffe://<trust domain>/ns/<namespace>/sa/<service account>`, five parts exactly. */
 import { AuthError } from "./errors.ts";
 
+/** The three parts of a SPIFFE id of the mesh. */
 export interface Identity {
   readonly trustDomain: string;
   readonly namespace: string;
@@ -60,6 +61,7 @@ export function parseServiceAccount(subject: string): Omit<Identity, "trustDomai
     : undefined;
 }
 
+/** The subject of a Kubernetes token, `system:serviceaccount:NAMESPACE:NAME`. */
 export function serviceAccountSubject({ namespace, serviceAccount }: Omit<Identity, "trustDomain">): string {
   return `${subjectPrefix}${namespace}:${serviceAccount}`;
 }

@@ -16,6 +16,7 @@ import { createFile, replaceFile } from "./private-file.ts";
 /** The `iss` of its tokens: there is one local issuer to a work directory. */
 export const localIssuerName = "https://issuer.flotilla.local";
 
+/** Whose token, for which audience and for how long; `ttlMs` is one hour unless given, rounded up to seconds. */
 export interface TokenRequest {
   readonly namespace: string;
   readonly serviceAccount: string;
@@ -25,6 +26,7 @@ export interface TokenRequest {
   readonly pod?: { readonly name: string; readonly uid: string };
 }
 
+/** Mints tokens with the key of one work directory. */
 export interface LocalIssuer {
   /** What a service needs in order to trust the tokens. */
   readonly rule: JwtRule;
@@ -121,6 +123,7 @@ export const issuerSettings = {
   }),
 } as const;
 
+/** Values of `issuerSettings`, with the directory of the local issuer. */
 export interface IssuerSettings extends SettingsOf<typeof issuerSettings> {
   readonly workDir: string;
 }

@@ -8,6 +8,7 @@ import { parseIdentity } from "./identity.ts";
 import { localIssuerRule } from "./local-issuer.ts";
 import { anyTrustDomain, peerIdentity } from "./peer/peer-identity.ts";
 
+/** Whether debug pages are guarded, and the issuer whose tokens open them. */
 export interface PageAccessOptions {
   /** False: the pages are for everybody. */
   readonly isOn: boolean;

@@ -16,6 +16,10 @@ export async function createFile(file: string, text: string, mode: number): Prom
   }
 }
 
+/**
+ * Replaces a file in one step, with these rights whatever the umask; readers see the old text or the new one, never a
+ * part.
+ */
 export async function replaceFile(file: string, text: string, mode: number): Promise<void> {
   const draft = await writeDraft(file, text, mode);
   try {

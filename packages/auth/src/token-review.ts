@@ -25,6 +25,7 @@ export interface TokenReviewStatus {
 /** Asks a cluster's API server; no audiences means those of the API server itself. Rejects when it cannot be asked. */
 export type ReviewToken = (token: string, audiences: readonly string[]) => Promise<TokenReviewStatus>;
 
+/** The reviewers of clusters, and which tokens they are asked about. */
 export interface TokenReviewOptions {
   readonly clusterId: string;
   /** Other names of clusters. */
@@ -43,6 +44,10 @@ export interface TokenReviewOptions {
 const podNameKey = "authentication.kubernetes.io/pod-name";
 const podUidKey = "authentication.kubernetes.io/pod-uid";
 
+/**
+ * Accepts bearer tokens that the API server of the caller's cluster confirms. The cluster is named by the request's
+ * `clusterid`, else it is the own one.
+ */
 export function tokenReviewAuthenticator(options: TokenReviewOptions): Authenticator {
   const { nowMs, cacheMs = 300_000, trustDomain } = options;
   const cache = new VerdictCache({ maxEntries: 20_000, maxAgeMs: cacheMs, nowMs });

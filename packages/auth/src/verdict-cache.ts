@@ -5,6 +5,7 @@
 import { createHash } from "node:crypto";
 import type { Authenticated } from "./authenticator.ts";
 
+/** Bounds of the cache: entries, and the age of a verdict in milliseconds. */
 export interface VerdictCacheOptions {
   readonly maxEntries: number;
   readonly maxAgeMs: number;
@@ -17,6 +18,7 @@ interface Entry {
   readonly untilMs: number;
 }
 
+/** A bounded cache of verdicts by the hash of the token, least recently used first out. */
 export class VerdictCache {
   readonly #entries = new Map<string, Entry>();
   readonly #options: VerdictCacheOptions;

@@ -15,6 +15,7 @@ import { token } from "./topics.ts";
  * `flotilla up` and the files below k8s/ get their users from here; docs/security/who-writes.md shows the result.
  */
 export const busServices = ["ca", "config-controller", "service-controller", "webhook", "xds-server"] as const;
+/** A service with a user of its own on the NATS server. */
 export type BusService = (typeof busServices)[number];
 
 /** Subjects with NATS' wildcards. What is not allowed is refused. */
@@ -45,6 +46,7 @@ const parts: Readonly<Record<BusService, Part>> = {
   "xds-server": { subjects: [] },
 };
 
+/** The subjects that a service may publish and subscribe to, with those of the JetStream API that it needs. */
 export function permissionsOf(service: BusService): BusPermissions {
   const { subjects, deny = [], reads } = parts[service];
   const used = storedStreams.filter(({ writers, readers = [] }) => [...writers, ...readers].includes(service));
@@ -69,6 +71,7 @@ export function inboxPrefix(clientName: string): string {
   return `_INBOX.${token(clientName)}`;
 }
 
+/** A user of the NATS server's configuration. */
 export interface BusUser {
   readonly service: BusService;
   /** How NATS knows the user: a public key, or a name in its certificate. */
@@ -123,6 +126,7 @@ function below(subjects: readonly string[]): readonly string[] {
   return subjects.map((subject) => `${subjectRoot}.${subject}`);
 }
 
+/** Users for the server and addresses for the services, which name the seed files. */
 export interface BusCredentials {
   /** For the server's configuration: public keys. */
   readonly users: readonly BusUser[];

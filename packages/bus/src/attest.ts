@@ -4,6 +4,7 @@ import type { Bus } from "./bus.ts";
 import { BusError } from "./errors.ts";
 import type { Publisher } from "./publisher.ts";
 
+/** The publisher, the interval in milliseconds, and a callback for repaired differences. */
 export interface AttestOptions {
   readonly bus: Pick<Bus, "onState">;
   readonly publisher: Pick<Publisher, "attest">;

@@ -23,6 +23,7 @@ export const sealKeySetting = {
   }),
 } as const;
 
+/** Settings of every service that connects to the bus. */
 export const busSettings = {
   ...busReplicasSetting,
   ...sealKeySetting,

@@ -5,12 +5,14 @@
 import type { KeyValue, KeyValueOptions } from "./key-value.ts";
 import type { SetAside } from "./set-aside.ts";
 
+/** A message to be stored; the last one of each subject is kept. */
 export interface OutgoingMessage {
   readonly subject: string;
   readonly payload: Uint8Array;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/** A message as it was stored. */
 export interface StoredMessage {
   readonly subject: string;
   /** Position in the fleet's sequence. */
@@ -23,6 +25,7 @@ export interface StoredMessage {
   readonly refused?: string;
 }
 
+/** What a follower receives, in the order of the sequence. */
 export type BusItem =
   | { readonly kind: "message"; readonly message: StoredMessage }
   /** Everything that was stored when following began has been delivered. */
@@ -33,10 +36,12 @@ export type BusItem =
    */
   | { readonly kind: "reset"; readonly reason: string; readonly epoch: string };
 
+/** Whether the bus answers, and since when it does not, in milliseconds since 1970. */
 export type BusState =
   | { readonly connected: true }
   | { readonly connected: false; readonly sinceMs: number; readonly reason: string };
 
+/** Which subjects, from where on. */
 export interface FollowOptions {
   /** Subject filters; `>` stands for any rest. They do not overlap. */
   readonly filters: readonly string[];
@@ -46,6 +51,7 @@ export interface FollowOptions {
   readonly epoch?: string | undefined;
 }
 
+/** A connection to the bus. Disposing of it closes the connection and ends all followers. */
 export interface Bus extends AsyncDisposable {
   /**
    * Stores messages in order and resolves to their sequences when all are safe. While the servers are

@@ -6,6 +6,7 @@ import { contentOf, prepare, stateOf } from "./envelope.ts";
 import type { Seal } from "./seal.ts";
 import { deleteOf, filters, subjectOf } from "./topics.ts";
 
+/** What the reader holds, and up to which position. */
 export interface CompareOptions {
   readonly bus: Bus;
   readonly seal: Seal | undefined;

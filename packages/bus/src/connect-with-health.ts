@@ -4,6 +4,7 @@ import type { Bus } from "./bus.ts";
 import { type ConnectOptions, connectBus } from "./connect.ts";
 import { SetAside } from "./set-aside.ts";
 
+/** A connection whose state appears as the condition `bus` of the readiness page, and as metrics. */
 export interface ConnectWithHealthOptions extends ConnectOptions {
   readonly health: Pick<Health, "setCondition">;
   readonly metrics: Pick<Metrics, "counter" | "gauge">;

@@ -8,6 +8,7 @@ import { connectNats } from "./nats-bus.ts";
 import type { Seal } from "./seal.ts";
 import { SetAside } from "./set-aside.ts";
 
+/** Address and identity of a connection; times are milliseconds since 1970. */
 export interface ConnectOptions {
   readonly url: string;
   readonly clientName: string;

@@ -17,6 +17,7 @@ export interface TopicDigest {
 /** By topic: `service`, `endpoints`, `config.<kind>`. */
 export type Digests = Readonly<Record<string, TopicDigest>>;
 
+/** A key that a reader holds: its subject and the fingerprint of the last value. */
 export interface KeyState {
   readonly subject: string;
   readonly fingerprint: string;
@@ -54,6 +55,7 @@ export class RunningDigests {
   }
 }
 
+/** The topic of a subject, such as `config` or `service`: digests are counted by topic. */
 export function topicOf(subject: string): string {
   const [type = "", kind = ""] = subject.slice(subjectRoot.length + 1).split(".", 2);
   return type === "config" ? `config.${kind}` : type;

@@ -51,6 +51,7 @@ const sequences = new Map<string, { readonly sequence: Sequence; users: number }
 
 const connected: BusState = { connected: true };
 
+/** Connects to the bus of this process by name; it lives as long as the process. */
 export function connectEmbedded(
   name: string,
   nowMs: () => number,

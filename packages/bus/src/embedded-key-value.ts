@@ -6,6 +6,7 @@ interface Cell extends KeyValueEntry {
   readonly untilMs: number;
 }
 
+/** The values of one embedded bucket, shared by all who open it. */
 export class Bucket {
   readonly cells = new Map<string, Cell>();
   readonly watchers = new Set<() => void>();
@@ -27,6 +28,7 @@ export class Bucket {
   }
 }
 
+/** Opens a bucket; values expire `ttlMs` after they were written, by the given clock. */
 export function openEmbeddedKeyValue(
   bucket: Bucket,
   {

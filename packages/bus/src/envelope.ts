@@ -50,6 +50,10 @@ export interface Prepared {
   readonly fingerprint: string;
 }
 
+/**
+ * Packs a change: compressed when that pays, sealed when it is a Secret, with the fingerprint that tells equal values.
+ * @throws BusError BUS_SEALED for a Secret without a seal
+ */
 export function prepare(change: Change, seal: Seal | undefined): Prepared {
   const plain = encodeChange(change);
   const isKeyed = isSecret(change) && seal !== undefined;
@@ -77,6 +81,7 @@ export function pack({ change, subject, plain }: Prepared, seal: Seal | undefine
   return { payload: seal.seal(payload, subject), headers: { ...headers, [names.sealed]: "1" } };
 }
 
+/** The headers of a message: cause, group and fingerprint of a change. */
 export function marks(
   { change, fingerprint }: { readonly change: Pick<Change, "op">; readonly fingerprint: string },
   cause: Cause,
@@ -99,6 +104,7 @@ export function marks(
   };
 }
 
+/** A message that was read: the change, its cause and its group. */
 export interface Envelope {
   readonly change: Change;
   readonly cause: Cause;
@@ -168,14 +174,17 @@ export function expectAuthentic({ refused }: StoredMessage): void {
   if (refused !== undefined) throw new BusError("BUS_FORGED", refused);
 }
 
+/** Whether the payload is encrypted. */
 export function isSealed({ headers }: StoredMessage): boolean {
   return headers[names.sealed] === "1";
 }
 
+/** Whether the message marks a deleted key. */
 export function isDelete({ headers }: StoredMessage): boolean {
   return headers[names.operation] === "delete";
 }
 
+/** The publisher that wrote the message; "" for one without headers. */
 export function publisherOf({ headers }: StoredMessage): string {
   return headers[names.publisher] ?? "";
 }

@@ -3,6 +3,7 @@ import type { Logger } from "@flotilla/runtime";
 import type { Bus, StoredMessage } from "./bus.ts";
 import { isDelete, publisherOf } from "./envelope.ts";
 
+/** Whose deletes are purged, and after which time in milliseconds. */
 export interface ForgetDeletesOptions {
   readonly bus: Pick<Bus, "forget">;
   readonly publisher: string;
@@ -12,6 +13,7 @@ export interface ForgetDeletesOptions {
   readonly keepDeletesMs?: number;
 }
 
+/** Milliseconds of a day. */
 export const dayMs = 86_400_000;
 
 /** @param messages the last of each key in the stream; those of others stay */

@@ -5,6 +5,7 @@
 import type { Cause, Change, ChangeGroup } from "@flotilla/model";
 import type { GroupMark } from "./envelope.ts";
 
+/** One message of a group. */
 export interface Member {
   readonly subject: string;
   readonly sequence: number;
@@ -26,8 +27,10 @@ interface OpenGroup {
 /** A publisher that has not completed a group in this time has broken off within it. */
 const brokenOffMs = 10_000;
 
+/** How many members of a group a reader of one topic receives. */
 export type SizeOf = (group: GroupMark) => number;
 
+/** Collects members until their group is complete; incomplete groups are released after a bounded time. */
 export class GroupGathering {
   readonly #sizeOf: SizeOf;
   /** One a publisher: publishers send one group after the other. */

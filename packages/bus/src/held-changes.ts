@@ -17,6 +17,7 @@ export interface Remembered extends Pick<Prepared, "subject" | "fingerprint"> {
   readonly change: Change | Pick<Change, "type" | "op">;
 }
 
+/** The keys of one publisher with their fingerprints, and the changes where they must be published again. */
 export class HeldChanges {
   readonly #held = new Map<string, Held>();
   readonly #digests = new RunningDigests();

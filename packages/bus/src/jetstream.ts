@@ -32,6 +32,7 @@ export function isNotFound(error: unknown): boolean {
   return error instanceof NatsError && (error.api_error?.code === 404 || error.code === "404");
 }
 
+/** The stream's manager and the wanted number of replicas. */
 export interface ReplicaOptions {
   readonly manager: JetStreamManager;
   /** The smallest number of copies; BUS_REPLICAS. */

@@ -1,6 +1,7 @@
 /** Small things that services share, each with a revision: who holds a lease, which token is in use. */
 import type { SetAside } from "./set-aside.ts";
 
+/** Life of the values and how they are authenticated. */
 export interface KeyValueOptions {
   /** Values vanish after this time unless they are written again. */
   readonly ttlMs?: number;
@@ -10,6 +11,7 @@ export interface KeyValueOptions {
   readonly acceptsAny?: () => boolean;
 }
 
+/** A value with its revision. */
 export interface KeyValueEntry {
   readonly key: string;
   /** Absent: it was deleted. */
@@ -20,6 +22,7 @@ export interface KeyValueEntry {
   readonly revision: number;
 }
 
+/** A bucket. Updates are compare-and-set by revision: of two writers at once one fails. */
 export interface KeyValue {
   /** Its name, for messages. */
   readonly bucket: string;

@@ -6,12 +6,14 @@ import { contentOf, isSealed, marksOf } from "./envelope.ts";
 import type { Seal } from "./seal.ts";
 import { deleteOf } from "./topics.ts";
 
+/** A change as the stream holds it now. */
 export interface LastChange {
   readonly change: Change;
   readonly sequence: number;
   readonly cause: Cause;
 }
 
+/** Which topic is read, and the seal of Secrets. */
 export interface LastChangesOptions {
   readonly bus: Bus;
   /** One of `filters`. */

@@ -1,6 +1,7 @@
 /** One of several replicas does what must be done once: it holds a lease, a shared value that vanishes unless it is written again. */
 import type { KeyValue } from "./key-value.ts";
 
+/** The bucket, the key and the holder of the lease; times in milliseconds. */
 export interface LeaseOptions {
   /** A bucket whose values vanish after `ttlMs`. */
   readonly values: KeyValue;
@@ -14,6 +15,7 @@ export interface LeaseOptions {
   readonly wallClockMs: () => number;
 }
 
+/** A lease in a bucket; it is lost `ttlMs` after the last successful renewal. */
 export class Lease {
   readonly #options: LeaseOptions;
   #until = { steadyMs: Number.NEGATIVE_INFINITY, wallMs: Number.NEGATIVE_INFINITY };

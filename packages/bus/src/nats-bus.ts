@@ -19,6 +19,7 @@ import { horizonOf, openStream, removeMessage, streamName } from "./nats-stream.
 import { deliveries } from "./ordered-consumer.ts";
 import type { SetAside } from "./set-aside.ts";
 
+/** Connection, clock and replicas of a bus over NATS. */
 export interface NatsOptions extends NatsConnectOptions {
   readonly nowMs: () => number;
   /** Copies of streams and buckets in a cluster of servers, at least. */

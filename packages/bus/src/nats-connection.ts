@@ -14,6 +14,7 @@ import {
 import { inboxPrefix } from "./access.ts";
 import { BusError } from "./errors.ts";
 
+/** Servers, TLS and credentials of a connection to NATS. */
 export interface NatsConnectOptions {
   /**
    * `nats://host:port` or `tls://…`, with `user:password@` or `token@` before the host; several servers separated by commas.
@@ -29,6 +30,7 @@ export interface NatsConnectOptions {
   readonly onAway?: (() => void) | undefined;
 }
 
+/** The pause between two attempts to connect, in milliseconds. */
 export const retryMs = 250;
 const tellAgainMs = 30_000;
 

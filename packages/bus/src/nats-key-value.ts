@@ -30,6 +30,7 @@ const notReceived: readonly string[] = ["404", ErrorCode.NoResponders];
 /** For what may be done twice. */
 const unanswered: readonly string[] = [...notReceived, ErrorCode.Timeout];
 
+/** Opens a JetStream key-value bucket and creates it where it is missing; writes wait for servers that are away. */
 export async function openNatsKeyValue(bucket: string, { ttlMs }: KeyValueOptions, parts: Parts): Promise<KeyValue> {
   const name = `flotilla-${token(bucket)}`;
   const { link, client, replicas } = parts;

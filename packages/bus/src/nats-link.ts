@@ -9,6 +9,7 @@ import { BusError } from "./errors.ts";
 import { closeConnection, retryUntilAborted } from "./nats-connection.ts";
 import { horizonOf, openStream, type StreamLook } from "./nats-stream.ts";
 
+/** A connection and the stream that it is to reach. */
 export interface LinkOptions {
   readonly connection: NatsConnection;
   readonly manager: JetStreamManager;
@@ -17,6 +18,7 @@ export interface LinkOptions {
   readonly nowMs: () => number;
 }
 
+/** Tracks whether the stream answers, and its epoch. */
 export class NatsLink {
   readonly connection: NatsConnection;
   readonly manager: JetStreamManager;

@@ -13,6 +13,7 @@ const timeoutMs = 2_500;
 /** Messages under way at once. */
 const windowSize = 200;
 
+/** Publishes in order; a retry carries the same message id, so that the server stores each message once. */
 export class NatsPublishing {
   readonly #link: NatsLink;
   readonly #client: JetStreamClient;

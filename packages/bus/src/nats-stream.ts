@@ -12,11 +12,13 @@ import {
 import { horizonSubject, subjectRoot } from "./bus.ts";
 import { isNotFound, lastMessage, type ReplicaOptions, updateStream } from "./jetstream.ts";
 
+/** Name of the fleet's stream in JetStream. */
 export const streamName = "FLOTILLA";
 
 /** The server's word for a message that is not there. */
 const noSuchSequence = 10_043;
 
+/** The stream at one moment. Another epoch means that it was created anew. */
 export interface StreamLook {
   readonly epoch: string;
   /** The sequence of the last message. */

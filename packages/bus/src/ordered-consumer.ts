@@ -23,6 +23,7 @@ import { BusError } from "./errors.ts";
 import { lastSequence } from "./jetstream.ts";
 import { inboxPrefixOf } from "./nats-connection.ts";
 
+/** The stream, its subjects and where reading begins. */
 export interface ConsumerOptions {
   readonly connection: NatsConnection;
   readonly manager: JetStreamManager;
@@ -32,6 +33,7 @@ export interface ConsumerOptions {
   readonly start: number | "last-per-subject";
 }
 
+/** What the consumer yields: a message and how many are pending behind it, or that it is idle. */
 export type Delivery =
   | { readonly kind: "begin"; readonly pending: number }
   | { readonly kind: "message"; readonly message: StoredMessage; readonly pending: number }

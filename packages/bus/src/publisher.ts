@@ -15,6 +15,7 @@ import { groupMessages, type Packed, whyRefused } from "./outgoing-messages.ts";
 import type { Seal } from "./seal.ts";
 import { deleteOf, encodeMarker, filters, keyText, subjectOf, syncSubject } from "./topics.ts";
 
+/** Bus, name and seal of a publisher; two publishers never write the same key. */
 export interface PublisherOptions {
   readonly bus: Bus;
   /** `config-controller`, `service-controller` … */
@@ -35,6 +36,7 @@ export interface PublisherOptions {
   readonly onPublished?: (changes: readonly Pick<Change, "type" | "op">[]) => void;
 }
 
+/** The cause of a change, and whether it goes ahead of others. */
 export interface PublishOptions {
   /** When the source changed; now, when the source cannot tell. */
   readonly eventTimeMs?: number;
@@ -52,6 +54,7 @@ export interface Kept {
   readonly isOld?: (key: Change["key"]) => boolean;
 }
 
+/** Publishes what differs from the stream; calls run one after the other. */
 export interface Publisher {
   /** Place of the last change that was published in the fleet's sequence; 0 before the first. */
   readonly told: number;
@@ -80,6 +83,7 @@ const unreadable = "unreadable";
 /** Of differences, in the log. */
 const namedKeys = 20;
 
+/** Creates a publisher. It reads from the stream what it published before, when it is first used. */
 export function createPublisher(options: PublisherOptions): Publisher {
   return new KeyedPublisher(options);
 }

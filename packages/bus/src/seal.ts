@@ -15,6 +15,7 @@ import {
 import { readFile } from "node:fs/promises";
 import { BusError } from "./errors.ts";
 
+/** Encrypts Secrets and authenticates values for the place where they rest. */
 export interface Seal {
   /** `place` is where it will rest: it does not open anywhere else. */
   seal(plain: Uint8Array, place?: string): Uint8Array;

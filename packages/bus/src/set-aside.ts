@@ -4,6 +4,7 @@
  */
 import type { Logger } from "@flotilla/runtime";
 
+/** A value that was not used, with the reason. */
 export interface SetAsideValue {
   /** A subject, or `bucket/key`. */
   readonly place: string;
@@ -13,6 +14,7 @@ export interface SetAsideValue {
   readonly count: number;
 }
 
+/** The log and the clock in milliseconds since 1970. */
 export interface SetAsideOptions {
   readonly log: Logger;
   readonly nowMs: () => number;
@@ -23,6 +25,7 @@ const maxPlaces = 1_000;
 const maxPlaceLength = 300;
 const namedInSummary = 3;
 
+/** The list of values that were set aside, for a log line each and for the readiness page. */
 export class SetAside {
   readonly #options: SetAsideOptions;
   readonly #values = new Map<string, SetAsideValue>();

@@ -22,6 +22,7 @@ export interface StoredStream {
 
 const bucket = (name: string): string => `KV_flotilla-${name}`;
 
+/** All streams and buckets of the control plane, with their writers and their durability. */
 export const storedStreams: readonly StoredStream[] = [
   {
     stream: "FLOTILLA",

@@ -10,6 +10,7 @@ import { GroupGathering, type Member, type SizeOf } from "./group-gathering.ts";
 import type { Seal } from "./seal.ts";
 import { filters, markedDigests, syncPublisher } from "./topics.ts";
 
+/** The topic, and the position and epoch from which to go on. */
 export interface SubscribeOptions {
   readonly bus: Bus;
   /** One of `filters`; of a narrower one, changes come one by one. */
@@ -22,6 +23,7 @@ export interface SubscribeOptions {
   readonly seal: Seal | undefined;
 }
 
+/** What a subscriber receives: groups of changes, and marks between them. */
 export type SubscriberItem =
   | { readonly kind: "group"; readonly group: ChangeGroup }
   /** The stored changes have been delivered. */
@@ -37,6 +39,10 @@ export type SubscriberItem =
   /** What was delivered before may not hold any more; everything that is stored follows. */
   | { readonly kind: "reset"; readonly reason: string; readonly epoch: string };
 
+/**
+ * Yields the changes after a position, grouped as they were written, until `stop` aborts. It waits for a bus that is away
+ * and goes on where it was.
+ */
 export async function* subscribe(options: SubscribeOptions, stop: AbortSignal): AsyncGenerator<SubscriberItem> {
   const { bus, filter, afterSequence, epoch, publishers = [] } = options;
   const isAwaiting = publishers.length > 0 && filter !== filters.everything && filter !== filters.sync;

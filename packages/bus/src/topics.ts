@@ -25,6 +25,7 @@ import { subjectRoot } from "./bus.ts";
 import type { Digests } from "./digest.ts";
 import { BusError } from "./errors.ts";
 
+/** Subject filters of the topics. */
 export const filters = {
   everything: `${subjectRoot}.>`,
   config: `${subjectRoot}.config.>`,
@@ -36,6 +37,7 @@ export const filters = {
   sync: `${subjectRoot}.sync.>`,
 } as const;
 
+/** The subject of a change: one for each key, so that the stream keeps the last value of each. */
 export function subjectOf(change: Change): string {
   switch (change.type) {
     case "config":
@@ -59,6 +61,7 @@ export function deleteOf(subject: string): Change | undefined {
   return { type, op: "delete", key: { shard: a, namespace: b, hostname: c, name: d } };
 }
 
+/** The subject on which a publisher marks that its initial state is complete. */
 export function syncSubject(publisher: string): string {
   return join("sync", publisher);
 }
@@ -76,6 +79,7 @@ interface Marker {
   readonly digests: Digests;
 }
 
+/** A marker as JSON. */
 export function encodeMarker(marker: Marker): Uint8Array {
   return new TextEncoder().encode(JSON.stringify(marker));
 }
@@ -99,6 +103,7 @@ export function keyText(change: Change): string {
   }
 }
 
+/** A change as JSON with its key, the form that `decodeChange` reads. */
 export function encodeChange(change: Change): Uint8Array {
   return new TextEncoder().encode(JSON.stringify(change));
 }
@@ -133,6 +138,7 @@ export function untoken(text: string): string {
   return text.replaceAll(/_([0-9a-f]{4})/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
 }
 
+/** Whether a subject matches a NATS filter, with `*` for one token and `>` for the rest. */
 export function matchesFilter(subject: string, filter: string): boolean {
   const [parts, wanted] = [subject.split("."), filter.split(".")];
   for (const [i, want] of wanted.entries()) {

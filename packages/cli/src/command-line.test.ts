@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { Option } from "commander";
 import { commands } from "./commands.ts";
 import { apiConnection, dryRun, file, force, selector } from "./definitions/option-groups.ts";
-import { recordRun } from "./recorded-run.ts";
+import { recordRun } from "./recorded-run.fixture.ts";
 
 const nowhere = { FLOTILLA_WORK_DIR: "/nowhere/flotilla" };
 

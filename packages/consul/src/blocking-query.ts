@@ -5,6 +5,7 @@
 import { backoff, delay } from "@flotilla/runtime";
 import type { ConsulAnswer } from "./consul-client.ts";
 
+/** One question and how its failures are retried. */
 export interface BlockingQueryOptions {
   /** Resolves to undefined when it was cut short on purpose: the same question is asked again. */
   readonly ask: (index: number) => Promise<ConsulAnswer | undefined>;

@@ -8,6 +8,7 @@ import type { ConsulAnswer, ConsulClient, ConsulQuestion } from "./consul-client
 import { type InstanceProblem, parseInstances, parseServiceNames } from "./parse-answer.ts";
 import type { Slots } from "./slots.ts";
 
+/** One datacenter, namespace and partition of a Consul. */
 export interface CatalogScope {
   readonly datacenter: string;
   readonly namespace: string;
@@ -20,11 +21,13 @@ export interface CatalogEvent {
   readonly instances: readonly ConsulInstance[];
 }
 
+/** An instance that was left out, with the service it belongs to. */
 export interface CatalogProblem extends InstanceProblem {
   /** `Consul/datacenter/name`. */
   readonly object: string;
 }
 
+/** The client, the scope and the bounds of following it. */
 export interface CatalogFollowerOptions {
   readonly client: ConsulClient;
   readonly scope: CatalogScope;
@@ -42,6 +45,7 @@ const longWaitMs = 300_000;
 const crowdedWaitMs = 1_000;
 const pauseMs = 40;
 
+/** Follows a scope and yields services as they change; the first event of each service has all its instances. */
 export class CatalogFollower {
   readonly scope: CatalogScope;
   readonly #options: CatalogFollowerOptions;

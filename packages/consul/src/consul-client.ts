@@ -4,6 +4,7 @@ import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from
 import { Agent as HttpsAgent, request as requestHttps } from "node:https";
 import { ConsulError } from "./errors.ts";
 
+/** Address, token and TLS of an agent. */
 export interface ConsulClientOptions {
   /** `http://host:port` or `https://host:port`. */
   readonly url: string;
@@ -14,6 +15,7 @@ export interface ConsulClientOptions {
   readonly certificateAuthorities?: string | undefined;
 }
 
+/** A path of the agent's HTTP API with its parameters. */
 export interface ConsulQuestion {
   /** Such as `/v1/catalog/services`. */
   readonly path: string;
@@ -23,6 +25,7 @@ export interface ConsulQuestion {
   readonly waitMs?: number;
 }
 
+/** The parsed JSON of an answer, and the index for the next blocking query. */
 export interface ConsulAnswer {
   readonly body: unknown;
   /** 0 when the agent says none. */
@@ -34,6 +37,7 @@ const graceMs = 10_000;
 const plainTimeoutMs = 30_000;
 const longestAnswerBytes = 64 * 1024 * 1024;
 
+/** Connections to one agent, reused between questions; disposing of it closes them. */
 export class ConsulClient implements Disposable {
   readonly #options: ConsulClientOptions;
   readonly #agent: HttpAgent | HttpsAgent;

@@ -2,6 +2,7 @@
 import type { ConsulInstance } from "@flotilla/registry";
 import { ConsulError } from "./errors.ts";
 
+/** A field of an instance that has not the type Consul documents. */
 export interface InstanceProblem {
   /** The instance's id, or its place in the answer. */
   readonly id: string;
@@ -9,6 +10,7 @@ export interface InstanceProblem {
   readonly reason: string;
 }
 
+/** The valid instances of an answer, and what was left out. */
 export interface ParsedInstances {
   readonly instances: readonly ConsulInstance[];
   readonly problems: readonly InstanceProblem[];

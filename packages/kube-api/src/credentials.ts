@@ -16,6 +16,7 @@ export interface KubeCredentials {
   readonly isInsecure?: boolean;
 }
 
+/** Credentials that are fetched when they are needed and kept while they are valid. */
 export interface RenewedCredentials {
   get(): Promise<KubeCredentials>;
   /** They are fetched again: the API server refused them. */

@@ -9,6 +9,9 @@ export type KubeErrorCode =
   /** Any other answer that is no success. */
   | "KUBE_REFUSED";
 
+/**
+ * A failure of the API server or of its configuration, with a stable code and the HTTP status where there was an answer.
+ */
 export class KubeError extends Error {
   override readonly name = "KubeError";
   readonly code: KubeErrorCode;

@@ -29,6 +29,7 @@ interface Printed {
 }
 
 const programMs = 30_000;
+/** Credentials from the program that a kubeconfig names; it runs again when they expire or are refused. */
 export function execCredentials(fields: ExecFields, file: string, nowMs?: () => number): RenewedCredentials {
   return renewedCredentials(async () => {
     const printed = await run(fields, file);

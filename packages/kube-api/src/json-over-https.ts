@@ -19,6 +19,9 @@ export function readJson<T>(url: string, { ca }: From): Promise<T> {
   return exchange(url, ca, {});
 }
 
+/**
+ * Posts a form and parses the JSON of the answer. Rejects for a URL that is not HTTPS and for a status other than 200.
+ */
 export function postForm<T>(url: string, { ca, form, basic }: Form): Promise<T> {
   const client = basic && Buffer.from([basic.id, basic.secret].map(encodeURIComponent).join(":")).toString("base64");
   const headers = {

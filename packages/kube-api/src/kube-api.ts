@@ -5,6 +5,7 @@ import type { KubeCredentials } from "./credentials.ts";
 import { KubeError } from "./errors.ts";
 import type { KubeConfig } from "./kube-config.ts";
 
+/** Any object of the Kubernetes API, with the metadata that every kind has. */
 export interface KubeObject {
   readonly apiVersion?: string;
   readonly kind?: string;
@@ -49,6 +50,7 @@ const metadataOnly = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=
 const answerMs = 30_000;
 const maxAnswerBytes = 64 * 1024 * 1024;
 
+/** Opens an API server's client; it connects with the first request. Disposing of it closes the connections. */
 export function openKubeApi(config: KubeConfig): KubeApi {
   const agent = new Agent({ keepAlive: true, maxSockets: 8 });
   // A watch keeps its connection for minutes: it must not take one from the requests, or from another watch.

@@ -4,6 +4,9 @@ import { join } from "node:path";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
+/**
+ * The directory with kube-apiserver and etcd for tests: KUBEBUILDER_ASSETS, else the cache of scripts/build-kube.ts.
+ */
 export function kubeAssetsDirectory(env: Env): string {
   const cache = env["XDG_CACHE_HOME"] || join(env["HOME"] || homedir(), ".cache");
   return env["KUBEBUILDER_ASSETS"] || join(cache, "flotilla", "kubernetes-1.36");

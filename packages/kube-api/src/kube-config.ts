@@ -10,6 +10,7 @@ import { type ExecFields, execCredentials } from "./exec-credentials.ts";
 import { currentContext, type KubeContext } from "./kubeconfig-document.ts";
 import { oidcCredentials } from "./oidc-credentials.ts";
 
+/** An API server, and whose name requests are made in. */
 export interface KubeConfig {
   /** Without a slash at its end. */
   readonly server: string;
@@ -189,6 +190,7 @@ export const apiServerSettings = {
   kubePort: text({ env: "KUBERNETES_SERVICE_PORT", default: "443", sentence: "Port of the API server, likewise." }),
 } as const;
 
+/** Values of `apiServerSettings`. */
 export type ApiServerSettings = SettingsOf<typeof apiServerSettings>;
 
 /** Undefined when nothing names a cluster. @throws KubeError KUBE_CONFIG */

@@ -5,6 +5,7 @@ import { newClusters, newContexts, newUsers } from "@kubernetes/client-node/dist
 import { parse } from "yaml";
 import { KubeError } from "./errors.ts";
 
+/** Cluster and user of the current context. */
 export interface KubeContext {
   readonly cluster: Cluster;
   readonly user: User & { readonly tokenFile?: string };

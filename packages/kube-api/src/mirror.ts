@@ -7,12 +7,14 @@ import { backoff, delay, type Logger } from "@flotilla/runtime";
 import { KubeError } from "./errors.ts";
 import type { KubeApi, KubeObject } from "./kube-api.ts";
 
+/** The state of a kind as a list, then its changes. */
 export type MirrorEvent<T> =
   /** Everything there is as of `version`; what is not in it is gone. `objects` is emptied when the next event is asked for. */
   | { readonly type: "list"; readonly objects: readonly T[]; readonly version: string }
   | { readonly type: "put"; readonly object: T }
   | { readonly type: "delete"; readonly object: T };
 
+/** The collection to mirror, and callbacks for its state. */
 export interface MirrorOptions {
   /** Such as `/api/v1/pods`; may carry selectors. */
   readonly path: string;
@@ -188,6 +190,7 @@ async function* watch<T extends KubeObject>(
   }
 }
 
+/** The log, and a source of random numbers in [0, 1) that spreads retries. */
 export interface FollowOptions {
   readonly log: Logger;
   readonly random: () => number;

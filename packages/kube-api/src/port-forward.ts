@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { KubeError } from "./errors.ts";
 
+/** The pods to forward to, by namespace and label selector. */
 export interface PodTarget {
   readonly namespace: string;
   readonly labels: string;
@@ -10,6 +11,7 @@ export interface PodTarget {
   readonly ports: Readonly<Record<string, number>>;
 }
 
+/** One pod and the local port that leads to it. */
 export interface ForwardedPod {
   readonly app: string;
   readonly pod: string;
@@ -17,6 +19,7 @@ export interface ForwardedPod {
   readonly port: number;
 }
 
+/** Local ports that lead to pods; disposing of it closes them. */
 export interface ForwardedPods extends AsyncDisposable {
   readonly pods: readonly ForwardedPod[];
 }

@@ -7,6 +7,7 @@ import type { KubeApi, KubeObject } from "./kube-api.ts";
 import { type KubeConfig, parseKubeConfig } from "./kube-config.ts";
 import { follow } from "./mirror.ts";
 
+/** A cluster that a Secret names. */
 export interface RemoteCluster {
   readonly cluster: string;
   /** `Secret/namespace/name`. */
@@ -17,6 +18,7 @@ export interface RemoteCluster {
   readonly config: KubeConfig | undefined;
 }
 
+/** A Secret that cannot be used, or a part of it. */
 export interface RemoteProblem {
   /** `Secret/namespace/name`. */
   readonly object: string;
@@ -24,19 +26,23 @@ export interface RemoteProblem {
   readonly reason: string;
 }
 
+/** All usable clusters by name, and what is wrong with the others. */
 export interface RemoteClusters {
   readonly clusters: ReadonlyMap<string, RemoteCluster>;
   readonly problems: readonly RemoteProblem[];
 }
 
+/** The name of the own cluster, which no Secret may take, and what kubeconfigs may do. */
 export interface RemoteClusterRules {
   readonly ownCluster: string;
   /** What kubeconfigs may do that is refused otherwise, see parseKubeConfig. */
   readonly allowedOptions?: ReadonlySet<string>;
 }
 
+/** A Secret with its data in base64. */
 export type SecretObject = KubeObject & { readonly data?: Readonly<Record<string, unknown>> };
 
+/** The path of the API with the selector of these Secrets. */
 export function remoteSecretsPath(systemNamespace: string): string {
   const selector = encodeURIComponent("istio/multiCluster=true");
   return `/api/v1/namespaces/${systemNamespace}/secrets?labelSelector=${selector}`;
@@ -68,6 +74,7 @@ export function remoteClusters(
   return { clusters, problems };
 }
 
+/** Where the Secrets are, and the rules for their kubeconfigs. */
 export interface FollowRemoteOptions extends RemoteClusterRules {
   readonly systemNamespace: string;
   readonly log: Logger;

@@ -4,6 +4,7 @@ import type { KubeApi } from "@flotilla/kube-api";
 import type { Candidate } from "./candidate.ts";
 import { KubernetesLease } from "./kubernetes-lease.ts";
 
+/** A lease of one duty, wherever it is stored. */
 export interface DutyLease {
   /** As far as is known here: false well before somebody else can have it. */
   readonly isHeld: boolean;
@@ -13,6 +14,7 @@ export interface DutyLease {
   release(): Promise<void>;
 }
 
+/** The lock and the candidate for a lease in a cluster; `ttlMs` as istiod's unless given. */
 export interface ClusterLeaseOptions {
   /** One of `duties`. */
   readonly name: string;
@@ -24,6 +26,7 @@ export interface ClusterLeaseOptions {
   readonly ttlMs?: number;
 }
 
+/** The duty, and the cluster or the bus that stores its lease. */
 export interface DutyLeaseOptions extends Pick<ClusterLeaseOptions, "name" | "candidate" | "ttlMs"> {
   /** Undefined where there is no cluster. */
   readonly cluster: Pick<ClusterLeaseOptions, "api" | "namespace"> | undefined;
@@ -38,6 +41,7 @@ export function leaseOfCluster({ ttlMs = usualTtlMs, ...options }: ClusterLeaseO
   return new KubernetesLease({ ...options, ttlMs, nowMs, wallClockMs: Date.now });
 }
 
+/** Opens the lease of a duty: in the cluster where there is one, so that istiods respect it, else on the bus. */
 export async function dutyLease({ name, candidate, cluster, bus, ttlMs }: DutyLeaseOptions): Promise<DutyLease> {
   if (cluster !== undefined) return leaseOfCluster({ ...cluster, name, candidate, ...(ttlMs && { ttlMs }) });
   const values = await bus.keyValue("duties", { ttlMs: ttlMs ?? usualTtlMs });

@@ -7,6 +7,7 @@ import { type KubeApi, KubeError, type Lease } from "@flotilla/kube-api";
 import { type Candidate, isPreferred, wins } from "./candidate.ts";
 import { holderOf, Nominee, renewed } from "./lease-object.ts";
 
+/** The Lease object, the candidate and the clock; `ttlMs` is a multiple of 1,000. */
 export interface KubernetesLeaseOptions {
   readonly api: KubeApi;
   readonly namespace: string;
@@ -23,6 +24,7 @@ export interface KubernetesLeaseOptions {
   readonly wallClockMs: () => number;
 }
 
+/** A Lease object held as client-go's leader election holds one. */
 export class KubernetesLease {
   readonly #options: KubernetesLeaseOptions;
   readonly #path: string;

@@ -5,6 +5,7 @@
 import { aborted, delay, type Logger, orAborted } from "@flotilla/runtime";
 import type { DutyLease } from "./duty-lease.ts";
 
+/** The lease, and the interval of its renewal in milliseconds. */
 export interface LeadershipOptions {
   readonly lease: DutyLease;
   /** The name of the lock, for the log. */
@@ -23,6 +24,7 @@ interface Term {
   failure: unknown;
 }
 
+/** Runs a duty while its lease is held. */
 export class Leadership {
   readonly #options: LeadershipOptions;
   #term: Term | undefined;

@@ -11,6 +11,7 @@ import { Leadership } from "./leadership.ts";
 /** What a controller hands its changes to. */
 export type ChangePublisher = Pick<Publisher, "synchronize" | "publish" | "prune">;
 
+/** The publisher and the replica that competes for it. */
 export interface PublishingDutyOptions {
   readonly bus: Bus;
   readonly publisher: Publisher;
@@ -30,6 +31,7 @@ type Snapshot = Parameters<ChangePublisher["synchronize"]>;
 
 const usualLeaseMs = 6_000;
 
+/** A publisher of which only one replica at a time publishes. */
 export class PublishingDuty implements ChangePublisher {
   readonly #options: PublishingDutyOptions;
   /** All that is known now; undefined before everything was read. */

@@ -88,6 +88,7 @@ export function configKind(apiVersion: string, kind: string): string | undefined
 
 /** MeshConfig and MeshNetworks as configuration objects with well-known keys. */
 export const meshConfigKey: ConfigKey = { kind: "MeshConfig", namespace: "", name: "mesh" };
+/** The key under which the mesh's MeshNetworks is published. */
 export const meshNetworksKey: ConfigKey = { kind: "MeshNetworks", namespace: "", name: "mesh" };
 
 /** The documents over the defaults, the weakest first; none: the defaults alone. */

@@ -40,6 +40,7 @@ export type ConsulChange =
     }
   | { readonly type: "consul"; readonly op: "delete"; readonly key: ConsulServiceKey };
 
+/** The key as text, unique among all datacenters, partitions and namespaces. */
 export function consulKeyText({ datacenter, partition, namespace, name }: ConsulServiceKey): string {
   return `${datacenter}/${partition}/${namespace}/${name}`;
 }

@@ -1,6 +1,7 @@
 /** Do the fields that the registry reads have the types it counts on? An API server checks that; a file does not. */
 import { apiGroup, type KubeObject, ownValue } from "@flotilla/model";
 
+/** A field whose type is not the one that Kubernetes documents. */
 export interface KubeFinding {
   readonly field: string;
   readonly reason: string;

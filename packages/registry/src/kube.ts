@@ -1,6 +1,7 @@
 /** The fields of Kubernetes objects that services and endpoints are made from. Sources check types before. */
 import type { KubeObject, Labels } from "@flotilla/model";
 
+/** A port of a Service. */
 export interface KubeServicePort {
   readonly name?: string;
   readonly port: number;
@@ -10,6 +11,7 @@ export interface KubeServicePort {
   readonly appProtocol?: string;
 }
 
+/** A Service, as far as it is read. */
 export interface KubeService extends KubeObject {
   readonly spec?: {
     readonly type?: string;
@@ -29,12 +31,14 @@ export interface KubeService extends KubeObject {
   };
 }
 
+/** Conditions of an endpoint of a slice; absent ones are unknown. */
 export interface KubeEndpointConditions {
   readonly ready?: boolean;
   readonly serving?: boolean;
   readonly terminating?: boolean;
 }
 
+/** An endpoint of an EndpointSlice. */
 export interface KubeSliceEndpoint {
   readonly addresses?: readonly string[];
   readonly conditions?: KubeEndpointConditions;
@@ -42,12 +46,14 @@ export interface KubeSliceEndpoint {
   readonly targetRef?: { readonly kind?: string; readonly name?: string; readonly namespace?: string };
 }
 
+/** An EndpointSlice, as far as it is read. */
 export interface KubeEndpointSlice extends KubeObject {
   readonly addressType?: string;
   readonly endpoints?: readonly KubeSliceEndpoint[];
   readonly ports?: readonly { readonly name?: string; readonly port?: number; readonly protocol?: string }[];
 }
 
+/** A Pod, as far as it is read. */
 export interface KubePod extends KubeObject {
   readonly spec?: {
     readonly nodeName?: string;
@@ -64,6 +70,7 @@ export interface KubePod extends KubeObject {
   };
 }
 
+/** A Node, as far as it is read; its labels have the locality. */
 export interface KubeNode extends KubeObject {
   readonly status?: { readonly addresses?: readonly { readonly type: string; readonly address: string }[] };
 }
@@ -81,6 +88,7 @@ export interface ServiceEntrySpec {
   readonly subjectAltNames?: readonly string[];
 }
 
+/** A port of a ServiceEntry. */
 export interface ServiceEntryPort {
   readonly number: number;
   readonly name?: string;
@@ -88,6 +96,7 @@ export interface ServiceEntryPort {
   readonly targetPort?: number;
 }
 
+/** The spec of a WorkloadEntry, and of an endpoint within a ServiceEntry. */
 export interface WorkloadEntrySpec {
   readonly address?: string;
   readonly ports?: Readonly<Record<string, number>>;
@@ -98,6 +107,7 @@ export interface WorkloadEntrySpec {
   readonly serviceAccount?: string;
 }
 
+/** Addresses that the mesh gave to a ServiceEntry. */
 export interface ServiceEntryStatus {
   readonly addresses?: readonly { readonly value?: string; readonly host?: string }[];
 }

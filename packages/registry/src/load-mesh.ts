@@ -6,6 +6,7 @@ import { Registry } from "./registry/registry.ts";
 import { isRegistryObject, type RegistryInput } from "./registry/registry-input.ts";
 import { parseRegistrySettings, type RegistrySettings } from "./settings.ts";
 
+/** Changes of a mesh: objects that are put or deleted, and mesh documents. */
 export interface MeshStep {
   readonly put?: readonly KubeObject[];
   readonly delete?: readonly Pick<KubeObject, "apiVersion" | "kind" | "metadata">[];
@@ -14,6 +15,7 @@ export interface MeshStep {
   readonly networks?: JsonObject;
 }
 
+/** A mesh in memory, for tests, conformance and `flotilla compare`. */
 export interface Mesh {
   readonly registry: Registry;
   /** What this step changes: configuration first, then services and endpoints. */

@@ -9,6 +9,7 @@ import {
 } from "@flotilla/runtime/settings";
 import { addressRange } from "./convert/index.ts";
 
+/** Settings of the conversion, as service-controller and the conformance runner read them. */
 export const registrySettings = {
   clusterId: text({
     env: "CLUSTER_ID",
@@ -106,6 +107,7 @@ export const registrySettings = {
   }),
 } as const;
 
+/** Values of `registrySettings`. */
 export type RegistrySettings = SettingsOf<typeof registrySettings>;
 
 /** @throws RuntimeError SETTINGS_INVALID that lists all wrong ones */
@@ -113,6 +115,7 @@ export function parseRegistrySettings(env: Readonly<Record<string, string | unde
   return parseSettings(registrySettings, env);
 }
 
+/** The settings of an empty environment. */
 export const defaultRegistrySettings = parseRegistrySettings({});
 
 function range({ family, ...options }: SettingOptions<string> & { readonly family: 4 | 6 }): Setting<string> {

@@ -1,6 +1,7 @@
 /** A queue with an end: full, it makes the writer wait or says so; nothing is dropped in silence. One reader. */
 import { RuntimeError } from "./errors.ts";
 
+/** A queue of bounded length between any writers and one reader, which iterates it. */
 export class BoundedQueue<T> implements AsyncIterable<T> {
   readonly #capacity: number;
   #items: T[] = [];

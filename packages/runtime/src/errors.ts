@@ -8,6 +8,7 @@ export type RuntimeErrorCode =
   | "METRIC_INVALID"
   | "ROUTE_TAKEN";
 
+/** A failure of a process's frame, with a stable code; the message is `[CODE] what failed, with which value`. */
 export class RuntimeError extends Error {
   override readonly name = "RuntimeError";
   readonly code: RuntimeErrorCode;

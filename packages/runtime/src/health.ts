@@ -7,6 +7,7 @@ import { readBody } from "./read-body.ts";
 import { Readiness } from "./readiness.ts";
 import { type HttpHandler, type HttpMethod, type HttpReply, RouteTable } from "./routes.ts";
 
+/** Name, port and metrics of a service's HTTP page. */
 export interface HealthOptions {
   readonly service: string;
   readonly version: string;
@@ -18,6 +19,7 @@ export interface HealthOptions {
   readonly metrics: Metrics;
 }
 
+/** The HTTP page of a service; disposing of it closes the port. */
 export interface Health extends AsyncDisposable {
   readonly port: number;
   readonly url: string;

@@ -2,6 +2,7 @@
 import type { AddressInfo, Server } from "node:net";
 import { RuntimeError } from "./errors.ts";
 
+/** The port to bind, and the setting that an error names. */
 export interface ListenOptions {
   /** 0 takes any free port. */
   readonly port: number;

@@ -3,6 +3,7 @@
  */
 import { write, writeSync } from "node:fs";
 
+/** Bounds of the lines that wait to be written. */
 export interface LogWriterOptions {
   /** Lines that wait may have so many bytes together. */
   readonly maxBytes?: number;
@@ -19,6 +20,7 @@ const maxBatchBytes = 65_536;
 /** A pipe whose reader is behind. */
 const busyMs = 10;
 
+/** A destination of log lines that never blocks its callers. */
 export class LogWriter {
   readonly #write: NonNullable<LogWriterOptions["write"]>;
   readonly #writeSync: NonNullable<LogWriterOptions["writeSync"]>;

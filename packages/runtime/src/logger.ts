@@ -3,9 +3,12 @@ import { type DestinationStream, type LevelWithSilent, pino, stdSerializers } fr
 import { LogWriter } from "./log-writer.ts";
 import { oneOf } from "./settings/kinds.ts";
 
+/** The least severe lines that are logged; `silent` logs none. */
 export type LogLevel = "debug" | "info" | "warn" | "error" | "silent";
+/** Values of a log line; errors are logged with their stack and causes. */
 export type LogFields = Readonly<Record<string, unknown>>;
 
+/** Writes structured log lines: an event in lower case, its values as fields. */
 export interface Logger {
   debug(event: string, fields?: LogFields): void;
   info(event: string, fields?: LogFields): void;
@@ -53,6 +56,7 @@ function standardOutput(): LogDestination {
   return output;
 }
 
+/** Logs nothing, for tests and for parts whose caller logs. */
 export const noopLogger: Logger = {
   debug: () => undefined,
   info: () => undefined,

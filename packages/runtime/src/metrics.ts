@@ -11,16 +11,19 @@ import { mainThreadStalls } from "./watchdog.ts";
 
 type LabelValues<L extends string> = Readonly<Record<L, string | number>>;
 
+/** A value that only grows. */
 export interface Counter<L extends string = never> {
   add(value: number, ...labels: LabelArguments<L>): void;
 }
 
+/** A value that grows and falls. */
 export interface Gauge<L extends string = never> {
   set(value: number, ...labels: LabelArguments<L>): void;
   /** The label values are no longer reported. */
   remove(...labels: LabelArguments<L>): void;
 }
 
+/** A distribution of values, in the unit of the metric's name. */
 export interface Histogram<L extends string = never> {
   observe(value: number, ...labels: LabelArguments<L>): void;
 }
@@ -41,6 +44,7 @@ interface HistogramOptions<L extends string> extends MetricOptions<L> {
   readonly buckets?: readonly number[];
 }
 
+/** The metrics of one service, and their text for Prometheus. */
 export interface Metrics {
   readonly contentType: string;
   counter<L extends string = never>(options: MetricOptions<L>): Counter<L>;
@@ -55,11 +59,13 @@ export const latencyBuckets: readonly number[] = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
 ];
 
+/** Which metrics a service has beside its own. */
 export interface MetricsOptions {
   /** Memory, CPU and event loop of the process; off where several services share one. */
   readonly process?: boolean;
 }
 
+/** Creates an empty registry of metrics. */
 export function createMetrics(options: MetricsOptions = {}): Metrics {
   const registry = new Registry();
   if (options.process === true) collectDefaultMetrics({ register: registry });

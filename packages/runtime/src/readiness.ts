@@ -8,6 +8,7 @@ export interface Condition {
   readonly sinceMs: number;
 }
 
+/** The body of `/ready`: state, and the conditions that are not well. */
 export interface ReadyReport {
   readonly ready: boolean;
   readonly state: "starting" | "ready" | "stopping";
@@ -19,6 +20,7 @@ export interface ReadyReport {
   }[];
 }
 
+/** The state of a service between start and stop, and conditions that may block its readiness. */
 export class Readiness {
   #state: ReadyReport["state"] = "starting";
   readonly #conditions = new Map<string, Condition>();

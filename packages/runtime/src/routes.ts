@@ -1,6 +1,7 @@
 /** Routes of a service's HTTP page: exact paths, or everything below one (`/debug/config/*`). */
 import { RuntimeError } from "./errors.ts";
 
+/** A request whose body has been read. */
 export interface HttpRequest {
   readonly method: string;
   readonly path: string;
@@ -11,6 +12,7 @@ export interface HttpRequest {
   readonly remoteAddress: string;
 }
 
+/** An answer as JSON, as text or as bytes. */
 export type HttpReply =
   | { readonly status?: number; readonly json: unknown }
   | {
@@ -21,15 +23,19 @@ export type HttpReply =
       readonly location?: string;
     };
 
+/** Answers a request; a rejection becomes status 500 and a log line. */
 export type HttpHandler = (request: HttpRequest) => HttpReply | Promise<HttpReply>;
+/** The methods that routes are registered for. */
 export type HttpMethod = "GET" | "POST" | "PUT" | "DELETE";
 
+/** A handler with its method and path; a path may end in `/*`. */
 export interface Route {
   readonly method: HttpMethod;
   readonly path: string;
   readonly handler: HttpHandler;
 }
 
+/** Finds the route of a request; an exact path goes before a wildcard. */
 export class RouteTable {
   readonly #routes: Route[] = [];
 

@@ -4,6 +4,7 @@ import type { Logger } from "./logger.ts";
 import { parseSettings, unknownSettings } from "./settings/settings.ts";
 import { startWatchdog, watchdogSettings } from "./watchdog.ts";
 
+/** The log, and the time that releasing may take, in milliseconds. */
 export interface RunOptions {
   readonly log: Logger;
   /** How long releasing may take after the signal. */

@@ -7,12 +7,14 @@ import { FailingWork, keepRunning } from "./keep-running.ts";
 import { createLogger, type Logger, type LogLevel } from "./logger.ts";
 import { createMetrics, type Metrics } from "./metrics.ts";
 
+/** The settings that every service has. */
 export interface ServiceSettings {
   readonly logLevel: LogLevel;
   readonly healthHost: string;
   readonly healthPort: number;
 }
 
+/** Name, version and settings of a service, and what tests replace. */
 export interface ServiceOptions<Settings extends ServiceSettings> {
   readonly name: string;
   readonly version: string;
@@ -23,6 +25,7 @@ export interface ServiceOptions<Settings extends ServiceSettings> {
   readonly processMetrics?: boolean;
 }
 
+/** The frame in which the parts of a service run. */
 export interface Service<Settings extends ServiceSettings = ServiceSettings> {
   readonly name: string;
   readonly version: string;

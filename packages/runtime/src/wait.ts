@@ -12,6 +12,7 @@ export async function delay(ms: number, stop?: AbortSignal): Promise<void> {
   }
 }
 
+/** How long to wait and how often to check, in milliseconds. */
 export interface UntilOptions {
   readonly withinMs: number;
   /** Completes the sentence "waited … for": what should have come true. */
@@ -73,6 +74,7 @@ export async function orAborted<T>(promise: Promise<T>, stop: AbortSignal): Prom
   }
 }
 
+/** Bounds of the waits, in milliseconds. */
 export interface BackoffOptions {
   readonly firstMs: number;
   readonly maxMs: number;

@@ -8,6 +8,7 @@ import { duration } from "./settings/kinds.ts";
 import type { SettingsOf } from "./settings/settings.ts";
 import { WatchdogThread, type WatchdogThreadData } from "./watchdog-thread.ts";
 
+/** After which stall the watchdog logs, and after which it ends the process. */
 export const watchdogSettings = {
   stallReportMs: duration({
     env: "WATCHDOG_REPORT_AFTER",
@@ -21,6 +22,7 @@ export const watchdogSettings = {
   }),
 } as const;
 
+/** Settings of the watchdog and the service's name. */
 export interface WatchdogOptions extends SettingsOf<typeof watchdogSettings> {
   /** Stands in the log lines. */
   readonly service: string;

@@ -8,6 +8,7 @@ import { type FileBatch, FileWatcher } from "./file-watcher.ts";
 import { type Admission, type FileReading, readObjects, unreadableFile } from "./read-objects.ts";
 import type { ObjectSource, SourceGroup, SourceProblem } from "./source.ts";
 
+/** The path, which kinds are read, and times in milliseconds. */
 export interface DirectorySourceOptions extends Admission {
   /** A directory, or a single file. */
   readonly path: string;
@@ -20,6 +21,7 @@ export interface DirectorySourceOptions extends Admission {
 /** Files of fewer documents are parsed whole: remembering them would cost more than it saves. */
 const manyDocuments = 8;
 
+/** Follows a directory or a file; invalid objects keep their last valid version and are listed as problems. */
 export function directorySource(options: DirectorySourceOptions): ObjectSource {
   return new DirectorySource(options);
 }

@@ -2,6 +2,7 @@
 import { type FSWatcher, watch } from "node:fs";
 import { isGone } from "./file-scan.ts";
 
+/** Callbacks for events, and for directories that cannot be watched. */
 export interface DirectoryWatchesOptions {
   /** `name` within `directory`; null when the kernel does not say it. */
   readonly onEvent: (directory: string, name: string | null) => void;
@@ -11,6 +12,7 @@ export interface DirectoryWatchesOptions {
   readonly onFailure: (directory: string, cause: Error) => void;
 }
 
+/** Watches directories; disposing of it ends all watches. */
 export class DirectoryWatches implements Disposable {
   readonly #options: DirectoryWatchesOptions;
   readonly #watchers = new Map<string, FSWatcher>();

@@ -4,6 +4,7 @@ import { parseDocumentText, splitDocuments } from "./documents.ts";
 import { FileWatcher } from "./file-watcher.ts";
 import type { SourceProblem } from "./source.ts";
 
+/** The file and its check. */
 export interface DocumentSourceOptions {
   readonly path: string;
   /** Called after each look that may have changed `problems()`. */
@@ -12,18 +13,21 @@ export interface DocumentSourceOptions {
   readonly check: DocumentCheck;
 }
 
+/** A valid version of the document, and when it changed, in milliseconds since 1970. */
 export interface DocumentVersion {
   /** Empty when the file is absent or empty. */
   readonly value: Readonly<Record<string, unknown>>;
   readonly eventTimeMs: number;
 }
 
+/** Yields each valid version of one document. */
 export interface DocumentSource extends AsyncDisposable {
   /** The first good version comes first, even if it is the empty document. */
   versions(stop: AbortSignal): AsyncIterable<DocumentVersion>;
   problems(): readonly SourceProblem[];
 }
 
+/** Follows the document in a file. */
 export function documentSource(options: DocumentSourceOptions): DocumentSource {
   return new WatchedDocument(options);
 }
@@ -85,6 +89,7 @@ export type DocumentCheck = (
   value: Readonly<Record<string, unknown>>,
 ) => readonly { readonly field: string; readonly reason: string }[];
 
+/** The document of a text, or why it is refused. */
 export interface DocumentReading {
   /** Undefined when it is refused; an empty text is the empty document. */
   readonly value: Readonly<Record<string, unknown>> | undefined;

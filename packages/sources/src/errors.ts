@@ -1,6 +1,7 @@
 /** Failures of a source as a whole; what is wrong with single objects is a problem, not an error. */
 export type SourceErrorCode = "SOURCE_UNREADABLE" | "SOURCE_BUSY";
 
+/** A source that cannot be read at all, with a stable code. */
 export class SourceError extends Error {
   override readonly name = "SourceError";
   readonly code: SourceErrorCode;

@@ -2,6 +2,7 @@
 import { readdir, readFile, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
+/** What tells whether a file has changed: modification time in milliseconds, size in bytes and inode. */
 export interface FileStamp {
   readonly mtimeMs: number;
   readonly size: number;
@@ -45,10 +46,12 @@ export async function stampFile(path: string): Promise<FileStamp | undefined> {
   }
 }
 
+/** Whether the file is unchanged. */
 export function sameStamp(a: FileStamp | undefined, b: FileStamp | undefined): boolean {
   return a?.mtimeMs === b?.mtimeMs && a?.size === b?.size && a?.inode === b?.inode;
 }
 
+/** Whether the error means that the file does not exist (any more). */
 export function isGone(cause: unknown): boolean {
   const code = (cause as NodeJS.ErrnoException | undefined)?.code;
   return code === "ENOENT" || code === "ENOTDIR" || code === "ELOOP";

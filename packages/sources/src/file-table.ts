@@ -28,6 +28,7 @@ interface FileState {
 
 const noState: FileState = { held: new Map(), problems: [], ignored: new Map() };
 
+/** Objects by file; of two files with the same object the one that had it first keeps it. */
 export class FileTable {
   readonly #files = new Map<string, FileState>();
   readonly #holders = new Map<string, Set<string>>();

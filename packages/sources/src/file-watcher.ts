@@ -18,11 +18,13 @@ import {
   stampFile,
 } from "./file-scan.ts";
 
+/** The texts of files that changed together. */
 export interface FileBatch {
   readonly texts: ReadonlyMap<string, FileText>;
   readonly eventTimeMs: number;
 }
 
+/** The path to follow, and times in milliseconds. */
 export interface FileWatcherOptions {
   /** A directory or a single file. */
   readonly root: string;
@@ -41,6 +43,7 @@ interface Sighting {
   readonly at: number;
 }
 
+/** Yields the texts of all files, then those that changed; disposing of it ends the watches. */
 export class FileWatcher implements AsyncDisposable {
   readonly #options: Required<FileWatcherOptions>;
   readonly #known = new Map<string, FileStamp>();

@@ -1,11 +1,13 @@
 /** Several sources side by side: their groups in the order in which they come, with a word on who said it. */
 import { BoundedQueue } from "@flotilla/runtime";
 
+/** A source of groups with a name. */
 export interface GroupSource<Group> {
   readonly name: string;
   groups(stop: AbortSignal): AsyncIterable<Group>;
 }
 
+/** A group with the name of its source. */
 export interface NamedGroup<Group> {
   readonly source: string;
   readonly group: Group;

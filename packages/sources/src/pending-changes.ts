@@ -5,6 +5,7 @@ export interface PendingOptions<Change> {
   readonly nowMs: () => number;
 }
 
+/** Changes by name that wait for a reader, the last of each name. */
 export class PendingChanges<Change> {
   readonly #options: PendingOptions<Change>;
   #changes = new Map<string, Change>();

@@ -12,6 +12,7 @@ export interface KnownKind {
   readonly isForeign?: boolean;
 }
 
+/** Which kinds are read, and which of their objects are valid. */
 export interface Admission {
   kindOf(apiVersion: string, kind: string): KnownKind | undefined;
   /** Findings refuse the object. */
@@ -29,6 +30,7 @@ export interface ReadItem {
   readonly hint: string;
 }
 
+/** The objects of one file. */
 export interface FileReading {
   /** Undefined: the file cannot be read. */
   readonly items: readonly ReadItem[] | undefined;

@@ -9,6 +9,7 @@ export interface ObjectKey {
   readonly name: string;
 }
 
+/** An object that appeared or changed, or that is gone. */
 export type SourceChange =
   | { readonly op: "put"; readonly key: ObjectKey; readonly object: KubeObject; readonly provenance: Provenance }
   | { readonly op: "delete"; readonly key: ObjectKey };
@@ -31,6 +32,7 @@ export interface SourceProblem {
   readonly reason: string;
 }
 
+/** A source of objects; disposing of it ends its watches. */
 export interface ObjectSource extends AsyncDisposable {
   readonly name: string;
   /** One reader at a time; a slow one gets groups joined, never a queue without end. */
@@ -41,6 +43,7 @@ export interface ObjectSource extends AsyncDisposable {
   ignored(): ReadonlyMap<string, number>;
 }
 
+/** The key as text, unique among kinds and namespaces. */
 export function objectKeyText({ group, kind, namespace, name }: ObjectKey): string {
   return `${group}/${kind}/${namespace}/${name}`;
 }
@@ -50,6 +53,7 @@ export function objectText({ kind, namespace, name }: ObjectKey): string {
   return `${kind}/${namespace}/${name}`;
 }
 
+/** Problems that appeared and that ended since the last update. */
 export interface ProblemNews {
   readonly appeared: readonly SourceProblem[];
   readonly over: readonly SourceProblem[];

@@ -7,11 +7,13 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { keys } from "./redis-scripts.ts";
 
+/** The services that have a user in Redis. */
 export const storeServices = ["xds-server"] as const;
 type StoreService = (typeof storeServices)[number];
 
 /** Users with a password: services, replicas that copy from the primary, and Sentinels. */
 export const storeUsers = [...storeServices, "replica", "sentinel"] as const;
+/** The name of a user in Redis. */
 export type StoreUser = (typeof storeUsers)[number];
 
 const commandsOfServices = [
@@ -72,6 +74,7 @@ export function storeRulesOf(user: StoreUser, on: "server" | "sentinel" = "serve
   ].join(" ");
 }
 
+/** Users for Redis' configuration, and the address of the server for each of them. */
 export interface StoreCredentials {
   /** Lines of Redis' configuration; they hold hashes of the passwords. */
   readonly users: readonly string[];

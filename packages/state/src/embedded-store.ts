@@ -20,6 +20,7 @@ interface Replica {
 const stores = new Map<string, Shared>();
 const connected: StoreState = { connected: true };
 
+/** Opens the store of this process by name; it lives as long as the process. */
 export function openEmbedded(name: string, nowMs: () => number, lockMs: number): SnapshotStore {
   const empty = { entries: new Map(), replicas: new Map(), place: undefined, writer: undefined, users: 0 };
   const shared: Shared = stores.get(name) ?? empty;

@@ -11,6 +11,7 @@ const worthCompressing = 1_024;
  */
 const worthZstd = 16_384;
 
+/** The entry as it is stored: compressed when that makes it smaller. */
 export function packEntry(value: Uint8Array): Buffer {
   if (value.length < worthCompressing) return Buffer.concat([Buffer.of(forms.raw), value]);
   if (value.length < worthZstd) return Buffer.concat([Buffer.of(forms.deflate), deflate(value)]);
@@ -71,6 +72,7 @@ export function readEntry(mac: Mac, key: string, stored: Buffer): Uint8Array {
   return value;
 }
 
+/** The tag of a stored entry, from which the checksum of the snapshot is made. */
 export function storedTag(stored: Buffer): string {
   return stored.toString("hex", 0, tagBytes).padEnd(2 * tagBytes, "0");
 }
@@ -87,4 +89,5 @@ export function combine(checksum: string, ...hashes: readonly string[]): string 
   return value.toString(16).padStart(32, "0");
 }
 
+/** The checksum of a snapshot without entries. */
 export const emptyChecksum = "0".repeat(32);

@@ -7,6 +7,7 @@ import { openRedis } from "./redis-store.ts";
 import { isRedisUrl } from "./redis-url.ts";
 import type { SnapshotStore, UnreadableValues } from "./snapshot-store.ts";
 
+/** Address of the store and the life of the writer's lock in milliseconds. */
 export interface OpenOptions {
   readonly url: string;
   readonly log: Logger;

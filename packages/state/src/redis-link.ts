@@ -5,6 +5,7 @@ import { StateError } from "./errors.ts";
 import { redisOptions } from "./redis-url.ts";
 import type { StoreState } from "./snapshot-store.ts";
 
+/** Address of the server, log and clock. */
 export interface RedisLinkOptions {
   /** As `redis-url.ts` reads it. */
   readonly url: string;
@@ -16,6 +17,7 @@ export interface RedisLinkOptions {
 const commandTimeoutMs = 15_000;
 const againAfterMs = 500;
 
+/** A connection to Redis whose commands fail at once while it is away. */
 export class RedisLink {
   readonly #redis: Redis;
   readonly #options: RedisLinkOptions;

@@ -3,6 +3,7 @@ import type { RedisLink } from "./redis-link.ts";
 import { keys } from "./redis-scripts.ts";
 import type { ReplicaReport, UnreadableValues } from "./snapshot-store.ts";
 
+/** Reports of replicas, which expire with their writer. */
 export class RedisReports {
   readonly #link: RedisLink;
   readonly #unreadable: UnreadableValues;

@@ -26,6 +26,7 @@ import type {
   UnreadableValues,
 } from "./snapshot-store.ts";
 
+/** Connection, lock and authentication of the store. */
 export interface RedisStoreOptions extends RedisLinkOptions {
   readonly lockMs: number;
   /** With it, what others write into the store is refused; without it only damage is found. */
@@ -38,6 +39,7 @@ const format = "2";
 /** A tag that no entry has: what cannot be read is written anew. */
 const unreadable = "f".repeat(32);
 
+/** Opens the store in Redis; it connects in the background and reconnects without end. */
 export function openRedis(options: RedisStoreOptions): SnapshotStore {
   return new RedisStore(options);
 }

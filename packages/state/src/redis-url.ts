@@ -14,6 +14,7 @@ type Options = Omit<RedisOptions, "replyMapping">;
 const forms = /^redis(s?)(\+sentinel)?:\/\//;
 const sentinelPort = 26_379;
 
+/** Whether the URL names a Redis or Valkey, directly or through Sentinels. */
 export function isRedisUrl(url: string): boolean {
   return forms.test(url);
 }

@@ -19,6 +19,7 @@ export interface Claim {
   readonly tagOf: (key: string, value: Uint8Array) => string;
 }
 
+/** Entries to write or remove, and the position that the snapshot reaches with them. */
 export interface SnapshotChange {
   /** Values by key; `undefined` removes. */
   readonly entries: ReadonlyMap<string, Uint8Array | undefined>;
@@ -42,10 +43,12 @@ export interface UnreadableValues {
   heal(place: string): void;
 }
 
+/** Whether the store answers, and since when it does not, in milliseconds since 1970. */
 export type StoreState =
   | { readonly connected: true }
   | { readonly connected: false; readonly sinceMs: number; readonly reason: string };
 
+/** The snapshot and the lock of its writer. */
 export interface SnapshotStore extends AsyncDisposable {
   /**
    * Undefined when there is none.

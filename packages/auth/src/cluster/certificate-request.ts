@@ -4,6 +4,7 @@ import { type CertificateSigningRequest, type KubeApi, KubeError } from "@flotil
 import type { Logger } from "@flotilla/runtime";
 import { AuthError } from "../errors.ts";
 
+/** A request to a signer of the cluster; `ttlMs` below ten minutes is raised to them, the API server takes no less. */
 export interface SignerCall {
   /** `domain/name`. */
   readonly signer: string;

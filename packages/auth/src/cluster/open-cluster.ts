@@ -14,6 +14,10 @@ import type { TokenReviewOptions } from "../token-review.ts";
 import { type ReviewSecretAccess, secretReviewer } from "./secret-reviewer.ts";
 import { type ClusterListener, RemoteTokenReviewers, tokenReviewer } from "./token-reviewers.ts";
 
+/**
+ * The cluster that the service runs for. Disposing of it closes the connections to its API server and to those of remote
+ * clusters.
+ */
 export interface OwnCluster extends Disposable {
   readonly api: KubeApi;
   /** For tokenReviewAuthenticator. */
@@ -32,6 +36,7 @@ interface FollowOptions {
   readonly onProblem: (reason: string | undefined) => void;
 }
 
+/** Settings of `openOwnCluster`. */
 export interface OwnClusterSettings extends ClusterSettings {
   /** Of the control plane: there are the Secrets of other clusters. */
   readonly namespace: string;
@@ -114,4 +119,5 @@ export const clusterSettings = {
   }),
 } as const;
 
+/** Values of `clusterSettings`. */
 export type ClusterSettings = SettingsOf<typeof clusterSettings>;

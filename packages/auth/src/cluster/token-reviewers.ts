@@ -33,6 +33,7 @@ interface Reviewer {
 /** Told of the API server of each cluster that is known from now on, and of undefined for one that is left. */
 export type ClusterListener = (cluster: string, api: KubeApi | undefined) => void;
 
+/** `maxReviews` bounds the reviews of each cluster at a time; tests replace `open`. */
 export interface RemoteTokenReviewersOptions {
   readonly maxReviews: number;
   readonly open?: (config: KubeConfig) => KubeApi;

@@ -15,6 +15,7 @@ import { VerdictCache } from "../verdict-cache.ts";
 import type { JwtRule } from "./jwt-rule.ts";
 import { createKeySource, keysByDiscovery, keysFromFile, keysFromUri, type LoadKeys } from "./key-source.ts";
 
+/** One issuer and how its tokens are checked; clocks may differ by `clockToleranceMs`. */
 export interface JwtOptions {
   readonly rule: JwtRule;
   readonly trustDomain: () => string;
@@ -41,6 +42,10 @@ const algorithms = [
   "Ed25519",
 ];
 
+/**
+ * Accepts bearer tokens that an issuer signed: signature, issuer, audience and time are checked, the subject must be a
+ * service account.
+ */
 export function jwtAuthenticator(options: JwtOptions): Authenticator {
   const { rule, nowMs, trustDomain } = options;
   const keys = keySourceOf(options);

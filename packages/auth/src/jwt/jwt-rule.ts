@@ -1,6 +1,7 @@
 /** JWT_RULE: which issuer's tokens prove an identity, as JSON. */
 import { AuthError } from "../errors.ts";
 
+/** An issuer whose tokens are accepted: its keys come from `jwksUri` or from `jwksFile`. */
 export interface JwtRule {
   readonly issuer: string;
   readonly audiences: readonly string[];

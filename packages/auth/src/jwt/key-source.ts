@@ -7,8 +7,10 @@ import { ageMs, type Logger } from "@flotilla/runtime";
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from "jose";
 import { AuthError } from "../errors.ts";
 
+/** Fetches the key set of an issuer; may reject, the last good set stays in force then. */
 export type LoadKeys = () => Promise<JSONWebKeySet>;
 
+/** Where keys come from and how long a set is used, in milliseconds. */
 export interface KeySourceOptions {
   readonly load: LoadKeys;
   /** For the log. */
@@ -21,6 +23,10 @@ export interface KeySourceOptions {
   readonly cooldownMs: number;
 }
 
+/**
+ * The key set as `jose` asks for it. A token with an unknown key makes it load again at most once in `cooldownMs`, so
+ * that forged tokens cause no load at the issuer.
+ */
 export function createKeySource(options: KeySourceOptions): JWTVerifyGetKey {
   const { load, from, nowMs, log, maxAgeMs, cooldownMs } = options;
   let keys: JWTVerifyGetKey | undefined;

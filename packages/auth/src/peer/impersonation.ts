@@ -5,6 +5,7 @@
 import type { KubernetesInfo } from "../authenticator.ts";
 import { parseIdentity } from "../identity.ts";
 
+/** A pod, as far as impersonation depends on it. */
 export interface NodePod {
   readonly name: string;
   readonly namespace: string;
@@ -13,6 +14,7 @@ export interface NodePod {
   readonly nodeName: string;
 }
 
+/** Look-ups of the pods of all clusters that are known. */
 export interface NodePods {
   /** Undefined if the cluster is not known (any more). */
   podOf(cluster: string, namespace: string, name: string): NodePod | undefined;
@@ -20,6 +22,7 @@ export interface NodePods {
   runsOn(cluster: string, node: string, namespace: string, serviceAccount: string): boolean;
 }
 
+/** The accounts that may request certificates for pods of their node, and what their requests are checked against. */
 export interface ImpersonationRules {
   readonly clusterId: string;
   /** `namespace/name`. */

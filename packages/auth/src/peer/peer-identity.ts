@@ -12,6 +12,7 @@ import type { JwtRule } from "../jwt/jwt-rule.ts";
 import { type TokenReviewOptions, tokenReviewAuthenticator } from "../token-review.ts";
 import { forwardedAuthenticator, xfccAuthenticator } from "../xfcc/xfcc-authenticator.ts";
 
+/** What distinguishes the ports of the control plane: proofs, lists, trust domains and who may name another caller. */
 export interface PeerRules {
   /** Of the mesh, the first the one that tokens prove an identity of. */
   readonly trustDomains: () => readonly [string, ...string[]];
@@ -29,6 +30,7 @@ export interface PeerRules {
   readonly log: Logger;
 }
 
+/** Authenticates callers of one port, and checks again what was accepted before. */
 export interface PeerIdentity {
   /** By any proof that the rules take. */
   readonly authenticator: Authenticator;

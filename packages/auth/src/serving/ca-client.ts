@@ -14,6 +14,7 @@ import { Client, credentials, Metadata, type ServiceError } from "@grpc/grpc-js"
 import { AuthError } from "../errors.ts";
 import type { TlsMaterial } from "./material.ts";
 
+/** One request for a certificate: the CA, the proof of the caller and the identity asked for. */
 export interface CaCall {
   /** `host:port`. */
   readonly address: string;

@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import { type SettingsOf, text } from "@flotilla/runtime";
 
+/** The setting of services that keep their certificate in files for their connections. */
 export const clientCertificateSettings = {
   clientCertificateDir: text({
     env: "CLIENT_CERTIFICATE_DIR",
@@ -30,6 +31,7 @@ export const keyPairSettings = {
   }),
 } as const;
 
+/** Values of `keyPairSettings`. */
 export type KeyPairSettings = SettingsOf<typeof keyPairSettings>;
 
 /** Services that serve with a certificate of ca have a `caAddress` of their own, which says what for. */
@@ -57,7 +59,9 @@ export const caSettings = {
   }),
 } as const;
 
+/** Values of `caSettings`. */
 export type CaSettings = SettingsOf<typeof caSettings>;
+/** Values of `caSettings` and `clientCertificateSettings`. */
 export type ClientCertificateSettings = CaSettings & SettingsOf<typeof clientCertificateSettings>;
 
 /** The file with what ca's certificate leads to. */

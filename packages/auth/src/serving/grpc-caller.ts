@@ -7,6 +7,7 @@ type Call = Pick<
   "getAuthContext" | "getPeer" | "metadata"
 >;
 
+/** The caller of a call of grpc-js. IPv6 addresses get the brackets that grpc-js leaves out. */
 export function callerOf(call: Call): Caller {
   const der = call.getAuthContext().sslPeerCertificate?.raw;
   return {

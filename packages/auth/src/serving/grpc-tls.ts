@@ -9,6 +9,7 @@ import { type Server, ServerCredentials } from "@grpc/grpc-js";
 import type { TlsMaterial } from "./material.ts";
 import { createPacedListener, type HandshakeLimits } from "./paced-listener.ts";
 
+/** The port, the gRPC server behind it, and the bounds of handshakes; `drainMs` is 2,000 unless given. */
 export interface GrpcTlsOptions extends ListenOptions {
   /** Of grpc-js, or of packages/raw-grpc. */
   readonly server: Pick<Server, "createConnectionInjector">;
@@ -21,6 +22,7 @@ export interface GrpcTlsOptions extends ListenOptions {
   readonly drainMs?: number;
 }
 
+/** A TLS port. Disposing of it closes the port, drains calls for `drainMs` and then destroys connections. */
 export interface GrpcTls extends AsyncDisposable {
   readonly port: number;
   /** For connections from now on. */
@@ -42,6 +44,7 @@ const defaultHandshakeLimits: HandshakeLimits = {
   maxWaiting: 20_000,
 };
 
+/** The counter for `GrpcTlsOptions.dropped`. */
 export function droppedConnections(metrics: Metrics): Counter<"reason"> {
   return metrics.counter({
     name: "flotilla_tls_connections_dropped_total",

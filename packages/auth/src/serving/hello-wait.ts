@@ -4,6 +4,7 @@
  */
 import type { Socket } from "node:net";
 
+/** Bounds of connections without a ClientHello, in milliseconds and in connections. */
 export interface HelloLimits {
   /** From accept until the whole ClientHello is there. */
   readonly helloMs: number;
@@ -11,6 +12,7 @@ export interface HelloLimits {
   readonly maxSilentPerAddress: number;
 }
 
+/** Why a connection was closed: it sent nothing in time, too many others wait, or its first bytes are no TLS. */
 export type SilentEnd = "silent" | "crowded" | "not_tls";
 
 interface HelloWaitOptions extends HelloLimits {
@@ -25,6 +27,7 @@ interface Silent {
   readonly leave: () => void;
 }
 
+/** Holds connections until their ClientHello is there; disposing of it closes those that still wait. */
 export class HelloWait implements Disposable {
   readonly #options: HelloWaitOptions;
   /** The oldest first, as in the sets by address. */
@@ -82,6 +85,7 @@ export class HelloWait implements Disposable {
   }
 }
 
+/** The remote address without its port; "" once the socket is destroyed. */
 export function addressOf({ remoteAddress = "" }: Socket): string {
   return remoteAddress;
 }

@@ -17,6 +17,7 @@ import { backoff, delay, followFiles, type Logger } from "@flotilla/runtime";
 import { AuthError } from "../errors.ts";
 import type { KeyPairSettings } from "./ca-settings.ts";
 
+/** A key and its certificate chain, both as PEM. */
 export interface KeyPair {
   readonly keyPem: string;
   /** The certificate first, then those that lead to the root. */
@@ -33,10 +34,12 @@ interface SignerSource {
   readonly random?: () => number;
 }
 
+/** Files that are polled every `pollMs`, or a signer of the cluster. */
 export type KeyPairSource =
   | { readonly type: "files"; readonly certFile: string; readonly keyFile: string; readonly pollMs: number }
   | SignerSource;
 
+/** Callbacks of `followKeyPair`. */
 export interface FollowKeyPairOptions {
   readonly log: Logger;
   /** Called with the first one and with each that follows. */
@@ -57,6 +60,7 @@ export type SignCsr = (call: {
   readonly ttlMs: number;
 }) => Promise<string>;
 
+/** What `keyPairSourceOf` needs beside the settings: DNS names of the certificate and the cluster's signer. */
 export interface KeyPairParts {
   readonly names: readonly string[];
   readonly pollMs: number;

@@ -6,6 +6,7 @@ import { isSameKey, PkiError, parseCertificatesPem, parsePrivateKey, verifyChain
 import { AuthError } from "../errors.ts";
 import { replaceFile } from "../private-file.ts";
 
+/** What a TLS server or client presents and trusts, as PEM. */
 export interface TlsMaterial {
   readonly keyPem: string;
   /** The certificate first, then those that lead to the root, without it. */

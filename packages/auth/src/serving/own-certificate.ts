@@ -12,6 +12,7 @@ import { type ClientCertificateSettings, caRootFileOf } from "./ca-settings.ts";
 import { type TlsMaterial, writeCertificateFiles } from "./material.ts";
 import { obtainServingCertificate, type ServingCertificate } from "./serving-certificate.ts";
 
+/** The service account of the certificate, and where ca is found. */
 export interface OwnCertificateOptions {
   readonly settings: ClientCertificateSettings;
   readonly namespace: string;
@@ -25,6 +26,7 @@ export interface OwnCertificateOptions {
   readonly log: Logger;
 }
 
+/** The certificate of this service, kept renewed until it is disposed of. */
 export interface OwnCertificate extends AsyncDisposable {
   /**
    * Calls `take` with the certificate in use, and with each that follows. Waits for ca as long as it takes; runs until `stop`, or
@@ -120,6 +122,7 @@ async function keepFiles(
   await written;
 }
 
+/** A token file, or the local issuer's directory and the account to mint a token for. */
 export interface ServiceTokenOptions {
   readonly tokenFile: string | undefined;
   readonly workDir: string;

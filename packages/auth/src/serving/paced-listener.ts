@@ -6,6 +6,7 @@
 import { createServer, type Server, type Socket } from "node:net";
 import { addressOf, type HelloLimits, HelloWait, type SilentEnd } from "./hello-wait.ts";
 
+/** Bounds of TLS handshakes, in milliseconds and in connections. */
 export interface HandshakeLimits extends HelloLimits {
   /** Handshakes that start in one turn of the event loop. */
   readonly startsPerTurn: number;
@@ -20,18 +21,23 @@ export interface HandshakeLimits extends HelloLimits {
 /** `overload`: too many wait to start. */
 export type DropReason = SilentEnd | "overload";
 
+/** Bounds and callbacks of `createPacedListener`. */
 export interface PacedListenerOptions extends HandshakeLimits {
   /** `finished` is called when the handshake has succeeded. */
   readonly onConnection: (socket: Socket, finished: () => void) => void;
   readonly onDropped: (address: string, reason: DropReason) => void;
 }
 
+/** A TCP server that is not listening yet, with the queue of connections in front of TLS. */
 export interface PacedListener {
   readonly server: Server;
   /** Closes those that have not started. */
   closeWaiting(): void;
 }
 
+/**
+ * Creates the listener; the caller binds `server`. Addresses take turns, so that one of them cannot hold up the others.
+ */
 export function createPacedListener(options: PacedListenerOptions): PacedListener {
   const starts = new Starts(options);
   const silent = new HelloWait({ ...options, onHello: (socket) => starts.add(socket) });

@@ -10,6 +10,7 @@ import { parseIdentity } from "../identity.ts";
 import { requestCertificate } from "./ca-client.ts";
 import { checkMaterial, type TlsMaterial } from "./material.ts";
 
+/** Identity, names and proof of the certificate, and how it is renewed. */
 export interface ServingCertificateOptions {
   readonly caAddress: string;
   readonly caServerName: string;
@@ -33,6 +34,7 @@ export interface ServingCertificateOptions {
   readonly random?: () => number;
 }
 
+/** A certificate in use; disposing of it ends the renewal. */
 export interface ServingCertificate extends AsyncDisposable {
   /** The one in use now. */
   readonly material: TlsMaterial;

@@ -8,11 +8,13 @@ import type { Logger } from "@flotilla/runtime";
 /** The roots that the mesh trusts, as ca tells them on the bus: one object of the kind TrustBundle. */
 export const trustBundleKind = "TrustBundle";
 
+/** A root certificate as PEM and the id of its key, see `rootId` of packages/pki. */
 export interface TrustedRoot {
   readonly id: string;
   readonly pem: string;
 }
 
+/** The spec of a TrustBundle object. */
 export interface TrustBundleSpec {
   /**
    * In the order of the PEM, the signer's first: agents renew their certificate when the text of the bundle changes, so a rotation

@@ -4,10 +4,12 @@
  */
 import { decodeShape, listOf, objectOf, text } from "@flotilla/model";
 
+/** The bucket of the reports, one key for each replica of xds-server. */
 export const trustReportBucket = "trust-reports";
 /** A report that was not written again after this is of a replica that is gone. */
 export const trustReportTtlMs = 15_000;
 
+/** The roots that one connected proxy has acknowledged. */
 export interface ProxyTrust {
   /** `name.namespace`, as debug pages show it. */
   readonly proxy: string;
@@ -21,6 +23,7 @@ export interface ProxyTrust {
   readonly roots?: readonly string[];
 }
 
+/** The report as JSON, the form that `decodeTrustReport` reads. */
 export function encodeTrustReport(proxies: readonly ProxyTrust[]): Uint8Array {
   return new TextEncoder().encode(JSON.stringify(proxies));
 }

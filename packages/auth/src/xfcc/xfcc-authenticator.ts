@@ -9,6 +9,7 @@ import { type Authenticator, type Caller, refused, type Verdict } from "../authe
 import { AuthError } from "../errors.ts";
 import { commonNameOf, parseXfcc, type XfccElement } from "./xfcc-header.ts";
 
+/** The gateways whose header is believed, as CIDR ranges. */
 export interface XfccOptions {
   /** Beside this host. */
   readonly trustedNetworks: readonly string[];
@@ -68,6 +69,7 @@ function readElements(elements: readonly XfccElement[], authenticator: string): 
   return { authenticated: true, authenticator, identities, ...(principal !== undefined && { principal }) };
 }
 
+/** Who may pass requests on, and how the certificates in them are checked. */
 export interface ForwardedOptions {
   /** Proves who is at the other end of the connection. */
   readonly hop: Authenticator;

@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { freePorts } from "@flotilla/servers";
-import { recordRun } from "../recorded-run.ts";
+import { recordRun } from "../recorded-run.fixture.ts";
 import { allReady } from "../supervise/all-ready.ts";
 import { type ControlPlane, startControlPlane } from "../supervise/control-plane.ts";
 

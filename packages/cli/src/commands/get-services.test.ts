@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, before, describe, it } from "node:test";
-import { recordRun } from "../recorded-run.ts";
+import { recordRun } from "../recorded-run.fixture.ts";
 import type { MeshEndpoints, MeshService } from "./get-services.ts";
 
 const service = (name: string, namespace: string, more: Partial<MeshService> = {}): MeshService => ({

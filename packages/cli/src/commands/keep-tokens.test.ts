@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
-import { recordRun } from "../recorded-run.ts";
+import { recordRun } from "../recorded-run.fixture.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "flotilla-keep-tokens-"));
 after(() => rmSync(directory, { recursive: true }));

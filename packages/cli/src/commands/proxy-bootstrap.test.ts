@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
-import { recordRun } from "../recorded-run.ts";
+import { recordRun } from "../recorded-run.fixture.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "flotilla-proxy-"));
 const file = (name: string) => join(directory, name);

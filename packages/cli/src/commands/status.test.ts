@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, before, beforeEach, describe, it } from "node:test";
-import { recordRun } from "../recorded-run.ts";
+import { recordRun } from "../recorded-run.fixture.ts";
 
 const distribution = { live: 1, concerned: 1, refusals: [], isPrecise: true, behind: [], replicas: 1 };
 const good = {

@@ -6,11 +6,13 @@
 import { addressNumber, addressText, isIpv4, parseCidr } from "@flotilla/model";
 import { fnv1a } from "./fnv1a.ts";
 
+/** Addresses that the mesh gives to a service, one of each family. */
 export interface Allocated {
   readonly autoAllocatedIpv4: string;
   readonly autoAllocatedIpv6: string;
 }
 
+/** A range of addresses, as numbers. */
 export interface AddressRange {
   readonly base: bigint;
   /** Addresses in it; a power of two. */
@@ -36,6 +38,7 @@ export function addressRange(text: string, family: 4 | 6): AddressRange {
   return { base: (number >> BigInt(bits)) << BigInt(bits), size };
 }
 
+/** Gives addresses of a range to hosts; equal hosts in an equal order get equal addresses. */
 export class AddressPool {
   readonly #ipv4: AddressRange;
   readonly #ipv6: AddressRange;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ConsulInstance, ConsulServiceKey } from "../consul.ts";
-import { registry } from "../registry/sample-objects.ts";
+import { registry } from "../registry/sample-objects.fixture.ts";
 import { consulHosts, consulLabels } from "./consul.ts";
 
 const key: ConsulServiceKey = { datacenter: "dc1", partition: "", namespace: "", name: "reviews" };

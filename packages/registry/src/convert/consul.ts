@@ -22,6 +22,7 @@ import { type EndpointContext, endpointNetwork } from "./pod.ts";
 const tagLabelPrefix = "tags.consul/";
 const defaultNamespace = "default";
 
+/** The namespace of the mesh that a Consul service belongs to. */
 export function consulNamespace({ namespace }: ConsulServiceKey): string {
   return namespace === "" ? defaultNamespace : namespace;
 }
@@ -69,6 +70,7 @@ export function convertConsulService(
   };
 }
 
+/** The endpoints of all instances, with weight and health as Consul's checks have them. */
 export function consulEndpoints(
   key: ConsulServiceKey,
   instances: readonly ConsulInstance[],
@@ -126,6 +128,7 @@ export function consulProtocol({ meta }: ConsulInstance): { readonly protocol: P
   return protocol === "Unsupported" ? { protocol: "TCP", isKnown: false } : { protocol, isKnown: true };
 }
 
+/** The address of the instance, else that of its node. */
 export function instanceAddress({ address, nodeAddress }: ConsulInstance): string {
   return address || nodeAddress;
 }

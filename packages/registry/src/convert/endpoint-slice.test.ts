@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { EndpointHealth, Service } from "@flotilla/model";
 import type { KubeEndpointConditions, KubePod } from "../kube.ts";
-import { pod, service, slice } from "../registry/sample-objects.ts";
+import { pod, service, slice } from "../registry/sample-objects.fixture.ts";
 import { convertEndpointSlice } from "./endpoint-slice.ts";
 import { convertKubernetesService } from "./kubernetes-service.ts";
 

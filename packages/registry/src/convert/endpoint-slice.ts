@@ -5,17 +5,20 @@ import { ownValue } from "@flotilla/model";
 import type { KubeEndpointConditions, KubeEndpointSlice, KubePod } from "../kube.ts";
 import { type EndpointContext, podWorkload, unknownWorkload } from "./pod.ts";
 
+/** Pods by name and by address. */
 export interface PodLookup {
   byName(namespace: string, name: string): KubePod | undefined;
   byAddress(namespace: string, address: string): KubePod | undefined;
 }
 
+/** The endpoints of a slice, and the pods that it waits for. */
 export interface SliceEndpoints {
   readonly endpoints: readonly Endpoint[];
   /** Pods that the slice names and that are not known yet: their endpoints follow with the pod. */
   readonly missingPods: readonly string[];
 }
 
+/** The endpoints of one slice for the ports of its service. Source: Kubernetes' EndpointSlice reference. */
 export function convertEndpointSlice(
   slice: KubeEndpointSlice,
   service: Service,

@@ -6,8 +6,11 @@ import type { Labels } from "@flotilla/model";
 
 /** Labels that endpoints get beside those of their workload, so that subsets can select by place. */
 export const networkLabel = "topology.istio.io/network";
+/** The label with the subzone of a node or workload. */
 export const subzoneLabel = "topology.istio.io/subzone";
+/** The label with a locality, `region/zone/subzone`, or with dots in place of slashes. */
 export const localityLabel = "istio-locality";
+/** The label by which a workload states whether it accepts mutual TLS. */
 export const tlsModeLabel = "security.istio.io/tlsMode";
 
 interface Placement {
@@ -17,6 +20,7 @@ interface Placement {
   readonly nodeName?: string;
 }
 
+/** The workload's labels with those of its place; its own network label stays. Empty parts add no label. */
 export function placedLabels(own: Labels, { clusterId, locality, network, nodeName = "" }: Placement): Labels {
   const [region = "", zone = "", subzone = ""] = locality.split("/");
   const labels: Record<string, string> = { ...own };

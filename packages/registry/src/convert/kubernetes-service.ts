@@ -18,6 +18,7 @@ import type { SelectableWorkload } from "./workload-entry.ts";
 /** What a service without an address of its own has instead. */
 export const unspecifiedAddress = "0.0.0.0";
 
+/** What the conversion needs beside the Service object. */
 export interface ServiceContext {
   readonly domain: string;
   readonly clusterId: string;
@@ -27,10 +28,15 @@ export interface ServiceContext {
   readonly nodes?: Iterable<KubeNode>;
 }
 
+/** The host name of a Service, `NAME.NAMESPACE.svc.DOMAIN`. */
 export function serviceHostname(name: string, namespace: string, domain: string): string {
   return `${name}.${namespace}.svc.${domain}`;
 }
 
+/**
+ * The service of the mesh for a Service of any type; ports without a known protocol are `Unsupported`, which proxies
+ * sniff.
+ */
 export function convertKubernetesService(service: KubeService, context: ServiceContext): Service {
   const { metadata, spec = {} } = service;
   const { name, namespace = "", annotations = {} } = metadata;
@@ -160,6 +166,7 @@ const standardProtocols: ReadonlyMap<string, Protocol> = new Map([
 /** SMTP, DNS, MySQL, MongoDB: their servers speak first, so a proxy that waits to sniff would stall them. */
 const serverFirstPorts: ReadonlySet<number> = new Set([25, 53, 3306, 27017]);
 
+/** The fields of a Service port that its protocol depends on. */
 export interface PortTraits {
   readonly port: number;
   readonly name?: string;

@@ -32,9 +32,12 @@ interface HealthCondition {
 
 /** Who writes the entries of registered machines to Kubernetes; others have names of their own there. */
 export const machineController = "flotilla";
+/** Names the instance of the control plane that a registered workload is connected to. */
 export const controllerAnnotation = "istio.io/workloadController";
+/** Names the WorkloadGroup that a WorkloadEntry was registered from. */
 export const groupAnnotation = "istio.io/autoRegistrationGroup";
 const connectedAnnotation = "istio.io/connectedAt";
+/** The time at which a registered workload disconnected. */
 export const disconnectedAnnotation = "istio.io/disconnectedAt";
 const healthAnnotation = "proxy.istio.io/health-checks-enabled";
 const longestName = 253;

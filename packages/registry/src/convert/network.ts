@@ -1,6 +1,7 @@
 /** On which network an address lies, by MeshNetworks. Source: Istio's MeshNetworks reference. */
 import { addressNumber } from "@flotilla/model";
 
+/** The fields of MeshNetworks that networks of endpoints follow from. */
 export interface MeshNetworksSpec {
   readonly networks?: Readonly<Record<string, { readonly endpoints?: readonly NetworkEndpoints[] }>>;
 }
@@ -9,6 +10,7 @@ interface NetworkEndpoints {
   readonly fromRegistry?: string;
 }
 
+/** The network of an address; "" when no network has it. */
 export type NetworkLookup = (address: string) => string;
 
 interface Range {

@@ -24,6 +24,7 @@ export interface EndpointContext {
   readonly nodeOf: (name: string) => KubeNode | undefined;
 }
 
+/** The fields of an endpoint that come from its workload. */
 export type Workload = Pick<
   Endpoint,
   | "labels"
@@ -39,6 +40,7 @@ export type Workload = Pick<
   | "nodeName"
 >;
 
+/** What endpoints of a pod inherit from it: labels with its place, identity, network and locality. */
 export function podWorkload(pod: KubePod, context: EndpointContext): Workload {
   const { metadata, spec = {}, status = {} } = pod;
   const own = metadata.labels ?? {};
@@ -85,6 +87,7 @@ function tlsMode(labels: Labels): string {
   return labels[tlsModeLabel] ?? "disabled";
 }
 
+/** Whether the pod runs, has an address, is Ready and is not being deleted. */
 export function isPodReady({ metadata, status = {} }: KubePod): boolean {
   if (metadata.deletionTimestamp !== undefined || status.phase !== "Running" || !status.podIP) return false;
   return status.conditions?.some(({ type, status: value }) => type === "Ready" && value === "True") ?? false;

@@ -9,6 +9,7 @@ import { entryAddress, entryWorkload, isUnixAddress, type SelectableWorkload } f
 /** Names resolved by the proxy: without endpoints of its own, the host itself is the endpoint. */
 const byName: ReadonlySet<string> = new Set(["DNS", "DNS_ROUND_ROBIN", "DYNAMIC_DNS"]);
 
+/** The endpoints that are written in a ServiceEntry, one for each of its ports. */
 export function serviceEntryEndpoints(entry: Config, hostname: string, context: EndpointContext): readonly Endpoint[] {
   const spec = entry.spec as ServiceEntrySpec;
   const { name, namespace } = entry.key;

@@ -11,6 +11,7 @@ import {
 import type { ServiceEntryPort, ServiceEntrySpec, ServiceEntryStatus } from "../kube.ts";
 import { isValidPort, trafficDistribution, unspecifiedAddress } from "./kubernetes-service.ts";
 
+/** What the conversion needs beside the ServiceEntry. */
 export interface ServiceEntryContext {
   readonly namespaceAnnotations?: Readonly<Record<string, string>>;
   /** Services outside of the mesh get canonical-name labels. */
@@ -27,6 +28,7 @@ const resolutions: Readonly<Record<NonNullable<ServiceEntrySpec["resolution"]>, 
   DYNAMIC_DNS: "dynamic-dns",
 };
 
+/** The services of a ServiceEntry, one for each host and address that it names. */
 export function convertServiceEntry(entry: Config, context: ServiceEntryContext): readonly Service[] {
   const spec = entry.spec as ServiceEntrySpec;
   const { name, namespace } = entry.key;

@@ -25,6 +25,7 @@ export function mergedWorkloadEntry(entry: Config): WorkloadEntrySpec {
   return Object.keys(labels).length === 0 ? spec : { ...spec, labels };
 }
 
+/** A WorkloadEntry as a workload that ServiceEntries and Services can select. */
 export function convertWorkloadEntry(entry: Config, context: EndpointContext): SelectableWorkload {
   const spec = mergedWorkloadEntry(entry);
   const address = entryAddress(spec);
@@ -42,6 +43,7 @@ export function convertWorkloadEntry(entry: Config, context: EndpointContext): S
   };
 }
 
+/** What endpoints of a WorkloadEntry inherit from it. */
 export function entryWorkload(
   spec: WorkloadEntrySpec,
   name: string,
@@ -64,6 +66,7 @@ export function entryWorkload(
   };
 }
 
+/** Whether the address is that of a Unix domain socket, `unix://PATH`. */
 export function isUnixAddress(address: string): boolean {
   return address.startsWith("unix://");
 }

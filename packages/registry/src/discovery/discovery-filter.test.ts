@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { loadMesh } from "../load-mesh.ts";
 import type { RegistryInput } from "../registry/registry-input.ts";
-import { config, gone, keyOf, put, registry, service } from "../registry/sample-objects.ts";
+import { config, gone, keyOf, put, registry, service } from "../registry/sample-objects.fixture.ts";
 
 const selectors = [{ matchLabels: { mesh: "on" } }];
 

@@ -10,6 +10,10 @@ import type { RegistryInput } from "../registry/registry-input.ts";
 type Keyed = Extract<RegistryInput, { readonly type: "object" | "config" }>;
 type Put = Extract<Keyed, { readonly op: "put" }>;
 
+/**
+ * Filters objects by the namespaces that discoverySelectors select; every call returns the puts and deletes that result
+ * from it.
+ */
 export class DiscoveryFilter {
   #selectors: readonly LabelSelector[] = [];
   #problem: RegistryProblem | undefined;

@@ -1,6 +1,7 @@
 /** What is wrong with a service of a registry file: the first thing, with its field. */
 import { isIpAddress, isUnsupported, ownValue, parseCidr, parseProtocol } from "@flotilla/model";
 
+/** What is wrong with a service: the field and a reason that completes its sentence. */
 export interface FileFinding {
   readonly field: string;
   readonly reason: string;
@@ -8,6 +9,7 @@ export interface FileFinding {
 
 type Check = (value: unknown, at: string) => FileFinding | undefined;
 
+/** The first thing that is wrong with a service of a registry file; undefined when it is valid. */
 export function serviceFinding(value: unknown): FileFinding | undefined {
   return service(value, "") ?? endpointFindings(value as CheckedService);
 }

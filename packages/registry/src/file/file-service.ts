@@ -5,6 +5,7 @@ import { convertServiceEntry } from "../convert/service-entry.ts";
 import { serviceEntryEndpoints } from "../convert/service-entry-endpoints.ts";
 import type { ServiceEntryPort, ServiceEntrySpec, WorkloadEntrySpec } from "../kube.ts";
 
+/** A service as a registry file has it (docs/registry-file.md). */
 export interface FileService {
   readonly host: string;
   readonly namespace?: string;
@@ -17,6 +18,7 @@ export interface FileService {
   readonly endpoints?: readonly (WorkloadEntrySpec & { readonly health?: EndpointHealth })[];
 }
 
+/** The key of a service of a registry file. */
 export interface FileKey {
   readonly namespace: string;
   readonly host: string;
@@ -28,10 +30,12 @@ export interface FileChange {
   readonly services: readonly unknown[];
 }
 
+/** The key of a service; its namespace is `default` where none is given. */
 export function fileKey({ host, namespace = "default" }: FileService): FileKey {
   return { namespace, host };
 }
 
+/** The origin that services and endpoints of the file carry. */
 export function fileOrigin({ namespace, host }: FileKey): string {
   return `File/${namespace}/${host}`;
 }
@@ -42,6 +46,7 @@ export function convertFileService(file: FileService): Service | undefined {
   return service && { ...service, registry: "File", definedBy: fileOrigin(fileKey(file)) };
 }
 
+/** The endpoints of a service of the file. */
 export function fileEndpoints(file: FileService, context: EndpointContext): readonly Endpoint[] {
   const { endpoints = [], ports } = file;
   const definedBy = fileOrigin(fileKey(file));

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { registry } from "../registry/sample-objects.ts";
+import { registry } from "../registry/sample-objects.fixture.ts";
 import type { FileChange } from "./file-service.ts";
 
 const http = { name: "http", number: 80, protocol: "HTTP", targetPort: 8080 };

@@ -13,12 +13,14 @@ import {
   fileOrigin,
 } from "./file-service.ts";
 
+/** A service of the file with its endpoints; undefined once it is gone. */
 export interface FileValue {
   readonly key: ServiceKey & EndpointsKey;
   readonly service: Service | undefined;
   readonly endpoints: readonly Endpoint[];
 }
 
+/** The services of the registry file as they are now. */
 export class FileSide {
   readonly #shard: string;
   #services: ReadonlyMap<string, FileService> = new Map();

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { ConfigChange } from "@flotilla/model";
 import { defaultRegistrySettings } from "../settings.ts";
 import { Registry } from "./registry.ts";
-import { config } from "./sample-objects.ts";
+import { config } from "./sample-objects.fixture.ts";
 
 /** A small range, so that hosts meet. */
 const settings = { ...defaultRegistrySettings, autoAllocateIpv4: "10.9.8.0/24" };

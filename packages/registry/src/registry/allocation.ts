@@ -6,8 +6,10 @@ import { unspecifiedAddress } from "../convert/kubernetes-service.ts";
 import { wantsAddress } from "../convert/service-entry.ts";
 import type { RegistrySettings } from "../settings.ts";
 
+/** The settings that automatic addresses depend on. */
 export type AllocationSettings = Pick<RegistrySettings, "autoAllocate" | "autoAllocateIpv4" | "autoAllocateIpv6">;
 
+/** Automatic addresses of ServiceEntries; a service keeps its address while it exists. */
 export class Allocation {
   readonly #pool: AddressPool | undefined;
   #given: ReadonlyMap<string, Partial<Allocated>> = new Map();

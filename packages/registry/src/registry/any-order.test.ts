@@ -10,7 +10,7 @@ import { defaultRegistrySettings } from "../settings.ts";
 import { ClusterRegistries } from "./clusters.ts";
 import type { RegistryChange } from "./published.ts";
 import type { RegistryInput } from "./registry-input.ts";
-import { config, gone, keyOf, node, pod, put, service, slice, sorted } from "./sample-objects.ts";
+import { config, gone, keyOf, node, pod, put, service, slice, sorted } from "./sample-objects.fixture.ts";
 
 /** Values that a key may have; undefined: it is gone, or was never there. */
 type Variants = readonly (() => RegistryInput)[];

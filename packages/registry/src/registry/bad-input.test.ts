@@ -4,7 +4,7 @@ import { test } from "node:test";
 import type { KubeObject } from "@flotilla/model";
 import type { ConsulInstance } from "../consul.ts";
 import type { RegistryInput } from "./registry-input.ts";
-import { config, pod, put, registry, service, slice } from "./sample-objects.ts";
+import { config, pod, put, registry, service, slice } from "./sample-objects.fixture.ts";
 
 const good: readonly RegistryInput[] = [
   put(service("good")),

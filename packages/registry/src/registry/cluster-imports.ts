@@ -17,6 +17,7 @@ export interface ImportOfCluster {
   readonly change: ConfigChange;
 }
 
+/** The ServiceImports of every cluster by service. */
 export class ClusterImports {
   readonly #ownCluster: string;
   /** By `namespace/name`. */

@@ -4,7 +4,7 @@ import { defaultRegistrySettings } from "../settings.ts";
 import { ClusterRegistries } from "./clusters.ts";
 import type { RegistryChange } from "./published.ts";
 import type { RegistryInput } from "./registry-input.ts";
-import { config, gone, pod, put, service, slice } from "./sample-objects.ts";
+import { config, gone, pod, put, service, slice } from "./sample-objects.fixture.ts";
 
 const of = (cluster: string, ...inputs: readonly RegistryInput[]): readonly RegistryInput[] =>
   inputs.map((input) => (input.type === "object" ? { ...input, cluster } : input));

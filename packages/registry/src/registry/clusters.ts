@@ -28,6 +28,7 @@ import type { RegistryUpdate } from "./registry-update.ts";
 
 const forAll: ReadonlySet<string> = new Set(["MeshConfig", "MeshNetworks", "ServiceEntry"]);
 
+/** A registry for each cluster, and what they share. Clusters are added and removed while it runs. */
 export class ClusterRegistries {
   readonly #settings: RegistrySettings;
   readonly #own: Registry;

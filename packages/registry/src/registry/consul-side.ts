@@ -27,6 +27,7 @@ interface Known {
   readonly instances: readonly ConsulInstance[];
 }
 
+/** A service of Consul with its endpoints; undefined once it is gone. */
 export interface ConsulValue {
   readonly key: ServiceKey & EndpointsKey;
   readonly service: Service | undefined;
@@ -42,6 +43,7 @@ const meshKinds: ReadonlySet<string> = new Set([
   "api-gateway",
 ]);
 
+/** The services of Consul's datacenters as they are now. */
 export class ConsulSide {
   readonly #settings: RegistrySettings;
   readonly #known = new Map<string, Known>();

@@ -6,6 +6,7 @@ import type { FileKey } from "../file/file-service.ts";
 import type { KubeEndpointSlice, KubePod, ServiceEntrySpec } from "../kube.ts";
 import { addressesOf, namespaceOf, type ObjectName, type Objects, serviceOfSlice } from "./objects.ts";
 
+/** The keys that must be computed again after a change. */
 export class Dirty {
   readonly services = new Set<ObjectName>();
   /** Kubernetes Services whose endpoints changed. */

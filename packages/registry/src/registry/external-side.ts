@@ -12,6 +12,7 @@ import { namespaceOf, type ObjectName, type Objects } from "./objects.ts";
 /** Of several clusters' registries one owns what holds for all; the others add what of their objects it selects. */
 export type RegistryRole = "own" | "other";
 
+/** Computes the services of ServiceEntries and their endpoints. */
 export class ExternalSide {
   readonly #objects: Objects;
   readonly #settings: RegistrySettings;

@@ -15,6 +15,7 @@ import type { ObjectName } from "./objects.ts";
 /** Stands for a gateway that lies where no control plane can ask; only the configuration's own cluster may have such. */
 const remoteClass = "istio-remote";
 
+/** The gateways that lead into other networks. */
 export class GatewaySide {
   readonly #cluster: string;
   readonly #gateways = new Map<ObjectName, readonly Service[]>();

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { RegistryChange } from "./published.ts";
 import type { RegistryInput } from "./registry-input.ts";
-import { config, gone, keyOf, node, pod, put, registry, service, slice, sorted } from "./sample-objects.ts";
+import { config, gone, keyOf, node, pod, put, registry, service, slice, sorted } from "./sample-objects.fixture.ts";
 
 test("after any history the state is what the objects of now give", () => {
   for (let seed = 1; seed <= 60; seed += 1) checkHistory(seed);

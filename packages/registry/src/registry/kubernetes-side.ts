@@ -8,6 +8,7 @@ import type { RegistrySettings } from "../settings.ts";
 import { selects } from "./dirty.ts";
 import { addressesOf, namespaceOf, type ObjectName, type Objects } from "./objects.ts";
 
+/** Computes the services of Kubernetes and their endpoints. */
 export class KubernetesSide {
   readonly #objects: Objects;
   readonly #settings: RegistrySettings;

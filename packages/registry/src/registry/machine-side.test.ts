@@ -4,7 +4,7 @@ import type { Machine } from "@flotilla/model";
 import { defaultRegistrySettings } from "../settings.ts";
 import type { MachineChange } from "./machine-side.ts";
 import { Registry } from "./registry.ts";
-import { config, registry } from "./sample-objects.ts";
+import { config, registry } from "./sample-objects.fixture.ts";
 
 const identity = "spiffe://cluster.local/ns/n/sa/vm";
 

@@ -6,6 +6,7 @@ import type { KubeEndpointSlice, KubeNode, KubePod, KubeService, ServiceEntrySpe
 /** `namespace/name`. */
 export type ObjectName = string;
 
+/** The objects of one cluster with their indexes. */
 export class Objects implements PodLookup {
   readonly services = new Map<ObjectName, KubeService>();
   readonly slices = new Map<ObjectName, KubeEndpointSlice>();
@@ -88,11 +89,13 @@ export function serviceOfSlice({ metadata }: KubeEndpointSlice): ObjectName | un
   return service === undefined || service === "" ? undefined : `${metadata.namespace ?? ""}/${service}`;
 }
 
+/** All addresses of a pod, the primary one first. */
 export function addressesOf(status: KubePod["status"]): readonly string[] {
   const all = status?.podIPs?.map(({ ip }) => ip) ?? [];
   return all.length > 0 ? all : status?.podIP ? [status.podIP] : [];
 }
 
+/** The namespace of an object's name. */
 export function namespaceOf(name: ObjectName): string {
   return name.slice(0, name.indexOf("/"));
 }
@@ -116,6 +119,7 @@ function replace<Value>(
   index(value, (into, key) => into.add(key, name));
 }
 
+/** Sets the value, or removes the key where there is none. */
 export function setOrDelete<Value>(map: Map<string, Value>, key: string, value: Value | undefined): void {
   if (value === undefined) map.delete(key);
   else map.set(key, value);

@@ -11,8 +11,10 @@ import {
   serviceKeyText,
 } from "@flotilla/model";
 
+/** A change of a service or of the endpoints of one shard. */
 export type RegistryChange = ServiceChange | EndpointsChange;
 
+/** The last value of every key, so that equal values produce no change. */
 export class Published {
   readonly #services = new Map<string, { readonly key: ServiceKey; readonly value: Service }>();
   readonly #endpoints = new Map<string, { readonly key: EndpointsKey; readonly value: readonly Endpoint[] }>();

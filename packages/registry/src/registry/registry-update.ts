@@ -4,12 +4,14 @@ import type { Endpoint, EndpointsKey, Service, ServiceKey } from "@flotilla/mode
 import { ownValue } from "@flotilla/model";
 import { losesEndpoints, type Published, type RegistryChange } from "./published.ts";
 
+/** The changes that follow from a group of inputs. */
 export interface RegistryUpdate {
   readonly changes: readonly RegistryChange[];
   /** Callers may still send requests to endpoints that are gone. */
   readonly urgent: boolean;
 }
 
+/** Collects the changes of one update. */
 export class UpdateInProgress {
   readonly changes: RegistryChange[] = [];
   urgent = false;

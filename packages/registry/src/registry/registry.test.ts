@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { KubeObject } from "@flotilla/model";
 import type { RegistryChange } from "./published.ts";
-import { config, gone, node, pod, put, registry, service, slice, sorted } from "./sample-objects.ts";
+import { config, gone, node, pod, put, registry, service, slice, sorted } from "./sample-objects.fixture.ts";
 
 const shard = "Kubernetes/Kubernetes";
 

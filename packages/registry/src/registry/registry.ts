@@ -28,6 +28,7 @@ import { Published, type RegistryChange } from "./published.ts";
 import { isGatewayObject, isRegistryObject, type RegistryInput } from "./registry-input.ts";
 import { type RegistryUpdate, UpdateInProgress } from "./registry-update.ts";
 
+/** The registry of one cluster: `apply` takes inputs and returns the changes of services and endpoints. */
 export class Registry {
   readonly #settings: RegistrySettings;
   readonly #objects = new Objects();

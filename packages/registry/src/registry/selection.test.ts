@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { config, put, registry, service } from "./sample-objects.ts";
+import { config, put, registry, service } from "./sample-objects.fixture.ts";
 
 const kinds = { ip: "10.2.0.1", name: "vm.example", socket: "unix:///run/app.sock" };
 

@@ -3,6 +3,7 @@ import { compareText, isHttp, type Service } from "@flotilla/model";
 import { unspecifiedAddress } from "../convert/kubernetes-service.ts";
 import type { RegistryProblem } from "./problem.ts";
 
+/** Addresses and ports that two services claim, as problems of the one that does not get them. */
 export function sharedClaims(services: Iterable<Service>): readonly RegistryProblem[] {
   const all = [...services].sort(byClaim);
   return [...sharedAddresses(all), ...sharedHosts(all)];

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { defaultRegistrySettings, type RegistrySettings } from "../settings.ts";
 import { Registry } from "./registry.ts";
-import { config, pod, put, service, slice } from "./sample-objects.ts";
+import { config, pod, put, service, slice } from "./sample-objects.fixture.ts";
 
 /** Addresses by host. */
 function endpoints(settings: Partial<RegistrySettings>): Readonly<Record<string, readonly string[]>> {

@@ -6,10 +6,12 @@ interface Range {
   readonly max?: number;
 }
 
+/** Any text; undefined or the default when the variable is not set. */
 export function text<T extends string | undefined>(options: SettingOptions<T>): Setting<string | T> {
   return { ...options, bounds: "text", parse: (value) => value };
 }
 
+/** `true` or `false`. */
 export function flag(options: SettingOptions<boolean>): Setting<boolean> {
   return {
     ...options,
@@ -22,6 +24,7 @@ export function flag(options: SettingOptions<boolean>): Setting<boolean> {
   };
 }
 
+/** A whole number within bounds. */
 export function integer<T extends number | undefined>(options: SettingOptions<T> & Range): Setting<number | T> {
   const { min = 0, max = Number.MAX_SAFE_INTEGER, ...rest } = options;
   const bounds =
@@ -41,6 +44,7 @@ export function port<T extends number | undefined>(options: SettingOptions<T>): 
   return { ...integer({ ...options, min: 0, max: 65_535 }), bounds: "a port from 0 (any free one) to 65535" };
 }
 
+/** A number within bounds. */
 export function decimal(options: SettingOptions<number> & Range): Setting<number> {
   const { min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY, ...rest } = options;
   const bounds = `a number from ${min} to ${max}`;
@@ -89,6 +93,7 @@ function durationText(ms: number): string {
     .join("");
 }
 
+/** One of the listed values. */
 export function oneOf<T extends string>(options: SettingOptions<T> & { readonly values: readonly T[] }): Setting<T> {
   const { values, ...rest } = options;
   const bounds = `one of ${values.join(", ")}`;
@@ -113,6 +118,7 @@ export function list(options: SettingOptions<readonly string[]>): Setting<readon
   return { ...options, bounds: "texts separated by commas", parse };
 }
 
+/** An absolute URL with one of the schemes. */
 export function url<T extends string | undefined>(
   options: SettingOptions<T> & { readonly schemes: readonly string[] },
 ): Setting<string | T> {

@@ -8,6 +8,7 @@ import { closest, distance } from "fastest-levenshtein";
 import { RuntimeError } from "../errors.ts";
 import knownSettings from "./known-settings.json" with { type: "json" };
 
+/** One setting: its environment variable, default, bounds and sentence, and how its text is parsed. */
 export interface Setting<T> {
   readonly env: string;
   readonly default: T;
@@ -22,6 +23,7 @@ export interface Setting<T> {
   show?(value: T): string;
 }
 
+/** What a kind of setting needs to be told. */
 export interface SettingOptions<T> {
   readonly env: string;
   readonly default: T;
@@ -29,7 +31,9 @@ export interface SettingOptions<T> {
   readonly secret?: boolean;
 }
 
+/** Settings by the name of their field. */
 export type SettingsTable = Readonly<Record<string, Setting<unknown>>>;
+/** The values of a table of settings. */
 export type SettingsOf<Table extends SettingsTable> = {
   readonly [Name in keyof Table]: Table[Name] extends Setting<infer T> ? T : never;
 };
@@ -56,6 +60,7 @@ export function parseSettings<Table extends SettingsTable>(
   return deepFreeze(Object.fromEntries(values)) as SettingsOf<Table>;
 }
 
+/** A row of docs/settings.md. */
 export interface SettingRow {
   readonly env: string;
   readonly default: string;
@@ -86,6 +91,7 @@ function deepFreeze<T>(value: T): T {
   return value;
 }
 
+/** A variable that no service reads. */
 export interface UnknownSetting {
   readonly name: string;
   /** The setting that was probably meant. */

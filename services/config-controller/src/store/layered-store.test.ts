@@ -4,7 +4,7 @@ import type { Config } from "@flotilla/model";
 import { aSidecar, configStoreConformance } from "./config-store.conformance.ts";
 import { ConfigTable } from "./config-table.ts";
 import { layeredStore } from "./layered-store.ts";
-import { memoryStore } from "./memory-store.ts";
+import { memoryStore } from "./memory-store.fixture.ts";
 import { readOnlyStore } from "./source-store.ts";
 
 const provenance = { source: "file:mesh", location: "mesh/a.yaml:1", eventTimeMs: Date.now() };

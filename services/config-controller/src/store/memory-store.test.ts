@@ -1,6 +1,6 @@
 import { describe } from "node:test";
 import { configStoreConformance } from "./config-store.conformance.ts";
-import { memoryStore } from "./memory-store.ts";
+import { memoryStore } from "./memory-store.fixture.ts";
 
 describe("a store in memory", () => {
   configStoreConformance(async () => ({

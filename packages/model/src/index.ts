@@ -102,6 +102,7 @@ export {
   clusterName,
   type Direction,
   parseClusterName,
+  parseSniName,
   sniName,
 } from "./names/cluster-name.ts";
 export {

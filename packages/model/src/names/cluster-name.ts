@@ -31,7 +31,14 @@ export function parseClusterName(name: string): ClusterNameParts | undefined {
   return { direction, port: Number(port), subset, hostname };
 }
 
-/** The SNI by which a gateway between networks finds the cluster: `outbound_.80_.v1_.host`. */
-export function sniName(direction: Direction, port: number, subset: string, hostname: string): string {
-  return `${direction}_.${port}_.${subset}_.${hostname}`;
+/** The SNI by which a gateway between networks finds the cluster, which has the same name there: `outbound_.80_.v1_.host`. */
+export function sniName(direction: Direction, port: number, subset: string, hostname: string): ClusterName {
+  return `${direction}_.${port}_.${subset}_.${hostname}` as ClusterName;
+}
+
+/** Undefined when `name` does not have the form. */
+export function parseSniName(name: string): ClusterNameParts | undefined {
+  const [, direction, port, subset, hostname] = /^([a-z-]+)_\.(0|[1-9]\d*)_\.(.*?)_\.(.+)$/.exec(name) ?? [];
+  if (direction === undefined || port === undefined || subset === undefined || hostname === undefined) return undefined;
+  return { direction, port: Number(port), subset, hostname };
 }

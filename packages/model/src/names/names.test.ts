@@ -10,6 +10,7 @@ import {
   isIpv6,
   parseCidr,
   parseClusterName,
+  parseSniName,
   rangeBits,
   resolveShortName,
   sniName,
@@ -69,8 +70,18 @@ describe("cluster names", () => {
       subset: "v1",
       hostname: "a.shop.svc.cluster.local",
     });
-    assert.equal(sniName("outbound_", 80, "", "a.com"), "outbound__.80_._.a.com");
   });
+
+  it("are server names between networks, read back as they were written", () => {
+    const parts = { direction: "outbound", port: 80, subset: "v1", hostname: "a.shop.svc.cluster.local" };
+    assert.equal(sniName("outbound", 80, "v1", parts.hostname), "outbound_.80_.v1_.a.shop.svc.cluster.local");
+    assert.deepEqual(parseSniName("outbound_.80_.v1_.a.shop.svc.cluster.local"), parts);
+    assert.deepEqual(parseSniName("outbound_.80_._.a.com"), { ...parts, subset: "", hostname: "a.com" });
+  });
+
+  for (const name of ["a.com", "outbound_.x_._.a", "outbound_.080_._.a", "outbound_.80_._.", "outbound|80||a"]) {
+    it(`${name} is no server name between networks`, () => assert.equal(parseSniName(name), undefined));
+  }
 
   for (const name of ["PassthroughCluster", "outbound|x||a", "outbound|80|a", "outbound|080||a", "a|1|b|c|d"]) {
     it(`${name} is none`, () => assert.equal(parseClusterName(name), undefined));

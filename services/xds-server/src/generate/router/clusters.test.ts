@@ -1,6 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Change, type Config, clusterName, type Endpoint, type Service } from "@flotilla/model";
+import {
+  type Change,
+  type Config,
+  clusterName,
+  type Endpoint,
+  type Proxy,
+  type Service,
+  sniName,
+} from "@flotilla/model";
 import { type JsonObject, typeUrl } from "@flotilla/proto";
 import type { Core } from "../../app/core.ts";
 import {
@@ -38,15 +46,14 @@ test("callers of a router were going to the router: services without load balanc
   const headless = aService("web", "shop", { resolution: "passthrough" });
   const core = aMesh(headless);
   putEndpoints(core, headless, [anEndpoint("10.1.0.1")]);
-  const typeAt = (proxy: Parameters<typeof resourceOf>[1]) =>
-    resourceOf(core, proxy, typeUrl.cluster, webCluster)?.["type"];
+  const typeAt = (proxy: Proxy) => resourceOf(core, proxy, typeUrl.cluster, webCluster)?.["type"];
   assert.equal(typeAt(aSidecar("shop")), "ORIGINAL_DST");
   assert.equal(typeAt(aRouter("shop")), "EDS");
 });
 
 test("the protocol of a port without one is left to the routes of a router, and found out by a sidecar", () => {
   const core = aMesh(aService("web", "shop", { ports: [aPort("data", 80, "")] }));
-  const optionsAt = (proxy: Parameters<typeof resourceOf>[1]) =>
+  const optionsAt = (proxy: Proxy) =>
     resourceOf(core, proxy, typeUrl.cluster, webCluster)?.["typedExtensionProtocolOptions"];
   assert.notEqual(optionsAt(aSidecar("shop")), undefined);
   assert.equal(optionsAt(aRouter("shop")), undefined);
@@ -54,7 +61,7 @@ test("the protocol of a port without one is left to the routes of a router, and 
 
 test("credentials of any rule are asked for by a router, by sidecars where the rule selects them", () => {
   const core = aMesh(web, aRule({ trafficPolicy: { tls: { mode: "MUTUAL", credentialName: "client" } } }));
-  const secretsAt = (proxy: Parameters<typeof resourceOf>[1]) => {
+  const secretsAt = (proxy: Proxy) => {
     const text = JSON.stringify(resourceOf(core, proxy, typeUrl.cluster, webCluster));
     return [...text.matchAll(/kubernetes:\/\/[a-z-]+/g)].map(([name]) => name);
   };
@@ -84,3 +91,53 @@ for (const { name, view, addresses } of views) {
     );
   });
 }
+
+function eastWest(mode: string): Config {
+  return aConfig("Gateway", "shop", "eastwest", {
+    selector: { app: "gateway" },
+    servers: [{ port: { number: 15443, name: "tls", protocol: "TLS" }, hosts: ["*.local"], tls: { mode } }],
+  });
+}
+
+const webBySni = sniName("outbound", 80, "", web.hostname);
+
+test("a gateway between networks has a second cluster of each mesh service, found by server name", () => {
+  const outside = aService("far", "shop", { hostname: "far.example", registry: "External", meshExternal: true });
+  const namesWith = (mode: string) =>
+    namesOf(aMesh(web, outside, eastWest(mode)), aRouter("shop"), typeUrl.cluster).filter((name) =>
+      name.includes("_."),
+    );
+  assert.deepEqual(namesWith("AUTO_PASSTHROUGH"), [webBySni]);
+  assert.deepEqual(namesWith("PASSTHROUGH"), []);
+});
+
+test("callers' TLS passes a gateway between networks as it is, whatever a rule says, to endpoints that end it", () => {
+  const policy = {
+    tls: { mode: "SIMPLE", sni: "web.example" },
+    proxyProtocol: {},
+    connectionPool: { tcp: { maxConnections: 7 } },
+  };
+  const core = aMesh(web, eastWest("AUTO_PASSTHROUGH"), aRule({ trafficPolicy: policy }));
+  const cluster = resourceOf(core, aRouter("shop"), typeUrl.cluster, webBySni);
+  assert.match(JSON.stringify(cluster), /"maxConnections":7/);
+  assert.doesNotMatch(JSON.stringify(cluster), /transportSocket|web\.example/);
+});
+
+test("endpoints that do not end the mesh's TLS are out of reach through a gateway between networks", () => {
+  const core = aMesh(web, eastWest("AUTO_PASSTHROUGH"));
+  putEndpoints(core, web, [anEndpoint("10.1.0.1", { tlsMode: "istio" }), anEndpoint("10.1.0.2")]);
+  const text = JSON.stringify(resourceOf(core, aRouter("shop"), typeUrl.endpoint, webBySni));
+  assert.match(text, /10\.1\.0\.1/);
+  assert.doesNotMatch(text, /10\.1\.0\.2/);
+});
+
+test("of two services with one host the oldest is a router's, the own namespace's a sidecar's", () => {
+  const external: Partial<Service> = { hostname: "a.example", registry: "External" };
+  const core = aMesh(
+    aService("a", "bank", { ...external, creationTimeMs: 1, ports: [aPort("http", 81, "HTTP")] }),
+    aService("a", "shop", { ...external, creationTimeMs: 2 }),
+  );
+  const namesAt = (proxy: Proxy) => namesOf(core, proxy, typeUrl.cluster).filter((name) => name.endsWith("a.example"));
+  assert.deepEqual(namesAt(aRouter("shop")), ["outbound|81||a.example"]);
+  assert.deepEqual(namesAt(aSidecar("shop")), ["outbound|80||a.example"]);
+});

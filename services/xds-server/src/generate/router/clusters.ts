@@ -1,11 +1,14 @@
 /** CDS of a router: what its routes may lead to. Nothing leads to its own workload, and it keeps no caller's destination. */
 import { type Duration, typeUrl } from "@flotilla/proto";
 import { type Cluster, ClusterSchema } from "@flotilla/proto/envoy/config/cluster/v3/cluster_pb";
+import { ServerTLSSettings_TLSmode as TlsMode } from "@flotilla/proto/networking/v1alpha3/gateway_pb";
+import { mergedGateways } from "../../snapshot/scope/gateways.ts";
+import { query } from "../../snapshot/view.ts";
 import { createGenerator, sharedSelection } from "../encode/generator.ts";
 import { blackHoleCluster } from "../envoy/clusters/cluster-parts.ts";
 import { buildOutboundCluster } from "../envoy/clusters/outbound-cluster.ts";
 import type { OutboundClusterInputs } from "../envoy/clusters/outbound-inputs.ts";
-import { clusterTarget, outboundClusterNames } from "../select/cluster-names.ts";
+import { clusterTarget, outboundClusterNames, passingClusterNames } from "../select/cluster-names.ts";
 import { selectOutboundCluster } from "../select/outbound-cluster.ts";
 
 type ClusterInputs =
@@ -15,10 +18,21 @@ type ClusterInputs =
 export const routerClusters = createGenerator<ClusterInputs, Cluster>({
   typeUrl: typeUrl.cluster,
   schema: ClusterSchema,
-  names: (view) => [...view.read(outboundClusterNames), "BlackHoleCluster"],
+  names: (view) => [
+    ...view.read(outboundClusterNames),
+    "BlackHoleCluster",
+    ...(view.read(passesCallersTls) ? view.read(passingClusterNames) : []),
+  ],
   select: (view, name) =>
     name === "BlackHoleCluster" ? { kind: "black-hole", connectTimeout: view.mesh.connectTimeout } : undefined,
   shared: sharedSelection({ target: clusterTarget, select: selectOutboundCluster }),
   build: (inputs) =>
     inputs.kind === "outbound" ? buildOutboundCluster(inputs) : blackHoleCluster(inputs.connectTimeout),
 });
+
+/** Whether the router is a gateway between networks. */
+const passesCallersTls = query<boolean>("passes-callers-tls", (view) =>
+  [...view.read(mergedGateways).listeners.values()].some(({ servers }) =>
+    servers.some(({ server }) => server.tls?.mode === TlsMode.AUTO_PASSTHROUGH),
+  ),
+);

@@ -1,5 +1,13 @@
 /** Which outbound clusters a proxy has: one a port of each service in scope, one more a subset. */
-import { clusterName, isHttp, parseClusterName, type Service, type ServicePort } from "@flotilla/model";
+import {
+  clusterName,
+  isHttp,
+  parseClusterName,
+  parseSniName,
+  type Service,
+  type ServicePort,
+  sniName,
+} from "@flotilla/model";
 import { destinationRuleOf } from "../../snapshot/scope/destination-rules.ts";
 import { visibleService, visibleServices } from "../../snapshot/scope/sidecar-scope.ts";
 import { query, type View } from "../../snapshot/view.ts";
@@ -9,10 +17,17 @@ import { hasEndpoint } from "./endpoint-inputs.ts";
 
 /** In order of the services in scope. */
 export const outboundClusterNames = query<readonly string[]>("outbound-cluster-names", (view) =>
-  visibleServices(view).flatMap((service) => namesOfService(view, service)),
+  visibleServices(view).flatMap((service) => namesOfService(view, service, false)),
 );
 
-function namesOfService(view: View, service: Service): readonly string[] {
+/** Those that a gateway between networks tells apart by their server name, of the mesh's own services. */
+export const passingClusterNames = query<readonly string[]>("passing-cluster-names", (view) =>
+  visibleServices(view)
+    .filter(({ meshExternal }) => !meshExternal)
+    .flatMap((service) => namesOfService(view, service, true)),
+);
+
+function namesOfService(view: View, service: Service, passesTls: boolean): readonly string[] {
   if (service.resolution === "alias") return [];
   const rule = destinationRuleOf(view, service);
   // Names that are resolved as requests come have no endpoints that a subset could choose from.
@@ -23,8 +38,8 @@ function namesOfService(view: View, service: Service): readonly string[] {
     .flatMap((port) =>
       subsets
         .map((subset) => {
-          const name = clusterName("outbound", port.number, subset, service.hostname);
-          return identicalTarget({ name, service, port, subset, rule });
+          const name = (passesTls ? sniName : clusterName)("outbound", port.number, subset, service.hostname);
+          return identicalTarget({ name, service, port, subset, rule, passesTls });
         })
         .filter((target) => !isResolvedByProxy(view, target) || hasEndpoint(view, target))
         .map(({ name }) => name),
@@ -38,13 +53,15 @@ function hasCluster({ resolution }: Service, { protocol }: ServicePort): boolean
 
 /** What a cluster's name means to the proxy; undefined when it has no such cluster. */
 export function clusterTarget(view: View, text: string): ClusterTarget | undefined {
-  const parts = parseClusterName(text);
+  const ownName = parseClusterName(text);
+  const parts = ownName ?? parseSniName(text);
   if (parts === undefined || parts.direction !== "outbound") return undefined;
   const service = visibleService(view, parts.hostname);
   // DNS has one number for UDP and TCP.
   const port = service?.ports.find((one) => one.number === parts.port && hasCluster(service, one));
   if (service === undefined || port === undefined) return undefined;
   const { subset } = parts;
-  const name = clusterName("outbound", port.number, subset, parts.hostname);
-  return identicalTarget({ name, service, port, subset, rule: destinationRuleOf(view, service) });
+  const passesTls = ownName === undefined;
+  const name = (passesTls ? sniName : clusterName)("outbound", port.number, subset, parts.hostname);
+  return identicalTarget({ name, service, port, subset, rule: destinationRuleOf(view, service), passesTls });
 }

@@ -9,6 +9,8 @@ export interface ClusterTarget {
   readonly subset: string;
   /** The rule that the proxy follows for the service. */
   readonly rule: Config<DestinationRule> | undefined;
+  /** Of a gateway between networks: the caller's own TLS is passed on to an endpoint that ends it. */
+  readonly passesTls: boolean;
 }
 
 /** By service, rule and name, so that whoever means the same finds the identical target. */

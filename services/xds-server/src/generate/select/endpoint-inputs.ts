@@ -30,6 +30,7 @@ export function endpointInputs(view: View, target: ClusterTarget, portNumber = 0
     namesWorkloads: view.feature("endpointTelemetryLabel") && view.feature("telemetryLabel"),
     node: service.kubernetes?.nodeLocal === true ? view.proxy.metadataText("NODE_NAME") : "",
     ...meshTls(view, target),
+    needsMeshTls: target.passesTls,
     isDualStack: view.feature("dualStack"),
     network: gateways.size === 0 ? "" : view.proxy.network,
     networkView: view.read(networkView),

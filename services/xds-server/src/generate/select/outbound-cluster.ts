@@ -17,7 +17,7 @@ import { automaticTlsMode, clientFiles, upstreamIdentities } from "./upstream-id
 
 /** Asks about the proxy only what proxies with the same target mostly answer alike. */
 export function selectOutboundCluster(view: View, target: ClusterTarget): OutboundClusterInputs {
-  const { name, service, port, subset, rule } = target;
+  const { name, service, port, subset, rule, passesTls } = target;
   const traits = view.read(clusterTraits);
   const { mesh } = view;
   const policy = clusterPolicy(view, target);
@@ -27,10 +27,11 @@ export function selectOutboundCluster(view: View, target: ClusterTarget): Outbou
   return {
     kind: "outbound",
     name,
-    altStatName: `${statName(mesh.outboundClusterStatName, name, { hostname: service.hostname, service, subset, port })};`,
+    altStatName: `${isDynamic ? name : statName(mesh.outboundClusterStatName, name, { hostname: service.hostname, service, subset, port })};`,
     service,
     port,
     subset,
+    passesTls,
     policy,
     rule: rule && rulePath(rule.key),
     mayUseSecrets: namesSecret(policy) && (selectsWorkloads(rule) || view.proxy.type === "router"),

@@ -18,8 +18,9 @@ export function automaticTlsMode(
 ): "none" | "every-endpoint" | "by-endpoint" {
   if (view.mesh.enableAutoMtls === false || service.meshExternal) return "none";
   if (namespaceMode(view, service.namespace) === "DISABLE") return "none";
-  // As in istiod, subsets do not ask whether the endpoints of a PASSTHROUGH take it.
-  const asksAll = subset === "" && isPassthrough(rule?.spec.trafficPolicy?.loadBalancer);
+  // As in istiod, a subset asks whether all endpoints take it where its own policy is PASSTHROUGH, not where the rule's is.
+  const stated = subset === "" ? rule?.spec : rule?.spec.subsets.find(({ name }) => name === subset);
+  const asksAll = isPassthrough(stated?.trafficPolicy?.loadBalancer);
   const isWhole = service.resolution === "passthrough" || asksAll;
   if (
     isWhole &&

@@ -77,3 +77,19 @@ test("subsets of a service with a traffic distribution have no panic threshold, 
   assert.deepEqual([thresholdOf(near, ""), thresholdOf(near, "v1")], [{ value: 30 }, {}]);
   assert.deepEqual(thresholdOf(aService("a", "shop", { hostname: "a.example" }), "v1"), { value: 30 });
 });
+
+test("a subset goes by mesh TLS to wherever callers were going only if all endpoints take it and its own policy is PASSTHROUGH", () => {
+  const passthrough = { loadBalancer: { simple: "PASSTHROUGH" } };
+  const subsets = [
+    { name: "v1", labels: {}, trafficPolicy: passthrough },
+    { name: "v2", labels: {} },
+  ];
+  const service = aService("a", "shop", { hostname: "a.example" });
+  const socketsOf = (subset: string) => {
+    const found = clusters(service, aRule({ trafficPolicy: passthrough, subsets }), [anEndpoint("10.0.0.2")]).of(
+      subset,
+    );
+    return found?.["transportSocket"] === undefined ? "plain" : "mesh TLS";
+  };
+  assert.deepEqual([socketsOf(""), socketsOf("v1"), socketsOf("v2")], ["plain", "plain", "mesh TLS"]);
+});

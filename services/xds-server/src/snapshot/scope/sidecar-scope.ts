@@ -21,7 +21,7 @@ import { listenerHeads, virtualServiceDestinations } from "./virtual-services.ts
 
 /** The services one egress listener imports; a listener with a port imports that port of them. */
 export const listenerServices = query<readonly Service[], ListenerName>("listener-services", (view, listener) => {
-  const { namespace, spec } = listenerOf(view, listener);
+  const { namespace, isOfRouter, spec } = listenerOf(view, listener);
   if (spec === undefined) return [];
   const imports = importsByNamespace(spec, namespace);
   const port = listenerPort(spec);
@@ -32,7 +32,8 @@ export const listenerServices = query<readonly Service[], ListenerName>("listene
     const part = isImported ? withPorts(view, service, port === undefined ? [] : [port]) : undefined;
     return part === undefined ? [] : [part];
   });
-  const homes = chooseNamespaces(imported, namespace);
+  // A router serves callers of any namespace: its own comes before others for sidecars only.
+  const homes = chooseNamespaces(imported, isOfRouter ? undefined : namespace);
   return imported.filter((service) => homes.get(service.hostname)?.namespace === service.namespace);
 });
 
@@ -137,15 +138,15 @@ function isPreferred(service: Service, best: Service): boolean {
     : isKubernetes === true;
 }
 
-/** One namespace a host name: the first, unless the proxy's own or a Kubernetes service comes later. */
-function chooseNamespaces(services: readonly Service[], namespace: string): ReadonlyMap<string, Service> {
+/** One namespace a host name: the first, unless the one that is preferred or a Kubernetes service comes later. */
+function chooseNamespaces(services: readonly Service[], preferred: string | undefined): ReadonlyMap<string, Service> {
   const chosen = new Map<string, Service>();
   for (const service of services) {
     const before = chosen.get(service.hostname);
     const isBetter =
       before === undefined ||
-      service.namespace === namespace ||
-      (before.namespace !== namespace && before.registry !== "Kubernetes" && service.registry === "Kubernetes");
+      service.namespace === preferred ||
+      (before.namespace !== preferred && before.registry !== "Kubernetes" && service.registry === "Kubernetes");
     if (isBetter) chosen.set(service.hostname, service);
   }
   return chosen;

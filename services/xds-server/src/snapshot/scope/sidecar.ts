@@ -27,16 +27,17 @@ export const sidecarOf = query<Config<Sidecar> | undefined>("sidecar", (view) =>
 });
 
 /**
- * Names what decides the scope: a namespace and the Sidecar with its own namespace, which are empty where there is none. As an
- * argument it lets proxies of different kinds share whatever follows from it.
+ * Names what decides the scope: a namespace, the Sidecar with its own namespace, which are empty where there is none, and
+ * whether it is a router's. As an argument it lets proxies of different kinds share whatever follows from it.
  */
-const scopeText = textCodec("ScopeName", "|", ["namespace", "home", "sidecar"]);
+const scopeText = textCodec("ScopeName", "|", ["namespace", "home", "sidecar", "type"]);
 export type ScopeName = TextOf<typeof scopeText>;
 
 export const scopeName = query<ScopeName>("scope-name", (view) => {
   const sidecar = view.read(sidecarOf);
   const { namespace: home = "", name = "" } = sidecar?.key ?? {};
-  return scopeText.write({ namespace: view.proxy.namespace, home, sidecar: name });
+  const type = view.proxy.type === "router" ? "router" : "";
+  return scopeText.write({ namespace: view.proxy.namespace, home, sidecar: name, type });
 });
 
 export function scopeSidecar(view: View, scope: ScopeName): Config<Sidecar> | undefined {
@@ -84,9 +85,10 @@ export function scopeOf(listener: ListenerName): ScopeName {
 export function listenerOf(
   view: View,
   listener: ListenerName,
-): { readonly namespace: string; readonly spec: IstioEgressListener | undefined } {
+): { readonly namespace: string; readonly isOfRouter: boolean; readonly spec: IstioEgressListener | undefined } {
   const { scope, index } = listenerText.read(listener);
-  return { namespace: scopeText.read(scope).namespace, spec: egressSpecs(view, scope)[Number(index)] };
+  const { namespace, type } = scopeText.read(scope);
+  return { namespace, isOfRouter: type === "router", spec: egressSpecs(view, scope)[Number(index)] };
 }
 
 /** The hosts a listener imports, by the namespace they are imported from (`*`: any). */

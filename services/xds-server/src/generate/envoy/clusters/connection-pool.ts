@@ -70,14 +70,16 @@ export interface ProtocolInputs {
   readonly mayUpgrade?: boolean;
   /** MeshConfig's h2UpgradePolicy is UPGRADE. */
   readonly meshUpgrades: boolean;
+  /** The proxy finds out what callers speak where the port has no protocol, and speaks the same. */
+  readonly sniffs: boolean;
 }
 
 /**
  * A rule's UPGRADE counts for every port whose protocol is known; the mesh's only for those that speak HTTP. Where the
  * protocol is found out, the caller's stays.
  */
-export function speaksHttp2({ protocol, pool, mayUpgrade = true, meshUpgrades }: ProtocolInputs): boolean {
-  if (pool?.http?.useClientProtocol || isUnsupported(protocol)) return false;
+export function speaksHttp2({ protocol, pool, mayUpgrade = true, meshUpgrades, sniffs }: ProtocolInputs): boolean {
+  if (pool?.http?.useClientProtocol || (sniffs && isUnsupported(protocol))) return false;
   if (isHttp2(protocol)) return true;
   if (!mayUpgrade) return false;
   const policy = pool?.http?.h2UpgradePolicy ?? Upgrade.DEFAULT;
@@ -86,8 +88,6 @@ export function speaksHttp2({ protocol, pool, mayUpgrade = true, meshUpgrades }:
 }
 
 export interface HttpOptionsInputs extends ProtocolInputs {
-  /** The proxy finds out what callers speak, and speaks the same. */
-  readonly sniffs: boolean;
   /** HTTP/1.1 headers keep the case that callers wrote them in. */
   readonly preservesCase?: boolean;
   readonly autoSni?: boolean;

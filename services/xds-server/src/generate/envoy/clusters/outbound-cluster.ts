@@ -23,7 +23,8 @@ import { mayUseSecret, transportSockets } from "./transport-sockets.ts";
 export function buildOutboundCluster(inputs: OutboundClusterInputs): Cluster {
   const { name, altStatName, service, port, subset, policy, rule, isOriginalDestination, isDynamic, traits } = inputs;
   const pool = policy?.connectionPool;
-  const protocol = { protocol: port.protocol, pool, meshUpgrades: inputs.meshUpgrades };
+  const { meshUpgrades, followsCallers: sniffs } = inputs;
+  const protocol = { protocol: port.protocol, pool, meshUpgrades, sniffs };
   const sockets = transportSockets(inputs, speaksHttp2(protocol));
   return create(ClusterSchema, {
     name,
@@ -56,7 +57,6 @@ export function buildOutboundCluster(inputs: OutboundClusterInputs): Cluster {
     }),
     ...httpOptions({
       ...protocol,
-      sniffs: inputs.followsCallers,
       preservesCase: traits.preservesCase,
       ...automaticNames(inputs),
     }),
@@ -65,7 +65,9 @@ export function buildOutboundCluster(inputs: OutboundClusterInputs): Cluster {
 }
 
 /** Without a name of its own in the rule, TLS is opened for the host of the request. */
-function automaticNames({ policy, isDynamic, autoMtlsMatches, mayUseSecrets }: OutboundClusterInputs) {
+function automaticNames(inputs: OutboundClusterInputs) {
+  const { policy, isDynamic, autoMtlsMatches, mayUseSecrets } = inputs;
+  if (inputs.passesTls) return {};
   const { mode, sni, subjectAltNames, insecureSkipVerify, credentialName = "" } = policy?.tls ?? {};
   if (policy?.tls === undefined && isDynamic && autoMtlsMatches === "by-endpoint")
     return { autoSni: true, autoSanValidation: true };

@@ -15,6 +15,8 @@ export interface OutboundClusterInputs {
   readonly service: Service;
   readonly port: ServicePort;
   readonly subset: string;
+  /** The caller's bytes pass as they are: neither TLS nor a header is put around them. */
+  readonly passesTls: boolean;
   readonly policy: TrafficPolicy | undefined;
   /** Path of the DestinationRule in the Kubernetes API. */
   readonly rule: string | undefined;

@@ -24,6 +24,7 @@ type TlsInputs = Pick<
   | "service"
   | "port"
   | "subset"
+  | "passesTls"
   | "policy"
   | "autoMtlsMatches"
   | "subjectAltNames"
@@ -43,13 +44,14 @@ export function transportSockets(inputs: TlsInputs, http2: boolean): TransportSo
   const { policy, autoMtlsMatches: mode } = inputs;
   const prefixed = proxyProtocolWrapper(policy?.proxyProtocol);
   const settings = policy?.tls;
+  if (inputs.passesTls) return { fields: {}, isStated: isOwnTls(settings) };
   if (settings === undefined && mode === "by-endpoint" && inputs.files === "") {
     const matches = autoMtlsMatches(prefixed(meshTls(inputs, http2)), prefixed(plainText));
     return { fields: { transportSocketMatches: matches }, isStated: false };
   }
   const isMesh = settings === undefined ? mode !== "none" : settings.mode === TlsMode.ISTIO_MUTUAL;
   if (isMesh) return { fields: { transportSocket: prefixed(meshTls(inputs, http2)) }, isStated: false };
-  if (settings !== undefined && settings.mode !== TlsMode.DISABLE) {
+  if (settings !== undefined && isOwnTls(settings)) {
     const usesFiles = inputs.files !== "" && settings.mode === TlsMode.MUTUAL;
     const isPlain = !usesFiles && !mayUseSecret(settings.credentialName, inputs.mayUseSecrets);
     if (isPlain) return { fields: plainFields(policy?.proxyProtocol), isStated: true };
@@ -71,6 +73,11 @@ export function transportSockets(inputs: TlsInputs, http2: boolean): TransportSo
     };
   }
   return { fields: plainFields(policy?.proxyProtocol), isStated: false };
+}
+
+/** TLS that is not the mesh's. */
+function isOwnTls(settings: ClientTLSSettings | undefined): boolean {
+  return settings !== undefined && settings.mode !== TlsMode.DISABLE && settings.mode !== TlsMode.ISTIO_MUTUAL;
 }
 
 /** A header of the caller's address needs something to be put before. */

@@ -20,6 +20,8 @@ export interface EndpointInputs {
   readonly node: string;
   /** Endpoints may be called by the mesh's TLS, as far as their PeerAuthentications let them. */
   readonly takesMeshTls: boolean;
+  /** Endpoints that do not end the mesh's TLS are left out. */
+  readonly needsMeshTls: boolean;
   /** Undefined where a DestinationRule decides alone. */
   readonly peers: NamespaceMutualTls | undefined;
   readonly isDualStack: boolean;
@@ -54,6 +56,7 @@ const nothing: Omit<EndpointInputs, "clusterName"> = {
   namesWorkloads: true,
   node: "",
   takesMeshTls: true,
+  needsMeshTls: false,
   peers: undefined,
   isDualStack: false,
   network: "",

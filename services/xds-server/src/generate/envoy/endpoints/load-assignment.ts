@@ -20,9 +20,10 @@ export function assignmentEndpoints(inputs: EndpointInputs): MessageInitShape<ty
     .flat()
     .filter((endpoint) => isServed(endpoint, inputs, labels))
     .map((endpoint) => withTlsMode(endpoint, inputs));
-  const groups = groupByLocality(served).map((group) =>
-    withMembers(group, splitHorizon(group.members, inputs.network, inputs.gateways)),
-  );
+  const groups = groupByLocality(served).map((group) => {
+    const seen = splitHorizon(group.members, inputs.network, inputs.gateways);
+    return withMembers(group, inputs.needsMeshTls ? seen.filter(({ tlsMode }) => tlsMode === "istio") : seen);
+  });
   return prioritized(groups, inputs)
     .sort((a, b) => compareText(a.locality, b.locality) || a.priority - b.priority)
     .map(({ locality, members, weight, priority }) => {

@@ -116,6 +116,7 @@ describe("the Helm chart", { skip }, () => {
     for (const foreign of ["istio-system", "istio-ca-root-cert", "istio-ca-crl", '"istio-injection","operator":"In"'])
       assert.ok(!text.includes(foreign), foreign);
     assert.match(text, /"REVISION":"canary"/);
+    assert.match(text, /"istio-gateway-deployment-canary"/);
   });
 
   for (const [values, reason] of [

@@ -44,6 +44,7 @@ const names: Readonly<Record<string, string>> = {
   "istio-ca-crl": ".Values.crlConfigMap",
   cacerts: ".Values.cacerts.secret",
   "cacerts-next": ".Values.cacerts.nextSecret",
+  "istio-gateway-deployment-default": 'printf "istio-gateway-deployment-%s" .Values.revision',
 };
 
 /** A copy of the object with marks of `text`. */

@@ -4,7 +4,8 @@ export { type InjectionConfigSource, injectionConfigSource } from "./config-sour
 export { type Decision, decide } from "./decision.ts";
 export { InjectionError, type InjectionErrorCode } from "./errors.ts";
 export { injectPod } from "./inject.ts";
-export { type KubeGateway, ownershipOf, parametersOf, versionMark } from "./managed-gateway/gateway.ts";
+export { injectionSettings } from "./injection-settings.ts";
+export { isDeployed, type KubeGateway, ownershipOf, parametersOf, versionMark } from "./managed-gateway/gateway.ts";
 export {
   keepSelector,
   type ManagedGatewayInputs,

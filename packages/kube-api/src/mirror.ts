@@ -194,6 +194,8 @@ async function* watch<T extends KubeObject>(
 export interface FollowOptions {
   readonly log: Logger;
   readonly random: () => number;
+  /** A kind that the server does not know is one without objects; it may become known. */
+  readonly mayBeAbsent?: boolean;
 }
 
 /**
@@ -203,14 +205,14 @@ export interface FollowOptions {
 export async function* follow<T extends KubeObject>(
   api: KubeApi,
   path: string,
-  { log, random }: FollowOptions,
+  { log, random, mayBeAbsent = false }: FollowOptions,
   stop: AbortSignal,
 ): AsyncGenerator<readonly T[]> {
   const onState = (reason: string | undefined) => {
     if (reason !== undefined) log.warn("kubernetes objects cannot be followed, trying again", { path, reason });
   };
   const objects = new Map<string, T>();
-  for await (const event of mirror<T>(api, { path, random, onState }, stop)) {
+  for await (const event of mirror<T>(api, { path, random, onState, mayBeAbsent }, stop)) {
     if (event.type === "list") {
       objects.clear();
       for (const object of event.objects) objects.set(keyOf(object), object);

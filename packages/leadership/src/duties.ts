@@ -7,6 +7,8 @@ export const duties = {
   /** Conditions in the status of configuration objects. */
   objectStatus: "istio-status-leader",
   gatewayStatus: "istio-gateway-status-leader",
+  /** Deployments and Services of Gateways, and the GatewayClasses. */
+  gatewayDeployment: "istio-gateway-deployment",
   /** Addresses given to ServiceEntries without one. */
   addresses: "istio-ip-autoallocate",
   /** WorkloadEntries of registered machines: istiod has no lock for them, each replica writes its own. */

@@ -1,6 +1,7 @@
 /** The settings of config-controller. */
 import { clientCertificateSettings } from "@flotilla/auth/serving";
 import { attestSettings, busSettings } from "@flotilla/bus";
+import { injectionSettings } from "@flotilla/injection";
 import { apiServerSettings } from "@flotilla/kube-api";
 import {
   defaultPorts,
@@ -17,6 +18,7 @@ import {
   watchdogSettings,
 } from "@flotilla/runtime";
 import { apiSettings } from "./api/api-settings.ts";
+import { gatewaySettings } from "./duties/gateways/gateway-settings.ts";
 
 export const settings = {
   ...logSettings,
@@ -111,6 +113,8 @@ export const settings = {
     default: undefined,
     sentence: "File of the MeshNetworks; followed while running. Without it, the same ConfigMap.",
   }),
+  ...gatewaySettings,
+  ...injectionSettings,
   ...apiSettings,
 } as const;
 

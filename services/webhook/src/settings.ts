@@ -2,9 +2,9 @@
 import { apiServerSettings } from "@flotilla/auth/cluster";
 import { caSettings, clientCertificateSettings, keyPairSettings } from "@flotilla/auth/serving";
 import { busReplicasSetting, sealKeySetting } from "@flotilla/bus";
+import { injectionSettings } from "@flotilla/injection";
 import {
   defaultPorts,
-  duration,
   flag,
   list,
   logSettings,
@@ -67,16 +67,6 @@ export const settings = {
     sentence:
       "File with the root that is written to caBundle of webhook configurations; that of ca if not set and ca issues the serving certificate.",
   }),
-  proxyImage: text({
-    env: "PROXY_IMAGE",
-    default: undefined,
-    sentence: "Image of injected proxies, as hub/name:tag; that of the injection values if not set.",
-  }),
-  rootConfigMap: text({
-    env: "PILOT_CA_CERT_CONFIGMAP",
-    default: undefined,
-    sentence: "ConfigMap from where injected pods mount the roots; that of the injection values if not set.",
-  }),
   clientCaFile: text({
     env: "WEBHOOK_CLIENT_CA_FILE",
     default: undefined,
@@ -88,22 +78,6 @@ export const settings = {
     default: [],
     sentence: "Common or DNS names, one of which such a certificate must have; any will do if not set.",
   }),
-  injectionConfigFile: text({
-    env: "INJECTION_CONFIG_FILE",
-    default: undefined,
-    sentence: "File with templates, policy and selectors (key `config` of ConfigMap istio-sidecar-injector).",
-  }),
-  injectionValuesFile: text({
-    env: "INJECTION_VALUES_FILE",
-    default: undefined,
-    sentence: "File with the values that templates use (key `values` of ConfigMap istio-sidecar-injector).",
-  }),
-  filePollMs: duration({
-    env: "FILE_POLL_INTERVAL",
-    default: 1000,
-    min: 20,
-    sentence: "How often files of configuration and certificates are looked at.",
-  }),
   injectEnabled: flag({ env: "INJECT_ENABLED", default: true, sentence: "Pods are injected." }),
   revision: text({ env: "REVISION", default: "default", sentence: "Revision of the control plane." }),
   nativeSidecars: oneOf({
@@ -113,13 +87,12 @@ export const settings = {
     sentence:
       "The proxy runs as an init container that goes on running; auto does so in clusters of Kubernetes 1.33 and newer.",
   }),
+  ...injectionSettings,
   kubernetesVersion: text({
     env: "KUBERNETES_VERSION",
     default: "v1.33.0",
     sentence: "Oldest version of the nodes, for ENABLE_NATIVE_SIDECARS=auto.",
   }),
-  platform: text({ env: "PLATFORM", default: "", sentence: "Platform the mesh runs on: openshift, gcp, or none." }),
-  compliancePolicy: text({ env: "COMPLIANCE_POLICY", default: "", sentence: "Restriction of TLS that proxies obey." }),
 } as const;
 
 export type Settings = SettingsOf<typeof settings>;

@@ -6,13 +6,13 @@ import type { Json, Texts } from "../pod.ts";
 import { mergeStrategically, serviceKeys } from "../strategic-merge.ts";
 
 /** Key of the ConfigMap → kind that it changes. */
-const kinds: Readonly<Record<string, string>> = {
-  deployment: "Deployment",
-  service: "Service",
-  serviceAccount: "ServiceAccount",
-  horizontalPodAutoscaler: "HorizontalPodAutoscaler",
-  podDisruptionBudget: "PodDisruptionBudget",
-};
+const kinds: ReadonlyMap<string, string> = new Map([
+  ["deployment", "Deployment"],
+  ["service", "Service"],
+  ["serviceAccount", "ServiceAccount"],
+  ["horizontalPodAutoscaler", "HorizontalPodAutoscaler"],
+  ["podDisruptionBudget", "PodDisruptionBudget"],
+]);
 /** Deployed only for who says something about them. */
 const onlyWhenAsked = ["HorizontalPodAutoscaler", "PodDisruptionBudget"];
 /** A change of these would be another object, or one that nobody cleans up. */
@@ -27,19 +27,21 @@ const fixedMetadata = [
  */
 export function customize(object: Json, overlays: readonly Texts[]): Json | undefined {
   for (const overlay of overlays) {
-    const unknown = Object.keys(overlay).find((key) => ownValue(kinds, key) === undefined);
+    const unknown = Object.keys(overlay).find((key) => !kinds.has(key));
     if (unknown !== undefined)
-      throw bad(`unsupported overlay ${JSON.stringify(unknown)} (supported: ${Object.keys(kinds).sort().join(", ")})`);
+      throw bad(`unsupported overlay ${JSON.stringify(unknown)} (supported: ${[...kinds.keys()].sort().join(", ")})`);
   }
   const kind = String(object["kind"]);
-  const key = Object.keys(kinds).find((one) => kinds[one] === kind);
+  const key = [...kinds].find(([, one]) => one === kind)?.[0];
   if (key === undefined) throw bad(`unknown overlay kind ${JSON.stringify(kind)}`);
   const changes = overlays.flatMap((overlay) => ownValue(overlay, key) ?? []);
   if (changes.length === 0) return onlyWhenAsked.includes(kind) ? undefined : object;
   const keys = kind === "Service" ? serviceKeys : undefined;
   const changed = changes.reduce<Json>((one, text) => mergeStrategically(one, parseOverlay(key, text), keys), object);
   const [before, after] = [metadataOf(object), metadataOf(changed)];
-  const moved = fixedMetadata.find((field) => !equalJson(before[field] ?? null, after[field] ?? null));
+  const moved = fixedMetadata.find(
+    (field) => !equalJson(ownValue(before, field) ?? null, ownValue(after, field) ?? null),
+  );
   if (moved !== undefined || after["managedFields"] !== undefined)
     throw bad(`${key}: metadata.${moved ?? "managedFields"} must not be changed`);
   return changed;

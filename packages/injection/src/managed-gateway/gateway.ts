@@ -1,5 +1,6 @@
 /** A Gateway of the Gateway API as far as deploying it looks into it, and whether it is deployed at all. */
 import type { GatewayClassRules } from "@flotilla/gateway-api";
+import type { LabelSelector } from "@flotilla/model";
 import type { Json, Texts } from "../pod.ts";
 
 export interface KubeGateway {
@@ -14,6 +15,9 @@ export interface KubeGateway {
     readonly gatewayClassName: string;
     readonly listeners?: readonly GatewayListener[] | null;
     readonly addresses?: readonly { readonly type?: string; readonly value?: string }[] | null;
+    readonly allowedListeners?: {
+      readonly namespaces?: { readonly from?: string; readonly selector?: LabelSelector };
+    } | null;
     readonly infrastructure?: {
       readonly labels?: Texts;
       readonly annotations?: Texts;

@@ -61,14 +61,14 @@ export function renderGateway(
 }
 
 /** Before 1.24, pods were selected by another label, and a selector cannot be changed. */
-export function keepSelector(deployment: Json, existing: Json | undefined): Json {
+export function keepSelector<T extends { readonly spec?: unknown }>(deployment: T, existing: T | undefined): T {
   const label = "istio.io/gateway-name";
-  const { selector, template: running } = (existing?.["spec"] ?? {}) as {
+  const { selector, template: running } = (existing?.spec ?? {}) as {
     readonly selector?: { readonly matchLabels?: Texts };
     readonly template?: { readonly metadata?: { readonly labels?: Texts } };
   };
   if (!selector?.matchLabels?.[label]) return deployment;
-  const spec = deployment["spec"] as { readonly template: { readonly metadata: { readonly labels: Texts } } };
+  const spec = deployment.spec as { readonly template: { readonly metadata: { readonly labels: Texts } } };
   const labels = { ...spec.template.metadata.labels, [label]: running?.metadata?.labels?.[label] ?? "" };
   const template = { ...spec.template, metadata: { ...spec.template.metadata, labels } };
   return { ...deployment, spec: { ...spec, selector, template } };
@@ -110,15 +110,16 @@ function infrastructure({ metadata, spec }: KubeGateway, part: "labels" | "annot
 
 function infrastructureLabels(gateway: KubeGateway, values: Json, settings: ManagedGatewaySettings): Texts {
   const { metadata, spec } = gateway;
-  const [mode, network] = ["istio.io/dataplane-mode", "topology.istio.io/network"];
   const labels = infrastructure(gateway, "labels", settings.copiesMetadata);
   const isOfAmbient = /waypoint|east-west/.test(spec.gatewayClassName);
   const meshNetwork = ((values["global"] ?? {}) as { readonly network?: string }).network ?? "";
-  const saysMode = metadata.labels?.[mode] !== undefined || labels[mode] !== undefined;
+  const saysMode = [metadata.labels, labels].some((one) => one?.["istio.io/dataplane-mode"] !== undefined);
   return {
     ...labels,
-    ...(settings.waypoints && !isOfAmbient && !saysMode && { [mode]: "none" }),
-    ...(isOfAmbient && metadata.labels?.[network] === undefined && meshNetwork !== "" && { [network]: meshNetwork }),
+    ...(settings.waypoints && !isOfAmbient && !saysMode && { "istio.io/dataplane-mode": "none" }),
+    ...(isOfAmbient &&
+      metadata.labels?.["topology.istio.io/network"] === undefined &&
+      meshNetwork !== "" && { "topology.istio.io/network": meshNetwork }),
   };
 }
 

@@ -42,7 +42,9 @@ export function textCodec(
   return {
     write: (parts) => {
       // On the path of most lookups: no arrays on the way.
+      // own key: fields are the codec's
       let text = String(parts[first]);
+      // own key: fields are the codec's
       for (const field of others) text += separator + String(parts[field]);
       return text as Branded<string>;
     },
@@ -52,6 +54,7 @@ export function textCodec(
       for (const [index, field] of fields.entries()) {
         const end = index === others.length ? text.length : text.indexOf(separator, start);
         if (end < 0) throw new Error(`[MODEL_TEXT] ${JSON.stringify(text)} is no ${name}`);
+        // own key: fields are the codec's
         parts[field] = text.slice(start, end);
         start = end + separator.length;
       }

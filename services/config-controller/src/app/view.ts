@@ -1,10 +1,9 @@
 /** The configuration in force: the sources, the view of them all, and what was in force before the start. */
 import type { OwnCertificate } from "@flotilla/auth/serving";
-import type { Config } from "@flotilla/model";
+import type { Config, JsonObject } from "@flotilla/model";
 import { meshConfigKey } from "@flotilla/registry/config";
 import { AggregateStore } from "../aggregate/aggregate-store.ts";
 import { type AggregateGroup, mergeSources } from "../aggregate/merge-sources.ts";
-import type { IngressSettings } from "../duties/ingress-rules.ts";
 import type { PublishedConfig } from "../follow/published-config.ts";
 import { type ConfigMetrics, declareObjectsGauge } from "../metrics.ts";
 import { Credentials, credentialsName } from "../publish/credentials.ts";
@@ -33,7 +32,7 @@ export interface View extends AsyncDisposable {
   readonly credentials: Credentials;
   /** What is to be published. Runs the sources until the service stops. */
   groups(): AsyncIterable<AggregateGroup>;
-  mesh(): IngressSettings | undefined;
+  mesh(): JsonObject | undefined;
 }
 
 /** Waits for what MeshConfig is read from. @throws the reason of the service's signal */
@@ -59,7 +58,7 @@ export async function openView(
   return {
     ...{ sources, order, store, lastGood, credentials },
     groups: () => credentials.published(mergeSources([...sources, lastGood], store, stop)),
-    mesh: () => store.get(meshConfigKey)?.spec as IngressSettings | undefined,
+    mesh: () => store.get(meshConfigKey)?.spec as JsonObject | undefined,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }

@@ -3,11 +3,12 @@ import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { clusterOf, openKubeApi } from "@flotilla/kube-api";
 import { duties, Leadership, leaseOfCluster } from "@flotilla/leadership";
+import type { JsonObject } from "@flotilla/model";
 import type { Logger } from "@flotilla/runtime";
 import type { Settings } from "../settings.ts";
 import { StatusWriter } from "../status/kubernetes/status-writer.ts";
 import type { StatusFeed } from "../status/open-status.ts";
-import type { IngressSettings } from "./ingress-rules.ts";
+import { runGateways } from "./gateways/run-gateways.ts";
 import { IngressStatus } from "./ingress-status.ts";
 import { keepDefinitions, shippedDefinitions } from "./kind-definitions.ts";
 
@@ -16,7 +17,7 @@ export interface DutiesOptions {
   /** Of this program: the newest one that runs has the duties. */
   readonly version: string;
   /** MeshConfig as it is now; undefined while it is not known. */
-  readonly mesh: () => IngressSettings | undefined;
+  readonly mesh: () => JsonObject | undefined;
   /** Of the objects of the configuration. */
   readonly status: StatusFeed;
   /** The status of an object was written. */
@@ -47,7 +48,11 @@ export async function runDuties(
   });
   const define = async (end: AbortSignal): Promise<void> =>
     keepDefinitions({ api, definitions: await shippedDefinitions(), version, log }, end);
+  const gateways = { api, settings, mesh, log };
   await Promise.all([
+    // Gateways of another revision are its own config-controller's.
+    (settings.deploysGateways || settings.makesGatewayClasses) &&
+      doing(`${duties.gatewayDeployment}-${revision}`, (end) => runGateways(gateways, end)),
     doing(duties.ingressStatus, (end) => new IngressStatus(ingress).run(end)),
     settings.writesStatus && doing(duties.objectStatus, (end) => writer.run(end)),
     settings.installDefinitions && doing(duties.definitions, define),

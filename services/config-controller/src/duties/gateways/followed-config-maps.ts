@@ -1,0 +1,62 @@
+/** ConfigMaps that are named one by one: each is followed for as long as somebody names it. */
+import { type ConfigMap, follow, type KubeApi } from "@flotilla/kube-api";
+import type { Logger } from "@flotilla/runtime";
+
+export interface FollowedConfigMapsOptions {
+  readonly api: KubeApi;
+  readonly log: Logger;
+  readonly random: () => number;
+  readonly onChange: () => void;
+  /** What is not the API server's fault. */
+  readonly onFailure: (error: unknown) => void;
+}
+
+interface Followed {
+  readonly ending: AbortController;
+  /** Undefined while it has not been looked for. */
+  found?: ConfigMap | null;
+}
+
+export class FollowedConfigMaps implements Disposable {
+  readonly #options: FollowedConfigMapsOptions;
+  readonly #followed = new Map<string, Followed>();
+
+  constructor(options: FollowedConfigMapsOptions) {
+    this.#options = options;
+  }
+
+  /** `NAMESPACE/NAME` of all that are named from now on; others are forgotten. */
+  name(keys: ReadonlySet<string>): void {
+    for (const [key, { ending }] of this.#followed) {
+      if (keys.has(key)) continue;
+      ending.abort();
+      this.#followed.delete(key);
+    }
+    for (const key of keys) {
+      if (this.#followed.has(key)) continue;
+      const followed: Followed = { ending: new AbortController() };
+      this.#followed.set(key, followed);
+      this.#follow(key, followed).catch(this.#options.onFailure);
+    }
+  }
+
+  /** Null: there is none; undefined: not known yet. */
+  get(key: string): ConfigMap | null | undefined {
+    return this.#followed.get(key)?.found;
+  }
+
+  [Symbol.dispose](): void {
+    this.name(new Set());
+  }
+
+  async #follow(key: string, followed: Followed): Promise<void> {
+    const { api, log, random, onChange } = this.#options;
+    const [namespace = "", name = ""] = key.split("/");
+    const selector = encodeURIComponent(`metadata.name=${name}`);
+    const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/configmaps?fieldSelector=${selector}`;
+    for await (const [found = null] of follow<ConfigMap>(api, path, { log, random }, followed.ending.signal)) {
+      followed.found = found;
+      onChange();
+    }
+  }
+}

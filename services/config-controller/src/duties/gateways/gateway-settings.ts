@@ -1,0 +1,60 @@
+/** Settings of Gateways of the Gateway API, by istiod's names. */
+import type { GatewayClassSettings } from "@flotilla/gateway-api";
+import { flag, type SettingsOf, text } from "@flotilla/runtime";
+
+export const gatewaySettings = {
+  deploysGateways: flag({
+    env: "PILOT_ENABLE_GATEWAY_API_DEPLOYMENT_CONTROLLER",
+    default: true,
+    sentence:
+      "Gateways of the Gateway API get a Deployment and a Service, by the one config-controller that has the duty.",
+  }),
+  makesGatewayClasses: flag({
+    env: "PILOT_ENABLE_GATEWAY_API_GATEWAYCLASS_CONTROLLER",
+    default: true,
+    sentence: "The GatewayClasses of the mesh are made where they are missing.",
+  }),
+  gatewayClass: text({
+    env: "PILOT_GATEWAY_API_DEFAULT_GATEWAYCLASS_NAME",
+    default: "istio",
+    sentence: "Name of the GatewayClass of the mesh's gateways.",
+  }),
+  gatewayController: text({
+    env: "PILOT_GATEWAY_API_CONTROLLER_NAME",
+    default: "istio.io/gateway-controller",
+    sentence: "Controller that the GatewayClasses of the mesh's gateways name.",
+  }),
+  allowsManualGateways: flag({
+    env: "ENABLE_GATEWAY_API_MANUAL_DEPLOYMENT",
+    default: true,
+    sentence:
+      "A Gateway whose addresses name a Service is served by the proxies behind it, and nothing is deployed for it.",
+  }),
+  copiesGatewayMetadata: flag({
+    env: "PILOT_ENABLE_GATEWAY_API_COPY_LABELS_ANNOTATIONS",
+    default: true,
+    sentence: "What is deployed for a Gateway carries its labels and annotations, unless spec.infrastructure has some.",
+  }),
+  quicListeners: flag({
+    env: "PILOT_ENABLE_QUIC_LISTENERS",
+    default: false,
+    sentence: "HTTPS of Gateways is served over HTTP/3 too: their Services get a UDP port.",
+  }),
+  multiNetworkGateways: flag({
+    env: "PILOT_MULTI_NETWORK_DISCOVER_GATEWAY_API",
+    default: true,
+    sentence: "Gateways of the class istio-remote are ways into other networks.",
+  }),
+  clusterId: text({ env: "CLUSTER_ID", default: "Kubernetes", sentence: "Name of the cluster, told to gateways." }),
+} as const;
+
+/** Waypoints are not served yet (docs/gaps.md), so their classes are not offered. */
+export function classSettingsOf(settings: SettingsOf<typeof gatewaySettings>): GatewayClassSettings {
+  return {
+    defaultClass: settings.gatewayClass,
+    defaultController: settings.gatewayController,
+    multiNetwork: settings.multiNetworkGateways,
+    waypoints: false,
+    ambientMultiNetwork: false,
+  };
+}

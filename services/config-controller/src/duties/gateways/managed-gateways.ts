@@ -1,0 +1,222 @@
+/**
+ * A Deployment, a Service and an account for every Gateway of the Gateway API that a class of ours serves, as it should be and
+ * whenever it is not. What is deployed belongs to its Gateway, and goes with it.
+ */
+import {
+  builtInClasses,
+  type GatewayClassRules,
+  type GatewayClassSettings,
+  rulesOfController,
+} from "@flotilla/gateway-api";
+import {
+  type InjectionConfig,
+  InjectionError,
+  isDeployed,
+  type Json,
+  keepSelector,
+  type ManagedGatewaySettings,
+  ownershipOf,
+  parametersOf,
+  renderGateway,
+  type Texts,
+  versionMark,
+} from "@flotilla/injection";
+import { KubeError } from "@flotilla/kube-api";
+import { matchesSelector } from "@flotilla/model";
+import { ClusterState, type ClusterStateOptions, type GatewayObject, type ListenerSet } from "./cluster-state.ts";
+import { type DeployedObject, DeployedObjects } from "./deployed-objects.ts";
+import { FollowedConfigMaps } from "./followed-config-maps.ts";
+
+export interface ManagedGatewaysOptions extends ClusterStateOptions {
+  readonly classes: GatewayClassSettings;
+  readonly rendering: ManagedGatewaySettings;
+  /** Gateways whose addresses name a Service are served by what is behind it. */
+  readonly allowsManual: boolean;
+  /** Whether a Gateway is this revision's, by the label istio.io/rev of itself or else of its namespace. */
+  readonly isOurs: (revision: string | undefined) => boolean;
+  /** None: all. */
+  readonly namespaces: readonly string[];
+  /** As it is now; undefined while it is not known. */
+  readonly mesh: () => Json | undefined;
+  readonly injection: () => InjectionConfig;
+}
+
+/** MeshConfig and templates change without a word: they are looked at again after this. */
+const againMs = 2_000;
+
+interface Rendered {
+  readonly of: readonly unknown[];
+  readonly objects: readonly DeployedObject[];
+}
+
+export class ManagedGateways {
+  readonly #options: ManagedGatewaysOptions;
+  readonly #classes: ReadonlyMap<string, GatewayClassRules>;
+  readonly #state: ClusterState;
+  readonly #deployed: DeployedObjects;
+  /** Gateway → why it is not deployed, told once. */
+  readonly #told = new Map<string, string>();
+  /** Gateway → what was rendered for it last, and of what. */
+  readonly #rendered = new Map<string, Rendered>();
+
+  constructor(options: ManagedGatewaysOptions) {
+    this.#options = options;
+    const { api, log, random, classes } = options;
+    this.#classes = builtInClasses(classes);
+    this.#state = new ClusterState(options);
+    const onChange = () => this.#state.changes.wake();
+    this.#deployed = new DeployedObjects({ api, fieldManager: classes.defaultController, log, random, onChange });
+  }
+
+  /** Runs until `stop` fires. */
+  async run(stop: AbortSignal): Promise<void> {
+    const failed = Promise.withResolvers<never>();
+    const onChange = () => this.#state.changes.wake();
+    using parameters = new FollowedConfigMaps({ ...this.#options, onChange, onFailure: failed.reject });
+    const working = Promise.all([this.#state.run(stop), this.#deployed.run(stop), this.#deploy(parameters, stop)]);
+    await Promise.race([working, failed.promise]);
+  }
+
+  async #deploy(parameters: FollowedConfigMaps, stop: AbortSignal): Promise<void> {
+    while (!stop.aborted) {
+      await this.#state.changes.wait(stop, againMs);
+      const mesh = this.#options.mesh();
+      if (stop.aborted || mesh === undefined || !this.#state.isKnown || !this.#deployed.isKnown) continue;
+      const gateways = this.#state.gateways.filter((gateway) => this.#rulesOf(gateway) !== undefined);
+      this.#forgetOthers(gateways);
+      parameters.name(new Set(gateways.flatMap((gateway) => parametersKey(gateway) ?? [])));
+      for (const gateway of gateways) {
+        if (stop.aborted) return;
+        await this.#deployOne(gateway, mesh, parameters);
+      }
+    }
+  }
+
+  /** Undefined: the Gateway is not ours to deploy. */
+  #rulesOf({ metadata, spec }: GatewayObject): GatewayClassRules | undefined {
+    const { namespaces, isOurs } = this.#options;
+    if (namespaces.length > 0 && !namespaces.includes(metadata.namespace)) return undefined;
+    if (metadata.deletionTimestamp !== undefined || !isOurs(this.#revisionOf(metadata))) return undefined;
+    const controller = this.#state.controllerOf(spec.gatewayClassName);
+    const rules =
+      controller === undefined
+        ? this.#classes.get(spec.gatewayClassName)
+        : rulesOfController(this.#classes, controller);
+    return rules?.template === undefined ? undefined : rules;
+  }
+
+  #revisionOf({ namespace, labels }: GatewayObject["metadata"]): string | undefined {
+    const label = "istio.io/rev";
+    return labels?.[label] ?? this.#state.namespace(namespace)?.metadata.labels?.[label];
+  }
+
+  async #deployOne(gateway: GatewayObject, mesh: Json, parameters: FollowedConfigMaps): Promise<void> {
+    const { log, allowsManual } = this.#options;
+    const { namespace, name } = gateway.metadata;
+    const ownership = ownershipOf(gateway);
+    if (!isDeployed(gateway, allowsManual) || ownership === "theirs") return;
+    try {
+      if (ownership === "take-over") await this.#mark(gateway);
+      const overlays = this.#overlaysOf(gateway, parameters);
+      if (overlays === undefined) return;
+      for (const object of this.#objectsOf(gateway, mesh, overlays)) {
+        const { kind, metadata } = object;
+        if (await this.#deployed.apply(object, kind === "Deployment" ? keepSelector : undefined))
+          log.info("an object of a Gateway is deployed", { namespace, gateway: name, kind, name: metadata.name });
+      }
+      this.#tell(gateway, undefined);
+    } catch (error) {
+      if (error instanceof InjectionError) this.#tell(gateway, error.message);
+      // Changed meanwhile: what is there now comes as a change of its own.
+      else if (error instanceof KubeError && error.code === "KUBE_CONFLICT") return;
+      else if (error instanceof KubeError) this.#tell(gateway, error.message);
+      else throw error;
+    }
+  }
+
+  async #mark(gateway: GatewayObject): Promise<void> {
+    const { api, classes } = this.#options;
+    const { namespace, name } = gateway.metadata;
+    const path = `/apis/gateway.networking.k8s.io/v1/namespaces/${namespace}/gateways/${name}`;
+    await api.apply(path, versionMark(gateway), { fieldManager: classes.defaultController, force: true });
+  }
+
+  /** Defaults of the class, then what the Gateway names. Undefined while that is not known. */
+  #overlaysOf(gateway: GatewayObject, parameters: FollowedConfigMaps): readonly Texts[] | undefined {
+    const named = parametersOf(gateway);
+    if (typeof named === "object")
+      throw new InjectionError(
+        "INJECT_BAD_GATEWAY",
+        `spec.infrastructure.parametersRef: ${named.unknown} is no ConfigMap`,
+      );
+    const defaults = this.#state.defaultsOf(gateway.spec.gatewayClassName)?.data;
+    const own = named === undefined ? undefined : parameters.get(parametersKey(gateway) ?? "");
+    if (named !== undefined && own === undefined) return undefined;
+    if (own === null)
+      throw new InjectionError(
+        "INJECT_BAD_GATEWAY",
+        `spec.infrastructure.parametersRef: there is no ConfigMap ${named}`,
+      );
+    return [defaults, own?.data].flatMap((texts) => (texts === undefined ? [] : [texts as Texts]));
+  }
+
+  #objectsOf(gateway: GatewayObject, mesh: Json, overlays: readonly Texts[]): readonly DeployedObject[] {
+    const rules = this.#rulesOf(gateway);
+    if (rules === undefined) return [];
+    const otherListeners = rules.listenerSets ? this.#listenersOf(gateway) : [];
+    const namespace = this.#state.namespace(gateway.metadata.namespace);
+    const config = this.#options.injection();
+    const of = [gateway, rules, mesh, namespace, config, ...otherListeners, ...overlays];
+    const key = `${gateway.metadata.namespace}/${gateway.metadata.name}`;
+    const last = this.#rendered.get(key);
+    if (last?.of.length === of.length && of.every((one, index) => one === last.of[index])) return last.objects;
+    const inputs = {
+      ...{ gateway, rules, overlays, mesh, otherListeners, proxyConfig: (mesh["defaultConfig"] ?? {}) as Json },
+      namespaceAnnotations: namespace?.metadata.annotations ?? {},
+    };
+    const objects = renderGateway(inputs, config, this.#options.rendering) as unknown as readonly DeployedObject[];
+    this.#rendered.set(key, { of, objects });
+    return objects;
+  }
+
+  /** Of the ListenerSets that attach to it from namespaces that it allows; without a word it allows none. */
+  #listenersOf(gateway: GatewayObject): NonNullable<ListenerSet["spec"]["listeners"]> {
+    const { namespace, name } = gateway.metadata;
+    return this.#state.listenerSets
+      .filter(({ metadata, spec: { parentRef } }) => {
+        const own = metadata.namespace ?? "";
+        return parentRef.name === name && (parentRef.namespace ?? own) === namespace && this.#allows(gateway, own);
+      })
+      .flatMap(({ spec }) => spec.listeners ?? []);
+  }
+
+  #allows({ metadata, spec }: GatewayObject, namespace: string): boolean {
+    const { from = "None", selector } = spec.allowedListeners?.namespaces ?? {};
+    if (from === "Same") return namespace === metadata.namespace;
+    if (from !== "Selector") return from === "All";
+    const labels = this.#state.namespace(namespace)?.metadata.labels;
+    return labels !== undefined && selector !== undefined && matchesSelector(selector, labels);
+  }
+
+  #forgetOthers(gateways: readonly GatewayObject[]): void {
+    const kept = new Set(gateways.map(({ metadata: { namespace, name } }) => `${namespace}/${name}`));
+    for (const known of [this.#rendered, this.#told])
+      for (const key of known.keys()) if (!kept.has(key)) known.delete(key);
+  }
+
+  /** Each reason once, until it is another or gone. */
+  #tell({ metadata: { namespace, name } }: GatewayObject, reason: string | undefined): void {
+    const gateway = `${namespace}/${name}`;
+    if (this.#told.get(gateway) === reason) return;
+    if (reason === undefined) this.#told.delete(gateway);
+    else {
+      this.#told.set(gateway, reason);
+      this.#options.log.warn("a Gateway is not deployed", { gateway, reason });
+    }
+  }
+}
+
+function parametersKey(gateway: GatewayObject): string | undefined {
+  const named = parametersOf(gateway);
+  return typeof named === "string" ? `${gateway.metadata.namespace}/${named}` : undefined;
+}

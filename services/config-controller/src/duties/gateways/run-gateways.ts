@@ -1,0 +1,59 @@
+/** The duty of Gateways: their classes, and what is deployed for them. */
+import { builtInClasses } from "@flotilla/gateway-api";
+import { injectionConfigSource, type Json, type ManagedGatewaySettings, valueOverrides } from "@flotilla/injection";
+import type { KubeApi } from "@flotilla/kube-api";
+import type { Logger } from "@flotilla/runtime";
+import type { Settings } from "../../settings.ts";
+import { RevisionTags } from "../../watch/kubernetes/revision-tags.ts";
+import { keepGatewayClasses } from "./gateway-classes.ts";
+import { classSettingsOf } from "./gateway-settings.ts";
+import { ManagedGateways } from "./managed-gateways.ts";
+
+export interface RunGatewaysOptions {
+  readonly api: KubeApi;
+  readonly settings: Settings;
+  /** MeshConfig as it is now; undefined while it is not known. */
+  readonly mesh: () => Json | undefined;
+  readonly log: Logger;
+}
+
+/** Runs until `stop` fires. */
+export async function runGateways({ api, settings, mesh, log }: RunGatewaysOptions, stop: AbortSignal): Promise<void> {
+  const { namespace, revision, watchedNamespaces: namespaces, allowsManualGateways: allowsManual } = settings;
+  const { injectionConfigFile: configFile, injectionValuesFile: valuesFile, filePollMs: pollMs } = settings;
+  const classes = classSettingsOf(settings);
+  const following = { api, log, random: Math.random };
+  const injection = injectionConfigSource(
+    { configFile, valuesFile, adjust: valueOverrides(settings), pollMs, log, onStale: () => undefined },
+    stop,
+  );
+  const tags = new RevisionTags({ ...following, revision, onChange: () => undefined });
+  const deploy = async (): Promise<void> => {
+    const rendering = renderingOf(settings, await kubernetesVersion(api, stop));
+    await injection.first;
+    const isOurs = (label = "default") => tags.revisionOf(label) === label;
+    const options = { classes, rendering, allowsManual, isOurs, namespaces, mesh, injection: injection.current };
+    await new ManagedGateways({ ...following, namespace, ...options }).run(stop);
+  };
+  await Promise.all([
+    settings.makesGatewayClasses && keepGatewayClasses({ ...following, classes: builtInClasses(classes) }, stop),
+    settings.deploysGateways && deploy(),
+    injection.following,
+    tags.run(stop),
+  ]);
+}
+
+function renderingOf(settings: Settings, version: number): ManagedGatewaySettings {
+  const { revision, platform, compliancePolicy, clusterId, copiesGatewayMetadata, quicListeners } = settings;
+  return {
+    ...{ revision, platform, compliancePolicy, clusterId, nativeSidecars: true, kubernetesVersion: version },
+    ...{ copiesMetadata: copiesGatewayMetadata, quic: quicListeners, waypoints: false },
+  };
+}
+
+/** 133 for 1.33. */
+async function kubernetesVersion(api: KubeApi, stop: AbortSignal): Promise<number> {
+  const version = await api.get<{ readonly major: string; readonly minor: string }>("/version", stop);
+  const number = (text = "") => Number.parseInt(text, 10) || 0;
+  return number(version?.major) * 100 + number(version?.minor);
+}

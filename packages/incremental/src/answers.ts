@@ -2,7 +2,6 @@
  * What subjects answer to the questions of computations. Equal entries and equal traces are the identical object, so that most
  * comparisons are of references; and what the present subject has answered once it is not asked again.
  */
-import type { Trace, TraceEntry } from "./trace.ts";
 
 /** The tables serve identity only: when one is full it begins anew, and comparisons by text find what is equal. */
 const maxEntries = 50_000;
@@ -71,4 +70,22 @@ export class Answers<Subject> {
     this.#given.clear();
     this.#verdicts.clear();
   }
+}
+
+/** What a computation has asked about its subject, and what it was answered. */
+export interface TraceEntry<Subject> {
+  /** Facet name and argument. */
+  readonly id: string;
+  readonly valueKey: string;
+  readonly valueKeyOf: (subject: Subject) => string;
+  /** Equal entries have the same, as long as the table of answers remembers them. */
+  readonly serial: number;
+}
+
+/** The facets read, own and inherited, in the order of reading. */
+export type Trace<Subject> = readonly TraceEntry<Subject>[];
+
+export function sameTrace<S>(a: Trace<S>, b: Trace<S>): boolean {
+  if (a === b) return true;
+  return a.length === b.length && a.every((entry, i) => entry.id === b[i]?.id && entry.valueKey === b[i]?.valueKey);
 }

@@ -1,9 +1,8 @@
 /** The cells that there are, what depends on what, and when a cell is dropped: as soon as nobody watches or uses it. */
 import { type AnyCell, addDependent, type InputCell, type QueryCell, removeDependent } from "./cell.ts";
 import type { Finding, Query, QueryArg } from "./query.ts";
-import type { Slot } from "./slot.ts";
-import { SlotTable } from "./slot-table.ts";
-import { WatchedAbove } from "./watched-above.ts";
+import { WatchedAbove } from "./reach.ts";
+import { type Slot, SlotTable } from "./slot.ts";
 
 /** One for all, as most cells have found nothing and some ask nothing. */
 const none: readonly never[] = [];

@@ -1,7 +1,6 @@
 /** The nodes of the dependency graph. Private to this package. */
-import type { Answers } from "./answers.ts";
+import type { Answers, Trace } from "./answers.ts";
 import type { Finding, Query, QueryArg } from "./query.ts";
-import type { Trace } from "./trace.ts";
 
 /** `check`: something below may have changed; `dirty`: something read directly has. */
 type CellState = "new" | "clean" | "check" | "dirty" | "disposed";

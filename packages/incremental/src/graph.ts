@@ -8,13 +8,12 @@
  *
  * A graph is synchronous and has one owner; queries must be pure.
  */
-import { Answers } from "./answers.ts";
+import { Answers, sameTrace } from "./answers.ts";
 import { dependentsOf, mark, type Place, type QueryCell, titleOf } from "./cell.ts";
 import { CellStore } from "./cell-store.ts";
-import { inputKeysBelow } from "./inputs-below.ts";
 import { type Finding, type InputKey, type Query, type QueryArg, shallowEqual } from "./query.ts";
+import { inputKeysBelow } from "./reach.ts";
 import { Recorder, type Source } from "./recorder.ts";
-import { sameTrace } from "./trace.ts";
 
 /** A result that is kept up to date on demand and watched. */
 export interface Observation<Result> {

@@ -5,9 +5,9 @@
  * same next question. So the questions form a decision tree, whose leaves are the shared results. Only questions
  * that were answered differently are nodes of it; a leaf is checked against all of its own.
  */
-import type { Answers } from "./answers.ts";
+import type { Answers, TraceEntry } from "./answers.ts";
 import type { Place, QueryCell } from "./cell.ts";
-import type { TraceEntry } from "./trace.ts";
+import type { Query, QueryArg } from "./query.ts";
 
 interface Branch<Subject> {
   readonly question: TraceEntry<Subject>;
@@ -100,4 +100,29 @@ function anyLeaf<S>(node: TreeNode<S>): QueryCell<S> {
     found = first;
   }
   return found;
+}
+
+export class SlotTable<Subject> {
+  readonly #slots = new Map<Query<Subject, QueryArg, unknown>, Map<QueryArg, Slot<Subject>>>();
+
+  /** The slot, made when there is none yet. */
+  slotOf(query: Query<Subject, QueryArg, unknown>, arg: QueryArg): Slot<Subject> {
+    let slots = this.#slots.get(query);
+    if (slots === undefined) {
+      slots = new Map();
+      this.#slots.set(query, slots);
+    }
+    let slot = slots.get(arg);
+    if (slot === undefined) {
+      slot = new Slot();
+      slots.set(arg, slot);
+    }
+    return slot;
+  }
+
+  drop(query: Query<Subject, QueryArg, unknown>, arg: QueryArg): void {
+    const slots = this.#slots.get(query);
+    slots?.delete(arg);
+    if (slots?.size === 0) this.#slots.delete(query);
+  }
 }

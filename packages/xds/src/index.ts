@@ -1,17 +1,21 @@
-export { blamed } from "./blame.ts";
-export { encodeDeltaBody, encodeDeltaTail, readDeltaRequest } from "./delta.ts";
-export { Identities } from "./identities.ts";
-export { Interner } from "./interner.ts";
 export { Bodies, checksum, type MessageBody } from "./message-body.ts";
-export { type NameSet, type NameSetKey, nameSet, namesOfKey } from "./name-set.ts";
 export type { Form, Plan } from "./plan.ts";
+export { blamed } from "./plan.ts";
+export { overLimit, type RequestLimits } from "./receive.ts";
 export type { ClientRequest, DeltaRequest, RequestError, SotwRequest } from "./request.ts";
-export { overLimit, type RequestLimits } from "./request-limits.ts";
 export type { Resource, ResourceSet } from "./resource-set.ts";
-export { SharedStates } from "./shared-states.ts";
-export { encodeSotwBody, encodeSotwTail, readSotwRequest } from "./sotw.ts";
+export { Identities, Interner, SharedStates } from "./sharing.ts";
 export { newStream } from "./stream-state.ts";
 export type { Due, Effect, Rejection, StreamEvent, StreamState, TypeState } from "./stream-types.ts";
 export type { Subscription } from "./subscription.ts";
+export { type NameSet, type NameSetKey, nameSet, namesOfKey } from "./subscription.ts";
 export type { Turn, TurnMessage, TurnOptions } from "./turn.ts";
 export { rulesOf, shortName } from "./type-rules.ts";
+export {
+  encodeDeltaBody,
+  encodeDeltaTail,
+  encodeSotwBody,
+  encodeSotwTail,
+  readDeltaRequest,
+  readSotwRequest,
+} from "./wire.ts";

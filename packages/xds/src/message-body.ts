@@ -1,7 +1,6 @@
 /** What one message carries, without version and nonce: streams that need the same share the object. */
 import { typeUrl as types } from "@flotilla/proto";
-import { DiffCache, type SetDiff } from "./diff.ts";
-import type { Resource, ResourceSet } from "./resource-set.ts";
+import { DiffCache, type Resource, type ResourceSet, type SetDiff } from "./resource-set.ts";
 
 export interface MessageBody {
   readonly typeUrl: string;

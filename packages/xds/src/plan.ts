@@ -2,16 +2,12 @@
  * What to send of a due type: the difference between what the client has and what there is, and what
  * it asked for by name. Streams in the same situation get the identical body.
  */
-
 import { typeUrl as types } from "@flotilla/proto";
-import { mentions } from "./blame.ts";
-import { diffVersions } from "./diff.ts";
 import { absentResource, type Bodies, checksum, type MessageBody } from "./message-body.ts";
-import type { Resource, ResourceSet } from "./resource-set.ts";
-import type { StreamState, TypeState } from "./stream-types.ts";
+import { diffVersions, type Resource, type ResourceSet } from "./resource-set.ts";
+import { isAnswer, type StreamState, type TypeState } from "./stream-types.ts";
 import { type Subscription, wants } from "./subscription.ts";
 import { rulesOf } from "./type-rules.ts";
-import { isAnswer } from "./type-state.ts";
 
 export type Form = "sotw" | "delta";
 
@@ -123,4 +119,27 @@ function repeated(known: TypeState, set: ResourceSet, included: ReadonlySet<stri
 function withMore(body: MessageBody, resources: readonly Resource[], removed: readonly string[]): MessageBody {
   if (resources.length === 0 && removed.length === 0) return body;
   return { ...body, resources: [...body.resources, ...resources], removed: [...body.removed, ...removed] };
+}
+
+/** Envoy names the rejected resources at the beginning of its error detail. */
+const maxTextLength = 16_384;
+/** Looking for so many in a text of that length takes some tens of milliseconds. */
+const maxNames = 5_000;
+
+/** Of the names of a rejected message those that the client's text names; all of them when it names none, or when there are too many. */
+export function blamed(message: string, names: Iterable<string>): readonly string[] {
+  const all = [...names];
+  const named = all.length > maxNames ? [] : all.filter((name) => mentions(message, name));
+  return named.length > 0 ? named : all;
+}
+
+/** Whether a text holds the name as a word of its own. No text holds the empty name. */
+export function mentions(text: string, name: string): boolean {
+  if (name === "") return false;
+  const head = text.slice(0, maxTextLength);
+  const isPart = (char: string | undefined) => char !== undefined && /[\w|~/-]/.test(char);
+  for (let at = head.indexOf(name); at !== -1; at = head.indexOf(name, at + 1)) {
+    if (!isPart(head[at - 1]) && !isPart(head[at + name.length])) return true;
+  }
+  return false;
 }

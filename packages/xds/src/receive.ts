@@ -1,7 +1,21 @@
 /** Requests of either form: what they want of a type, and what they say of the messages before. */
-import { acknowledge, expire, reject } from "./answers.ts";
+
+import { typeUrl as types } from "@flotilla/proto";
+import type { MessageBody } from "./message-body.ts";
 import { type ClientRequest, type DeltaRequest, isDelta, type SotwRequest } from "./request.ts";
-import type { Claim, Rejection, Step, StreamState, TypeState } from "./stream-types.ts";
+import {
+  type Claim,
+  type Effect,
+  mergeDue,
+  newType,
+  nothing,
+  type Outstanding,
+  type Rejection,
+  type Step,
+  type StreamState,
+  type TypeState,
+  withType,
+} from "./stream-types.ts";
 import {
   deltaSubscription,
   type Subscription,
@@ -10,7 +24,6 @@ import {
   sotwSubscription,
 } from "./subscription.ts";
 import { healthType, isDebugType, rulesOf } from "./type-rules.ts";
-import { mergeDue, newType, nothing, withType } from "./type-state.ts";
 
 export function receive(state: StreamState, request: ClientRequest): Step {
   const { typeUrl, nonce, error } = request;
@@ -133,4 +146,67 @@ function forget(state: StreamState, typeUrl: string): Step {
   const remaining = new Map(state.types);
   remaining.delete(typeUrl);
   return [{ ...given, types: remaining }, [{ type: "forgotten", typeUrl }]];
+}
+
+function acknowledge(state: StreamState, typeUrl: string, known: TypeState): Step {
+  // A refused message stays refused, though later requests carry its nonce again, without the error.
+  if (known.outstanding.length === 0) return [state, []];
+  const next = { ...known, rejection: undefined, outstanding: [] };
+  const effects: readonly Effect[] = [{ type: "acknowledged", typeUrl, nonce: known.nonce }];
+  const changed = withType(state, typeUrl, next);
+  if (typeUrl !== types.endpoint || state.awaitedEndpoints.size === 0) return [changed, effects];
+  const { names } = known.subscription;
+  const awaited = new Set([...state.awaitedEndpoints].filter((name) => !names.has(name)));
+  return [{ ...changed, awaitedEndpoints: awaited }, effects];
+}
+
+function expire(state: StreamState, typeUrl: string, known: TypeState, nonce: string): Step {
+  const effects: readonly Effect[] = [{ type: "expired", typeUrl, nonce }];
+  const { answered, outstanding } = answer(known, nonce);
+  return [answered === undefined ? state : withType(state, typeUrl, { ...known, outstanding }), effects];
+}
+
+function reject(state: StreamState, typeUrl: string, rejection: Rejection): Step {
+  const effects: readonly Effect[] = [{ type: "rejected", typeUrl, rejection }];
+  const known = state.types.get(typeUrl);
+  if (known === undefined) return [state, effects];
+  const { answered, outstanding } = answer(known, rejection.nonce);
+  const suspects = answered === undefined ? known.suspects : new Map([...known.suspects, ...contentsOf(answered.body)]);
+  return [withType(state, typeUrl, { ...known, rejection, suspects, outstanding }), effects];
+}
+
+function contentsOf({ resources, removed }: MessageBody): readonly (readonly [string, string])[] {
+  return [
+    ...removed.map((name) => [name, ""] as const),
+    ...resources.map(({ name, version }) => [name, version] as const),
+  ];
+}
+
+/** A client answers in order: what was sent before the message it answers is answered too. */
+function answer(
+  { outstanding }: TypeState,
+  nonce: string,
+): { readonly answered: Outstanding | undefined; readonly outstanding: readonly Outstanding[] } {
+  const index = outstanding.findIndex((message) => message.nonce === nonce);
+  return { answered: outstanding[index], outstanding: index === -1 ? outstanding : outstanding.slice(index + 1) };
+}
+
+export interface RequestLimits {
+  /** Types with a subscription on one stream. */
+  readonly maxTypes: number;
+  /** Names subscribed to on one stream, of all types together. */
+  readonly maxNames: number;
+}
+
+/** Why a request is over the bounds; undefined for one that is within. A bound holds for what the stream would hold at most after it. */
+export function overLimit(state: StreamState, request: ClientRequest, limits: RequestLimits): string | undefined {
+  const isNewType = !state.types.has(request.typeUrl);
+  if (isNewType && state.types.size >= limits.maxTypes) return `more than ${limits.maxTypes} types on one stream`;
+  const asked = isDelta(request) ? request.subscribe.length + request.held.size : request.names.length;
+  // Most requests acknowledge and name nothing, or as much as before: the other types need not be looked at.
+  if (asked === 0) return undefined;
+  let names = asked;
+  for (const [typeUrl, { subscription }] of state.types)
+    if (typeUrl !== request.typeUrl || isDelta(request)) names += subscription.names.size;
+  return names > limits.maxNames ? `more than ${limits.maxNames} resource names on one stream` : undefined;
 }

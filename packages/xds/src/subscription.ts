@@ -1,5 +1,4 @@
 /** What a client wants of one type, and how requests of both forms change it. Pure. */
-import { type NameSet, nameSet, noNames } from "./name-set.ts";
 import { rulesOf } from "./type-rules.ts";
 
 export interface Subscription {
@@ -82,3 +81,33 @@ export function deltaSubscription(
   const dropped = wildcard ? new Set(unsubscribe.filter((name) => before.names.has(name))) : nothing;
   return { next: { wildcard, names }, asked: asksForAll && !givesUpAll ? "all" : new Set(asked), dropped };
 }
+
+declare const brand: unique symbol;
+
+/** The sorted names, joined by newlines (no resource name holds one); equal sets have equal keys. */
+export type NameSetKey = string & { readonly [brand]: "NameSetKey" };
+
+export interface NameSet {
+  readonly key: NameSetKey;
+  readonly size: number;
+  has(name: string): boolean;
+  /** In code unit order. */
+  [Symbol.iterator](): Iterator<string>;
+}
+
+export function nameSet(names: Iterable<string>): NameSet {
+  const sorted = new Set([...new Set(names)].filter((name) => name !== "").sort());
+  return {
+    key: [...sorted].join("\n") as NameSetKey,
+    size: sorted.size,
+    has: (name) => sorted.has(name),
+    [Symbol.iterator]: () => sorted[Symbol.iterator](),
+  };
+}
+
+/** In code unit order. */
+export function namesOfKey(key: NameSetKey): readonly string[] {
+  return key === "" ? [] : key.split("\n");
+}
+
+export const noNames: NameSet = nameSet([]);

@@ -8,10 +8,9 @@ import type { Bodies, MessageBody } from "./message-body.ts";
 import { effectiveSet, type Form, plan } from "./plan.ts";
 import type { ResourceSet } from "./resource-set.ts";
 import { step } from "./stream-state.ts";
-import type { StreamState, TypeState } from "./stream-types.ts";
+import { isAnswer, type StreamState, type TypeState } from "./stream-types.ts";
 import { type Subscription, wants } from "./subscription.ts";
 import { inSendOrder } from "./type-rules.ts";
-import { isAnswer } from "./type-state.ts";
 
 export interface TurnOptions {
   readonly form: Form;

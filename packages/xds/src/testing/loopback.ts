@@ -6,15 +6,21 @@ import {
 } from "@flotilla/proto/envoy/service/discovery/v3/discovery_pb";
 import type { ClientState } from "../client/client-state.ts";
 import { readResponse, writeRequest } from "../client/response.ts";
-import { encodeDeltaBody, encodeDeltaTail, readDeltaRequest } from "../delta.ts";
 import { type Bodies, checksum, type MessageBody } from "../message-body.ts";
-import { type NameSetKey, nameSet, namesOfKey } from "../name-set.ts";
 import type { ClientRequest } from "../request.ts";
 import type { ResourceSet } from "../resource-set.ts";
-import { SharedStates } from "../shared-states.ts";
-import { encodeSotwBody, encodeSotwTail, readSotwRequest } from "../sotw.ts";
+import { SharedStates } from "../sharing.ts";
 import { newStream } from "../stream-state.ts";
 import type { Effect, StreamEvent, StreamState } from "../stream-types.ts";
+import { type NameSetKey, nameSet, namesOfKey } from "../subscription.ts";
+import {
+  encodeDeltaBody,
+  encodeDeltaTail,
+  encodeSotwBody,
+  encodeSotwTail,
+  readDeltaRequest,
+  readSotwRequest,
+} from "../wire.ts";
 
 export interface LoopbackOptions {
   readonly client: ClientState;

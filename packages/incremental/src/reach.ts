@@ -1,5 +1,5 @@
 /** Which observed results stand above a cell, for those who ask where something comes to; no computation needs it. */
-import { type AnyCell, dependentsOf } from "./cell.ts";
+import { type AnyCell, dependentsOf, type QueryCell } from "./cell.ts";
 
 type Results = ReadonlySet<object>;
 
@@ -46,4 +46,15 @@ function ownResult<Subject>(cell: AnyCell<Subject>): Results {
 function union(a: Results, b: Results): Results {
   if (a === b || b.isSubsetOf(a)) return a;
   return a.isSubsetOf(b) ? b : a.union(b);
+}
+
+/** The keys of all inputs that a result was computed from, nearest first. */
+export function inputKeysBelow<Subject>(root: QueryCell<Subject>): readonly string[] {
+  const seen = new Set<AnyCell<Subject>>([root]);
+  const keys: string[] = [];
+  for (const cell of seen) {
+    if (cell.kind === "input") keys.push(cell.key);
+    else for (const dep of cell.deps) seen.add(dep);
+  }
+  return keys;
 }

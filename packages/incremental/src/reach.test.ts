@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type AnyCell, addDependent, type InputCell, type QueryCell } from "./cell.ts";
-import { WatchedAbove } from "./watched-above.ts";
+import { WatchedAbove } from "./reach.ts";
 
 type Cell = AnyCell<unknown>;
 const input = (): InputCell => ({ kind: "input", key: "", value: 1, changedAt: 0, dependents: undefined });

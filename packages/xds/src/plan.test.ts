@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { blamed, mentions } from "./blame.ts";
+import { blamed, mentions } from "./plan.ts";
 
 const cases: readonly { readonly text: string; readonly name: string; readonly expected: boolean }[] = [
   { text: "Error adding/updating listener(s) 0.0.0.0_80: bad", name: "0.0.0.0_80", expected: true },

@@ -7,7 +7,7 @@ import { Bodies } from "./message-body.ts";
 import type { Form } from "./plan.ts";
 import type { ClientRequest } from "./request.ts";
 import type { ResourceSet } from "./resource-set.ts";
-import { SharedStates } from "./shared-states.ts";
+import { SharedStates } from "./sharing.ts";
 import { newStream, step } from "./stream-state.ts";
 import type { Effect, StreamEvent, StreamState } from "./stream-types.ts";
 import { resourceSet } from "./testing/fixtures.ts";

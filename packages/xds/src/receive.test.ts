@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { overLimit } from "./receive.ts";
 import type { DeltaRequest, SotwRequest } from "./request.ts";
-import { overLimit } from "./request-limits.ts";
 import { newStream, step } from "./stream-state.ts";
 
 const limits = { maxTypes: 2, maxNames: 3 };

@@ -2,10 +2,9 @@
 import { randomUUID } from "node:crypto";
 import { releaseMemory } from "@flotilla/runtime";
 import manifest from "../../package.json" with { type: "json" };
-import { defaultAdsLimits } from "../serve/ads-limits.ts";
 import { type AdsOptions, AdsServer } from "../serve/ads-server.ts";
 import type { ConnectedStreams } from "../serve/connected-streams.ts";
-import { defaultStreamLimits } from "../serve/stream-context.ts";
+import { defaultAdsLimits, defaultStreamLimits } from "../serve/stream-context.ts";
 import type { StreamMetrics } from "../serve/stream-metrics.ts";
 import type { Settings, XdsService } from "../settings.ts";
 import type { ChangeFlow } from "./change-flow.ts";

@@ -7,8 +7,8 @@ import { RawGrpcServer, unary } from "@flotilla/raw-grpc";
 import { createMetrics, noopLogger, until } from "@flotilla/runtime";
 import { freePort } from "@flotilla/servers";
 import { Client, credentials, type ServiceError, status } from "@grpc/grpc-js";
-import { connectionLimits, defaultAdsLimits } from "../serve/ads-limits.ts";
-import { servePlaintext } from "../serve/plaintext-port.ts";
+import { servePlaintext } from "../serve/ads-server.ts";
+import { connectionLimits, defaultAdsLimits } from "../serve/stream-context.ts";
 import { certificatePem, keyPem } from "../serve/testing/test-certificate.ts";
 import { createCaPassthrough } from "./ca-passthrough.ts";
 

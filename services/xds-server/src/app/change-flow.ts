@@ -1,13 +1,11 @@
 /** Between ingest and the core: changes gather, are applied in batches, and each batch is followed to the last acknowledgement. */
 import { keyText } from "@flotilla/bus";
-import type { AppliedSet, Change } from "@flotilla/model";
-import { causeText } from "@flotilla/model";
+import { type AppliedSet, type Change, causeText } from "@flotilla/model";
 import type { Counter, Logger } from "@flotilla/runtime";
 import { type ChangeSink, Ingest } from "../ingest/ingest.ts";
 import type { IngestMetrics } from "../ingest/ingest-metrics.ts";
-import { type Batch, ChangePipeline } from "../push/change-pipeline.ts";
+import { type Batch, ChangePipeline, defaultDebounce } from "../push/change-pipeline.ts";
 import { systemClock } from "../push/clock.ts";
-import { defaultDebounce } from "../push/debounce.ts";
 import { createPushMetrics, type PushMetrics } from "../push/push-metrics.ts";
 import { defaultPushLimits, PushQueue } from "../push/push-queue.ts";
 import { Deliveries, type DeliveryMetrics } from "../serve/deliveries.ts";

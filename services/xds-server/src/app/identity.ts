@@ -1,10 +1,18 @@
 /** Who this replica is, and how the callers of its ports prove who they are. */
-import { type PeerIdentity, peerIdentity } from "@flotilla/auth";
+import {
+  type PeerIdentity,
+  peerIdentity,
+  RevocationLists,
+  type TrustBundleSpec,
+  trustBundleKind,
+} from "@flotilla/auth";
 import { type OwnCluster, openOwnCluster } from "@flotilla/auth/cluster";
 import { keepOwnCertificate, type OwnCertificate } from "@flotilla/auth/serving";
+import type { Change } from "@flotilla/model";
+import type { Logger } from "@flotilla/runtime";
 import type { XdsService } from "../settings.ts";
+import type { ChangeListener } from "./core-source.ts";
 import type { ServedMesh } from "./mesh.ts";
-import type { Revocations } from "./revocations.ts";
 import { serviceAccount, servingNames } from "./serving-material.ts";
 
 export interface Identity extends AsyncDisposable {
@@ -39,4 +47,40 @@ export async function openIdentity(
   );
   const owned = opened.move();
   return { cluster, peers, certificate, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+/**
+ * The revocation lists of the mesh's CAs, as ca publishes them beside the roots. A new list ends the streams of callers whose
+ * certificate it names.
+ */
+export class Revocations {
+  readonly #lists: RevocationLists;
+
+  constructor(log: Logger) {
+    this.#lists = new RevocationLists(log);
+  }
+
+  get crls(): RevocationLists["crls"] {
+    return this.#lists.crls;
+  }
+
+  /** Reads the lists in the changes; `onNewLists` is called once other lists and the changes around them are in force. */
+  follow(onNewLists: () => void): ChangeListener {
+    let isNew = false;
+    return {
+      beforeApply: (changes) => {
+        isNew = changes.map((change) => this.#note(change)).includes(true);
+      },
+      afterApply: () => {
+        if (isNew) onNewLists();
+      },
+    };
+  }
+
+  /** True when other lists are in force now. */
+  #note(change: Change): boolean {
+    if (change.type !== "config" || change.key.kind !== trustBundleKind) return false;
+    const { crls } = (change.op === "put" ? change.value.spec : {}) as Partial<TrustBundleSpec>;
+    return this.#lists.replace(`${change.key.namespace}/${change.key.name}`, typeof crls === "string" ? crls : "");
+  }
 }

@@ -1,11 +1,10 @@
 /** Pages about what follows from the mesh: what proxies may call, which services they are, networks, conflicts. */
 import type { Finding } from "@flotilla/incremental";
 import { type Proxy, parseNode } from "@flotilla/model";
-import type { JsonObject } from "@flotilla/proto";
-import { toJson } from "@flotilla/proto";
+import { type JsonObject, toJson } from "@flotilla/proto";
 import { SidecarSchema } from "@flotilla/proto/networking/v1alpha3/sidecar_pb";
 import type { Core } from "../app/core.ts";
-import { networkGateways } from "../snapshot/scope/network-gateways.ts";
+import { networkGateways } from "../snapshot/scope/discoverable-endpoints.ts";
 import { sidecarOf } from "../snapshot/scope/sidecar.ts";
 import { visibleServices } from "../snapshot/scope/sidecar-scope.ts";
 import { query } from "../snapshot/view.ts";

@@ -12,9 +12,9 @@ import { delay, type Logger } from "@flotilla/runtime";
 import type { Core } from "../app/core.ts";
 import type { ChangeListener } from "../app/core-source.ts";
 import type { StreamObserver, StreamRecord } from "../serve/stream-record.ts";
+import { type Standing, standingsOf } from "./balance.ts";
 import { ObjectReaches, type Remaining } from "./object-reach.ts";
 import { Refusals } from "./refusals.ts";
-import { type Standing, standingsOf } from "./standing.ts";
 
 export interface DistributionOptions {
   /** Our pod or host name. */

@@ -11,7 +11,7 @@ import {
   registryKinds,
 } from "@flotilla/model";
 import type { Core } from "../app/core.ts";
-import type { Standing } from "./standing.ts";
+import type { Standing } from "./balance.ts";
 
 /**
  * The object that a change is of. A ServiceEntry takes effect by the services that are made of it, what selects workloads for it

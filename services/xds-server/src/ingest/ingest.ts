@@ -8,8 +8,7 @@ import { aborted, type Logger } from "@flotilla/runtime";
 import { type SnapshotStore, StateError } from "@flotilla/state";
 import { DigestCheck } from "./digest-check.ts";
 import type { IngestMetrics } from "./ingest-metrics.ts";
-import { Inputs } from "./inputs.ts";
-import { SnapshotWriter, snapshotChanges } from "./snapshot-writer.ts";
+import { Inputs, SnapshotWriter, snapshotChanges } from "./inputs.ts";
 
 export interface ChangeSink {
   apply(changes: readonly Change[], position: number, cause: Cause): void;

@@ -1,6 +1,8 @@
-/** The mesh's inputs by key, as they came: what a snapshot holds, and what a lost stream is compared with. */
-import { keyText } from "@flotilla/bus";
+/** The mesh's inputs by key, as they came, and the snapshot that is written of them: what a lost stream is compared with. */
+import { BusError, decodeChange, encodeChange, keyText, type Seal } from "@flotilla/bus";
 import type { Change } from "@flotilla/model";
+import { delay, type Logger, Wakeup } from "@flotilla/runtime";
+import type { Claim, Snapshot, SnapshotStore } from "@flotilla/state";
 
 export class Inputs {
   readonly #byKey = new Map<string, Change>();
@@ -39,4 +41,118 @@ export class Inputs {
       .filter(([key]) => !told.has(key))
       .map(([, { type, key }]) => ({ type, op: "delete", key }) as Change);
   }
+}
+
+/**
+ * Keeps the shared snapshot up to date: one replica at a time writes, what changed only. While Redis
+ * is away changes gather; when it is back, or another writer is gone, the differences are written.
+ */
+export interface SnapshotWriterOptions {
+  readonly store: SnapshotStore;
+  readonly inputs: Inputs;
+  /** Nothing is written while the inputs are not those of one position. */
+  readonly isWhole: () => boolean;
+  readonly seal: Seal | undefined;
+  readonly log: Logger;
+  /** Changes within this time are written together. */
+  readonly gatherMs: number;
+  /** How often a replica that does not write tries to become the writer. */
+  readonly claimMs: number;
+}
+
+export class SnapshotWriter {
+  readonly #options: SnapshotWriterOptions;
+  readonly #pending = new Map<string, Change | undefined>();
+  readonly #wakeup = new Wakeup();
+  #position = 0;
+  #epoch: string | undefined;
+  #isWriter = false;
+
+  constructor(options: SnapshotWriterOptions) {
+    this.#options = options;
+  }
+
+  /** What changed; `key` as the inputs have it. */
+  note(changes: Iterable<readonly [string, Change | undefined]>, position: number, epoch: string | undefined): void {
+    for (const [key, change] of changes) this.#pending.set(key, change);
+    this.#position = position;
+    this.#epoch = epoch;
+    this.#wakeup.wake();
+  }
+
+  /** Runs until `stop` fires. */
+  async run(stop: AbortSignal): Promise<void> {
+    const { gatherMs, claimMs, log } = this.#options;
+    while (!stop.aborted) {
+      await this.#wakeup.wait(stop, claimMs);
+      if (stop.aborted) return;
+      await delay(gatherMs, stop);
+      try {
+        await this.#writePending();
+      } catch (error) {
+        if (this.#isWriter) log.warn("the snapshot is not written", { error });
+        this.#isWriter = false;
+      }
+    }
+  }
+
+  async #writePending(): Promise<void> {
+    const { store, inputs, log, isWhole } = this.#options;
+    if (!store.state.connected || this.#position === 0 || !isWhole()) return;
+    if (!this.#isWriter) {
+      const claimed = await store.claim();
+      if (claimed === undefined) return;
+      this.#isWriter = true;
+      log.info("writing the snapshot", { stored: claimed.stored.size, inputs: inputs.size });
+      this.#differences(claimed);
+    }
+    const pending = new Map(this.#pending);
+    this.#pending.clear();
+    const entries = new Map([...pending].map(([key, change]) => [key, change && this.#encode(key, change)]));
+    // Also without entries: it keeps the lock.
+    if (await store.write({ entries, position: this.#position, epoch: this.#epoch })) return;
+    this.#isWriter = false;
+  }
+
+  #differences({ stored, tagOf }: Claim): void {
+    for (const key of stored.keys()) this.#pending.set(key, undefined);
+    for (const [key, change] of this.#options.inputs.entries()) {
+      // Sealed entries differ each time they are sealed, so they are written anew.
+      if (!isSecret(key) && stored.get(key) === tagOf(key, encodeChange(change))) this.#pending.delete(key);
+      else this.#pending.set(key, change);
+    }
+  }
+
+  #encode(key: string, change: Change): Uint8Array {
+    const plain = encodeChange(change);
+    const { seal } = this.#options;
+    return isSecret(key) && seal !== undefined ? seal.seal(plain) : plain;
+  }
+}
+
+export interface SnapshotChanges {
+  readonly changes: readonly Change[];
+  /** Keys of entries that are no changes of their key, with the reasons. */
+  readonly unreadable: ReadonlyMap<string, unknown>;
+}
+
+/** The changes a snapshot holds. */
+export function snapshotChanges({ entries }: Snapshot, seal: Seal | undefined): SnapshotChanges {
+  const changes: Change[] = [];
+  const unreadable = new Map<string, unknown>();
+  for (const [key, bytes] of entries) {
+    try {
+      const change = decodeChange(isSecret(key) && seal !== undefined ? seal.open(bytes) : bytes);
+      if (keyText(change) !== key) throw new BusError("BUS_BAD_EVENT", "it is a change of another key");
+      changes.push(change);
+    } catch (error) {
+      if (!(error instanceof BusError)) throw error;
+      unreadable.set(key, error);
+    }
+  }
+  return { changes, unreadable };
+}
+
+function isSecret(key: string): boolean {
+  return key.startsWith("config Secret/");
 }

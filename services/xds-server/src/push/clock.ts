@@ -1,5 +1,4 @@
-/** Time as this stage sees it, so that tests can turn it. */
-
+/** Time and deadlines as this stage sees them, so that tests can set them. */
 export interface PushClock {
   /** Milliseconds; monotonic. */
   now(): number;
@@ -17,3 +16,54 @@ export const systemClock: PushClock = {
     return { cancel: () => clearTimeout(timer) };
   },
 };
+
+/** Tells what is not done within a time that is the same for all. Nearly everything is, so there is one timer, and it rarely runs. */
+export interface DeadlinesOptions<Key> {
+  readonly clock: Pick<PushClock, "now" | "after">;
+  readonly limitMs: number;
+  readonly onLate: (key: Key) => void;
+}
+
+export class Deadlines<Key> {
+  readonly #options: DeadlinesOptions<Key>;
+  /** When each was begun, oldest first. */
+  readonly #begun = new Map<Key, number>();
+  #isArmed = false;
+
+  constructor(options: DeadlinesOptions<Key>) {
+    this.#options = options;
+  }
+
+  begin(key: Key): void {
+    this.#begun.delete(key); // to the end
+    this.#begun.set(key, this.#options.clock.now());
+    this.#arm();
+  }
+
+  /** False: it was told to be late. */
+  done(key: Key): boolean {
+    return this.#begun.delete(key);
+  }
+
+  #arm(): void {
+    if (this.#isArmed) return;
+    const [oldest] = this.#begun.values();
+    if (oldest === undefined) return;
+    this.#isArmed = true;
+    const { clock, limitMs } = this.#options;
+    clock.after(Math.max(1, oldest + limitMs - clock.now()), () => {
+      this.#isArmed = false;
+      this.#look();
+      this.#arm();
+    });
+  }
+
+  #look(): void {
+    const { clock, limitMs, onLate } = this.#options;
+    for (const [key, begunAt] of this.#begun) {
+      if (begunAt + limitMs > clock.now()) return;
+      this.#begun.delete(key);
+      onLate(key);
+    }
+  }
+}

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type DebounceOptions, Debouncer } from "./debounce.ts";
+import { type DebounceOptions, Debouncer } from "./change-pipeline.ts";
 import type { Urgency } from "./push-queue.ts";
 import { FakeClock } from "./testing/fake-clock.ts";
 

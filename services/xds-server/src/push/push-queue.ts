@@ -3,8 +3,7 @@
  * go first, all others in order of arrival; work is cut into slices so that the event loop stays free; and only so
  * many messages are on their way to the network at a time. A client that does not read gives its place back.
  */
-import type { PushClock } from "./clock.ts";
-import { Deadlines } from "./deadlines.ts";
+import { Deadlines, type PushClock } from "./clock.ts";
 
 export type Urgency = "urgent" | "normal";
 

@@ -2,24 +2,28 @@
  * The aggregated discovery service, in both forms, on a plaintext and a TLS port. A call becomes a stream when its caller is
  * proven, it was admitted and its first request carries a node that the caller may be.
  */
+
+import { createServer } from "node:net";
 import { type GrpcTlsOptions, serveGrpcTls, type TlsMaterial } from "@flotilla/auth/serving";
 import { metadataText } from "@flotilla/model";
 import { aggregatedDiscoveryService } from "@flotilla/proto";
 import { GrpcError, grpcStatus, type Handler, type RawCall, RawGrpcServer } from "@flotilla/raw-grpc";
-import type { ListenOptions } from "@flotilla/runtime";
+import { type ListenOptions, listen } from "@flotilla/runtime";
 import { Bodies, type Form, SharedStates } from "@flotilla/xds";
-import { type AdsLimits, connectionLimits } from "./ads-limits.ts";
 import type { StreamAuthentication } from "./authenticate.ts";
 import type { ConnectedStreams } from "./connected-streams.ts";
 import { RequestDecoder } from "./decode-request.ts";
-import { MassDisconnectDetector } from "./mass-disconnect-detector.ts";
 import { MessageCache } from "./message-cache.ts";
-import { servePlaintext } from "./plaintext-port.ts";
+import { SharedRecords } from "./receipts.ts";
 import type { ClientIdentity } from "./resource-source.ts";
-import { SharedRecords } from "./shared-records.ts";
 import { Stream } from "./stream.ts";
-import { refusalReason, StreamAdmission, type StreamAdmissionOptions } from "./stream-admission.ts";
-import type { StreamContext } from "./stream-context.ts";
+import {
+  MassDisconnectDetector,
+  refusalReason,
+  StreamAdmission,
+  type StreamAdmissionOptions,
+} from "./stream-admission.ts";
+import { type AdsLimits, connectionLimits, type StreamContext } from "./stream-context.ts";
 import { streamEnd } from "./stream-end.ts";
 import { writeDeadlines } from "./writer.ts";
 
@@ -208,6 +212,38 @@ function endingFirst(port: AdsPort, streams: ReadonlySet<Stream>): AdsPort {
     [Symbol.asyncDispose]: () => {
       for (const stream of [...streams]) stream.end(streamEnd.shutdown());
       return port[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** A listening port without TLS. */
+export interface PlaintextPort extends AsyncDisposable {
+  readonly port: number;
+}
+
+export interface PlaintextOptions extends ListenOptions {
+  readonly server: RawGrpcServer;
+  /** How long calls may go on after the end was asked for. */
+  readonly drainMs: number;
+}
+
+/** @throws RuntimeError PORT_IN_USE, PORT_REFUSED */
+export async function servePlaintext({ server, drainMs, ...at }: PlaintextOptions): Promise<PlaintextPort> {
+  const injector = server.createConnectionInjector();
+  const listener = createServer((socket) => {
+    socket.setNoDelay(true);
+    // A connection that breaks is the end of its streams, which they learn by themselves.
+    socket.on("error", () => socket.destroy());
+    injector.injectConnection(socket);
+  });
+  const port = await listen(listener, at);
+  return {
+    port,
+    [Symbol.asyncDispose]: async () => {
+      const closed = new Promise<void>((resolve) => listener.close(() => resolve()));
+      injector.drain(drainMs);
+      await closed;
+      injector.destroy();
     },
   };
 }

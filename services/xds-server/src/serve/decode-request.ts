@@ -1,11 +1,12 @@
-/** Bytes of a request of either form, decoded; garbage gets a status that says what is wrong with it. */
+/** Bytes of a request of either form, decoded, and the node of the first; garbage gets a status that says what is wrong with it. */
+import { NodeError, type NodeMetadata, type Proxy, parseNode } from "@flotilla/model";
 import { decode } from "@flotilla/proto";
 import type { Node } from "@flotilla/proto/envoy/config/core/v3/base_pb";
 import {
   DeltaDiscoveryRequestSchema,
   DiscoveryRequestSchema,
 } from "@flotilla/proto/envoy/service/discovery/v3/discovery_pb";
-import { type ClientRequest, type Form, readDeltaRequest, readSotwRequest } from "@flotilla/xds";
+import { type ClientRequest, type Form, Interner, readDeltaRequest, readSotwRequest } from "@flotilla/xds";
 import { streamEnd } from "./stream-end.ts";
 
 export interface DecodedRequest {
@@ -52,4 +53,35 @@ function decodeRequest(form: Form, bytes: Uint8Array): DecodedRequest {
   } catch (error) {
     throw streamEnd.invalid(error instanceof Error ? error.message : String(error));
   }
+}
+
+/** An Envoy names five hundred extensions, and all Envoys of a version the same ones. */
+export class NodeReader {
+  readonly #extensions = new Interner<ReadonlySet<string>>();
+
+  /** @throws NodeError saying what is wrong with it */
+  read(node: Node): Proxy {
+    const urls = node.extensions.flatMap(({ typeUrls }) => typeUrls);
+    const extensions =
+      urls.length === 0 ? undefined : this.#extensions.intern(urls.sort().join("\n"), () => new Set(urls));
+    checkMetadata(node.metadata);
+    const { region = "", zone = "", subZone: subzone = "" } = node.locality ?? {};
+    return parseNode({
+      id: node.id,
+      cluster: node.cluster,
+      metadata: (node.metadata ?? {}) as NodeMetadata,
+      ...(node.locality && { locality: { region, zone, subzone } }),
+      ...(extensions && { extensions }),
+    });
+  }
+}
+
+/** Agents state some kilobytes; each stream keeps its own. */
+const maxMetadataLength = 524_288;
+
+/** @throws NodeError */
+function checkMetadata(metadata: unknown): void {
+  const length = metadata === undefined ? 0 : JSON.stringify(metadata).length;
+  if (length > maxMetadataLength)
+    throw new NodeError(`node metadata has ${length} characters, ${maxMetadataLength} are allowed`);
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { until } from "@flotilla/runtime";
-import { MassDisconnectDetector } from "./mass-disconnect-detector.ts";
+import { MassDisconnectDetector } from "./stream-admission.ts";
 
 describe("mass disconnects", () => {
   const cases = [

@@ -2,11 +2,12 @@
  * How far one stream is: what was sent and answered last for each type, which changes made the rest stale, and up to which position
  * in the fleet's sequence its client has answered everything.
  */
+
+import type { AppliedSet } from "@flotilla/model";
 import type { StreamState, TurnMessage } from "@flotilla/xds";
 import type { DeliveryTracker } from "./deliveries.ts";
 import type { EncodedMessage } from "./message-cache.ts";
 import { Receipts } from "./receipts.ts";
-import { StaleCauses } from "./stale-causes.ts";
 import type { StreamContext } from "./stream-context.ts";
 import type { Receipt, TypeRecord } from "./stream-record.ts";
 
@@ -100,5 +101,32 @@ export class Progress {
   #answered(typeUrl: string, state: StreamState): void {
     this.#answeredAt = this.answeredPosition(state);
     this.#owed.answered(typeUrl);
+  }
+}
+
+/** Which changes made a type of one stream stale, until that is sent or found to be nothing. */
+class StaleCauses {
+  /** Kept per type, as what is stale once is so again. */
+  readonly #byType = new Map<string, AppliedSet | undefined>();
+
+  note(typeUrl: string, applied: AppliedSet | undefined): void {
+    if (applied !== undefined) this.#byType.set(typeUrl, applied);
+  }
+
+  /** The last of them, for what is sent now. */
+  take(typeUrl: string): AppliedSet | undefined {
+    const applied = this.#byType.get(typeUrl);
+    if (applied !== undefined) this.#byType.set(typeUrl, undefined);
+    return applied;
+  }
+
+  forget(typeUrl: string): void {
+    this.#byType.delete(typeUrl);
+  }
+
+  /** What was looked at and found to be as before is not the cause of what comes later. */
+  settled(isDue: (typeUrl: string) => boolean): void {
+    for (const [typeUrl, applied] of this.#byType)
+      if (applied !== undefined && !isDue(typeUrl)) this.#byType.set(typeUrl, undefined);
   }
 }

@@ -2,8 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { newStream, type StreamState, type TypeState } from "@flotilla/xds";
-import { Receipts } from "./receipts.ts";
-import { SharedRecords } from "./shared-records.ts";
+import { Receipts, SharedRecords } from "./receipts.ts";
 import type { Receipt } from "./stream-record.ts";
 
 const [cds, lds] = ["cds", "lds"] as const;

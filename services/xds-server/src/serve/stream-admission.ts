@@ -7,7 +7,6 @@ import type { Node } from "@flotilla/proto/envoy/config/core/v3/base_pb";
 import type { GrpcError, RawCall } from "@flotilla/raw-grpc";
 import { delay, type Logger } from "@flotilla/runtime";
 import { status } from "@grpc/grpc-js";
-import { Admission, type AdmissionOptions } from "./admission.ts";
 import {
   anonymous,
   authenticate,
@@ -17,7 +16,7 @@ import {
   type Proven,
   type StreamAuthentication,
 } from "./authenticate.ts";
-import { NodeReader } from "./node.ts";
+import { NodeReader } from "./decode-request.ts";
 import type { ClientIdentity } from "./resource-source.ts";
 import { streamEnd } from "./stream-end.ts";
 import type { RefusalReason } from "./stream-metrics.ts";
@@ -95,4 +94,72 @@ const refusals: ReadonlyMap<number, RefusalReason> = new Map([
 /** As it is counted. */
 export function refusalReason({ reason, code }: GrpcError): RefusalReason {
   return reason ?? refusals.get(code) ?? "node";
+}
+
+/** A token bucket for new streams: a herd is spread over time, and what would wait too long is turned away. Pure but for its clock. */
+export interface AdmissionOptions {
+  readonly perSecond: number;
+  readonly burst: number;
+  /** Turned away rather than kept waiting for longer. */
+  readonly maxWaitMs: number;
+  readonly now: () => number;
+}
+
+export class Admission {
+  readonly #options: AdmissionOptions;
+  #tokens: number;
+  #filledAt: number;
+
+  constructor(options: AdmissionOptions) {
+    this.#options = options;
+    this.#tokens = options.burst;
+    this.#filledAt = options.now();
+  }
+
+  /** How many milliseconds the stream has to wait; undefined: it is turned away. */
+  reserve(): number | undefined {
+    const { perSecond, burst, maxWaitMs, now } = this.#options;
+    const at = now();
+    this.#tokens = Math.min(burst, this.#tokens + ((at - this.#filledAt) * perSecond) / 1000);
+    this.#filledAt = at;
+    const waitMs = this.#tokens >= 1 ? 0 : ((1 - this.#tokens) * 1000) / perSecond;
+    if (waitMs > maxWaitMs) return undefined;
+    this.#tokens--;
+    return waitMs;
+  }
+}
+
+/** Detects that most streams have ended for good, as after a rollout elsewhere, so that memory can be released. */
+export interface MassDisconnectOptions {
+  /** Called when the count has been at most half of its peak for `quietMs` without another stream leaving. */
+  readonly onMassDisconnect: () => void;
+  readonly quietMs: number;
+  /** With fewer streams than this at the peak nothing is reported. */
+  readonly minPeak: number;
+}
+
+export class MassDisconnectDetector implements Disposable {
+  readonly #options: MassDisconnectOptions;
+  #peak = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: MassDisconnectOptions) {
+    this.#options = options;
+  }
+
+  /** To be called with the number of streams whenever it has changed. */
+  count(streams: number): void {
+    const { minPeak, quietMs, onMassDisconnect } = this.#options;
+    this.#peak = Math.max(this.#peak, streams);
+    clearTimeout(this.#timer);
+    if (this.#peak < minPeak || streams > this.#peak / 2) return;
+    this.#timer = setTimeout(() => {
+      this.#peak = streams;
+      onMassDisconnect();
+    }, quietMs).unref();
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#timer);
+  }
 }

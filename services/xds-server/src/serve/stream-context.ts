@@ -1,12 +1,13 @@
-/** What a stream shares with all others of its server. */
+/** What a stream shares with all others of its server: its parts, its limits and its timers. */
+import type { RawServerOptions } from "@flotilla/raw-grpc";
 import type { Logger } from "@flotilla/runtime";
 import type { Bodies, RequestLimits, SharedStates } from "@flotilla/xds";
 import type { PushScheduler } from "../push/push-queue.ts";
 import type { DebugAnswers } from "./debug-answers.ts";
 import type { Deliveries } from "./deliveries.ts";
 import type { MessageCache } from "./message-cache.ts";
+import type { SharedRecords } from "./receipts.ts";
 import type { ResourceSource } from "./resource-source.ts";
-import type { SharedRecords } from "./shared-records.ts";
 import type { StreamMetrics } from "./stream-metrics.ts";
 import type { StreamObserver } from "./stream-record.ts";
 import type { WriteDeadlines } from "./writer.ts";
@@ -46,3 +47,77 @@ export const defaultStreamLimits: StreamLimits = {
   maxTypes: 64,
   maxNames: 50_000,
 };
+
+/** Wakes a stream that waits for something at the earliest of the times it was asked for. */
+export class TurnTimer {
+  readonly #now: () => number;
+  readonly #onTime: () => void;
+  #timer: NodeJS.Timeout | undefined;
+  #atMs = Number.POSITIVE_INFINITY;
+
+  constructor(now: () => number, onTime: () => void) {
+    this.#now = now;
+    this.#onTime = onTime;
+  }
+
+  wakeAt(atMs: number): void {
+    if (atMs >= this.#atMs) return;
+    clearTimeout(this.#timer);
+    this.#atMs = atMs;
+    this.#timer = setTimeout(
+      () => {
+        this.#atMs = Number.POSITIVE_INFINITY;
+        this.#onTime();
+      },
+      Math.max(1, atMs - this.#now()),
+    );
+  }
+
+  clear(): void {
+    clearTimeout(this.#timer);
+  }
+}
+
+/** What one server takes on, and for how long. */
+export interface AdsLimits {
+  readonly newStreamsPerSecond: number;
+  readonly newStreamsBurst: number;
+  readonly newStreamMaxWaitMs: number;
+  readonly maxRequestBytes: number;
+  readonly maxStreamsPerConnection: number;
+  readonly keepaliveMs: number;
+  readonly keepaliveTimeoutMs: number;
+  /** A connection is told to go after this, give or take a tenth; undefined: never. */
+  readonly maxConnectionAgeMs: number | undefined;
+  readonly maxConnectionAgeGraceMs: number;
+  readonly drainMs: number;
+  readonly cacheBytes: number;
+  readonly cacheIdleMs: number;
+}
+
+export const defaultAdsLimits: AdsLimits = {
+  newStreamsPerSecond: 500,
+  newStreamsBurst: 500,
+  newStreamMaxWaitMs: 5_000,
+  maxRequestBytes: 4 * 1024 * 1024,
+  maxStreamsPerConnection: 100_000,
+  keepaliveMs: 30_000,
+  keepaliveTimeoutMs: 10_000,
+  maxConnectionAgeMs: undefined,
+  maxConnectionAgeGraceMs: 10_000,
+  drainMs: 2_000,
+  cacheBytes: 64 * 1024 * 1024,
+  cacheIdleMs: 10_000,
+};
+
+/** Of the connections beneath the streams. */
+export function connectionLimits(limits: AdsLimits): Omit<RawServerOptions, "methods"> {
+  return {
+    maxMessageBytes: limits.maxRequestBytes,
+    maxStreamsPerConnection: limits.maxStreamsPerConnection,
+    keepaliveMs: limits.keepaliveMs,
+    keepaliveTimeoutMs: limits.keepaliveTimeoutMs,
+    maxAgeMs: limits.maxConnectionAgeMs,
+    maxAgeGraceMs: limits.maxConnectionAgeGraceMs,
+  };
+}

@@ -3,8 +3,9 @@
  * keeps each row as one input of the graph, so a change costs the rows it touches, and whoever read
  * a row (an empty one too) learns of it.
  */
+import type { InputKey } from "@flotilla/incremental";
 import type { KindReadBy } from "@flotilla/kinds";
-import type { Config } from "@flotilla/model";
+import { type Config, compareByAge, compareText, type Service } from "@flotilla/model";
 
 export interface RowIndex<Spec> {
   readonly name: string;
@@ -21,4 +22,55 @@ export interface RowIndex<Spec> {
 /** Objects by their namespace. */
 export function byNamespace<Spec>(kind: KindReadBy<"xds-server">): RowIndex<Spec> {
   return { name: `${kind}-by-namespace`, kind, keysOf: ({ key }) => [key.namespace] };
+}
+
+/**
+ * What a group of changes does to the rows of indexes. Each row is written once when the group is through: a mesh that
+ * is loaded costs its objects, and not its objects times the length of their rows.
+ */
+export type RowKey = InputKey<readonly Config[]>;
+
+interface RowChange {
+  readonly gone: Set<Config>;
+  readonly fresh: Set<Config>;
+}
+
+export class RowChanges {
+  readonly #rows = new Map<RowKey, RowChange>();
+
+  /** `before` stands in the row or was put there by this group; undefined adds or removes. */
+  replace(key: RowKey, before: Config | undefined, after: Config | undefined): void {
+    if (before === after) return;
+    let change = this.#rows.get(key);
+    if (change === undefined) {
+      change = { gone: new Set(), fresh: new Set() };
+      this.#rows.set(key, change);
+    }
+    if (before !== undefined && !change.fresh.delete(before)) change.gone.add(before);
+    if (after !== undefined && !change.gone.delete(after)) change.fresh.add(after);
+  }
+
+  /** The rows that differ now, oldest object first; undefined for those that are empty. `current` tells a row as it was. */
+  *rows(
+    current: (key: RowKey) => readonly Config[] | undefined,
+  ): Iterable<readonly [key: RowKey, row: readonly Config[] | undefined]> {
+    for (const [key, { gone, fresh }] of this.#rows) {
+      if (gone.size + fresh.size === 0) continue;
+      const row = [...(current(key) ?? []).filter((config) => !gone.has(config)), ...fresh].sort(compareByAge);
+      yield [key, row.length === 0 ? undefined : row];
+    }
+  }
+}
+
+/** Which services of a namespace ask for which label: a workload finds those that select it without asking all of them. */
+export type SelectorPairs = ReadonlyMap<string, readonly [label: string, value: string]>;
+
+/** Of each selector of a service's shards the first pair by name, by its text. */
+export function selectorPairs(services: Iterable<Service>): SelectorPairs {
+  const pairs = [...services].flatMap(({ labelSelectors = {} }) =>
+    Object.entries(labelSelectors)
+      .sort(([a], [b]) => compareText(a, b))
+      .slice(0, 1),
+  );
+  return new Map(pairs.map((pair) => [pair.join("="), pair]));
 }

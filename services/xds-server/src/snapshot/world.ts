@@ -14,12 +14,9 @@ import {
   type EndpointsChange,
   type ServiceChange,
 } from "@flotilla/model";
-import type { AddressUse, ServiceName } from "./keys.ts";
-import { keys } from "./keys.ts";
+import { type AddressUse, keys, type ServiceName } from "./keys.ts";
 import { decodeMesh, decodeNetworks, defaultMesh } from "./mesh.ts";
-import { RowChanges } from "./row-changes.ts";
-import type { RowIndex } from "./row-index.ts";
-import { type SelectorPairs, selectorPairs } from "./selector-rows.ts";
+import { RowChanges, type RowIndex, type SelectorPairs, selectorPairs } from "./row-index.ts";
 import type { Subject } from "./subject.ts";
 
 /** Decodes an object's spec; throws when it cannot be read. */

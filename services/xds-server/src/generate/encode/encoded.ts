@@ -1,13 +1,14 @@
 /**
- * Encoded messages and parts of messages. A large container (a route configuration, a name table) is a list of parts
- * that are encoded once each; its bytes are joined when they are sent, its version comes from those of its parts.
+ * Encoded messages and parts of messages. A large container (a route configuration, a name table) is
+ * a list of parts that are encoded once each; its bytes are joined when they are sent, its version comes from those of its parts.
+ *
+ * A long list of keys is cut into slices, so that what is made of the whole can be kept slice by slice. Where it is cut depends on the
+ * keys themselves: one that comes or goes changes its own slice and leaves the others as they are.
  */
-
+import type { Branded } from "@flotilla/model";
 import type { TypeUrl } from "@flotilla/proto";
 import { query, type ViewQuery } from "../../snapshot/view.ts";
 import { contentHash } from "./content-hash.ts";
-import { type SliceText, sliceKeys, sliceTexts } from "./slices.ts";
-import { concatBytes } from "./wire.ts";
 
 export interface Encoded {
   readonly version: string;
@@ -70,4 +71,67 @@ export interface EncodedResource extends Encoded {
   readonly version: string;
   /** The resource's message (not wrapped in Any); containers join theirs anew each time it is asked for. */
   readonly bytes: Uint8Array;
+}
+
+/** About the square root of the keys of a large list. */
+const keysPerSlice = 48;
+const maxKeysPerSlice = 8 * keysPerSlice;
+
+/** Stands between the keys of a slice; none holds one. */
+const separator = "\n";
+
+declare const keyType: unique symbol;
+
+/** The keys of a slice. */
+export type SliceText<Key extends string = string> = Branded<"Slice"> & { readonly [keyType]?: Key };
+
+/** In order; equal lists give equal slices. */
+export function sliceTexts<Key extends string>(keys: readonly Key[]): readonly SliceText<Key>[] {
+  const texts: SliceText<Key>[] = [];
+  let start = 0;
+  keys.forEach((key, index) => {
+    const count = index + 1 - start;
+    if (count < maxKeysPerSlice && index + 1 < keys.length && keyHash(key) % keysPerSlice !== 0) return;
+    texts.push(keys.slice(start, index + 1).join(separator) as SliceText<Key>);
+    start = index + 1;
+  });
+  return texts;
+}
+
+export function sliceKeys<Key extends string>(text: SliceText<Key>): readonly Key[] {
+  return text.split(separator) as Key[];
+}
+
+/** FNV-1a, 32 bits. */
+function keyHash(text: string): number {
+  let value = 0x811c9dc5;
+  for (let i = 0; i < text.length; i++) value = Math.imul(value ^ text.charCodeAt(i), 0x01000193);
+  return value >>> 0;
+}
+
+/** Joining encoded parts: a message's bytes are the bytes of its fields, one after the other. */
+export function concatBytes(parts: readonly Uint8Array[]): Uint8Array {
+  const joined = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
+  let offset = 0;
+  for (const part of parts) {
+    joined.set(part, offset);
+    offset += part.length;
+  }
+  return joined;
+}
+
+/** A message as one element of a field of the message around it. */
+export function lengthDelimited(field: number, message: Uint8Array): Uint8Array {
+  return concatBytes([varint((field << 3) | 2), varint(message.length), message]);
+}
+
+function varint(value: number): Uint8Array {
+  const bytes: number[] = [];
+  let rest = value;
+  for (; rest > 0x7f; rest >>>= 7) bytes.push((rest & 0x7f) | 0x80);
+  return Uint8Array.from([...bytes, rest]);
+}
+
+export function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && a.every((byte, i) => byte === b[i]);
 }

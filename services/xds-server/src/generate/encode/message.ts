@@ -4,8 +4,7 @@
  */
 import type { MessageShape } from "@bufbuild/protobuf";
 import { encode, type GenMessage, type Message } from "@flotilla/proto";
-import { type Encoded, encoded } from "./encoded.ts";
-import { concatBytes, lengthDelimited } from "./wire.ts";
+import { concatBytes, type Encoded, encoded, lengthDelimited } from "./encoded.ts";
 
 type Shape<Of extends Message> = MessageShape<GenMessage<Of>>;
 

@@ -6,9 +6,8 @@
 import { Interner, type NameSetKey, namesOfKey, type ResourceSet } from "@flotilla/xds";
 import { query, type ViewQuery } from "../../snapshot/view.ts";
 import { contentHash } from "./content-hash.ts";
-import type { EncodedResource } from "./encoded.ts";
+import { type EncodedResource, type SliceText, sliceKeys, sliceTexts } from "./encoded.ts";
 import type { Generator } from "./generator.ts";
-import { type SliceText, sliceKeys, sliceTexts } from "./slices.ts";
 
 export interface ResourceSetQueries {
   /** Every resource there is: for wildcard subscriptions. */

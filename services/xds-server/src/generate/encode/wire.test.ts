@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { create, decode, encode } from "@flotilla/proto";
 import { VirtualHostSchema } from "@flotilla/proto/envoy/config/route/v3/route_components_pb";
 import { RouteConfigurationSchema } from "@flotilla/proto/envoy/config/route/v3/route_pb";
-import { concatBytes, lengthDelimited } from "./wire.ts";
+import { concatBytes, lengthDelimited } from "./encoded.ts";
 
 test("a message joined from encoded parts equals one that is encoded whole", () => {
   const hosts = ["a", "b".repeat(300), "c".repeat(20_000)].map((name) =>

@@ -3,7 +3,7 @@ import { type Endpoint, isIpAddress, type Service } from "@flotilla/model";
 import { create } from "@flotilla/proto";
 import { type NameTable_NameInfo, NameTable_NameInfoSchema } from "@flotilla/proto/istio/networking/nds/v1/nds_pb";
 import { discoverableEndpoints } from "../../snapshot/scope/discoverable-endpoints.ts";
-import { reachableAddresses } from "../../snapshot/scope/service-addresses.ts";
+import { reachableAddresses } from "../../snapshot/scope/services.ts";
 import type { View } from "../../snapshot/view.ts";
 
 /** The host name itself, and for headless services one a pod that has a name of its own. */

@@ -1,5 +1,4 @@
 /** Access logs of a proxy: as Telemetry says, else the mesh's own file. */
-
 import { create, type MessageInitShape, pack } from "@flotilla/proto";
 import {
   type AccessLog,
@@ -7,8 +6,7 @@ import {
   AccessLogSchema,
 } from "@flotilla/proto/envoy/config/accesslog/v3/accesslog_pb";
 import { ExpressionFilterSchema } from "@flotilla/proto/envoy/extensions/access_loggers/filters/cel/v3/cel_pb";
-import { effectiveAccessLogging, type LogProvider } from "../../snapshot/scope/access-logging.ts";
-import type { TrafficSide } from "../../snapshot/scope/telemetry.ts";
+import { effectiveAccessLogging, type LogProvider, type TrafficSide } from "../../snapshot/scope/telemetry.ts";
 import { query, type View } from "../../snapshot/view.ts";
 import { fileLog, type Log } from "../envoy/filters/file-log.ts";
 import type { AccessLogs } from "../envoy/listeners/listener-traits.ts";

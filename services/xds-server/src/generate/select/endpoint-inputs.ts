@@ -5,8 +5,7 @@ import {
   type TrafficPolicy,
 } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
 import { namespaceMutualTls } from "../../snapshot/scope/authn.ts";
-import { discoverableEndpoints } from "../../snapshot/scope/discoverable-endpoints.ts";
-import { networkGateways } from "../../snapshot/scope/network-gateways.ts";
+import { discoverableEndpoints, networkGateways } from "../../snapshot/scope/discoverable-endpoints.ts";
 import { query, type View } from "../../snapshot/view.ts";
 import { type EndpointInputs, noLocality } from "../envoy/endpoints/endpoint-inputs.ts";
 import type { ClusterTarget } from "./cluster-target.ts";

@@ -2,7 +2,7 @@
 import { clusterName } from "@flotilla/model";
 import type { HttpFilter } from "@flotilla/proto/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb";
 import type { JWTRule } from "@flotilla/proto/security/v1beta1/request_authentication_pb";
-import { tokenRules } from "../../snapshot/scope/request-authn.ts";
+import { tokenRules } from "../../snapshot/scope/authn.ts";
 import type { View } from "../../snapshot/view.ts";
 import { jwtFilter, type KeySource } from "../envoy/filters/jwt-filter.ts";
 

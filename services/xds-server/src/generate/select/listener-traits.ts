@@ -6,8 +6,7 @@ import {
   TracingSchema as ProxyTracingSchema,
 } from "@flotilla/proto/mesh/v1alpha1/proxy_pb";
 import { fallbackCluster } from "../../snapshot/scope/sidecar.ts";
-import type { TrafficSide } from "../../snapshot/scope/telemetry.ts";
-import { effectiveTracing } from "../../snapshot/scope/tracing.ts";
+import { effectiveTracing, type TrafficSide } from "../../snapshot/scope/telemetry.ts";
 import { query, type View } from "../../snapshot/view.ts";
 import { unknownHostsCluster } from "../envoy/clusters/dynamic-dns.ts";
 import type { ProtocolFilters } from "../envoy/filters/network-filters.ts";

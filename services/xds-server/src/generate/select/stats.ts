@@ -1,11 +1,9 @@
 /** Istio's own metrics: a filter that only proxies with Istio's extensions have. */
-
 import { ownValue } from "@flotilla/model";
 import { type Any, create, pack } from "@flotilla/proto";
 import { PluginConfigSchema } from "@flotilla/proto/contrib/envoy/extensions/filters/http/istio_stats/v3/istio_stats_pb";
 import { HttpFilterSchema } from "@flotilla/proto/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb";
-import { effectiveMetrics } from "../../snapshot/scope/metrics.ts";
-import type { TrafficSide } from "../../snapshot/scope/telemetry.ts";
+import { effectiveMetrics, type TrafficSide } from "../../snapshot/scope/telemetry.ts";
 import { query } from "../../snapshot/view.ts";
 import { networkFilter } from "../envoy/filters/network-filters.ts";
 import { istioExtensions } from "../envoy/istio-extensions.ts";

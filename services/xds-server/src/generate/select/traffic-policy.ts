@@ -10,7 +10,7 @@ import {
 } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
 import type { Destination } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
 import { destinationRuleOf } from "../../snapshot/scope/destination-rules.ts";
-import { mayBeHashed } from "../../snapshot/scope/hashed-hosts.ts";
+import { mayBeHashed } from "../../snapshot/scope/ruled-hosts.ts";
 import { visibleService } from "../../snapshot/scope/sidecar-scope.ts";
 import { query, type View } from "../../snapshot/view.ts";
 import { consistentHashOf } from "../envoy/routes/hash-policy.ts";

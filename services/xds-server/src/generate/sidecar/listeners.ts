@@ -1,9 +1,7 @@
 /** LDS of a sidecar: which listeners there are, and what each is made of. */
 import { typeUrl } from "@flotilla/proto";
-import type { Listener } from "@flotilla/proto/envoy/config/listener/v3/listener_pb";
-import { ListenerSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_pb";
-import { inboundMutualTls } from "../../snapshot/scope/authn.ts";
-import { authorizationPolicies } from "../../snapshot/scope/authz.ts";
+import { type Listener, ListenerSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_pb";
+import { authorizationPolicies, inboundMutualTls } from "../../snapshot/scope/authn.ts";
 import { query, type View } from "../../snapshot/view.ts";
 import { createGenerator } from "../encode/generator.ts";
 import {

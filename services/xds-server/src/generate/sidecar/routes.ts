@@ -11,10 +11,8 @@ import { type Encoded, sameVersion, slicedParts } from "../encode/encoded.ts";
 import { createContainerGenerator } from "../encode/generator.ts";
 import { encodedElement } from "../encode/message.ts";
 import { proxyHeaders, tellsAttempts } from "../select/proxy-headers.ts";
-import { parseRouteName } from "./routes/listener-route.ts";
-import { blockedRoute, passthroughRoute } from "./routes/service-routes.ts";
-import { encodedVirtualHost, virtualHostsField } from "./routes/virtual-host.ts";
-import { virtualHostPlan } from "./routes/virtual-host-plan.ts";
+import { blockedRoute, encodedVirtualHost, passthroughRoute, virtualHostsField } from "./routes/virtual-host.ts";
+import { parseRouteName, virtualHostPlan } from "./routes/virtual-host-plan.ts";
 
 export const maxDirectResponseBodyBytes = 1_048_576;
 

@@ -2,12 +2,11 @@
 import { createMetrics, type Metrics, noopLogger } from "@flotilla/runtime";
 import { systemClock } from "../../push/clock.ts";
 import { defaultPushLimits, PushQueue } from "../../push/push-queue.ts";
-import { defaultAdsLimits } from "../ads-limits.ts";
 import { type AdsOptions, AdsServer } from "../ads-server.ts";
 import type { StreamAuthentication } from "../authenticate.ts";
 import { ConnectedStreams } from "../connected-streams.ts";
 import { Deliveries } from "../deliveries.ts";
-import { defaultStreamLimits } from "../stream-context.ts";
+import { defaultAdsLimits, defaultStreamLimits } from "../stream-context.ts";
 import { createStreamMetrics } from "../stream-metrics.ts";
 import { StaticSource } from "./static-source.ts";
 

@@ -2,12 +2,14 @@
  * Mutual TLS of inbound connections: PeerAuthentication of the mesh, the namespace and the workload.
  * The narrower one wins, UNSET inherits, and at one level the oldest object counts.
  */
-import type { Config, MutualTlsMode, NamespaceMutualTls } from "@flotilla/model";
+import { type Config, compareText, type MutualTlsMode, type NamespaceMutualTls } from "@flotilla/model";
+import type { AuthorizationPolicy } from "@flotilla/proto/security/v1beta1/authorization_policy_pb";
 import {
   PeerAuthentication_MutualTLS_Mode as Mode,
   type PeerAuthentication,
   type PeerAuthentication_MutualTLS,
 } from "@flotilla/proto/security/v1beta1/peer_authentication_pb";
+import type { JWTRule, RequestAuthentication } from "@flotilla/proto/security/v1beta1/request_authentication_pb";
 import { byNamespace } from "../row-index.ts";
 import { query, type View } from "../view.ts";
 
@@ -100,3 +102,34 @@ function modeOf(tls: PeerAuthentication_MutualTLS | undefined, inherited: Mutual
 function sameModes(a: ReadonlyMap<number, MutualTlsMode>, b: ReadonlyMap<number, MutualTlsMode>): boolean {
   return a.size === b.size && [...a].every(([port, mode]) => b.get(port) === mode);
 }
+
+/** The AuthorizationPolicies that hold for the proxy's workload: the root namespace's, then its own namespace's. */
+export const authorizationPoliciesByNamespace = byNamespace<AuthorizationPolicy>("AuthorizationPolicy");
+
+export const authorizationPolicies = query<readonly Config<AuthorizationPolicy>[]>("authorization-policies", (view) => {
+  const { proxy, mesh } = view;
+  const policies = [...new Set([mesh.rootNamespace, proxy.namespace])]
+    .flatMap((namespace) => view.row(authorizationPoliciesByNamespace, namespace))
+    .filter(({ spec }) => spec.targetRef === undefined && spec.targetRefs.length === 0);
+  return proxy.selecting(policies, ({ spec }) => spec.selector?.matchLabels ?? {});
+});
+
+/** The tokens that the proxy's workload takes, of all RequestAuthentications that hold for it; in order of issuers. */
+export const requestAuthenticationsByNamespace = byNamespace<RequestAuthentication>("RequestAuthentication");
+
+export const tokenRules = query<readonly JWTRule[]>(
+  "token-rules",
+  (view) => {
+    const { proxy, mesh } = view;
+    const all = [...new Set([mesh.rootNamespace, proxy.namespace])]
+      .flatMap((namespace) => view.row(requestAuthenticationsByNamespace, namespace))
+      .filter(
+        ({ spec }: Config<RequestAuthentication>) => spec.targetRef === undefined && spec.targetRefs.length === 0,
+      );
+    return proxy
+      .selecting(all, ({ spec }) => spec.selector?.matchLabels ?? {})
+      .flatMap(({ spec }) => spec.jwtRules)
+      .sort((a, b) => compareText(a.issuer, b.issuer));
+  },
+  (a, b) => a?.length === b.length && a.every((rule, i) => rule === b[i]),
+);

@@ -1,8 +1,8 @@
 /**
- * The services of the mesh, and which of them a namespace may see. A service of several clusters is one
- * here; two ServiceEntries of one host are two, because istiod decides between them by age.
+ * The services of the mesh, which of them a namespace may see, and by which names and addresses they are reached. A service of several
+ * clusters is one here; two ServiceEntries of one host are two, because istiod decides between them by age.
  */
-import { compareText, type Service } from "@flotilla/model";
+import { compareText, isIpAddress, isIpv6, ownValue, type Service } from "@flotilla/model";
 import { type ServiceText, serviceText } from "../keys.ts";
 import type { ServiceTarget } from "../subject.ts";
 import { query, type View } from "../view.ts";
@@ -115,4 +115,78 @@ export function targetService(
 
 function isOfKubernetes({ registry }: Service): boolean {
   return registry === "Kubernetes";
+}
+
+/**
+ * Other names of services: ExternalName services, also of one another. Whoever may call a service may call it by any of them,
+ * wherever they are visible themselves; so istiod does it.
+ */
+const aliases = query<ReadonlyMap<string, readonly string[]>>("aliases", (view) => {
+  const found = view.read(allServices).filter(({ resolution }) => resolution === "alias");
+  const targets = new Map(found.map(({ hostname, kubernetes }) => [hostname, kubernetes?.externalName ?? ""]));
+  const names = Map.groupBy(found.sort(byNamespace), ({ hostname }) => lastOf(targets, hostname));
+  return new Map([...names].map(([target, services]) => [target, services.map(({ hostname }) => hostname)]));
+});
+
+const aliasesOfHost = query<readonly string[], string>(
+  "aliases-of-host",
+  (view, hostname) => view.read(aliases).get(hostname) ?? [],
+);
+
+/** By namespace and name. */
+export function aliasesOf(view: View, hostname: string): readonly string[] {
+  return view.read(aliasesOfHost, hostname);
+}
+
+/** What a chain of names ends in; names in a circle stand for nothing. */
+function lastOf(targets: ReadonlyMap<string, string>, hostname: string): string {
+  const seen = new Set<string>();
+  let name = hostname;
+  for (let next = targets.get(name); next !== undefined; next = targets.get(name)) {
+    if (seen.has(name)) return "";
+    seen.add(name);
+    name = next;
+  }
+  return name;
+}
+
+function byNamespace(a: Service, b: Service): number {
+  return compareText(a.namespace, b.namespace) || compareText(a.hostname, b.hostname);
+}
+
+/**
+ * Those of the proxy's cluster, else the service's own, else allocated ones if the proxy answers DNS queries.
+ * Ranges are left out, and so are addresses of a family the proxy does not have.
+ */
+export function reachableAddresses(view: View, service: Service): readonly string[] {
+  const inCluster = (ownValue(service.clusterVips, view.proxy.clusterId) ?? []).filter(isSpecific);
+  if (inCluster.length > 0) return reachableInCluster(view, inCluster);
+  const own = [service.defaultAddress, ...(service.addresses ?? [])].filter(isSpecific);
+  if (own.length > 0) return own.slice(0, 1);
+  return allocatedAddresses(view, service).filter((address) => hasFamily(view, address));
+}
+
+/**
+ * Only a proxy that answers DNS itself makes its workload call an allocated address; addresses that are hashed and not kept
+ * (PILOT_ENABLE_IP_AUTOALLOCATE=false) it has to ask for.
+ */
+export function allocatedAddresses(view: View, service: Service): readonly string[] {
+  const { proxy } = view;
+  if (!proxy.metadataFlag("DNS_CAPTURE")) return [];
+  if (!view.feature("ipAutoAllocate") && !proxy.metadataFlag("DNS_AUTO_ALLOCATE")) return [];
+  return [service.autoAllocatedIpv4, service.autoAllocatedIpv6].filter((address) => address !== undefined);
+}
+
+/** Both families only where the control plane knows of dual stack; else the first one that the proxy has. */
+function reachableInCluster(view: View, addresses: readonly string[]): readonly string[] {
+  const found = addresses.filter((address) => hasFamily(view, address));
+  return view.feature("dualStack") ? found : found.slice(0, 1);
+}
+
+function isSpecific(address: string): boolean {
+  return isIpAddress(address) && address !== "0.0.0.0" && address !== "::";
+}
+
+export function hasFamily({ proxy: { ipMode } }: View, address: string): boolean {
+  return ipMode === "dual" || (ipMode === "ipv6") === isIpv6(address);
 }

@@ -9,10 +9,8 @@ import { rowIndexes } from "../indexes/index.ts";
 import type { Subject } from "../subject.ts";
 import type { ViewQuery } from "../view.ts";
 import { World } from "../world.ts";
-import { effectiveAccessLogging } from "./access-logging.ts";
-import { effectiveMetrics } from "./metrics.ts";
 import type { TrafficSide } from "./telemetry.ts";
-import { effectiveTracing } from "./tracing.ts";
+import { effectiveAccessLogging, effectiveMetrics, effectiveTracing } from "./telemetry.ts";
 
 const mesh = (defaultProviders: JsonObject = {}) =>
   aConfig("MeshConfig", "istio-system", "istio", {

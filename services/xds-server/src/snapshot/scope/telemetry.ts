@@ -1,15 +1,25 @@
 /** The Telemetry objects that hold for a proxy, from the widest to the narrowest; at every question the last that speaks wins. */
-import type { Config } from "@flotilla/model";
-import { type Telemetry, WorkloadMode } from "@flotilla/proto/telemetry/v1alpha1/telemetry_pb";
+import { type Config, compareText } from "@flotilla/model";
+import {
+  type AccessLogging,
+  MetricSelector_IstioMetric as IstioMetric,
+  type Metrics,
+  type MetricsOverrides,
+  MetricsOverrides_TagOverride_Operation as Operation,
+  type Telemetry,
+  type Tracing,
+  type Tracing_CustomTag,
+  WorkloadMode,
+} from "@flotilla/proto/telemetry/v1alpha1/telemetry_pb";
 import { byNamespace } from "../row-index.ts";
-import { query } from "../view.ts";
+import { query, type View } from "../view.ts";
 
 export const telemetriesByNamespace = byNamespace<Telemetry>("Telemetry");
 
 export type TrafficSide = "inbound" | "outbound";
 
 /** The oldest of the mesh, the oldest of the namespace, all that select the workload. */
-export const telemetries = query<readonly Config<Telemetry>[]>("telemetries", (view) => {
+const telemetries = query<readonly Config<Telemetry>[]>("telemetries", (view) => {
   const { proxy, mesh } = view;
   const root = view.row(telemetriesByNamespace, mesh.rootNamespace);
   const own = proxy.namespace === mesh.rootNamespace ? root : view.row(telemetriesByNamespace, proxy.namespace);
@@ -28,7 +38,200 @@ function isGeneral(config: Config<Telemetry>): boolean {
 }
 
 /** Whether a rule speaks of what the proxy receives, respectively sends. */
-export function speaksOf(mode: WorkloadMode | undefined, side: TrafficSide): boolean {
+function speaksOf(mode: WorkloadMode | undefined, side: TrafficSide): boolean {
   const wanted = side === "inbound" ? WorkloadMode.SERVER : WorkloadMode.CLIENT;
   return mode === undefined || mode === WorkloadMode.CLIENT_AND_SERVER || mode === wanted;
+}
+
+/** Which providers log a proxy's traffic, as Telemetry of the mesh, the namespace and the workload say. */
+export interface LogProvider {
+  readonly name: string;
+  /** A CEL expression that a request has to meet; empty for every request. */
+  readonly filter: string;
+}
+
+/** By name; undefined where nobody says anything: then the mesh's own file counts. */
+export const effectiveAccessLogging = query<readonly LogProvider[] | undefined, TrafficSide>(
+  "effective-access-logging",
+  (view, side) => {
+    const defaults = view.mesh.defaultProviders?.accessLogging ?? [];
+    const speaking = view.read(telemetries).filter(({ spec }) => spec.accessLogging.length > 0);
+    if (speaking.length === 0)
+      return defaults.length === 0 ? undefined : [...new Set(defaults)].sort().map((name) => ({ name, filter: "" }));
+    const levels = speaking.map((config) => rulesOf(config, side));
+    // The narrowest level that names providers says which there are, wider ones only how those log.
+    const meant = new Set(levels.findLast((rules) => namesIn(rules).length > 0)?.flatMap(providerNames) ?? defaults);
+    if (meant.size === 0) return undefined;
+    const filters = new Map<string, string>();
+    for (const rule of levels.flat())
+      for (const name of providerNames(rule)) filters.set(name, rule.filter?.expression ?? "");
+    const logging = new Set<string>();
+    let inherited: readonly string[] = defaults;
+    for (const rule of levels.flat()) {
+      const names = providerNames(rule);
+      inherited = names.length > 0 ? names : inherited;
+      for (const name of inherited.filter((one) => meant.has(one))) {
+        if (rule.disabled === true) logging.delete(name);
+        else logging.add(name);
+      }
+    }
+    return [...logging].sort().map((name) => ({ name, filter: filters.get(name) ?? "" }));
+  },
+  (a, b) => JSON.stringify(a) === JSON.stringify(b),
+);
+
+function rulesOf({ spec }: Config<Telemetry>, side: TrafficSide): readonly AccessLogging[] {
+  return spec.accessLogging.filter(({ match }) => speaksOf(match?.mode, side));
+}
+
+function namesIn(rules: readonly AccessLogging[]): readonly string[] {
+  return rules.flatMap(providerNames);
+}
+
+function providerNames({ providers }: AccessLogging): readonly string[] {
+  return providers.map(({ name }) => name);
+}
+
+/** Tracing of a proxy's requests, as Telemetry of the mesh, the namespace and the workload say; the narrower wins. */
+export interface EffectiveTracing {
+  readonly disabled: boolean;
+  /** Some Telemetry speaks of tracing, on whichever side: without a provider there is none then. */
+  readonly isStated: boolean;
+  /** Of the mesh's extension providers; empty for none. */
+  readonly provider: string;
+  /** Percent; undefined when no Telemetry says. */
+  readonly sampling: number | undefined;
+  readonly customTags: Readonly<Record<string, Tracing_CustomTag>> | undefined;
+  readonly istioTags: boolean | undefined;
+  /** The decision is part of the request's id, so that every proxy on the way decides alike. */
+  readonly samplesByRequestId: boolean;
+}
+
+export const effectiveTracing = query<EffectiveTracing, TrafficSide>("effective-tracing", (view, side) => {
+  const stated = view.read(telemetries).flatMap(({ spec }) => spec.tracing);
+  const rules = stated.filter(({ match }) => speaksOf(match?.mode, side));
+  const last = <Part extends keyof Tracing>(part: Part) =>
+    rules.map((rule) => rule[part]).findLast((value) => value !== undefined);
+  const [named] = rules.map(({ providers }) => providers).findLast(({ length }) => length > 0) ?? [];
+  const tags = rules.map(({ customTags }) => customTags).findLast((some) => Object.keys(some).length > 0);
+  const provider = named?.name ?? view.mesh.defaultProviders?.tracing[0] ?? "";
+  return {
+    disabled: last("disableSpanReporting") ?? false,
+    isStated: stated.length > 0,
+    provider,
+    sampling: last("randomSamplingPercentage"),
+    customTags: tags,
+    istioTags: last("enableIstioTags"),
+    // Without a provider nothing is traced, and istiod leaves the default.
+    samplesByRequestId: provider === "" || (last("useRequestIdForTraceSampling") ?? true),
+  };
+});
+
+/** What a proxy tells Prometheus of its traffic, as Telemetry of the mesh, the namespace and the workload say. */
+export interface Metric {
+  /** Of Istio's metrics, as Telemetry names them, or any other name. */
+  readonly key: string;
+  readonly isDropped: boolean;
+  /** Expressions by tag. */
+  readonly tags: Readonly<Record<string, string>>;
+  readonly removedTags: readonly string[];
+}
+
+export interface EffectiveMetrics {
+  /** Those that differ from the default, ordered by key. */
+  readonly metrics: readonly Metric[];
+  /** Seconds and nanoseconds; undefined for the default. */
+  readonly reportingInterval: readonly [seconds: string, nanos: number] | undefined;
+}
+
+/** Undefined where nothing is told. */
+export const effectiveMetrics = query<EffectiveMetrics | undefined, TrafficSide>(
+  "effective-metrics",
+  (view, side) => {
+    const levels = view.read(telemetries).map(({ spec }) => spec.metrics);
+    const defaults = view.mesh.defaultProviders?.metrics ?? [];
+    const meant = levels.findLast((level) => level.some(({ providers }) => providers.length > 0));
+    const names = meant?.flatMap(namesOf) ?? defaults;
+    const prometheus = names.find((name) => isPrometheus(view, name));
+    if (prometheus === undefined) return undefined;
+    const rules = rulesFor(levels.flat(), prometheus, defaults);
+    const collected = collect(
+      rules.flatMap(({ overrides }) => overrides).filter(({ match }) => speaksOf(match?.mode, side)),
+    );
+    if (collected === undefined) return undefined;
+    const interval = rules.findLast(({ reportingInterval }) => reportingInterval !== undefined)?.reportingInterval;
+    return { metrics: collected, reportingInterval: interval && [`${interval.seconds}`, interval.nanos] };
+  },
+  (a, b) => JSON.stringify(a) === JSON.stringify(b),
+);
+
+function namesOf({ providers }: Metrics): readonly string[] {
+  return providers.map(({ name }) => name);
+}
+
+function isPrometheus(view: View, name: string): boolean {
+  return view.mesh.extensionProviders.some((one) => one.name === name && one.provider.case === "prometheus");
+}
+
+/** A rule without providers speaks of those of the rule before. */
+function rulesFor(rules: readonly Metrics[], provider: string, defaults: readonly string[]): readonly Metrics[] {
+  let inherited = defaults;
+  return rules.filter((rule) => {
+    inherited = rule.providers.length > 0 ? namesOf(rule) : inherited;
+    return inherited.includes(provider);
+  });
+}
+
+/** Istio's metrics by number, as Telemetry names them. */
+const metricNames: ReadonlyMap<number, string> = new Map(
+  Object.entries(IstioMetric)
+    .filter(([name, value]) => typeof value === "number" && name !== "ALL_METRICS")
+    .map(([name, value]) => [Number(value), name]),
+);
+
+interface Draft {
+  isDropped: boolean;
+  readonly tags: Map<string, { readonly removed: boolean; readonly value: string }>;
+}
+
+/** Undefined when all metrics are switched off, and none of them on again. */
+function collect(overrides: readonly MetricsOverrides[]): readonly Metric[] | undefined {
+  const drafts = new Map<string, Draft>();
+  const draftOf = (key: string) => {
+    const draft = drafts.get(key) ?? { isDropped: false, tags: new Map() };
+    drafts.set(key, draft);
+    return draft;
+  };
+  let allAreOff = false;
+  for (const { match, disabled, tagOverrides } of overrides) {
+    const key = keyOf(match?.metricMatch);
+    const tags = Object.entries(tagOverrides);
+    if (key === undefined && disabled !== undefined) allAreOff = disabled;
+    // A word about all of them names each, even when it says nothing more; all of them off, its tags are for nothing.
+    const isNamed = disabled !== true;
+    if (key !== undefined && disabled !== true) allAreOff = false;
+    for (const name of key === undefined ? (isNamed ? metricNames.values() : []) : [key]) {
+      const draft = draftOf(name);
+      // All of them off, the others need not be told one by one: those that are on again are listed.
+      if (disabled !== undefined && (key !== undefined || !disabled)) draft.isDropped = disabled;
+      for (const [tag, { operation, value }] of tags)
+        draft.tags.set(tag, { removed: operation === Operation.REMOVE, value });
+    }
+  }
+  return allAreOff ? undefined : [...drafts].sort(([a], [b]) => compareText(a, b)).map(metricOf);
+}
+
+function keyOf(match: NonNullable<MetricsOverrides["match"]>["metricMatch"] | undefined): string | undefined {
+  if (match?.case === "customMetric") return match.value;
+  return match?.case === "metric" ? metricNames.get(match.value) : undefined;
+}
+
+function metricOf([key, { isDropped, tags }]: readonly [string, Draft]): Metric {
+  const all = [...tags].sort(([a], [b]) => compareText(a, b));
+  return {
+    key,
+    isDropped,
+    tags: Object.fromEntries(all.flatMap(([tag, { removed, value }]) => (removed ? [] : [[tag, value] as const]))),
+    removedTags: all.flatMap(([tag, { removed }]) => (removed ? [tag] : [])),
+  };
 }

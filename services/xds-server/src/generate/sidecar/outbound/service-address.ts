@@ -1,7 +1,7 @@
 /** The addresses under which a proxy's workload calls a TCP service. */
 import { isIpAddress, isIpv4, ownValue, type Service, type ServicePort } from "@flotilla/model";
 import { discoverableEndpoints } from "../../../snapshot/scope/discoverable-endpoints.ts";
-import { allocatedAddresses, hasFamily } from "../../../snapshot/scope/service-addresses.ts";
+import { allocatedAddresses, hasFamily } from "../../../snapshot/scope/services.ts";
 import type { View } from "../../../snapshot/view.ts";
 import { listenerTraits } from "../../select/listener-traits.ts";
 

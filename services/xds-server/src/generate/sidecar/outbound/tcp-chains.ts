@@ -6,7 +6,7 @@ import type {
   TLSMatchAttributes,
   VirtualService,
 } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
-import { aliasesOf } from "../../../snapshot/scope/aliases.ts";
+import { aliasesOf } from "../../../snapshot/scope/services.ts";
 import { visibleService } from "../../../snapshot/scope/sidecar-scope.ts";
 import { mostSpecificHost } from "../../../snapshot/scope/virtual-services.ts";
 import type { View } from "../../../snapshot/view.ts";

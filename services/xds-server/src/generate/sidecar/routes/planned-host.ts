@@ -1,9 +1,14 @@
-/** A virtual host but for its content, as a short text: equal texts stand for equal hosts, whichever proxy asks. */
-import type { Branded, Service } from "@flotilla/model";
+/**
+ * A virtual host but for its content: as a short text, where equal texts stand for equal hosts whichever proxy asks, and with the
+ * domains that are its own. Envoy refuses a route configuration in which a domain occurs twice.
+ */
+import { type Branded, compareText, type Service } from "@flotilla/model";
 import { serviceText } from "../../../snapshot/keys.ts";
-import { servicesOfName } from "../../../snapshot/scope/services.ts";
+import { aliasesOf, reachableAddresses, servicesOfName } from "../../../snapshot/scope/services.ts";
 import type { VirtualServiceName } from "../../../snapshot/scope/virtual-service.ts";
 import type { View } from "../../../snapshot/view.ts";
+import { type Domains, inUrl, serviceDomains, withPort } from "../../envoy/routes/domains.ts";
+import { tellsAttempts } from "../../select/proxy-headers.ts";
 
 export interface PlannedHost {
   readonly hostname: string;
@@ -96,4 +101,108 @@ export function plannedService(view: View, { hostname, service }: HostPlan): Ser
   return view
     .read(servicesOfName, serviceText.write({ namespace: service.namespace, hostname }))
     .find(({ registry, name }) => registry === service.registry && name === service.name);
+}
+
+/** The domains of a virtual host of a sidecar. */
+interface Host {
+  readonly hostname: string;
+  readonly port: number;
+  readonly listenPort: number;
+  readonly proxyDomain: string;
+  readonly aliases: readonly string[];
+}
+
+/** A host without a service is called by its name alone. Envoy compares hosts in lower case. */
+export function hostDomains(view: View, host: Host, service: Service | undefined): Domains {
+  const { port, listenPort, proxyDomain } = host;
+  const [hostname = "", ...aliases] = [host.hostname, ...host.aliases].map((name) => name.toLowerCase());
+  const domains =
+    service === undefined
+      ? { all: [hostname], short: [] }
+      : serviceDomains(
+          {
+            hostname,
+            aliases,
+            addresses: addressesOf(view, service),
+            mayEndInDot: view.feature("absoluteFqdnDomains"),
+            hasPodNames: service.resolution === "passthrough" && service.registry === "Kubernetes",
+          },
+          proxyDomain,
+        );
+  // A host that no service stands for is called without a port (virtual-host-plan.ts).
+  if (listenPort !== 0 || service === undefined) return domains;
+  // Only the first address needs the port to be named. Source: istiod asked, a service of both families.
+  const further = new Set(addressesOf(view, service).slice(1).map(inUrl));
+  const all = domains.all.flatMap((domain) => [
+    ...(further.has(domain) && port !== 80 ? [domain] : []),
+    ...withPort([domain], port),
+  ]);
+  return { ...domains, all };
+}
+
+/** A range stands among the domains as it is written, though nobody can call it so. So istiod does it. */
+function addressesOf(view: View, service: Service): readonly string[] {
+  const addresses = reachableAddresses(view, service);
+  const range = [service.defaultAddress, ...(service.addresses ?? [])].find((address) => address.includes("/"));
+  return addresses.length > 0 || range === undefined ? addresses : [range];
+}
+
+/**
+ * The caller's domain as far as it matters for the short names of a host: hosts of other namespaces look alike from
+ * everywhere. With aliases, which may be of any namespace, it matters whole.
+ */
+function relevantDomain(hostname: string, proxyDomain: string): string {
+  const inProxy = proxyDomain.indexOf(".svc.");
+  if (inProxy < 0) return proxyDomain;
+  const inHost = hostname.indexOf(".svc.");
+  const suffix = proxyDomain.slice(inProxy);
+  if (inHost < 0 || hostname.slice(inHost) !== suffix) return "";
+  const isSameNamespace = hostname.slice(hostname.indexOf(".") + 1, inHost) === proxyDomain.slice(0, inProxy);
+  return isSameNamespace ? proxyDomain : `~${suffix}`;
+}
+
+/** The first comer keeps a domain; a host that is left without any is reported. Ordered by name. */
+export function assignDomains(view: View, hosts: readonly PlannedHost[], listenPort: number): readonly HostPlan[] {
+  const { dnsDomain } = view.proxy;
+  const countsAttempts = view.read(tellsAttempts);
+  const realNames = new Set(hosts.flatMap(({ service }) => (service === undefined ? [] : [service.hostname])));
+  const [used, names, hostnames] = [new Set<string>(), new Set<string>(), new Set<string>()];
+  const assigned: HostPlan[] = [];
+  for (const host of hosts) {
+    const { hostname, port, service, virtualService } = host;
+    const aliases = service === undefined ? [] : aliasesOf(view, hostname);
+    const proxyDomain = aliases.length > 0 ? dnsDomain : relevantDomain(hostname, dnsDomain);
+    const plan = { hostname, port, listenPort, proxyDomain, aliases };
+    const { all, short } = hostDomains(view, plan, service);
+    const isFirst = !hostnames.has(hostname);
+    hostnames.add(hostname);
+    // Of the ports of a service on one listener only the first may be called without naming it.
+    const isFree = (domain: string) =>
+      (isFirst || listenPort !== 0 || domain.endsWith(`:${port}`)) &&
+      !used.has(domain.toLowerCase()) &&
+      !(realNames.has(domain) && short.includes(domain));
+    const free = all.filter(isFree);
+    if (names.has(hostName(plan)) || free.length === 0) {
+      reportDuplicate(view, host);
+      continue;
+    }
+    names.add(hostName(plan));
+    const withoutDomains = free.length === all.length ? [] : all.filter((domain) => !isFree(domain));
+    for (const domain of free) used.add(domain.toLowerCase());
+    assigned.push({ ...plan, service, virtualService, takesAll: false, countsAttempts, withoutDomains });
+  }
+  return assigned.sort((a, b) => compareText(hostName(a), hostName(b)));
+}
+
+/** The virtual host's name. */
+export function hostName({ hostname, port }: Pick<HostPlan, "hostname" | "port">): string {
+  return `${inUrl(hostname)}:${port}`;
+}
+
+function reportDuplicate(view: View, { hostname, port, virtualService }: PlannedHost): void {
+  view.report({
+    metric: "pilot_vservice_dup_domain",
+    object: virtualService === undefined ? hostname : `VirtualService/${virtualService}`,
+    message: `${hostname}:${port} has routes already`,
+  });
 }

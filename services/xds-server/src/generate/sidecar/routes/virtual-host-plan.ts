@@ -8,17 +8,16 @@ import {
   isHttp,
   isUnsupported,
   isWildcard,
+  parseProtocol,
   type Service,
   type ServicePort,
 } from "@flotilla/model";
-import type { ListenerName } from "../../../snapshot/scope/sidecar.ts";
+import { type EgressListener, type ListenerName, proxyEgressListeners } from "../../../snapshot/scope/sidecar.ts";
 import { listenerServices } from "../../../snapshot/scope/sidecar-scope.ts";
 import { listenerHeads, meshGateway, type VirtualServiceHead } from "../../../snapshot/scope/virtual-services.ts";
 import { query, type View } from "../../../snapshot/view.ts";
 import { concernsProxy } from "../../select/virtual-service-routes.ts";
-import { assignDomains, hostName } from "./assign-domains.ts";
-import { egressListenerFor, parseRouteName, routedPort } from "./listener-route.ts";
-import { type PlannedHost, type PlanText, planText } from "./planned-host.ts";
+import { assignDomains, hostName, type PlannedHost, type PlanText, planText } from "./planned-host.ts";
 
 /** The virtual hosts of a route configuration, ordered by name, as texts that `encodedVirtualHost` understands. */
 export const virtualHostPlan = query<readonly PlanText[], string>("virtual-host-plan", (view, routeName) => {
@@ -127,4 +126,36 @@ function httpPorts(service: Service, port: number): readonly number[] {
   return service.ports
     .filter((one) => (port === 0 || one.number === port) && carriesHttp(one))
     .map(({ number }) => number);
+}
+
+/** What the name of a sidecar's route configuration says, and which egress listener it belongs to. */
+export interface ListenerRoute {
+  /** 0 for listeners that take requests for any port. */
+  readonly port: number;
+  /**
+   * The route is of one service, which has a listener of its own: its protocol is found out by sniffing, or it is known by its
+   * address. The name is that of the virtual host.
+   */
+  readonly isOfOneService: boolean;
+}
+
+/** Undefined for names that no listener of a sidecar uses. */
+export function parseRouteName(name: string): ListenerRoute | undefined {
+  if (name === "http_proxy" || name.startsWith("unix://")) return { port: 0, isOfOneService: false };
+  if (/^\d+$/.test(name)) return { port: Number(name), isOfOneService: false };
+  const sniffed = /^[^|]+:(\d+)$/.exec(name);
+  return sniffed === null ? undefined : { port: Number(sniffed[1]), isOfOneService: true };
+}
+
+/** The listener of that port or socket, else the catch-all; listeners behind a catch-all are never reached. */
+function egressListenerFor(view: View, name: string, port: number): EgressListener | undefined {
+  return proxyEgressListeners(view).find(({ spec }) => {
+    if (spec.port === undefined) return true;
+    return spec.port.number === port && (port !== 0 || spec.bind === name);
+  });
+}
+
+/** The port whose hosts a listener's routes are for; 0 for all of them, as a forward proxy's are. */
+function routedPort({ spec }: EgressListener, { port }: ListenerRoute): number {
+  return spec.port !== undefined && parseProtocol(spec.port.protocol) === "HTTP_PROXY" ? 0 : port;
 }

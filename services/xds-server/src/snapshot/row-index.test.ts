@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Config } from "@flotilla/model";
 import { aConfig } from "../testing/mesh.ts";
-import { RowChanges, type RowKey } from "./row-changes.ts";
+import { RowChanges, type RowKey } from "./row-index.ts";
 
 const key = "row" as RowKey;
 const [old, middle, young] = ["a@1", "b@2", "c@3"].map((name) => aConfig("Sidecar", "shop", name, {})) as [

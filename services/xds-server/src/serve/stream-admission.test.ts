@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { Admission } from "./admission.ts";
+import { Admission } from "./stream-admission.ts";
 
 describe("admission", () => {
   it("lets a burst in at once, spreads the next ones, and turns away what would wait too long", () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { sliceKeys, sliceTexts } from "./slices.ts";
+import { sliceKeys, sliceTexts } from "./encoded.ts";
 
 const keys = Array.from({ length: 2000 }, (_, i) => `outbound|80||svc-${i}.mesh.example`);
 

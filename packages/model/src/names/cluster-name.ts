@@ -27,7 +27,7 @@ export function parseClusterName(name: string): ClusterNameParts | undefined {
     hostname === undefined
   )
     return undefined;
-  if (!/^(?:0|[1-9]\d*)$/.test(port)) return undefined;
+  if (!isPort(port)) return undefined;
   return { direction, port: Number(port), subset, hostname };
 }
 
@@ -38,7 +38,13 @@ export function sniName(direction: Direction, port: number, subset: string, host
 
 /** Undefined when `name` does not have the form. */
 export function parseSniName(name: string): ClusterNameParts | undefined {
-  const [, direction, port, subset, hostname] = /^([a-z-]+)_\.(0|[1-9]\d*)_\.(.*?)_\.(.+)$/.exec(name) ?? [];
-  if (direction === undefined || port === undefined || subset === undefined || hostname === undefined) return undefined;
+  const [direction, port, subset, ...rest] = name.split("_.");
+  const hostname = rest.join("_.");
+  if (direction === undefined || port === undefined || subset === undefined || hostname === "") return undefined;
+  if (!isPort(port)) return undefined;
   return { direction, port: Number(port), subset, hostname };
+}
+
+function isPort(text: string): boolean {
+  return /^(?:0|[1-9]\d*)$/.test(text);
 }

@@ -55,6 +55,11 @@ const scopeFeatures = {
     default: true,
     sentence: "Labelled Gateways of the Gateway API are gateways of their network.",
   }),
+  filterGatewayClusterConfig: flag({
+    env: "PILOT_FILTER_GATEWAY_CLUSTER_CONFIG",
+    default: false,
+    sentence: "Gateways have clusters only of services that their routes, providers or token issuers lead to.",
+  }),
   scopeGatewayToNamespace: flag({
     env: "PILOT_SCOPE_GATEWAY_TO_NAMESPACE",
     default: false,

@@ -10,12 +10,13 @@ import {
   sniName,
 } from "@flotilla/model";
 import { type JsonObject, typeUrl } from "@flotilla/proto";
-import type { Core } from "../../app/core.ts";
+import { Core } from "../../app/core.ts";
 import {
   aConfig,
   aMesh,
   anEndpoint,
   aPort,
+  apply,
   aRouter,
   aService,
   aSidecar,
@@ -141,3 +142,42 @@ test("of two services with one host the oldest is a router's, the own namespace'
   assert.deepEqual(namesAt(aRouter("shop")), ["outbound|81||a.example"]);
   assert.deepEqual(namesAt(aSidecar("shop")), ["outbound|80||a.example"]);
 });
+
+const gatewayOfShop = aConfig("Gateway", "shop", "gw", {
+  selector: { app: "gateway" },
+  servers: [{ port: { number: 80, name: "http", protocol: "HTTP" }, hosts: ["*"] }],
+});
+
+function aRoute(gateway: string, host: string): Config {
+  return aConfig("VirtualService", "shop", `to-${host}`, {
+    hosts: ["*"],
+    gateways: [gateway],
+    http: [{ route: [{ destination: { host } }] }],
+  });
+}
+
+const filtered = [
+  { name: "a route of the router's Gateway", more: [aRoute("gw", "web")], isKept: true },
+  { name: "a route of another Gateway", more: [aRoute("other", "web")], isKept: false },
+  { name: "a route of the mesh", more: [aRoute("mesh", "web")], isKept: false },
+  {
+    name: "keys of an issuer",
+    more: [
+      aConfig("RequestAuthentication", "shop", "jwt", {
+        jwtRules: [{ issuer: "i", jwksUri: `http://${web.hostname}/keys` }],
+      }),
+    ],
+    isKept: true,
+  },
+];
+
+for (const { name, more, isKept } of filtered) {
+  test(`PILOT_FILTER_GATEWAY_CLUSTER_CONFIG: ${name} ${isKept ? "keeps" : "does not keep"} the cluster`, () => {
+    const core = new Core({ features: { filterGatewayClusterConfig: true } });
+    apply(core, web, gatewayOfShop, ...more);
+    const names = namesOf(core, aRouter("shop"), typeUrl.cluster);
+    assert.deepEqual(names, isKept ? [webCluster, "BlackHoleCluster"] : ["BlackHoleCluster"]);
+    const all = namesOf(aMesh(web, gatewayOfShop, ...more), aRouter("shop"), typeUrl.cluster);
+    assert.deepEqual(all, [webCluster, "BlackHoleCluster"]);
+  });
+}

@@ -9,6 +9,7 @@ import {
   sniName,
 } from "@flotilla/model";
 import { destinationRuleOf } from "../../snapshot/scope/destination-rules.ts";
+import { routedServices } from "../../snapshot/scope/routed-services.ts";
 import { visibleService, visibleServices } from "../../snapshot/scope/sidecar-scope.ts";
 import { query, type View } from "../../snapshot/view.ts";
 import { type ClusterTarget, identicalTarget } from "./cluster-target.ts";
@@ -16,9 +17,10 @@ import { isResolvedByProxy } from "./discovery-type.ts";
 import { hasEndpoint } from "./endpoint-inputs.ts";
 
 /** In order of the services in scope. */
-export const outboundClusterNames = query<readonly string[]>("outbound-cluster-names", (view) =>
-  visibleServices(view).flatMap((service) => namesOfService(view, service, false)),
-);
+export const outboundClusterNames = query<readonly string[]>("outbound-cluster-names", (view) => {
+  const services = view.proxy.type === "router" ? routedServices(view) : visibleServices(view);
+  return services.flatMap((service) => namesOfService(view, service, false));
+});
 
 /** Those that a gateway between networks tells apart by their server name, of the mesh's own services. */
 export const passingClusterNames = query<readonly string[]>("passing-cluster-names", (view) =>

@@ -53,7 +53,7 @@ function headConfig({ key, creationTimeMs, annotations, spec }: Config<Gateway>)
 }
 
 /** The Gateways that select the proxy, oldest first. One without a selector is for every router. */
-const selectedGateways = query<readonly GatewayHead[]>("selected-gateways", (view) => {
+export const selectedGateways = query<readonly GatewayHead[]>("selected-gateways", (view) => {
   const written = view.row(gatewayIndex as RowIndex<unknown> as RowIndex<GatewayHead>, "all");
   const heads = [...written, ...view.read(listenerGatewayHeads)].sort(compareByAge).map(({ spec }) => spec);
   const within = view.feature("scopeGatewayToNamespace")

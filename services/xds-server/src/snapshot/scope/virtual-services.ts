@@ -149,6 +149,13 @@ const virtualServicesFor = query<readonly VirtualServiceHead[], TextOf<typeof ga
   },
 );
 
+/** Hosts that the routes of a Gateway send traffic to, whoever may see the VirtualServices. */
+export const gatewayDestinations = query<readonly string[], string>("gateway-destinations", (view, gateway) => {
+  const heads = view.read(virtualServiceHeads).filter(({ gateways }) => gateways.includes(gateway));
+  const destinations = heads.flatMap(({ name }) => view.read(virtualServiceDestinations, name));
+  return [...new Set(destinations.map(({ host }) => host))];
+});
+
 /** The heads of the VirtualServices an egress listener imports, in order of precedence. */
 export const listenerHeads = query<readonly VirtualServiceHead[], ListenerName>("listener-heads", (view, listener) => {
   const { namespace, spec } = listenerOf(view, listener);

@@ -1,0 +1,28 @@
+/**
+ * The services that a router has clusters of. With PILOT_FILTER_GATEWAY_CLUSTER_CONFIG those are the destinations of the routes of
+ * its Gateways, and what it asks on the way: providers of the mesh and issuers of tokens. Source: Istio's setting of that name.
+ */
+import type { Service } from "@flotilla/model";
+import { query, type View } from "../view.ts";
+import { tokenRules } from "./authn.ts";
+import { selectedGateways } from "./gateways.ts";
+import { visibleServices } from "./sidecar-scope.ts";
+import { gatewayDestinations } from "./virtual-services.ts";
+
+export function routedServices(view: View): readonly Service[] {
+  const services = visibleServices(view);
+  if (!view.feature("filterGatewayClusterConfig")) return services;
+  const hosts = new Set([
+    ...view.read(selectedGateways).flatMap(({ name }) => view.read(gatewayDestinations, name)),
+    ...view.read(tokenRules).flatMap(({ jwksUri }) => URL.parse(jwksUri)?.hostname ?? []),
+    ...view.read(providerServices),
+  ]);
+  return services.filter(({ namespace, hostname }) => hosts.has(hostname) || hosts.has(`${namespace}/${hostname}`));
+}
+
+/** `host` or `namespace/host`, as providers name their services. */
+const providerServices = query<readonly string[]>("provider-services", (view) =>
+  view.mesh.extensionProviders.flatMap(({ provider: { value } }) =>
+    value !== undefined && "service" in value ? [value.service] : [],
+  ),
+);

@@ -42,31 +42,8 @@ const raw = (bytes: Buffer): Buffer => bytes;
 export function createCaPassthrough(options: PassthroughOptions): CaPassthrough {
   const { certificates, log, holdMs = heldMs } = options;
   const channels = new RenewedChannels(options);
-  const forwarded = options.metrics.counter({
-    name: "flotilla_ca_requests_forwarded_total",
-    help: "Certificate requests passed on to ca, by what ca answered",
-    labels: ["code"],
-  });
-  const { path } = certificateService.createCertificate;
-  let [held, isAway] = [0, false];
-  const noteAnswer = (error: ServiceError | null): void => {
-    forwarded.add(1, { code: status[error?.code ?? status.OK] ?? "UNKNOWN" });
-    if (isAway === (error?.code === status.UNAVAILABLE)) return;
-    isAway = !isAway;
-    if (isAway) log.warn("ca does not answer", { ca: options.caAddress, reason: error?.details });
-    else log.info("ca answers again", { ca: options.caAddress });
-  };
-  const send = (client: Client, request: Buffer, metadata: Metadata, cancelled: AbortSignal) => {
-    const { promise, resolve } = Promise.withResolvers<Buffer | ServiceError | null>();
-    const deadline = Date.now() + deadlineMs;
-    const asked = client.makeUnaryRequest(path, raw, raw, request, metadata, { deadline }, (error, response) => {
-      noteAnswer(error);
-      resolve(response ?? error);
-    });
-    const cancel = (): void => asked.cancel();
-    cancelled.addEventListener("abort", cancel, { once: true });
-    return promise.finally(() => cancelled.removeEventListener("abort", cancel));
-  };
+  const noteAnswer = answerNotes(options);
+  let held = 0;
   /** Until ca answers, or the time of a kept request is over. */
   const sendUntilAnswered = async (
     kind: keyof Channels,
@@ -76,7 +53,7 @@ export function createCaPassthrough(options: PassthroughOptions): CaPassthrough 
   ) => {
     const until = performance.now() + holdMs;
     for (;;) {
-      const answer = await send(channels.current[kind], request, metadata, cancelled);
+      const answer = await send(channels.current[kind], request, { metadata, cancelled, noteAnswer });
       if (Buffer.isBuffer(answer)) return answer;
       const isOver = performance.now() + retryMs > until || held >= maxHeld || cancelled.aborted;
       if (answer?.code !== status.UNAVAILABLE || isOver) throw refusalOf(answer);
@@ -97,10 +74,50 @@ export function createCaPassthrough(options: PassthroughOptions): CaPassthrough 
   };
   const onFailure = (error: unknown): void => log.error("certificate request failed", { error });
   return {
-    methods: new Map([[path, unary(forward, onFailure)]]),
+    methods: new Map([[certificateService.createCertificate.path, unary(forward, onFailure)]]),
     reload: (material) => channels.reload(material),
     [Symbol.dispose]: () => channels[Symbol.dispose](),
   };
+}
+
+type AnswerNote = (error: ServiceError | null) => void;
+
+/** Counts what ca answers; logs when it stops answering, and when it answers again. */
+function answerNotes(options: PassthroughOptions): AnswerNote {
+  const { caAddress, log } = options;
+  const forwarded = options.metrics.counter({
+    name: "flotilla_ca_requests_forwarded_total",
+    help: "Certificate requests passed on to ca, by what ca answered",
+    labels: ["code"],
+  });
+  let isAway = false;
+  return (error) => {
+    forwarded.add(1, { code: status[error?.code ?? status.OK] ?? "UNKNOWN" });
+    if (isAway === (error?.code === status.UNAVAILABLE)) return;
+    isAway = !isAway;
+    if (isAway) log.warn("ca does not answer", { ca: caAddress, reason: error?.details });
+    else log.info("ca answers again", { ca: caAddress });
+  };
+}
+
+interface Sending {
+  readonly metadata: Metadata;
+  readonly cancelled: AbortSignal;
+  readonly noteAnswer: AnswerNote;
+}
+
+/** One attempt. */
+function send(client: Client, request: Buffer, { metadata, cancelled, noteAnswer }: Sending) {
+  const { path } = certificateService.createCertificate;
+  const { promise, resolve } = Promise.withResolvers<Buffer | ServiceError | null>();
+  const deadline = Date.now() + deadlineMs;
+  const asked = client.makeUnaryRequest(path, raw, raw, request, metadata, { deadline }, (error, response) => {
+    noteAnswer(error);
+    resolve(response ?? error);
+  });
+  const cancel = (): void => asked.cancel();
+  cancelled.addEventListener("abort", cancel, { once: true });
+  return promise.finally(() => cancelled.removeEventListener("abort", cancel));
 }
 
 /** On a port without TLS, as in istiod: no token that was sent in clear gets a certificate. */

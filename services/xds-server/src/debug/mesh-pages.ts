@@ -22,14 +22,11 @@ export interface MeshPageSources {
   readonly inputs: () => Iterable<Change>;
 }
 
-export function meshPages({ core, inputs }: MeshPageSources): readonly DebugPage[] {
-  const byNamespace = (kind: string, viewer: Viewer) =>
-    Object.fromEntries(
-      [...Map.groupBy(configsOf(inputs(), viewer, kind), ({ config }) => config.key.namespace)].map(
-        ([namespace, found]): [string, JsonValue] => [namespace, found.map(({ config }) => policyJson(config))],
-      ),
-    );
-  const root = () => core.mesh.rootNamespace;
+export function meshPages(sources: MeshPageSources): readonly DebugPage[] {
+  return [...configPages(sources), ...registryPages(sources), ...policyPages(sources)];
+}
+
+function configPages({ core, inputs }: MeshPageSources): readonly DebugPage[] {
   return [
     {
       path: "configz",
@@ -50,6 +47,17 @@ export function meshPages({ core, inputs }: MeshPageSources): readonly DebugPage
       },
     },
     {
+      path: "mesh",
+      help: "the MeshConfig in force, defaults included",
+      scope: "mesh",
+      answer: () => ({ json: toJson(MeshConfigSchema, core.mesh) }),
+    },
+  ];
+}
+
+function registryPages({ inputs }: MeshPageSources): readonly DebugPage[] {
+  return [
+    {
       path: "registryz",
       help: "services, with the shards that they come from and the objects that define them",
       scope: "namespace",
@@ -69,6 +77,27 @@ export function meshPages({ core, inputs }: MeshPageSources): readonly DebugPage
       }),
     ),
     {
+      path: "clusterz",
+      help: "the clusters that services and endpoints come from",
+      scope: "mesh",
+      answer: () => ({
+        json: clustersOf(inputs()).map((id) => ({ id, secretName: "", syncStatus: "synced" })),
+      }),
+    },
+  ];
+}
+
+/** Each kind of policy under the names that istiod gives its parts. */
+function policyPages({ core, inputs }: MeshPageSources): readonly DebugPage[] {
+  const byNamespace = (kind: string, viewer: Viewer) =>
+    Object.fromEntries(
+      [...Map.groupBy(configsOf(inputs(), viewer, kind), ({ config }) => config.key.namespace)].map(
+        ([namespace, found]): [string, JsonValue] => [namespace, found.map(({ config }) => policyJson(config))],
+      ),
+    );
+  const root = () => core.mesh.rootNamespace;
+  return [
+    {
       path: "authorizationz",
       help: "AuthorizationPolicies by namespace",
       scope: "namespace",
@@ -85,20 +114,6 @@ export function meshPages({ core, inputs }: MeshPageSources): readonly DebugPage
         const found = byNamespace("Telemetry", viewer);
         return { json: { telemetries: { namespace_to_telemetries: found, root_namespace: root() } } };
       },
-    },
-    {
-      path: "mesh",
-      help: "the MeshConfig in force, defaults included",
-      scope: "mesh",
-      answer: () => ({ json: toJson(MeshConfigSchema, core.mesh) }),
-    },
-    {
-      path: "clusterz",
-      help: "the clusters that services and endpoints come from",
-      scope: "mesh",
-      answer: () => ({
-        json: clustersOf(inputs()).map((id) => ({ id, secretName: "", syncStatus: "synced" })),
-      }),
     },
   ];
 }

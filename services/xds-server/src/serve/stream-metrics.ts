@@ -32,48 +32,6 @@ export function createStreamMetrics(metrics: Metrics): StreamMetrics {
     labels: ["type"],
     buckets: [1, 10_000, 100_000, 1_000_000, 4_000_000, 10_000_000, 40_000_000],
   });
-  const sendTime = metrics.histogram({
-    name: "pilot_xds_send_time",
-    help: "Time until a message has left for the network, in seconds",
-    buckets: latencyBuckets,
-  });
-  const pushTime = metrics.histogram({
-    name: "pilot_xds_push_time",
-    help: "Time to make a message, in seconds",
-    labels: ["type"],
-    buckets: latencyBuckets,
-  });
-  const convergence = metrics.histogram({
-    name: "pilot_proxy_convergence_time",
-    help: "Time from the application of a change to the acknowledgement of a proxy it concerns, in seconds",
-    buckets: latencyBuckets,
-  });
-  const delivery = metrics.histogram({
-    name: "flotilla_change_delivery_seconds",
-    help: "Time from the source's event to the last acknowledgement of all proxies it concerns, in seconds",
-    labels: ["kind"],
-    buckets: latencyBuckets,
-  });
-  const lookedAt = { sent: 0, unchanged: 0 };
-  const looks = metrics.counter({
-    name: "flotilla_xds_looks_total",
-    help: "Types of streams looked at because of a change, by whether something was sent",
-    labels: ["outcome"],
-  });
-  metrics.gauge({
-    name: "flotilla_xds_wasted_push_ratio",
-    help: "Share of looks that found nothing to send, since the start",
-    collect: (gauge) => gauge.set(lookedAt.unchanged / Math.max(1, lookedAt.sent + lookedAt.unchanged)),
-  });
-  const rejects = metrics.counter({ name: "pilot_total_xds_rejects", help: "Messages refused", labels: ["type"] });
-  const rejectsOf = new Map<string, { add(value: number): void }>(
-    rejectNames.map((name) => [name, metrics.counter({ name: `pilot_xds_${name}_reject`, help: `${name} refused` })]),
-  );
-  const expired = metrics.counter({
-    name: "pilot_xds_expired_nonce",
-    help: "Answers to older messages",
-    labels: ["type"],
-  });
   const stuck = metrics.counter({ name: "pilot_xds_write_timeout", help: "Streams closed since nobody read them" });
   const errors = metrics.counter({ name: "pilot_total_xds_internal_errors", help: "Resources that could not be made" });
   const handedOff = metrics.counter({
@@ -96,20 +54,9 @@ export function createStreamMetrics(metrics: Metrics): StreamMetrics {
       pushes.add(1, { type });
       size.observe(bytes, { type });
     },
-    sendTime: (seconds) => sendTime.observe(seconds),
-    pushTime: (typeUrl, seconds) => pushTime.observe(seconds, { type: shortName(typeUrl) }),
-    converged: (seconds) => convergence.observe(seconds),
-    delivered: (kind, seconds) => delivery.observe(seconds, { kind }),
-    lookedAt: (outcome) => {
-      lookedAt[outcome]++;
-      looks.add(1, { outcome });
-    },
-    rejected: (typeUrl) => {
-      const type = shortName(typeUrl);
-      rejects.add(1, { type });
-      rejectsOf.get(type)?.add(1);
-    },
-    expiredNonce: (typeUrl) => expired.add(1, { type: shortName(typeUrl) }),
+    ...timeMetrics(metrics),
+    ...lookMetrics(metrics),
+    ...answerMetrics(metrics),
     closedStuck: () => stuck.add(1),
     handedOff: () => handedOff.add(1),
     refused: (reason) => refused.add(1, { reason }),
@@ -117,13 +64,87 @@ export function createStreamMetrics(metrics: Metrics): StreamMetrics {
   };
 }
 
+type Times = Pick<StreamMetrics, "sendTime" | "pushTime" | "converged" | "delivered">;
+
+function timeMetrics(metrics: Metrics): Times {
+  const sendTime = metrics.histogram({
+    name: "pilot_xds_send_time",
+    help: "Time until a message has left for the network, in seconds",
+    buckets: latencyBuckets,
+  });
+  const pushTime = metrics.histogram({
+    name: "pilot_xds_push_time",
+    help: "Time to make a message, in seconds",
+    labels: ["type"],
+    buckets: latencyBuckets,
+  });
+  const convergence = metrics.histogram({
+    name: "pilot_proxy_convergence_time",
+    help: "Time from the application of a change to the acknowledgement of a proxy it concerns, in seconds",
+    buckets: latencyBuckets,
+  });
+  const delivery = metrics.histogram({
+    name: "flotilla_change_delivery_seconds",
+    help: "Time from the source's event to the last acknowledgement of all proxies it concerns, in seconds",
+    labels: ["kind"],
+    buckets: latencyBuckets,
+  });
+  return {
+    sendTime: (seconds) => sendTime.observe(seconds),
+    pushTime: (typeUrl, seconds) => pushTime.observe(seconds, { type: shortName(typeUrl) }),
+    converged: (seconds) => convergence.observe(seconds),
+    delivered: (kind, seconds) => delivery.observe(seconds, { kind }),
+  };
+}
+
+function lookMetrics(metrics: Metrics): Pick<StreamMetrics, "lookedAt"> {
+  const lookedAt = { sent: 0, unchanged: 0 };
+  const looks = metrics.counter({
+    name: "flotilla_xds_looks_total",
+    help: "Types of streams looked at because of a change, by whether something was sent",
+    labels: ["outcome"],
+  });
+  metrics.gauge({
+    name: "flotilla_xds_wasted_push_ratio",
+    help: "Share of looks that found nothing to send, since the start",
+    collect: (gauge) => gauge.set(lookedAt.unchanged / Math.max(1, lookedAt.sent + lookedAt.unchanged)),
+  });
+  return {
+    lookedAt: (outcome) => {
+      lookedAt[outcome]++;
+      looks.add(1, { outcome });
+    },
+  };
+}
+
+/** Of what clients answer to messages. */
+function answerMetrics(metrics: Metrics): Pick<StreamMetrics, "rejected" | "expiredNonce"> {
+  const rejects = metrics.counter({ name: "pilot_total_xds_rejects", help: "Messages refused", labels: ["type"] });
+  const rejectsOf = new Map<string, { add(value: number): void }>(
+    rejectNames.map((name) => [name, metrics.counter({ name: `pilot_xds_${name}_reject`, help: `${name} refused` })]),
+  );
+  const expired = metrics.counter({
+    name: "pilot_xds_expired_nonce",
+    help: "Answers to older messages",
+    labels: ["type"],
+  });
+  return {
+    rejected: (typeUrl) => {
+      const type = shortName(typeUrl);
+      rejects.add(1, { type });
+      rejectsOf.get(type)?.add(1);
+    },
+    expiredNonce: (typeUrl) => expired.add(1, { type: shortName(typeUrl) }),
+  };
+}
+
+const versionForm = /^[A-Za-z0-9][A-Za-z0-9.+_-]{0,63}$/;
+const maxVersions = 100;
+
 /**
  * Counts streams by the version that their clients state. The text comes from outside: what is no version, or one too many, counts as
  * `other`, and a label goes with its last stream.
  */
-const versionForm = /^[A-Za-z0-9][A-Za-z0-9.+_-]{0,63}$/;
-const maxVersions = 100;
-
 class VersionLabels {
   readonly #counts = new Map<string, number>();
   /** Streams that were counted as `other` for want of room, by what they stated: they leave the same label. */

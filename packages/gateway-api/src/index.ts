@@ -45,6 +45,7 @@ export {
 export type { ListenerPlan } from "./listener-plan.ts";
 export { backendTlsStatus, backendTrafficStatus, type PolicyLookups } from "./policy-status.ts";
 export { isRoute, readRoute } from "./read-route.ts";
+export { isGranted } from "./reference-grants.ts";
 export { type AttachedParent, type AttachmentLookups, attachRoute, meshGateway } from "./route-attachments.ts";
 export { type RouteHead, type RouteParent, routeHead } from "./route-head.ts";
 export { type HttpRouteSpec, type RouteKind, routeKinds } from "./route-spec.ts";

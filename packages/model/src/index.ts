@@ -109,6 +109,7 @@ export {
   type CredentialName,
   type CredentialReference,
   credentialReferences,
+  isBase64,
   parseCredentialName,
   secretName,
   withoutRootSuffix,

@@ -41,6 +41,11 @@ export function withoutRootSuffix(name: string): string {
   return name.endsWith(rootSuffix) ? name.slice(0, -rootSuffix.length) : name;
 }
 
+/** Whether the value of a Secret's field is base64, as an API server asks for; other sources may have anything there. */
+export function isBase64(value: unknown): value is string {
+  return typeof value === "string" && value.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(value);
+}
+
 /** An object that a field refers to. */
 export interface CredentialReference {
   readonly kind: "Secret" | "ConfigMap";

@@ -1,5 +1,5 @@
 /** Whether proxies could use the certificates and keys of a Secret, or the roots of a ConfigMap. Reasons hold nothing of a key. */
-import type { Config, JsonObject } from "@flotilla/model";
+import { type Config, isBase64, type JsonObject, ownValue } from "@flotilla/model";
 import {
   checkKeyPolicy,
   isSameKey,
@@ -31,7 +31,7 @@ const rootFields = [
 export function checkCredential({ key: { kind }, spec }: Config, nowMs: number): CheckedCredential {
   const data = ((spec as JsonObject)["data"] ?? {}) as JsonObject;
   try {
-    const text = kind === "Secret" ? decoder(data) : (field: string) => data[field] ?? "";
+    const text = kind === "Secret" ? decoder(data) : (field: string) => ownValue(data, field) ?? "";
     const texts = (field: string) => String(text(field));
     const expiresMs = kind === "Secret" ? checkPair(texts, nowMs) : undefined;
     checkRoots(texts);
@@ -55,9 +55,8 @@ type TextOf = (field: string) => string;
 
 function decoder(data: JsonObject): TextOf {
   return (field) => {
-    const value = data[field] ?? "";
-    if (typeof value !== "string" || value.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(value))
-      throw new Unusable(field, "is not base64");
+    const value = ownValue(data, field) ?? "";
+    if (!isBase64(value)) throw new Unusable(field, "is not base64");
     return Buffer.from(value, "base64").toString("latin1");
   };
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it, test } from "node:test";
 import { type Proxy, parseNode } from "@flotilla/model";
 import { type JsonObject, typeUrl } from "@flotilla/proto";
-import { aConfig, aMesh, aSidecar, resourceOf } from "../../testing/mesh.ts";
+import { aConfig, aMesh, aPort, aService, aSidecar, resourceOf } from "../../testing/mesh.ts";
 
 const pem = (text: string) => btoa(text);
 const secret = (name: string, data: Readonly<Record<string, string>>, namespace = "shop") =>
@@ -50,39 +50,52 @@ test("a workload that no rule selects gets nothing", () => {
 
 const routerId = "router~10.0.0.2~edge.shop~shop.svc.cluster.local";
 const aRouter = (namespace: string, labels: Readonly<Record<string, string>> = {}) =>
-  parseNode({ id: routerId.replaceAll("shop", namespace), metadata: { NAMESPACE: namespace, LABELS: labels } });
-const gatewayName = "gateway.networking.k8s.io/gateway-name";
+  parseNode({
+    id: routerId.replaceAll("shop", namespace),
+    metadata: { NAMESPACE: namespace, CLUSTER_ID: "Kubernetes", LABELS: labels },
+  });
+const block = (label: string) => btoa(`-----BEGIN ${label}-----\nAAAA\n-----END ${label}-----\n`);
+const pemPair = { "tls.crt": block("CERTIFICATE"), "tls.key": block("PRIVATE KEY"), "ca.crt": block("CERTIFICATE") };
+const gateways = { group: "gateway.networking.k8s.io", kind: "Gateway" };
+const referenceGrant = (namespace: string, from: JsonObject, to: JsonObject) =>
+  aConfig("ReferenceGrant", namespace, "grant", { from: [from], to: [to] });
 
-/** A Gateway `edge` of `infra`, a Gateway with addresses, and grants of `priv` and `open`. */
+/** A Gateway `edge` of `infra` with a listener for each reference, a ListenerSet of `team`, and grants of `priv`, `open` and `apps`. */
 const gatewayMesh = () => {
-  const pair = { "tls.crt": pem("cert"), "tls.key": pem("key"), "ca.crt": pem("root") };
-  const gateway = (namespace: string, name: string, refs: JsonObject[], more: JsonObject = {}) =>
-    aConfig("KubernetesGateway", namespace, name, { listeners: [{ tls: { certificateRefs: refs } }], ...more });
-  const grant = (namespace: string, from: JsonObject, to: JsonObject) =>
-    aConfig("ReferenceGrant", namespace, "grant", { from: [from], to: [to] });
-  const gateways = { group: "gateway.networking.k8s.io", kind: "Gateway" };
+  const refs = [{ name: "a" }, ...["priv", "open", "apps"].map((namespace) => ({ name: "a", namespace }))];
+  const listener = (ref: JsonObject, index: number) => ({
+    ...{ name: `l${index}`, port: 443, protocol: "HTTPS", hostname: `${index}.example` },
+    tls: { certificateRefs: [ref] },
+  });
   return aMesh(
-    ...["infra", "priv", "open", "apps", "shop"].map((namespace) => secret("a", pair, namespace)),
-    ...["infra", "priv"].map((namespace) => secret("unnamed", pair, namespace)),
-    gateway("infra", "edge", [
-      { name: "a" },
-      ...["priv", "open", "apps"].map((namespace) => ({ name: "a", namespace })),
-    ]),
-    gateway("shop", "manual", [{ name: "a" }], { addresses: [{ value: "edge.shop" }] }),
-    grant("priv", { ...gateways, namespace: "infra" }, { group: "", kind: "Secret", name: "a" }),
-    grant("open", { ...gateways, namespace: "shop" }, { group: "", kind: "Secret" }),
-    grant("apps", { group: gateways.group, kind: "HTTPRoute", namespace: "infra" }, { group: "", kind: "Secret" }),
+    aService("edge-istio", "infra", {
+      ports: [aPort("https", 443, "HTTPS")],
+      labelSelectors: { app: "edge" },
+      kubernetes: { type: "LoadBalancer", nodeLocal: false, targetPorts: { 443: "8443" } } as never,
+    }),
+    ...["infra", "priv", "open", "apps", "team", "shop"].map((namespace) => secret("a", pemPair, namespace)),
+    ...["infra", "priv"].map((namespace) => secret("unnamed", pemPair, namespace)),
+    aConfig("KubernetesGateway", "infra", "edge", {
+      ...{ gatewayClassName: "istio", allowedListeners: { namespaces: { from: "All" } } },
+      listeners: refs.map(listener),
+    }),
+    aConfig("ListenerSet", "team", "more", {
+      parentRef: { name: "edge", namespace: "infra" },
+      listeners: [listener({ name: "a" }, 9)],
+    }),
+    referenceGrant("priv", { ...gateways, namespace: "infra" }, { group: "", kind: "Secret", name: "a" }),
+    referenceGrant("open", { ...gateways, namespace: "shop" }, { group: "", kind: "Secret" }),
+    referenceGrant("apps", { ...gateways, kind: "HTTPRoute", namespace: "infra" }, { group: "", kind: "Secret" }),
   );
 };
 
 describe("Secrets of gateways", () => {
-  const edge = aRouter("infra", { [gatewayName]: "edge" });
-  const sidecar = aSidecar("infra");
-  const manual = aRouter("shop");
+  const edge = aRouter("infra", { app: "edge" });
   const cases: readonly (readonly [string, Proxy, string, boolean])[] = [
     ["one that its Gateway names", edge, "kubernetes-gateway://infra/a", true],
     ["its root", edge, "kubernetes-gateway://infra/a-cacert", true],
     ["one of another namespace with a grant", edge, "kubernetes-gateway://priv/a", true],
+    ["one of a ListenerSet's own namespace", edge, "kubernetes-gateway://team/a", true],
     ["one with a grant to another namespace", edge, "kubernetes-gateway://open/a", false],
     ["one with a grant to routes", edge, "kubernetes-gateway://apps/a", false],
     ["one that its Gateway does not name", edge, "kubernetes-gateway://infra/unnamed", false],
@@ -90,22 +103,16 @@ describe("Secrets of gateways", () => {
     ["a foreign one by the other scheme", edge, "kubernetes://priv/a", false],
     ["the root of a foreign one by the other scheme", edge, "kubernetes://priv/a-cacert", false],
     ["one by an odd name", edge, "kubernetes-gateway://infra/../infra/a", false],
+    ["one for another router beside it", aRouter("infra", { app: "b" }), "kubernetes-gateway://infra/a", false],
     [
-      "one of another Gateway of its namespace",
-      aRouter("infra", { [gatewayName]: "b" }),
+      "one for a sidecar beside it",
+      aSidecar("infra", { LABELS: { app: "edge" } }),
       "kubernetes-gateway://infra/a",
       false,
     ],
-    ["one for a sidecar beside the Gateway", sidecar, "kubernetes-gateway://infra/a", false],
-    [
-      "one that a Gateway elsewhere names",
-      aRouter("apps", { [gatewayName]: "edge" }),
-      "kubernetes-gateway://apps/a",
-      false,
-    ],
-    ["one of a Gateway with addresses", manual, "kubernetes-gateway://shop/a", true],
-    ["one of its own namespace", manual, "kubernetes://a", true],
-    ["the same, with the namespace", manual, "kubernetes://shop/a", true],
+    ["one for a router elsewhere", aRouter("priv", { app: "edge" }), "kubernetes-gateway://priv/a", false],
+    ["one of its own namespace", aRouter("shop"), "kubernetes://a", true],
+    ["the same, with the namespace", aRouter("shop"), "kubernetes://shop/a", true],
   ];
   const mesh = gatewayMesh();
   for (const [what, proxy, name, isSent] of cases)
@@ -118,6 +125,24 @@ describe("Secrets of gateways", () => {
     assert.deepEqual(mesh.apply([{ type: "config", op: "delete", key }]), []);
     assert.equal(resourceOf(mesh, edge, typeUrl.secret, "kubernetes-gateway://priv/a"), undefined);
   });
+
+  const written = (namespace: string, credentialName: string) =>
+    aConfig("Gateway", namespace, "written", {
+      selector: { app: "edge" },
+      servers: [{ port: { number: 443, name: "https", protocol: "HTTPS" }, tls: { credentialName } }],
+    });
+  const inGrant = referenceGrant("priv", { ...gateways, namespace: "infra" }, { group: "", kind: "Secret" });
+  for (const [what, gateway, grants, name, isSent] of [
+    ["in its own namespace", written("infra", "kubernetes-gateway://infra/a"), [], "infra", true],
+    ["by a Gateway of another namespace", written("shop", "kubernetes-gateway://infra/a"), [], "infra", false],
+    ["in another namespace", written("infra", "kubernetes-gateway://priv/a"), [], "priv", false],
+    ["in another namespace with a grant", written("infra", "kubernetes-gateway://priv/a"), [inGrant], "priv", true],
+  ] as const)
+    it(`one that a Gateway of Istio's API names ${what} is ${isSent ? "" : "not "}sent`, () => {
+      const mesh = aMesh(secret("a", pemPair, name), gateway, ...grants);
+      const found = resourceOf(mesh, edge, typeUrl.secret, `kubernetes-gateway://${name}/a`);
+      assert.equal(found !== undefined, isSent);
+    });
 });
 
 describe("layouts of Secrets", () => {

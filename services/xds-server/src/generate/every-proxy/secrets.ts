@@ -1,5 +1,5 @@
 /** SDS: certificates, keys and roots that rules name, out of Secrets and ConfigMaps. */
-import { type JsonObject, parseCredentialName, withoutRootSuffix } from "@flotilla/model";
+import { isBase64, type JsonObject, parseCredentialName, withoutRootSuffix } from "@flotilla/model";
 import { create, typeUrl } from "@flotilla/proto";
 import { type Secret, SecretSchema } from "@flotilla/proto/envoy/extensions/transport_sockets/tls/v3/secret_pb";
 import { isGranted } from "../../snapshot/scope/granted-secrets.ts";
@@ -95,14 +95,10 @@ function dataOf(
 ): Readonly<Record<string, string>> | undefined {
   const config = view.config<JsonObject>(kind, namespace, name);
   if (config === undefined) return undefined;
+  // What is not of its form is as if it were not there.
   const isText = kind === "Secret" ? isBase64 : (value: unknown) => typeof value === "string";
   const entries = Object.entries((config.spec["data"] ?? {}) as Readonly<Record<string, unknown>>);
   return Object.fromEntries(entries.filter((entry): entry is [string, string] => isText(entry[1])));
-}
-
-/** What is not is as if it were not there: nobody has checked the objects of every source. */
-function isBase64(value: unknown): value is string {
-  return typeof value === "string" && value.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(value);
 }
 
 /** ConfigMaps hold text, which may be more than ASCII in comments between PEM blocks. */

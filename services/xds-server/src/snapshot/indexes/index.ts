@@ -8,8 +8,13 @@ import {
 import { backendTlsPolicies } from "../scope/backend-tls.ts";
 import { destinationRulesByHost } from "../scope/destination-rules.ts";
 import { gatewayIndex } from "../scope/gateways.ts";
-import { gatewaysBySecret, grantingDestinationRules, referenceGrants } from "../scope/granted-secrets.ts";
-import { kubernetesGatewayIndex, listenerSetsByParent, namespaceLabels } from "../scope/kubernetes-gateways.ts";
+import { grantingDestinationRules } from "../scope/granted-secrets.ts";
+import {
+  kubernetesGatewayIndex,
+  listenerSetsByParent,
+  namespaceLabels,
+  referenceGrants,
+} from "../scope/kubernetes-gateways.ts";
 import { routeIndexes } from "../scope/route-virtual-services.ts";
 import { hashingDestinationRules, ruledHosts } from "../scope/ruled-hosts.ts";
 import { sidecarsByNamespace } from "../scope/sidecar.ts";
@@ -21,7 +26,6 @@ export const rowIndexes: readonly RowIndex<never>[] = [
   backendTlsPolicies,
   destinationRulesByHost,
   gatewayIndex,
-  gatewaysBySecret,
   grantingDestinationRules,
   hashingDestinationRules,
   kubernetesGatewayIndex,

@@ -85,7 +85,7 @@ const listenerGateway = query<Config<Gateway> | undefined, GatewayName>("listene
 );
 
 /** By name: the servers of a Gateway, the same objects until it changes. */
-const gatewayServers = query<readonly GatewayServer[], GatewayName>("gateway-servers", (view, gateway) => {
+export const gatewayServers = query<readonly GatewayServer[], GatewayName>("gateway-servers", (view, gateway) => {
   const [namespace = "", name = ""] = gateway.split("/");
   const config = view.config<Gateway>("Gateway", namespace, name) ?? view.read(listenerGateway, gateway);
   const servers = config?.spec.servers ?? [];

@@ -15,14 +15,14 @@ import {
   type ListenerSetSpec,
   type NamespaceHead,
   planGateway,
+  type ReferenceGrantSpec,
   type RouteParent,
   rootsProblem,
 } from "@flotilla/gateway-api";
-import { type Config, type TextOf, textCodec } from "@flotilla/model";
+import { type Config, isBase64, type TextOf, textCodec } from "@flotilla/model";
 import type { Gateway } from "@flotilla/proto/networking/v1alpha3/gateway_pb";
-import type { RowIndex } from "../row-index.ts";
+import { byNamespace, type RowIndex } from "../row-index.ts";
 import { query, type View } from "../view.ts";
-import { referenceGrants } from "./granted-secrets.ts";
 
 const objectName = textCodec("KubernetesGatewayName", "/", ["namespace", "name"]);
 type ObjectName = TextOf<typeof objectName>;
@@ -41,6 +41,8 @@ export const listenerSetsByParent: RowIndex<ListenerSetSpec> = {
   kind: "ListenerSet",
   keysOf: ({ key, spec: { parentRef } }) => [`${parentRef?.namespace ?? key.namespace}/${parentRef?.name ?? ""}`],
 };
+
+export const referenceGrants: RowIndex<ReferenceGrantSpec> = byNamespace("ReferenceGrant");
 
 export const namespaceLabels: RowIndex<unknown> = {
   name: "namespace-labels",
@@ -103,7 +105,7 @@ function credential(view: View, kind: string, namespace: string, name: string): 
   );
   if (object === undefined || kind !== "Secret") return object && (object.spec?.data ?? {});
   const entries = Object.entries(object.spec?.data ?? {});
-  return Object.fromEntries(entries.map(([key, text]) => [key, atob(text)]));
+  return Object.fromEntries(entries.flatMap(([key, text]) => (isBase64(text) ? [[key, atob(text)]] : [])));
 }
 
 /** The listeners of a Gateway or ListenerSet that routes may attach to; undefined where it is not served from here. */

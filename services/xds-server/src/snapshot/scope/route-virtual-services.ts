@@ -23,8 +23,7 @@ import type { ServiceEntry } from "@flotilla/proto/networking/v1alpha3/service_e
 import type { VirtualService } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
 import type { RowIndex } from "../row-index.ts";
 import { query, type View } from "../view.ts";
-import { referenceGrants } from "./granted-secrets.ts";
-import { listenersOf } from "./kubernetes-gateways.ts";
+import { listenersOf, referenceGrants } from "./kubernetes-gateways.ts";
 
 /** Rules change more often than parents: the rest of a route is read apart. One row a kind. */
 export const routeIndexes: readonly RowIndex<HttpRouteSpec>[] = routeKinds.map((kind) => ({

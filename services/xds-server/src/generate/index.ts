@@ -7,6 +7,8 @@ import { nameTable } from "./every-proxy/name-table.ts";
 import { secrets } from "./every-proxy/secrets.ts";
 import { trustBundle } from "./every-proxy/trust-bundle.ts";
 import { routerClusters } from "./router/clusters.ts";
+import { routerListeners } from "./router/listeners.ts";
+import { routerRoutes } from "./router/routes.ts";
 import { sidecarClusters } from "./sidecar/clusters.ts";
 import { sidecarListeners } from "./sidecar/listeners.ts";
 import { sidecarRoutes } from "./sidecar/routes.ts";
@@ -17,6 +19,8 @@ export const generators: ReadonlyMap<string, Generator> = new Map([
   [typeUrl.endpoint, loadAssignments],
   [`sidecar/${typeUrl.listener}`, sidecarListeners],
   [`sidecar/${typeUrl.route}`, sidecarRoutes],
+  [`router/${typeUrl.listener}`, routerListeners],
+  [`router/${typeUrl.route}`, routerRoutes],
   [typeUrl.secret, secrets],
   [typeUrl.nameTable, nameTable],
   [typeUrl.proxyConfig, trustBundle],

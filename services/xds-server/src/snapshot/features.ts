@@ -134,6 +134,11 @@ const filterFeatures = {
   mongoFilter: flag({ env: "PILOT_ENABLE_MONGO_FILTER", default: true, sentence: "Envoy's filter for MongoDB." }),
   mysqlFilter: flag({ env: "PILOT_ENABLE_MYSQL_FILTER", default: false, sentence: "Envoy's filter for MySQL." }),
   redisFilter: flag({ env: "PILOT_ENABLE_REDIS_FILTER", default: false, sentence: "Envoy's filter for Redis." }),
+  quicListeners: flag({
+    env: "PILOT_ENABLE_QUIC_LISTENERS",
+    default: false,
+    sentence: "HTTPS servers of gateways are reached by HTTP/3 too where their Service has the port for UDP.",
+  }),
   http10: flag({ env: "PILOT_HTTP10", default: false, sentence: "Outbound listeners take HTTP/1.0." }),
   sidecarUseRemoteAddress: flag({
     env: "PILOT_SIDECAR_USE_REMOTE_ADDRESS",

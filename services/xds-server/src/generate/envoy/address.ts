@@ -1,12 +1,22 @@
 /** Envoy's form of addresses. */
 import { create } from "@flotilla/proto";
-import { type Address, AddressSchema } from "@flotilla/proto/envoy/config/core/v3/address_pb";
+import { type Address, AddressSchema, SocketAddress_Protocol } from "@flotilla/proto/envoy/config/core/v3/address_pb";
 
 /** @param port TCP port */
 export function socketAddress(address: string, port: number): Address {
   return create(AddressSchema, {
     address: { case: "socketAddress", value: { address, portSpecifier: { case: "portValue", value: port } } },
   });
+}
+
+/** @param port UDP port */
+export function datagramAddress(address: string, port: number): Address {
+  const value = {
+    protocol: SocketAddress_Protocol.UDP,
+    address,
+    portSpecifier: { case: "portValue" as const, value: port },
+  };
+  return create(AddressSchema, { address: { case: "socketAddress", value } });
 }
 
 /** A Unix domain socket. */

@@ -3,7 +3,7 @@ import { TlsParameters_TlsProtocol } from "@flotilla/proto/envoy/extensions/tran
 import { MeshConfig_TLSConfig_TLSProtocol } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import { query, type View } from "../../snapshot/view.ts";
 import { defaultCipherSuites, fipsCipherSuites } from "../envoy/tls/cipher-suites.ts";
-import type { MeshTlsParameters } from "../envoy/tls/inbound-tls.ts";
+import type { MeshTlsParameters, ServerFiles } from "../envoy/tls/inbound-tls.ts";
 
 export function compliesWithFips(view: View): boolean {
   return view.feature("compliancePolicy") === "fips-140-2";
@@ -24,3 +24,10 @@ export const meshTls = query<MeshTlsParameters>(
   },
   (a, b) => JSON.stringify(a) === JSON.stringify(b),
 );
+
+/** Files that the proxy was started with instead of the agent's certificates. */
+export const serverFiles = query<ServerFiles>("server-files", ({ proxy }) => ({
+  certificate: proxy.metadataText("TLS_SERVER_CERT_CHAIN"),
+  key: proxy.metadataText("TLS_SERVER_KEY"),
+  root: proxy.metadataText("TLS_SERVER_ROOT_CERT"),
+}));

@@ -3,61 +3,100 @@
  * them: labels and namespace are asked only where a match does, the scope only where a port has to be inferred.
  */
 import { hasGatewaySemantics } from "@flotilla/gateway-api";
-import { type TextOf, textCodec } from "@flotilla/model";
+import { type Service, type TextOf, textCodec } from "@flotilla/model";
 import { create } from "@flotilla/proto";
-import { VirtualHostSchema } from "@flotilla/proto/envoy/config/route/v3/route_components_pb";
+import { type Route, VirtualHostSchema } from "@flotilla/proto/envoy/config/route/v3/route_components_pb";
 import { type HostAndPort, hostAndPort, serviceText } from "../../snapshot/keys.ts";
-import { servicesOfName } from "../../snapshot/scope/services.ts";
+import { isServiceVisible, serviceIn, servicesOfName } from "../../snapshot/scope/services.ts";
 import { importedService } from "../../snapshot/scope/sidecar-scope.ts";
 import { unknownDestinations } from "../../snapshot/scope/unknown-destinations.ts";
 import { type VirtualServiceName, virtualService } from "../../snapshot/scope/virtual-service.ts";
-import type { MatchHead, VirtualServiceHead } from "../../snapshot/scope/virtual-services.ts";
+import { type MatchHead, meshGateway, type VirtualServiceHead } from "../../snapshot/scope/virtual-services.ts";
 import { query, type View } from "../../snapshot/view.ts";
 import { sameBytes } from "../encode/encoded.ts";
 import { encodedFields } from "../encode/message.ts";
 import type { ActionContext } from "../envoy/routes/route-action.ts";
+import { isCatchAll } from "../envoy/routes/route-match.ts";
 import { type RouteContext, virtualServiceRoutes } from "../envoy/routes/virtual-service-route.ts";
 import { sessionConfig, sessionsAreKept } from "./persistent-session.ts";
 import { consistentHashFor } from "./traffic-policy.ts";
 
-/** Whose routes, for which port of a listener, and for which gateway: that of a router, or the one that means all sidecars. */
+/** How requests come to a listener; by HTTP/3 they may come where it is advertised. */
+export type Arrival = "plain" | "tls" | "http3";
+
+/** Whose routes, for which port, for which gateway (that of a router, or the one that means all sidecars), and for which requests. */
 const routesText = textCodec<
   "RoutesKey",
-  { readonly name: VirtualServiceName; readonly port: string; readonly gateway: string }
->("RoutesKey", "|", ["name", "port", "gateway"]);
+  {
+    readonly name: VirtualServiceName;
+    readonly port: string;
+    readonly gateway: string;
+    readonly arrival: Arrival;
+  }
+>("RoutesKey", "|", ["name", "port", "gateway", "arrival"]);
+export type RoutesKey = TextOf<typeof routesText>;
 
-/** The `routes` field of a virtual host; empty when no route concerns the proxy. */
-export const encodedVirtualServiceRoutes = query<Uint8Array, TextOf<typeof routesText>>(
+/** Elements of the `routes` field of a virtual host. */
+export interface EncodedRoutes {
+  readonly ahead: Uint8Array;
+  /** The route that takes every request, if there is one; where routes of several VirtualServices meet, it comes after all others. */
+  readonly last: Uint8Array;
+}
+
+/** Both empty when no route concerns the proxy. */
+export const encodedVirtualServiceRoutes = query<EncodedRoutes, RoutesKey>(
   "virtual-service-routes",
   (view, argument) => {
-    const { name, port, gateway } = routesText.read(argument);
+    const { name, port, gateway, arrival } = routesText.read(argument);
     const config = view.read(virtualService, name);
-    if (config === undefined) return new Uint8Array();
+    if (config === undefined) return encodedRoutes([]);
     // For what it reports: the routes are the same.
     view.read(unknownDestinations, name);
-    const routes = virtualServiceRoutes(config.key, config.spec, {
-      listenPort: Number(port),
-      hasGatewaySemantics: hasGatewaySemantics(config.annotations),
-      concerns: (match) => matchConcernsProxy(view, match, gateway),
-      serviceOf: (host) => destinationService(view, host, Number(port)),
-      sessionOf: (host) => destinationSession(view, host, Number(port)),
-      hashOf: (destination) => consistentHashFor(view, destination),
-      marksMirrored: !view.feature("disableShadowHostSuffix"),
-      defaultRetries: view.mesh.defaultHttpRetryPolicy,
-    });
-    return encodedFields(VirtualHostSchema, create(VirtualHostSchema, { routes: [...routes] }));
+    const place = { listenPort: Number(port), gateway, namespace: config.key.namespace };
+    return encodedRoutes(
+      virtualServiceRoutes(config.key, config.spec, {
+        listenPort: Number(port),
+        hasGatewaySemantics: hasGatewaySemantics(config.annotations),
+        concerns: (match) => matchConcernsProxy(view, match, gateway),
+        serviceOf: (host) => destinationService(view, host, place),
+        sessionOf: (host) => destinationSession(view, host, place),
+        hashOf: (destination) => consistentHashFor(view, destination),
+        marksMirrored: !view.feature("disableShadowHostSuffix"),
+        defaultRetries: view.mesh.defaultHttpRetryPolicy,
+        arrivesByTls: arrival !== "plain",
+        advertisesHttp3: arrival === "http3",
+      }),
+    );
   },
-  sameBytes,
+  (a, b) => sameBytes(a.ahead, b.ahead) && sameBytes(a.last, b.last),
 );
 
+function encodedRoutes(routes: readonly Route[]): EncodedRoutes {
+  const last = routes.at(-1);
+  const hasLast = last?.match !== undefined && isCatchAll(last.match);
+  return { ahead: routesField(hasLast ? routes.slice(0, -1) : routes), last: routesField(hasLast ? [last] : []) };
+}
+
+function routesField(routes: readonly Route[]): Uint8Array {
+  return encodedFields(VirtualHostSchema, create(VirtualHostSchema, { routes: [...routes] }));
+}
+
 /** @param gateway for which the routes are: that of a router, or the one that means all sidecars */
-export function routesKey(name: VirtualServiceName, port: number, gateway: string): TextOf<typeof routesText> {
-  return routesText.write({ name, port, gateway });
+export function routesKey(
+  name: VirtualServiceName,
+  port: number,
+  gateway: string,
+  arrival: Arrival = "plain",
+): RoutesKey {
+  return routesText.write({ name, port, gateway, arrival });
 }
 
 /** Whether a VirtualService has any route for the proxy on a port. Delegates decide about matches of their own. */
 export function concernsProxy(view: View, head: VirtualServiceHead, port: number, gateway: string): boolean {
-  if (head.hasDelegates) return view.read(encodedVirtualServiceRoutes, routesKey(head.name, port, gateway)).length > 0;
+  if (head.hasDelegates) {
+    const { ahead, last } = view.read(encodedVirtualServiceRoutes, routesKey(head.name, port, gateway));
+    return ahead.length + last.length > 0;
+  }
   return head.http.some(
     (matches) =>
       matches.length === 0 ||
@@ -72,22 +111,40 @@ function matchConcernsProxy(view: View, match: MatchHead, gateway: string): bool
   return Object.keys(match.sourceLabels).length === 0 || view.proxy.matches(match.sourceLabels);
 }
 
+interface RoutesPlace {
+  readonly listenPort: number;
+  readonly gateway: string;
+  /** Of the VirtualService. */
+  readonly namespace: string;
+}
+
 /**
- * A port is inferred only where requests for any port arrive: elsewhere the destination has the listener's. Of services that are
- * in scope only because a VirtualService leads to them nothing more is known than their name.
+ * A sidecar infers a port only where requests for any port arrive: elsewhere the destination has the listener's. A router's port has
+ * nothing to do with that of the destination. Of services that are in scope only because a VirtualService leads to them nothing more
+ * is known than their name.
  */
-function destinationService(view: View, host: string, listenPort: number): ReturnType<ActionContext["serviceOf"]> {
-  const concrete = view.read(concreteHost, hostAndPort.write({ hostname: host, port: listenPort }));
+function destinationService(view: View, host: string, place: RoutesPlace): ReturnType<ActionContext["serviceOf"]> {
+  const { listenPort, gateway } = place;
+  const isMesh = gateway === meshGateway;
+  const concrete = view.read(concreteHost, hostAndPort.write({ hostname: host, port: isMesh ? listenPort : 0 }));
   const hostname = concrete !== host && importedService(view, host) === undefined ? host : concrete;
-  if (listenPort !== 0) return { hostname, onlyPort: undefined };
-  const [port, ...others] = importedService(view, host)?.ports ?? [];
+  if (isMesh && listenPort !== 0) return { hostname, onlyPort: undefined };
+  const [port, ...others] = routedService(view, host, place)?.ports ?? [];
   return { hostname, onlyPort: others.length === 0 ? port?.number : undefined };
 }
 
-function destinationSession(view: View, host: string, listenPort: number): ReturnType<RouteContext["sessionOf"]> {
+/** Routers prefer the service of the VirtualService's own namespace. */
+function routedService(view: View, host: string, { gateway, namespace }: RoutesPlace): Service | undefined {
+  const own = gateway === meshGateway ? undefined : serviceIn(view, namespace, host);
+  return own !== undefined && isServiceVisible(view, own, view.proxy.namespace) ? own : importedService(view, host);
+}
+
+function destinationSession(view: View, host: string, place: RoutesPlace): ReturnType<RouteContext["sessionOf"]> {
   if (!sessionsAreKept(view)) return undefined;
-  const service = importedService(view, host);
-  const isOnPort = listenPort === 0 || service?.ports.some(({ number }) => number === listenPort);
+  const { listenPort, gateway } = place;
+  const service = routedService(view, host, place);
+  const isAnyPort = listenPort === 0 || gateway !== meshGateway;
+  const isOnPort = isAnyPort || service?.ports.some(({ number }) => number === listenPort);
   return service === undefined || isOnPort !== true ? undefined : sessionConfig(view, service.labels);
 }
 

@@ -1,23 +1,16 @@
 /** LDS of a sidecar: which listeners there are, and what each is made of. */
 import { typeUrl } from "@flotilla/proto";
 import { type Listener, ListenerSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_pb";
-import { authorizationPolicies, inboundMutualTls } from "../../snapshot/scope/authn.ts";
+import { inboundMutualTls } from "../../snapshot/scope/authn.ts";
 import { query, type View } from "../../snapshot/view.ts";
 import { createGenerator } from "../encode/generator.ts";
-import {
-  authorizationHttpFilters,
-  authorizationNetworkFilters,
-  customProvider,
-} from "../envoy/filters/authz/filters.ts";
 import { statName } from "../envoy/stat-name.ts";
-import type { ServerFiles } from "../envoy/tls/inbound-tls.ts";
-import { jwtFilters } from "../select/jwt.ts";
+import { authorizationFilters, trustDomains } from "../select/authorization.ts";
 import { listenerTraits } from "../select/listener-traits.ts";
-import { meshTls } from "../select/mesh-tls.ts";
-import { authorizer } from "../select/outside-service.ts";
+import { meshTls, serverFiles } from "../select/mesh-tls.ts";
 import { tellsAttempts } from "../select/proxy-headers.ts";
 import { type BoundInboundInputs, buildBoundInbound } from "./inbound/bound-inbound.ts";
-import type { AuthorizationFilters, InboundChainInputs } from "./inbound/inbound-chains.ts";
+import type { InboundChainInputs } from "./inbound/inbound-chains.ts";
 import { type InboundPort, inboundPorts } from "./inbound/inbound-ports.ts";
 import { buildVirtualInbound, type UnnamedPort, type VirtualInboundInputs } from "./inbound/virtual-inbound.ts";
 import { buildOutboundListener, type OutboundListenerInputs } from "./outbound/build.ts";
@@ -111,26 +104,6 @@ function selectChains(view: View): InboundChainInputs {
     authorization: view.read(authorizationFilters),
   };
 }
-
-const authorizationFilters = query<AuthorizationFilters>("authorization-filters", (view) => {
-  const policies = view.read(authorizationPolicies);
-  const provider = customProvider(policies);
-  const asked = provider === undefined ? undefined : authorizer(view, provider);
-  const inputs = { policies, trustDomains: view.read(trustDomains), authorizer: asked };
-  // Policies may ask for what a token says.
-  const http = authorizationHttpFilters(inputs, jwtFilters(view));
-  return { http, network: authorizationNetworkFilters(inputs) };
-});
-
-const serverFiles = query<ServerFiles>("server-files", ({ proxy }) => ({
-  certificate: proxy.metadataText("TLS_SERVER_CERT_CHAIN"),
-  key: proxy.metadataText("TLS_SERVER_KEY"),
-  root: proxy.metadataText("TLS_SERVER_ROOT_CERT"),
-}));
-
-const trustDomains = query<readonly string[]>("trust-domains", ({ mesh }) => [
-  ...new Set([mesh.trustDomain, ...mesh.trustDomainAliases]),
-]);
 
 /** The trust domains that callers must belong to; any will do where that is not checked. */
 const callersDomains = query<readonly string[]>("callers-domains", (view) =>

@@ -10,11 +10,14 @@ import { query, type View } from "../../snapshot/view.ts";
 import { type Encoded, sameVersion, slicedParts } from "../encode/encoded.ts";
 import { createContainerGenerator } from "../encode/generator.ts";
 import { encodedElement } from "../encode/message.ts";
+import {
+  routeConfigurationHead,
+  routeConfigurationTail,
+  virtualHostsField,
+} from "../envoy/routes/route-configuration.ts";
 import { proxyHeaders, tellsAttempts } from "../select/proxy-headers.ts";
-import { blockedRoute, encodedVirtualHost, passthroughRoute, virtualHostsField } from "./routes/virtual-host.ts";
+import { blockedRoute, encodedVirtualHost, passthroughRoute } from "./routes/virtual-host.ts";
 import { parseRouteName, virtualHostPlan } from "./routes/virtual-host-plan.ts";
-
-export const maxDirectResponseBodyBytes = 1_048_576;
 
 export const sidecarRoutes = createContainerGenerator({
   typeUrl: typeUrl.route,
@@ -25,14 +28,9 @@ export const sidecarRoutes = createContainerGenerator({
     return { name, virtualHosts: view.read(virtualHosts, name), fallback };
   },
   schema: RouteConfigurationSchema,
-  before: ({ name }) => create(RouteConfigurationSchema, { name }),
+  before: routeConfigurationHead,
   parts: ({ virtualHosts, fallback }) => (fallback === undefined ? virtualHosts : [...virtualHosts, fallback]),
-  behind: () =>
-    create(RouteConfigurationSchema, {
-      validateClusters: false,
-      maxDirectResponseBodySizeBytes: maxDirectResponseBodyBytes,
-      ignorePortInHostMatching: true,
-    }),
+  behind: routeConfigurationTail,
 });
 
 const virtualHosts = slicedParts("virtual-hosts", virtualHostPlan, encodedVirtualHost);

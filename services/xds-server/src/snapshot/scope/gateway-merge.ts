@@ -2,15 +2,15 @@
  * Merges the servers of several Gateways into what one workload listens on: a listener for each address and port, a route
  * configuration for each group of HTTP servers. A server that conflicts with an older one is left out and reported.
  */
-import { isHttp, parseProtocol } from "@flotilla/model";
+import { isHttp, parseProtocol, type TextOf, textCodec } from "@flotilla/model";
 import {
   type Server,
   type ServerTLSSettings,
   ServerTLSSettings_TLSmode as TlsMode,
 } from "@flotilla/proto/networking/v1alpha3/gateway_pb";
 
-/** `namespace/name` of a Gateway. */
-export type GatewayName = string & { readonly __gateway?: true };
+export const gatewayName = textCodec("GatewayName", "/", ["namespace", "name"]);
+export type GatewayName = TextOf<typeof gatewayName>;
 
 /** A server as its Gateway has it. One object per Gateway and server, as long as the Gateway stays the same. */
 export interface GatewayServer {
@@ -26,6 +26,8 @@ export interface GatewayListener {
   /** The workload's port. */
   readonly port: number;
   readonly servers: readonly GatewayServer[];
+  /** Those of them that are reached by HTTP/3 too. */
+  readonly http3Servers: readonly GatewayServer[];
 }
 
 export interface MergedGateways {
@@ -33,12 +35,16 @@ export interface MergedGateways {
   readonly listeners: ReadonlyMap<string, GatewayListener>;
   /** The HTTP servers of each route configuration, once a workload port. */
   readonly routes: ReadonlyMap<string, readonly GatewayServer[]>;
+  /** The route configurations of servers that are reached by HTTP/3. */
+  readonly http3Routes: ReadonlySet<string>;
 }
 
 export interface PlacedServer {
   readonly server: GatewayServer;
   /** The workload's ports that stand for the server's. */
   readonly ports: readonly number[];
+  /** Datagrams to the port reach the workload. */
+  readonly takesDatagrams: boolean;
 }
 
 /** @param servers those of the oldest Gateway first */
@@ -46,14 +52,15 @@ export function mergeGateways(
   servers: readonly PlacedServer[],
   report: (server: GatewayServer, message: string) => void,
 ): MergedGateways {
-  const listeners = new Map<string, { bind: string; port: number; servers: GatewayServer[] }>();
+  const listeners = new Map<string, ListenerUnderWay>();
   const routes = new Map<string, GatewayServer[]>();
+  const http3Routes = new Set<string>();
   const tlsHosts = new Map<string, Set<string>>();
-  for (const { server, ports } of servers) {
+  for (const { server, ports, takesDatagrams } of servers) {
     for (const port of ports) {
       const { bind } = server.server;
       const key = listenerKey(port, bind);
-      const listener = listeners.get(key) ?? { bind, port, servers: [] };
+      const listener = listeners.get(key) ?? { bind, port, servers: [], http3Servers: [] };
       const conflict = hostConflict(tlsHosts, key, server) ?? serverConflict(listener.servers, server);
       if (conflict !== undefined) {
         report(server, `${bind === "" ? "" : `${bind}:`}${port} ${conflict}`);
@@ -63,9 +70,17 @@ export function mergeGateways(
       listeners.set(key, listener);
       const route = routeConfigurationName(server, port);
       if (route !== "") routes.set(route, [...(routes.get(route) ?? []), server]);
+      if (!takesDatagrams || route === "" || !terminatesTls(server.server)) continue;
+      listener.http3Servers.push(server);
+      http3Routes.add(route);
     }
   }
-  return { listeners, routes };
+  return { listeners, routes, http3Routes };
+}
+
+interface ListenerUnderWay extends GatewayListener {
+  readonly servers: GatewayServer[];
+  readonly http3Servers: GatewayServer[];
 }
 
 function listenerKey(port: number, bind: string): string {
@@ -98,11 +113,11 @@ function sharing(server: Server): "tls" | "http" | "alone" {
 }
 
 /** A server whose connections begin with TLS: on a plain HTTP server `tls` asks for a redirect only. */
-function isTlsServer({ port, tls }: Server): boolean {
+export function isTlsServer({ port, tls }: Server): boolean {
   return tls !== undefined && !isHttp(parseProtocol(port?.protocol ?? ""));
 }
 
-function passesTlsThrough(tls: ServerTLSSettings | undefined): boolean {
+export function passesTlsThrough(tls: ServerTLSSettings | undefined): boolean {
   return tls?.mode === TlsMode.PASSTHROUGH || tls?.mode === TlsMode.AUTO_PASSTHROUGH;
 }
 
@@ -112,16 +127,16 @@ function terminatesTls(server: Server): boolean {
 }
 
 /** Servers whose requests are routed: plain HTTP, and HTTPS that ends here. */
-function isHttpServer(server: Server): boolean {
+export function isHttpServer(server: Server): boolean {
   const protocol = parseProtocol(server.port?.protocol ?? "");
   return isHttp(protocol) || (protocol === "HTTPS" && terminatesTls(server));
 }
 
 /** Plain HTTP shares one a port and address; each HTTPS port of a Gateway has its own. Empty for servers without HTTP. */
-function routeConfigurationName({ server, gateway }: GatewayServer, workloadPort: number): string {
+export function routeConfigurationName({ server, gateway }: GatewayServer, workloadPort: number): string {
   if (!isHttpServer(server)) return "";
   const { number = 0, name = "" } = server.port ?? {};
   if (!isTlsServer(server)) return `http.${workloadPort}${server.bind === "" ? "" : `.${server.bind}`}`;
-  const [namespace = "", gatewayName = ""] = gateway.split("/");
-  return `https.${number}.${name}.${gatewayName}.${namespace}`;
+  const { namespace, name: ofGateway } = gatewayName.read(gateway);
+  return `https.${number}.${name}.${ofGateway}.${namespace}`;
 }

@@ -7,7 +7,14 @@ import type { Gateway } from "@flotilla/proto/networking/v1alpha3/gateway_pb";
 import type { RowIndex } from "../row-index.ts";
 import type { ServiceTarget } from "../subject.ts";
 import { query, type View } from "../view.ts";
-import { type GatewayName, type GatewayServer, type MergedGateways, mergeGateways } from "./gateway-merge.ts";
+import {
+  type GatewayName,
+  type GatewayServer,
+  gatewayName,
+  type MergedGateways,
+  mergeGateways,
+  type PlacedServer,
+} from "./gateway-merge.ts";
 import { listenerGateways } from "./kubernetes-gateways.ts";
 import { targetService } from "./services.ts";
 
@@ -43,7 +50,7 @@ function headConfig({ key, creationTimeMs, annotations, spec }: Config<Gateway>)
     labels: {},
     annotations: {},
     spec: {
-      name: `${key.namespace}/${key.name}`,
+      name: gatewayName.write(key),
       namespace: key.namespace,
       servicesNamespace: ownValue(annotations, parentNamespaceAnnotation) ?? key.namespace,
       selector: spec.selector,
@@ -86,7 +93,7 @@ const listenerGateway = query<Config<Gateway> | undefined, GatewayName>("listene
 
 /** By name: the servers of a Gateway, the same objects until it changes. */
 export const gatewayServers = query<readonly GatewayServer[], GatewayName>("gateway-servers", (view, gateway) => {
-  const [namespace = "", name = ""] = gateway.split("/");
+  const { namespace, name } = gatewayName.read(gateway);
   const config = view.config<Gateway>("Gateway", namespace, name) ?? view.read(listenerGateway, gateway);
   const servers = config?.spec.servers ?? [];
   return servers
@@ -103,12 +110,9 @@ function hostOf(text: string, namespace: string): string {
 
 /** What the proxy listens on; nothing where no Gateway selects it. */
 export const mergedGateways = query<MergedGateways>("merged-gateways", (view) => {
-  const placed = view.read(selectedGateways).flatMap((head) =>
-    view.read(gatewayServers, head.name).map((server) => ({
-      server,
-      ports: workloadPorts(view, head, server.server.port?.number ?? 0),
-    })),
-  );
+  const placed = view
+    .read(selectedGateways)
+    .flatMap((head) => view.read(gatewayServers, head.name).map((server) => place(view, head, server)));
   return mergeGateways(placed, ({ gateway, server }, message) =>
     view.report({
       metric: "pilot_total_rejected_configs",
@@ -119,12 +123,22 @@ export const mergedGateways = query<MergedGateways>("merged-gateways", (view) =>
 });
 
 /** A server names the port of a Service before the workload; without such a Service, the workload's own. */
-function workloadPorts(view: View, head: GatewayHead, number: number): readonly number[] {
-  const own = head.services !== undefined;
-  const targets = (own ? targetsOf(view, head) : view.proxy.targets).filter(({ port }) => port === number);
+function place(view: View, head: GatewayHead, server: GatewayServer): PlacedServer {
+  const number = server.server.port?.number ?? 0;
+  const isOfServices = head.services !== undefined;
+  const targets = (isOfServices ? targetsOf(view, head) : view.proxy.targets).filter(({ port }) => port === number);
   const translated = targets.filter(
-    (target) => own || ownValue(targetService(view, target)?.labels, sameNumbersLabel) === undefined,
+    (target) => isOfServices || ownValue(targetService(view, target)?.labels, sameNumbersLabel) === undefined,
   );
   const ports = [...new Set(translated.map(({ targetPort }) => targetPort))].sort((a, b) => a - b);
-  return ports.length > 0 || own ? ports : [number];
+  return {
+    server,
+    ports: ports.length > 0 || isOfServices ? ports : [number],
+    takesDatagrams: view.feature("quicListeners") && targets.some((target) => takesDatagrams(view, target)),
+  };
+}
+
+function takesDatagrams(view: View, target: ServiceTarget): boolean {
+  const ports = targetService(view, target)?.ports ?? [];
+  return ports.some(({ number, protocol }) => number === target.port && protocol === "UDP");
 }

@@ -3,18 +3,11 @@
  * matches) is indexed apart from the rest of the routes, so that a change of routes does not touch the selection.
  */
 import { hasGatewaySemantics, meshGateway, type RouteVirtualService } from "@flotilla/gateway-api";
-import {
-  type Config,
-  compareByAge,
-  equalJson,
-  hostCovers,
-  hostsOverlap,
-  type TextOf,
-  textCodec,
-} from "@flotilla/model";
+import { type Config, compareByAge, equalJson, hostCovers, hostsOverlap, textCodec } from "@flotilla/model";
 import type { VirtualService } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
 import type { RowIndex } from "../row-index.ts";
 import { query, type View } from "../view.ts";
+import type { GatewayName } from "./gateway-merge.ts";
 import { routeVirtualServices } from "./route-virtual-services.ts";
 import { reachOf } from "./services.ts";
 import { importsByNamespace, type ListenerName, listenerOf } from "./sidecar.ts";
@@ -128,26 +121,46 @@ function routeHead(route: RouteVirtualService, defaultExportTo: readonly string[
 
 const gatewayAudience = textCodec("GatewayAudience", " ", ["namespace", "gateway"]);
 
+const headsByGateway = query<ReadonlyMap<string, readonly VirtualServiceHead[]>>("heads-by-gateway", (view) => {
+  const byGateway = new Map<string, VirtualServiceHead[]>();
+  for (const head of view.read(virtualServiceHeads)) {
+    for (const gateway of new Set(head.gateways)) {
+      const heads = byGateway.get(gateway) ?? [];
+      heads.push(head);
+      byGateway.set(gateway, heads);
+    }
+  }
+  return byGateway;
+});
+
+const noHeads: readonly VirtualServiceHead[] = [];
+
+const headsOfGateway = query<readonly VirtualServiceHead[], string>(
+  "heads-of-gateway",
+  (view, gateway) => view.read(headsByGateway).get(gateway) ?? noHeads,
+);
+
 /**
- * The VirtualServices that concern a gateway and are visible to a namespace: private ones and
+ * The VirtualServices that concern a gateway and are visible to a namespace (`namespace gateway`): private ones and
  * routes of its own, those exported to it, those of everybody; each oldest first.
  */
-const virtualServicesFor = query<readonly VirtualServiceHead[], TextOf<typeof gatewayAudience>>(
-  "virtual-services-for",
-  (view, audience) => {
-    const { namespace, gateway } = gatewayAudience.read(audience);
-    const [own, named, everyone]: [VirtualServiceHead[], VirtualServiceHead[], VirtualServiceHead[]] = [[], [], []];
-    for (const head of view.read(virtualServiceHeads)) {
-      if (!head.gateways.includes(gateway)) continue;
-      const reach = reachOf(head.exportTo, head.namespace, namespace);
-      const isOwnRoute = head.hasGatewaySemantics && head.namespace === namespace && reach !== "hidden";
-      if (reach === "own" || isOwnRoute) own.push(head);
-      else if (reach === "named") named.push(head);
-      else if (reach === "everyone") everyone.push(head);
-    }
-    return [...own, ...named, ...everyone];
-  },
-);
+const virtualServicesFor = query<readonly VirtualServiceHead[], string>("virtual-services-for", (view, argument) => {
+  const [namespace = "", gateway = ""] = argument.split(" ");
+  const [own, named, everyone]: [VirtualServiceHead[], VirtualServiceHead[], VirtualServiceHead[]] = [[], [], []];
+  for (const head of view.read(headsOfGateway, gateway)) {
+    const reach = reachOf(head.exportTo, head.namespace, namespace);
+    const isOwnRoute = head.hasGatewaySemantics && head.namespace === namespace && reach !== "hidden";
+    if (reach === "own" || isOwnRoute) own.push(head);
+    else if (reach === "named") named.push(head);
+    else if (reach === "everyone") everyone.push(head);
+  }
+  return [...own, ...named, ...everyone];
+});
+
+/** The VirtualServices that a router follows for one of its Gateways, in order of precedence. */
+export function gatewayVirtualServices(view: View, gateway: GatewayName): readonly VirtualServiceHead[] {
+  return view.read(virtualServicesFor, `${view.proxy.namespace} ${gateway}`);
+}
 
 /** Hosts that the routes of a Gateway send traffic to, whoever may see the VirtualServices. */
 export const gatewayDestinations = query<readonly string[], string>("gateway-destinations", (view, gateway) => {

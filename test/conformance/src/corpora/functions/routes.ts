@@ -140,6 +140,8 @@ function buildRoutes(
       listenPort,
       hasGatewaySemantics: hasGatewaySemantics(config.metadata.annotations ?? {}),
       sessionOf: () => undefined,
+      arrivesByTls: false,
+      advertisesHttp3: false,
       concerns: (match) =>
         (match.gateways.length === 0 || match.gateways.some((gateway) => gateways.includes(gateway))) &&
         (match.sourceNamespace === "" || match.sourceNamespace === proxy.Metadata?.Namespace) &&

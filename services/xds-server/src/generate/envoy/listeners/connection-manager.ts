@@ -3,12 +3,14 @@ import { type Any, create, pack } from "@flotilla/proto";
 import { type Filter, FilterSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_components_pb";
 import type { RouteConfiguration } from "@flotilla/proto/envoy/config/route/v3/route_pb";
 import {
+  HttpConnectionManager_CodecType as CodecType,
   HttpConnectionManager_PathWithEscapedSlashesAction as EscapedSlashes,
   type HttpConnectionManager,
   HttpConnectionManagerSchema,
   type HttpFilter,
 } from "@flotilla/proto/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb";
 import { UuidRequestIdConfigSchema } from "@flotilla/proto/envoy/extensions/request_id/uuid/v3/uuid_pb";
+import type { ForwardClientCertDetails } from "@flotilla/proto/mesh/v1alpha1/proxy_pb";
 import { parseDuration, zeroDuration } from "../duration.ts";
 import { httpFilters } from "../filters/http-filters.ts";
 import { buildTracing } from "../filters/tracing.ts";
@@ -28,6 +30,16 @@ export interface ConnectionManagerInputs {
   readonly late?: readonly HttpFilter[];
   /** An explicit forward proxy takes absolute URLs. */
   readonly allowAbsoluteUrl?: boolean;
+  /** Callers are outside of the mesh. */
+  readonly edge?: EdgeTraits;
+  readonly http3?: boolean;
+}
+
+/** How a gateway treats what callers say of themselves. */
+export interface EdgeTraits {
+  /** Proxies before it that x-forwarded-for may be believed of. */
+  readonly trustedHops: number;
+  readonly forwardClientCert: ForwardClientCertDetails;
 }
 
 export function connectionManager(inputs: ConnectionManagerInputs): Filter {
@@ -39,7 +51,7 @@ export function connectionManager(inputs: ConnectionManagerInputs): Filter {
 }
 
 function buildConnectionManager(inputs: ConnectionManagerInputs): HttpConnectionManager {
-  const { traits, direction, statPrefix, routes, grpcWeb, early = [], late = [] } = inputs;
+  const { traits, direction, statPrefix, routes, grpcWeb, early = [], late = [], edge } = inputs;
   const tracing = traits.tracing[direction];
   return create(HttpConnectionManagerSchema, {
     // The semicolon ends the prefix for stats tags whose values may hold dots.
@@ -57,7 +69,8 @@ function buildConnectionManager(inputs: ConnectionManagerInputs): HttpConnection
     }),
     ...(tracing && { tracing: buildTracing(tracing) }),
     accessLog: [...traits.accessLogs[direction].connection],
-    useRemoteAddress: direction === "outbound" && traits.useRemoteAddress,
+    useRemoteAddress: edge !== undefined || (direction === "outbound" && traits.useRemoteAddress),
+    ...(edge && { xffNumTrustedHops: edge.trustedHops }),
     normalizePath: traits.normalizePath,
     mergeSlashes: traits.mergeSlashes,
     pathWithEscapedSlashesAction: traits.unescapeSlashes
@@ -68,15 +81,16 @@ function buildConnectionManager(inputs: ConnectionManagerInputs): HttpConnection
     upgradeConfigs: [{ upgradeType: "websocket" }],
     requestIdExtension: { typedConfig: requestId(traits.samplesByRequestId[direction]) },
     ...(inputs.http2 && { http2ProtocolOptions: {} }),
+    ...(inputs.http3 && { codecType: CodecType.HTTP3, http3ProtocolOptions: {} }),
     ...http1(inputs),
     ...idleTimeout(traits.idleTimeout),
-    ...headerFields(traits.headers, direction),
+    ...headerFields(traits.headers, edge === undefined ? direction : "edge", edge?.forwardClientCert),
   });
 }
 
-function http1({ traits, allowAbsoluteUrl = false }: ConnectionManagerInputs) {
+function http1({ traits, edge, allowAbsoluteUrl = false }: ConnectionManagerInputs) {
   const preserves = traits.headers?.preserveHttp1HeaderCase === true;
-  if (!allowAbsoluteUrl && !traits.acceptHttp10 && !preserves) return {};
+  if (edge === undefined && !allowAbsoluteUrl && !traits.acceptHttp10 && !preserves) return {};
   return {
     httpProtocolOptions: {
       ...(allowAbsoluteUrl && { allowAbsoluteUrl: true }),

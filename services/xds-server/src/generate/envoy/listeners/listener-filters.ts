@@ -9,6 +9,7 @@ import {
 import { HttpInspectorSchema } from "@flotilla/proto/envoy/extensions/filters/listener/http_inspector/v3/http_inspector_pb";
 import { OriginalDstSchema } from "@flotilla/proto/envoy/extensions/filters/listener/original_dst/v3/original_dst_pb";
 import { OriginalSrcSchema } from "@flotilla/proto/envoy/extensions/filters/listener/original_src/v3/original_src_pb";
+import { ProxyProtocolSchema } from "@flotilla/proto/envoy/extensions/filters/listener/proxy_protocol/v3/proxy_protocol_pb";
 import { TlsInspectorSchema } from "@flotilla/proto/envoy/extensions/filters/listener/tls_inspector/v3/tls_inspector_pb";
 
 export const originalDestination = listenerFilter(
@@ -20,6 +21,12 @@ export const originalDestination = listenerFilter(
 export const originalSource = listenerFilter(
   "envoy.filters.listener.original_src",
   pack(OriginalSrcSchema, create(OriginalSrcSchema, { mark: 1337 })),
+);
+
+/** Reads the caller's address from the header that a load balancer puts before the connection's own bytes. */
+export const proxyProtocol = listenerFilter(
+  "envoy.filters.listener.proxy_protocol",
+  pack(ProxyProtocolSchema, create(ProxyProtocolSchema)),
 );
 
 /** Destination ports at which a filter need not, or alone need, look. */

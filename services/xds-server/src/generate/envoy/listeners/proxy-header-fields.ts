@@ -10,13 +10,20 @@ import {
 } from "@flotilla/proto/mesh/v1alpha1/proxy_pb";
 import type { TrafficSide } from "./listener-traits.ts";
 
-/** Fields of the connection manager. */
-export function headerFields(headers: ProxyHeaders | undefined, side: TrafficSide) {
+/** Whom a proxy faces: callers of its workload, services that its workload calls, or callers from outside of the mesh. */
+export type HeaderSide = TrafficSide | "edge";
+
+/** Fields of the connection manager. @param forwarding of client certificates, where `headers` say nothing of it */
+export function headerFields(
+  headers: ProxyHeaders | undefined,
+  side: HeaderSide,
+  forwarding = ForwardClientCertDetails.UNDEFINED,
+) {
   return {
     ...serverHeader(headers, side),
     ...(headers?.requestId?.disabled === true && { generateRequestId: false }),
     ...(headers?.xForwardedPort?.enabled === true && { appendXForwardedPort: true }),
-    ...(side === "inbound" && clientCertificate(headers)),
+    ...(side !== "outbound" && clientCertificate(headers, side, forwarding)),
   };
 }
 
@@ -29,21 +36,24 @@ export function staysInMesh(headers: ProxyHeaders | undefined): boolean {
   return headers?.metadataExchangeHeaders?.mode === ExchangeMode.IN_MESH;
 }
 
-function serverHeader(headers: ProxyHeaders | undefined, side: TrafficSide) {
+function serverHeader(headers: ProxyHeaders | undefined, side: HeaderSide) {
   const { disabled, value } = headers?.server ?? {};
   if (disabled === true) return { serverHeaderTransformation: ServerHeader.PASS_THROUGH };
-  const serverName = value || (side === "inbound" ? "istio-envoy" : "");
+  const serverName = value || (side === "outbound" ? "" : "istio-envoy");
   return serverName === "" ? {} : { serverName };
 }
 
-/** Inbound proxies append who called to x-forwarded-client-cert. */
-function clientCertificate(headers: ProxyHeaders | undefined) {
+/** Inbound proxies append who called to x-forwarded-client-cert; at the edge callers cannot claim anything by it. */
+function clientCertificate(headers: ProxyHeaders | undefined, side: HeaderSide, otherwise: ForwardClientCertDetails) {
   const details = headers?.setCurrentClientCertDetails;
+  const stated = headers?.forwardedClientCert || otherwise;
+  const isEdge = side === "edge";
+  const unstated = isEdge ? ForwardClientCert.SANITIZE_SET : ForwardClientCert.APPEND_FORWARD;
   return {
-    forwardClientCertDetails: forwarding[headers?.forwardedClientCert ?? ForwardClientCertDetails.UNDEFINED],
+    forwardClientCertDetails: stated === ForwardClientCertDetails.UNDEFINED ? unstated : forwarding[stated],
     setCurrentClientCertDetails: {
       subject: details?.subject ?? true,
-      cert: details?.cert ?? false,
+      cert: details?.cert ?? isEdge,
       chain: details?.chain ?? false,
       dns: details?.dns ?? true,
       uri: details?.uri ?? true,

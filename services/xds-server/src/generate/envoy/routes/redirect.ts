@@ -21,8 +21,14 @@ const codes: ReadonlyMap<number, RedirectAction_RedirectResponseCode> = new Map(
   [308, RedirectAction_RedirectResponseCode.PERMANENT_REDIRECT],
 ]);
 
+/** The port at which requests arrive, and whether by TLS. */
+export interface RequestPort {
+  readonly listenPort: number;
+  readonly arrivesByTls: boolean;
+}
+
 /** Undefined when there is no redirect with that status code. */
-export function redirectAction(redirect: HTTPRedirect, listenPort: number): RedirectAction | undefined {
+export function redirectAction(redirect: HTTPRedirect, request: RequestPort): RedirectAction | undefined {
   const responseCode = codes.get(redirect.redirectCode === 0 ? 301 : redirect.redirectCode);
   if (responseCode === undefined) return undefined;
   return create(RedirectActionSchema, {
@@ -32,16 +38,17 @@ export function redirectAction(redirect: HTTPRedirect, listenPort: number): Redi
         ? { case: "pathRedirect", value: redirect.uri }
         : { case: "prefixRewrite", value: redirect.prefixRewrite },
     ...(redirect.scheme !== "" && { schemeRewriteSpecifier: { case: "schemeRedirect", value: redirect.scheme } }),
-    portRedirect: redirectPort(redirect, listenPort),
+    portRedirect: redirectPort(redirect, request),
     responseCode,
   });
 }
 
 /** 0 leaves the port to Envoy, which takes the default of the new scheme. */
-function redirectPort({ redirectPort: port, scheme }: HTTPRedirect, listenPort: number): number {
+function redirectPort({ redirectPort: port, scheme }: HTTPRedirect, { listenPort, arrivesByTls }: RequestPort): number {
   const isOfRequest = port.case === "derivePort" && port.value === HTTPRedirect_RedirectPortSelection.FROM_REQUEST_PORT;
   const wanted = port.case === "port" ? port.value : isOfRequest ? listenPort : 0;
-  return wanted === (scheme === "https" ? 443 : 80) ? 0 : wanted;
+  const isHttps = scheme === "" ? arrivesByTls : scheme === "https";
+  return wanted === (isHttps ? 443 : 80) ? 0 : wanted;
 }
 
 export function directResponseAction({ status, body }: HTTPDirectResponse): DirectResponseAction {

@@ -1,6 +1,7 @@
 /** One HTTP route of a VirtualService in Envoy's form, once a match. */
 import { type ConfigKey, parseClusterName } from "@flotilla/model";
 import { type Any, create } from "@flotilla/proto";
+import { HeaderValueOptionSchema } from "@flotilla/proto/envoy/config/core/v3/base_pb";
 import { type Route, type RouteMatch, RouteSchema } from "@flotilla/proto/envoy/config/route/v3/route_components_pb";
 import type {
   HTTPMatchRequest,
@@ -18,6 +19,10 @@ export interface RouteContext extends ActionContext {
   readonly concerns: (match: HTTPMatchRequest) => boolean;
   /** How sessions stay with an endpoint of a destination's host, if its service asks for it. */
   readonly sessionOf: (host: string) => Any | undefined;
+  /** Requests arrive by TLS, which decides the default port of redirects. */
+  readonly arrivesByTls: boolean;
+  /** Answers say that HTTP/3 is spoken at the same port. */
+  readonly advertisesHttp3: boolean;
 }
 
 /** The routes of a VirtualService for one port, in order, up to the first that takes everything. */
@@ -55,16 +60,30 @@ function oneRoute(
     decorator: { operation: operationOf(action, envoyMatch, key, listenPort) },
     statPrefix: match?.statPrefix ?? "",
     typedPerFilterConfig: perFilterConfig(http, context),
-    ...joinMutations(
+    ...joinMutations([
       headerMutations(http.headers),
       action.case === "route" ? singleDestinationHeaders(http) : undefined,
-    ),
+      context.advertisesHttp3 ? alternativeService(listenPort) : undefined,
+    ]),
   });
+}
+
+/** Clients keep it for a day. */
+function alternativeService(port: number): HeaderMutations {
+  const header = create(HeaderValueOptionSchema, {
+    header: { key: "alt-svc", value: `h3=":${port}"; ma=86400` },
+  });
+  return {
+    requestHeadersToAdd: [],
+    requestHeadersToRemove: [],
+    responseHeadersToAdd: [header],
+    responseHeadersToRemove: [],
+  };
 }
 
 function actionOf(http: HTTPRoute, context: RouteContext): Route["action"] | undefined {
   if (http.redirect !== undefined) {
-    const redirect = redirectAction(http.redirect, context.listenPort);
+    const redirect = redirectAction(http.redirect, context);
     return redirect === undefined ? { case: undefined } : { case: "redirect", value: redirect };
   }
   if (http.directResponse !== undefined) {
@@ -111,12 +130,12 @@ function perFilterConfig(http: HTTPRoute, { sessionOf }: RouteContext): { [filte
   };
 }
 
-function joinMutations(own: HeaderMutations, more: HeaderMutations | undefined): HeaderMutations {
-  if (more === undefined) return own;
+function joinMutations(mutations: readonly (HeaderMutations | undefined)[]): HeaderMutations {
+  const all = mutations.filter((one) => one !== undefined);
   return {
-    requestHeadersToAdd: [...own.requestHeadersToAdd, ...more.requestHeadersToAdd],
-    requestHeadersToRemove: [...own.requestHeadersToRemove, ...more.requestHeadersToRemove],
-    responseHeadersToAdd: [...own.responseHeadersToAdd, ...more.responseHeadersToAdd],
-    responseHeadersToRemove: [...own.responseHeadersToRemove, ...more.responseHeadersToRemove],
+    requestHeadersToAdd: all.flatMap((one) => one.requestHeadersToAdd),
+    requestHeadersToRemove: all.flatMap((one) => one.requestHeadersToRemove),
+    responseHeadersToAdd: all.flatMap((one) => one.responseHeadersToAdd),
+    responseHeadersToRemove: all.flatMap((one) => one.responseHeadersToRemove),
   };
 }

@@ -1,4 +1,5 @@
-/** A secret that the agent beside the proxy serves (`default`, `ROOTCA`), not the control plane. */
+/** How a proxy asks for secrets: those of the agent beside it (`default`, `ROOTCA`, files), those of the control plane. */
+import { secretName } from "@flotilla/model";
 import { create } from "@flotilla/proto";
 import { ApiConfigSource_ApiType, ApiVersion } from "@flotilla/proto/envoy/config/core/v3/config_source_pb";
 import {
@@ -37,5 +38,13 @@ export function agentSecret(name: string): SdsSecretConfig {
       initialFetchTimeout: zeroDuration,
       resourceApiVersion: ApiVersion.V3,
     },
+  });
+}
+
+/** A Secret that the control plane itself serves. */
+export function credentialSecret(name: string): SdsSecretConfig {
+  return create(SdsSecretConfigSchema, {
+    name: secretName(name),
+    sdsConfig: { configSourceSpecifier: { case: "ads", value: {} }, resourceApiVersion: ApiVersion.V3 },
   });
 }

@@ -2,6 +2,7 @@
 import { create, pack } from "@flotilla/proto";
 import { type TransportSocket, TransportSocketSchema } from "@flotilla/proto/envoy/config/core/v3/base_pb";
 import type { TlsParameters_TlsProtocol as Protocol } from "@flotilla/proto/envoy/extensions/transport_sockets/tls/v3/common_pb";
+import type { SdsSecretConfig } from "@flotilla/proto/envoy/extensions/transport_sockets/tls/v3/secret_pb";
 import { DownstreamTlsContextSchema } from "@flotilla/proto/envoy/extensions/transport_sockets/tls/v3/tls_pb";
 import { agentSecret, fileSecret } from "./agent-secret.ts";
 
@@ -28,16 +29,20 @@ export interface InboundTlsInputs {
   readonly files: ServerFiles;
 }
 
+export function workloadCertificate({ certificate, key }: ServerFiles): SdsSecretConfig {
+  return certificate !== "" && key !== "" ? fileSecret(`file-cert:${certificate}~${key}`) : agentSecret("default");
+}
+
+export function workloadRoot({ root }: ServerFiles): SdsSecretConfig {
+  return root === "" ? agentSecret("ROOTCA") : fileSecret(`file-root:${root}`);
+}
+
 export function inboundTls({ exchangesMetadata, trustDomains, parameters, files }: InboundTlsInputs): TransportSocket {
   const context = create(DownstreamTlsContextSchema, {
     requireClientCertificate: true,
     commonTlsContext: {
       alpnProtocols: [...(exchangesMetadata ? ["istio-peer-exchange"] : []), "h2", "http/1.1"],
-      tlsCertificateSdsSecretConfigs: [
-        files.certificate !== "" && files.key !== ""
-          ? fileSecret(`file-cert:${files.certificate}~${files.key}`)
-          : agentSecret("default"),
-      ],
+      tlsCertificateSdsSecretConfigs: [workloadCertificate(files)],
       validationContextType: {
         case: "combinedValidationContext",
         value: {
@@ -46,8 +51,7 @@ export function inboundTls({ exchangesMetadata, trustDomains, parameters, files 
               matchPattern: { case: "prefix" as const, value: `spiffe://${domain}/` },
             })),
           },
-          validationContextSdsSecretConfig:
-            files.root === "" ? agentSecret("ROOTCA") : fileSecret(`file-root:${files.root}`),
+          validationContextSdsSecretConfig: workloadRoot(files),
         },
       },
       tlsParams: {

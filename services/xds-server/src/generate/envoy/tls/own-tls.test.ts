@@ -1,4 +1,4 @@
-/** TLS of an ingress port by files: modes, versions and suites, of the Sidecar or by default of the mesh. */
+/** TLS of ingress ports and of servers of Gateways: modes, sources of certificates, versions and suites. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { create, decode, type MessageInitShape } from "@flotilla/proto";
@@ -22,11 +22,79 @@ const files = { serverCertificate: "/cert", privateKey: "/key", caCertificates: 
 
 function contextOf(settings: Settings, defaults?: Defaults) {
   const of = create(ServerTLSSettingsSchema, { mode: Mode.SIMPLE, ...files, ...settings });
-  const { name, configType } = ownTls(of, defaults && create(MeshConfig_TLSConfigSchema, defaults));
+  const { name, configType } = ownTls({
+    settings: of,
+    defaults: defaults && create(MeshConfig_TLSConfigSchema, defaults),
+    files: { certificate: "", key: "", root: "" },
+  });
   assert.equal(name, "envoy.transport_sockets.tls");
   assert.ok(configType.case === "typedConfig");
   return decode(DownstreamTlsContextSchema, configType.value.value);
 }
+
+const noFiles = { serverCertificate: "", privateKey: "", caCertificates: "" };
+
+const sources: readonly {
+  readonly name: string;
+  readonly settings: Settings;
+  readonly certificates: readonly string[];
+  /** Undefined: clients are not checked. */
+  readonly root?: string;
+  readonly requiresClients?: boolean;
+}[] = [
+  { name: "a Secret", settings: { credentialName: "web" }, certificates: ["kubernetes://web"] },
+  {
+    name: "a Secret and its roots",
+    settings: { credentialName: "web", mode: Mode.MUTUAL },
+    certificates: ["kubernetes://web"],
+    root: "kubernetes://web-cacert",
+    requiresClients: true,
+  },
+  {
+    name: "several Secrets, the first of which has the roots",
+    settings: { credentialNames: ["rsa", "ec"], mode: Mode.OPTIONAL_MUTUAL },
+    certificates: ["kubernetes://rsa", "kubernetes://ec"],
+    root: "kubernetes://rsa-cacert",
+  },
+  {
+    name: "roots of another place",
+    settings: {
+      credentialName: "kubernetes-gateway://shop/web",
+      caCertCredentialName: "configmap://shop/clients-cacert",
+      mode: Mode.MUTUAL,
+    },
+    certificates: ["kubernetes-gateway://shop/web"],
+    root: "configmap://shop/clients-cacert",
+    requiresClients: true,
+  },
+  {
+    name: "files of several certificates",
+    settings: { tlsCertificates: [{ serverCertificate: "/a", privateKey: "/b" }, { serverCertificate: "/c" }] },
+    certificates: ["file-cert:/a~/b", "file-cert:/c~"],
+  },
+  {
+    name: "the workload's own certificate",
+    settings: { mode: Mode.ISTIO_MUTUAL },
+    certificates: ["default"],
+    root: "ROOTCA",
+    requiresClients: true,
+  },
+];
+
+describe("certificates of a server", () => {
+  for (const { name, settings, certificates, root, requiresClients = false } of sources)
+    it(`come from ${name}`, () => {
+      const { requireClientCertificate, commonTlsContext } = contextOf({ ...noFiles, ...settings });
+      const { tlsCertificateSdsSecretConfigs: found = [], validationContextType: validation } = commonTlsContext ?? {};
+      assert.deepEqual(
+        found.map((secret) => secret.name),
+        certificates,
+      );
+      const combined = validation?.case === "combinedValidationContext" ? validation.value : undefined;
+      assert.equal(combined?.validationContextSdsSecretConfig?.name, root);
+      assert.equal(requireClientCertificate, requiresClients);
+    });
+});
 
 const suite = "ECDHE-RSA-AES128-GCM-SHA256";
 const parameters: readonly {

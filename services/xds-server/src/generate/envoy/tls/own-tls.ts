@@ -1,8 +1,13 @@
-/** TLS of an ingress port by the files that a Sidecar names; the agent beside the proxy serves them. Source: corpus xds, TestInboundSidecarTLSModes. */
+/**
+ * TLS that a server of a Gateway or an ingress port of a Sidecar terminates: by Secrets, which the control plane serves, by files or by
+ * the workload's own certificates, which the agent beside the proxy serves. Source: corpus xds, TestInboundSidecarTLSModes.
+ */
 import { knownCipherSuites } from "@flotilla/model";
-import { create, pack } from "@flotilla/proto";
+import { create, type MessageInitShape, pack } from "@flotilla/proto";
 import { type TransportSocket, TransportSocketSchema } from "@flotilla/proto/envoy/config/core/v3/base_pb";
+import { QuicDownstreamTransportSchema } from "@flotilla/proto/envoy/extensions/transport_sockets/quic/v3/quic_transport_pb";
 import { TlsParameters_TlsProtocol as Protocol } from "@flotilla/proto/envoy/extensions/transport_sockets/tls/v3/common_pb";
+import type { SdsSecretConfigSchema } from "@flotilla/proto/envoy/extensions/transport_sockets/tls/v3/secret_pb";
 import { DownstreamTlsContextSchema } from "@flotilla/proto/envoy/extensions/transport_sockets/tls/v3/tls_pb";
 import {
   MeshConfig_TLSConfig_TLSProtocol as DefaultVersion,
@@ -13,19 +18,29 @@ import {
   ServerTLSSettings_TLSmode as TlsMode,
   ServerTLSSettings_TLSProtocol as Version,
 } from "@flotilla/proto/networking/v1alpha3/gateway_pb";
-import { fileSecret } from "./agent-secret.ts";
+import { credentialSecret, fileSecret } from "./agent-secret.ts";
+import { type ServerFiles, workloadCertificate, workloadRoot } from "./inbound-tls.ts";
 
-/** @param defaults `tlsDefaults` of MeshConfig, for what the Sidecar leaves open */
-export function ownTls(settings: ServerTLSSettings, defaults: TlsDefaults | undefined): TransportSocket {
-  const { mode, serverCertificate, privateKey } = settings;
-  const isMutual = mode === TlsMode.MUTUAL;
+type Secret = MessageInitShape<typeof SdsSecretConfigSchema>;
+
+export interface OwnTlsInputs {
+  readonly settings: ServerTLSSettings;
+  /** `tlsDefaults` of MeshConfig, for what the settings leave open. */
+  readonly defaults: TlsDefaults | undefined;
+  /** The workload's own certificates, which ISTIO_MUTUAL asks for. */
+  readonly files: ServerFiles;
+}
+
+/** Over TCP. */
+export function ownTls(inputs: OwnTlsInputs): TransportSocket {
+  const { mode } = inputs.settings;
   const context = create(DownstreamTlsContextSchema, {
-    requireClientCertificate: isMutual,
+    requireClientCertificate: mode === TlsMode.MUTUAL || mode === TlsMode.ISTIO_MUTUAL,
     commonTlsContext: {
       alpnProtocols: ["h2", "http/1.1"],
-      tlsCertificateSdsSecretConfigs: [fileSecret(`file-cert:${serverCertificate}~${privateKey}`)],
-      ...(isMutual && { validationContextType: validation(settings) }),
-      ...parameters(settings, defaults),
+      tlsCertificateSdsSecretConfigs: [...certificates(inputs)],
+      ...(checksClients.has(mode) && { validationContextType: validation(inputs) }),
+      ...parameters(inputs.settings, inputs.defaults),
     },
   });
   return create(TransportSocketSchema, {
@@ -34,7 +49,38 @@ export function ownTls(settings: ServerTLSSettings, defaults: TlsDefaults | unde
   });
 }
 
-function validation({ caCertificates, caCrl, subjectAltNames }: ServerTLSSettings) {
+/** Over QUIC, where no client certificates are asked for. Source: scenario gateways/http3. */
+export function ownQuicTls(inputs: OwnTlsInputs): TransportSocket {
+  const transport = create(QuicDownstreamTransportSchema, {
+    downstreamTlsContext: {
+      requireClientCertificate: false,
+      commonTlsContext: {
+        alpnProtocols: ["h3"],
+        tlsCertificateSdsSecretConfigs: [...certificates(inputs)],
+        ...parameters(inputs.settings, inputs.defaults),
+      },
+    },
+  });
+  return create(TransportSocketSchema, {
+    name: "envoy.transport_sockets.quic",
+    configType: { case: "typedConfig", value: pack(QuicDownstreamTransportSchema, transport) },
+  });
+}
+
+const checksClients: ReadonlySet<TlsMode> = new Set([TlsMode.MUTUAL, TlsMode.OPTIONAL_MUTUAL, TlsMode.ISTIO_MUTUAL]);
+
+/** Secrets by name, of which there may be one for each type of key, or files. */
+function certificates({ settings, files }: OwnTlsInputs): readonly Secret[] {
+  const { mode, credentialName, credentialNames, tlsCertificates, serverCertificate, privateKey } = settings;
+  if (mode === TlsMode.ISTIO_MUTUAL) return [workloadCertificate(files)];
+  if (credentialNames.length > 0) return credentialNames.map(credentialSecret);
+  if (credentialName !== "") return [credentialSecret(credentialName)];
+  const named = tlsCertificates.length > 0 ? tlsCertificates : [{ serverCertificate, privateKey }];
+  return named.map((one) => fileSecret(`file-cert:${one.serverCertificate}~${one.privateKey}`));
+}
+
+function validation({ settings, files }: OwnTlsInputs) {
+  const { caCrl, subjectAltNames } = settings;
   return {
     case: "combinedValidationContext" as const,
     value: {
@@ -42,9 +88,22 @@ function validation({ caCertificates, caCrl, subjectAltNames }: ServerTLSSetting
         matchSubjectAltNames: subjectAltNames.map((value) => ({ matchPattern: { case: "exact" as const, value } })),
         ...(caCrl !== "" && { crl: { specifier: { case: "filename" as const, value: caCrl } } }),
       },
-      validationContextSdsSecretConfig: fileSecret(`file-root:${caCertificates}`),
+      validationContextSdsSecretConfig: rootOf(settings, files),
     },
   };
+}
+
+function rootOf(settings: ServerTLSSettings, files: ServerFiles): Secret {
+  const { mode, caCertCredentialName, caCertificates } = settings;
+  const credential = settings.credentialNames[0] ?? settings.credentialName;
+  if (mode === TlsMode.ISTIO_MUTUAL) return workloadRoot(files);
+  if (caCertCredentialName !== "") return credentialSecret(rootName(caCertCredentialName));
+  if (credential !== "") return credentialSecret(rootName(credential));
+  return fileSecret(`file-root:${caCertificates}`);
+}
+
+function rootName(credential: string): string {
+  return credential.endsWith("-cacert") ? credential : `${credential}-cacert`;
 }
 
 /** Nothing where Envoy's defaults are meant. */

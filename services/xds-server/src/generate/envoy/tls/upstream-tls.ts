@@ -1,12 +1,10 @@
 /** TLS that a proxy opens towards a service: the mesh's own, or as a DestinationRule says. */
-import { secretName } from "@flotilla/model";
 import { create, type MessageInitShape, pack } from "@flotilla/proto";
 import {
   type Cluster_TransportSocketMatch,
   Cluster_TransportSocketMatchSchema,
 } from "@flotilla/proto/envoy/config/cluster/v3/cluster_pb";
 import { type TransportSocket, TransportSocketSchema } from "@flotilla/proto/envoy/config/core/v3/base_pb";
-import { ApiVersion } from "@flotilla/proto/envoy/config/core/v3/config_source_pb";
 import { ProxyProtocolUpstreamTransportSchema } from "@flotilla/proto/envoy/extensions/transport_sockets/proxy_protocol/v3/upstream_proxy_protocol_pb";
 import { RawBufferSchema } from "@flotilla/proto/envoy/extensions/transport_sockets/raw_buffer/v3/raw_buffer_pb";
 import { TlsParameters_TlsProtocol as Protocol } from "@flotilla/proto/envoy/extensions/transport_sockets/tls/v3/common_pb";
@@ -21,7 +19,7 @@ import {
   type ClientTLSSettings,
   ClientTLSSettings_TLSmode as TlsMode,
 } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
-import { agentSecret, fileSecret } from "./agent-secret.ts";
+import { agentSecret, credentialSecret, fileSecret } from "./agent-secret.ts";
 
 type Secret = MessageInitShape<typeof SdsSecretConfigSchema>;
 type CommonTls = MessageInitShape<typeof CommonTlsContextSchema>;
@@ -140,14 +138,6 @@ function validation(names: readonly string[], root: Secret, revoked = ""): Pick<
         validationContextSdsSecretConfig: root,
       },
     },
-  };
-}
-
-/** A Secret that the control plane itself serves. */
-function credentialSecret(name: string): Secret {
-  return {
-    name: secretName(name),
-    sdsConfig: { configSourceSpecifier: { case: "ads", value: {} }, resourceApiVersion: ApiVersion.V3 },
   };
 }
 

@@ -1,12 +1,7 @@
 /** The filter chains of one inbound destination: what callers may send, and what happens to it. */
 import { isHttp2 } from "@flotilla/model";
 import { create } from "@flotilla/proto";
-import {
-  type Filter,
-  type FilterChain,
-  FilterChainSchema,
-} from "@flotilla/proto/envoy/config/listener/v3/listener_components_pb";
-import type { HttpFilter } from "@flotilla/proto/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb";
+import { type FilterChain, FilterChainSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_components_pb";
 import type { MeshConfig_TLSConfig as TlsDefaults } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import { metadataExchange, protocolProxy } from "../../envoy/filters/network-filters.ts";
 import { connectionManager } from "../../envoy/listeners/connection-manager.ts";
@@ -14,15 +9,10 @@ import { originMetadata } from "../../envoy/listeners/listener-parts.ts";
 import type { ListenerTraits } from "../../envoy/listeners/listener-traits.ts";
 import { inboundTls, type MeshTlsParameters, type ServerFiles } from "../../envoy/tls/inbound-tls.ts";
 import { ownTls } from "../../envoy/tls/own-tls.ts";
+import type { AuthorizationFilters } from "../../select/authorization.ts";
 import type { ChainOption } from "./chain-options.ts";
 import type { InboundPort } from "./inbound-ports.ts";
 import { inboundRoute } from "./inbound-route.ts";
-
-/** What carries out the workload's policies, on requests and on connections. */
-export interface AuthorizationFilters {
-  readonly http: readonly HttpFilter[];
-  readonly network: readonly Filter[];
-}
 
 export interface InboundChainInputs {
   readonly traits: ListenerTraits;
@@ -86,7 +76,7 @@ export function inboundChains(
       ...(destination.port?.origin !== undefined && { metadata: originMetadata(destination.port.origin) }),
       ...(tls && {
         transportSocket: option.ownTls
-          ? ownTls(option.ownTls, inputs.tlsDefaults)
+          ? ownTls({ settings: option.ownTls, defaults: inputs.tlsDefaults, files })
           : inboundTls({
               exchangesMetadata: carries === "tcp" && inputs.traits.exchangesMetadata,
               trustDomains,

@@ -2,6 +2,7 @@
 import { type Protocol, parseCidr, rangeBits } from "@flotilla/model";
 import type { DnsCache } from "../../envoy/clusters/dns-cache.ts";
 import type { WeightedCluster } from "../../envoy/filters/network-filters.ts";
+import type { TcpPolicy } from "../../select/tcp-policy.ts";
 
 export interface OutboundListenerPlan {
   readonly name: string;
@@ -27,14 +28,6 @@ export interface HttpChain {
   readonly grpcWeb: boolean;
   /** The cache that resolves the names callers ask for, where the service is a wildcard found by DNS. */
   readonly dnsCache?: DnsCache;
-}
-
-/** Texts are durations. */
-export interface TcpPolicy {
-  readonly idleTimeout?: string;
-  readonly maxDuration?: string;
-  readonly hashSourceIp?: boolean;
-  readonly tunnel?: { readonly target: string; readonly usePost: boolean };
 }
 
 export interface TcpChain {

@@ -7,14 +7,12 @@ import type {
   VirtualService,
 } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
 import { aliasesOf } from "../../../snapshot/scope/services.ts";
-import { visibleService } from "../../../snapshot/scope/sidecar-scope.ts";
 import { mostSpecificHost } from "../../../snapshot/scope/virtual-services.ts";
 import type { View } from "../../../snapshot/view.ts";
-import { unknownCluster } from "../../envoy/clusters/cluster-parts.ts";
 import { serviceDomains } from "../../envoy/routes/domains.ts";
-import { statName } from "../../envoy/stat-name.ts";
+import { tcpPolicy } from "../../select/tcp-policy.ts";
+import { type ArrivalPort, outboundStatName, tcpRoute } from "../../select/tcp-route.ts";
 import type { TcpChain } from "./plan.ts";
-import { type TcpDestination, tcpPolicy } from "./tcp-policy.ts";
 
 export interface TcpTarget {
   readonly service: Service;
@@ -50,7 +48,7 @@ function defaultChain(view: View, target: TcpTarget, serverNames: readonly strin
     carries: "tcp",
     serverNames,
     prefixes: cidrs(target),
-    statPrefix: outboundStatName(view, target, cluster, { host: service.hostname, subset: "" }),
+    statPrefix: outboundStatName(view, arrivalPort(target), cluster, { host: service.hostname, subset: "" }),
     clusters: cluster,
     protocol: listenPort.protocol,
     policy: tcpPolicy(view, { host: service.hostname, subset: "" }),
@@ -147,41 +145,18 @@ function chain(
   serverNames: readonly string[],
   prefixes: readonly string[],
 ): TcpChain {
-  const all = destinations.map((route) => ({ name: destinationCluster(view, target, route), weight: route.weight }));
-  const [only] = all;
-  const single = all.length === 1 && only !== undefined;
-  const clusters = all.filter(({ weight }) => weight > 0);
-  const { host = "", subset = "" } = destinations[0]?.destination ?? {};
   return {
     carries: "tcp",
     serverNames,
     prefixes: prefixes.filter((prefix) => parseCidr(prefix) !== undefined),
-    statPrefix: single ? outboundStatName(view, target, only.name, { host, subset }) : `${key.name}.${key.namespace}`,
-    clusters: single ? only.name : clusters,
     protocol: target.listenPort.protocol,
-    policy: tcpPolicy(view, { host, subset: single ? subset : "" }),
+    ...tcpRoute(view, key, destinations, arrivalPort(target)),
     origin: `/apis/networking.istio.io/v1/namespaces/${key.namespace}/virtual-service/${key.name}`,
   };
 }
 
-/** Without a port of its own the destination has its service's only one, else that of the service that was called. */
-function destinationCluster(view: View, { port }: TcpTarget, { destination }: RouteDestination): string {
-  const { host = "", subset = "" } = destination ?? {};
-  if (host === "") return unknownCluster;
-  const [only, ...more] = visibleService(view, host)?.ports ?? [];
-  const implied = only !== undefined && more.length === 0 ? only.number : port.number;
-  return clusterName("outbound", destination?.port?.number || implied, subset, host);
-}
-
-function outboundStatName(
-  view: View,
-  { service, port }: TcpTarget,
-  cluster: string,
-  { host, subset }: TcpDestination,
-): string {
-  // A listener does not know its ports by name.
-  const number = { number: port.number, name: "" };
-  return statName(view.mesh.outboundClusterStatName, cluster, { hostname: host, service, subset, port: number });
+function arrivalPort({ port, service }: TcpTarget): ArrivalPort {
+  return { number: port.number, service };
 }
 
 function sameList(a: readonly string[], b: readonly string[]): boolean {

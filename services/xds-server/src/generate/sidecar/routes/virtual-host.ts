@@ -12,14 +12,12 @@ import { zeroDuration } from "../../envoy/duration.ts";
 import { inUrl } from "../../envoy/routes/domains.ts";
 import { hashPolicy } from "../../envoy/routes/hash-policy.ts";
 import { retryPolicy } from "../../envoy/routes/retry.ts";
+import { virtualHostsField } from "../../envoy/routes/route-configuration.ts";
 import { sessionFilter } from "../../envoy/routes/route-filters.ts";
 import { sessionConfig } from "../../select/persistent-session.ts";
 import { consistentHashFor } from "../../select/traffic-policy.ts";
 import { encodedVirtualServiceRoutes, routesKey } from "../../select/virtual-service-routes.ts";
 import { hostDomains, hostName, type PlanText, parsePlan, plannedService } from "./planned-host.ts";
-
-/** RouteConfiguration.virtual_hosts */
-export const virtualHostsField = 2;
 
 /** By the text of its plan: an element of its route configuration's field. */
 export const encodedVirtualHost = query<Encoded, PlanText>(
@@ -32,15 +30,15 @@ export const encodedVirtualHost = query<Encoded, PlanText>(
     const domains = takesAll ? ["*"] : hostDomains(view, plan, service).all.filter((domain) => !dropped.has(domain));
     const routes =
       virtualService === undefined
-        ? view.read(encodedServiceRoutes, hostAndPort.write(plan))
-        : view.read(encodedVirtualServiceRoutes, routesKey(virtualService, listenPort, meshGateway));
+        ? [view.read(encodedServiceRoutes, hostAndPort.write(plan))]
+        : Object.values(view.read(encodedVirtualServiceRoutes, routesKey(virtualService, listenPort, meshGateway)));
     const session = service === undefined ? undefined : sessionConfig(view, service.labels);
     const head = create(VirtualHostSchema, { name: hostName(plan).toLowerCase(), domains: [...new Set(domains)] });
     const tail = create(VirtualHostSchema, {
       includeRequestAttemptCount: countsAttempts,
       ...(session && { typedPerFilterConfig: { [sessionFilter]: session } }),
     });
-    return encodedElement(virtualHostsField, VirtualHostSchema, [head, routes, tail]);
+    return encodedElement(virtualHostsField, VirtualHostSchema, [head, ...routes, tail]);
   },
   sameVersion,
 );

@@ -1,10 +1,17 @@
 /** What DestinationRules say of TCP connections to a destination, as far as its listener carries it out. */
 import type { DestinationRule, TrafficPolicy } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
-import { destinationRuleOf } from "../../../snapshot/scope/destination-rules.ts";
-import { visibleService } from "../../../snapshot/scope/sidecar-scope.ts";
-import type { View } from "../../../snapshot/view.ts";
-import { durationText } from "../../envoy/duration.ts";
-import type { TcpPolicy } from "./plan.ts";
+import { destinationRuleOf } from "../../snapshot/scope/destination-rules.ts";
+import { visibleService } from "../../snapshot/scope/sidecar-scope.ts";
+import type { View } from "../../snapshot/view.ts";
+import { durationText } from "../envoy/duration.ts";
+
+/** Texts are durations. */
+export interface TcpPolicy {
+  readonly idleTimeout?: string;
+  readonly maxDuration?: string;
+  readonly hashSourceIp?: boolean;
+  readonly tunnel?: { readonly target: string; readonly usePost: boolean };
+}
 
 export interface TcpDestination {
   readonly host: string;

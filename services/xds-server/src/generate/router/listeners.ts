@@ -1,0 +1,32 @@
+/** LDS of a router: a listener for each address and port that its Gateways have servers on. */
+import { typeUrl } from "@flotilla/proto";
+import { type Listener, ListenerSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_pb";
+import { createGenerator } from "../encode/generator.ts";
+import { authorizationFilters } from "../select/authorization.ts";
+import { listenerTraits } from "../select/listener-traits.ts";
+import { serverFiles } from "../select/mesh-tls.ts";
+import { buildRouterListener, type RouterListenerInputs } from "./listeners/build.ts";
+import { edgeTraits, takesProxyProtocol } from "./listeners/edge-traits.ts";
+import { routerListenerNames, routerListenerPlan } from "./listeners/listener-plans.ts";
+
+export const routerListeners = createGenerator<RouterListenerInputs, Listener>({
+  typeUrl: typeUrl.listener,
+  label: "router ",
+  schema: ListenerSchema,
+  names: (view) => view.read(routerListenerNames),
+  select: (view, name) => {
+    const plan = view.read(routerListenerPlan, name);
+    return (
+      plan && {
+        plan,
+        traits: view.read(listenerTraits),
+        edge: view.read(edgeTraits),
+        takesProxyProtocol: view.read(takesProxyProtocol),
+        authorization: view.read(authorizationFilters),
+        files: view.read(serverFiles),
+        tlsDefaults: view.mesh.tlsDefaults,
+      }
+    );
+  },
+  build: buildRouterListener,
+});

@@ -1,0 +1,117 @@
+/** Builds a router's listener from its plan. */
+import { create } from "@flotilla/proto";
+import { TrafficDirection } from "@flotilla/proto/envoy/config/core/v3/base_pb";
+import { type FilterChain, FilterChainSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_components_pb";
+import { type Listener, ListenerSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_pb";
+import type { MeshConfig_TLSConfig as TlsDefaults } from "@flotilla/proto/mesh/v1alpha1/config_pb";
+import { ServerTLSSettings_TLSmode as TlsMode } from "@flotilla/proto/networking/v1alpha3/gateway_pb";
+import { datagramAddress, pipeAddress, socketAddress } from "../../envoy/address.ts";
+import { statefulSession } from "../../envoy/filters/http-filters.ts";
+import { metadataExchange, protocolProxy } from "../../envoy/filters/network-filters.ts";
+import { connectionManager, type EdgeTraits } from "../../envoy/listeners/connection-manager.ts";
+import { proxyProtocol, tlsInspector } from "../../envoy/listeners/listener-filters.ts";
+import { exactBalance } from "../../envoy/listeners/listener-parts.ts";
+import type { ListenerTraits } from "../../envoy/listeners/listener-traits.ts";
+import type { ServerFiles } from "../../envoy/tls/inbound-tls.ts";
+import { ownQuicTls, ownTls } from "../../envoy/tls/own-tls.ts";
+import type { AuthorizationFilters } from "../../select/authorization.ts";
+import type { RouterChain, RouterHttpChain, RouterListenerPlan, RouterTcpChain } from "./plan.ts";
+
+export interface RouterListenerInputs {
+  readonly plan: RouterListenerPlan;
+  readonly traits: ListenerTraits;
+  readonly edge: EdgeTraits;
+  readonly takesProxyProtocol: boolean;
+  readonly authorization: AuthorizationFilters;
+  readonly files: ServerFiles;
+  readonly tlsDefaults: TlsDefaults | undefined;
+}
+
+export function buildRouterListener(inputs: RouterListenerInputs): Listener {
+  const { plan, traits } = inputs;
+  const { name, transport, chains } = plan;
+  return create(ListenerSchema, {
+    name,
+    trafficDirection: TrafficDirection.OUTBOUND,
+    ...addresses(plan),
+    accessLog: [...traits.accessLogs.outbound.listener],
+    filterChains: chains.map((chain) => filterChain(inputs, chain)),
+    listenerFilters: [...(transport === "tcp" ? listenerFilters(inputs) : [])],
+    maxConnectionsToAcceptPerSocketEvent: 1,
+    ...(transport === "udp" && { udpListenerConfig: { downstreamSocketConfig: {}, quicOptions: {} } }),
+    ...(transport === "tcp" && traits.exactBalance.outbound && { connectionBalanceConfig: exactBalance }),
+  });
+}
+
+function addresses({ transport, bind, port, extraAddresses }: RouterListenerPlan) {
+  if (bind.startsWith("/")) return { address: pipeAddress(bind) };
+  const addressOf = transport === "udp" ? datagramAddress : socketAddress;
+  return {
+    address: addressOf(bind, port),
+    additionalAddresses: extraAddresses.map((extra) => ({ address: addressOf(extra, port) })),
+  };
+}
+
+/** The header of PROXY protocol comes before the first bytes of TLS. */
+function listenerFilters({ plan, takesProxyProtocol }: RouterListenerInputs) {
+  const looksAtTls = plan.chains.some(({ tls, serverNames }) => tls !== undefined || serverNames.length > 0);
+  return [...(takesProxyProtocol ? [proxyProtocol] : []), ...(looksAtTls ? [tlsInspector()] : [])];
+}
+
+const connectTimeout = { seconds: 15n, nanos: 0 };
+
+function filterChain(inputs: RouterListenerInputs, chain: RouterChain): FilterChain {
+  const { serverNames, tls } = chain;
+  return create(FilterChainSchema, {
+    ...(serverNames.length > 0 && { filterChainMatch: { serverNames: [...serverNames], ...meshProtocols(chain) } }),
+    transportSocketConnectTimeout: connectTimeout,
+    filters: chain.carries === "http" ? [httpFilter(inputs, chain)] : tcpFilters(inputs, chain),
+    ...(tls && { transportSocket: transportSocket(inputs, tls) }),
+  });
+}
+
+/** What sidecars offer when they open mutual TLS. */
+const offeredInMesh = ["istio", "istio-peer-exchange", "istio-http/1.0", "istio-http/1.1", "istio-h2"];
+
+function meshProtocols(chain: RouterChain) {
+  return chain.carries === "tcp" && chain.isOfMesh ? { applicationProtocols: offeredInMesh } : {};
+}
+
+function transportSocket(
+  { plan, tlsDefaults: defaults, files }: RouterListenerInputs,
+  settings: NonNullable<RouterChain["tls"]>,
+) {
+  return (plan.transport === "udp" ? ownQuicTls : ownTls)({ settings, defaults, files });
+}
+
+function httpFilter({ plan, traits, edge, authorization }: RouterListenerInputs, chain: RouterHttpChain) {
+  const isHttp3 = plan.transport === "udp";
+  return connectionManager({
+    traits,
+    direction: "outbound",
+    statPrefix: `outbound_${plan.name}`,
+    routes: chain.routeName,
+    grpcWeb: chain.protocol === "GRPC-Web",
+    early: authorization.http,
+    late: traits.sessions ? [statefulSession] : [],
+    edge,
+    http3: isHttp3,
+  });
+}
+
+function tcpFilters({ traits, authorization }: RouterListenerInputs, chain: RouterTcpChain): FilterChain["filters"] {
+  const { statPrefix, clusters, protocol, policy, tls, isOfMesh } = chain;
+  const exchanges = tls?.mode === TlsMode.ISTIO_MUTUAL && traits.networkMetadata;
+  return [
+    ...(exchanges ? [metadataExchange] : []),
+    ...(isOfMesh ? [] : authorization.network),
+    ...traits.stats.outbound.network,
+    ...protocolProxy(protocol, traits.protocolFilters, {
+      statPrefix,
+      clusters,
+      accessLog: traits.accessLogs.outbound.connection,
+      idleTimeout: traits.idleTimeout,
+      ...policy,
+    }),
+  ];
+}

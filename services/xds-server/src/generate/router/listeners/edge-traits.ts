@@ -1,0 +1,27 @@
+/** What lies before a router (`gatewayTopology` of its ProxyConfig). */
+import { fromJson, type JsonValue } from "@flotilla/proto";
+import { ForwardClientCertDetails, type Topology, TopologySchema } from "@flotilla/proto/mesh/v1alpha1/proxy_pb";
+import { query } from "../../../snapshot/view.ts";
+import type { EdgeTraits } from "../../envoy/listeners/connection-manager.ts";
+
+/** The word of the proxy's own ProxyConfig; of the mesh's default for proxies that were started without one. */
+const topology = query<Topology | undefined>("gateway-topology", ({ mesh, proxy }) => {
+  const own = proxy.proxyConfig("gatewayTopology");
+  if (own === undefined) return mesh.defaultConfig?.gatewayTopology;
+  if (typeof own.value !== "object" || own.value === null) return undefined;
+  return fromJson(TopologySchema, own.value as JsonValue, { ignoreUnknownFields: true });
+});
+
+export const edgeTraits = query<EdgeTraits>("edge-traits", (view) => {
+  const { numTrustedProxies = 0, forwardClientCertDetails } = view.read(topology) ?? {};
+  return {
+    trustedHops: numTrustedProxies,
+    forwardClientCert: forwardClientCertDetails ?? ForwardClientCertDetails.UNDEFINED,
+  };
+});
+
+/** Load balancers before the router send PROXY protocol. */
+export const takesProxyProtocol = query<boolean>(
+  "takes-proxy-protocol",
+  (view) => view.read(topology)?.proxyProtocol !== undefined,
+);

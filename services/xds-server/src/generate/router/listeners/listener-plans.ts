@@ -1,0 +1,85 @@
+/** Which listeners a router has, and the filter chains of each. */
+import {
+  type GatewayListener,
+  type GatewayServer,
+  isHttpServer,
+  isTlsServer,
+  routeConfigurationName,
+} from "../../../snapshot/scope/gateway-merge.ts";
+import { mergedGateways } from "../../../snapshot/scope/gateways.ts";
+import { query, type View } from "../../../snapshot/view.ts";
+import { listenerTraits } from "../../select/listener-traits.ts";
+import { protocolOf, type RouterChain, type RouterHttpChain, type RouterListenerPlan, serverNames } from "./plan.ts";
+import { tcpChains } from "./tcp-chains.ts";
+
+/** By name; those without any filter chain are left out. */
+export const routerListenerNames = query<readonly string[]>("router-listener-names", (view) =>
+  [...view.read(listenersByName).keys()].filter((name) => view.read(routerListenerPlan, name) !== undefined),
+);
+
+interface NamedListener {
+  readonly bind: string;
+  readonly transport: "tcp" | "udp";
+  readonly listener: GatewayListener;
+}
+
+const listenersByName = query<ReadonlyMap<string, NamedListener>>("router-listeners", (view) => {
+  const named = new Map<string, NamedListener>();
+  const isUnprivileged = view.proxy.metadataText("UNPRIVILEGED_POD") === "true";
+  const { wildcardAddress } = view.read(listenerTraits);
+  for (const listener of view.read(mergedGateways).listeners.values()) {
+    const bind = listener.bind || wildcardAddress;
+    // Without privileges a pod cannot listen on these.
+    if (isUnprivileged && listener.port < 1024) continue;
+    named.set(`${bind}_${listener.port}`, { bind, transport: "tcp", listener });
+    if (listener.http3Servers.length > 0)
+      named.set(`udp_${bind}_${listener.port}`, { bind, transport: "udp", listener });
+  }
+  return named;
+});
+
+export const routerListenerPlan = query<RouterListenerPlan | undefined, string>(
+  "router-listener-plan",
+  (view, name) => {
+    const found = view.read(listenersByName).get(name);
+    if (found === undefined) return undefined;
+    const { bind, transport, listener } = found;
+    const chains = distinct(transport === "udp" ? listener.http3Servers.map(httpsChain) : chainsOf(view, listener));
+    if (chains.length === 0) return undefined;
+    const extraAddresses = listener.bind === "" ? view.read(listenerTraits).extraAddresses : [];
+    return { name, transport, bind, extraAddresses, port: listener.port, chains };
+  },
+  (a, b) => JSON.stringify(a) === JSON.stringify(b),
+);
+
+/** Plain HTTP servers share a chain; each TLS server has its own. */
+function chainsOf(view: View, { servers, port }: GatewayListener): readonly RouterChain[] {
+  const [first] = servers;
+  if (first === undefined) return [];
+  if (!isTlsServer(first.server) && isHttpServer(first.server)) {
+    const routeName = routeConfigurationName(first, port);
+    return [{ carries: "http", serverNames: [], tls: undefined, routeName, protocol: protocolOf(first) }];
+  }
+  return servers.flatMap<RouterChain>((server) =>
+    isHttpServer(server.server) ? [httpsChain(server)] : tcpChains(view, server),
+  );
+}
+
+function httpsChain(server: GatewayServer): RouterHttpChain {
+  return {
+    carries: "http",
+    serverNames: serverNames(server),
+    tls: server.server.tls,
+    routeName: routeConfigurationName(server, 0),
+    protocol: protocolOf(server),
+  };
+}
+
+/** Envoy refuses two chains with one match; the first stays. */
+function distinct(chains: readonly RouterChain[]): readonly RouterChain[] {
+  const seen = new Set<string>();
+  return chains.filter(({ serverNames: names }) => {
+    const key = names.join(" ");
+    return !seen.has(key) && seen.add(key);
+  });
+}

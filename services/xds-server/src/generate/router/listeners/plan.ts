@@ -1,0 +1,52 @@
+/** What a router's listener is made of: plain data, so that equal plans are recognised and not built again. */
+import { type Protocol, parseProtocol } from "@flotilla/model";
+import type { ServerTLSSettings } from "@flotilla/proto/networking/v1alpha3/gateway_pb";
+import type { GatewayServer } from "../../../snapshot/scope/gateway-merge.ts";
+import type { WeightedCluster } from "../../envoy/filters/network-filters.ts";
+import type { TcpPolicy } from "../../select/tcp-policy.ts";
+
+export interface RouterListenerPlan {
+  readonly name: string;
+  readonly transport: "tcp" | "udp";
+  /** An address, or the path of a Unix socket. */
+  readonly bind: string;
+  /** More addresses of the workload, where its Gateway names none. */
+  readonly extraAddresses: readonly string[];
+  readonly port: number;
+  readonly chains: readonly RouterChain[];
+}
+
+export type RouterChain = RouterHttpChain | RouterTcpChain;
+
+interface ChainMatch {
+  /** Empty: any. */
+  readonly serverNames: readonly string[];
+  /** TLS that ends here. */
+  readonly tls: ServerTLSSettings | undefined;
+}
+
+export interface RouterHttpChain extends ChainMatch {
+  readonly carries: "http";
+  readonly routeName: string;
+  readonly protocol: Protocol;
+}
+
+export interface RouterTcpChain extends ChainMatch {
+  readonly carries: "tcp";
+  readonly statPrefix: string;
+  readonly clusters: string | readonly WeightedCluster[];
+  readonly protocol: Protocol;
+  readonly policy: TcpPolicy;
+  /** Mutual TLS between proxies of the mesh that passes through to the destination: policies hold there, not here. */
+  readonly isOfMesh: boolean;
+}
+
+export function protocolOf({ server }: GatewayServer): Protocol {
+  return parseProtocol(server.port?.protocol ?? "");
+}
+
+/** The names by which clients ask for a server; a wildcard for everything asks for none. */
+export function serverNames({ hosts }: GatewayServer): readonly string[] {
+  const names = [...new Set(hosts.map((host) => host.slice(host.indexOf("/") + 1)))].sort();
+  return names.includes("*") ? [] : names;
+}

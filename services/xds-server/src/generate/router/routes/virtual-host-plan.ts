@@ -1,0 +1,137 @@
+/**
+ * Which virtual hosts a route configuration of a router has: one for each host that a server and a VirtualService of its Gateway
+ * share. Names and reach only, no routes: those change more often.
+ */
+import { compareText, hostCovers, isWildcard } from "@flotilla/model";
+import type { GatewayName, GatewayServer } from "../../../snapshot/scope/gateway-merge.ts";
+import { mergedGateways } from "../../../snapshot/scope/gateways.ts";
+import { gatewayVirtualServices, type VirtualServiceHead } from "../../../snapshot/scope/virtual-services.ts";
+import { query, type View } from "../../../snapshot/view.ts";
+import { inUrl } from "../../envoy/routes/domains.ts";
+import { tellsAttempts } from "../../select/proxy-headers.ts";
+import { type Arrival, concernsProxy, type RoutesKey, routesKey } from "../../select/virtual-service-routes.ts";
+
+/** A virtual host but for its routes; as a text it is an argument that equal hosts of all routers share. */
+export interface RouterHost {
+  readonly name: string;
+  readonly domains: readonly string[];
+  /** Whose routes it has, in order. */
+  readonly routes: readonly RoutesKey[];
+  /** Plain requests are sent to HTTPS. */
+  readonly redirects: boolean;
+  /** Whether backends are told how often a request was tried. */
+  readonly countsAttempts: boolean;
+}
+
+/** The virtual hosts of a route configuration, ordered by name. */
+export const routerHostPlan = query<readonly string[], string>("router-host-plan", (view, routeName) => {
+  const { routes, http3Routes } = view.read(mergedGateways);
+  const servers = routes.get(routeName) ?? [];
+  const hosts = sharedHosts(view, servers, http3Routes.has(routeName));
+  if (hosts.size === 0) return [planText(blackhole(servers[0]?.server.port?.number ?? 0))];
+  const countsAttempts = view.read(tellsAttempts);
+  return withoutRepetition(hosts)
+    .map(({ hostnames, port, routes, redirects }) => {
+      const name = `${inUrl(hostnames[0] ?? "")}:${port}`;
+      return { name, domains: hostnames, routes: [...routes.values()], redirects, countsAttempts };
+    })
+    .sort((a, b) => compareText(a.name, b.name))
+    .map(planText);
+});
+
+function planText(host: RouterHost): string {
+  return JSON.stringify(host);
+}
+
+export function parseRouterHost(text: string): RouterHost {
+  return JSON.parse(text) as RouterHost;
+}
+
+/** Requests are answered with 404 where nothing is routed. */
+function blackhole(port: number): RouterHost {
+  return { name: `blackhole:${port}`, domains: ["*"], routes: [], redirects: false, countsAttempts: false };
+}
+
+interface SharedHost {
+  /** Of the first server that has the host. */
+  readonly port: number;
+  readonly routes: RoutesKey[];
+  redirects: boolean;
+}
+
+function sharedHosts(
+  view: View,
+  servers: readonly GatewayServer[],
+  advertisesHttp3: boolean,
+): ReadonlyMap<string, SharedHost> {
+  const hosts = new Map<string, SharedHost>();
+  const known = new Map<string, RoutesKey>();
+  for (const { gateway, server, hosts: serverHosts } of servers) {
+    const port = server.port?.number ?? 0;
+    const redirects = server.tls?.httpsRedirect === true;
+    const hostNamed = (hostname: string) => {
+      const host = hosts.get(hostname) ?? { port, routes: [], redirects: false };
+      hosts.set(hostname, host);
+      host.redirects ||= redirects;
+      return host;
+    };
+    const arrival = advertisesHttp3 ? "http3" : server.tls === undefined ? "plain" : "tls";
+    for (const head of gatewayVirtualServices(view, gateway)) {
+      const shared = intersection(hostsFor(serverHosts, head.namespace), head.hosts);
+      if (shared.length === 0) continue;
+      const routes = known.get(`${gateway} ${head.name}`) ?? routesOf(view, head, { port, gateway, arrival });
+      if (routes === undefined) continue;
+      // Servers of one Gateway share the routes of the first of them, whatever its port.
+      known.set(`${gateway} ${head.name}`, routes);
+      for (const hostname of shared) hostNamed(hostname).routes.push(routes);
+    }
+    if (redirects) for (const host of serverHosts) hostNamed(host.slice(host.indexOf("/") + 1));
+  }
+  return hosts;
+}
+
+function routesOf(
+  view: View,
+  head: VirtualServiceHead,
+  { port, gateway, arrival }: { readonly port: number; readonly gateway: GatewayName; readonly arrival: Arrival },
+): RoutesKey | undefined {
+  return concernsProxy(view, head, port, gateway) ? routesKey(head.name, port, gateway, arrival) : undefined;
+}
+
+/** The hosts of a server that count for VirtualServices of a namespace. */
+function hostsFor(hosts: readonly string[], namespace: string): readonly string[] {
+  return hosts.flatMap((host) => {
+    const [home, name] = host.split("/");
+    if (name === undefined) return [host];
+    return home === namespace ? [name] : [];
+  });
+}
+
+/** Of each pair of hosts that overlap the narrower one. */
+function intersection(servers: readonly string[], others: readonly string[]): readonly string[] {
+  const narrower = servers.flatMap((host) =>
+    others.flatMap((other) => (hostCovers(other, host) ? [host] : hostCovers(host, other) ? [other] : [])),
+  );
+  return [...new Set(narrower)];
+}
+
+interface JoinedHost extends SharedHost {
+  readonly hostnames: readonly string[];
+}
+
+/** Hosts with the same routes are one virtual host, named after the most specific. */
+function withoutRepetition(hosts: ReadonlyMap<string, SharedHost>): readonly JoinedHost[] {
+  const joined = new Map<string, { readonly first: SharedHost; readonly hostnames: string[] }>();
+  for (const [hostname, host] of [...hosts].sort(([a], [b]) => compareSpecificity(a, b))) {
+    const key = `${host.redirects} ${host.routes.join(" ")}`;
+    const one = joined.get(key) ?? { first: host, hostnames: [] };
+    one.hostnames.push(hostname);
+    joined.set(key, one);
+  }
+  return [...joined.values()].map(({ first, hostnames }) => ({ ...first, hostnames }));
+}
+
+/** Exact hosts before wildcards, longer ones before shorter ones. */
+function compareSpecificity(a: string, b: string): number {
+  return Number(isWildcard(a)) - Number(isWildcard(b)) || b.length - a.length || compareText(a, b);
+}

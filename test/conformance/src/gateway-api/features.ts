@@ -1,9 +1,28 @@
 /** What is claimed of the Gateway API's features, by the profile of the suite that asks for them. */
 
-export const profiles = ["MESH-HTTP", "MESH-GRPC"] as const;
+export const profiles = [
+  "MESH-HTTP",
+  "MESH-GRPC",
+  "GATEWAY-HTTP",
+  "GATEWAY-GRPC",
+  "GATEWAY-TLS",
+  "GATEWAY-TCP",
+] as const;
 export type Profile = (typeof profiles)[number];
 
 const ofEveryMesh = ["Mesh", "MeshClusterIPMatching", "MeshConsumerRoute"];
+
+const ofEveryGateway = [
+  "Gateway",
+  "GatewayAddressEmpty",
+  "GatewayFrontendClientCertificateValidation",
+  "GatewayFrontendClientCertificateValidationInsecureFallback",
+  "GatewayHTTPListenerIsolation",
+  "GatewayInfrastructurePropagation",
+  "GatewayPort8080",
+  "ListenerSet",
+  "ReferenceGrant",
+];
 
 const featuresOf: Readonly<Record<Profile, readonly string[]>> = {
   "MESH-HTTP": [
@@ -23,7 +42,45 @@ const featuresOf: Readonly<Record<Profile, readonly string[]>> = {
     "MeshHTTPRouteSchemeRedirect",
   ],
   "MESH-GRPC": [...ofEveryMesh, "GRPCRoute"],
+  "GATEWAY-HTTP": [
+    ...ofEveryGateway,
+    "BackendTLSPolicy",
+    "BackendTLSPolicySANValidation",
+    "HTTPRoute",
+    "HTTPRoute303RedirectStatusCode",
+    "HTTPRoute307RedirectStatusCode",
+    "HTTPRoute308RedirectStatusCode",
+    "HTTPRouteBackendProtocolH2C",
+    "HTTPRouteBackendProtocolWebSocket",
+    "HTTPRouteBackendRequestHeaderModification",
+    "HTTPRouteBackendTimeout",
+    "HTTPRouteCORS",
+    "HTTPRouteDestinationPortMatching",
+    "HTTPRouteHostRewrite",
+    "HTTPRouteMethodMatching",
+    "HTTPRouteNamedRouteRule",
+    "HTTPRouteParentRefPort",
+    "HTTPRoutePathRedirect",
+    "HTTPRoutePathRewrite",
+    "HTTPRoutePortRedirect",
+    "HTTPRouteQueryParamMatching",
+    "HTTPRouteRequestMirror",
+    "HTTPRouteRequestMultipleMirrors",
+    "HTTPRouteRequestPercentageMirror",
+    "HTTPRouteRequestTimeout",
+    "HTTPRouteResponseHeaderModification",
+    "HTTPRouteRetry",
+    "HTTPRouteRetryBackendTimeout",
+    "HTTPRouteRetryConnectionError",
+    "HTTPRouteSchemeRedirect",
+  ],
+  "GATEWAY-GRPC": [...ofEveryGateway, "GRPCRoute", "GRPCRouteNamedRouteRule"],
+  "GATEWAY-TLS": [...ofEveryGateway, "TLSRoute", "TLSRouteModeMixed", "TLSRouteModeTerminate"],
+  "GATEWAY-TCP": [...ofEveryGateway, "TCPRoute"],
 };
+
+/** Those that need no gateway. */
+export const meshProfiles: readonly Profile[] = ["MESH-HTTP", "MESH-GRPC"];
 
 export function claimedFeatures(wanted: readonly Profile[]): readonly string[] {
   return [...new Set(wanted.flatMap((profile) => featuresOf[profile]))].sort();

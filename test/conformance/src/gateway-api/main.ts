@@ -6,7 +6,7 @@ import { dirname, join, resolve } from "node:path";
 import { parseArgs, promisify } from "node:util";
 import { parse } from "yaml";
 import manifest from "../../../../package.json" with { type: "json" };
-import { claimedFeatures, type Profile, profiles } from "./features.ts";
+import { claimedFeatures, meshProfiles, type Profile, profiles } from "./features.ts";
 import { buildSuite } from "./suite.ts";
 
 const run = promisify(execFile);
@@ -14,8 +14,9 @@ const write = (line: string) => process.stdout.write(`${line}\n`);
 const repository = join(import.meta.dirname, "../../../..");
 
 const usage = `usage: pnpm conformance:gateway-api [options]
-  --profiles A,B       of the suite (${profiles.join(",")})
-  --report FILE        where the report goes (docs/conformance/gateway-api-mesh.yaml)
+  --profiles A,B       of the suite (${meshProfiles.join(",")}; all: ${profiles.join(",")})
+  --gateway-class NAME whose Gateways are tested, by GATEWAY profiles (istio)
+  --report FILE        where the report goes (docs/conformance/gateway-api-mesh.yaml, or gateway-api.yaml with a GATEWAY profile)
   --test NAME          one test of the suite, such as MeshFrontendHostname; no report is written
   --definitions        installs the Gateway API's definitions of the suite's version first (kubectl)
   --namespace-labels L labels that have pods of the suite injected (istio-injection=enabled)
@@ -23,8 +24,9 @@ KUBECONFIG names the cluster; xds-server runs there with ENABLE_CLUSTER_IP_MATCH
 
 const { values } = parseArgs({
   options: {
-    profiles: { type: "string", default: profiles.join(",") },
-    report: { type: "string", default: join(repository, "docs/conformance/gateway-api-mesh.yaml") },
+    profiles: { type: "string", default: meshProfiles.join(",") },
+    "gateway-class": { type: "string", default: "istio" },
+    report: { type: "string" },
     test: { type: "string" },
     definitions: { type: "boolean", default: false },
     "namespace-labels": { type: "string", default: "istio-injection=enabled" },
@@ -43,24 +45,28 @@ async function main(wanted: readonly Profile[]): Promise<void> {
   }
   const suite = await buildSuite(process.env, write);
   if (values.definitions) await run("kubectl", ["apply", "--server-side", "-k", suite.definitions]);
-  const report = resolve(values.report);
+  const needsGateways = wanted.some((profile) => !meshProfiles.includes(profile));
+  const own = join(repository, "docs/conformance", needsGateways ? "gateway-api.yaml" : "gateway-api-mesh.yaml");
+  const report = resolve(values.report ?? own);
   mkdirSync(dirname(report), { recursive: true });
   const startedMs = Date.now();
   const args = [
     ...["-test.v", "-test.run", "^TestConformance$", "-test.timeout", "60m"],
     `--conformance-profiles=${wanted.join(",")}`,
     `--supported-features=${claimedFeatures(wanted).join(",")}`,
-    `--namespace-labels=${values["namespace-labels"]}`,
+    ...(needsGateways
+      ? [`--gateway-class=${values["gateway-class"]}`]
+      : [`--namespace-labels=${values["namespace-labels"]}`]),
     "--allow-crds-mismatch",
     ...["--organization=flotilla", "--project=flotilla", "--url=https://flotilla.invalid", "--contact=@flotilla"],
     `--version=v${manifest.version}`,
     ...(values.test === undefined ? [`--report-output=${report}`] : [`--run-test=${values.test}`]),
   ];
   const backends = join(import.meta.dirname, "backends.yaml");
-  await run("kubectl", ["apply", "-f", backends]);
+  if (!needsGateways) await run("kubectl", ["apply", "-f", backends]);
   const child = spawn(suite.program, args, { cwd: dirname(suite.program), stdio: "inherit" });
   const [code] = (await once(child, "exit")) as [number | null];
-  await run("kubectl", ["delete", "--wait=false", "-f", backends]);
+  if (!needsGateways) await run("kubectl", ["delete", "--wait=false", "-f", backends]);
   const isNew = existsSync(report) && statSync(report).mtimeMs >= startedMs;
   if (isNew) summarize(report);
   else if (values.test === undefined) write("the suite ended before it wrote a report");

@@ -5,7 +5,11 @@ import { fileURLToPath } from "node:url";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 /** The descriptor set itself is made by `pnpm gen` with Go; here its committed form is the input. */
-const generators = [{ folder: "packages/proto", command: ["node", "bin/gen.ts", "--code"] }];
+const generators = [
+  { folder: "packages/proto", command: ["node", "bin/gen.ts", "--code"] },
+  { folder: "packages/kinds", command: ["node", "bin/gen.ts"] },
+  { folder: "packages/validation", command: ["node", "bin/gen.ts"] },
+];
 
 let failed = 0;
 for (const { folder, command } of generators) {

@@ -46,9 +46,9 @@ const figures: readonly Figure[] = [
     isBest: "low",
   },
   { name: "longest file", unit: "lines", value: lengths.at(-1) ?? 0, limit: 320, wanted: 320, isBest: "low" },
-  { name: `functions over ${longLines} lines`, unit: "", value: long.length, limit: 4, wanted: 0, isBest: "low" },
+  { name: `functions over ${longLines} lines`, unit: "", value: long.length, limit: 0, wanted: 0, isBest: "low" },
   {
-    ...{ name: "documented exports of packages", unit: "%", limit: 67, wanted: 65, isBest: "high" },
+    ...{ name: "documented exports of packages", unit: "%", limit: 70, wanted: 65, isBest: "high" },
     value: percent(
       sum(({ documented }) => documented),
       sum(({ exports }) => exports),

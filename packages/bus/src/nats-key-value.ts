@@ -49,32 +49,7 @@ export async function openNatsKeyValue(bucket: string, { ttlMs }: KeyValueOption
   };
   const retried = <T>(work: () => Promise<T>, codes: readonly string[]): Promise<T> =>
     retryWhile((error) => error instanceof NatsError && codes.includes(error.code), work, parts);
-  const subjectOf = (key: string): string => `$KV.${name}.${token(key)}`;
-  /** Of the leader. What was deleted has no value. */
-  const last = async (key: string): Promise<KeyValueEntry | undefined> => {
-    const found = await lastMessage(link.manager, `KV_${name}`, subjectOf(key));
-    return found && entryWith({ key, revision: found.seq, payload: found.data, headers: recordOf(found.header) });
-  };
-  const store = async (
-    key: string,
-    value: Uint8Array,
-    { code, after }: { readonly code?: string | undefined; readonly after?: number },
-  ): Promise<number> => {
-    const all = headers();
-    if (code !== undefined) all.set(codeHeader, code);
-    if (after !== undefined) all.set("Nats-Expected-Last-Subject-Sequence", String(after));
-    return (await client.publish(subjectOf(key), value, { headers: all })).seq;
-  };
-  /** Where there is none, there may be the mark of a deleted one. */
-  const storeOver = async (key: string, value: Uint8Array, revision: number, code: string | undefined) => {
-    try {
-      return await store(key, value, { code, after: revision });
-    } catch (error) {
-      const found = revision === 0 && isOvertaken(error) ? await last(key) : undefined;
-      if (found === undefined || found.value !== undefined) throw error;
-      return store(key, value, { code, after: found.revision });
-    }
-  };
+  const { last, store, storeOver } = messagesOf(name, parts);
   let values = await retried(open, unanswered);
   /** A bucket that was lost with its server is made anew, empty; one without a leader is waited for. */
   const use = async <T>(work: (kv: KV) => Promise<T>, codes: readonly string[] = notReceived): Promise<T> => {
@@ -108,6 +83,37 @@ export async function openNatsKeyValue(bucket: string, { ttlMs }: KeyValueOption
     entries: () => use(() => entries(name, parts), unanswered),
     watch: (stop) => watch(name, parts, stop),
   };
+}
+
+/** The messages of a bucket's stream, by key. */
+function messagesOf(name: string, { link, client }: Pick<Parts, "link" | "client">) {
+  const subjectOf = (key: string): string => `$KV.${name}.${token(key)}`;
+  /** Of the leader. What was deleted has no value. */
+  const last = async (key: string): Promise<KeyValueEntry | undefined> => {
+    const found = await lastMessage(link.manager, `KV_${name}`, subjectOf(key));
+    return found && entryWith({ key, revision: found.seq, payload: found.data, headers: recordOf(found.header) });
+  };
+  const store = async (
+    key: string,
+    value: Uint8Array,
+    { code, after }: { readonly code?: string | undefined; readonly after?: number },
+  ): Promise<number> => {
+    const all = headers();
+    if (code !== undefined) all.set(codeHeader, code);
+    if (after !== undefined) all.set("Nats-Expected-Last-Subject-Sequence", String(after));
+    return (await client.publish(subjectOf(key), value, { headers: all })).seq;
+  };
+  /** Where there is none, there may be the mark of a deleted one. */
+  const storeOver = async (key: string, value: Uint8Array, revision: number, code: string | undefined) => {
+    try {
+      return await store(key, value, { code, after: revision });
+    } catch (error) {
+      const found = revision === 0 && isOvertaken(error) ? await last(key) : undefined;
+      if (found === undefined || found.value !== undefined) throw error;
+      return store(key, value, { code, after: found.revision });
+    }
+  };
+  return { last, store, storeOver };
 }
 
 async function entries(name: string, { link }: Parts): Promise<readonly KeyValueEntry[]> {

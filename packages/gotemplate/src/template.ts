@@ -6,6 +6,7 @@ import type { Branch, Node } from "./nodes.ts";
 import { parse } from "./parse.ts";
 import { isMap, isNothing, isTrue, printValue, sortedKeys, typeName, zero } from "./values.ts";
 
+/** Name and functions of a template. */
 export interface TemplateOptions {
   /** Stands in messages. */
   readonly name?: string;
@@ -13,6 +14,7 @@ export interface TemplateOptions {
   readonly functions?: TemplateFunctions;
 }
 
+/** A parsed template. */
 export interface Template {
   /** Templates that the text defines. */
   readonly defined: readonly string[];

@@ -15,12 +15,15 @@ export interface Struct {
  */
 export const zero: unique symbol = Symbol("zero");
 
+/** A map of Go as a plain object. */
 export type MapLike = Readonly<Record<string, unknown>>;
 
+/** Whether the value stands for a struct of Go. */
 export function isStruct(value: unknown): value is Struct {
   return typeof value === "object" && value !== null && typeof (value as Partial<Struct>).field === "function";
 }
 
+/** Whether the value is a map: an object that is neither list nor struct. */
 export function isMap(value: unknown): value is MapLike {
   return typeof value === "object" && value !== null && !Array.isArray(value) && !isStruct(value);
 }
@@ -30,6 +33,7 @@ export function isNothing(value: unknown): value is null | undefined | typeof ze
   return value === null || value === undefined || value === zero;
 }
 
+/** Whether a condition holds: zero values, empty texts, lists and maps do not. */
 export function isTrue(value: unknown): boolean {
   if (isNothing(value)) return false;
   if (typeof value === "string" || Array.isArray(value)) return value.length > 0;
@@ -79,6 +83,7 @@ export function typeName(value: unknown): string {
   return typeof value;
 }
 
+/** The length of a text in UTF-8 bytes, of a list or map in elements; undefined for what has none. */
 export function length(value: unknown): number | undefined {
   if (isNothing(value)) return value === zero ? 0 : undefined;
   if (typeof value === "string") return new TextEncoder().encode(value).byteLength;

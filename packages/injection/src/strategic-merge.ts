@@ -2,7 +2,7 @@
  * A partial object laid over an object (a pod, or what is deployed for a Gateway), with the meaning of Kubernetes' strategic merge patch: objects merge field by field, null
  * takes a field away, lists with a merge key merge item by item, other lists are replaced.
  */
-import { ownValue } from "@flotilla/model";
+import { isObject, ownValue } from "@flotilla/model";
 import type { Json } from "./pod.ts";
 
 /** Field → the item's field that tells items apart. Source: the Kubernetes API reference. */
@@ -93,8 +93,4 @@ function isDirective(item: unknown): boolean {
 
 function withoutDirectives(value: Json): Json {
   return Object.fromEntries(Object.entries(value).filter(([name]) => !name.startsWith("$")));
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -12,6 +12,7 @@ export interface UsedObject {
   readonly spec?: unknown;
 }
 
+/** The readers of a kind. */
 export interface KindUse {
   readonly by: readonly KindReader[];
   /** Why some objects of the kind have no effect; undefined for those that have one. */
@@ -79,6 +80,7 @@ export function noEffectReason(kindName: string, object: UsedObject): string | u
   return gap === undefined ? undefined : `has no effect: it ${gap}`;
 }
 
+/** Whether some service reads objects of the kind. */
 export function isReadKind(kindName: string): boolean {
   return usesByName.has(kindName);
 }

@@ -57,7 +57,7 @@ export {
   parseShard,
 } from "./endpoint/endpoint.ts";
 export { type Difference, jsonDifferences } from "./json/json-differences.ts";
-export { ownValue } from "./json/own-value.ts";
+export { isObject, ownValue } from "./json/own-value.ts";
 export {
   anyObject,
   anything,
@@ -114,6 +114,7 @@ export {
   secretName,
   withoutRootSuffix,
 } from "./names/credential-name.ts";
+export { fnv1a } from "./names/fnv1a.ts";
 export {
   compareSpecificity,
   type Hostname,

@@ -9,11 +9,14 @@ import { PkiError } from "./errors.ts";
 import { encodePem, parseOnePem } from "./pem.ts";
 import { parsePublicKeyInfo } from "./public-key-info.ts";
 
+/** The kinds of keys that are generated and accepted. */
 export const keyAlgorithms = ["rsa-2048", "rsa-3072", "rsa-4096", "ecdsa-p256", "ecdsa-p384"] as const;
+/** One of `keyAlgorithms`. */
 export type KeyAlgorithm = (typeof keyAlgorithms)[number];
 
 const generate = promisify(generateKeyPair);
 
+/** Generates a key in the thread pool; an RSA key takes from tens of milliseconds to seconds. */
 export async function generatePrivateKey(algorithm: KeyAlgorithm): Promise<KeyObject> {
   const [family, size = ""] = algorithm.split("-");
   const pair =
@@ -45,6 +48,7 @@ export function parsePrivateKey(pem: string): KeyObject {
   }
 }
 
+/** The key as PKCS #8 in PEM. */
 export function privateKeyPem(key: KeyObject): string {
   return String(key.export({ format: "pem", type: "pkcs8" }));
 }
@@ -63,6 +67,7 @@ export function publicKeyOf(spki: Buffer): KeyObject {
   }
 }
 
+/** Whether both have the same public key. */
 export function isSameKey(a: KeyObject, b: KeyObject): boolean {
   return spkiOf(a).equals(spkiOf(b));
 }

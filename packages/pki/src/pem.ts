@@ -1,6 +1,7 @@
 /** PEM: blocks in text, text of blocks. */
 import { PkiError } from "./errors.ts";
 
+/** One block: the text between BEGIN and the dashes, and its bytes. */
 export interface PemBlock {
   readonly label: string;
   readonly der: Buffer;

@@ -8,6 +8,7 @@ import { parseBitString, parseOid } from "./der/values.ts";
 import { PkiError } from "./errors.ts";
 import { oids } from "./oids.ts";
 
+/** Kind and size of a public key. */
 export interface PublicKeyInfo {
   readonly family: "rsa" | "ec" | "other";
   /** What audit lines call it: `rsa-2048`, `ecdsa-p256`, or the object identifier of another kind. */

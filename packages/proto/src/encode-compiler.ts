@@ -9,6 +9,7 @@ import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf
 import { isWrapperDesc } from "@bufbuild/protobuf/wkt";
 import type { WireWriter } from "./wire-writer.ts";
 
+/** Writes messages of one type. */
 export interface MessageWriter {
   write(writer: WireWriter, message: object): void;
 }

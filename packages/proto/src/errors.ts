@@ -1,3 +1,4 @@
+/** The stable codes of `ProtoError`. */
 export type ProtoErrorCode = "PROTO_UNKNOWN" | "PROTO_ENCODE" | "PROTO_DECODE" | "PROTO_JSON";
 
 /** What went wrong with a message; `cause` is the finding of the library, if any. */

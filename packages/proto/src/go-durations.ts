@@ -1,6 +1,7 @@
 /** Configuration may write durations as Go does (`1h30m`, `750ms`); protobuf JSON knows seconds only (`5400s`). */
 import type { JsonObject, JsonValue, Message } from "@bufbuild/protobuf";
 import type { GenMessage } from "@bufbuild/protobuf/codegenv2";
+import { isJsonObject } from "./map-json-anys.ts";
 
 type Descriptor = Pick<GenMessage<Message>, "typeName" | "fields">;
 
@@ -11,7 +12,7 @@ const unitNanos: Readonly<Record<string, number>> = { ns: 1, us: 1e3, µs: 1e3, 
 /** The same JSON with durations in seconds; what is no duration stays as it is, for the reader to refuse. */
 export function withSeconds(message: Descriptor, json: JsonValue): JsonValue {
   if (message.typeName === "google.protobuf.Duration") return typeof json === "string" ? inSeconds(json) : json;
-  if (message.typeName.startsWith("google.protobuf.") || !isObject(json)) return json;
+  if (message.typeName.startsWith("google.protobuf.") || !isJsonObject(json)) return json;
   let changed: JsonObject | undefined;
   for (const field of message.fields) {
     const key = ownValue(json, field.jsonName) === undefined ? field.name : field.jsonName;
@@ -30,7 +31,7 @@ function mapValues(kind: string, value: JsonValue, change: (one: JsonValue) => J
     const mapped = value.map(change);
     return mapped.some((one, i) => one !== value[i]) ? mapped : value;
   }
-  if (kind === "map" && isObject(value)) {
+  if (kind === "map" && isJsonObject(value)) {
     const mapped = Object.entries(value).map(([key, one]) => [key, change(one)] as const);
     return mapped.some(([key, one]) => one !== ownValue(value, key)) ? Object.fromEntries(mapped) : value;
   }
@@ -53,8 +54,4 @@ function inSeconds(text: string): string {
 /** Only what the record holds itself, never what every object inherits. */
 function ownValue<T>(record: Readonly<Record<string, T>>, key: string): T | undefined {
   return Object.hasOwn(record, key) ? record[key] : undefined;
-}
-
-function isObject(value: JsonValue): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

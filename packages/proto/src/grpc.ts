@@ -4,6 +4,7 @@ import { AggregatedDiscoveryService } from "@flotilla/proto/envoy/service/discov
 import { IstioCertificateService } from "@flotilla/proto/security/v1alpha1/ca_pb";
 import { decode, encode } from "./encode.ts";
 
+/** A method as @grpc/grpc-js describes it. */
 export interface GrpcMethod<Request, Response> {
   readonly path: string;
   readonly requestStream: boolean;
@@ -57,11 +58,13 @@ function asBuffer(bytes: Uint8Array): Buffer {
  */
 export const channelOptions = { "grpc.service_config_disable_resolution": 1 } as const;
 
+/** Envoy's AggregatedDiscoveryService; messages stay bytes. */
 export const aggregatedDiscoveryService = {
   streamAggregatedResources: rawGrpcMethod(AggregatedDiscoveryService.method.streamAggregatedResources),
   deltaAggregatedResources: rawGrpcMethod(AggregatedDiscoveryService.method.deltaAggregatedResources),
 } as const;
 
+/** Istio's certificate service. */
 export const certificateService = {
   createCertificate: grpcMethod(IstioCertificateService.method.createCertificate),
 } as const;

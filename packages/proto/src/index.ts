@@ -13,6 +13,7 @@ export { ProtoError, type ProtoErrorCode } from "./errors.ts";
 export { withSeconds } from "./go-durations.ts";
 export { aggregatedDiscoveryService, certificateService, channelOptions, type GrpcMethod } from "./grpc.ts";
 export { anyToJson, bytesToJson, type FromJsonOptions, fromJson, toJson } from "./json.ts";
+export { isJsonObject } from "./map-json-anys.ts";
 export { type MergeOptions, merge } from "./merge.ts";
 export { registry } from "./registry.ts";
 export { debugTypeUrl, pack, type TypeUrl, typeNameOf, typeUrl, typeUrlOf, unpack, unpackAs } from "./type-url.ts";

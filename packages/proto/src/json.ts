@@ -19,6 +19,7 @@ import { mapJsonAnys } from "./map-json-anys.ts";
 import { registry } from "./registry.ts";
 import { typeNameOf, typeUrlOf } from "./type-url.ts";
 
+/** How strict JSON is read. */
 export interface FromJsonOptions {
   /** Leave out what the message does not have, instead of refusing it. */
   readonly ignoreUnknownFields?: boolean;
@@ -53,6 +54,7 @@ export function fromJson<Desc extends DescMessage>(
   }
 }
 
+/** An Any as JSON with `@type`; of an unknown type its bytes in base64. */
 export function anyToJson(any: Any): JsonValue {
   return toJson(AnySchema, any);
 }

@@ -7,6 +7,7 @@ import { typeNameOf } from "./type-url.ts";
 
 type Fields = Record<string, unknown>;
 
+/** The message with every Any replaced by what `change` returns; the message itself where nothing changes. */
 export function mapAnys(desc: DescMessage, message: Message, change: (any: Any) => Any): Message {
   if (desc.typeName === "google.protobuf.Any") return mapAny(message as Any, change);
   if (!canHoldAny(desc)) return message;

@@ -13,7 +13,7 @@ export function mapJsonAnys(
   json: JsonValue,
   change: (any: JsonObject) => JsonObject | undefined,
 ): JsonValue {
-  if (!isObject(json) || !canHoldAny(desc)) return json;
+  if (!isJsonObject(json) || !canHoldAny(desc)) return json;
   if (desc.typeName !== "google.protobuf.Any") return mapFields(desc, json, change);
   const changed = change(json);
   if (changed !== undefined) return changed;
@@ -34,7 +34,7 @@ function mapFields(desc: DescMessage, json: JsonObject, change: Parameters<typeo
     const { message } = field;
     const map = (item: JsonValue) => mapJsonAnys(message, item, change);
     if (field.fieldKind === "list") return Array.isArray(value) ? mapItems(value, map) : value;
-    if (field.fieldKind === "map") return isObject(value) ? mapEntries(value, (_, item) => map(item)) : value;
+    if (field.fieldKind === "map") return isJsonObject(value) ? mapEntries(value, (_, item) => map(item)) : value;
     return map(value);
   });
 }
@@ -62,6 +62,7 @@ function fieldsByName(desc: DescMessage): ReadonlyMap<string, DescField> {
   return byName;
 }
 
-function isObject(json: JsonValue): json is JsonObject {
+/** Whether JSON is an object: neither null nor a list nor a scalar. */
+export function isJsonObject(json: JsonValue | readonly JsonObject[] | undefined): json is JsonObject {
   return typeof json === "object" && json !== null && !Array.isArray(json);
 }

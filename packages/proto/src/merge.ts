@@ -6,6 +6,7 @@
 import { clone, type DescField, type DescMessage, type DescOneof, type MessageShape } from "@bufbuild/protobuf";
 import { isWrapperDesc } from "@bufbuild/protobuf/wkt";
 
+/** Types that are replaced instead of merged. */
 export interface MergeOptions {
   /** Names of message types that replace as a whole, such as google.protobuf.Duration: 5s onto 0.5s is 5s, not 5.5s. */
   readonly replace?: readonly string[];

@@ -31,6 +31,7 @@ export const debugTypeUrl = "istio.io/debug";
 /** A type URL of xDS: one of the table, `istio.io/debug/…`, or `group/version/Kind` of MCP. */
 export type TypeUrl = string;
 
+/** The type URL of a message, `type.googleapis.com/` and its full name. */
 export function typeUrlOf(typeName: string): TypeUrl {
   return prefix + typeName;
 }

@@ -3,6 +3,7 @@ import { constants, type IncomingHttpHeaders, type ServerHttp2Session, type Serv
 import { FrameReader } from "./frame.ts";
 import { type CallStatus, encodeStatusMessage, type GrpcError } from "./status.ts";
 
+/** Receives what the client of a call sends. */
 export interface CallListener {
   onMessage(bytes: Buffer): void;
   /** The client has said all it had to say. */
@@ -32,6 +33,7 @@ const responseHeaders = {
   "grpc-accept-encoding": "identity,deflate,gzip",
 } as const;
 
+/** One call of a client: messages out, and a status at its end. */
 export class RawCall {
   readonly #stream: ServerHttp2Stream;
   readonly #headers: IncomingHttpHeaders;

@@ -1,6 +1,7 @@
 /** Finds connections that are dead or too old. One timer for all: most connections are idle, and there are thousands. */
 import { constants, type ServerHttp2Session } from "node:http2";
 
+/** Intervals and ages of connections, in milliseconds. */
 export interface KeeperOptions {
   /** How often a connection is asked whether it is there, and how long it may take to answer. */
   readonly keepaliveMs: number;
@@ -16,6 +17,7 @@ interface Watched {
   cutAtMs: number;
 }
 
+/** Sends keepalive pings and ends connections that are dead or too old; disposing of it stops its timer. */
 export class ConnectionKeeper implements Disposable {
   readonly #options: KeeperOptions;
   readonly #watched = new Map<ServerHttp2Session, Watched>();

@@ -5,6 +5,7 @@
 import { gunzipSync, inflateSync } from "node:zlib";
 import { GrpcError, grpcStatus } from "./status.ts";
 
+/** Bytes before each message: a flag and the length. */
 export const frameHeadBytes = 5;
 
 /** The message in one piece with its head: what streams can share. */
@@ -20,6 +21,7 @@ export function messageOf(frame: Buffer): Buffer {
   return frame.subarray(frameHeadBytes);
 }
 
+/** The largest message in bytes, and the compression that the client announced. */
 export interface FrameReaderOptions {
   readonly maxBytes: number;
   /** The header `grpc-encoding`. */

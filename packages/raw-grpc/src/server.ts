@@ -8,8 +8,10 @@ import { type Peer, RawCall } from "./call.ts";
 import { ConnectionKeeper, type KeeperOptions } from "./connection-keeper.ts";
 import { grpcStatus } from "./status.ts";
 
+/** Handles a call; it must end the call itself. */
 export type Handler = (call: RawCall) => void;
 
+/** Methods, and bounds of messages, streams and connections. */
 export interface RawServerOptions extends KeeperOptions {
   /** By path, `/package.Service/Method`. */
   readonly methods: ReadonlyMap<string, Handler>;
@@ -26,6 +28,7 @@ export interface ConnectionInjector {
   destroy(): void;
 }
 
+/** A gRPC server over connections that its owner accepts. */
 export class RawGrpcServer {
   readonly #options: RawServerOptions;
 

@@ -7,12 +7,14 @@ export const grpcStatus = {
   unavailable: 14,
 } as const;
 
+/** The status at the end of a call. */
 export interface CallStatus {
   readonly code: number;
   /** Shown to the client. */
   readonly details: string;
 }
 
+/** Ends a call with its code; the message is shown to the client. */
 export class GrpcError extends Error implements CallStatus {
   override readonly name = "GrpcError";
   readonly code: number;

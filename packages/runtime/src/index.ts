@@ -11,7 +11,6 @@ export {
   type LogFields,
   type Logger,
   type LogLevel,
-  logSettings,
   noopLogger,
 } from "./logger.ts";
 export { memoryEnvironment, releaseMemory } from "./memory.ts";
@@ -30,7 +29,13 @@ export type { Condition, ReadyReport } from "./readiness.ts";
 export type { HttpHandler, HttpMethod, HttpReply, HttpRequest } from "./routes.ts";
 export { type FailureReport, type RunOptions, runUntilSignal } from "./run.ts";
 export * from "./settings/index.ts";
-export { type Service, type ServiceOptions, type ServiceSettings, startService } from "./start-service.ts";
+export {
+  type Service,
+  type ServiceOptions,
+  type ServiceSettings,
+  serviceSettings,
+  startService,
+} from "./start-service.ts";
 export { TimeSlice, Turns } from "./turns.ts";
 export {
   aborted,

@@ -4,15 +4,35 @@
  */
 import { type Health, serveHealth } from "./health.ts";
 import { FailingWork, keepRunning } from "./keep-running.ts";
-import { createLogger, type Logger, type LogLevel } from "./logger.ts";
+import { createLogger, type Logger, logSettings } from "./logger.ts";
 import { createMetrics, type Metrics } from "./metrics.ts";
+import { port, text } from "./settings/kinds.ts";
+import type { SettingsOf } from "./settings/settings.ts";
+import { watchdogSettings } from "./watchdog.ts";
 
-/** The settings that every service has. */
-export interface ServiceSettings {
-  readonly logLevel: LogLevel;
-  readonly healthHost: string;
-  readonly healthPort: number;
+/** Settings that every service has. @param healthPort the default of its HEALTH_PORT */
+export function serviceSettings(healthPort: number) {
+  return {
+    ...logSettings,
+    ...watchdogSettings,
+    healthHost: text({
+      env: "HEALTH_HOST",
+      default: "0.0.0.0",
+      sentence: "Address of the readiness, metrics and debug pages.",
+    }),
+    healthPort: port({
+      env: "HEALTH_PORT",
+      default: healthPort,
+      sentence: "Port of the readiness, metrics and debug pages.",
+    }),
+  } as const;
 }
+
+/** The settings that the frame of a service reads. */
+export type ServiceSettings = Pick<
+  SettingsOf<ReturnType<typeof serviceSettings>>,
+  "logLevel" | "healthHost" | "healthPort"
+>;
 
 /** Name, version and settings of a service, and what tests replace. */
 export interface ServiceOptions<Settings extends ServiceSettings> {

@@ -31,6 +31,7 @@ export async function findServer(name: ServerKind["name"], options: FetchOptions
   throw new ServersError("SERVER_NOT_FOUND", `no ${name}: tried ${tried.join("; ")}. Name one by ${kind.setting}.`);
 }
 
+/** Environment and callbacks of a fetch. */
 export interface FetchOptions {
   readonly env: Env;
   /** Told before something takes long. */

@@ -22,6 +22,7 @@ let block: Block = { next: 0, end: 0 };
 /** Whoever finds the block used up waits for the same new one. */
 let claiming: Promise<void> | undefined;
 
+/** A port that no process listens on and that this function gives to no other process meanwhile. */
 export function freePort(): Promise<number> {
   return freePorts(1);
 }

@@ -4,10 +4,12 @@ import { join } from "node:path";
 import { freePort } from "./free-port.ts";
 import { type NatsOptions, type Plan, type RunningServer, start, writePrivately } from "./start-server.ts";
 
+/** Number of servers, and the options of each. */
 export interface NatsClusterOptions extends Omit<NatsOptions, "port"> {
   readonly size: number;
 }
 
+/** A running cluster; disposing of it ends all servers. */
 export interface NatsCluster extends AsyncDisposable {
   /** All servers, separated by commas. */
   readonly url: string;

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { freePort } from "./free-port.ts";
 import { type Plan, type RunningServer, type StartOptions, start, writePrivately } from "./start-server.ts";
 
+/** Number of servers, and after which silence a primary is replaced. */
 export interface RedisSentinelOptions extends Omit<StartOptions, "port"> {
   /** Servers, and as many Sentinels. */
   readonly size: number;
@@ -27,6 +28,7 @@ interface Account {
   readonly password: string;
 }
 
+/** A running primary with replicas and Sentinels; disposing of it ends all processes. */
 export interface RedisSentinel extends AsyncDisposable {
   /** Of the form `redis+sentinel://…`. */
   readonly url: string;

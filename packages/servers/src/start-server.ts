@@ -11,6 +11,7 @@ import { findServer } from "./find-server.ts";
 import { freePort } from "./free-port.ts";
 import { endGroup, endWithThisProcess, noteHolder, releaseDirectory, takeDirectory } from "./held-directory.ts";
 
+/** Directory and port of a server. */
 export interface StartOptions extends FetchOptions {
   /** For its data and its log. One server of a kind at a time. */
   readonly directory: string;
@@ -18,16 +19,19 @@ export interface StartOptions extends FetchOptions {
   readonly port?: number;
 }
 
+/** Options of a NATS server. */
 export interface NatsOptions extends StartOptions {
   /** Text for its configuration: who may connect, and what each may do. Everybody may do everything without it. */
   readonly authorization?: string;
 }
 
+/** Options of a Redis server. */
 export interface RedisOptions extends StartOptions {
   /** Lines for its configuration, one a user. Everybody may do everything without them. */
   readonly users?: readonly string[];
 }
 
+/** A server that runs; disposing of it ends its process. */
 export interface RunningServer extends AsyncDisposable {
   readonly url: string;
   readonly port: number;

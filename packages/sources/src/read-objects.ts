@@ -1,5 +1,5 @@
 /** The objects of a file: what each document is, or why it is refused. */
-import { apiGroup, type KubeObject, maxNamespaceLength, ownValue, problemOfName } from "@flotilla/model";
+import { apiGroup, isObject, type KubeObject, maxNamespaceLength, ownValue, problemOfName } from "@flotilla/model";
 import { parseDocumentText, splitDocuments } from "./documents.ts";
 import { type ObjectKey, objectKeyText, objectText, type SourceProblem } from "./source.ts";
 
@@ -109,7 +109,7 @@ function readDocument(body: string, admission: Admission): DocumentReading {
 }
 
 function foreignKind(value: unknown, admission: Admission): string | undefined {
-  if (!isRecord(value)) return undefined;
+  if (!isObject(value)) return undefined;
   const { apiVersion, kind } = value;
   if (typeof apiVersion !== "string" || typeof kind !== "string") return undefined;
   return admission.kindOf(apiVersion, kind)?.isForeign === true ? `${apiVersion} ${kind}` : undefined;
@@ -122,14 +122,14 @@ function readObject(value: unknown, line: number, admission: Admission): readonl
   const refuse = (field: string, reason: string, key?: ObjectKey): readonly ObjectReading[] => [
     { line, hint, ...(key === undefined ? {} : { key }), findings: [{ ...(field === "" ? {} : { field }), reason }] },
   ];
-  if (!isRecord(value)) return refuse("", "is no object but a plain value or a list");
+  if (!isObject(value)) return refuse("", "is no object but a plain value or a list");
   const { apiVersion, kind, metadata } = value;
   if (typeof apiVersion !== "string" || apiVersion === "") return refuse("apiVersion", "is missing");
   if (typeof kind !== "string" || kind === "") return refuse("kind", "is missing");
   const known = admission.kindOf(apiVersion, kind);
   if (known === undefined) return refuse("kind", `${apiVersion} ${kind} is no kind that is known here`);
   if (!known.wanted) return [];
-  if (!isRecord(metadata)) return refuse("metadata", "is missing");
+  if (!isObject(metadata)) return refuse("metadata", "is missing");
   const { name, namespace = "" } = metadata;
   if (name === undefined || name === null || name === "") return refuse("metadata.name", "is missing");
   if (typeof name !== "string") return refuse("metadata.name", "is no text; put it in quotes");
@@ -162,7 +162,7 @@ function checked(
 
 /** `kind: List` stands for its items. */
 function expandList(value: unknown): readonly unknown[] {
-  if (!isRecord(value) || value["kind"] !== "List" || value["apiVersion"] !== "v1") return [value];
+  if (!isObject(value) || value["kind"] !== "List" || value["apiVersion"] !== "v1") return [value];
   return Array.isArray(value["items"]) ? value["items"] : [];
 }
 
@@ -181,16 +181,12 @@ function normalized(object: KubeObject, namespace: string): KubeObject {
 }
 
 function hintOf(value: unknown): string {
-  const metadata = isRecord(value) && isRecord(value["metadata"]) ? value["metadata"] : {};
+  const metadata = isObject(value) && isObject(value["metadata"]) ? value["metadata"] : {};
   const text = (part: unknown, absent: string) => (typeof part === "string" ? part : absent);
   return `${text(metadata["namespace"], "default")}/${text(metadata["name"], "")}`;
 }
 
 function isTextMap(value: unknown): boolean {
   if (value === null || value === undefined) return true;
-  return isRecord(value) && Object.values(value).every((text) => typeof text === "string");
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return isObject(value) && Object.values(value).every((text) => typeof text === "string");
 }

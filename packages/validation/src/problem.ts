@@ -2,6 +2,7 @@
 
 export type Severity = "error" | "warning";
 
+/** A finding of validation. */
 export interface Problem {
   /** Path within the object: `spec.http[0].route[1].weight`; "" when it concerns the object as a whole. */
   readonly field: string;
@@ -11,6 +12,7 @@ export interface Problem {
   readonly severity: Severity;
 }
 
+/** Whether one of the findings refuses the object. */
 export function hasErrors(problems: readonly Problem[]): boolean {
   return problems.some(({ severity }) => severity === "error");
 }

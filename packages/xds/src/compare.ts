@@ -1,5 +1,5 @@
 /** Compares two resources of one name field by field, in the words of Envoy's fields. */
-import type { JsonObject, JsonValue } from "@flotilla/proto";
+import { isJsonObject, type JsonObject, type JsonValue } from "@flotilla/proto";
 
 export interface Difference {
   readonly path: string;
@@ -52,7 +52,7 @@ export function compareResources(type: string, want: JsonObject, got: JsonObject
     if (Array.isArray(a) && Array.isArray(b)) {
       const [left, right] = matches(rules.unordered, path) ? [sorted(a), sorted(b)] : [a, b];
       for (let i = 0; i < Math.max(left.length, right.length); i++) visit(`${path}[${i}]`, left[i], right[i]);
-    } else if (isObject(a) && isObject(b)) {
+    } else if (isJsonObject(a) && isJsonObject(b)) {
       const [left, right] = [new Map(Object.entries(a)), new Map(Object.entries(b))];
       for (const key of new Set([...left.keys(), ...right.keys()]))
         visit(join(path, key), left.get(key), right.get(key));
@@ -73,14 +73,10 @@ function sorted(items: readonly JsonValue[]): readonly JsonValue[] {
 
 /** Equal objects have equal texts, in whatever order their fields came. */
 function byKey(_: string, value: JsonValue): JsonValue {
-  return isObject(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value;
+  return isJsonObject(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value;
 }
 
 function join(path: string, key: string): string {
   const segment = /[.[\]]/.test(key) ? `["${key}"]` : key;
   return path === "" ? segment : segment.startsWith("[") ? path + segment : `${path}.${segment}`;
-}
-
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -16,6 +16,7 @@ export {
   encodeDeltaTail,
   encodeSotwBody,
   encodeSotwTail,
+  Parts,
   readDeltaRequest,
   readSotwRequest,
 } from "./wire.ts";

@@ -8,14 +8,13 @@ import {
   defaultPorts,
   duration,
   list,
-  logSettings,
   ownHostSettings,
   parseSettings,
   port,
   type Service,
   type SettingsOf,
+  serviceSettings,
   text,
-  watchdogSettings,
 } from "@flotilla/runtime";
 import { callerSettings } from "./authorize/caller-settings.ts";
 import { CaError } from "./errors.ts";
@@ -23,16 +22,13 @@ import { kubernetesSettings } from "./kubernetes/kubernetes-settings.ts";
 import { rootSettings } from "./roots/root-settings.ts";
 
 export const settings = {
-  ...logSettings,
-  ...watchdogSettings,
+  ...serviceSettings(defaultPorts.ca.health),
   host: text({ env: "CA_HOST", default: "0.0.0.0", sentence: "Address on which certificates are issued." }),
   port: port({
     env: "CA_PORT",
     default: defaultPorts.ca.grpc,
     sentence: "Port on which certificates are issued (gRPC, TLS).",
   }),
-  healthHost: text({ env: "HEALTH_HOST", default: "0.0.0.0", sentence: "Address of the health pages." }),
-  healthPort: port({ env: "HEALTH_PORT", default: defaultPorts.ca.health, sentence: "Port of the health pages." }),
   ...ownHostSettings,
   workDir: text({
     env: "WORK_DIR",

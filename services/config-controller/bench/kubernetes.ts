@@ -13,7 +13,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { connectBus, filters, subscribe } from "@flotilla/bus";
 import { KubeError, loadKubeConfig, openKubeApi } from "@flotilla/kube-api";
-import { startKubeApiserver, whyNoApiserver } from "@flotilla/kube-api/src/kube-apiserver.fixture.ts";
+import { startKubeApiserver, whyNoApiserver } from "@flotilla/kube-api/testing";
 import { delay, memoryEnvironment, noopLogger, until } from "@flotilla/runtime";
 import { freePort, startNats } from "@flotilla/servers";
 import { define, fill, pathOf, virtualService } from "./kubernetes-objects.ts";

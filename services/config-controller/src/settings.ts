@@ -8,28 +8,19 @@ import {
   flag,
   integer,
   list,
-  logSettings,
   ownHostSettings,
   parseSettings,
-  port,
   type Service,
   type SettingsOf,
+  serviceSettings,
   text,
-  watchdogSettings,
 } from "@flotilla/runtime";
 import { apiSettings } from "./api/api-settings.ts";
 import { gatewaySettings } from "./duties/gateways/gateway-settings.ts";
 
 export const settings = {
-  ...logSettings,
-  ...watchdogSettings,
-  healthHost: text({ env: "HEALTH_HOST", default: "0.0.0.0", sentence: "Address of the health and debug pages." }),
+  ...serviceSettings(defaultPorts.configController.health),
   ...ownHostSettings,
-  healthPort: port({
-    env: "HEALTH_PORT",
-    default: defaultPorts.configController.health,
-    sentence: "Port of the health and debug pages.",
-  }),
   ...busSettings,
   ...clientCertificateSettings,
   ...attestSettings,

@@ -11,7 +11,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { connectBus, createPublisher, filters, subscribe } from "@flotilla/bus";
 import { type KubeApi, listAll } from "@flotilla/kube-api";
-import { startKubeApiserver, whyNoApiserver } from "@flotilla/kube-api/src/kube-apiserver.fixture.ts";
+import { startKubeApiserver, whyNoApiserver } from "@flotilla/kube-api/testing";
 import type { KubeObject } from "@flotilla/model";
 import { delay, memoryEnvironment, noopLogger, until } from "@flotilla/runtime";
 import { startNats } from "@flotilla/servers";

@@ -7,28 +7,19 @@ import {
   defaultPorts,
   duration,
   flag,
-  logSettings,
   ownHostSettings,
   parseSettings,
-  port,
   type Service,
   type SettingsOf,
+  serviceSettings,
   text,
-  watchdogSettings,
 } from "@flotilla/runtime";
 import { kubernetesSettings, multiClusterSettings } from "./watch/cluster-settings.ts";
 import { consulSettings } from "./watch/consul-settings.ts";
 
 export const settings = {
-  ...logSettings,
-  ...watchdogSettings,
-  healthHost: text({ env: "HEALTH_HOST", default: "0.0.0.0", sentence: "Address of the health and debug pages." }),
+  ...serviceSettings(defaultPorts.serviceController.health),
   ...ownHostSettings,
-  healthPort: port({
-    env: "HEALTH_PORT",
-    default: defaultPorts.serviceController.health,
-    sentence: "Port of the health and debug pages.",
-  }),
   ...busSettings,
   ...caSettings,
   ...clientCertificateSettings,

@@ -7,19 +7,17 @@ import {
   defaultPorts,
   flag,
   list,
-  logSettings,
   oneOf,
   parseSettings,
   port,
   type Service,
   type SettingsOf,
+  serviceSettings,
   text,
-  watchdogSettings,
 } from "@flotilla/runtime";
 
 export const settings = {
-  ...logSettings,
-  ...watchdogSettings,
+  ...serviceSettings(defaultPorts.webhook.health),
   host: text({
     env: "WEBHOOK_HOST",
     default: "0.0.0.0",
@@ -30,8 +28,6 @@ export const settings = {
     default: defaultPorts.webhook.https,
     sentence: "Port on which admission requests are answered (HTTPS).",
   }),
-  healthHost: text({ env: "HEALTH_HOST", default: "0.0.0.0", sentence: "Address of the health pages." }),
-  healthPort: port({ env: "HEALTH_PORT", default: defaultPorts.webhook.health, sentence: "Port of the health pages." }),
   busUrl: text({
     env: "BUS_URL",
     default: `nats://127.0.0.1:${defaultPorts.nats.client}`,

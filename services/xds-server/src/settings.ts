@@ -9,20 +9,18 @@ import {
   flag,
   integer,
   list,
-  logSettings,
   parseSettings,
   port,
   type Service,
   type SettingsOf,
+  serviceSettings,
   text,
-  watchdogSettings,
 } from "@flotilla/runtime";
 import { debugSettings } from "./debug/debug-settings.ts";
 import { featureSettings } from "./snapshot/features.ts";
 
 export const settings = {
-  ...logSettings,
-  ...watchdogSettings,
+  ...serviceSettings(defaultPorts.xdsServer.health),
   host: text({ env: "XDS_HOST", default: "0.0.0.0", sentence: "Address of the xDS ports." }),
   port: port({ env: "XDS_PORT", default: defaultPorts.xdsServer.xds, sentence: "Port of xDS without TLS." }),
   tlsPort: port({ env: "XDS_TLS_PORT", default: defaultPorts.xdsServer.xdsTls, sentence: "Port of xDS with TLS." }),
@@ -30,12 +28,6 @@ export const settings = {
     env: "HTTP_PORT",
     default: defaultPorts.xdsServer.http,
     sentence: "Port of readiness and debug pages.",
-  }),
-  healthHost: text({ env: "HEALTH_HOST", default: "0.0.0.0", sentence: "Address of the HTTP pages." }),
-  healthPort: port({
-    env: "HEALTH_PORT",
-    default: defaultPorts.xdsServer.health,
-    sentence: "Port of metrics and debug pages.",
   }),
   ...busSettings,
   storeUrl: text({

@@ -1,11 +1,7 @@
 /** Several clusters as a connected proxy sees them: credentials that change, clusters that are away, clusters that go. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import {
-  type RunningApiserver,
-  startKubeApiserver,
-  whyNoApiserver,
-} from "@flotilla/kube-api/src/kube-apiserver.fixture.ts";
+import { type RunningApiserver, startKubeApiserver, whyNoApiserver } from "@flotilla/kube-api/testing";
 import { until } from "@flotilla/runtime";
 import { EndpointWatcher } from "./clusters/endpoint-watcher.ts";
 import { type Controller, type Fleet, startFleet } from "./clusters/fleet.ts";

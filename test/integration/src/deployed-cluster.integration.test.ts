@@ -7,11 +7,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import {
-  type RunningApiserver,
-  startKubeApiserver,
-  whyNoApiserver,
-} from "@flotilla/kube-api/src/kube-apiserver.fixture.ts";
+import { type RunningApiserver, startKubeApiserver, whyNoApiserver } from "@flotilla/kube-api/testing";
 import { until } from "@flotilla/runtime";
 import { Cluster } from "./transport/cluster.ts";
 import { Deployed, services } from "./transport/deployed.ts";

@@ -3,11 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { requestFromSigner } from "@flotilla/auth/cluster";
 import { type KubeApi, type KubeObject, loadKubeConfig, openKubeApi } from "@flotilla/kube-api";
-import {
-  type RunningApiserver,
-  startKubeApiserver,
-  whyNoApiserver,
-} from "@flotilla/kube-api/src/kube-apiserver.fixture.ts";
+import { type RunningApiserver, startKubeApiserver, whyNoApiserver } from "@flotilla/kube-api/testing";
 import { buildCsr, certificatePem, csrPem, generatePrivateKey, issueRoot } from "@flotilla/pki";
 import { delay, noopLogger } from "@flotilla/runtime";
 import { isRight, objectsIn, pathOf, signer } from "./transport/objects.ts";

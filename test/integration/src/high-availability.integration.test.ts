@@ -5,8 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { connectBus, createSeal, storedStreams } from "@flotilla/bus";
-import type { MeshFolder } from "@flotilla/cli/src/demo/mesh-folder.ts";
-import type { ControlPlane } from "@flotilla/cli/src/supervise/control-plane.ts";
+import type { ControlPlane, MeshFolder } from "@flotilla/cli/testing";
 import { delay, noopLogger, until } from "@flotilla/runtime";
 import {
   freePort,

@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { isAlive } from "@flotilla/cli/src/supervise/processes.ts";
+import { isAlive } from "@flotilla/cli/testing";
 import { until } from "@flotilla/runtime";
 import { findServer, freePort, freePorts } from "@flotilla/servers";
 

@@ -16,7 +16,7 @@ import {
   type RunningApiserver,
   startKubeApiserver,
   whyNoApiserver,
-} from "@flotilla/kube-api/src/kube-apiserver.fixture.ts";
+} from "@flotilla/kube-api/testing";
 import { noopLogger, until } from "@flotilla/runtime";
 import { parseAllDocuments } from "yaml";
 

@@ -8,14 +8,21 @@ import { get } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { binomialBounds } from "@flotilla/cli/src/demo/checks.ts";
-import { type Fleet, startFleet, startProxy } from "@flotilla/cli/src/demo/fleet.ts";
-import { copySample, type MeshFolder } from "@flotilla/cli/src/demo/mesh-folder.ts";
-import { call, countVersions } from "@flotilla/cli/src/demo/requests.ts";
-import { allReady } from "@flotilla/cli/src/supervise/all-ready.ts";
-import { startChild } from "@flotilla/cli/src/supervise/child-service.ts";
-import { type ControlPlane, startControlPlane } from "@flotilla/cli/src/supervise/control-plane.ts";
-import { healthOf } from "@flotilla/cli/src/supervise/health.ts";
+import {
+  allReady,
+  binomialBounds,
+  type ControlPlane,
+  call,
+  copySample,
+  countVersions,
+  type Fleet,
+  healthOf,
+  type MeshFolder,
+  startChild,
+  startControlPlane,
+  startFleet,
+  startProxy,
+} from "@flotilla/cli/testing";
 import type { Envoy } from "@flotilla/dataplane";
 import { until } from "@flotilla/runtime";
 import { findServer, freePorts } from "@flotilla/servers";

@@ -2,11 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { connectBus, filters } from "@flotilla/bus";
-import {
-  type RunningApiserver,
-  startKubeApiserver,
-  whyNoApiserver,
-} from "@flotilla/kube-api/src/kube-apiserver.fixture.ts";
+import { type RunningApiserver, startKubeApiserver, whyNoApiserver } from "@flotilla/kube-api/testing";
 import { noopLogger, until } from "@flotilla/runtime";
 import { EndpointWatcher } from "./clusters/endpoint-watcher.ts";
 import { type Controller, type Fleet, startFleet } from "./clusters/fleet.ts";

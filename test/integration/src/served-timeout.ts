@@ -1,7 +1,7 @@
 /** A change that is easy to follow from its file to a proxy: the time-out of one route. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { ControlPlane } from "@flotilla/cli/src/supervise/control-plane.ts";
+import type { ControlPlane } from "@flotilla/cli/testing";
 import { bytesToJson, create, typeUrl } from "@flotilla/proto";
 import { NodeSchema } from "@flotilla/proto/envoy/config/core/v3/base_pb";
 import { until } from "@flotilla/runtime";

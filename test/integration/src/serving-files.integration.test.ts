@@ -7,8 +7,7 @@ import { after, before, describe, it } from "node:test";
 import { connect, type TLSSocket } from "node:tls";
 import { openLocalIssuer } from "@flotilla/auth";
 import { requestCertificate } from "@flotilla/auth/serving";
-import { allReady } from "@flotilla/cli/src/supervise/all-ready.ts";
-import { type ControlPlane, startControlPlane } from "@flotilla/cli/src/supervise/control-plane.ts";
+import { allReady, type ControlPlane, startControlPlane } from "@flotilla/cli/testing";
 import {
   certificatePem,
   encodePem,

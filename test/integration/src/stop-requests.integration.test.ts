@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { isAlive } from "@flotilla/cli/src/supervise/processes.ts";
+import { isAlive } from "@flotilla/cli/testing";
 import { until } from "@flotilla/runtime";
 import { launch, nothingLeft, program } from "./local/flotilla.ts";
 import { type Chain, type LauncherName, launchChain } from "./local/launchers.ts";

@@ -21,7 +21,7 @@ import { createServer } from "node:tls";
 import { fileURLToPath } from "node:url";
 import { connectBus } from "@flotilla/bus";
 import { main as ca } from "@flotilla/ca";
-import { run } from "@flotilla/cli/src/command-line.ts";
+import { run } from "@flotilla/cli/testing";
 import { parseCertificatePem } from "@flotilla/pki";
 import { delay, noopLogger, until } from "@flotilla/runtime";
 import { findServer, freePort, type RunningServer, startRedis } from "@flotilla/servers";

@@ -13,12 +13,17 @@ import { after, before, describe, it } from "node:test";
 import { promisify } from "node:util";
 import { openLocalIssuer } from "@flotilla/auth";
 import { requestCertificate } from "@flotilla/auth/serving";
-import { startBackends } from "@flotilla/cli/src/demo/fleet.ts";
-import { copySample, type MeshFolder } from "@flotilla/cli/src/demo/mesh-folder.ts";
-import { call, countVersions } from "@flotilla/cli/src/demo/requests.ts";
-import { allReady } from "@flotilla/cli/src/supervise/all-ready.ts";
-import { startChild } from "@flotilla/cli/src/supervise/child-service.ts";
-import { type ControlPlane, startControlPlane } from "@flotilla/cli/src/supervise/control-plane.ts";
+import {
+  allReady,
+  type ControlPlane,
+  call,
+  copySample,
+  countVersions,
+  type MeshFolder,
+  startBackends,
+  startChild,
+  startControlPlane,
+} from "@flotilla/cli/testing";
 import { type EnvoyNode, type PilotAgent, startPilotAgent } from "@flotilla/dataplane";
 import { delay, until } from "@flotilla/runtime";
 import { findServer, freePorts } from "@flotilla/servers";

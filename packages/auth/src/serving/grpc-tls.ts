@@ -3,7 +3,7 @@
  * verify ends the connection, and the server's own certificate can be replaced while connections stay open.
  */
 import type { AddressInfo, Socket } from "node:net";
-import { createServer, type PeerCertificate, type TLSSocket } from "node:tls";
+import { createServer, type PeerCertificate, type TLSSocket, type Server as TlsServer } from "node:tls";
 import { type Counter, type ListenOptions, type Logger, listen, type Metrics } from "@flotilla/runtime";
 import { type Server, ServerCredentials } from "@grpc/grpc-js";
 import type { TlsMaterial } from "./material.ts";
@@ -55,32 +55,17 @@ export function droppedConnections(metrics: Metrics): Counter<"reason"> {
 
 /** @throws RuntimeError PORT_IN_USE, PORT_REFUSED */
 export async function serveGrpcTls(options: GrpcTlsOptions): Promise<GrpcTls> {
-  const { server, material, log, limits, dropped, drainMs = 2000 } = options;
+  const { server, log, limits, dropped, drainMs = 2000 } = options;
   const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
   const sockets = new Set<Socket>();
   /** The TLS server does not tell which socket a connection came from; its two ends do. */
   const handshakes = new Map<string, () => void>();
-  const tls = createServer({
-    ...contextOf(material),
-    ALPNProtocols: ["h2"],
-    requestCert: true,
-    // Checked below: no certificate is allowed, a bad one is not.
-    rejectUnauthorized: false,
-    handshakeTimeout: handshakeMs,
-  });
-  tls.on("secureConnection", (socket) => {
-    handshakes.get(nameOf(socket))?.();
-    const hasCertificate = rememberCertificate(socket);
-    if (!socket.authorized && hasCertificate) {
-      const { remoteAddress, authorizationError } = socket;
-      log.warn("client certificate refused", { remoteAddress, reason: String(authorizationError) });
-      socket.destroy();
-      return;
-    }
-    injector.injectConnection(socket);
-  });
-  tls.on("tlsClientError", (error, { remoteAddress }) =>
-    log.debug("handshake failed", { remoteAddress, reason: error.message }),
+  const tls = createTlsServer(
+    options,
+    (socket) => {
+      handshakes.get(nameOf(socket))?.();
+    },
+    (socket) => injector.injectConnection(socket),
   );
   let quietUntil = 0;
   const listener = createPacedListener({
@@ -120,6 +105,37 @@ export async function serveGrpcTls(options: GrpcTlsOptions): Promise<GrpcTls> {
       injector.destroy();
     },
   };
+}
+
+/** Verifies client certificates where there are any; `onHandshake` is called for the refused ones too. */
+function createTlsServer(
+  { material, log }: Pick<GrpcTlsOptions, "material" | "log">,
+  onHandshake: (socket: TLSSocket) => void,
+  onConnection: (socket: TLSSocket) => void,
+): TlsServer {
+  const tls = createServer({
+    ...contextOf(material),
+    ALPNProtocols: ["h2"],
+    requestCert: true,
+    // Checked below: no certificate is allowed, a bad one is not.
+    rejectUnauthorized: false,
+    handshakeTimeout: handshakeMs,
+  });
+  tls.on("secureConnection", (socket) => {
+    onHandshake(socket);
+    const hasCertificate = rememberCertificate(socket);
+    if (!socket.authorized && hasCertificate) {
+      const { remoteAddress, authorizationError } = socket;
+      log.warn("client certificate refused", { remoteAddress, reason: String(authorizationError) });
+      socket.destroy();
+      return;
+    }
+    onConnection(socket);
+  });
+  tls.on("tlsClientError", (error, { remoteAddress }) =>
+    log.debug("handshake failed", { remoteAddress, reason: error.message }),
+  );
+  return tls;
 }
 
 /**

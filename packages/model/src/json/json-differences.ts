@@ -1,5 +1,7 @@
 /** Where two JSON values differ, field by field. */
+
 import type { Json } from "../mesh/mesh-config.ts";
+import { isObject } from "./own-value.ts";
 
 export interface Difference {
   /** `virtualHosts[2].routes[0].match.prefix`; empty for the whole. */
@@ -46,8 +48,4 @@ function hasNames(list: readonly Json[]): boolean {
 function nameOf(item: Json): string {
   const name = isObject(item) ? item["name"] : undefined;
   return typeof name === "string" ? name : "";
-}
-
-function isObject(value: Json): value is { readonly [name: string]: Json } {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

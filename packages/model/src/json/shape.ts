@@ -2,7 +2,7 @@
  * Shapes of JSON that comes from another process: one check where it enters, so that nothing behind it meets a value of another type.
  * Fields that a shape does not name are left alone: a newer version of the sender may add some.
  */
-import { ownValue } from "./own-value.ts";
+import { isObject, ownValue } from "./own-value.ts";
 
 /** What is wrong with a value, beginning with the field; undefined when it has the shape. */
 export type Shape = (value: unknown) => string | undefined;
@@ -21,7 +21,7 @@ export const integer: Shape = (value) =>
 export const anything: Shape = (value) => (isDeeper(value, maxDepth) ? ` has more than ${maxDepth} levels` : undefined);
 
 /** Any object of a bounded depth. */
-export const anyObject: Shape = (value) => (isRecord(value) ? anything(value) : " is no object");
+export const anyObject: Shape = (value) => (isObject(value) ? anything(value) : " is no object");
 
 export function oneOfTexts(...texts: readonly string[]): Shape {
   return (value) =>
@@ -41,7 +41,7 @@ export function listOf(shape: Shape): Shape {
 
 export function recordOf(shape: Shape): Shape {
   return (value) => {
-    if (!isRecord(value)) return " is no object";
+    if (!isObject(value)) return " is no object";
     for (const key of Object.keys(value)) {
       const problem = shape(value[key]);
       if (problem !== undefined) return `.${key.slice(0, 100)}${problem}`;
@@ -57,7 +57,7 @@ export function objectOf(
 ): Shape {
   const fields = Object.entries({ ...required, ...optional });
   return (value) => {
-    if (!isRecord(value)) return " is no object";
+    if (!isObject(value)) return " is no object";
     for (const [name, shape] of fields) {
       const found = ownValue(value, name);
       if (found === undefined && Object.hasOwn(optional, name)) continue;
@@ -83,10 +83,6 @@ function shaped<T>(value: unknown, shape: Shape): T {
   const problem = shape(value);
   if (problem === undefined) return value as T;
   throw new RangeError(problem.startsWith(".") ? problem.slice(1) : `the value${problem}`);
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function isDeeper(value: unknown, levels: number): boolean {

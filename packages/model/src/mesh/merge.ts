@@ -2,7 +2,9 @@
  * How a MeshConfig document overrides what was there: field by field, but proxy settings, default
  * providers, extension providers and trust domain aliases add to the ones before. Source: corpus mesh-config.
  */
+
 import { compareText } from "../config/config.ts";
+import { isObject } from "../json/own-value.ts";
 import type { Json, JsonObject } from "./mesh-config.ts";
 
 export function applyMeshConfig(base: JsonObject, document: JsonObject): JsonObject {
@@ -58,10 +60,6 @@ function presentFields(document: JsonObject): readonly (readonly [string, Json])
   return Object.entries(document)
     .filter(([, value]) => value !== null)
     .map(([name, value]) => [name.replaceAll(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase()), value]);
-}
-
-function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !isList(value);
 }
 
 function isList(value: Json | undefined): value is readonly Json[] {

@@ -4,6 +4,7 @@
  */
 import { PkiError } from "../errors.ts";
 
+/** One element: its tag and contents. */
 export interface DerValue {
   readonly tag: number;
   /** Tag, length and contents as they stood in the input. */
@@ -11,6 +12,7 @@ export interface DerValue {
   readonly body: Buffer;
 }
 
+/** Reads the elements of one value in order. @throws PkiError PKI_BAD_DER for anything that is not strict DER */
 export class DerReader {
   readonly #bytes: Buffer;
   readonly #what: string;

@@ -1,6 +1,7 @@
 /** DER out of parts: each function returns one complete element. */
 import { tag } from "./tags.ts";
 
+/** An element with a tag of one byte; `parts` are joined to its contents. */
 export function element(elementTag: number, ...parts: readonly Uint8Array[]): Buffer {
   let length = 0;
   for (const part of parts) length += part.length;
@@ -24,11 +25,17 @@ function lengthBytes(length: number): readonly number[] {
   return [0x84, length >>> 24, (length >>> 16) & 0xff, (length >>> 8) & 0xff, length & 0xff];
 }
 
+/** A SEQUENCE of complete elements. */
 export const sequence = (...parts: readonly Uint8Array[]): Buffer => element(tag.sequence, ...parts);
+/** An OCTET STRING. */
 export const octetString = (bytes: Uint8Array): Buffer => element(tag.octetString, bytes);
+/** A UTF8String. */
 export const utf8String = (text: string): Buffer => element(tag.utf8String, Buffer.from(text, "utf8"));
+/** A BIT STRING without unused bits. */
 export const bitString = (bytes: Uint8Array): Buffer => element(tag.bitString, Buffer.of(0), bytes);
+/** A BOOLEAN. */
 export const boolean = (value: boolean): Buffer => element(tag.boolean, Buffer.of(value ? 0xff : 0));
+/** NULL. */
 export const derNull: Buffer = Buffer.of(tag.null, 0);
 
 /** DER sorts the members of a SET OF by their bytes. */
@@ -45,12 +52,14 @@ export function integer(bytes: Uint8Array): Buffer {
   return ((trimmed[0] ?? 0) & 0x80) !== 0 ? element(tag.integer, Buffer.of(0), trimmed) : element(tag.integer, trimmed);
 }
 
+/** An INTEGER from 0 to 2^32 - 1. */
 export function smallInteger(value: number): Buffer {
   const bytes = Buffer.alloc(4);
   bytes.writeUInt32BE(value);
   return integer(bytes);
 }
 
+/** An object identifier from its dotted form. */
 export function oid(dotted: string): Buffer {
   const [first = 0, second = 0, ...rest] = dotted.split(".").map(Number);
   const bytes: number[] = [];

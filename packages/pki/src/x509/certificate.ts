@@ -21,6 +21,7 @@ import {
 import { type Name, parseName } from "./name.ts";
 import { parseSans, type San } from "./san.ts";
 
+/** A parsed certificate; `der` are the bytes that it was parsed from. Times are milliseconds since 1970. */
 export interface Certificate {
   readonly der: Buffer;
   readonly tbs: Buffer;
@@ -145,6 +146,7 @@ export function parseCertificatesPem(pem: string): readonly Certificate[] {
   });
 }
 
+/** The certificate as PEM, with a newline at its end. */
 export function certificatePem({ der }: Pick<Certificate, "der">): string {
   return encodePem("CERTIFICATE", der);
 }
@@ -158,6 +160,7 @@ export function verifySignature(certificate: Certificate, issuer: Certificate): 
   verifyBytes(certificate.tbs, certificate.signature, certificate.signatureAlgorithm, issuer.spki);
 }
 
+/** Whether subject and issuer have the same bytes. */
 export function isSelfIssued({ subjectDer, issuerDer }: Certificate): boolean {
   return subjectDer.equals(issuerDer);
 }

@@ -3,6 +3,7 @@ import { PkiError } from "../errors.ts";
 import { oids } from "../oids.ts";
 import { type Certificate, isSelfIssued, verifySignature } from "./certificate.ts";
 
+/** A leaf, what may lie between, and the roots that are trusted. */
 export interface ChainRequest {
   readonly leaf: Certificate;
   readonly intermediates: readonly Certificate[];

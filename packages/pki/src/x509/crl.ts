@@ -9,6 +9,7 @@ import { parsePem } from "../pem.ts";
 import type { Certificate } from "./certificate.ts";
 import { parseExtensions } from "./extensions.ts";
 
+/** A parsed list; its signature is not checked here. */
 export interface Crl {
   readonly tbs: Buffer;
   readonly issuerDer: Buffer;
@@ -108,6 +109,7 @@ export function verifyCrl(crl: Crl, issuers: readonly Certificate[]): void {
   if (!issuers.some(isSigner)) throw new PkiError("PKI_UNTRUSTED", "the CRL is signed by none of the CAs");
 }
 
+/** Whether a list of the certificate's issuer has its serial. */
 export function isRevoked(
   { serial, issuerDer }: Pick<Certificate, "serial" | "issuerDer">,
   crls: readonly Crl[],

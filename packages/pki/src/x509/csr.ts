@@ -16,6 +16,7 @@ import { type Extension, encodeExtension, parseExtensions } from "./extensions.t
 import { encodeName, type Name, parseName } from "./name.ts";
 import { encodeSans, parseSans, type San } from "./san.ts";
 
+/** A request whose signature proves that its sender has the private key. */
 export interface Csr {
   readonly tbs: Buffer;
   readonly subject: Name;
@@ -92,12 +93,14 @@ export function verifyCsr(csr: Csr): void {
   verifyBytes(csr.tbs, csr.signature, csr.signatureAlgorithm, csr.spki);
 }
 
+/** What a request is built from. */
 export interface CsrRequest {
   readonly key: KeyObject;
   readonly subject?: Name;
   readonly sans?: readonly San[];
 }
 
+/** Builds and signs a request, as DER. */
 export function buildCsr({ key, subject = {}, sans = [] }: CsrRequest): Buffer {
   const critical = subject.commonName === undefined && subject.organization === undefined;
   const extension = { id: oids.subjectAltName, critical };
@@ -112,6 +115,7 @@ export function buildCsr({ key, subject = {}, sans = [] }: CsrRequest): Buffer {
   return sequence(tbs, signatureAlgorithmOf(key), bitString(signBytes(tbs, key)));
 }
 
+/** The request as PEM, with a newline at its end. */
 export function csrPem(der: Buffer): string {
   return encodePem("CERTIFICATE REQUEST", der);
 }

@@ -6,6 +6,7 @@ import { boolean, element, namedBits, octetString, oid, sequence, smallInteger }
 import { PkiError } from "../errors.ts";
 import { oids } from "../oids.ts";
 
+/** One extension; `value` is the DER inside of its OCTET STRING. */
 export interface Extension {
   readonly id: string;
   readonly critical: boolean;
@@ -23,13 +24,16 @@ const keyUsages = [
   "encipherOnly",
   "decipherOnly",
 ] as const;
+/** A bit of the extension keyUsage. */
 export type KeyUsage = (typeof keyUsages)[number];
 
+/** Whether the key may sign certificates, and how many CAs may follow it. */
 export interface BasicConstraints {
   readonly isCa: boolean;
   readonly pathLength?: number;
 }
 
+/** The extension as it stands in a certificate. */
 export function encodeExtension({ id, critical, value }: Extension): Buffer {
   return critical ? sequence(oid(id), boolean(true), octetString(value)) : sequence(oid(id), octetString(value));
 }
@@ -50,6 +54,7 @@ export function parseExtensions(contents: Buffer): readonly Extension[] {
   return [...found.values()];
 }
 
+/** The critical extension basicConstraints. */
 export function basicConstraints({ isCa, pathLength }: BasicConstraints): Extension {
   const parts = isCa ? [boolean(true), ...(pathLength === undefined ? [] : [smallInteger(pathLength)])] : [];
   return { id: oids.basicConstraints, critical: true, value: sequence(...parts) };
@@ -64,6 +69,7 @@ export function parseBasicConstraints(value: Buffer): BasicConstraints {
   return length === undefined ? { isCa } : { isCa, pathLength: parseSmallInteger(length) };
 }
 
+/** The critical extension keyUsage. */
 export function keyUsage(usages: readonly KeyUsage[]): Extension {
   return { id: oids.keyUsage, critical: true, value: namedBits(usages.map((usage) => keyUsages.indexOf(usage))) };
 }
@@ -75,6 +81,7 @@ export function parseKeyUsage(value: Buffer): readonly KeyUsage[] {
   return bits.flatMap((bit) => keyUsages[bit] ?? []);
 }
 
+/** The extension extKeyUsage from object identifiers. */
 export function extKeyUsage(ids: readonly string[]): Extension {
   return { id: oids.extKeyUsage, critical: false, value: sequence(...ids.map(oid)) };
 }
@@ -86,10 +93,12 @@ export function parseExtKeyUsage(value: Buffer): readonly string[] {
   return ids;
 }
 
+/** The extension subjectKeyIdentifier. */
 export function subjectKeyId(id: Uint8Array): Extension {
   return { id: oids.subjectKeyIdentifier, critical: false, value: octetString(id) };
 }
 
+/** The extension authorityKeyIdentifier with a key identifier alone. */
 export function authorityKeyId(id: Uint8Array): Extension {
   return { id: oids.authorityKeyIdentifier, critical: false, value: sequence(element(context(0), id)) };
 }

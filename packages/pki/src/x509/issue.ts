@@ -20,6 +20,7 @@ import {
 import { encodeName, type Name } from "./name.ts";
 import { encodeSans, type San } from "./san.ts";
 
+/** Everything in a certificate except its signature and issuer. */
 export interface CertificateTemplate {
   /** 16 random bytes from the caller. */
   readonly serial: Uint8Array;
@@ -87,11 +88,13 @@ function positive(serial: Uint8Array): Uint8Array {
   return serial.some((byte) => byte !== 0) ? serial : Uint8Array.of(1);
 }
 
+/** From when until when, in milliseconds since 1970. */
 export interface Validity {
   readonly notBeforeMs: number;
   readonly notAfterMs: number;
 }
 
+/** A certificate of a workload or server. */
 export interface LeafRequest extends Validity {
   readonly serial: Uint8Array;
   readonly spki: Buffer;
@@ -121,6 +124,7 @@ export function issueLeaf({ usages, subject = {}, ...rest }: LeafRequest, issuer
   );
 }
 
+/** A certificate of a CA. */
 export interface CaRequest extends Validity {
   readonly serial: Uint8Array;
   readonly subject: Name;

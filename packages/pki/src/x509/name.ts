@@ -6,6 +6,7 @@ import { oid, sequence, setOf, utf8String } from "../der/writer.ts";
 import { PkiError } from "../errors.ts";
 import { oids } from "../oids.ts";
 
+/** The attributes of a distinguished name that matter in a mesh. */
 export interface Name {
   readonly organization?: string;
   readonly commonName?: string;

@@ -5,6 +5,7 @@ import { context, tag } from "../der/tags.ts";
 import { element, sequence } from "../der/writer.ts";
 import { PkiError } from "../errors.ts";
 
+/** A subject alternative name; IP addresses as text. */
 export type San =
   | { readonly type: "uri"; readonly value: string }
   | { readonly type: "dns"; readonly value: string }

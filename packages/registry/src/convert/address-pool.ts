@@ -3,8 +3,7 @@
  * its place in the range, so that most hosts find the same one without anybody's memory; where that is taken the next place of
  * the hash is, and the host keeps it as long as it wants an address, whatever comes and goes beside it.
  */
-import { addressNumber, addressText, isIpv4, parseCidr } from "@flotilla/model";
-import { fnv1a } from "./fnv1a.ts";
+import { addressNumber, addressText, fnv1a, isIpv4, parseCidr } from "@flotilla/model";
 
 /** Addresses that the mesh gives to a service, one of each family. */
 export interface Allocated {

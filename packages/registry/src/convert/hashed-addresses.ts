@@ -3,8 +3,7 @@
  * DNS_AUTO_ALLOCATE: the host's hash decides. A service that comes or goes may move the others by one; `AddressPool` does not.
  * Source: corpus serviceregistry, autoAllocateIPs.
  */
-import type { Service } from "@flotilla/model";
-import { fnv1a } from "./fnv1a.ts";
+import { fnv1a, type Service } from "@flotilla/model";
 import { wantsAddress } from "./service-entry.ts";
 
 const slots = 256 * 254;

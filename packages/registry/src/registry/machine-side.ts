@@ -2,13 +2,13 @@
 import {
   type Config,
   compareText,
+  fnv1a,
   type Machine,
   type MachineClaim,
   type MachineKey,
   machineClaimText,
   machineKeyText,
 } from "@flotilla/model";
-import { fnv1a } from "../convert/fnv1a.ts";
 import {
   entryWithHealth,
   groupAnnotation,

@@ -1,7 +1,8 @@
 /** The CEL rules of a schema, evaluated over a value that has the schema's structure. */
+import { isObject } from "@flotilla/model";
 import { Environment } from "@marcbachmann/cel-js";
 import { parseUrl, type UrlParts } from "./go-url.ts";
-import { childPath, fieldSchema, isObject, type Rule, type Schema } from "./schema.ts";
+import { childPath, fieldSchema, type Rule, type Schema } from "./schema.ts";
 import type { Finding } from "./structural.ts";
 
 type Program = (context: { readonly self: unknown }) => unknown;

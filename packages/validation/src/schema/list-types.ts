@@ -1,6 +1,7 @@
 /** Lists that are sets or maps: no item, or no combination of key fields, twice. */
 
-import { childPath, fieldSchema, isObject, type Schema } from "./schema.ts";
+import { isObject } from "@flotilla/model";
+import { childPath, fieldSchema, type Schema } from "./schema.ts";
 import type { Finding } from "./structural.ts";
 
 export function validateListTypes(schema: Schema, value: unknown, path = ""): readonly Finding[] {

@@ -48,10 +48,6 @@ export interface KindSchemas {
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 /** `path` of a field; "" is the root. */
 export function childPath(path: string, name: string): string {
   return path === "" ? name : `${path}.${name}`;

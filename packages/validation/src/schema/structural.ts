@@ -2,9 +2,10 @@
  * A value against a structural schema, with the meaning and the words of the Kubernetes API server, so that whoever
  * searches for a message finds what others wrote about it. CEL rules and list types are checked apart.
  */
+import { isObject } from "@flotilla/model";
 import { RE2JS } from "re2js";
 import { formatProblem } from "./formats.ts";
-import { childPath, fieldSchema, isObject, type JsonObject, type Schema } from "./schema.ts";
+import { childPath, fieldSchema, type JsonObject, type Schema } from "./schema.ts";
 
 /** `field` and the API server's text for it. */
 export interface Finding {

@@ -1,12 +1,15 @@
 /** An object against the schema of its kind and version: structure, unknown fields, list types, CEL rules. */
+
 import { kindOf } from "@flotilla/kinds";
+import { isObject } from "@flotilla/model";
 import schemas from "../gen/schemas.json" with { type: "json" };
 import type { Problem } from "../problem.ts";
 import { CelRules } from "./cel-rules.ts";
 import { validateListTypes } from "./list-types.ts";
-import { childPath, fieldSchema, isObject, type JsonObject, type KindSchemas, type Schema } from "./schema.ts";
+import { childPath, fieldSchema, type JsonObject, type KindSchemas, type Schema } from "./schema.ts";
 import { type Finding, validateStructure } from "./structural.ts";
 
+/** How unknown fields are treated. */
 export interface SchemaOptions {
   /** The API server's three answers to a field that the schema lacks; `Strict` refuses it. */
   readonly unknownFields?: "Strict" | "Warn" | "Ignore";

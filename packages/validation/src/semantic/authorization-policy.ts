@@ -2,8 +2,9 @@
  * What the schema of an AuthorizationPolicy cannot tell. A port that is no number makes Envoy refuse all that a workload
  * listens on, and a path template that it cannot read ends its process.
  */
+import { isObject } from "@flotilla/model";
 import type { Problem } from "../problem.ts";
-import { isObject, type JsonObject } from "../schema/schema.ts";
+import type { JsonObject } from "../schema/schema.ts";
 import { each, eachText, refuse } from "./checks.ts";
 
 export function validateAuthorizationPolicy({ spec }: JsonObject): readonly Problem[] {

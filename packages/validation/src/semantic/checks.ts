@@ -1,8 +1,8 @@
 /** Checks that several kinds share: walking objects of unknown shape, lengths of host names, regular expressions. */
-import { ownValue } from "@flotilla/model";
+import { isObject, ownValue } from "@flotilla/model";
 import { RE2JS } from "re2js";
 import type { Problem } from "../problem.ts";
-import { isObject, type JsonObject } from "../schema/schema.ts";
+import type { JsonObject } from "../schema/schema.ts";
 
 /** The objects of a list, each with its path. */
 export function each(

@@ -1,7 +1,7 @@
 /** What the schema of a DestinationRule cannot tell. A hash without a name makes Envoy refuse all routes of a port. */
-import { ownValue } from "@flotilla/model";
+import { isObject, ownValue } from "@flotilla/model";
 import type { Problem } from "../problem.ts";
-import { isObject, type JsonObject } from "../schema/schema.ts";
+import type { JsonObject } from "../schema/schema.ts";
 import { each, hostLengthProblems, refuse } from "./checks.ts";
 import { headerNameProblems } from "./http-headers.ts";
 

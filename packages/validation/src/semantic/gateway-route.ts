@@ -1,7 +1,7 @@
 /** Routes of the Gateway API: their form, and what Envoy would refuse with everything beside it. */
-import { ownValue } from "@flotilla/model";
+import { isObject, ownValue } from "@flotilla/model";
 import type { Problem } from "../problem.ts";
-import { isObject, type JsonObject } from "../schema/schema.ts";
+import type { JsonObject } from "../schema/schema.ts";
 import { each, eachText, expressionProblem, refuse } from "./checks.ts";
 import { headerNameProblems, headerValueProblems, lineProblems } from "./http-headers.ts";
 

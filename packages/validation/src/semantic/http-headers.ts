@@ -1,7 +1,7 @@
 /** Names and values of headers that Envoy refuses, and with them the whole route configuration. */
-import { ownValue } from "@flotilla/model";
+import { isObject, ownValue } from "@flotilla/model";
 import type { Problem } from "../problem.ts";
-import { isObject, type JsonObject } from "../schema/schema.ts";
+import type { JsonObject } from "../schema/schema.ts";
 import { eachText, refuse } from "./checks.ts";
 
 /** Headers that a route sets, adds and removes. */

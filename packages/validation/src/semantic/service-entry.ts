@@ -1,6 +1,7 @@
 /** What the schema of a ServiceEntry cannot tell: lengths of hosts; a host name among fixed addresses costs all endpoints. */
+import { isObject } from "@flotilla/model";
 import type { Problem } from "../problem.ts";
-import { isObject, type JsonObject } from "../schema/schema.ts";
+import type { JsonObject } from "../schema/schema.ts";
 import { each, hostListProblems, refuse } from "./checks.ts";
 
 export function validateServiceEntry({ spec }: JsonObject): readonly Problem[] {

@@ -1,7 +1,7 @@
 /** What the schema of a VirtualService cannot tell, and Envoy would refuse with everything beside it. */
-import { ownValue } from "@flotilla/model";
+import { isObject, ownValue } from "@flotilla/model";
 import type { Problem } from "../problem.ts";
-import { isObject, type JsonObject } from "../schema/schema.ts";
+import type { JsonObject } from "../schema/schema.ts";
 import { each, expressionProblem, hostLengthProblems, hostListProblems, listOf, refuse } from "./checks.ts";
 import { headerNameProblems, headerProblems, lineProblems } from "./http-headers.ts";
 

@@ -1,5 +1,5 @@
 /** The names that a client learns from what it has: endpoints of clusters, routes of listeners, extensions, secrets. */
-import type { JsonObject, JsonValue } from "@flotilla/proto";
+import { isJsonObject, type JsonObject, type JsonValue } from "@flotilla/proto";
 
 /** Endpoints of clusters that discover them. */
 export function endpointNames(clusters: Iterable<JsonObject>): readonly string[] {
@@ -14,20 +14,20 @@ function endpointNameOf(cluster: JsonObject): string {
 export function routeNames(listeners: readonly JsonObject[]): readonly string[] {
   return distinct(listeners, (object) => {
     const rds = object["rds"];
-    return isObject(rds) ? rds["routeConfigName"] : undefined;
+    return isJsonObject(rds) ? rds["routeConfigName"] : undefined;
   });
 }
 
 /** Extension configurations are named by the filter that refers to them. */
 export function extensionNames(resources: readonly JsonObject[]): readonly string[] {
-  return distinct(resources, (object) => (isObject(object["configDiscovery"]) ? object["name"] : undefined));
+  return distinct(resources, (object) => (isJsonObject(object["configDiscovery"]) ? object["name"] : undefined));
 }
 
 /** Secrets that are fetched over ADS; others come from the agent beside the proxy. */
 export function secretNames(resources: readonly JsonObject[]): readonly string[] {
   return distinct(resources, (object) => {
     const config = object["sdsConfig"];
-    return isObject(config) && isObject(config["ads"]) ? object["name"] : undefined;
+    return isJsonObject(config) && isJsonObject(config["ads"]) ? object["name"] : undefined;
   });
 }
 
@@ -35,9 +35,9 @@ export function secretNames(resources: readonly JsonObject[]): readonly string[]
 export function clusterNames(resources: readonly JsonObject[]): readonly string[] {
   const weighted: JsonValue[] = [];
   walk(resources, ({ weightedClusters }) => {
-    if (isObject(weightedClusters)) weighted.push(weightedClusters["clusters"] ?? []);
+    if (isJsonObject(weightedClusters)) weighted.push(weightedClusters["clusters"] ?? []);
   });
-  const shares = weighted.flat().filter(isObject);
+  const shares = weighted.flat().filter(isJsonObject);
   return [...new Set([...distinct(resources, ({ cluster }) => cluster), ...distinct(shares, ({ name }) => name)])];
 }
 
@@ -55,12 +55,8 @@ function distinct(
 
 function walk(value: JsonValue | readonly JsonObject[], visit: (object: JsonObject) => void): void {
   if (Array.isArray(value)) for (const item of value) walk(item, visit);
-  else if (isObject(value)) {
+  else if (isJsonObject(value)) {
     visit(value);
     for (const item of Object.values(value)) walk(item, visit);
   }
-}
-
-function isObject(value: JsonValue | readonly JsonObject[] | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

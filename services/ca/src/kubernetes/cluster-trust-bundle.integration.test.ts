@@ -2,11 +2,7 @@
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
 import { type KubeApi, KubeError, type KubeObject } from "@flotilla/kube-api";
-import {
-  type RunningApiserver,
-  startKubeApiserver,
-  whyNoApiserver,
-} from "@flotilla/kube-api/src/kube-apiserver.fixture.ts";
+import { type RunningApiserver, startKubeApiserver, whyNoApiserver } from "@flotilla/kube-api/testing";
 import { until } from "@flotilla/runtime";
 import { startCa } from "../main.fixture.ts";
 

@@ -16,11 +16,7 @@ import {
   type TlsMaterial,
 } from "@flotilla/auth/serving";
 import { follow, type KubeApi, type KubeObject } from "@flotilla/kube-api";
-import {
-  type RunningApiserver,
-  startKubeApiserver,
-  whyNoApiserver,
-} from "@flotilla/kube-api/src/kube-apiserver.fixture.ts";
+import { type RunningApiserver, startKubeApiserver, whyNoApiserver } from "@flotilla/kube-api/testing";
 import {
   certificatePem,
   encodePem,

@@ -19,7 +19,7 @@ import {
   type San,
   spkiOf,
 } from "@flotilla/pki";
-import { bitString, integer, oid, sequence, smallInteger, time } from "@flotilla/pki/src/der/writer.ts";
+import { bitString, integer, oid, sequence, smallInteger, time } from "@flotilla/pki/der";
 import { noopLogger, until } from "@flotilla/runtime";
 import { readMaterial } from "./material.ts";
 import { type MaterialOptions, MaterialSource } from "./material-source.ts";

@@ -1,10 +1,9 @@
 /** Several objects written at once: all of them become true together, or none does. */
 import { isForeignKind, kindOf } from "@flotilla/kinds";
-import { type ConfigStore, StoreError } from "@flotilla/model";
+import { type ConfigStore, isObject, StoreError } from "@flotilla/model";
 import { configSchemas } from "../store/config-schemas.ts";
 import type { DurableStore } from "../store/durable/durable-store.ts";
 import { ApiError, type Cause, fromStore } from "./api-error.ts";
-import { isRecord } from "./manifest.ts";
 import { type ObjectReply, type Objects, shown, type Written } from "./objects.ts";
 import type { ResourcePath } from "./resource-path.ts";
 import type { Application } from "./server-side-apply.ts";
@@ -69,7 +68,7 @@ export async function deleteAll(
 }
 
 function itemsOf(body: unknown): readonly unknown[] {
-  if (isRecord(body) && body["kind"] === "List" && Array.isArray(body["items"])) return body["items"];
+  if (isObject(body) && body["kind"] === "List" && Array.isArray(body["items"])) return body["items"];
   throw new ApiError(400, "BadRequest", "the body is no List");
 }
 
@@ -95,7 +94,7 @@ function withoutForeign(items: readonly unknown[]): {
 } {
   const counts = new Map<string, Ignored>();
   const entries = items.flatMap((item, place) => {
-    const { apiVersion, kind } = isRecord(item) ? item : {};
+    const { apiVersion, kind } = isObject(item) ? item : {};
     if (typeof apiVersion !== "string" || typeof kind !== "string") return [{ item, place }];
     if (!isForeignKind({ apiVersion, kind })) return [{ item, place }];
     const text = `${apiVersion} ${kind}`;
@@ -121,14 +120,14 @@ function located(entries: readonly Entry[], namespace: string): readonly NamedPa
 
 /** @throws ApiError 400 */
 function pathOf(item: unknown, defaultNamespace: string): NamedPath {
-  const { apiVersion, kind, metadata } = isRecord(item) ? item : {};
+  const { apiVersion, kind, metadata } = isObject(item) ? item : {};
   if (typeof apiVersion !== "string" || typeof kind !== "string")
     throw new ApiError(400, "BadRequest", "apiVersion and kind are missing");
   const row = kindOf({ apiVersion, kind });
   const schema = row && configSchemas.find(({ name }) => name === row.name);
   if (schema === undefined)
     throw new ApiError(400, "BadRequest", `${apiVersion} ${kind} is no kind that is served here`);
-  const { name, namespace = defaultNamespace } = isRecord(metadata) ? metadata : {};
+  const { name, namespace = defaultNamespace } = isObject(metadata) ? metadata : {};
   if (typeof name !== "string" || typeof namespace !== "string")
     throw new ApiError(400, "BadRequest", `a ${kind} has no metadata.name`);
   return { kind: schema, apiVersion, namespace: schema.namespaced ? namespace : "", name, isStatus: false };

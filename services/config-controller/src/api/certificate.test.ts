@@ -5,7 +5,7 @@ import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { keepOwnCertificate } from "@flotilla/auth/serving";
-import { createAuthority, serverName, startCa } from "@flotilla/auth/src/serving/authority.fixture.ts";
+import { createAuthority, serverName, startCa } from "@flotilla/auth/testing";
 import { parseCsrPem } from "@flotilla/pki";
 import { noopLogger, until } from "@flotilla/runtime";
 import type { ApiSettings } from "./api-settings.ts";

@@ -1,6 +1,6 @@
 /** Objects as the API takes them. */
 import { noEffectReason } from "@flotilla/kinds";
-import type { Config, KubeObject } from "@flotilla/model";
+import { type Config, isObject, type KubeObject } from "@flotilla/model";
 import { configOf } from "@flotilla/registry/config";
 import { hasErrors, type Problem, problemText } from "@flotilla/validation";
 import { ApiError } from "./api-error.ts";
@@ -38,7 +38,7 @@ export function admit(body: unknown, path: ResourcePath, validate: Validate): Ad
 
 /** What the path says is filled in where the object does not say it; it must not say otherwise. */
 function placed(body: unknown, { kind, apiVersion, namespace, name }: ResourcePath): KubeObject {
-  if (!isRecord(body)) throw new ApiError(400, "BadRequest", "the body is no object");
+  if (!isObject(body)) throw new ApiError(400, "BadRequest", "the body is no object");
   const { apiVersion: said = apiVersion, kind: saidKind = kind.kind, metadata = {} } = body;
   if (said !== apiVersion || saidKind !== kind.kind)
     throw new ApiError(
@@ -46,7 +46,7 @@ function placed(body: unknown, { kind, apiVersion, namespace, name }: ResourcePa
       "BadRequest",
       `the body is a ${String(said)} ${String(saidKind)}, the path means ${apiVersion} ${kind.kind}`,
     );
-  if (!isRecord(metadata)) throw new ApiError(400, "BadRequest", "metadata is no object");
+  if (!isObject(metadata)) throw new ApiError(400, "BadRequest", "metadata is no object");
   const own = {
     namespace: kind.namespaced ? (metadata["namespace"] ?? namespace) : "",
     name: metadata["name"] ?? name,
@@ -76,8 +76,4 @@ function placed(body: unknown, { kind, apiVersion, namespace, name }: ResourcePa
       ...(annotations != null && { annotations: annotations as Record<string, string> }),
     },
   };
-}
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

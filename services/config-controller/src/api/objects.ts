@@ -1,10 +1,10 @@
 /** Requests for objects and collections, as a Kubernetes API answers them. */
-import type { Config, ConfigKey, KubeObject } from "@flotilla/model";
+import { type Config, type ConfigKey, isObject, type KubeObject } from "@flotilla/model";
 import type { Draft } from "../store/durable/draft.ts";
 import type { DurableStore } from "../store/durable/durable-store.ts";
 import { manifestOf } from "../store/manifest-of.ts";
 import { ApiError } from "./api-error.ts";
-import { type Admitted, admit, isRecord, type Validate } from "./manifest.ts";
+import { type Admitted, admit, type Validate } from "./manifest.ts";
 import { applyJsonPatch, applyMergePatch } from "./patches.ts";
 import type { ResourcePath } from "./resource-path.ts";
 import { parseSelection } from "./selection.ts";
@@ -164,7 +164,7 @@ export class Objects {
   }
 
   #withName(body: unknown): unknown {
-    if (!isRecord(body) || !isRecord(body["metadata"])) return body;
+    if (!isObject(body) || !isObject(body["metadata"])) return body;
     const { name, generateName, ...rest } = body["metadata"];
     if (name !== undefined || typeof generateName !== "string") return body;
     return { ...body, metadata: { ...rest, name: `${generateName}${this.#options.randomName()}` } };
@@ -200,8 +200,8 @@ function toObject(
   body: unknown,
   { apiVersion, kind, namespace, name }: ResourcePath & { readonly name: string },
 ): KubeObject {
-  if (!isRecord(body)) throw new ApiError(400, "BadRequest", "the body is no object");
-  const metadata = isRecord(body["metadata"]) ? body["metadata"] : {};
+  if (!isObject(body)) throw new ApiError(400, "BadRequest", "the body is no object");
+  const metadata = isObject(body["metadata"]) ? body["metadata"] : {};
   return {
     apiVersion,
     kind: kind.kind,
@@ -217,7 +217,7 @@ function notFound({ kind, namespace }: ResourcePath, name: string): ApiError {
 }
 
 function preconditions(options: unknown): { readonly uid?: string; readonly resourceVersion?: string } {
-  const given = isRecord(options) && isRecord(options["preconditions"]) ? options["preconditions"] : {};
+  const given = isObject(options) && isObject(options["preconditions"]) ? options["preconditions"] : {};
   const { uid, resourceVersion } = given;
   return { ...(typeof uid === "string" && { uid }), ...(typeof resourceVersion === "string" && { resourceVersion }) };
 }

@@ -1,12 +1,11 @@
 /** Patches of JSON documents: merge patches (RFC 7386) and JSON patches (RFC 6902). Nothing given is changed. */
-import { equalJson, ownValue } from "@flotilla/model";
+import { equalJson, isObject, ownValue } from "@flotilla/model";
 import { ApiError } from "./api-error.ts";
-import { isRecord } from "./manifest.ts";
 
 /** Null removes; lists are replaced as a whole. */
 export function applyMergePatch(target: unknown, patch: unknown): unknown {
-  if (!isRecord(patch)) return patch;
-  const merged: Record<string, unknown> = isRecord(target) ? { ...target } : {};
+  if (!isObject(patch)) return patch;
+  const merged: Record<string, unknown> = isObject(target) ? { ...target } : {};
   for (const [name, value] of Object.entries(patch)) {
     if (value === null) delete merged[name];
     else setOwn(merged, name, applyMergePatch(ownValue(merged, name), value));
@@ -34,7 +33,7 @@ interface Budget {
 }
 
 function apply(document: unknown, operation: unknown, index: number, budget: Budget): unknown {
-  const { op, path, from, value } = isRecord(operation) ? operation : {};
+  const { op, path, from, value } = isObject(operation) ? operation : {};
   const fail = (reason: string): never => {
     const [what, where] = [op, path].map((one) => (typeof one === "string" ? one : "?"));
     throw new ApiError(422, "Invalid", `operation ${index} of the patch, ${what} ${where}: ${reason}`);
@@ -81,7 +80,7 @@ function copied(value: unknown, budget: Budget, fail: Fail): unknown {
     budget.bytes -= typeof one === "string" ? one.length + 2 : 8;
     if (budget.bytes < 0) fail(`the patch copies more than ${maxCopiedBytes} bytes`);
     if (Array.isArray(one)) one.forEach(count);
-    else if (isRecord(one))
+    else if (isObject(one))
       for (const [name, inner] of Object.entries(one)) {
         budget.bytes -= name.length + 3;
         count(inner);
@@ -103,7 +102,7 @@ function parsePointer(pointer: string, fail: Fail): readonly string[] {
 function find(document: unknown, [name, ...rest]: readonly string[], fail: Fail): unknown {
   if (name === undefined) return document;
   if (Array.isArray(document)) return find(document[place(name, document.length - 1, fail)], rest, fail);
-  if (isRecord(document) && Object.hasOwn(document, name)) return find(document[name], rest, fail);
+  if (isObject(document) && Object.hasOwn(document, name)) return find(document[name], rest, fail);
   return fail(`there is no ${JSON.stringify(name)}`);
 }
 
@@ -120,7 +119,7 @@ function edit(document: unknown, [name, ...rest]: readonly string[], change: Cha
     else copy.splice(at, change.op === "add" ? 0 : 1, change.value);
     return copy;
   }
-  if (!isRecord(document)) return fail(`there is no place for ${JSON.stringify(name)}`);
+  if (!isObject(document)) return fail(`there is no place for ${JSON.stringify(name)}`);
   const isThere = Object.hasOwn(document, name);
   if (!isThere && (rest.length > 0 || change.op === "remove")) return fail(`there is no ${JSON.stringify(name)}`);
   const copy = { ...document };

@@ -11,7 +11,7 @@ import { json } from "node:stream/consumers";
 import { after, before, describe, it } from "node:test";
 import { openLocalIssuer } from "@flotilla/auth";
 import type { OwnCertificate } from "@flotilla/auth/serving";
-import { createAuthority } from "@flotilla/auth/src/serving/authority.fixture.ts";
+import { createAuthority } from "@flotilla/auth/testing";
 import { type Bus, connectBus, createSeal, type Seal } from "@flotilla/bus";
 import { generatePrivateKey } from "@flotilla/pki";
 import {

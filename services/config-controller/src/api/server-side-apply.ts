@@ -4,9 +4,8 @@
  *
  * differs: a Kubernetes API keeps the fields of each manager in managedFields, and knows lists whose items have keys.
  */
-import { equalJson, type KubeObject, ownValue } from "@flotilla/model";
+import { equalJson, isObject, type KubeObject, ownValue } from "@flotilla/model";
 import { ApiError, type Cause } from "./api-error.ts";
-import { isRecord } from "./manifest.ts";
 import { applyMergePatch } from "./patches.ts";
 
 /** Annotations with this prefix and a manager's name hold what that one applied; they are not shown. */
@@ -76,7 +75,7 @@ function conflict(causes: readonly Cause[]): ApiError {
 
 /** Values of which both speak, and not the same. */
 function disagreements(theirs: unknown, ours: unknown, manager: string, path = ""): readonly Cause[] {
-  if (isRecord(theirs) && isRecord(ours)) {
+  if (isObject(theirs) && isObject(ours)) {
     return Object.keys(ours).flatMap((name) =>
       Object.hasOwn(theirs, name)
         ? disagreements(ownValue(theirs, name), ownValue(ours, name), manager, `${path}.${name}`)
@@ -88,14 +87,14 @@ function disagreements(theirs: unknown, ours: unknown, manager: string, path = "
 
 /** A merge patch that removes what was wanted before and is wanted by nobody now. */
 function removals(before: unknown, now: unknown, others: readonly unknown[]): Record<string, unknown> {
-  if (!isRecord(before)) return {};
+  if (!isObject(before)) return {};
   const patch = new Map<string, unknown>();
   for (const [name, value] of Object.entries(before)) {
     const [next, theirs] = [
-      isRecord(now) ? ownValue(now, name) : undefined,
-      others.flatMap((one) => (isRecord(one) && Object.hasOwn(one, name) ? [ownValue(one, name)] : [])),
+      isObject(now) ? ownValue(now, name) : undefined,
+      others.flatMap((one) => (isObject(one) && Object.hasOwn(one, name) ? [ownValue(one, name)] : [])),
     ];
-    if (isRecord(value)) {
+    if (isObject(value)) {
       const inner = removals(value, next, theirs);
       if (Object.keys(inner).length > 0) patch.set(name, inner);
     } else if (next === undefined && theirs.length === 0) patch.set(name, null);
@@ -105,10 +104,10 @@ function removals(before: unknown, now: unknown, others: readonly unknown[]): Re
 
 /** What `theirs` wants beyond `taken`. */
 function without(theirs: unknown, taken: unknown): unknown {
-  if (!isRecord(theirs) || !isRecord(taken)) return theirs;
+  if (!isObject(theirs) || !isObject(taken)) return theirs;
   const rest = Object.entries(theirs).flatMap(([name, value]) => {
     if (!Object.hasOwn(taken, name)) return [[name, value] as const];
-    return isRecord(value) && isRecord(ownValue(taken, name))
+    return isObject(value) && isObject(ownValue(taken, name))
       ? [[name, without(value, ownValue(taken, name))] as const]
       : [];
   });

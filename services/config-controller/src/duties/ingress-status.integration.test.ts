@@ -2,11 +2,7 @@
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
 import type { Ingress, Service } from "@flotilla/kube-api";
-import {
-  type RunningApiserver,
-  startKubeApiserver,
-  whyNoApiserver,
-} from "@flotilla/kube-api/src/kube-apiserver.fixture.ts";
+import { type RunningApiserver, startKubeApiserver, whyNoApiserver } from "@flotilla/kube-api/testing";
 import { noopLogger, until } from "@flotilla/runtime";
 import { IngressStatus } from "./ingress-status.ts";
 

@@ -1,11 +1,7 @@
 /** Definitions of kinds in a real API server. */
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
-import {
-  type RunningApiserver,
-  startKubeApiserver,
-  whyNoApiserver,
-} from "@flotilla/kube-api/src/kube-apiserver.fixture.ts";
+import { type RunningApiserver, startKubeApiserver, whyNoApiserver } from "@flotilla/kube-api/testing";
 import { noopLogger, until } from "@flotilla/runtime";
 import { type Definition, keepDefinitions, shippedDefinitions } from "./kind-definitions.ts";
 

@@ -4,17 +4,13 @@ import { readFile } from "node:fs/promises";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { isIstioKind } from "@flotilla/kinds";
-import {
-  type RunningApiserver,
-  startKubeApiserver,
-  whyNoApiserver,
-} from "@flotilla/kube-api/src/kube-apiserver.fixture.ts";
+import { type RunningApiserver, startKubeApiserver, whyNoApiserver } from "@flotilla/kube-api/testing";
 import { until } from "@flotilla/runtime";
 import { parseAllDocuments } from "yaml";
 import { configSchemas } from "./config-schemas.ts";
 import { aConfig, aSidecar, configStoreConformance, type StoreUnderTest } from "./config-store.conformance.ts";
 import { ConfigTable } from "./config-table.ts";
-import { kubernetesStore } from "./kubernetes-store.ts";
+import { kubernetesStore } from "./kubernetes-store.fixture.ts";
 import { layeredStore } from "./layered-store.ts";
 import { readOnlyStore } from "./source-store.ts";
 

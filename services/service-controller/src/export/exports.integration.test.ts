@@ -4,11 +4,7 @@ import { readFile } from "node:fs/promises";
 import { after, before, describe, it } from "node:test";
 import { connectBus, createPublisher } from "@flotilla/bus";
 import { type KubeApi, listAll } from "@flotilla/kube-api";
-import {
-  type RunningApiserver,
-  startKubeApiserver,
-  whyNoApiserver,
-} from "@flotilla/kube-api/src/kube-apiserver.fixture.ts";
+import { type RunningApiserver, startKubeApiserver, whyNoApiserver } from "@flotilla/kube-api/testing";
 import type { ConfigChange, KubeObject } from "@flotilla/model";
 import { noopLogger, until } from "@flotilla/runtime";
 import { freePort } from "@flotilla/servers";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { noopLogger, until } from "@flotilla/runtime";
 import { type ConsulSourceOptions, consulSource } from "./consul-source.ts";
-import { fakeInstance, startFakeConsul } from "./fake-consul.ts";
+import { fakeInstance, startFakeConsul } from "./fake-consul.fixture.ts";
 import type { InputGroup, InputSource } from "./input-source.ts";
 
 function sourceOf(url: string, over: Partial<ConsulSourceOptions> = {}): InputSource {

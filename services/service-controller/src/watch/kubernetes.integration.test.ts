@@ -3,11 +3,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, describe, it } from "node:test";
 import { type KubeApi, type KubeObject, loadKubeConfig } from "@flotilla/kube-api";
-import {
-  type RunningApiserver,
-  startKubeApiserver,
-  whyNoApiserver,
-} from "@flotilla/kube-api/src/kube-apiserver.fixture.ts";
+import { type RunningApiserver, startKubeApiserver, whyNoApiserver } from "@flotilla/kube-api/testing";
 import { ClusterRegistries, defaultRegistrySettings } from "@flotilla/registry";
 import { noopLogger, until } from "@flotilla/runtime";
 import { kubernetesSource } from "./kubernetes-source.ts";

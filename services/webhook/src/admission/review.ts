@@ -1,7 +1,6 @@
 /** AdmissionReviews: what the Kubernetes API asks and how it is answered. Both versions differ in nothing that matters here. */
 
-import type { KubeObject } from "@flotilla/model";
-import { ownValue } from "@flotilla/model";
+import { isObject, type KubeObject, ownValue } from "@flotilla/model";
 import { WebhookError } from "../errors.ts";
 import type { PatchOperation } from "../patch/json-patch.ts";
 
@@ -92,8 +91,4 @@ function textOf(object: unknown, field: string): string {
 
 function malformed(reason: string): never {
   throw new WebhookError("ADMISSION_MALFORMED", `could not decode body: ${reason}`);
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

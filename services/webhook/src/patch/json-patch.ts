@@ -1,5 +1,5 @@
 /** The difference of two JSON values as a JSON patch (RFC 6902). */
-import { ownValue } from "@flotilla/model";
+import { isObject, ownValue } from "@flotilla/model";
 
 export type PatchOperation =
   | { readonly op: "add" | "replace"; readonly path: string; readonly value: unknown }
@@ -34,10 +34,6 @@ function diffArrays(before: readonly unknown[], after: readonly unknown[], path:
 }
 
 type JsonObject = Readonly<Record<string, unknown>>;
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 function escapePointer(name: string): string {
   return name.replaceAll("~", "~0").replaceAll("/", "~1");

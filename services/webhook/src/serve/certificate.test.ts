@@ -7,7 +7,7 @@ import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { keepOwnCertificate } from "@flotilla/auth/serving";
-import { createAuthority, type Life, serverName, startCa } from "@flotilla/auth/src/serving/authority.fixture.ts";
+import { createAuthority, type Life, serverName, startCa } from "@flotilla/auth/testing";
 import { parseCsrPem } from "@flotilla/pki";
 import { type Logger, noopLogger, parseSettings, until } from "@flotilla/runtime";
 import { settings } from "../settings.ts";

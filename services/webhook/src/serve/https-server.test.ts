@@ -4,7 +4,7 @@ import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
 import { text } from "node:stream/consumers";
 import { describe, it } from "node:test";
-import { createAuthority } from "@flotilla/auth/src/serving/authority.fixture.ts";
+import { createAuthority } from "@flotilla/auth/testing";
 import { type Logger, noopLogger } from "@flotilla/runtime";
 import { type HttpsOptions, type HttpsReply, type HttpsRequest, json, plain, serveHttps } from "./https-server.ts";
 

@@ -5,11 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { type KubeApi, KubeError } from "@flotilla/kube-api";
-import {
-  type RunningApiserver,
-  startKubeApiserver,
-  whyNoApiserver,
-} from "@flotilla/kube-api/src/kube-apiserver.fixture.ts";
+import { type RunningApiserver, startKubeApiserver, whyNoApiserver } from "@flotilla/kube-api/testing";
 import { certificatePem, generatePrivateKey, issueRoot } from "@flotilla/pki";
 import { noopLogger, until } from "@flotilla/runtime";
 import { CaBundles, type WebhookConfiguration } from "./ca-bundles.ts";

@@ -1,5 +1,5 @@
 /** Runs one scenario through the pure core and counts identical resources. */
-import { captureFromCore } from "@flotilla/cli/src/compare/own-side.ts";
+import { captureFromCore } from "@flotilla/cli/compare";
 import { type NodeInfo, parseLocality } from "@flotilla/model";
 import { createMesh } from "@flotilla/registry";
 import { compareResources, type Difference, type Rules } from "@flotilla/xds/compare";

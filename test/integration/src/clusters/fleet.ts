@@ -2,8 +2,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type ChildService, startChild } from "@flotilla/cli/src/supervise/child-service.ts";
-import { healthOf } from "@flotilla/cli/src/supervise/health.ts";
+import { type ChildService, healthOf, startChild } from "@flotilla/cli/testing";
 import { until } from "@flotilla/runtime";
 import { freePorts, startNats } from "@flotilla/servers";
 

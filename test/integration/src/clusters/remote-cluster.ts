@@ -1,7 +1,7 @@
 /** Objects of API servers, and the Secrets by which one cluster knows another. */
 import { readFile } from "node:fs/promises";
 import type { KubeApi, KubeObject } from "@flotilla/kube-api";
-import type { RunningApiserver } from "@flotilla/kube-api/src/kube-apiserver.fixture.ts";
+import type { RunningApiserver } from "@flotilla/kube-api/testing";
 import { until } from "@flotilla/runtime";
 
 const accounts = "/api/v1/namespaces/istio-system/serviceaccounts";

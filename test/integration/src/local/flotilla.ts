@@ -5,9 +5,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type Running, readRunning } from "@flotilla/cli/src/running.ts";
-import { healthOf } from "@flotilla/cli/src/supervise/health.ts";
-import { isAlive } from "@flotilla/cli/src/supervise/processes.ts";
+import { healthOf, isAlive, type Running, readRunning } from "@flotilla/cli/testing";
 import { until } from "@flotilla/runtime";
 import { freePorts } from "@flotilla/servers";
 

@@ -2,7 +2,7 @@
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { factsOf } from "@flotilla/cli/src/supervise/processes.ts";
+import { factsOf } from "@flotilla/cli/testing";
 import { type Launched, launch, program } from "./flotilla.ts";
 
 export type LauncherName = "npm" | "shell" | "bootstrap" | "flotilla";

@@ -11,7 +11,7 @@ import {
   parseCertificatePem,
   privateKeyPem,
 } from "@flotilla/pki";
-import { bitString, integer, oid, sequence, smallInteger, time } from "@flotilla/pki/src/der/writer.ts";
+import { bitString, integer, oid, sequence, smallInteger, time } from "@flotilla/pki/der";
 
 const hourMs = 3_600_000;
 

@@ -1,8 +1,6 @@
 /** The control plane with real NATS and Redis, and room for replicas of xds-server of the test's own. */
 import { join } from "node:path";
-import { copySample, type MeshFolder } from "@flotilla/cli/src/demo/mesh-folder.ts";
-import { allReady } from "@flotilla/cli/src/supervise/all-ready.ts";
-import { type ControlPlane, startControlPlane } from "@flotilla/cli/src/supervise/control-plane.ts";
+import { allReady, type ControlPlane, copySample, type MeshFolder, startControlPlane } from "@flotilla/cli/testing";
 import { freePorts } from "@flotilla/servers";
 
 export interface PlaneWithoutXds extends AsyncDisposable {

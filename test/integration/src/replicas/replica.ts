@@ -1,8 +1,6 @@
 /** One more xds-server as a child process, and what its pages say. */
 import { join } from "node:path";
-import { type ChildService, startChild } from "@flotilla/cli/src/supervise/child-service.ts";
-import type { ControlPlane } from "@flotilla/cli/src/supervise/control-plane.ts";
-import { healthOf } from "@flotilla/cli/src/supervise/health.ts";
+import { type ChildService, type ControlPlane, healthOf, startChild } from "@flotilla/cli/testing";
 import { until } from "@flotilla/runtime";
 
 export interface Replica extends AsyncDisposable {

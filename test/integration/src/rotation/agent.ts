@@ -7,7 +7,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { openLocalIssuer } from "@flotilla/auth";
 import { requestCertificate, type TlsMaterial } from "@flotilla/auth/serving";
-import type { Layout } from "@flotilla/cli/src/layout.ts";
+import type { Layout } from "@flotilla/cli/testing";
 import { type SdsServer, serveSecrets } from "@flotilla/dataplane";
 import { parseCertificatePem } from "@flotilla/pki";
 import { create, decode, typeUrl } from "@flotilla/proto";

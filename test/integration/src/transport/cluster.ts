@@ -2,7 +2,7 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { KubeObject } from "@flotilla/kube-api";
-import type { RunningApiserver } from "@flotilla/kube-api/src/kube-apiserver.fixture.ts";
+import type { RunningApiserver } from "@flotilla/kube-api/testing";
 import { delay } from "@flotilla/runtime";
 import { isRight, objectsIn, pathOf } from "./objects.ts";
 

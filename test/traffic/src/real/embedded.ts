@@ -1,7 +1,6 @@
 /** The control plane in this process, its configuration in a directory. */
 import { renameSync, writeFileSync } from "node:fs";
-import { allReady } from "@flotilla/cli/src/supervise/all-ready.ts";
-import { type ControlPlane, startControlPlane } from "@flotilla/cli/src/supervise/control-plane.ts";
+import { allReady, type ControlPlane, startControlPlane } from "@flotilla/cli/testing";
 import { freePorts } from "@flotilla/servers";
 
 const readyWithinMs = 60_000;

@@ -5,8 +5,7 @@
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startProxy } from "@flotilla/cli/src/demo/fleet.ts";
-import type { ControlPlane } from "@flotilla/cli/src/supervise/control-plane.ts";
+import { type ControlPlane, startProxy } from "@flotilla/cli/testing";
 import type { Envoy } from "@flotilla/dataplane";
 import { findServer, freePort } from "@flotilla/servers";
 import { Client } from "./client.ts";

@@ -1,6 +1,6 @@
 /** The control plane as its clients and operators see it. */
 import { join } from "node:path";
-import type { ControlPlane } from "@flotilla/cli/src/supervise/control-plane.ts";
+import type { ControlPlane } from "@flotilla/cli/testing";
 import { bytesToJson, create, type JsonObject, typeUrl } from "@flotilla/proto";
 import { NodeSchema } from "@flotilla/proto/envoy/config/core/v3/base_pb";
 import { until } from "@flotilla/runtime";

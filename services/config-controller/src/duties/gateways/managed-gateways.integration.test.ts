@@ -2,11 +2,7 @@
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
 import type { KubeApi, KubeObject } from "@flotilla/kube-api";
-import {
-  type RunningApiserver,
-  startKubeApiserver,
-  whyNoApiserver,
-} from "@flotilla/kube-api/src/kube-apiserver.fixture.ts";
+import { type RunningApiserver, startKubeApiserver, whyNoApiserver } from "@flotilla/kube-api/testing";
 import { defaultMeshConfig } from "@flotilla/model";
 import { noopLogger, until } from "@flotilla/runtime";
 import { readSettings } from "../../settings.ts";

@@ -6,11 +6,7 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { type KubeApi, type KubeObject, loadKubeConfig, openKubeApi } from "@flotilla/kube-api";
-import {
-  type RunningApiserver,
-  startKubeApiserver,
-  whyNoApiserver,
-} from "@flotilla/kube-api/src/kube-apiserver.fixture.ts";
+import { type RunningApiserver, startKubeApiserver, whyNoApiserver } from "@flotilla/kube-api/testing";
 import { noopLogger, until } from "@flotilla/runtime";
 import { parseAllDocuments } from "yaml";
 import { configAdmission } from "../directory-source.ts";

@@ -4,11 +4,7 @@ import { readFile } from "node:fs/promises";
 import { after, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { loadKubeConfig, openKubeApi } from "@flotilla/kube-api";
-import {
-  type RunningApiserver,
-  startKubeApiserver,
-  whyNoApiserver,
-} from "@flotilla/kube-api/src/kube-apiserver.fixture.ts";
+import { type RunningApiserver, startKubeApiserver, whyNoApiserver } from "@flotilla/kube-api/testing";
 import { noopLogger, until } from "@flotilla/runtime";
 import { parseAllDocuments } from "yaml";
 import { configAdmission } from "../directory-source.ts";

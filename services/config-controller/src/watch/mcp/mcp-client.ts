@@ -3,6 +3,7 @@
  * is what servers of this protocol have always spoken. A server that takes a delta stream and says nothing on it counts as one
  * that does not.
  */
+import { isObject } from "@flotilla/model";
 import { create } from "@flotilla/proto";
 import { type Node, NodeSchema } from "@flotilla/proto/envoy/config/core/v3/base_pb";
 import type { ClientRequest, Form } from "@flotilla/xds";
@@ -83,7 +84,7 @@ async function followAs(
         if (mayGiveUp) patience = setTimeout(() => giveUp.abort(), deltaPatienceMs);
         return;
       }
-      if (mayGiveUp && isRecord(error) && error["code"] === unimplemented) return giveUp.abort();
+      if (mayGiveUp && isObject(error) && error["code"] === unimplemented) return giveUp.abort();
       onConnection(failureText(error));
     },
   });
@@ -99,10 +100,6 @@ const nameOf: NameReader = (bytes, typeUrl) => (typeUrl.endsWith(".MeshConfig") 
 function failureText(error: unknown): string {
   if (error === undefined) return "the server ended the stream";
   return error instanceof Error ? error.message : String(error);
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null;
 }
 
 const firstMs = 1_000;

@@ -1,11 +1,7 @@
 /** MeshConfig and MeshNetworks in ConfigMaps of a real API server. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import {
-  type RunningApiserver,
-  startKubeApiserver,
-  whyNoApiserver,
-} from "@flotilla/kube-api/src/kube-apiserver.fixture.ts";
+import { type RunningApiserver, startKubeApiserver, whyNoApiserver } from "@flotilla/kube-api/testing";
 import type { JsonObject } from "@flotilla/model";
 import { meshConfigOf, meshNetworksOf } from "@flotilla/registry/config";
 import { noopLogger, parseSettings, until } from "@flotilla/runtime";

@@ -5,8 +5,10 @@
  * A long list of keys is cut into slices, so that what is made of the whole can be kept slice by slice. Where it is cut depends on the
  * keys themselves: one that comes or goes changes its own slice and leaves the others as they are.
  */
-import type { Branded } from "@flotilla/model";
+
+import { type Branded, fnv1a } from "@flotilla/model";
 import type { TypeUrl } from "@flotilla/proto";
+import { Parts } from "@flotilla/xds";
 import { query, type ViewQuery } from "../../snapshot/view.ts";
 import { contentHash } from "./content-hash.ts";
 
@@ -91,7 +93,7 @@ export function sliceTexts<Key extends string>(keys: readonly Key[]): readonly S
   let start = 0;
   keys.forEach((key, index) => {
     const count = index + 1 - start;
-    if (count < maxKeysPerSlice && index + 1 < keys.length && keyHash(key) % keysPerSlice !== 0) return;
+    if (count < maxKeysPerSlice && index + 1 < keys.length && fnv1a(key) % keysPerSlice !== 0) return;
     texts.push(keys.slice(start, index + 1).join(separator) as SliceText<Key>);
     start = index + 1;
   });
@@ -100,13 +102,6 @@ export function sliceTexts<Key extends string>(keys: readonly Key[]): readonly S
 
 export function sliceKeys<Key extends string>(text: SliceText<Key>): readonly Key[] {
   return text.split(separator) as Key[];
-}
-
-/** FNV-1a, 32 bits. */
-function keyHash(text: string): number {
-  let value = 0x811c9dc5;
-  for (let i = 0; i < text.length; i++) value = Math.imul(value ^ text.charCodeAt(i), 0x01000193);
-  return value >>> 0;
 }
 
 /** Joining encoded parts: a message's bytes are the bytes of its fields, one after the other. */
@@ -122,14 +117,7 @@ export function concatBytes(parts: readonly Uint8Array[]): Uint8Array {
 
 /** A message as one element of a field of the message around it. */
 export function lengthDelimited(field: number, message: Uint8Array): Uint8Array {
-  return concatBytes([varint((field << 3) | 2), varint(message.length), message]);
-}
-
-function varint(value: number): Uint8Array {
-  const bytes: number[] = [];
-  let rest = value;
-  for (; rest > 0x7f; rest >>>= 7) bytes.push((rest & 0x7f) | 0x80);
-  return Uint8Array.from([...bytes, rest]);
+  return new Parts().bytes(field, message).finish();
 }
 
 export function sameBytes(a: Uint8Array, b: Uint8Array): boolean {

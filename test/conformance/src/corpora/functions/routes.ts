@@ -14,17 +14,20 @@ import {
   StringMatchSchema,
   VirtualServiceSchema,
 } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
-import { inUrl, serviceDomains } from "@flotilla/xds-server/src/generate/envoy/routes/domains.ts";
-import { consistentHashOf } from "@flotilla/xds-server/src/generate/envoy/routes/hash-policy.ts";
 import {
   type ActionContext,
+  claimMatcher,
+  conflicts,
+  consistentHashOf,
   destinationCluster,
+  inUrl,
+  isCatchAll,
+  mergeDelegateRoutes,
+  mergeMatches,
   routeAction,
-} from "@flotilla/xds-server/src/generate/envoy/routes/route-action.ts";
-import { isCatchAll } from "@flotilla/xds-server/src/generate/envoy/routes/route-match.ts";
-import { claimMatcher } from "@flotilla/xds-server/src/generate/envoy/routes/string-match.ts";
-import { virtualServiceRoutes } from "@flotilla/xds-server/src/generate/envoy/routes/virtual-service-route.ts";
-import { conflicts, mergeDelegateRoutes, mergeMatches } from "@flotilla/xds-server/src/snapshot/scope/delegate.ts";
+  serviceDomains,
+  virtualServiceRoutes,
+} from "@flotilla/xds-server/functions";
 import type { Counterparts } from "./counterpart.ts";
 
 interface GoService {

@@ -2,7 +2,7 @@
 import { expandTrustDomains, formatIdentity, isForAudience, parseIdentity, trustedNetworks } from "@flotilla/auth";
 import { create } from "@flotilla/proto";
 import { StringMatchSchema } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
-import { claimMatcher } from "@flotilla/xds-server/src/generate/envoy/routes/string-match.ts";
+import { claimMatcher } from "@flotilla/xds-server/functions";
 import type { Counterpart } from "./judge.ts";
 
 export const identityFunctions: Readonly<Record<string, Counterpart>> = {

@@ -1,6 +1,6 @@
 /** Which back end a request reaches: matches, subsets, weights, mirrors. */
 import assert from "node:assert/strict";
-import { binomialBounds } from "@flotilla/cli/src/demo/checks.ts";
+import { binomialBounds } from "@flotilla/cli/testing";
 import { until } from "@flotilla/runtime";
 import type { Feature } from "../feature.ts";
 import type { MeshBuilder } from "../mesh-builder.ts";

@@ -13,7 +13,7 @@ import { until } from "@flotilla/runtime";
 import { findServer, freePort } from "@flotilla/servers";
 import { nameSet, type Resource } from "@flotilla/xds";
 import { Core } from "@flotilla/xds-server/core";
-import { startTestServer, type TestServer } from "@flotilla/xds-server/src/serve/testing/test-server.ts";
+import { startTestServer, type TestServer } from "@flotilla/xds-server/testing";
 import { Caller } from "../../caller.ts";
 import { textAt } from "../../simulate/json.ts";
 import { type Answer, type CallOptions, httpCall } from "../client.ts";

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startProxy } from "@flotilla/cli/src/demo/fleet.ts";
+import { startProxy } from "@flotilla/cli/testing";
 import { until } from "@flotilla/runtime";
 import { findServer } from "@flotilla/servers";
 import { startEmbedded, writeWhole } from "../embedded.ts";

@@ -42,6 +42,14 @@ export {
   listenerSetStatus,
   type StatusLookups,
 } from "./gateway-status.ts";
+export {
+  type IngressLookups,
+  type IngressSpec,
+  ingressGateway,
+  ingressVirtualServices,
+  pathLength,
+} from "./ingress.ts";
+export { type IngressSettings, isServedIngress } from "./ingress-class.ts";
 export type { ListenerPlan } from "./listener-plan.ts";
 export { backendTlsStatus, backendTrafficStatus, type PolicyLookups } from "./policy-status.ts";
 export { isRoute, readRoute } from "./read-route.ts";
@@ -53,6 +61,7 @@ export { routeParentStatuses } from "./route-status.ts";
 export {
   type AttachedRoute,
   hasGatewaySemantics,
+  hasSegmentPrefixes,
   planRouteVirtualServices,
   type RouteVirtualService,
   routeName,

@@ -201,6 +201,11 @@ export function hasGatewaySemantics(annotations: Readonly<Record<string, string>
   return annotations[semantics] === "gateway";
 }
 
+/** Whether prefixes of a VirtualService end at path segments: those of routes of the Gateway API and of Ingresses do. */
+export function hasSegmentPrefixes(annotations: Readonly<Record<string, string>>): boolean {
+  return hasGatewaySemantics(annotations) || annotations[semantics] === "ingress";
+}
+
 export function routeName({ kind, namespace, name }: ConfigKey): string {
   return `${kind}/${namespace}/${name}`;
 }

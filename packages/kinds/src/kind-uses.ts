@@ -31,11 +31,8 @@ export const kindUses = {
   Gateway: { by: ["xds-server"] },
   GatewayClass: { by: ["xds-server"] },
   HTTPRoute: { by: ["xds-server"], gap: parentGap },
-  Ingress: {
-    by: ["config-controller"],
-    gap: () => "has its status written only: no gateway is configured from it yet",
-  },
-  IngressClass: { by: ["config-controller"] },
+  Ingress: { by: ["xds-server", "config-controller"] },
+  IngressClass: { by: ["xds-server", "config-controller"] },
   KubernetesGateway: { by: ["xds-server"] },
   ListenerSet: { by: ["xds-server"] },
   MeshConfig: { by: ["xds-server", "service-controller"] },

@@ -1,5 +1,6 @@
 /** Which Ingresses the mesh serves, and at which addresses: as istiod decides it. */
 import { isIP } from "node:net";
+import { type IngressSettings, isServedIngress } from "@flotilla/gateway-api";
 import type { Ingress, IngressClass, Service } from "@flotilla/kube-api";
 
 export interface LoadBalancerAddress {
@@ -7,29 +8,14 @@ export interface LoadBalancerAddress {
   readonly hostname?: string;
 }
 
-/** Of MeshConfig. */
-export interface IngressSettings {
-  readonly ingressControllerMode?: string;
-  readonly ingressClass?: string;
-  readonly ingressService?: string;
-}
-
-const classAnnotation = "kubernetes.io/ingress.class";
-const controller = "istio.io/ingress-controller";
-
-/** `classes`: by name. The annotation counts before the class; with neither only the mode DEFAULT takes it. */
+/** `classes`: by name. */
 export function isServed(
   { metadata, spec }: Ingress,
   classes: ReadonlyMap<string, IngressClass>,
-  { ingressControllerMode: mode = "STRICT", ingressClass = "istio" }: IngressSettings,
+  settings: IngressSettings,
 ): boolean {
-  const annotation = metadata.annotations?.[classAnnotation];
-  if (annotation !== undefined) {
-    if (mode === "OFF") return false;
-    return annotation === ingressClass || (mode === "DEFAULT" && annotation === "");
-  }
-  const named = classes.get(spec?.ingressClassName ?? "");
-  return named === undefined ? mode === "DEFAULT" : named.spec?.controller === controller;
+  const ingress = { annotations: metadata.annotations ?? {}, ingressClassName: spec?.ingressClassName };
+  return isServedIngress(ingress, (name) => classes.get(name) && (classes.get(name)?.spec?.controller ?? ""), settings);
 }
 
 /** In a fixed order, each once. */

@@ -1,4 +1,5 @@
 /** Tells in the status of every Ingress that the mesh serves at which addresses it does: those of the gateway's Service. */
+import type { IngressSettings } from "@flotilla/gateway-api";
 import {
   follow,
   type Ingress,
@@ -9,7 +10,7 @@ import {
   type Service,
 } from "@flotilla/kube-api";
 import { type Logger, Wakeup } from "@flotilla/runtime";
-import { addressesOf, type IngressSettings, isServed, isToldAlready } from "./ingress-rules.ts";
+import { addressesOf, isServed, isToldAlready } from "./ingress-rules.ts";
 
 export interface IngressStatusOptions {
   readonly api: KubeApi;

@@ -103,6 +103,11 @@ const endpointFeatures = {
     default: false,
     sentence: "Services with a label of a persistent session get it.",
   }),
+  ingressNamespace: text({
+    env: "K8S_INGRESS_NS",
+    default: "istio-system",
+    sentence: "Namespace of the gateway that Ingresses are served by.",
+  }),
   persistentSessionLabel: text({
     env: "PILOT_PERSISTENT_SESSION_LABEL",
     default: "istio.io/persistent-session",

@@ -2,15 +2,11 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { kindOf } from "@flotilla/kinds";
-import { type Config, equalJson, type KubeObject } from "@flotilla/model";
-import { fromJson, type GenMessage, type JsonValue, type Message, toJson, withSeconds } from "@flotilla/proto";
-import { DestinationRuleSchema } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
-import { GatewaySchema } from "@flotilla/proto/networking/v1alpha3/gateway_pb";
-import { VirtualServiceSchema } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
-import { parseAllDocuments } from "yaml";
+import type { KubeObject } from "@flotilla/model";
 import type { CaseResult } from "./corpus.ts";
 import { type CaseSecret, type CaseService, CaseWorld } from "./gateway-api/case-world.ts";
 import { convert } from "./gateway-api/convert.ts";
+import { configEntry, differencesOf, documents, type Entries, ownEntry } from "./golden-config.ts";
 
 interface Case {
   readonly name: string;
@@ -18,12 +14,6 @@ interface Case {
   readonly expected: { readonly config: string; readonly status: string };
   readonly settings: { readonly services: string; readonly objects: string };
 }
-
-const schemas: Readonly<Record<string, GenMessage<Message>>> = {
-  Gateway: GatewaySchema,
-  VirtualService: VirtualServiceSchema,
-  DestinationRule: DestinationRuleSchema,
-};
 
 export async function run(directory: string): Promise<readonly CaseResult[]> {
   const { cases } = JSON.parse(await readFile(join(directory, "cases.json"), "utf8")) as { cases: readonly Case[] };
@@ -46,34 +36,6 @@ async function runCase(directory: string, { name, input, expected, settings }: C
     : { name, passed: false, detail: differences.slice(0, 3).join("; ") };
 }
 
-function documents(text: string): readonly KubeObject[] {
-  return parseAllDocuments(text)
-    .map((document) => document.toJS() as KubeObject | null)
-    .filter((object) => object !== null);
-}
-
-function configEntry({ kind, metadata, ...rest }: KubeObject) {
-  const { namespace = "", name, annotations = {} } = metadata;
-  return [`${kind}/${namespace}/${name}`, { annotations, spec: messageJson(kind, rest["spec"]) }] as const;
-}
-
-function ownEntry({ key, annotations, spec }: Config) {
-  const schema = schemaOf(key.kind);
-  return [`${key.kind}/${key.namespace}/${key.name}`, { annotations, spec: toJson(schema, spec as never) }] as const;
-}
-
-/** Through the message, so that defaults are left out on both sides. */
-function messageJson(kind: string, spec: unknown): unknown {
-  const schema = schemaOf(kind);
-  return toJson(schema, fromJson(schema, withSeconds(schema, spec as JsonValue)));
-}
-
-function schemaOf(kind: string): GenMessage<Message> {
-  const schema = schemas[kind];
-  if (schema === undefined) throw new RangeError(`${kind} is no kind of a golden file`);
-  return schema;
-}
-
 function statusEntry(object: KubeObject) {
   const { namespace = "", name } = object.metadata;
   const kind = kindOf(object)?.name ?? object.kind;
@@ -83,13 +45,4 @@ function statusEntry(object: KubeObject) {
 /** Times are the writer's, and the same text throughout in the golden files. */
 function withoutTimes(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value, (key, part) => (key === "lastTransitionTime" ? undefined : part)));
-}
-
-type Entries = Readonly<Record<string, unknown>>;
-
-function differencesOf(what: string, want: Entries, got: Entries): readonly string[] {
-  const names = [...new Set([...Object.keys(want), ...Object.keys(got)])].sort();
-  return names
-    .filter((name) => !equalJson(want[name], got[name]))
-    .map((name) => `${what} of ${name}: want ${JSON.stringify(want[name])}, got ${JSON.stringify(got[name])}`);
 }

@@ -7,6 +7,7 @@ export const corpora: Readonly<Record<string, () => Promise<CorpusDriver>>> = {
   "gateway-deployment": async () => (await import("./gateway-deployment.ts")).run,
   crds: async () => (await import("./crds.ts")).run,
   "gateway-api": async () => (await import("./gateway-api.ts")).run,
+  ingress: async () => (await import("./ingress.ts")).run,
   inject: async () => (await import("./inject.ts")).run,
   "mesh-config": async () => (await import("./mesh-config.ts")).run,
   "pki-auth": async () => (await import("./pki-auth.ts")).run,

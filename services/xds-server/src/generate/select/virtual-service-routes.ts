@@ -2,7 +2,7 @@
  * The routes of a VirtualService for one port, encoded. They hardly depend on who calls, so most proxies share
  * them: labels and namespace are asked only where a match does, the scope only where a port has to be inferred.
  */
-import { hasGatewaySemantics } from "@flotilla/gateway-api";
+import { hasGatewaySemantics, hasSegmentPrefixes } from "@flotilla/gateway-api";
 import { type Service, type TextOf, textCodec } from "@flotilla/model";
 import { create } from "@flotilla/proto";
 import { type Route, VirtualHostSchema } from "@flotilla/proto/envoy/config/route/v3/route_components_pb";
@@ -57,6 +57,7 @@ export const encodedVirtualServiceRoutes = query<EncodedRoutes, RoutesKey>(
       virtualServiceRoutes(config.key, config.spec, {
         listenPort: Number(port),
         hasGatewaySemantics: hasGatewaySemantics(config.annotations),
+        hasSegmentPrefixes: hasSegmentPrefixes(config.annotations),
         concerns: (match) => matchConcernsProxy(view, match, gateway),
         serviceOf: (host) => destinationService(view, host, place),
         sessionOf: (host) => destinationSession(view, host, place),

@@ -15,6 +15,7 @@ import {
   mergeGateways,
   type PlacedServer,
 } from "./gateway-merge.ts";
+import { ingressGateways } from "./ingresses.ts";
 import { listenerGateways } from "./kubernetes-gateways.ts";
 import { targetService } from "./services.ts";
 
@@ -62,7 +63,7 @@ function headConfig({ key, creationTimeMs, annotations, spec }: Config<Gateway>)
 /** The Gateways that select the proxy, oldest first. One without a selector is for every router. */
 export const selectedGateways = query<readonly GatewayHead[]>("selected-gateways", (view) => {
   const written = view.row(gatewayIndex as RowIndex<unknown> as RowIndex<GatewayHead>, "all");
-  const heads = [...written, ...view.read(listenerGatewayHeads)].sort(compareByAge).map(({ spec }) => spec);
+  const heads = [...written, ...view.read(derivedGatewayHeads)].sort(compareByAge).map(({ spec }) => spec);
   const within = view.feature("scopeGatewayToNamespace")
     ? heads.filter(({ namespace }) => namespace === view.proxy.namespace)
     : heads;
@@ -70,10 +71,10 @@ export const selectedGateways = query<readonly GatewayHead[]>("selected-gateways
   return within.filter((head) => selecting.has(head) || targetsOf(view, head).length > 0);
 });
 
-/** Of the Gateways that listeners of the Gateway API stand for. */
-const listenerGatewayHeads = query<readonly Config<GatewayHead>[]>(
-  "listener-gateway-heads",
-  (view) => [...view.read(listenerGateways).values()].map(headConfig),
+/** Of the Gateways that Ingresses and listeners of the Gateway API stand for. */
+const derivedGatewayHeads = query<readonly Config<GatewayHead>[]>(
+  "derived-gateway-heads",
+  (view) => [...view.read(listenerGateways).values(), ...view.read(ingressGateways).values()].map(headConfig),
   (a, b) => JSON.stringify(a) === JSON.stringify(b),
 );
 
@@ -87,14 +88,15 @@ function targetsOf(view: View, { services, servicesNamespace }: GatewayHead): re
   return view.proxy.targets.filter((one) => one.namespace === servicesNamespace && services.includes(one.hostname));
 }
 
-const listenerGateway = query<Config<Gateway> | undefined, GatewayName>("listener-gateway", (view, name) =>
-  view.read(listenerGateways).get(name),
+const derivedGateway = query<Config<Gateway> | undefined, GatewayName>(
+  "derived-gateway",
+  (view, name) => view.read(listenerGateways).get(name) ?? view.read(ingressGateways).get(name),
 );
 
 /** By name: the servers of a Gateway, the same objects until it changes. */
 export const gatewayServers = query<readonly GatewayServer[], GatewayName>("gateway-servers", (view, gateway) => {
   const { namespace, name } = gatewayName.read(gateway);
-  const config = view.config<Gateway>("Gateway", namespace, name) ?? view.read(listenerGateway, gateway);
+  const config = view.config<Gateway>("Gateway", namespace, name) ?? view.read(derivedGateway, gateway);
   const servers = config?.spec.servers ?? [];
   return servers
     .filter(({ port }) => port !== undefined)

@@ -11,6 +11,7 @@ import {
 } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
 import { query, type View } from "../view.ts";
 import { mergeDelegateRoutes } from "./delegate.ts";
+import { ingressVirtualService } from "./ingresses.ts";
 import { routeVirtualService } from "./route-virtual-services.ts";
 import { reachOf } from "./services.ts";
 
@@ -46,7 +47,7 @@ const completed = query<Config<VirtualService> | undefined, VirtualServiceName>(
   (view, text) => {
     const { namespace, name } = virtualServiceName.read(text);
     const config = view.config<VirtualService>("VirtualService", namespace, name);
-    if (config === undefined) return view.read(routeVirtualService, text);
+    if (config === undefined) return view.read(routeVirtualService, text) ?? view.read(ingressVirtualService, text);
     const names = completeNames(view, namespace);
     const { spec } = config;
     const completedSpec = create(VirtualServiceSchema, {

@@ -8,6 +8,7 @@ import type { VirtualService } from "@flotilla/proto/networking/v1alpha3/virtual
 import type { RowIndex } from "../row-index.ts";
 import { query, type View } from "../view.ts";
 import type { GatewayName } from "./gateway-merge.ts";
+import { ingressRoutes } from "./ingresses.ts";
 import { routeVirtualServices } from "./route-virtual-services.ts";
 import { reachOf } from "./services.ts";
 import { importsByNamespace, type ListenerName, listenerOf } from "./sidecar.ts";
@@ -44,7 +45,11 @@ export const virtualServiceIndex: RowIndex<VirtualService> = {
   name: "virtual-service-heads",
   kind: "VirtualService",
   keysOf: ({ spec }) => (spec.hosts.length === 0 ? [] : ["all"]),
-  project: ({ key, creationTimeMs, annotations, spec }) => ({
+  project: writtenHead,
+};
+
+function writtenHead({ key, creationTimeMs, annotations, spec }: Config<VirtualService>): Config<VirtualServiceHead> {
+  return {
     key,
     creationTimeMs,
     labels: {},
@@ -59,9 +64,9 @@ export const virtualServiceIndex: RowIndex<VirtualService> = {
       hasDelegates: spec.http.some(({ delegate }) => delegate !== undefined),
       isLayer4: spec.tcp.length + spec.tls.length > 0,
       hasGatewaySemantics: hasGatewaySemantics(annotations),
-    } satisfies VirtualServiceHead,
-  }),
-};
+    },
+  };
+}
 
 function matchHead({ port, gateways, sourceLabels, sourceNamespace }: MatchHead): MatchHead {
   return { port, gateways, sourceLabels, sourceNamespace };
@@ -71,9 +76,12 @@ function matchHead({ port, gateways, sourceLabels, sourceNamespace }: MatchHead)
 const virtualServiceHeads = query<readonly VirtualServiceHead[]>("virtual-service-heads", (view) => {
   const objects = view.read(virtualServiceObjects);
   const routes = [...view.read(routeVirtualServices).values()];
-  if (routes.length === 0) return objects.map(({ spec }) => spec);
-  const ofRoutes = routes.map((route) => headConfig(route, routeHead(route, view.mesh.defaultVirtualServiceExportTo)));
-  return [...objects, ...ofRoutes].sort(compareByAge).map(({ spec }) => spec);
+  const ingresses = [...view.read(ingressRoutes).values()];
+  if (routes.length + ingresses.length === 0) return objects.map(({ spec }) => spec);
+  const exportTo = view.mesh.defaultVirtualServiceExportTo;
+  const ofRoutes = routes.map((route) => headConfig(route, routeHead(route, exportTo)));
+  const ofIngresses = ingresses.map(writtenHead).map((head) => headConfig(head, { ...head.spec, exportTo }));
+  return [...objects, ...ofRoutes, ...ofIngresses].sort(compareByAge).map(({ spec }) => spec);
 });
 
 const virtualServiceObjects = query<readonly Config<VirtualServiceHead>[]>("virtual-service-objects", (view) =>

@@ -1,6 +1,6 @@
 /** Functions about routes, virtual hosts and delegates. */
 
-import { hasGatewaySemantics } from "@flotilla/gateway-api";
+import { hasGatewaySemantics, hasSegmentPrefixes } from "@flotilla/gateway-api";
 import { type JsonObject, matchesLabels, resolveShortName } from "@flotilla/model";
 import { create, fromJson, type JsonValue, toJson } from "@flotilla/proto";
 import { RouteSchema } from "@flotilla/proto/envoy/config/route/v3/route_components_pb";
@@ -142,6 +142,7 @@ function buildRoutes(
       ...noContext,
       listenPort,
       hasGatewaySemantics: hasGatewaySemantics(config.metadata.annotations ?? {}),
+      hasSegmentPrefixes: hasSegmentPrefixes(config.metadata.annotations ?? {}),
       sessionOf: () => undefined,
       arrivesByTls: false,
       advertisesHttp3: false,

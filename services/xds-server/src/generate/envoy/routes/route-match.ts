@@ -13,7 +13,7 @@ import type { HTTPMatchRequest, StringMatch } from "@flotilla/proto/networking/v
 import { claimMatcher, isClaim, matchesAnything, stringMatcher } from "./string-match.ts";
 
 /** Without a match the route takes every request. */
-export function routeMatch(match: HTTPMatchRequest | undefined, hasGatewaySemantics = false): RouteMatch {
+export function routeMatch(match: HTTPMatchRequest | undefined, hasSegmentPrefixes = false): RouteMatch {
   if (match === undefined) return create(RouteMatchSchema, { pathSpecifier: { case: "prefix", value: "/" } });
   const [headers, withoutHeaders] = [entriesOf(match.headers), entriesOf(match.withoutHeaders)];
   const plain = [
@@ -21,7 +21,7 @@ export function routeMatch(match: HTTPMatchRequest | undefined, hasGatewaySemant
     ...withoutHeaders.filter(([name]) => !isClaim(name)).map(([name, value]) => withoutHeader(name, value)),
   ].sort((a, b) => compareText(a.name, b.name));
   return create(RouteMatchSchema, {
-    pathSpecifier: pathSpecifier(match.uri, hasGatewaySemantics),
+    pathSpecifier: pathSpecifier(match.uri, hasSegmentPrefixes),
     caseSensitive: !match.ignoreUriCase,
     headers: [...plain, ...pseudoHeaders(match)],
     queryParameters: entriesOf(match.queryParams).map(([name, value]) => queryParameter(name, value)),
@@ -41,11 +41,11 @@ export function isCatchAll({ pathSpecifier, headers, queryParameters, dynamicMet
   return isEveryPath && headers.length + queryParameters.length + dynamicMetadata.length === 0;
 }
 
-function pathSpecifier(uri: StringMatch | undefined, hasGatewaySemantics: boolean): RouteMatch["pathSpecifier"] {
+function pathSpecifier(uri: StringMatch | undefined, hasSegmentPrefixes: boolean): RouteMatch["pathSpecifier"] {
   const match = uri?.matchType;
   if (match?.case === "exact") return { case: "path", value: match.value };
   if (match?.case === "prefix") {
-    const path = hasGatewaySemantics ? match.value.replace(/\/$/, "") : "";
+    const path = hasSegmentPrefixes ? match.value.replace(/\/$/, "") : "";
     return path === "" ? { case: "prefix", value: match.value } : { case: "pathSeparatedPrefix", value: path };
   }
   const matcher = match?.case === "regex" && uri !== undefined ? stringMatcher(uri)?.matchPattern : undefined;

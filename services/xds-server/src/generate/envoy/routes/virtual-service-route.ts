@@ -15,6 +15,8 @@ import { corsFilter, corsPolicy, faultFilter, httpFault, sessionFilter } from ".
 import { isCatchAll, routeMatch } from "./route-match.ts";
 
 export interface RouteContext extends ActionContext {
+  /** See `hasSegmentPrefixes`. */
+  readonly hasSegmentPrefixes: boolean;
   /** Whether a match is meant for this proxy (gateway, labels, namespace). */
   readonly concerns: (match: HTTPMatchRequest) => boolean;
   /** How sessions stay with an endpoint of a destination's host, if its service asks for it. */
@@ -51,7 +53,7 @@ function oneRoute(
   }
   const action = actionOf(http, context);
   if (action === undefined) return undefined;
-  const envoyMatch = routeMatch(match, context.hasGatewaySemantics);
+  const envoyMatch = routeMatch(match, context.hasSegmentPrefixes);
   return create(RouteSchema, {
     name: match !== undefined && match.name !== "" ? `${http.name}.${match.name}` : http.name,
     match: envoyMatch,

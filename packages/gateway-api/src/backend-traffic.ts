@@ -1,5 +1,5 @@
 /** XBackendTrafficPolicies: retry budgets of Services, in the DestinationRules that stand for all policies of a Service. */
-import { type Config, compareByAge } from "@flotilla/model";
+import { type Config, compareByAge, compareText } from "@flotilla/model";
 import { create, DurationSchema, fromJson, withSeconds } from "@flotilla/proto";
 import {
   type DestinationRule,
@@ -8,7 +8,14 @@ import {
   TrafficPolicy_RetryBudgetSchema,
   TrafficPolicySchema,
 } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
-import { type BackendTlsSources, parentsAnnotation, policyRuleKey, type TargetRef, targetKind } from "./backend-tls.ts";
+import {
+  type BackendTlsSources,
+  isIgnoredPolicy,
+  parentsAnnotation,
+  policyRuleKey,
+  type TargetRef,
+  targetKind,
+} from "./backend-tls.ts";
 
 export interface BackendTrafficSpec {
   readonly targetRefs?: readonly TargetRef[];
@@ -29,7 +36,7 @@ export function withTrafficPolicies(
 ): readonly Rule[] {
   const byName = new Map(rules.map((rule) => [ruleText(rule), rule]));
   const taken = new Set<string>();
-  for (const policy of policies.toSorted(compareByAge)) {
+  for (const policy of policies.filter((one) => !isIgnoredPolicy(one)).toSorted(compareByAge)) {
     const { namespace } = policy.key;
     for (const ref of policy.spec.targetRefs ?? []) {
       const kind = targetKind(ref);
@@ -57,11 +64,11 @@ function emptyRule(key: Rule["key"], host: string): Rule {
 function merged(rule: Rule, { key, spec }: Config<BackendTrafficSpec>): Rule {
   const { host, trafficPolicy } = rule.spec;
   const before = rule.annotations[parentsAnnotation];
-  const parents = [`${key.kind}/${key.namespace}.${key.name}`, ...(before === undefined ? [] : [before])];
+  const parents = [...(before?.split(",") ?? []), `${key.kind}/${key.namespace}.${key.name}`];
   const budget = spec.retryConstraint && retryBudget(spec.retryConstraint);
   return {
     ...rule,
-    annotations: { ...rule.annotations, [parentsAnnotation]: parents.join(",") },
+    annotations: { ...rule.annotations, [parentsAnnotation]: parents.sort(byPolicyName).join(",") },
     spec: create(DestinationRuleSchema, {
       host,
       trafficPolicy: {
@@ -71,6 +78,11 @@ function merged(rule: Rule, { key, spec }: Config<BackendTrafficSpec>): Rule {
       },
     }),
   };
+}
+
+/** `Kind/namespace.name` by what follows the kind. */
+function byPolicyName(a: string, b: string): number {
+  return compareText(a.slice(a.indexOf("/")), b.slice(b.indexOf("/")));
 }
 
 function retryBudget({ budget = {}, minRetryRate = {} }: NonNullable<BackendTrafficSpec["retryConstraint"]>) {

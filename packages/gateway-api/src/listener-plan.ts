@@ -59,8 +59,10 @@ export interface ListenerOwner {
 }
 
 const badTls: Problem = { reason: "Invalid", message: "Bad TLS configuration" };
-/** A TLS listener on this port leads to services of other networks by SNI. */
+/** Of a Gateway that is the way into a network: its TLS listener on this port leads to services by SNI. */
+const networkLabel = "topology.istio.io/network";
 const networkPortLabel = "networking.istio.io/gatewayPort";
+const usualNetworkPort = "15443";
 
 export function planListener(listener: ListenerSpec, owner: ListenerOwner, lookups: ListenerLookups): ListenerPlan {
   const { name, port = 0, protocol = "", hostname = "", allowedRoutes = {} } = listener;
@@ -114,7 +116,8 @@ function tlsOf(listener: ListenerSpec, owner: ListenerOwner, lookups: ListenerLo
     isInsecure = false,
   } = listenerTls(listener, place, owner.validationOf(listener.port ?? 0), lookups);
   if (problem !== undefined) return { ...problem, isUsable: false, isBroken: true, isInsecure: false };
-  const isNetworkPort = ownValue(owner.labels, networkPortLabel) === String(listener.port);
+  const networkPort = ownValue(owner.labels, networkPortLabel) ?? usualNetworkPort;
+  const isNetworkPort = ownValue(owner.labels, networkLabel) !== undefined && networkPort === String(listener.port);
   const isAuto = tls?.mode === Mode.PASSTHROUGH && isNetworkPort;
   return {
     ...(tls && { tls: isAuto ? { ...tls, mode: Mode.AUTO_PASSTHROUGH } : tls }),

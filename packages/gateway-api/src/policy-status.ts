@@ -1,6 +1,14 @@
 /** Status of BackendTLSPolicies and XBackendTrafficPolicies: one entry for each target, and one for each Gateway that reaches it. */
 import type { Config } from "@flotilla/model";
-import { type BackendTarget, type BackendTlsSpec, beatingPolicy, type TargetRef, targetKind } from "./backend-tls.ts";
+import {
+  type BackendTarget,
+  type BackendTlsSpec,
+  beatingPolicy,
+  ignoredAnnotation,
+  isIgnoredPolicy,
+  type TargetRef,
+  targetKind,
+} from "./backend-tls.ts";
 import type { BackendTrafficSpec } from "./backend-traffic.ts";
 import { type Condition, condition, gatewayController, meshController, type Problem } from "./conditions.ts";
 import { gatewayGroup } from "./gateway-spec.ts";
@@ -22,11 +30,20 @@ export interface PolicyLookups {
 
 const valid = "Configuration is valid";
 
+/** Of a policy that users keep from having an effect. */
+function ignoredStatus({ targetRefs = [] }: { readonly targetRefs?: readonly TargetRef[] }): readonly AncestorStatus[] {
+  const message = `Ignored by Istio due to annotation ${ignoredAnnotation}=true`;
+  const ignored = { reason: "IgnoredByIstio", message };
+  const conditions = [condition("Accepted", { reason: "Accepted", message: valid }, ignored)];
+  return targetRefs.map((ref) => ({ ancestorRef: ref, controllerName: meshController, conditions }));
+}
+
 export function backendTlsStatus(
   policy: Config<BackendTlsSpec>,
   all: readonly Config<BackendTlsSpec>[],
   lookups: PolicyLookups,
 ): readonly AncestorStatus[] {
+  if (isIgnoredPolicy(policy)) return ignoredStatus(policy.spec);
   const roots = rootsFinding(policy, lookups);
   const judged = (policy.spec.targetRefs ?? []).map((ref) => {
     const kind = targetKind(ref);
@@ -97,7 +114,9 @@ function rootsFinding({ key, spec }: Config<BackendTlsSpec>, lookups: PolicyLook
   return why === undefined ? undefined : finding("InvalidCACertificateRef", "Certificate invalid", why);
 }
 
-export function backendTrafficStatus({ spec }: Config<BackendTrafficSpec>): readonly AncestorStatus[] {
+export function backendTrafficStatus(policy: Config<BackendTrafficSpec>): readonly AncestorStatus[] {
+  const { spec } = policy;
+  if (isIgnoredPolicy(policy)) return ignoredStatus(spec);
   const unsupported = spec.sessionPersistence === undefined ? [] : ["sessionPersistence"];
   const but = `, but Istio does not support the following fields: ${unsupported.join(", ")}`;
   const message = unsupported.length === 0 ? valid : `${valid}${but}`;

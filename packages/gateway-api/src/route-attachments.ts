@@ -25,7 +25,7 @@ export interface Attachment {
   readonly parent: RouteParent;
   /** `mesh`, or the Gateway of Istio's API that the listener stands for. */
   readonly gateway: string;
-  /** Never empty. */
+  /** None where more specific listeners have all of them. */
   readonly hosts: readonly string[];
   readonly listener?: ListenerPlan;
 }
@@ -76,9 +76,8 @@ function gatewayAttachment(
       problems.push(problem);
       continue;
     }
-    const hosts = hostsAt(listener, listeners, route.spec.hostnames);
-    if (hosts.length > 0) attachments.push({ parent, gateway: listenerGatewayName(listener), hosts, listener });
-    else problems.push(noHost(listener));
+    const hosts = hostsAt(listener, listeners, route);
+    attachments.push({ parent, gateway: listenerGatewayName(listener), hosts, listener });
   }
   if (attachments.length > 0) return [{ parent, attachments }];
   const problem = foremost(problems.reverse());
@@ -109,9 +108,10 @@ function noHost({ hostname }: ListenerPlan): Problem {
 }
 
 /** A name belongs to the listener of the same port that is most specific about it. */
-function hostsAt(listener: ListenerPlan, listeners: readonly ListenerPlan[], hostnames: readonly string[]): string[] {
-  if (hostnames.length === 0) return ["*"];
+function hostsAt(listener: ListenerPlan, listeners: readonly ListenerPlan[], { kind, spec }: Attaching): string[] {
+  const { hostnames } = spec;
   const own = listener.hostname === "" ? "*" : listener.hostname;
+  if (hostnames.length === 0) return [kind === "TLSRoute" ? own : "*"];
   const others = listeners
     .filter(({ port, hostname }) => port === listener.port && hostname !== "" && hostname !== own)
     .map(({ hostname }) => hostname)

@@ -136,6 +136,7 @@ function placesOf({ routesOf, report }: RouteSelection, kind: RouteKind): Placed
       return [];
     }
     return attachments
+      .filter(({ hosts }) => hosts.length > 0)
       .toSorted((a, b) => compareText(a.gateway, b.gateway))
       .map((one, index) => ({ ...one, route, index }));
   });

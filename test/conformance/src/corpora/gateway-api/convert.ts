@@ -175,9 +175,10 @@ function tellPolicies(world: CaseWorld, attached: readonly AttachedRoute[], tell
       );
       return isReferred ? parents.flatMap(gatewayOf) : [];
     });
-  const policies = world.all<BackendTlsSpec>("BackendTLSPolicy").filter((policy) => !isIgnoredPolicy(policy));
+  const policies = world.all<BackendTlsSpec>("BackendTLSPolicy");
+  const counting = policies.filter((policy) => !isIgnoredPolicy(policy));
   for (const policy of policies) {
-    const ours = backendTlsStatus(policy, policies, {
+    const ours = backendTlsStatus(policy, counting, {
       ...policySources(world),
       rootsProblem: world.gatewayLookups.rootsProblem,
       hasObject: (kind, namespace, name) => world.credential(kind, namespace, name) !== undefined,

@@ -62,6 +62,7 @@ export const settings = {
     default: undefined,
     sentence: "Name of this replica among those of which one publishes; made up when not set.",
   }),
+  domain: text({ env: "DOMAIN_SUFFIX", default: "cluster.local", sentence: "DNS suffix of Kubernetes services." }),
   ingressNamespace: text({
     env: "K8S_INGRESS_NS",
     default: "istio-system",

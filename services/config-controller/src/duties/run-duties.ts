@@ -1,10 +1,13 @@
 /** What one config-controller of a cluster does for all: each duty by its own Lease, so that several share them. */
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
+import type { Bus } from "@flotilla/bus";
 import { clusterOf, openKubeApi } from "@flotilla/kube-api";
 import { duties, Leadership, leaseOfCluster } from "@flotilla/leadership";
 import type { JsonObject } from "@flotilla/model";
 import type { Logger } from "@flotilla/runtime";
+import type { PublishedConfig } from "../follow/published-config.ts";
+import { GatewayStatus } from "../gateway-status/gateway-status.ts";
 import type { Settings } from "../settings.ts";
 import { StatusWriter } from "../status/kubernetes/status-writer.ts";
 import type { StatusFeed } from "../status/open-status.ts";
@@ -22,12 +25,14 @@ export interface DutiesOptions {
   readonly status: StatusFeed;
   /** The status of an object was written. */
   readonly onStatusWritten: () => void;
+  readonly bus: Bus;
+  readonly published: PublishedConfig;
   readonly log: Logger;
 }
 
 /** Runs until `stop` fires; without a cluster there is nothing to do. @throws KubeError KUBE_CONFIG */
 export async function runDuties(
-  { settings, version, mesh, status, onStatusWritten, log }: DutiesOptions,
+  { settings, version, mesh, status, onStatusWritten, bus, published, log }: DutiesOptions,
   stop: AbortSignal,
 ): Promise<void> {
   const cluster = await clusterOf(settings);
@@ -46,6 +51,10 @@ export async function runDuties(
     ...{ api, ...status, onWritten: onStatusWritten, log, nowMs: Date.now },
     ...{ namespaces: settings.watchedNamespaces, writesPerSecond: settings.statusWritesPerSecond },
   });
+  const gatewayStatus = {
+    ...{ api, bus, published, onWritten: onStatusWritten, log, nowMs: Date.now },
+    ...{ domain: settings.domain, namespaces: settings.watchedNamespaces },
+  };
   const define = async (end: AbortSignal): Promise<void> =>
     keepDefinitions({ api, definitions: await shippedDefinitions(), version, log }, end);
   const gateways = { api, settings, mesh, log };
@@ -55,6 +64,7 @@ export async function runDuties(
       doing(`${duties.gatewayDeployment}-${revision}`, (end) => runGateways(gateways, end)),
     doing(duties.ingressStatus, (end) => new IngressStatus(ingress).run(end)),
     settings.writesStatus && doing(duties.objectStatus, (end) => writer.run(end)),
+    settings.writesStatus && doing(duties.gatewayStatus, (end) => new GatewayStatus(gatewayStatus).run(end)),
     settings.installDefinitions && doing(duties.definitions, define),
   ]);
 }

@@ -99,8 +99,10 @@ export class PublishedConfig {
     for (const held of this.#held.values()) if (held.position > position) yield held;
   }
 
-  listen(listener: PublishedListener): void {
+  /** Gives a function that ends it. */
+  listen(listener: PublishedListener): () => void {
     this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
   }
 
   /** Reads what is there; before anything more is published, lest it be part of it. @throws what the bus throws */

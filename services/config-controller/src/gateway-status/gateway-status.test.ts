@@ -1,0 +1,100 @@
+/** What is written of Gateways and routes, into an API server that only keeps what it is given. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { KubeApi } from "@flotilla/kube-api";
+import { noopLogger, until } from "@flotilla/runtime";
+import { aLoadBalancer, anObject, publishMesh } from "./gateway-status.fixture.ts";
+import { GatewayStatus } from "./gateway-status.ts";
+
+const root = "/apis/gateway.networking.k8s.io/v1";
+const soon = (what: string) => ({ withinMs: 20_000, what, everyMs: 10 });
+
+interface Condition {
+  readonly type: string;
+  readonly status: string;
+  readonly reason: string;
+  readonly observedGeneration?: number;
+  readonly lastTransitionTime?: string;
+}
+
+interface Status {
+  readonly conditions?: readonly Condition[];
+  readonly addresses?: readonly { readonly value: string }[];
+  readonly listeners?: readonly { readonly attachedRoutes: number }[];
+  readonly parents?: readonly { readonly controllerName: string; readonly conditions?: readonly Condition[] }[];
+}
+
+/** Objects by path; `writes` in the order in which they came. */
+function fakeApi(paths: readonly string[]) {
+  const objects = new Map<string, { metadata: object; status?: Status }>(paths.map((path) => [path, { metadata: {} }]));
+  const writes: string[] = [];
+  const resources = ["gateways", "gatewayclasses", "httproutes"].map((name) => ({ name }));
+  const api = {
+    get: async (path: string) => (path === root ? { resources } : structuredClone(objects.get(path))),
+    apply: async (path: string, { status }: { readonly status: Status }) => {
+      const object = path.replace(/\/status$/, "");
+      writes.push(object);
+      objects.set(object, { metadata: {}, status });
+    },
+  };
+  return { api: api as unknown as KubeApi, objects, writes };
+}
+
+const gatewayPath = `${root}/namespaces/infra/gateways/edge`;
+const routePath = (name: string) => `${root}/namespaces/shop/httproutes/${name}`;
+const all = { allowedRoutes: { namespaces: { from: "All" } } };
+const gateway = anObject("KubernetesGateway", "infra", "edge", {
+  gatewayClassName: "istio",
+  listeners: [{ name: "http", port: 80, protocol: "HTTP", ...all }],
+});
+const route = (name: string, backend: string) =>
+  anObject("HTTPRoute", "shop", name, {
+    parentRefs: [{ name: "edge", namespace: "infra" }],
+    rules: [{ backendRefs: [{ name: backend, port: 80 }] }],
+  });
+
+test("each object's own status tells what is wrong with it, and is written once", async () => {
+  const { api, objects, writes } = fakeApi([gatewayPath, routePath("good"), routePath("lost")]);
+  const foreign = { controllerName: "example.com/other", conditions: [] };
+  objects.set(routePath("lost"), { metadata: {}, status: { parents: [foreign] } });
+  await using mesh = await publishMesh("gateway-status");
+  await mesh.put(gateway, route("good", "web"), route("lost", "nobody"), ...aLoadBalancer("shop", "web", "192.0.2.1"));
+  await mesh.put(...aLoadBalancer("infra", "edge-istio", "192.0.2.7"));
+  const stop = new AbortController();
+  const options = { api, domain: "cluster.local", namespaces: [], onWritten: () => undefined, log: noopLogger };
+  const running = new GatewayStatus({ ...options, ...mesh, nowMs: Date.now }).run(stop.signal);
+  try {
+    const statusOf = (path: string) => objects.get(path)?.status;
+    await until(() => statusOf(gatewayPath)?.listeners?.[0]?.attachedRoutes === 2, soon("both routes are counted"));
+    const { addresses, conditions = [] } = statusOf(gatewayPath) ?? {};
+    assert.deepEqual(
+      addresses?.map(({ value }) => value),
+      ["192.0.2.7"],
+    );
+    assert.deepEqual(
+      conditions.map(({ type, status, observedGeneration }) => `${type} ${status} ${observedGeneration}`),
+      ["Accepted True 3", "Programmed True 3", "ResolvedRefs True 3"],
+    );
+    await until(() => statusOf(routePath("good"))?.parents?.length === 1, soon("the route has a status"));
+    await until(() => statusOf(routePath("lost"))?.parents?.length === 2, soon("the other's entry stays"));
+    const [other, own] = statusOf(routePath("lost"))?.parents ?? [];
+    assert.deepEqual(other, foreign);
+    const resolved = own?.conditions?.find(({ type }) => type === "ResolvedRefs");
+    assert.equal(`${resolved?.status} ${resolved?.reason}`, "False BackendNotFound");
+
+    const since = own?.conditions?.find(({ type }) => type === "Accepted")?.lastTransitionTime;
+    writes.length = 0;
+    await mesh.put(...aLoadBalancer("shop", "nobody", "192.0.2.2"));
+    await until(() => writes.includes(routePath("lost")), soon("the route is told anew"));
+    const now = statusOf(routePath("lost"))?.parents?.[1]?.conditions ?? [];
+    assert.deepEqual(
+      now.map(({ status }) => status),
+      ["True", "True"],
+    );
+    assert.equal(now[0]?.lastTransitionTime, since);
+    assert.deepEqual(writes, [routePath("lost")]);
+  } finally {
+    stop.abort();
+    await running;
+  }
+});

@@ -1,0 +1,223 @@
+/**
+ * Writes the status of Gateway API objects into Kubernetes: what differs from what stands there, by server-side apply. Objects come from
+ * the published configuration, services from the bus, so that the status tells what proxies are configured with.
+ */
+import type { Bus } from "@flotilla/bus";
+import { Graph, type Observation } from "@flotilla/incremental";
+import { type Kind, kindNamed } from "@flotilla/kinds";
+import { type KubeApi, KubeError } from "@flotilla/kube-api";
+import { type Config, type ConfigKey, configKeyText, parseConfigKey } from "@flotilla/model";
+import { type Logger, Wakeup } from "@flotilla/runtime";
+import type { PublishedConfig } from "../follow/published-config.ts";
+import { type ServedKind, servedKinds } from "../watch/kubernetes/served-kinds.ts";
+import { GatewayInputs, inputs, isInput, type Nobody, statusKinds } from "./gateway-inputs.ts";
+import { type StatusFields, statusQuery } from "./gateway-queries.ts";
+import { isWritten, stampedStatus } from "./gateway-status-merge.ts";
+import { followServices, ServiceTable } from "./service-facts.ts";
+
+export interface GatewayStatusOptions {
+  readonly api: KubeApi;
+  readonly bus: Bus;
+  readonly published: Pick<PublishedConfig, "all" | "listen">;
+  /** DNS suffix of Kubernetes services. */
+  readonly domain: string;
+  /** Namespaces that are read; empty: all. */
+  readonly namespaces: readonly string[];
+  readonly onWritten: () => void;
+  readonly log: Logger;
+  readonly nowMs: () => number;
+}
+
+interface StoredObject {
+  readonly metadata: { readonly generation?: number; readonly resourceVersion?: string };
+  readonly status?: unknown;
+}
+
+const fieldManager = "flotilla-gateway-status";
+const writesAtOnce = 8;
+const retryMs = 2_000;
+/** After a kind was looked for in vain. */
+const kindsAgainMs = 10_000;
+/** Each route that attaches changes the status of its Gateway: it is told once for many. */
+const gatherMs = 300;
+
+export class GatewayStatus {
+  readonly #options: GatewayStatusOptions;
+  readonly #graph = new Graph<Nobody>();
+  readonly #inputs = new GatewayInputs(this.#graph);
+  readonly #wakeup = new Wakeup();
+  readonly #observed = new Map<string, Observation<StatusFields | undefined>>();
+  /** When objects are to be looked at, by their key; in order of the time but for those that gather. */
+  readonly #due = new Map<string, number>();
+  /** What was found or written last. */
+  readonly #told = new Map<string, string>();
+  #places: Promise<ReadonlyMap<string, string>> | undefined;
+  #placesAtMs = 0;
+
+  constructor(options: GatewayStatusOptions) {
+    this.#options = options;
+    this.#graph.set(inputs.domain, options.domain);
+  }
+
+  /** Runs until `stop` fires: while this process has the duty. */
+  async run(stop: AbortSignal): Promise<void> {
+    const { published, bus } = this.#options;
+    const end = published.listen({
+      onBaseline: () => this.#readAll(),
+      onGeneration: ({ changes }) => this.#apply(changes.map(({ key, after }) => [key, after])),
+    });
+    try {
+      this.#readAll();
+      const table = new ServiceTable();
+      const known = Promise.withResolvers<void>();
+      const onChanged = (hosts: ReadonlySet<string>) => {
+        for (const host of hosts) this.#inputs.setService(host, table.factsOf(host));
+        known.resolve();
+      };
+      const following = followServices(bus, table, onChanged, stop);
+      await Promise.race([known.promise, following]);
+      await Promise.all([following, this.#writeDue(stop)]);
+    } finally {
+      end();
+      for (const observation of this.#observed.values()) observation.release();
+    }
+  }
+
+  #readAll(): void {
+    const found = new Map<string, readonly [ConfigKey, Config | undefined]>();
+    for (const text of this.#observed.keys()) found.set(text, [parseConfigKey(text), undefined]);
+    for (const { key, config } of this.#options.published.all(isInput)) found.set(configKeyText(key), [key, config]);
+    this.#apply([...found.values()]);
+  }
+
+  #apply(changes: readonly (readonly [ConfigKey, Config | undefined])[]): void {
+    const relevant = changes.filter(([key]) => isInput(key));
+    for (const [key, after] of relevant) this.#inputs.set(key, after);
+    this.#inputs.flush();
+    for (const [key, after] of relevant) if (statusKinds.has(key.kind)) this.#observe(configKeyText(key), after);
+  }
+
+  #observe(text: string, after: Config | undefined): void {
+    if (after === undefined) {
+      this.#observed.get(text)?.release();
+      for (const table of [this.#observed, this.#due, this.#told]) table.delete(text);
+      return;
+    }
+    this.#note(text);
+  }
+
+  #note(text: string, afterMs = gathers(text) ? gatherMs : 0): void {
+    const dueMs = this.#options.nowMs() + afterMs;
+    if ((this.#due.get(text) ?? Number.POSITIVE_INFINITY) <= dueMs) return;
+    this.#due.set(text, dueMs);
+    this.#wakeup.wake();
+  }
+
+  async #writeDue(stop: AbortSignal): Promise<void> {
+    while (!stop.aborted) {
+      const now = this.#options.nowMs();
+      const ready = [...this.#due].filter(([, dueMs]) => dueMs <= now).map(([text]) => text);
+      for (let at = 0; at < ready.length && !stop.aborted; at += writesAtOnce)
+        await Promise.all(ready.slice(at, at + writesAtOnce).map((text) => this.#lookAt(text)));
+      if (ready.length === 0) await this.#wakeup.wait(stop, this.#waitMs);
+    }
+  }
+
+  /** Until the next of those that wait is due. */
+  get #waitMs(): number | undefined {
+    if (this.#due.size === 0) return undefined;
+    return Math.max(1, Math.min(...this.#due.values()) - this.#options.nowMs());
+  }
+
+  async #lookAt(text: string): Promise<void> {
+    this.#due.delete(text);
+    try {
+      await this.#write(text);
+    } catch (error) {
+      if (!(error instanceof KubeError)) throw error;
+      const { log } = this.#options;
+      if (error.code === "KUBE_CONFLICT") log.debug("a status changed meanwhile, trying again", { object: text });
+      else log.warn("the status of an object is not written, trying again", { object: text, error });
+      this.#note(text, error.code === "KUBE_CONFLICT" ? 0 : retryMs);
+    }
+  }
+
+  /** @throws KubeError */
+  async #write(text: string): Promise<void> {
+    const key = parseConfigKey(text);
+    const object = this.#graph.get(inputs.object(key));
+    const fields = this.#statusOf(text);
+    if (object === undefined || fields === undefined) return;
+    const { generation } = object;
+    const said = JSON.stringify([generation, fields]);
+    if (this.#told.get(text) === said) return;
+    const path = await this.#pathOf(key);
+    if (path === undefined) return this.#note(text, kindsAgainMs);
+    const { api, nowMs, onWritten } = this.#options;
+    const stored = await api.get<StoredObject>(path);
+    if (stored === undefined) return;
+    const now = new Date(nowMs()).toISOString().replace(/\.\d+Z$/, "Z");
+    const status = stampedStatus(fields, stored.status, { generation: generation ?? stored.metadata.generation, now });
+    if (!isWritten(status, stored.status)) {
+      const { kind = "" } = kindNamed(key.kind) ?? {};
+      // With its version: an entry that another controller writes meanwhile is not lost.
+      const { resourceVersion } = stored.metadata;
+      const metadata = { name: key.name, ...(key.namespace !== "" && { namespace: key.namespace }), resourceVersion };
+      const body = { apiVersion: apiVersionOf(path), kind, metadata, status };
+      await api.apply(`${path}/status`, body, { fieldManager, force: true });
+      onWritten();
+    }
+    this.#told.set(text, said);
+  }
+
+  #statusOf(text: string): StatusFields | undefined {
+    const known = this.#observed.get(text);
+    if (known?.again() === true) return known.value;
+    known?.release();
+    const observation = this.#graph.observe(statusQuery, text, undefined, () => this.#note(text));
+    this.#observed.set(text, observation);
+    return observation.value;
+  }
+
+  /** @throws KubeError */
+  async #readPlaces(): Promise<ReadonlyMap<string, string>> {
+    const { api, namespaces } = this.#options;
+    try {
+      return placesOf((await servedKinds(api, kindsWithStatus, namespaces)).values());
+    } catch (error) {
+      this.#places = undefined;
+      throw error;
+    }
+  }
+
+  /** Undefined while its kind is not served. @throws KubeError */
+  async #pathOf({ kind, namespace, name }: ConfigKey): Promise<string | undefined> {
+    const { nowMs } = this.#options;
+    const isDue = this.#places === undefined || nowMs() - this.#placesAtMs >= kindsAgainMs;
+    const isKnown = this.#places !== undefined && (await this.#places).has(kind);
+    if (isDue && !isKnown) {
+      this.#placesAtMs = nowMs();
+      this.#places = this.#readPlaces();
+    }
+    const root = (await this.#places)?.get(kind);
+    const within = namespace === "" ? "" : `/namespaces/${encodeURIComponent(namespace)}`;
+    return root && `${root}${within}/${kindNamed(kind)?.plural}/${encodeURIComponent(name)}`;
+  }
+}
+
+const kindsWithStatus: readonly Kind[] = [...statusKinds].flatMap((name) => kindNamed(name) ?? []);
+
+/** `/apis/GROUP/VERSION` by kind. */
+function placesOf(served: Iterable<ServedKind>): ReadonlyMap<string, string> {
+  return new Map(
+    [...served].map(({ kind, path }) => [kind.name, path.replace(/(?:\/namespaces\/[^/]+)?\/[^/]+$/, "")]),
+  );
+}
+
+function apiVersionOf(path: string): string {
+  return path.split("/").slice(2, 4).join("/");
+}
+
+function gathers(text: string): boolean {
+  return text.startsWith("KubernetesGateway/") || text.startsWith("ListenerSet/");
+}

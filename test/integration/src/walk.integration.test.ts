@@ -1,0 +1,132 @@
+/**
+ * docs/architecture/walk.md against what runs: one VirtualService and one endpoint go from a file to the stream of a sidecar, in one
+ * process, while V8 counts the calls. Each change is made three times: what ran every time is on the page, and what is on the page ran.
+ */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { after, before, describe, it } from "node:test";
+import { typeUrl } from "@flotilla/proto";
+import { until } from "@flotilla/runtime";
+import { Coverage } from "./walk/coverage.ts";
+import { type SmallMesh, startSmallMesh } from "./walk/small-mesh.ts";
+
+const page = readFileSync(new URL("../../../docs/architecture/walk.md", import.meta.url), "utf8");
+
+/** The folders through which a change goes; what they call beneath (models, schemas, messages, logs) is no stage. */
+const stages = /^(?:packages\/(?:sources|registry|bus|incremental|xds)|services)\//;
+
+/** They hear of the change, count it, or run by a clock of their own. */
+const beside: readonly RegExp[] = [
+  /^packages\/bus\/src\/(?:embedded-key-value|key-value|lease|set-aside)\.ts$/,
+  /^packages\/xds\/src\/(?:client|grpc)\//,
+  /^services\/config-controller\/src\/(?:follow|ledger|status|debug|duties)\//,
+  /^services\/xds-server\/src\/(?:debug|fleet)\//,
+  /^services\/[\w-]+\/src\/(?:\w+\/)?(?:metrics|[\w-]+-metrics|problem-reports|pages|registry-pages)\.ts$/,
+  /^services\/service-controller\/src\/publish\/progress\.ts$/,
+  /^services\/xds-server\/src\/(?:main|app\/identity|serve\/observers|serve\/debug-answers|serve\/connected-streams)\.ts$/,
+];
+
+interface Walk {
+  readonly title: string;
+  readonly file: string;
+  readonly type: string;
+  readonly text: (version: number) => string;
+  /** The other controller, which has nothing to do with it. */
+  readonly idle: string;
+  /** May only fall. */
+  readonly maxFiles: number;
+}
+
+const service = `apiVersion: v1
+kind: Service
+metadata: {name: web, namespace: shop}
+spec: {clusterIP: 10.0.0.1, ports: [{name: http, port: 80, targetPort: 8080}], selector: {app: web}}
+`;
+
+const walks: readonly Walk[] = [
+  {
+    title: "A VirtualService",
+    file: "config/web",
+    type: typeUrl.route,
+    text: (version) => `apiVersion: networking.istio.io/v1
+kind: VirtualService
+metadata: {name: web, namespace: shop}
+spec: {hosts: [web], http: [{route: [{destination: {host: web}}], timeout: ${version}s}]}
+`,
+    idle: "services/service-controller/",
+    maxFiles: 95,
+  },
+  {
+    title: "An endpoint",
+    file: "registry/web-1",
+    type: typeUrl.endpoint,
+    text: (version) => `apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {name: web-1, namespace: shop, labels: {kubernetes.io/service-name: web}}
+addressType: IPv4
+ports: [{name: http, port: 8080}]
+endpoints: [{addresses: [192.0.2.${version}], conditions: {ready: true}}]
+`,
+    idle: "services/config-controller/",
+    maxFiles: 111,
+  },
+];
+
+describe("the walk of a change", () => {
+  const coverage = new Coverage();
+  let mesh: SmallMesh;
+
+  before(async () => {
+    mesh = await startSmallMesh({
+      "registry/service": service,
+      ...Object.fromEntries(walks.map(({ file, text }) => [file, text(1)])),
+    });
+  });
+
+  after(async () => {
+    await mesh[Symbol.asyncDispose]();
+    coverage[Symbol.dispose]();
+  });
+
+  for (const walk of walks)
+    it(`${walk.title} runs through the files that the page names`, { timeout: 120_000 }, async () => {
+      const runs: ReadonlySet<string>[] = [];
+      for (const version of [2, 3, 4]) runs.push(await filesOf(mesh, coverage, walk, version));
+      const named = filesNamed(walk.title);
+      const always = runs.reduce((all, run) => all.intersection(run));
+      const ever = runs.reduce((all, run) => all.union(run));
+      const missing = [...always].filter((file) => isOnTheWay(file, walk) && !named.has(file));
+      assert.deepEqual(missing, [], "they ran, and the page does not name them");
+      assert.deepEqual([...named.difference(ever)], [], "the page names them, and they did not run");
+      assert.ok(named.size <= walk.maxFiles, `${named.size} files, were ${walk.maxFiles}`);
+    });
+});
+
+function isOnTheWay(file: string, { idle }: Walk): boolean {
+  return stages.test(file) && !file.startsWith(idle) && !beside.some((one) => one.test(file));
+}
+
+/** What ran until the client had the change. */
+async function filesOf(mesh: SmallMesh, coverage: Coverage, walk: Walk, version: number): Promise<ReadonlySet<string>> {
+  let ran: ReadonlySet<string> | undefined;
+  mesh.onUpdate = ({ typeUrl: type }) => {
+    if (type === walk.type) ran ??= coverage.take();
+  };
+  coverage.take();
+  mesh.write(walk.file, walk.text(version));
+  await until(() => ran !== undefined, { withinMs: 60_000, what: `version ${version} of ${walk.title} at the client` });
+  // What follows from the client's answer is not part of the next change.
+  await until(() => coverage.take().has("packages/xds/src/receive.ts"), { withinMs: 60_000, what: "the answer" });
+  return ran ?? new Set();
+}
+
+/** The rows of a section's table: a folder, and its files. */
+function filesNamed(title: string): ReadonlySet<string> {
+  const [, section = ""] = page.split(`\n## ${title}\n`);
+  const [table = ""] = section.split("\n## ");
+  return new Set(
+    [...table.matchAll(/^\| `([^`]+)\/` \| (.+) \|$/gm)].flatMap(([, folder = "", files = ""]) =>
+      files.split(" ").map((file) => `${folder}/${file}.ts`),
+    ),
+  );
+}

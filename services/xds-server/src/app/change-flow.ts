@@ -10,6 +10,7 @@ import { createPushMetrics, type PushMetrics } from "../push/push-metrics.ts";
 import { defaultPushLimits, PushQueue } from "../push/push-queue.ts";
 import { Deliveries, type DeliveryMetrics } from "../serve/deliveries.ts";
 import type { XdsService } from "../settings.ts";
+import type { Refusal } from "./core.ts";
 import type { CoreSource } from "./core-source.ts";
 import type { ServedMesh } from "./mesh.ts";
 import type { Snapshot } from "./snapshot.ts";
@@ -95,7 +96,13 @@ function applyBatch(batch: Batch<Change>, { source, deliveries, pushMetrics, ref
   const { changes, groups, position, urgency, eventTimesMs, waitedMs } = batch;
   const started = performance.now();
   const applied = appliedSet(batch);
-  const refusals = deliveries.during(eventTimesMs, () => source.apply(changes, { applied, groups, urgency }));
+  deliveries.begin(eventTimesMs);
+  let refusals: readonly Refusal[];
+  try {
+    refusals = source.apply(changes, { applied, groups, urgency });
+  } finally {
+    deliveries.end();
+  }
   for (const { change, error } of refusals) {
     refused.add(1);
     log.error("a change cannot be applied, its object stays as it was", { key: keyText(change), error });

@@ -21,7 +21,11 @@ function setUp() {
     advance: (ms: number) => {
       now += ms;
     },
-    change: (concern: () => void) => deliveries.during(events, concern),
+    change: (concern: () => void) => {
+      deliveries.begin(events);
+      concern();
+      deliveries.end();
+    },
   };
 }
 

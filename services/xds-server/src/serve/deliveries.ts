@@ -49,17 +49,17 @@ export class Deliveries {
     return this.#open.length;
   }
 
-  /** Runs `apply`; streams that it makes stale are waited for. */
-  during<T>(eventTimesMs: ReadonlyMap<string, number>, apply: () => T): T {
-    const delivery = new Delivery(this.#options.nowMs(), eventTimesMs);
-    this.#current = delivery;
-    try {
-      return apply();
-    } finally {
-      this.#current = undefined;
-      // Nobody needed it: there is nothing to be measured.
-      if (delivery.waiting > 0 || this.#open.length > 0) this.#open.push(delivery);
-    }
+  /** A batch is about to be applied: from now on streams that become stale owe it an answer, until `end`. */
+  begin(eventTimesMs: ReadonlyMap<string, number>): void {
+    this.#current = new Delivery(this.#options.nowMs(), eventTimesMs);
+  }
+
+  /** The batch is applied, or could not be. */
+  end(): void {
+    const delivery = this.#current;
+    this.#current = undefined;
+    // A batch that made nothing stale is not measured.
+    if (delivery !== undefined && (delivery.waiting > 0 || this.#open.length > 0)) this.#open.push(delivery);
   }
 
   /** For a new stream. */

@@ -19,6 +19,10 @@ const flagged: readonly FlaggedWord[] = [
   { word: /\bautomaticTls\b/, instead: "autoMtlsMatches" },
   { word: /whether it lives\b/i, instead: "keepalive" },
   { word: /\bmended\b/i, instead: "repaired" },
+  {
+    word: /\bMachine(?:Key|Claim|Rules|Side|Source|Records|Change)\b|\b(?:en|de)codeMachines\b/,
+    instead: "RegisteredWorkload",
+  },
 ];
 
 export interface FoundWord {

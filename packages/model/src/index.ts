@@ -126,17 +126,6 @@ export {
 export { maxNamespaceLength, problemOfName } from "./names/object-name.ts";
 export { quoteRegex } from "./names/regex.ts";
 export { type Branded, type TextCodec, type TextOf, textCodec } from "./names/text-codec.ts";
-export {
-  decodeMachines,
-  encodeMachines,
-  type Machine,
-  type MachineClaim,
-  type MachineKey,
-  machineClaimText,
-  machineKeyText,
-  machineReportBucket,
-  machineReportTtlMs,
-} from "./proxy/machine.ts";
 export { NodeError, type NodeInfo, parseNode } from "./proxy/node.ts";
 export { metadataFlag, metadataText, type NodeMetadata, type PodPort, podPorts } from "./proxy/node-metadata.ts";
 export {
@@ -150,6 +139,17 @@ export {
   parseIstioVersion,
   parseLocality,
 } from "./proxy/proxy.ts";
+export {
+  decodeRegisteredWorkloads,
+  encodeRegisteredWorkloads,
+  type RegisteredWorkload,
+  type RegisteredWorkloadClaim,
+  type RegisteredWorkloadKey,
+  registeredWorkloadClaimText,
+  registeredWorkloadKeyText,
+  registrationReportBucket,
+  registrationReportTtlMs,
+} from "./proxy/registered-workload.ts";
 export { isHttp, isHttp2, isTcp, isTls, isUnsupported, type Protocol, parseProtocol } from "./service/protocol.ts";
 export {
   type KubernetesServiceTraits,

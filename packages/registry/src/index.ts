@@ -8,9 +8,9 @@ export {
 export { checkKubeObject, type KubeFinding } from "./kube-check.ts";
 export { createMesh, loadMesh, type Mesh, type MeshStep } from "./load-mesh.ts";
 export { ClusterRegistries } from "./registry/clusters.ts";
-export type { MachineChange, MachineRecords } from "./registry/machine-side.ts";
 export type { RegistryProblem } from "./registry/problem.ts";
 export type { RegistryChange } from "./registry/published.ts";
+export type { RegisteredWorkloadChange, RegistrationRecords } from "./registry/registration-side.ts";
 export { Registry } from "./registry/registry.ts";
 export {
   type ClusterChange,

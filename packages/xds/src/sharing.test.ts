@@ -18,7 +18,7 @@ const bodies = new Bodies();
 type World = Map<string, ResourceSet>;
 
 /** What computes a stream's states: the plain functions, or ones that share. */
-interface Machine {
+interface RegisteredWorkload {
   step(state: StreamState, event: StreamEvent): readonly [StreamState, readonly Effect[]];
   takeTurn(state: StreamState, options: Parameters<typeof takeTurn>[1]): Turn;
 }
@@ -27,10 +27,10 @@ class Stream {
   state: StreamState = newStream;
   /** Of the last turn, when it waits for the client. */
   retryAtMs: number | undefined;
-  readonly #machine: Machine;
+  readonly #machine: RegisteredWorkload;
   readonly #form: Form;
 
-  constructor(machine: Machine, form: Form = "delta") {
+  constructor(machine: RegisteredWorkload, form: Form = "delta") {
     this.#machine = machine;
     this.#form = form;
   }

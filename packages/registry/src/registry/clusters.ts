@@ -19,9 +19,9 @@ import { serviceHostname } from "../convert/kubernetes-service.ts";
 import type { ServiceEntrySpec } from "../kube.ts";
 import type { RegistrySettings } from "../settings.ts";
 import { ClusterImports, type ImportOfCluster } from "./cluster-imports.ts";
-import type { MachineRecords } from "./machine-side.ts";
 import type { RegistryProblem } from "./problem.ts";
 import type { RegistryChange } from "./published.ts";
+import type { RegistrationRecords } from "./registration-side.ts";
 import { Registry } from "./registry.ts";
 import { multiClusterGroup, type ObjectChange, type RegistryInput } from "./registry-input.ts";
 import type { RegistryUpdate } from "./registry-update.ts";
@@ -97,7 +97,7 @@ export class ClusterRegistries {
     return [this.#own, ...this.#others.values()].flatMap((registry) => registry.state());
   }
 
-  machineRecords(): MachineRecords {
+  machineRecords(): RegistrationRecords {
     return this.#own.machineRecords();
   }
 

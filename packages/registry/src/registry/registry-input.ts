@@ -2,7 +2,7 @@
 import { apiGroup, type ConfigChange, type ConfigKey, type KubeObject, ownValue } from "@flotilla/model";
 import type { ConsulChange } from "../consul.ts";
 import type { FileChange } from "../file/file-service.ts";
-import type { MachineChange } from "./machine-side.ts";
+import type { RegisteredWorkloadChange } from "./registration-side.ts";
 
 /** A Kubernetes object came, changed or went; of the settings' own cluster when no other is named. */
 export type ObjectChange =
@@ -17,7 +17,13 @@ export interface ClusterChange {
 }
 
 /** Of configuration, ServiceEntry, XBackend, WorkloadEntry, ServiceImport, MeshConfig and MeshNetworks are read; other kinds are passed over. */
-export type RegistryInput = ObjectChange | ClusterChange | ConfigChange | ConsulChange | FileChange | MachineChange;
+export type RegistryInput =
+  | ObjectChange
+  | ClusterChange
+  | ConfigChange
+  | ConsulChange
+  | FileChange
+  | RegisteredWorkloadChange;
 
 /** Of ServiceExports and ServiceImports, by the name they are known by here: API servers may have them under another. */
 export const multiClusterGroup = "multicluster.x-k8s.io";

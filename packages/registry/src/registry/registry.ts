@@ -20,11 +20,11 @@ import { Dirty } from "./dirty.ts";
 import { ExternalSide, type RegistryRole } from "./external-side.ts";
 import { GatewaySide } from "./gateway-side.ts";
 import { KubernetesSide } from "./kubernetes-side.ts";
-import { type MachineEntry, type MachineRecords, MachineSide } from "./machine-side.ts";
 import { Objects, setOrDelete } from "./objects.ts";
 import type { RegistryProblem } from "./problem.ts";
 import { findProblems } from "./problems.ts";
 import { Published, type RegistryChange } from "./published.ts";
+import { type RegisteredEntry, type RegistrationRecords, RegistrationSide } from "./registration-side.ts";
 import { isGatewayObject, isRegistryObject, type RegistryInput } from "./registry-input.ts";
 import { type RegistryUpdate, UpdateInProgress } from "./registry-update.ts";
 
@@ -37,7 +37,7 @@ export class Registry {
   readonly #external: ExternalSide;
   readonly #consul: ConsulSide;
   readonly #file: FileSide;
-  readonly #machines: MachineSide;
+  readonly #machines: RegistrationSide;
   readonly #gateways: GatewaySide;
   readonly #shard: string;
   readonly #discovery = new DiscoveryFilter();
@@ -59,7 +59,7 @@ export class Registry {
     this.#external = new ExternalSide(this.#objects, settings, role);
     this.#consul = new ConsulSide(settings);
     this.#file = new FileSide(settings.clusterId);
-    this.#machines = new MachineSide(settings);
+    this.#machines = new RegistrationSide(settings);
     this.#gateways = new GatewaySide(settings.clusterId);
   }
 
@@ -115,7 +115,7 @@ export class Registry {
   }
 
   /** What Kubernetes should show of the machines that are connected. */
-  machineRecords(): MachineRecords {
+  machineRecords(): RegistrationRecords {
     return this.#machines.records();
   }
 
@@ -179,7 +179,7 @@ export class Registry {
     dirty.gateways.add(`${namespace}/${name}`);
   }
 
-  #applyMachines(entries: readonly MachineEntry[], dirty: Dirty): void {
+  #applyMachines(entries: readonly RegisteredEntry[], dirty: Dirty): void {
     for (const { name, entry } of entries) applyWorkloadEntry({ objects: this.#objects, dirty }, name, entry);
   }
 

@@ -11,8 +11,8 @@ import { configEvents } from "../watch/config-events.ts";
 import { objectDirectory, registryFile } from "../watch/file-sources.ts";
 import type { InputSource } from "../watch/input-source.ts";
 import type { KubernetesSource } from "../watch/kubernetes-source.ts";
-import { machineSource } from "../watch/machine-source.ts";
 import { consul, kubernetes } from "../watch/open-registries.ts";
+import { registeredWorkloadSource } from "../watch/registered-workload-source.ts";
 import type { ProblemReports } from "./problem-reports.ts";
 
 export interface InputOptions {
@@ -48,7 +48,7 @@ export async function openInputs(service: RegistryService, options: InputOptions
     ...(configDir === undefined ? [] : [objectDirectory({ path: configDir, onProblems })]),
     ...(file === undefined ? [] : [registryFile({ path: file, onProblems })]),
     ...audited,
-    ...(autoRegistration ? [machineSource({ bus, graceMs, log, failures, nowMs: Date.now })] : []),
+    ...(autoRegistration ? [registeredWorkloadSource({ bus, graceMs, log, failures, nowMs: Date.now })] : []),
     configEvents({ bus, nowMs: Date.now }),
   ];
   problems.add(...sources);

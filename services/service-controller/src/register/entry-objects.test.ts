@@ -6,7 +6,7 @@ import {
   controllerAnnotation,
   disconnectedAnnotation,
   groupAnnotation,
-  machineController,
+  registrationController,
 } from "@flotilla/registry/convert";
 import {
   entryObject,
@@ -23,14 +23,14 @@ import {
 const objectWith = (annotations?: Readonly<Record<string, string>>): ApiObject =>
   ({ metadata: { name: "m", ...(annotations && { annotations }) } }) as ApiObject;
 const group = { [groupAnnotation]: "g" };
-const ours = { ...group, [controllerAnnotation]: machineController };
+const ours = { ...group, [controllerAnnotation]: registrationController };
 const left = (ms: number) => ({ ...group, [disconnectedAnnotation]: new Date(ms).toISOString() });
 
 const owners: readonly (readonly [string, ApiObject, boolean, boolean, boolean])[] = [
   ["nobody's", objectWith(), false, false, false],
   ["ours", objectWith(ours), true, true, false],
   ["ours that left", objectWith({ ...ours, ...left(0) }), true, true, false],
-  ["ours without a group", objectWith({ [controllerAnnotation]: machineController }), false, false, false],
+  ["ours without a group", objectWith({ [controllerAnnotation]: registrationController }), false, false, false],
   ["another's that may be connected", objectWith(group), true, false, false],
   ["another's that left long ago", objectWith(left(0)), true, false, true],
   ["another's that left just now", objectWith(left(9_500)), true, false, false],

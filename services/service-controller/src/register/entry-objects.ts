@@ -5,7 +5,7 @@ import {
   controllerAnnotation,
   disconnectedAnnotation,
   groupAnnotation,
-  machineController,
+  registrationController,
 } from "@flotilla/registry/convert";
 
 const apiVersion = "networking.istio.io/v1";
@@ -35,7 +35,7 @@ export function groupPath(namespace: string, name: string): string {
 /** Was it written here? */
 export function isOurs({ metadata }: ApiObject): boolean {
   const { annotations = {} } = metadata;
-  return annotations[controllerAnnotation] === machineController && annotations[groupAnnotation] !== undefined;
+  return annotations[controllerAnnotation] === registrationController && annotations[groupAnnotation] !== undefined;
 }
 
 /**

@@ -3,18 +3,18 @@ import { randomUUID } from "node:crypto";
 import type { Bus } from "@flotilla/bus";
 import type { KubeApi } from "@flotilla/kube-api";
 import { duties, dutyLease, Leadership } from "@flotilla/leadership";
-import { machineReportTtlMs } from "@flotilla/model";
-import type { MachineRecords } from "@flotilla/registry";
+import { registrationReportTtlMs } from "@flotilla/model";
+import type { RegistrationRecords } from "@flotilla/registry";
 import type { Logger } from "@flotilla/runtime";
 import { EntryWriter } from "./write-entries.ts";
 
 export function entryWriter(
   api: KubeApi,
-  records: () => MachineRecords,
+  records: () => RegistrationRecords,
   { machineGraceMs }: { readonly machineGraceMs: number },
   log: Logger,
 ): EntryWriter {
-  const settleMs = machineReportTtlMs + machineGraceMs;
+  const settleMs = registrationReportTtlMs + machineGraceMs;
   return new EntryWriter({
     api,
     records,

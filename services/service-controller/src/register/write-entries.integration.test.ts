@@ -8,11 +8,11 @@ import { type KubeObject as ApiObject, KubeError } from "@flotilla/kube-api";
 import { type RunningApiserver, startKubeApiserver, whyNoApiserver } from "@flotilla/kube-api/testing";
 import {
   type ConfigChange,
-  encodeMachines,
+  encodeRegisteredWorkloads,
   type KubeObject,
-  type Machine,
-  machineReportBucket,
-  machineReportTtlMs,
+  type RegisteredWorkload,
+  registrationReportBucket,
+  registrationReportTtlMs,
 } from "@flotilla/model";
 import { defaultRegistrySettings, Registry } from "@flotilla/registry";
 import { noopLogger, until } from "@flotilla/runtime";
@@ -30,7 +30,7 @@ const base = "/apis/networking.istio.io/v1/namespaces/default";
 const template = { serviceAccount: "vm", ports: { http: 8080 }, labels: { app: "vm" } };
 const soon = (what: string) => ({ withinMs: 60_000, what, everyMs: 100 });
 
-function machine(instance: string, over: Partial<Machine> = {}): Machine {
+function machine(instance: string, over: Partial<RegisteredWorkload> = {}): RegisteredWorkload {
   return {
     key: { namespace: "default", group: "vms", network: "net-1", instance },
     address: "fd00::9",
@@ -207,10 +207,10 @@ describe("machines in a real API server", { skip: server === undefined && whyNoA
     const options = { bus, seal: undefined, log: noopLogger, nowMs: Date.now };
     const configuration = createPublisher({ ...options, publisher: "config-controller" });
     await configuration.synchronize([config("WorkloadGroup", "vms", { template })]);
-    const reports = await bus.keyValue(machineReportBucket, { ttlMs: machineReportTtlMs });
-    const tell = () => reports.put("replica", encodeMachines([machine("m9", { address: "10.7.7.7" })]));
+    const reports = await bus.keyValue(registrationReportBucket, { ttlMs: registrationReportTtlMs });
+    const tell = () => reports.put("replica", encodeRegisteredWorkloads([machine("m9", { address: "10.7.7.7" })]));
     await tell();
-    const telling = setInterval(() => void tell(), machineReportTtlMs / 3);
+    const telling = setInterval(() => void tell(), registrationReportTtlMs / 3);
     try {
       await until(async () => (await entry("vms-10.7.7.7-net-1")) !== undefined, soon("the entry"));
     } finally {

@@ -5,7 +5,7 @@
  */
 import { type KubeApi, KubeError, listAll } from "@flotilla/kube-api";
 import { type Config, equalJson, type KubeObject } from "@flotilla/model";
-import type { MachineRecords } from "@flotilla/registry";
+import type { RegistrationRecords } from "@flotilla/registry";
 import { groupAnnotation } from "@flotilla/registry/convert";
 import { delay, type Logger } from "@flotilla/runtime";
 import type { SourceProblem } from "@flotilla/sources";
@@ -25,7 +25,7 @@ import {
 
 export interface EntryWriterOptions {
   readonly api: KubeApi;
-  readonly records: () => MachineRecords;
+  readonly records: () => RegistrationRecords;
   /** After the start nothing is deleted for so long: machines come back meanwhile. */
   readonly settleMs: number;
   /** What another control plane registered and marked as disconnected for longer is removed. */
@@ -60,7 +60,7 @@ export class EntryWriter {
   async run(stop: AbortSignal): Promise<void> {
     const { records, sweepMs, settleMs, nowMs } = this.#options;
     const startedAtMs = nowMs();
-    let written: MachineRecords | undefined;
+    let written: RegistrationRecords | undefined;
     let [isWhole, writtenAtMs] = [false, 0];
     while (!stop.aborted) {
       const wanted = records();
@@ -75,7 +75,7 @@ export class EntryWriter {
   }
 
   /** True when nothing is left to do. */
-  async #bringIntoLine(wanted: MachineRecords, mayDelete: boolean, stop: AbortSignal): Promise<boolean> {
+  async #bringIntoLine(wanted: RegistrationRecords, mayDelete: boolean, stop: AbortSignal): Promise<boolean> {
     const problems: SourceProblem[] = [];
     let waits = false;
     const attempt = async (object: string, work: () => Promise<unknown>) => {

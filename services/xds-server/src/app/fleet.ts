@@ -5,7 +5,7 @@ import { publishReplica } from "../debug/replica-record.ts";
 import { publishTrustReports } from "../debug/trust-report.ts";
 import { balanceStreams } from "../fleet/balance.ts";
 import { publishDistribution } from "../fleet/distribution.ts";
-import { publishMachines } from "../fleet/machines.ts";
+import { publishRegisteredWorkloads } from "../fleet/registered-workloads.ts";
 import type { Ingest } from "../ingest/ingest.ts";
 import type { IngestMetrics } from "../ingest/ingest-metrics.ts";
 import type { ConnectedStreams } from "../serve/connected-streams.ts";
@@ -41,7 +41,7 @@ export async function followBus(service: XdsService, parts: BusParts): Promise<v
     service.keepRunning("following the bus", () => ingest.follow(bus, stop)),
     service.keepRunning("trust reports", () => publishTrustReports(bus, trust, stop)),
     service.keepRunning("distribution reports", () => publishDistribution(bus, { distribution, log }, stop)),
-    service.keepRunning("reports of machines", () => publishMachines(bus, { machines, log }, stop)),
+    service.keepRunning("reports of machines", () => publishRegisteredWorkloads(bus, { machines, log }, stop)),
   ]);
 }
 

@@ -2,7 +2,7 @@
 import manifest from "../../package.json" with { type: "json" };
 import { createDebug, type Debug } from "../debug/debug.ts";
 import { Distribution } from "../fleet/distribution.ts";
-import { Machines } from "../fleet/machines.ts";
+import { RegisteredWorkloads } from "../fleet/registered-workloads.ts";
 import type { Ingest } from "../ingest/ingest.ts";
 import type { ConnectedStreams } from "../serve/connected-streams.ts";
 import { joinObservers } from "../serve/observers.ts";
@@ -26,7 +26,7 @@ export interface ObserverOptions {
 
 export interface Observers {
   readonly debug: Debug;
-  readonly machines: Machines;
+  readonly machines: RegisteredWorkloads;
   readonly distribution: Distribution;
   /** All of them. */
   readonly streams: StreamObserver;
@@ -47,7 +47,7 @@ export function createObservers({ settings, metrics }: XdsService, options: Obse
     epoch: () => ingest.epoch,
     isSettling: () => flow.deliveries.open > 0,
   });
-  const machines = new Machines();
+  const machines = new RegisteredWorkloads();
   source.listen(debug.changes);
   source.listen(distribution.changes);
   return {

@@ -3,7 +3,7 @@ import type { Labels } from "../config/selector.ts";
 import { decodeShape, flag, listOf, number, objectOf, recordOf, text } from "../json/shape.ts";
 
 /** A workload, whatever its address and whichever replica it is connected to. */
-export interface MachineKey {
+export interface RegisteredWorkloadKey {
   readonly namespace: string;
   /** The WorkloadGroup it asks to be part of; empty for one that has a WorkloadEntry already. */
   readonly group: string;
@@ -12,8 +12,8 @@ export interface MachineKey {
   readonly instance: string;
 }
 
-export interface Machine {
-  readonly key: MachineKey;
+export interface RegisteredWorkload {
+  readonly key: RegisteredWorkloadKey;
   /** The WorkloadEntry of its namespace that somebody wrote for it: what it says of its health is said of that one. */
   readonly entry?: string;
   readonly address: string;
@@ -30,22 +30,22 @@ export interface Machine {
 }
 
 /** A bucket with a value for each replica of xds-server: all machines that are connected to it. */
-export const machineReportBucket = "machines";
+export const registrationReportBucket = "machines";
 /** A replica that has not told again for this long is no more. */
-export const machineReportTtlMs = 9_000;
+export const registrationReportTtlMs = 9_000;
 
-export function machineKeyText({ namespace, group, network, instance }: MachineKey): string {
+export function registeredWorkloadKeyText({ namespace, group, network, instance }: RegisteredWorkloadKey): string {
   return `${namespace}/${group}/${network}/${instance}`;
 }
 
 /** One key may be claimed by callers of different proofs, of which only one can be the machine. */
-export type MachineClaim = Pick<Machine, "key" | "identities">;
+export type RegisteredWorkloadClaim = Pick<RegisteredWorkload, "key" | "identities">;
 
-export function machineClaimText({ key, identities }: MachineClaim): string {
-  return [machineKeyText(key), ...[...identities].sort()].join(" ");
+export function registeredWorkloadClaimText({ key, identities }: RegisteredWorkloadClaim): string {
+  return [registeredWorkloadKeyText(key), ...[...identities].sort()].join(" ");
 }
 
-export function encodeMachines(machines: readonly Machine[]): Uint8Array {
+export function encodeRegisteredWorkloads(machines: readonly RegisteredWorkload[]): Uint8Array {
   return new TextEncoder().encode(JSON.stringify(machines));
 }
 
@@ -64,6 +64,6 @@ const shape = listOf(
 );
 
 /** @throws RangeError that names the field, SyntaxError, TypeError */
-export function decodeMachines(value: Uint8Array): readonly Machine[] {
+export function decodeRegisteredWorkloads(value: Uint8Array): readonly RegisteredWorkload[] {
   return decodeShape(value, shape);
 }

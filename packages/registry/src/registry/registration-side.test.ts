@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Machine } from "@flotilla/model";
+import type { RegisteredWorkload } from "@flotilla/model";
 import { defaultRegistrySettings } from "../settings.ts";
-import type { MachineChange } from "./machine-side.ts";
+import type { RegisteredWorkloadChange } from "./registration-side.ts";
 import { Registry } from "./registry.ts";
 import { config, registry } from "./sample-objects.fixture.ts";
 
 const identity = "spiffe://cluster.local/ns/n/sa/vm";
 
-function machine(instance: string, over: Partial<Machine> = {}): Machine {
+function machine(instance: string, over: Partial<RegisteredWorkload> = {}): RegisteredWorkload {
   return {
     key: { namespace: "n", group: "vms", network: "", instance },
     address: "10.9.0.1",
@@ -19,7 +19,7 @@ function machine(instance: string, over: Partial<Machine> = {}): Machine {
     ...over,
   };
 }
-const put = (one: Machine): MachineChange => ({ type: "machine", op: "put", machine: one });
+const put = (one: RegisteredWorkload): RegisteredWorkloadChange => ({ type: "machine", op: "put", machine: one });
 
 function group(spec: object = {}) {
   const template = { serviceAccount: "vm", ports: { http: 8080 }, labels: { app: "vm", tier: "a" } };
@@ -143,7 +143,7 @@ const written = config("WorkloadEntry", "by-hand", {
   serviceAccount: "vm",
 });
 
-function standsFor(name: string, over: Partial<Machine> = {}): Machine {
+function standsFor(name: string, over: Partial<RegisteredWorkload> = {}): RegisteredWorkload {
   const base = machine("m1", over);
   return { ...base, key: { ...base.key, group: "" }, entry: name };
 }

@@ -3,48 +3,48 @@ import {
   type Config,
   compareText,
   fnv1a,
-  type Machine,
-  type MachineClaim,
-  type MachineKey,
-  machineClaimText,
-  machineKeyText,
+  type RegisteredWorkload,
+  type RegisteredWorkloadClaim,
+  type RegisteredWorkloadKey,
+  registeredWorkloadClaimText,
+  registeredWorkloadKeyText,
 } from "@flotilla/model";
 import {
   entryWithHealth,
   groupAnnotation,
   healthRefusal,
-  isMachineImage,
-  type MachineRules,
-  machineEntry,
+  isRegisteredEntry,
+  type RegistrationRules,
+  registeredEntry,
   registrationRefusal,
-} from "../convert/machine.ts";
+} from "../convert/registered-workload.ts";
 import type { RegistrySettings } from "../settings.ts";
 import type { ObjectName } from "./objects.ts";
 import { MultiMap } from "./objects.ts";
 import type { RegistryProblem } from "./problem.ts";
 
 /** A machine is connected, has changed, or is gone for longer than the grace. */
-export type MachineChange =
-  | { readonly type: "machine"; readonly op: "put"; readonly machine: Machine }
-  | { readonly type: "machine"; readonly op: "delete"; readonly machine: MachineClaim };
+export type RegisteredWorkloadChange =
+  | { readonly type: "machine"; readonly op: "put"; readonly machine: RegisteredWorkload }
+  | { readonly type: "machine"; readonly op: "delete"; readonly machine: RegisteredWorkloadClaim };
 
-export interface MachineEntry {
+export interface RegisteredEntry {
   readonly name: ObjectName;
   readonly entry: Config | undefined;
 }
 
 /** What Kubernetes should show of machines. */
-export interface MachineRecords {
+export interface RegistrationRecords {
   /** Entries of registered machines, under names of their own. */
   readonly registered: readonly Config[];
   /** Entries that somebody wrote for machines that tell of their health. */
   readonly reported: readonly Config[];
 }
 
-export class MachineSide {
+export class RegistrationSide {
   readonly #settings: RegistrySettings;
   /** By text of the claim. */
-  readonly #claims = new Map<string, Machine>();
+  readonly #claims = new Map<string, RegisteredWorkload>();
   /** Texts of claims by key of the machine, and by the WorkloadEntry they stand for. */
   readonly #claimsOfKey = new MultiMap<string>();
   readonly #claimsOfEntry = new MultiMap<string>();
@@ -58,23 +58,23 @@ export class MachineSide {
   }
 
   /** What another trust domain changes. */
-  applyTrustDomain(trustDomain: string): readonly MachineEntry[] {
+  applyTrustDomain(trustDomain: string): readonly RegisteredEntry[] {
     this.#trustDomain = trustDomain;
     return this.#machines().flatMap((machine) => this.#entriesOf(machine.key, machine));
   }
 
-  applyMachine(change: MachineChange): readonly MachineEntry[] {
+  applyMachine(change: RegisteredWorkloadChange): readonly RegisteredEntry[] {
     const { key } = change.machine;
-    const text = machineClaimText(change.machine);
+    const text = registeredWorkloadClaimText(change.machine);
     const before = this.#claims.get(text);
     const entryBefore = before && writtenNameOf(before);
     if (entryBefore !== undefined) this.#claimsOfEntry.remove(entryBefore, text);
     if (change.op === "delete") {
       this.#claims.delete(text);
-      this.#claimsOfKey.remove(machineKeyText(key), text);
+      this.#claimsOfKey.remove(registeredWorkloadKeyText(key), text);
     } else {
       this.#claims.set(text, change.machine);
-      this.#claimsOfKey.add(machineKeyText(key), text);
+      this.#claimsOfKey.add(registeredWorkloadKeyText(key), text);
       const entry = writtenNameOf(change.machine);
       if (entry !== undefined) this.#claimsOfEntry.add(entry, text);
     }
@@ -82,7 +82,7 @@ export class MachineSide {
     return [...left, ...this.#entriesOf(key, this.#machineOfKey(key))];
   }
 
-  applyGroup(name: ObjectName, group: Config | undefined): readonly MachineEntry[] {
+  applyGroup(name: ObjectName, group: Config | undefined): readonly RegisteredEntry[] {
     if (group === undefined) this.#groups.delete(name);
     else this.#groups.set(name, group);
     return this.#machines()
@@ -91,13 +91,13 @@ export class MachineSide {
   }
 
   /** A written WorkloadEntry. Images of registrations count for nothing: the machine itself does. */
-  applyEntry(name: ObjectName, entry: Config | undefined): MachineEntry {
-    if (entry === undefined || isMachineImage(entry)) this.#written.delete(name);
+  applyEntry(name: ObjectName, entry: Config | undefined): RegisteredEntry {
+    if (entry === undefined || isRegisteredEntry(entry)) this.#written.delete(name);
     else this.#written.set(name, entry);
     return this.#writtenEntry(name);
   }
 
-  records(): MachineRecords {
+  records(): RegistrationRecords {
     const rules = this.#rules();
     const registered = new Map<string, Config>();
     for (const machine of [...this.#machines()].sort(byConnection)) {
@@ -108,7 +108,7 @@ export class MachineSide {
       const other = this.#written.get(`${namespace}/${name}`);
       const isTaken =
         registered.has(`${namespace}/${name}`) || (other !== undefined && !isRegistrationOf(other, machine));
-      const own = isTaken ? `${name}-${fnv1a(machineKeyText(machine.key)).toString(36)}` : name;
+      const own = isTaken ? `${name}-${fnv1a(registeredWorkloadKeyText(machine.key)).toString(36)}` : name;
       registered.set(`${namespace}/${own}`, own === name ? entry : { ...entry, key: { ...entry.key, name: own } });
     }
     const reported = [...this.#written].flatMap(([name, entry]) => {
@@ -136,29 +136,29 @@ export class MachineSide {
     return problems;
   }
 
-  #entriesOf(key: MachineKey, machine: Machine | undefined): readonly MachineEntry[] {
+  #entriesOf(key: RegisteredWorkloadKey, machine: RegisteredWorkload | undefined): readonly RegisteredEntry[] {
     const written = machine && writtenNameOf(machine);
     if (written !== undefined) return [this.#writtenEntry(written)];
     return [{ name: nameOf(key), entry: machine === undefined ? undefined : this.#registration(machine) }];
   }
 
-  #registration(machine: Machine): Config | undefined {
+  #registration(machine: RegisteredWorkload): Config | undefined {
     const group = this.#groups.get(groupOf(machine.key));
     if (machine.entry !== undefined || group === undefined || this.#refusal(machine) !== undefined) return undefined;
-    return machineEntry(machine, group, this.#rules());
+    return registeredEntry(machine, group, this.#rules());
   }
 
-  #writtenEntry(name: ObjectName): MachineEntry {
+  #writtenEntry(name: ObjectName): RegisteredEntry {
     const entry = this.#written.get(name);
     return { name, entry: entry && entryWithHealth(entry, this.#machineOfEntry(name), this.#rules()) };
   }
 
   /** Callers that claim to be the machine, or to stand for its entry, without being it. */
-  #clashes(machine: Machine, object: string, field: string): readonly RegistryProblem[] {
+  #clashes(machine: RegisteredWorkload, object: string, field: string): readonly RegistryProblem[] {
     const written = writtenNameOf(machine);
     const rivals =
       written === undefined
-        ? this.#claimsOf(this.#claimsOfKey.get(machineKeyText(machine.key)))
+        ? this.#claimsOf(this.#claimsOfKey.get(registeredWorkloadKeyText(machine.key)))
         : this.#claimsOf(this.#claimsOfEntry.get(written));
     const owner = written === undefined ? machine : (this.#machineOfEntry(written) ?? machine);
     // Of an entry that is claimed by several machines, its owner reports.
@@ -173,76 +173,81 @@ export class MachineSide {
   }
 
   /** Each machine once, by its strongest claim. */
-  #machines(): Machine[] {
-    const keys = new Map([...this.#claims.values()].map(({ key }) => [machineKeyText(key), key]));
+  #machines(): RegisteredWorkload[] {
+    const keys = new Map([...this.#claims.values()].map(({ key }) => [registeredWorkloadKeyText(key), key]));
     return [...keys.values()].flatMap((key) => this.#machineOfKey(key) ?? []);
   }
 
   /** The strongest claim; of equally strong ones the one that was there first. */
-  #machineOfKey(key: MachineKey): Machine | undefined {
-    return this.#strongest(this.#claimsOfKey.get(machineKeyText(key)), (a, b) => byConnection(a, b));
+  #machineOfKey(key: RegisteredWorkloadKey): RegisteredWorkload | undefined {
+    return this.#strongest(this.#claimsOfKey.get(registeredWorkloadKeyText(key)), (a, b) => byConnection(a, b));
   }
 
   /** The strongest claim; of equally strong ones the newest connection. */
-  #machineOfEntry(name: ObjectName): Machine | undefined {
+  #machineOfEntry(name: ObjectName): RegisteredWorkload | undefined {
     return this.#strongest(this.#claimsOfEntry.get(name), (a, b) => byConnection(b, a));
   }
 
-  #strongest(texts: ReadonlySet<string>, order: (a: Machine, b: Machine) => number): Machine | undefined {
-    const isAway = ({ disconnectedAtMs }: Machine): number => (disconnectedAtMs === undefined ? 0 : 1);
+  #strongest(
+    texts: ReadonlySet<string>,
+    order: (a: RegisteredWorkload, b: RegisteredWorkload) => number,
+  ): RegisteredWorkload | undefined {
+    const isAway = ({ disconnectedAtMs }: RegisteredWorkload): number => (disconnectedAtMs === undefined ? 0 : 1);
     return this.#claimsOf(texts).sort(
       (a, b) => this.#strength(b) - this.#strength(a) || isAway(a) - isAway(b) || order(a, b),
     )[0];
   }
 
-  #claimsOf(texts: ReadonlySet<string>): Machine[] {
+  #claimsOf(texts: ReadonlySet<string>): RegisteredWorkload[] {
     return [...texts].flatMap((text) => this.#claims.get(text) ?? []);
   }
 
   /** The proof that is asked for, another one, none: a weaker claim never displaces a stronger one. */
-  #strength(machine: Machine): number {
+  #strength(machine: RegisteredWorkload): number {
     return (this.#refusal(machine) === undefined ? 2 : 0) + (machine.identities.length > 0 ? 1 : 0);
   }
 
-  #refusal(machine: Machine): string | undefined {
+  #refusal(machine: RegisteredWorkload): string | undefined {
     const written = writtenNameOf(machine);
     return written === undefined
       ? registrationRefusal(machine, this.#groups.get(groupOf(machine.key)), this.#rules())
       : healthRefusal(machine, this.#written.get(written), this.#rules());
   }
 
-  #rules(): MachineRules {
+  #rules(): RegistrationRules {
     const { validateMachines, machineHealthChecks } = this.#settings;
     return { trustDomain: this.#trustDomain, validateIdentity: validateMachines, healthChecks: machineHealthChecks };
   }
 }
 
 /** Of the WorkloadEntry that somebody wrote for it, if it stands for one. */
-function writtenNameOf({ key, entry }: Machine): ObjectName | undefined {
+function writtenNameOf({ key, entry }: RegisteredWorkload): ObjectName | undefined {
   return entry === undefined ? undefined : `${key.namespace}/${entry}`;
 }
 
-function groupOf({ namespace, group }: MachineKey): ObjectName {
+function groupOf({ namespace, group }: RegisteredWorkloadKey): ObjectName {
   return `${namespace}/${group}`;
 }
 
 /** Begins with its group's name; no WorkloadEntry that somebody wrote has such a name. */
-function nameOf(key: MachineKey): ObjectName {
+function nameOf(key: RegisteredWorkloadKey): ObjectName {
   return `${groupOf(key)}/${key.network}/${key.instance}`;
 }
 
-function objectText({ key }: Machine): string {
+function objectText({ key }: RegisteredWorkload): string {
   return `Machine/${key.namespace}/${key.instance}`;
 }
 
-function proofText({ identities }: Machine): string {
+function proofText({ identities }: RegisteredWorkload): string {
   return identities.length === 0 ? "not proven" : identities.join(", ");
 }
 
-function isRegistrationOf({ annotations }: Config, { key }: Machine): boolean {
+function isRegistrationOf({ annotations }: Config, { key }: RegisteredWorkload): boolean {
   return annotations[groupAnnotation] === key.group;
 }
 
-function byConnection(a: Machine, b: Machine): number {
-  return a.connectedAtMs - b.connectedAtMs || compareText(machineKeyText(a.key), machineKeyText(b.key));
+function byConnection(a: RegisteredWorkload, b: RegisteredWorkload): number {
+  return (
+    a.connectedAtMs - b.connectedAtMs || compareText(registeredWorkloadKeyText(a.key), registeredWorkloadKeyText(b.key))
+  );
 }

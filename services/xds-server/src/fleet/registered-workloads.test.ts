@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { connectBus } from "@flotilla/bus";
-import { decodeMachines, type Machine, machineReportBucket } from "@flotilla/model";
+import { decodeRegisteredWorkloads, type RegisteredWorkload, registrationReportBucket } from "@flotilla/model";
 import { noopLogger, until } from "@flotilla/runtime";
 import type { StreamRecord } from "../serve/stream-record.ts";
-import { Machines, publishMachines } from "./machines.ts";
+import { publishRegisteredWorkloads, RegisteredWorkloads } from "./registered-workloads.ts";
 
 function stream(id: string, metadata: Readonly<Record<string, unknown>>): StreamRecord {
   const proxy = {
@@ -22,14 +22,15 @@ function stream(id: string, metadata: Readonly<Record<string, unknown>>): Stream
 test("machines that ask to be registered are told with what they say of their health; others are not", async () => {
   const stop = new AbortController();
   await using bus = await connectBus({ url: "embedded:machines-told", clientName: "t", log: noopLogger }, stop.signal);
-  const machines = new Machines();
+  const machines = new RegisteredWorkloads();
   const vm = stream("vm", { AUTO_REGISTER_GROUP: "vms" });
   for (const one of [vm, stream("pod", {})]) machines.observer.opened?.(one);
-  const done = publishMachines(bus, { machines, log: noopLogger }, stop.signal);
-  let told: readonly Machine[] | undefined;
-  const values = await bus.keyValue(machineReportBucket);
+  const done = publishRegisteredWorkloads(bus, { machines, log: noopLogger }, stop.signal);
+  let told: readonly RegisteredWorkload[] | undefined;
+  const values = await bus.keyValue(registrationReportBucket);
   const reading = (async () => {
-    for await (const { value } of values.watch(stop.signal)) if (value !== undefined) told = decodeMachines(value);
+    for await (const { value } of values.watch(stop.signal))
+      if (value !== undefined) told = decodeRegisteredWorkloads(value);
   })();
   await until(() => told?.length === 1, { withinMs: 30_000, what: "one machine" });
   assert.deepEqual(told?.[0], {

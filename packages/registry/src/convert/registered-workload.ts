@@ -2,7 +2,7 @@
  * The WorkloadEntry that a registered machine stands for, and what a machine says of a WorkloadEntry that somebody wrote for it.
  * Name, labels and annotations as Istio's auto-registration writes them.
  */
-import type { Config, Machine } from "@flotilla/model";
+import type { Config, RegisteredWorkload } from "@flotilla/model";
 import type { WorkloadEntrySpec } from "../kube.ts";
 import { localityLabel, spiffeId } from "./endpoint-traits.ts";
 
@@ -15,7 +15,7 @@ interface WorkloadGroupSpec {
   readonly probe?: unknown;
 }
 
-export interface MachineRules {
+export interface RegistrationRules {
   readonly trustDomain: string;
   /** Only the proven identity of the group's or entry's service account counts. */
   readonly validateIdentity: boolean;
@@ -31,7 +31,7 @@ interface HealthCondition {
 }
 
 /** Who writes the entries of registered machines to Kubernetes; others have names of their own there. */
-export const machineController = "flotilla";
+export const registrationController = "flotilla";
 /** Names the instance of the control plane that a registered workload is connected to. */
 export const controllerAnnotation = "istio.io/workloadController";
 /** Names the WorkloadGroup that a WorkloadEntry was registered from. */
@@ -42,7 +42,7 @@ export const disconnectedAnnotation = "istio.io/disconnectedAt";
 const healthAnnotation = "proxy.istio.io/health-checks-enabled";
 const longestName = 253;
 
-export function machineEntry(machine: Machine, group: Config, rules: MachineRules): Config {
+export function registeredEntry(machine: RegisteredWorkload, group: Config, rules: RegistrationRules): Config {
   const { key, address, locality, labels: said, connectedAtMs } = machine;
   const { metadata = {}, template = {}, probe } = group.spec as WorkloadGroupSpec;
   const { [localityLabel]: _, ...own } = said;
@@ -57,7 +57,7 @@ export function machineEntry(machine: Machine, group: Config, rules: MachineRule
     annotations: {
       ...metadata.annotations,
       [groupAnnotation]: key.group,
-      [controllerAnnotation]: machineController,
+      [controllerAnnotation]: registrationController,
       ...connectionAnnotation(machine),
       ...(isChecked ? { [healthAnnotation]: "true" } : {}),
     },
@@ -74,14 +74,21 @@ export function machineEntry(machine: Machine, group: Config, rules: MachineRule
 }
 
 /** The one takes the place of the other. */
-function connectionAnnotation({ connectedAtMs, disconnectedAtMs }: Machine): Readonly<Record<string, string>> {
+function connectionAnnotation({
+  connectedAtMs,
+  disconnectedAtMs,
+}: RegisteredWorkload): Readonly<Record<string, string>> {
   return disconnectedAtMs === undefined
     ? { [connectedAnnotation]: new Date(connectedAtMs).toISOString() }
     : { [disconnectedAnnotation]: new Date(disconnectedAtMs).toISOString() };
 }
 
 /** The entry with what its machine says of its own health; as it is when that says nothing or does not count. */
-export function entryWithHealth(entry: Config, machine: Machine | undefined, rules: MachineRules): Config {
+export function entryWithHealth(
+  entry: Config,
+  machine: RegisteredWorkload | undefined,
+  rules: RegistrationRules,
+): Config {
   const health = rules.healthChecks ? machine?.health : undefined;
   if (machine === undefined || health === undefined || healthRefusal(machine, entry, rules) !== undefined) return entry;
   return {
@@ -91,7 +98,7 @@ export function entryWithHealth(entry: Config, machine: Machine | undefined, rul
   };
 }
 
-function healthCondition({ healthy, message, atMs }: NonNullable<Machine["health"]>): HealthCondition {
+function healthCondition({ healthy, message, atMs }: NonNullable<RegisteredWorkload["health"]>): HealthCondition {
   return {
     type: "Healthy",
     status: healthy ? "True" : "False",
@@ -101,15 +108,15 @@ function healthCondition({ healthy, message, atMs }: NonNullable<Machine["health
 }
 
 /** A written image of a registration that the fleet holds itself. */
-export function isMachineImage({ annotations }: Config): boolean {
-  return annotations[controllerAnnotation] === machineController && annotations[groupAnnotation] !== undefined;
+export function isRegisteredEntry({ annotations }: Config): boolean {
+  return annotations[controllerAnnotation] === registrationController && annotations[groupAnnotation] !== undefined;
 }
 
 /** Why a machine may not be part of a group; undefined when it may. */
 export function registrationRefusal(
-  { key, identities }: Machine,
+  { key, identities }: RegisteredWorkload,
   group: Config | undefined,
-  rules: MachineRules,
+  rules: RegistrationRules,
 ): string | undefined {
   if (group === undefined) return "there is no such WorkloadGroup: the machine waits for it";
   const { template = {} } = group.spec as WorkloadGroupSpec;
@@ -117,7 +124,11 @@ export function registrationRefusal(
 }
 
 /** Why what a machine says of an entry does not count; undefined when it does. */
-export function healthRefusal(machine: Machine, entry: Config | undefined, rules: MachineRules): string | undefined {
+export function healthRefusal(
+  machine: RegisteredWorkload,
+  entry: Config | undefined,
+  rules: RegistrationRules,
+): string | undefined {
   if (entry === undefined) return "there is no such WorkloadEntry: what the machine says of its health says nothing";
   const { serviceAccount } = entry.spec as WorkloadEntrySpec;
   return identityRefusal(machine.key.namespace, machine.identities, serviceAccount, "the entry's", rules);
@@ -128,7 +139,7 @@ function identityRefusal(
   identities: readonly string[],
   serviceAccount: string | undefined,
   whose: string,
-  { trustDomain, validateIdentity }: MachineRules,
+  { trustDomain, validateIdentity }: RegistrationRules,
 ): string | undefined {
   const wanted = spiffeId(trustDomain, namespace, serviceAccount || "default");
   if (!validateIdentity || identities.includes(wanted)) return undefined;

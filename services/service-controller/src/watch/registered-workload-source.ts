@@ -4,18 +4,18 @@
  */
 import { type Bus, readValue } from "@flotilla/bus";
 import {
-  decodeMachines,
+  decodeRegisteredWorkloads,
   equalJson,
-  type Machine,
-  machineClaimText,
-  machineReportBucket,
-  machineReportTtlMs,
+  type RegisteredWorkload,
+  registeredWorkloadClaimText,
+  registrationReportBucket,
+  registrationReportTtlMs,
 } from "@flotilla/model";
-import type { MachineChange } from "@flotilla/registry";
+import type { RegisteredWorkloadChange } from "@flotilla/registry";
 import { type FailingWork, keepTrying, type Logger, orAborted, Wakeup } from "@flotilla/runtime";
 import type { InputGroup, InputSource } from "./input-source.ts";
 
-export interface MachineSourceOptions {
+export interface RegisteredWorkloadSourceOptions {
   readonly bus: Bus;
   readonly graceMs: number;
   readonly log: Logger;
@@ -27,7 +27,7 @@ export interface MachineSourceOptions {
 const quietMs = 200;
 const sweepMs = 1_000;
 
-export function machineSource(options: MachineSourceOptions): InputSource {
+export function registeredWorkloadSource(options: RegisteredWorkloadSourceOptions): InputSource {
   const registered = new RegisteredMachines(options);
   return {
     name: "machines",
@@ -39,12 +39,12 @@ export function machineSource(options: MachineSourceOptions): InputSource {
 
 async function* followMachines(
   registered: RegisteredMachines,
-  { bus, nowMs, failures, log }: MachineSourceOptions,
+  { bus, nowMs, failures, log }: RegisteredWorkloadSourceOptions,
   stop: AbortSignal,
 ): AsyncGenerator<InputGroup, void, undefined> {
   // A bucket that cannot be opened yet is waited for: the other sources would be published without the machines.
   const values = await keepTrying(
-    () => orAborted(bus.keyValue(machineReportBucket, { ttlMs: machineReportTtlMs }), stop),
+    () => orAborted(bus.keyValue(registrationReportBucket, { ttlMs: registrationReportTtlMs }), stop),
     { what: "reports of machines", log, failures, random: Math.random },
     stop,
   );
@@ -54,7 +54,7 @@ async function* followMachines(
   let failure: { readonly cause: unknown } | undefined;
   const reading = (async () => {
     for await (const entry of values.watch(running)) {
-      const machines = readValue(values, entry, decodeMachines);
+      const machines = readValue(values, entry, decodeRegisteredWorkloads);
       // One that cannot be read: the one before holds.
       if (machines === undefined && entry.value !== undefined) continue;
       registered.report(entry.key, machines);
@@ -80,35 +80,35 @@ async function* followMachines(
 }
 
 interface Report {
-  readonly machines: readonly Machine[];
+  readonly machines: readonly RegisteredWorkload[];
   readonly atMs: number;
 }
 
 interface Registered {
-  readonly machine: Machine;
+  readonly machine: RegisteredWorkload;
   /** On no report since; absent while it is on one. */
   readonly lostAtMs?: number;
 }
 
 class RegisteredMachines {
-  readonly #options: MachineSourceOptions;
+  readonly #options: RegisteredWorkloadSourceOptions;
   readonly #reports = new Map<string, Report>();
   readonly #known = new Map<string, Registered>();
 
-  constructor(options: MachineSourceOptions) {
+  constructor(options: RegisteredWorkloadSourceOptions) {
     this.#options = options;
   }
 
-  report(replica: string, machines: readonly Machine[] | undefined): void {
+  report(replica: string, machines: readonly RegisteredWorkload[] | undefined): void {
     if (machines === undefined) this.#reports.delete(replica);
     else this.#reports.set(replica, { machines, atMs: this.#options.nowMs() });
   }
 
   /** What has changed since the last call. */
-  sweep(): readonly MachineChange[] {
+  sweep(): readonly RegisteredWorkloadChange[] {
     const { graceMs, nowMs } = this.#options;
     const now = nowMs();
-    const changes: MachineChange[] = [];
+    const changes: RegisteredWorkloadChange[] = [];
     const connected = this.#connected(now);
     for (const [text, machine] of connected) {
       const before = this.#known.get(text);
@@ -131,15 +131,15 @@ class RegisteredMachines {
   }
 
   /** On several reports while it moves: the newest connection counts, of those with the same proof. */
-  #connected(now: number): ReadonlyMap<string, Machine> {
-    const connected = new Map<string, Machine>();
+  #connected(now: number): ReadonlyMap<string, RegisteredWorkload> {
+    const connected = new Map<string, RegisteredWorkload>();
     for (const [replica, { machines, atMs }] of this.#reports) {
-      if (now - atMs > machineReportTtlMs) {
+      if (now - atMs > registrationReportTtlMs) {
         this.#reports.delete(replica);
         continue;
       }
       for (const machine of machines) {
-        const text = machineClaimText(machine);
+        const text = registeredWorkloadClaimText(machine);
         const other = connected.get(text);
         if (other === undefined || other.connectedAtMs < machine.connectedAtMs) connected.set(text, machine);
       }

@@ -1,11 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { connectBus } from "@flotilla/bus";
-import { encodeMachines, type Machine, machineReportBucket, machineReportTtlMs } from "@flotilla/model";
+import {
+  encodeRegisteredWorkloads,
+  type RegisteredWorkload,
+  registrationReportBucket,
+  registrationReportTtlMs,
+} from "@flotilla/model";
 import { noopLogger, until } from "@flotilla/runtime";
-import { machineSource } from "./machine-source.ts";
+import { registeredWorkloadSource } from "./registered-workload-source.ts";
 
-function machine(instance: string, connectedAtMs: number): Machine {
+function machine(instance: string, connectedAtMs: number): RegisteredWorkload {
   const key = { namespace: "n", group: "vms", network: "", instance };
   return { key, address: `10.9.0.${connectedAtMs}`, locality: "", labels: {}, identities: [], connectedAtMs };
 }
@@ -13,12 +18,12 @@ function machine(instance: string, connectedAtMs: number): Machine {
 async function world(name: string) {
   const stop = new AbortController();
   const bus = await connectBus({ url: `embedded:${name}`, clientName: "t", log: noopLogger }, stop.signal);
-  const values = await bus.keyValue(machineReportBucket);
+  const values = await bus.keyValue(registrationReportBucket);
   let now = 0;
   const state = new Map<string, string>();
   const history: string[] = [];
   const follow = () => {
-    const source = machineSource({ bus, graceMs: 10_000, log: noopLogger, nowMs: () => now });
+    const source = registeredWorkloadSource({ bus, graceMs: 10_000, log: noopLogger, nowMs: () => now });
     return (async () => {
       for await (const { inputs } of source.groups(stop.signal)) {
         for (const input of inputs) {
@@ -40,7 +45,8 @@ async function world(name: string) {
   return {
     history,
     follow,
-    report: (replica: string, ...machines: readonly Machine[]) => values.put(replica, encodeMachines(machines)),
+    report: (replica: string, ...machines: readonly RegisteredWorkload[]) =>
+      values.put(replica, encodeRegisteredWorkloads(machines)),
     pass: (ms: number) => {
       now += ms;
     },
@@ -79,7 +85,7 @@ test("a replica that died takes its machines with it after its report is too old
   await report("one", machine("m1", 1));
   const done = follow();
   await is("m1 10.9.0.1");
-  pass(machineReportTtlMs + 1);
+  pass(registrationReportTtlMs + 1);
   // Its proxy finds another replica within the grace.
   await report("two", machine("m1", 2));
   await is("m1 10.9.0.2");
@@ -93,10 +99,10 @@ test("a replica that died takes its machines with it after its report is too old
 test("claims of one machine with different proofs are handed on side by side", async () => {
   const stop = new AbortController();
   const bus = await connectBus({ url: "embedded:machines-claims", clientName: "t", log: noopLogger }, stop.signal);
-  const values = await bus.keyValue(machineReportBucket);
+  const values = await bus.keyValue(registrationReportBucket);
   const proven = { ...machine("m1", 1), identities: ["spiffe://cluster.local/ns/n/sa/vm"] };
-  await values.put("one", encodeMachines([proven, machine("m1", 2)]));
-  const source = machineSource({ bus, graceMs: 10_000, log: noopLogger, nowMs: Date.now });
+  await values.put("one", encodeRegisteredWorkloads([proven, machine("m1", 2)]));
+  const source = registeredWorkloadSource({ bus, graceMs: 10_000, log: noopLogger, nowMs: Date.now });
   const groups = source.groups(stop.signal)[Symbol.asyncIterator]();
   try {
     const { value } = (await groups.next()) as { readonly value: { readonly inputs: readonly unknown[] } };
@@ -114,13 +120,13 @@ test("a bucket that cannot be opened is tried again, and its machines come then"
     { url: "embedded:machines-refused", clientName: "t", log: noopLogger },
     stop.signal,
   );
-  const reports = await bus.keyValue(machineReportBucket);
-  await reports.put("one", encodeMachines([machine("m1", 1)]));
+  const reports = await bus.keyValue(registrationReportBucket);
+  await reports.put("one", encodeRegisteredWorkloads([machine("m1", 1)]));
   let attempts = 0;
   const keyValue: typeof bus.keyValue = (...given) =>
     ++attempts < 2 ? Promise.reject(new Error("maximum number of streams reached")) : bus.keyValue(...given);
   const refusing = Object.assign(Object.create(bus) as typeof bus, { keyValue });
-  const source = machineSource({ bus: refusing, graceMs: 10_000, log: noopLogger, nowMs: () => 0 });
+  const source = registeredWorkloadSource({ bus: refusing, graceMs: 10_000, log: noopLogger, nowMs: () => 0 });
   for await (const { inputs } of source.groups(stop.signal)) {
     assert.deepEqual(
       inputs.map((input) => input.type === "machine" && input.machine.key.instance),

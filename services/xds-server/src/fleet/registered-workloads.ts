@@ -5,28 +5,28 @@
 import { randomUUID } from "node:crypto";
 import type { Bus } from "@flotilla/bus";
 import {
-  encodeMachines,
+  encodeRegisteredWorkloads,
   localityText,
-  type Machine,
-  machineReportBucket,
-  machineReportTtlMs,
   metadataText,
+  type RegisteredWorkload,
+  registrationReportBucket,
+  registrationReportTtlMs,
 } from "@flotilla/model";
 import { delay, type Logger } from "@flotilla/runtime";
 import type { StreamObserver, StreamRecord } from "../serve/stream-record.ts";
 
-export interface MachineReportOptions {
-  readonly machines: Machines;
+export interface RegistrationReportOptions {
+  readonly machines: RegisteredWorkloads;
   readonly log: Logger;
 }
 
 const everyMs = 250;
 /** Told again unchanged after this, well before it vanishes. */
-const againMs = machineReportTtlMs / 3;
+const againMs = registrationReportTtlMs / 3;
 
 /** The connected streams of machines that ask to be registered, with what they said of their health last. */
-export class Machines {
-  readonly #streams = new Map<string, { readonly stream: StreamRecord; health: Machine["health"] }>();
+export class RegisteredWorkloads {
+  readonly #streams = new Map<string, { readonly stream: StreamRecord; health: RegisteredWorkload["health"] }>();
 
   readonly observer: StreamObserver = {
     opened: (stream) => {
@@ -39,18 +39,18 @@ export class Machines {
     closed: ({ id }) => void this.#streams.delete(id),
   };
 
-  list(): readonly Machine[] {
+  list(): readonly RegisteredWorkload[] {
     return [...this.#streams.values()].map(({ stream, health }) => machineOf(stream, health));
   }
 }
 
 /** Runs until `stop` fires. A report that cannot be told is told again. */
-export async function publishMachines(
+export async function publishRegisteredWorkloads(
   bus: Bus,
-  { machines, log }: MachineReportOptions,
+  { machines, log }: RegistrationReportOptions,
   stop: AbortSignal,
 ): Promise<void> {
-  const values = await bus.keyValue(machineReportBucket, { ttlMs: machineReportTtlMs });
+  const values = await bus.keyValue(registrationReportBucket, { ttlMs: registrationReportTtlMs });
   const id = randomUUID();
   let [told, toldAtMs] = ["[]", 0];
   while (!stop.aborted) {
@@ -59,7 +59,7 @@ export async function publishMachines(
     const isDue = text !== told || (present.length > 0 && performance.now() - toldAtMs > againMs);
     if (isDue && bus.state.connected) {
       try {
-        await values.put(id, encodeMachines(present));
+        await values.put(id, encodeRegisteredWorkloads(present));
         [told, toldAtMs] = [text, performance.now()];
       } catch (error) {
         log.warn("the machines connected here are not told", { error });
@@ -77,7 +77,7 @@ function entryOf({ proxy }: StreamRecord): string {
   return metadataText(proxy.metadata, "WORKLOAD_ENTRY");
 }
 
-function machineOf(stream: StreamRecord, health: Machine["health"]): Machine {
+function machineOf(stream: StreamRecord, health: RegisteredWorkload["health"]): RegisteredWorkload {
   const { proxy, identities, connectedAtMs } = stream;
   const group = groupOf(stream);
   return {

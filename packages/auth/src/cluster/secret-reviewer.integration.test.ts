@@ -1,11 +1,7 @@
 /** The right to read Secrets, as a real API server decides it by Roles. */
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
-import {
-  type RunningApiserver,
-  startKubeApiserver,
-  whyNoApiserver,
-} from "@flotilla/kube-api/src/kube-apiserver.fixture.ts";
+import { type RunningApiserver, startKubeApiserver, whyNoApiserver } from "@flotilla/kube-api/testing";
 import { until } from "@flotilla/runtime";
 import { secretReviewer } from "./secret-reviewer.ts";
 

@@ -2,11 +2,7 @@
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
 import type { KubeApi } from "@flotilla/kube-api";
-import {
-  type RunningApiserver,
-  startKubeApiserver,
-  whyNoApiserver,
-} from "@flotilla/kube-api/src/kube-apiserver.fixture.ts";
+import { type RunningApiserver, startKubeApiserver, whyNoApiserver } from "@flotilla/kube-api/testing";
 import { noopLogger, until } from "@flotilla/runtime";
 import { aLoadBalancer, anObject, publishMesh } from "./gateway-status.fixture.ts";
 import { GatewayStatus } from "./gateway-status.ts";

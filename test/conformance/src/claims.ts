@@ -1,8 +1,9 @@
 /** What the project claims to send as istiod does, and the numbers of what it does not claim. */
+import { ownValue } from "@flotilla/model";
 import type { ScenarioResult } from "./scenarios/run.ts";
 import type { Scenario, ScenarioProxy } from "./scenarios/scenario.ts";
 
-const claimedGroups: readonly string[] = [
+const sidecarGroups: readonly string[] = [
   "services",
   "serviceentry",
   "virtualservice",
@@ -14,12 +15,17 @@ const claimedGroups: readonly string[] = [
   "security",
   "telemetry",
   "gateway-api",
+  "gateways",
 ];
-/** Until gateways are claimed too. */
-const claimedProxyTypes: readonly string[] = ["sidecar"];
+
+/** The groups of which a type of proxy receives what istiod sends, resource by resource. */
+const claimedGroups: Readonly<Record<string, ReadonlySet<string>>> = {
+  sidecar: new Set(sidecarGroups),
+  router: new Set(["gateways", "locality", "mesh", "serviceentry", "virtualservice"]),
+};
 
 export function isClaimed({ group }: Scenario, { type }: ScenarioProxy): boolean {
-  return claimedGroups.includes(group) && claimedProxyTypes.includes(type);
+  return ownValue(claimedGroups, type)?.has(group) === true;
 }
 
 export interface Unclaimed {

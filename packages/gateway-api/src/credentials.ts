@@ -29,6 +29,9 @@ export function rootsProblem(
   return isPem(roots, "CERTIFICATE") ? undefined : "the bundle is malformed";
 }
 
+/** Whether there is a PEM block whose type ends in `label`, such as `EC PRIVATE KEY`. */
 function isPem(text: string, label: string): boolean {
-  return new RegExp(`-----BEGIN [A-Z0-9 ]*${label}-----[^-]+-----END [A-Z0-9 ]*${label}-----`).test(text);
+  const begin = text.indexOf("-----BEGIN ");
+  const end = begin === -1 ? -1 : text.indexOf("-----END ", begin);
+  return end !== -1 && text.slice(begin, end).includes(`${label}-----`) && text.includes(`${label}-----`, end);
 }

@@ -52,7 +52,11 @@ export function listenerTls(
   lookups: CredentialLookups,
 ): ListenerTlsResult {
   const { mode = "Terminate", options = {} } = listener.tls ?? {};
-  const cipherSuites = knownCipherSuites(option(options, "tls-cipher-suites").split(/\s*,\s*/));
+  const cipherSuites = knownCipherSuites(
+    option(options, "tls-cipher-suites")
+      .split(",")
+      .map((suite) => suite.trim()),
+  );
   if (mode === "Passthrough") {
     const isAuto = option(options, "listener-protocol").toLowerCase() === "auto-passthrough";
     const passthrough = isAuto ? Mode.AUTO_PASSTHROUGH : Mode.PASSTHROUGH;

@@ -34,7 +34,7 @@ import {
   rulesOfController,
 } from "@flotilla/gateway-api";
 import type { Context, Query } from "@flotilla/incremental";
-import { type Config, type ConfigKey, configKeyText, parseConfigKey } from "@flotilla/model";
+import { type Config, type ConfigKey, configKeyText, ownValue, parseConfigKey } from "@flotilla/model";
 import { inputs, type Nobody, rows } from "./gateway-inputs.ts";
 import type { ServiceFacts } from "./service-facts.ts";
 
@@ -186,17 +186,17 @@ function hostsOf(view: View, { kind, namespace, name }: RouteParent): readonly s
 }
 
 /** How many routes each listener of a Gateway or ListenerSet has, by its name. By `Kind/namespace/name` as parents name it. */
-const countQuery: Query<Nobody, string, Readonly<Record<string, number>>> = {
+const countQuery: Query<Nobody, string, ReadonlyMap<string, number>> = {
   name: "attached-routes",
   compute: (view, text) => {
     const { kind, namespace, name } = parseConfigKey(text);
-    const counts: Record<string, number> = {};
+    const counts = new Map<string, number>();
     for (const { key } of rowOf(view, rows.routesOf(kind, namespace, name))) {
       const parents = view
         .read(attachmentQuery, configKeyText(key))
         .filter(({ parent }) => parent.kind === kind && parent.namespace === namespace && parent.name === name);
       const listeners = parents.flatMap(({ attachments }) => attachments.map(({ listener }) => listener?.name ?? ""));
-      for (const listener of new Set(listeners)) counts[listener] = (counts[listener] ?? 0) + 1;
+      for (const listener of new Set(listeners)) counts.set(listener, (counts.get(listener) ?? 0) + 1);
     }
     return counts;
   },
@@ -210,14 +210,16 @@ function statusLookups(view: View) {
     },
     attachedRoutes: ({ owner, name }: ListenerPlan) => {
       const kind = owner.kind === "KubernetesGateway" ? "Gateway" : owner.kind;
-      return view.read(countQuery, configKeyText({ ...owner, kind }))[name] ?? 0;
+      return view.read(countQuery, configKeyText({ ...owner, kind })).get(name) ?? 0;
     },
   };
 }
 
 function gatewayService({ ports, targets, externalAddresses, isLoadBalancer }: ServiceFacts): GatewayService {
-  const served = ports.filter(({ name }) => (targets[name] ?? []).length > 0);
-  const pairs = served.flatMap(({ name, number }) => (targets[name] ?? []).map((target) => ({ target, number })));
+  const served = ports.filter(({ name }) => (ownValue(targets, name) ?? []).length > 0);
+  const pairs = served.flatMap(({ name, number }) =>
+    (ownValue(targets, name) ?? []).map((target) => ({ target, number })),
+  );
   const grouped = Map.groupBy(pairs, ({ target }) => target);
   return {
     servedPorts: served.map(({ number }) => number),

@@ -1,6 +1,6 @@
 /** What is written into the status of a Gateway API object: our fields with times and generation, beside what others have there. */
 import { type Condition, withForeignEntries } from "@flotilla/gateway-api";
-import { equalJson } from "@flotilla/model";
+import { equalJson, ownValue } from "@flotilla/model";
 import type { StatusFields } from "./gateway-queries.ts";
 
 interface StampedCondition extends Condition {
@@ -85,10 +85,12 @@ function stamped(
 /** Whether the object has the fields as they are to be, whatever else it has. */
 export function isWritten(wanted: StatusFields, before: unknown): boolean {
   const stored = (before ?? {}) as StatusFields;
-  if (optional.some((name) => stored[name] !== undefined && wanted[name] === undefined)) return false;
+  if (optional.some((name) => ownValue(stored, name) !== undefined && ownValue(wanted, name) === undefined))
+    return false;
   return Object.entries(wanted).every(([name, value]) => {
-    if (name === "conditions") return hasConditions(value, stored[name]);
-    return equalJson(value, stored[name]) || (isEmptyList(value) && stored[name] === undefined);
+    const there = ownValue(stored, name);
+    if (name === "conditions") return hasConditions(value, there);
+    return equalJson(value, there) || (isEmptyList(value) && there === undefined);
   });
 }
 

@@ -1,6 +1,6 @@
 /** What the status of Gateways needs of services: ports, addresses, and which ports have an endpoint. From the bus, all clusters as one. */
 import { type Bus, filters, lastChanges, subscribe } from "@flotilla/bus";
-import type { Change, EndpointsChange, Service, ServiceChange } from "@flotilla/model";
+import { type Change, type EndpointsChange, ownValue, type Service, type ServiceChange } from "@flotilla/model";
 
 export interface ServiceFacts {
   readonly ports: readonly { readonly name: string; readonly number: number }[];
@@ -83,7 +83,7 @@ function joined(all: readonly Targets[]): Targets {
   const names = [...new Set(all.flatMap((one) => Object.keys(one)))].sort();
   return Object.fromEntries(
     names.map((name) => {
-      const numbers = all.flatMap((one) => one[name] ?? []);
+      const numbers = all.flatMap((one) => ownValue(one, name) ?? []);
       return [name, [...new Set(numbers)].sort((a, b) => a - b)];
     }),
   );

@@ -19,7 +19,7 @@ const stages = /^(?:packages\/(?:sources|registry|bus|incremental|xds)|services)
 const beside: readonly RegExp[] = [
   /^packages\/bus\/src\/(?:embedded-key-value|key-value|lease|set-aside)\.ts$/,
   /^packages\/xds\/src\/(?:client|grpc)\//,
-  /^services\/config-controller\/src\/(?:follow|ledger|status|debug|duties)\//,
+  /^services\/config-controller\/src\/(?:follow|ledger|status|gateway-status|debug|duties)\//,
   /^services\/xds-server\/src\/(?:debug|fleet)\//,
   /^services\/[\w-]+\/src\/(?:\w+\/)?(?:metrics|[\w-]+-metrics|problem-reports|pages|registry-pages)\.ts$/,
   /^services\/service-controller\/src\/publish\/progress\.ts$/,
@@ -55,7 +55,7 @@ metadata: {name: web, namespace: shop}
 spec: {hosts: [web], http: [{route: [{destination: {host: web}}], timeout: ${version}s}]}
 `,
     idle: /^(?:services\/service-controller|packages\/registry)\//,
-    maxFiles: 92,
+    maxFiles: 93,
   },
   {
     title: "An endpoint",

@@ -43,6 +43,18 @@ describe("a request", () => {
     assert.equal(isCritical({ organization: "o" }), false);
     assert.equal(isCritical({ commonName: "c" }), false);
   });
+  it("whose algorithm is for another kind of key is refused, although its signature holds", () => {
+    const { tbs } = parseCsr(buildCsr({ key: ownKey }));
+    const algorithm = sequence(oid(algorithms["rsa-2048"]), nothing);
+    const request = parseCsr(sequence(tbs, algorithm, bitString(signBytes(tbs, ownKey))));
+    assert.throws(() => verifyCsr(request), { code: "PKI_BAD_SIGNATURE" });
+  });
+  it("of an unknown algorithm is read, and does not hold", () => {
+    const { tbs } = parseCsr(buildCsr({ key: ownKey }));
+    const request = parseCsr(sequence(tbs, sequence(oid("1.2.3.4")), bitString(signBytes(tbs, ownKey))));
+    assert.equal(request.signatureAlgorithm, "1.2.3.4");
+    assert.throws(() => verifyCsr(request), { code: "PKI_UNSUPPORTED_ALGORITHM" });
+  });
   it("of another version is refused", () => {
     const info = new DerReader(parseCsr(buildCsr({ key: ownKey })).tbs, "the request").enter(0x30);
     info.next(0x02);

@@ -181,3 +181,15 @@ for (const { name, more, isKept } of filtered) {
     assert.deepEqual(all, [webCluster, "BlackHoleCluster"]);
   });
 }
+
+test("a proxy without a locality fails over from endpoints without one to all others", () => {
+  const localityLbSetting = { enabled: true, failover: [{ from: "r1", to: "r2" }] };
+  const core = aMesh(web, aRule({ trafficPolicy: { outlierDetection: {}, loadBalancer: { localityLbSetting } } }));
+  putEndpoints(core, web, [anEndpoint("10.1.0.1", { locality: "r1/z1" }), anEndpoint("10.1.0.2")]);
+  const groups = resourceOf(core, aRouter("shop"), typeUrl.endpoint, webCluster)?.["endpoints"] as JsonObject[];
+  const byRegion = groups.map(({ locality, priority }) => [(locality as JsonObject)["region"] ?? "", priority ?? 0]);
+  assert.deepEqual(byRegion, [
+    ["", 0],
+    ["r1", 1],
+  ]);
+});

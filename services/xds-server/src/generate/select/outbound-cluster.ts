@@ -65,10 +65,10 @@ function selectsWorkloads(rule: ClusterTarget["rule"]): boolean {
 }
 
 /** Localities are weighed where traffic may leave its own by some rule, wherever the proxy is. */
-function localityInputs(view: View, { service, subset }: ClusterTarget, policy: TrafficPolicy | undefined) {
+function localityInputs(view: View, { service }: ClusterTarget, policy: TrafficPolicy | undefined) {
   const { setting, isForced } = localityChoice(policy, service, view.mesh.localityLbSetting);
   const failsOver = isForced || policy?.outlierDetection !== undefined;
   const { distribute = [], failover = [], failoverPriority = [] } = setting ?? {};
   const hasLocality = distribute.length > 0 || (failsOver && failover.length + failoverPriority.length > 0);
-  return { hasLocality, isDistributedSubset: service.trafficDistribution !== undefined && subset !== "" };
+  return { hasLocality, isDistributed: service.trafficDistribution !== undefined };
 }

@@ -39,7 +39,7 @@ export function buildOutboundCluster(inputs: OutboundClusterInputs): Cluster {
     ...(!isDynamic && {
       commonLbConfig: commonLbConfig({
         minHealthPercent:
-          traits.neverPanics || inputs.isDistributedSubset ? 0 : (policy?.outlierDetection?.minHealthPercent ?? 0),
+          traits.neverPanics || inputs.isDistributed ? 0 : (policy?.outlierDetection?.minHealthPercent ?? 0),
         keepsSessions: inputs.keepsSessions && subset === "",
         weightsLocalities:
           inputs.hasLocality ||

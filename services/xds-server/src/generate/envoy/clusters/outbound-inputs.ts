@@ -41,8 +41,8 @@ export interface OutboundClusterInputs {
   readonly files: string;
   readonly keepsSessions: boolean;
   readonly hasLocality: boolean;
-  /** A subset of a service with a traffic distribution of its own: istiod forgets its panic threshold. */
-  readonly isDistributedSubset: boolean;
+  /** The service has a traffic distribution: endpoints that are not ready are sent, and must not be called in a panic. */
+  readonly isDistributed: boolean;
   /** For services found by DNS: their endpoints are part of the cluster. */
   readonly endpoints: EndpointInputs | undefined;
 }

@@ -49,7 +49,7 @@ function prioritized<Member extends Parameters<typeof groupByLocality>[0][number
     const byLabels = failoverByLabels(groups, setting.failoverPriority, (name) => ownValue(values, name));
     return failsOverByDistance ? failover(byLabels, setting.failover, own) : byLabels;
   }
-  return own.region === "" ? groups : failover(groups, setting.failover, own);
+  return failover(groups, setting.failover, own);
 }
 
 /** Endpoints that the caller must not call by the mesh's TLS are marked as those that cannot. */

@@ -27,6 +27,7 @@ type Json<T> = T extends Date
 
 type Kind<T extends object> = KubeObject & Json<Omit<T, keyof KubeObject>>;
 
+/** A CertificateSigningRequest; `request` and `certificate` are PEM in base64. */
 export type CertificateSigningRequest = Kind<V1CertificateSigningRequest>;
 export type ClusterTrustBundle = Kind<V1beta1ClusterTrustBundle>;
 export type ConfigMap = Kind<V1ConfigMap>;
@@ -34,6 +35,7 @@ export type Ingress = Kind<V1Ingress>;
 export type IngressClass = Kind<V1IngressClass>;
 export type Lease = Kind<V1Lease>;
 export type Pod = Kind<V1Pod>;
+/** A Secret; the values of `data` are base64. */
 export type Secret = Kind<V1Secret>;
 export type Service = Kind<V1Service>;
 export type TokenReview = Kind<V1TokenReview>;

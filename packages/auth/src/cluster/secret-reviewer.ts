@@ -2,7 +2,7 @@
 
 import type { KubeApi, KubeObject } from "@flotilla/kube-api";
 import { type Identity, serviceAccountSubject } from "../identity.ts";
-import { atATime } from "./at-a-time.ts";
+import { atATime } from "./token-reviewers.ts";
 
 const path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
 

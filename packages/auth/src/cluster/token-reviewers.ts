@@ -4,7 +4,6 @@
  */
 import { type KubeApi, type KubeConfig, openKubeApi, type RemoteClusters, type TokenReview } from "@flotilla/kube-api";
 import type { ReviewToken } from "../token-review.ts";
-import { atATime } from "./at-a-time.ts";
 
 const path = "/apis/authentication.k8s.io/v1/tokenreviews";
 
@@ -103,4 +102,25 @@ export class RemoteTokenReviewers implements Disposable {
     };
     this.#leaving.set(api, setTimeout(end, goodbyeMs));
   }
+}
+
+/**
+ * Bounds how many questions wait for the API server at a time: a storm of callers must not become a storm there. Runs tasks
+ * in order, `max` at a time.
+ */
+export function atATime(max: number): <Result>(task: () => Promise<Result>) => Promise<Result> {
+  let running = 0;
+  const waiting: (() => void)[] = [];
+  return async (task) => {
+    if (running >= max) await new Promise<void>((resolve) => waiting.push(resolve));
+    else running++;
+    try {
+      return await task();
+    } finally {
+      // Who waits takes over the place.
+      const next = waiting.shift();
+      if (next === undefined) running--;
+      else next();
+    }
+  };
 }

@@ -5,6 +5,7 @@ import type { Logger } from "@flotilla/runtime";
 
 export interface TrustPublisherOptions {
   readonly bus: Bus;
+  /** Of the control plane, where the TrustBundle object is. */
   readonly namespace: string;
   readonly nowMs: () => number;
   readonly log: Logger;

@@ -26,3 +26,17 @@ export function enumerated(texts: readonly string[]): string {
   if (texts.length < 3) return texts.join(" and ");
   return `${texts.slice(0, -1).join(", ")}, and ${texts.at(-1)}`;
 }
+
+interface Entry {
+  readonly controllerName: string;
+}
+
+const ownControllers: ReadonlySet<string> = new Set([gatewayController, meshController]);
+
+/** Entries of a status that several controllers write: those of others stay as they are, then come ours. */
+export function withForeignEntries<Own extends Entry>(
+  before: readonly Entry[] = [],
+  ours: readonly Own[],
+): readonly Entry[] {
+  return [...before.filter(({ controllerName }) => !ownControllers.has(controllerName)), ...ours];
+}

@@ -7,7 +7,7 @@ export {
 } from "./backend-tls.ts";
 export { type BackendTrafficSpec, withTrafficPolicies } from "./backend-traffic.ts";
 export type { BackendLookups, RouteContext } from "./backends.ts";
-export type { Condition } from "./conditions.ts";
+export { type Condition, withForeignEntries } from "./conditions.ts";
 export { type CredentialData, certificateProblem, rootsProblem } from "./credentials.ts";
 export {
   type ExternalBackendSpec,
@@ -44,12 +44,13 @@ export {
 } from "./gateway-status.ts";
 export {
   type IngressLookups,
+  type IngressSettings,
   type IngressSpec,
   ingressGateway,
   ingressVirtualServices,
+  isServedIngress,
   pathLength,
 } from "./ingress.ts";
-export { type IngressSettings, isServedIngress } from "./ingress-class.ts";
 export type { ListenerPlan } from "./listener-plan.ts";
 export { backendTlsStatus, backendTrafficStatus, type PolicyLookups } from "./policy-status.ts";
 export { isRoute, readRoute } from "./read-route.ts";
@@ -68,4 +69,3 @@ export {
   routesBehind,
   routeVirtualServiceConfig,
 } from "./route-virtual-services.ts";
-export { withForeignEntries } from "./status-entries.ts";

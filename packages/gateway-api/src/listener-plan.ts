@@ -210,6 +210,7 @@ const conflictMessage = "Listener has a conflict with another listener attached 
 export function withConflicts(listeners: readonly ListenerPlan[]): readonly ListenerPlan[] {
   const kept = new Map<number, Kept[]>();
   return listeners.map((listener) => {
+    if (listener.problems.accepted?.reason === "UnsupportedProtocol") return listener;
     const others = kept.get(listener.port) ?? [];
     const reason = others.map((other) => conflictOf(listener, other)).find((one) => one !== undefined);
     if (reason === undefined) {

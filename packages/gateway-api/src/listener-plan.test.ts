@@ -1,0 +1,109 @@
+/** What is wrong with listeners, and what serves in spite of it. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Config } from "@flotilla/model";
+import { builtInClasses, defaultClassSettings } from "./gateway-classes.ts";
+import { gatewayConfigs, planGateway } from "./gateway-plan.ts";
+import type { KubernetesGatewaySpec, ListenerSpec, ReferenceGrantSpec } from "./gateway-spec.ts";
+import { gatewayStatus } from "./gateway-status.ts";
+
+const grant: Config<ReferenceGrantSpec> = {
+  ...{ key: { kind: "ReferenceGrant", namespace: "vault", name: "g" }, labels: {}, annotations: {}, creationTimeMs: 0 },
+  spec: {
+    from: [{ group: "gateway.networking.k8s.io", kind: "Gateway", namespace: "infra" }],
+    to: [{ group: "", kind: "Secret", name: "shared" }],
+  },
+};
+
+function planned(listeners: readonly ListenerSpec[], more: KubernetesGatewaySpec = {}) {
+  const gateway: Config<KubernetesGatewaySpec> = {
+    key: { kind: "KubernetesGateway", namespace: "infra", name: "edge" },
+    ...{ labels: {}, annotations: {}, creationTimeMs: 0 },
+    spec: { gatewayClassName: "istio", listeners, ...more },
+  };
+  const plan = planGateway(gateway, [], {
+    domain: "cluster.local",
+    classes: builtInClasses(defaultClassSettings),
+    controllerOf: () => undefined,
+    hasConfigMap: () => false,
+    namespaces: () => [{ name: "shop", labels: { team: "a" } }],
+    certificateProblem: (namespace, name) => (name === "lost" ? `secret ${namespace}/${name} not found` : undefined),
+    rootsProblem: () => undefined,
+    grantsIn: (namespace) => (namespace === "vault" ? [grant] : []),
+  });
+  assert.ok(plan !== undefined);
+  return plan;
+}
+
+const http: ListenerSpec = { name: "http", port: 80, protocol: "HTTP" };
+const https = (name: string, secret: object): ListenerSpec => ({
+  ...{ name, port: 443, protocol: "HTTPS", hostname: `${name}.example` },
+  tls: { certificateRefs: [secret] },
+});
+
+const cases: readonly { name: string; listeners: readonly ListenerSpec[]; serving: readonly string[]; why: string }[] =
+  [
+    { name: "a plain one", listeners: [http], serving: ["infra/*"], why: "" },
+    {
+      name: "a protocol in lower case",
+      listeners: [{ ...http, name: "odd", protocol: "http" }, http],
+      serving: ["infra/*"],
+      why: 'protocol "http" is unsupported. hint: "HTTP" (uppercase) may be supported',
+    },
+    {
+      name: "two for one host",
+      listeners: [http, { ...http, name: "again" }],
+      serving: ["infra/*"],
+      why: "Listener has a conflict with another listener attached to the same Gateway",
+    },
+    {
+      name: "a certificate that is missing",
+      listeners: [https("a", { name: "lost" }), https("b", { name: "cert" })],
+      serving: ["infra/b.example"],
+      why: "Bad TLS configuration",
+    },
+    {
+      name: "a certificate of another namespace without a grant",
+      listeners: [https("a", { name: "own", namespace: "vault" }), https("b", { name: "shared", namespace: "vault" })],
+      serving: ["infra/b.example"],
+      why: 'certificateRef own/vault not accessible to a Gateway in namespace "infra" (missing a ReferenceGrant?)',
+    },
+    {
+      name: "routes of the namespaces with a label",
+      listeners: [
+        { ...http, allowedRoutes: { namespaces: { from: "Selector", selector: { matchLabels: { team: "a" } } } } },
+      ],
+      serving: ["shop/*"],
+      why: "",
+    },
+    {
+      name: "routes of no namespace",
+      listeners: [{ ...http, allowedRoutes: { namespaces: { from: "None" } } }],
+      serving: ["~/*"],
+      why: "",
+    },
+  ];
+
+for (const { name, listeners, serving, why } of cases)
+  test(`listeners with ${name}`, () => {
+    const plan = planned(listeners);
+    assert.deepEqual(
+      gatewayConfigs(plan).flatMap(({ spec }) => spec.servers.flatMap(({ hosts }) => hosts)),
+      serving,
+    );
+    const [first] = plan.listeners
+      .map(({ problems }) => problems.accepted ?? problems.conflicted ?? problems.programmed)
+      .filter((problem) => problem !== undefined);
+    assert.equal(first?.message ?? "", why);
+  });
+
+test("a Gateway with one broken listener is accepted with the others, without any it is not", () => {
+  const accepted = (listeners: readonly ListenerSpec[]) => {
+    const status = gatewayStatus(planned(listeners), { serviceOf: () => undefined, attachedRoutes: () => 0 });
+    const { status: is, reason } = status.conditions.find(({ type }) => type === "Accepted") ?? {};
+    return `${is} ${reason}`;
+  };
+  assert.equal(accepted([http]), "True Accepted");
+  assert.equal(accepted([http, https("a", { name: "lost" })]), "True ListenersNotValid");
+  assert.equal(accepted([https("a", { name: "lost" })]), "False ListenersNotValid");
+});

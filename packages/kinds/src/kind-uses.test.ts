@@ -19,7 +19,8 @@ const cases: readonly (readonly [name: string, kind: string, object: UsedObject,
     /has no Gateway, ListenerSet/,
   ],
   ["a policy for a namespace", "AuthorizationPolicy", { spec: {} }, undefined],
-  ["a policy for a waypoint", "AuthorizationPolicy", { spec: { targetRefs: [{}] } }, /gateways or waypoints/],
+  ["a policy for a waypoint", "AuthorizationPolicy", { spec: { targetRefs: [{}] } }, /waypoints/],
+  ["a policy for a gateway", "AuthorizationPolicy", { spec: { targetRef: { kind: "Gateway" } } }, undefined],
 ];
 
 describe("objects without an effect", () => {

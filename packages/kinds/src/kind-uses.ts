@@ -98,9 +98,10 @@ function parentGap({ spec }: UsedObject): string | undefined {
 /** Objects with targets are for gateways and waypoints. */
 function targetGap({ spec }: UsedObject): string | undefined {
   const { targetRef, targetRefs = [] } = (spec ?? {}) as {
-    readonly targetRef?: unknown;
-    readonly targetRefs?: readonly unknown[];
+    readonly targetRef?: { readonly kind?: string };
+    readonly targetRefs?: readonly { readonly kind?: string }[];
   };
-  if (targetRef === undefined && targetRefs.length === 0) return undefined;
-  return "is for the gateways or waypoints of its targetRefs, and neither is configured yet";
+  const targets = targetRef === undefined ? targetRefs : [targetRef, ...targetRefs];
+  if (targets.length === 0 || targets.some(({ kind }) => kind === "Gateway")) return undefined;
+  return "is for the waypoints of its targetRefs, which are not configured yet";
 }

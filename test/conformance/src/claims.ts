@@ -21,7 +21,10 @@ const sidecarGroups: readonly string[] = [
 /** The groups of which a type of proxy receives what istiod sends, resource by resource. */
 const claimedGroups: Readonly<Record<string, ReadonlySet<string>>> = {
   sidecar: new Set(sidecarGroups),
-  router: new Set(["gateways", "locality", "mesh", "serviceentry", "virtualservice"]),
+  router: new Set([
+    ...["gateway-api", "gateways", "ingress", "large", "locality", "mesh", "security", "serviceentry"],
+    "virtualservice",
+  ]),
 };
 
 export function isClaimed({ group }: Scenario, { type }: ScenarioProxy): boolean {

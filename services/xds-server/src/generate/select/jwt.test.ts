@@ -16,6 +16,7 @@ interface Source {
 /** The source in words: keys in the rule, a cluster and its bounds, or keys that nothing was signed by. */
 function sourceOf(rule: Readonly<Record<string, string>>, fetching = "istiod"): unknown {
   const view = {
+    proxy: { type: "sidecar" },
     read: () => [fromJson(JWTRuleSchema, rule)],
     servicesByHost: (name: string) => (name === host ? [{ hostname: name }] : []),
     feature: (name: string) => (name === "remoteJwks" ? fetching : assert.fail(name)),

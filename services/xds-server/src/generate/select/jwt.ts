@@ -9,7 +9,7 @@ import { jwtFilter, type KeySource } from "../envoy/filters/jwt-filter.ts";
 /** None where no RequestAuthentication has a rule for the workload. */
 export function jwtFilters(view: View): readonly HttpFilter[] {
   const rules = view.read(tokenRules).map((rule) => ({ rule, keys: keySource(view, rule) }));
-  return rules.length === 0 ? [] : [jwtFilter(rules)];
+  return rules.length === 0 ? [] : [jwtFilter(rules, view.proxy.type === "router")];
 }
 
 /**

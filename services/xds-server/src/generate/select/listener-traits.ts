@@ -117,7 +117,7 @@ const tracingTraits = query<TracingTraits | undefined, TrafficSide>("tracing-tra
     istioTags: istioTags ?? (isStated ? true : (own?.enableIstioTags ?? true)),
     customTags: customTags ?? own?.customTags,
     sampling: collector?.samples ? 100 : (sampling ?? samplingPercent(view, own)),
-    spawnsUpstreamSpan: collector?.spawnsUpstreamSpan ?? false,
+    spawnsUpstreamSpan: collector !== undefined && (collector.spawnsUpstreamSpan || view.proxy.type === "router"),
     canonicalService: canonicalService(view),
     canonicalRevision: view.proxy.label("service.istio.io/canonical-revision") ?? "latest",
     clusterId: view.proxy.metadataText("CLUSTER_ID") || "unknown",

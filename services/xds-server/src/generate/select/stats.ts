@@ -16,8 +16,8 @@ export const statsFilters = query<StatsFilters, TrafficSide>("stats-filters", (v
   if (found === undefined || !view.proxy.supports(istioExtensions.stats)) return none;
   const [seconds, nanos] = found.reportingInterval ?? [];
   const config = create(PluginConfigSchema, {
-    // A caller's Host header is no name of a service that could be trusted.
-    disableHostHeaderFallback: side === "inbound",
+    // The Host header of callers, of the workload's or from outside, is no name of a service that could be trusted.
+    disableHostHeaderFallback: side === "inbound" || view.proxy.type === "router",
     ...(seconds !== undefined && { tcpReportingDuration: { seconds: BigInt(seconds), nanos: nanos ?? 0 } }),
     metrics: found.metrics.map(({ key, isDropped, tags, removedTags }) => ({
       name: ownValue(names, key) ?? key,

@@ -12,6 +12,7 @@ import {
 import type { JWTRule, RequestAuthentication } from "@flotilla/proto/security/v1beta1/request_authentication_pb";
 import { byNamespace } from "../row-index.ts";
 import { query, type View } from "../view.ts";
+import { attachedPolicies } from "./policy-targets.ts";
 
 export interface InboundMutualTls {
   /** For ports that say nothing of their own. */
@@ -108,10 +109,10 @@ export const authorizationPoliciesByNamespace = byNamespace<AuthorizationPolicy>
 
 export const authorizationPolicies = query<readonly Config<AuthorizationPolicy>[]>("authorization-policies", (view) => {
   const { proxy, mesh } = view;
-  const policies = [...new Set([mesh.rootNamespace, proxy.namespace])]
-    .flatMap((namespace) => view.row(authorizationPoliciesByNamespace, namespace))
-    .filter(({ spec }) => spec.targetRef === undefined && spec.targetRefs.length === 0);
-  return proxy.selecting(policies, ({ spec }) => spec.selector?.matchLabels ?? {});
+  const policies = [...new Set([mesh.rootNamespace, proxy.namespace])].flatMap((namespace) =>
+    view.row(authorizationPoliciesByNamespace, namespace),
+  );
+  return attachedPolicies(view, policies);
 });
 
 /** The tokens that the proxy's workload takes, of all RequestAuthentications that hold for it; in order of issuers. */
@@ -121,13 +122,10 @@ export const tokenRules = query<readonly JWTRule[]>(
   "token-rules",
   (view) => {
     const { proxy, mesh } = view;
-    const all = [...new Set([mesh.rootNamespace, proxy.namespace])]
-      .flatMap((namespace) => view.row(requestAuthenticationsByNamespace, namespace))
-      .filter(
-        ({ spec }: Config<RequestAuthentication>) => spec.targetRef === undefined && spec.targetRefs.length === 0,
-      );
-    return proxy
-      .selecting(all, ({ spec }) => spec.selector?.matchLabels ?? {})
+    const all = [...new Set([mesh.rootNamespace, proxy.namespace])].flatMap((namespace) =>
+      view.row(requestAuthenticationsByNamespace, namespace),
+    );
+    return attachedPolicies(view, all)
       .flatMap(({ spec }) => spec.jwtRules)
       .sort((a, b) => compareText(a.issuer, b.issuer));
   },

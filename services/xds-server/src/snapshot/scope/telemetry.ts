@@ -13,19 +13,21 @@ import {
 } from "@flotilla/proto/telemetry/v1alpha1/telemetry_pb";
 import { byNamespace } from "../row-index.ts";
 import { query, type View } from "../view.ts";
+import { namesGateway } from "./policy-targets.ts";
 
 export const telemetriesByNamespace = byNamespace<Telemetry>("Telemetry");
 
 export type TrafficSide = "inbound" | "outbound";
 
-/** The oldest of the mesh, the oldest of the namespace, all that select the workload. */
+/** The oldest of the mesh, the oldest of the namespace, all that select the workload or name its Gateway. */
 const telemetries = query<readonly Config<Telemetry>[]>("telemetries", (view) => {
   const { proxy, mesh } = view;
   const root = view.row(telemetriesByNamespace, mesh.rootNamespace);
   const own = proxy.namespace === mesh.rootNamespace ? root : view.row(telemetriesByNamespace, proxy.namespace);
   const ofNamespace = own === root ? undefined : own.find(isGeneral);
   const ofWorkload = proxy.selecting(own.filter(isSelective), ({ spec }) => spec.selector?.matchLabels ?? {});
-  return [root.find(isGeneral), ofNamespace, ...ofWorkload].filter((one) => one !== undefined);
+  const ofGateway = own.filter((telemetry) => namesGateway(view, telemetry));
+  return [root.find(isGeneral), ofNamespace, ...ofWorkload, ...ofGateway].filter((one) => one !== undefined);
 });
 
 function isSelective({ spec }: Config<Telemetry>): boolean {

@@ -24,8 +24,9 @@ export interface TokenRule {
   readonly keys: KeySource;
 }
 
-export function jwtFilter(rules: readonly TokenRule[]): HttpFilter {
-  const providers = rules.map((rule, index) => [`origins-${index}`, provider(rule)] as const);
+/** @param routesByClaims routes may depend on what tokens claim, so they are chosen anew once these are read */
+export function jwtFilter(rules: readonly TokenRule[], routesByClaims: boolean): HttpFilter {
+  const providers = rules.map((rule, index) => [`origins-${index}`, provider(rule, routesByClaims)] as const);
   const config = create(JwtAuthenticationSchema, {
     providers: Object.fromEntries(providers),
     rules: [requirementRule(rules.map(({ rule }) => rule))],
@@ -37,7 +38,7 @@ export function jwtFilter(rules: readonly TokenRule[]): HttpFilter {
   });
 }
 
-function provider({ rule, keys }: TokenRule): JwtProvider {
+function provider({ rule, keys }: TokenRule, clearRouteCache: boolean): JwtProvider {
   return create(JwtProviderSchema, {
     issuer: rule.issuer,
     audiences: rule.audiences,
@@ -47,6 +48,7 @@ function provider({ rule, keys }: TokenRule): JwtProvider {
     fromParams: rule.fromParams,
     fromCookies: rule.fromCookies,
     claimToHeaders: rule.outputClaimToHeaders.map(({ header, claim }) => ({ headerName: header, claimName: claim })),
+    clearRouteCache,
     payloadInMetadata: "payload",
     normalizePayloadInMetadata: { spaceDelimitedClaims: spaceDelimited(rule) },
     jwksSourceSpecifier: keys,

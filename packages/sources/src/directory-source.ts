@@ -59,7 +59,7 @@ class DirectorySource implements ObjectSource {
     this.#inUse = true;
     let first = true;
     for await (const batch of this.#watcher.batches(stop)) {
-      const changes = this.#table.apply(await this.#readAll(batch));
+      const changes = this.#table.update(await this.#readAll(batch));
       this.#options.onProblems?.();
       if (first || changes.length > 0) yield { changes, eventTimeMs: batch.eventTimeMs };
       first = false;

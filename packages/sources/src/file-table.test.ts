@@ -23,7 +23,7 @@ function apply(table: FileTable, texts: Readonly<Record<string, string | undefin
   const readings = Object.entries(texts).map(
     ([file, text]) => [file, text === undefined ? undefined : readObjects(file, text, admission)] as const,
   );
-  return table.apply(new Map(readings)).map(short).sort();
+  return table.update(new Map(readings)).map(short).sort();
 }
 
 function short(change: SourceChange): string {
@@ -77,14 +77,14 @@ test("a check that throws refuses its object alone", () => {
     },
   };
   const text = `${rule("x", "1")}---\n${rule("y", "1")}`;
-  assert.deepEqual(table.apply(new Map([["a", readObjects("a", text, failing)]])).map(short), ["+y=1"]);
+  assert.deepEqual(table.update(new Map([["a", readObjects("a", text, failing)]])).map(short), ["+y=1"]);
   assert.deepEqual(problems(table), ["a:1 Rule/n/x cannot be checked: spec is not iterable"]);
 });
 
 test("a file that cannot be read keeps its objects", () => {
   const table = new FileTable();
   apply(table, { a: rule("x", "1") });
-  assert.deepEqual(table.apply(new Map([["a", unreadableFile("a", "EACCES")]])), []);
+  assert.deepEqual(table.update(new Map([["a", unreadableFile("a", "EACCES")]])), []);
   assert.deepEqual(problems(table), ["a:0 EACCES"]);
 });
 
@@ -138,7 +138,7 @@ test("lists stand for their items, cluster kinds have no namespace, others have 
   const table = new FileTable();
   const text =
     "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: x/v1, kind: Zone, metadata: {name: z, namespace: n}}\n- {apiVersion: x/v1, kind: Rule, metadata: {name: r}}\n";
-  const changes = table.apply(new Map([["a", readObjects("a", text, admission)]]));
+  const changes = table.update(new Map([["a", readObjects("a", text, admission)]]));
   assert.deepEqual(
     changes.map(({ key }) => `${key.kind}/${key.namespace}/${key.name}`),
     ["Zone//z", "Rule/default/r"],

@@ -35,7 +35,7 @@ export class FileTable {
   readonly #inForce = new Map<string, InForce>();
 
   /** Readings by file; undefined for a file that is gone. */
-  apply(readings: ReadonlyMap<string, FileReading | undefined>): readonly SourceChange[] {
+  update(readings: ReadonlyMap<string, FileReading | undefined>): readonly SourceChange[] {
     const touched = new Set<string>();
     for (const file of [...readings.keys()].sort()) {
       const before = this.#files.get(file) ?? noState;

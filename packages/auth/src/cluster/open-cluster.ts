@@ -83,7 +83,7 @@ async function follow(
   const allowedOptions = new Set(insecureKubeconfigs);
   const options = { systemNamespace, ownCluster, allowedOptions, log, random: Math.random };
   for await (const named of followRemoteClusters(api, options, stop)) {
-    remotes.apply(named);
+    remotes.replaceClusters(named);
     const { problems } = named;
     for (const problem of problems) log.warn("a cluster of a Secret is not used", { ...problem });
     onProblem(problems[0] && `${problems[0].object} ${problems[0].field}: ${problems[0].reason}`);

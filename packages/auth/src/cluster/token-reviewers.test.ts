@@ -79,9 +79,9 @@ describe("token reviewers of other clusters", () => {
     const { reviewers, ask, changes } = setUp();
     using _ = reviewers;
     assert.equal(await ask("east"), undefined);
-    reviewers.apply(named({ east: "a", west: "b" }));
+    reviewers.replaceClusters(named({ east: "a", west: "b" }));
     assert.deepEqual([await ask("east"), await ask("west")], ["a", "b"]);
-    reviewers.apply(named({ west: "b" }));
+    reviewers.replaceClusters(named({ west: "b" }));
     assert.deepEqual([await ask("east"), await ask("west")], [undefined, "b"]);
     assert.deepEqual(changes, ["east a", "west b", "east undefined"]);
   });
@@ -89,7 +89,7 @@ describe("token reviewers of other clusters", () => {
   it("are announced to a listener that comes later", async () => {
     const { reviewers } = setUp();
     using _ = reviewers;
-    reviewers.apply(named({ east: "a" }));
+    reviewers.replaceClusters(named({ east: "a" }));
     const changes: string[] = [];
     reviewers.onChange((cluster, api) => void changes.push(`${cluster} ${api?.server}`));
     assert.deepEqual(changes, ["east a"]);
@@ -97,8 +97,8 @@ describe("token reviewers of other clusters", () => {
 
   it("new credentials are used at once, the old connection ends later", async () => {
     const { reviewers, ask, closed } = setUp();
-    reviewers.apply(named({ east: "a" }));
-    reviewers.apply(named({ east: "a2" }));
+    reviewers.replaceClusters(named({ east: "a" }));
+    reviewers.replaceClusters(named({ east: "a2" }));
     assert.equal(await ask("east"), "a2");
     assert.deepEqual(closed, []);
     reviewers[Symbol.dispose]();
@@ -108,8 +108,8 @@ describe("token reviewers of other clusters", () => {
   it("a kubeconfig that cannot be used leaves the judge there was", async () => {
     const { reviewers, ask } = setUp();
     using _ = reviewers;
-    reviewers.apply(named({ east: "a", west: undefined }));
-    reviewers.apply(named({ east: undefined }));
+    reviewers.replaceClusters(named({ east: "a", west: undefined }));
+    reviewers.replaceClusters(named({ east: undefined }));
     assert.deepEqual([await ask("east"), await ask("west")], ["a", undefined]);
   });
 });

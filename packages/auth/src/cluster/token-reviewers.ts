@@ -67,7 +67,7 @@ export class RemoteTokenReviewers implements Disposable {
   }
 
   /** A cluster whose kubeconfig cannot be used keeps the reviewer it had; one that nobody names any more has none. */
-  apply({ clusters }: RemoteClusters): void {
+  replaceClusters({ clusters }: RemoteClusters): void {
     const { open = openKubeApi, maxReviews } = this.#options;
     for (const { cluster, config, kubeconfig } of clusters.values()) {
       const before = this.#reviewers.get(cluster);

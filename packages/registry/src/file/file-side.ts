@@ -31,7 +31,7 @@ export class FileSide {
   }
 
   /** The services that may be others than before. */
-  apply({ services }: FileChange): ReadonlyMap<string, FileKey> {
+  replaceServices({ services }: FileChange): ReadonlyMap<string, FileKey> {
     const before = this.#services;
     const after = new Map<string, FileService>();
     const problems: RegistryProblem[] = [];

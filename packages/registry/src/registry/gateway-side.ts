@@ -26,7 +26,7 @@ export class GatewaySide {
     this.#cluster = cluster;
   }
 
-  apply(name: ObjectName, gateway: KubeObject | undefined): void {
+  setGateway(name: ObjectName, gateway: KubeObject | undefined): void {
     const before = this.#gateways.get(name);
     if (before !== undefined && !this.#left.has(name)) this.#left.set(name, before);
     const services = gateway === undefined ? [] : gatewayServices(gateway, this.#cluster);

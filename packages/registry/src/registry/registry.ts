@@ -76,7 +76,8 @@ export class Registry {
       else if (input.type === "cluster") continue;
       else if (input.type === "machine") this.#applyMachines(this.#machines.applyMachine(input), dirty);
       else if (input.type === "consul") this.#consul.apply(input, dirty);
-      else if (input.type === "file") for (const [text, key] of this.#file.apply(input)) dirty.files.set(text, key);
+      else if (input.type === "file")
+        for (const [text, key] of this.#file.replaceServices(input)) dirty.files.set(text, key);
       else if (input.op === "delete") {
         if (input.key.kind === "Gateway") this.#applyGateway(input.key, undefined, dirty);
         else applyObject(intake, input.key, undefined, this.#settings);
@@ -175,7 +176,7 @@ export class Registry {
   }
 
   #applyGateway({ namespace, name }: ConfigKey, gateway: KubeObject | undefined, dirty: Dirty): void {
-    this.#gateways.apply(`${namespace}/${name}`, gateway);
+    this.#gateways.setGateway(`${namespace}/${name}`, gateway);
     dirty.gateways.add(`${namespace}/${name}`);
   }
 

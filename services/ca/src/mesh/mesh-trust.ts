@@ -86,11 +86,11 @@ export class MeshTrust {
     for await (const item of subscribe(options, stop)) {
       if (item.kind === "caught-up") onHeard();
       if (item.kind !== "group") continue;
-      for (const change of item.group.changes) if (change.type === "config") await this.#apply(change);
+      for (const change of item.group.changes) if (change.type === "config") await this.#setConfig(change);
     }
   }
 
-  async #apply(change: ConfigChange): Promise<void> {
+  async #setConfig(change: ConfigChange): Promise<void> {
     const { log, file } = this.#options;
     const before = JSON.stringify([this.all, this.#mesh]);
     this.#mesh = change.op === "put" ? valuesOf(change.value.spec) : {};

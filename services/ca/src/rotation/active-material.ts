@@ -43,7 +43,7 @@ export class ActiveMaterial {
   }
 
   /** Works by the state from now on. @throws CaError CA_BAD_MATERIAL, CA_ROTATION when the material to come is not there */
-  async apply(state: RotationState): Promise<void> {
+  async adopt(state: RotationState): Promise<void> {
     const { source } = this.#options;
     if (state.phase === "idle") {
       if (this.#next !== undefined && !(await source.adopt()))

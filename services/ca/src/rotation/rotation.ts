@@ -278,7 +278,7 @@ export class Rotation {
     const wanted = appliedText(state);
     if (this.#applied === wanted) return;
     try {
-      await active.apply(state);
+      await active.adopt(state);
       this.#applied = wanted;
       onProblem(undefined);
     } catch (error) {

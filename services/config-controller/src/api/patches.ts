@@ -19,7 +19,8 @@ export function applyJsonPatch(document: unknown, patch: unknown): unknown {
   if (patch.length > maxOperations)
     throw new ApiError(400, "BadRequest", `a JSON patch has ${maxOperations} operations at most`);
   const budget = { bytes: maxCopiedBytes };
-  const next = (current: unknown, operation: unknown, index: number) => apply(current, operation, index, budget);
+  const next = (current: unknown, operation: unknown, index: number) =>
+    applyOperation(current, operation, index, budget);
   return patch.reduce(next, document);
 }
 
@@ -32,7 +33,7 @@ interface Budget {
   bytes: number;
 }
 
-function apply(document: unknown, operation: unknown, index: number, budget: Budget): unknown {
+function applyOperation(document: unknown, operation: unknown, index: number, budget: Budget): unknown {
   const { op, path, from, value } = isObject(operation) ? operation : {};
   const fail = (reason: string): never => {
     const [what, where] = [op, path].map((one) => (typeof one === "string" ? one : "?"));

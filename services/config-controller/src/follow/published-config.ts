@@ -118,7 +118,7 @@ export class PublishedConfig {
       const from = { afterSequence: this.#position, epoch: this.#epoch };
       for await (const item of subscribe({ bus, seal, filter: filters.config, ...from }, stop)) {
         if (item.kind === "reset") break;
-        if (item.kind === "group") this.#apply(item.group.changes.filter(isConfig), item.group);
+        if (item.kind === "group") this.#recordChanges(item.group.changes.filter(isConfig), item.group);
       }
     }
   }
@@ -141,7 +141,10 @@ export class PublishedConfig {
     for (const listener of this.#listeners) listener.onBaseline(deleted);
   }
 
-  #apply(changes: readonly ConfigChange[], { cause, position }: { readonly cause: Cause; readonly position: number }) {
+  #recordChanges(
+    changes: readonly ConfigChange[],
+    { cause, position }: { readonly cause: Cause; readonly position: number },
+  ) {
     this.#position = Math.max(this.#position, position);
     const changed = changes.map((change): GenerationChange => {
       const before = this.get(change.key)?.config;

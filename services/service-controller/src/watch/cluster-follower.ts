@@ -113,7 +113,7 @@ export class ClusterFollower implements AsyncDisposable {
 
   #hear(connection: ClusterConnection, event: ClusterEvent): void {
     if (connection === this.#current) {
-      this.#objects.apply(event);
+      this.#objects.record(event);
     } else if (this.#next.includes(connection)) {
       connection.keep(event);
       if (connection.isComplete) this.#offer(connection);
@@ -139,7 +139,7 @@ export class ClusterFollower implements AsyncDisposable {
     for (const one of [this.#current, ...older]) if (one !== undefined) this.#end(one);
     this.#next = this.#next.filter((one) => one !== connection);
     this.#current = connection;
-    for (const event of connection.release()) this.#objects.apply(event);
+    for (const event of connection.release()) this.#objects.record(event);
     this.#noteAway();
     this.#options.onState();
   }

@@ -32,7 +32,7 @@ export class ClusterObjects {
   }
 
   /** In the order in which they came. */
-  apply(event: ClusterEvent): void {
+  record(event: ClusterEvent): void {
     if (event.type === "list") this.#replace(event.kind, event.objects);
     else if (event.type === "put") this.#put(event.kind, event.object);
     else this.#delete(event.kind, nameOf(event.object));

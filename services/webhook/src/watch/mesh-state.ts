@@ -48,11 +48,11 @@ export class MeshState {
     for await (const item of subscribe(options, stop)) {
       if (item.kind === "caught-up") onHeard();
       if (item.kind !== "group") continue;
-      for (const change of item.group.changes) if (change.type === "config") await this.#apply(change);
+      for (const change of item.group.changes) if (change.type === "config") await this.#setConfig(change);
     }
   }
 
-  async #apply(change: ConfigChange): Promise<void> {
+  async #setConfig(change: ConfigChange): Promise<void> {
     const { kind, name } = change.key;
     if (kind === "Namespace") {
       if (change.op === "put") this.#namespaces.set(name, change.value.annotations);

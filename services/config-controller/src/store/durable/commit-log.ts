@@ -180,7 +180,7 @@ export class CommitLog {
         closed: [],
       };
       if (await this.#replaceHead(transaction)) {
-        this.#apply(transaction);
+        this.#applyTransaction(transaction);
         await this.#writeOut().catch((error: unknown) => this.#options.log.warn("written out later", { error }));
         return;
       }
@@ -237,10 +237,10 @@ export class CommitLog {
     }
     if (transaction.version > this.#state.version + 1) return this.#load();
     this.#headRevision = entry.revision;
-    this.#apply(transaction);
+    this.#applyTransaction(transaction);
   }
 
-  #apply(transaction: Transaction): void {
+  #applyTransaction(transaction: Transaction): void {
     this.#state.apply(transaction);
     this.#unwritten = transaction;
     this.#headId = transaction.id;

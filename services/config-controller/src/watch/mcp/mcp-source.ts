@@ -144,7 +144,7 @@ class Mcp implements McpSource {
     const { transport, node, random, document, deltaPatienceMs } = this.#options;
     const typeUrls = [...(document === undefined ? [] : [document.typeUrl]), ...this.#tables.keys()];
     const refusals = (response: ClientResponse, form: Form) => this.#read(response, form);
-    const onUpdate = (update: ClientUpdate) => this.#apply(update);
+    const onUpdate = (update: ClientUpdate) => this.#handleUpdate(update);
     const onConnection = (failure: string | undefined) => this.#noteConnection(failure);
     const patience = deltaPatienceMs === undefined ? {} : { deltaPatienceMs };
     return followServer({ transport, node, typeUrls, random, refusals, onUpdate, onConnection, ...patience }, stop);
@@ -164,7 +164,7 @@ class Mcp implements McpSource {
     return refused;
   }
 
-  #apply({ typeUrl, changed, removed }: ClientUpdate): void {
+  #handleUpdate({ typeUrl, changed, removed }: ClientUpdate): void {
     const { document, nowMs, onProblems } = this.#options;
     if (typeUrl === document?.typeUrl) {
       this.#isDocumentTold = true;

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it, test } from "node:test";
 import { type Proxy, parseNode } from "@flotilla/model";
 import { type JsonObject, typeUrl } from "@flotilla/proto";
+import { nameSet } from "@flotilla/xds";
 import { aConfig, aMesh, aPort, aService, aSidecar, resourceOf } from "../../testing/mesh.ts";
 
 const pem = (text: string) => btoa(text);
@@ -194,4 +195,20 @@ describe("layouts of Secrets", () => {
     };
     assert.equal(text(trustedCa?.inlineBytes), "Wurzel für alle");
   });
+});
+
+describe("what is asked for in vain", () => {
+  for (const [what, data, ask, message] of [
+    ["a Secret that does not exist", {}, "kubernetes://none", /Secret\/shop\/none .*there are no certificate and key/],
+    ["roots that do not exist", {}, "kubernetes://s-cacert", /Secret\/shop\/s-cacert .*there are no roots/],
+    ["a foreign Secret", {}, "kubernetes://other/s", /Secret\/other\/s .*may not have it/],
+  ] as const)
+    it(`is reported: ${what}`, () => {
+      const core = aMesh(secret("s", data));
+      const observed = core.observe(core.subjectOf(aRouter("shop")), typeUrl.secret, nameSet([ask]), () => {});
+      const texts = core.findings().map((finding) => `${finding.object} ${finding.message}`);
+      assert.equal(texts.length, 1);
+      assert.match(texts.join(), message);
+      observed?.release();
+    });
 });

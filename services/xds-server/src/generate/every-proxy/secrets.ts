@@ -25,10 +25,16 @@ export const secrets = createGenerator<SecretInputs, Secret>({
     if (asked === undefined) return undefined;
     const { scheme, kind, object, isRoot } = asked;
     const namespace = asked.namespace || view.proxy.namespace;
-    if (scheme === "kubernetes" && namespace !== view.proxy.namespace) return undefined;
-    if (!isGranted(view, asked, name)) return undefined;
     const place = { kind, namespace, object };
-    return isRoot ? rootOf(view, name, place) : keyPairOf(view, name, place);
+    const report = (message: string) => {
+      const metric = "pilot_sds_certificate_errors_total";
+      view.report({ metric, object: `${kind}/${namespace}/${object}`, message: `${name} ${message}` });
+      return undefined;
+    };
+    const isForeign = scheme === "kubernetes" && namespace !== view.proxy.namespace;
+    if (isForeign || !isGranted(view, asked, name)) return report("is asked for by a proxy that may not have it");
+    const found = isRoot ? rootOf(view, name, place) : keyPairOf(view, name, place);
+    return found ?? report(`is asked for, and there are no ${isRoot ? "roots" : "certificate and key"}`);
   },
   build: ({ name, certificate, key, staple, root, revoked }) =>
     create(SecretSchema, {
@@ -107,6 +113,8 @@ function encodeText(text: string): string {
 }
 
 function inline(base64: string) {
-  const value = Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
+  const text = atob(base64);
+  const value = new Uint8Array(text.length);
+  for (let at = 0; at < text.length; at++) value[at] = text.charCodeAt(at);
   return { specifier: { case: "inlineBytes" as const, value } };
 }

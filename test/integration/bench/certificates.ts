@@ -1,0 +1,124 @@
+/**
+ * `pnpm bench:certificates`: a router with many certificates. How long a new Envoy takes until all its filter chains have theirs, and what
+ * certificates cost in the memory of xds-server. Real NATS, Redis and Envoy, services as processes.
+ */
+import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { loadavg, tmpdir } from "node:os";
+import { join } from "node:path";
+import { openLocalIssuer } from "@flotilla/auth";
+import { allReady, type ControlPlane, startControlPlane } from "@flotilla/cli/testing";
+import { delay } from "@flotilla/runtime";
+import { freePort, freePorts } from "@flotilla/servers";
+import { createTestAuthority, type KeyPair } from "@flotilla/testkit";
+import { startSdsEnvoy } from "../src/secrets/sds-envoy.ts";
+
+const account = { namespace: "edge", serviceAccount: "edge" };
+const stop = new AbortController();
+/** Keys of RSA take long to make: certificates share them. */
+const distinctKeys = 20;
+const runs = 3;
+/** After this, nothing of a change is under way. */
+const settleMs = 8_000;
+
+const names = (count: number) => Array.from({ length: count }, (_, index) => `cert-${index}`);
+
+async function writeCertificates(config: string, count: number, pairs: readonly KeyPair[]): Promise<void> {
+  const base64 = (text = "") => Buffer.from(text).toString("base64");
+  const objects = names(count).flatMap((name, index) => {
+    const { certificatePem, keyPem } = pairs[index % pairs.length] ?? { certificatePem: "", keyPem: "" };
+    const data = { "tls.crt": base64(certificatePem), "tls.key": base64(keyPem) };
+    return [
+      { apiVersion: "v1", kind: "Secret", metadata: { name, namespace: "edge" }, data },
+      {
+        apiVersion: "networking.istio.io/v1",
+        kind: "Gateway",
+        metadata: { name, namespace: "edge" },
+        spec: {
+          selector: { app: "elsewhere" },
+          servers: [
+            {
+              port: { number: 443, name: "https", protocol: "HTTPS" },
+              hosts: [`${name}.example`],
+              tls: { mode: "SIMPLE", credentialName: name },
+            },
+          ],
+        },
+      },
+    ];
+  });
+  writeFileSync(join(config, ".all"), objects.map((object) => JSON.stringify(object)).join("\n---\n"));
+  renameSync(join(config, ".all"), join(config, "all.yaml"));
+}
+
+function memoryMb(plane: ControlPlane): number {
+  const { pid } = plane.services.find(({ name }) => name === "xds-server") ?? {};
+  const [, kb = "0"] = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
+  return Number(kb) / 1024;
+}
+
+interface Router {
+  readonly workDir: string;
+  readonly plane: ControlPlane;
+  readonly certificates: number;
+  readonly delta: boolean;
+}
+
+/** Milliseconds from the start of an Envoy until it is ready, and what xds-server holds with it. */
+async function startRouter({ workDir, plane, certificates, delta }: Router): Promise<readonly [number, number]> {
+  const issuer = await openLocalIssuer(workDir);
+  const own = { name: `edge-${certificates}`, ...account, labels: {}, address: "127.0.0.1" };
+  const node = { type: "router", ...own } as const;
+  const secure = {
+    address: `127.0.0.1:${plane.layout.ports.xdsTls}`,
+    rootFile: join(workDir, "root-cert.pem"),
+    token: await issuer.mintToken(account),
+  };
+  const chains = names(certificates).map((name) => ({ host: `${name}.example`, certificate: `kubernetes://${name}` }));
+  const listener = { port: await freePort(), chains };
+  const began = performance.now();
+  await using envoy = await startSdsEnvoy({ directory: join(workDir, "envoys"), node, delta, secure, listener });
+  await envoy.ready(300_000);
+  const took = performance.now() - began;
+  await delay(settleMs, stop.signal);
+  return [took, memoryMb(plane)];
+}
+
+async function main(): Promise<void> {
+  const [workDir, config] = ["bench-certificates-", "bench-config-"].map((name) => mkdtempSync(join(tmpdir(), name)));
+  if (workDir === undefined || config === undefined) throw new Error("no work directory");
+  await using owned = new AsyncDisposableStack();
+  owned.defer(() => {
+    for (const directory of [workDir, config]) rmSync(directory, { recursive: true, force: true });
+  });
+  const authority = await createTestAuthority();
+  const pairs = await Promise.all(
+    Array.from({ length: distinctKeys }, () => authority.keyPair({ algorithm: "rsa-2048" })),
+  );
+  await writeCertificates(config, 1, pairs);
+  const settings = process.env as Record<string, string>;
+  const options = { embedded: false, config, mesh: undefined, networks: undefined, settings, workDir };
+  const firstPort = await freePorts(10);
+  const plane = owned.use(
+    await startControlPlane({ options: { ...options, firstPort }, logs: "files", onProgress: () => undefined }),
+  );
+  await allReady(plane, 90_000, () => undefined, stop.signal);
+  const [, before] = await startRouter({ workDir, plane, certificates: 1, delta: true });
+  process.stdout.write(`load ${loadavg()[0]?.toFixed(1)}, xds-server with one certificate: ${before.toFixed(0)} MB\n`);
+  for (const certificates of [620, 2_000]) {
+    await writeCertificates(config, certificates, pairs);
+    // Until all Secrets have come.
+    await startRouter({ workDir, plane, certificates, delta: true });
+    for (const delta of [false, true]) {
+      const found: (readonly [number, number])[] = [];
+      for (let run = 0; run < runs; run++) found.push(await startRouter({ workDir, plane, certificates, delta }));
+      const times = found.map(([ms]) => `${(ms / 1000).toFixed(2)} s`).join(", ");
+      const more = found.map(([, mb]) => `${(mb - before).toFixed(0)} MB`).join(", ");
+      process.stdout.write(
+        `${certificates} certificates, ${delta ? "delta" : "sotw"}: ready in ${times}; more memory: ${more}\n`,
+      );
+    }
+  }
+  stop.abort();
+}
+
+await main();

@@ -11,6 +11,7 @@ import { GatewayStatus } from "../gateway-status/gateway-status.ts";
 import type { Settings } from "../settings.ts";
 import { StatusWriter } from "../status/kubernetes/status-writer.ts";
 import type { StatusFeed } from "../status/open-status.ts";
+import { knownClasses } from "./gateways/gateway-settings.ts";
 import { runGateways } from "./gateways/run-gateways.ts";
 import { IngressStatus } from "./ingress-status.ts";
 import { keepDefinitions, shippedDefinitions } from "./kind-definitions.ts";
@@ -53,7 +54,7 @@ export async function runDuties(
   });
   const gatewayStatus = {
     ...{ api, bus, published, onWritten: onStatusWritten, log, nowMs: Date.now },
-    ...{ domain: settings.domain, namespaces: settings.watchedNamespaces },
+    ...{ domain: settings.domain, classes: knownClasses(settings), namespaces: settings.watchedNamespaces },
   };
   const define = async (end: AbortSignal): Promise<void> =>
     keepDefinitions({ api, definitions: await shippedDefinitions(), version, log }, end);

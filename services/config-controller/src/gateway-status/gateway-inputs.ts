@@ -3,11 +3,13 @@
  * services there are. Whoever reads a row (an empty one too) learns of its changes.
  */
 import { createPrivateKey, X509Certificate } from "node:crypto";
-import type { HttpRouteSpec, ListenerSetSpec } from "@flotilla/gateway-api";
 import {
   type CredentialData,
   certificateProblem,
+  type GatewayClassRules,
+  type HttpRouteSpec,
   isRoute,
+  type ListenerSetSpec,
   readRoute,
   rootsProblem,
   routeHead,
@@ -28,6 +30,7 @@ export interface CredentialFacts {
 export const inputs = {
   /** DNS suffix of Kubernetes services. */
   domain: "domain" as InputKey<string>,
+  classes: "classes" as InputKey<ReadonlyMap<string, GatewayClassRules>>,
   object: (key: ConfigKey): InputKey<Config> => `object/${configKeyText(key)}`,
   row: (name: string): InputKey<readonly Config[]> => `row/${name}`,
   credential: (kind: string, namespace: string, name: string): InputKey<CredentialFacts> =>

@@ -7,12 +7,11 @@ import {
   type BackendTrafficSpec,
   backendTlsStatus,
   backendTrafficStatus,
-  builtInClasses,
   certificateProblem,
-  defaultClassSettings,
   type ExternalBackendSpec,
   externalBackendOf,
   externalBackendStatus,
+  type GatewayClassRules,
   type GatewayClassSpec,
   type GatewayPlan,
   type GatewayService,
@@ -43,7 +42,6 @@ type View = Context<Nobody>;
 /** The fields of `status` that are ours; conditions come without time and generation. */
 export type StatusFields = Readonly<Record<string, unknown>>;
 
-const classes = builtInClasses(defaultClassSettings);
 const sameText = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
 
 /** By `Kind/namespace/name`. Undefined: the object has no status of ours. */
@@ -62,7 +60,7 @@ function computeStatus(view: View, object: Config): StatusFields | undefined {
   switch (key.kind) {
     case "GatewayClass": {
       const { controllerName = "" } = spec as GatewayClassSpec;
-      return rulesOfController(classes, controllerName) && { ...gatewayClassStatus() };
+      return rulesOfController(classesOf(view), controllerName) && { ...gatewayClassStatus() };
     }
     case "KubernetesGateway": {
       const plan = view.read(planQuery, nameOf(key));
@@ -101,6 +99,10 @@ function domainOf(view: View): string {
   return view.input(inputs.domain) ?? "cluster.local";
 }
 
+function classesOf(view: View): ReadonlyMap<string, GatewayClassRules> {
+  return view.input(inputs.classes) ?? new Map();
+}
+
 function rowOf<Spec>(view: View, row: string): readonly Config<Spec>[] {
   return (view.input(inputs.row(row)) ?? []) as readonly Config<Spec>[];
 }
@@ -114,7 +116,7 @@ const planQuery: Query<Nobody, string, GatewayPlan | undefined> = {
     const sets = rowOf<ListenerSetSpec>(view, rows.setsOf(gateway.key.namespace, gateway.key.name));
     return planGateway(gateway as Config<KubernetesGatewaySpec>, sets, {
       domain: domainOf(view),
-      classes,
+      classes: classesOf(view),
       controllerOf: (name) => {
         const found = view.input(inputs.object({ kind: "GatewayClass", namespace: "", name }));
         return (found?.spec as GatewayClassSpec | undefined)?.controllerName;

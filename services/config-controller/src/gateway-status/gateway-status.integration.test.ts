@@ -1,6 +1,7 @@
 /** The status of many routes in a real API server: each is written once, and that of their Gateway a few times. */
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
+import { defaultClassSettings } from "@flotilla/gateway-api";
 import type { KubeApi } from "@flotilla/kube-api";
 import { type RunningApiserver, startKubeApiserver, whyNoApiserver } from "@flotilla/kube-api/testing";
 import { noopLogger, until } from "@flotilla/runtime";
@@ -64,7 +65,15 @@ describe("the status of Gateways and routes", { skip: server === undefined && wh
       ...aLoadBalancer("default", "web", "192.0.2.8"),
     );
     const stop = new AbortController();
-    const options = { api, domain: "cluster.local", namespaces: [], onWritten: () => undefined, log: noopLogger };
+    const classes = defaultClassSettings;
+    const options = {
+      api,
+      domain: "cluster.local",
+      classes,
+      namespaces: [],
+      onWritten: () => undefined,
+      log: noopLogger,
+    };
     const running = new GatewayStatus({ ...options, ...mesh, nowMs: Date.now }).run(stop.signal);
     try {
       for (const name of names) await mesh.put(anObject("HTTPRoute", "default", name, route));

@@ -1,6 +1,7 @@
 /** What is written of Gateways and routes, into an API server that only keeps what it is given. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { defaultClassSettings } from "@flotilla/gateway-api";
 import type { KubeApi } from "@flotilla/kube-api";
 import { noopLogger, until } from "@flotilla/runtime";
 import { aLoadBalancer, anObject, publishMesh } from "./gateway-status.fixture.ts";
@@ -61,7 +62,15 @@ test("each object's own status tells what is wrong with it, and is written once"
   await mesh.put(gateway, route("good", "web"), route("lost", "nobody"), ...aLoadBalancer("shop", "web", "192.0.2.1"));
   await mesh.put(...aLoadBalancer("infra", "edge-istio", "192.0.2.7"));
   const stop = new AbortController();
-  const options = { api, domain: "cluster.local", namespaces: [], onWritten: () => undefined, log: noopLogger };
+  const classes = defaultClassSettings;
+  const options = {
+    api,
+    domain: "cluster.local",
+    classes,
+    namespaces: [],
+    onWritten: () => undefined,
+    log: noopLogger,
+  };
   const running = new GatewayStatus({ ...options, ...mesh, nowMs: Date.now }).run(stop.signal);
   try {
     const statusOf = (path: string) => objects.get(path)?.status;

@@ -3,6 +3,7 @@
  * the published configuration, services from the bus, so that the status tells what proxies are configured with.
  */
 import type { Bus } from "@flotilla/bus";
+import { builtInClasses, type GatewayClassSettings } from "@flotilla/gateway-api";
 import { Graph, type Observation } from "@flotilla/incremental";
 import { type Kind, kindNamed } from "@flotilla/kinds";
 import { type KubeApi, KubeError } from "@flotilla/kube-api";
@@ -21,6 +22,7 @@ export interface GatewayStatusOptions {
   readonly published: Pick<PublishedConfig, "all" | "listen">;
   /** DNS suffix of Kubernetes services. */
   readonly domain: string;
+  readonly classes: GatewayClassSettings;
   /** Namespaces that are read; empty: all. */
   readonly namespaces: readonly string[];
   readonly onWritten: () => void;
@@ -57,6 +59,7 @@ export class GatewayStatus {
   constructor(options: GatewayStatusOptions) {
     this.#options = options;
     this.#graph.set(inputs.domain, options.domain);
+    this.#graph.set(inputs.classes, builtInClasses(options.classes));
   }
 
   /** Runs until `stop` fires: while this process has the duty. */

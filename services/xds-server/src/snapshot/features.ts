@@ -55,6 +55,16 @@ const scopeFeatures = {
     default: true,
     sentence: "Labelled Gateways of the Gateway API are gateways of their network.",
   }),
+  gatewayClass: text({
+    env: "PILOT_GATEWAY_API_DEFAULT_GATEWAYCLASS_NAME",
+    default: "istio",
+    sentence: "Name of the GatewayClass of the mesh's gateways.",
+  }),
+  gatewayController: text({
+    env: "PILOT_GATEWAY_API_CONTROLLER_NAME",
+    default: "istio.io/gateway-controller",
+    sentence: "Controller that the GatewayClasses of the mesh's gateways name.",
+  }),
   filterGatewayClusterConfig: flag({
     env: "PILOT_FILTER_GATEWAY_CLUSTER_CONFIG",
     default: false,

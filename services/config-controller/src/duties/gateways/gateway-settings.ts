@@ -1,5 +1,5 @@
 /** Settings of Gateways of the Gateway API, by istiod's names. */
-import type { GatewayClassSettings } from "@flotilla/gateway-api";
+import { defaultClassSettings, type GatewayClassSettings } from "@flotilla/gateway-api";
 import { flag, type SettingsOf, text } from "@flotilla/runtime";
 
 export const gatewaySettings = {
@@ -48,13 +48,18 @@ export const gatewaySettings = {
   clusterId: text({ env: "CLUSTER_ID", default: "Kubernetes", sentence: "Name of the cluster, told to gateways." }),
 } as const;
 
-/** Waypoints are not served yet (docs/gaps.md), so their classes are not offered. */
-export function classSettingsOf(settings: SettingsOf<typeof gatewaySettings>): GatewayClassSettings {
-  return {
-    defaultClass: settings.gatewayClass,
-    defaultController: settings.gatewayController,
-    multiNetwork: settings.multiNetworkGateways,
-    waypoints: false,
-    ambientMultiNetwork: false,
-  };
+type GatewaySettings = SettingsOf<typeof gatewaySettings>;
+
+/** Classes whose Gateways have a status. */
+export function knownClasses({
+  gatewayClass: defaultClass,
+  gatewayController: defaultController,
+  multiNetworkGateways: multiNetwork,
+}: GatewaySettings): GatewayClassSettings {
+  return { ...defaultClassSettings, defaultClass, defaultController, multiNetwork };
+}
+
+/** Classes that are made and deployed for: waypoints are not served yet (docs/gaps.md). */
+export function deployedClasses(settings: GatewaySettings): GatewayClassSettings {
+  return { ...knownClasses(settings), waypoints: false, ambientMultiNetwork: false };
 }

@@ -6,7 +6,7 @@ import type { Logger } from "@flotilla/runtime";
 import type { Settings } from "../../settings.ts";
 import { RevisionTags } from "../../watch/kubernetes/revision-tags.ts";
 import { keepGatewayClasses } from "./gateway-classes.ts";
-import { classSettingsOf } from "./gateway-settings.ts";
+import { deployedClasses } from "./gateway-settings.ts";
 import { ManagedGateways } from "./managed-gateways.ts";
 
 export interface RunGatewaysOptions {
@@ -21,7 +21,7 @@ export interface RunGatewaysOptions {
 export async function runGateways({ api, settings, mesh, log }: RunGatewaysOptions, stop: AbortSignal): Promise<void> {
   const { namespace, revision, watchedNamespaces: namespaces, allowsManualGateways: allowsManual } = settings;
   const { injectionConfigFile: configFile, injectionValuesFile: valuesFile, filePollMs: pollMs } = settings;
-  const classes = classSettingsOf(settings);
+  const classes = deployedClasses(settings);
   const following = { api, log, random: Math.random };
   const injection = injectionConfigSource(
     { configFile, valuesFile, adjust: valueOverrides(settings), pollMs, log, onStale: () => undefined },

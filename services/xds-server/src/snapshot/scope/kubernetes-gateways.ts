@@ -51,7 +51,13 @@ export const namespaceLabels: RowIndex<unknown> = {
   project: ({ key, labels }) => ({ key, creationTimeMs: 0, labels, annotations: {}, spec: {} }),
 };
 
-const classes = builtInClasses(defaultClassSettings);
+const gatewayClasses = query("gateway-classes", (view) =>
+  builtInClasses({
+    ...defaultClassSettings,
+    defaultClass: view.feature("gatewayClass"),
+    defaultController: view.feature("gatewayController"),
+  }),
+);
 
 /** Undefined: there is none, or another controller has it. */
 const gatewayPlan = query<GatewayPlan | undefined, ObjectName>(
@@ -62,7 +68,7 @@ const gatewayPlan = query<GatewayPlan | undefined, ObjectName>(
     if (gateway === undefined) return undefined;
     return planGateway(gateway, view.row(listenerSetsByParent, `${namespace}/${name}`), {
       domain: view.feature("domainSuffix"),
-      classes,
+      classes: view.read(gatewayClasses, undefined),
       controllerOf: (className) => view.read(controllerOfClass, className),
       hasConfigMap: (home, one) => view.config("ConfigMap", home, one) !== undefined,
       namespaces: () => namespacesOf(view),

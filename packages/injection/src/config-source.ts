@@ -74,10 +74,10 @@ async function follow(
   }
 }
 
-/** The built-in configuration is a template for pods, one for Gateways, and nothing that a user would have to know. */
+/** The built-in configuration is a template for each role of a proxy, and nothing that a user would have to know. */
 async function readBuiltIn(): Promise<string> {
-  const sidecar = await readFile(builtIn("sidecar.yaml"), "utf8");
-  const gateway = await readFile(builtIn("kube-gateway.yaml"), "utf8");
-  const templates = { sidecar, "kube-gateway": gateway };
+  const templates: Record<string, string> = {};
+  for (const name of ["sidecar", "gateway", "kube-gateway"])
+    templates[name] = await readFile(builtIn(`${name}.yaml`), "utf8");
   return JSON.stringify({ policy: "enabled", defaultTemplates: ["sidecar"], templates });
 }

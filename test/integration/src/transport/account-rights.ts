@@ -47,7 +47,19 @@ export const rightsOf: Readonly<Record<string, readonly Right[]>> = {
     { group: "", resources: ["services", "namespaces", "secrets", "serviceaccounts", "configmaps"], verbs: read },
     { group: "apiextensions.k8s.io", resources: ["customresourcedefinitions"], verbs: ["get"] },
     { group: "admissionregistration.k8s.io", resources: ["mutatingwebhookconfigurations"], verbs: read },
-    ...leases("istio-leader", "istio-status-leader", "flotilla-kind-definitions"),
+    // What is deployed for Gateways.
+    { group: "gateway.networking.k8s.io", resources: ["gateways"], verbs: ["patch"] },
+    { group: "gateway.networking.k8s.io", resources: ["gatewayclasses"], verbs: ["create"] },
+    ...(
+      [
+        ["", ["services", "serviceaccounts"]],
+        ["apps", ["deployments"]],
+        ["autoscaling", ["horizontalpodautoscalers"]],
+        ["policy", ["poddisruptionbudgets"]],
+      ] as const
+    ).map(([group, resources]) => ({ group, resources, verbs: [...read, "create", "patch"] })),
+    ...leases("istio-leader", "istio-status-leader", "istio-gateway-status-leader"),
+    ...leases("istio-gateway-deployment-default", "flotilla-kind-definitions"),
   ],
   "flotilla-service-controller": [
     { group: "", resources: ["services", "pods", "nodes", "namespaces", "endpoints"], verbs: read },

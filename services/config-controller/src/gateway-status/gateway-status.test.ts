@@ -102,6 +102,11 @@ test("each object's own status tells what is wrong with it, and is written once"
     );
     assert.equal(now[0]?.lastTransitionTime, since);
     assert.deepEqual(writes, [routePath("lost")]);
+
+    // Deleted and made again before anybody looked: another object, of the same name and generation, without a status.
+    objects.set(routePath("good"), { metadata: {} });
+    await mesh.put(route("good", "nobody"));
+    await until(() => statusOf(routePath("good"))?.parents?.length === 1, soon("an object made again has a status"));
   } finally {
     stop.abort();
     await running;

@@ -106,6 +106,8 @@ export class GatewayStatus {
       for (const table of [this.#observed, this.#due, this.#told]) table.delete(text);
       return;
     }
+    // It may be another object of the same name: the one before may have been deleted and made again in one step.
+    this.#told.delete(text);
     this.#note(text);
   }
 

@@ -21,13 +21,14 @@ export function tcpRoutes({ rules = [] }: Layer4RouteSpec, port: number, context
   );
 }
 
+/** `place`: where the route is attached; the hosts of a listener are the server names that it and the route have in common. */
 export function tlsRoutes(
   { rules = [], hostnames = [] }: Layer4RouteSpec,
-  hosts: readonly string[],
-  port: number,
+  place: { readonly hosts: readonly string[]; readonly port: number; readonly isMesh: boolean },
   context: RouteContext,
 ): readonly TLSRoute[] {
-  const sniHosts = serverNames(hostnames, hosts);
+  const { hosts, port, isMesh } = place;
+  const sniHosts = isMesh ? serverNames(hostnames, hosts) : [...hosts];
   return rules.map(({ backendRefs = [] }) =>
     create(TLSRouteSchema, { match: [{ sniHosts, port }], route: layer4Destinations(backendRefs, context) }),
   );

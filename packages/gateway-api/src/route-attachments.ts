@@ -116,7 +116,11 @@ function hostsAt(listener: ListenerPlan, listeners: readonly ListenerPlan[], { k
     .filter(({ port, hostname }) => port === listener.port && hostname !== "" && hostname !== own)
     .map(({ hostname }) => hostname)
     .filter((hostname) => hostCovers(own, hostname));
-  return hostnames.filter((host) => isHostOf(listener, host) && !others.some((other) => hostCovers(other, host)));
+  const attached = hostnames.filter(
+    (host) => isHostOf(listener, host) && !others.some((other) => hostCovers(other, host)),
+  );
+  // Server names are matched as they stand here; hosts of requests are held against the listener's where routes are made.
+  return kind === "TLSRoute" ? [...new Set(attached.map((host) => (hostCovers(host, own) ? own : host)))] : attached;
 }
 
 const ranks = ["NotAllowedByListeners", "NoMatchingListenerHostname", "NoMatchingParent"];

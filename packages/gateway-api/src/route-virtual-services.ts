@@ -175,7 +175,11 @@ function specOf(
   return create(VirtualServiceSchema, {
     ...common,
     ...(layer === "tcp" && { tcp: specs.flatMap(({ spec, context }) => tcpRoutes(spec, port, context)) }),
-    ...(layer === "tls" && { tls: specs.flatMap(({ spec, context }) => tlsRoutes(spec, hosts, port, context)) }),
+    ...(layer === "tls" && {
+      tls: specs.flatMap(({ spec, context }) =>
+        tlsRoutes(spec, { hosts, port, isMesh: gateway === meshGateway }, context),
+      ),
+    }),
   });
 }
 

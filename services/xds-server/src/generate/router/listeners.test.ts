@@ -98,6 +98,22 @@ const cases: readonly {
     want: [`db.example tls: ${db}`],
   },
   {
+    name: "one for TLS that ends here and a TLSRoute of the Gateway API, but for no other TLS route",
+    of: "0.0.0.0_5000",
+    objects: [
+      gateway(server(5000, "TLS", ["db.example", "other.example"], tls("SIMPLE"))),
+      routes({ hosts: ["other.example"], tls: [{ match: [{ sniHosts: ["other.example"] }], route: [toDb(27017)] }] }),
+      {
+        ...routes(
+          { hosts: ["db.example"], tls: [{ match: [{ sniHosts: ["db.example"] }], route: [toDb(5432)] }] },
+          "t",
+        ),
+        annotations: { "internal.istio.io/route-semantics": "gateway" },
+      },
+    ],
+    want: [`db.example other.example tls: ${db}`],
+  },
+  {
     name: "one for each match of a TLS route, without a name twice",
     of: "0.0.0.0_5000",
     objects: [

@@ -1,5 +1,5 @@
 /** Filter chains of servers without HTTP: TCP, TLS that ends here, TLS that passes through, mutual TLS of other networks. */
-
+import { hasGatewaySemantics } from "@flotilla/gateway-api";
 import type { Config } from "@flotilla/model";
 import { hostCovers, hostsOverlap, sniName } from "@flotilla/model";
 import { ServerTLSSettings_TLSmode as TlsMode } from "@flotilla/proto/networking/v1alpha3/gateway_pb";
@@ -21,12 +21,19 @@ export function tcpChains(view: View, server: GatewayServer): readonly RouterTcp
   return passesTlsThrough(tls) ? tlsRouteChains(view, server) : tcpRouteChain(view, server);
 }
 
-/** The first TCP route for the server's port. */
+/**
+ * The first TCP route for the server's port. A TLSRoute of the Gateway API counts too: behind a server that ends the TLS itself it leads
+ * to TCP.
+ */
 function tcpRouteChain(view: View, gatewayServer: GatewayServer): readonly RouterTcpChain[] {
   const { gateway, server } = gatewayServer;
   const number = server.port?.number ?? 0;
-  for (const { key, spec } of boundVirtualServices(view, gatewayServer)) {
-    const route = spec.tcp.find(({ match }) => match.length === 0 || match.some((one) => isFor(one, number, gateway)));
+  const isOwn = (match: Layer4Match): boolean => isFor(match, number, gateway);
+  for (const { key, annotations, spec } of boundVirtualServices(view, gatewayServer)) {
+    const tlsRoutes = server.tls !== undefined && hasGatewaySemantics(annotations) ? spec.tls : [];
+    const route =
+      spec.tcp.find(({ match }) => match.length === 0 || match.some(isOwn)) ??
+      tlsRoutes.find(({ match }) => match.some(isOwn));
     if (route === undefined) continue;
     return [
       {

@@ -1,0 +1,42 @@
+/** Server names of TLSRoutes: what a listener and a route have in common. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { tlsRoutes } from "./layer4-rules.ts";
+import type { ListenerPlan } from "./listener-plan.ts";
+import { attachRoute } from "./route-attachments.ts";
+import { routeHead } from "./route-head.ts";
+
+const key = { kind: "TLSRoute", namespace: "shop", name: "r" };
+const rules = [{ backendRefs: [{ name: "db", port: 443 }] }];
+const context = { namespace: "shop", domain: "cluster.local", hasService: () => true };
+
+/** The server names of a route with these hostnames, at a listener with that one. */
+function namesAt(hostname: string, hostnames: readonly string[]): readonly string[] {
+  const spec = { parentRefs: [{ name: "g" }], hostnames, rules };
+  const listener = {
+    ...{ owner: { kind: "KubernetesGateway", namespace: "shop", name: "g" }, name: "tls", port: 443, hostname },
+    ...{ namespaces: ["*"], kinds: ["TLSRoute"] },
+  } as unknown as ListenerPlan;
+  const config = { key, labels: {}, annotations: {}, creationTimeMs: 0, spec: routeHead(key, spec) };
+  const [parent] = attachRoute(config, { listenersOf: () => [listener], hostsOf: () => undefined });
+  const hosts = parent?.attachments[0]?.hosts ?? [];
+  const [route] = tlsRoutes(spec, { hosts, port: 0, isMesh: false }, context);
+  return route?.match[0]?.sniHosts ?? [];
+}
+
+const cases: readonly (readonly [listener: string, route: readonly string[], names: readonly string[]])[] = [
+  ["*.example.com", ["a.example.com"], ["a.example.com"]],
+  ["*.example.com", ["*.com"], ["*.example.com"]],
+  ["*.example.com", ["*.com", "a.example.com"], ["*.example.com", "a.example.com"]],
+  ["*.example.com", ["*.com", "*.example.com"], ["*.example.com"]],
+  ["a.example.com", ["*.example.com"], ["a.example.com"]],
+  ["*.example.com", ["a.example.org"], []],
+  ["*.example.com", [], ["*.example.com"]],
+  ["", ["*.com"], ["*.com"]],
+];
+
+describe("server names of a TLSRoute", () => {
+  for (const [listener, route, names] of cases)
+    it(`at ${listener || "any name"} with ${route.join(" and ") || "none"} are ${names.join(" and ") || "none"}`, () =>
+      assert.deepEqual(namesAt(listener, route), names));
+});

@@ -76,8 +76,11 @@ async function follow(
 
 /** The built-in configuration is a template for each role of a proxy, and nothing that a user would have to know. */
 async function readBuiltIn(): Promise<string> {
-  const templates: Record<string, string> = {};
-  for (const name of ["sidecar", "gateway", "kube-gateway"])
-    templates[name] = await readFile(builtIn(`${name}.yaml`), "utf8");
-  return JSON.stringify({ policy: "enabled", defaultTemplates: ["sidecar"], templates });
+  const read = async (name: string) => [name, await readFile(builtIn(`${name}.yaml`), "utf8")] as const;
+  const templates = await Promise.all(["sidecar", "gateway", "kube-gateway"].map(read));
+  return JSON.stringify({
+    policy: "enabled",
+    defaultTemplates: ["sidecar"],
+    templates: Object.fromEntries(templates),
+  });
 }

@@ -52,7 +52,7 @@ export class GatewayStatus {
   /** When objects are to be looked at, by their key; in order of the time but for those that gather. */
   readonly #due = new Map<string, number>();
   /** What was found or written last. */
-  readonly #told = new Map<string, string>();
+  readonly #written = new Map<string, string>();
   #places: Promise<ReadonlyMap<string, string>> | undefined;
   #placesAtMs = 0;
 
@@ -103,11 +103,11 @@ export class GatewayStatus {
   #observe(text: string, after: Config | undefined): void {
     if (after === undefined) {
       this.#observed.get(text)?.release();
-      for (const table of [this.#observed, this.#due, this.#told]) table.delete(text);
+      for (const table of [this.#observed, this.#due, this.#written]) table.delete(text);
       return;
     }
     // It may be another object of the same name: the one before may have been deleted and made again in one step.
-    this.#told.delete(text);
+    this.#written.delete(text);
     this.#note(text);
   }
 
@@ -155,7 +155,7 @@ export class GatewayStatus {
     if (object === undefined || fields === undefined) return;
     const { generation } = object;
     const said = JSON.stringify([generation, fields]);
-    if (this.#told.get(text) === said) return;
+    if (this.#written.get(text) === said) return;
     const path = await this.#pathOf(key);
     if (path === undefined) return this.#note(text, kindsAgainMs);
     const { api, nowMs, onWritten } = this.#options;
@@ -172,7 +172,7 @@ export class GatewayStatus {
       await api.apply(`${path}/status`, body, { fieldManager, force: true });
       onWritten();
     }
-    this.#told.set(text, said);
+    this.#written.set(text, said);
   }
 
   #statusOf(text: string): StatusFields | undefined {

@@ -45,7 +45,11 @@ export const gatewaySettings = {
     default: true,
     sentence: "Gateways of the class istio-remote are ways into other networks.",
   }),
-  clusterId: text({ env: "CLUSTER_ID", default: "Kubernetes", sentence: "Name of the cluster, told to gateways." }),
+  clusterId: text({
+    env: "CLUSTER_ID",
+    default: "Kubernetes",
+    sentence: "Name of the cluster that deployed gateways carry.",
+  }),
 } as const;
 
 type GatewaySettings = SettingsOf<typeof gatewaySettings>;

@@ -54,8 +54,8 @@ export class ManagedGateways {
   readonly #classes: ReadonlyMap<string, GatewayClassRules>;
   readonly #state: ClusterState;
   readonly #deployed: DeployedObjects;
-  /** Gateway → why it is not deployed, told once. */
-  readonly #told = new Map<string, string>();
+  /** Gateway → why it is not deployed, reported once. */
+  readonly #reported = new Map<string, string>();
   /** Gateway → what was rendered for it last, and of what. */
   readonly #rendered = new Map<string, Rendered>();
 
@@ -124,12 +124,12 @@ export class ManagedGateways {
         if (await this.#deployed.apply(object, kind === "Deployment" ? keepSelector : undefined))
           log.info("an object of a Gateway is deployed", { namespace, gateway: name, kind, name: metadata.name });
       }
-      this.#tell(gateway, undefined);
+      this.#report(gateway, undefined);
     } catch (error) {
-      if (error instanceof InjectionError) this.#tell(gateway, error.message);
+      if (error instanceof InjectionError) this.#report(gateway, error.message);
       // Changed meanwhile: what is there now comes as a change of its own.
       else if (error instanceof KubeError && error.code === "KUBE_CONFLICT") return;
-      else if (error instanceof KubeError) this.#tell(gateway, error.message);
+      else if (error instanceof KubeError) this.#report(gateway, error.message);
       else throw error;
     }
   }
@@ -200,17 +200,17 @@ export class ManagedGateways {
 
   #forgetOthers(gateways: readonly GatewayObject[]): void {
     const kept = new Set(gateways.map(({ metadata: { namespace, name } }) => `${namespace}/${name}`));
-    for (const known of [this.#rendered, this.#told])
+    for (const known of [this.#rendered, this.#reported])
       for (const key of known.keys()) if (!kept.has(key)) known.delete(key);
   }
 
   /** Each reason once, until it is another or gone. */
-  #tell({ metadata: { namespace, name } }: GatewayObject, reason: string | undefined): void {
+  #report({ metadata: { namespace, name } }: GatewayObject, reason: string | undefined): void {
     const gateway = `${namespace}/${name}`;
-    if (this.#told.get(gateway) === reason) return;
-    if (reason === undefined) this.#told.delete(gateway);
+    if (this.#reported.get(gateway) === reason) return;
+    if (reason === undefined) this.#reported.delete(gateway);
     else {
-      this.#told.set(gateway, reason);
+      this.#reported.set(gateway, reason);
       this.#options.log.warn("a Gateway is not deployed", { gateway, reason });
     }
   }

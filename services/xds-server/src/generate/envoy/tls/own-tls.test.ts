@@ -183,3 +183,25 @@ describe("TLS of an ingress port", () => {
       assert.deepEqual(found, want);
     });
 });
+
+describe("client certificates", () => {
+  const checked = (settings: Settings) => {
+    const { case: kind, value } = contextOf(settings).commonTlsContext?.validationContextType ?? {};
+    assert.ok(kind === "combinedValidationContext");
+    return value?.defaultValidationContext;
+  };
+  const secret = { ...noFiles, credentialName: "web", mode: Mode.OPTIONAL_MUTUAL };
+
+  it("that nobody vouches for are let in where the server says so", () => {
+    assert.equal(checked(secret)?.trustChainVerification, 0);
+    assert.equal(checked({ ...secret, insecureSkipVerify: true })?.trustChainVerification, 1);
+    assert.equal(checked({ mode: Mode.MUTUAL, insecureSkipVerify: true })?.trustChainVerification, 1);
+  });
+
+  it("are bound to keys and hashes where Secrets are used, as istiod has it", () => {
+    const bound = { verifyCertificateSpki: ["key"], verifyCertificateHash: ["hash"] };
+    const { verifyCertificateSpki, verifyCertificateHash } = checked({ ...secret, ...bound }) ?? {};
+    assert.deepEqual([verifyCertificateSpki, verifyCertificateHash], [["key"], ["hash"]]);
+    assert.deepEqual(checked({ mode: Mode.MUTUAL, ...bound })?.verifyCertificateSpki, []);
+  });
+});

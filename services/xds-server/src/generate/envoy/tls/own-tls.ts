@@ -6,7 +6,10 @@ import { knownCipherSuites } from "@flotilla/model";
 import { create, type MessageInitShape, pack } from "@flotilla/proto";
 import { type TransportSocket, TransportSocketSchema } from "@flotilla/proto/envoy/config/core/v3/base_pb";
 import { QuicDownstreamTransportSchema } from "@flotilla/proto/envoy/extensions/transport_sockets/quic/v3/quic_transport_pb";
-import { TlsParameters_TlsProtocol as Protocol } from "@flotilla/proto/envoy/extensions/transport_sockets/tls/v3/common_pb";
+import {
+  TlsParameters_TlsProtocol as Protocol,
+  CertificateValidationContext_TrustChainVerification as Verification,
+} from "@flotilla/proto/envoy/extensions/transport_sockets/tls/v3/common_pb";
 import type { SdsSecretConfigSchema } from "@flotilla/proto/envoy/extensions/transport_sockets/tls/v3/secret_pb";
 import { DownstreamTlsContextSchema } from "@flotilla/proto/envoy/extensions/transport_sockets/tls/v3/tls_pb";
 import {
@@ -80,17 +83,23 @@ function certificates({ settings, files }: OwnTlsInputs): readonly Secret[] {
 }
 
 function validation({ settings, files }: OwnTlsInputs) {
-  const { caCrl, subjectAltNames } = settings;
+  const { caCrl, subjectAltNames, verifyCertificateSpki, verifyCertificateHash } = settings;
   return {
     case: "combinedValidationContext" as const,
     value: {
       defaultValidationContext: {
         matchSubjectAltNames: subjectAltNames.map((value) => ({ matchPattern: { case: "exact" as const, value } })),
         ...(caCrl !== "" && { crl: { specifier: { case: "filename" as const, value: caCrl } } }),
+        ...(usesSecrets(settings) && { verifyCertificateSpki, verifyCertificateHash }),
+        ...(settings.insecureSkipVerify === true && { trustChainVerification: Verification.ACCEPT_UNTRUSTED }),
       },
       validationContextSdsSecretConfig: rootOf(settings, files),
     },
   };
+}
+
+function usesSecrets({ credentialName, credentialNames }: ServerTLSSettings): boolean {
+  return credentialName !== "" || credentialNames.length > 0;
 }
 
 function rootOf(settings: ServerTLSSettings, files: ServerFiles): Secret {

@@ -77,13 +77,13 @@ const insecureCondition: Condition = {
 
 /** Its workloads are elsewhere: only the addresses are of use here. */
 function remoteStatus({ addresses }: GatewayPlan): GatewayStatus {
-  const told = addresses.map(({ type, value = "" }) => ({
+  const shown = addresses.map(({ type, value = "" }) => ({
     type: type === "Hostname" ? ("Hostname" as const) : ("IPAddress" as const),
     value,
   }));
   const message = "This Gateway is remote; Istio will not program it";
   return {
-    ...(told.length > 0 && { addresses: told }),
+    ...(shown.length > 0 && { addresses: shown }),
     conditions: [condition("Accepted", accepted), condition("Programmed", { reason: "Programmed", message })],
   };
 }
@@ -214,19 +214,23 @@ function missingPort(port: number, host: string, { portsByTarget }: GatewayServi
 const nowhere = "Failed to assign to any requested addresses";
 
 function programmedCondition(problem: Problem | undefined, { services, problems, isUsable }: Reach): Condition {
-  const told = enumerated(services);
-  const good = { reason: "Programmed", message: `Resource programmed, assigned to service(s) ${told}` };
+  const assigned = enumerated(services);
+  const good = { reason: "Programmed", message: `Resource programmed, assigned to service(s) ${assigned}` };
   if (problem !== undefined) return condition("Programmed", good, { ...problem, message: nowhere });
   if (problems.length === 0) return condition("Programmed", good);
   const reason = isUsable ? "AddressNotAssigned" : "AddressNotUsable";
   const start =
-    services.length === 0 ? nowhere : `Assigned to service(s) ${told}, but failed to assign to all requested addresses`;
+    services.length === 0
+      ? nowhere
+      : `Assigned to service(s) ${assigned}, but failed to assign to all requested addresses`;
   return condition("Programmed", good, { reason, message: `${start}: ${problems.join("; ")}` });
 }
 
 /** Addresses from outside; where there are none, the names of the services. */
 function addressesOf({ externalAddresses, services, pending }: Reach): readonly Address[] {
   const hosts = services.map((text) => text.slice(0, text.lastIndexOf(":"))).filter((host) => !pending.includes(host));
-  const told = externalAddresses.length > 0 ? externalAddresses : [...new Set(hosts)];
-  return told.slice(0, maxAddresses).map((value) => ({ type: isIpAddress(value) ? "IPAddress" : "Hostname", value }));
+  const reachable = externalAddresses.length > 0 ? externalAddresses : [...new Set(hosts)];
+  return reachable
+    .slice(0, maxAddresses)
+    .map((value) => ({ type: isIpAddress(value) ? "IPAddress" : "Hostname", value }));
 }

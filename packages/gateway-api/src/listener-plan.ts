@@ -206,7 +206,7 @@ type Kept = Pick<ListenerPlan, "port" | "protocol" | "hostname">;
 
 const conflictMessage = "Listener has a conflict with another listener attached to the same Gateway";
 
-/** Of listeners that cannot be told from one another the first serves, in the order given. */
+/** Of listeners that cannot be distinguished the first serves, in the order given. */
 export function withConflicts(listeners: readonly ListenerPlan[]): readonly ListenerPlan[] {
   const kept = new Map<number, Kept[]>();
   return listeners.map((listener) => {

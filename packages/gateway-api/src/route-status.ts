@@ -42,7 +42,7 @@ function acceptedMessage(count: number): string {
   return count > 1 ? `Route was valid, bound to ${count} parents` : "Route was valid";
 }
 
-/** Of several that cannot be resolved the last is told, as istiod does. */
+/** Of several that cannot be resolved the last is reported, as istiod does. */
 function unresolvedBackend({ rules = [] }: HttpRouteSpec, context: RouteContext): Problem | undefined {
   const refs = rules.flatMap(({ backendRefs = [], filters = [] }) => [
     ...filters.flatMap(({ requestMirror }) => requestMirror?.backendRef ?? []),

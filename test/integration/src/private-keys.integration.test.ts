@@ -190,9 +190,9 @@ describe("private keys", () => {
     await until(async () => (await problems()).includes("Secret/edge/one"), soon("the problem"));
     assert.match(await problems(), /data\[tls\.key\].*is not the key of the certificate in tls\.crt/s);
     await expectEverywhere("one.example", fingerprint(good), "the certificate before");
-    const mended = await newPair("one.example");
-    writeSecret({ name: "one", data: tls(mended) });
-    await expectEverywhere("one.example", fingerprint(mended), "the next certificate");
+    const repaired = await newPair("one.example");
+    writeSecret({ name: "one", data: tls(repaired) });
+    await expectEverywhere("one.example", fingerprint(repaired), "the next certificate");
     await until(async () => !(await problems()).includes("Secret/edge/one"), soon("no problem"));
   });
 

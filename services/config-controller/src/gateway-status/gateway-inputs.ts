@@ -116,7 +116,7 @@ export class GatewayInputs {
   }
 }
 
-/** A route that cannot be read keeps the form it has: its status is not told. */
+/** A route that cannot be read keeps the form it has: it gets no status. */
 function readable(config: Config): Config {
   if (!isRoute(config.key)) return config;
   try {

@@ -54,7 +54,7 @@ const route = (name: string, backend: string) =>
     rules: [{ backendRefs: [{ name: backend, port: 80 }] }],
   });
 
-test("each object's own status tells what is wrong with it, and is written once", async () => {
+test("each object's own status names what is wrong with it, and is written once", async () => {
   const { api, objects, writes } = fakeApi([gatewayPath, routePath("good"), routePath("lost")]);
   const foreign = { controllerName: "example.com/other", conditions: [] };
   objects.set(routePath("lost"), { metadata: {}, status: { parents: [foreign] } });
@@ -94,7 +94,7 @@ test("each object's own status tells what is wrong with it, and is written once"
     const since = own?.conditions?.find(({ type }) => type === "Accepted")?.lastTransitionTime;
     writes.length = 0;
     await mesh.put(...aLoadBalancer("shop", "nobody", "192.0.2.2"));
-    await until(() => writes.includes(routePath("lost")), soon("the route is told anew"));
+    await until(() => writes.includes(routePath("lost")), soon("the route's status is written again"));
     const now = statusOf(routePath("lost"))?.parents?.[1]?.conditions ?? [];
     assert.deepEqual(
       now.map(({ status }) => status),

@@ -1,6 +1,6 @@
 /**
  * Writes the status of Gateway API objects into Kubernetes: what differs from what stands there, by server-side apply. Objects come from
- * the published configuration, services from the bus, so that the status tells what proxies are configured with.
+ * the published configuration, services from the bus, so that the status is about what proxies are configured with.
  */
 import type { Bus } from "@flotilla/bus";
 import { builtInClasses, type GatewayClassSettings } from "@flotilla/gateway-api";
@@ -40,7 +40,7 @@ const writesAtOnce = 8;
 const retryMs = 2_000;
 /** After a kind was looked for in vain. */
 const kindsAgainMs = 10_000;
-/** Each route that attaches changes the status of its Gateway: it is told once for many. */
+/** Each route that attaches changes the status of its Gateway: one write counts many. */
 const gatherMs = 300;
 
 export class GatewayStatus {

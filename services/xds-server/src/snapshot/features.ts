@@ -70,6 +70,12 @@ const scopeFeatures = {
     default: false,
     sentence: "Gateways have clusters only of services that their routes, providers or token issuers lead to.",
   }),
+  detectsMisdirectedRequests: flag({
+    env: "GATEWAY_MISDIRECTED_REQUESTS",
+    default: false,
+    sentence:
+      "HTTPS listeners of the Gateway API answer requests for hosts of other listeners of their port with 421, as the specification asks; istiod does not. k8s/base switches it on.",
+  }),
   scopeGatewayToNamespace: flag({
     env: "PILOT_SCOPE_GATEWAY_TO_NAMESPACE",
     default: false,

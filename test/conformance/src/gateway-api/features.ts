@@ -15,11 +15,14 @@ const ofEveryMesh = ["Mesh", "MeshClusterIPMatching", "MeshConsumerRoute"];
 const ofEveryGateway = [
   "Gateway",
   "GatewayAddressEmpty",
+  "GatewayBackendClientCertificate",
   "GatewayFrontendClientCertificateValidation",
   "GatewayFrontendClientCertificateValidationInsecureFallback",
   "GatewayHTTPListenerIsolation",
+  "GatewayHTTPSListenerDetectMisdirectedRequests",
   "GatewayInfrastructurePropagation",
   "GatewayPort8080",
+  "GatewayStaticAddresses",
   "ListenerSet",
   "ReferenceGrant",
 ];

@@ -20,7 +20,12 @@ const usage = `usage: pnpm conformance:gateway-api [options]
   --test NAME          one test of the suite, such as MeshFrontendHostname; no report is written
   --definitions        installs the Gateway API's definitions of the suite's version first (kubectl)
   --namespace-labels L labels that have pods of the suite injected (istio-injection=enabled)
-KUBECONFIG names the cluster; xds-server runs there with ENABLE_CLUSTER_IP_MATCHING=true.`;
+KUBECONFIG names the cluster; xds-server runs there with ENABLE_CLUSTER_IP_MATCHING=true, and GATEWAY_MISDIRECTED_REQUESTS=true as in k8s/base.`;
+
+/** An address of a Gateway is a Service: one of the suite's own, and one that is not there. */
+const staticAddresses = ["infra-backend-v1", "missing"].map(
+  (name) => `${name}.gateway-conformance-infra.svc.cluster.local`,
+);
 
 const { values } = parseArgs({
   options: {
@@ -55,7 +60,11 @@ async function main(wanted: readonly Profile[]): Promise<void> {
     `--conformance-profiles=${wanted.join(",")}`,
     `--supported-features=${claimedFeatures(wanted).join(",")}`,
     ...(needsGateways
-      ? [`--gateway-class=${values["gateway-class"]}`]
+      ? [
+          `--gateway-class=${values["gateway-class"]}`,
+          `--usable-address=${staticAddresses[0]}`,
+          `--unusable-address=${staticAddresses[1]}`,
+        ]
       : [`--namespace-labels=${values["namespace-labels"]}`]),
     "--allow-crds-mismatch",
     ...["--organization=flotilla", "--project=flotilla", "--url=https://flotilla.invalid", "--contact=@flotilla"],

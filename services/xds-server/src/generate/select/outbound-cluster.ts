@@ -1,6 +1,11 @@
 /** What the cluster of one port, or subset, of a service in scope is made of. */
+import { parentsAnnotation } from "@flotilla/gateway-api";
 import { MeshConfig_H2UpgradePolicy as MeshUpgrade } from "@flotilla/proto/mesh/v1alpha1/config_pb";
-import type { TrafficPolicy } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
+import {
+  ClientTLSSettings_TLSmode as TlsMode,
+  type TrafficPolicy,
+} from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
+import { clientCredential } from "../../snapshot/scope/gateway-credentials.ts";
 import type { View } from "../../snapshot/view.ts";
 import { rulePath } from "../envoy/clusters/cluster-parts.ts";
 import type { OutboundClusterInputs } from "../envoy/clusters/outbound-inputs.ts";
@@ -35,6 +40,7 @@ export function selectOutboundCluster(view: View, target: ClusterTarget): Outbou
     policy,
     rule: rule && rulePath(rule.key),
     mayUseSecrets: namesSecret(policy) && (selectsWorkloads(rule) || view.proxy.type === "router"),
+    clientCredential: showsCertificate(rule, policy) ? view.read(clientCredential) : "",
     connectTimeout: policy?.connectionPool?.tcp?.connectTimeout ?? mesh.connectTimeout,
     keepalive: mesh.tcpKeepalive,
     followsCallers: port.protocol === "Unsupported" && view.proxy.type !== "router",
@@ -58,6 +64,12 @@ export function selectOutboundCluster(view: View, target: ClusterTarget): Outbou
 /** The proxy's type is asked for only where it makes a difference: other clusters are shared by routers and sidecars. */
 function namesSecret(policy: TrafficPolicy | undefined): boolean {
   return (policy?.tls?.credentialName ?? "") !== "";
+}
+
+/** BackendTLSPolicies have no client certificates of their own: a gateway shows its own to their back ends. */
+function showsCertificate(rule: ClusterTarget["rule"], policy: TrafficPolicy | undefined): boolean {
+  const parents = rule?.annotations[parentsAnnotation] ?? "";
+  return policy?.tls?.mode === TlsMode.SIMPLE && parents.split(",").some((one) => one.startsWith("BackendTLSPolicy/"));
 }
 
 function selectsWorkloads(rule: ClusterTarget["rule"]): boolean {

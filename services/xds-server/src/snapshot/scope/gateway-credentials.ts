@@ -5,7 +5,7 @@ import type { Gateway } from "@flotilla/proto/networking/v1alpha3/gateway_pb";
 import { query, type View } from "../view.ts";
 import type { GatewayName, GatewayServer } from "./gateway-merge.ts";
 import { gatewayServers, selectedGateways } from "./gateways.ts";
-import { referenceGrants } from "./kubernetes-gateways.ts";
+import { clientCredentials, referenceGrants } from "./kubernetes-gateways.ts";
 
 /** Names of SDS resources without `-cacert`, for the key pair and its roots. */
 export const gatewayCredentials = query<ReadonlySet<string>>("gateway-credentials", (view) => {
@@ -15,7 +15,17 @@ export const gatewayCredentials = query<ReadonlySet<string>>("gateway-credential
     const isOpen = isWritten(view, name) ? (resource: string) => mayRefer(view, name, resource) : () => true;
     return view.read(gatewayServers, name).flatMap(credentialsOf).filter(isOpen).map(withoutRootSuffix);
   });
-  return new Set(names);
+  const own = view.read(clientCredential);
+  return new Set(own === "" ? names : [...names, own]);
+});
+
+/** The key pair that a router shows to back ends of BackendTLSPolicies: that of its oldest Gateway which has one; else "". */
+export const clientCredential = query<string>("client-credential", (view) => {
+  if (view.proxy.type !== "router") return "";
+  const credentials = view.read(clientCredentials);
+  if (credentials.size === 0) return "";
+  const found = view.read(selectedGateways).map(({ name }) => credentials.get(name));
+  return found.find((credential) => credential !== undefined) ?? "";
 });
 
 /** Of one that listeners of the Gateway API stand for, the references are granted already: others are left out of it. */

@@ -20,6 +20,11 @@ export interface GatewayServer {
   readonly server: Server;
 }
 
+/** Without the namespace that it is limited to. */
+export function plainHost(host: string): string {
+  return host.slice(host.indexOf("/") + 1);
+}
+
 export interface GatewayListener {
   /** Empty where the workload listens on all of its addresses. */
   readonly bind: string;

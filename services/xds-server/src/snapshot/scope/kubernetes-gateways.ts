@@ -145,3 +145,20 @@ export const listenerGateways = query<ReadonlyMap<string, Config<Gateway>>>(
   },
   (a, b) => a.size === b.size && [...a].every(([name, config]) => b.get(name) === config),
 );
+
+/** Key pairs that Gateways show to back ends, by `namespace/name` of the Gateways that their listeners stand for. */
+export const clientCredentials = query<ReadonlyMap<string, string>>(
+  "client-credentials-of-gateways",
+  (view) => {
+    const entries = view.row(kubernetesGatewayIndex, "all").flatMap(({ key }) => {
+      const name = objectName.write(key);
+      const credential = view.read(gatewayPlan, name)?.clientCredential;
+      if (credential === undefined) return [];
+      return view
+        .read(configsOfGateway, name)
+        .map((config) => [`${config.key.namespace}/${config.key.name}`, credential] as const);
+    });
+    return new Map(entries);
+  },
+  (a, b) => JSON.stringify([...a]) === JSON.stringify([...b]),
+);

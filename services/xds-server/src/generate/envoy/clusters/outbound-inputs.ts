@@ -22,6 +22,8 @@ export interface OutboundClusterInputs {
   readonly rule: string | undefined;
   /** Credentials that the rule names are served to the proxy: to routers, and to sidecars that the rule selects. */
   readonly mayUseSecrets: boolean;
+  /** Name of the key pair that a gateway shows to back ends; "" for none. */
+  readonly clientCredential: string;
   readonly connectTimeout: Duration | undefined;
   readonly keepalive: TcpKeepalive | undefined;
   /** The proxy finds out what callers speak, and speaks the same. Routers do not: their servers have a protocol. */

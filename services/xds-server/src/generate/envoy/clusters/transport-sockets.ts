@@ -30,6 +30,7 @@ type TlsInputs = Pick<
   | "subjectAltNames"
   | "files"
   | "mayUseSecrets"
+  | "clientCredential"
   | "isDynamic"
   | "traits"
 >;
@@ -62,6 +63,7 @@ export function transportSockets(inputs: TlsInputs, http2: boolean): TransportSo
         transportSocket: prefixed(
           destinationRuleTls({
             settings: usesFiles ? withFiles(settings, inputs.files) : settings,
+            clientCredential: inputs.clientCredential,
             http2,
             subjectAltNames,
             defaults: inputs.traits.tlsDefaults,

@@ -82,6 +82,8 @@ export function mutualTls({
 
 export interface DestinationRuleTlsInputs {
   readonly settings: ClientTLSSettings;
+  /** The caller's own key pair for servers that may ask for one; "" for none. */
+  readonly clientCredential: string;
   readonly http2: boolean;
   readonly subjectAltNames: readonly string[];
   readonly defaults: TlsDefaults | undefined;
@@ -91,6 +93,7 @@ export interface DestinationRuleTlsInputs {
 /** SIMPLE and MUTUAL as a rule says. */
 export function destinationRuleTls({
   settings,
+  clientCredential,
   http2,
   subjectAltNames,
   defaults,
@@ -103,7 +106,7 @@ export function destinationRuleTls({
       : fileSecret(`file-root:${settings.caCertificates || "system"}`);
   const own =
     mode !== TlsMode.MUTUAL
-      ? []
+      ? ownSecrets(clientCredential)
       : [credential !== "" ? credentialSecret(credential) : fileSecret(`file-cert:${clientCertificate}~${privateKey}`)];
   return tlsSocket(
     create(UpstreamTlsContextSchema, {
@@ -118,6 +121,10 @@ export function destinationRuleTls({
       },
     }),
   );
+}
+
+function ownSecrets(credential: string): Secret[] {
+  return credential === "" ? [] : [credentialSecret(credential)];
 }
 
 /** The smallest version of `tlsDefaults` is for servers. */

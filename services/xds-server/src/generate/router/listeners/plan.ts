@@ -1,7 +1,7 @@
 /** What a router's listener is made of: plain data, so that equal plans are recognised and not built again. */
 import { type Protocol, parseProtocol } from "@flotilla/model";
 import type { ServerTLSSettings } from "@flotilla/proto/networking/v1alpha3/gateway_pb";
-import type { GatewayServer } from "../../../snapshot/scope/gateway-merge.ts";
+import { type GatewayServer, plainHost } from "../../../snapshot/scope/gateway-merge.ts";
 import type { WeightedCluster } from "../../envoy/filters/network-filters.ts";
 import type { TcpPolicy } from "../../select/tcp-policy.ts";
 
@@ -47,6 +47,6 @@ export function protocolOf({ server }: GatewayServer): Protocol {
 
 /** The names by which clients ask for a server; a wildcard for everything asks for none. */
 export function serverNames({ hosts }: GatewayServer): readonly string[] {
-  const names = [...new Set(hosts.map((host) => host.slice(host.indexOf("/") + 1)))].sort();
+  const names = [...new Set(hosts.map(plainHost))].sort();
   return names.includes("*") ? [] : names;
 }

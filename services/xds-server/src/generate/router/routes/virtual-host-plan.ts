@@ -3,8 +3,9 @@
  * share. Names and reach only, no routes: those change more often.
  */
 import { compareText, hostCovers, isWildcard } from "@flotilla/model";
-import type { GatewayName, GatewayServer } from "../../../snapshot/scope/gateway-merge.ts";
+import { type GatewayName, type GatewayServer, plainHost } from "../../../snapshot/scope/gateway-merge.ts";
 import { mergedGateways } from "../../../snapshot/scope/gateways.ts";
+import { misdirectedHosts } from "../../../snapshot/scope/misdirected-hosts.ts";
 import { gatewayVirtualServices, type VirtualServiceHead } from "../../../snapshot/scope/virtual-services.ts";
 import { query, type View } from "../../../snapshot/view.ts";
 import { inUrl } from "../../envoy/routes/domains.ts";
@@ -21,6 +22,8 @@ export interface RouterHost {
   readonly redirects: boolean;
   /** Whether backends are told how often a request was tried. */
   readonly countsAttempts: boolean;
+  /** All requests are answered with 421 (Misdirected Request): they came over a connection for other hosts. */
+  readonly isMisdirected?: true;
 }
 
 /** The virtual hosts of a route configuration, ordered by name. */
@@ -28,16 +31,36 @@ export const routerHostPlan = query<readonly string[], string>("router-host-plan
   const { routes, http3Routes } = view.read(mergedGateways);
   const servers = routes.get(routeName) ?? [];
   const hosts = sharedHosts(view, servers, http3Routes.has(routeName));
-  if (hosts.size === 0) return [planText(blackhole(servers[0]?.server.port?.number ?? 0))];
+  const port = servers[0]?.server.port?.number ?? 0;
+  const misdirected = [...view.read(misdirectedHosts, routeName)].filter((host) => !hosts.has(host));
+  if (hosts.size === 0 && misdirected.length === 0) return [planText(answering(`blackhole:${port}`, ["*"]))];
   const countsAttempts = view.read(tellsAttempts);
-  return withoutRepetition(hosts)
-    .map(({ hostnames, port, routes, redirects }) => {
-      const name = `${inUrl(hostnames[0] ?? "")}:${port}`;
-      return { name, domains: hostnames, routes: [...routes.values()], redirects, countsAttempts };
-    })
+  const routed = withoutRepetition(hosts).map(({ hostnames, port, routes, redirects }) => {
+    const name = `${inUrl(hostnames[0] ?? "")}:${port}`;
+    return { name, domains: hostnames, routes: [...routes.values()], redirects, countsAttempts };
+  });
+  return [...routed, ...elsewhere({ misdirected, servers, hosts, port })]
     .sort((a, b) => compareText(a.name, b.name))
     .map(planText);
 });
+
+interface Elsewhere {
+  readonly misdirected: readonly string[];
+  readonly servers: readonly GatewayServer[];
+  readonly hosts: ReadonlyMap<string, SharedHost>;
+  readonly port: number;
+}
+
+/** Hosts of other listeners; those of the own servers that nothing is routed for are not theirs, however wide theirs are. */
+function elsewhere({ misdirected, servers, hosts, port }: Elsewhere): readonly RouterHost[] {
+  if (misdirected.length === 0) return [];
+  const own = new Set(servers.flatMap((server) => server.hosts.map(plainHost)));
+  const unrouted = [...own].filter((host) => !hosts.has(host)).sort();
+  return [
+    ...(unrouted.length > 0 ? [answering(`blackhole:${port}`, unrouted)] : []),
+    { ...answering(`misdirected:${port}`, misdirected), isMisdirected: true },
+  ];
+}
 
 function planText(host: RouterHost): string {
   return JSON.stringify(host);
@@ -47,9 +70,9 @@ export function parseRouterHost(text: string): RouterHost {
   return JSON.parse(text) as RouterHost;
 }
 
-/** Requests are answered with 404 where nothing is routed. */
-function blackhole(port: number): RouterHost {
-  return { name: `blackhole:${port}`, domains: ["*"], routes: [], redirects: false, countsAttempts: false };
+/** Without routes: requests are answered with 404. */
+function answering(name: string, domains: readonly string[]): RouterHost {
+  return { name, domains, routes: [], redirects: false, countsAttempts: false };
 }
 
 interface SharedHost {
@@ -85,7 +108,7 @@ function sharedHosts(
       known.set(`${gateway} ${head.name}`, routes);
       for (const hostname of shared) hostNamed(hostname).routes.push(routes);
     }
-    if (redirects) for (const host of serverHosts) hostNamed(host.slice(host.indexOf("/") + 1));
+    if (redirects) for (const host of serverHosts) hostNamed(plainHost(host));
   }
   return hosts;
 }

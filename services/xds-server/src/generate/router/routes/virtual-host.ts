@@ -15,12 +15,13 @@ import { parseRouterHost } from "./virtual-host-plan.ts";
 export const encodedRouterHost = query<Encoded, string>(
   "router-virtual-host",
   (view, text) => {
-    const { name, domains, routes, redirects, countsAttempts } = parseRouterHost(text);
+    const { name, domains, routes, redirects, countsAttempts, isMisdirected } = parseRouterHost(text);
     const encoded = routes.map((key) => view.read(encodedVirtualServiceRoutes, key));
     return encodedElement(virtualHostsField, VirtualHostSchema, [
       create(VirtualHostSchema, { name, domains: [...domains] }),
       ...encoded.map(({ ahead }) => ahead),
       ...encoded.map(({ last }) => last),
+      ...(isMisdirected ? [misdirected] : []),
       create(VirtualHostSchema, {
         includeRequestAttemptCount: countsAttempts,
         ...(redirects && { requireTls: VirtualHost_TlsRequirementType.ALL }),
@@ -29,3 +30,13 @@ export const encodedRouterHost = query<Encoded, string>(
   },
   sameVersion,
 );
+
+const misdirected = create(VirtualHostSchema, {
+  routes: [
+    {
+      name: "misdirected",
+      match: { pathSpecifier: { case: "prefix", value: "/" } },
+      action: { case: "directResponse", value: { status: 421 } },
+    },
+  ],
+});

@@ -7,7 +7,14 @@ export {
   type MessageShape,
 } from "@bufbuild/protobuf";
 export type { GenMessage } from "@bufbuild/protobuf/codegenv2";
-export { type Any, AnySchema, type Duration, DurationSchema, type Timestamp } from "@bufbuild/protobuf/wkt";
+export {
+  type Any,
+  AnySchema,
+  type Duration,
+  DurationSchema,
+  StringValueSchema,
+  type Timestamp,
+} from "@bufbuild/protobuf/wkt";
 export { decode, encode } from "./encode.ts";
 export { ProtoError, type ProtoErrorCode } from "./errors.ts";
 export { withSeconds } from "./go-durations.ts";

@@ -10,12 +10,13 @@ import type { StreamState } from "./stream-types.ts";
 import { resourceSet, setOf } from "./testing/fixtures.ts";
 import { takeTurn } from "./turn.ts";
 
-const { cluster, endpoint, listener, route } = types;
+const { cluster, endpoint, listener, route, extensionConfig } = types;
 const shortNames: Readonly<Record<string, string>> = {
   [cluster]: "cds",
   [endpoint]: "eds",
   [listener]: "lds",
   [route]: "rds",
+  [extensionConfig]: "ecds",
 };
 const waitMs = 1_000;
 
@@ -32,7 +33,8 @@ class Server {
   constructor(form: Form, world: Readonly<Record<string, Readonly<Record<string, string>>>>) {
     this.#form = form;
     for (const [typeUrl, contents] of Object.entries(world)) this.#world.set(typeUrl, resourceSet(typeUrl, contents));
-    for (const typeUrl of [cluster, endpoint, listener, route]) {
+    const extensions = extensionConfig in world ? [extensionConfig] : [];
+    for (const typeUrl of [cluster, endpoint, listener, route, ...extensions]) {
       const names = typeUrl === cluster || typeUrl === listener ? [] : Object.keys(world[typeUrl] ?? {});
       this.ask(typeUrl, names);
       this.write();
@@ -151,6 +153,16 @@ describe("make before break", () => {
     const server = new Server("delta", world);
     server.change({ [cluster]: { a: "1" }, [endpoint]: { a: "1" }, [route]: { r: "elsewhere" } });
     assert.deepEqual(server.write({ endpointsFirst: true }), ["rds r"]);
+  });
+
+  it("an extension changes before the listener that names it, and goes after it", () => {
+    const server = new Server("delta", { [listener]: { L: "1" }, [extensionConfig]: { a: "1", b: "1" } });
+    server.change({ [listener]: { L: "2" }, [extensionConfig]: { a: "2" } });
+    assert.deepEqual(server.write(), ["ecds a", "lds L"]);
+    server.accept(extensionConfig);
+    assert.deepEqual(server.write(), []);
+    server.accept(listener);
+    assert.deepEqual(server.write(), ["ecds -b"]);
   });
 
   it("a renamed cluster is there twice for a while", () => {

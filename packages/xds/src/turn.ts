@@ -104,6 +104,8 @@ function removalsMustWait({ types: known }: StreamState, typeUrl: string): boole
     type !== undefined && (type.due !== undefined || type.outstanding.length > 0);
   const routes = isUnsettled(known.get(types.listener)) || isUnsettled(known.get(types.route));
   if (typeUrl === types.cluster) return routes;
+  // A filter without its configuration would fail requests of the listener that still has it.
+  if (typeUrl === types.extensionConfig) return isUnsettled(known.get(types.listener));
   // Endpoints go with their cluster: while it is in use they stay.
   return typeUrl === types.endpoint && (routes || isUnsettled(known.get(types.cluster)));
 }

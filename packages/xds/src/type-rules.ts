@@ -25,6 +25,7 @@ export function isDebugType(url: string): boolean {
 const ordered = [
   typeUrl.cluster,
   typeUrl.endpoint,
+  typeUrl.extensionConfig,
   typeUrl.listener,
   typeUrl.route,
   typeUrl.secret,
@@ -36,10 +37,7 @@ const ordered = [
 const named: ReadonlySet<string> = new Set([typeUrl.endpoint, typeUrl.route, typeUrl.secret, typeUrl.extensionConfig]);
 
 const rules = new Map<string, TypeRules>(
-  [...ordered, typeUrl.extensionConfig].map((url, order) => [
-    url,
-    { wildcard: !named.has(url), complete: !named.has(url), order },
-  ]),
+  ordered.map((url, order) => [url, { wildcard: !named.has(url), complete: !named.has(url), order }]),
 );
 const rest: TypeRules = { wildcard: true, complete: true, order: rules.size };
 rules.set(typeUrl.meshConfig, { ...rest, unanswered: true });

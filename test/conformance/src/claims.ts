@@ -14,6 +14,7 @@ const sidecarGroups: readonly string[] = [
   "large",
   "security",
   "telemetry",
+  "extensions",
   "gateway-api",
   "gateways",
 ];
@@ -22,8 +23,8 @@ const sidecarGroups: readonly string[] = [
 const claimedGroups: Readonly<Record<string, ReadonlySet<string>>> = {
   sidecar: new Set(sidecarGroups),
   router: new Set([
-    ...["gateway-api", "gateways", "ingress", "large", "locality", "mesh", "security", "serviceentry"],
-    "virtualservice",
+    ...["extensions", "gateway-api", "gateways", "ingress", "large", "locality", "mesh", "security"],
+    ...["serviceentry", "virtualservice"],
   ]),
 };
 

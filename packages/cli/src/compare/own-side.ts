@@ -103,7 +103,8 @@ export type Capture = ReadonlyMap<string, ReadonlyMap<string, ResourceJson>>;
  * What the control plane's pure core sends to a proxy, in the order in which a client learns the names. @throws NodeError
  */
 export function captureFromCore(core: Core, info: NodeInfo): Capture {
-  const subject = core.subjectOf(parseNode(info));
+  // istiod is asked as a caller that proved who it is.
+  const subject = { ...core.subjectOf(parseNode(info)), isProven: true };
   const captured = new Map<string, ReadonlyMap<string, ResourceJson>>();
   const ask = (short: string, type: string, names?: readonly string[]) => {
     if (names !== undefined && names.length === 0) return new Map<string, ResourceJson>();

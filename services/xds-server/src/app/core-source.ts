@@ -93,6 +93,7 @@ function accountOf({ identities, proxy: { namespace, serviceAccount } }: ClientI
 }
 
 const secretTypeUrl: string = typeUrls.secret;
+const extensionTypeUrl: string = typeUrls.extensionConfig;
 
 interface Watch {
   readonly names: NameSet | undefined;
@@ -121,6 +122,7 @@ class Session implements ProxySession {
   readonly #reviews: SecretReviews | undefined;
   #account: FollowedAccount | undefined;
   #reviewed: Subject | undefined;
+  #proven: Subject | undefined;
 
   constructor({ core, lists, client, reviews }: SessionOptions, onStale: (typeUrl: string) => void) {
     this.#core = core;
@@ -135,7 +137,7 @@ class Session implements ProxySession {
     if (typeUrl === secretTypeUrl && !mayHaveSecrets(this.#client)) return undefined;
     this.#refreshSubject();
     const before = this.#watches.get(typeUrl);
-    const subject = typeUrl === secretTypeUrl ? this.#reviewedSubject() : this.#subject.value;
+    const subject = this.#subjectFor(typeUrl);
     if (subject === undefined) return undefined;
     if (before !== undefined && sameNames(before.names, names)) {
       if (!before.isStale) return before.observation.value;
@@ -182,6 +184,20 @@ class Session implements ProxySession {
   close(): void {
     for (const typeUrl of [...this.#watches.keys(), secretTypeUrl]) this.forget(typeUrl);
     this.#subject.release();
+  }
+
+  #subjectFor(typeUrl: string): Subject | undefined {
+    if (typeUrl === secretTypeUrl) return this.#reviewedSubject();
+    return typeUrl === extensionTypeUrl && mayHaveSecrets(this.#client) ? this.#provenSubject() : this.#subject.value;
+  }
+
+  /** Extensions may hold secrets that fetch their code. */
+  #provenSubject(): Subject {
+    const subject = this.#subject.value;
+    const known = this.#proven;
+    if (known?.proxy === subject.proxy && known.targets === subject.targets) return known;
+    this.#proven = { ...subject, isProven: true };
+    return this.#proven;
   }
 
   /** The subject with the verdict on its account; undefined while that is not known. */

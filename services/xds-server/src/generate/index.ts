@@ -1,6 +1,7 @@
 /** Every generator of the control plane, by the key under which it is looked up (registry.ts). */
 import { typeUrl } from "@flotilla/proto";
 import type { Generator } from "./encode/generator.ts";
+import { extensionConfigs } from "./every-proxy/extension-configs.ts";
 import { loadAssignments } from "./every-proxy/load-assignments.ts";
 import { mcpGenerators } from "./every-proxy/mcp-generators.ts";
 import { nameTable } from "./every-proxy/name-table.ts";
@@ -22,6 +23,7 @@ export const generators: ReadonlyMap<string, Generator> = new Map([
   [`router/${typeUrl.listener}`, routerListeners],
   [`router/${typeUrl.route}`, routerRoutes],
   [typeUrl.secret, secrets],
+  [typeUrl.extensionConfig, extensionConfigs],
   [typeUrl.nameTable, nameTable],
   [typeUrl.proxyConfig, trustBundle],
   ...mcpGenerators,

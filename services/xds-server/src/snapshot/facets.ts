@@ -32,6 +32,7 @@ export const facets = {
   nodeCluster: facet<string>("node-cluster", ({ proxy }) => proxy.nodeCluster),
   network: facet<string>("network", ({ proxy }) => proxy.network),
   secretAccess: facet<SecretAccess | undefined>("secret-access", ({ secretAccess }) => secretAccess),
+  isProven: facet<boolean>("is-proven", ({ isProven }) => isProven === true),
   serviceAccount: facet<string>("service-account", ({ proxy }) => proxy.serviceAccount),
   locality: facet<Locality>("locality", ({ proxy }) => proxy.locality),
   id: facet<string>("id", ({ proxy }) => proxy.id),

@@ -7,6 +7,8 @@ export interface Subject {
   readonly targets: readonly ServiceTarget[];
   /** Whether the account that the caller proved may read Secrets of its namespace; undefined where nobody decides that. */
   readonly secretAccess?: SecretAccess;
+  /** The caller proved who it is, over TLS: secrets that the objects of its namespace name may be sent to it. */
+  readonly isProven?: boolean;
 }
 
 export type SecretAccess = "granted" | "refused";

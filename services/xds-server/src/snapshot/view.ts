@@ -152,6 +152,9 @@ export class ProxyAnswers {
   get secretAccess(): SecretAccess | undefined {
     return this.#ask(facets.secretAccess);
   }
+  get isProven(): boolean {
+    return this.#ask(facets.isProven);
+  }
   get locality(): Locality {
     return this.#ask(facets.locality);
   }

@@ -8,12 +8,13 @@ import {
   authorizationNetworkFilters,
   customProvider,
 } from "../envoy/filters/authz/filters.ts";
+import type { PolicyFilters } from "../envoy/filters/extension-filters.ts";
 import { jwtFilters } from "./jwt.ts";
 import { authorizer } from "./outside-service.ts";
 
 export interface AuthorizationFilters {
-  readonly http: readonly HttpFilter[];
-  readonly network: readonly Filter[];
+  readonly http: PolicyFilters<HttpFilter>;
+  readonly network: PolicyFilters<Filter>;
 }
 
 export const authorizationFilters = query<AuthorizationFilters>("authorization-filters", (view) => {

@@ -15,6 +15,7 @@ import { istioExtensions } from "../envoy/istio-extensions.ts";
 import type { ListenerTraits } from "../envoy/listeners/listener-traits.ts";
 import { accessLogs } from "./access-log.ts";
 import { unknownHostsDnsCache } from "./dns.ts";
+import { extensionFilters } from "./extensions.ts";
 import { proxyHeaders } from "./proxy-headers.ts";
 import { statsFilters } from "./stats.ts";
 import { tracingProvider } from "./tracing-provider.ts";
@@ -45,6 +46,7 @@ export const listenerTraits = query<ListenerTraits>("listener-traits", (view) =>
     samplesByRequestId: view.read(requestIds),
     stats: view.read(statsOfBothSides),
     accessLogs: view.read(logsOfBothSides),
+    extensions: view.read(extensionFilters),
     sessions: view.feature("persistentSessionFilter"),
     ...view.read(fallback),
     wildcardAddress: ipMode === "ipv6" ? "::" : "0.0.0.0",

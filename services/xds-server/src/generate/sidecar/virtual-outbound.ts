@@ -78,6 +78,7 @@ function requestsToUnknownHosts(traits: ListenerTraits, dnsCache: DnsCache, tell
       connectionManager({
         traits,
         direction: "outbound",
+        port: 0,
         statPrefix: `outbound_virtualOutbound_${route.name}`,
         routes,
         grpcWeb: false,

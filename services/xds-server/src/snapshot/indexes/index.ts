@@ -19,6 +19,7 @@ import { routeIndexes } from "../scope/route-virtual-services.ts";
 import { hashingDestinationRules, ruledHosts } from "../scope/ruled-hosts.ts";
 import { sidecarsByNamespace } from "../scope/sidecar.ts";
 import { telemetriesByNamespace } from "../scope/telemetry.ts";
+import { trafficExtensionsByNamespace, wasmPluginsByNamespace } from "../scope/traffic-extensions.ts";
 import { virtualServiceIndex } from "../scope/virtual-services.ts";
 
 export const rowIndexes: readonly RowIndex<never>[] = [
@@ -38,5 +39,7 @@ export const rowIndexes: readonly RowIndex<never>[] = [
   ruledHosts,
   sidecarsByNamespace,
   telemetriesByNamespace,
+  trafficExtensionsByNamespace,
   virtualServiceIndex,
+  wasmPluginsByNamespace,
 ];

@@ -12,6 +12,7 @@ import {
 import { UuidRequestIdConfigSchema } from "@flotilla/proto/envoy/extensions/request_id/uuid/v3/uuid_pb";
 import type { ForwardClientCertDetails } from "@flotilla/proto/mesh/v1alpha1/proxy_pb";
 import { parseDuration, zeroDuration } from "../duration.ts";
+import { httpPolicyFilters, type PolicyFilters } from "../filters/extension-filters.ts";
 import { httpFilters } from "../filters/http-filters.ts";
 import { buildTracing } from "../filters/tracing.ts";
 import { headerCase } from "../header-case.ts";
@@ -26,7 +27,10 @@ export interface ConnectionManagerInputs {
   readonly routes: string | RouteConfiguration;
   readonly grpcWeb: boolean;
   readonly http2?: boolean;
-  readonly early?: readonly HttpFilter[];
+  /** The port that extensions are selected by; 0 where nobody names one. */
+  readonly port: number;
+  /** Of the workload. */
+  readonly policies?: PolicyFilters<HttpFilter>;
   readonly late?: readonly HttpFilter[];
   /** An explicit forward proxy takes absolute URLs. */
   readonly allowAbsoluteUrl?: boolean;
@@ -51,7 +55,7 @@ export function connectionManager(inputs: ConnectionManagerInputs): Filter {
 }
 
 function buildConnectionManager(inputs: ConnectionManagerInputs): HttpConnectionManager {
-  const { traits, direction, statPrefix, routes, grpcWeb, early = [], late = [], edge } = inputs;
+  const { traits, direction, statPrefix, routes, grpcWeb, port, policies, late = [], edge } = inputs;
   const tracing = traits.tracing[direction];
   return create(HttpConnectionManagerSchema, {
     // The semicolon ends the prefix for stats tags whose values may hold dots.
@@ -64,7 +68,7 @@ function buildConnectionManager(inputs: ConnectionManagerInputs): HttpConnection
       peerMetadata: traits.httpMetadata,
       alpn: traits.alpn,
       grpcWeb,
-      early,
+      early: httpPolicyFilters(traits.extensions, { side: direction, port }, policies),
       late: [...traits.stats[direction].http, ...late],
     }),
     ...(tracing && { tracing: buildTracing(tracing) }),

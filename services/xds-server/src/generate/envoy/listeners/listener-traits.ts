@@ -4,6 +4,7 @@ import type { Filter } from "@flotilla/proto/envoy/config/listener/v3/listener_c
 import type { HttpFilter } from "@flotilla/proto/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb";
 import type { ProxyConfig_ProxyHeaders } from "@flotilla/proto/mesh/v1alpha1/proxy_pb";
 import type { DnsCache } from "../clusters/dns-cache.ts";
+import type { ExtensionFilter } from "../filters/extension-filters.ts";
 import type { ProtocolFilters } from "../filters/network-filters.ts";
 import type { TracingTraits } from "../filters/tracing.ts";
 
@@ -51,6 +52,8 @@ export interface ListenerTraits {
   readonly samplesByRequestId: Readonly<Record<"inbound" | "outbound", boolean>>;
   readonly stats: Readonly<Record<"inbound" | "outbound", StatsFilters>>;
   readonly accessLogs: Readonly<Record<"inbound" | "outbound", AccessLogs>>;
+  /** Of WasmPlugins and TrafficExtensions, in their order. */
+  readonly extensions: readonly ExtensionFilter[];
   /** Sessions may be kept with one endpoint. */
   readonly sessions: boolean;
   /** Resolves the hosts of requests to nowhere known, where the mesh asks for that. */

@@ -6,6 +6,7 @@ import { type Listener, ListenerSchema } from "@flotilla/proto/envoy/config/list
 import type { MeshConfig_TLSConfig as TlsDefaults } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import { ServerTLSSettings_TLSmode as TlsMode } from "@flotilla/proto/networking/v1alpha3/gateway_pb";
 import { datagramAddress, pipeAddress, socketAddress } from "../../envoy/address.ts";
+import { networkPolicyFilters } from "../../envoy/filters/extension-filters.ts";
 import { statefulSession } from "../../envoy/filters/http-filters.ts";
 import { metadataExchange, protocolProxy } from "../../envoy/filters/network-filters.ts";
 import { connectionManager, type EdgeTraits } from "../../envoy/listeners/connection-manager.ts";
@@ -65,7 +66,7 @@ function filterChain(inputs: RouterListenerInputs, chain: RouterChain): FilterCh
   return create(FilterChainSchema, {
     ...(serverNames.length > 0 && { filterChainMatch: { serverNames: [...serverNames], ...meshProtocols(chain) } }),
     transportSocketConnectTimeout: connectTimeout,
-    filters: chain.carries === "http" ? [httpFilter(inputs, chain)] : tcpFilters(inputs, chain),
+    filters: chain.carries === "http" ? httpFilters(inputs, chain) : tcpFilters(inputs, chain),
     ...(tls && { transportSocket: transportSocket(inputs, tls) }),
   });
 }
@@ -84,27 +85,42 @@ function transportSocket(
   return (plan.transport === "udp" ? ownQuicTls : ownTls)({ settings, defaults, files });
 }
 
-function httpFilter({ plan, traits, edge, authorization }: RouterListenerInputs, chain: RouterHttpChain) {
+/** QUIC has no network filters before the connection manager. */
+function httpFilters(
+  { plan, traits, edge, authorization }: RouterListenerInputs,
+  chain: RouterHttpChain,
+): FilterChain["filters"] {
   const isHttp3 = plan.transport === "udp";
-  return connectionManager({
+  // differs: in istiod only the first of several HTTPS servers on a port has them.
+  const extensions = isHttp3 ? [] : networkPolicyFilters(traits.extensions, { side: "outbound", port: plan.port });
+  const manager = connectionManager({
     traits,
     direction: "outbound",
     statPrefix: `outbound_${plan.name}`,
     routes: chain.routeName,
     grpcWeb: chain.protocol === "GRPC-Web",
-    early: authorization.http,
+    port: plan.port,
+    policies: authorization.http,
     late: traits.sessions ? [statefulSession] : [],
     edge,
     http3: isHttp3,
   });
+  return [...extensions, manager];
 }
 
-function tcpFilters({ traits, authorization }: RouterListenerInputs, chain: RouterTcpChain): FilterChain["filters"] {
+function tcpFilters(
+  { plan, traits, authorization }: RouterListenerInputs,
+  chain: RouterTcpChain,
+): FilterChain["filters"] {
   const { statPrefix, clusters, protocol, policy, tls, isOfMesh } = chain;
   const exchanges = tls?.mode === TlsMode.ISTIO_MUTUAL && traits.networkMetadata;
   return [
     ...(exchanges ? [metadataExchange] : []),
-    ...(isOfMesh ? [] : authorization.network),
+    ...networkPolicyFilters(
+      traits.extensions,
+      { side: "outbound", port: plan.port },
+      isOfMesh ? undefined : authorization.network,
+    ),
     ...traits.stats.outbound.network,
     ...protocolProxy(protocol, traits.protocolFilters, {
       statPrefix,

@@ -3,6 +3,7 @@ import { isHttp2 } from "@flotilla/model";
 import { create } from "@flotilla/proto";
 import { type FilterChain, FilterChainSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_components_pb";
 import type { MeshConfig_TLSConfig as TlsDefaults } from "@flotilla/proto/mesh/v1alpha1/config_pb";
+import { networkPolicyFilters } from "../../envoy/filters/extension-filters.ts";
 import { metadataExchange, protocolProxy } from "../../envoy/filters/network-filters.ts";
 import { connectionManager } from "../../envoy/listeners/connection-manager.ts";
 import { originMetadata } from "../../envoy/listeners/listener-parts.ts";
@@ -90,10 +91,11 @@ export function inboundChains(
 
 function httpFiltersOf(
   { traits, authorization }: InboundChainInputs,
-  { cluster, statPrefix, port }: InboundDestination,
+  { cluster, statPrefix, port, unnamedPort }: InboundDestination,
 ): FilterChain["filters"] {
   const operation = port === undefined ? ":0" : `${port.hostname}:${port.servicePort}`;
   const retries = port === undefined || !["GRPC", "GRPC-Web"].includes(port.protocol);
+  const place = { side: "inbound", port: port?.port ?? unnamedPort ?? 0 } as const;
   const manager = connectionManager({
     traits,
     direction: "inbound",
@@ -101,9 +103,11 @@ function httpFiltersOf(
     routes: inboundRoute({ cluster, operation, servicePort: port?.servicePort ?? 0, retries }),
     grpcWeb: port?.protocol === "GRPC-Web",
     http2: port !== undefined && isHttp2(port.protocol),
-    early: authorization.http,
+    port: place.port,
+    policies: authorization.http,
   });
-  return [...(traits.networkMetadata ? [metadataExchange] : []), manager];
+  const extensions = networkPolicyFilters(traits.extensions, place);
+  return [...(traits.networkMetadata ? [metadataExchange] : []), ...extensions, manager];
 }
 
 function tcpFiltersOf(
@@ -111,9 +115,11 @@ function tcpFiltersOf(
   { cluster, port, tcpStatPrefix }: InboundDestination,
 ): FilterChain["filters"] {
   const accessLog = traits.accessLogs.inbound.connection;
+  // Of a connection the service's port counts, of a request the workload's, as in istiod.
+  const place = { side: "inbound", port: port?.servicePort ?? 0 } as const;
   return [
     ...(traits.networkMetadata ? [metadataExchange] : []),
-    ...authorization.network,
+    ...networkPolicyFilters(traits.extensions, place, authorization.network),
     ...traits.stats.inbound.network,
     ...protocolProxy(port?.protocol ?? "TCP", traits.protocolFilters, {
       statPrefix: tcpStatPrefix,

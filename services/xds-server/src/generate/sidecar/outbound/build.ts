@@ -8,6 +8,7 @@ import { type Listener, ListenerSchema } from "@flotilla/proto/envoy/config/list
 import { pipeAddress, socketAddress } from "../../envoy/address.ts";
 import { zeroDuration } from "../../envoy/duration.ts";
 import { dynamicForwardProxy, dynamicForwardProxyBySni } from "../../envoy/filters/dynamic-forward-proxy.ts";
+import { networkPolicyFilters } from "../../envoy/filters/extension-filters.ts";
 import { statefulSession } from "../../envoy/filters/http-filters.ts";
 import { protocolProxy, tcpProxy } from "../../envoy/filters/network-filters.ts";
 import { connectionManager } from "../../envoy/listeners/connection-manager.ts";
@@ -47,7 +48,7 @@ function asksServerName(chain: OutboundChain): boolean {
 
 /** The chain that takes whatever no other takes is the default one, unless it is alone; of several the last. */
 function arrange(traits: ListenerTraits, { bind, port, chains }: OutboundListenerPlan) {
-  const built = chains.map((chain) => ({ chain, filterChain: buildChain(traits, chain, `${bind}_${port}`) }));
+  const built = chains.map((chain) => ({ chain, filterChain: buildChain(traits, chain, { bind, port }) }));
   const catchAll = built.findLast(({ chain }) => takesEverything(chain));
   const others = built.filter(({ chain }) => !takesEverything(chain)).map(({ filterChain }) => filterChain);
   if (catchAll !== undefined) {
@@ -84,13 +85,22 @@ function fallthrough({ fallbackCluster, accessLogs, idleTimeout, stats }: Listen
   });
 }
 
-function buildChain(traits: ListenerTraits, chain: OutboundChain, address: string): FilterChain {
-  return chain.carries === "http" ? httpChain(traits, chain, address) : tcpChain(traits, chain);
+interface BoundPlace {
+  readonly bind: string;
+  readonly port: number;
+}
+
+function buildChain(traits: ListenerTraits, chain: OutboundChain, place: BoundPlace): FilterChain {
+  return chain.carries === "http" ? httpChain(traits, chain, place) : tcpChain(traits, chain, place);
+}
+
+function extensionsOf({ extensions }: ListenerTraits, port: number): FilterChain["filters"] {
+  return [...networkPolicyFilters(extensions, { side: "outbound", port })];
 }
 
 const connectTimeout = { seconds: 15n, nanos: 0 };
 
-function httpChain(traits: ListenerTraits, chain: HttpChain, address: string): FilterChain {
+function httpChain(traits: ListenerTraits, chain: HttpChain, { bind, port }: BoundPlace): FilterChain {
   const { sniffed, routeName, grpcWeb } = chain;
   const dnsCache = chain.dnsCache ?? traits.unknownHosts;
   return create(FilterChainSchema, {
@@ -99,10 +109,12 @@ function httpChain(traits: ListenerTraits, chain: HttpChain, address: string): F
     }),
     transportSocketConnectTimeout: connectTimeout,
     filters: [
+      ...extensionsOf(traits, port),
       connectionManager({
         traits,
         direction: "outbound",
-        statPrefix: `outbound_${address}`,
+        port,
+        statPrefix: `outbound_${bind}_${port}`,
         routes: routeName,
         grpcWeb,
         late: [...(traits.sessions ? [statefulSession] : []), ...(dnsCache ? [dynamicForwardProxy(dnsCache)] : [])],
@@ -112,7 +124,7 @@ function httpChain(traits: ListenerTraits, chain: HttpChain, address: string): F
   });
 }
 
-function tcpChain(traits: ListenerTraits, chain: TcpChain): FilterChain {
+function tcpChain(traits: ListenerTraits, chain: TcpChain, { port }: BoundPlace): FilterChain {
   const { prefixes, statPrefix, clusters, protocol, policy, origin, byServerName } = chain;
   const serverNames = namesOf(chain);
   const hasMatch = serverNames.length > 0 || prefixes.length > 0;
@@ -125,6 +137,7 @@ function tcpChain(traits: ListenerTraits, chain: TcpChain): FilterChain {
     }),
     transportSocketConnectTimeout: connectTimeout,
     filters: [
+      ...extensionsOf(traits, port),
       ...(byServerName ? [dynamicForwardProxyBySni(byServerName.dnsCache, byServerName.port)] : []),
       ...traits.stats.outbound.network,
       ...protocolProxy(protocol, traits.protocolFilters, {

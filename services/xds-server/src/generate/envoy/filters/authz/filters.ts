@@ -11,6 +11,7 @@ import {
   AuthorizationPolicy_Action as Action,
   type AuthorizationPolicy,
 } from "@flotilla/proto/security/v1beta1/authorization_policy_pb";
+import type { PolicyFilters } from "../extension-filters.ts";
 import { networkFilter } from "../network-filters.ts";
 import { type Authorizer, httpExtAuthz, networkExtAuthz, shadowPrefix } from "./ext-authz.ts";
 import { rbacRules } from "./rbac.ts";
@@ -37,23 +38,26 @@ type RbacParts = Pick<ReturnType<typeof create<typeof HttpRbacSchema>>, "shadowR
 export function authorizationHttpFilters(
   inputs: AuthorizationInputs,
   authentication: readonly HttpFilter[],
-): readonly HttpFilter[] {
+): PolicyFilters<HttpFilter> {
   const asked =
     inputs.authorizer && customPolicies(inputs.policies).length > 0 ? [httpExtAuthz(inputs.authorizer)] : [];
-  return [
-    ...customParts(inputs, false).map(httpRbac),
-    ...asked,
-    ...authentication,
-    ...decidedParts(inputs, false).map(httpRbac),
-  ];
+  return {
+    asked: [...customParts(inputs, false).map(httpRbac), ...asked],
+    authentication,
+    decided: decidedParts(inputs, false).map(httpRbac),
+  };
 }
 
-export function authorizationNetworkFilters(inputs: AuthorizationInputs): readonly Filter[] {
+export function authorizationNetworkFilters(inputs: AuthorizationInputs): PolicyFilters<Filter> {
   const asked = inputs.authorizer && networkExtAuthz(inputs.authorizer);
   const isAsked = asked !== undefined && customPolicies(inputs.policies).length > 0;
   // What can be asked about requests only passes as a connection.
   const custom = inputs.authorizer === undefined || isAsked ? customParts(inputs, true) : [];
-  return [...custom.map(networkRbac), ...(isAsked ? [asked] : []), ...decidedParts(inputs, true).map(networkRbac)];
+  return {
+    asked: [...custom.map(networkRbac), ...(isAsked ? [asked] : [])],
+    authentication: [],
+    decided: decidedParts(inputs, true).map(networkRbac),
+  };
 }
 
 function httpRbac(parts: RbacParts): HttpFilter {

@@ -1,6 +1,6 @@
 /**
  * `pnpm bench:ready [services]`: how long a new xds-server takes to be ready from the snapshot in Redis alone. A mesh of files
- * (2,000 services unless told otherwise) is brought there by the whole control plane; then NATS, the controllers and the first
+ * (2,000 services by default) is brought there by the whole control plane; then NATS, the controllers and the first
  * xds-server are stopped, and new ones are started one after the other. Time counts from the start of the process.
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";

@@ -31,9 +31,10 @@ async function build(name: keyof typeof programs): Promise<void> {
   const { module: cwd, flags, main } = programs[name];
   const args = ["-n", "15", "go", "build", "-trimpath", "-ldflags", flags, "-o", draft, main];
   const child = spawn("nice", args, { cwd, stdio: ["ignore", "inherit", "inherit"] });
-  const tell = () => process.stdout.write(`building ${name}: ${Math.round((performance.now() - started) / 1000)} s\n`);
-  tell();
-  const timer = setInterval(tell, 60_000);
+  const report = () =>
+    process.stdout.write(`building ${name}: ${Math.round((performance.now() - started) / 1000)} s\n`);
+  report();
+  const timer = setInterval(report, 60_000);
   const code = await new Promise<number | null>((resolve) => {
     child.once("error", () => resolve(null));
     child.once("close", resolve);

@@ -1,5 +1,5 @@
 /** Rules on code that linters do not have, each with a file in scripts/code. */
-import { readFileSync } from "node:fs";
+import { globSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { flaggedWords } from "./code/flagged-words.ts";
@@ -24,9 +24,13 @@ const lookups = recordLookups(project).map(
 const expressions = (await expressionProblems(project)).map(
   ({ file, line, text, reason }) => `${relative(root, file)}:${line}: ${text}: ${reason}`,
 );
-const words = project.files.flatMap((file) =>
-  flaggedWords(readFileSync(file, "utf8")).map(
-    ({ line, text, instead }) => `${relative(root, file)}:${line}: "${text}" is no term of the field: write ${instead}`,
+const pages = globSync(
+  ["*.md", "{docs,changes}/**/*.md", "{packages,services,test,scripts}/**/*.{ts,md}", "k8s/**/*.{yaml,conf}"],
+  { cwd: root },
+).filter((file) => !/node_modules|\/gen\/|\/(?:scenarios|corpora|testdata)\/.*\.(?:md|yaml)$|flagged-words/.test(file));
+const words = pages.flatMap((file) =>
+  flaggedWords(readFileSync(join(root, file), "utf8")).map(
+    ({ line, text, instead }) => `${file}:${line}: "${text}" is no term of the field: write ${instead}`,
   ),
 );
 const problems = [...lookups, ...expressions, ...words];

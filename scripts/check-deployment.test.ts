@@ -39,7 +39,7 @@ const cases: readonly {
     problem: /flotilla-webhook\.istio-system\.svc is no user/,
   },
   {
-    name: "a NATS that is told by a file it does not write",
+    name: "a NATS that is reloaded by a file it does not write",
     file: "k8s/base/nats.yaml",
     change: ["--reload-pid-file=/certificates/nats.pid", "--reload-pid-file=/run/nats.pid"],
     problem: /--reload-pid-file is not pid_file/,
@@ -48,7 +48,7 @@ const cases: readonly {
     name: "a NATS whose processes are its own",
     file: "k8s/base/nats.yaml",
     change: ["shareProcessNamespace: true", "shareProcessNamespace: false"],
-    problem: /cannot be told by a signal/,
+    problem: /cannot be reloaded by a signal/,
   },
   {
     name: "a NetworkPolicy that keeps a service out",

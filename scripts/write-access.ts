@@ -1,6 +1,6 @@
 /**
  * Writes who may do what on NATS and Redis, from the tables in packages/bus and packages/state, into the files that servers start with
- * and into docs/security/who-writes.md. `--check` only tells which of them are not up to date.
+ * and into docs/security/who-writes.md. `--check` only reports which of them are not up to date.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";

@@ -1,4 +1,4 @@
-/** Words that only their author understood, with what to write instead: names and comments of the product keep to the field's terms. */
+/** Words that only their author understood, with what to write instead: names, comments and pages keep to the field's terms. */
 
 interface FlaggedWord {
   readonly word: RegExp;
@@ -19,6 +19,10 @@ const flagged: readonly FlaggedWord[] = [
   { word: /\bautomaticTls\b/, instead: "autoMtlsMatches" },
   { word: /whether it lives\b/i, instead: "keepalive" },
   { word: /\bmended\b/i, instead: "repaired" },
+  {
+    word: /\b(?:un)?told\b|\btell(?:s|ing)?\b|[a-z](?:Told|Tells?)\b|\b(?:told|tells?)[A-Z]/i,
+    instead: "report, publish, send, notify",
+  },
   {
     word: /\bMachine(?:Key|Claim|Rules|Side|Source|Records|Change)\b|\b(?:en|de)codeMachines\b/,
     instead: "RegisteredWorkload",

@@ -30,13 +30,13 @@ interface Server {
   readonly name: "nats" | "redis";
   readonly setting: "BUS_URL" | "STORE_URL";
   readonly protocol: string;
-  /** How its configuration names what `flotilla certificate` tells it by, and that option. */
-  readonly told: { readonly key: string; readonly option: string };
+  /** How its configuration names what `flotilla certificate` reloads it by, and that option. */
+  readonly reload: { readonly key: string; readonly option: string };
 }
 
 const servers: readonly Server[] = [
-  { name: "nats", setting: "BUS_URL", protocol: "tls:", told: { key: "pid_file", option: "reload-pid-file" } },
-  { name: "redis", setting: "STORE_URL", protocol: "rediss:", told: { key: "unixsocket", option: "reload-redis" } },
+  { name: "nats", setting: "BUS_URL", protocol: "tls:", reload: { key: "pid_file", option: "reload-pid-file" } },
+  { name: "redis", setting: "STORE_URL", protocol: "rediss:", reload: { key: "unixsocket", option: "reload-redis" } },
 ];
 
 export function checkKubernetesTransport(options: TransportOptions): void {
@@ -157,7 +157,7 @@ function checkPod(file: string, { name }: Server, pod: PodSpec, check: Check): v
     container?.volumeMounts?.find(({ mountPath, readOnly }) => mountPath === out && readOnly !== true)?.name;
   const isShared = volumeAt(keeper) !== undefined && volumeAt(keeper) === volumeAt(pod.containers[0]);
   check(isShared, `${file}: the certificate container and ${name} do not share ${out}`);
-  if (name === "nats") check(pod.shareProcessNamespace === true, `${file}: NATS cannot be told by a signal`);
+  if (name === "nats") check(pod.shareProcessNamespace === true, `${file}: NATS cannot be reloaded by a signal`);
 }
 
 interface CertificateUse {
@@ -170,7 +170,7 @@ interface CertificateUse {
 /** What `flotilla certificate` keeps is what the server reads and its clients expect. */
 function checkCertificate(
   file: string,
-  { name, told }: Server,
+  { name, reload }: Server,
   { args, host, reloadedBy = "command" }: CertificateUse,
   { read, check, serverAccounts }: TransportOptions,
 ): void {
@@ -183,10 +183,10 @@ function checkCertificate(
   for (const part of ["tls.crt", "tls.key", "ca.crt"])
     check(config.includes(`${out}/${part}`), `k8s/base/${name}.conf: ${out}/${part} is not used`);
   if (reloadedBy === "script") return;
-  const place = new RegExp(`^${told.key}:? "?([^"\\s]+)`, "m").exec(config)?.[1];
+  const place = new RegExp(`^${reload.key}:? "?([^"\\s]+)`, "m").exec(config)?.[1];
   check(
-    place !== undefined && optionOf(args, told.option) === place,
-    `${file}: --${told.option} is not ${told.key} of k8s/base/${name}.conf`,
+    place !== undefined && optionOf(args, reload.option) === place,
+    `${file}: --${reload.option} is not ${reload.key} of k8s/base/${name}.conf`,
   );
 }
 

@@ -7,7 +7,7 @@ import { applyMutant, type Mutant } from "./operators.ts";
 import { runWithReplacement, type TestRun } from "./test-process.ts";
 import { runsPlace, type TestRecord, type TestRecords } from "./test-records.ts";
 
-/** `time limit`: the tests did not end in their time, and it cannot be told from a slow machine. */
+/** `time limit`: the tests did not end in their time, and it cannot be distinguished from a slow machine. */
 export type Outcome = "noticed" | "time limit" | "survived" | "not run";
 
 export interface Trial {

@@ -25,7 +25,7 @@ describe("a second run", () => {
     assert.deepEqual(await runs(first, []), { asked: [], outcomes: first, unsteady: [] });
   });
 
-  it("tells what passed then as unsteady, with the first reason", async () => {
+  it("reports what passed then as unsteady, with the first reason", async () => {
     const second = outcome("b", passed("one"), passed("two"));
     const { asked, outcomes, unsteady } = await runs(
       [outcome("a", passed("one")), outcome("b", passed("one"), failed("two", "too late"))],

@@ -33,7 +33,7 @@ export interface Authenticated {
 /** A caller that proved nothing. Its request is answered with UNAUTHENTICATED or 401. */
 export interface Refused {
   readonly authenticated: false;
-  /** For our log. The sender is told nothing of it. */
+  /** For our log. The sender learns nothing of it. */
   readonly reason: string;
   /** What was proven where none of it is of this mesh. */
   readonly foreign?: readonly string[];

@@ -210,7 +210,7 @@ describe("verdict cache", () => {
 
 describe("order of authenticators", () => {
   const yes = { authenticated: true, authenticator: "y", identities: [uri] } as const;
-  it("the first success counts, failures are told together", async () => {
+  it("the first success counts, failures are reported together", async () => {
     const no = (name: string) => ({ name, authenticate: async () => refused(`no ${name}`) });
     const caller = callerOf({});
     assert.equal(

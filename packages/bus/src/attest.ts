@@ -1,4 +1,4 @@
-/** A publisher's word from time to time: what the stream holds is what it told. */
+/** From time to time a publisher checks that the stream holds what it published. */
 import { type Logger, Wakeup } from "@flotilla/runtime";
 import type { Bus } from "./bus.ts";
 import { BusError } from "./errors.ts";
@@ -35,7 +35,7 @@ async function attestWhenDue(options: AttestOptions, wakeup: Wakeup, stop: Abort
     try {
       const count = await publisher.attest();
       if (count > 0) {
-        log.warn("the stream was not as it was told, the differences are published again", {
+        log.warn("digest mismatch in the stream, differences published again", {
           count,
           atMostSinceMs: nowMs() - agreedAtMs,
         });
@@ -44,7 +44,7 @@ async function attestWhenDue(options: AttestOptions, wakeup: Wakeup, stop: Abort
       agreedAtMs = nowMs();
     } catch (error) {
       if (stop.aborted || (error instanceof BusError && error.code === "BUS_CLOSED")) return;
-      log.error("the stream cannot be compared with what was told", { error });
+      log.error("stream cannot be compared with what was published", { error });
     }
   }
 }

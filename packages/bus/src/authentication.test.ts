@@ -119,7 +119,7 @@ describe("stamps of messages", () => {
     assert.deepEqual(await stampsOf(it.plain, "flotilla.v1.c"), [5_002]);
   });
 
-  it("tell a message that is stored again from a new one, by subject", async () => {
+  it("distinguish a message that is stored again from a new one, by subject", async () => {
     await using it = await setUp();
     const follower = new AbortController();
     const found: (string | undefined)[] = [];

@@ -41,6 +41,6 @@ export const attestSettings = {
     env: "DIGEST_INTERVAL",
     default: 60_000,
     min: 1_000,
-    sentence: "How often the stream is compared with what was published, and digests are told for those who follow.",
+    sentence: "How often the stream is compared with what was published, and digests are published for subscribers.",
   }),
 } as const;

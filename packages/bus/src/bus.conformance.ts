@@ -69,7 +69,7 @@ export function busConformance(open: () => Promise<Bus>): void {
     seen.stop();
   });
 
-  it("tells a position that the sequence never had", async () => {
+  it("reports a position that the sequence never had", async () => {
     await using bus = await open();
     await bus.publish([put("d.x", "1")]);
     const seen = collect(bus, "flotilla.v1.d.>", 1_000_000);
@@ -100,7 +100,7 @@ export function busConformance(open: () => Promise<Bus>): void {
     other.stop();
   });
 
-  it("forgets for good, and tells those who have not seen what is forgotten", async () => {
+  it("forgets for good, and notifies those who have not seen what is forgotten", async () => {
     await using bus = await open();
     const [before = 0, gone = 0, after = 0] = await bus.publish([put("i.x", "1"), put("i.gone", "1"), put("i.y", "1")]);
     await bus.forget([gone]);
@@ -117,7 +117,7 @@ export function busConformance(open: () => Promise<Bus>): void {
     early.stop();
   });
 
-  it("ends when its reader is told to stop, and when the bus is closed", async () => {
+  it("ends when its reader is asked to stop, and when the bus is closed", async () => {
     await using bus = await open();
     const other = await open();
     const [one, two] = [collect(bus, "flotilla.v1.j.>", 0), collect(other, "flotilla.v1.j.>", 0)];

@@ -1,4 +1,4 @@
-/** The bus of a service, whose readiness page tells how it stands with it. */
+/** The bus of a service, whose state is a condition of the readiness page. */
 import type { Health, Metrics } from "@flotilla/runtime";
 import type { Bus } from "./bus.ts";
 import { type ConnectOptions, connectBus } from "./connect.ts";
@@ -19,23 +19,23 @@ export async function connectWithHealth(
   if (options.seal === undefined && !options.url.startsWith("embedded:"))
     log.warn("SEAL_KEY_FILE is not set: values of the bus are not authenticated");
   const setAside = options.setAside ?? new SetAside({ log, nowMs });
-  tellSetAside(setAside, { health, metrics });
+  reportSetAside(setAside, { health, metrics });
   health.setCondition("bus", `waiting for ${options.url.replaceAll(/\/\/[^/,]*@/g, "//")}`);
   const bus = await connectBus({ ...options, setAside }, stop);
-  const tell = () => health.setCondition("bus", bus.state.connected ? undefined : `away: ${bus.state.reason}`);
-  bus.onState(tell);
-  tell();
+  const report = () => health.setCondition("bus", bus.state.connected ? undefined : `away: ${bus.state.reason}`);
+  bus.onState(report);
+  report();
   return bus;
 }
 
 /** By name on the readiness page, which does not turn unready for it, and by number in the metrics. */
-function tellSetAside(
+function reportSetAside(
   setAside: SetAside,
   { health, metrics }: Pick<ConnectWithHealthOptions, "health" | "metrics">,
 ): void {
-  const tell = () => health.setCondition("values", setAside.summary());
-  setAside.onChange(tell);
-  tell();
+  const report = () => health.setCondition("values", setAside.summary());
+  setAside.onChange(report);
+  report();
   metrics.gauge({
     name: "flotilla_values_set_aside",
     help: "Values of the bus and the snapshot that are set aside now: malformed or not authenticated.",

@@ -16,9 +16,9 @@ export interface ConnectOptions {
   readonly nowMs?: () => number;
   /** Copies of streams and buckets in a cluster of NATS servers, at least; 1 unless given. */
   readonly replicas?: number;
-  /** Told whenever following goes on where it was, after deliveries were missing or the servers were away. */
+  /** Called whenever following goes on where it was, after deliveries were missing or the servers were away. */
   readonly onResumed?: () => void;
-  /** Told of the first attempt to connect that failed; others follow. */
+  /** Called at the first attempt to connect that failed; others follow. */
   readonly onAway?: () => void;
   /** Where values are noted that cannot be read; one of its own unless given. */
   readonly setAside?: SetAside;

@@ -16,7 +16,7 @@ test("running digests are those of what is there, whatever came and went", () =>
   assert.deepEqual(running.read(), digestsOf([state("b", "2"), state("a", "1")]));
 });
 
-test("a topic of which nothing is left is told as empty", () => {
+test("a topic of which nothing is left is published as empty", () => {
   const running = new RunningDigests();
   running.note(state("a", "1"), 1);
   running.note(state("a", "1"), -1);
@@ -44,5 +44,5 @@ test("topics differ by count or by sum, and one that is not held counts as empty
     [{ service, "config.Sidecar": sidecar }, { service }, ["config.Sidecar"]],
     [{}, { service }, []],
   ] as const;
-  for (const [told, held, expected] of cases) assert.deepEqual(differingTopics(told, held), expected);
+  for (const [published, held, expected] of cases) assert.deepEqual(differingTopics(published, held), expected);
 });

@@ -1,5 +1,5 @@
 /**
- * Digests of what a publisher has told: who follows it compares them with what he holds, and knows that nothing was lost on
+ * Digests of what a publisher has published: who follows it compares them with what he holds, and knows that nothing was lost on
  * the way. A number that does not depend on the order, one for each topic.
  */
 
@@ -25,7 +25,7 @@ export interface KeyState {
 
 const modulus = 2 ** 48;
 
-/** @param topics that are told even when nothing is left of them */
+/** @param topics that are published even when nothing is left of them */
 export function digestsOf(states: Iterable<KeyState>, topics: Iterable<string> = []): Digests {
   const digests = new Map<string, TopicDigest>();
   for (const topic of topics) digests.set(topic, { count: 0, sum: 0 });
@@ -62,8 +62,8 @@ export function topicOf(subject: string): string {
 }
 
 /** Topics whose digests differ. */
-export function differingTopics(told: Digests, held: Digests): readonly string[] {
-  return Object.entries(told)
+export function differingTopics(published: Digests, held: Digests): readonly string[] {
+  return Object.entries(published)
     .filter(([topic, { count, sum }]) => {
       const own = ownValue(held, topic) ?? { count: 0, sum: 0 };
       return own.count !== count || own.sum !== sum;

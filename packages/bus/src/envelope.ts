@@ -51,7 +51,7 @@ export interface Prepared {
 }
 
 /**
- * Packs a change: compressed when that pays, sealed when it is a Secret, with the fingerprint that tells equal values.
+ * Packs a change: compressed when that pays, sealed when it is a Secret, with the fingerprint that is equal for equal values.
  * @throws BusError BUS_SEALED for a Secret without a seal
  */
 export function prepare(change: Change, seal: Seal | undefined): Prepared {
@@ -149,7 +149,7 @@ export function stateOf(message: StoredMessage, seal: Seal | undefined): Message
 }
 
 /**
- * Whose a change is and with which others it was written: told even where the content cannot be read.
+ * Whose a change is and with which others it was written: sent even where the content cannot be read.
  * @throws BusError BUS_BAD_EVENT, BUS_FORGED
  */
 export function marksOf(message: StoredMessage): Omit<Envelope, "change"> {

@@ -1,6 +1,6 @@
 /**
- * What the stream holds of one publisher, by subject: what is to be told is compared with it. The changes themselves are there
- * to be told again should the stream be lost, unless the source can be asked for them.
+ * What the stream holds of one publisher, by subject: what is to be published is compared with it. The changes themselves are there
+ * to be published again should the stream be lost, unless the source can be asked for them.
  */
 import type { Change } from "@flotilla/model";
 import { type Digests, RunningDigests } from "./digest.ts";
@@ -65,10 +65,10 @@ export class HeldChanges {
     return this.#current === undefined;
   }
 
-  /** What was told and does not stand here as it was told; of what does, the change is taken over. */
-  missingOf(told: HeldChanges): readonly Change[] {
+  /** What was published and does not stand here as it was published; of what does, the change is taken over. */
+  missingOf(published: HeldChanges): readonly Change[] {
     const missing = new Map<string, Held>();
-    for (const [subject, held] of told.#held)
+    for (const [subject, held] of published.#held)
       if (this.#held.get(subject)?.fingerprint === held.fingerprint) this.#set(subject, held);
       else missing.set(subject, held);
     return [...this.#changesOf(missing)];

@@ -36,7 +36,7 @@ export interface KeyValue {
   delete(key: string): Promise<void>;
   /** All that is there, in order of revision. */
   entries(): Promise<readonly KeyValueEntry[]>;
-  /** What is there, then what changes. Values that vanish by age are not told. */
+  /** What is there, then what changes. Values that expire are not reported. */
   watch(stop: AbortSignal): AsyncIterable<KeyValueEntry>;
 }
 

@@ -160,7 +160,7 @@ describe("an authenticated bus on NATS", () => {
     await until(() => seenFresh.held.get("a") === 2, soon("a fresh reader"));
   });
 
-  it("believes only the publisher that it has told all it knows", async () => {
+  it("accepts the marker of a publisher from that publisher only", async () => {
     await using reader = await open();
     await write("flotilla.v1.sync.c", JSON.stringify({ publisher: "c", epoch: "e", digests: {} }));
     await using seen = read(reader, ["c"]);

@@ -77,7 +77,7 @@ describe("bus over NATS", () => {
     const done = new AbortController();
     for await (const item of bus.follow({ filters: ["flotilla.v1.busy.>"], afterSequence: 0 }, done.signal)) {
       if (item.kind === "caught-up") done.abort();
-      // The server waits for the reader then, and tells that it is there still.
+      // The server waits for the reader then, and reports that it is there still.
       else if (++read === 1) for (const end = performance.now() + 1_800; performance.now() < end; );
     }
     assert.equal(read, 4_000);

@@ -28,7 +28,7 @@ export interface NatsOptions extends NatsConnectOptions {
   readonly setAside: SetAside;
 }
 
-/** Waits for the servers when they are away, telling so; never gives up unless `stop` fires. */
+/** Waits for the servers when they are away, and logs it; never gives up unless `stop` fires. */
 export async function connectNats(options: NatsOptions, stop: AbortSignal): Promise<Bus> {
   const connection = await connectPatiently(options, stop);
   try {

@@ -26,13 +26,13 @@ export interface NatsConnectOptions {
   /** Name of this connection on the server's pages, and of the subjects below which it gets its answers. */
   readonly clientName: string;
   readonly log: Logger;
-  /** Told of the first attempt that failed. */
+  /** Called at the first attempt that failed. */
   readonly onAway?: (() => void) | undefined;
 }
 
 /** The pause between two attempts to connect, in milliseconds. */
 export const retryMs = 250;
-const tellAgainMs = 30_000;
+const logAgainMs = 30_000;
 
 /** @throws BusError BUS_CONNECT when the URL cannot be read; the reason of `stop` */
 export async function connectPatiently(options: NatsConnectOptions, stop: AbortSignal): Promise<NatsConnection> {
@@ -59,20 +59,20 @@ export function inboxPrefixOf(connection: NatsConnection): string | undefined {
   return (connection as NatsConnection & { readonly options?: ConnectionOptions }).options?.inboxPrefix;
 }
 
-/** Tries until it succeeds; tells the first failure and then one in a while. */
+/** Tries until it succeeds; logs the first failure and then one in a while. */
 export async function retryUntilAborted<T>(
   attempt: () => Promise<T>,
   { what, log, onAway }: { readonly what: string } & Pick<NatsConnectOptions, "log" | "onAway">,
   stop: AbortSignal,
 ): Promise<T> {
-  for (let toldAt = Number.NEGATIVE_INFINITY; ; ) {
+  for (let loggedAt = Number.NEGATIVE_INFINITY; ; ) {
     stop.throwIfAborted();
     try {
       return await attempt();
     } catch (error) {
-      if (toldAt === Number.NEGATIVE_INFINITY) onAway?.();
-      if (performance.now() - toldAt > tellAgainMs) {
-        toldAt = performance.now();
+      if (loggedAt === Number.NEGATIVE_INFINITY) onAway?.();
+      if (performance.now() - loggedAt > logAgainMs) {
+        loggedAt = performance.now();
         log.warn(`${what} is away, waiting for it`, { reason: error instanceof Error ? error.message : String(error) });
       }
       await delay(retryMs, stop);

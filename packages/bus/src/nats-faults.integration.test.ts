@@ -65,7 +65,7 @@ describe("bus over NATS with faults", () => {
     rmSync(directory, { recursive: true, force: true });
   });
 
-  it("a stream that is lost with its server is told again, without what was deleted meanwhile", async () => {
+  it("a stream that is lost with its server is published again, without what was deleted meanwhile", async () => {
     await using bus = await open();
     await using reader = await open();
     const publisher = publisherOn(bus);
@@ -81,12 +81,12 @@ describe("bus over NATS with faults", () => {
     await change;
     await until(() => seen.kinds().filter((kind) => kind === "caught-up").length === 2, {
       withinMs: 60_000,
-      what: "everything to be told again",
+      what: "everything to be published again",
     });
     assert.deepEqual(Object.fromEntries(seen.held), { a: { x: 1 }, b: { x: 2 } });
-    const told = seen.kinds().slice(seen.kinds().indexOf("reset"));
-    assert.equal(told.at(-1), "caught-up", "caught up only after the publisher has told all");
-    assert.ok(told.indexOf("synced") > 0);
+    const reported = seen.kinds().slice(seen.kinds().indexOf("reset"));
+    assert.equal(reported.at(-1), "caught-up", "caught up only after the publisher has published all");
+    assert.ok(reported.indexOf("synced") > 0);
     assert.notEqual(bus.epoch, epoch);
   });
 

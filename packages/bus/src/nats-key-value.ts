@@ -160,7 +160,7 @@ function isOvertaken(error: unknown): boolean {
 }
 
 async function* watch(name: string, { link, log }: Parts, stop: AbortSignal): AsyncGenerator<KeyValueEntry> {
-  const told = new Map<string, number>();
+  const revisions = new Map<string, number>();
   const options = { stream: `KV_${name}`, filters: [`$KV.${name}.>`], start: "last-per-subject" } as const;
   const until = AbortSignal.any([stop, link.closed]);
   while (!until.aborted) {
@@ -170,8 +170,8 @@ async function* watch(name: string, { link, log }: Parts, stop: AbortSignal): As
       for await (const item of deliveries({ ...options, connection, manager }, AbortSignal.any([until, lost]))) {
         if (item.kind !== "message") continue;
         const entry = entryOf(name, item);
-        if (told.get(entry.key) === entry.revision) continue;
-        told.set(entry.key, entry.revision);
+        if (revisions.get(entry.key) === entry.revision) continue;
+        revisions.set(entry.key, entry.revision);
         yield entry;
       }
     } catch (error) {

@@ -1,6 +1,6 @@
 /**
  * The connection of a bus to its stream: whether it stands, which stream it is. Lost and back are
- * told once each; back means that the stream answers, not only that the connection stands.
+ * reported once each; back means that the stream answers, not only that the connection stands.
  */
 import { type Logger, orAborted } from "@flotilla/runtime";
 import { Events, type JetStreamManager, type NatsConnection } from "nats";
@@ -74,7 +74,7 @@ export class NatsLink {
     return () => this.#epochListeners.delete(listener);
   }
 
-  /** Where the stream ends now. A stream that is gone is made anew, and whoever listens is told. */
+  /** Where the stream ends now. A stream that is gone is made anew, and listeners are called. */
   async look(): Promise<StreamLook & { readonly horizon: number }> {
     const { log } = this.#options;
     const look = await openStream(this.#options);

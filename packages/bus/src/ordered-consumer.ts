@@ -4,7 +4,7 @@
  * reads it begins again from where it was.
  *
  * differs: the client library's ordered consumers keep a timer of consumers whose server was killed,
- * and tell nothing when a stream is removed under them.
+ * and report nothing when a stream is removed under them.
  */
 import {
   AckPolicy,
@@ -144,7 +144,7 @@ function watch(subscription: Subscription, end: () => void): NodeJS.Timeout {
 
 /**
  * What a word of the server means that is no delivery. Answers flow control on the way: until that has come the server sends
- * nothing although there is more, and tells only that it is there still, which is not idleness.
+ * nothing although there is more, and reports only that it is there still, which is not idleness.
  */
 function heartbeat(message: Msg, connection: NatsConnection, delivered: number): "idle" | "waiting" | "hole" {
   if (message.headers?.description.startsWith("Flow") === true) {
@@ -166,7 +166,7 @@ function delivery(message: Msg): Delivery & { readonly kind: "message"; readonly
 }
 
 /**
- * The reply subject tells the place in the stream and in the delivery, from its end or, with the two
+ * The reply subject holds the place in the stream and in the delivery, from its end or, with the two
  * tokens of newer servers before the stream's name, one further in:
  * `$JS.ACK.[domain.account.]stream.consumer.deliveries.sequence.number.nanoseconds.pending[.random]`.
  */

@@ -75,7 +75,7 @@ describe("publisher and subscriber", () => {
     assert.ok((groups[1]?.position ?? 0) > (groups[0]?.position ?? 0));
   });
 
-  it("says when a publisher has told everything, after what it told", async () => {
+  it("says when a publisher has published everything, after what it published", async () => {
     const { bus, publisher } = open("sync");
     await publisher().synchronize([config("a", {})]);
     const items = await take(bus, (seen) => seen.some(({ kind }) => kind === "synced"));
@@ -124,7 +124,7 @@ describe("publisher and subscriber", () => {
     assert.equal(items.filter(({ kind }) => kind === "group").length, 1);
   });
 
-  it("is caught up when those who matter have told all; until then news comes nevertheless", async () => {
+  it("is caught up when those who matter have published all; until then news comes nevertheless", async () => {
     const { bus, publisher } = open("awaiting");
     await publisher("one").synchronize([config("a", {})]);
     const stop = new AbortController();

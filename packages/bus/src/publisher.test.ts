@@ -63,7 +63,7 @@ describe("publisher", () => {
     }
   });
 
-  it("what the stream holds stays where the state may be older, and is told where it holds nothing", async () => {
+  it("what the stream holds stays where the state may be older, and is published where it holds nothing", async () => {
     const { create } = setUp("publisher-old");
     await create().synchronize([config("a", { hosts: ["new"] })]);
     const older = [config("a", { hosts: ["old"] }), config("b", { hosts: ["b"] })];
@@ -94,7 +94,7 @@ describe("publisher", () => {
     assert.deepEqual(await subjects(bus), ["config.VirtualService.shop.b", "sync.c", "horizon"]);
   });
 
-  it("refuses what is too large alone, and tells it; what was published before stays", async () => {
+  it("refuses what is too large alone, and reports it; what was published before stays", async () => {
     const { bus, create } = setUp("publisher-large");
     const refused: string[] = [];
     const onRefused = (change: Change, reason: string) => refused.push(`${keyText(change)}: ${reason}`);
@@ -167,7 +167,7 @@ describe("publisher", () => {
     assert.throws(() => seal.open(sealed.subarray(0, 5), "here"), { code: "BUS_SEALED" });
   });
 
-  it("takes back what nobody has any more when it is told so, and compares nothing else", async () => {
+  it("takes back what nobody has any more when it is asked to, and compares nothing else", async () => {
     const { bus, create } = setUp("publisher-prunes");
     const publisher = create();
     await publisher.synchronize([config("a", 1), config("b", 1), endpoints("h")]);
@@ -185,15 +185,15 @@ describe("publisher", () => {
     await publisher.synchronize(state.slice(0, 2));
     const [a] = await bus.lastValues(filters.config);
     await bus.forget([a?.sequence ?? 0]);
-    assert.equal(await publisher.attest(), 1, "what was not told yet is told by its own change");
+    assert.equal(await publisher.attest(), 1, "what was not published yet is published by its own change");
     assert.equal((await bus.lastValues(filters.config)).length, 2);
     assert.equal(await publisher.attest(), 0);
   });
 
-  it("publishes again what the stream lost or holds otherwise, and tells what there is", async () => {
+  it("publishes again what the stream lost or holds otherwise, and publishes what there is", async () => {
     const { bus, create } = setUp("publisher-attests");
     const publisher = create();
-    assert.equal(await publisher.attest(), 0, "before everything was told there is nothing to compare");
+    assert.equal(await publisher.attest(), 0, "before everything was published there is nothing to compare");
     await publisher.synchronize([config("a", 1), config("b", 1), endpoints("h")]);
     const [a, b] = await bus.lastValues(filters.config);
     assert.ok(a !== undefined && b !== undefined);

@@ -30,7 +30,7 @@ export interface PublisherOptions {
    * publisher remembers each change itself.
    */
   readonly current?: () => Iterable<Change>;
-  /** Told of a change that is too large to travel; what was published of its key before stays in force. */
+  /** Called with a change that is too large to publish; what was published of its key before stays in force. */
   readonly onRefused?: (change: Change, reason: string) => void;
   /** Called with what the stream has taken, repairs included. */
   readonly onPublished?: (changes: readonly Pick<Change, "type" | "op">[]) => void;
@@ -38,10 +38,10 @@ export interface PublisherOptions {
 
 /** The cause of a change, and whether it goes ahead of others. */
 export interface PublishOptions {
-  /** When the source changed; now, when the source cannot tell. */
+  /** When the source changed; now, when the source cannot determine. */
   readonly eventTimeMs?: number;
   readonly urgent?: boolean;
-  /** Who told the publisher, if it was one source. */
+  /** The source of the changes, if it was one. */
   readonly source?: string;
   /** Account that wrote it over the API. */
   readonly caller?: string;
@@ -50,17 +50,17 @@ export interface PublishOptions {
 /** What stays although the state does not name it: its source could not be read. */
 export interface Kept {
   readonly keep?: (key: Change["key"]) => boolean;
-  /** What the stream holds of these stays: the state that is told may be older. */
+  /** What the stream holds of these stays: the state that is published may be older. */
   readonly isOld?: (key: Change["key"]) => boolean;
 }
 
 /** Publishes what differs from the stream; calls run one after the other. */
 export interface Publisher {
   /** Place of the last change that was published in the fleet's sequence; 0 before the first. */
-  readonly told: number;
+  readonly lastSequence: number;
   /**
    * The source's whole state: publishes the differences, deletes what this publisher published and
-   * the source no longer has, then says that everything is told. Resolves to the number of changes. The state is asked for
+   * the source no longer has, then says that everything is published. Resolves to the number of changes. The state is asked for
    * some at a time, with turns for others between, and nothing of it is held that the stream holds already.
    */
   synchronize(state: Iterable<Change>, options?: PublishOptions & Kept): Promise<number>;
@@ -69,8 +69,8 @@ export interface Publisher {
   /** Changes that belong together; equal ones are left out. Resolves to the number published. */
   publish(changes: readonly Change[], options?: PublishOptions): Promise<number>;
   /**
-   * Compares what the stream holds of ours with what we told it, publishes what differs, and tells the digests of all, for
-   * those who follow to compare. Resolves to the number of differences; before the whole state was told nothing is done.
+   * Compares what the stream holds of ours with what we published, publishes what differs, and publishes the digests of all, for
+   * those who follow to compare. Resolves to the number of differences; before the whole state was published nothing is done.
    */
   attest(): Promise<number>;
   /** Somebody else may have published meanwhile: what the stream holds is read again before more is said. */
@@ -92,10 +92,10 @@ class KeyedPublisher implements Publisher {
   readonly #options: PublisherOptions;
   readonly #epoch = randomUUID();
   #held: HeldChanges;
-  #told = 0;
-  /** Topics that we have ever told something of. */
+  #lastSequence = 0;
+  /** Topics that we have ever published to. */
   readonly #topics = new Set<string>();
-  #state: "unread" | "read" | "told" = "unread";
+  #state: "unread" | "read" | "synchronized" = "unread";
   #isMarked = false;
   #revision = 0;
   #sweptAtMs = 0;
@@ -106,12 +106,12 @@ class KeyedPublisher implements Publisher {
     this.#options = options;
     this.#held = new HeldChanges(options.current);
     options.bus.onEpoch(
-      () => void this.#turns.take(() => this.#tellAgain()).catch((error) => this.#onTellingFailed(error)),
+      () => void this.#turns.take(() => this.#republish()).catch((error) => this.#onRepublishFailed(error)),
     );
   }
 
-  get told(): number {
-    return this.#told;
+  get lastSequence(): number {
+    return this.#lastSequence;
   }
 
   synchronize(state: Iterable<Change>, options?: PublishOptions & Kept): Promise<number> {
@@ -148,7 +148,7 @@ class KeyedPublisher implements Publisher {
     const gone = await this.#differing(deletes, ({ key }) => options?.keep?.(key) !== true);
     const count = await this.#send([...fresh, ...gone], options);
     if (!this.#isMarked || count > 0) await this.#mark();
-    this.#state = "told";
+    this.#state = "synchronized";
     return count;
   }
 
@@ -197,9 +197,9 @@ class KeyedPublisher implements Publisher {
       ...(urgent && { urgent }),
     };
     const sequences = await bus.publish(groupMessages(packed, cause));
-    this.#told = Math.max(this.#told, ...sequences.slice(-1));
-    for (const { told } of packed) this.#held.remember(told);
-    this.#options.onPublished?.(packed.map(({ told }) => told.change));
+    this.#lastSequence = Math.max(this.#lastSequence, ...sequences.slice(-1));
+    for (const { remembered } of packed) this.#held.remember(remembered);
+    this.#options.onPublished?.(packed.map(({ remembered }) => remembered.change));
     log.debug("published", { changes: packed.length, revision, urgent });
     await this.#sweepDaily();
     return packed.length;
@@ -210,7 +210,8 @@ class KeyedPublisher implements Publisher {
     const { change, subject, fingerprint, plain } = prepared;
     const message = { subject, ...pack(prepared, seal) };
     const reason = whyRefused(message, plain.length, bus.maxMessageBytes);
-    if (reason === undefined) return { told: { change: this.#remembered(change), subject, fingerprint }, ...message };
+    if (reason === undefined)
+      return { remembered: { change: this.#remembered(change), subject, fingerprint }, ...message };
     log.error("change is too large for the bus, what was published before stays", {
       key: keyText(change).slice(0, maxLoggedKey),
       reason,
@@ -225,11 +226,11 @@ class KeyedPublisher implements Publisher {
   }
 
   async #attest(): Promise<number> {
-    if (this.#state !== "told") return 0;
-    const told = this.#forget();
+    if (this.#state !== "synchronized") return 0;
+    const published = this.#forget();
     await this.#read();
-    const lost = this.#held.missingOf(told);
-    const strange = this.#held.subjects.filter((subject) => !told.has(subject)).flatMap((s) => deleteOf(s) ?? []);
+    const lost = this.#held.missingOf(published);
+    const strange = this.#held.subjects.filter((subject) => !published.has(subject)).flatMap((s) => deleteOf(s) ?? []);
     const differing = [...lost, ...strange];
     if (differing.length > 0) {
       const keys = differing.slice(0, namedKeys).map((change) => keyText(change).slice(0, maxLoggedKey));
@@ -237,7 +238,7 @@ class KeyedPublisher implements Publisher {
     }
     const count = await this.#publish(differing);
     await this.#mark();
-    this.#state = "told";
+    this.#state = "synchronized";
     return count;
   }
 
@@ -287,17 +288,17 @@ class KeyedPublisher implements Publisher {
     await forgetDeletes(this.#options, await bus.lastValues(filters.everything));
   }
 
-  /** The stream was lost: what we told it stands nowhere else. */
-  async #tellAgain(): Promise<void> {
-    const wasTold = this.#state === "told";
+  /** The stream was lost: what we published is stored nowhere else. */
+  async #republish(): Promise<void> {
+    const wasPublished = this.#state === "synchronized";
     const state = this.#forget().changes();
-    if (!wasTold) return;
+    if (!wasPublished) return;
     const count = await this.#synchronize(state, undefined);
-    this.#options.log.warn("the stream was lost, everything is told again", { changes: count });
+    this.#options.log.warn("stream lost, everything is published again", { changes: count });
   }
 
-  #onTellingFailed(error: unknown): void {
+  #onRepublishFailed(error: unknown): void {
     if (error instanceof BusError && error.code === "BUS_CLOSED") return;
-    this.#options.log.error("the stream was lost and cannot be told everything again", { error });
+    this.#options.log.error("stream lost, and publishing everything again failed", { error });
   }
 }

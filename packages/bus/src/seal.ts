@@ -21,7 +21,7 @@ export interface Seal {
   seal(plain: Uint8Array, place?: string): Uint8Array;
   /** @throws BusError BUS_SEALED when the key or the place is another, or the bytes were changed */
   open(sealed: Uint8Array, place?: string): Uint8Array;
-  /** Equal for equal contents; tells nothing about them to who has no key. */
+  /** Equal for equal contents; reveals nothing about them without the key. */
   fingerprint(plain: Uint8Array): string;
   /** HMAC-SHA256 of the parts, with a key derived for `purpose`: what is authentic for one purpose is not for another. */
   mac(purpose: MacPurpose, parts: readonly (string | Uint8Array)[]): Buffer;

@@ -47,21 +47,21 @@ export class SetAside {
     this.#values.set(name, { place: name, reason, sinceMs: known?.sinceMs ?? nowMs(), count: (known?.count ?? 0) + 1 });
     if (known !== undefined) return;
     log.error("value set aside, what was in force before stays", { place: name, reason });
-    this.#tell();
+    this.#notify();
   }
 
   /** A good value stands there now, or none. Costs nothing while nothing is set aside. */
   heal(place: string): void {
     if (this.#values.size === 0 || !this.#values.delete(place.slice(0, maxPlaceLength))) return;
     this.#options.log.info("value good again", { place });
-    this.#tell();
+    this.#notify();
   }
 
   /** Everything that is stored is read again from its beginning. */
   clear(): void {
     if (this.#values.size === 0) return;
     this.#values.clear();
-    this.#tell();
+    this.#notify();
   }
 
   list(): readonly SetAsideValue[] {
@@ -88,7 +88,7 @@ export class SetAside {
     this.#counters.add(listener);
   }
 
-  #tell(): void {
+  #notify(): void {
     for (const listener of this.#listeners) listener();
   }
 }

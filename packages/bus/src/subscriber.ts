@@ -18,7 +18,7 @@ export interface SubscribeOptions {
   readonly afterSequence: number;
   /** The epoch that `afterSequence` was read in. */
   readonly epoch?: string | undefined;
-  /** `caught-up` is said when these have told their whole state, not before; after a `reset` again. */
+  /** `caught-up` is reported when these have published their whole state, not before; after a `reset` again. */
   readonly publishers?: readonly string[];
   readonly seal: Seal | undefined;
 }
@@ -28,12 +28,12 @@ export type SubscriberItem =
   | { readonly kind: "group"; readonly group: ChangeGroup }
   /** The stored changes have been delivered. */
   | { readonly kind: "caught-up"; readonly position: number; readonly epoch: string }
-  /** A publisher has told its whole state. */
+  /** A publisher has published its whole state. */
   | {
       readonly kind: "synced";
       readonly publisher: string;
       readonly position: number;
-      /** Of what it has told; none while what is stored still comes: newer values hide older ones then. */
+      /** Of what it has published; none while what is stored still comes: newer values hide older ones then. */
       readonly digests: Digests;
     }
   /** What was delivered before may not hold any more; everything that is stored follows. */
@@ -66,7 +66,7 @@ class Reading {
   /** What of it has been handed out: the rest of its groups may still come. */
   #recent: Member[] = [];
   readonly #missing: Set<string>;
-  /** Everything stored has come, and that has not been said: not everybody has told all. */
+  /** Everything stored has come, and that has not been said: not everybody has published all. */
   #unsaid: { readonly epoch: string } | undefined;
 
   constructor(options: SubscribeOptions) {
@@ -115,10 +115,10 @@ class Reading {
       expectAuthentic(message);
       return markedDigests(payload);
     });
-    // That the publisher has told all must not be somebody else's word.
+    // That the publisher has published all must not be somebody else's word.
     if (message.refused !== undefined) return;
     this.#missing.delete(publisher);
-    // Without digests that can be read nothing is compared; that the publisher has told all holds nevertheless.
+    // Without digests that can be read nothing is compared; that the publisher has published all holds nevertheless.
     const digests = this.#backlog === undefined ? (marked ?? {}) : {};
     if (this.#backlog === undefined) {
       for (const group of this.#groups.flush(publisher, position)) yield { kind: "group", group };

@@ -5,7 +5,7 @@
  *   flotilla.v1.config.<kind>.<namespace>.<name>          a configuration object
  *   flotilla.v1.service.<shard>.<namespace>.<host>.<name> a service of one shard
  *   flotilla.v1.endpoints.<shard>.<namespace>.<host>      the endpoints of a service in one shard
- *   flotilla.v1.sync.<publisher>                          the publisher has told all it knows
+ *   flotilla.v1.sync.<publisher>                          the publisher has published all it knows
  *
  * The `v1` token is the version of the payloads: an incompatible change gets a new one.
  */
@@ -33,7 +33,7 @@ export const filters = {
   meshConfig: `${subjectRoot}.config.MeshConfig.>`,
   services: `${subjectRoot}.service.>`,
   endpoints: `${subjectRoot}.endpoints.>`,
-  /** Markers: a publisher has told all it knows. */
+  /** Markers: a publisher has published all it knows. */
   sync: `${subjectRoot}.sync.>`,
 } as const;
 

@@ -18,7 +18,7 @@ export interface Ports {
   readonly caHealth: number;
   readonly webhook: number;
   readonly webhookHealth: number;
-  /** 0: any free one, which config-controller tells. */
+  /** 0: any free one, which config-controller shows. */
   readonly api: number;
 }
 
@@ -84,7 +84,7 @@ export function paths({ workDir }: Pick<Layout, "workDir">) {
     servers: join(workDir, "servers"),
     /** What each service proves itself to NATS and Redis with. */
     credentials: join(workDir, "credentials"),
-    /** What a running control plane tells other commands. */
+    /** What a running control plane writes down for other commands. */
     state: join(workDir, "flotilla.json"),
   };
 }

@@ -40,7 +40,7 @@ export function summarize({ object, state, noEffect, inForce }: ObjectStatus): s
 }
 
 function reachText({ live, concerned, isPrecise, replicas }: Distribution): string {
-  if (replicas === 0) return "no xds-server tells how far it has come";
+  if (replicas === 0) return "no xds-server reports how far it has come";
   if (concerned === 0) return "concerns no connected proxy";
   return `live on ${live} of ${concerned}${isPrecise ? " proxies it concerns" : " proxies (all are counted)"}`;
 }

@@ -1,5 +1,5 @@
 /**
- * A bounded number of things at a time; who waits longest comes next. Who finds no room can tell those who only wait for
+ * A bounded number of things at a time; who waits longest comes next. Who finds no room can ask those who only wait for
  * news that others need their place.
  */
 export class Slots {

@@ -1,4 +1,4 @@
-/** A real Envoy as a child process, with what its admin page tells. */
+/** A real Envoy as a child process, with what its admin page reports. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { mkdir, rm } from "node:fs/promises";
@@ -12,7 +12,7 @@ export interface EnvoyOptions {
   readonly directory: string;
   readonly name: string;
   readonly bootstrap: JsonObject;
-  /** Rules that redirect connections tell the proxy's own by its group. Needs root. */
+  /** Rules that redirect connections recognize the proxy's own by its group. Needs root. */
   readonly groupId?: number;
 }
 

@@ -1,6 +1,6 @@
 /**
  * Data as templates see it. Plain objects are Go's maps: a missing key is `undefined`. Go's structs are objects with a
- * `field` method, which can tell a field that is not set (`zero`) from one that does not exist.
+ * `field` method, which distinguishes a field that is not set (`zero`) from one that does not exist.
  */
 
 /** A value with named fields instead of keys; true in conditions, whatever it holds. */
@@ -66,7 +66,7 @@ export function formatValue(value: unknown): string {
   return String(value);
 }
 
-/** Whole numbers in full: data from JSON does not tell Go's integers from its floats, and ids are integers. */
+/** Whole numbers in full: data from JSON does not distinguish Go's integers from its floats, and ids are integers. */
 export function formatNumber(value: number): string {
   if (Number.isInteger(value)) return value.toFixed(0);
   return String(value).replace(/e([+-])(\d)$/, "e$10$2");

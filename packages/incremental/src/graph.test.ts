@@ -133,7 +133,7 @@ describe("graph", () => {
     assert.equal(graph.evaluate(outer, "", a), "[same]");
   });
 
-  it("tells objects as arguments apart by identity, and forgets them with their results", () => {
+  it("distinguishes objects as arguments by identity, and forgets them with their results", () => {
     const graph = new Graph<Pod>();
     let runs = 0;
     const size: Query<Pod, { readonly size: number }, number> = {
@@ -164,7 +164,7 @@ describe("graph", () => {
     assert.deepEqual(graph.stats(), { inputs: 1, results: 0, computations: 3 });
   });
 
-  it("tells which inputs made a result and keeps its findings as long as the result", () => {
+  it("reports which inputs made a result and keeps its findings as long as the result", () => {
     const graph = new Graph<Pod>();
     const { query } = counted();
     const check = query("check", (c, key) => {
@@ -210,7 +210,7 @@ describe("graph", () => {
     }
   });
 
-  it("tells what is watched above an input, also when something else is made of it, or watched", () => {
+  it("reports what is watched above an input, also when something else is made of it, or watched", () => {
     const graph = new Graph<Pod>();
     const { query } = counted();
     const chosen = query("chosen", (c, key) => c.input<number>(c.input<string>(key) ?? ""));

@@ -87,7 +87,7 @@ describe("the built-in template", () => {
     assert.deepEqual(namesOf(spec.initContainers), ["istio-proxy"]);
   });
 
-  it("tells the agent what it has to know", () => {
+  it("passes the agent what it has to know", () => {
     const pod = inject({ mesh: { trustDomain: "mesh.example" } });
     const known = [
       "ISTIO_META_WORKLOAD_NAME",
@@ -233,7 +233,7 @@ describe("templates of the user", () => {
     ["output that is no YAML", "a: [", "INJECT_TEMPLATE_FAILED", /template sidecar gives no YAML/],
   ];
   for (const [name, source, code, message] of failures) {
-    it(`${name} is told with its place`, () => {
+    it(`${name} is reported with its place`, () => {
       assert.throws(
         () => run(source),
         (error) => error instanceof InjectionError && error.code === code && message.test(error.message),

@@ -1,6 +1,6 @@
 /**
  * OpenShift gives each namespace a range of user ids of its own (`first/count`), and every container that names none the
- * first of them. The proxy takes the last, which no application has by itself, so that its traffic can be told from theirs.
+ * first of them. The proxy takes the last, which no application has by itself, so that its traffic can be distinguished from theirs.
  * Source: corpus inject, hello-openshift and hello-openshift-custom-injection.
  */
 import { changeContainer, type Json, type Pod, proxyName, type Texts } from "./pod.ts";

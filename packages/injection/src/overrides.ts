@@ -25,7 +25,7 @@ interface Containers {
 interface Status
   extends Partial<Record<"containers" | "initContainers" | "volumes" | "imagePullSecrets", readonly string[] | null>> {}
 
-/** The pod as its author wrote it, as far as the notes of an earlier injection tell. */
+/** The pod as its author wrote it, as far as the notes of an earlier injection report. */
 export function withoutInjection(pod: Pod): Pod {
   const annotations = pod.metadata.annotations ?? {};
   const status: Status | undefined = parseNote(annotations[names.status]);
@@ -110,7 +110,7 @@ function noteOf({ containers = [], initContainers = [] }: Containers): string | 
   return Object.keys(parts).length === 0 ? undefined : JSON.stringify(parts);
 }
 
-/** The rules that spare the proxy's own traffic tell it by its user: a pod that changes the user changes them. */
+/** The rules that spare the proxy's own traffic recognize it by its user: a pod that changes the user changes them. */
 function alignInitUser(pod: Pod, original: Pod): Pod {
   const { runAsUser, runAsGroup } = securityOf(findProxy(original.spec));
   if (runAsUser === undefined && runAsGroup === undefined) return pod;

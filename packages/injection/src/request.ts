@@ -30,7 +30,7 @@ export interface Workload {
   readonly namespace: string;
 }
 
-/** The workload a pod belongs to, as far as the pod tells: what its owner is called, without what controllers append. */
+/** The workload a pod belongs to, as far as the pod reports: what its owner is called, without what controllers append. */
 export function workloadOf({ metadata }: Pod, namespace: string): Workload {
   const space = metadata.namespace || namespace;
   const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);

@@ -5,7 +5,7 @@
 import { isObject, ownValue } from "@flotilla/model";
 import type { Json } from "./pod.ts";
 
-/** Field → the item's field that tells items apart. Source: the Kubernetes API reference. */
+/** Field → the item's field that distinguishes items. Source: the Kubernetes API reference. */
 type MergeKeys = Readonly<Record<string, string>>;
 
 /** For the lists within pods. */

@@ -83,10 +83,10 @@ describe("injection into a workload", () => {
     it(`finds the pod of ${name}`, () => {
       const { result, workloads } = inject(object);
       assert.deepEqual(result, want);
-      const told = workloads.map(
+      const reported = workloads.map(
         ({ apiVersion, kind, name: own, namespace }) => `${apiVersion} ${kind} ${namespace}/${own}`,
       );
-      assert.deepEqual(told, [of]);
+      assert.deepEqual(reported, [of]);
     });
   for (const object of untouched)
     it(`leaves ${JSON.stringify(object)} as it is`, () =>

@@ -25,7 +25,7 @@ interface Seen {
 }
 
 /** Answers with what it was asked. */
-function tell({ url, headers, socket }: IncomingMessage, response: ServerResponse): void {
+function report({ url, headers, socket }: IncomingMessage, response: ServerResponse): void {
   const clientName = (socket as TLSSocket).getPeerCertificate().subject?.CN;
   const { authorization, "impersonate-user": impersonated } = headers;
   response.end(JSON.stringify({ url, authorization, impersonated, clientName }));
@@ -57,7 +57,7 @@ const cases = [
 ];
 
 test("an API server is shown what the user of the kubeconfig has, behind a path of its own, by a name of its own", async (t) => {
-  await using server = await startHttps("api.example", tell);
+  await using server = await startHttps("api.example", report);
   const cluster = {
     server: `https://127.0.0.1:${server.port}/k8s/clusters/east/`,
     "certificate-authority-data": base64(server.ca),
@@ -77,7 +77,7 @@ for (const { scheme, start } of [
   { scheme: "socks5", start: startSocksProxy },
 ]) {
   test(`connections go through a proxy (${scheme}), with the certificates of the client`, async () => {
-    await using server = await startHttps("api.example", tell);
+    await using server = await startHttps("api.example", report);
     await using proxy = await start();
     const client = await keyPair("jane");
     const cluster = {

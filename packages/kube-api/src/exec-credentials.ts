@@ -13,7 +13,7 @@ export interface ExecFields {
   readonly args: readonly string[];
   readonly env: readonly { readonly name: string; readonly value: string }[];
   readonly apiVersion: string;
-  /** With `provideClusterInfo`: the cluster's own fields, as the program is told them. */
+  /** With `provideClusterInfo`: the cluster's own fields, as they are passed to the program. */
   readonly cluster: Readonly<Record<string, unknown>> | undefined;
 }
 
@@ -42,11 +42,11 @@ export function execCredentials(fields: ExecFields, file: string, nowMs?: () => 
 async function run(fields: ExecFields, file: string): Promise<NonNullable<Printed["status"]>> {
   const { command, args, env, apiVersion, cluster } = fields;
   const spec = { interactive: false, ...(cluster && { cluster }) };
-  const told = JSON.stringify({ apiVersion, kind: "ExecCredential", spec });
+  const execInfo = JSON.stringify({ apiVersion, kind: "ExecCredential", spec });
   const added = Object.fromEntries(env.map(({ name, value }) => [name, value]));
   // The program's environment is ours, as with every client of Kubernetes: what it reads there is its own affair.
   const options = {
-    env: { ...ownEnvironment, ...added, KUBERNETES_EXEC_INFO: told },
+    env: { ...ownEnvironment, ...added, KUBERNETES_EXEC_INFO: execInfo },
     timeout: programMs,
     maxBuffer: 1024 * 1024,
   };

@@ -36,7 +36,7 @@ export interface KubeApi extends Disposable {
   apply<T = KubeObject>(path: string, object: unknown, options: ApplyOptions): Promise<T>;
   /** False when there was none. @throws KubeError KUBE_CONFLICT when that version is not the last one */
   delete(path: string, options?: { readonly resourceVersion?: string }): Promise<boolean>;
-  /** Lines of JSON as they come, until the server or `stop` ends it. `onOpen` is told when the server has begun to answer. */
+  /** Lines of JSON as they come, until the server or `stop` ends it. `onOpen` is called when the server has begun to answer. */
   lines(path: string, stop: AbortSignal, onOpen?: () => void): AsyncIterable<unknown>;
 }
 

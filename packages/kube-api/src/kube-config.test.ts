@@ -54,7 +54,7 @@ test("what a program gave is fetched again before it expires", async () => {
   assert.equal(await count(), 2);
 });
 
-test("a program is told the cluster when it asks for it", async () => {
+test("a program is passed the cluster when it asks for it", async () => {
   const print = `printf '{"kind":"ExecCredential","apiVersion":"${apiVersion}","status":{"token":"%s"}}' "$(printf %s "$KUBERNETES_EXEC_INFO" | grep -o 'https://c')"`;
   const exec = { command: "sh", args: ["-c", print], apiVersion, provideClusterInfo: true };
   assert.equal((await parseKubeConfig(kubeconfig({ exec }), "e", new Set(["exec"])).credentials()).token, "https://c");

@@ -103,7 +103,7 @@ function programOf(exec: unknown, cluster: KubeContext["cluster"], file: string,
     typeof one === "object" && one !== null && "name" in one && "value" in one && typeof one.value === "string";
   if (env && !(Array.isArray(env) && env.every(isVariable)))
     throw new KubeError("KUBE_CONFIG", `${file}: env of exec is no list of names and values`);
-  const told = {
+  const clusterInfo = {
     server: cluster.server,
     "tls-server-name": cluster.tlsServerName,
     "certificate-authority-data": cluster.caData,
@@ -116,7 +116,7 @@ function programOf(exec: unknown, cluster: KubeContext["cluster"], file: string,
     args: (args ?? []).map(String),
     env: env ?? [],
     apiVersion,
-    cluster: provideClusterInfo === true ? told : undefined,
+    cluster: provideClusterInfo === true ? clusterInfo : undefined,
   };
 }
 
@@ -185,7 +185,7 @@ export const apiServerSettings = {
   kubeHost: text({
     env: "KUBERNETES_SERVICE_HOST",
     default: undefined,
-    sentence: "Address of the API server, as Kubernetes tells it to pods.",
+    sentence: "Address of the API server, as Kubernetes passes it to pods.",
   }),
   kubePort: text({ env: "KUBERNETES_SERVICE_PORT", default: "443", sentence: "Port of the API server, likewise." }),
 } as const;

@@ -93,7 +93,7 @@ for (const { name, watch } of tooOld) {
   });
 }
 
-test("a server that is away is asked again, and what it had told stands", async () => {
+test("a server that is away is asked again, and what it had reported stands", async () => {
   const away = new KubeError("KUBE_AWAY", "nobody there");
   const { api } = server([away, ["a"]], [away, [{ type: "ADDED", object: object("b", "5") }]]);
   const { said, states } = await take(api, 2);
@@ -114,7 +114,7 @@ test("a watch that says nothing is given up for another from the same version", 
   assert.equal(asked[1], asked[2]);
 });
 
-test("a list that comes after the end is not told", async () => {
+test("a list that comes after the end is not reported", async () => {
   const stop = new AbortController();
   const { api } = server([["a"]], []);
   const late = { ...api, get: (path: string) => api.get(path).finally(() => stop.abort()) } as KubeApi;

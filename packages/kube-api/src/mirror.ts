@@ -1,7 +1,7 @@
 /**
  * A whole kind as it changes: listed in pages, then watched from where the list ended. A watch that ends goes on from the last
  * version seen; when that is too old everything is listed anew, and until that list is complete what is known stands. A watch
- * that says nothing for long is given up for another from the same version: nobody can tell a quiet one from one that is lost.
+ * that says nothing for long is given up for another from the same version: nobody can distinguish a quiet one from one that is lost.
  */
 import { backoff, delay, type Logger } from "@flotilla/runtime";
 import { KubeError } from "./errors.ts";
@@ -19,7 +19,7 @@ export interface MirrorOptions {
   /** Such as `/api/v1/pods`; may carry selectors. */
   readonly path: string;
   readonly random: () => number;
-  /** Told of each failure, with the status of the answer if there was one, and of undefined when the server takes a watch. */
+  /** Called at each failure, with the status of the answer if there was one, and with undefined when the server takes a watch. */
   readonly onState: (failure: string | undefined, status?: number) => void;
   /** A kind that the server does not know is one without objects; it may become known. */
   readonly mayBeAbsent?: boolean;
@@ -53,7 +53,7 @@ const absentWaits = { firstMs: 2_000, maxMs: 20_000 };
 /** At most, before the next watch after one that said nothing. */
 const emptyWatchMs = 200;
 
-/** Runs until `stop` fires, after which nothing is told; an API server that is away, or refuses, is asked again. */
+/** Runs until `stop` fires, after which nothing is reported; an API server that is away, or refuses, is asked again. */
 export async function* mirror<T extends KubeObject>(
   api: KubeApi,
   options: MirrorOptions,

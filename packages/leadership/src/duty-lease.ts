@@ -22,7 +22,7 @@ export interface ClusterLeaseOptions {
   readonly api: KubeApi;
   /** Of the control plane. */
   readonly namespace: string;
-  /** As istiod's, unless told otherwise. */
+  /** As istiod's, by default. */
   readonly ttlMs?: number;
 }
 

@@ -25,10 +25,10 @@ const soon = (what: string) => ({ withinMs: 30_000, what });
 test("the duty is done while the lease is held, and the lease released at the end", async () => {
   const { state, it } = lease();
   const stop = new AbortController();
-  const told: boolean[] = [];
+  const reported: boolean[] = [];
   let working = 0;
   const leadership = new Leadership({
-    ...{ lease: it, duty: "lock", log: noopLogger, everyMs: 5, onChange: (leads) => told.push(leads) },
+    ...{ lease: it, duty: "lock", log: noopLogger, everyMs: 5, onChange: (leads) => reported.push(leads) },
   });
   const running = leadership.run(async (end) => {
     working++;
@@ -43,7 +43,7 @@ test("the duty is done while the lease is held, and the lease released at the en
   await until(() => working === 1, soon("the duty again"));
   stop.abort();
   await running;
-  assert.deepEqual([working, state.released, told], [0, 1, [true, false, true, false]]);
+  assert.deepEqual([working, state.released, reported], [0, 1, [true, false, true, false]]);
 });
 
 test("a lease that runs out while it is asked for ends the duty", async () => {

@@ -15,14 +15,14 @@ function names(changes: readonly Change[]): string {
 }
 
 function replica(bus: Bus, holder: string, said: string[]) {
-  const tell = (what: string) => {
+  const report = (what: string) => {
     said.push(`${holder} ${what}`);
     return Promise.resolve(1);
   };
   const publisher: Publisher = {
-    told: 0,
-    synchronize: (state) => tell(`all ${names([...state])}`),
-    publish: (changes) => tell(names(changes)),
+    lastSequence: 0,
+    synchronize: (state) => report(`all ${names([...state])}`),
+    publish: (changes) => report(names(changes)),
     prune: () => Promise.resolve(0),
     attest: () => Promise.resolve(0),
     retire: () => Promise.resolve(),
@@ -93,7 +93,7 @@ test("who cannot renew publishes nothing more, and begins with all it knows when
   await until(isRefused, { withinMs: 30_000, what: "the lease to run out", everyMs: 50 });
   said.length = 0;
   isAway = false;
-  await until(() => said.includes("one all a"), { withinMs: 30_000, what: "all to be told again" });
+  await until(() => said.includes("one all a"), { withinMs: 30_000, what: "all to be published again" });
   await one.stop();
 });
 

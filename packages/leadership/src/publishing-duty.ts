@@ -63,7 +63,7 @@ export class PublishingDuty implements ChangePublisher {
     if (!isFirst && this.#term !== undefined) await this.synchronize(...snapshot());
   }
 
-  /** Nothing is published, and 0 told, by who only waits for its turn. */
+  /** Nothing is published, and `lastSequence` is 0, while another replica leads. */
   async synchronize(...snapshot: Snapshot): Promise<number> {
     return this.#mayPublish() ? this.#options.publisher.synchronize(...snapshot) : 0;
   }
@@ -112,11 +112,11 @@ export class PublishingDuty implements ChangePublisher {
     const lost = new AbortController();
     const ended = AbortSignal.any([stop, lost.signal]);
     // What comes from here on stands in line behind what is known now.
-    const told = publisher.retire().then(() => undefined);
+    const retired = publisher.retire().then(() => undefined);
     const published = publisher.synchronize(...snapshot());
     this.#term = { lost };
     try {
-      await told;
+      await retired;
       log.info("what is known is published", { differences: await published });
       this.#isSettled.resolve();
       await whilePublishing(ended);

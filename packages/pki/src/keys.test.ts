@@ -72,7 +72,7 @@ describe("private keys", () => {
     it(`${name} is refused`, () => assert.throws(() => parsePrivateKey(pem), { code }));
   }
 
-  it("an error tells nothing of the key", () => {
+  it("an error reveals nothing of the key", () => {
     const pem = privateKeyPem(rsa).replace("MIIE", "MIIF");
     assert.throws(
       () => parsePrivateKey(pem),

@@ -30,9 +30,9 @@ export function lookups(types: string, up: string): string {
   for (const [, comment = "", name = "", kind = ""] of types.matchAll(declaration)) {
     const lookup = lookupOf[kind as keyof typeof lookupOf];
     const subject = subjectOf[kind as keyof typeof lookupOf].exec(comment.trimEnd().replaceAll(/^ \* ?/gm, ""));
-    if (subject?.[1] === undefined) throw new Error(`[PROTO_CODE] cannot tell what ${name} describes: ${comment}`);
+    if (subject?.[1] === undefined) throw new Error(`[PROTO_CODE] cannot report what ${name} describes: ${comment}`);
     used.add(lookup);
-    // Extensions are named without their package, which only the head of the file tells.
+    // Extensions are named without their package, which only the head of the file reports.
     const scope = kind === "Extension" ? `${/\(package ([\w.]+),/.exec(types)?.[1] ?? ""}.` : "";
     lines.push(`export const ${name} = ${lookup}(${JSON.stringify(scope + subject[1])});`);
   }

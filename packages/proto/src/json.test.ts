@@ -72,7 +72,7 @@ describe("fromJson", () => {
     });
   });
 
-  it("leaves out unknown fields when told to", () => {
+  it("leaves out unknown fields when asked to", () => {
     const json = { hosts: ["a"], http: [{ nonsense: 1, route: [{ destination: { host: "b" } }] }] };
     const read = fromJson(VirtualServiceSchema, json, { ignoreUnknownFields: true });
     assert.equal(read.http[0]?.route[0]?.destination?.host, "b");
@@ -101,7 +101,7 @@ describe("fromJson", () => {
 });
 
 describe("toJson", () => {
-  it("tells that an Any holds other bytes than its type says", () => {
+  it("reports that an Any holds other bytes than its type says", () => {
     const broken = create(AnySchema, { typeUrl: transportSocket, value: new Uint8Array([10, 9]) });
     assert.throws(() => anyToJson(broken), { code: "PROTO_JSON" });
   });

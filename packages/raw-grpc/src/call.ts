@@ -8,7 +8,7 @@ export interface CallListener {
   onMessage(bytes: Buffer): void;
   /** The client has said all it had to say. */
   onEnd(): void;
-  /** The client is gone, or has given the call up; told once, and not after `end`. */
+  /** The client is gone, or has given the call up; called once, and not after `end`. */
   onCancelled(): void;
   /** What came cannot be read; nothing more is read. */
   onUnreadable(error: GrpcError): void;
@@ -23,7 +23,7 @@ export interface Peer {
   readonly session: ServerHttp2Session;
 }
 
-/** Told once: the bytes have left, or cannot any more. Never before the call of `write` returns. */
+/** Called once: the bytes have left, or cannot any more. Never before the call of `write` returns. */
 export type Left = (error?: Error) => void;
 
 const responseHeaders = {

@@ -6,7 +6,7 @@ export interface KeeperOptions {
   /** How often a connection is asked whether it is there, and how long it may take to answer. */
   readonly keepaliveMs: number;
   readonly keepaliveTimeoutMs: number;
-  /** A connection is told to go after this, give or take a tenth, and cut after the grace; undefined: never. */
+  /** Maximum age of a connection, ±10 % jitter; it is cut after the grace; undefined: never. */
   readonly maxAgeMs: number | undefined;
   readonly maxAgeGraceMs: number;
 }
@@ -42,7 +42,7 @@ export class ConnectionKeeper implements Disposable {
     session.once("close", () => this.#watched.delete(session));
   }
 
-  /** Tells every client to go; calls may go on for `graceMs`. */
+  /** Sends every client GOAWAY; calls may go on for `graceMs`. */
   drain(graceMs: number): void {
     for (const [session, watched] of this.#watched)
       retire(session, watched, performance.now() + graceMs, "server goes");
@@ -71,7 +71,7 @@ export class ConnectionKeeper implements Disposable {
   }
 }
 
-/** The last stream that was begun is not told: all that are under way may go on. */
+/** GOAWAY without the last stream that was begun: all that are under way may go on. */
 const everyStream = 2 ** 31 - 1;
 
 function retire(session: ServerHttp2Session, watched: Watched, cutAtMs: number, reason: string): void {

@@ -115,7 +115,7 @@ describe("raw gRPC server", () => {
     assert.equal(await ask("hello", metadata), "hello from me");
   });
 
-  it("tells a refusal, and nothing of a failure", async () => {
+  it("passes a refusal on, and nothing of a failure", async () => {
     await assert.rejects(ask("refuse"), { code: 7, details: "not you" });
     await assert.rejects(ask("fail"), { code: 13, details: "internal error" });
     assert.match(String(failures), /inside/);
@@ -219,7 +219,7 @@ describe("connections", () => {
     stream.cancel();
   });
 
-  it("that are too old are told to go, and cut after the grace", async () => {
+  it("that are too old are asked to go, and cut after the grace", async () => {
     await using server = await serve({ maxAgeMs: 60, maxAgeGraceMs: 60 });
     const session = connect(`http://${server.address}`);
     session.on("error", () => undefined);

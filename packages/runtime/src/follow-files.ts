@@ -1,4 +1,4 @@
-/** Files as they are and as they become: looked at in an interval, since mounted volumes tell of no change. */
+/** Files as they are and as they become: looked at in an interval, since mounted volumes report no change. */
 import { readFile } from "node:fs/promises";
 import { delay } from "./wait.ts";
 

@@ -20,15 +20,15 @@ async function ready(health: Health): Promise<{ readonly status: number; readonl
 }
 
 describe("health page", () => {
-  it("is ready only after markReady, and tells the conditions that hold", async () => {
+  it("is ready only after markReady, and reports the conditions that hold", async () => {
     await using health = await open();
     assert.equal((await ready(health)).status, 503);
     health.setCondition("nats", "away: connection refused");
     health.markReady();
-    const told = await ready(health);
-    assert.equal(told.status, 200);
-    assert.equal(told.body["state"], "ready");
-    const [condition] = told.body["conditions"] as readonly Record<string, unknown>[];
+    const reported = await ready(health);
+    assert.equal(reported.status, 200);
+    assert.equal(reported.body["state"], "ready");
+    const [condition] = reported.body["conditions"] as readonly Record<string, unknown>[];
     assert.equal(condition?.["detail"], "away: connection refused");
     health.setCondition("nats", "still away");
     const [later] = (await ready(health)).body["conditions"] as readonly Record<string, unknown>[];

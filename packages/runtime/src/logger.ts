@@ -75,7 +75,7 @@ function wrap(inner: pino.Logger): Logger {
   };
 }
 
-/** What every service may be told of its log. */
+/** Settings of the log, the same for every service. */
 export const logSettings = {
   logLevel: oneOf({
     env: "LOG_LEVEL",

@@ -1,6 +1,6 @@
 /** Whether a service is ready, and what is wrong with it although it is. */
 
-/** `blocks`: not ready as long as it holds. Others are only told: a service whose bus is away still serves. */
+/** `blocks`: not ready as long as it holds. Others are only shown: a service whose bus is away still serves. */
 export interface Condition {
   readonly name: string;
   readonly detail: string;

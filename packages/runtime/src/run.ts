@@ -1,4 +1,4 @@
-/** The life of a process: a main that runs until it is told to stop, and an exit code that says how it went. */
+/** The life of a process: a main that runs until it is asked to stop, and an exit code that says how it went. */
 import { flushCompileCache } from "node:module";
 import type { Logger } from "./logger.ts";
 import { parseSettings, unknownSettings } from "./settings/settings.ts";

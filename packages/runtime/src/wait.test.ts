@@ -12,7 +12,7 @@ describe("waiting", () => {
     );
   });
 
-  it("until a deadline tells what was awaited and why it did not come", async () => {
+  it("until a deadline reports what was awaited and why it did not come", async () => {
     const check = (): never => {
       throw new Error("connection refused");
     };

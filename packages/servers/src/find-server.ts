@@ -10,7 +10,7 @@ import { catalog, type ServerKind } from "./catalog.ts";
 import { ServersError } from "./errors.ts";
 import { attempt, type Env, isExecutable, onPath } from "./programs.ts";
 
-/** Resolves to the path of a binary. @throws ServersError SERVER_NOT_FOUND telling all that was tried */
+/** Resolves to the path of a binary. @throws ServersError SERVER_NOT_FOUND reporting all that was tried */
 export async function findServer(name: ServerKind["name"], options: FetchOptions): Promise<string> {
   const kind = catalog[name];
   const { env } = options;
@@ -34,7 +34,7 @@ export async function findServer(name: ServerKind["name"], options: FetchOptions
 /** Environment and callbacks of a fetch. */
 export interface FetchOptions {
   readonly env: Env;
-  /** Told before something takes long. */
+  /** Called before something takes long. */
   readonly onProgress?: (text: string) => void;
   /** Ends what is being fetched. */
   readonly stop?: AbortSignal;

@@ -10,7 +10,7 @@ export type Env = Readonly<Record<string, string | undefined>>;
 const run = promisify(execFile);
 const fetchMs = 300_000;
 
-/** The first that is new enough; each that is not is told in `tried`. */
+/** The first that is new enough; each that is not is reported in `tried`. */
 export async function onPath(kind: ServerKind, env: Env, tried: string[]): Promise<string | undefined> {
   const folders = (env["PATH"] ?? "").split(delimiter).filter((folder) => folder !== "");
   const programs = kind.programs.flatMap((program) => folders.map((folder) => join(folder, program)));
@@ -18,7 +18,7 @@ export async function onPath(kind: ServerKind, env: Env, tried: string[]): Promi
   for (const program of programs.filter(isExecutable)) {
     const version = await versionOf(kind, program, env);
     if (version !== undefined && isNewEnough(version, kind.minimum)) return program;
-    const why = version === undefined ? "does not tell its version" : `${version.join(".")} is older than ${wanted}`;
+    const why = version === undefined ? "does not report its version" : `${version.join(".")} is older than ${wanted}`;
     tried.push(`${program} (${why})`);
   }
   if (tried.length === 0) tried.push(`${kind.programs.join(", ")} on PATH`);

@@ -54,7 +54,7 @@ describe("real servers", () => {
     assert.ok(!existsSync(join(directory, "nats.pid")));
   });
 
-  it("Redis keeps what it was told through a crash", async () => {
+  it("Redis keeps what was written through a crash", async () => {
     const directory = join(root, "redis");
     const first = await startRedis({ directory, env });
     assert.match(await ask(first.port, "SET k v\r\n"), /OK/);
@@ -76,7 +76,7 @@ describe("real servers", () => {
     other.close();
   });
 
-  it("tells what a server said that does not start", async () => {
+  it("reports what a server said that does not start", async () => {
     const failing = { ...env, NATS_SERVER_BIN: "/bin/false" };
     await assert.rejects(startNats({ directory: join(root, "failing"), env: failing, port: await freePort() }), {
       code: "SERVER_FAILED",

@@ -30,7 +30,7 @@ export class DirectoryWatches implements Disposable {
     }
     const unseen = [...directories].filter((directory) => !this.#watchers.has(directory));
     for (const directory of unseen) this.#watch(directory);
-    // Between the look and the watch something may have happened that nobody would tell of.
+    // Between the look and the watch something may have happened that nobody would report.
     if (unseen.length > 0) this.#options.onDoubt();
   }
 
@@ -44,7 +44,7 @@ export class DirectoryWatches implements Disposable {
     try {
       const watcher = watch(directory, { persistent: true }, (_, name) => onEvent(directory, name));
       watcher.on("error", () => {
-        // The directory itself went; the next look tells what that means.
+        // The directory itself went; the next look reports what that means.
         watcher.close();
         this.#watchers.delete(directory);
         onDoubt();

@@ -55,7 +55,7 @@ class WatchedDocument implements DocumentSource {
     let last: Readonly<Record<string, unknown>> | undefined;
     for await (const { texts, eventTimeMs } of this.#watcher.batches(stop)) {
       const [text] = texts.values();
-      // A file that is gone says nothing: the last version stays, the watcher tells of the trouble.
+      // A file that is gone says nothing: the last version stays, the watcher reports the trouble.
       if (text instanceof Error) this.#problems = [{ file: this.#options.path, line: 0, reason: text.message }];
       if (typeof text !== "string") continue;
       const value = this.#read(text);
@@ -75,7 +75,7 @@ class WatchedDocument implements DocumentSource {
     await this.#watcher[Symbol.asyncDispose]();
   }
 
-  /** Undefined when it is refused; `problems` tells why. */
+  /** Undefined when it is refused; `problems` reports why. */
   #read(text: string): Readonly<Record<string, unknown>> | undefined {
     const { path, check } = this.#options;
     const { value, problems } = readDocument(path, text, check);

@@ -1,8 +1,8 @@
-/** What files there are below a path, through symbolic links, with what tells whether one has changed. */
+/** What files there are below a path, through symbolic links, with what shows whether one has changed. */
 import { readdir, readFile, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
-/** What tells whether a file has changed: modification time in milliseconds, size in bytes and inode. */
+/** What shows whether a file has changed: modification time in milliseconds, size in bytes and inode. */
 export interface FileStamp {
   readonly mtimeMs: number;
   readonly size: number;

@@ -1,7 +1,7 @@
 /**
  * Follows the files below a path and gives their texts: all of them first, then whatever a look found changed.
  *
- * The kernel tells of changes in directories; a slow look at everything catches what it cannot tell (network
+ * The kernel reports changes in directories; a slow look at everything catches what it misses (network
  * file systems, links that point elsewhere). A write is waited out: events must pause for `settleMs`, and a
  * text that `doubtful` takes for half of a write must stay the same for `stableMs`.
  */
@@ -30,7 +30,7 @@ export interface FileWatcherOptions {
   readonly root: string;
   /** Is this what an unfinished write would leave? */
   readonly doubtful: (path: string, text: FileText) => boolean;
-  /** Told when `root` cannot be read or watched, and with undefined when it can again. */
+  /** Called when `root` cannot be read or watched, and with undefined when it can again. */
   readonly onTrouble: (reason: string | undefined) => void;
   readonly settleMs?: number;
   readonly stableMs?: number;

@@ -19,7 +19,7 @@ export interface Admission {
   check(object: KubeObject): readonly { readonly field: string; readonly reason: string }[];
 }
 
-/** One document, accepted or refused; a refused one keeps what tells which object it was meant to be. */
+/** One document, accepted or refused; a refused one keeps what identifies the object it was meant to be. */
 export interface ReadItem {
   readonly index: number;
   readonly line: number;

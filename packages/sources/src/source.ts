@@ -26,7 +26,7 @@ export interface SourceProblem {
   readonly file: string;
   /** Counted from 1; 0 when the whole file is meant. */
   readonly line: number;
-  /** `Kind/namespace/name`; absent when it cannot be told. */
+  /** `Kind/namespace/name`; absent when it is unknown. */
   readonly object?: string;
   readonly field?: string;
   readonly reason: string;

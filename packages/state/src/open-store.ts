@@ -20,7 +20,7 @@ export interface OpenOptions {
   readonly unreadable?: UnreadableValues;
 }
 
-/** Does not wait for Redis: the store's `state` tells. @throws StateError STATE_CONNECT when the URL is neither */
+/** Does not wait for Redis: the store's `state` reports. @throws StateError STATE_CONNECT when the URL is neither */
 export function openStore({
   url,
   log,

@@ -1,4 +1,4 @@
-/** What replicas tell of themselves, in Redis: a summary each, and parts that are replaced one by one. Both end with their writer. */
+/** What replicas report themselves, in Redis: a summary each, and parts that are replaced one by one. Both end with their writer. */
 import type { RedisLink } from "./redis-link.ts";
 import { keys } from "./redis-scripts.ts";
 import type { ReplicaReport, UnreadableValues } from "./snapshot-store.ts";

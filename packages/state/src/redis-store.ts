@@ -102,7 +102,7 @@ class RedisStore implements SnapshotStore {
     const timeSlice = new TimeSlice();
     for (const [key, bytes] of stored) {
       if (timeSlice.isDue) await timeSlice.yield();
-      // Told by `load`; here it only has to be replaced.
+      // Reported by `load`; here it only has to be replaced.
       tags.set(key, isReadable && isIntact(this.#mac, key, bytes) ? storedTag(bytes) : unreadable);
     }
     this.#tags = tags;

@@ -27,13 +27,13 @@ export interface SnapshotChange {
   readonly epoch?: string | undefined;
 }
 
-/** What a replica tells of itself: a summary that others read often, and parts of which only changed ones are written. */
+/** What a replica reports itself: a summary that others read often, and parts of which only changed ones are written. */
 export interface ReplicaReport {
   /** JSON, as all parts. */
   readonly summary: unknown;
   /** Undefined removes. */
   readonly parts: ReadonlyMap<string, unknown>;
-  /** Nothing of what was told before stays. */
+  /** Nothing of earlier reports stays. */
   readonly isWhole: boolean;
 }
 
@@ -57,7 +57,7 @@ export interface SnapshotStore extends AsyncDisposable {
    */
   load(): Promise<Snapshot | undefined>;
   /**
-   * Tries to become the writer, or stays it. A new writer is told what is stored, to write only the
+   * Tries to become the writer, or stays it. A new writer receives what is stored, to write only the
    * differences. Undefined when another one is.
    */
   claim(): Promise<Claim | undefined>;
@@ -68,7 +68,7 @@ export interface SnapshotStore extends AsyncDisposable {
   write(change: SnapshotChange): Promise<boolean>;
   /**
    * A short-lived record of this replica, for answers about the whole fleet. Returns how many parts are stored now:
-   * another number than expected means that some were lost, and the whole is to be told.
+   * another number than expected means that some were lost, and the whole is to be written.
    */
   putReplica(id: string, report: ReplicaReport, ttlMs: number): Promise<number>;
   /** The record of a replica that ends, so that nobody counts on it until its time is over. */

@@ -43,7 +43,7 @@ export function storeConformance(open: () => Promise<SnapshotStore>): void {
     );
   });
 
-  it("has one writer at a time, and the next is told what is stored", async () => {
+  it("has one writer at a time, and the next receives what is stored", async () => {
     const first = await open();
     await using second = await open();
     assert.ok(await first.claim());
@@ -76,7 +76,7 @@ export function storeConformance(open: () => Promise<SnapshotStore>): void {
     assert.deepEqual((await store.replicaParts()).get("one"), parts);
   });
 
-  it("writes parts of a replica that changed, and tells how many there are", async () => {
+  it("writes parts of a replica that changed, and reports how many there are", async () => {
     await using store = await open();
     const put = (parts: Readonly<Record<string, unknown>>, isWhole = false) =>
       store.putReplica("partly", { summary: {}, parts: new Map(Object.entries(parts)), isWhole }, 60_000);

@@ -1,4 +1,4 @@
-/** Validation of configuration: what the kinds' schemas demand, and what only the meaning of the fields can tell. */
+/** Validation of configuration: what the kinds' schemas demand, and what only the meaning of the fields decides. */
 export { hasErrors, type Problem, problemText, type Severity } from "./problem.ts";
 export { createSchemaValidator, type SchemaOptions, type SchemaValidator } from "./schema/validate-schema.ts";
 export { createValidator } from "./validate-object.ts";

@@ -8,7 +8,7 @@ export interface Problem {
   readonly field: string;
   /** Completes the sentence that begins with the field. */
   readonly reason: string;
-  /** Errors refuse the object, warnings are told to whoever writes it. */
+  /** Errors refuse the object, warnings are shown to whoever writes it. */
   readonly severity: Severity;
 }
 

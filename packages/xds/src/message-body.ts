@@ -104,7 +104,7 @@ export function absentResource(typeUrl: string, name: string): Resource | undefi
   return { name, typeUrl, version: "", bytes: Uint8Array.from([0x0a, ...length, ...text]) };
 }
 
-/** A short stable hash of text (FNV-1a, twice 32 bits): tells versions apart, guards nothing. */
+/** A short stable hash of text (FNV-1a, twice 32 bits): distinguishes versions, guards nothing. */
 export function checksum(text: string): string {
   let a = 0x811c9dc5;
   let b = 0xc9dc5118;

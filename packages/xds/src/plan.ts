@@ -38,7 +38,7 @@ export function plan(form: Form, known: TypeState, set: ResourceSet, bodies: Bod
   return body === undefined ? undefined : { body, version };
 }
 
-/** Also tells which of the names asked for there are none: a client that waits for one must be answered when it comes. */
+/** Also reports which of the names asked for there are none: a client that waits for one must be answered when it comes. */
 function sotwVersion({ wildcard, names }: Subscription, { byName, version }: ResourceSet): string {
   if (wildcard && names.size === 0) return version;
   const absent = [...names].filter((name) => !byName.has(name));
@@ -76,8 +76,8 @@ function planDelta(known: TypeState, set: ResourceSet, bodies: Bodies): MessageB
   const again = repeated(known, set, new Set(shared.resources.map(({ name }) => name)));
   const asked = due?.asked === "all" ? subscription.names : (due?.asked ?? []);
   const absent = [...asked, ...(due?.dropped ?? []), ...suspects.keys()];
-  const told = new Set(removed);
-  const more = [...new Set(absent)].filter((name) => !set.byName.has(name) && !told.has(name));
+  const named = new Set(removed);
+  const more = [...new Set(absent)].filter((name) => !set.byName.has(name) && !named.has(name));
   const isShared = removed.length === shared.removed.length && again.length === 0 && more.length === 0;
   const body = isShared ? shared : withMore({ ...shared, removed }, again, more);
   const isEmpty = body.resources.length === 0 && body.removed.length === 0;
@@ -85,7 +85,7 @@ function planDelta(known: TypeState, set: ResourceSet, bodies: Bodies): MessageB
   return isEmpty && !isFirst ? undefined : body;
 }
 
-/** Nothing but what changed is to be told: so for most streams at most times. */
+/** Nothing but what changed is to be sent: so for most streams at most times. */
 function isPlainPush({ sent, claim, due, suspects }: TypeState): boolean {
   return sent !== undefined && claim === undefined && suspects.size === 0 && (due === undefined || !isAnswer(due));
 }

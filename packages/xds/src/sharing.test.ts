@@ -50,7 +50,7 @@ class Stream {
     });
   }
 
-  /** Sends one message if there is one; tells its type. */
+  /** Sends one message if there is one; returns its type. */
   write(world: World, nonce: string, nowMs = 0): string | undefined {
     const { state, message, retryAtMs } = this.#machine.takeTurn(this.state, {
       ...{ form: this.#form, bodies, nowMs, orderWaitMs: 100 },

@@ -89,7 +89,7 @@ function remember<Value>(taken: Map<StreamState, Value>, state: StreamState, val
   taken.set(state, value);
 }
 
-/** Numbers objects, so that lists of them can be told apart by a text. */
+/** Numbers objects, so that lists of them can be distinguished by a text. */
 export class Identities {
   readonly #numbers = new WeakMap<object, number>();
   #last = 0;

@@ -175,7 +175,7 @@ const cases: Readonly<Record<Form, readonly { readonly name: string; readonly li
       ],
     },
     {
-      name: "a name given up and asked for again while a message was on its way is told again",
+      name: "a name given up and asked for again while a message was on its way is sent again",
       lines: [
         [put(route, ab)],
         [sotw(route, { names: ["a", "b"] }), "route: a=1 b=1"],
@@ -399,7 +399,7 @@ const cases: Readonly<Record<Form, readonly { readonly name: string; readonly li
       ],
     },
     {
-      name: "a wildcard client that gives up a name is told of it again, as it has forgotten it",
+      name: "a wildcard client that gives up a name is sent it again, as it has forgotten it",
       lines: [
         [put(types.address, ab)],
         [delta(types.address, { subscribe: ["*", "a", "x"] }), "address: a=1 b=1 -x"],
@@ -451,7 +451,7 @@ const cases: Readonly<Record<Form, readonly { readonly name: string; readonly li
       ],
     },
     {
-      name: "a refused removal is told again with the next change",
+      name: "a refused removal is sent again with the next change",
       lines: [
         [put(secret, ab)],
         [delta(secret, { subscribe: ["a", "b"] }), "secret: a=1 b=1"],

@@ -1,4 +1,4 @@
-/** The state of a stream, what happens to it, and what it has to tell. */
+/** The state of a stream, what happens to it, and what it has to send. */
 import type { MessageBody } from "./message-body.ts";
 import type { ClientRequest } from "./request.ts";
 import type { ResourceSet } from "./resource-set.ts";
@@ -31,7 +31,7 @@ export interface TypeState {
   readonly suspects: ReadonlyMap<string, string>;
   /**
    * State of the world: names that requests of before the last message no longer had. Those are passed over, but the client
-   * has forgotten what it knew of them, and is told again if it still wants them.
+   * has forgotten what it knew of them, and is sent them again if it still wants them.
    */
   readonly forgotten: ReadonlySet<string>;
 }

@@ -11,7 +11,7 @@ export interface SubscriptionChange {
   readonly next: Subscription;
   /** Names that must be answered even if the client was sent them before; "all" when everything is. */
   readonly asked: "all" | ReadonlySet<string>;
-  /** Names the client gave up that the wildcard still may hold: it forgot them and must be told again. */
+  /** Names the client gave up that the wildcard still may hold: it forgot them and must be sent again. */
   readonly dropped: ReadonlySet<string>;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Every kind of bad input, as a caller sends it: the gRPC code, what the caller is told (no more than it knows), the counter that
+ * Every kind of bad input, as a caller sends it: the gRPC code, what the caller is answered (no more than it knows), the counter that
  * moves, and no certificate. A flood of one identity is cut off and leaves room for others.
  */
 import assert from "node:assert/strict";
@@ -48,20 +48,20 @@ function withWrongSignature(): string {
 interface Case {
   readonly name: string;
   readonly make: () => Promise<Asked>;
-  readonly told: { readonly code: status; readonly details: string | RegExp };
+  readonly reported: { readonly code: status; readonly details: string | RegExp };
   readonly counter: keyof typeof counters;
 }
 
 const tokenCase = (name: string, make: () => Promise<string>): Case => ({
   name,
   make: async () => ({ token: await make() }),
-  told: unauthenticated,
+  reported: unauthenticated,
   counter: "authentication",
 });
 const csrCase = (name: string, make: () => string): Case => ({
   name,
   make: async () => ({ token: await token(), csr: make() }),
-  told: badCsr,
+  reported: badCsr,
   counter: "csr",
 });
 
@@ -90,25 +90,28 @@ const cases: readonly Case[] = [
   {
     name: "a life that is too long",
     make: async () => ({ token: await token(), ttl: 7_776_001n }),
-    told: { code: status.INVALID_ARGUMENT, details: /^CSR signing error \(requested TTL .* is greater than the max/ },
+    reported: {
+      code: status.INVALID_ARGUMENT,
+      details: /^CSR signing error \(requested TTL .* is greater than the max/,
+    },
     counter: "ttl",
   },
   {
     name: "an unknown signer",
     make: async () => ({ token: await token(), metadata: { CertSigner: "x" } }),
-    told: { code: status.INVALID_ARGUMENT, details: "CSR signing error (unknown signer)" },
+    reported: { code: status.INVALID_ARGUMENT, details: "CSR signing error (unknown signer)" },
     counter: "signer",
   },
   {
     name: "a signer that is no text, and whose text is none",
     make: async () => ({ token: await token(), metadata: { CertSigner: { toString: 1 } } }),
-    told: { code: status.INVALID_ARGUMENT, details: "CSR signing error (unknown signer)" },
+    reported: { code: status.INVALID_ARGUMENT, details: "CSR signing error (unknown signer)" },
     counter: "signer",
   },
   {
     name: "an identity that is no text, and whose text is none",
     make: async () => ({ token: await token(), metadata: { ImpersonatedIdentity: { toString: 1 } } }),
-    told: notImpersonated,
+    reported: notImpersonated,
     counter: "authentication",
   },
   {
@@ -117,7 +120,7 @@ const cases: readonly Case[] = [
       token: await ca.mint("istio-system", "flotilla-webhook"),
       csr: csrPem(buildCsr({ key, sans: [{ type: "dns", value: "x.test" }] })),
     }),
-    told: { code: status.PERMISSION_DENIED, details: /"x\.test" is not one of the control plane/ },
+    reported: { code: status.PERMISSION_DENIED, details: /"x\.test" is not one of the control plane/ },
     counter: "name",
   },
   {
@@ -126,7 +129,7 @@ const cases: readonly Case[] = [
       token: await token(),
       metadata: { ImpersonatedIdentity: "spiffe://cluster.local/ns/c/sa/d" },
     }),
-    told: notImpersonated,
+    reported: notImpersonated,
     counter: "authentication",
   },
   {
@@ -135,7 +138,7 @@ const cases: readonly Case[] = [
       token: await ca.mint("istio-system", "ztunnel"),
       metadata: { ImpersonatedIdentity: "spiffe://cluster.local/ns/c/sa/d" },
     }),
-    told: notImpersonated,
+    reported: notImpersonated,
     counter: "authentication",
   },
 ];
@@ -148,13 +151,13 @@ async function counted(from: RunningCa, name: string): Promise<number> {
 const issuedBy = ({ lines }: RunningCa) => lines.filter(({ msg }) => msg === "certificate issued").length;
 
 describe("bad input", () => {
-  for (const { name, make, told, counter } of cases) {
+  for (const { name, make, reported, counter } of cases) {
     it(name, async () => {
       const before = { count: await counted(ca, counters[counter]), issued: issuedBy(ca) };
       const { code, details } = await askAs(ca, await make());
-      assert.equal(code, told.code, details);
-      if (told.details instanceof RegExp) assert.match(details, told.details);
-      else assert.equal(details, told.details);
+      assert.equal(code, reported.code, details);
+      if (reported.details instanceof RegExp) assert.match(details, reported.details);
+      else assert.equal(details, reported.details);
       assert.equal(await counted(ca, counters[counter]), before.count + 1);
       assert.equal(issuedBy(ca), before.issued);
     });
@@ -165,7 +168,7 @@ describe("bad input", () => {
     assert.equal(code, status.RESOURCE_EXHAUSTED);
   });
 
-  it("what is issued is told in one line, with who and what, and no secret", async () => {
+  it("what is issued is logged in one line, with who and what, and no secret", async () => {
     const proof = await token();
     assert.equal((await askAs(ca, { token: proof })).code, status.OK);
     const { identity, serial, key: kind, notAfter, authenticator, caller } = ca.lines.at(-1) ?? {};

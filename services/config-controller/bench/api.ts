@@ -70,7 +70,7 @@ const writer = async (): Promise<void> => {
 };
 await Promise.all(Array.from({ length: atOnce }, writer));
 const seconds = (performance.now() - begun) / 1000;
-tell({
+print({
   writes,
   atOnce,
   perSecond: Math.round(writes / seconds),
@@ -84,12 +84,12 @@ await call("POST", "/flotilla/v1/apply?fieldManager=bench", { apiVersion: "v1", 
 const answeredMs = performance.now() - from;
 const areThere = () => items.every(({ metadata }) => published.has(metadata.name));
 await until(areThere, { withinMs: 60_000, what: "the whole apply" });
-tell({ applied: batch, answerMs: Math.round(answeredMs), publishedMs: Math.round(performance.now() - from) });
+print({ applied: batch, answerMs: Math.round(answeredMs), publishedMs: Math.round(performance.now() - from) });
 
 await end();
 const restarted = performance.now();
 child = await startController();
-tell({ objects: writes + batch, restartReadyMs: Math.round(performance.now() - restarted), rssMb: memoryMb() });
+print({ objects: writes + batch, restartReadyMs: Math.round(performance.now() - restarted), rssMb: memoryMb() });
 await end();
 stop.abort();
 await reading;
@@ -174,6 +174,6 @@ function percentiles(list: readonly number[]): Readonly<Record<string, number>> 
   return { p50: at(0.5), p99: at(0.99), max: at(1) };
 }
 
-function tell(figures: object): void {
+function print(figures: object): void {
   process.stdout.write(`${JSON.stringify({ ...figures, load: Math.round((loadavg()[0] ?? 0) * 10) / 10 })}\n`);
 }

@@ -28,7 +28,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-test("the service publishes a directory, follows it, tells problems, and a restart publishes nothing: what is refused stays as it was", async () => {
+test("the service publishes a directory, follows it, reports problems, and a restart publishes nothing: what is refused stays as it was", async () => {
   const directory = await mkdtemp(join(tmpdir(), "controller-"));
   const key = join(directory, "key");
   await writeFile(key, "a key for this test");

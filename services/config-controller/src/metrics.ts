@@ -50,16 +50,16 @@ export function declareMetrics(metrics: Metrics): ConfigMetrics {
 
 /** Looked up when it is read. */
 export function declareObjectsGauge(metrics: Metrics, counts: () => ReadonlyMap<string, number>): void {
-  let told: ReadonlyMap<string, number> = new Map();
+  let shown: ReadonlyMap<string, number> = new Map();
   metrics.gauge({
     name: "flotilla_config_objects",
     help: "Objects in force, by kind.",
     labels: ["kind"],
     collect: (gauge) => {
       const now = counts();
-      for (const kind of told.keys()) if (!now.has(kind)) gauge.remove({ kind });
+      for (const kind of shown.keys()) if (!now.has(kind)) gauge.remove({ kind });
       for (const [kind, objects] of now) gauge.set(objects, { kind });
-      told = now;
+      shown = now;
     },
   });
 }

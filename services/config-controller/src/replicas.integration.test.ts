@@ -1,4 +1,4 @@
-/** Two config-controllers over a real NATS: one publishes, and when it is killed the other tells what was missed and nothing else. */
+/** Two config-controllers over a real NATS: one publishes, and when it is killed the other publishes what was missed and nothing else. */
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";

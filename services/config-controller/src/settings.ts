@@ -66,7 +66,7 @@ export const settings = {
   ingressNamespace: text({
     env: "K8S_INGRESS_NS",
     default: "istio-system",
-    sentence: "Namespace of the gateway's Service, whose addresses are told in the status of Ingresses.",
+    sentence: "Namespace of the gateway's Service, whose addresses are written into the status of Ingresses.",
   }),
   installDefinitions: flag({
     env: "INSTALL_CRDS",

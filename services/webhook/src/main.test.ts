@@ -231,7 +231,7 @@ describe("requests that are no question", () => {
     }
   });
 
-  it("tells what is wrong with a review", async () => {
+  it("reports what is wrong with a review", async () => {
     const { response } = await ask(
       "/inject",
       JSON.stringify({ apiVersion: "admission.k8s.io/v7", kind: "AdmissionReview" }),

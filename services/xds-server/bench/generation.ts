@@ -8,7 +8,7 @@ import type { Change } from "@flotilla/model";
 import { loadMesh } from "@flotilla/registry";
 import { Core } from "../src/app/core.ts";
 import { createCoreSource } from "../src/app/core-source.ts";
-import { occasionOf } from "../src/testing/occasion.ts";
+import { applyOptionsOf } from "../src/testing/apply-options.ts";
 import { BenchView } from "./bench-view.ts";
 import { meshObjects, virtualServiceOf } from "./mesh-objects.ts";
 
@@ -39,7 +39,7 @@ function measure(services: number): readonly Figure[] {
   const heapBefore = heapMb();
   const core = new Core();
   const source = createCoreSource(core);
-  source.apply(changes, occasionOf(changes, 1));
+  source.apply(changes, applyOptionsOf(changes, 1));
   const heapInputs = heapMb();
   const cold = coldViews(changes);
   const first = new BenchView(source, 0, "a");
@@ -54,7 +54,7 @@ function measure(services: number): readonly Figure[] {
   let position = 1;
   const afterChange = (change: readonly Change[]) =>
     timed(() => {
-      source.apply(change, occasionOf(change, ++position));
+      source.apply(change, applyOptionsOf(change, ++position));
       readAll();
     });
   const edits = repeat((round) => afterChange(virtualServiceChange(`mark-${round}`)));
@@ -97,7 +97,7 @@ function measure(services: number): readonly Figure[] {
 function coldViews(changes: readonly Change[]): readonly number[] {
   return repeat(() => {
     const source = createCoreSource(new Core());
-    source.apply(changes, occasionOf(changes, 1));
+    source.apply(changes, applyOptionsOf(changes, 1));
     const view = new BenchView(source, 0, "a");
     return timed(() => view.readAll());
   });

@@ -5,7 +5,7 @@ export function meshObjects(services: number): readonly KubeObject[] {
   return [...Array.from({ length: services }, (_, i) => serviceEntry(i)), virtualServiceOf(0, "first")];
 }
 
-/** A VirtualService whose response header carries `mark`, so that a client can tell when it arrived. */
+/** A VirtualService whose response header carries `mark`, so that a client sees when it arrived. */
 export function virtualServiceOf(service: number, mark: string): KubeObject {
   const host = hostOf(service);
   return {

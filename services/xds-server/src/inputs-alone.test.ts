@@ -13,7 +13,7 @@ import { Core } from "./app/core.ts";
 import { type CoreSource, createCoreSource } from "./app/core-source.ts";
 import type { ProxySession } from "./serve/resource-source.ts";
 import { anyObject, type ObjectChoice, objectOf } from "./testing/any-object.ts";
-import { occasionOf } from "./testing/occasion.ts";
+import { applyOptionsOf } from "./testing/apply-options.ts";
 
 const proxies = [
   { id: "sidecar~10.0.0.1~p1.shop~shop.svc.cluster.local", labels: { app: "a", version: "v1" } },
@@ -78,7 +78,7 @@ function received(session: ProxySession): Readonly<Record<string, string>> {
 }
 
 function apply(source: CoreSource, changes: readonly Change[], position: number): void {
-  assert.deepEqual(source.apply(changes, occasionOf(changes, position)), []);
+  assert.deepEqual(source.apply(changes, applyOptionsOf(changes, position)), []);
 }
 
 function replicaWith(changes: readonly Change[]): CoreSource {

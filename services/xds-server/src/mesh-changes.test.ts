@@ -12,8 +12,8 @@ import { grpcTransport } from "@flotilla/xds/grpc";
 import { Core } from "./app/core.ts";
 import { createCoreSource } from "./app/core-source.ts";
 import { startTestServer, type TestServer } from "./serve/testing/test-server.ts";
+import { applyOptionsOf } from "./testing/apply-options.ts";
 import { put } from "./testing/mesh.ts";
-import { occasionOf } from "./testing/occasion.ts";
 
 const id = "sidecar~10.0.0.1~web.shop~shop.svc.cluster.local";
 const metadata = { NAMESPACE: "shop", CLUSTER_ID: "Kubernetes", LABELS: { app: "web" } };
@@ -79,7 +79,7 @@ describe("a MeshConfig that changes", () => {
   async function sentBy(document: JsonObject): Promise<readonly string[]> {
     sent = [];
     const changes = put(meshConfigOf(document));
-    assert.deepEqual(source.apply(changes, occasionOf(changes, ++position)), []);
+    assert.deepEqual(source.apply(changes, applyOptionsOf(changes, ++position)), []);
     await until(isQuiet, { withinMs: 30_000, what: "all to be answered" });
     return [...new Set(sent)].sort();
   }
@@ -93,7 +93,7 @@ describe("a MeshConfig that changes", () => {
   before(async () => {
     server = await startTestServer({ options: { source } });
     const changes = [...loadMesh(objects), ...put(meshConfigOf())];
-    source.apply(changes, occasionOf(changes, ++position));
+    source.apply(changes, applyOptionsOf(changes, ++position));
     const client: XdsClient = new XdsClient({
       form: "delta",
       transport: grpcTransport({ address: server.address }),

@@ -144,7 +144,7 @@ export const settings = {
     env: "XDS_MAX_CONNECTION_AGE",
     default: undefined,
     min: 1_000,
-    sentence: "A connection is told to come again after this, give or take a tenth; never if not set.",
+    sentence: "Maximum age of a connection, ±10 % jitter; unlimited if not set.",
   }),
   stuckClientMs: duration({
     env: "PILOT_XDS_SEND_TIMEOUT",

@@ -12,7 +12,7 @@ import { nameSet, type ResourceSet } from "@flotilla/xds";
 import { Core } from "./app/core.ts";
 import { type CoreSource, createCoreSource } from "./app/core-source.ts";
 import type { ProxySession } from "./serve/resource-source.ts";
-import { occasionOf } from "./testing/occasion.ts";
+import { applyOptionsOf } from "./testing/apply-options.ts";
 import { randomMesh } from "./testing/random-mesh.ts";
 
 const seeds = 60;
@@ -50,7 +50,7 @@ function contents(captured: Capture): Readonly<Record<string, string>> {
 function alone(objects: readonly KubeObject[], proxy: Proxy): Capture {
   const source = createCoreSource(new Core());
   const changes = loadMesh(objects);
-  source.apply(changes, occasionOf(changes, 1));
+  source.apply(changes, applyOptionsOf(changes, 1));
   return capture(open(source, proxy));
 }
 
@@ -78,7 +78,7 @@ describe("sharing", () => {
       const mesh = randomMesh(next);
       const source = createCoreSource(new Core());
       let changes = loadMesh(mesh.objects());
-      source.apply(changes, occasionOf(changes, 1));
+      source.apply(changes, applyOptionsOf(changes, 1));
       const fleet = Array.from({ length: proxies }, (_, i) => mesh.proxy(i));
       const sessions = fleet.map((proxy) => open(source, proxy));
       for (let round = 0; round <= changesPerSeed; round++) {
@@ -97,12 +97,12 @@ describe("sharing", () => {
         mesh.change();
         const after = loadMesh(mesh.objects());
         const different = difference(changes, after);
-        source.apply(different, occasionOf(different, round + 2));
+        source.apply(different, applyOptionsOf(different, round + 2));
         changes = after;
       }
       for (const session of sessions) session.close();
     }
     assert.ok(found.shared > found.pairs / 20, `only ${found.shared} of ${found.pairs} sets were shared at all`);
-    assert.ok(found.shared < found.pairs, "all proxies shared everything: the meshes tell nothing apart");
+    assert.ok(found.shared < found.pairs, "all proxies shared everything: the meshes are too much alike");
   });
 });

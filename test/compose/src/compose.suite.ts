@@ -52,7 +52,7 @@ describe("Docker Compose", () => {
       () => false,
     );
   };
-  /** Kills the main process as a crash would; the engine's own kill counts as a wish to stop. */
+  /** Kills the main process as a crash would; the engine's own kill counts as a request to stop. */
   const crash = async (service: string): Promise<void> => {
     const [container] = await project.containersOf(service);
     assert.ok(container?.running, `${service} runs`);

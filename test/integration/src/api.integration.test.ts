@@ -193,7 +193,7 @@ describe("a mesh that is written over the API", () => {
     await following;
   });
 
-  it("what is refused is told with its place, and the last good version stays", { timeout: 180_000 }, async () => {
+  it("what is refused is reported with its place, and the last good version stays", { timeout: 180_000 }, async () => {
     const wrong = { ...virtualService("web", "1s"), spec: { hosts: "web" } };
     const refused = await applyObjects(virtualService("db", "1s"), wrong);
     assert.equal(refused.code, 3);

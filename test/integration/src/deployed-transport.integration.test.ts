@@ -110,7 +110,7 @@ describe("the transport as it is deployed", () => {
     await until(isOther, { withinMs: 60_000, what: "the new certificate of Redis" });
     assert.deepEqual((await connections()).map(({ cid }) => cid).sort(), open);
     await deployed.allReady();
-    if (redisHasTls) assert.match(deployed.log("redis-certificate"), /server told of its certificate/);
+    if (redisHasTls) assert.match(deployed.log("redis-certificate"), /certificate reloaded by the server/);
   });
 
   it("ca knows the mesh before it issues, also after a restart with nothing kept but its root", {

@@ -136,7 +136,7 @@ describe("how far a change has come", () => {
     rmSync(workDir, { recursive: true, force: true });
   });
 
-  it("wait returns when the proxies have it, and tells the generation", { timeout: 180_000 }, async () => {
+  it("wait returns when the proxies have it, and reports the generation", { timeout: 180_000 }, async () => {
     const first = await command("wait", "--for=distribution", "vs/web.shop");
     assert.equal(first.code, 0, first.out);
     assert.match(first.out, /^VirtualService\/shop\/web {2}live on 3 of 3 proxies it concerns {2}generation \d+\n$/);
@@ -168,7 +168,7 @@ describe("how far a change has come", () => {
     }
   });
 
-  it("says what there is not, and what was refused before it was told", { timeout: 180_000 }, async () => {
+  it("says what there is not, and what was refused before it was reported", { timeout: 180_000 }, async () => {
     const absent = await command("wait", "vs/nothing.shop", "--timeout=300ms");
     assert.deepEqual([absent.code, absent.out], [1, "not live after 300ms: there is no vs/nothing.shop\n"]);
     assert.equal((await command("wait", "virtualservce/web.shop")).code, 2);
@@ -208,12 +208,12 @@ describe("how far a change has come", () => {
       const isConnected = async () => (await command("wait", "vs/web.shop")).out.includes("live on 3 of 3");
       await until(isConnected, { ...soon("Envoy to have its clusters"), everyMs: 300 });
       save("rules", rule(9_000_000));
-      const told = async () => (await command("status", "dr/web.shop")).out;
-      await until(async () => (await told()).includes("refused by envoy.shop"), {
+      const status = async () => (await command("status", "dr/web.shop")).out;
+      await until(async () => (await status()).includes("refused by envoy.shop"), {
         ...soon("the refusal"),
         everyMs: 200,
       });
-      assert.match(await told(), /refused by envoy\.shop \(Cluster\): .*outbound\|80\|\|web\.shop.*ring/i);
+      assert.match(await status(), /refused by envoy\.shop \(Cluster\): .*outbound\|80\|\|web\.shop.*ring/i);
       const waited = await command("wait", "dr/web.shop");
       assert.equal(waited.code, 3, waited.out);
       assert.equal((await command("wait", "dr/web.shop", "--threshold=75")).code, 0);

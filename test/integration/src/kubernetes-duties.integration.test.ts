@@ -90,9 +90,9 @@ describe("duties in a cluster", { skip: server === undefined && whyNoApiserver }
       await until(() => roots("default"), soon("the roots to be back"));
       await api.create("/api/v1/namespaces", { metadata: { name: "later" } });
       await until(() => roots("later"), soon("the roots in a new namespace"));
-      // That no xds-server tells is known after a while only.
-      const isTold = async () => JSON.stringify(await api.get(`${virtualServices}/web`)).includes("Reconciled");
-      await until(isTold, soon("the status of the VirtualService"));
+      // That no xds-server reports is known after a while only.
+      const isReported = async () => JSON.stringify(await api.get(`${virtualServices}/web`)).includes("Reconciled");
+      await until(isReported, soon("the status of the VirtualService"));
 
       const others = async (): Promise<readonly AuditedWrite[]> =>
         (await server.writes()).filter(({ resource }) => resource !== "leases");

@@ -126,11 +126,11 @@ describe("the status of objects in Kubernetes", { skip: server === undefined && 
     }
     const isServed = async () => (await server?.api.get(virtualServices)) !== undefined;
     await until(isServed, soon("the CRDs to be served"));
-    // There are no services: their controller has told so.
+    // There are no services: their controller has reported so.
     const services = { bus, publisher: "service-controller", seal: undefined, log: noopLogger, nowMs: Date.now };
     await createPublisher(services).synchronize([]);
     const progress = await bus.keyValue(progressBucket);
-    const everything = { epoch: bus.epoch, read: Number.MAX_SAFE_INTEGER, told: 0 };
+    const everything = { epoch: bus.epoch, read: Number.MAX_SAFE_INTEGER, published: 0 };
     await progress.put(progressKey, encodeProgress(everything));
     endController = startController();
     running.push(
@@ -203,12 +203,12 @@ describe("the status of objects in Kubernetes", { skip: server === undefined && 
   });
 
   it("writes nothing while nothing changes, nor when a predecessor has written it", { timeout: 180_000 }, async () => {
-    const isTold = async () => {
+    const isReported = async () => {
       const { metadata, status } = (await stored()) ?? {};
       const all = status?.conditions ?? [];
       return all.length === 3 && all.every((one) => one.observedGeneration === metadata?.generation);
     };
-    await until(isTold, soon("all of the last generation"));
+    await until(isReported, soon("all of the last generation"));
     await become("Reconciled", "True", /proxies/);
     // xds-server finds it, and reports it after the proxy has acknowledged the route.
     await become("PassedAnalysis", "False", /there is no host web\.example/);

@@ -79,7 +79,7 @@ describe("claims of a registered machine", () => {
   const addresses = async (): Promise<readonly string[]> =>
     (await page("endpointz?host=vm.example")).match(/10\.9\.0\.\d+/g) ?? [];
 
-  it("are told apart by their proofs: the proven one stays, and the clash is reported", async () => {
+  it("are distinguished by their proofs: the proven one stays, and the clash is reported", async () => {
     const { ports } = plane.layout;
     const token = await (await openLocalIssuer(workDir)).mintToken({ namespace: "shop", serviceAccount: "vm" });
     const tls = credentials.createSsl(readFileSync(join(workDir, "root-cert.pem")));

@@ -46,7 +46,7 @@ describe("replicas of service-controller", { skip: server === undefined && whyNo
   });
   after(() => owned.disposeAsync());
 
-  it("one publishes; when it is killed the other tells what was missed and nothing else, and no endpoint goes away", async () => {
+  it("one publishes; when it is killed the other publishes what was missed and nothing else, and no endpoint goes away", async () => {
     assert.ok(server !== undefined);
     await proxyHas("10.1.0.1", "10.1.0.2");
     await until(async () => (await publishing()).join() === "one", { withinMs: 60_000, what: "one to publish" });

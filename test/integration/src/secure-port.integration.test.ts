@@ -101,7 +101,7 @@ describe("the secure port", () => {
     });
   }
 
-  it("tells what ca says of a request it refuses", async () => {
+  it("reports what ca says of a request it refuses", async () => {
     const { code, details } = await bare({ authorization: `Bearer ${token}` });
     assert.deepEqual([code, details], [3, "CSR parsing error"]);
   });

@@ -267,7 +267,7 @@ const emptyList = {
   ...{ metadata: { resourceVersion: "1" }, items: [] },
 };
 
-/** What a watch that lists first is told after the last of the objects. */
+/** What a watch that lists first is reported after the last of the objects. */
 const thatWasAll = {
   type: "BOOKMARK",
   object: {

@@ -54,7 +54,7 @@ function transport(cluster: JsonObject | undefined): string {
   return context === undefined ? "plain text" : isMutual(context) ? "mutual TLS" : "TLS";
 }
 
-/** The mesh's certificates are told apart by the name under which the agent serves them. */
+/** The mesh's certificates are distinguished by the name under which the agent serves them. */
 function isMutual(context: JsonValue): boolean {
   return objectsAt(context, "commonTlsContext", "tlsCertificateSdsSecretConfigs").some(
     ({ name }) => name === "default",

@@ -38,7 +38,7 @@ spec: ${spec}
 
 const cases: readonly Case[] = [
   {
-    name: "services on one port are told apart by address",
+    name: "services on one port are distinguished by address",
     calls: [
       ["tcp://db:5432/", db()],
       ["tcp://cache:5432/", cache],

@@ -24,7 +24,7 @@ export interface OwnCluster extends Disposable {
   readonly review: Pick<TokenReviewOptions, "clusterId" | "aliases" | "reviewerOf" | "policy">;
   /** Whether accounts may read the Secrets of their namespaces. */
   readonly reviewSecretAccess: ReviewSecretAccess;
-  /** Told of other clusters. */
+  /** Called when other clusters are known. */
   onRemote(listener: ClusterListener): void;
   /** Reads the Secrets of other clusters until `stop` fires. */
   followRemotes(options: FollowOptions, stop: AbortSignal): Promise<void>;

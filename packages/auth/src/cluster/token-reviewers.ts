@@ -29,7 +29,7 @@ interface Reviewer {
   readonly review: ReviewToken;
 }
 
-/** Told of the API server of each cluster that is known from now on, and of undefined for one that is left. */
+/** Called with the API server of each cluster that is known from now on, and with undefined for one that is left. */
 export type ClusterListener = (cluster: string, api: KubeApi | undefined) => void;
 
 /** `maxReviews` bounds the reviews of each cluster at a time; tests replace `open`. */
@@ -60,7 +60,7 @@ export class RemoteTokenReviewers implements Disposable {
     return this.#reviewers.get(cluster)?.review;
   }
 
-  /** One listener; it is told of those that are known already. */
+  /** One listener; it is called for those that are known already. */
   onChange(listener: ClusterListener): void {
     this.#listener = listener;
     for (const [cluster, { api }] of this.#reviewers) listener(cluster, api);

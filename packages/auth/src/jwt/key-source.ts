@@ -33,7 +33,7 @@ export function createKeySource(options: KeySourceOptions): JWTVerifyGetKey {
   let loadedMs = Number.NEGATIVE_INFINITY;
   let triedMs = Number.NEGATIVE_INFINITY;
   let loading: Promise<void> | undefined;
-  let told = "";
+  let logged = "";
 
   const reload = async (): Promise<void> => {
     triedMs = nowMs();
@@ -42,13 +42,13 @@ export function createKeySource(options: KeySourceOptions): JWTVerifyGetKey {
       if (keys === undefined) log.info("issuer keys loaded", { from });
       keys = loaded;
       loadedMs = triedMs;
-      told = "";
+      logged = "";
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
-      // The same trouble is told once, not for each token.
-      if (why !== told)
+      // The same trouble is reported once, not for each token.
+      if (why !== logged)
         log.warn(keys === undefined ? "issuer keys missing" : "issuer keys not renewed", { from, error });
-      told = why;
+      logged = why;
     }
   };
   // One load serves all that wait for it.

@@ -58,7 +58,7 @@ export async function serveGrpcTls(options: GrpcTlsOptions): Promise<GrpcTls> {
   const { server, log, limits, dropped, drainMs = 2000 } = options;
   const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
   const sockets = new Set<Socket>();
-  /** The TLS server does not tell which socket a connection came from; its two ends do. */
+  /** The TLS server does not distinguish which socket a connection came from; its two ends do. */
   const handshakes = new Map<string, () => void>();
   const tls = createTlsServer(
     options,

@@ -42,7 +42,7 @@ function parseCertificateDer(der: Buffer) {
   return parseCertificatePem(`-----BEGIN CERTIFICATE-----\n${der.toString("base64")}\n-----END CERTIFICATE-----\n`);
 }
 
-/** Until `count` pairs or troubles were told. */
+/** Until `count` pairs or troubles were reported. */
 async function take(source: KeyPairSource, isEnough: (pairs: number, troubles: number) => boolean) {
   const stop = new AbortController();
   const pairs: KeyPair[] = [];
@@ -172,15 +172,15 @@ describe("a serving certificate from a signer", () => {
     ["a refusal", () => Promise.reject(new AuthError("AUTH_SIGNER_FAILED", "Denied")), /Denied/],
   ];
   for (const [what, sign, reason] of bad)
-    it(`${what} is not used, and told`, async () => {
-      const { pairs, troubles } = await take(from(sign), (_, told) => told > 0);
+    it(`${what} is not used, and reported`, async () => {
+      const { pairs, troubles } = await take(from(sign), (_, reported) => reported > 0);
       assert.deepEqual(pairs, []);
       assert.match(troubles[0] ?? "", reason);
     });
 });
 
 describe("a serving certificate from files", () => {
-  it("is read again when it changes; a pair that does not fit is told and not used", async () => {
+  it("is read again when it changes; a pair that does not fit is reported and not used", async () => {
     const directory = await mkdtemp(join(tmpdir(), "key-pair-"));
     const [certFile, keyFile] = [join(directory, "tls.crt"), join(directory, "tls.key")];
     const stop = new AbortController();

@@ -149,7 +149,7 @@ async function attemptUntilGood(
     } catch (error) {
       if (!(error instanceof AuthError)) throw error;
       if (options.endWhenRefused === true && isRefusal(error)) throw error;
-      // The same trouble is told once, not at each attempt.
+      // The same trouble is reported once, not at each attempt.
       if (error.message !== last)
         log.warn("waiting for a serving certificate", { ca: caAddress, reason: error.message });
       last = error.message;

@@ -5,7 +5,7 @@
 import { type Crl, certificatePem, PkiError, parseCertificatesPem, parseCrlsPem, rootId } from "@flotilla/pki";
 import type { Logger } from "@flotilla/runtime";
 
-/** The roots that the mesh trusts, as ca tells them on the bus: one object of the kind TrustBundle. */
+/** The roots that the mesh trusts, as ca publishes them on the bus: one object of the kind TrustBundle. */
 export const trustBundleKind = "TrustBundle";
 
 /** A root certificate as PEM and the id of its key, see `rootId` of packages/pki. */

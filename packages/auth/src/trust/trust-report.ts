@@ -1,5 +1,5 @@
 /**
- * What xds-server knows of the roots that connected proxies have accepted, told to ca in a shared bucket: each replica writes
+ * What xds-server knows of the roots that connected proxies have accepted, reported to ca in a shared bucket: each replica writes
  * its own value, which vanishes with it.
  */
 import { decodeShape, listOf, objectOf, text } from "@flotilla/model";

@@ -31,7 +31,7 @@ export class ApiRefusal extends CliError {
   }
 }
 
-/** Who `apply` and its like are; config-controller lets this account write unless told otherwise. */
+/** Who `apply` and its like are; config-controller lets this account write by default. */
 const account = { namespace: "istio-system", serviceAccount: "flotilla-admin", audience: "flotilla-api" };
 const tokenTtlMs = 300_000;
 const answerMs = 30_000;
@@ -133,7 +133,7 @@ export interface IgnoredKind {
 }
 
 /**
- * What the API says about the items of a list, told with the places that these stand at in files. One line for each kind.
+ * What the API says about the items of a list, reported with the places that these stand at in files. One line for each kind.
  */
 export function ignoredText({ apiVersion, kind, count }: IgnoredKind): string {
   return `${count} ${kind} (${apiVersion}) ignored: not configuration of the mesh`;

@@ -7,7 +7,7 @@ import { kindArgument } from "./kind-argument.ts";
 import { parseManifests, readManifests } from "./manifests.ts";
 
 describe("manifests", () => {
-  it("are told with the lines they begin at, items of lists with that of their list", () => {
+  it("are reported with the lines they begin at, items of lists with that of their list", () => {
     const text = "# first\nkind: A\n---\n---\nkind: List\nitems: [{kind: B}, {kind: C}]\n";
     const found = parseManifests("x.yaml", text).map(({ place, object }) => `${place} ${String(object["kind"])}`);
     assert.deepEqual(found, ["x.yaml:2 A", "x.yaml:5 B", "x.yaml:5 C"]);

@@ -38,8 +38,8 @@ export function parseManifests(file: string, text: string): readonly Manifest[] 
   const lineAt = (position: number | undefined): number => lineCounter.linePos(position ?? 0).line;
   const errors = documents.flatMap((document) => document.errors);
   if (errors.length > 0) {
-    const told = errors.map(({ message, pos }) => `${file}:${lineAt(pos[0])}: ${message.split("\n", 1)[0]}`);
-    throw new CliError("CLI_REFUSED", told.join("\n"));
+    const problems = errors.map(({ message, pos }) => `${file}:${lineAt(pos[0])}: ${message.split("\n", 1)[0]}`);
+    throw new CliError("CLI_REFUSED", problems.join("\n"));
   }
   return documents.flatMap((document) => {
     const place = `${file}:${lineAt(document.contents?.range?.[0])}`;

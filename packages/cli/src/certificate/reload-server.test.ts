@@ -19,7 +19,7 @@ function listening(): { readonly log: Logger; readonly text: () => string } {
   return { log: createLogger("test", "info", { write: (line) => void lines.push(line) }), text: () => lines.join("") };
 }
 
-describe("a server is told of its certificate", () => {
+describe("a server reloads its certificate", () => {
   it("by SIGHUP to the process that its file names", async () => {
     const child = spawn(process.execPath, [
       "-e",
@@ -31,7 +31,7 @@ describe("a server is told of its certificate", () => {
     const { log, text } = listening();
     await reloadServer({ pidFile, directory, log }, AbortSignal.timeout(5_000));
     assert.equal((await exit)[0], 7);
-    assert.match(text(), /server told/);
+    assert.match(text(), /certificate reloaded by the server/);
   });
 
   it("not when it does not run: it reads its files when it starts", async () => {
@@ -50,10 +50,10 @@ describe("a server is told of its certificate", () => {
       writeFileSync(pidFile, content);
       const stop = new AbortController();
       const { log, text } = listening();
-      const telling = reloadServer({ pidFile, directory, log }, stop.signal);
+      const reloading = reloadServer({ pidFile, directory, log }, stop.signal);
       await until(() => reason.test(text()), { withinMs: 30_000, what: "the reason" });
       stop.abort();
-      await telling;
+      await reloading;
     });
 
   it("by CONFIG SET over the socket of a Redis, until it takes it", async () => {
@@ -70,7 +70,7 @@ describe("a server is told of its certificate", () => {
     await reloadServer({ redisSocket: path, directory: "/certificates", log }, AbortSignal.timeout(10_000));
     redis.close();
     assert.match(text(), /does not take its files: -ERR Unable to update/);
-    assert.match(text(), /server told/);
+    assert.match(text(), /certificate reloaded by the server/);
     const words = asked
       .at(-1)
       ?.split("\r\n")

@@ -1,5 +1,5 @@
 /**
- * Tells a server that its certificate files are others: NATS reads them anew at SIGHUP, Redis at CONFIG SET. Neither needs the
+ * Makes a server reload its certificate files: NATS reads them anew at SIGHUP, Redis at CONFIG SET. Neither needs the
  * certificate for that, so one that has expired meanwhile is replaced as well.
  */
 import { once } from "node:events";
@@ -30,18 +30,19 @@ export async function reloadServer(options: ReloadOptions, stop: AbortSignal): P
     try {
       if (pidFile !== undefined) await hangUp(pidFile);
       if (redisSocket !== undefined) await setFiles(redisSocket, redisPasswordFile, directory);
-      if (pidFile !== undefined || redisSocket !== undefined) log.info("server told of its certificate", { directory });
+      if (pidFile !== undefined || redisSocket !== undefined)
+        log.info("certificate reloaded by the server", { directory });
       return;
     } catch (error) {
       if (isNotRunning(error)) return log.info("server does not run, it reads its certificate when it starts");
-      log.error("server not told of its certificate", { directory, error });
+      log.error("certificate not reloaded by the server", { directory, error });
     }
     await delay(waitMs, stop);
     if (stop.aborted) return;
   }
 }
 
-/** @throws CliError CLI_USAGE when the file does not name a process that may be told */
+/** @throws CliError CLI_USAGE when the file does not name a process that may be signalled */
 async function hangUp(pidFile: string): Promise<void> {
   const text = (await readFile(pidFile, "utf8")).trim();
   const pid = Number(text);

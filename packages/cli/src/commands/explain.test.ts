@@ -5,7 +5,7 @@ import { it, describe as suite } from "node:test";
 import { recordRun } from "../recorded-run.fixture.ts";
 import { describe } from "./explain.ts";
 
-const told = {
+const reported = {
   proxy: "web.shop",
   name: "80",
   version: "abc",
@@ -28,7 +28,7 @@ const told = {
 suite("flotilla explain", () => {
   it("says since when, by what, what differs and what it is made of", () => {
     assert.equal(
-      describe(told),
+      describe(reported),
       [
         "80 of web.shop, version abc, as of change 9",
         "as it is since change 7, 2026-01-01T00:00:00.000Z",

@@ -33,7 +33,7 @@ suite("flotilla wait", () => {
       status: status({}, { noEffect: "has no effect: why" }),
       verdict: "no effect",
     },
-    { name: "nobody has told", status: status({ live: 0, concerned: 0, replicas: 0 }), verdict: "waiting" },
+    { name: "nobody has reported", status: status({ live: 0, concerned: 0, replicas: 0 }), verdict: "waiting" },
     {
       name: "one proxy refuses it",
       status: status({ live: 3, refusals: [refusal("a"), refusal("a")] }),
@@ -46,18 +46,18 @@ suite("flotilla wait", () => {
       verdict: "waiting",
     },
     { name: "an older one is live", status: status({}), goal: { objectGeneration: 4 } as never, verdict: "waiting" },
-    { name: "the last one told is refused", status: status({}, { state: "refused" }), verdict: "refused" },
+    { name: "the last one reported is refused", status: status({}, { state: "refused" }), verdict: "refused" },
   ];
   for (const { name, status: of, goal: wanted, verdict } of cases)
     it(`${name}: ${verdict}`, () => assert.equal(judge(of, { ...goal, ...wanted }), verdict));
 
-  it("tells an object's state in words", () => {
-    const told = status(
+  it("reports an object's state in words", () => {
+    const reported = status(
       { live: 2, isPrecise: false, behind: ["cart.shop"], refusals: [refusal("web.shop")] },
       { warnings: [{ field: "spec.http[1]", reason: "is never reached" }] },
     );
     assert.equal(
-      describeObject(told),
+      describeObject(reported),
       [
         "VirtualService/shop/reviews  live on 2 of 4 proxies (all are counted)  generation 9",
         "  by config-controller 1/2",

@@ -84,7 +84,7 @@ function coreOf(objects: readonly KubeObject[], mesh: JsonObject, { networks, en
   return core;
 }
 
-/** Objects of files that tell no age are equally old, and ordered by name. */
+/** Objects of files that report no age are equally old, and ordered by name. */
 function withAge(object: KubeObject): KubeObject {
   const { metadata } = object;
   return metadata.creationTimestamp === undefined

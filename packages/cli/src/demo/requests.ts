@@ -56,7 +56,7 @@ function parseReply(body: string): EchoReply | undefined {
   try {
     return JSON.parse(body) as EchoReply;
   } catch {
-    // An error page of a proxy: its status tells enough.
+    // An error page of a proxy: its status says enough.
     return undefined;
   }
 }

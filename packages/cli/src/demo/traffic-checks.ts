@@ -56,7 +56,7 @@ export async function checkTraffic(checks: Checks, fleet: Fleet, mesh: MeshFolde
   }
 }
 
-/** Asks v1 until one of its answers tells who it was called by. */
+/** Asks v1 until one of its answers reports who it was called by. */
 async function callerSeenByV1(): Promise<string> {
   for (let i = 0; i < 50; i++) {
     const { reply } = await call(`${reviews}:8080`);

@@ -27,7 +27,7 @@ export function rewriteProbes(pod: Pod, isDefault: boolean, statusPort: number):
     containers: rewritten,
     ...(rewrittenInit === undefined ? {} : { initContainers: rewrittenInit }),
   };
-  return tell({ ...pod, spec }, probers);
+  return withProbers({ ...pod, spec }, probers);
 }
 
 function isRewriting(annotations: Texts, isDefault: boolean): boolean {
@@ -99,7 +99,7 @@ function redirected(probe: Json, path: string, port: number): Json {
 }
 
 /** A pod that comes again brings probes that are rewritten already: theirs stay. */
-function tell(pod: Pod, probers: Readonly<Record<string, Json>>): Pod {
+function withProbers(pod: Pod, probers: Readonly<Record<string, Json>>): Pod {
   if (Object.keys(probers).length === 0) return pod;
   return changeContainer(pod, proxyName, (container) => {
     const env = container.env ?? [];

@@ -12,7 +12,7 @@ const podOf = (annotations: Texts, container = "istio-proxy"): Pod =>
   }) as Pod;
 const envOf = ({ spec }: Pod) => spec.containers?.[0]?.env ?? [];
 const merged = (annotations: Texts, mesh: Json = {}) => mergePrometheus(podOf(annotations), mesh, 15_020);
-const told = (pod: Pod): unknown => {
+const reported = (pod: Pod): unknown => {
   const found = envOf(pod).find(({ name }) => name === "ISTIO_PROMETHEUS_ANNOTATIONS");
   return found && JSON.parse(String(found.value));
 };
@@ -36,7 +36,7 @@ const asked: readonly (readonly [string, Texts, unknown, Json?])[] = [
     { scrape: "", path: "", port: "80" },
     { enablePrometheusMerge: false },
   ],
-  ["an empty wish is none", { [merge]: "", [scrape]: "true" }, { scrape: "true", path: "", port: "" }],
+  ["an empty request is none", { [merge]: "", [scrape]: "true" }, { scrape: "true", path: "", port: "" }],
   [
     "there are several targets, the first stands for all",
     { [targets]: " 8080:/metrics, ,9100" },
@@ -61,9 +61,9 @@ describe("metrics of a pod", () => {
       const now = pod.metadata.annotations ?? {};
       assert.deepEqual([now[scrape], now[path], now[port]], ["true", "/stats/prometheus", "15020"]);
       assert.equal(Object.hasOwn(now, targets), false);
-      assert.deepEqual(told(pod), want);
+      assert.deepEqual(reported(pod), want);
     });
-  it("are told to no proxy where there is none", () => {
+  it("are passed to no proxy where there is none", () => {
     const pod = mergePrometheus(podOf({ [scrape]: "true" }, "app"), {}, 15_020);
     assert.deepEqual([pod.metadata.annotations?.[port], envOf(pod).length], ["15020", 1]);
   });

@@ -17,10 +17,10 @@ export function mergePrometheus(pod: Pod, mesh: Json, statusPort: number): Pod {
   // It was done in an earlier injection, or the author does it himself.
   if (ownValue(annotations, port) === own) return pod;
   const target = scrapeTarget(annotations);
-  const told = annotate(withoutTargets(pod), { [port]: own, [path]: "/stats/prometheus", [scrape]: "true" });
-  if (target === undefined || findProxy(pod.spec) === undefined) return told;
+  const annotated = annotate(withoutTargets(pod), { [port]: own, [path]: "/stats/prometheus", [scrape]: "true" });
+  if (target === undefined || findProxy(pod.spec) === undefined) return annotated;
   const value = JSON.stringify(target);
-  return changeContainer(told, proxyName, (container) => ({
+  return changeContainer(annotated, proxyName, (container) => ({
     ...container,
     env: [...(container.env ?? []), { name: "ISTIO_PROMETHEUS_ANNOTATIONS", value }],
   }));

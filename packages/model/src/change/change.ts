@@ -28,7 +28,7 @@ export interface Cause {
   readonly epoch: string;
   /** Counts the publisher's groups within an epoch. */
   readonly revision: number;
-  /** The source that the publisher had it from: a directory, `kubernetes` …; absent for what several told. */
+  /** The source that the publisher had it from: a directory, `kubernetes` …; absent for what several reported. */
   readonly source?: string;
   /** Account that wrote it over the API, as `namespace/name`; several when their writes travel together. */
   readonly caller?: string;
@@ -54,7 +54,7 @@ export interface AppliedSet {
   readonly changes: number;
   /** What the first of them were about, as `Kind/namespace/name` or `service …`. */
   readonly objects: readonly string[];
-  /** Who told the last of them, in order. */
+  /** The sources of the last of them, in order. */
   readonly causes: readonly Cause[];
 }
 
@@ -65,7 +65,7 @@ export function causeText({ publisher, epoch, revision, source, caller, eventTim
   return `${publisher} ${epoch.slice(0, 8)}/${revision}${from}${at}`;
 }
 
-/** One line: what it was about and who told it. */
+/** One line: what it was about and its source. */
 export function appliedText({ changes, objects, causes }: AppliedSet): string {
   const more = changes - objects.length;
   const about = [...objects, ...(more > 0 ? [`${more} more`] : [])].join(", ");

@@ -33,7 +33,7 @@ export interface Provenance {
   readonly source: string;
   /** A file and line, or the version in a cluster or store. */
   readonly location?: string;
-  /** When the source changed, milliseconds since the epoch. Told by stores; it does not travel with the object. */
+  /** When the source changed, milliseconds since the epoch. Set by stores; it does not travel with the object. */
   readonly eventTimeMs?: number;
 }
 

@@ -7,7 +7,7 @@ export interface ServiceProgress {
   /** The configuration up to this place in the fleet's sequence is taken in … */
   readonly read: number;
   /** … and all that follows from it is published up to this place. */
-  readonly told: number;
+  readonly published: number;
 }
 
 /** A bucket with one value, of the replica that publishes. */
@@ -21,7 +21,7 @@ export function encodeProgress(progress: ServiceProgress): Uint8Array {
   return new TextEncoder().encode(JSON.stringify(progress));
 }
 
-const shape = objectOf({ epoch: text, read: integer, told: integer });
+const shape = objectOf({ epoch: text, read: integer, published: integer });
 
 /** @throws RangeError that names the field, SyntaxError, TypeError */
 export function decodeProgress(value: Uint8Array): ServiceProgress {

@@ -1,5 +1,5 @@
 /**
- * How far the configuration has come: what each replica of xds-server tells config-controller of the proxies that are
+ * How far the configuration has come: what each replica of xds-server reports to config-controller of the proxies that are
  * connected to it. Positions are places in the fleet's sequence of changes.
  */
 import { decodeShape, integer, listOf, number, objectOf, recordOf, type Shape, text } from "../json/shape.ts";
@@ -54,7 +54,7 @@ export interface ObjectFinding {
 
 /** A bucket with a value for each replica of xds-server. */
 export const distributionBucket = "distribution";
-/** A replica that has not told again for this long is no more. */
+/** A replica that has not reported again for this long is no more. */
 export const distributionTtlMs = 9_000;
 
 export function encodeDistribution(report: DistributionReport): Uint8Array {

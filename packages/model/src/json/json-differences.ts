@@ -11,7 +11,7 @@ export interface Difference {
   readonly after: Json | undefined;
 }
 
-/** Elements of lists are told apart by `name`, where all have one of their own, else by their place. */
+/** Elements of lists are distinguished by `name`, where all have one of their own, else by their place. */
 export function jsonDifferences(before: Json, after: Json, path = ""): readonly Difference[] {
   if (Array.isArray(before) && Array.isArray(after)) {
     return compare(members(before, after), members(after, before), (key) => `${path}[${key}]`);

@@ -30,13 +30,13 @@ export function clusterLocalRules({
   discoveryAddress,
   domain,
 }: ClusterLocalInputs): readonly ClusterLocalRule[] {
-  const told = serviceSettings
+  const configured = serviceSettings
     .flatMap(({ hosts, settings }) => hosts.map((host) => ({ host, isLocal: settings?.clusterLocal === true })))
     .sort((a, b) => compareSpecificity(a.host, b.host));
   const [discovery = ""] = discoveryAddress.split(":");
   const controlPlane = discovery.endsWith(".svc") ? `${discovery}.${domain}` : discovery;
   const usual = [`*.kube-system.svc.${domain}`, `kubernetes.default.svc.${domain}`, controlPlane];
-  return [...told, ...usual.filter((host) => host !== "").map((host) => ({ host, isLocal: true }))];
+  return [...configured, ...usual.filter((host) => host !== "").map((host) => ({ host, isLocal: true }))];
 }
 
 export function isClusterLocal(rules: readonly ClusterLocalRule[], hostname: string): boolean {

@@ -37,8 +37,9 @@ export function gatewayOfNetwork(labels: Labels, spec: GatewayApiSpec): GatewayO
   );
   const expected = labels[portLabel] ?? usualPort;
   const ports = (spec.listeners ?? []).flatMap(({ port, tls }) => {
-    const isTold = tls?.options?.["gateway.istio.io/listener-protocol"]?.toLowerCase() === "auto-passthrough";
-    return port !== undefined && tls !== undefined && (isTold || String(port) === expected) ? [port] : [];
+    const isAutoPassthrough =
+      tls?.options?.["gateway.istio.io/listener-protocol"]?.toLowerCase() === "auto-passthrough";
+    return port !== undefined && tls !== undefined && (isAutoPassthrough || String(port) === expected) ? [port] : [];
   });
   return network === "" || addresses.length === 0 || ports.length === 0 ? undefined : { network, addresses, ports };
 }

@@ -1,4 +1,4 @@
-/** Machines outside of Kubernetes that ask to be registered, as replicas of xds-server tell service-controller of them. */
+/** Machines outside of Kubernetes that ask to be registered, as replicas of xds-server report them to service-controller. */
 import type { Labels } from "../config/selector.ts";
 import { decodeShape, flag, listOf, number, objectOf, recordOf, text } from "../json/shape.ts";
 
@@ -31,7 +31,7 @@ export interface RegisteredWorkload {
 
 /** A bucket with a value for each replica of xds-server: all machines that are connected to it. */
 export const registrationReportBucket = "machines";
-/** A replica that has not told again for this long is no more. */
+/** A replica that has not reported again for this long is no more. */
 export const registrationReportTtlMs = 9_000;
 
 export function registeredWorkloadKeyText({ namespace, group, network, instance }: RegisteredWorkloadKey): string {

@@ -19,7 +19,7 @@ export type StoreErrorCode =
   /** What the store stands on does not answer. */
   | "STORE_AWAY";
 
-/** The status with which HTTP, and so Kubernetes, tells each of them. */
+/** The status of HTTP, and so of Kubernetes, for each of them. */
 const statuses: Readonly<Record<StoreErrorCode, number>> = {
   STORE_CONFLICT: 409,
   STORE_ALREADY_EXISTS: 409,

@@ -51,7 +51,7 @@ function crlOf(...serials: readonly string[]): string {
 }
 
 describe("revocation lists", () => {
-  it("tell which serials of their issuer are taken back", () => {
+  it("report which serials of their issuer are taken back", () => {
     const [crl] = parseCrlsPem(crlOf("0A0B", "00FF", "01"));
     assert.ok(crl !== undefined);
     verifyCrl(crl, [other, root]);

@@ -32,7 +32,7 @@ test("what comes and goes beside a host does not move it", () => {
   for (const [host, address] of fewer) assert.deepEqual(more.get(host), address);
 });
 
-test("a successor that is told what was given gives the same", () => {
+test("a successor that receives what was given gives the same", () => {
   const before = pool("240.240.0.0/24").allocate(hosts(200), none);
   const successor = pool("240.240.0.0/24");
   for (const [host, { autoAllocatedIpv4 }] of [...before].reverse()) successor.remember(host, autoAllocatedIpv4);

@@ -1,5 +1,5 @@
 /**
- * Addresses for ServiceEntries that have none: a proxy that captures DNS can then tell TCP services apart. A host's hash names
+ * Addresses for ServiceEntries that have none: a proxy that captures DNS can then distinguish TCP services. A host's hash names
  * its place in the range, so that most hosts find the same one without anybody's memory; where that is taken the next place of
  * the hash is, and the host keeps it as long as it wants an address, whatever comes and goes beside it.
  */

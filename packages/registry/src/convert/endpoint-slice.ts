@@ -69,7 +69,7 @@ export function distinctEndpoints(endpoints: readonly Endpoint[]): readonly Endp
   });
 }
 
-/** Kubernetes' rules: an absent `ready` counts as true, absent `serving` and `terminating` as "cannot tell". */
+/** Kubernetes' rules: an absent `ready` counts as true, absent `serving` and `terminating` as "cannot determine". */
 function endpointHealth(
   { ready, serving, terminating }: KubeEndpointConditions,
   { labels }: Service,

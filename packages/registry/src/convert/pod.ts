@@ -100,7 +100,7 @@ function podLocality(labels: Labels, node: KubeNode | undefined): string {
   const region = of["topology.kubernetes.io/region"] ?? of["failure-domain.beta.kubernetes.io/region"] ?? "";
   const zone = of["topology.kubernetes.io/zone"] ?? of["failure-domain.beta.kubernetes.io/zone"] ?? "";
   const parts = [region, zone, of[subzoneLabel] ?? ""];
-  // Parts that are missing keep their slash: told apart by it, pods and machines of one place are two groups, as in istiod.
+  // Parts that are missing keep their slash: distinguished by it, pods and machines of one place are two groups, as in istiod.
   return parts.some((part) => part !== "") ? parts.join("/") : "";
 }
 

@@ -146,7 +146,7 @@ function identityRefusal(
   return `its identity is ${identities.join(", ") || "not proven"}, ${whose} is ${wanted}`;
 }
 
-/** Cut from the left, so that what tells machines apart stays. */
+/** Cut from the left, so that what distinguishes machines stays. */
 function entryName(group: string, address: string, network: string): string {
   const name = [group, address.replaceAll(":", "-"), network].filter((part) => part !== "").join("-");
   return name.slice(-longestName);

@@ -38,7 +38,7 @@ test("services follow the selectors, and what went meanwhile does not come back"
   assert.deepEqual(keys(one, [mesh([])]), [`put ${a}`]);
 });
 
-test("a wrong selector is told, and those before stay in force", () => {
+test("a wrong selector is reported, and those before stay in force", () => {
   const one = registry();
   keys(one, [namespace("n", { mesh: "on" }), put(service("a")), mesh(selectors)]);
   assert.deepEqual(keys(one, [mesh([{ matchExpressions: [{ key: "x", operator: "Is" }] }])]), []);

@@ -66,7 +66,7 @@ const service = fieldsOf(
   },
 );
 
-/** What only several fields together tell. */
+/** Rules on several fields together. */
 function endpointFindings({ resolution = "static", ports, endpoints = [] }: CheckedService): FileFinding | undefined {
   const names = new Set<string>();
   for (const [index, { name }] of ports.entries()) {

@@ -122,7 +122,7 @@ const wrong: readonly (readonly [unknown, string])[] = [
 ];
 
 for (const [value, says] of wrong) {
-  test(`told of: ${says}`, () => {
+  test(`reported of: ${says}`, () => {
     const one = registry();
     one.apply([file(plain, value)]);
     assert.deepEqual(

@@ -1,4 +1,4 @@
-/** Services of the registry file, each by itself: a wrong one is told of, and its last good version stays. */
+/** Services of the registry file, each by itself: a wrong one is reported, and its last good version stays. */
 import type { Endpoint, EndpointsKey, Service, ServiceKey } from "@flotilla/model";
 import type { EndpointContext } from "../convert/pod.ts";
 import type { RegistryProblem } from "../registry/problem.ts";

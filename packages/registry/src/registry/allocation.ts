@@ -44,7 +44,7 @@ export class Allocation {
     return [...this.#addresses].some(covers(fixed));
   }
 
-  /** Allocates for all and tells the hosts whose addresses are others than before. */
+  /** Allocates for all and returns the hosts whose addresses changed. */
   allocate(services: readonly Service[]): ReadonlySet<string> {
     const wanting = services.filter((service) => this.wants(service)).sort(byAge);
     const before = this.#given;

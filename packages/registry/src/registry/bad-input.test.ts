@@ -80,7 +80,7 @@ const cases: readonly { readonly name: string; readonly inputs: readonly Registr
     says: "ServiceEntry/n/bad spec.addresses: 10.0.0.1 belongs to Service/n/good already",
   },
   {
-    name: "two ServiceEntries that cannot be told apart at one address",
+    name: "two ServiceEntries that cannot be distinguished at one address",
     inputs: [
       entry("a", { addresses: ["10.7.0.1"], ports: [tcp] }),
       entry("b", { addresses: ["10.7.0.1/32"], ports: [tcp] }),
@@ -105,11 +105,11 @@ const cases: readonly { readonly name: string; readonly inputs: readonly Registr
 ];
 
 for (const { name, inputs, says } of cases) {
-  test(`${name} is told of, and the others go on`, () => {
+  test(`${name} is reported of, and the others go on`, () => {
     const one = registry();
     one.apply([...good, ...inputs]);
-    const told = one.problems().map(({ object, field, reason }) => `${object} ${field}: ${reason}`);
-    assert.deepEqual(told, [says]);
+    const reported = one.problems().map(({ object, field, reason }) => `${object} ${field}: ${reason}`);
+    assert.deepEqual(reported, [says]);
     const endpoints = one.state().find(({ type, key }) => type === "endpoints" && key.hostname.startsWith("good."));
     assert.ok(endpoints?.type === "endpoints" && endpoints.op === "put");
     assert.ok(endpoints.value.some(({ addresses }) => addresses[0] === "10.1.0.1"));

@@ -11,7 +11,7 @@ interface Known {
   configured?: Config;
 }
 
-/** What the registry of `cluster` is to be told. */
+/** The change for the registry of `cluster`. */
 export interface ImportOfCluster {
   readonly cluster: string;
   readonly change: ConfigChange;
@@ -53,7 +53,7 @@ export class ClusterImports {
 
   /** All that the registry of a cluster has to know. */
   all(cluster: string): readonly ConfigChange[] {
-    return [...this.#known.keys()].map((text) => this.#told(cluster, text));
+    return [...this.#known.keys()].map((text) => this.#changeOf(cluster, text));
   }
 
   #change(key: Config["key"], clusters: Iterable<string>, change: (known: Known) => void): readonly ImportOfCluster[] {
@@ -62,10 +62,10 @@ export class ClusterImports {
     change(known);
     if (known.ofClusters.size === 0 && known.configured === undefined) this.#known.delete(text);
     else this.#known.set(text, known);
-    return Array.from(clusters, (cluster) => ({ cluster, change: this.#told(cluster, text) }));
+    return Array.from(clusters, (cluster) => ({ cluster, change: this.#changeOf(cluster, text) }));
   }
 
-  #told(cluster: string, text: string): ConfigChange {
+  #changeOf(cluster: string, text: string): ConfigChange {
     const known = this.#known.get(text);
     const key = keyOf(text);
     if (known === undefined) return { type: "config", op: "delete", key };

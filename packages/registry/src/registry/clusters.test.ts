@@ -184,14 +184,14 @@ test("what a cluster imports does not depend on what came first of those that co
   assert.deepEqual(clusterSetEndpoints(all), ["Kubernetes/east"]);
 });
 
-test("what the first object of a cluster imports is told", () => {
+test("what the first object of a cluster imports is passed on", () => {
   const all = new ClusterRegistries({ ...defaultRegistrySettings, clusterSetHosts: true });
   all.apply([put(service("a")), put(pod("p", "10.3.0.1")), put(slice("s", "a", { p: "10.3.0.1" }))]);
   const { changes } = all.apply(of("east", serviceImport("243.0.0.1")));
-  const told = changes
+  const reported = changes
     .filter(({ type }) => type === "service")
     .map(({ op, key }) => `${op} ${key.shard} ${key.hostname}`);
-  assert.deepEqual(told, ["put Kubernetes/east a.n.svc.clusterset.local"]);
+  assert.deepEqual(reported, ["put Kubernetes/east a.n.svc.clusterset.local"]);
 });
 
 test("Gateways of other clusters that name addresses are ways into their networks", () => {

@@ -43,7 +43,7 @@ export class ClusterRegistries {
     this.#imports = new ClusterImports(settings.clusterId);
   }
 
-  /** The address that a service was given before; told before the first inputs. */
+  /** The address that a service was given before; set before the first inputs. */
   remember(service: Parameters<Registry["remember"]>[0]): void {
     this.#own.remember(service);
   }
@@ -114,7 +114,7 @@ export class ClusterRegistries {
     const others = [...this.#others].flatMap(([cluster, registry]) =>
       registry
         .problems()
-        // Of what all have the owner tells.
+        // The owner reports what all have.
         .filter(({ object }) => !object.startsWith("ServiceEntry/"))
         .map((problem) => ({ ...problem, object: `${cluster}: ${problem.object}` })),
     );

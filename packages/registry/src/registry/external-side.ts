@@ -84,7 +84,7 @@ export class ExternalSide {
           ? []
           : selectedWorkloads(this.#objects, service, context, { pods: this.#settings.serviceEntriesSelectPods });
       return [
-        // The cluster that ServiceEntries belong to tells what they name themselves.
+        // The cluster that ServiceEntries belong to reports what they name themselves.
         ...(this.#role === "own" ? serviceEntryEndpoints(entry, hostname, context) : []),
         ...selected.flatMap((workload) => selectedByServiceEntry(workload, ports)),
       ];

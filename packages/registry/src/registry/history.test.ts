@@ -14,15 +14,15 @@ function checkHistory(seed: number): void {
   const pick = <Value>(values: readonly Value[]) => values[Math.floor(random() * values.length)] as Value;
   const one = registry();
   const world = new Map<string, RegistryInput>();
-  const told = new Map<string, RegistryChange>();
+  const reported = new Map<string, RegistryChange>();
   for (let step = 0; step < 25; step += 1) {
     const batch = Array.from({ length: 1 + Math.floor(random() * 4) }, () => randomInput(pick));
     for (const input of batch) remember(world, input);
-    for (const change of one.apply(batch).changes) told.set(keyOf(change), change);
+    for (const change of one.apply(batch).changes) reported.set(keyOf(change), change);
   }
   const fresh = registry();
   const expected = fresh.apply([...world.values()]).changes;
-  const accumulated = [...told.values()].filter(({ op }) => op === "put");
+  const accumulated = [...reported.values()].filter(({ op }) => op === "put");
   assert.deepEqual(sorted(accumulated), sorted(expected), `seed ${seed}`);
   assert.deepEqual(sorted(one.state()), sorted(expected), `state, seed ${seed}`);
 }

@@ -1,4 +1,4 @@
-/** The objects that services and endpoints are made from, with the indexes that tell who depends on whom. */
+/** The objects that services and endpoints are made from, with the indexes of who depends on whom. */
 import type { Config, KubeObject } from "@flotilla/model";
 import type { PodLookup } from "../convert/endpoint-slice.ts";
 import type { KubeEndpointSlice, KubeNode, KubePod, KubeService, ServiceEntrySpec } from "../kube.ts";
@@ -77,7 +77,7 @@ export class Objects implements PodLookup {
   }
 
   byAddress(namespace: string, address: string): KubePod | undefined {
-    // Two pods of one address share their node's network; which of them answers cannot be told.
+    // Two pods of one address share their node's network; which of them answers cannot be determined.
     const [name] = [...this.podsOfAddress.get(`${namespace}|${address}`)].sort();
     return name === undefined ? undefined : this.pods.get(name);
   }

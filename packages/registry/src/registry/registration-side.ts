@@ -37,7 +37,7 @@ export interface RegisteredEntry {
 export interface RegistrationRecords {
   /** Entries of registered machines, under names of their own. */
   readonly registered: readonly Config[];
-  /** Entries that somebody wrote for machines that tell of their health. */
+  /** Entries that somebody wrote for machines that report their health. */
   readonly reported: readonly Config[];
 }
 

@@ -63,7 +63,7 @@ export class Registry {
     this.#gateways = new GatewaySide(settings.clusterId);
   }
 
-  /** The address that a service was given before; told before the first inputs. */
+  /** The address that a service was given before; set before the first inputs. */
   remember(service: Pick<Service, "namespace" | "hostname" | "autoAllocatedIpv4">): void {
     this.#external.remember(service);
   }

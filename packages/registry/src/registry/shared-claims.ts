@@ -1,4 +1,4 @@
-/** What two services claim both: an address, or a port of a host. The first keeps it, and the other is told of. */
+/** What two services claim both: an address, or a port of a host. The first keeps it, and the other is reported. */
 import { compareText, isHttp, type Service } from "@flotilla/model";
 import { unspecifiedAddress } from "../convert/kubernetes-service.ts";
 import type { RegistryProblem } from "./problem.ts";
@@ -9,7 +9,7 @@ export function sharedClaims(services: Iterable<Service>): readonly RegistryProb
   return [...sharedAddresses(all), ...sharedHosts(all)];
 }
 
-/** Kubernetes gives an address once. Of ServiceEntries several may have one, as long as callers can tell them apart. */
+/** Kubernetes gives an address once. Of ServiceEntries several may have one, as long as callers can distinguish them. */
 function sharedAddresses(services: readonly Service[]): readonly RegistryProblem[] {
   const ofClusters = new Map<string, Service>();
   const ofPorts = new Map<string, Service>();

@@ -81,7 +81,7 @@ describe("settings", () => {
       assert.throws(() => parseSettings(table, { [env]: value }), { code: "SETTINGS_INVALID", message }));
   }
 
-  it("tell all that is wrong at once", () => {
+  it("report all that is wrong at once", () => {
     assert.throws(() => parseSettings(table, { PORT: "x", ON: "x" }), { message: /PORT=.*; ON=/ });
   });
 

@@ -23,7 +23,7 @@ export interface Setting<T> {
   show?(value: T): string;
 }
 
-/** What a kind of setting needs to be told. */
+/** What a kind of setting takes as options. */
 export interface SettingOptions<T> {
   readonly env: string;
   readonly default: T;

@@ -79,7 +79,7 @@ export class CelRules {
   }
 }
 
-/** CEL tells integers from doubles by their type, JSON by nothing: the schema decides. */
+/** CEL distinguishes integers from doubles by their type, JSON by nothing: the schema decides. */
 function celValue(schema: Schema | undefined, value: unknown): unknown {
   if (typeof value === "number") {
     const isInteger =
@@ -109,7 +109,7 @@ function failureText(error: unknown): string {
   return text;
 }
 
-/** What `url(text)` gives; a class, because CEL tells types by it. */
+/** What `url(text)` gives; a class, because CEL distinguishes types by it. */
 class CelUrl {
   readonly parts: UrlParts;
 

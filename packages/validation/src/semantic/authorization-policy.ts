@@ -1,5 +1,5 @@
 /**
- * What the schema of an AuthorizationPolicy cannot tell. A port that is no number makes Envoy refuse all that a workload
+ * What the schema of an AuthorizationPolicy cannot express. A port that is no number makes Envoy refuse all that a workload
  * listens on, and a path template that it cannot read ends its process.
  */
 import { isObject } from "@flotilla/model";

@@ -1,4 +1,4 @@
-/** What the schema of a DestinationRule cannot tell. A hash without a name makes Envoy refuse all routes of a port. */
+/** What the schema of a DestinationRule cannot express. A hash without a name makes Envoy refuse all routes of a port. */
 import { isObject, ownValue } from "@flotilla/model";
 import type { Problem } from "../problem.ts";
 import type { JsonObject } from "../schema/schema.ts";

@@ -1,4 +1,4 @@
-/** What the schema of a ServiceEntry cannot tell: lengths of hosts; a host name among fixed addresses costs all endpoints. */
+/** What the schema of a ServiceEntry cannot express: lengths of hosts; a host name among fixed addresses costs all endpoints. */
 import { isObject } from "@flotilla/model";
 import type { Problem } from "../problem.ts";
 import type { JsonObject } from "../schema/schema.ts";

@@ -1,4 +1,4 @@
-/** What the schema of a VirtualService cannot tell, and Envoy would refuse with everything beside it. */
+/** What the schema of a VirtualService cannot express, and Envoy would refuse with everything beside it. */
 import { isObject, ownValue } from "@flotilla/model";
 import type { Problem } from "../problem.ts";
 import type { JsonObject } from "../schema/schema.ts";

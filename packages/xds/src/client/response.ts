@@ -28,7 +28,7 @@ export interface ClientResponse {
   readonly removed: readonly string[];
 }
 
-/** Finds the name of a resource in its bytes, where a response does not tell it. */
+/** Finds the name of a resource in its bytes, where a response does not name it. */
 export type NameReader = (bytes: Uint8Array, typeUrl: string) => string;
 
 export function readResponse(form: Form, bytes: Uint8Array, nameOf: NameReader = nameWithin): ClientResponse {

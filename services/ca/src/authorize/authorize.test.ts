@@ -69,7 +69,7 @@ describe("serving names", () => {
     ["no pod's name", nats, [dns("flotilla-nats-x.flotilla-nats.istio-system.svc")], /flotilla-nats-x/],
     ["a pod of another namespace", nats, [dns("flotilla-nats-0.flotilla-nats.shop.svc")], /shop/],
     ["the names of the control plane are not a server's", nats, [dns("istiod.istio-system.svc")], /istiod/],
-    ["a workload's wishes are ignored", "spiffe://cluster.local/ns/a/sa/b", [dns("reviews.shop.svc")], []],
+    ["a workload's requests are ignored", "spiffe://cluster.local/ns/a/sa/b", [dns("reviews.shop.svc")], []],
   ];
   for (const [name, identity, asked, expected] of cases) {
     it(name, () => {

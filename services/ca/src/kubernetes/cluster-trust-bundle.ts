@@ -21,16 +21,16 @@ const versions = ["v1", "v1beta1", "v1alpha1"];
 /** Looks at the bundle in an interval until `stop` fires: it is one object, and roots change without a word. */
 export async function keepClusterTrustBundle(options: ClusterTrustBundleOptions, stop: AbortSignal): Promise<void> {
   const { log, everyMs = 2_000 } = options;
-  let told = "";
+  let logged = "";
   while (!stop.aborted) {
     try {
       await writeBundle(options);
-      told = "";
+      logged = "";
     } catch (error) {
       if (!(error instanceof KubeError)) throw error;
-      // The same trouble is told once, not each time.
-      if (error.message !== told) log.warn("the ClusterTrustBundle is not written", { name, reason: error.message });
-      told = error.message;
+      // The same trouble is reported once, not each time.
+      if (error.message !== logged) log.warn("the ClusterTrustBundle is not written", { name, reason: error.message });
+      logged = error.message;
     }
     await delay(everyMs, stop);
   }

@@ -153,12 +153,12 @@ describe("tokens of another cluster", { skip: own === undefined && whyNoApiserve
     assert.equal((await askFor(token, "a", elsewhere)).code, unauthenticated);
   });
 
-  it("a Secret with a bad kubeconfig is told, and changes nothing", async () => {
+  it("a Secret with a bad kubeconfig is reported, and changes nothing", async () => {
     const token = await tokenOf(apiOf(remote), "shop", "c", "c");
     const labels = { "istio/multiCluster": "true" };
     await apiOf(own).create(secretPath, { metadata: { name: "bad", labels }, stringData: { west: "[]" } });
-    const isTold = () => ca.lines.some((line) => /data\[west\] is no kubeconfig/.test(String(line["reason"])));
-    await eventually("the bad Secret is told", async () => isTold());
+    const isReported = () => ca.lines.some((line) => /data\[west\] is no kubeconfig/.test(String(line["reason"])));
+    await eventually("the bad Secret is reported", async () => isReported());
     assert.equal((await ask(token, elsewhere)).code, 0);
   });
 

@@ -32,7 +32,7 @@ export class NodePodsFollower implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** From now on through this API server; the pods known through one before stand until it has told its own. Resolves then. */
+  /** From now on through this API server; the pods known through one before stand until it has reported its own. Resolves then. */
   follow(cluster: string, api: KubeApi): Promise<void> {
     this.#end(cluster);
     const stop = new AbortController();
@@ -65,11 +65,11 @@ export class NodePodsFollower implements AsyncDisposable {
   }
 
   async #read(cluster: string, api: KubeApi, onListed: () => void, stop: AbortSignal): Promise<void> {
-    const { table, log, random, onState: tell } = this.#options;
+    const { table, log, random, onState: report } = this.#options;
     const onState = (reason: string | undefined) => {
       if (stop.aborted) return;
       if (reason !== undefined) log.warn("pods cannot be followed, those known stay", { cluster, reason });
-      tell(cluster, reason);
+      report(cluster, reason);
     };
     for await (const event of mirror<Pod>(api, { path, random, onState }, stop)) {
       if (event.type === "list") {

@@ -10,7 +10,7 @@ import { type Logger, Wakeup } from "@flotilla/runtime";
 export interface RootConfigMapsOptions {
   readonly api: KubeApi;
   readonly name: string;
-  /** Keys and texts; undefined while there is nothing to tell. */
+  /** Keys and texts; undefined while there is nothing to report. */
   readonly data: () => Readonly<Record<string, string>> | undefined;
   readonly log: Logger;
   readonly random: () => number;

@@ -4,7 +4,7 @@ import { delay, type Health, type Logger, type Metrics, orAborted } from "@floti
 import type { MeshTrust } from "./mesh-trust.ts";
 
 export interface FollowedMesh extends AsyncDisposable {
-  /** The mesh is known: heard, or as it was in an earlier life, or nobody has told anything for some seconds. */
+  /** The mesh is known: heard, or as it was in an earlier life, or nobody has published anything for some seconds. */
   readonly known: Promise<void>;
   /** Resolves when the bus has been away for a second, as at the first start, when NATS waits for a certificate of this ca. */
   readonly away: Promise<void>;
@@ -12,7 +12,7 @@ export interface FollowedMesh extends AsyncDisposable {
   readonly following: Promise<void>;
 }
 
-/** Long enough for config-controller to tell when all services start together. */
+/** Long enough for config-controller to publish when all services start together. */
 const patienceMs = 5000;
 /** A bus that refuses connections is given less: it may just be starting, too. */
 const awayMs = 1000;

@@ -79,7 +79,7 @@ export class MeshTrust {
     }
   }
 
-  /** Runs until `stop`; calls `onHeard` when config-controller has told all it knows. */
+  /** Runs until `stop`; calls `onHeard` when config-controller has published all it knows. */
   async follow(bus: Bus, onHeard: () => void, stop: AbortSignal): Promise<void> {
     const publishers = ["config-controller"];
     const options = { bus, filter: filters.meshConfig, afterSequence: 0, publishers, seal: undefined };

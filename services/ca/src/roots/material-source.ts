@@ -1,6 +1,6 @@
 /**
  * The signing material in force. Plugged-in material is followed, a self-signed root is renewed; what is bad is refused with
- * its reason, told as a condition, and the last good material stays.
+ * its reason, reported as a condition, and the last good material stays.
  */
 import { PkiError } from "@flotilla/pki";
 import { delay, delayByWallClock, type Logger } from "@flotilla/runtime";
@@ -128,14 +128,14 @@ export class MaterialSource {
     log.info("self-signed root renewed");
   }
 
-  /** Bad material and a disk that fails are told; whatever else is wrong is a fault of ours. */
+  /** Bad material and a disk that fails are reported; whatever else is wrong is a fault of ours. */
   async #guarded(work: () => Promise<void>): Promise<boolean> {
     try {
       await work();
       return true;
     } catch (error) {
       if (!(error instanceof CaError || error instanceof PkiError || isFileError(error))) throw error;
-      this.#tell(error.message);
+      this.#report(error.message);
       return false;
     }
   }
@@ -165,7 +165,7 @@ export class MaterialSource {
     for (const listener of this.#listeners) listener(next);
   }
 
-  #tell(reason: string): void {
+  #report(reason: string): void {
     const { log, onProblem } = this.#options;
     const kept = this.#material === undefined ? "there is none" : "the last good one stays";
     // Once, not at each look.

@@ -79,7 +79,7 @@ export const rootSettings = {
     env: "CA_ROTATION_CHECK_INTERVAL",
     default: 1000,
     min: 50,
-    sentence: "How often a rotation is looked at, and what was issued is told to the other replicas.",
+    sentence: "Interval in which a rotation is advanced, and issued certificates are reported to the other replicas.",
   }),
   bundleEndpoints: text({
     env: "SPIFFE_BUNDLE_ENDPOINTS",

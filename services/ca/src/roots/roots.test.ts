@@ -207,7 +207,7 @@ describe("material on disk", () => {
     });
   }
 
-  it("bad material is told and the last good stays; repaired material is taken by itself", async () => {
+  it("bad material is reported and the last good stays; repaired material is taken by itself", async () => {
     await plugIn(own);
     const { made, problems } = source();
     await made.load();

@@ -1,6 +1,6 @@
 /**
  * Self-signed roots: the one in use and, during a rotation, the one to come. On disk each has a directory of its own, and
- * a file that is replaced whole tells which one is in use.
+ * a file that is replaced whole names the one in use.
  */
 import { randomUUID } from "node:crypto";
 import { mkdir, readFile, rm } from "node:fs/promises";
@@ -70,21 +70,21 @@ class DiskStore implements SelfSignedStore {
   async makeNext(options: RootOptions, nowMs: number): Promise<MaterialFiles> {
     const { current, next = `root-${randomUUID().slice(0, 8)}` } = await this.places();
     const files = await openSelfSigned({ ...options, directory: join(this.#directory, next) }, nowMs);
-    await this.#tell({ current, next });
+    await this.#publish({ current, next });
     return files;
   }
 
   async promote(): Promise<void> {
     const { current, next } = await this.places();
     if (next === undefined) return;
-    await this.#tell({ current: next });
+    await this.#publish({ current: next });
     await this.#destroy(current);
   }
 
   async dropNext(): Promise<void> {
     const { current, next } = await this.places();
     if (next === undefined) return;
-    await this.#tell({ current });
+    await this.#publish({ current });
     await this.#destroy(next);
   }
 
@@ -102,7 +102,7 @@ class DiskStore implements SelfSignedStore {
     }
   }
 
-  async #tell(places: Places): Promise<void> {
+  async #publish(places: Places): Promise<void> {
     await mkdir(this.#directory, { recursive: true, mode: 0o700 });
     await replaceFile(this.#file, JSON.stringify(places), 0o600);
   }

@@ -1,4 +1,4 @@
-/** What a replica knows of the certificates, proxies and replicas that a rotation waits for, and what it tells the others of itself. */
+/** What a replica knows of the certificates, proxies and replicas that a rotation waits for, and what it reports to the others. */
 import type { KeyValue } from "@flotilla/bus";
 import { isAt } from "./holders.ts";
 import { type Holdup, holdupsOf, type Replica } from "./holdups.ts";
@@ -39,15 +39,15 @@ export class GatheredEvidence {
     await Promise.all([this.#view.followReplicas(values, stop), this.#view.followReports(reports, stop)]);
   }
 
-  /** Tells what was issued here, and that this replica is there. */
-  async tell(values: KeyValue, state: Pick<Replica, "applied" | "root">): Promise<void> {
+  /** Reports what was issued here, and that this replica is there. */
+  async report(values: KeyValue, state: Pick<Replica, "applied" | "root">): Promise<void> {
     const { name, nowMs } = this.#options;
     await flushLedger(this.ledger, values, nowMs);
     const record: Replica = { name, seenMs: nowMs(), ...state };
     await values.put(replicaKey(name), new TextEncoder().encode(JSON.stringify(record)));
   }
 
-  /** Marks certificates that the bus lost, so that the next `tell` writes them again. Resolves to their number. @throws what the bus throws */
+  /** Marks certificates that the bus lost, so that the next `report` writes them again. Resolves to their number. @throws what the bus throws */
   compare(values: KeyValue): Promise<number> {
     return compareLedger(this.ledger, values, this.#options.nowMs);
   }

@@ -212,7 +212,7 @@ describe("the ledger", () => {
       assert.deepEqual(liveOf(...order), [{ ...renewed, pod }]);
   });
 
-  it("replicas that tell each other agree, in whatever order", () => {
+  it("replicas that report to each other agree, in whatever order", () => {
     const all = Array.from({ length: 300 }, (_, i) =>
       holding({ place: `pod shop/web-${i % 100} u`, issuedMs: nowMs - (i % 7), issuer: i % 2 === 0 ? "old" : "new" }),
     );

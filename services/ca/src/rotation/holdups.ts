@@ -4,7 +4,7 @@ import { certificatesInUse, type Holders, isAt, nameOf, proxyOf, renewalMs } fro
 import type { Holding } from "./ledger.ts";
 import type { Roots, RotationState } from "./rotation-state.ts";
 
-/** A replica of ca, as it tells of itself. */
+/** A replica of ca, as it reports itself. */
 export interface Replica {
   readonly name: string;
   /** By its own clock. */

@@ -40,14 +40,14 @@ export class Ledger {
     this.#dirty.add(index);
   }
 
-  /** Shards with entries that `text` has not told yet. */
+  /** Shards with entries that `text` has not reported yet. */
   takeDirty(): readonly number[] {
     const dirty = [...this.#dirty];
     this.#dirty.clear();
     return dirty;
   }
 
-  /** A shard that could not be told is to be told later. */
+  /** A shard that could not be reported is to be reported later. */
   markDirty(index: number): void {
     this.#dirty.add(index);
   }

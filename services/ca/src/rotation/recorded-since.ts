@@ -5,7 +5,7 @@ const key = "recorded-since";
 /** A root that is younger than this when the first ledger is begun has issued nothing that the ledger missed. */
 const youngMs = 600_000;
 
-/** Undefined: since the root was made. Told by the first replica that asks, and equal for all. */
+/** Undefined: since the root was made. Reported by the first replica that asks, and equal for all. */
 export async function readRecordedSince(
   values: KeyValue,
   rootNotBeforeMs: number,

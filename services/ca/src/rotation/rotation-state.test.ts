@@ -36,7 +36,7 @@ describe("the state of a rotation", () => {
     assert.equal(step(waiting, { isHeldUp: false, nowMs: 1001, settleMs }), waiting);
   });
 
-  it("tells how the last one ended", () => {
+  it("reports how the last one ended", () => {
     assert.equal(run(inPhase("finishing"), clear(2)).last?.outcome, "rotated");
     assert.equal(run(inPhase("reverting"), clear(11)).last?.outcome, "aborted");
     assert.deepEqual(abort(begun, 5).last, { id: "r1", outcome: "aborted", atMs: 5 });

@@ -1,5 +1,5 @@
 /**
- * The rotation as one replica lives it: it follows the shared state, tells what it issued and that it is there, and, while it
+ * The rotation as one replica lives it: it follows the shared state, reports what it issued and that it is there, and, while it
  * holds the lease, moves the state on when the evidence allows it.
  */
 import { randomUUID } from "node:crypto";
@@ -27,7 +27,7 @@ export interface RotationOptions extends EvidenceOptions {
   readonly stateFile: string;
   readonly checkMs: number;
   readonly settleMs: number;
-  /** The roots that proxies are told to trust, when those of the signing material are these. */
+  /** The roots that proxies are given to trust, when those of the signing material are these. */
   readonly bundleOf: (rootsPem: string) => string;
   readonly log: Logger;
   /** Why this replica does not follow; undefined when it does. */
@@ -59,7 +59,7 @@ export class Rotation {
   /** What was read must not be overtaken by what was written meanwhile. */
   readonly #turns = new Turns();
   #applied = "";
-  #tell: ReturnType<typeof createTrustPublisher> | undefined;
+  #publishTrust: ReturnType<typeof createTrustPublisher> | undefined;
   #heldUpBy = "";
 
   constructor(options: RotationOptions) {
@@ -223,7 +223,7 @@ export class Rotation {
     try {
       await this.#turns.take(() => this.#tick(shared));
     } catch (error) {
-      // The bus tells that it is away by itself; the next tick tries again.
+      // The bus logs that it is away by itself; the next tick tries again.
       this.#options.log.warn("rotation not looked at", { error });
     }
   }
@@ -234,14 +234,14 @@ export class Rotation {
     await this.#states.read(values);
     await this.#follow();
     this.#known.resolve();
-    await this.#evidence.tell(values, { applied: this.#applied, root: source.current?.rootId ?? "" });
+    await this.#evidence.report(values, { applied: this.#applied, root: source.current?.rootId ?? "" });
     if (!(await lease.hold())) {
-      this.#tell = undefined;
+      this.#publishTrust = undefined;
       return;
     }
-    this.#tell ??= createTrustPublisher({ ...this.#options, bus: shared.bus });
+    this.#publishTrust ??= createTrustPublisher({ ...this.#options, bus: shared.bus });
     const { current } = active;
-    if (current !== undefined) await this.#tell(bundleOf(current.rootsPem), current.crlPem);
+    if (current !== undefined) await this.#publishTrust(bundleOf(current.rootsPem), current.crlPem);
     await this.#moveOn(shared);
   }
 
@@ -250,7 +250,7 @@ export class Rotation {
     const state = this.#states.state;
     if (state.phase === "idle") return;
     const holdups = await this.#evidence.holdups(this.#states.state, shared);
-    this.#tellHoldups(state, holdups);
+    this.#reportHoldups(state, holdups);
     const next = step(state, { isHeldUp: holdups.length > 0, nowMs: nowMs(), settleMs });
     if (next === state) return;
     const isEnd = next.phase === "idle";
@@ -263,7 +263,7 @@ export class Rotation {
   }
 
   /** Once for each set of names, not at each look. */
-  #tellHoldups({ id, phase }: RotationState, holdups: readonly Holdup[]): void {
+  #reportHoldups({ id, phase }: RotationState, holdups: readonly Holdup[]): void {
     const names = holdups.map(({ name }) => name).join(", ");
     if (names === this.#heldUpBy) return;
     this.#heldUpBy = names;
@@ -271,7 +271,7 @@ export class Rotation {
       this.#options.log.info("rotation is held up", { id, phase, count: holdups.length, by: holdups.slice(0, 10) });
   }
 
-  /** Works by the state; what prevents that is told, and holds the rotation up for all. */
+  /** Works by the state; what prevents that is reported, and holds the rotation up for all. */
   async #follow(): Promise<void> {
     const { active, onProblem } = this.#options;
     const { state } = this.#states;

@@ -27,7 +27,7 @@ export class StateStore {
     return this.#state;
   }
 
-  /** From the copy, before the bus is there. Without one that can be read, the bucket has to tell. */
+  /** From the copy, before the bus is there. Without one that can be read, the bucket has to answer. */
   async restore(): Promise<void> {
     const text = await readFile(this.#file, "utf8").catch((error: { code?: unknown }) => {
       if (error.code === "ENOENT") return undefined;

@@ -14,12 +14,12 @@ export interface TrustPublisherOptions {
 /** What a change has beside its lists: roots, keys, headers. */
 const otherBytes = 64 * 1024;
 
-/** One for each time that this replica becomes the one that tells: what others told meanwhile is read again. */
+/** One for each time that this replica becomes the one that publishes: what others published meanwhile is read again. */
 export function createTrustPublisher({ bus, namespace, nowMs, log }: TrustPublisherOptions) {
   const publisher = createPublisher({ bus, publisher: "ca", seal: undefined, log, nowMs });
-  let told = "";
+  let published = "";
   return async (rootsPem: string, crlPem: string): Promise<void> => {
-    if (rootsPem + crlPem === told) return;
+    if (rootsPem + crlPem === published) return;
     const fits = crlPem.length + otherBytes <= bus.maxMessageBytes;
     if (!fits)
       log.error("revocation lists are larger than a message: only ca refuses the certificates in them", {
@@ -35,6 +35,6 @@ export function createTrustPublisher({ bus, namespace, nowMs, log }: TrustPublis
       spec: trustBundleOf(rootsPem, fits ? crlPem : ""),
     };
     await publisher.synchronize([{ type: "config", op: "put", key, value }]);
-    told = rootsPem + crlPem;
+    published = rootsPem + crlPem;
   };
 }

@@ -51,7 +51,7 @@ describe("the certificate that ca connects to NATS with, before it knows the mes
     assert.deepEqual(trusted.sort(), [...inUse, ...toCome].map(({ serial }) => serial).sort());
   });
 
-  it("can be had from material of a trust domain that is told over NATS", async () => {
+  it("can be had from material of a trust domain that is published over NATS", async () => {
     const { own, config, parts, certificates } = setup("plugged-in");
     const key = await generatePrivateKey("ecdsa-p256");
     const times = { notBeforeMs: Date.now() - 60_000, notAfterMs: Date.now() + 3_600_000 };

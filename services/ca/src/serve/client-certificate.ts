@@ -24,7 +24,7 @@ export interface ClientCertificateParts {
 export const ownTtlMs = 86_400_000;
 
 /**
- * Into CLIENT_CERTIFICATE_DIR; nothing where none is set. Without good signing material there is none yet: the reason is told
+ * Into CLIENT_CERTIFICATE_DIR; nothing where none is set. Without good signing material there is none yet: the reason is reported
  * where the material is loaded, and the certificate follows then.
  */
 export async function writeFirstClientCertificate(settings: Settings, parts: ClientCertificateParts): Promise<void> {

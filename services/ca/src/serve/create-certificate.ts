@@ -1,5 +1,5 @@
 /**
- * CreateCertificate: who calls, what may they have, sign, tell. The identity in the certificate is the caller's, proven by an
+ * CreateCertificate: who calls, what may they have, sign, answer. The identity in the certificate is the caller's, proven by an
  * authenticator; nothing of it comes from the request.
  */
 import { isIP } from "node:net";

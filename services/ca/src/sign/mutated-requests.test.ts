@@ -88,9 +88,9 @@ function attributesOf(random: Random): Buffer {
   const sans = Array.from({ length: 1 + random(6) }, () => pick(names, random));
   const san = sequence(hex("0603551d11"), ...(random(2) ? [hex("0101ff")] : []), tlv(0x04, encodeSans(sans)));
   const first = random(extensions.length + 1);
-  const wishes = [san, ...extensions.slice(first, first + random(3))];
+  const requests = [san, ...extensions.slice(first, first + random(3))];
   const parts = [
-    sequence(hex("06092a864886f70d01090e"), tlv(0x31, sequence(...(random(8) ? wishes : wishes.slice(1))))),
+    sequence(hex("06092a864886f70d01090e"), tlv(0x31, sequence(...(random(8) ? requests : requests.slice(1))))),
   ];
   if (random(4) === 0)
     parts.push(sequence(hex("06092a864886f70d010907"), tlv(0x31, tlv(0x0c, Buffer.from("challenge")))));
@@ -173,7 +173,7 @@ describe(`${count} mutated requests, seed ${seed}`, () => {
       }
     }
     assert.ok(tally.signed >= count / 2 && tally.damaged > count / 4, JSON.stringify(tally));
-    // Some that are signed are refused all the same: a name twice, a wish that is malformed.
+    // Some that are signed are refused all the same: a name twice, a request that is malformed.
     assert.ok(tally.issued > count / 2, JSON.stringify(tally));
   });
 });

@@ -43,7 +43,7 @@ export class Anchors {
     this.#listeners.push(listener);
   }
 
-  /** What the mesh wants now. Certificates that cannot be read are told and left out; the others count. */
+  /** What the mesh wants now. Certificates that cannot be read are reported and left out; the others count. */
   want({ pems, urls }: Wanted): void {
     this.#problems.clear();
     this.#pems = pems.flatMap((pem, at) => this.#readPem(pem, at));
@@ -90,7 +90,7 @@ export class Anchors {
             this.#fetched.set(url, pem);
             this.#update();
           },
-          onProblem: (reason) => this.#tell(url, stop.signal.aborted ? undefined : reason),
+          onProblem: (reason) => this.#report(url, stop.signal.aborted ? undefined : reason),
         },
         stop.signal,
       );
@@ -98,7 +98,7 @@ export class Anchors {
     }
   }
 
-  #tell(about: string, reason: string | undefined): void {
+  #report(about: string, reason: string | undefined): void {
     if (reason === undefined) this.#problems.delete(about);
     else this.#problems.set(about, reason);
     this.#options.onProblem(this.#problems.size === 0 ? undefined : [...this.#problems.values()].join("; "));

@@ -100,13 +100,13 @@ test("a snapshot is the view as it was when it was taken, whatever changes while
   assert.deepEqual(specs, ["a=1", "b=2", "c=1"]);
 });
 
-test("conflicts and wrong selectors are told when they come and go", () => {
-  let told = 0;
-  const store = new AggregateStore(["one", "two"], () => void told++);
+test("conflicts and wrong selectors are reported when they come and go", () => {
+  let reported = 0;
+  const store = new AggregateStore(["one", "two"], () => void reported++);
   store.apply("one", [put("a", "1")]);
-  assert.equal(told, 0);
+  assert.equal(reported, 0);
   store.apply("two", [put("a", "2")]);
-  assert.equal(told, 1);
+  assert.equal(reported, 1);
   const key = { kind: "MeshConfig", namespace: "", name: "mesh" };
   const mesh = (spec: unknown): ConfigChange => ({
     type: "config",
@@ -115,7 +115,7 @@ test("conflicts and wrong selectors are told when they come and go", () => {
     value: { ...config("", ""), key, spec },
   });
   store.apply("one", [mesh({ discoverySelectors: "none" })]);
-  assert.deepEqual([told, store.problems().length], [2, 1]);
+  assert.deepEqual([reported, store.problems().length], [2, 1]);
   store.apply("one", [mesh({})]);
-  assert.deepEqual([told, store.problems().length], [3, 0]);
+  assert.deepEqual([reported, store.problems().length], [3, 0]);
 });

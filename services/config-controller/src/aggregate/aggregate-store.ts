@@ -27,7 +27,7 @@ export class AggregateStore {
   readonly #discovery = new DiscoveryView();
   readonly #onProblems: () => void;
 
-  /** Names of the sources, the one that wins first. `onProblems`: told when `conflicts` or `problems` may give something else. */
+  /** Names of the sources, the one that wins first. `onProblems`: called when `conflicts` or `problems` may give something else. */
   constructor(order: readonly string[], onProblems: () => void = () => undefined) {
     this.#tables = new Map(order.map((source) => [source, new ConfigTable({ isPacked: true })]));
     this.#onProblems = onProblems;
@@ -123,17 +123,17 @@ export class AggregateStore {
 
   /** The effects that are in view, and what a changed view adds and takes away. */
   #inView(effects: readonly ConfigChange[]): ConfigChange[] {
-    const told = new Map<ConfigKeyText, ConfigChange>();
-    const tell = (change: ConfigChange): void => void told.set(configKeyText(change.key), change);
+    const changes = new Map<ConfigKeyText, ConfigChange>();
+    const add = (change: ConfigChange): void => void changes.set(configKeyText(change.key), change);
     for (const change of effects) {
-      if (this.#discovery.isInView(change.key)) tell(change);
+      if (this.#discovery.isInView(change.key)) add(change);
       for (const namespace of this.#discovery.note(change, () => this.#namespaces()))
         for (const key of this.#kinds().flatMap((kind) => this.#keysOf(kind, namespace))) {
           const value = this.#discovery.isInView(key) ? this.get(key) : undefined;
-          tell({ type: "config", key, ...(value === undefined ? { op: "delete" } : { op: "put", value }) });
+          add({ type: "config", key, ...(value === undefined ? { op: "delete" } : { op: "put", value }) });
         }
     }
-    return [...told.values()];
+    return [...changes.values()];
   }
 
   #namespaces(): ReadonlySet<string> {

@@ -25,7 +25,7 @@ const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const sidecars = "/apis/networking.istio.io/v1/namespaces/default/sidecars";
 const key = { kind: "Sidecar", namespace: "default", name: "a" };
 
-/** Its own host tells from where it comes. */
+/** Its own host shows where it comes from. */
 function sidecar(source: string) {
   const metadata = { name: key.name, namespace: key.namespace };
   const spec = { egress: [{ hosts: [`*/${source}.example`] }] };
@@ -109,8 +109,8 @@ describe("one object in several real sources", options, () => {
         const expected = ignored.map(
           (source) => `${source}: of ${source} is not in force: it is taken from ${place.name}`,
         );
-        const told = () => listProblems(sources, view).map(({ source, reason }) => `${source}: ${reason}`);
-        const isSo = () => isOf(place.name) && JSON.stringify(told()) === JSON.stringify(expected);
+        const reported = () => listProblems(sources, view).map(({ source, reason }) => `${source}: ${reason}`);
+        const isSo = () => isOf(place.name) && JSON.stringify(reported()) === JSON.stringify(expected);
         await until(isSo, { withinMs: 60_000, what: `${names.join(", ")}: that of ${place.name}` });
         assert.equal(deletes, 0);
         await place.remove();

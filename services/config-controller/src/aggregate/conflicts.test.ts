@@ -15,9 +15,9 @@ const mixes = Array.from({ length: 2 ** order.length }, (_, bits) => order.filte
 
 describe("one object in several sources", () => {
   for (const mix of mixes.filter(({ length }) => length >= 2))
-    it(`${mix.join(", ")}: the first wins, the others are told, each takes over in turn`, () => {
-      let told = 0;
-      const view = new AggregateStore(order, () => told++);
+    it(`${mix.join(", ")}: the first wins, the others are reported, each takes over in turn`, () => {
+      let reported = 0;
+      const view = new AggregateStore(order, () => reported++);
       for (const source of mix.toReversed()) view.apply(source, [put(source)]);
       for (const [index, winner] of mix.entries()) {
         const ignored = mix.slice(index + 1);
@@ -36,6 +36,6 @@ describe("one object in several sources", () => {
           "it is gone for nobody before the last lets go",
         );
       }
-      assert.equal(told, 2 * (mix.length - 1), "told at each conflict that begins, changes or ends");
+      assert.equal(reported, 2 * (mix.length - 1), "reported at each conflict that begins, changes or ends");
     });
 });

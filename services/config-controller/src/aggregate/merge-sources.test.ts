@@ -11,7 +11,7 @@ function put(name: string, spec: string): ConfigChange {
   return { type: "config", op: "put", key, value: { key, labels: {}, annotations: {}, creationTimeMs: 0, spec } };
 }
 
-/** A source that says what the test tells it to. */
+/** A source that yields what the test gives it. */
 function source(name: string) {
   const queue = new BoundedQueue<ConfigGroup>(10);
   const value: ConfigSource = {

@@ -12,13 +12,13 @@ interface ChangedGroup {
   /** Handed over: whoever takes the group empties it when it is done. */
   readonly changes: ConfigChange[];
   readonly eventTimeMs: number;
-  /** Who told it. */
+  /** Its source. */
   readonly source: string;
   /** Accounts that wrote it over the API. */
   readonly caller?: string;
 }
 
-/** Everything that all sources have: what is not in it is gone, unless a source cannot tell. The first group always is. */
+/** Everything that all sources have: what is not in it is gone, unless a source cannot determine. The first group always is. */
 interface Snapshot {
   readonly snapshot: true;
   readonly changes: Iterable<ConfigChange>;
@@ -37,7 +37,7 @@ export async function* mergeSources(
   store: AggregateStore,
   stop: AbortSignal,
 ): AsyncGenerator<AggregateGroup, void, undefined> {
-  const keep = (key: ConfigKey): boolean => sources.some((source) => source.isUntold?.(key) === true);
+  const keep = (key: ConfigKey): boolean => sources.some((source) => source.isIncomplete?.(key) === true);
   let started = false;
   for await (const { source, group, complete } of mergeGroups(sources, stop)) {
     const { eventTimeMs, caller, isComplete = false } = group;

@@ -6,13 +6,13 @@ import { noopLogger } from "@flotilla/runtime";
 import { createAccess } from "./access.ts";
 import { ApiError } from "./api-error.ts";
 
-interface Wish {
+interface Request {
   readonly write?: boolean;
   readonly secrets?: boolean;
 }
 
 const caller: Caller = { metadata: new Map(), remoteAddress: "10.0.0.1:4" };
-const wishes: Readonly<Record<string, Wish>> = {
+const requests: Readonly<Record<string, Request>> = {
   read: {},
   "read Secrets": { secrets: true },
   write: { write: true },
@@ -44,9 +44,9 @@ const callers: readonly {
 
 describe("access to the API", () => {
   for (const { name, verdict, may, status = 403 } of callers)
-    for (const [wish, { write = false, secrets = false }] of Object.entries(wishes)) {
-      const isAllowed = may.includes(wish);
-      it(`${name} ${isAllowed ? "may" : "may not"} ${wish}`, async () => {
+    for (const [request, { write = false, secrets = false }] of Object.entries(requests)) {
+      const isAllowed = may.includes(request);
+      it(`${name} ${isAllowed ? "may" : "may not"} ${request}`, async () => {
         const access = createAccess({
           ...{ authenticator: { name: "test", authenticate: () => Promise.resolve(verdict) }, log: noopLogger },
           ...{ writers: ["ci/deployer"], readers: ["ops/viewer"] },
@@ -59,7 +59,7 @@ describe("access to the API", () => {
             assert.equal(error.status, status);
             const account = verdict.authenticated ? verdict.kubernetes : undefined;
             const named = account === undefined ? "the caller" : `${account.namespace}/${account.serviceAccount}`;
-            const what = write ? "write" : wish;
+            const what = write ? "write" : request;
             if (status === 403) assert.equal(error.message, `${named} may not ${what} here`);
             return true;
           });

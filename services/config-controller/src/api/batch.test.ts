@@ -9,8 +9,8 @@ const list = (...items: readonly object[]) => ({ apiVersion: "v1", kind: "List",
 describe("several objects at once", () => {
   it("are one transaction, also when they go", async () => {
     await using api = await openTestApi();
-    const told: Transaction[] = [];
-    api.durable.onCommit((transaction) => told.push(transaction));
+    const reported: Transaction[] = [];
+    api.durable.onCommit((transaction) => reported.push(transaction));
     const sidecar = {
       apiVersion: "networking.istio.io/v1",
       kind: "Sidecar",
@@ -31,7 +31,7 @@ describe("several objects at once", () => {
       ["deleted s", "deleted a", "not found x"],
     );
     assert.deepEqual(
-      told.map(({ puts, deletes }) => [puts.length, deletes.length]),
+      reported.map(({ puts, deletes }) => [puts.length, deletes.length]),
       [
         [3, 0],
         [1, 0],

@@ -7,7 +7,7 @@ const subdomain = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])
 const label = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 const maxAnnotationBytes = 256 * 1024;
 
-/** Kept by nobody here: told, so that it is not missed. */
+/** Kept by nobody here: shown, so that it is not missed. */
 const notKept = ["finalizers", "ownerReferences"];
 
 export function metadataProblems({ metadata }: KubeObject): readonly Problem[] {

@@ -75,7 +75,7 @@ describe("objects over the API", () => {
     assert.equal(api.durable.version, 1);
   });
 
-  it("a dry run judges and changes nothing", async () => {
+  it("a dry run checks and changes nothing", async () => {
     await using api = await openTestApi();
     const tried = await api.call("POST", `${collection}?dryRun=All`, virtualService("web", "one"));
     assert.equal(tried.status, 201);
@@ -117,17 +117,17 @@ describe("objects over the API", () => {
     });
     assert.equal(made.body.status, undefined);
     const status = { conditions: [{ type: "Reconciled", status: "True" }] };
-    const told = await api.call("PUT", `${collection}/web/status`, {
+    const reported = await api.call("PUT", `${collection}/web/status`, {
       ...made.body,
       spec: virtualService("web", "x").spec,
       status,
     });
-    assert.deepEqual(told.body.status, status);
-    assert.deepEqual(told.body.spec.hosts, ["one"]);
-    assert.equal(told.body.metadata.generation, 1);
+    assert.deepEqual(reported.body.status, status);
+    assert.deepEqual(reported.body.spec.hosts, ["one"]);
+    assert.equal(reported.body.metadata.generation, 1);
   });
 
-  it("what another source has stays in force, and the writer is told", async () => {
+  it("what another source has stays in force, and the writer is warned", async () => {
     await using api = await openTestApi();
     const key = { kind: "VirtualService", namespace: "shop", name: "web" };
     const provenance = { source: "file:mesh", location: "mesh/web.yaml:1" };
@@ -136,11 +136,11 @@ describe("objects over the API", () => {
     assert.deepEqual(made.warnings, ["VirtualService shop/web is stored, but that of file:mesh is in force"]);
     await api.call("POST", collection, virtualService("other", "other"));
     const { items } = (await api.call("GET", "/flotilla/v1/in-force/VirtualService?namespace=shop")).body;
-    const told = items.map(
+    const reported = items.map(
       (item: { object: { metadata: { name: string } }; provenance: { source: string } }) =>
         `${item.object.metadata.name} ${item.provenance.source}`,
     );
-    assert.deepEqual(told, ["other api", "web file:mesh"]);
+    assert.deepEqual(reported, ["other api", "web file:mesh"]);
   });
 });
 

@@ -24,7 +24,7 @@ export interface ObjectReply {
   readonly warnings?: readonly string[];
 }
 
-/** An object that was written, and what to tell about it. */
+/** An object that was written, and the warnings about it. */
 export interface Written {
   readonly config: Config;
   readonly result: "created" | "configured" | "unchanged";

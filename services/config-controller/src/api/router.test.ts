@@ -30,8 +30,8 @@ describe("the right that a request needs", () => {
   for (const [method, url, expected] of requests)
     it(`of ${method} ${url} is to ${expected}`, async () => {
       const asked: string[] = [];
-      await using api = await openTestApi(1, async (_, wish) => {
-        asked.push(`${wish.write ? "write" : "read"}${wish.secrets ? " Secrets" : ""}`);
+      await using api = await openTestApi(1, async (_, request) => {
+        asked.push(`${request.write ? "write" : "read"}${request.secrets ? " Secrets" : ""}`);
         throw new ApiError(403, "Forbidden", "no");
       });
       // A body that cannot be read is not looked at.

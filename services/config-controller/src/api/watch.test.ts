@@ -5,7 +5,7 @@ import { openTestApi, root, virtualService, type WatchLine } from "./api.fixture
 const collection = `${root}/virtualservices`;
 
 describe("watches", () => {
-  it("tell what is there, then each change in order, and go on from a version", async () => {
+  it("send what is there, then each change in order, and go on from a version", async () => {
     await using api = await openTestApi();
     const stop = new AbortController();
     await api.call("POST", collection, virtualService("a", "a"));
@@ -48,7 +48,7 @@ describe("watches", () => {
     await assert.rejects(wrong.next(), { status: 400 });
   });
 
-  it("that ask for it are told what is there first, and where that ends", async () => {
+  it("that ask for it are sent what is there first, and where that ends", async () => {
     await using api = await openTestApi();
     for (const name of ["a", "b"]) await api.call("POST", collection, virtualService(name, name));
     const stop = new AbortController();

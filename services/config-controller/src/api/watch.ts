@@ -8,7 +8,7 @@ export interface WatchOptions {
   readonly history: EventHistory;
   /** Of the store as it is now. */
   readonly version: () => number;
-  /** What is there now; told first to whoever names no version. */
+  /** What is there now; sent first to whoever names no version. */
   readonly present: () => readonly Config[];
   readonly isWanted: (config: Config) => boolean;
   readonly show: (config: Config) => unknown;
@@ -18,11 +18,11 @@ export interface WatchOptions {
   readonly initialEvents: boolean;
   readonly timeoutMs: number;
   readonly bookmarks: boolean;
-  /** Says so from time to time, also when nothing happens. `isInitialEnd`: all that was there has been told. */
+  /** Says so from time to time, also when nothing happens. `isInitialEnd`: all that was there has been sent. */
   readonly bookmark: (version: number, isInitialEnd: boolean) => unknown;
 }
 
-/** A reader that falls further behind is told to begin anew. */
+/** A reader that falls further behind has to begin anew. */
 const maxPending = 10_000;
 const bookmarkMs = 60_000;
 
@@ -41,7 +41,7 @@ export async function* watchEvents(options: WatchOptions, stop: AbortSignal): As
   const ended = AbortSignal.any([stop, AbortSignal.timeout(options.timeoutMs)]);
   const marks = bookmarks ? markEvery(wakeup, ended) : undefined;
   try {
-    // No wait between here and the first look at `pending`: nothing is missed and nothing told twice.
+    // No wait between here and the first look at `pending`: nothing is missed and nothing sent twice.
     const first =
       initialEvents || isFromNow(since)
         ? present().map((config): StoreEvent => ({ version: version(), type: "ADDED", config }))

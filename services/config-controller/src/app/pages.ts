@@ -37,7 +37,7 @@ function isOpen({ key }: { readonly key: { readonly kind: string } }): boolean {
 
 const lookMs = 500;
 
-/** Tells readiness how the sources are: some count only while they are near. Runs until `stop`. */
+/** Sets the conditions of the sources: some count only while they are near. Runs until `stop`. */
 export async function watchConditions(
   sources: readonly ConfigSource[],
   health: Pick<Health, "setCondition">,

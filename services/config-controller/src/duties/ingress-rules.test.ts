@@ -31,21 +31,21 @@ for (const { annotation, className, mode, served } of cases)
     assert.equal(isServed(ingress, classes, { ingressControllerMode: mode, ingressClass: "istio" }), served);
   });
 
-const addresses: readonly { readonly service: Omit<Service, "metadata">; readonly told: unknown }[] = [
+const addresses: readonly { readonly service: Omit<Service, "metadata">; readonly reported: unknown }[] = [
   {
     service: {
       status: { loadBalancer: { ingress: [{ hostname: "b.example.com" }, { ip: "10.0.0.2" }, { ip: "10.0.0.1" }] } },
     },
-    told: [{ hostname: "b.example.com" }, { ip: "10.0.0.1" }, { ip: "10.0.0.2" }],
+    reported: [{ hostname: "b.example.com" }, { ip: "10.0.0.1" }, { ip: "10.0.0.2" }],
   },
-  { service: { spec: { externalIPs: ["10.0.0.1", "10.0.0.1"] } }, told: [{ ip: "10.0.0.1" }] },
+  { service: { spec: { externalIPs: ["10.0.0.1", "10.0.0.1"] } }, reported: [{ ip: "10.0.0.1" }] },
   {
     service: { spec: { type: "ExternalName", externalName: "gw.example.com" } },
-    told: [{ hostname: "gw.example.com" }],
+    reported: [{ hostname: "gw.example.com" }],
   },
-  { service: {}, told: [] },
+  { service: {}, reported: [] },
 ];
-for (const { service, told } of addresses)
+for (const { service, reported } of addresses)
   test(`addresses of ${JSON.stringify(service)}`, () => {
-    assert.deepEqual(addressesOf({ metadata: {}, ...service }), told);
+    assert.deepEqual(addressesOf({ metadata: {}, ...service }), reported);
   });

@@ -29,8 +29,8 @@ export function addressesOf({ spec, status }: Service): readonly LoadBalancerAdd
 }
 
 /** Others may have written ports and more to the same addresses: that stays. */
-export function isToldAlready({ status }: Ingress, addresses: readonly LoadBalancerAddress[]): boolean {
-  const told = status?.loadBalancer?.ingress ?? [];
+export function isPublishedAlready({ status }: Ingress, addresses: readonly LoadBalancerAddress[]): boolean {
+  const published = status?.loadBalancer?.ingress ?? [];
   const text = (all: readonly LoadBalancerAddress[]) => all.map(({ ip, hostname }) => ip ?? hostname).join(" ");
-  return text(told) === text(addresses);
+  return text(published) === text(addresses);
 }

@@ -30,10 +30,10 @@ describe("the status of Ingresses", { skip: server === undefined && whyNoApiserv
     const spec = { type: "LoadBalancer", ports: [{ port: 80 }] };
     const gateway = { apiVersion: "v1", kind: "Service", metadata: { name: "istio-ingressgateway" }, spec };
     await api.create(services, gateway);
-    const tell = async (all: readonly object[]) => {
+    const report = async (all: readonly object[]) => {
       const service = await api.get<Service>(`${services}/istio-ingressgateway`);
-      const told = { ...service, status: { loadBalancer: { ingress: all } } };
-      await api.replace(`${services}/istio-ingressgateway/status`, told);
+      const reported = { ...service, status: { loadBalancer: { ingress: all } } };
+      await api.replace(`${services}/istio-ingressgateway/status`, reported);
     };
     const addresses = async (name: string) => {
       const { status } = (await api.get<Ingress>(`${ingresses}/${name}`)) ?? {};
@@ -46,9 +46,9 @@ describe("the status of Ingresses", { skip: server === undefined && whyNoApiserv
     const mesh = () => ({ ingressService: "istio-ingressgateway" });
     const options = { api, namespace: "default", mesh, log: noopLogger, random: Math.random };
     const running = new IngressStatus(options).run(stop.signal);
-    await tell([{ ip: "192.0.2.7" }]);
+    await report([{ ip: "192.0.2.7" }]);
     await become("ours", "192.0.2.7");
-    await tell([{ ip: "192.0.2.8" }, { hostname: "gw.example.com" }]);
+    await report([{ ip: "192.0.2.8" }, { hostname: "gw.example.com" }]);
     await become("ours", "gw.example.com,192.0.2.8");
     await api.create(ingresses, ingress("later", { "kubernetes.io/ingress.class": "istio" }));
     await become("later", "gw.example.com,192.0.2.8");

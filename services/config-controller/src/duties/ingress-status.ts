@@ -1,4 +1,4 @@
-/** Tells in the status of every Ingress that the mesh serves at which addresses it does: those of the gateway's Service. */
+/** Writes into the status of every Ingress that the mesh serves the addresses it is served at: those of the gateway's Service. */
 import type { IngressSettings } from "@flotilla/gateway-api";
 import {
   follow,
@@ -10,7 +10,7 @@ import {
   type Service,
 } from "@flotilla/kube-api";
 import { type Logger, Wakeup } from "@flotilla/runtime";
-import { addressesOf, isServed, isToldAlready } from "./ingress-rules.ts";
+import { addressesOf, isPublishedAlready, isServed } from "./ingress-rules.ts";
 
 export interface IngressStatusOptions {
   readonly api: KubeApi;
@@ -71,7 +71,7 @@ export class IngressStatus {
         try {
           const path = `${root}/namespaces/${namespace}/ingresses/${name}/status`;
           await this.#options.api.replace(path, { ...ingress, status });
-          log.info("the addresses of an ingress are told", { namespace, name });
+          log.info("addresses of an ingress written", { namespace, name });
         } catch (error) {
           if (!(error instanceof KubeError)) throw error;
           // Changed or deleted meanwhile: what is there is looked at again.
@@ -86,11 +86,11 @@ export class IngressStatus {
     const [ingresses, classes, services] = [this.#ingresses, this.#classes, this.#services];
     if (mesh === undefined || ingresses === undefined || classes === undefined || services === undefined) return [];
     const service = services.get(mesh.ingressService ?? "");
-    // Without a gateway nothing is told, and what was told stays: it may be on its way.
+    // Without a gateway nothing is written, and what was written stays: it may be on its way.
     if (service === undefined) return [];
     const addresses = addressesOf(service);
     return ingresses
-      .filter((ingress) => isServed(ingress, classes, mesh) && !isToldAlready(ingress, addresses))
+      .filter((ingress) => isServed(ingress, classes, mesh) && !isPublishedAlready(ingress, addresses))
       .map((ingress) => ({ ingress, status: { ...ingress.status, loadBalancer: { ingress: addresses } } }));
   }
 }

@@ -25,7 +25,7 @@ interface ListedGeneration {
   readonly objects: RecordSummary["objects"];
 }
 
-/** Of a generation; more are told by number. */
+/** Of a generation; more are counted only. */
 const maxObjects = 20;
 
 export function historyPage(ledger: Ledger): HttpHandler {
@@ -104,7 +104,7 @@ function joinParts(records: readonly RecordSummary[]): readonly ListedGeneration
 interface ChangedObject {
   readonly object: ConfigKeyText;
   readonly op: "created" | "changed" | "deleted";
-  /** Why its content is not told. */
+  /** Why its content is not shown. */
   readonly withheld?: string;
   readonly differences?: readonly Difference[];
   /** Without fields that a store counts by itself; absent where there was no object. */

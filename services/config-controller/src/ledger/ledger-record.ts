@@ -92,7 +92,7 @@ const recordShape = objectOf({
   changes: listOf(objectOf({ key: configKeyShape, op: oneOfTexts("created", "changed", "deleted"), before })),
 });
 
-/** @throws Error that tells why it is none */
+/** @throws Error with the reason */
 export function decodeRecord(value: Uint8Array): LedgerRecord {
   const plain = value[0] === openingBrace ? value : zstdDecompressSync(value, { maxOutputLength: maxPlainBytes });
   return decodeShape(plain, recordShape);
@@ -117,5 +117,5 @@ function contentOf(key: ConfigKey, config: Config | undefined, maxBytes: number)
   return { content: { withheld: `${configKeyText(key)} had ${size} bytes, too many to be kept` }, size: 0 };
 }
 
-/** What is told in place of a Secret. */
+/** What is shown in place of a Secret. */
 export const secretContent: LedgerContent = { withheld: "Secrets are not kept" };

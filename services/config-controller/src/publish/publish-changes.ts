@@ -6,14 +6,14 @@ import type { AggregateGroup } from "../aggregate/merge-sources.ts";
 import type { ConfigMetrics } from "../metrics.ts";
 
 export interface PublishOptions {
-  /** Publishes, or waits for its turn: then 0 are told. */
+  /** Publishes, or waits for its turn: then 0 are published. */
   readonly publisher: ChangePublisher;
   readonly metrics: Pick<ConfigMetrics, "publishSeconds">;
   readonly log: Logger;
   /** False: Secrets are held back, for they may not travel in the open. */
   readonly canSeal: boolean;
   readonly nowMs: () => number;
-  /** Told of the first snapshot: everything is known from then on. `keep`: what is in force although it is not in the view. */
+  /** Called after the first snapshot: everything is known from then on. `keep`: what is in force although it is not in the view. */
   readonly onSnapshot: (keep: (key: ConfigKey) => boolean) => Promise<void>;
   /** Whether the view has it now. */
   readonly isInView: (key: ConfigKey) => boolean;
@@ -27,7 +27,7 @@ export async function publishChanges(
   let isKnown = false;
   for await (const group of groups) {
     if (group.snapshot && isKnown) {
-      // What changed with it was published before it; left are keys that a source could not tell of until now.
+      // What changed with it was published before it; left are keys that a source could not read until now.
       const { keep } = group;
       const isThere = (key: ConfigKey) => (isInView(key) && isSendable(key.kind, canSeal)) || keep(key);
       const deletes = await orAborted(

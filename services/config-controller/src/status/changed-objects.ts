@@ -24,7 +24,7 @@ export class ChangedObjects {
       onBaseline: () => undefined,
       onGeneration: ({ changes }) => {
         for (const { key } of changes) if (hasStatus(key)) this.#changed.add(configKeyText(key));
-        this.#tell();
+        this.#notify();
       },
     });
     sources.distributions.listen(() => this.compare());
@@ -36,7 +36,7 @@ export class ChangedObjects {
     for (const [object, text] of now) if (this.#objections.get(object) !== text) this.#changed.add(object);
     for (const object of this.#objections.keys()) if (!now.has(object)) this.#changed.add(object);
     this.#objections = now;
-    if (this.#changed.size > 0) this.#tell();
+    if (this.#changed.size > 0) this.#notify();
   }
 
   /** What has gathered; it begins anew. */
@@ -65,7 +65,7 @@ export class ChangedObjects {
     return said;
   }
 
-  #tell(): void {
+  #notify(): void {
     for (const listener of this.#listeners) listener();
   }
 }

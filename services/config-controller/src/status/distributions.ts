@@ -1,4 +1,4 @@
-/** What the replicas of xds-server tell of how far the configuration has come, put together for one object. */
+/** What the replicas of xds-server report of how far the configuration has come, put together for one object. */
 import { type Bus, type KeyValue, readValue } from "@flotilla/bus";
 import {
   type DistributionReport,
@@ -22,7 +22,7 @@ export interface ObjectDistribution {
   readonly isPrecise: boolean;
   /** Some that have yet to answer. */
   readonly behind: readonly string[];
-  /** Replicas of xds-server that tell. */
+  /** Replicas of xds-server that report. */
   readonly replicas: number;
 }
 
@@ -34,7 +34,7 @@ export interface Change {
   readonly epoch: string;
 }
 
-interface Told {
+interface Reported {
   readonly report: DistributionReport;
   readonly atMs: number;
 }
@@ -44,7 +44,7 @@ const maxBehind = 5;
 
 export class Distributions {
   readonly #nowMs: () => number;
-  readonly #told = new Map<string, Told>();
+  readonly #reports = new Map<string, Reported>();
   readonly #listeners = new Set<() => void>();
 
   constructor({ nowMs }: { readonly nowMs: () => number }) {
@@ -63,20 +63,20 @@ export class Distributions {
   }
 
   note(replica: string, report: DistributionReport | undefined): void {
-    if (report === undefined) this.#told.delete(replica);
-    else this.#told.set(replica, { report, atMs: this.#nowMs() });
+    if (report === undefined) this.#reports.delete(replica);
+    else this.#reports.set(replica, { report, atMs: this.#nowMs() });
     for (const listener of this.#listeners) listener();
   }
 
-  /** A replica of xds-server tells. */
-  get isTold(): boolean {
-    return this.#told.size > 0;
+  /** A replica of xds-server reports. */
+  get hasReports(): boolean {
+    return this.#reports.size > 0;
   }
 
   /** Conflicts and errors that replicas found in what proxies get, by object. */
   findings(): ReadonlyMap<string, readonly string[]> {
     const found = new Map<string, Set<string>>();
-    for (const { report } of this.#told.values())
+    for (const { report } of this.#reports.values())
       for (const { object, message } of report.findings)
         found.set(object, (found.get(object) ?? new Set()).add(message));
     return new Map([...found].map(([object, messages]) => [object, [...messages]]));
@@ -84,11 +84,11 @@ export class Distributions {
 
   /** Everything that a connected proxy refuses now. */
   refusals(): readonly ProxyRefusal[] {
-    return [...this.#told.values()].flatMap(({ report }) => report.refusals);
+    return [...this.#reports.values()].flatMap(({ report }) => report.refusals);
   }
 
   of(change: Change): ObjectDistribution {
-    const reports = [...this.#told.values()].map(({ report }) => report);
+    const reports = [...this.#reports.values()].map(({ report }) => report);
     const parts = reports.map((report) => reachOf(report, change));
     const refusals = reports.flatMap((report) => refusalsOf(report, change));
     const reached = parts.reduce((sum, part) => sum + part.reached, 0);
@@ -112,11 +112,11 @@ export class Distributions {
     }
   }
 
-  /** Values that vanish by age are not told: who has not told again is no more. */
+  /** Values that expire are not reported: a replica that has not reported again is gone. */
   async #sweep(stop: AbortSignal): Promise<void> {
     while (!stop.aborted) {
       await delay(sweepMs, stop);
-      for (const [replica, { atMs }] of this.#told)
+      for (const [replica, { atMs }] of this.#reports)
         if (this.#nowMs() - atMs > distributionTtlMs) this.note(replica, undefined);
     }
   }

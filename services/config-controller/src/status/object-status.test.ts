@@ -41,9 +41,9 @@ describe("the status of an object", () => {
 test("a change takes effect where what follows from it was first published", () => {
   const progress = new RegistryProgress();
   const steps = [
-    { epoch: "e", read: 5, told: 7 },
-    { epoch: "e", read: 9, told: 8 },
-    { epoch: "e", read: 9, told: 30 },
+    { epoch: "e", read: 5, published: 7 },
+    { epoch: "e", read: 9, published: 8 },
+    { epoch: "e", read: 9, published: 30 },
   ];
   assert.equal(progress.effectOf(1, "e"), undefined);
   for (const step of steps) progress.note(step);
@@ -52,6 +52,6 @@ test("a change takes effect where what follows from it was first published", () 
     [7, 7, 8, 9, undefined],
   );
   assert.equal(progress.effectOf(3, "another"), undefined);
-  progress.note({ epoch: "another", read: 2, told: 3 });
+  progress.note({ epoch: "another", read: 2, published: 3 });
   assert.deepEqual([progress.effectOf(1, "another"), progress.effectOf(3, "e")], [3, undefined]);
 });

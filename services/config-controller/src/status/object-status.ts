@@ -22,7 +22,7 @@ import type { Distributions, ObjectDistribution } from "./distributions.ts";
 export interface ObjectStatus {
   /** `Kind/namespace/name`. */
   readonly object: string;
-  /** `refused`: the last one told is not in force; what is told beside it is of the last good one, if there is one. */
+  /** `refused`: the last one received is not in force; what is shown beside it is of the last good one, if there is one. */
   readonly state: "accepted" | "refused";
   /** Why it is refused. */
   readonly problems: readonly Finding[];
@@ -84,7 +84,7 @@ export class ObjectStatuses {
     this.#sources = sources;
   }
 
-  /** Undefined when nobody has told of such an object. */
+  /** Undefined when nobody has reported such an object. */
   of(key: ConfigKey): ObjectStatus | undefined {
     const { published, refused } = this.#sources;
     const text = configKeyText(key);
@@ -205,6 +205,6 @@ export class RegistryProgress {
   /** Undefined while it has not been read. */
   effectOf(position: number, epoch: string): number | undefined {
     const step = this.#steps.find(({ read, epoch: of }) => of === epoch && read >= position);
-    return step && Math.max(position, step.told);
+    return step && Math.max(position, step.published);
   }
 }

@@ -41,7 +41,7 @@ export function openStatus({ bus, published, refused, conflicts }: OpenStatusOpt
         const key = statusKey(object);
         return key && statuses.of(key);
       },
-      hasReports: () => distributions.isTold,
+      hasReports: () => distributions.hasReports,
       takeChanged: () => changed.take(),
       onChanged: (listener) => changed.onChanged(listener),
     },

@@ -16,8 +16,8 @@ export function objectsPage(statuses: ObjectStatuses, generation: () => number):
     const namespace = query.get("namespace");
     const isWanted = (object: string) => namespace === null || object.split("/")[1] === namespace;
     const all = await gather(statuses.all(isWanted));
-    const told = query.get("open") === "true" ? all.filter((status) => !isSettled(status)) : all;
-    return { json: { generation: generation(), total: all.length, objects: told } };
+    const shown = query.get("open") === "true" ? all.filter((status) => !isSettled(status)) : all;
+    return { json: { generation: generation(), total: all.length, objects: shown } };
   };
 }
 

@@ -47,7 +47,7 @@ export function configStoreConformance(open: () => Promise<StoreUnderTest>): voi
     assert.deepEqual(found?.labels, { app: "a" });
   });
 
-  it("tells where each object comes from and when that changed", async () => {
+  it("knows where each object comes from and when that changed", async () => {
     await using under = await open();
     await fill(under, [aSidecar("shop", "a")]);
     const found = await under.store.get(keyOf("Sidecar", "shop", "a"));
@@ -147,12 +147,12 @@ export function configStoreConformance(open: () => Promise<StoreUnderTest>): voi
     if (!store.isWritable || under.hasStatus === false) return;
     const made = await store.create(aServiceEntry("shop", "a", "a.example"));
     const status = { observedGeneration: "1" };
-    const told = await store.updateStatus({ ...made, spec: { hosts: ["ignored.example"] }, status });
-    assert.deepEqual(told.status, status);
-    assert.deepEqual((told.spec as { readonly hosts?: unknown }).hosts, ["a.example"]);
-    assert.equal(told.generation, 1);
+    const reported = await store.updateStatus({ ...made, spec: { hosts: ["ignored.example"] }, status });
+    assert.deepEqual(reported.status, status);
+    assert.deepEqual((reported.spec as { readonly hosts?: unknown }).hosts, ["a.example"]);
+    assert.equal(reported.generation, 1);
     await assert.rejects(store.updateStatus({ ...made, status: {} }), { code: "STORE_CONFLICT" });
-    const labelled = await store.update({ ...told, labels: { app: "b" }, status: { observedGeneration: "9" } });
+    const labelled = await store.update({ ...reported, labels: { app: "b" }, status: { observedGeneration: "9" } });
     assert.deepEqual(labelled.status, status, "an update leaves the status");
     await assert.rejects(store.updateStatus(aServiceEntry("shop", "none", "n.example")), { code: "STORE_NOT_FOUND" });
   });
@@ -242,7 +242,7 @@ async function fill({ store, seed }: StoreUnderTest, configs: readonly Config[])
   await until(isThere, { withinMs: 10_000, what: "the objects to be in the store" });
 }
 
-/** Without the time: a store that reads from a server knows it as the server tells it. */
+/** Without the time: a store that reads from a server knows it as the server reports it. */
 function settled(config: Config | undefined): unknown {
   const { provenance: _, ...rest } = config ?? {};
   return rest;

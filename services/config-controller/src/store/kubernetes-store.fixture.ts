@@ -29,7 +29,7 @@ export function kubernetesStore({ api, name, kinds }: KubernetesStoreOptions): C
     return found;
   };
   const read = (key: ConfigKey): Promise<KubeObject | undefined> =>
-    told(key, () => api.get<KubeObject>(pathOf(kindOf(key), key)));
+    reported(key, () => api.get<KubeObject>(pathOf(kindOf(key), key)));
   const config = (object: KubeObject): Config => stored(object, name);
 
   const update = async (changed: Config): Promise<Config> => {
@@ -41,14 +41,14 @@ export function kubernetesStore({ api, name, kinds }: KubernetesStoreOptions): C
     const { labels, annotations } = changed;
     const object = { ...manifest(kindOf(key), changed), metadata: { ...metadata, labels, annotations } };
     const given = status === undefined ? object : { ...object, status };
-    return config(await told(key, () => api.replace<KubeObject>(pathOf(kindOf(key), key), given)));
+    return config(await reported(key, () => api.replace<KubeObject>(pathOf(kindOf(key), key), given)));
   };
 
   const updateStatus = async ({ key, resourceVersion, status }: Config): Promise<Config> => {
     const current = await read(key);
     expectVersion(key, current && config(current), resourceVersion, name);
     const path = `${pathOf(kindOf(key), key)}/status`;
-    return config(await told(key, () => api.replace<KubeObject>(path, { ...current, status })));
+    return config(await reported(key, () => api.replace<KubeObject>(path, { ...current, status })));
   };
 
   return configStore({
@@ -61,14 +61,14 @@ export function kubernetesStore({ api, name, kinds }: KubernetesStoreOptions): C
     },
     list: async (kind, namespace) => {
       const path = collectionOf(kindOf({ kind }), namespace);
-      const { objects } = await told(undefined, () => listAll<KubeObject>(api, path));
+      const { objects } = await reported(undefined, () => listAll<KubeObject>(api, path));
       return objects.map(config);
     },
     create: async (made) => {
       const kind = kindOf(made.key);
       const path = collectionOf(kind, made.key.namespace);
       try {
-        return config(await told(made.key, () => api.create<KubeObject>(path, manifest(kind, made))));
+        return config(await reported(made.key, () => api.create<KubeObject>(path, manifest(kind, made))));
       } catch (error) {
         if (!(error instanceof StoreError && error.code === "STORE_CONFLICT")) throw error;
         throw new StoreError("STORE_ALREADY_EXISTS", made.key, `is in ${name} already`, { cause: error });
@@ -79,7 +79,7 @@ export function kubernetesStore({ api, name, kinds }: KubernetesStoreOptions): C
     delete: async (key, { resourceVersion }) => {
       expectVersion(key, await read(key).then((object) => object && config(object)), resourceVersion, name);
       const options = resourceVersion === undefined ? {} : { resourceVersion };
-      const wasThere = await told(key, () => api.delete(pathOf(kindOf(key), key), options));
+      const wasThere = await reported(key, () => api.delete(pathOf(kindOf(key), key), options));
       if (!wasThere) throw new StoreError("STORE_NOT_FOUND", key, `is not in ${name}`);
     },
   });
@@ -119,7 +119,7 @@ function pathOf(kind: Kind, { namespace, name }: ConfigKey): string {
   return `${collectionOf(kind, namespace)}/${encodeURIComponent(name)}`;
 }
 
-/** `managedFields` tell when the object was changed last, and go no further. */
+/** `managedFields` hold when the object was changed last, and go no further. */
 function stored(object: KubeObject, source: string): Config {
   const { managedFields, ...metadata } = object.metadata as KubeObject["metadata"] & {
     readonly managedFields?: readonly { readonly time?: string }[];
@@ -133,7 +133,7 @@ function stored(object: KubeObject, source: string): Config {
 }
 
 /** What the API server says, as a store says it. */
-async function told<T>(key: ConfigKey | undefined, ask: () => Promise<T>): Promise<T> {
+async function reported<T>(key: ConfigKey | undefined, ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();
   } catch (cause) {

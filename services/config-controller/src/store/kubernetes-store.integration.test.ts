@@ -65,7 +65,7 @@ describe("a Kubernetes API as a store", options, () => {
     await clear();
   });
 
-  it("tells what the server refuses, and takes what has its fields at the top", async () => {
+  it("reports what the server refuses, and takes what has its fields at the top", async () => {
     const wrong = aConfig("ServiceEntry", "shop", "wrong", { hosts: 5 });
     await assert.rejects(store().create(wrong), { code: "STORE_INVALID", message: /spec\.hosts/ });
     const { key } = await store().create(aConfig("ConfigMap", "shop", "settings", { data: { a: "b" } }));

@@ -26,7 +26,7 @@ function applyGroup(table: ConfigTable, { changes, eventTimeMs }: ConfigGroup): 
   }
 }
 
-/** Follows a source until `stop`; `onGroup` is told after each group that the store shows. */
+/** Follows a source until `stop`; `onGroup` is called after each group that the store shows. */
 export async function followSource(
   source: ConfigSource,
   table: ConfigTable,

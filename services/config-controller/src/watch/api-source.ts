@@ -50,8 +50,8 @@ export function apiSource(durable: DurableStore, revision: string): ConfigSource
 /** Without what others wrote into it for themselves. */
 function changeOf({ status, ...config }: Config, revision: string): ConfigChange {
   const annotations = leanAnnotations(withoutMemory(config.annotations));
-  const told = leanStatus(status);
+  const lean = leanStatus(status);
   const { source = "", location = "" } = config.provenance ?? {};
-  const own = { annotations, provenance: { source, location }, ...(told !== undefined && { status: told }) };
+  const own = { annotations, provenance: { source, location }, ...(lean !== undefined && { status: lean }) };
   return configChangeOf({ ...config, ...own }, revision);
 }

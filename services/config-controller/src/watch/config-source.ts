@@ -15,7 +15,7 @@ export interface ConfigGroup {
   readonly eventTimeMs: number;
   /** Accounts that wrote it over the API. */
   readonly caller?: string;
-  /** With it the source has told everything it can: what is in force and was not told is gone. Always so of the first. */
+  /** With it the source has yielded everything it can: what is in force and was not yielded is gone. Always so of the first. */
   readonly isComplete?: boolean;
 }
 
@@ -25,8 +25,8 @@ export interface ConfigSource extends AsyncDisposable {
   problems(): readonly SourceProblem[];
   /** Objects of kinds that mean nothing to the mesh: how many of each, by `apiVersion kind`. */
   ignored?(): ReadonlyMap<string, number>;
-  /** The source cannot tell now whether it has this object: what is in force stays. */
-  isUntold?(key: ConfigKey): boolean;
+  /** The source does not know now whether it has this object: what is in force stays. */
+  isIncomplete?(key: ConfigKey): boolean;
   /** What readiness has to say of it now; undefined when all is well. */
   condition?(): SourceCondition | undefined;
 }

@@ -27,13 +27,13 @@ function manifest(name: string, host: string): string {
   return `apiVersion: networking.istio.io/v1\nkind: Sidecar\n${metadata}\nspec: {egress: [{hosts: ["${host}"]}]}\n`;
 }
 
-test("directories and other control planes are mixed, the first with an object wins, wrong entries are told", async () => {
+test("directories and other control planes are mixed, the first with an object wins, wrong entries are reported", async () => {
   await using cleanup = new AsyncDisposableStack();
   const path = await mkdtemp(join(tmpdir(), "sources-"));
   cleanup.defer(() => rm(path, { recursive: true }));
   await writeFile(join(path, "a.yaml"), `${manifest("both", "file/*")}---\n${manifest("filed", "file/*")}`);
   await using server = await McpServer.start({ delta: "none" });
-  server.set(sidecars, [sidecar("shop/both", "mcp/*"), sidecar("shop/told", "mcp/*")]);
+  server.set(sidecars, [sidecar("shop/both", "mcp/*"), sidecar("shop/reported", "mcp/*")]);
   const mesh = join(path, "mesh.txt");
   const sourcesText = (more: string) => `configSources:
 - address: fs://${path}
@@ -65,7 +65,7 @@ ${more}`;
       return `${key.name} ${egress[0]?.hosts.join()}`;
     });
   await until(() => store.get(meshConfigKey) !== undefined, { withinMs: 30_000, what: "the mesh" });
-  assert.deepEqual(hosts().sort(), ["both file/*", "filed file/*", "told mcp/*"]);
+  assert.deepEqual(hosts().sort(), ["both file/*", "filed file/*", "reported mcp/*"]);
   const problems = listProblems(sources, store).map(({ object, field, reason }) => `${object} ${field} ${reason}`);
   assert.ok(problems.includes('MeshConfig//mesh configSources[2].address "xds://nowhere" names no host and port'));
   assert.ok(problems.some((text) => text.startsWith("k8s:// undefined configSources name it, and there is none")));
@@ -73,8 +73,8 @@ ${more}`;
 
   // The other control plane's MeshConfig counts under what the file says.
   const spec = () => store.get(meshConfigKey)?.spec as JsonObject;
-  const told = { trustDomain: "theirs", ingressClass: "theirs", configSources: [{ address: "xds://theirs:1" }] };
-  server.setMesh(told);
+  const reported = { trustDomain: "theirs", ingressClass: "theirs", configSources: [{ address: "xds://theirs:1" }] };
+  server.setMesh(reported);
   await until(() => spec()["ingressClass"] === "theirs", { withinMs: 30_000, what: "the MeshConfig of the server" });
   assert.equal(spec()["trustDomain"], "own");
   assert.equal((spec()["configSources"] as readonly unknown[]).length, 4);

@@ -42,14 +42,14 @@ describe("a source that floods", () => {
       durable.store.update(labelled(aSidecar("shop", count % 2 === 0 ? "a" : "b"), count)),
     );
     await Promise.all(writes);
-    const told: (readonly [string, string | undefined])[] = [];
-    while (!told.some(([, count]) => count === "999")) {
+    const reported: (readonly [string, string | undefined])[] = [];
+    while (!reported.some(([, count]) => count === "999")) {
       const { value } = (await groups.next()) as { readonly value: ConfigGroup };
       for (const change of value.changes)
-        told.push([change.key.name, change.op === "put" ? change.value.labels["count"] : undefined]);
+        reported.push([change.key.name, change.op === "put" ? change.value.labels["count"] : undefined]);
     }
-    assert.ok(told.length <= 4, `${told.length} changes of 1,000 writes`);
-    assert.deepEqual(told.slice(-2).sort(), [
+    assert.ok(reported.length <= 4, `${reported.length} changes of 1,000 writes`);
+    assert.deepEqual(reported.slice(-2).sort(), [
       ["a", "998"],
       ["b", "999"],
     ]);
@@ -100,7 +100,7 @@ describe("a source that floods", () => {
       return { apiVersion: "networking.istio.io/v1", kind: "Sidecar", metadata, spec };
     };
     const root = "/apis/networking.istio.io/v1";
-    let told = 0;
+    let reported = 0;
     const api: KubeApi = {
       ...{
         server: "test",
@@ -118,9 +118,9 @@ describe("a source that floods", () => {
       lines: async function* (path, stop, onOpen) {
         onOpen?.();
         if (path.startsWith(`${root}/sidecars`))
-          while (told < events && !stop.aborted) {
-            yield { type: told === 0 ? "ADDED" : "MODIFIED", object: object(++told) };
-            if (told % 500 === 0) await new Promise(setImmediate);
+          while (reported < events && !stop.aborted) {
+            yield { type: reported === 0 ? "ADDED" : "MODIFIED", object: object(++reported) };
+            if (reported % 500 === 0) await new Promise(setImmediate);
           }
         await new Promise<void>((resolve) => stop.addEventListener("abort", () => resolve(), { once: true }));
       },
@@ -131,7 +131,7 @@ describe("a source that floods", () => {
     const stop = new AbortController();
     const groups = source.groups(stop.signal)[Symbol.asyncIterator]();
     await groups.next();
-    await until(() => told === events, { withinMs: 30_000, what: "the flood to be read" });
+    await until(() => reported === events, { withinMs: 30_000, what: "the flood to be read" });
     let [last, taken] = ["", 0];
     while (last !== String(events)) {
       const { value } = (await groups.next()) as { readonly value: ConfigGroup };

@@ -62,7 +62,7 @@ const refused = (name: string) => ({ file: "one.yaml", line: 1, object: `Sidecar
 test("a refused object that nobody else has stays as the bus has it, until it is there no more", () =>
   world(async ({ source, view, next, say }) => {
     say(refused("a"));
-    assert.deepEqual([source.isUntold(keyOf("a")), source.isUntold(keyOf("b"))], [true, false]);
+    assert.deepEqual([source.isIncomplete(keyOf("a")), source.isIncomplete(keyOf("b"))], [true, false]);
     assert.deepEqual(await next(), ["put a"]);
     assert.equal(view.get(keyOf("a"))?.spec, "1");
     say();
@@ -84,7 +84,7 @@ test("an object that is good again is its source's, and was never gone", () =>
 test("a file that cannot be read keeps what was in it", () =>
   world(async ({ source, next, say }) => {
     say({ file: "two.yaml", line: 3, reason: "is no YAML" });
-    assert.deepEqual([source.isUntold(keyOf("a")), source.isUntold(keyOf("b"))], [false, true]);
+    assert.deepEqual([source.isIncomplete(keyOf("a")), source.isIncomplete(keyOf("b"))], [false, true]);
     assert.deepEqual(await next(), ["put b", "put c"]);
   }));
 

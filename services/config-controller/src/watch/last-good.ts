@@ -23,7 +23,7 @@ export interface LastGoodOptions {
     all(isWanted: (key: ConfigKey) => boolean): Iterable<{ readonly config: Config }>;
   };
   readonly nowMs: () => number;
-  /** An object that is refused no more is told by its source within this time, or it is gone. */
+  /** An object that is refused no more is yielded by its source within this time, or it is gone. */
   readonly graceMs?: number;
 }
 
@@ -60,7 +60,7 @@ export class LastGood implements ConfigSource {
   }
 
   /** What is about to be adopted is not to be withdrawn first. */
-  isUntold(key: ConfigKey): boolean {
+  isIncomplete(key: ConfigKey): boolean {
     const refused = this.#refused();
     if (refused.objects.has(objectText(key))) return true;
     if (refused.files.size === 0) return false;
@@ -108,7 +108,7 @@ export class LastGood implements ConfigSource {
 
 interface Refused {
   readonly objects: ReadonlySet<string>;
-  /** Those of which it cannot be told which object is meant. */
+  /** Those of which it is unknown which object is meant. */
   readonly files: ReadonlySet<string>;
 }
 

@@ -114,7 +114,7 @@ function mcp(
   { settings, certificate, log, onProblems }: SourcesOptions,
   mesh: RemoteLayer | undefined,
 ): ConfigSource {
-  const document = mesh && { typeUrl: typeUrl.meshConfig, onDocument: mesh.tell };
+  const document = mesh && { typeUrl: typeUrl.meshConfig, onDocument: mesh.setDocument };
   const common = { settings, certificate, log, onProblems };
   return openMcp(at, { ...common, admission: configAdmission(), ...(document && { document }) });
 }
@@ -149,7 +149,7 @@ async function loadMeshCheck(
   return (await import("./mesh/mesh-check.ts")).checkMeshDocument;
 }
 
-/** Stands for a source that cannot be opened: it has nothing, and tells why. */
+/** Stands for a source that cannot be opened: it has nothing, and reports why. */
 function problemsOnly(name: string, problems: readonly SourceProblem[]): ConfigSource {
   return {
     name,

@@ -61,7 +61,7 @@ function createDuty(
   const duty = new PublishingDuty({
     ...{ bus, publisher, controller: name, holder: settings.podName, log, failures },
     whilePublishing: async (until) => {
-      const report = (attempt: AbortSignal) => progress.tell({ bus, publisher, log }, attempt);
+      const report = (attempt: AbortSignal) => progress.report({ bus, publisher, log }, attempt);
       const reporting = { what: "progress reports", log, failures, random: Math.random };
       await Promise.all([attestEvery(attesting, until), keepRunning(report, reporting, until)]);
     },

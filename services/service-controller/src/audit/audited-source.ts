@@ -17,7 +17,7 @@ export interface AuditOptions {
   readonly settleMs: number;
   readonly log: Logger;
   readonly nowMs: () => number;
-  /** Told of repairs, by shard. */
+  /** Called with repairs, by shard. */
   readonly onRepair: (shard: string, count: number) => void;
 }
 

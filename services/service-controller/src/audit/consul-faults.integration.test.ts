@@ -21,15 +21,15 @@ if (missing !== undefined) process.stderr.write(`SKIPPED: ${missing}\n`);
 const random = seeded(7);
 const equality = { withinMs: 60_000, what: "what is known to equal the catalog", everyMs: 200 };
 
-const told: readonly AnswerFault[] = ["cut", "delay", "repeat", "rewind"];
+const reported: readonly AnswerFault[] = ["cut", "delay", "repeat", "rewind"];
 const cases: readonly { readonly name: string; readonly faults: readonly AnswerFault[]; readonly share: number }[] = [
   {
     name: "lines that are cut, answers that are late, repeated or of an index that goes back",
-    faults: told,
+    faults: reported,
     share: 0.3,
   },
   { name: "changes that are lost without a trace", faults: ["lose"], share: 0.5 },
-  { name: "all of it", faults: [...told, "lose"], share: 0.1 },
+  { name: "all of it", faults: [...reported, "lose"], share: 0.1 },
 ];
 
 describe("a real Consul", { skip: missing }, () => {
@@ -69,8 +69,8 @@ describe("a real Consul", { skip: missing }, () => {
       const { counts } = proxy;
       test.diagnostic(`${JSON.stringify(counts)}, ${followed.repaired} repaired`);
       for (const fault of faults) assert.ok(counts[fault] > 0, `${fault} did not occur`);
-      // What the wire tells is asked for again; the rest is found by the comparison only.
-      if (told.every((fault) => !faults.includes(fault))) assert.ok(followed.repaired > 0);
+      // What the wire shows is asked for again; the rest is found by the comparison only.
+      if (reported.every((fault) => !faults.includes(fault))) assert.ok(followed.repaired > 0);
     });
   }
 
@@ -94,8 +94,8 @@ describe("a real Consul", { skip: missing }, () => {
     await until(() => knows(7_001), soon("the service of the other datacenter"));
     proxy.away = "dc2";
     await write(two.url, "/v1/agent/service/register", service(7_002));
-    const isTold = () => followed.problems().some((problem) => problem.startsWith("Consul/dc2: away since"));
-    await until(isTold, soon("the datacenter to be told as away"));
+    const isReported = () => followed.problems().some((problem) => problem.startsWith("Consul/dc2: away since"));
+    await until(isReported, soon("the datacenter to be reported as away"));
     await write(one.url, "/v1/agent/service/register", { Name: "near", ID: "near", Address: "10.1.0.1", Port: 7_003 });
     await until(() => knows(7_003), soon("the other datacenter to go on"));
     assert.ok(knows(7_001), "what was known is kept");

@@ -14,7 +14,7 @@ export type AnswerFault =
   | "repeat"
   /** The right answer with an index of long ago. */
   | "rewind"
-  /** The answer before under the index of the new one: nothing on the wire tells that a change was lost. */
+  /** The answer before under the index of the new one: nothing on the wire shows that a change was lost. */
   | "lose";
 
 export interface FaultyAnswers extends AsyncDisposable {

@@ -1,11 +1,11 @@
-/** Tells config-controller how far the configuration has been taken in, and that what follows from it is published. */
+/** Publishes, for config-controller, how far the configuration has been applied, and that what follows from it is published. */
 import type { Bus, Publisher } from "@flotilla/bus";
 import { encodeProgress, progressBucket, progressKey } from "@flotilla/model";
 import { delay, type Logger } from "@flotilla/runtime";
 
 export interface ProgressOptions {
   readonly bus: Bus;
-  readonly publisher: Pick<Publisher, "told">;
+  readonly publisher: Pick<Publisher, "lastSequence">;
   readonly log: Logger;
 }
 
@@ -20,19 +20,19 @@ export class Progress {
   }
 
   /** Runs until `stop` fires: while we publish. */
-  async tell({ bus, publisher, log }: ProgressOptions, stop: AbortSignal): Promise<void> {
+  async report({ bus, publisher, log }: ProgressOptions, stop: AbortSignal): Promise<void> {
     const values = await bus.keyValue(progressBucket);
     let last = "";
     while (!stop.aborted) {
-      const progress = { epoch: bus.epoch, read: this.#read, told: publisher.told };
-      // What is told beside it changes with each endpoint: who reads this asks for the first that holds it.
+      const progress = { epoch: bus.epoch, read: this.#read, published: publisher.lastSequence };
+      // What is published beside it changes with each endpoint: who reads this asks for the first that holds it.
       const text = `${progress.epoch} ${progress.read}`;
       if (text !== last && bus.state.connected) {
         try {
           await values.put(progressKey, encodeProgress(progress));
           last = text;
         } catch (error) {
-          log.warn("how far the configuration is taken in is not told", { error });
+          log.warn("progress cannot be published", { error });
         }
       }
       await delay(everyMs, stop);

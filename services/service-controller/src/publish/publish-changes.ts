@@ -6,9 +6,9 @@ import type { RegistryMetrics } from "../metrics.ts";
 import type { RegistryGroup } from "../registry/run-registry.ts";
 
 export interface PublishOptions {
-  /** Publishes, or waits for its turn: then 0 are told. */
+  /** Publishes, or waits for its turn: then 0 are published. */
   readonly publisher: ChangePublisher;
-  /** Told of each snapshot: what is known from then on. */
+  /** Called after each snapshot: what is known from then on. */
   readonly onSnapshot: (unread: readonly string[]) => Promise<void>;
   /** What follows from the configuration up to this place in the fleet's sequence is published, or another's to publish. */
   readonly onRead: (position: number) => void;

@@ -104,12 +104,12 @@ describe("the health in a status", () => {
     });
   });
   it("keeps the time of its change where only the message differs", () => {
-    const told = { type: "Healthy", status: "True", message: "slow" };
-    assert.deepEqual(statusWithHealth({ conditions: [healthy] }, told, nowMs), {
-      conditions: [{ ...told, lastTransitionTime: "before" }],
+    const reported = { type: "Healthy", status: "True", message: "slow" };
+    assert.deepEqual(statusWithHealth({ conditions: [healthy] }, reported, nowMs), {
+      conditions: [{ ...reported, lastTransitionTime: "before" }],
     });
-    assert.deepEqual(statusWithHealth(undefined, told, nowMs), {
-      conditions: [{ ...told, lastTransitionTime: "2026-01-01T00:00:00.000Z" }],
+    assert.deepEqual(statusWithHealth(undefined, reported, nowMs), {
+      conditions: [{ ...reported, lastTransitionTime: "2026-01-01T00:00:00.000Z" }],
     });
   });
 });

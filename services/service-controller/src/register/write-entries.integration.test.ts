@@ -208,13 +208,13 @@ describe("machines in a real API server", { skip: server === undefined && whyNoA
     const configuration = createPublisher({ ...options, publisher: "config-controller" });
     await configuration.synchronize([config("WorkloadGroup", "vms", { template })]);
     const reports = await bus.keyValue(registrationReportBucket, { ttlMs: registrationReportTtlMs });
-    const tell = () => reports.put("replica", encodeRegisteredWorkloads([machine("m9", { address: "10.7.7.7" })]));
-    await tell();
-    const telling = setInterval(() => void tell(), registrationReportTtlMs / 3);
+    const report = () => reports.put("replica", encodeRegisteredWorkloads([machine("m9", { address: "10.7.7.7" })]));
+    await report();
+    const reloading = setInterval(() => void report(), registrationReportTtlMs / 3);
     try {
       await until(async () => (await entry("vms-10.7.7.7-net-1")) !== undefined, soon("the entry"));
     } finally {
-      clearInterval(telling);
+      clearInterval(reloading);
       ending.abort();
       await serving;
     }

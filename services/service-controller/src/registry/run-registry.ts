@@ -6,7 +6,7 @@ import type { InputSource } from "../watch/input-source.ts";
 export interface RegistryGroup {
   readonly changes: readonly RegistryChange[];
   readonly eventTimeMs: number;
-  /** Who told what caused it; absent for a snapshot. */
+  /** The source of its cause; absent for a snapshot. */
   readonly source?: string;
   /** The configuration up to this place in the fleet's sequence is taken in; absent when there is no more of it than before. */
   readonly read?: number;

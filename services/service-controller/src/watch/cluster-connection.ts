@@ -132,7 +132,7 @@ export class ClusterConnection {
     return events;
   }
 
-  /** Nothing is told after this. Resolves when its sockets are gone. */
+  /** Nothing is yielded after this. Resolves when its sockets are gone. */
   async end(): Promise<void> {
     this.#stop.abort();
     await this.#done;
@@ -140,7 +140,7 @@ export class ClusterConnection {
   }
 
   async #follow({ kind, path, mayBeAbsent = false, mayBeRefused = false }: FollowedKind): Promise<void> {
-    const { random, onEvent, onState: tell } = this.#options;
+    const { random, onEvent, onState: report } = this.#options;
     let isListed = false;
     const onState = (failure: string | undefined, status?: number) => {
       if (this.#stop.signal.aborted) return;
@@ -149,7 +149,7 @@ export class ClusterConnection {
       isListed ||= isRefused;
       note(this.refusals, kind, isRefused ? failure : undefined);
       note(this.failures, kind, isRefused ? undefined : failure);
-      tell(this);
+      report(this);
     };
     const options = { path, mayBeAbsent, random, onState };
     for await (const event of mirror<KubeObject>(this.api, options, this.#stop.signal)) {

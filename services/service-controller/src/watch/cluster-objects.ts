@@ -1,4 +1,4 @@
-/** The objects of one cluster that are known: what an event says is new is told, what is wrong with an object is kept beside it. */
+/** The objects of one cluster that are known: new objects are yielded, what is wrong with an object is kept beside it. */
 import { type KubeApi, KubeError, listAll } from "@flotilla/kube-api";
 import type { KubeObject } from "@flotilla/model";
 import { checkKubeObject, type ObjectChange } from "@flotilla/registry";

@@ -1,7 +1,7 @@
 /**
  * ServiceEntries, WorkloadEntries and mesh documents from config-controller's events.
  *
- * The first group comes when config-controller has told its whole state at least once in the life of the
+ * The first group comes when config-controller has published its whole state at least once in the life of the
  * bus; it may be away now. When the bus has begun anew, what it no longer holds is taken back.
  */
 import { type Bus, filters, type SubscriberItem, subscribe } from "@flotilla/bus";

@@ -70,7 +70,7 @@ export class ConsulScopes {
   }
 }
 
-/** For people, and to tell scopes apart. */
+/** For people, and to distinguish scopes. */
 export function scopeText({ datacenter, namespace, partition }: CatalogScope): string {
   return [datacenter, partition, namespace].filter((part) => part !== "").join("/");
 }

@@ -40,8 +40,7 @@ export const consulSettings = {
     default: 150,
     min: 1,
     max: 10_000,
-    sentence:
-      "Questions that wait at the agent at once; an agent takes 200 connections of a client unless told otherwise.",
+    sentence: "Questions that wait at the agent at once; an agent takes 200 connections of a client by default.",
   }),
   consulSyncTimeoutMs: duration({
     env: "CONSUL_SYNC_TIMEOUT",

@@ -104,7 +104,7 @@ test("an agent that is away, refuses or starts its indexes anew: the last state 
   await followed.end();
 });
 
-test("one that never answers does not hold up the others for longer than the limit, and is told as unread", async () => {
+test("one that never answers does not hold up the others for longer than the limit, and is reported as unread", async () => {
   await using consul = await startFakeConsul();
   consul.set("a", [fakeInstance("a1")]);
   consul.refuse(403);

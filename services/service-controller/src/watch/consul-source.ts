@@ -40,10 +40,10 @@ class ConsulSource implements InputSource {
   readonly #gathered: GatheredGroups;
   readonly #scopes: ConsulScopes;
   #followers: readonly CatalogFollower[] = [];
-  /** By scope: what ends its follower, and the services that it told of. */
+  /** By scope: what ends its follower, and the services that it reported. */
   readonly #following = new Map<
     string,
-    { readonly stop: AbortController; readonly told: Map<string, ConsulServiceKey> }
+    { readonly stop: AbortController; readonly reported: Map<string, ConsulServiceKey> }
   >();
   /** The datacenters are known. */
   #isListed = false;
@@ -139,26 +139,26 @@ class ConsulSource implements InputSource {
   #followScopes(scopes: readonly CatalogScope[], stop: AbortSignal): readonly Promise<void>[] {
     if (stop.aborted) return [];
     const wanted = new Set(scopes.map(scopeText));
-    for (const [text, { stop: own, told }] of this.#following) {
+    for (const [text, { stop: own, reported }] of this.#following) {
       if (wanted.has(text)) continue;
       this.#options.log.info("a datacenter is no more", { scope: text });
       own.abort();
       this.#following.delete(text);
       this.#followers = this.#followers.filter(({ scope }) => scopeText(scope) !== text);
-      for (const key of told.values()) this.#gathered.say({ type: "consul", op: "delete", key });
+      for (const key of reported.values()) this.#gathered.say({ type: "consul", op: "delete", key });
     }
     const added = scopes.filter((scope) => !this.#following.has(scopeText(scope)));
     return added.map((scope) => {
       const own = new AbortController();
-      const told = new Map<string, ConsulServiceKey>();
-      this.#following.set(scopeText(scope), { stop: own, told });
-      const follower = this.#follower(scope, told, own.signal);
+      const reported = new Map<string, ConsulServiceKey>();
+      this.#following.set(scopeText(scope), { stop: own, reported });
+      const follower = this.#follower(scope, reported, own.signal);
       this.#followers = [...this.#followers, follower];
       return follower.run(AbortSignal.any([stop, own.signal]));
     });
   }
 
-  #follower(scope: CatalogScope, told: Map<string, ConsulServiceKey>, own: AbortSignal): CatalogFollower {
+  #follower(scope: CatalogScope, reported: Map<string, ConsulServiceKey>, own: AbortSignal): CatalogFollower {
     const { log, nowMs, random, onProblems } = this.#options;
     let wasAway = false;
     const onState = () => {
@@ -178,8 +178,8 @@ class ConsulSource implements InputSource {
       random,
       onEvent: ({ key, instances }) => {
         if (own.aborted) return;
-        if (instances.length === 0) told.delete(consulKeyText(key));
-        else told.set(consulKeyText(key), key);
+        if (instances.length === 0) reported.delete(consulKeyText(key));
+        else reported.set(consulKeyText(key), key);
         this.#gathered.say(
           instances.length === 0
             ? { type: "consul", op: "delete", key }

@@ -50,7 +50,7 @@ export class FakeCluster {
     const version = ++this.#version;
     const stored = { ...object, metadata: { ...object.metadata, resourceVersion: String(version) } } as KubeObject;
     all.set(name, stored);
-    this.#tell({ path, type, object: stored, version });
+    this.#report({ path, type, object: stored, version });
   }
 
   delete(path: string, name: string): void {
@@ -59,7 +59,7 @@ export class FakeCluster {
     this.#of(path).delete(name);
     const version = ++this.#version;
     const gone = { ...object, metadata: { ...object.metadata, resourceVersion: String(version) } };
-    this.#tell({ path, type: "DELETED", object: gone, version });
+    this.#report({ path, type: "DELETED", object: gone, version });
   }
 
   /** `token` as `config` has it when a question is asked. */
@@ -84,7 +84,7 @@ export class FakeCluster {
     return known;
   }
 
-  #tell(entry: Entry): void {
+  #report(entry: Entry): void {
     this.#log.push(entry);
     for (const watcher of this.#watchers) watcher.wake();
   }

@@ -16,7 +16,7 @@ const good = `services:
   endpoints: [{address: 192.0.2.1}]
 `;
 
-test("the file is followed; what is wrong in it is told of, and the rest goes on", async (t) => {
+test("the file is followed; what is wrong in it is reported, and the rest goes on", async (t) => {
   const path = join(directory, "services.yaml");
   await writeFile(path, good);
   const registry = new ClusterRegistries(defaultRegistrySettings);

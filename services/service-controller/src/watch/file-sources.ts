@@ -44,8 +44,8 @@ interface RegistryFileOptions {
 }
 
 /**
- * Services and endpoints of one YAML file; docs/registry-file.md tells the form. What is wrong with one service the
- * registry tells; a file that is no list of services keeps its last good version.
+ * Services and endpoints of one YAML file; docs/registry-file.md describes the form. What is wrong with one service is a problem of the
+ * registry; a file that is no list of services keeps its last good version.
  */
 export function registryFile({ path, onProblems }: RegistryFileOptions): InputSource {
   const source = documentSource({ path, check, onProblems });

@@ -53,7 +53,7 @@ describe("groups of a registry", () => {
     assert.equal(state.hasEnded, true);
   });
 
-  it("begin without those that cannot be read in time, which is told once", async () => {
+  it("begin without those that cannot be read in time, which is reported once", async () => {
     const { gathered, state, late, stop, groups, next } = setUp({ syncTimeoutMs: 5 });
     state.unread = ["east"];
     gathered.say(pod("a"));

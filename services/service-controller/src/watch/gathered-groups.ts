@@ -1,6 +1,6 @@
 /**
- * What a registry of several parts tells, as groups. The first has everything, or what could be read in time: what was published
- * of the rest stays. Then each has what came since the one before, and a change of what can be read is told even alone.
+ * What a registry of several parts yields, as groups. The first has everything, or what could be read in time: what was published
+ * of the rest stays. Then each has what came since the one before, and a change of what can be read is yielded even alone.
  */
 import { objectKey } from "@flotilla/model";
 import { consulKeyText, type RegistryInput } from "@flotilla/registry";
@@ -18,7 +18,7 @@ export interface GatheringOptions {
   readonly unread: () => readonly string[];
   /** Shards that were read and cannot be followed now. */
   readonly old?: () => readonly string[];
-  /** Told of the shards that the first group goes without, if any. */
+  /** Called with the shards that the first group goes without, if any. */
   readonly onLate: (unread: readonly string[]) => void;
 }
 
@@ -50,23 +50,23 @@ export class GatheredGroups {
     this.#wakeup.wake();
   }
 
-  /** @throws what `fail` was told */
+  /** @throws what `fail` was called with */
   async *groups(stop: AbortSignal): AsyncGenerator<InputGroup, void, undefined> {
     const { syncTimeoutMs, nowMs, follow, unread: unreadNow, old = () => [], onLate } = this.#options;
     const ended = new AbortController();
     const running = AbortSignal.any([stop, ended.signal]);
     const work = follow(running).catch((cause: unknown) => this.fail(cause));
     const deadline = nowMs() + syncTimeoutMs;
-    let told: readonly string[] | undefined;
+    let reported: readonly string[] | undefined;
     try {
       while (!stop.aborted && this.#failure === undefined) {
         const unread = unreadNow();
-        const left = told === undefined && unread.length > 0 ? deadline - nowMs() : 0;
+        const left = reported === undefined && unread.length > 0 ? deadline - nowMs() : 0;
         const stays = [...unread, ...old()];
-        const isDue = told === undefined ? left <= 0 : !this.#pending.isEmpty || stays.length !== told.length;
+        const isDue = reported === undefined ? left <= 0 : !this.#pending.isEmpty || stays.length !== reported.length;
         if (isDue) {
-          if (told === undefined && unread.length > 0) onLate(unread);
-          told = stays;
+          if (reported === undefined && unread.length > 0) onLate(unread);
+          reported = stays;
           const { changes: inputs, eventTimeMs } = this.#pending.take();
           yield { inputs, eventTimeMs, unread: stays };
         } else await this.#wakeup.wait(running, left > 0 ? left : Number.POSITIVE_INFINITY);

@@ -185,7 +185,7 @@ describe("real API servers", { skip: own === undefined && whyNoApiserver }, () =
     await are();
   });
 
-  it("of some namespaces only, where told so", async () => {
+  it("of some namespaces only, where asked to", async () => {
     assert.ok(own !== undefined);
     for (const watchedNamespaces of [["view"], ["view", "other"]]) {
       await using followed = await follow(own.kubeconfig, { watchedNamespaces });

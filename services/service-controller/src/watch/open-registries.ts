@@ -25,9 +25,9 @@ export function kubernetes(
   const allowedOptions = new Set(settings.insecureKubeconfigs);
   const { exportedOnly, clusterSetHosts, discoverGateways } = settings;
   const sets = { exportedOnly, clusterSetHosts, discoverGateways, multiClusterApi: multiClusterApi(settings) };
-  const told = { ...common, ...sets, onSecret, onSyncTimeout, allowedOptions };
+  const callbacks = { ...common, ...sets, onSecret, onSyncTimeout, allowedOptions };
   const read = { endpointsObjects: !settings.endpointSlices, watchedNamespaces: settings.watchedNamespaces };
-  return [kubernetesSource({ config: cluster, clusterId, systemNamespace, syncTimeoutMs, ...read, ...told })];
+  return [kubernetesSource({ config: cluster, clusterId, systemNamespace, syncTimeoutMs, ...read, ...callbacks })];
 }
 
 export function multiClusterApi({ multiClusterGroup: group, multiClusterVersion: version }: Settings): MultiClusterApi {

@@ -13,7 +13,7 @@ function withoutGateways(api: KubeApi): KubeApi {
   return { ...api, get };
 }
 
-test("a cluster whose Gateways may not be read goes without them, and that is told", async () => {
+test("a cluster whose Gateways may not be read goes without them, and that is reported", async () => {
   const [own, east] = [new FakeCluster(seeded(1), 0), new FakeCluster(seeded(2), 0)];
   own.tokens.add("own");
   east.tokens.add("t");

@@ -30,7 +30,7 @@ function service(name: string, port: number): { readonly metadata: { readonly na
   };
 }
 
-/** What the source has told of the other cluster: name → port. */
+/** What the source has yielded of the other cluster: name → port. */
 function follow(own: FakeCluster, east: FakeCluster) {
   const stop = new AbortController();
   const config = { server: "https://own", credentials: () => Promise.resolve({ token: "own" }) };
@@ -45,30 +45,30 @@ function follow(own: FakeCluster, east: FakeCluster) {
     open: (to) => (to.server === "https://own" ? own : east).open(to),
     onProblems: () => undefined,
   });
-  const told = new Map<string, number>();
+  const reported = new Map<string, number>();
   const steps: string[] = [];
   let lastUnread: readonly string[] = [];
   const done = (async () => {
     for await (const { inputs, unread = [] } of source.groups(stop.signal)) {
       lastUnread = unread;
       for (const input of inputs) {
-        if (input.type === "cluster") told.clear();
+        if (input.type === "cluster") reported.clear();
         if (input.type !== "object" || input.cluster !== "east") continue;
-        if (input.op === "delete") told.delete(configKeyText(input.key));
+        if (input.op === "delete") reported.delete(configKeyText(input.key));
         else {
           const { ports = [] } = input.object["spec"] as { readonly ports?: readonly { readonly port: number }[] };
           const key = configKeyText(objectKey(input.object));
-          const before = told.get(key) ?? 0;
+          const before = reported.get(key) ?? 0;
           const port = ports[0]?.port ?? 0;
           if (port < before) steps.push(`${key}: ${port} after ${before}`);
-          told.set(key, port);
+          reported.set(key, port);
         }
       }
     }
   })();
   return {
     source,
-    told,
+    reported,
     get unread() {
       return lastUnread;
     },
@@ -127,13 +127,13 @@ async function rotate(seed: number, bursts: number): Promise<void> {
       await turns(Math.floor(random() * 30));
     }
     const text = (map: ReadonlyMap<string, number>) => [...map].map(String).sort().join(" ");
-    await until(() => text(followed.told) === text(expected), {
+    await until(() => text(followed.reported) === text(expected), {
       withinMs: 30_000,
       what: "all changes",
       everyMs: 1,
     }).catch((cause: unknown) => {
       const said = followed.source.problems().map(({ object, reason }) => `${object}: ${reason}`);
-      const what = `seed ${seed}, burst ${burst}: told ${text(followed.told)}, there is ${text(expected)}; ${said}`;
+      const what = `seed ${seed}, burst ${burst}: reported ${text(followed.reported)}, there is ${text(expected)}; ${said}`;
       throw new Error(what, { cause });
     });
     assert.deepEqual(followed.steps, [], `seed ${seed}, burst ${burst}`);
@@ -144,7 +144,7 @@ test("whatever overtakes what, the newest credentials are used and every change 
   for (let seed = 1; seed <= 40; seed++) await rotate(seed, 25);
 });
 
-test("a cluster that cannot be followed any more is told as old, until it can", async () => {
+test("a cluster that cannot be followed any more is reported as old, until it can", async () => {
   const random = seeded(1);
   const own = new FakeCluster(random, 8);
   own.tokens.add("own");
@@ -164,7 +164,7 @@ test("a cluster that cannot be followed any more is told as old, until it can", 
   };
   await until(isOld, { withinMs: 30_000, what: "a refusal", everyMs: 1 });
   assert.deepEqual(source.old(), ["Kubernetes/Kubernetes", "External/Kubernetes"]);
-  await until(() => followed.unread.join() === source.old().join(), { withinMs: 30_000, what: "it to be told" });
+  await until(() => followed.unread.join() === source.old().join(), { withinMs: 30_000, what: "it to be reported" });
   own.tokens.add("own");
   await until(() => source.old().length === 0 && followed.unread.length === 0, {
     withinMs: 30_000,

@@ -51,7 +51,7 @@ const handshakeMs = 10_000;
 export async function serveHttps(options: HttpsOptions): Promise<HttpsServer> {
   const { keyPair, log, clients, answer, drainMs = 5000 } = options;
   const tls = { ...contextOf(keyPair, clients), requestCert: clients !== undefined, handshakeTimeout: handshakeMs };
-  // Who shows none, or a bad one, is told so by the answer.
+  // Who shows none, or a bad one, learns it from the answer.
   const server = createServer({ ...tls, rejectUnauthorized: false }, (request, response) => {
     const refusal = clients && request.url !== "/ready" && clientRefusal(request.socket as TLSSocket, clients);
     if (typeof refusal === "string") {

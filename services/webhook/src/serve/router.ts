@@ -49,7 +49,7 @@ function review(handler: AdmissionHandler, { body, contentType, path }: HttpsReq
   }
 }
 
-/** A fault of ours refuses the object with its reason: a status of 500 would tell the user nothing. */
+/** A fault of ours refuses the object with its reason: a status of 500 would say nothing to the user. */
 function judge(handler: AdmissionHandler, request: AdmissionRequest, path: string, log: Logger): AdmissionAnswer {
   try {
     return handler(request, path);

@@ -42,7 +42,7 @@ export class MeshState {
     }
   }
 
-  /** Runs until `stop`; calls `onHeard` when the stored events have been told. */
+  /** Runs until `stop`; calls `onHeard` when the stored events have been read. */
   async follow(bus: Bus, onHeard: () => void, stop: AbortSignal): Promise<void> {
     const options = { bus, filter: filters.config, afterSequence: 0, seal: undefined };
     for await (const item of subscribe(options, stop)) {

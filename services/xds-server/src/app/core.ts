@@ -55,7 +55,7 @@ export class Core {
     return { proxy, targets };
   }
 
-  /** `onStale` tells that `subjectOf` may have another answer for the proxy. */
+  /** `onStale` is called when `subjectOf` may have another answer for the proxy. */
   observeSubject(proxy: Proxy, onStale: () => void): Observation<Subject> {
     const targets = this.#graph.observe(proxyTargets, undefined, { proxy, targets: [] }, onStale);
     let subject: Subject = { proxy, targets: targets.value };
@@ -125,7 +125,7 @@ export class Core {
 
   /**
    * The watched results, by identity, that the object has a part in, a set for each of its inputs; undefined when that is too much
-   * of everything to be told.
+   * of everything to be sent.
    */
   resultsFrom(key: ConfigKey): readonly ReadonlySet<object>[] | undefined {
     const sets = this.#world.inputsOf(key).map((input) => this.#graph.watchedFrom(input));

@@ -9,7 +9,7 @@ export interface InputObject {
   readonly input: string;
   /** `Kind/namespace/name`, or what it is instead. */
   readonly object: string;
-  /** Where it comes from, if its source tells. */
+  /** Where it comes from, if its source reports it. */
   readonly source?: string;
 }
 
@@ -21,7 +21,7 @@ export function inputObjects(graph: Pick<Graph<Subject>, "get">, input: string):
     case "config":
     case "row": {
       const value = graph.get<Config | readonly Config[]>(input);
-      // A row may hold a part of an object only: the object itself tells more.
+      // A row may hold a part of an object only: the object itself has more.
       const whole = (config: Config) => configObject(graph.get(keys.config(config.key)) ?? config);
       return value === undefined ? [] : [value].flat().map((config) => whole(config as Config));
     }
@@ -46,7 +46,7 @@ export function inputObjects(graph: Pick<Graph<Subject>, "get">, input: string):
   }
 }
 
-/** Services and endpoints may be made from objects of the configuration, which tell where they come from. */
+/** Services and endpoints may be made from objects of the configuration, which hold where they come from. */
 function registryObject(graph: Pick<Graph<Subject>, "get">, input: string, object: string): InputObject {
   const config = graph.get<Config>(`config/${object}`);
   const { source } = config === undefined ? {} : configObject(config);

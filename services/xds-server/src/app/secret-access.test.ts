@@ -6,8 +6,8 @@ import { typeUrl } from "@flotilla/proto";
 import { createLogger } from "@flotilla/runtime";
 import { nameSet } from "@flotilla/xds";
 import type { ClientIdentity } from "../serve/resource-source.ts";
+import { applyOptionsOf } from "../testing/apply-options.ts";
 import { aConfig, aSidecar, put } from "../testing/mesh.ts";
-import { occasionOf } from "../testing/occasion.ts";
 import { Core } from "./core.ts";
 import { createCoreSource } from "./core-source.ts";
 import { AccountReviews, reviewByList } from "./secret-access.ts";
@@ -93,7 +93,7 @@ describe("a session whose account is reviewed", () => {
     const api = answering();
     const source = createCoreSource(new Core());
     source.decideSecrets(new AccountReviews({ review: api.review, log }));
-    source.apply(changes, occasionOf(changes, 1));
+    source.apply(changes, applyOptionsOf(changes, 1));
     let stale = 0;
     const whole = { proxy: aSidecar("shop"), identities: [identity("web")], ...client };
     const session = source.open(whole, () => stale++);

@@ -32,7 +32,7 @@ export interface ServingMaterial extends AsyncDisposable {
   readonly identity: TlsMaterial;
   /** For the port. */
   readonly shown: TlsMaterial;
-  /** Told when one of the two has changed; one listener. */
+  /** Called when one of the two has changed; one listener. */
   onChange(listener: () => void): void;
 }
 

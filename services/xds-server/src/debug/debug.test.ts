@@ -20,8 +20,8 @@ import { createCoreSource } from "../app/core-source.ts";
 import { ConnectedStreams } from "../serve/connected-streams.ts";
 import { certificatePem, keyPem } from "../serve/testing/test-certificate.ts";
 import { startTestServer, type TestServer } from "../serve/testing/test-server.ts";
+import { applyOptionsOf } from "../testing/apply-options.ts";
 import { aConfig, aService, put } from "../testing/mesh.ts";
-import { occasionOf } from "../testing/occasion.ts";
 import { createDebug, type Debug } from "./debug.ts";
 import { answerPage, serveDebugPages } from "./pages.ts";
 
@@ -82,7 +82,7 @@ const soon = (what: string) => ({ withinMs: 30_000, what, everyMs: 2 });
 function apply(...values: readonly (Service | Config)[]): void {
   const changes = put(...values);
   for (const change of changes) inputs.set(JSON.stringify(change.key), change);
-  const refusals = source.apply(changes, occasionOf(changes, ++position));
+  const refusals = source.apply(changes, applyOptionsOf(changes, ++position));
   assert.deepEqual(refusals, []);
 }
 
@@ -167,7 +167,7 @@ describe("debug pages", () => {
     await server[Symbol.asyncDispose]();
   });
 
-  it("syncz tells nonces by type, in the fields that tools read", async () => {
+  it("syncz reports nonces by type, in the fields that tools read", async () => {
     const [proxy = {}, ...more] = await json<readonly Record<string, string | object>[]>("syncz");
     assert.equal(more.length, 0);
     assert.equal(proxy["proxy"], "web.shop");
@@ -190,7 +190,7 @@ describe("debug pages", () => {
     assert.equal(only.configs.length, 1);
   });
 
-  it("a proxy that is not here is told so, and one without a name is asked for it", async () => {
+  it("a proxy that is not here is answered so, and one without a name is asked for it", async () => {
     const [absent, unnamed] = [await page("config_dump?proxyID=no.where"), await page("config_dump")];
     assert.ok("status" in absent && absent.status === 404);
     assert.ok("status" in unnamed && unnamed.status === 400);
@@ -249,7 +249,7 @@ describe("debug pages", () => {
     };
     const change: Change = { type: "endpoints", op: "put", key, value: [endpoint] };
     inputs.set(JSON.stringify(key), change);
-    source.apply([change], occasionOf([change], ++position));
+    source.apply([change], applyOptionsOf([change], ++position));
     type Target = { readonly Service: { readonly hostname: string }; readonly Port: object };
     const { "web.shop": targets = [] } = await json<Readonly<Record<string, readonly Target[]>>>("instancesz");
     assert.deepEqual(
@@ -271,30 +271,30 @@ describe("debug pages", () => {
       () => server.connected.list()[0]?.types().get(routes)?.acknowledged?.position === position,
       soon("the new routes"),
     );
-    const told = await json<{
+    const reported = await json<{
       since: { position: number };
       change: { causedBy: readonly string[]; differences: readonly { path: string; before: number; after: number }[] };
       madeFrom: readonly { object: string }[];
       delivery: { acknowledged: { position: number } };
     }>("explain?proxyID=web.shop&type=rds&name=80");
-    assert.equal(told.since.position, position);
-    assert.deepEqual(told.change.causedBy, ["VirtualService/shop/reviews"]);
+    assert.equal(reported.since.position, position);
+    assert.deepEqual(reported.change.causedBy, ["VirtualService/shop/reviews"]);
     assert.deepEqual(
-      told.change.differences.map(({ before, after }) => [before, after]),
+      reported.change.differences.map(({ before, after }) => [before, after]),
       [
         [80, 70],
         [20, 30],
       ],
     );
-    assert.ok(told.madeFrom.some(({ object }) => object === "Service/shop/reviews"));
-    assert.equal(told.delivery.acknowledged.position, position);
+    assert.ok(reported.madeFrom.some(({ object }) => object === "Service/shop/reviews"));
+    assert.equal(reported.delivery.acknowledged.position, position);
   });
 
-  it("names who told a change: of a resource, of what was pushed, and of what was applied last", async () => {
-    const told = await json<{ madeFrom: readonly { object: string; by?: string }[] }>(
+  it("names the source of a change: of a resource, of what was pushed, and of what was applied last", async () => {
+    const reported = await json<{ madeFrom: readonly { object: string; by?: string }[] }>(
       "explain?proxyID=web.shop&type=rds&name=80",
     );
-    const rule = told.madeFrom.find(({ object }) => object === "VirtualService/shop/reviews");
+    const rule = reported.madeFrom.find(({ object }) => object === "VirtualService/shop/reviews");
     assert.match(rule?.by ?? "", /^test epoch\/\d+$/);
     const [proxy] = await json<readonly { resources: Record<string, { cause?: string }> }[]>("syncz");
     assert.match(proxy?.resources[routes]?.cause ?? "", /by test epoch\/\d+$/);
@@ -303,7 +303,7 @@ describe("debug pages", () => {
   });
 
   it("explain finds the cause among later changes, and what was removed", async () => {
-    const told = () =>
+    const reported = () =>
       json<{ since: { position: number }; change: { causedBy: readonly string[] } }>(
         "explain?proxyID=web.shop&type=rds&name=80",
       );
@@ -312,13 +312,13 @@ describe("debug pages", () => {
     apply(split(60));
     apply(aConfig("AuthorizationPolicy", "bank", "another", {}));
     await caught("routes after two changes");
-    assert.deepEqual((await told()).change.causedBy, ["VirtualService/shop/reviews"]);
+    assert.deepEqual((await reported()).change.causedBy, ["VirtualService/shop/reviews"]);
     const { key } = split(60);
     inputs.delete(JSON.stringify(key));
     const removal: readonly Change[] = [{ type: "config", op: "delete", key }];
-    source.apply(removal, occasionOf(removal, ++position));
+    source.apply(removal, applyOptionsOf(removal, ++position));
     await caught("routes without the rule");
-    assert.deepEqual((await told()).change.causedBy, ["VirtualService/shop/reviews (removed)"]);
+    assert.deepEqual((await reported()).change.causedBy, ["VirtualService/shop/reviews (removed)"]);
     apply(split(60));
     await caught("routes with the rule again");
   });

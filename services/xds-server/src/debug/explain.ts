@@ -27,9 +27,9 @@ interface Origin {
   /** The fleet's change that brought it; absent for what is there from the start, such as settings. */
   readonly position?: number;
   readonly at?: string;
-  /** Who told that change. */
+  /** The source of that change. */
   readonly by?: string;
-  /** Where it comes from, if its source tells: a file and line, a cluster. */
+  /** Where it comes from, if its source reports it: a file and line, a cluster. */
   readonly source?: string;
 }
 

@@ -1,11 +1,11 @@
-/** The proxies of the whole fleet: those connected here as they are now, others as their replicas last told. */
+/** The proxies of the whole fleet: those connected here as they are now, others as their replicas last reported. */
 import { integer, objectOf, text } from "@flotilla/model";
 import type { SnapshotStore } from "@flotilla/state";
 import type { StreamRecord } from "../serve/stream-record.ts";
 import { type ProxyStatus, proxyStatus } from "./proxy-status.ts";
 import { proxiesOf } from "./replica-parts.ts";
 
-/** What a replica tells of itself every few seconds; its proxies are told apart, by connection. */
+/** What a replica reports itself every few seconds; its proxies are distinguished, by connection. */
 export interface ReplicaSummary {
   /** Its pod or host name. */
   readonly replica: string;
@@ -41,7 +41,7 @@ export function createFleetStatus(
     streams()
       .filter((stream) => !stream.isIdle())
       .map(proxyStatus);
-  const told = async (): Promise<ReadonlyMap<string, readonly ProxyStatus[]>> => {
+  const reported = async (): Promise<ReadonlyMap<string, readonly ProxyStatus[]>> => {
     if (!store.state.connected) return new Map();
     return new Map([...(await store.replicaParts())].map(([id, parts]) => [id, proxiesOf(parts)] as const));
   };
@@ -49,13 +49,13 @@ export function createFleetStatus(
     own,
     all: async () => {
       const byProxy = new Map<string, ProxyStatus>();
-      // A proxy that moved is told of twice for a moment: its latest connection counts, ours before the others'.
-      for (const proxies of (await told()).values()) for (const status of proxies) keepLatest(byProxy, status);
+      // A proxy that moved is reported twice for a moment: its latest connection counts, ours before the others'.
+      for (const proxies of (await reported()).values()) for (const status of proxies) keepLatest(byProxy, status);
       for (const status of own()) byProxy.set(status.proxy, status);
       return [...byProxy.values()];
     },
     elsewhere: async (proxy) => {
-      const connections = [...(await told())].flatMap(([id, proxies]) =>
+      const connections = [...(await reported())].flatMap(([id, proxies]) =>
         proxies.filter((status) => status.proxy === proxy).map(({ connectedAtMs }) => ({ id, connectedAtMs })),
       );
       const [last] = connections.toSorted((a, b) => b.connectedAtMs - a.connectedAtMs);

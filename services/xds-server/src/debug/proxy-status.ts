@@ -1,4 +1,4 @@
-/** What a replica knows of one connected proxy, as plain JSON: replicas tell each other. */
+/** What a replica knows of one connected proxy, as plain JSON: replicas exchange it. */
 import { appliedText, metadataText } from "@flotilla/model";
 import type { StreamRecord, TypeRecord } from "../serve/stream-record.ts";
 

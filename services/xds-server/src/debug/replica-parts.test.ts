@@ -11,7 +11,7 @@ const soon = (what: string) => ({ withinMs: 30_000, what, everyMs: 2 });
 const names = (parts: ReadonlyMap<string, unknown>) => [...parts.keys()].map((name) => name.split(" ")[0]);
 
 describe("replica parts", () => {
-  it("tell what equal proxies have once, and hold what each of them has", async () => {
+  it("report what equal proxies have once, and hold what each of them has", async () => {
     await using server = await startTestServer();
     const streams = () => server.connected.list();
     const acknowledged = (position: number) => async () =>

@@ -1,5 +1,5 @@
 /**
- * What a replica tells of its proxies, in parts of which only those that changed are written: each connection once, and what
+ * What a replica reports its proxies, in parts of which only those that changed are written: each connection once, and what
  * proxies have by groups of those that have the same, so that a push to a thousand equal ones is a change of one part.
  */
 import { listOf, number, objectOf, recordOf, text } from "@flotilla/model";
@@ -61,7 +61,7 @@ const connectionShape = objectOf({
   connectedAtMs: number,
 });
 
-/** The proxies that a replica told of. Parts that are none are left out: their replica writes them anew, or they vanish. */
+/** The proxies that a replica reported. Parts that are none are left out: their replica writes them anew, or they vanish. */
 export function proxiesOf(parts: ReadonlyMap<string, unknown>): readonly ProxyStatus[] {
   const groups = [...parts.values()].filter((part): part is Group => groupShape(part) === undefined);
   return groups.flatMap(({ types, members }) =>

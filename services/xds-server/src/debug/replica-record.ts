@@ -1,4 +1,4 @@
-/** Tells the fleet, through the shared store, which proxies are connected here and what they have. */
+/** Reports to the fleet, through the shared store, which proxies are connected here and what they have. */
 import { delay, type Logger } from "@flotilla/runtime";
 import { type SnapshotStore, StateError } from "@flotilla/state";
 import type { StreamRecord } from "../serve/stream-record.ts";
@@ -27,18 +27,18 @@ export async function publishReplica(
   stop: AbortSignal,
 ): Promise<void> {
   const replicaParts = new ReplicaParts();
-  let told: ReadonlyMap<string, object> | undefined;
+  let stored: ReadonlyMap<string, object> | undefined;
   while (!stop.aborted) {
     if (store.state.connected) {
       const proxies = streams().filter((stream) => !stream.isIdle());
       const parts = replicaParts.of(proxies);
       const summary: ReplicaSummary = { replica, ...(pages && { pages }), streams: proxies.length };
-      const report = { summary, parts: changedSince(told, parts), isWhole: told === undefined };
+      const report = { summary, parts: changedSince(stored, parts), isWhole: stored === undefined };
       try {
-        const stored = await store.putReplica(id, report, everyMs * 3);
-        told = stored === parts.size ? parts : undefined;
+        const count = await store.putReplica(id, report, everyMs * 3);
+        stored = count === parts.size ? parts : undefined;
       } catch (error) {
-        told = undefined;
+        stored = undefined;
         // A store that hangs or refuses writes must not end serving, whatever it says about its connection.
         if (!(error instanceof StateError)) throw error;
         log.debug("replica not recorded, trying again", { error });

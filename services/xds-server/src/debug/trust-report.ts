@@ -1,4 +1,4 @@
-/** Tells ca, in a shared bucket, which proxies are connected here and which roots each has accepted by PCDS. */
+/** Reports to ca, in a shared bucket, which proxies are connected here and which roots each has accepted by PCDS. */
 import { randomUUID } from "node:crypto";
 import { encodeTrustReport, type ProxyTrust, trustBundleOf, trustReportBucket, trustReportTtlMs } from "@flotilla/auth";
 import type { Bus } from "@flotilla/bus";
@@ -15,10 +15,10 @@ export interface TrustReportOptions {
 }
 
 const everyMs = 1_000;
-/** Told again unchanged after this, well before it vanishes. */
+/** Reported again unchanged after this, well before it vanishes. */
 const againMs = trustReportTtlMs / 3;
 
-/** Runs until `stop` fires. A report that cannot be told is told again; without one, ca waits for the proxies. */
+/** Runs until `stop` fires. A report that cannot be written is written later; without one, ca waits for the proxies. */
 export async function publishTrustReports(
   bus: Bus,
   { core, streams, log }: TrustReportOptions,
@@ -27,17 +27,17 @@ export async function publishTrustReports(
   const values = await bus.keyValue(trustReportBucket, { ttlMs: trustReportTtlMs });
   const bundles = new KnownBundles(core);
   const id = randomUUID();
-  let told: readonly ProxyTrust[] | undefined;
-  let toldAtMs = 0;
+  let reported: readonly ProxyTrust[] | undefined;
+  let reportedAtMs = 0;
   while (!stop.aborted) {
     const proxies = streams().map((stream) => bundles.trustOf(stream));
-    const isDue = told === undefined || !isSame(told, proxies) || performance.now() - toldAtMs > againMs;
+    const isDue = reported === undefined || !isSame(reported, proxies) || performance.now() - reportedAtMs > againMs;
     if (isDue && bus.state.connected) {
       try {
         await values.put(id, encodeTrustReport(proxies));
-        [told, toldAtMs] = [proxies, performance.now()];
+        [reported, reportedAtMs] = [proxies, performance.now()];
       } catch (error) {
-        log.warn("the roots that proxies trust are not told", { error });
+        log.warn("trusted roots of proxies cannot be reported", { error });
       }
     }
     await delay(everyMs, stop);

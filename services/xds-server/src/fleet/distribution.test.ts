@@ -10,8 +10,8 @@ import { Core } from "../app/core.ts";
 import { createCoreSource } from "../app/core-source.ts";
 import { ConnectedStreams } from "../serve/connected-streams.ts";
 import { startTestServer, type TestServer } from "../serve/testing/test-server.ts";
+import { applyOptionsOf } from "../testing/apply-options.ts";
 import { aConfig, aService, put } from "../testing/mesh.ts";
-import { occasionOf } from "../testing/occasion.ts";
 import { Distribution } from "./distribution.ts";
 
 const core = new Core();
@@ -35,7 +35,7 @@ function apply(...values: readonly (Service | Config)[]): number {
   position++;
   for (const { key, type } of changes)
     if (type === "config") changedAt.set(`config/${key.kind}/${key.namespace}/${key.name}`, position);
-  assert.deepEqual(source.apply(changes, occasionOf(changes, position)), []);
+  assert.deepEqual(source.apply(changes, applyOptionsOf(changes, position)), []);
   return position;
 }
 

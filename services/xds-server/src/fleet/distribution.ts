@@ -1,4 +1,4 @@
-/** Tells config-controller, in a shared bucket, how far the configuration has come on the proxies that are connected here. */
+/** Reports to config-controller, in a shared bucket, how far the configuration has come on the proxies that are connected here. */
 import { randomUUID } from "node:crypto";
 import type { Bus } from "@flotilla/bus";
 import {
@@ -24,13 +24,13 @@ export interface DistributionOptions {
   /** Everything up to it is applied. */
   readonly position: () => number;
   readonly epoch: () => string | undefined;
-  /** Answers are coming in: what is told now would have to be told again at once. */
+  /** Answers are coming in: a report now would be outdated at once. */
   readonly isSettling: () => boolean;
   readonly lastChange: (input: string) => number | undefined;
   readonly nowMs: () => number;
 }
 
-/** What is told, kept as it happens. */
+/** The content of the report, kept as it happens. */
 export class Distribution {
   readonly #options: DistributionOptions;
   readonly #reaches: ObjectReaches;
@@ -116,12 +116,12 @@ export class Distribution {
 const everyMs = 200;
 /** For what has time: recounts while nothing else changes, and changes whose answers are coming in. */
 const patienceMs = 1_000;
-/** Told again unchanged after this, well before it vanishes. */
+/** Reported again unchanged after this, well before it vanishes. */
 const againMs = distributionTtlMs / 3;
 const maxBehind = 5;
 const maxFindings = 200;
 
-/** Runs until `stop` fires. A report that cannot be told is told again. */
+/** Runs until `stop` fires. A report that cannot be written is written later. */
 export async function publishDistribution(
   bus: Bus,
   { distribution, log }: { readonly distribution: Distribution; readonly log: Logger },
@@ -129,18 +129,18 @@ export async function publishDistribution(
 ): Promise<void> {
   const values = await bus.keyValue(distributionBucket, { ttlMs: distributionTtlMs });
   const id = randomUUID();
-  let [report, told]: (Uint8Array | undefined)[] = [];
-  let toldAtMs = 0;
+  let [report, reported]: (Uint8Array | undefined)[] = [];
+  let reportedAtMs = 0;
   while (!stop.aborted) {
     const next = distribution.next();
     if (next !== undefined) report = encodeDistribution(next);
-    const isDue = (report !== told && !isEqual(report, told)) || performance.now() - toldAtMs > againMs;
+    const isDue = (report !== reported && !isEqual(report, reported)) || performance.now() - reportedAtMs > againMs;
     if (report !== undefined && isDue && bus.state.connected) {
       try {
         await values.put(id, report);
-        [told, toldAtMs] = [report, performance.now()];
+        [reported, reportedAtMs] = [report, performance.now()];
       } catch (error) {
-        log.warn("how far the configuration has come is not told", { error });
+        log.warn("distribution cannot be reported", { error });
       }
     }
     await delay(everyMs, stop);

@@ -15,7 +15,7 @@ import type { Standing } from "./balance.ts";
 
 /**
  * The object that a change is of. A ServiceEntry takes effect by the services that are made of it, what selects workloads for it
- * by their endpoints, which tell of no object.
+ * by their endpoints, which report no object.
  */
 function keyOf(change: Change): ConfigKey | undefined {
   if (change.type === "config") return registryKinds.has(change.key.kind) ? undefined : change.key;
@@ -32,7 +32,7 @@ interface Entry {
   streamsVersion: number;
 }
 
-/** Of objects that changed longer ago it is told only which position all proxies have answered. */
+/** Of objects that changed longer ago only the position is reported which all proxies have answered. */
 const maxObjects = 500;
 /** For how long it may look at a time. */
 const lookMs = 3;

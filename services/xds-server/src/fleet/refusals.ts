@@ -20,11 +20,11 @@ interface Entry {
   readonly rejection: Rejection;
   readonly names: readonly string[];
   readonly atMs: number;
-  told: ProxyRefusal | undefined;
+  reported: ProxyRefusal | undefined;
 }
 
-/** More are told by number only: what a thousand proxies refuse is mostly one thing. */
-const maxTold = 100;
+/** More are reported by number only: what a thousand proxies refuse is mostly one thing. */
+const maxReported = 100;
 const maxNames = 20;
 const maxMessage = 1_000;
 
@@ -39,7 +39,7 @@ export class Refusals {
   readonly observer: StreamObserver = {
     rejected: (stream, typeUrl, rejection, names) => {
       const atMs = this.#options.nowMs();
-      this.#entries.set(keyOf(stream, typeUrl), { stream, typeUrl, rejection, names, atMs, told: undefined });
+      this.#entries.set(keyOf(stream, typeUrl), { stream, typeUrl, rejection, names, atMs, reported: undefined });
     },
     acknowledged: (stream, typeUrl) => {
       if (this.#entries.size > 0) this.#entries.delete(keyOf(stream, typeUrl));
@@ -50,13 +50,13 @@ export class Refusals {
   };
 
   list(): readonly ProxyRefusal[] {
-    return [...this.#entries.values()].slice(0, maxTold).map((entry) => {
-      entry.told ??= this.#tell(entry);
-      return entry.told;
+    return [...this.#entries.values()].slice(0, maxReported).map((entry) => {
+      entry.reported ??= this.#report(entry);
+      return entry.reported;
     });
   }
 
-  #tell({ stream, typeUrl, rejection, names, atMs }: Entry): ProxyRefusal {
+  #report({ stream, typeUrl, rejection, names, atMs }: Entry): ProxyRefusal {
     const resources = names.slice(0, maxNames);
     const { sent, acknowledged } = stream.types().get(typeUrl) ?? {};
     const [from, position] = [acknowledged?.position ?? 0, sent?.position ?? 0];

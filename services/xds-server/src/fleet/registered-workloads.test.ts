@@ -19,21 +19,24 @@ function stream(id: string, metadata: Readonly<Record<string, unknown>>): Stream
   return { id, proxy, identities: ["spiffe://td/ns/n/sa/vm"], connectedAtMs: 7 } as unknown as StreamRecord;
 }
 
-test("machines that ask to be registered are told with what they say of their health; others are not", async () => {
+test("machines that ask to be registered are reported with what they say of their health; others are not", async () => {
   const stop = new AbortController();
-  await using bus = await connectBus({ url: "embedded:machines-told", clientName: "t", log: noopLogger }, stop.signal);
+  await using bus = await connectBus(
+    { url: "embedded:machines-reported", clientName: "t", log: noopLogger },
+    stop.signal,
+  );
   const machines = new RegisteredWorkloads();
   const vm = stream("vm", { AUTO_REGISTER_GROUP: "vms" });
   for (const one of [vm, stream("pod", {})]) machines.observer.opened?.(one);
   const done = publishRegisteredWorkloads(bus, { machines, log: noopLogger }, stop.signal);
-  let told: readonly RegisteredWorkload[] | undefined;
+  let reported: readonly RegisteredWorkload[] | undefined;
   const values = await bus.keyValue(registrationReportBucket);
   const reading = (async () => {
     for await (const { value } of values.watch(stop.signal))
-      if (value !== undefined) told = decodeRegisteredWorkloads(value);
+      if (value !== undefined) reported = decodeRegisteredWorkloads(value);
   })();
-  await until(() => told?.length === 1, { withinMs: 30_000, what: "one machine" });
-  assert.deepEqual(told?.[0], {
+  await until(() => reported?.length === 1, { withinMs: 30_000, what: "one machine" });
+  assert.deepEqual(reported?.[0], {
     key: { namespace: "n", group: "vms", network: "net", instance: "vm.n" },
     address: "10.9.0.1",
     locality: "r/z",
@@ -42,9 +45,9 @@ test("machines that ask to be registered are told with what they say of their he
     connectedAtMs: 7,
   });
   machines.observer.health?.(vm, false, "503");
-  await until(() => told?.[0]?.health?.message === "503", { withinMs: 30_000, what: "its health" });
+  await until(() => reported?.[0]?.health?.message === "503", { withinMs: 30_000, what: "its health" });
   machines.observer.closed?.(vm, "gone");
-  await until(() => told?.length === 0, { withinMs: 30_000, what: "no machine" });
+  await until(() => reported?.length === 0, { withinMs: 30_000, what: "no machine" });
   stop.abort();
   await Promise.all([done, reading]);
 });

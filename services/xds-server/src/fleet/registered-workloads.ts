@@ -1,5 +1,5 @@
 /**
- * Tells service-controller, in a shared bucket, which machines that ask to be registered (AUTO_REGISTER_GROUP) or stand for a
+ * Reports to service-controller, in a shared bucket, which machines that ask to be registered (AUTO_REGISTER_GROUP) or stand for a
  * WorkloadEntry (WORKLOAD_ENTRY) are connected here, and what they say of their health. The registration itself belongs to no replica: it lasts as long as any of them says so.
  */
 import { randomUUID } from "node:crypto";
@@ -21,7 +21,7 @@ export interface RegistrationReportOptions {
 }
 
 const everyMs = 250;
-/** Told again unchanged after this, well before it vanishes. */
+/** Reported again unchanged after this, well before it vanishes. */
 const againMs = registrationReportTtlMs / 3;
 
 /** The connected streams of machines that ask to be registered, with what they said of their health last. */
@@ -44,7 +44,7 @@ export class RegisteredWorkloads {
   }
 }
 
-/** Runs until `stop` fires. A report that cannot be told is told again. */
+/** Runs until `stop` fires. A report that cannot be written is written later. */
 export async function publishRegisteredWorkloads(
   bus: Bus,
   { machines, log }: RegistrationReportOptions,
@@ -52,17 +52,17 @@ export async function publishRegisteredWorkloads(
 ): Promise<void> {
   const values = await bus.keyValue(registrationReportBucket, { ttlMs: registrationReportTtlMs });
   const id = randomUUID();
-  let [told, toldAtMs] = ["[]", 0];
+  let [reported, reportedAtMs] = ["[]", 0];
   while (!stop.aborted) {
     const present = machines.list();
     const text = JSON.stringify(present);
-    const isDue = text !== told || (present.length > 0 && performance.now() - toldAtMs > againMs);
+    const isDue = text !== reported || (present.length > 0 && performance.now() - reportedAtMs > againMs);
     if (isDue && bus.state.connected) {
       try {
         await values.put(id, encodeRegisteredWorkloads(present));
-        [told, toldAtMs] = [text, performance.now()];
+        [reported, reportedAtMs] = [text, performance.now()];
       } catch (error) {
-        log.warn("the machines connected here are not told", { error });
+        log.warn("connected machines cannot be reported", { error });
       }
     }
     await delay(everyMs, stop);

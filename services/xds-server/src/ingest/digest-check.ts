@@ -1,5 +1,5 @@
 /**
- * Proves that what is served is what the controllers told: their digests are compared with ours, and where they differ the
+ * Proves that what is served is what the controllers published: their digests are compared with ours, and where they differ the
  * stream is asked key by key.
  */
 import {
@@ -30,8 +30,8 @@ export class DigestCheck {
   readonly #options: DigestCheckOptions;
   /** Changes are never altered: what was computed of one stays. */
   readonly #states = new WeakMap<Change, KeyState>();
-  /** Who tells of a topic: one that several tell of has no digest to compare with. */
-  readonly #tellers = new Map<string, Set<string>>();
+  /** Publishers of a topic: one with several has no digest to compare with. */
+  readonly #publishers = new Map<string, Set<string>>();
   readonly #agreedAtMs = new Map<string, number>();
 
   constructor(options: DigestCheckOptions) {
@@ -42,15 +42,15 @@ export class DigestCheck {
    * Differences between what the stream holds up to `position` and the inputs, as changes that mend them; nothing may
    * change the inputs meanwhile.
    */
-  async check(bus: Bus, publisher: string, told: Digests, position: number): Promise<readonly Change[]> {
+  async check(bus: Bus, publisher: string, published: Digests, position: number): Promise<readonly Change[]> {
     const { seal, log, nowMs } = this.#options;
-    const ours = this.#toldByOne(publisher, told);
+    const ours = this.#ofSinglePublisher(publisher, published);
     const held = await this.#keyStates();
     const topics = differingTopics(ours, digestsOf(held));
     const found = topics.length === 0 ? [] : await differences({ bus, seal, position, held, topics: new Set(topics) });
     const since = Math.min(...topics.map((topic) => this.#agreedAtMs.get(topic) ?? nowMs()));
     if (found.length > 0)
-      log.warn("what is served was not what was told, it is repaired", {
+      log.warn("digest mismatch repaired", {
         ...{ publisher, topics, count: found.length },
         atMostSinceMs: nowMs() - since,
       });
@@ -58,12 +58,12 @@ export class DigestCheck {
     return found;
   }
 
-  #toldByOne(publisher: string, told: Digests): Digests {
-    for (const topic of Object.keys(told)) {
-      const tellers = this.#tellers.get(topic) ?? new Set();
-      this.#tellers.set(topic, tellers.add(publisher));
+  #ofSinglePublisher(publisher: string, published: Digests): Digests {
+    for (const topic of Object.keys(published)) {
+      const publishers = this.#publishers.get(topic) ?? new Set();
+      this.#publishers.set(topic, publishers.add(publisher));
     }
-    return Object.fromEntries(Object.entries(told).filter(([topic]) => this.#tellers.get(topic)?.size === 1));
+    return Object.fromEntries(Object.entries(published).filter(([topic]) => this.#publishers.get(topic)?.size === 1));
   }
 
   async #keyStates(): Promise<readonly KeyState[]> {

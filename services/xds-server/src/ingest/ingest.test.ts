@@ -161,7 +161,7 @@ describe("ingest", () => {
     const publisher = publisherOn(bus);
     await publisher.synchronize([config("a", 1)]);
     await publisherOn(bus, "service-controller").synchronize([]);
-    // As many messages as the old stream had, so that only the epoch tells them apart.
+    // As many messages as the old stream had, so that only the epoch distinguishes them.
     for (let x = 2; x < 9; x++) await publisher.publish([config("b", x)]);
     await using two = replica(storeUrl);
     await two.ingest.loadSnapshot();
@@ -174,7 +174,7 @@ describe("ingest", () => {
     assert.ok(position > 0 && position <= two.ingest.position);
   });
 
-  it("an object that was lost, one that came altered and one that never went are mended by the digests", async () => {
+  it("an object that was lost, one that came altered and one that never went are repaired by the digests", async () => {
     await using bus = await connect("ingest-digests");
     const publisher = publisherOn(bus);
     await publisher.synchronize([config("a", 1), config("b", 1), config("c", 1)]);

@@ -41,7 +41,7 @@ export class Ingest {
   /** The sequence that the position belongs to. */
   #epoch: string | undefined;
   #isComplete = false;
-  /** False while a stream that began anew is told again: old and new are mixed then. */
+  /** False while a stream that began anew is published again: old and new are mixed then. */
   #isWhole = false;
   /** Keys of entries of the snapshot that could not be read. */
   #missing: readonly string[] = [];
@@ -152,7 +152,7 @@ export class Ingest {
     );
   }
 
-  /** A publisher has told its digests; nothing is applied meanwhile. */
+  /** A publisher has sent its digests; nothing is applied meanwhile. */
   async #compare(bus: Bus, { publisher, digests, position }: Synced): Promise<void> {
     const { log, metrics } = this.#options;
     if (!this.#isWhole) return;
@@ -165,15 +165,15 @@ export class Ingest {
       metrics.repaired.add(found.length);
       this.#apply(found, this.#position, { ...this.#ownCause(publisher), source: "a comparison of digests" });
     } catch (error) {
-      log.error("what is served cannot be compared with what was told", { publisher, error });
+      log.error("digests cannot be compared", { publisher, error });
     }
   }
 
-  /** All publishers have told all: what was there before and was not told again is gone. */
+  /** All publishers have published all: what was there before and was not published again is gone. */
   #caughtUp(position: number, epoch: string): void {
     this.#epoch = epoch;
     const vanished = this.#inputs.endAgain();
-    const cause = { ...this.#ownCause("stream"), source: "not told again", urgent: vanished.length > 0 };
+    const cause = { ...this.#ownCause("stream"), source: "not published again", urgent: vanished.length > 0 };
     // Also without changes: everything up to here has come.
     this.#apply(vanished, position, cause);
     this.#complete("stream");

@@ -6,8 +6,8 @@ import type { Claim, Snapshot, SnapshotStore } from "@flotilla/state";
 
 export class Inputs {
   readonly #byKey = new Map<string, Change>();
-  /** Keys told again since the stream was lost; undefined while it is whole. */
-  #toldAgain: Set<string> | undefined;
+  /** Keys published again since the stream was lost; undefined while it is whole. */
+  #received: Set<string> | undefined;
 
   get size(): number {
     return this.#byKey.size;
@@ -21,24 +21,24 @@ export class Inputs {
   record(changes: readonly Change[]): void {
     for (const change of changes) {
       const key = keyText(change);
-      this.#toldAgain?.add(key);
+      this.#received?.add(key);
       if (change.op === "put") this.#byKey.set(key, change);
       else this.#byKey.delete(key);
     }
   }
 
-  /** The stream was lost: what is known stays in force until everything has been told again. */
+  /** The stream was lost: what is known stays in force until everything has been published again. */
   beginAgain(): void {
-    this.#toldAgain = new Set();
+    this.#received = new Set();
   }
 
-  /** After everything was told again: deletes for what was not. */
+  /** After everything was published again: deletes for what was not. */
   endAgain(): readonly Change[] {
-    const told = this.#toldAgain;
-    this.#toldAgain = undefined;
-    if (told === undefined) return [];
+    const received = this.#received;
+    this.#received = undefined;
+    if (received === undefined) return [];
     return [...this.#byKey]
-      .filter(([key]) => !told.has(key))
+      .filter(([key]) => !received.has(key))
       .map(([, { type, key }]) => ({ type, op: "delete", key }) as Change);
   }
 }

@@ -100,7 +100,7 @@ describe("change pipeline", () => {
     assert.deepEqual(seen(), ["0: route/a to 1", "2: route/b service/x to 3"]);
   });
 
-  it("tells the oldest event of each kind and how long the batch waited", async () => {
+  it("reports the oldest event of each kind and how long the batch waited", async () => {
     const { clock, offer, batches } = setUp();
     offer("route/a", 1, "normal", 500);
     await clock.advance(4);

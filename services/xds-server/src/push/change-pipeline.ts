@@ -240,7 +240,7 @@ export class Debouncer<Item> implements Disposable {
     const { flush, minGapMs, maxGapMs } = this.#options;
     const items = this.#items;
     const urgency = this.#urgency;
-    // Whether this batch had to wait tells churn from quiet.
+    // Whether this batch had to wait distinguishes churn from quiet.
     this.#gapMs = this.#isDelayed ? Math.min(this.#gapMs * 2, maxGapMs) : minGapMs;
     this.#items = [];
     this.#isDelayed = false;

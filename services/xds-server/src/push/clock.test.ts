@@ -11,7 +11,7 @@ function setUp() {
 }
 
 describe("deadlines", () => {
-  it("tell once, at its time, what is not done", async () => {
+  it("call back once, at its time, for what is not done", async () => {
     const { clock, late, deadlines } = setUp();
     deadlines.begin("a");
     await clock.advance(30);

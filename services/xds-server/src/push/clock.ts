@@ -17,7 +17,7 @@ export const systemClock: PushClock = {
   },
 };
 
-/** Tells what is not done within a time that is the same for all. Nearly everything is, so there is one timer, and it rarely runs. */
+/** Calls back for what is not done within a time that is the same for all. Nearly everything is, so there is one timer, and it rarely runs. */
 export interface DeadlinesOptions<Key> {
   readonly clock: Pick<PushClock, "now" | "after">;
   readonly limitMs: number;
@@ -40,7 +40,7 @@ export class Deadlines<Key> {
     this.#arm();
   }
 
-  /** False: it was told to be late. */
+  /** False: it was reported as late. */
   done(key: Key): boolean {
     return this.#begun.delete(key);
   }

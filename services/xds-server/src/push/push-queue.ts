@@ -28,7 +28,7 @@ export interface PushQueueOptions {
   /** After this a message that has not left no longer counts: its client holds back nobody else. */
   readonly stallMs: number;
   readonly sliceMs: number;
-  /** Told how long a stream waited for its turn, in milliseconds. */
+  /** Called with how long a stream waited for its turn, in milliseconds. */
   readonly onTurn?: (waitedMs: number) => void;
 }
 

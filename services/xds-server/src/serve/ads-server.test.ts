@@ -234,7 +234,7 @@ describe("ads server", () => {
     assert.equal(server.source.sessions, 0);
   });
 
-  it("tells a connection of age to go; its client comes back and is sent nothing again", async () => {
+  it("sends GOAWAY to a connection of age; its client comes back and is sent nothing again", async () => {
     await using server = await startTestServer({ limits: { maxConnectionAgeMs: 100, maxConnectionAgeGraceMs: 20 } });
     server.source.put(types.cluster, [resource(types.cluster, "a", "1")]);
     await using client = startClient(server, { form: "delta" });

@@ -205,7 +205,7 @@ interface Port {
   readonly streams: Set<Stream>;
 }
 
-/** Its streams end with a status that tells the client to connect elsewhere, before the port is closed. */
+/** Its streams end with a status that asks the client to connect elsewhere, before the port is closed. */
 function endingFirst(port: AdsPort, streams: ReadonlySet<Stream>): AdsPort {
   return {
     port: port.port,

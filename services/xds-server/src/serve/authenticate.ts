@@ -23,7 +23,7 @@ export function callerOf({ metadata, peer, peerCertificate }: RawCall): Caller {
 export const anonymous: Proven = { identities: [] };
 
 /**
- * @throws GrpcError UNAUTHENTICATED; the reason goes to `onRefused`, as the caller is told nothing of it
+ * @throws GrpcError UNAUTHENTICATED; the reason goes to `onRefused`, as the caller learns nothing of it
  */
 export async function authenticate(
   caller: Caller,

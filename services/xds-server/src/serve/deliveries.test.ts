@@ -59,7 +59,7 @@ describe("deliveries", () => {
     assert.deepEqual(log, ["sent", "VirtualService 100 ms", "proxy 0 ms"]);
   });
 
-  it("what turned out to be as before is told apart, and delivered too", () => {
+  it("what turned out to be as before is distinguished, and delivered too", () => {
     const { log, deliveries, change } = setUp();
     const stream = deliveries.tracker();
     change(() => {
@@ -90,7 +90,7 @@ describe("deliveries", () => {
     const { log, deliveries, change } = setUp();
     const stream = deliveries.tracker();
     change(() => stream.expect("routes"));
-    change(() => undefined); // the type is stale already: the stream is not told again
+    change(() => undefined); // the type is stale already: the stream is not notified again
     assert.equal(deliveries.open, 2);
     stream.sent("routes");
     stream.answered("routes");

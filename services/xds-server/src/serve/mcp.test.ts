@@ -14,8 +14,8 @@ import { type ClientUpdate, XdsClient } from "@flotilla/xds/client";
 import { grpcTransport } from "@flotilla/xds/grpc";
 import { Core } from "../app/core.ts";
 import { createCoreSource } from "../app/core-source.ts";
+import { applyOptionsOf } from "../testing/apply-options.ts";
 import { aConfig, put } from "../testing/mesh.ts";
-import { occasionOf } from "../testing/occasion.ts";
 import { startTestServer } from "./testing/test-server.ts";
 
 const virtualServices = "networking.istio.io/v1/VirtualService";
@@ -39,7 +39,7 @@ async function plane() {
   const options = { source, apiNamespace: () => "istio-system" };
   const server = await startTestServer({ options, authentication: { authenticator, mode: "offered" } });
   let position = 0;
-  const apply = (changes: readonly Change[]) => source.apply(changes, occasionOf(changes, ++position));
+  const apply = (changes: readonly Change[]) => source.apply(changes, applyOptionsOf(changes, ++position));
   return { server, apply };
 }
 
@@ -78,7 +78,7 @@ const soon = (what: string) => ({ withinMs: 30_000, what });
 
 describe("configuration for other control planes", () => {
   for (const form of ["sotw", "delta"] as const) {
-    it(`is told in MCP's envelope, then what changes, ${form}`, async () => {
+    it(`is reported in MCP's envelope, then what changes, ${form}`, async () => {
       const { server, apply } = await plane();
       await using _ = server;
       apply(put(route("web", "web.example"), route("api", "api.example")));

@@ -1,4 +1,4 @@
-/** Several observers as one: each is told, in order. */
+/** Several observers as one: each is called, in order. */
 import type { StreamObserver } from "./stream-record.ts";
 
 export function joinObservers(...observers: readonly StreamObserver[]): StreamObserver {

@@ -11,8 +11,8 @@ import { Client, credentials, Metadata, type ServiceError, status } from "@grpc/
 import { refusedCertificates } from "../app/ca-passthrough.ts";
 import { Core } from "../app/core.ts";
 import { createCoreSource } from "../app/core-source.ts";
+import { applyOptionsOf } from "../testing/apply-options.ts";
 import { aConfig, put } from "../testing/mesh.ts";
-import { occasionOf } from "../testing/occasion.ts";
 import type { AdsPort } from "./ads-server.ts";
 import { certificatePem, keyPem } from "./testing/test-certificate.ts";
 import { startTestServer, type TestServer } from "./testing/test-server.ts";
@@ -43,7 +43,7 @@ describe("a port without TLS", () => {
         trafficPolicy: { tls: { mode: "MUTUAL", credentialName: "pair" } },
       }),
     );
-    source.apply(changes, occasionOf(changes, 1));
+    source.apply(changes, applyOptionsOf(changes, 1));
     server = await startTestServer({ options: { source } });
     const at = { host: "127.0.0.1", port: 0, setting: "TEST_PORT" };
     plain = await server.ads.servePlaintext(at, { authenticator, mode: "offered" }, refusedCertificates);

@@ -100,7 +100,7 @@ export class Receipts {
 
 /**
  * Records of streams to which the same happened are the same objects: a thousand proxies with equal views are shown, compared and
- * told to other replicas as one.
+ * reported to other replicas as one.
  */
 export interface View {
   readonly state: StreamState;

@@ -87,7 +87,7 @@ export interface AdsLimits {
   readonly maxStreamsPerConnection: number;
   readonly keepaliveMs: number;
   readonly keepaliveTimeoutMs: number;
-  /** A connection is told to go after this, give or take a tenth; undefined: never. */
+  /** Maximum age of a connection, ±10 % jitter; undefined: never. */
   readonly maxConnectionAgeMs: number | undefined;
   readonly maxConnectionAgeGraceMs: number;
   readonly drainMs: number;

@@ -1,4 +1,4 @@
-/** Why a stream ends: a gRPC status whose text tells the client's owner what to do. */
+/** Why a stream ends: a gRPC status whose text says to the client's owner what to do. */
 import { GrpcError } from "@flotilla/raw-grpc";
 import { status } from "@grpc/grpc-js";
 

@@ -62,14 +62,14 @@ interface SentChange {
   readonly changed: () => readonly Resource[];
 }
 
-/** Told by the streams as it happens; must not throw. */
+/** Called by the streams as it happens; must not throw. */
 export interface StreamObserver {
   opened?(stream: StreamRecord): void;
   closed?(stream: StreamRecord, reason: string): void;
   /** `change`: against what the client had before, if it had something. */
   sent?(stream: StreamRecord, typeUrl: string, receipt: Receipt, change: SentChange | undefined): void;
   acknowledged?(stream: StreamRecord, typeUrl: string, receipt: Receipt): void;
-  /** `names`: the resources to blame, as far as that can be told. */
+  /** `names`: the resources to blame, as far as they are known. */
   rejected?(stream: StreamRecord, typeUrl: string, rejection: Rejection, names: readonly string[]): void;
   health?(stream: StreamRecord, healthy: boolean, message: string): void;
 }

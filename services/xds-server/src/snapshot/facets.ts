@@ -73,7 +73,7 @@ export const facets = {
     string,
     boolean
   >,
-  /** One value (`a.b.c`) of the ProxyConfig that the proxy was started with; no `config` when it did not tell. */
+  /** One value (`a.b.c`) of the ProxyConfig that the proxy was started with; no `config` when it did not report. */
   proxyConfig: {
     name: "proxy-config",
     read: ({ proxy }, path) => {

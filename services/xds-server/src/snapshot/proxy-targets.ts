@@ -36,7 +36,7 @@ export const proxyTargets = query<readonly ServiceTarget[]>(
 
 interface EndpointTarget extends DatedTarget {
   readonly shard: string;
-  /** A WorkloadEntry tells of the workload. */
+  /** A WorkloadEntry describes the workload. */
   readonly isMachine: boolean;
 }
 

@@ -50,7 +50,7 @@ export class RowChanges {
     if (after !== undefined && !change.gone.delete(after)) change.fresh.add(after);
   }
 
-  /** The rows that differ now, oldest object first; undefined for those that are empty. `current` tells a row as it was. */
+  /** The rows that differ now, oldest object first; undefined for those that are empty. `current` gives a row as it was. */
   *rows(
     current: (key: RowKey) => readonly Config[] | undefined,
   ): Iterable<readonly [key: RowKey, row: readonly Config[] | undefined]> {

@@ -204,7 +204,7 @@ export class ProxyAnswers {
   metadataFlag(key: string): boolean {
     return this.#context.facet(facets.metadataFlag, key);
   }
-  /** One value (`a.b.c`) of the ProxyConfig that the proxy was started with; undefined when it did not tell of any. */
+  /** One value (`a.b.c`) of the ProxyConfig that the proxy was started with; undefined when it did not report any. */
   proxyConfig(path: string): { readonly value: unknown } | undefined {
     return this.#context.facet(facets.proxyConfig, path);
   }

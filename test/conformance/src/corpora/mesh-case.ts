@@ -42,7 +42,7 @@ export function isClaimed({ inputs }: MeshCase): boolean {
 export type Rename = (text: string) => string;
 
 /**
- * Istio keeps clusters in the order in which it came to know them, which a case does not tell; here they are kept in
+ * Istio keeps clusters in the order in which it came to know them, which a case does not report; here they are kept in
  * order of their names. The first is renamed to come last where the order is to be the other one.
  */
 export function clusterOrders({ inputs: { kubernetes = {} } }: MeshCase): readonly Rename[] {

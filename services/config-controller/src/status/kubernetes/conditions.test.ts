@@ -11,13 +11,14 @@ const status = (distribution: Partial<ObjectDistribution>, more: Partial<ObjectS
   ...more,
 });
 const words = { typeUrl: "t", resources: [], objects: [], message: "no", position: 1, atMs: 1 };
-const told = (of: ObjectStatus, before: readonly Condition[] = [], now = "later") => conditionsOf(of, 5, before, now);
+const reported = (of: ObjectStatus, before: readonly Condition[] = [], now = "later") =>
+  conditionsOf(of, 5, before, now);
 const texts = (conditions: readonly Condition[]) =>
   conditions.map(({ type, status: is, reason, message }) => [type, is, reason, message].join(" ").trim());
 
 describe("conditions", () => {
-  it("tell what is accepted, doubtful and live", () => {
-    assert.deepEqual(texts(told(status({}))), [
+  it("report what is accepted, doubtful and live", () => {
+    assert.deepEqual(texts(reported(status({}))), [
       "Accepted True Valid",
       "PassedAnalysis True NoFindings",
       "Reconciled True Live 3/3 proxies up to date.",
@@ -26,23 +27,23 @@ describe("conditions", () => {
       { live: 1, isPrecise: false },
       { warnings: [{ field: "spec.http[1]", reason: "is never reached" }] },
     );
-    assert.deepEqual(texts(told(doubtful)), [
+    assert.deepEqual(texts(reported(doubtful)), [
       "Accepted True Valid",
       "PassedAnalysis False Warnings spec.http[1]: is never reached",
       "Reconciled False Distributing 1/3 proxies up to date (of all).",
     ]);
     const refusals = ["a", "b", "b", "c", "d"].map((proxy) => ({ ...words, proxy }));
     assert.equal(
-      texts(told(status({ live: 0, refusals })))[2],
+      texts(reported(status({ live: 0, refusals })))[2],
       "Reconciled False RefusedByProxies 0/3 proxies up to date. Refused by a, b, c and 1 more: no",
     );
-    assert.equal(texts(told(status({ replicas: 0 })))[2], "Reconciled Unknown NoReport No xds-server tells.");
+    assert.equal(texts(reported(status({ replicas: 0 })))[2], "Reconciled Unknown NoReport No xds-server reports.");
   });
 
-  it("of an object without an effect tell why, whatever proxies answer", () => {
+  it("of an object without an effect report why, whatever proxies answer", () => {
     const reason = "has no effect: nothing is generated from objects of this kind yet";
     const idle = status({}, { noEffect: reason, warnings: [{ field: "", reason }] });
-    assert.deepEqual(texts(told(idle)), [
+    assert.deepEqual(texts(reported(idle)), [
       "Accepted True Valid",
       `PassedAnalysis False Warnings ${reason}`,
       `Reconciled False NoEffect ${reason}`,
@@ -51,35 +52,35 @@ describe("conditions", () => {
 
   it("of a refused object are about its own generation, and name the one in force", () => {
     const refused = status({}, { state: "refused", problems: [{ field: "spec.hosts", reason: "Required value" }] });
-    assert.deepEqual(texts(told(refused)), [
+    assert.deepEqual(texts(reported(refused)), [
       "Accepted False Invalid spec.hosts: Required value",
       "PassedAnalysis True NoFindings",
       "Reconciled True Live generation 4 of it: 3/3 proxies up to date.",
     ]);
     assert.deepEqual(
-      told(refused).map(({ observedGeneration }) => observedGeneration),
+      reported(refused).map(({ observedGeneration }) => observedGeneration),
       [5, 5, 5],
     );
     assert.deepEqual(
-      told(status({})).map(({ observedGeneration }) => observedGeneration),
+      reported(status({})).map(({ observedGeneration }) => observedGeneration),
       [4, 4, 4],
     );
     const { inForce: _, ...nothing } = refused;
-    assert.deepEqual(texts(told(nothing)), ["Accepted False Invalid spec.hosts: Required value"]);
+    assert.deepEqual(texts(reported(nothing)), ["Accepted False Invalid spec.hosts: Required value"]);
   });
 
   it("keep the time of their last transition, and are equal while only the number of proxies differs", () => {
-    const before = told(status({}), [], "first");
-    const more = told(status({ live: 9, concerned: 9 }), before);
+    const before = reported(status({}), [], "first");
+    const more = reported(status({ live: 9, concerned: 9 }), before);
     assert.ok(more.every(({ lastTransitionTime }) => lastTransitionTime === "first"));
     assert.equal(verdictOf(before), verdictOf(more));
-    const less = told(status({ live: 1 }), before);
+    const less = reported(status({ live: 1 }), before);
     assert.deepEqual(
       less.map(({ lastTransitionTime }) => lastTransitionTime),
       ["first", "first", "later"],
     );
     assert.notEqual(verdictOf(before), verdictOf(less));
-    assert.notEqual(verdictOf(less), verdictOf(told(status({ live: 2 }), less)), "progress is told");
+    assert.notEqual(verdictOf(less), verdictOf(reported(status({ live: 2 }), less)), "progress is reported");
     assert.notEqual(verdictOf(before.slice(1)), verdictOf(before));
   });
 });

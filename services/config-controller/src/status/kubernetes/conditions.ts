@@ -63,7 +63,7 @@ export function verdictOf(conditions: readonly Condition[]): string {
 
 function reconciled({ live, concerned, isPrecise, refusals, replicas }: ObjectDistribution) {
   const count = `${live}/${concerned} proxies up to date${isPrecise ? "" : " (of all)"}.`;
-  if (replicas === 0) return { status: "Unknown", reason: "NoReport", message: "No xds-server tells." } as const;
+  if (replicas === 0) return { status: "Unknown", reason: "NoReport", message: "No xds-server reports." } as const;
   if (refusals.length > 0) {
     const proxies = [...new Set(refusals.map(({ proxy }) => proxy))];
     const [first] = refusals;

@@ -25,7 +25,7 @@ describe("objects whose status is due", () => {
     );
   });
 
-  it("that nobody tells of are looked at when the silence is long, and then when somebody tells", () => {
+  it("that nobody reports are looked at when the silence is long, and then when somebody reports", () => {
     const due = new DueObjects({ againMs: 250, silenceMs: 10_000 });
     due.note("a", 0);
     for (const one of due.take(0, 9)) due.silent(one, false);
@@ -39,7 +39,7 @@ describe("objects whose status is due", () => {
     assert.deepEqual(names(due.take(1_000_000, 9)), ["a"]);
   });
 
-  it("that changed are given although nobody tells of them", () => {
+  it("that changed are given although nobody reports them", () => {
     const due = new DueObjects({ againMs: 250, silenceMs: 10_000 });
     due.silent({ object: "a", sinceMs: 0 }, true);
     due.note("a", 7);

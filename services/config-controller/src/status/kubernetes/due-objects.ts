@@ -1,19 +1,19 @@
 /**
  * Objects whose status waits to be looked at, so many at a time: what a look costs is paid for those whose time has come, however
- * many wait. Pure: the caller tells the time.
+ * many wait. Pure: the caller passes the time.
  */
 
 export interface Due {
   /** `Kind/namespace/name`. */
   readonly object: string;
-  /** Since when its status may be different from what was told. */
+  /** Since when its status may be different from what was written. */
   readonly sinceMs: number;
 }
 
 export interface DueOptions {
   /** Between two looks at an object that has more to come. */
   readonly againMs: number;
-  /** What nobody tells of is told as that after this long. */
+  /** An object that nobody reports is shown as such after this long. */
   readonly silenceMs: number;
 }
 
@@ -23,9 +23,9 @@ export class DueObjects {
   readonly #fresh = new Map<string, Due>();
   /** More is to come, with the time of the next look: in its order, for the time between looks is one. */
   readonly #again = new Map<string, Due & { readonly lookAtMs: number }>();
-  /** Nobody tells of it yet: in order of `sinceMs`, but for what is much later anyway. */
+  /** Nobody reports it yet: in order of `sinceMs`, but for what is much later anyway. */
   readonly #silent = new Map<string, Due>();
-  /** That nobody tells of it has been told. */
+  /** The status says that nobody reports it. */
   readonly #unheard = new Map<string, Due>();
 
   constructor(options: DueOptions) {
@@ -36,7 +36,7 @@ export class DueObjects {
     return this.#lanes.reduce((sum, lane) => sum + lane.size, 0);
   }
 
-  /** Whether `take` may give something without anything more being told. */
+  /** Whether `take` may give something without another report. */
   get isPending(): boolean {
     return this.size > this.#unheard.size;
   }
@@ -52,12 +52,12 @@ export class DueObjects {
     this.#again.set(due.object, { ...due, lookAtMs: nowMs + this.#options.againMs });
   }
 
-  /** What was taken, and nobody tells of; `isTold`: nothing is left to say until somebody does. */
-  silent(due: Due, isTold: boolean): void {
-    (isTold ? this.#unheard : this.#silent).set(due.object, due);
+  /** What was taken, and nobody reports; `isWritten`: nothing is left to say until somebody does. */
+  silent(due: Due, isWritten: boolean): void {
+    (isWritten ? this.#unheard : this.#silent).set(due.object, due);
   }
 
-  /** Somebody tells now: what waited for that is due. */
+  /** Somebody reports now: what waited for that is due. */
   onHeard(nowMs: number): void {
     for (const lane of [this.#silent, this.#unheard]) {
       for (const due of lane.values()) this.#again.set(due.object, { ...due, lookAtMs: nowMs });

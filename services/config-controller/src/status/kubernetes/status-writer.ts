@@ -16,7 +16,7 @@ export interface StatusWriterOptions {
   /** Namespaces that are read; empty: all. */
   readonly namespaces: readonly string[];
   readonly statusOf: (object: string) => ObjectStatus | undefined;
-  /** A replica of xds-server tells how far changes have come. */
+  /** A replica of xds-server reports how far changes have come. */
   readonly hasReports: () => boolean;
   /** Objects whose status may be different since it was asked last. */
   readonly takeChanged: () => ReadonlySet<string>;
@@ -39,7 +39,7 @@ interface Place {
   readonly kind: Kind;
 }
 
-/** One write tells what became of a change in most cases: distribution takes less than this. */
+/** One write is enough for a change in most cases: distribution takes less than this. */
 const settleMs = 1_000;
 const lookAgainMs = settleMs / 4;
 /** Looking at one takes a tenth of a millisecond: this many at a time, and no more than so many a second. */
@@ -59,7 +59,7 @@ export class StatusWriter {
   readonly #wakeup = new Wakeup();
   readonly #due = new DueObjects({ againMs: lookAgainMs, silenceMs });
   /** By object, the verdict that was found or written last, and the generation that the object had then. */
-  readonly #told = new Map<string, { readonly verdict: string; readonly generation: number }>();
+  readonly #written = new Map<string, { readonly verdict: string; readonly generation: number }>();
   #hadReports = false;
   /** By the mesh's name of the kind, where its objects are. */
   #places: ReadonlyMap<string, Place> = new Map();
@@ -108,8 +108,8 @@ export class StatusWriter {
           const object = `${kind.name}/${namespace}/${name}`;
           const status = statusOf(object);
           if (status === undefined) continue;
-          this.#noteTold(object, ownOf(stored), stored);
-          if (!isTold(status, stored)) this.#note(object);
+          this.#noteWritten(object, ownOf(stored), stored);
+          if (!isWritten(status, stored)) this.#note(object);
           if (timeSlice.isDue) await timeSlice.yield();
         }
       }
@@ -124,8 +124,8 @@ export class StatusWriter {
     this.#due.note(object, this.#options.nowMs());
   }
 
-  #noteTold(object: string, conditions: readonly Condition[], stored: StoredObject): void {
-    this.#told.set(object, { verdict: verdictOf(conditions), generation: generationOf(stored) });
+  #noteWritten(object: string, conditions: readonly Condition[], stored: StoredObject): void {
+    this.#written.set(object, { verdict: verdictOf(conditions), generation: generationOf(stored) });
   }
 
   /** Until there may be something to look at without anything having changed; for ever when nothing waits. */
@@ -150,7 +150,7 @@ export class StatusWriter {
     const { object, sinceMs } = due;
     const status = statusOf(object);
     if (status === undefined) {
-      this.#told.delete(object);
+      this.#written.delete(object);
       return;
     }
     if (nowMs() - sinceMs < patienceMs(status)) return this.#wait(due, status, false);
@@ -164,19 +164,19 @@ export class StatusWriter {
       await delay(retryMs, stop);
       return;
     }
-    // It is told as it is now, and again when it has come further.
+    // It is written as it is now, and again when it has come further.
     if (patienceMs(status) > 0) this.#wait({ object, sinceMs: nowMs() }, status, true);
   }
 
-  #wait(due: Due, { inForce }: ObjectStatus, isTold: boolean): void {
-    if (inForce?.distribution.replicas === 0) this.#due.silent(due, isTold);
+  #wait(due: Due, { inForce }: ObjectStatus, isWritten: boolean): void {
+    if (inForce?.distribution.replicas === 0) this.#due.silent(due, isWritten);
     else this.#due.again(due, this.#options.nowMs());
   }
 
   /** True when something was written. @throws KubeError */
   async #write(object: string, status: ObjectStatus): Promise<boolean> {
     const { api, nowMs } = this.#options;
-    const known = this.#told.get(object);
+    const known = this.#written.get(object);
     if (known !== undefined && known.verdict === verdictOf(conditionsOf(status, known.generation, [], "")))
       return false;
     const { kind, namespace, name } = parseConfigKey(object);
@@ -186,21 +186,21 @@ export class StatusWriter {
     const path = `${place.root}${within}/${place.kind.plural}/${encodeURIComponent(name)}`;
     const stored = await api.get<StoredObject>(path);
     if (stored === undefined) {
-      this.#told.delete(object);
+      this.#written.delete(object);
       return false;
     }
     const conditions = stored.status?.conditions ?? [];
     const others = conditions.filter(({ type }) => !ownConditions.has(type));
     const generation = generationOf(stored);
     const wanted = conditionsOf(status, generation, conditions, timeText(nowMs()));
-    const mustWrite = !isTold(status, stored);
-    this.#noteTold(object, wanted, stored);
+    const mustWrite = !isWritten(status, stored);
+    this.#noteWritten(object, wanted, stored);
     if (!mustWrite) return false;
     const body = {
       apiVersion: place.root.replace(/^\/apis\//, ""),
       kind: place.kind.kind,
       metadata: { name, ...(namespace !== "" && { namespace }) },
-      // The list has one owner: what others have in it is told with ours.
+      // The list has one owner: what others have in it is written with ours.
       status: { observedGeneration: wanted[0]?.observedGeneration ?? generation, conditions: [...others, ...wanted] },
     };
     await api.apply(`${path}/status`, body, { fieldManager, force: true });
@@ -231,7 +231,7 @@ const kindsWithStatus = wantedKinds({ ignored: [], included: [] }).filter(
   (kind) => isIstioKind(kind) && !excluded.has(kind.name),
 );
 
-function isTold(status: ObjectStatus, stored: StoredObject): boolean {
+function isWritten(status: ObjectStatus, stored: StoredObject): boolean {
   return verdictOf(ownOf(stored)) === verdictOf(conditionsOf(status, generationOf(stored), [], ""));
 }
 

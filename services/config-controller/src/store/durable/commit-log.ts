@@ -63,7 +63,7 @@ export class CommitLog {
     return [...damaged, ...closed];
   }
 
-  /** Told of each transaction, ours and others', after the table shows it. Returns a function that ends that. */
+  /** Called with each transaction, ours and others', after the table shows it. Returns a function that ends that. */
   onCommit(listener: (transaction: Transaction) => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
@@ -260,7 +260,7 @@ export class CommitLog {
     this.#unwritten = undefined;
   }
 
-  /** Everything, as of the head; what differs from what was known is told as one transaction. */
+  /** Everything, as of the head; what differs from what was known is one transaction. */
   async #load(): Promise<void> {
     const { values } = this.#options;
     for (let attempt = 1; ; attempt++) {

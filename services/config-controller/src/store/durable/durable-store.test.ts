@@ -42,11 +42,11 @@ describe("the durable store", () => {
 });
 
 describe("transactions", () => {
-  it("are told and stored as a whole, or not at all", () =>
+  it("are published and stored as a whole, or not at all", () =>
     withBus(async (bus) => {
       const durable = await open(await bus.keyValue("config"));
-      const told: Transaction[] = [];
-      durable.onCommit((transaction) => told.push(transaction));
+      const reported: Transaction[] = [];
+      durable.onCommit((transaction) => reported.push(transaction));
       await durable.transact((draft) => {
         draft.create(aSidecar("shop", "a"));
         draft.create(aSidecar("shop", "b"));
@@ -58,7 +58,7 @@ describe("transactions", () => {
       await assert.rejects(half, { code: "STORE_ALREADY_EXISTS" });
       await durable.transact((draft) => draft.create(aSidecar("shop", "c")), { dryRun: true });
       assert.deepEqual(
-        told.map(({ puts }) => keys(puts)),
+        reported.map(({ puts }) => keys(puts)),
         [["Sidecar/shop/a", "Sidecar/shop/b"]],
       );
       assert.deepEqual(keys(durable.all()), ["Sidecar/shop/a", "Sidecar/shop/b"]);
@@ -190,7 +190,7 @@ describe("bounds of the durable store", () => {
       assert.deepEqual(keys((await open(values, { seal })).all()), ["Secret/shop/tls", "Sidecar/shop/a"]);
     }));
 
-  it("one value that is damaged is told and passed over", () =>
+  it("one value that is damaged is reported and passed over", () =>
     withBus(async (bus) => {
       const values = await bus.keyValue("config");
       const durable = await open(values);

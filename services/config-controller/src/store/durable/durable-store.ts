@@ -30,7 +30,7 @@ export interface DurableStore {
    * ends before that. @throws StoreError; whatever `write` throws
    */
   transact<T>(write: (draft: Draft) => T, options?: TransactOptions): Promise<T>;
-  /** Told of each transaction after the store shows it. Returns a function that ends that. */
+  /** Called with each transaction after the store shows it. Returns a function that ends that. */
   onCommit(listener: (transaction: Transaction) => void): () => void;
   /** Writes again what the bus has lost. Resolves to its objects, as `Kind/namespace/name`. @throws StoreError STORE_AWAY */
   compare(): Promise<readonly string[]>;

@@ -126,9 +126,9 @@ describe("a bus that loses acknowledged writes", () => {
     await comeBackWithCopy();
     const all = "a b c kept";
     await until(async () => (await stored()).join(" ") === all, soon("all to be stored again"));
-    const told = [...one.conditions, ...two.conditions].map(([name, detail]) => `${name} ${detail}`).join("\n");
+    const reported = [...one.conditions, ...two.conditions].map(([name, detail]) => `${name} ${detail}`).join("\n");
     for (const name of ["a", "b", "c", "deleted"])
-      assert.match(told, new RegExp(`lost writes .*${configKeyText(aSidecar("shop", name).key)}`));
+      assert.match(reported, new RegExp(`lost writes .*${configKeyText(aSidecar("shop", name).key)}`));
     await create(two.durable, "later");
     await create(one.durable, "last");
     assert.deepEqual(await stored(), ["a", "b", "c", "kept", "last", "later"]);

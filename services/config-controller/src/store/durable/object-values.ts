@@ -1,4 +1,4 @@
-/** The values of single objects, each written only over an older one. What cannot be read is left as it is, and told. */
+/** The values of single objects, each written only over an older one. What cannot be read is left as it is, and reported. */
 import type { KeyValue, KeyValueEntry, Seal } from "@flotilla/bus";
 import { configKeyText, StoreError } from "@flotilla/model";
 import { decodeObject, encodeObject, type StoredObject } from "./transaction.ts";
@@ -75,7 +75,7 @@ export class ObjectValues {
 }
 
 /**
- * Failures of the bus, and of what rests there, as a store tells them. A bus that fails gives no answer. @throws StoreError
+ * Failures of the bus, and of what rests there, as a store throws them. A bus that fails gives no answer. @throws StoreError
  * STORE_AWAY; `before`: what failed already, and may have been done nevertheless
  */
 export async function away<T>(ask: () => Promise<T>, before?: unknown): Promise<T> {

@@ -19,7 +19,7 @@ import {
 export interface Transaction {
   /** Counts the transactions of the store; the resourceVersion of what it writes. */
   readonly version: number;
-  /** Tells whether it was ours that was stored, should the answer be lost. */
+  /** Identifies the transaction that was stored, should the answer be lost. */
   readonly id: string;
   readonly timeMs: number;
   /** Account that asked for it, as `namespace/name`. */

@@ -31,7 +31,7 @@ export class KindFollowers {
   readonly #options: KindFollowersOptions;
   readonly #wanted: ReturnType<typeof wantedKinds>;
   readonly #followers = new Map<string, KindFollower>();
-  /** When the API server first told which kinds it serves. */
+  /** When the API server first answered which kinds it serves. */
   #discoveredAtMs: number | undefined;
 
   constructor(options: KindFollowersOptions) {
@@ -54,14 +54,14 @@ export class KindFollowers {
   }
 
   /** What cannot be read, and what was not served from the start: its CRD may be about to be replaced. */
-  untold(): ReadonlySet<string> {
+  unlisted(): ReadonlySet<string> {
     const { nowMs, vanishedKindMs } = this.#options;
-    const untold = new Set<string>();
-    for (const [name, { isListed }] of this.#followers) if (!isListed) untold.add(name);
-    if (nowMs() - (this.#discoveredAtMs ?? nowMs()) >= vanishedKindMs) return untold;
+    const unlisted = new Set<string>();
+    for (const [name, { isListed }] of this.#followers) if (!isListed) unlisted.add(name);
+    if (nowMs() - (this.#discoveredAtMs ?? nowMs()) >= vanishedKindMs) return unlisted;
     const served = new Set(this.#all.map(({ kind }) => kind));
-    for (const { name } of this.#wanted) if (!served.has(name)) untold.add(name);
-    return untold;
+    for (const { name } of this.#wanted) if (!served.has(name)) unlisted.add(name);
+    return unlisted;
   }
 
   /** After `revisionOf` answers otherwise than before. */

@@ -22,7 +22,7 @@ const table = (onProblems = () => undefined) => {
 };
 const short = (changes: readonly ConfigChange[]) => changes.map(({ op, key }) => `${op} ${key.name}`);
 
-test("what is refused changes nothing of what is in force, and is told with its field", () => {
+test("what is refused changes nothing of what is in force, and is reported with its field", () => {
   const kinds = table();
   assert.deepEqual(short(kinds.put(virtualService("a", good))), ["put a"]);
   assert.deepEqual(short(kinds.put(virtualService("a", { hosts: "no list" }))), []);
@@ -77,15 +77,15 @@ test("reports in the status of an object are left out", () => {
   assert.deepEqual(change?.op === "put" && change.value.status, { addresses: [{ value: "240.240.0.1" }] });
 });
 
-test("problems are told when they change, and not with every object", () => {
-  let told = 0;
-  const kinds = table(() => void told++);
+test("problems are reported when they change, and not with every object", () => {
+  let reported = 0;
+  const kinds = table(() => void reported++);
   kinds.put(virtualService("a", good));
   kinds.put(virtualService("a", good));
   kinds.delete(virtualService("a", good));
-  assert.equal(told, 0);
+  assert.equal(reported, 0);
   kinds.put(virtualService("b", { hosts: "no list" }));
-  assert.equal(told, 1);
+  assert.equal(reported, 1);
   kinds.put(virtualService("b", good));
-  assert.equal(told, 2);
+  assert.equal(reported, 2);
 });

@@ -124,11 +124,11 @@ const reports: ReadonlySet<string> = new Set([
 /** An object without what others wrote into it for themselves: it may be larger than the object, and changes without it. */
 function leanObject(object: KubeObject): KubeObject {
   const { status, ...rest } = object;
-  const told = leanStatus(status);
+  const lean = leanStatus(status);
   return {
     ...rest,
     metadata: { ...object.metadata, annotations: leanAnnotations(object.metadata.annotations ?? {}) },
-    ...(told !== undefined && { status: told }),
+    ...(lean !== undefined && { status: lean }),
   } as KubeObject;
 }
 
@@ -138,6 +138,6 @@ export function leanAnnotations({ [lastApplied]: _, ...annotations }: Labels): L
 
 /** Undefined when nothing is left of it. */
 export function leanStatus(status: unknown): unknown {
-  const told = Object.entries(status ?? {}).filter(([field]) => !reports.has(field));
-  return told.length > 0 ? Object.fromEntries(told) : undefined;
+  const lean = Object.entries(status ?? {}).filter(([field]) => !reports.has(field));
+  return lean.length > 0 ? Object.fromEntries(lean) : undefined;
 }

@@ -60,7 +60,7 @@ async function define(wanted: (plural: string) => boolean): Promise<void> {
 async function following(
   kubeconfig: string,
   options: Partial<KubernetesOptions>,
-  check: (told: Told) => Promise<void>,
+  check: (reported: Reported) => Promise<void>,
 ): Promise<void> {
   const config = await loadKubeConfig({ KUBECONFIG: kubeconfig });
   assert.ok(config !== undefined);
@@ -91,7 +91,7 @@ async function following(
     await running;
   }
 }
-interface Told {
+interface Reported {
   readonly source: ReturnType<typeof kubernetesConfig>;
   readonly held: ReadonlySet<string>;
   readonly deleted: readonly string[];
@@ -108,7 +108,7 @@ describe("a real API server in trouble", { skip: server === undefined && whyNoAp
     await following(server.kubeconfig, {}, async ({ source, held, deleted }) => {
       assert.ok(held.has("VirtualService/first"));
       await server.stop();
-      await until(() => source.problems().length > 0, soon("the problem to be told"));
+      await until(() => source.problems().length > 0, soon("the problem to be reported"));
       await server.start();
       // It answers before it serves every path.
       await until(() => admin().delete(`${networking}/virtualservices/first`), soon("the delete to be taken"));
@@ -131,8 +131,8 @@ describe("a real API server in trouble", { skip: server === undefined && whyNoAp
       assert.ok(held.has("VirtualService/second"));
       const about = (kind: string) => source.problems().find(({ object }) => object === kind)?.reason;
       assert.match(about("Gateway") ?? "", /403.*forbidden/);
-      const isUntold = (kind: string) => source.isUntold?.({ kind, namespace: "default", name: "x" });
-      assert.deepEqual([isUntold("Gateway"), isUntold("VirtualService")], [true, false]);
+      const isIncomplete = (kind: string) => source.isIncomplete?.({ kind, namespace: "default", name: "x" });
+      assert.deepEqual([isIncomplete("Gateway"), isIncomplete("VirtualService")], [true, false]);
 
       await writeFile(file, await tokens.next());
       await tokens.revokeFirst();
@@ -180,7 +180,7 @@ describe("a real API server in trouble", { skip: server === undefined && whyNoAp
       const gone = async () => (await admin().get(`${definitions}/${name}`)) === undefined;
       await until(gone, soon("the definition to go"));
       const problem = () => source.problems().find(({ object }) => object === "VirtualService")?.reason ?? "";
-      await until(() => /objects stay in force for 8 s/.test(problem()), soon("the problem to be told"));
+      await until(() => /objects stay in force for 8 s/.test(problem()), soon("the problem to be reported"));
       assert.deepEqual(deleted, []);
       await define((one) => one === name);
       for (const back of ["second", "third"]) await createSoon(`${networking}/virtualservices`, virtualService(back));

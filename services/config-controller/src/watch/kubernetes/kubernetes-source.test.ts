@@ -38,7 +38,7 @@ function object(name: string, more: object = {}): object {
   const metadata = { name, namespace: "shop", resourceVersion: String(++version) };
   return { apiVersion: "networking.istio.io/v1", kind: "VirtualService", metadata, spec, ...more };
 }
-function tell(type: string, one: object): void {
+function report(type: string, one: object): void {
   for (const watcher of watchers) watcher.write(`${JSON.stringify({ type, object: one })}\n`);
 }
 
@@ -55,21 +55,21 @@ test("kinds are listed and followed; one that vanishes and comes back within a w
   const running = (async () => {
     for await (const group of source.groups(stop.signal)) groups.push(group);
   })();
-  const told = () => groups.map(({ changes }) => changes.map(({ op, key }) => `${op} ${key.name}`).join(" "));
+  const reported = () => groups.map(({ changes }) => changes.map(({ op, key }) => `${op} ${key.name}`).join(" "));
   const soon = (what: string) => ({ withinMs: 30_000, what });
 
   objects.set("a", object("a"));
   await until(() => groups.length === 1 && watchers.size === 1, soon("the first group"));
-  assert.deepEqual(told(), ["put a"]);
+  assert.deepEqual(reported(), ["put a"]);
 
   // A watch carries no transaction: what comes within milliseconds is one group.
   for (const name of ["b", "d"]) {
     objects.set(name, object(name));
-    tell("ADDED", objects.get(name) as object);
+    report("ADDED", objects.get(name) as object);
   }
-  tell("ADDED", object("c", { spec: { hosts: 1 } }));
+  report("ADDED", object("c", { spec: { hosts: 1 } }));
   await until(() => groups.length === 2 && source.problems().length === 1, soon("the event"));
-  assert.deepEqual(told(), ["put a", "put b put d"]);
+  assert.deepEqual(reported(), ["put a", "put b put d"]);
   assert.equal(source.problems()[0]?.object, "VirtualService/shop/c");
 
   isServed = false;
@@ -80,15 +80,15 @@ test("kinds are listed and followed; one that vanishes and comes back within a w
   objects.set("b", object("b"));
   await until(() => watchers.size === 1, soon("the kind to be followed again"));
   await until(() => groups.length === 3, soon("the list"));
-  assert.equal(told().join().includes("delete"), false);
+  assert.equal(reported().join().includes("delete"), false);
 
   isServed = false;
   for (const watcher of watchers) watcher.end();
   await until(() => watchers.size === 0, soon("the watch to end"));
   await new Promise((resolve) => setTimeout(resolve, 100));
   now += 2_000;
-  await until(() => told().at(-1)?.includes("delete") === true, soon("the objects to go"));
-  assert.equal(told().at(-1), "delete a delete b delete d");
+  await until(() => reported().at(-1)?.includes("delete") === true, soon("the objects to go"));
+  assert.equal(reported().at(-1), "delete a delete b delete d");
   stop.abort();
   await running;
 });
@@ -112,7 +112,7 @@ test("a list that takes several turns is one group, and others have their turn m
   for (let n = 0; n < 2_000; n++) objects.set(`l${n}`, object(`l${n}`));
   let turns = 0;
   const ticking = setInterval(() => turns++, 1);
-  tell("ERROR", { code: 410, metadata: {} });
+  report("ERROR", { code: 410, metadata: {} });
   await until(() => sizes.length > 0, { withinMs: 30_000, what: "the list" });
   clearInterval(ticking);
   assert.deepEqual(sizes, [2_000]);

@@ -15,7 +15,7 @@ export interface KubernetesOptions {
   readonly api: KubeApi;
   readonly admission: Admission;
   readonly revision: string;
-  /** Everything unless told otherwise. */
+  /** Everything by default. */
   readonly scope?: Scope;
   readonly log: Logger;
   readonly nowMs: () => number;
@@ -44,8 +44,8 @@ class KubernetesConfig implements ConfigSource {
   readonly #troubles = new Map<string, string>();
   readonly #wakeup = new Wakeup();
   readonly #pending: PendingChanges<ConfigChange>;
-  /** Kinds that could not be told when the last complete group was given. */
-  #untold: ReadonlySet<string> = new Set();
+  /** Kinds that could not be listed when the last complete group was given. */
+  #unlisted: ReadonlySet<string> = new Set();
   #failure: { readonly cause: unknown } | undefined;
 
   constructor(options: KubernetesOptions) {
@@ -81,7 +81,7 @@ class KubernetesConfig implements ConfigSource {
     let isFirst = true;
     try {
       while (!stop.aborted && this.#failure === undefined) {
-        const isDue = isFirst ? this.#isComplete() : !this.#pending.isEmpty || this.#isMoreTold();
+        const isDue = isFirst ? this.#isComplete() : !this.#pending.isEmpty || this.#isMoreListed();
         if (!isDue || this.#followers.isTaking) {
           await this.#wakeup.wait(running, lookAgainMs);
           continue;
@@ -103,8 +103,8 @@ class KubernetesConfig implements ConfigSource {
     return [...troubles, ...this.#followers.problems];
   }
 
-  isUntold({ kind, namespace }: ConfigKey): boolean {
-    return this.#untold.has(kind) || this.#untold.has(`${kind} of namespace ${namespace}`);
+  isIncomplete({ kind, namespace }: ConfigKey): boolean {
+    return this.#unlisted.has(kind) || this.#unlisted.has(`${kind} of namespace ${namespace}`);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -115,15 +115,15 @@ class KubernetesConfig implements ConfigSource {
     return this.#followers.isComplete && this.#tags.isSettled;
   }
 
-  #isMoreTold(): boolean {
-    if (this.#untold.size === 0) return false;
-    const untold = this.#followers.untold();
-    return [...this.#untold].some((name) => !untold.has(name));
+  #isMoreListed(): boolean {
+    if (this.#unlisted.size === 0) return false;
+    const unlisted = this.#followers.unlisted();
+    return [...this.#unlisted].some((name) => !unlisted.has(name));
   }
 
   #take(isFirst: boolean): ConfigGroup {
-    const isComplete = isFirst || this.#isMoreTold();
-    if (isComplete) this.#untold = this.#followers.untold();
+    const isComplete = isFirst || this.#isMoreListed();
+    if (isComplete) this.#unlisted = this.#followers.unlisted();
     const { changes, eventTimeMs } = this.#pending.take();
     return { changes, eventTimeMs, ...(isComplete && { isComplete }) };
   }

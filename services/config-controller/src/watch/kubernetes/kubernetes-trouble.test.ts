@@ -54,7 +54,7 @@ function fakeApi({ lists, forbidden, tags, asked, resources }: World): KubeApi {
   } as unknown as KubeApi;
 }
 
-async function following(world: Partial<World>, scope: Partial<Scope>, check: (told: Told) => Promise<void>) {
+async function following(world: Partial<World>, scope: Partial<Scope>, check: (reported: Reported) => Promise<void>) {
   const full: World = {
     ...{ lists: new Map(), forbidden: new Set(), tags: new Map(), asked: new Set(), resources: ["virtualservices"] },
     ...world,
@@ -82,7 +82,7 @@ async function following(world: Partial<World>, scope: Partial<Scope>, check: (t
     await running;
   }
 }
-interface Told {
+interface Reported {
   readonly source: ReturnType<typeof kubernetesConfig>;
   readonly groups: readonly ConfigGroup[];
   readonly said: () => readonly string[];
@@ -98,15 +98,18 @@ test("a kind that is refused is named, holds up nothing, and what the mesh has o
     [`${group}/gateways`, []],
   ]);
   const forbidden = new Set([`${group}/gateways`]);
-  await following({ lists, forbidden, resources: ["virtualservices", "gateways"] }, {}, async (told) => {
-    const { source, groups } = told;
+  await following({ lists, forbidden, resources: ["virtualservices", "gateways"] }, {}, async (reported) => {
+    const { source, groups } = reported;
     await until(() => groups.length > 0, soon("the first group"));
-    assert.deepEqual([groups[0]?.isComplete, told.said()], [true, ["put shop/a"]]);
-    assert.deepEqual([source.isUntold?.(key("Gateway")), source.isUntold?.(key("VirtualService"))], [true, false]);
+    assert.deepEqual([groups[0]?.isComplete, reported.said()], [true, ["put shop/a"]]);
+    assert.deepEqual(
+      [source.isIncomplete?.(key("Gateway")), source.isIncomplete?.(key("VirtualService"))],
+      [true, false],
+    );
     assert.match(JSON.stringify(source.problems()), /"object":"Gateway","reason":"cannot be read.*forbidden/);
     forbidden.clear();
     await until(() => groups.length > 1, soon("the kind to be read"));
-    assert.deepEqual([groups[1]?.isComplete, source.isUntold?.(key("Gateway"))], [true, false]);
+    assert.deepEqual([groups[1]?.isComplete, source.isIncomplete?.(key("Gateway"))], [true, false]);
     await until(() => source.problems().length === 0, soon("the problem to be over"));
   });
 });
@@ -114,10 +117,10 @@ test("a kind that is refused is named, holds up nothing, and what the mesh has o
 test("what is not served from the start is gone only after a while", () =>
   following({ lists: new Map([[`${group}/virtualservices`, []]]) }, {}, async ({ source, groups, pass }) => {
     await until(() => groups.length > 0, soon("the first group"));
-    assert.equal(source.isUntold?.(key("Gateway")), true);
+    assert.equal(source.isIncomplete?.(key("Gateway")), true);
     pass(1_000);
     await until(() => groups.length > 1, soon("the second"));
-    assert.deepEqual([groups[1]?.isComplete, source.isUntold?.(key("Gateway"))], [true, false]);
+    assert.deepEqual([groups[1]?.isComplete, source.isIncomplete?.(key("Gateway"))], [true, false]);
   }));
 
 test("objects of a tag follow it to another revision and back", async () => {
@@ -144,8 +147,8 @@ test("only the namespaces that are watched are asked for, each by itself", async
   await following({ lists, forbidden }, { namespaces: ["shop", "bank"] }, async ({ source, groups, said, asked }) => {
     await until(() => groups.length > 0, soon("the first group"));
     assert.deepEqual(said(), ["put shop/a"]);
-    const isUntold = (namespace: string) => source.isUntold?.(key("VirtualService", namespace));
-    assert.deepEqual([isUntold("bank"), isUntold("shop")], [true, false]);
+    const isIncomplete = (namespace: string) => source.isIncomplete?.(key("VirtualService", namespace));
+    assert.deepEqual([isIncomplete("bank"), isIncomplete("shop")], [true, false]);
     assert.equal(asked.has(`${group}/virtualservices`), false);
   });
 });

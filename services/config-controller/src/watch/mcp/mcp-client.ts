@@ -40,7 +40,7 @@ interface McpNode {
   readonly version: string;
 }
 
-/** Servers tell by GENERATOR that configuration is asked for, and by the id who asks. */
+/** Servers recognize by GENERATOR that configuration is asked for, and by the id who asks. */
 export function mcpNode({ namespace, instance, revision, version }: McpNode): Node {
   const metadata = { GENERATOR: "api", NAMESPACE: namespace, ISTIO_REVISION: revision, ISTIO_VERSION: version };
   return create(NodeSchema, {

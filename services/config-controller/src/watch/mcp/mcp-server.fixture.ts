@@ -78,7 +78,7 @@ export class McpServer implements AsyncDisposable {
     return fixture;
   }
 
-  /** What there is of a kind now; told to everybody who asked for it. */
+  /** What there is of a kind now; sent to everybody who asked for it. */
   set(typeUrl: string, objects: readonly ServedObject[]): void {
     const before = this.#kinds.get(typeUrl) ?? [];
     const gone = before.filter(({ name }) => !objects.some((object) => object.name === name)).map(({ name }) => name);
@@ -86,7 +86,7 @@ export class McpServer implements AsyncDisposable {
     for (const [call, asked] of this.#asked) if (asked.has(typeUrl)) this.#send(call, typeUrl, gone);
   }
 
-  /** The MeshConfig that it tells; before the first it answers nothing about it. */
+  /** The MeshConfig that it sends; before the first it answers nothing about it. */
   setMesh(mesh: JsonValue): void {
     const message = fromJson(MeshConfigSchema, mesh);
     this.#mesh = pack(MeshConfigSchema, message);

@@ -73,12 +73,12 @@ describe("configuration of another control plane", () => {
       await using following = follow(server.port);
       const { source, next } = following;
       assert.deepEqual(await next(), ["complete", "put ServiceEntry/shop/a", "put ServiceEntry/shop/b"]);
-      // What the server has not told may be on the stream from before; what it has told is all there is.
-      assert.equal(source.isUntold?.({ kind: "VirtualService", namespace: "shop", name: "x" }), true);
-      assert.equal(source.isUntold?.({ kind: "ServiceEntry", namespace: "shop", name: "x" }), false);
+      // What the server has not sent may be on the stream from before; what it has sent is all there is.
+      assert.equal(source.isIncomplete?.({ kind: "VirtualService", namespace: "shop", name: "x" }), true);
+      assert.equal(source.isIncomplete?.({ kind: "ServiceEntry", namespace: "shop", name: "x" }), false);
       assert.equal(source.state().isSynced, false);
       await settle(following);
-      assert.equal(source.isUntold?.({ kind: "VirtualService", namespace: "shop", name: "x" }), false);
+      assert.equal(source.isIncomplete?.({ kind: "VirtualService", namespace: "shop", name: "x" }), false);
       assert.equal(source.state().isSynced, true);
       assert.ok(problemsOf(source).some((line) => line.includes(`${services} is not answered by the server`)));
 
@@ -163,12 +163,12 @@ describe("configuration of another control plane", () => {
     await using following = follow(gone.port, { patienceMs: 50 });
     const { source, next } = following;
     assert.deepEqual(await next(), ["complete"]);
-    assert.equal(source.isUntold?.({ kind: "ServiceEntry", namespace: "shop", name: "x" }), true);
-    assert.equal(source.isUntold?.({ kind: "Secret", namespace: "shop", name: "x" }), false);
+    assert.equal(source.isIncomplete?.({ kind: "ServiceEntry", namespace: "shop", name: "x" }), true);
+    assert.equal(source.isIncomplete?.({ kind: "Secret", namespace: "shop", name: "x" }), false);
     await using server = await McpServer.start({ delta: "none", port: gone.port });
     server.set(entries, [entry("shop/a", "a.example")]);
     assert.deepEqual(await next(), ["complete", "put ServiceEntry/shop/a"]);
-    assert.equal(source.isUntold?.({ kind: "ServiceEntry", namespace: "shop", name: "x" }), false);
+    assert.equal(source.isIncomplete?.({ kind: "ServiceEntry", namespace: "shop", name: "x" }), false);
   });
 
   for (const { isRequired, maxAgeMs, blocks } of [

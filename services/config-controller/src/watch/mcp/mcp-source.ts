@@ -1,7 +1,7 @@
 /**
  * The configuration of another control plane or registry, asked for over xDS (MCP). A kind at a time: one that the server does
- * not answer holds up nothing. What was told stays in force while the server is away; what the fleet's stream holds of it
- * outlives a restart, until the server tells again.
+ * not answer holds up nothing. What was received stays in force while the server is away; what the fleet's stream holds of it
+ * outlives a restart, until the server answers again.
  */
 import { type Kind, mcpTypeUrls } from "@flotilla/kinds";
 import { type ConfigChange, type ConfigKey, configKeyText } from "@flotilla/model";
@@ -13,7 +13,7 @@ import type { ClientResponse, ClientTransport, ClientUpdate, ReceivedResource } 
 import type { ConfigGroup, ConfigSource, SourceCondition } from "../config-source.ts";
 import { followServer } from "./mcp-client.ts";
 import { McpTable } from "./mcp-table.ts";
-import { ToldKinds } from "./told-kinds.ts";
+import { ReceivedKinds } from "./received-kinds.ts";
 
 export interface McpOptions {
   /** `xds://host:port`, for people. */
@@ -59,10 +59,10 @@ class Mcp implements McpSource {
   readonly #options: Required<Pick<McpOptions, "patienceMs" | "quietMs" | "absentMs">> & McpOptions;
   readonly #tables: ReadonlyMap<string, McpTable>;
   readonly #typeUrlOf: ReadonlyMap<string, string>;
-  readonly #kinds: ToldKinds;
+  readonly #kinds: ReceivedKinds;
   readonly #wakeup = new Wakeup();
   readonly #pending: PendingChanges<ConfigChange>;
-  #isDocumentTold: boolean;
+  #isDocumentReceived: boolean;
   #away: McpState["away"];
   #answeredAtMs: number | undefined;
 
@@ -73,9 +73,9 @@ class Mcp implements McpSource {
     this.#pending = new PendingChanges({ nameOf: ({ key }) => configKeyText(key), nowMs });
     const named = kinds.map((kind) => [mcpTypeUrls(kind)[0] ?? kind.name, kind] as const);
     this.#tables = new Map(named.map(([url, kind]) => [url, new McpTable({ kind, source, revision, admission })]));
-    this.#kinds = new ToldKinds(this.#tables.keys());
+    this.#kinds = new ReceivedKinds(this.#tables.keys());
     this.#typeUrlOf = new Map(named.map(([url, { name }]) => [name, url]));
-    this.#isDocumentTold = options.document === undefined;
+    this.#isDocumentReceived = options.document === undefined;
     this.#away = { sinceMs: nowMs(), reason: "not connected yet" };
   }
 
@@ -98,7 +98,7 @@ class Mcp implements McpSource {
           ? this.#isSettled() || nowMs() >= deadlineMs
           : !this.#pending.isEmpty || this.#kinds.isMore;
         if (!isDue) {
-          await this.#wakeup.wait(running, this.#kinds.isComplete && this.#isDocumentTold ? undefined : lookMs);
+          await this.#wakeup.wait(running, this.#kinds.isComplete && this.#isDocumentReceived ? undefined : lookMs);
           continue;
         }
         if (!isFirst) await delay(gatherMs, running);
@@ -123,8 +123,8 @@ class Mcp implements McpSource {
     return [...away, ...silent, ...[...this.#tables.values()].flatMap((table) => table.problems)];
   }
 
-  isUntold({ kind }: ConfigKey): boolean {
-    return this.#kinds.isUntold(this.#typeUrlOf.get(kind) ?? "");
+  isIncomplete({ kind }: ConfigKey): boolean {
+    return this.#kinds.isIncomplete(this.#typeUrlOf.get(kind) ?? "");
   }
 
   state(): McpState {
@@ -150,7 +150,7 @@ class Mcp implements McpSource {
     return followServer({ transport, node, typeUrls, random, refusals, onUpdate, onConnection, ...patience }, stop);
   }
 
-  /** Takes what is good, and tells what is not: with it the server learns why. */
+  /** Takes what is good, and returns what is not: with it the server learns why. */
   #read({ typeUrl, resources }: ClientResponse, form: Form): ReadonlyMap<string, string> {
     const table = this.#tables.get(typeUrl);
     if (table === undefined) return new Map();
@@ -167,7 +167,7 @@ class Mcp implements McpSource {
   #handleUpdate({ typeUrl, changed, removed }: ClientUpdate): void {
     const { document, nowMs, onProblems } = this.#options;
     if (typeUrl === document?.typeUrl) {
-      this.#isDocumentTold = true;
+      this.#isDocumentReceived = true;
       document.onDocument(bytesOf(changed));
       return;
     }
@@ -180,8 +180,8 @@ class Mcp implements McpSource {
 
   #passSilence(): void {
     const { nowMs, quietMs, absentMs, log, name, document, onProblems } = this.#options;
-    if (!this.#isDocumentTold && this.#isQuietFor(quietMs, nowMs())) {
-      this.#isDocumentTold = true;
+    if (!this.#isDocumentReceived && this.#isQuietFor(quietMs, nowMs())) {
+      this.#isDocumentReceived = true;
       document?.onDocument(undefined);
     }
     if (this.#kinds.isComplete || !this.#isQuietFor(absentMs, nowMs())) return;
@@ -225,13 +225,13 @@ function bytesOf([resource]: readonly ReceivedResource[]): Uint8Array | undefine
 }
 
 interface ReadinessPolicy {
-  /** The service is not ready before the source has told all it was asked for. */
+  /** The service is not ready before the source has sent all it was asked for. */
   readonly isRequired: boolean;
   /** A required source that is away for longer makes the service not ready; undefined: never. */
   readonly maxAgeMs: number | undefined;
 }
 
-/** Whether a source has told all it was asked for, and if it is away since when and why. */
+/** Whether a source has sent all it was asked for, and if it is away since when and why. */
 interface McpState {
   readonly isSynced: boolean;
   readonly away: { readonly sinceMs: number; readonly reason: string } | undefined;
@@ -243,7 +243,7 @@ function conditionOf(
   { isRequired, maxAgeMs }: ReadinessPolicy,
   nowMs: number,
 ): SourceCondition | undefined {
-  if (away === undefined) return isSynced ? undefined : { detail: "has not told everything yet", blocks: isRequired };
+  if (away === undefined) return isSynced ? undefined : { detail: "has not sent everything yet", blocks: isRequired };
   const isTooOld = maxAgeMs !== undefined && nowMs - away.sinceMs > maxAgeMs;
   return { detail: `is away: ${away.reason}`, blocks: isRequired && (!isSynced || isTooOld) };
 }

@@ -10,7 +10,7 @@ export type SourceAddress =
 
 export interface McpAddress {
   readonly type: "xds";
-  /** `xds://host:port`, as it is told of. */
+  /** `xds://host:port`, as it is shown. */
   readonly name: string;
   readonly address: string;
   /** Of kinds; empty: all. */
@@ -18,7 +18,7 @@ export interface McpAddress {
   /** Its MeshConfig is taken too, under what is said here. */
   readonly withMesh: boolean;
   readonly tls: TlsSettings;
-  /** Optional: nothing waits for it. Required: the service is not ready before it has told everything. */
+  /** Optional: nothing waits for it. Required: the service is not ready before it has sent everything. */
   readonly isRequired: boolean;
   /** A required source that is away for longer makes the service not ready; undefined: never. */
   readonly maxAgeMs: number | undefined;

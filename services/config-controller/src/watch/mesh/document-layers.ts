@@ -39,16 +39,16 @@ export function fileLayer(options: FileLayerOptions): DocumentLayer {
 
 export interface RemoteLayer extends DocumentLayer {
   /** Undefined: the server has none. */
-  tell(bytes: Uint8Array | undefined): void;
+  setDocument(bytes: Uint8Array | undefined): void;
 }
 
-/** The MeshConfig that another control plane tells; everything said here counts more. `name` is the server's. */
+/** The MeshConfig that another control plane sends; everything said here counts more. `name` is the server's. */
 export function remoteLayer(name: string, check: DocumentCheck, nowMs: () => number): RemoteLayer {
   const wakeup = new Wakeup();
   let pending: LayerVersion | undefined;
   let problems: readonly SourceProblem[] = [];
   return {
-    tell: (bytes) => {
+    setDocument: (bytes) => {
       const read = readMesh(bytes);
       const findings = "reason" in read ? [read] : check(read.document);
       problems = findings.map((finding) => ({ file: "", line: 0, object: `MeshConfig of ${name}`, ...finding }));

@@ -23,8 +23,8 @@ it("a document that is wrong from the start holds nothing up, and what the strea
   const groups = source.groups(AbortSignal.timeout(10_000))[Symbol.asyncIterator]();
   const next = async () => (await groups.next()).value as ConfigGroup;
   assert.deepEqual((await next()).changes, []);
-  assert.equal(source.isUntold?.(meshConfigKey), true);
-  assert.equal(source.isUntold?.({ kind: "Sidecar", namespace: "shop", name: "x" }), false);
+  assert.equal(source.isIncomplete?.(meshConfigKey), true);
+  assert.equal(source.isIncomplete?.({ kind: "Sidecar", namespace: "shop", name: "x" }), false);
   assert.deepEqual(
     source.problems().map(({ field }) => field),
     ["MeshConfig.trust_domain"],
@@ -33,7 +33,7 @@ it("a document that is wrong from the start holds nothing up, and what the strea
   await writeFile(path, "trustDomain: right\n");
   const { changes, isComplete } = await next();
   assert.equal(isComplete, true);
-  assert.equal(source.isUntold?.(meshConfigKey), false);
+  assert.equal(source.isIncomplete?.(meshConfigKey), false);
   const [change] = changes;
   assert.equal(change?.op === "put" && (change.value.spec as JsonObject)["trustDomain"], "right");
   assert.deepEqual(source.problems(), []);

@@ -27,7 +27,7 @@ export function meshSource(options: MeshSourceOptions): ConfigSource {
 class MeshSource implements ConfigSource {
   readonly name: string;
   readonly #options: MeshSourceOptions;
-  #isUntold = false;
+  #isIncomplete = false;
   #remarks: readonly SourceProblem[] = [];
 
   constructor(options: MeshSourceOptions) {
@@ -57,15 +57,15 @@ class MeshSource implements ConfigSource {
         if (item === "patience") isOver = true;
         else documents.set(item.index, item.version.document);
         const missing = layers.filter((_, index) => !documents.has(index));
-        // What is in force without it stays so: there is something to say once, and then when it is told.
+        // What is in force without it stays so: there is something to say once, and then when it is received.
         if (missing.length > 0 && (!isOver || hasBegun)) continue;
         if (item === "patience" && hasBegun) continue;
         const eventTimeMs = item === "patience" ? Date.now() : item.version.eventTimeMs;
-        const isLate = this.#isUntold;
-        this.#isUntold = missing.length > 0;
+        const isLate = this.#isIncomplete;
+        this.#isIncomplete = missing.length > 0;
         hasBegun = true;
         const ordered = [...documents].sort(([a], [b]) => a - b).map(([, document]) => document);
-        if (this.#isUntold) yield { changes: [], eventTimeMs };
+        if (this.#isIncomplete) yield { changes: [], eventTimeMs };
         else yield { ...this.#group(ordered, eventTimeMs), ...(isLate && { isComplete: true }) };
       }
     } finally {
@@ -79,9 +79,9 @@ class MeshSource implements ConfigSource {
     return [...this.#options.layers.flatMap((layer) => layer.problems()), ...this.#remarks];
   }
 
-  /** What the stream holds stays until every layer has been told: half of a MeshConfig is another mesh. */
-  isUntold(key: ConfigKey): boolean {
-    return this.#isUntold && configKeyText(key) === configKeyText(this.#options.key);
+  /** What the stream holds stays until every layer has been read: half of a MeshConfig is another mesh. */
+  isIncomplete(key: ConfigKey): boolean {
+    return this.#isIncomplete && configKeyText(key) === configKeyText(this.#options.key);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -64,7 +64,7 @@ async function documentAt(
   stop: AbortSignal,
 ): Promise<JsonObject> {
   if (place.type === "file") {
-    // Who follows the file tells what is wrong with it.
+    // The file's follower reports what is wrong with it.
     const text = await readFile(place.path, "utf8").catch(() => "");
     return (readDocument(place.path, text, check).value ?? {}) as JsonObject;
   }

@@ -28,7 +28,7 @@ export interface Target {
 
 interface Selection<Inputs extends object> {
   readonly typeUrl: TypeUrl;
-  /** Tells generators of one type for different proxies apart; results are shared under this name. */
+  /** Distinguishes generators of one type for different proxies; results are shared under this name. */
   readonly label?: string;
   readonly names?: (view: View) => readonly string[];
   readonly select: (view: View, name: string) => Inputs | undefined;

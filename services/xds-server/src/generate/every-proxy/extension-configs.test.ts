@@ -181,7 +181,7 @@ describe("the configuration of a module", () => {
     ["HTTP", "http"],
     ["NETWORK", "network"],
   ] as const)
-    it(`refuses everything on ${layer} where its URL is none, and its object is told`, () => {
+    it(`refuses everything on ${layer} where its URL is none, and its object reports it`, () => {
       const core = aMesh(mesh, plugin("a", { type, url: "http://exa mple" }));
       const config = configOf(core, aSidecar("shop"), "shop.a");
       assert.equal(config?.["@type"], `type.googleapis.com/envoy.extensions.filters.${layer}.rbac.v3.RBAC`);

@@ -32,7 +32,7 @@ interface ExtensionConfigInputs {
   readonly name: string;
   readonly layer: "http" | "network";
   readonly pluginName: string;
-  /** An agent that is to fetch a module anew whenever its object changes tells that by this. */
+  /** An agent that is to fetch a module anew whenever its object changes sees that by this. */
   readonly resourceVersion: string;
   readonly wasm: WasmConfig;
   /** Undefined when it is no URL: everything is refused then. */

@@ -11,7 +11,7 @@ interface Given {
   readonly service?: Partial<Service>;
 }
 
-/** The groups of a service's assignment, as a proxy of its namespace with the rule is told of them. */
+/** The groups of a service's assignment, as a proxy of its namespace with the rule receives them. */
 function groups(policy: JsonObject, endpoints: readonly Endpoint[], given: Given = {}): readonly JsonObject[] {
   const service = aService("a", "shop", given.service ?? {});
   const { namespace, hostname } = service;

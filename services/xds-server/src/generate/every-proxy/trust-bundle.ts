@@ -1,5 +1,5 @@
 /**
- * PCDS: the roots that the mesh trusts, as ca tells them. pilot-agent asks for it (PROXY_CONFIG_XDS_AGENT) and hands the roots
+ * PCDS: the roots that the mesh trusts, as ca publishes them. pilot-agent asks for it (PROXY_CONFIG_XDS_AGENT) and hands the roots
  * to its Envoy, so a proxy trusts a new root long before its certificate is renewed.
  * differs: istiod sends it with ISTIO_MULTIROOT_MESH only; whoever asks gets it here, as a rotation counts on it.
  */
@@ -8,7 +8,7 @@ import { create, typeUrl } from "@flotilla/proto";
 import { ProxyConfigSchema } from "@flotilla/proto/mesh/v1alpha1/proxy_pb";
 import { createGenerator } from "../encode/generator.ts";
 
-/** The only resource has no name. Nothing is sent before ca has told: the proxies keep the root they started with. */
+/** The only resource has no name. Nothing is sent before ca has published: the proxies keep the root they started with. */
 export const trustBundle = createGenerator({
   typeUrl: typeUrl.proxyConfig,
   schema: ProxyConfigSchema,

@@ -22,7 +22,7 @@ export const outboundClusterNames = query<readonly string[]>("outbound-cluster-n
   return services.flatMap((service) => namesOfService(view, service, false));
 });
 
-/** Those that a gateway between networks tells apart by their server name, of the mesh's own services. */
+/** Those that a gateway between networks distinguishes by their server name, of the mesh's own services. */
 export const passingClusterNames = query<readonly string[]>("passing-cluster-names", (view) =>
   visibleServices(view)
     .filter(({ meshExternal }) => !meshExternal)
@@ -48,7 +48,7 @@ function namesOfService(view: View, service: Service, passesTls: boolean): reado
     );
 }
 
-/** Names below a wildcard can be told from what callers say only: by a Host header or a server name. */
+/** Names below a wildcard can be distinguished by what callers send only: by a Host header or a server name. */
 function hasCluster({ resolution }: Service, { protocol }: ServicePort): boolean {
   return resolution === "dynamic-dns" ? isHttp(protocol) || protocol === "TLS" : protocol !== "UDP";
 }

@@ -56,7 +56,7 @@ export const listenerTraits = query<ListenerTraits>("listener-traits", (view) =>
   };
 });
 
-/** Only a request tells the host it is meant for: other connections pass to their original destination. */
+/** Only a request names the host it is meant for: other connections pass to their original destination. */
 const fallback = query("listener-fallback", (view) => {
   const cluster = view.read(fallbackCluster);
   return cluster === unknownHostsCluster

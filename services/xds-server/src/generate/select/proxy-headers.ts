@@ -11,8 +11,8 @@ export const proxyHeaders = query<ProxyConfig_ProxyHeaders | undefined>("proxy-h
   return fromJson(ProxyConfig_ProxyHeadersSchema, own.value as JsonValue, { ignoreUnknownFields: true });
 });
 
-/** Whether the proxy tells backends how often it has tried a request, by the same rule. Source: scenario telemetry/proxy-config. */
-export const tellsAttempts = query<boolean>("tells-attempts", (view) => {
+/** Whether the proxy sends backends how often it has tried a request, by the same rule. Source: scenario telemetry/proxy-config. */
+export const addsAttemptCount = query<boolean>("adds-attempt-count", (view) => {
   const own = view.proxy.proxyConfig("proxyHeaders.attemptCount.disabled");
   const disabled = own === undefined ? view.mesh.defaultConfig?.proxyHeaders?.attemptCount?.disabled : own.value;
   return disabled !== true;

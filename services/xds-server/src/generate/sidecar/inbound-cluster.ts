@@ -98,7 +98,7 @@ export function selectInboundCluster(view: View, name: string): InboundClusterIn
     pool,
     retryBudget: policy?.retryBudget,
     rule: rule?.spec.trafficPolicy && rulePath(rule.key),
-    // What the mesh takes for foreign is told of by its callers, not by itself. Source: corpus xds, TestServiceScoping.
+    // A service that the mesh takes for foreign is reported by its callers, not by itself. Source: corpus xds, TestServiceScoping.
     services: view.read(clusterTraits).namesServices && service?.isExternal !== true ? services : [],
     endpoint: ingress === undefined ? ownEndpoint(view, port.port) : reachableEndpoint(view, ingress.defaultEndpoint),
     ipMode: resolvedFamilies(view),

@@ -8,7 +8,7 @@ import { statName } from "../envoy/stat-name.ts";
 import { authorizationFilters, trustDomains } from "../select/authorization.ts";
 import { listenerTraits } from "../select/listener-traits.ts";
 import { meshTls, serverFiles } from "../select/mesh-tls.ts";
-import { tellsAttempts } from "../select/proxy-headers.ts";
+import { addsAttemptCount } from "../select/proxy-headers.ts";
 import { type BoundInboundInputs, buildBoundInbound } from "./inbound/bound-inbound.ts";
 import type { InboundChainInputs } from "./inbound/inbound-chains.ts";
 import { type InboundPort, inboundPorts } from "./inbound/inbound-ports.ts";
@@ -39,7 +39,7 @@ function select(view: View, name: string): ListenerInputs | undefined {
   const traits = view.read(listenerTraits);
   if (name === "virtualOutbound") {
     const { proxyListenPort: listenPort } = view.mesh;
-    return { kind: "virtual-outbound", traits, listenPort, tellsAttempts: view.read(tellsAttempts) };
+    return { kind: "virtual-outbound", traits, listenPort, addsAttemptCount: view.read(addsAttemptCount) };
   }
   if (name === "virtualInbound") return { kind: "virtual-inbound", ...selectVirtualInbound(view) };
   const port = view.read(inboundPorts).find((one) => isBound(one) && boundName(one) === name);

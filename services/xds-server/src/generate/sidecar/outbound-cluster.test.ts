@@ -10,7 +10,7 @@ function aRule(spec: JsonObject): Config {
   return aConfig("DestinationRule", "shop", "a", { host: "a.example", ...spec });
 }
 
-/** A mesh of one service with a rule, as a proxy of its namespace is told of it. */
+/** A mesh of one service with a rule, as a proxy of its namespace receives it. */
 function clusters(service: Service, rule: Config, endpoints: readonly Endpoint[] = []) {
   const core = aMesh(service, rule);
   const { namespace, hostname } = service;

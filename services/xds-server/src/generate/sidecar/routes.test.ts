@@ -171,7 +171,7 @@ test("an edit of one VirtualService builds one virtual host, for all namespaces 
   for (const one of observed) one?.release();
 });
 
-test("requests for unknown hosts tell the host that was asked for where ProxyConfig wants it", () => {
+test("requests for unknown hosts name the host that was asked for where ProxyConfig wants it", () => {
   const proxyConfig = { proxyHeaders: { xForwardedHost: { enabled: true } } };
   const proxy = aSidecar("shop", { PROXY_CONFIG: proxyConfig });
   const configuration = JSON.stringify(resourceOf(aMesh(aService("a", "shop")), proxy, typeUrl.route, "80"));

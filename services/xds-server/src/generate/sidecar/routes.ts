@@ -15,7 +15,7 @@ import {
   routeConfigurationTail,
   virtualHostsField,
 } from "../envoy/routes/route-configuration.ts";
-import { proxyHeaders, tellsAttempts } from "../select/proxy-headers.ts";
+import { addsAttemptCount, proxyHeaders } from "../select/proxy-headers.ts";
 import { blockedRoute, encodedVirtualHost, passthroughRoute } from "./routes/virtual-host.ts";
 import { parseRouteName, virtualHostPlan } from "./routes/virtual-host-plan.ts";
 
@@ -44,7 +44,7 @@ const fallbackHost = query<Encoded>(
       name: route.name,
       domains: ["*"],
       routes: [route],
-      includeRequestAttemptCount: view.read(tellsAttempts),
+      includeRequestAttemptCount: view.read(addsAttemptCount),
     });
     return encodedElement(virtualHostsField, VirtualHostSchema, [host]);
   },

@@ -19,10 +19,10 @@ export interface VirtualOutboundInputs {
   readonly traits: ListenerTraits;
   /** 15001 by default. */
   readonly listenPort: number;
-  readonly tellsAttempts: boolean;
+  readonly addsAttemptCount: boolean;
 }
 
-export function buildVirtualOutbound({ traits, listenPort, tellsAttempts }: VirtualOutboundInputs): Listener {
+export function buildVirtualOutbound({ traits, listenPort, addsAttemptCount }: VirtualOutboundInputs): Listener {
   const fallback = traits.fallbackCluster;
   return create(ListenerSchema, {
     name: "virtualOutbound",
@@ -41,7 +41,7 @@ export function buildVirtualOutbound({ traits, listenPort, tellsAttempts }: Virt
           tcpProxy({ statPrefix: "BlackHoleCluster", clusters: "BlackHoleCluster" }),
         ],
       }),
-      ...(traits.unknownHosts ? [requestsToUnknownHosts(traits, traits.unknownHosts, tellsAttempts)] : []),
+      ...(traits.unknownHosts ? [requestsToUnknownHosts(traits, traits.unknownHosts, addsAttemptCount)] : []),
       create(FilterChainSchema, {
         name: "virtualOutbound-catchall-tcp",
         filters: [
@@ -62,11 +62,11 @@ export function buildVirtualOutbound({ traits, listenPort, tellsAttempts }: Virt
 }
 
 /** Requests say which host they mean: it is resolved anew instead of trusting the address they were sent to. */
-function requestsToUnknownHosts(traits: ListenerTraits, dnsCache: DnsCache, tellsAttempts: boolean) {
+function requestsToUnknownHosts(traits: ListenerTraits, dnsCache: DnsCache, addsAttemptCount: boolean) {
   const route = passthroughRoute(unknownHostsCluster, traits.headers?.xForwardedHost?.enabled === true);
   const routes = create(RouteConfigurationSchema, {
     name: route.name,
-    virtualHosts: [{ name: route.name, domains: ["*"], routes: [route], includeRequestAttemptCount: tellsAttempts }],
+    virtualHosts: [{ name: route.name, domains: ["*"], routes: [route], includeRequestAttemptCount: addsAttemptCount }],
     validateClusters: false,
     maxDirectResponseBodySizeBytes: maxDirectResponseBodyBytes,
     ignorePortInHostMatching: true,

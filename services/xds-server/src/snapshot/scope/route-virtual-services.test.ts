@@ -95,7 +95,7 @@ test("only hosts of services are routed; a ServiceEntry as parent means its host
   assert.deepEqual(routed(core, "shop"), [`a.example:80: shop.r.0 → ${v2}`]);
 });
 
-test("a route that cannot be followed is told of, and nothing else is lost", () => {
+test("a route that cannot be followed is reported, and nothing else is lost", () => {
   const core = aMesh(
     ...services,
     aRoute("HTTPRoute", "shop", "portless", [parent("web")], to("v2"), { backendRefs: [{ name: "v2" }] }),

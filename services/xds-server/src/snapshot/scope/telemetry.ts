@@ -129,7 +129,7 @@ export const effectiveTracing = query<EffectiveTracing, TrafficSide>("effective-
   };
 });
 
-/** What a proxy tells Prometheus of its traffic, as Telemetry of the mesh, the namespace and the workload say. */
+/** What a proxy reports to Prometheus of its traffic, as Telemetry of the mesh, the namespace and the workload say. */
 export interface Metric {
   /** Of Istio's metrics, as Telemetry names them, or any other name. */
   readonly key: string;
@@ -146,7 +146,7 @@ export interface EffectiveMetrics {
   readonly reportingInterval: readonly [seconds: string, nanos: number] | undefined;
 }
 
-/** Undefined where nothing is told. */
+/** Undefined where nothing is reported. */
 export const effectiveMetrics = query<EffectiveMetrics | undefined, TrafficSide>(
   "effective-metrics",
   (view, side) => {
@@ -214,7 +214,7 @@ function collect(overrides: readonly MetricsOverrides[]): readonly Metric[] | un
     if (key !== undefined && disabled !== true) allAreOff = false;
     for (const name of key === undefined ? (isNamed ? metricNames.values() : []) : [key]) {
       const draft = draftOf(name);
-      // All of them off, the others need not be told one by one: those that are on again are listed.
+      // All of them off, the others need not be listed one by one: those that are on again are listed.
       if (disabled !== undefined && (key !== undefined || !disabled)) draft.isDropped = disabled;
       for (const [tag, { operation, value }] of tags)
         draft.tags.set(tag, { removed: operation === Operation.REMOVE, value });

@@ -53,14 +53,16 @@ export function convert(world: CaseWorld): Converted {
     .map((route) => readRoute(route) as Config<HttpRouteSpec>);
   const attached = routes.map((route) => attachedRoute(world, plans, route));
   const status = new Map<string, unknown>();
-  const tell = ({ key }: Pick<Config, "key">, value: unknown) => status.set(configKeyText(key), value);
+  const setStatus = ({ key }: Pick<Config, "key">, value: unknown) => status.set(configKeyText(key), value);
   for (const one of world.all<{ controllerName?: string }>("GatewayClass"))
-    if (rulesOfController(world.gatewayLookups.classes, one.spec.controllerName ?? "")) tell(one, gatewayClassStatus());
-  tellGateways(world, plans, attached, tell);
-  for (const [index, route] of routes.entries()) tellRoute(world, route, attached[index] as AttachedRoute, tell);
-  tellPolicies(world, attached, tell);
+    if (rulesOfController(world.gatewayLookups.classes, one.spec.controllerName ?? ""))
+      setStatus(one, gatewayClassStatus());
+  setGatewayStatus(world, plans, attached, setStatus);
+  for (const [index, route] of routes.entries())
+    setRouteStatus(world, route, attached[index] as AttachedRoute, setStatus);
+  setPolicyStatus(world, attached, setStatus);
   // Nothing is written to them here.
-  for (const pool of world.all("InferencePool")) tell(pool, {});
+  for (const pool of world.all("InferencePool")) setStatus(pool, {});
   return {
     configs: [
       ...[...plans.values()].flatMap(gatewayConfigs),
@@ -133,35 +135,35 @@ function virtualServices(world: CaseWorld, routes: readonly Config[], attached: 
   );
 }
 
-type Tell = (object: Pick<Config, "key">, value: unknown) => void;
+type SetStatus = (object: Pick<Config, "key">, value: unknown) => void;
 
-function tellGateways(
+function setGatewayStatus(
   world: CaseWorld,
   plans: ReadonlyMap<string, GatewayPlan>,
   attached: readonly AttachedRoute[],
-  tell: Tell,
+  setStatus: SetStatus,
 ): void {
   const attachedRoutes = (listener: ListenerPlan) =>
     attached.filter(({ parents }) => parents.some((one) => one.attachments.some((at) => at.listener === listener)))
       .length;
   const lookups = { serviceOf: world.gatewayService, attachedRoutes };
   for (const plan of plans.values()) {
-    tell(plan, gatewayStatus(plan, lookups));
-    for (const set of plan.sets) tell(set, listenerSetStatus(set, plan, lookups));
+    setStatus(plan, gatewayStatus(plan, lookups));
+    for (const set of plan.sets) setStatus(set, listenerSetStatus(set, plan, lookups));
   }
 }
 
-function tellRoute(
+function setRouteStatus(
   world: CaseWorld,
   route: Config<HttpRouteSpec>,
   { route: head, parents }: AttachedRoute,
-  tell: Tell,
+  setStatus: SetStatus,
 ): void {
   const ours = routeParentStatuses(route, head.spec.problem, parents, (place) => contextOf(world, route.key, place));
-  tell(route, { parents: withForeignEntries((route.status as Entries)?.parents, ours) });
+  setStatus(route, { parents: withForeignEntries((route.status as Entries)?.parents, ours) });
 }
 
-function tellPolicies(world: CaseWorld, attached: readonly AttachedRoute[], tell: Tell): void {
+function setPolicyStatus(world: CaseWorld, attached: readonly AttachedRoute[], setStatus: SetStatus): void {
   const gatewaysTo = (group: string, kind: string, namespace: string, name: string) =>
     attached.flatMap(({ route: { key }, parents }) => {
       const { spec } = world.get<HttpRouteSpec>(key.kind, key.namespace, key.name) ?? {};
@@ -184,15 +186,15 @@ function tellPolicies(world: CaseWorld, attached: readonly AttachedRoute[], tell
       hasObject: (kind, namespace, name) => world.credential(kind, namespace, name) !== undefined,
       gatewaysOf: (kind, namespace, name) => gatewaysTo("", kind, namespace, name).map((gateway) => gateway.name),
     });
-    tell(policy, { ancestors: withForeignEntries((policy.status as Entries)?.ancestors, ours) });
+    setStatus(policy, { ancestors: withForeignEntries((policy.status as Entries)?.ancestors, ours) });
   }
   for (const policy of world.all<BackendTrafficSpec>("XBackendTrafficPolicy"))
-    tell(policy, { ancestors: backendTrafficStatus(policy) });
+    setStatus(policy, { ancestors: backendTrafficStatus(policy) });
   for (const backend of world.all<ExternalBackendSpec>("XBackend")) {
     const { namespace, name } = backend.key;
     const gateways = gatewaysTo("gateway.networking.x-k8s.io", "XBackend", namespace, name);
     const distinct = new Map(gateways.map((gateway) => [`${gateway.namespace}/${gateway.name}`, gateway]));
-    tell(backend, { parents: externalBackendStatus(backend, [...distinct.values()]) });
+    setStatus(backend, { parents: externalBackendStatus(backend, [...distinct.values()]) });
   }
 }
 

@@ -64,7 +64,7 @@ describe("blocks of expectations", () => {
       blocks: { cds: { web: ["b", "c: null", "d"] } },
     },
     {
-      name: "tell an empty answer from none",
+      name: "distinguish an empty answer from none",
       before: new Map([["web", new Map([["rds", new Map()]])]]),
       after: new Map([["web", capture()]]),
       blocks: { cds: { web: [] }, rds: { web: "null" } },

@@ -109,7 +109,7 @@ export const twoForOneHost: Feature = async (mesh) => {
   ];
 };
 
-/** On listeners of redirected connections, where what is sent tells HTTP from other protocols. */
+/** On listeners of redirected connections, where what is sent distinguishes HTTP from other protocols. */
 export const portConflict: Feature = async (mesh) => {
   const port = 7777;
   const [http, tcp] = [await mesh.httpBackend("v1"), await mesh.tcpBackend("tcp")];

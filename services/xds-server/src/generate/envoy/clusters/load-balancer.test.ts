@@ -96,7 +96,7 @@ describe("load balancing", () => {
       );
     }
   });
-  it("passes connections through where it is told to", () =>
+  it("passes connections through where a rule says so", () =>
     assert.deepEqual(
       [undefined, settingsOf(simple(SimpleLb.RANDOM)), settingsOf(simple(SimpleLb.PASSTHROUGH))].map(isPassthrough),
       [false, false, true],

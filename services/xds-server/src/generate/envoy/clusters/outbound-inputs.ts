@@ -60,7 +60,7 @@ export interface ClusterTraits {
   readonly weighsLocalities: boolean;
   /** Keys of Redis stay with their server. */
   readonly hashesRedis: boolean;
-  /** Endpoints that are not ready are told of whatever a rule says, and must never be called. */
+  /** Endpoints that are not ready are sent whatever a rule says, and must never be called. */
   readonly neverPanics: boolean;
   /** Queries after which the resolver takes a fresh socket; 0 for never. */
   readonly udpMaxQueries: number;

@@ -8,7 +8,7 @@ export interface EndpointInputs {
   /** By shard (`registry/cluster`). */
   readonly shards: ReadonlyMap<string, readonly Endpoint[]>;
   readonly portName: string;
-  /** The service's port where endpoints are part of the cluster; 0 where they are told apart by the port's name. */
+  /** The service's port where endpoints are part of the cluster; 0 where they are distinguished by the port's name. */
   readonly portNumber: number;
   /** JSON of the labels an endpoint must have. */
   readonly subset: string;
@@ -31,7 +31,7 @@ export interface EndpointInputs {
   readonly gateways: GatewaysByNetwork;
   /** What decides about priorities and shares of localities, if anything does. */
   readonly setting: LocalityLoadBalancerSetting | undefined;
-  /** Endpoints that are alike by `failoverPriority` are told apart by distance. */
+  /** Endpoints that are alike by `failoverPriority` are distinguished by distance. */
   readonly failsOverByDistance: boolean;
   /** The proxy's: `region/zone/subzone`. */
   readonly locality: string;

@@ -1,4 +1,4 @@
-/** One endpoint as Envoy has it, and whether it is told of at all. */
+/** One endpoint as Envoy has it, and whether it is sent at all. */
 import { type Endpoint, type Labels, matchesLabels } from "@flotilla/model";
 import type { JsonObject } from "@flotilla/proto";
 import { HealthStatus } from "@flotilla/proto/envoy/config/core/v3/health_check_pb";

@@ -124,7 +124,7 @@ export function failoverByLabels<Endpoint extends Member>(
   );
 }
 
-/** Labels that tell where a workload is come from its place, whatever else it is labelled with. */
+/** Labels that distinguish where a workload is come from its place, whatever else it is labelled with. */
 function topologyLabel({ locality, labels, network, clusterId, nodeName }: Member, name: string): string | undefined {
   const { region, zone, subzone } = parseLocality(locality);
   switch (name) {

@@ -88,7 +88,7 @@ const grpcStats = filter(
   ),
 );
 
-/** Tells the upstream sidecar, in the TLS handshake, which protocol it will receive. */
+/** Reports the upstream sidecar, in the TLS handshake, which protocol it will receive. */
 const alpn = filter(
   "istio.alpn",
   pack(

@@ -22,7 +22,7 @@ function jwtFilter(
   return filters.find(({ name }) => name === "envoy.filters.http.jwt_authn")?.["typedConfig"] as never;
 }
 
-test("issuers are told apart in order of their names", () => {
+test("issuers are distinguished in order of their names", () => {
   const { providers } = jwtFilter({ issuer: "b", jwks: "{}" }, { issuer: "a", jwks: "{}" }) ?? {
     providers: {} as Found,
   };

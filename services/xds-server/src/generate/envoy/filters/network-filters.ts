@@ -49,7 +49,7 @@ export function tcpProxy(inputs: TcpProxyInputs): Filter {
   return networkFilter("envoy.filters.network.tcp_proxy", pack(TcpProxySchema, message));
 }
 
-/** Filters that look into the bytes of a protocol, where the control plane is told to use them. */
+/** Filters that look into the bytes of a protocol, where a setting asks for them. */
 export interface ProtocolFilters {
   readonly mongo: boolean;
   readonly mysql: boolean;

@@ -31,7 +31,7 @@ export function suppressesEnvoyHeaders(headers: ProxyHeaders | undefined): boole
   return headers?.envoyDebugHeaders?.disabled === true;
 }
 
-/** Foreign services are not told of the workload. */
+/** Foreign services do not learn of the workload. */
 export function staysInMesh(headers: ProxyHeaders | undefined): boolean {
   return headers?.metadataExchangeHeaders?.mode === ExchangeMode.IN_MESH;
 }

@@ -46,7 +46,7 @@ test("no attempts means no policy, nothing said means two retries on other hosts
   assert.equal(policy?.retryHostPredicate.length, 1);
 });
 
-test("hosts that failed may be asked again when told so", () => {
+test("hosts that failed may be asked again when asked to", () => {
   const policy = retryPolicy(fromJson(HTTPRetrySchema, { attempts: 1, retryIgnorePreviousHosts: false }));
   assert.equal(policy?.retryHostPredicate.length, 0);
 });

@@ -37,7 +37,7 @@ export interface ActionContext {
     host: string,
   ) => { readonly hostname: string; readonly onlyPort: number | undefined } | undefined;
   readonly hashOf: (destination: Destination) => LoadBalancerSettings_ConsistentHashLB | undefined;
-  /** Mirrored requests get a host name that tells them apart. */
+  /** Mirrored requests get a host name that distinguishes them. */
   readonly marksMirrored: boolean;
   /** The mesh's retries for routes that say nothing. */
   readonly defaultRetries: HTTPRetry | undefined;

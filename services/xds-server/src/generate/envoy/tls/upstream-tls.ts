@@ -39,7 +39,7 @@ export interface MutualTlsInputs {
   readonly files?: ClientFiles | undefined;
   /** For certificates that are not the mesh's. */
   readonly defaults: TlsDefaults | undefined;
-  /** Callers and servers tell each other who they are before the first byte. */
+  /** Callers and servers exchange who they are before the first byte. */
   readonly offersPeerExchange: boolean;
   readonly isFips: boolean;
 }
@@ -65,7 +65,7 @@ export function mutualTls({
     create(UpstreamTlsContextSchema, {
       sni,
       commonTlsContext: {
-        // "istio" tells the server's sidecar that the peer is one too; foreign certificates make the caller a stranger.
+        // "istio" shows the server's sidecar that the peer is one too; foreign certificates make the caller a stranger.
         alpnProtocols: [...(own === undefined ? inMesh : []), ...(http2 ? ["h2"] : [])],
         tlsCertificateSdsSecretConfigs: [
           own === undefined ? agentSecret("default") : fileSecret(`file-cert:${own.certificate}~${own.key}`),
@@ -177,7 +177,7 @@ function rawBuffer(name: string): TransportSocket {
   return create(TransportSocketSchema, { name, configType: { case: "typedConfig", value } });
 }
 
-/** Tells the server the caller's address in a header before the connection's own bytes. */
+/** Passes the server the caller's address in a header before the connection's own bytes. */
 export function withProxyProtocol(transportSocket: TransportSocket, version: number): TransportSocket {
   return create(TransportSocketSchema, {
     name: "envoy.transport_sockets.upstream_proxy_protocol",

@@ -9,7 +9,7 @@ import { misdirectedHosts } from "../../../snapshot/scope/misdirected-hosts.ts";
 import { gatewayVirtualServices, type VirtualServiceHead } from "../../../snapshot/scope/virtual-services.ts";
 import { query, type View } from "../../../snapshot/view.ts";
 import { inUrl } from "../../envoy/routes/domains.ts";
-import { tellsAttempts } from "../../select/proxy-headers.ts";
+import { addsAttemptCount } from "../../select/proxy-headers.ts";
 import { type Arrival, concernsProxy, type RoutesKey, routesKey } from "../../select/virtual-service-routes.ts";
 
 /** A virtual host but for its routes; as a text it is an argument that equal hosts of all routers share. */
@@ -20,7 +20,7 @@ export interface RouterHost {
   readonly routes: readonly RoutesKey[];
   /** Plain requests are sent to HTTPS. */
   readonly redirects: boolean;
-  /** Whether backends are told how often a request was tried. */
+  /** Whether backends learn how often a request was tried. */
   readonly countsAttempts: boolean;
   /** All requests are answered with 421 (Misdirected Request): they came over a connection for other hosts. */
   readonly isMisdirected?: true;
@@ -34,7 +34,7 @@ export const routerHostPlan = query<readonly string[], string>("router-host-plan
   const port = servers[0]?.server.port?.number ?? 0;
   const misdirected = [...view.read(misdirectedHosts, routeName)].filter((host) => !hosts.has(host));
   if (hosts.size === 0 && misdirected.length === 0) return [planText(answering(`blackhole:${port}`, ["*"]))];
-  const countsAttempts = view.read(tellsAttempts);
+  const countsAttempts = view.read(addsAttemptCount);
   const routed = withoutRepetition(hosts).map(({ hostnames, port, routes, redirects }) => {
     const name = `${inUrl(hostnames[0] ?? "")}:${port}`;
     return { name, domains: hostnames, routes: [...routes.values()], redirects, countsAttempts };

@@ -90,7 +90,7 @@ function sidecarPort(
   const modes = view.read(inboundMutualTls);
   const capturesNothing = view.proxy.metadataText("INTERCEPTION_MODE") === "NONE";
   const bindToPort = captureMode === CaptureMode.DEFAULT ? capturesNothing : captureMode === CaptureMode.NONE;
-  // Redirected connections are told apart by port alone; the proxy's own address only names them.
+  // Redirected connections are distinguished by port alone; the proxy's own address only names them.
   const [ownAddress = ""] = bind === "" ? view.proxy.addresses : [];
   return {
     port: port.number,

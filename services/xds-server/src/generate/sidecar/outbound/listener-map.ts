@@ -4,7 +4,7 @@ import type { View } from "../../../snapshot/view.ts";
 import { chainMatchKey, type HttpChain, type OutboundChain, type OutboundListenerPlan, type TcpChain } from "./plan.ts";
 
 interface Entry {
-  /** Of the first service; `Unsupported` once connections are told apart by their first bytes. */
+  /** Of the first service; `Unsupported` once connections are distinguished by their first bytes. */
   protocol: Protocol;
   readonly bind: string;
   readonly port: number;

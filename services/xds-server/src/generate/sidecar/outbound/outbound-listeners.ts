@@ -63,7 +63,7 @@ export const outboundListener = query<OutboundListenerPlan | undefined, string>(
 
 /**
  * A Sidecar's listener with a port of its own: all its services behind one address. Where connections are redirected and
- * no address is given, what is not HTTP is told by the address of its service.
+ * no address is given, what is not HTTP is distinguished by the address of its service.
  */
 function addOwnListener(view: View, map: ListenerMap, listener: EgressListener): void {
   const { spec } = listener;
@@ -111,7 +111,7 @@ interface At {
   readonly perPod: boolean;
 }
 
-/** The pods of a headless service, where one listener of its port tells them apart by filter chains. */
+/** The pods of a headless service, where one listener of its port distinguishes them by filter chains. */
 function filteredPods(view: View, service: Service, port: ServicePort): readonly string[] | undefined {
   return view.feature("headlessFilterChains") ? podAddresses(view, service, port) : undefined;
 }
@@ -139,7 +139,7 @@ function addServicePorts(view: View, map: ListenerMap, listener: EgressListener)
 
 /**
  * Requests to a service's address are its, whatever host they name (GEP-1324 of the Gateway API); requests to other addresses are
- * told by their host, in the listener of the port. differs: istiod knows the host only (decision 0137).
+ * distinguished by their host, in the listener of the port. differs: istiod knows the host only (decision 0137).
  */
 function addAtClusterAddress(view: View, map: ListenerMap, part: Omit<Part, "bind" | "cidr">): void {
   const bind = serviceAddress(view, part.service);

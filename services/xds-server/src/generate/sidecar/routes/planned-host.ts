@@ -8,7 +8,7 @@ import { aliasesOf, reachableAddresses, servicesOfName } from "../../../snapshot
 import type { VirtualServiceName } from "../../../snapshot/scope/virtual-service.ts";
 import type { View } from "../../../snapshot/view.ts";
 import { type Domains, inUrl, serviceDomains, withPort } from "../../envoy/routes/domains.ts";
-import { tellsAttempts } from "../../select/proxy-headers.ts";
+import { addsAttemptCount } from "../../select/proxy-headers.ts";
 
 export interface PlannedHost {
   readonly hostname: string;
@@ -32,7 +32,7 @@ export interface HostPlan {
   /** Stands for the caller's DNS domain, as far as it matters for the short names of this host. */
   readonly proxyDomain: string;
   readonly aliases: readonly string[];
-  /** Whether backends are told how often a request was tried. */
+  /** Whether backends learn how often a request was tried. */
   readonly countsAttempts: boolean;
   /** Domains that other hosts have. */
   readonly withoutDomains: readonly string[];
@@ -164,7 +164,7 @@ function relevantDomain(hostname: string, proxyDomain: string): string {
 /** The first comer keeps a domain; a host that is left without any is reported. Ordered by name. */
 export function assignDomains(view: View, hosts: readonly PlannedHost[], listenPort: number): readonly HostPlan[] {
   const { dnsDomain } = view.proxy;
-  const countsAttempts = view.read(tellsAttempts);
+  const countsAttempts = view.read(addsAttemptCount);
   const realNames = new Set(hosts.flatMap(({ service }) => (service === undefined ? [] : [service.hostname])));
   const [used, names, hostnames] = [new Set<string>(), new Set<string>(), new Set<string>()];
   const assigned: HostPlan[] = [];

@@ -77,7 +77,7 @@ const encodedServiceRoutes = query<Uint8Array, HostAndPort>(
 );
 
 /**
- * Requests for unknown hosts pass: to where they were going, to the egress proxy, or by DNS. Of all routes only these tell
+ * Requests for unknown hosts pass: to where they were going, to the egress proxy, or by DNS. Of all routes only these show
  * the server the host that was asked for. Source: istiod asked.
  */
 export function passthroughRoute(cluster: string, appendXForwardedHost: boolean): Route {

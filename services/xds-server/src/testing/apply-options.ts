@@ -1,8 +1,8 @@
-/** For tests and benches that apply changes themselves: the occasion of one group. */
+/** For tests and benches that apply changes themselves: the options of one group. */
 import type { Change } from "@flotilla/model";
 import type { ApplyOptions } from "../app/core-source.ts";
 
-export function occasionOf(changes: readonly Change[], position: number): ApplyOptions {
+export function applyOptionsOf(changes: readonly Change[], position: number): ApplyOptions {
   const cause = { publisher: "test", epoch: "epoch", revision: position, eventTimeMs: 0 };
   return {
     applied: { position, changes: changes.length, objects: [], causes: [cause] },

@@ -1,0 +1,82 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, it } from "node:test";
+import { parseLocality } from "@flotilla/model";
+import { captureFromCore, coreFromCluster, coreFromFiles } from "./own-side.ts";
+
+const directory = mkdtempSync(join(tmpdir(), "flotilla-own-side-"));
+after(() => rmSync(directory, { recursive: true }));
+
+function file(name: string, text: string): string {
+  const path = join(directory, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+const entry = (name: string, more = "") => `apiVersion: networking.istio.io/v1
+kind: ServiceEntry
+metadata: {name: ${name}, namespace: shop${more}}
+spec:
+  hosts: [same.example]
+  addresses: [10.9.0.1]
+  ports: [{number: 80, name: http, protocol: HTTP}]
+  resolution: STATIC
+  endpoints: [{address: 10.0.0.${name === "a" ? 1 : 2}}]
+`;
+const none = { mesh: undefined, networks: undefined, envFile: undefined };
+const node = {
+  id: "sidecar~10.0.0.9~app.shop~shop.svc.cluster.local",
+  cluster: "",
+  metadata: { NAMESPACE: "shop", CLUSTER_ID: "Kubernetes" },
+  locality: parseLocality(""),
+};
+
+describe("our side of a comparison", () => {
+  it("answers every type that a proxy asks for, in the order in which it learns names", () => {
+    const captured = captureFromCore(coreFromFiles([file("one.yaml", entry("a"))], none), node);
+    assert.deepEqual(
+      [...captured.keys()],
+      ["cds", "eds", "lds", "nds", "rds", "sds"].filter((type) => captured.has(type)),
+    );
+    assert.ok(captured.get("cds")?.has("outbound|80||same.example"));
+    assert.deepEqual([...(captured.get("eds")?.keys() ?? [])], ["outbound|80||same.example"]);
+    assert.ok(captured.get("rds")?.has("80"));
+    assert.equal(captured.get("lds")?.get("0.0.0.0_80")?.["name"], "0.0.0.0_80");
+    assert.equal(captured.has("ecds"), false);
+  });
+
+  it("takes the mesh's configuration and settings from files", () => {
+    const mesh = file("mesh.yaml", "connectTimeout: 3s");
+    const core = coreFromFiles([file("two.yaml", entry("a"))], { ...none, mesh });
+    const cluster = captureFromCore(core, node).get("cds")?.get("outbound|80||same.example");
+    assert.equal(cluster?.["connectTimeout"], "3s");
+    const env = file("env", "PILOT_ENABLE_IP_AUTOALLOCATE=x");
+    assert.throws(() => coreFromFiles([file("three.yaml", entry("a"))], { ...none, envFile: env }));
+  });
+
+  it("takes the older of two objects, and of equally old ones the first by name", () => {
+    const addressOf = (text: string) =>
+      JSON.stringify([
+        ...(captureFromCore(coreFromFiles([file("pair.yaml", text)], none), node)
+          .get("eds")
+          ?.values() ?? []),
+      ]);
+    const older = `${entry("a")}---\n${entry("b", ', creationTimestamp: "2020-01-01T00:00:00Z"')}`;
+    assert.ok(addressOf(older).includes("10.0.0.2"));
+    assert.ok(addressOf(`${entry("b")}---\n${entry("a")}`).includes("10.0.0.1"));
+  });
+
+  it("refuses files without objects, and a cluster without a kubeconfig", async () => {
+    assert.throws(() => coreFromFiles([file("list.yaml", "kind: VirtualService\nmetadata: {name: x}\n")], none), {
+      code: "CLI_REFUSED",
+      message: /is no object of Kubernetes/,
+    });
+    await assert.rejects(coreFromCluster(join(directory, "no-config"), {}, none), {
+      code: "CLI_USAGE",
+      message: /--kube needs a kubeconfig: there is no file .*no-config/,
+    });
+    await assert.rejects(coreFromCluster(undefined, { KUBECONFIG: join(directory, "other") }, none), /no file .*other/);
+  });
+});

@@ -75,16 +75,21 @@ export async function startProxy(
 ): Promise<Envoy> {
   const secretSocket = join(layout.workDir, `${node.name}.sock`);
   owned.use(await serveCertificate(node, secretSocket, layout));
-  const bootstrap = envoyBootstrap({
-    node,
-    delta,
-    secretSocket,
-    adminPort: 0,
-    discoveryAddress: `127.0.0.1:${layout.ports.xds}`,
-  });
+  const bootstrap = envoyBootstrap({ node, delta, secretSocket, adminPort: 0, ...(await discovery(node, layout)) });
   const directory = join(layout.workDir, "envoy");
   const groupId = node.interception === "REDIRECT" ? { groupId: proxyGroupId } : {};
   return owned.use(await startEnvoy({ binary, directory, name: node.name, bootstrap, ...groupId }));
+}
+
+/** Plain text, but for gateways: Secrets are sent to proven callers alone. */
+async function discovery({ type, namespace, serviceAccount }: EnvoyNode, layout: Layout) {
+  const { ports, workDir } = layout;
+  if (type !== "router") return { discoveryAddress: `127.0.0.1:${ports.xds}` };
+  const issuer = await openLocalIssuer(workDir);
+  const token = await issuer.mintToken({ namespace, serviceAccount });
+  const rootFile = paths(layout).root;
+  const secure = { by: "token", serverName: "istiod.istio-system.svc", rootFile, token } as const;
+  return { discoveryAddress: `127.0.0.1:${ports.xdsTls}`, secure };
 }
 
 /** What pilot-agent does for an Envoy: a certificate by token, served beside it. */

@@ -106,7 +106,7 @@ export function httpCall(
   });
 }
 
-function firstLine(socket: ReturnType<typeof connect>): Promise<string> {
+export function firstLine(socket: ReturnType<typeof connect>): Promise<string> {
   return new Promise((resolve) => {
     let text = "";
     socket.setEncoding("utf8");

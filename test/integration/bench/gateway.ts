@@ -1,0 +1,189 @@
+/**
+ * `pnpm bench:gateway --definitions DIRECTORY [--routes N] [--churn N] [--many N]`: a Gateway of the Gateway API on a real kube-apiserver with a
+ * real Envoy. Routes applied at once until every status is right; a changed route until Envoy answers by it, idle and while others
+ * change; routes one by one under load. DIRECTORY has the Gateway API's definitions. Everything shares the machine: the CPU of the
+ * services stands apart.
+ */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { loadavg, tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { allReady, type ControlPlane, startControlPlane } from "@flotilla/cli/testing";
+import { envoyBootstrap, startEchoServer, startEnvoy } from "@flotilla/dataplane";
+import { startKubeApiserver, whyNoApiserver } from "@flotilla/kube-api/testing";
+import { delay, until } from "@flotilla/runtime";
+import { findServer, freePort, freePorts } from "@flotilla/servers";
+import {
+  acceptedRoutes,
+  attachedRoutes,
+  changeRoute,
+  createGateway,
+  createRoutes,
+  defineKinds,
+  namespace,
+} from "./gateway/cluster.ts";
+import { seenAt, startLoad } from "./gateway/requests.ts";
+
+const { values } = parseArgs({
+  options: {
+    definitions: { type: "string" },
+    routes: { type: "string", default: "1000" },
+    churn: { type: "string", default: "5000" },
+    many: { type: "string", default: "3000" },
+    changes: { type: "string", default: "40" },
+  },
+});
+const [routes, churn, many, changes] = [values.routes, values.churn, values.many, values.changes].map(Number) as [
+  number,
+  number,
+  number,
+  number,
+];
+if (values.definitions === undefined) throw new Error("--definitions DIRECTORY is missing");
+const { env } = process;
+await using owned = new AsyncDisposableStack();
+const server = await startKubeApiserver(env);
+if (server === undefined) throw new Error(whyNoApiserver);
+owned.use(server);
+const { api } = server;
+const workDir = mkdtempSync(join(tmpdir(), "flotilla-gateway-"));
+owned.defer(() => rmSync(workDir, { recursive: true, force: true }));
+const [backend, listenPort] = [owned.use(await startEchoServer("v1")), await freePort()];
+await defineKinds(api, values.definitions);
+await createGateway(api, listenPort, backend.port);
+const plane = owned.use(await startPlane());
+const names = (prefix: string, count: number) => Array.from({ length: count }, (_, index) => `${prefix}-${index}`);
+await until(async () => (await attachedRoutes(api)) === 0, { withinMs: 60_000, what: "the Gateway's status" });
+
+let revision = 0;
+const figures: Record<string, string | number> = {};
+await applyAtOnce();
+await startGateway();
+figures["changed route → Envoy, idle, p50, p90, max, ms"] = await changed(changes);
+await whileOthersChange();
+await oneByOne();
+figures["load average at the end"] = round(loadavg()[0] ?? 0);
+process.stdout.write(`${JSON.stringify(figures, undefined, 2)}\n`);
+
+/** Without mutual TLS in the mesh: the Envoy has no agent beside it. */
+async function startPlane(): Promise<ControlPlane> {
+  const mesh = join(workDir, "mesh-config.yaml");
+  writeFileSync(mesh, "enableAutoMtls: false\n");
+  const given = { CLUSTER_KUBECONFIG: server?.kubeconfig ?? "", POD_NAMESPACE: "istio-system", LOG_LEVEL: "warn" };
+  const started = await startControlPlane({
+    options: {
+      ...{ embedded: false, config: undefined, mesh, networks: undefined, workDir },
+      settings: { ...(env as Record<string, string>), ...given },
+      firstPort: await freePorts(20),
+    },
+    logs: "files",
+    onProgress: () => undefined,
+  });
+  await allReady(started, 120_000, () => undefined, new AbortController().signal);
+  return started;
+}
+
+/** From the first request until every status is right, and from the last answer on. */
+async function applyAtOnce(): Promise<void> {
+  await delay(3_000);
+  const before = { writes: (await writes()).length, cpu: cpuOf() };
+  const startMs = performance.now();
+  await createRoutes(api, names("r", routes));
+  const appliedMs = performance.now();
+  const soon = { withinMs: 300_000, everyMs: 20 };
+  await until(async () => (await attachedRoutes(api)) === routes, { ...soon, what: "all routes to be counted" });
+  await until(async () => (await acceptedRoutes(api)) === routes, { ...soon, what: "all routes to be accepted" });
+  const endMs = performance.now();
+  await delay(2_000);
+  const made = (await writes()).slice(before.writes);
+  const of = (resource: string) => made.filter((one) => one.resource.startsWith(resource)).length;
+  const cpu = cpuOf();
+  figures["routes applied at once"] = routes;
+  figures["applying them, s; until every status is right after the first, after the last, s"] = [
+    appliedMs - startMs,
+    endMs - startMs,
+    endMs - appliedMs,
+  ]
+    .map((ms) => round(ms / 1000))
+    .join("; ");
+  figures["writes: of routes, of the Gateway, others"] =
+    `${of("httproutes")}; ${of("gateways")}; ${made.length - of("httproutes") - of("gateways")}`;
+  for (const [name, seconds] of Object.entries(cpu))
+    figures[`CPU of ${name}, s`] = round(seconds - (before.cpu[name] ?? 0));
+  figures["load average then"] = round(loadavg()[0] ?? 0);
+}
+
+/** What the services write into the API server, Leases apart; not what the bench creates. */
+async function writes() {
+  return (await server?.writes())?.filter(({ verb, resource }) => verb !== "create" && resource !== "leases") ?? [];
+}
+
+async function startGateway(): Promise<void> {
+  const node = {
+    ...{ type: "router" as const, name: "edge-istio", namespace, serviceAccount: "edge-istio", address: "192.0.2.9" },
+    labels: { "gateway.networking.k8s.io/gateway-name": "edge" },
+  };
+  const discoveryAddress = `127.0.0.1:${plane.layout.ports.xds}`;
+  const bootstrap = envoyBootstrap({ node, delta: true, adminPort: 0, discoveryAddress });
+  const binary = await findServer("envoy", { env });
+  const envoy = owned.use(await startEnvoy({ binary, directory: join(workDir, "envoy"), name: node.name, bootstrap }));
+  await envoy.ready(60_000);
+  await seenAt(listenPort, "r-0.example", 0);
+}
+
+/** From the moment at which the API server has taken a change until Envoy answers by it: the same route again and again. */
+async function changed(count: number): Promise<string> {
+  const took: number[] = [];
+  for (let turn = 0; turn < count; turn++) {
+    revision++;
+    const looking = seenAt(listenPort, "r-0.example", revision);
+    await changeRoute(api, "r-0", revision);
+    const takenMs = performance.now();
+    took.push((await looking) - takenMs);
+    await delay(100);
+  }
+  took.sort((a, b) => a - b);
+  return [0.5, 0.9, 1].map((q) => Math.round(took[Math.min(count - 1, Math.floor(count * q))] ?? 0)).join(", ");
+}
+
+async function whileOthersChange(): Promise<void> {
+  const others = names("c", churn);
+  await createRoutes(api, others);
+  await until(async () => (await attachedRoutes(api)) === routes + churn, {
+    ...{ withinMs: 300_000, what: "all routes to be counted", everyMs: 200 },
+  });
+  const stop = new AbortController();
+  let made = 0;
+  const startMs = performance.now();
+  const churning = [0, 1].map(async (lane) => {
+    for (let at = lane; !stop.signal.aborted; at += 2, made++)
+      await changeRoute(api, others[at % others.length] ?? "", made + 1);
+  });
+  figures["the same while others change"] = await changed(changes);
+  stop.abort();
+  await Promise.all(churning);
+  figures["changes of the others, a second; of how many"] =
+    `${Math.round((made / (performance.now() - startMs)) * 1000)}; ${churn}`;
+}
+
+async function oneByOne(): Promise<void> {
+  const load = startLoad(listenPort, "r-1.example", 4);
+  for (const name of names("m", many)) await createRoutes(api, [name]);
+  await seenAt(listenPort, `m-${many - 1}.example`, 0);
+  const { answered, failed } = await load.stop();
+  figures["routes one by one under load: requests answered, failed"] = `${answered}, ${failed.length}`;
+}
+
+/** Seconds by service. */
+function cpuOf(): Readonly<Record<string, number>> {
+  return Object.fromEntries(
+    plane.services.map(({ name, pid }) => {
+      const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
+      return [name, (Number(fields[11]) + Number(fields[12])) / 100];
+    }),
+  );
+}
+
+function round(figure: number): number {
+  return Math.round(figure * 100) / 100;
+}

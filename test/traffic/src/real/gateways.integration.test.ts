@@ -1,0 +1,107 @@
+/** What callers from outside meet at a real Envoy that is an ingress gateway, over both forms of xDS. */
+import assert from "node:assert/strict";
+import { X509Certificate } from "node:crypto";
+import { connect } from "node:net";
+import { after, before, describe, it } from "node:test";
+import { connect as connectTls } from "node:tls";
+import { binomialBounds } from "@flotilla/cli/testing";
+import { until } from "@flotilla/runtime";
+import { createTestAuthority, type KeyPair } from "@flotilla/testkit";
+import { firstLine, httpCall } from "./client.ts";
+import { httpsCall, startGatewayLab } from "./gateway/gateway-lab.ts";
+
+const lab = await startGatewayLab();
+after(() => lab[Symbol.asyncDispose]());
+const { ports, certificates, authority } = lab;
+const rootPem = authority.rootPem;
+const fingerprint = ({ certificatePem }: KeyPair) => new X509Certificate(certificatePem).fingerprint256;
+const https = (host: string, client?: KeyPair) =>
+  httpsCall({ port: ports.https, host, rootPem, ...(client && { client }) });
+const http = (port: number, host: string, path = "/", headers = {}) =>
+  httpCall(port, path, { headers: { host, ...headers } });
+
+for (const form of ["delta", "state of the world"] as const) {
+  describe(`a gateway over ${form}`, () => {
+    let gateway: Awaited<ReturnType<typeof lab.startGateway>>;
+    before(async () => {
+      gateway = await lab.startGateway(form === "delta");
+      // Envoy opens a listener whose certificates did not come in time.
+      const client = await authority.keyPair();
+      for (const host of ["one.example", "two.example", "mutual.example"])
+        await until(
+          () =>
+            https(host, client).then(
+              () => true,
+              () => false,
+            ),
+          { withinMs: 60_000, what: `the certificate of ${host}` },
+        );
+    });
+    after(() => gateway[Symbol.asyncDispose]());
+
+    it("answers by HTTP for its hosts, and 404 for others", async () => {
+      assert.equal((await http(ports.http, "web.example")).reply?.version, "v1");
+      assert.equal((await http(ports.http, "other.example")).status, 404);
+    });
+
+    it("redirects to HTTPS where a server says so", async () => {
+      const { status, headers } = await http(ports.http, "secure.example", "/a");
+      assert.deepEqual([status, headers.location], [301, "https://secure.example/a"]);
+    });
+
+    it("shows the certificate of the server name that is asked for", async () => {
+      const [one, two] = [await https("one.example"), await https("two.example")];
+      assert.deepEqual([one.status, one.version, one.fingerprint], [200, "v1", fingerprint(certificates.one)]);
+      assert.deepEqual([two.status, two.version, two.fingerprint], [200, "v2", fingerprint(certificates.two)]);
+    });
+
+    it("lets in clients with a certificate of its roots, and no others", async () => {
+      const { status, fingerprint: shown } = await https("mutual.example", await authority.keyPair());
+      assert.deepEqual([status, shown], [200, fingerprint(certificates.mutual)]);
+      await assert.rejects(https("mutual.example"), "without a certificate");
+      const stranger = await (await createTestAuthority()).keyPair();
+      await assert.rejects(https("mutual.example", stranger), "with another root's");
+    });
+
+    it("passes TLS through to the back end, by its server name", async () => {
+      const passed = connectTls({ ...local(ports.https), servername: "own.example", rejectUnauthorized: false });
+      assert.equal(await firstLine(passed), "own");
+      const unknown = connectTls({ ...local(ports.https), servername: "no.example", rejectUnauthorized: false });
+      assert.equal(await firstLine(unknown), "");
+    });
+
+    it("splits the requests of an HTTPRoute by weight, with the header filters of each back end", async () => {
+      const calls = Array.from({ length: 200 }, () => http(ports.web, "split.example", "/", { "x-secret": "a" }));
+      const answers = await Promise.all(calls);
+      assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
+      assert.deepEqual(new Set(answers.map(({ headers }) => headers["x-gate"])), new Set(["1"]));
+      const byVersion = Map.groupBy(answers, ({ reply }) => reply?.version);
+      const seen = (version: string, header: string) =>
+        new Set(byVersion.get(version)?.map(({ reply }) => reply?.headers[header]));
+      assert.deepEqual(seen("v1", "x-backend"), new Set(["first"]));
+      assert.deepEqual(seen("v1", "x-secret"), new Set([undefined]));
+      assert.deepEqual(seen("v2", "x-backend"), new Set([undefined]));
+      assert.deepEqual(seen("v2", "x-secret"), new Set(["a"]));
+      const [low, high] = binomialBounds(200, 0.25);
+      const second = byVersion.get("v2")?.length ?? 0;
+      assert.ok(second >= low && second <= high, `v2 answered ${second}, want ${low}..${high}`);
+    });
+
+    it("redirects where an HTTPRoute says so", async () => {
+      const { status, headers } = await http(ports.web, "split.example", "/moved/a");
+      assert.deepEqual([status, headers.location], [302, "http://new.example/moved/a"]);
+    });
+
+    it("hands on the connections of a TCPRoute", async () =>
+      assert.equal(await firstLine(connect(local(ports.tcp))), "plain"));
+
+    it("rejected nothing", async () => {
+      const rejected = [...(await gateway.stats(/update_rejected/))].filter(([, count]) => count > 0);
+      assert.deepEqual(rejected, []);
+    });
+  });
+}
+
+function local(port: number) {
+  return { host: "127.0.0.1", port };
+}

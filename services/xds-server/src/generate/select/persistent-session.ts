@@ -1,8 +1,9 @@
 /** Whether requests to a service stay with their endpoint, which then gets them while it drains, too: as its labels ask for. */
 import { type Labels, ownValue } from "@flotilla/model";
 import type { Any } from "@flotilla/proto";
+import type { StatefulSession } from "@flotilla/proto/envoy/extensions/filters/http/stateful_session/v3/stateful_session_pb";
 import type { View } from "../../snapshot/view.ts";
-import { sessionState } from "../envoy/routes/route-filters.ts";
+import { sessionOfRoutes, sessionState } from "../envoy/routes/route-filters.ts";
 
 export function sessionsAreKept(view: View): boolean {
   return view.feature("persistentSessionFilter");
@@ -15,6 +16,12 @@ export function keepsSessions(view: View, labels: Labels): boolean {
 
 /** Undefined where requests to the service do not keep to an endpoint. */
 export function sessionConfig(view: View, labels: Labels): Any | undefined {
+  const state = sessionStateOf(view, labels);
+  return state && sessionOfRoutes(state);
+}
+
+/** See `sessionConfig`. */
+export function sessionStateOf(view: View, labels: Labels): StatefulSession | undefined {
   const { cookie, header } = namesIn(view, labels);
   return sessionState(cookie, header);
 }

@@ -21,8 +21,8 @@ import { type RouteContext, virtualServiceRoutes } from "../envoy/routes/virtual
 import { sessionConfig, sessionsAreKept } from "./persistent-session.ts";
 import { consistentHashFor } from "./traffic-policy.ts";
 
-/** How requests come to a listener; by HTTP/3 they may come where it is advertised. */
-export type Arrival = "plain" | "tls" | "http3";
+/** How requests come to the routes: over a connection of a listener (by HTTP/3 where it is advertised), or from within a gRPC client. */
+export type Arrival = "plain" | "tls" | "http3" | "in-process";
 
 /** Whose routes, for which port, for which gateway (that of a router, or the one that means all sidecars), and for which requests. */
 const routesText = textCodec<
@@ -64,7 +64,8 @@ export const encodedVirtualServiceRoutes = query<EncodedRoutes, RoutesKey>(
         hashOf: (destination) => consistentHashFor(view, destination),
         marksMirrored: !view.feature("disableShadowHostSuffix"),
         defaultRetries: view.mesh.defaultHttpRetryPolicy,
-        arrivesByTls: arrival !== "plain",
+        arrivesByTls: arrival === "tls" || arrival === "http3",
+        bounds: arrival === "in-process" ? "stream-duration" : "grpc-timeout",
         advertisesHttp3: arrival === "http3",
       }),
     );

@@ -16,8 +16,8 @@ import {
   virtualHostsField,
 } from "../envoy/routes/route-configuration.ts";
 import { addsAttemptCount, proxyHeaders } from "../select/proxy-headers.ts";
+import { parseRouteName, virtualHostPlan } from "../select/virtual-host-plan.ts";
 import { blockedRoute, encodedVirtualHost, passthroughRoute } from "./routes/virtual-host.ts";
-import { parseRouteName, virtualHostPlan } from "./routes/virtual-host-plan.ts";
 
 export const sidecarRoutes = createContainerGenerator({
   typeUrl: typeUrl.route,

@@ -58,6 +58,7 @@ const noContext: ActionContext = {
   hashOf: () => undefined,
   marksMirrored: false,
   defaultRetries: undefined,
+  bounds: "grpc-timeout",
 };
 
 export const routeFunctions: Counterparts = {

@@ -6,7 +6,10 @@ import { HTTPFaultSchema } from "@flotilla/proto/envoy/extensions/filters/http/f
 import { FilterConfigSchema as GrpcStatsSchema } from "@flotilla/proto/envoy/extensions/filters/http/grpc_stats/v3/config_pb";
 import { GrpcWebSchema } from "@flotilla/proto/envoy/extensions/filters/http/grpc_web/v3/grpc_web_pb";
 import { RouterSchema } from "@flotilla/proto/envoy/extensions/filters/http/router/v3/router_pb";
-import { StatefulSessionSchema } from "@flotilla/proto/envoy/extensions/filters/http/stateful_session/v3/stateful_session_pb";
+import {
+  type StatefulSession,
+  StatefulSessionSchema,
+} from "@flotilla/proto/envoy/extensions/filters/http/stateful_session/v3/stateful_session_pb";
 import {
   type HttpFilter,
   HttpFilterSchema,
@@ -104,14 +107,15 @@ const alpn = filter(
 );
 
 /** Does nothing by itself: virtual hosts of services that ask for sessions configure it. */
-export const statefulSession = filter(
-  "envoy.filters.http.stateful_session",
-  pack(StatefulSessionSchema, create(StatefulSessionSchema)),
-);
+export const statefulSession = sessionFilter(create(StatefulSessionSchema));
 
-const fault = filter("envoy.filters.http.fault", pack(HTTPFaultSchema, create(HTTPFaultSchema)));
+export function sessionFilter(session: StatefulSession): HttpFilter {
+  return filter("envoy.filters.http.stateful_session", pack(StatefulSessionSchema, session));
+}
+
+export const fault = filter("envoy.filters.http.fault", pack(HTTPFaultSchema, create(HTTPFaultSchema)));
 const cors = filter("envoy.filters.http.cors", pack(CorsSchema, create(CorsSchema)));
-const router = filter("envoy.filters.http.router", pack(RouterSchema, create(RouterSchema)));
+export const router = filter("envoy.filters.http.router", pack(RouterSchema, create(RouterSchema)));
 const quietRouter = filter(
   "envoy.filters.http.router",
   pack(RouterSchema, create(RouterSchema, { suppressEnvoyHeaders: true })),

@@ -1,9 +1,11 @@
 /** Where a route of a VirtualService sends a request, and how. */
 import { clusterName, quoteRegex } from "@flotilla/model";
-import { create, type MessageInitShape } from "@flotilla/proto";
+import { create, type Duration, type MessageInitShape } from "@flotilla/proto";
 import {
   type RouteAction,
   RouteAction_ClusterNotFoundResponseCode,
+  type RouteAction_MaxStreamDuration,
+  RouteAction_MaxStreamDurationSchema,
   type RouteAction_RequestMirrorPolicy,
   RouteAction_RequestMirrorPolicySchema,
   RouteActionSchema,
@@ -41,6 +43,8 @@ export interface ActionContext {
   readonly marksMirrored: boolean;
   /** The mesh's retries for routes that say nothing. */
   readonly defaultRetries: HTTPRetry | undefined;
+  /** The field that bounds the deadline of a gRPC call: gRPC's own clients do not read Envoy's older one. */
+  readonly bounds: "grpc-timeout" | "stream-duration";
 }
 
 export function routeAction(route: HTTPRoute, context: ActionContext): RouteAction {
@@ -53,7 +57,7 @@ export function routeAction(route: HTTPRoute, context: ActionContext): RouteActi
   return create(RouteActionSchema, {
     clusterSpecifier: clusterSpecifier(route.route, context),
     timeout: timeout ?? zeroDuration,
-    maxGrpcTimeout: timeout ?? zeroDuration,
+    ...grpcDeadline(timeout ?? zeroDuration, context.bounds),
     ...(retry && { retryPolicy: retry }),
     ...pathRewrite(rewrite, context.hasGatewaySemantics ? prefixOf(route) : undefined),
     ...(host !== "" && { hostRewriteSpecifier: { case: "hostRewriteLiteral", value: host } }),
@@ -63,6 +67,14 @@ export function routeAction(route: HTTPRoute, context: ActionContext): RouteActi
       clusterNotFoundResponseCode: RouteAction_ClusterNotFoundResponseCode.INTERNAL_SERVER_ERROR,
     }),
   });
+}
+
+function grpcDeadline(
+  longest: Duration,
+  bounds: ActionContext["bounds"],
+): { maxGrpcTimeout?: Duration; maxStreamDuration?: RouteAction_MaxStreamDuration } {
+  if (bounds === "grpc-timeout") return { maxGrpcTimeout: longest };
+  return { maxStreamDuration: create(RouteAction_MaxStreamDurationSchema, { maxStreamDuration: longest }) };
 }
 
 /** With one destination its headers are the route's. */

@@ -7,7 +7,11 @@ import {
   FaultAbortSchema,
   HTTPFaultSchema,
 } from "@flotilla/proto/envoy/extensions/filters/http/fault/v3/fault_pb";
-import { StatefulSessionPerRouteSchema } from "@flotilla/proto/envoy/extensions/filters/http/stateful_session/v3/stateful_session_pb";
+import {
+  type StatefulSession,
+  StatefulSessionPerRouteSchema,
+  StatefulSessionSchema,
+} from "@flotilla/proto/envoy/extensions/filters/http/stateful_session/v3/stateful_session_pb";
 import { CookieBasedSessionStateSchema } from "@flotilla/proto/envoy/extensions/http/stateful_session/cookie/v3/cookie_pb";
 import { HeaderBasedSessionStateSchema } from "@flotilla/proto/envoy/extensions/http/stateful_session/header/v3/header_pb";
 import { StringMatcherSchema } from "@flotilla/proto/envoy/type/matcher/v3/string_pb";
@@ -97,7 +101,7 @@ export function corsPolicy(policy: CorsPolicy): Any {
 export const sessionFilter = "envoy.filters.http.stateful_session";
 
 /** For requests that keep to one endpoint; a cookie (`name` or `name:/path`) counts more than a header. */
-export function sessionState(cookie: string | undefined, header: string | undefined): Any | undefined {
+export function sessionState(cookie: string | undefined, header: string | undefined): StatefulSession | undefined {
   if (!cookie && header) {
     const state = create(HeaderBasedSessionStateSchema, { name: header });
     return statefulSession("envoy.http.stateful_session.header", HeaderBasedSessionStateSchema, state);
@@ -108,9 +112,12 @@ export function sessionState(cookie: string | undefined, header: string | undefi
   return statefulSession("envoy.http.stateful_session.cookie", CookieBasedSessionStateSchema, state);
 }
 
-function statefulSession<State extends Message>(name: string, schema: GenMessage<State>, state: State): Any {
-  const perRoute = create(StatefulSessionPerRouteSchema, {
-    override: { case: "statefulSession", value: { sessionState: { name, typedConfig: pack(schema, state) } } },
-  });
-  return pack(StatefulSessionPerRouteSchema, perRoute);
+function statefulSession<State extends Message>(name: string, schema: GenMessage<State>, state: State) {
+  return create(StatefulSessionSchema, { sessionState: { name, typedConfig: pack(schema, state) } });
+}
+
+/** For a virtual host or route, where the filter before the routes does nothing by itself. */
+export function sessionOfRoutes(statefulSession: StatefulSession): Any {
+  const override = { case: "statefulSession", value: statefulSession } as const;
+  return pack(StatefulSessionPerRouteSchema, create(StatefulSessionPerRouteSchema, { override }));
 }

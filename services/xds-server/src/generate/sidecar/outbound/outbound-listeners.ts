@@ -16,9 +16,6 @@ import { listenerServices } from "../../../snapshot/scope/sidecar-scope.ts";
 import { layer4VirtualServices, meshGateway } from "../../../snapshot/scope/virtual-services.ts";
 import { query, type View } from "../../../snapshot/view.ts";
 import { listenerTraits } from "../../select/listener-traits.ts";
-import { mayListenBesideVirtual } from "../reserved-ports.ts";
-import { ListenerMap, listenerName } from "./listener-map.ts";
-import type { OutboundListenerPlan } from "./plan.ts";
 import {
   furtherAddresses,
   isUnspecified,
@@ -26,7 +23,10 @@ import {
   podAddresses,
   serviceAddress,
   serviceAddresses,
-} from "./service-address.ts";
+} from "../../select/service-address.ts";
+import { mayListenBesideVirtual } from "../reserved-ports.ts";
+import { ListenerMap, listenerName } from "./listener-map.ts";
+import type { OutboundListenerPlan } from "./plan.ts";
 import { tcpChains } from "./tcp-chains.ts";
 
 /** Every outbound listener by name. */

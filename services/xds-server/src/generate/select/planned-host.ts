@@ -3,12 +3,12 @@
  * domains that are its own. Envoy refuses a route configuration in which a domain occurs twice.
  */
 import { type Branded, compareText, type Service } from "@flotilla/model";
-import { serviceText } from "../../../snapshot/keys.ts";
-import { aliasesOf, reachableAddresses, servicesOfName } from "../../../snapshot/scope/services.ts";
-import type { VirtualServiceName } from "../../../snapshot/scope/virtual-service.ts";
-import type { View } from "../../../snapshot/view.ts";
-import { type Domains, inUrl, serviceDomains, withPort } from "../../envoy/routes/domains.ts";
-import { addsAttemptCount } from "../../select/proxy-headers.ts";
+import { serviceText } from "../../snapshot/keys.ts";
+import { aliasesOf, reachableAddresses, servicesOfName } from "../../snapshot/scope/services.ts";
+import type { VirtualServiceName } from "../../snapshot/scope/virtual-service.ts";
+import type { View } from "../../snapshot/view.ts";
+import { type Domains, inUrl, serviceDomains, withPort } from "../envoy/routes/domains.ts";
+import { addsAttemptCount } from "./proxy-headers.ts";
 
 export interface PlannedHost {
   readonly hostname: string;

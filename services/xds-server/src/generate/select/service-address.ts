@@ -1,9 +1,9 @@
 /** The addresses under which a proxy's workload calls a TCP service. */
 import { isIpAddress, isIpv4, ownValue, type Service, type ServicePort } from "@flotilla/model";
-import { discoverableEndpoints } from "../../../snapshot/scope/discoverable-endpoints.ts";
-import { allocatedAddresses, hasFamily } from "../../../snapshot/scope/services.ts";
-import type { View } from "../../../snapshot/view.ts";
-import { listenerTraits } from "../../select/listener-traits.ts";
+import { discoverableEndpoints } from "../../snapshot/scope/discoverable-endpoints.ts";
+import { allocatedAddresses, hasFamily, reachableAddresses } from "../../snapshot/scope/services.ts";
+import type { View } from "../../snapshot/view.ts";
+import { listenerTraits } from "./listener-traits.ts";
 
 export function isUnspecified(address: string): boolean {
   return address === "0.0.0.0" || address === "::";
@@ -48,6 +48,11 @@ export function furtherAddresses(view: View, service: Service, bind: string): re
   if (view.read(listenerTraits).extraAddresses.length === 0) return [];
   const inCluster = ownValue(service.clusterVips, view.proxy.clusterId) ?? [];
   return inCluster[0] === bind ? inCluster.slice(1) : [];
+}
+
+/** The addresses of a service behind its first, as far as the proxy can reach them. */
+export function extraAddresses(view: View, service: Service): readonly string[] {
+  return reachableAddresses(view, service).slice(1);
 }
 
 /** The address in the proxy's cluster, an allocated one, or the default. */

@@ -12,12 +12,12 @@ import {
   type Service,
   type ServicePort,
 } from "@flotilla/model";
-import { type EgressListener, type ListenerName, proxyEgressListeners } from "../../../snapshot/scope/sidecar.ts";
-import { listenerServices } from "../../../snapshot/scope/sidecar-scope.ts";
-import { listenerHeads, meshGateway, type VirtualServiceHead } from "../../../snapshot/scope/virtual-services.ts";
-import { query, type View } from "../../../snapshot/view.ts";
-import { concernsProxy } from "../../select/virtual-service-routes.ts";
+import { type EgressListener, type ListenerName, proxyEgressListeners } from "../../snapshot/scope/sidecar.ts";
+import { listenerServices } from "../../snapshot/scope/sidecar-scope.ts";
+import { listenerHeads, meshGateway, type VirtualServiceHead } from "../../snapshot/scope/virtual-services.ts";
+import { query, type View } from "../../snapshot/view.ts";
 import { assignDomains, hostName, type PlannedHost, type PlanText, planText } from "./planned-host.ts";
+import { concernsProxy } from "./virtual-service-routes.ts";
 
 /** The virtual hosts of a route configuration, ordered by name, as texts that `encodedVirtualHost` understands. */
 export const virtualHostPlan = query<readonly PlanText[], string>("virtual-host-plan", (view, routeName) => {

@@ -1,0 +1,76 @@
+/** A virtual host of the mesh's own routes with its routes, encoded: those of a VirtualService, or the one that a service has without. */
+import { clusterName } from "@flotilla/model";
+import { create } from "@flotilla/proto";
+import { RouteSchema, VirtualHostSchema } from "@flotilla/proto/envoy/config/route/v3/route_components_pb";
+import { DestinationSchema } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
+import { type HostAndPort, hostAndPort } from "../../snapshot/keys.ts";
+import { meshGateway } from "../../snapshot/scope/virtual-services.ts";
+import { query, type View } from "../../snapshot/view.ts";
+import { type Encoded, sameBytes } from "../encode/encoded.ts";
+import { encodedElement, encodedFields } from "../encode/message.ts";
+import { zeroDuration } from "../envoy/duration.ts";
+import { inUrl } from "../envoy/routes/domains.ts";
+import { hashPolicy } from "../envoy/routes/hash-policy.ts";
+import { retryPolicy } from "../envoy/routes/retry.ts";
+import { virtualHostsField } from "../envoy/routes/route-configuration.ts";
+import { sessionFilter } from "../envoy/routes/route-filters.ts";
+import { sessionConfig } from "./persistent-session.ts";
+import { type HostPlan, hostName, plannedService } from "./planned-host.ts";
+import { consistentHashFor } from "./traffic-policy.ts";
+import { type Arrival, encodedVirtualServiceRoutes, routesKey } from "./virtual-service-routes.ts";
+
+interface HostForm {
+  readonly domains: readonly string[];
+  readonly arrival: Arrival;
+}
+
+/** An element of its route configuration's field. */
+export function encodedMeshHost(view: View, plan: HostPlan, { domains, arrival }: HostForm): Encoded {
+  const { listenPort, virtualService, countsAttempts } = plan;
+  const service = plannedService(view, plan);
+  const routes =
+    virtualService === undefined
+      ? [view.read(encodedServiceRoutes, hostAndPort.write(plan))]
+      : Object.values(
+          view.read(encodedVirtualServiceRoutes, routesKey(virtualService, listenPort, meshGateway, arrival)),
+        );
+  const session = service === undefined ? undefined : sessionConfig(view, service.labels);
+  const head = create(VirtualHostSchema, { name: hostName(plan).toLowerCase(), domains: [...new Set(domains)] });
+  const tail = create(VirtualHostSchema, {
+    includeRequestAttemptCount: countsAttempts,
+    ...(session && { typedPerFilterConfig: { [sessionFilter]: session } }),
+  });
+  return encodedElement(virtualHostsField, VirtualHostSchema, [head, ...routes, tail]);
+}
+
+export const everyPath = { pathSpecifier: { case: "prefix", value: "/" } } as const;
+
+/** The `routes` field of a virtual host that no VirtualService speaks of. */
+const encodedServiceRoutes = query<Uint8Array, HostAndPort>(
+  "service-routes",
+  (view, argument) => {
+    const { hostname, port } = hostAndPort.read(argument);
+    // As everywhere in routes, hosts are in lower case. Source: corpus xds, TestMeshNetworking.
+    const host = hostname.toLowerCase();
+    const hash = consistentHashFor(view, create(DestinationSchema, { host: hostname, port: { number: Number(port) } }));
+    const policy = hash === undefined ? undefined : hashPolicy(hash);
+    const retries = retryPolicy(view.mesh.defaultHttpRetryPolicy);
+    const route = create(RouteSchema, {
+      name: "default",
+      match: everyPath,
+      decorator: { operation: `${inUrl(host)}:${port}/*` },
+      action: {
+        case: "route",
+        value: {
+          clusterSpecifier: { case: "cluster", value: clusterName("outbound", Number(port), "", host) },
+          timeout: zeroDuration,
+          maxGrpcTimeout: zeroDuration,
+          ...(retries && { retryPolicy: retries }),
+          ...(policy && { hashPolicy: [policy] }),
+        },
+      },
+    });
+    return encodedFields(VirtualHostSchema, create(VirtualHostSchema, { routes: [route] }));
+  },
+  sameBytes,
+);

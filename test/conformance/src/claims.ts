@@ -26,6 +26,7 @@ const claimedGroups: Readonly<Record<string, ReadonlySet<string>>> = {
     ...["extensions", "gateway-api", "gateways", "ingress", "large", "locality", "mesh", "security"],
     ...["serviceentry", "virtualservice"],
   ]),
+  grpc: new Set(["grpc"]),
 };
 
 export function isClaimed({ group }: Scenario, { type }: ScenarioProxy): boolean {

@@ -8,7 +8,7 @@ import { type JsonObject, type KubeObject, type NodeInfo, parseNode } from "@flo
 import { bytesToJson, type JsonObject as ResourceJson, typeUrl } from "@flotilla/proto";
 import { createMesh } from "@flotilla/registry";
 import { nameSet } from "@flotilla/xds";
-import { endpointNames, extensionNames, routeNames, secretNames } from "@flotilla/xds/client";
+import { clusterNames, endpointNames, extensionNames, routeNames, secretNames } from "@flotilla/xds/client";
 import { Core } from "@flotilla/xds-server/core";
 import { parse } from "yaml";
 import { describe, readManifests } from "../api/manifests.ts";
@@ -100,11 +100,14 @@ function document(file: string | undefined): JsonObject {
 export type Capture = ReadonlyMap<string, ReadonlyMap<string, ResourceJson>>;
 
 /**
- * What the control plane's pure core sends to a proxy, in the order in which a client learns the names. @throws NodeError
+ * What the control plane's pure core sends to a proxy, in the order in which a client learns the names.
+ * @param targets the listeners that a gRPC program without a proxy asks for
+ * @throws NodeError
  */
-export function captureFromCore(core: Core, info: NodeInfo): Capture {
+export function captureFromCore(core: Core, info: NodeInfo, targets: readonly string[] = []): Capture {
+  const proxy = parseNode(info);
   // istiod is asked as a caller that proved who it is.
-  const subject = { ...core.subjectOf(parseNode(info)), isProven: true };
+  const subject = { ...core.subjectOf(proxy), isProven: true };
   const captured = new Map<string, ReadonlyMap<string, ResourceJson>>();
   const ask = (short: string, type: string, names?: readonly string[]) => {
     if (names !== undefined && names.length === 0) return new Map<string, ResourceJson>();
@@ -115,6 +118,13 @@ export function captureFromCore(core: Core, info: NodeInfo): Capture {
     if (set !== undefined) captured.set(short, found);
     return found;
   };
+  if (proxy.generator === "grpc") {
+    const listeners = [...ask("lds", typeUrl.listener, targets).values()];
+    const routes = [...ask("rds", typeUrl.route, routeNames(listeners)).values()];
+    const clusters = [...ask("cds", typeUrl.cluster, clusterNames([...listeners, ...routes])).values()];
+    ask("eds", typeUrl.endpoint, endpointNames(clusters));
+    return captured;
+  }
   const clusters = [...ask("cds", typeUrl.cluster).values()];
   ask("eds", typeUrl.endpoint, endpointNames(clusters));
   const listeners = [...ask("lds", typeUrl.listener).values()];

@@ -7,6 +7,9 @@ import { mcpGenerators } from "./every-proxy/mcp-generators.ts";
 import { nameTable } from "./every-proxy/name-table.ts";
 import { secrets } from "./every-proxy/secrets.ts";
 import { trustBundle } from "./every-proxy/trust-bundle.ts";
+import { grpcClusters } from "./grpc/clusters.ts";
+import { grpcListeners } from "./grpc/listeners.ts";
+import { grpcRoutes } from "./grpc/routes.ts";
 import { routerClusters } from "./router/clusters.ts";
 import { routerListeners } from "./router/listeners.ts";
 import { routerRoutes } from "./router/routes.ts";
@@ -22,6 +25,9 @@ export const generators: ReadonlyMap<string, Generator> = new Map([
   [`sidecar/${typeUrl.route}`, sidecarRoutes],
   [`router/${typeUrl.listener}`, routerListeners],
   [`router/${typeUrl.route}`, routerRoutes],
+  [`grpc/${typeUrl.listener}`, grpcListeners],
+  [`grpc/${typeUrl.route}`, grpcRoutes],
+  [`grpc/${typeUrl.cluster}`, grpcClusters],
   [typeUrl.secret, secrets],
   [typeUrl.extensionConfig, extensionConfigs],
   [typeUrl.nameTable, nameTable],

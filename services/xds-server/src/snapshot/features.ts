@@ -228,6 +228,12 @@ const clusterFeatures = {
     min: 0,
     sentence: "Jitter of periodic DNS resolution.",
   }),
+  grpcOutlierDetection: flag({
+    env: "ENABLE_GRPC_OUTLIER_DETECTION",
+    default: false,
+    sentence:
+      "gRPC programs without a proxy eject endpoints as DestinationRules say; otherwise they keep them, as with istiod.",
+  }),
 } as const;
 
 const securityFeatures = {

@@ -40,7 +40,12 @@ export function runScenario(
       for (const proxy of scenario.proxies.filter(wants)) {
         const want = expected.get(proxy.name) ?? noCapture;
         resources.push(
-          ...compareCapture({ proxy: proxy.name, stage: title }, want, captureFromCore(core, nodeOf(proxy)), rules),
+          ...compareCapture(
+            { proxy: proxy.name, stage: title },
+            want,
+            captureFromCore(core, nodeOf(proxy), proxy.grpcTargets),
+            rules,
+          ),
         );
       }
     }

@@ -9,6 +9,7 @@
 import type { Message, MessageShape } from "@bufbuild/protobuf";
 import type { GenMessage } from "@bufbuild/protobuf/codegenv2";
 import type { TypeUrl } from "@flotilla/proto";
+import { type NameSetKey, namesOfKey } from "@flotilla/xds";
 import { query, type View, type ViewQuery } from "../../snapshot/view.ts";
 import { type Encoded, type EncodedResource, Joined, sameVersion } from "./encoded.ts";
 import { encodedMessage } from "./message.ts";
@@ -17,6 +18,8 @@ export interface Generator {
   readonly typeUrl: TypeUrl;
   /** All names of a view, for types that are subscribed to by wildcard. */
   readonly names?: ViewQuery<undefined, readonly string[]>;
+  /** The names that are served to a subscription, where one name stands for several; without it, those asked for. */
+  readonly namesFor?: ViewQuery<NameSetKey, readonly string[]>;
   /** The resource of a name; undefined when the view has none. */
   readonly resource: ViewQuery<string, EncodedResource | undefined>;
 }
@@ -31,6 +34,7 @@ interface Selection<Inputs extends object> {
   /** Distinguishes generators of one type for different proxies; results are shared under this name. */
   readonly label?: string;
   readonly names?: (view: View) => readonly string[];
+  readonly namesFor?: (view: View, asked: readonly string[]) => readonly string[];
   readonly select: (view: View, name: string) => Inputs | undefined;
   /** For names that mean a target, instead of `select`: views that mean the identical one share what follows from it. */
   readonly shared?: SharedSelection<Inputs>;
@@ -87,7 +91,7 @@ export function createContainerGenerator<Inputs extends object, Resource extends
 }
 
 function generatorOf<Inputs extends object>(
-  { typeUrl, label = "", names, select, shared }: Selection<Inputs>,
+  { typeUrl, label = "", names, namesFor, select, shared }: Selection<Inputs>,
   encodeInputs: (inputs: Inputs) => Encoded,
 ): Generator {
   const title = `${label}${typeUrl}`;
@@ -118,7 +122,16 @@ function generatorOf<Inputs extends object>(
     },
     sameVersion,
   );
-  return { typeUrl, resource, ...(names && { names: query(`${title} names`, (view) => names(view)) }) };
+  return {
+    typeUrl,
+    resource,
+    ...(names && { names: query(`${title} names`, (view) => names(view)) }),
+    ...(namesFor && {
+      namesFor: query<readonly string[], NameSetKey>(`${title} names asked for`, (view, key) =>
+        namesFor(view, namesOfKey(key)),
+      ),
+    }),
+  };
 }
 
 function namedResource(typeUrl: TypeUrl, name: string, content: Encoded): EncodedResource {

@@ -21,7 +21,7 @@ interface Slice {
   readonly version: string;
 }
 
-export function resourceSetQueries({ typeUrl, names, resource }: Generator): ResourceSetQueries {
+export function resourceSetQueries({ typeUrl, names, namesFor, resource }: Generator): ResourceSetQueries {
   const sets = new Interner<ResourceSet>();
   const slice = query<Slice, SliceText>(
     `${typeUrl} slice`,
@@ -43,8 +43,8 @@ export function resourceSetQueries({ typeUrl, names, resource }: Generator): Res
   const allTexts = query<readonly SliceText[]>(`${typeUrl} slices of all`, (view) =>
     names === undefined ? [] : sliceTexts(view.read(names)),
   );
-  const namedTexts = query<readonly SliceText[], NameSetKey>(`${typeUrl} slices`, (_, key) =>
-    sliceTexts(namesOfKey(key)),
+  const namedTexts = query<readonly SliceText[], NameSetKey>(`${typeUrl} slices`, (view, key) =>
+    sliceTexts(namesFor === undefined ? namesOfKey(key) : view.read(namesFor, key)),
   );
   return {
     all: query(

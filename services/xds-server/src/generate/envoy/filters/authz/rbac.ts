@@ -27,7 +27,7 @@ export function rbacRules(inputs: RbacInputs): RBAC {
   const { policies, action, tcp, trustDomains, prefix = "", suffix = "" } = inputs;
   const named: [string, Policy][] = policies.flatMap(({ key, spec }) => {
     const name = (index: number) => `${prefix}ns[${key.namespace}]-policy[${key.name}]-rule[${index}]${suffix}`;
-    if (spec.rules.length === 0) return [[name(0), never]];
+    if (spec.rules.length === 0) return [[name(0), neverPolicy]];
     const matching = { tcp, widens: action !== RBAC_Action.ALLOW, namespace: key.namespace, trustDomains };
     return spec.rules.flatMap((rule, index): [string, Policy][] => {
       const policy = rulePolicy(rule, matching);
@@ -41,10 +41,10 @@ export function rbacRules(inputs: RbacInputs): RBAC {
 }
 
 /** A policy without rules: there is one, and it matches nothing. */
-const never = create(PolicySchema, { permissions: [neverPermission], principals: [neverPrincipal] });
+export const neverPolicy = create(PolicySchema, { permissions: [neverPermission], principals: [neverPrincipal] });
 
 /** Undefined for a rule with any alternative that asks for requests, where a connection carries bytes. So istiod does it. */
-function rulePolicy(rule: Rule, matching: Matching): Policy | undefined {
+export function rulePolicy(rule: Rule, matching: Matching): Policy | undefined {
   const { operations, sources } = ruleFields(rule);
   try {
     const permissions = operations.map((fields) => permission(fields, matching));

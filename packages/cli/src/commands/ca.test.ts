@@ -55,7 +55,7 @@ describe("flotilla ca", () => {
     assert.deepEqual(JSON.parse(out), trusting);
   });
 
-  it("rotates without those that it is told, and aborts", async () => {
+  it("rotates without those that are named, and aborts", async () => {
     await using ca = await answerPages(() => ({ body: idle }));
     await recordRun(["ca", "rotate", "--without", "a b", "--without", "c", "--url", `ca=${ca.url}`]);
     await recordRun(["ca", "abort", "--url", `ca=${ca.url}`]);

@@ -261,7 +261,7 @@ describe("flotilla get", () => {
     assert.deepEqual([none.code, none.out], [1, ""]);
   });
 
-  it("tells that there is none", async () => {
+  it("reports that there is none", async () => {
     const { code, out } = await ran(() => ({ body: { items: [] } }), "get", "vs");
     assert.deepEqual([code, out], [0, "no objects found\n"]);
   });

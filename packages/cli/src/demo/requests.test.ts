@@ -55,7 +55,7 @@ describe("requests of the demo", () => {
 });
 
 describe("an echo server", () => {
-  it("fails, waits and answers as the path says, and as it is told for all", async () => {
+  it("fails, waits and answers as the path says, and as it is set for all", async () => {
     await using server = await startEchoServer("v1");
     const get = async (path: string) => (await call("a", {}, path, { host: "127.0.0.1", port: server.port })).status;
     assert.deepEqual([await get("/flaky/2/a"), await get("/flaky/2/a"), await get("/flaky/2/a")], [503, 503, 200]);

@@ -42,11 +42,12 @@ describe("names that a client follows", () => {
       names: ["kubernetes://gateway"],
     },
     {
-      name: "clusters are those of routes and of TCP filters",
+      name: "clusters are those of routes and of TCP filters, not of mirrored calls",
       found: clusterNames([
         { route: { cluster: "one" } },
         { typedConfig: { cluster: "two" } },
         { route: { weightedClusters: { clusters: [{ name: "three", weight: 1 }] } } },
+        { route: { cluster: "one", requestMirrorPolicies: [{ cluster: "four", runtimeFraction: {} }] } },
         { route: { cluster: "" } },
       ] satisfies JsonObject[]),
       names: ["one", "two", "three"],

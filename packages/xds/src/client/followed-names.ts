@@ -31,14 +31,17 @@ export function secretNames(resources: readonly JsonObject[]): readonly string[]
   });
 }
 
-/** Clusters that routes and TCP filters send requests to, for clients that ask for clusters by name. */
+/** Clusters that routes send calls to, for clients that ask for clusters by name. gRPC mirrors no calls. */
 export function clusterNames(resources: readonly JsonObject[]): readonly string[] {
   const weighted: JsonValue[] = [];
   walk(resources, ({ weightedClusters }) => {
     if (isJsonObject(weightedClusters)) weighted.push(weightedClusters["clusters"] ?? []);
   });
   const shares = weighted.flat().filter(isJsonObject);
-  return [...new Set([...distinct(resources, ({ cluster }) => cluster), ...distinct(shares, ({ name }) => name)])];
+  const single = distinct(resources, ({ cluster, runtimeFraction }) =>
+    runtimeFraction === undefined ? cluster : undefined,
+  );
+  return [...new Set([...single, ...distinct(shares, ({ name }) => name)])];
 }
 
 function distinct(

@@ -26,11 +26,12 @@ const agent = process.env["PILOT_AGENT"];
 const noAgent = agent === undefined ? "PILOT_AGENT names no binary: this client was NOT tested" : !existsSync(agent);
 const owned = new AsyncDisposableStack();
 
+// Not a privileged port: a proxy that redirects nothing binds it, also for an ordinary user.
 const service = {
   apiVersion: "v1",
   kind: "Service",
   metadata: { name: "web", namespace: "shop" },
-  spec: { clusterIP: "10.0.0.1", ports: [{ name: "http", port: 80 }], selector: { app: "web" } },
+  spec: { clusterIP: "10.0.0.1", ports: [{ name: "http", port: 18480 }], selector: { app: "web" } },
 };
 const route = (name: string, timeout: string, hosts: unknown = ["web"]) => ({
   apiVersion: "networking.istio.io/v1",
@@ -153,7 +154,7 @@ describe("the installed command", () => {
       assert.match(kept.err, /belongs to the file .*mesh\/web\.json:1\. Remove it from the file/);
       assert.match(
         (await flotilla("get", "svc", "-n", "shop")).out,
-        /^shop +web\.shop\.svc\.cluster\.local +10\.0\.0\.1 +80\/HTTP/m,
+        /^shop +web\.shop\.svc\.cluster\.local +10\.0\.0\.1 +18480\/HTTP/m,
       );
     });
 

@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { templateFunctions } from "./template-functions.ts";
+
+type Call = readonly [name: string, args: readonly unknown[], result: unknown];
+
+const multus = '[{"name": "a"}]';
+const calls: readonly Call[] = [
+  ["annotation", [{ annotations: { a: "own" } }, "a", 7], "own"],
+  ["annotation", [{ annotations: { a: "own" } }, "b", 7], "7"],
+  ["annotation", [{}, "toString", "no"], "no"],
+  ["isset", [{ a: undefined }, "a"], true],
+  ["isset", [{}, "toString"], false],
+  ["isset", [[], "0"], false],
+  ["valueOrDefault", ["", "d"], "d"],
+  ["valueOrDefault", [0, "d"], "d"],
+  ["valueOrDefault", ["v", "d"], "v"],
+  ["toYaml", [{ b: [1], a: "x" }], "a: x\nb:\n  - 1"],
+  ["toJSON", [{ b: 1 }], '{"b":1}'],
+  ["fromJSON", ['{"b":1}'], { b: 1 }],
+  ["fromJSON", [""], null],
+  ["fromJSON", [undefined], null],
+  ["structToJSON", [undefined], "{}"],
+  ["structToJSON", [{ a: 1 }], '{"a":1}'],
+  ["protoToJSON", [{ drainDuration: "45s", b: 1, a: null, concurrency: 9 }], '{"b":1,"concurrency":9}'],
+  ["toJsonMap", [{ b: "1", a: "2" }, { b: "3" }, "no map"], '{"a":"2","b":"3"}'],
+  ["indent", [2, "a\nb"], "a\n  b"],
+  ["toLower", ["AbC"], "abc"],
+  ["strdict", ["a", 1, "b"], { a: 1, b: "" }],
+  ["omitNil", [{ a: null, b: { c: null }, d: { e: 1, f: null }, g: [null] }], { d: { e: 1 }, g: [null] }],
+  ["omitNil", ["text"], "text"],
+  ["omitNil", [null], null],
+  ["directory", ["/a/b/c"], "/a/b"],
+  ["directory", ["/c"], "."],
+  ["directory", ["c"], "c"],
+  ["excludeInboundPort", [15020, "80, 90"], "80,90,15020"],
+  ["excludeInboundPort", [15020, ""], "15020"],
+  ["excludeInboundPort", [15020, undefined], "15020"],
+  ["excludeInboundPort", [15020, "80,15020"], "80,15020"],
+  ["excludeInboundPort", [0, "80"], "80"],
+  ["excludeInboundPort", ["", "80"], "80"],
+  ["appendMultusNetwork", ["", "istio-cni"], "istio-cni"],
+  ["appendMultusNetwork", [undefined, "istio-cni"], "istio-cni"],
+  ["appendMultusNetwork", ["a", "istio-cni"], "a, istio-cni"],
+  ["appendMultusNetwork", [multus, "istio-cni"], '[{"name": "a"}, {"name": "istio-cni"}]'],
+  [
+    "appendMultusNetwork",
+    [multus, "default/istio-cni"],
+    '[{"name": "a"}, {"name": "istio-cni", "namespace": "default"}]',
+  ],
+  ["appendMultusNetwork", ['[{"name": "istio-cni"}]', "istio-cni"], '[{"name": "istio-cni"}]'],
+  ["appendMultusNetwork", [" [open", "istio-cni"], " [open"],
+];
+
+describe("functions of templates", () => {
+  for (const [name, args, result] of calls)
+    it(`${name} of ${JSON.stringify(args)}`, () => assert.deepEqual(templateFunctions[name]?.(...args), result));
+});

@@ -10,8 +10,7 @@ import { digestsOf, topicOf } from "./digest.ts";
 import { type Prepared, pack, prepare, publisherOf, stateOf } from "./envelope.ts";
 import { BusError } from "./errors.ts";
 import { dayMs, forgetDeletes } from "./forget-deletes.ts";
-import { HeldChanges, type Remembered } from "./held-changes.ts";
-import { groupMessages, type Packed, whyRefused } from "./outgoing-messages.ts";
+import { groupMessages, HeldChanges, type Packed, type Remembered, whyRefused } from "./held-changes.ts";
 import type { Seal } from "./seal.ts";
 import { deleteOf, encodeMarker, filters, keyText, subjectOf, syncSubject } from "./topics.ts";
 

@@ -9,9 +9,19 @@
  * A graph is synchronous and has one owner; queries must be pure.
  */
 import { Answers, sameTrace } from "./answers.ts";
-import { dependentsOf, mark, type Place, type QueryCell, titleOf } from "./cell.ts";
 import { CellStore } from "./cell-store.ts";
-import { type Finding, type InputKey, type Query, type QueryArg, shallowEqual } from "./query.ts";
+import {
+  dependentsOf,
+  type Finding,
+  type InputKey,
+  mark,
+  type Place,
+  type Query,
+  type QueryArg,
+  type QueryCell,
+  shallowEqual,
+  titleOf,
+} from "./query.ts";
 import { inputKeysBelow } from "./reach.ts";
 import { Recorder, type Source } from "./recorder.ts";
 

@@ -1,7 +1,7 @@
 /** Observed results above a cell, in graphs that are linked by hand. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type AnyCell, addDependent, type InputCell, type QueryCell } from "./cell.ts";
+import { type AnyCell, addDependent, type InputCell, type QueryCell } from "./query.ts";
 import { WatchedAbove } from "./reach.ts";
 
 type Cell = AnyCell<unknown>;

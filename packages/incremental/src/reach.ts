@@ -1,5 +1,5 @@
 /** Which observed results stand above a cell, for those who ask where something comes to; no computation needs it. */
-import { type AnyCell, dependentsOf, type QueryCell } from "./cell.ts";
+import { type AnyCell, dependentsOf, type QueryCell } from "./query.ts";
 
 type Results = ReadonlySet<object>;
 

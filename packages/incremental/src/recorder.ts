@@ -1,7 +1,6 @@
 /** The context of one running computation: answers its questions and writes down what was asked. */
 import type { Answers, Trace, TraceEntry } from "./answers.ts";
-import type { AnyCell, InputCell, QueryCell } from "./cell.ts";
-import type { Context, Facet, Finding, InputKey, Query, QueryArg } from "./query.ts";
+import type { AnyCell, Context, Facet, Finding, InputCell, InputKey, Query, QueryArg, QueryCell } from "./query.ts";
 
 /** What a recorder needs of the graph it works for. */
 export interface Source<Subject> {

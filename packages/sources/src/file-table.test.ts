@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { FileTable } from "./file-table.ts";
+import { FileTable } from "./directory-source.ts";
 import { type Admission, readObjects, unreadableFile } from "./read-objects.ts";
 import type { SourceChange } from "./source.ts";
 

@@ -10,8 +10,7 @@ export {
 } from "./document-source.ts";
 export { type ParsedDocument, parseDocumentText } from "./documents.ts";
 export type { SourceErrorCode } from "./errors.ts";
-export { type GroupSource, mergeGroups, type NamedGroup } from "./merge-groups.ts";
 export { PendingChanges, type PendingOptions } from "./pending-changes.ts";
 export type { Admission, FileReading, KnownKind } from "./read-objects.ts";
 export type { ObjectKey, ObjectSource, SourceChange, SourceGroup, SourceProblem } from "./source.ts";
-export { ProblemLog, type ProblemNews } from "./source.ts";
+export { type GroupSource, mergeGroups, type NamedGroup, ProblemLog, type ProblemNews } from "./source.ts";

@@ -3,8 +3,15 @@
  * it asked for by name. Streams in the same situation get the identical body.
  */
 import { typeUrl as types } from "@flotilla/proto";
-import { absentResource, type Bodies, checksum, type MessageBody } from "./message-body.ts";
-import { diffVersions, type Resource, type ResourceSet } from "./resource-set.ts";
+import {
+  absentResource,
+  type Bodies,
+  checksum,
+  diffVersions,
+  type MessageBody,
+  type Resource,
+  type ResourceSet,
+} from "./message-body.ts";
 import { isAnswer, type StreamState, type TypeState } from "./stream-types.ts";
 import { type Subscription, wants } from "./subscription.ts";
 import { rulesOf } from "./type-rules.ts";

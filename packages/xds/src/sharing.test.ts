@@ -3,15 +3,14 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { typeUrl as types } from "@flotilla/proto";
 import { seededRandom } from "@flotilla/proto/testing";
+import type { ResourceSet } from "./message-body.ts";
 import { Bodies } from "./message-body.ts";
 import type { Form } from "./plan.ts";
 import type { ClientRequest } from "./request.ts";
-import type { ResourceSet } from "./resource-set.ts";
 import { SharedStates } from "./sharing.ts";
-import { newStream, step } from "./stream-state.ts";
+import { newStream, step, type Turn, takeTurn } from "./stream-state.ts";
 import type { Effect, StreamEvent, StreamState } from "./stream-types.ts";
 import { resourceSet } from "./testing/fixtures.ts";
-import { type Turn, takeTurn } from "./turn.ts";
 
 const { cluster, endpoint, listener, route } = types;
 const bodies = new Bodies();

@@ -2,14 +2,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { typeUrl as types } from "@flotilla/proto";
+import type { ResourceSet } from "./message-body.ts";
 import { Bodies } from "./message-body.ts";
 import type { Form } from "./plan.ts";
 import type { ClientRequest, DeltaRequest, SotwRequest } from "./request.ts";
-import type { ResourceSet } from "./resource-set.ts";
-import { newStream, step } from "./stream-state.ts";
+import { newStream, step, takeTurn } from "./stream-state.ts";
 import type { Effect, StreamState } from "./stream-types.ts";
 import { contentOf, resourceSet, setOf } from "./testing/fixtures.ts";
-import { takeTurn } from "./turn.ts";
 
 /** What happens, and what goes out because of it: `type: name=content … -removed`. */
 type Line = readonly [event: Event, ...out: string[]];

@@ -1,17 +1,29 @@
 /**
- * One stream of either form as a state machine: `step(state, event) → [state, effects]`, without a
- * socket, a clock or a resource in sight. A request changes what is wanted and may make a type due; a due type
- * is answered when the writer gets to it (plan.ts), so that pushes and answers merge while it waits.
+ * One stream of either form as a state machine: `step(state, event) → [state, effects]`, without a socket, a clock or a resource in
+ * sight. A request changes what is wanted and may make a type due; a due type is answered when the writer gets to it (plan.ts), so that
+ * pushes and answers merge while it waits.
+ * The next message of a stream, and whether something has to wait for the client. Answers go at once; pushes go make before break:
+ * clusters and their endpoints are accepted before the listeners and routes that use them change, and what nobody uses any more is
+ * removed after those were accepted. No wait is longer than a limit.
  */
-
 import { typeUrl as types } from "@flotilla/proto";
 import { isEdsCluster } from "./eds-cluster.ts";
-import type { MessageBody } from "./message-body.ts";
+import type { Bodies, MessageBody, ResourceSet } from "./message-body.ts";
+import { effectiveSet, type Form, plan } from "./plan.ts";
 import { receive } from "./receive.ts";
-import type { ResourceSet } from "./resource-set.ts";
-import { markStale, nothing, push, type Step, type StreamEvent, type StreamState, withType } from "./stream-types.ts";
-import { type NameSet, noNames } from "./subscription.ts";
-import { rulesOf } from "./type-rules.ts";
+import {
+  isAnswer,
+  markStale,
+  nothing,
+  push,
+  type Step,
+  type StreamEvent,
+  type StreamState,
+  type TypeState,
+  withType,
+} from "./stream-types.ts";
+import { type NameSet, noNames, type Subscription, wants } from "./subscription.ts";
+import { inSendOrder, rulesOf } from "./type-rules.ts";
 
 export const newStream: StreamState = {
   types: new Map(),
@@ -88,4 +100,120 @@ function awaitedAfter(state: StreamState, before: ResourceSet, after: ResourceSe
   const still = [...state.awaitedEndpoints].filter((name) => after.byName.has(name));
   const next = [...still, ...added.filter(({ bytes }) => isEdsCluster(bytes)).map(({ name }) => name)];
   return next.length === 0 ? nothing : new Set(next);
+}
+
+export interface TurnOptions {
+  readonly form: Form;
+  /** The present resources; undefined when the type is not served to this client. */
+  readonly setOf: (typeUrl: string, subscription: Subscription) => ResourceSet | undefined;
+  readonly bodies: Bodies;
+  readonly nowMs: number;
+  /** A client that does not answer, or does not ask for what it needs, holds back its own routes no longer than this. */
+  readonly orderWaitMs: number;
+  /** Endpoints were lost: a push of endpoints overtakes one of clusters. */
+  readonly endpointsFirst?: boolean;
+}
+
+export interface Turn {
+  readonly state: StreamState;
+  /** To be encoded, written and confirmed by a `sent` event. */
+  readonly message?: TurnMessage;
+  /** When something that waits for the client goes without it. */
+  readonly retryAtMs?: number;
+}
+
+export interface TurnMessage {
+  readonly typeUrl: string;
+  readonly set: ResourceSet;
+  readonly body: MessageBody;
+  readonly version: string;
+  readonly again: boolean;
+}
+
+export function takeTurn(before: StreamState, options: TurnOptions): Turn {
+  const { nowMs, orderWaitMs } = options;
+  const isPatient = before.waitingSinceMs === undefined || nowMs < before.waitingSinceMs + orderWaitMs;
+  let state = before;
+  for (;;) {
+    let waiting = false;
+    let settled = false;
+    for (const typeUrl of inTurn(state, options.endpointsFirst === true)) {
+      const outcome = look(state, typeUrl, isPatient, options);
+      if (outcome === "wait") waiting = true;
+      else if ("typeUrl" in outcome) return { state, message: outcome };
+      else {
+        state = outcome;
+        settled = true;
+      }
+    }
+    if (!waiting) return { state: withWait(state, undefined) };
+    if (settled) continue; // what waits may have waited for that
+    const since = state.waitingSinceMs ?? nowMs;
+    return { state: withWait(state, since), retryAtMs: since + orderWaitMs };
+  }
+}
+
+/** A message, a state in which the type is no longer due, or that it has to wait. */
+function look(
+  state: StreamState,
+  typeUrl: string,
+  isPatient: boolean,
+  { form, setOf, bodies }: TurnOptions,
+): TurnMessage | StreamState | "wait" {
+  const known = state.types.get(typeUrl);
+  if (known?.due === undefined) return state;
+  const found = setOf(typeUrl, known.subscription);
+  if (found === undefined) return step(state, { type: "unserved", typeUrl })[0];
+  const set = effectiveSet(state, found, bodies);
+  const planned = plan(form, known, set, bodies);
+  if (planned === undefined) return step(state, { type: "settled", typeUrl, set })[0];
+  const message = { typeUrl, set, ...planned, again: false };
+  if (!isPatient) return message;
+  const isPush = !isAnswer(known.due);
+  if (isPush && usesClusters(typeUrl) && clustersAreUnderWay(state)) return "wait";
+  if (known.sent === undefined || !removalsMustWait(state, typeUrl)) return message;
+  const { changed, removed } = bodies.diff(known.sent, set);
+  if (!removed.some((name) => wants(known.subscription, name))) return message;
+  if (isPush && changed.length === 0) return "wait";
+  const kept = bodies.withoutRemovals(known.sent, set);
+  const first = plan(form, known, kept, bodies);
+  return first === undefined ? "wait" : { typeUrl, set: kept, ...first, again: true };
+}
+
+function usesClusters(typeUrl: string): boolean {
+  return typeUrl === types.listener || typeUrl === types.route;
+}
+
+function clustersAreUnderWay({ types: known, awaitedEndpoints }: StreamState): boolean {
+  const isOut = (typeUrl: string) => (known.get(typeUrl)?.outstanding.length ?? 0) > 0;
+  return isOut(types.cluster) || isOut(types.endpoint) || awaitedEndpoints.size > 0;
+}
+
+function removalsMustWait({ types: known }: StreamState, typeUrl: string): boolean {
+  const isUnsettled = (type: TypeState | undefined) =>
+    type !== undefined && (type.due !== undefined || type.outstanding.length > 0);
+  const routes = isUnsettled(known.get(types.listener)) || isUnsettled(known.get(types.route));
+  if (typeUrl === types.cluster) return routes;
+  // A filter without its configuration would fail requests of the listener that still has it.
+  if (typeUrl === types.extensionConfig) return isUnsettled(known.get(types.listener));
+  // Endpoints go with their cluster: while it is in use they stay.
+  return typeUrl === types.endpoint && (routes || isUnsettled(known.get(types.cluster)));
+}
+
+/** Endpoints are bound to the clusters that the client has, so they may go before newer ones; answers keep their place. */
+function inTurn(state: StreamState, endpointsFirst: boolean): readonly string[] {
+  const due = inSendOrder(dueTypes(state));
+  const endpoints = state.types.get(types.endpoint)?.due;
+  if (!endpointsFirst || endpoints === undefined || isAnswer(endpoints)) return due;
+  return [types.endpoint, ...due.filter((typeUrl) => typeUrl !== types.endpoint)];
+}
+
+function dueTypes({ types: known }: StreamState): readonly string[] {
+  const due: string[] = [];
+  for (const [typeUrl, { due: reason }] of known) if (reason !== undefined) due.push(typeUrl);
+  return due;
+}
+
+function withWait(state: StreamState, waitingSinceMs: number | undefined): StreamState {
+  return state.waitingSinceMs === waitingSinceMs ? state : { ...state, waitingSinceMs };
 }

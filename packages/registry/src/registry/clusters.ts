@@ -20,11 +20,10 @@ import type { ServiceEntrySpec } from "../kube.ts";
 import type { RegistrySettings } from "../settings.ts";
 import { ClusterImports, type ImportOfCluster } from "./cluster-imports.ts";
 import type { RegistryProblem } from "./problem.ts";
-import type { RegistryChange } from "./published.ts";
+import type { RegistryChange, RegistryUpdate } from "./published.ts";
 import type { RegistrationRecords } from "./registration-side.ts";
 import { Registry } from "./registry.ts";
 import { multiClusterGroup, type ObjectChange, type RegistryInput } from "./registry-input.ts";
-import type { RegistryUpdate } from "./registry-update.ts";
 
 const forAll: ReadonlySet<string> = new Set(["MeshConfig", "MeshNetworks", "ServiceEntry"]);
 

@@ -1,10 +1,14 @@
-/** What the registry has said so far: turns the current value of a key into a change, or into none. */
+/**
+ * What the registry has said so far: turns the current value of a key into a change, or into none.
+ * What a change leads to, gathered while it is computed: only what differs from what was said before.
+ */
 import {
   type Endpoint,
   type EndpointsChange,
   type EndpointsKey,
   endpointsKeyText,
   equalJson,
+  ownValue,
   type Service,
   type ServiceChange,
   type ServiceKey,
@@ -63,7 +67,7 @@ export class Published {
 }
 
 /** Does a caller that still has `before` send requests to where nobody answers any more? */
-export function losesEndpoints(before: readonly Endpoint[], after: readonly Endpoint[]): boolean {
+function losesEndpoints(before: readonly Endpoint[], after: readonly Endpoint[]): boolean {
   if (before.length === 0) return false;
   const usable = new Set(after.filter(isUsable).map(addressText));
   return before.some((endpoint) => isUsable(endpoint) && !usable.has(addressText(endpoint)));
@@ -75,4 +79,47 @@ function isUsable({ health }: Endpoint): boolean {
 
 function addressText({ addresses, port, servicePortName }: Endpoint): string {
   return `${addresses[0]}|${port}|${servicePortName}`;
+}
+
+/** The changes that follow from a group of inputs. */
+export interface RegistryUpdate {
+  readonly changes: readonly RegistryChange[];
+  /** Callers may still send requests to endpoints that are gone. */
+  readonly urgent: boolean;
+}
+
+/** Collects the changes of one update. */
+export class UpdateInProgress {
+  readonly changes: RegistryChange[] = [];
+  urgent = false;
+  readonly #published: Published;
+  readonly #drainingLabel: string;
+
+  constructor(published: Published, drainingLabel: string) {
+    this.#published = published;
+    this.#drainingLabel = drainingLabel;
+  }
+
+  /** `undefined`: there is none. */
+  service(key: ServiceKey, service: Service | undefined): void {
+    const change = this.#published.service(key, service);
+    if (change !== undefined) this.changes.push(change);
+  }
+
+  endpoints({ shard, namespace, hostname }: EndpointsKey, found: readonly Endpoint[]): void {
+    const endpoints = withDraining(found, this.#drainingLabel);
+    const key = { shard, namespace, hostname };
+    const before = this.#published.endpointsOf(key);
+    const change = this.#published.endpoints(key, endpoints);
+    if (change === undefined) return;
+    this.urgent ||= losesEndpoints(before, endpoints);
+    this.changes.push(change);
+  }
+}
+
+/** Whatever else is known of their health; observed at a running istiod. */
+function withDraining(endpoints: readonly Endpoint[], label: string): readonly Endpoint[] {
+  const drains = ({ labels }: Endpoint) => label !== "" && Boolean(ownValue(labels, label));
+  if (!endpoints.some(drains)) return endpoints;
+  return endpoints.map((endpoint) => (drains(endpoint) ? { ...endpoint, health: "draining" } : endpoint));
 }

@@ -23,10 +23,9 @@ import { KubernetesSide } from "./kubernetes-side.ts";
 import { Objects, setOrDelete } from "./objects.ts";
 import type { RegistryProblem } from "./problem.ts";
 import { findProblems } from "./problems.ts";
-import { Published, type RegistryChange } from "./published.ts";
+import { Published, type RegistryChange, type RegistryUpdate, UpdateInProgress } from "./published.ts";
 import { type RegisteredEntry, type RegistrationRecords, RegistrationSide } from "./registration-side.ts";
 import { isGatewayObject, isRegistryObject, type RegistryInput } from "./registry-input.ts";
-import { type RegistryUpdate, UpdateInProgress } from "./registry-update.ts";
 
 /** The registry of one cluster: `apply` takes inputs and returns the changes of services and endpoints. */
 export class Registry {

@@ -6,9 +6,9 @@ import {
 } from "@flotilla/proto/envoy/service/discovery/v3/discovery_pb";
 import type { ClientState } from "../client/client-state.ts";
 import { readResponse, writeRequest } from "../client/response.ts";
+import type { ResourceSet } from "../message-body.ts";
 import { type Bodies, checksum, type MessageBody } from "../message-body.ts";
 import type { ClientRequest } from "../request.ts";
-import type { ResourceSet } from "../resource-set.ts";
 import { SharedStates } from "../sharing.ts";
 import { newStream } from "../stream-state.ts";
 import type { Effect, StreamEvent, StreamState } from "../stream-types.ts";

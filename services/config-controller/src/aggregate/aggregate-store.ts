@@ -1,6 +1,7 @@
 /**
- * One view of all sources: of two with the same object the first in order wins, and the conflict is known. Objects of namespaces
- * that discoverySelectors leave out are held, but are not in the view.
+ * One view of all sources: of two with the same object the first in order wins, and the conflict is known. Objects of namespaces that
+ * discoverySelectors leave out are held, but are not in the view.
+ * Which namespaces discoverySelectors leave in view, as the labels of namespaces and the selectors change.
  */
 import {
   type Config,
@@ -8,11 +9,14 @@ import {
   type ConfigKey,
   type ConfigKeyText,
   configKeyText,
+  discoverySelectors,
   equalJson,
+  isDiscovered,
+  type LabelSelector,
+  type Labels,
   parseConfigKey,
 } from "@flotilla/model";
 import { ConfigTable, type HeldConfig } from "../store/config-table.ts";
-import { DiscoveryView, type SelectorProblem } from "./discovery-view.ts";
 
 export interface Conflict {
   readonly key: ConfigKey;
@@ -184,4 +188,48 @@ function effect(key: ConfigKey, before: Config | undefined, after: Config | unde
 /** Where it stands may change without the object changing, and what is reported about it is no part of it. */
 function content({ provenance: _, resourceVersion: __, ...rest }: Config): Partial<Config> {
   return rest;
+}
+
+export interface SelectorProblem {
+  readonly object: string;
+  readonly field: string;
+  readonly reason: string;
+}
+
+class DiscoveryView {
+  #selectors: readonly LabelSelector[] = [];
+  #problem: SelectorProblem | undefined;
+  readonly #labels = new Map<string, Labels>();
+
+  /** What has no namespace always is. */
+  isInView({ namespace }: Pick<ConfigKey, "namespace">): boolean {
+    return namespace === "" || isDiscovered(this.#selectors, namespace, this.#labels.get(namespace));
+  }
+
+  /** Selectors that are wrong: those before stay in force. */
+  problems(): readonly SelectorProblem[] {
+    return this.#problem === undefined ? [] : [this.#problem];
+  }
+
+  /** Takes in what changed, and gives the namespaces that came into view or left it. `known`: those that have objects. */
+  note(change: ConfigChange, known: () => Iterable<string>): readonly string[] {
+    const { kind, name } = change.key;
+    if (kind !== "Namespace" && kind !== "MeshConfig") return [];
+    const concerned = kind === "Namespace" ? [name] : [...known()];
+    const look = () => concerned.map((namespace) => this.isInView({ namespace }));
+    const before = look();
+    if (kind === "MeshConfig") this.#select(change.op === "put" ? change.value.spec : undefined);
+    else if (change.op === "put") this.#labels.set(name, change.value.labels);
+    else this.#labels.delete(name);
+    const after = look();
+    return concerned.filter((_, index) => before[index] !== after[index]);
+  }
+
+  #select(meshSpec: unknown): void {
+    const read = discoverySelectors(meshSpec);
+    this.#problem = undefined;
+    if ("selectors" in read) this.#selectors = read.selectors;
+    else
+      this.#problem = { object: "MeshConfig", field: read.field, reason: `${read.reason}: the selectors before stay` };
+  }
 }

@@ -1,7 +1,7 @@
 /** Which objects of the mesh stand behind an input of the core, for explanations. */
 import type { Graph } from "@flotilla/incremental";
 import { type Config, configKeyText } from "@flotilla/model";
-import { keys } from "../snapshot/keys.ts";
+import { keys } from "../snapshot/row-index.ts";
 import type { Subject } from "../snapshot/subject.ts";
 
 export interface InputObject {

@@ -4,8 +4,7 @@
  * up to it has been applied.
  */
 import type { Cause } from "@flotilla/model";
-import type { PushClock } from "./clock.ts";
-import type { Urgency } from "./push-queue.ts";
+import type { PushClock, Urgency } from "./push-queue.ts";
 
 export interface OfferedGroup<Change> {
   readonly changes: readonly Change[];

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { Deadlines } from "./clock.ts";
+import { Deadlines } from "./push-queue.ts";
 import { FakeClock } from "./testing/fake-clock.ts";
 
 function setUp() {

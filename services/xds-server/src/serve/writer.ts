@@ -1,6 +1,6 @@
 /** Writes one message at a time: a client that does not read costs one, and is closed when it has taken nothing for too long. */
 import type { RawCall } from "@flotilla/raw-grpc";
-import { Deadlines, systemClock } from "../push/clock.ts";
+import { Deadlines, systemClock } from "../push/push-queue.ts";
 import type { StreamMetrics } from "./stream-metrics.ts";
 
 /** What a stream needs of its call. */

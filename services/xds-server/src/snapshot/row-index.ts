@@ -1,11 +1,24 @@
 /**
- * Indexes over configuration objects. An index is a function from an object to row keys; the world
- * keeps each row as one input of the graph, so a change costs the rows it touches, and whoever read
- * a row (an empty one too) learns of it.
+ * Indexes over configuration objects. An index is a function from an object to row keys; the world keeps each row as one input of the
+ * graph, so a change costs the rows it touches, and whoever read a row (an empty one too) learns of it.
+ * The graph's input keys. No other module spells one.
  */
 import type { InputKey } from "@flotilla/incremental";
 import type { KindReadBy } from "@flotilla/kinds";
-import { type Config, compareByAge, compareText, type Service } from "@flotilla/model";
+import {
+  type Config,
+  type ConfigKey,
+  compareByAge,
+  compareText,
+  configKeyText,
+  type Endpoint,
+  type Service,
+  type TextOf,
+  textCodec,
+} from "@flotilla/model";
+import type { MeshConfig } from "@flotilla/proto/mesh/v1alpha1/config_pb";
+import type { MeshNetworks } from "@flotilla/proto/mesh/v1alpha1/network_pb";
+import type { FeatureName, Features } from "./features.ts";
 
 export interface RowIndex<Spec> {
   readonly name: string;
@@ -74,3 +87,45 @@ export function selectorPairs(services: Iterable<Service>): SelectorPairs {
   );
   return new Map(pairs.map((pair) => [pair.join("="), pair]));
 }
+
+/** A service as the registries have it, one element a shard and defining object (`shard|name`), in order of these. */
+export type ServiceShards = ReadonlyMap<string, Service>;
+/** Endpoints by shard (`registry/cluster`). */
+export type EndpointShards = ReadonlyMap<string, readonly Endpoint[]>;
+
+export interface ServiceName {
+  readonly namespace: string;
+  readonly hostname: string;
+}
+
+/** The name of a service as an argument. */
+export const serviceText = textCodec("ServiceName", "/", ["namespace", "hostname"]);
+export type ServiceText = TextOf<typeof serviceText>;
+
+/** A host name and a port as an argument. */
+export const hostAndPort = textCodec("HostAndPort", "|", ["hostname", "port"]);
+export type HostAndPort = TextOf<typeof hostAndPort>;
+
+export interface AddressUse extends ServiceName {
+  readonly shard: string;
+}
+
+export const keys = {
+  config: (key: ConfigKey): InputKey<Config> => `config/${configKeyText(key)}`,
+  allOf: (kind: string): InputKey<readonly Config[]> => `row/kind/${kind}`,
+  row: (index: string, key: string): InputKey<readonly Config[]> => `row/${index}/${key}`,
+  service: ({ namespace, hostname }: ServiceName): InputKey<ServiceShards> => `service/${namespace}/${hostname}`,
+  /** All names, ordered by host name and namespace; changes only when a service comes or goes. */
+  serviceNames: "service-names" as InputKey<readonly ServiceName[]>,
+  /** The namespaces that have a service of this host name. */
+  servicesByHost: (hostname: string): InputKey<readonly ServiceName[]> => `services-by-host/${hostname}`,
+  /** The services of a namespace whose selector asks for a label, of several for the first by name. */
+  selectorRow: (namespace: string, label: string, value: string): InputKey<readonly ServiceName[]> =>
+    `selector/${namespace}/${label}=${value}`,
+  endpoints: ({ namespace, hostname }: ServiceName): InputKey<EndpointShards> => `endpoints/${namespace}/${hostname}`,
+  /** Which services have an endpoint at an address. */
+  address: (address: string): InputKey<readonly AddressUse[]> => `address/${address}`,
+  mesh: "mesh" as InputKey<MeshConfig>,
+  feature: <Name extends FeatureName>(name: Name): InputKey<Features[Name]> => `feature/${name}`,
+  networks: "networks" as InputKey<MeshNetworks>,
+};

@@ -9,8 +9,8 @@ import type { MeshConfig } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import type { MeshNetworks } from "@flotilla/proto/mesh/v1alpha1/network_pb";
 import { facets } from "./facets.ts";
 import { defaultFeatures, type FeatureName, type Features } from "./features.ts";
-import { type AddressUse, type EndpointShards, keys, type ServiceName, type ServiceShards } from "./keys.ts";
 import type { RowIndex } from "./row-index.ts";
+import { type AddressUse, type EndpointShards, keys, type ServiceName, type ServiceShards } from "./row-index.ts";
 import type { SecretAccess, ServiceTarget, Subject } from "./subject.ts";
 
 type ReadKind = KindReadBy<"xds-server">;

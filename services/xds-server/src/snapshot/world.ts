@@ -14,9 +14,16 @@ import {
   type EndpointsChange,
   type ServiceChange,
 } from "@flotilla/model";
-import { type AddressUse, keys, type ServiceName } from "./keys.ts";
 import { decodeMesh, decodeNetworks, defaultMesh } from "./mesh.ts";
-import { RowChanges, type RowIndex, type SelectorPairs, selectorPairs } from "./row-index.ts";
+import {
+  type AddressUse,
+  keys,
+  RowChanges,
+  type RowIndex,
+  type SelectorPairs,
+  type ServiceName,
+  selectorPairs,
+} from "./row-index.ts";
 import type { Subject } from "./subject.ts";
 
 /** Decodes an object's spec; throws when it cannot be read. */

@@ -2,7 +2,7 @@
 import { compareText, type Service, type TextOf, textCodec } from "@flotilla/model";
 import { create, typeUrl } from "@flotilla/proto";
 import { NameTableSchema } from "@flotilla/proto/istio/networking/nds/v1/nds_pb";
-import { type ServiceText, serviceText } from "../../snapshot/keys.ts";
+import { type ServiceText, serviceText } from "../../snapshot/row-index.ts";
 import { servicesOfName } from "../../snapshot/scope/services.ts";
 import { type ScopeName, scopeName } from "../../snapshot/scope/sidecar.ts";
 import { importedServices } from "../../snapshot/scope/sidecar-scope.ts";

@@ -3,7 +3,7 @@
  * domains that are its own. Envoy refuses a route configuration in which a domain occurs twice.
  */
 import { type Branded, compareText, type Service } from "@flotilla/model";
-import { serviceText } from "../../snapshot/keys.ts";
+import { serviceText } from "../../snapshot/row-index.ts";
 import { aliasesOf, reachableAddresses, servicesOfName } from "../../snapshot/scope/services.ts";
 import type { VirtualServiceName } from "../../snapshot/scope/virtual-service.ts";
 import type { View } from "../../snapshot/view.ts";

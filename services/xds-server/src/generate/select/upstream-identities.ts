@@ -1,6 +1,6 @@
 /** What decides about the mesh's own TLS towards a service. */
 import { type Service, type TextOf, textCodec } from "@flotilla/model";
-import { serviceText } from "../../snapshot/keys.ts";
+import { serviceText } from "../../snapshot/row-index.ts";
 import { namespaceMode } from "../../snapshot/scope/authn.ts";
 import { servicesOfName } from "../../snapshot/scope/services.ts";
 import { query, type View } from "../../snapshot/view.ts";

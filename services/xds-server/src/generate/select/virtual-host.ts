@@ -3,7 +3,7 @@ import { clusterName } from "@flotilla/model";
 import { create } from "@flotilla/proto";
 import { RouteSchema, VirtualHostSchema } from "@flotilla/proto/envoy/config/route/v3/route_components_pb";
 import { DestinationSchema } from "@flotilla/proto/networking/v1alpha3/virtual_service_pb";
-import { type HostAndPort, hostAndPort } from "../../snapshot/keys.ts";
+import { type HostAndPort, hostAndPort } from "../../snapshot/row-index.ts";
 import { meshGateway } from "../../snapshot/scope/virtual-services.ts";
 import { query, type View } from "../../snapshot/view.ts";
 import { type Encoded, sameBytes } from "../encode/encoded.ts";

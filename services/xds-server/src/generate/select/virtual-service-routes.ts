@@ -6,7 +6,7 @@ import { hasGatewaySemantics, hasSegmentPrefixes } from "@flotilla/gateway-api";
 import { type Service, type TextOf, textCodec } from "@flotilla/model";
 import { create } from "@flotilla/proto";
 import { type Route, VirtualHostSchema } from "@flotilla/proto/envoy/config/route/v3/route_components_pb";
-import { type HostAndPort, hostAndPort, serviceText } from "../../snapshot/keys.ts";
+import { type HostAndPort, hostAndPort, serviceText } from "../../snapshot/row-index.ts";
 import { isServiceVisible, serviceIn, servicesOfName } from "../../snapshot/scope/services.ts";
 import { importedService } from "../../snapshot/scope/sidecar-scope.ts";
 import { unknownDestinations } from "../../snapshot/scope/unknown-destinations.ts";

@@ -1,5 +1,5 @@
 /** Time that a test moves. */
-import type { PushClock } from "../clock.ts";
+import type { PushClock } from "../push-queue.ts";
 
 export class FakeClock implements PushClock {
   #now = 0;

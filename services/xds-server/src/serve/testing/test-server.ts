@@ -1,7 +1,6 @@
 /** An AdsServer on a free port with a static source, for tests. */
 import { createMetrics, type Metrics, noopLogger } from "@flotilla/runtime";
-import { systemClock } from "../../push/clock.ts";
-import { defaultPushLimits, PushQueue } from "../../push/push-queue.ts";
+import { defaultPushLimits, PushQueue, systemClock } from "../../push/push-queue.ts";
 import { type AdsOptions, AdsServer } from "../ads-server.ts";
 import type { StreamAuthentication } from "../authenticate.ts";
 import { ConnectedStreams } from "../connected-streams.ts";

@@ -6,7 +6,7 @@ import type { JsonObject } from "@flotilla/proto";
 import { aConfig, aSidecar, put } from "../../testing/mesh.ts";
 import { decodeSpec } from "../config-specs.ts";
 import { rowIndexes } from "../indexes/index.ts";
-import { keys } from "../keys.ts";
+import { keys } from "../row-index.ts";
 import type { Subject } from "../subject.ts";
 import { query } from "../view.ts";
 import { World } from "../world.ts";

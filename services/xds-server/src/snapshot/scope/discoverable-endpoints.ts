@@ -15,7 +15,7 @@ import {
   ownValue,
   type Service,
 } from "@flotilla/model";
-import { type EndpointShards, type ServiceText, serviceText } from "../keys.ts";
+import { type EndpointShards, type ServiceText, serviceText } from "../row-index.ts";
 import { query, type View } from "../view.ts";
 
 const clusterSetSuffix = ".svc.clusterset.local";

@@ -3,7 +3,7 @@
  * clusters is one here; two ServiceEntries of one host are two, because istiod decides between them by age.
  */
 import { compareText, isIpAddress, isIpv6, ownValue, type Service } from "@flotilla/model";
-import { type ServiceText, serviceText } from "../keys.ts";
+import { type ServiceText, serviceText } from "../row-index.ts";
 import type { ServiceTarget } from "../subject.ts";
 import { query, type View } from "../view.ts";
 

@@ -3,7 +3,7 @@
  * imported VirtualServices send traffic to, are what clusters are made of.
  */
 import { hostCovers, type Service, type TextOf, textCodec } from "@flotilla/model";
-import { type ServiceText, serviceText } from "../keys.ts";
+import { type ServiceText, serviceText } from "../row-index.ts";
 import { query, type View, type ViewQuery } from "../view.ts";
 import { allServices, isServiceVisible, serviceIn, servicesExportedTo, servicesOfName } from "./services.ts";
 import {

@@ -68,4 +68,5 @@ export {
   routeName,
   routesBehind,
   routeVirtualServiceConfig,
+  samePlan,
 } from "./route-virtual-services.ts";

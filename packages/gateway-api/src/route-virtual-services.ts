@@ -34,6 +34,30 @@ export interface RouteVirtualService {
   readonly routes: readonly ConfigKey[];
 }
 
+/** Whether two plans are for the same VirtualService. There may be thousands, and all are compared when one route comes or goes. */
+export function samePlan(a: RouteVirtualService | undefined, b: RouteVirtualService | undefined): boolean {
+  if (a === undefined || b === undefined || a === b) return a === b;
+  return (
+    sameKey(a.key, b.key) &&
+    a.creationTimeMs === b.creationTimeMs &&
+    a.gateway === b.gateway &&
+    a.port === b.port &&
+    a.layer === b.layer &&
+    a.hasRules === b.hasRules &&
+    a.isConsumer === b.isConsumer &&
+    sameElements(a.hosts, b.hosts, (one, other) => one === other) &&
+    sameElements(a.routes, b.routes, sameKey)
+  );
+}
+
+function sameKey(a: ConfigKey, b: ConfigKey): boolean {
+  return a === b || (a.name === b.name && a.namespace === b.namespace && a.kind === b.kind);
+}
+
+function sameElements<T>(a: readonly T[], b: readonly T[], same: (one: T, other: T) => boolean): boolean {
+  return a.length === b.length && a.every((one, index) => same(one, b[index] as T));
+}
+
 /** A route with all of its parents that it attaches to. */
 export interface AttachedRoute {
   readonly route: Config<RouteHead>;

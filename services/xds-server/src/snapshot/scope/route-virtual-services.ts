@@ -17,6 +17,7 @@ import {
   routeKinds,
   routeName,
   routeVirtualServiceConfig,
+  samePlan,
 } from "@flotilla/gateway-api";
 import { type Config, type ConfigKey, type TextOf, textCodec } from "@flotilla/model";
 import type { ServiceEntry } from "@flotilla/proto/networking/v1alpha3/service_entry_pb";
@@ -49,15 +50,25 @@ function indexName(kind: RouteKind): string {
 }
 
 /** All of them, by `namespace/name`. */
-export const routeVirtualServices = query<ReadonlyMap<string, RouteVirtualService>>(
+export const routeVirtualServices = query<Plans>(
   "route-virtual-services",
   (view) =>
     planRouteVirtualServices({
       routesOf: (kind) => attachedRoutes(view, kind),
       report: (route, message) => report(view, route, message),
     }),
-  (a, b) => JSON.stringify([...a]) === JSON.stringify([...b]),
+  samePlans,
 );
+
+type Plans = ReadonlyMap<string, RouteVirtualService>;
+
+/** In the same order, too. */
+function samePlans(a: Plans, b: Plans): boolean {
+  if (a.size !== b.size) return false;
+  const others = b.values();
+  for (const plan of a.values()) if (!samePlan(plan, others.next().value)) return false;
+  return true;
+}
 
 /** Routes with what they attach to; parents are looked up once for all of them. */
 function attachedRoutes(view: View, kind: RouteKind): readonly AttachedRoute[] {
@@ -104,7 +115,7 @@ function contextOf(view: View, { kind, namespace }: ConfigKey, gateway: string):
 const plannedVirtualService = query<RouteVirtualService | undefined, string>(
   "planned-route-virtual-service",
   (view, name) => view.read(routeVirtualServices).get(name),
-  (a, b) => JSON.stringify(a) === JSON.stringify(b),
+  samePlan,
 );
 
 function hostsOf(view: View, { kind, namespace, name }: RouteParent): readonly string[] {

@@ -98,9 +98,10 @@ function sharedHosts(
       host.redirects ||= redirects;
       return host;
     };
+    const hostsOfNamespace = hostsByNamespace(serverHosts);
     const arrival = advertisesHttp3 ? "http3" : server.tls === undefined ? "plain" : "tls";
     for (const head of gatewayVirtualServices(view, gateway)) {
-      const shared = intersection(hostsFor(serverHosts, head.namespace), head.hosts);
+      const shared = intersection(hostsOfNamespace(head.namespace), head.hosts);
       if (shared.length === 0) continue;
       const routes = known.get(`${gateway} ${head.name}`) ?? routesOf(view, head, { port, gateway, arrival });
       if (routes === undefined) continue;
@@ -122,12 +123,19 @@ function routesOf(
 }
 
 /** The hosts of a server that count for VirtualServices of a namespace. */
-function hostsFor(hosts: readonly string[], namespace: string): readonly string[] {
-  return hosts.flatMap((host) => {
-    const [home, name] = host.split("/");
-    if (name === undefined) return [host];
-    return home === namespace ? [name] : [];
-  });
+function hostsByNamespace(hosts: readonly string[]): (namespace: string) => readonly string[] {
+  const known = new Map<string, readonly string[]>();
+  const hostsOf = (namespace: string) =>
+    hosts.flatMap((host) => {
+      const [home, name] = host.split("/");
+      if (name === undefined) return [host];
+      return home === namespace ? [name] : [];
+    });
+  return (namespace) => {
+    const found = known.get(namespace) ?? hostsOf(namespace);
+    known.set(namespace, found);
+    return found;
+  };
 }
 
 /** Of each pair of hosts that overlap the narrower one. */

@@ -3,6 +3,13 @@ export { isForAudience } from "./authenticator.ts";
 export type { ClientCertificateOptions } from "./client-certificate.ts";
 export { AuthError, type AuthErrorCode } from "./errors.ts";
 export { expandTrustDomains, formatIdentity, type Identity, parseIdentity } from "./identity.ts";
+export {
+  type IssuerKeysSpec,
+  issuerKeysKey,
+  issuerKeysKind,
+  issuerKeysSource,
+  openIdConfigurationOf,
+} from "./jwt/issuer-keys.ts";
 export { type JwtOptions, jwtAuthenticator } from "./jwt/jwt-authenticator.ts";
 export { type JwtRule, parseJwtRule } from "./jwt/jwt-rule.ts";
 export type { LoadKeys } from "./jwt/key-source.ts";

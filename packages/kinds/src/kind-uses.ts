@@ -19,7 +19,7 @@ export interface KindUse {
   readonly gap?: (object: UsedObject) => string | undefined;
 }
 
-/** Names as `Kind.name` has them. TrustBundle is no object of an API: ca publishes it. */
+/** Names as `Kind.name` has them. TrustBundle and IssuerKeys are no objects of an API: ca and config-controller publish them. */
 export const kindUses = {
   AuthorizationPolicy: { by: ["xds-server"], gap: targetGap },
   BackendTLSPolicy: { by: ["xds-server"] },
@@ -33,6 +33,7 @@ export const kindUses = {
   HTTPRoute: { by: ["xds-server"], gap: parentGap },
   Ingress: { by: ["xds-server", "config-controller"] },
   IngressClass: { by: ["xds-server", "config-controller"] },
+  IssuerKeys: { by: ["xds-server"] },
   KubernetesGateway: { by: ["xds-server"] },
   ListenerSet: { by: ["xds-server"] },
   MeshConfig: { by: ["xds-server", "service-controller"] },

@@ -10,6 +10,8 @@ export interface ConfigMetrics {
   readonly publishedAgain: Counter;
   readonly published: Counter<"op">;
   readonly publishSeconds: Histogram;
+  readonly keysFetched: Counter;
+  readonly keysNotFetched: Counter;
   readonly api: ApiMetrics;
   /** Into Kubernetes. */
   readonly statusWrites: Counter;
@@ -35,6 +37,14 @@ export function declareMetrics(metrics: Metrics): ConfigMetrics {
       name: "flotilla_config_published_total",
       help: "Changes published, by operation.",
       labels: ["op"],
+    }),
+    keysFetched: metrics.counter({
+      name: "pilot_jwks_resolver_network_fetch_success_total",
+      help: "Key sets of issuers that were fetched.",
+    }),
+    keysNotFetched: metrics.counter({
+      name: "pilot_jwks_resolver_network_fetch_fail_total",
+      help: "Attempts to fetch key sets of issuers that failed.",
     }),
     statusWrites: metrics.counter({
       name: "flotilla_status_writes_total",

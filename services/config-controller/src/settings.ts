@@ -17,6 +17,7 @@ import {
 } from "@flotilla/runtime";
 import { apiSettings } from "./api/api-settings.ts";
 import { gatewaySettings } from "./duties/gateways/gateway-settings.ts";
+import { issuerKeySettings } from "./issuer-keys/issuer-key-settings.ts";
 
 export const settings = {
   ...serviceSettings(defaultPorts.configController.health),
@@ -106,6 +107,7 @@ export const settings = {
     sentence: "File of the MeshNetworks; followed while running. Without it, the same ConfigMap.",
   }),
   ...gatewaySettings,
+  ...issuerKeySettings,
   ...injectionSettings,
   ...apiSettings,
 } as const;

@@ -24,7 +24,7 @@ export async function publishView(service: ConfigService, parts: PublishingParts
   const { log, stop } = service;
   const { connection, view, metrics } = parts;
   const canSeal = connection.seal !== undefined;
-  const { isPublished } = view.credentials;
+  const { isPublished } = view;
   const known = () => sendable(puts(view.store, isPublished), canSeal);
   const duty = createDuty(service, parts, known);
   const options = {
@@ -38,7 +38,7 @@ export async function publishView(service: ConfigService, parts: PublishingParts
 
 function createDuty(
   { name, settings, metrics: registry, log, failures }: ConfigService,
-  { connection, metrics }: PublishingParts,
+  { connection, view, metrics }: PublishingParts,
   current: () => ReturnType<typeof sendable>,
 ): PublishingDuty {
   const { bus, seal } = connection;
@@ -48,7 +48,9 @@ function createDuty(
   const attesting = { bus, publisher, everyMs: settings.digestIntervalMs, log, nowMs: Date.now, onRepaired };
   const duty = new PublishingDuty({
     ...{ bus, publisher, controller: name, holder: settings.podName, log, failures },
-    whilePublishing: (until) => attestEvery(attesting, until),
+    whilePublishing: async (until) => {
+      await Promise.all([attestEvery(attesting, until), view.issuerKeys.lead(until)]);
+    },
   });
   declareDutyGauge(registry, () => duty.isOurs);
   return duty;

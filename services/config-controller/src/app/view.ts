@@ -1,10 +1,12 @@
 /** The configuration in force: the sources, the view of them all, and what was in force before the start. */
 import type { OwnCertificate } from "@flotilla/auth/serving";
-import type { Config, JsonObject } from "@flotilla/model";
+import type { Config, ConfigKey, JsonObject } from "@flotilla/model";
 import { meshConfigKey } from "@flotilla/registry/config";
 import { AggregateStore } from "../aggregate/aggregate-store.ts";
 import { type AggregateGroup, mergeSources } from "../aggregate/merge-sources.ts";
 import type { PublishedConfig } from "../follow/published-config.ts";
+import { keyFetcher } from "../issuer-keys/issuer-key-settings.ts";
+import { IssuerKeys, issuerKeysName } from "../issuer-keys/issuer-keys.ts";
 import { type ConfigMetrics, declareObjectsGauge } from "../metrics.ts";
 import { Credentials, credentialsName } from "../publish/credentials.ts";
 import type { ConfigService } from "../settings.ts";
@@ -30,6 +32,9 @@ export interface View extends AsyncDisposable {
   readonly store: AggregateStore;
   readonly lastGood: LastGood;
   readonly credentials: Credentials;
+  readonly issuerKeys: IssuerKeys;
+  /** Of objects in the view. */
+  readonly isPublished: (key: ConfigKey) => boolean;
   /** What is to be published. Runs the sources until the service stops. */
   groups(): AsyncIterable<AggregateGroup>;
   mesh(): JsonObject | undefined;
@@ -48,16 +53,22 @@ export async function openView(
   await using opened = new AsyncDisposableStack();
   const opening = await openSources({ settings, certificate, log, onProblems, durable, holding }, stop);
   for (const source of opening) opened.use(source);
-  const order = [...opening.map((source) => source.name), credentialsName, lastGoodName];
+  const order = [...opening.map((source) => source.name), issuerKeysName, credentialsName, lastGoodName];
   const store = new AggregateStore(order, onProblems);
   const credentials = new Credentials({ store, nowMs: Date.now, onProblems });
-  const sources = [...opening, credentials.asSource()];
+  const issuerKeys = new IssuerKeys({
+    ...{ fetch: keyFetcher(settings), view: store, published, nowMs: Date.now, random: Math.random, log },
+    ...{ proxiesFetch: settings.remoteJwks === "envoy", refreshMs: settings.jwksRefreshMs },
+    ...{ fetched: metrics.keysFetched, failed: metrics.keysNotFetched },
+  });
+  const sources = [...opening, issuerKeys.asSource(), credentials.asSource()];
   declareObjectsGauge(registry, () => store.counts());
   const lastGood = new LastGood({ sources, view: store, published, nowMs: Date.now });
   const owned = opened.move();
   return {
-    ...{ sources, order, store, lastGood, credentials },
-    groups: () => credentials.published(mergeSources([...sources, lastGood], store, stop)),
+    ...{ sources, order, store, lastGood, credentials, issuerKeys },
+    isPublished: (key) => credentials.isPublished(key) && issuerKeys.isPublished(key),
+    groups: () => credentials.published(issuerKeys.observed(mergeSources([...sources, lastGood], store, stop))),
     mesh: () => store.get(meshConfigKey)?.spec as JsonObject | undefined,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };

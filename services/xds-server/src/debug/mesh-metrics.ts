@@ -22,6 +22,7 @@ const findingGauges = {
   pilot_conflict_outbound_listener_tcp_over_current_tcp: "TCP services on an address and port that is taken by another",
   pilot_conflict_outbound_listener_http_over_current_tcp: "HTTP services on an address and port that is taken by TCP",
   pilot_duplicate_envoy_clusters: "Clusters of one name",
+  flotilla_missing_issuer_keys: "RequestAuthentications with issuers whose keys could not be fetched",
   flotilla_unusable_extension: "WasmPlugins and TrafficExtensions that cannot be followed as written",
   flotilla_unknown_destination: "VirtualServices with routes that lead to no known service or subset",
 } as const;

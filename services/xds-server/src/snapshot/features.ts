@@ -258,7 +258,7 @@ const securityFeatures = {
     default: "false",
     values: ["false", "istiod", "true", "hybrid", "envoy"],
     sentence:
-      "envoy: proxies fetch the keys of any issuer themselves, otherwise of issuers whose host is a service of the mesh.",
+      "Who fetches keys of issuers by URI. false, istiod: the control plane. true, hybrid: proxies, where the host is a service of the mesh. envoy: proxies.",
   }),
 } as const;
 

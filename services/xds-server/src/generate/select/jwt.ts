@@ -1,28 +1,43 @@
-/** The filter that checks tokens, and where the proxy takes an issuer's public keys from: the rule itself, or the service of its URI. */
+/** The filter that checks tokens, and where the proxy takes an issuer's public keys from: the rule itself, the control plane, or the service of its URI. */
+import { type IssuerKeysSpec, issuerKeysKey, issuerKeysSource } from "@flotilla/auth";
 import { clusterName } from "@flotilla/model";
 import type { HttpFilter } from "@flotilla/proto/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb";
 import type { JWTRule } from "@flotilla/proto/security/v1beta1/request_authentication_pb";
-import { tokenRules } from "../../snapshot/scope/authn.ts";
+import { type TokenRule, tokenRules } from "../../snapshot/scope/authn.ts";
 import type { View } from "../../snapshot/view.ts";
 import { jwtFilter, type KeySource } from "../envoy/filters/jwt-filter.ts";
 
 /** None where no RequestAuthentication has a rule for the workload. */
 export function jwtFilters(view: View): readonly HttpFilter[] {
-  const rules = view.read(tokenRules).map((rule) => ({ rule, keys: keySource(view, rule) }));
+  const rules = view.read(tokenRules).map((one) => ({ rule: one.rule, keys: keySource(view, one) }));
   return rules.length === 0 ? [] : [jwtFilter(rules, view.proxy.type === "router")];
 }
 
 /**
- * istiod fetches keys by URI itself unless PILOT_JWT_ENABLE_REMOTE_JWKS says otherwise; here the proxy always fetches
- * them where it knows the service. `envoy` leaves unknown services to it, too.
+ * The keys that the control plane fetched; where PILOT_JWT_ENABLE_REMOTE_JWKS says so, and where the control plane cannot reach a
+ * service of the mesh, the proxy fetches them itself. Without any keys every token is refused.
  */
-function keySource(view: View, { jwks, jwksUri, timeout }: JWTRule): KeySource {
-  if (jwks !== "") return local(jwks);
-  const uri = jwksUri === "" ? undefined : URL.parse(jwksUri);
-  if (uri === null || uri === undefined) return local(noKeys);
-  const isKnown = view.servicesByHost(uri.hostname).length > 0;
-  const leavesIt = view.feature("remoteJwks") === "envoy";
-  if (!isKnown && !leavesIt) return local(noKeys);
+function keySource(view: View, { rule, object }: TokenRule): KeySource {
+  if (rule.jwks !== "") return local(rule.jwks);
+  const mode = view.feature("remoteJwks");
+  const uri = rule.jwksUri === "" ? undefined : (URL.parse(rule.jwksUri) ?? undefined);
+  const isOfMesh = uri !== undefined && view.servicesByHost(uri.hostname).length > 0;
+  const isLeftToProxies = mode === "envoy" || (isOfMesh && (mode === "hybrid" || mode === "true"));
+  if (uri !== undefined && isLeftToProxies) return remote(uri, rule);
+  const source = issuerKeysSource(rule);
+  const key = source === undefined ? undefined : issuerKeysKey(source);
+  const found = key && view.config<IssuerKeysSpec>("IssuerKeys", key.namespace, key.name)?.spec;
+  const { jwks, error, isUnreachable } = found ?? {};
+  if (jwks === undefined && isUnreachable === true && isOfMesh) return remote(uri, rule);
+  if (error !== undefined) {
+    const state = jwks === undefined ? "tokens are refused" : "the last good ones stay in force";
+    const message = `no keys of issuer ${rule.issuer}, ${state}: ${rule.jwksUri || rule.issuer} ${error}`;
+    view.report({ metric: "flotilla_missing_issuer_keys", object, message });
+  }
+  return local(jwks ?? noKeys);
+}
+
+function remote(uri: URL, { jwksUri, timeout }: JWTRule): KeySource {
   const port = Number(uri.port) || (uri.protocol === "https:" ? 443 : 80);
   return {
     case: "remoteJwks",

@@ -2,7 +2,7 @@
  * Mutual TLS of inbound connections: PeerAuthentication of the mesh, the namespace and the workload.
  * The narrower one wins, UNSET inherits, and at one level the oldest object counts.
  */
-import { type Config, compareText, type MutualTlsMode, type NamespaceMutualTls } from "@flotilla/model";
+import { type Config, compareText, configKeyText, type MutualTlsMode, type NamespaceMutualTls } from "@flotilla/model";
 import type { AuthorizationPolicy } from "@flotilla/proto/security/v1beta1/authorization_policy_pb";
 import {
   PeerAuthentication_MutualTLS_Mode as Mode,
@@ -118,7 +118,14 @@ export const authorizationPolicies = query<readonly Config<AuthorizationPolicy>[
 /** The tokens that the proxy's workload takes, of all RequestAuthentications that hold for it; in order of issuers. */
 export const requestAuthenticationsByNamespace = byNamespace<RequestAuthentication>("RequestAuthentication");
 
-export const tokenRules = query<readonly JWTRule[]>(
+/** A rule, and the object that it stands in. */
+export interface TokenRule {
+  readonly rule: JWTRule;
+  /** `RequestAuthentication/namespace/name`. */
+  readonly object: string;
+}
+
+export const tokenRules = query<readonly TokenRule[]>(
   "token-rules",
   (view) => {
     const { proxy, mesh } = view;
@@ -126,8 +133,8 @@ export const tokenRules = query<readonly JWTRule[]>(
       view.row(requestAuthenticationsByNamespace, namespace),
     );
     return attachedPolicies(view, all)
-      .flatMap(({ spec }) => spec.jwtRules)
-      .sort((a, b) => compareText(a.issuer, b.issuer));
+      .flatMap(({ key, spec }) => spec.jwtRules.map((rule) => ({ rule, object: configKeyText(key) })))
+      .sort((a, b) => compareText(a.rule.issuer, b.rule.issuer));
   },
-  (a, b) => a?.length === b.length && a.every((rule, i) => rule === b[i]),
+  (a, b) => a?.length === b.length && a.every(({ rule }, i) => rule === b[i]?.rule),
 );

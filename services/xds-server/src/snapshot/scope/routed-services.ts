@@ -14,7 +14,7 @@ export function routedServices(view: View): readonly Service[] {
   if (!view.feature("filterGatewayClusterConfig")) return services;
   const hosts = new Set([
     ...view.read(selectedGateways).flatMap(({ name }) => view.read(gatewayDestinations, name)),
-    ...view.read(tokenRules).flatMap(({ jwksUri }) => URL.parse(jwksUri)?.hostname ?? []),
+    ...view.read(tokenRules).flatMap(({ rule }) => URL.parse(rule.jwksUri)?.hostname ?? []),
     ...view.read(providerServices),
   ]);
   return services.filter(({ namespace, hostname }) => hosts.has(hostname) || hosts.has(`${namespace}/${hostname}`));

@@ -1,17 +1,23 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { issuerKeysKey } from "@flotilla/auth";
+import type { Config } from "@flotilla/model";
 import { type JsonObject, typeUrl } from "@flotilla/proto";
 import { aConfig, aMesh, aService, aSidecar, resourceOf } from "../../../testing/mesh.ts";
 
 type Found = Readonly<Record<string, JsonObject>>;
 
 /** The filter's configuration on requests that arrive for the workload. */
-function jwtFilter(
-  ...rules: readonly JsonObject[]
+const jwtFilter = (...rules: readonly JsonObject[]) => jwtFilterOf(rules);
+
+function jwtFilterOf(
+  rules: readonly JsonObject[],
+  others: readonly Config[] = [],
 ): { readonly providers: Found; readonly rules: unknown } | undefined {
   const core = aMesh(
     aService("idp", "shop"),
     aConfig("RequestAuthentication", "shop", "tokens", { jwtRules: [...rules] }),
+    ...others,
   );
   const listener = resourceOf(core, aSidecar("shop"), typeUrl.listener, "virtualInbound");
   const text = JSON.stringify(listener);
@@ -42,11 +48,15 @@ test("without rules there is no filter", () => {
   assert.equal(jwtFilter(), undefined);
 });
 
-test("keys are fetched from services of the mesh; of unknown hosts no token is taken", () => {
-  const known = jwtFilter({ issuer: "a", jwksUri: "http://idp.shop.svc.cluster.local/keys" })?.providers["origins-0"];
-  assert.match(JSON.stringify(known?.["remoteJwks"]), /outbound\|80\|\|idp.shop.svc.cluster.local/);
-  const unknown = jwtFilter({ issuer: "a", jwksUri: "https://elsewhere.example/keys" })?.providers["origins-0"];
-  assert.match(JSON.stringify(unknown?.["localJwks"]), /inlineString/);
+test("keys are those that the control plane fetched; without any no token is taken", () => {
+  const source = "http://idp.shop.svc.cluster.local/keys";
+  const { namespace, name } = issuerKeysKey(source);
+  const keysOf = (...objects: readonly Config[]) => {
+    const found = jwtFilterOf([{ issuer: "a", jwksUri: source }], objects)?.providers["origins-0"];
+    return (found?.["localJwks"] as { readonly inlineString: string } | undefined)?.inlineString ?? "";
+  };
+  assert.equal(keysOf(aConfig("IssuerKeys", namespace, name, { source, jwks: "fetched" })), "fetched");
+  assert.match(keysOf(), /"n": "0xObjM0U/);
 });
 
 test("claims that hold several values in one text are split, those of Istio and those of the rule", () => {

@@ -1,0 +1,53 @@
+/** Settings of the keys of issuers, by istiod's names where it has one. */
+import { readFileSync } from "node:fs";
+import { getCACertificates } from "node:tls";
+import { duration, list, oneOf, type SettingsOf, text } from "@flotilla/runtime";
+import { addressRules } from "./address-rules.ts";
+import { fetchKeys } from "./fetch-keys.ts";
+import { guardedFetch } from "./guarded-fetch.ts";
+import type { IssuerKeysOptions } from "./issuer-keys.ts";
+
+export const issuerKeySettings = {
+  remoteJwks: oneOf({
+    env: "PILOT_JWT_ENABLE_REMOTE_JWKS",
+    default: "false",
+    values: ["false", "istiod", "true", "hybrid", "envoy"],
+    sentence:
+      "Who fetches keys of issuers by URI. false, istiod: the control plane. true, hybrid: proxies, where the host is a service of the mesh. envoy: proxies.",
+  }),
+  jwksRefreshMs: duration({
+    env: "PILOT_JWT_PUB_KEY_REFRESH_INTERVAL",
+    default: 1_200_000,
+    min: 1_000,
+    max: 86_400_000,
+    sentence: "How often keys of issuers are fetched again, ±10 %.",
+  }),
+  allowedJwksRanges: list({
+    env: "ALLOWED_CIDRS_IN_JWKS_URIS",
+    default: [],
+    sentence:
+      "Ranges of private, loopback or link-local addresses that keys of issuers may be fetched from, separated by commas.",
+  }),
+  blockedJwksRanges: list({
+    env: "BLOCKED_CIDRS_IN_JWKS_URIS",
+    default: [],
+    sentence: "Further ranges of addresses that keys of issuers are not fetched from; they win over allowed ones.",
+  }),
+  jwksCaFile: text({
+    env: "JWKS_CA_FILE",
+    default: undefined,
+    sentence: "PEM file of roots that vouch for servers with keys of issuers, beside those of the system.",
+  }),
+} as const;
+
+type FetchSettings = SettingsOf<typeof issuerKeySettings>;
+
+/** @throws RangeError for ranges that are none; Error when the file of roots cannot be read */
+export function keyFetcher(settings: FetchSettings): IssuerKeysOptions["fetch"] {
+  const { allowedJwksRanges, blockedJwksRanges, jwksCaFile } = settings;
+  const rules = addressRules(allowedJwksRanges, blockedJwksRanges);
+  const own = jwksCaFile === undefined ? [] : [readFileSync(jwksCaFile, "utf8")];
+  const roots = [...getCACertificates("default"), ...getCACertificates("system"), ...own];
+  const fetchDocument = guardedFetch({ rules, roots });
+  return (source, timeoutMs, stop) => fetchKeys(source, fetchDocument, timeoutMs, stop);
+}

@@ -10,7 +10,7 @@ const report = (more: Partial<DistributionReport> = {}): DistributionReport => (
   ...more,
 });
 const refusal = (proxy: string, position: number, objects: readonly string[] = [object]) => ({
-  ...{ proxy, position, objects: [...objects], typeUrl: "t", message: "no" },
+  ...{ proxy, position, objects: [...objects], typeUrl: "t", message: "no", resources: [], atMs: 0 },
 });
 
 interface Case {

@@ -116,15 +116,33 @@ test("a rule of mutual TLS names certificate providers and who may answer", () =
   assert.equal(text.match(/"instanceName":"default","certificateName":"ROOTCA"/g)?.length, 2);
 });
 
-test("endpoints are ejected where the setting wants it", () => {
-  const rule = { trafficPolicy: { outlierDetection: { consecutive5xxErrors: 2 } } };
-  const [cluster] = clusters([`outbound|80||${host}`], rule, { grpcOutlierDetection: true });
-  assert.deepEqual(cluster?.["outlierDetection"], {
-    consecutive5xx: 2,
-    enforcingConsecutive5xx: 100,
-    enforcingSuccessRate: 0,
+const ejections = [
+  { name: "5 errors where it gives no number", rule: {}, volume: 5 },
+  { name: "its number of errors", rule: { consecutive5xxErrors: 3, maxEjectionPercent: 50 }, volume: 3, percent: 50 },
+  {
+    name: "the smaller of two numbers",
+    rule: { consecutive5xxErrors: 7, consecutiveGatewayErrors: 4, interval: "2s", baseEjectionTime: "9s" },
+    volume: 4,
+    times: { interval: "2s", baseEjectionTime: "9s" },
+  },
+  { name: "no errors at all, for there is no ejection", rule: { consecutive5xxErrors: 0 }, volume: undefined },
+] as const;
+
+for (const { name, rule, volume, ...more } of ejections) {
+  test(`with the setting, a rule of outlier detection counts ${name}`, () => {
+    const spec = { trafficPolicy: { outlierDetection: rule } } as unknown as JsonObject;
+    const [cluster] = clusters([`outbound|80||${host}`], spec, { grpcOutlierDetection: true });
+    const want = {
+      enforcingSuccessRate: 0,
+      enforcingFailurePercentage: 100,
+      failurePercentageMinimumHosts: 2,
+      failurePercentageRequestVolume: volume,
+      ...("percent" in more && { maxEjectionPercent: more.percent }),
+      ...("times" in more && more.times),
+    };
+    assert.deepEqual(cluster?.["outlierDetection"], volume === undefined ? undefined : want);
   });
-});
+}
 
 test("requests of a session stay with an endpoint that drains", () => {
   const core = new Core({ features: { persistentSessionFilter: true } });

@@ -22,11 +22,11 @@ import { visibleService } from "../../snapshot/scope/sidecar-scope.ts";
 import type { View } from "../../snapshot/view.ts";
 import { createGenerator } from "../encode/generator.ts";
 import { loadBalancer } from "../envoy/clusters/load-balancer.ts";
-import { outlierDetection } from "../envoy/clusters/outlier-detection.ts";
 import { clientTls } from "../envoy/tls/certificate-provider.ts";
 import { keepsSessions } from "../select/persistent-session.ts";
 import { trafficPolicyOf, withDefaults } from "../select/traffic-policy.ts";
 import { upstreamIdentities } from "../select/upstream-identities.ts";
+import { grpcOutlierDetection } from "./outlier-detection.ts";
 
 interface GrpcClusterInputs {
   readonly name: string;
@@ -82,6 +82,8 @@ function grpcTarget(view: View, name: string): GrpcTarget | undefined {
 function build({ name, policy, identities, keepsSessions, detectsOutliers }: GrpcClusterInputs): Cluster {
   const maxRequests = policy?.connectionPool?.http?.http2MaxRequests ?? 0;
   const isMutual = policy?.tls?.mode === TlsMode.ISTIO_MUTUAL;
+  const outliers = detectsOutliers ? policy?.outlierDetection : undefined;
+  const outlierDetection = outliers && grpcOutlierDetection(outliers);
   return create(ClusterSchema, {
     name,
     altStatName: `${name};`,
@@ -91,7 +93,7 @@ function build({ name, policy, identities, keepsSessions, detectsOutliers }: Grp
     ...(maxRequests > 0 && { circuitBreakers: { thresholds: [{ maxRequests }] } }),
     ...(keepsSessions && { commonLbConfig: { overrideHostStatus: { statuses: sessionStatuses } } }),
     ...(isMutual && { transportSocket: clientTls(identities.split("\n").filter((one) => one !== "")) }),
-    ...(detectsOutliers && outlierDetection(policy?.outlierDetection)),
+    ...(outlierDetection && { outlierDetection }),
   });
 }
 

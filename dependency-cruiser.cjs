@@ -56,6 +56,20 @@ module.exports = {
       to: { dependencyTypes: ["core"] },
     },
     {
+      name: "http-below-runtime",
+      comment: "packages/http stands below packages/runtime: it needs node:* only; take loggers and errors as callbacks.",
+      severity: "error",
+      from: { path: "^packages/http/", pathNot: "\\.test\\.ts$" },
+      to: { path: "^(packages/(?!http/)|services/)" },
+    },
+    {
+      name: "http-servers-in-one-package",
+      comment: "Ports of services are served by packages/http: use createHttpServer and its limits.",
+      severity: "error",
+      from: { path: "^services/[^/]+/src/", pathNot: "\\.(test|fixture)\\.ts$" },
+      to: { path: "^(node:)?https?$", dependencyTypesNot: ["type-only"] },
+    },
+    {
       name: "gateway-api-on-model",
       comment: "packages/gateway-api turns objects into messages: it needs packages/model and packages/proto only.",
       severity: "error",

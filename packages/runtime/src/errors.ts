@@ -5,8 +5,7 @@ export type RuntimeErrorCode =
   | "PORT_REFUSED"
   | "WAIT_EXPIRED"
   | "QUEUE_CLOSED"
-  | "METRIC_INVALID"
-  | "ROUTE_TAKEN";
+  | "METRIC_INVALID";
 
 /** A failure of a process's frame, with a stable code; the message is `[CODE] what failed, with which value`. */
 export class RuntimeError extends Error {

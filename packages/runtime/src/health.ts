@@ -1,11 +1,19 @@
 /** A service's HTTP page: readiness, life, metrics, version, and what the service adds to it. */
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { IncomingMessage } from "node:http";
+import {
+  createHttpServer,
+  type HttpAnswer,
+  type HttpHandler,
+  type HttpMethod,
+  type HttpReply,
+  RouteTable,
+  readBody,
+  sendText,
+} from "@flotilla/http";
 import { listen } from "./listen.ts";
 import type { Logger } from "./logger.ts";
 import type { Metrics } from "./metrics.ts";
-import { readBody } from "./read-body.ts";
 import { Readiness } from "./readiness.ts";
-import { type HttpHandler, type HttpMethod, type HttpReply, RouteTable } from "./routes.ts";
 
 /** Name, port and metrics of a service's HTTP page. */
 export interface HealthOptions {
@@ -27,7 +35,7 @@ export interface Health extends AsyncDisposable {
   markReady(): void;
   /** See Readiness.setCondition. */
   setCondition(name: string, detail: string | undefined, options?: { readonly blocks?: boolean }): void;
-  /** `path` may end in `/*`. @throws RuntimeError ROUTE_TAKEN */
+  /** `path` may end in `/*`. @throws HttpError ROUTE_TAKEN */
   route(method: HttpMethod, path: string, handler: HttpHandler): void;
 }
 
@@ -39,16 +47,18 @@ export async function serveHealth(options: HealthOptions): Promise<Health> {
   const readiness = new Readiness();
   const routes = new RouteTable();
   addOwnRoutes(routes, readiness, options);
-  const server = createServer((request, response) => {
-    answer(routes, request).then(
-      (reply) => send(response, request.method ?? "GET", reply),
-      (error: unknown) => {
-        log.error("page failed", { path: request.url, error });
-        send(response, "GET", { status: 500, json: { error: error instanceof Error ? error.message : String(error) } });
-      },
-    );
+  const http = createHttpServer({
+    drainMs: 0,
+    respond: async (request, response) => {
+      const reply = await answer(routes, request);
+      const location = "location" in reply && reply.location !== undefined ? { location: reply.location } : {};
+      sendText(response, formatReply(reply), location);
+    },
+    failure: (error) =>
+      formatReply({ status: 500, json: { error: error instanceof Error ? error.message : String(error) } }),
+    onFailure: (error, request) => log.error("page failed", { path: request.url, error }),
   });
-  const port = await listen(server, options);
+  const port = await listen(http.server, options);
   const host = options.host.includes(":") ? `[${options.host}]` : options.host;
   log.info("health page open", { url: `http://${host}:${port}` });
   return {
@@ -60,10 +70,7 @@ export async function serveHealth(options: HealthOptions): Promise<Health> {
     route: (method, path, handler) => routes.add({ method, path, handler }),
     [Symbol.asyncDispose]: async () => {
       readiness.markStopping();
-      const { promise, resolve } = Promise.withResolvers<void>();
-      server.close(() => resolve());
-      server.closeAllConnections();
-      await promise;
+      await http[Symbol.asyncDispose]();
     },
   };
 }
@@ -97,11 +104,8 @@ async function answer(routes: RouteTable, request: IncomingMessage): Promise<Htt
   });
 }
 
-function send(response: ServerResponse, method: string, reply: HttpReply): void {
+function formatReply(reply: HttpReply): HttpAnswer {
   const text = "json" in reply ? `${JSON.stringify(reply.json, undefined, 2)}\n` : reply.text;
   const contentType = "json" in reply ? "application/json" : (reply.contentType ?? "text/plain; charset=utf-8");
-  const location = "location" in reply && reply.location !== undefined ? { location: reply.location } : {};
-  const length = Buffer.byteLength(text);
-  response.writeHead(reply.status ?? 200, { "content-type": contentType, "content-length": length, ...location });
-  response.end(method === "HEAD" ? undefined : text);
+  return { status: reply.status ?? 200, contentType, text };
 }

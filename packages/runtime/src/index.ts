@@ -1,3 +1,4 @@
+export type { HttpHandler, HttpReply, HttpRequest } from "@flotilla/http";
 export { BoundedQueue } from "./bounded-queue.ts";
 export { defaultPorts } from "./default-ports.ts";
 export { RuntimeError, type RuntimeErrorCode } from "./errors.ts";
@@ -24,9 +25,7 @@ export {
   type MetricsOptions,
 } from "./metrics.ts";
 export { forOwnHost, isOwnHost, ownHostSettings } from "./own-host.ts";
-export { readBody } from "./read-body.ts";
 export type { Condition, ReadyReport } from "./readiness.ts";
-export type { HttpHandler, HttpMethod, HttpReply, HttpRequest } from "./routes.ts";
 export { type FailureReport, type RunOptions, runUntilSignal } from "./run.ts";
 export * from "./settings/index.ts";
 export {

@@ -1,6 +1,6 @@
 /** Pages that only callers of this host may see: whoever may run a program here, or forward a port to here. */
 import { BlockList, isIPv6 } from "node:net";
-import type { HttpHandler } from "./routes.ts";
+import type { HttpHandler } from "@flotilla/http";
 import { flag } from "./settings/kinds.ts";
 
 /** For services all of whose debug pages are such. */

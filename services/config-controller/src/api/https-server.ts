@@ -1,7 +1,7 @@
-/** HTTPS with bounded bodies, answers as JSON or as lines without end, and a certificate that is replaced while connections stay open. */
+/** HTTPS with bounded bodies, and answers as JSON or as lines without end. */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { createServer } from "node:https";
 import type { Caller } from "@flotilla/auth";
+import { createHttpServer, type HttpAnswer, readBody, sendText } from "@flotilla/http";
 import { type ListenOptions, type Logger, listen } from "@flotilla/runtime";
 import { ApiError, statusOf } from "./api-error.ts";
 import type { KeyPair } from "./certificate.ts";
@@ -37,35 +37,26 @@ export interface ApiServer extends AsyncDisposable {
 
 const maxBodyBytes = 8 * 1024 * 1024;
 const maxConnections = 2_000;
-/** A connection that is silent for longer makes room. */
-const handshakeMs = 10_000;
 
 /** @throws RuntimeError PORT_IN_USE, PORT_REFUSED */
 export async function serveApi(options: ApiServerOptions): Promise<ApiServer> {
   const { keyPair, log, answer } = options;
   const closing = new AbortController();
-  const server = createServer({ ...contextOf(keyPair), handshakeTimeout: handshakeMs }, (request, response) => {
-    respond(request, response, answer, closing.signal).catch((error: unknown) => {
-      log.error("request failed", { path: request.url, error });
-      if (response.headersSent) response.destroy();
-      else sendJson(response, 500, statusOf(new ApiError(500, "InternalError", "internal error")));
-    });
+  const http = createHttpServer({
+    ...{ tls: keyPair, maxConnections, drainMs: 2_000 },
+    respond: (request, response) => respond(request, response, answer, closing.signal),
+    failure: () => jsonOf(500, statusOf(new ApiError(500, "InternalError", "internal error"))),
+    onFailure: (error, request) => log.error("request failed", { path: request.url, error }),
+    onHandshakeFailure: (error, remoteAddress) =>
+      log.debug("handshake failed", { remoteAddress, reason: error.message }),
   });
-  server.on("tlsClientError", (error, socket) =>
-    log.debug("handshake failed", { remoteAddress: socket.remoteAddress, reason: error.message }),
-  );
-  server.maxConnections = maxConnections;
-  const port = await listen(server, options);
+  const port = await listen(http.server, options);
   return {
     port,
-    reload: (next) => server.setSecureContext(contextOf(next)),
+    reload: (next) => http.reload(next),
     [Symbol.asyncDispose]: async () => {
       closing.abort();
-      const { promise, resolve } = Promise.withResolvers<void>();
-      server.close(() => resolve());
-      const timer = setTimeout(() => server.closeAllConnections(), 2_000);
-      await promise;
-      clearTimeout(timer);
+      await http[Symbol.asyncDispose]();
     },
   };
 }
@@ -80,12 +71,12 @@ async function respond(
     const reply = await answer(parseRequest(request));
     if ("lines" in reply) return await sendLines(response, reply.lines, closing);
     for (const warning of reply.warnings ?? []) response.appendHeader("warning", `299 - ${quoted(warning)}`);
-    sendJson(response, reply.status, reply.body);
+    sendText(response, jsonOf(reply.status, reply.body));
   } catch (error) {
     if (!(error instanceof ApiError) || response.headersSent) throw error;
     if (error.status === 401) response.setHeader("www-authenticate", "Bearer");
     if (error.status === 429) response.setHeader("retry-after", "1");
-    sendJson(response, error.status, statusOf(error));
+    sendText(response, jsonOf(error.status, statusOf(error)));
   }
 }
 
@@ -103,27 +94,18 @@ function parseRequest(request: IncomingMessage): ApiRequest {
     path: url.pathname,
     query: url.searchParams,
     contentType: contentType.trim(),
-    body: () => readBody(request),
+    body: () => bodyOf(request),
     caller,
   };
 }
 
-/** What is too much is taken from the connection and dropped: a caller that is cut off would not see why. */
-function readBody(request: IncomingMessage): Promise<Uint8Array> {
-  const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>();
-  let chunks: Buffer[] = [];
-  let size = 0;
-  request.on("data", (chunk: Buffer) => {
-    size += chunk.byteLength;
-    if (size <= maxBodyBytes) chunks.push(chunk);
-    else chunks = [];
+/** @throws ApiError 413, 400 */
+async function bodyOf(request: IncomingMessage): Promise<Uint8Array> {
+  const body = await readBody(request, maxBodyBytes).catch(() => {
+    throw new ApiError(400, "BadRequest", "the body ended too early");
   });
-  request.once("end", () => {
-    if (size <= maxBodyBytes) resolve(Buffer.concat(chunks));
-    else reject(new ApiError(413, "RequestEntityTooLarge", `the body is larger than ${maxBodyBytes} bytes`));
-  });
-  request.once("close", () => reject(new ApiError(400, "BadRequest", "the body ended too early")));
-  return promise;
+  if (body !== undefined) return body;
+  throw new ApiError(413, "RequestEntityTooLarge", `the body is larger than ${maxBodyBytes} bytes`);
 }
 
 async function sendLines(
@@ -150,18 +132,12 @@ async function drained(response: ServerResponse): Promise<void> {
   response.off("drain", resolve).off("close", resolve);
 }
 
-function sendJson(response: ServerResponse, status: number, body: unknown): void {
-  const text = `${JSON.stringify(body)}\n`;
-  response.writeHead(status, { "content-type": "application/json", "content-length": Buffer.byteLength(text) });
-  response.end(text);
+function jsonOf(status: number, body: unknown): HttpAnswer {
+  return { status, contentType: "application/json", text: `${JSON.stringify(body)}\n` };
 }
 
 /** As a quoted string of a header: nothing that would end it or the line. */
 function quoted(text: string): string {
   const plain = text.replaceAll(/[^\x20-\x7e]/g, "?").slice(0, 1_000);
   return `"${plain.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`;
-}
-
-function contextOf({ keyPem, chainPem }: KeyPair) {
-  return { key: keyPem, cert: chainPem, minVersion: "TLSv1.2", honorCipherOrder: true } as const;
 }

@@ -1,8 +1,8 @@
-/** The HTTPS server: bodies with a bound, a certificate that is replaced while connections stay open, an end that waits for answers. */
-import type { IncomingMessage, ServerResponse } from "node:http";
-import { createServer } from "node:https";
+/** The HTTPS port: bodies with a bound, clients by their certificates, answers as texts. */
+import type { IncomingMessage } from "node:http";
 import type { TLSSocket } from "node:tls";
-import { type ListenOptions, type Logger, listen, readBody } from "@flotilla/runtime";
+import { createHttpServer, type HttpAnswer, readBody, type ServerTls, sendText } from "@flotilla/http";
+import { type ListenOptions, type Logger, listen } from "@flotilla/runtime";
 import { type ClientRule, clientRefusal } from "./client-certificate.ts";
 
 export interface KeyPair {
@@ -19,11 +19,7 @@ export interface HttpsRequest {
   readonly body: Uint8Array;
 }
 
-export interface HttpsReply {
-  readonly status: number;
-  readonly contentType: string;
-  readonly text: string;
-}
+export type HttpsReply = HttpAnswer;
 
 export interface HttpsOptions extends ListenOptions {
   readonly keyPair: KeyPair;
@@ -44,43 +40,32 @@ export interface HttpsServer extends AsyncDisposable {
 /** An AdmissionReview holds an object twice, and the Kubernetes API takes objects of 3 MiB. */
 const maxBodyBytes = 8 * 1024 * 1024;
 
-/** A connection that is silent for longer is closed. */
-const handshakeMs = 10_000;
-
 /** @throws RuntimeError PORT_IN_USE, PORT_REFUSED */
 export async function serveHttps(options: HttpsOptions): Promise<HttpsServer> {
   const { keyPair, log, clients, answer, drainMs = 5000 } = options;
-  const tls = { ...contextOf(keyPair, clients), requestCert: clients !== undefined, handshakeTimeout: handshakeMs };
-  // Who shows none, or a bad one, learns it from the answer.
-  const server = createServer({ ...tls, rejectUnauthorized: false }, (request, response) => {
-    const refusal = clients && request.url !== "/ready" && clientRefusal(request.socket as TLSSocket, clients);
-    if (typeof refusal === "string") {
-      log.warn("caller refused", { remoteAddress: request.socket.remoteAddress, reason: refusal });
-      send(response, plain(403, refusal));
-      return;
-    }
-    handle(request, answer).then(
-      (reply) => send(response, reply),
-      (error: unknown) => {
-        log.error("request failed", { path: request.url, error });
-        send(response, plain(500, "internal error"));
-      },
-    );
+  const http = createHttpServer({
+    tls: tlsOf(keyPair, clients),
+    drainMs,
+    // A client without a certificate, or with a bad one, learns it from the answer.
+    respond: async (request, response) => {
+      const refusal = clients && request.url !== "/ready" && clientRefusal(request.socket as TLSSocket, clients);
+      if (typeof refusal === "string") {
+        log.warn("caller refused", { remoteAddress: request.socket.remoteAddress, reason: refusal });
+        sendText(response, plain(403, refusal));
+        return;
+      }
+      sendText(response, await handle(request, answer));
+    },
+    failure: () => plain(500, "internal error"),
+    onFailure: (error, request) => log.error("request failed", { path: request.url, error }),
+    onHandshakeFailure: (error, remoteAddress) =>
+      log.debug("handshake failed", { remoteAddress, reason: error.message }),
   });
-  server.on("tlsClientError", (error, socket) => {
-    log.debug("handshake failed", { remoteAddress: socket.remoteAddress, reason: error.message });
-  });
-  const port = await listen(server, options);
+  const port = await listen(http.server, options);
   return {
     port,
-    reload: (next) => server.setSecureContext(contextOf(next, clients)),
-    [Symbol.asyncDispose]: async () => {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      server.close(() => resolve());
-      const timer = setTimeout(() => server.closeAllConnections(), drainMs);
-      await promise;
-      clearTimeout(timer);
-    },
+    reload: (next) => http.reload(tlsOf(next, clients)),
+    [Symbol.asyncDispose]: () => http[Symbol.asyncDispose](),
   };
 }
 
@@ -99,13 +84,6 @@ async function handle(request: IncomingMessage, answer: HttpsOptions["answer"]):
   return answer({ method: request.method ?? "GET", path, contentType: request.headers["content-type"] ?? "", body });
 }
 
-function send(response: ServerResponse, { status, contentType, text }: HttpsReply): void {
-  response.writeHead(status, { "content-type": contentType, "content-length": Buffer.byteLength(text) });
-  response.end(text);
-}
-
-function contextOf({ keyPem, chainPem }: KeyPair, clients: ClientRule | undefined) {
-  const own = { key: keyPem, cert: chainPem, minVersion: "TLSv1.2", honorCipherOrder: true } as const;
-  const ca = clients?.caPem();
-  return ca === undefined ? own : { ...own, ca };
+function tlsOf(keyPair: KeyPair, clients: ClientRule | undefined): ServerTls {
+  return { ...keyPair, asksClients: clients !== undefined, clientRootsPem: clients?.caPem() };
 }

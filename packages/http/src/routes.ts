@@ -1,5 +1,4 @@
 /** Routes of a service's HTTP page: exact paths, or everything below one (`/debug/config/*`). */
-import { RuntimeError } from "./errors.ts";
 
 /** A request whose body has been read. */
 export interface HttpRequest {
@@ -35,14 +34,25 @@ export interface Route {
   readonly handler: HttpHandler;
 }
 
+/** A mistake in the use of this package; the message is `[CODE] what failed, with which value`. */
+class HttpError extends Error {
+  override readonly name = "HttpError";
+  readonly code: "ROUTE_TAKEN";
+
+  constructor(code: "ROUTE_TAKEN", message: string) {
+    super(`[${code}] ${message}`);
+    this.code = code;
+  }
+}
+
 /** Finds the route of a request; an exact path goes before a wildcard. */
 export class RouteTable {
   readonly #routes: Route[] = [];
 
-  /** @throws RuntimeError ROUTE_TAKEN */
+  /** @throws HttpError ROUTE_TAKEN */
   add(route: Route): void {
     if (this.#routes.some((other) => other.path === route.path && other.method === route.method)) {
-      throw new RuntimeError("ROUTE_TAKEN", `${route.method} ${route.path} has a handler already`);
+      throw new HttpError("ROUTE_TAKEN", `${route.method} ${route.path} has a handler already`);
     }
     this.#routes.push(route);
   }

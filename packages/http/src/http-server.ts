@@ -1,0 +1,117 @@
+/** One server for all HTTP and HTTPS ports: limits, a certificate that is replaced while connections stay open, and a graceful end. */
+import { createServer as createPlainServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
+
+/** An answer that is complete. */
+export interface HttpAnswer {
+  readonly status: number;
+  readonly contentType: string;
+  readonly text: string;
+}
+
+/** The certificate of a server and, where clients show certificates, the roots that theirs are checked against. */
+export interface ServerTls {
+  readonly keyPem: string;
+  /** The certificate first, then those that lead to the root. */
+  readonly chainPem: string;
+  /** Clients are asked for a certificate; one that is missing or wrong is for `respond` to refuse. */
+  readonly asksClients?: boolean;
+  /** Undefined: the roots of Node. */
+  readonly clientRootsPem?: string | undefined;
+}
+
+/** What a server answers, and its limits; without `tls` it speaks plain HTTP. */
+export interface HttpServerOptions {
+  readonly tls?: ServerTls;
+  /** Connections at once; unlimited if not set. */
+  readonly maxConnections?: number;
+  /** Answers may take this long after the end was asked for, in milliseconds. */
+  readonly drainMs: number;
+  readonly respond: (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+  /** The answer to a request that `respond` rejected. */
+  readonly failure: (error: unknown) => HttpAnswer;
+  readonly onFailure: (error: unknown, request: IncomingMessage) => void;
+  /** A handshake failed. */
+  readonly onHandshakeFailure?: (error: Error, remoteAddress: string | undefined) => void;
+}
+
+/** A server that is not bound yet; disposing of it closes its port and its connections. */
+export interface HttpServer extends AsyncDisposable {
+  readonly server: Server | TlsServer;
+  /** For connections from now on. @throws Error when the key does not fit, or the server speaks plain HTTP */
+  reload(tls: ServerTls): void;
+}
+
+/** A connection that has not finished its handshake by then makes room, in milliseconds. */
+const handshakeMs = 10_000;
+/** For all headers of a request, and for the whole of it, in milliseconds. */
+const headersMs = 60_000;
+const requestMs = 300_000;
+/** For all headers of a request together. */
+const maxHeaderBytes = 16 * 1024;
+
+/** Does not bind a port. @throws Error when the key does not fit the certificate */
+export function createHttpServer(options: HttpServerOptions): HttpServer {
+  const { tls, drainMs, maxConnections, onHandshakeFailure } = options;
+  const limits = { headersTimeout: headersMs, requestTimeout: requestMs, maxHeaderSize: maxHeaderBytes };
+  const listener = (request: IncomingMessage, response: ServerResponse): void =>
+    void answer(options, request, response);
+  const secure =
+    tls &&
+    createTlsServer(
+      {
+        ...{ ...limits, ...contextOf(tls), handshakeTimeout: handshakeMs },
+        ...{ requestCert: tls.asksClients === true, rejectUnauthorized: false },
+      },
+      listener,
+    );
+  secure?.on("tlsClientError", (error, socket) => onHandshakeFailure?.(error, socket.remoteAddress));
+  const server = secure ?? createPlainServer(limits, listener);
+  if (maxConnections !== undefined) server.maxConnections = maxConnections;
+  return {
+    server,
+    reload: (next) => {
+      if (secure === undefined) throw new Error("a server of plain HTTP has no certificate");
+      secure.setSecureContext(contextOf(next));
+    },
+    [Symbol.asyncDispose]: () => close(server, drainMs),
+  };
+}
+
+/** Ends the response with a text of known length. */
+export function sendText(
+  response: ServerResponse,
+  { status, contentType, text }: HttpAnswer,
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  response.writeHead(status, { "content-type": contentType, "content-length": Buffer.byteLength(text), ...headers });
+  response.end(text);
+}
+
+async function answer(
+  { respond, failure, onFailure }: HttpServerOptions,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  try {
+    await respond(request, response);
+  } catch (error) {
+    onFailure(error, request);
+    if (response.headersSent) response.destroy();
+    else sendText(response, failure(error));
+  }
+}
+
+async function close(server: Server | TlsServer, drainMs: number): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  server.close(() => resolve());
+  if (drainMs === 0) server.closeAllConnections();
+  const timer = setTimeout(() => server.closeAllConnections(), drainMs);
+  await promise;
+  clearTimeout(timer);
+}
+
+function contextOf({ keyPem, chainPem, clientRootsPem }: ServerTls) {
+  const own = { key: keyPem, cert: chainPem, minVersion: "TLSv1.2", honorCipherOrder: true } as const;
+  return clientRootsPem === undefined ? own : { ...own, ca: clientRootsPem };
+}

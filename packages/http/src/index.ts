@@ -1,0 +1,10 @@
+export {
+  createHttpServer,
+  type HttpAnswer,
+  type HttpServer,
+  type HttpServerOptions,
+  type ServerTls,
+  sendText,
+} from "./http-server.ts";
+export { readBody } from "./read-body.ts";
+export { type HttpHandler, type HttpMethod, type HttpReply, type HttpRequest, RouteTable } from "./routes.ts";

@@ -76,6 +76,14 @@ const scopeFeatures = {
     sentence:
       "HTTPS listeners of the Gateway API answer requests for hosts of other listeners of their port with 421, as the specification asks; istiod does not. k8s/base switches it on.",
   }),
+  onDemandCertificatesAbove: integer({
+    env: "GATEWAY_ON_DEMAND_CERTIFICATES_ABOVE",
+    default: 0,
+    min: 0,
+    max: 0xffff_ffff,
+    sentence:
+      "Listeners of gateways with more certificates than this fetch each one when the first client asks for its server; 0 for never, as istiod does. Needs an Envoy that has the selector for on-demand secrets.",
+  }),
   scopeGatewayToNamespace: flag({
     env: "PILOT_SCOPE_GATEWAY_TO_NAMESPACE",
     default: false,

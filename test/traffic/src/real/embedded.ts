@@ -6,9 +6,13 @@ import { freePorts } from "@flotilla/servers";
 const readyWithinMs = 60_000;
 
 /** Ready when it resolves; `config` is the directory of its mesh. */
-export async function startEmbedded(workDir: string, config: string): Promise<ControlPlane> {
+export async function startEmbedded(
+  workDir: string,
+  config: string,
+  more: Readonly<Record<string, string>> = {},
+): Promise<ControlPlane> {
   const settings = Object.fromEntries(
-    Object.entries({ ...process.env, LOG_LEVEL: "error" }).filter(
+    Object.entries({ ...process.env, LOG_LEVEL: "error", ...more }).filter(
       (entry): entry is [string, string] => entry[1] !== undefined,
     ),
   );

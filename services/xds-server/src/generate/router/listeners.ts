@@ -1,6 +1,7 @@
 /** LDS of a router: a listener for each address and port that its Gateways have servers on. */
 import { typeUrl } from "@flotilla/proto";
 import { type Listener, ListenerSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_pb";
+import type { View } from "../../snapshot/view.ts";
 import { createGenerator } from "../encode/generator.ts";
 import { authorizationFilters } from "../select/authorization.ts";
 import { listenerTraits } from "../select/listener-traits.ts";
@@ -8,6 +9,16 @@ import { serverFiles } from "../select/mesh-tls.ts";
 import { buildRouterListener, type RouterListenerInputs } from "./listeners/build.ts";
 import { edgeTraits, takesProxyProtocol } from "./listeners/edge-traits.ts";
 import { routerListenerNames, routerListenerPlan } from "./listeners/listener-plans.ts";
+import type { RouterListenerPlan } from "./listeners/plan.ts";
+
+const onDemandSelector = "envoy.extensions.transport_sockets.tls.cert_selectors.on_demand_secret.v3.Config";
+
+/** Above the number of certificates of the setting, by Envoys that can. */
+function fetchesOnDemand(view: View, { chains }: RouterListenerPlan): boolean {
+  const limit = view.feature("onDemandCertificatesAbove");
+  if (limit === 0 || chains.length <= limit) return false;
+  return new Set(chains.map(({ tls }) => tls?.credentialName)).size > limit && view.proxy.supports(onDemandSelector);
+}
 
 export const routerListeners = createGenerator<RouterListenerInputs, Listener>({
   typeUrl: typeUrl.listener,
@@ -25,6 +36,7 @@ export const routerListeners = createGenerator<RouterListenerInputs, Listener>({
         authorization: view.read(authorizationFilters),
         files: view.read(serverFiles),
         tlsDefaults: view.mesh.tlsDefaults,
+        onDemand: fetchesOnDemand(view, plan),
       }
     );
   },

@@ -23,7 +23,8 @@ export interface GatewayLab extends AsyncDisposable {
   startGateway(delta: boolean): Promise<Envoy & AsyncDisposable>;
 }
 
-export async function startGatewayLab(): Promise<GatewayLab> {
+/** `settings` of the control plane. */
+export async function startGatewayLab(settings: Readonly<Record<string, string>> = {}): Promise<GatewayLab> {
   await using owned = new AsyncDisposableStack();
   const workDir = mkdtempSync(join(tmpdir(), "flotilla-gateways-"));
   owned.defer(() => rmSync(workDir, { recursive: true, force: true }));
@@ -37,7 +38,7 @@ export async function startGatewayLab(): Promise<GatewayLab> {
   const config = join(workDir, "mesh");
   mkdirSync(config);
   writeWhole(join(config, "mesh.yaml"), gatewayMesh(ports, certificates));
-  const { layout } = owned.use(await startEmbedded(workDir, config));
+  const { layout } = owned.use(await startEmbedded(workDir, config, settings));
   const binary = await findServer("envoy", { env: process.env });
   const kept = owned.move();
   return {

@@ -1,12 +1,17 @@
 /** How a proxy asks for secrets: those of the agent beside it (`default`, `ROOTCA`, files), those of the control plane. */
 import { secretName } from "@flotilla/model";
-import { create } from "@flotilla/proto";
+import { create, type MessageInitShape, pack } from "@flotilla/proto";
 import { ApiConfigSource_ApiType, ApiVersion } from "@flotilla/proto/envoy/config/core/v3/config_source_pb";
+import type { TypedExtensionConfigSchema } from "@flotilla/proto/envoy/config/core/v3/extension_pb";
+import { StaticNameSchema } from "@flotilla/proto/envoy/extensions/transport_sockets/tls/cert_mappers/static_name/v3/config_pb";
+import { ConfigSchema as OnDemandSchema } from "@flotilla/proto/envoy/extensions/transport_sockets/tls/cert_selectors/on_demand_secret/v3/config_pb";
 import {
   type SdsSecretConfig,
   SdsSecretConfigSchema,
 } from "@flotilla/proto/envoy/extensions/transport_sockets/tls/v3/secret_pb";
 import { zeroDuration } from "../duration.ts";
+
+type TypedExtensionConfigInit = MessageInitShape<typeof TypedExtensionConfigSchema>;
 
 /** A file that the agent watches, under the name it knows it by (`file-cert:`, `file-root:`). */
 export function fileSecret(name: string): SdsSecretConfig {
@@ -47,4 +52,18 @@ export function credentialSecret(name: string): SdsSecretConfig {
     name: secretName(name),
     sdsConfig: { configSourceSpecifier: { case: "ads", value: {} }, resourceApiVersion: ApiVersion.V3 },
   });
+}
+
+/** The same, asked for when a client needs it. */
+export function onDemandSecret(credentialName: string): TypedExtensionConfigInit {
+  const { name, sdsConfig } = credentialSecret(credentialName);
+  const mapper = create(StaticNameSchema, { name });
+  const config = create(OnDemandSchema, {
+    ...(sdsConfig && { configSource: sdsConfig }),
+    certificateMapper: {
+      name: "envoy.tls.certificate_mappers.static_name",
+      typedConfig: pack(StaticNameSchema, mapper),
+    },
+  });
+  return { name: "envoy.tls.certificate_selectors.on_demand_secret", typedConfig: pack(OnDemandSchema, config) };
 }

@@ -20,12 +20,13 @@ type Defaults = MessageInitShape<typeof MeshConfig_TLSConfigSchema>;
 
 const files = { serverCertificate: "/cert", privateKey: "/key", caCertificates: "/ca" };
 
-function contextOf(settings: Settings, defaults?: Defaults) {
+function contextOf(settings: Settings, defaults?: Defaults, onDemand = false) {
   const of = create(ServerTLSSettingsSchema, { mode: Mode.SIMPLE, ...files, ...settings });
   const { name, configType } = ownTls({
     settings: of,
     defaults: defaults && create(MeshConfig_TLSConfigSchema, defaults),
     files: { certificate: "", key: "", root: "" },
+    onDemand,
   });
   assert.equal(name, "envoy.transport_sockets.tls");
   assert.ok(configType.case === "typedConfig");
@@ -33,6 +34,25 @@ function contextOf(settings: Settings, defaults?: Defaults) {
 }
 
 const noFiles = { serverCertificate: "", privateKey: "", caCertificates: "" };
+
+describe("certificates on demand", () => {
+  const selectorOf = (settings: Settings) => {
+    const { commonTlsContext } = contextOf({ ...noFiles, ...settings }, undefined, true);
+    const { customTlsCertificateSelector: selector, tlsCertificateSdsSecretConfigs: before } = commonTlsContext ?? {};
+    return [selector?.name, before?.map(({ name }) => name)];
+  };
+  const selector = "envoy.tls.certificate_selectors.on_demand_secret";
+
+  it("come by Envoy's selector where a server has one Secret", () => {
+    assert.deepEqual(selectorOf({ credentialName: "a" }), [selector, []]);
+    assert.deepEqual(selectorOf({ credentialName: "a", mode: Mode.MUTUAL }), [selector, []]);
+  });
+
+  it("are there before it listens where a server has several, or the workload's own", () => {
+    assert.deepEqual(selectorOf({ credentialNames: ["a", "b"] }), [undefined, ["kubernetes://a", "kubernetes://b"]]);
+    assert.deepEqual(selectorOf({ credentialName: "a", mode: Mode.ISTIO_MUTUAL }), [undefined, ["default"]]);
+  });
+});
 
 const sources: readonly {
   readonly name: string;

@@ -21,7 +21,7 @@ import {
   ServerTLSSettings_TLSmode as TlsMode,
   ServerTLSSettings_TLSProtocol as Version,
 } from "@flotilla/proto/networking/v1alpha3/gateway_pb";
-import { credentialSecret, fileSecret } from "./agent-secret.ts";
+import { credentialSecret, fileSecret, onDemandSecret } from "./agent-secret.ts";
 import { type ServerFiles, workloadCertificate, workloadRoot } from "./inbound-tls.ts";
 
 type Secret = MessageInitShape<typeof SdsSecretConfigSchema>;
@@ -32,16 +32,22 @@ export interface OwnTlsInputs {
   readonly defaults: TlsDefaults | undefined;
   /** The workload's own certificates, which ISTIO_MUTUAL asks for. */
   readonly files: ServerFiles;
+  /** A Secret is fetched when the first client asks for its server, and not before the server listens. */
+  readonly onDemand: boolean;
 }
 
 /** Over TCP. */
 export function ownTls(inputs: OwnTlsInputs): TransportSocket {
   const { mode } = inputs.settings;
+  const isFetched = inputs.onDemand && hasSingleSecret(inputs.settings);
   const context = create(DownstreamTlsContextSchema, {
     requireClientCertificate: mode === TlsMode.MUTUAL || mode === TlsMode.ISTIO_MUTUAL,
+    ...(isFetched && withoutResumption),
     commonTlsContext: {
       alpnProtocols: ["h2", "http/1.1"],
-      tlsCertificateSdsSecretConfigs: [...certificates(inputs)],
+      ...(isFetched
+        ? { customTlsCertificateSelector: onDemandSecret(inputs.settings.credentialName) }
+        : { tlsCertificateSdsSecretConfigs: [...certificates(inputs)] }),
       ...(checksClients.has(mode) && { validationContextType: validation(inputs) }),
       ...parameters(inputs.settings, inputs.defaults),
     },
@@ -51,6 +57,17 @@ export function ownTls(inputs: OwnTlsInputs): TransportSocket {
     configType: { case: "typedConfig", value: pack(DownstreamTlsContextSchema, context) },
   });
 }
+
+/** Envoy's selector takes one Secret; a server with several has them before it listens. */
+function hasSingleSecret({ mode, credentialName, credentialNames }: ServerTLSSettings): boolean {
+  return mode !== TlsMode.ISTIO_MUTUAL && credentialNames.length === 0 && credentialName !== "";
+}
+
+/** Envoy 1.40 refuses the selector on listeners that resume sessions. */
+const withoutResumption = {
+  disableStatefulSessionResumption: true,
+  sessionTicketKeysType: { case: "disableStatelessSessionResumption" as const, value: true },
+};
 
 /** Over QUIC, where no client certificates are asked for. Source: scenario gateways/http3. */
 export function ownQuicTls(inputs: OwnTlsInputs): TransportSocket {

@@ -26,6 +26,8 @@ export interface RouterListenerInputs {
   readonly authorization: AuthorizationFilters;
   readonly files: ServerFiles;
   readonly tlsDefaults: TlsDefaults | undefined;
+  /** Certificates are fetched as clients ask for their servers. */
+  readonly onDemand: boolean;
 }
 
 export function buildRouterListener(inputs: RouterListenerInputs): Listener {
@@ -79,10 +81,10 @@ function meshProtocols(chain: RouterChain) {
 }
 
 function transportSocket(
-  { plan, tlsDefaults: defaults, files }: RouterListenerInputs,
+  { plan, tlsDefaults: defaults, files, onDemand }: RouterListenerInputs,
   settings: NonNullable<RouterChain["tls"]>,
 ) {
-  return (plan.transport === "udp" ? ownQuicTls : ownTls)({ settings, defaults, files });
+  return (plan.transport === "udp" ? ownQuicTls : ownTls)({ settings, defaults, files, onDemand });
 }
 
 /** QUIC has no network filters before the connection manager. */

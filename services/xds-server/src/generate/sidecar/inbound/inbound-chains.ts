@@ -77,7 +77,7 @@ export function inboundChains(
       ...(destination.port?.origin !== undefined && { metadata: originMetadata(destination.port.origin) }),
       ...(tls && {
         transportSocket: option.ownTls
-          ? ownTls({ settings: option.ownTls, defaults: inputs.tlsDefaults, files })
+          ? ownTls({ settings: option.ownTls, defaults: inputs.tlsDefaults, files, onDemand: false })
           : inboundTls({
               exchangesMetadata: carries === "tcp" && inputs.traits.exchangesMetadata,
               trustDomains,

@@ -55,7 +55,7 @@ metadata: {name: web, namespace: shop}
 spec: {hosts: [web], http: [{route: [{destination: {host: web}}], timeout: ${version}s}]}
 `,
     idle: /^(?:services\/service-controller|packages\/registry)\//,
-    maxFiles: 82,
+    maxFiles: 83,
   },
   {
     title: "An endpoint",

@@ -62,3 +62,10 @@ test("settings for a port that say nothing of TLS leave what the rule says of it
   assert.ok(!isMarked({ tls: { mode: "SIMPLE" }, portLevelSettings }));
   assert.ok(isMarked({ tls: { mode: "ISTIO_MUTUAL" }, portLevelSettings }));
 });
+
+test("a service that is found by DNS has no endpoints: its cluster resolves them", () => {
+  const endpoints = [anEndpoint("10.0.0.1")];
+  assert.equal(groups({}, endpoints).length, 1);
+  for (const resolution of ["dns", "dns-round-robin"] as const)
+    assert.deepEqual(groups({}, endpoints, { service: { resolution } }), []);
+});

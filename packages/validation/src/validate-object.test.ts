@@ -19,6 +19,8 @@ const policy = (operation: object) => ({
   metadata: { name: "a" },
   spec: { rules: [{ to: [{ operation }] }] },
 });
+/** Not the last route: those before it need a match. */
+const matched = (route: object) => ({ match: [{ uri: { exact: "/a" } }], ...route });
 const to = (host: string, weight?: number) => ({ destination: { host }, ...(weight !== undefined && { weight }) });
 
 const cases: readonly {
@@ -40,32 +42,41 @@ const cases: readonly {
   {
     name: "expressions of rewrites and origins",
     object: routed({
-      rewrite: { uriRegexRewrite: { match: "[", rewrite: "" } },
+      rewrite: { uriRegexRewrite: { match: "[", rewrite: "/" } },
       corsPolicy: { allowOrigins: [{ regex: "*" }] },
     }),
     problems: [/corsPolicy\.allowOrigins\[0\]\.regex: /, /rewrite\.uriRegexRewrite\.match: /],
   },
   {
     name: "weights that make more or less than 100",
-    object: virtualService({ http: [{ route: [to("a", 300), to("b", 5)] }, { route: [to("a", 1), to("b", 2)] }] }),
+    object: virtualService({
+      http: [matched({ route: [to("a", 300), to("b", 5)] }), { route: [to("a", 1), to("b", 2)] }],
+    }),
     problems: [],
   },
   {
     name: "several destinations of which none gets anything",
-    object: virtualService({ http: [{ route: [to("a", 0), to("b")] }], tcp: [{ route: [to("a"), to("b")] }] }),
+    object: virtualService({
+      hosts: ["a"],
+      http: [{ route: [to("a", 0), to("b")] }],
+      tcp: [{ route: [to("a"), to("b")] }],
+    }),
     problems: [/^spec\.http\[0\]\.route: no destination/, /^spec\.tcp\[0\]\.route: no destination/],
   },
   { name: "one destination needs no weight", object: virtualService({ http: [{ route: [to("a")] }] }), problems: [] },
   {
     name: "weights below nothing and beyond what can be added up",
     object: virtualService({
-      http: [{ route: [to("a", -1), to("b", 3)] }, { route: [to("a", 4_000_000_000), to("b", 4_000_000_000)] }],
+      http: [
+        matched({ route: [to("a", -1), to("b", 3)] }),
+        { route: [to("a", 4_000_000_000), to("b", 4_000_000_000)] },
+      ],
     }),
     problems: [/^spec\.http\[0\]\.route\[0\]\.weight: weight -1 < 0/, /^spec\.http\[1\]\.route: the weights make/],
   },
   {
     name: "routes that lead nowhere",
-    object: virtualService({ http: [{ match: [] }, { route: [to("")] }], tcp: [{ match: [] }] }),
+    object: virtualService({ hosts: ["a"], http: [matched({}), { route: [to("")] }], tcp: [{ match: [] }] }),
     problems: [
       /^spec\.http\[0\]: HTTP route, redirect or direct_response is required/,
       /^spec\.http\[1\]\.route\[0\]\.destination\.host: /,
@@ -74,19 +85,19 @@ const cases: readonly {
   },
   {
     name: "a delegate and a redirect are routes, too",
-    object: virtualService({ http: [{ delegate: { name: "b" } }, { redirect: { uri: "/b" } }] }),
+    object: virtualService({ hosts: ["a"], http: [matched({ delegate: { name: "b" } }), { redirect: { uri: "/b" } }] }),
     problems: [],
   },
   {
     name: "statuses that are none",
     object: virtualService({
-      http: [{ directResponse: { status: 99 } }, { route: [to("a")], fault: { abort: { httpStatus: 700 } } }],
+      http: [matched({ directResponse: { status: 99 } }), { route: [to("a")], fault: { abort: { httpStatus: 700 } } }],
     }),
     problems: [/directResponse\.status: HTTP status 99 is not in range/, /fault\.abort\.httpStatus: HTTP status 700/],
   },
   {
     name: "redirects to nowhere and by no redirect's code",
-    object: virtualService({ http: [{ redirect: {} }, { redirect: { uri: "/b", redirectCode: 200 } }] }),
+    object: virtualService({ http: [matched({ redirect: {} }), { redirect: { uri: "/b", redirectCode: 200 } }] }),
     problems: [/redirect: must specify URI, authority, scheme, or port/, /redirect\.redirectCode: 200 is none of/],
   },
   {
@@ -153,7 +164,8 @@ const cases: readonly {
       spec: {
         hosts: ["a.example"],
         resolution: "STATIC",
-        endpoints: [{ address: "db" }, { address: "10.0.0.1" }, { address: "fd00::1" }, { address: "unix:///a" }, {}],
+        ports: [{ number: 80, name: "http", protocol: "HTTP" }],
+        endpoints: [{ address: "db" }, { address: "10.0.0.1" }, { address: "fd00::1" }, { address: "unix:///a" }],
       },
     },
     problems: [/^spec\.endpoints\[0\]\.address: "db" is no IP address/],

@@ -6,9 +6,22 @@ import type { JsonObject } from "./schema/schema.ts";
 import { createSchemaValidator, type SchemaValidator } from "./schema/validate-schema.ts";
 import { validateAuthorizationPolicy } from "./semantic/authorization-policy.ts";
 import { validateDestinationRule } from "./semantic/destination-rule.ts";
+import { validateEnvoyFilter } from "./semantic/envoy-filter.ts";
+import { validateGateway } from "./semantic/gateway.ts";
 import { validateGatewayRoute } from "./semantic/gateway-route.ts";
+import { validatePeerAuthentication } from "./semantic/peer-authentication.ts";
+import { validateProxyConfig } from "./semantic/proxy-config.ts";
+import { validateRequestAuthentication } from "./semantic/request-authentication.ts";
 import { validateServiceEntry } from "./semantic/service-entry.ts";
+import { type Field, field, isSet } from "./semantic/shared/field.ts";
+import { metadataOf, metadataProblems, type ObjectMetadata } from "./semantic/shared/metadata.ts";
+import { validateSidecar } from "./semantic/sidecar.ts";
+import { validateTelemetry } from "./semantic/telemetry.ts";
+import { validateTrafficExtension } from "./semantic/traffic-extension.ts";
 import { validateVirtualService } from "./semantic/virtual-service.ts";
+import { validateWasmPlugin } from "./semantic/wasm-plugin.ts";
+import { validateWorkloadEntry } from "./semantic/workload-entry.ts";
+import { validateWorkloadGroup } from "./semantic/workload-group.ts";
 
 /** The validator keeps compiled rules: one for the life of a process is right. */
 export function createValidator(): SchemaValidator {
@@ -19,17 +32,28 @@ export function createValidator(): SchemaValidator {
   };
 }
 
+type KindValidator = (spec: Field, metadata: ObjectMetadata) => readonly Problem[];
+
 /** By the group and kind of an object. */
-const validators: Readonly<Record<string, (object: JsonObject) => readonly Problem[]>> = {
-  "gateway.networking.k8s.io/GRPCRoute": validateGatewayRoute,
-  "gateway.networking.k8s.io/HTTPRoute": validateGatewayRoute,
-  "gateway.networking.k8s.io/TCPRoute": validateGatewayRoute,
-  "gateway.networking.k8s.io/TLSRoute": validateGatewayRoute,
+const validators: Readonly<Record<string, KindValidator>> = {
+  "extensions.istio.io/TrafficExtension": validateTrafficExtension,
+  "extensions.istio.io/WasmPlugin": validateWasmPlugin,
   "networking.istio.io/DestinationRule": validateDestinationRule,
+  "networking.istio.io/EnvoyFilter": validateEnvoyFilter,
+  "networking.istio.io/Gateway": validateGateway,
+  "networking.istio.io/ProxyConfig": validateProxyConfig,
   "networking.istio.io/ServiceEntry": validateServiceEntry,
+  "networking.istio.io/Sidecar": validateSidecar,
   "networking.istio.io/VirtualService": validateVirtualService,
+  "networking.istio.io/WorkloadEntry": validateWorkloadEntry,
+  "networking.istio.io/WorkloadGroup": validateWorkloadGroup,
   "security.istio.io/AuthorizationPolicy": validateAuthorizationPolicy,
+  "security.istio.io/PeerAuthentication": validatePeerAuthentication,
+  "security.istio.io/RequestAuthentication": validateRequestAuthentication,
+  "telemetry.istio.io/Telemetry": validateTelemetry,
 };
+
+const gatewayRoutes: ReadonlySet<string> = new Set(["GRPCRoute", "HTTPRoute", "TCPRoute", "TLSRoute"]);
 
 /**
  * What objects mean, beyond what the schema of their kind demands. Kinds without rules of their own pass. For objects that
@@ -39,5 +63,13 @@ export function validateSemantics(object: JsonObject): readonly Problem[] {
   const { apiVersion, kind } = object;
   if (typeof apiVersion !== "string" || typeof kind !== "string") return [];
   const [group = ""] = apiVersion.split("/");
-  return ownValue(validators, `${group}/${kind}`)?.(object) ?? [];
+  if (group === "gateway.networking.k8s.io" && gatewayRoutes.has(kind)) return validateGatewayRoute(object);
+  const validate = ownValue(validators, `${group}/${kind}`);
+  if (validate === undefined) return [];
+  const whole: Field = { value: object, path: "" };
+  const spec = field(whole, "spec");
+  return [
+    ...metadataProblems(whole, kind === "AuthorizationPolicy"),
+    ...validate(isSet(spec) ? spec : { value: {}, path: "spec" }, metadataOf(whole)),
+  ];
 }

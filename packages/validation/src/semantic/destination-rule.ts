@@ -1,63 +1,69 @@
-/** What the schema of a DestinationRule cannot express. A hash without a name makes Envoy refuse all routes of a port. */
-import { isObject, ownValue } from "@flotilla/model";
+/** DestinationRules: hosts, subsets, and how connections to them are made. A hash without a name makes Envoy refuse all routes of a port. */
 import type { Problem } from "../problem.ts";
-import type { JsonObject } from "../schema/schema.ts";
-import { each, hostLengthProblems, refuse } from "./checks.ts";
-import { headerNameProblems } from "./http-headers.ts";
+import { type Field, field, isSet, items, refuseIf, repeated, textOf, texts } from "./shared/field.ts";
+import { loadBalancerProblems } from "./shared/load-balancer.ts";
+import type { ObjectMetadata } from "./shared/metadata.ts";
+import { exportToProblems, labelsProblems, subsetNameProblems, wildcardHostProblems } from "./shared/names.ts";
+import { selectorProblems } from "./shared/selectors.ts";
+import {
+  clientTlsProblems,
+  connectionPoolProblems,
+  outlierDetectionProblems,
+  tunnelProblems,
+} from "./shared/traffic-policy.ts";
 
-export function validateDestinationRule({ spec }: JsonObject): readonly Problem[] {
-  if (!isObject(spec)) return [];
+export function validateDestinationRule(spec: Field, { namespace }: ObjectMetadata): readonly Problem[] {
+  const subsets = items(spec, "subsets");
+  const names = subsets.map((subset) => field(subset, "name"));
+  const selector = field(spec, "workloadSelector");
   return [
-    ...hostLengthProblems(spec["host"], "spec.host"),
-    ...policyProblems(spec["trafficPolicy"], "spec.trafficPolicy"),
-    ...each(spec, "subsets", "spec").flatMap(([subset, path]) =>
-      policyProblems(subset["trafficPolicy"], `${path}.trafficPolicy`),
-    ),
+    ...wildcardHostProblems(field(spec, "host")),
+    ...policyProblems(field(spec, "trafficPolicy"), namespace),
+    ...repeated(names, textOf).flatMap((name) => refuseIf(true, name, `subset ${textOf(name)} is defined twice`)),
+    ...subsets.flatMap((subset) => [
+      ...subsetNameProblems(field(subset, "name")),
+      ...labelsProblems(subset, "labels"),
+      ...policyProblems(field(subset, "trafficPolicy"), namespace),
+    ]),
+    ...exportToProblems(spec, namespace),
+    ...(isSet(selector) ? ownNamespaceProblems(spec, namespace) : []),
+    ...selectorProblems(selector, "matchLabels"),
   ];
 }
 
-function policyProblems(policy: unknown, path: string): readonly Problem[] {
-  if (!isObject(policy)) return [];
-  const settings: readonly (readonly [JsonObject, string])[] = [
-    [policy, path],
-    ...each(policy, "portLevelSettings", path),
-  ];
-  return settings.flatMap(([one, at]) => [
-    ...hashProblems(one["loadBalancer"], `${at}.loadBalancer`),
-    ...percentProblems(one["outlierDetection"], `${at}.outlierDetection`),
-  ]);
+/** A rule for chosen clients concerns clients of its namespace only. */
+function ownNamespaceProblems(spec: Field, namespace: string): readonly Problem[] {
+  const isElsewhere = texts(spec, "exportTo").some(({ value }) => value !== "." && value !== namespace);
+  return refuseIf(isElsewhere, field(spec, "exportTo"), "a rule with a workloadSelector is for its own namespace only");
 }
 
-function hashProblems(balancer: unknown, path: string): readonly Problem[] {
-  const hash = isObject(balancer) ? balancer["consistentHash"] : undefined;
-  if (!isObject(hash)) return [];
-  const at = `${path}.consistentHash`;
-  const cookie = hash["httpCookie"];
+const policyFields: readonly string[] = ["outlierDetection", "connectionPool", "loadBalancer", "tls"];
+const wholePolicyFields: readonly string[] = ["portLevelSettings", "tunnel", "proxyProtocol", "retryBudget"];
+
+function policyProblems(policy: Field, namespace: string): readonly Problem[] {
+  if (!isSet(policy)) return [];
+  const has = (name: string) => isSet(field(policy, name));
+  const proxyProtocol = field(policy, "proxyProtocol");
   return [
-    ...["httpHeaderName", "httpQueryParameterName"].flatMap((name) =>
-      nameProblems(ownValue(hash, name), `${at}.${name}`),
-    ),
-    ...(isObject(cookie) ? cookieProblems(cookie, `${at}.httpCookie`) : []),
+    ...refuseIf(![...policyFields, ...wholePolicyFields].some(has), policy, "needs at least one field"),
+    ...refuseIf(has("tunnel") && has("proxyProtocol"), proxyProtocol, "must not be set beside tunnel"),
+    ...settingsProblems(policy, namespace),
+    ...tunnelProblems(field(policy, "tunnel")),
+    ...items(policy, "portLevelSettings").flatMap((settings) => [
+      ...refuseIf(!isSet(field(settings, "port")), field(settings, "port"), "is required"),
+      ...refuseIf(!policyFields.some((name) => isSet(field(settings, name))), settings, "needs a field besides port"),
+      ...settingsProblems(settings, namespace),
+    ]),
   ];
 }
 
-function cookieProblems({ name = "", ttl }: JsonObject, path: string): readonly Problem[] {
-  const isNegative = typeof ttl === "string" && ttl.startsWith("-");
+/** What is set for all ports and for one alike. */
+function settingsProblems(settings: Field, namespace: string): readonly Problem[] {
+  const detection = field(settings, "outlierDetection");
   return [
-    ...nameProblems(name, `${path}.name`),
-    ...(isNegative ? [refuse(`${path}.ttl`, "a cookie does not live less than no time")] : []),
+    ...loadBalancerProblems(field(settings, "loadBalancer"), isSet(detection)),
+    ...outlierDetectionProblems(detection),
+    ...connectionPoolProblems(field(settings, "connectionPool")),
+    ...clientTlsProblems(field(settings, "tls"), namespace),
   ];
-}
-
-function nameProblems(name: unknown, field: string): readonly Problem[] {
-  return typeof name === "string" ? headerNameProblems(name, field) : [];
-}
-
-function percentProblems(detection: unknown, path: string): readonly Problem[] {
-  if (!isObject(detection)) return [];
-  return ["maxEjectionPercent", "minHealthPercent"].flatMap((name) => {
-    const value = ownValue(detection, name);
-    if (typeof value !== "number" || (value >= 0 && value <= 100)) return [];
-    return [refuse(`${path}.${name}`, `percentage ${value} is not in range 0..100`)];
-  });
 }

@@ -2,15 +2,16 @@
 import { isObject, ownValue } from "@flotilla/model";
 import type { Problem } from "../problem.ts";
 import type { JsonObject } from "../schema/schema.ts";
-import { each, eachText, expressionProblem, refuse } from "./checks.ts";
-import { headerNameProblems, headerValueProblems, lineProblems } from "./http-headers.ts";
+import { type Field, field, fieldAt, items, textOf, texts } from "./shared/field.ts";
+import { headerNameProblems, headerValueProblems, lineProblems } from "./shared/http-headers.ts";
+import { expressionProblems } from "./shared/text-match.ts";
 
 const listOf = (fields: Fields): Shape => ({ list: { fields } });
 const reference = { group: "text", kind: "text", namespace: "text", name: "text", port: "integer" } as const;
 const namedValues = listOf({ name: "text", value: "text", type: "text" });
 const headerModifier: Shape = { fields: { set: namedValues, add: namedValues, remove: { list: "text" } } };
 const path: Shape = { fields: { type: "text", replaceFullPath: "text", replacePrefixMatch: "text" } };
-const texts: Shape = { list: "text" };
+const textList: Shape = { list: "text" };
 const filters = listOf({
   type: "text",
   requestHeaderModifier: headerModifier,
@@ -26,7 +27,7 @@ const filters = listOf({
   urlRewrite: { fields: { hostname: "text", path } },
   cors: {
     fields: {
-      ...{ allowOrigins: texts, allowMethods: texts, allowHeaders: texts, exposeHeaders: texts },
+      ...{ allowOrigins: textList, allowMethods: textList, allowHeaders: textList, exposeHeaders: textList },
       ...{ allowCredentials: "boolean", maxAge: "integer" },
     },
   },
@@ -35,7 +36,7 @@ const backendRefs = listOf({ ...reference, weight: "integer", filters });
 
 function routeOf(rule: Fields): Shape {
   const rules = listOf({ name: "text", backendRefs, ...rule });
-  return { fields: { parentRefs: listOf({ ...reference, sectionName: "text" }), hostnames: texts, rules } };
+  return { fields: { parentRefs: listOf({ ...reference, sectionName: "text" }), hostnames: textList, rules } };
 }
 
 const pathMatch: Shape = { fields: { type: "text", value: "text" } };
@@ -52,66 +53,55 @@ const shapes: Readonly<Record<string, Shape>> = {
   TLSRoute: routeOf({}),
 };
 
-export function validateGatewayRoute({ kind, spec }: JsonObject): readonly Problem[] {
-  const form = shapeProblems(spec, ownValue(shapes, String(kind)) ?? { fields: {} }, "spec");
-  if (form.length > 0 || !isObject(spec)) return form;
-  return each(spec, "rules", "spec").flatMap(([rule, at]) => [
-    ...each(rule, "matches", at).flatMap(([match, matchAt]) => matchProblems(match, matchAt)),
-    ...each(rule, "filters", at).flatMap(([filter, filterAt]) => filterProblems(filter, filterAt)),
-    ...each(rule, "backendRefs", at).flatMap(([ref, refAt]) =>
-      each(ref, "filters", refAt).flatMap(([filter, filterAt]) => filterProblems(filter, filterAt)),
-    ),
+export function validateGatewayRoute({ kind, spec: value }: JsonObject): readonly Problem[] {
+  const form = shapeProblems(value, ownValue(shapes, String(kind)) ?? { fields: {} }, "spec");
+  const spec: Field = { value, path: "spec" };
+  if (form.length > 0) return form;
+  return items(spec, "rules").flatMap((rule) => [
+    ...items(rule, "matches").flatMap(matchProblems),
+    ...items(rule, "filters").flatMap(filterProblems),
+    ...items(rule, "backendRefs").flatMap((backend) => items(backend, "filters").flatMap(filterProblems)),
   ]);
 }
 
-function matchProblems(match: JsonObject, at: string): readonly Problem[] {
-  const method = isObject(match["method"]) ? match["method"] : {};
-  const isExpression = method["type"] === "RegularExpression";
+function matchProblems(match: Field): readonly Problem[] {
+  const method = field(match, "method");
+  const isExpression = textOf(field(method, "type")) === "RegularExpression";
   return [
-    ...(isObject(match["path"]) ? valueProblems(match["path"], `${at}.path`) : []),
+    ...valueProblems(field(match, "path")),
     ...["service", "method"].flatMap((name) =>
-      isExpression && ownValue(method, name) ? expressionProblems(ownValue(method, name), `${at}.method.${name}`) : [],
+      isExpression && textOf(field(method, name)) !== "" ? expressionProblems(field(method, name)) : [],
     ),
     ...["headers", "queryParams"].flatMap((name) =>
-      each(match, name, at).flatMap(([one, oneAt]) => [
-        ...headerNameProblems(String(one["name"] ?? ""), `${oneAt}.name`),
-        ...valueProblems(one, oneAt),
-      ]),
+      items(match, name).flatMap((one) => [...namedProblems(one), ...valueProblems(one)]),
     ),
   ];
 }
 
-function valueProblems(match: JsonObject, at: string): readonly Problem[] {
-  return match["type"] === "RegularExpression" ? expressionProblems(match["value"] ?? "", `${at}.value`) : [];
+function namedProblems(named: Field): readonly Problem[] {
+  const name = field(named, "name");
+  return headerNameProblems(textOf(name), name);
 }
 
-function expressionProblems(expression: unknown, at: string): readonly Problem[] {
-  if (expression === "") return [refuse(at, "must not be empty")];
-  const problem = expressionProblem(String(expression));
-  return problem === undefined ? [] : [refuse(at, problem)];
+function valueProblems(match: Field): readonly Problem[] {
+  if (textOf(field(match, "type")) !== "RegularExpression") return [];
+  const value = field(match, "value");
+  return expressionProblems({ value: value.value ?? "", path: value.path });
 }
 
-function filterProblems(filter: JsonObject, at: string): readonly Problem[] {
-  const { urlRewrite, requestRedirect } = filter;
+function filterProblems(filter: Field): readonly Problem[] {
   return [
-    ...["requestHeaderModifier", "responseHeaderModifier"].flatMap((name) => {
-      const modifier = ownValue(filter, name);
-      return isObject(modifier) ? modifierProblems(modifier, `${at}.${name}`) : [];
-    }),
-    ...(isObject(urlRewrite) ? lineProblems(urlRewrite["hostname"], `${at}.urlRewrite.hostname`) : []),
-    ...(isObject(requestRedirect) ? lineProblems(requestRedirect["hostname"], `${at}.requestRedirect.hostname`) : []),
+    ...["requestHeaderModifier", "responseHeaderModifier"].flatMap((name) => modifierProblems(field(filter, name))),
+    ...["urlRewrite", "requestRedirect"].flatMap((name) => lineProblems(fieldAt(filter, name, "hostname"))),
   ];
 }
 
-function modifierProblems(modifier: JsonObject, at: string): readonly Problem[] {
+function modifierProblems(modifier: Field): readonly Problem[] {
   return [
     ...["set", "add"].flatMap((name) =>
-      each(modifier, name, at).flatMap(([one, oneAt]) => [
-        ...headerNameProblems(String(one["name"] ?? ""), `${oneAt}.name`),
-        ...headerValueProblems(one["value"], `${oneAt}.value`),
-      ]),
+      items(modifier, name).flatMap((one) => [...namedProblems(one), ...headerValueProblems(field(one, "value"))]),
     ),
-    ...eachText(modifier, "remove", at).flatMap(([name, nameAt]) => headerNameProblems(name, nameAt)),
+    ...texts(modifier, "remove").flatMap((name) => headerNameProblems(name.value, name)),
   ];
 }
 
@@ -137,4 +127,8 @@ function shapeProblems(value: unknown, shape: Shape, path: string): readonly Pro
   return Object.entries(shape.fields).flatMap(([name, inner]) =>
     shapeProblems(ownValue(value, name), inner, `${path}.${name}`),
   );
+}
+
+function refuse(path: string, reason: string): Problem {
+  return { field: path, reason, severity: "error" };
 }

@@ -1,155 +1,134 @@
-/** What the schema of a VirtualService cannot express, and Envoy would refuse with everything beside it. */
-import { isObject, ownValue } from "@flotilla/model";
+/** VirtualServices: hosts, gateways, and the routes of each protocol. What Envoy refuses of one route it refuses of all. */
+import { hostCovers, isIpAddress } from "@flotilla/model";
 import type { Problem } from "../problem.ts";
-import type { JsonObject } from "../schema/schema.ts";
-import { each, expressionProblem, hostLengthProblems, hostListProblems, listOf, refuse } from "./checks.ts";
-import { headerNameProblems, headerProblems, lineProblems } from "./http-headers.ts";
+import { httpRouteProblems } from "./http-route.ts";
+import { routeProblems } from "./shared/destination.ts";
+import { type Field, field, isSet, items, numberOf, refuseIf, textOf, texts, warnIf } from "./shared/field.ts";
+import { isConverted, type ObjectMetadata } from "./shared/metadata.ts";
+import { exportToProblems, gatewayNameProblems, labelsProblems, quoted, wildcardHostReason } from "./shared/names.ts";
+import { portProblems, rangeProblems } from "./shared/values.ts";
+import { unreachableProblems } from "./unreachable-routes.ts";
 
-export function validateVirtualService({ spec }: JsonObject): readonly Problem[] {
-  if (!isObject(spec)) return [];
+const layers = ["http", "tls", "tcp"];
+
+export function validateVirtualService(spec: Field, metadata: ObjectMetadata): readonly Problem[] {
+  const hosts = texts(spec, "hosts");
+  const gateways = texts(spec, "gateways").map(({ value }) => value);
+  const scope = {
+    isDelegate: hosts.length === 0,
+    isForGateways: gateways.length > 0 && !gateways.includes("mesh"),
+    converted: isConverted(metadata, "route"),
+  };
+  const hasRoutes = layers.some((name) => items(spec, name).length > 0);
   return [
-    ...hostListProblems(spec, "hosts", "spec"),
-    ...each(spec, "http", "spec").flatMap(([route, path]) => httpProblems(route, path)),
-    ...["tcp", "tls"].flatMap((layer) =>
-      each(spec, layer, "spec").flatMap(([route, path]) => [
-        ...(listOf(route["route"]).length === 0 ? [refuse(`${path}.route`, "a destination is required")] : []),
-        ...destinationProblems(route, path),
-      ]),
-    ),
+    ...(scope.isDelegate ? delegateProblems(spec) : []),
+    ...gatewayNameProblems(spec, scope.converted),
+    ...hostListProblems(spec, scope.isForGateways),
+    ...refuseIf(!hasRoutes, spec, "needs http, tls or tcp"),
+    ...items(spec, "http").flatMap((route) => httpRouteProblems(route, scope)),
+    ...items(spec, "tls").flatMap((route) => tlsRouteProblems(route, spec, scope)),
+    ...items(spec, "tcp").flatMap((route) => [
+      ...items(route, "match").flatMap(connectionMatchProblems),
+      ...refuseIf(items(route, "route").length === 0, field(route, "route"), "a destination is required"),
+      ...routeProblems(route, scope.converted),
+    ]),
+    ...exportToProblems(spec, metadata.namespace),
+    ...layers.flatMap((name) => unreachableProblems(items(spec, name))),
   ];
 }
 
-const actions = ["redirect", "directResponse", "delegate"];
-
-function httpProblems(route: JsonObject, path: string): readonly Problem[] {
-  const acts = listOf(route["route"]).length > 0 || actions.some((name) => ownValue(route, name) !== undefined);
-  return [
-    ...each(route, "match", path).flatMap(([match, at]) => matchProblems(match, at)),
-    ...(acts ? [] : [refuse(path, "HTTP route, redirect or direct_response is required")]),
-    ...corsProblems(route["corsPolicy"], `${path}.corsPolicy`),
-    ...rewriteProblems(route["rewrite"], `${path}.rewrite`),
-    ...headerProblems(route["headers"], `${path}.headers`),
-    ...each(route, "route", path).flatMap(([one, at]) => headerProblems(one["headers"], `${at}.headers`)),
-    ...answerProblems(route, path),
-    ...destinationProblems(route, path),
-  ];
+/** Where a VirtualService counts, and whether another hands requests on to it. */
+interface RouteScope {
+  readonly isDelegate: boolean;
+  readonly isForGateways: boolean;
+  readonly converted: boolean;
 }
 
-function matchProblems(match: JsonObject, path: string): readonly Problem[] {
-  const single = ["uri", "scheme", "method", "authority"].flatMap((name) =>
-    textMatchProblems(ownValue(match, name), `${path}.${name}`),
+/** One without hosts is a delegate: HTTP routes only, for requests that another VirtualService hands on. */
+function delegateProblems(spec: Field): readonly Problem[] {
+  return ["gateways", "tls", "tcp"].flatMap((name) =>
+    refuseIf(items(spec, name).length > 0, field(spec, name), "must not be set without hosts"),
   );
-  const uri = match["uri"];
-  if (isObject(uri)) single.push(...emptyProblems(uri, ["regex"], `${path}.uri`));
-  const named = ["headers", "withoutHeaders", "queryParams"].flatMap((name) => {
-    const matches = ownValue(match, name);
-    if (!isObject(matches)) return [];
-    return Object.entries(matches).flatMap(([key, value]) => [
-      ...headerNameProblems(key, `${path}.${name}[${key}]`),
-      ...textMatchProblems(value, `${path}.${name}[${key}]`),
-      ...emptyProblems(value, ["prefix"], `${path}.${name}[${key}]`),
-    ]);
-  });
-  return [...single, ...named];
 }
 
-function corsProblems(policy: unknown, path: string): readonly Problem[] {
-  if (!isObject(policy)) return [];
-  return each(policy, "allowOrigins", path).flatMap(([origin, at]) => [
-    ...textMatchProblems(origin, at),
-    ...emptyProblems(origin, ["prefix", "regex"], at),
-  ]);
+function hostListProblems(spec: Field, isForGateways: boolean): readonly Problem[] {
+  const hosts = texts(spec, "hosts");
+  const hasSni = items(spec, "tls").some((route) =>
+    items(route, "match").some((match) => texts(match, "sniHosts").length > 0),
+  );
+  const wrong = hosts.flatMap((host) => hostProblems(host, isForGateways, hasSni));
+  if (wrong.length > 0) return wrong;
+  return hosts.flatMap((host, index) =>
+    hosts
+      .slice(index + 1)
+      .filter((other) => matchesHost(host.value, other.value))
+      .slice(0, 1)
+      .flatMap((other) =>
+        refuseIf(true, other, `${quoted(other.value)} and ${quoted(host.value)} cover the same host`),
+      ),
+  );
 }
 
-function rewriteProblems(rewrite: unknown, path: string): readonly Problem[] {
-  if (!isObject(rewrite)) return [];
-  const expression = rewrite["uriRegexRewrite"];
+function matchesHost(a: string, b: string): boolean {
+  return hostCovers(a, b) || hostCovers(b, a);
+}
+
+function hostProblems(host: Field, isForGateways: boolean, hasSni: boolean): readonly Problem[] {
+  const text = textOf(host);
+  if (isIpAddress(text) || (isForGateways && hasSni && text.startsWith("outbound_"))) return sniNameProblems(host);
+  const reason = wildcardHostReason(text);
   return [
-    ...["uri", "authority"].flatMap((name) => lineProblems(ownValue(rewrite, name), `${path}.${name}`)),
-    ...(isObject(expression) ? expressionProblems(expression["match"], `${path}.uriRegexRewrite.match`) : []),
-    ...emptyProblems(expression, ["match"], `${path}.uriRegexRewrite`),
+    ...refuseIf(reason !== undefined, host, reason ?? ""),
+    ...refuseIf(text === "*" && !isForGateways, host, "* is for gateways only, the mesh has other hosts"),
   ];
 }
 
-/** Envoy takes these for a mistake. */
-function emptyProblems(match: unknown, names: readonly string[], path: string): readonly Problem[] {
-  if (!isObject(match)) return [];
-  return names
-    .filter((name) => ownValue(match, name) === "")
-    .map((name) => refuse(`${path}.${name}`, "must not be empty"));
+/** Names by which gateways between networks pass connections on. */
+function sniNameProblems(host: Field): readonly Problem[] {
+  const text = textOf(host);
+  const isName = !text.startsWith("outbound_") || /^outbound_\.?\d[^_]*_[^_]*_\.?[^_]*[a-zA-Z]/.test(text);
+  return refuseIf(!isName, host, `${quoted(text)} is not of the form outbound_.PORT_.SUBSET_.HOST`);
 }
 
-function textMatchProblems(match: unknown, path: string): readonly Problem[] {
-  return isObject(match) ? expressionProblems(match["regex"], `${path}.regex`) : [];
-}
-
-function expressionProblems(expression: unknown, field: string): readonly Problem[] {
-  const reason = typeof expression === "string" ? expressionProblem(expression) : undefined;
-  return reason === undefined ? [] : [refuse(field, reason)];
-}
-
-/** Envoy adds weights up in 32 bits. */
-const maxTotalWeight = 4_294_967_295;
-
-/** Where routes send traffic: somewhere, and by shares that can be added up. */
-function destinationProblems(route: JsonObject, path: string): readonly Problem[] {
-  const destinations = each(route, "route", path);
+function tlsRouteProblems(route: Field, spec: Field, scope: RouteScope): readonly Problem[] {
+  const matches = items(route, "match");
   return [
-    ...destinations.flatMap(([one, at]) => hostProblems(one["destination"], `${at}.destination`)),
-    ...hostProblems(route["mirror"], `${path}.mirror`),
-    ...each(route, "mirrors", path).flatMap(([one, at]) => hostProblems(one["destination"], `${at}.destination`)),
-    ...weightProblems(
-      destinations.map(([{ weight }]) => (typeof weight === "number" ? weight : 0)),
-      `${path}.route`,
-    ),
+    ...refuseIf(matches.length === 0, field(route, "match"), "a TLS route has at least one match"),
+    ...matches.flatMap((match) => [
+      ...refuseIf(
+        texts(match, "sniHosts").length === 0,
+        field(match, "sniHosts"),
+        "a match of TLS has at least one server name",
+      ),
+      ...texts(match, "sniHosts").flatMap((host) => serverNameProblems(host, spec, scope)),
+      ...connectionMatchProblems(match),
+    ]),
+    ...refuseIf(items(route, "route").length === 0, field(route, "route"), "a destination is required"),
+    ...routeProblems(route, scope.converted),
   ];
 }
 
-function hostProblems(destination: unknown, path: string): readonly Problem[] {
-  if (!isObject(destination)) return [];
-  if ((destination["host"] ?? "") === "") return [refuse(`${path}.host`, "a destination has a host")];
-  return hostLengthProblems(destination["host"], `${path}.host`);
+function serverNameProblems(host: Field, spec: Field, { isForGateways }: RouteScope): readonly Problem[] {
+  const text = textOf(host);
+  const hosts = texts(spec, "hosts").map(({ value }) => value);
+  if (isIpAddress(text)) return warnIf(true, host, "is an IP address, which clients send no server name for");
+  const wrong = hostProblems(host, isForGateways || text === "*", true);
+  if (wrong.length > 0) return wrong;
+  const isCovered = hosts.some((one) => hostCovers(one, text));
+  return refuseIf(
+    !isCovered,
+    host,
+    `${quoted(text)} is none of the hosts ${hosts.map(quoted).join(", ")}, nor part of one`,
+  );
 }
 
-/** Weights are shares of their sum, whatever it is; of several destinations one must get something. */
-function weightProblems(weights: readonly number[], path: string): readonly Problem[] {
-  const negative = weights.findIndex((weight) => weight < 0);
-  if (negative >= 0) return [refuse(`${path}[${negative}].weight`, `weight ${weights[negative]} < 0`)];
-  const total = weights.reduce((sum, weight) => sum + weight, 0);
-  if (total > maxTotalWeight) return [refuse(path, `the weights make ${total}, more than ${maxTotalWeight}`)];
-  return weights.length > 1 && total === 0 ? [refuse(path, "no destination has a weight above 0")] : [];
-}
-
-/** What a route answers itself: direct responses, injected aborts, redirects. */
-function answerProblems(route: JsonObject, path: string): readonly Problem[] {
-  const { directResponse, fault, redirect } = route;
-  const abort = isObject(fault) ? fault["abort"] : undefined;
+/** What matches of TLS and TCP have alike. */
+function connectionMatchProblems(match: Field): readonly Problem[] {
+  const port = field(match, "port");
   return [
-    ...(isObject(directResponse) ? statusProblems(directResponse["status"] ?? 0, `${path}.directResponse.status`) : []),
-    ...(isObject(abort) ? statusProblems(abort["httpStatus"] ?? 200, `${path}.fault.abort.httpStatus`) : []),
-    ...(isObject(redirect) ? redirectProblems(redirect, `${path}.redirect`) : []),
-  ];
-}
-
-function statusProblems(status: unknown, field: string): readonly Problem[] {
-  if (typeof status !== "number" || (status >= 200 && status <= 599)) return [];
-  return [refuse(field, `HTTP status ${status} is not in range 200-599`)];
-}
-
-const redirectCodes: readonly unknown[] = [undefined, 0, 301, 302, 303, 307, 308];
-const targets = ["uri", "prefixRewrite", "authority", "scheme", "port", "derivePort"];
-
-function redirectProblems(redirect: JsonObject, path: string): readonly Problem[] {
-  const { redirectCode } = redirect;
-  return [
-    ...(targets.some((name) => ownValue(redirect, name) !== undefined && ownValue(redirect, name) !== "")
-      ? []
-      : [refuse(path, "must specify URI, authority, scheme, or port")]),
-    ...(redirectCodes.includes(redirectCode)
-      ? []
-      : [refuse(`${path}.redirectCode`, `${redirectCode} is none of 301, 302, 303, 307, 308`)]),
-    ...["uri", "authority", "prefixRewrite"].flatMap((name) =>
-      lineProblems(ownValue(redirect, name), `${path}.${name}`),
-    ),
+    ...texts(match, "destinationSubnets").flatMap(rangeProblems),
+    ...(isSet(port) && numberOf(port) !== 0 ? portProblems(port) : []),
+    ...labelsProblems(match, "sourceLabels"),
+    ...gatewayNameProblems(match),
   ];
 }

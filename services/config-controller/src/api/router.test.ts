@@ -86,7 +86,7 @@ describe("a request", () => {
   it("takes a field of another manager only by force", async () => {
     await using api = await openTestApi();
     const apply = async (host: string, query: string): Promise<number> => {
-      const body = { ...manifest, spec: { hosts: [host] } };
+      const body = { ...manifest, spec: virtualService("a", host).spec };
       return (await api.call("PATCH", `${collection}/a?${query}`, body, "application/apply-patch+yaml")).status;
     };
     assert.equal(await apply("b", "fieldManager=one"), 201);

@@ -14,7 +14,7 @@ import { openSources } from "./open-sources.ts";
 const virtualService = (host: string) => `apiVersion: networking.istio.io/v1
 kind: VirtualService
 metadata: {name: web, namespace: shop}
-spec: {hosts: [${host}]}
+spec: {hosts: [${host}], http: [{route: [{destination: {host: web}}]}]}
 `;
 const others = `apiVersion: v1
 kind: Secret

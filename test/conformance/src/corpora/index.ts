@@ -14,5 +14,6 @@ export const corpora: Readonly<Record<string, () => Promise<CorpusDriver>>> = {
   "pki-auth": async () => (await import("./pki-auth.ts")).run,
   serviceregistry: async () => (await import("./serviceregistry.ts")).run,
   simulation: async () => (await import("./simulation.ts")).run,
+  validation: async () => (await import("./validation.ts")).run,
   xds: async () => (await import("./xds.ts")).run,
 };

@@ -1,0 +1,77 @@
+/** Telemetry: which providers get traces, metrics and access logs, and what is in them. */
+import type { Problem } from "../problem.ts";
+import {
+  entries,
+  type Field,
+  field,
+  fieldAt,
+  isSet,
+  items,
+  numberOf,
+  refuseIf,
+  textOf,
+  warnIf,
+} from "./shared/field.ts";
+import { targetProblems } from "./shared/selectors.ts";
+
+export function validateTelemetry(spec: Field): readonly Problem[] {
+  const tracing = items(spec, "tracing");
+  return [
+    ...targetProblems(spec),
+    ...["tracing", "metrics", "accessLogging"].flatMap((name) => items(spec, name).flatMap(providerProblems)),
+    ...warnIf(tracing.length > 1, field(spec, "tracing"), "only the first member has an effect"),
+    ...tracing.flatMap(tracingProblems),
+    ...items(spec, "metrics").flatMap((metrics) => items(metrics, "overrides").flatMap(overrideProblems)),
+  ];
+}
+
+function providerProblems(part: Field): readonly Problem[] {
+  return items(part, "providers")
+    .map((provider) => field(provider, "name"))
+    .flatMap((name) => refuseIf(textOf(name) === "", name, "must not be empty"));
+}
+
+/** What a tag's value is taken from, and the field that must not be empty there. */
+const tagSources: readonly (readonly [source: string, needed: string])[] = [
+  ["literal", "value"],
+  ["header", "name"],
+  ["environment", "name"],
+];
+
+function tracingProblems(tracing: Field): readonly Problem[] {
+  const share = field(tracing, "randomSamplingPercentage");
+  const providers = field(tracing, "providers");
+  return [
+    ...warnIf(items(tracing, "providers").length > 1, providers, "only the first provider gets traces"),
+    ...refuseIf(
+      numberOf(share) < 0 || numberOf(share) > 100,
+      share,
+      `percentage ${numberOf(share)} is not in range 0..100`,
+    ),
+    ...entries(tracing, "customTags").flatMap(([name, tag]) => [
+      ...refuseIf(name === "", tag, "a tag has a name"),
+      ...refuseIf(!isSet(tag), tag, "must not be null"),
+      ...tagSources
+        .filter(([source]) => isSet(field(tag, source)))
+        .map(([source, needed]) => fieldAt(tag, source, needed))
+        .flatMap((value) => refuseIf(textOf(value) === "", value, "must not be empty")),
+    ]),
+  ];
+}
+
+function overrideProblems(override: Field): readonly Problem[] {
+  const custom = fieldAt(override, "match", "customMetric");
+  return [
+    ...refuseIf(isSet(custom) && textOf(custom) === "", custom, "must not be empty"),
+    ...entries(override, "tagOverrides").flatMap(([name, tag]) => {
+      const value = field(tag, "value");
+      const removes = textOf(field(tag, "operation")) === "REMOVE";
+      return [
+        ...warnIf(name === "", tag, "a tag has a name"),
+        ...refuseIf(!isSet(tag), tag, "must not be null"),
+        ...refuseIf(isSet(tag) && !removes && textOf(value) === "", value, "is required for operation UPSERT"),
+        ...refuseIf(removes && textOf(value) !== "", value, "must not be set for operation REMOVE"),
+      ];
+    }),
+  ];
+}

@@ -105,11 +105,18 @@ module.exports = {
       to: { path: "^services/xds-server/src/", pathNot: `^${generate}/envoy/` },
     },
     {
+      name: "patch-is-plain",
+      comment: "generate/patch changes messages: which patches hold for whom is for generate/select to find.",
+      severity: "error",
+      from: { path: `^${generate}/patch/`, pathNot: "\\.test\\.ts$" },
+      to: { path: "^services/xds-server/src/", pathNot: `^${generate}/patch/` },
+    },
+    {
       name: "select-below-proxy-types",
       comment: "generate/select is shared by proxy types and knows none: pass what differs as a parameter.",
       severity: "error",
       from: { path: `^${generate}/select/`, pathNot: "\\.test\\.ts$" },
-      to: { path: `^${generate}/`, pathNot: `^${generate}/(select|envoy|encode)/` },
+      to: { path: `^${generate}/`, pathNot: `^${generate}/(select|envoy|encode|patch)/` },
     },
     {
       name: "encode-alone",
@@ -122,8 +129,8 @@ module.exports = {
       name: "proxy-types-apart",
       comment: "One proxy type must not know another: what they share belongs in generate/select or generate/envoy.",
       severity: "error",
-      from: { path: `^${generate}/(?!envoy|select|encode)([^/]+)/`, pathNot: "\\.test\\.ts$" },
-      to: { path: `^${generate}/`, pathNot: `^${generate}/(envoy|select|encode|$1)/` },
+      from: { path: `^${generate}/(?!envoy|select|encode|patch)([^/]+)/`, pathNot: "\\.test\\.ts$" },
+      to: { path: `^${generate}/`, pathNot: `^${generate}/(envoy|select|encode|patch|$1)/` },
     },
     {
       name: "test-only",

@@ -27,6 +27,7 @@ export const kindUses = {
   DestinationRule: { by: ["xds-server"] },
   EndpointSlice: { by: ["service-controller"] },
   Endpoints: { by: ["service-controller"] },
+  EnvoyFilter: { by: ["xds-server"], gap: targetGap },
   GRPCRoute: { by: ["xds-server"], gap: parentGap },
   Gateway: { by: ["xds-server"] },
   GatewayClass: { by: ["xds-server"] },

@@ -188,16 +188,16 @@ describe("/validate", () => {
   });
 
   it("takes an object that has no effect, with a warning", async () => {
-    const filterKind = { group: "networking.istio.io", version: "v1alpha3", kind: "EnvoyFilter" };
-    const filter = {
-      apiVersion: "networking.istio.io/v1alpha3",
-      kind: "EnvoyFilter",
+    const policyKind = { group: "security.istio.io", version: "v1", kind: "AuthorizationPolicy" };
+    const policy = {
+      apiVersion: "security.istio.io/v1",
+      kind: "AuthorizationPolicy",
       metadata: { name: "f" },
-      spec: {},
+      spec: { targetRefs: [{ group: "", kind: "Service", name: "web" }] },
     };
-    const { response } = await ask("/validate", review(filter, filterKind));
+    const { response } = await ask("/validate", review(policy, policyKind));
     assert.equal(response.allowed, true);
-    assert.match(response.warnings?.[0] ?? "", /^EnvoyFilter .*has no effect: nothing is generated/);
+    assert.match(response.warnings?.[0] ?? "", /^AuthorizationPolicy .*has no effect: it is for the waypoints/);
   });
 
   it("refuses a kind that nobody knows", async () => {

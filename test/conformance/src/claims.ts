@@ -17,13 +17,14 @@ const sidecarGroups: readonly string[] = [
   "extensions",
   "gateway-api",
   "gateways",
+  "envoyfilter",
 ];
 
 /** The groups of which a type of proxy receives what istiod sends, resource by resource. */
 const claimedGroups: Readonly<Record<string, ReadonlySet<string>>> = {
   sidecar: new Set(sidecarGroups),
   router: new Set([
-    ...["extensions", "gateway-api", "gateways", "ingress", "large", "locality", "mesh", "security"],
+    ...["envoyfilter", "extensions", "gateway-api", "gateways", "ingress", "large", "locality", "mesh", "security"],
     ...["serviceentry", "virtualservice"],
   ]),
   grpc: new Set(["grpc"]),

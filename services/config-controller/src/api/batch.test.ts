@@ -120,23 +120,23 @@ describe("objects of foreign kinds in a list", () => {
 });
 
 describe("an object that has no effect", () => {
-  const envoyFilter = {
-    apiVersion: "networking.istio.io/v1alpha3",
-    kind: "EnvoyFilter",
+  const policy = {
+    apiVersion: "security.istio.io/v1",
+    kind: "AuthorizationPolicy",
     metadata: { name: "f" },
-    spec: { configPatches: [] },
+    spec: { targetRefs: [{ group: "", kind: "Service", name: "web" }] },
   };
-  const warning = /^EnvoyFilter shop\/f has no effect: nothing is generated from objects of this kind yet$/;
+  const warning = /^AuthorizationPolicy shop\/f has no effect: it is for the waypoints of its targetRefs/;
 
   it("is accepted with a warning, in a list and by itself", async () => {
     await using api = await openTestApi();
-    const { body } = await api.call("POST", url, list(envoyFilter));
+    const { body } = await api.call("POST", url, list(policy));
     assert.deepEqual(results(body), ["created f"]);
     assert.match(body.items[0].warnings[0], warning);
-    const path = "/apis/networking.istio.io/v1alpha3/namespaces/shop/envoyfilters";
-    const created = await api.call("POST", path, { ...envoyFilter, metadata: { name: "g" } });
+    const path = "/apis/security.istio.io/v1/namespaces/shop/authorizationpolicies";
+    const created = await api.call("POST", path, { ...policy, metadata: { name: "g" } });
     assert.equal(created.status, 201);
-    assert.match(created.warnings[0] ?? "", /^EnvoyFilter shop\/g has no effect/);
+    assert.match(created.warnings[0] ?? "", /^AuthorizationPolicy shop\/g has no effect/);
   });
 });
 

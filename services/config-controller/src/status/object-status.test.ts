@@ -22,10 +22,11 @@ function statusOf(config: Partial<Config> & Pick<Config, "key">) {
 }
 
 describe("the status of an object", () => {
-  it("of a kind that nothing is generated from has the reason, and is not settled", () => {
-    const status = statusOf({ key: { kind: "EnvoyFilter", namespace: "shop", name: "f" } });
+  it("that nothing is generated from has the reason, and is not settled", () => {
+    const spec = { targetRefs: [{ kind: "Service", name: "web" }] };
+    const status = statusOf({ key: { kind: "AuthorizationPolicy", namespace: "shop", name: "f" }, spec });
     assert.equal(status?.state, "accepted");
-    assert.equal(status?.noEffect, "has no effect: nothing is generated from objects of this kind yet");
+    assert.match(status?.noEffect ?? "", /^has no effect: it is for the waypoints of its targetRefs/);
     assert.deepEqual(status?.warnings[0], { field: "", reason: status?.noEffect });
     assert.equal(status && isSettled(status), false);
   });

@@ -19,6 +19,7 @@ import {
   type ProxyType,
   podPorts,
 } from "@flotilla/model";
+import type { ProxyPattern } from "./proxy-pattern.ts";
 import type { SecretAccess, ServiceTarget, Subject } from "./subject.ts";
 
 type ProxyFacet<Arg, Value> = Facet<Subject, Arg, Value>;
@@ -60,6 +61,11 @@ export const facets = {
     read: ({ proxy }, selectors) =>
       selectors.flatMap((selector, i) => (matchesLabels(selector, proxy.labels) ? [i] : [])),
   } as ProxyFacet<readonly Labels[], readonly number[]>,
+  /** Places in a list of patterns of proxies. */
+  allPatterns: {
+    name: "all-patterns",
+    read: ({ proxy }, patterns) => patterns.flatMap((pattern, i) => (pattern.matches(proxy) ? [i] : [])),
+  } as ProxyFacet<readonly ProxyPattern[], readonly number[]>,
   /** The raw metadata value, whatever its type. */
   metadata: { name: "metadata", read: ({ proxy }, key) => ownValue(proxy.metadata, key) } as ProxyFacet<
     string,

@@ -9,6 +9,7 @@ import type { MeshConfig } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import type { MeshNetworks } from "@flotilla/proto/mesh/v1alpha1/network_pb";
 import { facets } from "./facets.ts";
 import { defaultFeatures, type FeatureName, type Features } from "./features.ts";
+import type { ProxyPattern } from "./proxy-pattern.ts";
 import type { RowIndex } from "./row-index.ts";
 import { type AddressUse, type EndpointShards, keys, type ServiceName, type ServiceShards } from "./row-index.ts";
 import type { SecretAccess, ServiceTarget, Subject } from "./subject.ts";
@@ -194,6 +195,12 @@ export class ProxyAnswers {
     if (objects.length === 0) return [];
     const places = this.#context.facet(facets.allMatches, objects.map(selectorOf));
     return places.flatMap((place) => objects[place] ?? []);
+  }
+  /** Those of the patterns that the proxy matches. */
+  matching(patterns: readonly ProxyPattern[]): ReadonlySet<ProxyPattern> {
+    if (patterns.length === 0) return new Set();
+    const places = this.#context.facet(facets.allPatterns, patterns);
+    return new Set(places.flatMap((place) => patterns[place] ?? []));
   }
   metadata(key: string): unknown {
     return this.#context.facet(facets.metadata, key);

@@ -4,9 +4,10 @@ import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { CaseResult } from "./corpus.ts";
 import type { Counterparts, FunctionCase } from "./functions/counterpart.ts";
+import { envoyFilterFunctions } from "./functions/envoy-filters.ts";
 import { routeFunctions } from "./functions/routes.ts";
 
-const counterparts: Counterparts = { ...routeFunctions };
+const counterparts: Counterparts = { ...envoyFilterFunctions, ...routeFunctions };
 
 export async function run(directory: string): Promise<readonly CaseResult[]> {
   const { cases } = JSON.parse(await readFile(join(directory, "cases.json"), "utf8")) as {

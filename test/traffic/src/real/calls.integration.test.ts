@@ -15,6 +15,7 @@ import {
   unknownSubset,
   weightsOfNothing,
 } from "./features/bad-input.ts";
+import { rateLimit, scripted } from "./features/envoy-filters.ts";
 import { gatewayRoutes, wrongGatewayRoute } from "./features/gateway-routes.ts";
 import { tcpRoutes, tlsRoutes } from "./features/layer4.ts";
 import {
@@ -39,6 +40,7 @@ const lab = await Lab.start([
   ...[tcpRoutes, tlsRoutes],
   ...[gatewayRoutes, wrongGatewayRoute],
   ...[tlsOrigination, http2],
+  ...[scripted, rateLimit],
   ...[mutualTls, authorization, registryOnly],
   ...[
     unknownSubset,

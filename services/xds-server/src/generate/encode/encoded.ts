@@ -27,10 +27,10 @@ export function sameVersion(a: Encoded | undefined, b: Encoded | undefined): boo
 
 export class Joined implements Encoded {
   readonly version: string;
-  readonly #parts: readonly Encoded[];
+  readonly parts: readonly Encoded[];
 
   constructor(parts: readonly Encoded[]) {
-    this.#parts = parts;
+    this.parts = parts;
     this.version = contentHash(parts.map(({ version }) => version).join(""));
   }
 
@@ -39,7 +39,7 @@ export class Joined implements Encoded {
   }
 
   #leaves(): readonly Encoded[] {
-    return this.#parts.flatMap((part) => (part instanceof Joined ? part.#leaves() : [part]));
+    return this.parts.flatMap((part) => (part instanceof Joined ? part.#leaves() : [part]));
   }
 }
 

@@ -11,8 +11,10 @@ import type { GenMessage } from "@bufbuild/protobuf/codegenv2";
 import type { TypeUrl } from "@flotilla/proto";
 import { type NameSetKey, namesOfKey } from "@flotilla/xds";
 import { query, type View, type ViewQuery } from "../../snapshot/view.ts";
-import { type Encoded, type EncodedResource, Joined, sameVersion } from "./encoded.ts";
-import { encodedMessage } from "./message.ts";
+import { BuildCache, identityKey, type Pair, Pairs } from "./build-cache.ts";
+import { concatBytes, type Encoded, type EncodedResource, Joined, sameVersion } from "./encoded.ts";
+import { changedMessage, encodedMessage } from "./message.ts";
+import type { ChangedContent, Changes, ContainerChanges, Patching } from "./patching.ts";
 
 export interface Generator {
   readonly typeUrl: TypeUrl;
@@ -56,6 +58,7 @@ export function sharedSelection<Found extends Target, Inputs extends object>(sel
 export interface GeneratorSpec<Inputs extends object, Resource extends Message> extends Selection<Inputs> {
   readonly schema: GenMessage<Resource>;
   readonly build: (inputs: Inputs) => MessageShape<GenMessage<Resource>>;
+  readonly patching?: Patching<Changes<MessageShape<GenMessage<Resource>>>>;
 }
 
 /** For large resources that are joined from parts which are encoded already. */
@@ -65,72 +68,132 @@ export interface ContainerSpec<Inputs extends object, Resource extends Message> 
   readonly before?: (inputs: Inputs) => MessageShape<GenMessage<Resource>>;
   readonly behind?: (inputs: Inputs) => MessageShape<GenMessage<Resource>>;
   readonly parts: (inputs: Inputs) => readonly Encoded[];
+  readonly patching?: Patching<ContainerChanges>;
 }
 
 export function createGenerator<Inputs extends object, Resource extends Message>(
   spec: GeneratorSpec<Inputs, Resource>,
 ): Generator {
-  const { schema, build } = spec;
+  const { schema, build, patching } = spec;
+  type Shape = MessageShape<GenMessage<Resource>>;
   const built = new BuildCache<Inputs, Encoded>((inputs) => encodedMessage(schema, build(inputs)));
-  return generatorOf(spec, (inputs) => built.get(inputs));
+  const changed = new BuildCache<{ readonly inputs: Inputs; readonly changes: Changes<Shape> }, ChangedContent>(
+    ({ inputs, changes }) => changedMessage(schema, build(inputs), changes),
+    ({ inputs, changes }) => identityKey({ ...inputs, changes }),
+  );
+  return generatorOf(spec, {
+    plain: (inputs) => built.get(inputs),
+    changed: (inputs, changes) => changed.get({ inputs, changes }),
+    patching,
+  });
 }
 
 export function createContainerGenerator<Inputs extends object, Resource extends Message>(
   spec: ContainerSpec<Inputs, Resource>,
 ): Generator {
-  const { schema, before, parts, behind } = spec;
-  return generatorOf(
-    spec,
-    (inputs) =>
-      new Joined([
-        ...(before === undefined ? [] : [encodedMessage(schema, before(inputs))]),
-        ...parts(inputs),
-        ...(behind === undefined ? [] : [encodedMessage(schema, behind(inputs))]),
-      ]),
-  );
+  const { schema, before, parts, behind, patching } = spec;
+  const head = (inputs: Inputs) => (before === undefined ? [] : [encodedMessage(schema, before(inputs))]);
+  const tail = (inputs: Inputs) => (behind === undefined ? [] : [encodedMessage(schema, behind(inputs))]);
+  return generatorOf(spec, {
+    plain: (inputs) => new Joined([...head(inputs), ...parts(inputs), ...tail(inputs)]),
+    changed: (inputs, changes) => {
+      const frame = [...head(inputs), ...tail(inputs)].map(({ bytes }) => bytes);
+      return changes.join(concatBytes(frame), parts(inputs));
+    },
+    patching,
+  });
 }
 
-function generatorOf<Inputs extends object>(
+interface Encoding<Inputs, ChangesOf extends object> {
+  readonly plain: (inputs: Inputs) => Encoded;
+  readonly changed: (inputs: Inputs, changes: ChangesOf) => ChangedContent;
+  readonly patching: Patching<ChangesOf> | undefined;
+}
+
+function generatorOf<Inputs extends object, ChangesOf extends object>(
   { typeUrl, label = "", names, namesFor, select, shared }: Selection<Inputs>,
-  encodeInputs: (inputs: Inputs) => Encoded,
+  { plain, changed, patching }: Encoding<Inputs, ChangesOf>,
 ): Generator {
   const title = `${label}${typeUrl}`;
-  // One for each content: views with equal inputs hold the identical resource.
+  const resourceOf = sharedResources(typeUrl);
+  const ofTarget = query<EncodedResource, Target>(
+    `${title} of a target`,
+    (view, target) => {
+      if (shared === undefined) throw new Error(`[XDS_NO_TARGET] ${title} has no targets`);
+      return resourceOf(target.name, plain(shared.select(view, target as never)));
+    },
+    sameVersion,
+  );
+  const changedResource = (view: View, name: string, content: ChangedContent) => {
+    for (const finding of content.findings) view.report(finding);
+    return content.isRemoved ? undefined : resourceOf(content.name ?? name, content);
+  };
+  const pairs = new Pairs<Target, ChangesOf>();
+  const ofChangedTarget = query<EncodedResource | undefined, Pair<Target, ChangesOf>>(
+    `${title} of a patched target`,
+    (view, { first: target, second: changes }) => {
+      if (shared === undefined) throw new Error(`[XDS_NO_TARGET] ${title} has no targets`);
+      return changedResource(view, target.name, changed(shared.select(view, target as never), changes));
+    },
+    sameVersion,
+  );
+  const built = (view: View, name: string) => {
+    const changes = patching?.changes(view, name);
+    const target = shared?.target(view, name);
+    if (target !== undefined)
+      return changes === undefined
+        ? view.read(ofTarget, target)
+        : view.read(ofChangedTarget, pairs.of(target, changes));
+    const inputs = select(view, name);
+    if (inputs === undefined) return undefined;
+    return changes === undefined
+      ? resourceOf(name, plain(inputs))
+      : changedResource(view, name, changed(inputs, changes));
+  };
+  const added = additions(patching, resourceOf);
+  const resource = query<EncodedResource | undefined, string>(
+    title,
+    (view, name) => built(view, name) ?? added.resource(view, name),
+    sameVersion,
+  );
+  return {
+    typeUrl,
+    resource,
+    ...(names && { names: query(`${title} names`, (view) => added.names(view, names(view))) }),
+    ...(namesFor && {
+      namesFor: query<readonly string[], NameSetKey>(`${title} names asked for`, (view, key) =>
+        namesFor(view, namesOfKey(key)),
+      ),
+    }),
+  };
+}
+
+type ResourceOf = (name: string, content: Encoded) => EncodedResource;
+
+/** One for each content: views with equal inputs hold the identical resource. */
+function sharedResources(typeUrl: TypeUrl): ResourceOf {
   const resources = new WeakMap<Encoded, EncodedResource>();
-  const resourceOf = (name: string, content: Encoded) => {
+  return (name, content) => {
     const known = resources.get(content);
     if (known?.name === name) return known;
     const made = namedResource(typeUrl, name, content);
     resources.set(content, made);
     return made;
   };
-  const ofTarget = query<EncodedResource, Target>(
-    `${title} of a target`,
-    (view, target) => {
-      if (shared === undefined) throw new Error(`[XDS_NO_TARGET] ${title} has no targets`);
-      return resourceOf(target.name, encodeInputs(shared.select(view, target as never)));
-    },
-    sameVersion,
-  );
-  const resource = query<EncodedResource | undefined, string>(
-    title,
-    (view, name) => {
-      const target = shared?.target(view, name);
-      if (target !== undefined) return view.read(ofTarget, target);
-      const inputs = select(view, name);
-      return inputs === undefined ? undefined : resourceOf(name, encodeInputs(inputs));
-    },
-    sameVersion,
-  );
+}
+
+/** The resources that patches add beside those that are built. */
+function additions(patching: Patching<object> | undefined, resourceOf: ResourceOf) {
+  const added = patching?.added;
   return {
-    typeUrl,
-    resource,
-    ...(names && { names: query(`${title} names`, (view) => names(view)) }),
-    ...(namesFor && {
-      namesFor: query<readonly string[], NameSetKey>(`${title} names asked for`, (view, key) =>
-        namesFor(view, namesOfKey(key)),
-      ),
-    }),
+    resource: (view: View, name: string) => {
+      const content = added && view.read(added).get(name);
+      return content && resourceOf(name, content);
+    },
+    names: (view: View, own: readonly string[]) => {
+      const more = added === undefined ? [] : [...view.read(added).keys()];
+      return more.length === 0 ? own : [...new Set([...own, ...more])];
+    },
   };
 }
 
@@ -145,54 +208,4 @@ function namedResource(typeUrl: TypeUrl, name: string, content: Encoded): Encode
       return content.bytes;
     },
   };
-}
-
-/**
- * Shares what was built from equal inputs between views: by the inputs' primitives and the identities of their
- * objects, one level deep. Nothing is kept that no view holds.
- */
-class BuildCache<Inputs extends object, Result extends object> {
-  readonly #results = new Map<string, WeakRef<Result>>();
-  readonly #build: (inputs: Inputs) => Result;
-  #sweepAt = 1024;
-
-  constructor(build: (inputs: Inputs) => Result) {
-    this.#build = build;
-  }
-
-  get(inputs: Inputs): Result {
-    const key = identityKey(inputs);
-    const known = this.#results.get(key)?.deref();
-    if (known !== undefined) return known;
-    const result = this.#build(inputs);
-    this.#results.set(key, new WeakRef(result));
-    if (this.#results.size > this.#sweepAt) this.#sweep();
-    return result;
-  }
-
-  #sweep(): void {
-    for (const [key, reference] of this.#results) if (reference.deref() === undefined) this.#results.delete(key);
-    this.#sweepAt = Math.max(1024, this.#results.size * 2);
-  }
-}
-
-const identities = new WeakMap<object, number>();
-let nextIdentity = 1;
-
-function identityKey(inputs: object): string {
-  return Object.entries(inputs)
-    .map(
-      ([name, value]) =>
-        `${name}=${typeof value === "object" && value !== null ? `#${identityOf(value)}` : `${typeof value}:${String(value)}`}`,
-    )
-    .join("\n");
-}
-
-function identityOf(value: object): number {
-  let identity = identities.get(value);
-  if (identity === undefined) {
-    identity = nextIdentity++;
-    identities.set(value, identity);
-  }
-  return identity;
 }

@@ -27,6 +27,7 @@ import { EnvValueSource, FailStrategy, PullPolicy } from "@flotilla/proto/extens
 import { trafficExtensions } from "../../snapshot/scope/traffic-extensions.ts";
 import type { View } from "../../snapshot/view.ts";
 import { createGenerator } from "../encode/generator.ts";
+import { extensionConfigPatching } from "../select/patching.ts";
 
 interface ExtensionConfigInputs {
   readonly name: string;
@@ -62,6 +63,7 @@ export const extensionConfigs = createGenerator<ExtensionConfigInputs, TypedExte
     return { name, layer, pluginName, resourceVersion, wasm, url, pullSecret };
   },
   build: (inputs) => create(TypedExtensionConfigSchema, { name: inputs.name, typedConfig: typedConfig(inputs) }),
+  patching: extensionConfigPatching,
 });
 
 /** Only Secrets of the object's own namespace, and only for callers who proved who they are; empty for none. */

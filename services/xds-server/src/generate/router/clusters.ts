@@ -8,8 +8,10 @@ import { createGenerator, sharedSelection } from "../encode/generator.ts";
 import { blackHoleCluster } from "../envoy/clusters/cluster-parts.ts";
 import { buildOutboundCluster } from "../envoy/clusters/outbound-cluster.ts";
 import type { OutboundClusterInputs } from "../envoy/clusters/outbound-inputs.ts";
+import { Context } from "../patch/patch.ts";
 import { clusterTarget, outboundClusterNames, passingClusterNames } from "../select/cluster-names.ts";
 import { selectOutboundCluster } from "../select/outbound-cluster.ts";
+import { clusterPatching } from "../select/patching.ts";
 
 type ClusterInputs =
   | OutboundClusterInputs
@@ -28,6 +30,7 @@ export const routerClusters = createGenerator<ClusterInputs, Cluster>({
   shared: sharedSelection({ target: clusterTarget, select: selectOutboundCluster }),
   build: (inputs) =>
     inputs.kind === "outbound" ? buildOutboundCluster(inputs) : blackHoleCluster(inputs.connectTimeout),
+  patching: clusterPatching("router", () => ({ context: Context.GATEWAY, hosts: [] })),
 });
 
 /** Whether the router is a gateway between networks. */

@@ -3,9 +3,11 @@ import { typeUrl } from "@flotilla/proto";
 import { type Listener, ListenerSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_pb";
 import type { View } from "../../snapshot/view.ts";
 import { createGenerator } from "../encode/generator.ts";
+import { Context } from "../patch/patch.ts";
 import { authorizationFilters } from "../select/authorization.ts";
 import { listenerTraits } from "../select/listener-traits.ts";
 import { serverFiles } from "../select/mesh-tls.ts";
+import { listenerPatching } from "../select/patching.ts";
 import { buildRouterListener, type RouterListenerInputs } from "./listeners/build.ts";
 import { edgeTraits, takesProxyProtocol } from "./listeners/edge-traits.ts";
 import { routerListenerNames, routerListenerPlan } from "./listeners/listener-plans.ts";
@@ -41,4 +43,5 @@ export const routerListeners = createGenerator<RouterListenerInputs, Listener>({
     );
   },
   build: buildRouterListener,
+  patching: listenerPatching("router", () => Context.GATEWAY),
 });

@@ -6,6 +6,7 @@ import { query } from "../../snapshot/view.ts";
 import { slicedParts } from "../encode/encoded.ts";
 import { createContainerGenerator } from "../encode/generator.ts";
 import { routeConfigurationHead, routeConfigurationTail } from "../envoy/routes/route-configuration.ts";
+import { routePatching } from "../select/patching.ts";
 import { encodedRouterHost } from "./routes/virtual-host.ts";
 import { routerHostPlan } from "./routes/virtual-host-plan.ts";
 
@@ -18,6 +19,7 @@ export const routerRoutes = createContainerGenerator({
   before: routeConfigurationHead,
   parts: ({ virtualHosts }) => virtualHosts,
   behind: routeConfigurationTail,
+  patching: routePatching("router"),
 });
 
 const isRouted = query<boolean, string>("is-routed", (view, name) => view.read(mergedGateways).routes.has(name));

@@ -26,15 +26,18 @@ import {
 import { buildUnknownHosts, type UnknownHostsInputs, unknownHostsCluster } from "../envoy/clusters/dynamic-dns.ts";
 import { buildOutboundCluster } from "../envoy/clusters/outbound-cluster.ts";
 import type { OutboundClusterInputs } from "../envoy/clusters/outbound-inputs.ts";
+import { Context } from "../patch/patch.ts";
 import { clusterTarget, outboundClusterNames } from "../select/cluster-names.ts";
 import { clusterTraits } from "../select/cluster-traits.ts";
 import { unknownHostsDnsCache } from "../select/dns.ts";
 import { selectOutboundCluster } from "../select/outbound-cluster.ts";
+import { clusterPatching } from "../select/patching.ts";
 import { meshPool } from "../select/traffic-policy.ts";
 import {
   buildInboundCluster,
   type InboundClusterInputs,
   inboundClusterNames,
+  inboundHosts,
   selectInboundCluster,
   sourceOfInbound,
 } from "./inbound-cluster.ts";
@@ -70,6 +73,11 @@ export const sidecarClusters = createGenerator<ClusterInputs, Cluster>({
   select,
   shared: sharedSelection({ target: clusterTarget, select: selectOutboundCluster }),
   build,
+  patching: clusterPatching("sidecar", (view, name) => {
+    if (name.startsWith("inbound|")) return { context: Context.SIDECAR_INBOUND, hosts: inboundHosts(view, name) };
+    const isInbound = name === "InboundPassthroughCluster";
+    return { context: isInbound ? Context.SIDECAR_INBOUND : Context.SIDECAR_OUTBOUND, hosts: [] };
+  }),
 });
 
 function select(view: View, name: string): ClusterInputs | undefined {

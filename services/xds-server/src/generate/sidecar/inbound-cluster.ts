@@ -76,6 +76,12 @@ const servicesOfPort = query<readonly OwnService[], number>(
   (a, b) => JSON.stringify(a) === JSON.stringify(b),
 );
 
+/** The services that a cluster's port stands for. */
+export function inboundHosts(view: View, name: string): readonly string[] {
+  const port = view.read(inboundPorts).find((one) => `inbound|${one.port}||` === name);
+  return port === undefined ? [] : view.read(servicesOfPort, port.port).map(({ hostname }) => hostname);
+}
+
 export function selectInboundCluster(view: View, name: string): InboundClusterInputs | undefined {
   const port = view.read(inboundPorts).find((one) => `inbound|${one.port}||` === name);
   if (port === undefined) return undefined;

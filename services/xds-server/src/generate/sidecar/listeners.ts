@@ -5,9 +5,11 @@ import { inboundMutualTls } from "../../snapshot/scope/authn.ts";
 import { query, type View } from "../../snapshot/view.ts";
 import { createGenerator } from "../encode/generator.ts";
 import { statName } from "../envoy/stat-name.ts";
+import { Context } from "../patch/patch.ts";
 import { authorizationFilters, trustDomains } from "../select/authorization.ts";
 import { listenerTraits } from "../select/listener-traits.ts";
 import { meshTls, serverFiles } from "../select/mesh-tls.ts";
+import { listenerPatching } from "../select/patching.ts";
 import { addsAttemptCount } from "../select/proxy-headers.ts";
 import { type BoundInboundInputs, buildBoundInbound } from "./inbound/bound-inbound.ts";
 import type { InboundChainInputs } from "./inbound/inbound-chains.ts";
@@ -33,6 +35,11 @@ export const sidecarListeners = createGenerator<ListenerInputs, Listener>({
   ],
   select,
   build,
+  patching: listenerPatching("sidecar", (view, name) => {
+    const isInbound =
+      name === "virtualInbound" || view.read(inboundPorts).some((one) => isBound(one) && boundName(one) === name);
+    return isInbound ? Context.SIDECAR_INBOUND : Context.SIDECAR_OUTBOUND;
+  }),
 });
 
 function select(view: View, name: string): ListenerInputs | undefined {

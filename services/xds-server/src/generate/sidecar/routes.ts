@@ -15,6 +15,7 @@ import {
   routeConfigurationTail,
   virtualHostsField,
 } from "../envoy/routes/route-configuration.ts";
+import { routePatching } from "../select/patching.ts";
 import { addsAttemptCount, proxyHeaders } from "../select/proxy-headers.ts";
 import { parseRouteName, virtualHostPlan } from "../select/virtual-host-plan.ts";
 import { blockedRoute, encodedVirtualHost, passthroughRoute } from "./routes/virtual-host.ts";
@@ -31,6 +32,7 @@ export const sidecarRoutes = createContainerGenerator({
   before: routeConfigurationHead,
   parts: ({ virtualHosts, fallback }) => (fallback === undefined ? virtualHosts : [...virtualHosts, fallback]),
   behind: routeConfigurationTail,
+  patching: routePatching("sidecar"),
 });
 
 const virtualHosts = slicedParts("virtual-hosts", virtualHostPlan, encodedVirtualHost);

@@ -7,6 +7,7 @@ import {
 } from "../scope/authn.ts";
 import { backendTlsPolicies } from "../scope/backend-tls.ts";
 import { destinationRulesByHost } from "../scope/destination-rules.ts";
+import { envoyFiltersByNamespace } from "../scope/envoy-filters.ts";
 import { gatewayIndex } from "../scope/gateways.ts";
 import { grantingDestinationRules } from "../scope/granted-secrets.ts";
 import {
@@ -26,6 +27,7 @@ export const rowIndexes: readonly RowIndex<never>[] = [
   authorizationPoliciesByNamespace,
   backendTlsPolicies,
   destinationRulesByHost,
+  envoyFiltersByNamespace,
   gatewayIndex,
   grantingDestinationRules,
   hashingDestinationRules,

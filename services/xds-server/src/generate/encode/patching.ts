@@ -1,0 +1,42 @@
+/**
+ * Where a resource's message is changed after it was built and before it is encoded. What changes it is one object for equal changes:
+ * equal inputs under the identical changes are built, changed and encoded once, for all views.
+ */
+import type { Finding } from "@flotilla/incremental";
+import type { View, ViewQuery } from "../../snapshot/view.ts";
+import { type Encoded, encoded } from "./encoded.ts";
+
+export interface Changed<Resource> {
+  /** Undefined where the resource is removed. */
+  readonly message: Resource | undefined;
+  readonly findings: readonly Finding[];
+}
+
+export interface Changes<Resource> {
+  /** The message is the caller's own: it may be changed in place. */
+  readonly apply: (message: Resource) => Changed<Resource>;
+}
+
+/** Changes of a container, which is joined from encoded parts. */
+export interface ContainerChanges {
+  /** @param frame the encoded fields around the parts */
+  readonly join: (frame: Uint8Array, parts: readonly Encoded[]) => ChangedContent;
+}
+
+/** The changes of one type of resource, by the resource's name. */
+export interface Patching<ChangesOf extends object> {
+  readonly changes: (view: View, name: string) => ChangesOf | undefined;
+  /** Resources that nothing was built for. One that is built under the same name comes first. */
+  readonly added?: ViewQuery<undefined, ReadonlyMap<string, Encoded>>;
+}
+
+export interface ChangedContent extends Encoded {
+  /** That of the changed message; undefined where the changes cannot rename it. */
+  readonly name?: string;
+  readonly isRemoved: boolean;
+  readonly findings: readonly Finding[];
+}
+
+export function removedContent(findings: readonly Finding[]): ChangedContent {
+  return { ...encoded(new Uint8Array()), isRemoved: true, findings };
+}

@@ -1,0 +1,76 @@
+/** CLUSTER patches. */
+import { parseClusterName } from "@flotilla/model";
+import { type Cluster, ClusterSchema } from "@flotilla/proto/envoy/config/cluster/v3/cluster_pb";
+import { isMerge, mergeSocket, mergeValue } from "./merge.ts";
+import {
+  ApplyTo,
+  type Context,
+  isInContext,
+  Operation,
+  type Patch,
+  patchesTo,
+  type ReportProblem,
+  reasonOf,
+} from "./patch.ts";
+
+export interface PatchedCluster {
+  readonly name: string;
+  readonly context: Context;
+  /** Of the services behind an inbound cluster, whose name has none. */
+  readonly hosts: readonly string[];
+}
+
+/** The patches that change or remove a cluster. */
+export function clusterPatches(patches: readonly Patch[], cluster: PatchedCluster): readonly Patch[] {
+  return patches.filter(
+    (patch) =>
+      patch.applyTo === ApplyTo.CLUSTER &&
+      (isMerge(patch) || patch.operation === Operation.REMOVE) &&
+      isInContext(patch, cluster.context) &&
+      matchesCluster(patch, cluster),
+  );
+}
+
+/** The clusters that patches add in a context. */
+export function addedClusters(patches: readonly Patch[], contexts: readonly Context[]): readonly Patch<Cluster>[] {
+  return patchesTo(patches, ApplyTo.CLUSTER).filter(
+    (patch) => patch.operation === Operation.ADD && contexts.some((context) => isInContext(patch, context)),
+  );
+}
+
+export function matchesCluster({ match }: Patch, { name, hosts }: Omit<PatchedCluster, "context">): boolean {
+  if (match?.objectTypes.case !== "cluster") return true;
+  const wanted = match.objectTypes.value;
+  if (wanted.name !== "") return wanted.name === name;
+  const { direction = "", subset = "", hostname = "", port = 0 } = parseClusterName(name) ?? {};
+  const meant = direction === "inbound" ? hosts : [hostname];
+  if (wanted.subset !== "" && wanted.subset !== subset) return false;
+  if (wanted.service !== "" && !meant.includes(wanted.service)) return false;
+  return wanted.portNumber === 0 || wanted.portNumber === port;
+}
+
+/** @param patches those of `clusterPatches`; undefined when one of them removes the cluster */
+export function patchCluster(cluster: Cluster, patches: readonly Patch[], report: ReportProblem): Cluster | undefined {
+  if (patches.some(({ operation }) => operation === Operation.REMOVE)) return undefined;
+  return patchesTo(patches, ApplyTo.CLUSTER).reduce((patched, patch) => {
+    try {
+      return mergeCluster(patched, patch);
+    } catch (error) {
+      report(patch, reasonOf(error));
+      return patched;
+    }
+  }, cluster);
+}
+
+/** A transport socket is merged into the one of its name: the rest of such a patch does not count. Source: istiod asked. */
+function mergeCluster(cluster: Cluster, patch: Patch<Cluster>): Cluster {
+  const socket = patch.value?.transportSocket;
+  if (socket !== undefined) {
+    const matches = cluster.transportSocketMatches.map(({ transportSocket }) => transportSocket);
+    const isMerged = mergeSocket(matches.length > 0 ? matches : [cluster.transportSocket], socket, patch.operation);
+    if (isMerged) return cluster;
+    // One beside those that are chosen by endpoint would be refused by Envoy.
+    if (matches.length > 0) return cluster;
+  }
+  return mergeValue(ClusterSchema, cluster, patch);
+}

@@ -1,0 +1,128 @@
+/** LISTENER, LISTENER_FILTER and FILTER_CHAIN patches, and those of the filters below. */
+import { clone } from "@bufbuild/protobuf";
+import {
+  type FilterChain,
+  FilterChainSchema,
+  ListenerFilterSchema,
+} from "@flotilla/proto/envoy/config/listener/v3/listener_components_pb";
+import { type Listener, ListenerSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_pb";
+import { changeFilters, mergeConfigs, patchFilters } from "./filters.ts";
+import { listenerFilterMatcher, matchesChain, matchesListener, mayMatchListener } from "./listener-match.ts";
+import { isMerge, mergeSocket, mergeValue } from "./merge.ts";
+import {
+  ApplyTo,
+  type Context,
+  isInContext,
+  Operation,
+  type Patch,
+  patchesTo,
+  type ReportProblem,
+  reasonOf,
+} from "./patch.ts";
+
+const kinds: ReadonlySet<ApplyTo> = new Set([
+  ApplyTo.LISTENER,
+  ApplyTo.LISTENER_FILTER,
+  ApplyTo.FILTER_CHAIN,
+  ApplyTo.NETWORK_FILTER,
+  ApplyTo.HTTP_FILTER,
+]);
+
+export function isListenerPatch({ applyTo }: Patch): boolean {
+  return kinds.has(applyTo);
+}
+
+/** The patches that may change a listener or something in it. */
+export function listenerPatches(
+  patches: readonly Patch[],
+  { name, context }: { readonly name: string; readonly context: Context },
+): readonly Patch[] {
+  return patches.filter(
+    (patch) =>
+      isListenerPatch(patch) &&
+      !(patch.applyTo === ApplyTo.LISTENER && patch.operation === Operation.ADD) &&
+      isInContext(patch, context) &&
+      mayMatchListener(patch, name),
+  );
+}
+
+/** The listeners that patches add in a context; `ANY` means outbound of sidecars, and gateways. */
+export function addedListeners(patches: readonly Patch[], contexts: readonly Context[]): readonly Patch<Listener>[] {
+  return patchesTo(patches, ApplyTo.LISTENER).filter(
+    (patch) => patch.operation === Operation.ADD && contexts.some((context) => isInContext(patch, context)),
+  );
+}
+
+/** The listener itself is changed. Undefined when it is removed. */
+export function patchListener(
+  listener: Listener,
+  patches: readonly Patch[],
+  report: ReportProblem,
+): Listener | undefined {
+  let patched = listener;
+  for (const patch of patchesTo(patches, ApplyTo.LISTENER)) {
+    if (!matchesListener(patch, patched)) continue;
+    if (patch.operation === Operation.REMOVE) return undefined;
+    if (isMerge(patch)) patched = mergeValue(ListenerSchema, patched, patch);
+  }
+  const deeper = patches.filter((patch) => patch.applyTo !== ApplyTo.LISTENER && matchesListener(patch, patched));
+  patchListenerFilters(patched, deeper, report);
+  patchChains(patched, deeper, report);
+  return patched;
+}
+
+function patchListenerFilters(listener: Listener, patches: readonly Patch[], report: ReportProblem): void {
+  const ofFilters = patchesTo(patches, ApplyTo.LISTENER_FILTER);
+  if (ofFilters.length === 0) return;
+  listener.listenerFilters = changeFilters(
+    ListenerFilterSchema,
+    listener.listenerFilters,
+    ofFilters,
+    listenerFilterMatcher,
+  );
+  // Unlike filters of a chain, they are merged by name only. Source: istiod asked.
+  const named = ofFilters.filter((patch) => listenerFilterMatcher(patch) !== undefined);
+  for (const filter of listener.listenerFilters) mergeConfigs(filter, named, listenerFilterMatcher, report);
+}
+
+function patchChains(listener: Listener, patches: readonly Patch[], report: ReportProblem): void {
+  // A chain without filters is left alone.
+  const patched = (chain: FilterChain) =>
+    chain.filters.length === 0 ? chain : patchChain(listener, chain, { patches, report });
+  listener.filterChains = listener.filterChains.flatMap((chain) => patched(chain) ?? []);
+  listener.defaultFilterChain &&= patched(listener.defaultFilterChain);
+  for (const { operation, value } of patchesTo(patches, ApplyTo.FILTER_CHAIN))
+    if (operation === Operation.ADD && value !== undefined) listener.filterChains.push(clone(FilterChainSchema, value));
+}
+
+interface Work {
+  readonly patches: readonly Patch[];
+  readonly report: ReportProblem;
+}
+
+function patchChain(listener: Listener, chain: FilterChain, { patches, report }: Work): FilterChain | undefined {
+  let patched = chain;
+  for (const patch of patchesTo(patches, ApplyTo.FILTER_CHAIN)) {
+    if (!matchesChain(patch, listener, patched)) continue;
+    if (patch.operation === Operation.REMOVE) return undefined;
+    if (!isMerge(patch)) continue;
+    try {
+      patched = mergeChain(patched, patch);
+    } catch (error) {
+      report(patch, reasonOf(error));
+    }
+  }
+  patchFilters(
+    patched,
+    patches.filter((patch) => matchesChain(patch, listener, patched)),
+    report,
+  );
+  return patched;
+}
+
+/** As of clusters: a transport socket is merged into that of its name, and the rest of the patch does not count. */
+function mergeChain(chain: FilterChain, patch: Patch<FilterChain>): FilterChain {
+  const socket = patch.value?.transportSocket;
+  if (socket !== undefined && mergeSocket([chain.transportSocket], socket, patch.operation)) return chain;
+  return mergeValue(FilterChainSchema, chain, patch);
+}

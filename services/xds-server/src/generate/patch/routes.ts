@@ -1,0 +1,94 @@
+/** ROUTE_CONFIGURATION, VIRTUAL_HOST and HTTP_ROUTE patches. */
+import { clone } from "@bufbuild/protobuf";
+import {
+  type Route,
+  RouteSchema,
+  type VirtualHost,
+  VirtualHostSchema,
+} from "@flotilla/proto/envoy/config/route/v3/route_components_pb";
+import { type RouteConfiguration, RouteConfigurationSchema } from "@flotilla/proto/envoy/config/route/v3/route_pb";
+import { changeList } from "./lists.ts";
+import { isMerge, mergeValue } from "./merge.ts";
+import { ApplyTo, isInContext, Operation, type Patch, patchesTo } from "./patch.ts";
+import { matchesHost, matchesRoutes, type PatchedRoutes, routeMatcher } from "./route-match.ts";
+
+const kinds: ReadonlySet<ApplyTo> = new Set([ApplyTo.ROUTE_CONFIGURATION, ApplyTo.VIRTUAL_HOST, ApplyTo.HTTP_ROUTE]);
+
+export function isRoutePatch({ applyTo }: Patch): boolean {
+  return kinds.has(applyTo);
+}
+
+/** The patches that may change a route configuration or something in it. */
+export function routePatches(patches: readonly Patch[], routes: PatchedRoutes): readonly Patch[] {
+  return patches.filter(
+    (patch) => isRoutePatch(patch) && isInContext(patch, routes.context) && matchesRoutes(patch, routes),
+  );
+}
+
+/** The fields of the route configuration itself; virtual hosts that a patch brings are appended to those it has. */
+export function patchFrame(routes: RouteConfiguration, patches: readonly Patch[]): RouteConfiguration {
+  return patchesTo(patches, ApplyTo.ROUTE_CONFIGURATION)
+    .filter(isMerge)
+    .reduce((patched, patch) => mergeValue(RouteConfigurationSchema, patched, patch), routes);
+}
+
+/** Undefined when the virtual host is removed. */
+export function patchHost(host: VirtualHost, patches: readonly Patch[]): VirtualHost | undefined {
+  let patched = host;
+  for (const patch of patchesTo(patches, ApplyTo.VIRTUAL_HOST)) {
+    if (!matchesHost(patch, patched)) continue;
+    if (patch.operation === Operation.REMOVE) return undefined;
+    if (isMerge(patch)) patched = mergeValue(VirtualHostSchema, patched, patch);
+    if (patch.operation === Operation.REPLACE && patch.value !== undefined)
+      patched = clone(VirtualHostSchema, patch.value);
+  }
+  patchRoutes(patched, patches);
+  return patched;
+}
+
+/** The virtual hosts that patches add. */
+export function addedHosts(patches: readonly Patch[]): readonly VirtualHost[] {
+  return patchesTo(patches, ApplyTo.VIRTUAL_HOST).flatMap(({ operation, value }) =>
+    operation === Operation.ADD && value !== undefined ? [value] : [],
+  );
+}
+
+/** Removals and merges of each route first, then whatever is added, in the order of the patches. */
+function patchRoutes(host: VirtualHost, patches: readonly Patch[]): void {
+  const meant = patchesTo(patches, ApplyTo.HTTP_ROUTE).filter((patch) => matchesHost(patch, host));
+  if (meant.length === 0) return;
+  let routes: readonly Route[] = host.routes.flatMap((route) => patchRoute(route, meant) ?? []);
+  for (const patch of meant) {
+    const { operation, value } = patch;
+    if (value === undefined || !additions.has(operation)) continue;
+    routes = changeList(routes, { operation, value: () => clone(RouteSchema, value), isMeant: routeMatcher(patch) });
+  }
+  host.routes = [...routes];
+}
+
+const additions: ReadonlySet<Operation> = new Set([
+  Operation.ADD,
+  Operation.INSERT_AFTER,
+  Operation.INSERT_BEFORE,
+  Operation.INSERT_FIRST,
+]);
+
+function patchRoute(route: Route, patches: readonly Patch<Route>[]): Route | undefined {
+  let patched = route;
+  for (const patch of patches) {
+    if (routeMatcher(patch)?.(patched) === false) continue;
+    if (patch.operation === Operation.REMOVE) return undefined;
+    if (isMerge(patch)) patched = mergeValue(RouteSchema, patched, patch);
+  }
+  return patched;
+}
+
+/** A whole route configuration, as it stands inside of a listener. */
+export function patchRouteConfiguration(routes: RouteConfiguration, patches: readonly Patch[]): RouteConfiguration {
+  const patched = patchFrame(routes, patches);
+  patched.virtualHosts = [
+    ...patched.virtualHosts.flatMap((host) => patchHost(host, patches) ?? []),
+    ...addedHosts(patches).map((host) => clone(VirtualHostSchema, host)),
+  ];
+  return patched;
+}

@@ -1,0 +1,106 @@
+/**
+ * Which patches of EnvoyFilters hold for a proxy. Equal sets of patches are the identical one: proxies that match alike share
+ * what is made of them, and a change of one patch reaches nothing but the resources whose set differs then.
+ */
+import type { Finding } from "@flotilla/incremental";
+import { type Config, configKeyText } from "@flotilla/model";
+import type { EnvoyFilter } from "@flotilla/proto/networking/v1alpha3/envoy_filter_pb";
+import { Interner } from "@flotilla/xds";
+import { ProxyPattern } from "../../snapshot/proxy-pattern.ts";
+import { envoyFilters } from "../../snapshot/scope/envoy-filters.ts";
+import { query, type View } from "../../snapshot/view.ts";
+import { contentHash } from "../encode/content-hash.ts";
+import { isListenerPatch } from "../patch/listeners.ts";
+import { ApplyTo, Context, isInContext, type Patch, type PatchProblem, readPatches } from "../patch/patch.ts";
+import { isRoutePatch } from "../patch/routes.ts";
+
+export interface PatchSet {
+  /** In the order in which they act; at least one. */
+  readonly patches: readonly Patch[];
+}
+
+/** The patches that concern a proxy, by what it is sent. */
+export interface ProxyPatches {
+  readonly clusters: PatchSet | undefined;
+  readonly listeners: PatchSet | undefined;
+  readonly routes: PatchSet | undefined;
+  readonly extensionConfigs: PatchSet | undefined;
+}
+
+export const proxyPatches = query<ProxyPatches>("proxy-patches", (view) => {
+  const filters = view.read(envoyFilters);
+  if (filters.length === 0) return noPatches;
+  const all = filters.flatMap((filter) => view.read(filterPatches, filter));
+  const patterns = view.proxy.matching(all.flatMap(({ pattern }) => pattern ?? []));
+  const contexts = contextsOf(view);
+  const held = all
+    .filter(({ pattern }) => pattern === undefined || patterns.has(pattern))
+    .map(({ patch }) => patch)
+    .filter(
+      (patch) => patch.applyTo === ApplyTo.EXTENSION_CONFIG || contexts.some((context) => isInContext(patch, context)),
+    );
+  return {
+    clusters: patchSet(held.filter(({ applyTo }) => applyTo === ApplyTo.CLUSTER)),
+    listeners: patchSet(held.filter(isListenerPatch)),
+    routes: patchSet(held.filter(isRoutePatch)),
+    extensionConfigs: patchSet(held.filter(({ applyTo }) => applyTo === ApplyTo.EXTENSION_CONFIG)),
+  };
+});
+
+const noPatches: ProxyPatches = {
+  clusters: undefined,
+  listeners: undefined,
+  routes: undefined,
+  extensionConfigs: undefined,
+};
+
+export function contextsOf(view: View): readonly Context[] {
+  return contexts[view.proxy.type === "router" ? "router" : "sidecar"];
+}
+
+const contexts = { router: [Context.GATEWAY], sidecar: [Context.SIDECAR_INBOUND, Context.SIDECAR_OUTBOUND] } as const;
+
+interface HeldPatch {
+  readonly patch: Patch;
+  readonly pattern: ProxyPattern | undefined;
+}
+
+/** Read once for each object, whoever it is for. */
+const filterPatches = query<readonly HeldPatch[], Config<EnvoyFilter>>("filter-patches", (view, { key, spec }) => {
+  const { patches, problems } = readPatches(configKeyText(key), spec, contentHash);
+  for (const problem of problems) view.report(findingOf(problem));
+  return patches.flatMap((patch) => {
+    const condition = patch.match?.proxy;
+    const pattern = condition && new ProxyPattern(condition);
+    if (pattern?.problem === undefined) return [{ patch, pattern }];
+    const { object, index } = patch;
+    view.report(findingOf({ object, index, path: "match.proxy.proxyVersion", reason: pattern.problem }));
+    return [];
+  });
+});
+
+const sets = new Interner<PatchSet>();
+
+/** The identical one for equal patches; undefined for none. */
+export function patchSet(patches: readonly Patch[]): PatchSet | undefined {
+  if (patches.length === 0) return undefined;
+  return sets.intern(patches.map(({ id }) => id).join("\n"), () => ({ patches }));
+}
+
+export function findingOf({ object, index, path, reason }: PatchProblem, resource?: string): Finding {
+  const place = `spec.configPatches[${index}]${path === "" ? "" : `.${path}`}`;
+  const message = `${place} ${reason}${resource === undefined ? "" : `, on ${resource}`}`;
+  return { metric: "flotilla_envoy_filter_problem", object, message };
+}
+
+/** The same result for the identical set, made when it is first asked for. */
+export function perSet<Result extends object>(make: (set: PatchSet) => Result): (set: PatchSet) => Result {
+  const results = new WeakMap<PatchSet, Result>();
+  return (set) => {
+    const known = results.get(set);
+    if (known !== undefined) return known;
+    const result = make(set);
+    results.set(set, result);
+    return result;
+  };
+}

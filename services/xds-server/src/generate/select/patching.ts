@@ -1,0 +1,159 @@
+/** How patches reach the resources of each type: which patches a resource has, and what is added beside those that are built. */
+import type { Finding } from "@flotilla/incremental";
+import type { GenMessage, Message } from "@flotilla/proto";
+import { type Cluster, ClusterSchema } from "@flotilla/proto/envoy/config/cluster/v3/cluster_pb";
+import {
+  type TypedExtensionConfig,
+  TypedExtensionConfigSchema,
+} from "@flotilla/proto/envoy/config/core/v3/extension_pb";
+import { type Listener, ListenerSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_pb";
+import { mergedGateways } from "../../snapshot/scope/gateways.ts";
+import { query, type View } from "../../snapshot/view.ts";
+import type { Encoded } from "../encode/encoded.ts";
+import { encodedMessage } from "../encode/message.ts";
+import type { Changes, ContainerChanges, Patching } from "../encode/patching.ts";
+import { addedClusters, clusterPatches, patchCluster } from "../patch/clusters.ts";
+import { addedExtensionConfigs } from "../patch/extension-configs.ts";
+import { patchInlineRoutes } from "../patch/inline-routes.ts";
+import { addedListeners, listenerPatches, patchListener } from "../patch/listeners.ts";
+import { Context, type Patch, type ReportProblem } from "../patch/patch.ts";
+import type { PatchedRoutes } from "../patch/route-match.ts";
+import { isRoutePatch, routePatches } from "../patch/routes.ts";
+import { contextsOf, findingOf, type PatchSet, patchSet, perSet, proxyPatches } from "./patches.ts";
+import { RouteChanges } from "./route-changes.ts";
+
+/** @param label of the proxy type */
+export function clusterPatching(
+  label: string,
+  placeOf: (view: View, name: string) => { readonly context: Context; readonly hosts: readonly string[] },
+): Patching<Changes<Cluster>> {
+  const patchesOf = query<PatchSet | undefined, string>(`${label} cluster-patches`, (view, name) => {
+    const { patches = [] } = view.read(proxyPatches).clusters ?? {};
+    return patchSet(clusterPatches(patches, { name, ...placeOf(view, name) }));
+  });
+  return {
+    changes: (view, name) => {
+      const set = view.read(clusterSet) && view.read(patchesOf, name);
+      return set && clusterChanges(set);
+    },
+    added: addedResources(`${label} added-clusters`, ClusterSchema, (view) =>
+      addedClusters(view.read(clusterSet)?.patches ?? [], contextsOf(view)),
+    ),
+  };
+}
+
+const clusterSet = query<PatchSet | undefined>("cluster-patch-set", (view) => view.read(proxyPatches).clusters);
+const clusterChanges = perSet((set) => changesBy<Cluster>(set, patchCluster));
+
+/** @param contextOf the context of a listener that was built */
+export function listenerPatching(
+  label: string,
+  contextOf: (view: View, name: string) => Context,
+): Patching<Changes<Listener>> {
+  const patchesOf = query<PatchSet | undefined, string>(`${label} listener-patches`, (view, name) => {
+    const { listeners, routes } = view.read(proxyPatches);
+    const context = contextOf(view, name);
+    const own = listenerPatches(listeners?.patches ?? [], { name, context });
+    // The routes of inbound traffic stand inside of their listeners.
+    const isInbound = context === Context.SIDECAR_INBOUND;
+    return patchSet([...own, ...(isInbound ? (routes?.patches ?? []) : [])]);
+  });
+  return {
+    changes: (view, name) => {
+      const set = view.read(hasListenerPatches) ? view.read(patchesOf, name) : undefined;
+      return set && listenerChanges(set);
+    },
+    added: addedResources(`${label} added-listeners`, ListenerSchema, (view) =>
+      addedListeners(view.read(proxyPatches).listeners?.patches ?? [], contextsOf(view)),
+    ),
+  };
+}
+
+const hasListenerPatches = query<boolean>("has-listener-patches", (view) => {
+  const { listeners, routes } = view.read(proxyPatches);
+  return listeners !== undefined || routes !== undefined;
+});
+
+const listenerChanges = perSet((set) =>
+  changesBy<Listener>(set, (listener, patches, report) => {
+    patchInlineRoutes(listener, patches.filter(isRoutePatch), Context.SIDECAR_INBOUND);
+    return patchListener(listener, patches, report);
+  }),
+);
+
+export function routePatching(label: string): Patching<ContainerChanges> {
+  const patchesOf = query<PatchSet | undefined, string>(`${label} route-patches`, (view, name) => {
+    const { patches = [] } = view.read(proxyPatches).routes ?? {};
+    return patchSet(routePatches(patches, routesNamed(view, name)));
+  });
+  return {
+    changes: (view, name) => {
+      const set = view.read(routeSet) && view.read(patchesOf, name);
+      return set && routeChanges(set);
+    },
+  };
+}
+
+const routeSet = query<PatchSet | undefined>("route-patch-set", (view) => view.read(proxyPatches).routes);
+const routeChanges = perSet((set) => new RouteChanges(set.patches));
+
+/** Extension configs exist by patches alone, beside those of other extensions. */
+export const extensionConfigPatching: Patching<Changes<TypedExtensionConfig>> = {
+  changes: () => undefined,
+  added: addedResources("added-extension-configs", TypedExtensionConfigSchema, (view) =>
+    addedExtensionConfigs(view.read(proxyPatches).extensionConfigs?.patches ?? []),
+  ),
+};
+
+function routesNamed(view: View, name: string): PatchedRoutes {
+  if (view.proxy.type !== "router") return { name, context: Context.SIDECAR_OUTBOUND, serverPorts: new Map() };
+  return { name, context: Context.GATEWAY, serverPorts: view.read(gatewayServerPorts) };
+}
+
+const gatewayServerPorts = query<ReadonlyMap<number, readonly number[]>>(
+  "gateway-server-ports",
+  (view) => {
+    const ports = new Map<number, readonly number[]>();
+    for (const { port, servers } of view.read(mergedGateways).listeners.values())
+      ports.set(port, [...(ports.get(port) ?? []), ...servers.map(({ server }) => server.port?.number ?? 0)]);
+    return ports;
+  },
+  (a, b) => JSON.stringify([...a]) === JSON.stringify([...b]),
+);
+
+function changesBy<Resource extends { readonly name: string }>(
+  { patches }: PatchSet,
+  patch: (message: Resource, patches: readonly Patch[], report: ReportProblem) => Resource | undefined,
+): Changes<Resource> {
+  return {
+    apply: (message) => {
+      const findings: Finding[] = [];
+      const { name } = message;
+      const report: ReportProblem = ({ object, index }, reason) =>
+        findings.push(findingOf({ object, index, path: "patch", reason }, name));
+      return { message: patch(message, patches, report), findings };
+    },
+  };
+}
+
+/** By name; of several with one name the first counts. */
+function addedResources<Resource extends Message & { readonly name: string }>(
+  label: string,
+  schema: GenMessage<Resource>,
+  patchesOf: (view: View) => readonly Patch<Resource>[],
+) {
+  const content = query<Encoded | undefined, Patch<Resource>>(
+    `${label} content`,
+    (_, { value }) => value && encodedMessage(schema, value as never),
+  );
+  return query<ReadonlyMap<string, Encoded>>(label, (view) => {
+    const added = new Map<string, Encoded>();
+    for (const patch of patchesOf(view)) {
+      const encoded = view.read(content, patch);
+      const name = patch.value?.name ?? "";
+      // One without a name could not be referred to, and istiod does not send it either.
+      if (encoded !== undefined && name !== "" && !added.has(name)) added.set(name, encoded);
+    }
+    return added;
+  });
+}

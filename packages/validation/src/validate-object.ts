@@ -27,12 +27,27 @@ import { validateWorkloadGroup } from "./semantic/workload-group.ts";
 export function createValidator(): SchemaValidator {
   const fits = createSchemaValidator();
   return (object, options) => {
+    if (isDeeper(object, maxDepth))
+      return [{ field: "", reason: `is nested deeper than ${maxDepth} levels`, severity: "error" }];
     const problems = fits(object, options);
     return hasErrors(problems) ? problems : [...problems, ...validateSemantics(object)];
   };
 }
 
 type KindValidator = (spec: Field, metadata: ObjectMetadata) => readonly Problem[];
+
+/** What follows recurses, and so does whoever reads the object later. */
+const maxDepth = 200;
+
+/** Without recursion itself. */
+function isDeeper(value: JsonObject, limit: number): boolean {
+  let level: readonly unknown[] = [value];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > limit) return true;
+    level = level.flatMap((one) => (typeof one === "object" && one !== null ? Object.values(one) : []));
+  }
+  return false;
+}
 
 /** By the group and kind of an object. */
 const validators: Readonly<Record<string, KindValidator>> = {

@@ -52,7 +52,7 @@ module.exports = {
       name: "pure-packages",
       comment: "This package is pure: take data, time and randomness as parameters.",
       severity: "error",
-      from: { path: pure, pathNot: "\\.test\\.ts$" },
+      from: { path: pure, pathNot: "\\.(test|fixture)\\.ts$" },
       to: { dependencyTypes: ["core"] },
     },
     {

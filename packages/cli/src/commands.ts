@@ -4,6 +4,7 @@ import * as insight from "./definitions/insight.ts";
 import * as local from "./definitions/local.ts";
 import * as migration from "./definitions/migration.ts";
 import * as objects from "./definitions/objects.ts";
+import * as offline from "./definitions/offline.ts";
 import * as proxy from "./definitions/proxy.ts";
 import { version } from "./definitions/version.ts";
 import { type Command, command } from "./parse/definition.ts";
@@ -28,6 +29,8 @@ export const commands: readonly Command[] = [
   command(objects.get, async () => (await import("./commands/get.ts")).get),
   command(objects.deleteObjects, async () => (await import("./commands/delete.ts")).deleteObjects),
   command(objects.diff, async () => (await import("./commands/diff.ts")).diff),
+  command(offline.validate, async () => (await import("./commands/validate.ts")).validate),
+  command(offline.schema, async () => (await import("./commands/schema.ts")).schema),
   command(proxy.proxyBootstrap, async () => (await import("./commands/proxy-bootstrap.ts")).proxyBootstrap),
   command(proxy.proxyRun, async () => (await import("./commands/proxy-run.ts")).proxyRun),
   command(identity.caStatus, async () => (await import("./commands/ca.ts")).caStatus),

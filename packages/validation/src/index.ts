@@ -1,4 +1,7 @@
 /** Validation of configuration: what the kinds' schemas demand, and what only the meaning of the fields decides. */
 export { hasErrors, type Problem, problemText, type Severity } from "./problem.ts";
+export { editorSchemas } from "./schema/editor-schemas.ts";
 export { createSchemaValidator, type SchemaOptions, type SchemaValidator } from "./schema/validate-schema.ts";
+export { validateMeshConfig } from "./semantic/mesh-config.ts";
+export { validateMeshNetworks } from "./semantic/mesh-networks.ts";
 export { createValidator } from "./validate-object.ts";

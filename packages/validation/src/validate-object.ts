@@ -1,6 +1,6 @@
 /** All that is known about whether an object is right: its schema first, and what it means when it fits that. */
 
-import { ownValue } from "@flotilla/model";
+import { anything, ownValue } from "@flotilla/model";
 import { hasErrors, type Problem } from "./problem.ts";
 import type { JsonObject } from "./schema/schema.ts";
 import { createSchemaValidator, type SchemaValidator } from "./schema/validate-schema.ts";
@@ -27,27 +27,15 @@ import { validateWorkloadGroup } from "./semantic/workload-group.ts";
 export function createValidator(): SchemaValidator {
   const fits = createSchemaValidator();
   return (object, options) => {
-    if (isDeeper(object, maxDepth))
-      return [{ field: "", reason: `is nested deeper than ${maxDepth} levels`, severity: "error" }];
+    // The one bound on depth: the checks below, and whoever reads the object after them, go down recursively.
+    const tooDeep = anything(object);
+    if (tooDeep !== undefined) return [{ field: "", reason: `the object${tooDeep}`, severity: "error" }];
     const problems = fits(object, options);
     return hasErrors(problems) ? problems : [...problems, ...validateSemantics(object)];
   };
 }
 
 type KindValidator = (spec: Field, metadata: ObjectMetadata) => readonly Problem[];
-
-/** What follows recurses, and so does whoever reads the object later. */
-const maxDepth = 200;
-
-/** Without recursion itself. */
-function isDeeper(value: JsonObject, limit: number): boolean {
-  let level: readonly unknown[] = [value];
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth > limit) return true;
-    level = level.flatMap((one) => (typeof one === "object" && one !== null ? Object.values(one) : []));
-  }
-  return false;
-}
 
 /** By the group and kind of an object. */
 const validators: Readonly<Record<string, KindValidator>> = {

@@ -27,7 +27,9 @@ function metadataOf(object: Readonly<Record<string, unknown>>): {
 
 /** `-` is the standard input; of a directory the files that end in .yaml, .yml or .json count. @throws CliError CLI_USAGE, CLI_REFUSED */
 export function readManifests(paths: readonly string[]): readonly Manifest[] {
-  return paths.flatMap(filesOf).flatMap((file) => parseManifests(file === "-" ? "stdin" : file, textOf(file)));
+  return paths
+    .flatMap(filesOf)
+    .flatMap((file) => parseManifests(file === "-" ? "stdin" : file, readManifestText(file)));
 }
 
 /** @throws CliError CLI_REFUSED naming all places that cannot be read */
@@ -58,7 +60,8 @@ function expand(value: unknown, place: string): readonly Manifest[] {
     : [{ place, object }];
 }
 
-function filesOf(path: string): readonly string[] {
+/** The files that a path stands for. @throws CliError CLI_USAGE where there is none */
+export function filesOf(path: string): readonly string[] {
   if (path === "-") return [path];
   const found = statSync(path, { throwIfNoEntry: false });
   if (found === undefined) throw new CliError("CLI_USAGE", `there is no file ${path}`);
@@ -67,7 +70,8 @@ function filesOf(path: string): readonly string[] {
   return names.filter((name) => /\.(ya?ml|json)$/.test(name)).map((name) => join(path, name));
 }
 
-function textOf(file: string): string {
+/** `-` is the standard input. */
+export function readManifestText(file: string): string {
   return readFileSync(file === "-" ? 0 : file, "utf8");
 }
 

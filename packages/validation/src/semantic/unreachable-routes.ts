@@ -6,7 +6,7 @@ import { quoted } from "./shared/names.ts";
 /** For the routes of one protocol, in their order. */
 export function unreachableProblems(routes: readonly Field[]): readonly Problem[] {
   const seen = new Map<string, Field>();
-  const prefixes: Field[] = [];
+  const prefixes = new PrefixMatches();
   let catchAll: Field | undefined;
   return routes.flatMap((route) => {
     const matches = items(route, "match");
@@ -30,7 +30,7 @@ export function unreachableProblems(routes: readonly Field[]): readonly Problem[
 function takenProblems(
   match: Field,
   seen: Map<string, Field>,
-  prefixes: Field[],
+  prefixes: PrefixMatches,
 ): { readonly problems: readonly Problem[]; readonly isRepeated: boolean } {
   const text = matchText(match);
   const same = seen.get(text);
@@ -38,20 +38,40 @@ function takenProblems(
     return { problems: warnIf(true, match, `is never met: ${same.path} is the same`), isRepeated: true };
   seen.set(text, match);
   if (prefixOf(match) === "") return { problems: [], isRepeated: false };
-  const wider = prefixes.filter((earlier) => covers(earlier, match));
-  prefixes.push(match);
-  const problems = wider
-    .slice(0, 1)
-    .flatMap((earlier) =>
-      warnIf(true, match, `is never met: ${earlier.path} takes every path with prefix ${quoted(prefixOf(earlier))}`),
-    );
+  const wider = prefixes.shorterThan(prefixOf(match)).find((earlier) => covers(earlier, match));
+  prefixes.add(match);
+  const problems = (wider === undefined ? [] : [wider]).flatMap((earlier) =>
+    warnIf(true, match, `is never met: ${earlier.path} takes every path with prefix ${quoted(prefixOf(earlier))}`),
+  );
   return { problems, isRepeated: false };
+}
+
+/** Of one prefix, so many earlier matches are compared with a later one: a bound on the time that generated routes take. */
+const maxCompared = 100;
+
+/** Matches by prefix, found by the beginnings of a longer one. */
+class PrefixMatches {
+  readonly #byPrefix = new Map<string, Field[]>();
+  readonly #lengths = new Set<number>();
+
+  add(match: Field): void {
+    const prefix = prefixOf(match);
+    const known = this.#byPrefix.get(prefix) ?? [];
+    if (known.length < maxCompared) known.push(match);
+    this.#byPrefix.set(prefix, known);
+    this.#lengths.add(prefix.length);
+  }
+
+  shorterThan(prefix: string): readonly Field[] {
+    const lengths = [...this.#lengths].filter((length) => length < prefix.length);
+    return lengths.flatMap((length) => this.#byPrefix.get(prefix.slice(0, length)) ?? []);
+  }
 }
 
 /** Two matches with equal texts match the same; names do not count. */
 function matchText({ value }: Field): string {
-  return JSON.stringify(value, (key, inner: unknown) => {
-    if (key === "name") return undefined;
+  const { name: _, ...match } = value as { readonly name?: unknown };
+  return JSON.stringify(match, (_key, inner: unknown) => {
     if (typeof inner !== "object" || inner === null || Array.isArray(inner)) return inner;
     return Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)));
   });
@@ -61,7 +81,6 @@ const prefixOf = (match: Field) => textOf(field(field(match, "uri"), "prefix"));
 
 /** Whether every request of one match with a prefix is also one of an earlier match: equal in all but the longer prefix. */
 function covers(earlier: Field, later: Field): boolean {
-  if (!prefixOf(later).startsWith(prefixOf(earlier)) || prefixOf(later) === prefixOf(earlier)) return false;
   if (numberOf(field(earlier, "port")) !== numberOf(field(later, "port"))) return false;
   const method = (match: Field) => textMatch(field(match, "method")) || "exact:GET";
   return (

@@ -1,11 +1,30 @@
 /** VirtualServices: hosts, gateways, and the routes of each protocol. What Envoy refuses of one route it refuses of all. */
-import { hostCovers, isIpAddress } from "@flotilla/model";
+import { isIpAddress } from "@flotilla/model";
 import type { Problem } from "../problem.ts";
 import { httpRouteProblems } from "./http-route.ts";
 import { routeProblems } from "./shared/destination.ts";
-import { type Field, field, isSet, items, numberOf, refuseIf, textOf, texts, warnIf } from "./shared/field.ts";
+import {
+  type Field,
+  field,
+  isSet,
+  items,
+  numberOf,
+  refuseIf,
+  repeated,
+  textOf,
+  texts,
+  warnIf,
+} from "./shared/field.ts";
 import { isConverted, type ObjectMetadata } from "./shared/metadata.ts";
-import { exportToProblems, gatewayNameProblems, labelsProblems, quoted, wildcardHostReason } from "./shared/names.ts";
+import {
+  coveringWildcard,
+  exportToProblems,
+  gatewayNameProblems,
+  labelsProblems,
+  quoted,
+  wildcardHostReason,
+  wildcardsOf,
+} from "./shared/names.ts";
 import { portProblems, rangeProblems } from "./shared/values.ts";
 import { unreachableProblems } from "./unreachable-routes.ts";
 
@@ -14,7 +33,10 @@ const layers = ["http", "tls", "tcp"];
 export function validateVirtualService(spec: Field, metadata: ObjectMetadata): readonly Problem[] {
   const hosts = texts(spec, "hosts");
   const gateways = texts(spec, "gateways").map(({ value }) => value);
+  const names = hosts.map(({ value }) => value);
   const scope = {
+    hosts: new Set(names),
+    wildcards: wildcardsOf(names),
     isDelegate: hosts.length === 0,
     isForGateways: gateways.length > 0 && !gateways.includes("mesh"),
     converted: isConverted(metadata, "route"),
@@ -26,7 +48,7 @@ export function validateVirtualService(spec: Field, metadata: ObjectMetadata): r
     ...hostListProblems(spec, scope.isForGateways),
     ...refuseIf(!hasRoutes, spec, "needs http, tls or tcp"),
     ...items(spec, "http").flatMap((route) => httpRouteProblems(route, scope)),
-    ...items(spec, "tls").flatMap((route) => tlsRouteProblems(route, spec, scope)),
+    ...items(spec, "tls").flatMap((route) => tlsRouteProblems(route, scope)),
     ...items(spec, "tcp").flatMap((route) => [
       ...items(route, "match").flatMap(connectionMatchProblems),
       ...refuseIf(items(route, "route").length === 0, field(route, "route"), "a destination is required"),
@@ -39,6 +61,8 @@ export function validateVirtualService(spec: Field, metadata: ObjectMetadata): r
 
 /** Where a VirtualService counts, and whether another hands requests on to it. */
 interface RouteScope {
+  readonly hosts: ReadonlySet<string>;
+  readonly wildcards: ReturnType<typeof wildcardsOf>;
   readonly isDelegate: boolean;
   readonly isForGateways: boolean;
   readonly converted: boolean;
@@ -58,19 +82,14 @@ function hostListProblems(spec: Field, isForGateways: boolean): readonly Problem
   );
   const wrong = hosts.flatMap((host) => hostProblems(host, isForGateways, hasSni));
   if (wrong.length > 0) return wrong;
-  return hosts.flatMap((host, index) =>
-    hosts
-      .slice(index + 1)
-      .filter((other) => matchesHost(host.value, other.value))
-      .slice(0, 1)
-      .flatMap((other) =>
-        refuseIf(true, other, `${quoted(other.value)} and ${quoted(host.value)} cover the same host`),
-      ),
-  );
-}
-
-function matchesHost(a: string, b: string): boolean {
-  return hostCovers(a, b) || hostCovers(b, a);
+  const wildcards = wildcardsOf(hosts.map(({ value }) => value));
+  return [
+    ...repeated(hosts, textOf).flatMap((host) => refuseIf(true, host, `${quoted(textOf(host))} stands twice`)),
+    ...hosts.flatMap((host) => {
+      const wider = coveringWildcard(wildcards, host.value);
+      return refuseIf(wider !== undefined, host, `${quoted(host.value)} is covered by ${quoted(wider ?? "")} already`);
+    }),
+  ];
 }
 
 function hostProblems(host: Field, isForGateways: boolean, hasSni: boolean): readonly Problem[] {
@@ -90,7 +109,7 @@ function sniNameProblems(host: Field): readonly Problem[] {
   return refuseIf(!isName, host, `${quoted(text)} is not of the form outbound_.PORT_.SUBSET_.HOST`);
 }
 
-function tlsRouteProblems(route: Field, spec: Field, scope: RouteScope): readonly Problem[] {
+function tlsRouteProblems(route: Field, scope: RouteScope): readonly Problem[] {
   const matches = items(route, "match");
   return [
     ...refuseIf(matches.length === 0, field(route, "match"), "a TLS route has at least one match"),
@@ -100,7 +119,7 @@ function tlsRouteProblems(route: Field, spec: Field, scope: RouteScope): readonl
         field(match, "sniHosts"),
         "a match of TLS has at least one server name",
       ),
-      ...texts(match, "sniHosts").flatMap((host) => serverNameProblems(host, spec, scope)),
+      ...texts(match, "sniHosts").flatMap((host) => serverNameProblems(host, scope)),
       ...connectionMatchProblems(match),
     ]),
     ...refuseIf(items(route, "route").length === 0, field(route, "route"), "a destination is required"),
@@ -108,18 +127,13 @@ function tlsRouteProblems(route: Field, spec: Field, scope: RouteScope): readonl
   ];
 }
 
-function serverNameProblems(host: Field, spec: Field, { isForGateways }: RouteScope): readonly Problem[] {
+function serverNameProblems(host: Field, scope: RouteScope): readonly Problem[] {
   const text = textOf(host);
-  const hosts = texts(spec, "hosts").map(({ value }) => value);
   if (isIpAddress(text)) return warnIf(true, host, "is an IP address, which clients send no server name for");
-  const wrong = hostProblems(host, isForGateways || text === "*", true);
+  const wrong = hostProblems(host, scope.isForGateways || text === "*", true);
   if (wrong.length > 0) return wrong;
-  const isCovered = hosts.some((one) => hostCovers(one, text));
-  return refuseIf(
-    !isCovered,
-    host,
-    `${quoted(text)} is none of the hosts ${hosts.map(quoted).join(", ")}, nor part of one`,
-  );
+  const isCovered = scope.hosts.has(text) || coveringWildcard(scope.wildcards, text) !== undefined;
+  return refuseIf(!isCovered, host, `${quoted(text)} is none of the VirtualService's hosts, nor covered by one`);
 }
 
 /** What matches of TLS and TCP have alike. */

@@ -14,6 +14,7 @@ import {
   warnIf,
 } from "./field.ts";
 import { headerNameProblems } from "./http-headers.ts";
+import { quoted } from "./names.ts";
 import { durationMs, durationProblems } from "./values.ts";
 
 /** Nothing for absent settings. `ejects` is whether the policy has outlier detection, without which no failover happens. */
@@ -94,7 +95,7 @@ const topologyLabels: readonly string[] = [
 ];
 
 /** Shares of localities, or where traffic goes when a region fails. */
-function localityProblems(setting: Field, ejects: boolean): readonly Problem[] {
+export function localityProblems(setting: Field, ejects: boolean): readonly Problem[] {
   const shares = items(setting, "distribute");
   const failover = items(setting, "failover");
   const priority = texts(setting, "failoverPriority");
@@ -113,7 +114,7 @@ function localityProblems(setting: Field, ejects: boolean): readonly Problem[] {
 }
 
 /** Zone-aware balancing prefers the own region and zone by itself: what may be set is the order of other regions. */
-function zoneAwareProblems(setting: Field, ejects: boolean): readonly Problem[] {
+export function zoneAwareProblems(setting: Field, ejects: boolean): readonly Problem[] {
   return [
     ...texts(setting, "failoverPriority").flatMap((one) =>
       refuseIf(
@@ -162,23 +163,22 @@ function shareProblems(share: Field): readonly Problem[] {
 
 /** Localities of one list: `region/zone/subzone` with `*` at the end, none of which is part of another. */
 function localityListProblems(localities: readonly Field[]): readonly Problem[] {
-  const seen: (readonly string[])[] = [];
+  const taken = new Set<string>();
+  // What stands above a locality that is taken: a region of which a zone is.
+  const above = new Set<string>();
   return localities.flatMap((locality) => {
     const text = textOf(locality);
     if (/\*./.test(text)) return refuseIf(true, locality, `${text}: * stands at the end only`);
-    const parts = text.split("/");
-    if (parts.includes("")) return refuseIf(true, locality, `${JSON.stringify(text)} has an empty part`);
+    const [region = "", zone, ...rest] = text.split("/");
+    const parts = [region, ...(zone === undefined ? [] : [zone]), ...(rest.length === 0 ? [] : [rest.join("/")])];
+    if (parts.includes("")) return refuseIf(true, locality, `${quoted(text)} is not of the form REGION/ZONE/SUBZONE`);
     const own = parts.at(-1) === "*" ? parts.slice(0, -1) : parts;
-    const isPartOf = (inner: readonly string[], outer: readonly string[]) =>
-      outer.length <= inner.length && outer.every((part, index) => part === inner[index]);
-    const isWhole = own.length === parts.length;
-    const other = seen.find((one) => isPartOf(own, one) || (isWhole && isPartOf(one, own)));
-    seen.push(own);
-    return refuseIf(
-      other !== undefined,
-      locality,
-      `${text} overlaps with ${other?.join("/") || "*"}, which stands before it`,
-    );
+    const levels = [...own.keys(), own.length].map((count) => own.slice(0, count).join("/"));
+    const other = levels.find((level) => taken.has(level));
+    const isAbove = own.length === parts.length && above.has(own.join("/"));
+    taken.add(own.join("/"));
+    for (const level of levels.slice(0, -1)) above.add(level);
+    return refuseIf(other !== undefined || isAbove, locality, `${text} overlaps with one that stands before it`);
   });
 }
 

@@ -69,6 +69,27 @@ export function scopedHostProblems(host: Field, name: string, isGateway: boolean
   ];
 }
 
+/** The wildcards among many hosts, by what follows the *: a host need not be compared with each of them. */
+interface Wildcards {
+  readonly endings: ReadonlySet<string>;
+  readonly lengths: ReadonlySet<number>;
+}
+
+export function wildcardsOf(hosts: readonly string[]): Wildcards {
+  const endings = new Set(hosts.filter((host) => host.startsWith("*")).map((host) => host.slice(1)));
+  return { endings, lengths: new Set([...endings].map(({ length }) => length)) };
+}
+
+/** The wildcard that covers a host and is another; undefined without one. */
+export function coveringWildcard({ endings, lengths }: Wildcards, host: string): string | undefined {
+  const rest = host.startsWith("*") ? host.slice(1) : host;
+  for (const length of lengths) {
+    const ending = length > rest.length ? undefined : rest.slice(rest.length - length);
+    if (ending !== undefined && endings.has(ending) && `*${ending}` !== host) return `*${ending}`;
+  }
+  return undefined;
+}
+
 const maxLabelPrefix = 253;
 const labelName = /^(?:[A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/;
 

@@ -1,0 +1,27 @@
+/** `flotilla validate -f FILE`: what is wrong with objects, without a control plane. */
+import { filesOf, readManifestText } from "../api/manifests.ts";
+import type { validate as definition } from "../definitions/offline.ts";
+import { CliError } from "../errors.ts";
+import type { Run } from "../parse/definition.ts";
+import { createJudge } from "../validate/findings.ts";
+import { jsonReport, sarifReport, textReport } from "../validate/reports.ts";
+
+/** The exit code is 3 where an object would be refused. */
+export const validate: Run<typeof definition> = async ({ options, terminal }) => {
+  if (options.file.length === 0) throw new CliError("CLI_USAGE", "validate needs -f FILE, a directory or -");
+  const judge = createJudge();
+  const judged = options.file
+    .flatMap(filesOf)
+    .map((file) => judge(file === "-" ? "stdin" : file, readManifestText(file)));
+  const findings = judged.flatMap((one) => one.findings);
+  const checked = judged.reduce((sum, one) => sum + one.checked, 0);
+  const errors = findings.filter(({ severity }) => severity === "error").length;
+  if (options.output === "json") terminal.print(jsonReport(findings, checked));
+  else if (options.output === "sarif") terminal.print(sarifReport(findings));
+  else {
+    if (findings.length > 0) terminal.print(textReport(findings));
+    const warnings = findings.length - errors;
+    terminal.print(`${checked} objects, ${errors} errors, ${warnings} warnings`);
+  }
+  return errors > 0 ? 3 : 0;
+};

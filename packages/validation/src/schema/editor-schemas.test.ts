@@ -1,0 +1,49 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { isObject } from "@flotilla/model";
+import { editorSchemas } from "./editor-schemas.ts";
+import { fieldNotes } from "./field-notes.ts";
+
+const schemas = editorSchemas();
+
+/** The schema of a field, through lists. */
+function schemaAt(kind: string, path: string): unknown {
+  let at: unknown = schemas.get(kind);
+  for (const name of path.split(".")) {
+    while (isObject(at) && isObject(at["items"])) at = at["items"];
+    at = isObject(at) && isObject(at["properties"]) ? at["properties"][name] : undefined;
+  }
+  return at;
+}
+
+describe("editorSchemas", () => {
+  it("has every kind of Istio, with its versions", () => {
+    assert.equal(schemas.size, 15);
+    const apiVersions = schemaAt("VirtualService", "apiVersion") as { readonly enum: readonly string[] };
+    assert.deepEqual(
+      [...apiVersions.enum].sort(),
+      ["v1", "v1alpha3", "v1beta1"].map((one) => `networking.istio.io/${one}`),
+    );
+    assert.deepEqual(schemaAt("VirtualService", "kind"), { const: "VirtualService" });
+  });
+
+  it("knows no other fields than those of the kind", () => {
+    const spec = schemaAt("VirtualService", "spec") as {
+      readonly additionalProperties: unknown;
+      readonly properties: object;
+    };
+    assert.equal(spec.additionalProperties, false);
+    assert.ok("http" in spec.properties);
+  });
+
+  it("has nothing of Kubernetes' own words", () => {
+    assert.doesNotMatch(JSON.stringify([...schemas.values()]), /x-kubernetes|nullable/);
+  });
+
+  for (const [place, notes] of fieldNotes)
+    it(`describes ${place}`, () => {
+      const [kind = "", ...path] = place.split(".");
+      const { description } = (schemaAt(kind, path.join(".")) ?? {}) as { readonly description?: string };
+      for (const note of notes) assert.ok(description?.includes(note), `${place}: ${description}`);
+    });
+});

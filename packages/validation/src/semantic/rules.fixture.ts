@@ -1,0 +1,30 @@
+/** Tables of rules for the tests of kinds: each with a spec that keeps it and one that breaks it. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { problemText } from "../problem.ts";
+import type { JsonObject } from "../schema/schema.ts";
+import { validateSemantics } from "../validate-object.ts";
+
+/** The rule as a sentence, a spec that keeps it, one that breaks it, and what is found there: warnings begin with `warning `. */
+export type Rule = readonly [rule: string, good: object, bad: object, ...found: readonly RegExp[]];
+
+export function describeRules(
+  apiVersion: string,
+  kind: string,
+  rules: readonly Rule[],
+  metadata: JsonObject = {},
+): void {
+  const findings = (spec: object) =>
+    validateSemantics({ apiVersion, kind, metadata: { name: "a", namespace: "shop", ...metadata }, spec }).map(
+      (problem) => (problem.severity === "warning" ? `warning ${problemText(problem)}` : problemText(problem)),
+    );
+  describe(kind, () => {
+    for (const [rule, good, bad, ...found] of rules)
+      it(rule, () => {
+        assert.deepEqual(findings(good), []);
+        const broken = findings(bad);
+        assert.equal(broken.length, found.length, broken.join("\n"));
+        for (const [index, pattern] of found.entries()) assert.match(broken[index] ?? "", pattern);
+      });
+  });
+}

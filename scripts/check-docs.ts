@@ -1,4 +1,4 @@
-/** Pages must not drift: every relative link and every path of the project that a page names exists. */
+/** Pages must not drift: every relative link and every path of the project that a page names exists, and no merge was left half done. */
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { glob } from "node:fs/promises";
@@ -13,6 +13,7 @@ let pages = 0;
 for await (const page of glob("**/*.md", { cwd: root, exclude: (name) => name === "node_modules" })) {
   pages++;
   const text = readFileSync(join(root, page), "utf8");
+  if (/^(?:<{7}|>{7}) /m.test(text)) problems.push(`${page}: markers of a merge are left in it`);
   for (const target of linksOf(text)) {
     if (!existsSync(join(root, dirname(page), target))) problems.push(`${page}: the link ${target} leads nowhere`);
   }

@@ -80,11 +80,11 @@ describe("grpc-go's interop programs", { skip }, () => {
   const subset = (name: string) => ({ destination: { host, subset: name } });
   const put = (kind: string, name: string, spec: object) => mesh.put(kind, name, spec as JsonObject);
   const route = (...http: readonly object[]) => put("VirtualService", "echo", { hosts: [host], http });
-  const rule = (policy: object = {}) =>
+  const rule = (policy?: object) =>
     put("DestinationRule", "echo", {
       host,
       subsets: ["v1", "v2"].map((version) => ({ name: version, labels: { version } })),
-      trafficPolicy: policy,
+      ...(policy && { trafficPolicy: policy }),
     });
 
   before(async () => {

@@ -44,11 +44,11 @@ describe("gRPC programs without a proxy", () => {
 
   const subset = (name: string) => ({ destination: { host, subset: name } });
   const route = (...http: object[]) => mesh.put("VirtualService", "echo", { hosts: [host], http } as never);
-  const rule = (policy: object = {}) =>
+  const rule = (policy?: object) =>
     mesh.put("DestinationRule", "echo", {
       host,
       subsets: ["v1", "v2"].map((version) => ({ name: version, labels: { version } })),
-      trafficPolicy: policy,
+      ...(policy && { trafficPolicy: policy }),
     } as never);
 
   before(async () => {

@@ -82,8 +82,10 @@ describe("keys of an issuer", () => {
   const [first, second, foreign] = [newKey("first"), newKey("second"), newKey("first")];
   let port = 0;
 
+  /** Each over a connection of its own: one that is open already keeps the listener, and so the keys, that it was opened with. */
   async function status(key: SigningKey | undefined): Promise<number> {
-    const headers: Record<string, string> = key === undefined ? {} : { authorization: `Bearer ${tokenOf(key)}` };
+    const token = key === undefined ? undefined : { authorization: `Bearer ${tokenOf(key)}` };
+    const headers = { connection: "close", ...token };
     const response = await fetch(`http://127.0.0.1:${port}/`, { headers });
     await response.text();
     return response.status;

@@ -12,13 +12,19 @@ function listenerMatchOf({ match }: Patch): ListenerMatch | undefined {
   return match?.objectTypes.case === "listener" ? match.objectTypes.value : undefined;
 }
 
+/** The port in a listener's name, where it has one. */
+export function portOfListener(name: string): number | undefined {
+  const port = /_(\d+)$/.exec(name)?.[1];
+  return port === undefined ? undefined : Number(port);
+}
+
 /** Decides by the name alone: a listener that this excludes is not changed by the patch. */
 export function mayMatchListener(patch: Patch, name: string): boolean {
   const wanted = listenerMatchOf(patch);
   if (wanted === undefined) return true;
   if (wanted.name !== "" && wanted.name !== name) return false;
-  const port = /_(\d+)$/.exec(name)?.[1];
-  return wanted.portNumber === 0 || port === undefined || Number(port) === wanted.portNumber;
+  const port = portOfListener(name);
+  return wanted.portNumber === 0 || port === undefined || port === wanted.portNumber;
 }
 
 export function matchesListener(patch: Patch, { name, address }: Listener): boolean {

@@ -28,7 +28,7 @@ const kinds: ReadonlySet<ApplyTo> = new Set([
   ApplyTo.HTTP_FILTER,
 ]);
 
-export function isListenerPatch({ applyTo }: Patch): boolean {
+function isListenerPatch({ applyTo }: Patch): boolean {
   return kinds.has(applyTo);
 }
 

@@ -17,17 +17,22 @@ function routesMatchOf({ match }: Patch): RouteConfigurationMatch | undefined {
   return match?.objectTypes.case === "routeConfiguration" ? match.objectTypes.value : undefined;
 }
 
-export function matchesRoutes(patch: Patch, { name, context, serverPorts }: PatchedRoutes): boolean {
+/** The ports that a patch may mean them by. */
+export function portsOfRoutes({ name, context, serverPorts }: PatchedRoutes): readonly number[] {
+  if (context !== Context.GATEWAY) return [listenerPort(name)];
+  const { port } = gatewayRoutesName(name);
+  return serverPorts.get(port) ?? [port];
+}
+
+export function matchesRoutes(patch: Patch, routes: PatchedRoutes): boolean {
   const wanted = routesMatchOf(patch);
   if (wanted === undefined) return true;
-  if (wanted.name !== "" && wanted.name !== name) return false;
-  if (context !== Context.GATEWAY) return wanted.portNumber === 0 || wanted.portNumber === listenerPort(name);
-  const { port, portName, gateway } = gatewayRoutesName(name);
-  const ports = serverPorts.get(port) ?? [port];
+  if (wanted.name !== "" && wanted.name !== routes.name) return false;
+  if (wanted.portNumber !== 0 && !portsOfRoutes(routes).includes(wanted.portNumber)) return false;
+  if (routes.context !== Context.GATEWAY) return true;
+  const { portName, gateway } = gatewayRoutesName(routes.name);
   return (
-    (wanted.portNumber === 0 || ports.includes(wanted.portNumber)) &&
-    (wanted.portName === "" || wanted.portName === portName) &&
-    (wanted.gateway === "" || wanted.gateway === gateway)
+    (wanted.portName === "" || wanted.portName === portName) && (wanted.gateway === "" || wanted.gateway === gateway)
   );
 }
 
@@ -50,7 +55,9 @@ function gatewayRoutesName(name: string): {
   return { port: scheme === "http" ? port : 0, portName: "", gateway: "" };
 }
 
-export function matchesHost(patch: Patch, host: VirtualHost): boolean {
+export type HostNames = Pick<VirtualHost, "name" | "domains">;
+
+export function matchesHost(patch: Patch, host: HostNames): boolean {
   const wanted = routesMatchOf(patch)?.vhost;
   if (wanted === undefined) return true;
   return (

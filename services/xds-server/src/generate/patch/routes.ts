@@ -10,7 +10,7 @@ import { type RouteConfiguration, RouteConfigurationSchema } from "@flotilla/pro
 import { changeList } from "./lists.ts";
 import { isMerge, mergeValue } from "./merge.ts";
 import { ApplyTo, isInContext, Operation, type Patch, patchesTo } from "./patch.ts";
-import { matchesHost, matchesRoutes, type PatchedRoutes, routeMatcher } from "./route-match.ts";
+import { type HostNames, matchesHost, matchesRoutes, type PatchedRoutes, routeMatcher } from "./route-match.ts";
 
 const kinds: ReadonlySet<ApplyTo> = new Set([ApplyTo.ROUTE_CONFIGURATION, ApplyTo.VIRTUAL_HOST, ApplyTo.HTTP_ROUTE]);
 
@@ -30,6 +30,17 @@ export function patchFrame(routes: RouteConfiguration, patches: readonly Patch[]
   return patchesTo(patches, ApplyTo.ROUTE_CONFIGURATION)
     .filter(isMerge)
     .reduce((patched, patch) => mergeValue(RouteConfigurationSchema, patched, patch), routes);
+}
+
+/** The patches that may change a virtual host of these names, or something in it. */
+export function patchesOfHost(patches: readonly Patch[], host: HostNames): readonly Patch[] {
+  const meant = patches.filter((patch) => matchesHost(patch, host));
+  // Under its new names others may match it.
+  return patchesTo(meant, ApplyTo.VIRTUAL_HOST).some(renames) ? patches : meant;
+}
+
+function renames({ operation, value }: Patch<VirtualHost>): boolean {
+  return operation === Operation.REPLACE || (value !== undefined && (value.name !== "" || value.domains.length > 0));
 }
 
 /** Undefined when the virtual host is removed. */

@@ -7,52 +7,33 @@ import { type Config, configKeyText } from "@flotilla/model";
 import type { EnvoyFilter } from "@flotilla/proto/networking/v1alpha3/envoy_filter_pb";
 import { Interner } from "@flotilla/xds";
 import { ProxyPattern } from "../../snapshot/proxy-pattern.ts";
-import { envoyFilters } from "../../snapshot/scope/envoy-filters.ts";
+import { envoyFilters, envoyFiltersAt } from "../../snapshot/scope/envoy-filters.ts";
+import type { PatchPlace } from "../../snapshot/scope/patch-places.ts";
 import { query, type View } from "../../snapshot/view.ts";
 import { contentHash } from "../encode/content-hash.ts";
-import { isListenerPatch } from "../patch/listeners.ts";
-import { ApplyTo, Context, isInContext, type Patch, type PatchProblem, readPatches } from "../patch/patch.ts";
-import { isRoutePatch } from "../patch/routes.ts";
+import { Context, type Patch, type PatchProblem, readPatches } from "../patch/patch.ts";
 
 export interface PatchSet {
   /** In the order in which they act; at least one. */
   readonly patches: readonly Patch[];
 }
 
-/** The patches that concern a proxy, by what it is sent. */
-export interface ProxyPatches {
-  readonly clusters: PatchSet | undefined;
-  readonly listeners: PatchSet | undefined;
-  readonly routes: PatchSet | undefined;
-  readonly extensionConfigs: PatchSet | undefined;
+/** The patches that hold for a proxy and may change a resource of these places, in the order in which they act. */
+export function patchesAt(view: View, places: readonly PatchPlace[]): readonly Patch[] {
+  return envoyFiltersAt(view, places).flatMap((filter) => view.read(heldPatches, filter));
 }
 
-export const proxyPatches = query<ProxyPatches>("proxy-patches", (view) => {
-  const filters = view.read(envoyFilters);
-  if (filters.length === 0) return noPatches;
-  const all = filters.flatMap((filter) => view.read(filterPatches, filter));
-  const patterns = view.proxy.matching(all.flatMap(({ pattern }) => pattern ?? []));
-  const contexts = contextsOf(view);
-  const held = all
-    .filter(({ pattern }) => pattern === undefined || patterns.has(pattern))
-    .map(({ patch }) => patch)
-    .filter(
-      (patch) => patch.applyTo === ApplyTo.EXTENSION_CONFIG || contexts.some((context) => isInContext(patch, context)),
-    );
-  return {
-    clusters: patchSet(held.filter(({ applyTo }) => applyTo === ApplyTo.CLUSTER)),
-    listeners: patchSet(held.filter(isListenerPatch)),
-    routes: patchSet(held.filter(isRoutePatch)),
-    extensionConfigs: patchSet(held.filter(({ applyTo }) => applyTo === ApplyTo.EXTENSION_CONFIG)),
-  };
-});
+/** All that hold for a proxy, with what is wrong with the others: resources that they add are of no place yet. */
+export const proxyPatches = query<readonly Patch[]>("proxy-patches", (view) =>
+  view.read(envoyFilters).flatMap((filter) => view.read(heldPatches, filter)),
+);
 
-const noPatches: ProxyPatches = {
-  clusters: undefined,
-  listeners: undefined,
-  routes: undefined,
-  extensionConfigs: undefined,
-};
+/** Those of one object that hold for the proxy. */
+const heldPatches = query<readonly Patch[], Config<EnvoyFilter>>("held-patches", (view, filter) => {
+  const all = view.read(filterPatches, filter);
+  const patterns = view.proxy.matching(all.flatMap(({ pattern }) => pattern ?? []));
+  return all.filter(({ pattern }) => pattern === undefined || patterns.has(pattern)).map(({ patch }) => patch);
+});
 
 export function contextsOf(view: View): readonly Context[] {
   return contexts[view.proxy.type === "router" ? "router" : "sidecar"];

@@ -77,6 +77,24 @@ describe("patches of EnvoyFilters", () => {
     );
   });
 
+  it("concern no cluster that they cannot match when one changes", () => {
+    const ofRoot = (name: string, i: number, seconds: number) =>
+      filter(name, [timeout(i, seconds)], {}, "istio-system");
+    const core = aMesh(...services, ofRoot("f", 1, 7), ofRoot("g", 2, 7), filter("own", [timeout(3, 7)]));
+    const proxy = aSidecar("shop");
+    const observed = setOf(core, proxy, typeUrl.cluster);
+    const before = core.stats().computations;
+    apply(core, ofRoot("g", 2, 8));
+    observed.again();
+    const spent = core.stats().computations - before;
+    assert.ok(spent < 12, `${spent} computations, with ${services.length} clusters`);
+    assert.equal(cluster(core, proxy, named(2))?.connectTimeout?.seconds, 8n);
+    apply(core, ofRoot("g", 4, 8));
+    observed.again();
+    const moved = [2, 4].map((i) => cluster(core, proxy, named(i))?.connectTimeout?.seconds);
+    assert.deepEqual(moved, [10n, 8n]);
+  });
+
   it("cost listeners and routes nothing when they are for clusters", () => {
     const core = aMesh(...services, filter("f", [timeout(1, 7)]));
     const proxy = aSidecar("shop");

@@ -7,7 +7,9 @@ import {
   TypedExtensionConfigSchema,
 } from "@flotilla/proto/envoy/config/core/v3/extension_pb";
 import { type Listener, ListenerSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_pb";
+import { hasPatches } from "../../snapshot/scope/envoy-filters.ts";
 import { mergedGateways } from "../../snapshot/scope/gateways.ts";
+import { placesOfCluster, placesOfListener, placesOfRoutes } from "../../snapshot/scope/patch-places.ts";
 import { query, type View } from "../../snapshot/view.ts";
 import type { Encoded } from "../encode/encoded.ts";
 import { encodedMessage } from "../encode/message.ts";
@@ -15,11 +17,12 @@ import type { Changes, ContainerChanges, Patching } from "../encode/patching.ts"
 import { addedClusters, clusterPatches, patchCluster } from "../patch/clusters.ts";
 import { addedExtensionConfigs } from "../patch/extension-configs.ts";
 import { patchInlineRoutes } from "../patch/inline-routes.ts";
+import { portOfListener } from "../patch/listener-match.ts";
 import { addedListeners, listenerPatches, patchListener } from "../patch/listeners.ts";
 import { Context, type Patch, type ReportProblem } from "../patch/patch.ts";
-import type { PatchedRoutes } from "../patch/route-match.ts";
+import { type PatchedRoutes, portsOfRoutes } from "../patch/route-match.ts";
 import { isRoutePatch, routePatches } from "../patch/routes.ts";
-import { contextsOf, findingOf, type PatchSet, patchSet, perSet, proxyPatches } from "./patches.ts";
+import { contextsOf, findingOf, type PatchSet, patchesAt, patchSet, perSet, proxyPatches } from "./patches.ts";
 import { RouteChanges } from "./route-changes.ts";
 
 /** @param label of the proxy type */
@@ -28,21 +31,21 @@ export function clusterPatching(
   placeOf: (view: View, name: string) => { readonly context: Context; readonly hosts: readonly string[] },
 ): Patching<Changes<Cluster>> {
   const patchesOf = query<PatchSet | undefined, string>(`${label} cluster-patches`, (view, name) => {
-    const { patches = [] } = view.read(proxyPatches).clusters ?? {};
-    return patchSet(clusterPatches(patches, { name, ...placeOf(view, name) }));
+    const place = placeOf(view, name);
+    const patches = patchesAt(view, placesOfCluster(name, place.hosts));
+    return patchSet(clusterPatches(patches, { name, ...place }));
   });
   return {
     changes: (view, name) => {
-      const set = view.read(clusterSet) && view.read(patchesOf, name);
+      const set = view.read(hasPatches) ? view.read(patchesOf, name) : undefined;
       return set && clusterChanges(set);
     },
     added: addedResources(`${label} added-clusters`, ClusterSchema, (view) =>
-      addedClusters(view.read(clusterSet)?.patches ?? [], contextsOf(view)),
+      addedClusters(view.read(proxyPatches), contextsOf(view)),
     ),
   };
 }
 
-const clusterSet = query<PatchSet | undefined>("cluster-patch-set", (view) => view.read(proxyPatches).clusters);
 const clusterChanges = perSet((set) => changesBy<Cluster>(set, patchCluster));
 
 /** @param contextOf the context of a listener that was built */
@@ -51,28 +54,25 @@ export function listenerPatching(
   contextOf: (view: View, name: string) => Context,
 ): Patching<Changes<Listener>> {
   const patchesOf = query<PatchSet | undefined, string>(`${label} listener-patches`, (view, name) => {
-    const { listeners, routes } = view.read(proxyPatches);
     const context = contextOf(view, name);
-    const own = listenerPatches(listeners?.patches ?? [], { name, context });
     // The routes of inbound traffic stand inside of their listeners.
-    const isInbound = context === Context.SIDECAR_INBOUND;
-    return patchSet([...own, ...(isInbound ? (routes?.patches ?? []) : [])]);
+    const hasRoutes = context === Context.SIDECAR_INBOUND;
+    const patches = patchesAt(view, placesOfListener(name, portOfListener(name), hasRoutes));
+    return patchSet([
+      ...listenerPatches(patches, { name, context }),
+      ...(hasRoutes ? patches.filter(isRoutePatch) : []),
+    ]);
   });
   return {
     changes: (view, name) => {
-      const set = view.read(hasListenerPatches) ? view.read(patchesOf, name) : undefined;
+      const set = view.read(hasPatches) ? view.read(patchesOf, name) : undefined;
       return set && listenerChanges(set);
     },
     added: addedResources(`${label} added-listeners`, ListenerSchema, (view) =>
-      addedListeners(view.read(proxyPatches).listeners?.patches ?? [], contextsOf(view)),
+      addedListeners(view.read(proxyPatches), contextsOf(view)),
     ),
   };
 }
-
-const hasListenerPatches = query<boolean>("has-listener-patches", (view) => {
-  const { listeners, routes } = view.read(proxyPatches);
-  return listeners !== undefined || routes !== undefined;
-});
 
 const listenerChanges = perSet((set) =>
   changesBy<Listener>(set, (listener, patches, report) => {
@@ -83,25 +83,24 @@ const listenerChanges = perSet((set) =>
 
 export function routePatching(label: string): Patching<ContainerChanges> {
   const patchesOf = query<PatchSet | undefined, string>(`${label} route-patches`, (view, name) => {
-    const { patches = [] } = view.read(proxyPatches).routes ?? {};
-    return patchSet(routePatches(patches, routesNamed(view, name)));
+    const routes = routesNamed(view, name);
+    return patchSet(routePatches(patchesAt(view, placesOfRoutes(name, portsOfRoutes(routes))), routes));
   });
   return {
     changes: (view, name) => {
-      const set = view.read(routeSet) && view.read(patchesOf, name);
+      const set = view.read(hasPatches) ? view.read(patchesOf, name) : undefined;
       return set && routeChanges(set);
     },
   };
 }
 
-const routeSet = query<PatchSet | undefined>("route-patch-set", (view) => view.read(proxyPatches).routes);
 const routeChanges = perSet((set) => new RouteChanges(set.patches));
 
 /** Extension configs exist by patches alone, beside those of other extensions. */
 export const extensionConfigPatching: Patching<Changes<TypedExtensionConfig>> = {
   changes: () => undefined,
   added: addedResources("added-extension-configs", TypedExtensionConfigSchema, (view) =>
-    addedExtensionConfigs(view.read(proxyPatches).extensionConfigs?.patches ?? []),
+    addedExtensionConfigs(view.read(proxyPatches)),
   ),
 };
 

@@ -7,7 +7,7 @@ import {
 } from "../scope/authn.ts";
 import { backendTlsPolicies } from "../scope/backend-tls.ts";
 import { destinationRulesByHost } from "../scope/destination-rules.ts";
-import { envoyFiltersByNamespace } from "../scope/envoy-filters.ts";
+import { envoyFiltersByNamespace, envoyFiltersByPlace, patchedKindsByNamespace } from "../scope/envoy-filters.ts";
 import { gatewayIndex } from "../scope/gateways.ts";
 import { grantingDestinationRules } from "../scope/granted-secrets.ts";
 import {
@@ -28,12 +28,14 @@ export const rowIndexes: readonly RowIndex<never>[] = [
   backendTlsPolicies,
   destinationRulesByHost,
   envoyFiltersByNamespace,
+  envoyFiltersByPlace,
   gatewayIndex,
   grantingDestinationRules,
   hashingDestinationRules,
   kubernetesGatewayIndex,
   listenerSetsByParent,
   namespaceLabels,
+  patchedKindsByNamespace,
   peerAuthenticationsByNamespace,
   referenceGrants,
   requestAuthenticationsByNamespace,

@@ -56,7 +56,7 @@ export { backendTlsStatus, backendTrafficStatus, type PolicyLookups } from "./po
 export { isRoute, readRoute } from "./read-route.ts";
 export { isGranted } from "./reference-grants.ts";
 export { type AttachedParent, type AttachmentLookups, attachRoute, meshGateway } from "./route-attachments.ts";
-export { type RouteHead, type RouteParent, routeHead } from "./route-head.ts";
+export { isMeshParent, type RouteHead, type RouteParent, routeHead } from "./route-head.ts";
 export { type HttpRouteSpec, type RouteKind, routeKinds } from "./route-spec.ts";
 export { routeParentStatuses } from "./route-status.ts";
 export {

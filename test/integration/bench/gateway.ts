@@ -56,14 +56,17 @@ const names = (prefix: string, count: number) => Array.from({ length: count }, (
 await until(async () => (await attachedRoutes(api)) === 0, { withinMs: 60_000, what: "the Gateway's status" });
 
 let revision = 0;
-const figures: Record<string, string | number> = {};
 await applyAtOnce();
 await startGateway();
-figures["changed route → Envoy, idle, p50, p90, max, ms"] = await changed(changes);
+print("changed route → Envoy, idle, p50, p90, max, ms", await changed(changes));
 await whileOthersChange();
 await oneByOne();
-figures["load average at the end"] = round(loadavg()[0] ?? 0);
-process.stdout.write(`${JSON.stringify(figures, undefined, 2)}\n`);
+print("load average at the end", round(loadavg()[0] ?? 0));
+
+/** At once: a run that is ended early has measured something. */
+function print(name: string, figure: string | number): void {
+  process.stdout.write(`${JSON.stringify({ [name]: figure })}\n`);
+}
 
 /** Without mutual TLS in the mesh: the Envoy has no agent beside it. */
 async function startPlane(): Promise<ControlPlane> {
@@ -98,19 +101,16 @@ async function applyAtOnce(): Promise<void> {
   const made = (await writes()).slice(before.writes);
   const of = (resource: string) => made.filter((one) => one.resource.startsWith(resource)).length;
   const cpu = cpuOf();
-  figures["routes applied at once"] = routes;
-  figures["applying them, s; until every status is right after the first, after the last, s"] = [
-    appliedMs - startMs,
-    endMs - startMs,
-    endMs - appliedMs,
-  ]
-    .map((ms) => round(ms / 1000))
-    .join("; ");
-  figures["writes: of routes, of the Gateway, others"] =
-    `${of("httproutes")}; ${of("gateways")}; ${made.length - of("httproutes") - of("gateways")}`;
+  print("routes applied at once", routes);
+  const took = [appliedMs - startMs, endMs - startMs, endMs - appliedMs].map((ms) => round(ms / 1000));
+  print("applying them, s; until every status is right after the first, after the last, s", took.join("; "));
+  print(
+    "writes: of routes, of the Gateway, others",
+    `${of("httproutes")}; ${of("gateways")}; ${made.length - of("httproutes") - of("gateways")}`,
+  );
   for (const [name, seconds] of Object.entries(cpu))
-    figures[`CPU of ${name}, s`] = round(seconds - (before.cpu[name] ?? 0));
-  figures["load average then"] = round(loadavg()[0] ?? 0);
+    print(`CPU of ${name}, s`, round(seconds - (before.cpu[name] ?? 0)));
+  print("load average then", round(loadavg()[0] ?? 0));
 }
 
 /** What the services write into the API server, Leases apart; not what the bench creates. */
@@ -159,11 +159,13 @@ async function whileOthersChange(): Promise<void> {
     for (let at = lane; !stop.signal.aborted; at += 2, made++)
       await changeRoute(api, others[at % others.length] ?? "", made + 1);
   });
-  figures["the same while others change"] = await changed(changes);
+  print("the same while others change", await changed(changes));
   stop.abort();
   await Promise.all(churning);
-  figures["changes of the others, a second; of how many"] =
-    `${Math.round((made / (performance.now() - startMs)) * 1000)}; ${churn}`;
+  print(
+    "changes of the others, a second; of how many",
+    `${Math.round((made / (performance.now() - startMs)) * 1000)}; ${churn}`,
+  );
 }
 
 async function oneByOne(): Promise<void> {
@@ -171,7 +173,7 @@ async function oneByOne(): Promise<void> {
   for (const name of names("m", many)) await createRoutes(api, [name]);
   await seenAt(listenPort, `m-${many - 1}.example`, 0);
   const { answered, failed } = await load.stop();
-  figures["routes one by one under load: requests answered, failed"] = `${answered}, ${failed.length}`;
+  print("routes one by one under load: requests answered, failed", `${answered}, ${failed.length}`);
 }
 
 /** Seconds by service. */

@@ -16,7 +16,7 @@ import {
   namespaceLabels,
   referenceGrants,
 } from "../scope/kubernetes-gateways.ts";
-import { routeIndexes } from "../scope/route-virtual-services.ts";
+import { routeIndexes } from "../scope/route-plans.ts";
 import { hashingDestinationRules, ruledHosts } from "../scope/ruled-hosts.ts";
 import { sidecarsByNamespace } from "../scope/sidecar.ts";
 import { telemetriesByNamespace } from "../scope/telemetry.ts";

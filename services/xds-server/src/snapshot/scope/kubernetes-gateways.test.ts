@@ -11,7 +11,8 @@ import { proxyTargets } from "../proxy-targets.ts";
 import type { Subject } from "../subject.ts";
 import { World } from "../world.ts";
 import { mergedGateways } from "./gateways.ts";
-import { routeVirtualService, routeVirtualServices } from "./route-virtual-services.ts";
+import { routePlan } from "./route-plans.ts";
+import { routeVirtualService } from "./route-virtual-services.ts";
 
 const router: Proxy = parseNode({
   id: "router~10.0.0.9~gw.infra~infra.svc.cluster.local",
@@ -126,7 +127,7 @@ test("a changed rule leaves the selection of routes and the VirtualServices of o
     rules: [{ backendRefs: [{ name: "web", port: 80 }] }],
   });
   const { graph, world, subject } = worldOf(edge([http]), route("/a"), other, aService("web", "shop"));
-  const plan = graph.observe(routeVirtualServices, undefined, subject, () => {});
+  const plan = graph.observe(routePlan, webName, subject, () => {});
   const own = graph.observe(routeVirtualService, webName, subject, () => {});
   const others = graph.observe(routeVirtualService, webName.replace("web.example", "other.example"), subject, () => {});
   const [planned, untouched] = [plan.value, others.value];

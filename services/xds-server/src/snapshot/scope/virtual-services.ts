@@ -9,7 +9,8 @@ import type { RowIndex } from "../row-index.ts";
 import { query, type View } from "../view.ts";
 import type { GatewayName } from "./gateway-merge.ts";
 import { ingressRoutes } from "./ingresses.ts";
-import { routeVirtualServices } from "./route-virtual-services.ts";
+import { listenerGateways } from "./kubernetes-gateways.ts";
+import { type RoutePart, routeParts, routePlans } from "./route-plans.ts";
 import { reachOf } from "./services.ts";
 import { importsByNamespace, type ListenerName, listenerOf } from "./sidecar.ts";
 import { unknownDestinations } from "./unknown-destinations.ts";
@@ -72,16 +73,14 @@ function matchHead({ port, gateways, sourceLabels, sourceNamespace }: MatchHead)
   return { port, gateways, sourceLabels, sourceNamespace };
 }
 
-/** All VirtualServices that are no delegates and all that routes stand for, oldest first. */
-const virtualServiceHeads = query<readonly VirtualServiceHead[]>("virtual-service-heads", (view) => {
+/** All VirtualServices that are no delegates and all that Ingresses stand for, oldest first. */
+const writtenHeads = query<readonly Config<VirtualServiceHead>[]>("virtual-service-heads", (view) => {
   const objects = view.read(virtualServiceObjects);
-  const routes = [...view.read(routeVirtualServices).values()];
   const ingresses = [...view.read(ingressRoutes).values()];
-  if (routes.length + ingresses.length === 0) return objects.map(({ spec }) => spec);
+  if (ingresses.length === 0) return objects;
   const exportTo = view.mesh.defaultVirtualServiceExportTo;
-  const ofRoutes = routes.map((route) => headConfig(route, routeHead(route, exportTo)));
   const ofIngresses = ingresses.map(writtenHead).map((head) => headConfig(head, { ...head.spec, exportTo }));
-  return [...objects, ...ofRoutes, ...ofIngresses].sort(compareByAge).map(({ spec }) => spec);
+  return [...objects, ...ofIngresses].sort(compareByAge);
 });
 
 const virtualServiceObjects = query<readonly Config<VirtualServiceHead>[]>("virtual-service-objects", (view) =>
@@ -129,24 +128,41 @@ function routeHead(route: RouteVirtualService, defaultExportTo: readonly string[
 
 const gatewayAudience = textCodec("GatewayAudience", " ", ["namespace", "gateway"]);
 
-const headsByGateway = query<ReadonlyMap<string, readonly VirtualServiceHead[]>>("heads-by-gateway", (view) => {
-  const byGateway = new Map<string, VirtualServiceHead[]>();
-  for (const head of view.read(virtualServiceHeads)) {
-    for (const gateway of new Set(head.gateways)) {
-      const heads = byGateway.get(gateway) ?? [];
-      heads.push(head);
-      byGateway.set(gateway, heads);
-    }
-  }
-  return byGateway;
+type HeadsByGateway = ReadonlyMap<string, readonly Config<VirtualServiceHead>[]>;
+
+const writtenHeadsByGateway = query<HeadsByGateway>("written-heads-by-gateway", (view) =>
+  byGateway(view.read(writtenHeads)),
+);
+
+const routeHeadsByGateway = query<HeadsByGateway, RoutePart>("route-heads-by-gateway", (view, part) => {
+  const exportTo = view.mesh.defaultVirtualServiceExportTo;
+  const plans = [...view.read(routePlans, part).values()];
+  return byGateway(plans.map((plan) => headConfig(plan, routeHead(plan, exportTo))).sort(compareByAge));
 });
 
-const noHeads: readonly VirtualServiceHead[] = [];
+function byGateway(configs: readonly Config<VirtualServiceHead>[]): HeadsByGateway {
+  const found = new Map<string, Config<VirtualServiceHead>[]>();
+  for (const config of configs) {
+    for (const gateway of new Set(config.spec.gateways)) {
+      const heads = found.get(gateway) ?? [];
+      heads.push(config);
+      found.set(gateway, heads);
+    }
+  }
+  return found;
+}
 
-const headsOfGateway = query<readonly VirtualServiceHead[], string>(
-  "heads-of-gateway",
-  (view, gateway) => view.read(headsByGateway).get(gateway) ?? noHeads,
-);
+/** Oldest first. Routes are for listeners of the Gateway API and for the mesh. */
+const headsOfGateway = query<readonly VirtualServiceHead[], string>("heads-of-gateway", (view, gateway) => {
+  const written = view.read(writtenHeadsByGateway).get(gateway) ?? [];
+  const ofRoutes = partsFor(view, gateway).flatMap((part) => view.read(routeHeadsByGateway, part).get(gateway) ?? []);
+  return (ofRoutes.length === 0 ? written : [...written, ...ofRoutes].sort(compareByAge)).map(({ spec }) => spec);
+});
+
+function partsFor(view: View, gateway: string): readonly RoutePart[] {
+  if (gateway === meshGateway) return routeParts.mesh;
+  return view.read(listenerGateways).has(gateway) ? routeParts.gateways : [];
+}
 
 /**
  * The VirtualServices that concern a gateway and are visible to a namespace (`namespace gateway`): private ones and
@@ -172,7 +188,7 @@ export function gatewayVirtualServices(view: View, gateway: GatewayName): readon
 
 /** Hosts that the routes of a Gateway send traffic to, whoever may see the VirtualServices. */
 export const gatewayDestinations = query<readonly string[], string>("gateway-destinations", (view, gateway) => {
-  const heads = view.read(virtualServiceHeads).filter(({ gateways }) => gateways.includes(gateway));
+  const heads = view.read(headsOfGateway, gateway);
   const destinations = heads.flatMap(({ name }) => view.read(virtualServiceDestinations, name));
   return [...new Set(destinations.map(({ host }) => host))];
 });

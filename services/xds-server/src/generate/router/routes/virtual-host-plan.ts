@@ -2,7 +2,7 @@
  * Which virtual hosts a route configuration of a router has: one for each host that a server and a VirtualService of its Gateway
  * share. Names and reach only, no routes: those change more often.
  */
-import { compareText, hostCovers, isWildcard } from "@flotilla/model";
+import { compareSpecificity, compareText, hostCovers } from "@flotilla/model";
 import { type GatewayName, type GatewayServer, plainHost } from "../../../snapshot/scope/gateway-merge.ts";
 import { mergedGateways } from "../../../snapshot/scope/gateways.ts";
 import { misdirectedHosts } from "../../../snapshot/scope/misdirected-hosts.ts";
@@ -88,7 +88,7 @@ function sharedHosts(
   advertisesHttp3: boolean,
 ): ReadonlyMap<string, SharedHost> {
   const hosts = new Map<string, SharedHost>();
-  const known = new Map<string, RoutesKey>();
+  const knownOf = new Map<GatewayName, Map<VirtualServiceHead, RoutesKey>>();
   for (const { gateway, server, hosts: serverHosts } of servers) {
     const port = server.port?.number ?? 0;
     const redirects = server.tls?.httpsRedirect === true;
@@ -100,13 +100,15 @@ function sharedHosts(
     };
     const hostsOfNamespace = hostsByNamespace(serverHosts);
     const arrival = advertisesHttp3 ? "http3" : server.tls === undefined ? "plain" : "tls";
+    const known = knownOf.get(gateway) ?? new Map<VirtualServiceHead, RoutesKey>();
+    knownOf.set(gateway, known);
     for (const head of gatewayVirtualServices(view, gateway)) {
       const shared = intersection(hostsOfNamespace(head.namespace), head.hosts);
       if (shared.length === 0) continue;
-      const routes = known.get(`${gateway} ${head.name}`) ?? routesOf(view, head, { port, gateway, arrival });
+      const routes = known.get(head) ?? routesOf(view, head, { port, gateway, arrival });
       if (routes === undefined) continue;
       // Servers of one Gateway share the routes of the first of them, whatever its port.
-      known.set(`${gateway} ${head.name}`, routes);
+      known.set(head, routes);
       for (const hostname of shared) hostNamed(hostname).routes.push(routes);
     }
     if (redirects) for (const host of serverHosts) hostNamed(plainHost(host));
@@ -140,10 +142,14 @@ function hostsByNamespace(hosts: readonly string[]): (namespace: string) => read
 
 /** Of each pair of hosts that overlap the narrower one. */
 function intersection(servers: readonly string[], others: readonly string[]): readonly string[] {
-  const narrower = servers.flatMap((host) =>
-    others.flatMap((other) => (hostCovers(other, host) ? [host] : hostCovers(host, other) ? [other] : [])),
-  );
-  return [...new Set(narrower)];
+  const narrower: string[] = [];
+  for (const host of servers) {
+    for (const other of others) {
+      const shared = hostCovers(other, host) ? host : hostCovers(host, other) ? other : undefined;
+      if (shared !== undefined && !narrower.includes(shared)) narrower.push(shared);
+    }
+  }
+  return narrower;
 }
 
 interface JoinedHost extends SharedHost {
@@ -152,17 +158,15 @@ interface JoinedHost extends SharedHost {
 
 /** Hosts with the same routes are one virtual host, named after the most specific. */
 function withoutRepetition(hosts: ReadonlyMap<string, SharedHost>): readonly JoinedHost[] {
-  const joined = new Map<string, { readonly first: SharedHost; readonly hostnames: string[] }>();
-  for (const [hostname, host] of [...hosts].sort(([a], [b]) => compareSpecificity(a, b))) {
-    const key = `${host.redirects} ${host.routes.join(" ")}`;
-    const one = joined.get(key) ?? { first: host, hostnames: [] };
-    one.hostnames.push(hostname);
-    joined.set(key, one);
+  const joined = new Map<string, string[]>();
+  for (const [hostname, { routes, redirects }] of hosts) {
+    const key = redirects ? `redirected ${routes.join(" ")}` : routes.join(" ");
+    const hostnames = joined.get(key);
+    if (hostnames === undefined) joined.set(key, [hostname]);
+    else hostnames.push(hostname);
   }
-  return [...joined.values()].map(({ first, hostnames }) => ({ ...first, hostnames }));
-}
-
-/** Exact hosts before wildcards, longer ones before shorter ones. */
-function compareSpecificity(a: string, b: string): number {
-  return Number(isWildcard(a)) - Number(isWildcard(b)) || b.length - a.length || compareText(a, b);
+  return [...joined.values()].flatMap((hostnames) => {
+    const first = hosts.get(hostnames.sort(compareSpecificity)[0] ?? "");
+    return first === undefined ? [] : { ...first, hostnames };
+  });
 }

@@ -52,7 +52,15 @@ const cases: readonly {
     name: "the label counts before the annotation",
     want: true,
     reason: "asked by the pod",
-    labels: { [inject]: "Yes" },
+    labels: { [inject]: "true" },
+    annotations: { [inject]: "false" },
+  },
+  { name: "other words than true and false count as none", want: true, reason: "policy", labels: { [inject]: "no" } },
+  {
+    name: "an empty label counts before the annotation",
+    want: true,
+    reason: "policy",
+    labels: { [inject]: "" },
     annotations: { [inject]: "false" },
   },
   {

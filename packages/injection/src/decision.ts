@@ -32,8 +32,7 @@ export function decide(pod: Pod, namespace: string, config: InjectionConfig): De
   if (spec.hostNetwork === true) return { inject: false, reason: "host network" };
   if (ignoredNamespaces.has(metadata.namespace || namespace)) return { inject: false, reason: "ignored namespace" };
   const { labels = {}, annotations = {} } = metadata;
-  const word = (labels[names.inject] ?? annotations[names.inject] ?? "").toLowerCase();
-  const { inject, reason } = word === "" ? bySelector(labels, config) : byWord(word);
+  const { inject, reason } = byWord(labels[names.inject] ?? annotations[names.inject]) ?? bySelector(labels, config);
   // A policy that is off takes the pod's own request, and nothing else.
   if (reason === "policy") return { inject: config.policy === "enabled", reason };
   return config.policy === "enabled" || config.policy === "disabled"
@@ -41,9 +40,10 @@ export function decide(pod: Pod, namespace: string, config: InjectionConfig): De
     : { inject: false, reason: "policy" };
 }
 
-function byWord(word: string): Decision {
-  const asks = ["y", "yes", "true", "on"].includes(word);
-  return { inject: asks, reason: asks ? "asked by the pod" : "refused by the pod" };
+/** Other words count as none, and `checkAnnotations` warns of them. */
+function byWord(word: string | undefined): Decision | undefined {
+  if (word === "true") return { inject: true, reason: "asked by the pod" };
+  return word === "false" ? { inject: false, reason: "refused by the pod" } : undefined;
 }
 
 function bySelector(labels: Texts, { neverInject, alwaysInject }: InjectionConfig): Decision {

@@ -1,4 +1,5 @@
 /** Injection without a service around it: pods get their sidecar, Gateways get the workload that serves them. */
+export { checkAnnotations } from "./annotations.ts";
 export { type InjectionConfig, parseInjectionConfig, valueOverrides } from "./config.ts";
 export { type InjectionConfigSource, injectionConfigSource } from "./config-source.ts";
 export { type Decision, decide } from "./decision.ts";

@@ -9,7 +9,7 @@ const enriching = {
     { name: "o", opentelemetry: { serviceAttributeEnrichment: "OTEL_SEMANTIC_CONVENTIONS" } },
   ],
 };
-const containers = [{ name: "istio-proxy" }, { name: "app" }, { name: "second" }];
+const containers = [{ name: "app" }, { name: "second" }];
 const prefix = "resource.opentelemetry.io/";
 
 const cases: readonly {
@@ -39,10 +39,20 @@ const cases: readonly {
   },
   { name: "neither namespace nor container", namespace: "", containers: undefined, want: "" },
   {
-    name: "annotations stay and come last in order, others are no attributes",
-    annotations: { [`${prefix}z`]: "1", [`${prefix}a`]: "2", [`${prefix}service.namespace`]: "own", other: "3" },
-    want: "service.namespace=own,service.instance.id=shop.$(POD_NAME).app,a=2,z=1",
+    name: "annotations count before what is found, others are no attributes",
+    annotations: { [`${prefix}a`]: "2", [`${prefix}service.namespace`]: "own", [`${prefix}service.version`]: "" },
+    want: "service.namespace=own,service.instance.id=shop.$(POD_NAME).app",
   },
+  ...["r:5000/n:1.2@sha256:ab", "n:1.2", "n@sha256:ab", "r:5000/n"].map((image, index) => ({
+    name: `the version of the only container's image ${image}`,
+    containers: [{ name: "app", image }],
+    want: [
+      "service.namespace=shop,service.version=1.2@sha256:ab,service.instance.id=shop.$(POD_NAME).app",
+      "service.namespace=shop,service.version=1.2,service.instance.id=shop.$(POD_NAME).app",
+      "service.namespace=shop,service.version=sha256:ab,service.instance.id=shop.$(POD_NAME).app",
+      "service.namespace=shop,service.instance.id=shop.$(POD_NAME).app",
+    ][index] as string,
+  })),
 ];
 
 describe("resource attributes of a workload", () => {

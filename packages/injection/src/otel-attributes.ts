@@ -16,18 +16,33 @@ export function otelResourceAttributes(
   containers: unknown,
 ): string {
   if (!wantsAttributes(rawOf(mesh) as Json | null)) return "";
-  const own = texts(annotations);
-  const said = Object.entries(own).filter(([name]) => name.startsWith(annotationPrefix));
-  const given = new Map(said.map(([name, value]) => [name.slice(annotationPrefix.length), value]));
-  const [app] = ((rawOf(containers) ?? []) as readonly Container[]).filter(({ name }) => name !== "istio-proxy");
+  const all = (rawOf(containers) ?? []) as readonly Container[];
+  const [first] = all;
   const space = String(rawOf(namespace) ?? "");
-  const version = texts(labels)["app.kubernetes.io/version"];
-  if (space !== "") set(given, "service.namespace", space);
-  if (version !== undefined && version !== "") set(given, "service.version", version);
-  if (app !== undefined) set(given, "service.instance.id", `${space}.$(POD_NAME).${app.name}`);
-  const order = ["service.namespace", "service.version", "service.instance.id"];
-  const rest = [...given.keys()].filter((name) => !order.includes(name)).sort();
-  return [...order.filter((name) => given.has(name)), ...rest].map((name) => `${name}=${given.get(name)}`).join(",");
+  const version = texts(labels)["app.kubernetes.io/version"] || (all.length === 1 ? versionOfImage(first?.image) : "");
+  // The name of the pod is not known yet: the kubelet puts it in.
+  const instance = first === undefined ? "" : `${space}.$(POD_NAME).${first.name}`;
+  const attributes = [
+    ["service.namespace", space],
+    ["service.version", version],
+    ["service.instance.id", instance],
+  ] as const;
+  const own = texts(annotations);
+  return attributes
+    .map(([name, found]) => [name, own[`${annotationPrefix}${name}`] || found] as const)
+    .filter(([, value]) => value !== "")
+    .map(([name, value]) => `${name}=${value}`)
+    .join(",");
+}
+
+/** Tag and digest of `registry:5000/name:tag@digest`. */
+function versionOfImage(image = ""): string {
+  const at = image.indexOf("@");
+  const name = at === -1 ? image : image.slice(0, at);
+  const digest = at === -1 ? "" : image.slice(at + 1);
+  const colon = name.lastIndexOf(":");
+  const tag = colon > name.lastIndexOf("/") ? name.slice(colon + 1) : "";
+  return [tag, digest].filter((part) => part !== "").join("@");
 }
 
 function wantsAttributes(mesh: Json | null): boolean {
@@ -36,11 +51,6 @@ function wantsAttributes(mesh: Json | null): boolean {
     const tracing = provider["opentelemetry"] as Json | undefined;
     return tracing?.["serviceAttributeEnrichment"] === "OTEL_SEMANTIC_CONVENTIONS";
   });
-}
-
-/** What the pod says itself stays. */
-function set(attributes: Map<string, string>, name: string, value: string): void {
-  if (!attributes.has(name)) attributes.set(name, value);
 }
 
 function texts(value: unknown): Texts {

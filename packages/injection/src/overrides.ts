@@ -7,6 +7,7 @@ import { names } from "./annotations.ts";
 import {
   annotate,
   type Container,
+  changeContainer,
   findProxy,
   initName,
   type Json,
@@ -45,8 +46,15 @@ export function withoutInjection(pod: Pod): Pod {
   return { ...pod, spec };
 }
 
-/** Lays the author's containers over those of the templates. `original` is the pod as it came. */
-export function reapplyOverrides(merged: Pod, original: Pod, template: Pod): Pod {
+export interface Overriding {
+  /** The pod as it came. */
+  readonly original: Pod;
+  readonly template: Pod;
+  readonly proxyConfig: Json;
+}
+
+/** Lays the author's containers over those of the templates. */
+export function reapplyOverrides(merged: Pod, { original, template, proxyConfig }: Overriding): Pod {
   const noted: Containers = parseNote(original.metadata.annotations?.[names.overrides]) ?? {};
   const isAgain = original.metadata.annotations?.[names.status] !== undefined;
   const find = (name: string, before: readonly Container[] = []): Container | undefined => {
@@ -62,15 +70,10 @@ export function reapplyOverrides(merged: Pod, original: Pod, template: Pod): Pod
       .map(withoutAutoImage);
   const containers = overridesOf(template.spec.containers, noted.containers);
   const initContainers = overridesOf(template.spec.initContainers, noted.initContainers);
-  const pod = applyInPlace(
-    applyInPlace(merged, "containers", containers, template),
-    "initContainers",
-    initContainers,
-    template,
-  );
+  const pod = applyInPlace(applyInPlace(merged, "containers", containers), "initContainers", initContainers);
   const note = noteOf({ containers, initContainers });
   const annotated = isAgain || note === undefined ? pod : annotate(pod, { [names.overrides]: note });
-  return alignInitUser(annotated, original);
+  return alignUsers(annotated, original, proxyConfig);
 }
 
 /** `auto` asks for the template's image, and keeps the pod valid where injection is away. */
@@ -80,26 +83,13 @@ function withoutAutoImage(container: Container): Container {
   return rest;
 }
 
-function applyInPlace(
-  pod: Pod,
-  list: "containers" | "initContainers",
-  overrides: readonly Container[],
-  template: Pod,
-): Pod {
+function applyInPlace(pod: Pod, list: "containers" | "initContainers", overrides: readonly Container[]): Pod {
   if (overrides.length === 0) return pod;
   const merged = (pod.spec[list] ?? []).map((container) => {
     const override = overrides.find(({ name }) => name === container.name);
-    if (override === undefined) return container;
-    return keepRoot(mergeStrategically(container, override as Json), template);
+    return override === undefined ? container : mergeStrategically(container, override as Json);
   });
   return { ...pod, spec: { ...pod.spec, [list]: merged } };
-}
-
-/** A proxy that the template runs as root needs it to capture traffic (TPROXY): another user could not. */
-function keepRoot(container: Container, template: Pod): Container {
-  const templated = findProxy(template.spec);
-  if (container.name !== proxyName || templated?.securityContext?.["runAsUser"] !== 0) return container;
-  return { ...container, securityContext: { ...container.securityContext, runAsUser: 0 } };
 }
 
 function noteOf({ containers = [], initContainers = [] }: Containers): string | undefined {
@@ -111,25 +101,30 @@ function noteOf({ containers = [], initContainers = [] }: Containers): string | 
 }
 
 /** The rules that spare the proxy's own traffic recognize it by its user: a pod that changes the user changes them. */
-function alignInitUser(pod: Pod, original: Pod): Pod {
-  const { runAsUser, runAsGroup } = securityOf(findProxy(original.spec));
+function alignUsers(pod: Pod, original: Pod, proxyConfig: Json): Pod {
+  const { runAsUser, runAsGroup } = findProxy(original.spec)?.securityContext ?? {};
   if (runAsUser === undefined && runAsGroup === undefined) return pod;
-  const change = (container: Container): Container => {
-    if (container.name !== initName && container.name !== validationName) return container;
-    const args = runAsUser === undefined ? container.args : replaceFlag(container.args, "-u", String(runAsUser));
+  const { initContainers = [] } = pod.spec;
+  const name = [initName, validationName].find((one) => initContainers.some((container) => container.name === one));
+  if (name === undefined) return pod;
+  const mode = pod.metadata.annotations?.[names.interceptionMode];
+  const isTransparent = proxyConfig["interceptionMode"] === "TPROXY" || mode === "TPROXY";
+  const asRoot = (container: Container): Container => ({
+    ...container,
+    securityContext: { ...container.securityContext, runAsUser: 0 },
+  });
+  // Whoever captures traffic by TPROXY is root: another user could not.
+  const rooted = isTransparent && runAsUser !== undefined ? changeContainer(pod, proxyName, asRoot) : pod;
+  return changeContainer(rooted, name, (container) => {
     // The validation runs as the proxy's user, since it tries what the proxy does.
-    const user = container.name === validationName ? { runAsUser, runAsGroup } : {};
-    const securityContext = { ...container.securityContext, ...defined(user) };
+    const user = !isTransparent && name === validationName ? defined({ runAsUser, runAsGroup }) : {};
+    const args =
+      runAsUser === undefined || runAsUser === 0
+        ? container.args
+        : replaceFlag(container.args, "-u", String(runAsUser));
+    const securityContext = { ...container.securityContext, ...user };
     return { ...container, ...(args === undefined ? {} : { args }), securityContext };
-  };
-  const { initContainers } = pod.spec;
-  return initContainers === undefined
-    ? pod
-    : { ...pod, spec: { ...pod.spec, initContainers: initContainers.map(change) } };
-}
-
-function securityOf(container: Container | undefined): { readonly runAsUser?: unknown; readonly runAsGroup?: unknown } {
-  return container?.name === proxyName ? (container.securityContext ?? {}) : {};
+  });
 }
 
 function replaceFlag(args: readonly string[] | undefined, flag: string, value: string): readonly string[] | undefined {

@@ -13,7 +13,7 @@ export interface Metadata {
   readonly [field: string]: unknown;
 }
 
-interface OwnerReference {
+export interface OwnerReference {
   readonly apiVersion: string;
   readonly kind: string;
   readonly name: string;

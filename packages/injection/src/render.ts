@@ -2,7 +2,7 @@
 
 import { isNothing, type Template, TemplateError } from "@flotilla/gotemplate";
 import { ownValue } from "@flotilla/model";
-import { parse } from "yaml";
+import { parse, type ScalarTag } from "yaml";
 import { names } from "./annotations.ts";
 import type { InjectionConfig } from "./config.ts";
 import { InjectionError } from "./errors.ts";
@@ -47,13 +47,7 @@ function relocated(pod: Pod, { spec }: Pod): Pod {
 function selectTemplates({ defaultTemplates, aliases }: InjectionConfig, annotations: Texts): readonly string[] {
   const asked = annotations[names.templates];
   const defaults = defaultTemplates.length === 0 ? ["sidecar"] : defaultTemplates;
-  const chosen =
-    asked === undefined
-      ? defaults
-      : asked
-          .split(",")
-          .map((name) => name.trim())
-          .filter((name) => name !== "");
+  const chosen = asked === undefined ? defaults : asked.split(",").map((name) => name.trim());
   return [...new Set(chosen.flatMap((name) => ownValue(aliases, name) ?? [name]))];
 }
 
@@ -66,7 +60,7 @@ function renderOne({ templates }: InjectionConfig, name: string, data: Json): Js
   const text = execute(template, name, data);
   let value: unknown;
   try {
-    value = parse(text, { merge: true });
+    value = parse(text, { merge: true, customTags: (tags) => [...olderScalars, ...tags] });
   } catch (cause) {
     const reason = (cause as Error).message.split("\n", 1)[0];
     throw new InjectionError("INJECT_TEMPLATE_FAILED", `template ${name} gives no YAML: ${reason}`, { cause });
@@ -75,6 +69,19 @@ function renderOne({ templates }: InjectionConfig, name: string, data: Json): Js
   if (typeof value === "object" && !Array.isArray(value)) return dropNulls(value as Json) as Json;
   throw new InjectionError("INJECT_TEMPLATE_FAILED", `template ${name} gives no object`);
 }
+
+/** Scalars of YAML 1.1, in which Istio reads what templates make: `defaultMode: 0644`, `readOnly: yes`. */
+const olderScalars: readonly ScalarTag[] = [
+  {
+    ...{ tag: "tag:yaml.org,2002:int", default: true, test: /^[-+]?0[0-7]+$/ },
+    resolve: (text) => Number.parseInt(text, 8),
+  },
+  {
+    ...{ tag: "tag:yaml.org,2002:bool", default: true },
+    test: /^(?:yes|Yes|YES|on|On|ON|no|No|NO|off|Off|OFF)$/,
+    resolve: (text) => ["yes", "on"].includes(text.toLowerCase()),
+  },
+];
 
 /** @throws InjectionError INJECT_TEMPLATE_FAILED with line and reason */
 export function execute(template: Template, name: string, data: Json): string {

@@ -24,20 +24,37 @@ const owners: readonly { name: string; owner: readonly [string, string, string];
     name: "a DeploymentConfig behind its ReplicationController",
     owner: ["v1", "ReplicationController", "web-3"],
     labels: { deploymentconfig: "web" },
-    want: "apps.openshift.io/v1 DeploymentConfig web",
+    want: "v1 DeploymentConfig web",
   },
+  {
+    name: "a Rollout behind its ReplicaSet",
+    owner: ["apps/v1", "ReplicaSet", "web-5d"],
+    labels: { "rollouts-pod-template-hash": "5d" },
+    want: "v1alpha1 Rollout web",
+  },
+  { name: "an owner of an unknown kind", owner: ["x.example/v1", "Game", "chess"], want: "x.example/v1 Game chess" },
 ];
 
 describe("workloadOf", () => {
   for (const { name, owner, labels = {}, want } of owners) {
     it(name, () => {
       const [apiVersion, kind, own] = owner;
-      const metadata = { labels, ownerReferences: [{ apiVersion, kind, name: own, controller: true }] };
+      const metadata = {
+        generateName: "x-",
+        labels,
+        ownerReferences: [{ apiVersion, kind, name: own, controller: true }],
+      };
       const workload = workloadOf({ metadata, spec: {} }, "shop");
       assert.equal(`${workload.apiVersion} ${workload.kind} ${workload.name}`, want);
       assert.equal(workload.namespace, "shop");
     });
   }
+
+  it("a pod that was given a name stands for itself, whoever owns it", () => {
+    const owner = { apiVersion: "x.example/v1", kind: "Game", name: "chess", controller: true };
+    const workload = workloadOf({ metadata: { name: "pod-1", ownerReferences: [owner] }, spec: {} }, "shop");
+    assert.deepEqual(workload, { apiVersion: "v1", kind: "Pod", name: "pod-1", namespace: "shop" });
+  });
 
   it("a pod of its own is its own workload", () => {
     const workload = workloadOf({ metadata: { generateName: "debug-" }, spec: {} }, "shop");
@@ -64,6 +81,8 @@ describe("environmentOfPath", () => {
     ["/inject/", {}],
     ["/inject/cluster/east/net/n1", { ISTIO_META_CLUSTER_ID: "east", ISTIO_META_NETWORK: "n1" }],
     ["/inject/cluster/a--slash--b/foo_bar/x%20y", { ISTIO_META_CLUSTER_ID: "a/b", FOO_BAR: "x y" }],
+    ["/inject/cluster/east/", { ISTIO_META_CLUSTER_ID: "east" }],
+    ["/inject/:ENV:cluster=east:ENV:A=b=c:ENV:=x:ENV:B", { ISTIO_META_CLUSTER_ID: "east", A: "b=c" }],
     ["/inject/cluster", {}],
     ["/inject/cluster/%zz", { ISTIO_META_CLUSTER_ID: "%zz" }],
   ];

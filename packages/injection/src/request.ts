@@ -1,5 +1,5 @@
 /** What injection of one pod depends on. */
-import type { Json, Metadata, Pod, Texts } from "./pod.ts";
+import type { Json, Metadata, OwnerReference, Pod, Texts } from "./pod.ts";
 
 export interface InjectionRequest {
   readonly pod: Pod;
@@ -34,21 +34,27 @@ export interface Workload {
 export function workloadOf({ metadata }: Pod, namespace: string): Workload {
   const space = metadata.namespace || namespace;
   const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
-  if (owner === undefined) return { apiVersion: "v1", kind: "Pod", name: ownName(metadata), namespace: space };
-  const { apiVersion, kind, name } = owner;
-  const hash = metadata.labels?.["pod-template-hash"];
+  // A pod with a name of its own stands for itself, even where somebody owns it.
+  if (owner === undefined || (metadata.generateName ?? "") === "")
+    return { apiVersion: "v1", kind: "Pod", name: ownName(metadata), namespace: space };
+  return { ...controllerOf(owner, metadata.labels ?? {}), namespace: space };
+}
+
+function controllerOf({ apiVersion, kind, name }: OwnerReference, labels: Texts): Omit<Workload, "namespace"> {
+  const without = (suffix: string) => name.slice(0, name.endsWith(`-${suffix}`) ? -suffix.length - 1 : undefined);
   // A Deployment stands behind a ReplicaSet whose name ends in the hash of the pod's template.
-  if (kind === "ReplicaSet" && hash !== undefined && name.endsWith(`-${hash}`)) {
-    return { apiVersion, kind: "Deployment", name: name.slice(0, -hash.length - 1), namespace: space };
-  }
-  const config = metadata.labels?.["deploymentconfig"];
-  if (kind === "ReplicationController" && config !== undefined && name.startsWith(`${config}-`)) {
-    return { apiVersion: "apps.openshift.io/v1", kind: "DeploymentConfig", name: config, namespace: space };
-  }
+  const hash = labels["pod-template-hash"] ?? "";
+  if (kind === "ReplicaSet" && hash !== "" && name.endsWith(hash))
+    return { apiVersion, kind: "Deployment", name: without(hash) };
+  // The same of Argo Rollouts.
+  const rollout = labels["rollouts-pod-template-hash"] ?? "";
+  if (kind === "ReplicaSet" && rollout !== "" && name.endsWith(rollout))
+    return { apiVersion: "v1alpha1", kind: "Rollout", name: without(rollout) };
+  const config = labels["deploymentconfig"] ?? "";
+  if (kind === "ReplicationController" && config !== "") return { apiVersion, kind: "DeploymentConfig", name: config };
   // A CronJob stands behind a Job whose name ends in the minute it was due.
-  const cron = kind === "Job" ? /^(.+)-\d{8,}$/.exec(name)?.[1] : undefined;
-  if (cron !== undefined) return { apiVersion, kind: "CronJob", name: cron, namespace: space };
-  return { apiVersion, kind, name, namespace: space };
+  const cron = kind === "Job" ? /^(.+)-\d{8,10}$/.exec(name)?.[1] : undefined;
+  return cron === undefined ? { apiVersion, kind, name } : { apiVersion: "batch/v1", kind: "CronJob", name: cron };
 }
 
 function ownName({ name, generateName }: Metadata): string {

@@ -1,11 +1,13 @@
 /** The functions of injection templates beside those of sprig. Users' templates call them too: their names are Istio's. */
 
-import { formatValue, isNothing, isTrue, type TemplateFunctions } from "@flotilla/gotemplate";
-import { ownValue } from "@flotilla/model";
+import { formatValue, isNothing, type TemplateFunctions } from "@flotilla/gotemplate";
+import { isObject, ownValue } from "@flotilla/model";
+import { durationMs } from "@flotilla/validation";
 import { stringify } from "yaml";
 import { GoView, rawOf } from "./go-view.ts";
 import { otelResourceAttributes } from "./otel-attributes.ts";
 import type { Json, Metadata } from "./pod.ts";
+import { portFunctions } from "./port-functions.ts";
 import { cleanProxyConfig } from "./proxy-config.ts";
 
 export const templateFunctions: TemplateFunctions = {
@@ -13,46 +15,63 @@ export const templateFunctions: TemplateFunctions = {
   annotation: (metadata, name, otherwise) =>
     ownValue(metadataOf(metadata).annotations, String(name)) ?? formatValue(otherwise),
   isset: (map, key) => Object.hasOwn(asObject(map), String(key)),
-  valueOrDefault: (value, otherwise) => (isTrue(value) && value !== "" ? value : otherwise),
+  valueOrDefault: (value, otherwise) => (isNothing(value) || value === "" ? otherwise : value),
   toYaml: (value) => toYaml(rawOf(value)),
-  toJSON: (value) => JSON.stringify(rawOf(value)),
-  fromJSON: (text) => JSON.parse(isNothing(text) || text === "" ? "null" : String(text)),
-  structToJSON: (value) => (isNothing(value) ? "{}" : JSON.stringify(rawOf(value))),
+  toJSON: (value) => (isNothing(value) ? "{}" : toJson(sorted(rawOf(value)))),
+  fromJSON: fromJson,
+  structToJSON: (value) => (isNothing(value) ? "{}" : toJson(rawOf(value))),
   protoToJSON: (value) => JSON.stringify(cleanProxyConfig(asObject(rawOf(value)))),
   /** Later maps win; texts only. */
-  toJsonMap: (...maps) => JSON.stringify(sortedByName(Object.assign({}, ...maps.map(asObject)))),
+  toJsonMap: (...maps) => toJson(sortedByName(mergeMaps(maps))),
+  mergeMaps: (...maps) => mergeMaps(maps),
+  omit: (map, ...keys) => withoutKeys(map, keys),
+  /** differs: templates do not read the environment of the control plane, which holds more than is theirs. */
+  env: (_, otherwise) => formatValue(otherwise),
+  formatDuration,
   /** Not the first line, unlike sprig's: in templates its indentation stands before the action. */
   indent: (columns, text) => String(text).replaceAll("\n", `\n${" ".repeat(Number(columns))}`),
   toLower: (text) => String(text).toLowerCase(),
   strdict: (...parts) => Object.fromEntries(pairs(parts)),
   omitNil,
-  directory: (path) => String(path).replace(/\/[^/]*$/, "") || ".",
-  excludeInboundPort,
-  appendMultusNetwork,
+  directory,
+  ...portFunctions,
   otelResourceAttributes,
 };
 
-/** The port of the proxy's own health page is never captured, whatever else is left out. */
-function excludeInboundPort(port: unknown, excluded: unknown): string {
-  const own = formatValue(port).trim();
-  const given = isNothing(excluded) ? "" : String(excluded);
-  if (own === "" || own === "0") return given;
-  const ports = given === "" ? [] : given.split(",").map((part) => part.trim());
-  return ports.includes(own) ? given : [...ports, own].join(",");
+/** As Go prints a duration: 90s is 1m30s. Texts that are no durations of the mesh configuration are zero. */
+function formatDuration(value: unknown): string {
+  const ms = durationMs(String(rawOf(value) ?? "")) ?? 0;
+  if (ms !== 0 && Math.abs(ms) < 1_000) return `${ms}ms`;
+  const seconds = Math.abs(ms) / 1_000;
+  const [hours, minutes] = [Math.floor(seconds / 3_600), Math.floor((seconds % 3_600) / 60)];
+  const rest = `${Math.round((seconds % 60) * 1_000) / 1_000}s`;
+  const sign = ms < 0 ? "-" : "";
+  if (hours > 0) return `${sign}${hours}h${minutes}m${rest}`;
+  return `${sign}${minutes > 0 ? `${minutes}m` : ""}${rest}`;
 }
 
-/** The networks a pod joins are a list of names, or of objects in JSON; both get one more. */
-function appendMultusNetwork(existing: unknown, network: unknown): string {
-  const [given, added] = [isNothing(existing) ? "" : String(existing), String(network)];
-  if (given === "") return added;
-  if (!given.trimStart().startsWith("[")) return `${given}, ${added}`;
-  if (given.includes(added)) return given;
-  const [first = "", second] = added.split("/");
-  const [namespace, name] = second === undefined ? ["", first] : [first, second];
-  const entry = `{"name": "${name}"${namespace === "" ? "" : `, "namespace": "${namespace}"`}}`;
-  const end = given.lastIndexOf("]");
-  if (end === -1) return given;
-  return `${given.slice(0, end)}, ${entry}${given.slice(end)}`;
+/** What stands after the last slash goes; the slash stays. */
+function directory(path: unknown): string {
+  const text = String(path);
+  return text.slice(0, text.lastIndexOf("/") + 1);
+}
+
+/** A text that is no JSON counts as the text of an empty object, as in Istio. */
+function fromJson(text: unknown): unknown {
+  try {
+    return JSON.parse(isNothing(text) || text === "" ? "null" : String(text));
+  } catch {
+    return "{}";
+  }
+}
+
+/** Go escapes what HTML would take for tags. */
+function toJson(value: unknown): string {
+  return JSON.stringify(value).replaceAll("<", "\\u003c").replaceAll(">", "\\u003e").replaceAll("&", "\\u0026");
+}
+
+function withoutKeys(map: unknown, keys: readonly unknown[]): Json {
+  return Object.fromEntries(Object.entries(asObject(map)).filter(([name]) => !keys.includes(name)));
 }
 
 /** Values that were set to null on purpose take a default away: they must not appear. */
@@ -79,6 +98,14 @@ function metadataOf(value: unknown): Metadata {
 function asObject(value: unknown): Json {
   if (value instanceof GoView) return value.raw;
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Json) : {};
+}
+
+function mergeMaps(maps: readonly unknown[]): Json {
+  return Object.fromEntries(maps.flatMap((map) => Object.entries(asObject(map))));
+}
+
+function sorted(value: unknown): unknown {
+  return isObject(value) ? sortedByName(value) : value;
 }
 
 function sortedByName(value: Json): Json {

@@ -8,6 +8,10 @@ import { injectWorkload } from "./workload.ts";
 const spec = { containers: [{ name: "app" }] };
 const injected = { ...spec, injected: true };
 const metadata = { name: "web", namespace: "shop" };
+const owned = {
+  generateName: "chess-",
+  ownerReferences: [{ apiVersion: "x.example/v1", kind: "Game", name: "chess", controller: true }],
+};
 
 function inject(object: Json) {
   const workloads: Workload[] = [];
@@ -59,6 +63,27 @@ const cases: readonly { readonly name: string; readonly object: Json; readonly w
     of: "batch/v1 CronJob /",
   },
   {
+    name: "a DeploymentConfig, whose other fields stay",
+    object: {
+      ...{ apiVersion: "apps.openshift.io/v1", kind: "DeploymentConfig", metadata },
+      spec: { triggers: [{ type: "ConfigChange" }], test: false, strategy: { type: "Rolling" }, template: { spec } },
+    },
+    want: {
+      ...{ apiVersion: "apps.openshift.io/v1", kind: "DeploymentConfig", metadata },
+      spec: {
+        ...{ triggers: [{ type: "ConfigChange" }], test: false, strategy: { type: "Rolling" } },
+        template: { metadata: {}, spec: injected },
+      },
+    },
+    of: "apps.openshift.io/v1 DeploymentConfig shop/web",
+  },
+  {
+    name: "a Pod that somebody owns",
+    object: { kind: "Pod", metadata: owned, spec },
+    want: { kind: "Pod", metadata: owned, spec: injected },
+    of: "x.example/v1 Game /chess",
+  },
+  {
     name: "the items of a list",
     object: { kind: "List", items: [{ apiVersion: "v1", kind: "Pod", metadata, spec }, { kind: "ConfigMap" }] },
     want: { kind: "List", items: [{ apiVersion: "v1", kind: "Pod", metadata, spec: injected }, { kind: "ConfigMap" }] },
@@ -68,9 +93,11 @@ const cases: readonly { readonly name: string; readonly object: Json; readonly w
 
 const untouched: readonly Json[] = [
   { kind: "ConfigMap", data: {} },
-  { kind: "Service", spec: { template: null } },
-  { kind: "Service", spec: { template: ["a"] } },
-  { kind: "Service", spec: { template: "text" } },
+  { kind: "Deployment", spec: { template: null } },
+  { kind: "Deployment", spec: { template: ["a"] } },
+  { kind: "Deployment", spec: { template: "text" } },
+  { apiVersion: "serving.knative.dev/v1", kind: "Service", spec: { template: { spec: { containers: [] } } } },
+  { kind: "List", items: [null, "text", 1] },
   { kind: "Pod", metadata },
   { kind: "Pod", spec: null },
   { kind: "CronJob", spec: { jobTemplate: { spec: { template: {} } } } },

@@ -1,20 +1,36 @@
 /** Injection into workloads as files have them: whatever holds a pod's template, lists included. */
 
-import { ownValue } from "@flotilla/model";
+import { isObject, ownValue } from "@flotilla/model";
 import type { Json, Pod } from "./pod.ts";
-import type { Workload } from "./request.ts";
+import { type Workload, workloadOf } from "./request.ts";
 
 /** Injects one pod; undefined leaves it as it is. */
 export type WorkloadInjection = (pod: Pod, workload: Workload) => Pod | undefined;
+
+/**
+ * Kinds whose `spec.template` is that of a pod, by name alone: Deployments of extensions/v1beta1 have it too. Templates of other kinds are
+ * something else, such as a Knative Service's, whose pods are injected when they are made.
+ */
+const templated: ReadonlySet<unknown> = new Set([
+  ...["Deployment", "ReplicaSet", "DaemonSet", "StatefulSet", "Job"],
+  ...["ReplicationController", "DeploymentConfig", "Rollout"],
+]);
 
 /** Objects without a pod come back as they are. */
 export function injectWorkload(object: Json, inject: WorkloadInjection): Json {
   const { kind, items } = object as { readonly kind?: unknown; readonly items?: unknown };
   if (kind === "List" && Array.isArray(items))
-    return { ...object, items: items.map((item) => injectWorkload(item as Json, inject)) };
-  if (kind === "Pod") return injectAt(object, [], object, inject);
+    return { ...object, items: items.map((item) => (isObject(item) ? injectWorkload(item, inject) : item)) };
+  if (kind === "Pod") return injectPodObject(object, inject);
   if (kind === "CronJob") return injectCronJob(object, inject);
-  return injectAt(object, ["spec", "template"], object, inject);
+  return templated.has(kind) ? injectAt(object, ["spec", "template"], object, inject) : object;
+}
+
+/** Whoever owns it is its workload, as for the webhook. */
+function injectPodObject(object: Json, inject: WorkloadInjection): Json {
+  if (!isObject(object["spec"])) return object;
+  const pod = { ...object, metadata: object["metadata"] ?? {} } as Pod;
+  return inject(pod, workloadOf(pod, "")) ?? object;
 }
 
 /** The metadata is the job's, not the pod's: so it is in Istio. Source: corpus inject, cronjob. */

@@ -3,5 +3,7 @@ export { hasErrors, type Problem, problemText, type Severity } from "./problem.t
 export { editorSchemas } from "./schema/editor-schemas.ts";
 export { createSchemaValidator, type SchemaOptions, type SchemaValidator } from "./schema/validate-schema.ts";
 export { validateMeshConfig } from "./semantic/mesh-config.ts";
+export { validateProxyConfig } from "./semantic/mesh-default-config.ts";
 export { validateMeshNetworks } from "./semantic/mesh-networks.ts";
+export { durationMs } from "./semantic/shared/values.ts";
 export { createValidator } from "./validate-object.ts";

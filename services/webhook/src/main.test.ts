@@ -154,6 +154,15 @@ describe("/inject", () => {
     assert.deepEqual(answer.response, { uid: "u1", allowed: true });
   });
 
+  it("warns of words that count as none", async () => {
+    const { response } = await ask(
+      "/inject",
+      review(pod({ labels: {}, annotations: { "sidecar.istio.io/inject": "no" } }), podKind),
+    );
+    assert.deepEqual([response.allowed, response.warnings?.length, response.patchType], [true, 1, "JSONPatch"]);
+    assert.match(response.warnings?.[0] ?? "", /sidecar\.istio\.io\/inject: is none of true, false: "no"/);
+  });
+
   it("refuses what it cannot follow, with the reason", async () => {
     const annotations = { "traffic.sidecar.istio.io/includeInboundPorts": "eighty" };
     const { response } = await ask("/inject", review(pod({ annotations }), podKind));

@@ -6,22 +6,35 @@ import { annotate, type Container, initName, type Pod, proxyName, type Texts, va
 /**
  * As a sidecar, the proxy comes last, or first where applications wait for it. As a native sidecar it precedes all other init
  * containers, so that these are part of the mesh, and only what sets up the capture of traffic precedes it. Else the capture
- * comes last, since nothing could answer before the proxy runs; a validation of it always comes first.
+ * comes last, since nothing could answer before the proxy runs; a validation of it always comes first. What older templates
+ * run to allow core dumps stands next to the capture.
  */
 export function orderContainers(pod: Pod, { holdApplication }: { readonly holdApplication: boolean }): Pod {
   const { containers = [], initContainers } = pod.spec;
   const ordered = move(containers, proxyName, holdApplication ? "first" : "last");
   if (initContainers === undefined) return { ...pod, spec: { ...pod.spec, containers: ordered } };
   const isNative = initContainers.some(({ name }) => name === proxyName);
-  const withProxy = isNative ? move(initContainers, proxyName, "first") : initContainers;
-  const withInit = move(withProxy, initName, isNative ? "first" : "last");
-  return {
-    ...pod,
-    spec: { ...pod.spec, containers: ordered, initContainers: move(withInit, validationName, "first") },
-  };
+  const places = isNative ? nativeOrder : order;
+  const init = places.reduce((list, [name, place]) => move(list, name, place), initContainers);
+  return { ...pod, spec: { ...pod.spec, containers: ordered, initContainers: init } };
 }
 
-function move(list: readonly Container[], name: string, place: "first" | "last"): readonly Container[] {
+type Place = readonly [name: string, place: "first" | "last"];
+
+const coreDumpName = "enable-core-dump";
+const nativeOrder: readonly Place[] = [
+  [coreDumpName, "first"],
+  [proxyName, "first"],
+  [validationName, "first"],
+  [initName, "first"],
+];
+const order: readonly Place[] = [
+  [validationName, "first"],
+  [initName, "last"],
+  [coreDumpName, "last"],
+];
+
+function move(list: readonly Container[], name: string, place: Place[1]): readonly Container[] {
   const own = list.filter((container) => container.name === name);
   const others = list.filter((container) => container.name !== name);
   return place === "first" ? [...own, ...others] : [...others, ...own];

@@ -4,11 +4,12 @@ import type { Container, Json, Pod, Texts } from "../pod.ts";
 import { rewriteProbes } from "./probes.ts";
 
 const status = 15021;
+const ports = { status, mesh: status };
 const app = (more: Json): Container => ({ name: "app", ports: [{ name: "web", containerPort: 8080 }], ...more });
 
 function rewritten(containers: readonly Container[], annotations: Texts = {}, more: Json = {}): Pod {
   const pod = { metadata: { annotations }, spec: { containers: [...containers, { name: "istio-proxy" }], ...more } };
-  return rewriteProbes(pod as Pod, true, status);
+  return rewriteProbes(pod as Pod, true, ports);
 }
 
 function probersOf(pod: Pod): Json | undefined {
@@ -40,9 +41,9 @@ const cases: readonly Case[] = [
     probers: { "/app-health/app/livez": { httpGet: { port: 8080 } } },
   },
   {
-    name: "a port in a text",
-    given: { startupProbe: { tcpSocket: { port: "90" } } },
-    asked: { startupProbe: redirectTo("/app-health/app/startupz") },
+    name: "a TCP port, with a time-out of 0 that says nothing",
+    given: { startupProbe: { tcpSocket: { port: 90 }, timeoutSeconds: 0 } },
+    asked: { startupProbe: { timeoutSeconds: 0, ...redirectTo("/app-health/app/startupz") } },
     probers: { "/app-health/app/startupz": { tcpSocket: { port: 90 } } },
   },
   {
@@ -75,8 +76,6 @@ const cases: readonly Case[] = [
     },
   },
   { name: "a command", given: { livenessProbe: { exec: { command: ["x"] } }, lifecycle: { preStop: { exec: {} } } } },
-  { name: "a port that nobody has", given: { livenessProbe: { httpGet: { port: "other" } } } },
-  { name: "the agent's own port", given: { livenessProbe: { httpGet: { port: status } } } },
 ];
 
 describe("probes", () => {
@@ -86,6 +85,21 @@ describe("probes", () => {
       assert.deepEqual(pod.spec.containers?.[0], app(asked ?? given));
       assert.deepEqual(probersOf(pod), probers);
     });
+
+  for (const port of ["other", status])
+    it(`of port ${port}, which the agent is not asked about, lead to the agent all the same`, () => {
+      const pod = rewritten([app({ livenessProbe: { httpGet: { port } } })]);
+      assert.deepEqual(pod.spec.containers?.[0], app({ livenessProbe: redirectTo("/app-health/app/livez") }));
+      assert.equal(probersOf(pod), undefined);
+    });
+
+  it("of the status port that the pod chose for its agent go to that one", () => {
+    const probe = app({ readinessProbe: { httpGet: { port: 80 } } });
+    const pod = { metadata: {}, spec: { containers: [probe, { name: "istio-proxy" }] } } as Pod;
+    const [first] = rewriteProbes(pod, true, { status: 15_999, mesh: status }).spec.containers ?? [];
+    const want = { httpGet: { path: "/app-health/app/readyz", port: 15_999 } };
+    assert.deepEqual(first?.["readinessProbe"], want);
+  });
 
   it("of init containers are rewritten too, those of the proxy are not", () => {
     const probe = { readinessProbe: { httpGet: { port: 80 } } };
@@ -100,30 +114,30 @@ describe("probes", () => {
     const own = "sidecar.istio.io/rewriteAppHTTPProbers";
     assert.equal(probersOf(rewritten([probe], { [own]: "false" })), undefined);
     assert.notEqual(probersOf(rewritten([probe], { [own]: "TRUE" })), undefined);
-    assert.notEqual(probersOf(rewritten([probe], { [own]: "" })), undefined);
+    assert.notEqual(probersOf(rewritten([probe], { [own]: "off" })), undefined);
     const pod = { metadata: {}, spec: { containers: [probe, { name: "istio-proxy" }] } } as Pod;
-    assert.equal(rewriteProbes(pod, false, status), pod);
-    assert.equal(rewriteProbes(pod, true, 0), pod);
+    assert.equal(rewriteProbes(pod, false, ports), pod);
+    assert.equal(rewriteProbes(pod, true, { ...ports, status: 0 }), pod);
     const alone = { metadata: {}, spec: { containers: [probe] } } as Pod;
-    assert.equal(rewriteProbes(alone, true, status), alone);
+    assert.equal(rewriteProbes(alone, true, ports), alone);
   });
 
-  it("of an earlier injection stay among the probers, in order", () => {
+  it("of an earlier injection stay among the probers, in order and in their place", () => {
     const env = [
+      { name: "ISTIO_KUBE_APP_PROBERS", value: '{"/z":{},"/app-health/app/readyz":{"httpGet":{"port":81}}}' },
       { name: "A", value: "1" },
-      { name: "ISTIO_KUBE_APP_PROBERS", value: '{"/z":{},"/app-health/app/readyz":{}}' },
     ];
     const pod = rewritten(
       [app({ readinessProbe: { httpGet: { port: 80 } } })],
-      {},
+      { "sidecar.istio.io/status": "{}" },
       {
         containers: [app({ readinessProbe: { httpGet: { port: 80 } } }), { name: "istio-proxy", env }],
       },
     );
-    assert.deepEqual(probersOf(pod), { "/app-health/app/readyz": { httpGet: { port: 80 } }, "/z": {} });
+    assert.deepEqual(probersOf(pod), { "/app-health/app/readyz": { httpGet: { port: 81 } }, "/z": {} });
     assert.deepEqual(
       pod.spec.containers?.[1]?.env?.map(({ name }) => name),
-      ["A", "ISTIO_KUBE_APP_PROBERS"],
+      ["ISTIO_KUBE_APP_PROBERS", "A"],
     );
   });
 

@@ -3,9 +3,10 @@
  * asks the application from within the pod. What it asks stands in an environment variable of the proxy.
  */
 
-import { names } from "../annotations.ts";
+import { ownValue } from "@flotilla/model";
+import { names, parseBoolean } from "../annotations.ts";
 import { InjectionError } from "../errors.ts";
-import { type Container, changeContainer, findProxy, type Json, type Pod, proxyName, type Texts } from "../pod.ts";
+import { type Container, changeContainer, findProxy, type Json, type Pod, proxyName } from "../pod.ts";
 
 const environmentName = "ISTIO_KUBE_APP_PROBERS";
 
@@ -14,14 +15,29 @@ const probeKinds = [
   ["livenessProbe", "livez"],
   ["startupProbe", "startupz"],
 ] as const;
+const hookKinds = [
+  ["preStop", "prestopz"],
+  ["postStart", "poststartz"],
+] as const;
+const probeActions = ["httpGet", "tcpSocket", "grpc"] as const;
+const hookActions = ["httpGet", "tcpSocket"] as const;
 
-export function rewriteProbes(pod: Pod, isDefault: boolean, statusPort: number): Pod {
-  if (findProxy(pod.spec) === undefined || statusPort <= 0) return pod;
-  if (!isRewriting(pod.metadata.annotations ?? {}, isDefault)) return pod;
+export interface ProbePorts {
+  /** Of the pod's agent, where probes go. */
+  readonly status: number;
+  /** Of the mesh: what is asked there is rewritten already. */
+  readonly mesh: number;
+}
+
+/** differs: without a port of the agent (status.sidecar.istio.io/port: "0") probes stay, where istiod sends them to port 0. */
+export function rewriteProbes(pod: Pod, isDefault: boolean, ports: ProbePorts): Pod {
+  if (findProxy(pod.spec) === undefined || ports.status <= 0) return pod;
+  const own = parseBoolean(pod.metadata.annotations?.[names.rewriteProbes] ?? "");
+  if (!(own ?? isDefault)) return pod;
   const { containers = [], initContainers } = pod.spec;
   const probers: Record<string, Json> = {};
-  const rewritten = containers.map((container) => rewrite(container, statusPort, probers));
-  const rewrittenInit = initContainers?.map((container) => rewrite(container, statusPort, probers));
+  const rewritten = containers.map((container) => rewrite(container, ports, probers));
+  const rewrittenInit = initContainers?.map((container) => rewrite(container, ports, probers));
   const spec = {
     ...pod.spec,
     containers: rewritten,
@@ -30,64 +46,55 @@ export function rewriteProbes(pod: Pod, isDefault: boolean, statusPort: number):
   return withProbers({ ...pod, spec }, probers);
 }
 
-function isRewriting(annotations: Texts, isDefault: boolean): boolean {
-  const own = annotations[names.rewriteProbes];
-  return own === undefined || own === "" ? isDefault : own.toLowerCase() === "true";
-}
-
 /** Adds what is to be asked of the application to `probers`. */
-function rewrite(container: Container, statusPort: number, probers: Record<string, Json>): Container {
+function rewrite(container: Container, ports: ProbePorts, probers: Record<string, Json>): Container {
   if (container.name === proxyName) return container;
-  const changes = probeKinds.flatMap(([field, path]): readonly (readonly [string, Json])[] => {
-    const probe = container[field] as Json | undefined;
-    const address = `/app-health/${container.name}/${path}`;
-    const prober = probe === undefined ? undefined : proberOf(probe, container, statusPort);
-    if (probe === undefined || prober === undefined) return [];
-    // own key: begins with a slash
-    probers[address] = prober;
-    return [[field, redirected(probe, address, statusPort)]];
-  });
-  const lifecycle = rewriteLifecycle(container, statusPort, probers);
-  return { ...container, ...Object.fromEntries(changes), ...(lifecycle === undefined ? {} : { lifecycle }) };
-}
-
-/** Hooks are requests from outside of the pod as well. */
-function rewriteLifecycle(container: Container, statusPort: number, probers: Record<string, Json>): Json | undefined {
+  const parts: Parts = { holder: container, kinds: probeKinds, path: `/app-health/${container.name}` };
+  const changes = redirect(parts, container, ports, probers);
   const { lifecycle } = container;
-  if (lifecycle === undefined) return undefined;
-  const hooks = [
-    ["preStop", "prestopz"],
-    ["postStart", "poststartz"],
-  ] as const;
-  const changes = hooks.flatMap(([field, path]): readonly (readonly [string, Json])[] => {
-    const hook = lifecycle[field] as Json | undefined;
-    const address = `/app-lifecycle/${container.name}/${path}`;
-    const prober = hook === undefined ? undefined : proberOf(hook, container, statusPort);
-    if (hook === undefined || prober === undefined) return [];
+  if (lifecycle === undefined) return { ...container, ...changes };
+  const hooks: Parts = { holder: lifecycle, kinds: hookKinds, path: `/app-lifecycle/${container.name}` };
+  return { ...container, ...changes, lifecycle: { ...lifecycle, ...redirect(hooks, container, ports, probers) } };
+}
+
+interface Parts {
+  /** What has the probes: a container, or its lifecycle. */
+  readonly holder: Json;
+  readonly kinds: readonly (readonly [field: string, page: string])[];
+  readonly path: string;
+}
+
+/** Commands need no help. A hook by gRPC does not exist. */
+function redirect(
+  { holder, kinds, path }: Parts,
+  container: Container,
+  ports: ProbePorts,
+  probers: Record<string, Json>,
+): Json {
+  const changes = kinds.flatMap(([field, page]): readonly (readonly [string, Json])[] => {
+    const probe = ownValue(holder, field) as Json | undefined;
+    const kind = (kinds === hookKinds ? hookActions : probeActions).find(
+      (one) => probe !== undefined && ownValue(probe, one) !== undefined,
+    );
+    if (probe === undefined || kind === undefined) return [];
+    const address = `${path}/${page}`;
+    const prober = proberOf(probe, kind, container, ports.mesh);
     // own key: begins with a slash
-    probers[address] = prober;
-    return [[field, redirected(hook, address, statusPort)]];
+    if (prober !== undefined) probers[address] = prober;
+    return [[field, redirected(probe, address, ports.status)]];
   });
-  return { ...lifecycle, ...Object.fromEntries(changes) };
+  return Object.fromEntries(changes);
 }
 
-/** Undefined for probes that need no help: commands, and those that ask the agent already. */
-function proberOf(probe: Json, container: Container, statusPort: number): Json | undefined {
-  const timeout = probe["timeoutSeconds"] === undefined ? {} : { timeoutSeconds: probe["timeoutSeconds"] };
-  for (const kind of ["httpGet", "tcpSocket", "grpc"] as const) {
-    const action = probe[kind] as Json | undefined;
-    if (action === undefined) continue;
-    const port = portOf(action["port"], container);
-    if (port === undefined || port === statusPort) return undefined;
-    return { [kind]: { ...action, port }, ...timeout };
-  }
-  return undefined;
-}
-
-function portOf(port: unknown, { ports = [] }: Container): number | undefined {
-  if (typeof port === "number") return port;
-  const named = ports.find(({ name }) => name === port)?.containerPort;
-  return named ?? (typeof port === "string" && /^\d+$/.test(port) ? Number(port) : undefined);
+/** Undefined for those that ask the agent already, and for ports that the container does not name. */
+function proberOf(probe: Json, kind: string, container: Container, meshPort: number): Json | undefined {
+  const timeout = (probe["timeoutSeconds"] ?? 0) === 0 ? {} : { timeoutSeconds: probe["timeoutSeconds"] };
+  const action = ownValue(probe, kind) as Json;
+  if (kind === "grpc") return { grpc: action, ...timeout };
+  const { ports = [] } = container;
+  const given = action["port"];
+  const port = typeof given === "string" ? ports.findLast(({ name }) => name === given)?.containerPort : given;
+  return port === undefined || given === meshPort ? undefined : { [kind]: { ...action, port }, ...timeout };
 }
 
 function redirected(probe: Json, path: string, port: number): Json {
@@ -103,14 +110,11 @@ function withProbers(pod: Pod, probers: Readonly<Record<string, Json>>): Pod {
   if (Object.keys(probers).length === 0) return pod;
   return changeContainer(pod, proxyName, (container) => {
     const env = container.env ?? [];
-    const before = env.find(({ name }) => name === environmentName)?.value;
-    const all = { ...(before === undefined ? {} : readProbers(before)), ...probers };
-    const sorted = Object.fromEntries(Object.entries(all).sort(([a], [b]) => (a < b ? -1 : 1)));
-    const value = JSON.stringify(sorted);
-    return {
-      ...container,
-      env: [...env.filter(({ name }) => name !== environmentName), { name: environmentName, value }],
-    };
+    const place = env.findIndex(({ name }) => name === environmentName);
+    const before = place === -1 ? {} : readProbers(env[place]?.value ?? "");
+    const sorted = Object.entries({ ...probers, ...before }).sort(([a], [b]) => (a < b ? -1 : 1));
+    const variable = { name: environmentName, value: JSON.stringify(Object.fromEntries(sorted)) };
+    return { ...container, env: place === -1 ? [...env, variable] : env.with(place, variable) };
   });
 }
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Json, Pod, Texts } from "../pod.ts";
 import { applyProxyEnvironment } from "./cluster-environment.ts";
-import { mergePrometheus } from "./prometheus.ts";
+import { annotateSecurePort, mergePrometheus } from "./prometheus.ts";
 
 const podOf = (annotations: Texts, container = "istio-proxy"): Pod =>
   ({
@@ -24,7 +24,8 @@ const untouched: readonly (readonly [string, Texts, Json?])[] = [
   ["the pod is not scraped", { [scrape]: "false" }],
   ["the pod is not scraped, in the other spelling", { "prometheus.io.scrape": "false" }],
   ["the mesh merges nothing", {}, { enablePrometheusMerge: false }],
-  ["the pod merges nothing", { [merge]: "off" }],
+  ["the pod merges nothing", { [merge]: "F" }],
+  ["the pod is not scraped, as Go reads it", { "prometheus_io/scrape": "0" }],
   ["it was done before", { [port]: "15020" }],
 ];
 const asked: readonly (readonly [string, Texts, unknown, Json?])[] = [
@@ -32,7 +33,7 @@ const asked: readonly (readonly [string, Texts, unknown, Json?])[] = [
   ["the pod says where", { [scrape]: "true", [path]: "/m", [port]: "80" }, { scrape: "true", path: "/m", port: "80" }],
   [
     "the pod merges in spite of the mesh",
-    { [merge]: "On", [port]: "80" },
+    { [merge]: "T", [port]: "80" },
     { scrape: "", path: "", port: "80" },
     { enablePrometheusMerge: false },
   ],
@@ -46,11 +47,36 @@ const asked: readonly (readonly [string, Texts, unknown, Json?])[] = [
       port: "8080",
       targets: [
         { port: "8080", path: "/metrics" },
-        { port: "9100", path: "" },
+        { port: "9100", path: "/metrics" },
       ],
     },
   ],
 ];
+
+const impossible: readonly (readonly [Texts, RegExp])[] = [
+  [{ [port]: "http" }, /invalid port "http"/],
+  [{ [port]: "0" }, /invalid port "0"/],
+  [{ [targets]: "8080,70000" }, /invalid port "70000"/],
+  [{ [targets]: "15020:/m" }, /conflicts with agent port/],
+  [{ [port]: "15006" }, /reserved for Istio/],
+];
+
+describe("ports that cannot be scraped", () => {
+  for (const [annotations, reason] of impossible)
+    it(`refuse the pod: ${JSON.stringify(annotations)}`, () => assert.throws(() => merged(annotations), { reason }));
+});
+
+describe("the port of merged metrics over TLS", () => {
+  const secure = (value: string, annotations: Texts = {}) => {
+    const env = [{ name: "ENVOY_SECURE_MERGED_METRICS_PORT", value }];
+    const pod = { metadata: { annotations }, spec: { containers: [{ name: "istio-proxy", env }] } };
+    return annotateSecurePort(pod).metadata.annotations;
+  };
+  const name = "prometheus.istio.io/secure-port";
+  it("is annotated", () => assert.deepEqual(secure("15091"), { [name]: "15091" }));
+  it("is not annotated where it is off", () => assert.deepEqual([secure("0"), secure("")], [{}, {}]));
+  it("stays what the pod says", () => assert.deepEqual(secure("15091", { [name]: "1" }), { [name]: "1" }));
+});
 
 describe("metrics of a pod", () => {
   for (const [name, annotations, mesh = {}] of untouched)

@@ -1,6 +1,7 @@
 /** `defaultConfig` of MeshConfig: what proxies start with. */
 import { isIpAddress } from "@flotilla/model";
 import type { Problem } from "../problem.ts";
+import type { JsonObject } from "../schema/schema.ts";
 import { entries, type Field, field, fieldAt, isSet, numberOf, refuseIf, textOf, warnIf } from "./shared/field.ts";
 import { hostReason, quoted } from "./shared/names.ts";
 import { clientTlsProblems } from "./shared/traffic-policy.ts";
@@ -9,6 +10,11 @@ import { durationMs, durationProblems, nonNegativeProblems, portProblems } from 
 const paths = ["configPath", "binaryPath"];
 const ports = ["proxyAdminPort", "statusPort"];
 const allocation = "ISTIO_META_DNS_AUTO_ALLOCATE";
+
+/** For the settings of one proxy: those of its own over those of the mesh. */
+export function validateProxyConfig(config: JsonObject): readonly Problem[] {
+  return defaultConfigProblems({ value: config, path: "" });
+}
 
 export function defaultConfigProblems(config: Field): readonly Problem[] {
   const cluster = field(config, "serviceCluster");

@@ -1,5 +1,6 @@
 /** An admission request for a pod, answered with the patch that injects it. */
 import {
+  checkAnnotations,
   checkPodShape,
   decide,
   environmentOfPath,
@@ -12,6 +13,7 @@ import {
   type Texts,
 } from "@flotilla/injection";
 import type { Logger } from "@flotilla/runtime";
+import { problemText } from "@flotilla/validation";
 import type { AdmissionAnswer, AdmissionRequest } from "../admission/review.ts";
 import type { WebhookMetrics } from "../metrics.ts";
 import { diffJson } from "../patch/json-patch.ts";
@@ -68,7 +70,10 @@ export function answerPod(
   const { namespace } = request;
   const decision = decide(pod, namespace, state.config());
   state.log?.debug("decided", { namespace, name: request.name || pod.metadata.generateName, ...decision });
-  if (!decision.inject) return { allowed: true };
+  const warnings = checkAnnotations(pod.metadata.annotations ?? {})
+    .filter(({ severity }) => severity === "warning")
+    .map(problemText);
+  if (!decision.inject) return { allowed: true, warnings };
   const injected = injectPod(
     {
       pod,
@@ -80,7 +85,7 @@ export function answerPod(
     state.config(),
     state.environment,
   );
-  return { allowed: true, patch: diffJson(request.object, injected) };
+  return { allowed: true, warnings, patch: diffJson(request.object, injected) };
 }
 
 function asPod(object: unknown): Pod {

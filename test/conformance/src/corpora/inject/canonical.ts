@@ -22,6 +22,7 @@ const zeroIsAbsent: ReadonlySet<string> = new Set([
   "successThreshold",
   "timeoutSeconds",
   "hostNetwork",
+  "paused",
   "readOnly",
   "stdin",
   "test",

@@ -245,11 +245,12 @@ const clusterFeatures = {
 } as const;
 
 const securityFeatures = {
-  compliancePolicy: oneOf<"" | "fips-140-2">({
+  compliancePolicy: oneOf<"" | "fips-140-2" | "fips-140-3" | "pqc">({
     env: "COMPLIANCE_POLICY",
     default: "",
-    values: ["fips-140-2"],
-    sentence: "fips-140-2: TLS of proxies ends with version 1.2 and has certified cipher suites only.",
+    values: ["fips-140-2", "fips-140-3", "pqc"],
+    sentence:
+      "TLS of proxies: fips-140-2 (version 1.2 and certified cipher suites), fips-140-3 (Envoy's FIPS_202205) or pqc (version 1.3 with X25519MLKEM768).",
   }),
   preferDestinationRuleTls: flag({
     env: "PREFER_DESTINATIONRULE_TLS_FOR_EXTERNAL_SERVICES",

@@ -90,6 +90,16 @@ describe("CLUSTER patches", () => {
     assert.deepEqual(json, { name: "a", transportSocket: socket({ allowRenegotiation: true, sni: "a" }) });
   });
 
+  it("replace a transport socket of another name, or put it where there was none, and leave the rest of the patch", () => {
+    const patch = [
+      "MERGE",
+      { lbPolicy: "RANDOM", transportSocket: { ...socket({ sni: "b" }), name: "other" } },
+    ] as const;
+    const wanted = { name: "a", transportSocket: { ...socket({ sni: "b" }), name: "other" } };
+    assert.deepEqual(patched({ name: "a" }, patch).json, wanted);
+    assert.deepEqual(patched({ name: "a", transportSocket: socket({ sni: "a" }) }, patch).json, wanted);
+  });
+
   it("leave a cluster as it was when a config is of another type, and say so", () => {
     const raw = { "@type": "type.googleapis.com/envoy.extensions.transport_sockets.raw_buffer.v3.RawBuffer" };
     const before = { name: "a", transportSocket: socket({ sni: "a" }) };

@@ -1,6 +1,8 @@
 /** CLUSTER patches. */
+import { clone } from "@bufbuild/protobuf";
 import { parseClusterName } from "@flotilla/model";
 import { type Cluster, ClusterSchema } from "@flotilla/proto/envoy/config/cluster/v3/cluster_pb";
+import { TransportSocketSchema } from "@flotilla/proto/envoy/config/core/v3/base_pb";
 import { isMerge, mergeSocket, mergeValue } from "./merge.ts";
 import {
   ApplyTo,
@@ -62,15 +64,14 @@ export function patchCluster(cluster: Cluster, patches: readonly Patch[], report
   }, cluster);
 }
 
-/** A transport socket is merged into the one of its name: the rest of such a patch does not count. Source: istiod asked. */
+/** Of a patch with a transport socket the rest does not count. Source: istiod asked. */
 function mergeCluster(cluster: Cluster, patch: Patch<Cluster>): Cluster {
   const socket = patch.value?.transportSocket;
-  if (socket !== undefined) {
-    const matches = cluster.transportSocketMatches.map(({ transportSocket }) => transportSocket);
-    const isMerged = mergeSocket(matches.length > 0 ? matches : [cluster.transportSocket], socket, patch.operation);
-    if (isMerged) return cluster;
-    // One beside those that are chosen by endpoint would be refused by Envoy.
-    if (matches.length > 0) return cluster;
-  }
-  return mergeValue(ClusterSchema, cluster, patch);
+  if (socket === undefined) return mergeValue(ClusterSchema, cluster, patch);
+  const matches = cluster.transportSocketMatches.map(({ transportSocket }) => transportSocket);
+  const own = matches.length > 0 ? matches : [cluster.transportSocket];
+  // One beside those that are chosen by endpoint would be refused by Envoy.
+  if (!mergeSocket(own, socket, patch.operation) && matches.length === 0)
+    cluster.transportSocket = clone(TransportSocketSchema, socket);
+  return cluster;
 }

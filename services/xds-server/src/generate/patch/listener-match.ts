@@ -63,9 +63,10 @@ function byName(wanted: string | undefined): IsNamed | undefined {
   return wanted === undefined || wanted === "" ? undefined : ({ name }) => namesFilter(wanted, name);
 }
 
-/** Undefined where the patch names no filter. */
+/** By the present name alone. Undefined where the patch names no filter. */
 export function listenerFilterMatcher(patch: Patch): IsNamed | undefined {
-  return byName(listenerMatchOf(patch)?.listenerFilter);
+  const wanted = listenerMatchOf(patch)?.listenerFilter ?? "";
+  return wanted === "" ? undefined : ({ name }) => name === wanted;
 }
 
 export function networkFilterMatcher(patch: Patch): IsNamed | undefined {

@@ -87,11 +87,12 @@ const cases: readonly (readonly [name: string, PatchJson, line: string | undefin
     "x tls_inspector http[http(cors router)] tcp[tcp_proxy]",
   ],
   [
-    "know the former name of a filter",
+    "know no former names of listener filters",
     one("LISTENER_FILTER", { listenerFilter: "envoy.listener.tls_inspector" }, "REMOVE"),
-    " http[http(cors router)] tcp[tcp_proxy]",
+    unchanged,
   ],
-  ["add a chain", one("FILTER_CHAIN", {}, "ADD", { name: "n" }), `${unchanged} n[]`],
+  ["add a chain", one("FILTER_CHAIN", {}, "ADD", { name: "n", filters: [{ name: "f" }] }), `${unchanged} n[f]`],
+  ["add no chain without filters", one("FILTER_CHAIN", {}, "ADD", { name: "n" }), unchanged],
   [
     "remove a chain by name",
     one("FILTER_CHAIN", { filterChain: { name: "tcp" } }, "REMOVE"),

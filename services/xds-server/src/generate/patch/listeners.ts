@@ -86,13 +86,14 @@ function patchListenerFilters(listener: Listener, patches: readonly Patch[], rep
 }
 
 function patchChains(listener: Listener, patches: readonly Patch[], report: ReportProblem): void {
-  // A chain without filters is left alone.
   const patched = (chain: FilterChain) =>
     chain.filters.length === 0 ? chain : patchChain(listener, chain, { patches, report });
-  listener.filterChains = listener.filterChains.flatMap((chain) => patched(chain) ?? []);
+  const chains = listener.filterChains.flatMap((chain) => patched(chain) ?? []);
   listener.defaultFilterChain &&= patched(listener.defaultFilterChain);
   for (const { operation, value } of patchesTo(patches, ApplyTo.FILTER_CHAIN))
-    if (operation === Operation.ADD && value !== undefined) listener.filterChains.push(clone(FilterChainSchema, value));
+    if (operation === Operation.ADD && value !== undefined) chains.push(clone(FilterChainSchema, value));
+  // One without filters would close its connections. Source: istiod asked.
+  listener.filterChains = chains.filter(({ filters }) => filters.length > 0);
 }
 
 interface Work {

@@ -48,7 +48,7 @@ export function mergeAny(target: Any, source: Any, operation: Operation): Any {
 }
 
 /**
- * A patch's transport socket merged into one of the same name, within its typed config.
+ * A patch's transport socket merged into one of the same name, within its typed config; false where there is none.
  * @throws Error when the configs are of different types
  */
 export function mergeSocket(
@@ -57,7 +57,8 @@ export function mergeSocket(
   operation: Operation,
 ): boolean {
   const target = sockets.find((one) => one !== undefined && one.name === patch.name);
-  if (target?.configType.case !== "typedConfig" || patch.configType.case !== "typedConfig") return false;
+  if (target === undefined) return false;
+  if (target.configType.case !== "typedConfig" || patch.configType.case !== "typedConfig") return true;
   target.configType = {
     case: "typedConfig",
     value: mergeAny(target.configType.value, patch.configType.value, operation),

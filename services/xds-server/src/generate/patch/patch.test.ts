@@ -61,10 +61,11 @@ describe("reading patches", () => {
     const { problems } = readPatchesOf(
       { patch: { operation: "ADD", value: {} } },
       { applyTo: "CLUSTER", patch: { value: {} } },
+      { applyTo: "HTTP_FILTER", patch: { operation: "MERGE_AND_REPLACE_LIST", value: { name: "f" } } },
     );
     assert.deepEqual(
       problems.map(({ path }) => path),
-      ["applyTo", "patch.operation"],
+      ["applyTo", "patch.operation", "patch.operation"],
     );
   });
 });

@@ -144,6 +144,8 @@ function readPatch({ applyTo, patch }: ObjectPatch): ReadValue {
   const operation = patch?.operation ?? Operation.INVALID;
   if (operation === Operation.INVALID) return { fault: { path: "patch.operation", reason: "is missing" } };
   if (operation === Operation.REMOVE) return { value: undefined };
+  if (operation === Operation.MERGE_AND_REPLACE_LIST && ordered.has(applyTo) && applyTo !== ApplyTo.HTTP_ROUTE)
+    return { fault: { path: "patch.operation", reason: "MERGE_AND_REPLACE_LIST does not act on filters, MERGE does" } };
   const path = "patch.value";
   const json = patch?.value;
   if (json === undefined) return { fault: { path, reason: "is missing" } };

@@ -38,6 +38,7 @@ export const routerListeners = createGenerator<RouterListenerInputs, Listener>({
         authorization: view.read(authorizationFilters),
         files: view.read(serverFiles),
         tlsDefaults: view.mesh.tlsDefaults,
+        compliance: view.feature("compliancePolicy"),
         onDemand: fetchesOnDemand(view, plan),
       }
     );

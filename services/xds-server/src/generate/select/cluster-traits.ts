@@ -3,7 +3,6 @@
 import { query } from "../../snapshot/view.ts";
 import type { ClusterTraits } from "../envoy/clusters/outbound-inputs.ts";
 import { istioExtensions } from "../envoy/istio-extensions.ts";
-import { compliesWithFips } from "./mesh-tls.ts";
 import { proxyHeaders } from "./proxy-headers.ts";
 
 export const clusterTraits = query<ClusterTraits>("cluster-traits", (view) => {
@@ -19,7 +18,7 @@ export const clusterTraits = query<ClusterTraits>("cluster-traits", (view) => {
     udpMaxQueries: view.feature("dnsUdpMaxQueries"),
     dnsJitterNanos: BigInt(Math.round(view.feature("dnsJitterMs") * 1_000_000)),
     preservesCase: view.read(proxyHeaders)?.preserveHttp1HeaderCase === true,
-    isFips: compliesWithFips(view),
+    compliance: view.feature("compliancePolicy"),
     tlsDefaults: view.mesh.tlsDefaults,
   };
 });

@@ -1,26 +1,22 @@
 /** Parameters of the mesh's own TLS. */
 import { TlsParameters_TlsProtocol } from "@flotilla/proto/envoy/extensions/transport_sockets/tls/v3/common_pb";
 import { MeshConfig_TLSConfig_TLSProtocol } from "@flotilla/proto/mesh/v1alpha1/config_pb";
-import { query, type View } from "../../snapshot/view.ts";
-import { defaultCipherSuites, fipsCipherSuites } from "../envoy/tls/cipher-suites.ts";
-import type { MeshTlsParameters, ServerFiles } from "../envoy/tls/inbound-tls.ts";
+import { query } from "../../snapshot/view.ts";
+import { defaultCipherSuites } from "../envoy/tls/cipher-suites.ts";
+import { compliantParameters, type TlsParameters } from "../envoy/tls/compliance.ts";
+import type { ServerFiles } from "../envoy/tls/inbound-tls.ts";
 
-export function compliesWithFips(view: View): boolean {
-  return view.feature("compliancePolicy") === "fips-140-2";
-}
-
-export const meshTls = query<MeshTlsParameters>(
+export const meshTls = query<TlsParameters>(
   "mesh-tls",
   (view) => {
     const { meshMTLS } = view.mesh;
     const isNewest = meshMTLS?.minProtocolVersion === MeshConfig_TLSConfig_TLSProtocol.TLSV1_3;
-    const isFips = compliesWithFips(view);
-    const ownSuites = isFips ? fipsCipherSuites : defaultCipherSuites;
-    return {
-      minimumVersion: isNewest && !isFips ? TlsParameters_TlsProtocol.TLSv1_3 : TlsParameters_TlsProtocol.TLSv1_2,
-      maximumVersion: isFips ? TlsParameters_TlsProtocol.TLSv1_2 : TlsParameters_TlsProtocol.TLSv1_3,
-      cipherSuites: meshMTLS?.cipherSuites.length && !isFips ? meshMTLS.cipherSuites : ownSuites,
+    const parameters: TlsParameters = {
+      tlsMinimumProtocolVersion: isNewest ? TlsParameters_TlsProtocol.TLSv1_3 : TlsParameters_TlsProtocol.TLSv1_2,
+      tlsMaximumProtocolVersion: TlsParameters_TlsProtocol.TLSv1_3,
+      cipherSuites: [...(meshMTLS?.cipherSuites.length ? meshMTLS.cipherSuites : defaultCipherSuites)],
     };
+    return compliantParameters(view.feature("compliancePolicy"), parameters) ?? parameters;
   },
   (a, b) => JSON.stringify(a) === JSON.stringify(b),
 );

@@ -108,6 +108,7 @@ function selectChains(view: View): InboundChainInputs {
     serverFiles: view.read(serverFiles),
     meshTls: view.read(meshTls),
     tlsDefaults: view.mesh.tlsDefaults,
+    compliance: view.feature("compliancePolicy"),
     authorization: view.read(authorizationFilters),
   };
 }

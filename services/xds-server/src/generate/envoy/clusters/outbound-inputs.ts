@@ -7,6 +7,7 @@ import type {
   TrafficPolicy,
 } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
 import type { EndpointInputs } from "../endpoints/endpoint-inputs.ts";
+import type { CompliancePolicy } from "../tls/compliance.ts";
 
 export interface OutboundClusterInputs {
   readonly kind: "outbound";
@@ -66,8 +67,7 @@ export interface ClusterTraits {
   readonly udpMaxQueries: number;
   readonly dnsJitterNanos: bigint;
   readonly preservesCase: boolean;
-  /** Only certified TLS. */
-  readonly isFips: boolean;
+  readonly compliance: CompliancePolicy;
   /** Of TLS that rules ask for. */
   readonly tlsDefaults: TlsDefaults | undefined;
 }

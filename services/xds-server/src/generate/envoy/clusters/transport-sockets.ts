@@ -67,7 +67,7 @@ export function transportSockets(inputs: TlsInputs, http2: boolean): TransportSo
             http2,
             subjectAltNames,
             defaults: inputs.traits.tlsDefaults,
-            isFips: inputs.traits.isFips,
+            compliance: inputs.traits.compliance,
           }),
         ),
       },
@@ -109,7 +109,7 @@ function meshTls(
     subjectAltNames: stated.length > 0 ? stated : identities({ subjectAltNames }),
     http2,
     offersPeerExchange: traits.offersPeerExchange,
-    isFips: traits.isFips,
+    compliance: traits.compliance,
     defaults: traits.tlsDefaults,
     files: files === "" ? undefined : { certificate, key, root },
   });

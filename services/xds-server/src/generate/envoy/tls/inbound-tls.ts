@@ -1,10 +1,10 @@
 /** TLS that a sidecar terminates for its workload: the mesh's certificates, fetched from the agent beside it. */
 import { create, pack } from "@flotilla/proto";
 import { type TransportSocket, TransportSocketSchema } from "@flotilla/proto/envoy/config/core/v3/base_pb";
-import type { TlsParameters_TlsProtocol as Protocol } from "@flotilla/proto/envoy/extensions/transport_sockets/tls/v3/common_pb";
 import type { SdsSecretConfig } from "@flotilla/proto/envoy/extensions/transport_sockets/tls/v3/secret_pb";
 import { DownstreamTlsContextSchema } from "@flotilla/proto/envoy/extensions/transport_sockets/tls/v3/tls_pb";
 import { agentSecret, fileSecret } from "./agent-secret.ts";
+import type { TlsParameters } from "./compliance.ts";
 
 /** Files that the workload's certificates come from instead; empty for none. */
 export interface ServerFiles {
@@ -13,19 +13,13 @@ export interface ServerFiles {
   readonly root: string;
 }
 
-/** `meshMTLS` of MeshConfig. */
-export interface MeshTlsParameters {
-  readonly minimumVersion: Protocol;
-  readonly maximumVersion: Protocol;
-  readonly cipherSuites: readonly string[];
-}
-
 export interface InboundTlsInputs {
   /** Peers may negotiate the exchange of metadata before the first byte. */
   readonly exchangesMetadata: boolean;
   /** Callers must belong to one of these. */
   readonly trustDomains: readonly string[];
-  readonly parameters: MeshTlsParameters;
+  /** By `meshMTLS` of MeshConfig. */
+  readonly parameters: TlsParameters;
   readonly files: ServerFiles;
 }
 
@@ -54,11 +48,7 @@ export function inboundTls({ exchangesMetadata, trustDomains, parameters, files 
           validationContextSdsSecretConfig: workloadRoot(files),
         },
       },
-      tlsParams: {
-        cipherSuites: [...parameters.cipherSuites],
-        tlsMinimumProtocolVersion: parameters.minimumVersion,
-        tlsMaximumProtocolVersion: parameters.maximumVersion,
-      },
+      tlsParams: parameters,
     },
   });
   return create(TransportSocketSchema, {

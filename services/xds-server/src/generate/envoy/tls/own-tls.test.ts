@@ -25,8 +25,10 @@ function contextOf(settings: Settings, defaults?: Defaults, onDemand = false) {
   const { name, configType } = ownTls({
     settings: of,
     defaults: defaults && create(MeshConfig_TLSConfigSchema, defaults),
+    compliance: "",
     files: { certificate: "", key: "", root: "" },
     onDemand,
+    exchangesMetadata: true,
   });
   assert.equal(name, "envoy.transport_sockets.tls");
   assert.ok(configType.case === "typedConfig");
@@ -154,6 +156,11 @@ const parameters: readonly {
     want: [Protocol.TLS_AUTO, Protocol.TLS_AUTO, [suite], ["P-256"]],
   },
   {
+    name: "Envoy's defaults for the workload's own certificates, whatever is stated",
+    settings: { mode: Mode.ISTIO_MUTUAL, minProtocolVersion: Version.TLSV1_3 },
+    defaults: { minProtocolVersion: DefaultVersion.TLSV1_3, cipherSuites: [suite] },
+  },
+  {
     name: "suites and curves of the mesh",
     defaults: { cipherSuites: [suite], ecdhCurves: ["P-521"] },
     want: [Protocol.TLS_AUTO, Protocol.TLS_AUTO, [suite], ["P-521"]],
@@ -202,6 +209,12 @@ describe("TLS of an ingress port", () => {
       ];
       assert.deepEqual(found, want);
     });
+});
+
+it("callers of the mesh may exchange metadata before the first byte, others may not", () => {
+  const offered = (mode: Mode) => contextOf({ ...noFiles, credentialName: "a", mode }).commonTlsContext?.alpnProtocols;
+  assert.deepEqual(offered(Mode.ISTIO_MUTUAL), ["istio-peer-exchange", "h2", "http/1.1"]);
+  assert.deepEqual(offered(Mode.MUTUAL), ["h2", "http/1.1"]);
 });
 
 describe("client certificates", () => {

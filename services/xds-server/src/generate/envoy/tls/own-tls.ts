@@ -22,6 +22,7 @@ import {
   ServerTLSSettings_TLSProtocol as Version,
 } from "@flotilla/proto/networking/v1alpha3/gateway_pb";
 import { credentialSecret, fileSecret, onDemandSecret } from "./agent-secret.ts";
+import { type CompliancePolicy, compliantParameters, type TlsParameters } from "./compliance.ts";
 import { type ServerFiles, workloadCertificate, workloadRoot } from "./inbound-tls.ts";
 
 type Secret = MessageInitShape<typeof SdsSecretConfigSchema>;
@@ -30,26 +31,30 @@ export interface OwnTlsInputs {
   readonly settings: ServerTLSSettings;
   /** `tlsDefaults` of MeshConfig, for what the settings leave open. */
   readonly defaults: TlsDefaults | undefined;
+  readonly compliance: CompliancePolicy;
   /** The workload's own certificates, which ISTIO_MUTUAL asks for. */
   readonly files: ServerFiles;
   /** A Secret is fetched when the first client asks for its server, and not before the server listens. */
   readonly onDemand: boolean;
+  /** Callers of the mesh may negotiate the exchange of metadata before the first byte, where connections pass as they are. */
+  readonly exchangesMetadata: boolean;
 }
 
 /** Over TCP. */
 export function ownTls(inputs: OwnTlsInputs): TransportSocket {
   const { mode } = inputs.settings;
+  const exchanges = mode === TlsMode.ISTIO_MUTUAL && inputs.exchangesMetadata;
   const isFetched = inputs.onDemand && hasSingleSecret(inputs.settings);
   const context = create(DownstreamTlsContextSchema, {
     requireClientCertificate: mode === TlsMode.MUTUAL || mode === TlsMode.ISTIO_MUTUAL,
     ...(isFetched && withoutResumption),
     commonTlsContext: {
-      alpnProtocols: ["h2", "http/1.1"],
+      alpnProtocols: [...(exchanges ? ["istio-peer-exchange"] : []), "h2", "http/1.1"],
       ...(isFetched
         ? { customTlsCertificateSelector: onDemandSecret(inputs.settings.credentialName) }
         : { tlsCertificateSdsSecretConfigs: [...certificates(inputs)] }),
       ...(checksClients.has(mode) && { validationContextType: validation(inputs) }),
-      ...parameters(inputs.settings, inputs.defaults),
+      ...compliant(inputs),
     },
   });
   return create(TransportSocketSchema, {
@@ -77,7 +82,7 @@ export function ownQuicTls(inputs: OwnTlsInputs): TransportSocket {
       commonTlsContext: {
         alpnProtocols: ["h3"],
         tlsCertificateSdsSecretConfigs: [...certificates(inputs)],
-        ...parameters(inputs.settings, inputs.defaults),
+        ...compliant(inputs),
       },
     },
   });
@@ -132,8 +137,15 @@ function rootName(credential: string): string {
   return credential.endsWith("-cacert") ? credential : `${credential}-cacert`;
 }
 
+function compliant({ settings, defaults, compliance }: OwnTlsInputs) {
+  // The workload's own certificates come with Envoy's parameters. Source: istiod asked.
+  const asked = settings.mode === TlsMode.ISTIO_MUTUAL ? undefined : parameters(settings, defaults);
+  const tlsParams = compliantParameters(compliance, asked);
+  return tlsParams === undefined ? {} : { tlsParams };
+}
+
 /** Nothing where Envoy's defaults are meant. */
-function parameters(settings: ServerTLSSettings, defaults: TlsDefaults | undefined) {
+function parameters(settings: ServerTLSSettings, defaults: TlsDefaults | undefined): TlsParameters | undefined {
   const stated = settings.minProtocolVersion !== Version.TLS_AUTO;
   const minimum = stated ? versions[settings.minProtocolVersion] : defaultMinimum(defaults);
   const maximum = versions[settings.maxProtocolVersion];
@@ -142,10 +154,8 @@ function parameters(settings: ServerTLSSettings, defaults: TlsDefaults | undefin
   );
   const ecdhCurves = settings.ecdhCurves.length > 0 ? settings.ecdhCurves : (defaults?.ecdhCurves ?? []);
   const isDefault = minimum === Protocol.TLS_AUTO && maximum === Protocol.TLS_AUTO;
-  if (isDefault && cipherSuites.length + ecdhCurves.length === 0) return {};
-  return {
-    tlsParams: { tlsMinimumProtocolVersion: minimum, tlsMaximumProtocolVersion: maximum, cipherSuites, ecdhCurves },
-  };
+  if (isDefault && cipherSuites.length + ecdhCurves.length === 0) return undefined;
+  return { tlsMinimumProtocolVersion: minimum, tlsMaximumProtocolVersion: maximum, cipherSuites, ecdhCurves };
 }
 
 function defaultMinimum(defaults: TlsDefaults | undefined): Protocol {

@@ -20,6 +20,7 @@ import {
   ClientTLSSettings_TLSmode as TlsMode,
 } from "@flotilla/proto/networking/v1alpha3/destination_rule_pb";
 import { agentSecret, credentialSecret, fileSecret } from "./agent-secret.ts";
+import { type CompliancePolicy, compliantParameters, type TlsParameters } from "./compliance.ts";
 
 type Secret = MessageInitShape<typeof SdsSecretConfigSchema>;
 type CommonTls = MessageInitShape<typeof CommonTlsContextSchema>;
@@ -41,13 +42,13 @@ export interface MutualTlsInputs {
   readonly defaults: TlsDefaults | undefined;
   /** Callers and servers exchange who they are before the first byte. */
   readonly offersPeerExchange: boolean;
-  readonly isFips: boolean;
+  readonly compliance: CompliancePolicy;
 }
 
-function tlsParams(isFips: boolean) {
-  const tlsMaximumProtocolVersion = isFips ? Protocol.TLSv1_2 : Protocol.TLSv1_3;
-  return { tlsMinimumProtocolVersion: Protocol.TLSv1_2, tlsMaximumProtocolVersion };
-}
+const versions = {
+  tlsMinimumProtocolVersion: Protocol.TLSv1_2,
+  tlsMaximumProtocolVersion: Protocol.TLSv1_3,
+} satisfies TlsParameters;
 
 /** The mesh's mutual TLS: certificates come from the agent beside the proxy. */
 export function mutualTls({
@@ -56,7 +57,7 @@ export function mutualTls({
   http2,
   files,
   offersPeerExchange,
-  isFips,
+  compliance,
   defaults,
 }: MutualTlsInputs): TransportSocket {
   const own = files && files.certificate !== "" && files.key !== "" ? files : undefined;
@@ -74,7 +75,7 @@ export function mutualTls({
           subjectAltNames,
           files && files.root !== "" ? fileSecret(`file-root:${files.root}`) : agentSecret("ROOTCA"),
         ),
-        tlsParams: { ...tlsParams(isFips), ...(own !== undefined && meshDefaults(defaults)) },
+        ...parameters(compliance, own === undefined ? undefined : defaults),
       },
     }),
   );
@@ -87,7 +88,7 @@ export interface DestinationRuleTlsInputs {
   readonly http2: boolean;
   readonly subjectAltNames: readonly string[];
   readonly defaults: TlsDefaults | undefined;
-  readonly isFips: boolean;
+  readonly compliance: CompliancePolicy;
 }
 
 /** SIMPLE and MUTUAL as a rule says. */
@@ -97,7 +98,7 @@ export function destinationRuleTls({
   http2,
   subjectAltNames,
   defaults,
-  isFips,
+  compliance,
 }: DestinationRuleTlsInputs): TransportSocket {
   const { mode, sni, credentialName: credential, clientCertificate, privateKey, insecureSkipVerify = false } = settings;
   const root =
@@ -117,7 +118,7 @@ export function destinationRuleTls({
         ...(insecureSkipVerify
           ? { validationContextType: { case: "validationContext" as const, value: {} } }
           : validation(subjectAltNames, root, settings.caCrl)),
-        tlsParams: { ...tlsParams(isFips), ...meshDefaults(defaults) },
+        ...parameters(compliance, defaults),
       },
     }),
   );
@@ -128,8 +129,10 @@ function ownSecrets(credential: string): Secret[] {
 }
 
 /** The smallest version of `tlsDefaults` is for servers. */
-function meshDefaults(defaults: TlsDefaults | undefined): CommonTls["tlsParams"] {
-  return defaults && { cipherSuites: defaults.cipherSuites, ecdhCurves: defaults.ecdhCurves };
+function parameters(compliance: CompliancePolicy, defaults: TlsDefaults | undefined): Pick<CommonTls, "tlsParams"> {
+  const suites = defaults && { cipherSuites: defaults.cipherSuites, ecdhCurves: defaults.ecdhCurves };
+  const tlsParams = compliantParameters(compliance, { ...versions, ...suites });
+  return tlsParams === undefined ? {} : { tlsParams };
 }
 
 function validation(names: readonly string[], root: Secret, revoked = ""): Pick<CommonTls, "validationContextType"> {

@@ -13,6 +13,7 @@ import { connectionManager, type EdgeTraits } from "../../envoy/listeners/connec
 import { proxyProtocol, tlsInspector } from "../../envoy/listeners/listener-filters.ts";
 import { exactBalance } from "../../envoy/listeners/listener-parts.ts";
 import type { ListenerTraits } from "../../envoy/listeners/listener-traits.ts";
+import type { CompliancePolicy } from "../../envoy/tls/compliance.ts";
 import type { ServerFiles } from "../../envoy/tls/inbound-tls.ts";
 import { ownQuicTls, ownTls } from "../../envoy/tls/own-tls.ts";
 import type { AuthorizationFilters } from "../../select/authorization.ts";
@@ -26,6 +27,7 @@ export interface RouterListenerInputs {
   readonly authorization: AuthorizationFilters;
   readonly files: ServerFiles;
   readonly tlsDefaults: TlsDefaults | undefined;
+  readonly compliance: CompliancePolicy;
   /** Certificates are fetched as clients ask for their servers. */
   readonly onDemand: boolean;
 }
@@ -69,7 +71,7 @@ function filterChain(inputs: RouterListenerInputs, chain: RouterChain): FilterCh
     ...(serverNames.length > 0 && { filterChainMatch: { serverNames: [...serverNames], ...meshProtocols(chain) } }),
     transportSocketConnectTimeout: connectTimeout,
     filters: chain.carries === "http" ? httpFilters(inputs, chain) : tcpFilters(inputs, chain),
-    ...(tls && { transportSocket: transportSocket(inputs, tls) }),
+    ...(tls && { transportSocket: transportSocket(inputs, chain.carries, tls) }),
   });
 }
 
@@ -81,10 +83,13 @@ function meshProtocols(chain: RouterChain) {
 }
 
 function transportSocket(
-  { plan, tlsDefaults: defaults, files, onDemand }: RouterListenerInputs,
+  { plan, traits, tlsDefaults: defaults, compliance, files, onDemand }: RouterListenerInputs,
+  carries: RouterChain["carries"],
   settings: NonNullable<RouterChain["tls"]>,
 ) {
-  return (plan.transport === "udp" ? ownQuicTls : ownTls)({ settings, defaults, files, onDemand });
+  const exchangesMetadata = carries === "tcp" && traits.exchangesMetadata;
+  const inputs = { settings, defaults, compliance, files, onDemand, exchangesMetadata };
+  return (plan.transport === "udp" ? ownQuicTls : ownTls)(inputs);
 }
 
 /** QUIC has no network filters before the connection manager. */

@@ -8,7 +8,8 @@ import { metadataExchange, protocolProxy } from "../../envoy/filters/network-fil
 import { connectionManager } from "../../envoy/listeners/connection-manager.ts";
 import { originMetadata } from "../../envoy/listeners/listener-parts.ts";
 import type { ListenerTraits } from "../../envoy/listeners/listener-traits.ts";
-import { inboundTls, type MeshTlsParameters, type ServerFiles } from "../../envoy/tls/inbound-tls.ts";
+import type { CompliancePolicy, TlsParameters } from "../../envoy/tls/compliance.ts";
+import { inboundTls, type ServerFiles } from "../../envoy/tls/inbound-tls.ts";
 import { ownTls } from "../../envoy/tls/own-tls.ts";
 import type { AuthorizationFilters } from "../../select/authorization.ts";
 import type { ChainOption } from "./chain-options.ts";
@@ -19,9 +20,10 @@ export interface InboundChainInputs {
   readonly traits: ListenerTraits;
   readonly trustDomains: readonly string[];
   readonly serverFiles: ServerFiles;
-  readonly meshTls: MeshTlsParameters;
+  readonly meshTls: TlsParameters;
   /** What a Sidecar's own TLS does not say. */
   readonly tlsDefaults: TlsDefaults | undefined;
+  readonly compliance: CompliancePolicy;
   readonly authorization: AuthorizationFilters;
 }
 
@@ -69,7 +71,7 @@ export function inboundChains(
       transportProtocol,
       applicationProtocols: [...protocols],
     };
-    const { trustDomains, serverFiles: files, meshTls: parameters } = inputs;
+    const { trustDomains, serverFiles: files, meshTls: parameters, compliance } = inputs;
     return create(FilterChainSchema, {
       name: isCatchAllHttp ? `${destination.name}-catchall-http` : destination.name,
       filterChainMatch,
@@ -77,7 +79,11 @@ export function inboundChains(
       ...(destination.port?.origin !== undefined && { metadata: originMetadata(destination.port.origin) }),
       ...(tls && {
         transportSocket: option.ownTls
-          ? ownTls({ settings: option.ownTls, defaults: inputs.tlsDefaults, files, onDemand: false })
+          ? ownTls({
+              ...{ settings: option.ownTls, defaults: inputs.tlsDefaults, compliance, files },
+              onDemand: false,
+              exchangesMetadata: false,
+            })
           : inboundTls({
               exchangesMetadata: carries === "tcp" && inputs.traits.exchangesMetadata,
               trustDomains,

@@ -1,5 +1,5 @@
 /** Layer rules of docs/architecture/overview.md. Each message says what to use instead. */
-const pure = "^(packages/model|packages/gateway-api|packages/incremental|packages/registry|packages/validation/src|packages/xds/src/(?!client))";
+const pure = "^(packages/model|packages/ambient|packages/gateway-api|packages/incremental|packages/registry|packages/validation/src|packages/xds/src/(?!client))";
 
 const generate = "services/xds-server/src/generate";
 
@@ -75,6 +75,13 @@ module.exports = {
       severity: "error",
       from: { path: "^packages/gateway-api/", pathNot: "\\.test\\.ts$" },
       to: { pathNot: "^packages/(gateway-api|model|proto)/" },
+    },
+    {
+      name: "ambient-on-gateway-api",
+      comment: "packages/ambient turns facts into messages: it needs packages/gateway-api, packages/model and packages/proto only.",
+      severity: "error",
+      from: { path: "^packages/ambient/", pathNot: "\\.test\\.ts$" },
+      to: { pathNot: "^packages/(ambient|gateway-api|model|proto)/" },
     },
     {
       name: "pure-core",

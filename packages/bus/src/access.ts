@@ -41,7 +41,7 @@ const trustBundles = "config.TrustBundle.>";
 const parts: Readonly<Record<BusService, Part>> = {
   ca: { subjects: [trustBundles, "sync.ca"] },
   "config-controller": { subjects: ["config.>", "sync.config-controller"], deny: [trustBundles] },
-  "service-controller": { subjects: ["service.>", "endpoints.>", "sync.service-controller"] },
+  "service-controller": { subjects: ["service.>", "endpoints.>", "workload.>", "sync.service-controller"] },
   webhook: { subjects: [], reads: "config.>" },
   "xds-server": { subjects: [] },
 };

@@ -178,6 +178,8 @@ class Reading {
 /** How many members of a group come through a filter. */
 function sizeFor(filter: string): SizeOf {
   if (filter === filters.everything) return ({ size }) => size;
-  const isTopic = [filters.config, filters.services, filters.endpoints].some((topic) => topic === filter);
+  const isTopic = [filters.config, filters.services, filters.endpoints, filters.workloads].some(
+    (topic) => topic === filter,
+  );
   return isTopic ? ({ sizeInTopic }) => sizeInTopic : () => 1;
 }

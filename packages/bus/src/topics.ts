@@ -5,6 +5,7 @@
  *   flotilla.v1.config.<kind>.<namespace>.<name>          a configuration object
  *   flotilla.v1.service.<shard>.<namespace>.<host>.<name> a service of one shard
  *   flotilla.v1.endpoints.<shard>.<namespace>.<host>      the endpoints of a service in one shard
+ *   flotilla.v1.workload.<shard>.<namespace>.<uid>        a workload of the ambient mesh
  *   flotilla.v1.sync.<publisher>                          the publisher has published all it knows
  *
  * The `v1` token is the version of the payloads: an incompatible change gets a new one.
@@ -20,6 +21,7 @@ import {
   objectOf,
   recordOf,
   serviceKeyText,
+  workloadKeyText,
 } from "@flotilla/model";
 import { subjectRoot } from "./bus.ts";
 import type { Digests } from "./digest.ts";
@@ -33,6 +35,7 @@ export const filters = {
   meshConfig: `${subjectRoot}.config.MeshConfig.>`,
   services: `${subjectRoot}.service.>`,
   endpoints: `${subjectRoot}.endpoints.>`,
+  workloads: `${subjectRoot}.workload.>`,
   /** Markers: a publisher has published all it knows. */
   sync: `${subjectRoot}.sync.>`,
 } as const;
@@ -46,6 +49,8 @@ export function subjectOf(change: Change): string {
       return join("service", change.key.shard, change.key.namespace, change.key.hostname, change.key.name);
     case "endpoints":
       return join("endpoints", change.key.shard, change.key.namespace, change.key.hostname);
+    case "workload":
+      return join("workload", change.key.shard, change.key.namespace, change.key.uid);
   }
 }
 
@@ -57,6 +62,7 @@ export function deleteOf(subject: string): Change | undefined {
   if (a === undefined || b === undefined || c === undefined) return undefined;
   if (type === "config") return { type, op: "delete", key: { kind: a, namespace: b, name: c } };
   if (type === "endpoints") return { type, op: "delete", key: { shard: a, namespace: b, hostname: c } };
+  if (type === "workload") return { type, op: "delete", key: { shard: a, namespace: b, uid: c } };
   if (type !== "service" || d === undefined) return undefined;
   return { type, op: "delete", key: { shard: a, namespace: b, hostname: c, name: d } };
 }
@@ -100,6 +106,8 @@ export function keyText(change: Change): string {
       return `service ${serviceKeyText(change.key)}`;
     case "endpoints":
       return `endpoints ${endpointsKeyText(change.key)}`;
+    case "workload":
+      return `workload ${workloadKeyText(change.key)}`;
   }
 }
 

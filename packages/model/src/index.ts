@@ -8,6 +8,7 @@ export {
   causeText,
   type EndpointsChange,
   type ServiceChange,
+  type WorkloadChange,
 } from "./change/change.ts";
 export { causeShape, changeShape, configKeyShape, configShape } from "./change/change-shape.ts";
 export {
@@ -165,3 +166,13 @@ export { configStore } from "./store/complete-store.ts";
 export type { ConfigSchema, ConfigStore, DeleteOptions, StoreBackend } from "./store/config-store.ts";
 export { StoreError, type StoreErrorCode } from "./store/store-error.ts";
 export { created, expectVersion, updated, type WriteStamp, withStatus } from "./store/stored-config.ts";
+export {
+  type Workload,
+  type WorkloadKey,
+  type WorkloadKind,
+  type WorkloadMembership,
+  type WorkloadPort,
+  type WorkloadTunnel,
+  workloadKeyText,
+  workloadUid,
+} from "./workload/workload.ts";

@@ -17,6 +17,7 @@ export interface KubeService extends KubeObject {
     readonly type?: string;
     readonly clusterIP?: string;
     readonly clusterIPs?: readonly string[];
+    readonly ipFamilies?: readonly string[];
     readonly ports?: readonly KubeServicePort[];
     readonly selector?: Labels;
     readonly externalName?: string;
@@ -53,6 +54,13 @@ export interface KubeEndpointSlice extends KubeObject {
   readonly ports?: readonly { readonly name?: string; readonly port?: number; readonly protocol?: string }[];
 }
 
+/** A container of a pod, as far as it is read. */
+interface KubeContainer {
+  readonly ports?:
+    | readonly { readonly name?: string; readonly containerPort: number; readonly protocol?: string }[]
+    | null;
+}
+
 /** A Pod, as far as it is read. */
 export interface KubePod extends KubeObject {
   readonly spec?: {
@@ -61,6 +69,9 @@ export interface KubePod extends KubeObject {
     readonly hostname?: string;
     readonly subdomain?: string;
     readonly hostNetwork?: boolean;
+    readonly containers?: readonly KubeContainer[] | null;
+    /** Some of them may run beside the others, with ports of their own. */
+    readonly initContainers?: readonly KubeContainer[] | null;
   };
   readonly status?: {
     readonly phase?: string;

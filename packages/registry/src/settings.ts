@@ -26,6 +26,11 @@ export const registrySettings = {
     default: "istio-system",
     sentence: "The namespace whose network label holds for endpoints that name no network themselves.",
   }),
+  ambient: flag({
+    env: "PILOT_ENABLE_AMBIENT",
+    default: false,
+    sentence: "Workloads are published one by one, for ztunnels and waypoints; xds-server needs it too.",
+  }),
   dualStack: flag({
     env: "ISTIO_DUAL_STACK",
     default: false,

@@ -17,7 +17,7 @@ spec: {clusterIP: 10.0.0.1, ports: [{name: http, port: ${port}}]}
 `;
 
 function short({ type, op, key }: Change): string {
-  return `${type} ${op} ${"hostname" in key ? key.hostname : key.name}`;
+  return `${type} ${op} ${"hostname" in key ? key.hostname : "name" in key ? key.name : key.uid}`;
 }
 
 function entry(host: string): Change {

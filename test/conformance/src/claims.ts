@@ -28,6 +28,7 @@ const claimedGroups: Readonly<Record<string, ReadonlySet<string>>> = {
     ...["serviceentry", "virtualservice"],
   ]),
   grpc: new Set(["grpc"]),
+  ztunnel: new Set(["ambient"]),
 };
 
 export function isClaimed({ group }: Scenario, { type }: ScenarioProxy): boolean {

@@ -125,6 +125,11 @@ export function captureFromCore(core: Core, info: NodeInfo, targets: readonly st
     ask("eds", typeUrl.endpoint, endpointNames(clusters));
     return captured;
   }
+  if (proxy.type === "ztunnel") {
+    ask("wds", typeUrl.address);
+    ask("wads", typeUrl.authorization);
+    return captured;
+  }
   const clusters = [...ask("cds", typeUrl.cluster).values()];
   ask("eds", typeUrl.endpoint, endpointNames(clusters));
   const listeners = [...ask("lds", typeUrl.listener).values()];

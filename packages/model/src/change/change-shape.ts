@@ -1,5 +1,16 @@
 /** The shape of a change as it travels: what readers rely on without looking. */
-import { anything, flag, integer, listOf, number, objectOf, recordOf, type Shape, text } from "../json/shape.ts";
+import {
+  anything,
+  flag,
+  integer,
+  listOf,
+  number,
+  objectOf,
+  oneOfTexts,
+  recordOf,
+  type Shape,
+  text,
+} from "../json/shape.ts";
 
 const texts = listOf(text);
 const labels = recordOf(text);
@@ -10,6 +21,7 @@ const part: Shape = (value) =>
 const configKey = objectOf({ kind: part, namespace: part, name: part });
 const serviceKey = objectOf({ shard: text, namespace: part, hostname: text, name: text });
 const endpointsKey = objectOf({ shard: text, namespace: part, hostname: text });
+const workloadKey = objectOf({ shard: text, namespace: part, uid: text });
 
 const config = objectOf(
   { key: configKey, labels, annotations: labels, creationTimeMs: number, spec: anything },
@@ -57,7 +69,7 @@ const service = objectOf(
         headless: flag,
         targetPorts: recordOf(text),
       },
-      { externalName: text, externalTrafficPolicyLocal: flag, annotations: labels },
+      { externalName: text, externalTrafficPolicyLocal: flag, ipFamilies: texts, annotations: labels },
     ),
     clusterExternalAddresses: recordOf(texts),
     clusterExternalPorts: recordOf(recordOf(integer)),
@@ -94,10 +106,42 @@ const endpoint = objectOf(
   },
 );
 
+const workload = objectOf(
+  {
+    kind: text,
+    name: text,
+    namespace: part,
+    addresses: texts,
+    labels,
+    network: text,
+    locality: text,
+    clusterId: text,
+    serviceAccount: text,
+    workloadName: text,
+    isReady: flag,
+    tunnel: oneOfTexts("none", "hbone", "native"),
+    ports: recordOf(integer),
+  },
+  {
+    hostname: text,
+    nodeName: text,
+    hostNetwork: flag,
+    capacity: integer,
+    memberOf: listOf(
+      objectOf({
+        namespace: part,
+        hostname: text,
+        ports: listOf(objectOf({ servicePort: integer, targetPort: integer })),
+      }),
+    ),
+  },
+);
+
 const puts: Readonly<Record<string, { readonly key: Shape; readonly value: Shape }>> = {
   config: { key: configKey, value: config },
   service: { key: serviceKey, value: service },
   endpoints: { key: endpointsKey, value: listOf(endpoint) },
+  workload: { key: workloadKey, value: workload },
 };
 
 const header = objectOf({ type: text, op: text });

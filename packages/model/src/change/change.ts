@@ -2,6 +2,7 @@
 import type { Config, ConfigKey } from "../config/config.ts";
 import type { Endpoint, EndpointsKey } from "../endpoint/endpoint.ts";
 import type { Service, ServiceKey } from "../service/service.ts";
+import type { Workload, WorkloadKey } from "../workload/workload.ts";
 
 interface Put<Type extends string, Key, Value> {
   readonly type: Type;
@@ -18,7 +19,8 @@ interface Delete<Type extends string, Key> {
 export type ConfigChange = Put<"config", ConfigKey, Config> | Delete<"config", ConfigKey>;
 export type ServiceChange = Put<"service", ServiceKey, Service> | Delete<"service", ServiceKey>;
 export type EndpointsChange = Put<"endpoints", EndpointsKey, readonly Endpoint[]> | Delete<"endpoints", EndpointsKey>;
-export type Change = ConfigChange | ServiceChange | EndpointsChange;
+export type WorkloadChange = Put<"workload", WorkloadKey, Workload> | Delete<"workload", WorkloadKey>;
+export type Change = ConfigChange | ServiceChange | EndpointsChange | WorkloadChange;
 
 /** Where and when a change began, carried beside it. */
 export interface Cause {

@@ -71,6 +71,8 @@ export interface KubernetesServiceTraits {
   readonly externalTrafficPolicyLocal?: boolean;
   /** `service.spec.ports[].targetPort` by port number, for ports of pods found by selector. */
   readonly targetPorts: Readonly<Record<number, string>>;
+  /** `IPv4`, `IPv6` or both, as the cluster gave them. */
+  readonly ipFamilies?: readonly string[];
   /** Persistent-session label and the like are read from `labels`; annotations that matter stand here. */
   readonly annotations?: Readonly<Record<string, string>>;
 }

@@ -51,7 +51,7 @@ test("a service has the host, namespace, place and identity of Istio's former Co
   assert.equal(endpoint?.locality, "dc1");
   assert.equal(endpoint?.serviceAccount, "spiffe://cluster.local/ns/default/sa/default");
   assert.equal(endpoint?.definedBy, "Consul/dc1/reviews/a");
-  assert.deepEqual(changes.map((change) => `${change.type} ${change.key.shard} ${change.key.hostname}`).sort(), [
+  assert.deepEqual(changes.map(({ type, key }) => `${type} ${key.shard} ${"hostname" in key && key.hostname}`).sort(), [
     "endpoints Consul/dc1 reviews.service.consul",
     "endpoints Consul/dc1 reviews.service.dc1.consul",
     "service Consul/dc1 reviews.service.consul",

@@ -104,10 +104,14 @@ function serviceAccounts(
   ];
 }
 
-function kubernetesTraits({ spec = {} }: KubeService, headless: boolean): NonNullable<Service["kubernetes"]> {
+/** The share of a second waypoint's load stands in an annotation, its name in a label. */
+const readAnnotations = ["istio.io/use-waypoint-canary-weight"];
+
+function kubernetesTraits({ metadata, spec = {} }: KubeService, headless: boolean): NonNullable<Service["kubernetes"]> {
   const targets = (spec.ports ?? [])
     .filter((port) => port.targetPort !== undefined && port.targetPort !== 0)
     .map((port) => [port.port, String(port.targetPort)] as const);
+  const annotations = Object.entries(metadata.annotations ?? {}).filter(([name]) => readAnnotations.includes(name));
   return {
     type: spec.type ?? "",
     ...(spec.type === "ExternalName" && spec.externalName ? { externalName: spec.externalName } : {}),
@@ -116,6 +120,8 @@ function kubernetesTraits({ spec = {} }: KubeService, headless: boolean): NonNul
     headless,
     ...(spec.externalTrafficPolicy === "Local" ? { externalTrafficPolicyLocal: true } : {}),
     targetPorts: Object.fromEntries(targets),
+    ...(spec.ipFamilies === undefined ? {} : { ipFamilies: spec.ipFamilies }),
+    ...(annotations.length === 0 ? {} : { annotations: Object.fromEntries(annotations) }),
   };
 }
 

@@ -27,7 +27,8 @@ function view(one: ReturnType<typeof registry>): Readonly<Record<string, readonl
   for (const change of one.state()) {
     if (change.op === "delete") continue;
     if (change.type === "service") found[change.key.hostname] ??= [];
-    else found[change.key.hostname] = change.value.map((e) => `${e.addresses[0]}:${e.port} ${e.health}`);
+    else if (change.type === "endpoints")
+      found[change.key.hostname] = change.value.map((e) => `${e.addresses[0]}:${e.port} ${e.health}`);
   }
   return found;
 }

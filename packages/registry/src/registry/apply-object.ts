@@ -29,6 +29,7 @@ export function applyObject(
     case "Service":
       objects.setService(name, object as KubeService | undefined);
       dirty.service(name);
+      dirty.membership(name, objects);
       break;
     case "EndpointSlice":
       applySlice(intake, name, object as KubeEndpointSlice | undefined);

@@ -189,7 +189,7 @@ test("what the first object of a cluster imports is passed on", () => {
   all.apply([put(service("a")), put(pod("p", "10.3.0.1")), put(slice("s", "a", { p: "10.3.0.1" }))]);
   const { changes } = all.apply(of("east", serviceImport("243.0.0.1")));
   const reported = changes
-    .filter(({ type }) => type === "service")
+    .filter((change) => change.type === "service")
     .map(({ op, key }) => `${op} ${key.shard} ${key.hostname}`);
   assert.deepEqual(reported, ["put Kubernetes/east a.n.svc.clusterset.local"]);
 });

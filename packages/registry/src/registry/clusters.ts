@@ -167,12 +167,7 @@ export class ClusterRegistries {
   #remove(cluster: string): RegistryUpdate {
     const registry = this.#others.get(cluster);
     this.#others.delete(cluster);
-    const changes = (registry?.state() ?? []).map(
-      (change): RegistryChange =>
-        change.type === "service"
-          ? { type: "service", op: "delete", key: change.key }
-          : { type: "endpoints", op: "delete", key: change.key },
-    );
+    const changes = (registry?.state() ?? []).map(({ type, key }) => ({ type, op: "delete", key }) as RegistryChange);
     return { changes, urgent: changes.some(({ type }) => type === "endpoints") };
   }
 }

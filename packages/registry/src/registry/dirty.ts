@@ -9,6 +9,9 @@ import { addressesOf, namespaceOf, type ObjectName, type Objects, serviceOfSlice
 /** The keys that must be computed again after a change. */
 export class Dirty {
   readonly services = new Set<ObjectName>();
+  /** For workloads of the ambient mesh. */
+  readonly pods = new Set<ObjectName>();
+  readonly workloadEntries = new Set<ObjectName>();
   /** Kubernetes Services whose endpoints changed. */
   readonly endpoints = new Set<ObjectName>();
   readonly slices = new Set<ObjectName>();
@@ -29,13 +32,21 @@ export class Dirty {
     this.endpoints.add(name);
   }
 
+  /** A Service with another selector, or none: pods and addresses of its slices belong to it or do not. */
+  membership(name: ObjectName, objects: Objects): void {
+    for (const slice of objects.slicesOfService.get(name)) this.slice(slice, objects.slices.get(slice));
+  }
+
   slice(name: ObjectName, slice: KubeEndpointSlice | undefined): void {
     this.slices.add(name);
     const service = slice === undefined ? undefined : serviceOfSlice(slice);
     if (service !== undefined) this.endpoints.add(service);
+    for (const { targetRef } of slice?.endpoints ?? [])
+      if (targetRef?.kind === "Pod") this.pods.add(`${targetRef.namespace ?? namespaceOf(name)}/${targetRef.name}`);
   }
 
   pod(name: ObjectName, pod: KubePod | undefined, objects: Objects): void {
+    this.pods.add(name);
     const namespace = namespaceOf(name);
     const touched = new Set(objects.slicesOfPod.get(name));
     for (const address of addressesOf(pod?.status)) {
@@ -74,6 +85,7 @@ export class Dirty {
 
   workloadEntry(name: ObjectName, labels: Labels, objects: Objects): void {
     const namespace = namespaceOf(name);
+    this.workloadEntries.add(name);
     this.selectors(namespace, labels, objects);
     for (const service of objects.servicesIn.get(namespace)) {
       if (selects(objects.services.get(service)?.spec?.selector, labels)) this.endpoints.add(service);
@@ -92,6 +104,8 @@ export class Dirty {
   all(objects: Objects): void {
     for (const name of objects.services.keys()) this.service(name);
     for (const name of objects.slices.keys()) this.slices.add(name);
+    for (const name of objects.pods.keys()) this.pods.add(name);
+    for (const name of objects.workloadEntries.keys()) this.workloadEntries.add(name);
     for (const [name, entry] of objects.serviceEntries) this.entry(name, entry);
   }
 }

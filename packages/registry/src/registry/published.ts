@@ -13,15 +13,20 @@ import {
   type ServiceChange,
   type ServiceKey,
   serviceKeyText,
+  type Workload,
+  type WorkloadChange,
+  type WorkloadKey,
+  workloadKeyText,
 } from "@flotilla/model";
 
-/** A change of a service or of the endpoints of one shard. */
-export type RegistryChange = ServiceChange | EndpointsChange;
+/** A change of a service, of the endpoints of one shard, or of a workload. */
+export type RegistryChange = ServiceChange | EndpointsChange | WorkloadChange;
 
 /** The last value of every key, so that equal values produce no change. */
 export class Published {
   readonly #services = new Map<string, { readonly key: ServiceKey; readonly value: Service }>();
   readonly #endpoints = new Map<string, { readonly key: EndpointsKey; readonly value: readonly Endpoint[] }>();
+  readonly #workloads = new Map<string, { readonly key: WorkloadKey; readonly value: Workload }>();
 
   service(key: ServiceKey, value: Service | undefined): ServiceChange | undefined {
     const text = serviceKeyText(key);
@@ -46,6 +51,17 @@ export class Published {
     return { type: "endpoints", op: "put", key, value };
   }
 
+  workload(key: WorkloadKey, value: Workload | undefined): WorkloadChange | undefined {
+    const text = workloadKeyText(key);
+    const before = this.#workloads.get(text);
+    if (value === undefined) {
+      return this.#workloads.delete(text) ? { type: "workload", op: "delete", key } : undefined;
+    }
+    if (before !== undefined && equalJson(before.value, value)) return undefined;
+    this.#workloads.set(text, { key, value });
+    return { type: "workload", op: "put", key, value };
+  }
+
   endpointsOf(key: EndpointsKey): readonly Endpoint[] {
     return this.#endpoints.get(endpointsKeyText(key))?.value ?? [];
   }
@@ -61,6 +77,10 @@ export class Published {
       ...Array.from(
         this.#endpoints.values(),
         ({ key, value }) => ({ type: "endpoints", op: "put", key, value }) as const,
+      ),
+      ...Array.from(
+        this.#workloads.values(),
+        ({ key, value }) => ({ type: "workload", op: "put", key, value }) as const,
       ),
     ];
   }
@@ -103,6 +123,11 @@ export class UpdateInProgress {
   /** `undefined`: there is none. */
   service(key: ServiceKey, service: Service | undefined): void {
     const change = this.#published.service(key, service);
+    if (change !== undefined) this.changes.push(change);
+  }
+
+  workload(key: WorkloadKey, workload: Workload | undefined): void {
+    const change = this.#published.workload(key, workload);
     if (change !== undefined) this.changes.push(change);
   }
 

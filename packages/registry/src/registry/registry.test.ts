@@ -9,6 +9,7 @@ const shard = "Kubernetes/Kubernetes";
 /** `+hostname` of a service, `hostname: address:port health …` of endpoints, `-hostname` of what is gone. */
 function short(changes: readonly RegistryChange[]): readonly string[] {
   return changes.map((change) => {
+    if (change.type === "workload") return change.key.uid;
     const host = change.key.hostname.replace(".n.svc.cluster.local", "");
     if (change.op === "delete") return `-${change.type} ${host}`;
     if (change.type === "service") return `+${host}`;
@@ -174,7 +175,7 @@ test("each wrong object is reported and the rest goes on", () => {
       "Service/n/b spec.clusterIP 10.0.0.1 belongs to Service/n/a already",
     ],
   );
-  assert.ok(one.state().some(({ key }) => key.hostname === "a.n.svc.cluster.local"));
+  assert.ok(one.state().some(({ key }) => "hostname" in key && key.hostname === "a.n.svc.cluster.local"));
 });
 
 test("shards are named after registry and cluster", () => {

@@ -26,6 +26,7 @@ import { findProblems } from "./problems.ts";
 import { Published, type RegistryChange, type RegistryUpdate, UpdateInProgress } from "./published.ts";
 import { type RegisteredEntry, type RegistrationRecords, RegistrationSide } from "./registration-side.ts";
 import { isGatewayObject, isRegistryObject, type RegistryInput } from "./registry-input.ts";
+import { WorkloadSide } from "./workload-side.ts";
 
 /** The registry of one cluster: `apply` takes inputs and returns the changes of services and endpoints. */
 export class Registry {
@@ -38,6 +39,7 @@ export class Registry {
   readonly #file: FileSide;
   readonly #machines: RegistrationSide;
   readonly #gateways: GatewaySide;
+  readonly #workloads: WorkloadSide;
   readonly #shard: string;
   readonly #discovery = new DiscoveryFilter();
   #trustDomain = "cluster.local";
@@ -60,6 +62,7 @@ export class Registry {
     this.#file = new FileSide(settings.clusterId);
     this.#machines = new RegistrationSide(settings);
     this.#gateways = new GatewaySide(settings.clusterId);
+    this.#workloads = new WorkloadSide(this.#objects, settings, role);
   }
 
   /** The address that a service was given before; set before the first inputs. */
@@ -224,6 +227,7 @@ export class Registry {
         update.endpoints(own, endpoints);
       }
     }
+    for (const [key, workload] of this.#workloads.changes(dirty, context)) update.workload(key, workload);
     return { changes: update.changes, urgent: update.urgent };
   }
 

@@ -74,6 +74,7 @@ export function registry(): Registry {
 }
 
 export function keyOf(change: RegistryChange): string {
+  if (change.type === "workload") return `w|${change.key.uid}`;
   return change.type === "service" ? `s|${serviceKeyText(change.key)}` : `e|${endpointsKeyText(change.key)}`;
 }
 

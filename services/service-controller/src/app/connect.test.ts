@@ -24,7 +24,9 @@ test("a successor reads the addresses that were given from what was published", 
   assert.deepEqual([one?.hostname, two?.hostname].sort(), ["a.example", "b.example"]);
   assert.match(one?.autoAllocatedIpv4 ?? "", /^240\.240\./);
 
-  const gone = registry.state().find((change): change is ServiceChange => change.key.hostname === "a.example");
+  const gone = registry
+    .state()
+    .find((change): change is ServiceChange => "name" in change.key && change.key.hostname === "a.example");
   assert.ok(gone?.type === "service");
   await publisher.publish([{ type: "service", op: "delete", key: gone.key }]);
   const left = await publishedAddresses(bus, stop.signal);

@@ -80,11 +80,11 @@ export function listProblems(
 
 function pick(
   changes: readonly RegistryChange[],
-  type: RegistryChange["type"],
+  type: Exclude<RegistryChange["type"], "workload">,
   host: string | null,
 ): readonly unknown[] {
   return changes
-    .filter((change) => change.type === type && change.op === "put")
-    .filter(({ key }) => host === null || key.hostname === host)
-    .map((change) => ({ ...change.key, value: change.op === "put" ? change.value : undefined }));
+    .flatMap((change) => (change.type === type && change.op === "put" ? [change] : []))
+    .filter(({ key }) => host === null || ("hostname" in key && key.hostname === host))
+    .map(({ key, value }) => ({ ...key, value }));
 }

@@ -45,7 +45,8 @@ function spoken() {
 }
 
 function short(group: RegistryGroup | undefined): string {
-  const changes = group?.changes.map(({ type, op, key }) => `${type} ${op} ${key.hostname}`) ?? [];
+  const changes =
+    group?.changes.map(({ type, op, key }) => `${type} ${op} ${"hostname" in key ? key.hostname : key.uid}`) ?? [];
   return [...(group?.snapshot ? ["all"] : []), ...(group?.urgent ? ["urgent"] : []), ...changes.sort()].join(", ");
 }
 

@@ -134,6 +134,7 @@ function appliedSet({ changes, groups, position }: Batch<Change>): AppliedSet {
 function triggerOf(change: Change): string {
   if (change.type === "endpoints") return "endpoint";
   if (change.type === "service") return "service";
+  if (change.type === "workload") return "workload";
   if (change.key.kind === "MeshNetworks") return "networks";
   return change.key.kind === "MeshConfig" ? "global" : "config";
 }

@@ -1,6 +1,6 @@
 /** Which objects of the mesh stand behind an input of the core, for explanations. */
 import type { Graph } from "@flotilla/incremental";
-import { type Config, configKeyText } from "@flotilla/model";
+import { type Config, configKeyText, type Workload } from "@flotilla/model";
 import { keys } from "../snapshot/row-index.ts";
 import type { Subject } from "../snapshot/subject.ts";
 
@@ -35,6 +35,10 @@ export function inputObjects(graph: Pick<Graph<Subject>, "get">, input: string):
       const origins = new Set(endpoints.map(({ definedBy }) => definedBy ?? `endpoints of ${name.hostname}`));
       return [...origins].map((object) => registryObject(graph, input, object));
     }
+    case "workload": {
+      const workload = graph.get(keys.workload(input.slice("workload/".length)));
+      return workload === undefined ? [] : [registryObject(graph, input, workloadText(workload))];
+    }
     case "feature":
       return graph.get(input) === undefined ? [] : [{ input, object: `setting ${first}` }];
     case "mesh":
@@ -44,6 +48,10 @@ export function inputObjects(graph: Pick<Graph<Subject>, "get">, input: string):
     default:
       return [];
   }
+}
+
+function workloadText({ kind, namespace, name }: Workload): string {
+  return `${kind}/${namespace}/${name}`;
 }
 
 /** Services and endpoints may be made from objects of the configuration, which hold where they come from. */

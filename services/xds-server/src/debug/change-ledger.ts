@@ -47,6 +47,7 @@ function inputOf(change: Change): string {
     if (change.key.kind === "MeshConfig") return "mesh";
     return change.key.kind === "MeshNetworks" ? "networks" : `config/${configKeyText(change.key)}`;
   }
+  if (change.type === "workload") return `workload/${change.key.uid}`;
   const { namespace, hostname } = change.key;
   return `${change.type === "service" ? "service" : "endpoints"}/${namespace}/${hostname}`;
 }

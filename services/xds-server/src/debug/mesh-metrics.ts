@@ -89,6 +89,7 @@ function countOf(inputs: Iterable<Change>): Counts {
       if (change.key.kind === "VirtualService") virtualServices++;
       continue;
     }
+    if (change.type === "workload") continue;
     const { hostname, namespace, shard } = change.key;
     const name = `${namespace}/${hostname}`;
     clusters.add(parseShard(shard).clusterId);

@@ -16,6 +16,8 @@ import { routerRoutes } from "./router/routes.ts";
 import { sidecarClusters } from "./sidecar/clusters.ts";
 import { sidecarListeners } from "./sidecar/listeners.ts";
 import { sidecarRoutes } from "./sidecar/routes.ts";
+import { addresses } from "./ztunnel/addresses.ts";
+import { authorizations } from "./ztunnel/authorizations.ts";
 
 export const generators: ReadonlyMap<string, Generator> = new Map([
   [`sidecar/${typeUrl.cluster}`, sidecarClusters],
@@ -31,6 +33,8 @@ export const generators: ReadonlyMap<string, Generator> = new Map([
   [typeUrl.secret, secrets],
   [typeUrl.extensionConfig, extensionConfigs],
   [typeUrl.nameTable, nameTable],
+  [typeUrl.address, addresses],
+  [typeUrl.authorization, authorizations],
   [typeUrl.proxyConfig, trustBundle],
   ...mcpGenerators,
 ]);

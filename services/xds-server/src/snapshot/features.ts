@@ -19,6 +19,16 @@ const scopeFeatures = {
     default: "cluster.local",
     sentence: "DNS suffix of Kubernetes services.",
   }),
+  ambient: flag({
+    env: "PILOT_ENABLE_AMBIENT",
+    default: false,
+    sentence: "ztunnels and waypoints are served; service-controller needs it too.",
+  }),
+  ambientMultiNetwork: flag({
+    env: "AMBIENT_ENABLE_MULTI_NETWORK",
+    default: false,
+    sentence: "Workloads of other networks are reached through the gateways of their network, by HBONE.",
+  }),
   dualStack: flag({
     env: "ISTIO_DUAL_STACK",
     default: false,

@@ -15,6 +15,7 @@ import {
   type Service,
   type TextOf,
   textCodec,
+  type Workload,
 } from "@flotilla/model";
 import type { MeshConfig } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import type { MeshNetworks } from "@flotilla/proto/mesh/v1alpha1/network_pb";
@@ -125,6 +126,14 @@ export const keys = {
   endpoints: ({ namespace, hostname }: ServiceName): InputKey<EndpointShards> => `endpoints/${namespace}/${hostname}`,
   /** Which services have an endpoint at an address. */
   address: (address: string): InputKey<readonly AddressUse[]> => `address/${address}`,
+  /** By uid. */
+  workload: (uid: string): InputKey<Workload> => `workload/${uid}`,
+  /** The uids of a namespace, sorted; changes only when a workload comes or goes. */
+  workloadsIn: (namespace: string): InputKey<readonly string[]> => `workloads-in/${namespace}`,
+  /** The namespaces that have workloads, sorted. */
+  workloadNamespaces: "workload-namespaces" as InputKey<readonly string[]>,
+  /** The uids of the workloads of an address, sorted. */
+  workloadsAt: (address: string): InputKey<readonly string[]> => `workloads-at/${address}`,
   mesh: "mesh" as InputKey<MeshConfig>,
   feature: <Name extends FeatureName>(name: Name): InputKey<Features[Name]> => `feature/${name}`,
   networks: "networks" as InputKey<MeshNetworks>,

@@ -4,7 +4,7 @@
  */
 import type { Context, Facet, Finding, Query, QueryArg } from "@flotilla/incremental";
 import type { KindReadBy } from "@flotilla/kinds";
-import type { Config, IpMode, Labels, Locality, PodPort, ProxyType } from "@flotilla/model";
+import type { Config, IpMode, Labels, Locality, PodPort, ProxyType, Workload } from "@flotilla/model";
 import type { MeshConfig } from "@flotilla/proto/mesh/v1alpha1/config_pb";
 import type { MeshNetworks } from "@flotilla/proto/mesh/v1alpha1/network_pb";
 import { facets } from "./facets.ts";
@@ -111,6 +111,24 @@ export class View {
 
   endpoints(name: ServiceName): EndpointShards {
     return this.#context.input(keys.endpoints(name)) ?? new Map();
+  }
+
+  /** By uid. */
+  workload(uid: string): Workload | undefined {
+    return this.#context.input(keys.workload(uid));
+  }
+
+  /** The uids of a namespace's workloads, sorted. */
+  workloadsIn(namespace: string): readonly string[] {
+    return this.#context.input(keys.workloadsIn(namespace)) ?? [];
+  }
+
+  get workloadNamespaces(): readonly string[] {
+    return this.#context.input(keys.workloadNamespaces) ?? [];
+  }
+
+  workloadsAt(address: string): readonly string[] {
+    return this.#context.input(keys.workloadsAt(address)) ?? [];
   }
 
   address(address: string): readonly AddressUse[] {

@@ -25,6 +25,7 @@ import {
   selectorPairs,
 } from "./row-index.ts";
 import type { Subject } from "./subject.ts";
+import { WorkloadRows } from "./workload-rows.ts";
 
 /** Decodes an object's spec; throws when it cannot be read. */
 export type DecodeSpec = (config: Config) => Config;
@@ -44,10 +45,12 @@ export class World {
   readonly #decode: DecodeSpec;
   readonly #indexesByKind = new Map<string, RowIndex<never>[]>();
   readonly #serviceNames = new Map<string, ServiceName>();
+  readonly #workloads: WorkloadRows;
   readonly #projections = new Map<string, Config>();
 
   constructor(graph: Graph<Subject>, { indexes, decode }: WorldOptions) {
     this.#graph = graph;
+    this.#workloads = new WorkloadRows(graph);
     graph.set(keys.mesh, defaultMesh());
     this.#decode = decode;
     for (const index of indexes)
@@ -67,11 +70,13 @@ export class World {
       try {
         if (change.type === "config") this.#applyConfig(change, rows);
         else if (change.type === "service") namesChanged = this.#applyService(change) || namesChanged;
-        else this.#applyEndpoints(change);
+        else if (change.type === "endpoints") this.#applyEndpoints(change);
+        else this.#workloads.apply(change);
       } catch (error) {
         refused.push({ change, error });
       }
     }
+    this.#workloads.publish();
     for (const [key, row] of rows.rows((key) => this.#graph.get(key))) this.#graph.set(key, row);
     if (namesChanged || namesBefore !== this.#serviceNames.size) this.#publishServiceNames();
     return refused;

@@ -1,0 +1,151 @@
+/**
+ * Which waypoint a service or workload is bound to, by `istio.io/use-waypoint` on the object or its namespace, and why it is not
+ * bound to the one that it names. Source: Istio's label reference, corpus ambient.
+ */
+import { type Labels, ownValue } from "@flotilla/model";
+import { mayAttach, type Waypoint } from "./waypoint.ts";
+
+const waypointLabel = "istio.io/use-waypoint";
+const waypointNamespaceLabel = "istio.io/use-waypoint-namespace";
+const canaryLabel = "istio.io/use-waypoint-canary";
+const canaryWeightAnnotation = "istio.io/use-waypoint-canary-weight";
+const managedLabel = "gateway.istio.io/managed";
+const managedWaypoint = "istio.io-mesh-controller";
+export const gatewayNameLabel = "gateway.networking.k8s.io/gateway-name";
+
+export interface WaypointName {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** What a binding depends on of an object or a namespace. */
+export interface Labelled {
+  readonly labels: Labels;
+  readonly annotations: Labels;
+}
+
+/** Why an object is not bound as it says; reasons are those of its condition `istio.io/WaypointBound`. */
+export interface BindingProblem {
+  readonly reason: string;
+  readonly message: string;
+}
+
+export interface Binding {
+  readonly waypoint?: Waypoint;
+  /** A second waypoint with a share of the load in percent, more than 0. */
+  readonly canary?: { readonly waypoint: Waypoint; readonly weight: number };
+  readonly problem?: BindingProblem;
+}
+
+export interface BindingLookups {
+  readonly waypoint: (name: WaypointName) => Waypoint | undefined;
+  /** Of the object's own namespace. */
+  readonly home: Labelled;
+}
+
+/** The waypoint that an object names; `none`: it wants none, whatever its namespace names. */
+function wantedWaypoint(labels: Labels, namespace: string): WaypointName | "none" | undefined {
+  const name = ownValue(labels, waypointLabel) ?? "";
+  if (name === "") return undefined;
+  if (name === "none") return "none";
+  return { namespace: ownValue(labels, waypointNamespaceLabel) || namespace, name };
+}
+
+interface Found {
+  readonly waypoint?: Waypoint;
+  readonly problem?: BindingProblem;
+  /** It is the namespace that names it. */
+  readonly isInherited?: boolean;
+}
+
+/** `namespaceOnly`: a waypoint of another namespace is refused. */
+export function bindService(
+  object: Labelled,
+  namespace: string,
+  lookups: BindingLookups,
+  namespaceOnly = false,
+): Binding {
+  // A waypoint's own service is called directly.
+  if (ownValue(object.labels, managedLabel) === managedWaypoint) return {};
+  const found = findWaypoint(object.labels, namespace, lookups);
+  const { waypoint } = found;
+  if (waypoint === undefined) return found.problem === undefined ? {} : { problem: found.problem };
+  if (waypoint.traffic !== "service" && waypoint.traffic !== "all")
+    return { problem: unsupported(waypoint, "service") };
+  if (namespaceOnly && waypoint.namespace !== namespace) return { problem: crossNamespace(waypoint) };
+  return withCanary(waypoint, object, namespace, lookups);
+}
+
+/** A namespace's waypoint for services alone is none for its workloads, and no mistake of theirs. */
+export function bindWorkload(object: Pick<Labelled, "labels">, namespace: string, lookups: BindingLookups): Binding {
+  const { waypoint, problem, isInherited } = findWaypoint(object.labels, namespace, lookups);
+  if (waypoint === undefined) return problem === undefined ? {} : { problem };
+  if (waypoint.traffic === "workload" || waypoint.traffic === "all") return { waypoint };
+  return isInherited === true ? {} : { problem: unsupported(waypoint, "workload") };
+}
+
+function findWaypoint(labels: Labels, namespace: string, { waypoint: lookUp, home }: BindingLookups): Found {
+  const own = wantedWaypoint(labels, namespace);
+  const wanted = own ?? wantedWaypoint(home.labels, namespace);
+  if (wanted === undefined || wanted === "none") return {};
+  const waypoint = lookUp(wanted);
+  if (waypoint === undefined) return { problem: missing(wanted) };
+  if (!mayAttach(waypoint, namespace, home.labels)) return { problem: denied(waypoint) };
+  return { waypoint, isInherited: own === undefined };
+}
+
+function withCanary(waypoint: Waypoint, object: Labelled, namespace: string, lookups: BindingLookups): Binding {
+  const name = wantedCanary(object.labels, lookups.home.labels, namespace);
+  if (name === undefined) return { waypoint };
+  const weight = canaryWeight(object.annotations, lookups.home.annotations);
+  if (weight === undefined) return { waypoint, problem: wrongWeight(name) };
+  const canary = lookups.waypoint(name);
+  if (canary === undefined) return { waypoint, problem: missing(name) };
+  if (!mayAttach(canary, namespace, lookups.home.labels)) return { waypoint, problem: denied(canary) };
+  if (canary.traffic !== "service" && canary.traffic !== "all")
+    return { waypoint, problem: unsupported(canary, "service") };
+  return weight === 0 ? { waypoint } : { waypoint, canary: { waypoint: canary, weight } };
+}
+
+/** A second waypoint, of the namespace of the first. */
+function wantedCanary(labels: Labels, namespaceLabels: Labels, namespace: string): WaypointName | undefined {
+  const from = (ownValue(labels, canaryLabel) ?? "") === "" ? namespaceLabels : labels;
+  const name = ownValue(from, canaryLabel) ?? "";
+  return name === "" ? undefined : { namespace: ownValue(from, waypointNamespaceLabel) || namespace, name };
+}
+
+/** In percent, 0 where nothing is said; undefined when it is no whole number of 0 to 100. */
+function canaryWeight(annotations: Labels, namespaceAnnotations: Labels): number | undefined {
+  const text =
+    ownValue(annotations, canaryWeightAnnotation) ?? ownValue(namespaceAnnotations, canaryWeightAnnotation) ?? "0";
+  return /^\d{1,3}$/.test(text) && Number(text) <= 100 ? Number(text) : undefined;
+}
+
+function textOf({ namespace, name }: WaypointName): string {
+  return `"${namespace}/${name}"`;
+}
+
+function missing(name: WaypointName): BindingProblem {
+  return { reason: "WaypointIsNotReady", message: `waypoint ${textOf(name)} is not ready` };
+}
+
+function denied(waypoint: WaypointName): BindingProblem {
+  const message = `we are not permitted to attach to waypoint ${textOf(waypoint)} (missing allowedRoutes?)`;
+  return { reason: "AttachmentDenied", message };
+}
+
+function unsupported(waypoint: WaypointName, traffic: "service" | "workload"): BindingProblem {
+  const message = `attempting to bind to traffic type "${traffic}" which the waypoint ${textOf(waypoint)} does not support`;
+  return { reason: "UnsupportedTrafficType", message };
+}
+
+function crossNamespace(waypoint: WaypointName): BindingProblem {
+  const why = "cross-namespace waypoint binding is not permitted for a ServiceEntry with NAMESPACE visibility";
+  const message = `cannot bind to waypoint ${textOf(waypoint)} in another namespace: ${why}`;
+  return { reason: "CrossNamespaceWaypointForbidden", message };
+}
+
+function wrongWeight(name: WaypointName): BindingProblem {
+  const message = `canary waypoint ${textOf(name)} has an invalid weight; must be an integer in [0,100]`;
+  return { reason: "CanaryInvalidWeight", message };
+}

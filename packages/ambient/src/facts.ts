@@ -1,0 +1,83 @@
+/** What a ztunnel is sent of services and workloads, before it becomes a message: plain data, equal where the messages are equal. */
+import type { Labels, Locality, Protocol, WorkloadMembership, WorkloadTunnel } from "@flotilla/model";
+import type { GatewayDestination, InboundBinding } from "./waypoint.ts";
+
+/** An address or a range within a network. */
+export interface NetworkRange {
+  readonly network: string;
+  readonly address: string;
+  /** Of a range. */
+  readonly length?: number;
+}
+
+export interface ServicePortFacts {
+  readonly number: number;
+  readonly name: string;
+  readonly protocol: Protocol;
+  /** Of workloads that say nothing else; undefined for a named port and for one that is not said. */
+  readonly target?: number;
+  /** Of a port that each workload names itself. */
+  readonly targetName?: string;
+}
+
+export type RoutingScope = "REGION" | "ZONE" | "SUBZONE" | "NODE" | "CLUSTER" | "NETWORK";
+
+export interface LoadBalancingFacts {
+  readonly mode: "UNSPECIFIED_MODE" | "STRICT" | "FAILOVER" | "PASSTHROUGH";
+  readonly scopes: readonly RoutingScope[];
+  readonly allowsUnhealthy: boolean;
+}
+
+/** The way to a gateway, as workloads and services name it. */
+export interface GatewayFacts {
+  readonly destination: GatewayDestination;
+  readonly port: number;
+}
+
+export interface ServiceFacts {
+  readonly kind: "Service" | "ServiceEntry";
+  readonly name: string;
+  readonly namespace: string;
+  readonly hostname: string;
+  readonly addresses: readonly NetworkRange[];
+  readonly ports: readonly ServicePortFacts[];
+  /** Undefined: it selects nothing. */
+  readonly selector?: Labels;
+  readonly subjectAltNames: readonly string[];
+  readonly loadBalancing?: LoadBalancingFacts;
+  readonly ipFamilies: readonly string[];
+  readonly namespaceOnly: boolean;
+  /** Of several services of one host name, the one that callers of other namespaces mean. */
+  readonly isCanonical: boolean;
+  readonly ingressUsesWaypoint: boolean;
+  readonly waypoint?: GatewayFacts;
+  readonly weightedWaypoints?: readonly (GatewayFacts & { readonly weight: number })[];
+}
+
+export interface WorkloadFacts {
+  readonly uid: string;
+  readonly name: string;
+  readonly namespace: string;
+  readonly addresses: readonly string[];
+  readonly hostname: string;
+  readonly network: string;
+  readonly tunnel: WorkloadTunnel;
+  readonly trustDomain: string;
+  readonly serviceAccount: string;
+  /** Empty for addresses of which nothing is known but their service. */
+  readonly canonicalName: string;
+  readonly canonicalRevision: string;
+  readonly workloadName: string;
+  readonly isPod: boolean;
+  readonly node: string;
+  readonly clusterId: string;
+  readonly locality?: Locality;
+  readonly capacity?: number;
+  readonly isHealthy: boolean;
+  readonly hostNetwork: boolean;
+  readonly services: readonly WorkloadMembership[];
+  readonly policies: readonly string[];
+  readonly waypoint?: GatewayFacts;
+  readonly networkGateway?: GatewayFacts;
+  readonly applicationTunnel?: InboundBinding;
+}

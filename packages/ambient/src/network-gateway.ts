@@ -1,0 +1,54 @@
+/** Gateways of the Gateway API through which ztunnels reach the workloads of other networks, by HBONE. */
+import type { KubernetesGatewaySpec } from "@flotilla/gateway-api";
+import { type Config, ownValue } from "@flotilla/model";
+import type { GatewayFacts, WorkloadFacts } from "./facts.ts";
+import { gatewayDestination, hbonePort } from "./waypoint.ts";
+
+export interface HboneGateway extends GatewayFacts {
+  /** The network behind it. */
+  readonly network: string;
+  readonly namespace: string;
+  readonly serviceAccount: string;
+}
+
+const networkLabel = "topology.istio.io/network";
+const accountAnnotation = "gateway.istio.io/service-account";
+
+/** Undefined without the label of a network, an HBONE listener, or an address. */
+export function hboneGatewayOf(gateway: Config<KubernetesGatewaySpec>): HboneGateway | undefined {
+  const { key, labels, annotations, spec } = gateway;
+  const network = ownValue(labels, networkLabel) ?? "";
+  const listener = spec.listeners?.find(({ protocol }) => protocol === "HBONE");
+  if (network === "" || listener === undefined) return undefined;
+  const destination = gatewayDestination(gateway, network) ?? namedDestination(gateway, network);
+  if (destination === undefined) return undefined;
+  const serviceAccount =
+    ownValue(annotations, accountAnnotation) ?? `${key.name}-${spec.gatewayClassName ?? "istio-remote"}`;
+  return { network, namespace: key.namespace, serviceAccount, destination, port: listener.port ?? hbonePort };
+}
+
+/** Addresses that the Gateway itself names, before its status has any. */
+function namedDestination(
+  { key, labels, annotations, creationTimeMs, spec }: Config<KubernetesGatewaySpec>,
+  network: string,
+) {
+  const status = { addresses: spec.addresses ?? [] };
+  return gatewayDestination({ key, labels, annotations, creationTimeMs, spec, status }, network);
+}
+
+/** Ztunnels call the gateway itself as a workload; by host name it is a service, which they know already. */
+export function gatewayWorkload(gateway: HboneGateway, trustDomain: string): WorkloadFacts | undefined {
+  const { destination, network, namespace, port, serviceAccount } = gateway;
+  if ("hostname" in destination) return undefined;
+  const { address } = destination;
+  const uid = gatewayUid(network, address, port);
+  return {
+    ...{ uid, name: uid, namespace, network, serviceAccount, trustDomain, addresses: [address], hostname: "" },
+    ...{ tunnel: "none", canonicalName: "", canonicalRevision: "", workloadName: "", isPod: false, node: "" },
+    ...{ clusterId: "", isHealthy: true, hostNetwork: false, services: [], policies: [] },
+  };
+}
+
+function gatewayUid(network: string, address: string, port: number): string {
+  return `NetworkGateway/${network}/${address}/${port}`;
+}

@@ -1,0 +1,124 @@
+/** A service of the mesh as a ztunnel is sent it. */
+import { isIpAddress, ownValue, parseCidr, type Service } from "@flotilla/model";
+import type { Binding } from "./binding.ts";
+import type { GatewayFacts, LoadBalancingFacts, NetworkRange, ServiceFacts, ServicePortFacts } from "./facts.ts";
+import type { Waypoint } from "./waypoint.ts";
+
+/** Of a ServiceEntry, what its service does not have. */
+export interface EntryTraits {
+  /** By number, of ports that lead to another one. */
+  readonly targetPorts: ReadonlyMap<number, number>;
+  /** Addresses that a controller gave the host. */
+  readonly statusAddresses: readonly string[];
+}
+
+export interface ServiceContext {
+  /** Of the cluster's own addresses. */
+  readonly network: string;
+  /** Of a ServiceEntry. */
+  readonly entry?: EntryTraits;
+  readonly binding: Binding;
+  readonly ingressUsesWaypoint: boolean;
+  readonly isCanonical: boolean;
+  /** Callers of other namespaces do not know it. */
+  readonly namespaceOnly: boolean;
+}
+
+export function serviceFacts(service: Service, context: ServiceContext): ServiceFacts {
+  const { kubernetes, labelSelectors } = service;
+  const { binding, entry, network } = context;
+  const loadBalancing = loadBalancingOf(service);
+  return {
+    kind: service.registry === "External" ? "ServiceEntry" : "Service",
+    name: service.name,
+    namespace: service.namespace,
+    hostname: service.hostname,
+    addresses: addressesOf(service, entry).flatMap((address) => networkRange(address, network)),
+    ports: service.ports.map((port) => portFacts(service, port, entry)),
+    ...(labelSelectors === undefined || Object.keys(labelSelectors).length === 0 ? {} : { selector: labelSelectors }),
+    subjectAltNames: service.registry === "External" ? service.serviceAccounts : [],
+    ...(loadBalancing === undefined ? {} : { loadBalancing }),
+    ipFamilies: kubernetes?.ipFamilies ?? [],
+    namespaceOnly: context.namespaceOnly,
+    isCanonical: context.isCanonical,
+    ingressUsesWaypoint: context.ingressUsesWaypoint,
+    ...waypointFacts(binding),
+  };
+}
+
+export function gatewayFacts({ destination, port }: Waypoint): GatewayFacts {
+  return { destination, port };
+}
+
+function waypointFacts({ waypoint, canary }: Binding): Pick<ServiceFacts, "waypoint" | "weightedWaypoints"> {
+  if (waypoint === undefined) return {};
+  const first = gatewayFacts(waypoint);
+  if (canary === undefined) return { waypoint: first };
+  const { weight } = canary;
+  return {
+    waypoint: first,
+    weightedWaypoints: [
+      { ...first, weight: 100 - weight },
+      { ...gatewayFacts(canary.waypoint), weight },
+    ],
+  };
+}
+
+/** Of all clusters; those of load balancers lead to the service too. */
+function addressesOf(service: Service, entry: EntryTraits | undefined): readonly string[] {
+  const { registry, kubernetes, clusterVips, addresses, defaultAddress, autoAllocatedIpv4, autoAllocatedIpv6 } =
+    service;
+  if (registry !== "External") {
+    const balancers =
+      kubernetes?.type === "LoadBalancer" ? Object.values(service.clusterExternalAddresses ?? {}).flat() : [];
+    const own = Object.values(clusterVips).flat();
+    return [...new Set([...own, ...balancers])].filter(isReachable);
+  }
+  const own = (addresses ?? [defaultAddress]).filter((address) => address.includes("/") || isReachable(address));
+  if (own.length > 0 || service.resolution === "passthrough") return own;
+  const allocated = [autoAllocatedIpv4, autoAllocatedIpv6].filter((address) => address !== undefined);
+  return allocated.length > 0 ? allocated : (entry?.statusAddresses ?? []);
+}
+
+function isReachable(address: string): boolean {
+  return isIpAddress(address) && address !== "0.0.0.0" && address !== "::";
+}
+
+/** A range of one address is that address. */
+function networkRange(text: string, network: string): readonly NetworkRange[] {
+  const range = parseCidr(text);
+  if (range === undefined) return [];
+  const { address, length } = range;
+  const isWhole = length === (address.includes(":") ? 128 : 32);
+  return [isWhole ? { network, address } : { network, address, length }];
+}
+
+function portFacts(
+  { registry, kubernetes, passthroughTargetPorts }: Service,
+  { number, name, protocol }: Service["ports"][number],
+  entry: EntryTraits | undefined,
+): ServicePortFacts {
+  if (registry === "External") {
+    const target = entry?.targetPorts.get(number) ?? ownValue(passthroughTargetPorts, String(number)) ?? number;
+    return { number, name, protocol, target };
+  }
+  const target = ownValue(kubernetes?.targetPorts, String(number));
+  if (target === undefined) return { number, name, protocol };
+  return /^\d+$/.test(target)
+    ? { number, name, protocol, target: Number(target) }
+    : { number, name, protocol, targetName: target };
+}
+
+function loadBalancingOf(service: Service): LoadBalancingFacts | undefined {
+  const { registry, resolution, trafficDistribution, kubernetes } = service;
+  if (registry === "External" && resolution === "passthrough")
+    return { mode: "PASSTHROUGH", scopes: [], allowsUnhealthy: true };
+  const allowsUnhealthy = kubernetes?.publishNotReadyAddresses === true;
+  if (kubernetes?.nodeLocal === true) return { mode: "STRICT", scopes: ["NODE"], allowsUnhealthy };
+  if (trafficDistribution !== undefined) {
+    const near = ["NETWORK", "REGION", "ZONE"] as const;
+    const scopes = trafficDistribution === "PreferSameNode" ? ([...near, "SUBZONE", "NODE"] as const) : near;
+    return { mode: "FAILOVER", scopes, allowsUnhealthy };
+  }
+  return allowsUnhealthy ? { mode: "UNSPECIFIED_MODE", scopes: [], allowsUnhealthy } : undefined;
+}

@@ -1,0 +1,80 @@
+/**
+ * A workload of the ambient mesh as its registry has it: a pod, a machine, or an address that a ServiceEntry or an EndpointSlice
+ * names. Services that select it by labels, waypoints and policies follow from it and other inputs, and are not part of it.
+ */
+import type { Labels } from "../config/selector.ts";
+
+export type WorkloadKind = "Pod" | "WorkloadEntry" | "ServiceEntry" | "EndpointSlice";
+
+/** How callers reach it: in plain text, through the ztunnel of its node, or by HBONE of its own (`native`). */
+export type WorkloadTunnel = "none" | "hbone" | "native";
+
+/** A service that the workload belongs to without being selected by labels. */
+export interface WorkloadMembership {
+  readonly namespace: string;
+  readonly hostname: string;
+  readonly ports: readonly WorkloadPort[];
+}
+
+export interface WorkloadPort {
+  readonly servicePort: number;
+  readonly targetPort: number;
+}
+
+export interface Workload {
+  readonly kind: WorkloadKind;
+  readonly name: string;
+  readonly namespace: string;
+  /** IP addresses, the primary one first; empty for a workload that is reached by name or through a gateway. */
+  readonly addresses: readonly string[];
+  /** Host name of a workload without an address. */
+  readonly hostname?: string;
+  /** The object's own labels. */
+  readonly labels: Labels;
+  readonly network: string;
+  /** `region/zone/subzone`, trailing parts may be missing. */
+  readonly locality: string;
+  readonly clusterId: string;
+  /** The name alone, empty when unknown. */
+  readonly serviceAccount: string;
+  /** The Deployment or the like, for people. */
+  readonly workloadName: string;
+  readonly nodeName?: string;
+  readonly isReady: boolean;
+  /** The workload has the address of its node, as other workloads may. */
+  readonly hostNetwork?: boolean;
+  readonly tunnel: WorkloadTunnel;
+  /** Share of the load, of machines and ServiceEntries. */
+  readonly capacity?: number;
+  /** Ports by name: those of a pod's containers, of a machine by the name of the service's port. */
+  readonly ports: Readonly<Record<string, number>>;
+  readonly memberOf?: readonly WorkloadMembership[];
+}
+
+export interface WorkloadKey {
+  /** `registry/cluster`. */
+  readonly shard: string;
+  readonly namespace: string;
+  /** Unique in the mesh: `CLUSTER/GROUP/KIND/NAMESPACE/NAME`, for addresses within an object with the address behind it. */
+  readonly uid: string;
+}
+
+export function workloadKeyText({ shard, uid }: WorkloadKey): string {
+  return `${shard}|${uid}`;
+}
+
+const groups: Readonly<Record<WorkloadKind, string>> = {
+  Pod: "",
+  WorkloadEntry: "networking.istio.io",
+  ServiceEntry: "networking.istio.io",
+  EndpointSlice: "discovery.k8s.io",
+};
+
+/** The name under which ztunnels know the workload; `address` for one of several of an object. */
+export function workloadUid(
+  { clusterId, kind, namespace, name }: Pick<Workload, "clusterId" | "kind" | "namespace" | "name">,
+  address?: string,
+): string {
+  const own = `${clusterId}/${groups[kind]}/${kind}/${namespace}/${name}`;
+  return address === undefined ? own : `${own}/${address}`;
+}

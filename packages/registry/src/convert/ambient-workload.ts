@@ -1,0 +1,168 @@
+/**
+ * Workloads of the ambient mesh, from pods, WorkloadEntries, addresses in ServiceEntries, and addresses in EndpointSlices that
+ * belong to no pod. Source: scenario ambient/ztunnel-workloads, corpus ambient.
+ */
+import {
+  type Config,
+  isIpAddress,
+  isWildcard,
+  type Labels,
+  ownValue,
+  type Workload,
+  type WorkloadMembership,
+  type WorkloadPort,
+  type WorkloadTunnel,
+} from "@flotilla/model";
+import type { KubeEndpointSlice, KubePod, KubeService, ServiceEntrySpec, WorkloadEntrySpec } from "../kube.ts";
+import { networkLabel } from "./endpoint-traits.ts";
+import { type EndpointContext, isPodReady, podWorkload } from "./pod.ts";
+import { isHealthyEntry, isUnixAddress, mergedWorkloadEntry } from "./workload-entry.ts";
+
+const redirectionAnnotation = "ambient.istio.io/redirection";
+const tunnelLabel = "networking.istio.io/tunnel";
+
+/** Undefined for a pod that has no address or has ended. */
+export function workloadOfPod(
+  pod: KubePod,
+  addresses: readonly string[],
+  memberOf: readonly WorkloadMembership[],
+  context: EndpointContext,
+): Workload | undefined {
+  const { metadata, spec = {}, status = {} } = pod;
+  const hasEnded = status.phase === "Succeeded" || status.phase === "Failed";
+  if (hasEnded || addresses.length === 0) return undefined;
+  const { locality, clusterId, workloadName, namespace } = podWorkload(pod, context);
+  // Pods are on their cluster's network, whatever their labels say to sidecars; as in istiod.
+  const network = context.systemNetwork;
+  return {
+    kind: "Pod",
+    ...{ name: metadata.name, namespace, addresses, labels: metadata.labels ?? {}, network, locality, clusterId },
+    serviceAccount: spec.serviceAccountName ?? "",
+    workloadName,
+    ...(spec.nodeName === undefined || spec.nodeName === "" ? {} : { nodeName: spec.nodeName }),
+    isReady: isPodReady(pod),
+    ...(spec.hostNetwork === true ? { hostNetwork: true } : {}),
+    tunnel: podTunnel(metadata.labels ?? {}, metadata.annotations ?? {}),
+    ports: containerPorts(pod),
+    ...(memberOf.length === 0 ? {} : { memberOf }),
+  };
+}
+
+/** A label of the workload wins over the capture by its node's ztunnel. */
+function podTunnel(labels: Labels, annotations: Labels): WorkloadTunnel {
+  if (labels[tunnelLabel] === "http") return "native";
+  return annotations[redirectionAnnotation] === "enabled" ? "hbone" : "none";
+}
+
+function containerPorts({ spec = {} }: KubePod): Readonly<Record<string, number>> {
+  const all = [...(spec.initContainers ?? []), ...(spec.containers ?? [])].flatMap(({ ports = [] }) => ports ?? []);
+  const named = all.filter(({ name = "", protocol = "TCP" }) => name !== "" && protocol === "TCP");
+  return Object.fromEntries(named.map(({ name = "", containerPort }) => [name, containerPort]));
+}
+
+/** Undefined for a socket of its machine, which nobody reaches over the network. */
+export function workloadOfEntry(entry: Config, context: EndpointContext): Workload | undefined {
+  const spec = mergedWorkloadEntry(entry);
+  if (isUnixAddress(spec.address ?? "")) return undefined;
+  const { name, namespace } = entry.key;
+  return {
+    kind: "WorkloadEntry",
+    ...{ name, namespace, ...entryTraits(spec, name, context) },
+    isReady: isHealthyEntry(entry),
+    ports: spec.ports ?? {},
+  };
+}
+
+function entryTraits(spec: WorkloadEntrySpec, name: string, context: EndpointContext) {
+  const { address = "", labels = {}, locality = "", serviceAccount = "", weight = 0 } = spec;
+  const { clusterId, systemNetwork } = context;
+  return {
+    addresses: isIpAddress(address) ? [address] : [],
+    ...(address === "" || isIpAddress(address) ? {} : { hostname: address }),
+    ...{ labels, locality, clusterId, serviceAccount, workloadName: name },
+    network: spec.network || labels[networkLabel] || systemNetwork,
+    tunnel: labels[tunnelLabel] === "http" ? "hbone" : "none",
+    ...(weight > 0 ? { capacity: weight } : {}),
+  } as const;
+}
+
+/** The addresses that a ServiceEntry names itself, by address: a name that proxies resolve counts as one where it names none. */
+export function workloadsOfServiceEntry(entry: Config, context: EndpointContext): ReadonlyMap<string, Workload> {
+  const spec = entry.spec as ServiceEntrySpec;
+  const { name, namespace } = entry.key;
+  const found = new Map<string, Workload>();
+  if (spec.workloadSelector !== undefined) return found;
+  for (const endpoint of namedEndpoints(spec)) {
+    const { address = "", hosts } = endpoint;
+    if (isUnixAddress(address)) continue;
+    const memberOf = hosts.map((hostname) => ({ namespace, hostname, ports: entryPorts(spec, endpoint) }));
+    const workload: Workload = {
+      kind: "ServiceEntry",
+      ...{ name, namespace, ...entryTraits(endpoint, name, context) },
+      isReady: true,
+      ports: {},
+      memberOf,
+    };
+    found.set(address, workload);
+  }
+  return found;
+}
+
+function namedEndpoints({ endpoints = [], hosts = [], resolution }: ServiceEntrySpec) {
+  const own = hosts.filter((host) => !isWildcard(host));
+  const isByName = resolution === "DNS" || resolution === "DNS_ROUND_ROBIN";
+  if (endpoints.length === 0 && isByName) return own.map((address): EntryEndpoint => ({ address, hosts: [address] }));
+  return endpoints.map((endpoint): EntryEndpoint => ({ ...endpoint, hosts }));
+}
+
+interface EntryEndpoint extends WorkloadEntrySpec {
+  readonly hosts: readonly string[];
+}
+
+function entryPorts({ ports = [] }: ServiceEntrySpec, endpoint: WorkloadEntrySpec): readonly WorkloadPort[] {
+  return ports.map(({ number, name = "", targetPort = 0 }) => ({
+    servicePort: number,
+    targetPort: ownValue(endpoint.ports, name) || targetPort || number,
+  }));
+}
+
+/** What an EndpointSlice without pods is part of. */
+export interface SliceService {
+  readonly service: KubeService;
+  readonly hostname: string;
+}
+
+/** Services without a selector have the ports that their slice gives them, by name. */
+export function slicePorts(slice: KubeEndpointSlice, { service }: SliceService): readonly WorkloadPort[] {
+  return (service.spec?.ports ?? []).flatMap(({ name = "", port }) => {
+    const own = (slice.ports ?? []).find((candidate) => (candidate.name ?? "") === name);
+    return own?.port === undefined ? [] : [{ servicePort: port, targetPort: own.port }];
+  });
+}
+
+/**
+ * Addresses in a slice that name no pod, by address: they may belong to a node's network, so that nothing is known of the
+ * workload behind them.
+ */
+export function workloadsOfSlice(
+  slice: KubeEndpointSlice,
+  owner: SliceService,
+  { clusterId, systemNetwork }: EndpointContext,
+): ReadonlyMap<string, Workload> {
+  const found = new Map<string, Workload>();
+  if (slice.addressType === "FQDN") return found;
+  const { name, namespace = "" } = slice.metadata;
+  const memberOf = [{ namespace, hostname: owner.hostname, ports: slicePorts(slice, owner) }];
+  for (const { addresses = [], conditions = {}, targetRef } of slice.endpoints ?? []) {
+    if (targetRef !== undefined) continue;
+    for (const address of addresses) {
+      found.set(address, {
+        kind: "EndpointSlice",
+        ...{ name, namespace, addresses: [address], labels: {}, network: systemNetwork, locality: "", clusterId },
+        ...{ serviceAccount: "", workloadName: "", isReady: conditions.ready ?? true, hostNetwork: true },
+        ...{ tunnel: "none", ports: {}, memberOf },
+      });
+    }
+  }
+  return found;
+}

@@ -1,0 +1,119 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { KubeObject, Workload } from "@flotilla/model";
+import { parseRegistrySettings } from "../settings.ts";
+import type { RegistryChange } from "./published.ts";
+import { Registry } from "./registry.ts";
+import type { RegistryInput } from "./registry-input.ts";
+import { config, gone, pod, put, service, slice } from "./sample-objects.fixture.ts";
+
+function ambientRegistry(): Registry {
+  return new Registry(parseRegistrySettings({ PILOT_ENABLE_AMBIENT: "true" }));
+}
+
+function workloads(changes: readonly RegistryChange[]): readonly string[] {
+  return changes.flatMap((change) => {
+    if (change.type !== "workload") return [];
+    return [change.op === "put" ? `${change.key.uid} ${change.value.addresses.join()}` : `-${change.key.uid}`];
+  });
+}
+
+function only(changes: readonly RegistryChange[]): Workload {
+  const found = changes.flatMap((change) => (change.type === "workload" && change.op === "put" ? [change.value] : []));
+  assert.equal(found.length, 1);
+  return found[0] as Workload;
+}
+
+/** A slice that names addresses and no pods. */
+function addresses(name: string, of: string, ...all: readonly string[]): KubeObject {
+  return {
+    ...slice(name, of, {}),
+    endpoints: [{ addresses: all }],
+    ports: [{ name: "http", port: 8080 }],
+  } as KubeObject;
+}
+
+const entry = (spec: object): RegistryInput => config("ServiceEntry", "e", spec);
+const endpointsOf = (...all: readonly object[]) => ({
+  hosts: ["e.example"],
+  resolution: "STATIC",
+  ports: [{ number: 80, name: "http", targetPort: 81 }],
+  endpoints: all,
+});
+
+test("workloads are published only where the mesh is ambient", () => {
+  const registry = new Registry(parseRegistrySettings({}));
+  assert.deepEqual(workloads(registry.apply([put(pod("p", "10.1.0.1"))]).changes), []);
+});
+
+test("a pod is a workload from its address to its end, and equal states say nothing", () => {
+  const registry = ambientRegistry();
+  const running = pod("p", "10.1.0.1", { app: "a" });
+  const ended = { ...running, status: { ...(running as { status?: object }).status, phase: "Succeeded" } };
+  const unplaced = { ...running, status: { phase: "Pending" } };
+  const steps = [unplaced, running, running, ended].map((object) =>
+    workloads(registry.apply([put(object as KubeObject)]).changes),
+  );
+  assert.deepEqual(steps, [[], ["Kubernetes//Pod/n/p 10.1.0.1"], [], ["-Kubernetes//Pod/n/p"]]);
+});
+
+test("the traits of a pod: capture, ports by name, identity, node", () => {
+  const object = pod("p", "10.1.0.1");
+  const captured = {
+    ...object,
+    metadata: { ...object.metadata, annotations: { "ambient.istio.io/redirection": "enabled" } },
+    spec: { nodeName: "n1", serviceAccountName: "sa", containers: [{ ports: [{ name: "raw", containerPort: 9100 }] }] },
+  };
+  const { tunnel, ports, serviceAccount, nodeName, isReady } = only(
+    ambientRegistry().apply([put(captured as KubeObject)]).changes,
+  );
+  assert.deepEqual(
+    { tunnel, ports, serviceAccount, nodeName, isReady },
+    { tunnel: "hbone", ports: { raw: 9100 }, serviceAccount: "sa", nodeName: "n1", isReady: true },
+  );
+});
+
+test("addresses of a slice without pods are workloads of a Service without a selector alone", () => {
+  const registry = ambientRegistry();
+  registry.apply([put(service("s", { selector: undefined })), put(addresses("s-1", "s", "10.2.0.1", "10.2.0.2"))]);
+  const [one, two] = ["10.2.0.1", "10.2.0.2"].map(
+    (address) => `Kubernetes/discovery.k8s.io/EndpointSlice/n/s-1/${address}`,
+  );
+  assert.deepEqual(workloads(registry.state()), [`${one} 10.2.0.1`, `${two} 10.2.0.2`]);
+  assert.deepEqual(workloads(registry.apply([put(addresses("s-1", "s", "10.2.0.2"))]).changes), [`-${one}`]);
+  assert.deepEqual(workloads(registry.apply([put(service("s"))]).changes), [`-${two}`]);
+});
+
+test("a pod belongs to a Service without a selector whose slice names it", () => {
+  const registry = ambientRegistry();
+  registry.apply([put(pod("p", "10.1.0.1")), put(service("s", { selector: undefined }))]);
+  const { memberOf } = only(registry.apply([put(slice("s-1", "s", { p: "10.1.0.1" }))]).changes);
+  assert.equal(memberOf?.[0]?.hostname, "s.n.svc.cluster.local");
+  const left = only(registry.apply([gone("EndpointSlice", "s-1")]).changes);
+  assert.equal(left.memberOf, undefined);
+});
+
+test("the addresses that a ServiceEntry names come and go with it", () => {
+  const registry = ambientRegistry();
+  const uid = (address: string) => `Kubernetes/networking.istio.io/ServiceEntry/n/e/${address}`;
+  const first = registry.apply([entry(endpointsOf({ address: "10.3.0.1", weight: 4 }, { address: "10.3.0.2" }))]);
+  assert.deepEqual(workloads(first.changes), [`${uid("10.3.0.1")} 10.3.0.1`, `${uid("10.3.0.2")} 10.3.0.2`]);
+  const { changes } = registry.apply([entry(endpointsOf({ address: "10.3.0.1", weight: 4 }))]);
+  assert.deepEqual(workloads(changes), [`-${uid("10.3.0.2")}`]);
+  const [change] = registry.state().filter(({ type }) => type === "workload");
+  const value = change?.op === "put" ? (change.value as Workload) : undefined;
+  assert.deepEqual(value?.memberOf, [
+    { namespace: "n", hostname: "e.example", ports: [{ servicePort: 80, targetPort: 81 }] },
+  ]);
+  assert.equal(value?.capacity, 4);
+});
+
+test("a machine is a workload with its own labels and ports", () => {
+  const spec = { address: "vm.example", labels: { app: "vm" }, ports: { http: 8080 }, serviceAccount: "vm" };
+  const found = only(ambientRegistry().apply([config("WorkloadEntry", "m", spec)]).changes);
+  const { addresses: own, hostname, labels, ports } = found;
+  assert.deepEqual(
+    { own, hostname, labels, ports },
+    { own: [], hostname: "vm.example", labels: { app: "vm" }, ports: { http: 8080 } },
+  );
+});

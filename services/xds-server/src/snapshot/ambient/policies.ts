@@ -1,0 +1,77 @@
+/** Policies that ztunnels enforce: AuthorizationPolicies, and PeerAuthentications as what they refuse. */
+import {
+  type AuthorizationInit,
+  convertPeerAuthentication,
+  peerPolicyNames,
+  strictPolicy,
+  strictPolicyName,
+  translatePolicy,
+} from "@flotilla/ambient";
+import { type Config, compareText, matchesLabels, type TextOf, textCodec, type Workload } from "@flotilla/model";
+import type { AuthorizationPolicy } from "@flotilla/proto/security/v1beta1/authorization_policy_pb";
+import type { PeerAuthentication } from "@flotilla/proto/security/v1beta1/peer_authentication_pb";
+import { authorizationPoliciesByNamespace, namespaceMode, peerAuthenticationsByNamespace } from "../scope/authn.ts";
+import { query, type View } from "../view.ts";
+import { sameJson } from "./namespaces.ts";
+
+/** `namespace/name` of a policy. */
+export const policyText = textCodec("PolicyName", "/", ["namespace", "name"]);
+type PolicyText = TextOf<typeof policyText>;
+
+const convertedPrefix = "converted_peer_authentication_";
+
+/** By the name under which ztunnels know the policy, `namespace/name`. */
+export const ambientPolicy = query<AuthorizationInit | undefined, PolicyText>(
+  "ambient-policy",
+  (view, text) => {
+    const { namespace, name } = policyText.read(text);
+    const root = view.mesh.rootNamespace;
+    if (namespace === root && name === strictPolicyName) return strictPolicy(root);
+    const policy = view.config<AuthorizationPolicy>("AuthorizationPolicy", namespace, name);
+    if (policy !== undefined) return translated(view, policy);
+    const peer = name.startsWith(convertedPrefix)
+      ? view.config<PeerAuthentication>("PeerAuthentication", namespace, name.slice(convertedPrefix.length))
+      : undefined;
+    return peer && convertPeerAuthentication(peer, namespaceMode(view, namespace));
+  },
+  sameJson,
+);
+
+function translated(view: View, policy: Config<AuthorizationPolicy>): AuthorizationInit | undefined {
+  const { authorization, problem } = translatePolicy(policy, view.mesh.rootNamespace);
+  if (problem !== undefined) {
+    const { namespace, name } = policy.key;
+    const object = `AuthorizationPolicy/${namespace}/${name}`;
+    view.report({ metric: "flotilla_ztunnel_policy_reduced", object, message: problem });
+  }
+  return authorization;
+}
+
+/** Names under which there may be a policy. */
+export const ambientPolicyNames = query<readonly PolicyText[]>("ambient-policy-names", (view) => {
+  const policies = view.all<AuthorizationPolicy>("AuthorizationPolicy").map(({ key }) => policyText.write(key));
+  const peers = view.all<PeerAuthentication>("PeerAuthentication");
+  const converted = peers.map(({ key: { namespace, name } }) =>
+    policyText.write({ namespace, name: `${convertedPrefix}${name}` }),
+  );
+  const strict =
+    peers.length === 0 ? [] : [policyText.write({ namespace: view.mesh.rootNamespace, name: strictPolicyName })];
+  return [...new Set([...policies, ...converted, ...strict])].sort(compareText);
+});
+
+/** `namespace/name` of the policies that select a workload by its labels; ztunnels find those of its namespace by themselves. */
+export function policiesOfWorkload(view: View, { namespace, labels }: Workload): readonly string[] {
+  const { rootNamespace } = view.mesh;
+  const selects = ({ spec: { selector } }: Config<AuthorizationPolicy | PeerAuthentication>) =>
+    selector !== undefined && matchesLabels(selector.matchLabels, labels);
+  const own = [...new Set([rootNamespace, namespace])]
+    .flatMap((home) => view.row(authorizationPoliciesByNamespace, home))
+    .filter(selects)
+    .map(({ key }) => policyText.write(key))
+    .filter((name) => view.read(ambientPolicy, name) !== undefined);
+  const peer = view
+    .row(peerAuthenticationsByNamespace, namespace)
+    .find((config) => Object.keys(config.spec.selector?.matchLabels ?? {}).length > 0 && selects(config));
+  const peers = peerPolicyNames(peer, namespaceMode(view, namespace), rootNamespace);
+  return [...own.sort(compareText), ...peers];
+}

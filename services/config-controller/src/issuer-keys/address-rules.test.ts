@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { parseSettings } from "@flotilla/runtime";
 import { addressRules } from "./address-rules.ts";
+import { issuerKeySettings } from "./issuer-key-settings.ts";
 
 describe("addresses that keys may be fetched from", () => {
   const rules = addressRules([], []);
@@ -22,6 +24,15 @@ describe("addresses that keys may be fetched from", () => {
     assert.deepEqual(asked.map(set.isAllowed), [true, true, true, false, false, false, false]);
   });
 
-  for (const range of ["10.0.0.0/33", "10.0.0/8", "here", "::/129", "10.0.0.0/-1", ""])
-    it(`"${range}" is no range`, () => assert.throws(() => addressRules([range], []), /is no range of addresses/));
+  for (const range of ["10.0.0.0/33", "10.0.0/8", "here", "::/129", "10.0.0.0/-1"])
+    it(`"${range}" is no range: the start names the setting`, () =>
+      assert.throws(() => parseSettings(issuerKeySettings, { BLOCKED_CIDRS_IN_JWKS_URIS: `10.0.0.0/8, ${range}` }), {
+        code: "SETTINGS_INVALID",
+        message: /BLOCKED_CIDRS_IN_JWKS_URIS=.* is no range of addresses such as 10\.0\.0\.0\/8/,
+      }));
+
+  it("ranges of settings are read one by one, spaces aside", () => {
+    const { allowedJwksRanges } = parseSettings(issuerKeySettings, { ALLOWED_CIDRS_IN_JWKS_URIS: "10.0.0.0/8, ::1" });
+    assert.deepEqual(allowedJwksRanges, ["10.0.0.0/8", "::1"]);
+  });
 });

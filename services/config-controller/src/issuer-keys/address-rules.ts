@@ -19,7 +19,7 @@ export interface AddressRules {
   isAllowed(address: string): boolean;
 }
 
-/** @param allowed ranges that are asked although they are closed. @param blocked further ranges, which win. @throws RangeError */
+/** @param allowed ranges that are asked although they are closed. @param blocked further ranges, which win; all as parseRange reads them */
 export function addressRules(allowed: readonly string[], blocked: readonly string[]): AddressRules {
   const [opened, shut, closed, open] = [
     rangesOf(allowed),
@@ -54,12 +54,25 @@ function embeddedIpv4(address: string): string | undefined {
 function rangesOf(ranges: readonly string[]): BlockList {
   const list = new BlockList();
   for (const range of ranges) {
-    const [address = "", length] = range.split("/");
-    const family = isIPv4(address) ? "ipv4" : isIPv6(address) ? "ipv6" : undefined;
-    const bits = length === undefined ? (family === "ipv4" ? 32 : 128) : Number(length);
-    if (family === undefined || !Number.isInteger(bits) || bits < 0 || bits > (family === "ipv4" ? 32 : 128))
-      throw new RangeError(`${range} is no range of addresses such as 10.0.0.0/8`);
-    list.addSubnet(address, bits, family);
+    const parsed = parseRange(range);
+    if (parsed === undefined) throw new RangeError(`${range} is no range of addresses`);
+    list.addSubnet(parsed.address, parsed.bits, parsed.family);
   }
   return list;
+}
+
+interface Range {
+  readonly address: string;
+  readonly bits: number;
+  readonly family: "ipv4" | "ipv6";
+}
+
+/** `10.0.0.0/8`, or one address; undefined for what is neither. */
+export function parseRange(text: string): Range | undefined {
+  const [address = "", length] = text.split("/");
+  const family = isIPv4(address) ? "ipv4" : isIPv6(address) ? "ipv6" : undefined;
+  const most = family === "ipv4" ? 32 : 128;
+  const bits = length === undefined ? most : Number(length);
+  if (family === undefined || !Number.isInteger(bits) || bits < 0 || bits > most) return undefined;
+  return { address, bits, family };
 }

@@ -1,8 +1,8 @@
 /** Settings of the keys of issuers, by istiod's names where it has one. */
 import { readFileSync } from "node:fs";
 import { getCACertificates } from "node:tls";
-import { duration, list, oneOf, type SettingsOf, text } from "@flotilla/runtime";
-import { addressRules } from "./address-rules.ts";
+import { duration, list, oneOf, type Setting, type SettingOptions, type SettingsOf, text } from "@flotilla/runtime";
+import { addressRules, parseRange } from "./address-rules.ts";
 import { fetchKeys } from "./fetch-keys.ts";
 import { guardedFetch } from "./guarded-fetch.ts";
 import type { IssuerKeysOptions } from "./issuer-keys.ts";
@@ -22,13 +22,13 @@ export const issuerKeySettings = {
     max: 86_400_000,
     sentence: "How often keys of issuers are fetched again, ±10 %.",
   }),
-  allowedJwksRanges: list({
+  allowedJwksRanges: ranges({
     env: "ALLOWED_CIDRS_IN_JWKS_URIS",
     default: [],
     sentence:
       "Ranges of private, loopback or link-local addresses that keys of issuers may be fetched from, separated by commas.",
   }),
-  blockedJwksRanges: list({
+  blockedJwksRanges: ranges({
     env: "BLOCKED_CIDRS_IN_JWKS_URIS",
     default: [],
     sentence: "Further ranges of addresses that keys of issuers are not fetched from; they win over allowed ones.",
@@ -42,7 +42,7 @@ export const issuerKeySettings = {
 
 type FetchSettings = SettingsOf<typeof issuerKeySettings>;
 
-/** @throws RangeError for ranges that are none; Error when the file of roots cannot be read */
+/** @throws Error when the file of roots cannot be read */
 export function keyFetcher(settings: FetchSettings): IssuerKeysOptions["fetch"] {
   const { allowedJwksRanges, blockedJwksRanges, jwksCaFile } = settings;
   const rules = addressRules(allowedJwksRanges, blockedJwksRanges);
@@ -50,4 +50,18 @@ export function keyFetcher(settings: FetchSettings): IssuerKeysOptions["fetch"] 
   const roots = [...getCACertificates("default"), ...getCACertificates("system"), ...own];
   const fetchDocument = guardedFetch({ rules, roots });
   return (source, timeoutMs, stop) => fetchKeys(source, fetchDocument, timeoutMs, stop);
+}
+
+function ranges(options: SettingOptions<readonly string[]>): Setting<readonly string[]> {
+  const { parse } = list(options);
+  return {
+    ...options,
+    bounds: "ranges of addresses such as 10.0.0.0/8, separated by commas",
+    parse: (value) => {
+      const found = parse(value);
+      const wrong = found.find((range) => parseRange(range) === undefined);
+      if (wrong !== undefined) throw new Error(`${wrong} is no range of addresses such as 10.0.0.0/8`);
+      return found;
+    },
+  };
 }

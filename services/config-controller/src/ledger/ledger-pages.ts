@@ -10,6 +10,7 @@ import {
   type KubeObject,
 } from "@flotilla/model";
 import type { HttpHandler, HttpReply, HttpRequest } from "@flotilla/runtime";
+import { ConfigError } from "../errors.ts";
 import { parseObjectName } from "../status/status-pages.ts";
 import { contentOf, manifestOf } from "../store/manifest-of.ts";
 import type { Ledger } from "./ledger.ts";
@@ -71,21 +72,22 @@ async function answer(work: () => Promise<HttpReply>): Promise<HttpReply> {
   try {
     return await work();
   } catch (error) {
-    if (error instanceof RangeError) return { status: 400, json: { error: error.message } };
+    if (error instanceof ConfigError) return { status: 400, json: { error: error.reason } };
     throw error;
   }
 }
 
-/** @throws RangeError when it is no object's name; null when none is asked for */
+/** Null when none is asked for. @throws ConfigError CONFIG_BAD_NAME */
 function objectOf(query: URLSearchParams): ConfigKeyText | null {
   const text = query.get("object");
   return text === null ? null : configKeyText(parseObjectName(text));
 }
 
-/** @throws RangeError */
+/** @throws ConfigError CONFIG_BAD_GENERATION */
 function generationOf({ query }: HttpRequest, name: string): number {
   const text = query.get(name) ?? "";
-  if (!/^\d+$/.test(text)) throw new RangeError(`${name} must be the number of a generation, not "${text}"`);
+  if (!/^\d+$/.test(text))
+    throw new ConfigError("CONFIG_BAD_GENERATION", `${name} must be the number of a generation, not "${text}"`);
   return Number(text);
 }
 

@@ -4,6 +4,7 @@
  */
 import { type Cause, type Config, type ConfigKey, type ConfigKeyText, configKeyText } from "@flotilla/model";
 import { delay, type Logger, Wakeup } from "@flotilla/runtime";
+import { ConfigError } from "../errors.ts";
 import type { DeletedObject, GenerationChange, PublishedConfig, PublishedObject } from "../follow/published-config.ts";
 import { type LedgerChange, type LedgerContent, type LedgerRecord, recordsOf, secretContent } from "./ledger-record.ts";
 import type { LedgerRing, RecordSummary } from "./ledger-ring.ts";
@@ -73,7 +74,7 @@ export class Ledger {
 
   /**
    * What differs between the generations: everything that changed after `from`, up to and with `to`.
-   * @throws RangeError when the history does not reach back so far
+   * @throws ConfigError CONFIG_NOT_KEPT when the history does not reach back so far
    */
   async between(from: number, to: number): Promise<Changed> {
     const [first, last] = from <= to ? [from, to] : [to, from];
@@ -101,7 +102,7 @@ export class Ledger {
     return new Map([...changed].map(([text, { before, after }]) => [text, { before: after, after: before }]));
   }
 
-  /** The configuration as it was, in order of key. @throws RangeError when the history does not reach back so far */
+  /** The configuration as it was, in order of key. @throws ConfigError CONFIG_NOT_KEPT when the history does not reach back so far */
   async at(position: number): Promise<ReadonlyMap<ConfigKeyText, LedgerContent>> {
     const { published } = this.#options;
     const records = await this.#recordsAfter(position);
@@ -132,7 +133,8 @@ export class Ledger {
       if (fresh.length === 0) break;
       for (const summary of fresh) {
         const record = await ring?.read(summary);
-        if (record === undefined) throw new RangeError(`generation ${position} is not kept any more`);
+        if (record === undefined)
+          throw new ConfigError("CONFIG_NOT_KEPT", `generation ${position} is not kept any more`);
         found.push(record);
         read = record.number;
       }
@@ -145,7 +147,10 @@ export class Ledger {
     const newest = this.#options.published.position;
     const oldest = this.history()[0]?.position ?? newest;
     if (position >= oldest && position <= newest) return;
-    throw new RangeError(`generation ${position} is not kept, those from ${oldest} to ${newest} are`);
+    throw new ConfigError(
+      "CONFIG_NOT_KEPT",
+      `generation ${position} is not kept, those from ${oldest} to ${newest} are`,
+    );
   }
 
   /** Following may have begun anew meanwhile: then it is not there. */

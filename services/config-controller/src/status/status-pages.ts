@@ -4,6 +4,7 @@ import { type Kind, kinds } from "@flotilla/kinds";
 import { type ConfigKey, configKeyText } from "@flotilla/model";
 import { meshConfigKey, meshNetworksKey } from "@flotilla/registry/config";
 import { type HttpHandler, TimeSlice } from "@flotilla/runtime";
+import { ConfigError } from "../errors.ts";
 import type { ObjectStatus, ObjectStatuses } from "./object-status.ts";
 
 const sliceMs = 5;
@@ -39,7 +40,7 @@ function oneObject(statuses: ObjectStatuses, name: string): ReturnType<HttpHandl
     if (status !== undefined) return { json: status };
     return { status: 404, json: { error: `there is no ${configKeyText(key)}` } };
   } catch (error) {
-    if (error instanceof RangeError) return { status: 400, json: { error: error.message } };
+    if (error instanceof ConfigError) return { status: 400, json: { error: error.reason } };
     throw error;
   }
 }
@@ -55,20 +56,24 @@ const meshDocuments: readonly ConfigKey[] = [meshConfigKey, meshNetworksKey];
 
 /**
  * Objects as people name them: `VirtualService/reviews.shop`, `vs/reviews.shop`, `Namespace/shop`, `MeshConfig`, or
- * `Kind/namespace/name`. Names may have dots, namespaces have none. @throws RangeError saying what is wrong
+ * `Kind/namespace/name`. Names may have dots, namespaces have none. @throws ConfigError CONFIG_BAD_NAME
  */
 export function parseObjectName(text: string): ConfigKey {
   const [kindText = "", first = "", second, ...more] = text.split("/");
   const document = meshDocuments.find((key) => key.kind.toLowerCase() === text.toLowerCase());
   if (document !== undefined) return document;
   const kind = kinds.find((row) => isCalled(row, kindText.toLowerCase()));
-  if (kind === undefined) throw new RangeError(`"${kindText}" in "${text}" is no kind of configuration`);
-  if (first === "" || more.length > 0) throw new RangeError(`"${text}" is not KIND/NAME.NAMESPACE`);
+  if (kind === undefined) throw badName(`"${kindText}" in "${text}" is no kind of configuration`);
+  if (first === "" || more.length > 0) throw badName(`"${text}" is not KIND/NAME.NAMESPACE`);
   if (second !== undefined) return { kind: kind.name, namespace: first, name: second };
   if (!kind.namespaced) return { kind: kind.name, namespace: "", name: first };
   const dot = first.lastIndexOf(".");
-  if (dot <= 0) throw new RangeError(`"${text}" names no namespace: ${kind.name}/${first}.NAMESPACE`);
+  if (dot <= 0) throw badName(`"${text}" names no namespace: ${kind.name}/${first}.NAMESPACE`);
   return { kind: kind.name, namespace: first.slice(dot + 1), name: first.slice(0, dot) };
+}
+
+function badName(reason: string): ConfigError {
+  return new ConfigError("CONFIG_BAD_NAME", reason);
 }
 
 /** Of Gateways, Istio's comes first; `KubernetesGateway` is the Gateway API's. */

@@ -193,7 +193,7 @@ export class CommitLog {
   /** False: another replica was faster. */
   async #replaceHead(transaction: Transaction): Promise<boolean> {
     const { values, seal, maxBytes } = this.#options;
-    const bytes = bounded(maxBytes, () => encodeTransaction(transaction, seal));
+    const bytes = bounded(maxBytes, encodeTransaction(transaction, seal));
     try {
       const revision = await values.update(head, bytes, this.#headRevision);
       if (revision === undefined) return await this.#stands(transaction);

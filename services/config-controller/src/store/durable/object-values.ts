@@ -50,7 +50,7 @@ export class ObjectValues {
   async write(object: StoredObject): Promise<void> {
     const { values, seal, maxBytes } = this.#options;
     const place = `${prefix}${configKeyText(object.key)}`;
-    const bytes = bounded(maxBytes, () => encodeObject(object, seal));
+    const bytes = bounded(maxBytes, encodeObject(object, seal));
     for (;;) {
       const revision = await away(() => values.update(place, bytes, this.#revisions.get(place) ?? 0));
       if (revision !== undefined) {
@@ -87,9 +87,8 @@ export async function away<T>(ask: () => Promise<T>, before?: unknown): Promise<
   }
 }
 
-/** @throws StoreError STORE_INVALID when `encode` throws a RangeError, STORE_TOO_LARGE */
-export function bounded(maxBytes: number, encode: () => Uint8Array): Uint8Array {
-  const bytes = encodeOrRefuse(encode);
+/** @throws StoreError STORE_TOO_LARGE */
+export function bounded(maxBytes: number, bytes: Uint8Array): Uint8Array {
   if (bytes.length <= maxBytes) return bytes;
   const reason = `what is written at once has ${bytes.length} bytes packed, the bus takes ${maxBytes}`;
   throw new StoreError("STORE_TOO_LARGE", undefined, reason);
@@ -97,13 +96,4 @@ export function bounded(maxBytes: number, encode: () => Uint8Array): Uint8Array 
 
 function reasonOf(cause: unknown): string {
   return cause instanceof Error ? cause.message : String(cause);
-}
-
-function encodeOrRefuse(encode: () => Uint8Array): Uint8Array {
-  try {
-    return encode();
-  } catch (cause) {
-    if (!(cause instanceof RangeError)) throw cause;
-    throw new StoreError("STORE_INVALID", undefined, cause.message, { cause });
-  }
 }

@@ -13,6 +13,7 @@ import {
   number,
   objectOf,
   type Shape,
+  StoreError,
   text,
 } from "@flotilla/model";
 
@@ -58,7 +59,7 @@ const objectShape = objectOf({ version: integer, key: configKeyShape }, { value:
 /** Of one value, unpacked: what is written at once fits into a message packed. */
 const maxPlainBytes = 256 * 1024 * 1024;
 
-/** @throws RangeError when there is a Secret and no seal */
+/** @throws StoreError STORE_INVALID when there is a Secret and no seal */
 export function encodeTransaction({ puts, closed, ...rest }: Transaction, seal: Seal | undefined): Uint8Array {
   return pack({ ...rest, puts: [...puts.map((config) => rests(config, seal)), ...closed] });
 }
@@ -74,7 +75,7 @@ export function decodeTransaction(bytes: Uint8Array, seal: Seal | undefined): Tr
   return { ...rest, puts: opened.filter((one) => !isSealed(one)) as readonly Config[], closed };
 }
 
-/** @throws RangeError when it is a Secret and there is no seal */
+/** @throws StoreError STORE_INVALID when it is a Secret and there is no seal */
 export function encodeObject({ version, key, config, closed }: StoredObject, seal: Seal | undefined): Uint8Array {
   const value = closed ?? (config && rests(config, seal));
   return pack({ version, key, ...(value && { value }) });
@@ -94,7 +95,7 @@ export function decodeObject(bytes: Uint8Array, seal: Seal | undefined): StoredO
 function rests(config: Config, seal: Seal | undefined): Resting {
   const { key } = config;
   if (key.kind !== "Secret") return config;
-  if (seal === undefined) throw new RangeError("Secrets are not stored without a seal key");
+  if (seal === undefined) throw new StoreError("STORE_INVALID", undefined, "Secrets are not stored without a seal key");
   const sealed = seal.seal(Buffer.from(JSON.stringify(config)), configKeyText(key));
   return { key, sealed: Buffer.from(sealed).toString("base64") };
 }

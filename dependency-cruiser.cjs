@@ -71,10 +71,10 @@ module.exports = {
     },
     {
       name: "gateway-api-on-model",
-      comment: "packages/gateway-api turns objects into messages: it needs packages/model and packages/proto only.",
+      comment: "packages/gateway-api turns objects into messages: it needs packages/model, packages/proto and tables of settings only.",
       severity: "error",
       from: { path: "^packages/gateway-api/", pathNot: "\\.test\\.ts$" },
-      to: { pathNot: "^packages/(gateway-api|model|proto)/" },
+      to: { pathNot: "^packages/(gateway-api|model|proto)/|^packages/runtime/src/settings/" },
     },
     {
       name: "ambient-on-gateway-api",

@@ -3,6 +3,22 @@
  * Names and meaning are those of istiod (gateway.networking.k8s.io support, `istio.io/gateway-controller` and its siblings).
  */
 
+import { text } from "@flotilla/runtime/settings";
+
+/** Which class the mesh's gateways have and who serves it: config-controller and xds-server agree on both. */
+export const gatewayClassSettings = {
+  gatewayClass: text({
+    env: "PILOT_GATEWAY_API_DEFAULT_GATEWAYCLASS_NAME",
+    default: "istio",
+    sentence: "Name of the GatewayClass of the mesh's gateways.",
+  }),
+  gatewayController: text({
+    env: "PILOT_GATEWAY_API_CONTROLLER_NAME",
+    default: "istio.io/gateway-controller",
+    sentence: "Controller that the GatewayClasses of the mesh's gateways name.",
+  }),
+} as const;
+
 export interface GatewayClassRules {
   /** `spec.controllerName` of its GatewayClasses. */
   readonly controller: string;
@@ -23,9 +39,7 @@ export interface GatewayClassRules {
 }
 
 export interface GatewayClassSettings {
-  /** PILOT_GATEWAY_API_DEFAULT_GATEWAYCLASS_NAME */
   readonly defaultClass: string;
-  /** PILOT_GATEWAY_API_CONTROLLER_NAME */
   readonly defaultController: string;
   /** PILOT_MULTI_NETWORK_DISCOVER_GATEWAY_API */
   readonly multiNetwork: boolean;
@@ -36,8 +50,8 @@ export interface GatewayClassSettings {
 }
 
 export const defaultClassSettings: GatewayClassSettings = {
-  defaultClass: "istio",
-  defaultController: "istio.io/gateway-controller",
+  defaultClass: gatewayClassSettings.gatewayClass.default,
+  defaultController: gatewayClassSettings.gatewayController.default,
   multiNetwork: true,
   waypoints: true,
   ambientMultiNetwork: true,

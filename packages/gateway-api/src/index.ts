@@ -20,6 +20,7 @@ export {
   defaultClassSettings,
   type GatewayClassRules,
   type GatewayClassSettings,
+  gatewayClassSettings,
   rulesOfController,
 } from "./gateway-classes.ts";
 export {

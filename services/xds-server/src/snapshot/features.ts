@@ -2,6 +2,7 @@
  * Istio's feature switches that decide what proxies get, by the names that istiod reads them under. This table is the one place
  * for their defaults; a generator asks the view for one by its name here. docs/settings.md is written from it.
  */
+import { gatewayClassSettings } from "@flotilla/gateway-api";
 import {
   decimal,
   duration,
@@ -65,16 +66,7 @@ const scopeFeatures = {
     default: true,
     sentence: "Labelled Gateways of the Gateway API are gateways of their network.",
   }),
-  gatewayClass: text({
-    env: "PILOT_GATEWAY_API_DEFAULT_GATEWAYCLASS_NAME",
-    default: "istio",
-    sentence: "Name of the GatewayClass of the mesh's gateways.",
-  }),
-  gatewayController: text({
-    env: "PILOT_GATEWAY_API_CONTROLLER_NAME",
-    default: "istio.io/gateway-controller",
-    sentence: "Controller that the GatewayClasses of the mesh's gateways name.",
-  }),
+  ...gatewayClassSettings,
   filterGatewayClusterConfig: flag({
     env: "PILOT_FILTER_GATEWAY_CLUSTER_CONFIG",
     default: false,

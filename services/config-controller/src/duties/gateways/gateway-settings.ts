@@ -1,5 +1,5 @@
 /** Settings of Gateways of the Gateway API, by istiod's names. */
-import { defaultClassSettings, type GatewayClassSettings } from "@flotilla/gateway-api";
+import { defaultClassSettings, type GatewayClassSettings, gatewayClassSettings } from "@flotilla/gateway-api";
 import { flag, type SettingsOf, text } from "@flotilla/runtime";
 
 export const gatewaySettings = {
@@ -14,16 +14,7 @@ export const gatewaySettings = {
     default: true,
     sentence: "The GatewayClasses of the mesh are made where they are missing.",
   }),
-  gatewayClass: text({
-    env: "PILOT_GATEWAY_API_DEFAULT_GATEWAYCLASS_NAME",
-    default: "istio",
-    sentence: "Name of the GatewayClass of the mesh's gateways.",
-  }),
-  gatewayController: text({
-    env: "PILOT_GATEWAY_API_CONTROLLER_NAME",
-    default: "istio.io/gateway-controller",
-    sentence: "Controller that the GatewayClasses of the mesh's gateways name.",
-  }),
+  ...gatewayClassSettings,
   allowsManualGateways: flag({
     env: "ENABLE_GATEWAY_API_MANUAL_DEPLOYMENT",
     default: true,

@@ -115,7 +115,7 @@ export {
   secretName,
   withoutRootSuffix,
 } from "./names/credential-name.ts";
-export { fnv1a } from "./names/fnv1a.ts";
+export { checksum, fnv1a } from "./names/fnv1a.ts";
 export {
   compareSpecificity,
   type Hostname,

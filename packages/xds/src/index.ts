@@ -1,5 +1,5 @@
 export type { Resource, ResourceSet } from "./message-body.ts";
-export { Bodies, checksum, type MessageBody } from "./message-body.ts";
+export { Bodies, type MessageBody } from "./message-body.ts";
 export type { Form, Plan } from "./plan.ts";
 export { blamed } from "./plan.ts";
 export { overLimit, type RequestLimits } from "./receive.ts";

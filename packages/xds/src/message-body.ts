@@ -2,6 +2,7 @@
  * What one message carries, without version and nonce: streams that need the same share the object.
  * What there is to send of one type: immutable, so that streams compare and share it by identity.
  */
+import { checksum } from "@flotilla/model";
 import { typeUrl as types } from "@flotilla/proto";
 
 export interface MessageBody {
@@ -104,18 +105,6 @@ export function absentResource(typeUrl: string, name: string): Resource | undefi
   const text = new TextEncoder().encode(name);
   const length = text.length < 128 ? [text.length] : [(text.length & 127) | 128, text.length >> 7];
   return { name, typeUrl, version: "", bytes: Uint8Array.from([0x0a, ...length, ...text]) };
-}
-
-/** A short stable hash of text (FNV-1a, twice 32 bits): distinguishes versions, guards nothing. */
-export function checksum(text: string): string {
-  let a = 0x811c9dc5;
-  let b = 0xc9dc5118;
-  for (let i = 0; i < text.length; i++) {
-    const code = text.charCodeAt(i);
-    a = Math.imul(a ^ code, 0x01000193);
-    b = Math.imul(b ^ (code + 0x9e37), 0x01000193);
-  }
-  return (a >>> 0).toString(16).padStart(8, "0") + (b >>> 0).toString(16).padStart(8, "0");
 }
 
 function memo<Key extends object, Value>(cache: WeakMap<Key, Value>, key: Key, make: () => Value): Value {

@@ -2,11 +2,11 @@
  * What to send of a due type: the difference between what the client has and what there is, and what
  * it asked for by name. Streams in the same situation get the identical body.
  */
+import { checksum } from "@flotilla/model";
 import { typeUrl as types } from "@flotilla/proto";
 import {
   absentResource,
   type Bodies,
-  checksum,
   diffVersions,
   type MessageBody,
   type Resource,

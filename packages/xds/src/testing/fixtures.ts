@@ -1,8 +1,8 @@
 /** Resources and sets for tests: a resource is its name and a text, its version follows from both. */
 
+import { checksum } from "@flotilla/model";
 import { typeUrl as types } from "@flotilla/proto";
 import type { Resource, ResourceSet } from "../message-body.ts";
-import { checksum } from "../message-body.ts";
 import { rulesOf } from "../type-rules.ts";
 import { Parts } from "../wire.ts";
 

@@ -1,4 +1,5 @@
 /** A server stream and a client joined by two queues, so that a test decides what arrives when. Bytes travel. */
+import { checksum } from "@flotilla/model";
 import { decode } from "@flotilla/proto";
 import {
   DeltaDiscoveryRequestSchema,
@@ -6,8 +7,7 @@ import {
 } from "@flotilla/proto/envoy/service/discovery/v3/discovery_pb";
 import type { ClientState } from "../client/client-state.ts";
 import { readResponse, writeRequest } from "../client/response.ts";
-import type { ResourceSet } from "../message-body.ts";
-import { type Bodies, checksum, type MessageBody } from "../message-body.ts";
+import type { Bodies, MessageBody, ResourceSet } from "../message-body.ts";
 import type { ClientRequest } from "../request.ts";
 import { SharedStates } from "../sharing.ts";
 import { newStream } from "../stream-state.ts";

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { type ClientHttp2Session, connect } from "node:http2";
 import { describe, it } from "node:test";
+import { checksum } from "@flotilla/model";
 import { aggregatedDiscoveryService, create, decode, encode, typeUrl as types } from "@flotilla/proto";
 import { NodeSchema } from "@flotilla/proto/envoy/config/core/v3/base_pb";
 import {
@@ -9,7 +10,7 @@ import {
   DeltaDiscoveryResponseSchema,
 } from "@flotilla/proto/envoy/service/discovery/v3/discovery_pb";
 import { until } from "@flotilla/runtime";
-import { checksum, type Resource } from "@flotilla/xds";
+import type { Resource } from "@flotilla/xds";
 import { Client, type ClientDuplexStream, credentials } from "@grpc/grpc-js";
 import { maxOpenQuestions } from "./debug-answers.ts";
 import type { StreamObserver } from "./stream-record.ts";

@@ -1,4 +1,5 @@
 /** The few real Envoy resources that the tests with an Envoy serve. */
+import { checksum } from "@flotilla/model";
 import {
   create,
   encode,
@@ -17,7 +18,7 @@ import { RouterSchema } from "@flotilla/proto/envoy/extensions/filters/http/rout
 import { HttpConnectionManagerSchema } from "@flotilla/proto/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb";
 import { SecretSchema } from "@flotilla/proto/envoy/extensions/transport_sockets/tls/v3/secret_pb";
 import { DownstreamTlsContextSchema } from "@flotilla/proto/envoy/extensions/transport_sockets/tls/v3/tls_pb";
-import { checksum, type Resource } from "@flotilla/xds";
+import type { Resource } from "@flotilla/xds";
 
 const overAds = { configSourceSpecifier: { case: "ads", value: {} }, resourceApiVersion: 2 } as const;
 

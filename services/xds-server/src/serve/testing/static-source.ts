@@ -1,5 +1,6 @@
 /** A source for tests: sets that a test replaces, without proxies and views. */
-import { checksum, type NameSet, type Resource, type ResourceSet, rulesOf } from "@flotilla/xds";
+import { checksum } from "@flotilla/model";
+import { type NameSet, type Resource, type ResourceSet, rulesOf } from "@flotilla/xds";
 import type { ProxySession, ResourceSource, Urgency } from "../resource-source.ts";
 
 export class StaticSource implements ResourceSource {

@@ -1,7 +1,8 @@
 /** A client of the test server, with what it was sent and how its streams ended. */
+import { checksum } from "@flotilla/model";
 import { create, encode } from "@flotilla/proto";
 import { NodeSchema } from "@flotilla/proto/envoy/config/core/v3/base_pb";
-import { checksum, type Form, type Resource } from "@flotilla/xds";
+import type { Form, Resource } from "@flotilla/xds";
 import { type ClientOptions, type ClientUpdate, XdsClient } from "@flotilla/xds/client";
 import { grpcTransport } from "@flotilla/xds/grpc";
 import type { TestServer } from "./test-server.ts";

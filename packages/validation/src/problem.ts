@@ -10,6 +10,8 @@ export interface Problem {
   readonly reason: string;
   /** Errors refuse the object, warnings are shown to whoever writes it. */
   readonly severity: Severity;
+  /** For warnings of routes that no request meets: analysis has messages of their own for them. */
+  readonly rule?: "unused-route" | "unmet-match";
 }
 
 /** Whether one of the findings refuses the object. */

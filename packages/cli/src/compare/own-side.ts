@@ -1,9 +1,6 @@
 /** What Flotilla sends for a mesh: from files, from the objects of a cluster, or by a control plane that runs. Nothing is written. */
-import { existsSync, readFileSync } from "node:fs";
-import { homedir } from "node:os";
-import { join } from "node:path";
-import { isReadKind, kindOf, kinds } from "@flotilla/kinds";
-import { type KubeObject as ApiObject, type KubeApi, listAll, loadKubeConfig, openKubeApi } from "@flotilla/kube-api";
+import { readFileSync } from "node:fs";
+import { isReadKind, kindOf } from "@flotilla/kinds";
 import { type JsonObject, type KubeObject, type NodeInfo, parseNode } from "@flotilla/model";
 import { bytesToJson, type JsonObject as ResourceJson, typeUrl } from "@flotilla/proto";
 import { createMesh } from "@flotilla/registry";
@@ -11,6 +8,7 @@ import { nameSet } from "@flotilla/xds";
 import { clusterNames, endpointNames, extensionNames, routeNames, secretNames } from "@flotilla/xds/client";
 import { Core } from "@flotilla/xds-server/core";
 import { parse } from "yaml";
+import { clusterObjects } from "../api/cluster-objects.ts";
 import { describe, readManifests } from "../api/manifests.ts";
 import { CliError } from "../errors.ts";
 import { parseEnvFile } from "../options.ts";
@@ -38,29 +36,9 @@ export async function coreFromCluster(
   env: NodeJS.ProcessEnv,
   options: MeshOptions,
 ): Promise<Core> {
-  const file = kubeconfig ?? (env["KUBECONFIG"] || join(homedir(), ".kube/config"));
-  const config = existsSync(file) ? await loadKubeConfig({ KUBECONFIG: file }) : undefined;
-  if (config === undefined) throw new CliError("CLI_USAGE", `--kube needs a kubeconfig: there is no file ${file}`);
-  using api = openKubeApi(config);
-  const objects: KubeObject[] = [];
-  for (const { name, group, versions, plural, kind } of kinds) {
-    if (!isReadKind(name)) continue;
-    for (const version of versions) {
-      const root = group === "" ? `/api/${version}` : `/apis/${group}/${version}`;
-      const found = await listed(api, `${root}/${plural}`);
-      if (found === undefined) continue;
-      const apiVersion = group === "" ? version : `${group}/${version}`;
-      objects.push(...found.map((object) => ({ ...object, apiVersion, kind }) as unknown as KubeObject));
-      break;
-    }
-  }
+  const objects = await clusterObjects(kubeconfig, env, isReadKind);
   const mesh = options.mesh === undefined ? meshOfCluster(objects) : document(options.mesh);
   return coreOf(objects, mesh, options);
-}
-
-async function listed(api: KubeApi, path: string): Promise<readonly ApiObject[] | undefined> {
-  if ((await api.get(`${path}?limit=1`)) === undefined) return undefined;
-  return (await listAll<ApiObject>(api, path)).objects;
 }
 
 /** `istio-system/istio`, as istiod reads it. */

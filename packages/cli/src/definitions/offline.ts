@@ -1,7 +1,7 @@
 /** Commands that check and describe objects without a control plane. */
 import { define } from "../parse/definition.ts";
-import { choice, textOr } from "../parse/option-kinds.ts";
-import { file } from "./option-groups.ts";
+import { any, choice, existing, flag, list, textOr } from "../parse/option-kinds.ts";
+import { apiConnection, file, namespace } from "./option-groups.ts";
 
 const group = "Objects of files:";
 
@@ -21,6 +21,44 @@ export const validate = define({
     ["validate -f mesh/ -o sarif", "for CI systems that annotate changes"],
   ],
   exitCodes: { 0: "no object would be refused; there may be warnings", 3: "an object would be refused" },
+});
+
+export const analyze = define({
+  name: "analyze",
+  group,
+  summary:
+    "find what is wrong with a mesh as a whole: references that lead nowhere, objects that contradict each other",
+  details:
+    "Objects are those of files, of a cluster (--kube) or of a control plane (--server, or the one of --work-dir where no PATH is given); files come over the others. docs/messages.md has all messages.",
+  operands: { paths: any("PATH", "files and directories with objects; - is the standard input") },
+  options: {
+    namespace,
+    kube: flag("--kube", "objects of the cluster of --kubeconfig, else KUBECONFIG or ~/.kube/config"),
+    mesh: existing("--mesh <FILE>", "MeshConfig; else that of the ConfigMap istio among the objects", "file"),
+    failureThreshold: choice("--failure-threshold <LEVEL>", "lowest level that fails the command", [
+      "Error",
+      "Warning",
+      "Info",
+    ]),
+    outputThreshold: choice("--output-threshold <LEVEL>", "lowest level that is shown", ["Info", "Warning", "Error"]),
+    suppress: list("-S, --suppress <CODE=KIND NAME.NAMESPACE>", "hide a message of objects; * stands for any text"),
+    analyzer: list("--analyzer <NAME>", "run this one instead of all"),
+    listAnalyzers: flag("-L, --list-analyzers", "list the analyzers"),
+    output: choice("-o, --output <FORMAT>", "format of the output", ["text", "json", "sarif"]),
+    ...apiConnection,
+  },
+  examples: [
+    ["analyze mesh/", "the objects of a directory"],
+    ["analyze mesh/ -o sarif --failure-threshold Warning", "for CI systems that annotate changes"],
+    ["analyze --kube", "a cluster"],
+    ["analyze mesh/ --kube", "a cluster as it would be with the objects of a directory"],
+    ['analyze mesh/ -S "IST0103=Pod *.testing"', "without one message of a namespace's pods"],
+  ],
+  exitCodes: {
+    0: "nothing was found at or above the threshold",
+    3: "a file is no YAML, or has something that is no object",
+    79: "something was found at or above the threshold",
+  },
 });
 
 export const schema = define({

@@ -28,7 +28,7 @@ export function endWithReader(): void {
     });
 }
 
-export type ExitCode = 0 | 1 | 2 | 3 | 4 | 70;
+export type ExitCode = 0 | 1 | 2 | 3 | 4 | 70 | 79;
 
 /** Exit codes of `flotilla`: one meaning in every command. */
 export const exitCodes: Readonly<Record<ExitCode, string>> = {
@@ -38,6 +38,7 @@ export const exitCodes: Readonly<Record<ExitCode, string>> = {
   3: "refused or not ready: objects refused by validation or by proxies, services that are not ready, a caller without permission",
   4: "no answer: no control plane runs in the work directory, or it does not answer at the given address",
   70: "a defect of flotilla, with its stack",
+  79: "analysis found something at or above its threshold, as istioctl reports it",
 };
 
 const ofErrors: Readonly<Record<CliErrorCode, ExitCode>> = {

@@ -2,18 +2,9 @@
 import { isForeignKind, kindOf } from "@flotilla/kinds";
 import { isObject } from "@flotilla/model";
 import { createValidator, type Problem } from "@flotilla/validation";
-import { type LocatedObject, locateObjects, type Place } from "./located-objects.ts";
+import { type LocatedObject, locateObjects } from "./located-objects.ts";
 import { meshConfigMapProblems } from "./mesh-config-map.ts";
-
-export interface Finding extends Place {
-  readonly file: string;
-  readonly severity: "error" | "warning";
-  /** `VirtualService shop/reviews`; absent where a file is no YAML. */
-  readonly object?: string;
-  /** `spec.http[0].route`; absent where the object as a whole is meant. */
-  readonly field?: string;
-  readonly message: string;
-}
+import type { Finding } from "./reports.ts";
 
 export interface Judged {
   readonly findings: readonly Finding[];
@@ -64,7 +55,11 @@ function judge(file: string, text: string, problemsOf: FindProblems): Judged {
         ...(field !== "" && { field }),
       });
   }
-  return { findings: findings.sort((a, b) => a.line - b.line || a.column - b.column), checked };
+  return { findings: findings.sort(byPlace), checked };
+}
+
+function byPlace({ line: a = 0, column: left = 0 }: Finding, { line: b = 0, column: right = 0 }: Finding): number {
+  return a - b || left - right;
 }
 
 function nameOf(value: unknown): string | undefined {

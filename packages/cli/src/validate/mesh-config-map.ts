@@ -1,4 +1,5 @@
 /** The ConfigMap `istio` of an installation: its MeshConfig and MeshNetworks, which are YAML within a field. */
+import type { MeshSettings } from "@flotilla/analysis";
 import { applyMeshConfig, defaultMeshConfig, isObject, type JsonObject, ownValue } from "@flotilla/model";
 import { type Problem, validateMeshConfig, validateMeshNetworks } from "@flotilla/validation";
 import { parse } from "yaml";
@@ -13,6 +14,19 @@ export function meshConfigMapProblems(map: Readonly<Record<string, unknown>>): r
     ...within(data, "mesh", (mesh) => validateMeshConfig(applyMeshConfig(defaultMeshConfig, mesh))),
     ...within(data, "meshNetworks", validateMeshNetworks),
   ];
+}
+
+/** The settings that the ConfigMap of an installation holds; those that are no YAML are left out. */
+export function meshDocuments(map: Readonly<Record<string, unknown>>): readonly MeshSettings[] {
+  const { apiVersion, kind, metadata, data } = map;
+  if (apiVersion !== "v1" || kind !== "ConfigMap" || !isObject(metadata) || metadata["name"] !== "istio") return [];
+  if (!isObject(data)) return [];
+  const settings = [["MeshConfig", "mesh"] as const, ["MeshNetworks", "meshNetworks"] as const];
+  return settings.flatMap(([of, key]): MeshSettings[] => {
+    const text = ownValue(data, key);
+    const document = typeof text === "string" && text.trim() !== "" ? readDocument(text) : "";
+    return isObject(document) ? [{ kind: of, document: document as JsonObject }] : [];
+  });
 }
 
 /** Paths go on within the document: `data.mesh.trustDomain`. */

@@ -1,39 +1,79 @@
 /** Findings as text for people, as JSON, and as SARIF for CI systems and editors. */
 import { packageVersion } from "../parse/program.ts";
-import type { Finding } from "./findings.ts";
 
-/** `FILE:LINE:COLUMN: error: OBJECT: FIELD: MESSAGE`, the form that editors follow. */
+export interface Finding {
+  /** Absent for objects that come from no file. */
+  readonly file?: string;
+  /** Line and column are counted from 1. */
+  readonly line?: number;
+  readonly column?: number;
+  readonly severity: "error" | "warning" | "info";
+  /** Of a message of analysis. */
+  readonly code?: string;
+  /** `VirtualService shop/reviews`; absent where a file is no YAML. */
+  readonly object?: string;
+  /** `spec.http[0].route`; absent where the object as a whole is meant. */
+  readonly field?: string;
+  readonly message: string;
+}
+
+/** `FILE:LINE:COLUMN: error: OBJECT: FIELD: MESSAGE [CODE]`, the form that editors follow. */
 export function textReport(findings: readonly Finding[]): string {
   return findings
-    .map(({ file, line, column, severity, object, field, message }) =>
-      [`${file}:${line}:${column}`, severity, object, field, message].filter((part) => part !== undefined).join(": "),
+    .map(({ file, line, column, severity, code, object, field, message }) =>
+      [
+        file === undefined ? undefined : [file, line, column].filter((part) => part !== undefined).join(":"),
+        severity,
+        object,
+        field,
+        code === undefined ? message : `${message} [${code}]`,
+      ]
+        .filter((part) => part !== undefined)
+        .join(": "),
     )
     .join("\n");
 }
 
 export function jsonReport(findings: readonly Finding[], checked: number): string {
-  const errors = findings.filter(({ severity }) => severity === "error").length;
-  return JSON.stringify({ checked, errors, warnings: findings.length - errors, findings }, undefined, 2);
+  const count = (wanted: Finding["severity"]) => findings.filter(({ severity }) => severity === wanted).length;
+  const infos = findings.some(({ code }) => code !== undefined) ? { infos: count("info") } : {};
+  return JSON.stringify(
+    { checked, errors: count("error"), warnings: count("warning"), ...infos, findings },
+    undefined,
+    2,
+  );
 }
 
-const rules = [
+/** A rule of SARIF: what kinds of findings there are. */
+export interface ReportRule {
+  readonly id: string;
+  readonly shortDescription: { readonly text: string };
+}
+
+/** Of findings without a code. */
+const ownRules: readonly ReportRule[] = [
   { id: "syntax", shortDescription: { text: "The file is no YAML or JSON" } },
   { id: "invalid-field", shortDescription: { text: "The object would be refused" } },
   { id: "doubtful-field", shortDescription: { text: "The object is accepted, and probably not what is meant" } },
 ];
 
+const levels = { error: "error", warning: "warning", info: "note" } as const;
+
 /** The Static Analysis Results Interchange Format, version 2.1.0. */
-export function sarifReport(findings: readonly Finding[]): string {
-  const driver = { name: "flotilla", version: packageVersion(), rules };
+export function sarifReport(findings: readonly Finding[], codes: readonly ReportRule[] = []): string {
+  const driver = { name: "flotilla", version: packageVersion(), rules: [...ownRules, ...codes] };
   const results = findings.map((finding) => {
-    const { file, line, column, severity, object, field, message } = finding;
-    const region = { startLine: line, startColumn: column };
+    const { file, line, column, severity, code, object, field, message } = finding;
+    const region = line === undefined ? {} : { region: { startLine: line, startColumn: column } };
     const name = [object, field].filter((part) => part !== undefined).join(" ");
+    const place =
+      file === undefined ? [] : [{ physicalLocation: { artifactLocation: { uri: uriOf(file) }, ...region } }];
+    const uncoded = object === undefined ? "syntax" : severity === "error" ? "invalid-field" : "doubtful-field";
     return {
-      ruleId: object === undefined ? "syntax" : severity === "error" ? "invalid-field" : "doubtful-field",
-      level: severity,
+      ruleId: code ?? uncoded,
+      level: levels[severity],
       message: { text: name === "" ? message : `${name}: ${message}` },
-      locations: [{ physicalLocation: { artifactLocation: { uri: uriOf(file) }, region } }],
+      locations: place,
     };
   });
   const schema = "https://json.schemastore.org/sarif-2.1.0.json";

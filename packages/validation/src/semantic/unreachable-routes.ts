@@ -13,17 +13,25 @@ export function unreachableProblems(routes: readonly Field[]): readonly Problem[
     const before = catchAll;
     if (matches.length === 0) {
       catchAll ??= route;
-      return warnIf(before !== undefined, route, `is never used: ${before?.path} has no match and takes everything`);
+      return unused(before !== undefined, route, `is never used: ${before?.path} has no match and takes everything`);
     }
     if (before !== undefined)
-      return warnIf(true, route, `is never used: ${before.path} has no match and takes everything`);
+      return unused(true, route, `is never used: ${before.path} has no match and takes everything`);
     const findings = matches.map((match) => takenProblems(match, seen, prefixes));
     const isUnused = findings.every(({ isRepeated }) => isRepeated);
     return [
       ...findings.flatMap(({ problems }) => problems),
-      ...warnIf(isUnused, route, "is never used: earlier routes have all of its matches"),
+      ...unused(isUnused, route, "is never used: earlier routes have all of its matches"),
     ];
   });
+}
+
+function unused(condition: boolean, route: Field, reason: string): readonly Problem[] {
+  return warnIf(condition, route, reason).map((problem) => ({ ...problem, rule: "unused-route" }));
+}
+
+function unmet(match: Field, reason: string): readonly Problem[] {
+  return warnIf(true, match, reason).map((problem) => ({ ...problem, rule: "unmet-match" }));
 }
 
 /** Whether an earlier match takes what this one matches, and remembers this one. */
@@ -34,14 +42,13 @@ function takenProblems(
 ): { readonly problems: readonly Problem[]; readonly isRepeated: boolean } {
   const text = matchText(match);
   const same = seen.get(text);
-  if (same !== undefined)
-    return { problems: warnIf(true, match, `is never met: ${same.path} is the same`), isRepeated: true };
+  if (same !== undefined) return { problems: unmet(match, `is never met: ${same.path} is the same`), isRepeated: true };
   seen.set(text, match);
   if (prefixOf(match) === "") return { problems: [], isRepeated: false };
   const wider = prefixes.shorterThan(prefixOf(match)).find((earlier) => covers(earlier, match));
   prefixes.add(match);
   const problems = (wider === undefined ? [] : [wider]).flatMap((earlier) =>
-    warnIf(true, match, `is never met: ${earlier.path} takes every path with prefix ${quoted(prefixOf(earlier))}`),
+    unmet(match, `is never met: ${earlier.path} takes every path with prefix ${quoted(prefixOf(earlier))}`),
   );
   return { problems, isRepeated: false };
 }

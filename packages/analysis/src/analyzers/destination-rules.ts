@@ -1,0 +1,90 @@
+/** DestinationRules for hosts that no service has, subsets that no pod is in, and TLS that verifies nobody. */
+import { type Labels, matchesLabels } from "@flotilla/model";
+import { type Field, field, fieldAt, isSet, items, numberOf, textOf, texts } from "@flotilla/validation/field";
+import type { Analyzer, Mesh } from "../analyzer.ts";
+import { type Finding, finding } from "../finding.ts";
+import type { MeshObject } from "../mesh-object.ts";
+import { hostSuggestion, serviceIndexes, serviceOf } from "../shared/hosts.ts";
+import { labelsOf, podsByLabel, selectedPods } from "../shared/workloads.ts";
+
+export const destinationRuleHosts: Analyzer = {
+  name: "destination-rule-hosts",
+  summary: "DestinationRules for hosts that no service has, and subsets without pods",
+  messages: ["UnknownDestinationRuleHost", "SubsetWithoutPods"],
+  checks: ["DestinationRule"],
+  reads: ["Node", "Pod", "Service", "ServiceEntry"],
+  indexes: [...serviceIndexes, podsByLabel],
+  check: (rule, mesh) => {
+    const at = field(rule.spec, "host");
+    const exportTo = texts(rule.spec, "exportTo").map(({ value }) => value);
+    const question = { host: textOf(at), namespace: rule.key.namespace, exportTo };
+    const service = serviceOf(mesh, question);
+    if (service !== undefined) return subsetFindings(rule, service, mesh);
+    const suggestion = hostSuggestion(mesh, question);
+    return [finding("UnknownDestinationRuleHost", rule, at, { host: question.host, suggestion })];
+  },
+};
+
+/** Labels that endpoints have beside those of their pod, from the node that it runs on. */
+const hostnameLabel = "kubernetes.io/hostname";
+const placeLabels: ReadonlySet<string> = new Set([
+  hostnameLabel,
+  "topology.istio.io/subzone",
+  "topology.kubernetes.io/region",
+  "topology.kubernetes.io/zone",
+]);
+
+function subsetFindings(rule: MeshObject, service: MeshObject, mesh: Mesh): readonly Finding[] {
+  const ofService = labelsOf(fieldAt(service.spec, "workloadSelector", "labels")) ?? {};
+  return items(rule.spec, "subsets")
+    .filter((subset) => !hasPods({ ...ofService, ...labelsOf(field(subset, "labels")) }, mesh))
+    .map((subset) => finding("SubsetWithoutPods", rule, subset, { subset: textOf(field(subset, "name")) }));
+}
+
+/** Pods have the labels of their own and of the place they run at. */
+function hasPods(wanted: Labels, mesh: Mesh): boolean {
+  const split = Object.groupBy(Object.entries(wanted), ([name]) => (placeLabels.has(name) ? "place" : "own"));
+  const place = Object.fromEntries(split.place ?? []);
+  const pods = selectedPods(mesh, Object.fromEntries(split.own ?? []));
+  return split.place === undefined
+    ? pods.length > 0
+    : pods.some((pod) => matchesLabels(place, labelsOfPlace(pod, mesh)));
+}
+
+function labelsOfPlace({ spec }: MeshObject, mesh: Mesh): Labels {
+  const name = textOf(field(spec, "nodeName"));
+  if (name === "") return {};
+  const given = Object.entries(mesh.find("Node", "", name)?.labels ?? {});
+  return { ...Object.fromEntries(given.filter(([label]) => placeLabels.has(label))), [hostnameLabel]: name };
+}
+
+export const serverVerification: Analyzer = {
+  name: "server-verification",
+  summary: "TLS to servers whose certificate is not verified",
+  messages: ["NoServerVerification", "NoServerVerificationAtPort"],
+  checks: ["DestinationRule"],
+  reads: [],
+  check: (rule) => {
+    const policy = field(rule.spec, "trafficPolicy");
+    const host = textOf(field(rule.spec, "host"));
+    const whole = unverified(rule, policy).map(({ at, mode }) =>
+      finding("NoServerVerification", rule, at, { mode, host }),
+    );
+    const ports = items(policy, "portLevelSettings").flatMap((settings) => {
+      const port = numberOf(fieldAt(settings, "port", "number"));
+      return unverified(rule, settings).map(({ at, mode }) =>
+        finding("NoServerVerificationAtPort", rule, at, { mode, host, port }),
+      );
+    });
+    return [...whole, ...ports];
+  },
+};
+
+/** TLS of a user's own, by no CA: a Secret may have one, which is read for workloads that a selector names. */
+function unverified({ spec }: MeshObject, policy: Field): readonly { readonly at: Field; readonly mode: string }[] {
+  const tls = field(policy, "tls");
+  const mode = textOf(field(tls, "mode"));
+  const hasSecret = textOf(field(tls, "credentialName")) !== "" && isSet(field(spec, "workloadSelector"));
+  const isVerified = textOf(field(tls, "caCertificates")) !== "" || hasSecret;
+  return (mode === "SIMPLE" || mode === "MUTUAL") && !isVerified ? [{ at: tls, mode }] : [];
+}

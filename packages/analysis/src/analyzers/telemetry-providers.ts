@@ -1,0 +1,20 @@
+/** Access logging that nobody provides. */
+import { field, fieldAt, items } from "@flotilla/validation/field";
+import type { Analyzer } from "../analyzer.ts";
+import { finding } from "../finding.ts";
+import { meshConfig } from "../shared/settings.ts";
+
+export const telemetryProviders: Analyzer = {
+  name: "telemetry-providers",
+  summary: "access logging without a provider",
+  messages: ["TelemetryWithoutProvider"],
+  checks: ["Telemetry"],
+  reads: ["MeshConfig"],
+  check: (telemetry, mesh) => {
+    const defaults = field(meshConfig(mesh), "defaultProviders");
+    if (items(defaults, "accessLogging").length > 0) return [];
+    return items(telemetry.spec, "accessLogging")
+      .filter((logging) => field(logging, "disabled").value !== true && items(logging, "providers").length === 0)
+      .map((logging) => finding("TelemetryWithoutProvider", telemetry, fieldAt(logging), {}));
+  },
+};

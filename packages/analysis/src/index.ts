@@ -1,0 +1,9 @@
+export type { AnalysisTools, Analyzer } from "./analyzer.ts";
+export { createAnalyzers } from "./analyzers/all.ts";
+export { assumedObjects } from "./assumed-objects.ts";
+export type { Finding } from "./finding.ts";
+export { MeshAnalysis } from "./mesh-analysis.ts";
+export { type MeshObject, type MeshSettings, meshObject, meshSettings, objectTitle } from "./mesh-object.ts";
+export { reaches } from "./messages/message.ts";
+export { messageList } from "./messages/messages.ts";
+export { isSuppressed, isSuppressedByObject, parseSuppression, type Suppression } from "./suppression.ts";

@@ -1,0 +1,140 @@
+/** The objects that `flotilla analyze` looks at: of files with their places, of a cluster, or of a control plane. */
+import { readFileSync } from "node:fs";
+import { type Analyzer, assumedObjects, type MeshObject, meshObject, meshSettings } from "@flotilla/analysis";
+import { kindNamed } from "@flotilla/kinds";
+import { isObject, type JsonObject, type KubeObject } from "@flotilla/model";
+import { parse } from "yaml";
+import { type ApiClient, ApiRefusal, openApi } from "../api/api-client.ts";
+import { clusterObjects } from "../api/cluster-objects.ts";
+import { filesOf, readManifestText } from "../api/manifests.ts";
+import type { analyze as definition } from "../definitions/offline.ts";
+import type { Invocation } from "../parse/definition.ts";
+import { locateObjects, type Place } from "../validate/located-objects.ts";
+import { meshDocuments } from "../validate/mesh-config-map.ts";
+import type { Finding } from "../validate/reports.ts";
+
+type Analyze = Invocation<typeof definition>;
+
+/** Where an object stands; absent for objects of a cluster or a control plane. */
+interface Origin {
+  readonly file: string;
+  placeOf(field: string): Place;
+}
+
+export interface ViewedObject {
+  readonly object: MeshObject;
+  readonly origin?: Origin;
+  /** Stands for what every installation has. */
+  readonly isAssumed?: true;
+}
+
+interface MeshView {
+  readonly objects: readonly ViewedObject[];
+  /** Places of files that are no YAML or no object. */
+  readonly unreadable: readonly Finding[];
+  /** Kinds that the control plane does not give. */
+  readonly missing: readonly string[];
+}
+
+const controlPlaneNamespace = "istio-system";
+
+/** @throws CliError; KubeError */
+export async function meshView(invocation: Analyze, analyzers: readonly Analyzer[]): Promise<MeshView> {
+  const { operands, options } = invocation;
+  const live = await liveObjects(invocation, analyzers);
+  const files = operands.paths.flatMap(filesOf).map((file) => fileView(file, options.namespace ?? "default"));
+  const assumed =
+    live === undefined
+      ? assumedObjects(controlPlaneNamespace).map((object): ViewedObject => ({ object, isAssumed: true }))
+      : [];
+  const objects = [...(live?.objects ?? []), ...files.flatMap((one) => one.objects)];
+  const settings = settingsOf(objects, options.mesh);
+  return {
+    objects: [...assumed, ...objects, ...settings],
+    unreadable: files.flatMap((one) => one.unreadable),
+    missing: live?.missing ?? [],
+  };
+}
+
+interface LiveObjects {
+  readonly objects: readonly ViewedObject[];
+  readonly missing: readonly string[];
+}
+
+/** Undefined where files alone are meant. */
+async function liveObjects(
+  { operands, options, env }: Analyze,
+  analyzers: readonly Analyzer[],
+): Promise<LiveObjects | undefined> {
+  const wanted = new Set([...analyzers.flatMap(({ checks, reads }) => [...checks, ...reads]), "ConfigMap"]);
+  if (options.kube) {
+    const objects = await clusterObjects(options.kubeconfig, env, (kind) => wanted.has(kind));
+    return { objects: objects.flatMap(viewed), missing: [] };
+  }
+  const isOfControlPlane = options.server !== undefined || options.url.length > 0 || operands.paths.length === 0;
+  return isOfControlPlane ? objectsOfApi(await openApi(options), wanted) : undefined;
+}
+
+function viewed(value: unknown): readonly ViewedObject[] {
+  const object = meshObject(value);
+  return object === undefined ? [] : [{ object }];
+}
+
+/** Kinds that this control plane does not have, or does not show to the caller, are missing. */
+async function objectsOfApi(api: ApiClient, wanted: ReadonlySet<string>): Promise<LiveObjects> {
+  const objects: ViewedObject[] = [];
+  const missing: string[] = [];
+  for (const kind of [...wanted].filter((name) => kindNamed(name) !== undefined).sort()) {
+    try {
+      const { items } = await api.call<{ readonly items: readonly { readonly object: KubeObject }[] }>(
+        "GET",
+        `/flotilla/v1/in-force/${kind}?namespace=`,
+      );
+      objects.push(...items.flatMap(({ object }) => viewed(object)));
+    } catch (error) {
+      if (!(error instanceof ApiRefusal) || ![400, 403, 404].includes(error.status)) throw error;
+      missing.push(kind);
+    }
+  }
+  return { objects, missing };
+}
+
+function fileView(file: string, namespace: string): Pick<MeshView, "objects" | "unreadable"> {
+  const name = file === "-" ? "stdin" : file;
+  const { objects, syntax } = locateObjects(readManifestText(file));
+  const unreadable = syntax.map(
+    ({ reason: message, ...place }): Finding => ({ file: name, ...place, severity: "error", message }),
+  );
+  const found: ViewedObject[] = [];
+  for (const { value, placeOf } of objects) {
+    const object = meshObject(inNamespace(value, namespace));
+    if (object !== undefined) found.push({ object, origin: { file: name, placeOf } });
+    else if (!isObject(value) || typeof value["kind"] !== "string")
+      unreadable.push({ file: name, ...placeOf(""), severity: "error", message: "is no object" });
+  }
+  return { objects: found, unreadable };
+}
+
+/** The key of a cluster-scoped object leaves the namespace out. */
+function inNamespace(value: unknown, namespace: string): unknown {
+  if (!isObject(value) || !isObject(value["metadata"]) || typeof value["metadata"]["namespace"] === "string")
+    return value;
+  return { ...value, metadata: { ...value["metadata"], namespace } };
+}
+
+/** Of a file, else of the ConfigMap of the installation; the last one counts. */
+function settingsOf(objects: readonly ViewedObject[], file: string | undefined): readonly ViewedObject[] {
+  const ofMaps = objects.flatMap(({ object, origin }) => {
+    const { value } = object.whole;
+    return isObject(value) && object.key.kind === "ConfigMap"
+      ? meshDocuments(value).map((settings): ViewedObject => {
+          const data = settings.kind === "MeshConfig" ? "data.mesh" : "data.meshNetworks";
+          const place = origin && { origin: { file: origin.file, placeOf: () => origin.placeOf(data) } };
+          return { object: meshSettings(settings, object.key.namespace), ...place };
+        })
+      : [];
+  });
+  if (file === undefined) return ofMaps;
+  const document = (parse(readFileSync(file, "utf8")) ?? {}) as JsonObject;
+  return [...ofMaps, { object: meshSettings({ kind: "MeshConfig", document }, controlPlaneNamespace) }];
+}

@@ -11,6 +11,7 @@ import { isAnnotationOfMesh, type KnownAnnotation, knownAnnotations } from "./an
 
 const kinds = ["Deployment", "Namespace", "Pod", "Service"] as const;
 
+/** The counterpart of istioctl's annotations.K8sAnalyzer. */
 export const annotations: Analyzer = {
   name: "annotations",
   summary: "annotations that are unknown, misplaced, deprecated or have wrong values",
@@ -64,6 +65,7 @@ function place({ whole }: MeshObject, annotation: string) {
   return { value: undefined, path: `${field(field(whole, "metadata"), "annotations").path}[${annotation}]` };
 }
 
+/** The counterpart of istioctl's annotations.AlphaAnalyzer. */
 export const alphaAnnotations: Analyzer = {
   name: "alpha-annotations",
   summary: "annotations of experimental features",

@@ -8,6 +8,7 @@ import { nearestName } from "../shared/nearest-name.ts";
 import { rootNamespace } from "../shared/settings.ts";
 import { isInMesh, labelsOf, podsByLabel, selectedPods, selectorText } from "../shared/workloads.ts";
 
+/** The counterpart of istioctl's auth.AuthorizationPoliciesAnalyzer. */
 export const authorizationPolicies: Analyzer = {
   name: "authorization-policies",
   summary: "policies that protect no workload, or name namespaces that do not exist",

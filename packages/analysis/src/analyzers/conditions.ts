@@ -21,6 +21,7 @@ const negatives: Readonly<Record<string, readonly string[]>> = {
   WorkloadEntry: boundConditions,
 };
 
+/** The counterpart of istioctl's conditions.ConditionAnalyzer. */
 export const conditions: Analyzer = {
   name: "conditions",
   summary: "objects that a controller reports as not in force",

@@ -6,6 +6,7 @@ import { type Finding, finding } from "../finding.ts";
 import { fullName, type MeshObject } from "../mesh-object.ts";
 import { isControlPlane, isInjected, isProxyContainer, labelsOf } from "../shared/workloads.ts";
 
+/** The counterpart of istioctl's deployment.MultiServiceAnalyzer. */
 export const deploymentServices: Analyzer = {
   name: "deployment-services",
   summary: "Services of one Deployment with contradicting ports",
@@ -79,6 +80,7 @@ function namesOf(ports: readonly PortOfService[]): string {
 
 const proxyUser = 1337;
 
+/** The counterpart of istioctl's applicationUID.Analyzer. */
 export const applicationUser: Analyzer = {
   name: "application-user",
   summary: "applications that run as the proxy's user",

@@ -5,6 +5,7 @@ import { type Finding, finding } from "../finding.ts";
 import type { MeshObject } from "../mesh-object.ts";
 import { meshConfig } from "../shared/settings.ts";
 
+/** The counterpart of istioctl's deprecation.DeprecationAnalyzer and telemetry.LightstepAnalyzer. */
 export const deprecated: Analyzer = {
   name: "deprecated",
   summary: "fields, kinds and providers that are ignored or about to go",

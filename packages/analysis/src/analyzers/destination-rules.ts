@@ -7,6 +7,7 @@ import type { MeshObject } from "../mesh-object.ts";
 import { hostSuggestion, serviceIndexes, serviceOf } from "../shared/hosts.ts";
 import { labelsOf, podsByLabel, selectedPods } from "../shared/workloads.ts";
 
+/** The counterpart of istioctl's destinationrule.SubsetSelectPodAnalyzer. */
 export const destinationRuleHosts: Analyzer = {
   name: "destination-rule-hosts",
   summary: "DestinationRules for hosts that no service has, and subsets without pods",
@@ -58,6 +59,7 @@ function labelsOfPlace({ spec }: MeshObject, mesh: Mesh): Labels {
   return { ...Object.fromEntries(given.filter(([label]) => placeLabels.has(label))), [hostnameLabel]: name };
 }
 
+/** The counterpart of istioctl's destinationrule.CaCertificateAnalyzer. */
 export const serverVerification: Analyzer = {
   name: "server-verification",
   summary: "TLS to servers whose certificate is not verified",

@@ -7,6 +7,7 @@ import { type Destination, destinationsOf } from "../shared/destinations.ts";
 import { hostSuggestion, portsOf, serviceIndexes, serviceOf, suggestion } from "../shared/hosts.ts";
 import { nearestName } from "../shared/nearest-name.ts";
 
+/** The counterpart of istioctl's virtualservice.DestinationHostAnalyzer. */
 export const routeDestinations: Analyzer = {
   name: "route-destinations",
   summary: "routes to hosts and ports that are not there",
@@ -67,6 +68,7 @@ function hostName(host: string, namespace: string): string {
   return host.endsWith(domain) ? host : `${host}.${namespace}${domain}`;
 }
 
+/** The counterpart of istioctl's virtualservice.DestinationRuleAnalyzer. */
 export const routeSubsets: Analyzer = {
   name: "route-subsets",
   summary: "routes to subsets that no DestinationRule has",
@@ -113,6 +115,7 @@ function httpDestinations(spec: Field): readonly Field[] {
   return items(spec, "http").flatMap((route) => items(route, "route").map((one) => fieldAt(one, "destination")));
 }
 
+/** The counterpart of istioctl's virtualservice.DestinationHostAnalyzer. */
 export const gatewaySubsets: Analyzer = {
   name: "gateway-subsets",
   summary: "routes of gateways past the subsets that the mesh chooses",

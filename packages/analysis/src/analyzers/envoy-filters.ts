@@ -12,6 +12,7 @@ const versionedFilters: Index = {
   keysOf: ({ spec }) => [...new Set(items(spec, "configPatches").filter(hasVersion).map(filterName))],
 };
 
+/** The counterpart of istioctl's envoyfilter.EnvoyPatchAnalyzer. */
 export const envoyFilters: Analyzer = {
   name: "envoy-filters",
   summary: "patches without effect, or with one that depends on their order",

@@ -5,6 +5,7 @@ import type { Analyzer } from "../analyzer.ts";
 import { type Finding, finding } from "../finding.ts";
 import type { MeshObject } from "../mesh-object.ts";
 
+/** The counterpart of istioctl's externalcontrolplane.ExternalControlPlaneAnalyzer. */
 export const externalControlPlane: Analyzer = {
   name: "external-control-plane",
   summary: "webhooks with an unusable address of an external control plane",

@@ -14,6 +14,7 @@ const gatewayPods: Index = {
   keysOf: ({ key, labels }) => (labels[gatewayLabel] === undefined ? [] : [key.namespace]),
 };
 
+/** The counterpart of istioctl's k8sgateway.SelectorAnalyzer. */
 export const gatewaySelectors: Analyzer = {
   name: "gateway-selectors",
   summary: "selectors of policies that mean a Gateway of the Gateway API",
@@ -44,6 +45,7 @@ const minimumVersions: ReadonlyMap<string, string> = new Map([
   ["tlsroutes.gateway.networking.k8s.io", "1.5.0"],
 ]);
 
+/** The counterpart of istioctl's k8sgateway.CRDVersionAnalyzer. */
 export const gatewayApiVersions: Analyzer = {
   name: "gateway-api-versions",
   summary: "definitions of the Gateway API that are too old",

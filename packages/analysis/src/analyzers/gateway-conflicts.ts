@@ -18,6 +18,7 @@ function hostKeys(server: Field): readonly string[] {
   return texts(server, "hosts").map(({ value }) => `${place} ${value}`);
 }
 
+/** The counterpart of istioctl's gateway.ConflictingGatewayAnalyzer. */
 export const gatewayConflicts: Analyzer = {
   name: "gateway-conflicts",
   summary: "Gateways of the same workloads with the same port and host",
@@ -79,6 +80,7 @@ function certificateKeys(server: Field): readonly string[] {
   return certificate && key ? [`file ${certificate} ${key}`] : [];
 }
 
+/** The counterpart of istioctl's gateway.CertificateAnalyzer. */
 export const gatewayCertificates: Analyzer = {
   name: "gateway-certificates",
   summary: "Gateways that serve the same certificate",

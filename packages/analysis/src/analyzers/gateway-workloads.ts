@@ -6,6 +6,7 @@ import { type Finding, finding } from "../finding.ts";
 import { fullName, type MeshObject, nameIn } from "../mesh-object.ts";
 import { labelsOf, podsByLabel, selectedPods, selectorText } from "../shared/workloads.ts";
 
+/** The counterpart of istioctl's gateway.IngressGatewayPortAnalyzer. */
 export const gatewayPorts: Analyzer = {
   name: "gateway-ports",
   summary: "Gateways without workloads, and ports that no Service leads to",
@@ -61,6 +62,7 @@ function addPort(port: Field, reached: Set<number>): void {
   if (target !== 0) reached.add(target);
 }
 
+/** The counterpart of istioctl's gateway.SecretAnalyzer. */
 export const gatewayCredentials: Analyzer = {
   name: "gateway-credentials",
   summary: "Gateways whose Secrets are missing or cannot be served",

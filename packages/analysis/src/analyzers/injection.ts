@@ -22,6 +22,7 @@ const injectionLabel = "istio-injection";
 const revisionLabel = "istio.io/rev";
 const modeLabel = "istio.io/dataplane-mode";
 
+/** The counterpart of istioctl's injection.Analyzer. */
 export const injectedNamespaces: Analyzer = {
   name: "injected-namespaces",
   summary: "namespaces that are not injected, or whose labels contradict each other",
@@ -61,6 +62,7 @@ function isInjectedByDefault(mesh: Mesh): boolean {
   return isObject(webhook) && webhook["enableNamespacesByDefault"] === true;
 }
 
+/** The counterpart of istioctl's injection.Analyzer. */
 export const podsWithoutProxy: Analyzer = {
   name: "pods-without-proxy",
   summary: "pods of injected namespaces that have no sidecar",

@@ -15,6 +15,7 @@ const remoteSecrets: Index = {
 
 const ownRegistries = ["External", "Kubernetes", "Mock"];
 
+/** The counterpart of istioctl's meshnetworks.MeshNetworksAnalyzer. */
 export const networkRegistries: Analyzer = {
   name: "network-registries",
   summary: "networks of registries that nobody knows",
@@ -40,6 +41,7 @@ export const networkRegistries: Analyzer = {
 const rangesSetting = "BLOCKED_CIDRS_IN_JWKS_URIS";
 const mostNames = 5;
 
+/** The counterpart of istioctl's authn.BlockedCIDRsAnalyzer. */
 export const issuerAddresses: Analyzer = {
   name: "issuer-addresses",
   summary: "control planes that fetch keys of issuers from any address",

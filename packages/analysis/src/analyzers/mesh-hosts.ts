@@ -46,6 +46,7 @@ function meshHosts({ key, spec }: MeshObject): readonly Hostname[] {
   return texts(spec, "hosts").map(({ value }) => fullHost(value, key.namespace));
 }
 
+/** The counterpart of istioctl's virtualservice.ConflictingMeshGatewayHostsAnalyzer. */
 export const meshHostConflicts: Analyzer = {
   name: "mesh-host-conflicts",
   summary: "VirtualServices that claim the same host for the whole mesh",

@@ -11,6 +11,7 @@ const managedGateways: ReadonlySet<string> = new Set([
   "istio.io-mesh-controller",
 ]);
 
+/** The counterpart of istioctl's service.PortNameAnalyzer. */
 export const portNames: Analyzer = {
   name: "port-names",
   summary: "ports whose protocol has to be found out",

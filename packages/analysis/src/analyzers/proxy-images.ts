@@ -9,6 +9,7 @@ import { containersOf, isProxyContainer, labelsOf } from "../shared/workloads.ts
 import { injectionMapName, injectionMaps } from "./injection.ts";
 import { proxyImageOfValues } from "./injection-values.ts";
 
+/** The counterpart of istioctl's injection.ImageAnalyzer. */
 export const proxyImages: Analyzer = {
   name: "proxy-images",
   summary: "pods with another proxy image than injection gives",
@@ -66,6 +67,7 @@ function variantOfText(config: string): string {
   return /["']?imageType["']?\s*:\s*["']?([\w.-]+)/.exec(config)?.[1] ?? "";
 }
 
+/** The counterpart of istioctl's injection.ImageAutoAnalyzer. */
 export const automaticImages: Analyzer = {
   name: "automatic-images",
   summary: "proxies with image auto that no injection replaces",

@@ -11,6 +11,7 @@ import { labelsOf, podsByLabel, selectedPods } from "../shared/workloads.ts";
 
 const everySidecar = "mesh";
 
+/** The counterpart of istioctl's virtualservice.GatewayAnalyzer. */
 export const routeGateways: Analyzer = {
   name: "route-gateways",
   summary: "gateways of VirtualServices that are not there or serve other hosts",
@@ -65,6 +66,7 @@ function listenerHosts(gateway: MeshObject | undefined): readonly Hostname[] {
   return items(gateway.spec, "listeners").map((listener) => textOf(field(listener, "hostname")) || "*");
 }
 
+/** The counterpart of istioctl's virtualservice.JWTClaimRouteAnalyzer. */
 export const claimRoutes: Analyzer = {
   name: "claim-routes",
   summary: "routes by claims of tokens that nobody verifies",

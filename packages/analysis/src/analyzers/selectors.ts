@@ -13,6 +13,7 @@ import {
   selectorText,
 } from "../shared/workloads.ts";
 
+/** The counterpart of istioctl's sidecar.SelectorAnalyzer. */
 export const sidecarSelectors: Analyzer = {
   name: "sidecar-selectors",
   summary: "Sidecars that select no pod, or the same as another",
@@ -90,6 +91,7 @@ function namesOf(objects: readonly MeshObject[]): string {
     .join(", ");
 }
 
+/** The counterpart of istioctl's telemetry.SelectorAnalyzer. */
 export const telemetrySelectors: Analyzer = {
   name: "telemetry-selectors",
   summary: "Telemetries that select no pod, or the same as another",
@@ -111,6 +113,7 @@ export const telemetrySelectors: Analyzer = {
   },
 };
 
+/** The counterpart of istioctl's telemetry.DefaultSelectorAnalyzer. */
 export const namespaceTelemetries: Analyzer = {
   name: "namespace-telemetries",
   summary: "namespaces with several Telemetries for all of their workloads",

@@ -7,6 +7,7 @@ import { fullName, type MeshObject } from "../mesh-object.ts";
 import { exportScopes } from "../shared/hosts.ts";
 import { meshConfig } from "../shared/settings.ts";
 
+/** The counterpart of istioctl's serviceentry.Analyzer. */
 export const serviceEntryAddresses: Analyzer = {
   name: "service-entry-addresses",
   summary: "TCP ports of ServiceEntries without addresses",
@@ -61,6 +62,7 @@ function placesOf({ spec }: MeshObject): readonly PortPlace[] {
   return texts(spec, "hosts").flatMap(({ value: host }) => ports.map((port) => ({ host, ...port })));
 }
 
+/** The counterpart of istioctl's serviceentry.ConflictingServiceEntryProtocolAnalyzer. */
 export const serviceEntryProtocols: Analyzer = {
   name: "service-entry-protocols",
   summary: "ServiceEntries that give one port of a host different protocols",

@@ -4,6 +4,7 @@ import type { Analyzer } from "../analyzer.ts";
 import { finding } from "../finding.ts";
 import { meshConfig } from "../shared/settings.ts";
 
+/** The counterpart of istioctl's telemetry.ProviderAnalyzer. */
 export const telemetryProviders: Analyzer = {
   name: "telemetry-providers",
   summary: "access logging without a provider",

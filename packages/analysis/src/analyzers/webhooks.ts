@@ -9,6 +9,7 @@ import { selects } from "./proxy-images.ts";
 
 const revisionLabel = "istio.io/rev";
 
+/** The counterpart of istioctl's webhook.Analyzer. */
 export const injectionWebhooks: Analyzer = {
   name: "injection-webhooks",
   summary: "injection by two webhooks at once, or by a Service that is not there",

@@ -1,4 +1,4 @@
-/** The objects of a Kubernetes API as a store. It holds nothing itself: what is read is what the API server has then. */
+/** A yardstick for the suite of stores, used by no service: the objects of a Kubernetes API as a store, which holds nothing itself. */
 import { apiVersionOf, type Kind } from "@flotilla/kinds";
 import { type KubeApi, KubeError, listAll } from "@flotilla/kube-api";
 import {

@@ -30,7 +30,7 @@ export function injectPod(request: InjectionRequest, config: InjectionConfig, en
   const pod = withoutGivenIds(request.pod, environment.platform, namespaceAnnotations);
   const annotations = pod.metadata.annotations ?? {};
   const { values } = config;
-  const proxyConfig = proxyConfigOf(mesh, annotations);
+  const proxyConfig = proxyConfigOf(mesh, annotations, request.proxyConfigs);
   checkSettings(annotations, proxyConfig);
   const workload = request.workload ?? workloadOf(pod, namespace);
   const data = templateData({ pod: withoutInjection(pod), workload, proxyConfig, values }, request, environment);

@@ -1,17 +1,23 @@
-/** ProxyConfig and image of the proxy of one pod: those of the mesh, overridden by the pod's annotations. */
-import { applyProxyConfig, defaultMeshConfig, equalJson, type JsonObject, ownValue } from "@flotilla/model";
+/** ProxyConfig and image of the proxy of one pod: those of the mesh, overridden by ProxyConfig objects and the pod's annotations. */
+import {
+  defaultMeshConfig,
+  effectiveProxyConfig,
+  equalJson,
+  type JsonObject,
+  noProxyConfigs,
+  ownValue,
+} from "@flotilla/model";
 import { parse } from "yaml";
 import { names } from "./annotations.ts";
 import { InjectionError } from "./errors.ts";
 import type { Json, Texts } from "./pod.ts";
 
 /** @throws InjectionError INJECT_BAD_POD when the annotation is no YAML object */
-export function proxyConfigOf(mesh: Json, annotations: Texts): Json {
+export function proxyConfigOf(mesh: Json, annotations: Texts, layers = noProxyConfigs): Json {
   const base = (mesh["defaultConfig"] ?? {}) as JsonObject;
-  const text = annotations[names.proxyConfig];
-  if (text === undefined || text.trim() === "") return base;
-  const own = parseAnnotation(text);
-  return applyProxyConfig(base, own as JsonObject);
+  const text = annotations[names.proxyConfig] ?? "";
+  const own = text.trim() === "" ? undefined : (parseAnnotation(text) as JsonObject);
+  return effectiveProxyConfig(base, layers, own);
 }
 
 function parseAnnotation(text: string): Json {

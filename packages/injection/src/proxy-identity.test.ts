@@ -87,6 +87,9 @@ describe("the ProxyConfig of a pod", () => {
     const own = proxyConfigOf(mesh, annotation("concurrency: 4\nconcurrency: 5"));
     assert.deepEqual([own["concurrency"], own["holdApplicationUntilProxyStarts"]], [5, false]);
     assert.deepEqual(proxyConfigOf({}, {}), {});
+    const layers = { general: [{ concurrency: 7, statusPort: 1 }], ofWorkload: { statusPort: 3 } };
+    const effective = proxyConfigOf(mesh, annotation("concurrency: 4\nstatusPort: 2"), layers);
+    assert.deepEqual([effective["concurrency"], effective["statusPort"]], [4, 3]);
   });
 
   it("is refused when the pod's is no object of YAML", () => {

@@ -1,4 +1,5 @@
 /** What injection of one pod depends on. */
+import type { ProxyConfigLayers } from "@flotilla/model";
 import type { Json, Metadata, OwnerReference, Pod, Texts } from "./pod.ts";
 
 export interface InjectionRequest {
@@ -12,6 +13,8 @@ export interface InjectionRequest {
   readonly proxyEnv: Texts;
   /** Complete, with defaults. */
   readonly mesh: Json;
+  /** Of the ProxyConfig objects that are for the pod; without them the mesh's settings hold. */
+  readonly proxyConfigs?: ProxyConfigLayers;
 }
 
 /** What holds for all pods. */

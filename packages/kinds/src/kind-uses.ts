@@ -4,7 +4,7 @@
  */
 
 /** Services that make something of objects for proxies or for other objects. */
-type KindReader = "xds-server" | "service-controller" | "config-controller";
+type KindReader = "xds-server" | "service-controller" | "config-controller" | "webhook";
 
 /** The part of an object that decides whether it has an effect. */
 export interface UsedObject {
@@ -43,6 +43,7 @@ export const kindUses = {
   Node: { by: ["service-controller"] },
   PeerAuthentication: { by: ["xds-server"] },
   Pod: { by: ["service-controller"] },
+  ProxyConfig: { by: ["webhook", "config-controller"] },
   ReferenceGrant: { by: ["xds-server"] },
   RequestAuthentication: { by: ["xds-server"], gap: targetGap },
   Secret: { by: ["xds-server"] },

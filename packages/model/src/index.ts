@@ -81,6 +81,12 @@ export {
   isClusterLocal,
 } from "./mesh/cluster-local.ts";
 export { type DiscoverySelectors, discoverySelectors, isDiscovered } from "./mesh/discovery.ts";
+export {
+  effectiveProxyConfig,
+  noProxyConfigs,
+  type ProxyConfigLayers,
+  proxyConfigLayers,
+} from "./mesh/effective-proxy-config.ts";
 export { applyMeshConfig, applyProxyConfig } from "./mesh/merge.ts";
 export { defaultMeshConfig, defaultProxyConfig, type Json, type JsonObject } from "./mesh/mesh-config.ts";
 export {

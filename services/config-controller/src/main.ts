@@ -48,7 +48,8 @@ async function run(service: ConfigService): Promise<void> {
   const serving = { settings, certificate, bus, compareEveryMs, health, failures, log };
   const api = { ...serving, view: store, order: view.order, metrics: metrics.api };
   const onStatusWritten = () => metrics.statusWrites.add(1);
-  const duties = { settings, version, mesh: view.mesh, status: status.feed, onStatusWritten, bus, published, log };
+  const { mesh, proxyConfigs } = view;
+  const duties = { settings, version, mesh, proxyConfigs, status: status.feed, onStatusWritten, bus, published, log };
   await service.runParts([
     publishView(service, { connection, view, metrics }),
     watchConditions(sources, health, stop),

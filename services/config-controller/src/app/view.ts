@@ -38,6 +38,7 @@ export interface View extends AsyncDisposable {
   /** What is to be published. Runs the sources until the service stops. */
   groups(): AsyncIterable<AggregateGroup>;
   mesh(): JsonObject | undefined;
+  proxyConfigs(): readonly Config[];
 }
 
 /** Waits for what MeshConfig is read from. @throws the reason of the service's signal */
@@ -70,6 +71,7 @@ export async function openView(
     isPublished: (key) => credentials.isPublished(key) && issuerKeys.isPublished(key),
     groups: () => credentials.published(issuerKeys.observed(mergeSources([...sources, lastGood], store, stop))),
     mesh: () => store.get(meshConfigKey)?.spec as JsonObject | undefined,
+    proxyConfigs: () => store.list("ProxyConfig"),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }

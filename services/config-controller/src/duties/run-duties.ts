@@ -4,7 +4,7 @@ import { hostname } from "node:os";
 import type { Bus } from "@flotilla/bus";
 import { clusterOf, openKubeApi } from "@flotilla/kube-api";
 import { duties, Leadership, leaseOfCluster } from "@flotilla/leadership";
-import type { JsonObject } from "@flotilla/model";
+import type { Config, JsonObject } from "@flotilla/model";
 import type { Logger } from "@flotilla/runtime";
 import type { PublishedConfig } from "../follow/published-config.ts";
 import { GatewayStatus } from "../gateway-status/gateway-status.ts";
@@ -22,6 +22,8 @@ export interface DutiesOptions {
   readonly version: string;
   /** MeshConfig as it is now; undefined while it is not known. */
   readonly mesh: () => JsonObject | undefined;
+  /** The ProxyConfig objects as they are now. */
+  readonly proxyConfigs: () => readonly Config[];
   /** Of the objects of the configuration. */
   readonly status: StatusFeed;
   /** The status of an object was written. */
@@ -33,7 +35,7 @@ export interface DutiesOptions {
 
 /** Runs until `stop` fires; without a cluster there is nothing to do. @throws KubeError KUBE_CONFIG */
 export async function runDuties(
-  { settings, version, mesh, status, onStatusWritten, bus, published, log }: DutiesOptions,
+  { settings, version, mesh, proxyConfigs, status, onStatusWritten, bus, published, log }: DutiesOptions,
   stop: AbortSignal,
 ): Promise<void> {
   const cluster = await clusterOf(settings);
@@ -58,7 +60,7 @@ export async function runDuties(
   };
   const define = async (end: AbortSignal): Promise<void> =>
     keepDefinitions({ api, definitions: await shippedDefinitions(), version, log }, end);
-  const gateways = { api, settings, mesh, log };
+  const gateways = { api, settings, mesh, proxyConfigs, log };
   await Promise.all([
     // Gateways of another revision are its own config-controller's.
     (settings.deploysGateways || settings.makesGatewayClasses) &&

@@ -45,6 +45,7 @@ export function createAnswer(
     environment: { revision, nativeSidecars: usesNativeSidecars(settings), platform, compliancePolicy },
     mesh: () => mesh.mesh,
     namespaceAnnotations: (namespace) => mesh.namespaceAnnotations(namespace),
+    proxyConfigs: (namespace, labels) => mesh.proxyConfigs(namespace, labels),
     log: log.child({ part: "inject" }),
     metrics: metrics.injection,
     nowMs: () => performance.now(),

@@ -12,6 +12,7 @@ import {
   type Pod,
   type Texts,
 } from "@flotilla/injection";
+import type { ProxyConfigLayers } from "@flotilla/model";
 import type { Logger } from "@flotilla/runtime";
 import { problemText } from "@flotilla/validation";
 import type { AdmissionAnswer, AdmissionRequest } from "../admission/review.ts";
@@ -23,6 +24,8 @@ export interface InjectionState {
   readonly environment: InjectionEnvironment;
   readonly mesh: () => Json;
   readonly namespaceAnnotations: (namespace: string) => Texts;
+  /** Of a pod. */
+  readonly proxyConfigs: (namespace: string, labels: Texts) => ProxyConfigLayers;
 }
 
 export interface InjectionOptions extends InjectionState {
@@ -74,11 +77,13 @@ export function answerPod(
     .filter(({ severity }) => severity === "warning")
     .map(problemText);
   if (!decision.inject) return { allowed: true, warnings };
+  const ownNamespace = pod.metadata.namespace || namespace;
   const injected = injectPod(
     {
       pod,
       namespace,
-      namespaceAnnotations: state.namespaceAnnotations(pod.metadata.namespace || namespace),
+      namespaceAnnotations: state.namespaceAnnotations(ownNamespace),
+      proxyConfigs: state.proxyConfigs(ownNamespace, pod.metadata.labels ?? {}),
       proxyEnv: environmentOfPath(path),
       mesh: state.mesh(),
     },

@@ -57,6 +57,11 @@ describe("events of the bus", () => {
   };
   const mesh = put("MeshConfig", "default", { spec: { trustDomain: "td" } });
   const shop = put("Namespace", "shop", { annotations: { a: "1" } });
+  const two: Change = (() => {
+    const key = { kind: "ProxyConfig", namespace: "shop", name: "two" };
+    const spec = { concurrency: 2 };
+    return { type: "config", op: "put", key, value: { key, labels: {}, annotations: {}, creationTimeMs: 0, spec } };
+  })();
 
   async function following(file: string) {
     const stop = new AbortController();
@@ -90,6 +95,10 @@ describe("events of the bus", () => {
       assert.equal(readFileSync(file, "utf8"), '{"trustDomain":"td"}');
       await it.publish([mesh], () => Object.keys(it.state.namespaceAnnotations("shop")).length === 0);
       assert.deepEqual(it.state.mesh, { trustDomain: "td" });
+      const general = () => it.state.proxyConfigs("shop", {}).general;
+      await it.publish([mesh, two], () => general().length === 1);
+      assert.deepEqual([general(), it.state.proxyConfigs("depot", {}).general], [[{ concurrency: 2 }], []]);
+      await it.publish([mesh], () => general().length === 0);
       await it.publish([], () => it.state.mesh === defaultMeshConfig);
       await until(() => readFileSync(file, "utf8") === JSON.stringify(defaultMeshConfig), {
         ...{ withinMs: 10_000, what: "the kept defaults", everyMs: 1 },

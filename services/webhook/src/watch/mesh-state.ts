@@ -1,5 +1,5 @@
 /**
- * What injection needs of the mesh: its MeshConfig and the annotations of namespaces, from config-controller's events. The
+ * What injection needs of the mesh: its MeshConfig, the annotations of namespaces and ProxyConfigs, from config-controller's events. The
  * last MeshConfig is kept in a file, so that a webhook that starts while everything else is down injects as before.
  */
 import { mkdir, readFile } from "node:fs/promises";
@@ -7,13 +7,21 @@ import { dirname } from "node:path";
 import { replaceFile } from "@flotilla/auth";
 import { type Bus, filters, subscribe } from "@flotilla/bus";
 import type { Json, Texts } from "@flotilla/injection";
-import { type ConfigChange, defaultMeshConfig } from "@flotilla/model";
+import {
+  type Config,
+  type ConfigChange,
+  configKeyText,
+  defaultMeshConfig,
+  type ProxyConfigLayers,
+  proxyConfigLayers,
+} from "@flotilla/model";
 import type { Logger } from "@flotilla/runtime";
 
 export class MeshState {
   readonly #file: string;
   readonly #log: Logger;
   readonly #namespaces = new Map<string, Texts>();
+  readonly #proxyConfigs = new Map<string, Config>();
   #mesh: Json = defaultMeshConfig;
 
   constructor(file: string, log: Logger) {
@@ -27,6 +35,12 @@ export class MeshState {
 
   namespaceAnnotations(namespace: string): Texts {
     return this.#namespaces.get(namespace) ?? {};
+  }
+
+  /** Of the ProxyConfig objects for a pod with these labels. */
+  proxyConfigs(namespace: string, labels: Texts): ProxyConfigLayers {
+    const rootNamespace = String(this.#mesh["rootNamespace"] ?? "");
+    return proxyConfigLayers(this.#proxyConfigs.values(), { rootNamespace, namespace, labels });
   }
 
   /** False when there is no copy of an earlier life: the defaults hold until the first event. */
@@ -57,6 +71,10 @@ export class MeshState {
     if (kind === "Namespace") {
       if (change.op === "put") this.#namespaces.set(name, change.value.annotations);
       else this.#namespaces.delete(name);
+    }
+    if (kind === "ProxyConfig") {
+      if (change.op === "put") this.#proxyConfigs.set(configKeyText(change.key), change.value);
+      else this.#proxyConfigs.delete(configKeyText(change.key));
     }
     if (kind !== "MeshConfig") return;
     this.#mesh = change.op === "put" ? (change.value.spec as Json) : defaultMeshConfig;

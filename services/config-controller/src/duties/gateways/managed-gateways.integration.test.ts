@@ -79,7 +79,8 @@ describe("Gateways of a cluster", { skip: server === undefined && whyNoApiserver
     await api.create(gateways, gateway("newer", {}, { annotations: { "gateway.istio.io/controller-version": "9" } }));
 
     const stop = new AbortController();
-    const options = { api, settings: readSettings({}), mesh: () => defaultMeshConfig, log: noopLogger };
+    const followed = { mesh: () => defaultMeshConfig, proxyConfigs: () => [] };
+    const options = { api, settings: readSettings({}), ...followed, log: noopLogger };
     const running = runGateways(options, stop.signal);
     await eventually("the class is made", async () => {
       const made = await api.get<Found>(`${root}/gatewayclasses/istio`);

@@ -22,7 +22,13 @@ import {
   versionMark,
 } from "@flotilla/injection";
 import { KubeError } from "@flotilla/kube-api";
-import { matchesSelector } from "@flotilla/model";
+import {
+  type Config,
+  effectiveProxyConfig,
+  type JsonObject,
+  matchesSelector,
+  proxyConfigLayers,
+} from "@flotilla/model";
 import { ClusterState, type ClusterStateOptions, type GatewayObject, type ListenerSet } from "./cluster-state.ts";
 import { type DeployedObject, DeployedObjects } from "./deployed-objects.ts";
 import { FollowedConfigMaps } from "./followed-config-maps.ts";
@@ -38,6 +44,8 @@ export interface ManagedGatewaysOptions extends ClusterStateOptions {
   readonly namespaces: readonly string[];
   /** As it is now; undefined while it is not known. */
   readonly mesh: () => Json | undefined;
+  /** The ProxyConfig objects as they are now. */
+  readonly proxyConfigs: () => readonly Config[];
   readonly injection: () => InjectionConfig;
 }
 
@@ -166,12 +174,14 @@ export class ManagedGateways {
     const otherListeners = rules.listenerSets ? this.#listenersOf(gateway) : [];
     const namespace = this.#state.namespace(gateway.metadata.namespace);
     const config = this.#options.injection();
-    const of = [gateway, rules, mesh, namespace, config, ...otherListeners, ...overlays];
+    const objectsOfProxies = this.#options.proxyConfigs();
+    const of = [gateway, rules, mesh, namespace, config, ...otherListeners, ...overlays, ...objectsOfProxies];
     const key = `${gateway.metadata.namespace}/${gateway.metadata.name}`;
     const last = this.#rendered.get(key);
     if (last?.of.length === of.length && of.every((one, index) => one === last.of[index])) return last.objects;
     const inputs = {
-      ...{ gateway, rules, overlays, mesh, otherListeners, proxyConfig: (mesh["defaultConfig"] ?? {}) as Json },
+      ...{ gateway, rules, overlays, mesh, otherListeners },
+      proxyConfig: proxyConfigOfGateway(gateway, mesh, objectsOfProxies),
       namespaceAnnotations: namespace?.metadata.annotations ?? {},
     };
     const objects = renderGateway(inputs, config, this.#options.rendering) as unknown as readonly DeployedObject[];
@@ -219,4 +229,12 @@ export class ManagedGateways {
 function parametersKey(gateway: GatewayObject): string | undefined {
   const named = parametersOf(gateway);
   return typeof named === "string" ? `${gateway.metadata.namespace}/${named}` : undefined;
+}
+
+/** Selectors of ProxyConfigs find a Gateway's proxies by the label with its name alone, as in istiod. */
+function proxyConfigOfGateway({ metadata }: GatewayObject, mesh: Json, objects: readonly Config[]): Json {
+  const { namespace, name } = metadata;
+  const labels = { "gateway.networking.k8s.io/gateway-name": name };
+  const layers = proxyConfigLayers(objects, { rootNamespace: String(mesh["rootNamespace"] ?? ""), namespace, labels });
+  return effectiveProxyConfig((mesh["defaultConfig"] ?? {}) as JsonObject, layers);
 }

@@ -2,6 +2,7 @@
 import { builtInClasses } from "@flotilla/gateway-api";
 import { injectionConfigSource, type Json, type ManagedGatewaySettings, valueOverrides } from "@flotilla/injection";
 import type { KubeApi } from "@flotilla/kube-api";
+import type { Config } from "@flotilla/model";
 import type { Logger } from "@flotilla/runtime";
 import type { Settings } from "../../settings.ts";
 import { RevisionTags } from "../../watch/kubernetes/revision-tags.ts";
@@ -14,11 +15,16 @@ export interface RunGatewaysOptions {
   readonly settings: Settings;
   /** MeshConfig as it is now; undefined while it is not known. */
   readonly mesh: () => Json | undefined;
+  /** The ProxyConfig objects as they are now. */
+  readonly proxyConfigs: () => readonly Config[];
   readonly log: Logger;
 }
 
 /** Runs until `stop` fires. */
-export async function runGateways({ api, settings, mesh, log }: RunGatewaysOptions, stop: AbortSignal): Promise<void> {
+export async function runGateways(
+  { api, settings, mesh, proxyConfigs, log }: RunGatewaysOptions,
+  stop: AbortSignal,
+): Promise<void> {
   const { namespace, revision, watchedNamespaces: namespaces, allowsManualGateways: allowsManual } = settings;
   const { injectionConfigFile: configFile, injectionValuesFile: valuesFile, filePollMs: pollMs } = settings;
   const classes = deployedClasses(settings);
@@ -32,7 +38,8 @@ export async function runGateways({ api, settings, mesh, log }: RunGatewaysOptio
     const rendering = renderingOf(settings, await kubernetesVersion(api, stop));
     await injection.first;
     const isOurs = (label = "default") => tags.revisionOf(label) === label;
-    const options = { classes, rendering, allowsManual, isOurs, namespaces, mesh, injection: injection.current };
+    const followed = { mesh, proxyConfigs, injection: injection.current };
+    const options = { classes, rendering, allowsManual, isOurs, namespaces, ...followed };
     await new ManagedGateways({ ...following, namespace, ...options }).run(stop);
   };
   await Promise.all([

@@ -71,7 +71,6 @@ function mergeCluster(cluster: Cluster, patch: Patch<Cluster>): Cluster {
   const matches = cluster.transportSocketMatches.map(({ transportSocket }) => transportSocket);
   const own = matches.length > 0 ? matches : [cluster.transportSocket];
   // One beside those that are chosen by endpoint would be refused by Envoy.
-  if (!mergeSocket(own, socket, patch.operation) && matches.length === 0)
-    cluster.transportSocket = clone(TransportSocketSchema, socket);
+  if (!mergeSocket(own, socket) && matches.length === 0) cluster.transportSocket = clone(TransportSocketSchema, socket);
   return cluster;
 }

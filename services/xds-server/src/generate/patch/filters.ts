@@ -66,8 +66,7 @@ export function mergeConfigs<Item extends Message & Configured>(
     const [own, other] = [typedConfig(filter), typedConfig(patch.value)];
     if (own === undefined) continue;
     try {
-      if (other !== undefined)
-        filter.configType = { case: "typedConfig", value: mergeAny(own, other, patch.operation) };
+      if (other !== undefined) filter.configType = { case: "typedConfig", value: mergeAny(own, other) };
       filter.name = presentName(patch.value.name === "" ? filter.name : patch.value.name);
     } catch (error) {
       report(patch, reasonOf(error));

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { fromJson, type JsonValue, unpack } from "@flotilla/proto";
+import { fromJson, type JsonValue, unpack, unpackAs } from "@flotilla/proto";
 import type { FilterChain } from "@flotilla/proto/envoy/config/listener/v3/listener_components_pb";
 import { type Listener, ListenerSchema } from "@flotilla/proto/envoy/config/listener/v3/listener_pb";
+import { TlsInspectorSchema } from "@flotilla/proto/envoy/extensions/filters/listener/tls_inspector/v3/tls_inspector_pb";
 import type { HttpConnectionManager } from "@flotilla/proto/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb";
 import { aPatch, type PatchJson } from "../../testing/patches.ts";
 import { patchListener } from "./listeners.ts";
@@ -183,13 +184,18 @@ const cases: readonly (readonly [name: string, PatchJson, line: string | undefin
 describe("patches of listeners", () => {
   for (const [name, patch, line] of cases) it(name, () => assert.equal(patched([patch]).line, line));
 
-  it("merge into listener filters by name only", () => {
-    const rename = (match: object) => patched([one("LISTENER_FILTER", match, "MERGE", named)]).line;
-    assert.equal(rename({}), unchanged);
-    assert.equal(
-      rename({ listenerFilter: "envoy.filters.listener.tls_inspector" }),
-      unchanged.replace("tls_inspector", "x"),
-    );
+  it("merge into listener filters that they name, and leave their names", () => {
+    const type = "type.googleapis.com/envoy.extensions.filters.listener.tls_inspector.v3.TlsInspector";
+    const value = { ...named, typedConfig: { "@type": type, initialReadBufferSize: 512 } };
+    const sizeAfter = (match: object) => {
+      const { line, after } = patched([one("LISTENER_FILTER", match, "MERGE", value)]);
+      assert.equal(line, unchanged);
+      const config = after?.listenerFilters[0]?.configType;
+      assert.ok(config?.case === "typedConfig");
+      return unpackAs(TlsInspectorSchema, config.value)?.initialReadBufferSize;
+    };
+    assert.equal(sizeAfter({}), undefined);
+    assert.equal(sizeAfter({ listenerFilter: "envoy.filters.listener.tls_inspector" }), 512);
   });
 
   it("change the default filter chain as the others, and remove it", () => {

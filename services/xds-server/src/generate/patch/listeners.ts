@@ -80,9 +80,13 @@ function patchListenerFilters(listener: Listener, patches: readonly Patch[], rep
     ofFilters,
     listenerFilterMatcher,
   );
-  // Unlike filters of a chain, they are merged by name only. Source: istiod asked.
+  // Unlike filters of a chain, they are merged where a patch names them only, and keep their names. Source: istiod asked.
   const named = ofFilters.filter((patch) => listenerFilterMatcher(patch) !== undefined);
-  for (const filter of listener.listenerFilters) mergeConfigs(filter, named, listenerFilterMatcher, report);
+  for (const filter of listener.listenerFilters) {
+    const { name } = filter;
+    mergeConfigs(filter, named, listenerFilterMatcher, report);
+    filter.name = name;
+  }
 }
 
 function patchChains(listener: Listener, patches: readonly Patch[], report: ReportProblem): void {
@@ -124,6 +128,6 @@ function patchChain(listener: Listener, chain: FilterChain, { patches, report }:
 /** As of clusters: a transport socket is merged into that of its name, and the rest of the patch does not count. */
 function mergeChain(chain: FilterChain, patch: Patch<FilterChain>): FilterChain {
   const socket = patch.value?.transportSocket;
-  if (socket !== undefined && mergeSocket([chain.transportSocket], socket, patch.operation)) return chain;
+  if (socket !== undefined && mergeSocket([chain.transportSocket], socket)) return chain;
   return mergeValue(FilterChainSchema, chain, patch);
 }

@@ -31,8 +31,11 @@ export function isMerge({ operation }: Patch): boolean {
   return operation === Operation.MERGE || operation === Operation.MERGE_AND_REPLACE_LIST;
 }
 
-/** @throws Error when the two are of different types, or of one that is not known */
-export function mergeAny(target: Any, source: Any, operation: Operation): Any {
+/**
+ * Lists within typed configs are always appended to. Source: istiod asked.
+ * @throws Error when the two are of different types, or of one that is not known
+ */
+export function mergeAny(target: Any, source: Any): Any {
   const [name, patched] = [typeNameOf(target.typeUrl), typeNameOf(source.typeUrl)];
   if (name !== patched) throw new Error(`a typed config of ${patched} cannot be merged into one of ${name}`);
   const desc = registry.getMessage(name);
@@ -42,7 +45,7 @@ export function mergeAny(target: Any, source: Any, operation: Operation): Any {
     schema,
     decode(schema, target.value) as never,
     decode(schema, source.value) as never,
-    operation,
+    Operation.MERGE,
   );
   return pack(schema, merged as never);
 }
@@ -51,17 +54,13 @@ export function mergeAny(target: Any, source: Any, operation: Operation): Any {
  * A patch's transport socket merged into one of the same name, within its typed config; false where there is none.
  * @throws Error when the configs are of different types
  */
-export function mergeSocket(
-  sockets: readonly (TransportSocket | undefined)[],
-  patch: TransportSocket,
-  operation: Operation,
-): boolean {
+export function mergeSocket(sockets: readonly (TransportSocket | undefined)[], patch: TransportSocket): boolean {
   const target = sockets.find((one) => one !== undefined && one.name === patch.name);
   if (target === undefined) return false;
   if (target.configType.case !== "typedConfig" || patch.configType.case !== "typedConfig") return true;
   target.configType = {
     case: "typedConfig",
-    value: mergeAny(target.configType.value, patch.configType.value, operation),
+    value: mergeAny(target.configType.value, patch.configType.value),
   };
   return true;
 }

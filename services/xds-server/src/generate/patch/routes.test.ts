@@ -72,8 +72,13 @@ describe("patches of virtual hosts and routes", () => {
     ],
     ["add a route to all", onHost("HTTP_ROUTE", {}, "ADD", { name: "z" }), ["a:1,2,z", "b:1,z"]],
     [
-      "insert first in all",
+      "insert first where the match finds a route",
       onHost("HTTP_ROUTE", { route: { name: "2" } }, "INSERT_FIRST", { name: "z" }),
+      ["a:z,1,2", "b:1"],
+    ],
+    [
+      "insert first in all without a match",
+      onHost("HTTP_ROUTE", {}, "INSERT_FIRST", { name: "z" }),
       ["a:z,1,2", "b:z,1"],
     ],
     [

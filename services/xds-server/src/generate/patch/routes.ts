@@ -72,7 +72,10 @@ function patchRoutes(host: VirtualHost, patches: readonly Patch[]): void {
   for (const patch of meant) {
     const { operation, value } = patch;
     if (value === undefined || !additions.has(operation)) continue;
-    routes = changeList(routes, { operation, value: () => clone(RouteSchema, value), isMeant: routeMatcher(patch) });
+    const isMeant = routeMatcher(patch);
+    // Unlike filters, a route is put first only where the match finds one. Source: istiod asked.
+    if (operation === Operation.INSERT_FIRST && isMeant !== undefined && !routes.some(isMeant)) continue;
+    routes = changeList(routes, { operation, value: () => clone(RouteSchema, value), isMeant });
   }
   host.routes = [...routes];
 }

@@ -1,5 +1,6 @@
 /** One pod through the webhook: an admission request in, the patch of its answer applied. */
 import type { Pod } from "@flotilla/injection";
+import { noProxyConfigs } from "@flotilla/model";
 import { answerPod, type PatchOperation } from "@flotilla/webhook/inject";
 import type { Json, Setting } from "./setting.ts";
 
@@ -24,6 +25,7 @@ export function askWebhook(
     environment,
     mesh: () => mesh,
     namespaceAnnotations: () => namespaceAnnotations,
+    proxyConfigs: () => noProxyConfigs,
   };
   const { patch } = answerPod(state, request, "/inject");
   return patch === undefined ? undefined : (applyPatch(structuredClone(pod), patch) as Pod);

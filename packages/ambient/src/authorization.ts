@@ -42,7 +42,7 @@ export function translatePolicy(
   if (ownValue(annotations, "istio.io/dry-run")?.toLowerCase() === "true") return {};
   const { action } = spec;
   if (action !== PolicyAction.ALLOW && action !== PolicyAction.DENY)
-    return { problem: `ztunnel does not support the ${PolicyAction[action]} action` };
+    return { problem: `ztunnel does not support the ${action === PolicyAction.AUDIT ? "AUDIT" : "CUSTOM"} action` };
   const isDeny = action === PolicyAction.DENY;
   const found = new Set<string>();
   const groups = spec.rules.flatMap((rule) => {
@@ -174,7 +174,7 @@ function attributesProblem(found: readonly string[], isDeny: boolean, groups: Gr
 }
 
 /** ztunnel takes a match of nothing for one that never holds, so that a group with such a rule denies nothing. */
-function hasEffectiveRules(groups: Groups): boolean {
+export function hasEffectiveRules(groups: Groups): boolean {
   const isEmpty = (match: Match) => Object.values(match).every((value) => !Array.isArray(value) || value.length === 0);
   return groups.some(({ rules = [] }) => rules.every(({ matches = [] }) => matches.some((match) => !isEmpty(match))));
 }

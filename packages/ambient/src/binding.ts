@@ -8,6 +8,7 @@ import { mayAttach, type Waypoint } from "./waypoint.ts";
 const waypointLabel = "istio.io/use-waypoint";
 const waypointNamespaceLabel = "istio.io/use-waypoint-namespace";
 const canaryLabel = "istio.io/use-waypoint-canary";
+const canaryNamespaceLabel = "istio.io/use-waypoint-canary-namespace";
 const canaryWeightAnnotation = "istio.io/use-waypoint-canary-weight";
 const managedLabel = "gateway.istio.io/managed";
 const managedWaypoint = "istio.io-mesh-controller";
@@ -97,6 +98,7 @@ function findWaypoint(labels: Labels, namespace: string, { waypoint: lookUp, hom
 function withCanary(waypoint: Waypoint, object: Labelled, namespace: string, lookups: BindingLookups): Binding {
   const name = wantedCanary(object.labels, lookups.home.labels, namespace);
   if (name === undefined) return { waypoint };
+  if (textOf(name) === textOf(waypoint)) return { waypoint, problem: sameWaypoint(name) };
   const weight = canaryWeight(object.annotations, lookups.home.annotations);
   if (weight === undefined) return { waypoint, problem: wrongWeight(name) };
   const canary = lookups.waypoint(name);
@@ -107,15 +109,16 @@ function withCanary(waypoint: Waypoint, object: Labelled, namespace: string, loo
   return weight === 0 ? { waypoint } : { waypoint, canary: { waypoint: canary, weight } };
 }
 
-/** A second waypoint, of the namespace of the first. */
-function wantedCanary(labels: Labels, namespaceLabels: Labels, namespace: string): WaypointName | undefined {
+/** The second waypoint that an object or its namespace names. */
+export function wantedCanary(labels: Labels, namespaceLabels: Labels, namespace: string): WaypointName | undefined {
   const from = (ownValue(labels, canaryLabel) ?? "") === "" ? namespaceLabels : labels;
   const name = ownValue(from, canaryLabel) ?? "";
-  return name === "" ? undefined : { namespace: ownValue(from, waypointNamespaceLabel) || namespace, name };
+  if (name === "" || name === "none") return undefined;
+  return { namespace: ownValue(from, canaryNamespaceLabel) || namespace, name };
 }
 
 /** In percent, 0 where nothing is said; undefined when it is no whole number of 0 to 100. */
-function canaryWeight(annotations: Labels, namespaceAnnotations: Labels): number | undefined {
+export function canaryWeight(annotations: Labels, namespaceAnnotations: Labels): number | undefined {
   const text =
     ownValue(annotations, canaryWeightAnnotation) ?? ownValue(namespaceAnnotations, canaryWeightAnnotation) ?? "0";
   return /^\d{1,3}$/.test(text) && Number(text) <= 100 ? Number(text) : undefined;
@@ -139,10 +142,15 @@ function unsupported(waypoint: WaypointName, traffic: "service" | "workload"): B
   return { reason: "UnsupportedTrafficType", message };
 }
 
-function crossNamespace(waypoint: WaypointName): BindingProblem {
+export function crossNamespace(waypoint: WaypointName): BindingProblem {
   const why = "cross-namespace waypoint binding is not permitted for a ServiceEntry with NAMESPACE visibility";
   const message = `cannot bind to waypoint ${textOf(waypoint)} in another namespace: ${why}`;
   return { reason: "CrossNamespaceWaypointForbidden", message };
+}
+
+function sameWaypoint(name: WaypointName): BindingProblem {
+  const message = `canary waypoint ${textOf(name)} must differ from the primary waypoint`;
+  return { reason: "CanarySameAsPrimary", message };
 }
 
 function wrongWeight(name: WaypointName): BindingProblem {

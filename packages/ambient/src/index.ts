@@ -1,20 +1,20 @@
 export {
   type AuthorizationInit,
-  type TranslatedPolicy,
+  hasEffectiveRules,
   translatePolicy,
 } from "./authorization.ts";
 export {
   type Binding,
-  type BindingLookups,
-  type BindingProblem,
   bindService,
   bindWorkload,
+  canaryWeight,
+  crossNamespace,
   gatewayNameLabel,
   type Labelled,
-  type WaypointName,
+  wantedCanary,
 } from "./binding.ts";
-export type { GatewayFacts, NetworkRange, ServiceFacts, ServicePortFacts, WorkloadFacts } from "./facts.ts";
-export { serviceAddress, workloadAddress } from "./messages.ts";
+export type { ServiceFacts, WorkloadFacts } from "./facts.ts";
+export { addressBytes, serviceAddress, workloadAddress } from "./messages.ts";
 export { gatewayWorkload, type HboneGateway, hboneGatewayOf } from "./network-gateway.ts";
 export {
   convertPeerAuthentication,
@@ -22,12 +22,14 @@ export {
   strictPolicy,
   strictPolicyName,
 } from "./peer-authentication.ts";
-export { type EntryTraits, gatewayFacts, serviceFacts } from "./service.ts";
+export { entryTraits, gatewayFacts, networkRange, serviceFacts } from "./service.ts";
+export { canonicalOf, type EntryVisibility, entryVisibility, servedOf } from "./visibility.ts";
 export {
   type GatewayClassTraits,
-  type InboundBinding,
+  inboundBinding,
   ingressUsesWaypoint,
   type Waypoint,
+  waypointAttachment,
   waypointOf,
 } from "./waypoint.ts";
 export { workloadFacts } from "./workload.ts";

@@ -1,5 +1,13 @@
 /** A service of the mesh as a ztunnel is sent it. */
-import { isIpAddress, ownValue, parseCidr, type Service } from "@flotilla/model";
+import {
+  addressNumber,
+  addressText,
+  type Config,
+  isIpAddress,
+  ownValue,
+  parseCidr,
+  type Service,
+} from "@flotilla/model";
 import type { Binding } from "./binding.ts";
 import type { GatewayFacts, LoadBalancingFacts, NetworkRange, ServiceFacts, ServicePortFacts } from "./facts.ts";
 import type { Waypoint } from "./waypoint.ts";
@@ -10,6 +18,25 @@ export interface EntryTraits {
   readonly targetPorts: ReadonlyMap<number, number>;
   /** Addresses that a controller gave the host. */
   readonly statusAddresses: readonly string[];
+}
+
+interface EntrySpec {
+  readonly ports?: readonly { readonly number: number; readonly targetPort?: number }[];
+}
+
+interface EntryStatus {
+  readonly addresses?: readonly { readonly value?: string; readonly host?: string }[];
+}
+
+/** What ztunnels are sent of a ServiceEntry beside its service. */
+export function entryTraits({ labels, spec, status }: Config<EntrySpec>, hostname: string): EntryTraits {
+  const targets = (spec.ports ?? []).flatMap(({ number, targetPort = 0 }) =>
+    targetPort > 0 ? [[number, targetPort] as const] : [],
+  );
+  const { addresses = [] } = (status ?? {}) as EntryStatus;
+  const isOptedOut = labels["networking.istio.io/enable-autoallocate-ip"] === "false";
+  const given = addresses.filter(({ host = "", value = "" }) => host === hostname && isIpAddress(value));
+  return { targetPorts: new Map(targets), statusAddresses: isOptedOut ? [] : given.map(({ value = "" }) => value) };
 }
 
 export interface ServiceContext {
@@ -76,8 +103,8 @@ function addressesOf(service: Service, entry: EntryTraits | undefined): readonly
   }
   const own = (addresses ?? [defaultAddress]).filter((address) => address.includes("/") || isReachable(address));
   if (own.length > 0 || service.resolution === "passthrough") return own;
-  const allocated = [autoAllocatedIpv4, autoAllocatedIpv6].filter((address) => address !== undefined);
-  return allocated.length > 0 ? allocated : (entry?.statusAddresses ?? []);
+  if (entry !== undefined && entry.statusAddresses.length > 0) return entry.statusAddresses;
+  return [autoAllocatedIpv4, autoAllocatedIpv6].filter((address) => address !== undefined);
 }
 
 function isReachable(address: string): boolean {
@@ -85,12 +112,19 @@ function isReachable(address: string): boolean {
 }
 
 /** A range of one address is that address. */
-function networkRange(text: string, network: string): readonly NetworkRange[] {
+export function networkRange(text: string, network: string): readonly NetworkRange[] {
   const range = parseCidr(text);
   if (range === undefined) return [];
   const { address, length } = range;
   const isWhole = length === (address.includes(":") ? 128 : 32);
-  return [isWhole ? { network, address } : { network, address, length }];
+  return [isWhole ? { network, address } : { network, address: firstOf(address, length), length }];
+}
+
+/** The first address of a range: those within it stand for it, too. */
+function firstOf(address: string, length: number): string {
+  const [width, family] = address.includes(":") ? ([128, 6] as const) : ([32, 4] as const);
+  const rest = BigInt(width - length);
+  return addressText(((addressNumber(address) ?? 0n) >> rest) << rest, family);
 }
 
 function portFacts(

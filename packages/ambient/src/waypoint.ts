@@ -86,7 +86,7 @@ function trafficOf(value: string | undefined): WaypointTraffic {
 }
 
 /** `PROTOCOL[/PORT]` in an annotation of the Gateway or its class. */
-function inboundBinding(
+export function inboundBinding(
   { annotations }: Pick<Config, "annotations">,
   gatewayClass: GatewayClassTraits | undefined,
 ): InboundBinding | undefined {
@@ -98,7 +98,7 @@ function inboundBinding(
 }
 
 /** Of the listener that the waypoint is reached by: HBONE, or that of its inbound binding. */
-function waypointAttachment(
+export function waypointAttachment(
   { listeners = [] }: KubernetesGatewaySpec,
   inbound: InboundBinding | undefined,
 ): WaypointAttachment {

@@ -42,15 +42,15 @@ export function workloadOfPod(
     ...(spec.nodeName === undefined || spec.nodeName === "" ? {} : { nodeName: spec.nodeName }),
     isReady: isPodReady(pod),
     ...(spec.hostNetwork === true ? { hostNetwork: true } : {}),
-    tunnel: podTunnel(metadata.labels ?? {}, metadata.annotations ?? {}),
+    tunnel: tunnelOf(metadata.labels ?? {}, metadata.annotations ?? {}),
     ports: containerPorts(pod),
     ...(memberOf.length === 0 ? {} : { memberOf }),
   };
 }
 
-/** A label of the workload wins over the capture by its node's ztunnel. */
-function podTunnel(labels: Labels, annotations: Labels): WorkloadTunnel {
-  if (labels[tunnelLabel] === "http") return "native";
+/** Workloads that take HBONE themselves need no ztunnel. */
+function tunnelOf(labels: Labels, annotations: Labels): WorkloadTunnel {
+  if (labels[tunnelLabel]?.split(",").includes("http") === true) return "native";
   return annotations[redirectionAnnotation] === "enabled" ? "hbone" : "none";
 }
 
@@ -63,11 +63,12 @@ function containerPorts({ spec = {} }: KubePod): Readonly<Record<string, number>
 /** Undefined for a socket of its machine, which nobody reaches over the network. */
 export function workloadOfEntry(entry: Config, context: EndpointContext): Workload | undefined {
   const spec = mergedWorkloadEntry(entry);
+  const tunnel = tunnelOf(spec.labels ?? {}, entry.annotations);
   if (isUnixAddress(spec.address ?? "")) return undefined;
   const { name, namespace } = entry.key;
   return {
     kind: "WorkloadEntry",
-    ...{ name, namespace, ...entryTraits(spec, name, context) },
+    ...{ name, namespace, ...entryTraits(spec, name, context), tunnel },
     isReady: isHealthyEntry(entry),
     ports: spec.ports ?? {},
   };
@@ -81,7 +82,6 @@ function entryTraits(spec: WorkloadEntrySpec, name: string, context: EndpointCon
     ...(address === "" || isIpAddress(address) ? {} : { hostname: address }),
     ...{ labels, locality, clusterId, serviceAccount, workloadName: name },
     network: spec.network || labels[networkLabel] || systemNetwork,
-    tunnel: labels[tunnelLabel] === "http" ? "hbone" : "none",
     ...(weight > 0 ? { capacity: weight } : {}),
   } as const;
 }
@@ -99,6 +99,7 @@ export function workloadsOfServiceEntry(entry: Config, context: EndpointContext)
     const workload: Workload = {
       kind: "ServiceEntry",
       ...{ name, namespace, ...entryTraits(endpoint, name, context) },
+      tunnel: tunnelOf(endpoint.labels ?? {}, {}),
       isReady: true,
       ports: {},
       memberOf,

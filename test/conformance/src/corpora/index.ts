@@ -4,6 +4,7 @@ import type { CorpusDriver } from "./corpus.ts";
 /** Loaded on demand: a run of one group should not pay for all of them. */
 export const corpora: Readonly<Record<string, () => Promise<CorpusDriver>>> = {
   analysis: async () => (await import("./analysis.ts")).run,
+  ambient: async () => (await import("./ambient.ts")).run,
   authz: async () => (await import("./authz.ts")).run,
   functions: async () => (await import("./functions.ts")).run,
   "gateway-deployment": async () => (await import("./gateway-deployment.ts")).run,

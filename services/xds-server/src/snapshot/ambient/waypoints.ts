@@ -14,7 +14,7 @@ import { type ServiceName, type ServiceText, serviceText } from "../row-index.ts
 import { serviceIn } from "../scope/services.ts";
 import { query, type View } from "../view.ts";
 import { meshNetwork, namespaceTraits, sameJson } from "./namespaces.ts";
-import { namespaceOnly } from "./visibility.ts";
+import { visibilityOf } from "./visibility.ts";
 
 /** `namespace/name` of a Gateway. */
 export const waypointText = textCodec("WaypointName", "/", ["namespace", "name"]);
@@ -65,7 +65,7 @@ export const serviceBinding = query<Binding, ServiceText>(
     const service = serviceIn(view, namespace, hostname);
     if (service === undefined || service.resolution === "alias") return {};
     const object = { labels: service.labels, annotations: annotationsOf(view, service) };
-    return bindService(object, namespace, lookups(view, namespace), namespaceOnly(view, service));
+    return bindService(object, namespace, lookups(view, namespace), visibilityOf(view, service) === "namespace");
   },
   sameJson,
 );

@@ -31,6 +31,7 @@ export const commands: readonly Command[] = [
   command(objects.diff, async () => (await import("./commands/diff.ts")).diff),
   command(offline.validate, async () => (await import("./commands/validate.ts")).validate),
   command(offline.analyze, async () => (await import("./commands/analyze.ts")).analyze),
+  command(offline.inject, async () => (await import("./commands/inject.ts")).inject),
   command(offline.schema, async () => (await import("./commands/schema.ts")).schema),
   command(proxy.proxyBootstrap, async () => (await import("./commands/proxy-bootstrap.ts")).proxyBootstrap),
   command(proxy.proxyRun, async () => (await import("./commands/proxy-run.ts")).proxyRun),

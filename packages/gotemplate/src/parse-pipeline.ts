@@ -3,15 +3,22 @@ import { TemplateError } from "./errors.ts";
 import type { Command, Operand, OperandValue, Pipeline } from "./nodes.ts";
 import type { Token } from "./token.ts";
 
+/** What is parsed: its name stands in messages. */
+export interface TemplateSource {
+  readonly name: string;
+  readonly text: string;
+  readonly isFunction: (name: string) => boolean;
+}
+
 /** Reads the tokens of one action from left to right. */
 export class ActionReader {
-  readonly #template: string;
+  readonly #source: TemplateSource;
   readonly #line: number;
   readonly #tokens: readonly Token[];
   #position = 0;
 
-  constructor(template: string, line: number, tokens: readonly Token[]) {
-    this.#template = template;
+  constructor(source: TemplateSource, line: number, tokens: readonly Token[]) {
+    this.#source = source;
     this.#line = line;
     this.#tokens = tokens;
   }
@@ -37,7 +44,11 @@ export class ActionReader {
   }
 
   fail(reason: string): never {
-    throw new TemplateError("TEMPLATE_SYNTAX", { template: this.#template, line: this.line }, reason);
+    throw new TemplateError("TEMPLATE_SYNTAX", { template: this.#source.name, line: this.line }, reason);
+  }
+
+  checkFunction(name: string): void {
+    if (!this.#source.isFunction(name)) this.fail(`function ${JSON.stringify(name)} not defined`);
   }
 
   end(what: string): void {
@@ -131,6 +142,7 @@ function parseTerm(reader: ActionReader, token: Token, what: string): Term | und
       return one({ kind: "literal", value: token.text }, JSON.stringify(token.text));
     case "identifier": {
       const constant = constants.get(token.text);
+      if (constant === undefined) reader.checkFunction(token.text);
       return one(
         constant === undefined ? { kind: "function", name: token.text } : { kind: "literal", value: constant },
         token.text,

@@ -2,7 +2,7 @@
 import { TemplateError } from "./errors.ts";
 import { type Piece, splitPieces } from "./lexer.ts";
 import type { Branch, Node, Pipeline } from "./nodes.ts";
-import { ActionReader, parsePipeline } from "./parse-pipeline.ts";
+import { ActionReader, parsePipeline, type TemplateSource } from "./parse-pipeline.ts";
 
 export interface ParsedTemplate {
   readonly name: string;
@@ -12,10 +12,10 @@ export interface ParsedTemplate {
 }
 
 /** @throws TemplateError TEMPLATE_SYNTAX */
-export function parse(name: string, source: string): ParsedTemplate {
-  const parser = new Parser(name, splitPieces(name, source));
+export function parse(source: TemplateSource): ParsedTemplate {
+  const parser = new Parser(source, splitPieces(source.name, source.text));
   const body = parser.parseTop();
-  return { name, body, defined: parser.defined };
+  return { name: source.name, body, defined: parser.defined };
 }
 
 /** What ended a list of nodes. */
@@ -26,13 +26,13 @@ interface Ending {
 
 class Parser {
   readonly defined = new Map<string, readonly Node[]>();
-  readonly #name: string;
+  readonly #source: TemplateSource;
   readonly #pieces: readonly Piece[];
   #position = 0;
   #loops = 0;
 
-  constructor(name: string, pieces: readonly Piece[]) {
-    this.#name = name;
+  constructor(source: TemplateSource, pieces: readonly Piece[]) {
+    this.#source = source;
     this.#pieces = pieces;
   }
 
@@ -51,7 +51,7 @@ class Parser {
         nodes.push({ kind: "text", text: piece.text });
         continue;
       }
-      const reader = new ActionReader(this.#name, piece.line, piece.tokens);
+      const reader = new ActionReader(this.#source, piece.line, piece.tokens);
       for (const keyword of ["end", "else"] as const) {
         if (reader.take("identifier", keyword) !== undefined) return { nodes, ending: { keyword, reader } };
       }
@@ -137,6 +137,6 @@ class Parser {
   }
 
   #unclosed(what: string, line: number): never {
-    throw new TemplateError("TEMPLATE_SYNTAX", { template: this.#name, line }, `{{${what}}} has no {{end}}`);
+    throw new TemplateError("TEMPLATE_SYNTAX", { template: this.#source.name, line }, `{{${what}}} has no {{end}}`);
   }
 }

@@ -145,7 +145,17 @@ const failures: readonly { name: string; text: string; message: string }[] = [
   {
     name: "an unknown function",
     text: "\n{{ nope 1 }}",
-    message: '[TEMPLATE_EXECUTION] t:2: function "nope" not defined',
+    message: '[TEMPLATE_SYNTAX] t:2: function "nope" not defined',
+  },
+  {
+    name: "an unknown function in a branch that nobody takes",
+    text: "{{ if false }}{{ nope }}{{ end }}",
+    message: '[TEMPLATE_SYNTAX] t:1: function "nope" not defined',
+  },
+  {
+    name: "a function that is not supported",
+    text: "{{ now }}",
+    message: '[TEMPLATE_EXECUTION] t:1: error calling now: function "now" is not supported',
   },
   {
     name: "an unknown template",

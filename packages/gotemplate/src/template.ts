@@ -25,10 +25,15 @@ export interface Template {
 /** Go's own limit is higher; no honest template nests this deep. */
 const maxDepth = 1000;
 
+/** Of the evaluator. */
+const operators: ReadonlySet<string> = new Set(["and", "or"]);
+
 /** @throws TemplateError TEMPLATE_SYNTAX */
 export function parseTemplate(source: string, { name = "template", functions = {} }: TemplateOptions = {}): Template {
-  const { body, defined } = parse(name, source);
-  const execution = { name, functions: { ...builtins, ...functions }, defined, maxDepth };
+  const all = { ...builtins, ...functions };
+  const isFunction = (called: string): boolean => operators.has(called) || Object.hasOwn(all, called);
+  const { body, defined } = parse({ name, text: source, isFunction });
+  const execution = { name, functions: all, defined, maxDepth };
   return {
     defined: [...defined.keys()],
     execute: (data) => execute(execution, body, data),

@@ -3,8 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
-import { createLogger, until } from "@flotilla/runtime";
-import { injectionConfigSource } from "./config-source.ts";
+import { createLogger, noopLogger, until } from "@flotilla/runtime";
+import type { InjectionConfig } from "./config.ts";
+import { documentsOfMap, injectionConfigSource, injectionMapOf } from "./config-source.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "flotilla-injection-"));
 after(() => rmSync(directory, { recursive: true }));
@@ -36,7 +37,7 @@ describe("the injection configuration", () => {
     assert.deepEqual([...current().templates.keys()], ["sidecar", "gateway", "kube-gateway"]);
     assert.equal(current().policy, "enabled");
     await following;
-    assert.deepEqual(reasons, []);
+    assert.deepEqual(reasons, [undefined]);
     stop.abort();
   });
 
@@ -67,6 +68,37 @@ describe("the injection configuration", () => {
     stop.abort();
     await following;
   });
+
+  it("comes from documents where there are no files, and the last good one stays", async () => {
+    const stop = new AbortController();
+    const reasons: (string | undefined)[] = [];
+    async function* documents() {
+      yield documentsOfMap("m", { config: config("disabled"), values: "{}" });
+      yield documentsOfMap("m", { config: config("enabled") });
+      yield documentsOfMap("m", { config: JSON.stringify({ templates: { own: "a\n{{ nosuch }}" } }), values: "{}" });
+    }
+    const files = { configFile: undefined, valuesFile: undefined, pollMs: 10 };
+    const onStale = (reason: string | undefined): void => void reasons.push(reason);
+    const options = { ...files, documents, adjust: (read: InjectionConfig) => read, log: noopLogger, onStale };
+    const opened = injectionConfigSource(options, stop.signal);
+    await opened.following;
+    assert.equal(opened.current().policy, "disabled");
+    const [first, second, third] = reasons;
+    assert.deepEqual([first, second], [undefined, "ConfigMap m has no key values"]);
+    assert.match(third ?? "", /template own, line 2: .*nosuch/);
+  });
+
+  it("is the built-in one where there is no ConfigMap", () => {
+    const { config: text, values, source: from } = documentsOfMap("m", undefined);
+    assert.deepEqual([text, values, from], [undefined, undefined, "built-in, there is no ConfigMap m"]);
+  });
+
+  for (const [revision, name] of [
+    ["default", "istio-sidecar-injector"],
+    ["", "istio-sidecar-injector"],
+    ["canary", "istio-sidecar-injector-canary"],
+  ] as const)
+    it(`is that of ${name} for the revision "${revision}"`, () => assert.equal(injectionMapOf(revision), name));
 
   it("is never there when the file is not", async () => {
     const { first, following, stop, reasons } = source({ configFile: join(directory, "none") });

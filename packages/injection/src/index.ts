@@ -1,7 +1,14 @@
 /** Injection without a service around it: pods get their sidecar, Gateways get the workload that serves them. */
 export { checkAnnotations } from "./annotations.ts";
 export { type InjectionConfig, parseInjectionConfig, valueOverrides } from "./config.ts";
-export { type InjectionConfigSource, injectionConfigSource } from "./config-source.ts";
+export {
+  builtInDocuments,
+  documentsOfMap,
+  type InjectionConfigSource,
+  type InjectionDocuments,
+  injectionConfigSource,
+  injectionMapOf,
+} from "./config-source.ts";
 export { type Decision, decide } from "./decision.ts";
 export { InjectionError, type InjectionErrorCode } from "./errors.ts";
 export { injectPod } from "./inject.ts";

@@ -15,7 +15,8 @@ export const injectionSettings = {
   injectionConfigFile: text({
     env: "INJECTION_CONFIG_FILE",
     default: undefined,
-    sentence: "File with templates, policy and selectors (key `config` of ConfigMap istio-sidecar-injector).",
+    sentence:
+      "File with templates, policy and selectors (key `config` of ConfigMap istio-sidecar-injector). Without files, in a cluster, the ConfigMap itself is followed where it exists: istio-sidecar-injector, or istio-sidecar-injector-REVISION.",
   }),
   injectionValuesFile: text({
     env: "INJECTION_VALUES_FILE",

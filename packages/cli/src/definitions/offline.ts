@@ -69,3 +69,33 @@ export const schema = define({
   options: { out: textOr("--out <DIR>", "directory that is created or written into", "schemas") },
   examples: [["schema --out .vscode/schemas", "one file for each kind, and all.json for any object"]],
 });
+
+export const inject = define({
+  name: "inject",
+  group,
+  summary: "put the sidecar into the workloads of files, as the webhook does with pods, without a control plane",
+  details:
+    "Pods, Deployments, ReplicaSets, DaemonSets, StatefulSets, Jobs, CronJobs, ReplicationControllers, DeploymentConfigs, Rollouts and lists of them are written with what is injected; everything else is written as it is. Each of --injection-config and --mesh-config may be a ConfigMap as kubectl prints it.",
+  operands: {},
+  options: {
+    file,
+    injectionConfig: existing(
+      "--injection-config <FILE>",
+      "templates, policy and selectors: key `config` of ConfigMap istio-sidecar-injector, or the ConfigMap; else the built-in ones",
+      "file",
+    ),
+    injectionValues: existing("--injection-values <FILE>", "values for the templates: key `values` of it", "file"),
+    meshConfig: existing("--mesh-config <FILE>", "MeshConfig, or ConfigMap istio; else the defaults", "file"),
+    namespace,
+    revision: textOr("--revision <REVISION>", "revision of the control plane", "default"),
+    withoutNativeSidecars: flag(
+      "--without-native-sidecars",
+      "the proxy as an ordinary container, for nodes before 1.33",
+    ),
+  },
+  examples: [
+    ["inject -f deployment.yaml | kubectl apply -f -", "a Deployment with its sidecar"],
+    ["inject -f app/ --injection-config injector.yaml --mesh-config istio.yaml", "as an installation injects"],
+  ],
+  exitCodes: { 0: "everything is written", 3: "a pod cannot be injected; nothing is written" },
+});

@@ -124,8 +124,7 @@ function sorted(value: unknown): unknown {
   return Object.fromEntries(sortedKeys(value).map((key) => [key, sorted(value[key])]));
 }
 
-/** The functions of the sprig library that manifests use. None reads a clock, random numbers, files or the environment. */
-export const sprigFunctions: TemplateFunctions = {
+const implemented: TemplateFunctions = {
   ...textFunctions,
   ...regexFunctions,
   ...listFunctions,
@@ -134,3 +133,18 @@ export const sprigFunctions: TemplateFunctions = {
   ...flowFunctions,
   ...encodingFunctions,
 };
+
+/** `mustAppend` is `append`: both fail where they cannot do their work. */
+const mustFunctions: TemplateFunctions = Object.fromEntries(
+  Object.entries(implemented).map(([name, one]) => [`must${name.charAt(0).toUpperCase()}${name.slice(1)}`, one]),
+);
+
+/** Of a clock, of random numbers, of keys, of files, of other formats: templates that name them are good until they call them. */
+const unsupported =
+  "abbrev abbrevboth add1f addf adler32sum ago b32dec b32enc base bcrypt biggest buildCustomCert clean date dateInZone dateModify decryptAES derivePassword dir divf duration durationRound encryptAES env expandenv ext genCA genCAWithKey genPrivateKey genSelfSignedCert genSelfSignedCertWithKey genSignedCert genSignedCertWithKey getHostByName hello htmlDate htmlDateInZone htpasswd initials isAbs maxf minf mulf mustDateModify mustToDate now osBase osClean osDir osExt osIsAbs randAlpha randAlphaNum randAscii randBytes randInt randNumeric semver semverCompare seq sha1sum sha256sum sha512sum shuffle splitn subf swapcase toDate typeIsLike unixEpoch urlJoin urlParse uuidv4 wrap wrapWith";
+const unsupportedFunctions: TemplateFunctions = Object.fromEntries(
+  unsupported.split(" ").map((name) => [name, () => fail(`function ${JSON.stringify(name)} is not supported`)]),
+);
+
+/** The functions of the sprig library. None reads a clock, random numbers, files or the environment. */
+export const sprigFunctions: TemplateFunctions = { ...unsupportedFunctions, ...mustFunctions, ...implemented };

@@ -6,6 +6,7 @@ import type { WebhookMetrics } from "../metrics.ts";
 import { createRouter } from "../serve/router.ts";
 import { usesNativeSidecars, type WebhookService } from "../settings.ts";
 import { createValidationHandler } from "../validate/answer.ts";
+import { injectionDocuments } from "../watch/injection-config-map.ts";
 import type { MeshState } from "../watch/mesh-state.ts";
 
 export function followInjection(
@@ -16,6 +17,7 @@ export function followInjection(
     {
       configFile: settings.injectionConfigFile,
       valuesFile: settings.injectionValuesFile,
+      documents: (until) => injectionDocuments(settings, log.child({ part: "injection" }), until),
       adjust: valueOverrides(settings),
       pollMs: settings.filePollMs,
       log: log.child({ part: "injection" }),

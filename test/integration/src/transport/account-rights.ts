@@ -92,6 +92,7 @@ export const rightsOf: Readonly<Record<string, readonly Right[]>> = {
       names: ["flotilla-sidecar-injector", "flotilla-validator"],
     },
     ...leases("flotilla-webhook-configurations"),
+    { group: "", resources: ["configmaps"], verbs: read, namespace: own, names: ["istio-sidecar-injector"] },
   ],
   "flotilla-nats": [],
   "flotilla-redis": [],

@@ -1,7 +1,15 @@
 /** The duty of Gateways: their classes, and what is deployed for them. */
 import { builtInClasses } from "@flotilla/gateway-api";
-import { injectionConfigSource, type Json, type ManagedGatewaySettings, valueOverrides } from "@flotilla/injection";
-import type { KubeApi } from "@flotilla/kube-api";
+import {
+  documentsOfMap,
+  type InjectionDocuments,
+  injectionConfigSource,
+  injectionMapOf,
+  type Json,
+  type ManagedGatewaySettings,
+  valueOverrides,
+} from "@flotilla/injection";
+import { type ConfigMap, type FollowOptions, follow, type KubeApi } from "@flotilla/kube-api";
 import type { Config } from "@flotilla/model";
 import type { Logger } from "@flotilla/runtime";
 import type { Settings } from "../../settings.ts";
@@ -30,7 +38,10 @@ export async function runGateways(
   const classes = deployedClasses(settings);
   const following = { api, log, random: Math.random };
   const injection = injectionConfigSource(
-    { configFile, valuesFile, adjust: valueOverrides(settings), pollMs, log, onStale: () => undefined },
+    {
+      ...{ configFile, valuesFile, adjust: valueOverrides(settings), pollMs, log, onStale: () => undefined },
+      documents: (until) => injectionDocuments({ ...following, namespace, name: injectionMapOf(revision) }, until),
+    },
     stop,
   );
   const tags = new RevisionTags({ ...following, revision, onChange: () => undefined });
@@ -63,4 +74,17 @@ async function kubernetesVersion(api: KubeApi, stop: AbortSignal): Promise<numbe
   const version = await api.get<{ readonly major: string; readonly minor: string }>("/version", stop);
   const number = (text = "") => Number.parseInt(text, 10) || 0;
   return number(version?.major) * 100 + number(version?.minor);
+}
+
+interface InjectionMap extends FollowOptions {
+  readonly api: KubeApi;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** Templates and values of an installation of Istio, again after each change. */
+async function* injectionDocuments(map: InjectionMap, stop: AbortSignal): AsyncGenerator<InjectionDocuments> {
+  const { api, namespace, name } = map;
+  const path = `/api/v1/namespaces/${namespace}/configmaps?fieldSelector=metadata.name%3D${name}`;
+  for await (const found of follow<ConfigMap>(api, path, map, stop)) yield documentsOfMap(name, found[0]?.data);
 }

@@ -16,6 +16,11 @@ import {
   weightsOfNothing,
 } from "./features/bad-input.ts";
 import { rateLimit, scripted } from "./features/envoy-filters.ts";
+import {
+  absentAuthorizer,
+  externalGrpcAuthorization,
+  externalHttpAuthorization,
+} from "./features/external-authorization.ts";
 import { gatewayRoutes, wrongGatewayRoute } from "./features/gateway-routes.ts";
 import { tcpRoutes, tlsRoutes } from "./features/layer4.ts";
 import {
@@ -42,6 +47,7 @@ const lab = await Lab.start([
   ...[tlsOrigination, http2],
   ...[scripted, rateLimit],
   ...[mutualTls, authorization, registryOnly],
+  ...[externalHttpAuthorization, externalGrpcAuthorization, absentAuthorizer],
   ...[
     unknownSubset,
     badExpression,

@@ -5,11 +5,18 @@ import { freePorts } from "@flotilla/servers";
 
 const readyWithinMs = 60_000;
 
+interface EmbeddedOptions {
+  /** Settings. */
+  readonly more?: Readonly<Record<string, string>>;
+  /** A file. */
+  readonly meshConfig?: string;
+}
+
 /** Ready when it resolves; `config` is the directory of its mesh. */
 export async function startEmbedded(
   workDir: string,
   config: string,
-  more: Readonly<Record<string, string>> = {},
+  { more = {}, meshConfig }: EmbeddedOptions = {},
 ): Promise<ControlPlane> {
   const settings = Object.fromEntries(
     Object.entries({ ...process.env, LOG_LEVEL: "error", ...more }).filter(
@@ -20,7 +27,7 @@ export async function startEmbedded(
     options: {
       embedded: true,
       config,
-      mesh: undefined,
+      mesh: meshConfig,
       networks: undefined,
       settings,
       firstPort: await freePorts(20),

@@ -54,7 +54,9 @@ export class Lab implements AsyncDisposable {
     const config = join(workDir, "mesh");
     mkdirSync(config);
     writeWhole(join(config, "mesh.yaml"), mesh.yaml);
-    const controlPlane = owned.use(await startEmbedded(workDir, config));
+    const meshConfig = join(workDir, "mesh-config.json");
+    writeWhole(meshConfig, mesh.meshConfig);
+    const controlPlane = owned.use(await startEmbedded(workDir, config, { meshConfig }));
     const binary = await findServer("envoy", { env: process.env });
     const lab = new Lab({ owned: owned.move(), binary, controlPlane, config, client: new Client(ports), checks });
     try {

@@ -30,12 +30,14 @@ export interface Workload {
 export class MeshBuilder {
   readonly ports: ListenPorts;
   readonly workloads: Workload[] = [];
-  readonly #owned: AsyncDisposableStack;
+  /** Servers of features. */
+  readonly owned: AsyncDisposableStack;
+  readonly #providers: object[] = [];
   readonly #documents: string[] = [];
 
   constructor(ports: ListenPorts, owned: AsyncDisposableStack) {
     this.ports = ports;
-    this.#owned = owned;
+    this.owned = owned;
   }
 
   /** All objects so far, as a stream of YAML documents. */
@@ -43,8 +45,18 @@ export class MeshBuilder {
     return this.#documents.join("\n---\n");
   }
 
+  /** What MeshConfig has of features, as JSON. */
+  get meshConfig(): string {
+    return JSON.stringify({ extensionProviders: this.#providers });
+  }
+
+  /** One that policies and Telemetry may name. */
+  extensionProvider(name: string, settings: object): void {
+    this.#providers.push({ name, ...settings });
+  }
+
   async httpBackend(version: string): Promise<EchoServer> {
-    return this.#owned.use(await startEchoServer(version));
+    return this.owned.use(await startEchoServer(version));
   }
 
   /** Says its name and ends the connection. */
@@ -95,8 +107,11 @@ export class MeshBuilder {
     });
   }
 
-  /** A workload with the label `app: NAME` and a service account of that name, whose proxy listens on the ports. */
-  workload(name: string, ingress: Workload["ingress"]): void {
+  /**
+   * A workload with the label `app: NAME` and a service account of that name, whose proxy listens on the ports.
+   * @param egress what it may call; nothing
+   */
+  workload(name: string, ingress: Workload["ingress"], egress: readonly object[] = [{ hosts: ["~/*"] }]): void {
     this.workloads.push({ name, ingress });
     this.object("WorkloadEntry", name, { address: "127.0.0.1", labels: { app: name }, serviceAccount: name });
     this.object("Sidecar", name, {
@@ -107,7 +122,7 @@ export class MeshBuilder {
         captureMode: "NONE",
         defaultEndpoint: `127.0.0.1:${backend}`,
       })),
-      egress: [{ hosts: ["~/*"] }],
+      egress,
     });
   }
 
@@ -153,7 +168,7 @@ ${spec.replace(/^\n/, "")}`);
       server.once("error", reject);
       server.listen(0, "127.0.0.1", resolve);
     });
-    this.#owned.defer(() => new Promise<void>((resolve) => server.close(() => resolve())));
+    this.owned.defer(() => new Promise<void>((resolve) => server.close(() => resolve())));
     const address = server.address();
     if (address === null || typeof address === "string") throw new Error("a TCP server has a port");
     return address.port;

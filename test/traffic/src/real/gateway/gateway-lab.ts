@@ -38,7 +38,7 @@ export async function startGatewayLab(settings: Readonly<Record<string, string>>
   const config = join(workDir, "mesh");
   mkdirSync(config);
   writeWhole(join(config, "mesh.yaml"), gatewayMesh(ports, certificates));
-  const { layout } = owned.use(await startEmbedded(workDir, config, settings));
+  const { layout } = owned.use(await startEmbedded(workDir, config, { more: settings }));
   const binary = await findServer("envoy", { env: process.env });
   const kept = owned.move();
   return {

@@ -24,6 +24,7 @@ for await (const page of glob("**/*.md", { cwd: root, exclude: (name) => name ==
 const generated = {
   "docs/settings.md": "scripts/write-settings.ts",
   "docs/cli.md": "scripts/write-cli.ts",
+  "docs/messages.md": "scripts/write-messages.ts",
   "docs/security/who-writes.md": "scripts/write-access.ts",
 };
 for (const [page, script] of Object.entries(generated)) {

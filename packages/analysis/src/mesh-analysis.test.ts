@@ -72,7 +72,10 @@ describe("analysis of a mesh that changes", () => {
       return analysis.findings();
     });
     assert.deepEqual(found[0], found[1]);
-    assert.match(found[0]?.find(({ object: { name } }) => name === "b")?.message ?? "", /is service meant\?/);
+    assert.match(
+      found[0]?.find(({ code, object: { name } }) => code === "IST0101" && name === "b")?.message ?? "",
+      /is service meant\?/,
+    );
   });
 
   it("reports an analyzer that fails, and what the others find", () => {

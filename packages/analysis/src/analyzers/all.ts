@@ -2,6 +2,8 @@
 import type { Analyzer } from "../analyzer.ts";
 import { alphaAnnotations, annotations } from "./annotations.ts";
 import { authorizationPolicies } from "./authorization.ts";
+import { claimedHosts } from "./claimed-hosts.ts";
+import { concernedWorkloads } from "./concerned-workloads.ts";
 import { conditions } from "./conditions.ts";
 import { applicationUser, deploymentServices } from "./deployments.ts";
 import { deprecated } from "./deprecated.ts";
@@ -12,6 +14,7 @@ import { externalControlPlane } from "./external-control-plane.ts";
 import { gatewayApiVersions, gatewaySelectors } from "./gateway-api.ts";
 import { gatewayCertificates, gatewayConflicts } from "./gateway-conflicts.ts";
 import { gatewayCredentials, gatewayPorts } from "./gateway-workloads.ts";
+import { impossibleMatches, impossibleRules } from "./impossible-conditions.ts";
 import { injectedNamespaces, podsWithoutProxy } from "./injection.ts";
 import { issuerAddresses, networkRegistries } from "./installation.ts";
 import { meshHostConflicts } from "./mesh-hosts.ts";
@@ -20,6 +23,7 @@ import { automaticImages, proxyImages } from "./proxy-images.ts";
 import { claimRoutes, routeGateways } from "./route-gateways.ts";
 import { namespaceTelemetries, sidecarSelectors, telemetrySelectors } from "./selectors.ts";
 import { serviceEntryAddresses, serviceEntryProtocols } from "./service-entries.ts";
+import { shadowedMatches } from "./shadowed-matches.ts";
 import { telemetryProviders } from "./telemetry-providers.ts";
 import { validity } from "./validity.ts";
 import { injectionWebhooks } from "./webhooks.ts";
@@ -32,6 +36,8 @@ export function createAnalyzers(): readonly Analyzer[] {
     authorizationPolicies,
     automaticImages,
     claimRoutes,
+    claimedHosts,
+    concernedWorkloads,
     conditions,
     deploymentServices,
     deprecated,
@@ -45,6 +51,8 @@ export function createAnalyzers(): readonly Analyzer[] {
     gatewayPorts,
     gatewaySelectors,
     gatewaySubsets,
+    impossibleMatches,
+    impossibleRules,
     injectedNamespaces,
     injectionWebhooks,
     issuerAddresses,
@@ -60,6 +68,7 @@ export function createAnalyzers(): readonly Analyzer[] {
     serverVerification,
     serviceEntryAddresses,
     serviceEntryProtocols,
+    shadowedMatches,
     sidecarSelectors,
     telemetryProviders,
     telemetrySelectors,

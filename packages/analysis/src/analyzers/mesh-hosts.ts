@@ -9,7 +9,7 @@ import { exportScopes, fullHost } from "../shared/hosts.ts";
 const everywhere = "*";
 
 /** Whether the routes hold for calls of sidecars: they do unless other gateways are named only. */
-function isForMesh({ spec }: MeshObject): boolean {
+export function isForMesh({ spec }: MeshObject): boolean {
   const gateways = texts(spec, "gateways").map(({ value }) => value);
   return gateways.length === 0 || gateways.includes("mesh");
 }

@@ -4,6 +4,7 @@ import { envoyFilterMessages } from "./envoy-filters.ts";
 import { gatewayMessages } from "./gateways.ts";
 import { injectionMessages } from "./injection.ts";
 import type { Message, ValueNames } from "./message.ts";
+import { ownMessages } from "./own.ts";
 import { policyMessages } from "./policies.ts";
 import { referenceMessages } from "./references.ts";
 import { routeMessages } from "./routes.ts";
@@ -17,6 +18,7 @@ const table = {
   ...policyMessages,
   ...serviceMessages,
   ...envoyFilterMessages,
+  ...ownMessages,
 } as const;
 
 type Table = typeof table;

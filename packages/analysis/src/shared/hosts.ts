@@ -86,15 +86,15 @@ function coversAny(wildcard: Hostname, host: Hostname): boolean {
 
 /** `: is reviews meant?` for a host that nothing has; "" where no host is like it. */
 export function hostSuggestion(mesh: Mesh, { host, namespace }: HostQuestion): string {
-  const known = [...mesh.all("Service"), ...mesh.all("ServiceEntry")];
-  const isShort = !host.includes(".");
-  const near = isShort
-    ? nearestName(
-        host,
-        known.filter(({ key }) => key.namespace === namespace && key.kind === "Service").map(({ key }) => key.name),
-      )
-    : undefined;
-  return suggestion(near ?? nearestName(fullHost(host, namespace), known.flatMap(hostsOf)));
+  const services = mesh.all("Service");
+  const hosts = [...services, ...mesh.all("ServiceEntry")].flatMap(hostsOf);
+  // Domains are long and alike: how much may differ goes by the first part.
+  const letters = host.split(".", 1)[0]?.length ?? 0;
+  if (host.includes(".")) return suggestion(nearestName(host, hosts, letters));
+  const near = services.filter(({ key }) => key.namespace === namespace).map(({ key }) => key.name);
+  const elsewhere = services.find(({ key }) => key.name === host);
+  const found = elsewhere === undefined ? nearestName(host, near) : hostsOf(elsewhere)[0];
+  return suggestion(found ?? nearestName(fullHost(host, namespace), hosts, letters));
 }
 
 export function suggestion(name: string | undefined): string {

@@ -1,10 +1,10 @@
 /** The name that was probably meant where one is misspelt. */
 import { compareText } from "@flotilla/model";
 
-/** The known name with the fewest changes of letters; undefined where even that differs by more than a third of its letters. */
-export function nearestName(name: string, known: readonly string[]): string | undefined {
+/** The known name with the fewest changes of letters; undefined where even that differs by more than a third of so many letters. */
+export function nearestName(name: string, known: readonly string[], letters: number = name.length): string | undefined {
   let best: string | undefined;
-  let fewest = Math.max(1, Math.floor(name.length / 3)) + 1;
+  let fewest = Math.max(1, Math.floor(letters / 3)) + 1;
   for (const candidate of known) {
     if (candidate === name || Math.abs(candidate.length - name.length) >= fewest + 1) continue;
     const changes = editDistance(name, candidate, fewest);

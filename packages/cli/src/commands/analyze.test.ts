@@ -116,12 +116,13 @@ describe("flotilla analyze", () => {
       if (url.includes("/Pod?")) return { status: 404, body: { message: "no such kind" } };
       return { body: { items: url.includes("/VirtualService?") ? [{ object }] : [] } };
     };
+    const analyzers = ["--analyzer", "route-destinations", "--analyzer", "gateway-ports"];
     await using api = await answerApi(answer);
-    const { code, out, err } = await recordRun(["analyze", ...api.apiOptions]);
+    const { code, out, err } = await recordRun(["analyze", ...analyzers, ...api.apiOptions]);
     assert.match(out, /^error: VirtualService shop\/a: spec\.http\[0\].*\[IST0101\]\n1 objects/);
     assert.match(err, /has no objects of Pod; left out: .*gateway-ports/);
     assert.equal(code, 79);
-    const elsewhere = await recordRun(["analyze", "-n", "bank", ...api.apiOptions]);
+    const elsewhere = await recordRun(["analyze", "-n", "bank", ...analyzers, ...api.apiOptions]);
     assert.deepEqual([elsewhere.code, elsewhere.out], [0, "1 objects, 0 errors, 0 warnings, 0 notes\n"]);
   });
 });

@@ -28,6 +28,13 @@ export interface LoadBalancingFacts {
   readonly allowsUnhealthy: boolean;
 }
 
+/** How ztunnels ask for what is at an address: `NETWORK/ADDRESS`, without ranges. */
+export function addressNames(facts: ServiceFacts | WorkloadFacts): readonly string[] {
+  if ("uid" in facts) return facts.addresses.map((address) => `${facts.network}/${address}`);
+  const single = facts.addresses.filter(({ length }) => length === undefined);
+  return single.map(({ network, address }) => `${network}/${address}`);
+}
+
 /** The way to a gateway, as workloads and services name it. */
 export interface GatewayFacts {
   readonly destination: GatewayDestination;

@@ -13,8 +13,8 @@ export {
   type Labelled,
   wantedCanary,
 } from "./binding.ts";
-export type { ServiceFacts, WorkloadFacts } from "./facts.ts";
-export { addressBytes, serviceAddress, workloadAddress } from "./messages.ts";
+export { addressNames, type ServiceFacts, type WorkloadFacts } from "./facts.ts";
+export { addressBytes, serviceAddress, workloadAddress, workloadMessage } from "./messages.ts";
 export { gatewayWorkload, type HboneGateway, hboneGatewayOf } from "./network-gateway.ts";
 export {
   convertPeerAuthentication,

@@ -105,7 +105,7 @@ function gatewayAddress({ destination, port }: GatewayFacts): GatewayAddress {
   });
 }
 
-function workloadMessage(facts: WorkloadFacts): Workload {
+export function workloadMessage(facts: WorkloadFacts): Workload {
   const { tunnel, waypoint, networkGateway, applicationTunnel, locality, capacity } = facts;
   const services = facts.services.toSorted((a, b) => compareText(nameOf(a), nameOf(b)));
   return create(WorkloadSchema, {

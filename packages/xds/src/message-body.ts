@@ -4,6 +4,7 @@
  */
 import { checksum } from "@flotilla/model";
 import { typeUrl as types } from "@flotilla/proto";
+import { rulesOf } from "./type-rules.ts";
 
 export interface MessageBody {
   readonly typeUrl: string;
@@ -125,6 +126,8 @@ export interface Resource {
   readonly version: string;
   /** The resource's message, not wrapped in Any. */
   readonly bytes: Uint8Array;
+  /** Other names by which clients may ask for it; they follow from the contents. */
+  readonly aliases?: readonly string[];
 }
 
 export interface ResourceSet {
@@ -133,6 +136,23 @@ export interface ResourceSet {
   readonly version: string;
   /** In the order in which they are sent. */
   readonly byName: ReadonlyMap<string, Resource>;
+}
+
+const aliasIndexes = new WeakMap<ResourceSet, ReadonlyMap<string, readonly Resource[]>>();
+
+/** What a set has for a name that a client asks for. */
+export function resourcesFor(set: ResourceSet, name: string): readonly Resource[] {
+  const own = set.byName.get(name);
+  if (own !== undefined || rulesOf(set.typeUrl).aliased !== true) return own === undefined ? [] : [own];
+  return memo(aliasIndexes, set, () => aliasIndex(set)).get(name) ?? [];
+}
+
+function aliasIndex({ byName }: ResourceSet): ReadonlyMap<string, readonly Resource[]> {
+  const pairs = [...byName.values()].flatMap((resource) =>
+    (resource.aliases ?? []).map((alias) => [alias, resource] as const),
+  );
+  const groups = Map.groupBy(pairs, ([alias]) => alias);
+  return new Map([...groups].map(([alias, found]) => [alias, found.map(([, resource]) => resource)]));
 }
 
 export interface SetDiff {

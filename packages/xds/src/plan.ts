@@ -11,6 +11,7 @@ import {
   type MessageBody,
   type Resource,
   type ResourceSet,
+  resourcesFor,
 } from "./message-body.ts";
 import { isAnswer, type StreamState, type TypeState } from "./stream-types.ts";
 import { type Subscription, wants } from "./subscription.ts";
@@ -79,12 +80,14 @@ function planDelta(known: TypeState, set: ResourceSet, bodies: Bodies): MessageB
   const { sent, claim, due, subscription, suspects } = known;
   const shared = deltaBody(known, set, bodies);
   if (isPlainPush(known) && shared.removed.length === 0) return shared.resources.length === 0 ? undefined : shared;
-  const removed = shared.removed.filter((name) => wants(subscription, name));
+  // A name that is asked for may stand for others, which nobody gives up by their own.
+  const isAliased = rulesOf(set.typeUrl).aliased === true;
+  const removed = isAliased ? shared.removed : shared.removed.filter((name) => wants(subscription, name));
   const again = repeated(known, set, new Set(shared.resources.map(({ name }) => name)));
   const asked = due?.asked === "all" ? subscription.names : (due?.asked ?? []);
   const absent = [...asked, ...(due?.dropped ?? []), ...suspects.keys()];
   const named = new Set(removed);
-  const more = [...new Set(absent)].filter((name) => !set.byName.has(name) && !named.has(name));
+  const more = [...new Set(absent)].filter((name) => resourcesFor(set, name).length === 0 && !named.has(name));
   const isShared = removed.length === shared.removed.length && again.length === 0 && more.length === 0;
   const body = isShared ? shared : withMore({ ...shared, removed }, again, more);
   const isEmpty = body.resources.length === 0 && body.removed.length === 0;
@@ -120,7 +123,7 @@ function repeated(known: TypeState, set: ResourceSet, included: ReadonlySet<stri
       if (set.byName.get(name)?.version === version && !isBlamed) names.add(name);
     }
   }
-  return [...names].filter((name) => !included.has(name)).flatMap((name) => set.byName.get(name) ?? []);
+  return [...new Set([...names].flatMap((name) => resourcesFor(set, name)))].filter(({ name }) => !included.has(name));
 }
 
 function withMore(body: MessageBody, resources: readonly Resource[], removed: readonly string[]): MessageBody {

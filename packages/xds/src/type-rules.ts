@@ -10,6 +10,8 @@ export interface TypeRules {
   readonly order: number;
   /** Clients do not answer its messages (istiod's for MeshConfig): nothing waits for that. */
   readonly unanswered?: boolean;
+  /** Resources have other names beside their own, and a name that is asked for may stand for several of them. */
+  readonly aliased?: boolean;
 }
 
 /** Requests only; never answered, never remembered. */
@@ -41,6 +43,7 @@ const rules = new Map<string, TypeRules>(
 );
 const rest: TypeRules = { wildcard: true, complete: true, order: rules.size };
 rules.set(typeUrl.meshConfig, { ...rest, unanswered: true });
+for (const url of [typeUrl.address, typeUrl.workload]) rules.set(url, { ...rulesOf(url), aliased: true });
 
 export function rulesOf(url: string): TypeRules {
   return rules.get(url) ?? rest;

@@ -78,7 +78,7 @@ function controlPlane(parts: Parts, field: number, identifier: string): Parts {
 
 /** Fields of DeltaDiscoveryResponse and its Resource. */
 const deltaField = { systemVersion: 1, resources: 2, typeUrl: 4, nonce: 5, removed: 6, controlPlane: 7 } as const;
-const resourceField = { version: 1, resource: 2, name: 3 } as const;
+const resourceField = { version: 1, resource: 2, name: 3, aliases: 4 } as const;
 const any = { typeUrl: 1, value: 2 } as const;
 
 export function readDeltaRequest(request: DeltaDiscoveryRequest): DeltaRequest {
@@ -93,7 +93,7 @@ export function readDeltaRequest(request: DeltaDiscoveryRequest): DeltaRequest {
 export function encodeDeltaBody({ typeUrl, resources, removed }: MessageBody): Uint8Array {
   const parts = new Parts();
   const urls = new Map<string, Uint8Array>();
-  for (const { name, version, typeUrl: own, bytes } of resources) {
+  for (const { name, version, typeUrl: own, bytes, aliases = [] } of resources) {
     let url = urls.get(own);
     if (url === undefined) {
       url = textBytes(own);
@@ -101,15 +101,18 @@ export function encodeDeltaBody({ typeUrl, resources, removed }: MessageBody): U
     }
     const nameText = textBytes(name);
     const versionText = textBytes(version);
+    const aliasTexts = aliases.map(textBytes);
     const wrapped = fieldSize(any.typeUrl, url.length) + fieldSize(any.value, bytes.length);
     const size =
       fieldSize(resourceField.version, versionText.length) +
       fieldSize(resourceField.resource, wrapped) +
-      fieldSize(resourceField.name, nameText.length);
+      fieldSize(resourceField.name, nameText.length) +
+      aliasTexts.reduce((sum, { length }) => sum + fieldSize(resourceField.aliases, length), 0);
     parts.open(deltaField.resources, size);
     parts.bytes(resourceField.version, versionText);
     parts.open(resourceField.resource, wrapped).bytes(any.typeUrl, url).bytes(any.value, bytes);
     parts.bytes(resourceField.name, nameText);
+    for (const alias of aliasTexts) parts.bytes(resourceField.aliases, alias);
   }
   for (const name of removed) parts.text(deltaField.removed, name);
   return parts.text(deltaField.typeUrl, typeUrl).finish();

@@ -16,7 +16,7 @@ import { routerRoutes } from "./router/routes.ts";
 import { sidecarClusters } from "./sidecar/clusters.ts";
 import { sidecarListeners } from "./sidecar/listeners.ts";
 import { sidecarRoutes } from "./sidecar/routes.ts";
-import { addresses } from "./ztunnel/addresses.ts";
+import { addresses, workloads } from "./ztunnel/addresses.ts";
 import { authorizations } from "./ztunnel/authorizations.ts";
 
 export const generators: ReadonlyMap<string, Generator> = new Map([
@@ -34,6 +34,7 @@ export const generators: ReadonlyMap<string, Generator> = new Map([
   [typeUrl.extensionConfig, extensionConfigs],
   [typeUrl.nameTable, nameTable],
   [typeUrl.address, addresses],
+  [typeUrl.workload, workloads],
   [typeUrl.authorization, authorizations],
   [typeUrl.proxyConfig, trustBundle],
   ...mcpGenerators,

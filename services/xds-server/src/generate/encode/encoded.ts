@@ -73,6 +73,8 @@ export interface EncodedResource extends Encoded {
   readonly version: string;
   /** The resource's message (not wrapped in Any); containers join theirs anew each time it is asked for. */
   readonly bytes: Uint8Array;
+  /** Other names by which it may be asked for. */
+  readonly aliases?: readonly string[];
 }
 
 /** About the square root of the keys of a large list. */

@@ -38,6 +38,8 @@ interface Selection<Inputs extends object> {
   readonly names?: (view: View) => readonly string[];
   readonly namesFor?: (view: View, asked: readonly string[]) => readonly string[];
   readonly select: (view: View, name: string) => Inputs | undefined;
+  /** Other names by which a resource may be asked for; they must follow from its contents. */
+  readonly aliases?: (inputs: Inputs) => readonly string[];
   /** For names that mean a target, instead of `select`: views that mean the identical one share what follows from it. */
   readonly shared?: SharedSelection<Inputs>;
 }
@@ -111,7 +113,7 @@ interface Encoding<Inputs, ChangesOf extends object> {
 }
 
 function generatorOf<Inputs extends object, ChangesOf extends object>(
-  { typeUrl, label = "", names, namesFor, select, shared }: Selection<Inputs>,
+  { typeUrl, label = "", names, namesFor, select, aliases, shared }: Selection<Inputs>,
   { plain, changed, patching }: Encoding<Inputs, ChangesOf>,
 ): Generator {
   const title = `${label}${typeUrl}`;
@@ -147,7 +149,7 @@ function generatorOf<Inputs extends object, ChangesOf extends object>(
     const inputs = select(view, name);
     if (inputs === undefined) return undefined;
     return changes === undefined
-      ? resourceOf(name, plain(inputs))
+      ? resourceOf(name, plain(inputs), aliases?.(inputs))
       : changedResource(view, name, changed(inputs, changes));
   };
   const added = additions(patching, resourceOf);
@@ -168,15 +170,15 @@ function generatorOf<Inputs extends object, ChangesOf extends object>(
   };
 }
 
-type ResourceOf = (name: string, content: Encoded) => EncodedResource;
+type ResourceOf = (name: string, content: Encoded, aliases?: readonly string[]) => EncodedResource;
 
 /** One for each content: views with equal inputs hold the identical resource. */
 function sharedResources(typeUrl: TypeUrl): ResourceOf {
   const resources = new WeakMap<Encoded, EncodedResource>();
-  return (name, content) => {
+  return (name, content, aliases) => {
     const known = resources.get(content);
     if (known?.name === name) return known;
-    const made = namedResource(typeUrl, name, content);
+    const made = namedResource(typeUrl, name, content, aliases);
     resources.set(content, made);
     return made;
   };
@@ -197,13 +199,19 @@ function additions(patching: Patching<object> | undefined, resourceOf: ResourceO
   };
 }
 
-function namedResource(typeUrl: TypeUrl, name: string, content: Encoded): EncodedResource {
+function namedResource(
+  typeUrl: TypeUrl,
+  name: string,
+  content: Encoded,
+  aliases: readonly string[] | undefined,
+): EncodedResource {
   // A getter, since containers join their bytes; it also keeps the content, which other views may share.
   const { version } = content;
   return {
     name,
     typeUrl,
     version,
+    ...(aliases !== undefined && { aliases }),
     get bytes() {
       return content.bytes;
     },

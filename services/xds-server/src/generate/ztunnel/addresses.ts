@@ -1,7 +1,15 @@
 /** WDS: services and workloads for ztunnels, and for whoever else asks by their names. */
-import { type ServiceFacts, serviceAddress, type WorkloadFacts, workloadAddress } from "@flotilla/ambient";
+import {
+  addressNames,
+  type ServiceFacts,
+  serviceAddress,
+  type WorkloadFacts,
+  workloadAddress,
+  workloadMessage,
+} from "@flotilla/ambient";
 import { typeUrl } from "@flotilla/proto";
-import { AddressSchema } from "@flotilla/proto/istio/workload/workload_pb";
+import { AddressSchema, WorkloadSchema } from "@flotilla/proto/istio/workload/workload_pb";
+import { namesOfAsked } from "../../snapshot/ambient/asked-names.ts";
 import { gatewayWorkloads } from "../../snapshot/ambient/network-gateways.ts";
 import { ambientService } from "../../snapshot/ambient/services.ts";
 import { ambientWorkload } from "../../snapshot/ambient/workloads.ts";
@@ -9,15 +17,36 @@ import { serviceText } from "../../snapshot/row-index.ts";
 import type { View } from "../../snapshot/view.ts";
 import { createGenerator } from "../encode/generator.ts";
 
-type Inputs = { readonly service: ServiceFacts } | { readonly workload: WorkloadFacts };
+interface WorkloadInputs {
+  readonly workload: WorkloadFacts;
+}
+type Inputs = { readonly service: ServiceFacts } | WorkloadInputs;
 
 export const addresses = createGenerator({
   typeUrl: typeUrl.address,
   schema: AddressSchema,
-  names: (view) => (view.feature("ambient") ? [...serviceNames(view), ...workloadNames(view)] : []),
-  select,
+  names: (view) => (isAmbient(view) ? [...serviceNames(view), ...workloadNames(view)] : []),
+  namesFor: (view, asked) => (isAmbient(view) ? namesOfAsked(view, asked) : []),
+  select: (view, name): Inputs | undefined =>
+    isAmbient(view) ? (service(view, name) ?? workload(view, name)) : undefined,
+  aliases: (inputs) => addressNames("service" in inputs ? inputs.service : inputs.workload),
   build: (inputs) => ("service" in inputs ? serviceAddress(inputs.service) : workloadAddress(inputs.workload)),
 });
+
+/** The workloads alone, as messages of their own. */
+export const workloads = createGenerator({
+  typeUrl: typeUrl.workload,
+  schema: WorkloadSchema,
+  names: (view) => (isAmbient(view) ? workloadNames(view) : []),
+  namesFor: (view, asked) => (isAmbient(view) ? namesOfAsked(view, asked) : []),
+  select: (view, name) => (isAmbient(view) ? workload(view, name) : undefined),
+  aliases: (inputs) => addressNames(inputs.workload),
+  build: (inputs) => workloadMessage(inputs.workload),
+});
+
+function isAmbient(view: View): boolean {
+  return view.feature("ambient");
+}
 
 function serviceNames(view: View): readonly string[] {
   return view.serviceNames.map((name) => serviceText.write(name));
@@ -29,13 +58,15 @@ function workloadNames(view: View): readonly string[] {
 }
 
 /** Names of services have one slash, `namespace/hostname`; uids of workloads have more. */
-function select(view: View, name: string): Inputs | undefined {
-  if (!view.feature("ambient")) return undefined;
-  const [namespace = "", hostname = "", ...more] = name.split("/");
-  if (more.length === 0) {
-    const service = view.read(ambientService, serviceText.write({ namespace, hostname }));
-    return service && { service };
-  }
-  const workload = view.read(ambientWorkload, name) ?? view.read(gatewayWorkloads).get(name);
-  return workload && { workload };
+function service(view: View, name: string): Inputs | undefined {
+  const [namespace = "", hostname, ...more] = name.split("/");
+  if (hostname === undefined || more.length > 0) return undefined;
+  const facts = view.read(ambientService, serviceText.write({ namespace, hostname }));
+  return facts && { service: facts };
+}
+
+function workload(view: View, uid: string): WorkloadInputs | undefined {
+  if (uid.split("/").length < 3) return undefined;
+  const facts = view.read(ambientWorkload, uid) ?? view.read(gatewayWorkloads).get(uid);
+  return facts && { workload: facts };
 }

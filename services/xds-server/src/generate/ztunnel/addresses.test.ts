@@ -1,0 +1,94 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type KubeObject, type Labels, parseNode } from "@flotilla/model";
+import { bytesToJson, type JsonObject, typeUrl } from "@flotilla/proto";
+import { createMesh } from "@flotilla/registry";
+import { nameSet } from "@flotilla/xds";
+import { Core } from "../../app/core.ts";
+import { parseFeatures } from "../../snapshot/features.ts";
+import { anObject } from "../../testing/kube-mesh.ts";
+
+const env = { PILOT_ENABLE_AMBIENT: "true" };
+const ztunnel = parseNode({
+  id: "ztunnel~10.0.9.1~ztunnel-1.istio-system~istio-system.svc.cluster.local",
+  locality: { region: "", zone: "", subzone: "" },
+  metadata: { NAMESPACE: "istio-system", CLUSTER_ID: "Kubernetes" },
+});
+
+const system = anObject("Namespace", "/istio-system", { metadata: { labels: { "topology.istio.io/network": "n" } } });
+const service = anObject("Service", "shop/a", {
+  spec: { clusterIP: "10.96.0.1", ports: [{ name: "http", port: 80, targetPort: 8080 }], selector: { app: "a" } },
+});
+function aPod(name: string, address: string, labels: Labels = { app: "a" }): KubeObject {
+  return anObject("Pod", `shop/${name}`, {
+    metadata: { labels },
+    spec: { serviceAccountName: "a" },
+    status: { phase: "Running", podIP: address, conditions: [{ type: "Ready", status: "True" }] },
+  });
+}
+
+function aMesh(objects: readonly KubeObject[]) {
+  const core = new Core({ features: parseFeatures(env) });
+  const mesh = createMesh(env);
+  core.apply(mesh.apply({ put: objects, mesh: {}, networks: {} }));
+  const subject = core.subjectOf(ztunnel);
+  return {
+    put: (...put: readonly KubeObject[]) => core.apply(mesh.apply({ put })),
+    all: (type: string = typeUrl.address) => core.resources(subject, type)?.byName ?? new Map(),
+    asked: (...names: readonly string[]) => [
+      ...(core.resources(subject, typeUrl.address, nameSet(names))?.byName.keys() ?? []),
+    ],
+  };
+}
+
+const uid = (name: string) => `Kubernetes//Pod/shop/${name}`;
+const host = "shop/a.shop.svc.cluster.local";
+const mesh = aMesh([system, service, aPod("p", "10.0.0.1"), aPod("q", "10.0.0.2", { app: "b" })]);
+
+const cases: readonly { readonly name: string; readonly asked: string; readonly expected: readonly string[] }[] = [
+  { name: "a uid is its workload", asked: uid("q"), expected: [uid("q")] },
+  { name: "an address is the workloads that have it", asked: "n/10.0.0.2", expected: [uid("q")] },
+  { name: "an address of another network is unknown", asked: "m/10.0.0.2", expected: [] },
+  { name: "a service comes with its workloads", asked: host, expected: [uid("p"), host] },
+  { name: "the address of a service is the service", asked: "n/10.96.0.1", expected: [uid("p"), host] },
+  { name: "an unknown service is nothing", asked: "shop/b.shop.svc.cluster.local", expected: [] },
+  { name: "a name that is none is nothing", asked: "nonsense", expected: [] },
+];
+for (const { name, asked, expected } of cases)
+  test(name, () => {
+    assert.deepEqual(mesh.asked(asked), expected);
+  });
+
+test("a change of a pod is a change of its resource alone", () => {
+  const changing = aMesh([system, service, aPod("p", "10.0.0.1"), aPod("q", "10.0.0.2")]);
+  const before = changing.all();
+  changing.put(aPod("q", "10.0.0.3"));
+  const after = changing.all();
+  const changed = [...after].filter(([name, one]) => before.get(name)?.version !== one.version).map(([name]) => name);
+  assert.deepEqual(changed, [uid("q")]);
+  assert.deepEqual(after.get(uid("q"))?.aliases, ["n/10.0.0.3"]);
+});
+
+test("two pods of one address are both known by it", () => {
+  const shared = aMesh([system, aPod("p", "10.0.0.1"), aPod("q", "10.0.0.1")]);
+  assert.deepEqual(shared.asked("n/10.0.0.1"), [uid("p"), uid("q")]);
+});
+
+test("workloads are served as messages of their own, too", () => {
+  const found = mesh.all(typeUrl.workload);
+  assert.deepEqual([...found.keys()], [uid("p"), uid("q")]);
+  const { name, services } = bytesToJson(
+    typeUrl.workload,
+    found.get(uid("p"))?.bytes ?? new Uint8Array(),
+  ) as JsonObject;
+  assert.deepEqual(
+    { name, services },
+    { name: "p", services: { [host]: { ports: [{ servicePort: 80, targetPort: 8080 }] } } },
+  );
+});
+
+test("nothing is served where the mesh is not ambient", () => {
+  const core = new Core();
+  core.apply(createMesh({}).apply({ put: [system, service, aPod("p", "10.0.0.1")], mesh: {}, networks: {} }));
+  assert.equal(core.resources(core.subjectOf(ztunnel), typeUrl.address)?.byName.size, 0);
+});

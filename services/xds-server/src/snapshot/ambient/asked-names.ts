@@ -1,0 +1,75 @@
+/**
+ * What clients that ask on demand mean: a workload by its uid, a service by `namespace/hostname`, either of them by `network/address`.
+ * Who asks for a service is sent its workloads too, since calls go on to them.
+ */
+import { addressNames } from "@flotilla/ambient";
+import { compareText, isIpAddress } from "@flotilla/model";
+import { serviceText } from "../row-index.ts";
+import { query, type View } from "../view.ts";
+import { sameJson } from "./namespaces.ts";
+import { ambientService } from "./services.ts";
+import { ambientWorkload } from "./workloads.ts";
+
+type NamesByKey = ReadonlyMap<string, readonly string[]>;
+
+const sameNames = (a: NamesByKey | undefined, b: NamesByKey) => a !== undefined && sameJson([...a], [...b]);
+
+/** By `network/address`. */
+const servicesByAddress = query<NamesByKey>(
+  "services-by-address",
+  (view) => {
+    const pairs = view.serviceNames.flatMap((name) => {
+      const text = serviceText.write(name);
+      const facts = view.read(ambientService, text);
+      return facts === undefined ? [] : addressNames(facts).map((address) => [address, text] as const);
+    });
+    return grouped(pairs);
+  },
+  sameNames,
+);
+
+/** The uids of a namespace's workloads, by the service that they belong to. */
+const membersIn = query<NamesByKey, string>(
+  "members-of-services",
+  (view, namespace) => {
+    const pairs = view.workloadsIn(namespace).flatMap((uid) => {
+      const { services = [] } = view.read(ambientWorkload, uid) ?? {};
+      return services.map((service) => [serviceText.write(service), uid] as const);
+    });
+    return grouped(pairs);
+  },
+  sameNames,
+);
+
+function grouped(pairs: readonly (readonly [string, string])[]): NamesByKey {
+  const groups = Map.groupBy(pairs, ([key]) => key);
+  return new Map([...groups].map(([key, found]) => [key, found.map(([, name]) => name)]));
+}
+
+const namesAt = query<readonly string[], string>(
+  "names-at-address",
+  (view, text) => {
+    const slash = text.indexOf("/");
+    const network = text.slice(0, slash);
+    const isThere = (uid: string) => view.read(ambientWorkload, uid)?.network === network;
+    const workloads = view.workloadsAt(text.slice(slash + 1)).filter(isThere);
+    const services = view.read(servicesByAddress).get(text) ?? [];
+    return [...workloads, ...services.flatMap((service) => withMembers(view, service))];
+  },
+  sameJson,
+);
+
+function withMembers(view: View, service: string): readonly string[] {
+  const namespace = service.slice(0, service.indexOf("/"));
+  return [service, ...(view.read(membersIn, namespace).get(service) ?? [])];
+}
+
+/** The names of the resources, each once. */
+export function namesOfAsked(view: View, asked: readonly string[]): readonly string[] {
+  const names = asked.flatMap((name) => {
+    const [, second = "", ...more] = name.split("/");
+    if (more.length > 0) return [name];
+    return isIpAddress(second) ? view.read(namesAt, name) : withMembers(view, name);
+  });
+  return [...new Set(names)].sort(compareText);
+}

@@ -60,8 +60,8 @@ const refused: Checks = {
   "sidecar.istio.io/proxyMemory": quantity,
   "sidecar.istio.io/proxyCPULimit": quantity,
   "sidecar.istio.io/proxyMemoryLimit": quantity,
-  "sidecar.istio.io/userVolume": jsonObject,
-  "sidecar.istio.io/userVolumeMount": jsonObject,
+  "sidecar.istio.io/userVolume": jsonVolumes,
+  "sidecar.istio.io/userVolumeMount": jsonVolumes,
 };
 
 const logLevels = "trace, debug, info, warning, warn, error, critical, off, none, fatal";
@@ -142,14 +142,14 @@ function quantity(value: string): string | undefined {
 }
 
 /** Read by `fromJSON` of the templates, which iterate over it. */
-function jsonObject(value: string): string | undefined {
+function jsonVolumes(value: string): string | undefined {
   try {
     const parsed: unknown = JSON.parse(value);
-    if (typeof parsed === "object" && parsed !== null && !Array.isArray(parsed)) return undefined;
+    if (typeof parsed === "object" && parsed !== null) return undefined;
   } catch {
     return "is no JSON";
   }
-  return "is no JSON object";
+  return "is neither object nor array in JSON";
 }
 
 /** As Go reads truth values; undefined for other texts. */

@@ -6,6 +6,7 @@ import { parseTemplate, sprigFunctions, type Template, TemplateError } from "@fl
 import type { LabelSelector } from "@flotilla/model";
 import { parse } from "yaml";
 import { InjectionError } from "./errors.ts";
+import { createFragmentParser, type FragmentParser } from "./fragment-parser.ts";
 import type { Json, Texts } from "./pod.ts";
 import { templateFunctions } from "./template-functions.ts";
 
@@ -15,6 +16,8 @@ export interface InjectionConfig {
   readonly defaultTemplates: readonly string[];
   readonly aliases: Readonly<Record<string, readonly string[]>>;
   readonly templates: ReadonlyMap<string, Template>;
+  /** For what the templates make. */
+  readonly parseYaml: FragmentParser;
   readonly neverInject: readonly LabelSelector[];
   readonly alwaysInject: readonly LabelSelector[];
   readonly injectedAnnotations: Texts;
@@ -43,6 +46,7 @@ export function parseInjectionConfig(configText: string, valuesText: string): In
     defaultTemplates: document.defaultTemplates ?? [],
     aliases: document.aliases ?? {},
     templates: new Map(sources.map(([name, source]) => [name, compile(name, source)])),
+    parseYaml: createFragmentParser(),
     neverInject: document.neverInjectSelector ?? [],
     alwaysInject: document.alwaysInjectSelector ?? [],
     injectedAnnotations: document.injectedAnnotations ?? {},

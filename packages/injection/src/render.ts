@@ -2,7 +2,6 @@
 
 import { isNothing, type Template, TemplateError } from "@flotilla/gotemplate";
 import { ownValue } from "@flotilla/model";
-import { parse, type ScalarTag } from "yaml";
 import { names } from "./annotations.ts";
 import type { InjectionConfig } from "./config.ts";
 import { InjectionError } from "./errors.ts";
@@ -51,7 +50,7 @@ function selectTemplates({ defaultTemplates, aliases }: InjectionConfig, annotat
   return [...new Set(chosen.flatMap((name) => ownValue(aliases, name) ?? [name]))];
 }
 
-function renderOne({ templates }: InjectionConfig, name: string, data: Json): Json {
+function renderOne({ templates, parseYaml }: InjectionConfig, name: string, data: Json): Json {
   const template = templates.get(name);
   if (template === undefined) {
     const known = [...templates.keys()].sort().join(", ");
@@ -60,28 +59,15 @@ function renderOne({ templates }: InjectionConfig, name: string, data: Json): Js
   const text = execute(template, name, data);
   let value: unknown;
   try {
-    value = parse(text, { merge: true, customTags: (tags) => [...olderScalars, ...tags] });
+    value = parseYaml(text);
   } catch (cause) {
     const reason = (cause as Error).message.split("\n", 1)[0];
     throw new InjectionError("INJECT_TEMPLATE_FAILED", `template ${name} gives no YAML: ${reason}`, { cause });
   }
   if (isNothing(value)) return {};
-  if (typeof value === "object" && !Array.isArray(value)) return dropNulls(value as Json) as Json;
+  if (typeof value === "object" && !Array.isArray(value)) return value as Json;
   throw new InjectionError("INJECT_TEMPLATE_FAILED", `template ${name} gives no object`);
 }
-
-/** Scalars of YAML 1.1, in which Istio reads what templates make: `defaultMode: 0644`, `readOnly: yes`. */
-const olderScalars: readonly ScalarTag[] = [
-  {
-    ...{ tag: "tag:yaml.org,2002:int", default: true, test: /^[-+]?0[0-7]+$/ },
-    resolve: (text) => Number.parseInt(text, 8),
-  },
-  {
-    ...{ tag: "tag:yaml.org,2002:bool", default: true },
-    test: /^(?:yes|Yes|YES|on|On|ON|no|No|NO|off|Off|OFF)$/,
-    resolve: (text) => ["yes", "on"].includes(text.toLowerCase()),
-  },
-];
 
 /** @throws InjectionError INJECT_TEMPLATE_FAILED with line and reason */
 export function execute(template: Template, name: string, data: Json): string {
@@ -92,12 +78,4 @@ export function execute(template: Template, name: string, data: Json): string {
     const { place, reason } = cause;
     throw new InjectionError("INJECT_TEMPLATE_FAILED", `template ${name}, line ${place.line}: ${reason}`, { cause });
   }
-}
-
-/** In a template, a field without a value is one left out: it does not delete what the pod has. */
-function dropNulls(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(dropNulls);
-  if (typeof value !== "object" || value === null) return value;
-  const parts = Object.entries(value).filter(([, part]) => part !== null);
-  return Object.fromEntries(parts.map(([name, part]) => [name, dropNulls(part)]));
 }

@@ -22,6 +22,8 @@ export interface AdmissionAnswer {
   readonly message?: string;
   readonly warnings?: readonly string[];
   readonly patch?: readonly PatchOperation[];
+  /** The same as JSON, where it is known. */
+  readonly patchText?: string;
 }
 
 export interface AdmissionReview {
@@ -58,16 +60,15 @@ export function parseReview(body: Uint8Array): AdmissionReview {
 export function formatReview(
   apiVersion: AdmissionReview["apiVersion"],
   uid: string,
-  { allowed, message, warnings = [], patch }: AdmissionAnswer,
+  { allowed, message, warnings = [], patch = [], patchText }: AdmissionAnswer,
 ): object {
+  const text = patchText ?? (patch.length === 0 ? undefined : JSON.stringify(patch));
   const response = {
     uid,
     allowed,
     ...(message === undefined ? {} : { status: { message } }),
     ...(warnings.length === 0 ? {} : { warnings }),
-    ...(patch === undefined || patch.length === 0
-      ? {}
-      : { patchType: "JSONPatch", patch: Buffer.from(JSON.stringify(patch)).toString("base64") }),
+    ...(text === undefined ? {} : { patchType: "JSONPatch", patch: Buffer.from(text).toString("base64") }),
   };
   return { apiVersion, kind: "AdmissionReview", response };
 }

@@ -46,6 +46,7 @@ export function createAnswer(
     config: injection.current,
     environment: { revision, nativeSidecars: usesNativeSidecars(settings), platform, compliancePolicy },
     mesh: () => mesh.mesh,
+    meshRevision: () => mesh.revision,
     namespaceAnnotations: (namespace) => mesh.namespaceAnnotations(namespace),
     proxyConfigs: (namespace, labels) => mesh.proxyConfigs(namespace, labels),
     log: log.child({ part: "inject" }),

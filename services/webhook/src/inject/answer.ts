@@ -18,6 +18,7 @@ import { problemText } from "@flotilla/validation";
 import type { AdmissionAnswer, AdmissionRequest } from "../admission/review.ts";
 import type { WebhookMetrics } from "../metrics.ts";
 import { diffJson } from "../patch/json-patch.ts";
+import { SharedAnswers } from "./shared-answers.ts";
 
 export interface InjectionState {
   readonly config: () => InjectionConfig;
@@ -29,6 +30,8 @@ export interface InjectionState {
 }
 
 export interface InjectionOptions extends InjectionState {
+  /** Changes with everything that is followed from the bus. */
+  readonly meshRevision: () => number;
   readonly enabled: boolean;
   readonly log: Logger;
   readonly metrics: WebhookMetrics["injection"];
@@ -38,13 +41,19 @@ export interface InjectionOptions extends InjectionState {
 export function createInjectionHandler(
   options: InjectionOptions,
 ): (request: AdmissionRequest, path: string) => AdmissionAnswer {
-  const { enabled, log, metrics, nowMs } = options;
+  const { enabled, log, metrics, nowMs, config, meshRevision } = options;
+  const shared = new SharedAnswers({ maxEntries: 500, maxPatchLength: 64 * 1024 });
+  const inject = (request: AdmissionRequest, path: string): AdmissionAnswer => {
+    if (!enabled) return { allowed: true };
+    const inputs = [config(), meshRevision()];
+    return shared.answer({ request, path, inputs }, () => answerPod(options, request, path));
+  };
   return (request, path) => {
     const startedMs = nowMs();
     metrics.requests.add(1);
     try {
-      const answer = enabled ? answerPod(options, request, path) : { allowed: true };
-      if (answer.patch === undefined) metrics.skips.add(1);
+      const answer = inject(request, path);
+      if (answer.patch === undefined && answer.patchText === undefined) metrics.skips.add(1);
       else metrics.successes.add(1);
       return answer;
     } catch (error) {

@@ -23,6 +23,7 @@ export class MeshState {
   readonly #namespaces = new Map<string, Texts>();
   readonly #proxyConfigs = new Map<string, Config>();
   #mesh: Json = defaultMeshConfig;
+  #revision = 0;
 
   constructor(file: string, log: Logger) {
     this.#file = file;
@@ -31,6 +32,11 @@ export class MeshState {
 
   get mesh(): Json {
     return this.#mesh;
+  }
+
+  /** Another one after each change of what injection reads. */
+  get revision(): number {
+    return this.#revision;
   }
 
   namespaceAnnotations(namespace: string): Texts {
@@ -68,6 +74,7 @@ export class MeshState {
 
   async #setConfig(change: ConfigChange): Promise<void> {
     const { kind, name } = change.key;
+    if (["Namespace", "ProxyConfig", "MeshConfig"].includes(kind)) this.#revision += 1;
     if (kind === "Namespace") {
       if (change.op === "put") this.#namespaces.set(name, change.value.annotations);
       else this.#namespaces.delete(name);
